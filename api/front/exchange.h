@@ -1,0 +1,106 @@
+#pragma once
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace millrace::front {
+
+class Connection;
+
+struct Header {
+  std::string name;  // as sent; compare without case
+  std::string value;
+};
+
+// The head of a request, complete and with its framing checked (RFC 9112; security.md §4).
+struct Head {
+  std::string method;  // as sent, "GET"
+  std::string path;    // raw: not percent-decoded, without the query
+  std::string query;   // without '?'
+  std::vector<Header> headers;
+  std::string peer;                             // address without port
+  std::optional<std::uint64_t> content_length;  // absent: no body, or chunked
+  bool chunked = false;
+  std::chrono::steady_clock::time_point arrived;
+
+  // The first header of that name (any case), or nullopt.
+  std::optional<std::string_view> header(std::string_view name) const;
+};
+
+// A whole request. `body` has at least `kBodyPadding` bytes of capacity past its end (simdjson reads there).
+inline constexpr std::size_t kBodyPadding = 64;
+struct Request {
+  Head head;
+  std::string body;
+  std::shared_ptr<void> hold;  // what admission took (byte budget …); given back with the request
+};
+
+struct Reply {
+  int status = 200;
+  std::string content_type;     // empty: no Content-Type header (and none is invented)
+  std::vector<Header> headers;  // beyond Content-Type, Content-Length, Date, Connection
+  std::string body;
+};
+
+// The right to answer one request, once. Copyable, thread-safe; every call may come from any thread, is
+// non-blocking, never runs a handler or another request nested, and says whether the client is still there.
+class Responder {
+ public:
+  Responder() = default;
+  Responder(std::shared_ptr<Connection> connection, std::uint64_t sequence)
+      : connection_(std::move(connection)), sequence_(sequence) {}
+
+  // A whole reply with Content-Length. False: answered before, or the client has gone.
+  bool send(Reply reply) const;
+  // A chunked reply: head now, then `write` per piece, then `end`. `abort` cuts the connection without the
+  // last chunk, so that a reader cannot take the rest for success. HTTP/1.0 clients get the bytes unchunked,
+  // ended by close.
+  bool start_stream(Reply head) const;
+  bool write(std::string_view bytes) const;
+  bool end() const;
+  bool abort() const;
+
+  bool alive() const;
+  // Bytes written to us and not yet to the kernel. A stream past `Limits::stream_backlog_max` is dropped.
+  std::size_t backlog() const;
+  // Runs `f` once on the aux thread when the client leaves before the reply is complete (never under the
+  // connection's lock; at once if it has gone). A later call replaces the earlier one.
+  void on_gone(std::function<void()> f) const;
+  // Runs `f` once on the aux thread when the backlog is at or below `low_water` bytes.
+  void on_drained(std::size_t low_water, std::function<void()> f) const;
+
+ private:
+  std::shared_ptr<Connection> connection_;
+  std::uint64_t sequence_ = 0;
+};
+
+// What admission says of a head, before a byte of the body is read.
+struct Admit {
+  std::size_t body_max = 0;    // above it: 413 at once (declared) or while reading (chunked)
+  std::shared_ptr<void> hold;  // kept with the request
+};
+using Admission =
+    std::variant<Admit, Reply>;  // a Reply refuses; the body is not read and the connection closes
+
+// What the front end asks of the application. Both run on a front (Pistache) thread and must not block or
+// throw.
+class Application {
+ public:
+  virtual ~Application() = default;
+  virtual Admission admit(const Head& head) = 0;
+  virtual void run(Request request, Responder responder) = 0;
+  // The body of an error that the front end makes itself (400, 408, 413, 417, 431, 501, 503). `method` and
+  // `path` are empty when the head was not understood.
+  virtual Reply error_reply(int status, std::string_view message, std::string_view method,
+                            std::string_view path) = 0;
+};
+
+}  // namespace millrace::front

@@ -1,0 +1,58 @@
+# tests/unit/<room>/*.cpp → unit_<room>; tests/contract/*.cpp → contract_<file>; tests/<suite>/test_*.py → pytest.
+find_package(GTest REQUIRED)
+include(GoogleTest)
+
+file(GLOB support_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/support/*.cpp)
+if(NOT support_sources)
+  set(support_sources ${CMAKE_BINARY_DIR}/generated/empty.cpp)
+endif()
+add_library(millrace_test_support STATIC ${support_sources})
+target_precompile_headers(millrace_test_support REUSE_FROM millrace_pch)
+target_link_libraries(millrace_test_support PUBLIC millrace_flags millrace_base millrace_schemas pkg_json)
+
+add_custom_target(unit_and_contract)
+
+# One binary with its ctest label; packages are those of the room, so that a test may look behind its headers.
+function(millrace_gtest name label)
+  cmake_parse_arguments(ARG "" "" "SOURCES;USES" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_precompile_headers(${name} REUSE_FROM millrace_pch)
+  target_link_libraries(${name} PRIVATE millrace_test_support GTest::gmock GTest::gtest_main)
+  foreach(room ${ARG_USES})
+    target_link_libraries(${name} PRIVATE millrace_${room})
+  endforeach()
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
+    PROPERTIES LABELS ${label} TIMEOUT 300 ENVIRONMENT MILLRACE_BUILD=${CMAKE_BINARY_DIR})
+  add_dependencies(unit_and_contract ${name})
+endfunction()
+
+foreach(room base net process schemas storage bus jobs engines workers front api cli app)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/unit/${room}/*.cpp)
+  if(sources)
+    millrace_gtest(unit_${room} unit SOURCES ${sources} USES ${room})
+  endif()
+endforeach()
+foreach(pair "store;storage" "blobs;storage" "dispatch;bus" "events;bus")
+  list(GET pair 0 seam)
+  list(GET pair 1 room)
+  set(source ${CMAKE_SOURCE_DIR}/tests/contract/${seam}_contract.cpp)
+  if(EXISTS ${source})
+    millrace_gtest(contract_${seam} contract SOURCES ${source} USES ${room})
+  endif()
+endforeach()
+
+if(NOT MILLRACE_SANITIZE)
+  foreach(suite integration crash clients style)
+    file(GLOB files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${suite}/test_*.py)
+    foreach(file ${files})
+      get_filename_component(stem ${file} NAME_WE)
+      add_test(NAME ${suite}.${stem} COMMAND ${CMAKE_SOURCE_DIR}/scripts/pytest ${file}
+               WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+      set_tests_properties(${suite}.${stem} PROPERTIES LABELS ${suite} TIMEOUT 1200
+                           ENVIRONMENT MILLRACE_BUILD=${CMAKE_BINARY_DIR})
+      if(NOT suite STREQUAL style)
+        set_tests_properties(${suite}.${stem} PROPERTIES RUN_SERIAL ON)
+      endif()
+    endforeach()
+  endforeach()
+endif()

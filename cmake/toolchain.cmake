@@ -1,0 +1,63 @@
+# Language level, warnings, sanitizers, ccache and the one precompiled header.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+
+find_program(CCACHE_PROGRAM ccache)
+if(CCACHE_PROGRAM)
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+      ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_MAXSIZE=5G ${CCACHE_PROGRAM})
+endif()
+
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
+find_package(Threads REQUIRED)
+find_package(PkgConfig REQUIRED)
+
+add_library(millrace_flags INTERFACE)
+target_include_directories(millrace_flags INTERFACE ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR}/generated)
+target_compile_options(millrace_flags INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor -Wold-style-cast -Woverloaded-virtual
+  -fpch-preprocess $<$<BOOL:${MILLRACE_WERROR}>:-Werror>)
+target_compile_definitions(millrace_flags INTERFACE MILLRACE_VERSION="${PROJECT_VERSION}")
+target_link_libraries(millrace_flags INTERFACE Threads::Threads)
+if(MILLRACE_SANITIZE)
+  target_compile_options(millrace_flags INTERFACE -fsanitize=${MILLRACE_SANITIZE} -fno-omit-frame-pointer)
+  target_link_options(millrace_flags INTERFACE -fsanitize=${MILLRACE_SANITIZE})
+endif()
+
+# Third-party packages, by the short names that millrace_packages uses.
+function(millrace_pkg name module)
+  pkg_check_modules(${name} REQUIRED IMPORTED_TARGET GLOBAL ${module})
+  add_library(pkg_${name} ALIAS PkgConfig::${name})
+endfunction()
+millrace_pkg(openssl libcrypto)
+millrace_pkg(spdlog spdlog)
+millrace_pkg(curl libcurl)
+millrace_pkg(seccomp libseccomp)
+millrace_pkg(simdjson simdjson)
+millrace_pkg(sqlite sqlite3)
+millrace_pkg(rdkafka rdkafka)
+millrace_pkg(pistache libpistache)
+millrace_pkg(tesseract tesseract)
+millrace_pkg(leptonica lept)
+millrace_pkg(yaml yaml-cpp)
+find_package(prometheus-cpp REQUIRED COMPONENTS core)
+add_library(pkg_prometheus ALIAS prometheus-cpp::core)
+find_package(nlohmann_json REQUIRED)
+add_library(pkg_json ALIAS nlohmann_json::nlohmann_json)
+foreach(header_only libexpected cli11)
+  add_library(pkg_${header_only} INTERFACE)
+endforeach()
+add_library(pkg_asio INTERFACE)
+target_compile_definitions(pkg_asio INTERFACE ASIO_STANDALONE ASIO_NO_DEPRECATED)
+
+file(WRITE ${CMAKE_BINARY_DIR}/generated/empty.cpp "")
+add_library(millrace_pch OBJECT ${CMAKE_BINARY_DIR}/generated/empty.cpp)
+target_link_libraries(millrace_pch PRIVATE millrace_flags)
+target_precompile_headers(millrace_pch PRIVATE
+  <algorithm> <array> <atomic> <chrono> <condition_variable> <cstdint> <functional> <map> <memory> <mutex>
+  <optional> <span> <string> <string_view> <thread> <unordered_map> <utility> <variant> <vector>
+  <nlohmann/json.hpp>)

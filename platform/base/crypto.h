@@ -1,0 +1,36 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace millrace::base {
+
+using Sha256Digest = std::array<std::uint8_t, 32>;
+
+Sha256Digest sha256(std::string_view bytes);
+Sha256Digest hmac_sha256(std::string_view key, std::string_view message);
+bool equal_constant_time(std::string_view a, std::string_view b);
+
+std::string hex(std::string_view bytes);
+inline std::string hex(const Sha256Digest& d) {
+  return hex(std::string_view(reinterpret_cast<const char*>(d.data()), d.size()));
+}
+
+// SHA-256 of what arrives in pieces. Not thread-safe.
+class Sha256 {
+ public:
+  Sha256();
+  ~Sha256();
+  Sha256(Sha256&&) noexcept;
+  Sha256& operator=(Sha256&&) noexcept;
+  void update(std::string_view bytes);
+  Sha256Digest finish();
+
+ private:
+  struct Context;
+  std::unique_ptr<Context> context_;
+};
+
+}  // namespace millrace::base

@@ -1,0 +1,93 @@
+#pragma once
+#include <array>
+#include <chrono>
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "platform/base/clock.h"
+#include "platform/base/ids.h"
+#include "platform/base/result.h"
+
+namespace millrace::schemas {
+
+// What a worker can do. A new kind: one enumerator, one row in job.cpp, one in jobs/policy.cpp, one runner.
+enum class Kind : std::uint8_t { kOcr = 1 };
+inline constexpr std::array kKinds = {Kind::kOcr};
+
+std::string_view name(Kind kind);    // "ocr": in topics, flags, JSON
+std::string_view prefix(Kind kind);  // "ocr-": of job ids
+std::optional<Kind> kind_named(std::string_view name);
+
+// A job's name to the outside: the kind's prefix and a UUIDv7. Storage keys are the 16 bytes alone.
+struct JobId {
+  Kind kind = Kind::kOcr;
+  base::Uuid uuid;
+
+  std::string str() const;
+  static std::optional<JobId> parse(std::string_view text);
+  friend auto operator<=>(const JobId&, const JobId&) = default;
+};
+struct JobIdHash {
+  std::size_t operator()(const JobId& id) const noexcept { return base::UuidHash{}(id.uuid); }
+};
+
+// delivery.md, States. `kWaiting` is a parent whose children run; the outside sees it as running.
+enum class JobStatus : std::uint8_t {
+  kQueued = 0,
+  kRunning = 1,
+  kWaiting = 2,
+  kSucceeded = 3,
+  kFailed = 4,
+  kCancelled = 5,
+  kExpired = 6,
+};
+std::string_view public_name(JobStatus status);  // "running" for kWaiting
+// Every public status that the name stands for ("running" → kRunning, kWaiting); empty: no such name.
+std::optional<std::string_view> known_status(std::string_view name);
+constexpr bool is_terminal(JobStatus s) { return s >= JobStatus::kSucceeded; }
+// The legal moves of delivery.md, once; storage's SQL guards each by the state it expects, and a test holds
+// them against each other.
+bool legal_move(JobStatus from, JobStatus to);
+
+// How a job is run again. At-most-once is fixed at submission and never returns to the queue once claimed.
+enum class Rerun : std::uint8_t { kAtLeastOnce = 0, kAtMostOnce = 1 };
+
+// A job's error as stored and shown: {code, message}.
+struct JobError {
+  base::Code code = base::Code::kInternal;
+  std::string message;
+  friend bool operator==(const JobError&, const JobError&) = default;
+};
+
+// A job as its owner sees it (contract.md §6): what `GET /v1/jobs/{id}` is made of.
+struct JobView {
+  JobId id;
+  std::string tenant;
+  JobStatus status = JobStatus::kQueued;
+  std::string model;
+  int priority = 0;
+  int attempt = 0;
+  std::int64_t version = 1;  // of its newest event
+  bool cancel_requested = false;
+  base::WallTime created_at{};
+  std::optional<base::WallTime> started_at, completed_at;
+  base::WallTime deadline{};                        // not started before it: expired
+  std::optional<base::WallTime> result_expires_at;  // terminal: when the result goes
+  int progress_done = 0, progress_total = 0;        // total 0: unknown
+  std::optional<JobError> error;
+  std::optional<JobId> retry_of;
+  bool has_result = false;
+};
+
+// One line of a job's history. Versions are gap-free from 1; version 1 is always `queued` at created_at.
+struct JobEvent {
+  std::int64_t version = 0;
+  base::WallTime at{};
+  std::string type;  // queued, running, retry, waiting, page, progress, succeeded, failed, cancelled, expired
+  std::string data;  // a JSON object
+};
+
+}  // namespace millrace::schemas

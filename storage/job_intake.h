@@ -1,0 +1,66 @@
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "schemas/job.h"
+#include "storage/blobs.h"
+#include "storage/store.h"
+
+namespace millrace::storage {
+
+// (tenant, method, path, key) → what it made. `fingerprint` is over the raw body (delivery.md,
+// Idempotency-Key).
+struct IdempotencyKey {
+  std::string method, path, key;
+  base::Sha256Digest fingerprint{};
+};
+
+// A job to be. `spec` (JSON) above `kInlineMax` travels as `spec_blob` instead.
+struct Submission {
+  schemas::JobId id;
+  std::string tenant;
+  std::string model;
+  int priority = 0;
+  schemas::Rerun rerun = schemas::Rerun::kAtLeastOnce;
+  std::chrono::milliseconds deadline_after{
+      std::chrono::hours(24)};  // from the group's time; not started by then: expired
+  std::string lane_key;         // empty: none
+  std::string spec;
+  Staged spec_blob;         // may be null
+  Staged input;             // the document; may be null
+  std::string traceparent;  // may be empty
+  std::optional<IdempotencyKey> idempotency;
+};
+
+inline constexpr std::size_t kInlineMax = 32 * 1024;
+
+struct Submitted {
+  schemas::JobId job;
+  bool replayed = false;  // the key had made `job` before; nothing was written
+  schemas::JobStatus status = schemas::JobStatus::kQueued;
+};
+
+// What clients ask of the store. Every method is a move: never blocks, `done` on the announce thread after
+// the commit.
+class JobIntake {
+ public:
+  explicit JobIntake(Store& store) : store_(store) {}
+
+  // Job row, spec, idempotency row (and outbox row) in one transaction. kIdempotencyReused: same key, other
+  // fingerprint. kOverloaded: disk full, queue full, store degraded.
+  void submit(Submission submission, Done<Submitted> done);
+  // Queued or waiting: cancelled at once (children follow by upkeep). Running: asked for; the worker is told
+  // by its next heartbeat. Terminal: unchanged. kNotFound: unknown or another tenant's.
+  void cancel(std::string tenant, schemas::JobId job, Done<schemas::JobView> done);
+  // A new job `fresh` (retry_of = old) from the stored spec and input of a failed, expired or cancelled root
+  // job; kInvalidState otherwise, or when the input is gone.
+  void retry(std::string tenant, schemas::JobId old, schemas::JobId fresh, std::string traceparent,
+             std::chrono::milliseconds deadline_after, Done<Submitted> done);
+
+ private:
+  Store& store_;
+};
+
+}  // namespace millrace::storage

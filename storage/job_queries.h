@@ -1,0 +1,85 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "schemas/job.h"
+#include "storage/blobs.h"
+#include "storage/store.h"
+
+namespace millrace::storage {
+
+struct StoredPayload {
+  std::string bytes;
+  std::optional<BlobRef> blob;  // set: `bytes` is empty
+};
+
+struct StoredPart {
+  int index = 0;
+  StoredPayload payload;
+};
+
+struct JobFilter {
+  std::optional<schemas::Kind> kind;
+  std::optional<std::string> status;  // public name
+  std::optional<std::string> model;
+  std::optional<base::WallTime> created_after, created_before;
+  std::string id_contains;  // `q`
+};
+
+struct JobPage {
+  std::vector<schemas::JobView> items;  // newest first
+  std::optional<base::Uuid> next;       // continue before this id; never with an empty page
+};
+
+struct QueueDepth {
+  schemas::Kind kind;
+  std::int64_t queued = 0, running = 0, waiting = 0;
+  std::optional<base::WallTime> oldest_queued;
+};
+
+struct StoredResult {
+  schemas::JobView job;
+  std::optional<StoredPayload> payload;  // absent: none, or removed by retention
+};
+
+// Reads, bound to a tenant; root jobs only (children are never shown). Blocking: pool and slot threads.
+// Values only, no cursor leaves the class.
+class JobQueries {
+ public:
+  explicit JobQueries(Store& store) : store_(store) {}
+
+  base::Result<schemas::JobView> job(const std::string& tenant, const schemas::JobId& job);  // kNotFound
+  base::Result<std::vector<schemas::JobView>> jobs(const std::string& tenant,
+                                                   const std::vector<schemas::JobId>& ids);
+  base::Result<JobPage> list(const std::string& tenant, const JobFilter& filter, int limit,
+                             std::optional<base::Uuid> before);
+  base::Result<std::vector<schemas::JobEvent>> events(const std::string& tenant, const schemas::JobId& job,
+                                                      std::int64_t after_version, int limit);
+  base::Result<StoredResult> result(const std::string& tenant, const schemas::JobId& job);
+  // Parts so far, by index.
+  base::Result<std::vector<StoredPart>> parts(const std::string& tenant, const schemas::JobId& root);
+
+  // For runners: indexes of the root's parts that exist, and errors of its failed children by child_index.
+  base::Result<std::vector<int>> part_indexes(const schemas::JobId& root);
+  base::Result<std::vector<StoredPart>> all_parts(const schemas::JobId& root);
+  struct ChildEnd {
+    int child_index = 0;
+    std::string spec;
+    schemas::JobStatus status;
+    std::optional<schemas::JobError> error;
+  };
+  base::Result<std::vector<ChildEnd>> children(const schemas::JobId& parent);
+
+  // For waiters: (job, version, status) of many jobs at once.
+  base::Result<std::vector<Change>> versions(const std::vector<schemas::JobId>& jobs);
+  // For metrics and doctor.
+  base::Result<std::vector<QueueDepth>> depths();
+
+ private:
+  Store& store_;
+};
+
+}  // namespace millrace::storage

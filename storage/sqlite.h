@@ -1,0 +1,127 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <unordered_map>
+#include <utility>
+
+#include "platform/base/ids.h"
+#include "platform/base/result.h"
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+// SQLite on one screen. sqlite3.h stays in storage/*.cpp. Errors of SQLite are exceptions inside storage
+// (SqliteError), caught at the writer and at the readers' edge and never seen outside the room.
+namespace millrace::storage {
+
+struct SqliteError {
+  int code = 0;  // extended result code
+  std::string message;
+  bool is_full() const;  // SQLITE_FULL or ENOSPC
+  bool is_io() const;    // SQLITE_IOERR_*, SQLITE_CORRUPT, SQLITE_NOTADB
+  bool is_constraint() const;
+  bool is_busy() const;
+};
+
+// SQL is a literal beside its owner: nothing built at run time converts to it.
+class Sql {
+ public:
+  template <std::size_t N>
+  consteval Sql(const char (&text)[N]) : text_(text, N - 1) {}  // NOLINT(google-explicit-constructor)
+  constexpr std::string_view text() const { return text_; }
+
+ private:
+  std::string_view text_;
+};
+
+class Db;
+
+struct BlobView {
+  std::string_view bytes;
+};
+
+// One prepared statement in use. Binds positional parameters in order; resets and unbinds when it goes out of
+// scope, so that no read transaction stays open. Not thread-safe, as its Db.
+class Statement {
+ public:
+  ~Statement();
+  Statement(const Statement&) = delete;
+  Statement& operator=(const Statement&) = delete;
+
+  // Binds the next parameters: integers, bool, enums (as integers), std::string_view (TEXT), Blob, Uuid
+  // (BLOB), std::optional of these, nullptr. Views must stay valid until the statement has run.
+  template <class... Args>
+  Statement& bind(const Args&... args) {
+    (bind_one(args), ...);
+    return *this;
+  }
+  bool step();          // true: a row is there
+  void run();           // steps to the end; rows are ignored
+  int changes() const;  // rows changed by the last run of an INSERT, UPDATE or DELETE
+
+  std::int64_t integer(int column) const;
+  std::optional<std::int64_t> optional_integer(int column) const;
+  std::string text(int column) const;
+  std::optional<std::string> optional_text(int column) const;
+  std::string blob(int column) const;
+  base::Uuid uuid(int column) const;
+  std::optional<base::Uuid> optional_uuid(int column) const;
+  bool is_null(int column) const;
+
+ private:
+  friend class Db;
+  Statement(Db& db, sqlite3_stmt* statement) : db_(&db), statement_(statement) {}
+  void bind_one(std::int64_t v);
+  void bind_one(int v) { bind_one(static_cast<std::int64_t>(v)); }
+  void bind_one(bool v) { bind_one(static_cast<std::int64_t>(v)); }
+  void bind_one(std::nullptr_t);
+  void bind_one(std::string_view text);
+  void bind_one(const std::string& text) { bind_one(std::string_view(text)); }
+  void bind_one(const char* text) { bind_one(std::string_view(text)); }
+  void bind_one(const base::Uuid& id);
+  void bind_one(const BlobView& bytes);
+  template <class T>
+    requires std::is_enum_v<T>
+  void bind_one(T v) {
+    bind_one(static_cast<std::int64_t>(v));
+  }
+  template <class T>
+  void bind_one(const std::optional<T>& v) {
+    v ? bind_one(*v) : bind_one(nullptr);
+  }
+
+  Db* db_;
+  sqlite3_stmt* statement_;
+  int next_ = 1;
+};
+
+// One connection, used by one thread at a time. Statements are prepared once and kept by their SQL's address.
+class Db {
+ public:
+  enum class Mode { kReadWrite, kReader };  // kReader: query_only
+  struct Options {
+    std::string path;
+    Mode mode = Mode::kReadWrite;
+    int busy_timeout_ms = 5000;
+    int cache_kib = 16 * 1024;
+  };
+  explicit Db(const Options& options);  // throws SqliteError
+  ~Db();
+  Db(const Db&) = delete;
+  Db& operator=(const Db&) = delete;
+
+  Statement prepare(Sql sql);         // from the cache
+  void execute(Sql sql);              // one or more statements without parameters
+  void script(std::string_view sql);  // migrations only
+  sqlite3* handle() const { return handle_; }
+
+ private:
+  friend class Statement;
+  sqlite3* handle_ = nullptr;
+  std::unordered_map<const char*, sqlite3_stmt*> cache_;
+};
+
+}  // namespace millrace::storage

@@ -1,0 +1,95 @@
+#pragma once
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "platform/base/clock.h"
+#include "platform/base/result.h"
+#include "schemas/job.h"
+
+namespace millrace::storage {
+
+class Db;
+
+// A job that changed in a group: what waiters and event streams want to hear.
+struct Change {
+  schemas::JobId job;
+  std::string tenant;
+  std::int64_t version = 0;
+  schemas::JobStatus status = schemas::JobStatus::kQueued;
+};
+
+// A job that became ready to run in a group: what Dispatch is to be told. With an outbox it is in here only
+// if the window was open and the row is marked as published; the rest waits for
+// JobUpkeep::take_for_publication.
+struct Ready {
+  schemas::JobId job;
+  std::int64_t epoch = 0;
+  std::string tenant;
+  std::string traceparent;
+};
+
+// All that a committed group did, in its order.
+struct Commit {
+  std::vector<Change> changes;
+  std::vector<Ready> ready;
+  bool empty() const { return changes.empty() && ready.empty(); }
+};
+
+// What an operation sees while it runs inside the group's transaction. The time was read once, after the lock
+// was taken (delivery.md, Clocks).
+struct Tx {
+  Db& db;
+  base::WallTime now;
+  base::BootTime boot;
+  std::string_view boot_id;
+  Commit& commit;
+};
+
+// The one writer of this process: a bounded queue, a commit thread, an announce thread (architecture.md §6).
+// Group commit: drains the queue until it is empty, or 256 operations, 1 MB of payload or 2 ms; urgent
+// operations first; one BEGIN IMMEDIATE … COMMIT at synchronous=FULL under the turnstile of DATA/locks
+// (delivery.md). Operations of a group that failed are retried one by one. Completions run on the announce
+// thread after COMMIT returned, in order, then the commit hook. An I/O error from COMMIT ends the process
+// (exit 1, after one log line).
+class Writer {
+ public:
+  enum class Priority { kUrgent, kNormal };  // kUrgent: finishes, heartbeats, claims, cancels
+  // Runs on the commit thread inside a savepoint-free group: it must change nothing when it returns an error
+  // (check first, then write). An error reaches `done`; the group goes on.
+  using Operation = std::function<base::Status(Tx&)>;
+  using Completion = std::function<void(base::Status)>;
+
+  virtual ~Writer() = default;
+  // Never blocks. kOverloaded through `done` (at once, on this thread) when the queue is at its bound, the
+  // store is degraded and the operation is not urgent, or the writer is closed.
+  virtual void submit(Priority priority, std::size_t payload_bytes, Operation operation, Completion done) = 0;
+};
+
+// A move with a value: `operation` fills it, `done` gets it after the commit.
+template <class T>
+using Done = std::function<void(base::Result<T>)>;
+
+template <class T, class Op>
+void submit_move(Writer& writer, Writer::Priority priority, std::size_t payload_bytes, Op operation,
+                 Done<T> done) {
+  auto value = std::make_shared<base::Result<T>>(base::error(base::Code::kInternal, "move did not run"));
+  writer.submit(
+      priority, payload_bytes,
+      [value, operation = std::move(operation)](Tx& tx) -> base::Status {
+        *value = operation(tx);
+        if (!*value) return value->error();
+        return {};
+      },
+      [value, done = std::move(done)](base::Status status) {
+        if (!status) return done(status.error());
+        done(std::move(*value));
+      });
+}
+
+}  // namespace millrace::storage
