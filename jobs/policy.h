@@ -1,0 +1,41 @@
+#pragma once
+#include <chrono>
+#include <cstdint>
+
+#include "schemas/job.h"
+#include "storage/job_outcomes.h"
+
+// The rules of a job's life that are numbers, in one place.
+namespace millrace::jobs {
+
+// One line per kind.
+struct KindPolicy {
+  schemas::Kind kind;
+  int attempts_max;  // tries that failed for a transient reason
+  schemas::Rerun rerun;
+  std::chrono::milliseconds deadline;  // not started by then: expired
+};
+const KindPolicy& policy(schemas::Kind kind);
+
+inline constexpr int kCrashesMax = 3;  // deaths of the job's own child: poison_job (delivery.md, rule 9)
+inline constexpr int kLossesMax = 20;  // lost workers: worker_lost
+
+// The lease arithmetic. A heartbeat every 5 s and a lease of 20 s leave three missed beats; a worker starts
+// nothing, and kills what it began, once less than 5 s of its lease may be left, counted from before it sent
+// its last good claim or heartbeat (rule 2): a worker that is slow by up to 5 s between the check and the
+// start is still inside its lease.
+struct LeasePolicy {
+  std::chrono::milliseconds heartbeat{5'000};
+  std::chrono::milliseconds lease{20'000};
+  std::chrono::milliseconds start_margin{5'000};
+  std::chrono::milliseconds usable() const { return lease - start_margin; }
+};
+
+// Exponential with full jitter: uniform in [0, min(cap, base × 2^tries)]; `retry_after` of the upstream is a
+// floor. `random` is uniform in [0, 1).
+std::chrono::milliseconds retry_delay(int tries, std::chrono::milliseconds retry_after, double random);
+
+// What an attempt that ended with `error` may cost (error class → plan).
+storage::RetryPlan retry_plan(const KindPolicy& policy, int attempt, const base::Error& error, double random);
+
+}  // namespace millrace::jobs

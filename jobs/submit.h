@@ -1,0 +1,38 @@
+#pragma once
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "platform/base/clock.h"
+#include "storage/job_intake.h"
+
+namespace millrace::jobs {
+
+// A wish for a job, parsed and staged.
+struct Order {
+  schemas::JobId
+      id;  // from `new_id`, so that a waiter can be registered before the submit (delivery.md, rule 12)
+  std::string tenant;
+  std::string model;
+  int priority = 0;
+  std::string spec;  // JSON ≤ storage::kInlineMax, else
+  storage::Staged spec_blob;
+  storage::Staged input;  // the document; may be null
+  std::string traceparent;
+  std::optional<storage::IdempotencyKey> idempotency;
+  std::optional<std::chrono::milliseconds> deadline_after;  // default: the kind's
+};
+
+// The one way in for jobs. Thread-safe, never blocks; `done` on the announce thread after the commit.
+class Submit {
+ public:
+  Submit(storage::Store& store, const base::Clock& clock) : intake_(store), clock_(clock) {}
+  schemas::JobId new_id(schemas::Kind kind) const;
+  void submit(Order order, storage::Done<storage::Submitted> done);
+
+ private:
+  storage::JobIntake intake_;
+  const base::Clock& clock_;
+};
+
+}  // namespace millrace::jobs

@@ -1,0 +1,62 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "platform/base/result.h"
+
+namespace millrace::schemas {
+
+// Limits of the spec; every error that refuses by one names it.
+inline constexpr std::int64_t kDocumentBytesMax = 50ll << 20;  // decoded file
+inline constexpr int kDocumentPagesMax = 1000;
+
+inline constexpr std::string_view kOcrModel = "millrace/ocr";
+inline constexpr std::string_view kOcrModelDefault = "vendor-ocr-latest";
+
+// Which pages of a document, by zero-based number; empty: all.
+using PageList = std::vector<int>;
+
+// What is kept of an OCR request in the job's spec (the document itself is the job's input blob, or a URL to
+// fetch).
+struct OcrSpec {
+  std::string model;         // as asked for: it is echoed
+  std::string document_url;  // https URL that the runner fetches; empty: the input blob is there
+  std::string document_name;
+  PageList pages;
+  bool include_image_base64 = false;
+  // Set in a child: its share of the root's pages.
+  bool is_range = false;
+};
+std::string to_json(const OcrSpec& spec);
+base::Result<OcrSpec> ocr_spec_from_json(std::string_view json);
+
+// One page of the reply (contract.md §5). `error` set: markdown "", no images, dimensions null.
+struct OcrImage {
+  std::string id;
+  std::optional<int> top_left_x, top_left_y, bottom_right_x, bottom_right_y;
+  std::string image_base64;  // data URI; empty: not asked for
+};
+struct OcrDimensions {
+  int dpi = 0, height = 0, width = 0;
+};
+struct OcrPage {
+  int index = 0;
+  std::string markdown;
+  std::vector<OcrImage> images;
+  std::optional<OcrDimensions> dimensions;
+  std::optional<base::Error> error;
+};
+std::string to_json(const OcrPage& page);  // one part of a job
+base::Result<OcrPage> ocr_page_from_json(std::string_view json);
+
+// The reply from its parts: {pages, model, usage_info {pages_processed, doc_size_bytes}}. `parts` are JSON
+// pages in order; pages_processed counts those without an error.
+std::string ocr_reply(std::string_view model, const std::vector<std::string>& parts,
+                      std::int64_t doc_size_bytes);
+
+}  // namespace millrace::schemas
