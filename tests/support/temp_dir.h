@@ -1,0 +1,25 @@
+#pragma once
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace millrace::support {
+
+// A directory of its own under $TMPDIR (or /tmp), removed with everything in it at the end.
+class TempDir {
+ public:
+  TempDir();
+  ~TempDir();
+  TempDir(const TempDir&) = delete;
+  TempDir& operator=(const TempDir&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+  std::string str() const { return path_.string(); }
+  // Writes a file below it (parents are made) and returns its path.
+  std::filesystem::path write(std::string_view name, std::string_view content) const;
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace millrace::support

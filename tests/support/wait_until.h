@@ -1,0 +1,31 @@
+#pragma once
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+
+#include <poll.h>
+
+namespace millrace::support {
+
+inline constexpr std::chrono::milliseconds kDeadline{10'000};
+
+// True as soon as `holds()` is; false when it still does not after `deadline`. Looks again every two milliseconds, by a
+// poll(2) without descriptors: the one sanctioned wait for a state that nobody announces.
+template <class Predicate>
+bool wait_until(Predicate&& holds, std::chrono::milliseconds deadline = kDeadline) {
+  const auto end = std::chrono::steady_clock::now() + deadline;
+  while (!holds()) {
+    if (std::chrono::steady_clock::now() >= end) return holds();
+    ::poll(nullptr, 0, 2);
+  }
+  return true;
+}
+
+// The same for a state that is announced on a condition variable. `lock` holds the mutex that guards the state.
+template <class Predicate>
+bool wait_until(std::condition_variable& changed, std::unique_lock<std::mutex>& lock, Predicate&& holds,
+                std::chrono::milliseconds deadline = kDeadline) {
+  return changed.wait_for(lock, deadline, [&] { return holds(); });
+}
+
+}  // namespace millrace::support
