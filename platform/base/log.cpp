@@ -1,0 +1,262 @@
+#include "platform/base/log.h"
+
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+
+#include <nlohmann/json.hpp>
+#include <poll.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "platform/base/clock.h"
+
+namespace millrace::base {
+namespace {
+
+using std::chrono::milliseconds;
+using Steady = std::chrono::steady_clock;
+
+constexpr std::size_t kQueueBytesMax = std::size_t{4} << 20;
+constexpr std::size_t kValueBytesMax = 8192;
+constexpr std::size_t kPipeAtomicBytes = 4096;  // what a pipe that polls writable takes without blocking
+constexpr milliseconds kPollSlice{50};
+constexpr milliseconds kDirectPatience{200};  // for a line written without the thread
+constexpr milliseconds kStopPatience{1000};   // for what is queued at the end
+constexpr std::string_view kKeyMark = "mr_live_";
+constexpr std::size_t kKeyIdSize = 8;
+
+bool is_key_character(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '-';
+}
+
+// Keeps the public id of a well-formed key, so that a line can still be followed; the secret becomes `****`.
+void mask_keys(std::string& line) {
+  for (std::size_t at = line.find(kKeyMark); at != std::string::npos; at = line.find(kKeyMark, at)) {
+    std::size_t end = at + kKeyMark.size();
+    std::size_t keep = end;
+    while (end < line.size() && is_key_character(line[end])) ++end;
+    if (end > keep + kKeyIdSize && line[keep + kKeyIdSize] == '_') keep += kKeyIdSize + 1;
+    line.replace(keep, end - keep, "****");
+    at = keep + 4;
+  }
+}
+
+bool is_plain(std::string_view text) {
+  for (char c : text) {
+    if (c <= ' ' || c == '"' || c == '\\' || c == '=' || c == '\x7f') return false;
+  }
+  return !text.empty();
+}
+
+void append_quoted(std::string& out, std::string_view text) {
+  out += nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+bool is_finite_number(const Field& field) {
+  return field.number && field.value.find_first_of("nN") == std::string::npos;  // inf, nan
+}
+
+void append_value(std::string& out, const Field& field, LogFormat format) {
+  const std::string_view value = std::string_view(field.value).substr(0, kValueBytesMax);
+  if (is_finite_number(field) || (format == LogFormat::kText && is_plain(value))) {
+    out += value;
+  } else {
+    append_quoted(out, value);
+  }
+}
+
+std::string_view level_name(LogLevel level) {
+  switch (level) {
+    case LogLevel::kDebug:
+      return "debug";
+    case LogLevel::kInfo:
+      return "info";
+    case LogLevel::kWarn:
+      return "warn";
+    case LogLevel::kError:
+      return "error";
+  }
+  return "error";
+}
+
+std::string timestamp() {
+  return rfc3339(std::chrono::time_point_cast<milliseconds>(std::chrono::system_clock::now()));
+}
+
+std::string text_line(LogLevel level, std::string_view event, std::initializer_list<Field> fields) {
+  std::string line = timestamp();
+  line.append(" ").append(level_name(level)).append(" ").append(event);
+  for (const Field& field : fields) {
+    line.append(" ").append(field.key).append("=");
+    append_value(line, field, LogFormat::kText);
+  }
+  return line;
+}
+
+std::string json_line(LogLevel level, std::string_view event, std::initializer_list<Field> fields) {
+  std::string line = R"({"time":")" + timestamp() + R"(","level":")";
+  line.append(level_name(level)).append(R"(","event":)");
+  append_quoted(line, event);
+  for (const Field& field : fields) {
+    line += ',';
+    append_quoted(line, field.key);
+    line += ':';
+    append_value(line, field, LogFormat::kJson);
+  }
+  line += '}';
+  return line;
+}
+
+std::string make_line(LogFormat format, LogLevel level, std::string_view event,
+                      std::initializer_list<Field> fields) {
+  std::string line =
+      format == LogFormat::kJson ? json_line(level, event, fields) : text_line(level, event, fields);
+  mask_keys(line);
+  line += '\n';
+  return line;
+}
+
+// Writes what fits now, without blocking where the kernel allows to ask for that (pipes). < 0: errno says
+// why.
+ssize_t write_some(const char* data, std::size_t size) {
+  iovec part{const_cast<char*>(data), std::min(size, kPipeAtomicBytes)};
+  const ssize_t wrote = ::pwritev2(STDERR_FILENO, &part, 1, -1, RWF_NOWAIT);
+  if (wrote >= 0 || (errno != EOPNOTSUPP && errno != ENOSYS && errno != EINVAL)) return wrote;
+  return ::write(STDERR_FILENO, part.iov_base, part.iov_len);
+}
+
+// Writes all of `text`, waiting for a slow reader until `give_up()`; false: not all of it went out.
+template <class GiveUp>
+bool write_patiently(std::string_view text, GiveUp&& give_up) {
+  while (!text.empty()) {
+    if (give_up()) return false;
+    pollfd ready{STDERR_FILENO, POLLOUT, 0};
+    const int count = ::poll(&ready, 1, static_cast<int>(kPollSlice.count()));
+    const ssize_t wrote = count > 0 ? write_some(text.data(), text.size()) : 0;
+    if (wrote > 0) {
+      text.remove_prefix(static_cast<std::size_t>(wrote));
+      continue;
+    }
+    if (wrote < 0 && errno != EAGAIN && errno != EINTR) return false;
+  }
+  return true;
+}
+
+class Sink {
+ public:
+  void start(LogFormat format, LogLevel level) {
+    stop();
+    format_ = format;
+    level_ = level;
+    std::lock_guard lock(mutex_);
+    queued_ = true;
+    give_up_at_ = {};
+    writer_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+  }
+
+  void stop() {
+    std::jthread writer;
+    {
+      std::lock_guard lock(mutex_);
+      queued_ = false;
+      writer.swap(writer_);
+    }
+    if (writer.joinable()) writer.request_stop();
+  }
+
+  void take(LogLevel level, std::string_view event, std::initializer_list<Field> fields) {
+    if (level < level_.load(std::memory_order_relaxed)) return;
+    std::string line = make_line(format_.load(std::memory_order_relaxed), level, event, fields);
+    {
+      std::lock_guard lock(mutex_);
+      if (queued_) return enqueue(std::move(line));
+    }
+    const auto end = Steady::now() + kDirectPatience;
+    if (!write_patiently(line, [end] { return Steady::now() >= end; })) dropped_.fetch_add(1);
+  }
+
+  std::uint64_t dropped() const { return dropped_.load(); }
+
+ private:
+  void enqueue(std::string line) {
+    if (queue_bytes_ + line.size() > kQueueBytesMax) {
+      dropped_.fetch_add(1);
+      return;
+    }
+    queue_bytes_ += line.size();
+    queue_.push_back(std::move(line));
+    ready_.notify_one();
+  }
+
+  void run(const std::stop_token& stop) {
+    std::uint64_t reported = dropped();
+    while (true) {
+      std::deque<std::string> batch;
+      {
+        std::unique_lock lock(mutex_);
+        ready_.wait(lock, stop, [this] { return !queue_.empty(); });
+        batch.swap(queue_);
+      }
+      if (batch.empty()) return;
+      write_batch(batch, stop);
+      report_drops(reported, stop);
+    }
+  }
+
+  // Waits for ever while the process runs, and kStopPatience in all once it stops.
+  auto patience(const std::stop_token& stop) {
+    return [this, stop] {
+      if (!stop.stop_requested()) return false;
+      if (give_up_at_ == Steady::time_point{}) give_up_at_ = Steady::now() + kStopPatience;
+      return Steady::now() >= give_up_at_;
+    };
+  }
+
+  // A line keeps its place in the bound until it is written or given up.
+  void write_batch(std::deque<std::string>& batch, const std::stop_token& stop) {
+    for (; !batch.empty(); batch.pop_front()) {
+      if (!write_patiently(batch.front(), patience(stop))) dropped_.fetch_add(1);
+      std::lock_guard lock(mutex_);
+      queue_bytes_ -= batch.front().size();
+    }
+  }
+
+  void report_drops(std::uint64_t& reported, const std::stop_token& stop) {
+    const std::uint64_t now = dropped();
+    if (now == reported) return;
+    const std::string line = make_line(format_, LogLevel::kWarn, "log.dropped", {{"lines", now - reported}});
+    if (write_patiently(line, patience(stop))) reported = now;
+  }
+
+  std::atomic<LogFormat> format_{LogFormat::kText};
+  std::atomic<LogLevel> level_{LogLevel::kInfo};
+  std::atomic<std::uint64_t> dropped_{0};
+  std::mutex mutex_;
+  std::condition_variable_any ready_;
+  std::deque<std::string> queue_;
+  std::size_t queue_bytes_ = 0;
+  bool queued_ = false;
+  Steady::time_point give_up_at_{};  // the writer's own
+  std::jthread writer_;
+};
+
+Sink& sink() {
+  static Sink the_sink;
+  return the_sink;
+}
+
+}  // namespace
+
+void log(LogLevel level, std::string_view event, std::initializer_list<Field> fields) {
+  sink().take(level, event, fields);
+}
+void log_start(LogFormat format, LogLevel level) { sink().start(format, level); }
+void log_stop() { sink().stop(); }
+std::uint64_t log_dropped() { return sink().dropped(); }
+
+}  // namespace millrace::base

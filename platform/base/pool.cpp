@@ -1,0 +1,56 @@
+#include "platform/base/pool.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace millrace::base {
+
+Pool::Pool(Options options) : options_(options) {
+  const unsigned count = std::max(1U, options_.threads);
+  threads_.reserve(count);
+  for (unsigned i = 0; i < count; ++i) threads_.emplace_back([this] { run(); });
+}
+
+Pool::~Pool() { close(); }
+
+bool Pool::post(Lane lane, std::function<void()> task) {
+  {
+    std::lock_guard lock(mutex_);
+    auto& queue = lane == Lane::kQuick ? quick_ : large_;
+    if (closed_ || queue.size() >= options_.queue_max) return false;
+    queue.push_back(std::move(task));
+  }
+  ready_.notify_one();
+  return true;
+}
+
+void Pool::close() {
+  std::vector<std::jthread> threads;
+  {
+    std::lock_guard lock(mutex_);
+    closed_ = true;
+    threads.swap(threads_);
+  }
+  ready_.notify_all();
+}
+
+void Pool::run() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    ready_.wait(lock, [this] { return closed_ || !quick_.empty() || (!large_.empty() && !large_running_); });
+    const bool large = quick_.empty();
+    if (large && (large_.empty() || large_running_)) return;
+    auto& queue = large ? large_ : quick_;
+    std::function<void()> task = std::move(queue.front());
+    queue.pop_front();
+    large_running_ = large_running_ || large;
+    lock.unlock();
+    task();
+    task = nullptr;
+    lock.lock();
+    if (large) large_running_ = false;
+    if (large && !large_.empty()) ready_.notify_one();
+  }
+}
+
+}  // namespace millrace::base

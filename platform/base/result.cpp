@@ -1,0 +1,80 @@
+#include "platform/base/result.h"
+
+#include <algorithm>
+#include <array>
+
+namespace millrace::base {
+namespace {
+
+constexpr std::string_view kRequest = "invalid_request_error";
+constexpr std::string_view kPermission = "permission_error";
+constexpr std::string_view kRate = "rate_limit_error";
+constexpr std::string_view kServer = "server_error";
+
+constexpr RetryClass kNever = RetryClass::kPermanent;
+constexpr RetryClass kLater = RetryClass::kTransient;
+
+// In the order of the enumerators. A missing key and a bad one share their name: both bodies of one 401 look
+// alike there.
+// clang-format off
+constexpr std::array kTable{
+    CodeInfo{Code::kBadRequest,          400, kNever, "bad_request",              kRequest, ""},
+    CodeInfo{Code::kUnauthenticated,     401, kNever, "invalid_api_key",          kRequest, "AUTH_REQUIRED"},
+    CodeInfo{Code::kKeyInvalid,          401, kNever, "invalid_api_key",          kRequest, "AUTH_INVALID"},
+    CodeInfo{Code::kForbidden,           403, kNever, "permission_denied",        kPermission, "AUTH_SCOPE_FORBIDDEN"},
+    CodeInfo{Code::kNotFound,            404, kNever, "not_found",                kRequest, ""},
+    CodeInfo{Code::kResultExpired,       404, kNever, "result_expired",           kRequest, ""},
+    CodeInfo{Code::kMethodNotAllowed,    405, kNever, "method_not_allowed",       kRequest, ""},
+    CodeInfo{Code::kRequestTimeout,      408, kLater, "request_timeout",          kRequest, ""},
+    CodeInfo{Code::kIdempotencyReused,   409, kNever, "idempotency_key_reused",   kRequest, "IDEMPOTENCY_KEY_REUSED"},
+    CodeInfo{Code::kInvalidState,        409, kNever, "invalid_state",            kRequest, "INVALID_STATE"},
+    CodeInfo{Code::kJobCancelled,        409, kNever, "job_cancelled",            kRequest, "INVALID_STATE"},
+    CodeInfo{Code::kJobExpired,          504, kNever, "job_expired",              kServer,  ""},
+    CodeInfo{Code::kTooLarge,            413, kNever, "request_too_large",        kRequest, ""},
+    CodeInfo{Code::kUnsupportedType,     415, kNever, "unsupported_media_type",   kRequest, ""},
+    CodeInfo{Code::kInvalidField,        422, kNever, "invalid_field",            kRequest, ""},
+    CodeInfo{Code::kRateLimited,         429, RetryClass::kRateLimited, "rate_limit_exceeded", kRate, "RATE_LIMITED"},
+    CodeInfo{Code::kHeadTooLarge,        431, kNever, "request_head_too_large",   kRequest, ""},
+    CodeInfo{Code::kInternal,            500, kLater, "server_error",             kServer,  ""},
+    CodeInfo{Code::kUpstream,            502, kLater, "upstream_error",           kServer,  ""},
+    CodeInfo{Code::kUpstreamTimeout,     504, kLater, "upstream_timeout",         kServer,  ""},
+    CodeInfo{Code::kJobTimeout,          504, kNever, "job_timeout",              kServer,  ""},
+    CodeInfo{Code::kOverloaded,          503, kLater, "overloaded",               kServer,  "DEPENDENCY_UNAVAILABLE"},
+    CodeInfo{Code::kModelNotFound,       404, kNever, "model_not_found",          kRequest, ""},
+    CodeInfo{Code::kDocumentUnsupported, 422, kNever, "document_unsupported",     kRequest, ""},
+    CodeInfo{Code::kDocumentEmpty,       422, kNever, "document_empty",           kRequest, ""},
+    CodeInfo{Code::kDocumentDamaged,     422, kNever, "document_damaged",         kRequest, ""},
+    CodeInfo{Code::kDocumentEncrypted,   422, kNever, "document_encrypted",       kRequest, ""},
+    CodeInfo{Code::kDocumentBomb,        422, kNever, "document_bomb",            kRequest, ""},
+    CodeInfo{Code::kDocumentPageCount,   422, kNever, "document_page_count",      kRequest, ""},
+    CodeInfo{Code::kDocumentTooManyPages,422, kNever, "document_too_many_pages",  kRequest, ""},
+    CodeInfo{Code::kDocumentTooLarge,    413, kNever, "document_too_large",       kRequest, ""},
+    CodeInfo{Code::kImageTooLarge,       422, kNever, "image_too_large",          kRequest, ""},
+    CodeInfo{Code::kPageTimeout,         422, kNever, "page_timeout",             kRequest, ""},
+    CodeInfo{Code::kPageFailed,          422, kNever, "page_failed",              kRequest, ""},
+    CodeInfo{Code::kFetchFailed,         502, kLater, "fetch_failed",             kServer,  ""},
+    CodeInfo{Code::kFetchRefused,        422, kNever, "fetch_refused",            kRequest, ""},
+    CodeInfo{Code::kPoisonJob,           500, kNever, "poison_job",               kServer,  ""},
+    CodeInfo{Code::kWorkerLost,          500, kNever, "worker_lost",              kServer,  ""},
+};
+// clang-format on
+
+constexpr bool in_order() {
+  for (std::size_t i = 0; i < kTable.size(); ++i) {
+    if (kTable[i].code != static_cast<Code>(i)) return false;
+  }
+  return kTable.size() == static_cast<std::size_t>(Code::kWorkerLost) + 1;
+}
+static_assert(in_order(), "one row per code, in the order of the enumerators");
+
+}  // namespace
+
+const CodeInfo& info(Code code) { return kTable[static_cast<std::size_t>(code)]; }
+
+Code code_named(std::string_view name) {
+  const auto* row =
+      std::find_if(kTable.begin(), kTable.end(), [&](const CodeInfo& r) { return r.name == name; });
+  return row == kTable.end() ? Code::kInternal : row->code;
+}
+
+}  // namespace millrace::base
