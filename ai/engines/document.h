@@ -1,0 +1,34 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+
+#include "platform/base/result.h"
+#include "platform/process/fd.h"
+#include "schemas/media.h"
+
+namespace millrace::engines {
+
+// One document as the engines take it: an open descriptor on its bytes (a blob), never a path. Immutable;
+// share it between calls, so that an engine child copies it once. Thread-safe.
+class Document {
+ public:
+  static constexpr std::uint64_t kBytesMax = std::uint64_t{50} << 20;
+
+  // `fd`: a regular file opened for reading. Looks at its size and first bytes (blocks for one read).
+  // kDocumentEmpty, kDocumentTooLarge (above 50 MB), kDocumentUnsupported.
+  static base::Result<std::shared_ptr<const Document>> from(process::Fd fd);
+
+  int fd() const { return fd_.get(); }
+  std::uint64_t size_bytes() const { return size_bytes_; }
+  schemas::Media media() const { return media_; }
+  std::uint64_t id() const { return id_; }  // unique in this process: names the copy that a child holds
+
+ private:
+  Document(process::Fd fd, std::uint64_t size_bytes, schemas::Media media);
+  process::Fd fd_;
+  std::uint64_t size_bytes_;
+  schemas::Media media_;
+  std::uint64_t id_;
+};
+
+}  // namespace millrace::engines

@@ -1,0 +1,60 @@
+#pragma once
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "platform/base/result.h"
+#include "platform/process/spawner.h"
+
+namespace millrace::process {
+
+// How a child ended: by itself (`signal` 0) or by a signal.
+struct Exit {
+  int code = 0;
+  int signal = 0;
+  bool ok() const { return code == 0 && signal == 0; }
+};
+
+// Owner of one child and its process group: what is left of it is killed and reaped by the destructor. Not
+// thread-safe.
+class Child {
+ public:
+  static base::Result<Child> start(Spawner& spawner, const Command& command);
+  Child(Child&&) noexcept = default;
+  Child& operator=(Child&& other) noexcept;
+  ~Child();
+
+  pid_t pid() const { return spawned_.pid; }
+  // Readable once the child has ended. Borrowed.
+  int pidfd() const { return spawned_.pidfd.get(); }
+  // Waits up to `timeout` for the end; nullopt: it runs still. After the end the same Exit again.
+  std::optional<Exit> wait(std::chrono::milliseconds timeout);
+  // SIGKILL to the process group; a jailed tree goes with its PID namespace.
+  void kill_tree();
+
+ private:
+  explicit Child(Spawned spawned) : spawned_(std::move(spawned)) {}
+  void finish();
+  Spawned spawned_;
+  std::optional<Exit> exit_;
+};
+
+struct CaptureLimits {
+  std::chrono::milliseconds wall{10'000};
+  std::size_t output_bytes_max = std::size_t{1} << 20;  // per stream; the rest is read and dropped
+};
+
+struct Captured {
+  Exit exit;
+  std::string out;
+  std::string err;
+  bool truncated = false;
+  bool timed_out = false;  // killed at `wall`
+};
+
+// Starts `command` with stdout and stderr captured (its own mappings of 1 and 2 must be absent) and waits for
+// its end. A stray grandchild that holds the pipes delays the return by at most 500 ms.
+base::Result<Captured> capture(Spawner& spawner, Command command, const CaptureLimits& limits);
+
+}  // namespace millrace::process

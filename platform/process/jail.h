@@ -1,0 +1,75 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "platform/base/result.h"
+#include "platform/process/spawner.h"
+
+namespace millrace::process {
+
+// How far a child can be locked in on this machine.
+enum class Confinement {
+  kNamespaces,  // bwrap: no network, read-only /usr, private /tmp, own PID and user namespace; seccomp;
+                // rlimits
+  kReduced,     // no user namespaces here: another uid (when root), no new privileges, seccomp, rlimits
+};
+
+struct JailLimits {
+  std::uint64_t memory_bytes = std::uint64_t{1} << 30;  // RLIMIT_DATA per process; 0: none
+  std::uint64_t file_bytes = std::uint64_t{64} << 20;   // RLIMIT_FSIZE
+  std::uint64_t tmp_bytes = std::uint64_t{64} << 20;    // size of the private /tmp
+  unsigned open_files = 256;
+  unsigned processes = 64;  // counted per jail (user namespace), or per uid where there is none
+};
+
+struct JailOptions {
+  uid_t uid = 209'999;  // used when the gateway is root: outside the range of host users
+  JailLimits limits;
+};
+
+// What `Jail::probe` found; `doctor` and /readyz print it.
+struct JailProbe {
+  Confinement confinement = Confinement::kReduced;
+  bool usable = false;  // false: not even the reduced form starts; `reason` says why
+  std::string reason;   // empty when confinement is kNamespaces
+  std::string advice;   // what an operator can do about it
+};
+
+// Locks a child in: setpriv (when root), prlimit, bwrap, seccomp. bwrap is never started with kuid 0:
+// /proc/sys would stay writable from inside. Immutable after construction; thread-safe.
+class Jail {
+ public:
+  // `confinement` is what `probe` reported. kInternal: the seccomp filter could not be built.
+  static base::Result<Jail> make(const JailOptions& options, Confinement confinement);
+
+  // Starts a trial child in each form, best first. Blocks up to 10 s.
+  static JailProbe probe(Spawner& spawner, const JailOptions& options);
+
+  // The command that runs `inner` locked in. `inner.argv[0]` is opened here and executed by descriptor, so
+  // that it may lie where the jailed uid cannot look. In the reduced form nothing but the program itself can
+  // load the filter: then `--seccomp-fd N` is appended to its arguments and the program must load it before
+  // it touches input. The returned command borrows descriptors of `inner` and of the `Wrapped` itself until
+  // it is spawned.
+  struct Wrapped {
+    Command command;
+    Fd program;
+    Fd filter;
+  };
+  base::Result<Wrapped> wrap(const Command& inner) const;
+
+  Confinement confinement() const { return confinement_; }
+
+ private:
+  Jail(JailOptions options, Confinement confinement, std::string filter);
+  std::vector<std::string> outer_arguments() const;
+  std::vector<std::string> namespace_arguments(int filter_fd, const Command& inner) const;
+
+  JailOptions options_;
+  Confinement confinement_;
+  std::string filter_;  // BPF bytes
+};
+
+}  // namespace millrace::process

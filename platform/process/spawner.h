@@ -1,0 +1,57 @@
+#pragma once
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "platform/base/result.h"
+#include "platform/process/fd.h"
+
+namespace millrace::process {
+
+// What to start. `argv[0]` is an absolute path; nothing is looked up in PATH and no shell is involved.
+struct Command {
+  struct Mapping {
+    int child_fd;   // its number in the child
+    int parent_fd;  // borrowed until `spawn` has returned
+  };
+  std::vector<std::string> argv;
+  std::vector<std::string> environment;  // NAME=value; the whole environment of the child
+  std::vector<Mapping> fds;  // 0, 1, 2 are /dev/null unless mapped; every other descriptor is closed
+  bool idle = false;         // run in SCHED_IDLE (inherited by what the child starts)
+};
+
+// A started process, not yet owned: `Child` owns it.
+struct Spawned {
+  pid_t pid = -1;  // also its process group
+  Fd pidfd;
+};
+
+// The one thread that starts children (posix_spawn, own process group, default signals, empty mask). The
+// kernel ties PR_SET_PDEATHSIG (bwrap --die-with-parent) to the *thread* that started a child: keep the
+// spawner alive as long as any child, and destroy it last. Thread-safe.
+class Spawner {
+ public:
+  Spawner();
+  ~Spawner();
+  Spawner(const Spawner&) = delete;
+  Spawner& operator=(const Spawner&) = delete;
+
+  // Blocks for the start, about a millisecond. kInternal: the program could not be executed.
+  base::Result<Spawned> spawn(const Command& command);
+
+ private:
+  struct Request;
+  void run(const std::stop_token& stop);
+
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::deque<Request*> requests_;
+  std::jthread thread_;
+};
+
+}  // namespace millrace::process
