@@ -1,7 +1,7 @@
 #pragma once
 #include <chrono>
-#include <mutex>
 #include <cstdint>
+#include <mutex>
 #include <string>
 #include <string_view>
 
@@ -48,9 +48,9 @@ class ManualClock final : public Clock {
   WallTime wall() const override;
   BootTime boot() const override;
   std::string boot_id() const override;
-  void advance(std::chrono::milliseconds by);       // both clocks
-  void jump_wall(std::chrono::milliseconds by);     // the wall clock alone, as NTP or an operator does
-  void reboot(std::string new_boot_id);             // boot time starts again at zero
+  void advance(std::chrono::milliseconds by);    // both clocks
+  void jump_wall(std::chrono::milliseconds by);  // the wall clock alone, as NTP or an operator does
+  void reboot(std::string new_boot_id);          // boot time starts again at zero
 
  private:
   mutable std::mutex mutex_;

@@ -1,4 +1,5 @@
 #pragma once
+#include <concepts>
 #include <cstdint>
 #include <initializer_list>
 #include <string>
@@ -9,8 +10,8 @@ namespace millrace::base {
 enum class LogLevel { kDebug, kInfo, kWarn, kError };
 enum class LogFormat { kText, kJson };
 
-// One named value of a log line. Values are escaped; anything that looks like an API key (`mr_live_…`) is masked at
-// the sink. Never pass a body or a secret.
+// One named value of a log line. Values are escaped; anything that looks like an API key (`mr_live_…`) is
+// masked at the sink. Never pass a body or a secret.
 struct Field {
   std::string_view key;
   std::string value;
@@ -19,19 +20,24 @@ struct Field {
   Field(std::string_view k, std::string_view v) : key(k), value(v) {}
   Field(std::string_view k, const char* v) : key(k), value(v) {}
   Field(std::string_view k, const std::string& v) : key(k), value(v) {}
-  Field(std::string_view k, std::int64_t v) : key(k), value(std::to_string(v)), number(true) {}
-  Field(std::string_view k, int v) : key(k), value(std::to_string(v)), number(true) {}
-  Field(std::string_view k, std::size_t v) : key(k), value(std::to_string(v)), number(true) {}
+  template <std::integral T>
+  Field(std::string_view k, T v) : key(k), value(std::to_string(v)), number(true) {}
   Field(std::string_view k, double v) : key(k), value(std::to_string(v)), number(true) {}
 };
 
-// One line on stderr: time, level, event, fields. Never blocks: lines go through a bounded queue to one thread; a full
-// queue drops the line and counts it (`log_dropped`). Before `log_start` and after `log_stop` lines are written
-// directly. Thread-safe.
+// One line on stderr: time, level, event, fields. Never blocks: lines go through a bounded queue to one
+// thread; a full queue drops the line and counts it (`log_dropped`). Before `log_start` and after `log_stop`
+// lines are written directly. Thread-safe.
 void log(LogLevel level, std::string_view event, std::initializer_list<Field> fields = {});
-inline void log_info(std::string_view event, std::initializer_list<Field> f = {}) { log(LogLevel::kInfo, event, f); }
-inline void log_warn(std::string_view event, std::initializer_list<Field> f = {}) { log(LogLevel::kWarn, event, f); }
-inline void log_error(std::string_view event, std::initializer_list<Field> f = {}) { log(LogLevel::kError, event, f); }
+inline void log_info(std::string_view event, std::initializer_list<Field> f = {}) {
+  log(LogLevel::kInfo, event, f);
+}
+inline void log_warn(std::string_view event, std::initializer_list<Field> f = {}) {
+  log(LogLevel::kWarn, event, f);
+}
+inline void log_error(std::string_view event, std::initializer_list<Field> f = {}) {
+  log(LogLevel::kError, event, f);
+}
 
 void log_start(LogFormat format, LogLevel level);
 void log_stop();

@@ -9,8 +9,8 @@
 
 namespace millrace::base {
 
-// Prometheus metrics, named `millrace_<what>_<unit>[_total]`, base units seconds and bytes. Labels are bounded: route
-// patterns, kinds, outcomes; never a client's text. prometheus-cpp stays in metrics.cpp.
+// Prometheus metrics, named `millrace_<what>_<unit>[_total]`, base units seconds and bytes. Labels are
+// bounded: route patterns, kinds, outcomes; never a client's text. prometheus-cpp stays in metrics.cpp.
 using Labels = std::map<std::string, std::string>;
 
 class Counter {
@@ -46,8 +46,8 @@ class Histogram {
   void* impl_;
 };
 
-// Owned by app/compose; handles stay valid as long as it lives. The same name and labels give the same series.
-// Making a handle takes a lock: owners make theirs once and keep them. Thread-safe.
+// Owned by app/compose; handles stay valid as long as it lives. The same name and labels give the same
+// series. Making a handle takes a lock: owners make theirs once and keep them. Thread-safe.
 class Metrics {
  public:
   Metrics();

@@ -8,31 +8,32 @@
 
 namespace millrace::base {
 
-// Every way in which Millrace refuses or fails, once. The table in result.cpp gives each code its HTTP status, its
-// retry class and its names in both error bodies (contract.md §3 and §6). Job errors are stored by `name(code)`.
+// Every way in which Millrace refuses or fails, once. The table in result.cpp gives each code its HTTP
+// status, its retry class and its names in both error bodies (contract.md §3 and §6). Job errors are stored
+// by `name(code)`.
 enum class Code {
-  kBadRequest,         // malformed framing, JSON or header
-  kUnauthenticated,    // no key was sent
-  kKeyInvalid,         // unknown, revoked or expired key
-  kForbidden,          // key lacks the scope
-  kNotFound,           // no such thing, or another tenant's
-  kResultExpired,      // the job is known, its result has been removed
+  kBadRequest,       // malformed framing, JSON or header
+  kUnauthenticated,  // no key was sent
+  kKeyInvalid,       // unknown, revoked or expired key
+  kForbidden,        // key lacks the scope
+  kNotFound,         // no such thing, or another tenant's
+  kResultExpired,    // the job is known, its result has been removed
   kMethodNotAllowed,
   kRequestTimeout,
   kIdempotencyReused,  // same key, other body
   kInvalidState,       // the move does not apply to the state
   kJobCancelled,
   kJobExpired,
-  kTooLarge,           // request body above its limit
+  kTooLarge,  // request body above its limit
   kUnsupportedType,
-  kInvalidField,       // 422: shape, type, range, combination
+  kInvalidField,  // 422: shape, type, range, combination
   kRateLimited,
-  kHeadTooLarge,       // 431
+  kHeadTooLarge,  // 431
   kInternal,
-  kUpstream,           // 502
-  kUpstreamTimeout,    // 504
-  kJobTimeout,         // 504: the synchronous wait ended, the job goes on
-  kOverloaded,         // 503: a bound of ours is reached (queue, bytes, disk, drain)
+  kUpstream,         // 502
+  kUpstreamTimeout,  // 504
+  kJobTimeout,       // 504: the synchronous wait ended, the job goes on
+  kOverloaded,       // 503: a bound of ours is reached (queue, bytes, disk, drain)
   kModelNotFound,
   // Documents (contract.md §6).
   kDocumentUnsupported,
@@ -42,12 +43,12 @@ enum class Code {
   kDocumentBomb,
   kDocumentPageCount,
   kDocumentTooManyPages,
-  kDocumentTooLarge,   // 413
+  kDocumentTooLarge,  // 413
   kImageTooLarge,
   kPageTimeout,
   kPageFailed,
-  kFetchFailed,        // 502
-  kFetchRefused,       // 422
+  kFetchFailed,   // 502
+  kFetchRefused,  // 422
   kPoisonJob,
   kWorkerLost,
 };
@@ -69,12 +70,13 @@ inline std::string_view name(Code code) { return info(code).name; }
 // The code whose name this is; kInternal for an unknown name.
 Code code_named(std::string_view name);
 
-// `message` is for the client: it names the bound and the knob to turn, and never holds an internal text, path or key.
+// `message` is for the client: it names the bound and the knob to turn, and never holds an internal text,
+// path or key.
 struct Error {
   Code code = Code::kInternal;
   std::string message;
-  std::string param;                          // the field it is about, or empty
-  std::chrono::milliseconds retry_after{0};   // > 0: when it may be worth trying again
+  std::string param;                         // the field it is about, or empty
+  std::chrono::milliseconds retry_after{0};  // > 0: when it may be worth trying again
 };
 
 // A value or an Error; must be looked at. Early return, no `.and_then` chains.
@@ -82,7 +84,9 @@ template <class T>
 class [[nodiscard]] Result : public tl::expected<T, Error> {
  public:
   using tl::expected<T, Error>::expected;
-  Result(Error error) : tl::expected<T, Error>(tl::make_unexpected(std::move(error))) {}  // NOLINT(google-explicit-constructor)
+  Result(Error error)
+      : tl::expected<T, Error>(tl::make_unexpected(std::move(error))) {
+  }  // NOLINT(google-explicit-constructor)
 };
 using Status = Result<void>;
 

@@ -9,8 +9,8 @@ namespace millrace::support {
 
 inline constexpr std::chrono::milliseconds kDeadline{10'000};
 
-// True as soon as `holds()` is; false when it still does not after `deadline`. Looks again every two milliseconds, by a
-// poll(2) without descriptors: the one sanctioned wait for a state that nobody announces.
+// True as soon as `holds()` is; false when it still does not after `deadline`. Looks again every two
+// milliseconds, by a poll(2) without descriptors: the one sanctioned wait for a state that nobody announces.
 template <class Predicate>
 bool wait_until(Predicate&& holds, std::chrono::milliseconds deadline = kDeadline) {
   const auto end = std::chrono::steady_clock::now() + deadline;
@@ -21,7 +21,8 @@ bool wait_until(Predicate&& holds, std::chrono::milliseconds deadline = kDeadlin
   return true;
 }
 
-// The same for a state that is announced on a condition variable. `lock` holds the mutex that guards the state.
+// The same for a state that is announced on a condition variable. `lock` holds the mutex that guards the
+// state.
 template <class Predicate>
 bool wait_until(std::condition_variable& changed, std::unique_lock<std::mutex>& lock, Predicate&& holds,
                 std::chrono::milliseconds deadline = kDeadline) {

@@ -1,0 +1,15 @@
+#pragma once
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+namespace millrace::base {
+
+// Insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`.
+std::size_t edit_distance(std::string_view a, std::string_view b);
+
+// The candidate that `wrong` most likely meant; empty if none is near (more than a third of its letters
+// differ).
+std::string_view nearest(std::string_view wrong, std::span<const std::string_view> candidates);
+
+}  // namespace millrace::base
