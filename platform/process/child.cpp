@@ -1,0 +1,154 @@
+#include "platform/process/child.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace millrace::process {
+namespace {
+
+using std::chrono::milliseconds;
+using Steady = std::chrono::steady_clock;
+
+// How long pipes may stay open after the child's end (stray grandchildren hold them).
+constexpr milliseconds kDrainGrace{500};
+
+int poll_timeout(Steady::time_point deadline) {
+  const auto left = std::chrono::ceil<milliseconds>(deadline - Steady::now()).count();
+  return static_cast<int>(std::clamp<milliseconds::rep>(left, 0, 3'600'000));
+}
+
+// One end of a capture: appends up to the bound, counts the rest as truncated.
+struct Sink {
+  Fd fd;
+  std::string* text;
+
+  void read_some(std::size_t bytes_max, bool& truncated) {
+    std::array<char, 65536> buffer;
+    const ssize_t count = ::read(fd.get(), buffer.data(), buffer.size());
+    if (count <= 0) return fd.reset();
+    const std::size_t room = bytes_max - std::min(bytes_max, text->size());
+    const std::size_t kept = std::min(room, static_cast<std::size_t>(count));
+    text->append(buffer.data(), kept);
+    truncated = truncated || kept < static_cast<std::size_t>(count);
+  }
+};
+
+class Capture {
+ public:
+  Capture(Child child, Fd out, Fd err, const CaptureLimits& limits)
+      : child_(std::move(child)),
+        limits_(limits),
+        sinks_{Sink{std::move(out), &result_.out}, Sink{std::move(err), &result_.err}} {}
+
+  Captured run() {
+    deadline_ = Steady::now() + limits_.wall;
+    while (open() || !ended_) {
+      if (!step()) break;
+    }
+    result_.exit = child_.wait(milliseconds(0)).value_or(Exit{0, SIGKILL});
+    return std::move(result_);
+  }
+
+ private:
+  bool open() const { return static_cast<bool>(sinks_[0].fd) || static_cast<bool>(sinks_[1].fd); }
+
+  // One poll; false: the deadline (of the child, or of what holds its pipes) has passed.
+  bool step() {
+    std::array<pollfd, 3> fds{{{sinks_[0].fd.get(), POLLIN, 0},
+                               {sinks_[1].fd.get(), POLLIN, 0},
+                               {ended_ ? -1 : child_.pidfd(), POLLIN, 0}}};
+    if (::poll(fds.data(), fds.size(), poll_timeout(deadline_)) == 0) return time_out();
+    for (std::size_t i = 0; i < sinks_.size(); ++i) {
+      if (fds[i].revents != 0) sinks_[i].read_some(limits_.output_bytes_max, result_.truncated);
+    }
+    if (fds[2].revents != 0 && child_.wait(milliseconds(0))) {
+      ended_ = true;
+      deadline_ = Steady::now() + kDrainGrace;
+    }
+    return true;
+  }
+
+  bool time_out() {
+    child_.kill_tree();
+    if (ended_) return false;
+    result_.timed_out = true;
+    child_.wait(kDrainGrace);
+    return false;
+  }
+
+  Child child_;
+  const CaptureLimits& limits_;
+  Captured result_;
+  std::array<Sink, 2> sinks_;
+  Steady::time_point deadline_;
+  bool ended_ = false;
+};
+
+}  // namespace
+
+base::Result<Child> Child::start(Spawner& spawner, const Command& command) {
+  auto spawned = spawner.spawn(command);
+  if (!spawned) return std::move(spawned.error());
+  return Child(std::move(*spawned));
+}
+
+Child& Child::operator=(Child&& other) noexcept {
+  if (this != &other) {
+    finish();
+    spawned_ = std::move(other.spawned_);
+    exit_ = other.exit_;
+  }
+  return *this;
+}
+
+Child::~Child() { finish(); }
+
+std::optional<Exit> Child::wait(milliseconds timeout) {
+  if (exit_ || !spawned_.pidfd) return exit_;
+  pollfd fd{spawned_.pidfd.get(), POLLIN, 0};
+  const auto deadline = Steady::now() + timeout;
+  while (::poll(&fd, 1, poll_timeout(deadline)) < 0 && errno == EINTR) {
+  }
+  siginfo_t info{};
+  const auto id = static_cast<id_t>(spawned_.pidfd.get());
+  // Left unreaped until `finish`: the zombie keeps its number, so that the group kill can never hit a
+  // stranger.
+  if (::waitid(P_PIDFD, id, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) return std::nullopt;
+  const bool by_itself = info.si_code == CLD_EXITED;
+  exit_ = by_itself ? Exit{info.si_status, 0} : Exit{0, info.si_status};
+  return exit_;
+}
+
+void Child::kill_tree() {
+  if (spawned_.pidfd) ::kill(-spawned_.pid, SIGKILL);
+}
+
+void Child::finish() {
+  if (!spawned_.pidfd) return;
+  kill_tree();
+  siginfo_t info{};
+  ::waitid(P_PIDFD, static_cast<id_t>(spawned_.pidfd.get()), &info, WEXITED);
+  spawned_.pidfd.reset();
+}
+
+base::Result<Captured> capture(Spawner& spawner, Command command, const CaptureLimits& limits) {
+  auto out = make_pipe();
+  auto err = make_pipe();
+  if (!out) return std::move(out.error());
+  if (!err) return std::move(err.error());
+  command.fds.push_back({1, out->write.get()});
+  command.fds.push_back({2, err->write.get()});
+  auto child = Child::start(spawner, command);
+  if (!child) return std::move(child.error());
+  out->write.reset();
+  err->write.reset();
+  return Capture(std::move(*child), std::move(out->read), std::move(err->read), limits).run();
+}
+
+}  // namespace millrace::process

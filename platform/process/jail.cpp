@@ -1,0 +1,180 @@
+#include "platform/process/jail.h"
+
+#include <algorithm>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "platform/process/child.h"
+#include "platform/process/seccomp_filter.h"
+
+namespace millrace::process {
+namespace {
+
+constexpr const char* kSetpriv = "/usr/bin/setpriv";
+constexpr const char* kPrlimit = "/usr/bin/prlimit";
+constexpr const char* kBwrap = "/usr/bin/bwrap";
+constexpr const char* kTrial = "/usr/bin/true";
+
+// Where the inner program reads: system files only, none of them writable. Fonts are what poppler replaces
+// missing ones by.
+constexpr const char* kReadable[] = {"/etc/alternatives", "/etc/ld.so.cache", "/etc/fonts",
+                                     "/var/cache/fontconfig"};
+
+using Words = std::vector<std::string>;
+
+void append(Words& to, const Words& more) { to.insert(to.end(), more.begin(), more.end()); }
+
+base::Result<Fd> memory_file(const std::string& bytes) {
+  Fd fd(::memfd_create("filter", MFD_CLOEXEC));
+  const auto length = static_cast<ssize_t>(bytes.size());
+  if (!fd || ::write(fd.get(), bytes.data(), bytes.size()) != length || ::lseek(fd.get(), 0, SEEK_SET) != 0) {
+    return base::error(base::Code::kOverloaded, "no file descriptor is left for a jail: raise `ulimit -n`");
+  }
+  return fd;
+}
+
+int free_child_fd(const Command& command) {
+  int last = 2;
+  for (const Command::Mapping& mapping : command.fds) last = std::max(last, mapping.child_fd);
+  return last + 1;
+}
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+// Why the trial in this form failed; empty: it did not.
+std::string trial_failure(Spawner& spawner, const JailOptions& options, Confinement form) {
+  auto jail = Jail::make(options, form);
+  if (!jail) return jail.error().message;
+  auto wrapped = jail->wrap({.argv = {kTrial}, .environment = {"PATH=/usr/bin"}, .fds = {}, .idle = false});
+  if (!wrapped) return wrapped.error().message;
+  const CaptureLimits limits{std::chrono::milliseconds(5000), 4096};
+  auto captured = capture(spawner, std::move(wrapped->command), limits);
+  if (!captured) return captured.error().message;
+  if (captured->exit.ok()) return {};
+  if (captured->timed_out) return "a trial jail did not answer within 5 s";
+  const std::string line = first_line(captured->err);
+  return line.empty() ? "a trial jail ended with code " + std::to_string(captured->exit.code) : line;
+}
+
+std::string advice_for(const std::string& reason) {
+  if (::access(kBwrap, X_OK) != 0) return "install it: apt-get install bubblewrap";
+  if (::access(kSetpriv, X_OK) != 0) return "install it: apt-get install util-linux";
+  if (reason.find("setresuid") != std::string::npos || reason.find("setuid") != std::string::npos) {
+    return "the container maps too few user ids: run Millrace as a user other than root";
+  }
+  return "allow user namespaces: sysctl -w kernel.unprivileged_userns_clone=1 "
+         "user.max_user_namespaces=10000; in "
+         "Docker: --security-opt seccomp=unconfined --security-opt apparmor=unconfined";
+}
+
+}  // namespace
+
+Jail::Jail(JailOptions options, Confinement confinement, std::string filter)
+    : options_(options), confinement_(confinement), filter_(std::move(filter)) {}
+
+base::Result<Jail> Jail::make(const JailOptions& options, Confinement confinement) {
+  if (options.uid == 0) return base::error(base::Code::kInternal, "a jail never runs as uid 0");
+  auto filter = engine_seccomp_filter();
+  if (!filter) return std::move(filter.error());
+  return Jail(options, confinement, std::move(*filter));
+}
+
+JailProbe Jail::probe(Spawner& spawner, const JailOptions& options) {
+  JailProbe result;
+  result.reason = trial_failure(spawner, options, Confinement::kNamespaces);
+  if (result.reason.empty()) {
+    result.confinement = Confinement::kNamespaces;
+    result.usable = true;
+    return result;
+  }
+  result.advice = advice_for(result.reason);
+  const std::string reduced = trial_failure(spawner, options, Confinement::kReduced);
+  result.usable = reduced.empty();
+  if (!reduced.empty()) result.reason += "; without namespaces: " + reduced;
+  return result;
+}
+
+std::vector<std::string> Jail::outer_arguments() const {
+  Words words{kSetpriv};
+  if (::geteuid() == 0) {
+    const std::string uid = std::to_string(options_.uid);
+    append(words, {"--reuid=" + uid, "--regid=" + uid, "--clear-groups", "--inh-caps=-all"});
+  }
+  words.emplace_back("--no-new-privs");
+  if (confinement_ == Confinement::kReduced) append(words, {"--pdeathsig", "KILL"});
+  const JailLimits& limits = options_.limits;
+  append(words, {"--", kPrlimit, "--core=0", "--nofile=" + std::to_string(limits.open_files),
+                 "--fsize=" + std::to_string(limits.file_bytes)});
+  if (limits.memory_bytes > 0) words.push_back("--data=" + std::to_string(limits.memory_bytes));
+  // Without a user namespace the count is over the whole uid: only a uid of our own can be bounded.
+  const bool own_uid = ::geteuid() == 0;
+  if (confinement_ == Confinement::kReduced && own_uid) words.emplace_back("--nproc=1024");
+  words.emplace_back("--");
+  return words;
+}
+
+std::vector<std::string> Jail::namespace_arguments(int filter_fd, const Command& inner) const {
+  Words words{kBwrap,
+              "--unshare-user",
+              "--unshare-ipc",
+              "--unshare-pid",
+              "--unshare-net",
+              "--unshare-uts",
+              "--unshare-cgroup-try",
+              "--die-with-parent",
+              "--new-session",
+              "--cap-drop",
+              "ALL",
+              "--uid",
+              "65534",
+              "--gid",
+              "65534",
+              "--hostname",
+              "engine",
+              "--ro-bind",
+              "/usr",
+              "/usr"};
+  append(words, {"--symlink", "usr/bin", "/bin", "--symlink", "usr/sbin", "/sbin"});
+  append(words, {"--symlink", "usr/lib", "/lib", "--symlink", "usr/lib64", "/lib64"});
+  for (const char* path : kReadable) append(words, {"--ro-bind-try", path, path});
+  const std::string size = std::to_string(options_.limits.tmp_bytes);
+  append(words, {"--proc", "/proc", "--dev", "/dev", "--size", size, "--tmpfs", "/tmp"});
+  append(words, {"--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/tmp", "--clearenv"});
+  for (const std::string& variable : inner.environment) {
+    const auto equals = variable.find('=');
+    append(words, {"--setenv", variable.substr(0, equals), variable.substr(equals + 1)});
+  }
+  append(words, {"--add-seccomp-fd", std::to_string(filter_fd), "--"});
+  append(words, {kPrlimit, "--nproc=" + std::to_string(options_.limits.processes), "--"});
+  return words;
+}
+
+base::Result<Jail::Wrapped> Jail::wrap(const Command& inner) const {
+  Wrapped wrapped;
+  wrapped.program.reset(::open(inner.argv.front().c_str(), O_PATH | O_CLOEXEC));
+  if (!wrapped.program)
+    return base::error(base::Code::kInternal, "cannot open the program " + inner.argv.front());
+  auto filter = memory_file(filter_);
+  if (!filter) return std::move(filter.error());
+  wrapped.filter = std::move(*filter);
+
+  const int program_fd = free_child_fd(inner);
+  const int filter_fd = program_fd + 1;
+  Command& command = wrapped.command;
+  command.environment = inner.environment;
+  command.idle = inner.idle;
+  command.fds = inner.fds;
+  command.fds.push_back({program_fd, wrapped.program.get()});
+  command.fds.push_back({filter_fd, wrapped.filter.get()});
+  command.argv = outer_arguments();
+  if (confinement_ == Confinement::kNamespaces) append(command.argv, namespace_arguments(filter_fd, inner));
+  command.argv.push_back("/proc/self/fd/" + std::to_string(program_fd));
+  command.argv.insert(command.argv.end(), inner.argv.begin() + 1, inner.argv.end());
+  if (confinement_ == Confinement::kReduced)
+    append(command.argv, {"--seccomp-fd", std::to_string(filter_fd)});
+  return wrapped;
+}
+
+}  // namespace millrace::process

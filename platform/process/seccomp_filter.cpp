@@ -1,0 +1,255 @@
+#include "platform/process/seccomp_filter.h"
+
+#include <cerrno>
+#include <memory>
+
+#include <sched.h>
+#include <seccomp.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "platform/process/fd.h"
+
+namespace millrace::process {
+namespace {
+
+constexpr const char* kAllowed[] = {
+    // files and pipes
+    "read",
+    "write",
+    "readv",
+    "writev",
+    "pread64",
+    "pwrite64",
+    "preadv",
+    "pwritev",
+    "preadv2",
+    "pwritev2",
+    "open",
+    "openat",
+    "openat2",
+    "creat",
+    "close",
+    "close_range",
+    "lseek",
+    "_llseek",
+    "stat",
+    "fstat",
+    "lstat",
+    "stat64",
+    "fstat64",
+    "lstat64",
+    "newfstatat",
+    "fstatat64",
+    "statx",
+    "statfs",
+    "fstatfs",
+    "access",
+    "faccessat",
+    "faccessat2",
+    "readlink",
+    "readlinkat",
+    "getcwd",
+    "chdir",
+    "fchdir",
+    "getdents",
+    "getdents64",
+    "mkdir",
+    "mkdirat",
+    "rmdir",
+    "unlink",
+    "unlinkat",
+    "rename",
+    "renameat",
+    "renameat2",
+    "link",
+    "linkat",
+    "symlink",
+    "symlinkat",
+    "ftruncate",
+    "truncate",
+    "fallocate",
+    "fadvise64",
+    "fsync",
+    "fdatasync",
+    "umask",
+    "chmod",
+    "fchmod",
+    "fchmodat",
+    "utimensat",
+    "flock",
+    "fcntl",
+    "fcntl64",
+    "dup",
+    "dup2",
+    "dup3",
+    "pipe",
+    "pipe2",
+    "poll",
+    "ppoll",
+    "select",
+    "pselect6",
+    "_newselect",
+    "epoll_create1",
+    "epoll_ctl",
+    "epoll_wait",
+    "epoll_pwait",
+    "eventfd2",
+    "memfd_create",
+    "sendfile",
+    "splice",
+    "copy_file_range",
+    "inotify_init1",
+    // memory
+    "mmap",
+    "mmap2",
+    "munmap",
+    "mremap",
+    "mprotect",
+    "madvise",
+    "brk",
+    "msync",
+    "mincore",
+    // signals, processes, threads
+    "rt_sigaction",
+    "rt_sigprocmask",
+    "rt_sigreturn",
+    "rt_sigpending",
+    "rt_sigtimedwait",
+    "sigaltstack",
+    "sigreturn",
+    "kill",
+    "tkill",
+    "tgkill",
+    "wait4",
+    "waitid",
+    "waitpid",
+    "exit",
+    "exit_group",
+    "execve",
+    "execveat",
+    "fork",
+    "vfork",
+    "set_tid_address",
+    "set_robust_list",
+    "get_robust_list",
+    "rseq",
+    "futex",
+    "futex_time64",
+    "membarrier",
+    "pidfd_open",
+    "restart_syscall",
+    "getpid",
+    "gettid",
+    "getppid",
+    "getpgrp",
+    "getpgid",
+    "setpgid",
+    "getsid",
+    "setsid",
+    "getuid",
+    "geteuid",
+    "getgid",
+    "getegid",
+    "getgroups",
+    "getresuid",
+    "getresgid",
+    "capget",
+    "sched_yield",
+    "sched_getaffinity",
+    "sched_setaffinity",
+    "sched_getscheduler",
+    "sched_setscheduler",
+    "sched_getparam",
+    "sched_setparam",
+    "sched_get_priority_max",
+    "sched_get_priority_min",
+    "getpriority",
+    "setpriority",
+    "prlimit64",
+    "getrlimit",
+    "ugetrlimit",
+    "setrlimit",
+    "getrusage",
+    "prctl",
+    "arch_prctl",
+    // time, system
+    "clock_gettime",
+    "clock_gettime64",
+    "clock_getres",
+    "clock_nanosleep",
+    "clock_nanosleep_time64",
+    "nanosleep",
+    "gettimeofday",
+    "time",
+    "times",
+    "uname",
+    "sysinfo",
+    "getcpu",
+    "getrandom",
+    // the socket that is handed in; none can be made
+    "recvmsg",
+    "sendmsg",
+    "recvfrom",
+    "sendto",
+    "shutdown",
+    "getsockopt",
+};
+
+constexpr unsigned long long kNamespaceFlags =
+    CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
+
+struct Release {
+  void operator()(void* context) const { seccomp_release(context); }
+};
+using Context = std::unique_ptr<void, Release>;
+
+bool allow_known(const Context& context) {
+  for (const char* name : kAllowed) {
+    const int number = seccomp_syscall_resolve_name(name);
+    if (number == __NR_SCMP_ERROR) continue;
+    if (seccomp_rule_add(context.get(), SCMP_ACT_ALLOW, number, 0) != 0) return false;
+  }
+  return true;
+}
+
+// clone without new namespaces (clone3 hides its flags in memory: ENOSYS sends libc back to clone); ioctl
+// without pushing characters into a terminal.
+bool allow_conditionally(const Context& context) {
+  const scmp_arg_cmp plain = SCMP_A0(SCMP_CMP_MASKED_EQ, kNamespaceFlags, 0);
+  const scmp_arg_cmp no_push = SCMP_A1(SCMP_CMP_NE, TIOCSTI);
+  return seccomp_rule_add_array(context.get(), SCMP_ACT_ALLOW, SCMP_SYS(clone), 1, &plain) == 0 &&
+         seccomp_rule_add_array(context.get(), SCMP_ACT_ALLOW, SCMP_SYS(ioctl), 1, &no_push) == 0 &&
+         seccomp_rule_add(context.get(), SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0) == 0;
+}
+
+base::Result<std::string> exported(const Context& context) {
+  auto pipe = make_pipe();
+  if (!pipe) return std::move(pipe.error());
+  // About 2 KB of instructions: they fit into the pipe at once.
+  if (seccomp_export_bpf(context.get(), pipe->write.get()) != 0) {
+    return base::error(base::Code::kInternal, "libseccomp cannot write its filter");
+  }
+  pipe->write.reset();
+  std::string bytes;
+  char buffer[4096];
+  ssize_t count = 0;
+  while ((count = ::read(pipe->read.get(), buffer, sizeof buffer)) > 0) {
+    bytes.append(buffer, static_cast<std::size_t>(count));
+  }
+  return bytes;
+}
+
+}  // namespace
+
+base::Result<std::string> engine_seccomp_filter() {
+  const Context context(seccomp_init(SCMP_ACT_ERRNO(EPERM)));
+  if (!context || !allow_known(context) || !allow_conditionally(context)) {
+    return base::error(base::Code::kInternal, "libseccomp cannot build the filter of the engines");
+  }
+  seccomp_attr_set(context.get(), SCMP_FLTATR_CTL_OPTIMIZE,
+                   2);  // a binary tree instead of a list: cheaper calls
+  return exported(context);
+}
+
+}  // namespace millrace::process

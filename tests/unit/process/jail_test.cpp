@@ -1,0 +1,136 @@
+#include "platform/process/jail.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "platform/process/child.h"
+
+namespace millrace::process {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Runs a shell script in the jail of this form; skips the test where the machine has no user namespaces.
+class Jailed : public testing::TestWithParam<Confinement> {
+ protected:
+  void SetUp() override {
+    const JailProbe probe = Jail::probe(spawner_, options_);
+    ASSERT_TRUE(probe.usable) << probe.reason;
+    if (GetParam() == Confinement::kNamespaces && probe.confinement != Confinement::kNamespaces) {
+      GTEST_SKIP() << probe.reason << ": " << probe.advice;
+    }
+  }
+
+  Captured run(const std::string& script) {
+    auto jail = Jail::make(options_, GetParam());
+    auto wrapped = jail->wrap({.argv = {"/bin/sh", "-c", script},
+                               .environment = {"PATH=/usr/bin:/bin", "LANG=C"},
+                               .fds = {},
+                               .idle = true});
+    auto captured = capture(spawner_, std::move(wrapped->command), {});
+    return std::move(*captured);
+  }
+
+  Spawner spawner_;
+  JailOptions options_;
+};
+
+TEST_P(Jailed, NothingRunsAsRoot) {
+  const Captured result = run("id -u");
+  EXPECT_TRUE(result.exit.ok()) << result.err;
+  EXPECT_NE(result.out, "0\n");
+}
+
+TEST_P(Jailed, TheKernelsSettingsAreNotWritable) {
+  const Captured result =
+      run("cat /proc/sys/kernel/core_pattern > /proc/sys/kernel/core_pattern && echo written");
+  EXPECT_EQ(result.out, "");
+}
+
+TEST_P(Jailed, NoPrivilegeIsGained) {
+  EXPECT_EQ(run("grep -h NoNewPrivs /proc/self/status").out, "NoNewPrivs:\t1\n");
+}
+
+TEST_P(Jailed, FilesAndDescriptorsAreBounded) {
+  options_.limits.file_bytes = 4096;
+  EXPECT_EQ(run("ulimit -n; ulimit -c; prlimit --noheadings --output SOFT --fsize").out, "256\n0\n4096\n");
+}
+
+INSTANTIATE_TEST_SUITE_P(BothForms, Jailed, testing::Values(Confinement::kNamespaces, Confinement::kReduced),
+                         [](const auto& form) {
+                           return form.param == Confinement::kNamespaces ? "Namespaces" : "Reduced";
+                         });
+
+class Namespaced : public Jailed {};
+INSTANTIATE_TEST_SUITE_P(Best, Namespaced, testing::Values(Confinement::kNamespaces));
+
+TEST_P(Namespaced, TheHostsFilesAreNotThere) {
+  EXPECT_EQ(run("ls -d /root /home /var/lib /etc/passwd /work 2>/dev/null").out, "");
+}
+
+TEST_P(Namespaced, OnlyThePrivateFolderIsWritable) {
+  EXPECT_EQ(run("for d in / /usr /dev /dev/shm /etc /tmp; do touch $d/x 2>/dev/null && echo $d; done").out,
+            "/tmp\n");
+}
+
+TEST_P(Namespaced, ThePrivateFolderIsBounded) {
+  options_.limits.tmp_bytes = 1 << 20;
+  const Captured result = run("head -c 3000000 /dev/zero > /tmp/x 2>/dev/null || stat -c %s /tmp/x");
+  EXPECT_EQ(result.out, "1048576\n");
+}
+
+TEST_P(Namespaced, ThereIsNoNetworkAndNoSocketCanBeMade) {
+  EXPECT_EQ(run("tail -n +3 /proc/net/dev | grep -vc lo:").out, "0\n");
+  const Captured result =
+      run("exec perl -e 'use Socket; socket(my $s, PF_INET, SOCK_STREAM, 0) or print \"$!\"'");
+  EXPECT_EQ(result.out, "Operation not permitted");
+}
+
+TEST_P(Namespaced, ForksAreBounded) {
+  options_.limits.processes = 16;
+  const Captured result =
+      run("i=0; while [ $i -lt 64 ]; do sleep 60 & i=$((i+1)); done 2>/dev/null; echo $i");
+  EXPECT_EQ(result.out, "") << "the 17th fork fails and the shell ends";
+}
+
+TEST_P(Namespaced, NoFurtherNamespaceCanBeEntered) { EXPECT_FALSE(run("unshare --user true").exit.ok()); }
+
+TEST_P(Namespaced, AnIdleJailStaysInTheIdleClass) {
+  EXPECT_NE(run("chrt -p $$").out.find("SCHED_IDLE"), std::string::npos);
+}
+
+TEST_P(Namespaced, KillingTheTreeTakesSessionsOfTheirOwnToo) {
+  auto pipe = make_pipe();
+  ASSERT_TRUE(pipe);
+  auto jail = Jail::make(options_, GetParam());
+  ASSERT_TRUE(jail);
+  auto wrapped =
+      jail->wrap({.argv = {"/bin/sh", "-c", "setsid sh -c 'trap \"\" TERM; echo up; sleep 600' & wait"},
+                  .environment = {"PATH=/usr/bin:/bin"},
+                  .fds = {{1, pipe->write.get()}},
+                  .idle = false});
+  ASSERT_TRUE(wrapped);
+  auto child = Child::start(spawner_, wrapped->command);
+  ASSERT_TRUE(child);
+  pipe->write.reset();
+  char buffer[8];
+  ASSERT_EQ(::read(pipe->read.get(), buffer, sizeof buffer), 3);
+  child->kill_tree();
+  EXPECT_EQ(::read(pipe->read.get(), buffer, 1), 0) << "end of file: nobody holds the pipe any more";
+}
+
+TEST(Jail, RefusesToRunAsRoot) {
+  JailOptions options;
+  options.uid = 0;
+  EXPECT_FALSE(Jail::make(options, Confinement::kNamespaces));
+}
+
+TEST(Jail, AProgramThatIsNotThereIsAnError) {
+  auto jail = Jail::make({}, Confinement::kNamespaces);
+  ASSERT_TRUE(jail);
+  EXPECT_FALSE(jail->wrap({.argv = {"/nonexistent"}, .environment = {}, .fds = {}, .idle = false}));
+}
+
+}  // namespace
+}  // namespace millrace::process

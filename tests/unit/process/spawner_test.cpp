@@ -1,0 +1,143 @@
+#include "platform/process/spawner.h"
+
+#include <csignal>
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "platform/process/child.h"
+
+namespace millrace::process {
+namespace {
+
+using std::chrono::milliseconds;
+
+Command shell(const std::string& script) {
+  return {.argv = {"/bin/sh", "-c", script}, .environment = {"PATH=/usr/bin:/bin"}, .fds = {}, .idle = false};
+}
+
+std::string output_of(Spawner& spawner, Command command) {
+  auto captured = capture(spawner, std::move(command), {});
+  return captured ? captured->out : "failed: " + captured.error().message;
+}
+
+TEST(Spawner, AProgramThatDoesNotExistIsAnError) {
+  Spawner spawner;
+  auto spawned =
+      spawner.spawn({.argv = {"/nonexistent/program"}, .environment = {}, .fds = {}, .idle = false});
+  ASSERT_FALSE(spawned);
+  EXPECT_EQ(spawned.error().code, base::Code::kInternal);
+}
+
+TEST(Spawner, AChildGetsOnlyTheDescriptorsThatWereMapped) {
+  Spawner spawner;
+  auto pipe = make_pipe();
+  ASSERT_TRUE(pipe);
+  const Fd leaked(::dup(pipe->read.get()));  // not close-on-exec: a library may be as careless
+  Command command = shell("ls /proc/self/fd");
+  command.argv = {"/bin/ls", "/proc/self/fd"};
+  command.fds = {{5, pipe->read.get()}};
+  // 3 is the folder that ls itself reads.
+  EXPECT_EQ(output_of(spawner, command), "0\n1\n2\n3\n5\n");
+}
+
+TEST(Spawner, MappingsThatSwapTwoNumbersDoNotOverwriteEachOther) {
+  Spawner spawner;
+  auto first = make_pipe();
+  auto second = make_pipe();
+  ASSERT_TRUE(first && second);
+  ASSERT_EQ(::write(first->write.get(), "first\n", 6), 6);
+  ASSERT_EQ(::write(second->write.get(), "second\n", 7), 7);
+  Command command = shell("read a; read b <&7; echo $a $b");
+  command.fds = {{0, second->read.get()}, {7, first->read.get()}};
+  EXPECT_EQ(output_of(spawner, command), "second first\n");
+}
+
+TEST(Spawner, AChildHasOnlyTheEnvironmentItWasGiven) {
+  Spawner spawner;
+  Command command{.argv = {"/usr/bin/env"}, .environment = {"ONLY=this"}, .fds = {}, .idle = false};
+  EXPECT_EQ(output_of(spawner, command), "ONLY=this\n");
+}
+
+TEST(Spawner, AnIdleChildAndItsChildrenRunInTheIdleClass) {
+  Spawner spawner;
+  Command command = shell("chrt -p $$; sh -c 'chrt -p $$'");
+  command.idle = true;
+  const std::string out = output_of(spawner, command);
+  EXPECT_EQ(out.find("SCHED_OTHER"), std::string::npos) << out;
+  EXPECT_NE(out.find("SCHED_IDLE"), out.rfind("SCHED_IDLE")) << out;
+}
+
+TEST(Spawner, AChildStartsWithDefaultSignalsAndAnEmptyMask) {
+  sigset_t blocked;
+  sigset_t before;
+  sigemptyset(&blocked);
+  sigaddset(&blocked, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &blocked, &before);
+  Spawner spawner;  // its thread inherits the mask
+  const std::string out = output_of(spawner, shell("grep SigBlk /proc/self/status"));
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  EXPECT_EQ(out, "SigBlk:\t0000000000000000\n");
+}
+
+TEST(Child, TheExitCodeAndTheSignalAreTold) {
+  Spawner spawner;
+  auto seven = Child::start(spawner, shell("exit 7"));
+  auto killed = Child::start(spawner, shell("kill -TERM $$"));
+  ASSERT_TRUE(seven && killed);
+  EXPECT_EQ(seven->wait(milliseconds(5000)).value().code, 7);
+  EXPECT_EQ(killed->wait(milliseconds(5000)).value().signal, SIGTERM);
+  EXPECT_EQ(seven->wait(milliseconds(0)).value().code, 7) << "the end is remembered";
+}
+
+TEST(Child, ARunningChildHasNoExitAndItsOwnerKillsItsTree) {
+  Spawner spawner;
+  auto pipe = make_pipe();
+  ASSERT_TRUE(pipe);
+  Command command = shell("sh -c 'echo up; exec sleep 600' & wait");
+  command.fds = {{1, pipe->write.get()}};
+  {
+    auto child = Child::start(spawner, command);
+    ASSERT_TRUE(child);
+    pipe->write.reset();
+    char buffer[8];
+    ASSERT_EQ(::read(pipe->read.get(), buffer, sizeof buffer), 3);
+    EXPECT_FALSE(child->wait(milliseconds(0)));
+  }
+  char rest = 0;
+  EXPECT_EQ(::read(pipe->read.get(), &rest, 1), 0) << "the grandchild held the pipe until it died";
+}
+
+TEST(Capture, OutputBeyondTheBoundIsDrainedAndDropped) {
+  Spawner spawner;
+  auto captured = capture(spawner, shell("head -c 3000000 /dev/zero; echo done >&2"),
+                          {.wall = milliseconds(20'000), .output_bytes_max = 65'536});
+  ASSERT_TRUE(captured);
+  EXPECT_TRUE(captured->truncated);
+  EXPECT_EQ(captured->out.size(), 65'536U);
+  EXPECT_EQ(captured->err, "done\n");
+  EXPECT_TRUE(captured->exit.ok());
+}
+
+TEST(Capture, AChildThatRunsTooLongIsKilled) {
+  Spawner spawner;
+  auto captured = capture(spawner, shell("echo early; exec sleep 600"), {.wall = milliseconds(300)});
+  ASSERT_TRUE(captured);
+  EXPECT_TRUE(captured->timed_out);
+  EXPECT_EQ(captured->exit.signal, SIGKILL);
+  EXPECT_EQ(captured->out, "early\n");
+}
+
+TEST(Capture, AStrayGrandchildThatHoldsThePipeDoesNotHoldTheCaller) {
+  Spawner spawner;
+  const auto start = std::chrono::steady_clock::now();
+  auto captured = capture(spawner, shell("setsid sleep 20 & echo out"), {});
+  ASSERT_TRUE(captured);
+  EXPECT_EQ(captured->out, "out\n");
+  EXPECT_TRUE(captured->exit.ok());
+  EXPECT_LT(std::chrono::steady_clock::now() - start, milliseconds(8000));
+}
+
+}  // namespace
+}  // namespace millrace::process
