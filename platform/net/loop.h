@@ -28,7 +28,7 @@ class Loop {
     struct State;
     std::shared_ptr<State> state_;
   };
-  [[nodiscard]] Timer after(std::chrono::milliseconds delay, std::function<void()> f);
+  Timer after(std::chrono::milliseconds delay, std::function<void()> f);
   // Runs no more timers, finishes what was posted, joins. Idempotent.
   void stop();
   bool on_this_thread() const;

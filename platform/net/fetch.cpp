@@ -1,0 +1,140 @@
+#include "platform/net/fetch.h"
+
+#include <algorithm>
+#include <atomic>
+#include <utility>
+
+#include <curl/curl.h>
+
+namespace millrace::net {
+namespace {
+
+constexpr std::chrono::milliseconds kTryAgainAfter{1'000};
+
+base::Error failed(std::string why, bool transient) {
+  base::Error error =
+      base::error(base::Code::kFetchFailed, "document_url: " + std::move(why), "document_url");
+  if (transient) error.retry_after = kTryAgainAfter;
+  return error;
+}
+
+bool is_redirect(int status) {
+  return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
+}
+
+// `location` against `base`, by the rules for references; empty if it makes no URL.
+std::string resolve(const std::string& base, std::string_view location) {
+  const std::unique_ptr<CURLU, void (*)(CURLU*)> url(curl_url(), curl_url_cleanup);
+  if (location.empty() || curl_url_set(url.get(), CURLUPART_URL, base.c_str(), 0) != CURLUE_OK) return {};
+  if (curl_url_set(url.get(), CURLUPART_URL, std::string(location).c_str(), 0) != CURLUE_OK) return {};
+  char* text = nullptr;
+  if (curl_url_get(url.get(), CURLUPART_URL, &text, 0) != CURLUE_OK) return {};
+  std::string out = text;
+  curl_free(text);
+  return out;
+}
+
+}  // namespace
+
+// A fetch and its hops; touched on the loop's thread only, but for the cancel flag.
+class Fetch::Running : public std::enable_shared_from_this<Running> {
+ public:
+  Running(HttpClient& client, const FetchGuard& guard, FetchLimits limits,
+          std::function<void(base::Result<std::string>)> done)
+      : client_(client),
+        guard_(guard),
+        limits_(limits),
+        done_(std::move(done)),
+        deadline_(std::chrono::steady_clock::now() + limits.total_timeout) {}
+
+  void hop(const std::string& url) {
+    if (cancelled_) return;
+    base::Result<FetchTarget> target = guard_.check_url(url);
+    if (!target) return end(target.error());
+    HttpClient::Handlers handlers;
+    handlers.on_done = [self = shared_from_this(), url = target->url](base::Result<HttpReply> reply) {
+      self->on_reply(url, std::move(reply));
+    };
+    transfer_ = client_.start(request(*std::move(target)), std::move(handlers));
+  }
+
+  void cancel() {
+    cancelled_ = true;
+    done_ = nullptr;
+    if (transfer_) client_.cancel(std::exchange(transfer_, nullptr));
+  }
+
+ private:
+  HttpRequest request(FetchTarget target) const {
+    HttpRequest request;
+    request.url = target.url;
+    request.headers = {{"Accept", "application/pdf, image/*;q=0.9, */*;q=0.5"}};
+    request.connect_timeout = limits_.connect_timeout;
+    request.stall_timeout = limits_.stall_timeout;
+    request.body_bytes_max = limits_.bytes_max;
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline_ - std::chrono::steady_clock::now());
+    request.total_timeout = std::max(left, std::chrono::milliseconds(1));
+    request.vet = [guard = &guard_, target = std::move(target)](const sockaddr& address) {
+      return guard->check_address(target, address);
+    };
+    return request;
+  }
+
+  void on_reply(const std::string& url, base::Result<HttpReply> reply) {
+    transfer_ = nullptr;
+    if (!reply) return end(error_of(reply.error()));
+    if (is_redirect(reply->status)) {
+      if (++redirects_ > limits_.redirects_max) {
+        return end(failed("more than " + std::to_string(limits_.redirects_max) + " redirects", false));
+      }
+      const std::string next = resolve(url, reply->header("location"));
+      return next.empty() ? end(failed("a redirect leads nowhere", false)) : hop(next);
+    }
+    if (reply->status != 200) {
+      const bool transient = reply->status == 429 || reply->status >= 500;
+      return end(failed("the server answered " + std::to_string(reply->status), transient));
+    }
+    end(std::move(reply->body));
+  }
+
+  base::Error error_of(const base::Error& error) const {
+    if (error.code == base::Code::kFetchRefused) return error;
+    if (error.code == base::Code::kTooLarge) {
+      return base::error(base::Code::kDocumentTooLarge,
+                         "the document is larger than " + std::to_string(limits_.bytes_max >> 20) + " MB",
+                         "document_url");
+    }
+    return failed(error.message, true);
+  }
+
+  void end(base::Result<std::string> result) {
+    const auto done = std::exchange(done_, nullptr);
+    if (done) done(std::move(result));
+  }
+
+  HttpClient& client_;
+  const FetchGuard& guard_;
+  FetchLimits limits_;
+  std::function<void(base::Result<std::string>)> done_;
+  std::chrono::steady_clock::time_point deadline_;
+  std::shared_ptr<HttpClient::Transfer> transfer_;
+  int redirects_ = 0;
+  std::atomic<bool> cancelled_{false};
+};
+
+Fetch::Fetch(Loop& loop, HttpClient& client, const FetchGuard& guard, FetchLimits limits)
+    : loop_(loop), client_(client), guard_(guard), limits_(limits) {}
+
+std::shared_ptr<Fetch::Running> Fetch::start(std::string url,
+                                             std::function<void(base::Result<std::string>)> done) {
+  auto running = std::make_shared<Running>(client_, guard_, limits_, std::move(done));
+  loop_.post([running, url = std::move(url)] { running->hop(url); });
+  return running;
+}
+
+void Fetch::cancel(const std::shared_ptr<Running>& running) {
+  loop_.post([running] { running->cancel(); });
+}
+
+}  // namespace millrace::net

@@ -1,0 +1,165 @@
+#include "platform/net/fetch_guard.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstring>
+#include <memory>
+
+#include <curl/curl.h>
+#include <netinet/in.h>
+
+namespace millrace::net {
+namespace {
+
+struct Range4 {
+  std::uint32_t network;
+  int bits;
+};
+constexpr std::uint32_t ip4(std::uint32_t a, std::uint32_t b, std::uint32_t c, std::uint32_t d) {
+  return a << 24 | b << 16 | c << 8 | d;
+}
+// security.md §2.
+constexpr std::array kSpecial4 = {
+    Range4{ip4(0, 0, 0, 0), 8},      Range4{ip4(10, 0, 0, 0), 8},     Range4{ip4(100, 64, 0, 0), 10},
+    Range4{ip4(127, 0, 0, 0), 8},    Range4{ip4(169, 254, 0, 0), 16}, Range4{ip4(172, 16, 0, 0), 12},
+    Range4{ip4(192, 0, 0, 0), 24},   Range4{ip4(192, 0, 2, 0), 24},   Range4{ip4(192, 88, 99, 0), 24},
+    Range4{ip4(192, 168, 0, 0), 16}, Range4{ip4(198, 18, 0, 0), 15},  Range4{ip4(198, 51, 100, 0), 24},
+    Range4{ip4(203, 0, 113, 0), 24}, Range4{ip4(224, 0, 0, 0), 4},    Range4{ip4(240, 0, 0, 0), 4},
+};
+
+struct Range6 {
+  std::array<std::uint8_t, 16> network;
+  int bits;
+};
+constexpr std::array kSpecial6 = {
+    Range6{{}, 96},                                          // unspecified, loopback, v4-compatible
+    Range6{{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff}, 96},  // v4-mapped
+    Range6{{0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0, 0}, 96},  // v4-translated
+    Range6{{0x00, 0x64, 0xff, 0x9b}, 96},                    // NAT64
+    Range6{{0x00, 0x64, 0xff, 0x9b, 0x00, 0x01}, 48},        // local NAT64
+    Range6{{0x01, 0x00}, 64},                                // discard
+    Range6{{0x20, 0x01, 0x00, 0x00}, 32},                    // Teredo
+    Range6{{0x20, 0x01, 0x0d, 0xb8}, 32},                    // documentation
+    Range6{{0x20, 0x02}, 16},                                // 6to4
+    Range6{{0xfc}, 7},                                       // unique local
+    Range6{{0xfe, 0x80}, 10},                                // link-local
+    Range6{{0xfe, 0xc0}, 10},                                // site-local
+    Range6{{0xff}, 8},                                       // multicast
+};
+
+bool is_special4(std::uint32_t address) {
+  return std::any_of(kSpecial4.begin(), kSpecial4.end(), [&](const Range4& range) {
+    const std::uint32_t mask = ~std::uint32_t{0} << (32 - range.bits);
+    return (address & mask) == range.network;
+  });
+}
+
+bool in_range6(const std::uint8_t* address, const Range6& range) {
+  for (int bit = 0; bit < range.bits; ++bit) {
+    const int mask = 0x80 >> (bit % 8);
+    const auto byte = static_cast<std::size_t>(bit / 8);
+    if ((address[byte] & mask) != (range.network[byte] & mask)) return false;
+  }
+  return true;
+}
+
+struct UrlDeleter {
+  void operator()(CURLU* url) const { curl_url_cleanup(url); }
+};
+using Url = std::unique_ptr<CURLU, UrlDeleter>;
+
+std::string part(CURLU* url, CURLUPart which, unsigned flags = 0) {
+  char* text = nullptr;
+  if (curl_url_get(url, which, &text, flags) != CURLUE_OK || text == nullptr) return {};
+  std::string out = text;
+  curl_free(text);
+  return out;
+}
+
+bool is_localhost(std::string_view host) {
+  while (host.ends_with('.')) host.remove_suffix(1);
+  return host == "localhost" || host.ends_with(".localhost");
+}
+
+base::Error refused(std::string why) {
+  return base::error(base::Code::kFetchRefused, std::move(why), "document_url");
+}
+
+}  // namespace
+
+bool is_special_address(const sockaddr& address) {
+  if (address.sa_family == AF_INET) {
+    sockaddr_in in{};
+    std::memcpy(&in, &address, sizeof in);
+    return is_special4(ntohl(in.sin_addr.s_addr));
+  }
+  if (address.sa_family != AF_INET6) return true;
+  sockaddr_in6 in{};
+  std::memcpy(&in, &address, sizeof in);
+  return std::any_of(kSpecial6.begin(), kSpecial6.end(),
+                     [&](const Range6& range) { return in_range6(in.sin6_addr.s6_addr, range); });
+}
+
+FetchGuard::FetchGuard(std::vector<std::string> allow_hosts) {
+  for (std::string& entry : allow_hosts) {
+    std::transform(entry.begin(), entry.end(), entry.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    Opened opened{entry, 0};
+    const std::size_t colon = entry.rfind(':');
+    const bool has_port = colon != std::string::npos && entry.find(']', colon) == std::string::npos;
+    if (has_port) {
+      std::from_chars(entry.data() + colon + 1, entry.data() + entry.size(), opened.port);
+      opened.host = entry.substr(0, colon);
+    }
+    opened_.push_back(std::move(opened));
+  }
+}
+
+bool FetchGuard::is_opened(std::string_view host, std::uint16_t port) const {
+  return std::any_of(opened_.begin(), opened_.end(), [&](const Opened& o) {
+    return o.host == host && (o.port == port || (o.port == 0 && (port == 80 || port == 443)));
+  });
+}
+
+base::Result<FetchTarget> FetchGuard::check_url(std::string_view text) const {
+  const Url url(curl_url());
+  const std::string copy(text);
+  if (copy.size() > 8192 || copy.find('\0') != std::string::npos ||
+      curl_url_set(url.get(), CURLUPART_URL, copy.c_str(), 0) != CURLUE_OK) {
+    return refused("document_url is not a URL that can be fetched");
+  }
+  if (!part(url.get(), CURLUPART_USER).empty() || !part(url.get(), CURLUPART_PASSWORD).empty()) {
+    return refused("document_url must not carry credentials");
+  }
+  if (!part(url.get(), CURLUPART_ZONEID).empty()) return refused("document_url must not name a network zone");
+  curl_url_set(url.get(), CURLUPART_FRAGMENT, nullptr, 0);
+
+  FetchTarget target;
+  target.scheme = part(url.get(), CURLUPART_SCHEME);
+  target.host = part(url.get(), CURLUPART_HOST);
+  std::transform(target.host.begin(), target.host.end(), target.host.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string port = part(url.get(), CURLUPART_PORT, CURLU_DEFAULT_PORT);
+  std::from_chars(port.data(), port.data() + port.size(), target.port);
+  target.opened = is_opened(target.host, target.port);
+  target.url = part(url.get(), CURLUPART_URL);
+  if (target.scheme != "https" && !(target.scheme == "http" && target.opened)) {
+    return refused(
+        "document_url must be an https URL or a base64 data URI; `--fetch.allow-hosts` opens http for "
+        "named hosts");
+  }
+  if (!target.opened && target.port != 443 && target.port != 80) {
+    return refused("document_url must use port 443 or 80; `--fetch.allow-hosts HOST:PORT` opens others");
+  }
+  if (!target.opened && is_localhost(target.host)) return refused("document_url must not name this host");
+  return target;
+}
+
+base::Status FetchGuard::check_address(const FetchTarget& target, const sockaddr& address) const {
+  if (target.opened || !is_special_address(address)) return {};
+  return refused(
+      "document_url leads to an address that is not public; `--fetch.allow-hosts` opens named hosts");
+}
+
+}  // namespace millrace::net

@@ -1,0 +1,35 @@
+#pragma once
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace millrace::net {
+
+struct SseEvent {
+  std::string id;     // the last id seen, as the standard says
+  std::string event;  // "message" if unnamed
+  std::string data;
+};
+
+// Server-sent events from bytes cut anywhere (the WHATWG rules: CR, LF, CRLF; BOM; comments ignored).
+// Bounded: an event above `event_bytes_max` ends it. One thread at a time.
+class SseReader {
+ public:
+  explicit SseReader(std::function<void(const SseEvent&)> on_event, std::size_t event_bytes_max = 8u << 20)
+      : on_event_(std::move(on_event)), event_bytes_max_(event_bytes_max) {}
+  // False: past the bound; nothing more is read.
+  bool feed(std::string_view bytes);
+  const std::string& last_id() const { return last_id_; }
+
+ private:
+  bool take_line(std::string_view line);
+  void dispatch();
+
+  std::function<void(const SseEvent&)> on_event_;
+  std::size_t event_bytes_max_;
+  std::string line_, data_, event_, last_id_;
+  bool after_cr_ = false, first_line_ = true, has_data_ = false, broken_ = false;
+};
+
+}  // namespace millrace::net

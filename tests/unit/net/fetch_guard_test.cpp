@@ -1,0 +1,112 @@
+#include "platform/net/fetch_guard.h"
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+
+namespace millrace::net {
+namespace {
+
+bool special(const std::string& text) {
+  sockaddr_storage address{};
+  auto* v4 = reinterpret_cast<sockaddr_in*>(&address);
+  auto* v6 = reinterpret_cast<sockaddr_in6*>(&address);
+  if (inet_pton(AF_INET, text.c_str(), &v4->sin_addr) == 1) {
+    v4->sin_family = AF_INET;
+  } else {
+    EXPECT_EQ(1, inet_pton(AF_INET6, text.c_str(), &v6->sin6_addr)) << text;
+    v6->sin6_family = AF_INET6;
+  }
+  return is_special_address(reinterpret_cast<const sockaddr&>(address));
+}
+
+TEST(FetchGuard, EverySpecialRangeIsRefusedAtBothItsEnds) {
+  for (const char* address : {"0.0.0.0",
+                              "0.255.255.255",
+                              "10.0.0.0",
+                              "10.255.255.255",
+                              "100.64.0.0",
+                              "100.127.255.255",
+                              "127.0.0.1",
+                              "127.255.255.255",
+                              "169.254.0.0",
+                              "169.254.169.254",
+                              "172.16.0.0",
+                              "172.31.255.255",
+                              "192.0.0.0",
+                              "192.0.0.255",
+                              "192.0.2.1",
+                              "192.88.99.1",
+                              "192.168.0.0",
+                              "192.168.255.255",
+                              "198.18.0.0",
+                              "198.19.255.255",
+                              "198.51.100.7",
+                              "203.0.113.255",
+                              "224.0.0.1",
+                              "239.255.255.255",
+                              "240.0.0.0",
+                              "255.255.255.255",
+                              "::",
+                              "::1",
+                              "::7f00:1",
+                              "::ffff:127.0.0.1",
+                              "::ffff:8.8.8.8",
+                              "64:ff9b::7f00:1",
+                              "fc00::1",
+                              "fdff::1",
+                              "fe80::1",
+                              "febf::1",
+                              "fec0::1",
+                              "feff::1",
+                              "ff02::1",
+                              "2001:db8::1",
+                              "2002:7f00:1::",
+                              "2001:0:1::1"}) {
+    EXPECT_TRUE(special(address)) << address;
+  }
+}
+
+TEST(FetchGuard, PublicNeighboursOfTheRangesPass) {
+  for (const char* address :
+       {"1.0.0.0",         "9.255.255.255", "11.0.0.0",        "100.63.255.255",       "100.128.0.0",
+        "126.255.255.255", "128.0.0.0",     "169.253.255.255", "169.255.0.0",          "172.15.255.255",
+        "172.32.0.0",      "192.0.1.0",     "192.167.255.255", "192.169.0.0",          "198.17.255.255",
+        "198.20.0.0",      "203.0.112.255", "223.255.255.255", "2001:4860:4860::8888", "2606:4700::1111"}) {
+    EXPECT_FALSE(special(address)) << address;
+  }
+}
+
+TEST(FetchGuard, OnlyHttpsOnWebPortsWithoutCredentialsMayBeFetched) {
+  const FetchGuard guard({});
+  EXPECT_TRUE(guard.check_url("https://example.com/a.pdf"));
+  EXPECT_TRUE(guard.check_url("HTTPS://EXAMPLE.com:443/a.pdf#frag"));
+  for (const char* url :
+       {"http://example.com/a.pdf", "ftp://example.com/a.pdf", "file:///etc/passwd", "gopher://example.com/",
+        "dict://example.com/", "https://user@example.com/", "https://user:pass@example.com/",
+        "https://example.com:8443/", "https://example.com:22/", "https://[fe80::1%25eth0]/", "https://",
+        "//example.com/", "example.com", "", "https://exa mple.com/", "https://example.com:99999/"}) {
+    const auto verdict = guard.check_url(url);
+    ASSERT_FALSE(verdict) << url;
+    EXPECT_EQ(base::Code::kFetchRefused, verdict.error().code) << url;
+  }
+}
+
+TEST(FetchGuard, AnOpenedHostMayUseHttpItsPortAndPrivateAddressesAndNoOtherMay) {
+  const FetchGuard guard({"files.local:9000", "127.0.0.1"});
+  EXPECT_TRUE(guard.check_url("http://files.local:9000/a"));
+  EXPECT_TRUE(guard.check_url("http://FILES.local:9000/a"));
+  EXPECT_TRUE(guard.check_url("http://127.0.0.1/a"));
+  EXPECT_FALSE(guard.check_url("http://files.local:9001/a"));
+  EXPECT_FALSE(guard.check_url("http://127.0.0.1:8080/a"));
+  EXPECT_FALSE(guard.check_url("http://other.local:9000/a"));
+
+  sockaddr_in loopback{};
+  loopback.sin_family = AF_INET;
+  loopback.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const auto& address = reinterpret_cast<const sockaddr&>(loopback);
+  EXPECT_TRUE(guard.check_address(*guard.check_url("http://127.0.0.1/a"), address));
+  EXPECT_FALSE(guard.check_address(*guard.check_url("https://example.com/a"), address));
+}
+
+}  // namespace
+}  // namespace millrace::net
