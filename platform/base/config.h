@@ -13,11 +13,12 @@ namespace millrace::base {
 
 // Where the values come from; the strongest last. An absent source is an empty one.
 struct ConfigSources {
-  std::string file_name;                           // for messages
-  std::string file_text;                           // YAML
-  std::map<std::string, std::string> environment;  // all of it; names outside MILLRACE_ are not looked at
-  std::map<std::string, std::string> flags;        // without dashes: by `flag_name` or its alias
-  std::vector<std::string_view> other_variables;   // MILLRACE_ names that are known and no settings
+  std::string file_name = {};  // for messages
+  std::string file_text = {};  // YAML
+  std::map<std::string, std::string> environment =
+      {};                                              // all of it; names outside MILLRACE_ are not looked at
+  std::map<std::string, std::string> flags = {};       // without dashes: by `flag_name` or its alias
+  std::vector<std::string_view> other_variables = {};  // MILLRACE_ names that are known and no settings
 };
 
 struct ConfigMistake {

@@ -1,0 +1,39 @@
+#include "platform/base/crypto.h"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace millrace::base {
+namespace {
+
+TEST(Crypto, Sha256GivesThePublishedDigests) {
+  EXPECT_EQ(hex(sha256("")), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  EXPECT_EQ(hex(sha256("abc")), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+}
+
+TEST(Crypto, PiecesGiveTheDigestOfTheWhole) {
+  const std::string text(100'000, 'x');
+  Sha256 pieces;
+  for (std::size_t at = 0; at < text.size(); at += 777) pieces.update(std::string_view(text).substr(at, 777));
+  Sha256 moved = std::move(pieces);
+  EXPECT_EQ(moved.finish(), sha256(text));
+}
+
+TEST(Crypto, HmacGivesThePublishedCode) {
+  EXPECT_EQ(hex(hmac_sha256("Jefe", "what do ya want for nothing?")),
+            "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
+  EXPECT_EQ(hex(hmac_sha256("", "")), "b613679a0814d9ec772f95d778c35fc5ff1697c493715653c6c712144292c5ad");
+}
+
+TEST(Crypto, EqualityLooksAtLengthAndContent) {
+  EXPECT_TRUE(equal_constant_time("secret", "secret"));
+  EXPECT_TRUE(equal_constant_time("", ""));
+  EXPECT_FALSE(equal_constant_time("secret", "secreT"));
+  EXPECT_FALSE(equal_constant_time("secret", "secre"));
+}
+
+TEST(Crypto, HexIsLowerCase) { EXPECT_EQ(hex(std::string_view("\x00\xAF\xff", 3)), "00afff"); }
+
+}  // namespace
+}  // namespace millrace::base
