@@ -15,8 +15,8 @@ enum class SettingType { kString, kBool, kInteger, kBytes, kDuration, kList };
 struct Setting {
   std::string_view path;
   SettingType type = SettingType::kString;
-  std::string_view default_text;  // as a person would type it; empty: not set
-  std::string_view help;
+  std::string_view default_text = {};  // as a person would type it; empty: not set
+  std::string_view help = {};
   std::string_view flag_alias = {};  // a second flag, without its dashes: "kafka"
   std::string_view env_alias = {};   // a second variable: "MILLRACE_KAFKA"
   std::string_view choices = {};     // kString: "json|text"

@@ -1,0 +1,305 @@
+#include "app/settings.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include <unistd.h>
+
+extern char** environ;  // NOLINT(readability-redundant-declaration)
+
+namespace millrace::app {
+namespace {
+
+using base::SettingType;
+
+constexpr std::int64_t kMiB = std::int64_t{1} << 20;
+constexpr std::int64_t kSecond = 1000;
+constexpr std::int64_t kHour = 3'600 * kSecond;
+
+constexpr std::array kTable = {
+    base::Setting{.path = "data",
+                  .help = "Data directory (default: ~/.local/share/millrace, as root /var/lib/millrace)"},
+    base::Setting{.path = "listen",
+                  .default_text = "127.0.0.1:8080",
+                  .help = "HOST:PORT to serve on; port 0 takes a free one"},
+    base::Setting{.path = "public_url", .help = "What links in replies start with (default: the listener)"},
+    base::Setting{.path = "ready_file", .help = "File written when ready: {\"url\", \"pid\"}"},
+    base::Setting{.path = "kafka.brokers",
+                  .type = SettingType::kList,
+                  .help = "HOST:PORT,… of Kafka; none: embedded dispatch",
+                  .flag_alias = "kafka",
+                  .env_alias = "MILLRACE_KAFKA"},
+    base::Setting{.path = "kafka.partitions",
+                  .type = SettingType::kInteger,
+                  .default_text = "8",
+                  .help = "Partitions of topics that Millrace creates",
+                  .min = 1,
+                  .max = 1024},
+    base::Setting{.path = "kafka.message_timeout",
+                  .type = SettingType::kDuration,
+                  .default_text = "30s",
+                  .help = "How long a token may wait for Kafka before it goes back to the outbox",
+                  .min = kSecond,
+                  .max = kHour},
+    base::Setting{.path = "slots",
+                  .type = SettingType::kList,
+                  .help = "Jobs run at once per kind, ocr=2 (default: cores)"},
+    base::Setting{.path = "worker.name", .help = "Name of this worker (default: HOST-<first free n>)"},
+    base::Setting{
+        .path = "fetch.allow_hosts",
+        .type = SettingType::kList,
+        .help = "HOST[:PORT],… whose documents may be fetched over http and from private addresses"},
+    base::Setting{.path = "log.format",
+                  .help = "text or json (default: text on a terminal, else json)",
+                  .flag_alias = "log-format",
+                  .choices = "text|json"},
+    base::Setting{.path = "log.level",
+                  .default_text = "info",
+                  .help = "Least level that is logged",
+                  .flag_alias = "log-level",
+                  .choices = "debug|info|warn|error"},
+    base::Setting{.path = "store.wal_max",
+                  .type = SettingType::kBytes,
+                  .default_text = "64MiB",
+                  .help = "Size of the write-ahead log at which it is cut",
+                  .min = kMiB,
+                  .max = 16'384 * kMiB},
+    base::Setting{.path = "store.queue_max",
+                  .type = SettingType::kInteger,
+                  .default_text = "16384",
+                  .help = "Writes that may wait for the disk; more get 503",
+                  .min = 64,
+                  .max = 1'000'000},
+    base::Setting{.path = "store.disk_free_min",
+                  .type = SettingType::kBytes,
+                  .default_text = "512MiB",
+                  .help = "Free disk below which new work gets 503",
+                  .min = kMiB},
+    base::Setting{.path = "retention.results",
+                  .type = SettingType::kDuration,
+                  .default_text = "24h",
+                  .help = "How long results are kept after a job's end",
+                  .min = kSecond},
+    base::Setting{.path = "retention.jobs",
+                  .type = SettingType::kDuration,
+                  .default_text = "7d",
+                  .help = "How long job rows are kept after a job's end",
+                  .min = kSecond},
+    base::Setting{.path = "retention.orphans",
+                  .type = SettingType::kDuration,
+                  .default_text = "1h",
+                  .help = "Age at which a file that no job names is removed",
+                  .min = 60 * kSecond},
+    base::Setting{.path = "http.threads",
+                  .type = SettingType::kInteger,
+                  .default_text = "1",
+                  .help = "Threads that read requests",
+                  .min = 1,
+                  .max = 2},
+    base::Setting{.path = "http.connections_max",
+                  .type = SettingType::kInteger,
+                  .default_text = "10000",
+                  .help = "Open connections; more get 503",
+                  .min = 1,
+                  .max = 1'000'000},
+    base::Setting{.path = "http.body_budget",
+                  .type = SettingType::kBytes,
+                  .default_text = "512MiB",
+                  .help = "Request bodies held in memory at once; more get 503",
+                  .min = 80 * kMiB},
+    base::Setting{.path = "ocr.range_pages",
+                  .type = SettingType::kInteger,
+                  .default_text = "8",
+                  .help = "A document with more pages is shared out in ranges of so many",
+                  .min = 1,
+                  .max = 1000},
+    base::Setting{.path = "ocr.wait",
+                  .type = SettingType::kDuration,
+                  .default_text = "120s",
+                  .help = "How long a synchronous OCR request waits for its job; then 504",
+                  .min = kSecond,
+                  .max = kHour},
+    base::Setting{.path = "ocr.page_timeout",
+                  .type = SettingType::kDuration,
+                  .default_text = "60s",
+                  .help = "Time for one page; beyond it that page fails alone",
+                  .min = kSecond,
+                  .max = kHour},
+    base::Setting{.path = "ocr.idle",
+                  .type = SettingType::kDuration,
+                  .default_text = "60s",
+                  .help = "After so long without work an engine child ends",
+                  .min = kSecond},
+    base::Setting{.path = "drain.timeout",
+                  .type = SettingType::kDuration,
+                  .default_text = "30s",
+                  .help = "Time to end in good order after SIGTERM",
+                  .min = kSecond,
+                  .max = kHour},
+};
+
+std::map<std::string, std::string> environment() {
+  std::map<std::string, std::string> out;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    const std::size_t equals = text.find('=');
+    if (equals != std::string_view::npos) out.emplace(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return out;
+}
+
+std::string from(const std::map<std::string, std::string>& values, const std::string& name) {
+  const auto found = values.find(name);
+  return found == values.end() ? std::string() : found->second;
+}
+
+bool readable(const std::string& path) { return !path.empty() && ::access(path.c_str(), R_OK) == 0; }
+
+// The configuration file that counts: the one named, else the first of the usual ones that is there.
+std::string choose_file(const std::map<std::string, std::string>& flags,
+                        const std::map<std::string, std::string>& env) {
+  if (const std::string named = from(flags, "config"); !named.empty()) return named;
+  if (const std::string named = from(env, "MILLRACE_CONFIG"); !named.empty()) return named;
+  std::string data = from(flags, "data");
+  if (data.empty()) data = from(env, "MILLRACE_DATA");
+  if (data.empty()) data = default_data_dir();
+  for (const std::string& path : {data + "/millrace.yaml", std::string("/etc/millrace/millrace.yaml")}) {
+    if (readable(path)) return path;
+  }
+  return {};
+}
+
+// "ocr=2" per item; what is not named gets as many as there are cores.
+std::map<schemas::Kind, int> parse_slots(const std::vector<std::string>& items,
+                                         std::vector<base::ConfigMistake>& mistakes,
+                                         const std::string& origin) {
+  std::map<schemas::Kind, int> slots;
+  for (const schemas::Kind kind : schemas::kKinds)
+    slots[kind] = static_cast<int>(std::thread::hardware_concurrency());
+  for (const std::string& item : items) {
+    const std::size_t equals = item.find('=');
+    const auto kind = schemas::kind_named(std::string_view(item).substr(0, equals));
+    int count = 0;
+    const char* end = item.data() + item.size();
+    const bool ok =
+        equals != std::string::npos && kind &&
+        std::from_chars(item.data() + equals + 1, end, count) == std::from_chars_result{end, std::errc{}} &&
+        count >= 1 && count <= 1024;
+    if (ok) {
+      slots[*kind] = count;
+    } else {
+      mistakes.push_back(
+          {origin, "slots: \"" + item + "\" is not KIND=COUNT with a known kind (ocr) and 1 to 1024"});
+    }
+  }
+  return slots;
+}
+
+std::string joined(const std::vector<std::string>& items) {
+  std::string out;
+  for (const std::string& item : items) out += (out.empty() ? "" : ",") + item;
+  return out;
+}
+
+base::LogLevel level_named(const std::string& name) {
+  if (name == "debug") return base::LogLevel::kDebug;
+  if (name == "warn") return base::LogLevel::kWarn;
+  return name == "error" ? base::LogLevel::kError : base::LogLevel::kInfo;
+}
+
+base::LogFormat log_format(const base::Config& config) {
+  if (!config.is_set("log.format"))
+    return ::isatty(STDERR_FILENO) ? base::LogFormat::kText : base::LogFormat::kJson;
+  return config.text("log.format") == "text" ? base::LogFormat::kText : base::LogFormat::kJson;
+}
+
+Settings typed(const base::Config& config, std::vector<base::ConfigMistake>& mistakes) {
+  Settings s;
+  s.data_dir = config.is_set("data") ? config.text("data") : default_data_dir();
+  if (auto address = base::parse_net_address(config.text("listen"))) {
+    s.listen = *std::move(address);
+  } else {
+    mistakes.push_back({config.origin("listen"), "listen: " + address.error().message});
+  }
+  s.public_url = config.text("public_url");
+  while (s.public_url.ends_with('/')) s.public_url.pop_back();
+  s.ready_file = config.text("ready_file");
+  for (const std::string& broker : config.list("kafka.brokers")) {
+    if (auto address = base::parse_net_address(broker); !address) {
+      mistakes.push_back({config.origin("kafka.brokers"), "kafka.brokers: " + address.error().message});
+    }
+  }
+  s.kafka_brokers = joined(config.list("kafka.brokers"));
+  s.kafka_partitions = static_cast<int>(config.integer("kafka.partitions"));
+  s.kafka_message_timeout = config.duration("kafka.message_timeout");
+  s.slots = parse_slots(config.list("slots"), mistakes, config.origin("slots"));
+  s.worker_name = config.text("worker.name");
+  s.fetch_allow_hosts = config.list("fetch.allow_hosts");
+  s.log_format = log_format(config);
+  s.log_level = level_named(config.text("log.level"));
+  s.wal_max_bytes = config.bytes("store.wal_max");
+  s.disk_free_min_bytes = config.bytes("store.disk_free_min");
+  s.store_queue_max = static_cast<int>(config.integer("store.queue_max"));
+  s.retention_results = config.duration("retention.results");
+  s.retention_jobs = config.duration("retention.jobs");
+  s.retention_orphans = config.duration("retention.orphans");
+  s.http_threads = static_cast<int>(config.integer("http.threads"));
+  s.http_connections_max = static_cast<int>(config.integer("http.connections_max"));
+  s.http_body_budget_bytes = config.bytes("http.body_budget");
+  s.ocr_range_pages = static_cast<int>(config.integer("ocr.range_pages"));
+  s.ocr_wait = config.duration("ocr.wait");
+  s.ocr_page_timeout = config.duration("ocr.page_timeout");
+  s.ocr_idle = config.duration("ocr.idle");
+  s.drain_timeout = config.duration("drain.timeout");
+  if (s.retention_jobs < s.retention_results) {
+    mistakes.push_back(
+        {config.origin("retention.jobs"), "retention.jobs must not be shorter than retention.results"});
+  }
+  return s;
+}
+
+}  // namespace
+
+std::span<const base::Setting> settings_table() { return kTable; }
+
+std::string default_data_dir() {
+  if (::geteuid() == 0) return "/var/lib/millrace";
+  const char* home = std::getenv("HOME");  // NOLINT(concurrency-mt-unsafe)
+  return std::string(home != nullptr ? home : ".") + "/.local/share/millrace";
+}
+
+LoadedSettings load_settings(const std::map<std::string, std::string>& flags) {
+  LoadedSettings out;
+  base::ConfigSources sources;
+  sources.environment = environment();
+  sources.flags = flags;
+  sources.flags.erase("config");
+  sources.other_variables = {"MILLRACE_CONFIG", "MILLRACE_URL", "MILLRACE_API_KEY", "MILLRACE_TRY",
+                             "MILLRACE_BUILD"};
+  out.file = choose_file(flags, sources.environment);
+  if (!out.file.empty()) {
+    std::ifstream file(out.file);
+    if (file) {
+      std::stringstream text;
+      text << file.rdbuf();
+      sources.file_name = out.file;
+      sources.file_text = text.str();
+    } else {
+      out.mistakes.push_back({out.file, "the configuration file cannot be read"});
+    }
+  }
+  out.config = base::Config::read(kTable, sources);
+  out.mistakes.insert(out.mistakes.end(), out.config.mistakes().begin(), out.config.mistakes().end());
+  Settings settings = typed(out.config, out.mistakes);
+  const bool fatal =
+      std::any_of(out.mistakes.begin(), out.mistakes.end(), [](const auto& m) { return m.fatal; });
+  if (!fatal) out.settings = std::move(settings);
+  return out;
+}
+
+}  // namespace millrace::app

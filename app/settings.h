@@ -1,0 +1,60 @@
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "platform/base/config.h"
+#include "platform/base/log.h"
+#include "platform/base/net_address.h"
+#include "platform/base/result.h"
+#include "schemas/job.h"
+
+namespace millrace::app {
+
+// Every setting of the gateway, once: path, type, default, bounds, help. Flag, environment variable, YAML
+// key, `config check` and docs/settings.md follow from a row.
+std::span<const base::Setting> settings_table();
+
+// The settings as the composition takes them: typed, combined rules checked.
+struct Settings {
+  std::string data_dir;
+  base::NetAddress listen;
+  std::string public_url;     // without a trailing slash; empty: the listener's
+  std::string ready_file;     // empty: none
+  std::string kafka_brokers;  // comma-separated; empty: embedded dispatch
+  int kafka_partitions = 8;
+  std::chrono::milliseconds kafka_message_timeout{};
+  std::map<schemas::Kind, int> slots;
+  std::string worker_name;  // empty: <hostname>-<first free n>
+  std::vector<std::string> fetch_allow_hosts;
+  base::LogFormat log_format = base::LogFormat::kJson;
+  base::LogLevel log_level = base::LogLevel::kInfo;
+  std::int64_t wal_max_bytes = 0, disk_free_min_bytes = 0;
+  int store_queue_max = 0;
+  std::chrono::milliseconds retention_results{}, retention_jobs{}, retention_orphans{};
+  int http_threads = 1, http_connections_max = 0;
+  std::int64_t http_body_budget_bytes = 0;
+  int ocr_range_pages = 8;
+  std::chrono::milliseconds ocr_wait{}, ocr_page_timeout{}, ocr_idle{};
+  std::chrono::milliseconds drain_timeout{};
+};
+
+// Reads file, environment and flags. `flags`: by name without dashes; "config" names the file. The mistakes
+// are in the Config; Settings are only there when it is usable.
+struct LoadedSettings {
+  base::Config config;
+  std::string file;  // that was read; empty: none
+  std::optional<Settings> settings;
+  std::vector<base::ConfigMistake> mistakes;  // the Config's, and those of combined rules
+};
+LoadedSettings load_settings(const std::map<std::string, std::string>& flags);
+
+// The data directory by the same precedence, for commands that only need that: default
+// ~/.local/share/millrace, as root /var/lib/millrace.
+std::string default_data_dir();
+
+}  // namespace millrace::app

@@ -1,0 +1,60 @@
+"""Documents that tests hand in. `tiny_pdf` needs nothing; the others use reportlab and Pillow."""
+
+import base64
+import io
+
+
+def data_uri(document, media="application/pdf"):
+    return f"data:{media};base64,{base64.b64encode(document).decode()}"
+
+
+def tiny_pdf(*pages):
+    """A PDF with one text line per page, about 600 bytes a page, without a library."""
+    objects = {1: b"<< /Type /Catalog /Pages 2 0 R >>", 3: b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"}
+    kids = []
+    for number, text in enumerate(pages):
+        page, content = 4 + 2 * number, 5 + 2 * number
+        kids.append(f"{page} 0 R")
+        escaped = text.replace("\\", r"\\").replace("(", r"\(").replace(")", r"\)")
+        stream = f"BT /F1 14 Tf 72 720 Td ({escaped}) Tj ET".encode("latin-1")
+        objects[page] = (
+            f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents {content} 0 R "
+            f"/Resources << /Font << /F1 3 0 R >> >> >>"
+        ).encode()
+        objects[content] = b"<< /Length %d >>\nstream\n%s\nendstream" % (len(stream), stream)
+    objects[2] = f"<< /Type /Pages /Count {len(kids)} /Kids [{' '.join(kids)}] >>".encode()
+    return assemble_pdf(objects)
+
+
+def assemble_pdf(objects, trailer=b""):
+    """A PDF file from its numbered objects, 1 being the catalog."""
+    out = bytearray(b"%PDF-1.4\n")
+    offsets = {}
+    for number in sorted(objects):
+        offsets[number] = len(out)
+        out += b"%d 0 obj\n%s\nendobj\n" % (number, objects[number])
+    start = len(out)
+    out += b"xref\n0 %d\n0000000000 65535 f \n" % (max(objects) + 1)
+    for number in range(1, max(objects) + 1):
+        out += b"%010d 00000 n \n" % offsets.get(number, 0)
+    out += b"trailer\n<< /Size %d /Root 1 0 R %s >>\nstartxref\n%d\n%%%%EOF\n" % (max(objects) + 1, trailer, start)
+    return bytes(out)
+
+
+def scan_pdf(images, dpi=200, quality=60):
+    """A PDF whose pages are pictures alone, as a scanner makes them."""
+    from reportlab.lib.utils import ImageReader
+    from reportlab.pdfgen import canvas
+
+    out = io.BytesIO()
+    sheet = canvas.Canvas(out)
+    for image in images:
+        width, height = image.width * 72 / dpi, image.height * 72 / dpi
+        sheet.setPageSize((width, height))
+        jpeg = io.BytesIO()
+        image.convert("L").save(jpeg, "JPEG", quality=quality)
+        jpeg.seek(0)
+        sheet.drawImage(ImageReader(jpeg), 0, 0, width, height)
+        sheet.showPage()
+    sheet.save()
+    return out.getvalue()

@@ -1,0 +1,224 @@
+"""Millrace as a test sees it: processes that can be started, killed and asked over HTTP. Standard library only."""
+
+import http.client
+import json
+import os
+import select
+import signal
+import subprocess
+import time
+import urllib.parse
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = Path(os.environ.get("MILLRACE_BUILD", ROOT / "build" / "dev"))
+READY_WITHIN_S = 30
+TERMINAL = {"succeeded", "failed", "cancelled", "expired"}
+
+
+@dataclass
+class Reply:
+    status: int
+    headers: dict
+    body: bytes
+
+    def json(self):
+        return json.loads(self.body)
+
+
+@dataclass
+class Process:
+    """One `millrace` process. Its log goes to a file beside its data."""
+
+    command: list
+    log: Path
+    env: dict = field(default_factory=dict)
+    popen: subprocess.Popen = None
+    url: str = None
+
+    def start(self):
+        env = {k: v for k, v in os.environ.items() if not k.startswith("MILLRACE_")}
+        env.update(self.env)
+        with open(self.log, "ab") as log:
+            self.popen = subprocess.Popen(
+                [str(part) for part in self.command], stdout=subprocess.PIPE, stderr=log, env=env, start_new_session=True
+            )
+        line = self._first_line()
+        assert line.startswith("millrace ready"), f"{self.command}: {line!r}\n{self.tail()}"
+        self.url = line.split()[2] if len(line.split()) > 2 else None
+        return self
+
+    def _first_line(self):
+        deadline = time.monotonic() + READY_WITHIN_S
+        line = b""
+        while not line.endswith(b"\n"):
+            ready, _, _ = select.select([self.popen.stdout], [], [], max(0, deadline - time.monotonic()))
+            piece = os.read(self.popen.stdout.fileno(), 1) if ready else b""
+            if not piece:
+                return line.decode() or f"not ready: exit {self.popen.poll()}"
+            line += piece
+        return line.decode().strip()
+
+    def tail(self, lines=40):
+        return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:])
+
+    def kill(self):
+        """kill -9, of this process alone: its children have to notice by themselves."""
+        if self.popen and self.popen.poll() is None:
+            self.popen.kill()
+        return self._reap()
+
+    def terminate(self, within_s=40):
+        if self.popen and self.popen.poll() is None:
+            self.popen.send_signal(signal.SIGTERM)
+        return self._reap(within_s)
+
+    def _reap(self, within_s=10):
+        if not self.popen:
+            return None
+        code = self.popen.wait(within_s)
+        self.popen.stdout.close()
+        return code
+
+    def pause(self):
+        self.popen.send_signal(signal.SIGSTOP)
+
+    def resume(self):
+        self.popen.send_signal(signal.SIGCONT)
+
+
+class Client:
+    """Requests with the admin key of a data directory."""
+
+    def __init__(self, url, key):
+        self.address = urllib.parse.urlsplit(url)
+        self.key = key
+
+    def request(self, method, path, body=None, headers=None, timeout=150):
+        headers = {"Authorization": f"Bearer {self.key}", **(headers or {})}
+        if body is not None and not isinstance(body, (bytes, str)):
+            body = json.dumps(body)
+        if body is not None:
+            headers.setdefault("Content-Type", "application/json")
+        connection = http.client.HTTPConnection(self.address.hostname, self.address.port, timeout=timeout)
+        try:
+            connection.request(method, path, body=body, headers=headers)
+            response = connection.getresponse()
+            lowered = {name.lower(): value for name, value in response.getheaders()}
+            return Reply(response.status, lowered, response.read())
+        finally:
+            connection.close()
+
+    def get(self, path, **kwargs):
+        return self.request("GET", path, **kwargs)
+
+    def post(self, path, body=None, **kwargs):
+        return self.request("POST", path, body=body, **kwargs)
+
+    def submit_ocr(self, data_uri, key=None, **fields):
+        """An asynchronous OCR job: the 202's body."""
+        headers = {"Prefer": "respond-async"}
+        if key:
+            headers["Idempotency-Key"] = key
+        body = {"document": {"type": "document_url", "document_url": data_uri}, **fields}
+        reply = self.post("/v1/ocr", body, headers=headers)
+        assert reply.status in (200, 202), (reply.status, reply.body)
+        return reply
+
+    def job(self, job_id, wait_s=None):
+        headers = {"Prefer": f"wait={wait_s}"} if wait_s else {}
+        reply = self.get(f"/v1/jobs/{job_id}", headers=headers)
+        assert reply.status == 200, (reply.status, reply.body)
+        return reply.json()
+
+    def wait_terminal(self, job_id, within_s=120):
+        deadline = time.monotonic() + within_s
+        while True:
+            job = self.job(job_id, wait_s=20)
+            if job["status"] in TERMINAL:
+                return job
+            assert time.monotonic() < deadline, f"not terminal within {within_s} s: {job}"
+
+
+def admin_key(data):
+    return (Path(data) / "admin.key").read_text().strip()
+
+
+class Gateway(Process):
+    """`millrace serve` or `millrace api` on a data directory, with a client."""
+
+    def __init__(self, data, *args, role="serve", env=None):
+        data = Path(data)
+        data.parent.mkdir(parents=True, exist_ok=True)
+        self.data = data
+        command = [BUILD / "millrace", role, "--data", data, "--listen", "127.0.0.1:0", *args]
+        super().__init__(command, data.parent / f"{data.name}.{role}.log", env or {})
+        self.client = None
+
+    def start(self):
+        super().start()
+        self.client = Client(self.url, admin_key(self.data))
+        return self
+
+    def restart(self):
+        return self.start()
+
+    def close(self):
+        if self.popen and self.popen.poll() is None:
+            self.kill()
+
+
+class Worker(Process):
+    """`millrace worker` on a data directory."""
+
+    def __init__(self, data, *args, name=None):
+        data = Path(data)
+        command = [BUILD / "millrace", "worker", "--kinds", "ocr", "--data", data, *args]
+        if name:
+            command += ["--worker.name", name]
+        super().__init__(command, data.parent / f"worker.{name or id(self)}.log")
+
+    def close(self):
+        if self.popen and self.popen.poll() is None:
+            self.popen.send_signal(signal.SIGCONT)
+            self.kill()
+
+
+def eventually(condition, within_s=30, what="condition"):
+    """Polls a condition that has no event of its own, with a deadline; returns its first true value."""
+    deadline = time.monotonic() + within_s
+    while True:
+        value = condition()
+        if value:
+            return value
+        assert time.monotonic() < deadline, f"{what}: not within {within_s} s"
+        select.select([], [], [], 0.02)
+
+
+class Kafka:
+    """A real broker of its own, through scripts/kafka."""
+
+    def __init__(self, folder):
+        self.folder = Path(folder)
+        self.address = None
+
+    def _run(self, *args):
+        command = [ROOT / "scripts" / "kafka", *args, "--dir", self.folder]
+        result = subprocess.run([str(c) for c in command], capture_output=True, text=True, timeout=180, check=False)
+        assert result.returncode == 0, f"{command}: {result.stdout}{result.stderr}"
+        return result.stdout.strip()
+
+    def start(self):
+        port = self.address.rsplit(":", 1)[1] if self.address else "0"
+        self.address = self._run("start", "--port", port)
+        return self.address
+
+    def stop(self):
+        self._run("stop")
+
+    def kill(self):
+        self._run("kill")
+
+    def wipe(self):
+        self._run("wipe")
