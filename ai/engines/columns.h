@@ -1,0 +1,12 @@
+#pragma once
+#include <vector>
+
+#include "ai/engines/rows.h"
+
+namespace millrace::engines {
+
+// Cuts a page into its columns of prose, in reading order: what stands above two columns, the left one, the
+// right one, what stands below. A table is not cut: its columns are too narrow or too ragged to be prose.
+std::vector<Words> reading_order(const Words& words);
+
+}  // namespace millrace::engines

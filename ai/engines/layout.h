@@ -1,0 +1,13 @@
+#pragma once
+#include <string>
+
+#include "ai/engines/page_text.h"
+
+namespace millrace::engines {
+
+// The page as markdown: columns in reading order, headings, lists, tables, figures, paragraphs joined across
+// their lines with hyphenation healed; lone page numbers are left out. Pure; linear in the words of a page
+// but for the search of columns.
+std::string markdown_of(const PageText& page);
+
+}  // namespace millrace::engines

@@ -1,0 +1,135 @@
+#include "ai/engines/markers.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <string>
+
+namespace millrace::engines {
+namespace {
+
+template <std::size_t N>
+bool one_of(std::string_view word, const std::array<std::string_view, N>& set) {
+  return std::find(set.begin(), set.end(), word) != set.end();
+}
+
+constexpr std::array<std::string_view, 18> kBullets{"•", "◦", "▪", "▫", "■", "□", "●", "○", "∙",
+                                                    "·", "‣", "–", "—", "-", "*", "→", "➢", "✓"};
+constexpr std::array<std::string_view, 16> kMisread{"e", "o",  "¢",  "«", "°", "®",  "+", "©",
+                                                    "»", "¢.", "e.", "O", "0", "*.", "@", "¥"};
+
+bool digit(char c) { return c >= '0' && c <= '9'; }
+bool lower(char c) { return c >= 'a' && c <= 'z'; }
+bool upper(char c) { return c >= 'A' && c <= 'Z'; }
+
+bool all_digits(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), digit);
+}
+
+bool roman(std::string_view text) {
+  return !text.empty() && text.size() <= 4 && text.find_first_not_of("ivx") == std::string_view::npos;
+}
+
+std::string_view trimmed(std::string_view text, std::string_view set) {
+  const auto from = text.find_first_not_of(set);
+  if (from == std::string_view::npos) return {};
+  return text.substr(from, text.find_last_not_of(set) - from + 1);
+}
+
+// Letters outside ASCII are UTF-8. Latin-1 has its small letters from U+00DF on; other scripts count as
+// lower.
+bool lower_end(std::string_view text) { return !text.empty() && (lower(text.back()) || text.back() < 0); }
+bool lower_begin(std::string_view text) {
+  if (text.empty()) return false;
+  const auto first = static_cast<unsigned char>(text.front());
+  if (first == 0xC3 && text.size() > 1) return static_cast<unsigned char>(text[1]) >= 0x9F;
+  return lower(text.front()) || (first >= 0xC4 && first <= 0xD1);
+}
+
+// How long the hyphen at the end is: "-", U+2010 or the soft hyphen U+00AD; 0: there is none.
+std::size_t hyphen_length(std::string_view text) {
+  if (text.ends_with("\u2010")) return 3;
+  if (text.ends_with("\u00ad")) return 2;
+  return text.ends_with('-') ? 1 : 0;
+}
+
+}  // namespace
+
+bool is_bullet(std::string_view word) {
+  // Symbol fonts put their bullets into the private use area (U+F0A7, U+F0B7).
+  return one_of(word, kBullets) || word == "\uf0b7" || word == "\uf0a7" || word == "\uf0d8";
+}
+
+bool is_misread_bullet(std::string_view word) { return one_of(word, kMisread); }
+
+bool is_item_number(std::string_view word) {
+  const bool both = word.starts_with('(') && word.ends_with(')');
+  if (!both && !word.ends_with('.') && !word.ends_with(')')) return false;
+  const std::string_view inside = word.substr(both ? 1 : 0, word.size() - (both ? 2 : 1));
+  if (all_digits(inside)) return inside.size() <= 3;
+  return roman(inside) || (inside.size() == 1 && (lower(inside[0]) || upper(inside[0])));
+}
+
+bool is_list_marker(std::string_view word) { return is_bullet(word) || is_item_number(word); }
+
+int section_depth(std::string_view word) {
+  int parts = 0;
+  const bool dot_at_end = word.ends_with('.');
+  while (!word.empty()) {
+    const auto dot = word.find('.');
+    const std::string_view part = word.substr(0, dot);
+    if (!all_digits(part) || part.size() > 3) return 0;
+    ++parts;
+    word = dot == std::string_view::npos ? std::string_view{} : word.substr(dot + 1);
+  }
+  return parts == 1 && !dot_at_end ? 0 : parts;
+}
+
+bool is_page_number(std::string_view line) {
+  std::string_view text = trimmed(line, " -–—|[]");
+  for (const std::string_view word : {"Page ", "page ", "p. ", "PAGE "}) {
+    if (text.starts_with(word)) text.remove_prefix(word.size());
+  }
+  for (const std::string_view between : {" of ", " / ", "/"}) {
+    const auto at = text.find(between);
+    if (at != std::string_view::npos && all_digits(text.substr(at + between.size())))
+      text = text.substr(0, at);
+  }
+  return text.size() <= 4 && (all_digits(text) || roman(text));
+}
+
+bool ends_sentence(std::string_view text) {
+  text = text.substr(0, text.find_last_not_of("\"')]") + 1);
+  for (const std::string_view quote : {"”", "’", "»"}) {
+    if (text.ends_with(quote)) text.remove_suffix(quote.size());
+  }
+  return !text.empty() && std::string_view(".!?:;").find(text.back()) != std::string_view::npos;
+}
+
+bool starts_lower(std::string_view text) { return lower_begin(text); }
+
+bool ends_hyphenated(std::string_view text) {
+  const std::size_t length = hyphen_length(text);
+  if (length == 0 || text.size() <= length) return false;
+  const char before = text[text.size() - length - 1];
+  return lower(before) || upper(before) || before < 0;
+}
+
+void join_line(std::string& paragraph, std::string_view line) {
+  if (paragraph.empty()) {
+    paragraph = line;
+    return;
+  }
+  if (!ends_hyphenated(paragraph)) {
+    paragraph += ' ';
+    paragraph += line;
+    return;
+  }
+  const std::size_t length = hyphen_length(paragraph);
+  const bool soft = length == 2;
+  const std::string_view before = std::string_view(paragraph).substr(0, paragraph.size() - length);
+  if (soft || (lower_end(before) && lower_begin(line))) paragraph.resize(before.size());
+  paragraph += line;
+}
+
+}  // namespace millrace::engines

@@ -1,0 +1,32 @@
+#pragma once
+#include <string>
+#include <vector>
+
+namespace millrace::engines {
+
+// In the page's own units (points for a text layer, pixels for a scan); y grows downwards.
+struct Box {
+  float x0 = 0, y0 = 0, x1 = 0, y1 = 0;
+  float width() const { return x1 - x0; }
+  float height() const { return y1 - y0; }
+  float middle_x() const { return (x0 + x1) / 2; }
+  float middle_y() const { return (y0 + y1) / 2; }
+};
+
+// One word, or a picture that takes its place in the reading order (then `text` is its markdown).
+struct Word {
+  Box box;  // the height is that of its row's letters (ascent to descent), not the ink of this word
+  std::string text;
+  bool bold = false;
+  bool figure = false;
+};
+
+// What stands on a page, as a text layer or the recogniser gives it; the order of `words` does not matter.
+struct PageText {
+  int index = 0;  // in the document, from 0
+  float width = 0, height = 0;
+  bool recognised = false;  // by OCR: bullets may be misread, no word is known to be bold
+  std::vector<Word> words;
+};
+
+}  // namespace millrace::engines

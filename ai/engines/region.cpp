@@ -1,0 +1,211 @@
+#include "ai/engines/region.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "ai/engines/markers.h"
+
+namespace millrace::engines {
+namespace {
+
+// All in letter heights, row pitches or parts of the column's width.
+constexpr float kParagraphGap = 1.3F;
+constexpr float kHeadingGap = 1.25F;
+constexpr float kIndent = 1.0F;
+constexpr float kHeadingFill = 0.75F;
+constexpr std::size_t kHeadingWords = 14;
+constexpr float kLargerText = 1.15F;        // letters of a heading in a text layer
+constexpr float kLargerRecognised = 1.25F;  // the same by OCR, whose heights are estimates
+constexpr float kBulletGap = 0.6F;
+constexpr float kNumberGap = 0.5F;
+constexpr float kShortRow = 0.75F;  // a row that ends before this part of the column may end a paragraph
+constexpr float kPageNumberEdge = 0.1F;
+constexpr float kNoRowAbove = 100.0F;
+
+bool has_letter(const std::string& text) {
+  return std::any_of(text.begin(), text.end(), [](char c) { return c < 0 || (std::isalpha(c) != 0); });
+}
+
+bool starts_upper(const std::string& text) { return !text.empty() && text[0] >= 'A' && text[0] <= 'Z'; }
+
+std::string text_from(const Row& row, std::size_t first) {
+  Row rest{row.box, row.height, {row.words.begin() + static_cast<std::ptrdiff_t>(first), row.words.end()}};
+  return rest.text();
+}
+
+// "(3)", "3)" and "3." as markdown knows them.
+std::string plain_number(const std::string& marker) {
+  const auto from = marker.front() == '(' ? 1U : 0U;
+  const std::string inside = marker.substr(from, marker.size() - from - 1);
+  const bool digits = std::all_of(inside.begin(), inside.end(), [](char c) { return c >= '0' && c <= '9'; });
+  return digits ? inside + "." : marker;
+}
+
+}  // namespace
+
+RegionReader::RegionReader(const PageMetrics& metrics, std::vector<Row> rows, bool first_on_page)
+    : metrics_(metrics), rows_(std::move(rows)), first_on_page_(first_on_page) {
+  Words all;
+  for (const Row& each : rows_) all.insert(all.end(), each.words.begin(), each.words.end());
+  box_ = bounds(all);
+}
+
+std::vector<Block> RegionReader::read() {
+  while (next_ < rows_.size()) {
+    if (row(next_).figure()) {
+      blocks_.push_back({Block::Kind::kFigure, 0, {}, row(next_++).text()});
+    } else if (lone_page_number(next_)) {
+      ++next_;
+    } else if (Table table = table_at(rows_, next_, metrics_.letters); table.rows > 0) {
+      next_ += table.rows;
+      blocks_.push_back({Block::Kind::kTable, 0, {}, table_markdown(table)});
+    } else if (heading(next_)) {
+      take_heading();
+    } else if (const auto marker = item_marker(next_)) {
+      take_item(*marker);
+    } else {
+      take_paragraph();
+    }
+  }
+  return std::move(blocks_);
+}
+
+float RegionReader::gap_above(std::size_t i) const {
+  if (i == 0 || row(i - 1).figure()) return kNoRowAbove;
+  const float scale = std::max(1.0F, std::min(size_ratio(i), size_ratio(i - 1)));
+  return (row(i).box.y0 - row(i - 1).box.y0) / (metrics_.pitch * scale);
+}
+
+bool RegionReader::ends_short(std::size_t i) const {
+  return row(i).box.x1 < box_.x0 + kShortRow * box_.width();
+}
+
+bool RegionReader::indented(std::size_t i) const {
+  return row(i).box.x0 - box_.x0 > kIndent * metrics_.letters;
+}
+
+bool RegionReader::lone_page_number(std::size_t i) const {
+  const float y = row(i).box.middle_y();
+  const bool at_edge = y > (1 - kPageNumberEdge) * metrics_.height || y < kPageNumberEdge * metrics_.height;
+  return at_edge && (i == 0 || i + 1 == rows_.size()) && is_page_number(row(i).text());
+}
+
+bool RegionReader::heading_shape(std::size_t i) const {
+  const Row& each = row(i);
+  if (each.figure() || each.words.size() > kHeadingWords) return false;
+  const std::string text = each.text();
+  if (!has_letter(text) || text.ends_with(',') || text.ends_with(';')) return false;
+  if (text.ends_with('.') && section_depth(text) == 0) return false;
+  return fill(i) < kHeadingFill || size_ratio(i) > kLargerRecognised || i + 1 == rows_.size();
+}
+
+bool RegionReader::numbered_heading(std::size_t i) const {
+  const Row& each = row(i);
+  if (each.words.size() < 2 || section_depth(each.words[0]->text) == 0) return false;
+  if (starts_lower(each.words[1]->text)) return false;
+  // Rows that follow each other with numbers are the items of a list.
+  return i + 1 >= rows_.size() || section_depth(row(i + 1).words[0]->text) != 1;
+}
+
+// OCR knows no bold letters: a short row without a full stop, set off from above, close to a full row below.
+bool RegionReader::heading_by_place(std::size_t i) const {
+  if (i == 0 || i + 1 >= rows_.size() || row(i + 1).figure()) return false;
+  if (!starts_upper(row(i).text()) || row(i).text().ends_with(':') || !ends_short(i)) return false;
+  const float below = gap_above(i + 1);
+  const bool indent_below = row(i + 1).box.x0 - row(i).box.x0 > kIndent * metrics_.letters;
+  return gap_above(i) > 1.4F && (below < 1.7F || indent_below) &&
+         row(i + 1).box.x1 > box_.x1 - 0.15F * box_.width();
+}
+
+bool RegionReader::heading(std::size_t i) const {
+  if (!heading_shape(i)) return false;
+  const bool set_off = gap_above(i) > kHeadingGap;
+  const float larger = metrics_.recognised ? kLargerRecognised : kLargerText;
+  if (size_ratio(i) > larger && row(i).text().size() > 1) return set_off || size_ratio(i) > 1.3F;
+  if (!set_off || item_marker(i).value_or("") == "-") return false;
+  if (row(i).bold() || numbered_heading(i)) return true;
+  return metrics_.recognised && heading_by_place(i);
+}
+
+int RegionReader::heading_level(std::size_t i) const {
+  const float ratio = size_ratio(i);
+  if (metrics_.index == 0 && first_on_page_ && blocks_.empty() && ratio > 1.1F) return 1;
+  if (const int depth = section_depth(row(i).words[0]->text); depth > 0) return std::min(depth, 6);
+  if (ratio >= 1.6F) return 1;
+  return ratio >= 1.2F ? 2 : 3;
+}
+
+// The next row is of the same heading: same size and weight, close below, not numbered itself.
+bool RegionReader::heading_goes_on(std::size_t i) const {
+  if (i >= rows_.size() || !heading_shape(i) || row(i).bold() != row(i - 1).bold()) return false;
+  const float larger = metrics_.recognised ? kLargerRecognised : kLargerText;
+  const float ratio = row(i).height / row(i - 1).height;
+  const bool marked = row(i).bold() || size_ratio(i) > larger;
+  return marked && ratio > 0.9F && ratio < 1.1F && gap_above(i) < kHeadingGap &&
+         section_depth(row(i).words[0]->text) == 0;
+}
+
+void RegionReader::take_heading() {
+  Block block{Block::Kind::kHeading, heading_level(next_), {}, row(next_).text()};
+  while (heading_goes_on(++next_)) join_line(block.text, row(next_).text());
+  blocks_.push_back(std::move(block));
+}
+
+std::optional<std::string> RegionReader::item_marker(std::size_t i) const {
+  const Row& each = row(i);
+  if (each.figure() || each.words.size() < 2) return std::nullopt;
+  const std::string& first = each.words[0]->text;
+  const float gap = (each.words[1]->box.x0 - each.words[0]->box.x1) / metrics_.letters;
+  if (is_bullet(first)) return "-";
+  const bool misread = metrics_.recognised ? is_misread_bullet(first) : first == "o";
+  if (misread && gap > kBulletGap) return "-";
+  if (!is_item_number(first)) return std::nullopt;
+  const bool digits = std::isdigit(static_cast<unsigned char>(first[0])) != 0 || first[0] == '(';
+  const bool apart = gap > kNumberGap || gap_above(i) > kParagraphGap;
+  return digits ? (apart || indented(i) ? std::optional(plain_number(first)) : std::nullopt)
+                : (gap > kNumberGap ? std::optional(plain_number(first)) : std::nullopt);
+}
+
+bool RegionReader::item_goes_on(std::size_t i, float marker_x) const {
+  if (i >= rows_.size() || row(i).figure() || item_marker(i) || gap_above(i) > kParagraphGap) return false;
+  if (heading(i) || table_at(rows_, i, metrics_.letters).rows > 0 || lone_page_number(i)) return false;
+  if (row(i).box.x0 > marker_x + kIndent / 2 * metrics_.letters) return true;
+  const bool flush = row(i).box.x0 > marker_x - kIndent / 2 * metrics_.letters;
+  return flush && !ends_short(i - 1) && !ends_sentence(row(i - 1).text());
+}
+
+int RegionReader::item_depth(float marker_x) {
+  if (blocks_.empty() || blocks_.back().kind != Block::Kind::kItem) list_indents_.clear();
+  while (!list_indents_.empty() && marker_x < list_indents_.back() - kIndent * metrics_.letters) {
+    list_indents_.pop_back();
+  }
+  if (list_indents_.empty() || marker_x > list_indents_.back() + kIndent * metrics_.letters) {
+    list_indents_.push_back(marker_x);
+  }
+  return static_cast<int>(list_indents_.size()) - 1;
+}
+
+void RegionReader::take_item(const std::string& marker) {
+  const float marker_x = row(next_).box.x0;
+  Block block{Block::Kind::kItem, item_depth(marker_x), marker, text_from(row(next_), 1)};
+  while (item_goes_on(++next_, marker_x)) join_line(block.text, row(next_).text());
+  blocks_.push_back(std::move(block));
+}
+
+bool RegionReader::paragraph_ends_before(std::size_t i) const {
+  if (i >= rows_.size() || row(i).figure() || gap_above(i) > kParagraphGap) return true;
+  const float change = row(i).height / row(i - 1).height;
+  if (change > 1.25F || change < 0.8F || lone_page_number(i)) return true;
+  const float step = row(i).box.x0 - row(i - 1).box.x0;
+  if (indented(i) && step > kIndent * metrics_.letters) return true;
+  if (ends_short(i - 1) && ends_sentence(row(i - 1).text())) return true;
+  return item_marker(i).has_value() || heading(i) || table_at(rows_, i, metrics_.letters).rows > 0;
+}
+
+void RegionReader::take_paragraph() {
+  Block block{Block::Kind::kParagraph, 0, {}, row(next_).text()};
+  while (!paragraph_ends_before(++next_)) join_line(block.text, row(next_).text());
+  blocks_.push_back(std::move(block));
+}
+
+}  // namespace millrace::engines
