@@ -1,0 +1,179 @@
+"""The jobs API over real OCR jobs."""
+
+import threading
+import uuid
+
+import pytest
+from documents import data_uri, tiny_pdf
+from millrace import Client, Gateway
+
+URI = data_uri(tiny_pdf("a job of its own"))
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    gateway = Gateway(tmp_path_factory.mktemp("jobs") / "data").start()
+    yield gateway
+    gateway.close()
+
+
+@pytest.fixture(scope="module")
+def asleep(tmp_path_factory):
+    """An api without workers: what is handed in stays queued."""
+    gateway = Gateway(tmp_path_factory.mktemp("asleep") / "data", role="api").start()
+    yield gateway
+    gateway.close()
+
+
+def submit(gateway, **kwargs):
+    return gateway.client.submit_ocr(URI, **kwargs).json()["id"]
+
+
+def test_an_asynchronous_request_gets_202_with_the_job_and_where_it_is(shared):
+    reply = shared.client.submit_ocr(URI)
+    job = reply.json()
+    assert reply.status == 202
+    assert job["id"].startswith("ocr-") and job["kind"] == "ocr"
+    assert reply.headers["location"].endswith(f"/v1/jobs/{job['id']}")
+    assert reply.headers["x-millrace-job"] == job["id"]
+    deferred = shared.client.post("/v1/ocr", {"document": {"document_url": URI}, "deferred": True})
+    assert deferred.status == 202
+
+
+def test_waiting_for_a_job_answers_when_it_is_done(shared):
+    job = shared.client.job(submit(shared), wait_s=30)
+    assert job["status"] == "succeeded"
+    assert job["progress"] == {"done": 1, "total": 1}
+    assert job["started_at"] and job["completed_at"] and job["expires_at"]
+    result = shared.client.get(f"/v1/jobs/{job['id']}/result")
+    assert result.status == 200 and "a job of its own" in result.json()["pages"][0]["markdown"]
+
+
+def test_a_pending_result_is_202_without_a_body(asleep):
+    job = submit(asleep)
+    reply = asleep.client.get(f"/v1/jobs/{job}/result")
+    assert reply.status == 202 and reply.body == b"" and "content-type" not in reply.headers
+
+
+def test_a_queued_job_is_cancelled_at_once_and_can_be_retried_as_a_new_job(asleep):
+    job = submit(asleep)
+    assert asleep.client.post(f"/v1/jobs/{job}/retry").status == 409
+    cancelled = asleep.client.post(f"/v1/jobs/{job}/cancel")
+    assert cancelled.status == 200 and cancelled.json()["status"] == "cancelled"
+    assert asleep.client.post(f"/v1/jobs/{job}/cancel").json()["status"] == "cancelled"
+    assert asleep.client.get(f"/v1/jobs/{job}/result").status == 409
+    again = asleep.client.post(f"/v1/jobs/{job}/retry")
+    assert again.status in (200, 202), again.body
+    assert again.json()["retry_of"] == job and again.json()["id"] != job
+    assert asleep.client.job(job)["status"] == "cancelled"
+
+
+def test_the_list_is_newest_first_in_pages_and_knows_its_filters(asleep):
+    jobs = [submit(asleep) for _ in range(5)]
+    asleep.client.post(f"/v1/jobs/{jobs[0]}/cancel")
+    seen, cursor = [], ""
+    while True:
+        page = asleep.client.get(f"/v1/jobs?limit=2&cursor={cursor}").json()
+        assert page["items"] and len(page["items"]) <= 2
+        seen += [job["id"] for job in page["items"]]
+        cursor = page.get("next_cursor")
+        if not cursor:
+            break
+    assert seen == sorted(seen, reverse=True) and set(jobs) <= set(seen)
+    only = asleep.client.get("/v1/jobs?status=cancelled&limit=200").json()["items"]
+    assert jobs[0] in [job["id"] for job in only] and all(job["status"] == "cancelled" for job in only)
+    both = asleep.client.get(f"/v1/jobs?ids={jobs[1]},{jobs[2]}").json()["items"]
+    assert {job["id"] for job in both} == {jobs[1], jobs[2]}
+    found = asleep.client.get(f"/v1/jobs?q={jobs[3][-8:]}").json()["items"]
+    assert [job["id"] for job in found] == [jobs[3]]
+    assert asleep.client.get("/v1/jobs?kind=ocr&limit=1").json()["items"]
+    for wrong in ("limit=0", "limit=201", "limit=x", "cursor=@@", "status=lost", "kind=tea", "created_after=yesterday"):
+        assert asleep.client.get(f"/v1/jobs?{wrong}").status == 422, wrong
+
+
+def test_someone_elses_job_is_a_404(asleep):
+    job = submit(asleep)
+    import subprocess
+
+    from millrace import BUILD
+
+    made = subprocess.run(
+        [BUILD / "millrace", "keys", "create", "--name", "other", "--tenant", "other", "--data", asleep.data],
+        capture_output=True, text=True, check=True,
+    )
+    other = Client(asleep.url, made.stdout.strip())
+    assert other.get("/v1/jobs").json()["items"] == []
+    for method, path in (("GET", ""), ("GET", "/result"), ("GET", "/events"), ("POST", "/cancel"), ("POST", "/retry")):
+        assert other.request(method, f"/v1/jobs/{job}{path}").status == 404, path
+
+
+def test_the_same_key_and_body_are_one_job_and_another_body_is_a_409(asleep):
+    key = f"k-{uuid.uuid4()}"
+    first = asleep.client.submit_ocr(URI, key=key)
+    second = asleep.client.submit_ocr(URI, key=key)
+    assert first.headers["x-millrace-job"] == second.headers["x-millrace-job"]
+    other = asleep.client.post(
+        "/v1/ocr", {"document": {"document_url": URI}, "pages": [0]}, headers={"Idempotency-Key": key, "Prefer": "respond-async"}
+    )
+    assert other.status == 409 and other.json()["error"]["code"] == "idempotency_key_reused"
+    assert other.headers["x-should-retry"] == "false"
+
+
+def test_a_done_key_gives_its_result_again(shared):
+    key = f"k-{uuid.uuid4()}"
+    body = {"document": {"document_url": URI}}
+    first = shared.client.post("/v1/ocr", body, headers={"Idempotency-Key": key})
+    second = shared.client.post("/v1/ocr", body, headers={"Idempotency-Key": key})
+    assert first.status == second.status == 200
+    assert first.body == second.body and second.headers["idempotent-replayed"] == "true"
+    assert "idempotent-replayed" not in first.headers
+
+
+def test_many_requests_with_one_key_at_once_are_one_job(shared):
+    key = f"k-{uuid.uuid4()}"
+    replies = []
+
+    def ask():
+        replies.append(shared.client.post("/v1/ocr", {"document": {"document_url": URI}}, headers={"Idempotency-Key": key}))
+
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert [reply.status for reply in replies] == [200] * 8
+    assert len({reply.headers["x-millrace-job"] for reply in replies}) == 1
+
+
+def test_the_history_is_gap_free_as_pages_and_as_a_stream(shared):
+    job = submit(shared)
+    stream = shared.client.get(f"/v1/jobs/{job}/events", headers={"Accept": "text/event-stream"})
+    assert stream.status == 200 and stream.headers["content-type"].startswith("text/event-stream")
+    blocks = [block for block in stream.body.decode().split("\n\n") if block.startswith("id:")]
+    versions = [int(block.split("\n")[0][3:]) for block in blocks]
+    assert versions == list(range(1, len(versions) + 1))
+    assert "event: succeeded" in blocks[-1]
+    page = shared.client.get(f"/v1/jobs/{job}/events").json()["items"]
+    assert [event["version"] for event in page] == versions
+    assert page[0]["type"] == "queued" and page[-1]["type"] == "succeeded"
+    resumed = shared.client.get(
+        f"/v1/jobs/{job}/events", headers={"Accept": "text/event-stream", "Last-Event-ID": str(versions[-2])}
+    )
+    assert resumed.body.decode().count("id:") == 1
+    past = shared.client.get(
+        f"/v1/jobs/{job}/events", headers={"Accept": "text/event-stream", "Last-Event-ID": str(versions[-1])}
+    )
+    assert past.status == 204
+
+
+def test_pages_of_a_long_document_can_be_read_while_it_runs(shared):
+    uri = data_uri(tiny_pdf(*[f"leaf {n}" for n in range(40)]))
+    job = shared.client.submit_ocr(uri).json()["id"]
+    partial = shared.client.get(f"/v1/jobs/{job}/result?partial=true")
+    assert partial.status == 200 and "pages" in partial.json()
+    done = shared.client.wait_terminal(job)
+    assert done["status"] == "succeeded" and done["progress"] == {"done": 40, "total": 40}
+    pages = shared.client.get(f"/v1/jobs/{job}/result").json()["pages"]
+    assert [page["index"] for page in pages] == list(range(40))
+    assert all(f"leaf {page['index']}" in page["markdown"] for page in pages)
+    assert job in [item["id"] for item in shared.client.get("/v1/jobs?limit=200").json()["items"]]

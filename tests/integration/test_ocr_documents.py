@@ -1,0 +1,144 @@
+"""POST /v1/ocr over real documents: the forms that are accepted, and every bad class with its code."""
+
+import io
+import json
+
+import bad_documents
+import pytest
+from documents import data_uri, tiny_pdf
+from millrace import Gateway
+from PIL import Image, ImageDraw, ImageFont
+
+FONT = "/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf"
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    gateway = Gateway(tmp_path_factory.mktemp("ocr") / "data").start()
+    yield gateway
+    gateway.close()
+
+
+def ocr(gateway, document, **fields):
+    return gateway.client.post("/v1/ocr", {"document": document, **fields})
+
+
+def picture(kind, text="The quick brown fox 1234"):
+    image = Image.new("RGB", (1000, 240), "white")
+    ImageDraw.Draw(image).text((40, 90), text, fill="black", font=ImageFont.truetype(FONT, 44))
+    out = io.BytesIO()
+    image.save(out, kind)
+    return out.getvalue()
+
+
+def test_a_pdf_with_a_text_layer_comes_back_as_markdown_per_page(shared):
+    uri = data_uri(tiny_pdf("Alpha beta gamma", "Delta epsilon"))
+    reply = ocr(shared, {"type": "document_url", "document_url": uri})
+    assert reply.status == 200, reply.body
+    body = reply.json()
+    assert body["model"] == "vendor-ocr-latest"
+    assert [page["index"] for page in body["pages"]] == [0, 1]
+    assert "Alpha beta gamma" in body["pages"][0]["markdown"]
+    assert "Delta epsilon" in body["pages"][1]["markdown"]
+    for page in body["pages"]:
+        assert page["images"] == []
+        assert set(page["dimensions"]) == {"dpi", "height", "width"}
+        assert all(isinstance(value, int) for value in page["dimensions"].values())
+    assert body["usage_info"] == {"pages_processed": 2, "doc_size_bytes": len(tiny_pdf("Alpha beta gamma", "Delta epsilon"))}
+
+
+@pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP"])
+def test_a_picture_is_read_whatever_the_uri_calls_it(shared, kind):
+    reply = ocr(shared, {"document_url": data_uri(picture(kind), "application/octet-stream")})
+    assert reply.status == 200, reply.body
+    assert "quick brown fox 1234" in reply.json()["pages"][0]["markdown"]
+
+
+def test_every_spelling_of_a_document_is_accepted(shared):
+    uri = data_uri(picture("PNG"))
+    for document in (
+        {"type": "document_url", "document_url": uri},
+        {"document_url": uri},
+        {"type": "image_url", "image_url": uri},
+        {"type": "image_url", "image_url": {"url": uri}},
+        {"type": "document_url", "document_url": uri, "document_name": "fox.png"},
+    ):
+        reply = ocr(shared, document, model=None)
+        assert reply.status == 200, (list(document), reply.body)
+
+
+def test_pages_are_chosen_by_list_and_by_text_and_keep_their_numbers(shared):
+    uri = data_uri(tiny_pdf(*[f"page number {n}" for n in range(12)]))
+    for pages, wanted in (([3, 1], [1, 3]), ("0-2,11", [0, 1, 2, 11])):
+        reply = ocr(shared, {"document_url": uri}, pages=pages)
+        assert reply.status == 200, reply.body
+        body = reply.json()
+        assert sorted(page["index"] for page in body["pages"]) == wanted
+        for page in body["pages"]:
+            assert f"page number {page['index']}" in page["markdown"]
+        assert body["usage_info"]["pages_processed"] == len(wanted)
+    reply = ocr(shared, {"document_url": uri}, pages=[12])
+    assert reply.status == 422, reply.body
+
+
+def test_unknown_fields_are_named_and_ignored(shared):
+    reply = ocr(shared, {"document_url": data_uri(tiny_pdf("x y z and more words"))}, sparkle=True)
+    assert reply.status == 200, reply.body
+    assert "sparkle" in reply.headers["x-millrace-dropped-params"]
+
+
+def test_a_huge_page_is_rastered_smaller(shared):
+    reply = ocr(shared, {"document_url": data_uri(bad_documents.huge_page())})
+    assert reply.status == 200, reply.body
+
+
+@pytest.mark.parametrize("name", bad_documents.REFUSED)
+def test_a_bad_document_is_refused_with_its_own_code(shared, name):
+    make, code = bad_documents.REFUSED[name]
+    reply = ocr(shared, {"document_url": data_uri(make())})
+    assert reply.status == 422, (reply.status, reply.body)
+    body = reply.json()
+    assert body["error"]["code"] == code, body
+    assert body["error"]["message"]
+    assert reply.headers["x-should-retry"] == "false"
+
+
+def test_the_gateway_serves_on_after_all_of_them(shared):
+    assert shared.client.get("/readyz").status == 200
+    assert ocr(shared, {"document_url": data_uri(tiny_pdf("still here and well"))}).status == 200
+
+
+def test_a_document_of_fifty_megabytes_is_taken_and_one_byte_more_is_413(shared):
+    limit = 50 << 20
+    start = tiny_pdf("A big document with a text layer")
+    body = start.replace(b"%PDF-1.4\n", b"%PDF-1.4\n", 1)
+    padded = body + b"\n%" + b"x" * (limit - len(body) - 2)
+    for document, status in ((padded, (200, 422)), (padded + b"x", (413,))):
+        reply = ocr(shared, {"document_url": data_uri(document)})
+        assert reply.status in status, (reply.status, reply.body[:300])
+    assert reply.json()["error"]["code"] == "document_too_large"
+
+
+@pytest.mark.parametrize(
+    "body, status",
+    [
+        (b"{", 400),
+        (b"[]", 422),
+        (b"{}", 422),
+        (json.dumps({"document": {}}).encode(), 422),
+        (json.dumps({"document": {"document_url": 3}}).encode(), 422),
+        (json.dumps({"document": {"document_url": "data:application/pdf;base64,@@@"}}).encode(), 422),
+        (json.dumps({"document": {"document_url": "data:application/pdf,plain"}}).encode(), 422),
+        (json.dumps({"document": {"document_url": "not a url"}}).encode(), 422),
+        (json.dumps({"document": {"type": "file", "file_id": "abc"}}).encode(), 422),
+        (json.dumps({"model": "nobody/nothing", "document": {"document_url": "https://example.com/a"}}).encode(), 404),
+        (b'{"document": {"document_url": "https://e.com/"}, "document": {}}', 400),
+    ],
+)
+def test_a_request_of_the_wrong_shape_says_where(shared, body, status):
+    reply = shared.client.post("/v1/ocr", body)
+    assert reply.status == status, reply.body
+    error = reply.json()
+    assert set(error["error"]) == {"message", "type", "param", "code"}
+    if status == 422:
+        assert error["detail"] and all(isinstance(part, str) for part in error["detail"][0]["loc"])

@@ -1,0 +1,124 @@
+"""Documents by URL: fetched through the guard, opened hosts only where the operator says so."""
+
+import http.server
+import threading
+
+import pytest
+from documents import tiny_pdf
+from millrace import Gateway
+
+REFUSED = [
+    "http://example.com/a.pdf",
+    "https://127.0.0.1/a.pdf",
+    "https://localhost/a.pdf",
+    "https://localhost./a.pdf",
+    "https://2130706433/a.pdf",
+    "https://0x7f000001/a.pdf",
+    "https://017700000001/a.pdf",
+    "https://127.1/a.pdf",
+    "https://0/a.pdf",
+    "https://[::1]/a.pdf",
+    "https://[::ffff:127.0.0.1]/a.pdf",
+    "https://10.0.0.1/a.pdf",
+    "https://172.16.0.1/a.pdf",
+    "https://192.168.0.1/a.pdf",
+    "https://169.254.169.254/latest/meta-data",
+    "https://100.64.0.1/a.pdf",
+    "https://user:pass@example.com/a.pdf",
+    "https://example.com:22/a.pdf",
+    "file:///etc/passwd",
+    "ftp://example.com/a.pdf",
+    "gopher://example.com/",
+]
+
+
+class Web(http.server.ThreadingHTTPServer):
+    """Documents on loopback, as a company's file server would be."""
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), self.Handler)
+        self.hits = []
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    @property
+    def host(self):
+        return f"127.0.0.1:{self.server_port}"
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.server.hits.append(self.path)
+            if self.path.startswith("/to/"):
+                self.send_response(302)
+                self.send_header("Location", self.path[4:])
+                self.end_headers()
+                return
+            if self.path == "/a.pdf":
+                body, status = tiny_pdf("fetched from afar"), 200
+            elif self.path == "/big":
+                body, status = b"%PDF-1.4\n" + b"x" * (51 << 20), 200
+            else:
+                body, status = b"nothing", 404
+            self.send_response(status)
+            self.end_headers()
+            try:
+                self.wfile.write(body)
+            except ConnectionError:
+                pass
+
+        def log_message(self, *args):
+            pass
+
+
+@pytest.fixture(scope="module")
+def web():
+    server = Web()
+    yield server
+    server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory, web):
+    gateway = Gateway(tmp_path_factory.mktemp("urls") / "data", "--fetch.allow-hosts", web.host).start()
+    yield gateway
+    gateway.close()
+
+
+def ocr(gateway, url):
+    return gateway.client.post("/v1/ocr", {"document": {"type": "document_url", "document_url": url}})
+
+
+def test_a_document_of_an_opened_host_is_fetched_and_read(opened, web):
+    reply = ocr(opened, f"http://{web.host}/a.pdf")
+    assert reply.status == 200, reply.body
+    assert "fetched from afar" in reply.json()["pages"][0]["markdown"]
+
+
+def test_a_redirect_within_the_opened_host_is_followed(opened, web):
+    assert ocr(opened, f"http://{web.host}/to//a.pdf").status == 200
+
+
+@pytest.mark.parametrize("url", REFUSED)
+def test_an_address_that_is_not_public_is_refused(opened, url):
+    reply = ocr(opened, url)
+    assert reply.status == 422, (reply.status, reply.body)
+    assert reply.json()["error"]["code"] == "fetch_refused"
+
+
+@pytest.mark.parametrize("url", ["https://127.0.0.1/a.pdf", "http://127.0.0.1:1/a.pdf", "file:///etc/passwd"])
+def test_a_redirect_to_what_is_refused_is_refused(opened, web, url):
+    reply = ocr(opened, f"http://{web.host}/to/{url}")
+    assert reply.status == 422, (reply.status, reply.body)
+    assert reply.json()["error"]["code"] == "fetch_refused"
+
+
+def test_a_document_that_is_not_there_is_a_502_that_is_not_worth_repeating(opened, web):
+    reply = ocr(opened, f"http://{web.host}/none.pdf")
+    assert reply.status == 502, (reply.status, reply.body)
+    assert reply.json()["error"]["code"] == "fetch_failed"
+    assert reply.headers["x-should-retry"] == "false"
+
+
+def test_a_document_above_the_limit_is_413(opened, web):
+    reply = ocr(opened, f"http://{web.host}/big")
+    assert reply.status == 413, (reply.status, reply.body)
+    assert reply.json()["error"]["code"] == "document_too_large"

@@ -1,0 +1,115 @@
+"""Documents that must be refused, each with the code that it must be refused with (contract: jobs, error codes)."""
+
+import io
+import struct
+import subprocess
+import tempfile
+import zlib
+from pathlib import Path
+
+from documents import assemble_pdf, tiny_pdf
+
+
+def _one_page(content, resources=b"", media_box=b"[0 0 612 792]", extra=None):
+    objects = {
+        1: b"<< /Type /Catalog /Pages 2 0 R >>",
+        2: b"<< /Type /Pages /Count 1 /Kids [3 0 R] >>",
+        3: b"<< /Type /Page /Parent 2 0 R /MediaBox " + media_box + b" /Contents 4 0 R /Resources << " + resources + b" >> >>",
+        4: content,
+    }
+    objects.update(extra or {})
+    return assemble_pdf(objects)
+
+
+def _stream(data, dictionary=b""):
+    return b"<< /Length %d %s >>\nstream\n%s\nendstream" % (len(data), dictionary, data)
+
+
+def encrypted():
+    with tempfile.TemporaryDirectory() as folder:
+        plain, locked = Path(folder) / "plain.pdf", Path(folder) / "locked.pdf"
+        plain.write_bytes(tiny_pdf("secret"))
+        subprocess.run(["qpdf", "--encrypt", "user", "owner", "256", "--", plain, locked], check=True)
+        return locked.read_bytes()
+
+
+def truncated():
+    whole = tiny_pdf(*["text on a page that is cut"] * 4)
+    return whole[: len(whole) // 5]
+
+
+def content_bomb():
+    """Two rounds of deflate: a few kilobytes that become a gigabyte of page content."""
+    packer = zlib.compressobj(9)
+    inner = b"".join(packer.compress(b"0 0 m 1 1 l S\n" * 75_000) for _ in range(1000)) + packer.flush()
+    return _one_page(_stream(zlib.compress(inner, 9), b"/Filter [/FlateDecode /FlateDecode]"))
+
+
+def nested_forms():
+    """Each form draws the next one ten times, twelve levels deep."""
+    levels, extra = 12, {}
+    for level in range(levels):
+        number = 10 + level
+        body = b"/F Do " * 10 if level < levels - 1 else b"0 0 1 1 re f"
+        resources = b"/Resources << /XObject << /F %d 0 R >> >>" % (number + 1) if level < levels - 1 else b""
+        extra[number] = _stream(body, b"/Type /XObject /Subtype /Form /BBox [0 0 612 792] " + resources)
+    return _one_page(_stream(b"/F Do"), b"/XObject << /F 10 0 R >>", extra=extra)
+
+
+def page_count_lies():
+    objects = {
+        1: b"<< /Type /Catalog /Pages 2 0 R >>",
+        2: b"<< /Type /Pages /Count 900 /Kids [3 0 R] >>",
+        3: b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] >>",
+    }
+    return assemble_pdf(objects)
+
+
+def too_many_pages():
+    return tiny_pdf(*["x"] * 1001)
+
+
+def huge_image_header():
+    """A PNG whose header says 30,000 × 30,000."""
+
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    header = struct.pack(">IIBBBBB", 30_000, 30_000, 1, 0, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(b"\0" * 3751)) + chunk(b"IEND", b"")
+
+
+def damaged_png():
+    from PIL import Image
+
+    out = io.BytesIO()
+    Image.effect_noise((400, 300), 60).save(out, "PNG")
+    return out.getvalue()[:700]
+
+
+def huge_page():
+    """A legal page of 5 × 5 metres: rastered smaller, not refused."""
+    return _one_page(
+        _stream(b"BT /F1 900 Tf 500 7000 Td (HUGE PAGE) Tj ET"),
+        b"/Font << /F1 << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> >>",
+        b"[0 0 14400 14400]",
+    )
+
+
+REFUSED = {
+    "empty": (lambda: b"", "document_empty"),
+    "text": (lambda: b"Dear reader, this is no document.\n" * 20, "document_unsupported"),
+    "html": (lambda: b"<!doctype html><title>404</title>", "document_unsupported"),
+    "zip": (lambda: b"PK\x03\x04" + b"\0" * 200, "document_unsupported"),
+    "gif": (lambda: b"GIF89a" + b"\0" * 200, "document_unsupported"),
+    "encrypted": (encrypted, "document_encrypted"),
+    "truncated": (truncated, "document_damaged"),
+    "header only": (lambda: b"%PDF-1.7\n", "document_damaged"),
+    "content bomb": (content_bomb, "document_bomb"),
+    "nested forms": (nested_forms, "document_bomb"),
+    "page count lies": (page_count_lies, "document_page_count"),
+    "too many pages": (too_many_pages, "document_too_many_pages"),
+    "huge image header": (huge_image_header, "image_too_large"),
+    "damaged png": (damaged_png, "document_damaged"),
+    "jpeg of two bytes": (lambda: b"\xff\xd8\xff\xe0\x00\x10JFIF\x00", "document_damaged"),
+}
