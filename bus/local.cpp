@@ -1,0 +1,91 @@
+#include "bus/local.h"
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+namespace millrace::bus {
+namespace {
+
+// Takes one place; false when there is none.
+bool take_place(std::atomic<std::size_t>& room) {
+  std::size_t places = room.load(std::memory_order_relaxed);
+  while (places > 0) {
+    if (room.compare_exchange_weak(places, places - 1, std::memory_order_acq_rel)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+LocalDispatch::Line& LocalDispatch::line(schemas::Kind kind) {
+  const auto at = std::find(schemas::kKinds.begin(), schemas::kKinds.end(), kind);
+  return lines_.at(static_cast<std::size_t>(at - schemas::kKinds.begin()));
+}
+
+void LocalDispatch::publish(Token token, OnDelivered done) {
+  base::Status outcome;
+  {
+    const std::shared_lock lock(running_mutex_);
+    if (running_) {
+      offer(std::move(token));
+    } else {
+      outcome = base::error(base::Code::kOverloaded, "dispatch is not running");
+    }
+  }
+  done(std::move(outcome));
+}
+
+void LocalDispatch::offer(Token token) {
+  Line& to = line(token.job.kind);
+  if (to.on_token && take_place(to.room)) return to.on_token(std::move(token), [] {});
+  without_room_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void LocalDispatch::subscribe(schemas::Kind kind, std::string /*worker*/, OnToken on_token) {
+  line(kind).on_token = std::move(on_token);
+}
+
+void LocalDispatch::set_room(schemas::Kind kind, std::size_t tokens) {
+  line(kind).room.store(tokens, std::memory_order_release);
+}
+
+base::Status LocalDispatch::start() {
+  const std::unique_lock lock(running_mutex_);
+  running_ = true;
+  return {};
+}
+
+void LocalDispatch::stop(std::chrono::milliseconds /*deadline*/) {
+  const std::unique_lock lock(running_mutex_);
+  running_ = false;
+}
+
+HealthReport LocalDispatch::health() const {
+  const auto count = without_room_.load(std::memory_order_relaxed);
+  return {Health::kUp,
+          "in-process; " + std::to_string(count) + " tokens found no free slot and were left to the store"};
+}
+
+void LocalEvents::publish(Hint hint) {
+  const std::shared_lock lock(running_mutex_);
+  if (!running_) return;
+  for (const OnHint& subscriber : subscribers_) subscriber(hint);
+}
+
+void LocalEvents::subscribe(OnHint on_hint) { subscribers_.push_back(std::move(on_hint)); }
+
+base::Status LocalEvents::start() {
+  const std::unique_lock lock(running_mutex_);
+  running_ = true;
+  return {};
+}
+
+void LocalEvents::stop(std::chrono::milliseconds /*deadline*/) {
+  const std::unique_lock lock(running_mutex_);
+  running_ = false;
+}
+
+HealthReport LocalEvents::health() const { return {Health::kUp, "in-process"}; }
+
+}  // namespace millrace::bus

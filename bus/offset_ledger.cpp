@@ -1,0 +1,27 @@
+#include "bus/offset_ledger.h"
+
+namespace millrace::bus {
+
+OffsetLedger::Ticket OffsetLedger::began(std::int64_t offset) {
+  if (offset <= newest_) {
+    first_ += entries_.size();
+    entries_.clear();
+  }
+  newest_ = offset;
+  entries_.push_back({offset, false});
+  return first_ + entries_.size() - 1;
+}
+
+std::optional<std::int64_t> OffsetLedger::decided(Ticket ticket) {
+  if (ticket < first_ || ticket - first_ >= entries_.size()) return std::nullopt;
+  entries_[ticket - first_].decided = true;
+  std::optional<std::int64_t> next;
+  while (!entries_.empty() && entries_.front().decided) {
+    next = entries_.front().offset + 1;
+    entries_.pop_front();
+    ++first_;
+  }
+  return next;
+}
+
+}  // namespace millrace::bus

@@ -1,0 +1,51 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <tl/expected.hpp>
+
+#include "platform/base/result.h"
+#include "schemas/job.h"
+
+// What travels through Kafka: JSON objects with a version, `{"v":1, …}`. A reader ignores fields that it does
+// not know and skips an envelope whose version it does not know (EnvelopeFault::kUnknownVersion): the store
+// covers what was in it, so old and new processes run side by side (delivery.md, SQLite settings).
+namespace millrace::schemas {
+
+inline constexpr int kEnvelopeVersion = 1;
+inline constexpr std::size_t kEnvelopeBytesMax = 4096;  // both ways; the variable part is the tenant's name
+
+// `{"v":1,"job":"ocr-…","kind":"ocr","epoch":3,"tenant":"default"}`
+struct TokenEnvelope {
+  JobId job;
+  std::int64_t epoch = 0;
+  std::string tenant;
+  friend bool operator==(const TokenEnvelope&, const TokenEnvelope&) = default;
+};
+
+// `{"v":1,"job":"ocr-…","tenant":"default","version":4,"status":"running"}`; unlike the API, `waiting` is a
+// status.
+struct HintEnvelope {
+  JobId job;
+  std::string tenant;
+  std::int64_t version = 0;
+  JobStatus status = JobStatus::kQueued;
+  friend bool operator==(const HintEnvelope&, const HintEnvelope&) = default;
+};
+
+enum class EnvelopeFault { kUnknownVersion, kMalformed, kTooLarge };
+std::string_view name(EnvelopeFault fault);
+template <class T>
+using Decoded = tl::expected<T, EnvelopeFault>;
+
+// kTooLarge above kEnvelopeBytesMax. Bytes of the tenant that are not UTF-8 are replaced.
+base::Result<std::string> encode(const TokenEnvelope& token);
+base::Result<std::string> encode(const HintEnvelope& hint);
+
+// Never throws. A field that is missing, of another type or out of range is kMalformed.
+Decoded<TokenEnvelope> decode_token(std::string_view json);
+Decoded<HintEnvelope> decode_hint(std::string_view json);
+
+}  // namespace millrace::schemas
