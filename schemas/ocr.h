@@ -1,4 +1,5 @@
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -18,6 +19,9 @@ inline constexpr int kDocumentPagesMax = 1000;
 inline constexpr std::string_view kOcrModel = "millrace/ocr";
 inline constexpr std::string_view kOcrModelDefault = "vendor-ocr-latest";
 
+// A decoded document up to this size travels inside the spec.
+inline constexpr std::size_t kInlineDocumentMax = 16 * 1024;
+
 // Which pages of a document, by zero-based number; empty: all.
 using PageList = std::vector<int>;
 
@@ -26,6 +30,9 @@ using PageList = std::vector<int>;
 struct OcrSpec {
   std::string model;         // as asked for: it is echoed
   std::string document_url;  // https URL that the runner fetches; empty: the input blob is there
+  // A small document (decoded ≤ kInlineDocumentMax) as checked base64, so that accepting it writes no file:
+  // then there is neither input blob nor URL, and the runner decodes it into a blob or a memory file first.
+  std::string inline_document;
   std::string document_name;
   PageList pages;
   bool include_image_base64 = false;

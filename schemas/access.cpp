@@ -1,0 +1,99 @@
+#include "schemas/access.h"
+
+#include <algorithm>
+
+#include "platform/base/ids.h"
+#include "platform/base/nearest.h"
+
+namespace millrace::schemas {
+namespace {
+
+// In the order of the enumerators.
+constexpr std::array<std::string_view, kScopeCount> kNames{
+    "models",    "chat",      "embeddings",     "images",    "audio",      "ocr",   "exec:run",
+    "exec:read", "ssh:issue", "machines:write", "jobs:read", "jobs:write", "admin",
+};
+
+constexpr std::string_view kPrefix = "mr_live_";
+constexpr std::string_view kBase62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+constexpr std::size_t kKeyChars = kPrefix.size() + kKeyIdChars + 1 + kKeySecretChars;
+
+constexpr bool is_base62(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+}
+
+// Uniform: bytes past the largest multiple of 62 are thrown away.
+std::string random_base62(std::size_t chars) {
+  constexpr unsigned kFair = 256 / 62 * 62;
+  std::string out;
+  while (out.size() < chars) {
+    for (char c : base::random_bytes(chars)) {
+      const unsigned byte = static_cast<unsigned char>(c);
+      if (byte < kFair && out.size() < chars) out += kBase62[byte % 62];
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string_view name(Scope scope) { return kNames[static_cast<std::size_t>(scope)]; }
+
+std::optional<Scope> scope_named(std::string_view name) {
+  const auto* at = std::find(kNames.begin(), kNames.end(), name);
+  if (at == kNames.end()) return std::nullopt;
+  return static_cast<Scope>(at - kNames.begin());
+}
+
+ScopeSet ScopeSet::all() {
+  ScopeSet out;
+  for (std::size_t i = 0; i < kScopeCount; ++i) out.add(static_cast<Scope>(i));
+  return out;
+}
+
+ScopeSet ScopeSet::all_but_admin() {
+  ScopeSet out = all();
+  out.bits_ &= ~bit(Scope::kAdmin);
+  return out;
+}
+
+base::Result<ScopeSet> ScopeSet::parse(const std::vector<std::string>& names) {
+  ScopeSet out;
+  for (const std::string& each : names) {
+    const auto scope = scope_named(each);
+    if (scope) {
+      out.add(*scope);
+      continue;
+    }
+    const std::string_view near = base::nearest(each, kNames);
+    std::string message = "unknown scope '" + each + "'";
+    if (!near.empty()) message.append("; did you mean '").append(near).append("'?");
+    return base::error(base::Code::kInvalidField, std::move(message), "scopes");
+  }
+  return out;
+}
+
+std::vector<std::string> ScopeSet::names() const {
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < kScopeCount; ++i) {
+    if (has(static_cast<Scope>(i))) out.emplace_back(kNames[i]);
+  }
+  return out;
+}
+
+std::string make_key_text() {
+  std::string out(kPrefix);
+  return out.append(random_base62(kKeyIdChars)).append("_").append(random_base62(kKeySecretChars));
+}
+
+std::optional<std::string_view> key_id(std::string_view key_text) {
+  if (key_text.size() != kKeyChars || !key_text.starts_with(kPrefix)) return std::nullopt;
+  const std::string_view id = key_text.substr(kPrefix.size(), kKeyIdChars);
+  const std::string_view secret = key_text.substr(kPrefix.size() + kKeyIdChars + 1);
+  if (key_text[kPrefix.size() + kKeyIdChars] != '_') return std::nullopt;
+  if (!std::all_of(id.begin(), id.end(), is_base62)) return std::nullopt;
+  if (!std::all_of(secret.begin(), secret.end(), is_base62)) return std::nullopt;
+  return id;
+}
+
+}  // namespace millrace::schemas

@@ -1,0 +1,150 @@
+#include "schemas/error_body.h"
+
+#include <algorithm>
+#include <array>
+
+#include "schemas/json_body.h"
+
+namespace millrace::schemas {
+namespace {
+
+using nlohmann::json;
+
+struct Phrase {
+  int status;
+  std::string_view text;
+};
+constexpr std::array kPhrases{
+    Phrase{400, "Bad Request"},
+    Phrase{401, "Unauthorized"},
+    Phrase{403, "Forbidden"},
+    Phrase{404, "Not Found"},
+    Phrase{405, "Method Not Allowed"},
+    Phrase{408, "Request Timeout"},
+    Phrase{409, "Conflict"},
+    Phrase{413, "Content Too Large"},
+    Phrase{415, "Unsupported Media Type"},
+    Phrase{417, "Expectation Failed"},
+    Phrase{422, "Unprocessable Content"},
+    Phrase{429, "Too Many Requests"},
+    Phrase{431, "Request Header Fields Too Large"},
+    Phrase{500, "Internal Server Error"},
+    Phrase{501, "Not Implemented"},
+    Phrase{502, "Bad Gateway"},
+    Phrase{503, "Service Unavailable"},
+    Phrase{504, "Gateway Timeout"},
+};
+
+bool machine_path(std::string_view path) {
+  constexpr std::string_view kRoot = "/v1/machines";
+  return path.starts_with(kRoot) && (path.size() == kRoot.size() || path[kRoot.size()] == '/');
+}
+
+std::string joined(const std::vector<std::string>& loc, std::size_t from) {
+  std::string out;
+  for (std::size_t i = from; i < loc.size(); ++i) out.append(out.empty() ? "" : ".").append(loc[i]);
+  return out;
+}
+
+// Text that one of our own dumps made.
+json parsed(const std::string& text) { return json::parse(text, nullptr, false); }
+
+json detail(const Problems& problems) {
+  json list = json::array();
+  for (const FieldProblem& each : problems) {
+    json row = {{"loc", each.loc}, {"msg", each.msg}, {"type", each.type}};
+    if (!each.input.empty()) row["input"] = parsed(each.input);
+    if (!each.ctx.empty()) row["ctx"] = parsed(each.ctx);
+    list.push_back(std::move(row));
+  }
+  return list;
+}
+
+ErrorBody openai(const base::Error& error, const Problems& problems) {
+  const base::CodeInfo& info = base::info(error.code);
+  json body;
+  body["error"] = {{"message", error.message},
+                   {"type", info.openai_type},
+                   {"param", error.param.empty() ? json() : json(error.param)},
+                   {"code", info.name}};
+  if (info.http_status == 422) body["detail"] = detail(problems);
+  return {"application/json", dump(body)};
+}
+
+ErrorBody problem(int status, std::string_view message, const Problems& problems) {
+  json body = {
+      {"type", "about:blank"}, {"title", status_phrase(status)}, {"status", status}, {"detail", message}};
+  json errors = json::array();
+  for (const FieldProblem& each : problems) {
+    json row = {{"location", joined(each.loc, 0)}, {"message", each.msg}};
+    if (!each.input.empty()) row["value"] = parsed(each.input);
+    errors.push_back(std::move(row));
+  }
+  if (!errors.empty()) body["errors"] = std::move(errors);
+  return {"application/problem+json", dump(body)};
+}
+
+ErrorBody machine(const base::Error& error, const Problems& problems) {
+  const base::CodeInfo& info = base::info(error.code);
+  if (info.machine_name.empty()) return problem(info.http_status, error.message, problems);
+  json body = {{"error_code", info.machine_name},
+               {"message", error.message},
+               {"retryable", info.retry != base::RetryClass::kPermanent}};
+  if (error.retry_after.count() > 0) body["retry_after_ms"] = error.retry_after.count();
+  return {"application/json", dump(body)};
+}
+
+base::Code code_of(int status) {
+  switch (status) {
+    case 404:
+      return base::Code::kNotFound;
+    case 405:
+      return base::Code::kMethodNotAllowed;
+    case 408:
+      return base::Code::kRequestTimeout;
+    case 413:
+      return base::Code::kTooLarge;
+    case 431:
+      return base::Code::kHeadTooLarge;
+    case 503:
+      return base::Code::kOverloaded;
+    default:
+      return status >= 500 ? base::Code::kInternal : base::Code::kBadRequest;
+  }
+}
+
+}  // namespace
+
+Refusal invalid(Problems problems) {
+  const FieldProblem& first = problems.front();
+  std::string param = joined(first.loc, 1);
+  std::string message = param.empty() ? first.msg : param + ": " + first.msg;
+  base::Error error = base::error(base::Code::kInvalidField, std::move(message), std::move(param));
+  return {std::move(error), std::move(problems)};
+}
+
+ErrorBody error_body(std::string_view path, const base::Error& error, const Problems& problems) {
+  if (machine_path(path)) return machine(error, problems);
+  if (base::info(error.code).http_status != 422 || !problems.empty()) return openai(error, problems);
+  FieldProblem only{.loc = {"body"},
+                    .msg = error.message,
+                    .type = std::string(base::name(error.code)),
+                    .input = {},
+                    .ctx = {}};
+  if (!error.param.empty()) only.loc.push_back(error.param);
+  return openai(error, {std::move(only)});
+}
+
+ErrorBody error_body(std::string_view path, int status, std::string_view message) {
+  const base::Code code = code_of(status);
+  if (machine_path(path) && base::info(code).machine_name.empty()) return problem(status, message, {});
+  return error_body(path, base::error(code, std::string(message)));
+}
+
+std::string_view status_phrase(int status) {
+  const auto* row =
+      std::find_if(kPhrases.begin(), kPhrases.end(), [&](const Phrase& p) { return p.status == status; });
+  return row == kPhrases.end() ? "Error" : row->text;
+}
+
+}  // namespace millrace::schemas

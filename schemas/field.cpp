@@ -1,0 +1,240 @@
+#include "schemas/field.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace millrace::schemas {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kInputMax = 256;  // bytes of an offending value that are echoed
+
+// The value as it may be echoed; empty when it is too long.
+std::string short_input(const json& value) {
+  if (value.is_structured() || value.is_binary()) return {};
+  std::string text = dump(value);
+  if (text.size() > kInputMax) text.clear();
+  return text;
+}
+
+std::string limit_ctx(std::string_view name, std::int64_t bound) { return dump(json{{name, bound}}); }
+
+std::string listed(std::span<const std::string_view> choices) {
+  std::string out;
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    if (i > 0) out += i + 1 == choices.size() ? " or " : ", ";
+    out.append("'").append(choices[i]).append("'");
+  }
+  return out;
+}
+
+bool has_max(const Field& field) { return field.max != std::numeric_limits<std::int64_t>::max(); }
+
+}  // namespace
+
+void FieldReader::read(std::span<const Field> table, const json& value, void* object) {
+  if (!value.is_object()) return problem("Input should be an object", "dict_type", &value);
+  for (const Field& field : table) {
+    const auto at = value.find(std::string(field.name));
+    const bool absent = at == value.end() || at->is_null();
+    if (absent && !field.required) continue;
+    loc_.emplace_back(field.name);
+    if (absent) {
+      problem("Field required", "missing");
+    } else {
+      one(field, *at, object);
+    }
+    loc_.pop_back();
+  }
+  note_unknown(table, value);
+}
+
+void FieldReader::note_unknown(std::span<const Field> table, const json& value) {
+  for (const auto& [name, ignored] : value.items()) {
+    const bool known =
+        std::any_of(table.begin(), table.end(), [&](const Field& f) { return f.name == name; });
+    if (known) continue;
+    std::string dotted;
+    for (std::size_t i = 1; i < loc_.size(); ++i) dotted.append(loc_[i]).append(".");
+    unknown_.push_back(dotted + name);
+  }
+}
+
+void FieldReader::one(const Field& field, const json& value, void* object) {
+  if (field.type == FieldType::kObject) return read(field.members, value, object);
+  if (field.type == FieldType::kCustom) return field.custom(object, *this, value);
+  if (check(field, value)) field.store(object, *this, value);
+}
+
+bool FieldReader::check(const Field& field, const json& value) {
+  switch (field.type) {
+    case FieldType::kString: {
+      const auto text = body_.text(value);
+      if (text) return check_string(field, *text, value);
+      problem("Input should be a valid string", "string_type", &value);
+      return false;
+    }
+    case FieldType::kBool:
+      if (!value.is_boolean()) problem("Input should be true or false", "bool_type", &value);
+      return value.is_boolean();
+    case FieldType::kInteger:
+      return check_integer(field, value);
+    case FieldType::kTime: {
+      base::WallTime ignored{};
+      const auto text = body_.text(value);
+      const bool good = text && base::parse_rfc3339(*text, ignored);
+      if (!good)
+        problem("Input should be a date and time as RFC 3339, such as 2025-01-31T08:00:00Z",
+                "datetime_parsing", &value);
+      return good;
+    }
+    case FieldType::kObject:
+    case FieldType::kCustom:
+      break;
+  }
+  return false;
+}
+
+bool FieldReader::check_string(const Field& field, std::string_view text, const json& value) {
+  const auto size = static_cast<std::int64_t>(text.size());
+  if (size < field.min) {
+    problem("String should have at least " + std::to_string(field.min) + " characters", "string_too_short",
+            &value, limit_ctx("min_length", field.min));
+    return false;
+  }
+  if (size > field.max) {
+    problem("String should have at most " + std::to_string(field.max) + " bytes", "string_too_long", &value,
+            limit_ctx("max_length", field.max));
+    return false;
+  }
+  const auto& choices = field.choices;
+  if (choices.empty() || std::find(choices.begin(), choices.end(), text) != choices.end()) return true;
+  problem("Input should be " + listed(choices), "literal_error", &value,
+          dump(json{{"expected", listed(choices)}}));
+  return false;
+}
+
+bool FieldReader::check_integer(const Field& field, const json& value) {
+  if (!value.is_number_integer()) {
+    problem("Input should be a valid integer", "int_type", &value);
+    return false;
+  }
+  const bool huge = value.is_number_unsigned() && value.get<std::uint64_t>() > std::uint64_t{INT64_MAX};
+  const std::int64_t number = huge ? INT64_MAX : value.get<std::int64_t>();
+  if (number < field.min) {
+    problem("Input should be greater than or equal to " + std::to_string(field.min), "greater_than_equal",
+            &value, limit_ctx("ge", field.min));
+    return false;
+  }
+  if (huge || number > field.max) {
+    problem("Input should be less than or equal to " + std::to_string(field.max), "less_than_equal", &value,
+            limit_ctx("le", field.max));
+    return false;
+  }
+  return true;
+}
+
+void FieldReader::problem(std::string msg, std::string type, const json* input, std::string ctx) {
+  problems_.push_back({.loc = loc_,
+                       .msg = std::move(msg),
+                       .type = std::move(type),
+                       .input = input == nullptr ? std::string() : short_input(*input),
+                       .ctx = std::move(ctx)});
+}
+
+void assign(FieldReader& reader, const json& value, std::string& to) { to = *reader.text(value); }
+void assign(FieldReader& reader, const json& value, std::string_view& to) { to = *reader.text(value); }
+void assign(FieldReader& reader, const json& value, std::optional<std::string>& to) {
+  to = *reader.text(value);
+}
+void assign(FieldReader&, const json& value, bool& to) { to = value.get<bool>(); }
+void assign(FieldReader&, const json& value, int& to) { to = value.get<int>(); }
+void assign(FieldReader&, const json& value, std::int64_t& to) { to = value.get<std::int64_t>(); }
+void assign(FieldReader& reader, const json& value, std::optional<base::WallTime>& to) {
+  base::WallTime time{};
+  if (base::parse_rfc3339(*reader.text(value), time)) to = time;
+}
+
+json json_schema(const Field& field) {
+  json out = json::object();
+  switch (field.type) {
+    case FieldType::kString:
+      out["type"] = "string";
+      if (field.min > 0) out["minLength"] = field.min;
+      if (has_max(field)) out["maxLength"] = field.max;
+      if (!field.choices.empty()) out["enum"] = field.choices;
+      if (!field.format.empty()) out["format"] = field.format;
+      break;
+    case FieldType::kBool:
+      out["type"] = "boolean";
+      break;
+    case FieldType::kInteger:
+      out = {{"type", "integer"}, {"minimum", field.min}};
+      if (has_max(field)) out["maximum"] = field.max;
+      break;
+    case FieldType::kTime:
+      out = {{"type", "string"}, {"format", "date-time"}};
+      break;
+    case FieldType::kObject:
+      out = json_schema(field.members);
+      break;
+    case FieldType::kCustom:
+      out = json::parse(field.schema);
+      break;
+  }
+  if (!field.text.empty()) out["description"] = field.text;
+  if (!field.default_json.empty()) out["default"] = json::parse(field.default_json);
+  return out;
+}
+
+json json_schema(std::span<const Field> table) {
+  json properties = json::object();
+  json required = json::array();
+  for (const Field& field : table) {
+    json one = json_schema(field);
+    if (!field.required && one.contains("type") && one["type"].is_string()) {
+      one["type"] = json::array({one["type"], "null"});
+      if (one.contains("enum")) one["enum"].push_back(nullptr);
+    }
+    properties[std::string(field.name)] = std::move(one);
+    if (field.required) required.push_back(field.name);
+  }
+  json out = {{"type", "object"}, {"properties", std::move(properties)}};
+  if (!required.empty()) out["required"] = std::move(required);
+  return out;
+}
+
+namespace {
+
+// The text of a query parameter as the JSON that its row expects; text that does not fit stays text, so that
+// the row's check names it.
+json from_query(const Field& field, const std::string& text) {
+  if (field.type == FieldType::kBool) {
+    if (text == "true" || text == "1") return true;
+    if (text == "false" || text == "0") return false;
+  }
+  if (field.type == FieldType::kInteger) {
+    std::int64_t number = 0;
+    const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (failed == std::errc() && end == text.data() + text.size()) return number;
+  }
+  return text;
+}
+
+}  // namespace
+
+Problems read_query(std::span<const Field> table, const QueryPairs& pairs, void* object) {
+  JsonBody none;
+  json values = json::object();
+  for (const auto& [name, text] : pairs) {
+    const auto row =
+        std::find_if(table.begin(), table.end(), [&, n = &name](const Field& f) { return f.name == *n; });
+    if (row != table.end() && !text.empty()) values[name] = from_query(*row, text);
+  }
+  FieldReader reader("query", none);
+  reader.read(table, values, object);
+  return std::move(reader.problems());
+}
+
+}  // namespace millrace::schemas
