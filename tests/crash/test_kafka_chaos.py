@@ -1,0 +1,139 @@
+"""What may happen to Kafka and to a worker costs latency, never a job."""
+
+import os
+
+import pytest
+from documents import data_uri, tiny_pdf
+from ledger import Ledger
+from millrace import Gateway, Kafka, Worker, eventually
+
+
+@pytest.fixture
+def kafka(tmp_path):
+    broker = Kafka(tmp_path / "kafka")
+    broker.start()
+    yield broker
+    broker.stop()
+
+
+@pytest.fixture
+def house(tmp_path, kafka):
+    data = tmp_path / "data"
+    api = Gateway(data, "--kafka", kafka.address, role="api").start()
+    workers = [Worker(data, "--kafka", kafka.address, name=name).start() for name in ("one", "two")]
+    yield api, workers
+    for process in (api, *workers):
+        process.close()
+
+
+def readiness(api):
+    return api.client.get("/readyz").json()
+
+
+def some_jobs(api, count):
+    return [api.client.submit_ocr(data_uri(tiny_pdf(f"chaos {n}"))).json()["id"] for n in range(count)]
+
+
+def all_succeed(api, jobs, within_s=90):
+    for job in jobs:
+        assert api.client.wait_terminal(job, within_s)["status"] == "succeeded"
+
+
+def test_jobs_go_through_kafka_and_its_topics_are_made_by_the_program(house, kafka):
+    import subprocess
+
+    api, _ = house
+    all_succeed(api, some_jobs(api, 20))
+    listing = subprocess.run(["kcat", "-L", "-b", kafka.address], capture_output=True, text=True, check=True).stdout
+    assert 'topic "millrace.jobs.ocr"' in listing and 'topic "millrace.events"' in listing
+    assert readiness(api)["dispatch"]["status"] == "ok"
+
+
+def test_accepting_goes_on_while_the_broker_is_down_and_readyz_says_degraded(house, kafka):
+    api, _ = house
+    all_succeed(api, some_jobs(api, 3))
+    kafka.kill()
+    jobs = some_jobs(api, 10)
+    eventually(lambda: readiness(api)["dispatch"]["status"] == "degraded", 60, "degraded")
+    all_succeed(api, jobs)  # the workers take them from the store
+    kafka.start()
+    eventually(lambda: readiness(api)["dispatch"]["status"] == "ok", 90, "recovered")
+    all_succeed(api, some_jobs(api, 5))
+
+
+def test_a_wiped_broker_costs_no_job(house, kafka):
+    api, _ = house
+    all_succeed(api, some_jobs(api, 3))
+    kafka.kill()
+    jobs = some_jobs(api, 10)
+    kafka.wipe()
+    kafka.start()
+    jobs += some_jobs(api, 10)
+    all_succeed(api, jobs)
+    eventually(lambda: readiness(api)["dispatch"]["status"] == "ok", 90, "recovered")
+    all_succeed(api, some_jobs(api, 5))
+
+
+def test_a_worker_stopped_past_its_lease_comes_back_and_its_late_result_is_refused(house):
+    api, workers = house
+    ledger = Ledger(lambda: api.client, pages=30)
+    ledger.start(threads=4)
+    ledger.wait_acknowledged(12)
+    workers[0].pause()
+    ledger.wait_acknowledged(24)
+    ledger.stop()
+    # Everything ends while it is stopped: what it held is run by the other one after the lease.
+    ledger.check(api.client)
+    workers[0].resume()
+    assert ledger.check(api.client) == len(ledger.orders)
+    all_succeed(api, some_jobs(api, 5))
+
+
+def holds_write_lock(data, pid):
+    """True if the process holds the flock on locks/write.lock now, by /proc/locks."""
+    lock = os.stat(data / "locks" / "write.lock")
+    wanted = f"{os.major(lock.st_dev):02x}:{os.minor(lock.st_dev):02x}:{lock.st_ino}"
+    with open("/proc/locks", encoding="ascii") as table:
+        rows = [line.split() for line in table]
+    return any(row[1] == "FLOCK" and row[4] == str(pid) and row[5] == wanted for row in rows if row[1] != "->")
+
+
+def stop_while_it_holds_the_lock(api, worker):
+    """Load makes the worker write; it is stopped again and again until one stop falls into its transaction."""
+    pid = worker.popen.pid
+
+    def caught():
+        some_jobs(api, 1)
+        for _ in range(200):
+            if holds_write_lock(api.data, pid):
+                worker.pause()
+                if holds_write_lock(api.data, pid):
+                    return True
+                worker.resume()
+        return False
+
+    eventually(caught, 120, "stopped inside its transaction")
+
+
+def test_a_worker_stopped_inside_its_transaction_degrades_the_others_by_name_until_it_goes_on(house):
+    api, workers = house
+    stop_while_it_holds_the_lock(api, workers[0])
+    eventually(lambda: readiness(api)["store"]["status"] == "degraded", 30, "degraded")
+    assert str(workers[0].popen.pid) in readiness(api)["store"]["detail"]
+    refused = api.client.post(
+        "/v1/ocr", {"document": {"document_url": data_uri(tiny_pdf("late"))}}, headers={"Prefer": "respond-async"}
+    )
+    assert refused.status == 503 and refused.headers["retry-after"]
+    workers[0].resume()
+    eventually(lambda: readiness(api)["store"]["status"] == "ok", 30, "recovered")
+    all_succeed(api, some_jobs(api, 5))
+
+
+def test_the_trace_of_a_request_reaches_the_workers_log(house):
+    api, workers = house
+    trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+    reply = api.client.post(
+        "/v1/ocr", {"document": {"document_url": data_uri(tiny_pdf("traced"))}}, headers={"traceparent": trace}
+    )
+    assert reply.status == 200
+    eventually(lambda: any("4bf92f3577b34da6a3ce929d0e0e4736" in w.log.read_text() for w in workers), 10, "trace in the log")

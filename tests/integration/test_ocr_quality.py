@@ -1,0 +1,160 @@
+"""Character error rate over a corpus that is made here: fonts × sizes × noise × rotation × tables × two columns."""
+
+import io
+import random
+
+import pytest
+from documents import data_uri, scan_pdf
+from millrace import Gateway
+from PIL import Image, ImageDraw, ImageFilter, ImageFont
+
+WORDS = (
+    "the river turns a wheel and the wheel turns stone so every sack of grain that comes down from hills becomes flour "
+    "before night falls over quiet water while millers count their work in bags and hours with patience"
+).split()
+FONTS = {
+    "sans": "/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf",
+    "serif": "/usr/share/fonts/truetype/liberation/LiberationSerif-Regular.ttf",
+    "mono": "/usr/share/fonts/truetype/dejavu/DejaVuSansMono.ttf",
+}
+DPI = 200
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    gateway = Gateway(tmp_path_factory.mktemp("quality") / "data").start()
+    yield gateway
+    gateway.close()
+
+
+def sheet():
+    return Image.new("L", (int(8.27 * DPI), int(11.69 * DPI)), 255)
+
+
+def paragraph(seed, count):
+    chance = random.Random(seed)
+    return " ".join(chance.choice(WORDS) for _ in range(count)).capitalize() + "."
+
+
+def write(draw, text, font, left, top, width, pitch):
+    """Sets text in lines of at most `width` pixels; returns where the next line would begin."""
+    line = ""
+    for word in text.split():
+        longer = f"{line} {word}".strip()
+        if draw.textlength(longer, font=font) > width:
+            draw.text((left, top), line, font=font, fill=0)
+            top, line = top + pitch, word
+        else:
+            line = longer
+    draw.text((left, top), line, font=font, fill=0)
+    return top + pitch
+
+
+def text_page(font_name, points, seed=1, columns=1, count=140):
+    page, size = sheet(), int(points * DPI / 72)
+    draw, font = ImageDraw.Draw(page), ImageFont.truetype(FONTS[font_name], size)
+    texts = [paragraph(seed + n, count // columns) for n in range(columns)]
+    gap, margin = int(0.4 * DPI), int(0.9 * DPI)
+    width = (page.width - 2 * margin - gap * (columns - 1)) // columns
+    for number, text in enumerate(texts):
+        write(draw, text, font, margin + number * (width + gap), margin, width, int(size * 1.35))
+    return page, " ".join(texts)
+
+
+def noisy(page, seed=7):
+    page = page.rotate(0.6, resample=Image.BICUBIC, fillcolor=255).filter(ImageFilter.GaussianBlur(0.6))
+    chance = random.Random(seed)
+    speck = Image.frombytes("L", page.size, chance.randbytes(page.width * page.height)).point(lambda v: v // 6)
+    return Image.blend(page, Image.eval(speck, lambda v: 235 - v // 2), 0.18)
+
+
+def plain(text):
+    keep = "".join(c if c.isalnum() else " " for c in text.lower())
+    return " ".join(keep.split())
+
+
+def error_rate(said, meant):
+    """Levenshtein distance over the length of what was meant."""
+    said, meant = plain(said), plain(meant)
+    previous = list(range(len(said) + 1))
+    for i, m in enumerate(meant, 1):
+        row = [i]
+        for j, s in enumerate(said, 1):
+            row.append(min(previous[j] + 1, row[-1] + 1, previous[j - 1] + (m != s)))
+        previous = row
+    return previous[-1] / max(1, len(meant))
+
+
+def read(gateway, page):
+    reply = gateway.client.post("/v1/ocr", {"document": {"document_url": data_uri(scan_pdf([page], DPI))}})
+    assert reply.status == 200, reply.body
+    return reply.json()["pages"][0]["markdown"]
+
+
+@pytest.mark.parametrize("font", FONTS)
+@pytest.mark.parametrize("points, bound", [(8, 0.03), (11, 0.015), (16, 0.015)])
+def test_clean_pages(shared, font, points, bound):
+    page, text = text_page(font, points)
+    rate = error_rate(read(shared, page), text)
+    assert rate <= bound, rate
+
+
+@pytest.mark.parametrize("font", FONTS)
+def test_noisy_scans(shared, font):
+    page, text = text_page(font, 11, seed=11)
+    rate = error_rate(read(shared, noisy(page)), text)
+    assert rate <= 0.02, rate
+
+
+@pytest.mark.parametrize("turn", [90, 180, 270])
+def test_turned_pages_are_read_upright(shared, turn):
+    page, text = text_page("serif", 12, seed=21)
+    rate = error_rate(read(shared, page.rotate(turn, expand=True)), text)
+    assert rate <= 0.02, rate
+
+
+@pytest.mark.parametrize("noise", [False, True])
+def test_two_columns_are_read_one_after_the_other(shared, noise):
+    page, text = text_page("serif", 11, seed=31, columns=2, count=200)
+    rate = error_rate(read(shared, noisy(page) if noise else page), text)
+    assert rate <= 0.03, rate
+
+
+def test_a_table_comes_back_as_a_markdown_table(shared):
+    page = sheet()
+    draw, font = ImageDraw.Draw(page), ImageFont.truetype(FONTS["sans"], int(11 * DPI / 72))
+    rows = [("Item", "Count", "Price"), ("Flour", "12", "3.50"), ("Barley", "7", "2.25"), ("Oats", "31", "1.10"), ("Rye", "5", "4.80")]
+    top = write(draw, paragraph(41, 40), font, 180, 180, 1250, 42) + 60
+    for row in rows:
+        for column, cell in enumerate(row):
+            draw.text((200 + column * 420, top), cell, font=font, fill=0)
+        top += 48
+    markdown = read(shared, page)
+    lines = [line for line in markdown.splitlines() if line.startswith("|")]
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    assert [list(row) for row in rows] == [row for row in cells if not set("".join(row)) <= set("-: ")], markdown
+
+
+def test_a_blank_page_is_empty_and_no_error(shared):
+    reply = shared.client.post("/v1/ocr", {"document": {"document_url": data_uri(scan_pdf([sheet()], DPI))}})
+    assert reply.status == 200 and reply.json()["pages"][0]["markdown"].strip() == ""
+
+
+def test_pictures_come_with_their_boxes_and_on_request_with_their_bytes(shared):
+    from reportlab.lib.utils import ImageReader
+    from reportlab.pdfgen import canvas
+
+    photo = Image.effect_noise((300, 200), 80)
+    out = io.BytesIO()
+    pdf = canvas.Canvas(out, pagesize=(595, 842))
+    pdf.drawString(72, 780, "A page with a text layer and one picture in the middle of it.")
+    pdf.drawImage(ImageReader(photo.convert("RGB")), 100, 300, 300, 200)
+    pdf.save()
+    uri = data_uri(out.getvalue())
+    for wanted in (False, True):
+        body = {"document": {"document_url": uri}, "include_image_base64": wanted}
+        page = shared.client.post("/v1/ocr", body).json()["pages"][0]
+        (image,) = page["images"]
+        assert image["id"] and image["bottom_right_x"] > image["top_left_x"] >= 0
+        assert ("image_base64" in image) == wanted
+        assert f"]({image['id']})" in page["markdown"]
