@@ -1,0 +1,152 @@
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "api/front/chunked.h"
+#include "api/front/core.h"
+#include "api/front/exchange.h"
+#include "api/front/framing.h"
+#include "api/front/output.h"
+#include "api/front/reply_head.h"
+
+namespace millrace::front {
+
+// One client's connection: reads its requests, writes its replies, knows its limits. One mutex guards all of
+// it; the application is never called under that mutex. The fd is Pistache's: it is used only under the mutex
+// while `open_`, and Pistache closes it only after `on_disconnected` has returned, so that no byte can reach
+// the next owner of its number.
+//
+// One request at a time: until its reply has left, further input waits here (bounded) and then goes to the
+// aux thread, so that a reply never runs the next request on its own stack.
+class Connection : public std::enable_shared_from_this<Connection> {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  Connection(std::shared_ptr<Core> core, std::uint64_t id, int fd, std::string peer);
+
+  // Pistache thread.
+  void on_input(std::string_view bytes);
+  void on_disconnected();
+  // Answers 503 without waiting for a request, and closes.
+  void turn_away();
+
+  // Aux thread.
+  void on_writable();
+  void on_tick(Clock::time_point now);
+
+  // Any thread.
+  void close_if_idle();
+  void cut();
+
+  // Behind Responder; see exchange.h.
+  bool send(std::uint64_t sequence, Reply reply);
+  bool start_stream(std::uint64_t sequence, const Reply& head);
+  bool write(std::uint64_t sequence, std::string_view bytes);
+  bool end(std::uint64_t sequence);
+  bool abort(std::uint64_t sequence);
+  bool alive(std::uint64_t sequence);
+  std::size_t backlog(std::uint64_t sequence);
+  void on_gone(std::uint64_t sequence, std::function<void()> f);
+  void on_drained(std::uint64_t sequence, std::size_t low_water, std::function<void()> f);
+
+ private:
+  using Lock = std::unique_lock<std::mutex>;
+
+  enum class Phase {
+    kHead,        // between requests, or within a head
+    kBody,        // admitted; its body comes
+    kBusy,        // the application has the request
+    kFlushing,    // the reply is complete, the kernel has not taken all of it
+    kRefusing,    // an error is being made; no input is wanted any more
+    kClosing,     // the last reply is complete, the kernel has not taken all of it
+    kDiscarding,  // the last reply has left; input is dropped until the client closes or `linger` is over
+  };
+
+  // What must be destroyed without the mutex, because its destructor is the application's.
+  struct Remains {
+    std::string body;
+    std::shared_ptr<void> hold;
+    std::function<void()> gone, drained;
+  };
+
+  // connection_input.cpp. Nothing here throws to the caller: a failure costs the connection. `read` and what
+  // it calls run on one thread at a time (`reading_`) and may release the lock around a call of the
+  // application.
+  void on_leftovers();
+  void take_input(std::string_view bytes);
+  void take_leftovers();
+  void broke(const char* what);
+  void hold_back(std::string_view bytes, Remains& remains);
+  void read_and_run(Lock& lock, std::string_view bytes);
+  std::optional<Request> read(Lock& lock, std::string_view bytes);
+  std::optional<Request> consume(Lock& lock, std::string_view bytes);
+  bool read_head(Lock& lock, std::string_view& bytes);
+  bool begin_request(Lock& lock, std::string_view text, bool more_bytes);
+  bool admit(Lock& lock, bool more_bytes);
+  bool begin_body(Lock& lock, Admit granted, bool more_bytes);
+  bool read_body(Lock& lock, std::string_view& bytes);
+  std::optional<Request> take_request(Lock& lock);
+  bool wants_input() const { return phase_ == Phase::kHead || phase_ == Phase::kBody; }
+
+  // connection_output.cpp
+  void fail(Lock& lock, int status, std::string_view message);
+  void put_reply(Reply reply, Remains& remains);
+  void complete(Remains& remains);
+  void after_output(Output::State state, Remains& remains);
+  void settle();
+  void count_output();
+  ConnectionHeader connection_header() const;
+  bool is_current(std::uint64_t sequence) const;
+
+  // connection.cpp
+  void lose(Remains& remains);
+  void shut(Remains& remains);
+  void release(Remains& remains);
+  std::optional<std::string_view> overdue(Clock::time_point now) const;
+  bool is_stuck(Clock::time_point now) const;
+
+  const std::shared_ptr<Core> core_;
+  const std::uint64_t id_;
+  const int fd_;
+  const std::string peer_;
+
+  std::mutex mutex_;
+  bool open_ = true;  // false: `fd_` must not be used
+  Phase phase_ = Phase::kHead;
+
+  // Reading.
+  bool reading_ = false;  // a thread is in `read`; others only add to `in_`
+  bool arrived_ = false;  // they did
+  bool queued_ = false;   // the aux thread will look at `in_`
+  std::string in_;        // part of a head, or bytes behind a pending request
+  std::size_t scanned_ = 0;
+  CheckedHead incoming_;
+  std::string body_;
+  std::shared_ptr<void> hold_;
+  std::optional<ChunkedDecoder> chunked_;
+  Clock::time_point started_;  // of this head, then of this body; between requests, of the idle time
+  Clock::time_point last_input_;
+
+  // Replying.
+  std::uint64_t sequence_ = 0;
+  bool keep_alive_ = true;
+  bool http10_ = false;
+  bool head_only_ = false;  // HEAD
+  bool streaming_ = false;
+  bool muted_ = false;  // a stream whose bytes are not sent (HEAD, 204)
+  bool lost_ = false;   // the client left before reply `sequence_` was complete
+  Output output_;
+  bool output_counted_ = false;
+  bool armed_ = false;
+  std::size_t low_water_ = 0;
+  std::function<void()> gone_, drained_;
+  Clock::time_point last_output_;
+};
+
+}  // namespace millrace::front

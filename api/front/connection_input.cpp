@@ -1,0 +1,251 @@
+// The reading half of Connection: pieces of input become requests.
+#include <algorithm>
+#include <exception>
+#include <span>
+#include <utility>
+
+#include "api/front/connection.h"
+#include "api/front/head_parser.h"
+#include "platform/base/log.h"
+
+namespace millrace::front {
+
+void Connection::on_input(std::string_view bytes) {
+  try {
+    take_input(bytes);
+  } catch (const std::exception& e) {
+    broke(e.what());
+  }
+}
+
+void Connection::on_leftovers() {
+  try {
+    take_leftovers();
+  } catch (const std::exception& e) {
+    broke(e.what());
+  }
+}
+
+void Connection::broke(const char* what) {
+  base::log_error("front_connection_failed", {{"error", what}});
+  cut();
+}
+
+void Connection::take_input(std::string_view bytes) {
+  Remains remains;
+  Lock lock(mutex_);
+  if (!open_) return;
+  last_input_ = Clock::now();
+  if (phase_ == Phase::kBusy || phase_ == Phase::kFlushing || queued_ || reading_)
+    return hold_back(bytes, remains);
+  if (wants_input()) read_and_run(lock, bytes);
+}
+
+void Connection::hold_back(std::string_view bytes, Remains& remains) {
+  if (!wants_input() && phase_ != Phase::kBusy && phase_ != Phase::kFlushing) return;
+  if (in_.size() + bytes.size() > core_->limits.pipelined_bytes_max) return lose(remains);
+  in_.append(bytes);
+  arrived_ = true;
+}
+
+void Connection::take_leftovers() {
+  Lock lock(mutex_);
+  if (!std::exchange(queued_, false) || !open_ || phase_ != Phase::kHead) return;
+  last_input_ = Clock::now();
+  read_and_run(lock, {});
+}
+
+void Connection::read_and_run(Lock& lock, std::string_view bytes) {
+  std::optional<Request> request = read(lock, bytes);
+  if (!request) return;
+  Responder responder(shared_from_this(), sequence_);
+  lock.unlock();
+  core_->application.run(std::move(*request), std::move(responder));
+}
+
+// Reads up to the end of one request. What is behind it stays in `in_`.
+std::optional<Request> Connection::read(Lock& lock, std::string_view bytes) {
+  reading_ = true;
+  arrived_ = false;
+  std::string held;
+  std::optional<Request> request = consume(lock, bytes);
+  while (!request && arrived_ && open_ && phase_ == Phase::kBody) {
+    arrived_ = false;
+    held = std::exchange(in_, {});
+    request = consume(lock, held);
+  }
+  reading_ = false;
+  const bool again = !request && arrived_ && open_ && phase_ == Phase::kHead;
+  if (again && !std::exchange(queued_, true)) {
+    core_->aux.post([self = shared_from_this()] { self->on_leftovers(); });
+  }
+  return request;
+}
+
+std::optional<Request> Connection::consume(Lock& lock, std::string_view bytes) {
+  std::string held;
+  if (phase_ == Phase::kHead && !in_.empty()) {
+    in_.append(bytes);
+    held = std::exchange(in_, {});
+    bytes = held;
+  }
+  bool going_on = true;
+  while (open_ && going_on) {
+    switch (phase_) {
+      case Phase::kHead:
+        going_on = read_head(lock, bytes);
+        break;
+      case Phase::kBody:
+        if (!read_body(lock, bytes)) return std::nullopt;
+        in_.insert(0, bytes);
+        return take_request(lock);
+      case Phase::kFlushing:
+        in_.insert(0, bytes);
+        return std::nullopt;
+      case Phase::kBusy:
+      case Phase::kRefusing:
+      case Phase::kClosing:
+      case Phase::kDiscarding:
+        return std::nullopt;
+    }
+  }
+  return std::nullopt;
+}
+
+// True: a head was taken (the phase says what follows). False: more bytes are needed, or the connection ends.
+bool Connection::read_head(Lock& lock, std::string_view& bytes) {
+  const Limits& limits = core_->limits;
+  if (const std::size_t empty_lines = leading_empty_lines(bytes)) {
+    bytes.remove_prefix(empty_lines);
+    scanned_ = 0;
+  }
+  if (bytes.empty()) return false;
+  if (scanned_ == 0) started_ = last_input_;
+  const HeadScan scan = scan_head(bytes, scanned_);
+  const std::size_t size = scan.state == HeadState::kComplete ? scan.end : bytes.size();
+  if (scan.state == HeadState::kMalformed) {
+    fail(lock, 400, "The request is not HTTP/1.1.");
+    return false;
+  }
+  if (size > limits.head_bytes_max) {
+    fail(lock, 431, "The request head is too large.");
+    return false;
+  }
+  if (scan.state == HeadState::kIncomplete) {
+    in_.insert(0, bytes);
+    return false;
+  }
+  scanned_ = 0;
+  const std::string_view text = bytes.substr(0, size);
+  bytes.remove_prefix(size);
+  return begin_request(lock, text, !bytes.empty());
+}
+
+bool Connection::begin_request(Lock& lock, std::string_view text, bool more_bytes) {
+  incoming_ = {};
+  std::optional<Refusal> refusal = check_head(text, core_->limits.headers_max, incoming_);
+  if (!refusal && !parse_by_pistache(incoming_)) refusal = Refusal{400, "The request head is malformed."};
+  head_only_ = incoming_.head.method == "HEAD";
+  if (refusal) {
+    fail(lock, refusal->status, refusal->message);
+    return false;
+  }
+  ++core_->counters.requests_total;
+  incoming_.head.peer = peer_;
+  incoming_.head.arrived = last_input_;
+  keep_alive_ = incoming_.keep_alive;
+  http10_ = incoming_.http10;
+  if (core_->refusing()) {
+    ++core_->counters.refused_total;
+    fail(lock, 503, "The server is shutting down.");
+    return false;
+  }
+  return admit(lock, more_bytes);
+}
+
+bool Connection::admit(Lock& lock, bool more_bytes) {
+  lock.unlock();
+  Admission admission = core_->application.admit(incoming_.head);
+  lock.lock();
+  if (!open_) {
+    lock.unlock();
+    admission = Reply{};  // gives back what admission took
+    lock.lock();
+    return false;
+  }
+  if (auto* granted = std::get_if<Admit>(&admission))
+    return begin_body(lock, std::move(*granted), more_bytes);
+  // A body that nobody reads cannot be told from the next request.
+  if (incoming_.has_body()) keep_alive_ = false;
+  incoming_ = {};
+  Remains remains;  // stays empty: nothing of the application's is held yet
+  put_reply(std::get<Reply>(std::move(admission)), remains);
+  return true;
+}
+
+bool Connection::begin_body(Lock& lock, Admit granted, bool more_bytes) {
+  const auto length = incoming_.head.content_length.value_or(0);
+  hold_ = std::move(granted.hold);
+  if (length > granted.body_max) {
+    fail(lock, 413, "The request body is too large.");
+    return false;
+  }
+  phase_ = Phase::kBody;
+  started_ = last_input_;
+  if (incoming_.head.chunked) {
+    chunked_.emplace(granted.body_max);
+  } else {
+    body_.reserve(static_cast<std::size_t>(length) + kBodyPadding);
+  }
+  if (incoming_.expect_continue && incoming_.has_body() && !more_bytes) {
+    constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+    Remains remains;
+    after_output(output_.send(fd_, std::span(&kContinue, 1)), remains);
+    lock.unlock();
+    remains = {};
+    lock.lock();
+  }
+  return open_;
+}
+
+// True: the body is whole.
+bool Connection::read_body(Lock& lock, std::string_view& bytes) {
+  if (!incoming_.head.chunked) {
+    const auto missing = static_cast<std::size_t>(incoming_.head.content_length.value_or(0)) - body_.size();
+    const std::size_t count = std::min(missing, bytes.size());
+    body_.append(bytes.substr(0, count));
+    bytes.remove_prefix(count);
+    return count == missing;
+  }
+  switch (chunked_->feed(bytes, body_)) {
+    case ChunkedDecoder::State::kMore:
+      return false;
+    case ChunkedDecoder::State::kDone:
+      return true;
+    case ChunkedDecoder::State::kMalformed:
+      fail(lock, 400, "The chunked body is malformed.");
+      return false;
+    case ChunkedDecoder::State::kTooLarge:
+      fail(lock, 413, "The request body is too large.");
+      return false;
+  }
+  return false;
+}
+
+std::optional<Request> Connection::take_request(Lock& lock) {
+  if (!core_->request_begins()) {
+    ++core_->counters.refused_total;
+    fail(lock, 503, "The server is shutting down.");
+    return std::nullopt;
+  }
+  phase_ = Phase::kBusy;
+  ++sequence_;
+  streaming_ = muted_ = false;
+  Request request{std::move(incoming_.head), std::move(body_), std::move(hold_)};
+  incoming_ = {};
+  body_ = {};
+  hold_ = nullptr;
+  return request;
+}
+
+}  // namespace millrace::front

@@ -1,0 +1,199 @@
+// The replying half of Connection: what a Responder does, and the errors that the front end makes itself.
+#include <array>
+#include <charconv>
+#include <utility>
+
+#include <sys/socket.h>
+
+#include "api/front/connection.h"
+
+namespace millrace::front {
+
+bool Connection::is_current(std::uint64_t sequence) const {
+  return open_ && phase_ == Phase::kBusy && sequence_ == sequence;
+}
+
+ConnectionHeader Connection::connection_header() const {
+  if (!keep_alive_) return ConnectionHeader::kClose;
+  return http10_ ? ConnectionHeader::kKeepAlive : ConnectionHeader::kNone;
+}
+
+bool Connection::send(std::uint64_t sequence, Reply reply) {
+  Remains remains;
+  const Lock lock(mutex_);
+  if (!is_current(sequence) || streaming_) return false;
+  complete(remains);
+  put_reply(std::move(reply), remains);
+  core_->request_done();
+  return open_;
+}
+
+// The application's part of this reply is over: nobody is told of anything any more.
+void Connection::complete(Remains& remains) {
+  release(remains);
+  if (remains.drained) core_->aux.post(std::exchange(remains.drained, nullptr));
+}
+
+// Writes a whole reply; what follows is decided by `keep_alive_`.
+void Connection::put_reply(Reply reply, Remains& remains) {
+  if (core_->refusing()) keep_alive_ = false;
+  const bool bodiless = is_bodiless(reply.status);
+  const BodyFraming framing = bodiless ? BodyFraming::kNone : BodyFraming::kLength;
+  std::string head =
+      reply_head(reply, framing, reply.body.size(), connection_header(), std::chrono::system_clock::now());
+  if (head_only_ || bodiless) reply.body.clear();
+  phase_ = keep_alive_ ? Phase::kFlushing : Phase::kClosing;
+  after_output(output_.send(fd_, std::move(head), std::move(reply.body)), remains);
+}
+
+bool Connection::start_stream(std::uint64_t sequence, const Reply& head) {
+  Remains remains;
+  const Lock lock(mutex_);
+  if (!is_current(sequence) || streaming_) return false;
+  streaming_ = true;
+  muted_ = head_only_ || is_bodiless(head.status);
+  if (core_->refusing() || http10_) keep_alive_ = false;
+  BodyFraming framing = http10_ ? BodyFraming::kUntilClose : BodyFraming::kChunked;
+  if (is_bodiless(head.status)) framing = BodyFraming::kNone;
+  std::string text = reply_head(head, framing, 0, connection_header(), std::chrono::system_clock::now());
+  after_output(output_.send(fd_, std::move(text), {}), remains);
+  return open_;
+}
+
+bool Connection::write(std::uint64_t sequence, std::string_view bytes) {
+  Remains remains;
+  const Lock lock(mutex_);
+  if (!is_current(sequence) || !streaming_) return false;
+  if (muted_ || bytes.empty()) return true;
+  if (output_.bytes() + bytes.size() > core_->limits.stream_backlog_max) {
+    lose(remains);
+    return false;
+  }
+  std::array<char, 20> digits{};
+  const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(), bytes.size(), 16);
+  const std::string_view size(digits.data(), static_cast<std::size_t>(end - digits.data()));
+  const std::array<std::string_view, 4> framed = {size, "\r\n", bytes, "\r\n"};
+  after_output(http10_ ? output_.send(fd_, std::span(&bytes, 1)) : output_.send(fd_, framed), remains);
+  return open_;
+}
+
+bool Connection::end(std::uint64_t sequence) {
+  Remains remains;
+  const Lock lock(mutex_);
+  if (!is_current(sequence) || !streaming_) return false;
+  constexpr std::string_view kLastChunk = "0\r\n\r\n";
+  const std::span<const std::string_view> last(&kLastChunk, muted_ || http10_ ? 0 : 1);
+  complete(remains);
+  phase_ = keep_alive_ ? Phase::kFlushing : Phase::kClosing;
+  after_output(last.empty() ? output_.flush(fd_) : output_.send(fd_, last), remains);
+  core_->request_done();
+  return open_;
+}
+
+bool Connection::abort(std::uint64_t sequence) {
+  Remains remains;
+  const Lock lock(mutex_);
+  if (!is_current(sequence)) return false;
+  shut(remains);
+  return true;
+}
+
+bool Connection::alive(std::uint64_t sequence) {
+  const Lock lock(mutex_);
+  return is_current(sequence);
+}
+
+std::size_t Connection::backlog(std::uint64_t sequence) {
+  const Lock lock(mutex_);
+  return is_current(sequence) ? output_.bytes() : 0;
+}
+
+void Connection::on_gone(std::uint64_t sequence, std::function<void()> f) {
+  const Lock lock(mutex_);
+  if (is_current(sequence)) {
+    gone_.swap(f);
+  } else if (lost_ && sequence_ == sequence) {
+    core_->aux.post(std::move(f));
+  }
+}
+
+void Connection::on_drained(std::uint64_t sequence, std::size_t low_water, std::function<void()> f) {
+  const Lock lock(mutex_);
+  if (!is_current(sequence) || output_.bytes() <= low_water) return core_->aux.post(std::move(f));
+  low_water_ = low_water;
+  drained_.swap(f);
+}
+
+void Connection::on_writable() {
+  Remains remains;
+  const Lock lock(mutex_);
+  if (!open_ || output_.empty()) return;
+  last_output_ = Clock::now();
+  after_output(output_.flush(fd_), remains);
+}
+
+void Connection::after_output(Output::State state, Remains& remains) {
+  switch (state) {
+    case Output::State::kBroken:
+      return lose(remains);
+    case Output::State::kBlocked:
+      core_->aux.arm(fd_, id_, armed_);
+      break;
+    case Output::State::kEmpty:
+      settle();
+      break;
+  }
+  count_output();
+  if (drained_ && output_.bytes() <= low_water_) core_->aux.post(std::exchange(drained_, nullptr));
+}
+
+// All output has left: what comes after a complete reply.
+void Connection::settle() {
+  if (phase_ == Phase::kClosing) {
+    ::shutdown(fd_, SHUT_WR);
+    phase_ = Phase::kDiscarding;
+    started_ = Clock::now();
+    return;
+  }
+  if (phase_ != Phase::kFlushing) return;
+  phase_ = Phase::kHead;
+  started_ = Clock::now();
+  if (in_.empty() || std::exchange(queued_, true)) return;
+  core_->aux.post([self = shared_from_this()] { self->on_leftovers(); });
+}
+
+void Connection::count_output() {
+  if (output_counted_ == !output_.empty()) return;
+  output_counted_ = !output_counted_;
+  if (output_counted_) {
+    last_output_ = Clock::now();
+    core_->output_waits();
+  } else {
+    core_->output_left();
+  }
+}
+
+// An error of the front end's own: the last thing that this connection says.
+void Connection::fail(Lock& lock, int status, std::string_view message) {
+  Remains remains;
+  phase_ = Phase::kRefusing;
+  keep_alive_ = false;
+  head_only_ = incoming_.head.method == "HEAD";
+  release(remains);
+  const std::string method = incoming_.head.method;
+  const std::string path = incoming_.head.path;
+  lock.unlock();
+  remains = {};
+  if (status != 503 && status != 408) ++core_->counters.bad_requests_total;
+  Reply reply = core_->application.error_reply(status, message, method, path);
+  lock.lock();
+  if (open_) put_reply(std::move(reply), remains);
+}
+
+void Connection::turn_away() {
+  Lock lock(mutex_);
+  ++core_->counters.refused_total;
+  fail(lock, 503, "The server has too many connections.");
+}
+
+}  // namespace millrace::front

@@ -1,0 +1,232 @@
+#include "api/front/framing.h"
+
+#include <charconv>
+#include <string>
+
+#include <strings.h>
+
+#include "api/front/characters.h"
+
+namespace millrace::front {
+namespace {
+
+using MaybeRefusal = std::optional<Refusal>;
+
+constexpr std::string_view kLineEnd = "\r\n";
+
+bool same(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && strncasecmp(a.data(), b.data(), a.size()) == 0;
+}
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+  return text;
+}
+
+// What the header lines say about framing, before it is judged as a whole.
+struct Framing {
+  int hosts = 0;
+  bool transfer_encoding = false;
+  bool close = false;
+  bool keep_alive = false;
+};
+
+void set_path_and_query(std::string_view target, Head& head) {
+  const std::size_t mark = target.find('?');
+  head.path.assign(target.substr(0, mark));
+  if (mark != std::string_view::npos) head.query.assign(target.substr(mark + 1));
+}
+
+// `http://host[:port][/path][?query]`: the authority replaces the Host header (RFC 9112 §3.2.2).
+bool take_absolute_form(std::string_view target, Head& head, std::string& authority) {
+  const std::size_t scheme_end = target.find("://");
+  if (scheme_end == std::string_view::npos) return false;
+  const std::string_view scheme = target.substr(0, scheme_end);
+  if (!same(scheme, "http") && !same(scheme, "https")) return false;
+  target.remove_prefix(scheme_end + 3);
+  const std::size_t path_at = std::min(target.find_first_of("/?"), target.size());
+  authority.assign(target.substr(0, path_at));
+  if (authority.empty() || !all_in(kAuthorityChars, authority)) return false;
+  set_path_and_query(target.substr(path_at), head);
+  if (head.path.empty()) head.path = "/";
+  return true;
+}
+
+bool take_target(std::string_view target, Head& head, std::string& authority) {
+  if (target.empty() || !all_in(kTargetChars, target)) return false;
+  if (target.front() == '/') {
+    set_path_and_query(target, head);
+    return true;
+  }
+  if (target == "*") {
+    head.path = "*";
+    return head.method == "OPTIONS";
+  }
+  if (head.method == "CONNECT") {
+    head.path.assign(target);
+    return all_in(kAuthorityChars, target);
+  }
+  return take_absolute_form(target, head, authority);
+}
+
+MaybeRefusal take_request_line(std::string_view line, CheckedHead& out, std::string& authority) {
+  constexpr std::string_view kVersion = "HTTP/1.";
+  const std::size_t first = line.find(' ');
+  const std::size_t last = line.rfind(' ');
+  if (first == std::string_view::npos || first == last) return Refusal{400, "The request line is malformed."};
+  const std::string_view version = line.substr(last + 1);
+  if (version.size() != kVersion.size() + 1 || !version.starts_with(kVersion) ||
+      (version.back() != '0' && version.back() != '1')) {
+    return Refusal{400, "The HTTP version is not supported: use HTTP/1.1."};
+  }
+  out.http10 = version.back() == '0';
+  out.head.method.assign(line.substr(0, first));
+  if (!is_token(out.head.method) ||
+      !take_target(line.substr(first + 1, last - first - 1), out.head, authority)) {
+    out.head.method.clear();
+    out.head.path.clear();
+    out.head.query.clear();
+    return Refusal{400, "The request line is malformed."};
+  }
+  return std::nullopt;
+}
+
+MaybeRefusal take_content_length(std::string_view value, Head& head) {
+  std::uint64_t length = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), length);
+  const bool digits_only = !value.empty() && end == value.data() + value.size() && error == std::errc{};
+  if (!digits_only || (head.content_length && *head.content_length != length)) {
+    return Refusal{400, "The Content-Length header is malformed."};
+  }
+  head.content_length = length;
+  return std::nullopt;
+}
+
+MaybeRefusal take_transfer_encoding(std::string_view value, Framing& framing, Head& head) {
+  if (framing.transfer_encoding) return Refusal{400, "There are two Transfer-Encoding headers."};
+  framing.transfer_encoding = true;
+  if (!same(value, "chunked")) return Refusal{501, "The only supported Transfer-Encoding is chunked."};
+  head.chunked = true;
+  return std::nullopt;
+}
+
+void take_connection(std::string_view value, Framing& framing) {
+  while (!value.empty()) {
+    const std::size_t comma = std::min(value.find(','), value.size());
+    const std::string_view option = trimmed(value.substr(0, comma));
+    if (same(option, "close")) framing.close = true;
+    if (same(option, "keep-alive")) framing.keep_alive = true;
+    value.remove_prefix(std::min(comma + 1, value.size()));
+  }
+}
+
+// Headers that say how the message is delimited. Others are only kept. The length of the name decides first:
+// cheap.
+MaybeRefusal take_known_header(std::string_view name, std::string_view value, Framing& framing,
+                               CheckedHead& out) {
+  switch (name.size()) {
+    case 4:
+      if (!same(name, "host")) break;
+      ++framing.hosts;
+      if (!all_in(kAuthorityChars, value)) return Refusal{400, "The Host header is malformed."};
+      break;
+    case 6:
+      if (!same(name, "expect") || out.http10) break;
+      if (!same(value, "100-continue"))
+        return Refusal{417, "The only supported expectation is 100-continue."};
+      out.expect_continue = true;
+      break;
+    case 10:
+      if (same(name, "connection")) take_connection(value, framing);
+      break;
+    case 14:
+      if (same(name, "content-length")) return take_content_length(value, out.head);
+      break;
+    case 17:
+      if (same(name, "transfer-encoding")) return take_transfer_encoding(value, framing, out.head);
+      break;
+    default:
+      break;
+  }
+  return std::nullopt;
+}
+
+MaybeRefusal take_header_line(std::string_view line, Framing& framing, CheckedHead& out) {
+  const std::size_t colon = line.find(':');
+  const std::string_view name = line.substr(0, colon);
+  // A token has no space: this also refuses `Host : x` and folded lines.
+  if (colon == std::string_view::npos || !is_token(name)) return Refusal{400, "A header name is malformed."};
+  const std::string_view value = trimmed(line.substr(colon + 1));
+  if (!all_in(kValueChars, value)) return Refusal{400, "A header value holds a control character."};
+  out.head.headers.push_back({std::string(name), std::string(value)});
+  return take_known_header(name, value, framing, out);
+}
+
+MaybeRefusal judge(const Framing& framing, const CheckedHead& out) {
+  if (framing.hosts > 1 || (framing.hosts == 0 && !out.http10)) {
+    return Refusal{400, "A request needs exactly one Host header."};
+  }
+  if (out.head.chunked && out.head.content_length) {
+    return Refusal{400, "A request has either Content-Length or Transfer-Encoding, not both."};
+  }
+  if (out.head.chunked && out.http10) return Refusal{400, "HTTP/1.0 has no Transfer-Encoding."};
+  return std::nullopt;
+}
+
+void replace_host(const std::string& authority, Head& head) {
+  for (Header& header : head.headers) {
+    if (same(header.name, "host")) {
+      header.value = authority;
+      return;
+    }
+  }
+  head.headers.push_back({"Host", authority});
+}
+
+}  // namespace
+
+HeadScan scan_head(std::string_view input, std::size_t& scanned) {
+  if (scanned == 0 && !input.empty() && input.front() != '\r' &&
+      !kTokenChars[static_cast<unsigned char>(input.front())]) {
+    return {HeadState::kMalformed, 0};
+  }
+  while (scanned < input.size()) {
+    const std::size_t at = input.find('\n', scanned);
+    if (at == std::string_view::npos) break;
+    if (at == 0 || input[at - 1] != '\r') return {HeadState::kMalformed, 0};
+    scanned = at + 1;
+    if (at >= 3 && input[at - 2] == '\n') return {HeadState::kComplete, scanned};
+    if (at == 1) return {HeadState::kMalformed, 0};
+  }
+  scanned = input.size();
+  return {HeadState::kIncomplete, 0};
+}
+
+std::size_t leading_empty_lines(std::string_view input) {
+  std::size_t bytes = 0;
+  while (input.substr(bytes, kLineEnd.size()) == kLineEnd) bytes += kLineEnd.size();
+  return bytes;
+}
+
+std::optional<Refusal> check_head(std::string_view text, std::size_t headers_max, CheckedHead& out) {
+  constexpr std::size_t kUsualHeaders = 8;
+  std::string authority;
+  Framing framing;
+  const std::size_t line_end = text.find(kLineEnd);
+  if (auto refusal = take_request_line(text.substr(0, line_end), out, authority)) return refusal;
+  out.head.headers.reserve(kUsualHeaders);
+  text.remove_prefix(line_end + kLineEnd.size());
+  while (text.size() > kLineEnd.size()) {
+    if (out.head.headers.size() == headers_max) return Refusal{431, "The request has too many headers."};
+    const std::size_t end = text.find(kLineEnd);
+    if (auto refusal = take_header_line(text.substr(0, end), framing, out)) return refusal;
+    text.remove_prefix(end + kLineEnd.size());
+  }
+  out.keep_alive = !framing.close && (!out.http10 || framing.keep_alive);
+  if (auto refusal = judge(framing, out)) return refusal;
+  if (!authority.empty()) replace_host(authority, out.head);
+  return std::nullopt;
+}
+
+}  // namespace millrace::front

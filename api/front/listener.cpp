@@ -1,0 +1,215 @@
+#include "api/front/listener.h"
+
+#include <array>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <netdb.h>
+#include <pistache/endpoint.h>
+#include <pistache/peer.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "api/front/connection.h"
+#include "platform/base/log.h"
+
+namespace millrace::front {
+namespace {
+
+namespace http = Pistache::Http;
+namespace tcp = Pistache::Tcp;
+using PeerPtr = std::shared_ptr<tcp::Peer>;
+
+constexpr const char* kConnectionKey = "connection";
+constexpr std::chrono::hours kNever{24 * 365 * 100};
+constexpr std::chrono::seconds kStartDeadline{10};
+// Clients that are told 503 at the same time; more are cut without a word.
+constexpr std::uint64_t kTurnedAwayMax = 256;
+
+// Counts the Pistache threads that serve, and hands out one nudge per thread.
+class Workers {
+ public:
+  void add(std::function<void()> nudge) {
+    const std::lock_guard lock(mutex_);
+    nudges_.push_back(std::move(nudge));
+  }
+
+  void nudge_all() {
+    const std::lock_guard lock(mutex_);
+    for (const auto& nudge : nudges_) nudge();
+  }
+
+  void serves() {
+    const std::lock_guard lock(mutex_);
+    ++serving_;
+    changed_.notify_all();
+  }
+
+  bool wait_serving() {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, kStartDeadline, [this] { return serving_ >= nudges_.size(); });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::function<void()>> nudges_;
+  std::size_t serving_ = 0;
+};
+
+// Pistache clones its handler once per thread. No exception may leave these callbacks: it would end the
+// process.
+class PistacheHandler : public http::Handler {
+ public:
+  PistacheHandler(std::shared_ptr<Core> core, std::shared_ptr<Workers> workers)
+      : core_(std::move(core)), workers_(std::move(workers)) {}
+
+  std::shared_ptr<tcp::Handler> clone() const override {
+    auto copy = std::make_shared<PistacheHandler>(core_, workers_);
+    workers_->add([raw = copy.get()] { raw->nudge(); });
+    return copy;
+  }
+
+  void onRequest(const http::Request&, http::ResponseWriter) override {}  // never: onInput is ours
+
+  void onConnection(const PeerPtr& peer) override {
+    try {
+      welcome(peer);
+    } catch (const std::exception& e) {
+      drop(peer, e.what());
+    }
+  }
+
+  void onInput(const char* bytes, std::size_t size, const PeerPtr& peer) override {
+    try {
+      if (const auto connection = connection_of(peer)) connection->on_input({bytes, size});
+    } catch (const std::exception& e) {
+      drop(peer, e.what());
+    }
+  }
+
+  void onDisconnection(const PeerPtr& peer) override {
+    try {
+      if (const auto connection = connection_of(peer)) connection->on_disconnected();
+    } catch (const std::exception& e) {
+      drop(peer, e.what());
+    }
+  }
+
+ private:
+  static std::shared_ptr<Connection> connection_of(const PeerPtr& peer) {
+    return std::static_pointer_cast<Connection>(peer->tryGetData(kConnectionKey));
+  }
+
+  static void drop(const PeerPtr& peer, const char* what) {
+    base::log_error("front_callback_failed", {{"error", what}});
+    ::shutdown(peer->fd(), SHUT_RDWR);
+  }
+
+  void welcome(const PeerPtr& peer) {
+    if (peer->tryGetData(ParserData)) return workers_->serves();  // a nudge; its end of file follows
+    peer->putData(ParserData, idle_parser_);  // Pistache's idle check asks every peer for one
+    const std::uint64_t open = ++core_->counters.connections_open;
+    ++core_->counters.connections_total;
+    const std::uint64_t id = core_->next_id();
+    auto connection = std::make_shared<Connection>(core_, id, peer->fd(), peer->address().host());
+    peer->putData(kConnectionKey, connection);
+    core_->add(id, connection);
+    const std::uint64_t most = core_->limits.connections_max;
+    if (core_->stopping() || open > most + kTurnedAwayMax) return connection->cut();
+    if (open > most) connection->turn_away();
+  }
+
+  // A peer that has left already, through the queue by which accepted ones come.
+  void nudge() {
+    std::array<int, 2> ends{};
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends.data()) != 0) return;
+    ::close(ends[1]);
+    const PeerPtr peer = tcp::Peer::Create(ends[0], Pistache::Address());
+    peer->putData(ParserData, idle_parser_);
+    transport()->handleNewPeer(peer);
+  }
+
+  std::shared_ptr<Core> core_;
+  std::shared_ptr<Workers> workers_;
+  std::shared_ptr<http::RequestParser> idle_parser_ = std::make_shared<http::RequestParser>(0);
+};
+
+// Pistache aborts on a name that it cannot resolve, so that it only ever sees an address.
+std::optional<Pistache::Address> resolve(const std::string& host, std::uint16_t port) {
+  addrinfo hints{};
+  hints.ai_flags = AI_PASSIVE;
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  if (::getaddrinfo(host.c_str(), nullptr, &hints, &found) != 0) return std::nullopt;
+  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(found, &::freeaddrinfo);
+  return Pistache::Address(Pistache::IP(found->ai_addr), Pistache::Port(port));
+}
+
+base::Error cannot_listen(const std::string& host, std::uint16_t port, std::string_view why) {
+  const bool v6 = host.find(':') != std::string::npos;
+  std::string where = v6 ? "[" + host + "]" : host;
+  where.append(":").append(std::to_string(port));
+  return base::error(base::Code::kInternal, "Cannot listen on " + where + ": " + std::string(why) + ".");
+}
+
+http::Endpoint::Options endpoint_options(int threads) {
+  return http::Endpoint::options()
+      .threads(threads)
+      .threadsName("front")
+      .flags(Pistache::Flags<tcp::Options>(tcp::Options::ReuseAddr) | tcp::Options::NoDelay |
+             tcp::Options::CloseOnExec)
+      .headerTimeout(kNever)
+      .bodyTimeout(kNever)
+      .keepaliveTimeout(kNever);
+}
+
+}  // namespace
+
+struct Listener::Impl {
+  std::shared_ptr<Core> core;
+  std::shared_ptr<Workers> workers = std::make_shared<Workers>();
+  std::unique_ptr<http::Endpoint> endpoint;
+  std::uint16_t port = 0;
+};
+
+Listener::Listener(std::shared_ptr<Core> core) : impl_(std::make_unique<Impl>()) {
+  impl_->core = std::move(core);
+}
+
+Listener::~Listener() { stop(); }
+
+base::Status Listener::start(const std::string& host, std::uint16_t port, int threads) {
+  try {
+    const auto address = resolve(host, port);
+    if (!address) return cannot_listen(host, port, "the name has no address");
+    impl_->endpoint = std::make_unique<http::Endpoint>(*address);
+    impl_->endpoint->init(endpoint_options(threads));
+    impl_->endpoint->setHandler(std::make_shared<PistacheHandler>(impl_->core, impl_->workers));
+    impl_->endpoint->serveThreaded();
+    impl_->port = impl_->endpoint->getPort();
+  } catch (const std::exception& e) {
+    impl_->endpoint.reset();
+    return cannot_listen(host, port, e.what());
+  }
+  impl_->workers->nudge_all();
+  if (!impl_->workers->wait_serving()) return cannot_listen(host, port, "the server threads did not start");
+  return {};
+}
+
+std::uint16_t Listener::port() const { return impl_->port; }
+
+void Listener::nudge() { impl_->workers->nudge_all(); }
+
+void Listener::stop() {
+  if (!impl_->endpoint) return;
+  impl_->endpoint->shutdown();
+  impl_->endpoint.reset();
+}
+
+}  // namespace millrace::front

@@ -1,0 +1,36 @@
+#include <utility>
+
+#include "api/front/connection.h"
+#include "api/front/exchange.h"
+
+namespace millrace::front {
+
+bool Responder::send(Reply reply) const {
+  return connection_ && connection_->send(sequence_, std::move(reply));
+}
+
+bool Responder::start_stream(Reply head) const {
+  return connection_ && connection_->start_stream(sequence_, head);
+}
+
+bool Responder::write(std::string_view bytes) const {
+  return connection_ && connection_->write(sequence_, bytes);
+}
+
+bool Responder::end() const { return connection_ && connection_->end(sequence_); }
+
+bool Responder::abort() const { return connection_ && connection_->abort(sequence_); }
+
+bool Responder::alive() const { return connection_ && connection_->alive(sequence_); }
+
+std::size_t Responder::backlog() const { return connection_ ? connection_->backlog(sequence_) : 0; }
+
+void Responder::on_gone(std::function<void()> f) const {
+  if (connection_) connection_->on_gone(sequence_, std::move(f));
+}
+
+void Responder::on_drained(std::size_t low_water, std::function<void()> f) const {
+  if (connection_) connection_->on_drained(sequence_, low_water, std::move(f));
+}
+
+}  // namespace millrace::front

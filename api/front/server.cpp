@@ -1,0 +1,95 @@
+#include "api/front/server.h"
+
+#include <atomic>
+#include <utility>
+
+#include "api/front/connection.h"
+#include "api/front/core.h"
+#include "api/front/listener.h"
+
+namespace millrace::front {
+namespace {
+
+constexpr std::chrono::milliseconds kTickPeriod{250};
+constexpr std::chrono::milliseconds kDisconnectDeadline{2'000};
+
+}  // namespace
+
+struct Server::Impl {
+  Impl(Options server_options, Application& application)
+      : options(std::move(server_options)),
+        core(std::make_shared<Core>(application, options.limits)),
+        listener(core) {}
+
+  void tick() {
+    if (serving) listener.nudge();
+    const auto now = Connection::Clock::now();
+    for (const auto& connection : core->connections()) connection->on_tick(now);
+  }
+
+  Options options;
+  std::shared_ptr<Core> core;
+  Listener listener;
+  std::atomic<bool> serving{false};
+  bool running = false;
+};
+
+Server::Server(Options options, Application& application)
+    : impl_(std::make_unique<Impl>(std::move(options), application)) {}
+
+Server::~Server() { stop(); }
+
+base::Status Server::start() {
+  Impl& impl = *impl_;
+  AuxLoop::Callbacks callbacks;
+  callbacks.writable = [&impl](std::uint64_t id) {
+    if (const auto connection = impl.core->find(id)) connection->on_writable();
+  };
+  callbacks.tick = [&impl] { impl.tick(); };
+  if (auto started = impl.core->aux.start(std::move(callbacks), kTickPeriod); !started) return started;
+  impl.running = true;
+  auto listening = impl.listener.start(impl.options.host, impl.options.port, impl.options.threads);
+  impl.serving = listening.has_value();
+  if (!listening) stop();
+  return listening;
+}
+
+std::uint16_t Server::port() const { return impl_->listener.port(); }
+
+void Server::refuse_new() {
+  impl_->core->refuse_new();
+  for (const auto& connection : impl_->core->connections()) connection->close_if_idle();
+}
+
+std::size_t Server::drain(std::chrono::milliseconds deadline) {
+  refuse_new();
+  return impl_->core->wait_quiet(deadline);
+}
+
+void Server::stop() {
+  if (!std::exchange(impl_->running, false)) return;
+  refuse_new();
+  impl_->core->stop_accepting();
+  for (const auto& connection : impl_->core->connections()) connection->cut();
+  impl_->core->wait_empty(kDisconnectDeadline);  // Pistache closes each and tells it
+  impl_->core->aux.stop();
+  impl_->listener.stop();
+  // A connection that came in between has no thread any more.
+  for (const auto& connection : impl_->core->connections()) connection->on_disconnected();
+}
+
+Stats Server::stats() const {
+  const Core::Counters& counters = impl_->core->counters;
+  Stats stats;
+  stats.connections_open = counters.connections_open;
+  stats.connections_total = counters.connections_total;
+  stats.requests_total = counters.requests_total;
+  stats.in_flight = impl_->core->in_flight();
+  stats.client_gone_total = counters.client_gone_total;
+  stats.timeouts_total = counters.timeouts_total;
+  stats.bad_requests_total = counters.bad_requests_total;
+  stats.refused_total = counters.refused_total;
+  return stats;
+}
+
+}  // namespace millrace::front

@@ -1,0 +1,71 @@
+#pragma once
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace millrace::front::test {
+
+inline constexpr std::chrono::seconds kPatience{20};  // no test waits longer for what must come
+
+// A reply as it came. Names of headers are in lower case.
+struct RawReply {
+  int status = 0;
+  std::map<std::string, std::string> headers;
+  std::string body;      // decoded if it was chunked
+  bool complete = true;  // false: the connection ended within the body
+
+  bool has(const std::string& name) const { return headers.contains(name); }
+};
+
+// A client that says exactly what it is told, on a loopback socket, and reads with a deadline. Not
+// thread-safe.
+class RawClient {
+ public:
+  // `receive_buffer` 0: the kernel's default.
+  explicit RawClient(std::uint16_t port, int receive_buffer = 0, const char* host = "127.0.0.1");
+  ~RawClient();
+  RawClient(RawClient&& other) noexcept;
+  RawClient(const RawClient&) = delete;
+  RawClient& operator=(const RawClient&) = delete;
+
+  bool connected() const { return fd_ >= 0; }
+  int fd() const { return fd_; }
+  // Sends all of it; false: the server has closed, or takes nothing until the deadline.
+  bool send(std::string_view bytes, std::chrono::milliseconds deadline = kPatience);
+  // Sends what the kernel takes now; the bytes taken.
+  std::size_t send_some(std::string_view bytes);
+
+  // The next reply; nullopt: the connection ended, or the deadline passed, before its head. `head_only`: to a
+  // HEAD.
+  std::optional<RawReply> reply(bool head_only = false, std::chrono::milliseconds deadline = kPatience);
+  // What comes up to `count` bytes, the end or the deadline.
+  std::string bytes(std::size_t count, std::chrono::milliseconds deadline = kPatience);
+  // Everything up to the end; nullopt: no end within the deadline.
+  std::optional<std::string> until_end(std::chrono::milliseconds deadline = kPatience);
+  // True: the server ends the connection (FIN or reset) within the deadline. What it sends before is dropped.
+  bool ends(std::chrono::milliseconds deadline = kPatience) { return until_end(deadline).has_value(); }
+  bool was_reset() const { return reset_; }
+
+  void half_close();
+  void close();
+  void reset();  // close with RST
+
+ private:
+  using Deadline = std::chrono::steady_clock::time_point;
+  bool fill(Deadline deadline);  // false: end or deadline
+  bool fill_to(std::size_t count, Deadline deadline);
+  std::optional<std::string> line(Deadline deadline);
+  void read_body(RawReply& reply, Deadline deadline);
+  bool read_chunk(std::string& body, Deadline deadline, bool& last);
+
+  int fd_ = -1;
+  bool ended_ = false;
+  bool reset_ = false;
+  std::string in_;
+};
+
+}  // namespace millrace::front::test
