@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""Reports functions past 60 lines and files past 500; files past 500 fail.
+
+Usage: scripts/check_sizes.py [--root DIR]
+"""
+import argparse
+import pathlib
+import re
+import sys
+
+FUNCTION_LINES_MAX = 60
+FILE_LINES_MAX = 500
+SUFFIXES = {".cpp", ".h", ".py", ".sh"}
+SKIPPED = {"build", ".git", "node_modules"}
+
+OPENS = re.compile(r"\)\s*(const|noexcept|override|final|mutable|->\s*[\w:<>,&*\s]+|\s)*(:\s.*)?\{\s*$")
+NOT_FUNCTIONS = re.compile(r"^\s*(if|for|while|switch|else|catch|do|namespace|struct|class|enum|union|extern)\b")
+
+
+def sources(root):
+    for path in sorted(root.rglob("*")):
+        relative = path.relative_to(root)
+        if SKIPPED & set(relative.parts) or not path.is_file():
+            continue
+        in_scripts = relative.parts[0] in ("scripts", ".ci")
+        if path.suffix in SUFFIXES or in_scripts:
+            yield path, relative
+
+
+def without_literals(line):
+    line = re.sub(r'"(\\.|[^"\\])*"', '""', line)
+    line = re.sub(r"'(\\.|[^'\\])+'", "''", line)
+    return line.split("//")[0]
+
+
+def cpp_functions(lines):
+    """(first line, length) of each function body of formatted C++: from the line that opens it at an indent to the
+    `}` at the same indent."""
+    for number, line in enumerate(lines):
+        text = without_literals(line)
+        if not OPENS.search(text) or NOT_FUNCTIONS.match(text):
+            continue
+        start = number
+        while start > 0 and re.match(r"^\s{4,}\S", lines[start]) and not lines[start - 1].rstrip().endswith((";", "}", "{")):
+            start -= 1
+        indent = re.match(r"\s*", lines[start]).group()
+        for end in range(number + 1, len(lines)):
+            if re.match(re.escape(indent) + r"\}", lines[end]):
+                yield start, end - start + 1
+                break
+
+
+def python_functions(lines):
+    for number, line in enumerate(lines):
+        found = re.match(r"(\s*)(async\s+)?def\s", line)
+        if not found:
+            continue
+        indent = len(found.group(1))
+        end = number + 1
+        while end < len(lines) and (not lines[end].strip() or len(lines[end]) - len(lines[end].lstrip()) > indent):
+            end += 1
+        while not lines[end - 1].strip():
+            end -= 1
+        yield number, end - number
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parent.parent)
+    root = parser.parse_args().root.resolve()
+    failed = False
+    for path, relative in sources(root):
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+        if len(lines) > FILE_LINES_MAX:
+            print(f"{relative}:1: [file-size] {len(lines)} lines, the bound is {FILE_LINES_MAX}: a second purpose inside?")
+            failed = True
+        functions = {".cpp": cpp_functions, ".h": cpp_functions, ".py": python_functions}.get(path.suffix)
+        for start, length in functions(lines) if functions else ():
+            if length > FUNCTION_LINES_MAX:
+                print(f"{relative}:{start + 1}: [function-size] {length} lines, past {FUNCTION_LINES_MAX} (a report)")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

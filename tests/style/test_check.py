@@ -1,0 +1,136 @@
+"""The rules of the house hold in this tree, and each of them fires on a snippet that breaks it."""
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+LAYERS = ROOT / "scripts" / "check_layers.py"
+SIZES = ROOT / "scripts" / "check_sizes.py"
+
+CMAKE = """\
+millrace_library(base      platform/base)
+millrace_library(net       platform/net USES base)
+millrace_library(storage   storage USES base)
+millrace_library(jobs      jobs    USES storage base)
+millrace_library(api       api     USES jobs storage net base)
+millrace_program(millrace-engine ai/engines/host USES base PACKAGES tesseract)
+"""
+
+HEADERS = ["platform/base/result.h", "platform/net/task.h", "storage/job_intake.h", "storage/job_queries.h",
+           "jobs/submit.h", "api/routes.h"]
+
+
+def run(script, root, *arguments):
+    return subprocess.run([sys.executable, script, "--root", root, *arguments], capture_output=True, text=True,
+                          timeout=120, check=False)
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """A small house in which every arrow is right."""
+    (tmp_path / "CMakeLists.txt").write_text(CMAKE)
+    for header in HEADERS:
+        put(tmp_path, header, "#pragma once\n")
+    put(tmp_path, "jobs/submit.cpp", '#include "jobs/submit.h"\n\n#include "storage/job_intake.h"\n')
+    return tmp_path
+
+
+def put(tree, name, text):
+    path = tree / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def test_this_tree_keeps_its_arrows():
+    done = run(LAYERS, ROOT)
+    assert done.returncode == 0, done.stdout
+
+
+def test_this_tree_has_no_file_past_its_bound():
+    done = run(SIZES, ROOT)
+    assert done.returncode == 0, done.stdout
+
+
+def test_a_house_in_order_passes_silently(tree):
+    done = run(LAYERS, tree)
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+BROKEN = [
+    ("arrows", "storage/x.cpp", '#include "jobs/submit.h"\n'),
+    ("arrows", "platform/base/x.cpp", '\n#include "storage/job_queries.h"\n'),
+    ("arrows", "ai/engines/host/main.cpp", '#include "storage/job_queries.h"\n'),
+    ("root-relative", "api/x.cpp", '#include "routes.h"\n'),
+    ("third-party", "api/x.cpp", "#include <sqlite3.h>\n"),
+    ("third-party", "api/x.cpp", "#include <pistache/endpoint.h>\n"),
+    ("third-party", "jobs/x.cpp", "#include <librdkafka/rdkafka.h>\n"),
+    ("third-party", "platform/base/x.cpp", "#include <spdlog/spdlog.h>\n"),
+    ("third-party", "jobs/x.cpp", "#include <asio/awaitable.hpp>\n"),
+    ("third-party", "storage/x.cpp", "#include <CLI/CLI.hpp>\n"),
+    ("movers", "api/x.cpp", '#include "storage/job_intake.h"\n'),
+    ("database-file", "storage/x.cpp", 'void f() { std::ifstream in(data + "/millrace.db"); }\n'),
+    ("database-file", "storage/x.cpp", 'int fd = ::open((path + "-wal").c_str(), 0);\n'),
+    ("await-lambda", "api/x.cpp", "Task f() {\n  co_await g(\n      [this] { return 1; });\n}\n"),
+    ("await-lambda", "api/x.cpp", "Task f() { auto x = co_await g(1, [&](int n) mutable { return n; }); }\n"),
+    ("await-aggregate", "api/x.cpp", "Task f() { co_await fetch(Options{.name = n}); }\n"),
+    ("await-aggregate", "api/x.cpp", "Task f() { co_await fetch({.name = n}); }\n"),
+]
+
+
+@pytest.mark.parametrize("rule, name, text", BROKEN)
+def test_each_rule_fires_with_its_place(tree, rule, name, text):
+    put(tree, name, text)
+    done = run(LAYERS, tree)
+    assert done.returncode == 1
+    assert f"{name}:" in done.stdout and f"[{rule}]" in done.stdout
+
+
+FINE = [
+    ("api/x.cpp", '#include "storage/job_queries.h"\n#include "jobs/submit.h"\n'),
+    ("storage/x.cpp", "#include <sqlite3.h>\n"),
+    ("storage/x.cpp", '// #include "jobs/submit.h" was here\n'),
+    ("storage/x.cpp", 'int rc = sqlite3_open_v2("millrace.db", &db, flags, nullptr);\n'),
+    ("storage/x.cpp", 'auto size = file_size(path + "-wal");\n'),
+    ("api/x.cpp", "Task f() { Options o{.name = n}; co_await fetch(std::move(o)); }\n"),
+    ("api/x.cpp", "Task f() { if (co_await ready()) { post([this] { run(); }); } }\n"),
+    ("api/x.cpp", "Task f() { co_await g(rows[i]); }\n"),
+]
+
+
+@pytest.mark.parametrize("name, text", FINE)
+def test_what_is_allowed_passes(tree, name, text):
+    put(tree, name, text)
+    done = run(LAYERS, tree)
+    assert done.returncode == 0, done.stdout
+
+
+def test_the_table_names_every_room_and_its_arrows(tree):
+    done = run(LAYERS, tree, "--table")
+    assert "| jobs | `jobs/` | storage, base |" in done.stdout
+    assert "| base | `platform/base/` | – |" in done.stdout
+
+
+def test_a_file_past_its_bound_fails(tree):
+    put(tree, "jobs/long.cpp", "int x;\n" * 501)
+    done = run(SIZES, tree)
+    assert done.returncode == 1
+    assert "jobs/long.cpp:1: [file-size] 501 lines" in done.stdout
+
+
+@pytest.mark.parametrize("name, head, line, tail", [
+    ("jobs/f.cpp", "int f(int n) {\n", "  n += 1;\n", "}\n"),
+    ("jobs/f.cpp", "X::X(int n)\n    : n_(n),\n      m_(n) {\n", "  n += 1;\n", "}\n"),
+    ("scripts/f.py", "def f(n):\n", "    n += 1\n", ""),
+])
+def test_a_function_past_its_bound_is_reported_and_passes(tree, name, head, line, tail):
+    put(tree, name, head + line * 70 + tail)
+    done = run(SIZES, tree)
+    assert done.returncode == 0
+    assert f"{name}:1: [function-size]" in done.stdout
+
+
+def test_a_function_within_its_bound_is_not_reported(tree):
+    put(tree, "jobs/f.cpp", "int f(int n) {\n" + "  n += 1;\n" * 50 + "}\n")
+    assert run(SIZES, tree).stdout == ""
