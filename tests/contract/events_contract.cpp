@@ -1,0 +1,298 @@
+// The rules of bus::Events: first those that every implementation keeps, then several processes, then what a
+// broker's outage may cost. Kafka is a real broker (tests/support/kafka_broker.h).
+#include <algorithm>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "bus/kafka_events.h"
+#include "bus/kafka_producer.h"
+#include "bus/local.h"
+#include "platform/base/clock.h"
+#include "tests/contract/kafka_admin.h"
+#include "tests/support/kafka_broker.h"
+#include "tests/support/temp_dir.h"
+#include "tests/support/wait_until.h"
+
+namespace millrace::bus {
+namespace {
+
+using namespace std::chrono_literals;
+using support::wait_until;
+
+constexpr auto kOutage = 40s;  // a deadline for what waits for a broker to come back
+
+Hint new_hint(std::int64_t version = 1, schemas::JobStatus status = schemas::JobStatus::kQueued) {
+  return {{schemas::Kind::kOcr, base::Uuid::make(base::SystemClock().wall())}, "acme", version, status};
+}
+
+// What a subscriber saw.
+class Reader {
+ public:
+  Events::OnHint on_hint() {
+    return [this](const Hint& hint) {
+      const std::lock_guard lock(mutex_);
+      hints_.push_back(hint);
+      changed_.notify_all();
+    };
+  }
+  bool saw_all(const std::vector<Hint>& hints, std::chrono::milliseconds deadline = support::kDeadline) {
+    std::unique_lock lock(mutex_);
+    return wait_until(
+        changed_, lock, [&] { return std::ranges::all_of(hints, [&](const Hint& h) { return has(h); }); },
+        deadline);
+  }
+  bool saw_any(const std::vector<Hint>& hints, std::chrono::milliseconds deadline) {
+    std::unique_lock lock(mutex_);
+    return wait_until(
+        changed_, lock, [&] { return std::ranges::any_of(hints, [&](const Hint& h) { return has(h); }); },
+        deadline);
+  }
+  std::size_t count() {
+    const std::lock_guard lock(mutex_);
+    return hints_.size();
+  }
+
+ private:
+  bool has(const Hint& hint) const {
+    return std::ranges::any_of(hints_, [&](const Hint& seen) {
+      return seen.job == hint.job && seen.version == hint.version && seen.status == hint.status &&
+             seen.tenant == hint.tenant;
+    });
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<Hint> hints_;
+};
+
+KafkaCluster cluster_at(const std::string& address, const std::string& prefix) {
+  KafkaCluster cluster;
+  cluster.brokers = {address};
+  cluster.prefix = prefix;
+  cluster.partitions = 4;
+  cluster.look_every = 500ms;
+  cluster.look_again = 50ms;
+  return cluster;
+}
+
+std::string new_prefix() { return "t-" + base::Uuid::make(base::SystemClock().wall()).str(); }
+
+std::unique_ptr<Events> kafka_events(const std::string& prefix) {
+  return std::make_unique<KafkaEvents>(
+      KafkaEvents::Options{.cluster = cluster_at(support::shared_kafka(), prefix)});
+}
+
+bool is_up(const Events& events) { return events.health().health == Health::kUp; }
+
+struct Implementation {
+  const char* name;
+  std::unique_ptr<Events> (*make)(const std::string& prefix);
+};
+
+class EventsContract : public testing::TestWithParam<Implementation> {
+ protected:
+  std::unique_ptr<Events> process(const std::vector<Reader*>& readers) {
+    auto events = GetParam().make(prefix_);
+    for (Reader* reader : readers) events->subscribe(reader->on_hint());
+    EXPECT_TRUE(events->start());
+    EXPECT_TRUE(wait_until([&] { return is_up(*events); })) << events->health().detail;
+    return events;
+  }
+
+  const std::string prefix_ = new_prefix();
+};
+
+// ---- every implementation
+
+TEST_P(EventsContract, EverySubscriberSeesEveryHint) {
+  Reader left, right;
+  const auto events = process({&left, &right});
+  std::vector<Hint> hints;
+  for (int i = 1; i <= 200; ++i) hints.push_back(new_hint(i));
+  for (const Hint& hint : hints) events->publish(hint);
+  EXPECT_TRUE(left.saw_all(hints));
+  EXPECT_TRUE(right.saw_all(hints));
+}
+
+TEST_P(EventsContract, EveryStatusArrivesAsItWasPublished) {
+  Reader reader;
+  const auto events = process({&reader});
+  std::vector<Hint> hints;
+  for (const auto status :
+       {schemas::JobStatus::kQueued, schemas::JobStatus::kRunning, schemas::JobStatus::kWaiting,
+        schemas::JobStatus::kSucceeded, schemas::JobStatus::kFailed, schemas::JobStatus::kCancelled,
+        schemas::JobStatus::kExpired}) {
+    hints.push_back(new_hint(5, status));
+    events->publish(hints.back());
+  }
+  EXPECT_TRUE(reader.saw_all(hints));
+}
+
+TEST_P(EventsContract, NothingIsHandedOverBeforeStartOrAfterStop) {
+  Reader reader;
+  auto events = GetParam().make(prefix_);
+  events->subscribe(reader.on_hint());
+  events->publish(new_hint());
+  ASSERT_TRUE(events->start());
+  ASSERT_TRUE(wait_until([&] { return is_up(*events); })) << events->health().detail;
+  events->stop(5s);
+  events->publish(new_hint());
+  events->stop(5s);
+  EXPECT_EQ(reader.count(), 0U);
+}
+
+TEST_P(EventsContract, APublisherNeedsNoSubscriber) {
+  const auto events = process({});
+  events->publish(new_hint());
+  events->stop(5s);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EventsContract,
+                         testing::Values(Implementation{"Local",
+                                                        [](const std::string&) -> std::unique_ptr<Events> {
+                                                          return std::make_unique<LocalEvents>();
+                                                        }},
+                                         Implementation{"Kafka", kafka_events}),
+                         [](const auto& row) { return std::string(row.param.name); });
+
+// ---- several processes
+
+class SharedEventsContract : public EventsContract {};
+
+TEST_P(SharedEventsContract, EverySubscriberOfEveryProcessSeesEveryHint) {
+  Reader first, second;
+  const auto one = process({&first});
+  const auto two = process({&second});
+  const auto publisher = process({});
+  std::vector<Hint> hints;
+  for (int i = 1; i <= 50; ++i) hints.push_back(new_hint(i));
+  for (const Hint& hint : hints) publisher->publish(hint);
+  EXPECT_TRUE(first.saw_all(hints));
+  EXPECT_TRUE(second.saw_all(hints));
+}
+
+TEST_P(SharedEventsContract, HintsFromBeforeTheStartAreNotRead) {
+  Reader first;
+  const auto one = process({&first});
+  const Hint before = new_hint();
+  one->publish(before);
+  ASSERT_TRUE(first.saw_all({before}));
+
+  Reader second;
+  const auto two = process({&second});
+  std::vector<Hint> later;
+  for (int i = 1; i <= 32; ++i) later.push_back(new_hint(i));  // some in each partition
+  for (const Hint& hint : later) one->publish(hint);
+  ASSERT_TRUE(second.saw_all(later));
+  EXPECT_FALSE(second.saw_any({before}, 0ms));
+}
+
+TEST_P(SharedEventsContract, AnUnknownEnvelopeIsSkipped) {
+  Reader reader;
+  const auto events = process({&reader});
+  const KafkaCluster cluster = cluster_at(support::shared_kafka(), prefix_);
+  KafkaProducer raw({cluster, 10, {cluster.events_topic()}}, [](const std::string&) {});
+  ASSERT_TRUE(raw.open());
+  const Hint hint = new_hint();
+  for (const char* payload : {R"({"v":99,"job":"?"})", "not JSON", "", R"({"v":1})"}) {
+    raw.produce({cluster.events_topic(), hint.job.str(), payload, {}},
+                [](const base::Status& outcome) { EXPECT_TRUE(outcome); });
+  }
+  raw.close(10s);
+  events->publish(hint);  // the same key, thus behind them
+  ASSERT_TRUE(reader.saw_all({hint}));
+  EXPECT_EQ(reader.count(), 1U);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, SharedEventsContract, testing::Values(Implementation{"Kafka", kafka_events}),
+                         [](const auto& row) { return std::string(row.param.name); });
+
+// ---- outages of a broker of the test's own
+
+class KafkaEventsOutage : public testing::Test {
+ protected:
+  ~KafkaEventsOutage() override { broker_.kill(); }
+
+  void run(const std::string& address) {
+    KafkaCluster cluster = cluster_at(address, "millrace");
+    cluster.message_timeout = 3s;
+    events_ = std::make_unique<KafkaEvents>(KafkaEvents::Options{.cluster = cluster});
+    events_->subscribe(reader_.on_hint());
+    ASSERT_TRUE(events_->start());
+  }
+  bool comes_up() {
+    return wait_until([&] { return is_up(*events_); }, kOutage);
+  }
+  bool goes_down() {
+    return wait_until([&] { return !is_up(*events_); }, kOutage);
+  }
+  // Publishes until one of the hints that were published since now is seen.
+  bool works() {
+    std::vector<Hint> published;
+    return wait_until(
+        [&] {
+          published.push_back(new_hint());
+          events_->publish(published.back());
+          return reader_.saw_any(published, 200ms);
+        },
+        kOutage);
+  }
+
+  support::TempDir folder_;
+  support::KafkaBroker broker_{folder_.path() / "kafka"};
+  Reader reader_;
+  std::unique_ptr<KafkaEvents> events_;
+};
+
+TEST_F(KafkaEventsOutage, StartSucceedsWithTheBrokerDownAndRecoversWhenItComes) {
+  const std::string address = broker_.start();
+  broker_.kill();
+  run(address);
+  events_->publish(new_hint());
+  const HealthReport report = events_->health();
+  EXPECT_EQ(report.health, Health::kDegraded);
+  EXPECT_NE(report.detail.find(address), std::string::npos) << report.detail;
+  broker_.start();
+  EXPECT_TRUE(comes_up()) << events_->health().detail;
+  EXPECT_TRUE(works());
+}
+
+TEST_F(KafkaEventsOutage, ABrokerKilledAndRestartedCostsLatencyOnly) {
+  run(broker_.start());
+  ASSERT_TRUE(comes_up());
+  ASSERT_TRUE(works());
+  broker_.kill();
+  EXPECT_TRUE(goes_down());
+  broker_.start();
+  EXPECT_TRUE(comes_up()) << events_->health().detail;
+  EXPECT_TRUE(works());
+}
+
+TEST_F(KafkaEventsOutage, ABrokerWhoseDataIsWipedCostsLatencyOnly) {
+  run(broker_.start());
+  ASSERT_TRUE(comes_up());
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE(works());
+  broker_.kill();
+  broker_.wipe();
+  broker_.start();
+  EXPECT_TRUE(works());
+  EXPECT_TRUE(comes_up()) << events_->health().detail;
+}
+
+TEST_F(KafkaEventsOutage, ADeletedTopicIsMadeAgain) {
+  const std::string address = broker_.start();
+  run(address);
+  ASSERT_TRUE(comes_up());
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE(works());
+  delete_kafka_topic(address, "millrace.events");
+  EXPECT_TRUE(works());
+  EXPECT_TRUE(comes_up()) << events_->health().detail;
+}
+
+}  // namespace
+}  // namespace millrace::bus
