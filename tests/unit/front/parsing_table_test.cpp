@@ -1,0 +1,123 @@
+// The table of what the front end answers to input that is wrong, doubtful or hostile: a row each.
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/front/served.h"
+
+namespace millrace::front::test {
+namespace {
+
+struct Row {
+  const char* name;
+  std::string input;
+  int status;
+};
+
+std::string posted(const std::string& headers, const std::string& body = "") {
+  return "POST /p HTTP/1.1\r\nHost: a\r\n" + headers + "\r\n" + body;
+}
+
+std::string chunked(const std::string& body) { return posted("Transfer-Encoding: chunked\r\n", body); }
+
+std::string many_headers() {
+  std::string text = "GET / HTTP/1.1\r\nHost: a\r\n";
+  for (int i = 0; i < 128; ++i) text += "X: y\r\n";
+  return text + "\r\n";
+}
+
+const Row kRefused[] = {
+    {"ContentLengthAndTransferEncoding",
+     posted("Content-Length: 5\r\nTransfer-Encoding: chunked\r\n", "0\r\n\r\n"), 400},
+    {"TwoContentLengths", posted("Content-Length: 5\r\nContent-Length: 6\r\n", "hello"), 400},
+    {"ContentLengthAsList", posted("Content-Length: 5, 5\r\n", "hello"), 400},
+    {"ContentLengthWithPlus", posted("Content-Length: +5\r\n", "hello"), 400},
+    {"ContentLengthWithLetters", posted("Content-Length: 5abc\r\n", "hello"), 400},
+    {"ContentLengthNegative", posted("Content-Length: -1\r\n"), 400},
+    {"ContentLengthHexadecimal", posted("Content-Length: 0x5\r\n", "hello"), 400},
+    {"ContentLengthEmpty", posted("Content-Length:\r\n"), 400},
+    {"ContentLengthPast64Bits", posted("Content-Length: 18446744073709551621\r\n", "hello"), 400},
+    {"ContentLengthHuge", posted("Content-Length: 18446744073709551615\r\n", "hello"), 413},
+    {"ChunkSizeWithPrefix", chunked("0x5\r\nhello\r\n0\r\n\r\n"), 400},
+    {"ChunkSizeNegative", chunked("-5\r\nhello\r\n0\r\n\r\n"), 400},
+    {"ChunkSizeHuge", chunked("ffffffffffffffff\r\nhello\r\n"), 413},
+    {"ChunkSizePast64Bits", chunked("10000000000000005\r\nhello\r\n"), 400},
+    {"ChunkEndsWithBareLf", chunked("5\r\nhello\n0\r\n\r\n"), 400},
+    {"SpaceBeforeColon", "GET / HTTP/1.1\r\nHost : x\r\n\r\n", 400},
+    {"NoHost", "GET / HTTP/1.1\r\n\r\n", 400},
+    {"TwoHosts", "GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n", 400},
+    {"MalformedHost", "GET / HTTP/1.1\r\nHost: a/b\r\n\r\n", 400},
+    {"NulInAHeaderValue", get("/", std::string("X: a\0b\r\n", 8)), 400},
+    {"ControlInAHeaderValue", get("/", "X: a\x1b\r\n"), 400},
+    {"BareCrInAHeaderValue", get("/", "X: a\rb\r\n"), 400},
+    {"BareLf", "GET / HTTP/1.1\nHost: a\n\n", 400},
+    {"FoldedHeader", get("/", "X: a\r\n b\r\n"), 400},
+    {"HeaderWithoutName", get("/", ": a\r\n"), 400},
+    {"HeaderWithoutColon", get("/", "X\r\n"), 400},
+    {"TlsBytes", std::string("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 11), 400},
+    {"Http2Preface", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400},
+    {"UnknownVersion", "GET / HTTP/3.0\r\nHost: a\r\n\r\n", 400},
+    {"NoVersion", "GET /\r\n\r\n", 400},
+    {"RelativeTarget", "GET a HTTP/1.1\r\nHost: a\r\n\r\n", 400},
+    {"GzipTransferEncoding", posted("Transfer-Encoding: gzip\r\n"), 501},
+    {"UnknownExpectation", posted("Expect: more\r\nContent-Length: 1\r\n"), 417},
+    {"BodyOverTheLimit", posted("Content-Length: 1048577\r\n"), 413},
+    {"HeadOver32KB", get("/", "X: " + std::string(33 * 1024, 'x') + "\r\n"), 431},
+    {"HeadOver32KBWithoutEnd", "GET /" + std::string(33 * 1024, 'x'), 431},
+    {"Over128Headers", many_headers(), 431},
+};
+
+class ParsingTable : public Served, public ::testing::WithParamInterface<Row> {};
+
+TEST_P(ParsingTable, IsRefusedAndTheConnectionCloses) {
+  start();
+  RawClient one = client();
+  one.send(GetParam().input + get("/second"));
+  const auto reply = one.reply();
+  ASSERT_TRUE(reply);
+  EXPECT_EQ(reply->status, GetParam().status) << reply->body;
+  EXPECT_EQ(reply->headers.at("connection"), "close");
+  EXPECT_EQ(reply->headers.at("x-made-by"), "error_reply");
+  EXPECT_EQ(one.until_end(), "");  // and nothing behind it was taken for a request
+  EXPECT_EQ(application.ran(), 0u);
+  EXPECT_EQ(server->stats().bad_requests_total, 1u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Rows, ParsingTable, ::testing::ValuesIn(kRefused),
+                         [](const ::testing::TestParamInfo<Row>& row) {
+                           return std::string(row.param.name);
+                         });
+
+const Row kTaken[] = {
+    {"ChunkedBody", chunked("5\r\nhello\r\n0\r\n\r\n"), 200},
+    {"LeadingEmptyLines", "\r\n\r\n" + get("/"), 200},
+    {"AbsoluteForm", "GET http://b/x HTTP/1.1\r\nHost: a\r\n\r\n", 200},
+    {"OptionsAsterisk", "OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n", 200},
+    {"UnknownMethod", "BREW / HTTP/1.1\r\nHost: a\r\n\r\n", 200},
+    {"EqualContentLengths", posted("Content-Length: 5\r\nContent-Length: 5\r\n", "hello"), 200},
+    {"Http10WithoutHost", "GET / HTTP/1.0\r\n\r\n", 200},
+    {"HeadOfAlmost32KB", get("/", "X: " + std::string(31 * 1024, 'x') + "\r\n"), 200},
+};
+
+class TakenInput : public Served, public ::testing::WithParamInterface<Row> {};
+
+TEST_P(TakenInput, IsAnsweredWhateverThePieces) {
+  start();
+  const auto whole = ask(GetParam().input);
+  ASSERT_TRUE(whole);
+  EXPECT_EQ(whole->status, GetParam().status) << whole->body;
+  if (GetParam().input.size() > 1024) return;
+  RawClient slow = client();
+  for (char c : GetParam().input) slow.send({&c, 1});
+  const auto reply = slow.reply();
+  ASSERT_TRUE(reply);
+  EXPECT_EQ(reply->body, whole->body);
+}
+
+INSTANTIATE_TEST_SUITE_P(Rows, TakenInput, ::testing::ValuesIn(kTaken),
+                         [](const ::testing::TestParamInfo<Row>& row) {
+                           return std::string(row.param.name);
+                         });
+
+}  // namespace
+}  // namespace millrace::front::test

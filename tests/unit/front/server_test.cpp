@@ -1,0 +1,182 @@
+#include "api/front/server.h"
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/support/wait_until.h"
+#include "tests/unit/front/served.h"
+
+namespace millrace::front::test {
+namespace {
+
+using std::chrono::milliseconds;
+using support::wait_until;
+
+class FrontServer : public Served {};
+
+TEST_F(FrontServer, NamesTheAddressThatItCannotBind) {
+  start();
+  Server::Options options;
+  options.port = server->port();
+  Server second(options, application);
+  const auto started = second.start();
+  ASSERT_FALSE(started.has_value());
+  EXPECT_NE(started.error().message.find("127.0.0.1:" + std::to_string(server->port())), std::string::npos)
+      << started.error().message;
+  EXPECT_EQ(ask(get("/"))->status, 200);
+}
+
+TEST_F(FrontServer, NamesTheHostThatHasNoAddress) {
+  Server::Options options;
+  options.host = "no such host";
+  options.port = 0;
+  const auto started = Server(options, application).start();
+  ASSERT_FALSE(started.has_value());
+  EXPECT_NE(started.error().message.find("no such host:0"), std::string::npos) << started.error().message;
+}
+
+TEST_F(FrontServer, ServesOnAnIpv6Address) {
+  start({}, "::1");
+  RawClient one(server->port(), 0, "::1");
+  if (!one.connected()) GTEST_SKIP() << "this machine has no IPv6 loopback";
+  ASSERT_TRUE(one.send(get("/")));
+  EXPECT_EQ(one.reply()->body, "GET / ");
+  EXPECT_EQ(application.admitted().front().peer, "::1");
+}
+
+TEST_F(FrontServer, ServesOnEveryAddressAndByName) {
+  start({}, "0.0.0.0");
+  EXPECT_EQ(ask(get("/"))->status, 200);
+  server.reset();
+  start({}, "localhost");
+  EXPECT_GT(server->port(), 0);
+}
+
+TEST_F(FrontServer, StartsAndStopsAnyNumberOfTimesOver) {
+  for (int i = 0; i < 20; ++i) {
+    start();
+    server->stop();
+    server->stop();
+  }
+}
+
+TEST_F(FrontServer, ServesWithTwoThreads) {
+  Server::Options options;
+  options.port = 0;
+  options.threads = 2;
+  Server two(options, application);
+  ASSERT_TRUE(two.start().has_value());
+  for (int i = 0; i < 20; ++i) {
+    RawClient one(two.port());
+    ASSERT_TRUE(one.send(get("/" + std::to_string(i))));
+    EXPECT_EQ(one.reply()->body, "GET /" + std::to_string(i) + " ");
+  }
+}
+
+TEST_F(FrontServer, AResponderMayOutliveIt) {
+  Parked parked;
+  application.on_run = [&](Request, const Responder& responder) { parked.park(responder); };
+  start();
+  RawClient one = client();
+  ASSERT_TRUE(one.send(get("/")));
+  const Responder responder = parked.next();
+  server.reset();
+  EXPECT_FALSE(responder.alive());
+  EXPECT_FALSE(responder.send(text_reply("late")));
+  responder.on_gone([] { ADD_FAILURE() << "there is no thread to run this"; });
+}
+
+TEST_F(FrontServer, RefusingShutsIdleConnectionsAndAnswers503) {
+  Parked parked;
+  application.on_run = [&](Request, const Responder& responder) { parked.park(responder); };
+  start();
+  RawClient idle = client();
+  RawClient busy = client();
+  RawClient uploading = client();
+  ASSERT_TRUE(busy.send(get("/")));
+  const Responder responder = parked.next();
+  ASSERT_TRUE(uploading.send("POST /u HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n1"));
+  ASSERT_TRUE(wait_until([&] { return application.admitted().size() == 2; }));
+  ASSERT_TRUE(wait_until([&] { return server->stats().connections_open == 3; }));
+  server->refuse_new();
+  EXPECT_EQ(idle.until_end(), "");
+  EXPECT_EQ(ask(get("/new"))->status, 503);
+  ASSERT_TRUE(uploading.send("2"));
+  EXPECT_EQ(uploading.reply()->status, 503);
+  EXPECT_EQ(server->drain(milliseconds(10)), 1u);
+  ASSERT_TRUE(responder.send(text_reply("done")));
+  const auto reply = busy.reply();
+  ASSERT_TRUE(reply);
+  EXPECT_EQ(reply->status, 200);
+  EXPECT_EQ(reply->headers.at("connection"), "close");
+  EXPECT_EQ(server->drain(kPatience), 0u);
+}
+
+TEST_F(FrontServer, DrainWaitsForOutputThatHasNotLeft) {
+  application.on_run = [](Request, const Responder& responder) {
+    responder.send(text_reply(std::string(20 * kMegabyte, 'x')));
+  };
+  start();
+  RawClient slow = client(4096);
+  ASSERT_TRUE(slow.send(get("/")));
+  ASSERT_TRUE(wait_until([&] { return application.ran() == 1; }));
+  std::atomic<bool> drained{false};
+  std::jthread drainer([&] {
+    EXPECT_EQ(server->drain(kPatience), 0u);
+    drained = true;
+  });
+  EXPECT_EQ(slow.bytes(kMegabyte).size(), kMegabyte);
+  EXPECT_FALSE(drained);
+  const auto rest = slow.until_end();
+  ASSERT_TRUE(rest);
+  EXPECT_GT(rest->size(), 19 * kMegabyte);
+}
+
+// One client of a server that drains: every answer is whole, and right, or a 503, or did not begin.
+struct Tally {
+  std::atomic<std::size_t> answered{0}, refused{0};
+  std::atomic<bool> wrong{false};
+};
+
+void ask_until_refused(std::uint16_t port, int number, Tally& tally) {
+  for (int i = 0;; ++i) {
+    RawClient one(port);
+    for (int j = 0; j < 10; ++j) {
+      const std::string path =
+          "/" + std::to_string(number) + "-" + std::to_string(i) + "-" + std::to_string(j);
+      const bool sent = one.send(get(path));
+      const auto reply = sent ? one.reply() : std::nullopt;
+      if (!reply) break;
+      if (reply->status == 503) {
+        ++tally.refused;
+        return;
+      }
+      if (!reply->complete || reply->body != path) tally.wrong = true;
+      ++tally.answered;
+      if (reply->has("connection")) break;
+    }
+  }
+}
+
+TEST_F(FrontServer, DrainUnderLoadLosesNoRequestThatRan) {
+  application.on_run = [](const Request& request, const Responder& responder) {
+    std::string path = request.head.path;
+    responder.send(text_reply(std::move(path)));
+  };
+  start();
+  Tally tally;
+  std::vector<std::jthread> clients;
+  for (int i = 0; i < 4; ++i) clients.emplace_back([&, i] { ask_until_refused(server->port(), i, tally); });
+  ASSERT_TRUE(wait_until([&] { return tally.answered > 500; }));
+  EXPECT_EQ(server->drain(kPatience), 0u);
+  clients.clear();
+  EXPECT_FALSE(tally.wrong);
+  EXPECT_EQ(tally.refused, 4u);
+  EXPECT_EQ(tally.answered, application.ran());
+}
+
+}  // namespace
+}  // namespace millrace::front::test

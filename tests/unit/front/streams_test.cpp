@@ -1,0 +1,214 @@
+#include <atomic>
+
+#include <gtest/gtest.h>
+
+#include "tests/support/wait_until.h"
+#include "tests/unit/front/served.h"
+
+namespace millrace::front::test {
+namespace {
+
+using support::wait_until;
+
+class Streams : public Served {
+ protected:
+  // Starts the server, sends `request` and gives its Responder, with the stream begun.
+  Responder begin(RawClient& one, const std::string& request) {
+    EXPECT_TRUE(one.send(request));
+    Responder responder = parked.next();
+    Reply head;
+    head.content_type = "text/event-stream";
+    EXPECT_TRUE(responder.start_stream(head));
+    return responder;
+  }
+
+  void SetUp() override {
+    application.on_run = [this](Request, const Responder& responder) { parked.park(responder); };
+  }
+
+  Parked parked;
+};
+
+TEST_F(Streams, GoOutPieceByPieceAsTheyAreWritten) {
+  start();
+  RawClient one = client();
+  const Responder stream = begin(one, get("/"));
+  EXPECT_TRUE(stream.write("data: 1\n\n"));
+  EXPECT_TRUE(stream.write(""));
+  const std::string start = one.bytes(15, std::chrono::seconds(5));
+  EXPECT_EQ(start, "HTTP/1.1 200 OK");
+  EXPECT_TRUE(stream.write("data: 2\n\n"));
+  EXPECT_TRUE(stream.end());
+  EXPECT_FALSE(stream.write("x"));
+  EXPECT_FALSE(stream.end());
+  one.send(get("/next"));
+  parked.next().send(text_reply("next"));
+}
+
+TEST_F(Streams, AreChunkedAndLeaveTheConnectionUsable) {
+  start();
+  RawClient one = client();
+  const Responder stream = begin(one, get("/"));
+  std::string expected;
+  for (int i = 0; i < 100; ++i) {
+    const std::string piece(static_cast<std::size_t>(i) * 100 + 1, static_cast<char>('a' + i % 26));
+    ASSERT_TRUE(stream.write(piece));
+    expected += piece;
+  }
+  ASSERT_TRUE(stream.end());
+  const auto reply = one.reply();
+  ASSERT_TRUE(reply);
+  EXPECT_TRUE(reply->complete);
+  EXPECT_EQ(reply->headers.at("transfer-encoding"), "chunked");
+  EXPECT_FALSE(reply->has("content-length"));
+  EXPECT_EQ(reply->body, expected);
+  ASSERT_TRUE(one.send(get("/")));
+  parked.next().send(text_reply("next"));
+  EXPECT_EQ(one.reply()->body, "next");
+}
+
+TEST_F(Streams, ThatAreAbortedHaveNoLastChunk) {
+  start();
+  RawClient one = client();
+  const Responder stream = begin(one, get("/"));
+  ASSERT_TRUE(stream.write("some"));
+  ASSERT_TRUE(stream.abort());
+  EXPECT_FALSE(stream.alive());
+  const auto reply = one.reply();
+  ASSERT_TRUE(reply);
+  EXPECT_EQ(reply->body, "some");
+  EXPECT_FALSE(reply->complete);
+  EXPECT_TRUE(wait_until([&] { return server->stats().in_flight == 0; }));
+}
+
+TEST_F(Streams, ToHttp10AreRawAndEndWithTheConnection) {
+  start();
+  RawClient one = client();
+  const Responder stream = begin(one, "GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
+  ASSERT_TRUE(stream.write("raw "));
+  ASSERT_TRUE(stream.write("bytes"));
+  ASSERT_TRUE(stream.end());
+  const auto reply = one.reply();
+  ASSERT_TRUE(reply);
+  EXPECT_TRUE(reply->complete);
+  EXPECT_FALSE(reply->has("transfer-encoding"));
+  EXPECT_EQ(reply->body, "raw bytes");
+}
+
+TEST_F(Streams, ToHttp10ThatAreAbortedEndWithAReset) {
+  start();
+  RawClient one = client();
+  const Responder stream = begin(one, "GET / HTTP/1.0\r\n\r\n");
+  ASSERT_TRUE(stream.write("raw"));
+  ASSERT_TRUE(stream.abort());
+  EXPECT_TRUE(one.ends());
+  EXPECT_TRUE(one.was_reset());
+}
+
+TEST_F(Streams, ToHeadHaveNoBody) {
+  start();
+  RawClient one = client();
+  const Responder stream = begin(one, "HEAD / HTTP/1.1\r\nHost: a\r\n\r\n");
+  EXPECT_TRUE(stream.write("nothing"));
+  EXPECT_TRUE(stream.end());
+  ASSERT_TRUE(one.reply(true));
+  ASSERT_TRUE(one.send(get("/")));
+  parked.next().send(text_reply("next"));
+  EXPECT_EQ(one.reply()->body, "next");
+}
+
+TEST_F(Streams, ThatPassTheBacklogAreDroppedAndTold) {
+  Limits limits;
+  limits.stream_backlog_max = kMegabyte;
+  start(limits);
+  RawClient one = client(4096);
+  const Responder stream = begin(one, get("/"));
+  Signal gone;
+  stream.on_gone([&] { gone.set(); });
+  const std::string piece(64 * 1024, 'x');
+  std::size_t most = 0;
+  bool dropped = false;
+  for (int i = 0; i < 1000 && !dropped; ++i) {
+    dropped = !stream.write(piece);
+    most = std::max(most, stream.backlog());
+  }
+  EXPECT_TRUE(dropped);
+  EXPECT_LE(most, limits.stream_backlog_max + 100);
+  EXPECT_TRUE(gone.wait());
+  EXPECT_FALSE(stream.alive());
+  EXPECT_EQ(stream.backlog(), 0u);
+  const auto reply = one.reply();
+  ASSERT_TRUE(reply);
+  EXPECT_FALSE(reply->complete);
+}
+
+TEST_F(Streams, AreToldWhenTheBacklogHasDrained) {
+  start();
+  RawClient one = client(4096);
+  const Responder stream = begin(one, get("/"));
+  const std::string piece(64 * 1024, 'x');
+  std::size_t written = 0;
+  while (stream.backlog() < 256 * 1024) {
+    ASSERT_TRUE(stream.write(piece));
+    written += piece.size();
+  }
+  Signal drained;
+  std::atomic<std::size_t> left{kMegabyte};
+  stream.on_drained(64 * 1024, [&] {
+    left = stream.backlog();
+    drained.set();
+  });
+  EXPECT_FALSE(drained.is_set());
+  std::size_t read = 0;
+  while (!drained.is_set() && read < written) read += one.bytes(16 * 1024).size();
+  EXPECT_TRUE(drained.wait());
+  EXPECT_LE(left, 64u * 1024);
+  Signal at_once;
+  stream.on_drained(kMegabyte, [&] { at_once.set(); });
+  EXPECT_TRUE(at_once.wait());
+  stream.end();
+}
+
+TEST_F(Streams, WaitingForADrainAreToldWhenTheClientLeaves) {
+  start();
+  RawClient one = client(4096);
+  const Responder stream = begin(one, get("/"));
+  while (stream.backlog() < 256 * 1024) ASSERT_TRUE(stream.write(std::string(64 * 1024, 'x')));
+  Signal drained;
+  stream.on_drained(0, [&] { drained.set(); });
+  one.reset();
+  EXPECT_TRUE(drained.wait());
+  EXPECT_FALSE(stream.alive());
+}
+
+TEST_F(Streams, AnotherGoneCallbackReplacesTheFirstAndACompleteReplyDropsIt) {
+  start();
+  std::atomic<int> first{0};
+  std::atomic<int> done{0};
+  Signal second;
+  RawClient one = client();
+  const Responder stream = begin(one, get("/"));
+  stream.on_gone([&] { ++first; });
+  stream.on_gone([&] { second.set(); });
+  RawClient two = client();
+  ASSERT_TRUE(two.send(get("/")));
+  const Responder whole = parked.next();
+  whole.on_gone([&] { ++done; });
+  ASSERT_TRUE(whole.send(text_reply("whole")));
+  ASSERT_TRUE(two.reply());
+  two.reset();
+  one.reset();
+  EXPECT_TRUE(second.wait());
+  Signal late;
+  stream.on_gone([&] { late.set(); });  // it has gone already: at once
+  EXPECT_TRUE(late.wait());
+  whole.on_gone([&] { ++done; });  // it was answered: never
+  ASSERT_TRUE(wait_until([&] { return server->stats().connections_open == 0; }));
+  server->stop();
+  EXPECT_EQ(first, 0);
+  EXPECT_EQ(done, 0);
+  EXPECT_EQ(server->stats().client_gone_total, 1u);
+}
+
+}  // namespace
+}  // namespace millrace::front::test
