@@ -73,7 +73,7 @@ class Statement {
 
  private:
   friend class Db;
-  Statement(Db& db, sqlite3_stmt* statement) : db_(&db), statement_(statement) {}
+  Statement(Db& db, const char* key, sqlite3_stmt* statement) : db_(&db), key_(key), statement_(statement) {}
   void bind_one(std::int64_t v);
   void bind_one(int v) { bind_one(static_cast<std::int64_t>(v)); }
   void bind_one(bool v) { bind_one(static_cast<std::int64_t>(v)); }
@@ -94,11 +94,16 @@ class Statement {
   }
 
   Db* db_;
+  const char* key_;
   sqlite3_stmt* statement_;
   int next_ = 1;
+  int changes_ = 0;
 };
 
-// One connection, used by one thread at a time. Statements are prepared once and kept by their SQL's address.
+// One connection, used by one thread at a time. Statements are prepared once and kept by their SQL's address;
+// one that is prepared again while it is in use gets a second copy. Every connection, the checkpointer's too,
+// is WAL, synchronous=FULL, wal_autocheckpoint=0, foreign keys off, temporary tables in memory, no mmap
+// (delivery.md).
 class Db {
  public:
   enum class Mode { kReadWrite, kReader };  // kReader: query_only
@@ -120,6 +125,10 @@ class Db {
 
  private:
   friend class Statement;
+  void configure(const Options& options);
+  void use_wal();
+  void close();
+
   sqlite3* handle_ = nullptr;
   std::unordered_map<const char*, sqlite3_stmt*> cache_;
 };

@@ -1,0 +1,175 @@
+#include "storage/sqlite.h"
+
+#include <cerrno>
+
+#include <sqlite3.h>
+#include <sys/stat.h>
+
+namespace millrace::storage {
+namespace {
+
+// ENOSPC reaches us as SQLITE_FULL from a write, but as an I/O error when -shm had to grow.
+SqliteError failure(sqlite3* db, int code) {
+  if ((code & 0xff) == SQLITE_IOERR && sqlite3_system_errno(db) == ENOSPC) code = SQLITE_FULL;
+  return SqliteError{code, db != nullptr ? sqlite3_errmsg(db) : sqlite3_errstr(code)};
+}
+
+void check(sqlite3* db, int code) {
+  if (code != SQLITE_OK) throw failure(db, code);
+}
+
+void run_script(sqlite3* db, const char* sql) { check(db, sqlite3_exec(db, sql, nullptr, nullptr, nullptr)); }
+
+// A new database is 0600 from its first moment; SQLite gives -wal and -shm the same mode. mknod makes the
+// file without opening it: only SQLite opens it (delivery.md).
+void make_private(const std::string& path) {
+  if (::mknod(path.c_str(), S_IFREG | S_IRUSR | S_IWUSR, 0) == 0 || errno == EEXIST) return;
+  throw SqliteError{errno == ENOSPC ? SQLITE_FULL : SQLITE_CANTOPEN, path + ": cannot be made"};
+}
+
+sqlite3_stmt* compile(sqlite3* db, std::string_view sql) {
+  sqlite3_stmt* statement = nullptr;
+  check(db, sqlite3_prepare_v3(db, sql.data(), static_cast<int>(sql.size()), SQLITE_PREPARE_PERSISTENT,
+                               &statement, nullptr));
+  return statement;
+}
+
+}  // namespace
+
+bool SqliteError::is_full() const { return (code & 0xff) == SQLITE_FULL; }
+bool SqliteError::is_io() const {
+  const int primary = code & 0xff;
+  return primary == SQLITE_IOERR || primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB;
+}
+bool SqliteError::is_constraint() const { return (code & 0xff) == SQLITE_CONSTRAINT; }
+bool SqliteError::is_busy() const { return (code & 0xff) == SQLITE_BUSY; }
+
+Statement::~Statement() {
+  sqlite3_reset(statement_);
+  sqlite3_clear_bindings(statement_);
+  sqlite3_stmt*& kept = db_->cache_[key_];
+  if (kept == nullptr) {
+    kept = statement_;
+  } else {
+    sqlite3_finalize(statement_);
+  }
+}
+
+bool Statement::step() {
+  const int code = sqlite3_step(statement_);
+  if (code == SQLITE_ROW) return true;
+  if (code != SQLITE_DONE) throw failure(db_->handle_, code);
+  changes_ = sqlite3_changes(db_->handle_);
+  return false;
+}
+
+void Statement::run() {
+  while (step()) {
+  }
+}
+
+int Statement::changes() const { return changes_; }
+
+std::int64_t Statement::integer(int column) const { return sqlite3_column_int64(statement_, column); }
+
+std::optional<std::int64_t> Statement::optional_integer(int column) const {
+  if (is_null(column)) return std::nullopt;
+  return integer(column);
+}
+
+std::string Statement::text(int column) const { return blob(column); }
+
+std::optional<std::string> Statement::optional_text(int column) const {
+  if (is_null(column)) return std::nullopt;
+  return text(column);
+}
+
+std::string Statement::blob(int column) const {
+  const void* bytes = sqlite3_column_blob(statement_, column);
+  const auto size = static_cast<std::size_t>(sqlite3_column_bytes(statement_, column));
+  return bytes == nullptr ? std::string() : std::string(static_cast<const char*>(bytes), size);
+}
+
+base::Uuid Statement::uuid(int column) const {
+  const void* bytes = sqlite3_column_blob(statement_, column);
+  const auto size = static_cast<std::size_t>(sqlite3_column_bytes(statement_, column));
+  const auto id = base::Uuid::from_bytes({static_cast<const char*>(bytes), bytes == nullptr ? 0 : size});
+  if (!id) throw SqliteError{SQLITE_MISMATCH, "column " + std::to_string(column) + " is no id"};
+  return *id;
+}
+
+std::optional<base::Uuid> Statement::optional_uuid(int column) const {
+  if (is_null(column)) return std::nullopt;
+  return uuid(column);
+}
+
+bool Statement::is_null(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_NULL; }
+
+void Statement::bind_one(std::int64_t v) { check(db_->handle_, sqlite3_bind_int64(statement_, next_++, v)); }
+
+void Statement::bind_one(std::nullptr_t) { check(db_->handle_, sqlite3_bind_null(statement_, next_++)); }
+
+void Statement::bind_one(std::string_view text) {
+  const char* data = text.data() == nullptr ? "" : text.data();
+  check(db_->handle_,
+        sqlite3_bind_text64(statement_, next_++, data, text.size(), SQLITE_STATIC, SQLITE_UTF8));
+}
+
+void Statement::bind_one(const base::Uuid& id) { bind_one(BlobView{id.bytes()}); }
+
+void Statement::bind_one(const BlobView& view) {
+  const char* data = view.bytes.data() == nullptr ? "" : view.bytes.data();
+  check(db_->handle_, sqlite3_bind_blob64(statement_, next_++, data, view.bytes.size(), SQLITE_STATIC));
+}
+
+Db::Db(const Options& options) {
+  make_private(options.path);
+  const int flags =
+      SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_EXRESCODE;
+  const int code = sqlite3_open_v2(options.path.c_str(), &handle_, flags, nullptr);
+  try {
+    check(handle_, code);
+    configure(options);
+  } catch (...) {
+    close();
+    throw;
+  }
+}
+
+void Db::configure(const Options& options) {
+  check(handle_, sqlite3_busy_timeout(handle_, options.busy_timeout_ms));
+  run_script(handle_, "PRAGMA page_size = 8192");
+  use_wal();
+  run_script(handle_,
+             "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0; PRAGMA foreign_keys = OFF;"
+             "PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 0");
+  const std::string cache = "PRAGMA cache_size = -" + std::to_string(options.cache_kib);
+  run_script(handle_, cache.c_str());
+  if (options.mode == Mode::kReader) run_script(handle_, "PRAGMA query_only = ON");
+}
+
+void Db::use_wal() {
+  const auto statement = prepare("PRAGMA journal_mode = WAL");
+  if (sqlite3_step(statement.statement_) != SQLITE_ROW) throw failure(handle_, sqlite3_errcode(handle_));
+  if (statement.text(0) != "wal") throw SqliteError{SQLITE_CANTOPEN, "the file system does not carry WAL"};
+}
+
+Db::~Db() { close(); }
+
+void Db::close() {
+  for (const auto& [key, statement] : cache_) sqlite3_finalize(statement);
+  sqlite3_close(handle_);
+}
+
+Statement Db::prepare(Sql sql) {
+  const char* key = sql.text().data();
+  sqlite3_stmt*& kept = cache_[key];
+  sqlite3_stmt* statement = kept != nullptr ? std::exchange(kept, nullptr) : compile(handle_, sql.text());
+  return Statement(*this, key, statement);
+}
+
+void Db::execute(Sql sql) { run_script(handle_, sql.text().data()); }
+
+void Db::script(std::string_view sql) { run_script(handle_, std::string(sql).c_str()); }
+
+}  // namespace millrace::storage
