@@ -1,0 +1,134 @@
+#include "app/cli/client.h"
+
+#include <iostream>
+
+#include <nlohmann/json.hpp>
+
+#include "platform/net/sse_reader.h"
+
+namespace millrace::cli {
+namespace {
+
+int exit_code_of(int status) {
+  if (status == 401 || status == 403) return kCredentials;
+  if (status == 404) return kNotFound;
+  if (status == 429) return kRateLimited;
+  return status >= 500 ? kServerError : kRefused;
+}
+
+std::string_view advice(const ClientError& error) {
+  switch (error.exit_code) {
+    case kCredentials:
+      return "Give a key with --key or MILLRACE_API_KEY; `millrace keys create --name me` makes one.";
+    case kNoConnection:
+      return "Is the gateway running? `millrace serve` starts one; --url or MILLRACE_URL names another.";
+    case kRateLimited:
+      return "Wait a little and try again.";
+    case kServerError:
+      return "The gateway's log has the request id; `millrace doctor` checks the installation.";
+    default:
+      return {};
+  }
+}
+
+}  // namespace
+
+void print_error(const ClientError& error) {
+  std::cerr << "millrace: " << error.message;
+  if (!error.code.empty() || !error.request_id.empty()) {
+    std::cerr << " (" << error.code << (error.code.empty() || error.request_id.empty() ? "" : ", ")
+              << (error.request_id.empty() ? "" : "request " + error.request_id) << ")";
+  }
+  std::cerr << '\n';
+  if (const std::string_view line = advice(error); !line.empty()) std::cerr << line << '\n';
+}
+
+Client::Client(ClientOptions options) : options_(std::move(options)) {
+  while (options_.url.ends_with('/')) options_.url.pop_back();
+}
+
+net::HttpRequest Client::prepare(std::string method, const std::string& path, Headers headers) const {
+  net::HttpRequest request;
+  request.method = std::move(method);
+  request.url = options_.url + path;
+  request.headers = std::move(headers);
+  if (!options_.key.empty()) request.headers.emplace_back("Authorization", "Bearer " + options_.key);
+  request.total_timeout = std::chrono::minutes(5);
+  request.stall_timeout = std::chrono::seconds(150);
+  request.body_bytes_max = std::size_t{1} << 30;
+  return request;
+}
+
+Client::Answer Client::judge(base::Result<net::HttpReply> reply) const {
+  Answer answer;
+  if (!reply) {
+    answer.error = {kNoConnection, 0, {}, "no answer from " + options_.url + ": " + reply.error().message, {},
+                    true};
+    return answer;
+  }
+  answer.reply = *std::move(reply);
+  const int status = answer.reply.status;
+  answer.ok = status >= 200 && status < 300;
+  if (answer.ok) return answer;
+  answer.error.exit_code = exit_code_of(status);
+  answer.error.status = status;
+  answer.error.message = "the gateway answered " + std::to_string(status);
+  answer.error.request_id = answer.reply.header("x-request-id");
+  answer.error.transient =
+      (status == 429 || status >= 500) && answer.reply.header("x-should-retry") != std::string_view("false");
+  const auto body = nlohmann::json::parse(answer.reply.body, nullptr, false);
+  if (body.is_object() && body.contains("error") && body["error"].is_object()) {
+    answer.error.message = body["error"].value("message", answer.error.message);
+    const auto& code = body["error"]["code"];
+    if (code.is_string()) answer.error.code = code;
+  }
+  return answer;
+}
+
+Client::Answer Client::request(std::string method, const std::string& path, std::string body,
+                               Headers headers) {
+  if (!body.empty()) headers.emplace_back("Content-Type", "application/json");
+  net::HttpRequest request = prepare(std::move(method), path, std::move(headers));
+  request.body = std::move(body);
+  return judge(http_.fetch_blocking(std::move(request)));
+}
+
+Client::Answer Client::stream(
+    const std::string& path, std::int64_t last_id,
+    std::function<bool(std::string_view, std::string_view, std::string_view)> on_event) {
+  Headers headers = {{"Accept", "text/event-stream"}};
+  if (last_id > 0) headers.emplace_back("Last-Event-ID", std::to_string(last_id));
+  net::HttpRequest request = prepare("GET", path, std::move(headers));
+  request.total_timeout = std::chrono::milliseconds(0);
+  bool go_on = true, is_stream = false;
+  std::string refusal;
+  net::SseReader reader([&](const net::SseEvent& event) {
+    if (go_on) go_on = on_event(event.id, event.event, event.data);
+  });
+  net::HttpClient::Handlers handlers;
+  handlers.on_head = [&](const net::HttpReply& head) { is_stream = head.status == 200; };
+  handlers.on_data = [&](std::string_view bytes) {
+    if (is_stream) return reader.feed(bytes) && go_on;
+    refusal.append(bytes);
+    return refusal.size() < (1u << 20);
+  };
+  base::Result<net::HttpReply> reply = http_.fetch_blocking(std::move(request), std::move(handlers));
+  if (reply && !is_stream) reply->body = refusal;
+  return judge(std::move(reply));
+}
+
+std::string percent_encoded(std::string_view text) {
+  static constexpr char kHex[] = "0123456789ABCDEF";
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (std::isalnum(byte) != 0 || c == '-' || c == '_' || c == '.' || c == '~') {
+      out.push_back(c);
+    } else {
+      out.append({'%', kHex[byte >> 4], kHex[byte & 15]});
+    }
+  }
+  return out;
+}
+
+}  // namespace millrace::cli

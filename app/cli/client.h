@@ -1,0 +1,81 @@
+#pragma once
+#include <chrono>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "platform/base/result.h"
+#include "platform/net/http_client.h"
+#include "platform/net/loop.h"
+
+namespace millrace::cli {
+
+// Stable exit codes of the client commands.
+enum ExitCode : int {
+  kOk = 0,
+  kFailed = 1,
+  kUsage = 2,
+  kCredentials = 10,
+  kNotFound = 11,
+  kRateLimited = 12,
+  kRefused = 13,
+  kServerError = 14,
+  kNoConnection = 15,
+  kInterrupted = 130,
+};
+
+// What every client command takes.
+struct ClientOptions {
+  std::string url = "http://127.0.0.1:8080";
+  std::string key;
+  bool json = false;      // data as JSON on stdout
+  bool quiet = false;     // no progress
+  bool no_color = false;  // also NO_COLOR
+};
+
+// A refusal or a fault, as a person should read it.
+struct ClientError {
+  int exit_code = kFailed;
+  int status = 0;    // 0: no answer
+  std::string code;  // stable name, may be empty
+  std::string message;
+  std::string request_id;
+  bool transient = false;  // the same request may succeed in a moment
+};
+// "millrace: message (code, request id)" and one line of advice, on stderr.
+void print_error(const ClientError& error);
+
+// The API of a running gateway. Blocking; one thread.
+class Client {
+ public:
+  explicit Client(ClientOptions options);
+
+  using Headers = std::vector<std::pair<std::string, std::string>>;
+  struct Answer {
+    net::HttpReply reply;
+    ClientError error;
+    bool ok = false;  // status 2xx
+  };
+  Answer request(std::string method, const std::string& path, std::string body = {}, Headers headers = {});
+  // Server-sent events until the stream ends or `on_event` says false. `last_id` is where it resumes.
+  Answer stream(
+      const std::string& path, std::int64_t last_id,
+      std::function<bool(std::string_view id, std::string_view event, std::string_view data)> on_event);
+  const ClientOptions& options() const { return options_; }
+
+ private:
+  net::HttpRequest prepare(std::string method, const std::string& path, Headers headers) const;
+  Answer judge(base::Result<net::HttpReply> reply) const;
+
+  ClientOptions options_;
+  net::Loop loop_{"client"};
+  net::HttpClient http_{loop_};
+};
+
+std::string percent_encoded(std::string_view text);
+
+}  // namespace millrace::cli

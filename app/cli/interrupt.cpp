@@ -1,0 +1,29 @@
+#include "app/cli/interrupt.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+namespace millrace::cli {
+
+Interrupt::Interrupt() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  fd_ = ::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+Interrupt::~Interrupt() { ::close(fd_); }
+
+bool Interrupt::wait(std::chrono::milliseconds timeout) {
+  pollfd wanted{fd_, POLLIN, 0};
+  if (::poll(&wanted, 1, static_cast<int>(timeout.count())) <= 0) return false;
+  signalfd_siginfo info;
+  return ::read(fd_, &info, sizeof info) == static_cast<ssize_t>(sizeof info);
+}
+
+}  // namespace millrace::cli

@@ -1,0 +1,148 @@
+#include "app/cli/jobs_command.h"
+
+#include <charconv>
+#include <cstdio>
+#include <iostream>
+
+#include <nlohmann/json.hpp>
+
+#include "app/cli/interrupt.h"
+
+namespace millrace::cli {
+using nlohmann::json;
+namespace {
+
+constexpr std::chrono::seconds kReconnectAfter{1};
+constexpr int kReconnectsMax = 60;
+
+int fail(const ClientError& error) {
+  print_error(error);
+  return error.exit_code;
+}
+
+std::string text(const json& row, const char* key) {
+  const auto found = row.find(key);
+  return found != row.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+std::string progress_text(const json& job) {
+  const json progress = job.value("progress", json::object());
+  if (progress.value("total", 0) == 0) return "-";
+  return std::to_string(progress.value("done", 0)) + "/" + std::to_string(progress.value("total", 0));
+}
+
+void print_row(const json& job) {
+  const std::string error = job.contains("error") ? text(job["error"], "code") : "";
+  std::printf("%-40s  %-10s  %-9s  %-24s  %s\n", text(job, "id").c_str(), text(job, "status").c_str(),
+              progress_text(job).c_str(), text(job, "created_at").c_str(), error.c_str());
+}
+
+void print_job(const json& job) {
+  for (const auto& [key, value] : job.items()) {
+    if (key == "links") continue;
+    const std::string shown = value.is_string() ? value.get<std::string>() : value.dump();
+    std::printf("%-14s %s\n", key.c_str(), shown.c_str());
+  }
+}
+
+// The same call for each job; the last refusal decides the exit code.
+int each(const std::vector<std::string>& jobs, const char* act, ClientOptions options) {
+  Client client(std::move(options));
+  int exit_code = kOk;
+  for (const std::string& job : jobs) {
+    const auto answer = client.request("POST", "/v1/jobs/" + percent_encoded(job) + "/" + act);
+    if (!answer.ok) {
+      exit_code = fail(answer.error);
+      continue;
+    }
+    const json row = json::parse(answer.reply.body, nullptr, false);
+    if (client.options().json) {
+      std::cout << row.dump() << '\n';
+    } else {
+      print_row(row);
+    }
+  }
+  return exit_code;
+}
+
+}  // namespace
+
+int jobs_ls(const JobsListRequest& request, ClientOptions options) {
+  Client client(std::move(options));
+  std::string path = "/v1/jobs?limit=" + std::to_string(std::min(request.limit, 200));
+  const auto add = [&](const char* name, const std::string& value) {
+    if (!value.empty()) path += std::string("&") + name + "=" + percent_encoded(value);
+  };
+  add("kind", request.kind);
+  add("status", request.status);
+  add("model", request.model);
+  add("created_after", request.created_after);
+  add("created_before", request.created_before);
+  add("q", request.text);
+  std::string cursor;
+  for (int left = request.limit; left > 0;) {
+    const auto answer =
+        client.request("GET", path + (cursor.empty() ? "" : "&cursor=" + percent_encoded(cursor)));
+    if (!answer.ok) return fail(answer.error);
+    const json page = json::parse(answer.reply.body, nullptr, false);
+    if (cursor.empty() && !client.options().json) {
+      std::printf("%-40s  %-10s  %-9s  %-24s  %s\n", "ID", "STATUS", "PROGRESS", "CREATED", "ERROR");
+    }
+    for (const json& job : page.value("items", json::array())) {
+      if (left-- <= 0) break;
+      client.options().json ? static_cast<void>(std::cout << job.dump() << '\n') : print_row(job);
+    }
+    cursor = page.value("next_cursor", "");
+    if (cursor.empty()) break;
+  }
+  return kOk;
+}
+
+int jobs_show(const std::string& job, ClientOptions options) {
+  Client client(std::move(options));
+  const auto answer = client.request("GET", "/v1/jobs/" + percent_encoded(job));
+  if (!answer.ok) return fail(answer.error);
+  const json row = json::parse(answer.reply.body, nullptr, false);
+  if (client.options().json) {
+    std::cout << row.dump() << '\n';
+  } else {
+    print_job(row);
+  }
+  return kOk;
+}
+
+int jobs_tail(const std::string& job, ClientOptions options) {
+  Interrupt interrupt;
+  Client client(std::move(options));
+  const bool as_json = client.options().json;
+  std::int64_t last = 0;
+  std::string end;
+  for (int tries = 0; tries < kReconnectsMax; ++tries) {
+    const auto answer =
+        client.stream("/v1/jobs/" + percent_encoded(job) + "/events", last,
+                      [&](std::string_view id, std::string_view event, std::string_view data) {
+                        if (event == "ping") return !interrupt.wait(std::chrono::milliseconds(0));
+                        std::from_chars(id.data(), id.data() + id.size(), last);
+                        tries = 0;
+                        end = event;
+                        std::cout << (as_json ? "" : std::string(event) + "\t") << data << '\n' << std::flush;
+                        return !interrupt.wait(std::chrono::milliseconds(0));
+                      });
+    const bool is_end = end == "succeeded" || end == "failed" || end == "cancelled" || end == "expired";
+    if (is_end) return end == "succeeded" ? kOk : kFailed;
+    if (answer.reply.status == 204) return kOk;
+    if (!answer.ok && !answer.error.transient) return fail(answer.error);
+    if (interrupt.wait(kReconnectAfter)) return kInterrupted;
+  }
+  return fail({kNoConnection, 0, {}, "the connection was lost and did not come back", {}, true});
+}
+
+int jobs_cancel(const std::vector<std::string>& jobs, ClientOptions options) {
+  return each(jobs, "cancel", std::move(options));
+}
+
+int jobs_retry(const std::vector<std::string>& jobs, ClientOptions options) {
+  return each(jobs, "retry", std::move(options));
+}
+
+}  // namespace millrace::cli

@@ -1,0 +1,64 @@
+#pragma once
+#include <chrono>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/cli/client.h"
+#include "app/cli/ocr_command.h"
+#include "app/cli/ocr_inputs.h"
+#include "app/cli/progress.h"
+#include "app/cli/resume_file.h"
+
+namespace millrace::cli {
+
+// The documents of one `millrace ocr`, from hand-in to markdown. `step` does what can be done now; the caller
+// waits between steps. One thread.
+class OcrBatch {
+ public:
+  OcrBatch(const OcrRequest& request, std::vector<OcrInput> inputs, Client& client, ResumeFile* resume,
+           Progress& progress);
+
+  // Hands in while there is room, looks at what is under way, fetches what is done. False: a fault that ends
+  // the command
+  // (`fault` says which).
+  bool step();
+  bool done() const { return waiting_.empty() && active_.empty(); }
+  const std::optional<ClientError>& fault() const { return fault_; }
+  void show();
+  void cancel_all();
+  int under_way() const { return static_cast<int>(active_.size()); }
+  Totals totals() const;
+  int failed() const { return failed_; }
+
+ private:
+  struct Document {
+    OcrInput input;
+    std::string stamp, key, job, status = "queued";
+    int pages_done = 0, pages_total = 0;
+  };
+  bool hand_in(Document document);
+  bool look();
+  void take(Document document, const std::string& status);
+  void write(const Document& document, const std::string& result);
+  void refuse(const Document& document, const std::string& code, const std::string& message);
+  void record(const Document& document, const std::string& status);
+  void report(const Document& document, const std::string& status, const std::string& code,
+              const std::string& message);
+  bool ride_out(const ClientError& error);
+
+  OcrRequest request_;
+  Client& client_;
+  ResumeFile* resume_;
+  Progress& progress_;
+  std::deque<Document> waiting_;
+  std::map<std::string, Document> active_;  // by job
+  std::optional<ClientError> fault_;
+  std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
+  std::optional<std::chrono::steady_clock::time_point> trouble_since_;
+  int documents_ = 0, done_ = 0, failed_ = 0, pages_done_ = 0, skipped_ = 0;
+};
+
+}  // namespace millrace::cli

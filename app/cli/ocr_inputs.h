@@ -1,0 +1,22 @@
+#pragma once
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "platform/base/result.h"
+
+namespace millrace::cli {
+
+// A file to read and where its markdown goes.
+struct OcrInput {
+  std::filesystem::path file;
+  std::filesystem::path output;  // in the output folder; empty: standard output
+};
+
+// Files as named, folders with every PDF, PNG, JPEG and WebP below them (in order). Outputs keep the
+// sub-folders; two inputs never share one output ("scan.pdf" and "scan.png": "scan.pdf.md", "scan.png.md").
+// kNotFound: a path is not there; kInvalidField: a folder holds no document.
+base::Result<std::vector<OcrInput>> collect_inputs(const std::vector<std::string>& paths,
+                                                   const std::filesystem::path& output_folder);
+
+}  // namespace millrace::cli

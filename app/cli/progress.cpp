@@ -1,0 +1,132 @@
+#include "app/cli/progress.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+namespace millrace::cli {
+namespace {
+
+constexpr int kNameColumns = 32;
+constexpr int kBarColumns = 30;
+
+// Columns, not bytes: continuation bytes of UTF-8 take none.
+int columns(const std::string& text) {
+  return static_cast<int>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
+std::string fitted(const std::string& text, int width) {
+  std::string out;
+  int used = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool begins = (text[i] & 0xC0) != 0x80;
+    if (begins && used == width) break;
+    used += begins ? 1 : 0;
+    out.push_back(text[i]);
+  }
+  return out;
+}
+
+std::string padded(const std::string& text, int width) {
+  if (columns(text) > width) return fitted(text, width - 1) + "…";
+  return text + std::string(static_cast<std::size_t>(width - columns(text)), ' ');
+}
+
+std::string bar_of(int done, int total) {
+  const double share = total > 0 ? std::min(1.0, static_cast<double>(done) / total) : 0;
+  const int full = static_cast<int>(std::floor(share * kBarColumns));
+  std::string out;
+  for (int i = 0; i < kBarColumns; ++i) out += i < full ? "█" : "░";
+  return out;
+}
+
+std::string clock_text(double seconds) {
+  const auto whole = static_cast<long>(std::lround(seconds));
+  char text[32];
+  if (whole >= 3600) {
+    std::snprintf(text, sizeof text, "%ld:%02ld:%02ld", whole / 3600, whole / 60 % 60, whole % 60);
+  } else {
+    std::snprintf(text, sizeof text, "%ld:%02ld", whole / 60, whole % 60);
+  }
+  return text;
+}
+
+std::string bar_line(const Bar& bar) {
+  std::string pages = bar.total > 0 ? std::to_string(bar.done) + "/" + std::to_string(bar.total) : bar.state;
+  return padded(bar.name, kNameColumns) + " " + bar_of(bar.done, bar.total) + " " + pages;
+}
+
+int terminal_value(bool width) {
+  winsize size{};
+  if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return width ? 80 : 24;
+  return width ? size.ws_col : size.ws_row;
+}
+
+}  // namespace
+
+std::string totals_line(const Totals& totals) {
+  const double seconds = std::chrono::duration<double>(totals.elapsed).count();
+  const double rate = seconds > 0 ? totals.pages_done / seconds : 0;
+  char speed[32];
+  std::snprintf(speed, sizeof speed, "%.1f pages/s", rate);
+  std::string out = std::to_string(totals.documents_done) + "/" + std::to_string(totals.documents) +
+                    " documents · " + std::to_string(totals.pages_done) + "/" +
+                    std::to_string(totals.pages_total) + " pages · " + speed;
+  if (totals.documents_failed > 0) out += " · " + std::to_string(totals.documents_failed) + " failed";
+  if (totals.documents_done == totals.documents) return out + " · " + clock_text(seconds);
+  if (rate > 0 && totals.pages_total > totals.pages_done) {
+    out += " · " + clock_text((totals.pages_total - totals.pages_done) / rate) + " left";
+  }
+  return out;
+}
+
+std::vector<std::string> render(const std::vector<Bar>& bars, const Totals& totals, int width, int rows_max,
+                                bool color) {
+  std::vector<std::string> lines;
+  const std::size_t room = static_cast<std::size_t>(std::max(1, rows_max - 1));
+  for (const Bar& bar : bars) {
+    if (lines.size() == room) break;
+    lines.push_back(fitted(bar_line(bar), width));
+  }
+  if (bars.size() > room)
+    lines.back() = fitted("… and " + std::to_string(bars.size() - room + 1) + " more", width);
+  const std::string total =
+      fitted(padded("Total", kNameColumns) + " " + bar_of(totals.pages_done, totals.pages_total) + " " +
+                 totals_line(totals),
+             width);
+  lines.push_back(color ? "\x1b[1m" + total + "\x1b[0m" : total);
+  return lines;
+}
+
+Progress::Progress(bool quiet, bool no_color)
+    : quiet_(quiet),
+      terminal_(::isatty(STDERR_FILENO) == 1),
+      color_(!no_color && std::getenv("NO_COLOR") == nullptr) {}  // NOLINT(concurrency-mt-unsafe)
+
+Progress::~Progress() { std::fflush(stderr); }
+
+void Progress::erase() {
+  for (; drawn_ > 0; --drawn_) std::fputs("\x1b[1A\x1b[2K", stderr);
+}
+
+void Progress::show(const std::vector<Bar>& bars, const Totals& totals) {
+  if (quiet_ || !terminal_) return;
+  const auto lines =
+      render(bars, totals, terminal_value(true), std::min(16, terminal_value(false) - 1), color_);
+  erase();
+  for (const std::string& text : lines) std::fprintf(stderr, "%s\n", text.c_str());
+  drawn_ = static_cast<int>(lines.size());
+  std::fflush(stderr);
+}
+
+void Progress::line(const std::string& text) {
+  if (quiet_) return;
+  if (terminal_) erase();
+  std::fprintf(stderr, "%s\n", text.c_str());
+  std::fflush(stderr);
+}
+
+}  // namespace millrace::cli

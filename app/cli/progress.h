@@ -1,0 +1,49 @@
+#pragma once
+#include <chrono>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+namespace millrace::cli {
+
+// One document on its way.
+struct Bar {
+  std::string name;
+  std::string state;        // "queued", "running" …
+  int done = 0, total = 0;  // pages; total 0: not known yet
+};
+
+// All of them.
+struct Totals {
+  int documents = 0, documents_done = 0, documents_failed = 0;
+  int pages_done = 0, pages_total = 0;
+  std::chrono::steady_clock::duration elapsed{};
+};
+
+// Pure: what the screen shows, one line per bar and one for the whole, each at most `width` columns.
+std::vector<std::string> render(const std::vector<Bar>& bars, const Totals& totals, int width, int rows_max,
+                                bool color);
+std::string totals_line(const Totals& totals);
+
+// Progress on stderr: bars that redraw themselves on a terminal, plain lines otherwise, nothing when quiet.
+class Progress {
+ public:
+  Progress(bool quiet, bool no_color);
+  ~Progress();  // leaves the last picture
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  // Redraws; without a terminal it says nothing.
+  void show(const std::vector<Bar>& bars, const Totals& totals);
+  // A line that stays: a finished document, a warning.
+  void line(const std::string& text);
+  bool on_terminal() const { return terminal_; }
+
+ private:
+  void erase();
+
+  bool quiet_, terminal_, color_;
+  int drawn_ = 0;
+};
+
+}  // namespace millrace::cli
