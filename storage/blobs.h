@@ -10,6 +10,9 @@
 
 namespace millrace::storage {
 
+// Payloads up to this stand in their row, larger ones in a blob.
+inline constexpr std::size_t kInlineMax = 32 * 1024;
+
 // A blob that the database knows. `path` is relative to the blob folder and is never reused.
 struct BlobRef {
   std::string sha256_hex;

@@ -34,8 +34,6 @@ struct Submission {
   std::optional<IdempotencyKey> idempotency;
 };
 
-inline constexpr std::size_t kInlineMax = 32 * 1024;
-
 struct Submitted {
   schemas::JobId job;
   bool replayed = false;  // the key had made `job` before; nothing was written

@@ -35,9 +35,10 @@ struct RetryPlan {
   schemas::JobError error;             // why; kept in the event, and the job's error when it is the last
   bool crash = false;                  // its own supervised child died: crashes + 1
   bool loss = false;                   // the worker's fault: losses + 1
-  int attempts_max = 0;                // > 0 and attempt - losses ≥ attempts_max: failed with `error`
-  int crashes_max = 3;                 // reached: failed poison_job
-  int losses_max = 20;                 // reached: failed worker_lost
+  // > 0 and as many attempts were used: failed with `error`. Losses, drains and splits use none.
+  int attempts_max = 0;
+  int crashes_max = 3;  // reached: failed poison_job
+  int losses_max = 20;  // reached: failed worker_lost
 };
 
 // What a worker says of an attempt. Every move is guarded by (attempt, token, running) in SQL; never blocks,
@@ -47,7 +48,8 @@ class JobOutcomes {
  public:
   explicit JobOutcomes(Store& store) : store_(store) {}
 
-  // → succeeded with the result; → cancelled if cancel was requested and `honour_cancel`.
+  // → succeeded with the result. As every end below: → cancelled, the result dropped, if cancel was
+  // requested.
   void finish(Lease lease, Payload result, Done<Applied> done);
   // → failed. `result` may hold what the kind still has to show (a reply body with its own status).
   void fail(Lease lease, schemas::JobError error, Payload result, Done<Applied> done);
@@ -62,11 +64,13 @@ class JobOutcomes {
   // Drain: → queued without cost; at-most-once → failed worker_lost.
   void give_back(Lease lease, Done<Applied> done);
   // → waiting; children inserted, children_left = n, one transaction. Refused (kCancelled) if cancel was
-  // requested. `progress_total` is the parent's, in parts.
+  // requested. `progress_total` is the parent's, in parts. kInvalidState: a child, a job that was split
+  // before, or at-most-once, which never comes back to the queue.
   void split(Lease lease, std::vector<ChildSpec> children, int progress_total, Done<Applied> done);
 
   // One part (a page) of the root job (the parent, or the job itself), idempotent by (root, index): raises
-  // the root's progress and version. A part that is there already is replaced only if `replace`.
+  // the root's progress and version. A part that is there already is replaced only if `replace`. kLeaseLost
+  // also when the root has ended.
   struct Part {
     int index = 0;
     Payload payload;  // JSON

@@ -34,6 +34,9 @@ struct JobPage {
   std::optional<base::Uuid> next;       // continue before this id; never with an empty page
 };
 
+// Counting stops here: a read ends within its second whatever the backlog.
+inline constexpr std::int64_t kDepthMax = 1'000'000;
+
 struct QueueDepth {
   schemas::Kind kind;
   std::int64_t queued = 0, running = 0, waiting = 0;

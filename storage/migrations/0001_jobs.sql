@@ -60,7 +60,7 @@ CREATE INDEX jobs_listed ON jobs (tenant, id) WHERE parent_id IS NULL;
 -- they go with their parent, whose deadline is theirs.
 CREATE INDEX jobs_deadline ON jobs (deadline) WHERE status IN (0, 2) AND parent_id IS NULL;
 -- Retries that wait for their time: few.
-CREATE INDEX jobs_delayed ON jobs (run_at) WHERE status = 0 AND run_at > 0;
+CREATE INDEX jobs_delayed ON jobs (run_at, kind) WHERE status = 0 AND run_at > 0;
 -- Leases: as many entries as jobs run. Also answers which jobs a worker holds.
 CREATE INDEX jobs_running ON jobs (lease_boot, lease_until, worker, kind) WHERE status = 1;
 CREATE INDEX jobs_waiting ON jobs (kind) WHERE status = 2;
@@ -75,13 +75,13 @@ CREATE INDEX jobs_ended ON jobs (stripped, completed_at) WHERE status >= 3 AND p
 CREATE TABLE job_specs (
   id          INTEGER PRIMARY KEY,
   traceparent TEXT,
-  bytes       TEXT,     -- JSON, at most 32 KiB, or
+  bytes       BLOB,     -- JSON, at most 32 KiB, or
   blob        INTEGER   -- blobs.id
 ) STRICT;
 
 CREATE TABLE job_results (
   id    INTEGER PRIMARY KEY,
-  bytes TEXT,
+  bytes BLOB,
   blob  INTEGER
 ) STRICT;
 
@@ -90,7 +90,7 @@ CREATE TABLE job_parts (
   id         INTEGER PRIMARY KEY,
   root       BLOB    NOT NULL,
   part_index INTEGER NOT NULL,
-  bytes      TEXT,
+  bytes      BLOB,
   blob       INTEGER,
   UNIQUE (root, part_index)
 ) STRICT;

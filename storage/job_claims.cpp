@@ -1,0 +1,155 @@
+#include "storage/job_claims.h"
+
+#include <string>
+#include <utility>
+
+#include "storage/job_events.h"
+#include "storage/job_moves.h"
+#include "storage/payload_rows.h"
+#include "storage/readers.h"
+#include "storage/turns.h"
+#include "storage/worker_rows.h"
+
+namespace millrace::storage {
+namespace {
+
+using schemas::JobStatus;
+
+constexpr std::size_t kClaimBytes = 512;
+// Jobs that a claim meets and cannot take (past their deadline, or children of a parent that has ended) it
+// ends on its way, so that a queue full of them is never walked twice; at most this many per claim.
+constexpr int kEndedPerClaim = 64;
+
+bool update_claimed(Tx& tx, const JobClaims::Request& request, const base::Uuid& id,
+                    const base::Uuid& token) {
+  auto s = tx.db.prepare(
+      "UPDATE jobs SET status = 1, attempt = attempt + 1, token = ?2, worker = ?3, lease_boot = ?4, "
+      "lease_until = ?5, started_at = coalesce(started_at, ?6), published_at = 0, run_at = 0, "
+      "version = version + (parent_id IS NULL) WHERE id = ?1 AND status = 0 AND cancel_requested = 0 "
+      "AND run_at <= ?6 AND deadline > ?6 AND (parent_id IS NULL OR EXISTS "
+      "(SELECT 1 FROM jobs AS p WHERE p.id = jobs.parent_id AND p.status = 2))");
+  s.bind(id, token, request.worker, boot_number(tx.boot_id), base::millis(tx.boot + request.lease),
+         base::millis(tx.now))
+      .run();
+  return s.changes() == 1;
+}
+
+std::optional<BlobRef> input_of(Db& db, const JobRow& row) {
+  std::optional<std::int64_t> input = row.input;
+  if (row.parent) {
+    auto s = db.prepare("SELECT input FROM jobs WHERE id = ?1");
+    if (s.bind(*row.parent).step()) input = s.optional_integer(0);
+  }
+  if (!input) return std::nullopt;
+  return find_blob(db, *input);
+}
+
+Claimed claimed_job(Db& db, const JobRow& row) {
+  Claimed claimed;
+  claimed.lease = {row.job(), row.attempt, *row.token};
+  claimed.tenant = row.tenant;
+  claimed.model = row.model;
+  if (auto spec = find_spec(db, row.spec)) {
+    claimed.spec = std::move(spec->payload.bytes);
+    claimed.spec_blob = std::move(spec->payload.blob);
+    claimed.traceparent = std::move(spec->traceparent);
+  }
+  claimed.input = input_of(db, row);
+  claimed.rerun = row.rerun;
+  claimed.crashes = row.crashes;
+  claimed.losses = row.losses;
+  if (row.parent) claimed.parent = schemas::JobId{row.kind, *row.parent};
+  claimed.child_index = row.child_index;
+  claimed.children_done = row.children > 0;
+  claimed.created_at = base::wall_from(row.created_at);
+  claimed.deadline = base::wall_from(row.deadline);
+  return claimed;
+}
+
+class Claim {
+ public:
+  Claim(Tx& tx, const Store::Options& options, const JobClaims::Request& request)
+      : tx_(tx), moves_(tx, options), request_(request) {}
+
+  std::vector<Claimed> run() {
+    for (const TokenHint& hint : request_.hints) {
+      if (full()) break;
+      take_hint(hint);
+    }
+    if (!request_.hints_only && !full()) take_in_turn();
+    return std::move(claimed_);
+  }
+
+ private:
+  bool full() const { return static_cast<int>(claimed_.size()) >= request_.count; }
+
+  void take_hint(const TokenHint& hint) {
+    auto row = find_job(tx_.db, hint.job.uuid);
+    if (!row || row->kind != request_.kind || hint.epoch > row->epoch) return;
+    take(*row);
+  }
+
+  void take_in_turn() {
+    Turns turns(tx_.db, request_.kind, TurnUse::kClaim);
+    int ended = 0;
+    while (!full() && ended < kEndedPerClaim) {
+      const auto id = turns.next();
+      if (!id) break;
+      auto row = find_job(tx_.db, *id);
+      if (!take(*row)) {
+        moves_.end(*row, end_of_unclaimable(*row));
+        ++ended;
+      }
+    }
+    turns.save();
+  }
+
+  bool take(JobRow& row) {
+    const auto token = base::Uuid::from_bytes(base::random_bytes(16));
+    if (!update_claimed(tx_, request_, row.id, *token)) return false;
+    moves_.publisher().forget(row);
+    row.status = JobStatus::kRunning;
+    row.token = token;
+    ++row.attempt;
+    record(tx_, row, "running", "{\"attempt\":" + std::to_string(row.attempt) + "}");
+    claimed_.push_back(claimed_job(tx_.db, row));
+    return true;
+  }
+
+  End end_of_unclaimable(const JobRow& row) const {
+    const bool overdue = row.deadline <= base::millis(tx_.now);
+    return {.status = overdue ? JobStatus::kExpired : JobStatus::kCancelled};
+  }
+
+  Tx& tx_;
+  JobMoves moves_;
+  const JobClaims::Request& request_;
+  std::vector<Claimed> claimed_;
+};
+
+}  // namespace
+
+void JobClaims::claim(Request request, Done<std::vector<Claimed>> done) {
+  const std::size_t bytes = kClaimBytes * static_cast<std::size_t>(std::max(request.count, 1));
+  const Store::Options& options = store_.options();
+  submit_move<std::vector<Claimed>>(
+      store_.writer(), Writer::Priority::kUrgent, bytes,
+      [request = std::move(request), &options](Tx& tx) -> base::Result<std::vector<Claimed>> {
+        return Claim(tx, options, request).run();
+      },
+      std::move(done));
+}
+
+base::Result<bool> may_claim(Store& store, const TokenHint& hint) {
+  bool may = false;
+  const std::int64_t now = base::millis(store.clock().wall());
+  auto status = store.readers().read([&](Db& db) {
+    const auto row = find_job(db, hint.job.uuid);
+    may = row && row->kind == hint.job.kind && row->status == JobStatus::kQueued &&
+          hint.epoch <= row->epoch && !row->cancel_requested && row->run_at <= now && row->deadline > now;
+  });
+  if (!status) return status.error();
+  return may;
+}
+
+}  // namespace millrace::storage

@@ -1,0 +1,136 @@
+#include "storage/job_intake.h"
+
+#include <memory>
+#include <utility>
+
+#include "storage/blob_rows.h"
+#include "storage/idempotency_rows.h"
+#include "storage/job_moves.h"
+#include "storage/job_views.h"
+#include "storage/payload_rows.h"
+
+namespace millrace::storage {
+namespace {
+
+using schemas::JobStatus;
+
+constexpr std::size_t kRowBytes = 512;  // of the rows around a payload, for the group's bound
+
+JobRow new_row(const Tx& tx, const Submission& s) {
+  JobRow row;
+  row.id = s.id.uuid;
+  row.kind = s.id.kind;
+  row.tenant = s.tenant;
+  row.priority = s.priority;
+  row.rerun = s.rerun;
+  row.created_at = base::millis(tx.now);
+  row.deadline = base::millis(tx.now + s.deadline_after);
+  row.model = s.model;
+  row.lane_key = s.lane_key;
+  return row;
+}
+
+base::Result<Submitted> submit_in(Tx& tx, const Store::Options& options, const Submission& s,
+                                  Adoption& adoption) {
+  JobRow row = new_row(tx, s);
+  if (s.idempotency) {
+    row.idempotency = idempotency_hash(s.tenant, *s.idempotency);
+    if (auto made = take_key(tx.db, row.idempotency, *s.idempotency, s.id)) return *made;
+  }
+  std::optional<std::int64_t> spec_blob;
+  if (s.spec_blob) spec_blob = adoption.take(tx.db, s.tenant, s.spec_blob);
+  if (s.input) row.input = adoption.take(tx.db, s.tenant, s.input);
+  row.spec = insert_spec(tx.db, s.spec, spec_blob, s.traceparent);
+  JobMoves(tx, options).enqueue(row, s.traceparent);
+  return Submitted{s.id, false, JobStatus::kQueued};
+}
+
+base::Result<schemas::JobView> cancel_in(Tx& tx, const Store::Options& options, const std::string& tenant,
+                                         const schemas::JobId& job) {
+  auto row = find_root(tx.db, tenant, job);
+  if (!row) return base::error(base::Code::kNotFound, "no such job");
+  if (row->status == JobStatus::kRunning) {
+    tx.db.prepare("UPDATE jobs SET cancel_requested = 1 WHERE id = ?1 AND status = 1").bind(row->id).run();
+  } else if (!schemas::is_terminal(row->status)) {
+    JobMoves(tx, options).end(*row, {.status = JobStatus::kCancelled});
+  }
+  return *find_view(tx.db, row->id, options.result_age);
+}
+
+struct RetryOrder {
+  std::string tenant;
+  schemas::JobId old, fresh;
+  std::string traceparent;
+  std::chrono::milliseconds deadline_after;
+};
+
+bool may_be_retried(JobStatus status) {
+  return status == JobStatus::kFailed || status == JobStatus::kCancelled || status == JobStatus::kExpired;
+}
+
+base::Result<Submitted> retry_in(Tx& tx, const Store::Options& options, const RetryOrder& order) {
+  const auto old = find_root(tx.db, order.tenant, order.old);
+  if (!old) return base::error(base::Code::kNotFound, "no such job");
+  if (!may_be_retried(old->status)) {
+    return base::error(base::Code::kInvalidState, "only failed, expired and cancelled jobs can be retried");
+  }
+  const auto spec = find_spec(tx.db, old->spec);
+  const bool has_input = !old->input || find_blob(tx.db, *old->input);
+  if (!spec || !has_input) {
+    return base::error(base::Code::kInvalidState, "the job's input is no longer stored; submit it again");
+  }
+  JobRow row;
+  row.id = order.fresh.uuid;
+  row.kind = old->kind;
+  row.tenant = old->tenant;
+  row.priority = old->priority;
+  row.rerun = old->rerun;
+  row.created_at = base::millis(tx.now);
+  row.deadline = base::millis(tx.now + order.deadline_after);
+  row.model = old->model;
+  row.lane_key = old->lane_key;
+  row.retry_of = old->id;
+  row.input = old->input;
+  if (row.input) add_ref(tx.db, *row.input);
+  if (spec->blob) add_ref(tx.db, *spec->blob);
+  row.spec = insert_spec(tx.db, spec->payload.bytes, spec->blob, order.traceparent);
+  JobMoves(tx, options).enqueue(row, order.traceparent);
+  return Submitted{order.fresh, false, JobStatus::kQueued};
+}
+
+}  // namespace
+
+void JobIntake::submit(Submission submission, Done<Submitted> done) {
+  if (submission.spec.size() > kInlineMax) {
+    return done(base::error(base::Code::kInternal, "a spec above 32 KiB must travel as a blob"));
+  }
+  const std::size_t bytes = submission.spec.size() + kRowBytes;
+  auto adoption = std::make_shared<Adoption>();
+  const Store::Options& options = store_.options();
+  submit_move<Submitted>(
+      store_.writer(), Writer::Priority::kNormal, bytes,
+      [submission = std::move(submission), adoption, &options](Tx& tx) {
+        adoption->begin();
+        return submit_in(tx, options, submission, *adoption);
+      },
+      adopting<Submitted>(adoption, std::move(done)));
+}
+
+void JobIntake::cancel(std::string tenant, schemas::JobId job, Done<schemas::JobView> done) {
+  const Store::Options& options = store_.options();
+  submit_move<schemas::JobView>(
+      store_.writer(), Writer::Priority::kUrgent, kRowBytes,
+      [tenant = std::move(tenant), job, &options](Tx& tx) { return cancel_in(tx, options, tenant, job); },
+      std::move(done));
+}
+
+void JobIntake::retry(std::string tenant, schemas::JobId old, schemas::JobId fresh, std::string traceparent,
+                      std::chrono::milliseconds deadline_after, Done<Submitted> done) {
+  RetryOrder order{std::move(tenant), old, fresh, std::move(traceparent), deadline_after};
+  const Store::Options& options = store_.options();
+  submit_move<Submitted>(
+      store_.writer(), Writer::Priority::kNormal, kRowBytes,
+      [order = std::move(order), &options](Tx& tx) { return retry_in(tx, options, order); }, std::move(done));
+}
+
+}  // namespace millrace::storage

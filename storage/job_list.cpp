@@ -1,0 +1,106 @@
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <utility>
+
+#include "storage/job_queries.h"
+#include "storage/job_views.h"
+#include "storage/readers.h"
+
+namespace millrace::storage {
+namespace {
+
+using schemas::JobStatus;
+
+// A page is looked for in steps, each a read transaction of its own: a filter that matches nothing in a
+// million rows must hold no snapshot while it looks.
+constexpr int kRowsPerRead = 10'000;
+// An id is made before its row: by how much at most (the writer's queue), for bounds in time on ids.
+constexpr std::chrono::minutes kIdLead{5};
+
+// The smallest id that a UUIDv7 of this millisecond can have.
+base::Uuid first_id_of(base::WallTime t) {
+  std::array<std::uint8_t, 16> bytes{};
+  auto ms = static_cast<std::uint64_t>(std::max<std::int64_t>(0, base::millis(t)));
+  for (std::size_t i = 6; i-- > 0; ms >>= 8) bytes[i] = static_cast<std::uint8_t>(ms & 0xFF);
+  return base::Uuid(bytes);
+}
+
+base::Uuid last_id() {
+  std::array<std::uint8_t, 16> bytes{};
+  bytes.fill(0xFF);
+  return base::Uuid(bytes);
+}
+
+// Where the walk over a tenant's ids is, newest first.
+struct Walk {
+  base::Uuid before = last_id();  // ids below it
+  base::Uuid from{};              // not below this one
+  bool finished = false;
+};
+
+Walk start(const JobFilter& filter, std::optional<base::Uuid> before) {
+  Walk walk;
+  if (filter.created_before) walk.before = first_id_of(*filter.created_before + std::chrono::milliseconds(1));
+  if (before) walk.before = std::min(walk.before, *before);
+  if (filter.created_after) walk.from = first_id_of(*filter.created_after - kIdLead);
+  return walk;
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+bool matches(const schemas::JobView& view, const JobFilter& filter) {
+  return (!filter.kind || view.id.kind == *filter.kind) &&
+         (!filter.status || schemas::public_name(view.status) == *filter.status) &&
+         (!filter.model || view.model == *filter.model) &&
+         (!filter.created_after || view.created_at >= *filter.created_after) &&
+         (!filter.created_before || view.created_at < *filter.created_before) &&
+         (filter.id_contains.empty() || contains(view.id.str(), filter.id_contains));
+}
+
+// One step of the walk: fills `items` up to `wanted`.
+void walk_some(Db& db, const std::string& tenant, const JobFilter& filter,
+               std::chrono::milliseconds result_age, Walk& walk, std::size_t wanted,
+               std::vector<schemas::JobView>& items) {
+  auto s = db.prepare(
+      "SELECT id, kind, status, model FROM jobs WHERE tenant = ?1 AND parent_id IS NULL AND id < ?2 AND id "
+      ">= ?3 "
+      "ORDER BY id DESC LIMIT ?4");
+  s.bind(tenant, walk.before, walk.from, kRowsPerRead);
+  int rows = 0;
+  while (items.size() < wanted && s.step()) {
+    ++rows;
+    walk.before = s.uuid(0);
+    const auto status = static_cast<JobStatus>(s.integer(2));
+    if (filter.status && schemas::public_name(status) != *filter.status) continue;
+    if (filter.model && s.text(3) != *filter.model) continue;
+    auto view = find_view(db, walk.before, result_age);
+    if (view && matches(*view, filter)) items.push_back(std::move(*view));
+  }
+  walk.finished = rows < kRowsPerRead && items.size() < wanted;
+}
+
+}  // namespace
+
+base::Result<JobPage> JobQueries::list(const std::string& tenant, const JobFilter& filter, int limit,
+                                       std::optional<base::Uuid> before) {
+  JobPage page;
+  if (limit <= 0) return page;
+  const auto wanted = static_cast<std::size_t>(limit) + 1;  // one more: is there a next page?
+  Walk walk = start(filter, before);
+  while (page.items.size() < wanted && !walk.finished) {
+    auto status = store_.readers().read([&](Db& db) {
+      walk_some(db, tenant, filter, store_.options().result_age, walk, wanted, page.items);
+    });
+    if (!status) return status.error();
+  }
+  if (page.items.size() == wanted) {
+    page.items.pop_back();
+    page.next = page.items.back().id.uuid;
+  }
+  return page;
+}
+
+}  // namespace millrace::storage

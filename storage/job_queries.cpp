@@ -1,0 +1,151 @@
+#include "storage/job_queries.h"
+
+#include <utility>
+
+#include "storage/job_rows.h"
+#include "storage/job_views.h"
+#include "storage/payload_rows.h"
+#include "storage/readers.h"
+
+namespace millrace::storage {
+namespace {
+
+base::Error no_such_job() { return base::error(base::Code::kNotFound, "no such job"); }
+
+// `f(db)` on a reader; what it returns comes back.
+template <class F>
+auto read(Store& store, F f) -> base::Result<decltype(f(std::declval<Db&>()))> {
+  std::optional<decltype(f(std::declval<Db&>()))> value;
+  auto status = store.readers().read([&](Db& db) { value.emplace(f(db)); });
+  if (!status) return status.error();
+  return std::move(*value);
+}
+
+std::optional<schemas::JobView> root_view(Db& db, const Store& store, const std::string& tenant,
+                                          const schemas::JobId& job) {
+  if (!find_root(db, tenant, job)) return std::nullopt;
+  return find_view(db, job.uuid, store.options().result_age);
+}
+
+std::vector<StoredPart> parts_of(Db& db, const base::Uuid& root) {
+  std::vector<StoredPart> parts;
+  auto s = db.prepare("SELECT part_index, bytes, blob FROM job_parts WHERE root = ?1 ORDER BY part_index");
+  s.bind(root);
+  while (s.step()) parts.push_back({static_cast<int>(s.integer(0)), payload_at(db, s, 1)});
+  return parts;
+}
+
+// Version 1 is not stored (0001_jobs.sql).
+std::vector<schemas::JobEvent> events_of(Db& db, const JobRow& row, std::int64_t after_version, int limit) {
+  std::vector<schemas::JobEvent> events;
+  if (limit <= 0) return events;
+  if (after_version < 1) events.push_back({1, base::wall_from(row.created_at), "queued", "{}"});
+  auto s = db.prepare(
+      "SELECT version, at, type, data FROM job_events WHERE job = ?1 AND version > ?2 ORDER BY version LIMIT "
+      "?3");
+  s.bind(row.id, after_version, limit - static_cast<int>(events.size()));
+  while (s.step()) events.push_back({s.integer(0), base::wall_from(s.integer(1)), s.text(2), s.text(3)});
+  return events;
+}
+
+}  // namespace
+
+base::Result<schemas::JobView> JobQueries::job(const std::string& tenant, const schemas::JobId& job) {
+  auto view = read(store_, [&](Db& db) { return root_view(db, store_, tenant, job); });
+  if (!view) return view.error();
+  if (!*view) return no_such_job();
+  return **view;
+}
+
+base::Result<std::vector<schemas::JobView>> JobQueries::jobs(const std::string& tenant,
+                                                             const std::vector<schemas::JobId>& ids) {
+  return read(store_, [&](Db& db) {
+    std::vector<schemas::JobView> views;
+    for (const auto& id : ids) {
+      if (auto view = root_view(db, store_, tenant, id)) views.push_back(std::move(*view));
+    }
+    return views;
+  });
+}
+
+base::Result<std::vector<schemas::JobEvent>> JobQueries::events(const std::string& tenant,
+                                                                const schemas::JobId& job,
+                                                                std::int64_t after_version, int limit) {
+  auto events = read(store_, [&](Db& db) -> std::optional<std::vector<schemas::JobEvent>> {
+    const auto row = find_root(db, tenant, job);
+    if (!row) return std::nullopt;
+    return events_of(db, *row, after_version, limit);
+  });
+  if (!events) return events.error();
+  if (!*events) return no_such_job();
+  return std::move(**events);
+}
+
+base::Result<StoredResult> JobQueries::result(const std::string& tenant, const schemas::JobId& job) {
+  auto result = read(store_, [&](Db& db) -> std::optional<StoredResult> {
+    const auto row = find_root(db, tenant, job);
+    if (!row) return std::nullopt;
+    return StoredResult{*find_view(db, row->id, store_.options().result_age), find_result(db, row->result)};
+  });
+  if (!result) return result.error();
+  if (!*result) return no_such_job();
+  return std::move(**result);
+}
+
+base::Result<std::vector<StoredPart>> JobQueries::parts(const std::string& tenant,
+                                                        const schemas::JobId& root) {
+  auto parts = read(store_, [&](Db& db) -> std::optional<std::vector<StoredPart>> {
+    if (!find_root(db, tenant, root)) return std::nullopt;
+    return parts_of(db, root.uuid);
+  });
+  if (!parts) return parts.error();
+  if (!*parts) return no_such_job();
+  return std::move(**parts);
+}
+
+base::Result<std::vector<int>> JobQueries::part_indexes(const schemas::JobId& root) {
+  return read(store_, [&](Db& db) {
+    std::vector<int> indexes;
+    auto s = db.prepare("SELECT part_index FROM job_parts WHERE root = ?1 ORDER BY part_index");
+    s.bind(root.uuid);
+    while (s.step()) indexes.push_back(static_cast<int>(s.integer(0)));
+    return indexes;
+  });
+}
+
+base::Result<std::vector<StoredPart>> JobQueries::all_parts(const schemas::JobId& root) {
+  return read(store_, [&](Db& db) { return parts_of(db, root.uuid); });
+}
+
+base::Result<std::vector<JobQueries::ChildEnd>> JobQueries::children(const schemas::JobId& parent) {
+  return read(store_, [&](Db& db) {
+    std::vector<ChildEnd> ends;
+    auto s = db.prepare(
+        "SELECT child_index, spec, status, error_code, error_message FROM jobs WHERE parent_id = ?1 "
+        "ORDER BY child_index");
+    s.bind(parent.uuid);
+    while (s.step()) {
+      ChildEnd end;
+      end.child_index = static_cast<int>(s.integer(0));
+      if (auto spec = find_spec(db, s.optional_integer(1))) end.spec = std::move(spec->payload.bytes);
+      end.status = static_cast<schemas::JobStatus>(s.integer(2));
+      if (const auto code = s.optional_text(3)) end.error = {base::code_named(*code), s.text(4)};
+      ends.push_back(std::move(end));
+    }
+    return ends;
+  });
+}
+
+base::Result<std::vector<Change>> JobQueries::versions(const std::vector<schemas::JobId>& jobs) {
+  return read(store_, [&](Db& db) {
+    std::vector<Change> changes;
+    for (const auto& job : jobs) {
+      auto s = db.prepare("SELECT tenant, version, status FROM jobs WHERE id = ?1 AND kind = ?2");
+      if (!s.bind(job.uuid, job.kind).step()) continue;
+      changes.push_back({job, s.text(0), s.integer(1), static_cast<schemas::JobStatus>(s.integer(2))});
+    }
+    return changes;
+  });
+}
+
+}  // namespace millrace::storage

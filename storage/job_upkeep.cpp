@@ -1,0 +1,115 @@
+#include "storage/job_upkeep.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "storage/job_moves.h"
+#include "storage/upkeep_steps.h"
+#include "storage/worker_rows.h"
+
+namespace millrace::storage {
+namespace {
+
+using schemas::JobStatus;
+
+// A worker holds at most this many leases that end in one transaction; the rest ends with the lease.
+constexpr int kLeasesPerWorker = 1024;
+
+int release_due_in(Tx& tx, const Store::Options& options, int limit) {
+  auto s = tx.db.prepare(
+      "SELECT id FROM jobs WHERE status = 0 AND run_at > 0 AND run_at <= ?1 ORDER BY run_at LIMIT ?2");
+  s.bind(base::millis(tx.now), limit);
+  JobMoves moves(tx, options);
+  return for_each_job(tx.db, ids(s), [&](JobRow& row) { moves.release(row); });
+}
+
+// Three seeks in jobs_running: this boot's leases that are over, and all of other boots.
+std::vector<base::Uuid> ended_leases(const Tx& tx, int limit) {
+  auto s = tx.db.prepare(
+      "SELECT id FROM (SELECT id FROM jobs WHERE status = 1 AND lease_boot = ?1 AND lease_until < ?2 "
+      "UNION ALL SELECT id FROM jobs WHERE status = 1 AND lease_boot < ?1 "
+      "UNION ALL SELECT id FROM jobs WHERE status = 1 AND lease_boot > ?1) LIMIT ?3");
+  s.bind(boot_number(tx.boot_id), base::millis(tx.boot), limit);
+  return ids(s);
+}
+
+int lose_all(Tx& tx, const Store::Options& options, int losses_max, const std::vector<base::Uuid>& jobs) {
+  JobMoves moves(tx, options);
+  return for_each_job(tx.db, jobs, [&](JobRow& row) { moves.lose(row, losses_max); });
+}
+
+int release_worker_in(Tx& tx, const Store::Options& options, const std::string& worker, int losses_max) {
+  std::vector<base::Uuid> jobs;
+  {
+    auto s = tx.db.prepare("SELECT id FROM jobs WHERE status = 1 AND worker = ?1 LIMIT ?2");
+    s.bind(worker, kLeasesPerWorker);
+    jobs = ids(s);
+  }
+  remove_worker(tx.db, worker);
+  return lose_all(tx, options, losses_max, jobs);
+}
+
+int expire_deadlines_in(Tx& tx, const Store::Options& options, int limit) {
+  auto s = tx.db.prepare(
+      "SELECT id FROM jobs WHERE status IN (0, 2) AND parent_id IS NULL AND deadline <= ?1 ORDER BY deadline "
+      "LIMIT ?2");
+  s.bind(base::millis(tx.now), limit);
+  JobMoves moves(tx, options);
+  return for_each_job(tx.db, ids(s), [&](JobRow& row) { moves.end(row, {.status = JobStatus::kExpired}); });
+}
+
+// Open children of a terminal parent that still have to be told: running ones once.
+std::vector<base::Uuid> orphans(Db& db, int limit) {
+  auto s = db.prepare(
+      "SELECT c.id FROM jobs AS p CROSS JOIN jobs AS c ON c.parent_id = p.id WHERE p.status >= 3 AND "
+      "p.children_left > 0 AND c.status < 3 AND c.cancel_requested = 0 LIMIT ?1");
+  s.bind(limit);
+  return ids(s);
+}
+
+int cancel_orphans_in(Tx& tx, const Store::Options& options, int limit) {
+  JobMoves moves(tx, options);
+  return for_each_job(tx.db, orphans(tx.db, limit), [&](JobRow& row) {
+    if (row.status != JobStatus::kRunning) return moves.end(row, {.status = JobStatus::kCancelled});
+    tx.db.prepare("UPDATE jobs SET cancel_requested = 1 WHERE id = ?1 AND status = 1").bind(row.id).run();
+  });
+}
+
+}  // namespace
+
+void JobUpkeep::release_due(int limit, Done<int> done) {
+  const Store::Options& options = store_.options();
+  submit_step(store_, Writer::Priority::kUrgent, std::move(done),
+              [limit, &options](Tx& tx) { return release_due_in(tx, options, limit); });
+}
+
+void JobUpkeep::expire_leases(std::chrono::milliseconds lease, int losses_max, int limit, Done<int> done) {
+  const Store::Options& options = store_.options();
+  submit_step(store_, Writer::Priority::kUrgent, std::move(done),
+              [lease, losses_max, limit, &options](Tx& tx) {
+                if (!clock_trusted_for(tx, lease)) return 0;
+                return lose_all(tx, options, losses_max, ended_leases(tx, limit));
+              });
+}
+
+void JobUpkeep::release_worker(std::string worker, int losses_max, Done<int> done) {
+  const Store::Options& options = store_.options();
+  submit_step(store_, Writer::Priority::kUrgent, std::move(done),
+              [worker = std::move(worker), losses_max, &options](Tx& tx) {
+                return release_worker_in(tx, options, worker, losses_max);
+              });
+}
+
+void JobUpkeep::expire_deadlines(int limit, Done<int> done) {
+  const Store::Options& options = store_.options();
+  submit_step(store_, Writer::Priority::kUrgent, std::move(done),
+              [limit, &options](Tx& tx) { return expire_deadlines_in(tx, options, limit); });
+}
+
+void JobUpkeep::cancel_orphans(int limit, Done<int> done) {
+  const Store::Options& options = store_.options();
+  submit_step(store_, Writer::Priority::kUrgent, std::move(done),
+              [limit, &options](Tx& tx) { return cancel_orphans_in(tx, options, limit); });
+}
+
+}  // namespace millrace::storage

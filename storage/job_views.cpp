@@ -1,0 +1,43 @@
+#include "storage/job_views.h"
+
+namespace millrace::storage {
+namespace {
+
+std::optional<base::WallTime> wall(std::optional<std::int64_t> ms) {
+  if (!ms) return std::nullopt;
+  return base::wall_from(*ms);
+}
+
+}  // namespace
+
+std::optional<schemas::JobView> find_view(Db& db, const base::Uuid& id,
+                                          std::chrono::milliseconds result_age) {
+  auto s = db.prepare(
+      "SELECT kind, tenant, status, model, priority, attempt, version, cancel_requested, created_at, "
+      "started_at, "
+      "completed_at, deadline, progress_done, progress_total, error_code, error_message, retry_of, "
+      "result IS NOT NULL FROM jobs WHERE id = ?1");
+  if (!s.bind(id).step()) return std::nullopt;
+  schemas::JobView view;
+  view.id = {static_cast<schemas::Kind>(s.integer(0)), id};
+  view.tenant = s.text(1);
+  view.status = static_cast<schemas::JobStatus>(s.integer(2));
+  view.model = s.text(3);
+  view.priority = static_cast<int>(s.integer(4));
+  view.attempt = static_cast<int>(s.integer(5));
+  view.version = s.integer(6);
+  view.cancel_requested = s.integer(7) != 0;
+  view.created_at = base::wall_from(s.integer(8));
+  view.started_at = wall(s.optional_integer(9));
+  view.completed_at = wall(s.optional_integer(10));
+  view.deadline = base::wall_from(s.integer(11));
+  if (view.completed_at) view.result_expires_at = *view.completed_at + result_age;
+  view.progress_done = static_cast<int>(s.integer(12));
+  view.progress_total = static_cast<int>(s.integer(13));
+  if (const auto code = s.optional_text(14)) view.error = {base::code_named(*code), s.text(15)};
+  if (const auto old = s.optional_uuid(16)) view.retry_of = schemas::JobId{view.id.kind, *old};
+  view.has_result = s.integer(17) != 0;
+  return view;
+}
+
+}  // namespace millrace::storage

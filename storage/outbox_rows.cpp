@@ -1,0 +1,71 @@
+#include "storage/outbox_rows.h"
+
+#include <algorithm>
+
+#include "storage/payload_rows.h"
+#include "storage/worker_rows.h"
+
+namespace millrace::storage {
+namespace {
+
+void mark(Tx& tx, const base::Uuid& job, std::int64_t epoch) {
+  tx.db
+      .prepare(
+          "INSERT INTO outbox (job, epoch, marked_at) VALUES (?1, ?2, ?3) ON CONFLICT (job) DO UPDATE SET "
+          "epoch = excluded.epoch, marked_at = excluded.marked_at")
+      .bind(job, epoch, base::millis(tx.now))
+      .run();
+}
+
+}  // namespace
+
+std::int64_t window_room(const Tx& tx, schemas::Kind kind, WindowSize window) {
+  const auto by_slots = static_cast<std::int64_t>(window.factor * static_cast<double>(free_slots(tx, kind)));
+  const std::int64_t size = std::max<std::int64_t>(window.min, by_slots);
+  auto s = tx.db.prepare(
+      "SELECT count(*) FROM (SELECT 1 FROM jobs WHERE status = 0 AND published_at > 0 AND kind = ?1 LIMIT "
+      "?2)");
+  s.bind(kind, size).step();
+  return size - s.integer(0);
+}
+
+std::int64_t Publisher::take_room(schemas::Kind kind) {
+  if (!options_.outbox) return 0;
+  auto room = room_.find(kind);
+  if (room == room_.end()) {
+    const WindowSize window{options_.outbox_window_min, options_.outbox_window_factor};
+    room = room_.emplace(kind, window_room(tx_, kind, window)).first;
+  }
+  if (room->second <= 0) return 0;
+  --room->second;
+  return base::millis(tx_.now);
+}
+
+void Publisher::announce(const JobRow& row, std::string traceparent) {
+  if (options_.outbox) {
+    if (row.published_at == 0) return;
+    mark(tx_, row.id, row.epoch);
+  }
+  tx_.commit.ready.push_back({row.job(), row.epoch, row.tenant, std::move(traceparent)});
+}
+
+void Publisher::forget(const JobRow& row) {
+  if (row.published_at == 0) return;
+  tx_.db.prepare("DELETE FROM outbox WHERE job = ?1").bind(row.id).run();
+}
+
+bool publish_now(Tx& tx, JobRow& row, std::int64_t epoch, std::vector<Ready>& out) {
+  auto s = tx.db.prepare(
+      "UPDATE jobs SET epoch = ?2, published_at = ?3 WHERE id = ?1 AND status = 0 AND run_at = 0");
+  s.bind(row.id, epoch, base::millis(tx.now)).run();
+  if (s.changes() == 0) return false;
+  row.epoch = epoch;
+  row.published_at = base::millis(tx.now);
+  mark(tx, row.id, epoch);
+  Ready ready{row.job(), epoch, row.tenant, traceparent_of(tx.db, row.spec)};
+  tx.commit.ready.push_back(ready);
+  out.push_back(std::move(ready));
+  return true;
+}
+
+}  // namespace millrace::storage

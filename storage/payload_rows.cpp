@@ -1,0 +1,109 @@
+#include "storage/payload_rows.h"
+
+#include <sqlite3.h>
+
+#include "storage/job_rows.h"
+
+namespace millrace::storage {
+namespace {
+
+std::optional<BlobView> inline_bytes(std::string_view bytes, std::optional<std::int64_t> blob) {
+  if (blob) return std::nullopt;
+  return BlobView{bytes};
+}
+std::optional<std::string_view> or_null(std::string_view text) {
+  if (text.empty()) return std::nullopt;
+  return text;
+}
+
+}  // namespace
+
+std::int64_t insert_spec(Db& db, std::string_view bytes, std::optional<std::int64_t> blob,
+                         std::string_view traceparent) {
+  db.prepare("INSERT INTO job_specs (traceparent, bytes, blob) VALUES (?1, ?2, ?3)")
+      .bind(or_null(traceparent), inline_bytes(bytes, blob), blob)
+      .run();
+  return sqlite3_last_insert_rowid(db.handle());
+}
+
+std::int64_t insert_result(Db& db, std::string_view bytes, std::optional<std::int64_t> blob) {
+  db.prepare("INSERT INTO job_results (bytes, blob) VALUES (?1, ?2)")
+      .bind(inline_bytes(bytes, blob), blob)
+      .run();
+  return sqlite3_last_insert_rowid(db.handle());
+}
+
+StoredPayload payload_at(Db& db, const Statement& row, int bytes_column) {
+  StoredPayload payload;
+  if (const auto blob = row.optional_integer(bytes_column + 1)) {
+    payload.blob = find_blob(db, *blob);
+  } else {
+    payload.bytes = row.blob(bytes_column);
+  }
+  return payload;
+}
+
+std::optional<SpecRow> find_spec(Db& db, std::optional<std::int64_t> id) {
+  if (!id) return std::nullopt;
+  auto s = db.prepare("SELECT traceparent, bytes, blob FROM job_specs WHERE id = ?1");
+  if (!s.bind(*id).step()) return std::nullopt;
+  return SpecRow{s.text(0), payload_at(db, s, 1), s.optional_integer(2)};
+}
+
+std::string traceparent_of(Db& db, std::optional<std::int64_t> spec) {
+  if (!spec) return {};
+  auto s = db.prepare("SELECT traceparent FROM job_specs WHERE id = ?1");
+  return s.bind(*spec).step() ? s.text(0) : std::string();
+}
+
+std::optional<StoredPayload> find_result(Db& db, std::optional<std::int64_t> id) {
+  if (!id) return std::nullopt;
+  auto s = db.prepare("SELECT bytes, blob FROM job_results WHERE id = ?1");
+  if (!s.bind(*id).step()) return std::nullopt;
+  return payload_at(db, s, 0);
+}
+
+void drop_spec(Db& db, std::optional<std::int64_t> id) {
+  if (!id) return;
+  auto s = db.prepare("DELETE FROM job_specs WHERE id = ?1 RETURNING blob");
+  if (s.bind(*id).step()) drop_ref(db, s.optional_integer(0));
+}
+
+void drop_result(Db& db, std::optional<std::int64_t> id) {
+  if (!id) return;
+  auto s = db.prepare("DELETE FROM job_results WHERE id = ?1 RETURNING blob");
+  if (s.bind(*id).step()) drop_ref(db, s.optional_integer(0));
+}
+
+void drop_parts(Db& db, const base::Uuid& root) {
+  auto s = db.prepare("DELETE FROM job_parts WHERE root = ?1 RETURNING blob");
+  s.bind(root);
+  while (s.step()) drop_ref(db, s.optional_integer(0));
+}
+
+PartWrite write_part(Db& db, Adoption& adoption, const JobRow& root, const JobOutcomes::Part& part) {
+  std::optional<std::int64_t> old_id, old_blob;
+  {
+    auto s = db.prepare("SELECT id, blob FROM job_parts WHERE root = ?1 AND part_index = ?2");
+    if (s.bind(root.id, part.index).step()) {
+      old_id = s.integer(0);
+      old_blob = s.optional_integer(1);
+    }
+  }
+  if (old_id && !part.replace) return PartWrite::kKept;
+  std::optional<std::int64_t> blob;
+  if (part.payload.blob) blob = adoption.take(db, root.tenant, part.payload.blob);
+  if (old_id) {
+    db.prepare("UPDATE job_parts SET bytes = ?2, blob = ?3 WHERE id = ?1")
+        .bind(*old_id, inline_bytes(part.payload.bytes, blob), blob)
+        .run();
+    drop_ref(db, old_blob);
+    return PartWrite::kReplaced;
+  }
+  db.prepare("INSERT INTO job_parts (root, part_index, bytes, blob) VALUES (?1, ?2, ?3, ?4)")
+      .bind(root.id, part.index, inline_bytes(part.payload.bytes, blob), blob)
+      .run();
+  return PartWrite::kNew;
+}
+
+}  // namespace millrace::storage

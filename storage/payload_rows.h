@@ -1,0 +1,41 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "storage/blob_rows.h"
+#include "storage/job_outcomes.h"
+#include "storage/job_queries.h"
+#include "storage/job_rows.h"
+#include "storage/sqlite.h"
+
+// Inside storage: specs, results and parts, each inline or as a reference to a blob.
+namespace millrace::storage {
+
+struct SpecRow {
+  std::string traceparent;
+  StoredPayload payload;
+  std::optional<std::int64_t> blob;  // blobs.id
+};
+
+// Return the new row's id. `blob` is a blobs.id whose reference the row takes over.
+std::int64_t insert_spec(Db& db, std::string_view bytes, std::optional<std::int64_t> blob,
+                         std::string_view traceparent);
+std::int64_t insert_result(Db& db, std::string_view bytes, std::optional<std::int64_t> blob);
+
+std::optional<SpecRow> find_spec(Db& db, std::optional<std::int64_t> id);
+std::string traceparent_of(Db& db, std::optional<std::int64_t> spec);
+std::optional<StoredPayload> find_result(Db& db, std::optional<std::int64_t> id);
+
+void drop_spec(Db& db, std::optional<std::int64_t> id);
+void drop_result(Db& db, std::optional<std::int64_t> id);
+void drop_parts(Db& db, const base::Uuid& root);
+
+// Columns `bytes`, `blob` of a row.
+StoredPayload payload_at(Db& db, const Statement& row, int bytes_column);
+
+enum class PartWrite { kNew, kReplaced, kKept };
+PartWrite write_part(Db& db, Adoption& adoption, const JobRow& root, const JobOutcomes::Part& part);
+
+}  // namespace millrace::storage

@@ -1,0 +1,130 @@
+#include <utility>
+
+#include "storage/blob_rows.h"
+#include "storage/idempotency_rows.h"
+#include "storage/job_upkeep.h"
+#include "storage/payload_rows.h"
+#include "storage/upkeep_steps.h"
+
+namespace millrace::storage {
+namespace {
+
+// Step 1 of a root job: its result, parts and children's results, and a succeeded job's input.
+void strip(Tx& tx, const JobRow& row) {
+  std::vector<base::Uuid> children;
+  if (row.children > 0) {
+    auto s = tx.db.prepare("SELECT id FROM jobs WHERE parent_id = ?1 AND result IS NOT NULL");
+    s.bind(row.id);
+    children = ids(s);
+  }
+  for_each_job(tx.db, children, [&](const JobRow& child) {
+    drop_result(tx.db, child.result);
+    tx.db.prepare("UPDATE jobs SET result = NULL WHERE id = ?1").bind(child.id).run();
+  });
+  drop_result(tx.db, row.result);
+  drop_parts(tx.db, row.id);
+  const bool succeeded = row.status == schemas::JobStatus::kSucceeded;
+  if (succeeded) drop_ref(tx.db, row.input);
+  auto s = tx.db.prepare(
+      "UPDATE jobs SET stripped = 1, result = NULL, input = CASE WHEN status = 3 THEN NULL ELSE input END "
+      "WHERE id = ?1 AND status >= 3 AND children_left = 0 AND stripped = 0");
+  s.bind(row.id).run();
+  expect_one_change(s, "strip");
+}
+
+int drop_results_in(Tx& tx, std::chrono::milliseconds age, int limit) {
+  auto s = tx.db.prepare(
+      "SELECT id FROM jobs WHERE status >= 3 AND parent_id IS NULL AND stripped = 0 AND completed_at <= ?1 "
+      "AND children_left = 0 ORDER BY completed_at LIMIT ?2");
+  s.bind(base::millis(tx.now - age), limit);
+  return for_each_job(tx.db, ids(s), [&](const JobRow& row) { strip(tx, row); });
+}
+
+void delete_row(Tx& tx, const JobRow& row) {
+  drop_spec(tx.db, row.spec);
+  drop_result(tx.db, row.result);
+  tx.db.prepare("DELETE FROM jobs WHERE id = ?1 AND status >= 3").bind(row.id).run();
+}
+
+// Step 2 of a root job, at most `budget` rows, children first. Returns how many went; the job itself is the
+// last.
+int erase(Tx& tx, const JobRow& row, int budget) {
+  std::vector<base::Uuid> children;
+  if (row.children > 0) {
+    auto s = tx.db.prepare("SELECT id FROM jobs WHERE parent_id = ?1 LIMIT ?2");
+    s.bind(row.id, budget);
+    children = ids(s);
+  }
+  const int gone = for_each_job(tx.db, children, [&](const JobRow& child) { delete_row(tx, child); });
+  if (gone >= budget) return gone;
+  drop_parts(tx.db, row.id);
+  drop_ref(tx.db, row.input);
+  tx.db.prepare("DELETE FROM job_events WHERE job = ?1").bind(row.id).run();
+  release_key(tx.db, row, tx.now);
+  delete_row(tx, row);
+  return gone + 1;
+}
+
+int drop_jobs_in(Tx& tx, std::chrono::milliseconds age, int limit) {
+  std::vector<base::Uuid> ended;
+  {
+    auto s = tx.db.prepare(
+        "SELECT id FROM jobs WHERE status >= 3 AND parent_id IS NULL AND stripped IN (0, 1) AND completed_at "
+        "<= ?1 "
+        "AND children_left = 0 LIMIT ?2");
+    s.bind(base::millis(tx.now - age), limit);
+    ended = ids(s);
+  }
+  int gone = 0;
+  for (const base::Uuid& id : ended) {
+    if (gone >= limit) break;
+    if (const auto row = find_job(tx.db, id)) gone += erase(tx, *row, limit - gone);
+  }
+  return gone;
+}
+
+int drop_idempotency_in(Tx& tx, int limit) {
+  auto s = tx.db.prepare(
+      "DELETE FROM idempotency WHERE key IN (SELECT key FROM idempotency WHERE expires_at IS NOT NULL "
+      "AND expires_at <= ?1 ORDER BY expires_at LIMIT ?2)");
+  s.bind(base::millis(tx.now), limit).run();
+  return s.changes();
+}
+
+std::vector<std::string> drop_blobs_in(Tx& tx, int limit) {
+  auto s = tx.db.prepare(
+      "DELETE FROM blobs WHERE id IN (SELECT id FROM blobs WHERE refs = 0 LIMIT ?1) RETURNING path");
+  s.bind(limit);
+  std::vector<std::string> paths;
+  while (s.step()) paths.push_back(s.text(0));
+  return paths;
+}
+
+}  // namespace
+
+void JobUpkeep::drop_results(std::chrono::milliseconds age, int limit, Done<int> done) {
+  submit_step(store_, Writer::Priority::kNormal, std::move(done), [age, limit](Tx& tx) {
+    return clock_trusted_for(tx, kRetentionWait) ? drop_results_in(tx, age, limit) : 0;
+  });
+}
+
+void JobUpkeep::drop_jobs(std::chrono::milliseconds age, int limit, Done<int> done) {
+  submit_step(store_, Writer::Priority::kNormal, std::move(done), [age, limit](Tx& tx) {
+    return clock_trusted_for(tx, kRetentionWait) ? drop_jobs_in(tx, age, limit) : 0;
+  });
+}
+
+void JobUpkeep::drop_idempotency(int limit, Done<int> done) {
+  submit_step(store_, Writer::Priority::kNormal, std::move(done), [limit](Tx& tx) {
+    return clock_trusted_for(tx, kRetentionWait) ? drop_idempotency_in(tx, limit) : 0;
+  });
+}
+
+void JobUpkeep::drop_blobs(int limit, Done<std::vector<std::string>> done) {
+  submit_move<std::vector<std::string>>(
+      store_.writer(), Writer::Priority::kNormal, kStepBytes,
+      [limit](Tx& tx) -> base::Result<std::vector<std::string>> { return drop_blobs_in(tx, limit); },
+      std::move(done));
+}
+
+}  // namespace millrace::storage

@@ -1,0 +1,47 @@
+#pragma once
+#include <chrono>
+#include <utility>
+#include <vector>
+
+#include "storage/job_rows.h"
+#include "storage/store.h"
+
+// Inside storage: the shape that all steps of upkeep share.
+namespace millrace::storage {
+
+inline constexpr std::size_t kStepBytes = 4096;
+// Retention waits this long after a clock jump (delivery.md, Clocks).
+inline constexpr std::chrono::hours kRetentionWait{1};
+
+// False while a clock jump lies less than `wait` back.
+bool clock_trusted_for(const Tx& tx, std::chrono::milliseconds wait);
+
+// A move that answers how many rows it changed.
+template <class Step>
+void submit_step(Store& store, Writer::Priority priority, Done<int> done, Step step) {
+  submit_move<int>(
+      store.writer(), priority, kStepBytes,
+      [step = std::move(step)](Tx& tx) -> base::Result<int> { return step(tx); }, std::move(done));
+}
+
+// The ids in column 0 of all rows.
+inline std::vector<base::Uuid> ids(Statement& s) {
+  std::vector<base::Uuid> found;
+  while (s.step()) found.push_back(s.uuid(0));
+  return found;
+}
+
+// Calls `f` with each row, read now; returns how many there were.
+template <class F>
+int for_each_job(Db& db, const std::vector<base::Uuid>& jobs, F&& f) {
+  int count = 0;
+  for (const base::Uuid& id : jobs) {
+    auto row = find_job(db, id);
+    if (!row) continue;
+    f(*row);
+    ++count;
+  }
+  return count;
+}
+
+}  // namespace millrace::storage
