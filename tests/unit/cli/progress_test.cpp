@@ -1,0 +1,50 @@
+#include "app/cli/progress.h"
+
+#include <gtest/gtest.h>
+
+namespace millrace::cli {
+namespace {
+
+Totals totals_at(int pages_done, int pages_total, std::chrono::seconds elapsed) {
+  Totals totals;
+  totals.documents = 3;
+  totals.documents_done = 1;
+  totals.pages_done = pages_done;
+  totals.pages_total = pages_total;
+  totals.elapsed = elapsed;
+  return totals;
+}
+
+TEST(Progress, TheTotalSaysSpeedAndTimeLeft) {
+  const std::string line = totals_line(totals_at(20, 100, std::chrono::seconds(10)));
+  EXPECT_EQ("1/3 documents · 20/100 pages · 2.0 pages/s · 0:40 left", line);
+}
+
+TEST(Progress, TheTotalOfAFinishedRunSaysHowLongItTook) {
+  Totals totals = totals_at(100, 100, std::chrono::seconds(3700));
+  totals.documents_done = 3;
+  totals.documents_failed = 1;
+  EXPECT_EQ("3/3 documents · 100/100 pages · 0.0 pages/s · 1 failed · 1:01:40", totals_line(totals));
+}
+
+TEST(Progress, EachDocumentHasABarAndLongNamesAreCutByCharactersNotBytes) {
+  const std::vector<Bar> bars = {{"a.pdf", "running", 5, 10},
+                                 {"überaus-langer-name-eines-dokuments-ohne-ende.pdf", "queued", 0, 0}};
+  const auto lines = render(bars, totals_at(5, 10, std::chrono::seconds(1)), 200, 10, false);
+  ASSERT_EQ(3u, lines.size());
+  EXPECT_NE(std::string::npos, lines[0].find("a.pdf"));
+  EXPECT_NE(std::string::npos, lines[0].find("5/10"));
+  EXPECT_NE(std::string::npos, lines[1].find("überaus"));
+  EXPECT_NE(std::string::npos, lines[1].find("…"));
+  EXPECT_NE(std::string::npos, lines[1].find("queued"));
+}
+
+TEST(Progress, MoreDocumentsThanRowsAreCounted) {
+  const std::vector<Bar> bars(20, Bar{"x.pdf", "running", 1, 2});
+  const auto lines = render(bars, totals_at(1, 2, std::chrono::seconds(1)), 100, 6, false);
+  ASSERT_EQ(6u, lines.size());
+  EXPECT_EQ("… and 16 more", lines[4]);
+}
+
+}  // namespace
+}  // namespace millrace::cli
