@@ -21,14 +21,12 @@ class Document {
   int fd() const { return fd_.get(); }
   std::uint64_t size_bytes() const { return size_bytes_; }
   schemas::Media media() const { return media_; }
-  std::uint64_t id() const { return id_; }  // unique in this process: names the copy that a child holds
 
  private:
   Document(process::Fd fd, std::uint64_t size_bytes, schemas::Media media);
   process::Fd fd_;
   std::uint64_t size_bytes_;
   schemas::Media media_;
-  std::uint64_t id_;
 };
 
 }  // namespace millrace::engines

@@ -7,24 +7,13 @@
 #include <vector>
 
 #include "ai/engines/document.h"
+#include "ai/engines/limits.h"
 #include "ai/engines/pages.h"
 #include "platform/base/result.h"
 #include "platform/process/jail.h"
 #include "platform/process/spawner.h"
 
 namespace millrace::engines {
-
-// Bounds of one engine child; sent to it at its start.
-struct EngineLimits {
-  int pages_max = 1000;                         // per document
-  std::int64_t image_pixels_max = 100'000'000;  // by the header of an image
-  int raster_side_max = 3500;                   // pixels; a larger PDF page is rastered smaller
-  std::chrono::milliseconds page_cpu{20'000};   // recognition of one page; beyond it the page fails alone
-  std::chrono::milliseconds page_wall{
-      60'000};  // the same by the clock (children run in SCHED_IDLE and may wait)
-  std::chrono::milliseconds poppler_cpu{10'000};  // text extraction or raster of one page; a text layer that
-                                                  // needs more is a bomb
-};
 
 // A call in progress. Copyable handle; may outlive the engine.
 class Ticket {

@@ -1,0 +1,18 @@
+#pragma once
+#include <string>
+#include <vector>
+
+namespace millrace::engines::host {
+
+struct OnceOptions {
+  std::string file;
+  std::vector<int> pages;  // indexes from 0; empty: all
+  bool json = false;       // one object per page instead of markdown
+  bool image_data = false;
+};
+
+// Reads one file here and now, without a gateway and without a jail, and prints it: for looking and
+// measuring. Returns the exit code: 0, or 1 with the error on stderr, or 3 when a page failed.
+int once(const OnceOptions& options);
+
+}  // namespace millrace::engines::host

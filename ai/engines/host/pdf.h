@@ -1,0 +1,65 @@
+#pragma once
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ai/engines/host/pixels.h"
+#include "ai/engines/host/tool.h"
+#include "ai/engines/page_text.h"
+#include "ai/engines/pdf_info.h"
+
+namespace millrace::engines::host {
+
+// A run of neighbouring pages, indexes from 0, both ends included.
+struct Run {
+  int first = 0;
+  int last = 0;
+  int count() const { return last - first + 1; }
+};
+std::vector<Run> runs_of(std::vector<int> pages);
+
+// One PDF through poppler: sizes, text layer, rasters. One process serves a whole run of pages.
+class Pdf {
+ public:
+  static constexpr int kDpi = 200;
+
+  // `document_fd`: a memory file; borrowed.
+  Pdf(const Tools& tools, const EngineLimits& limits, int document_fd)
+      : tools_(tools), limits_(limits), document_fd_(document_fd) {}
+
+  // The pages' sizes; looked up once. The document's own errors.
+  base::Result<std::vector<PdfPage>> pages();
+  // REQUIRES: pages() succeeded.
+  const std::vector<PdfPage>& pages_known() const { return pages_; }
+
+  // The text layer of a run, page after page. `on_page` gets no text for a page that poppler could not read.
+  // kDocumentBomb: a text layer that needs more CPU or memory than a sound one can.
+  base::Status text(Run run, const std::function<void(int page, std::optional<PageText>)>& on_page);
+
+  // What a raster of a page gives: its picture, or why there is none (kPageTimeout, kPageFailed).
+  using OnRaster = std::function<void(int page, base::Result<Picture> picture)>;
+  // Gray rasters of a run at `dpi`; a page whose long side would be above raster_side_max is drawn smaller.
+  void raster(Run run, int dpi, bool colour, const OnRaster& on_raster);
+
+  // Resolution at which `raster` draws a page when asked for `dpi`.
+  int real_dpi(int page, int dpi) const;
+  // The pages of a run that hold a picture of more than a few pixels, with the part of the page that the
+  // largest covers.
+  std::map<int, float> pictures(Run run);
+
+ private:
+  struct TextStreams;
+  base::Result<TextStreams> start_text(Run run) const;
+  bool oversized(int page, int dpi) const;
+  void raster_alike(Run run, int dpi, bool colour, const OnRaster& on_raster);
+  int raster_some(Run run, int dpi, bool colour, const OnRaster& on_raster);
+
+  const Tools& tools_;
+  const EngineLimits& limits_;
+  int document_fd_;
+  std::vector<PdfPage> pages_;
+};
+
+}  // namespace millrace::engines::host

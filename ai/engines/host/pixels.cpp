@@ -1,0 +1,229 @@
+#include "ai/engines/host/pixels.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include <leptonica/allheaders.h>
+
+#include "platform/base/base64.h"
+
+namespace millrace::engines::host {
+namespace {
+
+constexpr float kLetterTarget =
+    11.5F;  // pixels: the median component of a page that costs least at the best CER
+constexpr float kLargerThan = 1.15F;
+constexpr float kSmallerThan = 0.75F;
+constexpr double kEnlargeMax = 2.5;
+constexpr int kSideMax = 7200;  // pixels: A4 at 600 dpi; more is halved first
+constexpr int kBlankComponents = 3;
+constexpr int kPaperMin = 96;
+constexpr float kWhitePoint = 0.90F;
+constexpr float kBlackPoint = 0.30F;
+constexpr float kSkewMin = 0.25F;  // degrees
+constexpr float kSkewMax = 8.0F;
+
+Picture owned(Pix* pix) { return Picture(pix); }
+
+struct BoxaRelease {
+  void operator()(Boxa* boxa) const { boxaDestroy(&boxa); }
+};
+
+// The brightness of the paper: the most frequent gray value in the bright part; -1 when the page is a dark
+// one.
+int paper_value(Pix* gray) {
+  Numa* histogram = pixGetGrayHistogram(gray, 4);
+  if (histogram == nullptr) return 255;
+  int best = 255;
+  float most = 0;
+  float bright = 0;
+  float all = 0;
+  for (int value = 0; value < 256; ++value) {
+    float count = 0;
+    numaGetFValue(histogram, value, &count);
+    all += count;
+    if (value < kPaperMin) continue;
+    bright += count;
+    if (count >= most) {
+      most = count;
+      best = value;
+    }
+  }
+  numaDestroy(&histogram);
+  return bright * 2 < all ? -1 : best;
+}
+
+Picture binary_of(Pix* gray, int paper) {
+  return owned(pixConvertTo1(gray, std::clamp(paper * 5 / 8, 60, 160)));
+}
+
+struct Letters {
+  float height = 0;
+  int count = 0;
+};
+
+// Components that could be letters: neither specks nor rules nor pictures.
+Letters letters_of(Pix* binary) {
+  const std::unique_ptr<Boxa, BoxaRelease> boxes(pixConnCompBB(binary, 8));
+  if (!boxes) return {};
+  std::vector<int> heights;
+  for (int i = 0; i < boxaGetCount(boxes.get()); ++i) {
+    int x = 0, y = 0, w = 0, h = 0;
+    boxaGetBoxGeometry(boxes.get(), i, &x, &y, &w, &h);
+    if (h >= 4 && h <= 160 && w >= 2 && w <= 4 * h) heights.push_back(h);
+  }
+  if (heights.empty()) return {};
+  const auto middle = heights.begin() + static_cast<std::ptrdiff_t>(heights.size() / 2);
+  std::nth_element(heights.begin(), middle, heights.end());
+  return {static_cast<float>(*middle), static_cast<int>(heights.size())};
+}
+
+// 0 when leptonica does not know.
+int quarter_turns_of(Pix* binary) {
+  float up = 0;
+  float left = 0;
+  if (pixOrientDetect(binary, &up, &left, 0, 0) != 0) return 0;
+  l_int32 orientation = L_TEXT_ORIENT_UNKNOWN;
+  if (makeOrientDecision(up, left, 0, 0, &orientation, 0) != 0) return 0;
+  if (orientation == L_TEXT_ORIENT_LEFT) return 1;
+  if (orientation == L_TEXT_ORIENT_DOWN) return 2;
+  return orientation == L_TEXT_ORIENT_RIGHT ? 3 : 0;
+}
+
+Picture deskewed(Picture gray, Pix* binary) {
+  float angle = 0;
+  float confidence = 0;
+  if (pixFindSkew(binary, &angle, &confidence) != 0 || confidence < 3) return gray;
+  if (std::fabs(angle) < kSkewMin || std::fabs(angle) > kSkewMax) return gray;
+  constexpr float kRadians = 3.14159265F / 180;
+  Picture straight =
+      owned(pixRotate(gray.get(), angle * kRadians, L_ROTATE_AREA_MAP, L_BRING_IN_WHITE, 0, 0));
+  return straight ? std::move(straight) : std::move(gray);
+}
+
+// Turns a dark page into a bright one; gives the brightness of the paper.
+int whiten_dark(Picture& gray) {
+  const int paper = paper_value(gray.get());
+  if (paper >= 0) return paper;
+  Picture bright = owned(pixInvert(nullptr, gray.get()));
+  if (bright) gray = std::move(bright);
+  return std::max(paper_value(gray.get()), kPaperMin);
+}
+
+double scale_for(float letter_px) {
+  if (letter_px > kLargerThan * kLetterTarget) return kLetterTarget / letter_px;
+  if (letter_px < kSmallerThan * kLetterTarget)
+    return std::min(kEnlargeMax, double{kLetterTarget} / letter_px);
+  return 1;
+}
+
+}  // namespace
+
+void PixRelease::operator()(Pix* pix) const { pixDestroy(&pix); }
+
+int width(const Picture& picture) { return pixGetWidth(picture.get()); }
+int height(const Picture& picture) { return pixGetHeight(picture.get()); }
+int resolution(const Picture& picture) { return pixGetXRes(picture.get()); }
+
+std::optional<NetpbmHead> netpbm_head(std::string_view data) {
+  const std::string start(data.substr(0, 64));
+  NetpbmHead head;
+  char kind = 0;
+  int white = 0;
+  int used = 0;
+  if (std::sscanf(start.c_str(), "P%c %d %d %d%n", &kind, &head.width, &head.height, &white, &used) != 4) {
+    return std::nullopt;
+  }
+  if ((kind != '5' && kind != '6') || white != 255 || head.width <= 0 || head.height <= 0)
+    return std::nullopt;
+  if (static_cast<std::size_t>(used) >= start.size())
+    return std::nullopt;  // the one white space is still to come
+  head.channels = kind == '6' ? 3 : 1;
+  head.head_bytes = static_cast<std::size_t>(used) + 1;
+  return head;
+}
+
+Picture picture_of(const NetpbmHead& head, std::string_view pixels) {
+  Picture picture = owned(pixCreateNoInit(head.width, head.height, head.channels == 1 ? 8 : 32));
+  if (!picture) return picture;
+  const auto row_bytes = static_cast<std::size_t>(head.width) * static_cast<std::size_t>(head.channels);
+  const int words_per_line = pixGetWpl(picture.get());
+  for (int y = 0; y < head.height; ++y) {
+    l_uint32* line = pixGetData(picture.get()) + static_cast<std::ptrdiff_t>(y) * words_per_line;
+    const char* row = pixels.data() + static_cast<std::size_t>(y) * row_bytes;
+    if (head.channels == 1) {
+      line[words_per_line - 1] = 0;
+      std::memcpy(line, row, row_bytes);
+      continue;
+    }
+    for (int x = 0; x < head.width; ++x) {
+      const auto at = [&](int i) { return static_cast<int>(static_cast<unsigned char>(row[3 * x + i])); };
+      composeRGBPixel(at(0), at(1), at(2), line + x);
+    }
+  }
+  if (head.channels == 1) pixEndianByteSwap(picture.get());
+  return picture;
+}
+
+Picture to_gray(const Picture& picture) {
+  Picture flat = owned(pixRemoveAlpha(picture.get()));
+  return flat ? owned(pixConvertTo8(flat.get(), 0)) : Picture();
+}
+
+Picture turned(const Picture& picture, int quarter_turns) {
+  return owned(quarter_turns == 0 ? pixClone(picture.get()) : pixRotateOrth(picture.get(), quarter_turns));
+}
+
+Prepared prepare(const Picture& given) {
+  Prepared result;
+  result.width = width(given);
+  result.height = height(given);
+  Picture gray = owned(pixClone(given.get()));
+  while (gray && std::max(width(gray), height(gray)) > kSideMax) {
+    gray = owned(pixScaleAreaMap2(gray.get()));
+    result.scale /= 2;
+  }
+  const int paper = gray ? whiten_dark(gray) : 0;
+  Picture binary = gray ? binary_of(gray.get(), paper) : Picture();
+  const Letters letters = binary ? letters_of(binary.get()) : Letters{};
+  result.letter_px = letters.height;
+  result.blank = gray && letters.count <= kBlankComponents;
+  if (result.blank || !binary) return result;
+  result.quarter_turns = quarter_turns_of(binary.get());
+  gray = turned(gray, result.quarter_turns);
+  binary = turned(binary, result.quarter_turns);
+  if (result.quarter_turns % 2 != 0) std::swap(result.width, result.height);
+  const double scale = scale_for(letters.height);
+  if (gray && scale != 1) {
+    gray = owned(pixScale(gray.get(), static_cast<float>(scale), static_cast<float>(scale)));
+    result.scale *= scale;
+  }
+  if (gray && binary) gray = deskewed(std::move(gray), binary.get());
+  if (gray) {
+    const auto level = static_cast<float>(paper);
+    pixGammaTRC(gray.get(), gray.get(), 1.0F, static_cast<int>(kBlackPoint * level),
+                static_cast<int>(kWhitePoint * level));
+  }
+  result.gray = std::move(gray);
+  return result;
+}
+
+std::string jpeg_data_uri(const Picture& picture, int x0, int y0, int x1, int y1) {
+  constexpr int kQuality = 80;
+  Box* box = boxCreate(x0, y0, x1 - x0, y1 - y0);
+  const Picture piece = owned(box == nullptr ? nullptr : pixClipRectangle(picture.get(), box, nullptr));
+  boxDestroy(&box);
+  l_uint8* bytes = nullptr;
+  std::size_t size = 0;
+  if (!piece || pixWriteMemJpeg(&bytes, &size, piece.get(), kQuality, 0) != 0) return {};
+  std::string uri = "data:image/jpeg;base64,";
+  uri += base::base64_encode({reinterpret_cast<const char*>(bytes), size});
+  std::free(bytes);
+  return uri;
+}
+
+}  // namespace millrace::engines::host

@@ -1,0 +1,57 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+struct Pix;
+
+namespace millrace::engines::host {
+
+struct PixRelease {
+  void operator()(Pix* pix) const;
+};
+// Owner of one leptonica picture; empty when leptonica refused.
+using Picture = std::unique_ptr<Pix, PixRelease>;
+
+int width(const Picture& picture);
+int height(const Picture& picture);
+int resolution(const Picture& picture);  // dots per inch, as its file said
+
+// The size of one raw PGM or PPM in a stream and where its pixels begin.
+struct NetpbmHead {
+  int channels = 1;
+  int width = 0;
+  int height = 0;
+  std::size_t head_bytes = 0;
+  std::size_t bytes() const {
+    return static_cast<std::size_t>(width) * static_cast<std::size_t>(height) *
+           static_cast<std::size_t>(channels);
+  }
+};
+// nullopt: `data` does not begin with a whole P5 or P6 head of 8 bits.
+std::optional<NetpbmHead> netpbm_head(std::string_view data);
+// 8-bit gray or 32-bit colour. `pixels` holds at least head.bytes().
+Picture picture_of(const NetpbmHead& head, std::string_view pixels);
+
+// What recognition needs of a page: upright, gray, letters of the size that the recogniser likes, paper
+// white.
+struct Prepared {
+  Picture gray;
+  double scale = 1;       // of `gray` to the picture that was given, turned upright
+  int quarter_turns = 0;  // clockwise, to make it upright
+  int width = 0;          // of the picture that was given, turned upright
+  int height = 0;
+  bool blank = false;   // nothing that could be letters
+  float letter_px = 0;  // median height of components before scaling
+};
+Prepared prepare(const Picture& gray);
+
+Picture to_gray(const Picture& picture);
+Picture turned(const Picture& picture, int quarter_turns);
+
+// A piece as data:image/jpeg;base64,…; empty when it cannot be encoded.
+std::string jpeg_data_uri(const Picture& picture, int x0, int y0, int x1, int y1);
+
+}  // namespace millrace::engines::host

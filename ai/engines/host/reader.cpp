@@ -1,0 +1,250 @@
+#include "ai/engines/host/reader.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <unistd.h>
+
+#include "ai/engines/bbox_xml.h"
+#include "ai/engines/host/figures.h"
+#include "ai/engines/host/image.h"
+#include "ai/engines/layout.h"
+
+namespace millrace::engines::host {
+namespace {
+
+using base::Code;
+
+constexpr int kFineDpi = 300;
+constexpr float kFineLetters = 8;  // pixels at 200 dpi: smaller letters read better at 300
+constexpr int kFigureDpi = 72;
+// A scan may carry a few words of text, as a stamp or a header: its picture is the page.
+constexpr float kScanPart = 0.6F;
+constexpr std::size_t kScanWords = 50;
+constexpr std::size_t kDataBytesMax = std::size_t{32} << 20;  // of all pictures of a page
+
+bool is_scan(const PageText& text, float picture_part) {
+  return picture_part >= kScanPart && text.words.size() < kScanWords;
+}
+
+int rounded(float value) { return static_cast<int>(std::lround(value)); }
+
+// Puts the figures among the words and lists them in pixels; `scale` is pixels per unit of `text`.
+std::vector<PageImage> place_figures(PageText& text, const std::vector<Box>& figures, float scale) {
+  std::vector<PageImage> images;
+  for (const Box& box : figures) {
+    const std::string id =
+        "img-" + std::to_string(text.index) + "-" + std::to_string(images.size()) + ".jpeg";
+    images.push_back({id,
+                      rounded(box.x0 * scale),
+                      rounded(box.y0 * scale),
+                      rounded(box.x1 * scale),
+                      rounded(box.y1 * scale),
+                      {}});
+    text.words.push_back({box, "![" + id + "](" + id + ")", false, true});
+  }
+  return images;
+}
+
+void add_data(std::vector<PageImage>& images, const Picture& picture) {
+  std::size_t bytes = 0;
+  for (PageImage& image : images) {
+    if (!picture || bytes > kDataBytesMax) return;
+    image.data_uri = jpeg_data_uri(picture, image.x0, image.y0, image.x1, image.y1);
+    bytes += image.data_uri.size();
+    if (bytes > kDataBytesMax) image.data_uri.clear();
+  }
+}
+
+PageOutcome failed_page(int page, base::Error error) {
+  PageOutcome outcome;
+  outcome.index = page;
+  outcome.error = std::move(error);
+  return outcome;
+}
+
+PageOutcome recognised_outcome(int page, Recognised recognised, int dpi) {
+  PageOutcome outcome;
+  outcome.index = recognised.text.index = page;
+  outcome.images = place_figures(recognised.text, recognised.figures, 1);
+  outcome.dimensions = PageDimensions{dpi, rounded(recognised.text.height), rounded(recognised.text.width)};
+  outcome.markdown = markdown_of(recognised.text);
+  return outcome;
+}
+
+}  // namespace
+
+void DocumentReader::close() {
+  pdf_.reset();
+  if (!bytes_.empty()) ::munmap(const_cast<char*>(bytes_.data()), bytes_.size());
+  bytes_ = {};
+  copy_.reset();
+}
+
+base::Status DocumentReader::open(const process::Fd& fd, schemas::Media media, std::uint64_t size_bytes) {
+  close();
+  media_ = media;
+  copy_.reset(::memfd_create("document", MFD_CLOEXEC));
+  const auto size = static_cast<off_t>(size_bytes);
+  off_t at = 0;
+  while (copy_ && at<size&& ::sendfile(copy_.get(), fd.get(), &at, static_cast<std::size_t>(size - at))> 0) {
+  }
+  void* map = at == size && size > 0 ? ::mmap(nullptr, size_bytes, PROT_READ, MAP_PRIVATE, copy_.get(), 0)
+                                     : MAP_FAILED;
+  if (map == MAP_FAILED) return base::error(Code::kInternal, "the document cannot be copied into its jail");
+  bytes_ = {static_cast<const char*>(map), size_bytes};
+  if (media == schemas::Media::kPdf) pdf_.emplace(tools_, limits_, copy_.get());
+  return {};
+}
+
+base::Result<int> DocumentReader::page_count() {
+  if (pdf_) {
+    auto pages = pdf_->pages();
+    if (!pages) return std::move(pages.error());
+    return static_cast<int>(pages->size());
+  }
+  auto head = image_head(bytes_, limits_);
+  if (!head) return std::move(head.error());
+  return 1;
+}
+
+base::Status DocumentReader::recognise(const std::vector<int>& pages, const RecogniseOptions& options,
+                                       const Sink& sink) {
+  auto count = page_count();
+  if (!count) return std::move(count.error());
+  for (const int page : pages) {
+    if (page < 0 || page >= *count) {
+      return base::error(Code::kInvalidField, "page " + std::to_string(page) + " is not in the document",
+                         "pages");
+    }
+  }
+  if (pages.empty()) return {};
+  return pdf_ ? recognise_pdf(pages, options, sink) : recognise_image(options, sink);
+}
+
+base::Status DocumentReader::recognise_pdf(const std::vector<int>& pages, const RecogniseOptions& options,
+                                           const Sink& sink) {
+  // The dictionary of a picture is always plain text in the file: without the name there is none.
+  const bool may_have_pictures = bytes_.find("/Image") != std::string_view::npos;
+  std::vector<int> scans;
+  std::map<int, PageText> pictured;
+  for (const Run run : runs_of(pages)) {
+    sink.begin(run.first);
+    const std::map<int, float> pictures = may_have_pictures ? pdf_->pictures(run) : std::map<int, float>{};
+    auto status = pdf_->text(run, [&](int page, std::optional<PageText> text) {
+      const auto picture = pictures.find(page);
+      const float part = picture == pictures.end() ? 0 : picture->second;
+      if (!text || !sane_text(*text) || is_scan(*text, part)) {
+        scans.push_back(page);
+      } else if (part > 0 && part < kScanPart) {
+        pictured.emplace(page, std::move(*text));
+      } else {
+        sink.page(text_outcome(std::move(*text), {}));
+      }
+    });
+    if (!status) return status;
+  }
+  read_pictured(std::move(pictured), options, sink);
+  read_scans(std::move(scans), options, sink);
+  return {};
+}
+
+PageOutcome DocumentReader::text_outcome(PageText text, const std::vector<Box>& figures) const {
+  const PdfPage size = pdf_->pages_known().at(static_cast<std::size_t>(text.index));
+  const int dpi = pdf_->real_dpi(text.index, Pdf::kDpi);
+  const float scale = static_cast<float>(dpi) / 72;
+  PageOutcome outcome;
+  outcome.index = text.index;
+  text.width = size.width;
+  text.height = size.height;
+  outcome.images = place_figures(text, figures, scale);
+  outcome.dimensions = PageDimensions{dpi, rounded(size.height * scale), rounded(size.width * scale)};
+  outcome.markdown = markdown_of(text);
+  return outcome;
+}
+
+void DocumentReader::read_pictured(std::map<int, PageText> pictured, const RecogniseOptions& options,
+                                   const Sink& sink) {
+  std::vector<int> pages;
+  for (const auto& [page, text] : pictured) pages.push_back(page);
+  for (const Run run : runs_of(std::move(pages))) {
+    pdf_->raster(run, kFigureDpi, false, [&](int page, base::Result<Picture> small) {
+      PageText& text = pictured.at(page);
+      text.width = pdf_->pages_known().at(static_cast<std::size_t>(page)).width;
+      const std::vector<Box> figures = small ? find_figures(*small, text) : std::vector<Box>{};
+      PageOutcome outcome = text_outcome(std::move(text), figures);
+      if (options.image_data && !outcome.images.empty()) {
+        add_data(outcome.images, drawn_alone(page, Pdf::kDpi, true));
+      }
+      sink.page(std::move(outcome));
+    });
+  }
+}
+
+void DocumentReader::read_scans(std::vector<int> scans, const RecogniseOptions& options, const Sink& sink) {
+  for (const Run run : runs_of(std::move(scans))) {
+    sink.begin(run.first);
+    pdf_->raster(run, Pdf::kDpi, false, [&](int page, base::Result<Picture> raster) {
+      sink.begin(page);
+      auto outcome = raster ? scan_outcome(page, std::move(*raster), options)
+                            : base::Result<PageOutcome>(std::move(raster.error()));
+      sink.page(outcome ? std::move(*outcome) : failed_page(page, std::move(outcome.error())));
+    });
+  }
+}
+
+Picture DocumentReader::drawn_alone(int page, int dpi, bool colour) {
+  Picture drawn;
+  pdf_->raster({page, page}, dpi, colour, [&drawn](int, base::Result<Picture> picture) {
+    if (picture) drawn = std::move(*picture);
+  });
+  return drawn;
+}
+
+base::Result<PageOutcome> DocumentReader::scan_outcome(int page, Picture raster,
+                                                       const RecogniseOptions& options) {
+  int dpi = pdf_->real_dpi(page, Pdf::kDpi);
+  Prepared prepared = prepare(raster);
+  const bool tiny = !prepared.blank && prepared.letter_px < kFineLetters;
+  if (tiny && pdf_->real_dpi(page, kFineDpi) > dpi) {
+    if (Picture finer = drawn_alone(page, kFineDpi, false)) {
+      dpi = pdf_->real_dpi(page, kFineDpi);
+      prepared = prepare(finer);
+    }
+  }
+  raster.reset();
+  auto recognised = recogniser_.recognise(prepared);
+  if (!recognised) return std::move(recognised.error());
+  PageOutcome outcome = recognised_outcome(page, std::move(*recognised), dpi);
+  if (options.image_data && !outcome.images.empty()) {
+    const Picture colour = drawn_alone(page, dpi, true);
+    if (colour) add_data(outcome.images, turned(colour, prepared.quarter_turns));
+  }
+  return outcome;
+}
+
+base::Status DocumentReader::recognise_image(const RecogniseOptions& options, const Sink& sink) {
+  sink.begin(0);
+  auto picture = decode_image(bytes_);
+  if (!picture) return std::move(picture.error());
+  const int dpi = resolution(*picture);
+  const Picture gray = to_gray(*picture);
+  if (!options.image_data) picture->reset();
+  if (!gray) return base::error(Code::kImageTooLarge, "the image needs more memory than the engine has");
+  const Prepared prepared = prepare(gray);
+  auto recognised = recogniser_.recognise(prepared);
+  if (!recognised) {
+    sink.page(failed_page(0, std::move(recognised.error())));
+    return {};
+  }
+  PageOutcome outcome = recognised_outcome(0, std::move(*recognised), dpi);
+  if (options.image_data && !outcome.images.empty()) {
+    add_data(outcome.images, turned(*picture, prepared.quarter_turns));
+  }
+  sink.page(std::move(outcome));
+  return {};
+}
+
+}  // namespace millrace::engines::host

@@ -1,0 +1,58 @@
+#pragma once
+#include <functional>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "ai/engines/host/pdf.h"
+#include "ai/engines/host/recogniser.h"
+#include "ai/engines/pages.h"
+#include "platform/process/fd.h"
+
+namespace millrace::engines::host {
+
+// Where the pages go.
+struct Sink {
+  std::function<void(int page)> begin;    // the work on this page begins
+  std::function<void(PageOutcome)> page;  // once per page
+};
+
+// The document of the moment: a private copy in memory, so that poppler can open it by its descriptor
+// wherever it came from, and what is known about it. Not thread-safe.
+class DocumentReader {
+ public:
+  DocumentReader(const Tools& tools, const EngineLimits& limits, Recogniser& recogniser)
+      : tools_(tools), limits_(limits), recogniser_(recogniser) {}
+  ~DocumentReader() { close(); }
+  DocumentReader(const DocumentReader&) = delete;
+  DocumentReader& operator=(const DocumentReader&) = delete;
+
+  // Copies `fd` from its beginning. kInternal: it has not `size_bytes` bytes, or memory is short.
+  base::Status open(const process::Fd& fd, schemas::Media media, std::uint64_t size_bytes);
+
+  base::Result<int> page_count();
+  // Reports every page of `pages` once, or fails as a whole with a document error.
+  base::Status recognise(const std::vector<int>& pages, const RecogniseOptions& options, const Sink& sink);
+
+ private:
+  base::Status recognise_pdf(const std::vector<int>& pages, const RecogniseOptions& options,
+                             const Sink& sink);
+  base::Status recognise_image(const RecogniseOptions& options, const Sink& sink);
+  void read_pictured(std::map<int, PageText> pictured, const RecogniseOptions& options, const Sink& sink);
+  void read_scans(std::vector<int> scans, const RecogniseOptions& options, const Sink& sink);
+  base::Result<PageOutcome> scan_outcome(int page, Picture raster, const RecogniseOptions& options);
+  PageOutcome text_outcome(PageText text, const std::vector<Box>& figures) const;
+  Picture drawn_alone(int page, int dpi, bool colour);
+  void close();
+
+  const Tools& tools_;
+  const EngineLimits& limits_;
+  Recogniser& recogniser_;
+  schemas::Media media_ = schemas::Media::kPdf;
+  process::Fd copy_;
+  std::string_view bytes_;
+  std::optional<Pdf> pdf_;
+};
+
+}  // namespace millrace::engines::host

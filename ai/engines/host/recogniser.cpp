@@ -1,0 +1,138 @@
+#include "ai/engines/host/recogniser.h"
+
+#include <chrono>
+#include <ctime>
+
+#include <leptonica/allheaders.h>
+#include <tesseract/baseapi.h>
+#include <tesseract/ocrclass.h>
+#include <tesseract/resultiterator.h>
+
+namespace millrace::engines::host {
+namespace {
+
+using base::Code;
+using std::chrono::milliseconds;
+using Steady = std::chrono::steady_clock;
+
+constexpr float kConfidenceMin = 12;  // words below are specks and rules
+constexpr float kFigurePart = 0.01F;  // of the page: smaller pictures are ornaments
+constexpr int kAssumedDpi = 160;      // about what the scaled page has; only estimates of sizes depend on it
+
+milliseconds cpu_used() {
+  timespec now{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return std::chrono::seconds(now.tv_sec) +
+         std::chrono::duration_cast<milliseconds>(std::chrono::nanoseconds(now.tv_nsec));
+}
+
+struct Deadline {
+  milliseconds cpu_end;
+  Steady::time_point wall_end;
+};
+
+// Tesseract asks between words.
+bool too_late(void* deadline, int /*words*/) {
+  const auto* end = static_cast<const Deadline*>(deadline);
+  return cpu_used() > end->cpu_end || Steady::now() > end->wall_end;
+}
+
+bool picture_block(tesseract::PolyBlockType type) {
+  return type == tesseract::PT_FLOWING_IMAGE || type == tesseract::PT_HEADING_IMAGE ||
+         type == tesseract::PT_PULLOUT_IMAGE;
+}
+
+Box box_of(const tesseract::PageIterator& at, tesseract::PageIteratorLevel level, double scale) {
+  int x0 = 0, y0 = 0, x1 = 0, y1 = 0;
+  at.BoundingBox(level, &x0, &y0, &x1, &y1);
+  const auto back = [scale](int value) { return static_cast<float>(value / scale); };
+  return {back(x0), back(y0), back(x1), back(y1)};
+}
+
+// The height of the row's letters in place of the ink of one word: "no" and "By" get the same box.
+void use_row_height(const tesseract::ResultIterator& at, double scale, Box& box) {
+  float row_height = 0;
+  float descenders = 0;
+  float ascenders = 0;
+  at.RowAttributes(&row_height, &descenders, &ascenders);
+  int x0 = 0, y0 = 0, x1 = 0, y1 = 0;
+  if (row_height <= 0 || !at.Baseline(tesseract::RIL_WORD, &x0, &y0, &x1, &y1)) return;
+  const auto baseline = static_cast<float>((y0 + y1) / 2.0 / scale);
+  const auto down = static_cast<float>(-descenders / scale);
+  box.y1 = baseline + down;
+  box.y0 = box.y1 - static_cast<float>(row_height / scale);
+}
+
+}  // namespace
+
+Recogniser::Recogniser(const EngineLimits& limits) : limits_(limits) {}
+Recogniser::~Recogniser() = default;
+
+base::Status Recogniser::ready() {
+  if (api_) return {};
+  auto api = std::make_unique<tesseract::TessBaseAPI>();
+  if (api->Init(nullptr, "eng", tesseract::OEM_LSTM_ONLY) != 0) {
+    return base::error(Code::kInternal,
+                       "the recogniser's model is not installed: apt-get install tesseract-ocr-eng");
+  }
+  api->SetVariable("debug_file", "/dev/null");
+  api->SetPageSegMode(tesseract::PSM_AUTO);
+  api_ = std::move(api);
+  return {};
+}
+
+base::Status Recogniser::run(const Prepared& prepared) {
+  Deadline deadline{cpu_used() + limits_.page_cpu, Steady::now() + limits_.page_wall};
+  tesseract::ETEXT_DESC monitor;
+  monitor.cancel = too_late;
+  monitor.cancel_this = &deadline;
+  api_->SetImage(prepared.gray.get());
+  api_->SetSourceResolution(kAssumedDpi);
+  const int failure = api_->Recognize(&monitor);
+  if (too_late(&deadline, 0)) {
+    const auto seconds = limits_.page_cpu.count() / 1000;
+    return base::error(Code::kPageTimeout,
+                       "the page takes more than " + std::to_string(seconds) + " s to recognise");
+  }
+  if (failure != 0) return base::error(Code::kPageFailed, "the page cannot be recognised");
+  return {};
+}
+
+void Recogniser::collect(const Prepared& prepared, Recognised& result) {
+  const std::unique_ptr<tesseract::ResultIterator> at(api_->GetIterator());
+  if (!at) return;
+  do {
+    if (at->Empty(tesseract::RIL_WORD) || at->Confidence(tesseract::RIL_WORD) < kConfidenceMin) continue;
+    const std::unique_ptr<char[]> text(at->GetUTF8Text(tesseract::RIL_WORD));
+    if (!text || text[0] == '\0') continue;
+    Word word{box_of(*at, tesseract::RIL_WORD, prepared.scale), text.get(), false, false};
+    use_row_height(*at, prepared.scale, word.box);
+    result.text.words.push_back(std::move(word));
+  } while (at->Next(tesseract::RIL_WORD));
+  const float page_area = result.text.width * result.text.height;
+  at->Begin();
+  do {
+    if (!picture_block(at->BlockType())) continue;
+    const Box box = box_of(*at, tesseract::RIL_BLOCK, prepared.scale);
+    if (box.width() * box.height() >= kFigurePart * page_area) result.figures.push_back(box);
+  } while (at->Next(tesseract::RIL_BLOCK));
+}
+
+base::Result<Recognised> Recogniser::recognise(const Prepared& prepared) {
+  Recognised result;
+  result.text.width = static_cast<float>(prepared.width);
+  result.text.height = static_cast<float>(prepared.height);
+  result.text.recognised = true;
+  if (prepared.blank) return result;
+  if (!prepared.gray) return base::error(Code::kPageFailed, "the page is too large to be worked on");
+  if (auto status = ready(); !status) return std::move(status.error());
+  if (auto status = run(prepared); !status) {
+    api_->Clear();
+    return std::move(status.error());
+  }
+  collect(prepared, result);
+  api_->Clear();
+  return result;
+}
+
+}  // namespace millrace::engines::host

@@ -1,0 +1,73 @@
+#include "ai/engines/host/tool.h"
+
+#include <algorithm>
+#include <csignal>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+namespace millrace::engines::host {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr int kDocumentFd = 3;
+constexpr std::size_t kPiece = std::size_t{1} << 18;
+constexpr int kPipeBytes = 1 << 20;
+constexpr std::size_t kCaptureBytesMax = std::size_t{4} << 20;
+constexpr milliseconds kEndGrace{2000};
+
+}  // namespace
+
+ToolStream::Read ToolStream::read_some(std::string& to, milliseconds wall) {
+  pollfd fd{out_.get(), POLLIN, 0};
+  if (::poll(&fd, 1, static_cast<int>(wall.count())) <= 0) return Read::kTimeout;
+  const std::size_t size = to.size();
+  to.resize(size + kPiece);
+  const ssize_t count = ::read(out_.get(), to.data() + size, kPiece);
+  to.resize(size + static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+  return count > 0 ? Read::kData : Read::kEnd;
+}
+
+bool ToolStream::hit_bounds() {
+  const auto exit = child_.wait(kEndGrace);
+  // SIGXCPU or SIGKILL by the CPU bound; an allocation that the memory bound refused aborts the program.
+  return !exit || exit->signal == SIGXCPU || exit->signal == SIGKILL || exit->signal == SIGABRT;
+}
+
+process::Command Tools::command(const std::string& program, std::vector<std::string> arguments,
+                                int document_fd, milliseconds cpu) const {
+  const auto seconds = std::max<std::int64_t>(1, std::chrono::ceil<std::chrono::seconds>(cpu).count());
+  process::Command command;
+  command.argv = {
+      "/usr/bin/prlimit",   "--core=0", "--as=1073741824", "--cpu=" + std::to_string(seconds), "--",
+      "/usr/bin/" + program};
+  for (std::string& argument : arguments) {
+    command.argv.push_back(argument == "%" ? "/proc/self/fd/" + std::to_string(kDocumentFd)
+                                           : std::move(argument));
+  }
+  command.environment = {"PATH=/usr/bin:/bin", "LC_ALL=C.UTF-8", "HOME=/tmp"};
+  command.fds = {{kDocumentFd, document_fd}};
+  return command;
+}
+
+base::Result<ToolStream> Tools::start(const std::string& program, std::vector<std::string> arguments,
+                                      int document_fd, milliseconds cpu) const {
+  auto pipe = process::make_pipe();
+  if (!pipe) return std::move(pipe.error());
+  ::fcntl(pipe->read.get(), F_SETPIPE_SZ, kPipeBytes);  // fewer turns for rasters; a refusal costs only speed
+  process::Command started = command(program, std::move(arguments), document_fd, cpu);
+  started.fds.push_back({1, pipe->write.get()});
+  auto child = process::Child::start(spawner_, started);
+  if (!child) return std::move(child.error());
+  return ToolStream(std::move(*child), std::move(pipe->read));
+}
+
+base::Result<process::Captured> Tools::capture(const std::string& program, std::vector<std::string> arguments,
+                                               int document_fd) const {
+  return process::capture(spawner_, command(program, std::move(arguments), document_fd, limits_.poppler_cpu),
+                          {.wall = limits_.page_wall, .output_bytes_max = kCaptureBytesMax});
+}
+
+}  // namespace millrace::engines::host

@@ -1,0 +1,48 @@
+#pragma once
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "ai/engines/limits.h"
+#include "platform/process/child.h"
+
+namespace millrace::engines::host {
+
+// A poppler program at work on the document, with its output coming down a pipe. Owns the child: dropped, it
+// is killed.
+class ToolStream {
+ public:
+  enum class Read { kData, kEnd, kTimeout };
+
+  ToolStream(process::Child child, process::Fd out) : child_(std::move(child)), out_(std::move(out)) {}
+  // Appends what comes next to `to`; waits up to `wall` for it.
+  Read read_some(std::string& to, std::chrono::milliseconds wall);
+  // After kEnd: the program was stopped by its bounds (CPU, memory) and did not end by itself.
+  bool hit_bounds();
+
+ private:
+  process::Child child_;
+  process::Fd out_;
+};
+
+// Starts poppler's programs on one document. Each runs under its own bounds of CPU and memory: a document can
+// cost no more, whatever is in it.
+class Tools {
+ public:
+  Tools(process::Spawner& spawner, const EngineLimits& limits) : spawner_(spawner), limits_(limits) {}
+
+  // `arguments` without the program; "%" stands for the document. `document_fd` must allow being opened again
+  // (a memory file). `cpu` is for the whole run.
+  base::Result<ToolStream> start(const std::string& program, std::vector<std::string> arguments,
+                                 int document_fd, std::chrono::milliseconds cpu) const;
+  base::Result<process::Captured> capture(const std::string& program, std::vector<std::string> arguments,
+                                          int document_fd) const;
+
+ private:
+  process::Command command(const std::string& program, std::vector<std::string> arguments, int document_fd,
+                           std::chrono::milliseconds cpu) const;
+  process::Spawner& spawner_;
+  const EngineLimits& limits_;
+};
+
+}  // namespace millrace::engines::host

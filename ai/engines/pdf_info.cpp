@@ -1,0 +1,80 @@
+#include "ai/engines/pdf_info.h"
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+namespace millrace::engines {
+namespace {
+
+using base::Code;
+using base::error;
+
+bool says(const std::string& text, std::string_view what) { return text.find(what) != std::string::npos; }
+
+base::Error bad_count() {
+  return error(Code::kDocumentPageCount,
+               "the document's page count is not the number of pages that are in it");
+}
+
+base::Error failure(const process::Captured& pdfinfo) {
+  if (says(pdfinfo.err, "Incorrect password")) {
+    return error(Code::kDocumentEncrypted, "the document is encrypted: send it without a password");
+  }
+  if (pdfinfo.timed_out || pdfinfo.exit.signal == SIGKILL || pdfinfo.exit.signal == SIGXCPU) {
+    return error(Code::kDocumentBomb,
+                 "opening the document takes more time or memory than any sound document");
+  }
+  if (says(pdfinfo.err, "Invalid page count") || says(pdfinfo.err, "Page count (")) return bad_count();
+  return error(Code::kDocumentDamaged, "the document is damaged or cut off: it cannot be opened");
+}
+
+// "Page    3 size:  595 x 842 pts (A4)" and "Page    3 rot:   90"
+void read_line(const std::string& line, std::vector<PdfPage>& pages) {
+  unsigned number = 0;
+  float width = 0;
+  float height = 0;
+  int turn = 0;
+  const auto page = [&]() -> PdfPage* {
+    return number >= 1 && number <= pages.size() ? &pages[number - 1] : nullptr;
+  };
+  if (std::sscanf(line.c_str(), "Page %u size: %f x %f", &number, &width, &height) == 3) {
+    if (page() != nullptr) *page() = {width, height};
+  } else if (std::sscanf(line.c_str(), "Page %u rot: %d", &number, &turn) == 2 && turn % 180 != 0) {
+    if (page() != nullptr) std::swap(page()->width, page()->height);
+  }
+}
+
+int count_of(const std::string& out) {
+  const auto at = out.find("Pages:");
+  int count = -1;
+  if (at == std::string::npos || std::sscanf(out.c_str() + at, "Pages: %d", &count) != 1) return -1;
+  return count;
+}
+
+}  // namespace
+
+base::Result<std::vector<PdfPage>> read_pdf_info(const process::Captured& pdfinfo, int pages_max) {
+  const int count = count_of(pdfinfo.out);
+  if (!pdfinfo.exit.ok() || count < 0) return failure(pdfinfo);
+  if (count == 0) return bad_count();
+  if (count > pages_max) {
+    return error(Code::kDocumentTooManyPages, "the document has " + std::to_string(count) +
+                                                  " pages; at most " + std::to_string(pages_max) +
+                                                  " are taken: send it in parts");
+  }
+  std::vector<PdfPage> pages(static_cast<std::size_t>(count));
+  std::size_t at = 0;
+  while (at < pdfinfo.out.size()) {
+    const std::size_t end = std::min(pdfinfo.out.find('\n', at), pdfinfo.out.size());
+    read_line(pdfinfo.out.substr(at, end - at), pages);
+    at = end + 1;
+  }
+  // poppler shows a page that the tree does not have as 0 × 0.
+  if (pages.back().width <= 0 || pages.back().height <= 0) return bad_count();
+  return pages;
+}
+
+}  // namespace millrace::engines

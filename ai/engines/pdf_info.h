@@ -1,0 +1,20 @@
+#pragma once
+#include <vector>
+
+#include "platform/base/result.h"
+#include "platform/process/child.h"
+
+namespace millrace::engines {
+
+// A page's size in points as it is shown (its rotation applied).
+struct PdfPage {
+  float width = 0;
+  float height = 0;
+};
+
+// Reads what `pdfinfo -f 1 -l PAGES_MAX` said. kDocumentEncrypted, kDocumentPageCount (the count is not that
+// of the pages that are there), kDocumentTooManyPages, kDocumentBomb (it ran into its bounds),
+// kDocumentDamaged.
+base::Result<std::vector<PdfPage>> read_pdf_info(const process::Captured& pdfinfo, int pages_max);
+
+}  // namespace millrace::engines
