@@ -99,13 +99,14 @@ rd_kafka_topic_t* KafkaClient::topic(std::string_view name) const {
 
 void KafkaClient::close_consumer(std::chrono::milliseconds deadline) {
   constexpr int kSliceMs = 100;
+  destroy_flags_ = RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE;
+  if (deadline <= std::chrono::milliseconds(0)) return;
   const auto until = std::chrono::steady_clock::now() + deadline;
   const RdQueue queue(rd_kafka_queue_new(handle_));
   const RdError refused(rd_kafka_consumer_close_queue(handle_, queue.get()));
   while (!refused && rd_kafka_consumer_closed(handle_) == 0 && std::chrono::steady_clock::now() < until) {
     rd_kafka_queue_poll_callback(queue.get(), kSliceMs);
   }
-  if (rd_kafka_consumer_closed(handle_) == 0) destroy_flags_ = RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE;
 }
 
 }  // namespace millrace::bus

@@ -61,7 +61,8 @@ class KafkaClient {
   rd_kafka_topic_t* topic(std::string_view name) const;
   // Makes the thread that polls `queue` return at once.
   void wake(rd_kafka_queue_t* queue) const { rd_kafka_queue_yield(queue); }
-  // Consumers: leave the group, committing stored offsets, or give up at the deadline.
+  // Consumers: leave, committing stored offsets, or give up at the deadline; with none, only what is under
+  // way is waited for (up to session.timeout.ms, when the group's coordinator has been lost).
   void close_consumer(std::chrono::milliseconds deadline);
 
  private:

@@ -90,8 +90,11 @@ base::Status KafkaDispatch::start() {
 
 void KafkaDispatch::stop(std::chrono::milliseconds deadline) {
   const auto until = Clock::now() + deadline;
+  const bool reachable = health().health == Health::kUp;
   parts_->watch.stop();
-  for (const auto& [kind, line] : parts_->tokens) line->close(left_until(until));
+  for (const auto& [kind, line] : parts_->tokens) {
+    line->close(reachable ? left_until(until) : std::chrono::milliseconds(0));
+  }
   parts_->producer.close(left_until(until));
 }
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "bus/kafka_settings.h"
+#include "bus/kafka_topics.h"
 #include "platform/base/log.h"
 #include "schemas/envelope.h"
 
@@ -52,7 +53,8 @@ void KafkaHints::close() {
 void KafkaHints::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     if (begun_ < wanted_) begin_missing();
-    const RdMessage message(rd_kafka_consume_queue(queue_.get(), kPollMs));
+    const auto again = static_cast<int>(cluster_.look_again.count());
+    const RdMessage message(rd_kafka_consume_queue(queue_.get(), begun_ < wanted_ ? again : kPollMs));
     if (message) receive(*message);
   }
   for (int partition = 0; partition < begun_; ++partition) {
@@ -63,6 +65,8 @@ void KafkaHints::run(const std::stop_token& stop) {
 void KafkaHints::begin_missing() {
   const int wanted = wanted_;
   reading_ = false;
+  const auto known = kafka_partitions(*client_, topic_, cluster_.request_timeout);  // by this client
+  if (!known || *known < wanted) return;
   for (; begun_ < wanted; ++begun_) {
     const auto offset = first_offset(begun_);
     if (!offset) return on_trouble_(offset.error().message);

@@ -48,19 +48,21 @@ KafkaSettings producer_settings(const KafkaCluster& cluster, std::size_t queue_m
 KafkaSettings group_consumer_settings(const KafkaCluster& cluster, const GroupMember& member) {
   KafkaSettings settings = shared_settings(cluster);
   fetch_settings(settings);
-  settings.insert(settings.end(), {
-                                      {"group.id", member.group},
-                                      {"group.instance.id", member.worker},
-                                      {"partition.assignment.strategy", "range,roundrobin"},  // eager ones
-                                      {"session.timeout.ms", "10000"},
-                                      {"heartbeat.interval.ms", "1000"},
-                                      {"enable.auto.offset.store", "false"},
-                                      {"enable.auto.commit", "true"},  // of stored offsets only
-                                      {"auto.commit.interval.ms", "1000"},
-                                      // Above the relay's window per kind, for a full queue stalls its
-                                      // partition for up to a second.
-                                      {"queued.min.messages", "256"},
-                                  });
+  settings.insert(settings.end(),
+                  {
+                      {"group.id", member.group},
+                      {"group.instance.id", member.worker},
+                      {"partition.assignment.strategy", "range,roundrobin"},  // eager ones
+                      // The least that a broker allows; a stop may wait that long for a lost coordinator.
+                      {"session.timeout.ms", "6000"},
+                      {"heartbeat.interval.ms", "1000"},
+                      {"enable.auto.offset.store", "false"},
+                      {"enable.auto.commit", "true"},  // of stored offsets only
+                      {"auto.commit.interval.ms", "1000"},
+                      // Above the relay's window per kind, for a full queue stalls its
+                      // partition for up to a second.
+                      {"queued.min.messages", "256"},
+                  });
   return settings;
 }
 

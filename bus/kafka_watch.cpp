@@ -83,7 +83,8 @@ void KafkaWatch::record(std::string reason) {
   if (reason.empty()) {
     base::log_info("kafka_up", {{"brokers", brokers}});
   } else {
-    base::log_warn("kafka_degraded", {{"brokers", brokers}, {"reason", reason}});
+    const auto level = before.empty() ? base::LogLevel::kWarn : base::LogLevel::kDebug;
+    base::log(level, "kafka_degraded", {{"brokers", brokers}, {"reason", reason}});
   }
 }
 

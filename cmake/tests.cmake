@@ -14,7 +14,7 @@ add_custom_target(unit_and_contract)
 
 # One binary with its ctest label; packages are those of the room, so that a test may look behind its headers.
 function(millrace_gtest name label)
-  cmake_parse_arguments(ARG "" "" "SOURCES;USES" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "SOURCES;USES;PROPERTIES" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_precompile_headers(${name} REUSE_FROM millrace_pch)
   target_link_libraries(${name} PRIVATE millrace_test_support GTest::gmock GTest::gtest_main)
@@ -22,7 +22,7 @@ function(millrace_gtest name label)
     target_link_libraries(${name} PRIVATE millrace_${room})
   endforeach()
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
-    PROPERTIES LABELS ${label} TIMEOUT 300 ENVIRONMENT MILLRACE_BUILD=${CMAKE_BINARY_DIR})
+    PROPERTIES LABELS ${label} TIMEOUT 300 ENVIRONMENT MILLRACE_BUILD=${CMAKE_BINARY_DIR} ${ARG_PROPERTIES})
   add_dependencies(unit_and_contract ${name})
 endfunction()
 
@@ -37,9 +37,23 @@ foreach(pair "store;storage" "blobs;storage" "dispatch;bus" "events;bus")
   list(GET pair 1 room)
   set(source ${CMAKE_SOURCE_DIR}/tests/contract/${seam}_contract.cpp)
   if(EXISTS ${source})
-    millrace_gtest(contract_${seam} contract SOURCES ${source} USES ${room})
+    set(fixture)
+    if(room STREQUAL bus)
+      set(fixture FIXTURES_REQUIRED kafka)
+    endif()
+    millrace_gtest(contract_${seam} contract SOURCES ${source} USES ${room} PROPERTIES ${fixture})
   endif()
 endforeach()
+
+# One real broker for all tests with FIXTURES_REQUIRED kafka; its address lies in kafka-address while it runs.
+set(kafka_dir ${CMAKE_BINARY_DIR}/kafka)
+set(kafka_address ${CMAKE_BINARY_DIR}/kafka-address)
+add_test(NAME kafka.start COMMAND sh -c
+         "${CMAKE_SOURCE_DIR}/scripts/kafka start --dir '${kafka_dir}' >'${kafka_address}'")
+add_test(NAME kafka.stop COMMAND sh -c
+         "rm -f '${kafka_address}' && ${CMAKE_SOURCE_DIR}/scripts/kafka stop --dir '${kafka_dir}'")
+set_tests_properties(kafka.start PROPERTIES FIXTURES_SETUP kafka TIMEOUT 300)
+set_tests_properties(kafka.stop PROPERTIES FIXTURES_CLEANUP kafka TIMEOUT 60)
 
 if(NOT MILLRACE_SANITIZE)
   foreach(suite integration crash clients style)

@@ -366,7 +366,10 @@ INSTANTIATE_TEST_SUITE_P(All, DurableDispatchContract,
 
 class KafkaDispatchOutage : public testing::Test {
  protected:
-  ~KafkaDispatchOutage() override { broker_.kill(); }
+  ~KafkaDispatchOutage() override {
+    dispatch_.reset();
+    broker_.kill();
+  }
 
   void run(const std::string& address) {
     KafkaCluster cluster = cluster_at(address, "millrace");

@@ -216,7 +216,10 @@ INSTANTIATE_TEST_SUITE_P(All, SharedEventsContract, testing::Values(Implementati
 
 class KafkaEventsOutage : public testing::Test {
  protected:
-  ~KafkaEventsOutage() override { broker_.kill(); }
+  ~KafkaEventsOutage() override {
+    events_.reset();
+    broker_.kill();
+  }
 
   void run(const std::string& address) {
     KafkaCluster cluster = cluster_at(address, "millrace");

@@ -1,0 +1,87 @@
+#include "bus/offset_ledger.h"
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace millrace::bus {
+namespace {
+
+using Next = std::optional<std::int64_t>;
+
+TEST(OffsetLedger, ADecisionInOrderMovesTheOffsetPastTheMessage) {
+  OffsetLedger ledger;
+  const auto first = ledger.began(10);
+  const auto second = ledger.began(11);
+  EXPECT_EQ(ledger.decided(first), Next(11));
+  EXPECT_EQ(ledger.decided(second), Next(12));
+  EXPECT_EQ(ledger.open(), 0U);
+}
+
+TEST(OffsetLedger, TheOffsetNeverPassesAnUndecidedMessage) {
+  OffsetLedger ledger;
+  const auto first = ledger.began(10);
+  const auto second = ledger.began(11);
+  const auto third = ledger.began(12);
+  EXPECT_EQ(ledger.decided(third), Next());
+  EXPECT_EQ(ledger.decided(second), Next());
+  EXPECT_EQ(ledger.decided(first), Next(13));
+}
+
+TEST(OffsetLedger, GapsInTheOffsetsAreNormal) {
+  OffsetLedger ledger;
+  const auto first = ledger.began(10);
+  const auto second = ledger.began(40);
+  EXPECT_EQ(ledger.decided(second), Next());
+  EXPECT_EQ(ledger.decided(first), Next(41));
+}
+
+TEST(OffsetLedger, ASecondDecisionChangesNothing) {
+  OffsetLedger ledger;
+  const auto first = ledger.began(10);
+  ledger.began(11);
+  EXPECT_EQ(ledger.decided(first), Next(11));
+  EXPECT_EQ(ledger.decided(first), Next());
+  EXPECT_EQ(ledger.open(), 1U);
+}
+
+TEST(OffsetLedger, ATicketThatWasNeverGivenChangesNothing) {
+  OffsetLedger ledger;
+  EXPECT_EQ(ledger.decided(0), Next());
+  ledger.began(10);
+  EXPECT_EQ(ledger.decided(7), Next());
+  EXPECT_EQ(ledger.open(), 1U);
+}
+
+TEST(OffsetLedger, OffsetsThatGoBackMeanANewTopicAndForgetTheOld) {
+  OffsetLedger ledger;
+  const auto old = ledger.began(50);
+  const auto fresh = ledger.began(0);
+  EXPECT_EQ(ledger.decided(old), Next());
+  EXPECT_EQ(ledger.open(), 1U);
+  EXPECT_EQ(ledger.decided(fresh), Next(1));
+}
+
+TEST(OffsetLedger, InAnyOrderOfDecisionsTheOffsetIsThatOfTheOldestUndecidedMessage) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 200; ++round) {
+    OffsetLedger ledger;
+    std::vector<OffsetLedger::Ticket> tickets;
+    for (std::int64_t offset = 0; offset < 20; ++offset) tickets.push_back(ledger.began(offset));
+    std::vector<std::size_t> order(tickets.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::ranges::shuffle(order, random);
+    std::vector<bool> decided(tickets.size(), false);
+    std::int64_t stored = 0;
+    for (const std::size_t index : order) {
+      decided[index] = true;
+      if (const Next next = ledger.decided(tickets[index])) stored = *next;
+      EXPECT_EQ(stored, std::ranges::find(decided, false) - decided.begin());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace millrace::bus
