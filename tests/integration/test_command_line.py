@@ -1,0 +1,165 @@
+"""The command line as people use it, against a running gateway."""
+
+import json
+import os
+import signal
+import subprocess
+
+import bad_documents
+import pytest
+from documents import tiny_pdf
+from millrace import BUILD, Gateway, eventually
+
+MILLRACE = BUILD / "millrace"
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    gateway = Gateway(tmp_path_factory.mktemp("cli") / "data").start()
+    yield gateway
+    gateway.close()
+
+
+def millrace(gateway, *arguments, **kwargs):
+    env = {**os.environ, "MILLRACE_URL": gateway.url, "MILLRACE_API_KEY": gateway.client.key}
+    env.pop("MILLRACE_BUILD", None)
+    return subprocess.run(
+        [MILLRACE, *map(str, arguments)], capture_output=True, text=True, env=env, timeout=120, check=False, **kwargs
+    )
+
+
+@pytest.fixture
+def folder(tmp_path):
+    inputs = tmp_path / "in"
+    (inputs / "sub").mkdir(parents=True)
+    (inputs / "one.pdf").write_bytes(tiny_pdf("the first document"))
+    (inputs / "sub" / "two.pdf").write_bytes(tiny_pdf("the second", "on two pages"))
+    return inputs
+
+
+def test_one_file_goes_to_standard_output(shared, folder):
+    done = millrace(shared, "ocr", folder / "one.pdf")
+    assert done.returncode == 0, done.stderr
+    assert "the first document" in done.stdout
+
+
+def test_a_folder_becomes_a_folder_of_markdown_and_a_second_run_skips_what_is_done(shared, folder, tmp_path):
+    out = tmp_path / "out"
+    first = millrace(shared, "ocr", folder, "-o", out, "--json")
+    assert first.returncode == 0, first.stderr
+    rows = [json.loads(line) for line in first.stdout.splitlines()]
+    assert {row["status"] for row in rows} == {"succeeded"} and len(rows) == 2
+    assert "the first document" in (out / "one.md").read_text()
+    assert "on two pages" in (out / "sub" / "two.md").read_text()
+    second = millrace(shared, "ocr", folder, "-o", out, "--json")
+    assert second.returncode == 0 and second.stdout == "" and "skipped" in second.stderr
+    (folder / "one.pdf").write_bytes(tiny_pdf("a changed document"))
+    third = millrace(shared, "ocr", folder, "-o", out, "--json")
+    assert len(third.stdout.splitlines()) == 1 and "a changed document" in (out / "one.md").read_text()
+
+
+def test_a_bad_document_is_named_with_its_code_and_the_others_are_done(shared, folder, tmp_path):
+    (folder / "locked.pdf").write_bytes(bad_documents.encrypted())
+    done = millrace(shared, "ocr", folder, "-o", tmp_path / "out")
+    assert done.returncode == 1
+    assert "locked.pdf" in done.stderr and "document_encrypted" in done.stderr
+    assert (tmp_path / "out" / "one.md").exists() and not (tmp_path / "out" / "locked.md").exists()
+
+
+def test_a_killed_command_goes_on_where_it_was(shared, tmp_path):
+    inputs = tmp_path / "many"
+    inputs.mkdir()
+    for number in range(30):
+        (inputs / f"{number:02}.pdf").write_bytes(tiny_pdf(*[f"document {number} page {page}" for page in range(30)]))
+    env = {**os.environ, "MILLRACE_URL": shared.url, "MILLRACE_API_KEY": shared.client.key}
+    command = [MILLRACE, "ocr", inputs, "-o", tmp_path / "out", "--quiet", "--in-flight", "4"]
+    with subprocess.Popen(command, env=env) as running:
+        eventually(lambda: len(list((tmp_path / "out").glob("*.md"))) >= 2, 60, "two documents")
+        running.kill()
+    before = {job["id"] for job in all_ocr_jobs(shared)}
+    done = millrace(shared, "ocr", inputs, "-o", tmp_path / "out", "--json")
+    assert done.returncode == 0, done.stderr
+    assert len(list((tmp_path / "out").glob("*.md"))) == 30
+    assert len(done.stdout.splitlines()) < 30
+    assert before <= {job["id"] for job in all_ocr_jobs(shared)}
+
+
+def all_ocr_jobs(gateway):
+    return gateway.client.get("/v1/jobs?limit=200").json()["items"]
+
+
+def test_ctrl_c_detaches_and_says_how_to_go_on(tmp_path):
+    asleep = Gateway(tmp_path / "data", role="api").start()
+    try:
+        (tmp_path / "a.pdf").write_bytes(tiny_pdf("never read"))
+        env = {**os.environ, "MILLRACE_URL": asleep.url, "MILLRACE_API_KEY": asleep.client.key}
+        command = [MILLRACE, "ocr", tmp_path / "a.pdf", "-o", tmp_path / "out"]
+        for presses, status in ((1, "queued"), (2, "cancelled")):
+            with subprocess.Popen(command, env=env, stderr=subprocess.PIPE, text=True) as running:
+                eventually(lambda: all_ocr_jobs(asleep), 30, "handed in")
+                running.send_signal(signal.SIGINT)
+                line = running.stderr.readline()
+                assert "Detached" in line
+                if presses == 2:
+                    running.send_signal(signal.SIGINT)
+                rest = running.stderr.read()
+                assert running.wait(30) == 130
+            assert ("run it again" in rest) == (presses == 1)
+            assert all_ocr_jobs(asleep)[0]["status"] == status
+    finally:
+        asleep.close()
+
+
+def test_jobs_are_listed_shown_followed_and_cancelled(shared, folder):
+    assert millrace(shared, "ocr", folder / "one.pdf").returncode == 0
+    listed = millrace(shared, "jobs", "ls", "--json", "--limit", "1")
+    job = json.loads(listed.stdout)["id"]
+    assert job in millrace(shared, "jobs", "ls").stdout
+    assert json.loads(millrace(shared, "jobs", "show", job, "--json").stdout)["id"] == job
+    tail = millrace(shared, "jobs", "tail", job)
+    assert tail.returncode == 0 and "succeeded" in tail.stdout
+    assert millrace(shared, "jobs", "cancel", job).returncode == 0
+    assert millrace(shared, "jobs", "retry", job).returncode == 13
+
+
+def test_exit_codes_tell_what_went_wrong(shared, tmp_path):
+    nobody = "ocr-01900000-0000-7000-8000-000000000000"
+    assert millrace(shared, "jobs", "show", nobody).returncode == 11
+    assert millrace(shared, "jobs", "ls", "--key", "mr_live_wrongkey_x").returncode == 10
+    assert millrace(shared, "jobs", "ls", "--url", "http://127.0.0.1:1").returncode == 15
+    assert millrace(shared, "jobs", "ls", "--status", "lost").returncode == 13
+    assert millrace(shared, "ocr", tmp_path / "none.pdf").returncode == 2
+    assert millrace(shared, "brew").returncode == 2
+    assert millrace(shared, "--help").returncode == 0
+
+
+def test_keys_are_made_listed_and_ended(shared):
+    data = ("--data", shared.data)
+    made = millrace(shared, "keys", "create", "--name", "batch", "--scopes", "jobs:read", *data)
+    key = made.stdout.strip()
+    assert made.returncode == 0 and key.startswith("mr_live_") and len(key.splitlines()) == 1
+    assert shared.client.request("GET", "/v1/jobs", headers={"Authorization": f"Bearer {key}"}).status == 200
+    forbidden = shared.client.request("POST", "/v1/ocr", {}, headers={"Authorization": f"Bearer {key}"})
+    assert forbidden.status == 403
+    listed = millrace(shared, "keys", "list", *data).stdout
+    assert "batch" in listed and key not in listed
+    assert millrace(shared, "keys", "revoke", key.split("_")[2], *data).returncode == 0
+    eventually(
+        lambda: shared.client.request("GET", "/v1/jobs", headers={"Authorization": f"Bearer {key}"}).status == 401,
+        3, "revoked",
+    )
+
+
+def test_config_check_names_every_mistake_with_its_place(shared, tmp_path):
+    (tmp_path / "millrace.yaml").write_text("listen: 127.0.0.1:0\nstore:\n  wal_mox: 3\nocr: {range_pages: 0}\n")
+    checked = millrace(shared, "config", "check", "--config", tmp_path / "millrace.yaml")
+    assert checked.returncode != 0
+    said = checked.stdout + checked.stderr
+    assert "millrace.yaml:3" in said and "wal_max" in said and "millrace.yaml:4" in said
+
+
+def test_doctor_finds_nothing_wrong_here(shared):
+    checked = millrace(shared, "doctor", "--data", shared.data)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    for part in ("store", "disk", "engine", "sandbox", "clock"):
+        assert part in checked.stdout.lower(), part
