@@ -200,12 +200,6 @@ std::map<schemas::Kind, int> parse_slots(const std::vector<std::string>& items,
   return slots;
 }
 
-std::string joined(const std::vector<std::string>& items) {
-  std::string out;
-  for (const std::string& item : items) out += (out.empty() ? "" : ",") + item;
-  return out;
-}
-
 base::LogLevel level_named(const std::string& name) {
   if (name == "debug") return base::LogLevel::kDebug;
   if (name == "warn") return base::LogLevel::kWarn;
@@ -234,7 +228,7 @@ Settings typed(const base::Config& config, std::vector<base::ConfigMistake>& mis
       mistakes.push_back({config.origin("kafka.brokers"), "kafka.brokers: " + address.error().message});
     }
   }
-  s.kafka_brokers = joined(config.list("kafka.brokers"));
+  s.kafka_brokers = config.list("kafka.brokers");
   s.kafka_partitions = static_cast<int>(config.integer("kafka.partitions"));
   s.kafka_message_timeout = config.duration("kafka.message_timeout");
   s.slots = parse_slots(config.list("slots"), mistakes, config.origin("slots"));
@@ -271,6 +265,14 @@ std::string default_data_dir() {
   if (::geteuid() == 0) return "/var/lib/millrace";
   const char* home = std::getenv("HOME");  // NOLINT(concurrency-mt-unsafe)
   return std::string(home != nullptr ? home : ".") + "/.local/share/millrace";
+}
+
+bus::KafkaCluster kafka_cluster(const Settings& settings) {
+  bus::KafkaCluster cluster;
+  cluster.brokers = settings.kafka_brokers;
+  cluster.partitions = settings.kafka_partitions;
+  cluster.message_timeout = settings.kafka_message_timeout;
+  return cluster;
 }
 
 LoadedSettings load_settings(const std::map<std::string, std::string>& flags) {

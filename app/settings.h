@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "bus/kafka_cluster.h"
 #include "platform/base/config.h"
 #include "platform/base/log.h"
 #include "platform/base/net_address.h"
@@ -23,9 +24,9 @@ std::span<const base::Setting> settings_table();
 struct Settings {
   std::string data_dir;
   base::NetAddress listen;
-  std::string public_url;     // without a trailing slash; empty: the listener's
-  std::string ready_file;     // empty: none
-  std::string kafka_brokers;  // comma-separated; empty: embedded dispatch
+  std::string public_url;                  // without a trailing slash; empty: the listener's
+  std::string ready_file;                  // empty: none
+  std::vector<std::string> kafka_brokers;  // empty: embedded dispatch
   int kafka_partitions = 8;
   std::chrono::milliseconds kafka_message_timeout{};
   std::map<schemas::Kind, int> slots;
@@ -52,6 +53,8 @@ struct LoadedSettings {
   std::vector<base::ConfigMistake> mistakes;  // the Config's, and those of combined rules
 };
 LoadedSettings load_settings(const std::map<std::string, std::string>& flags);
+
+bus::KafkaCluster kafka_cluster(const Settings& settings);
 
 // The data directory by the same precedence, for commands that only need that: default
 // ~/.local/share/millrace, as root /var/lib/millrace.

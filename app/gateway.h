@@ -1,0 +1,41 @@
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "app/settings.h"
+#include "platform/base/result.h"
+#include "schemas/job.h"
+
+namespace millrace::app {
+
+// Which parts of the house this process runs.
+struct Roles {
+  bool api = false;
+  std::vector<schemas::Kind> kinds;  // of jobs to work on; empty: no worker
+};
+
+// The composition: every part built in one order, started, and taken down in the reverse one (delivery.md,
+// Drain).
+class Gateway {
+ public:
+  // Blocks until everything runs. The error is for the operator: it says what to do.
+  static base::Result<std::unique_ptr<Gateway>> start(const Settings& settings, const Roles& roles);
+  ~Gateway();  // without a drain
+  Gateway(const Gateway&) = delete;
+  Gateway& operator=(const Gateway&) = delete;
+
+  std::string url() const;   // empty without api
+  std::string name() const;  // of the worker; empty without one
+  // Readiness off, no new work, running work ended or given back, all within settings.drain_timeout.
+  void drain();
+  // Looks at keys again at once (SIGHUP).
+  void reload();
+
+ private:
+  struct Parts;
+  explicit Gateway(std::unique_ptr<Parts> parts);
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace millrace::app

@@ -1,0 +1,161 @@
+#include <chrono>
+#include <cstdio>
+#include <iostream>
+#include <memory>
+#include <sstream>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "api/keys.h"
+#include "api/openapi.h"
+#include "api/secret_file.h"
+#include "app/commands.h"
+#include "app/settings.h"
+#include "platform/base/bytes.h"
+#include "schemas/access.h"
+#include "storage/access_rows.h"
+#include "storage/store.h"
+
+namespace millrace::app {
+namespace {
+
+using nlohmann::json;
+
+int fail(const std::string& message) {
+  std::cerr << "millrace: " << message << '\n';
+  return kExitFailed;
+}
+
+int print_mistakes(const LoadedSettings& loaded) {
+  for (const base::ConfigMistake& mistake : loaded.mistakes) {
+    std::cerr << (mistake.fatal ? "error: " : "warning: ") << mistake.place << ": " << mistake.message
+              << '\n';
+  }
+  return loaded.settings ? kExitOk : kExitUsage;
+}
+
+// The store and pepper of the data directory that the flags name. A running gateway may have it open as well.
+struct OpenedStore {
+  base::SystemClock clock;
+  std::unique_ptr<storage::Store> store;
+  std::string pepper;
+};
+
+base::Result<std::unique_ptr<OpenedStore>> open_store(const Settings& settings) {
+  auto opened = std::make_unique<OpenedStore>();
+  storage::Store::Options options;
+  options.data_dir = settings.data_dir;
+  options.disk_free_min_bytes = settings.disk_free_min_bytes;
+  auto store = storage::Store::open(options, opened->clock);
+  if (!store) return store.error();
+  opened->store = *std::move(store);
+  auto pepper = api::pepper(settings.data_dir);
+  if (!pepper) return pepper.error();
+  opened->pepper = *std::move(pepper);
+  return opened;
+}
+
+// Runs `act` on the opened store; every fault ends as a message and an exit code.
+int with_store(const Flags& flags, const std::function<int(OpenedStore&)>& act) {
+  const LoadedSettings loaded = load_settings(flags);
+  if (const int code = print_mistakes(loaded); code != kExitOk) return code;
+  auto opened = open_store(*loaded.settings);
+  return opened ? act(**opened) : fail(opened.error().message);
+}
+
+std::string scopes_text(const std::vector<std::string>& scopes) {
+  std::string out;
+  for (const std::string& scope : scopes) out += (out.empty() ? "" : ",") + scope;
+  return out;
+}
+
+std::string time_text(const std::optional<base::WallTime>& time) { return time ? base::rfc3339(*time) : "-"; }
+
+std::vector<std::string> words(const std::string& text) {
+  std::vector<std::string> out;
+  std::stringstream in(text);
+  for (std::string word; std::getline(in, word, ',');) out.push_back(word);
+  return out;
+}
+
+json key_json(const storage::KeyRow& row) {
+  json out = {{"id", row.id},
+              {"name", row.name},
+              {"tenant", row.tenant},
+              {"scopes", row.scopes},
+              {"created_at", base::rfc3339(row.created_at)}};
+  if (row.expires_at) out["expires_at"] = base::rfc3339(*row.expires_at);
+  if (row.revoked_at) out["revoked_at"] = base::rfc3339(*row.revoked_at);
+  if (row.last_used_at) out["last_used_at"] = base::rfc3339(*row.last_used_at);
+  return out;
+}
+
+}  // namespace
+
+int keys_create(const KeyRequest& request, const Flags& flags) {
+  api::NewKey wanted;
+  wanted.name = request.name;
+  wanted.tenant = request.tenant;
+  if (!request.scopes.empty()) {
+    auto scopes = schemas::ScopeSet::parse(words(request.scopes));
+    if (!scopes) return fail(scopes.error().message);
+    wanted.scopes = *scopes;
+  }
+  if (!request.expires.empty()) {
+    const auto duration = base::parse_duration(request.expires);
+    if (!duration || duration->count() <= 0) return fail("--expires takes a duration: 90d, 12h");
+    wanted.expires_at = base::SystemClock().wall() + *duration;
+  }
+  return with_store(flags, [&](OpenedStore& opened) {
+    const auto made = api::create_key(*opened.store, opened.pepper, wanted);
+    if (!made) return fail(made.error().message);
+    std::cout << made->text << '\n';
+    return static_cast<int>(kExitOk);
+  });
+}
+
+int keys_list(bool as_json, const Flags& flags) {
+  return with_store(flags, [&](OpenedStore& opened) {
+    const auto rows = api::list_keys(*opened.store);
+    if (!rows) return fail(rows.error().message);
+    if (!as_json) {
+      std::printf("%-8s  %-16s  %-12s  %-8s  %-24s  %s\n", "ID", "NAME", "TENANT", "STATE", "LAST USED",
+                  "SCOPES");
+    }
+    for (const storage::KeyRow& row : *rows) {
+      if (as_json) {
+        std::cout << key_json(row).dump() << '\n';
+        continue;
+      }
+      const bool expired = row.expires_at && *row.expires_at <= base::SystemClock().wall();
+      const char* state = row.revoked_at ? "revoked" : expired ? "expired" : "active";
+      std::printf("%-8s  %-16s  %-12s  %-8s  %-24s  %s\n", row.id.c_str(), row.name.c_str(),
+                  row.tenant.c_str(), state, time_text(row.last_used_at).c_str(),
+                  scopes_text(row.scopes).c_str());
+    }
+    return static_cast<int>(kExitOk);
+  });
+}
+
+int keys_revoke(const std::string& id, const Flags& flags) {
+  return with_store(flags, [&](OpenedStore& opened) {
+    const base::Status revoked = api::revoke_key(*opened.store, id);
+    return revoked ? static_cast<int>(kExitOk) : fail(revoked.error().message);
+  });
+}
+
+int config_check(const Flags& flags) {
+  const LoadedSettings loaded = load_settings(flags);
+  for (const base::Config::Line& line : loaded.config.effective()) {
+    std::printf("%-24s %-32s %s\n", line.path.c_str(), line.value.c_str(), line.origin.c_str());
+  }
+  return print_mistakes(loaded);
+}
+
+int print_openapi() {
+  std::cout << api::openapi_document({}) << '\n';
+  return kExitOk;
+}
+
+}  // namespace millrace::app
