@@ -60,9 +60,10 @@ struct OcrPage {
 };
 std::string to_json(const OcrPage& page);  // one part of a job
 base::Result<OcrPage> ocr_page_from_json(std::string_view json);
+bool ocr_page_failed(std::string_view part);  // it has an error, or is no page
 
 // The reply from its parts: {pages, model, usage_info {pages_processed, doc_size_bytes}}. `parts` are JSON
-// pages in order; pages_processed counts those without an error.
+// pages in order; pages_processed counts those without an error; doc_size_bytes < 0 (not known yet) is null.
 std::string ocr_reply(std::string_view model, const std::vector<std::string>& parts,
                       std::int64_t doc_size_bytes);
 

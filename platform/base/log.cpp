@@ -169,8 +169,10 @@ class Sink {
     if (writer.joinable()) writer.request_stop();
   }
 
+  bool takes(LogLevel level) const { return level >= level_.load(std::memory_order_relaxed); }
+
   void take(LogLevel level, std::string_view event, std::initializer_list<Field> fields) {
-    if (level < level_.load(std::memory_order_relaxed)) return;
+    if (!takes(level)) return;
     std::string line = make_line(format_.load(std::memory_order_relaxed), level, event, fields);
     {
       std::lock_guard lock(mutex_);
@@ -255,6 +257,7 @@ Sink& sink() {
 void log(LogLevel level, std::string_view event, std::initializer_list<Field> fields) {
   sink().take(level, event, fields);
 }
+bool log_enabled(LogLevel level) { return sink().takes(level); }
 void log_start(LogFormat format, LogLevel level) { sink().start(format, level); }
 void log_stop() { sink().stop(); }
 std::uint64_t log_dropped() { return sink().dropped(); }

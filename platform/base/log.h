@@ -29,6 +29,8 @@ struct Field {
 // thread; a full queue drops the line and counts it (`log_dropped`). Before `log_start` and after `log_stop`
 // lines are written directly. Thread-safe.
 void log(LogLevel level, std::string_view event, std::initializer_list<Field> fields = {});
+// Whether a line of that level would be written: for callers to whom making its fields costs too much.
+bool log_enabled(LogLevel level);
 inline void log_info(std::string_view event, std::initializer_list<Field> f = {}) {
   log(LogLevel::kInfo, event, f);
 }

@@ -1,0 +1,57 @@
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <optional>
+#include <utility>
+
+namespace millrace::api {
+
+// How many bytes of request bodies may be in memory at once, over all connections. Taken on the head, before
+// a byte of the body is read. Thread-safe; must outlive its holds.
+class ByteBudget {
+ public:
+  explicit ByteBudget(std::size_t max) : max_(max) {}
+
+  // Gives its bytes back when it goes.
+  class Hold {
+   public:
+    Hold() = default;
+    Hold(Hold&& other) noexcept
+        : budget_(std::exchange(other.budget_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+    Hold& operator=(Hold&& other) noexcept {
+      shrink(0);
+      budget_ = std::exchange(other.budget_, nullptr);
+      bytes_ = std::exchange(other.bytes_, 0);
+      return *this;
+    }
+    ~Hold() { shrink(0); }
+    // Keeps at most `bytes`.
+    void shrink(std::size_t bytes) {
+      if (bytes >= bytes_) return;
+      budget_->used_.fetch_sub(bytes_ - bytes, std::memory_order_relaxed);
+      bytes_ = bytes;
+    }
+
+   private:
+    friend class ByteBudget;
+    Hold(ByteBudget* budget, std::size_t bytes) : budget_(budget), bytes_(bytes) {}
+    ByteBudget* budget_ = nullptr;
+    std::size_t bytes_ = 0;
+  };
+
+  // nullopt: it would pass the maximum.
+  std::optional<Hold> take(std::size_t bytes) {
+    const std::size_t before = used_.fetch_add(bytes, std::memory_order_relaxed);
+    if (before + bytes <= max_) return Hold(this, bytes);
+    used_.fetch_sub(bytes, std::memory_order_relaxed);
+    return std::nullopt;
+  }
+  std::size_t used() const { return used_.load(std::memory_order_relaxed); }
+  std::size_t max() const { return max_; }
+
+ private:
+  const std::size_t max_;
+  std::atomic<std::size_t> used_{0};
+};
+
+}  // namespace millrace::api

@@ -1,0 +1,85 @@
+#include "api/call.h"
+
+#include "api/headers.h"
+#include "platform/base/log.h"
+
+namespace millrace::api {
+namespace {
+
+constexpr double kSlowSeconds = 1.0;  // slower requests are logged at info
+
+base::LogLevel level_of(int status, double seconds) {
+  if (status >= 500) return base::LogLevel::kWarn;
+  return status >= 300 || seconds >= kSlowSeconds ? base::LogLevel::kInfo : base::LogLevel::kDebug;
+}
+
+}  // namespace
+
+Call::Call(const front::Head& head, HttpMetrics& metrics)
+    : metrics_(metrics), request_id_(api::request_id(head)), arrived_(head.arrived) {}
+
+Call::~Call() {
+  if (begun_ && !answered_) fail(base::error(base::Code::kInternal, "The request was dropped by the server"));
+}
+
+void Call::begin(front::Request request, front::Responder responder) {
+  request_ = std::move(request);
+  responder_ = std::move(responder);
+  budget.shrink(request_.body.size());
+  begun_ = true;
+}
+
+void Call::drop_body() {
+  std::string().swap(request_.body);
+  budget.shrink(0);
+}
+
+void Call::name_job(std::string job_id) {
+  const std::lock_guard lock(job_mutex_);
+  job_id_ = std::move(job_id);
+}
+
+void Call::reply(front::Reply reply) {
+  if (!take_right_to_answer()) return;
+  responder_.send(dressed(request_.head, std::move(reply)));
+}
+
+void Call::fail(const base::Error& error, const schemas::Problems& problems) {
+  reply(error_reply(request_.head.path, error, problems));
+}
+
+bool Call::start_stream(front::Reply head) {
+  if (!take_right_to_answer()) return false;
+  return responder_.start_stream(dressed(request_.head, std::move(head)));
+}
+
+front::Reply Call::dressed(const front::Head& head, front::Reply reply) {
+  add_header(reply, "x-request-id", request_id_);
+  std::string job_id;
+  {
+    const std::lock_guard lock(job_mutex_);
+    job_id = job_id_;
+  }
+  if (!job_id.empty()) add_header(reply, "x-millrace-job", job_id);
+  note(head, reply.status, job_id);
+  return reply;
+}
+
+void Call::note(const front::Head& head, int status, const std::string& job_id) {
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - arrived_;
+  metrics_.record(route, status, took.count());
+  const base::LogLevel level = level_of(status, took.count());
+  if (!base::log_enabled(level)) return;
+  base::log(level, "http_request",
+            {{"request_id", request_id_},
+             {"method", head.method},
+             {"path", head.path},
+             {"status", status},
+             {"seconds", took.count()},
+             {"tenant", principal ? std::string_view(principal->tenant) : std::string_view()},
+             {"key_id", principal ? std::string_view(principal->key_id) : std::string_view()},
+             {"job_id", job_id},
+             {"peer", head.peer}});
+}
+
+}  // namespace millrace::api

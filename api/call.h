@@ -1,0 +1,79 @@
+#pragma once
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/auth.h"
+#include "api/byte_budget.h"
+#include "api/front/exchange.h"
+#include "api/http_metrics.h"
+#include "api/reply.h"
+#include "api/route.h"
+#include "schemas/error_body.h"
+
+namespace millrace::api {
+
+// One request on its way through the guard and a handler. Made on its head, carried by the front end as the
+// request's hold, answered once. What a Call answers carries x-request-id, and is counted and logged; a Call
+// that goes without an answer answers 500. `reply` and what stands on it are thread-safe; the rest belongs to
+// whoever runs the request.
+class Call : public std::enable_shared_from_this<Call> {
+ public:
+  Call(const front::Head& head, HttpMetrics& metrics);
+  ~Call();
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+  // Filled by the guard on the head.
+  const Route* route = nullptr;
+  std::vector<std::string> params;
+  PrincipalPtr principal;  // null on open routes
+  bool key_unknown = false;
+  std::optional<front::Reply> refusal;  // of a request without a body: sent when it runs
+  ByteBudget::Hold budget;
+
+  // The whole request has arrived.
+  void begin(front::Request request, front::Responder responder);
+
+  const front::Head& head() const { return request_.head; }
+  std::string& body() { return request_.body; }
+  const std::string& tenant() const { return principal->tenant; }
+  const std::string& request_id() const { return request_id_; }
+  // Frees the body and its share of the byte budget, while the request goes on waiting.
+  void drop_body();
+  // From now on every answer carries x-millrace-job.
+  void name_job(std::string job_id);  // thread-safe
+
+  void reply(front::Reply reply);
+  void fail(const base::Error& error, const schemas::Problems& problems = {});
+  void refuse(const schemas::Refusal& why) { fail(why.error, why.problems); }
+  // A chunked answer; then `responder()` takes the pieces. False: the client has gone.
+  bool start_stream(front::Reply head);
+  const front::Responder& responder() const { return responder_; }
+  // Runs `f` once if the client leaves before the answer is complete.
+  void on_gone(std::function<void()> f) const { responder_.on_gone(std::move(f)); }
+
+  // The same for a refusal that the front end sends itself, before the request has begun.
+  front::Reply dressed(const front::Head& head, front::Reply reply);
+
+ private:
+  bool take_right_to_answer() { return !answered_.exchange(true); }
+  void note(const front::Head& head, int status, const std::string& job_id);
+
+  HttpMetrics& metrics_;
+  std::string request_id_;
+  std::string job_id_;  // under job_mutex_
+  std::mutex job_mutex_;
+  front::Request request_;
+  front::Responder responder_;
+  std::chrono::steady_clock::time_point arrived_;
+  bool begun_ = false;
+  std::atomic<bool> answered_{false};
+};
+
+}  // namespace millrace::api

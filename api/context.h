@@ -1,0 +1,53 @@
+#pragma once
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <string>
+
+#include "api/job_wait.h"
+#include "jobs/control.h"
+#include "jobs/submit.h"
+#include "jobs/waiters.h"
+#include "platform/base/clock.h"
+#include "platform/base/metrics.h"
+#include "platform/base/pool.h"
+#include "platform/net/loop.h"
+#include "storage/store.h"
+
+namespace millrace::api {
+
+// What /readyz says of dispatch; from bus::HealthReport, which this room does not see.
+struct DispatchHealth {
+  bool ok = true;
+  std::string detail;
+};
+
+struct Options {
+  std::string public_url;     // what links are made of, without a slash at its end; empty: relative links
+  bool metrics_open = false;  // /metrics without a key: only while the listener is bound to loopback
+  std::size_t body_budget_bytes = 512u << 20;  // request bodies in memory at once, over all connections; 503
+  std::chrono::milliseconds sync_wait{120'000};  // of a synchronous OCR request; 504
+  std::chrono::milliseconds prefer_wait_max{60'000};
+  std::chrono::milliseconds event_ping{15'000};
+};
+
+// What handlers reach. Everything in it outlives every request.
+struct Context {
+  storage::Store& store;
+  jobs::Submit& submit;
+  jobs::Control& control;
+  base::Pool& pool;
+  net::Loop& loop;
+  base::Metrics& metrics;
+  const base::Clock& clock;
+  const std::function<DispatchHealth()>& dispatch_health;
+  const Options& options;
+  JobWaits& waits;
+  const std::string& openapi;
+};
+
+// Runs `task` on the pool; false (and `call` is answered 503) when the lane is full.
+bool on_pool(Context& context, base::Pool::Lane lane, const std::shared_ptr<class Call>& call,
+             std::function<void()> task);
+
+}  // namespace millrace::api

@@ -1,0 +1,23 @@
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "platform/base/result.h"
+#include "storage/blobs.h"
+
+// What the API looks at of a document: that its base64 is base64, its size and its magic bytes
+// (architecture.md §5). Errors: kInvalidField (not base64), kDocumentEmpty, kDocumentTooLarge,
+// kDocumentUnsupported.
+namespace millrace::api {
+
+// Upper bound of the bytes that `base64` decodes to.
+std::size_t decoded_size(std::string_view base64);
+
+// Decodes and looks; the bytes are thrown away. For documents of at most schemas::kInlineDocumentMax.
+base::Status check_small_document(std::string_view base64);
+
+// Decodes in pieces straight into a new blob: no second copy of the document is in memory. Blocks on the
+// disk.
+base::Result<storage::Staged> stage_document(storage::Blobs& blobs, std::string_view base64);
+
+}  // namespace millrace::api

@@ -1,0 +1,103 @@
+#include <array>
+#include <charconv>
+
+#include "api/call.h"
+#include "api/cursor.h"
+#include "api/event_stream.h"
+#include "api/handlers.h"
+#include "api/headers.h"
+#include "api/job_text.h"
+#include "api/router.h"
+#include "schemas/json_text.h"
+#include "storage/job_queries.h"
+
+namespace millrace::api {
+namespace {
+
+using schemas::Field;
+using schemas::FieldType;
+
+struct EventQuery {
+  int limit = kPageDefault;
+  std::string cursor;
+  std::int64_t after = 0;
+};
+template <auto Member>
+constexpr auto into = &schemas::store_in<EventQuery, Member>;
+
+constexpr std::array kFields{
+    Field{.name = "limit",
+          .type = FieldType::kInteger,
+          .text = "How many at most",
+          .min = 1,
+          .max = kPageMax,
+          .default_json = "50",
+          .store = into<&EventQuery::limit>},
+    Field{.name = "cursor",
+          .text = "`next_cursor` of the page before",
+          .max = 255,
+          .store = into<&EventQuery::cursor>},
+    Field{.name = "after",
+          .type = FieldType::kInteger,
+          .text = "Only events after this version",
+          .store = into<&EventQuery::after>},
+};
+
+void send_events(Context& context, Call& call, const schemas::JobId& job, const EventQuery& query) {
+  const auto events =
+      storage::JobQueries(context.store).events(call.tenant(), job, query.after, query.limit + 1);
+  if (!events) return call.fail(events.error());
+  const bool more = events->size() > static_cast<std::size_t>(query.limit);
+  const std::size_t count = more ? static_cast<std::size_t>(query.limit) : events->size();
+  std::string items = "[";
+  for (std::size_t i = 0; i < count; ++i) items.append(i > 0 ? "," : "").append(event_json((*events)[i]));
+  schemas::JsonObject out;
+  out.raw("items", items + "]");
+  if (more) out.member("next_cursor", event_cursor((*events)[count - 1].version));
+  call.reply(json_reply(200, out.finish()));
+}
+
+// The version after which a stream goes on: Last-Event-ID, else `after`.
+std::int64_t resume_point(const Call& call, const EventQuery& query) {
+  const std::string_view sent = call.head().header("last-event-id").value_or("");
+  std::int64_t version = 0;
+  const auto [end, failed] = std::from_chars(sent.data(), sent.data() + sent.size(), version);
+  const bool good =
+      !sent.empty() && failed == std::errc() && end == sent.data() + sent.size() && version >= 0;
+  return good ? version : query.after;
+}
+
+// 204 tells an event source that there is nothing more to come.
+void stream_events(Context& context, const CallPtr& call, const schemas::JobView& job, std::int64_t after) {
+  if (schemas::is_terminal(job.status) && after >= job.version) return call->reply(empty_reply(204));
+  EventStream::start(context, call, job.id, after);
+}
+
+}  // namespace
+
+std::span<const Field> job_event_fields() { return kFields; }
+
+void job_events(Context& context, CallPtr call) {
+  const auto id = schemas::JobId::parse(call->params.front());
+  if (!id) return call->fail(base::error(base::Code::kNotFound, "There is no such job"));
+  call->name_job(id->str());
+  EventQuery query;
+  auto problems = schemas::read_query(kFields, query_pairs(call->head().query), &query);
+  const auto cursor = event_cursor_of(query.cursor);
+  if (problems.empty() && !query.cursor.empty() && !cursor) {
+    problems.push_back({.loc = {"query", "cursor"},
+                        .msg = "Input should be a `next_cursor` of this list",
+                        .type = "value_error",
+                        .input = {},
+                        .ctx = {}});
+  }
+  if (!problems.empty()) return call->refuse(schemas::invalid(std::move(problems)));
+  if (cursor) query.after = *cursor;
+  const auto job = storage::JobQueries(context.store).job(call->tenant(), *id);
+  if (!job) return call->fail(job.error());
+  if (accepts_event_stream(call->head()))
+    return stream_events(context, call, *job, resume_point(*call, query));
+  send_events(context, *call, *id, query);
+}
+
+}  // namespace millrace::api

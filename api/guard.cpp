@@ -1,0 +1,172 @@
+#include "api/guard.h"
+
+#include <exception>
+
+#include "api/headers.h"
+#include "platform/base/bytes.h"
+#include "platform/base/log.h"
+
+namespace millrace::api {
+namespace {
+
+using base::Code;
+
+bool has_body(const front::Head& head) { return head.chunked || head.content_length.value_or(0) > 0; }
+
+// What of the byte budget a request takes before its body is read: all that it declares, or may send.
+std::size_t reserved(const front::Head& head, const Route& route) {
+  if (head.chunked) return route.body_max;
+  return static_cast<std::size_t>(head.content_length.value_or(0));
+}
+
+base::Error scope_error(const Principal& principal, schemas::Scope scope) {
+  std::string message =
+      "The API key " + principal.key_id + " lacks the scope '" + std::string(schemas::name(scope)) + "'";
+  return base::error(Code::kForbidden, std::move(message));
+}
+
+base::Error key_error(Code code) {
+  const bool none = code == Code::kUnauthenticated;
+  const bool busy = code == Code::kOverloaded;
+  return base::error(code, none   ? "No API key was sent: use `Authorization: Bearer KEY` or `X-API-Key: KEY`"
+                           : busy ? "The API key cannot be looked up at the moment"
+                                  : "The API key is unknown, revoked or expired");
+}
+
+}  // namespace
+
+front::Admission Guard::admit(const front::Head& head) {
+  auto call = std::make_shared<Call>(head, metrics_);
+  if (const Refusal refusal = check(head, *call)) {
+    front::Reply reply = refused(head, *refusal);
+    if (has_body(head)) return call->dressed(head, std::move(reply));
+    call->refusal = std::move(reply);
+    return front::Admit{.body_max = 0, .hold = std::move(call)};
+  }
+  return front::Admit{.body_max = call->route->body_max, .hold = std::move(call)};
+}
+
+Guard::Refusal Guard::check(const front::Head& head, Call& call) {
+  if (auto no = route(head, call)) return no;
+  if (auto no = authenticate(head, call)) return no;
+  if (auto no = scope(head, call)) return no;
+  if (auto no = content_type(head, call)) return no;
+  if (auto no = size(head, call)) return no;
+  if (auto no = bytes(head, call)) return no;
+  return drain(head, call);
+}
+
+Guard::Refusal Guard::route(const front::Head& head, Call& call) {
+  Match match = router_.match(head.method, head.path);
+  call.route = match.route;
+  call.params = std::move(match.params);
+  if (match.route != nullptr) return {};
+  if (match.allow.empty()) return base::error(Code::kNotFound, "There is nothing at this path");
+  return base::error(Code::kMethodNotAllowed,
+                     "This path does not take that method; it takes " + std::string(match.allow));
+}
+
+Guard::Refusal Guard::authenticate(const front::Head& head, Call& call) {
+  const Access access = call.route->access;
+  const bool open = access == Access::kOpen || (access == Access::kMetrics && context_.options.metrics_open);
+  if (open) return {};
+  const Auth::Verdict verdict = auth_.check(credential(head));
+  call.principal = verdict.principal;
+  call.key_unknown = verdict.look;
+  if (verdict.principal || verdict.look) return {};
+  return key_error(verdict.refusal);
+}
+
+Guard::Refusal Guard::scope(const front::Head&, Call& call) {
+  if (!call.principal) return {};
+  const bool metrics = call.route->access == Access::kMetrics;
+  const schemas::Scope needed = metrics ? schemas::Scope::kAdmin : call.route->scope;
+  if (call.principal->scopes.has(needed)) return {};
+  return scope_error(*call.principal, needed);
+}
+
+Guard::Refusal Guard::content_type(const front::Head& head, Call& call) {
+  if (!has_body(head) || call.route->body == BodyKind::kNone) return {};
+  if (is_json_type(head.header("content-type").value_or(""))) return {};
+  return base::error(Code::kUnsupportedType, "The body must be sent with `Content-Type: application/json`");
+}
+
+Guard::Refusal Guard::size(const front::Head& head, Call& call) {
+  if (head.content_length.value_or(0) <= call.route->body_max) return {};
+  const auto limit = base::format_bytes(static_cast<std::int64_t>(call.route->body_max));
+  return base::error(Code::kTooLarge, "The body is larger than " + limit + ", the most that this path takes");
+}
+
+Guard::Refusal Guard::bytes(const front::Head& head, Call& call) {
+  if (!has_body(head)) return {};
+  auto hold = budget_.take(reserved(head, *call.route));
+  if (!hold)
+    return base::error(Code::kOverloaded, "Too many request bodies are arriving at once (http.body_budget)");
+  call.budget = std::move(*hold);
+  return {};
+}
+
+Guard::Refusal Guard::drain(const front::Head&, Call& call) {
+  if (!draining_ || call.route->access == Access::kOpen) return {};
+  return base::error(Code::kOverloaded, "The server is shutting down");
+}
+
+front::Reply Guard::refused(const front::Head& head, const base::Error& error) const {
+  front::Reply reply = error_reply(head.path, error);
+  if (error.code == Code::kMethodNotAllowed)
+    add_header(reply, "allow", router_.match(head.method, head.path).allow);
+  return reply;
+}
+
+void Guard::run(front::Request request, front::Responder responder) {
+  const auto call = std::static_pointer_cast<Call>(std::move(request.hold));
+  call->begin(std::move(request), std::move(responder));
+  if (call->refusal) return call->reply(std::move(*call->refusal));
+  if (call->key_unknown) return look_up_key(call);
+  dispatch(call);
+}
+
+void Guard::look_up_key(const CallPtr& call) {
+  on_pool(context_, base::Pool::Lane::kQuick, call, [this, call] {
+    const Auth::Verdict verdict = auth_.look_up(credential(call->head()));
+    call->principal = verdict.principal;
+    if (!call->principal) return call->fail(key_error(verdict.refusal));
+    if (const Refusal no = scope(call->head(), *call)) return call->fail(*no);
+    dispatch(call);
+  });
+}
+
+void Guard::dispatch(const CallPtr& call) {
+  const bool large = call->body().size() > kFrontBodyMax;
+  switch (call->route->lane) {
+    case Lane::kBody:
+      if (!large) return invoke(call);
+      break;
+    case Lane::kFront:
+      return invoke(call);
+    case Lane::kPool:
+      break;
+  }
+  const auto lane = large ? base::Pool::Lane::kLarge : base::Pool::Lane::kQuick;
+  on_pool(context_, lane, call, [this, call] { invoke(call); });
+}
+
+void Guard::invoke(const CallPtr& call) {
+  try {
+    call->route->handler(context_, call);
+  } catch (const std::exception& broken) {
+    base::log_error(
+        "handler_threw",
+        {{"request_id", call->request_id()}, {"route", call->route->pattern}, {"error", broken.what()}});
+    call->fail(base::error(Code::kInternal,
+                           "The server met an error of its own; the request id finds it in its log"));
+  }
+}
+
+bool on_pool(Context& context, base::Pool::Lane lane, const CallPtr& call, std::function<void()> task) {
+  if (context.pool.post(lane, std::move(task))) return true;
+  call->fail(base::error(Code::kOverloaded, "The server has too much to do at the moment"));
+  return false;
+}
+
+}  // namespace millrace::api

@@ -1,0 +1,61 @@
+#include "api/job_text.h"
+
+#include "schemas/json_text.h"
+
+namespace millrace::api {
+namespace {
+
+using schemas::JsonObject;
+
+std::string links(const std::string& self) {
+  return JsonObject()
+      .member("self", self)
+      .member("result", self + "/result")
+      .member("events", self + "/events")
+      .member("cancel", self + "/cancel")
+      .member("retry", self + "/retry")
+      .finish();
+}
+
+std::string error(const schemas::JobError& error) {
+  return JsonObject().member("code", base::name(error.code)).member("message", error.message).finish();
+}
+
+}  // namespace
+
+std::string job_url(const schemas::JobId& job, std::string_view public_url) {
+  return std::string(public_url) + "/v1/jobs/" + job.str();
+}
+
+std::string job_json(const schemas::JobView& job, std::string_view public_url) {
+  JsonObject out;
+  out.member("id", job.id.str())
+      .member("kind", schemas::name(job.id.kind))
+      .member("status", schemas::public_name(job.status));
+  out.member("created_at", base::rfc3339(job.created_at));
+  if (job.started_at) out.member("started_at", base::rfc3339(*job.started_at));
+  if (job.completed_at) out.member("completed_at", base::rfc3339(*job.completed_at));
+  out.member("expires_at", base::rfc3339(job.result_expires_at.value_or(job.deadline)));
+  out.number("attempt", job.attempt);
+  if (job.progress_total > 0) {
+    out.raw("progress",
+            JsonObject().number("done", job.progress_done).number("total", job.progress_total).finish());
+  }
+  if (job.error) out.raw("error", error(*job.error));
+  if (!job.model.empty()) out.member("model", job.model);
+  if (job.retry_of) out.member("retry_of", job.retry_of->str());
+  if (job.cancel_requested && !schemas::is_terminal(job.status)) out.flag("cancel_requested", true);
+  out.raw("links", links(job_url(job.id, public_url)));
+  return out.finish();
+}
+
+std::string event_json(const schemas::JobEvent& event) {
+  return JsonObject()
+      .number("version", event.version)
+      .member("at", base::rfc3339(event.at))
+      .member("type", event.type)
+      .raw("data", event.data.empty() ? "{}" : event.data)
+      .finish();
+}
+
+}  // namespace millrace::api

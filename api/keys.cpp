@@ -1,0 +1,89 @@
+#include "api/keys.h"
+
+#include <algorithm>
+#include <future>
+
+#include "api/secret_file.h"
+
+namespace millrace::api {
+namespace {
+
+constexpr std::size_t kNameMax = 64;
+
+bool good_name(std::string_view name) {
+  constexpr std::string_view kAllowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+  return !name.empty() && name.size() <= kNameMax &&
+         name.find_first_not_of(kAllowed) == std::string_view::npos;
+}
+
+// Runs a move and waits for its commit.
+template <class Start>
+base::Result<bool> committed(Start start) {
+  auto promise = std::make_shared<std::promise<base::Result<bool>>>();
+  auto future = promise->get_future();
+  start([promise](base::Result<bool> result) { promise->set_value(std::move(result)); });
+  return future.get();
+}
+
+base::Result<MadeKey> insert(storage::Store& store, std::string_view pepper, std::string text,
+                             const NewKey& wanted) {
+  MadeKey made{.text = std::move(text), .row = {}};
+  made.row.id = std::string(*schemas::key_id(made.text));
+  made.row.mac = key_mac(pepper, made.text);
+  made.row.name = wanted.name;
+  made.row.tenant = wanted.tenant;
+  made.row.scopes = wanted.scopes.names();
+  made.row.created_at = store.clock().wall();
+  made.row.expires_at = wanted.expires_at;
+  storage::AccessRows rows(store);
+  const auto done = committed([&](storage::Done<bool> then) { rows.create(made.row, std::move(then)); });
+  if (!done) return done.error();
+  return made;
+}
+
+}  // namespace
+
+base::Sha256Digest key_mac(std::string_view pepper, std::string_view key_text) {
+  return base::hmac_sha256(pepper, key_text);
+}
+
+base::Result<MadeKey> create_key(storage::Store& store, std::string_view pepper, const NewKey& wanted) {
+  for (const auto& [what, text] : {std::pair("name", &wanted.name), std::pair("tenant", &wanted.tenant)}) {
+    if (good_name(*text)) continue;
+    return base::error(base::Code::kInvalidField,
+                       std::string(what) + " must be 1 to 64 characters of A-Z a-z 0-9 . _ -", what);
+  }
+  return insert(store, pepper, schemas::make_key_text(), wanted);
+}
+
+base::Result<std::vector<storage::KeyRow>> list_keys(storage::Store& store) {
+  return storage::AccessRows(store).all();
+}
+
+base::Status revoke_key(storage::Store& store, const std::string& id) {
+  storage::AccessRows rows(store);
+  const auto done = committed([&](storage::Done<bool> then) { rows.revoke(id, std::move(then)); });
+  if (!done) return done.error();
+  return {};
+}
+
+base::Status ensure_admin_key(storage::Store& store, std::string_view pepper) {
+  const auto keys = list_keys(store);
+  if (!keys) return keys.error();
+  if (!keys->empty()) return {};
+  const std::string path = store.options().data_dir + "/admin.key";
+  auto text = secret_file(path, [] { return schemas::make_key_text(); });
+  if (!text) return text.error();
+  if (!schemas::key_id(*text)) {
+    return base::error(base::Code::kInternal,
+                       path + " holds no API key: remove it, and the next start makes one");
+  }
+  const auto made =
+      insert(store, pepper, std::move(*text),
+             {.name = "admin", .tenant = "default", .scopes = schemas::ScopeSet::all(), .expires_at = {}});
+  const bool other_was_first = !made && made.error().code == base::Code::kInvalidState;
+  if (!made && !other_was_first) return made.error();
+  return {};
+}
+
+}  // namespace millrace::api

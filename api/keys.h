@@ -1,0 +1,39 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "platform/base/crypto.h"
+#include "schemas/access.h"
+#include "storage/access_rows.h"
+
+// API keys as the commands `millrace keys …` and the first start use them. Everything here blocks until the
+// commit: never on a loop, front or announce thread.
+namespace millrace::api {
+
+base::Sha256Digest key_mac(std::string_view pepper, std::string_view key_text);
+
+struct NewKey {
+  std::string name;
+  std::string tenant = "default";
+  schemas::ScopeSet scopes = schemas::ScopeSet::all_but_admin();
+  std::optional<base::WallTime> expires_at;
+};
+
+struct MadeKey {
+  std::string text;  // shown once, stored nowhere
+  storage::KeyRow row;
+};
+
+// kInvalidField: name or tenant is empty, longer than 64 or not of [A-Za-z0-9._-].
+base::Result<MadeKey> create_key(storage::Store& store, std::string_view pepper, const NewKey& wanted);
+base::Result<std::vector<storage::KeyRow>> list_keys(storage::Store& store);
+// From within a second on the key works nowhere. kNotFound: no such id.
+base::Status revoke_key(storage::Store& store, const std::string& id);
+
+// A store without any key gets one of tenant `default` with every scope, whose text is put into
+// DATA/admin.key (0600). A file that is there already, left by a start that was cut short, is used.
+base::Status ensure_admin_key(storage::Store& store, std::string_view pepper);
+
+}  // namespace millrace::api

@@ -1,0 +1,139 @@
+#include <nlohmann/json.hpp>
+
+#include "api/openapi.h"
+#include "schemas/ocr_request.h"
+
+namespace millrace::api {
+namespace {
+
+using nlohmann::json;
+
+// The answers' shapes. Those of requests come from their field tables.
+constexpr std::string_view kReplySchemas = R"json({
+  "Text": {"type": "string"},
+  "Object": {"type": "object"},
+  "Root": {"type": "object", "required": ["name", "version", "openapi", "health"], "properties": {
+    "name": {"type": "string"}, "version": {"type": "string"},
+    "openapi": {"type": "string"}, "health": {"type": "string"}}},
+  "Status": {"type": "object", "required": ["status"], "properties": {"status": {"type": "string"}}},
+  "Part": {"type": "object", "required": ["status"], "properties": {
+    "status": {"type": "string", "enum": ["ok", "degraded", "full"]}, "detail": {"type": "string"}}},
+  "Readiness": {"type": "object", "required": ["status", "store", "dispatch", "disk"], "properties": {
+    "status": {"type": "string", "enum": ["ok", "degraded", "unavailable"]},
+    "store": {"$ref": "#/components/schemas/Part"},
+    "dispatch": {"$ref": "#/components/schemas/Part"},
+    "disk": {"$ref": "#/components/schemas/Part"}}},
+  "Version": {"type": "object", "required": ["name", "version"], "properties": {
+    "name": {"type": "string"}, "version": {"type": "string"}}},
+  "Model": {"type": "object",
+    "required": ["id", "object", "created", "created_at", "owned_by", "provider", "display_name", "type", "capabilities"],
+    "properties": {
+      "id": {"type": "string"}, "object": {"const": "model"}, "created": {"type": "integer"},
+      "created_at": {"type": "string", "format": "date-time"}, "owned_by": {"type": "string"},
+      "provider": {"type": "string"}, "display_name": {"type": "string"}, "type": {"const": "base"},
+      "capabilities": {"type": "object", "additionalProperties": {"type": "boolean"}}}},
+  "ModelList": {"type": "object", "required": ["object", "data"], "properties": {
+    "object": {"const": "list"}, "data": {"type": "array", "items": {"$ref": "#/components/schemas/Model"}}}},
+  "OcrImage": {"type": "object",
+    "required": ["id", "top_left_x", "top_left_y", "bottom_right_x", "bottom_right_y"],
+    "properties": {
+      "id": {"type": "string"}, "top_left_x": {"type": ["integer", "null"]}, "top_left_y": {"type": ["integer", "null"]},
+      "bottom_right_x": {"type": ["integer", "null"]}, "bottom_right_y": {"type": ["integer", "null"]},
+      "image_base64": {"type": "string", "description": "A data URI"}}},
+  "OcrPage": {"type": "object", "required": ["index", "markdown", "images", "dimensions"], "properties": {
+    "index": {"type": "integer", "minimum": 0, "description": "The page's number in the document, from 0"},
+    "markdown": {"type": "string"},
+    "images": {"type": "array", "items": {"$ref": "#/components/schemas/OcrImage"}},
+    "dimensions": {"type": ["object", "null"], "required": ["dpi", "height", "width"], "properties": {
+      "dpi": {"type": "integer"}, "height": {"type": "integer"}, "width": {"type": "integer"}}},
+    "error": {"$ref": "#/components/schemas/JobError"}}},
+  "OcrReply": {"type": "object", "required": ["pages", "model", "usage_info"], "properties": {
+    "pages": {"type": "array", "items": {"$ref": "#/components/schemas/OcrPage"}},
+    "model": {"type": "string"},
+    "usage_info": {"type": "object", "required": ["pages_processed", "doc_size_bytes"], "properties": {
+      "pages_processed": {"type": "integer", "description": "Pages without an error"},
+      "doc_size_bytes": {"type": ["integer", "null"], "description": "null in a partial result"}}}}},
+  "JobError": {"type": "object", "required": ["code", "message"], "properties": {
+    "code": {"type": "string"}, "message": {"type": "string"}}},
+  "Job": {"type": "object", "required": ["id", "kind", "status", "created_at", "expires_at", "attempt", "links"],
+    "properties": {
+      "id": {"type": "string"}, "kind": {"type": "string", "enum": ["ocr"]},
+      "status": {"type": "string", "enum": ["queued", "running", "succeeded", "failed", "cancelled", "expired"]},
+      "created_at": {"type": "string", "format": "date-time"},
+      "started_at": {"type": "string", "format": "date-time"},
+      "completed_at": {"type": "string", "format": "date-time"},
+      "expires_at": {"type": "string", "format": "date-time",
+        "description": "Once over: when the result is removed. Before: by when the job must have started"},
+      "attempt": {"type": "integer"},
+      "progress": {"type": "object", "required": ["done", "total"], "properties": {
+        "done": {"type": "integer"}, "total": {"type": "integer"}}},
+      "error": {"$ref": "#/components/schemas/JobError"},
+      "model": {"type": "string"}, "retry_of": {"type": "string"}, "cancel_requested": {"type": "boolean"},
+      "links": {"type": "object", "required": ["self", "result", "events", "cancel", "retry"], "properties": {
+        "self": {"type": "string"}, "result": {"type": "string"}, "events": {"type": "string"},
+        "cancel": {"type": "string"}, "retry": {"type": "string"}}}}},
+  "JobList": {"type": "object", "required": ["items"], "properties": {
+    "items": {"type": "array", "items": {"$ref": "#/components/schemas/Job"}}, "next_cursor": {"type": "string"}}},
+  "JobEvent": {"type": "object", "required": ["version", "at", "type", "data"], "properties": {
+    "version": {"type": "integer", "minimum": 1}, "at": {"type": "string", "format": "date-time"},
+    "type": {"type": "string"}, "data": {"type": "object"}}},
+  "JobEventList": {"type": "object", "required": ["items"], "properties": {
+    "items": {"type": "array", "items": {"$ref": "#/components/schemas/JobEvent"}}, "next_cursor": {"type": "string"}}},
+  "ErrorObject": {"type": "object", "required": ["message", "type", "param", "code"], "properties": {
+    "message": {"type": "string"}, "type": {"type": "string"},
+    "param": {"type": ["string", "null"]}, "code": {"type": ["string", "null"]}}},
+  "Error": {"type": "object", "required": ["error"], "properties": {
+    "error": {"$ref": "#/components/schemas/ErrorObject"}}},
+  "ValidationError": {"type": "object", "required": ["error", "detail"], "properties": {
+    "error": {"$ref": "#/components/schemas/ErrorObject"},
+    "detail": {"type": "array", "items": {"type": "object", "required": ["loc", "msg", "type"], "properties": {
+      "loc": {"type": "array", "items": {"type": "string"}}, "msg": {"type": "string"},
+      "type": {"type": "string"}, "input": {}, "ctx": {"type": "object"}}}}}}
+})json";
+
+constexpr std::string_view kParameters = R"json({
+  "RequestId": {"name": "x-request-id", "in": "header", "description": "Echoed; at most 128 of A-Z a-z 0-9 . _ -",
+    "schema": {"type": "string", "maxLength": 128, "pattern": "^[A-Za-z0-9._-]+$"}},
+  "Prefer": {"name": "prefer", "in": "header", "description": "`respond-async`: 202 with the job at once",
+    "schema": {"type": "string"}, "example": "respond-async"},
+  "PreferWait": {"name": "prefer", "in": "header",
+    "description": "`wait=SECONDS`: answers when the job is over, at the latest after 60 s",
+    "schema": {"type": "string"}, "example": "wait=30"},
+  "IdempotencyKey": {"name": "idempotency-key", "in": "header",
+    "description": "The same key and body join the running job or give its result; another body is a 409",
+    "schema": {"type": "string", "minLength": 1, "maxLength": 255}},
+  "LastEventId": {"name": "last-event-id", "in": "header", "description": "Where a stream goes on: the last `id` seen",
+    "schema": {"type": "string"}},
+  "Traceparent": {"name": "traceparent", "in": "header", "description": "W3C trace context, carried to the worker",
+    "schema": {"type": "string"}}
+})json";
+
+constexpr std::string_view kHeaders = R"json({
+  "RequestId": {"description": "The request's id, in our log too", "schema": {"type": "string"}},
+  "RetryAfter": {"description": "Seconds", "schema": {"type": "integer"}},
+  "RetryAfterMs": {"description": "Milliseconds, below 60000", "schema": {"type": "integer"}},
+  "Allow": {"description": "The methods of this path", "schema": {"type": "string"}},
+  "WwwAuthenticate": {"description": "`Bearer`", "schema": {"type": "string"}}
+})json";
+
+constexpr std::string_view kSecurity = R"json({
+  "bearer": {"type": "http", "scheme": "bearer", "description": "`Authorization: Bearer mr_live_…`"},
+  "apiKey": {"type": "apiKey", "in": "header", "name": "X-API-Key"}
+})json";
+
+}  // namespace
+
+json openapi_components() {
+  json shapes = json::parse(kReplySchemas);
+  shapes["OcrRequest"] = schemas::json_schema(schemas::ocr_request_fields());
+  shapes["OcrRequest"]["examples"] = json::array(
+      {{{"model", "millrace/ocr"},
+        {"document",
+         {{"type", "document_url"}, {"document_url", "data:application/pdf;base64,JVBERi0xLjQK"}}}}});
+  return {{"schemas", std::move(shapes)},
+          {"parameters", json::parse(kParameters)},
+          {"headers", json::parse(kHeaders)},
+          {"securitySchemes", json::parse(kSecurity)}};
+}
+
+}  // namespace millrace::api

@@ -1,0 +1,63 @@
+#include "api/reply.h"
+
+#include <algorithm>
+
+namespace millrace::api {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kRetryAfterDefault{1'000};
+constexpr milliseconds kRetryAfterMax{59'999};  // clients ignore a minute and more
+
+void add_retry_headers(front::Reply& reply, const base::Error& error, base::RetryClass retry) {
+  if (retry == base::RetryClass::kPermanent) return add_header(reply, "x-should-retry", "false");
+  const bool waits = reply.status == 429 || reply.status == 503;
+  milliseconds wait = error.retry_after;
+  if (wait.count() == 0 && waits) wait = kRetryAfterDefault;
+  if (wait.count() == 0) return;
+  wait = std::min(wait, kRetryAfterMax);
+  add_header(reply, "retry-after-ms", std::to_string(wait.count()));
+  add_header(reply, "retry-after", std::to_string((wait.count() + 999) / 1000));
+}
+
+front::Reply plain_error(std::string_view path, const base::Error& error, const schemas::Problems& problems) {
+  auto [content_type, body] = schemas::error_body(path, error, problems);
+  front::Reply reply{.status = base::info(error.code).http_status,
+                     .content_type = std::move(content_type),
+                     .headers = {},
+                     .body = std::move(body)};
+  if (reply.status == 401) add_header(reply, "www-authenticate", "Bearer");
+  return reply;
+}
+
+}  // namespace
+
+front::Reply json_reply(int status, std::string body) {
+  return {.status = status, .content_type = std::string(kJson), .headers = {}, .body = std::move(body)};
+}
+
+front::Reply empty_reply(int status) {
+  return {.status = status, .content_type = {}, .headers = {}, .body = {}};
+}
+
+void add_header(front::Reply& reply, std::string_view name, std::string_view value) {
+  reply.headers.push_back({std::string(name), std::string(value)});
+}
+
+front::Reply error_reply(std::string_view path, const base::Error& error, const schemas::Problems& problems) {
+  base::Error shown = error;
+  const base::RetryClass retry = base::info(error.code).retry;
+  if (retry != base::RetryClass::kPermanent) shown.retry_after = std::min(shown.retry_after, kRetryAfterMax);
+  front::Reply reply = plain_error(path, shown, problems);
+  add_retry_headers(reply, shown, retry);
+  return reply;
+}
+
+front::Reply stored_failure(std::string_view path, const schemas::JobError& error) {
+  front::Reply reply = plain_error(path, base::error(error.code, error.message), {});
+  add_header(reply, "x-should-retry", "false");
+  return reply;
+}
+
+}  // namespace millrace::api

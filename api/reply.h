@@ -1,0 +1,27 @@
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "api/front/exchange.h"
+#include "platform/base/result.h"
+#include "schemas/error_body.h"
+#include "schemas/job.h"
+
+namespace millrace::api {
+
+inline constexpr std::string_view kJson = "application/json";
+
+front::Reply json_reply(int status, std::string body);
+// No body and no Content-Type (202 of a pending result, 204).
+front::Reply empty_reply(int status);
+void add_header(front::Reply& reply, std::string_view name, std::string_view value);
+
+// The error in the shape that its path speaks, with the headers that clients go by (contract.md §0):
+// WWW-Authenticate on 401; retry-after-ms (below 60000) and retry-after where a wait is known;
+// x-should-retry: false where a retry cannot help.
+front::Reply error_reply(std::string_view path, const base::Error& error,
+                         const schemas::Problems& problems = {});
+// The failure that a job has stored: its own status, and never worth a retry.
+front::Reply stored_failure(std::string_view path, const schemas::JobError& error);
+
+}  // namespace millrace::api

@@ -1,0 +1,76 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "schemas/access.h"
+#include "schemas/field.h"
+
+namespace millrace::api {
+
+struct Context;
+class Call;
+using CallPtr = std::shared_ptr<Call>;
+
+enum class Method : std::uint8_t { kGet, kPost, kPatch, kDelete };
+std::string_view name(Method method);
+
+// Who may call a route.
+enum class Access : std::uint8_t {
+  kOpen,     // anybody
+  kMetrics,  // anybody while the listener is bound to loopback, else scope admin
+  kScope,    // a key with the route's scope
+};
+
+// Where a handler runs (architecture.md §6).
+enum class Lane : std::uint8_t {
+  kFront,  // where the bytes arrived; never waits
+  kPool,   // may block
+  kBody,   // kFront for a body of at most kFrontBodyMax, else kPool's large lane
+};
+inline constexpr std::size_t kFrontBodyMax = 32 * 1024;
+
+enum class BodyKind : std::uint8_t {
+  kNone,      // a body is read up to the limit and ignored
+  kOptional,  // JSON, may be absent
+  kJson,
+};
+
+// One documented answer of a route beyond the statuses that every route has.
+struct ReplyFacts {
+  int status;
+  std::string_view text;
+  std::string_view content_type = {};  // empty: no content
+  std::string_view schema = {};        // a name under components/schemas; empty: none
+  std::string_view example = {};       // JSON
+};
+
+// What the OpenAPI document says of a route beyond what the other columns say.
+struct Operation {
+  std::string_view id;  // never changes
+  std::string_view tag;
+  std::string_view summary;
+  std::span<const ReplyFacts> replies;
+  std::span<const schemas::Field> query = {};
+  std::string_view headers = {};  // names under components/parameters, separated by spaces
+  std::string_view body = {};     // a name under components/schemas
+  bool state = false;             // a key or a state counts: 409
+};
+
+// One row: routing, 405 and Allow, lanes, limits, /openapi.json and metric labels come from it. A pattern's
+// `{name}` stands for one segment, `{name...}` at the end for the rest of the path.
+struct Route {
+  Method method;
+  std::string_view pattern;
+  Access access;
+  schemas::Scope scope;  // for kScope
+  BodyKind body;
+  std::size_t body_max;
+  Lane lane;
+  void (*handler)(Context&, CallPtr);
+  Operation operation;
+};
+
+}  // namespace millrace::api

@@ -1,0 +1,132 @@
+#include "api/service.h"
+
+#include <condition_variable>
+#include <mutex>
+
+#include "api/guard.h"
+#include "api/openapi.h"
+#include "api/routes.h"
+#include "platform/base/log.h"
+
+namespace millrace::api {
+namespace {
+
+constexpr std::chrono::milliseconds kLookEvery{1'000};
+
+}  // namespace
+
+// Declaration order is shutdown order, backwards.
+struct Service::Impl {
+  Dependencies with;
+  const std::string document = openapi_document();
+  JobWaits waits;
+  Auth auth;
+  HttpMetrics http_metrics;
+  ByteBudget budget;
+  Context context;
+  Router router;
+  Guard guard;
+
+  std::mutex mutex;
+  std::condition_variable idle;
+  bool stopped = false;
+  bool looking = false;
+  net::Loop::Timer timer;
+
+  Impl(Dependencies dependencies, std::string pepper)
+      : with(std::move(dependencies)),
+        waits(with.waiters, with.loop),
+        auth(with.store, std::move(pepper)),
+        http_metrics(with.metrics, routes()),
+        budget(with.options.body_budget_bytes),
+        context{with.store, with.submit,          with.control, with.pool, with.loop, with.metrics,
+                with.clock, with.dispatch_health, with.options, waits,     document},
+        router(routes()),
+        guard(context, router, auth, http_metrics, budget) {}
+
+  void schedule_look() {
+    auto next = with.loop.after(kLookEvery, [this] { begin_look(); });
+    const std::lock_guard lock(mutex);
+    if (!stopped) timer = std::move(next);
+  }
+
+  void begin_look() {
+    {
+      const std::lock_guard lock(mutex);
+      if (stopped) return;
+      looking = true;
+    }
+    if (with.pool.post(base::Pool::Lane::kQuick, [this] { look(); })) return;
+    end_look();
+  }
+
+  // Keys that changed elsewhere, and waiters whose hint was lost.
+  void look() {
+    if (const base::Status fresh = auth.refresh(); !fresh) {
+      base::log_warn("keys_not_refreshed", {{"error", fresh.error().message}});
+    }
+    if (with.waiters.count() > 0) with.waiters.look();
+    end_look();
+  }
+
+  void end_look() {
+    bool go_on = false;
+    {
+      const std::lock_guard lock(mutex);
+      looking = false;
+      go_on = !stopped;
+      idle.notify_all();
+    }
+    if (go_on) schedule_look();
+  }
+
+  void stop() {
+    std::unique_lock lock(mutex);
+    stopped = true;
+    timer.cancel();
+    idle.wait(lock, [&] { return !looking; });
+  }
+};
+
+Service::Service(Dependencies dependencies, std::string pepper)
+    : impl_(std::make_unique<Impl>(std::move(dependencies), std::move(pepper))) {}
+
+Service::~Service() { stop(); }
+
+base::Status Service::start() {
+  const auto bytes =
+      impl_->with.metrics.gauge("millrace_in_flight_body_bytes", "Request bodies in memory or on their way");
+  impl_->with.metrics.on_scrape([bytes, this] { bytes.set(static_cast<double>(impl_->budget.used())); });
+  if (auto loaded = impl_->auth.refresh(); !loaded) return loaded;
+  impl_->schedule_look();
+  return {};
+}
+
+void Service::drain() {
+  impl_->guard.refuse_new();
+  impl_->waits.drain();
+}
+
+void Service::stop() { impl_->stop(); }
+
+front::Admission Service::admit(const front::Head& head) { return impl_->guard.admit(head); }
+
+void Service::run(front::Request request, front::Responder responder) {
+  impl_->guard.run(std::move(request), std::move(responder));
+}
+
+front::Reply Service::error_reply(int status, std::string_view message, std::string_view,
+                                  std::string_view path) {
+  auto [content_type, body] = schemas::error_body(path, status, message);
+  front::Reply reply{
+      .status = status, .content_type = std::move(content_type), .headers = {}, .body = std::move(body)};
+  if (status == 503) {
+    add_header(reply, "retry-after-ms", "1000");
+    add_header(reply, "retry-after", "1");
+  } else if (status != 408) {
+    add_header(reply, "x-should-retry", "false");
+  }
+  return reply;
+}
+
+}  // namespace millrace::api

@@ -1,0 +1,51 @@
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "api/context.h"
+#include "api/front/exchange.h"
+
+namespace millrace::api {
+
+// The API behind a front::Server: routes, guard, keys, handlers. Made once, before the server; everything in
+// Dependencies outlives it, and the server's requests are over before it goes.
+class Service final : public front::Application {
+ public:
+  struct Dependencies {
+    storage::Store& store;
+    jobs::Submit& submit;
+    jobs::Control& control;
+    jobs::Waiters& waiters;
+    base::Pool& pool;
+    net::Loop& loop;
+    base::Metrics& metrics;
+    const base::Clock& clock;
+    std::function<DispatchHealth()> dispatch_health;  // for /readyz; any thread, does not block long
+    Options options;
+  };
+
+  Service(Dependencies dependencies, std::string pepper);
+  ~Service() override;  // stop()
+  Service(const Service&) = delete;
+  Service& operator=(const Service&) = delete;
+
+  // Loads the keys (blocks) and starts the once-a-second look at keys and waiters. Error: the store's.
+  base::Status start();
+  // Drain: from now on keyed requests get 503, and all waits and event streams end (synchronous ones with 504
+  // naming the job). Any thread; never blocks.
+  void drain();
+  // No more looks. After the server has stopped and before the pool and the loop do. Idempotent.
+  void stop();
+
+  front::Admission admit(const front::Head& head) override;
+  void run(front::Request request, front::Responder responder) override;
+  front::Reply error_reply(int status, std::string_view message, std::string_view method,
+                           std::string_view path) override;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace millrace::api

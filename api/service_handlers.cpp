@@ -1,0 +1,60 @@
+#include "api/call.h"
+#include "api/handlers.h"
+#include "schemas/json_text.h"
+
+namespace millrace::api {
+namespace {
+
+using schemas::JsonObject;
+
+std::string state(bool ok, const std::string& detail, std::string_view otherwise) {
+  JsonObject out;
+  out.member("status", ok ? "ok" : otherwise);
+  if (!detail.empty()) out.member("detail", detail);
+  return out.finish();
+}
+
+}  // namespace
+
+void root(Context&, CallPtr call) {
+  call->reply(json_reply(200, JsonObject()
+                                  .member("name", "millrace")
+                                  .member("version", MILLRACE_VERSION)
+                                  .member("openapi", "/openapi.json")
+                                  .member("health", "/readyz")
+                                  .finish()));
+}
+
+void health(Context&, CallPtr call) { call->reply(json_reply(200, R"({"status":"ok"})")); }
+
+// Dispatch that is down costs latency, never a job: ready, and `degraded`. A store or disk that takes no new
+// job is not ready.
+void readyz(Context& context, CallPtr call) {
+  const storage::Store::Health store = context.store.health();
+  const DispatchHealth dispatch = context.dispatch_health();
+  const bool ready = store.store_ok && store.disk_ok;
+  JsonObject out;
+  out.member("status", !ready ? "unavailable" : dispatch.ok ? "ok" : "degraded");
+  out.raw("store", state(store.store_ok, store.store_detail, "degraded"));
+  out.raw("dispatch", state(dispatch.ok, dispatch.detail, "degraded"));
+  out.raw("disk", state(store.disk_ok, store.disk_detail, "full"));
+  front::Reply reply = json_reply(ready ? 200 : 503, out.finish());
+  if (!ready) add_header(reply, "retry-after", "1");
+  call->reply(std::move(reply));
+}
+
+void version(Context&, CallPtr call) {
+  call->reply(
+      json_reply(200, JsonObject().member("name", "millrace").member("version", MILLRACE_VERSION).finish()));
+}
+
+void metrics(Context& context, CallPtr call) {
+  call->reply({.status = 200,
+               .content_type = "text/plain; version=0.0.4; charset=utf-8",
+               .headers = {},
+               .body = context.metrics.scrape()});
+}
+
+void openapi(Context& context, CallPtr call) { call->reply(json_reply(200, context.openapi)); }
+
+}  // namespace millrace::api

@@ -1,0 +1,33 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace millrace::schemas {
+
+// Appends `text` (UTF-8) as a JSON string with its quotes.
+void append_json_string(std::string& out, std::string_view text);
+
+// A flat way to write JSON where building a tree would cost more than the request may: objects only, members
+// in the order of the calls. `text()` of an unfinished one is not JSON.
+class JsonObject {
+ public:
+  JsonObject() { text_ += '{'; }
+  JsonObject& member(std::string_view name, std::string_view value);
+  JsonObject& member(std::string_view name, const char* value) {
+    return member(name, std::string_view(value));
+  }
+  JsonObject& number(std::string_view name, std::int64_t value);
+  JsonObject& flag(std::string_view name, bool value);
+  JsonObject& raw(std::string_view name, std::string_view json);  // JSON as it is
+  std::string finish() {
+    text_ += '}';
+    return std::move(text_);
+  }
+
+ private:
+  void key(std::string_view name);
+  std::string text_;
+};
+
+}  // namespace millrace::schemas
