@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <ostream>
 #include <set>
 #include <string>
 #include <vector>
@@ -154,6 +155,8 @@ struct Implementation {
   std::unique_ptr<Dispatch> (*make)(const std::string& prefix);
 };
 
+void PrintTo(const Implementation& row, std::ostream* out) { *out << row.name; }
+
 class DispatchContract : public testing::TestWithParam<Implementation> {
  protected:
   void subscribe_and_start(std::size_t room) {
@@ -178,7 +181,7 @@ TEST_P(DispatchContract, EveryTokenReachesTheSubscriberWhileThereIsRoom) {
   }
   ASSERT_TRUE(deliveries_.ended(200));
   EXPECT_EQ(deliveries_.failed(), 0U);
-  ASSERT_TRUE(taker_.got(200));
+  ASSERT_TRUE(taker_.got(200)) << taker_.count();
   EXPECT_EQ(taker_.jobs(), published);
 }
 

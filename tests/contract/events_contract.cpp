@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -93,6 +94,8 @@ struct Implementation {
   const char* name;
   std::unique_ptr<Events> (*make)(const std::string& prefix);
 };
+
+void PrintTo(const Implementation& row, std::ostream* out) { *out << row.name; }
 
 class EventsContract : public testing::TestWithParam<Implementation> {
  protected:
