@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,6 +42,18 @@ struct Commit {
   bool empty() const { return changes.empty() && ready.empty(); }
 };
 
+// How far the clocks of this process may be trusted (delivery.md, Clocks), as of the group's start. All times
+// are of the boot clock. Upkeep expires leases only when both times lie a lease back, and what it does by
+// wall time only when `agreed_since` lies an hour back.
+struct ClockTrust {
+  // This writer's last commit before this group; absent: none since the store was opened.
+  std::optional<base::BootTime> last_commit;
+  // Since when no two of its commits (or the opening and the first) lay more than 10 s apart.
+  base::BootTime regular_since{};
+  // Since when wall and boot clock have moved together (at most 5 s apart from group to group).
+  base::BootTime agreed_since{};
+};
+
 // What an operation sees while it runs inside the group's transaction. The time was read once, after the lock
 // was taken (delivery.md, Clocks).
 struct Tx {
@@ -49,6 +62,7 @@ struct Tx {
   base::BootTime boot;
   std::string_view boot_id;
   Commit& commit;
+  const ClockTrust& clocks;
 };
 
 // The one writer of this process: a bounded queue, a commit thread, an announce thread (architecture.md §6).
@@ -59,15 +73,20 @@ struct Tx {
 // (exit 1, after one log line).
 class Writer {
  public:
-  enum class Priority { kUrgent, kNormal };  // kUrgent: finishes, heartbeats, claims, cancels
+  // kUrgent: finishes, heartbeats, claims, cancels, and what frees space. They go first, and on to the end
+  // when the disk is nearly full or the store degraded; kNormal is refused then.
+  enum class Priority { kUrgent, kNormal };
   // Runs on the commit thread inside a savepoint-free group: it must change nothing when it returns an error
-  // (check first, then write). An error reaches `done`; the group goes on.
+  // (check first, then write). An error reaches `done`; the group goes on. It may run again: a group that
+  // failed is rolled back and each of its operations tried alone, so nothing is kept from the first time.
   using Operation = std::function<base::Status(Tx&)>;
   using Completion = std::function<void(base::Status)>;
 
   virtual ~Writer() = default;
-  // Never blocks. kOverloaded through `done` (at once, on this thread) when the queue is at its bound, the
-  // store is degraded and the operation is not urgent, or the writer is closed.
+  // Never blocks. kOverloaded with a retry_after through `done` (at once, on this thread) when the queue is
+  // at its bound (an eighth above it for urgent ones; what is not announced yet counts), the writer is
+  // closed, or the operation is not urgent and the store is degraded or the disk below its minimum. One that
+  // waits when the store becomes degraded is withdrawn: the same error, on the announce thread.
   virtual void submit(Priority priority, std::size_t payload_bytes, Operation operation, Completion done) = 0;
 };
 

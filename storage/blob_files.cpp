@@ -1,0 +1,169 @@
+#include "storage/blob_files.h"
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "platform/base/ids.h"
+#include "platform/base/log.h"
+
+namespace millrace::storage {
+namespace {
+
+constexpr std::size_t kPieceBytes = 1u << 20;
+
+std::string random_name() { return base::hex(base::random_bytes(16)); }
+
+// A finished file. It is removed unless a row names it; its descriptor holds the lock until then.
+class StagedFile final : public StagedBlob {
+ public:
+  StagedFile(std::string folder, BlobRef ref, OpenFile file)
+      : folder_(std::move(folder)), ref_(std::move(ref)), file_(std::move(file)) {}
+  ~StagedFile() override {
+    if (!named_) ::unlink(path().c_str());
+  }
+
+  const BlobRef& ref() const override { return ref_; }
+  void adopted(bool file_is_named) override { named_ = file_is_named; }
+  base::Result<OpenFile> open() const override {
+    const int fd = ::open(path().c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return file_error(errno, "open a staged blob");
+    return OpenFile(fd);
+  }
+
+ private:
+  std::string path() const { return folder_ + "/" + ref_.path; }
+
+  const std::string folder_;
+  const BlobRef ref_;
+  const OpenFile file_;
+  std::atomic<bool> named_{false};
+};
+
+}  // namespace
+
+OpenFile::~OpenFile() {
+  if (fd_ >= 0) ::close(fd_);
+}
+OpenFile::OpenFile(OpenFile&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+OpenFile& OpenFile::operator=(OpenFile&& other) noexcept {
+  std::swap(fd_, other.fd_);
+  return *this;
+}
+
+std::string new_blob_path(const std::string& sha256_hex) {
+  return sha256_hex.substr(0, 2) + "/" + sha256_hex + "-" + random_name();
+}
+
+base::Error file_error(int error_number, std::string_view what) {
+  base::log_error("store_blob_failed", {{"what", what}, {"error", std::strerror(error_number)}});
+  if (error_number != ENOSPC && error_number != EDQUOT) {
+    return base::error(base::Code::kInternal, "a file of the data directory could not be used");
+  }
+  base::Error e = base::error(base::Code::kOverloaded, "the disk of the data directory is full");
+  e.retry_after = std::chrono::seconds(30);
+  return e;
+}
+
+base::Status sync_folder(const std::string& folder) {
+  const OpenFile file(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (file.fd() < 0 || ::fsync(file.fd()) != 0) return file_error(errno, "sync a folder");
+  return {};
+}
+
+base::Result<std::unique_ptr<BlobWriter>> IncomingFile::create(const std::string& folder,
+                                                               std::int64_t expected_bytes) {
+  std::string path = folder + "/" + std::string(kIncomingFolder) + "/" + random_name();
+  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (fd < 0) return file_error(errno, "make an incoming file");
+  std::unique_ptr<IncomingFile> file(new IncomingFile(folder, std::move(path), fd, expected_bytes));
+  if (::flock(fd, LOCK_SH | LOCK_NB) != 0) return file_error(errno, "lock an incoming file");
+  if (auto reserved = file->preallocate(); !reserved) return reserved.error();
+  return std::unique_ptr<BlobWriter>(std::move(file));
+}
+
+IncomingFile::IncomingFile(std::string folder, std::string path, int fd, std::int64_t expected_bytes)
+    : folder_(std::move(folder)), path_(std::move(path)), file_(fd), expected_bytes_(expected_bytes) {}
+
+IncomingFile::~IncomingFile() {
+  if (!spent_) ::unlink(path_.c_str());
+}
+
+// Overwriting blocks that are already there is up to ten times cheaper than growing the file.
+base::Status IncomingFile::preallocate() {
+  if (expected_bytes_ <= 0) return {};
+  if (::fallocate(file_.fd(), 0, 0, expected_bytes_) == 0 || errno == EOPNOTSUPP) return {};
+  return file_error(errno, "reserve an incoming file");
+}
+
+base::Status IncomingFile::append(std::string_view bytes) {
+  hash_.update(bytes);
+  bytes_ += static_cast<std::int64_t>(bytes.size());
+  if (buffer_.size() + bytes.size() < kPieceBytes) {
+    buffer_.append(bytes);
+    return {};
+  }
+  if (auto flushed = flush(); !flushed) return flushed;
+  if (bytes.size() >= kPieceBytes) return write_all(bytes);
+  buffer_.reserve(kPieceBytes);
+  buffer_.append(bytes);
+  return {};
+}
+
+base::Status IncomingFile::flush() {
+  auto written = write_all(buffer_);
+  buffer_.clear();
+  return written;
+}
+
+base::Status IncomingFile::write_all(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t wrote = ::write(file_.fd(), bytes.data(), bytes.size());
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote < 0) return file_error(errno, "write a blob");
+    bytes.remove_prefix(static_cast<std::size_t>(wrote));
+  }
+  return {};
+}
+
+base::Result<Staged> IncomingFile::finish() {
+  if (spent_) return base::error(base::Code::kInternal, "the blob is finished already");
+  if (auto done = complete(); !done) return done.error();
+  auto ref = give_name();
+  if (!ref) return ref.error();
+  spent_ = true;
+  Staged staged = std::make_shared<StagedFile>(folder_, *ref, std::move(file_));
+  const std::string shard = folder_ + "/" + ref->path.substr(0, 2);
+  if (auto synced = sync_folder(shard); !synced) return synced.error();
+  return staged;
+}
+
+base::Status IncomingFile::complete() {
+  if (auto flushed = flush(); !flushed) return flushed;
+  if (expected_bytes_ > bytes_ && ::ftruncate(file_.fd(), bytes_) != 0)
+    return file_error(errno, "cut a blob");
+  if (::fsync(file_.fd()) != 0) return file_error(errno, "sync a blob");
+  return {};
+}
+
+base::Result<BlobRef> IncomingFile::give_name() {
+  const std::string sha256 = base::hex(hash_.finish());
+  BlobRef ref{sha256, new_blob_path(sha256), bytes_};
+  const std::string shard = folder_ + "/" + ref.path.substr(0, 2);
+  if (::mkdir(shard.c_str(), 0700) == 0) {
+    if (auto synced = sync_folder(folder_); !synced) return synced.error();
+  } else if (errno != EEXIST) {
+    return file_error(errno, "make a folder of blobs");
+  }
+  const std::string target = folder_ + "/" + ref.path;
+  if (::rename(path_.c_str(), target.c_str()) != 0) return file_error(errno, "name a blob");
+  return ref;
+}
+
+}  // namespace millrace::storage

@@ -1,0 +1,50 @@
+#pragma once
+#include <string>
+
+#include "platform/base/crypto.h"
+#include "platform/base/result.h"
+#include "storage/blobs.h"
+
+// Inside storage: the files behind file_blobs.cpp.
+namespace millrace::storage {
+
+inline constexpr std::string_view kIncomingFolder = "incoming";
+
+// Where a blob of this hash lies: a folder by its first two digits, and a name that nobody has had before.
+std::string new_blob_path(const std::string& sha256_hex);
+
+// kOverloaded when the disk is full, kInternal otherwise; `what` is for the log.
+base::Error file_error(int error_number, std::string_view what);
+
+base::Status sync_folder(const std::string& folder);
+
+// A file that is being written: preallocated, written in pieces of at least a MiB, hashed on the way, with a
+// shared flock from its first moment.
+class IncomingFile final : public BlobWriter {
+ public:
+  static base::Result<std::unique_ptr<BlobWriter>> create(const std::string& folder,
+                                                          std::int64_t expected_bytes);
+  ~IncomingFile() override;
+
+  base::Status append(std::string_view bytes) override;
+  std::int64_t bytes() const override { return bytes_; }
+  base::Result<Staged> finish() override;
+
+ private:
+  IncomingFile(std::string folder, std::string path, int fd, std::int64_t expected_bytes);
+  base::Status preallocate();
+  base::Status write_all(std::string_view bytes);
+  base::Status flush();
+  base::Status complete();
+  base::Result<BlobRef> give_name();
+
+  std::string folder_, path_;
+  OpenFile file_;
+  std::int64_t expected_bytes_;
+  std::int64_t bytes_ = 0;
+  std::string buffer_;
+  base::Sha256 hash_;
+  bool spent_ = false;
+};
+
+}  // namespace millrace::storage

@@ -1,0 +1,110 @@
+#include "storage/checkpoint.h"
+
+#include <utility>
+
+#include <sqlite3.h>
+
+#include "platform/base/log.h"
+
+namespace millrace::storage {
+namespace {
+
+constexpr int kBusyMs = 5;  // how long a TRUNCATE may wait for readers while writers wait for it
+constexpr std::int64_t kFrameBytes = 8192 + 24;
+
+}  // namespace
+
+base::Result<std::unique_ptr<Checkpointer>> Checkpointer::open(Options options) {
+  auto election = LockFile::open(options.locks + "/checkpoint.lock");
+  if (!election) return election.error();
+  auto turnstile = Turnstile::open(options.locks);
+  if (!turnstile) return turnstile.error();
+  return std::unique_ptr<Checkpointer>(
+      new Checkpointer(std::move(options), std::move(*election), std::move(*turnstile)));
+}
+
+Checkpointer::Checkpointer(Options options, LockFile election, std::unique_ptr<Turnstile> turnstile)
+    : options_(std::move(options)),
+      election_(std::move(election)),
+      turnstile_(std::move(turnstile)),
+      db_({.path = options_.database, .cache_kib = 1024}) {
+  db_.prepare("SELECT count(*) FROM sqlite_schema").run();
+  sqlite3_busy_timeout(db_.handle(), kBusyMs);
+  thread_ = std::jthread([this](std::stop_token stop) { run(std::move(stop)); });
+}
+
+Checkpointer::~Checkpointer() {
+  thread_.request_stop();
+  turnstile_->interrupt();
+}
+
+void Checkpointer::committed() {
+  if (dirty_.exchange(true)) return;
+  std::lock_guard lock(mutex_);
+  changed_.notify_one();
+}
+
+Checkpointer::Counts Checkpointer::counts() const { return {checkpoints_, truncates_, failures_}; }
+
+void Checkpointer::run(std::stop_token stop) {
+  std::unique_lock lock(mutex_);
+  while (changed_.wait(lock, stop, [this] { return dirty_.load(); })) {
+    changed_.wait_for(lock, stop, options_.interval, [&] { return stop.stop_requested(); });
+    if (stop.stop_requested()) return;
+    dirty_ = false;
+    lock.unlock();
+    const bool again = !round();
+    lock.lock();
+    if (again) dirty_ = true;
+  }
+}
+
+// False: it is another process's turn, and ours may come.
+bool Checkpointer::round() {
+  if (!election_.try_lock(LockFile::Mode::kExclusive)) return false;
+  election_.sign();
+  try {
+    checkpoint();
+  } catch (const SqliteError& e) {
+    ++failures_;
+    base::log_error("store_checkpoint_failed", {{"code", e.code}, {"error", e.message}});
+  }
+  election_.unlock();
+  return true;
+}
+
+void Checkpointer::checkpoint() {
+  const Log log = run_checkpoint(SQLITE_CHECKPOINT_PASSIVE);
+  ++checkpoints_;
+  if (!log.busy && too_long(log)) truncate();
+}
+
+bool Checkpointer::too_long(const Log& log) const {
+  return log.frames * kFrameBytes > options_.wal_max_bytes;
+}
+
+// What has come in during the last PASSIVE is copied by another one first, so that little is left to do under
+// the lock.
+void Checkpointer::truncate() {
+  run_checkpoint(SQLITE_CHECKPOINT_PASSIVE);
+  if (!turnstile_->acquire()) return;
+  try {
+    if (!run_checkpoint(SQLITE_CHECKPOINT_TRUNCATE).busy) ++truncates_;
+  } catch (...) {
+    turnstile_->release();
+    throw;
+  }
+  turnstile_->release();
+}
+
+Checkpointer::Log Checkpointer::run_checkpoint(int mode) {
+  Log log;
+  const int code = sqlite3_wal_checkpoint_v2(db_.handle(), nullptr, mode, &log.frames, &log.copied);
+  log.busy = (code & 0xff) == SQLITE_BUSY;
+  if (log.busy) return log;
+  if (code != SQLITE_OK) throw SqliteError{code, sqlite3_errmsg(db_.handle())};
+  if (log.frames < 0) throw SqliteError{SQLITE_INTERNAL, "the checkpoint did not see the log"};
+  return log;
+}
+
+}  // namespace millrace::storage

@@ -1,0 +1,69 @@
+#pragma once
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "platform/base/result.h"
+#include "storage/lock_file.h"
+#include "storage/sqlite.h"
+#include "storage/turnstile.h"
+
+namespace millrace::storage {
+
+// Brings the write-ahead log back into the database, off the commit path (delivery.md, SQLite settings). At
+// any time one process does: whoever gets DATA/locks/checkpoint.lock without waiting; the others try again an
+// interval later. PASSIVE on its own thread; past `wal_max_bytes` a TRUNCATE, only while holding the write
+// lock and only if no reader is in its way for 5 ms. Sleeps until `committed` is called: an idle store costs
+// nothing.
+class Checkpointer {
+ public:
+  struct Options {
+    std::string database;
+    std::string locks;  // folder
+    std::int64_t wal_max_bytes = 0;
+    std::chrono::milliseconds interval{100};
+  };
+  struct Counts {
+    std::uint64_t checkpoints = 0, truncates = 0, failures = 0;
+  };
+
+  // Opens its connection and reads once: a checkpoint on a connection that never read does nothing and says
+  // OK. Throws SqliteError.
+  static base::Result<std::unique_ptr<Checkpointer>> open(Options options);
+  ~Checkpointer();
+
+  // The log may have grown. Cheap; any thread.
+  void committed();
+  Counts counts() const;
+
+ private:
+  struct Log {
+    int frames = 0;     // in the log
+    int copied = 0;     // of these, in the database
+    bool busy = false;  // somebody was in the way
+  };
+  Checkpointer(Options options, LockFile election, std::unique_ptr<Turnstile> turnstile);
+  void run(std::stop_token stop);
+  bool round();
+  void checkpoint();
+  bool too_long(const Log& log) const;
+  void truncate();
+  Log run_checkpoint(int mode);
+
+  Options options_;
+  LockFile election_;
+  std::unique_ptr<Turnstile> turnstile_;
+  Db db_;
+  std::atomic<bool> dirty_{false};
+  std::atomic<std::uint64_t> checkpoints_{0}, truncates_{0}, failures_{0};
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::jthread thread_;
+};
+
+}  // namespace millrace::storage

@@ -1,0 +1,24 @@
+#pragma once
+#include "storage/writer.h"
+
+namespace millrace::storage {
+
+// Keeps the writer's ClockTrust: told of each group's clocks when it starts and when it has committed. Commit
+// thread only.
+class ClockWatch {
+ public:
+  static constexpr std::chrono::milliseconds kCommitGapMax{10'000};
+  static constexpr std::chrono::milliseconds kClocksApartMax{5'000};
+
+  ClockWatch(base::WallTime now, base::BootTime boot);
+  void group_begins(base::WallTime now, base::BootTime boot);
+  void group_committed(base::BootTime boot) { trust_.last_commit = boot; }
+  const ClockTrust& trust() const { return trust_; }
+
+ private:
+  ClockTrust trust_;
+  base::BootTime opened_;
+  std::chrono::milliseconds offset_;  // wall minus boot at the last group
+};
+
+}  // namespace millrace::storage

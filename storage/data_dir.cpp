@@ -1,0 +1,111 @@
+#include "storage/data_dir.h"
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "platform/base/log.h"
+
+namespace millrace::storage {
+namespace {
+
+struct KnownFileSystem {
+  std::uint32_t magic;
+  FileSystem verdict;
+  std::string_view name;
+};
+
+constexpr std::array kKnown = {
+    KnownFileSystem{0xEF53, FileSystem::kLocal, "ext4"},
+    KnownFileSystem{0x58465342, FileSystem::kLocal, "xfs"},
+    KnownFileSystem{0x9123683E, FileSystem::kLocal, "btrfs"},
+    KnownFileSystem{0x01021994, FileSystem::kLocal, "tmpfs"},
+    KnownFileSystem{0x794C7630, FileSystem::kLocal, "overlayfs"},
+    KnownFileSystem{0x2FC12FC1, FileSystem::kLocal, "zfs"},
+    KnownFileSystem{0xF2F52010, FileSystem::kLocal, "f2fs"},
+    KnownFileSystem{0xCA451A4E, FileSystem::kLocal, "bcachefs"},
+    KnownFileSystem{0x6969, FileSystem::kRefused, "NFS"},
+    KnownFileSystem{0x517B, FileSystem::kRefused, "SMB"},
+    KnownFileSystem{0xFF534D42, FileSystem::kRefused, "CIFS"},
+    KnownFileSystem{0xFE534D42, FileSystem::kRefused, "SMB2"},
+    KnownFileSystem{0x01021997, FileSystem::kRefused, "9p"},
+    KnownFileSystem{0x65735546, FileSystem::kRefused, "FUSE or virtiofs"},
+};
+
+base::Error refused(const std::string& path, const std::string& why) {
+  return base::error(base::Code::kInternal, "data directory " + path + ": " + why);
+}
+
+base::Status make_folder(const std::string& path, mode_t mode) {
+  if (::mkdir(path.c_str(), mode) != 0 && errno != EEXIST) {
+    return refused(path, std::string("cannot be made: ") + std::strerror(errno) +
+                             "; set --data to a folder that " + "this user may write");
+  }
+  struct stat folder {};
+  if (::stat(path.c_str(), &folder) != 0 || !S_ISDIR(folder.st_mode)) return refused(path, "is not a folder");
+  if ((folder.st_mode & 07777) != mode && ::chmod(path.c_str(), mode) != 0) {
+    return refused(path, "belongs to another user; chown it or set --data to another folder");
+  }
+  if (::access(path.c_str(), W_OK | X_OK) == 0) return {};
+  return refused(path, "cannot be written by this user; chown it or set --data to another folder");
+}
+
+base::Status check_file_system(const std::string& path) {
+  struct statfs fs {};
+  if (::statfs(path.c_str(), &fs) != 0) return refused(path, std::string("statfs: ") + std::strerror(errno));
+  const auto magic = static_cast<std::uint32_t>(fs.f_type);
+  const FileSystemKind kind = file_system_kind(magic);
+  switch (kind.verdict) {
+    case FileSystem::kLocal:
+      return {};
+    case FileSystem::kUnknown:
+      base::log_warn("store_file_system_unknown", {{"path", path}, {"magic", magic}});
+      return {};
+    case FileSystem::kRefused:
+      break;
+  }
+  return refused(path,
+                 "lies on " + std::string(kind.name) +
+                     ", where file locks and the write-ahead log do not hold; set --data to a local disk");
+}
+
+}  // namespace
+
+base::Result<DataDir> open_data_dir(const std::string& root) {
+  DataDir dir(root);
+  std::error_code parents;  // make_folder says it better
+  std::filesystem::create_directories(std::filesystem::path(root).parent_path(), parents);
+  if (auto made = make_folder(dir.root, 0711); !made) return made.error();
+  if (auto local = check_file_system(dir.root); !local) return local.error();
+  for (const std::string& folder : {dir.locks, dir.blobs}) {
+    if (auto made = make_folder(folder, 0700); !made) return made.error();
+  }
+  return dir;
+}
+
+FileSystemKind file_system_kind(std::uint32_t magic) {
+  for (const KnownFileSystem& known : kKnown) {
+    if (known.magic == magic) return {known.verdict, known.name};
+  }
+  return {};
+}
+
+std::int64_t free_bytes(const std::string& folder) {
+  struct statvfs fs {};
+  if (::statvfs(folder.c_str(), &fs) != 0) return -1;
+  return static_cast<std::int64_t>(fs.f_bavail) * static_cast<std::int64_t>(fs.f_frsize);
+}
+
+std::int64_t file_bytes(const std::string& path) {
+  struct stat file {};
+  return ::stat(path.c_str(), &file) == 0 ? static_cast<std::int64_t>(file.st_size) : 0;
+}
+
+}  // namespace millrace::storage

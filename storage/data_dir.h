@@ -1,0 +1,35 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "platform/base/result.h"
+
+namespace millrace::storage {
+
+// Where things lie in DATA. DATA is 0711, everything that storage makes in it 0700 or 0600.
+struct DataDir {
+  explicit DataDir(const std::string& path)
+      : root(path), locks(path + "/locks"), blobs(path + "/blobs"), database(path + "/millrace.db") {}
+  std::string root, locks, blobs, database;
+};
+
+// Makes what is missing, sets the modes, and refuses a folder that cannot be written or lies on a network
+// file system. The message says what to do.
+base::Result<DataDir> open_data_dir(const std::string& root);
+
+enum class FileSystem { kLocal, kUnknown, kRefused };
+struct FileSystemKind {
+  FileSystem verdict = FileSystem::kUnknown;
+  std::string_view name;  // of a refused one
+};
+// By the magic number of statfs(2): SQLite's WAL and flock do not hold on NFS, CIFS, 9p, virtiofs and FUSE.
+FileSystemKind file_system_kind(std::uint32_t magic);
+
+// Bytes that an unprivileged process may still write; -1: unknown.
+std::int64_t free_bytes(const std::string& folder);
+// The size of a file by stat, 0 if it is missing: `-wal` is never opened by anyone but SQLite.
+std::int64_t file_bytes(const std::string& path);
+
+}  // namespace millrace::storage

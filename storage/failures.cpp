@@ -1,0 +1,32 @@
+#include "storage/failures.h"
+
+#include <unistd.h>
+
+#include "platform/base/log.h"
+
+namespace millrace::storage {
+namespace {
+
+base::Error overloaded(std::string message, std::chrono::milliseconds retry_after) {
+  base::Error e = base::error(base::Code::kOverloaded, std::move(message));
+  e.retry_after = retry_after;
+  return e;
+}
+
+}  // namespace
+
+base::Error store_error(const SqliteError& e) {
+  using std::chrono::seconds;
+  if (e.is_full()) return overloaded("the disk of the data directory is full", seconds(30));
+  if (e.is_busy()) return overloaded("the store is locked by another program", seconds(5));
+  base::log_error("store_failed", {{"code", e.code}, {"error", e.message}});
+  return base::error(base::Code::kInternal, "the store could not do it");
+}
+
+void die_of_commit(const SqliteError& e) {
+  base::log_error("store_commit_failed", {{"code", e.code}, {"error", e.message}});
+  base::log_stop();
+  ::_exit(1);
+}
+
+}  // namespace millrace::storage

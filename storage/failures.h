@@ -1,0 +1,14 @@
+#pragma once
+#include "platform/base/result.h"
+#include "storage/sqlite.h"
+
+namespace millrace::storage {
+
+// What SQLite's failures are to the outside. Everything that is not a full disk or a busy database is logged
+// with its text and answered as internal.
+base::Error store_error(const SqliteError& e);
+
+// One log line, then exit(1): the outcome of a COMMIT is unknown, and only a new process may find out.
+[[noreturn]] void die_of_commit(const SqliteError& e);
+
+}  // namespace millrace::storage

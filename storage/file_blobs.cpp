@@ -1,0 +1,84 @@
+#include <cerrno>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "platform/base/bytes.h"
+#include "storage/blob_files.h"
+#include "storage/data_dir.h"
+#include "storage/orphan_sweep.h"
+
+namespace millrace::storage {
+namespace {
+
+// `folder`/incoming/<random> while a blob arrives, then `folder`/<first two digits>/<sha256>-<random>.
+class FileBlobs final : public Blobs {
+ public:
+  FileBlobs(std::string folder, std::int64_t disk_free_min_bytes)
+      : folder_(std::move(folder)), disk_free_min_bytes_(disk_free_min_bytes), sweep_(folder_) {}
+
+  base::Result<std::unique_ptr<BlobWriter>> begin(std::int64_t expected_bytes) override {
+    const std::int64_t free = free_bytes(folder_);
+    if (free >= 0 && free - std::max<std::int64_t>(expected_bytes, 0) < disk_free_min_bytes_)
+      return disk_low();
+    return IncomingFile::create(folder_, expected_bytes);
+  }
+
+  base::Result<OpenFile> open(const BlobRef& ref) const override {
+    const int fd = ::open(full(ref.path).c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd >= 0) return OpenFile(fd);
+    if (errno == ENOENT) return base::error(base::Code::kNotFound, "the stored file is gone");
+    return file_error(errno, "open a blob");
+  }
+
+  base::Result<std::string> read(const BlobRef& ref) const override;
+
+  void unlink(const std::string& path) override { ::unlink(full(path).c_str()); }
+
+  int collect_orphans(std::int64_t now_ms, std::int64_t age_ms, int limit, IsNamed is_named,
+                      void* context) override {
+    return sweep_.step({.older_than_ms = now_ms - age_ms, .is_named = is_named, .context = context}, limit);
+  }
+
+ private:
+  std::string full(const std::string& path) const { return folder_ + "/" + path; }
+  base::Error disk_low() const {
+    base::Error e = base::error(base::Code::kOverloaded,
+                                "less than " + base::format_bytes(disk_free_min_bytes_) +
+                                    " would be left on the disk of the data directory (store.disk_free_min)");
+    e.retry_after = std::chrono::seconds(30);
+    return e;
+  }
+
+  const std::string folder_;
+  const std::int64_t disk_free_min_bytes_;
+  OrphanSweep sweep_;
+};
+
+base::Result<std::string> FileBlobs::read(const BlobRef& ref) const {
+  auto file = open(ref);
+  if (!file) return file.error();
+  std::string bytes(static_cast<std::size_t>(ref.bytes), '\0');
+  std::size_t have = 0;
+  while (have < bytes.size()) {
+    const ssize_t got = ::read(file->fd(), bytes.data() + have, bytes.size() - have);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return file_error(got < 0 ? errno : EIO, "read a blob");
+    have += static_cast<std::size_t>(got);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+base::Result<std::unique_ptr<Blobs>> open_file_blobs(const std::string& folder,
+                                                     std::int64_t disk_free_min_bytes) {
+  for (const std::string& path : {folder, folder + "/" + std::string(kIncomingFolder)}) {
+    if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return file_error(errno, "make the blob folder");
+  }
+  return std::unique_ptr<Blobs>(std::make_unique<FileBlobs>(folder, disk_free_min_bytes));
+}
+
+}  // namespace millrace::storage

@@ -1,0 +1,72 @@
+#pragma once
+#include <atomic>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+#include "storage/announcer.h"
+#include "storage/group.h"
+#include "storage/health_board.h"
+#include "storage/operation_queue.h"
+#include "storage/turnstile.h"
+#include "storage/writer.h"
+
+namespace millrace::storage {
+
+// The Writer: operation queue → commit thread (group.h, under the turnstile) → announcer. The lock is taken
+// before the group is, so that whatever arrives while this process stands in line joins the group, and can
+// still be withdrawn.
+class GroupWriter final : public Writer {
+ public:
+  struct Options {
+    std::string database;
+    std::size_t queue_max = 0;
+    Group::Limits limits;
+  };
+  struct Counts {
+    std::uint64_t groups = 0, operations = 0, failed_groups = 0;
+    double commit_seconds_sum = 0, commit_seconds_max = 0;  // from the lock to the end of COMMIT
+  };
+
+  // Opens its connection; throws SqliteError. `committed` runs on the commit thread after each group, outside
+  // of the lock: it tells the checkpointer.
+  GroupWriter(Options options, const base::Clock& clock, Turnstile& turnstile, HealthBoard& health,
+              std::function<void()> committed);
+  ~GroupWriter() override;
+
+  void submit(Priority priority, std::size_t payload_bytes, Operation operation, Completion done) override;
+  void on_commit(std::function<void(const Commit&)> hook) { announcer_.on_commit(std::move(hook)); }
+
+  // Answers what is not urgent and has not begun with kOverloaded. Any thread.
+  void withdraw(const std::string& why);
+  // Refuses new operations, runs the queued ones, announces. If the turnstile does not let us through within
+  // `patience`, they are refused instead. Not from a completion.
+  void close(std::chrono::milliseconds patience);
+
+  std::size_t depth() const { return queue_.depth(); }
+  Counts counts() const;
+
+ private:
+  void run();
+  void run_group();
+  void count(const Group& group, bool first_try, std::chrono::steady_clock::duration took);
+  const char* refusal(Priority priority) const;
+  void refuse(std::vector<Queued> operations, const std::string& why);
+
+  Options options_;
+  Turnstile& turnstile_;
+  HealthBoard& health_;
+  std::function<void()> committed_;
+  OperationQueue queue_;
+  Announcer announcer_;
+  ClockWatch clocks_;
+  Db db_;
+  Group::Context context_;
+  mutable std::mutex mutex_;
+  Counts counts_;
+  bool ended_ = false;
+  std::condition_variable end_;
+  std::jthread thread_;
+};
+
+}  // namespace millrace::storage

@@ -1,0 +1,28 @@
+#pragma once
+#include <atomic>
+#include <mutex>
+#include <string>
+
+#include "storage/store.h"
+
+namespace millrace::storage {
+
+// What is wrong with the store now: written by the watch and the commit thread, read by submit (without a
+// lock) and by health checks. Thread-safe.
+class HealthBoard {
+ public:
+  bool degraded() const { return degraded_.load(std::memory_order_relaxed); }
+  bool disk_low() const { return disk_low_.load(std::memory_order_relaxed); }
+
+  void set_degraded(std::string detail);
+  void clear_degraded();
+  void set_disk(bool low, std::string detail);
+  Store::Health health() const;
+
+ private:
+  std::atomic<bool> degraded_{false}, disk_low_{false};
+  mutable std::mutex mutex_;
+  std::string store_detail_, disk_detail_;
+};
+
+}  // namespace millrace::storage

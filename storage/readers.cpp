@@ -1,0 +1,108 @@
+#include "storage/readers.h"
+
+#include <chrono>
+
+#include <sqlite3.h>
+
+#include "storage/failures.h"
+#include "storage/reader_pool.h"
+
+namespace millrace::storage {
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kBorrowWait{1};
+constexpr std::chrono::seconds kReadMax{1};
+constexpr int kLookEveryInstructions = 10'000;
+
+int past(void* end) { return steady_clock::now() > *static_cast<steady_clock::time_point*>(end) ? 1 : 0; }
+
+base::Error overloaded(const char* why) {
+  base::Error e = base::error(base::Code::kOverloaded, why);
+  e.retry_after = std::chrono::seconds(1);
+  return e;
+}
+
+// One read transaction with a time limit; ends it whatever happens.
+class ReadTransaction {
+ public:
+  explicit ReadTransaction(Db& db) : db_(db) {
+    db_.prepare("BEGIN").run();
+    sqlite3_progress_handler(db_.handle(), kLookEveryInstructions, past, &end_);
+  }
+  ~ReadTransaction() {
+    sqlite3_progress_handler(db_.handle(), 0, nullptr, nullptr);
+    sqlite3_exec(db_.handle(), "ROLLBACK", nullptr, nullptr, nullptr);
+  }
+  ReadTransaction(const ReadTransaction&) = delete;
+  ReadTransaction& operator=(const ReadTransaction&) = delete;
+
+ private:
+  Db& db_;
+  steady_clock::time_point end_ = steady_clock::now() + kReadMax;
+};
+
+}  // namespace
+
+class ReaderPool::Lease {
+ public:
+  explicit Lease(ReaderPool& pool) : pool_(pool), db(pool.borrow()) {}
+  ~Lease() {
+    if (db != nullptr) pool_.give_back(db);
+  }
+  Lease(const Lease&) = delete;
+  Lease& operator=(const Lease&) = delete;
+
+ private:
+  ReaderPool& pool_;
+
+ public:
+  Db* const db;
+};
+
+ReaderPool::ReaderPool(const std::string& database, int connections) {
+  for (int i = 0; i < connections; ++i) {
+    all_.push_back(std::make_unique<Db>(Db::Options{.path = database, .mode = Db::Mode::kReader}));
+    free_.push_back(all_.back().get());
+  }
+}
+
+base::Status ReaderPool::read(const std::function<void(Db&)>& f) {
+  Lease lease(*this);
+  if (lease.db == nullptr) return overloaded("the store's readers are all busy");
+  try {
+    ReadTransaction transaction(*lease.db);
+    f(*lease.db);
+    return {};
+  } catch (const SqliteError& e) {
+    if ((e.code & 0xff) == SQLITE_INTERRUPT) return overloaded("the read took longer than a second");
+    return store_error(e);
+  }
+}
+
+Db* ReaderPool::borrow() {
+  std::unique_lock lock(mutex_);
+  returned_.wait_for(lock, kBorrowWait, [this] { return closed_ || !free_.empty(); });
+  if (closed_ || free_.empty()) return nullptr;
+  Db* db = free_.back();
+  free_.pop_back();
+  return db;
+}
+
+void ReaderPool::give_back(Db* db) {
+  std::lock_guard lock(mutex_);
+  free_.push_back(db);
+  returned_.notify_all();
+}
+
+void ReaderPool::close() {
+  std::unique_lock lock(mutex_);
+  closed_ = true;
+  returned_.notify_all();
+  returned_.wait(lock, [this] { return free_.size() == all_.size(); });
+  free_.clear();
+  all_.clear();
+}
+
+}  // namespace millrace::storage

@@ -1,0 +1,111 @@
+#include <utility>
+
+#include "storage/group_writer.h"
+
+namespace millrace::storage {
+namespace {
+
+base::Error overloaded(const std::string& why) {
+  base::Error e = base::error(base::Code::kOverloaded, why);
+  e.retry_after = std::chrono::seconds(2);
+  return e;
+}
+
+}  // namespace
+
+GroupWriter::GroupWriter(Options options, const base::Clock& clock, Turnstile& turnstile, HealthBoard& health,
+                         std::function<void()> committed)
+    : options_(std::move(options)),
+      turnstile_(turnstile),
+      health_(health),
+      committed_(std::move(committed)),
+      queue_(options_.queue_max),
+      announcer_([this](std::size_t count) { queue_.finished(count); }),
+      clocks_(clock.wall(), clock.boot()),
+      db_({.path = options_.database}),
+      context_{db_, queue_, clocks_, clock, clock.boot_id(), options_.limits},
+      thread_([this] { run(); }) {}
+
+GroupWriter::~GroupWriter() { close(std::chrono::milliseconds(0)); }
+
+void GroupWriter::submit(Priority priority, std::size_t payload_bytes, Operation operation, Completion done) {
+  if (const char* why = refusal(priority)) return done(overloaded(why));
+  Queued queued{priority, payload_bytes, std::move(operation), std::move(done)};
+  switch (queue_.push(queued)) {
+    case OperationQueue::Push::kTaken:
+      return;
+    case OperationQueue::Push::kFull:
+      return queued.done(overloaded("the store's queue is full (store.queue_max)"));
+    case OperationQueue::Push::kClosed:
+      return queued.done(overloaded("the gateway is shutting down"));
+  }
+}
+
+const char* GroupWriter::refusal(Priority priority) const {
+  if (priority == Priority::kUrgent) return nullptr;
+  if (health_.degraded()) return "the store waits for another process";
+  if (health_.disk_low()) return "the disk of the data directory is nearly full (store.disk_free_min)";
+  return nullptr;
+}
+
+void GroupWriter::run() {
+  while (queue_.wait()) {
+    if (!turnstile_.acquire()) {
+      refuse(queue_.withdraw_all(), "the gateway is shutting down");
+      continue;
+    }
+    if (health_.degraded()) health_.clear_degraded();
+    run_group();
+  }
+  std::lock_guard lock(mutex_);
+  ended_ = true;
+  end_.notify_all();
+}
+
+void GroupWriter::run_group() {
+  const auto begun = std::chrono::steady_clock::now();
+  Group group(context_);
+  const bool first_try = group.run();
+  turnstile_.release();
+  if (group.size() == 0) return;  // withdrawn while we stood in line
+  count(group, first_try, std::chrono::steady_clock::now() - begun);
+  announcer_.announce(group.announcement());
+  committed_();
+}
+
+void GroupWriter::count(const Group& group, bool first_try, std::chrono::steady_clock::duration took) {
+  const double seconds = std::chrono::duration<double>(took).count();
+  std::lock_guard lock(mutex_);
+  ++counts_.groups;
+  counts_.operations += group.size();
+  counts_.failed_groups += first_try ? 0 : 1;
+  counts_.commit_seconds_sum += seconds;
+  counts_.commit_seconds_max = std::max(counts_.commit_seconds_max, seconds);
+}
+
+GroupWriter::Counts GroupWriter::counts() const {
+  std::lock_guard lock(mutex_);
+  return counts_;
+}
+
+void GroupWriter::withdraw(const std::string& why) { refuse(queue_.withdraw_normal(), why); }
+
+void GroupWriter::refuse(std::vector<Queued> operations, const std::string& why) {
+  if (operations.empty()) return;
+  Announcement announcement;
+  for (Queued& queued : operations) announcement.answers.push_back({std::move(queued.done), overloaded(why)});
+  announcer_.announce(std::move(announcement));
+}
+
+void GroupWriter::close(std::chrono::milliseconds patience) {
+  queue_.close();
+  {
+    std::unique_lock lock(mutex_);
+    end_.wait_for(lock, patience, [this] { return ended_; });
+  }
+  turnstile_.interrupt();
+  if (thread_.joinable()) thread_.join();
+  announcer_.close();
+}
+
+}  // namespace millrace::storage
