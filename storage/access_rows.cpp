@@ -1,0 +1,147 @@
+#include "storage/access_rows.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "storage/readers.h"
+#include "storage/sqlite.h"
+
+namespace millrace::storage {
+namespace {
+
+using Moved = base::Result<bool>;
+
+std::string joined(const std::vector<std::string>& scopes) {
+  std::string text;
+  for (const std::string& scope : scopes) text += (text.empty() ? "" : " ") + scope;
+  return text;
+}
+
+std::vector<std::string> split(const std::string& text) {
+  std::vector<std::string> scopes;
+  for (std::size_t from = 0; from < text.size();) {
+    const std::size_t to = std::min(text.find(' ', from), text.size());
+    scopes.push_back(text.substr(from, to - from));
+    from = to + 1;
+  }
+  return scopes;
+}
+
+std::optional<std::int64_t> millis_of(const std::optional<base::WallTime>& t) {
+  if (!t) return std::nullopt;
+  return base::millis(*t);
+}
+
+std::optional<base::WallTime> time_of(std::optional<std::int64_t> ms) {
+  if (!ms) return std::nullopt;
+  return base::wall_from(*ms);
+}
+
+BlobView view(const base::Sha256Digest& digest) {
+  return {{reinterpret_cast<const char*>(digest.data()), digest.size()}};
+}
+
+KeyRow key_of(const Statement& row) {
+  KeyRow key;
+  key.id = row.text(0);
+  const std::string mac = row.blob(1);
+  std::copy_n(mac.begin(), std::min(mac.size(), key.mac.size()), key.mac.begin());
+  key.name = row.text(2);
+  key.tenant = row.text(3);
+  key.scopes = split(row.text(4));
+  key.created_at = base::wall_from(row.integer(5));
+  key.expires_at = time_of(row.optional_integer(6));
+  key.revoked_at = time_of(row.optional_integer(7));
+  key.last_used_at = time_of(row.optional_integer(8));
+  return key;
+}
+
+void raise_version(Db& db) { db.prepare("UPDATE access_version SET version = version + 1").run(); }
+
+Moved insert(Tx& tx, const KeyRow& key) {
+  auto s = tx.db.prepare(
+      "INSERT INTO api_keys (id, mac, name, tenant, scopes, created_at, expires_at, revoked_at, "
+      "last_used_at) "
+      "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (id) DO NOTHING");
+  const std::string scopes = joined(key.scopes);
+  s.bind(key.id, view(key.mac), key.name, key.tenant, scopes, base::millis(key.created_at),
+         millis_of(key.expires_at), millis_of(key.revoked_at), millis_of(key.last_used_at))
+      .run();
+  if (s.changes() == 0) return base::error(base::Code::kInvalidState, "a key with this id exists");
+  raise_version(tx.db);
+  return true;
+}
+
+// A second revocation changes nothing and is no error: the first time stands.
+Moved mark_revoked(Tx& tx, const std::string& id) {
+  auto s = tx.db.prepare("UPDATE api_keys SET revoked_at = coalesce(revoked_at, ?2) WHERE id = ?1");
+  s.bind(id, base::millis(tx.now)).run();
+  if (s.changes() == 0) return base::error(base::Code::kNotFound, "no key has this id");
+  raise_version(tx.db);
+  return true;
+}
+
+Moved mark_used(Tx& tx, const std::vector<std::string>& ids) {
+  for (const std::string& id : ids) {
+    tx.db.prepare("UPDATE api_keys SET last_used_at = ?2 WHERE id = ?1").bind(id, base::millis(tx.now)).run();
+  }
+  return true;
+}
+
+}  // namespace
+
+void AccessRows::create(KeyRow key, Done<bool> done) {
+  submit_move<bool>(
+      store_.writer(), Writer::Priority::kNormal, 0,
+      [key = std::move(key)](Tx& tx) { return insert(tx, key); }, std::move(done));
+}
+
+void AccessRows::revoke(std::string id, Done<bool> done) {
+  submit_move<bool>(
+      store_.writer(), Writer::Priority::kUrgent, 0,
+      [id = std::move(id)](Tx& tx) { return mark_revoked(tx, id); }, std::move(done));
+}
+
+void AccessRows::touch(std::vector<std::string> ids, Done<bool> done) {
+  submit_move<bool>(
+      store_.writer(), Writer::Priority::kNormal, 0,
+      [ids = std::move(ids)](Tx& tx) { return mark_used(tx, ids); }, std::move(done));
+}
+
+base::Result<std::vector<KeyRow>> AccessRows::all() {
+  std::vector<KeyRow> keys;
+  auto read = store_.readers().read([&](Db& db) {
+    auto s = db.prepare(
+        "SELECT id, mac, name, tenant, scopes, created_at, expires_at, revoked_at, last_used_at FROM "
+        "api_keys "
+        "ORDER BY created_at, id");
+    while (s.step()) keys.push_back(key_of(s));
+  });
+  if (!read) return read.error();
+  return keys;
+}
+
+base::Result<std::optional<KeyRow>> AccessRows::find(const std::string& id) {
+  std::optional<KeyRow> key;
+  auto read = store_.readers().read([&](Db& db) {
+    auto s = db.prepare(
+        "SELECT id, mac, name, tenant, scopes, created_at, expires_at, revoked_at, last_used_at FROM "
+        "api_keys "
+        "WHERE id = ?1");
+    if (s.bind(id).step()) key = key_of(s);
+  });
+  if (!read) return read.error();
+  return key;
+}
+
+base::Result<std::int64_t> AccessRows::version() {
+  std::int64_t version = 0;
+  auto read = store_.readers().read([&](Db& db) {
+    auto s = db.prepare("SELECT version FROM access_version");
+    if (s.step()) version = s.integer(0);
+  });
+  if (!read) return read.error();
+  return version;
+}
+
+}  // namespace millrace::storage
