@@ -70,7 +70,7 @@ class JobClaims {
     schemas::Kind kind;
     std::string worker;
     int count = 1;
-    std::vector<TokenHint> hints;
+    std::vector<TokenHint> hints{};
     bool hints_only = false;
     std::chrono::milliseconds lease{20'000};
   };

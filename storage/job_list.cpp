@@ -68,7 +68,8 @@ void walk_some(Db& db, const std::string& tenant, const JobFilter& filter,
       "SELECT id, kind, status, model FROM jobs WHERE tenant = ?1 AND parent_id IS NULL AND id < ?2 AND id "
       ">= ?3 "
       "ORDER BY id DESC LIMIT ?4");
-  s.bind(tenant, walk.before, walk.from, kRowsPerRead);
+  const base::Uuid before = walk.before;  // bound by reference
+  s.bind(tenant, before, walk.from, kRowsPerRead);
   int rows = 0;
   while (items.size() < wanted && s.step()) {
     ++rows;

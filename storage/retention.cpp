@@ -103,26 +103,23 @@ std::vector<std::string> drop_blobs_in(Tx& tx, int limit) {
 }  // namespace
 
 void JobUpkeep::drop_results(std::chrono::milliseconds age, int limit, Done<int> done) {
-  submit_step(store_, Writer::Priority::kNormal, std::move(done), [age, limit](Tx& tx) {
-    return clock_trusted_for(tx, kRetentionWait) ? drop_results_in(tx, age, limit) : 0;
-  });
+  submit_step(store_, Writer::Priority::kUrgent, std::move(done),
+              [age, limit](Tx& tx) { return may_retire_rows(tx) ? drop_results_in(tx, age, limit) : 0; });
 }
 
 void JobUpkeep::drop_jobs(std::chrono::milliseconds age, int limit, Done<int> done) {
-  submit_step(store_, Writer::Priority::kNormal, std::move(done), [age, limit](Tx& tx) {
-    return clock_trusted_for(tx, kRetentionWait) ? drop_jobs_in(tx, age, limit) : 0;
-  });
+  submit_step(store_, Writer::Priority::kUrgent, std::move(done),
+              [age, limit](Tx& tx) { return may_retire_rows(tx) ? drop_jobs_in(tx, age, limit) : 0; });
 }
 
 void JobUpkeep::drop_idempotency(int limit, Done<int> done) {
-  submit_step(store_, Writer::Priority::kNormal, std::move(done), [limit](Tx& tx) {
-    return clock_trusted_for(tx, kRetentionWait) ? drop_idempotency_in(tx, limit) : 0;
-  });
+  submit_step(store_, Writer::Priority::kUrgent, std::move(done),
+              [limit](Tx& tx) { return may_retire_rows(tx) ? drop_idempotency_in(tx, limit) : 0; });
 }
 
 void JobUpkeep::drop_blobs(int limit, Done<std::vector<std::string>> done) {
   submit_move<std::vector<std::string>>(
-      store_.writer(), Writer::Priority::kNormal, kStepBytes,
+      store_.writer(), Writer::Priority::kUrgent, kStepBytes,
       [limit](Tx& tx) -> base::Result<std::vector<std::string>> { return drop_blobs_in(tx, limit); },
       std::move(done));
 }

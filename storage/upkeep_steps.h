@@ -13,8 +13,11 @@ inline constexpr std::size_t kStepBytes = 4096;
 // Retention waits this long after a clock jump (delivery.md, Clocks).
 inline constexpr std::chrono::hours kRetentionWait{1};
 
-// False while a clock jump lies less than `wait` back.
-bool clock_trusted_for(const Tx& tx, std::chrono::milliseconds wait);
+// False for one lease after the clocks, or this process, stood still or jumped: workers may not have had a
+// chance to renew theirs.
+bool may_end_leases(const Tx& tx, std::chrono::milliseconds lease);
+// False for kRetentionWait after a clock jump.
+bool may_retire_rows(const Tx& tx);
 
 // A move that answers how many rows it changed.
 template <class Step>
