@@ -74,7 +74,8 @@ class Responder {
   // Runs `f` once on the aux thread when the client leaves before the reply is complete (never under the
   // connection's lock; at once if it has gone). A later call replaces the earlier one.
   void on_gone(std::function<void()> f) const;
-  // Runs `f` once on the aux thread when the backlog is at or below `low_water` bytes.
+  // Runs `f` once on the aux thread when the backlog is at or below `low_water` bytes, or the reply has ended
+  // or the client has left. A later call replaces the earlier one.
   void on_drained(std::size_t low_water, std::function<void()> f) const;
 
  private:
@@ -90,7 +91,8 @@ struct Admit {
 using Admission =
     std::variant<Admit, Reply>;  // a Reply refuses; the body is not read and the connection closes
 
-// What the front end asks of the application. Both run on a front (Pistache) thread and must not block or
+// What the front end asks of the application. All three run on a front (Pistache) thread, or on the aux
+// thread (pipelined requests, time limits), never under a lock of the front end. They must not block or
 // throw.
 class Application {
  public:

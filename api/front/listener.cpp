@@ -114,12 +114,12 @@ class PistacheHandler : public http::Handler {
   void welcome(const PeerPtr& peer) {
     if (peer->tryGetData(ParserData)) return workers_->serves();  // a nudge; its end of file follows
     peer->putData(ParserData, idle_parser_);  // Pistache's idle check asks every peer for one
-    const std::uint64_t open = ++core_->counters.connections_open;
-    ++core_->counters.connections_total;
     const std::uint64_t id = core_->next_id();
     auto connection = std::make_shared<Connection>(core_, id, peer->fd(), peer->address().host());
-    peer->putData(kConnectionKey, connection);
     core_->add(id, connection);
+    const std::uint64_t open = ++core_->counters.connections_open;
+    ++core_->counters.connections_total;
+    peer->putData(kConnectionKey, connection);
     const std::uint64_t most = core_->limits.connections_max;
     if (core_->stopping() || open > most + kTurnedAwayMax) return connection->cut();
     if (open > most) connection->turn_away();

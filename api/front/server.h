@@ -56,6 +56,7 @@ class Server {
   // Waits until nothing is in flight and all output has left, or the deadline; returns the requests still in
   // flight.
   std::size_t drain(std::chrono::milliseconds deadline);
+  // Cuts every connection and ends the threads. Callbacks of a Responder that come after it are dropped.
   void stop();
   Stats stats() const;
 

@@ -119,7 +119,6 @@ TEST_F(TimeLimits, AnIdleConnectionIsClosedWithoutAWord) {
 TEST_F(TimeLimits, APendingRequestHasNoTimeLimitHere) {
   Limits limits;
   limits.head_timeout = limits.body_stall_timeout = limits.idle_timeout = milliseconds(100);
-  Parked parked;
   application.on_run = [&](Request, const Responder& responder) { parked.park(responder); };
   start(limits);
   RawClient pending = client();

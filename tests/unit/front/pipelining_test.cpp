@@ -11,14 +11,16 @@ namespace {
 
 using support::wait_until;
 
-class Pipelining : public Served {};
-
-TEST_F(Pipelining, AnswersSixtyKilobytesOfRequestsInOrderWithoutNestingThem) {
-  Parked parked;
+class Pipelining : public Served {
+ protected:
   std::atomic<int> depth{0};
   std::atomic<int> deepest{0};
+  Signal gone;
+};
+
+TEST_F(Pipelining, AnswersSixtyKilobytesOfRequestsInOrderWithoutNestingThem) {
   const auto test_thread = std::this_thread::get_id();
-  application.on_run = [&](Request request, const Responder& responder) {
+  application.on_run = [this, test_thread](const Request& request, const Responder& responder) {
     EXPECT_NE(std::this_thread::get_id(), test_thread);
     deepest = std::max(deepest.load(), ++depth);
     if (request.head.path == "/slow") {
@@ -60,8 +62,6 @@ TEST_F(Pipelining, RequestsThatComeTogetherAreAnsweredInOrderWithTheirBodies) {
 }
 
 TEST_F(Pipelining, AClientThatSendsTooMuchBehindAPendingRequestIsCut) {
-  Parked parked;
-  Signal gone;
   application.on_run = [&](Request, const Responder& responder) {
     responder.on_gone([&] { gone.set(); });
     parked.park(responder);

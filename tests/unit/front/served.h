@@ -47,18 +47,6 @@ class FakeApplication : public Application {
   std::size_t ran_ = 0;
 };
 
-// A server with such an application on a free loopback port.
-class Served : public ::testing::Test {
- protected:
-  void start(Limits limits = {}, const std::string& host = "127.0.0.1");
-  RawClient client(int receive_buffer = 0) { return RawClient(server->port(), receive_buffer); }
-  // Sends `request` on a new connection and reads one reply.
-  std::optional<RawReply> ask(const std::string& request);
-
-  FakeApplication application;
-  std::optional<Server> server;
-};
-
 // Responders that a test answers later, from its own thread.
 class Parked {
  public:
@@ -83,6 +71,23 @@ class Signal {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   bool set_ = false;
+};
+
+// A server with such an application on a free loopback port. What the application touches belongs to the
+// fixture, not to the body of a test: it is used until the server has stopped.
+class Served : public ::testing::Test {
+ protected:
+  void TearDown() override {
+    if (server) server->stop();
+  }
+  void start(Limits limits = {}, const std::string& host = "127.0.0.1");
+  RawClient client(int receive_buffer = 0) { return RawClient(server->port(), receive_buffer); }
+  // Sends `request` on a new connection and reads one reply.
+  std::optional<RawReply> ask(const std::string& request);
+
+  Parked parked;
+  FakeApplication application;
+  std::optional<Server> server;
 };
 
 Reply text_reply(std::string body, int status = 200);

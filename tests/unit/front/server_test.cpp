@@ -77,7 +77,6 @@ TEST_F(FrontServer, ServesWithTwoThreads) {
 }
 
 TEST_F(FrontServer, AResponderMayOutliveIt) {
-  Parked parked;
   application.on_run = [&](Request, const Responder& responder) { parked.park(responder); };
   start();
   RawClient one = client();
@@ -90,7 +89,6 @@ TEST_F(FrontServer, AResponderMayOutliveIt) {
 }
 
 TEST_F(FrontServer, RefusingShutsIdleConnectionsAndAnswers503) {
-  Parked parked;
   application.on_run = [&](Request, const Responder& responder) { parked.park(responder); };
   start();
   RawClient idle = client();

@@ -8,7 +8,10 @@ namespace {
 
 using support::wait_until;
 
-class Serving : public Served {};
+class Serving : public Served {
+ protected:
+  Signal released;
+};
 
 TEST_F(Serving, AnswersAGetAndKeepsTheConnection) {
   start();
@@ -136,8 +139,6 @@ TEST_F(Serving, ARefusalBeforeABodyClosesAndItsTextArrivesThoughTheClientStillSe
 }
 
 TEST_F(Serving, WhatAdmissionTookTravelsWithTheRequest) {
-  Signal released;
-  Signal running;
   application.on_admit = [&](const Head&) -> Admission {
     return Admit{100, std::shared_ptr<void>(nullptr, [&](void*) { released.set(); })};
   };
@@ -152,7 +153,6 @@ TEST_F(Serving, WhatAdmissionTookTravelsWithTheRequest) {
 }
 
 TEST_F(Serving, WhatAdmissionTookIsGivenBackIfTheClientLeavesWithinTheBody) {
-  Signal released;
   application.on_admit = [&](const Head&) -> Admission {
     return Admit{100, std::shared_ptr<void>(nullptr, [&](void*) { released.set(); })};
   };
