@@ -35,7 +35,9 @@ struct LeasePolicy {
 // floor. `random` is uniform in [0, 1).
 std::chrono::milliseconds retry_delay(int tries, std::chrono::milliseconds retry_after, double random);
 
-// What an attempt that ended with `error` may cost (error class → plan).
+// What an attempt that ended with `error` may cost (error class → plan). `attempt` counts from 1.
 storage::RetryPlan retry_plan(const KindPolicy& policy, int attempt, const base::Error& error, double random);
+// The same for an attempt whose own child died; `crashes` before this one.
+storage::RetryPlan crash_plan(int crashes, const base::Error& error, double random);
 
 }  // namespace millrace::jobs

@@ -1,4 +1,6 @@
 #pragma once
+#include <array>
+#include <atomic>
 #include <functional>
 
 #include "bus/bus.h"
@@ -10,24 +12,41 @@ namespace millrace::jobs {
 
 // From the store's commit hook to the world: tokens to Dispatch (clearing the outbox on delivery reports),
 // hints to Events and to this process's waiters. Runs on the announce thread: never blocks (delivery.md;
-// architecture.md §2.2).
+// architecture.md §2.2). Must outlive the store's announce thread and the bus.
 class Relay {
  public:
   struct Options {
     int window_min = 8;          // tokens per kind in Kafka at least
     double window_factor = 2.0;  // × the workers' free slots
   };
+  // What upkeep wants to hear: something happened; `delayed`: and a job was queued that is not ready yet (a
+  // retry, or outside the window). On the announce thread or the bus's own: ≤ 10 µs.
+  using Nudge = std::function<void(bool delayed)>;
+
   Relay(storage::Store& store, bus::Dispatch& dispatch, bus::Events& events, Waiters& waiters,
         Options options);
-  // Sets the commit hook; re-reads the outbox of an earlier process.
+  // Before `start`.
+  void on_activity(Nudge nudge) { nudge_ = std::move(nudge); }
+  // Sets the commit hook, subscribes to Events, publishes again what an earlier process left in the outbox.
+  // Before the store's first move and before Events::start.
   void start();
   // More of the backlog may be published: after a claim or finish freed room, on a timer, after the bus came
-  // back.
+  // back. Without an outbox there is no backlog and nothing happens. Any thread, never blocks.
   void pump(schemas::Kind kind);
 
  private:
+  // The backlog of one kind as this process knows it.
+  struct Line {
+    std::atomic<int> patience{0};      // > 0: more may wait outside the window
+    std::atomic<bool> pumping{false};  // at most one move under way
+    std::atomic<bool> again{false};    // asked for meanwhile
+  };
+  Line& line(schemas::Kind kind);
   void on_commit(const storage::Commit& commit);
+  void tell(const storage::Change& change);
   void publish(const storage::Ready& ready);
+  void look_for_room(const storage::Commit& commit);
+  void pumped(schemas::Kind kind, bool found);
 
   storage::Store& store_;
   bus::Dispatch& dispatch_;
@@ -35,6 +54,8 @@ class Relay {
   Waiters& waiters_;
   storage::JobUpkeep upkeep_;
   Options options_;
+  Nudge nudge_;
+  std::array<Line, schemas::kKinds.size()> lines_;
 };
 
 }  // namespace millrace::jobs

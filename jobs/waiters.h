@@ -1,9 +1,11 @@
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
+#include <vector>
 
 #include "bus/bus.h"
 #include "schemas/job.h"
@@ -22,7 +24,7 @@ class Waiters {
 
   explicit Waiters(storage::Store& store) : store_(store) {}
 
-  // Dropping the ticket ends the watch; a wake that has begun may still arrive.
+  // Dropping the ticket ends the watch; a wake that has begun may still arrive. Waiters outlives its tickets.
   class Ticket {
    public:
     Ticket() = default;
@@ -47,14 +49,16 @@ class Waiters {
  private:
   struct Watch {
     std::int64_t seen = 0;
-    Wake wake;
+    std::shared_ptr<const Wake> wake;
   };
+  std::vector<schemas::JobId> watched() const;
   void forget(const schemas::JobId& job, std::uint64_t id);
 
   storage::Store& store_;
   mutable std::mutex mutex_;
   std::unordered_map<schemas::JobId, std::unordered_map<std::uint64_t, Watch>, schemas::JobIdHash> watches_;
   std::uint64_t next_id_ = 1;
+  std::atomic<std::size_t> count_{0};  // so that a hint without waiters costs no lock
 };
 
 }  // namespace millrace::jobs

@@ -1,0 +1,20 @@
+#include "jobs/control.h"
+
+#include <utility>
+
+#include "jobs/policy.h"
+
+namespace millrace::jobs {
+
+void Control::cancel(std::string tenant, schemas::JobId job, storage::Done<schemas::JobView> done) {
+  intake_.cancel(std::move(tenant), job, std::move(done));
+}
+
+void Control::retry(std::string tenant, schemas::JobId job, std::string traceparent,
+                    storage::Done<storage::Submitted> done) {
+  const schemas::JobId fresh{job.kind, base::Uuid::make(clock_.wall())};
+  intake_.retry(std::move(tenant), job, fresh, std::move(traceparent), policy(job.kind).deadline,
+                std::move(done));
+}
+
+}  // namespace millrace::jobs

@@ -1,0 +1,28 @@
+#include "jobs/submit.h"
+
+#include <utility>
+
+#include "jobs/policy.h"
+
+namespace millrace::jobs {
+
+schemas::JobId Submit::new_id(schemas::Kind kind) const { return {kind, base::Uuid::make(clock_.wall())}; }
+
+void Submit::submit(Order order, storage::Done<storage::Submitted> done) {
+  const KindPolicy& kind = policy(order.id.kind);
+  storage::Submission job;
+  job.id = order.id;
+  job.tenant = std::move(order.tenant);
+  job.model = std::move(order.model);
+  job.priority = order.priority;
+  job.rerun = kind.rerun;
+  job.deadline_after = order.deadline_after.value_or(kind.deadline);
+  job.spec = std::move(order.spec);
+  job.spec_blob = std::move(order.spec_blob);
+  job.input = std::move(order.input);
+  job.traceparent = std::move(order.traceparent);
+  job.idempotency = std::move(order.idempotency);
+  intake_.submit(std::move(job), std::move(done));
+}
+
+}  // namespace millrace::jobs

@@ -1,0 +1,160 @@
+#include "jobs/upkeep.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "jobs/policy.h"
+#include "platform/base/log.h"
+
+namespace millrace::jobs {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kShortestWait{20};
+constexpr milliseconds kAfterTrouble{1'000};
+constexpr int kRepeatsMax = 64;  // of one step in one round: an hour's backlog must not keep the rest waiting
+
+}  // namespace
+
+// One round: steps one after the other, each a move whose completion starts the next.
+struct Upkeep::Round {
+  // Runs its move and calls back with the rows it changed.
+  using Step = std::function<void(storage::Done<int>)>;
+
+  Next next;
+  milliseconds delay{0};
+  std::vector<Step> steps;
+  std::size_t at = 0;
+  int repeats = 0;
+  bool retention = false;
+  bool unfinished = false;  // a step stopped at its limit
+  std::vector<std::string> dropped_files;
+
+  // Calls `end` after the last step, or after the first that could not run.
+  static void run(const RoundPtr& round, int limit, const std::function<void(const RoundPtr&)>& end) {
+    if (round->at == round->steps.size()) return end(round);
+    round->steps[round->at]([round, limit, end](const base::Result<int>& rows) {
+      if (!rows) {
+        round->delay = kAfterTrouble;
+        return end(round);
+      }
+      round->advance(*rows >= limit);
+      run(round, limit, end);
+    });
+  }
+
+ private:
+  void advance(bool full) {
+    if (full && ++repeats < kRepeatsMax) return;
+    unfinished = unfinished || full;
+    repeats = 0;
+    ++at;
+  }
+};
+
+Upkeep::Upkeep(storage::Store& store, bus::Dispatch& dispatch, Relay& relay, base::Pool& pool,
+               const base::Clock& clock, Options options)
+    : store_(store),
+      dispatch_(dispatch),
+      relay_(relay),
+      pool_(pool),
+      clock_(clock),
+      options_(options),
+      moves_(store) {}
+
+void Upkeep::tick(Next next) {
+  auto round = std::make_shared<Round>();
+  round->next = std::move(next);
+  if (!pool_.post(base::Pool::Lane::kQuick, [this, round] { look(round); })) round->next(kAfterTrouble);
+}
+
+bool Upkeep::retention_is_due() const {
+  return !retained_at_ || clock_.boot() - *retained_at_ >= options_.retention_period;
+}
+
+// One cheap read decides whether anything has to be written.
+void Upkeep::look(const RoundPtr& round) {
+  const auto due = moves_.next_due(options_.lease);
+  if (!due) return round->next(kAfterTrouble);
+  const bool open_jobs = due->has_value();
+  round->delay = open_jobs ? options_.busy_period : options_.idle_period;
+  const auto now = clock_.wall();
+  if (open_jobs && **due <= now) add_moves(*round);
+  if (open_jobs && **due > now) round->delay = std::min(round->delay, **due - now);
+  if (dispatch_.durable() && open_jobs) add_publication(*round);
+  round->steps.push_back(
+      [this](storage::Done<int> done) { moves_.cancel_orphans(options_.step_rows, std::move(done)); });
+  if (retention_is_due()) add_retention(*round);
+  Round::run(round, options_.step_rows, [this](const RoundPtr& r) { finish(r); });
+}
+
+void Upkeep::add_moves(Round& round) {
+  const int rows = options_.step_rows;
+  round.steps.push_back([this, rows](storage::Done<int> done) { moves_.release_due(rows, std::move(done)); });
+  round.steps.push_back([this, rows](storage::Done<int> done) {
+    moves_.expire_leases(options_.lease, kLossesMax, rows, std::move(done));
+  });
+  round.steps.push_back(
+      [this, rows](storage::Done<int> done) { moves_.expire_deadlines(rows, std::move(done)); });
+}
+
+void Upkeep::add_publication(Round& round) {
+  for (const schemas::Kind kind : schemas::kKinds) {
+    relay_.pump(kind);
+    round.steps.push_back([this, kind](storage::Done<int> done) {
+      moves_.republish_lost(kind, options_.republish_after, options_.step_rows,
+                            [done = std::move(done)](const base::Result<std::vector<storage::Ready>>& again) {
+                              if (!again) return done(again.error());
+                              done(static_cast<int>(again->size()));
+                            });
+    });
+  }
+}
+
+void Upkeep::add_retention(Round& round) {
+  const int rows = options_.step_rows;
+  round.retention = true;
+  round.steps.push_back([this, rows](storage::Done<int> done) {
+    moves_.drop_results(options_.results_age, rows, std::move(done));
+  });
+  round.steps.push_back(
+      [this, rows](storage::Done<int> done) { moves_.drop_jobs(options_.jobs_age, rows, std::move(done)); });
+  round.steps.push_back(
+      [this, rows](storage::Done<int> done) { moves_.drop_idempotency(rows, std::move(done)); });
+  round.steps.push_back([this, rows, files = &round.dropped_files](storage::Done<int> done) {
+    moves_.drop_blobs(rows, [files, done = std::move(done)](base::Result<std::vector<std::string>> paths) {
+      if (!paths) return done(paths.error());
+      const int dropped = static_cast<int>(paths->size());
+      std::move(paths->begin(), paths->end(), std::back_inserter(*files));
+      done(dropped);
+    });
+  });
+}
+
+void Upkeep::finish(const RoundPtr& round) {
+  if (round->unfinished) round->delay = kShortestWait;
+  if (!round->retention) return round->next(std::max(round->delay, kShortestWait));
+  if (!pool_.post(base::Pool::Lane::kLarge, [this, round] { collect_files(round); })) {
+    round->next(kAfterTrouble);  // files whose rows are gone are orphans now: a later round finds them
+  }
+}
+
+void Upkeep::collect_files(const RoundPtr& round) {
+  for (const std::string& path : round->dropped_files) store_.blobs().unlink(path);
+  const int orphans = store_.blobs().collect_orphans(
+      base::millis(clock_.wall()), options_.orphans_age.count(), options_.orphan_files,
+      [](void* moves, const std::string& path) {
+        return static_cast<storage::JobUpkeep*>(moves)->blob_is_named(path);
+      },
+      &moves_);
+  if (orphans + static_cast<int>(round->dropped_files.size()) > 0) {
+    base::log_info("blobs_collected", {{"unreferenced", round->dropped_files.size()}, {"orphans", orphans}});
+  }
+  if (!round->unfinished) retained_at_ = clock_.boot();
+  round->next(std::max(round->delay, kShortestWait));
+}
+
+}  // namespace millrace::jobs
