@@ -1,0 +1,55 @@
+#include "schemas/access.h"
+
+#include <set>
+
+#include <gtest/gtest.h>
+
+namespace millrace::schemas {
+namespace {
+
+TEST(Scopes, EveryScopeHasANameOfItsOwn) {
+  std::set<std::string_view> names;
+  for (std::size_t i = 0; i < kScopeCount; ++i) {
+    const auto scope = static_cast<Scope>(i);
+    names.insert(name(scope));
+    EXPECT_EQ(scope_named(name(scope)), scope);
+  }
+  EXPECT_EQ(names.size(), kScopeCount);
+  EXPECT_EQ(scope_named("jobs"), std::nullopt);
+}
+
+TEST(Scopes, ANewKeyHasAllButAdmin) {
+  EXPECT_FALSE(ScopeSet::all_but_admin().has(Scope::kAdmin));
+  EXPECT_EQ(ScopeSet::all_but_admin().names().size(), kScopeCount - 1);
+  EXPECT_TRUE(ScopeSet::all().has(Scope::kAdmin));
+}
+
+TEST(Scopes, AnUnknownScopeIsRefusedNamingTheNearest) {
+  const auto parsed = ScopeSet::parse({"ocr", "jobs:reed"});
+  ASSERT_FALSE(parsed.has_value());
+  EXPECT_NE(parsed.error().message.find("jobs:read"), std::string::npos);
+  EXPECT_TRUE(ScopeSet::parse({"ocr", "jobs:read"})->has(Scope::kJobsRead));
+}
+
+TEST(KeyText, IsPrefixIdAndSecret) {
+  const std::string text = make_key_text();
+  EXPECT_EQ(text.size(), std::string_view("mr_live_").size() + 8 + 1 + 43);
+  ASSERT_TRUE(key_id(text).has_value());
+  EXPECT_EQ(*key_id(text), text.substr(8, 8));
+  EXPECT_NE(text, make_key_text());
+}
+
+TEST(KeyText, AnythingElseIsNoKey) {
+  const std::string good = make_key_text();
+  std::string broken = good;
+  broken[16] = '-';
+  std::string strange = good;
+  strange[20] = '/';
+  for (const std::string& bad :
+       {std::string(), std::string("mr_live_"), good + "x", good.substr(1), broken, strange}) {
+    EXPECT_EQ(key_id(bad), std::nullopt) << bad;
+  }
+}
+
+}  // namespace
+}  // namespace millrace::schemas

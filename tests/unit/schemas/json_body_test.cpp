@@ -1,0 +1,145 @@
+#include "schemas/json_body.h"
+
+#include <gtest/gtest.h>
+
+namespace millrace::schemas {
+namespace {
+
+using nlohmann::json;
+
+base::Result<JsonBody> read(std::string text) { return read_json(text); }
+
+std::string nested(int levels) {
+  const auto count = static_cast<std::size_t>(levels - 1);
+  std::string out = R"({"a":)";
+  out.append(count, '[').append(count, ']');
+  return out + "}";
+}
+
+TEST(JsonBody, AnEmptyBodyIsAnEmptyObject) { EXPECT_EQ(read("")->value, json::object()); }
+
+TEST(JsonBody, ReadsWhatIsJson) {
+  const auto body = read(
+      R"( {"a": [1, -2, 3.5, 18446744073709551615, true, false, null, {}], "b\u0041": "x\ny\/€\ud83d\ude00"} )");
+  ASSERT_TRUE(body.has_value()) << body.error().message;
+  EXPECT_EQ(body->value["a"], json::parse("[1,-2,3.5,18446744073709551615,true,false,null,{}]"));
+  EXPECT_EQ(body->value["bA"], "x\ny/€😀");
+}
+
+TEST(JsonBody, RefusesWhatIsNotAnObjectOfValidJson) {
+  const std::string_view bad[] = {
+      "{",
+      "}",
+      "[]",
+      "1",
+      "\"x\"",
+      "null",
+      "tru",
+      "x",
+      "{\"a\"}",
+      "{\"a\":}",
+      "{\"a\":1,}",
+      "{,}",
+      "{\"a\":1 \"b\":2}",
+      "{\"a\":01}",
+      "{\"a\":+1}",
+      "{\"a\":.5}",
+      "{\"a\":1.}",
+      "{\"a\":1e}",
+      "{\"a\":1e400}",
+      "{\"a\":nul}",
+      "{\"a\":truex}",
+      "{\"a\":NaN}",
+      "{\"a\":[1,]}",
+      "{\"a\":[1}",
+      "{\"a\":\"x}",
+      "{a:1}",
+      "{\"a\":1}}",
+      "{\"a\":1} x",
+      "{\"a\":1}{}",
+      "{\"a\":\"\x01\"}",
+      "{\"a\":\"\\x\"}",
+      "{\"a\":\"\\u12\"}",
+      "{\"a\":'x'}",
+      "{\"a\":1/*c*/}",
+  };
+  for (std::string_view text : bad) {
+    const auto body = read(std::string(text));
+    ASSERT_FALSE(body.has_value()) << text;
+    EXPECT_EQ(body.error().code, base::Code::kBadRequest) << text;
+  }
+}
+
+TEST(JsonBody, RefusesALoneSurrogateAndBytesThatAreNotUtf8) {
+  EXPECT_FALSE(read(R"({"a":"\ud800"})").has_value());
+  EXPECT_FALSE(read(R"({"a":"\udc00"})").has_value());
+  EXPECT_FALSE(read(R"({"a":"\ud800x"})").has_value());
+  EXPECT_FALSE(read(R"({"a":"\ud800A"})").has_value());
+  EXPECT_FALSE(read(R"({"\udc00":1})").has_value());
+  EXPECT_FALSE(read("{\"a\":\"\xff\"}").has_value());
+  EXPECT_FALSE(read("{\"a\":\"\xed\xa0\x80\"}").has_value());
+}
+
+TEST(JsonBody, RefusesDuplicateKeysHoweverTheyAreWritten) {
+  EXPECT_FALSE(read(R"({"a":1,"a":2})").has_value());
+  EXPECT_FALSE(read(R"({"a":1,"\u0061":2})").has_value());
+  EXPECT_TRUE(read(R"({"a":{"a":1}})").has_value());
+}
+
+TEST(JsonBody, Takes64LevelsAndNotOneMore) {
+  EXPECT_TRUE(read(nested(kJsonDepthMax)).has_value());
+  EXPECT_FALSE(read(nested(kJsonDepthMax + 1)).has_value());
+  EXPECT_FALSE(read(nested(100'000)).has_value());
+}
+
+TEST(JsonBody, ALongStringIsNotCopied) {
+  std::string text = R"({"long":")" + std::string(kLongString + 1, 'x') + R"(","short":"y"})";
+  const auto body = read_json(text);
+  ASSERT_TRUE(body.has_value());
+  const auto view = body->text(body->value["long"]);
+  ASSERT_TRUE(view.has_value());
+  EXPECT_EQ(*view, std::string(kLongString + 1, 'x'));
+  EXPECT_GE(view->data(), text.data());
+  EXPECT_LT(view->data(), text.data() + text.size());
+  EXPECT_EQ(body->text(body->value["short"]), "y");
+}
+
+TEST(JsonBody, ALongStringWithEscapesIsUnescapedWhereItLies) {
+  const std::string filler(kLongString, 'x');
+  std::string text = R"({"a":")" + filler + R"(\/\u002b\"\\","b":")" + filler + R"(\\","c":1})";
+  const auto body = read_json(text);
+  ASSERT_TRUE(body.has_value()) << body.error().message;
+  EXPECT_EQ(body->text(body->value["a"]), filler + "/+\"\\");
+  EXPECT_EQ(body->text(body->value["b"]), filler + "\\");
+  EXPECT_EQ(body->value["c"], 1);
+  EXPECT_FALSE(read(R"({"a":")" + filler + R"(\ud800"})").has_value());
+}
+
+TEST(JsonBody, ALargeBodyIsReadAsASmallOne) {
+  std::string text = R"({"a":")" + std::string(1 << 20, 'x') + R"(","n":[1,2,3]})";
+  const auto body = read_json(text);
+  ASSERT_TRUE(body.has_value());
+  EXPECT_EQ(body->text(body->value["a"])->size(), std::size_t{1} << 20);
+  EXPECT_EQ(body->value["n"].size(), 3u);
+}
+
+TEST(JsonBody, AgreesWithAnotherParserOnEveryTruncationAndEveryChangedByte) {
+  const std::string good = R"({"a":[1,-2.5e3,"x\u00e9\n",{"b":null}],"c":{"d":true,"e":""}})";
+  for (std::size_t i = 0; i < good.size(); ++i) {
+    for (const char c : {'"', '\\', '{', '}', '[', ']', ',', ':', '0', 'e', ' ', 'n', '\x80'}) {
+      std::string changed = good;
+      changed[i] = c;
+      const json other = json::parse(changed, nullptr, false);
+      const auto ours = read(changed);
+      if (ours) {
+        EXPECT_EQ(ours->value, other) << changed;
+      } else if (!other.is_discarded() && other.is_object()) {
+        EXPECT_NE(ours.error().message.find("twice"), std::string::npos) << changed << ours.error().message;
+      }
+    }
+    EXPECT_FALSE(i > 0 && read(good.substr(0, i)).has_value()) << i;
+  }
+}
+
+}  // namespace
+}  // namespace millrace::schemas

@@ -1,0 +1,194 @@
+#include "schemas/ocr_request.h"
+
+#include <gtest/gtest.h>
+
+#include "schemas/page_list.h"
+
+namespace millrace::schemas {
+namespace {
+
+using base::Code;
+using nlohmann::json;
+
+tl::expected<OcrRequest, Refusal> parse(std::string body) { return parse_ocr_request(body); }
+
+// A request with one document member, and more members beside it.
+std::string with_document(std::string_view document, std::string_view more = "") {
+  return R"({"document":)" + std::string(document) + std::string(more) + "}";
+}
+std::string with(std::string_view more) {
+  return with_document(R"({"type":"document_url","document_url":"https://example.org/a.pdf"})", more);
+}
+
+TEST(OcrRequest, TakesEveryFormOfADocument) {
+  const std::string_view forms[] = {
+      R"({"type":"document_url","document_url":"https://example.org/a.pdf"})",
+      R"({"document_url":"https://example.org/a.pdf"})",
+      R"({"type":null,"document_url":"https://example.org/a.pdf"})",
+      R"({"type":"image_url","image_url":"https://example.org/a.pdf"})",
+      R"({"type":"image_url","image_url":{"url":"https://example.org/a.pdf"}})",
+      R"({"image_url":{"url":"https://example.org/a.pdf","detail":"high"}})",
+  };
+  for (std::string_view form : forms) {
+    const auto request = parse(with_document(form));
+    ASSERT_TRUE(request.has_value()) << form << request.error().error.message;
+    EXPECT_EQ(request->spec.document_url, "https://example.org/a.pdf");
+    EXPECT_FALSE(request->is_data_uri);
+  }
+}
+
+TEST(OcrRequest, TakesADataUriAsAView) {
+  for (std::string_view uri :
+       {"data:application/pdf;base64,JVBERi0=", "data:;base64,JVBERi0=", "DATA:a/b;x=y;BASE64,JVBERi0="}) {
+    std::string body = with_document(R"({"document_url":")" + std::string(uri) + R"("})");
+    const auto request = parse_ocr_request(body);
+    ASSERT_TRUE(request.has_value()) << uri;
+    EXPECT_TRUE(request->is_data_uri);
+    EXPECT_EQ(request->base64, "JVBERi0=");
+    EXPECT_EQ(request->spec.document_url, "");
+  }
+}
+
+TEST(OcrRequest, ALongDataUriStaysWhereItIs) {
+  const std::string base64(100'000, 'A');
+  std::string body = with_document(R"({"document_url":"data:application\/pdf;base64,)" + base64 + R"("})");
+  const auto request = parse_ocr_request(body);
+  ASSERT_TRUE(request.has_value());
+  EXPECT_EQ(request->base64, base64);
+  EXPECT_GE(request->base64.data(), body.data());
+  EXPECT_LT(request->base64.data(), body.data() + body.size());
+}
+
+struct Refused {
+  std::string body;
+  std::string param;
+  std::string type;
+};
+
+TEST(OcrRequest, RefusesWrongShapesNamingTheField) {
+  const Refused table[] = {
+      {"{}", "document", "missing"},
+      {"", "document", "missing"},
+      {R"({"document":null})", "document", "missing"},
+      {R"({"document":"https://example.org/a.pdf"})", "document", "dict_type"},
+      {with_document("{}"), "document.document_url", "missing"},
+      {with_document(R"({"type":"image_url"})"), "document.image_url", "missing"},
+      {with_document(R"({"type":"image_url","document_url":"https://e.org/a"})"), "document.image_url",
+       "missing"},
+      {with_document(R"({"type":"file","document_url":"https://e.org/a"})"), "document.type",
+       "literal_error"},
+      {with_document(R"({"document_url":7})"), "document.document_url", "string_type"},
+      {with_document(R"({"document_url":""})"), "document.document_url", "missing"},
+      {with_document(R"({"document_url":"a.pdf"})"), "document.document_url", "url_parsing"},
+      {with_document(R"({"document_url":"ftp://e.org/a.pdf"})"), "document.document_url", "url_parsing"},
+      {with_document(R"({"document_url":"file:///etc/passwd"})"), "document.document_url", "url_parsing"},
+      {with_document(R"({"document_url":"https://"})"), "document.document_url", "url_parsing"},
+      {with_document(R"({"document_url":"https:///x"})"), "document.document_url", "url_parsing"},
+      {with_document(R"({"document_url":"https://e.org/a b"})"), "document.document_url", "url_parsing"},
+      {with_document(R"({"document_url":"https://e.org/)" + std::string(8192, 'x') + R"("})"),
+       "document.document_url", "url_too_long"},
+      {with_document(R"({"document_url":"data:application/pdf,abc"})"), "document.document_url",
+       "url_parsing"},
+      {with_document(R"({"document_url":"data:;base64"})"), "document.document_url", "url_parsing"},
+      {with_document(R"({"document_url":"https://e.org/a","image_url":"https://e.org/b"})"), "document",
+       "value_error"},
+      {with_document(R"({"image_url":{"uri":"x"}})"), "document.image_url", "string_type"},
+      {with_document(R"({"type":"document_url","file_id":"f-1"})"), "document.file_id", "value_error"},
+      {with(R"(,"model":7)"), "model", "string_type"},
+      {with(R"(,"model":"")"), "model", "string_too_short"},
+      {with(R"(,"pages":"x")"), "pages", "page_list"},
+      {with(R"(,"pages":7)"), "pages", "page_list"},
+      {with(R"(,"pages":[])"), "pages", "too_short"},
+      {with(R"(,"pages":[-1])"), "pages", "int_range"},
+      {with(R"(,"pages":[1000])"), "pages", "int_range"},
+      {with(R"(,"pages":[1.5])"), "pages", "int_range"},
+      {with(R"(,"pages":["1"])"), "pages", "int_range"},
+      {with(R"(,"include_image_base64":"yes")"), "include_image_base64", "bool_type"},
+      {with(R"(,"deferred":1)"), "deferred", "bool_type"},
+      {with(R"(,"document_name":")" + std::string(256, 'x') + R"(")"), "document_name", "string_too_long"},
+  };
+  for (const Refused& row : table) {
+    const auto request = parse(row.body);
+    ASSERT_FALSE(request.has_value()) << row.body;
+    EXPECT_EQ(request.error().error.code, Code::kInvalidField) << row.body;
+    EXPECT_EQ(request.error().error.param, row.param) << row.body;
+    ASSERT_FALSE(request.error().problems.empty());
+    EXPECT_EQ(request.error().problems.front().type, row.type) << row.body;
+  }
+}
+
+TEST(OcrRequest, ListsAllProblemsAtOnce) {
+  const auto request = parse(with(R"(,"pages":"x","deferred":1)"));
+  ASSERT_FALSE(request.has_value());
+  EXPECT_EQ(request.error().problems.size(), 2u);
+}
+
+TEST(OcrRequest, MalformedJsonIsABadRequest) { EXPECT_EQ(parse("{").error().error.code, Code::kBadRequest); }
+
+TEST(OcrRequest, AnswersToThreeModelNamesAndEchoesThem) {
+  EXPECT_EQ(parse(with(""))->spec.model, "vendor-ocr-latest");
+  EXPECT_EQ(parse(with(R"(,"model":null)"))->spec.model, "vendor-ocr-latest");
+  for (const char* name : {"millrace/ocr", "vendor-ocr-latest", "mistral-ocr-latest"}) {
+    EXPECT_EQ(parse(with(R"(,"model":")" + std::string(name) + R"(")"))->spec.model, name);
+  }
+}
+
+TEST(OcrRequest, AnUnknownModelIsNotFoundNamingTheNearest) {
+  const auto request = parse(with(R"(,"model":"millrace/orc")"));
+  ASSERT_FALSE(request.has_value());
+  EXPECT_EQ(request.error().error.code, Code::kModelNotFound);
+  EXPECT_NE(request.error().error.message.find("'millrace/ocr'"), std::string::npos);
+}
+
+TEST(OcrRequest, UnknownFieldsNeverFailAndAreNamed) {
+  const auto request =
+      parse(R"({"id":"1","document":{"document_url":"https://e.org/a","x":[1]},"image_limit":3})");
+  ASSERT_TRUE(request.has_value());
+  std::vector<std::string> dropped = request->dropped;
+  std::sort(dropped.begin(), dropped.end());
+  EXPECT_EQ(dropped, (std::vector<std::string>{"document.x", "id", "image_limit"}));
+}
+
+TEST(OcrRequest, KeepsItsOptions) {
+  const auto request = parse(
+      with(R"(,"pages":[7,0,7,3],"include_image_base64":true,"document_name":"a.pdf","deferred":true)"));
+  ASSERT_TRUE(request.has_value());
+  EXPECT_EQ(request->spec.pages, (PageList{0, 3, 7}));
+  EXPECT_TRUE(request->spec.include_image_base64);
+  EXPECT_EQ(request->spec.document_name, "a.pdf");
+  EXPECT_TRUE(request->deferred);
+  EXPECT_TRUE(parse(with(R"(,"pages":null,"deferred":null,"document_name":null)"))->spec.pages.empty());
+}
+
+TEST(OcrRequest, TakesADocumentNameInsideTheDocumentToo) {
+  EXPECT_EQ(
+      parse(with_document(R"({"document_url":"https://e.org/a","document_name":"in"})"))->spec.document_name,
+      "in");
+}
+
+TEST(PageList, ReadsNumbersAndRisingRanges) {
+  EXPECT_EQ(parse_pages("0-5,7"), (PageList{0, 1, 2, 3, 4, 5, 7}));
+  EXPECT_EQ(parse_pages(" 3 , 1 - 2,2"), (PageList{1, 2, 3}));
+  EXPECT_EQ(parse_pages("999"), PageList{999});
+}
+
+TEST(PageList, RefusesAnythingElse) {
+  for (const char* bad :
+       {"", ",", "1,", "a", "-1", "5-1", "1-", "-", "0-1000", "1000", "1--2", "1;2", "99999999999", "+1"}) {
+    EXPECT_EQ(parse_pages(bad), std::nullopt) << bad;
+  }
+}
+
+TEST(OcrRequest, ItsSchemaNamesEveryField) {
+  const json schema = json_schema(ocr_request_fields());
+  for (const char* name :
+       {"model", "document", "pages", "include_image_base64", "document_name", "deferred"}) {
+    EXPECT_TRUE(schema["properties"].contains(name)) << name;
+  }
+  EXPECT_EQ(schema["required"], json::parse(R"(["document"])"));
+  EXPECT_EQ(schema["properties"]["document"]["properties"]["type"]["enum"],
+            json::parse(R"(["document_url","image_url",null])"));
+}
+
+}  // namespace
+}  // namespace millrace::schemas
