@@ -1,0 +1,164 @@
+#include "storage/job_claims.h"
+
+#include "tests/unit/storage/job_store.h"
+
+namespace millrace::storage::testing {
+namespace {
+
+TEST(JobClaims, AClaimTakesNoMoreThanItsCount) {
+  JobStore s;
+  for (int i = 0; i < 5; ++i) s.submit();
+  EXPECT_EQ(s.claim(2).size(), 2u);
+  EXPECT_EQ(s.claim(9).size(), 3u);
+  EXPECT_TRUE(s.claim(1).empty());
+}
+
+TEST(JobClaims, EveryClaimHasATokenOfItsOwn) {
+  JobStore s;
+  s.submit();
+  const Lease first = s.claim_one();
+  s.give_back(first);
+  const Lease second = s.claim_one();
+  EXPECT_EQ(second.attempt, 2);
+  EXPECT_NE(second.token, first.token);
+}
+
+TEST(JobClaims, AJobPastItsDeadlineIsExpiredByTheClaimThatMeetsIt) {
+  JobStore s;
+  auto order = s.order();
+  order.deadline_after = 1min;
+  const auto late = s.submit(order);
+  const auto good = s.submit();
+  s.clock.advance(1min);
+  const auto claimed = s.claim(1);
+  ASSERT_EQ(claimed.size(), 1u);
+  EXPECT_EQ(claimed[0].lease.job, good);
+  EXPECT_EQ(s.status(late), JobStatus::kExpired);
+}
+
+TEST(JobClaims, ATokenOfAJobPastItsDeadlineClaimsNothing) {
+  JobStore s;
+  auto order = s.order();
+  order.deadline_after = 1min;
+  const auto late = s.submit(order);
+  s.clock.advance(1min);
+  EXPECT_FALSE(may_claim(s.store(), {late, 1}).value());
+  EXPECT_TRUE(s.claim({schemas::Kind::kOcr, "w-1", 1, {{late, 1}}, true}).empty());
+}
+
+TEST(JobClaims, AQueueFullOfOverdueJobsIsNotWalkedByOneClaim) {
+  JobStore s;
+  auto order = s.order();
+  order.deadline_after = 1min;
+  for (int i = 0; i < 100; ++i) {
+    order.id = s.new_id();
+    s.submit(order);
+  }
+  s.clock.advance(1min);
+  const auto good = s.submit();
+  EXPECT_TRUE(s.claim(1).empty());
+  EXPECT_EQ(s.claim_one().job, good);
+}
+
+TEST(JobClaims, ADelayedRetryIsClaimedOnlyAfterItsTime) {
+  JobStore s;
+  const Lease lease = s.submit_and_claim();
+  RetryPlan plan;
+  plan.delay = 10s;
+  s.retry(lease, plan);
+  EXPECT_EQ(s.release_due(), 0);
+  EXPECT_TRUE(s.claim(1).empty());
+  s.clock.advance(10s);
+  EXPECT_EQ(s.release_due(), 1);
+  EXPECT_EQ(s.claim_one().job, lease.job);
+}
+
+TEST(JobClaims, TheTurnOfTheTenantsOutlivesTheProcess) {
+  JobStore s;
+  s.submit(s.order("a"));
+  s.submit(s.order("a"));
+  const auto b = s.submit(s.order("b"));
+  s.claim_one();
+  s.reopen();
+  EXPECT_EQ(s.claim_one().job, b);
+}
+
+TEST(JobClaims, AHeartbeatRenewsWhatIsHeldAndNamesWhatIsLost) {
+  JobStore s;
+  const Lease kept = s.submit_and_claim();
+  const Lease other = s.submit_and_claim();
+  for (int i = 0; i < 6; ++i) {
+    s.clock.advance(5s);
+    EXPECT_TRUE(s.beat({kept}).lost.empty());
+  }
+  EXPECT_EQ(s.expire_leases(), 1);
+  const auto reply = s.beat({kept, other});
+  EXPECT_EQ(reply.lost, std::vector<schemas::JobId>{other.job});
+  EXPECT_EQ(s.finish(other), Applied::kLeaseLost);
+  EXPECT_EQ(s.finish(kept), Applied::kYes);
+}
+
+TEST(JobClaims, ALateHeartbeatKeepsALeaseThatNobodyHasEnded) {
+  JobStore s;
+  const Lease lease = s.submit_and_claim();
+  s.clock.advance(1min);
+  EXPECT_TRUE(s.beat({lease}).lost.empty());
+  EXPECT_EQ(s.expire_leases(), 0);
+  EXPECT_EQ(s.finish(lease), Applied::kYes);
+}
+
+TEST(JobClaims, LeasesOfAnotherBootAreOverAtOnce) {
+  JobStore s;
+  const Lease lease = s.submit_and_claim();
+  s.clock.reboot("boot-2");
+  s.reopen();
+  EXPECT_EQ(s.expire_leases(), 1);
+  EXPECT_EQ(s.status(lease.job), JobStatus::kQueued);
+}
+
+TEST(JobClaims, LeasesWaitOneLeaseAfterTheProcessStoodStill) {
+  JobStore s;
+  s.clock.advance(30s);
+  s.submit();
+  const Lease lease = s.claim_one();
+  s.clock.advance(1min);
+  EXPECT_EQ(s.expire_leases(), 0);
+  EXPECT_EQ(s.let_leases_end(), 1);
+  EXPECT_EQ(s.status(lease.job), JobStatus::kQueued);
+}
+
+TEST(JobClaims, LeasesWaitOneLeaseAfterAJumpOfTheWallClock) {
+  JobStore s;
+  s.submit_and_claim();
+  for (int i = 0; i < 5; ++i) {
+    s.clock.advance(5s);
+    s.release_due();
+  }
+  s.clock.jump_wall(1h);
+  EXPECT_EQ(s.expire_leases(), 0);
+  EXPECT_EQ(s.let_leases_end(), 1);
+}
+
+TEST(JobClaims, ADeadWorkersJobsAreReleasedAtOnceAndNobodyElses) {
+  JobStore s;
+  s.submit();
+  s.submit();
+  const auto mine = s.claim({schemas::Kind::kOcr, "w-1", 1});
+  const auto others = s.claim({schemas::Kind::kOcr, "w-2", 1});
+  EXPECT_EQ(s.release_worker("w-1"), 1);
+  EXPECT_EQ(s.status(mine.at(0).lease.job), JobStatus::kQueued);
+  EXPECT_EQ(s.status(others.at(0).lease.job), JobStatus::kRunning);
+  EXPECT_EQ(s.release_worker("w-1"), 0);
+}
+
+TEST(JobClaims, AWorkerThatRetiresLeavesNoFreeSlots) {
+  JobStore s(true);
+  s.beat({}, 100, 0);
+  EXPECT_TRUE(await<bool>([&](auto done) { s.claims().retire("w-1", done); }).value());
+  for (int i = 0; i < 12; ++i) s.submit();
+  ASSERT_TRUE(support::wait_until([&] { return s.heard().all().changes.size() == 12; }));
+  EXPECT_EQ(s.heard().all().ready.size(), 8u);
+}
+
+}  // namespace
+}  // namespace millrace::storage::testing

@@ -1,0 +1,189 @@
+#include "storage/job_outcomes.h"
+
+#include "tests/unit/storage/fake_blob.h"
+#include "tests/unit/storage/job_store.h"
+
+namespace millrace::storage::testing {
+namespace {
+
+TEST(JobOutcomes, AFinishedJobHasItsResultAndItsTimes) {
+  JobStore s;
+  s.submit();
+  s.clock.advance(2s);
+  const Lease lease = s.claim_one();
+  s.clock.advance(3s);
+  EXPECT_EQ(s.finish(lease, R"({"pages":[]})"), Applied::kYes);
+  const auto result = *s.queries().result(kTenant, lease.job);
+  EXPECT_EQ(result.job.status, JobStatus::kSucceeded);
+  EXPECT_EQ(result.job.started_at, s.clock.wall() - 3s);
+  EXPECT_EQ(result.job.completed_at, s.clock.wall());
+  EXPECT_EQ(result.job.result_expires_at, s.clock.wall() + 24h);
+  EXPECT_TRUE(result.job.has_result);
+  EXPECT_EQ(result.payload->bytes, R"({"pages":[]})");
+}
+
+TEST(JobOutcomes, ALargeResultIsItsBlob) {
+  JobStore s;
+  const Lease lease = s.submit_and_claim();
+  const auto blob = std::make_shared<FakeBlob>("result", "r");
+  const auto applied = await<Applied>([&](auto done) { s.outcomes().finish(lease, {"", blob}, done); });
+  EXPECT_EQ(applied.value(), Applied::kYes);
+  EXPECT_EQ(blob->told(), true);
+  const auto result = *s.queries().result(kTenant, lease.job);
+  EXPECT_EQ(result.payload->blob, blob->ref());
+  EXPECT_TRUE(result.payload->bytes.empty());
+}
+
+TEST(JobOutcomes, ARefusedFinishAdoptsNoFile) {
+  JobStore s;
+  Lease lease = s.submit_and_claim();
+  lease.attempt = 7;
+  const auto blob = std::make_shared<FakeBlob>("result", "r");
+  const auto applied = await<Applied>([&](auto done) { s.outcomes().finish(lease, {"", blob}, done); });
+  EXPECT_EQ(applied.value(), Applied::kLeaseLost);
+  EXPECT_EQ(blob->told(), std::nullopt);
+}
+
+TEST(JobOutcomes, AFailedJobKeepsItsErrorAndWhatItsKindHasToShow) {
+  JobStore s;
+  const Lease lease = s.submit_and_claim();
+  const schemas::JobError error{base::Code::kDocumentEncrypted, "the document asks for a \"password\""};
+  const auto applied = await<Applied>([&](auto done) {
+    s.outcomes().fail(lease, error, {R"({"detail":1})", nullptr}, done);
+  });
+  EXPECT_EQ(applied.value(), Applied::kYes);
+  const auto result = *s.queries().result(kTenant, lease.job);
+  EXPECT_EQ(result.job.error, error);
+  EXPECT_EQ(result.payload->bytes, R"({"detail":1})");
+  const auto events = *s.queries().events(kTenant, lease.job, 2, 9);
+  EXPECT_EQ(events.at(0).type, "failed");
+  EXPECT_EQ(events.at(0).data,
+            R"({"code":"document_encrypted","message":"the document asks for a \"password\""})");
+}
+
+TEST(JobOutcomes, ALongErrorMessageIsCutBetweenCharacters) {
+  JobStore s;
+  const Lease lease = s.submit_and_claim();
+  std::string message;
+  while (message.size() < 3000) message += "ä€";
+  s.fail(lease, {base::Code::kInternal, message});
+  const auto stored = s.view(lease.job).error->message;
+  EXPECT_LE(stored.size(), 1024u);
+  EXPECT_GE(stored.size(), 1021u);
+  EXPECT_EQ(stored, message.substr(0, stored.size()));
+  EXPECT_NE(message[stored.size()] & 0xC0, 0x80);
+}
+
+TEST(JobOutcomes, AnExpiredAttemptIsExpired) {
+  JobStore s;
+  const Lease lease = s.submit_and_claim();
+  EXPECT_EQ(s.expired(lease), Applied::kYes);
+  EXPECT_EQ(s.view(lease.job).status, JobStatus::kExpired);
+  EXPECT_EQ(s.expired(lease), Applied::kRepeated);
+}
+
+TEST(JobOutcomes, AFinishAfterTheStoreEndedTheJobIsNoRepetition) {
+  JobStore s;
+  s.submit_at_most_once();
+  const Lease lease = s.claim_one();
+  s.release_worker();
+  EXPECT_EQ(s.finish(lease), Applied::kLeaseLost);
+}
+
+TEST(JobOutcomes, ARetryTellsWhyAndWhen) {
+  JobStore s;
+  const Lease lease = s.submit_and_claim();
+  RetryPlan plan;
+  plan.delay = 1s;
+  plan.error = {base::Code::kUpstream, "busy"};
+  s.retry(lease, plan);
+  const auto events = *s.queries().events(kTenant, lease.job, 2, 9);
+  EXPECT_EQ(events.at(0).type, "retry");
+  EXPECT_EQ(events.at(0).data, R"({"code":"upstream_error","message":"busy","attempt":1,"run_at":")" +
+                                   base::rfc3339(s.clock.wall() + 1s) + "\"}");
+}
+
+TEST(JobOutcomes, ChildrenGetTheirParentsDocumentAndOwnSpecs) {
+  JobStore s;
+  const auto input = std::make_shared<FakeBlob>("document", "a");
+  auto order = s.order();
+  order.input = input;
+  s.submit(order);
+  const Lease parent = s.claim_one();
+  ASSERT_EQ(s.split(parent, 2), Applied::kYes);
+  const auto children = s.claim(2);
+  ASSERT_EQ(children.size(), 2u);
+  for (int i = 0; i < 2; ++i) {
+    const auto& child = children[static_cast<std::size_t>(i)];
+    EXPECT_EQ(child.parent, order.id);
+    EXPECT_EQ(child.child_index, i);
+    EXPECT_EQ(child.spec, "{\"range\":" + std::to_string(i) + "}");
+    EXPECT_EQ(child.input, input->ref());
+    EXPECT_EQ(child.traceparent, "00-trace");
+    EXPECT_FALSE(child.children_done);
+  }
+  s.fail(children[1].lease);
+  const auto ends = *s.queries().children(order.id);
+  ASSERT_EQ(ends.size(), 2u);
+  EXPECT_EQ(ends[0].status, JobStatus::kRunning);
+  EXPECT_EQ(ends[1].status, JobStatus::kFailed);
+  EXPECT_EQ(ends[1].error->code, base::Code::kDocumentDamaged);
+  EXPECT_EQ(ends[1].spec, R"({"range":1})");
+}
+
+TEST(JobOutcomes, NothingSplitsTwiceAndNoChildSplits) {
+  JobStore s;
+  const Lease parent = s.submit_and_claim();
+  s.split(parent, 1);
+  const Lease child = s.claim_one();
+  const auto again = [&](const Lease& lease) {
+    return await<Applied>([&](auto done) { s.outcomes().split(lease, {{"{}", s.new_id()}}, 1, done); });
+  };
+  EXPECT_EQ(again(child).error().code, base::Code::kInvalidState);
+  s.finish(child);
+  EXPECT_EQ(again(s.claim_one()).error().code, base::Code::kInvalidState);
+  const Lease fresh = s.submit_and_claim();
+  EXPECT_FALSE(await<Applied>([&](auto done) { s.outcomes().split(fresh, {}, 0, done); }).has_value());
+}
+
+TEST(JobOutcomes, ADocumentThatWasFetchedIsKeptOnce) {
+  JobStore s;
+  const Lease lease = s.submit_and_claim();
+  const auto first = std::make_shared<FakeBlob>("document", "a");
+  const auto second = std::make_shared<FakeBlob>("another", "b");
+  for (const auto& blob : {first, second}) {
+    EXPECT_EQ(await<Applied>([&](auto done) { s.outcomes().attach_input(lease, blob, done); }).value(),
+              Applied::kYes);
+  }
+  EXPECT_EQ(second->told(), std::nullopt);
+  s.give_back(lease);
+  EXPECT_EQ(s.claim(1).at(0).input, first->ref());
+}
+
+TEST(JobOutcomes, AReplacedPartGivesItsBlobBack) {
+  JobStore s;
+  const Lease lease = s.submit_and_claim();
+  const auto blob = std::make_shared<FakeBlob>("page", "a");
+  await<Applied>([&](auto done) { s.outcomes().parts(lease, {{0, {"", blob}, false}}, done); }).value();
+  EXPECT_EQ(s.queries().parts(kTenant, lease.job)->at(0).payload.blob, blob->ref());
+  s.part(lease, 0, "{}", true);
+  const auto paths =
+      await<std::vector<std::string>>([&](auto done) { s.upkeep().drop_blobs(9, done); }).value();
+  EXPECT_EQ(paths, std::vector<std::string>{blob->ref().path});
+  EXPECT_FALSE(s.upkeep().blob_is_named(blob->ref().path));
+}
+
+TEST(JobOutcomes, PartsOfAChildWhoseRootHasEndedAreRefused) {
+  JobStore s;
+  const Lease parent = s.submit_and_claim();
+  s.split(parent, 1);
+  const Lease child = s.claim_one();
+  s.cancel(parent.job).value();
+  const auto version = s.view(parent.job).version;
+  EXPECT_EQ(s.part(child, 0), Applied::kLeaseLost);
+  EXPECT_EQ(s.total(child, 3), Applied::kLeaseLost);
+  EXPECT_EQ(s.view(parent.job).version, version);
+}
+
+}  // namespace
+}  // namespace millrace::storage::testing

@@ -1,0 +1,250 @@
+#pragma once
+#include <chrono>
+#include <functional>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "platform/base/clock.h"
+#include "storage/job_claims.h"
+#include "storage/job_intake.h"
+#include "storage/job_outcomes.h"
+#include "storage/job_queries.h"
+#include "storage/job_upkeep.h"
+#include "storage/store.h"
+#include "tests/support/temp_dir.h"
+#include "tests/support/wait_until.h"
+
+// A store in a folder of its own on a clock that the test moves, and the roles over it.
+namespace millrace::storage::testing {
+
+using namespace std::chrono_literals;
+using schemas::JobStatus;
+
+inline constexpr std::chrono::milliseconds kLease = 20s;
+inline constexpr int kLossesMax = 20;
+inline const std::string kTenant = "acme";
+
+using OpenStore = base::Result<std::unique_ptr<Store>> (*)(Store::Options, const base::Clock&);
+
+// Waits for a move's completion.
+template <class T, class Move>
+base::Result<T> await(Move&& move) {
+  auto promise = std::make_shared<std::promise<base::Result<T>>>();
+  auto future = promise->get_future();
+  move(Done<T>([promise](base::Result<T> result) { promise->set_value(std::move(result)); }));
+  if (future.wait_for(support::kDeadline) != std::future_status::ready) {
+    return base::error(base::Code::kInternal, "the move was not answered in time");
+  }
+  return future.get();
+}
+
+// What the commit hook has said.
+class Heard {
+ public:
+  void hear(const Commit& commit) {
+    const std::lock_guard lock(mutex_);
+    all_.changes.insert(all_.changes.end(), commit.changes.begin(), commit.changes.end());
+    all_.ready.insert(all_.ready.end(), commit.ready.begin(), commit.ready.end());
+  }
+  void forget() {
+    const std::lock_guard lock(mutex_);
+    all_ = {};
+  }
+  Commit all() const {
+    const std::lock_guard lock(mutex_);
+    return all_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  Commit all_;
+};
+
+class JobStore {
+ public:
+  explicit JobStore(bool outbox = false, OpenStore open = &Store::open) : open_(open) {
+    options_.data_dir = dir_.str() + "/data";
+    options_.outbox = outbox;
+    start();
+  }
+  ~JobStore() { stop(); }
+
+  void stop() {
+    if (store_) store_->close();
+    roles_.reset();
+    store_.reset();
+  }
+  void reopen() {
+    stop();
+    start();
+  }
+
+  Store& store() { return *store_; }
+  JobIntake& intake() { return roles_->intake; }
+  JobClaims& claims() { return roles_->claims; }
+  JobOutcomes& outcomes() { return roles_->outcomes; }
+  JobUpkeep& upkeep() { return roles_->upkeep; }
+  JobQueries& queries() { return roles_->queries; }
+  Heard& heard() { return heard_; }
+
+  schemas::JobId new_id() { return {schemas::Kind::kOcr, base::Uuid::make(clock.wall())}; }
+
+  Submission order(const std::string& tenant = kTenant) {
+    Submission s;
+    s.id = new_id();
+    s.tenant = tenant;
+    s.model = "millrace/ocr";
+    s.spec = R"({"pages":"all"})";
+    s.traceparent = "00-trace";
+    return s;
+  }
+  base::Result<Submitted> try_submit(Submission s) {
+    return await<Submitted>([&](auto done) { intake().submit(std::move(s), done); });
+  }
+  schemas::JobId submit(Submission s) { return try_submit(std::move(s)).value().job; }
+  schemas::JobId submit() { return submit(order()); }
+  schemas::JobId submit_at_most_once() {
+    auto s = order();
+    s.rerun = schemas::Rerun::kAtMostOnce;
+    return submit(std::move(s));
+  }
+
+  std::vector<Claimed> claim(JobClaims::Request request) {
+    return await<std::vector<Claimed>>([&](auto done) { claims().claim(std::move(request), done); }).value();
+  }
+  std::vector<Claimed> claim(int count, std::vector<TokenHint> hints = {}) {
+    return claim({.kind = schemas::Kind::kOcr, .worker = "w-1", .count = count, .hints = std::move(hints)});
+  }
+  // The lease of the next job; the test fails if there is none.
+  Lease claim_one() {
+    auto claimed = claim(1);
+    EXPECT_EQ(claimed.size(), 1u);
+    return claimed.empty() ? Lease{} : claimed.front().lease;
+  }
+  Lease submit_and_claim() {
+    submit();
+    return claim_one();
+  }
+
+  Applied finish(const Lease& lease, std::string result = "{}") {
+    return outcome([&](auto done) { outcomes().finish(lease, {std::move(result), nullptr}, done); });
+  }
+  Applied fail(const Lease& lease, schemas::JobError error = {base::Code::kDocumentDamaged, "broken"}) {
+    return outcome([&](auto done) { outcomes().fail(lease, std::move(error), {}, done); });
+  }
+  Applied cancelled(const Lease& lease) {
+    return outcome([&](auto done) { outcomes().cancelled(lease, done); });
+  }
+  Applied expired(const Lease& lease) {
+    return outcome([&](auto done) {
+      outcomes().expired(lease, {base::Code::kPageTimeout, "took too long"}, done);
+    });
+  }
+  Applied retry(const Lease& lease, RetryPlan plan) {
+    return outcome([&](auto done) { outcomes().retry(lease, std::move(plan), done); });
+  }
+  Applied give_back(const Lease& lease) {
+    return outcome([&](auto done) { outcomes().give_back(lease, done); });
+  }
+  Applied split(const Lease& lease, int children) {
+    std::vector<ChildSpec> specs;
+    for (int i = 0; i < children; ++i) specs.push_back({"{\"range\":" + std::to_string(i) + "}", new_id()});
+    return outcome([&](auto done) { outcomes().split(lease, std::move(specs), children, done); });
+  }
+  Applied part(const Lease& lease, int index, std::string bytes = "{}", bool replace = false) {
+    return outcome([&](auto done) {
+      outcomes().parts(lease, {{index, {std::move(bytes), nullptr}, replace}}, done);
+    });
+  }
+  Applied total(const Lease& lease, int pages) {
+    return outcome([&](auto done) { outcomes().progress_total(lease, pages, done); });
+  }
+
+  base::Result<schemas::JobView> cancel(const schemas::JobId& job, const std::string& tenant = kTenant) {
+    return await<schemas::JobView>([&](auto done) { intake().cancel(tenant, job, done); });
+  }
+  base::Result<Submitted> retry_job(const schemas::JobId& old, const std::string& tenant = kTenant) {
+    return await<Submitted>([&](auto done) { intake().retry(tenant, old, new_id(), "", 24h, done); });
+  }
+
+  int expire_leases(int losses_max = kLossesMax) {
+    return step([&](auto done) { upkeep().expire_leases(kLease, losses_max, 100, done); });
+  }
+  // As upkeep lives: it commits all the time, so that the clocks are trusted, and then the lease is over.
+  int let_leases_end(int losses_max = kLossesMax) {
+    for (int i = 0; i < 5; ++i) {
+      clock.advance(5s);
+      (void)step([&](auto done) { upkeep().release_due(1, done); });
+    }
+    return expire_leases(losses_max);
+  }
+  int release_worker(const std::string& worker = "w-1", int losses_max = kLossesMax) {
+    return step([&](auto done) { upkeep().release_worker(worker, losses_max, done); });
+  }
+  int expire_deadlines() {
+    return step([&](auto done) { upkeep().expire_deadlines(100, done); });
+  }
+  int cancel_orphans(int limit = 100) {
+    return step([&](auto done) { upkeep().cancel_orphans(limit, done); });
+  }
+  int release_due() {
+    return step([&](auto done) { upkeep().release_due(100, done); });
+  }
+  template <class Move>
+  int step(Move&& move) {
+    return await<int>(std::forward<Move>(move)).value();
+  }
+
+  HeartbeatReply beat(std::vector<Lease> leases, int slots = 4, int used = 1) {
+    WorkerReport report{"w-1", incarnation, "host", "1", {{schemas::Kind::kOcr, slots, used}}};
+    return await<HeartbeatReply>(
+               [&](auto done) { claims().heartbeat(report, std::move(leases), kLease, done); })
+        .value();
+  }
+
+  schemas::JobView view(const schemas::JobId& job, const std::string& tenant = kTenant) {
+    return queries().job(tenant, job).value();
+  }
+  std::vector<JobQueries::ChildEnd> children(const schemas::JobId& parent) {
+    return queries().children(parent).value();
+  }
+  JobStatus status(const schemas::JobId& job) { return queries().versions({job}).value().at(0).status; }
+
+  base::ManualClock clock;
+  base::Uuid incarnation = base::Uuid::make(clock.wall());
+
+ private:
+  struct Roles {
+    explicit Roles(Store& s) : intake(s), claims(s), outcomes(s), upkeep(s), queries(s) {}
+    JobIntake intake;
+    JobClaims claims;
+    JobOutcomes outcomes;
+    JobUpkeep upkeep;
+    JobQueries queries;
+  };
+
+  template <class Move>
+  Applied outcome(Move&& move) {
+    return await<Applied>(std::forward<Move>(move)).value();
+  }
+  void start() {
+    store_ = std::move(open_(options_, clock).value());
+    store_->on_commit([this](const Commit& commit) { heard_.hear(commit); });
+    roles_ = std::make_unique<Roles>(*store_);
+  }
+
+  support::TempDir dir_;
+  OpenStore open_;
+  Store::Options options_;
+  Heard heard_;
+  std::unique_ptr<Store> store_;
+  std::unique_ptr<Roles> roles_;
+};
+
+}  // namespace millrace::storage::testing
