@@ -1,0 +1,81 @@
+// ThreadSanitizer of GCC 12 knows POSIX threads only, and Debian's librdkafka is built on C11 threads: a
+// thread that thrd_create made has no sanitizer state, and the first instrumented call on it crashes. glibc's
+// C11 types are its POSIX types in another wrapping; these definitions, linked into the test programs of the
+// tsan preset before libc, say so to the sanitizer.
+#include <cerrno>
+#include <cstdint>
+#include <memory>
+
+#include <pthread.h>
+#include <threads.h>
+
+namespace {
+
+static_assert(sizeof(mtx_t) >= sizeof(pthread_mutex_t) && sizeof(cnd_t) == sizeof(pthread_cond_t));
+
+pthread_mutex_t* posix(mtx_t* mutex) { return reinterpret_cast<pthread_mutex_t*>(mutex); }
+pthread_cond_t* posix(cnd_t* condition) { return reinterpret_cast<pthread_cond_t*>(condition); }
+
+int status_of(int error) {
+  if (error == 0) return thrd_success;
+  if (error == ETIMEDOUT) return thrd_timedout;
+  return error == EBUSY ? thrd_busy : thrd_error;
+}
+
+struct Start {
+  thrd_start_t run;
+  void* argument;
+};
+
+void* run_thread(void* opaque) {
+  const std::unique_ptr<Start> start(static_cast<Start*>(opaque));
+  return reinterpret_cast<void*>(static_cast<std::intptr_t>(start->run(start->argument)));
+}
+
+}  // namespace
+
+extern "C" {
+
+// The library's own memory accesses are not instrumented, only what it hands to libc: that alone would look
+// like races.
+const char* __tsan_default_suppressions();
+const char* __tsan_default_suppressions() { return "called_from_lib:librdkafka.so.1\n"; }
+
+int thrd_create(thrd_t* thread, thrd_start_t run, void* argument) {
+  auto start = std::make_unique<Start>(Start{run, argument});
+  const int error = pthread_create(thread, nullptr, run_thread, start.get());
+  if (error == 0) static_cast<void>(start.release());
+  return status_of(error);
+}
+
+int thrd_join(thrd_t thread, int* result) {
+  void* value = nullptr;
+  const int error = pthread_join(thread, &value);
+  if (result != nullptr) *result = static_cast<int>(reinterpret_cast<std::intptr_t>(value));
+  return status_of(error);
+}
+
+int mtx_init(mtx_t* mutex, int type) {
+  pthread_mutexattr_t attributes;
+  pthread_mutexattr_init(&attributes);
+  if ((type & mtx_recursive) != 0) pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
+  const int error = pthread_mutex_init(posix(mutex), &attributes);
+  pthread_mutexattr_destroy(&attributes);
+  return status_of(error);
+}
+void mtx_destroy(mtx_t* mutex) { pthread_mutex_destroy(posix(mutex)); }
+int mtx_lock(mtx_t* mutex) { return status_of(pthread_mutex_lock(posix(mutex))); }
+int mtx_unlock(mtx_t* mutex) { return status_of(pthread_mutex_unlock(posix(mutex))); }
+
+int cnd_init(cnd_t* condition) { return status_of(pthread_cond_init(posix(condition), nullptr)); }
+void cnd_destroy(cnd_t* condition) { pthread_cond_destroy(posix(condition)); }
+int cnd_signal(cnd_t* condition) { return status_of(pthread_cond_signal(posix(condition))); }
+int cnd_broadcast(cnd_t* condition) { return status_of(pthread_cond_broadcast(posix(condition))); }
+int cnd_wait(cnd_t* condition, mtx_t* mutex) {
+  return status_of(pthread_cond_wait(posix(condition), posix(mutex)));
+}
+int cnd_timedwait(cnd_t* condition, mtx_t* mutex, const timespec* until) {
+  return status_of(pthread_cond_timedwait(posix(condition), posix(mutex), until));
+}
+
+}  // extern "C"
