@@ -1,6 +1,5 @@
 #include "ai/engines/document.h"
 
-
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -40,8 +40,8 @@ class OcrEngine {
     unsigned children = 2;
     std::size_t queue_max = 256;
     std::chrono::milliseconds idle_after{60'000};
-    EngineLimits limits;
-    process::JailOptions jail;
+    EngineLimits limits = {};
+    process::JailOptions jail = {};
   };
   struct Counts {
     unsigned children_running = 0;

@@ -15,9 +15,9 @@
 namespace millrace::process {
 namespace {
 
-// Descriptors that a child is given are moved above this number first, so that a mapping never overwrites
+// Descriptors that a child is given are moved to this number or above first, so that a mapping never overwrites
 // another's source.
-constexpr int kStaging = 512;
+constexpr int kStaging = 64;
 constexpr const char* kChrt = "/usr/bin/chrt";
 
 base::Error spawn_error(const std::string& program, int code) {

@@ -1,0 +1,82 @@
+#include "ai/engines/engine_child.h"
+
+#include <algorithm>
+
+#include <poll.h>
+#include <sys/socket.h>
+
+namespace millrace::engines {
+namespace {
+
+using std::chrono::milliseconds;
+using Steady = std::chrono::steady_clock;
+
+constexpr int kSocketFd = 3;
+// How long the child may leave a request unread before it counts as stuck: a request fits into the socket's
+// buffer.
+constexpr timeval kSendTimeout{5, 0};
+
+}  // namespace
+
+base::Result<EngineChild> EngineChild::start(process::Spawner& spawner, const process::Jail& jail,
+                                             const std::string& engine_path, const EngineLimits& limits) {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+    return base::error(base::Code::kOverloaded,
+                       "no file descriptor is left for an engine: raise `ulimit -n`");
+  }
+  process::Fd ours(ends[0]);
+  const process::Fd theirs(ends[1]);
+  ::setsockopt(ours.get(), SOL_SOCKET, SO_SNDTIMEO, &kSendTimeout, sizeof kSendTimeout);
+  auto wrapped =
+      jail.wrap({.argv = {engine_path, "--serve", "--socket-fd", std::to_string(kSocketFd)},
+                 .environment = {"PATH=/usr/bin:/bin", "LC_ALL=C.UTF-8", "HOME=/tmp", "OMP_THREAD_LIMIT=1"},
+                 .fds = {{kSocketFd, theirs.get()}},
+                 .idle = true});
+  if (!wrapped) return std::move(wrapped.error());
+  auto child = process::Child::start(spawner, wrapped->command);
+  if (!child) return std::move(child.error());
+  EngineChild engine(std::move(*child), std::move(ours));
+  Request first;
+  first.kind = Request::Kind::kLimits;
+  first.limits = limits;
+  if (!engine.send(first)) return base::error(base::Code::kInternal, "the engine ended at its start");
+  return engine;
+}
+
+bool EngineChild::open(const std::shared_ptr<const Document>& document) {
+  if (opened_.lock() == document) return true;
+  Request request;
+  request.kind = Request::Kind::kOpen;
+  request.media = document->media();
+  request.size_bytes = document->size_bytes();
+  opened_ = document;
+  return send_frame(socket_.get(), encode(request), document->fd());
+}
+
+// True: `got` tells what came.
+bool EngineChild::take_frame(Event& event, Got& got) {
+  const auto frame = frames_.next();
+  if (!frame) return false;
+  auto decoded = decode_event(*frame);
+  got = decoded ? Got::kEvent : Got::kGone;
+  if (decoded) event = std::move(*decoded);
+  return true;
+}
+
+EngineChild::Got EngineChild::next(Event& event, milliseconds wall, int interrupt_fd) {
+  const auto deadline = Steady::now() + wall;
+  Got got = Got::kGone;
+  while (!take_frame(event, got)) {
+    pollfd fds[2]{{socket_.get(), POLLIN, 0}, {interrupt_fd, POLLIN, 0}};
+    const auto left = std::chrono::ceil<milliseconds>(deadline - Steady::now()).count();
+    const int ready = ::poll(fds, 2, static_cast<int>(std::max<milliseconds::rep>(left, 0)));
+    if (ready == 0) return Got::kTimeout;
+    if (fds[1].revents != 0) return Got::kInterrupted;
+    if (fds[0].revents != 0 && frames_.read_some(socket_.get()) == FrameReader::State::kClosed)
+      return Got::kGone;
+  }
+  return got;
+}
+
+}  // namespace millrace::engines

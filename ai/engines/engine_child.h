@@ -1,0 +1,43 @@
+#pragma once
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "ai/engines/document.h"
+#include "ai/engines/wire.h"
+#include "platform/process/child.h"
+#include "platform/process/jail.h"
+
+namespace millrace::engines {
+
+// One jailed millrace-engine and the socket to it. Used by one thread; destroyed, the child's whole tree is
+// killed.
+class EngineChild {
+ public:
+  // Blocks for the start (about 10 ms); the child's own start-up goes on beside.
+  static base::Result<EngineChild> start(process::Spawner& spawner, const process::Jail& jail,
+                                         const std::string& engine_path, const EngineLimits& limits);
+
+  // Makes `document` the one that the next requests are about; nothing is sent when it already is.
+  bool open(const std::shared_ptr<const Document>& document);
+  bool send(const Request& request) { return send_frame(socket_.get(), encode(request)); }
+
+  enum class Got { kEvent, kGone, kTimeout, kInterrupted };
+  // Waits up to `wall` for the next event; `interrupt_fd` readable ends the wait. kGone: the child ended, or
+  // what it sent does not parse.
+  Got next(Event& event, std::chrono::milliseconds wall, int interrupt_fd);
+  bool alive() { return !child_.wait(std::chrono::milliseconds(0)); }
+
+ private:
+  EngineChild(process::Child child, process::Fd socket)
+      : child_(std::move(child)), socket_(std::move(socket)) {}
+  bool take_frame(Event& event, Got& got);
+
+  process::Child child_;
+  process::Fd socket_;
+  FrameReader frames_;
+  std::weak_ptr<const Document> opened_;
+};
+
+}  // namespace millrace::engines
