@@ -154,7 +154,7 @@ int config_check(const Flags& flags) {
 }
 
 int print_openapi() {
-  std::cout << api::openapi_document({}) << '\n';
+  std::cout << api::openapi_document() << '\n';
   return kExitOk;
 }
 

@@ -1,0 +1,180 @@
+#include "app/gateway.h"
+
+#include <utility>
+
+#include "api/front/server.h"
+#include "api/keys.h"
+#include "api/secret_file.h"
+#include "api/service.h"
+#include "app/store_metrics.h"
+#include "bus/kafka_dispatch.h"
+#include "bus/kafka_events.h"
+#include "bus/local.h"
+#include "jobs/control.h"
+#include "jobs/relay.h"
+#include "jobs/submit.h"
+#include "jobs/upkeep.h"
+#include "jobs/waiters.h"
+#include "platform/base/log.h"
+#include "platform/net/loop.h"
+
+namespace millrace::app {
+namespace {
+
+storage::Store::Options store_options(const Settings& settings) {
+  storage::Store::Options options;
+  options.data_dir = settings.data_dir;
+  options.outbox = !settings.kafka_brokers.empty();
+  options.queue_max = static_cast<std::size_t>(settings.store_queue_max);
+  options.wal_max_bytes = settings.wal_max_bytes;
+  options.disk_free_min_bytes = settings.disk_free_min_bytes;
+  return options;
+}
+
+std::unique_ptr<bus::Dispatch> make_dispatch(const Settings& settings) {
+  if (settings.kafka_brokers.empty()) return std::make_unique<bus::LocalDispatch>();
+  bus::KafkaDispatch::Options options;
+  options.cluster = kafka_cluster(settings);
+  return std::make_unique<bus::KafkaDispatch>(std::move(options));
+}
+
+std::unique_ptr<bus::Events> make_events(const Settings& settings) {
+  if (settings.kafka_brokers.empty()) return std::make_unique<bus::LocalEvents>();
+  bus::KafkaEvents::Options options;
+  options.cluster = kafka_cluster(settings);
+  return std::make_unique<bus::KafkaEvents>(std::move(options));
+}
+
+bool is_loopback(const std::string& host) {
+  return host.starts_with("127.") || host == "::1" || host == "localhost";
+}
+
+front::Server::Options server_options(const Settings& settings) {
+  front::Server::Options options;
+  options.host = settings.listen.host;
+  options.port = settings.listen.port;
+  options.threads = settings.http_threads;
+  options.limits.connections_max = static_cast<std::size_t>(settings.http_connections_max);
+  return options;
+}
+
+std::string url_of(const Settings& settings, std::uint16_t port) {
+  const std::string& host = settings.listen.host;
+  const bool any = host == "0.0.0.0" || host == "::";
+  return "http://" + base::NetAddress{any ? "127.0.0.1" : host, port}.str();
+}
+
+// Declaration order is the order of building; destruction runs it backwards.
+struct Core {
+  explicit Core(const Settings& settings)
+      : dispatch(make_dispatch(settings)), events(make_events(settings)) {}
+  base::SystemClock clock;
+  base::Metrics metrics;
+  std::unique_ptr<bus::Dispatch> dispatch;
+  std::unique_ptr<bus::Events> events;
+  std::unique_ptr<storage::Store> store;
+};
+
+}  // namespace
+
+struct Gateway::Parts {
+  Parts(const Settings& s, const Roles& r) : settings(s), roles(r), core(s) {}
+
+  base::Status open_store();
+  base::Status start_bus();
+  base::Status start_api();
+  void stop();
+
+  Settings settings;
+  Roles roles;
+  Core core;
+  std::unique_ptr<base::Pool> pool;
+  std::unique_ptr<net::Loop> loop;
+  std::unique_ptr<jobs::Waiters> waiters;
+  std::unique_ptr<jobs::Submit> submit;
+  std::unique_ptr<jobs::Control> control;
+  std::unique_ptr<jobs::Relay> relay;
+  std::unique_ptr<api::Service> service;
+  std::unique_ptr<front::Server> server;
+};
+
+base::Status Gateway::Parts::open_store() {
+  auto opened = storage::Store::open(store_options(settings), core.clock);
+  if (!opened) return opened.error();
+  core.store = *std::move(opened);
+  add_store_metrics(core.metrics, *core.store);
+  pool = std::make_unique<base::Pool>(base::Pool::Options{});
+  loop = std::make_unique<net::Loop>("api-loop");
+  waiters = std::make_unique<jobs::Waiters>(*core.store);
+  submit = std::make_unique<jobs::Submit>(*core.store, core.clock);
+  control = std::make_unique<jobs::Control>(*core.store, core.clock);
+  relay = std::make_unique<jobs::Relay>(*core.store, *core.dispatch, *core.events, *waiters,
+                                        jobs::Relay::Options{});
+  return {};
+}
+
+base::Status Gateway::Parts::start_bus() {
+  relay->start();
+  if (const base::Status started = core.events->start(); !started) return started;
+  return core.dispatch->start();
+}
+
+base::Status Gateway::Parts::start_api() {
+  auto pepper = api::pepper(settings.data_dir);
+  if (!pepper) return pepper.error();
+  if (const base::Status made = api::ensure_admin_key(*core.store, *pepper); !made) return made;
+  api::Service::Dependencies needs{*core.store, *submit,      *control,   *waiters, *pool,
+                                   *loop,       core.metrics, core.clock, {},       {}};
+  needs.dispatch_health = [this] {
+    const bus::HealthReport report = core.dispatch->health();
+    return api::DispatchHealth{report.health == bus::Health::kUp, report.detail};
+  };
+  needs.options.public_url = settings.public_url;
+  needs.options.metrics_open = is_loopback(settings.listen.host);
+  needs.options.body_budget_bytes = static_cast<std::size_t>(settings.http_body_budget_bytes);
+  needs.options.sync_wait = settings.ocr_wait;
+  service = std::make_unique<api::Service>(std::move(needs), *std::move(pepper));
+  if (const base::Status started = service->start(); !started) return started;
+  server = std::make_unique<front::Server>(server_options(settings), *service);
+  add_server_metrics(core.metrics, *server);
+  return server->start();
+}
+
+void Gateway::Parts::stop() {
+  if (server) server->stop();
+  if (service) service->stop();
+  core.dispatch->stop(std::chrono::seconds(2));
+  core.events->stop(std::chrono::seconds(1));
+  if (core.store) core.store->close();
+  if (pool) pool->close();
+  if (loop) loop->stop();
+}
+
+base::Result<std::unique_ptr<Gateway>> Gateway::start(const Settings& settings, const Roles& roles) {
+  auto parts = std::make_unique<Parts>(settings, roles);
+  std::unique_ptr<Gateway> gateway(new Gateway(std::move(parts)));
+  Parts& p = *gateway->parts_;
+  if (base::Status opened = p.open_store(); !opened) return opened.error();
+  if (base::Status started = p.start_bus(); !started) return started.error();
+  if (roles.api) {
+    if (base::Status started = p.start_api(); !started) return started.error();
+  }
+  return gateway;
+}
+
+Gateway::Gateway(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+Gateway::~Gateway() { parts_->stop(); }
+
+std::string Gateway::url() const {
+  return parts_->server ? url_of(parts_->settings, parts_->server->port()) : "";
+}
+std::string Gateway::name() const { return ""; }
+
+void Gateway::drain() {
+  if (parts_->service) parts_->service->drain();
+  if (parts_->server) parts_->server->drain(std::chrono::seconds(5));
+}
+
+void Gateway::reload() {}
+
+}  // namespace millrace::app

@@ -1,0 +1,15 @@
+#pragma once
+#include "ai/engines/ocr_engine.h"
+#include "api/front/server.h"
+#include "platform/base/metrics.h"
+#include "storage/store.h"
+
+namespace millrace::app {
+
+// Values that are looked up at each scrape and not counted: the store, its queues, the listener, engine
+// children. Everything given must outlive `metrics`' last scrape.
+void add_store_metrics(base::Metrics& metrics, storage::Store& store);
+void add_server_metrics(base::Metrics& metrics, const front::Server& server);
+void add_engine_metrics(base::Metrics& metrics, const engines::OcrEngine& engine);
+
+}  // namespace millrace::app
