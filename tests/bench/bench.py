@@ -1,0 +1,85 @@
+"""scripts/bench: runs the rows, side by side, and prints the table. The rows are in rows_*.py."""
+
+import argparse
+import datetime
+import shutil
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+
+import machine
+import report
+import rows_accept
+import rows_jobs
+import rows_memory
+import rows_ocr
+import rows_upload
+from bench_run import Bench
+from millrace import BUILD
+
+ROWS = {
+    1: rows_accept.durable_accepts,
+    2: rows_accept.accept_latency,
+    3: rows_jobs.accept_to_start,
+    4: rows_jobs.drain,
+    7: rows_upload.large_document,
+    10: rows_ocr.scans,
+    11: rows_ocr.text_layer,
+    13: rows_memory.memory,
+}
+
+
+def read_arguments():
+    parser = argparse.ArgumentParser(prog="scripts/bench", description="Measures Millrace beside what it is held against; docs/benchmarks.md explains the rows.")
+    parser.add_argument("--row", type=int, choices=ROWS, action="append", help="only this row (may be given again)")
+    parser.add_argument("--quick", action="store_true", help="shorter and fewer rounds: a look, not a figure to quote")
+    parser.add_argument("--json", metavar="FILE", help="writes all samples to FILE")
+    return parser.parse_args()
+
+
+def run_row(bench, number):
+    """The row's results, None if it failed to run, and the foreign share of the CPU meanwhile."""
+    report.say(f"row {number} …")
+    with machine.ForeignWatch() as watch:
+        try:
+            results = ROWS[number](bench)
+        except (AssertionError, OSError, subprocess.SubprocessError, ValueError) as problem:
+            report.say(f"row {number} failed to run: {type(problem).__name__}: {problem}")
+            results = None
+        finally:
+            bench.end_all()
+    report.say(f"row {number}: foreign CPU {watch.share:.0%}")
+    return results, watch.share
+
+
+def main():
+    arguments = read_arguments()
+    folder = BUILD / "run"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    bench = Bench(folder, quick=arguments.quick, asked=set(arguments.row or []))
+    about = machine.describe(folder.resolve())
+    results, shares, failed = [], {}, []
+    for row in arguments.row or ROWS:
+        of_row, shares[row] = run_row(bench, row)
+        results += of_row or []
+        failed += [row] if of_row is None else []
+    shutil.rmtree(folder, ignore_errors=True)
+    busiest = max(shares.values())
+    print(f"machine: {about}")
+    print(f"date: {datetime.date.today().isoformat()}{', quick' if arguments.quick else ''}; median [min..max] of rounds side by side")
+    print(f"foreign CPU: median {statistics.median(shares.values()):.0%}, at most {busiest:.0%} of the machine during a row")
+    print()
+    print(report.table(results))
+    if arguments.json:
+        report.write_json(arguments.json, about, shares, results)
+    if failed:
+        print(f"failed to run: rows {', '.join(map(str, failed))}", file=sys.stderr)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,91 @@
+"""What every row needs: processes that are ended whatever happens, the load client, and rounds side by side."""
+
+import json
+import os
+import subprocess
+
+from millrace import BUILD, Gateway, Process
+from report import say
+
+ROUNDS = 5
+QUICK_ROUNDS = 3
+
+
+class Bench:
+    def __init__(self, folder, quick, asked):
+        self.folder, self.quick, self.asked = folder, quick, asked
+        self.rounds = QUICK_ROUNDS if quick else ROUNDS
+        self._started, self._number = [], 0
+
+    def fresh_folder(self, name):
+        self._number += 1
+        path = self.folder / f"{self._number:03}-{name}"
+        path.mkdir()
+        return path
+
+    def gateway(self, *args, role="serve"):
+        """`millrace serve` or `api` on a new data directory."""
+        return self._keep(Gateway(self.fresh_folder(role) / "data", *args, role=role).start())
+
+    def server(self, program, *args):
+        """A bench server that says on which port it listens."""
+        folder = self.fresh_folder(program)
+        return self._keep(Process([BUILD / program, *args], folder / "log").start())
+
+    def _keep(self, process):
+        self._started.append(process)
+        return process
+
+    def end(self, process):
+        self._started.remove(process)
+        process.kill()
+
+    def end_all(self):
+        for process in list(self._started):
+            self.end(process)
+
+    def load(self, server, **flags):
+        """One run of bench_load against a server of ours: its line of JSON."""
+        command = [BUILD / "bench_load", "--port", server.url.rsplit(":", 1)[1], "--path", "/v1/ocr"]
+        for name, value in flags.items():
+            for one in value if isinstance(value, list) else [value]:
+                command += [f"--{name.replace('_', '-')}", one]
+        return self.run_json(command)
+
+    def run_json(self, command):
+        done = subprocess.run([str(c) for c in command], capture_output=True, text=True, timeout=900, check=False)
+        assert done.returncode == 0, f"{command[0]}: {done.stderr.strip()}"
+        return json.loads(done.stdout)
+
+    def side_by_side(self, rounds=None, **sides):
+        """Runs the sides in turn, round by round (A B A B …); name → list of samples."""
+        samples = {name: [] for name in sides}
+        rounds = rounds or self.rounds
+        for number in range(rounds):
+            for name, measure in sides.items():
+                samples[name].append(measure())
+            said = ", ".join(f"{name} {brief(samples[name][-1])}" for name in sides)
+            say(f"  round {number + 1}/{rounds}: {said}")
+        return samples
+
+
+def brief(sample):
+    if isinstance(sample, dict):
+        return " ".join(f"{key}={value:.4g}" for key, value in sample.items() if isinstance(value, (int, float)))
+    return f"{sample:.4g}"
+
+
+def picked(samples, key):
+    return [sample[key] for sample in samples]
+
+
+def run_measured(command, stdout=subprocess.DEVNULL, env=None, cwd=None):
+    """Runs a program to its end; (CPU seconds of it and its children, wall seconds)."""
+    began = os.times().elapsed
+    child = subprocess.Popen([str(c) for c in command], stdout=stdout, stderr=subprocess.PIPE, env={**os.environ, **(env or {})}, cwd=cwd)
+    complaint = child.stderr.read()
+    _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    child.stderr.close()
+    assert child.returncode == 0, f"{command[0]}: exit {child.returncode}: {complaint.decode(errors='replace')[-400:]}"
+    return usage.ru_utime + usage.ru_stime, os.times().elapsed - began

@@ -1,0 +1,45 @@
+"""Rows 3 and 4: from the accept to the worker's start, and how fast a stored backlog drains. In one process, with a
+runner that does nothing: what is measured is the job core alone."""
+
+from bench_run import picked
+from millrace import BUILD, Kafka
+from report import Result
+
+RATE = 200
+
+
+def _run(bench, mode, *args):
+    folder = bench.fresh_folder(mode)
+    return bench.run_json([BUILD / "bench_jobs", "--mode", mode, "--data", folder / "data", *args])
+
+
+def _start(bench, *args):
+    return _run(bench, "start", "--rate", RATE, "--seconds", 3 if bench.quick else 10, *args)
+
+
+def _results(samples, what, most_p99=None):
+    results = []
+    for quantile in ("p50", "p99", "max"):
+        values = [us / 1e3 for us in picked(samples, f"{quantile}_us")]
+        bound = most_p99 if quantile == "p99" else None
+        results.append(Result(3, f"accept → worker start at {RATE}/s, {what}, {quantile}", "ms", values, most=bound))
+    return results
+
+
+def accept_to_start(bench):
+    results = _results(bench.side_by_side(start=lambda: _start(bench))["start"], "embedded", most_p99=2.0)
+    if 3 not in bench.asked:
+        return results
+    broker = Kafka(bench.fresh_folder("kafka"))
+    address = broker.start()
+    try:
+        samples = bench.side_by_side(start=lambda: _start(bench, "--kafka", address))["start"]
+    finally:
+        broker.stop()
+    return results + _results(samples, "through Kafka")
+
+
+def drain(bench):
+    jobs = 10_000 if bench.quick else 100_000
+    samples = bench.side_by_side(drain=lambda: _run(bench, "drain", "--jobs", jobs))["drain"]
+    return [Result(4, f"drain of {jobs} stored jobs (claim + durable finish)", "jobs/s", picked(samples, "per_second"))]
