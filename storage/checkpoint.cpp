@@ -5,12 +5,12 @@
 #include <sqlite3.h>
 
 #include "platform/base/log.h"
+#include "storage/data_dir.h"
 
 namespace millrace::storage {
 namespace {
 
 constexpr int kBusyMs = 5;  // how long a TRUNCATE may wait for readers while writers wait for it
-constexpr std::int64_t kFrameBytes = 8192 + 24;
 
 }  // namespace
 
@@ -76,11 +76,7 @@ bool Checkpointer::round() {
 void Checkpointer::checkpoint() {
   const Log log = run_checkpoint(SQLITE_CHECKPOINT_PASSIVE);
   ++checkpoints_;
-  if (!log.busy && too_long(log)) truncate();
-}
-
-bool Checkpointer::too_long(const Log& log) const {
-  return log.frames * kFrameBytes > options_.wal_max_bytes;
+  if (!log.busy && file_bytes(options_.database + "-wal") > options_.wal_max_bytes) truncate();
 }
 
 // What has come in during the last PASSIVE is copied by another one first, so that little is left to do under

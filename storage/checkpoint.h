@@ -51,7 +51,6 @@ class Checkpointer {
   void run(std::stop_token stop);
   bool round();
   void checkpoint();
-  bool too_long(const Log& log) const;
   void truncate();
   Log run_checkpoint(int mode);
 

@@ -110,7 +110,7 @@ Store::Stats FileStore::stats() const {
 }
 
 void FileStore::close() {
-  writer_.close(kClosePatience);
+  writer_.close(health_.degraded() ? std::chrono::milliseconds(0) : kClosePatience);
   watch_.reset();
   readers_.close();
 }

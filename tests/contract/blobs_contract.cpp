@@ -1,0 +1,180 @@
+#include <functional>
+#include <set>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "platform/base/clock.h"
+#include "storage/blobs.h"
+#include "tests/support/temp_dir.h"
+
+// What holds for every implementation of Blobs. A new one adds a line at the end.
+namespace millrace::storage {
+namespace {
+
+using Factory = base::Result<std::unique_ptr<Blobs>> (*)(const std::string& folder,
+                                                         std::int64_t disk_free_min_bytes);
+
+struct Implementation {
+  const char* name;
+  Factory open;
+};
+
+constexpr std::int64_t kLater = std::int64_t{1} << 50;  // a wall time in ms that is after everything
+
+class BlobsContract : public testing::TestWithParam<Implementation> {
+ protected:
+  std::unique_ptr<Blobs> open(std::int64_t disk_free_min_bytes = 0) {
+    auto opened = GetParam().open(dir_.str() + "/blobs", disk_free_min_bytes);
+    EXPECT_TRUE(opened);
+    return std::move(*opened);
+  }
+  Staged staged(const std::string& content, std::int64_t expected_bytes = 0) {
+    auto writer = blobs_->begin(expected_bytes);
+    EXPECT_TRUE(writer);
+    EXPECT_TRUE((*writer)->append(content));
+    auto done = (*writer)->finish();
+    EXPECT_TRUE(done);
+    return *done;
+  }
+  BlobRef adopted(const std::string& content) {
+    const Staged blob = staged(content);
+    blob->adopted(true);
+    return blob->ref();
+  }
+  int collect(std::int64_t now_ms = kLater, std::int64_t age_ms = 0, int limit = 1'000) {
+    const auto is_named = [](void* self, const std::string& path) {
+      return static_cast<BlobsContract*>(self)->named_.count(path) > 0;
+    };
+    return blobs_->collect_orphans(now_ms, age_ms, limit, is_named, this);
+  }
+
+  support::TempDir dir_;
+  std::unique_ptr<Blobs> blobs_ = open();
+  std::set<std::string> named_;
+};
+
+TEST_P(BlobsContract, WhatWasAppendedComesBackUnderItsHash) {
+  auto writer = blobs_->begin(0);
+  ASSERT_TRUE(writer);
+  std::string all;
+  for (int i = 0; i < 300; ++i) {
+    const std::string piece(static_cast<std::size_t>(i * 37), static_cast<char>('a' + i % 26));
+    ASSERT_TRUE((*writer)->append(piece));
+    all += piece;
+  }
+  EXPECT_EQ((*writer)->bytes(), static_cast<std::int64_t>(all.size()));
+  auto blob = (*writer)->finish();
+  ASSERT_TRUE(blob);
+  EXPECT_EQ((*blob)->ref().sha256_hex, base::hex(base::sha256(all)));
+  EXPECT_EQ((*blob)->ref().bytes, static_cast<std::int64_t>(all.size()));
+  EXPECT_EQ(blobs_->read((*blob)->ref()).value(), all);
+}
+
+TEST_P(BlobsContract, AnEmptyBlobIsABlob) { EXPECT_EQ(blobs_->read(adopted("")).value(), ""); }
+
+TEST_P(BlobsContract, ABlobMayBeShorterOrLongerThanExpected) {
+  const std::string content(3 << 20, 'x');
+  for (const std::int64_t expected : {std::int64_t{5} << 20, std::int64_t{1} << 20}) {
+    const Staged blob = staged(content, expected);
+    EXPECT_EQ(blob->ref().bytes, static_cast<std::int64_t>(content.size()));
+    EXPECT_EQ(blobs_->read(blob->ref()).value(), content);
+    const auto file = blob->open();
+    ASSERT_TRUE(file);
+    EXPECT_EQ(::lseek(file->fd(), 0, SEEK_END), static_cast<off_t>(content.size()));
+  }
+}
+
+TEST_P(BlobsContract, EveryStagingHasAPathOfItsOwn) {
+  const BlobRef first = adopted("same");
+  const BlobRef second = adopted("same");
+  EXPECT_EQ(first.sha256_hex, second.sha256_hex);
+  EXPECT_NE(first.path, second.path);
+  blobs_->unlink(first.path);
+  EXPECT_EQ(blobs_->read(first).error().code, base::Code::kNotFound);
+  EXPECT_EQ(blobs_->read(second).value(), "same");
+}
+
+TEST_P(BlobsContract, AStagedBlobThatNoRowNamesGoes) {
+  BlobRef dropped, refused;
+  dropped = staged("a")->ref();
+  EXPECT_EQ(blobs_->open(dropped).error().code, base::Code::kNotFound);
+  {
+    const Staged blob = staged("b");
+    blob->adopted(false);
+    refused = blob->ref();
+    EXPECT_EQ(blobs_->read(refused).value(), "b") << "until it is let go";
+  }
+  EXPECT_FALSE(blobs_->open(refused));
+  EXPECT_EQ(blobs_->read(adopted("c")).value(), "c");
+}
+
+TEST_P(BlobsContract, AdoptedBlobsOutliveTheProcessThatMadeThem) {
+  const BlobRef ref = adopted("kept");
+  blobs_ = open();
+  EXPECT_EQ(blobs_->read(ref).value(), "kept");
+}
+
+TEST_P(BlobsContract, AWriterThatIsDroppedLeavesNothing) {
+  { ASSERT_TRUE((*blobs_->begin(1 << 20))->append("half")); }
+  EXPECT_EQ(collect(), 0);
+}
+
+TEST_P(BlobsContract, AWriterIsSpentAfterFinish) {
+  auto writer = blobs_->begin(0);
+  ASSERT_TRUE(writer);
+  const auto blob = (*writer)->finish();
+  ASSERT_TRUE(blob);
+  EXPECT_FALSE((*writer)->finish());
+}
+
+TEST_P(BlobsContract, OrphansThatNoRowNamesAreCollected) {
+  const BlobRef kept = adopted("kept"), orphan = adopted("orphan");
+  named_.insert(kept.path);
+  EXPECT_EQ(collect(), 1);
+  EXPECT_TRUE(blobs_->open(kept));
+  EXPECT_FALSE(blobs_->open(orphan));
+}
+
+TEST_P(BlobsContract, YoungOrphansAreLeft) {
+  const BlobRef orphan = adopted("young");
+  const std::int64_t now_ms = base::millis(base::SystemClock().wall());
+  EXPECT_EQ(collect(now_ms, 60'000), 0);
+  EXPECT_EQ(collect(now_ms + 120'000, 60'000), 1);
+}
+
+TEST_P(BlobsContract, WhatIsStillHeldIsNoOrphanWhateverItsAge) {
+  auto arriving = blobs_->begin(0);
+  const Staged held = staged("held");
+  EXPECT_EQ(collect(), 0);
+  EXPECT_TRUE(blobs_->open(held->ref()));
+  EXPECT_TRUE((*arriving)->finish());
+}
+
+TEST_P(BlobsContract, CollectingGoesOnWhereItStopped) {
+  for (int i = 0; i < 20; ++i) adopted("orphan " + std::to_string(i));
+  int removed = 0;
+  for (int calls = 0; calls < 10; ++calls) {
+    const int now = collect(kLater, 0, 4);
+    EXPECT_LE(now, 4);
+    removed += now;
+  }
+  EXPECT_EQ(removed, 20);
+}
+
+TEST_P(BlobsContract, WhatWouldLeaveLessThanTheDiskMinimumIsRefusedBeforeAByte) {
+  blobs_ = open(1);
+  EXPECT_TRUE(blobs_->begin(1 << 20));
+  const auto refused = blobs_->begin(std::int64_t{1} << 60);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, base::Code::kOverloaded);
+  EXPECT_NE(refused.error().message.find("disk_free_min"), std::string::npos);
+  EXPECT_GT(refused.error().retry_after.count(), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Implementations, BlobsContract,
+                         testing::Values(Implementation{"Files", &open_file_blobs}),
+                         [](const auto& p) { return std::string(p.param.name); });
+
+}  // namespace
+}  // namespace millrace::storage

@@ -1,0 +1,144 @@
+#include <csignal>
+#include <filesystem>
+
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+
+#include "storage/blob_files.h"
+#include "storage/blobs.h"
+#include "storage/sqlite.h"
+#include "tests/support/temp_dir.h"
+#include "tests/unit/storage/opened_store.h"
+#include "tests/unit/storage/other_process.h"
+
+namespace millrace::storage {
+namespace {
+
+constexpr int kNoMount = 77;
+
+std::vector<std::string> files_below(const std::string& folder) {
+  std::vector<std::string> files;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    if (entry.is_regular_file()) files.push_back(entry.path().string());
+  }
+  return files;
+}
+
+class BlobsDiskTest : public testing::Test {
+ protected:
+  std::unique_ptr<Blobs> open() const {
+    auto opened = open_file_blobs(folder_, 0);
+    EXPECT_TRUE(opened);
+    return std::move(*opened);
+  }
+
+  support::TempDir dir_;
+  std::string folder_ = dir_.str() + "/blobs";
+};
+
+TEST_F(BlobsDiskTest, AFileLiesUnderItsHashAndIsPrivate) {
+  auto blobs = open();
+  auto writer = blobs->begin(0);
+  ASSERT_TRUE((*writer)->append("x"));
+  const auto blob = (*writer)->finish();
+  ASSERT_TRUE(blob);
+  const BlobRef& ref = (*blob)->ref();
+  EXPECT_EQ(ref.path.rfind(ref.sha256_hex.substr(0, 2) + "/" + ref.sha256_hex + "-", 0), 0u) << ref.path;
+  struct stat file {};
+  ASSERT_EQ(::stat((folder_ + "/" + ref.path).c_str(), &file), 0);
+  EXPECT_EQ(file.st_mode & 07777, 0600u);
+}
+
+TEST_F(BlobsDiskTest, WhatAKilledProcessWasWritingIsCollectedAndWhatALivingOneHoldsIsNot) {
+  OtherProcess other([&](auto& line) {
+    auto blobs = open();
+    auto arriving = blobs->begin(1 << 20);
+    auto writer = blobs->begin(0);
+    const auto staged = (*writer)->finish();
+    line.say(arriving && staged ? 's' : 'f');
+    line.hear();
+    return 0;
+  });
+  ASSERT_EQ(other.line().hear(), 's');
+  auto blobs = open();
+  const auto nobody = [](void*, const std::string&) { return false; };
+  const std::int64_t later = std::int64_t{1} << 50;
+  EXPECT_EQ(blobs->collect_orphans(later, 0, 100, nobody, nullptr), 0);
+  other.signal(SIGKILL);
+  other.wait();
+  EXPECT_EQ(blobs->collect_orphans(later, 0, 100, nobody, nullptr), 2);
+  EXPECT_TRUE(files_below(folder_).empty());
+}
+
+// In a process of its own, on a file system of 4 MB of its own.
+int on_a_small_disk(const std::string& folder, int (*body)(const std::string&)) {
+  if (::unshare(CLONE_NEWNS) != 0 && ::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return kNoMount;
+  if (::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return kNoMount;
+  if (::mount("tmpfs", folder.c_str(), "tmpfs", 0, "size=4m") != 0) return kNoMount;
+  return body(folder);
+}
+
+int stage_too_much(const std::string& folder) {
+  auto blobs = open_file_blobs(folder, 0);
+  const std::string much(8 << 20, 'x');
+  const auto known = (*blobs)->begin(8 << 20);
+  if (known || known.error().code != base::Code::kOverloaded) return 2;
+  auto unknown = (*blobs)->begin(0);
+  const auto written = (*unknown)->append(much);
+  if (written || written.error().code != base::Code::kOverloaded) return 3;
+  if (written.error().retry_after.count() <= 0) return 4;
+  unknown->reset();
+  return files_below(folder).empty() ? 0 : 5;
+}
+
+base::Status insert_text(Tx& tx, const std::string& text) {
+  tx.db
+      .prepare(
+          "INSERT INTO api_keys VALUES (hex(randomblob(8)), zeroblob(32), ?1, '', '', 0, NULL, NULL, NULL)")
+      .bind(text)
+      .run();
+  return {};
+}
+
+// Fills the disk by commits: the one that does not fit is refused, readers go on, and so does the writer.
+int commit_too_much(const std::string& folder) {
+  base::SystemClock clock;
+  auto store = opened(test_options(folder + "/data"), clock);
+  const std::string text(100'000, 'x');
+  base::Status last;
+  for (int i = 0; i < 100 && last; ++i) {
+    last = write(
+        *store, [&](Tx& tx) { return insert_text(tx, text); }, Writer::Priority::kUrgent);
+  }
+  if (last || last.error().code != base::Code::kOverloaded) return 2;
+  if (bumps(*store) != 0) return 3;
+  const auto freed = write(
+      *store,
+      [](Tx& tx) -> base::Status {
+        tx.db.prepare("DELETE FROM api_keys").run();
+        return {};
+      },
+      Writer::Priority::kUrgent);
+  return freed || freed.error().code == base::Code::kOverloaded ? 0 : 4;
+}
+
+void expect_fine_on_a_small_disk(int (*body)(const std::string&)) {
+  support::TempDir dir;
+  OtherProcess other([&](auto&) { return on_a_small_disk(dir.str(), body); });
+  const int code = other.wait();
+  if (code == kNoMount) GTEST_SKIP() << "this user cannot mount a small disk";
+  EXPECT_EQ(code, 0);
+}
+
+TEST(SmallDiskTest, ABlobThatDoesNotFitIsRefusedAndLeavesNothing) {
+  expect_fine_on_a_small_disk(&stage_too_much);
+}
+
+TEST(SmallDiskTest, ACommitThatMeetsEnospcIsRefusedAndTheProcessLives) {
+  expect_fine_on_a_small_disk(&commit_too_much);
+}
+
+}  // namespace
+}  // namespace millrace::storage

@@ -1,0 +1,100 @@
+#include "storage/checkpoint.h"
+
+#include <future>
+
+#include <gtest/gtest.h>
+
+#include "storage/readers.h"
+#include "tests/support/temp_dir.h"
+#include "tests/support/wait_until.h"
+#include "tests/unit/storage/opened_store.h"
+
+namespace millrace::storage {
+namespace {
+
+using std::chrono::milliseconds;
+using support::wait_until;
+
+constexpr std::int64_t kWalMax = 256 * 1024;
+
+class CheckpointTest : public testing::Test {
+ protected:
+  CheckpointTest() {
+    Store::Options options = test_options(dir_.str());
+    options.wal_max_bytes = kWalMax;
+    store_ = opened(options, clock_);
+  }
+  std::uint64_t checkpoints() { return store_->stats().checkpoints_total; }
+  void write_much() {
+    const std::string text(20'000, 'x');
+    for (int i = 0; i < 40; ++i) {
+      ASSERT_TRUE(write(*store_, [&](Tx& tx) -> base::Status {
+        tx.db.prepare("UPDATE access_version SET version = version + 1").run();
+        tx.db
+            .prepare(
+                "INSERT INTO api_keys VALUES (hex(randomblob(8)), zeroblob(32), ?1, '', '', 0, NULL, NULL, "
+                "NULL)")
+            .bind(text)
+            .run();
+        return {};
+      }));
+    }
+  }
+
+  support::TempDir dir_;
+  base::SystemClock clock_;
+  std::unique_ptr<Store> store_;
+};
+
+TEST_F(CheckpointTest, ACommitIsCopiedIntoTheDatabaseSoonAfter) {
+  const auto before = checkpoints();
+  ASSERT_TRUE(write(*store_, bump));
+  EXPECT_TRUE(wait_until([&] { return checkpoints() > before; }));
+}
+
+TEST_F(CheckpointTest, PastItsLimitTheLogIsCutToNothing) {
+  write_much();
+  EXPECT_TRUE(wait_until([&] { return store_->stats().wal_bytes <= kWalMax; }));
+  EXPECT_GE(store_->stats().truncates_total, 1u);
+}
+
+TEST_F(CheckpointTest, AReaderInTheWayHoldsNoWriterUp) {
+  std::promise<void> reading, enough;
+  std::jthread reader([&] {
+    EXPECT_TRUE(store_->readers().read([&](Db& db) {
+      db.prepare("SELECT count(*) FROM access_version").run();
+      reading.set_value();
+      enough.get_future().wait();
+    }));
+  });
+  reading.get_future().wait();
+  const auto truncates = store_->stats().truncates_total;
+  write_much();
+  EXPECT_EQ(store_->stats().truncates_total, truncates) << "it gives up";
+  EXPECT_LT(store_->stats().commit_seconds_max, 5.0) << "not SQLite's busy time-out";
+  enough.set_value();
+  reader.join();
+  ASSERT_TRUE(write(*store_, bump));
+  EXPECT_TRUE(wait_until([&] { return store_->stats().wal_bytes <= kWalMax; }));
+}
+
+TEST_F(CheckpointTest, AnIdleStoreDoesNotCheckpoint) {
+  ASSERT_TRUE(write(*store_, bump));
+  ASSERT_TRUE(wait_until([&] { return checkpoints() > 0; }));
+  const auto settled = checkpoints();
+  EXPECT_FALSE(wait_until([&] { return checkpoints() > settled + 1; }, milliseconds(200)));
+}
+
+TEST_F(CheckpointTest, OneProcessCheckpointsAndAnotherTakesOverWhenItIsGone) {
+  auto elsewhere = LockFile::open(dir_.str() + "/locks/checkpoint.lock");
+  ASSERT_TRUE(elsewhere);
+  ASSERT_TRUE(elsewhere->lock(LockFile::Mode::kExclusive));
+  const auto before = checkpoints();
+  ASSERT_TRUE(write(*store_, bump));
+  EXPECT_FALSE(wait_until([&] { return checkpoints() > before; }, milliseconds(200)));
+  elsewhere->unlock();
+  EXPECT_TRUE(wait_until([&] { return checkpoints() > before; }));
+}
+
+}  // namespace
+}  // namespace millrace::storage

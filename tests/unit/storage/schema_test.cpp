@@ -1,0 +1,114 @@
+#include <csignal>
+
+#include <gtest/gtest.h>
+
+#include "storage/migrate.h"
+#include "storage/sqlite.h"
+#include "tests/support/temp_dir.h"
+#include "tests/unit/storage/opened_store.h"
+#include "tests/unit/storage/other_process.h"
+
+namespace millrace::storage {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr Migration kSteps[] = {{1, "0001_a", "CREATE TABLE a (x)"}, {2, "0002_b", "CREATE TABLE b (x)"}};
+constexpr Migration kBroken[] = {kSteps[0], {2, "0002_b", "CREATE TABLE b (x); CREATE TABLE a (x)"}};
+
+std::int64_t number(const std::string& database, Sql sql) {
+  Db db({.path = database});
+  auto s = db.prepare(sql);
+  s.step();
+  return s.integer(0);
+}
+
+class SchemaTest : public testing::Test {
+ protected:
+  SchemaLock lock() const {
+    auto file = LockFile::open(dir_.str() + "/schema.lock");
+    EXPECT_TRUE(file);
+    return SchemaLock(std::move(*file));
+  }
+  base::Status run(std::span<const Migration> steps) {
+    auto mine = lock();
+    return migrate(database_, mine, steps, milliseconds(300));
+  }
+
+  support::TempDir dir_;
+  std::string database_ = dir_.str() + "/x.db";
+};
+
+TEST_F(SchemaTest, StepsAreTakenInOrderAndOnce) {
+  ASSERT_TRUE(run(std::span(kSteps).first(1)));
+  EXPECT_EQ(number(database_, "PRAGMA user_version"), 1);
+  ASSERT_TRUE(run(kSteps));
+  ASSERT_TRUE(run(kSteps));
+  EXPECT_EQ(number(database_, "PRAGMA user_version"), 2);
+  EXPECT_EQ(number(database_, "SELECT count(*) FROM sqlite_schema"), 2);
+}
+
+TEST_F(SchemaTest, ANewerSchemaIsRefused) {
+  ASSERT_TRUE(run(kSteps));
+  const auto refused = run(std::span(kSteps).first(1));
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("has schema 2, this millrace knows 1"), std::string::npos)
+      << refused.error().message;
+}
+
+TEST_F(SchemaTest, AStepThatFailsLeavesTheSchemaBeforeIt) {
+  EXPECT_FALSE(run(kBroken));
+  EXPECT_EQ(number(database_, "PRAGMA user_version"), 1);
+  EXPECT_EQ(number(database_, "SELECT count(*) FROM sqlite_schema"), 1);
+}
+
+TEST_F(SchemaTest, WhoKeepsAnOlderSchemaOpenIsNamed) {
+  OtherProcess other([&](auto& line) {
+    auto mine = lock();
+    if (!migrate(database_, mine, std::span(kSteps).first(1), milliseconds(300))) return 2;
+    line.say('o');
+    line.hear();
+    return 0;
+  });
+  ASSERT_EQ(other.line().hear(), 'o');
+  const auto refused = run(kSteps);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("pid " + std::to_string(other.pid())), std::string::npos)
+      << refused.error().message;
+  other.signal(SIGKILL);
+  other.wait();
+  EXPECT_TRUE(run(kSteps));
+}
+
+TEST_F(SchemaTest, WhoChangesTheSchemaIsWaitedFor) {
+  auto elsewhere = lock();
+  ASSERT_TRUE(elsewhere.try_exclude());
+  EXPECT_FALSE(run(kSteps));
+  elsewhere.release();
+  EXPECT_TRUE(run(kSteps));
+}
+
+TEST_F(SchemaTest, FourProcessesMayStartOnAnEmptyVolumeAtOnce) {
+  const auto start = [&](OtherProcess::Line& line) {
+    line.hear();
+    base::SystemClock clock;
+    auto store = Store::open(test_options(dir_.str() + "/data"), clock);
+    if (!store) return 2;
+    const bool written = write(**store, bump).has_value();
+    line.say('w');
+    line.hear();
+    return written ? 0 : 3;
+  };
+  std::vector<std::unique_ptr<OtherProcess>> all;
+  for (int i = 0; i < 4; ++i) all.push_back(std::make_unique<OtherProcess>(start));
+  for (auto& other : all) other->line().say('g');
+  for (auto& other : all) EXPECT_EQ(other->line().hear(), 'w');
+  for (auto& other : all) other->line().say('x');
+  for (auto& other : all) EXPECT_EQ(other->wait(), 0);
+  base::SystemClock clock;
+  auto store = opened(test_options(dir_.str() + "/data"), clock);
+  EXPECT_EQ(bumps(*store), 4);
+}
+
+}  // namespace
+}  // namespace millrace::storage

@@ -1,0 +1,159 @@
+#include "storage/turnstile.h"
+
+#include <csignal>
+#include <filesystem>
+#include <future>
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/temp_dir.h"
+#include "tests/support/wait_until.h"
+#include "tests/unit/storage/opened_store.h"
+#include "tests/unit/storage/other_process.h"
+
+namespace millrace::storage {
+namespace {
+
+using support::wait_until;
+
+std::unique_ptr<Turnstile> turnstile(const std::string& folder) {
+  auto opened = Turnstile::open(folder);
+  EXPECT_TRUE(opened);
+  return std::move(*opened);
+}
+
+// Another process that takes the write lock, says so, and gives it back when told to.
+int hold_lock(const std::string& folder, OtherProcess::Line& line) {
+  auto mine = turnstile(folder);
+  if (!mine->acquire()) return 2;
+  line.say('h');
+  line.hear();
+  mine->release();
+  line.say('r');
+  line.hear();
+  return 0;
+}
+
+class TurnstileTest : public testing::Test {
+ protected:
+  support::TempDir dir_;
+};
+
+TEST_F(TurnstileTest, WhoReleasesCannotBargeAheadOfWhoWaits) {
+  auto first = turnstile(dir_.str());
+  auto second = turnstile(dir_.str());
+  ASSERT_TRUE(first->acquire());
+  std::vector<int> order;
+  std::jthread waiter([&] {
+    ASSERT_TRUE(second->acquire());
+    order.push_back(2);
+    second->release();
+  });
+  // In line for good only when it has signed at the first gate.
+  ASSERT_TRUE(wait_until(
+      [&] { return second->waiting() && second->holder().find("first in line") == std::string::npos; }));
+  first->release();
+  ASSERT_TRUE(first->acquire());
+  order.push_back(1);
+  first->release();
+  waiter.join();
+  EXPECT_EQ(order, (std::vector{2, 1}));
+}
+
+TEST_F(TurnstileTest, TheLockFileNamesItsHolder) {
+  OtherProcess other([&](auto& line) { return hold_lock(dir_.str(), line); });
+  ASSERT_EQ(other.line().hear(), 'h');
+  const std::string holder = turnstile(dir_.str())->holder();
+  EXPECT_NE(holder.find("pid " + std::to_string(other.pid())), std::string::npos) << holder;
+  EXPECT_NE(holder.find("pid namespace "), std::string::npos) << holder;
+  EXPECT_NE(holder.find("host "), std::string::npos) << holder;
+}
+
+TEST_F(TurnstileTest, TheLockOfAKilledProcessIsFree) {
+  OtherProcess other([&](auto& line) { return hold_lock(dir_.str(), line); });
+  ASSERT_EQ(other.line().hear(), 'h');
+  other.signal(SIGKILL);
+  EXPECT_EQ(other.wait(), -SIGKILL);
+  auto mine = turnstile(dir_.str());
+  EXPECT_TRUE(mine->acquire());
+}
+
+TEST_F(TurnstileTest, ShutdownFreesAWriterThatIsBlocked) {
+  auto holder = turnstile(dir_.str());
+  auto blocked = turnstile(dir_.str());
+  ASSERT_TRUE(holder->acquire());
+  auto acquired = std::async(std::launch::async, [&] { return blocked->acquire(); });
+  ASSERT_TRUE(wait_until([&] { return blocked->waiting().has_value(); }));
+  blocked->interrupt();
+  EXPECT_FALSE(acquired.get());
+  EXPECT_FALSE(blocked->acquire()) << "and it stays so";
+  holder->release();
+  EXPECT_TRUE(holder->acquire()) << "nothing was left locked";
+}
+
+TEST_F(TurnstileTest, NoDescriptorOfTheStoreIsInheritedByChildren) {
+  base::SystemClock clock;
+  auto store = opened(test_options(dir_.str()), clock);
+  auto writer = store->blobs().begin(10);
+  ASSERT_TRUE(writer);
+  int seen = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code gone;
+    const std::string target = std::filesystem::read_symlink(entry.path(), gone).string();
+    if (target.rfind(dir_.str() + "/", 0) != 0) continue;
+    ++seen;
+    EXPECT_NE(::fcntl(std::stoi(entry.path().filename()), F_GETFD) & FD_CLOEXEC, 0) << target;
+  }
+  EXPECT_GE(seen, 8);
+}
+
+class StuckLockTest : public testing::Test {
+ protected:
+  StuckLockTest() {
+    std::filesystem::create_directories(dir_.str() + "/locks");
+    other_ =
+        std::make_unique<OtherProcess>([this](auto& line) { return hold_lock(dir_.str() + "/locks", line); });
+    EXPECT_EQ(other_->line().hear(), 'h');
+    other_->stop();
+    store_ = opened(test_options(dir_.str()), clock_);
+  }
+
+  support::TempDir dir_;
+  base::SystemClock clock_;
+  std::unique_ptr<OtherProcess> other_;
+  std::unique_ptr<Store> store_;
+};
+
+TEST_F(StuckLockTest, AStoppedHolderMakesOthersDegradedAndIsNamedAndTheyRecover) {
+  std::promise<base::Status> finish;
+  store_->writer().submit(Writer::Priority::kUrgent, 0, bump,
+                          [&](base::Status s) { finish.set_value(std::move(s)); });
+  const auto withdrawn = write(*store_, bump);
+  ASSERT_FALSE(withdrawn);
+  EXPECT_EQ(withdrawn.error().code, base::Code::kOverloaded);
+  EXPECT_GT(withdrawn.error().retry_after.count(), 0);
+  const Store::Health health = store_->health();
+  EXPECT_FALSE(health.store_ok);
+  EXPECT_NE(health.store_detail.find("pid " + std::to_string(other_->pid()) + ","), std::string::npos)
+      << health.store_detail;
+  EXPECT_FALSE(write(*store_, bump)) << "refused at once";
+
+  other_->signal(SIGCONT);
+  other_->line().say('g');
+  EXPECT_TRUE(finish.get_future().get()) << "an urgent operation waits";
+  EXPECT_TRUE(store_->health().store_ok);
+  EXPECT_TRUE(write(*store_, bump));
+}
+
+TEST_F(StuckLockTest, AStoreThatWaitsForAStoppedHolderCanBeClosed) {
+  std::promise<base::Status> finish;
+  store_->writer().submit(Writer::Priority::kUrgent, 0, bump,
+                          [&](base::Status s) { finish.set_value(std::move(s)); });
+  ASSERT_TRUE(wait_until([&] { return !store_->health().store_ok; }));
+  store_->close();
+  EXPECT_EQ(finish.get_future().get().error().code, base::Code::kOverloaded);
+}
+
+}  // namespace
+}  // namespace millrace::storage
