@@ -31,6 +31,11 @@ constexpr std::chrono::seconds kStartDeadline{10};
 // Clients that are told 503 at the same time; more are cut without a word.
 constexpr std::uint64_t kTurnedAwayMax = 256;
 
+// What Pistache keeps for a peer. Pistache may drop it, but never the last owner of a Connection.
+struct PeerData {
+  std::shared_ptr<Connection> connection;
+};
+
 // Counts the Pistache threads that serve, and hands out one nudge per thread.
 class Workers {
  public:
@@ -87,7 +92,8 @@ class PistacheHandler : public http::Handler {
 
   void onInput(const char* bytes, std::size_t size, const PeerPtr& peer) override {
     try {
-      if (const auto connection = connection_of(peer)) connection->on_input({bytes, size});
+      const auto data = data_of(peer);
+      if (data && data->connection) data->connection->on_input({bytes, size});
     } catch (const std::exception& e) {
       drop(peer, e.what());
     }
@@ -95,15 +101,16 @@ class PistacheHandler : public http::Handler {
 
   void onDisconnection(const PeerPtr& peer) override {
     try {
-      if (const auto connection = connection_of(peer)) connection->on_disconnected();
+      const auto data = data_of(peer);
+      if (data && data->connection) std::exchange(data->connection, nullptr)->on_disconnected();
     } catch (const std::exception& e) {
       drop(peer, e.what());
     }
   }
 
  private:
-  static std::shared_ptr<Connection> connection_of(const PeerPtr& peer) {
-    return std::static_pointer_cast<Connection>(peer->tryGetData(kConnectionKey));
+  static std::shared_ptr<PeerData> data_of(const PeerPtr& peer) {
+    return std::static_pointer_cast<PeerData>(peer->tryGetData(kConnectionKey));
   }
 
   static void drop(const PeerPtr& peer, const char* what) {
@@ -119,7 +126,7 @@ class PistacheHandler : public http::Handler {
     core_->add(id, connection);
     const std::uint64_t open = ++core_->counters.connections_open;
     ++core_->counters.connections_total;
-    peer->putData(kConnectionKey, connection);
+    peer->putData(kConnectionKey, std::make_shared<PeerData>(PeerData{connection}));
     const std::uint64_t most = core_->limits.connections_max;
     if (core_->stopping() || open > most + kTurnedAwayMax) return connection->cut();
     if (open > most) connection->turn_away();

@@ -13,7 +13,6 @@ using support::wait_until;
 
 class Pipelining : public Served {
  protected:
-  std::atomic<int> depth{0};
   std::atomic<int> deepest{0};
   Signal gone;
 };
@@ -22,6 +21,7 @@ TEST_F(Pipelining, AnswersSixtyKilobytesOfRequestsInOrderWithoutNestingThem) {
   const auto test_thread = std::this_thread::get_id();
   application.on_run = [this, test_thread](const Request& request, const Responder& responder) {
     EXPECT_NE(std::this_thread::get_id(), test_thread);
+    thread_local int depth = 0;  // of this thread's stack
     deepest = std::max(deepest.load(), ++depth);
     if (request.head.path == "/slow") {
       parked.park(responder);
