@@ -15,7 +15,8 @@ using schemas::JobStatus;
 // A page is looked for in steps, each a read transaction of its own: a filter that matches nothing in a
 // million rows must hold no snapshot while it looks.
 constexpr int kRowsPerRead = 10'000;
-// An id is made before its row: by how much at most (the writer's queue), for bounds in time on ids.
+// An id is made before its row, by at most this (the writer's queue). It may also be later than its row's
+// time: ids never step back, and the wall clock does. So ids bound `created_after` only.
 constexpr std::chrono::minutes kIdLead{5};
 
 // The smallest id that a UUIDv7 of this millisecond can have.
@@ -41,8 +42,7 @@ struct Walk {
 
 Walk start(const JobFilter& filter, std::optional<base::Uuid> before) {
   Walk walk;
-  if (filter.created_before) walk.before = first_id_of(*filter.created_before + std::chrono::milliseconds(1));
-  if (before) walk.before = std::min(walk.before, *before);
+  if (before) walk.before = *before;
   if (filter.created_after) walk.from = first_id_of(*filter.created_after - kIdLead);
   return walk;
 }
@@ -65,18 +65,18 @@ void walk_some(Db& db, const std::string& tenant, const JobFilter& filter,
                std::chrono::milliseconds result_age, Walk& walk, std::size_t wanted,
                std::vector<schemas::JobView>& items) {
   auto s = db.prepare(
-      "SELECT id, kind, status, model FROM jobs WHERE tenant = ?1 AND parent_id IS NULL AND id < ?2 AND id "
-      ">= ?3 "
-      "ORDER BY id DESC LIMIT ?4");
+      "SELECT id, status, model, created_at FROM jobs WHERE tenant = ?1 AND parent_id IS NULL "
+      "AND id < ?2 AND id >= ?3 ORDER BY id DESC LIMIT ?4");
   const base::Uuid before = walk.before;  // bound by reference
   s.bind(tenant, before, walk.from, kRowsPerRead);
   int rows = 0;
   while (items.size() < wanted && s.step()) {
     ++rows;
     walk.before = s.uuid(0);
-    const auto status = static_cast<JobStatus>(s.integer(2));
+    const auto status = static_cast<JobStatus>(s.integer(1));
     if (filter.status && schemas::public_name(status) != *filter.status) continue;
-    if (filter.model && s.text(3) != *filter.model) continue;
+    if (filter.model && s.text(2) != *filter.model) continue;
+    if (filter.created_before && base::wall_from(s.integer(3)) >= *filter.created_before) continue;
     auto view = find_view(db, walk.before, result_age);
     if (view && matches(*view, filter)) items.push_back(std::move(*view));
   }

@@ -22,11 +22,11 @@ struct StoredPart {
 };
 
 struct JobFilter {
-  std::optional<schemas::Kind> kind;
-  std::optional<std::string> status;  // public name
-  std::optional<std::string> model;
-  std::optional<base::WallTime> created_after, created_before;
-  std::string id_contains;  // `q`
+  std::optional<schemas::Kind> kind{};
+  std::optional<std::string> status{};  // public name
+  std::optional<std::string> model{};
+  std::optional<base::WallTime> created_after{}, created_before{};  // from, and before
+  std::string id_contains{};                                        // `q`
 };
 
 struct JobPage {
