@@ -1,0 +1,113 @@
+#include "tests/unit/workers/house.h"
+
+#include <stdexcept>
+
+namespace millrace::workers {
+namespace {
+
+class ScriptedRun final : public Run {
+ public:
+  ScriptedRun(Script& script, std::mutex& mutex, std::condition_variable& changed, Script::HeldPtr held)
+      : script_(script), mutex_(mutex), changed_(changed), held_(std::move(held)) {}
+
+  void stop(Stop why) override {
+    bool end = false;
+    {
+      const std::lock_guard lock(mutex_);
+      held_->stops.push_back(why);
+      end = script_.obeys && !std::exchange(held_->over, script_.obeys.load());
+    }
+    changed_.notify_all();
+    if (end) held_->ended(Cancelled{});
+  }
+
+ private:
+  Script& script_;
+  std::mutex& mutex_;
+  std::condition_variable& changed_;
+  Script::HeldPtr held_;
+};
+
+}  // namespace
+
+std::shared_ptr<Run> ScriptedRunner::start(const storage::Claimed& job, AttemptContext& context,
+                                           Ended ended) {
+  auto held = std::make_shared<Script::Held>();
+  held->job = job;
+  held->context = &context;
+  held->ended = std::move(ended);
+  auto run = std::make_shared<ScriptedRun>(script_, script_.mutex_, script_.changed_, held);
+  {
+    const std::lock_guard lock(script_.mutex_);
+    script_.held_.push_back(held);
+  }
+  script_.changed_.notify_all();
+  if (script_.instant) held->ended(Done{});
+  return run;
+}
+
+House::House(Options chosen)
+    : options(std::move(chosen)), clock(options.clock ? options.clock : &system_clock) {
+  storage::Store::Options store_options;
+  store_options.data_dir = dir.str();
+  store_options.outbox = options.outbox;
+  store_options.disk_free_min_bytes = 0;
+  auto opened = storage::Store::open(store_options, *clock);
+  if (!opened) throw std::runtime_error(opened.error().message);
+  store = std::move(*opened);
+  waiters = std::make_unique<jobs::Waiters>(*store);
+  relay = std::make_unique<jobs::Relay>(*store, dispatch, events, *waiters, jobs::Relay::Options{});
+  submitter = std::make_unique<jobs::Submit>(*store, *clock);
+  relay->start();
+  if (options.with_worker) worker = make_worker(script, options.worker_name);
+  if (!dispatch.start() || !events.start()) throw std::runtime_error("the local bus did not start");
+}
+
+House::~House() {
+  if (worker) worker->drain(std::chrono::seconds(5));
+  dispatch.stop(std::chrono::seconds(1));
+  events.stop(std::chrono::seconds(1));
+  worker.reset();
+  pool.close();
+  store->close();
+}
+
+std::unique_ptr<Worker> House::make_worker(Script& of, const std::string& name) {
+  Worker::Options worker_options;
+  worker_options.data_dir = dir.str();
+  worker_options.name = name;
+  worker_options.lease = options.lease;
+  worker_options.look_min = options.look_min;
+  worker_options.look_max = options.look_max;
+  worker_options.drain_grace = options.drain_grace;
+  auto made = Worker::make(worker_options, ground());
+  if (!made) throw std::runtime_error(made.error().message);
+  (*made)->add(schemas::Kind::kOcr, options.slots, std::make_unique<ScriptedRunner>(of));
+  (*made)->start();
+  return std::move(*made);
+}
+
+schemas::JobId House::submit(const std::string& tenant, const std::string& spec) {
+  jobs::Order order;
+  order.id = submitter->new_id(schemas::Kind::kOcr);
+  order.tenant = tenant;
+  order.model = "millrace/ocr";
+  order.spec = spec;
+  Answer<storage::Submitted> answer;
+  submitter->submit(std::move(order), answer.take());
+  const auto made = answer.wait();
+  if (!made) throw std::runtime_error(made.error().message);
+  return made->job;
+}
+
+schemas::JobView House::view(const schemas::JobId& job, const std::string& tenant) {
+  auto found = storage::JobQueries(*store).job(tenant, job);
+  if (!found) throw std::runtime_error(found.error().message);
+  return *found;
+}
+
+bool House::reaches(const schemas::JobId& job, schemas::JobStatus status, const std::string& tenant) {
+  return support::wait_until([&] { return view(job, tenant).status == status; });
+}
+
+}  // namespace millrace::workers

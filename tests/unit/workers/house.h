@@ -1,0 +1,148 @@
+#pragma once
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "bus/local.h"
+#include "jobs/control.h"
+#include "jobs/relay.h"
+#include "jobs/submit.h"
+#include "platform/base/metrics.h"
+#include "storage/job_queries.h"
+#include "tests/support/temp_dir.h"
+#include "tests/support/wait_until.h"
+#include "workers/worker.h"
+
+namespace millrace::workers {
+
+// Waits for the reply of a move.
+template <class T>
+class Answer {
+ public:
+  storage::Done<T> take() {
+    return [state = state_](base::Result<T> result) {
+      const std::lock_guard lock(state->mutex);
+      state->result = std::move(result);
+      state->there.notify_all();
+    };
+  }
+  base::Result<T> wait() {
+    std::unique_lock lock(state_->mutex);
+    if (!support::wait_until(state_->there, lock, [this] { return state_->result.has_value(); })) {
+      return base::error(base::Code::kInternal, "no answer");
+    }
+    return *state_->result;
+  }
+
+ private:
+  struct State {
+    std::mutex mutex;
+    std::condition_variable there;
+    std::optional<base::Result<T>> result;
+  };
+  std::shared_ptr<State> state_ = std::make_shared<State>();
+};
+
+// What a scripted runner does with its jobs: each attempt waits here until the test ends it.
+class Script {
+ public:
+  struct Held {
+    storage::Claimed job;
+    AttemptContext* context = nullptr;
+    Runner::Ended ended;
+    std::vector<Stop> stops;
+    bool over = false;
+  };
+  using HeldPtr = std::shared_ptr<Held>;
+
+  // The n-th attempt of all, from 0, once it has started; nullptr: it did not.
+  HeldPtr attempt(std::size_t n) {
+    std::unique_lock lock(mutex_);
+    const bool there = support::wait_until(changed_, lock, [&] { return held_.size() > n; });
+    return there ? held_[n] : nullptr;
+  }
+  std::size_t started() const {
+    const std::lock_guard lock(mutex_);
+    return held_.size();
+  }
+  bool stopped(const HeldPtr& held, Stop why) {
+    std::unique_lock lock(mutex_);
+    return support::wait_until(changed_, lock, [&] {
+      return std::find(held->stops.begin(), held->stops.end(), why) != held->stops.end();
+    });
+  }
+  // Ends an attempt on its loop.
+  void end(const HeldPtr& held, Outcome outcome) {
+    LoopLink link = [&] {
+      const std::lock_guard lock(mutex_);
+      held->over = true;
+      return held->context->link();
+    }();
+    link.post([held, outcome = std::make_shared<Outcome>(std::move(outcome))] {
+      held->ended(std::move(*outcome));
+    });
+  }
+  // How attempts behave when they are told to stop; default: they end with Cancelled.
+  std::atomic<bool> obeys{true};
+  // Ends each attempt at once, as a runner without work does.
+  std::atomic<bool> instant{false};
+
+ private:
+  friend class ScriptedRunner;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<HeldPtr> held_;
+};
+
+class ScriptedRunner final : public Runner {
+ public:
+  explicit ScriptedRunner(Script& script) : script_(script) {}
+  std::shared_ptr<Run> start(const storage::Claimed& job, AttemptContext& context, Ended ended) override;
+
+ private:
+  Script& script_;
+};
+
+// A store in a folder of its own with everything between a submit and a worker, as app/compose joins it.
+class House {
+ public:
+  struct Options {
+    int slots = 2;
+    bool outbox = false;
+    std::string worker_name;
+    jobs::LeasePolicy lease{std::chrono::milliseconds(200), std::chrono::milliseconds(2'000),
+                            std::chrono::milliseconds(500)};
+    std::chrono::milliseconds look_min{50}, look_max{100}, drain_grace{200};
+    const base::Clock* clock = nullptr;  // default: the system's
+    bool with_worker = true;
+  };
+  House() : House(Options{}) {}
+  explicit House(Options options);
+  ~House();
+
+  schemas::JobId submit(const std::string& tenant = "default", const std::string& spec = "{}");
+  schemas::JobView view(const schemas::JobId& job, const std::string& tenant = "default");
+  bool reaches(const schemas::JobId& job, schemas::JobStatus status, const std::string& tenant = "default");
+  Worker::Ground ground() { return {*store, dispatch, pool, *clock, metrics}; }
+  std::unique_ptr<Worker> make_worker(Script& script, const std::string& name = {});
+
+  support::TempDir dir;
+  base::SystemClock system_clock;
+  const Options options;
+  const base::Clock* clock;
+  base::Metrics metrics;
+  base::Pool pool{{}};
+  std::unique_ptr<storage::Store> store;
+  bus::LocalDispatch dispatch;
+  bus::LocalEvents events;
+  std::unique_ptr<jobs::Waiters> waiters;
+  std::unique_ptr<jobs::Relay> relay;
+  std::unique_ptr<jobs::Submit> submitter;
+  Script script;
+  std::unique_ptr<Worker> worker;
+};
+
+}  // namespace millrace::workers

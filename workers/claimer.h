@@ -1,0 +1,81 @@
+#pragma once
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "bus/bus.h"
+#include "storage/job_claims.h"
+#include "workers/attempt.h"
+
+namespace millrace::workers {
+
+// Fills the slots of one worker: claims by token as they come, and by a look into the store after each
+// finish, at the start and on a jittered timer while slots are free (delivery.md, rule 11), so that a token
+// that is lost or parked elsewhere never blocks a job. Loop thread only.
+class Claimer {
+ public:
+  struct Options {
+    std::string worker;
+    std::map<schemas::Kind, int> slots;
+    std::chrono::milliseconds look_min{1'000}, look_max{2'000};
+  };
+  // A job is ours; `sent`: from before its claim was sent (rule 2). The slot is taken until `freed`.
+  using Start = std::function<void(storage::Claimed job, base::BootTime sent)>;
+
+  Claimer(Workshop& shop, bus::Dispatch& dispatch, Options options, Start start);
+
+  // On the caller's thread, before the loop uses the claimer and before Dispatch::start.
+  void subscribe();
+  void open();
+  void freed(schemas::Kind kind);
+  // No more claims. `quiet` once none is under way.
+  void close(std::function<void()> quiet);
+  std::vector<storage::SlotReport> report() const;
+
+ private:
+  // A token that waits for its claim.
+  struct Wanted {
+    storage::TokenHint hint;
+    std::function<void()> taken;
+  };
+  struct Line {
+    int slots = 0;
+    int used = 0;
+    int reserved = 0;      // asked for by claims under way
+    bool look = false;     // ask the store, whatever tokens there are
+    bool planned = false;  // a fill is posted
+    std::deque<Wanted> wanted;
+    int free() const { return slots - used - reserved; }
+  };
+
+  void on_token(bus::Token token, std::function<void()> taken);
+  void check_first(Wanted wanted);
+  void want(Wanted wanted);
+  void plan(schemas::Kind kind, bool look);
+  void fill(schemas::Kind kind);
+  void claim(schemas::Kind kind, storage::JobClaims::Request request, std::vector<Wanted> tokens);
+  void claimed(schemas::Kind kind, int asked, base::BootTime sent, bool looked,
+               base::Result<std::vector<storage::Claimed>> jobs);
+  void tell_room(schemas::Kind kind);
+  void wait_for_next_look();
+  void maybe_quiet();
+
+  Workshop& shop_;
+  bus::Dispatch& dispatch_;
+  Options options_;
+  Start start_;
+  storage::JobClaims claims_;
+  std::map<schemas::Kind, Line> lines_;
+  bool open_ = false;
+  bool closed_ = false;
+  int claims_under_way_ = 0;
+  std::function<void()> quiet_;
+  std::minstd_rand random_{std::random_device{}()};
+  net::Loop::Timer timer_;
+};
+
+}  // namespace millrace::workers

@@ -1,0 +1,38 @@
+#pragma once
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "platform/net/loop.h"
+
+namespace millrace::workers {
+
+// The way to the work loop for callbacks of other threads, which may come after the loop's end: then they
+// are dropped. Copyable, thread-safe.
+class LoopLink {
+ public:
+  explicit LoopLink(net::Loop& loop) : end_(std::make_shared<End>()) { end_->loop = &loop; }
+
+  // False: the loop has ended, `f` will not run.
+  bool post(std::function<void()> f) const {
+    const std::lock_guard lock(end_->mutex);
+    if (!end_->loop) return false;
+    end_->loop->post(std::move(f));
+    return true;
+  }
+  // Before the loop goes.
+  void close() const {
+    const std::lock_guard lock(end_->mutex);
+    end_->loop = nullptr;
+  }
+
+ private:
+  struct End {
+    std::mutex mutex;
+    net::Loop* loop = nullptr;
+  };
+  std::shared_ptr<End> end_;
+};
+
+}  // namespace millrace::workers

@@ -1,0 +1,88 @@
+#pragma once
+#include <functional>
+#include <memory>
+#include <variant>
+#include <vector>
+
+#include "platform/base/clock.h"
+#include "platform/base/pool.h"
+#include "schemas/job.h"
+#include "storage/job_claims.h"
+#include "storage/job_outcomes.h"
+#include "workers/loop_link.h"
+
+// The seam between the life of an attempt and what a kind of job does. A new kind is a Runner.
+namespace millrace::workers {
+
+// How an attempt ended, by its runner's word; workers/attempt turns it into exactly one store move.
+struct Done {
+  storage::Payload result;
+};
+struct Split {
+  std::vector<storage::ChildSpec> children;
+  int progress_total = 0;
+};
+// Worth another try; what it costs follows from the error's class. `crash`: the runner's own supervised
+// child died.
+struct Retry {
+  base::Error error;
+  bool crash = false;
+};
+struct Fail {
+  base::Error error;
+  storage::Payload result;
+};
+// The store refused a write of the attempt, or the runner lost the means to go on: let another worker do it.
+struct Lost {};
+// Stopped as told.
+struct Cancelled {};
+using Outcome = std::variant<Done, Split, Retry, Fail, Lost, Cancelled>;
+
+// Why a run is told to stop.
+enum class Stop {
+  kCancel,  // its owner cancelled the job
+  kLost,    // the lease is gone or nearly over: another attempt may begin
+  kDrain,   // the worker ends; what can end soon may still bring its result
+};
+
+// What a run may ask of the attempt that it belongs to. Loop thread only, except `link`, `pool` and `store`
+// which are thread-safe. Valid until the run has called `ended`.
+class AttemptContext {
+ public:
+  // The store has decided: false, the lease is lost (or the run was told so): end with Lost.
+  using Held = std::function<void(bool held)>;
+
+  virtual ~AttemptContext() = default;
+  virtual storage::Store& store() = 0;
+  virtual base::Pool& pool() = 0;
+  virtual net::Loop& loop() = 0;
+  virtual const LoopLink& link() const = 0;
+  // Rule 2: true while enough of the lease is left to begin something. Ask directly before.
+  virtual bool may_start() const = 0;
+  // Writes about the job, sent again until the store has decided; `done` on the loop's thread.
+  virtual void write_parts(std::vector<storage::JobOutcomes::Part> parts, Held done) = 0;
+  virtual void set_progress_total(int total, Held done) = 0;
+  virtual void attach_input(storage::Staged input, Held done) = 0;
+};
+
+// One attempt under way.
+class Run {
+ public:
+  virtual ~Run() = default;
+  // Loop thread; may come more than once. `ended` follows soon, with Cancelled or whatever was ready. Kills
+  // what the run began.
+  virtual void stop(Stop why) = 0;
+};
+
+// A kind of work. Used on the loop's thread, must not block there.
+class Runner {
+ public:
+  // To be called exactly once, on the loop's thread; may be called before `start` returns.
+  using Ended = std::function<void(Outcome)>;
+
+  virtual ~Runner() = default;
+  // Begins one attempt. `context` outlives it.
+  virtual std::shared_ptr<Run> start(const storage::Claimed& job, AttemptContext& context, Ended ended) = 0;
+};
+
+}  // namespace millrace::workers

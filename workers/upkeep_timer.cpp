@@ -1,0 +1,163 @@
+#include "workers/upkeep_timer.h"
+
+#include <condition_variable>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "jobs/policy.h"
+#include "platform/base/log.h"
+
+namespace millrace::workers {
+
+using std::chrono::milliseconds;
+
+namespace {
+
+// A round that comes this soon needs no nudge.
+constexpr milliseconds kSoon{1'000};
+
+}  // namespace
+
+// Lives as long as a round of it is under way.
+struct UpkeepTimer::Turn : std::enable_shared_from_this<Turn> {
+  Turn(LoopLink way, net::Loop& home, base::Pool& blocking, storage::Store& data, jobs::Upkeep& work,
+       Options chosen)
+      : link(std::move(way)),
+        loop(home),
+        pool(blocking),
+        store(data),
+        moves(data),
+        upkeep(work),
+        options(std::move(chosen)) {}
+
+  const LoopLink link;
+  net::Loop& loop;
+  base::Pool& pool;
+  storage::Store& store;
+  storage::JobUpkeep moves;
+  jobs::Upkeep& upkeep;
+  const Options options;
+  storage::LockFile lock;
+  std::atomic<bool> far{false};      // the next round is not soon
+  std::atomic<bool> waiting{false};  // between two rounds
+  std::atomic<bool> nudged{false};
+
+  std::mutex mutex;
+  std::condition_variable ended;
+  bool busy = false;  // a round is under way
+  bool stopped = false;
+  bool owner = false;
+
+  // Loop thread only.
+  std::chrono::steady_clock::time_point next_at{};
+  net::Loop::Timer timer;
+
+  void plan(milliseconds wait);
+  void run();
+  void round();
+  void release_dead(std::vector<WorkerLock> dead);
+  void release(std::shared_ptr<std::vector<WorkerLock>> dead, std::size_t at);
+  enum class Begun { kStopped, kStandby, kOwner };
+  Begun begin();
+  void end(milliseconds next);
+};
+
+UpkeepTimer::Turn::Begun UpkeepTimer::Turn::begin() {
+  const std::lock_guard guard(mutex);
+  if (stopped) return Begun::kStopped;
+  if (!owner) owner = lock.try_lock(storage::LockFile::Mode::kExclusive);
+  busy = owner;
+  return owner ? Begun::kOwner : Begun::kStandby;
+}
+
+// From the pool or the announce thread.
+void UpkeepTimer::Turn::end(milliseconds next) {
+  {
+    const std::lock_guard guard(mutex);
+    busy = false;
+  }
+  ended.notify_all();
+  link.post([self = shared_from_this(), next] { self->plan(next); });
+}
+
+void UpkeepTimer::Turn::plan(milliseconds wait) {
+  if (nudged.exchange(false)) wait = std::min(wait, options.nudge_wait);
+  far = wait > kSoon;
+  next_at = std::chrono::steady_clock::now() + wait;
+  waiting = true;
+  timer.cancel();
+  timer = loop.after(wait, [self = shared_from_this()] { self->run(); });
+}
+
+void UpkeepTimer::Turn::run() {
+  if (!waiting.exchange(false)) return;
+  switch (begin()) {
+    case Begun::kStopped:
+      return;
+    case Begun::kStandby:
+      return plan(options.standby);
+    case Begun::kOwner:
+      break;
+  }
+  const bool posted = pool.post(base::Pool::Lane::kQuick, [self = shared_from_this()] { self->round(); });
+  if (!posted) end(kSoon);
+}
+
+void UpkeepTimer::Turn::round() { release_dead(WorkerLock::dead(options.data_dir)); }
+
+void UpkeepTimer::Turn::release_dead(std::vector<WorkerLock> dead) {
+  for (const WorkerLock& worker : dead) worker.kill_leftovers(store.clock().boot_id());
+  release(std::make_shared<std::vector<WorkerLock>>(std::move(dead)), 0);
+}
+
+// One after the other; each lock is held until its worker's leases are released, so that nobody claims under
+// that name meanwhile.
+void UpkeepTimer::Turn::release(std::shared_ptr<std::vector<WorkerLock>> dead, std::size_t at) {
+  if (at == dead->size())
+    return upkeep.tick([self = shared_from_this()](milliseconds next) { self->end(next); });
+  const std::string name = (*dead)[at].name();
+  moves.release_worker(name, jobs::kLossesMax,
+                       [self = shared_from_this(), dead, at, name](const base::Result<int>& released) {
+                         if (released) {
+                           base::log_warn("worker_dead", {{"worker", name}, {"jobs_released", *released}});
+                           (*dead)[at].remove();
+                         }
+                         self->release(dead, at + 1);
+                       });
+}
+
+UpkeepTimer::UpkeepTimer(net::Loop& loop, base::Pool& pool, storage::Store& store, jobs::Upkeep& upkeep,
+                         Options options)
+    : link_(loop), turn_(std::make_shared<Turn>(link_, loop, pool, store, upkeep, std::move(options))) {}
+
+UpkeepTimer::~UpkeepTimer() {
+  stop(std::chrono::seconds(5));
+  link_.close();
+}
+
+base::Status UpkeepTimer::start() {
+  auto lock = storage::LockFile::open(turn_->options.data_dir + "/locks/upkeep.lock");
+  if (!lock) return lock.error();
+  turn_->lock = std::move(*lock);
+  link_.post([turn = turn_] { turn->plan(milliseconds(0)); });
+  return {};
+}
+
+void UpkeepTimer::nudge(bool delayed) {
+  if (!delayed && !turn_->far) return;
+  if (turn_->nudged.exchange(true)) return;
+  link_.post([turn = turn_] {
+    const auto left = turn->next_at - std::chrono::steady_clock::now();
+    if (turn->waiting && left > turn->options.nudge_wait) turn->plan(turn->options.nudge_wait);
+  });
+}
+
+void UpkeepTimer::stop(milliseconds deadline) {
+  std::unique_lock guard(turn_->mutex);
+  turn_->stopped = true;
+  turn_->ended.wait_for(guard, deadline, [this] { return !turn_->busy; });
+  turn_->lock.unlock();
+}
+
+}  // namespace millrace::workers

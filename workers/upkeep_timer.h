@@ -1,0 +1,44 @@
+#pragma once
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "jobs/upkeep.h"
+#include "platform/base/pool.h"
+#include "platform/net/loop.h"
+#include "storage/lock_file.h"
+#include "workers/loop_link.h"
+#include "workers/worker_lock.h"
+
+namespace millrace::workers {
+
+// Runs jobs::Upkeep in whichever process of a data directory holds DATA/locks/upkeep.lock, and releases the
+// leases of workers that died on this host, whose lock files tell. Any process with an open store may have
+// one; those without the lock only try to get it now and then.
+class UpkeepTimer {
+ public:
+  struct Options {
+    std::string data_dir;
+    std::chrono::milliseconds standby{500};    // between two tries to get the lock
+    std::chrono::milliseconds nudge_wait{50};  // after a nudge, so that a burst costs one round
+  };
+
+  // `upkeep`, `store` and `pool` must outlive it. The loop stays the caller's.
+  UpkeepTimer(net::Loop& loop, base::Pool& pool, storage::Store& store, jobs::Upkeep& upkeep,
+              Options options);
+  ~UpkeepTimer();
+
+  base::Status start();
+  // Waits for the round under way (at most `deadline`), gives up the lock. Idempotent. Not on the loop.
+  void stop(std::chrono::milliseconds deadline);
+  // Relay::Nudge: any thread, never blocks; costs nothing unless the next round is far away.
+  void nudge(bool delayed);
+
+ private:
+  struct Turn;
+  LoopLink link_;
+  std::shared_ptr<Turn> turn_;
+};
+
+}  // namespace millrace::workers

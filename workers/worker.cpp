@@ -1,0 +1,237 @@
+#include "workers/worker.h"
+
+#include <array>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include <unistd.h>
+
+#include "platform/base/log.h"
+#include "storage/job_upkeep.h"
+#include "workers/attempt.h"
+#include "workers/claimer.h"
+#include "workers/heartbeat.h"
+#include "workers/worker_lock.h"
+
+namespace millrace::workers {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kStartAgain{500};
+
+std::string host_name() {
+  std::array<char, 65> name{};
+  ::gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+}  // namespace
+
+// Everything but `drained` and the lock belongs to the loop's thread once `start` was called.
+struct Worker::Parts {
+  Parts(Options chosen, Ground ground, WorkerLock held)
+      : options(std::move(chosen)),
+        dispatch(ground.dispatch),
+        lock(std::move(held)),
+        incarnation(base::Uuid::make(ground.clock.wall())),
+        loop("work"),
+        shop{ground.store,
+             ground.pool,
+             loop,
+             LoopLink(loop),
+             ground.clock,
+             options.lease,
+             WorkerMetrics(ground.metrics)},
+        claims(ground.store),
+        upkeep(ground.store),
+        heartbeat(shop, hooks()) {}
+
+  const Options options;
+  bus::Dispatch& dispatch;
+  WorkerLock lock;
+  const base::Uuid incarnation;
+  const std::string host = host_name();
+  net::Loop loop;
+  Workshop shop;
+  storage::JobClaims claims;
+  storage::JobUpkeep upkeep;
+  std::map<schemas::Kind, std::unique_ptr<Runner>> runners;
+  std::map<schemas::Kind, int> slots;
+  std::optional<Claimer> claimer;
+  Heartbeat heartbeat;
+  std::map<base::Uuid, std::shared_ptr<Attempt>> attempts;  // by lease token
+  bool started = false;
+  bool draining = false;
+  bool claims_quiet = false;
+  bool retiring = false;
+  net::Loop::Timer timer;
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool drained = false;
+
+  Heartbeat::Hooks hooks();
+  Heartbeat::Beat compose() const;
+  void heard(base::BootTime sent, const std::vector<storage::Lease>& leases,
+             const storage::HeartbeatReply& reply);
+  void release_predecessor();
+  void begin(storage::Claimed job, base::BootTime sent);
+  void gone(const Attempt& attempt);
+  void begin_drain();
+  void maybe_retire();
+  void retired();
+  // Attempts end while they are told things: work on a copy.
+  template <class F>
+  void for_each_attempt(F&& f) {
+    const auto now = attempts;
+    for (const auto& [token, attempt] : now) f(*attempt);
+  }
+};
+
+Heartbeat::Hooks Worker::Parts::hooks() {
+  return {.compose = [this] { return compose(); },
+          .heard = [this](base::BootTime sent, const std::vector<storage::Lease>& leases,
+                          const storage::HeartbeatReply& reply) { heard(sent, leases, reply); },
+          .look = [this] { for_each_attempt([](Attempt& a) { a.check_lease(); }); },
+          .idle = [this] { return attempts.empty(); }};
+}
+
+Heartbeat::Beat Worker::Parts::compose() const {
+  Heartbeat::Beat beat;
+  beat.report = {.worker = lock.name(),
+                 .incarnation = incarnation,
+                 .host = host,
+                 .version = MILLRACE_VERSION,
+                 .slots = claimer->report()};
+  for (const auto& [token, attempt] : attempts) beat.leases.push_back(attempt->lease());
+  return beat;
+}
+
+void Worker::Parts::heard(base::BootTime sent, const std::vector<storage::Lease>& leases,
+                          const storage::HeartbeatReply& reply) {
+  const auto holds = [](const std::vector<schemas::JobId>& jobs, const schemas::JobId& job) {
+    return std::find(jobs.begin(), jobs.end(), job) != jobs.end();
+  };
+  for (const storage::Lease& lease : leases) {
+    const auto found = attempts.find(lease.token);
+    if (found == attempts.end()) continue;
+    const std::shared_ptr<Attempt> attempt = found->second;
+    if (holds(reply.lost, lease.job)) {
+      attempt->told_lost();
+      continue;
+    }
+    attempt->renewed(sent);
+    if (holds(reply.cancel, lease.job)) attempt->told_cancel();
+  }
+}
+
+// A worker of this name that is dead: the lock is ours, so its leases are nobody's.
+void Worker::Parts::release_predecessor() {
+  upkeep.release_worker(
+      lock.name(), jobs::kLossesMax, [this, link = shop.link](const base::Result<int>& released) {
+        link.post([this, ok = released.has_value(), jobs = released.value_or(0)] {
+          if (draining) return;
+          if (!ok) {
+            timer = loop.after(kStartAgain, [this] { release_predecessor(); });
+            return;
+          }
+          if (jobs > 0)
+            base::log_warn("worker_restarted", {{"worker", lock.name()}, {"jobs_released", jobs}});
+          heartbeat.start([this] { claimer->open(); });
+        });
+      });
+}
+
+void Worker::Parts::begin(storage::Claimed job, base::BootTime sent) {
+  const base::Uuid token = job.lease.token;
+  const schemas::Kind kind = job.lease.job.kind;
+  auto attempt =
+      std::make_shared<Attempt>(shop, std::move(job), sent, [this](Attempt& ended) { gone(ended); });
+  attempts.emplace(token, attempt);
+  if (draining) return attempt->give_back();
+  attempt->start(*runners.at(kind));
+}
+
+void Worker::Parts::gone(const Attempt& attempt) {
+  const schemas::Kind kind = attempt.kind();
+  attempts.erase(attempt.lease().token);
+  claimer->freed(kind);
+  maybe_retire();
+}
+
+void Worker::Parts::begin_drain() {
+  if (std::exchange(draining, true)) return;
+  timer = loop.after(options.drain_grace, [this] { for_each_attempt([](Attempt& a) { a.drain(); }); });
+  if (!started) return retired();
+  claimer->close([this] {
+    claims_quiet = true;
+    maybe_retire();
+  });
+}
+
+void Worker::Parts::maybe_retire() {
+  if (!draining || !claims_quiet || !attempts.empty() || std::exchange(retiring, true)) return;
+  timer.cancel();
+  heartbeat.stop();
+  claims.retire(lock.name(), [this, link = shop.link](const base::Result<bool>&) {
+    // A row that stays says nothing once its heartbeat is old.
+    link.post([this] { retired(); });
+  });
+}
+
+void Worker::Parts::retired() {
+  {
+    const std::lock_guard guard(mutex);
+    drained = true;
+    lock.remove();
+  }
+  changed.notify_all();
+}
+
+base::Result<std::unique_ptr<Worker>> Worker::make(Options options, Ground ground) {
+  auto lock = WorkerLock::take(options.data_dir, options.name, ground.clock.boot_id());
+  if (!lock) return lock.error();
+  return std::unique_ptr<Worker>(
+      new Worker(std::make_shared<Parts>(std::move(options), ground, std::move(*lock))));
+}
+
+Worker::Worker(std::shared_ptr<Parts> parts) : parts_(std::move(parts)) {}
+
+Worker::~Worker() {
+  parts_->loop.stop();
+  parts_->shop.link.close();
+  parts_->for_each_attempt([](Attempt& a) { a.told_lost(); });
+}
+
+void Worker::add(schemas::Kind kind, int slots, std::unique_ptr<Runner> runner) {
+  parts_->slots[kind] = slots;
+  parts_->runners[kind] = std::move(runner);
+}
+
+void Worker::start() {
+  Parts& p = *parts_;
+  p.claimer.emplace(p.shop, p.dispatch,
+                    Claimer::Options{.worker = p.lock.name(),
+                                     .slots = p.slots,
+                                     .look_min = p.options.look_min,
+                                     .look_max = p.options.look_max},
+                    [&p](storage::Claimed job, base::BootTime sent) { p.begin(std::move(job), sent); });
+  p.claimer->subscribe();
+  p.started = true;
+  p.shop.link.post([&p] { p.release_predecessor(); });
+}
+
+bool Worker::drain(milliseconds deadline) {
+  Parts& p = *parts_;
+  p.shop.link.post([&p] { p.begin_drain(); });
+  std::unique_lock lock(p.mutex);
+  return p.changed.wait_for(lock, deadline, [&p] { return p.drained; });
+}
+
+const std::string& Worker::name() const { return parts_->lock.name(); }
+net::Loop& Worker::loop() { return parts_->loop; }
+
+}  // namespace millrace::workers

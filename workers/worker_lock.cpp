@@ -1,0 +1,131 @@
+#include "workers/worker_lock.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "platform/base/log.h"
+#include "workers/process_identity.h"
+
+namespace millrace::workers {
+namespace {
+
+namespace fs = std::filesystem;
+using base::Code;
+
+constexpr int kNamesMax = 1'000;  // workers of one host on one data directory
+// Somebody who releases a dead worker's leases holds its lock for a commit: a name is in use only if it stays
+// so for this long.
+constexpr int kTries = 40;
+constexpr int kTryEveryMs = 50;
+
+constexpr std::string_view kSuffix = ".lock";
+
+std::string folder_of(const std::string& data_dir) { return data_dir + "/workers"; }
+
+std::string host_name() {
+  std::array<char, 65> name{};
+  ::gethostname(name.data(), name.size() - 1);
+  return name.front() ? name.data() : "worker";
+}
+
+// A name becomes a file, a Kafka member and a row.
+bool is_name(std::string_view name) {
+  constexpr std::size_t kNameMax = 128;
+  const bool plain = std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '_' || c == '.';
+  });
+  return plain && !name.empty() && name.size() <= kNameMax && name.front() != '.';
+}
+
+base::Status make_folder(const std::string& folder) {
+  if (::mkdir(folder.c_str(), 0700) == 0 || errno == EEXIST) return {};
+  return base::error(Code::kInternal, folder + ": cannot be made: " + std::strerror(errno));
+}
+
+}  // namespace
+
+base::Result<WorkerLock> WorkerLock::open(const std::string& path, std::string name, bool make) {
+  process::Fd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC | (make ? O_CREAT : 0), 0600));
+  if (!fd) return base::error(Code::kInternal, path + ": cannot be opened: " + std::strerror(errno));
+  return WorkerLock(path, std::move(name), std::move(fd));
+}
+
+// The file may have been removed between its opening and the lock: then it names nobody any more.
+WorkerLock::Attempted WorkerLock::try_lock() {
+  if (::flock(fd_.get(), LOCK_EX | LOCK_NB) != 0) return Attempted::kHeld;
+  struct stat ours {
+  }, named{};
+  const bool same = ::fstat(fd_.get(), &ours) == 0 && ::stat(path_.c_str(), &named) == 0 &&
+                    ours.st_ino == named.st_ino && ours.st_dev == named.st_dev;
+  return same ? Attempted::kTaken : Attempted::kGone;
+}
+
+base::Result<WorkerLock> WorkerLock::take(const std::string& data_dir, const std::string& name,
+                                          const std::string& boot_id) {
+  const std::string folder = folder_of(data_dir);
+  if (auto made = make_folder(folder); !made) return made.error();
+  if (!name.empty() && !is_name(name)) {
+    return base::error(Code::kInvalidField, "a worker's name has letters, digits, '-', '_' and '.': " + name);
+  }
+  const int tries = name.empty() ? kNamesMax : kTries;
+  for (int i = 0; i < tries; ++i) {
+    const std::string wanted = name.empty() ? host_name() + "-" + std::to_string(i + 1) : name;
+    auto lock = open(folder + "/" + wanted + std::string(kSuffix), wanted, true);
+    if (!lock) return lock.error();
+    if (lock->try_lock() == Attempted::kTaken) {
+      lock->kill_leftovers(boot_id);
+      lock->sign(boot_id);
+      return lock;
+    }
+    if (!name.empty()) ::poll(nullptr, 0, kTryEveryMs);
+  }
+  return base::error(Code::kInvalidState,
+                     "the worker name " + (name.empty() ? host_name() + "-<n>" : name) +
+                         " is in use on this data directory: choose another (worker.name)");
+}
+
+std::vector<WorkerLock> WorkerLock::dead(const std::string& data_dir) {
+  std::vector<WorkerLock> found;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder_of(data_dir), error)) {
+    if (entry.path().extension() != kSuffix) continue;
+    auto lock = open(entry.path().string(), entry.path().stem().string(), false);
+    if (lock && lock->try_lock() == Attempted::kTaken) found.push_back(std::move(*lock));
+  }
+  return found;
+}
+
+void WorkerLock::sign(const std::string& boot_id) {
+  const std::string line = ProcessIdentity::own(boot_id).str() + "\n";
+  // On a full disk the leases are released all the same; only what to kill is not known.
+  if (::ftruncate(fd_.get(), 0) != 0 || ::pwrite(fd_.get(), line.data(), line.size(), 0) < 0) {
+    base::log_warn("worker_lock_not_signed", {{"worker", name_}, {"why", std::strerror(errno)}});
+  }
+}
+
+void WorkerLock::kill_leftovers(const std::string& boot_id) const {
+  std::array<char, 512> text{};
+  const ssize_t got = ::pread(fd_.get(), text.data(), text.size(), 0);
+  if (got <= 0) return;
+  const auto before = ProcessIdentity::parse({text.data(), static_cast<std::size_t>(got)});
+  if (before && before->kill_if_same(boot_id)) {
+    base::log_warn("worker_leftover_killed", {{"worker", name_}, {"pid", before->pid}});
+  }
+}
+
+void WorkerLock::remove() {
+  ::unlink(path_.c_str());
+  fd_.reset();
+}
+
+}  // namespace millrace::workers

@@ -1,0 +1,45 @@
+#pragma once
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "platform/base/result.h"
+#include "platform/process/fd.h"
+
+namespace millrace::workers {
+
+// DATA/workers/<name>.lock, held by flock for a worker's life. The kernel lets it go when the process dies,
+// however it dies: a lock file that nobody holds is a death notice (delivery.md, Leases and upkeep). It is
+// removed by the end in good order and by whoever has released a dead worker's leases. Everything blocks
+// shortly: not on the loop.
+class WorkerLock {
+ public:
+  // A free name of the form `<hostname>-<n>` if `name` is empty. kInvalidState: the name is in use.
+  static base::Result<WorkerLock> take(const std::string& data_dir, const std::string& name,
+                                       const std::string& boot_id);
+  // The locks of dead workers, now ours; whoever looks must release their leases, then `remove`.
+  static std::vector<WorkerLock> dead(const std::string& data_dir);
+
+  WorkerLock(WorkerLock&&) = default;
+  WorkerLock& operator=(WorkerLock&&) = default;
+
+  const std::string& name() const { return name_; }
+  // Kills what the worker that held it before left behind.
+  void kill_leftovers(const std::string& boot_id) const;
+  // Ends it in good order: the file goes.
+  void remove();
+
+ private:
+  WorkerLock(std::string path, std::string name, process::Fd fd)
+      : path_(std::move(path)), name_(std::move(name)), fd_(std::move(fd)) {}
+  enum class Attempted { kTaken, kHeld, kGone };
+  static base::Result<WorkerLock> open(const std::string& path, std::string name, bool make);
+  Attempted try_lock();
+  void sign(const std::string& boot_id);
+
+  std::string path_;
+  std::string name_;
+  process::Fd fd_;
+};
+
+}  // namespace millrace::workers

@@ -1,0 +1,60 @@
+#include "workers/worker_metrics.h"
+
+#include <string>
+
+namespace millrace::workers {
+namespace {
+
+double seconds(std::chrono::milliseconds time) { return std::chrono::duration<double>(time).count(); }
+
+}  // namespace
+
+std::string_view name(AttemptEnd end) {
+  switch (end) {
+    case AttemptEnd::kSucceeded:
+      return "succeeded";
+    case AttemptEnd::kSplit:
+      return "split";
+    case AttemptEnd::kRetry:
+      return "retry";
+    case AttemptEnd::kFailed:
+      return "failed";
+    case AttemptEnd::kCancelled:
+      return "cancelled";
+    case AttemptEnd::kGivenBack:
+      return "given_back";
+    case AttemptEnd::kLost:
+      return "lost";
+  }
+  return {};
+}
+
+WorkerMetrics::WorkerMetrics(base::Metrics& metrics) {
+  for (const schemas::Kind kind : schemas::kKinds) {
+    const std::string kind_name(schemas::name(kind));
+    KindSeries series{
+        metrics.counter("millrace_job_attempts_total", "Attempts begun", {{"kind", kind_name}}),
+        metrics.histogram("millrace_job_wait_seconds", "From acceptance to the start of an attempt",
+                          base::latency_bounds(), {{"kind", kind_name}}),
+        {}};
+    for (const AttemptEnd end : kAttemptEnds) {
+      series.duration.emplace(end,
+                              metrics.histogram("millrace_job_duration_seconds", "Time that an attempt ran",
+                                                base::latency_bounds(),
+                                                {{"kind", kind_name}, {"outcome", std::string(name(end))}}));
+    }
+    kinds_.emplace(kind, std::move(series));
+  }
+}
+
+void WorkerMetrics::started(schemas::Kind kind, std::chrono::milliseconds waited) const {
+  const KindSeries& series = kinds_.at(kind);
+  series.attempts.add();
+  series.wait.observe(seconds(waited));
+}
+
+void WorkerMetrics::ended(schemas::Kind kind, AttemptEnd end, std::chrono::milliseconds ran) const {
+  kinds_.at(kind).duration.at(end).observe(seconds(ran));
+}
+
+}  // namespace millrace::workers

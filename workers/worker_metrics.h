@@ -1,0 +1,34 @@
+#pragma once
+#include <chrono>
+#include <map>
+#include <string_view>
+
+#include "platform/base/metrics.h"
+#include "schemas/job.h"
+
+namespace millrace::workers {
+
+// How an attempt ended, as metrics and logs name it.
+enum class AttemptEnd { kSucceeded, kSplit, kRetry, kFailed, kCancelled, kGivenBack, kLost };
+inline constexpr std::array kAttemptEnds = {
+    AttemptEnd::kSucceeded, AttemptEnd::kSplit,     AttemptEnd::kRetry, AttemptEnd::kFailed,
+    AttemptEnd::kCancelled, AttemptEnd::kGivenBack, AttemptEnd::kLost};
+std::string_view name(AttemptEnd end);
+
+// What the workers of this process count. Thread-safe.
+class WorkerMetrics {
+ public:
+  explicit WorkerMetrics(base::Metrics& metrics);
+  void started(schemas::Kind kind, std::chrono::milliseconds waited) const;
+  void ended(schemas::Kind kind, AttemptEnd end, std::chrono::milliseconds ran) const;
+
+ private:
+  struct KindSeries {
+    base::Counter attempts;
+    base::Histogram wait;
+    std::map<AttemptEnd, base::Histogram> duration;
+  };
+  std::map<schemas::Kind, KindSeries> kinds_;
+};
+
+}  // namespace millrace::workers
