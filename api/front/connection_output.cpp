@@ -149,7 +149,8 @@ void Connection::after_output(Output::State state, Remains& remains) {
 
 // All output has left: what comes after a complete reply.
 void Connection::settle() {
-  if (phase_ == Phase::kClosing) {
+  const bool last = phase_ == Phase::kFlushing && core_->refusing() && in_.empty();
+  if (phase_ == Phase::kClosing || last) {
     ::shutdown(fd_, SHUT_WR);
     phase_ = Phase::kDiscarding;
     started_ = Clock::now();
