@@ -6,6 +6,7 @@
 #include "api/keys.h"
 #include "api/secret_file.h"
 #include "api/service.h"
+#include "app/ocr_engine_room.h"
 #include "app/store_metrics.h"
 #include "bus/kafka_dispatch.h"
 #include "bus/kafka_events.h"
@@ -17,6 +18,8 @@
 #include "jobs/waiters.h"
 #include "platform/base/log.h"
 #include "platform/net/loop.h"
+#include "workers/upkeep_timer.h"
+#include "workers/worker.h"
 
 namespace millrace::app {
 namespace {
@@ -81,6 +84,8 @@ struct Gateway::Parts {
   Parts(const Settings& s, const Roles& r) : settings(s), roles(r), core(s) {}
 
   base::Status open_store();
+  void add_upkeep();
+  base::Status add_worker();
   base::Status start_bus();
   base::Status start_api();
   void stop();
@@ -94,6 +99,10 @@ struct Gateway::Parts {
   std::unique_ptr<jobs::Submit> submit;
   std::unique_ptr<jobs::Control> control;
   std::unique_ptr<jobs::Relay> relay;
+  std::unique_ptr<jobs::Upkeep> upkeep;
+  std::unique_ptr<workers::UpkeepTimer> upkeep_timer;
+  std::unique_ptr<OcrEngineRoom> ocr;
+  std::unique_ptr<workers::Worker> worker;
   std::unique_ptr<api::Service> service;
   std::unique_ptr<front::Server> server;
 };
@@ -113,8 +122,41 @@ base::Status Gateway::Parts::open_store() {
   return {};
 }
 
+void Gateway::Parts::add_upkeep() {
+  jobs::Upkeep::Options options;
+  options.results_age = settings.retention_results;
+  options.jobs_age = settings.retention_jobs;
+  options.orphans_age = settings.retention_orphans;
+  upkeep = std::make_unique<jobs::Upkeep>(*core.store, *core.dispatch, *relay, *pool, core.clock, options);
+  workers::UpkeepTimer::Options timer;
+  timer.data_dir = settings.data_dir;
+  upkeep_timer = std::make_unique<workers::UpkeepTimer>(*loop, *pool, *core.store, *upkeep, timer);
+  relay->on_activity([this](bool delayed) { upkeep_timer->nudge(delayed); });
+}
+
+base::Status Gateway::Parts::add_worker() {
+  workers::Worker::Options options;
+  options.data_dir = settings.data_dir;
+  options.name = settings.worker_name;
+  auto made = workers::Worker::make(std::move(options),
+                                    {*core.store, *core.dispatch, *pool, core.clock, core.metrics});
+  if (!made) return made.error();
+  worker = *std::move(made);
+  for (const schemas::Kind kind : roles.kinds) {
+    switch (kind) {
+      case schemas::Kind::kOcr: {
+        auto room = OcrEngineRoom::open(settings, worker->loop(), *pool, *core.store, core.metrics);
+        if (!room) return room.error();
+        ocr = *std::move(room);
+        worker->add(kind, settings.slots.at(kind), ocr->make_runner());
+      }
+    }
+  }
+  worker->start();
+  return {};
+}
+
 base::Status Gateway::Parts::start_bus() {
-  relay->start();
   if (const base::Status started = core.events->start(); !started) return started;
   return core.dispatch->start();
 }
@@ -145,6 +187,9 @@ void Gateway::Parts::stop() {
   if (service) service->stop();
   core.dispatch->stop(std::chrono::seconds(2));
   core.events->stop(std::chrono::seconds(1));
+  ocr.reset();
+  worker.reset();
+  if (upkeep_timer) upkeep_timer->stop(std::chrono::seconds(2));
   if (core.store) core.store->close();
   if (pool) pool->close();
   if (loop) loop->stop();
@@ -155,7 +200,13 @@ base::Result<std::unique_ptr<Gateway>> Gateway::start(const Settings& settings, 
   std::unique_ptr<Gateway> gateway(new Gateway(std::move(parts)));
   Parts& p = *gateway->parts_;
   if (base::Status opened = p.open_store(); !opened) return opened.error();
+  p.add_upkeep();
+  p.relay->start();
+  if (!roles.kinds.empty()) {
+    if (base::Status added = p.add_worker(); !added) return added.error();
+  }
   if (base::Status started = p.start_bus(); !started) return started.error();
+  if (base::Status started = p.upkeep_timer->start(); !started) return started.error();
   if (roles.api) {
     if (base::Status started = p.start_api(); !started) return started.error();
   }
@@ -168,11 +219,17 @@ Gateway::~Gateway() { parts_->stop(); }
 std::string Gateway::url() const {
   return parts_->server ? url_of(parts_->settings, parts_->server->port()) : "";
 }
-std::string Gateway::name() const { return ""; }
+std::string Gateway::name() const { return parts_->worker ? parts_->worker->name() : ""; }
 
+// Each step takes what it needs of the whole; the shares add up to drain.timeout.
 void Gateway::drain() {
+  const auto whole = parts_->settings.drain_timeout;
   if (parts_->service) parts_->service->drain();
-  if (parts_->server) parts_->server->drain(std::chrono::seconds(5));
+  if (parts_->server) {
+    parts_->server->refuse_new();
+    parts_->server->drain(whole / 6);
+  }
+  if (parts_->worker) parts_->worker->drain(whole * 4 / 6);
 }
 
 void Gateway::reload() {}
