@@ -33,9 +33,10 @@ Checkpointer::Checkpointer(Options options, LockFile election, std::unique_ptr<T
   thread_ = std::jthread([this](std::stop_token stop) { run(std::move(stop)); });
 }
 
-Checkpointer::~Checkpointer() {
+void Checkpointer::stop() {
   thread_.request_stop();
   turnstile_->interrupt();
+  if (thread_.joinable()) thread_.join();
 }
 
 void Checkpointer::committed() {

@@ -35,11 +35,13 @@ class Checkpointer {
   // Opens its connection and reads once: a checkpoint on a connection that never read does nothing and says
   // OK. Throws SqliteError.
   static base::Result<std::unique_ptr<Checkpointer>> open(Options options);
-  ~Checkpointer();
+  ~Checkpointer() { stop(); }
 
   // The log may have grown. Cheap; any thread.
   void committed();
   Counts counts() const;
+  // Ends the thread. Idempotent.
+  void stop();
 
  private:
   struct Log {

@@ -93,8 +93,12 @@ bool Group::collect(Tx& tx) {
 }
 
 void Group::run_alone() {
-  outcomes_.clear();
-  for (Queued& operation : operations_) outcomes_.push_back(attempt(operation));
+  outcomes_.assign(size(), {});
+  for (const auto priority : {Writer::Priority::kUrgent, Writer::Priority::kNormal}) {
+    for (std::size_t i = 0; i < size(); ++i) {
+      if (operations_[i].priority == priority) outcomes_[i] = attempt(operations_[i]);
+    }
+  }
 }
 
 base::Status Group::attempt(Queued& operation) {

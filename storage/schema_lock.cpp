@@ -23,7 +23,7 @@ bool SchemaLock::try_exclude() {
 
 std::string SchemaLock::holders() const {
   const std::string seen = file_.seen_holders();
-  return seen.empty() ? "a process outside of this container" : seen;
+  return seen.empty() ? "a process that /proc/locks does not show here (in another container?)" : seen;
 }
 
 void pause_before_asking_again() {

@@ -111,6 +111,7 @@ Store::Stats FileStore::stats() const {
 
 void FileStore::close() {
   writer_.close(health_.degraded() ? std::chrono::milliseconds(0) : kClosePatience);
+  parts_.checkpointer->stop();
   watch_.reset();
   readers_.close();
 }

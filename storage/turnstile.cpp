@@ -58,10 +58,10 @@ bool Turnstile::acquire() {
 // flock on a lock that this file already holds is granted at once: it does not matter how far `acquire` came.
 bool Turnstile::pass() {
   at_next_ = true;
-  if (!wait_for(next_)) return false;
-  next_.sign();
-  at_next_ = false;
-  const bool mine = wait_for(write_);
+  const bool first = wait_for(next_);
+  if (first) next_.sign();
+  at_next_ = !first;
+  const bool mine = first && wait_for(write_);
   next_.unlock();
   if (mine) write_.sign();
   return mine;

@@ -1,14 +1,16 @@
 #include "storage/store.h"
 
-#include <future>
+#include <condition_variable>
+#include <csignal>
+#include <mutex>
 
 #include <gtest/gtest.h>
-#include <sys/stat.h>
+#include <sys/resource.h>
 
-#include "storage/access_rows.h"
-#include "storage/readers.h"
-#include "storage/sqlite.h"
 #include "tests/support/temp_dir.h"
+#include "tests/support/wait_until.h"
+#include "tests/unit/storage/opened_store.h"
+#include "tests/unit/storage/other_process.h"
 
 namespace millrace::storage {
 namespace {
@@ -16,26 +18,53 @@ namespace {
 TEST(StoreTest, WhatWasAnsweredIsReadAfterReopening) {
   support::TempDir dir;
   base::SystemClock clock;
-  for (int round = 0; round < 2; ++round) {
-    auto store = Store::open({.data_dir = dir.str() + "/data", .disk_free_min_bytes = 0}, clock);
-    ASSERT_TRUE(store) << store.error().message;
-    std::promise<base::Status> told;
-    (*store)->writer().submit(
-        Writer::Priority::kNormal, 0,
-        [](Tx& tx) -> base::Status {
-          tx.db.prepare("UPDATE access_version SET version = version + 1").run();
-          return {};
-        },
-        [&](base::Status s) { told.set_value(std::move(s)); });
-    EXPECT_TRUE(told.get_future().get());
-    std::int64_t version = 0;
-    ASSERT_TRUE((*store)->readers().read([&](Db& db) {
-      auto s = db.prepare("SELECT version FROM access_version");
-      s.step();
-      version = s.integer(0);
-    }));
-    EXPECT_EQ(version, 2 + round);
+  for (int round = 1; round <= 2; ++round) {
+    auto store = opened(test_options(dir.str() + "/data"), clock);
+    ASSERT_TRUE(write(*store, bump));
+    EXPECT_EQ(bumps(*store), round);
   }
+}
+
+TEST(StoreTest, WhatWasAnsweredSurvivesKill9) {
+  support::TempDir dir;
+  const auto submit = [&](OtherProcess::Line& line) {
+    base::SystemClock clock;
+    auto store = opened(test_options(dir.str()), clock);
+    while (write(*store, bump)) line.say('c');
+    return 2;
+  };
+  OtherProcess other(submit);
+  std::int64_t answered = 0;
+  while (answered < 50 && other.line().hear() == 'c') ++answered;
+  other.signal(SIGKILL);
+  other.wait();
+  while (other.line().hear() == 'c') ++answered;
+  base::SystemClock clock;
+  auto store = opened(test_options(dir.str()), clock);
+  EXPECT_GE(bumps(*store), answered);
+  EXPECT_LE(bumps(*store), answered + 1) << "at most the one that was not answered yet";
+}
+
+std::chrono::microseconds cpu_used() {
+  rusage used{};
+  ::getrusage(RUSAGE_SELF, &used);
+  return std::chrono::seconds(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+         std::chrono::microseconds(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
+}
+
+TEST(StoreTest, AnIdleStoreUsesNoMeasurableCpu) {
+  support::TempDir dir;
+  base::SystemClock clock;
+  auto store = opened(test_options(dir.str()), clock);
+  ASSERT_TRUE(write(*store, bump));
+  ASSERT_TRUE(support::wait_until([&] { return store->stats().checkpoints_total > 0; }));
+  const auto before = cpu_used();
+  std::mutex mutex;
+  std::condition_variable never;
+  std::unique_lock lock(mutex);
+  support::wait_until(
+      never, lock, [] { return false; }, std::chrono::milliseconds(500));
+  EXPECT_LT(cpu_used() - before, std::chrono::milliseconds(10));
 }
 
 }  // namespace
