@@ -11,6 +11,7 @@ constexpr std::string_view kPageEnd = "</page>";
 constexpr std::string_view kWordStart = "<word ";
 // pdftohtml writes pixels at 1.5 per point.
 constexpr float kStyleScale = 1.5F;
+constexpr std::size_t kBoldLinesMax = 1000;
 
 // The number in name="…" of a tag's inside; 0 when it is not there.
 float attribute(std::string_view tag, std::string_view name) {
@@ -133,7 +134,7 @@ std::optional<PageText> BboxReader::next() {
 std::vector<Box> bold_lines(std::string_view xml) {
   std::vector<Box> lines;
   std::size_t at = 0;
-  while ((at = xml.find("<text ", at)) != std::string_view::npos) {
+  while (lines.size() < kBoldLinesMax && (at = xml.find("<text ", at)) != std::string_view::npos) {
     const std::size_t open = xml.find('>', at);
     const std::size_t close = xml.find("</text>", at);
     if (open == std::string_view::npos || close == std::string_view::npos || close < open) break;

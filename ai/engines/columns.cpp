@@ -14,6 +14,8 @@ constexpr float kRowFill = 0.6F;      // prose: the median row fills this part o
 constexpr std::size_t kRowWords = 3;  // prose: the median row has so many words
 constexpr float kBandMin = 4.5F;      // height of two columns, times the letter height
 
+constexpr float kStepsMax = 300;  // places that are tried for a gutter
+
 struct Cut {
   float x = 0;
   float top = 0, bottom = 0;
@@ -92,7 +94,8 @@ void fit(const Words& words, Cut& cut) {
 std::optional<Cut> best_cut(const Words& words, float letters) {
   const Box region = bounds(words);
   std::optional<Cut> best;
-  for (float x = region.x0 + 4 * letters; x < region.x1 - 4 * letters; x += letters / 2) {
+  const float step = std::max(letters / 2, region.width() / kStepsMax);
+  for (float x = region.x0 + 4 * letters; x < region.x1 - 4 * letters; x += step) {
     Cut cut = tallest_band(words, region, x);
     const float height = cut.bottom - cut.top;
     if (height < kBandMin * letters || (best && height <= best->bottom - best->top)) continue;

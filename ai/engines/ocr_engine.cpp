@@ -113,8 +113,10 @@ class OcrEngine::Pump {
     std::unique_lock lock(shared_.mutex);
     for (;;) {
       if (!child_) {
-        // Calls go to the idle children first: a new one is started only when there are more calls than these.
-        shared_.changed.wait(lock, [this] { return shared_.closed || shared_.queue.size() > shared_.idle_children; });
+        // Calls go to the idle children first: a new one is started only when there are more calls than
+        // these.
+        shared_.changed.wait(
+            lock, [this] { return shared_.closed || shared_.queue.size() > shared_.idle_children; });
       } else if (!wait_with_child(lock)) {
         lock.unlock();
         drop_child(false);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 
 #include "ai/engines/markers.h"
 
@@ -117,8 +118,18 @@ bool RegionReader::heading_by_place(std::size_t i) const {
          row(i + 1).box.x1 > box_.x1 - 0.15F * box_.width();
 }
 
+// One row in the middle of the first page's top, with room below.
+bool RegionReader::title_by_place(std::size_t i) const {
+  if (metrics_.index != 0 || !first_on_page_ || i != 0 || rows_.size() < 2) return false;
+  const float left = row(i).box.x0 - box_.x0;
+  const float right = box_.x1 - row(i).box.x1;
+  const bool centred = left > 0.1F * box_.width() && std::abs(left - right) < 0.1F * box_.width();
+  return centred && gap_above(1) > kParagraphGap && item_marker(i).value_or("") != "-";
+}
+
 bool RegionReader::heading(std::size_t i) const {
   if (!heading_shape(i)) return false;
+  if (title_by_place(i)) return true;
   const bool set_off = gap_above(i) > kHeadingGap;
   const float larger = metrics_.recognised ? kLargerRecognised : kLargerText;
   if (size_ratio(i) > larger && row(i).text().size() > 1) return set_off || size_ratio(i) > 1.3F;
@@ -129,7 +140,8 @@ bool RegionReader::heading(std::size_t i) const {
 
 int RegionReader::heading_level(std::size_t i) const {
   const float ratio = size_ratio(i);
-  if (metrics_.index == 0 && first_on_page_ && blocks_.empty() && ratio > 1.1F) return 1;
+  const bool on_top = metrics_.index == 0 && first_on_page_ && blocks_.empty();
+  if (on_top && (ratio > 1.1F || title_by_place(i))) return 1;
   if (const int depth = section_depth(row(i).words[0]->text); depth > 0) return std::min(depth, 6);
   if (ratio >= 1.6F) return 1;
   return ratio >= 1.2F ? 2 : 3;

@@ -46,6 +46,7 @@ class RegionReader {
   bool heading(std::size_t i) const;
   bool heading_shape(std::size_t i) const;
   bool numbered_heading(std::size_t i) const;
+  bool title_by_place(std::size_t i) const;
   bool heading_by_place(std::size_t i) const;
   int heading_level(std::size_t i) const;
   bool heading_goes_on(std::size_t i) const;

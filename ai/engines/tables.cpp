@@ -9,6 +9,7 @@ namespace millrace::engines {
 namespace {
 
 constexpr std::size_t kRowsMin = 3;
+constexpr std::size_t kRowsMax = 200;
 constexpr float kGap = 1.1F;         // times the letter height: what a row of a table has
 constexpr float kRiver = 0.55F;      // the narrowest river between columns
 constexpr float kPitchMax = 2.6F;    // rows further apart belong to different things
@@ -24,7 +25,7 @@ bool has_cells(const Row& row, float letters) {
 
 std::size_t run_length(const std::vector<Row>& rows, std::size_t first, float letters) {
   std::size_t end = first;
-  while (end < rows.size() && has_cells(rows[end], letters)) {
+  while (end < std::min(rows.size(), first + kRowsMax) && has_cells(rows[end], letters)) {
     if (end > first && rows[end].box.y0 - rows[end - 1].box.y0 > kPitchMax * letters) break;
     ++end;
   }
@@ -45,6 +46,32 @@ std::vector<float> rivers(const std::vector<Row>& rows, std::size_t first, std::
     reach = std::max(reach, to);
   }
   return result;
+}
+
+// The longest beginning of the run that rivers run through: a line of prose with one wide gap may follow the
+// last row.
+std::size_t length_with_rivers(const std::vector<Row>& rows, std::size_t first, std::size_t count,
+                               float letters) {
+  std::size_t good = 0;
+  std::size_t bad = count + 1;
+  for (std::size_t length = count; good + 1 < bad; length = (good + bad) / 2) {
+    (rivers(rows, first, length, letters).empty() ? bad : good) = length;
+  }
+  return good;
+}
+
+// A last row that stands out on a side and closes rivers is prose below the table.
+bool last_is_prose(const std::vector<Row>& rows, std::size_t first, std::size_t count, float letters) {
+  float left = rows[first].box.x0;
+  float right = rows[first].box.x1;
+  for (std::size_t i = first; i + 1 < first + count; ++i) {
+    left = std::min(left, rows[i].box.x0);
+    right = std::max(right, rows[i].box.x1);
+  }
+  const Box& last = rows[first + count - 1].box;
+  const bool stands_out = last.x0 < left - letters || last.x1 > right + letters;
+  return stands_out &&
+         rivers(rows, first, count - 1, letters).size() > rivers(rows, first, count, letters).size();
 }
 
 std::vector<std::string> cells_of(const Row& row, const std::vector<float>& cuts) {
@@ -82,10 +109,12 @@ void append_row(std::string& out, const std::vector<std::string>& cells) {
 
 Table table_at(const std::vector<Row>& rows, std::size_t first, float letters) {
   Table table;
-  const std::size_t count = run_length(rows, first, letters);
+  const std::size_t run = run_length(rows, first, letters);
+  if (run < kRowsMin) return table;
+  std::size_t count = length_with_rivers(rows, first, run, letters);
+  while (count > kRowsMin && last_is_prose(rows, first, count, letters)) --count;
   if (count < kRowsMin) return table;
   const std::vector<float> cuts = rivers(rows, first, count, letters);
-  if (cuts.empty()) return table;
   for (std::size_t i = first; i < first + count; ++i) table.cells.push_back(cells_of(rows[i], cuts));
   if (enough_cells(table)) table.rows = count;
   return table;

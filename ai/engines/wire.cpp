@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <stdexcept>
 
 #include <nlohmann/json.hpp>
 #include <sys/socket.h>
@@ -92,6 +93,8 @@ Request request_of(const json& value) {
     request.kind = Request::Kind::kRecognise;
     request.pages = value.at("pages").get<std::vector<int>>();
     request.image_data = value.at("image_data").get<bool>();
+  } else if (op != "inspect") {
+    throw std::invalid_argument("request");
   }
   return request;
 }
@@ -111,6 +114,8 @@ Event event_of(const json& value) {
   } else if (name == "failed") {
     event.kind = Event::Kind::kFailed;
     event.error = error_of(value.at("error"));
+  } else if (name != "done") {
+    throw std::invalid_argument("event");
   }
   return event;
 }

@@ -2,7 +2,7 @@
 
 #include <cstdio>
 
-namespace millrace::testing {
+namespace millrace::support {
 namespace {
 
 std::string stream(const std::string& entries, const std::string& data) {
@@ -170,4 +170,4 @@ std::string png_head(unsigned width, unsigned height) {
   return out + std::string("\x08\0\0\0\0\0\0\0\0", 9) + std::string(64, '\0');
 }
 
-}  // namespace millrace::testing
+}  // namespace millrace::support

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-namespace millrace::testing {
+namespace millrace::support {
 
 // Small PDFs, written by hand, for tests that need real documents of known content.
 class PdfMaker {
@@ -42,4 +42,4 @@ class PdfMaker {
 // The head of a PNG that claims this size; nothing follows.
 std::string png_head(unsigned width, unsigned height);
 
-}  // namespace millrace::testing
+}  // namespace millrace::support

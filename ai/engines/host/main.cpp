@@ -113,6 +113,15 @@ bool load_filter(int fd) {
          ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
+// With more than one OpenMP thread a page costs five times the CPU. The library looks at its environment
+// while it is loaded, which is before main: so once more, from the start.
+void use_one_thread(char** words) {
+  const char* limit = std::getenv("OMP_THREAD_LIMIT");
+  if (limit != nullptr && std::string_view(limit) == "1") return;
+  ::setenv("OMP_THREAD_LIMIT", "1", 1);
+  ::execv("/proc/self/exe", words);
+}
+
 int run(const Arguments& arguments) {
   if (arguments.help) {
     std::cout << kHelp;
@@ -138,8 +147,7 @@ int run(const Arguments& arguments) {
 }  // namespace millrace::engines::host
 
 int main(int count, char** words) {
-  // Before the first OpenMP call: with more than one thread a page costs five times the CPU.
-  ::setenv("OMP_THREAD_LIMIT", "1", 1);
+  millrace::engines::host::use_one_thread(words);
   std::signal(SIGPIPE, SIG_IGN);
   const auto arguments = millrace::engines::host::read_arguments(count, words);
   if (!arguments) {

@@ -21,6 +21,10 @@ constexpr float kSmallerThan = 0.75F;
 constexpr double kEnlargeMax = 2.5;
 constexpr int kSideMax = 7200;  // pixels: A4 at 600 dpi; more is halved first
 constexpr int kBlankComponents = 3;
+constexpr int kMarkMin = 3;  // pixels, at the letter size of kLetterTarget
+constexpr int kMarkMax = 12;
+constexpr std::size_t kMarksMax = 5000;
+constexpr int kMiddleGray = 128;
 constexpr int kPaperMin = 96;
 constexpr float kWhitePoint = 0.90F;
 constexpr float kBlackPoint = 0.30F;
@@ -92,6 +96,21 @@ int quarter_turns_of(Pix* binary) {
   if (orientation == L_TEXT_ORIENT_LEFT) return 1;
   if (orientation == L_TEXT_ORIENT_DOWN) return 2;
   return orientation == L_TEXT_ORIENT_RIGHT ? 3 : 0;
+}
+
+// Solid dots, not smaller than a third of the letters and not larger than they, in the units of `scale`.
+std::vector<Box> marks_of(const Picture& gray, double scale) {
+  const Picture binary = owned(pixConvertTo1(gray.get(), kMiddleGray));
+  const std::unique_ptr<Boxa, BoxaRelease> boxes(binary ? pixConnCompBB(binary.get(), 8) : nullptr);
+  std::vector<Box> marks;
+  for (int i = 0; boxes && i < boxaGetCount(boxes.get()) && marks.size() < kMarksMax; ++i) {
+    int x = 0, y = 0, w = 0, h = 0;
+    boxaGetBoxGeometry(boxes.get(), i, &x, &y, &w, &h);
+    if (h < kMarkMin || h > kMarkMax || std::abs(w - h) > 2) continue;
+    const auto back = [scale](int value) { return static_cast<float>(value / scale); };
+    marks.push_back({back(x), back(y), back(x + w), back(y + h)});
+  }
+  return marks;
 }
 
 Picture deskewed(Picture gray, Pix* binary) {
@@ -208,13 +227,14 @@ Prepared prepare(const Picture& given) {
     pixGammaTRC(gray.get(), gray.get(), 1.0F, static_cast<int>(kBlackPoint * level),
                 static_cast<int>(kWhitePoint * level));
   }
+  if (gray) result.marks = marks_of(gray, result.scale);
   result.gray = std::move(gray);
   return result;
 }
 
 std::string jpeg_data_uri(const Picture& picture, int x0, int y0, int x1, int y1) {
   constexpr int kQuality = 80;
-  Box* box = boxCreate(x0, y0, x1 - x0, y1 - y0);
+  ::Box* box = boxCreate(x0, y0, x1 - x0, y1 - y0);
   const Picture piece = owned(box == nullptr ? nullptr : pixClipRectangle(picture.get(), box, nullptr));
   boxDestroy(&box);
   l_uint8* bytes = nullptr;

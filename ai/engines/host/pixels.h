@@ -4,6 +4,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "ai/engines/page_text.h"
 
 struct Pix;
 
@@ -43,8 +46,9 @@ struct Prepared {
   int quarter_turns = 0;  // clockwise, to make it upright
   int width = 0;          // of the picture that was given, turned upright
   int height = 0;
-  bool blank = false;   // nothing that could be letters
-  float letter_px = 0;  // median height of components before scaling
+  bool blank = false;      // nothing that could be letters
+  float letter_px = 0;     // median height of components before scaling
+  std::vector<Box> marks;  // small solid dots that may be bullets, in pixels of the picture turned upright
 };
 Prepared prepare(const Picture& gray);
 

@@ -1,12 +1,16 @@
 #include "ai/engines/host/recogniser.h"
 
+#include <algorithm>
 #include <chrono>
 #include <ctime>
+#include <string_view>
 
 #include <leptonica/allheaders.h>
 #include <tesseract/baseapi.h>
 #include <tesseract/ocrclass.h>
 #include <tesseract/resultiterator.h>
+
+#include "ai/engines/bullets.h"
 
 namespace millrace::engines::host {
 namespace {
@@ -15,7 +19,8 @@ using base::Code;
 using std::chrono::milliseconds;
 using Steady = std::chrono::steady_clock;
 
-constexpr float kConfidenceMin = 12;  // words below are specks and rules
+constexpr float kMarkConfidence =
+    65;  // marks without a letter below this are specks and rules, but for bullets
 constexpr float kFigurePart = 0.01F;  // of the page: smaller pictures are ornaments
 constexpr int kAssumedDpi = 160;      // about what the scaled page has; only estimates of sizes depend on it
 
@@ -47,6 +52,19 @@ Box box_of(const tesseract::PageIterator& at, tesseract::PageIteratorLevel level
   at.BoundingBox(level, &x0, &y0, &x1, &y1);
   const auto back = [scale](int value) { return static_cast<float>(value / scale); };
   return {back(x0), back(y0), back(x1), back(y1)};
+}
+
+bool has_letter_or_digit(std::string_view text) {
+  return std::any_of(text.begin(), text.end(), [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  });
+}
+
+// White space, and specks in the gaps of a table that are read as dashes.
+bool noise(const tesseract::ResultIterator& at, std::string_view text) {
+  if (text.find_first_not_of(" \t\n") == std::string_view::npos) return true;
+  const bool first = at.IsAtBeginningOf(tesseract::RIL_TEXTLINE);
+  return !first && !has_letter_or_digit(text) && at.Confidence(tesseract::RIL_WORD) < kMarkConfidence;
 }
 
 // The height of the row's letters in place of the ink of one word: "no" and "By" get the same box.
@@ -102,13 +120,14 @@ void Recogniser::collect(const Prepared& prepared, Recognised& result) {
   const std::unique_ptr<tesseract::ResultIterator> at(api_->GetIterator());
   if (!at) return;
   do {
-    if (at->Empty(tesseract::RIL_WORD) || at->Confidence(tesseract::RIL_WORD) < kConfidenceMin) continue;
+    if (at->Empty(tesseract::RIL_WORD)) continue;
     const std::unique_ptr<char[]> text(at->GetUTF8Text(tesseract::RIL_WORD));
-    if (!text || text[0] == '\0') continue;
+    if (!text || noise(*at, text.get())) continue;
     Word word{box_of(*at, tesseract::RIL_WORD, prepared.scale), text.get(), false, false};
     use_row_height(*at, prepared.scale, word.box);
     result.text.words.push_back(std::move(word));
   } while (at->Next(tesseract::RIL_WORD));
+  add_bullets(prepared.marks, result.text.words);
   const float page_area = result.text.width * result.text.height;
   at->Begin();
   do {

@@ -1,0 +1,254 @@
+#include <csignal>
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "ai/engines/bbox_xml.h"
+#include "ai/engines/bullets.h"
+#include "ai/engines/markers.h"
+#include "ai/engines/pdf_info.h"
+#include "ai/engines/wire.h"
+
+namespace millrace::engines {
+namespace {
+
+using base::Code;
+
+const std::string kPage =
+    "<page width=\"595.000000\" height=\"842.000000\">\n<flow><block xMin=\"1\"><line xMin=\"2\">\n"
+    "<word xMin=\"72.5\" yMin=\"10.25\" xMax=\"90\" yMax=\"20\">A&amp;B &lt;&#x20ac;</word>\n"
+    "<word xMin=\"92\" yMin=\"10\" xMax=\"99\" "
+    "yMax=\"20\">caf\xc3\xa9</word>\n</line></block></flow></page>\n";
+
+TEST(BboxReader, GivesTheWordsOfEachPage) {
+  BboxReader reader;
+  reader.feed("<html><head><meta name=\"a\"/></head><body><doc>\n" + kPage + kPage);
+  auto page = reader.next();
+  ASSERT_TRUE(page);
+  EXPECT_EQ(page->width, 595);
+  ASSERT_EQ(page->words.size(), 2U);
+  EXPECT_EQ(page->words[0].text, "A&B <\u20ac");
+  EXPECT_EQ(page->words[0].box.x0, 72.5F);
+  EXPECT_EQ(page->words[0].box.y0, 10.25F);
+  EXPECT_EQ(page->words[1].text, "caf\u00e9");
+  EXPECT_TRUE(reader.next());
+  EXPECT_FALSE(reader.next());
+}
+
+TEST(BboxReader, PiecesMayBeCutAnywhere) {
+  BboxReader reader;
+  std::size_t pages = 0;
+  for (const char c : kPage + kPage + kPage) {
+    reader.feed({&c, 1});
+    while (auto page = reader.next()) pages += page->words.size() == 2 ? 1U : 0U;
+  }
+  EXPECT_EQ(pages, 3U);
+}
+
+TEST(BboxReader, BrokenXmlGivesFewerWordsAndNoHarm) {
+  for (const std::string xml :
+       {"<page <word xMin=\"1\"></page>", "</page>", "<page width=\"x\"><word>a</word></page>",
+        "<page><word xMin=\"1e999\">&#xffffffff;&nonsense;</word></page>"}) {
+    BboxReader reader;
+    reader.feed(xml);
+    EXPECT_TRUE(reader.next()) << xml;
+  }
+}
+
+TEST(BboxReader, APageWithoutAnEndIsReportedAsOverflow) {
+  BboxReader reader;
+  reader.feed("<page >" + std::string(BboxReader::kPageBytesMax, ' '));
+  EXPECT_FALSE(reader.next());
+  EXPECT_TRUE(reader.overflow());
+}
+
+TEST(StyleReader, WordsInALineSetInBoldAreMarked) {
+  PageText page;
+  page.words.push_back({{72, 100, 90, 110}, "Bold", false, false});
+  page.words.push_back({{72, 130, 90, 140}, "plain", false, false});
+  StyleReader reader;
+  reader.feed(
+      "<page number=\"1\"><text top=\"148\" left=\"107\" width=\"40\" height=\"18\" "
+      "font=\"0\"><b>Bold</b></text>"
+      "<text top=\"195\" left=\"107\" width=\"40\" height=\"18\" font=\"1\">plain</text></page>");
+  auto lines = reader.next();
+  ASSERT_TRUE(lines);
+  mark_bold(page, *lines);
+  EXPECT_TRUE(page.words[0].bold);
+  EXPECT_FALSE(page.words[1].bold);
+}
+
+PageText page_of(const std::string& text) {
+  PageText page;
+  page.words.push_back({{0, 0, 10, 10}, text, false, false});
+  return page;
+}
+
+TEST(SaneText, FewOrUnmappedCharactersAreNoTextLayer) {
+  EXPECT_FALSE(sane_text(page_of("")));
+  EXPECT_FALSE(sane_text(page_of("short")));
+  EXPECT_TRUE(sane_text(page_of("twenty or more of good characters")));
+  std::string unmapped;
+  for (int i = 0; i < 40; ++i) unmapped += "\uE012\uFFFD";
+  EXPECT_FALSE(sane_text(page_of(unmapped)));
+  EXPECT_TRUE(sane_text(page_of("日本語の文章はここにあります。二十文字より長い。")));
+}
+
+TEST(Markers, ListAndSectionMarks) {
+  EXPECT_TRUE(is_bullet("•") && is_bullet("–") && !is_bullet("e"));
+  EXPECT_TRUE(is_item_number("1.") && is_item_number("(12)") && is_item_number("a)") &&
+              is_item_number("iv."));
+  EXPECT_FALSE(is_item_number("1") || is_item_number("1999.") || is_item_number(".") ||
+               is_item_number("word."));
+  EXPECT_EQ(section_depth("1."), 1);
+  EXPECT_EQ(section_depth("2.3"), 2);
+  EXPECT_EQ(section_depth("2.3.4."), 3);
+  EXPECT_EQ(section_depth("1"), 0);
+  EXPECT_EQ(section_depth("1999.5x"), 0);
+}
+
+TEST(Markers, EndsOfSentences) {
+  EXPECT_TRUE(ends_sentence("so.") && ends_sentence("so?\"") && ends_sentence("(so.)") &&
+              ends_sentence("so.”"));
+  EXPECT_FALSE(ends_sentence("so") || ends_sentence("") || ends_sentence("so,"));
+}
+
+TEST(Markers, HyphensHealOnlyBetweenSmallLetters) {
+  const auto joined = [](std::string first, const std::string& second) {
+    join_line(first, second);
+    return first;
+  };
+  EXPECT_EQ(joined("recog-", "nition"), "recognition");
+  EXPECT_EQ(joined("recog\u00ad", "Nition"), "recogNition");
+  EXPECT_EQ(joined("Anglo-", "Saxon"), "Anglo-Saxon");
+  EXPECT_EQ(joined("pages 3 -", "7"), "pages 3 - 7");
+  EXPECT_EQ(joined("über-", "über"), "überüber");
+  EXPECT_EQ(joined("", "x"), "x");
+}
+
+TEST(Bullets, ADotAloneBeforeARowIsItsBullet) {
+  std::vector<Word> words{{{40, 100, 90, 120}, "item", false, false},
+                          {{40, 200, 90, 220}, "plain", false, false}};
+  add_bullets({{20, 108, 25, 113}, {20, 140, 25, 145}, {38, 205, 40, 207}}, words);
+  ASSERT_EQ(words.size(), 3U);
+  EXPECT_EQ(words[2].text, "•");
+  EXPECT_EQ(words[2].box.x0, 20);
+}
+
+process::Captured pdfinfo(const std::string& out, const std::string& err, int code) {
+  process::Captured captured;
+  captured.out = out;
+  captured.err = err;
+  captured.exit.code = code;
+  return captured;
+}
+
+TEST(PdfInfo, SizesAreThoseThatAreShown) {
+  auto pages = read_pdf_info(pdfinfo("Pages: 2\nPage    1 size:  595 x 842 pts (A4)\nPage    1 rot:   90\n"
+                                     "Page    2 size:  612.5 x 792 pts (letter)\nPage    2 rot:   180\n",
+                                     "", 0),
+                             10);
+  ASSERT_TRUE(pages);
+  EXPECT_EQ(pages->at(0).width, 842);
+  EXPECT_EQ(pages->at(1).width, 612.5F);
+}
+
+TEST(PdfInfo, EachFailureHasItsCode) {
+  const auto code = [](const process::Captured& captured) {
+    return read_pdf_info(captured, 10).error().code;
+  };
+  EXPECT_EQ(code(pdfinfo("", "Command Line Error: Incorrect password\n", 1)), Code::kDocumentEncrypted);
+  EXPECT_EQ(code(pdfinfo("", "Syntax Error: Couldn't read xref table\n", 1)), Code::kDocumentDamaged);
+  EXPECT_EQ(code(pdfinfo("", "Syntax Error: Page count (900) larger than number of objects (10)\n", 99)),
+            Code::kDocumentPageCount);
+  EXPECT_EQ(code(pdfinfo("Pages: 0\n", "", 0)), Code::kDocumentPageCount);
+  EXPECT_EQ(code(pdfinfo("Pages: 2\nPage 1 size: 1 x 1 pts\nPage 2 size: 0 x 0 pts\n", "", 0)),
+            Code::kDocumentPageCount);
+  EXPECT_EQ(code(pdfinfo("Pages: 11\n", "", 0)), Code::kDocumentTooManyPages);
+  process::Captured killed;
+  killed.exit.signal = SIGXCPU;
+  EXPECT_EQ(code(killed), Code::kDocumentBomb);
+}
+
+struct Sockets {
+  process::Fd near, far;
+  Sockets() {
+    int ends[2];
+    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+    near.reset(ends[0]);
+    far.reset(ends[1]);
+  }
+};
+
+TEST(Wire, APageSurvivesTheWay) {
+  Event event;
+  event.kind = Event::Kind::kPage;
+  event.outcome.index = 7;
+  event.outcome.markdown = "# Title \xff broken UTF-8";
+  event.outcome.images.push_back({"img-7-0.jpeg", 1, 2, 3, 4, "data:"});
+  event.outcome.dimensions = PageDimensions{200, 2339, 1654};
+  event.outcome.error = base::error(Code::kPageTimeout, "late");
+  auto back = decode_event(encode(event));
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->outcome.index, 7);
+  EXPECT_EQ(back->outcome.markdown, "# Title \ufffd broken UTF-8");
+  EXPECT_EQ(back->outcome.images.at(0).y1, 4);
+  EXPECT_EQ(back->outcome.dimensions->width, 1654);
+  EXPECT_EQ(back->outcome.error->code, Code::kPageTimeout);
+}
+
+TEST(Wire, ARequestSurvivesTheWay) {
+  Request request;
+  request.kind = Request::Kind::kRecognise;
+  request.pages = {3, 1};
+  request.image_data = true;
+  auto back = decode_request(encode(request));
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->pages, (std::vector<int>{3, 1}));
+  EXPECT_TRUE(back->image_data);
+}
+
+TEST(Wire, FramesAndADescriptorCross) {
+  Sockets sockets;
+  auto pipe = process::make_pipe();
+  ASSERT_TRUE(pipe);
+  ASSERT_TRUE(send_frame(sockets.near.get(), "one"));
+  ASSERT_TRUE(send_frame(sockets.near.get(), "two", pipe->write.get()));
+  FrameReader reader;
+  std::vector<std::string> frames;
+  while (frames.size() < 2) {
+    ASSERT_EQ(reader.read_some(sockets.far.get()), FrameReader::State::kOpen);
+    while (auto frame = reader.next()) frames.push_back(*frame);
+  }
+  EXPECT_EQ(frames, (std::vector<std::string>{"one", "two"}));
+  const process::Fd received = reader.take_fd();
+  ASSERT_EQ(::write(received.get(), "x", 1), 1);
+  char c = 0;
+  EXPECT_EQ(::read(pipe->read.get(), &c, 1), 1);
+}
+
+TEST(Wire, AFrameThatIsTooLongClosesTheStream) {
+  Sockets sockets;
+  ASSERT_EQ(::write(sockets.near.get(), "\xff\xff\xff\x7f", 4), 4);
+  FrameReader reader;
+  EXPECT_EQ(reader.read_some(sockets.far.get()), FrameReader::State::kClosed);
+}
+
+TEST(Wire, WhatDoesNotParseIsAnError) {
+  for (const std::string frame :
+       {"", "[]", "{", "{\"ev\":7}", "{\"ev\":\"page\"}", "{\"ev\":\"page\",\"outcome\":{}}"}) {
+    EXPECT_FALSE(decode_event(frame)) << frame;
+  }
+}
+
+TEST(Wire, AnEventOfAnUnknownNameIsAnError) { EXPECT_FALSE(decode_event("{\"ev\":\"other\"}")); }
+
+TEST(Wire, SendingToNobodyFailsWithoutASignal) {
+  Sockets sockets;
+  sockets.far.reset();
+  EXPECT_FALSE(send_frame(sockets.near.get(), "x"));
+}
+
+}  // namespace
+}  // namespace millrace::engines
