@@ -35,6 +35,11 @@ foreach(room base net process schemas storage bus jobs engines workers front api
     millrace_gtest(unit_${room} unit SOURCES ${sources} USES ${room})
   endif()
 endforeach()
+foreach(room engines workers)  # their tests start it
+  if(TARGET unit_${room} AND TARGET millrace-engine)
+    add_dependencies(unit_${room} millrace-engine)
+  endif()
+endforeach()
 foreach(pair "store;storage" "blobs;storage" "dispatch;bus" "events;bus")
   list(GET pair 0 seam)
   list(GET pair 1 room)

@@ -140,6 +140,7 @@ int run(const Arguments& arguments) {
     std::cerr << "millrace-engine: the seccomp filter cannot be loaded\n";
     return 1;
   }
+  ::prctl(PR_SET_NAME, "millrace-engine");  // it was started by descriptor and has no name of its own
   return serve(arguments.socket_fd);
 }
 

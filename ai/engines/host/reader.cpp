@@ -65,6 +65,9 @@ PageOutcome failed_page(int page, base::Error error) {
   return outcome;
 }
 
+// Not a page's fault: the model is missing. No other page would fare better.
+bool of_engine(const base::Error& error) { return error.code == Code::kInternal; }
+
 PageOutcome recognised_outcome(int page, Recognised recognised, int dpi) {
   PageOutcome outcome;
   outcome.index = recognised.text.index = page;
@@ -147,8 +150,7 @@ base::Status DocumentReader::recognise_pdf(const std::vector<int>& pages, const 
     if (!status) return status;
   }
   read_pictured(std::move(pictured), options, sink);
-  read_scans(std::move(scans), options, sink);
-  return {};
+  return read_scans(std::move(scans), options, sink);
 }
 
 PageOutcome DocumentReader::text_outcome(PageText text, const std::vector<Box>& figures) const {
@@ -183,16 +185,24 @@ void DocumentReader::read_pictured(std::map<int, PageText> pictured, const Recog
   }
 }
 
-void DocumentReader::read_scans(std::vector<int> scans, const RecogniseOptions& options, const Sink& sink) {
+base::Status DocumentReader::read_scans(std::vector<int> scans, const RecogniseOptions& options,
+                                        const Sink& sink) {
+  base::Status status;
   for (const Run run : runs_of(std::move(scans))) {
     sink.begin(run.first);
     pdf_->raster(run, Pdf::kDpi, false, [&](int page, base::Result<Picture> raster) {
+      if (!status) return;
       sink.begin(page);
       auto outcome = raster ? scan_outcome(page, std::move(*raster), options)
                             : base::Result<PageOutcome>(std::move(raster.error()));
-      sink.page(outcome ? std::move(*outcome) : failed_page(page, std::move(outcome.error())));
+      if (!outcome && of_engine(outcome.error())) {
+        status = std::move(outcome.error());
+      } else {
+        sink.page(outcome ? std::move(*outcome) : failed_page(page, std::move(outcome.error())));
+      }
     });
   }
+  return status;
 }
 
 Picture DocumentReader::drawn_alone(int page, int dpi, bool colour) {
@@ -236,6 +246,7 @@ base::Status DocumentReader::recognise_image(const RecogniseOptions& options, co
   const Prepared prepared = prepare(gray);
   auto recognised = recogniser_.recognise(prepared);
   if (!recognised) {
+    if (of_engine(recognised.error())) return std::move(recognised.error());
     sink.page(failed_page(0, std::move(recognised.error())));
     return {};
   }

@@ -2,6 +2,8 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -29,7 +31,39 @@ std::string drawn(process::Spawner& spawner, const std::string& pdf, std::vector
   return captured ? captured->out : std::string();
 }
 
+struct Process {
+  std::string name;
+  pid_t parent = 0;
+};
+
+Process process_of(const std::string& pid) {
+  std::ifstream status("/proc/" + pid + "/status");
+  Process process;
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("Name:\t")) process.name = line.substr(6);
+    if (line.starts_with("PPid:\t")) process.parent = static_cast<pid_t>(std::atoi(line.c_str() + 6));
+  }
+  return process;
+}
+
+bool descends_from(Process process, pid_t ancestor) {
+  while (process.parent > 1 && process.parent != ancestor)
+    process = process_of(std::to_string(process.parent));
+  return process.parent == ancestor;
+}
+
 }  // namespace
+
+pid_t engine_child_of_this_process() {
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    const std::string pid = entry.path().filename();
+    if (pid.find_first_not_of("0123456789") != std::string::npos) continue;
+    const Process process = process_of(pid);
+    if (process.name == "millrace-engine" && descends_from(process, ::getpid()))
+      return std::atoi(pid.c_str());
+  }
+  return -1;
+}
 
 base::Result<std::shared_ptr<const Document>> document_of(const std::string& bytes) {
   return Document::from(file_of(bytes));

@@ -21,6 +21,9 @@ Raster raster_of(process::Spawner& spawner, const std::string& pdf, int dpi);
 std::string picture_of(process::Spawner& spawner, const std::string& pdf, int dpi, const std::string& format);
 Raster turned_right(const Raster& raster);
 
+// The millrace-engine that some descendant of this process is, or -1.
+pid_t engine_child_of_this_process();
+
 // millrace-engine of this build.
 std::string engine_path();
 // Bounds that a sanitizer's shadow memory survives.
