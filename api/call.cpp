@@ -6,6 +6,7 @@
 namespace millrace::api {
 namespace {
 
+constexpr int kClientGone = 499;      // in metrics and log: the client left before its answer
 constexpr double kSlowSeconds = 1.0;  // slower requests are logged at info
 
 base::LogLevel level_of(int status, double seconds) {
@@ -19,7 +20,12 @@ Call::Call(const front::Head& head, HttpMetrics& metrics)
     : metrics_(metrics), request_id_(api::request_id(head)), arrived_(head.arrived) {}
 
 Call::~Call() {
-  if (begun_ && !answered_) fail(base::error(base::Code::kInternal, "The request was dropped by the server"));
+  if (!begun_ || answered_) return;
+  if (responder_.alive()) {
+    fail(base::error(base::Code::kInternal, "The request was dropped by the server"));
+  } else {
+    note(request_.head, kClientGone, job_id_);
+  }
 }
 
 void Call::begin(front::Request request, front::Responder responder) {

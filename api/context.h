@@ -23,8 +23,8 @@ struct DispatchHealth {
 };
 
 struct Options {
-  std::string public_url;     // what links are made of, without a slash at its end; empty: relative links
-  bool metrics_open = false;  // /metrics without a key: only while the listener is bound to loopback
+  std::string public_url = {};  // what links are made of, without a slash at its end; empty: relative links
+  bool metrics_open = false;    // /metrics without a key: only while the listener is bound to loopback
   std::size_t body_budget_bytes = 512u << 20;  // request bodies in memory at once, over all connections; 503
   std::chrono::milliseconds sync_wait{120'000};  // of a synchronous OCR request; 504
   std::chrono::milliseconds prefer_wait_max{60'000};

@@ -55,7 +55,10 @@ class Pieces {
 
 }  // namespace
 
-std::size_t decoded_size(std::string_view base64) { return base64.size() / 4 * 3 + base64.size() % 4; }
+std::size_t decoded_size(std::string_view base64) {
+  while (base64.ends_with('=')) base64.remove_suffix(1);
+  return base64.size() * 3 / 4;
+}
 
 base::Status check_small_document(std::string_view base64) {
   if (base64.empty()) return check_head({});
@@ -67,8 +70,7 @@ base::Status check_small_document(std::string_view base64) {
 
 base::Result<storage::Staged> stage_document(storage::Blobs& blobs, std::string_view base64) {
   if (base64.empty()) return check_head({}).error();
-  const std::size_t padding = base64.ends_with("==") ? 2 : base64.ends_with('=') ? 1 : 0;
-  const auto size = static_cast<std::int64_t>(decoded_size(base64) - padding);
+  const auto size = static_cast<std::int64_t>(decoded_size(base64));
   if (size > schemas::kDocumentBytesMax)
     return refuse(Code::kDocumentTooLarge, "The document is larger than 50 MB");
   Pieces pieces(base64);

@@ -10,7 +10,7 @@
 // kDocumentUnsupported.
 namespace millrace::api {
 
-// Upper bound of the bytes that `base64` decodes to.
+// How many bytes `base64` decodes to, if it is base64.
 std::size_t decoded_size(std::string_view base64);
 
 // Decodes and looks; the bytes are thrown away. For documents of at most schemas::kInlineDocumentMax.

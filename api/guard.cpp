@@ -86,7 +86,7 @@ Guard::Refusal Guard::scope(const front::Head&, Call& call) {
 }
 
 Guard::Refusal Guard::content_type(const front::Head& head, Call& call) {
-  if (!has_body(head) || call.route->body == BodyKind::kNone) return {};
+  if (call.key_unknown || !has_body(head) || call.route->body == BodyKind::kNone) return {};
   if (is_json_type(head.header("content-type").value_or(""))) return {};
   return base::error(Code::kUnsupportedType, "The body must be sent with `Content-Type: application/json`");
 }
@@ -131,7 +131,9 @@ void Guard::look_up_key(const CallPtr& call) {
     const Auth::Verdict verdict = auth_.look_up(credential(call->head()));
     call->principal = verdict.principal;
     if (!call->principal) return call->fail(key_error(verdict.refusal));
+    call->key_unknown = false;
     if (const Refusal no = scope(call->head(), *call)) return call->fail(*no);
+    if (const Refusal no = content_type(call->head(), *call)) return call->fail(*no);
     dispatch(call);
   });
 }

@@ -15,10 +15,10 @@ namespace millrace::api {
 base::Sha256Digest key_mac(std::string_view pepper, std::string_view key_text);
 
 struct NewKey {
-  std::string name;
+  std::string name = {};
   std::string tenant = "default";
   schemas::ScopeSet scopes = schemas::ScopeSet::all_but_admin();
-  std::optional<base::WallTime> expires_at;
+  std::optional<base::WallTime> expires_at = {};
 };
 
 struct MadeKey {

@@ -1,3 +1,5 @@
+#include <atomic>
+
 #include "api/call.h"
 #include "api/document.h"
 #include "api/handlers.h"
@@ -18,13 +20,20 @@ using storage::Submitted;
 
 // An OCR request on its way to a job.
 struct Intake {
+  Intake(Context& the_context, CallPtr the_call) : context(the_context), call(std::move(the_call)) {}
   Context& context;
   CallPtr call;
   jobs::Order order;  // moved away by `submit`
   std::string model;
   bool respond_async = false;
   std::string dropped;  // x-millrace-dropped-params
+  std::atomic<unsigned> marks{0};
 };
+
+// A wait may end before the job is committed (drain, a slow disk): then the commit answers for it, so that no
+// reply names a job that is not on disk.
+constexpr unsigned kCommitted = 1, kWaitEnded = 2;
+
 using IntakePtr = std::shared_ptr<Intake>;
 
 void reply_with(const Intake& intake, front::Reply reply) {
@@ -51,6 +60,7 @@ schemas::JobView fresh_view(const Intake& intake, const JobId& id) {
 
 void reply_timeout(const Intake& intake, const JobId& job) {
   const std::string id = job.str();
+  intake.call->name_job(id);
   front::Reply reply = error_reply(
       intake.call->head().path,
       base::error(Code::kJobTimeout, "The document takes longer than this request may wait. Job " + id +
@@ -61,7 +71,11 @@ void reply_timeout(const Intake& intake, const JobId& job) {
 
 std::shared_ptr<JobWait> wait_for_result(const IntakePtr& intake, const JobId& job) {
   auto done = [intake, job](JobWait::End end) {
-    if (end != JobWait::End::kTerminal) return reply_timeout(*intake, job);
+    if (end != JobWait::End::kTerminal) {
+      const bool on_disk = (intake->marks.fetch_or(kWaitEnded) & kCommitted) != 0;
+      if (on_disk) reply_timeout(*intake, job);
+      return;
+    }
     on_pool(intake->context, base::Pool::Lane::kQuick, intake->call, [intake, job] {
       send_result(intake->context, *intake->call, job, Freshness::kFirst, intake->dropped);
     });
@@ -93,6 +107,7 @@ void submit(const IntakePtr& intake) {
     if (wait && (!made || made->job != id)) wait->cancel();
     if (!made) return intake->call->fail(made.error());
     intake->call->name_job(made->job.str());
+    if ((intake->marks.fetch_or(kCommitted) & kWaitEnded) != 0) return reply_timeout(*intake, made->job);
     if (!made->replayed) {
       if (!wait) reply_accepted(*intake, fresh_view(*intake, id));
       return;
@@ -143,8 +158,7 @@ void create_ocr(Context& context, CallPtr call) {
   }
   auto request = schemas::parse_ocr_request(call->body());
   if (!request) return call->refuse(request.error());
-  auto intake = std::make_shared<Intake>(Intake{
-      .context = context, .call = call, .order = {}, .model = {}, .respond_async = false, .dropped = {}});
+  auto intake = std::make_shared<Intake>(context, call);
   intake->respond_async = request->deferred || prefer(call->head()).respond_async;
   intake->dropped = dropped_params(request->dropped);
   intake->order.tenant = call->tenant();

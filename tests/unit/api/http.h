@@ -1,0 +1,64 @@
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+namespace millrace::api::test {
+
+inline constexpr std::chrono::seconds kPatience{20};
+
+struct Answer {
+  int status = 0;
+  std::map<std::string, std::string> headers;  // lower-case names
+  std::string body;                            // decoded if it was chunked
+
+  bool has(const std::string& name) const { return headers.contains(name); }
+  std::string header(const std::string& name) const { return has(name) ? headers.at(name) : std::string(); }
+  nlohmann::json json() const { return nlohmann::json::parse(body, nullptr, false); }
+};
+
+// A request as a test writes it.
+struct Ask {
+  std::string method = "GET";
+  std::string path = {};
+  std::string key = {};      // Bearer; empty: none
+  std::string headers = {};  // lines, each with its CRLF
+  std::string body = {};
+  std::string type = "application/json";  // of a body
+};
+
+// One connection to a loopback server; reads with a deadline.
+class Connection {
+ public:
+  explicit Connection(std::uint16_t port);
+  ~Connection();
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  void send(const Ask& ask);
+  void send_text(std::string_view bytes);
+  // A whole reply; status 0: the connection ended or the deadline passed.
+  Answer answer(bool head_only = false);
+  // Reads until `text` has been seen (true), or the end or the deadline.
+  bool saw(std::string_view text);
+  const std::string& seen() const { return in_; }
+  void close();
+
+ private:
+  bool fill();
+  std::string take(std::size_t bytes);
+  std::string read_chunks();
+
+  int fd_ = -1;
+  std::string in_;
+};
+
+// One request on a connection of its own.
+Answer ask(std::uint16_t port, const Ask& ask);
+
+}  // namespace millrace::api::test

@@ -1,0 +1,268 @@
+#include <gtest/gtest.h>
+
+#include "tests/support/wait_until.h"
+#include "tests/unit/api/served.h"
+
+namespace millrace::api::test {
+namespace {
+
+using base::Code;
+using nlohmann::json;
+
+constexpr const char* kReply =
+    R"({"pages":[],"model":"millrace/ocr","usage_info":{"pages_processed":0,"doc_size_bytes":9}})";
+
+class Jobs : public Served {
+ protected:
+  std::string make() {
+    return post("/v1/ocr", ocr_body(pdf_of(9)), "Prefer: respond-async\r\n").json()["id"];
+  }
+};
+
+TEST_F(Jobs, AreListedNewestFirstInPages) {
+  start();
+  std::vector<std::string> made;
+  for (int i = 0; i < 5; ++i) made.insert(made.begin(), make());
+  std::vector<std::string> seen;
+  std::string cursor;
+  int pages = 0;
+  do {
+    const json page = get("/v1/jobs?limit=2&cursor=" + cursor).json();
+    ASSERT_FALSE(page["items"].empty());
+    for (const json& item : page["items"]) seen.push_back(item["id"]);
+    cursor = page.value("next_cursor", "");
+    ++pages;
+  } while (!cursor.empty());
+  EXPECT_EQ(seen, made);
+  EXPECT_EQ(pages, 3);
+}
+
+TEST_F(Jobs, AreFiltered) {
+  start();
+  const std::string done = make();
+  finish(claim()->lease, kReply);
+  const std::string queued = make();
+  const auto ids = [&](const std::string& query) {
+    std::vector<std::string> out;
+    const json page = get("/v1/jobs?" + query).json();
+    for (const json& item : page["items"]) out.push_back(item["id"]);
+    return out;
+  };
+  EXPECT_EQ(ids("status=queued"), std::vector<std::string>{queued});
+  EXPECT_EQ(ids("status=succeeded&kind=ocr"), std::vector<std::string>{done});
+  EXPECT_EQ(ids("model=none").size(), 0u);
+  EXPECT_EQ(ids("model=vendor-ocr-latest").size(), 2u);
+  EXPECT_EQ(ids("created_before=2000-01-01T00:00:00Z").size(), 0u);
+  EXPECT_EQ(ids("created_after=2000-01-01T00:00:00Z").size(), 2u);
+  EXPECT_EQ(ids("q=" + done.substr(30)), std::vector<std::string>{done});
+  EXPECT_EQ(ids("ids=" + done), std::vector<std::string>{done});
+  EXPECT_EQ(ids("ids=" + done + "," + queued).size(), 2u);
+}
+
+TEST_F(Jobs, BadFiltersAreNamed) {
+  start();
+  const auto param = [&](const std::string& query) {
+    const Answer answer = get("/v1/jobs?" + query);
+    EXPECT_EQ(answer.status, 422) << query;
+    return answer.json()["detail"][0]["loc"][1].get<std::string>();
+  };
+  EXPECT_EQ(param("limit=0"), "limit");
+  EXPECT_EQ(param("limit=201"), "limit");
+  EXPECT_EQ(param("limit=x"), "limit");
+  EXPECT_EQ(param("cursor=zzz"), "cursor");
+  EXPECT_EQ(param("kind=nothing"), "kind");
+  EXPECT_EQ(param("status=waiting"), "status");
+  EXPECT_EQ(param("created_after=yesterday"), "created_after");
+  EXPECT_EQ(param("ids=x"), "ids");
+  std::string many;
+  for (int i = 0; i < 101; ++i) many += "ocr-01932b6c-8a00-7000-8000-000000000001,";
+  EXPECT_EQ(param("ids=" + many), "ids");
+  EXPECT_EQ(param("ids=ocr-01932b6c-8a00-7000-8000-000000000001&status=queued"), "ids");
+}
+
+TEST_F(Jobs, OfAnotherTenantAreNotThere) {
+  start();
+  const std::string id = make();
+  const std::string stranger = key(schemas::ScopeSet::all(), "other");
+  const json unknown = get("/v1/jobs/ocr-01932b6c-8a00-7000-8000-000000000001").json();
+  for (const std::string& path :
+       {"/v1/jobs/" + id, "/v1/jobs/" + id + "/result", "/v1/jobs/" + id + "/events"}) {
+    const Answer answer = send({.path = path, .key = stranger});
+    EXPECT_EQ(answer.status, 404) << path;
+    EXPECT_EQ(answer.json()["error"]["code"], unknown["error"]["code"]);
+  }
+  for (const char* act : {"/cancel", "/retry"}) {
+    EXPECT_EQ(send({.method = "POST", .path = "/v1/jobs/" + id + act, .key = stranger}).status, 404) << act;
+  }
+  EXPECT_EQ(send({.path = "/v1/jobs", .key = stranger}).json()["items"].size(), 0u);
+  EXPECT_EQ(send({.path = "/v1/jobs?ids=" + id, .key = stranger}).json()["items"].size(), 0u);
+}
+
+TEST_F(Jobs, APendingResultIs202WithoutAnything) {
+  start();
+  const std::string id = make();
+  const Answer answer = get("/v1/jobs/" + id + "/result");
+  EXPECT_EQ(answer.status, 202);
+  EXPECT_EQ(answer.body, "");
+  EXPECT_FALSE(answer.has("content-type"));
+  EXPECT_EQ(answer.header("x-millrace-job"), id);
+}
+
+TEST_F(Jobs, AResultIsTheKindsOwnReply) {
+  start();
+  const std::string id = make();
+  finish(claim()->lease, R"({"text":"x"})");
+  EXPECT_EQ(get("/v1/jobs/" + id + "/result").body, R"({"text":"x"})");
+}
+
+TEST_F(Jobs, AFailureKeepsItsStatusAndIsNotWorthARetry) {
+  start();
+  const std::string id = make();
+  fail(claim()->lease, Code::kPoisonJob, "the engine died three times");
+  const Answer answer = get("/v1/jobs/" + id + "/result");
+  EXPECT_EQ(answer.status, 500);
+  EXPECT_EQ(answer.header("x-should-retry"), "false");
+  EXPECT_EQ(answer.json()["error"]["code"], "poison_job");
+  const json job = get("/v1/jobs/" + id).json();
+  EXPECT_EQ(job["status"], "failed");
+  EXPECT_EQ(job["error"], json::parse(R"({"code":"poison_job","message":"the engine died three times"})"));
+}
+
+TEST_F(Jobs, APartialResultIsWhatThereIsSoFar) {
+  start();
+  const std::string id = make();
+  EXPECT_EQ(get("/v1/jobs/" + id + "/result?partial=true").json()["pages"].size(), 0u);
+  const auto job = claim();
+  part(job->lease, 1, R"({"index":1,"markdown":"b","images":[],"dimensions":null})");
+  const Answer answer = get("/v1/jobs/" + id + "/result?partial=true");
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_EQ(answer.json()["pages"][0]["markdown"], "b");
+  EXPECT_EQ(answer.json()["usage_info"]["pages_processed"], 1);
+  EXPECT_EQ(get("/v1/jobs/" + id + "/result?partial=maybe").status, 422);
+}
+
+TEST_F(Jobs, ACancelledJobSaysSo) {
+  start();
+  const std::string id = make();
+  const Answer cancelled = post("/v1/jobs/" + id + "/cancel", "");
+  EXPECT_EQ(cancelled.status, 200);
+  EXPECT_EQ(cancelled.json()["status"], "cancelled");
+  EXPECT_EQ(post("/v1/jobs/" + id + "/cancel", "{}").json()["status"], "cancelled");
+  const Answer result = get("/v1/jobs/" + id + "/result");
+  EXPECT_EQ(result.status, 409);
+  EXPECT_EQ(result.json()["error"]["code"], "job_cancelled");
+}
+
+TEST_F(Jobs, ARetryIsANewJobAndOnlyForWhatDidNotSucceed) {
+  start();
+  const std::string id = make();
+  EXPECT_EQ(post("/v1/jobs/" + id + "/retry", "").status, 409);
+  fail(claim()->lease, Code::kDocumentDamaged, "broken");
+  const Answer again = post("/v1/jobs/" + id + "/retry", "");
+  ASSERT_EQ(again.status, 202) << again.body;
+  EXPECT_EQ(again.json()["retry_of"], id);
+  EXPECT_NE(again.json()["id"], id);
+  EXPECT_EQ(again.header("location"), "/v1/jobs/" + again.json()["id"].get<std::string>());
+  EXPECT_EQ(get("/v1/jobs/" + id).json()["status"], "failed");
+  finish(claim()->lease, kReply);
+  EXPECT_EQ(post("/v1/jobs/" + again.json()["id"].get<std::string>() + "/retry", "").status, 409);
+}
+
+TEST_F(Jobs, PreferWaitAnswersWhenTheJobIsOver) {
+  start();
+  const std::string id = make();
+  Connection client(server->port());
+  client.send({.path = "/v1/jobs/" + id, .key = owner, .headers = "Prefer: wait=60\r\n"});
+  ASSERT_TRUE(support::wait_until([&] { return waiters->count() == 1; }));
+  finish(claim()->lease, kReply);
+  EXPECT_EQ(client.answer().json()["status"], "succeeded");
+  EXPECT_EQ(get("/v1/jobs/" + id, "Prefer: wait=60\r\n").json()["status"], "succeeded");
+}
+
+TEST_F(Jobs, PreferWaitEndsAtItsBoundWithTheJobAsItIs) {
+  start({.prefer_wait_max = std::chrono::milliseconds(1)});
+  const std::string id = make();
+  EXPECT_EQ(get("/v1/jobs/" + id, "Prefer: wait=60\r\n").json()["status"], "queued");
+  EXPECT_EQ(get("/v1/jobs/ocr-01932b6c-8a00-7000-8000-000000000001", "Prefer: wait=60\r\n").status, 404);
+}
+
+TEST_F(Jobs, EventsComeAsPages) {
+  start();
+  const std::string id = make();
+  finish(claim()->lease, kReply);
+  const json all = get("/v1/jobs/" + id + "/events").json();
+  ASSERT_EQ(all["items"].size(), 3u);
+  EXPECT_EQ(all["items"][0]["type"], "queued");
+  EXPECT_EQ(all["items"][2]["type"], "succeeded");
+  EXPECT_EQ(all["items"][2]["version"], 3);
+  const json first = get("/v1/jobs/" + id + "/events?limit=2").json();
+  EXPECT_EQ(first["items"].size(), 2u);
+  const json rest =
+      get("/v1/jobs/" + id + "/events?cursor=" + first["next_cursor"].get<std::string>()).json();
+  EXPECT_EQ(rest["items"].size(), 1u);
+  EXPECT_FALSE(rest.contains("next_cursor"));
+  EXPECT_EQ(get("/v1/jobs/" + id + "/events?after=2").json()["items"].size(), 1u);
+  EXPECT_EQ(get("/v1/jobs/" + id + "/events?cursor=x").status, 422);
+}
+
+TEST_F(Jobs, EventsComeAsAStreamThatEndsWithTheJob) {
+  start();
+  const std::string id = make();
+  Connection client(server->port());
+  client.send(
+      {.path = "/v1/jobs/" + id + "/events", .key = owner, .headers = "Accept: text/event-stream\r\n"});
+  ASSERT_TRUE(client.saw("event: queued\n"));
+  const auto job = claim();
+  ASSERT_TRUE(client.saw("event: running\n"));
+  finish(job->lease, kReply);
+  const Answer answer = client.answer();
+  EXPECT_EQ(answer.header("content-type"), "text/event-stream");
+  EXPECT_EQ(answer.body.find("id: 1\nevent: queued\ndata: {\"version\":1,"), 0u) << answer.body;
+  EXPECT_NE(answer.body.find("id: 3\nevent: succeeded\n"), std::string::npos);
+}
+
+TEST_F(Jobs, AStreamResumesAfterTheLastEventId) {
+  start();
+  const std::string id = make();
+  finish(claim()->lease, kReply);
+  const std::string accept = "Accept: text/event-stream\r\n";
+  const Answer rest = get("/v1/jobs/" + id + "/events", accept + "Last-Event-ID: 2\r\n");
+  EXPECT_EQ(rest.body.find("id: 3\n"), 0u);
+  EXPECT_EQ(get("/v1/jobs/" + id + "/events", accept + "Last-Event-ID: 3\r\n").status, 204);
+  EXPECT_EQ(get("/v1/jobs/" + id + "/events", accept + "Last-Event-ID: 99\r\n").status, 204);
+}
+
+TEST_F(Jobs, AStreamPings) {
+  start({.event_ping = std::chrono::milliseconds(5)});
+  const std::string id = make();
+  Connection client(server->port());
+  client.send(
+      {.path = "/v1/jobs/" + id + "/events", .key = owner, .headers = "Accept: text/event-stream\r\n"});
+  EXPECT_TRUE(client.saw("event: ping\ndata: {}\n\n"));
+}
+
+TEST_F(Jobs, DrainingEndsStreams) {
+  start();
+  const std::string id = make();
+  Connection client(server->port());
+  client.send(
+      {.path = "/v1/jobs/" + id + "/events", .key = owner, .headers = "Accept: text/event-stream\r\n"});
+  ASSERT_TRUE(client.saw("event: queued\n"));
+  service->drain();
+  EXPECT_TRUE(client.saw("\r\n0\r\n\r\n"));
+}
+
+TEST_F(Jobs, AStreamWhoseClientHasGoneIsForgotten) {
+  start();
+  const std::string id = make();
+  {
+    Connection client(server->port());
+    client.send(
+        {.path = "/v1/jobs/" + id + "/events", .key = owner, .headers = "Accept: text/event-stream\r\n"});
+    ASSERT_TRUE(client.saw("event: queued\n"));
+  }
+  EXPECT_TRUE(support::wait_until([&] { return waiters->count() == 0; }));
+}
+
+}  // namespace
+}  // namespace millrace::api::test

@@ -1,0 +1,250 @@
+#include "schemas/ocr.h"
+
+#include <gtest/gtest.h>
+
+#include "platform/base/base64.h"
+#include "tests/support/wait_until.h"
+#include "tests/unit/api/served.h"
+
+namespace millrace::api::test {
+namespace {
+
+using base::Code;
+using nlohmann::json;
+
+constexpr const char* kAsync = "Prefer: respond-async\r\n";
+constexpr const char* kReply =
+    R"({"pages":[],"model":"millrace/ocr","usage_info":{"pages_processed":0,"doc_size_bytes":9}})";
+
+class Ocr : public Served {};
+
+TEST_F(Ocr, AnAsynchronousRequestIsAnsweredWithTheJob) {
+  start({.public_url = "http://gateway"});
+  const Answer answer = post("/v1/ocr", ocr_body(pdf_of(9)), kAsync);
+  ASSERT_EQ(answer.status, 202) << answer.body;
+  const json job = answer.json();
+  const std::string id = job["id"];
+  EXPECT_EQ(answer.header("x-millrace-job"), id);
+  EXPECT_EQ(answer.header("location"), "http://gateway/v1/jobs/" + id);
+  EXPECT_EQ(job["links"]["self"], answer.header("location"));
+  EXPECT_EQ(job["status"], "queued");
+  EXPECT_EQ(job["model"], "vendor-ocr-latest");
+  json stored = get("/v1/jobs/" + id).json();
+  EXPECT_EQ(stored["id"], id);
+  EXPECT_EQ(stored["status"], "queued");
+}
+
+TEST_F(Ocr, DeferredInTheBodyIsTheSame) {
+  start();
+  EXPECT_EQ(post("/v1/ocr", ocr_body(pdf_of(9), R"(,"deferred":true)")).status, 202);
+}
+
+TEST_F(Ocr, ASmallDocumentTravelsInTheSpec) {
+  start();
+  ASSERT_EQ(post("/v1/ocr", ocr_body(pdf_of(schemas::kInlineDocumentMax)), kAsync).status, 202);
+  const auto job = claim();
+  ASSERT_TRUE(job.has_value());
+  EXPECT_FALSE(job->input.has_value());
+  const auto spec = schemas::ocr_spec_from_json(job->spec);
+  ASSERT_TRUE(spec.has_value());
+  EXPECT_EQ(base::base64_decode(spec->inline_document), pdf_of(schemas::kInlineDocumentMax));
+}
+
+TEST_F(Ocr, ALargerDocumentBecomesTheJobsInput) {
+  start();
+  for (const std::size_t size : {schemas::kInlineDocumentMax + 1, std::size_t{3} << 20}) {
+    ASSERT_EQ(post("/v1/ocr", ocr_body(pdf_of(size)), kAsync).status, 202);
+    const auto job = claim();
+    ASSERT_TRUE(job.has_value() && job->input.has_value());
+    EXPECT_EQ(*store->blobs().read(*job->input), pdf_of(size));
+    EXPECT_EQ(schemas::ocr_spec_from_json(job->spec)->inline_document, "");
+  }
+}
+
+TEST_F(Ocr, EscapedSlashesInADataUriAreUnderstood) {
+  start();
+  std::string document = pdf_of(5'000'000);
+  for (std::size_t i = 9; i < document.size(); ++i) document[i] = static_cast<char>(i * 7919 >> 3);
+  std::string body;
+  for (const char c : ocr_body(document)) body.append(c == '/' ? "\\/" : std::string(1, c));
+  ASSERT_EQ(post("/v1/ocr", body, kAsync).status, 202);
+  const auto job = claim();
+  ASSERT_TRUE(job.has_value() && job->input.has_value());
+  EXPECT_EQ(*store->blobs().read(*job->input), document);
+}
+
+TEST_F(Ocr, AUrlIsLeftToTheRunner) {
+  start();
+  ASSERT_EQ(
+      post("/v1/ocr", R"({"document":{"document_url":"https://example.org/a.pdf"},"pages":"1-2"})", kAsync)
+          .status,
+      202);
+  const auto job = claim();
+  ASSERT_TRUE(job.has_value());
+  const auto spec = schemas::ocr_spec_from_json(job->spec);
+  EXPECT_EQ(spec->document_url, "https://example.org/a.pdf");
+  EXPECT_EQ(spec->pages, (schemas::PageList{1, 2}));
+}
+
+TEST_F(Ocr, DocumentsThatAreNoneAreRefusedAtOnce) {
+  start();
+  const auto code = [&](const std::string& body) {
+    const Answer answer = post("/v1/ocr", body, kAsync);
+    return std::to_string(answer.status) + " " + answer.json()["error"].value("code", "");
+  };
+  EXPECT_EQ(code(ocr_body("")), "422 document_empty");
+  EXPECT_EQ(code(ocr_body("hello")), "422 document_unsupported");
+  EXPECT_EQ(code(ocr_body(std::string(100'000, 'x'))), "422 document_unsupported");
+  EXPECT_EQ(code(R"({"document":{"document_url":"data:;base64,!!!!"}})"), "422 invalid_field");
+  EXPECT_EQ(
+      code(R"({"document":{"document_url":"data:;base64,)" + base::base64_encode(pdf_of(99'999)) + R"(!"}})"),
+      "422 invalid_field");
+  EXPECT_EQ(code(ocr_body(pdf_of((50u << 20) + 1))), "413 document_too_large");
+}
+
+TEST_F(Ocr, FiftyMegabytesAreTaken) {
+  start();
+  EXPECT_EQ(post("/v1/ocr", ocr_body(pdf_of(50u << 20)), kAsync).status, 202);
+}
+
+TEST_F(Ocr, UnknownFieldsAreNamedInAHeader) {
+  start();
+  const Answer answer = post("/v1/ocr", ocr_body(pdf_of(9), R"(,"image_limit":3,"a b\n":1)"), kAsync);
+  EXPECT_EQ(answer.status, 202);
+  EXPECT_EQ(answer.header("x-millrace-dropped-params"), "a%20b%0A, image_limit");
+}
+
+TEST_F(Ocr, ASynchronousRequestWaitsForTheJobsResult) {
+  start();
+  Connection client(server->port());
+  client.send({.method = "POST", .path = "/v1/ocr", .key = owner, .body = ocr_body(pdf_of(9), R"(,"x":1)")});
+  std::optional<storage::Claimed> job;
+  ASSERT_TRUE(support::wait_until([&] { return (job = claim()).has_value(); }));
+  ASSERT_EQ(finish(job->lease, kReply), storage::Applied::kYes);
+  const Answer answer = client.answer();
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_EQ(answer.body, kReply);
+  EXPECT_EQ(answer.header("x-millrace-job"), job->lease.job.str());
+  EXPECT_EQ(answer.header("x-millrace-dropped-params"), "x");
+}
+
+TEST_F(Ocr, ASynchronousRequestGetsTheJobsErrorWithItsStatus) {
+  start();
+  Connection client(server->port());
+  client.send({.method = "POST", .path = "/v1/ocr", .key = owner, .body = ocr_body(pdf_of(9))});
+  std::optional<storage::Claimed> job;
+  ASSERT_TRUE(support::wait_until([&] { return (job = claim()).has_value(); }));
+  fail(job->lease, Code::kFetchFailed, "the host does not answer");
+  const Answer answer = client.answer();
+  EXPECT_EQ(answer.status, 502);
+  EXPECT_EQ(answer.header("x-should-retry"), "false");
+  EXPECT_EQ(answer.json()["error"]["code"], "fetch_failed");
+}
+
+TEST_F(Ocr, AWaitThatEndsNamesTheJobThatGoesOn) {
+  start({.sync_wait = std::chrono::milliseconds(1)});
+  const Answer answer = post("/v1/ocr", ocr_body(pdf_of(9)));
+  ASSERT_EQ(answer.status, 504);
+  EXPECT_EQ(answer.header("x-should-retry"), "false");
+  const std::string id = answer.header("x-millrace-job");
+  EXPECT_NE(answer.body.find(id), std::string::npos);
+  EXPECT_EQ(answer.json()["error"]["code"], "job_timeout");
+  EXPECT_EQ(get("/v1/jobs/" + id).json()["status"], "queued");
+}
+
+TEST_F(Ocr, AClientThatLeavesDoesNotCancelTheJob) {
+  start();
+  {
+    Connection client(server->port());
+    client.send({.method = "POST", .path = "/v1/ocr", .key = owner, .body = ocr_body(pdf_of(9))});
+    ASSERT_TRUE(support::wait_until(
+        [&] { return waiters->count() == 1 && get("/v1/jobs").json()["items"].size() == 1; }));
+  }
+  EXPECT_TRUE(support::wait_until([&] { return waiters->count() == 0; }));
+  EXPECT_TRUE(claim().has_value());
+}
+
+TEST_F(Ocr, DrainingEndsAWaitWithTheJobsName) {
+  start();
+  Connection client(server->port());
+  client.send({.method = "POST", .path = "/v1/ocr", .key = owner, .body = ocr_body(pdf_of(9))});
+  ASSERT_TRUE(support::wait_until([&] { return get("/v1/jobs").json()["items"].size() == 1; }));
+  service->drain();
+  const Answer answer = client.answer();
+  EXPECT_EQ(answer.status, 504);
+  EXPECT_EQ(answer.header("x-millrace-job").substr(0, 4), "ocr-");
+}
+
+TEST_F(Ocr, TheSameKeyAndBodyGiveTheSameJobAndThenItsResult) {
+  start();
+  const std::string body = ocr_body(pdf_of(9));
+  const std::string headers = "Idempotency-Key: \"k-1\"\r\n";
+  const Answer first = post("/v1/ocr", body, headers + kAsync);
+  const Answer again = post("/v1/ocr", body, "Idempotency-Key: k-1\r\n" + std::string(kAsync));
+  ASSERT_EQ(first.status, 202);
+  ASSERT_EQ(again.status, 202);
+  EXPECT_EQ(again.json()["id"], first.json()["id"]);
+  EXPECT_FALSE(again.has("idempotent-replayed"));
+  const auto job = claim();
+  ASSERT_TRUE(job.has_value());
+  EXPECT_FALSE(claim().has_value());
+  finish(job->lease, kReply);
+  for (const std::string& more : {headers, headers + kAsync}) {
+    const Answer done = post("/v1/ocr", body, more);
+    EXPECT_EQ(done.status, 200);
+    EXPECT_EQ(done.body, kReply);
+    EXPECT_EQ(done.header("idempotent-replayed"), "true");
+  }
+}
+
+TEST_F(Ocr, ASynchronousRequestJoinsTheRunningJobOfItsKey) {
+  start();
+  const std::string body = ocr_body(pdf_of(9));
+  const std::string headers = "Idempotency-Key: k-1\r\n";
+  ASSERT_EQ(post("/v1/ocr", body, headers + kAsync).status, 202);
+  const auto job = claim();
+  Connection client(server->port());
+  client.send({.method = "POST", .path = "/v1/ocr", .key = owner, .headers = headers, .body = body});
+  ASSERT_TRUE(support::wait_until([&] { return waiters->count() == 1; }));
+  finish(job->lease, kReply);
+  EXPECT_EQ(client.answer().body, kReply);
+}
+
+TEST_F(Ocr, TheSameKeyWithAnotherBodyIsRefused) {
+  start();
+  const std::string headers = "Idempotency-Key: k-1\r\n" + std::string(kAsync);
+  ASSERT_EQ(post("/v1/ocr", ocr_body(pdf_of(9)), headers).status, 202);
+  const Answer answer = post("/v1/ocr", ocr_body(pdf_of(10)), headers);
+  EXPECT_EQ(answer.status, 409);
+  EXPECT_EQ(answer.header("x-should-retry"), "false");
+  EXPECT_EQ(answer.json()["error"]["code"], "idempotency_key_reused");
+}
+
+TEST_F(Ocr, AKeyThatMadeNoJobIsNotStored) {
+  start();
+  const std::string headers = "Idempotency-Key: k-1\r\n" + std::string(kAsync);
+  EXPECT_EQ(post("/v1/ocr", "{}", headers).status, 422);
+  EXPECT_EQ(post("/v1/ocr", ocr_body(pdf_of(9)), headers).status, 202);
+}
+
+TEST_F(Ocr, ABrokenIdempotencyKeyIsABadRequest) {
+  start();
+  for (const std::string& bad : {std::string(256, 'x'), std::string("\"\""), std::string("caf\xc3\xa9")}) {
+    EXPECT_EQ(post("/v1/ocr", ocr_body(pdf_of(9)), "Idempotency-Key: " + bad + "\r\n").status, 400);
+  }
+}
+
+TEST_F(Ocr, AValidTraceparentReachesTheWorker) {
+  start();
+  const std::string good = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+  post("/v1/ocr", ocr_body(pdf_of(9)), "traceparent: " + good + "\r\n" + kAsync);
+  EXPECT_EQ(claim()->traceparent, good);
+  for (const std::string& bad :
+       {"00-" + std::string(32, '0') + good.substr(35), std::string("x"), good + "0"}) {
+    post("/v1/ocr", ocr_body(pdf_of(9)), "traceparent: " + bad + "\r\n" + kAsync);
+    EXPECT_EQ(claim()->traceparent, "") << bad;
+  }
+}
+
+}  // namespace
+}  // namespace millrace::api::test
