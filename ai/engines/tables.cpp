@@ -48,30 +48,28 @@ std::vector<float> rivers(const std::vector<Row>& rows, std::size_t first, std::
   return result;
 }
 
-// The longest beginning of the run that rivers run through: a line of prose with one wide gap may follow the
-// last row.
-std::size_t length_with_rivers(const std::vector<Row>& rows, std::size_t first, std::size_t count,
-                               float letters) {
-  std::size_t good = 0;
-  std::size_t bad = count + 1;
-  for (std::size_t length = count; good + 1 < bad; length = (good + bad) / 2) {
-    (rivers(rows, first, length, letters).empty() ? bad : good) = length;
-  }
-  return good;
+std::size_t crossed(const Row& row, const std::vector<float>& cuts) {
+  return static_cast<std::size_t>(std::count_if(cuts.begin(), cuts.end(), [&row](float x) {
+    return std::any_of(row.words.begin(), row.words.end(),
+                       [x](const Word* word) { return word->box.x0 < x && word->box.x1 > x; });
+  }));
 }
 
-// A last row that stands out on a side and closes rivers is prose below the table.
-bool last_is_prose(const std::vector<Row>& rows, std::size_t first, std::size_t count, float letters) {
+// How many rows of the run are the table's. A line of prose with one wide gap may follow: it closes every
+// river, or one while it stands out on a side.
+std::size_t table_length(const std::vector<Row>& rows, std::size_t first, std::size_t run, float letters) {
   float left = rows[first].box.x0;
   float right = rows[first].box.x1;
-  for (std::size_t i = first; i + 1 < first + count; ++i) {
-    left = std::min(left, rows[i].box.x0);
-    right = std::max(right, rows[i].box.x1);
+  for (std::size_t count = 1; count < run; ++count) {
+    const Row& next = rows[first + count];
+    const std::vector<float> cuts = rivers(rows, first, count, letters);
+    const bool stands_out = next.box.x0 < left - letters || next.box.x1 > right + letters;
+    const std::size_t closed = crossed(next, cuts);
+    if (closed == cuts.size() || (stands_out && closed > 0)) return count;
+    left = std::min(left, next.box.x0);
+    right = std::max(right, next.box.x1);
   }
-  const Box& last = rows[first + count - 1].box;
-  const bool stands_out = last.x0 < left - letters || last.x1 > right + letters;
-  return stands_out &&
-         rivers(rows, first, count - 1, letters).size() > rivers(rows, first, count, letters).size();
+  return run;
 }
 
 std::vector<std::string> cells_of(const Row& row, const std::vector<float>& cuts) {
@@ -111,8 +109,7 @@ Table table_at(const std::vector<Row>& rows, std::size_t first, float letters) {
   Table table;
   const std::size_t run = run_length(rows, first, letters);
   if (run < kRowsMin) return table;
-  std::size_t count = length_with_rivers(rows, first, run, letters);
-  while (count > kRowsMin && last_is_prose(rows, first, count, letters)) --count;
+  const std::size_t count = table_length(rows, first, run, letters);
   if (count < kRowsMin) return table;
   const std::vector<float> cuts = rivers(rows, first, count, letters);
   for (std::size_t i = first; i < first + count; ++i) table.cells.push_back(cells_of(rows[i], cuts));
