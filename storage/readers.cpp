@@ -45,20 +45,20 @@ class ReadTransaction {
 
 }  // namespace
 
+// A connection for the time of one read; null if none came free.
 class ReaderPool::Lease {
  public:
-  explicit Lease(ReaderPool& pool) : pool_(pool), db(pool.borrow()) {}
+  explicit Lease(ReaderPool& pool) : pool_(pool), db_(pool.borrow()) {}
   ~Lease() {
-    if (db != nullptr) pool_.give_back(db);
+    if (db_ != nullptr) pool_.give_back(db_);
   }
   Lease(const Lease&) = delete;
   Lease& operator=(const Lease&) = delete;
+  Db* db() const { return db_; }
 
  private:
   ReaderPool& pool_;
-
- public:
-  Db* const db;
+  Db* const db_;
 };
 
 ReaderPool::ReaderPool(const std::string& database, int connections) {
@@ -70,10 +70,10 @@ ReaderPool::ReaderPool(const std::string& database, int connections) {
 
 base::Status ReaderPool::read(const std::function<void(Db&)>& f) {
   Lease lease(*this);
-  if (lease.db == nullptr) return overloaded("the store's readers are all busy");
+  if (lease.db() == nullptr) return overloaded("the store's readers are all busy");
   try {
-    ReadTransaction transaction(*lease.db);
-    f(*lease.db);
+    ReadTransaction transaction(*lease.db());
+    f(*lease.db());
     return {};
   } catch (const SqliteError& e) {
     if ((e.code & 0xff) == SQLITE_INTERRUPT) return overloaded("the read took longer than a second");

@@ -41,14 +41,13 @@ base::Result<std::unique_ptr<Turnstile>> Turnstile::open(const std::string& fold
 
 bool Turnstile::acquire() {
   if (interrupted_) return false;
-  if (next_.try_lock(LockFile::Mode::kExclusive)) {
-    if (write_.try_lock(LockFile::Mode::kExclusive)) {
-      next_.unlock();
-      write_.sign();
-      return true;
-    }
-    next_.sign();
+  const bool first = next_.try_lock(LockFile::Mode::kExclusive);
+  if (first && write_.try_lock(LockFile::Mode::kExclusive)) {
+    next_.unlock();
+    write_.sign();
+    return true;
   }
+  at_next_ = !first;
   begin_waiting();
   const bool passed = pass();
   end_waiting();
@@ -57,7 +56,6 @@ bool Turnstile::acquire() {
 
 // flock on a lock that this file already holds is granted at once: it does not matter how far `acquire` came.
 bool Turnstile::pass() {
-  at_next_ = true;
   const bool first = wait_for(next_);
   if (first) next_.sign();
   at_next_ = !first;
