@@ -38,6 +38,7 @@ storage::RetryPlan retry_plan(const KindPolicy& policy, int attempt, const base:
   plan.crashes_max = kCrashesMax;
   plan.losses_max = kLossesMax;
   plan.delay = retry_delay(attempt - 1, error.retry_after, random);
+  if (error.code == base::Code::kOverloaded) return plan;  // a bound of ours: the job pays nothing for it
   switch (base::info(error.code).retry) {
     case base::RetryClass::kPermanent:
       plan.attempts_max = 1;  // another try would end the same way

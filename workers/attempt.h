@@ -51,6 +51,7 @@ class Attempt final : public AttemptContext, public std::enable_shared_from_this
   base::Pool& pool() override { return shop_.pool; }
   net::Loop& loop() override { return shop_.loop; }
   const LoopLink& link() const override { return shop_.link; }
+  const WorkerMetrics& metrics() const override { return shop_.metrics; }
   bool may_start() const override;
   void write_parts(std::vector<storage::JobOutcomes::Part> parts, Held done) override;
   void set_progress_total(int total, Held done) override;

@@ -1,76 +1,73 @@
 #pragma once
-#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
-#include <vector>
+#include <utility>
 
-#include "ai/engines/ocr_engine.h"
-#include "schemas/ocr.h"
-#include "workers/ocr_document.h"
-#include "workers/ocr_merge.h"
 #include "workers/ocr_runner.h"
+#include "workers/ocr_task.h"
+#include "workers/page_writer.h"
 
 namespace millrace::workers {
 
-// One attempt at an OCR job or at one range of one. On the loop's thread but for what it hands to the pool
-// and the engine, whose answers come back through the link. Ends once, whatever arrives later.
+// One attempt at an OCR job: steps that follow each other by callbacks on the loop. Each begins with
+// `goes_on`, so that a stop ends the run at the next turn.
 class OcrRun final : public Run, public std::enable_shared_from_this<OcrRun> {
  public:
-  OcrRun(const storage::Claimed& job, AttemptContext& context, engines::OcrEngine& engine,
-         const FetchDocument& fetch, OcrRunner::Options options, Runner::Ended ended);
-
+  OcrRun(storage::Claimed job, AttemptContext& context, PageReader& reader, const FetchDocument& fetch,
+         int range_pages, Runner::Ended ended);
   void begin();
   void stop(Stop why) override;
 
  private:
-  // Runs `work` on the pool and `then` with its value on the loop, unless the run has ended.
-  template <class T>
-  void on_pool(std::function<T()> work, std::function<void(T)> then);
-  void end(Outcome outcome);
-  void fail_or_retry(const base::Error& error);
-  schemas::JobId root() const { return job_.parent.value_or(job_.lease.job); }
+  using DocumentPtr = std::shared_ptr<const engines::Document>;
 
-  // In this order, each with what it leads to.
-  void read_spec();
-  void with_spec(base::Result<schemas::OcrSpec> spec);
-  void fetch_document();
-  void keep_fetched(base::Result<storage::Staged> fetched);
-  void open_document();
-  void with_document(base::Result<OpenedDocument> opened);
+  void open();
+  void opened(base::Result<OcrTask> task);
+  void fetch();
+  void fetched(base::Result<storage::Staged> staged);
+  void attach(const storage::Staged& staged, std::function<void()> then);
+  void open_fetched(const storage::Staged& staged);
   void inspect();
-  void with_info(base::Result<engines::DocumentInfo> info);
-  void share_inline(schemas::PageList pages);
-  void split(const schemas::PageList& pages);
-  void skip_done();
-  void recognise(std::vector<int> pages);
-  void take_page(engines::PageOutcome page);
-  void write_pages();
-  void engine_ended(const engines::EngineEnd& end);
-  void after_engine();
-  void record_killer(int page);
+  void inspected(base::Result<engines::DocumentInfo> info);
+  void choose(base::Result<schemas::PageList> pages);
+  void split();
+  void read();
+  void page(int index, const std::string& json, bool good);
+  void engine_ended(engines::EngineEnd end);
+  void crashed(int page);
+  void write_and(std::function<void()> then);
   void conclude();
-  void merge(std::map<int, base::Error> missing);
-  void finish(base::Result<std::string> reply);
 
-  storage::Claimed job_;
-  AttemptContext* context_;  // null once ended
-  LoopLink link_;
-  engines::OcrEngine& engine_;
+  bool isolated() const { return job_.crashes > 0; }
+  bool is_child() const { return job_.parent.has_value(); }
+  bool goes_on();
+  void fail(base::Error error);
+  void again_later(std::function<void()> step);
+  void end(Outcome outcome);
+  // Runs `work` on the pool and `then` with its result on the loop; again later while the pool is full.
+  template <class Work, class Then>
+  void on_pool(base::Pool::Lane lane, Work work, Then then);
+
+  const storage::Claimed job_;
+  AttemptContext& context_;
+  PageReader& reader_;
   const FetchDocument& fetch_;
-  OcrRunner::Options options_;
+  const int range_pages_;
   Runner::Ended ended_;
+  const LoopLink link_;
+  std::shared_ptr<PageWriter> writer_;
 
-  schemas::OcrSpec spec_;
-  OpenedDocument opened_;
-  schemas::PageList pages_;  // asked for, ascending
-  std::deque<storage::JobOutcomes::Part> unwritten_;
-  bool writing_ = false;
-  int writing_pages_on_pool_ = 0;  // being staged
-  std::optional<engines::EngineEnd> engine_end_;
-  engines::Ticket ticket_;
-  std::function<void()> cancel_fetch_;
+  OcrTask task_;
+  schemas::PageList pages_;  // of this attempt's share
+  std::set<int> left_;       // of them, not read yet
+  PageReader::Cancel cancel_;
+  bool cancel_is_silent_ = false;  // what is under way will not call back once cancelled
+  std::optional<Stop> stop_;
+  bool over_ = false;
+  net::Loop::Timer timer_;
 };
 
 }  // namespace millrace::workers

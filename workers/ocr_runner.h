@@ -1,29 +1,37 @@
 #pragma once
+#include <functional>
 #include <memory>
+#include <string>
 
-#include "ai/engines/ocr_engine.h"
-#include "workers/ocr_document.h"
+#include "platform/base/result.h"
+#include "storage/blobs.h"
+#include "workers/page_reader.h"
 #include "workers/runner.h"
 
 namespace millrace::workers {
 
-// Jobs of kind `ocr`. A document: fetched if it is a URL (once: the bytes become the job's input), looked
-// into, its pages chosen; above `range_pages` it splits into children, one per range; each page is stored as
-// it is read, so that a later attempt skips it; at the end the pages are merged into the reply. A page that
-// killed the engine's child in kCrashesMax attempts is recorded as failed, its neighbours are read. `engine`
-// and `fetch` outlive the runs.
+// Brings the document of a URL into the blob store. `done` once, on any thread; the returned function ends it
+// without `done`, unless that has begun. An error with a retry_after may be tried again.
+using FetchDocument = std::function<std::function<void()>(
+    const std::string& url, std::function<void(base::Result<storage::Staged>)> done)>;
+
+// Jobs of kind ocr: fetch if it is a URL, look into the document, then read its pages; more than
+// `range_pages` of them are split into children that all workers share, and merged when the last one ends.
+// Pages are stored as they are done, so that no attempt reads one twice. A page that ends its engine child is
+// tried by three attempts, the later ones page by page, then fails alone.
 class OcrRunner final : public Runner {
  public:
   struct Options {
     int range_pages = 8;
   };
-  OcrRunner(engines::OcrEngine& engine, FetchDocument fetch, Options options)
-      : engine_(engine), fetch_(std::move(fetch)), options_(options) {}
+  // `engine` must outlive the runner's runs.
+  OcrRunner(engines::OcrEngine& engine, FetchDocument fetch, Options options);
+  OcrRunner(std::unique_ptr<PageReader> reader, FetchDocument fetch, Options options);
 
   std::shared_ptr<Run> start(const storage::Claimed& job, AttemptContext& context, Ended ended) override;
 
  private:
-  engines::OcrEngine& engine_;
+  std::unique_ptr<PageReader> reader_;
   FetchDocument fetch_;
   Options options_;
 };

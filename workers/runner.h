@@ -10,6 +10,7 @@
 #include "storage/job_claims.h"
 #include "storage/job_outcomes.h"
 #include "workers/loop_link.h"
+#include "workers/worker_metrics.h"
 
 // The seam between the life of an attempt and what a kind of job does. A new kind is a Runner.
 namespace millrace::workers {
@@ -45,8 +46,8 @@ enum class Stop {
   kDrain,   // the worker ends; what can end soon may still bring its result
 };
 
-// What a run may ask of the attempt that it belongs to. Loop thread only, except `link`, `pool` and `store`
-// which are thread-safe. Valid until the run has called `ended`.
+// What a run may ask of the attempt that it belongs to. Loop thread only, except `link`, `pool`, `store`
+// and `metrics`, which are thread-safe. Valid until the run has called `ended`.
 class AttemptContext {
  public:
   // The store has decided: false, the lease is lost (or the run was told so): end with Lost.
@@ -57,6 +58,7 @@ class AttemptContext {
   virtual base::Pool& pool() = 0;
   virtual net::Loop& loop() = 0;
   virtual const LoopLink& link() const = 0;
+  virtual const WorkerMetrics& metrics() const = 0;
   // Rule 2: true while enough of the lease is left to begin something. Ask directly before.
   virtual bool may_start() const = 0;
   // Writes about the job, sent again until the store has decided; `done` on the loop's thread.

@@ -7,6 +7,10 @@ namespace {
 
 double seconds(std::chrono::milliseconds time) { return std::chrono::duration<double>(time).count(); }
 
+base::Counter pages(base::Metrics& metrics, const char* outcome) {
+  return metrics.counter("millrace_ocr_pages_total", "Pages read by OCR", {{"outcome", outcome}});
+}
+
 }  // namespace
 
 std::string_view name(AttemptEnd end) {
@@ -29,7 +33,8 @@ std::string_view name(AttemptEnd end) {
   return {};
 }
 
-WorkerMetrics::WorkerMetrics(base::Metrics& metrics) {
+WorkerMetrics::WorkerMetrics(base::Metrics& metrics)
+    : pages_good_(pages(metrics, "ok")), pages_failed_(pages(metrics, "failed")) {
   for (const schemas::Kind kind : schemas::kKinds) {
     const std::string kind_name(schemas::name(kind));
     KindSeries series{

@@ -21,6 +21,7 @@ class WorkerMetrics {
   explicit WorkerMetrics(base::Metrics& metrics);
   void started(schemas::Kind kind, std::chrono::milliseconds waited) const;
   void ended(schemas::Kind kind, AttemptEnd end, std::chrono::milliseconds ran) const;
+  void ocr_page(bool good) const { (good ? pages_good_ : pages_failed_).add(); }
 
  private:
   struct KindSeries {
@@ -29,6 +30,7 @@ class WorkerMetrics {
     std::map<AttemptEnd, base::Histogram> duration;
   };
   std::map<schemas::Kind, KindSeries> kinds_;
+  base::Counter pages_good_, pages_failed_;
 };
 
 }  // namespace millrace::workers
