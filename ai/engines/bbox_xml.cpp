@@ -62,9 +62,22 @@ void append_entity(std::string& out, std::string_view name) {
   append_utf8(out, code);
 }
 
+// The four numbers of a word in one pass, as poppler orders them: xMin, yMin, xMax, yMax.
+Box box_of(std::string_view tag) {
+  float values[4] = {};
+  std::size_t at = 0;
+  for (float& value : values) {
+    at = tag.find('"', at);
+    if (at == std::string_view::npos) break;
+    std::from_chars(tag.data() + at + 1, tag.data() + tag.size(), value);
+    at = tag.find('"', at + 1) + 1;
+  }
+  return {values[0], values[1], values[2], values[3]};
+}
+
 Word word_of(std::string_view tag, std::string_view text) {
   Word word;
-  word.box = {attribute(tag, "xMin"), attribute(tag, "yMin"), attribute(tag, "xMax"), attribute(tag, "yMax")};
+  word.box = box_of(tag);
   append_unescaped(word.text, text);
   return word;
 }
@@ -79,8 +92,8 @@ PageText page_of(std::string_view xml) {
   while ((at = xml.find(kWordStart, at)) != std::string_view::npos &&
          page.words.size() < BboxReader::kWordsMax) {
     const std::size_t open = xml.find('>', at);
-    const std::size_t close = xml.find("</word>", at);
-    if (open == std::string_view::npos || close == std::string_view::npos || close < open) break;
+    const std::size_t close = open == std::string_view::npos ? open : xml.find("</word>", open);
+    if (close == std::string_view::npos) break;
     page.words.push_back(word_of(xml.substr(at, open - at), xml.substr(open + 1, close - open - 1)));
     at = close;
   }

@@ -1,7 +1,6 @@
 #include "ai/engines/columns.h"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 
 namespace millrace::engines {
@@ -57,21 +56,25 @@ bool is_prose(const Words& side) {
   return median(fills) >= kRowFill && median(counts) >= static_cast<float>(kRowWords);
 }
 
-// The bands of y where no word crosses `x`, as the tallest one.
-Cut tallest_band(const Words& words, const Box& region, float x) {
-  std::vector<std::array<float, 2>> crossing;
-  for (const Word* word : words) {
-    if (word->box.x0 < x && word->box.x1 > x) crossing.push_back({word->box.y0, word->box.y1});
-  }
-  crossing.push_back({region.y1, region.y1});
-  std::sort(crossing.begin(), crossing.end());
+// Of the bands of y where no box crosses `x` the tallest one. REQUIRES: `boxes` come by their y0.
+Cut tallest_band(const std::vector<Box>& boxes, const Box& region, float x) {
   Cut best{x, 0, 0, 0};
   float top = region.y0;
-  for (const auto& [from, to] : crossing) {
-    if (from - top > best.bottom - best.top) best = {x, top, from, 0};
-    top = std::max(top, to);
+  for (const Box& box : boxes) {
+    if (box.x0 >= x || box.x1 <= x) continue;
+    if (box.y0 - top > best.bottom - best.top) best = {x, top, box.y0, 0};
+    top = std::max(top, box.y1);
   }
+  if (region.y1 - top > best.bottom - best.top) best = {x, top, region.y1, 0};
   return best;
+}
+
+std::vector<Box> boxes_by_top(const Words& words) {
+  std::vector<Box> boxes;
+  boxes.reserve(words.size());
+  for (const Word* word : words) boxes.push_back(word->box);
+  std::sort(boxes.begin(), boxes.end(), [](const Box& a, const Box& b) { return a.y0 < b.y0; });
+  return boxes;
 }
 
 // Shrinks the band to what the two sides share, and measures the gutter; 0 when a side is empty.
@@ -93,10 +96,11 @@ void fit(const Words& words, Cut& cut) {
 
 std::optional<Cut> best_cut(const Words& words, float letters) {
   const Box region = bounds(words);
+  const std::vector<Box> boxes = boxes_by_top(words);
   std::optional<Cut> best;
   const float step = std::max(letters / 2, region.width() / kStepsMax);
   for (float x = region.x0 + 4 * letters; x < region.x1 - 4 * letters; x += step) {
-    Cut cut = tallest_band(words, region, x);
+    Cut cut = tallest_band(boxes, region, x);
     const float height = cut.bottom - cut.top;
     if (height < kBandMin * letters || (best && height <= best->bottom - best->top)) continue;
     fit(words, cut);

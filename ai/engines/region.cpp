@@ -97,7 +97,7 @@ bool RegionReader::heading_shape(std::size_t i) const {
   const std::string text = each.text();
   if (!has_letter(text) || text.ends_with(',') || text.ends_with(';')) return false;
   if (text.ends_with('.') && section_depth(text) == 0) return false;
-  return fill(i) < kHeadingFill || size_ratio(i) > kLargerRecognised || i + 1 == rows_.size();
+  return fill(i) < kHeadingFill || each.bold() || size_ratio(i) > kLargerRecognised || i + 1 == rows_.size();
 }
 
 bool RegionReader::numbered_heading(std::size_t i) const {

@@ -23,10 +23,9 @@ constexpr milliseconds kEndGrace{2000};
 ToolStream::Read ToolStream::read_some(std::string& to, milliseconds wall) {
   pollfd fd{out_.get(), POLLIN, 0};
   if (::poll(&fd, 1, static_cast<int>(wall.count())) <= 0) return Read::kTimeout;
-  const std::size_t size = to.size();
-  to.resize(size + kPiece);
-  const ssize_t count = ::read(out_.get(), to.data() + size, kPiece);
-  to.resize(size + static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+  piece_.resize(kPiece);  // once: clearing so much for every read would cost more than the read
+  const ssize_t count = ::read(out_.get(), piece_.data(), piece_.size());
+  to.append(piece_.data(), static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
   return count > 0 ? Read::kData : Read::kEnd;
 }
 

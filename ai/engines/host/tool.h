@@ -23,6 +23,7 @@ class ToolStream {
  private:
   process::Child child_;
   process::Fd out_;
+  std::vector<char> piece_;
 };
 
 // Starts poppler's programs on one document. Each runs under its own bounds of CPU and memory: a document can
