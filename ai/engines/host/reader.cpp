@@ -1,6 +1,7 @@
 #include "ai/engines/host/reader.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 
 #include <sys/mman.h>
@@ -27,6 +28,17 @@ constexpr std::size_t kDataBytesMax = std::size_t{32} << 20;  // of all pictures
 
 bool is_scan(const PageText& text, float picture_part) {
   return picture_part >= kScanPart && text.words.size() < kScanWords;
+}
+
+// The dictionary of a picture is always plain text in the file: without the name /Image there is none.
+// (/ImageB and its like are names of procedure sets.)
+bool names_pictures(std::string_view pdf) {
+  constexpr std::string_view kName = "/Image";
+  for (std::size_t at = 0; (at = pdf.find(kName, at)) != std::string_view::npos; at += kName.size()) {
+    const char next = at + kName.size() < pdf.size() ? pdf[at + kName.size()] : ' ';
+    if (std::isalnum(static_cast<unsigned char>(next)) == 0) return true;
+  }
+  return false;
 }
 
 int rounded(float value) { return static_cast<int>(std::lround(value)); }
@@ -129,8 +141,7 @@ base::Status DocumentReader::recognise(const std::vector<int>& pages, const Reco
 
 base::Status DocumentReader::recognise_pdf(const std::vector<int>& pages, const RecogniseOptions& options,
                                            const Sink& sink) {
-  // The dictionary of a picture is always plain text in the file: without the name there is none.
-  const bool may_have_pictures = bytes_.find("/Image") != std::string_view::npos;
+  const bool may_have_pictures = names_pictures(bytes_);
   std::vector<int> scans;
   std::map<int, PageText> pictured;
   for (const Run run : runs_of(pages)) {
