@@ -218,7 +218,7 @@ Prepared prepare(const Picture& given) {
   if (result.quarter_turns % 2 != 0) std::swap(result.width, result.height);
   const double scale = scale_for(letters.height);
   if (gray && scale != 1) {
-    gray = owned(pixScale(gray.get(), static_cast<float>(scale), static_cast<float>(scale)));
+    gray = owned(pixScaleGeneral(gray.get(), static_cast<float>(scale), static_cast<float>(scale), 0, 0));
     result.scale *= scale;
   }
   if (gray && binary) gray = deskewed(std::move(gray), binary.get());
