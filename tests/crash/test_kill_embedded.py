@@ -16,7 +16,8 @@ def test_no_job_is_lost_or_doubled_over_fifty_kills(tmp_path):
     try:
         for _ in range(KILLS):
             # The moment is random by what has happened, from right after the start to well into the load.
-            ledger.wait_acknowledged(ledger.acknowledged() + chance.randint(0, 25))
+            ledger.wait_progress(gateway.client)
+            ledger.wait_acknowledged(ledger.acknowledged() + chance.randint(0, 10))
             gateway.kill()
             gateway.restart()
         ledger.stop()

@@ -45,7 +45,8 @@ def test_no_job_is_lost_or_doubled_over_fifty_kills_of_any_process(tmp_path, kaf
     ledger.start(threads=4)
     try:
         for kill in range(KILLS):
-            ledger.wait_acknowledged(ledger.acknowledged() + chance.randint(0, 20), within_s=90)
+            ledger.wait_progress(house.api.client)
+            ledger.wait_acknowledged(ledger.acknowledged() + chance.randint(0, 10), within_s=90)
             victim = chance.choice(house.processes)
             victim.kill()
             victim.start()

@@ -70,7 +70,7 @@ def test_a_killed_command_goes_on_where_it_was(shared, tmp_path):
     inputs = tmp_path / "many"
     inputs.mkdir()
     for number in range(30):
-        (inputs / f"{number:02}.pdf").write_bytes(tiny_pdf(*[f"document {number} page {page}" for page in range(30)]))
+        (inputs / f"{number:02}.pdf").write_bytes(tiny_pdf(*[f"document {number} is long, page {page}" for page in range(4)]))
     env = {**os.environ, "MILLRACE_URL": shared.url, "MILLRACE_API_KEY": shared.client.key}
     command = [MILLRACE, "ocr", inputs, "-o", tmp_path / "out", "--quiet", "--in-flight", "4"]
     with subprocess.Popen(command, env=env) as running:
@@ -88,24 +88,23 @@ def all_ocr_jobs(gateway):
     return gateway.client.get("/v1/jobs?limit=200").json()["items"]
 
 
-def test_ctrl_c_detaches_and_says_how_to_go_on(tmp_path):
+@pytest.mark.parametrize("presses, status", [(1, "queued"), (2, "cancelled")])
+def test_ctrl_c_detaches_and_twice_cancels(tmp_path, presses, status):
     asleep = Gateway(tmp_path / "data", role="api").start()
     try:
         (tmp_path / "a.pdf").write_bytes(tiny_pdf("never read"))
         env = {**os.environ, "MILLRACE_URL": asleep.url, "MILLRACE_API_KEY": asleep.client.key}
         command = [MILLRACE, "ocr", tmp_path / "a.pdf", "-o", tmp_path / "out"]
-        for presses, status in ((1, "queued"), (2, "cancelled")):
-            with subprocess.Popen(command, env=env, stderr=subprocess.PIPE, text=True) as running:
-                eventually(lambda: all_ocr_jobs(asleep), 30, "handed in")
+        with subprocess.Popen(command, env=env, stderr=subprocess.PIPE, text=True) as running:
+            eventually(lambda: all_ocr_jobs(asleep), 30, "handed in")
+            running.send_signal(signal.SIGINT)
+            assert "Detached" in running.stderr.readline()
+            if presses == 2:
                 running.send_signal(signal.SIGINT)
-                line = running.stderr.readline()
-                assert "Detached" in line
-                if presses == 2:
-                    running.send_signal(signal.SIGINT)
-                rest = running.stderr.read()
-                assert running.wait(30) == 130
-            assert ("run it again" in rest) == (presses == 1)
-            assert all_ocr_jobs(asleep)[0]["status"] == status
+            rest = running.stderr.read()
+            assert running.wait(30) == 130
+        assert ("run it again" in rest) == (presses == 1)
+        assert all_ocr_jobs(asleep)[0]["status"] == status
     finally:
         asleep.close()
 

@@ -26,10 +26,8 @@ REFUSED = [
     "https://100.64.0.1/a.pdf",
     "https://user:pass@example.com/a.pdf",
     "https://example.com:22/a.pdf",
-    "file:///etc/passwd",
-    "ftp://example.com/a.pdf",
-    "gopher://example.com/",
 ]
+NO_WEB_ADDRESS = ["file:///etc/passwd", "ftp://example.com/a.pdf", "gopher://example.com/", "/etc/passwd"]
 
 
 class Web(http.server.ThreadingHTTPServer):
@@ -102,6 +100,13 @@ def test_an_address_that_is_not_public_is_refused(opened, url):
     reply = ocr(opened, url)
     assert reply.status == 422, (reply.status, reply.body)
     assert reply.json()["error"]["code"] == "fetch_refused"
+
+
+@pytest.mark.parametrize("url", NO_WEB_ADDRESS)
+def test_what_is_no_web_address_makes_no_job(opened, url):
+    reply = ocr(opened, url)
+    assert reply.status == 422 and reply.json()["detail"], (reply.status, reply.body)
+    assert "x-millrace-job" not in reply.headers
 
 
 @pytest.mark.parametrize("url", ["https://127.0.0.1/a.pdf", "http://127.0.0.1:1/a.pdf", "file:///etc/passwd"])

@@ -22,6 +22,7 @@ class Order:
     key: str
     job: str = None
     repeats: int = 0
+    ended: bool = False
 
 
 class Ledger:
@@ -58,6 +59,15 @@ class Ledger:
         with self._lock:
             met = self._lock.wait_for(lambda: sum(1 for o in self.orders if o.job) >= count or self.faults, within_s)
         assert met and not self.faults, (self.faults, self.acknowledged(), count)
+
+    def wait_progress(self, client, within_s=90):
+        """Waits until the oldest acknowledged order that is not known to have ended has ended: a house that is killed
+        faster than it can work would only show that twenty lost workers end a job."""
+        with self._lock:
+            waiting = sorted((o for o in self.orders if o.job and not o.ended), key=lambda order: order.job)
+        if waiting:
+            client.wait_terminal(waiting[0].job, within_s)
+            waiting[0].ended = True
 
     def _hand_in(self):
         while not self._stopping.is_set():
