@@ -31,7 +31,7 @@ def readiness(api):
 
 
 def some_jobs(api, count):
-    return [api.client.submit_ocr(data_uri(tiny_pdf(f"chaos {n}"))).json()["id"] for n in range(count)]
+    return [api.client.submit_ocr(data_uri(tiny_pdf(f"chaos has no power over {n}"))).json()["id"] for n in range(count)]
 
 
 def all_succeed(api, jobs, within_s=90):
@@ -121,7 +121,7 @@ def test_a_worker_stopped_inside_its_transaction_degrades_the_others_by_name_unt
     eventually(lambda: readiness(api)["store"]["status"] == "degraded", 30, "degraded")
     assert str(workers[0].popen.pid) in readiness(api)["store"]["detail"]
     refused = api.client.post(
-        "/v1/ocr", {"document": {"document_url": data_uri(tiny_pdf("late"))}}, headers={"Prefer": "respond-async"}
+        "/v1/ocr", {"document": {"document_url": data_uri(tiny_pdf("too late for this store"))}}, headers={"Prefer": "respond-async"}
     )
     assert refused.status == 503 and refused.headers["retry-after"]
     workers[0].resume()
@@ -133,7 +133,7 @@ def test_the_trace_of_a_request_reaches_the_workers_log(house):
     api, workers = house
     trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
     reply = api.client.post(
-        "/v1/ocr", {"document": {"document_url": data_uri(tiny_pdf("traced"))}}, headers={"traceparent": trace}
+        "/v1/ocr", {"document": {"document_url": data_uri(tiny_pdf("traced through the house"))}}, headers={"traceparent": trace}
     )
     assert reply.status == 200
     eventually(lambda: any("4bf92f3577b34da6a3ce929d0e0e4736" in w.log.read_text() for w in workers), 10, "trace in the log")

@@ -53,9 +53,9 @@ def test_a_folder_becomes_a_folder_of_markdown_and_a_second_run_skips_what_is_do
     assert "on two pages" in (out / "sub" / "two.md").read_text()
     second = millrace(shared, "ocr", folder, "-o", out, "--json")
     assert second.returncode == 0 and second.stdout == "" and "skipped" in second.stderr
-    (folder / "one.pdf").write_bytes(tiny_pdf("a changed document"))
+    (folder / "one.pdf").write_bytes(tiny_pdf("a document that has changed since"))
     third = millrace(shared, "ocr", folder, "-o", out, "--json")
-    assert len(third.stdout.splitlines()) == 1 and "a changed document" in (out / "one.md").read_text()
+    assert len(third.stdout.splitlines()) == 1 and "a document that has changed since" in (out / "one.md").read_text()
 
 
 def test_a_bad_document_is_named_with_its_code_and_the_others_are_done(shared, folder, tmp_path):

@@ -167,7 +167,7 @@ def test_the_history_is_gap_free_as_pages_and_as_a_stream(shared):
 
 
 def test_pages_of_a_long_document_can_be_read_while_it_runs(shared):
-    uri = data_uri(tiny_pdf(*[f"leaf {n}" for n in range(40)]))
+    uri = data_uri(tiny_pdf(*[f"this is leaf {n} of the book" for n in range(40)]))
     job = shared.client.submit_ocr(uri).json()["id"]
     partial = shared.client.get(f"/v1/jobs/{job}/result?partial=true")
     assert partial.status == 200 and "pages" in partial.json()
@@ -175,5 +175,5 @@ def test_pages_of_a_long_document_can_be_read_while_it_runs(shared):
     assert done["status"] == "succeeded" and done["progress"] == {"done": 40, "total": 40}
     pages = shared.client.get(f"/v1/jobs/{job}/result").json()["pages"]
     assert [page["index"] for page in pages] == list(range(40))
-    assert all(f"leaf {page['index']}" in page["markdown"] for page in pages)
+    assert all(f"this is leaf {page['index']} of the book" in page["markdown"] for page in pages)
     assert job in [item["id"] for item in shared.client.get("/v1/jobs?limit=200").json()["items"]]
