@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "api/keys.h"
 #include "platform/base/log.h"
 
 namespace millrace::api {
@@ -37,8 +36,7 @@ std::string_view credential(const front::Head& head) {
   return trimmed(head.header("x-api-key").value_or(""));
 }
 
-Auth::Auth(storage::Store& store, std::string pepper)
-    : store_(store), rows_(store), pepper_(std::move(pepper)) {}
+Auth::Auth(storage::Store& store, std::string_view pepper) : store_(store), rows_(store), pepper_(pepper) {}
 
 std::shared_ptr<const Auth::Table> Auth::table() const {
   const std::lock_guard lock(mutex_);
@@ -65,7 +63,7 @@ Auth::Verdict Auth::look_up(std::string_view key_text) {
 }
 
 Auth::Verdict Auth::judge(const Entry& entry, std::string_view key_text) {
-  const base::Sha256Digest mac = key_mac(pepper_, key_text);
+  const base::Sha256Digest mac = pepper_.mac(key_text);
   if (!base::equal_constant_time(bytes(mac), bytes(entry.mac))) return {};
   const base::WallTime now = store_.clock().wall();
   if (entry.revoked || (entry.expires_at && *entry.expires_at <= now)) return {};

@@ -33,10 +33,10 @@ struct Service::Impl {
   bool looking = false;
   net::Loop::Timer timer;
 
-  Impl(Dependencies dependencies, std::string pepper)
+  Impl(Dependencies dependencies, const std::string& pepper)
       : with(std::move(dependencies)),
         waits(with.waiters, with.loop),
-        auth(with.store, std::move(pepper)),
+        auth(with.store, pepper),
         http_metrics(with.metrics, routes()),
         budget(with.options.body_budget_bytes),
         context{with.store, with.submit,          with.control, with.pool, with.loop, with.metrics,
@@ -88,8 +88,8 @@ struct Service::Impl {
   }
 };
 
-Service::Service(Dependencies dependencies, std::string pepper)
-    : impl_(std::make_unique<Impl>(std::move(dependencies), std::move(pepper))) {}
+Service::Service(Dependencies dependencies, const std::string& pepper)
+    : impl_(std::make_unique<Impl>(std::move(dependencies), pepper)) {}
 
 Service::~Service() { stop(); }
 

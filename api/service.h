@@ -25,7 +25,8 @@ class Service final : public front::Application {
     Options options;
   };
 
-  Service(Dependencies dependencies, std::string pepper);
+  // `pepper`: api/secret_file.h.
+  Service(Dependencies dependencies, const std::string& pepper);
   ~Service() override;  // stop()
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;

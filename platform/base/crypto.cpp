@@ -1,5 +1,6 @@
 #include "platform/base/crypto.h"
 
+#include <algorithm>
 #include <stdexcept>
 
 #include <openssl/crypto.h>
@@ -31,6 +32,57 @@ Sha256Digest hmac_sha256(std::string_view key, std::string_view message) {
   unsigned int size = 0;
   require(HMAC(EVP_sha256(), raw(key), static_cast<int>(key.size()), raw(message), message.size(), out.data(),
                &size) != nullptr);
+  return out;
+}
+
+namespace {
+
+constexpr std::size_t kBlockBytes = 64;
+
+struct DigestContext {
+  EVP_MD_CTX* handle = EVP_MD_CTX_new();
+  DigestContext() { require(handle != nullptr); }
+  ~DigestContext() { EVP_MD_CTX_free(handle); }
+  DigestContext(const DigestContext&) = delete;
+  DigestContext& operator=(const DigestContext&) = delete;
+};
+
+}  // namespace
+
+// The state of both hashes of RFC 2104 after their first block, which depends on the key alone.
+struct HmacSha256::Prepared {
+  DigestContext inner, outer;
+
+  void begin(const DigestContext& context, std::string_view key, char pad) {
+    std::array<char, kBlockBytes> block{};
+    std::copy(key.begin(), key.end(), block.begin());
+    for (char& c : block) c = static_cast<char>(c ^ pad);
+    require(EVP_DigestInit_ex(context.handle, EVP_sha256(), nullptr) == 1);
+    require(EVP_DigestUpdate(context.handle, block.data(), block.size()) == 1);
+    OPENSSL_cleanse(block.data(), block.size());
+  }
+};
+
+HmacSha256::HmacSha256(std::string_view key) {
+  const Sha256Digest hashed = sha256(key);
+  if (key.size() > kBlockBytes) key = {reinterpret_cast<const char*>(hashed.data()), hashed.size()};
+  auto prepared = std::make_unique<Prepared>();
+  prepared->begin(prepared->inner, key, 0x36);
+  prepared->begin(prepared->outer, key, 0x5c);
+  prepared_ = std::move(prepared);
+}
+HmacSha256::~HmacSha256() = default;
+
+Sha256Digest HmacSha256::mac(std::string_view message) const {
+  const DigestContext context;
+  Sha256Digest out;
+  unsigned int size = 0;
+  require(EVP_MD_CTX_copy_ex(context.handle, prepared_->inner.handle) == 1);
+  require(EVP_DigestUpdate(context.handle, message.data(), message.size()) == 1);
+  require(EVP_DigestFinal_ex(context.handle, out.data(), &size) == 1);
+  require(EVP_MD_CTX_copy_ex(context.handle, prepared_->outer.handle) == 1);
+  require(EVP_DigestUpdate(context.handle, out.data(), out.size()) == 1);
+  require(EVP_DigestFinal_ex(context.handle, out.data(), &size) == 1);
   return out;
 }
 
