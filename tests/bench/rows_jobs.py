@@ -33,7 +33,7 @@ def accept_to_start(bench):
     broker = Kafka(bench.fresh_folder("kafka"))
     address = broker.start()
     try:
-        samples = bench.side_by_side(start=lambda: _start(bench, "--kafka", address))["start"]
+        samples = bench.side_by_side(start=lambda: _start(bench, "--kafka", address, "--warmup", 8))["start"]
     finally:
         broker.stop()
     return results + _results(samples, "through Kafka")

@@ -63,7 +63,7 @@ def _noise(chance):
 def scan(number):
     """A page as a worn office scanner gives it, and its text."""
     chance = random.Random(1000 + number)
-    points = (10, 11, 12)[number % 3]
+    points = (9, 10, 12)[number % 3]
     size = int(points * DPI / 72)
     page = Image.new("L", PAGE, 232)
     draw, font = ImageDraw.Draw(page), ImageFont.truetype(FONTS[number % len(FONTS)], size)
@@ -72,14 +72,14 @@ def scan(number):
         top = _set_text(draw, text, font, top, int(size * 1.3)) + size
     assert top < PAGE[1] - MARGIN // 2, "the page is too full"
     page = page.rotate(chance.uniform(-0.5, 0.5), resample=Image.BICUBIC, fillcolor=232)
-    page = page.filter(ImageFilter.GaussianBlur(0.8))
-    return Image.blend(page, _noise(chance), 0.12), " ".join(texts)
+    page = page.filter(ImageFilter.GaussianBlur(1.2))
+    return Image.blend(page, _noise(chance), 0.3), " ".join(texts)
 
 
 def scanned_document(pages):
     """(PDF, text of each page)."""
     images, texts = zip(*(scan(number) for number in range(pages)))
-    return scan_pdf(images, DPI, quality=75), list(texts)
+    return scan_pdf(images, DPI, quality=60), list(texts)
 
 
 def text_document(pages):

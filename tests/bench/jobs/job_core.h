@@ -1,0 +1,68 @@
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "bus/bus.h"
+#include "bus/local.h"
+#include "jobs/relay.h"
+#include "jobs/submit.h"
+#include "jobs/upkeep.h"
+#include "jobs/waiters.h"
+#include "platform/base/clock.h"
+#include "platform/base/metrics.h"
+#include "platform/base/pool.h"
+#include "platform/net/loop.h"
+#include "storage/store.h"
+#include "tests/bench/jobs/noop_runner.h"
+#include "workers/upkeep_timer.h"
+#include "workers/worker.h"
+
+namespace millrace::bench {
+
+// The job core of a gateway, whole but for HTTP, with a runner that does nothing.
+class JobCore {
+ public:
+  struct Options {
+    std::string data_dir;
+    std::string kafka;  // HOST:PORT; empty: in-process
+    int slots = 64;
+  };
+  // A job that ended; on the announce thread: ≤ 10 µs.
+  using Finished = std::function<void(const schemas::JobId& job, schemas::JobStatus status)>;
+
+  // Everything but the worker runs then.
+  static base::Result<std::unique_ptr<JobCore>> open(Options options, Finished finished);
+  ~JobCore();
+  JobCore(const JobCore&) = delete;
+  JobCore& operator=(const JobCore&) = delete;
+
+  // One job with 1 KB of spec; `stored` after the commit, on the announce thread.
+  void submit(const schemas::JobId& id, std::function<void(const base::Status&)> stored);
+  schemas::JobId new_id() { return submit_->new_id(schemas::Kind::kOcr); }
+  // Once. The worker subscribes before the bus starts, so `start_bus` comes after it.
+  base::Status start_worker(NoopRunner::Started started);
+  base::Status start_bus();
+  // Ends all in good order.
+  void close();
+
+ private:
+  explicit JobCore(Options options) : options_(std::move(options)) {}
+
+  Options options_;
+  base::SystemClock clock_;
+  base::Metrics metrics_;
+  std::unique_ptr<bus::Dispatch> dispatch_;
+  bus::LocalEvents events_;  // of one process, whatever dispatches
+  std::unique_ptr<storage::Store> store_;
+  std::unique_ptr<base::Pool> pool_;
+  std::unique_ptr<net::Loop> loop_;
+  std::unique_ptr<jobs::Waiters> waiters_;
+  std::unique_ptr<jobs::Submit> submit_;
+  std::unique_ptr<jobs::Relay> relay_;
+  std::unique_ptr<jobs::Upkeep> upkeep_;
+  std::unique_ptr<workers::UpkeepTimer> upkeep_timer_;
+  std::unique_ptr<workers::Worker> worker_;
+};
+
+}  // namespace millrace::bench

@@ -1,0 +1,59 @@
+// bench_jobs: the job core without HTTP, with work that takes no time; one line of JSON.
+//   --mode start: submits at a steady rate; from the submit to the worker's start
+//   --mode drain: stores a backlog, then works it off
+
+#include <cstdio>
+#include <iostream>
+
+#include "platform/base/log.h"
+#include "tests/bench/jobs/measures.h"
+#include "tests/bench/measure/flags.h"
+#include "tests/bench/measure/report.h"
+
+namespace {
+
+using namespace millrace;
+
+int fail(const std::string& message) {
+  std::cerr << "bench_jobs: " << message << '\n';
+  return 1;
+}
+
+int start(const bench::JobCore::Options& options, const bench::Pace& pace) {
+  const auto result = bench::measure_start(options, pace);
+  if (!result) return fail(result.error().message);
+  std::printf("{\"jobs\":%llu,%s}\n", static_cast<unsigned long long>(result->jobs),
+              bench::latency_json(result->latency).c_str());
+  return 0;
+}
+
+int drain(const bench::JobCore::Options& options, double jobs) {
+  const auto result = bench::measure_drain(options, static_cast<std::uint64_t>(jobs));
+  if (!result) return fail(result.error().message);
+  std::printf("{\"jobs\":%.0f,\"seconds\":%.4f,\"per_second\":%.1f}\n", jobs, result->seconds,
+              jobs / result->seconds);
+  return 0;
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  const auto flags = bench::Flags::read(
+      count, words, {"mode", "data", "kafka", "slots", "rate", "warmup", "seconds", "jobs"});
+  if (!flags) return fail(flags.error().message);
+  const auto slots = flags->number("slots", 64), rate = flags->number("rate", 200);
+  const auto warmup = flags->number("warmup", 1), seconds = flags->number("seconds", 10);
+  const auto jobs = flags->number("jobs", 10'000);
+  if (!slots || !rate || !warmup || !seconds || !jobs) return fail("a value is no number");
+  const bench::JobCore::Options options{flags->text("data"), flags->text("kafka"), static_cast<int>(*slots)};
+  if (options.data_dir.empty()) return fail("--data DIR is needed");
+  base::log_start(base::LogFormat::kText, base::LogLevel::kWarn);
+  const bench::Pace pace{*rate, std::chrono::duration<double>(*warmup),
+                         std::chrono::duration<double>(*seconds)};
+  const std::string mode = flags->text("mode");
+  const int code = mode == "start"   ? start(options, pace)
+                   : mode == "drain" ? drain(options, *jobs)
+                                     : fail("--mode start or drain");
+  base::log_stop();
+  return code;
+}

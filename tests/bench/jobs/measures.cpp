@@ -1,0 +1,120 @@
+#include "tests/bench/jobs/measures.h"
+
+#include <mutex>
+#include <unordered_map>
+
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "tests/bench/jobs/ledger.h"
+#include "tests/bench/measure/socket.h"
+
+namespace millrace::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using schemas::JobId;
+using schemas::JobStatus;
+
+constexpr std::chrono::seconds kPatience{120};
+constexpr std::uint64_t kInFlightMax = 4096;  // submits; the writer's queue takes more
+
+// Comes back `rate` times a second, late ones at once.
+class Ticks {
+ public:
+  explicit Ticks(double rate) : timer_(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC)) {
+    const auto interval = static_cast<long>(1e9 / rate);
+    const itimerspec times{{interval / 1'000'000'000, interval % 1'000'000'000}, {0, 1}};
+    ::timerfd_settime(timer_.fd(), 0, &times, nullptr);
+  }
+  void wait() {
+    if (due_ == 0 && ::read(timer_.fd(), &due_, sizeof due_) != sizeof due_) due_ = 1;
+    --due_;
+  }
+
+ private:
+  Socket timer_;  // owns the descriptor
+  std::uint64_t due_ = 0;
+};
+
+// When each job was submitted, until it starts. Thread-safe.
+class Starts {
+ public:
+  void submitted(const JobId& job, Clock::time_point when) {
+    const std::lock_guard lock(mutex_);
+    waiting_.emplace(job, when);
+  }
+  void started(const JobId& job) {
+    const auto now = Clock::now();
+    const std::lock_guard lock(mutex_);
+    const auto found = waiting_.find(job);
+    if (found == waiting_.end()) return;
+    if (found->second >= count_from_) latency_.add(now - found->second);
+    waiting_.erase(found);
+  }
+  void count_from(Clock::time_point when) { count_from_ = when; }
+  Histogram latency() {
+    const std::lock_guard lock(mutex_);
+    return latency_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::unordered_map<JobId, Clock::time_point, schemas::JobIdHash> waiting_;
+  Clock::time_point count_from_;
+  Histogram latency_;
+};
+
+}  // namespace
+
+base::Result<StartLatency> measure_start(JobCore::Options options, Pace pace) {
+  Ledger ledger;
+  Starts starts;
+  auto core = JobCore::open(std::move(options), [&](const JobId&, JobStatus status) {
+    ledger.ended(status == JobStatus::kSucceeded);
+  });
+  if (!core) return core.error();
+  if (auto good = (*core)->start_worker([&](const JobId& job) { starts.started(job); }); !good)
+    return good.error();
+  if (auto good = (*core)->start_bus(); !good) return good.error();
+  starts.count_from(Clock::now() + std::chrono::duration_cast<Clock::duration>(pace.warmup));
+  const auto jobs = static_cast<std::uint64_t>(pace.rate * (pace.warmup + pace.measured).count());
+  Ticks ticks(pace.rate);
+  for (std::uint64_t i = 0; i < jobs; ++i) {
+    ticks.wait();
+    const JobId id = (*core)->new_id();
+    starts.submitted(id, Clock::now());
+    (*core)->submit(id, [&](const base::Status& status) { ledger.stored(status); });
+  }
+  auto done = ledger.wait_ended(jobs, kPatience);
+  (*core)->close();
+  if (!done) return done.error();
+  StartLatency result{0, starts.latency()};
+  result.jobs = result.latency.count();
+  return result;
+}
+
+base::Result<Drained> measure_drain(JobCore::Options options, std::uint64_t jobs) {
+  Ledger ledger;
+  auto core = JobCore::open(std::move(options), [&](const JobId&, JobStatus status) {
+    ledger.ended(status == JobStatus::kSucceeded);
+  });
+  if (!core) return core.error();
+  for (std::uint64_t i = 0; i < jobs; ++i) {
+    if (i >= kInFlightMax) {
+      if (auto good = ledger.wait_stored(i - kInFlightMax + 1, kPatience); !good) return good.error();
+    }
+    (*core)->submit((*core)->new_id(), [&](const base::Status& status) { ledger.stored(status); });
+  }
+  if (auto good = ledger.wait_stored(jobs, kPatience); !good) return good.error();
+  const auto began = Clock::now();
+  if (auto good = (*core)->start_worker([](const JobId&) {}); !good) return good.error();
+  if (auto good = (*core)->start_bus(); !good) return good.error();
+  auto done = ledger.wait_ended(jobs, kPatience);
+  const std::chrono::duration<double> took = Clock::now() - began;
+  (*core)->close();
+  if (!done) return done.error();
+  return Drained{took.count()};
+}
+
+}  // namespace millrace::bench
