@@ -31,6 +31,7 @@ storage::Store::Options store_options(const Settings& settings) {
   options.queue_max = static_cast<std::size_t>(settings.store_queue_max);
   options.wal_max_bytes = settings.wal_max_bytes;
   options.disk_free_min_bytes = settings.disk_free_min_bytes;
+  options.result_age = settings.retention_results;
   return options;
 }
 

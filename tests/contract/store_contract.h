@@ -1,0 +1,53 @@
+#pragma once
+#include <memory>
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/storage/job_store.h"
+
+// What holds for every store behind the role headers: the rules of delivery that a store can keep, each by
+// its number.
+namespace millrace::storage::testing {
+
+using base::Code;
+using schemas::is_terminal;
+using schemas::JobId;
+
+struct StoreKind {
+  const char* name;
+  OpenStore open;
+};
+
+class Delivery : public ::testing::TestWithParam<StoreKind> {
+ protected:
+  JobStore& fresh(bool outbox = false) {
+    house_.reset();
+    house_ = std::make_unique<JobStore>(outbox, GetParam().open);
+    return *house_;
+  }
+
+ private:
+  std::unique_ptr<JobStore> house_;
+};
+
+// Every store there is.
+inline const StoreKind kStores[] = {{"sqlite", &Store::open}};
+
+inline RetryPlan plan(std::chrono::milliseconds delay = 0ms) {
+  RetryPlan p;
+  p.delay = delay;
+  p.error = {Code::kUpstream, "try again"};
+  return p;
+}
+inline RetryPlan crash_plan() {
+  auto p = plan();
+  p.crash = true;
+  return p;
+}
+inline RetryPlan loss_plan() {
+  auto p = plan();
+  p.loss = true;
+  return p;
+}
+
+}  // namespace millrace::storage::testing

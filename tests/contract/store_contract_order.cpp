@@ -1,0 +1,347 @@
+#include <algorithm>
+#include <set>
+
+#include "tests/contract/store_contract.h"
+
+namespace millrace::storage::testing {
+namespace {
+
+// Rules 10 to 12, the moves as a whole, and tenants.
+class DeliveryOrder : public Delivery {};
+
+INSTANTIATE_TEST_SUITE_P(Stores, DeliveryOrder, ::testing::ValuesIn(kStores),
+                         [](const auto& kind) { return std::string(kind.param.name); });
+
+TEST_P(DeliveryOrder, Rule10_ATokenWhoseEpochIsNotAboveTheRowsMayClaim) {
+  auto& s = fresh();
+  const JobId job = s.submit();
+  s.retry(s.claim_one(), plan());  // epoch 2
+  EXPECT_FALSE(may_claim(s.store(), {job, 3}).value());
+  EXPECT_TRUE(may_claim(s.store(), {job, 2}).value());
+  EXPECT_TRUE(may_claim(s.store(), {job, 1}).value());
+  JobClaims::Request by_token{schemas::Kind::kOcr, "w-1", 1, {{job, 3}}, true};
+  EXPECT_TRUE(s.claim(by_token).empty());
+  by_token.hints = {{job, 1}};
+  EXPECT_EQ(s.claim(by_token).size(), 1u);
+  EXPECT_FALSE(may_claim(s.store(), {job, 2}).value());
+  EXPECT_TRUE(s.claim(by_token).empty());
+  EXPECT_FALSE(may_claim(s.store(), {s.new_id(), 1}).value());
+}
+
+std::vector<Ready> take(JobStore& s, int window) {
+  return await<std::vector<Ready>>(
+             [&](auto done) { s.upkeep().take_for_publication(schemas::Kind::kOcr, window, 2.0, done); })
+      .value();
+}
+bool report(JobStore& s, const JobId& job, std::int64_t epoch, bool delivered) {
+  return await<bool>([&](auto done) { s.upkeep().publication_done(job, epoch, delivered, done); }).value();
+}
+std::vector<Ready> republish_lost(JobStore& s) {
+  return await<std::vector<Ready>>(
+             [&](auto done) { s.upkeep().republish_lost(schemas::Kind::kOcr, 10s, 100, done); })
+      .value();
+}
+std::vector<Ready> republish_outbox(JobStore& s) {
+  return await<std::vector<Ready>>([&](auto done) { s.upkeep().republish_outbox(100, done); }).value();
+}
+bool heard_ready(JobStore& s, std::size_t count) {
+  return support::wait_until([&] { return s.heard().all().ready.size() >= count; });
+}
+
+TEST_P(DeliveryOrder, Rule10_TheWindowIsCountedInTheStoreAndTheRestWaitsThere) {
+  auto& s = fresh(true);
+  std::vector<JobId> jobs;
+  for (int i = 0; i < 12; ++i) jobs.push_back(s.submit());
+  EXPECT_TRUE(take(s, 8).empty());
+  ASSERT_TRUE(heard_ready(s, 8));
+  EXPECT_EQ(s.heard().all().ready.size(), 8u);  // the smallest window; nobody has free slots
+  const auto claimed = s.claim(3);
+  ASSERT_EQ(claimed.size(), 3u);
+  const auto more = take(s, 8);
+  ASSERT_EQ(more.size(), 3u);
+  EXPECT_EQ(more[0].job, jobs[8]);
+  EXPECT_EQ(more[2].job, jobs[10]);
+  EXPECT_EQ(more[0].traceparent, "00-trace");
+  s.beat({}, 10, 0);
+  EXPECT_EQ(take(s, 8).size(), 1u);  // 2 × 10 free slots
+}
+
+TEST_P(DeliveryOrder, Rule10_ADeliveryReportClearsItsJobAndEpochOnly) {
+  auto& s = fresh(true);
+  const JobId job = s.submit();
+  EXPECT_FALSE(report(s, job, 2, true));
+  EXPECT_TRUE(report(s, job, 1, true));
+  EXPECT_FALSE(report(s, job, 1, true));
+  s.clock.advance(1s);
+  EXPECT_TRUE(republish_outbox(s).empty());
+}
+
+TEST_P(DeliveryOrder, Rule10_AFailedPublicationMayBePublishedAgain) {
+  auto& s = fresh(true);
+  const JobId job = s.submit();
+  EXPECT_TRUE(take(s, 8).empty());
+  EXPECT_TRUE(report(s, job, 1, false));
+  const auto again = take(s, 8);
+  ASSERT_EQ(again.size(), 1u);
+  EXPECT_EQ(again[0].job, job);
+}
+
+TEST_P(DeliveryOrder, Rule10_WhatAnEarlierProcessLeftMarkedIsPublishedAgain) {
+  auto& s = fresh(true);
+  const JobId open = s.submit();
+  const JobId delivered = s.submit();
+  report(s, delivered, 1, true);
+  s.reopen();
+  s.clock.advance(1s);
+  const auto again = republish_outbox(s);
+  ASSERT_EQ(again.size(), 1u);
+  EXPECT_EQ(again[0].job, open);
+  EXPECT_TRUE(republish_outbox(s).empty());
+}
+
+TEST_P(DeliveryOrder, Rule10_ALostTokenIsPublishedAgainOnlyAfterASlotWasFreeForFiveSeconds) {
+  auto& s = fresh(true);
+  const JobId job = s.submit();
+  report(s, job, 1, true);
+  s.clock.advance(11s);
+  EXPECT_TRUE(republish_lost(s).empty());  // nobody is there
+  s.beat({}, 2, 2);
+  s.clock.advance(6s);
+  s.beat({}, 2, 2);
+  EXPECT_TRUE(republish_lost(s).empty());  // nobody is free
+  s.beat({}, 2, 1);
+  s.clock.advance(4s);
+  s.beat({}, 2, 1);
+  EXPECT_TRUE(republish_lost(s).empty());
+  s.clock.advance(1s);
+  const auto lost = republish_lost(s);
+  ASSERT_EQ(lost.size(), 1u);
+  EXPECT_EQ(lost[0].epoch, 2);
+  EXPECT_TRUE(republish_lost(s).empty());
+}
+
+TEST_P(DeliveryOrder, Rule10_WithoutAnOutboxEveryReadyJobIsAnnouncedByItsCommit) {
+  auto& s = fresh();
+  for (int i = 0; i < 12; ++i) s.submit();
+  ASSERT_TRUE(heard_ready(s, 12));
+  s.retry(s.claim_one(), plan(5s));
+  s.clock.advance(5s);
+  EXPECT_EQ(s.release_due(), 1);
+  ASSERT_TRUE(heard_ready(s, 13));
+  EXPECT_EQ(s.heard().all().ready.back().epoch, 2);
+}
+
+JobId submit_as(JobStore& s, const std::string& tenant, int priority = 0) {
+  auto order = s.order(tenant);
+  order.priority = priority;
+  return s.submit(std::move(order));
+}
+
+TEST_P(DeliveryOrder, Rule11_TenantsAreServedInTurnAndWithinATenantByPriorityThenAge) {
+  auto& s = fresh();
+  std::vector<JobId> a, b;
+  for (int i = 0; i < 4; ++i) a.push_back(submit_as(s, "a"));
+  const JobId urgent = submit_as(s, "a", 5);
+  for (int i = 0; i < 2; ++i) b.push_back(submit_as(s, "b"));
+  const JobId c = submit_as(s, "c");
+  std::vector<JobId> served;
+  for (const auto& claimed : s.claim(4)) served.push_back(claimed.lease.job);
+  for (int i = 0; i < 4; ++i) served.push_back(s.claim_one().job);
+  EXPECT_EQ(served, (std::vector<JobId>{urgent, b[0], c, a[0], b[1], a[1], a[2], a[3]}));
+}
+
+TEST_P(DeliveryOrder, Rule11_ThePublisherTakesJobsInTheOrderInWhichAWorkerWould) {
+  auto order_of = [&](bool outbox) {
+    auto& s = fresh(outbox);
+    std::vector<std::string> tenants;
+    if (outbox) {
+      // Fill the window, so that the rest waits.
+      for (int i = 0; i < 8; ++i) submit_as(s, "z");
+    }
+    std::vector<JobId> ids;
+    for (const char* tenant : {"a", "a", "a", "b", "c", "c"}) ids.push_back(submit_as(s, tenant));
+    ids.push_back(submit_as(s, "a", 9));
+    std::vector<JobId> order;
+    if (outbox) {
+      for (const auto& ready : take(s, 15)) order.push_back(ready.job);
+    } else {
+      for (const auto& claimed : s.claim(7)) order.push_back(claimed.lease.job);
+    }
+    std::vector<std::ptrdiff_t> indexes;
+    for (const auto& job : order) indexes.push_back(std::find(ids.begin(), ids.end(), job) - ids.begin());
+    return indexes;
+  };
+  const auto claimed = order_of(false);
+  EXPECT_EQ(claimed, (std::vector<std::ptrdiff_t>{6, 3, 4, 0, 5, 1, 2}));
+  EXPECT_EQ(order_of(true), claimed);
+}
+
+TEST_P(DeliveryOrder, Rule11_AWorkerTakesWhatItsTokensNameFirst) {
+  auto& s = fresh();
+  s.submit();
+  const JobId second = s.submit();
+  const auto claimed = s.claim(1, {{s.new_id(), 1}, {second, 1}});
+  ASSERT_EQ(claimed.size(), 1u);
+  EXPECT_EQ(claimed[0].lease.job, second);
+}
+
+TEST_P(DeliveryOrder, Rule12_VersionsAreGapFreeAndOnlyCommittedOnesAreHeard) {
+  auto& s = fresh();
+  const Lease first = s.submit_and_claim();
+  const JobId job = first.job;
+  s.retry(first, plan());
+  const Lease second = s.claim_one();
+  s.total(second, 2);
+  s.part(second, 0);
+  s.part(second, 1);
+  s.finish(second);
+  const auto events = *s.queries().events(kTenant, job, 0, 100);
+  std::vector<std::string> types;
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    EXPECT_EQ(events[i].version, static_cast<std::int64_t>(i) + 1);
+    types.push_back(events[i].type);
+  }
+  EXPECT_EQ(types, (std::vector<std::string>{"queued", "running", "retry", "running", "progress", "page",
+                                             "page", "succeeded"}));
+  EXPECT_EQ(s.view(job).version, 8);
+  ASSERT_TRUE(support::wait_until([&] { return s.heard().all().changes.size() == 8; }));
+  std::int64_t version = 0;
+  for (const auto& change : s.heard().all().changes) {
+    EXPECT_EQ(change.version, ++version);
+    EXPECT_EQ(change.tenant, kTenant);
+  }
+  EXPECT_EQ(s.queries().events(kTenant, job, 6, 1)->at(0).version, 7);
+}
+
+TEST_P(DeliveryOrder, Rule12_ChildrenHaveNoHistoryAndSpeakThroughTheirParent) {
+  auto& s = fresh();
+  const Lease parent = s.submit_and_claim();
+  s.split(parent, 2);
+  const auto before = s.view(parent.job).version;
+  const Lease child = s.claim_one();
+  EXPECT_EQ(s.view(parent.job).version, before);
+  s.part(child, 3, R"("p3")");
+  EXPECT_EQ(s.view(parent.job).version, before + 1);
+  EXPECT_EQ(s.view(parent.job).progress_done, 1);
+  s.finish(child);
+  EXPECT_EQ(s.view(parent.job).version, before + 1);
+  EXPECT_EQ(s.queries().all_parts(parent.job)->at(0).index, 3);
+  EXPECT_EQ(s.queries().job(kTenant, child.job).error().code, Code::kNotFound);
+}
+
+// Every move on a job in every state, compared with the table of legal moves.
+struct Move {
+  const char* name;
+  void (*go)(JobStore&, const Lease&);
+};
+const Move kMoves[] = {
+    {"claim", [](JobStore& s, const Lease&) { s.claim(9); }},
+    {"finish", [](JobStore& s, const Lease& l) { s.finish(l); }},
+    {"fail", [](JobStore& s, const Lease& l) { s.fail(l); }},
+    {"cancelled", [](JobStore& s, const Lease& l) { s.cancelled(l); }},
+    {"expired", [](JobStore& s, const Lease& l) { s.expired(l); }},
+    {"retry", [](JobStore& s, const Lease& l) { s.retry(l, plan()); }},
+    {"give back", [](JobStore& s, const Lease& l) { s.give_back(l); }},
+    {"split",
+     [](JobStore& s, const Lease& l) {
+       (void)await<Applied>([&](auto done) { s.outcomes().split(l, {{"{}", s.new_id()}}, 1, done); });
+     }},
+    {"cancel", [](JobStore& s, const Lease& l) { (void)s.cancel(l.job); }},
+    {"lease", [](JobStore& s, const Lease&) { s.let_leases_end(); }},
+    {"worker lock", [](JobStore& s, const Lease&) { s.release_worker(); }},
+    {"deadline",
+     [](JobStore& s, const Lease&) {
+       s.clock.advance(25h);
+       s.expire_deadlines();
+     }},
+    {"child",
+     [](JobStore& s, const Lease&) {
+       for (const auto& claimed : s.claim(9)) s.finish(claimed.lease);
+     }},
+};
+
+// A job in the state asked for, with the lease that its last attempt had.
+Lease job_in(JobStore& s, JobStatus status) {
+  const JobId job = s.submit();
+  if (status == JobStatus::kQueued) return {job, 0, {}};
+  const Lease lease = s.claim_one();
+  switch (status) {
+    case JobStatus::kQueued:
+    case JobStatus::kRunning:
+      break;
+    case JobStatus::kWaiting:
+      s.split(lease, 1);
+      break;
+    case JobStatus::kSucceeded:
+      s.finish(lease);
+      break;
+    case JobStatus::kFailed:
+      s.fail(lease);
+      break;
+    case JobStatus::kCancelled:
+      s.cancelled(lease);
+      break;
+    case JobStatus::kExpired:
+      s.expired(lease);
+      break;
+  }
+  return lease;
+}
+
+TEST_P(DeliveryOrder, TheStoreMakesExactlyTheLegalMoves) {
+  std::set<std::pair<JobStatus, JobStatus>> made;
+  for (int from = 0; from <= static_cast<int>(JobStatus::kExpired); ++from) {
+    for (const Move& move : kMoves) {
+      auto& s = fresh();
+      const auto before = static_cast<JobStatus>(from);
+      const Lease lease = job_in(s, before);
+      ASSERT_EQ(s.status(lease.job), before);
+      s.heard().forget();
+      move.go(s, lease);
+      JobStatus at = before;
+      const JobStatus after = s.status(lease.job);
+      if (after != before) {
+        ASSERT_TRUE(support::wait_until([&] {
+          const auto changes = s.heard().all().changes;
+          return std::any_of(changes.begin(), changes.end(),
+                             [&](const Change& c) { return c.job == lease.job && c.status == after; });
+        })) << move.name;
+      }
+      for (const Change& change : s.heard().all().changes) {
+        if (change.job != lease.job || change.status == at) continue;
+        EXPECT_TRUE(schemas::legal_move(at, change.status))
+            << move.name << ": " << static_cast<int>(at) << " → " << static_cast<int>(change.status);
+        made.emplace(at, change.status);
+        at = change.status;
+      }
+      EXPECT_EQ(at, after) << move.name << " from " << from;
+      if (is_terminal(before)) {
+        EXPECT_EQ(after, before) << move.name;
+      }
+    }
+  }
+  for (int from = 0; from <= static_cast<int>(JobStatus::kExpired); ++from) {
+    for (int to = 0; to <= static_cast<int>(JobStatus::kExpired); ++to) {
+      const auto pair = std::pair(static_cast<JobStatus>(from), static_cast<JobStatus>(to));
+      if (schemas::legal_move(pair.first, pair.second)) {
+        EXPECT_TRUE(made.contains(pair)) << from << " → " << to << " is legal and nothing makes it";
+      }
+    }
+  }
+}
+
+TEST_P(DeliveryOrder, AnotherTenantsJobIsNotThere) {
+  auto& s = fresh();
+  const JobId job = s.submit();
+  EXPECT_EQ(s.queries().job("other", job).error().code, Code::kNotFound);
+  EXPECT_EQ(s.queries().events("other", job, 0, 9).error().code, Code::kNotFound);
+  EXPECT_EQ(s.queries().result("other", job).error().code, Code::kNotFound);
+  EXPECT_EQ(s.queries().parts("other", job).error().code, Code::kNotFound);
+  EXPECT_TRUE(s.queries().jobs("other", {job})->empty());
+  EXPECT_TRUE(s.queries().list("other", {}, 10, {})->items.empty());
+  EXPECT_EQ(s.cancel(job, "other").error().code, Code::kNotFound);
+  EXPECT_EQ(s.status(job), JobStatus::kQueued);
+}
+
+}  // namespace
+}  // namespace millrace::storage::testing
