@@ -45,6 +45,7 @@ class Attempt final : public AttemptContext, public std::enable_shared_from_this
   void give_back();
 
   const storage::Lease& lease() const { return job_.lease; }
+  bool believes_in_lease() const { return stop_ != Stop::kLost; }
   schemas::Kind kind() const { return job_.lease.job.kind; }
 
   storage::Store& store() override { return shop_.store; }

@@ -34,13 +34,13 @@ std::uint64_t own_pid_namespace() {
 
 }  // namespace
 
-ProcessIdentity ProcessIdentity::own(std::string boot_id) {
-  ProcessIdentity self;
-  self.pid = ::getpid();
-  self.started_ticks = start_of(self.pid).value_or(0);
-  self.pid_namespace = own_pid_namespace();
-  self.boot_id = std::move(boot_id);
-  return self;
+ProcessIdentity ProcessIdentity::of(std::int64_t pid, std::string boot_id) {
+  ProcessIdentity process;
+  process.pid = pid;
+  process.started_ticks = start_of(pid).value_or(0);
+  process.pid_namespace = own_pid_namespace();
+  process.boot_id = std::move(boot_id);
+  return process;
 }
 
 std::string ProcessIdentity::str() const {

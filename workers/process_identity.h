@@ -13,7 +13,8 @@ struct ProcessIdentity {
   std::uint64_t pid_namespace = 0;  // inode
   std::string boot_id;
 
-  static ProcessIdentity own(std::string boot_id);
+  // Of a process of this PID namespace.
+  static ProcessIdentity of(std::int64_t pid, std::string boot_id);
   // One line of text and back; nullopt: it is not one.
   std::string str() const;
   static std::optional<ProcessIdentity> parse(std::string_view line);

@@ -14,8 +14,11 @@ using std::chrono::milliseconds;
 
 namespace {
 
-// A round that comes this soon needs no nudge.
+// A round that comes this soon needs no nudge for mere activity.
 constexpr milliseconds kSoon{1'000};
+
+// What happened since the last round was planned.
+enum class Nudge { kNone, kActivity, kDelayed };
 
 }  // namespace
 
@@ -41,7 +44,7 @@ struct UpkeepTimer::Turn : std::enable_shared_from_this<Turn> {
   storage::LockFile lock;
   std::atomic<bool> far{false};      // the next round is not soon
   std::atomic<bool> waiting{false};  // between two rounds
-  std::atomic<bool> nudged{false};
+  std::atomic<Nudge> nudged{Nudge::kNone};
 
   std::mutex mutex;
   std::condition_variable ended;
@@ -54,6 +57,8 @@ struct UpkeepTimer::Turn : std::enable_shared_from_this<Turn> {
   net::Loop::Timer timer;
 
   void plan(milliseconds wait);
+  void plan_sooner();
+  milliseconds longest_wait(Nudge nudge) const;
   void run();
   void round();
   void release_dead(std::vector<WorkerLock> dead);
@@ -81,8 +86,21 @@ void UpkeepTimer::Turn::end(milliseconds next) {
   link.post([self = shared_from_this(), next] { self->plan(next); });
 }
 
+milliseconds UpkeepTimer::Turn::longest_wait(Nudge nudge) const {
+  switch (nudge) {
+    case Nudge::kNone:
+      break;
+    case Nudge::kActivity:
+      return options.standby;
+    case Nudge::kDelayed:
+      return options.nudge_wait;
+  }
+  return std::chrono::hours(24);
+}
+
+// A nudge that came during the round counts for the next one.
 void UpkeepTimer::Turn::plan(milliseconds wait) {
-  if (nudged.exchange(false)) wait = std::min(wait, options.nudge_wait);
+  wait = std::min(wait, longest_wait(nudged.exchange(Nudge::kNone)));
   far = wait > kSoon;
   next_at = std::chrono::steady_clock::now() + wait;
   waiting = true;
@@ -144,13 +162,20 @@ base::Status UpkeepTimer::start() {
   return {};
 }
 
+void UpkeepTimer::Turn::plan_sooner() {
+  const auto left = next_at - std::chrono::steady_clock::now();
+  const milliseconds wait = longest_wait(nudged);
+  if (waiting && left > wait) plan(wait);
+}
+
 void UpkeepTimer::nudge(bool delayed) {
-  if (!delayed && !turn_->far) return;
-  if (turn_->nudged.exchange(true)) return;
-  link_.post([turn = turn_] {
-    const auto left = turn->next_at - std::chrono::steady_clock::now();
-    if (turn->waiting && left > turn->options.nudge_wait) turn->plan(turn->options.nudge_wait);
-  });
+  Turn& turn = *turn_;
+  if (!delayed && turn.waiting && !turn.far) return;
+  const Nudge nudge = delayed ? Nudge::kDelayed : Nudge::kActivity;
+  Nudge before = turn.nudged;
+  while (before < nudge && !turn.nudged.compare_exchange_weak(before, nudge)) {
+  }
+  if (before < nudge) link_.post([turn = turn_] { turn->plan_sooner(); });
 }
 
 void UpkeepTimer::stop(milliseconds deadline) {

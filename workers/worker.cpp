@@ -28,6 +28,16 @@ std::string host_name() {
   return name.data();
 }
 
+// A job of which this worker lost one attempt may be here again as a later one: the reply names jobs, so only
+// the earlier is lost for sure, and the later one is alone in the next beat.
+bool is_lost(const storage::Lease& lease, const std::vector<storage::Lease>& all) {
+  const auto of_job = [&](const storage::Lease& other) { return other.job == lease.job; };
+  const auto later = [&](const storage::Lease& other) {
+    return other.job == lease.job && other.attempt > lease.attempt;
+  };
+  return std::count_if(all.begin(), all.end(), of_job) == 1 || std::any_of(all.begin(), all.end(), later);
+}
+
 }  // namespace
 
 // Everything but `drained` and the lock belongs to the loop's thread once `start` was called.
@@ -106,7 +116,9 @@ Heartbeat::Beat Worker::Parts::compose() const {
                  .host = host,
                  .version = MILLRACE_VERSION,
                  .slots = claimer->report()};
-  for (const auto& [token, attempt] : attempts) beat.leases.push_back(attempt->lease());
+  for (const auto& [token, attempt] : attempts) {
+    if (attempt->believes_in_lease()) beat.leases.push_back(attempt->lease());
+  }
   return beat;
 }
 
@@ -120,7 +132,7 @@ void Worker::Parts::heard(base::BootTime sent, const std::vector<storage::Lease>
     if (found == attempts.end()) continue;
     const std::shared_ptr<Attempt> attempt = found->second;
     if (holds(reply.lost, lease.job)) {
-      attempt->told_lost();
+      if (is_lost(lease, leases)) attempt->told_lost();
       continue;
     }
     attempt->renewed(sent);

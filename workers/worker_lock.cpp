@@ -106,7 +106,7 @@ std::vector<WorkerLock> WorkerLock::dead(const std::string& data_dir) {
 }
 
 void WorkerLock::sign(const std::string& boot_id) {
-  const std::string line = ProcessIdentity::own(boot_id).str() + "\n";
+  const std::string line = ProcessIdentity::of(::getpid(), boot_id).str() + "\n";
   // On a full disk the leases are released all the same; only what to kill is not known.
   if (::ftruncate(fd_.get(), 0) != 0 || ::pwrite(fd_.get(), line.data(), line.size(), 0) < 0) {
     base::log_warn("worker_lock_not_signed", {{"worker", name_}, {"why", std::strerror(errno)}});

@@ -50,17 +50,27 @@ House::House(Options chosen)
     : options(std::move(chosen)), clock(options.clock ? options.clock : &system_clock) {
   storage::Store::Options store_options;
   store_options.data_dir = dir.str();
-  store_options.outbox = options.outbox;
   store_options.disk_free_min_bytes = 0;
+  store_options.stuck_lock_after = options.stuck_lock_after;
   auto opened = storage::Store::open(store_options, *clock);
   if (!opened) throw std::runtime_error(opened.error().message);
   store = std::move(*opened);
   waiters = std::make_unique<jobs::Waiters>(*store);
   relay = std::make_unique<jobs::Relay>(*store, dispatch, events, *waiters, jobs::Relay::Options{});
   submitter = std::make_unique<jobs::Submit>(*store, *clock);
+  if (options.with_upkeep) add_upkeep();
   relay->start();
+  if (upkeep_timer && !upkeep_timer->start()) throw std::runtime_error("no upkeep lock");
   if (options.with_worker) worker = make_worker(script, options.worker_name);
   if (!dispatch.start() || !events.start()) throw std::runtime_error("the local bus did not start");
+}
+
+void House::add_upkeep() {
+  upkeep = std::make_unique<jobs::Upkeep>(*store, dispatch, *relay, pool, *clock, jobs::Upkeep::Options{});
+  UpkeepTimer::Options timer;
+  timer.data_dir = dir.str();
+  upkeep_timer = std::make_unique<UpkeepTimer>(upkeep_loop, pool, *store, *upkeep, timer);
+  relay->on_activity([this](bool delayed) { upkeep_timer->nudge(delayed); });
 }
 
 House::~House() {
@@ -68,8 +78,10 @@ House::~House() {
   dispatch.stop(std::chrono::seconds(1));
   events.stop(std::chrono::seconds(1));
   worker.reset();
+  if (upkeep_timer) upkeep_timer->stop(std::chrono::seconds(5));
   pool.close();
   store->close();
+  upkeep_loop.stop();
 }
 
 std::unique_ptr<Worker> House::make_worker(Script& of, const std::string& name) {

@@ -10,41 +10,18 @@
 #include "jobs/control.h"
 #include "jobs/relay.h"
 #include "jobs/submit.h"
+#include "jobs/upkeep.h"
 #include "platform/base/metrics.h"
 #include "storage/job_queries.h"
+#include "tests/support/answer.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/wait_until.h"
+#include "workers/upkeep_timer.h"
 #include "workers/worker.h"
 
 namespace millrace::workers {
 
-// Waits for the reply of a move.
-template <class T>
-class Answer {
- public:
-  storage::Done<T> take() {
-    return [state = state_](base::Result<T> result) {
-      const std::lock_guard lock(state->mutex);
-      state->result = std::move(result);
-      state->there.notify_all();
-    };
-  }
-  base::Result<T> wait() {
-    std::unique_lock lock(state_->mutex);
-    if (!support::wait_until(state_->there, lock, [this] { return state_->result.has_value(); })) {
-      return base::error(base::Code::kInternal, "no answer");
-    }
-    return *state_->result;
-  }
-
- private:
-  struct State {
-    std::mutex mutex;
-    std::condition_variable there;
-    std::optional<base::Result<T>> result;
-  };
-  std::shared_ptr<State> state_ = std::make_shared<State>();
-};
+using support::Answer;
 
 // What a scripted runner does with its jobs: each attempt waits here until the test ends it.
 class Script {
@@ -111,13 +88,14 @@ class House {
  public:
   struct Options {
     int slots = 2;
-    bool outbox = false;
-    std::string worker_name;
+    std::string worker_name = {};
     jobs::LeasePolicy lease{std::chrono::milliseconds(200), std::chrono::milliseconds(2'000),
                             std::chrono::milliseconds(500)};
     std::chrono::milliseconds look_min{50}, look_max{100}, drain_grace{200};
     const base::Clock* clock = nullptr;  // default: the system's
+    std::chrono::milliseconds stuck_lock_after{2'000};
     bool with_worker = true;
+    bool with_upkeep = false;
   };
   House() : House(Options{}) {}
   explicit House(Options options);
@@ -128,6 +106,8 @@ class House {
   bool reaches(const schemas::JobId& job, schemas::JobStatus status, const std::string& tenant = "default");
   Worker::Ground ground() { return {*store, dispatch, pool, *clock, metrics}; }
   std::unique_ptr<Worker> make_worker(Script& script, const std::string& name = {});
+
+  void add_upkeep();
 
   support::TempDir dir;
   base::SystemClock system_clock;
@@ -140,6 +120,9 @@ class House {
   bus::LocalEvents events;
   std::unique_ptr<jobs::Waiters> waiters;
   std::unique_ptr<jobs::Relay> relay;
+  net::Loop upkeep_loop{"upkeep"};
+  std::unique_ptr<jobs::Upkeep> upkeep;
+  std::unique_ptr<UpkeepTimer> upkeep_timer;
   std::unique_ptr<jobs::Submit> submitter;
   Script script;
   std::unique_ptr<Worker> worker;

@@ -1,0 +1,65 @@
+#pragma once
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "bus/local.h"
+#include "jobs/control.h"
+#include "jobs/relay.h"
+#include "jobs/submit.h"
+#include "jobs/upkeep.h"
+#include "platform/base/clock.h"
+#include "storage/job_claims.h"
+#include "storage/job_queries.h"
+#include "tests/support/answer.h"
+#include "tests/support/temp_dir.h"
+
+namespace millrace::jobs {
+
+// A dispatch whose tokens outlive it: keeps what was published, and reports as the test says.
+class KeptDispatch final : public bus::Dispatch {
+ public:
+  void publish(bus::Token token, OnDelivered done) override;
+  void subscribe(schemas::Kind, std::string, OnToken) override {}
+  void set_room(schemas::Kind, std::size_t) override {}
+  base::Status start() override { return {}; }
+  void stop(std::chrono::milliseconds) override {}
+  bus::HealthReport health() const override { return {}; }
+  bool durable() const override { return true; }
+
+  std::vector<bus::Token> tokens() const;
+  std::atomic<bool> down{false};
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<bus::Token> tokens_;
+};
+
+// A store with everything of this room around it.
+class Core {
+ public:
+  // `clock`: the store's; null: the system's. `durable`: instead of the local dispatch.
+  explicit Core(const base::Clock* clock = nullptr, bus::Dispatch* durable = nullptr);
+  ~Core();
+
+  schemas::JobId submit(schemas::JobId id = {});
+  std::vector<storage::Claimed> claim(int count = 1);
+  schemas::JobView view(const schemas::JobId& job) { return *storage::JobQueries(*store).job("t", job); }
+  // One round of upkeep; the wait until the next.
+  std::chrono::milliseconds tick();
+
+  support::TempDir dir;
+  base::SystemClock system_clock;
+  const base::Clock& clock;
+  base::Pool pool{{}};
+  std::unique_ptr<storage::Store> store;
+  bus::LocalDispatch local;
+  bus::LocalEvents events;
+  std::unique_ptr<Waiters> waiters;
+  std::unique_ptr<Relay> relay;
+  std::unique_ptr<Upkeep> upkeep;
+  std::unique_ptr<Submit> submitter;
+};
+
+}  // namespace millrace::jobs

@@ -1,0 +1,63 @@
+#include "jobs/relay.h"
+
+#include <gtest/gtest.h>
+
+#include "storage/job_outcomes.h"
+#include "tests/unit/jobs/core.h"
+
+namespace millrace::jobs {
+namespace {
+
+using schemas::JobStatus;
+
+void end(Core& core, const storage::Claimed& job) {
+  support::Answer<storage::Applied> ended;
+  storage::JobOutcomes(*core.store).finish(job.lease, {}, ended.take());
+  ASSERT_TRUE(ended.wait());
+}
+
+TEST(Relay, ACommittedJobIsNudgedAtOnce) {
+  Core core;
+  core.local.stop(std::chrono::seconds(1));
+  std::mutex mutex;
+  std::vector<bus::Token> tokens;
+  core.local.subscribe(schemas::Kind::kOcr, "w", [&](bus::Token token, const std::function<void()>& taken) {
+    const std::lock_guard lock(mutex);
+    tokens.push_back(std::move(token));
+    taken();
+  });
+  core.local.set_room(schemas::Kind::kOcr, 8);
+  ASSERT_TRUE(core.local.start());
+  const auto job = core.submit();
+  EXPECT_TRUE(support::wait_until([&] {
+    const std::lock_guard lock(mutex);
+    return tokens.size() == 1 && tokens[0].job == job && tokens[0].epoch == 1 && tokens[0].tenant == "t";
+  }));
+}
+
+TEST(Relay, OnlyTheWindowIsPublishedAndClaimsMakeRoom) {
+  KeptDispatch dispatch;
+  Core core(nullptr, &dispatch);
+  const int window = Relay::Options{}.window_min;
+  for (int i = 0; i < window + 4; ++i) core.submit();
+  EXPECT_TRUE(
+      support::wait_until([&] { return dispatch.tokens().size() == static_cast<std::size_t>(window); }));
+  for (const auto& job : core.claim(2)) end(core, job);
+  EXPECT_TRUE(
+      support::wait_until([&] { return dispatch.tokens().size() == static_cast<std::size_t>(window) + 2; }));
+}
+
+TEST(Relay, WhatABrokerRefusedIsPublishedWhenItIsBack) {
+  KeptDispatch dispatch;
+  dispatch.down = true;
+  Core core(nullptr, &dispatch);
+  core.submit();
+  dispatch.down = false;
+  EXPECT_TRUE(support::wait_until([&] {
+    core.relay->pump(schemas::Kind::kOcr);
+    return !dispatch.tokens().empty();
+  }));
+}
+
+}  // namespace
+}  // namespace millrace::jobs

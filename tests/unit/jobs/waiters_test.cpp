@@ -1,0 +1,83 @@
+#include "jobs/waiters.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/jobs/core.h"
+
+namespace millrace::jobs {
+namespace {
+
+using schemas::JobStatus;
+
+// What a waiter heard, in order.
+class Heard {
+ public:
+  Waiters::Wake wake() {
+    return [this](std::int64_t version, JobStatus) {
+      const std::lock_guard lock(mutex_);
+      versions_.push_back(version);
+    };
+  }
+  std::vector<std::int64_t> versions() const {
+    const std::lock_guard lock(mutex_);
+    return versions_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<std::int64_t> versions_;
+};
+
+TEST(Waiters, ARegistrationBeforeTheSubmitHearsOfEveryChange) {
+  Core core;
+  const auto id = core.submitter->new_id(schemas::Kind::kOcr);
+  Heard heard;
+  const auto ticket = core.waiters->watch(id, 0, heard.wake());
+  core.submit(id);
+  core.claim();
+  EXPECT_TRUE(support::wait_until([&] { return !heard.versions().empty() && heard.versions().back() == 2; }));
+}
+
+TEST(Waiters, AVersionThatWasSeenWakesNobodyAgain) {
+  Core core;
+  Heard heard;
+  const schemas::JobId job{schemas::Kind::kOcr, base::Uuid::make(core.clock.wall())};
+  const auto ticket = core.waiters->watch(job, 3, heard.wake());
+  for (const std::int64_t version : {2, 3, 5, 5, 4}) core.waiters->hear(job, version, JobStatus::kRunning);
+  EXPECT_EQ(heard.versions(), (std::vector<std::int64_t>{5}));
+}
+
+TEST(Waiters, ADroppedTicketHearsNothing) {
+  Core core;
+  Heard heard;
+  const schemas::JobId job{schemas::Kind::kOcr, base::Uuid::make(core.clock.wall())};
+  {
+    const auto ticket = core.waiters->watch(job, 0, heard.wake());
+    EXPECT_EQ(core.waiters->count(), 1U);
+  }
+  core.waiters->hear(job, 1, JobStatus::kQueued);
+  EXPECT_TRUE(heard.versions().empty());
+  EXPECT_EQ(core.waiters->count(), 0U);
+}
+
+TEST(Waiters, ALookFindsWhatNoHintTold) {
+  Core core;
+  const auto job = core.submit();
+  core.claim();
+  Heard heard;
+  const auto ticket = core.waiters->watch(job, 1, heard.wake());  // the hint of version 2 is gone
+  core.waiters->look();
+  EXPECT_EQ(heard.versions(), (std::vector<std::int64_t>{2}));
+}
+
+TEST(Waiters, AWakeMayDropItsOwnTicket) {
+  Core core;
+  const schemas::JobId job{schemas::Kind::kOcr, base::Uuid::make(core.clock.wall())};
+  Waiters::Ticket ticket;
+  ticket = core.waiters->watch(job, 0, [&](std::int64_t, JobStatus) { ticket = Waiters::Ticket(); });
+  core.waiters->hear(job, 1, JobStatus::kQueued);
+  EXPECT_EQ(core.waiters->count(), 0U);
+}
+
+}  // namespace
+}  // namespace millrace::jobs

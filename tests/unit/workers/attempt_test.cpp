@@ -1,0 +1,145 @@
+#include "workers/attempt.h"
+
+#include <gtest/gtest.h>
+
+#include "storage/job_intake.h"
+#include "storage/lock_file.h"
+#include "tests/unit/workers/house.h"
+
+namespace millrace::workers {
+namespace {
+
+using schemas::JobStatus;
+using std::chrono::milliseconds;
+
+// One claimed job and the loop that its attempt runs on.
+class OneAttempt {
+ public:
+  explicit OneAttempt(House& house, schemas::Rerun rerun = schemas::Rerun::kAtLeastOnce)
+      : house_(house),
+        shop_{*house.store,
+              house.pool,
+              loop_,
+              LoopLink(loop_),
+              *house.clock,
+              jobs::LeasePolicy{},
+              WorkerMetrics(house.metrics)},
+        runner_(house.script) {
+    storage::Submission wanted;
+    wanted.id = {schemas::Kind::kOcr, base::Uuid::make(house.clock->wall())};
+    wanted.tenant = "default";
+    wanted.model = "m";
+    wanted.spec = "{}";
+    wanted.rerun = rerun;
+    job = wanted.id;
+    Answer<storage::Submitted> submitted;
+    storage::JobIntake(*house.store).submit(std::move(wanted), submitted.take());
+    EXPECT_TRUE(submitted.wait());
+    sent_ = house.clock->boot();
+    Answer<std::vector<storage::Claimed>> claimed;
+    storage::JobClaims(*house.store)
+        .claim({.kind = schemas::Kind::kOcr, .worker = "w", .hints = {}}, claimed.take());
+    claimed_ = claimed.wait()->at(0);
+    attempt_ = std::make_shared<Attempt>(shop_, claimed_, sent_, [this](Attempt&) { gone_.take()(true); });
+  }
+  ~OneAttempt() {
+    loop_.stop();
+    shop_.link.close();
+  }
+  void start() {
+    loop_.post([this] { attempt_->start(runner_); });
+  }
+  // On the loop; returns when it is done.
+  void tell(std::function<void(Attempt&)> f) {
+    Answer<bool> told;
+    loop_.post([this, f = std::move(f), done = told.take()] {
+      f(*attempt_);
+      done(true);
+    });
+    EXPECT_TRUE(told.wait());
+  }
+  bool gone() { return gone_.wait().value_or(false); }
+
+  schemas::JobId job;
+
+ private:
+  House& house_;
+  net::Loop loop_{"work"};
+  Workshop shop_;
+  ScriptedRunner runner_;
+  base::BootTime sent_;
+  storage::Claimed claimed_;
+  Answer<bool> gone_;
+  std::shared_ptr<Attempt> attempt_;
+};
+
+TEST(Attempt, StartsNothingOnceItsLeaseMayBeNearlyOver) {
+  base::ManualClock clock;
+  House house({.clock = &clock, .with_worker = false});
+  OneAttempt one(house);
+  clock.advance(jobs::LeasePolicy{}.usable());
+  one.start();
+  ASSERT_TRUE(one.gone());
+  EXPECT_EQ(house.script.started(), 0U);
+  EXPECT_EQ(house.view(one.job).status, JobStatus::kQueued);
+}
+
+TEST(Attempt, StartsInTheLastMomentThatItsLeaseAllows) {
+  base::ManualClock clock;
+  House house({.clock = &clock, .with_worker = false});
+  OneAttempt one(house);
+  clock.advance(jobs::LeasePolicy{}.usable() - milliseconds(1));
+  one.start();
+  const auto held = house.script.attempt(0);
+  ASSERT_TRUE(held);
+  house.script.end(held, Done{});
+  EXPECT_TRUE(one.gone());
+}
+
+TEST(Attempt, IsKilledWhenItsHeartbeatsFailForTooLong) {
+  base::ManualClock clock;
+  House house({.clock = &clock, .with_worker = false});
+  OneAttempt one(house);
+  one.start();
+  const auto held = house.script.attempt(0);
+  ASSERT_TRUE(held);
+  clock.advance(milliseconds(10'000));
+  one.tell([&](Attempt& a) { a.renewed(clock.boot()); });
+  clock.advance(milliseconds(10'000));
+  one.tell([](Attempt& a) { a.check_lease(); });
+  one.tell([&](Attempt& a) { EXPECT_TRUE(a.may_start()); });
+  clock.advance(milliseconds(5'000));
+  one.tell([](Attempt& a) { a.check_lease(); });
+  EXPECT_TRUE(house.script.stopped(held, Stop::kLost));
+  ASSERT_TRUE(one.gone());
+  EXPECT_EQ(house.view(one.job).status, JobStatus::kQueued);
+}
+
+TEST(Attempt, AnAtMostOnceJobIsNeverGivenBack) {
+  House house({.with_worker = false});
+  OneAttempt one(house, schemas::Rerun::kAtMostOnce);
+  one.start();
+  ASSERT_TRUE(house.script.attempt(0));
+  one.tell([](Attempt& a) { a.drain(); });
+  ASSERT_TRUE(one.gone());
+  EXPECT_EQ(house.view(one.job).status, JobStatus::kFailed);
+  EXPECT_EQ(house.view(one.job).error->code, base::Code::kWorkerLost);
+}
+
+TEST(Attempt, AFinishThatTheStoreRefusesForNowIsSentAgain) {
+  House house({.stuck_lock_after = milliseconds(50), .with_worker = false});
+  OneAttempt one(house);
+  one.start();
+  const auto held = house.script.attempt(0);
+  ASSERT_TRUE(held);
+  auto lock = storage::LockFile::open(house.dir.str() + "/locks/write");
+  ASSERT_TRUE(lock && lock->lock(storage::LockFile::Mode::kExclusive));
+  house.script.end(held, Done{{.bytes = R"({"kept":true})", .blob = nullptr}});
+  ASSERT_TRUE(support::wait_until([&] { return !house.store->health().store_ok; }));
+  lock->unlock();
+  ASSERT_TRUE(one.gone());
+  EXPECT_EQ(house.view(one.job).status, JobStatus::kSucceeded);
+}
+
+}  // namespace
+}  // namespace millrace::workers

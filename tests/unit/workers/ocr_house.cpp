@@ -1,0 +1,119 @@
+#include "tests/unit/workers/ocr_house.h"
+
+#include <nlohmann/json.hpp>
+
+#include "platform/base/base64.h"
+#include "workers/payload.h"
+
+namespace millrace::workers {
+
+using base::Code;
+using engines::EngineEnd;
+
+base::Result<PageReader::Cancel> ScriptedEngine::inspect(
+    std::shared_ptr<const engines::Document> document,
+    std::function<void(base::Result<engines::DocumentInfo>)> done) {
+  if (refuses) {
+    done(*refuses);
+  } else {
+    done(engines::DocumentInfo{document->media(), pages});
+  }
+  return Cancel([] {});
+}
+
+base::Result<PageReader::Cancel> ScriptedEngine::recognise(std::shared_ptr<const engines::Document>,
+                                                           std::vector<int> wanted, engines::RecogniseOptions,
+                                                           std::function<void(engines::PageOutcome)> on_page,
+                                                           std::function<void(EngineEnd)> done) {
+  {
+    const std::lock_guard lock(mutex_);
+    ++calls_;
+  }
+  if (hangs) return Cancel([done] { done({EngineEnd::Kind::kCancelled, -1, std::nullopt}); });
+  for (const int page : wanted) {
+    {
+      const std::lock_guard lock(mutex_);
+      ++reads_[page];
+    }
+    if (killers.contains(page)) {
+      done({EngineEnd::Kind::kCrashed, page, std::nullopt});
+      return Cancel([] {});
+    }
+    engines::PageOutcome outcome;
+    outcome.index = page;
+    if (const auto failed = failing.find(page); failed != failing.end()) {
+      outcome.error = failed->second;
+    } else {
+      outcome.markdown = "page " + std::to_string(page) + std::string(page_bytes, 'x');
+      outcome.dimensions = {200, 2339, 1654};
+    }
+    on_page(std::move(outcome));
+  }
+  done({EngineEnd::Kind::kDone, -1, std::nullopt});
+  return Cancel([] {});
+}
+
+int ScriptedEngine::reads_of(int page) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = reads_.find(page);
+  return found == reads_.end() ? 0 : found->second;
+}
+
+int ScriptedEngine::calls() const {
+  const std::lock_guard lock(mutex_);
+  return calls_;
+}
+
+OcrHouse::OcrHouse(std::function<void(ScriptedEngine&)> prepare, int range_pages, int slots)
+    : house(House::Options{.slots = slots, .with_worker = false, .with_upkeep = true}) {
+  auto scripted = std::make_unique<ScriptedEngine>();
+  if (prepare) prepare(*scripted);
+  engine = scripted.get();
+  FetchDocument fetch = [this](const std::string& url,
+                               std::function<void(base::Result<storage::Staged>)> done) {
+    ++fetches;
+    const auto found = urls.find(url);
+    if (found == urls.end()) {
+      done(base::error(Code::kFetchFailed, "no such document"));
+    } else if (!found->second) {
+      done(found->second.error());
+    } else {
+      done(stage(house.store->blobs(), *found->second));
+    }
+    return std::function<void()>([] {});
+  };
+  Worker::Options options;
+  options.data_dir = house.dir.str();
+  options.lease = house.options.lease;
+  options.look_min = house.options.look_min;
+  options.look_max = house.options.look_max;
+  options.drain_grace = house.options.drain_grace;
+  auto made = Worker::make(options, house.ground());
+  if (!made) throw std::runtime_error(made.error().message);
+  house.worker = std::move(*made);
+  house.worker->add(schemas::Kind::kOcr, slots,
+                    std::make_unique<OcrRunner>(std::move(scripted), std::move(fetch),
+                                                OcrRunner::Options{.range_pages = range_pages}));
+  house.worker->start();
+}
+
+schemas::JobId OcrHouse::submit(schemas::OcrSpec spec) {
+  spec.model = "vendor-ocr-latest";
+  return house.submit("default", schemas::to_json(spec));
+}
+
+schemas::JobId OcrHouse::submit_small(schemas::PageList pages) {
+  schemas::OcrSpec spec;
+  spec.inline_document = base::base64_encode("%PDF-1.4 a small one");
+  spec.pages = std::move(pages);
+  return submit(std::move(spec));
+}
+
+nlohmann::json OcrHouse::reply(const schemas::JobId& job) {
+  auto stored = storage::JobQueries(*house.store).result("default", job);
+  if (!stored || !stored->payload) return nullptr;
+  const auto bytes = bytes_of(house.store->blobs(), std::move(*stored->payload));
+  return bytes ? nlohmann::json::parse(*bytes) : nlohmann::json();
+}
+
+}  // namespace millrace::workers

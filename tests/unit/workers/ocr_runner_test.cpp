@@ -1,0 +1,166 @@
+#include "workers/ocr_runner.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "tests/unit/workers/ocr_house.h"
+
+namespace millrace::workers {
+namespace {
+
+using base::Code;
+using schemas::JobStatus;
+
+TEST(OcrRunner, ASmallDocumentIsReadInOneAttempt) {
+  OcrHouse ocr;
+  const auto job = ocr.submit_small();
+  ASSERT_TRUE(ocr.house.reaches(job, JobStatus::kSucceeded));
+  const auto reply = ocr.reply(job);
+  EXPECT_EQ(reply.at("model"), "vendor-ocr-latest");
+  ASSERT_EQ(reply.at("pages").size(), 3U);
+  EXPECT_EQ(reply["pages"][1]["markdown"], "page 1");
+  EXPECT_EQ(reply["pages"][1]["dimensions"]["dpi"], 200);
+  EXPECT_EQ(reply["usage_info"]["pages_processed"], 3);
+  EXPECT_EQ(reply["usage_info"]["doc_size_bytes"], 20);
+  EXPECT_EQ(ocr.house.view(job).progress_done, 3);
+  EXPECT_EQ(ocr.house.view(job).progress_total, 3);
+}
+
+TEST(OcrRunner, OnlyTheChosenPagesAreRead) {
+  OcrHouse ocr;
+  const auto job = ocr.submit_small({2});
+  ASSERT_TRUE(ocr.house.reaches(job, JobStatus::kSucceeded));
+  EXPECT_EQ(ocr.reply(job).at("pages").size(), 1U);
+  EXPECT_EQ(ocr.engine->reads_of(0), 0);
+}
+
+TEST(OcrRunner, APageOutOfRangeIsAnInvalidField) {
+  OcrHouse ocr;
+  const auto job = ocr.submit_small({7});
+  ASSERT_TRUE(ocr.house.reaches(job, JobStatus::kFailed));
+  EXPECT_EQ(ocr.house.view(job).error->code, Code::kInvalidField);
+  EXPECT_EQ(ocr.engine->calls(), 0);
+}
+
+TEST(OcrRunner, ADocumentsOwnFaultFailsItAtOnce) {
+  OcrHouse ocr(
+      [](ScriptedEngine& e) { e.refuses = base::error(Code::kDocumentEncrypted, "it has a password"); });
+  const auto job = ocr.submit_small();
+  ASSERT_TRUE(ocr.house.reaches(job, JobStatus::kFailed));
+  EXPECT_EQ(ocr.house.view(job).error->code, Code::kDocumentEncrypted);
+  EXPECT_EQ(ocr.house.view(job).attempt, 1);
+}
+
+TEST(OcrRunner, ALargeDocumentIsSplitAndMerged) {
+  OcrHouse ocr([](ScriptedEngine& e) { e.pages = 21; });
+  const auto job = ocr.submit_small();
+  ASSERT_TRUE(ocr.house.reaches(job, JobStatus::kSucceeded));
+  const auto reply = ocr.reply(job);
+  ASSERT_EQ(reply.at("pages").size(), 21U);
+  for (int page = 0; page < 21; ++page) {
+    EXPECT_EQ(reply["pages"][static_cast<std::size_t>(page)]["index"], page);
+    EXPECT_EQ(ocr.engine->reads_of(page), 1);
+  }
+  EXPECT_EQ(ocr.engine->calls(), 3);
+  EXPECT_EQ(ocr.house.view(job).progress_total, 21);
+}
+
+TEST(OcrRunner, PagesAboveTheInlineBoundTravelAsBlobs) {
+  OcrHouse ocr([](ScriptedEngine& e) { e.page_bytes = 50'000; });
+  const auto job = ocr.submit_small();
+  ASSERT_TRUE(ocr.house.reaches(job, JobStatus::kSucceeded));
+  EXPECT_GT(ocr.reply(job)["pages"][2]["markdown"].get<std::string>().size(), 50'000U);
+}
+
+TEST(OcrRunner, AFailedPageLeavesTheOthers) {
+  OcrHouse ocr([](ScriptedEngine& e) { e.failing[1] = base::error(Code::kPageTimeout, "too slow"); });
+  const auto job = ocr.submit_small();
+  ASSERT_TRUE(ocr.house.reaches(job, JobStatus::kSucceeded));
+  const auto reply = ocr.reply(job);
+  EXPECT_EQ(reply["pages"][1]["error"]["code"], "page_timeout");
+  EXPECT_EQ(reply["pages"][1]["dimensions"], nullptr);
+  EXPECT_EQ(reply["usage_info"]["pages_processed"], 2);
+}
+
+TEST(OcrRunner, ADocumentWithoutAGoodPageFailsWithTheFirstError) {
+  OcrHouse ocr([](ScriptedEngine& e) {
+    e.pages = 1;
+    e.failing[0] = base::error(Code::kPageTimeout, "too slow");
+  });
+  const auto job = ocr.submit_small();
+  ASSERT_TRUE(ocr.house.reaches(job, JobStatus::kFailed));
+  EXPECT_EQ(ocr.house.view(job).error->code, Code::kPageTimeout);
+}
+
+TEST(OcrRunner, APageThatEndsItsChildFailsAloneAfterThreeCrashes) {
+  OcrHouse ocr([](ScriptedEngine& e) { e.killers = {1}; });
+  const auto job = ocr.submit_small();
+  ASSERT_TRUE(ocr.house.reaches(job, JobStatus::kSucceeded));
+  const auto reply = ocr.reply(job);
+  EXPECT_EQ(reply["pages"][0]["markdown"], "page 0");
+  EXPECT_EQ(reply["pages"][1]["error"]["code"], "page_failed");
+  EXPECT_EQ(reply["pages"][2]["markdown"], "page 2");
+  EXPECT_EQ(ocr.engine->reads_of(0), 1);
+  EXPECT_EQ(ocr.engine->reads_of(1), 3);
+  EXPECT_EQ(ocr.engine->reads_of(2), 1);
+}
+
+TEST(OcrRunner, AKillerPageTakesOnlyItselfOutOfASplitDocument) {
+  OcrHouse ocr(
+      [](ScriptedEngine& e) {
+        e.pages = 6;
+        e.killers = {3};
+      },
+      2);
+  const auto job = ocr.submit_small();
+  ASSERT_TRUE(ocr.house.reaches(job, JobStatus::kSucceeded));
+  const auto reply = ocr.reply(job);
+  EXPECT_EQ(reply["usage_info"]["pages_processed"], 5);
+  EXPECT_EQ(reply["pages"][3]["error"]["code"], "page_failed");
+}
+
+TEST(OcrRunner, ADocumentByUrlIsFetchedOnce) {
+  OcrHouse ocr([](ScriptedEngine& e) {
+    e.pages = 2;
+    e.killers = {1};
+  });
+  ocr.urls.emplace("https://example.org/a.pdf", std::string("%PDF-1.4 fetched"));
+  schemas::OcrSpec spec;
+  spec.document_url = "https://example.org/a.pdf";
+  const auto job = ocr.submit(spec);
+  ASSERT_TRUE(ocr.house.reaches(job, JobStatus::kSucceeded));
+  EXPECT_EQ(ocr.fetches, 1);
+  EXPECT_EQ(ocr.reply(job)["usage_info"]["doc_size_bytes"], 16);
+}
+
+TEST(OcrRunner, ARefusedUrlFailsAndAnUnreachableOneIsTriedAgain) {
+  OcrHouse ocr;
+  ocr.urls.emplace("https://refused", base::error(Code::kFetchRefused, "a private address"));
+  base::Error later = base::error(Code::kFetchFailed, "503");
+  later.retry_after = std::chrono::milliseconds(1);
+  ocr.urls.emplace("https://down", later);
+  schemas::OcrSpec refused, down;
+  refused.document_url = "https://refused";
+  down.document_url = "https://down";
+  const auto first = ocr.submit(refused);
+  const auto second = ocr.submit(down);
+  EXPECT_TRUE(ocr.house.reaches(first, JobStatus::kFailed));
+  EXPECT_EQ(ocr.house.view(first).error->code, Code::kFetchRefused);
+  EXPECT_EQ(ocr.house.view(first).attempt, 1);
+  ASSERT_TRUE(ocr.house.reaches(second, JobStatus::kFailed));
+  EXPECT_EQ(ocr.house.view(second).error->code, Code::kFetchFailed);
+  EXPECT_EQ(ocr.house.view(second).attempt, jobs::policy(schemas::Kind::kOcr).attempts_max);
+}
+
+TEST(OcrRunner, ACancelEndsTheEnginesCallWithinAHeartbeat) {
+  OcrHouse ocr([](ScriptedEngine& e) { e.hangs = true; });
+  const auto job = ocr.submit_small();
+  ASSERT_TRUE(support::wait_until([&] { return ocr.engine->calls() == 1; }));
+  Answer<schemas::JobView> cancelled;
+  jobs::Control(*ocr.house.store, *ocr.house.clock).cancel("default", job, cancelled.take());
+  ASSERT_TRUE(cancelled.wait());
+  EXPECT_TRUE(ocr.house.reaches(job, JobStatus::kCancelled));
+}
+
+}  // namespace
+}  // namespace millrace::workers

@@ -1,0 +1,123 @@
+#include "workers/worker_lock.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include <gtest/gtest.h>
+#include <spawn.h>
+#include <sys/wait.h>
+
+#include "tests/unit/workers/house.h"
+#include "workers/process_identity.h"
+
+namespace millrace::workers {
+namespace {
+
+using std::chrono::milliseconds;
+
+// A process of its own that holds a worker's lock until it is killed, as a worker's process does.
+class OtherWorker {
+ public:
+  explicit OtherWorker(const std::string& lock_path) {
+    std::string program = "flock", no_fork = "-F", path = lock_path, command = "sleep", seconds = "1000";
+    std::array<char*, 6> args{program.data(), no_fork.data(), path.data(),
+                              command.data(), seconds.data(), nullptr};
+    started_ = ::posix_spawnp(&pid_, "flock", nullptr, nullptr, args.data(), environ) == 0;
+  }
+  ~OtherWorker() { kill(); }
+  void kill() {
+    if (!std::exchange(started_, false)) return;
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  // Ended by a signal that someone else sent.
+  bool was_killed() {
+    int status = 0;
+    started_ = started_ && ::waitpid(pid_, &status, WNOHANG) != pid_;
+    return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+  }
+  pid_t pid() const { return pid_; }
+
+ private:
+  pid_t pid_ = -1;
+  bool started_ = false;
+};
+
+std::string lock_path(const support::TempDir& dir, const std::string& name) {
+  std::filesystem::create_directories(dir.path() / "workers");
+  return (dir.path() / "workers" / (name + ".lock")).string();
+}
+
+bool is_held(const support::TempDir& dir) { return WorkerLock::dead(dir.str()).empty(); }
+
+TEST(WorkerLock, AKilledWorkersJobRunsAgainLongBeforeItsLeaseIsOver) {
+  House house({.with_worker = false, .with_upkeep = true});
+  const std::string path = lock_path(house.dir, "victim");
+  OtherWorker victim(path);
+  ASSERT_TRUE(support::wait_until([&] { return std::filesystem::exists(path) && is_held(house.dir); }));
+  const auto job = house.submit();
+  Answer<std::vector<storage::Claimed>> claimed;
+  storage::JobClaims(*house.store)
+      .claim({.kind = schemas::Kind::kOcr, .worker = "victim", .hints = {}, .lease = milliseconds(600'000)},
+             claimed.take());
+  ASSERT_EQ(claimed.wait()->size(), 1U);
+  house.worker = house.make_worker(house.script);
+  victim.kill();
+  const auto again = house.script.attempt(0);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->job.lease.job, job);
+  EXPECT_EQ(again->job.losses, 1);
+  house.script.end(again, Done{});
+  EXPECT_TRUE(support::wait_until([&] { return !std::filesystem::exists(path); }));
+}
+
+TEST(WorkerLock, ALiveWorkersLockIsLeftAlone) {
+  support::TempDir dir;
+  auto lock = WorkerLock::take(dir.str(), "alive", "boot-1");
+  ASSERT_TRUE(lock);
+  EXPECT_TRUE(WorkerLock::dead(dir.str()).empty());
+  EXPECT_EQ(lock->name(), "alive");
+}
+
+TEST(WorkerLock, AnEndInGoodOrderLeavesNoDeathNotice) {
+  support::TempDir dir;
+  auto lock = WorkerLock::take(dir.str(), "done", "boot-1");
+  ASSERT_TRUE(lock);
+  lock->remove();
+  EXPECT_TRUE(WorkerLock::dead(dir.str()).empty());
+  EXPECT_TRUE(std::filesystem::is_empty(dir.path() / "workers"));
+}
+
+TEST(WorkerLock, ANameThatIsNoFileNameIsRefused) {
+  support::TempDir dir;
+  EXPECT_FALSE(WorkerLock::take(dir.str(), "../escape", "boot-1"));
+  EXPECT_FALSE(WorkerLock::take(dir.str(), ".hidden", "boot-1"));
+}
+
+TEST(WorkerLock, LeftoversAreKilledOnlyIfTheyAreTheVeryProcess) {
+  support::TempDir dir;
+  const std::string path = lock_path(dir, "left");
+  OtherWorker leftover(dir.str() + "/unrelated.lock");
+  const ProcessIdentity same = ProcessIdentity::of(leftover.pid(), "boot-1");
+  ProcessIdentity successor = same;
+  successor.started_ticks += 1;
+  EXPECT_FALSE(successor.kill_if_same("boot-1"));
+  EXPECT_FALSE(same.kill_if_same("boot-2"));
+  ProcessIdentity elsewhere = same;
+  elsewhere.pid_namespace += 1;
+  EXPECT_FALSE(elsewhere.kill_if_same("boot-1"));
+  std::ofstream(path) << same.str() << "\n";
+  auto lock = WorkerLock::take(dir.str(), "left", "boot-1");
+  ASSERT_TRUE(lock);
+  EXPECT_TRUE(support::wait_until([&] { return leftover.was_killed(); }));
+}
+
+TEST(WorkerLock, AProcessIsReadBackAsItWasWritten) {
+  const ProcessIdentity self = ProcessIdentity::of(::getpid(), "boot-1");
+  EXPECT_EQ(ProcessIdentity::parse(self.str()), self);
+  EXPECT_FALSE(ProcessIdentity::parse("pid 12, pid namespace 4"));
+  EXPECT_FALSE(self.kill_if_same("boot-1")) << "never itself";
+}
+
+}  // namespace
+}  // namespace millrace::workers
