@@ -82,7 +82,7 @@ struct OcrEngine::Shared {
   std::condition_variable changed;
   std::deque<std::shared_ptr<Ticket::State>> queue;
   std::vector<std::shared_ptr<Ticket::State>> running;
-  std::size_t idle_children = 0;
+  std::size_t idle_children = 0;  // children whose pump serves no call
   bool closed = false;
   Counts counts;
   std::vector<std::unique_ptr<Pump>> pumps;
@@ -102,6 +102,8 @@ class OcrEngine::Pump {
       {
         const std::lock_guard lock(shared_.mutex);
         std::erase(shared_.running, call);
+        // Free from here on: what the callback submits shall find this child, not start another.
+        if (child_) ++shared_.idle_children;
       }
       call->end(std::move(end));
     }
@@ -111,13 +113,15 @@ class OcrEngine::Pump {
   // Waits; an idle child is let go after a while. nullptr: the engine is closed.
   Call next_call() {
     std::unique_lock lock(shared_.mutex);
+    const auto something = [this] { return shared_.closed || !shared_.queue.empty(); };
     for (;;) {
       if (!child_) {
         // Calls go to the idle children first: a new one is started only when there are more calls than
         // these.
         shared_.changed.wait(
             lock, [this] { return shared_.closed || shared_.queue.size() > shared_.idle_children; });
-      } else if (!wait_with_child(lock)) {
+      } else if (!shared_.changed.wait_for(lock, shared_.options.idle_after, something)) {
+        --shared_.idle_children;
         lock.unlock();
         drop_child(false);
         lock.lock();
@@ -126,19 +130,11 @@ class OcrEngine::Pump {
       if (!shared_.queue.empty()) break;
       if (shared_.closed) return nullptr;
     }
+    if (child_) --shared_.idle_children;
     Call call = std::move(shared_.queue.front());
     shared_.queue.pop_front();
     shared_.running.push_back(call);
     return call;
-  }
-
-  // False: nothing came for `idle_after`.
-  bool wait_with_child(std::unique_lock<std::mutex>& lock) {
-    ++shared_.idle_children;
-    const bool ready = shared_.changed.wait_for(lock, shared_.options.idle_after,
-                                                [this] { return shared_.closed || !shared_.queue.empty(); });
-    --shared_.idle_children;
-    return ready;
   }
 
   EngineEnd serve(Ticket::State& call) {

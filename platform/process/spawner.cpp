@@ -15,8 +15,8 @@
 namespace millrace::process {
 namespace {
 
-// Descriptors that a child is given are moved to this number or above first, so that a mapping never overwrites
-// another's source.
+// Descriptors that a child is given are moved to this number or above first, so that a mapping never
+// overwrites another's source.
 constexpr int kStaging = 64;
 constexpr const char* kChrt = "/usr/bin/chrt";
 

@@ -148,6 +148,19 @@ TEST_F(OcrEngineTest, RecognisesAScannedPageAndTheSamePageOnItsSide) {
   }
 }
 
+TEST_F(OcrEngineTest, ReadsWhereThereAreNoNamespaces) {
+  auto engine = OcrEngine::make(spawner_, testing::engine_options(), process::Confinement::kReduced);
+  ASSERT_TRUE(engine);
+  engine_ = std::move(*engine);
+  const std::string pdf = PdfMaker().text_page(kLines).bytes();
+  for (const std::string& bytes : {pdf, testing::picture_of(spawner_, pdf, 150, "png")}) {
+    Call call;
+    const EngineEnd end = recognise(bytes, {0}, call);
+    ASSERT_EQ(end.kind, EngineEnd::Kind::kDone) << (end.error ? end.error->message : "");
+    EXPECT_NE(call.pages.at(0).markdown.find("The gateway accepts every document"), std::string::npos);
+  }
+}
+
 TEST_F(OcrEngineTest, TellsWhatADocumentIs) {
   make();
   auto document = testing::document_of(PdfMaker().text_page(kLines).text_page(kLines).bytes());
@@ -301,7 +314,7 @@ TEST_F(OcrEngineTest, ACancelledCallEndsAndTheNextIsServed) {
 
 TEST_F(OcrEngineTest, AChildServesManyCallsAndGoesWhenItIsIdle) {
   auto options = testing::engine_options();
-  options.idle_after = milliseconds(300);
+  options.idle_after = milliseconds(1500);
   make(options);
   const std::string pdf = PdfMaker().text_page(kLines).bytes();
   for (int i = 0; i < 3; ++i) {

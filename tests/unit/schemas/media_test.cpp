@@ -25,7 +25,9 @@ TEST(Media, NamesAndOtherFormatsAreNotTaken) {
 }
 
 TEST(Media, APdfHeaderBeyondTheHeadIsNone) {
-  EXPECT_FALSE(detect_media(std::string(kMediaHeadBytes, ' ') + "%PDF-1.4"));
+  std::string text(kMediaHeadBytes, ' ');
+  text.append("%PDF-1.4");
+  EXPECT_FALSE(detect_media(text));
 }
 
 TEST(Media, NamesRoundTrip) {
