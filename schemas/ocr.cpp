@@ -158,7 +158,7 @@ bool ocr_page_failed(std::string_view part) {
   simdjson::ondemand::document document;
   simdjson::ondemand::value error;
   if (parser.iterate(padded).get(document) != simdjson::SUCCESS) return true;
-  return document.find_field_unordered("error").get(error) == simdjson::SUCCESS;
+  return document.find_field_unordered("error").get(error) != simdjson::NO_SUCH_FIELD;
 }
 
 std::string ocr_reply(std::string_view model, const std::vector<std::string>& parts,

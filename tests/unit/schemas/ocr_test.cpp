@@ -1,0 +1,105 @@
+#include "schemas/ocr.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace millrace::schemas {
+namespace {
+
+using nlohmann::json;
+
+OcrPage good_page() {
+  OcrPage page;
+  page.index = 4;
+  page.markdown = "# Title\n\n\"quoted\" \\ and é";
+  page.images.push_back({"img-4-0", 1, 2, 30, std::nullopt, "data:image/jpeg;base64,AAAA"});
+  page.dimensions = {200, 2339, 1654};
+  return page;
+}
+
+OcrPage failed_page() {
+  OcrPage page;
+  page.index = 5;
+  page.error = base::error(base::Code::kPageTimeout, "the page takes too long");
+  return page;
+}
+
+TEST(OcrDocuments, ASpecComesBackAsItWasWritten) {
+  OcrSpec spec;
+  spec.model = "millrace/ocr";
+  spec.inline_document = "JVBERi0=";
+  spec.document_name = "a \"b\".pdf";
+  spec.pages = {0, 2, 7};
+  spec.include_image_base64 = true;
+  spec.is_range = true;
+  const auto back = ocr_spec_from_json(to_json(spec));
+  ASSERT_TRUE(back);
+  EXPECT_EQ(to_json(*back), to_json(spec));
+  EXPECT_EQ(back->pages, spec.pages);
+  EXPECT_EQ(back->document_name, spec.document_name);
+}
+
+TEST(OcrDocuments, AnEmptySpecIsShort) {
+  OcrSpec spec;
+  spec.model = "m";
+  EXPECT_EQ(to_json(spec), R"({"model":"m"})");
+}
+
+TEST(OcrDocuments, TextThatIsNoSpecOrPageIsAnError) {
+  EXPECT_FALSE(ocr_spec_from_json("{"));
+  EXPECT_FALSE(ocr_spec_from_json(R"({"model":3})"));
+  EXPECT_FALSE(ocr_page_from_json(R"({"index":1})"));
+}
+
+TEST(OcrDocuments, APageHasTheContractsKeys) {
+  const json page = json::parse(to_json(good_page()));
+  EXPECT_EQ(page.at("index"), 4);
+  EXPECT_EQ(page.at("markdown"), good_page().markdown);
+  EXPECT_EQ(page.at("dimensions"), (json{{"dpi", 200}, {"height", 2339}, {"width", 1654}}));
+  const json& image = page.at("images").at(0);
+  EXPECT_EQ(image.at("id"), "img-4-0");
+  EXPECT_EQ(image.at("top_left_x"), 1);
+  EXPECT_EQ(image.at("bottom_right_y"), nullptr);
+  EXPECT_EQ(image.at("image_base64"), "data:image/jpeg;base64,AAAA");
+  EXPECT_FALSE(page.contains("error"));
+}
+
+TEST(OcrDocuments, AFailedPageHasEmptyMarkdownAndNullDimensions) {
+  const json page = json::parse(to_json(failed_page()));
+  EXPECT_EQ(page, json::parse(R"({"index":5,"markdown":"","images":[],"dimensions":null,
+    "error":{"code":"page_timeout","message":"the page takes too long"}})"));
+}
+
+TEST(OcrDocuments, APageComesBackAsItWasWritten) {
+  for (const OcrPage& page : {good_page(), failed_page()}) {
+    const auto back = ocr_page_from_json(to_json(page));
+    ASSERT_TRUE(back);
+    EXPECT_EQ(to_json(*back), to_json(page));
+  }
+}
+
+TEST(OcrDocuments, OnlyAPageWithAnErrorHasFailed) {
+  EXPECT_FALSE(ocr_page_failed(to_json(good_page())));
+  EXPECT_TRUE(ocr_page_failed(to_json(failed_page())));
+  EXPECT_TRUE(ocr_page_failed("no json"));
+  OcrPage tricky = good_page();
+  tricky.markdown = R"("error":{"code":"x"})";
+  EXPECT_FALSE(ocr_page_failed(to_json(tricky)));
+}
+
+TEST(OcrDocuments, TheReplyCountsTheGoodPages) {
+  const json reply =
+      json::parse(ocr_reply("vendor-ocr-latest", {to_json(good_page()), to_json(failed_page())}, 1234));
+  EXPECT_EQ(reply.at("pages").size(), 2U);
+  EXPECT_EQ(reply.at("model"), "vendor-ocr-latest");
+  EXPECT_EQ(reply.at("usage_info"), (json{{"pages_processed", 1}, {"doc_size_bytes", 1234}}));
+}
+
+TEST(OcrDocuments, AnUnknownSizeIsNull) {
+  const json reply = json::parse(ocr_reply("m", {}, -1));
+  EXPECT_EQ(reply.at("pages"), json::array());
+  EXPECT_EQ(reply.at("usage_info").at("doc_size_bytes"), nullptr);
+}
+
+}  // namespace
+}  // namespace millrace::schemas
