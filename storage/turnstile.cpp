@@ -27,9 +27,9 @@ void let_signal_through() {
 }  // namespace
 
 base::Result<std::unique_ptr<Turnstile>> Turnstile::open(const std::string& folder) {
-  auto next = LockFile::open(folder + "/next");
+  auto next = LockFile::open(folder + "/next.lock");
   if (!next) return next.error();
-  auto write = LockFile::open(folder + "/write");
+  auto write = LockFile::open(folder + "/write.lock");
   if (!write) return write.error();
   struct sigaction action {};
   action.sa_handler = [](int) {};
