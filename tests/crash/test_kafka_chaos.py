@@ -98,6 +98,11 @@ def holds_write_lock(data, pid):
     return any(row[1] == "FLOCK" and row[4] == str(pid) and row[5] == wanted for row in rows if row[1] != "->")
 
 
+def is_stopped(pid):
+    with open(f"/proc/{pid}/stat", encoding="ascii") as stat:
+        return stat.read().rsplit(")", 1)[1].split()[0] == "T"
+
+
 def stop_while_it_holds_the_lock(api, worker):
     """Load makes the worker write; it is stopped again and again until one stop falls into its transaction."""
     pid = worker.popen.pid
@@ -107,6 +112,7 @@ def stop_while_it_holds_the_lock(api, worker):
         for _ in range(200):
             if holds_write_lock(api.data, pid):
                 worker.pause()
+                eventually(lambda: is_stopped(pid), 10, "stopped")
                 if holds_write_lock(api.data, pid):
                     return True
                 worker.resume()
