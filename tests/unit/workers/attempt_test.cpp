@@ -132,7 +132,7 @@ TEST(Attempt, AFinishThatTheStoreRefusesForNowIsSentAgain) {
   one.start();
   const auto held = house.script.attempt(0);
   ASSERT_TRUE(held);
-  auto lock = storage::LockFile::open(house.dir.str() + "/locks/write");
+  auto lock = storage::LockFile::open(house.dir.str() + "/locks/write.lock");
   ASSERT_TRUE(lock && lock->lock(storage::LockFile::Mode::kExclusive));
   house.script.end(held, Done{{.bytes = R"({"kept":true})", .blob = nullptr}});
   ASSERT_TRUE(support::wait_until([&] { return !house.store->health().store_ok; }));
