@@ -70,8 +70,10 @@ class Bench:
 
 
 def brief(sample):
+    """What the progress line says of a sample."""
     if isinstance(sample, dict):
-        return " ".join(f"{key}={value:.4g}" for key, value in sample.items() if isinstance(value, (int, float)))
+        telling = [key for key in sample if key not in ("replies", "jobs", "seconds", "p90_us", "p999_us")]
+        return " ".join(f"{key}={sample[key]:.4g}" for key in telling)
     return f"{sample:.4g}"
 
 
