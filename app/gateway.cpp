@@ -24,6 +24,8 @@
 namespace millrace::app {
 namespace {
 
+constexpr std::chrono::seconds kWorkerEnd{15};  // > Worker::Options::drain_grace
+
 storage::Store::Options store_options(const Settings& settings) {
   storage::Store::Options options;
   options.data_dir = settings.data_dir;
@@ -188,6 +190,7 @@ void Gateway::Parts::stop() {
   if (service) service->stop();
   core.dispatch->stop(std::chrono::seconds(2));
   core.events->stop(std::chrono::seconds(1));
+  if (worker) worker->drain(kWorkerEnd);  // at once if it has drained: no run may outlive its engine
   ocr.reset();
   worker.reset();
   if (upkeep_timer) upkeep_timer->stop(std::chrono::seconds(2));
@@ -232,7 +235,5 @@ void Gateway::drain() {
   }
   if (parts_->worker) parts_->worker->drain(whole * 4 / 6);
 }
-
-void Gateway::reload() {}
 
 }  // namespace millrace::app

@@ -29,8 +29,6 @@ class Gateway {
   std::string name() const;  // of the worker; empty without one
   // Readiness off, no new work, running work ended or given back, all within settings.drain_timeout.
   void drain();
-  // Looks at keys again at once (SIGHUP).
-  void reload();
 
  private:
   struct Parts;

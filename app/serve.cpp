@@ -79,11 +79,11 @@ void print_try_line(const std::string& url, const std::string& data_dir) {
             << "millrace ocr FOLDER -o OUT --url " << url << "\n\n";
 }
 
-// SIGHUP reloads; the first SIGINT or SIGTERM ends the wait.
-void wait_for_end(const sigset_t& signals, Gateway& gateway) {
-  int signal = 0;
+// Until the first SIGINT or SIGTERM. SIGHUP ends nothing: what it would reload (keys) is followed within a
+// second anyway.
+void wait_for_end(const sigset_t& signals) {
+  int signal = SIGHUP;
   while (sigwait(&signals, &signal) != 0 || signal == SIGHUP) {
-    if (signal == SIGHUP) gateway.reload();
   }
   base::log_info("draining", {{"signal", signal}});
 }
@@ -141,7 +141,7 @@ int serve(const ServeRequest& request, const Flags& flags) {
   }
   int code = announce(settings, **gateway);
   if (code == kExitOk) {
-    wait_for_end(signals, **gateway);
+    wait_for_end(signals);
     drain(signals, **gateway);
   }
   gateway->reset();
