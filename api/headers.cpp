@@ -75,10 +75,12 @@ Prefer prefer(const front::Head& head) {
     if (text == "respond-async") out.respond_async = true;
     constexpr std::string_view kWait = "wait=";
     if (!text.starts_with(kWait)) return;
+    constexpr std::int64_t kWaitMax = 86'400;  // far above what is granted
     std::int64_t seconds = 0;
     const char* end = text.data() + text.size();
     const auto [at, failed] = std::from_chars(text.data() + kWait.size(), end, seconds);
-    if (failed == std::errc() && at == end && seconds >= 0) out.wait = std::chrono::seconds(seconds);
+    if (failed == std::errc() && at == end && seconds >= 0)
+      out.wait = std::chrono::seconds(std::min(seconds, kWaitMax));
   });
   return out;
 }

@@ -6,6 +6,8 @@
 #include "api/guard.h"
 #include "api/openapi.h"
 #include "api/routes.h"
+#include "platform/base/crypto.h"
+#include "platform/base/ids.h"
 #include "platform/base/log.h"
 
 namespace millrace::api {
@@ -120,6 +122,7 @@ front::Reply Service::error_reply(int status, std::string_view message, std::str
   auto [content_type, body] = schemas::error_body(path, status, message);
   front::Reply reply{
       .status = status, .content_type = std::move(content_type), .headers = {}, .body = std::move(body)};
+  add_header(reply, "x-request-id", base::hex(base::random_bytes(16)));
   if (status == 503) {
     add_header(reply, "retry-after-ms", "1000");
     add_header(reply, "retry-after", "1");

@@ -24,6 +24,14 @@ std::string first_line(const std::string& path) {
   return line;
 }
 
+// The admin key of this machine is for the gateway of this machine.
+bool is_local(const std::string& url) {
+  for (const char* start : {"http://127.", "http://localhost:", "http://localhost/", "http://[::1]"}) {
+    if (url.starts_with(start)) return true;
+  }
+  return false;
+}
+
 // --url, --key and how to print, as every client command has them.
 std::shared_ptr<ClientOptions> add_client_options(CLI::App& command) {
   auto options = std::make_shared<ClientOptions>();
@@ -37,7 +45,7 @@ std::shared_ptr<ClientOptions> add_client_options(CLI::App& command) {
   command.add_flag("-q,--quiet", options->quiet, "No progress on stderr");
   command.add_flag("--no-color", options->no_color, "No colours (also NO_COLOR)");
   command.parse_complete_callback([options, data] {
-    if (options->key.empty())
+    if (options->key.empty() && is_local(options->url))
       options->key = first_line((data->empty() ? default_data_dir() : *data) + "/admin.key");
   });
   return options;

@@ -89,7 +89,6 @@ struct Gateway::Parts {
   base::Status open_store();
   void add_upkeep();
   base::Status add_worker();
-  base::Status start_bus();
   base::Status start_api();
   void stop();
 
@@ -141,6 +140,7 @@ base::Status Gateway::Parts::add_worker() {
   workers::Worker::Options options;
   options.data_dir = settings.data_dir;
   options.name = settings.worker_name;
+  options.drain_grace = std::min<std::chrono::milliseconds>(options.drain_grace, settings.drain_timeout / 3);
   auto made = workers::Worker::make(std::move(options),
                                     {*core.store, *core.dispatch, *pool, core.clock, core.metrics});
   if (!made) return made.error();
@@ -155,13 +155,7 @@ base::Status Gateway::Parts::add_worker() {
       }
     }
   }
-  worker->start();
   return {};
-}
-
-base::Status Gateway::Parts::start_bus() {
-  if (const base::Status started = core.events->start(); !started) return started;
-  return core.dispatch->start();
 }
 
 base::Status Gateway::Parts::start_api() {
@@ -209,11 +203,13 @@ base::Result<std::unique_ptr<Gateway>> Gateway::start(const Settings& settings, 
   if (!roles.kinds.empty()) {
     if (base::Status added = p.add_worker(); !added) return added.error();
   }
-  if (base::Status started = p.start_bus(); !started) return started.error();
-  if (base::Status started = p.upkeep_timer->start(); !started) return started.error();
-  if (roles.api) {
+  if (base::Status started = p.core.events->start(); !started) return started.error();
+  if (roles.api) {  // before the first claim: an address that is taken costs no job anything
     if (base::Status started = p.start_api(); !started) return started.error();
   }
+  if (p.worker) p.worker->start();
+  if (base::Status started = p.core.dispatch->start(); !started) return started.error();
+  if (base::Status started = p.upkeep_timer->start(); !started) return started.error();
   return gateway;
 }
 

@@ -1,6 +1,7 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <thread>
@@ -72,11 +73,11 @@ bool write_ready_file(const std::string& path, const std::string& url) {
 void print_try_line(const std::string& url, const std::string& data_dir) {
   const bool asked = std::getenv("MILLRACE_TRY") != nullptr;  // NOLINT(concurrency-mt-unsafe)
   if (!asked && ::isatty(STDERR_FILENO) == 0) return;
-  std::cerr << "\nTry it:\n\n  curl -s " << url << "/v1/ocr -H \"Authorization: Bearer $(cat " << data_dir
-            << "/admin.key)\" -H 'Content-Type: application/json' \\\n    -d \"{\\\"document\\\": "
-               "{\\\"document_url\\\": "
-               "\\\"data:application/pdf;base64,$(base64 -w0 FILE.pdf)\\\"}}\"\n\nor, for whole folders:  "
-            << "millrace ocr FOLDER -o OUT --url " << url << "\n\n";
+  std::error_code failed;
+  const std::string self = std::filesystem::read_symlink("/proc/self/exe", failed).string();
+  std::cerr << "\nTry it, in another terminal:\n\n  " << self << " ocr FILE.pdf --url " << url << " --data "
+            << data_dir << "\n\nor a whole folder, with progress: FOLDER -o OUT in place of FILE.pdf.\n"
+            << "The API: " << url << "/openapi.json, with the key in " << data_dir << "/admin.key\n\n";
 }
 
 // Until the first SIGINT or SIGTERM. SIGHUP ends nothing: what it would reload (keys) is followed within a

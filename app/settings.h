@@ -17,7 +17,7 @@
 namespace millrace::app {
 
 // Every setting of the gateway, once: path, type, default, bounds, help. Flag, environment variable, YAML
-// key, `config check` and docs/settings.md follow from a row.
+// key, `config check` and `--help` follow from a row.
 std::span<const base::Setting> settings_table();
 
 // The settings as the composition takes them: typed, combined rules checked.

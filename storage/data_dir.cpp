@@ -43,14 +43,27 @@ base::Error refused(const std::string& path, const std::string& why) {
   return base::error(base::Code::kInternal, "data directory " + path + ": " + why);
 }
 
+// A folder that someone else keeps things in is not ours to change.
+bool is_foreign(const std::string& path) {
+  std::error_code failed;
+  const bool is_empty = std::filesystem::is_empty(path, failed);
+  return !failed && !is_empty && !std::filesystem::exists(path + "/locks", failed) &&
+         !std::filesystem::exists(path + "/../locks", failed);
+}
+
 base::Status make_folder(const std::string& path, mode_t mode) {
-  if (::mkdir(path.c_str(), mode) != 0 && errno != EEXIST) {
+  const bool made = ::mkdir(path.c_str(), mode) == 0;
+  if (!made && errno != EEXIST) {
     return refused(path, std::string("cannot be made: ") + std::strerror(errno) +
                              "; set --data to a folder that " + "this user may write");
   }
   struct stat folder {};
   if (::stat(path.c_str(), &folder) != 0 || !S_ISDIR(folder.st_mode)) return refused(path, "is not a folder");
-  if ((folder.st_mode & 07777) != mode && ::chmod(path.c_str(), mode) != 0) {
+  const bool differs = (folder.st_mode & 07777) != mode;
+  if (differs && !made && is_foreign(path)) {
+    return refused(path, "holds other things; set --data to a folder of its own");
+  }
+  if (differs && ::chmod(path.c_str(), mode) != 0) {
     return refused(path, "belongs to another user; chown it or set --data to another folder");
   }
   if (::access(path.c_str(), W_OK | X_OK) == 0) return {};

@@ -21,6 +21,7 @@ using base::Code;
 using std::chrono::milliseconds;
 
 // Beyond the child's own bounds of a page: then the child itself is stuck and is killed.
+constexpr milliseconds kStartAgain{5'000};
 constexpr milliseconds kChildGrace{10'000};
 
 EngineEnd ended(EngineEnd::Kind kind) { return {kind, -1, std::nullopt}; }
@@ -140,12 +141,20 @@ class OcrEngine::Pump {
   EngineEnd serve(Ticket::State& call) {
     for (;;) {
       if (call.is_cancelled()) return ended(EngineEnd::Kind::kCancelled);
-      if (auto status = ready_child(); !status) return failed(std::move(status.error()));
+      if (auto status = ready_child(); !status) return failed(not_now(status.error()));
       if (!child_->open(call.document) || !child_->send(request_of(call))) return crashed(call);
       const auto end = follow(call);
       if (end) return *end;
       if (call.left.empty()) return ended(EngineEnd::Kind::kDone);
     }
+  }
+
+  // An engine that cannot start is no fault of the job: it waits, at no cost of an attempt, until it can.
+  static base::Error not_now(const base::Error& why) {
+    base::log_error("engine.cannot_start", {{"error", why.message}});
+    base::Error error = base::error(base::Code::kOverloaded, "the OCR engine cannot be started now");
+    error.retry_after = kStartAgain;
+    return error;
   }
 
   static Request request_of(const Ticket::State& call) {

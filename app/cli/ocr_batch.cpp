@@ -49,15 +49,36 @@ std::string request_body(const OcrRequest& request, const fs::path& file, const 
   return body + R"("}})";
 }
 
-// Pictures beside the markdown, by their ids.
-void write_images(const json& page, const fs::path& folder) {
+bool write_file(const fs::path& path, const std::string& bytes) {
+  std::ofstream out(path, std::ios::binary | std::ios::trunc);
+  out << bytes;
+  return static_cast<bool>(out.flush());
+}
+
+// Pictures of one document, by their ids, in a folder of its own: ids repeat from document to document.
+bool write_images(const json& page, const fs::path& folder) {
+  bool ok = true;
   for (const json& image : page.value("images", json::array())) {
     const std::string uri = image.value("image_base64", "");
     const std::size_t comma = uri.find(',');
     const auto bytes = comma == std::string::npos ? std::nullopt : base::base64_decode(uri.substr(comma + 1));
     if (!bytes) continue;
-    std::ofstream(folder / fs::path(image.value("id", "image")).filename(), std::ios::binary) << *bytes;
+    std::error_code failed;
+    fs::create_directories(folder, failed);
+    ok = write_file(folder / fs::path(image.value("id", "image")).filename(), *bytes) && ok;
   }
+  return ok;
+}
+
+fs::path image_folder(const fs::path& output) { return output.string() + ".images"; }
+
+// The markdown names its pictures where they were written.
+std::string with_image_folder(std::string markdown, const fs::path& folder) {
+  const std::string prefix = "](" + folder.filename().string() + "/img-";
+  for (std::size_t at = 0; (at = markdown.find("](img-", at)) != std::string::npos; at += prefix.size()) {
+    markdown.replace(at, 6, prefix);
+  }
+  return markdown;
 }
 
 std::string markdown_of(const json& result) {
@@ -221,6 +242,24 @@ void OcrBatch::take(Document document, const std::string& status) {
   active_[document.job] = std::move(document);
 }
 
+// Whole or not at all: under another name first, pictures before the text that names them.
+base::Status OcrBatch::write_output(const Document& document, const nlohmann::json& result) const {
+  const fs::path& output = document.input.output;
+  const base::Error failure = base::error(base::Code::kInternal, "cannot write " + output.string());
+  std::string markdown = markdown_of(result);
+  if (request_.images) {
+    for (const json& page : result.value("pages", json::array())) {
+      if (!write_images(page, image_folder(output))) return failure;
+    }
+    markdown = with_image_folder(std::move(markdown), image_folder(output));
+  }
+  const fs::path fresh = output.string() + ".part";
+  if (!write_file(fresh, markdown)) return failure;
+  std::error_code failed;
+  fs::rename(fresh, output, failed);
+  return failed ? base::Status(failure) : base::Status();
+}
+
 void OcrBatch::write(const Document& document, const std::string& body) {
   const json result = json::parse(body, nullptr, false);
   Document finished = document;
@@ -231,15 +270,8 @@ void OcrBatch::write(const Document& document, const std::string& body) {
   } else {
     std::error_code failed;
     fs::create_directories(document.input.output.parent_path(), failed);
-    const fs::path fresh = document.input.output.string() + ".part";
-    std::ofstream(fresh, std::ios::binary | std::ios::trunc) << markdown_of(result);
-    fs::rename(fresh, document.input.output, failed);
-    if (failed) return refuse(document, "unwritable", "cannot write " + document.input.output.string());
-    if (request_.images) {
-      for (const json& page : result.value("pages", json::array())) {
-        write_images(page, document.input.output.parent_path());
-      }
-    }
+    const base::Status written = write_output(document, result);
+    if (!written) return refuse(document, "unwritable", written.error().message);
   }
   ++done_;
   pages_done_ += processed;

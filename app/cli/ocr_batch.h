@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "app/cli/client.h"
 #include "app/cli/ocr_command.h"
 #include "app/cli/ocr_inputs.h"
@@ -42,6 +44,7 @@ class OcrBatch {
   bool hand_in(Document document);
   bool look();
   void take(Document document, const std::string& status);
+  base::Status write_output(const Document& document, const nlohmann::json& result) const;
   void write(const Document& document, const std::string& result);
   void refuse(const Document& document, const std::string& code, const std::string& message);
   void record(const Document& document, const std::string& status);

@@ -1,7 +1,10 @@
 #include "platform/base/pool.h"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
+
+#include "platform/base/log.h"
 
 namespace millrace::base {
 
@@ -34,6 +37,19 @@ void Pool::close() {
   ready_.notify_all();
 }
 
+namespace {
+
+// Tasks must not throw; one that does (memory ran out, a library's exception) ends alone.
+void run_task(const std::function<void()>& task) {
+  try {
+    task();
+  } catch (const std::exception& e) {
+    log_error("pool_task_threw", {{"what", e.what()}});
+  }
+}
+
+}  // namespace
+
 void Pool::run() {
   std::unique_lock lock(mutex_);
   while (true) {
@@ -45,7 +61,7 @@ void Pool::run() {
     queue.pop_front();
     large_running_ = large_running_ || large;
     lock.unlock();
-    task();
+    run_task(task);
     task = nullptr;
     lock.lock();
     if (large) large_running_ = false;

@@ -20,6 +20,7 @@ class Result:
     most: float = None  # … or at most
     no_worse: bool = False  # … or no more than what stands beside
     note: str = ""
+    unfair: str = ""  # why there can be no verdict, whatever the figures say
 
     def ratios(self):
         return [a / b for a, b in zip(self.ours, self.beside) if b]
@@ -36,6 +37,8 @@ class Result:
         return f"≤ {self.most:g}{sign}" if self.most is not None else "report"
 
     def verdict(self):
+        if self.unfair:
+            return f"no verdict: {self.unfair}"
         if self.no_worse:
             good = statistics.median(self.ours) <= statistics.median(self.beside)
         elif self.least is None and self.most is None:

@@ -9,6 +9,9 @@ from PIL import Image, ImageChops, ImageDraw, ImageFilter, ImageFont
 DPI = 300
 PAGE = (int(8.27 * DPI), int(11.69 * DPI))
 MARGIN = DPI
+# Share of noise in a page. From about 0.2 on, Tesseract at 300 dpi begins to take speckle for letters: OCRmyPDF's CPU time
+# per page rises up to sixfold, at 0.3 it loses whole pages, and a ratio would say more about this number than about us.
+NOISE = 0.12
 FONTS = [
     "/usr/share/fonts/truetype/liberation/LiberationSerif-Regular.ttf",
     "/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf",
@@ -63,7 +66,7 @@ def _noise(chance):
 def scan(number):
     """A page as a worn office scanner gives it, and its text."""
     chance = random.Random(1000 + number)
-    points = (9, 10, 12)[number % 3]
+    points = (10, 11, 12)[number % 3]
     size = int(points * DPI / 72)
     page = Image.new("L", PAGE, 232)
     draw, font = ImageDraw.Draw(page), ImageFont.truetype(FONTS[number % len(FONTS)], size)
@@ -72,14 +75,14 @@ def scan(number):
         top = _set_text(draw, text, font, top, int(size * 1.3)) + size
     assert top < PAGE[1] - MARGIN // 2, "the page is too full"
     page = page.rotate(chance.uniform(-0.5, 0.5), resample=Image.BICUBIC, fillcolor=232)
-    page = page.filter(ImageFilter.GaussianBlur(1.2))
-    return Image.blend(page, _noise(chance), 0.3), " ".join(texts)
+    page = page.filter(ImageFilter.GaussianBlur(0.8))
+    return Image.blend(page, _noise(chance), NOISE), " ".join(texts)
 
 
 def scanned_document(pages):
     """(PDF, text of each page)."""
     images, texts = zip(*(scan(number) for number in range(pages)))
-    return scan_pdf(images, DPI, quality=60), list(texts)
+    return scan_pdf(images, DPI, quality=75), list(texts)
 
 
 def text_document(pages):
