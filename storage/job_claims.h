@@ -64,8 +64,8 @@ class JobClaims {
 
   // Up to `count` jobs of the kind, queued and due, tenants in turn and within a tenant by priority then age;
   // those of `hints` first, unless their epoch is above the row's (rule 10). Raises attempt, writes a random
-  // token and lease_until = boot + lease. A child is claimed only while its parent is waiting. Jobs past their
-  // deadline and children of an ended parent are never claimed: a claim that meets them ends them.
+  // token and lease_until = boot + lease. A child is claimed only while its parent is waiting. Jobs past
+  // their deadline and children of an ended parent are never claimed: a claim that meets them ends them.
   struct Request {
     schemas::Kind kind;
     std::string worker;

@@ -21,7 +21,8 @@ TEST(DataDirTest, DataIs0711AndEverythingInItPrivate) {
   auto store = opened(test_options(data), clock);
   EXPECT_EQ(mode_of(data), 0711u);
   for (const char* folder : {"/locks", "/blobs"}) EXPECT_EQ(mode_of(data + folder), 0700u) << folder;
-  for (const char* file : {"/millrace.db", "/locks/schema.lock", "/locks/write.lock", "/locks/checkpoint.lock"}) {
+  for (const char* file :
+       {"/millrace.db", "/locks/schema.lock", "/locks/write.lock", "/locks/checkpoint.lock"}) {
     EXPECT_EQ(mode_of(data + file), 0600u) << file;
   }
 }
