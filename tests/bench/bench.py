@@ -3,6 +3,7 @@
 import argparse
 import datetime
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -57,6 +58,7 @@ def run_row(bench, number):
 
 def main():
     arguments = read_arguments()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that what was started is ended
     folder = BUILD / "run"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
