@@ -28,6 +28,7 @@ using RdMessage = std::unique_ptr<rd_kafka_message_t, RdFree<rd_kafka_message_de
 using RdPartitions =
     std::unique_ptr<rd_kafka_topic_partition_list_t, RdFree<rd_kafka_topic_partition_list_destroy>>;
 using RdError = std::unique_ptr<rd_kafka_error_t, RdFree<rd_kafka_error_destroy>>;
+using RdHeaders = std::unique_ptr<rd_kafka_headers_t, RdFree<rd_kafka_headers_destroy>>;
 
 // Names of settings and their values, as librdkafka's CONFIGURATION.md has them.
 using KafkaSettings = std::vector<std::pair<std::string, std::string>>;

@@ -89,13 +89,17 @@ rd_kafka_resp_err_t KafkaProducer::enqueue(const KafkaRecord& record, std::uint6
   parts[count++] = {.vtype = RD_KAFKA_VTYPE_VALUE, .u = {.mem = bytes(record.payload)}};
   parts[count++] = {.vtype = RD_KAFKA_VTYPE_MSGFLAGS, .u = {.i = RD_KAFKA_MSG_F_COPY}};
   parts[count++] = {.vtype = RD_KAFKA_VTYPE_OPAQUE, .u = {.ptr = opaque_of(ticket)}};
+  // Headers of our own: those that librdkafka 2.0.2 makes by itself are freed twice when it refuses the
+  // message.
+  RdHeaders headers;
   if (!record.traceparent.empty()) {
-    parts[count++] = {.vtype = RD_KAFKA_VTYPE_HEADER,
-                      .u = {.header = {.name = "traceparent",
-                                       .val = record.traceparent.data(),
-                                       .size = static_cast<ssize_t>(record.traceparent.size())}}};
+    headers.reset(rd_kafka_headers_new(1));
+    rd_kafka_header_add(headers.get(), "traceparent", -1, record.traceparent.data(),
+                        static_cast<ssize_t>(record.traceparent.size()));
+    parts[count++] = {.vtype = RD_KAFKA_VTYPE_HEADERS, .u = {.headers = headers.get()}};
   }
   const RdError refused(rd_kafka_produceva(client_->get(), parts.data(), count));
+  if (!refused) static_cast<void>(headers.release());  // taken over by the message
   return refused ? rd_kafka_error_code(refused.get()) : RD_KAFKA_RESP_ERR_NO_ERROR;
 }
 
