@@ -3,9 +3,12 @@
 #include <filesystem>
 #include <fstream>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <spawn.h>
+#include <sys/file.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "tests/unit/workers/house.h"
 #include "workers/process_identity.h"
@@ -48,13 +51,21 @@ std::string lock_path(const support::TempDir& dir, const std::string& name) {
   return (dir.path() / "workers" / (name + ".lock")).string();
 }
 
-bool is_held(const support::TempDir& dir) { return WorkerLock::dead(dir.str()).empty(); }
+bool is_held(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  if (fd < 0) return false;
+  const bool held = ::flock(fd, LOCK_EX | LOCK_NB) != 0;
+  ::close(fd);
+  return held;
+}
 
 TEST(WorkerLock, AKilledWorkersJobRunsAgainLongBeforeItsLeaseIsOver) {
   House house({.with_worker = false, .with_upkeep = true});
   const std::string path = lock_path(house.dir, "victim");
-  OtherWorker victim(path);
-  ASSERT_TRUE(support::wait_until([&] { return std::filesystem::exists(path) && is_held(house.dir); }));
+  OtherWorker victim(path + ".new");
+  ASSERT_TRUE(support::wait_until([&] { return is_held(path + ".new"); }));
+  std::filesystem::rename(path + ".new",
+                          path);  // there and held in one step: upkeep looks at these files all the time
   const auto job = house.submit();
   Answer<std::vector<storage::Claimed>> claimed;
   storage::JobClaims(*house.store)
