@@ -9,6 +9,7 @@ KafkaSettings shared_settings(const KafkaCluster& cluster) {
       {"client.id", cluster.client_id},
       {"socket.nagle.disable", "true"},
       {"socket.keepalive.enable", "true"},
+      {"socket.connection.setup.timeout.ms", "5000"},  // librdkafka's 30 s outlast what we promise
       {"reconnect.backoff.ms", "50"},
       {"reconnect.backoff.max.ms", "1000"},  // a broker that is back is found within a second
       {"log.connection.close", "false"},
