@@ -40,7 +40,7 @@ HeartbeatReply beat(Tx& tx, const WorkerReport& report, const std::vector<Lease>
       case Renewal::kRenewed:
         break;
       case Renewal::kLost:
-        reply.lost.push_back(lease.job);
+        reply.lost.push_back(lease);
         break;
       case Renewal::kCancel:
         reply.cancel.push_back(lease.job);

@@ -47,7 +47,9 @@ struct WorkerReport {
   std::vector<SlotReport> slots;
 };
 struct HeartbeatReply {
-  std::vector<schemas::JobId> lost;    // leases that are no longer ours: kill what runs
+  // Leases that are no longer ours: kill what runs under them. The same worker may hold a later one of the
+  // job.
+  std::vector<Lease> lost;
   std::vector<schemas::JobId> cancel;  // cancel requested: stop, then finish
 };
 

@@ -28,16 +28,6 @@ std::string host_name() {
   return name.data();
 }
 
-// A job of which this worker lost one attempt may be here again as a later one: the reply names jobs, so only
-// the earlier is lost for sure, and the later one is alone in the next beat.
-bool is_lost(const storage::Lease& lease, const std::vector<storage::Lease>& all) {
-  const auto of_job = [&](const storage::Lease& other) { return other.job == lease.job; };
-  const auto later = [&](const storage::Lease& other) {
-    return other.job == lease.job && other.attempt > lease.attempt;
-  };
-  return std::count_if(all.begin(), all.end(), of_job) == 1 || std::any_of(all.begin(), all.end(), later);
-}
-
 }  // namespace
 
 // Everything but `drained` and the lock belongs to the loop's thread once `start` was called.
@@ -124,19 +114,19 @@ Heartbeat::Beat Worker::Parts::compose() const {
 
 void Worker::Parts::heard(base::BootTime sent, const std::vector<storage::Lease>& leases,
                           const storage::HeartbeatReply& reply) {
-  const auto holds = [](const std::vector<schemas::JobId>& jobs, const schemas::JobId& job) {
-    return std::find(jobs.begin(), jobs.end(), job) != jobs.end();
+  const auto names = [](const auto& list, const auto& one) {
+    return std::find(list.begin(), list.end(), one) != list.end();
   };
   for (const storage::Lease& lease : leases) {
     const auto found = attempts.find(lease.token);
     if (found == attempts.end()) continue;
     const std::shared_ptr<Attempt> attempt = found->second;
-    if (holds(reply.lost, lease.job)) {
-      if (is_lost(lease, leases)) attempt->told_lost();
+    if (names(reply.lost, lease)) {
+      attempt->told_lost();
       continue;
     }
     attempt->renewed(sent);
-    if (holds(reply.cancel, lease.job)) attempt->told_cancel();
+    if (names(reply.cancel, lease.job)) attempt->told_cancel();
   }
 }
 

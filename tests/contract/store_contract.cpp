@@ -230,7 +230,7 @@ TEST_P(Delivery, Rule06_EveryWriteOfAWorkerCarriesItsLease) {
     EXPECT_EQ(s.split(lease, 2), Applied::kLeaseLost);
     EXPECT_EQ(s.part(lease, 0), Applied::kLeaseLost);
     EXPECT_EQ(s.total(lease, 3), Applied::kLeaseLost);
-    EXPECT_EQ(s.beat({lease}).lost, std::vector<JobId>{job});
+    EXPECT_EQ(s.beat({lease}).lost, std::vector<Lease>{lease});
   }
   EXPECT_TRUE(s.queries().parts(kTenant, job)->empty());
   EXPECT_EQ(s.view(job).progress_total, 0);

@@ -93,9 +93,19 @@ TEST(JobClaims, AHeartbeatRenewsWhatIsHeldAndNamesWhatIsLost) {
   }
   EXPECT_EQ(s.expire_leases(), 1);
   const auto reply = s.beat({kept, other});
-  EXPECT_EQ(reply.lost, std::vector<schemas::JobId>{other.job});
+  EXPECT_EQ(reply.lost, std::vector<Lease>{other});
   EXPECT_EQ(s.finish(other), Applied::kLeaseLost);
   EXPECT_EQ(s.finish(kept), Applied::kYes);
+}
+
+TEST(JobClaims, AHeartbeatTellsALostLeaseFromALaterOneOfTheSameJob) {
+  JobStore s;
+  const Lease lost = s.submit_and_claim();
+  EXPECT_EQ(s.give_back(lost), Applied::kYes);
+  const Lease later = s.claim_one();
+  ASSERT_EQ(later.job, lost.job);
+  EXPECT_EQ(s.beat({lost, later}).lost, std::vector<Lease>{lost});
+  EXPECT_EQ(s.finish(later), Applied::kYes);
 }
 
 TEST(JobClaims, ALateHeartbeatKeepsALeaseThatNobodyHasEnded) {

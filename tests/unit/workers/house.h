@@ -51,6 +51,10 @@ class Script {
       return std::find(held->stops.begin(), held->stops.end(), why) != held->stops.end();
     });
   }
+  bool left_alone(const HeldPtr& held) const {
+    const std::lock_guard lock(mutex_);
+    return held->stops.empty();
+  }
   // Ends an attempt on its loop.
   void end(const HeldPtr& held, Outcome outcome) {
     LoopLink link = [&] {

@@ -96,6 +96,7 @@ TEST(Worker, DropsTheResultOfALostLease) {
   EXPECT_EQ(heir->job.lease.job, job);
   EXPECT_EQ(heir->job.losses, 1);
   ASSERT_TRUE(house.script.stopped(zombie, Stop::kLost));
+  EXPECT_TRUE(house.script.left_alone(heir)) << "the later lease of the same worker is not lost";
   house.script.end(zombie, Done{{.bytes = R"({"by":"zombie"})", .blob = nullptr}});
   house.script.end(heir, Done{{.bytes = R"({"by":"heir"})", .blob = nullptr}});
   ASSERT_TRUE(house.reaches(job, JobStatus::kSucceeded));
