@@ -1,6 +1,8 @@
 #include "jobs/upkeep.h"
 
 #include <algorithm>
+#include <atomic>
+#include <exception>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,7 +26,6 @@ struct Upkeep::Round {
   // Runs its move and calls back with the rows it changed.
   using Step = std::function<void(storage::Done<int>)>;
 
-  Next next;
   milliseconds delay{0};
   std::vector<Step> steps;
   std::size_t at = 0;
@@ -33,16 +34,36 @@ struct Upkeep::Round {
   bool unfinished = false;  // a step stopped at its limit
   std::vector<std::string> dropped_files;
 
-  // Calls `end` after the last step, or after the first that could not run.
-  static void run(const RoundPtr& round, int limit, const std::function<void(const RoundPtr&)>& end) {
-    if (round->at == round->steps.size()) return end(round);
-    round->steps[round->at]([round, limit, end](const base::Result<int>& rows) {
-      if (!rows) {
-        round->delay = kAfterTrouble;
-        return end(round);
-      }
-      round->advance(*rows >= limit);
-      run(round, limit, end);
+  explicit Round(Next then) : next_(std::move(then)) {}
+
+  // The end of the round; later words are not heard.
+  void end(milliseconds wait) {
+    if (!over_.exchange(true)) next_(wait);
+  }
+  // Nobody else would end a round that threw: it is logged, and the next one begins soon.
+  template <class F>
+  void guarded(const char* what, F&& f) {
+    try {
+      f();
+    } catch (const std::exception& e) {
+      base::log_error("upkeep_step_threw", {{"step", what}, {"what", e.what()}});
+      end(kAfterTrouble);
+    }
+  }
+
+  // Calls `finish` after the last step, or after the first that could not run.
+  static void run(const RoundPtr& round, int limit, const std::function<void(const RoundPtr&)>& finish) {
+    if (round->over_) return;
+    if (round->at == round->steps.size()) return finish(round);
+    round->steps[round->at]([round, limit, finish](const base::Result<int>& rows) {
+      round->guarded("move", [&] {
+        if (!rows) {
+          round->delay = kAfterTrouble;
+          return finish(round);
+        }
+        round->advance(*rows >= limit);
+        run(round, limit, finish);
+      });
     });
   }
 
@@ -53,6 +74,9 @@ struct Upkeep::Round {
     repeats = 0;
     ++at;
   }
+
+  Next next_;
+  std::atomic<bool> over_{false};
 };
 
 Upkeep::Upkeep(storage::Store& store, bus::Dispatch& dispatch, Relay& relay, base::Pool& pool,
@@ -66,9 +90,10 @@ Upkeep::Upkeep(storage::Store& store, bus::Dispatch& dispatch, Relay& relay, bas
       moves_(store) {}
 
 void Upkeep::tick(Next next) {
-  auto round = std::make_shared<Round>();
-  round->next = std::move(next);
-  if (!pool_.post(base::Pool::Lane::kQuick, [this, round] { look(round); })) round->next(kAfterTrouble);
+  auto round = std::make_shared<Round>(std::move(next));
+  const bool posted =
+      pool_.post(base::Pool::Lane::kQuick, [this, round] { round->guarded("look", [&] { look(round); }); });
+  if (!posted) round->end(kAfterTrouble);
 }
 
 bool Upkeep::retention_is_due() const {
@@ -78,7 +103,7 @@ bool Upkeep::retention_is_due() const {
 // One cheap read decides whether anything has to be written.
 void Upkeep::look(const RoundPtr& round) {
   const auto due = moves_.next_due(options_.lease);
-  if (!due) return round->next(kAfterTrouble);
+  if (!due) return round->end(kAfterTrouble);
   const bool open_jobs = due->has_value();
   round->delay = open_jobs ? options_.busy_period : options_.idle_period;
   const auto now = clock_.wall();
@@ -136,9 +161,11 @@ void Upkeep::add_retention(Round& round) {
 
 void Upkeep::finish(const RoundPtr& round) {
   if (round->unfinished) round->delay = kShortestWait;
-  if (!round->retention) return round->next(std::max(round->delay, kShortestWait));
-  if (!pool_.post(base::Pool::Lane::kLarge, [this, round] { collect_files(round); })) {
-    round->next(kAfterTrouble);  // files whose rows are gone are orphans now: a later round finds them
+  if (!round->retention) return round->end(std::max(round->delay, kShortestWait));
+  const bool posted = pool_.post(base::Pool::Lane::kLarge,
+                                 [this, round] { round->guarded("files", [&] { collect_files(round); }); });
+  if (!posted) {
+    round->end(kAfterTrouble);  // files whose rows are gone are orphans now: a later round finds them
   }
 }
 
@@ -154,7 +181,7 @@ void Upkeep::collect_files(const RoundPtr& round) {
     base::log_info("blobs_collected", {{"unreferenced", round->dropped_files.size()}, {"orphans", orphans}});
   }
   if (!round->unfinished) retained_at_ = clock_.boot();
-  round->next(std::max(round->delay, kShortestWait));
+  round->end(std::max(round->delay, kShortestWait));
 }
 
 }  // namespace millrace::jobs

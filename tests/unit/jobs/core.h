@@ -26,10 +26,14 @@ class KeptDispatch final : public bus::Dispatch {
   base::Status start() override { return {}; }
   void stop(std::chrono::milliseconds) override {}
   bus::HealthReport health() const override { return {}; }
-  bool durable() const override { return true; }
+  bool durable() const override {
+    if (throws) throw std::bad_alloc();
+    return true;
+  }
 
   std::vector<bus::Token> tokens() const;
   std::atomic<bool> down{false};
+  std::atomic<bool> throws{false};
 
  private:
   mutable std::mutex mutex_;

@@ -60,6 +60,19 @@ TEST(Upkeep, AJobPastItsDeadlineExpires) {
   EXPECT_EQ(core.view(job).status, JobStatus::kExpired);
 }
 
+TEST(Upkeep, AStepThatThrowsEndsItsRoundAndTheNextOneRuns) {
+  base::ManualClock clock;
+  KeptDispatch dispatch;
+  Core core(&clock, &dispatch);
+  const auto job = core.submit();
+  clock.advance(policy(schemas::Kind::kOcr).deadline);
+  dispatch.throws = true;
+  EXPECT_EQ(core.tick(), milliseconds(1'000));
+  dispatch.throws = false;
+  core.tick();
+  EXPECT_EQ(core.view(job).status, JobStatus::kExpired);
+}
+
 TEST(Upkeep, ATokenThatWasLostIsPublishedAgain) {
   base::ManualClock clock;
   KeptDispatch dispatch;
