@@ -161,24 +161,28 @@ bool ocr_page_failed(std::string_view part) {
   return document.find_field_unordered("error").get(error) != simdjson::NO_SUCH_FIELD;
 }
 
+std::string ocr_reply_tail(std::string_view model, int good, std::int64_t doc_size_bytes) {
+  std::string out = R"(],"model":)";
+  append_json_string(out, model);
+  out += R"(,"usage_info":{"pages_processed":)" + std::to_string(good) + R"(,"doc_size_bytes":)";
+  out += doc_size_bytes < 0 ? "null" : std::to_string(doc_size_bytes);
+  return out + "}}";
+}
+
 std::string ocr_reply(std::string_view model, const std::vector<std::string>& parts,
                       std::int64_t doc_size_bytes) {
   std::size_t bytes = 256 + model.size();
   for (const std::string& part : parts) bytes += part.size() + 1;
   std::string out;
   out.reserve(bytes);
-  out += R"({"pages":[)";
+  out += kOcrReplyHead;
   int good = 0;
   for (const std::string& part : parts) {
     if (out.back() != '[') out += ',';
     out += part;
     if (!ocr_page_failed(part)) ++good;
   }
-  out += R"(],"model":)";
-  append_json_string(out, model);
-  out += R"(,"usage_info":{"pages_processed":)" + std::to_string(good) + R"(,"doc_size_bytes":)";
-  out += doc_size_bytes < 0 ? "null" : std::to_string(doc_size_bytes);
-  return out + "}}";
+  return out + ocr_reply_tail(model, good, doc_size_bytes);
 }
 
 }  // namespace millrace::schemas

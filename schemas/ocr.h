@@ -66,5 +66,9 @@ bool ocr_page_failed(std::string_view part);  // it has an error, or is no page
 // pages in order; pages_processed counts those without an error; doc_size_bytes < 0 (not known yet) is null.
 std::string ocr_reply(std::string_view model, const std::vector<std::string>& parts,
                       std::int64_t doc_size_bytes);
+// The same in pieces, for a reply that is written as its parts are read: this, the parts with commas between
+// them, then the tail. `good`: parts without an error.
+inline constexpr std::string_view kOcrReplyHead = R"({"pages":[)";
+std::string ocr_reply_tail(std::string_view model, int good, std::int64_t doc_size_bytes);
 
 }  // namespace millrace::schemas

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "platform/base/log.h"
+#include "workers/guarded.h"
 
 namespace millrace::workers {
 namespace {
@@ -53,10 +54,13 @@ void Attempt::start(Runner& runner) {
   if (!may_start()) return give_back();
   shop_.metrics.started(kind(), shop_.clock.wall() - job_.created_at);
   running_ = true;
-  auto run = runner.start(job_, *this, [self = weak_from_this()](Outcome outcome) {
+  const auto ended_with = [self = weak_from_this()](Outcome outcome) {
     if (const auto attempt = self.lock()) attempt->ended(std::move(outcome));
-  });
-  if (running_) run_ = std::move(run);
+  };
+  auto run = guarded(
+      "start", [&]() -> base::Result<std::shared_ptr<Run>> { return runner.start(job_, *this, ended_with); });
+  if (!run) return ended(Retry{std::move(run.error())});
+  if (running_) run_ = std::move(*run);
 }
 
 void Attempt::renewed(base::BootTime sent) { renewed_at_ = std::max(renewed_at_, sent); }

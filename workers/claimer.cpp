@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "platform/base/log.h"
+#include "workers/guarded.h"
 
 namespace millrace::workers {
 namespace {
@@ -67,7 +68,7 @@ void Claimer::check_first(Wanted wanted) {
   auto shared = std::make_shared<Wanted>(std::move(wanted));
   const bool posted =
       shop_.pool.post(base::Pool::Lane::kQuick, [this, link = shop_.link, &store = shop_.store, shared] {
-        const auto may = storage::may_claim(store, shared->hint);
+        const auto may = guarded("token", [&] { return storage::may_claim(store, shared->hint); });
         link.post([this, shared, may = !may || *may] {
           if (may) return want(std::move(*shared));
           shared->taken();

@@ -5,6 +5,7 @@
 
 #include "jobs/policy.h"
 #include "platform/base/log.h"
+#include "workers/guarded.h"
 
 namespace millrace::workers {
 namespace {
@@ -24,30 +25,44 @@ base::Error crash_error(int page) {
 }  // namespace
 
 OcrRun::OcrRun(storage::Claimed job, AttemptContext& context, PageReader& reader, const FetchDocument& fetch,
-               int range_pages, Runner::Ended ended)
+               OcrRunner::Options options, Runner::Ended ended)
     : job_(std::move(job)),
       context_(context),
       reader_(reader),
       fetch_(fetch),
-      range_pages_(range_pages),
+      options_(options),
       ended_(std::move(ended)),
       link_(context.link()),
       writer_(std::make_shared<PageWriter>(context)) {}
 
 template <class Work, class Then>
 void OcrRun::on_pool(base::Pool::Lane lane, Work work, Then then) {
-  const bool posted = context_.pool().post(lane, [self = shared_from_this(), link = link_, work, then] {
-    auto result = std::make_shared<decltype(work())>(work());
-    link.post([self, then, result] {
+  const bool posted = context_.pool().post(lane, [self = shared_from_this(), work, then] {
+    auto result = std::make_shared<decltype(work())>(guarded("ocr", work));
+    self->post([self, then, result] {
       if (self->goes_on()) then(std::move(*result));
     });
   });
   if (!posted) again_later([this, lane, work, then] { on_pool(lane, work, then); });
 }
 
+void OcrRun::post(std::function<void()> step) {
+  link_.post([self = shared_from_this(), step = std::move(step)] { self->take(step); });
+}
+
+void OcrRun::take(const std::function<void()>& step) {
+  try {
+    step();
+  } catch (const std::exception& what) {
+    if (!over_) fail(threw("ocr", what));
+  }
+}
+
 void OcrRun::again_later(std::function<void()> step) {
   timer_ = context_.loop().after(kAgain, [self = shared_from_this(), step = std::move(step)] {
-    if (self->goes_on()) step();
+    self->take([&] {
+      if (self->goes_on()) step();
+    });
   });
 }
 
@@ -104,10 +119,10 @@ void OcrRun::fetch() {
   }
   if (!context_.may_start()) return end(Lost{});
   cancel_is_silent_ = true;
-  cancel_ = fetch_(task_.spec.document_url,
-                   [self = shared_from_this(), link = link_](base::Result<storage::Staged> staged) {
-                     link.post([self, staged = std::move(staged)] { self->fetched(staged); });
-                   });
+  cancel_ =
+      fetch_(task_.spec.document_url, [self = shared_from_this()](base::Result<storage::Staged> staged) {
+        self->post([self, staged = std::move(staged)] { self->fetched(staged); });
+      });
 }
 
 void OcrRun::fetched(base::Result<storage::Staged> staged) {
@@ -127,7 +142,7 @@ void OcrRun::attach(const storage::Staged& staged, std::function<void()> then) {
   context_.attach_input(staged, [self = shared_from_this(), then = std::move(then)](bool held) {
     if (!self->goes_on()) return;
     if (!held) return self->end(Lost{});
-    then();
+    self->take(then);
   });
 }
 
@@ -143,9 +158,9 @@ void OcrRun::open_fetched(const storage::Staged& staged) {
 
 void OcrRun::inspect() {
   if (!context_.may_start()) return end(Lost{});
-  auto begun = reader_.inspect(
-      task_.document, [self = shared_from_this(), link = link_](base::Result<engines::DocumentInfo> info) {
-        link.post([self, info = std::move(info)] { self->inspected(info); });
+  auto begun =
+      reader_.inspect(task_.document, [self = shared_from_this()](base::Result<engines::DocumentInfo> info) {
+        self->post([self, info = std::move(info)] { self->inspected(info); });
       });
   if (!begun) return again_later([this] { inspect(); });
   cancel_ = std::move(*begun);
@@ -164,7 +179,7 @@ void OcrRun::choose(base::Result<schemas::PageList> pages) {
   pages_ = std::move(*pages);
   left_.insert(pages_.begin(), pages_.end());
   for (const int page : task_.finished) left_.erase(page);
-  if (!is_child() && pages_.size() > static_cast<std::size_t>(range_pages_)) return split();
+  if (!is_child() && pages_.size() > static_cast<std::size_t>(options_.range_pages)) return split();
   if (!is_child()) context_.set_progress_total(static_cast<int>(pages_.size()), [](bool) {});
   read();
 }
@@ -172,7 +187,7 @@ void OcrRun::choose(base::Result<schemas::PageList> pages) {
 // Children take their document from their parent: one that lies in the spec becomes an input first.
 void OcrRun::split() {
   const auto go = [this] {
-    end(Split{page_ranges(task_.spec, pages_, range_pages_, context_.store().clock().wall()),
+    end(Split{page_ranges(task_.spec, pages_, options_.range_pages, context_.store().clock().wall()),
               static_cast<int>(pages_.size())});
   };
   if (job_.input || task_.spec.inline_document.empty()) return go();
@@ -193,14 +208,14 @@ void OcrRun::read() {
   std::vector<int> pages(left_.begin(), isolated() ? std::next(left_.begin()) : left_.end());
   auto begun = reader_.recognise(
       task_.document, std::move(pages), {.image_data = task_.spec.include_image_base64},
-      [self = shared_from_this(), link = link_](engines::PageOutcome outcome) {
+      [self = shared_from_this()](engines::PageOutcome outcome) {
         const schemas::OcrPage page = shown(std::move(outcome));
-        link.post([self, index = page.index, json = schemas::to_json(page), good = !page.error] {
+        self->post([self, index = page.index, json = schemas::to_json(page), good = !page.error] {
           self->page(index, json, good);
         });
       },
-      [self = shared_from_this(), link = link_](engines::EngineEnd end) {
-        link.post([self, end = std::move(end)] { self->engine_ended(end); });
+      [self = shared_from_this()](engines::EngineEnd end) {
+        self->post([self, end = std::move(end)] { self->engine_ended(end); });
       });
   if (!begun) return again_later([this] { read(); });
   cancel_ = std::move(*begun);
@@ -248,20 +263,19 @@ void OcrRun::write_and(std::function<void()> then) {
   writer_->flush([self = shared_from_this(), then = std::move(then)](bool held) {
     if (!self->goes_on()) return;
     if (!held) return self->end(Lost{});
-    then();
+    self->take(then);
   });
 }
 
 // A child's pages are its result; a root job makes the reply of all parts.
 void OcrRun::conclude() {
   if (is_child()) return end(Done{});
-  const auto bytes = task_.document ? static_cast<std::int64_t>(task_.document->size_bytes())
-                                    : (job_.input ? job_.input->bytes : -1);
+  ReplyPlan plan{task_.spec.model, pages_, job_.input ? job_.input->bytes : -1, options_.reply_bytes_max};
+  if (task_.document) plan.document_bytes = static_cast<std::int64_t>(task_.document->size_bytes());
+  const bool large = job_.children_done || task_.spec.include_image_base64;
   on_pool(
-      job_.children_done ? Lane::kLarge : Lane::kQuick,
-      [this, &store = context_.store(), bytes] {
-        return assemble(store, job_, task_.spec.model, pages_, bytes);
-      },
+      large ? Lane::kLarge : Lane::kQuick,
+      [this, &store = context_.store(), plan = std::move(plan)] { return assemble(store, job_, plan); },
       [this](base::Result<Outcome> outcome) {
         if (outcome) return end(std::move(*outcome));
         if (is_ours(outcome.error())) return again_later([this] { conclude(); });

@@ -17,7 +17,7 @@ namespace millrace::workers {
 class OcrRun final : public Run, public std::enable_shared_from_this<OcrRun> {
  public:
   OcrRun(storage::Claimed job, AttemptContext& context, PageReader& reader, const FetchDocument& fetch,
-         int range_pages, Runner::Ended ended);
+         OcrRunner::Options options, Runner::Ended ended);
   void begin();
   void stop(Stop why) override;
 
@@ -47,15 +47,19 @@ class OcrRun final : public Run, public std::enable_shared_from_this<OcrRun> {
   void fail(base::Error error);
   void again_later(std::function<void()> step);
   void end(Outcome outcome);
-  // Runs `work` on the pool and `then` with its result on the loop; again later while the pool is full.
+  // Runs `work` on the pool and `then` with its result on the loop; again later while the pool is full. Work
+  // that throws gives kInternal.
   template <class Work, class Then>
   void on_pool(base::Pool::Lane lane, Work work, Then then);
+  // A step on the loop from any thread; one that throws ends the run with kInternal, for nothing else would.
+  void post(std::function<void()> step);
+  void take(const std::function<void()>& step);
 
   const storage::Claimed job_;
   AttemptContext& context_;
   PageReader& reader_;
   const FetchDocument& fetch_;
-  const int range_pages_;
+  const OcrRunner::Options options_;
   Runner::Ended ended_;
   const LoopLink link_;
   std::shared_ptr<PageWriter> writer_;

@@ -13,7 +13,7 @@ OcrRunner::OcrRunner(std::unique_ptr<PageReader> reader, FetchDocument fetch, Op
     : reader_(std::move(reader)), fetch_(std::move(fetch)), options_(options) {}
 
 std::shared_ptr<Run> OcrRunner::start(const storage::Claimed& job, AttemptContext& context, Ended ended) {
-  auto run = std::make_shared<OcrRun>(job, context, *reader_, fetch_, options_.range_pages, std::move(ended));
+  auto run = std::make_shared<OcrRun>(job, context, *reader_, fetch_, options_, std::move(ended));
   run->begin();
   return run;
 }

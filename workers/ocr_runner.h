@@ -23,6 +23,7 @@ class OcrRunner final : public Runner {
  public:
   struct Options {
     int range_pages = 8;
+    std::int64_t reply_bytes_max = std::int64_t{256} << 20;  // ocr.reply_max: pictures may make a reply huge
   };
   // `engine` must outlive the runner's runs.
   OcrRunner(engines::OcrEngine& engine, FetchDocument fetch, Options options);

@@ -35,10 +35,16 @@ std::vector<storage::ChildSpec> page_ranges(const schemas::OcrSpec& spec, const 
 // The page as it is stored and shown.
 schemas::OcrPage shown(engines::PageOutcome outcome);
 
+// What a reply is made of.
+struct ReplyPlan {
+  std::string model;
+  schemas::PageList pages;           // what this attempt worked on; empty: what its children were made for
+  std::int64_t document_bytes = -1;  // -1: not known
+  std::int64_t bytes_max = 0;
+};
 // The end of a root job from the parts in the store: pages without one become page errors; if no page is
-// good, the document fails with the first page's error. `pages`: what this attempt worked on; empty: what
-// its children were made for.
-base::Result<Outcome> assemble(storage::Store& store, const storage::Claimed& job, const std::string& model,
-                               schemas::PageList pages, std::int64_t document_bytes);
+// good, the document fails with the first page's error. Holds one page at a time. kDocumentTooLarge: the
+// reply would be above `bytes_max`.
+base::Result<Outcome> assemble(storage::Store& store, const storage::Claimed& job, const ReplyPlan& plan);
 
 }  // namespace millrace::workers

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "storage/job_intake.h"
+#include "workers/guarded.h"
 #include "workers/payload.h"
 
 namespace millrace::workers {
@@ -35,7 +36,7 @@ void PageWriter::stage_large(int index, std::string json) {
   const bool posted =
       context_.pool().post(base::Pool::Lane::kLarge, [self = shared_from_this(), link = context_.link(),
                                                       &blobs = context_.store().blobs(), index, text, again] {
-        auto staged = stage(blobs, *text);
+        auto staged = guarded("page", [&] { return stage(blobs, *text); });
         link.post([self, index, again, staged = std::move(staged)] {
           if (!staged) return again();
           --self->staging_;

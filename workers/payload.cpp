@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "storage/job_intake.h"
-
 namespace millrace::workers {
 
 base::Result<storage::Staged> stage(storage::Blobs& blobs, std::string_view bytes) {
@@ -13,16 +11,30 @@ base::Result<storage::Staged> stage(storage::Blobs& blobs, std::string_view byte
   return (*writer)->finish();
 }
 
-base::Result<storage::Payload> payload_of(storage::Blobs& blobs, std::string bytes) {
-  if (bytes.size() <= storage::kInlineMax) return storage::Payload{std::move(bytes), nullptr};
-  auto staged = stage(blobs, bytes);
-  if (!staged) return staged.error();
-  return storage::Payload{{}, std::move(*staged)};
-}
-
 base::Result<std::string> bytes_of(const storage::Blobs& blobs, storage::StoredPayload payload) {
   if (!payload.blob) return std::move(payload.bytes);
   return blobs.read(*payload.blob);
+}
+
+base::Status PayloadWriter::append(std::string_view bytes) {
+  if (blob_) return blob_->append(bytes);
+  if (inline_.size() + bytes.size() <= storage::kInlineMax) {
+    inline_ += bytes;
+    return {};
+  }
+  auto begun = blobs_.begin(expected_bytes_);
+  if (!begun) return begun.error();
+  blob_ = std::move(*begun);
+  if (auto written = blob_->append(inline_); !written) return written;
+  inline_.clear();
+  return blob_->append(bytes);
+}
+
+base::Result<storage::Payload> PayloadWriter::finish() {
+  if (!blob_) return storage::Payload{std::move(inline_), nullptr};
+  auto staged = blob_->finish();
+  if (!staged) return staged.error();
+  return storage::Payload{{}, std::move(*staged)};
 }
 
 }  // namespace millrace::workers

@@ -7,6 +7,7 @@
 
 #include "jobs/policy.h"
 #include "platform/base/log.h"
+#include "workers/guarded.h"
 
 namespace millrace::workers {
 
@@ -76,11 +77,11 @@ UpkeepTimer::Turn::Begun UpkeepTimer::Turn::begin() {
   return owner ? Begun::kOwner : Begun::kStandby;
 }
 
-// From the pool or the announce thread.
+// From the pool or the announce thread; the first word about a round counts.
 void UpkeepTimer::Turn::end(milliseconds next) {
   {
     const std::lock_guard guard(mutex);
-    busy = false;
+    if (!std::exchange(busy, false)) return;
   }
   ended.notify_all();
   link.post([self = shared_from_this(), next] { self->plan(next); });
@@ -122,7 +123,13 @@ void UpkeepTimer::Turn::run() {
   if (!posted) end(kSoon);
 }
 
-void UpkeepTimer::Turn::round() { release_dead(WorkerLock::dead(options.data_dir)); }
+void UpkeepTimer::Turn::round() {
+  const auto begun = guarded("upkeep", [this]() -> base::Status {
+    release_dead(WorkerLock::dead(options.data_dir));
+    return {};
+  });
+  if (!begun) end(kSoon);
+}
 
 void UpkeepTimer::Turn::release_dead(std::vector<WorkerLock> dead) {
   for (const WorkerLock& worker : dead) worker.kill_leftovers(store.clock().boot_id());

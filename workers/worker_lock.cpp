@@ -94,12 +94,15 @@ base::Result<WorkerLock> WorkerLock::take(const std::string& data_dir, const std
                          " is in use on this data directory: choose another (worker.name)");
 }
 
+// What cannot be looked at is not dead: a later look, or the lease, finds it.
 std::vector<WorkerLock> WorkerLock::dead(const std::string& data_dir) {
   std::vector<WorkerLock> found;
   std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder_of(data_dir), error)) {
-    if (entry.path().extension() != kSuffix) continue;
-    auto lock = open(entry.path().string(), entry.path().stem().string(), false);
+  fs::directory_iterator at(folder_of(data_dir), error);
+  for (; !error && at != fs::directory_iterator(); at.increment(error)) {
+    const fs::path& path = at->path();
+    if (path.extension() != kSuffix) continue;
+    auto lock = open(path.string(), path.stem().string(), false);
     if (lock && lock->try_lock() == Attempted::kTaken) found.push_back(std::move(*lock));
   }
   return found;

@@ -64,7 +64,7 @@ int ScriptedEngine::calls() const {
   return calls_;
 }
 
-OcrHouse::OcrHouse(std::function<void(ScriptedEngine&)> prepare, int range_pages, int slots)
+OcrHouse::OcrHouse(std::function<void(ScriptedEngine&)> prepare, OcrRunner::Options runner_options, int slots)
     : house(House::Options{.slots = slots, .with_worker = false, .with_upkeep = true}) {
   auto scripted = std::make_unique<ScriptedEngine>();
   if (prepare) prepare(*scripted);
@@ -78,7 +78,9 @@ OcrHouse::OcrHouse(std::function<void(ScriptedEngine&)> prepare, int range_pages
     } else if (!found->second) {
       done(found->second.error());
     } else {
-      done(stage(house.store->blobs(), *found->second));
+      auto staged = stage(house.store->blobs(), *found->second);
+      if (staged && wrap) staged = wrap(std::move(*staged));
+      done(std::move(staged));
     }
     return std::function<void()>([] {});
   };
@@ -92,8 +94,7 @@ OcrHouse::OcrHouse(std::function<void(ScriptedEngine&)> prepare, int range_pages
   if (!made) throw std::runtime_error(made.error().message);
   house.worker = std::move(*made);
   house.worker->add(schemas::Kind::kOcr, slots,
-                    std::make_unique<OcrRunner>(std::move(scripted), std::move(fetch),
-                                                OcrRunner::Options{.range_pages = range_pages}));
+                    std::make_unique<OcrRunner>(std::move(scripted), std::move(fetch), runner_options));
   house.worker->start();
 }
 

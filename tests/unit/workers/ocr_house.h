@@ -42,7 +42,8 @@ class ScriptedEngine final : public PageReader {
 // A house whose worker runs OcrRunner over the scripted engine.
 class OcrHouse {
  public:
-  explicit OcrHouse(std::function<void(ScriptedEngine&)> prepare = {}, int range_pages = 8, int slots = 2);
+  explicit OcrHouse(std::function<void(ScriptedEngine&)> prepare = {}, OcrRunner::Options options = {},
+                    int slots = 2);
 
   schemas::JobId submit(schemas::OcrSpec spec);
   schemas::JobId submit_small(schemas::PageList pages = {});
@@ -51,6 +52,7 @@ class OcrHouse {
   House house;
   ScriptedEngine* engine = nullptr;
   std::map<std::string, base::Result<std::string>> urls;  // what fetching brings
+  std::function<storage::Staged(storage::Staged)> wrap;   // around what was fetched
   std::atomic<int> fetches{0};
 };
 

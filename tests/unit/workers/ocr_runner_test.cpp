@@ -1,5 +1,7 @@
 #include "workers/ocr_runner.h"
 
+#include <filesystem>
+
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -72,6 +74,39 @@ TEST(OcrRunner, PagesAboveTheInlineBoundTravelAsBlobs) {
   EXPECT_GT(ocr.reply(job)["pages"][2]["markdown"].get<std::string>().size(), 50'000U);
 }
 
+TEST(OcrRunner, AReplyAboveItsBoundFailsTheJobWithTheSettingsName) {
+  OcrHouse ocr([](ScriptedEngine& e) { e.page_bytes = 50'000; }, {.reply_bytes_max = 100'000});
+  const auto job = ocr.submit_small();
+  ASSERT_TRUE(ocr.house.reaches(job, JobStatus::kFailed));
+  const auto view = ocr.house.view(job);
+  EXPECT_EQ(view.error->code, Code::kDocumentTooLarge);
+  EXPECT_NE(view.error->message.find("ocr.reply_max"), std::string::npos) << view.error->message;
+  EXPECT_EQ(view.attempt, 1);
+}
+
+TEST(OcrRunner, AReplyJustWithinItsBoundIsDelivered) {
+  OcrHouse free([](ScriptedEngine& e) { e.page_bytes = 50'000; });
+  const auto first = free.submit_small();
+  ASSERT_TRUE(free.house.reaches(first, JobStatus::kSucceeded));
+  const auto bytes = static_cast<std::int64_t>(free.reply(first).dump().size());
+  OcrHouse bound([](ScriptedEngine& e) { e.page_bytes = 50'000; }, {.reply_bytes_max = bytes + 200});
+  const auto second = bound.submit_small();
+  ASSERT_TRUE(bound.house.reaches(second, JobStatus::kSucceeded));
+  EXPECT_EQ(bound.reply(second), free.reply(first));
+}
+
+TEST(OcrRunner, ADocumentWithoutAGoodPageLeavesNoFileBehind) {
+  OcrHouse ocr([](ScriptedEngine& e) {
+    for (int page = 0; page < e.pages; ++page) {
+      e.failing[page] = base::error(Code::kPageTimeout, std::string(20'000, 'x'));
+    }
+  });
+  const auto job = ocr.submit_small();
+  ASSERT_TRUE(ocr.house.reaches(job, JobStatus::kFailed));
+  EXPECT_EQ(ocr.house.view(job).error->code, Code::kPageTimeout);
+  EXPECT_TRUE(std::filesystem::is_empty(ocr.house.dir.path() / "blobs" / "incoming"));
+}
+
 TEST(OcrRunner, AFailedPageLeavesTheOthers) {
   OcrHouse ocr([](ScriptedEngine& e) { e.failing[1] = base::error(Code::kPageTimeout, "too slow"); });
   const auto job = ocr.submit_small();
@@ -111,7 +146,7 @@ TEST(OcrRunner, AKillerPageTakesOnlyItselfOutOfASplitDocument) {
         e.pages = 6;
         e.killers = {3};
       },
-      2);
+      {.range_pages = 2});
   const auto job = ocr.submit_small();
   ASSERT_TRUE(ocr.house.reaches(job, JobStatus::kSucceeded));
   const auto reply = ocr.reply(job);
@@ -150,6 +185,36 @@ TEST(OcrRunner, ARefusedUrlFailsAndAnUnreachableOneIsTriedAgain) {
   ASSERT_TRUE(ocr.house.reaches(second, JobStatus::kFailed));
   EXPECT_EQ(ocr.house.view(second).error->code, Code::kFetchFailed);
   EXPECT_EQ(ocr.house.view(second).attempt, jobs::policy(schemas::Kind::kOcr).attempts_max);
+}
+
+// A blob whose first opening throws, as a library does when memory runs out.
+class ThrowingOnce final : public storage::StagedBlob {
+ public:
+  explicit ThrowingOnce(storage::Staged real) : real_(std::move(real)) {}
+  const storage::BlobRef& ref() const override { return real_->ref(); }
+  void adopted(bool file_is_named) override { real_->adopted(file_is_named); }
+  base::Result<storage::OpenFile> open() const override { throw std::bad_alloc(); }
+
+ private:
+  storage::Staged real_;
+};
+
+TEST(OcrRunner, AStepThatThrowsEndsTheAttemptAndTheNextOneSucceeds) {
+  OcrHouse ocr;
+  const std::string url = "https://example.org/a.pdf";
+  ocr.urls.emplace(url, std::string("%PDF-1.4 fetched"));
+  ocr.wrap = [](storage::Staged staged) { return std::make_shared<ThrowingOnce>(std::move(staged)); };
+  schemas::OcrSpec spec;
+  spec.document_url = url;
+  const auto job = ocr.submit(spec);
+  ASSERT_TRUE(ocr.house.reaches(job, JobStatus::kSucceeded));
+  EXPECT_EQ(ocr.house.view(job).attempt, 2);
+  const auto events = storage::JobQueries(*ocr.house.store).events("default", job, 0, 100);
+  ASSERT_TRUE(events);
+  const bool told = std::any_of(events->begin(), events->end(), [](const schemas::JobEvent& event) {
+    return event.data.find(base::name(Code::kInternal)) != std::string::npos;
+  });
+  EXPECT_TRUE(told) << "the retry says why";
 }
 
 TEST(OcrRunner, ACancelEndsTheEnginesCallWithinAHeartbeat) {
