@@ -40,6 +40,11 @@ foreach(room engines workers)  # their tests start it
     add_dependencies(unit_${room} millrace-engine)
   endif()
 endforeach()
+if(TARGET unit_engines)  # what the program millrace-engine does with poppler, tried without the program around it
+  target_sources(unit_engines PRIVATE ${CMAKE_SOURCE_DIR}/ai/engines/host/pdf.cpp
+    ${CMAKE_SOURCE_DIR}/ai/engines/host/pixels.cpp ${CMAKE_SOURCE_DIR}/ai/engines/host/tool.cpp)
+  target_link_libraries(unit_engines PRIVATE pkg_leptonica)
+endif()
 foreach(pair "store;storage" "blobs;storage" "dispatch;bus" "events;bus")
   list(GET pair 0 seam)
   list(GET pair 1 room)

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "ai/engines/engine_child.h"
+#include "ai/engines/pdf_info.h"
 #include "platform/base/log.h"
 
 namespace millrace::engines {
@@ -241,10 +242,7 @@ class OcrEngine::Pump {
     drop_child(true);
     base::log_warn("engine.child_stuck",
                    {{"page", call.at}, {"media", schemas::name(call.document->media())}});
-    if (call.inspect) {
-      return failed(
-          base::error(Code::kDocumentBomb, "opening the document takes more time than any sound document"));
-    }
+    if (call.inspect) return failed(opened_too_slowly());
     if (call.left.empty()) return ended(EngineEnd::Kind::kDone);
     const int page = call.blamed();
     PageOutcome outcome;

@@ -19,11 +19,22 @@ base::Error bad_count() {
                "the document's page count is not the number of pages that are in it");
 }
 
+}  // namespace
+
+// It used less computing time than a bomb would: the machine is busy, and may be less so later.
+base::Error opened_too_slowly() {
+  return error(Code::kInternal,
+               "opening the document took longer than a page may (ocr.page_timeout): the machine is busy");
+}
+
+namespace {
+
 base::Error failure(const process::Captured& pdfinfo) {
   if (says(pdfinfo.err, "Incorrect password")) {
     return error(Code::kDocumentEncrypted, "the document is encrypted: send it without a password");
   }
-  if (pdfinfo.timed_out || pdfinfo.exit.signal == SIGKILL || pdfinfo.exit.signal == SIGXCPU) {
+  if (pdfinfo.timed_out) return opened_too_slowly();
+  if (pdfinfo.exit.signal == SIGKILL || pdfinfo.exit.signal == SIGXCPU) {
     return error(Code::kDocumentBomb,
                  "opening the document takes more time or memory than any sound document");
   }

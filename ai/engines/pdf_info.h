@@ -13,8 +13,11 @@ struct PdfPage {
 };
 
 // Reads what `pdfinfo -f 1 -l PAGES_MAX` said. kDocumentEncrypted, kDocumentPageCount (the count is not that
-// of the pages that are there), kDocumentTooManyPages, kDocumentBomb (it ran into its bounds),
-// kDocumentDamaged.
+// of the pages that are there), kDocumentTooManyPages, kDocumentBomb (it ran into its bounds of computing
+// time or memory), kDocumentDamaged, kInternal (opened_too_slowly).
 base::Result<std::vector<PdfPage>> read_pdf_info(const process::Captured& pdfinfo, int pages_max);
+
+// A look into a document that was ended by the clock alone: worth another try.
+base::Error opened_too_slowly();
 
 }  // namespace millrace::engines

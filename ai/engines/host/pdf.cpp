@@ -12,6 +12,7 @@ namespace {
 
 using base::Code;
 using std::chrono::milliseconds;
+using Steady = std::chrono::steady_clock;
 
 // CPU that a sound page needs at most on the average of a long run; one page alone may use all of
 // `poppler_cpu`.
@@ -26,6 +27,12 @@ std::vector<std::string> page_range(Run run) {
 std::vector<std::string> with(std::vector<std::string> first, const std::vector<std::string>& second) {
   first.insert(first.end(), second.begin(), second.end());
   return first;
+}
+
+base::Error too_slow(const char* what, const EngineLimits& limits) {
+  return base::error(Code::kPageTimeout, std::string("the page takes longer than ") +
+                                             std::to_string(limits.page_wall.count()) + " ms to " + what +
+                                             " (ocr.page_timeout)");
 }
 
 // A line of `pdfimages -list`.
@@ -49,8 +56,10 @@ class RasterReader {
  public:
   RasterReader(ToolStream& stream, const EngineLimits& limits) : stream_(stream), limits_(limits) {}
 
-  // kPageFailed when the stream ends or is none, kPageTimeout when it stalls or its bounds were hit.
+  // kPageFailed when the stream ends or is none, kPageTimeout when the page's time is over or the bounds of
+  // the whole stream were hit.
   base::Result<Picture> next() {
+    deadline_ = Steady::now() + limits_.page_wall;
     std::optional<NetpbmHead> head;
     while (!(head = netpbm_head(buffer_))) {
       if (buffer_.size() > 64) return failed();
@@ -68,19 +77,22 @@ class RasterReader {
     if (!picture) return failed();
     return picture;
   }
+  // The time of the last page was over.
+  bool page_was_late() const { return late_; }
 
  private:
   static base::Error failed() { return base::error(Code::kPageFailed, "the page cannot be drawn"); }
-  static base::Error late() { return base::error(Code::kPageTimeout, "the page takes too long to draw"); }
 
   base::Status more() {
-    switch (stream_.read_some(buffer_, limits_.page_wall)) {
+    switch (stream_.read_some(buffer_, deadline_)) {
       case ToolStream::Read::kData:
         return {};
       case ToolStream::Read::kTimeout:
-        return late();
+        late_ = true;
+        return too_slow("draw", limits_);
       case ToolStream::Read::kEnd:
-        return stream_.hit_bounds() ? late() : failed();
+        if (!stream_.hit_bounds()) return failed();
+        return base::error(Code::kPageTimeout, "the page takes more computing time than is given to draw it");
     }
     return failed();
   }
@@ -88,6 +100,8 @@ class RasterReader {
   ToolStream& stream_;
   const EngineLimits& limits_;
   std::string buffer_;
+  Steady::time_point deadline_;
+  bool late_ = false;
 };
 
 }  // namespace
@@ -107,7 +121,7 @@ std::vector<Run> runs_of(std::vector<int> pages) {
 
 // The text and, beside it, which lines are bold.
 struct Pdf::TextStreams {
-  enum class Outcome { kPage, kUnreadable, kBounds };
+  enum class Outcome { kPage, kUnreadable, kBounds, kLate };
 
   ToolStream words;
   std::optional<ToolStream> styles;
@@ -116,26 +130,27 @@ struct Pdf::TextStreams {
   StyleReader style_reader;
 
   Outcome next(PageText& page) {
+    const auto deadline = Steady::now() + limits.page_wall;
     std::optional<PageText> found;
     while (!(found = word_reader.next())) {
       if (word_reader.overflow()) return Outcome::kBounds;
       std::string piece;
-      const auto read = words.read_some(piece, limits.page_wall);
-      if (read == ToolStream::Read::kTimeout) return Outcome::kBounds;
+      const auto read = words.read_some(piece, deadline);
+      if (read == ToolStream::Read::kTimeout) return Outcome::kLate;
       if (read == ToolStream::Read::kEnd) return words.hit_bounds() ? Outcome::kBounds : Outcome::kUnreadable;
       word_reader.feed(piece);
     }
     page = std::move(*found);
-    add_styles(page);
+    add_styles(page, deadline);
     return Outcome::kPage;
   }
 
   // Without styles a page has fewer headings, and is no failure.
-  void add_styles(PageText& page) {
+  void add_styles(PageText& page, Steady::time_point deadline) {
     std::optional<std::vector<Box>> lines;
     while (styles && !(lines = style_reader.next())) {
       std::string piece;
-      if (styles->read_some(piece, limits.page_wall) != ToolStream::Read::kData || style_reader.overflow()) {
+      if (styles->read_some(piece, deadline) != ToolStream::Read::kData || style_reader.overflow()) {
         styles.reset();
       }
       style_reader.feed(piece);
@@ -168,28 +183,55 @@ base::Result<Pdf::TextStreams> Pdf::start_text(Run run) const {
   return streams;
 }
 
-base::Status Pdf::text(Run run, const std::function<void(int, std::optional<PageText>)>& on_page) {
-  int page = run.first;
-  while (page <= run.last) {
-    auto streams = start_text({page, run.last});
-    if (!streams) return std::move(streams.error());
-    const int started_at = page;
-    auto outcome = TextStreams::Outcome::kPage;
-    while (page <= run.last && outcome == TextStreams::Outcome::kPage) {
-      PageText text;
-      outcome = streams->next(text);
-      if (outcome != TextStreams::Outcome::kPage) break;
+// Streams of pages, each as long as it gets. A program keeps back the end of what it writes, so the page that
+// is waited for may be done, and the slow one be the next: after a late stream it goes page by page until one
+// fails by itself.
+template <class Some>
+base::Status Pdf::page_by_page(Run run, const OnBegin& on_begin, const Some& some) {
+  bool alone = false;
+  for (int page = run.first; page <= run.last;) {
+    on_begin(page);
+    auto progress = some(Run{page, alone ? page : run.last});
+    if (!progress) return std::move(progress.error());
+    page = progress->next;
+    if (progress->why == Progress::Why::kLate) alone = true;
+    if (progress->why == Progress::Why::kPageFailed) alone = false;
+  }
+  return {};
+}
+
+base::Status Pdf::text(Run run, const OnBegin& on_begin, const OnText& on_text) {
+  return page_by_page(run, on_begin, [&](Run part) { return text_some(part, on_begin, on_text); });
+}
+
+// Reads until a page fails. The bounds are the whole stream's, so only its first page is to blame for them: a
+// fresh stream decides about another.
+base::Result<Pdf::Progress> Pdf::text_some(Run run, const OnBegin& on_begin, const OnText& on_text) const {
+  using Outcome = TextStreams::Outcome;
+  using Why = Progress::Why;
+  auto streams = start_text(run);
+  if (!streams) return std::move(streams.error());
+  for (int page = run.first; page <= run.last; ++page) {
+    PageText text;
+    const Outcome outcome = streams->next(text);
+    if (outcome == Outcome::kPage) {
       text.index = page;
-      on_page(page++, std::move(text));
+      on_text(page, std::move(text));
+      if (page < run.last) on_begin(page + 1);
+      continue;
     }
-    if (page > run.last || page > started_at) continue;  // a fresh start decides about the page that is next
-    if (outcome == TextStreams::Outcome::kBounds) {
+    if (outcome == Outcome::kLate && run.count() > 1) return Progress{page, Why::kLate};
+    if (outcome != Outcome::kLate && page > run.first) return Progress{page, Why::kUndecided};
+    if (outcome == Outcome::kBounds) {
       return base::error(Code::kDocumentBomb, "reading page " + std::to_string(page + 1) +
                                                   " takes more time or memory than any sound page");
     }
-    on_page(page++, std::nullopt);
+    on_text(page, outcome == Outcome::kLate
+                      ? too_slow("read", limits_)
+                      : base::error(Code::kPageFailed, "the page's text cannot be read"));
+    return Progress{page + 1, Why::kPageFailed};
   }
-  return {};
+  return Progress{run.last + 1, Why::kDone};
 }
 
 int Pdf::real_dpi(int page, int dpi) const {
@@ -201,43 +243,43 @@ int Pdf::real_dpi(int page, int dpi) const {
 
 bool Pdf::oversized(int page, int dpi) const { return real_dpi(page, dpi) != dpi; }
 
-void Pdf::raster(Run run, int dpi, bool colour, const OnRaster& on_raster) {
+void Pdf::raster(Run run, Drawing drawing, const OnBegin& on_begin, const OnRaster& on_raster) {
   int first = run.first;
   for (int page = run.first + 1; page <= run.last + 1; ++page) {
-    if (page <= run.last && oversized(page, dpi) == oversized(first, dpi)) continue;
-    raster_alike({first, page - 1}, dpi, colour, on_raster);
+    if (page <= run.last && oversized(page, drawing.dpi) == oversized(first, drawing.dpi)) continue;
+    static_cast<void>(page_by_page({first, page - 1}, on_begin, [&](Run part) {
+      return base::Result<Progress>(raster_some(part, drawing, on_begin, on_raster));
+    }));
     first = page;
   }
 }
 
-void Pdf::raster_alike(Run run, int dpi, bool colour, const OnRaster& on_raster) {
-  int page = run.first;
-  while (page <= run.last) page = raster_some({page, run.last}, dpi, colour, on_raster);
-}
-
-// Draws until a page fails; the first page of a run that fails is the one to blame. Returns the next page to
-// draw.
-int Pdf::raster_some(Run run, int dpi, bool colour, const OnRaster& on_raster) {
+// Draws until a page fails; which one is to blame: as with text_some.
+Pdf::Progress Pdf::raster_some(Run run, Drawing drawing, const OnBegin& on_begin,
+                               const OnRaster& on_raster) const {
+  using Why = Progress::Why;
   std::vector<std::string> arguments = page_range(run);
-  if (!colour) arguments.emplace_back("-gray");
-  const bool small = oversized(run.first, dpi);
+  if (!drawing.colour) arguments.emplace_back("-gray");
+  const bool small = oversized(run.first, drawing.dpi);
   arguments.insert(arguments.end(), {"-cropbox", "-q", small ? "-scale-to" : "-r",
-                                     std::to_string(small ? limits_.raster_side_max : dpi), "%"});
+                                     std::to_string(small ? limits_.raster_side_max : drawing.dpi), "%"});
   const milliseconds cpu = limits_.poppler_cpu + kRasterPageCpu * (run.count() - 1);
   auto stream = tools_.start("pdftoppm", std::move(arguments), document_fd_, cpu);
   if (!stream) {
     on_raster(run.first, std::move(stream.error()));
-    return run.first + 1;
+    return {run.first + 1, Why::kPageFailed};
   }
   RasterReader reader(*stream, limits_);
   for (int page = run.first; page <= run.last; ++page) {
     auto picture = reader.next();
-    if (!picture && page > run.first) return page;
     const bool failed = !picture;
+    if (failed && reader.page_was_late() && run.count() > 1) return {page, Why::kLate};
+    if (failed && !reader.page_was_late() && page > run.first) return {page, Why::kUndecided};
     on_raster(page, std::move(picture));
-    if (failed) return page + 1;
+    if (failed) return {page + 1, Why::kPageFailed};
+    if (page < run.last) on_begin(page + 1);
   }
-  return run.last + 1;
+  return {run.last + 1, Why::kDone};
 }
 
 std::map<int, float> Pdf::pictures(Run run) {

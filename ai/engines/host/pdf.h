@@ -34,14 +34,23 @@ class Pdf {
   // REQUIRES: pages() succeeded.
   const std::vector<PdfPage>& pages_known() const { return pages_; }
 
-  // The text layer of a run, page after page. `on_page` gets no text for a page that poppler could not read.
+  // The work on a page begins, perhaps anew.
+  using OnBegin = std::function<void(int page)>;
+  // What a page's text layer gives: its words, or why there are none: kPageFailed (poppler could not read it;
+  // it may still be drawn), kPageTimeout (it takes longer than page_wall).
+  using OnText = std::function<void(int page, base::Result<PageText> text)>;
+  // The text layer of a run, page after page.
   // kDocumentBomb: a text layer that needs more CPU or memory than a sound one can.
-  base::Status text(Run run, const std::function<void(int page, std::optional<PageText>)>& on_page);
+  base::Status text(Run run, const OnBegin& on_begin, const OnText& on_text);
 
   // What a raster of a page gives: its picture, or why there is none (kPageTimeout, kPageFailed).
   using OnRaster = std::function<void(int page, base::Result<Picture> picture)>;
-  // Gray rasters of a run at `dpi`; a page whose long side would be above raster_side_max is drawn smaller.
-  void raster(Run run, int dpi, bool colour, const OnRaster& on_raster);
+  struct Drawing {
+    int dpi = kDpi;
+    bool colour = false;
+  };
+  // Rasters of a run; a page whose long side would be above raster_side_max is drawn smaller.
+  void raster(Run run, Drawing drawing, const OnBegin& on_begin, const OnRaster& on_raster);
 
   // Resolution at which `raster` draws a page when asked for `dpi`.
   int real_dpi(int page, int dpi) const;
@@ -51,10 +60,18 @@ class Pdf {
 
  private:
   struct TextStreams;
+  // How far a stream of pages came.
+  struct Progress {
+    enum class Why { kDone, kUndecided, kLate, kPageFailed };
+    int next = 0;  // page
+    Why why = Why::kDone;
+  };
+  template <class Some>
+  static base::Status page_by_page(Run run, const OnBegin& on_begin, const Some& some);
   base::Result<TextStreams> start_text(Run run) const;
+  base::Result<Progress> text_some(Run run, const OnBegin& on_begin, const OnText& on_text) const;
   bool oversized(int page, int dpi) const;
-  void raster_alike(Run run, int dpi, bool colour, const OnRaster& on_raster);
-  int raster_some(Run run, int dpi, bool colour, const OnRaster& on_raster);
+  Progress raster_some(Run run, Drawing drawing, const OnBegin& on_begin, const OnRaster& on_raster) const;
 
   const Tools& tools_;
   const EngineLimits& limits_;

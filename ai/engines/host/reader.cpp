@@ -147,10 +147,12 @@ base::Status DocumentReader::recognise_pdf(const std::vector<int>& pages, const 
   for (const Run run : runs_of(pages)) {
     sink.begin(run.first);
     const std::map<int, float> pictures = may_have_pictures ? pdf_->pictures(run) : std::map<int, float>{};
-    auto status = pdf_->text(run, [&](int page, std::optional<PageText> text) {
+    auto status = pdf_->text(run, sink.begin, [&](int page, base::Result<PageText> text) {
       const auto picture = pictures.find(page);
       const float part = picture == pictures.end() ? 0 : picture->second;
-      if (!text || !sane_text(*text) || is_scan(*text, part)) {
+      if (!text && text.error().code == Code::kPageTimeout) {
+        sink.page(failed_page(page, std::move(text.error())));
+      } else if (!text || !sane_text(*text) || is_scan(*text, part)) {
         scans.push_back(page);
       } else if (part > 0 && part < kScanPart) {
         pictured.emplace(page, std::move(*text));
@@ -183,7 +185,8 @@ void DocumentReader::read_pictured(std::map<int, PageText> pictured, const Recog
   std::vector<int> pages;
   for (const auto& [page, text] : pictured) pages.push_back(page);
   for (const Run run : runs_of(std::move(pages))) {
-    pdf_->raster(run, kFigureDpi, false, [&](int page, base::Result<Picture> small) {
+    pdf_->raster(run, {.dpi = kFigureDpi}, sink.begin, [&](int page, base::Result<Picture> small) {
+      sink.begin(page);
       PageText& text = pictured.at(page);
       text.width = pdf_->pages_known().at(static_cast<std::size_t>(page)).width;
       const std::vector<Box> figures = small ? find_figures(*small, text) : std::vector<Box>{};
@@ -200,8 +203,7 @@ base::Status DocumentReader::read_scans(std::vector<int> scans, const RecogniseO
                                         const Sink& sink) {
   base::Status status;
   for (const Run run : runs_of(std::move(scans))) {
-    sink.begin(run.first);
-    pdf_->raster(run, Pdf::kDpi, false, [&](int page, base::Result<Picture> raster) {
+    pdf_->raster(run, {}, sink.begin, [&](int page, base::Result<Picture> raster) {
       if (!status) return;
       sink.begin(page);
       auto outcome = raster ? scan_outcome(page, std::move(*raster), options)
@@ -218,9 +220,11 @@ base::Status DocumentReader::read_scans(std::vector<int> scans, const RecogniseO
 
 Picture DocumentReader::drawn_alone(int page, int dpi, bool colour) {
   Picture drawn;
-  pdf_->raster({page, page}, dpi, colour, [&drawn](int, base::Result<Picture> picture) {
+  const auto keep = [&drawn](int, base::Result<Picture> picture) {
     if (picture) drawn = std::move(*picture);
-  });
+  };
+  pdf_->raster(
+      {page, page}, {dpi, colour}, [](int) {}, keep);
   return drawn;
 }
 

@@ -20,9 +20,10 @@ constexpr milliseconds kEndGrace{2000};
 
 }  // namespace
 
-ToolStream::Read ToolStream::read_some(std::string& to, milliseconds wall) {
+ToolStream::Read ToolStream::read_some(std::string& to, Time deadline) {
   pollfd fd{out_.get(), POLLIN, 0};
-  if (::poll(&fd, 1, static_cast<int>(wall.count())) <= 0) return Read::kTimeout;
+  const auto left = std::chrono::ceil<milliseconds>(deadline - std::chrono::steady_clock::now()).count();
+  if (left <= 0 || ::poll(&fd, 1, static_cast<int>(left)) <= 0) return Read::kTimeout;
   piece_.resize(kPiece);  // once: clearing so much for every read would cost more than the read
   const ssize_t count = ::read(out_.get(), piece_.data(), piece_.size());
   to.append(piece_.data(), static_cast<std::size_t>(std::max<ssize_t>(count, 0)));

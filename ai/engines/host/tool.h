@@ -13,10 +13,11 @@ namespace millrace::engines::host {
 class ToolStream {
  public:
   enum class Read { kData, kEnd, kTimeout };
+  using Time = std::chrono::steady_clock::time_point;
 
   ToolStream(process::Child child, process::Fd out) : child_(std::move(child)), out_(std::move(out)) {}
-  // Appends what comes next to `to`; waits up to `wall` for it.
-  Read read_some(std::string& to, std::chrono::milliseconds wall);
+  // Appends what comes next to `to`; waits for it until `deadline`. Once that has passed nothing is read.
+  Read read_some(std::string& to, Time deadline);
   // After kEnd: the program was stopped by its bounds (CPU, memory) and did not end by itself.
   bool hit_bounds();
 

@@ -171,6 +171,17 @@ TEST(PdfInfo, EachFailureHasItsCode) {
   EXPECT_EQ(code(killed), Code::kDocumentBomb);
 }
 
+TEST(PdfInfo, ALookThatTookTooLongByTheClockMayBeTriedAgain) {
+  process::Captured late;
+  late.exit.signal = SIGKILL;
+  late.timed_out = true;
+  const auto read = read_pdf_info(late, 10);
+  ASSERT_FALSE(read);
+  EXPECT_EQ(base::info(read.error().code).retry, base::RetryClass::kTransient)
+      << base::name(read.error().code);
+  EXPECT_NE(read.error().message.find("ocr.page_timeout"), std::string::npos);
+}
+
 struct Sockets {
   process::Fd near, far;
   Sockets() {

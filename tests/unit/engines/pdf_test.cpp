@@ -1,0 +1,68 @@
+#include "ai/engines/host/pdf.h"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "tests/support/pdf_maker.h"
+
+namespace millrace::engines::host {
+namespace {
+
+using base::Code;
+using millrace::support::PdfMaker;
+using std::chrono::milliseconds;
+
+class PdfTest : public ::testing::Test {
+ protected:
+  // What the text layer of all pages gives, by page; the status of the whole beside it.
+  std::map<int, base::Result<PageText>> text_of(const std::string& pdf, int pages) {
+    const process::Fd file(::memfd_create("document", MFD_CLOEXEC));
+    EXPECT_EQ(::write(file.get(), pdf.data(), pdf.size()), static_cast<ssize_t>(pdf.size()));
+    const Tools tools(spawner_, limits_);
+    std::map<int, base::Result<PageText>> found;
+    status_ = Pdf(tools, limits_, file.get())
+                  .text(
+                      {0, pages - 1}, [](int) {},
+                      [&](int page, base::Result<PageText> text) {
+                        EXPECT_TRUE(found.emplace(page, std::move(text)).second)
+                            << "a page was reported twice";
+                      });
+    return found;
+  }
+
+  process::Spawner spawner_;
+  EngineLimits limits_;
+  base::Status status_;
+};
+
+TEST_F(PdfTest, APageWhoseTextIsLateFailsAloneAndTheOthersAreRead) {
+  limits_.page_wall = milliseconds(400);
+  limits_.poppler_cpu = milliseconds(60'000);  // so that it is the clock that ends it
+  const std::string pdf = PdfMaker()
+                              .text_page({"before it"})
+                              .bomb_page(9)
+                              .text_page({"after it"})
+                              .text_page({"the last"})
+                              .bytes();
+  const auto found = text_of(pdf, 4);
+  ASSERT_TRUE(status_) << status_.error().message;
+  ASSERT_EQ(found.size(), 4U);
+  ASSERT_FALSE(found.at(1));
+  EXPECT_EQ(found.at(1).error().code, Code::kPageTimeout);
+  EXPECT_NE(found.at(1).error().message.find("ocr.page_timeout"), std::string::npos);
+  for (const int page : {0, 2, 3}) {
+    ASSERT_TRUE(found.at(page)) << page << ": " << found.at(page).error().message;
+    EXPECT_EQ(found.at(page)->words.size(), 2U);
+  }
+}
+
+TEST_F(PdfTest, ATextLayerThatUsesUpItsComputingTimeIsABomb) {
+  limits_.poppler_cpu = milliseconds(500);
+  text_of(PdfMaker().bomb_page(9).bytes(), 1);
+  ASSERT_FALSE(status_);
+  EXPECT_EQ(status_.error().code, Code::kDocumentBomb);
+}
+
+}  // namespace
+}  // namespace millrace::engines::host
