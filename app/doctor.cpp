@@ -123,16 +123,30 @@ base::Status read_probe(engines::OcrEngine& engine) {
                      "the engine read \"" + *markdown + "\" where a known line stands");
 }
 
-void check_engine(Report& report) {
-  process::Spawner spawner;
-  const process::JailProbe probe = process::Jail::probe(spawner, {});
+void report_sandbox(const process::JailProbe& probe, Report& report) {
   if (!probe.usable) return report.fail("sandbox", probe.reason, probe.advice);
-  if (probe.confinement == process::Confinement::kNamespaces) {
-    report.ok("sandbox", "bubblewrap: no network, read-only system, own user and process namespace");
-  } else {
-    report.warn("sandbox", probe.reason, probe.advice);
+  switch (probe.confinement) {
+    case process::Confinement::kNamespaces:
+      return report.ok("sandbox", "bubblewrap: no network, read-only system, own user and process namespace");
+    case process::Confinement::kFileRules:
+      return report.ok(
+          "sandbox",
+          "Landlock and seccomp: no network, reads the system's files, writes none (no namespaces: " +
+              probe.reason + ")");
+    case process::Confinement::kReduced:
+      return report.warn("sandbox", "seccomp and limits alone: " + probe.reason, probe.advice);
   }
+}
+
+void check_engine(const Settings& settings, Report& report) {
+  process::Spawner spawner;
+  process::JailOptions jail;
+  jail.unjailed = settings.ocr_unjailed;
+  const process::JailProbe probe = process::Jail::probe(spawner, jail);
+  report_sandbox(probe, report);
+  if (!probe.usable) return;
   engines::OcrEngine::Options options;
+  options.jail = jail;
   options.engine_path = engine_program();
   options.children = 1;
   auto engine = engines::OcrEngine::make(spawner, options, probe.confinement);
@@ -175,7 +189,7 @@ int doctor(const Flags& flags) {
   report.ok("config", loaded.file.empty() ? "no file; defaults, environment and flags" : loaded.file);
   check_store(*loaded.settings, report);
   check_kafka(*loaded.settings, report);
-  check_engine(report);
+  check_engine(*loaded.settings, report);
   check_limits(report);
   check_clock(report);
   return report.exit_code();

@@ -40,8 +40,20 @@ engines::OcrEngine::Options engine_options(const Settings& settings) {
   options.children = static_cast<unsigned>(settings.slots.at(schemas::Kind::kOcr));
   options.idle_after = settings.ocr_idle;
   options.limits.page_wall = settings.ocr_page_timeout;
+  options.jail.unjailed = settings.ocr_unjailed;
   options.limits.page_cpu = std::min(options.limits.page_cpu, settings.ocr_page_timeout);
   return options;
+}
+
+void log_confinement(const process::JailProbe& probe) {
+  switch (probe.confinement) {
+    case process::Confinement::kNamespaces:
+      return;
+    case process::Confinement::kFileRules:
+      return base::log_info("jail_by_landlock", {{"reason", probe.reason}});
+    case process::Confinement::kReduced:
+      return base::log_warn("jail_reduced", {{"reason", probe.reason}, {"advice", probe.advice}});
+  }
 }
 
 }  // namespace
@@ -56,9 +68,7 @@ base::Result<std::unique_ptr<OcrEngineRoom>> OcrEngineRoom::open(const Settings&
     return base::error(base::Code::kInternal,
                        "documents cannot be opened safely here: " + probe.reason + ". " + probe.advice);
   }
-  if (probe.confinement != process::Confinement::kNamespaces) {
-    base::log_warn("jail_reduced", {{"reason", probe.reason}, {"advice", probe.advice}});
-  }
+  log_confinement(probe);
   auto engine = engines::OcrEngine::make(parts->spawner, options, probe.confinement);
   if (!engine) return engine.error();
   parts->engine = *std::move(engine);
@@ -72,6 +82,7 @@ OcrEngineRoom::~OcrEngineRoom() = default;
 std::unique_ptr<workers::Runner> OcrEngineRoom::make_runner() {
   workers::OcrRunner::Options options;
   options.range_pages = parts_->settings.ocr_range_pages;
+  options.reply_bytes_max = parts_->settings.ocr_reply_max_bytes;
   return std::make_unique<workers::OcrRunner>(
       *parts_->engine,
       [documents = &parts_->documents](const std::string& url, DocumentFetch::Done done) {

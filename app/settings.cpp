@@ -130,6 +130,15 @@ constexpr std::array kTable = {
                   .help = "Time for one page; beyond it that page fails alone",
                   .min = kSecond,
                   .max = kHour},
+    base::Setting{.path = "ocr.reply_max",
+                  .type = SettingType::kBytes,
+                  .default_text = "256MiB",
+                  .help = "Size of one OCR reply, pictures included; a larger one fails its job",
+                  .min = kMiB},
+    base::Setting{.path = "ocr.unjailed",
+                  .type = SettingType::kBool,
+                  .default_text = "false",
+                  .help = "Read documents even where nothing keeps the engine from the gateway's files"},
     base::Setting{.path = "ocr.idle",
                   .type = SettingType::kDuration,
                   .default_text = "60s",
@@ -248,6 +257,8 @@ Settings typed(const base::Config& config, std::vector<base::ConfigMistake>& mis
   s.ocr_range_pages = static_cast<int>(config.integer("ocr.range_pages"));
   s.ocr_wait = config.duration("ocr.wait");
   s.ocr_page_timeout = config.duration("ocr.page_timeout");
+  s.ocr_reply_max_bytes = config.bytes("ocr.reply_max");
+  s.ocr_unjailed = config.boolean("ocr.unjailed");
   s.ocr_idle = config.duration("ocr.idle");
   s.drain_timeout = config.duration("drain.timeout");
   if (s.retention_jobs < s.retention_results) {

@@ -39,7 +39,10 @@ struct Settings {
   std::chrono::milliseconds retention_results{}, retention_jobs{}, retention_orphans{};
   int http_threads = 1, http_connections_max = 0;
   std::int64_t http_body_budget_bytes = 0;
+  int requests_per_minute = 0, concurrent_jobs = 0;  // per API key; 0: no limit
   int ocr_range_pages = 8;
+  std::int64_t ocr_reply_max_bytes = 0;
+  bool ocr_unjailed = false;
   std::chrono::milliseconds ocr_wait{}, ocr_page_timeout{}, ocr_idle{};
   std::chrono::milliseconds drain_timeout{};
 };

@@ -1,12 +1,16 @@
 #include "platform/process/jail.h"
 
 #include <algorithm>
+#include <thread>
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "platform/process/child.h"
+#include "platform/process/file_rules.h"
+#include "platform/process/lock_in.h"
 #include "platform/process/seccomp_filter.h"
 
 namespace millrace::process {
@@ -16,11 +20,6 @@ constexpr const char* kSetpriv = "/usr/bin/setpriv";
 constexpr const char* kPrlimit = "/usr/bin/prlimit";
 constexpr const char* kBwrap = "/usr/bin/bwrap";
 constexpr const char* kTrial = "/usr/bin/true";
-
-// Where the inner program reads: system files only, none of them writable. Fonts are what poppler replaces
-// missing ones by.
-constexpr const char* kReadable[] = {"/etc/alternatives", "/etc/ld.so.cache", "/etc/fonts",
-                                     "/var/cache/fontconfig"};
 
 using Words = std::vector<std::string>;
 
@@ -43,8 +42,8 @@ int free_child_fd(const Command& command) {
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-// Why the trial in this form failed; empty: it did not.
-std::string trial_failure(Spawner& spawner, const JailOptions& options, Confinement form) {
+// Why the trial child in this form failed; empty: it did not.
+std::string child_failure(Spawner& spawner, const JailOptions& options, Confinement form) {
   auto jail = Jail::make(options, form);
   if (!jail) return jail.error().message;
   auto wrapped = jail->wrap({.argv = {kTrial}, .environment = {"PATH=/usr/bin"}, .fds = {}, .idle = false});
@@ -56,6 +55,28 @@ std::string trial_failure(Spawner& spawner, const JailOptions& options, Confinem
   if (captured->timed_out) return "a trial jail did not answer within 5 s";
   const std::string line = first_line(captured->err);
   return line.empty() ? "a trial jail ended with code " + std::to_string(captured->exit.code) : line;
+}
+
+// Locks the calling thread in and tries what must not work then.
+std::string lock_failure(Fd rules, Fd filter) {
+  const bool ruled = static_cast<bool>(rules);
+  if (auto locked = lock_in(std::move(rules), std::move(filter)); !locked) return locked.error().message;
+  if (ruled && Fd(::open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC))) return "Landlock does not hold here";
+  if (Fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0))) return "seccomp does not hold here";
+  return {};
+}
+
+// Without namespaces the child locks itself in, as a thread of ours does here.
+std::string trial_failure(Spawner& spawner, const JailOptions& options, Confinement form) {
+  std::string failure = child_failure(spawner, options, form);
+  if (!failure.empty() || form == Confinement::kNamespaces) return failure;
+  auto bytes = engine_seccomp_filter();
+  auto filter = bytes ? memory_file(*bytes) : base::Result<Fd>(std::move(bytes.error()));
+  if (!filter) return filter.error().message;
+  auto rules = form == Confinement::kFileRules ? engine_file_rules() : base::Result<Fd>(Fd());
+  if (!rules) return rules.error().message;
+  std::jthread([&] { failure = lock_failure(std::move(*rules), std::move(*filter)); }).join();
+  return failure;
 }
 
 std::string advice_for(const std::string& reason) {
@@ -83,16 +104,25 @@ base::Result<Jail> Jail::make(const JailOptions& options, Confinement confinemen
 
 JailProbe Jail::probe(Spawner& spawner, const JailOptions& options) {
   JailProbe result;
+  result.confinement = Confinement::kNamespaces;
   result.reason = trial_failure(spawner, options, Confinement::kNamespaces);
-  if (result.reason.empty()) {
-    result.confinement = Confinement::kNamespaces;
-    result.usable = true;
-    return result;
-  }
+  result.usable = result.reason.empty();
+  if (result.usable) return result;
   result.advice = advice_for(result.reason);
-  const std::string reduced = trial_failure(spawner, options, Confinement::kReduced);
-  result.usable = reduced.empty();
-  if (!reduced.empty()) result.reason += "; without namespaces: " + reduced;
+  for (const Confinement form : {Confinement::kFileRules, Confinement::kReduced}) {
+    const std::string failure = trial_failure(spawner, options, form);
+    result.confinement = form;
+    result.usable = failure.empty();
+    if (result.usable) break;
+    result.reason += "; " + failure;
+  }
+  const bool own_uid = ::geteuid() == 0;
+  if (result.usable && result.confinement == Confinement::kReduced && !own_uid && !options.unjailed) {
+    result.usable = false;
+    result.advice +=
+        "; or let whatever a document does to the engine read and write this user's files: "
+        "ocr.unjailed=true";
+  }
   return result;
 }
 
@@ -103,14 +133,15 @@ std::vector<std::string> Jail::outer_arguments() const {
     append(words, {"--reuid=" + uid, "--regid=" + uid, "--clear-groups", "--inh-caps=-all"});
   }
   words.emplace_back("--no-new-privs");
-  if (confinement_ == Confinement::kReduced) append(words, {"--pdeathsig", "KILL"});
+  const bool namespaces = confinement_ == Confinement::kNamespaces;
+  if (!namespaces) append(words, {"--pdeathsig", "KILL"});
   const JailLimits& limits = options_.limits;
   append(words, {"--", kPrlimit, "--core=0", "--nofile=" + std::to_string(limits.open_files),
                  "--fsize=" + std::to_string(limits.file_bytes)});
   if (limits.memory_bytes > 0) words.push_back("--data=" + std::to_string(limits.memory_bytes));
   // Without a user namespace the count is over the whole uid: only a uid of our own can be bounded.
   const bool own_uid = ::geteuid() == 0;
-  if (confinement_ == Confinement::kReduced && own_uid) words.emplace_back("--nproc=1024");
+  if (!namespaces && own_uid) words.emplace_back("--nproc=1024");
   words.emplace_back("--");
   return words;
 }
@@ -138,7 +169,7 @@ std::vector<std::string> Jail::namespace_arguments(int filter_fd, const Command&
               "/usr"};
   append(words, {"--symlink", "usr/bin", "/bin", "--symlink", "usr/sbin", "/sbin"});
   append(words, {"--symlink", "usr/lib", "/lib", "--symlink", "usr/lib64", "/lib64"});
-  for (const char* path : kReadable) append(words, {"--ro-bind-try", path, path});
+  for (const char* path : kReadableFiles) append(words, {"--ro-bind-try", path, path});
   const std::string size = std::to_string(options_.limits.tmp_bytes);
   append(words, {"--proc", "/proc", "--dev", "/dev", "--size", size, "--tmpfs", "/tmp"});
   append(words, {"--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/tmp", "--clearenv"});
@@ -162,6 +193,7 @@ base::Result<Jail::Wrapped> Jail::wrap(const Command& inner) const {
 
   const int program_fd = free_child_fd(inner);
   const int filter_fd = program_fd + 1;
+  const int rules_fd = filter_fd + 1;
   Command& command = wrapped.command;
   command.environment = inner.environment;
   command.idle = inner.idle;
@@ -172,8 +204,14 @@ base::Result<Jail::Wrapped> Jail::wrap(const Command& inner) const {
   if (confinement_ == Confinement::kNamespaces) append(command.argv, namespace_arguments(filter_fd, inner));
   command.argv.push_back("/proc/self/fd/" + std::to_string(program_fd));
   command.argv.insert(command.argv.end(), inner.argv.begin() + 1, inner.argv.end());
-  if (confinement_ == Confinement::kReduced)
-    append(command.argv, {"--seccomp-fd", std::to_string(filter_fd)});
+  if (confinement_ == Confinement::kNamespaces) return wrapped;
+  append(command.argv, {"--seccomp-fd", std::to_string(filter_fd)});
+  if (confinement_ == Confinement::kReduced) return wrapped;
+  auto rules = engine_file_rules();
+  if (!rules) return std::move(rules.error());
+  wrapped.rules = std::move(*rules);
+  command.fds.push_back({rules_fd, wrapped.rules.get()});
+  append(command.argv, {"--rules-fd", std::to_string(rules_fd)});
   return wrapped;
 }
 

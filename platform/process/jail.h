@@ -14,7 +14,9 @@ namespace millrace::process {
 enum class Confinement {
   kNamespaces,  // bwrap: no network, read-only /usr, private /tmp, own PID and user namespace; seccomp;
                 // rlimits
-  kReduced,     // no user namespaces here: another uid (when root), no new privileges, seccomp, rlimits
+  kFileRules,   // no user namespaces here: Landlock (the system's files to read, nothing to write), another
+                // uid (when root), no new privileges, seccomp, rlimits
+  kReduced,     // no Landlock either: as root another uid keeps it from our files, else nothing does
 };
 
 struct JailLimits {
@@ -26,37 +28,39 @@ struct JailLimits {
 };
 
 struct JailOptions {
-  uid_t uid = 209'999;  // used when the gateway is root: outside the range of host users
+  uid_t uid = 209'999;    // used when the gateway is root: outside the range of host users
+  bool unjailed = false;  // ocr.unjailed: an ordinary user's children may run in kReduced
   JailLimits limits;
 };
 
 // What `Jail::probe` found; `doctor` and /readyz print it.
 struct JailProbe {
   Confinement confinement = Confinement::kReduced;
-  bool usable = false;  // false: not even the reduced form starts; `reason` says why
-  std::string reason;   // empty when confinement is kNamespaces
+  bool usable = false;  // false: no form that may be used works; `reason` says why
+  std::string reason;   // why no better form is; empty when confinement is kNamespaces
   std::string advice;   // what an operator can do about it
 };
 
-// Locks a child in: setpriv (when root), prlimit, bwrap, seccomp. bwrap is never started with kuid 0:
-// /proc/sys would stay writable from inside. Immutable after construction; thread-safe.
+// Locks a child in: setpriv (when root), prlimit, bwrap or Landlock, seccomp. bwrap is never started with
+// kuid 0: /proc/sys would stay writable from inside. Immutable after construction; thread-safe.
 class Jail {
  public:
   // `confinement` is what `probe` reported. kInternal: the seccomp filter could not be built.
   static base::Result<Jail> make(const JailOptions& options, Confinement confinement);
 
-  // Starts a trial child in each form, best first. Blocks up to 10 s.
+  // Tries each form, best first, with a trial child, and a thread that locks itself in. Blocks up to 15 s.
   static JailProbe probe(Spawner& spawner, const JailOptions& options);
 
   // The command that runs `inner` locked in. `inner.argv[0]` is opened here and executed by descriptor, so
-  // that it may lie where the jailed uid cannot look. In the reduced form nothing but the program itself can
-  // load the filter: then `--seccomp-fd N` is appended to its arguments and the program must load it before
-  // it touches input. The returned command borrows descriptors of `inner` and of the `Wrapped` itself until
-  // it is spawned.
+  // that it may lie where the jailed uid cannot look. Without namespaces nobody but the program itself can
+  // take the rules and load the filter: then `--rules-fd N` (kFileRules) and `--seccomp-fd N` are appended to
+  // its arguments, and it must call `lock_in` before it touches input. The returned command borrows
+  // descriptors of `inner` and of the `Wrapped` itself until it is spawned.
   struct Wrapped {
     Command command;
     Fd program;
     Fd filter;
+    Fd rules;
   };
   base::Result<Wrapped> wrap(const Command& inner) const;
 

@@ -69,15 +69,12 @@ constexpr const char* kAllowed[] = {
     "symlink",
     "symlinkat",
     "ftruncate",
-    "truncate",
     "fallocate",
     "fadvise64",
     "fsync",
     "fdatasync",
     "umask",
-    "chmod",
     "fchmod",
-    "fchmodat",
     "utimensat",
     "flock",
     "fcntl",
@@ -168,7 +165,6 @@ constexpr const char* kAllowed[] = {
     "sched_get_priority_min",
     "getpriority",
     "setpriority",
-    "prlimit64",
     "getrlimit",
     "ugetrlimit",
     "setrlimit",
@@ -225,10 +221,13 @@ bool allow_ioctls(const Context& context) {
   });
 }
 
-// clone without new namespaces (clone3 hides its flags in memory: ENOSYS sends libc back to clone).
+// clone without new namespaces (clone3 hides its flags in memory: ENOSYS sends libc back to clone); bounds of
+// one's own process alone.
 bool allow_conditionally(const Context& context) {
+  const scmp_arg_cmp own = SCMP_A0(SCMP_CMP_MASKED_EQ, 0xffffffffUL, 0);
   const scmp_arg_cmp plain = SCMP_A0(SCMP_CMP_MASKED_EQ, kNamespaceFlags, 0);
   return seccomp_rule_add_array(context.get(), SCMP_ACT_ALLOW, SCMP_SYS(clone), 1, &plain) == 0 &&
+         seccomp_rule_add_array(context.get(), SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 1, &own) == 0 &&
          allow_ioctls(context) &&
          seccomp_rule_add(context.get(), SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0) == 0;
 }

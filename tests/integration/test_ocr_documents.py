@@ -103,6 +103,20 @@ def test_a_bad_document_is_refused_with_its_own_code(shared, name):
     assert reply.headers["x-should-retry"] == "false"
 
 
+def test_a_page_that_takes_too_long_fails_alone_with_its_reason(tmp_path):
+    gateway = Gateway(tmp_path / "data", "--ocr.page-timeout", "2s").start()
+    try:
+        reply = ocr(gateway, {"document_url": data_uri(bad_documents.slow_page_between_two())})
+        assert reply.status == 200, reply.body
+        first, slow, last = reply.json()["pages"]
+        assert "first page is a good one" in first["markdown"] and "last page is a good one" in last["markdown"]
+        assert slow["error"]["code"] == "page_timeout" and "ocr.page_timeout" in slow["error"]["message"]
+        assert slow["markdown"] == "" and slow["images"] == [] and slow["dimensions"] is None
+        assert reply.json()["usage_info"]["pages_processed"] == 2
+    finally:
+        gateway.close()
+
+
 def test_the_gateway_serves_on_after_all_of_them(shared):
     assert shared.client.get("/readyz").status == 200
     assert ocr(shared, {"document_url": data_uri(tiny_pdf("still here and well"))}).status == 200

@@ -45,15 +45,39 @@ def content_bomb():
     return _one_page(_stream(zlib.compress(inner, 9), b"/Filter [/FlateDecode /FlateDecode]"))
 
 
-def nested_forms():
-    """Each form draws the next one ten times, twelve levels deep."""
-    levels, extra = 12, {}
+def _form_levels(first):
+    """Each form draws the next one ten times, twelve levels deep; numbered from `first`."""
+    levels, objects = 12, {}
     for level in range(levels):
-        number = 10 + level
+        number = first + level
         body = b"/F Do " * 10 if level < levels - 1 else b"0 0 1 1 re f"
         resources = b"/Resources << /XObject << /F %d 0 R >> >>" % (number + 1) if level < levels - 1 else b""
-        extra[number] = _stream(body, b"/Type /XObject /Subtype /Form /BBox [0 0 612 792] " + resources)
-    return _one_page(_stream(b"/F Do"), b"/XObject << /F 10 0 R >>", extra=extra)
+        objects[number] = _stream(body, b"/Type /XObject /Subtype /Form /BBox [0 0 612 792] " + resources)
+    return objects
+
+
+def nested_forms():
+    return _one_page(_stream(b"/F Do"), b"/XObject << /F 10 0 R >>", extra=_form_levels(10))
+
+
+def slow_page_between_two():
+    """Three pages; the one in the middle is the form bomb."""
+    objects = _form_levels(20)
+    font = b"/Font << /F1 << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> >>"
+    pages = [
+        (b"BT /F1 14 Tf 72 720 Td (The first page is a good one) Tj ET", font),
+        (b"/F Do", b"/XObject << /F 20 0 R >>"),
+        (b"BT /F1 14 Tf 72 720 Td (The last page is a good one) Tj ET", font),
+    ]
+    for index, (content, resources) in enumerate(pages):
+        page = 3 + 2 * index
+        objects[page] = (
+            b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents %d 0 R /Resources << %s >> >>" % (page + 1, resources)
+        )
+        objects[page + 1] = _stream(content)
+    objects[1] = b"<< /Type /Catalog /Pages 2 0 R >>"
+    objects[2] = b"<< /Type /Pages /Count 3 /Kids [3 0 R 5 0 R 7 0 R] >>"
+    return assemble_pdf(objects)
 
 
 def page_count_lies():

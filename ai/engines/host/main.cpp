@@ -3,19 +3,17 @@
 #include <charconv>
 #include <csignal>
 #include <cstdlib>
-#include <cstring>
 #include <iostream>
 #include <optional>
 #include <string>
 #include <string_view>
 
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
 #include "ai/engines/host/once.h"
 #include "ai/engines/host/serve.h"
+#include "platform/process/lock_in.h"
 
 namespace millrace::engines::host {
 namespace {
@@ -28,7 +26,7 @@ constexpr std::string_view kHelp = R"(millrace-engine: reads documents (PDF, PNG
       --image-data    with --json: pictures as data URIs
       Exit code: 0 done, 1 the document cannot be read, 2 bad usage, 3 some page failed.
 
-  millrace-engine --serve --socket-fd N [--seccomp-fd N]
+  millrace-engine --serve --socket-fd N [--rules-fd N] [--seccomp-fd N]
       How the gateway starts it. Not for people.
 
   millrace-engine --help | --version
@@ -39,7 +37,8 @@ struct Arguments {
   bool help = false;
   bool version = false;
   int socket_fd = -1;
-  int seccomp_fd = -1;
+  process::Fd rules;
+  process::Fd filter;
   OnceOptions once;
 };
 
@@ -68,7 +67,9 @@ bool read_option(std::string_view name, std::string_view value, Arguments& argum
   }
   const auto fd = number(value);
   if (!fd) return false;
-  (name == "--socket-fd" ? arguments.socket_fd : arguments.seccomp_fd) = *fd;
+  if (name == "--socket-fd") arguments.socket_fd = *fd;
+  if (name == "--rules-fd") arguments.rules.reset(*fd);
+  if (name == "--seccomp-fd") arguments.filter.reset(*fd);
   return true;
 }
 
@@ -76,8 +77,8 @@ std::optional<Arguments> read_arguments(int count, char** words) {
   Arguments arguments;
   for (int i = 1; i < count; ++i) {
     const std::string_view word = words[i];
-    const bool valued =
-        word == "--once" || word == "--pages" || word == "--socket-fd" || word == "--seccomp-fd";
+    const bool valued = word == "--once" || word == "--pages" || word == "--socket-fd" ||
+                        word == "--rules-fd" || word == "--seccomp-fd";
     if (valued) {
       if (++i >= count || !read_option(word, words[i], arguments)) return std::nullopt;
     } else if (word == "--serve") {
@@ -97,22 +98,6 @@ std::optional<Arguments> read_arguments(int count, char** words) {
   return arguments;
 }
 
-// Loads the filter that the gateway built; where there are no namespaces nobody else can do it for us.
-bool load_filter(int fd) {
-  std::string bytes;
-  char buffer[4096];
-  ssize_t count = 0;
-  while ((count = ::read(fd, buffer, sizeof buffer)) > 0)
-    bytes.append(buffer, static_cast<std::size_t>(count));
-  ::close(fd);
-  if (bytes.empty() || bytes.size() % sizeof(sock_filter) != 0) return false;
-  std::vector<sock_filter> instructions(bytes.size() / sizeof(sock_filter));
-  std::memcpy(instructions.data(), bytes.data(), bytes.size());
-  const sock_fprog program{static_cast<unsigned short>(instructions.size()), instructions.data()};
-  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-         ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
-}
-
 // With more than one OpenMP thread a page costs five times the CPU. The library looks at its environment
 // while it is loaded, which is before main: so once more, from the start.
 void use_one_thread(char** words) {
@@ -122,7 +107,7 @@ void use_one_thread(char** words) {
   ::execv("/proc/self/exe", words);
 }
 
-int run(const Arguments& arguments) {
+int run(Arguments arguments) {
   if (arguments.help) {
     std::cout << kHelp;
     return 0;
@@ -136,9 +121,12 @@ int run(const Arguments& arguments) {
     std::cerr << kHelp;
     return 2;
   }
-  if (arguments.seccomp_fd >= 0 && !load_filter(arguments.seccomp_fd)) {
-    std::cerr << "millrace-engine: the seccomp filter cannot be loaded\n";
-    return 1;
+  if (arguments.rules || arguments.filter) {
+    const auto locked = process::lock_in(std::move(arguments.rules), std::move(arguments.filter));
+    if (!locked) {
+      std::cerr << "millrace-engine: " << locked.error().message << '\n';
+      return 1;
+    }
   }
   ::prctl(PR_SET_NAME, "millrace-engine");  // it was started by descriptor and has no name of its own
   return serve(arguments.socket_fd);
@@ -150,13 +138,13 @@ int run(const Arguments& arguments) {
 int main(int count, char** words) {
   millrace::engines::host::use_one_thread(words);
   std::signal(SIGPIPE, SIG_IGN);
-  const auto arguments = millrace::engines::host::read_arguments(count, words);
+  auto arguments = millrace::engines::host::read_arguments(count, words);
   if (!arguments) {
     std::cerr << millrace::engines::host::kHelp;
     return 2;
   }
   try {
-    return millrace::engines::host::run(*arguments);
+    return millrace::engines::host::run(std::move(*arguments));
   } catch (const std::exception& problem) {
     std::cerr << "millrace-engine: " << problem.what() << '\n';
     return 1;

@@ -149,15 +149,19 @@ TEST_F(OcrEngineTest, RecognisesAScannedPageAndTheSamePageOnItsSide) {
 }
 
 TEST_F(OcrEngineTest, ReadsWhereThereAreNoNamespaces) {
-  auto engine = OcrEngine::make(spawner_, testing::engine_options(), process::Confinement::kReduced);
-  ASSERT_TRUE(engine);
-  engine_ = std::move(*engine);
   const std::string pdf = PdfMaker().text_page(kLines).bytes();
-  for (const std::string& bytes : {pdf, testing::picture_of(spawner_, pdf, 150, "png")}) {
-    Call call;
-    const EngineEnd end = recognise(bytes, {0}, call);
-    ASSERT_EQ(end.kind, EngineEnd::Kind::kDone) << (end.error ? end.error->message : "");
-    EXPECT_NE(call.pages.at(0).markdown.find("The gateway accepts every document"), std::string::npos);
+  const std::string png = testing::picture_of(spawner_, pdf, 150, "png");
+  for (const auto form : {process::Confinement::kFileRules, process::Confinement::kReduced}) {
+    auto engine = OcrEngine::make(spawner_, testing::engine_options(), form);
+    ASSERT_TRUE(engine);
+    engine_ = std::move(*engine);
+    for (const std::string& bytes : {pdf, png}) {
+      Call call;
+      const EngineEnd end = recognise(bytes, {0}, call);
+      ASSERT_EQ(end.kind, EngineEnd::Kind::kDone) << (end.error ? end.error->message : "");
+      EXPECT_NE(call.pages.at(0).markdown.find("The gateway accepts every document"), std::string::npos);
+    }
+    EXPECT_EQ(engine_->counts().children_crashed, 0U);
   }
 }
 

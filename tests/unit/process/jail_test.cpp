@@ -57,10 +57,21 @@ TEST_P(Jailed, FilesAndDescriptorsAreBounded) {
   EXPECT_EQ(run("ulimit -n; ulimit -c; prlimit --noheadings --output SOFT --fsize").out, "256\n0\n4096\n");
 }
 
-INSTANTIATE_TEST_SUITE_P(BothForms, Jailed, testing::Values(Confinement::kNamespaces, Confinement::kReduced),
-                         [](const auto& form) {
-                           return form.param == Confinement::kNamespaces ? "Namespaces" : "Reduced";
-                         });
+std::string name_of(const testing::TestParamInfo<Confinement>& form) {
+  switch (form.param) {
+    case Confinement::kNamespaces:
+      return "Namespaces";
+    case Confinement::kFileRules:
+      return "FileRules";
+    case Confinement::kReduced:
+      return "Reduced";
+  }
+  return "";
+}
+INSTANTIATE_TEST_SUITE_P(EachForm, Jailed,
+                         testing::Values(Confinement::kNamespaces, Confinement::kFileRules,
+                                         Confinement::kReduced),
+                         name_of);
 
 class Namespaced : public Jailed {};
 INSTANTIATE_TEST_SUITE_P(Best, Namespaced, testing::Values(Confinement::kNamespaces));

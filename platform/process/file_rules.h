@@ -1,0 +1,17 @@
+#pragma once
+#include "platform/base/result.h"
+#include "platform/process/fd.h"
+
+namespace millrace::process {
+
+// The files of the system that a locked-in engine reads; none of them is writable. Fonts are what poppler
+// replaces missing ones by. /usr stands for itself: programs and libraries are run from it as well.
+inline constexpr const char* kReadableFiles[] = {"/etc/alternatives", "/etc/ld.so.cache", "/etc/fonts",
+                                                 "/var/cache/fontconfig"};
+
+// Those files and the null device as a Landlock ruleset, to be taken by `lock_in`: everything else can be
+// neither read nor made, written, renamed or removed, whoever owns it; no TCP port is opened and, on a kernel
+// that can, no process outside is signalled. kInternal: this kernel has no Landlock.
+base::Result<Fd> engine_file_rules();
+
+}  // namespace millrace::process
