@@ -22,6 +22,7 @@ void Submit::submit(Order order, storage::Done<storage::Submitted> done) {
   job.input = std::move(order.input);
   job.traceparent = std::move(order.traceparent);
   job.idempotency = std::move(order.idempotency);
+  job.join_only = order.join_only;
   intake_.submit(std::move(job), std::move(done));
 }
 

@@ -20,6 +20,7 @@ struct Order {
   storage::Staged input;  // the document; may be null
   std::string traceparent;
   std::optional<storage::IdempotencyKey> idempotency;
+  bool join_only = false;  // only what the key has made before, else kNotFound
   std::optional<std::chrono::milliseconds> deadline_after;  // default: the kind's
 };
 

@@ -98,7 +98,7 @@ void AccessRows::create(KeyRow key, Done<bool> done) {
 
 void AccessRows::revoke(std::string id, Done<bool> done) {
   submit_move<bool>(
-      store_.writer(), Writer::Priority::kUrgent, 0,
+      store_.writer(), Writer::Priority::kAsked, 0,
       [id = std::move(id)](Tx& tx) { return mark_revoked(tx, id); }, std::move(done));
 }
 

@@ -27,7 +27,7 @@ class AccessRows {
 
   // Moves; each raises access_version in its transaction.
   void create(KeyRow key, Done<bool> done);      // kInvalidState: the id exists
-  void revoke(std::string id, Done<bool> done);  // kNotFound
+  void revoke(std::string id, Done<bool> done);  // kNotFound; kOverloaded while the store is degraded
   void touch(std::vector<std::string> ids,
              Done<bool> done);  // last_used_at = now; does not raise the version
 

@@ -94,7 +94,8 @@ bool Group::collect(Tx& tx) {
 
 void Group::run_alone() {
   outcomes_.assign(size(), {});
-  for (const auto priority : {Writer::Priority::kUrgent, Writer::Priority::kNormal}) {
+  for (const auto priority :
+       {Writer::Priority::kUrgent, Writer::Priority::kAsked, Writer::Priority::kNormal}) {
     for (std::size_t i = 0; i < size(); ++i) {
       if (operations_[i].priority == priority) outcomes_[i] = attempt(operations_[i]);
     }

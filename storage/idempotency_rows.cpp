@@ -15,9 +15,8 @@ std::string_view view(const base::Sha256Digest& digest) {
   return {reinterpret_cast<const char*>(digest.data()), digest.size()};
 }
 
-base::Result<Submitted> made_before(Db& db, const std::string& hash, const IdempotencyKey& key) {
-  auto s = db.prepare("SELECT fingerprint, job, kind, ended FROM idempotency WHERE key = ?1");
-  s.bind(BlobView{hash}).step();
+// The row at which `s` stands.
+base::Result<Submitted> made_before(Db& db, const Statement& s, const IdempotencyKey& key) {
   if (s.blob(0) != view(key.fingerprint)) {
     return base::error(base::Code::kIdempotencyReused,
                        "this Idempotency-Key was used with another request body; send a new key");
@@ -43,13 +42,19 @@ std::string idempotency_hash(std::string_view tenant, const IdempotencyKey& key)
   return std::string(view(base::sha256(bytes)).substr(0, 16));
 }
 
+std::optional<base::Result<Submitted>> find_key(Db& db, const std::string& hash, const IdempotencyKey& key) {
+  auto s = db.prepare("SELECT fingerprint, job, kind, ended FROM idempotency WHERE key = ?1");
+  if (!s.bind(BlobView{hash}).step()) return std::nullopt;
+  return made_before(db, s, key);
+}
+
 std::optional<base::Result<Submitted>> take_key(Db& db, const std::string& hash, const IdempotencyKey& key,
                                                 const schemas::JobId& job) {
   auto s = db.prepare(
       "INSERT INTO idempotency (key, fingerprint, job, kind) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING");
   s.bind(BlobView{hash}, BlobView{view(key.fingerprint)}, job.uuid, job.kind).run();
   if (s.changes() == 1) return std::nullopt;
-  return made_before(db, hash, key);
+  return find_key(db, hash, key);
 }
 
 void release_key(Db& db, const JobRow& row, base::WallTime now) {

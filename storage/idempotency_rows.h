@@ -18,6 +18,9 @@ inline constexpr std::chrono::hours kIdempotencyAge{24};
 // (tenant, method, path, key) as 16 bytes. 128 bits of SHA-256: nobody finds another's.
 std::string idempotency_hash(std::string_view tenant, const IdempotencyKey& key);
 
+// What the key has made before, or kIdempotencyReused. Absent: nothing.
+std::optional<base::Result<Submitted>> find_key(Db& db, const std::string& hash, const IdempotencyKey& key);
+
 // Takes the key for `job`. Absent: it is new, and taken now. Otherwise what it had made before, or
 // kIdempotencyReused.
 std::optional<base::Result<Submitted>> take_key(Db& db, const std::string& hash, const IdempotencyKey& key,

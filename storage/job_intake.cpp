@@ -35,6 +35,11 @@ base::Result<Submitted> submit_in(Tx& tx, const Store::Options& options, const S
   JobRow row = new_row(tx, s);
   if (s.idempotency) {
     row.idempotency = idempotency_hash(s.tenant, *s.idempotency);
+    if (s.join_only) {
+      auto made = find_key(tx.db, row.idempotency, *s.idempotency);
+      if (made) return *made;
+      return base::error(base::Code::kNotFound, "no job was made with this key");
+    }
     if (auto made = take_key(tx.db, row.idempotency, *s.idempotency, s.id)) return *made;
   }
   std::optional<std::int64_t> spec_blob;
@@ -119,7 +124,7 @@ void JobIntake::submit(Submission submission, Done<Submitted> done) {
 void JobIntake::cancel(std::string tenant, schemas::JobId job, Done<schemas::JobView> done) {
   const Store::Options& options = store_.options();
   submit_move<schemas::JobView>(
-      store_.writer(), Writer::Priority::kUrgent, kRowBytes,
+      store_.writer(), Writer::Priority::kAsked, kRowBytes,
       [tenant = std::move(tenant), job, &options](Tx& tx) { return cancel_in(tx, options, tenant, job); },
       std::move(done));
 }

@@ -32,6 +32,7 @@ struct Submission {
   Staged input;             // the document; may be null
   std::string traceparent;  // may be empty
   std::optional<IdempotencyKey> idempotency;
+  bool join_only = false;  // with `idempotency`: only what the key has made before, else kNotFound
 };
 
 struct Submitted {
@@ -50,7 +51,8 @@ class JobIntake {
   // fingerprint. kOverloaded: disk full, queue full, store degraded.
   void submit(Submission submission, Done<Submitted> done);
   // Queued or waiting: cancelled at once (children follow by upkeep). Running: asked for; the worker is told
-  // by its next heartbeat. Terminal: unchanged. kNotFound: unknown or another tenant's.
+  // by its next heartbeat. Terminal: unchanged. kNotFound: unknown or another tenant's. kOverloaded: store
+  // degraded.
   void cancel(std::string tenant, schemas::JobId job, Done<schemas::JobView> done);
   // A new job `fresh` (retry_of = old) from the stored spec and input of a failed, expired or cancelled root
   // job; kInvalidState otherwise, or when the input is gone.

@@ -28,7 +28,7 @@ void move_to(std::deque<Queued>& from, std::vector<Queued>& to) {
 }  // namespace
 
 OperationQueue::Push OperationQueue::push(Queued& operation) {
-  const bool urgent = operation.priority == Writer::Priority::kUrgent;
+  const bool urgent = operation.priority != Writer::Priority::kNormal;
   std::lock_guard lock(mutex_);
   if (closed_) return Push::kClosed;
   if (unfinished_ >= max_ + (urgent ? max_ / 8 : 0)) return Push::kFull;
@@ -55,9 +55,14 @@ std::size_t OperationQueue::take(std::vector<Queued>& group, Bounds& room) {
   return group.size() - before;
 }
 
-std::vector<Queued> OperationQueue::withdraw_normal() {
+std::vector<Queued> OperationQueue::withdraw_not_urgent() {
   std::vector<Queued> withdrawn;
   std::lock_guard lock(mutex_);
+  const auto asked = std::stable_partition(urgent_.begin(), urgent_.end(), [](const Queued& each) {
+    return each.priority == Writer::Priority::kUrgent;
+  });
+  std::move(asked, urgent_.end(), std::back_inserter(withdrawn));
+  urgent_.erase(asked, urgent_.end());
   move_to(normal_, withdrawn);
   return withdrawn;
 }

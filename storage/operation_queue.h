@@ -36,7 +36,7 @@ class OperationQueue {
   // Appends to `group` what fits into `room`, and always one if the group is empty; `room` is what is left
   // then. Returns how many.
   std::size_t take(std::vector<Queued>& group, Bounds& room);
-  std::vector<Queued> withdraw_normal();
+  std::vector<Queued> withdraw_not_urgent();
   std::vector<Queued> withdraw_all();
   // Taken or withdrawn operations whose completion has run.
   void finished(std::size_t count);
@@ -49,7 +49,7 @@ class OperationQueue {
   const std::size_t max_;
   mutable std::mutex mutex_;
   std::condition_variable ready_;
-  std::deque<Queued> urgent_, normal_;
+  std::deque<Queued> urgent_, normal_;  // what is asked for stands with the urgent ones
   std::size_t unfinished_ = 0;
   bool waiting_ = false;  // the commit thread waits: a push has to wake it
   bool closed_ = false;

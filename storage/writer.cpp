@@ -44,6 +44,7 @@ void GroupWriter::submit(Priority priority, std::size_t payload_bytes, Operation
 const char* GroupWriter::refusal(Priority priority) const {
   if (priority == Priority::kUrgent) return nullptr;
   if (health_.degraded()) return "the store waits for another process";
+  if (priority == Priority::kAsked) return nullptr;
   if (health_.disk_low()) return "the disk of the data directory is nearly full (store.disk_free_min)";
   return nullptr;
 }
@@ -88,7 +89,7 @@ GroupWriter::Counts GroupWriter::counts() const {
   return counts_;
 }
 
-void GroupWriter::withdraw(const std::string& why) { refuse(queue_.withdraw_normal(), why); }
+void GroupWriter::withdraw(const std::string& why) { refuse(queue_.withdraw_not_urgent(), why); }
 
 void GroupWriter::refuse(std::vector<Queued> operations, const std::string& why) {
   if (operations.empty()) return;

@@ -73,9 +73,12 @@ struct Tx {
 // (exit 1, after one log line).
 class Writer {
  public:
-  // kUrgent: finishes, heartbeats, claims, cancels, and what frees space. They go first, and on to the end
-  // when the disk is nearly full or the store degraded; kNormal is refused then.
-  enum class Priority { kUrgent, kNormal };
+  // kUrgent: finishes, heartbeats, claims, and what frees space. They go first, and on to the end when the
+  // disk is nearly full or the store degraded; kNormal is refused then. kAsked: cancels and revocations, for
+  // which somebody waits. They go with the urgent ones, and on a disk that is nearly full too, but are
+  // refused while the store is degraded: at the latest Store::Options::stuck_lock_after and a quarter of it
+  // after the lock was asked for.
+  enum class Priority { kUrgent, kAsked, kNormal };
   // Runs on the commit thread inside a savepoint-free group: it must change nothing when it returns an error
   // (check first, then write). An error reaches `done`; the group goes on. It may run again: a group that
   // failed is rolled back and each of its operations tried alone, so nothing is kept from the first time.
@@ -85,8 +88,9 @@ class Writer {
   virtual ~Writer() = default;
   // Never blocks. kOverloaded with a retry_after through `done` (at once, on this thread) when the queue is
   // at its bound (an eighth above it for urgent ones; what is not announced yet counts), the writer is
-  // closed, or the operation is not urgent and the store is degraded or the disk below its minimum. One that
-  // waits when the store becomes degraded is withdrawn: the same error, on the announce thread.
+  // closed, or the operation is not urgent and the store is degraded, or it is normal and the disk below its
+  // minimum. One that is not urgent and waits when the store becomes degraded is withdrawn: the same error,
+  // on the announce thread.
   virtual void submit(Priority priority, std::size_t payload_bytes, Operation operation, Completion done) = 0;
 };
 

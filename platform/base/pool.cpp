@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <limits>
 #include <utility>
 
 #include "platform/base/log.h"
@@ -17,10 +18,18 @@ Pool::Pool(Options options) : options_(options) {
 Pool::~Pool() { close(); }
 
 bool Pool::post(Lane lane, std::function<void()> task) {
+  return put(lane, std::move(task), options_.queue_max);
+}
+
+bool Pool::post_owed(Lane lane, std::function<void()> task) {
+  return put(lane, std::move(task), std::numeric_limits<std::size_t>::max());
+}
+
+bool Pool::put(Lane lane, std::function<void()> task, std::size_t max) {
   {
     std::lock_guard lock(mutex_);
     auto& queue = lane == Lane::kQuick ? quick_ : large_;
-    if (closed_ || queue.size() >= options_.queue_max) return false;
+    if (closed_ || queue.size() >= max) return false;
     queue.push_back(std::move(task));
   }
   ready_.notify_one();

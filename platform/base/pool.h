@@ -27,10 +27,14 @@ class Pool {
 
   // False: the lane is full or the pool is closed, and `task` was not taken. Tasks must not throw.
   [[nodiscard]] bool post(Lane lane, std::function<void()> task);
+  // The same past `queue_max`, for what ends work that was taken before and so is bounded by it. False: the
+  // pool is closed.
+  [[nodiscard]] bool post_owed(Lane lane, std::function<void()> task);
   // Runs what is queued to the end, then joins.
   void close();
 
  private:
+  bool put(Lane lane, std::function<void()> task, std::size_t max);
   void run();
   Options options_;
   std::mutex mutex_;

@@ -60,6 +60,20 @@ TEST(Pool, AFullLaneRefusesAndTheOtherStillTakes) {
   gate.open();
 }
 
+TEST(Pool, WhatIsOwedIsTakenByAFullLane) {
+  Gate gate;
+  std::atomic<int> done = 0;
+  Pool pool({.threads = 1, .queue_max = 1});
+  ASSERT_TRUE(pool.post(Lane::kQuick, [&] { gate.wait(); }));
+  ASSERT_TRUE(gate.reaches(1));
+  EXPECT_TRUE(pool.post(Lane::kQuick, [] {}));
+  EXPECT_TRUE(pool.post_owed(Lane::kQuick, [&] { ++done; }));
+  gate.open();
+  EXPECT_TRUE(wait_until([&] { return done == 1; }));
+  pool.close();
+  EXPECT_FALSE(pool.post_owed(Lane::kQuick, [] {}));
+}
+
 TEST(Pool, AtMostOneThreadIsOnALargeTask) {
   Gate gate;
   std::atomic<int> second_large = 0;

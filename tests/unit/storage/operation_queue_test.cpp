@@ -72,9 +72,19 @@ TEST(OperationQueueTest, UrgentOperationsHaveAnEighthMoreRoom) {
 TEST(OperationQueueTest, OnlyWhatIsNotUrgentIsWithdrawn) {
   OperationQueue queue(8);
   push(queue, Priority::kNormal);
+  push(queue, Priority::kAsked);
   push(queue, Priority::kUrgent);
-  EXPECT_EQ(queue.withdraw_normal().size(), 1u);
-  EXPECT_EQ(group_of(queue).size(), 1u);
+  EXPECT_EQ(queue.withdraw_not_urgent().size(), 2u);
+  const auto left = group_of(queue);
+  ASSERT_EQ(left.size(), 1u);
+  EXPECT_EQ(left[0].priority, Priority::kUrgent);
+}
+
+TEST(OperationQueueTest, WhatSomebodyWaitsForGoesWithTheUrgentOnes) {
+  OperationQueue queue(8);
+  push(queue, Priority::kNormal);
+  push(queue, Priority::kAsked);
+  EXPECT_EQ(group_of(queue).front().priority, Priority::kAsked);
 }
 
 TEST(OperationQueueTest, AClosedQueueIsEmptiedAndTakesNothing) {
