@@ -1,6 +1,7 @@
 """What may happen to Kafka and to a worker costs latency, never a job."""
 
 import os
+import subprocess
 
 import pytest
 from documents import data_uri, tiny_pdf
@@ -26,6 +27,14 @@ def house(tmp_path, kafka):
         process.close()
 
 
+TOPICS = ("millrace.jobs.ocr", "millrace.events")
+
+
+def topics_are_there(kafka):
+    listing = subprocess.run(["kcat", "-L", "-b", kafka.address], capture_output=True, text=True, check=True).stdout
+    return all(f'topic "{name}"' in listing for name in TOPICS)
+
+
 def readiness(api):
     return api.client.get("/readyz").json()
 
@@ -40,12 +49,9 @@ def all_succeed(api, jobs, within_s=90):
 
 
 def test_jobs_go_through_kafka_and_its_topics_are_made_by_the_program(house, kafka):
-    import subprocess
-
     api, _ = house
     all_succeed(api, some_jobs(api, 20))
-    listing = subprocess.run(["kcat", "-L", "-b", kafka.address], capture_output=True, text=True, check=True).stdout
-    assert 'topic "millrace.jobs.ocr"' in listing and 'topic "millrace.events"' in listing
+    assert topics_are_there(kafka)
     assert readiness(api)["dispatch"]["status"] == "ok"
 
 
@@ -72,6 +78,21 @@ def test_a_wiped_broker_costs_no_job(house, kafka):
     all_succeed(api, jobs)
     eventually(lambda: readiness(api)["dispatch"]["status"] == "ok", 90, "recovered")
     all_succeed(api, some_jobs(api, 5))
+
+
+def test_topics_deleted_under_a_running_house_cost_no_job(house, kafka):
+    api, workers = house
+    ledger = Ledger(lambda: api.client)
+    ledger.start(threads=3)
+    ledger.wait_acknowledged(20)
+    kafka.delete_topics(*TOPICS)
+    ledger.wait_acknowledged(ledger.acknowledged() + 30)
+    ledger.stop()
+    assert ledger.check(api.client) >= 50
+    eventually(lambda: topics_are_there(kafka), 90, "topics made anew")
+    eventually(lambda: readiness(api)["dispatch"]["status"] == "ok", 90, "recovered")
+    all_succeed(api, some_jobs(api, 5))
+    assert all(process.popen.poll() is None for process in (api, *workers))
 
 
 def test_a_worker_stopped_past_its_lease_comes_back_and_its_late_result_is_refused(house):
