@@ -117,6 +117,37 @@ def test_a_page_that_takes_too_long_fails_alone_with_its_reason(tmp_path):
         gateway.close()
 
 
+def pictured_pdf(pages):
+    """Pages with a few lines of text and a picture of noise, which no encoder makes small."""
+    from reportlab.lib.utils import ImageReader
+    from reportlab.pdfgen import canvas
+
+    out = io.BytesIO()
+    sheet = canvas.Canvas(out)
+    for page in range(pages):
+        for line in range(6):
+            sheet.drawString(72, 780 - 16 * line, f"page {page}, line {line}: words above a picture that is large")
+        sheet.drawImage(ImageReader(Image.effect_noise((900, 900), 90)), 100, 250, 320, 320)
+        sheet.showPage()
+    sheet.save()
+    return out.getvalue()
+
+
+def test_a_reply_above_ocr_reply_max_is_refused_by_that_name_and_fits_without_its_pictures(tmp_path):
+    gateway = Gateway(tmp_path / "data", "--ocr.reply-max", "1MiB").start()
+    try:
+        document = {"document_url": data_uri(pictured_pdf(4))}
+        refused = ocr(gateway, document, include_image_base64=True)
+        assert refused.status == 413, (refused.status, refused.body[:300])
+        assert refused.json()["error"]["code"] == "document_too_large"
+        assert "ocr.reply_max (1MiB)" in refused.json()["error"]["message"]
+        assert refused.headers["x-should-retry"] == "false"
+        assert ocr(gateway, document).status == 200
+        assert ocr(gateway, document, pages=[1], include_image_base64=True).status == 200
+    finally:
+        gateway.close()
+
+
 def test_the_gateway_serves_on_after_all_of_them(shared):
     assert shared.client.get("/readyz").status == 200
     assert ocr(shared, {"document_url": data_uri(tiny_pdf("still here and well"))}).status == 200
