@@ -45,8 +45,19 @@ void Call::name_job(std::string job_id) {
   job_id_ = std::move(job_id);
 }
 
+void Call::hold_place(JobPlaces::Place place) {
+  const std::lock_guard lock(job_mutex_);
+  place_ = std::move(place);
+}
+
+JobPlaces::Place Call::take_place() {
+  const std::lock_guard lock(job_mutex_);
+  return std::exchange(place_, nullptr);
+}
+
 void Call::reply(front::Reply reply) {
   if (!take_right_to_answer()) return;
+  take_place();
   responder_.send(dressed(request_.head, std::move(reply)));
 }
 
@@ -67,6 +78,7 @@ front::Reply Call::dressed(const front::Head& head, front::Reply reply) {
     job_id = job_id_;
   }
   if (!job_id.empty()) add_header(reply, "x-millrace-job", job_id);
+  if (rate) add_rate_headers(reply, *rate);
   note(head, reply.status, job_id);
   return reply;
 }

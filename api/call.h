@@ -12,7 +12,9 @@
 #include "api/byte_budget.h"
 #include "api/front/exchange.h"
 #include "api/http_metrics.h"
+#include "api/job_places.h"
 #include "api/reply.h"
+#include "api/request_rate.h"
 #include "api/route.h"
 #include "schemas/error_body.h"
 
@@ -36,9 +38,13 @@ class Call : public std::enable_shared_from_this<Call> {
   bool key_unknown = false;
   std::optional<front::Reply> refusal;  // of a request without a body: sent when it runs
   ByteBudget::Hold budget;
+  bool body_skipped = false;               // thrown away: its key was not known, and there was no room for it
+  std::optional<RequestRate::Count> rate;  // of a key that is limited: every answer says it
+  bool join_only = false;                  // the key has no place for another job
 
   // The whole request has arrived.
   void begin(front::Request request, front::Responder responder);
+  bool begun() const { return begun_; }
 
   const front::Head& head() const { return request_.head; }
   std::string& body() { return request_.body; }
@@ -48,6 +54,9 @@ class Call : public std::enable_shared_from_this<Call> {
   void drop_body();
   // From now on every answer carries x-millrace-job.
   void name_job(std::string job_id);  // thread-safe
+  // The right to make a job: taken by who makes it, else given back with the answer. Thread-safe.
+  void hold_place(JobPlaces::Place place);
+  JobPlaces::Place take_place();
 
   void reply(front::Reply reply);
   void fail(const base::Error& error, const schemas::Problems& problems = {});
@@ -67,8 +76,9 @@ class Call : public std::enable_shared_from_this<Call> {
 
   HttpMetrics& metrics_;
   std::string request_id_;
-  std::string job_id_;  // under job_mutex_
-  std::mutex job_mutex_;
+  std::mutex job_mutex_;  // guards the next two
+  std::string job_id_;
+  JobPlaces::Place place_;
   front::Request request_;
   front::Responder responder_;
   std::chrono::steady_clock::time_point arrived_;

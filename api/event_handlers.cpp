@@ -2,12 +2,11 @@
 #include <charconv>
 
 #include "api/call.h"
-#include "api/cursor.h"
 #include "api/event_stream.h"
 #include "api/handlers.h"
 #include "api/headers.h"
 #include "api/job_text.h"
-#include "api/router.h"
+#include "api/list_query.h"
 #include "schemas/json_text.h"
 #include "storage/job_queries.h"
 
@@ -17,30 +16,17 @@ namespace {
 using schemas::Field;
 using schemas::FieldType;
 
-struct EventQuery {
-  int limit = kPageDefault;
-  std::string cursor;
+struct EventQuery : PageQuery {
   std::int64_t after = 0;
 };
-template <auto Member>
-constexpr auto into = &schemas::store_in<EventQuery, Member>;
 
 constexpr std::array kFields{
-    Field{.name = "limit",
-          .type = FieldType::kInteger,
-          .text = "How many at most",
-          .min = 1,
-          .max = kPageMax,
-          .default_json = "50",
-          .store = into<&EventQuery::limit>},
-    Field{.name = "cursor",
-          .text = "`next_cursor` of the page before",
-          .max = 255,
-          .store = into<&EventQuery::cursor>},
+    limit_field<EventQuery>(),
+    cursor_field<EventQuery>(),
     Field{.name = "after",
           .type = FieldType::kInteger,
           .text = "Only events after this version",
-          .store = into<&EventQuery::after>},
+          .store = &schemas::store_in<EventQuery, &EventQuery::after>},
 };
 
 void send_events(Context& context, Call& call, const schemas::JobId& job, const EventQuery& query) {
@@ -67,9 +53,13 @@ std::int64_t resume_point(const Call& call, const EventQuery& query) {
   return good ? version : query.after;
 }
 
-// 204 tells an event source that there is nothing more to come.
+// 204 tells an event source that there is nothing more to come. HEAD asks for the head alone.
 void stream_events(Context& context, const CallPtr& call, const schemas::JobView& job, std::int64_t after) {
   if (schemas::is_terminal(job.status) && after >= job.version) return call->reply(empty_reply(204));
+  if (call->head().method == "HEAD") {
+    if (call->start_stream(EventStream::head())) call->responder().end();
+    return;
+  }
   EventStream::start(context, call, job.id, after);
 }
 
@@ -82,17 +72,10 @@ void job_events(Context& context, CallPtr call) {
   if (!id) return call->fail(base::error(base::Code::kNotFound, "There is no such job"));
   call->name_job(id->str());
   EventQuery query;
-  auto problems = schemas::read_query(kFields, query_pairs(call->head().query), &query);
-  const auto cursor = event_cursor_of(query.cursor);
-  if (problems.empty() && !query.cursor.empty() && !cursor) {
-    problems.push_back({.loc = {"query", "cursor"},
-                        .msg = "Input should be a `next_cursor` of this list",
-                        .type = "value_error",
-                        .input = {},
-                        .ctx = {}});
-  }
-  if (!problems.empty()) return call->refuse(schemas::invalid(std::move(problems)));
-  if (cursor) query.after = *cursor;
+  std::optional<std::int64_t> begin;
+  if (!read_query(*call, kFields, &query)) return;
+  if (!read_cursor(*call, query.cursor, &event_cursor_of, begin)) return;
+  query.after = begin.value_or(query.after);
   const auto job = storage::JobQueries(context.store).job(call->tenant(), *id);
   if (!job) return call->fail(job.error());
   if (accepts_event_stream(call->head()))

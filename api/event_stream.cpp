@@ -23,12 +23,16 @@ std::string frame(const schemas::JobEvent& event) {
 
 }  // namespace
 
+front::Reply EventStream::head() {
+  front::Reply head{.status = 200, .content_type = "text/event-stream", .headers = {}, .body = {}};
+  add_header(head, "cache-control", "no-store");
+  return head;
+}
+
 void EventStream::start(Context& context, CallPtr call, const schemas::JobId& job,
                         std::int64_t after_version) {
   auto stream = std::make_shared<EventStream>(context, call, job, after_version);
-  front::Reply head{.status = 200, .content_type = "text/event-stream", .headers = {}, .body = {}};
-  add_header(head, "cache-control", "no-store");
-  if (!call->start_stream(std::move(head))) return;
+  if (!call->start_stream(head())) return;
   context.waits.add(stream);
   const std::weak_ptr<EventStream> weak = stream;
   call->on_gone([weak] {

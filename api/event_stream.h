@@ -16,6 +16,9 @@ class EventStream final : public Waiting, public std::enable_shared_from_this<Ev
   // Starts the answer of `call`: everything after `after_version` is sent. REQUIRES: the job is the caller's.
   static void start(Context& context, CallPtr call, const schemas::JobId& job, std::int64_t after_version);
 
+  // How such an answer begins.
+  static front::Reply head();
+
   EventStream(Context& context, CallPtr call, const schemas::JobId& job, std::int64_t after_version)
       : context_(context), call_(std::move(call)), job_(job), sent_(after_version) {}
   void drain() override { end(); }

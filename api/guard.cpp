@@ -36,24 +36,47 @@ base::Error key_error(Code code) {
 }  // namespace
 
 front::Admission Guard::admit(const front::Head& head) {
-  auto call = std::make_shared<Call>(head, metrics_);
+  auto call = std::make_shared<Call>(head, with_.metrics);
+  front::Admit granted;
   if (const Refusal refusal = check(head, *call)) {
     front::Reply reply = refused(head, *refusal);
     if (has_body(head)) return call->dressed(head, std::move(reply));
     call->refusal = std::move(reply);
-    return front::Admit{.body_max = 0, .hold = std::move(call)};
+  } else {
+    granted.body_max = call->route->body_max;
+    granted.skip_body = call->body_skipped;
   }
-  return front::Admit{.body_max = call->route->body_max, .hold = std::move(call)};
+  granted.while_draining = call->route != nullptr && call->route->access == Access::kOpen;
+  granted.hold = std::move(call);
+  return granted;
 }
 
 Guard::Refusal Guard::check(const front::Head& head, Call& call) {
   if (auto no = route(head, call)) return no;
   if (auto no = authenticate(head, call)) return no;
-  if (auto no = scope(head, call)) return no;
+  if (auto no = drain(call)) return no;
+  if (!call.key_unknown) return check_with_key(head, call);
+  admit_stranger(head, call);
+  return {};
+}
+
+Guard::Refusal Guard::check_with_key(const front::Head& head, Call& call) {
+  if (auto no = scope(call)) return no;
+  if (auto no = rate(call)) return no;
+  if (auto no = place(head, call)) return no;
   if (auto no = content_type(head, call)) return no;
   if (auto no = size(head, call)) return no;
-  if (auto no = bytes(head, call)) return no;
-  return drain(head, call);
+  return bytes(head, call);
+}
+
+// The key may be new: its body waits in a share that is for such bodies alone, so that no stranger takes what
+// known keys need. Where that has no room the body is thrown away, and the key alone is looked at.
+void Guard::admit_stranger(const front::Head& head, Call& call) {
+  if (!has_body(head)) return;
+  const bool fits = head.content_length.value_or(0) <= call.route->body_max;
+  auto hold = fits ? with_.strangers_budget.take(reserved(head, *call.route)) : std::nullopt;
+  call.body_skipped = !hold;
+  if (hold) call.budget = std::move(*hold);
 }
 
 Guard::Refusal Guard::route(const front::Head& head, Call& call) {
@@ -70,14 +93,14 @@ Guard::Refusal Guard::authenticate(const front::Head& head, Call& call) {
   const Access access = call.route->access;
   const bool open = access == Access::kOpen || (access == Access::kMetrics && context_.options.metrics_open);
   if (open) return {};
-  const Auth::Verdict verdict = auth_.check(credential(head));
+  const Auth::Verdict verdict = with_.auth.check(credential(head));
   call.principal = verdict.principal;
   call.key_unknown = verdict.look;
   if (verdict.principal || verdict.look) return {};
   return key_error(verdict.refusal);
 }
 
-Guard::Refusal Guard::scope(const front::Head&, Call& call) {
+Guard::Refusal Guard::scope(Call& call) {
   if (!call.principal) return {};
   const bool metrics = call.route->access == Access::kMetrics;
   const schemas::Scope needed = metrics ? schemas::Scope::kAdmin : call.route->scope;
@@ -85,8 +108,30 @@ Guard::Refusal Guard::scope(const front::Head&, Call& call) {
   return scope_error(*call.principal, needed);
 }
 
+Guard::Refusal Guard::rate(Call& call) {
+  if (!call.principal) return {};
+  call.rate = with_.rate.count(call.principal->key_id, context_.clock.boot());
+  if (!call.rate || call.rate->too_soon.count() == 0) return {};
+  base::Error error =
+      base::error(Code::kRateLimited, "This API key may send " + std::to_string(call.rate->limit) +
+                                          " requests per minute "
+                                          "(limits.requests_per_minute)");
+  error.retry_after = call.rate->too_soon;
+  return error;
+}
+
+Guard::Refusal Guard::place(const front::Head& head, Call& call) {
+  if (call.route->makes == Makes::kNothing || !context_.places.limited()) return {};
+  auto place = context_.places.take(call.principal->key_id);
+  call.join_only =
+      !place && call.route->makes == Makes::kJobByKey && head.header("idempotency-key").has_value();
+  if (!place && !call.join_only) return context_.places.refusal();
+  call.hold_place(std::move(place));
+  return {};
+}
+
 Guard::Refusal Guard::content_type(const front::Head& head, Call& call) {
-  if (call.key_unknown || !has_body(head) || call.route->body == BodyKind::kNone) return {};
+  if (!has_body(head) || call.route->body == BodyKind::kNone) return {};
   if (is_json_type(head.header("content-type").value_or(""))) return {};
   return base::error(Code::kUnsupportedType, "The body must be sent with `Content-Type: application/json`");
 }
@@ -99,15 +144,17 @@ Guard::Refusal Guard::size(const front::Head& head, Call& call) {
 
 Guard::Refusal Guard::bytes(const front::Head& head, Call& call) {
   if (!has_body(head)) return {};
-  auto hold = budget_.take(reserved(head, *call.route));
+  if (call.body_skipped)
+    return base::error(Code::kOverloaded, "The API key was not in memory yet: send the request again");
+  auto hold = with_.budget.take(call.begun() ? call.body().size() : reserved(head, *call.route));
   if (!hold)
     return base::error(Code::kOverloaded, "Too many request bodies are arriving at once (http.body_budget)");
   call.budget = std::move(*hold);
   return {};
 }
 
-Guard::Refusal Guard::drain(const front::Head&, Call& call) {
-  if (!draining_ || call.route->access == Access::kOpen) return {};
+Guard::Refusal Guard::drain(Call& call) {
+  if (!context_.draining || call.route->access == Access::kOpen) return {};
   return base::error(Code::kOverloaded, "The server is shutting down");
 }
 
@@ -128,12 +175,11 @@ void Guard::run(front::Request request, front::Responder responder) {
 
 void Guard::look_up_key(const CallPtr& call) {
   on_pool(context_, base::Pool::Lane::kQuick, call, [this, call] {
-    const Auth::Verdict verdict = auth_.look_up(credential(call->head()));
+    const Auth::Verdict verdict = with_.auth.look_up(credential(call->head()));
     call->principal = verdict.principal;
     if (!call->principal) return call->fail(key_error(verdict.refusal));
     call->key_unknown = false;
-    if (const Refusal no = scope(call->head(), *call)) return call->fail(*no);
-    if (const Refusal no = content_type(call->head(), *call)) return call->fail(*no);
+    if (const Refusal no = check_with_key(call->head(), *call)) return call->fail(*no);
     dispatch(call);
   });
 }
@@ -169,6 +215,11 @@ bool on_pool(Context& context, base::Pool::Lane lane, const CallPtr& call, std::
   if (context.pool.post(lane, std::move(task))) return true;
   call->fail(base::error(Code::kOverloaded, "The server has too much to do at the moment"));
   return false;
+}
+
+void owed_on_pool(Context& context, const CallPtr& call, std::function<void()> task) {
+  if (context.pool.post_owed(base::Pool::Lane::kQuick, std::move(task))) return;
+  call->fail(base::error(Code::kOverloaded, "The server is shutting down"));
 }
 
 }  // namespace millrace::api

@@ -1,5 +1,4 @@
 #pragma once
-#include <atomic>
 #include <optional>
 
 #include "api/auth.h"
@@ -8,6 +7,7 @@
 #include "api/context.h"
 #include "api/front/exchange.h"
 #include "api/http_metrics.h"
+#include "api/request_rate.h"
 #include "api/router.h"
 
 namespace millrace::api {
@@ -17,26 +17,38 @@ namespace millrace::api {
 // their order (contract.md §0).
 class Guard {
  public:
-  Guard(Context& context, const Router& router, Auth& auth, HttpMetrics& metrics, ByteBudget& budget)
-      : context_(context), router_(router), auth_(auth), metrics_(metrics), budget_(budget) {}
+  struct Parts {
+    Auth& auth;
+    HttpMetrics& metrics;
+    ByteBudget& budget;
+    ByteBudget& strangers_budget;  // of bodies whose key is not known yet
+    RequestRate& rate;
+  };
+  // Everything outlives it.
+  Guard(Context& context, const Router& router, Parts with)
+      : context_(context), router_(router), with_(with) {}
 
   front::Admission admit(const front::Head& head);
   void run(front::Request request, front::Responder responder);
-  void refuse_new() { draining_ = true; }
 
  private:
   using Refusal = std::optional<base::Error>;
 
-  // In this order.
+  // In this order. Those from `scope` on need the key: they wait until one that is not in memory was looked
+  // up.
   Refusal route(const front::Head& head, Call& call);
   Refusal authenticate(const front::Head& head, Call& call);
-  Refusal scope(const front::Head& head, Call& call);
+  Refusal drain(Call& call);
+  Refusal scope(Call& call);
+  Refusal rate(Call& call);
+  Refusal place(const front::Head& head, Call& call);
   Refusal content_type(const front::Head& head, Call& call);
   Refusal size(const front::Head& head, Call& call);
   Refusal bytes(const front::Head& head, Call& call);
-  Refusal drain(const front::Head& head, Call& call);
   Refusal check(const front::Head& head, Call& call);
+  Refusal check_with_key(const front::Head& head, Call& call);
 
+  void admit_stranger(const front::Head& head, Call& call);
   front::Reply refused(const front::Head& head, const base::Error& error) const;
   void look_up_key(const CallPtr& call);
   void dispatch(const CallPtr& call);
@@ -44,10 +56,7 @@ class Guard {
 
   Context& context_;
   const Router& router_;
-  Auth& auth_;
-  HttpMetrics& metrics_;
-  ByteBudget& budget_;
-  std::atomic<bool> draining_{false};
+  const Parts with_;
 };
 
 }  // namespace millrace::api

@@ -9,6 +9,7 @@ namespace millrace::api {
 
 // service_handlers.cpp
 void root(Context&, CallPtr);
+void livez(Context&, CallPtr);
 void health(Context&, CallPtr);
 void readyz(Context&, CallPtr);
 void version(Context&, CallPtr);

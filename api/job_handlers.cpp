@@ -2,13 +2,13 @@
 #include <array>
 
 #include "api/call.h"
-#include "api/cursor.h"
 #include "api/handlers.h"
 #include "api/headers.h"
 #include "api/job_result.h"
 #include "api/job_text.h"
-#include "api/router.h"
+#include "api/list_query.h"
 #include "schemas/json_text.h"
+#include "schemas/page_list.h"
 #include "storage/job_queries.h"
 
 namespace millrace::api {
@@ -22,11 +22,11 @@ using schemas::JobView;
 
 constexpr std::size_t kIdsMax = 100;
 constexpr std::int64_t kTextMax = 255;
+constexpr std::int64_t kPagesTextMax = 8192;
 
-struct ListQuery {
-  std::string kind, status, model, ids, q, cursor;
+struct ListQuery : PageQuery {
+  std::string kind, status, model, ids, q;
   std::optional<base::WallTime> created_after, created_before;
-  int limit = kPageDefault;
 };
 template <auto Member>
 constexpr auto into = &schemas::store_in<ListQuery, Member>;
@@ -52,27 +52,20 @@ constexpr std::array kListFields{
           .text = "Only jobs made before this time",
           .store = into<&ListQuery::created_before>},
     Field{.name = "ids",
-          .text = "Only these jobs: at most 100 ids, separated by commas; excludes the other filters",
+          .text = "Only these jobs: at most 100 ids, separated by commas, and none if it is empty; "
+                  "excludes the other filters",
           .store = into<&ListQuery::ids>},
     Field{.name = "q",
           .text = "Only jobs whose id contains this",
           .max = kTextMax,
           .store = into<&ListQuery::q>},
-    Field{.name = "limit",
-          .type = FieldType::kInteger,
-          .text = "How many at most",
-          .min = 1,
-          .max = kPageMax,
-          .default_json = "50",
-          .store = into<&ListQuery::limit>},
-    Field{.name = "cursor",
-          .text = "`next_cursor` of the page before",
-          .max = kTextMax,
-          .store = into<&ListQuery::cursor>},
+    limit_field<ListQuery>(),
+    cursor_field<ListQuery>(),
 };
 
 struct ResultQuery {
   bool partial = false;
+  std::string pages;
 };
 constexpr std::array kResultFields{
     Field{.name = "partial",
@@ -80,15 +73,12 @@ constexpr std::array kResultFields{
           .text = "200 with the pages that there are so far",
           .default_json = "false",
           .store = &schemas::store_in<ResultQuery, &ResultQuery::partial>},
+    Field{.name = "pages",
+          .text = "Only these of the pages that there are so far, such as `0-5,7`: a result too large for "
+                  "one reply is read by pages",
+          .max = kPagesTextMax,
+          .store = &schemas::store_in<ResultQuery, &ResultQuery::pages>},
 };
-
-void refuse_query(Call& call, std::string_view field, std::string msg) {
-  call.refuse(schemas::invalid({{.loc = {"query", std::string(field)},
-                                 .msg = std::move(msg),
-                                 .type = "value_error",
-                                 .input = {},
-                                 .ctx = {}}}));
-}
 
 // The job that the path names; answers 404 else, with the words of any job that is not there.
 std::optional<JobId> path_job(Call& call) {
@@ -159,7 +149,7 @@ void send_job(Context& context, Call& call, const JobId& id) {
 void wait_for_job(Context& context, const CallPtr& call, const JobId& id, std::chrono::seconds wanted) {
   const auto limit = std::min<std::chrono::milliseconds>(wanted, context.options.prefer_wait_max);
   const auto wait = context.waits.wait(id, 0, limit, [&context, call, id](JobWait::End) {
-    on_pool(context, base::Pool::Lane::kQuick, call, [&context, call, id] { send_job(context, *call, id); });
+    owed_on_pool(context, call, [&context, call, id] { send_job(context, *call, id); });
   });
   call->on_gone([weak = std::weak_ptr(wait)] {
     if (const auto held = weak.lock()) held->cancel();
@@ -179,14 +169,10 @@ std::span<const Field> job_result_fields() { return kResultFields; }
 
 void list_jobs(Context& context, CallPtr call) {
   ListQuery query;
-  auto problems = schemas::read_query(kListFields, query_pairs(call->head().query), &query);
-  if (!problems.empty()) return call->refuse(schemas::invalid(std::move(problems)));
-  if (!query.ids.empty()) return list_by_ids(context, *call, query);
   std::optional<base::Uuid> before;
-  if (!query.cursor.empty()) {
-    before = job_cursor_of(query.cursor);
-    if (!before) return refuse_query(*call, "cursor", "Input should be a `next_cursor` of this list");
-  }
+  if (!read_query(*call, kListFields, &query)) return;
+  if (was_sent(*call, "ids")) return list_by_ids(context, *call, query);
+  if (!read_cursor(*call, query.cursor, &job_cursor_of, before)) return;
   const auto page =
       storage::JobQueries(context.store).list(call->tenant(), filter_of(query), query.limit, before);
   if (!page) return call->fail(page.error());
@@ -213,28 +199,29 @@ void cancel_job(Context& context, CallPtr call) {
 void retry_job(Context& context, CallPtr call) {
   const auto id = path_job(*call);
   if (!id) return;
-  context.control.retry(
-      call->tenant(), *id, traceparent(call->head()),
-      [&context, call](const base::Result<storage::Submitted>& made) {
-        if (!made) return call->fail(made.error());
-        on_pool(context, base::Pool::Lane::kQuick, call, [&context, call, fresh = made->job] {
-          call->name_job(fresh.str());
-          const auto job = storage::JobQueries(context.store).job(call->tenant(), fresh);
-          if (!job) return call->fail(job.error());
-          front::Reply reply = json_reply(202, job_json(*job, context.options.public_url));
-          add_header(reply, "location", job_url(fresh, context.options.public_url));
-          call->reply(std::move(reply));
-        });
-      });
+  context.control.retry(call->tenant(), *id, traceparent(call->head()),
+                        [&context, call](const base::Result<storage::Submitted>& made) {
+                          if (!made) return call->fail(made.error());
+                          context.places.keep(call->take_place(), made->job);
+                          owed_on_pool(context, call, [&context, call, fresh = made->job] {
+                            call->name_job(fresh.str());
+                            const auto job = storage::JobQueries(context.store).job(call->tenant(), fresh);
+                            if (!job) return call->fail(job.error());
+                            front::Reply reply = json_reply(202, job_json(*job, context.options.public_url));
+                            add_header(reply, "location", job_url(fresh, context.options.public_url));
+                            call->reply(std::move(reply));
+                          });
+                        });
 }
 
 void job_result(Context& context, CallPtr call) {
   const auto id = path_job(*call);
   if (!id) return;
   ResultQuery query;
-  auto problems = schemas::read_query(kResultFields, query_pairs(call->head().query), &query);
-  if (!problems.empty()) return call->refuse(schemas::invalid(std::move(problems)));
-  if (query.partial) return send_partial_result(context, *call, *id);
+  if (!read_query(*call, kResultFields, &query)) return;
+  const auto pages = query.pages.empty() ? schemas::PageList() : schemas::parse_pages(query.pages);
+  if (!pages) return refuse_query(*call, "pages", "Input should be page numbers such as \"0-5,7\"");
+  if (query.partial || !pages->empty()) return send_partial_result(context, *call, *id, *pages);
   send_result(context, *call, *id, Freshness::kFirst);
 }
 

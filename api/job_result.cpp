@@ -1,5 +1,8 @@
 #include "api/job_result.h"
 
+#include <algorithm>
+
+#include "platform/base/bytes.h"
 #include "platform/base/log.h"
 #include "schemas/ocr.h"
 #include "storage/job_queries.h"
@@ -16,6 +19,7 @@ base::Error expired_result() {
 }
 
 constexpr std::int64_t kUnknownSize = -1;
+constexpr std::size_t kTailBytes = 256;  // of a reply's end, at least
 
 // What a reply says beyond the job's own words.
 struct Marks {
@@ -48,13 +52,28 @@ base::Result<std::string> bytes_of(storage::Store& store, storage::StoredPayload
   return read;
 }
 
+std::size_t size_of(const storage::StoredPayload& payload) {
+  return payload.blob ? static_cast<std::size_t>(payload.blob->bytes) : payload.bytes.size();
+}
+
+base::Error too_large(std::size_t bytes, const Context& context, const schemas::JobId& job) {
+  const auto text = [](std::size_t size) { return base::format_bytes(static_cast<std::int64_t>(size)); };
+  return base::error(Code::kTooLarge, "The result has " + text(bytes) + ", more than one reply may hold " +
+                                          "(ocr.reply_max, " + text(context.options.reply_bytes_max) +
+                                          "): read it by pages, GET /v1/jobs/" + job.str() +
+                                          "/result?pages=0-9");
+}
+
 void send_marked(Call& call, front::Reply reply, const Marks& marks) {
   if (marks.freshness == Freshness::kReplayed) add_header(reply, "idempotent-replayed", "true");
   if (!marks.dropped.empty()) add_header(reply, "x-millrace-dropped-params", marks.dropped);
   call.reply(std::move(reply));
 }
 
-void send_payload(Context& context, Call& call, storage::StoredPayload payload, const Marks& marks) {
+void send_payload(Context& context, Call& call, const schemas::JobId& job, storage::StoredPayload payload,
+                  const Marks& marks) {
+  const std::size_t size = size_of(payload);
+  if (size > context.options.reply_bytes_max) return call.fail(too_large(size, context, job));
   auto bytes = bytes_of(context.store, std::move(payload));
   if (!bytes) return call.fail(base::error(Code::kInternal, "The result of this job cannot be read"));
   send_marked(call, json_reply(200, std::move(*bytes)), marks);
@@ -62,6 +81,41 @@ void send_payload(Context& context, Call& call, storage::StoredPayload payload, 
 
 void send_ending(Call& call, const schemas::JobView& job, const Marks& marks) {
   send_marked(call, stored_failure(call.head().path, ending(job)), marks);
+}
+
+// The reply of `parts`, in memory once: each page is read when its turn has come. nullopt: one cannot be
+// read.
+std::optional<std::string> reply_of(storage::Store& store, const std::string& model,
+                                    std::vector<storage::StoredPart> parts, std::size_t bytes) {
+  std::string out;
+  int good = 0;
+  out.reserve(bytes);
+  out += schemas::kOcrReplyHead;
+  for (storage::StoredPart& part : parts) {
+    const auto page = bytes_of(store, std::move(part.payload));
+    if (!page) return std::nullopt;
+    if (&part != parts.data()) out += ',';
+    out += *page;
+    good += schemas::ocr_page_failed(*page) ? 0 : 1;
+  }
+  return out += schemas::ocr_reply_tail(model, good, kUnknownSize);
+}
+
+void keep_only(std::vector<storage::StoredPart>& parts, const schemas::PageList& pages) {
+  if (pages.empty()) return;
+  std::erase_if(parts, [&](const storage::StoredPart& part) {
+    return !std::binary_search(pages.begin(), pages.end(), part.index);
+  });
+}
+
+void send_parts(Context& context, Call& call, const schemas::JobView& job,
+                std::vector<storage::StoredPart> parts) {
+  std::size_t bytes = schemas::kOcrReplyHead.size() + kTailBytes + job.model.size();
+  for (const storage::StoredPart& part : parts) bytes += 1 + size_of(part.payload);
+  if (bytes > context.options.reply_bytes_max) return call.fail(too_large(bytes, context, job.id));
+  auto reply = reply_of(context.store, job.model, std::move(parts), bytes);
+  if (!reply) return call.fail(base::error(Code::kInternal, "A part of this result cannot be read"));
+  call.reply(json_reply(200, std::move(*reply)));
 }
 
 }  // namespace
@@ -74,25 +128,23 @@ void send_result(Context& context, Call& call, const schemas::JobId& job, Freshn
   if (!schemas::is_terminal(stored->job.status)) return call.reply(empty_reply(202));
   if (stored->job.status != JobStatus::kSucceeded) return send_ending(call, stored->job, marks);
   if (!stored->payload) return call.fail(expired_result());
-  send_payload(context, call, std::move(*stored->payload), marks);
+  send_payload(context, call, job, std::move(*stored->payload), marks);
 }
 
-void send_partial_result(Context& context, Call& call, const schemas::JobId& job) {
+void send_partial_result(Context& context, Call& call, const schemas::JobId& job,
+                         const schemas::PageList& pages) {
   storage::JobQueries queries(context.store);
   auto stored = queries.result(call.tenant(), job);
   if (!stored) return call.fail(stored.error());
-  if (stored->payload) return send_payload(context, call, std::move(*stored->payload), {});
-  if (stored->job.status == JobStatus::kSucceeded) return call.fail(expired_result());
+  if (stored->payload && pages.empty())
+    return send_payload(context, call, job, std::move(*stored->payload), {});
+  const bool over = schemas::is_terminal(stored->job.status);
+  if (stored->job.status == JobStatus::kSucceeded && !stored->payload) return call.fail(expired_result());
   auto parts = queries.parts(call.tenant(), job);
   if (!parts) return call.fail(parts.error());
-  if (parts->empty() && schemas::is_terminal(stored->job.status)) return send_ending(call, stored->job, {});
-  std::vector<std::string> pages;
-  for (storage::StoredPart& part : *parts) {
-    auto bytes = bytes_of(context.store, std::move(part.payload));
-    if (!bytes) return call.fail(base::error(Code::kInternal, "A part of this result cannot be read"));
-    pages.push_back(std::move(*bytes));
-  }
-  call.reply(json_reply(200, schemas::ocr_reply(stored->job.model, pages, kUnknownSize)));
+  if (parts->empty() && over && !stored->payload) return send_ending(call, stored->job, {});
+  keep_only(*parts, pages);
+  send_parts(context, call, stored->job, std::move(*parts));
 }
 
 }  // namespace millrace::api

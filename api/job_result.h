@@ -2,16 +2,20 @@
 #include "api/call.h"
 #include "api/context.h"
 #include "schemas/job.h"
+#include "schemas/ocr.h"
 
 namespace millrace::api {
 
 enum class Freshness { kFirst, kReplayed };  // kReplayed: idempotent-replayed goes on the reply
 
 // Answers with what a job has come to: its kind's own reply, its stored error, 202 without a body while it is
-// pending, 404 result_expired when the result is gone. `dropped`: x-millrace-dropped-params. Blocks: pool.
+// pending, 404 result_expired when the result is gone, 413 with the way to read it by pages when it is larger
+// than Options::reply_bytes_max. `dropped`: x-millrace-dropped-params. Blocks: pool.
 void send_result(Context& context, Call& call, const schemas::JobId& job, Freshness freshness,
                  const std::string& dropped = {});
-// What there is so far: 200, whatever the state (a failed job without a single part: its error).
-void send_partial_result(Context& context, Call& call, const schemas::JobId& job);
+// What there is so far of `pages` (rising; none: of all): 200, whatever the state (a failed job without a
+// single part: its error).
+void send_partial_result(Context& context, Call& call, const schemas::JobId& job,
+                         const schemas::PageList& pages);
 
 }  // namespace millrace::api

@@ -26,7 +26,9 @@ struct Intake {
   jobs::Order order;  // moved away by `submit`
   std::string model;
   bool respond_async = false;
-  std::string dropped;  // x-millrace-dropped-params
+  std::string dropped;                // x-millrace-dropped-params
+  std::optional<JobId> job;           // set before kCommitted is
+  std::atomic<bool> replayed{false};  // the key had made the job before
   std::atomic<unsigned> marks{0};
 };
 
@@ -37,6 +39,7 @@ constexpr unsigned kCommitted = 1, kWaitEnded = 2;
 using IntakePtr = std::shared_ptr<Intake>;
 
 void reply_with(const Intake& intake, front::Reply reply) {
+  if (intake.replayed) add_header(reply, "idempotent-replayed", "true");
   if (!intake.dropped.empty()) add_header(reply, "x-millrace-dropped-params", intake.dropped);
   intake.call->reply(std::move(reply));
 }
@@ -58,7 +61,9 @@ schemas::JobView fresh_view(const Intake& intake, const JobId& id) {
   return job;
 }
 
-void reply_timeout(const Intake& intake, const JobId& job) {
+// REQUIRES: the job is on disk.
+void reply_timeout(const Intake& intake) {
+  const JobId& job = *intake.job;
   const std::string id = job.str();
   intake.call->name_job(id);
   front::Reply reply = error_reply(
@@ -73,11 +78,12 @@ std::shared_ptr<JobWait> wait_for_result(const IntakePtr& intake, const JobId& j
   auto done = [intake, job](JobWait::End end) {
     if (end != JobWait::End::kTerminal) {
       const bool on_disk = (intake->marks.fetch_or(kWaitEnded) & kCommitted) != 0;
-      if (on_disk) reply_timeout(*intake, job);
+      if (on_disk) reply_timeout(*intake);
       return;
     }
-    on_pool(intake->context, base::Pool::Lane::kQuick, intake->call, [intake, job] {
-      send_result(intake->context, *intake->call, job, Freshness::kFirst, intake->dropped);
+    owed_on_pool(intake->context, intake->call, [intake, job] {
+      const Freshness freshness = intake->replayed ? Freshness::kReplayed : Freshness::kFirst;
+      send_result(intake->context, *intake->call, job, freshness, intake->dropped);
     });
   };
   auto wait = intake->context.waits.wait(job, 0, intake->context.options.sync_wait, std::move(done));
@@ -98,23 +104,33 @@ void join(const IntakePtr& intake, const JobId& job) {
   if (!wait) reply_accepted(*intake, *row);
 }
 
+// A key without a place for another job could still have joined one of its own.
+base::Error refusal(const Intake& intake, const base::Error& error) {
+  const bool nothing_to_join = intake.call->join_only && error.code == Code::kNotFound;
+  return nothing_to_join ? intake.context.places.refusal() : error;
+}
+
 void submit(const IntakePtr& intake) {
   Context& context = intake->context;
   const JobId id = context.submit.new_id(schemas::Kind::kOcr);
   intake->order.id = id;
   const auto wait = intake->respond_async ? nullptr : wait_for_result(intake, id);
-  context.submit.submit(std::move(intake->order), [intake, id, wait](const base::Result<Submitted>& made) {
-    if (wait && (!made || made->job != id)) wait->cancel();
-    if (!made) return intake->call->fail(made.error());
-    intake->call->name_job(made->job.str());
-    if ((intake->marks.fetch_or(kCommitted) & kWaitEnded) != 0) return reply_timeout(*intake, made->job);
-    if (!made->replayed) {
-      if (!wait) reply_accepted(*intake, fresh_view(*intake, id));
-      return;
-    }
-    on_pool(intake->context, base::Pool::Lane::kQuick, intake->call,
-            [intake, job = made->job] { join(intake, job); });
-  });
+  context.submit.submit(
+      std::move(intake->order), [&context, intake, id, wait](const base::Result<Submitted>& made) {
+        if (wait && (!made || made->job != id)) wait->cancel();
+        if (!made) return intake->call->fail(refusal(*intake, made.error()));
+        intake->call->name_job(made->job.str());
+        intake->job = made->job;
+        intake->replayed = made->replayed;
+        if (auto place = intake->call->take_place(); !made->replayed)
+          context.places.keep(std::move(place), id);
+        if ((intake->marks.fetch_or(kCommitted) & kWaitEnded) != 0) return reply_timeout(*intake);
+        if (!made->replayed) {
+          if (!wait) reply_accepted(*intake, fresh_view(*intake, id));
+          return;
+        }
+        owed_on_pool(context, intake->call, [intake, job = made->job] { join(intake, job); });
+      });
 }
 
 // Large documents go to a blob, decoded as they stand in the body. Pool.
@@ -166,6 +182,7 @@ void create_ocr(Context& context, CallPtr call) {
   intake->order.model = intake->model;
   intake->order.traceparent = traceparent(call->head());
   intake->order.idempotency = std::move(idempotency);
+  intake->order.join_only = call->join_only;
   place_document(intake, std::make_shared<schemas::OcrRequest>(std::move(*request)));
 }
 

@@ -19,7 +19,7 @@ constexpr std::string_view kReplySchemas = R"json({
   "Part": {"type": "object", "required": ["status"], "properties": {
     "status": {"type": "string", "enum": ["ok", "degraded", "full"]}, "detail": {"type": "string"}}},
   "Readiness": {"type": "object", "required": ["status", "store", "dispatch", "disk"], "properties": {
-    "status": {"type": "string", "enum": ["ok", "degraded", "unavailable"]},
+    "status": {"type": "string", "enum": ["ok", "degraded", "unavailable", "draining"]},
     "store": {"$ref": "#/components/schemas/Part"},
     "dispatch": {"$ref": "#/components/schemas/Part"},
     "disk": {"$ref": "#/components/schemas/Part"}}},

@@ -32,6 +32,13 @@ enum class Lane : std::uint8_t {
 };
 inline constexpr std::size_t kFrontBodyMax = 32 * 1024;
 
+// What a route makes, for limits.concurrent_jobs.
+enum class Makes : std::uint8_t {
+  kNothing,
+  kJob,
+  kJobByKey,  // a request with an Idempotency-Key may join a job that is there already
+};
+
 enum class BodyKind : std::uint8_t {
   kNone,      // a body is read up to the limit and ignored
   kOptional,  // JSON, may be absent
@@ -71,6 +78,7 @@ struct Route {
   Lane lane;
   void (*handler)(Context&, CallPtr);
   Operation operation;
+  Makes makes = Makes::kNothing;
 };
 
 }  // namespace millrace::api

@@ -33,10 +33,13 @@ constexpr std::array kRootReplies{
     ReplyFacts{200, "What this is and where its documents are", kJsonType, "Root"}};
 constexpr std::array kStatusReplies{
     ReplyFacts{200, "The process answers", kJsonType, "Status", kStatusExample}};
+constexpr std::array kHealthReplies{
+    ReplyFacts{200, "`ok`, or `draining`: no new work is taken", kJsonType, "Status", kStatusExample}};
 constexpr std::array kReadyReplies{
     ReplyFacts{200, "New jobs are taken; `degraded`: with some latency", kJsonType, "Readiness",
                kReadyExample},
-    ReplyFacts{503, "New jobs are not taken; the part that is not `ok` says why", kJsonType, "Readiness"}};
+    ReplyFacts{503, "New jobs are not taken: `draining`, or the part that is not `ok` says why", kJsonType,
+               "Readiness"}};
 constexpr std::array kVersionReplies{ReplyFacts{200, "Name and version", kJsonType, "Version"}};
 constexpr std::array kMetricsReplies{ReplyFacts{200, "Prometheus text exposition 0.0.4", kText, "Text"}};
 constexpr std::array kOpenapiReplies{ReplyFacts{200, "This document", kJsonType, "Object"}};
@@ -74,6 +77,11 @@ constexpr Route get(std::string_view pattern, Scope scope, Lane lane, void (*han
           kSmallBody,   lane,    handler,        operation};
 }
 
+constexpr Route making(Makes makes, Route route) {
+  route.makes = makes;
+  return route;
+}
+
 constexpr Route act(std::string_view pattern, Scope scope, Lane lane, void (*handler)(Context&, CallPtr),
                     Operation operation) {
   return {Method::kPost, pattern, Access::kScope, scope,    BodyKind::kOptional,
@@ -83,8 +91,8 @@ constexpr Route act(std::string_view pattern, Scope scope, Lane lane, void (*han
 // clang-format off
 const std::array kRoutes{
     open_get("/", Lane::kFront, &root, {"getRoot", "service", "Where to begin", kRootReplies}),
-    open_get("/health", Lane::kFront, &health, {"getHealth", "service", "The process answers", kStatusReplies}),
-    open_get("/livez", Lane::kFront, &health, {"getLivez", "service", "Liveness, for orchestrators", kStatusReplies}),
+    open_get("/health", Lane::kFront, &health, {"getHealth", "service", "The process answers, and whether it is shutting down", kHealthReplies}),
+    open_get("/livez", Lane::kFront, &livez, {"getLivez", "service", "Liveness, for orchestrators", kStatusReplies}),
     open_get("/readyz", Lane::kPool, &readyz, {"getReadyz", "service", "Readiness: store, dispatch and disk", kReadyReplies}),
     open_get("/version", Lane::kFront, &version, {"getVersion", "service", "Name and version", kVersionReplies}),
     open_get("/openapi.json", Lane::kFront, &openapi, {"getOpenapi", "service", "The OpenAPI document", kOpenapiReplies}),
@@ -96,7 +104,8 @@ const std::array kRoutes{
 
     Route{Method::kPost, "/v1/ocr", Access::kScope, Scope::kOcr, BodyKind::kJson, kOcrBody, Lane::kBody, &create_ocr,
           {.id = "createOcr", .tag = "ocr", .summary = "Text of a PDF or an image as markdown", .replies = kOcrReplies,
-           .headers = "Prefer IdempotencyKey Traceparent", .body = "OcrRequest", .state = true}},
+           .headers = "Prefer IdempotencyKey Traceparent", .body = "OcrRequest", .state = true},
+          Makes::kJobByKey},
 
     get("/v1/jobs", Scope::kJobsRead, Lane::kPool, &list_jobs,
         {.id = "listJobs", .tag = "jobs", .summary = "List jobs", .replies = kJobListReplies, .query = job_list_fields()}),
@@ -110,9 +119,9 @@ const std::array kRoutes{
          .query = job_event_fields(), .headers = "LastEventId"}),
     act("/v1/jobs/{job_id}/cancel", Scope::kJobsWrite, Lane::kFront, &cancel_job,
         {.id = "cancelJob", .tag = "jobs", .summary = "Cancel a job; one that is over stays as it is", .replies = kJobReplies}),
-    act("/v1/jobs/{job_id}/retry", Scope::kJobsWrite, Lane::kFront, &retry_job,
+    making(Makes::kJob, act("/v1/jobs/{job_id}/retry", Scope::kJobsWrite, Lane::kFront, &retry_job,
         {.id = "retryJob", .tag = "jobs", .summary = "A new job from the input of one that failed, expired or was cancelled",
-         .replies = kRetryReplies, .headers = "Traceparent", .state = true}),
+         .replies = kRetryReplies, .headers = "Traceparent", .state = true})),
 };
 // clang-format on
 

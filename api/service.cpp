@@ -1,13 +1,13 @@
 #include "api/service.h"
 
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
 
 #include "api/guard.h"
+#include "api/headers.h"
 #include "api/openapi.h"
 #include "api/routes.h"
-#include "platform/base/crypto.h"
-#include "platform/base/ids.h"
 #include "platform/base/log.h"
 
 namespace millrace::api {
@@ -24,7 +24,10 @@ struct Service::Impl {
   JobWaits waits;
   Auth auth;
   HttpMetrics http_metrics;
-  ByteBudget budget;
+  ByteBudget budget, strangers_budget;
+  RequestRate rate;
+  JobPlaces places;
+  std::atomic<bool> draining{false};
   Context context;
   Router router;
   Guard guard;
@@ -41,10 +44,14 @@ struct Service::Impl {
         auth(with.store, pepper),
         http_metrics(with.metrics, routes()),
         budget(with.options.body_budget_bytes),
+        strangers_budget(with.options.strangers_budget_bytes),
+        rate(with.options.requests_per_minute),
+        places(with.options.concurrent_jobs, with.waiters),
         context{with.store, with.submit,          with.control, with.pool, with.loop, with.metrics,
-                with.clock, with.dispatch_health, with.options, waits,     document},
+                with.clock, with.dispatch_health, with.options, waits,     places,    draining,
+                document},
         router(routes()),
-        guard(context, router, auth, http_metrics, budget) {}
+        guard(context, router, {auth, http_metrics, budget, strangers_budget, rate}) {}
 
   void schedule_look() {
     auto next = with.loop.after(kLookEvery, [this] { begin_look(); });
@@ -98,14 +105,16 @@ Service::~Service() { stop(); }
 base::Status Service::start() {
   const auto bytes =
       impl_->with.metrics.gauge("millrace_in_flight_body_bytes", "Request bodies in memory or on their way");
-  impl_->with.metrics.on_scrape([bytes, this] { bytes.set(static_cast<double>(impl_->budget.used())); });
+  impl_->with.metrics.on_scrape([bytes, this] {
+    bytes.set(static_cast<double>(impl_->budget.used() + impl_->strangers_budget.used()));
+  });
   if (auto loaded = impl_->auth.refresh(); !loaded) return loaded;
   impl_->schedule_look();
   return {};
 }
 
 void Service::drain() {
-  impl_->guard.refuse_new();
+  impl_->draining = true;
   impl_->waits.drain();
 }
 
@@ -117,12 +126,11 @@ void Service::run(front::Request request, front::Responder responder) {
   impl_->guard.run(std::move(request), std::move(responder));
 }
 
-front::Reply Service::error_reply(int status, std::string_view message, std::string_view,
-                                  std::string_view path) {
-  auto [content_type, body] = schemas::error_body(path, status, message);
+front::Reply Service::error_reply(int status, std::string_view message, const front::Head& head) {
+  auto [content_type, body] = schemas::error_body(head.path, status, message);
   front::Reply reply{
       .status = status, .content_type = std::move(content_type), .headers = {}, .body = std::move(body)};
-  add_header(reply, "x-request-id", base::hex(base::random_bytes(16)));
+  add_header(reply, "x-request-id", request_id(head));
   if (status == 503) {
     add_header(reply, "retry-after-ms", "1000");
     add_header(reply, "retry-after", "1");

@@ -33,16 +33,15 @@ class Service final : public front::Application {
 
   // Loads the keys (blocks) and starts the once-a-second look at keys and waiters. Error: the store's.
   base::Status start();
-  // Drain: from now on keyed requests get 503, and all waits and event streams end (synchronous ones with 504
-  // naming the job). Any thread; never blocks.
+  // Drain: from now on keyed requests get 503, /health and /readyz say "draining", and all waits and event
+  // streams end (synchronous ones with 504 naming the job). Any thread; never blocks.
   void drain();
   // No more looks. After the server has stopped and before the pool and the loop do. Idempotent.
   void stop();
 
   front::Admission admit(const front::Head& head) override;
   void run(front::Request request, front::Responder responder) override;
-  front::Reply error_reply(int status, std::string_view message, std::string_view method,
-                           std::string_view path) override;
+  front::Reply error_reply(int status, std::string_view message, const front::Head& head) override;
 
  private:
   struct Impl;

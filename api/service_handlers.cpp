@@ -25,16 +25,21 @@ void root(Context&, CallPtr call) {
                                   .finish()));
 }
 
-void health(Context&, CallPtr call) { call->reply(json_reply(200, R"({"status":"ok"})")); }
+void livez(Context&, CallPtr call) { call->reply(json_reply(200, R"({"status":"ok"})")); }
+
+void health(Context& context, CallPtr call) {
+  call->reply(json_reply(200, JsonObject().member("status", context.draining ? "draining" : "ok").finish()));
+}
 
 // Dispatch that is down costs latency, never a job: ready, and `degraded`. A store or disk that takes no new
-// job is not ready.
+// job, and a server that is shutting down, are not ready.
 void readyz(Context& context, CallPtr call) {
   const storage::Store::Health store = context.store.health();
   const DispatchHealth dispatch = context.dispatch_health();
-  const bool ready = store.store_ok && store.disk_ok;
+  const bool draining = context.draining;
+  const bool ready = store.store_ok && store.disk_ok && !draining;
   JsonObject out;
-  out.member("status", !ready ? "unavailable" : dispatch.ok ? "ok" : "degraded");
+  out.member("status", draining ? "draining" : !ready ? "unavailable" : dispatch.ok ? "ok" : "degraded");
   out.raw("store", state(store.store_ok, store.store_detail, "degraded"));
   out.raw("dispatch", state(dispatch.ok, dispatch.detail, "degraded"));
   out.raw("disk", state(store.disk_ok, store.disk_detail, "full"));

@@ -171,6 +171,9 @@ base::Status Gateway::Parts::start_api() {
   needs.options.public_url = settings.public_url;
   needs.options.metrics_open = is_loopback(settings.listen.host);
   needs.options.body_budget_bytes = static_cast<std::size_t>(settings.http_body_budget_bytes);
+  needs.options.reply_bytes_max = static_cast<std::size_t>(settings.ocr_reply_max_bytes);
+  needs.options.requests_per_minute = settings.requests_per_minute;
+  needs.options.concurrent_jobs = settings.concurrent_jobs;
   needs.options.sync_wait = settings.ocr_wait;
   service = std::make_unique<api::Service>(std::move(needs), *std::move(pepper));
   if (const base::Status started = service->start(); !started) return started;

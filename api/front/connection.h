@@ -87,7 +87,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::optional<Request> read(Lock& lock, std::string_view bytes);
   std::optional<Request> consume(Lock& lock, std::string_view bytes);
   bool read_head(Lock& lock, std::string_view& bytes);
+  void glance_at(std::string_view text);
   bool begin_request(Lock& lock, std::string_view text, bool more_bytes);
+  bool refuse_while_draining(Lock& lock);
   bool admit(Lock& lock, bool more_bytes);
   bool begin_body(Lock& lock, Admit granted, bool more_bytes);
   bool read_body(Lock& lock, std::string_view& bytes);
@@ -130,7 +132,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::string body_;
   std::shared_ptr<void> hold_;
   std::optional<ChunkedDecoder> chunked_;
-  Clock::time_point started_;  // of this head, then of this body; between requests, of the idle time
+  bool skip_body_ = false;       // input is thrown away until the reply has left
+  bool while_draining_ = false;  // this request is taken even now
+  Clock::time_point started_;    // of this head, then of this body; between requests, of the idle time
   Clock::time_point last_input_;
 
   // Replying.

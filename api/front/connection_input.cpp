@@ -43,6 +43,7 @@ void Connection::take_input(std::string_view bytes) {
 
 void Connection::hold_back(std::string_view bytes, Remains& remains) {
   if (!wants_input() && phase_ != Phase::kBusy && phase_ != Phase::kFlushing) return;
+  if (skip_body_) return;
   if (in_.size() + bytes.size() > core_->limits.pipelined_bytes_max) return lose(remains);
   in_.append(bytes);
   arrived_ = true;
@@ -128,6 +129,7 @@ bool Connection::read_head(Lock& lock, std::string_view& bytes) {
     return false;
   }
   if (size > limits.head_bytes_max) {
+    glance_at(bytes.substr(0, limits.head_bytes_max));
     fail(lock, 431, "The request head is too large.");
     return false;
   }
@@ -139,6 +141,16 @@ bool Connection::read_head(Lock& lock, std::string_view& bytes) {
   const std::string_view text = bytes.substr(0, size);
   bytes.remove_prefix(size);
   return begin_request(lock, text, !bytes.empty());
+}
+
+// What can be read of a head that is too large, for the error that refuses it.
+void Connection::glance_at(std::string_view text) {
+  constexpr std::string_view kLineEnd = "\r\n";
+  const std::size_t end = text.rfind(kLineEnd);
+  if (end == std::string_view::npos) return;
+  incoming_ = {};
+  const std::string lines = std::string(text.substr(0, end)).append(kLineEnd).append(kLineEnd);
+  static_cast<void>(check_head(lines, core_->limits.headers_max, incoming_));
 }
 
 bool Connection::begin_request(Lock& lock, std::string_view text, bool more_bytes) {
@@ -155,12 +167,14 @@ bool Connection::begin_request(Lock& lock, std::string_view text, bool more_byte
   incoming_.head.arrived = last_input_;
   keep_alive_ = incoming_.keep_alive;
   http10_ = incoming_.http10;
-  if (core_->refusing()) {
-    ++core_->counters.refused_total;
-    fail(lock, 503, "The server is shutting down.");
-    return false;
-  }
+  skip_body_ = false;
   return admit(lock, more_bytes);
+}
+
+bool Connection::refuse_while_draining(Lock& lock) {
+  ++core_->counters.refused_total;
+  fail(lock, 503, "The server is shutting down.");
+  return false;
 }
 
 bool Connection::admit(Lock& lock, bool more_bytes) {
@@ -186,6 +200,14 @@ bool Connection::admit(Lock& lock, bool more_bytes) {
 bool Connection::begin_body(Lock& lock, Admit granted, bool more_bytes) {
   const auto length = incoming_.head.content_length.value_or(0);
   hold_ = std::move(granted.hold);
+  while_draining_ = granted.while_draining;
+  if (core_->refusing() && !while_draining_) return refuse_while_draining(lock);
+  skip_body_ = granted.skip_body && incoming_.has_body();
+  if (skip_body_) {
+    keep_alive_ = false;  // what is thrown away cannot be told from the next request
+    phase_ = Phase::kBody;
+    return true;
+  }
   if (length > granted.body_max) {
     fail(lock, 413, "The request body is too large.");
     return false;
@@ -210,6 +232,10 @@ bool Connection::begin_body(Lock& lock, Admit granted, bool more_bytes) {
 
 // True: the body is whole.
 bool Connection::read_body(Lock& lock, std::string_view& bytes) {
+  if (skip_body_) {
+    bytes = {};
+    return true;
+  }
   if (!incoming_.head.chunked) {
     const auto missing = static_cast<std::size_t>(incoming_.head.content_length.value_or(0)) - body_.size();
     const std::size_t count = std::min(missing, bytes.size());
@@ -233,9 +259,8 @@ bool Connection::read_body(Lock& lock, std::string_view& bytes) {
 }
 
 std::optional<Request> Connection::take_request(Lock& lock) {
-  if (!core_->request_begins()) {
-    ++core_->counters.refused_total;
-    fail(lock, 503, "The server is shutting down.");
+  if (!core_->request_begins(while_draining_)) {
+    refuse_while_draining(lock);
     return std::nullopt;
   }
   phase_ = Phase::kBusy;

@@ -181,12 +181,12 @@ void Connection::fail(Lock& lock, int status, std::string_view message) {
   keep_alive_ = false;
   head_only_ = incoming_.head.method == "HEAD";
   release(remains);
-  const std::string method = incoming_.head.method;
-  const std::string path = incoming_.head.path;
+  const Head head = std::move(incoming_.head);
+  incoming_ = {};
   lock.unlock();
   remains = {};
   if (status != 503 && status != 408) ++core_->counters.bad_requests_total;
-  Reply reply = core_->application.error_reply(status, message, method, path);
+  Reply reply = core_->application.error_reply(status, message, head);
   lock.lock();
   if (open_) put_reply(std::move(reply), remains);
 }

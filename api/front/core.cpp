@@ -38,10 +38,10 @@ void Core::wait_empty(std::chrono::milliseconds deadline) {
   empty_.wait_for(lock, deadline, [this] { return connections_.empty(); });
 }
 
-bool Core::request_begins() {
+bool Core::request_begins(bool while_draining) {
   ++in_flight_;
   // Counted first: whoever set `refusing_` sees this request, or this request sees `refusing_`.
-  if (!refusing_) return true;
+  if (!refusing_ || while_draining) return true;
   request_done();
   return false;
 }

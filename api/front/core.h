@@ -41,8 +41,9 @@ class Core {
   // Waits until no connection is left, or the deadline.
   void wait_empty(std::chrono::milliseconds deadline);
 
-  // A request may run: false once `refuse_new` was called. Each true is followed by one `request_done`.
-  bool request_begins();
+  // A request may run: false once `refuse_new` was called, unless it is one for `while_draining`. Each true
+  // is followed by one `request_done`.
+  bool request_begins(bool while_draining);
   void request_done();
   // A connection has output that the kernel did not take; and it has no more.
   void output_waits() { ++unsent_; }

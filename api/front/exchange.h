@@ -85,8 +85,11 @@ class Responder {
 
 // What admission says of a head, before a byte of the body is read.
 struct Admit {
-  std::size_t body_max = 0;    // above it: 413 at once (declared) or while reading (chunked)
-  std::shared_ptr<void> hold;  // kept with the request
+  std::size_t body_max = 0;         // above it: 413 at once (declared) or while reading (chunked)
+  std::shared_ptr<void> hold = {};  // kept with the request
+  bool while_draining = false;      // taken even after Server::refuse_new
+  // Run now, without the body: that is thrown away, and the connection ends after the reply.
+  bool skip_body = false;
 };
 using Admission =
     std::variant<Admit, Reply>;  // a Reply refuses; the body is not read and the connection closes
@@ -99,10 +102,9 @@ class Application {
   virtual ~Application() = default;
   virtual Admission admit(const Head& head) = 0;
   virtual void run(Request request, Responder responder) = 0;
-  // The body of an error that the front end makes itself (400, 408, 413, 417, 431, 501, 503). `method` and
-  // `path` are empty when the head was not understood.
-  virtual Reply error_reply(int status, std::string_view message, std::string_view method,
-                            std::string_view path) = 0;
+  // The body of an error that the front end makes itself (400, 408, 413, 417, 431, 501, 503). `head` is what
+  // was understood of it: its method and path are empty, and headers are missing, where that ended.
+  virtual Reply error_reply(int status, std::string_view message, const Head& head) = 0;
 };
 
 }  // namespace millrace::front

@@ -51,7 +51,8 @@ class Server {
   base::Status start();
   std::uint16_t port() const;
 
-  // From now on every new request is answered with `error_reply(503)` and idle connections are shut.
+  // From now on every new request that is not admitted for a drain (Admit::while_draining) is answered with
+  // `error_reply(503)`, and idle connections are shut.
   void refuse_new();
   // Waits until nothing is in flight and all output has left, or the deadline; returns the requests still in
   // flight.

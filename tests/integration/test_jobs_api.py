@@ -87,6 +87,7 @@ def test_the_list_is_newest_first_in_pages_and_knows_its_filters(asleep):
     found = asleep.client.get(f"/v1/jobs?q={jobs[3][-8:]}").json()["items"]
     assert [job["id"] for job in found] == [jobs[3]]
     assert asleep.client.get("/v1/jobs?kind=ocr&limit=1").json()["items"]
+    assert asleep.client.get("/v1/jobs?ids=").json() == {"items": []}
     for wrong in ("limit=0", "limit=201", "limit=x", "cursor=@@", "status=lost", "kind=tea", "created_after=yesterday"):
         assert asleep.client.get(f"/v1/jobs?{wrong}").status == 422, wrong
 
@@ -143,6 +144,7 @@ def test_many_requests_with_one_key_at_once_are_one_job(shared):
         thread.join(60)
     assert [reply.status for reply in replies] == [200] * 8
     assert len({reply.headers["x-millrace-job"] for reply in replies}) == 1
+    assert sum("idempotent-replayed" not in reply.headers for reply in replies) == 1
 
 
 def test_the_history_is_gap_free_as_pages_and_as_a_stream(shared):
@@ -166,6 +168,32 @@ def test_the_history_is_gap_free_as_pages_and_as_a_stream(shared):
     assert past.status == 204
 
 
+def test_head_of_a_stream_ends_at_once(asleep):
+    job = submit(asleep)
+    reply = asleep.client.request("HEAD", f"/v1/jobs/{job}/events", headers={"Accept": "text/event-stream"}, timeout=10)
+    assert reply.status == 200 and reply.headers["content-type"] == "text/event-stream" and reply.body == b""
+
+
+def test_limits_of_a_key_answer_429_with_when_to_come_again(tmp_path):
+    args = ("--limits.requests-per-minute", "4", "--limits.concurrent-jobs", "1")
+    gateway = Gateway(tmp_path / "data", *args, role="api").start()
+    try:
+        assert gateway.client.submit_ocr(URI).status == 202
+        body = {"document": {"document_url": URI}, "deferred": True}
+        second = gateway.client.post("/v1/ocr", body)
+        assert second.status == 429 and "limits.concurrent_jobs" in second.json()["error"]["message"]
+        assert gateway.client.get("/v1/jobs").headers["x-ratelimit-remaining-requests"] == "1"
+        assert gateway.client.get("/v1/jobs").status == 200
+        fifth = gateway.client.get("/v1/jobs")
+        assert fifth.status == 429 and "limits.requests_per_minute" in fifth.json()["error"]["message"]
+        assert 0 < int(fifth.headers["retry-after-ms"]) <= 15_000 and int(fifth.headers["retry-after"]) <= 15
+        assert fifth.headers["x-ratelimit-limit-requests"] == "4"
+        assert fifth.headers["x-ratelimit-reset-requests"].endswith("s")
+        assert gateway.client.get("/livez").status == 200
+    finally:
+        gateway.close()
+
+
 def test_pages_of_a_long_document_can_be_read_while_it_runs(shared):
     uri = data_uri(tiny_pdf(*[f"this is leaf {n} of the book" for n in range(40)]))
     job = shared.client.submit_ocr(uri).json()["id"]
@@ -176,4 +204,6 @@ def test_pages_of_a_long_document_can_be_read_while_it_runs(shared):
     pages = shared.client.get(f"/v1/jobs/{job}/result").json()["pages"]
     assert [page["index"] for page in pages] == list(range(40))
     assert all(f"this is leaf {page['index']} of the book" in page["markdown"] for page in pages)
+    some = shared.client.get(f"/v1/jobs/{job}/result?pages=3-5,39").json()["pages"]
+    assert [page["index"] for page in some] == [3, 4, 5, 39]
     assert job in [item["id"] for item in shared.client.get("/v1/jobs?limit=200").json()["items"]]

@@ -24,8 +24,7 @@ class Noop final : public front::Application {
     responder.send(std::move(reply));
   }
 
-  front::Reply error_reply(int status, std::string_view message, std::string_view,
-                           std::string_view) override {
+  front::Reply error_reply(int status, std::string_view message, const front::Head&) override {
     return {.status = status, .content_type = "text/plain", .headers = {}, .body = std::string(message)};
   }
 };

@@ -24,6 +24,7 @@ TEST_F(Guard, ChecksInTheOrderOfTheContract) {
   const std::string models_only = key({Scope::kModels});
   const std::string huge = "Content-Length: 99999999999\r\n";
   const std::string text = "Content-Type: text/plain\r\n";
+  const std::string stranger = schemas::make_key_text();
   const auto status = [&](const std::string& method, const std::string& path, const std::string& with_key,
                           const std::string& headers) {
     return send({.method = method, .path = path, .key = with_key, .headers = headers}).status;
@@ -32,6 +33,7 @@ TEST_F(Guard, ChecksInTheOrderOfTheContract) {
   EXPECT_EQ(status("POST", "/nowhere", "", text + huge), 404);
   EXPECT_EQ(status("PATCH", "/v1/ocr", "", text + huge), 405);
   EXPECT_EQ(status("POST", "/v1/ocr", "", text + huge), 401);
+  EXPECT_EQ(status("POST", "/v1/ocr", stranger, text + huge), 401);
   EXPECT_EQ(status("POST", "/v1/ocr", models_only, text + huge), 403);
   EXPECT_EQ(status("POST", "/v1/ocr", owner, text + huge), 415);
   EXPECT_EQ(status("POST", "/v1/ocr", owner, "Content-Type: application/json\r\n" + huge), 413);
@@ -140,6 +142,34 @@ TEST_F(Guard, ARequestIdIsEchoedIfItIsOneAndMadeElse) {
   EXPECT_TRUE(send({.path = "/nowhere"}).has("x-request-id"));
 }
 
+TEST_F(Guard, ARequestIdIsEchoedOnEveryErrorWhoseHeadWasReadable) {
+  start();
+  const std::string id = "X-Request-Id: mine-1\r\n";
+  const auto check = [&](int status, const std::string& request) {
+    Connection connection(server->port());
+    connection.send_text(request);
+    const Answer answer = connection.answer();
+    EXPECT_EQ(answer.status, status) << request.substr(0, 80);
+    EXPECT_EQ(answer.header("x-request-id"), "mine-1") << status;
+  };
+  const std::string get = "GET /health HTTP/1.1\r\nHost: a\r\n" + id;
+  const std::string cancel = "POST /v1/jobs/x/cancel HTTP/1.1\r\nHost: a\r\nX-API-Key: " + owner +
+                             "\r\nContent-Type: application/json\r\n" + id;
+  std::string many;
+  for (int i = 0; i < 129; ++i) many += "X: y\r\n";
+  ASSERT_EQ(send({.path = "/v1/models", .key = owner}).status, 200);  // known from now on
+  check(404, "GET /nowhere HTTP/1.1\r\nHost: a\r\n" + id + "\r\n");
+  check(405, "DELETE /health HTTP/1.1\r\nHost: a\r\n" + id + "\r\n");
+  check(400, get + "Bad Header\r\n\r\n");
+  check(413, cancel + "Content-Length: 9999999\r\n\r\n");
+  check(413, cancel + "Transfer-Encoding: chunked\r\n\r\nFFFFFF\r\n");
+  check(417, get + "Expect: more\r\n\r\n");
+  check(431, get + many + "\r\n");
+  check(431, get + "X: " + std::string(33 * 1024, 'x') + "\r\n\r\n");
+  server->refuse_new();
+  check(503, "GET /v1/models HTTP/1.1\r\nHost: a\r\nX-API-Key: " + owner + "\r\n" + id + "\r\n");
+}
+
 TEST_F(Guard, ARefusalWithoutABodyKeepsTheConnection) {
   start();
   Connection connection(server->port());
@@ -219,6 +249,23 @@ TEST_F(Guard, WhileDrainingKeyedRequestsAreRefused) {
   service->drain();
   EXPECT_EQ(get("/v1/models").status, 503);
   EXPECT_EQ(send({.path = "/health"}).status, 200);
+}
+
+TEST_F(Guard, WhileDrainingTheProcessIsAliveAndNotReady) {
+  start();
+  service->drain();
+  server->refuse_new();
+  EXPECT_EQ(get("/v1/models").status, 503);
+  const Answer live = send({.path = "/livez"});
+  EXPECT_EQ(live.status, 200);
+  EXPECT_EQ(live.json()["status"], "ok");
+  const Answer health = send({.path = "/health"});
+  EXPECT_EQ(health.status, 200);
+  EXPECT_EQ(health.json()["status"], "draining");
+  const Answer ready = send({.path = "/readyz"});
+  EXPECT_EQ(ready.status, 503);
+  EXPECT_EQ(ready.json()["status"], "draining");
+  EXPECT_TRUE(ready.has("retry-after"));
 }
 
 TEST_F(Guard, ReadinessNamesStoreDispatchAndDisk) {

@@ -59,6 +59,16 @@ TEST_F(Jobs, AreFiltered) {
   EXPECT_EQ(ids("ids=" + done + "," + queued).size(), 2u);
 }
 
+TEST_F(Jobs, AnEmptyListOfIdsNamesNoJob) {
+  start();
+  make();
+  for (const char* query : {"ids=", "ids", "limit=5&ids="}) {
+    const Answer answer = get(std::string("/v1/jobs?") + query);
+    EXPECT_EQ(answer.status, 200) << query;
+    EXPECT_EQ(answer.json(), json::parse(R"({"items":[]})")) << query;
+  }
+}
+
 TEST_F(Jobs, BadFiltersAreNamed) {
   start();
   const auto param = [&](const std::string& query) {
@@ -230,6 +240,22 @@ TEST_F(Jobs, AStreamResumesAfterTheLastEventId) {
   EXPECT_EQ(rest.body.find("id: 3\n"), 0u);
   EXPECT_EQ(get("/v1/jobs/" + id + "/events", accept + "Last-Event-ID: 3\r\n").status, 204);
   EXPECT_EQ(get("/v1/jobs/" + id + "/events", accept + "Last-Event-ID: 99\r\n").status, 204);
+}
+
+TEST_F(Jobs, HeadOfAStreamEndsAtOnce) {
+  start();
+  const std::string id = make();
+  Connection client(server->port());
+  client.send({.method = "HEAD",
+               .path = "/v1/jobs/" + id + "/events",
+               .key = owner,
+               .headers = "Accept: text/event-stream\r\n"});
+  const Answer head = client.answer(true);
+  EXPECT_EQ(head.status, 200);
+  EXPECT_EQ(head.header("content-type"), "text/event-stream");
+  client.send({.path = "/health"});
+  EXPECT_EQ(client.answer().body, R"({"status":"ok"})");
+  EXPECT_EQ(waiters->count(), 0u);
 }
 
 TEST_F(Jobs, AStreamPings) {

@@ -1,5 +1,8 @@
 #include "schemas/ocr.h"
 
+#include <future>
+#include <latch>
+
 #include <gtest/gtest.h>
 
 #include "platform/base/base64.h"
@@ -184,7 +187,8 @@ TEST_F(Ocr, TheSameKeyAndBodyGiveTheSameJobAndThenItsResult) {
   ASSERT_EQ(first.status, 202);
   ASSERT_EQ(again.status, 202);
   EXPECT_EQ(again.json()["id"], first.json()["id"]);
-  EXPECT_FALSE(again.has("idempotent-replayed"));
+  EXPECT_FALSE(first.has("idempotent-replayed"));
+  EXPECT_EQ(again.header("idempotent-replayed"), "true");
   const auto job = claim();
   ASSERT_TRUE(job.has_value());
   EXPECT_FALSE(claim().has_value());
@@ -206,8 +210,68 @@ TEST_F(Ocr, ASynchronousRequestJoinsTheRunningJobOfItsKey) {
   Connection client(server->port());
   client.send({.method = "POST", .path = "/v1/ocr", .key = owner, .headers = headers, .body = body});
   ASSERT_TRUE(support::wait_until([&] { return waiters->count() == 1; }));
+  ASSERT_EQ(post("/v1/ocr", body, headers + kAsync).status, 202);  // so the other has looked at the key too
+  ASSERT_TRUE(support::wait_until([&] { return waiters->count() == 1; }));
   finish(job->lease, kReply);
-  EXPECT_EQ(client.answer().body, kReply);
+  const Answer joined = client.answer();
+  EXPECT_EQ(joined.body, kReply);
+  EXPECT_EQ(joined.header("idempotent-replayed"), "true");
+}
+
+TEST_F(Ocr, AJoinedWaitThatEndsIsAReplayToo) {
+  start({.sync_wait = std::chrono::milliseconds(1)});
+  const std::string headers = "Idempotency-Key: k-1\r\n";
+  const std::string body = ocr_body(pdf_of(9));
+  const Answer first = post("/v1/ocr", body, headers);
+  const Answer again = post("/v1/ocr", body, headers);
+  EXPECT_EQ(first.status, 504);
+  EXPECT_FALSE(first.has("idempotent-replayed"));
+  EXPECT_EQ(again.status, 504);
+  EXPECT_EQ(again.header("x-millrace-job"), first.header("x-millrace-job"));
+  EXPECT_EQ(again.header("idempotent-replayed"), "true");
+}
+
+// Both threads of the pool held and the quick lane filled, until it goes.
+class FullPool {
+ public:
+  explicit FullPool(base::Pool& pool) {
+    for (int i = 0; i < kThreads; ++i)
+      EXPECT_TRUE(pool.post(base::Pool::Lane::kQuick, [this] {
+        held_.count_down();
+        go_.wait();
+      }));
+    held_.wait();
+    while (pool.post(base::Pool::Lane::kQuick, [] {})) {
+    }
+  }
+  ~FullPool() { let_go(); }
+  void let_go() {
+    if (!std::exchange(gone_, true)) go_.count_down();
+  }
+
+ private:
+  static constexpr int kThreads = 2;
+  std::latch held_{kThreads}, go_{1};
+  bool gone_ = false;
+};
+
+TEST_F(Ocr, AFinishedJobIsAnsweredThoughThePoolIsFull) {
+  start();
+  Connection client(server->port());
+  client.send({.method = "POST", .path = "/v1/ocr", .key = owner, .body = ocr_body(pdf_of(9))});
+  std::optional<storage::Claimed> job;
+  ASSERT_TRUE(support::wait_until([&] { return (job = claim()).has_value(); }));
+  std::promise<void> heard;
+  {
+    FullPool full(*pool);
+    finish(job->lease, kReply);
+    claim();  // its answer comes after the hint of the finish
+    loop->post([&] { heard.set_value(); });
+    heard.get_future().wait();
+  }
+  const Answer answer = client.answer();
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_EQ(answer.body, kReply);
 }
 
 TEST_F(Ocr, TheSameKeyWithAnotherBodyIsRefused) {

@@ -19,8 +19,8 @@ base::Result<T> committed(Start start) {
 
 }  // namespace
 
-Served::Served() {
-  auto opened = storage::Store::open({.data_dir = folder.str()}, clock);
+Served::Served(std::chrono::milliseconds stuck_lock_after) {
+  auto opened = storage::Store::open({.data_dir = folder.str(), .stuck_lock_after = stuck_lock_after}, clock);
   if (!opened) throw std::runtime_error(opened.error().message);
   store = std::move(*opened);
   pepper_text = *pepper(folder.str());

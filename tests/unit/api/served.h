@@ -20,7 +20,8 @@ namespace millrace::api::test {
 // worker.
 class Served : public ::testing::Test {
  protected:
-  Served();
+  // `stuck_lock_after`: when a store that waits for another process says so.
+  explicit Served(std::chrono::milliseconds stuck_lock_after = std::chrono::seconds(2));
   ~Served() override;
 
   // REQUIRES: called once, first.

@@ -83,6 +83,17 @@ TEST_P(ParsingTable, IsRefusedAndTheConnectionCloses) {
   EXPECT_EQ(server->stats().bad_requests_total, 1u);
 }
 
+TEST_F(Served, AnErrorKnowsWhatWasReadOfTheHead) {
+  start();
+  for (const std::string& head : {many_headers(), get("/", "X: " + std::string(33 * 1024, 'x') + "\r\n")}) {
+    const auto reply = ask(std::string(head).insert(head.find("Host"), "X-Id: 7\r\n"));
+    ASSERT_TRUE(reply);
+    EXPECT_EQ(reply->status, 431);
+    EXPECT_EQ(reply->headers.at("x-id"), "7");
+    EXPECT_NE(reply->body.find("|GET|/"), std::string::npos) << reply->body;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Rows, ParsingTable, ::testing::ValuesIn(kRefused),
                          [](const ::testing::TestParamInfo<Row>& row) {
                            return std::string(row.param.name);

@@ -21,10 +21,9 @@ void FakeApplication::run(Request request, Responder responder) {
   responder.send(text_reply(request.head.method + " " + request.head.path + " " + request.body));
 }
 
-Reply FakeApplication::error_reply(int status, std::string_view message, std::string_view method,
-                                   std::string_view path) {
-  Reply reply =
-      text_reply(std::string(message) + "|" + std::string(method) + "|" + std::string(path), status);
+Reply FakeApplication::error_reply(int status, std::string_view message, const Head& head) {
+  Reply reply = text_reply(std::string(message) + "|" + head.method + "|" + head.path, status);
+  if (const auto id = head.header("x-id")) reply.headers.push_back({"X-Id", std::string(*id)});
   reply.headers.push_back({"X-Made-By", "error_reply"});
   return reply;
 }

@@ -34,8 +34,7 @@ class FakeApplication : public Application {
 
   Admission admit(const Head& head) override;
   void run(Request request, Responder responder) override;
-  Reply error_reply(int status, std::string_view message, std::string_view method,
-                    std::string_view path) override;
+  Reply error_reply(int status, std::string_view message, const Head& head) override;
 
   // What was seen so far. Thread-safe.
   std::vector<Head> admitted() const;

@@ -116,6 +116,20 @@ TEST_F(FrontServer, RefusingShutsIdleConnectionsAndAnswers503) {
   EXPECT_EQ(server->drain(kPatience), 0u);
 }
 
+TEST_F(FrontServer, WhatIsAdmittedForADrainIsAnsweredWhileItDrains) {
+  application.on_admit = [](const Head& head) -> Admission {
+    return Admit{.body_max = 100, .while_draining = head.path == "/alive"};
+  };
+  start();
+  server->refuse_new();
+  EXPECT_EQ(ask(get("/other"))->status, 503);
+  const auto alive = ask(get("/alive"));
+  ASSERT_TRUE(alive);
+  EXPECT_EQ(alive->status, 200);
+  EXPECT_EQ(alive->headers.at("connection"), "close");
+  EXPECT_EQ(server->drain(kPatience), 0u);
+}
+
 TEST_F(FrontServer, DrainWaitsForOutputThatHasNotLeft) {
   application.on_run = [this](Request, const Responder& responder) {
     responder.send(text_reply(std::string(20 * kMegabyte, 'x')));

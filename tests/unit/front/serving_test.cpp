@@ -138,6 +138,37 @@ TEST_F(Serving, ARefusalBeforeABodyClosesAndItsTextArrivesThoughTheClientStillSe
   EXPECT_EQ(application.ran(), 0u);
 }
 
+TEST_F(Serving, ARequestAdmittedWithoutItsBodyRunsAtOnceAndTheBodyIsThrownAway) {
+  application.on_admit = [](const Head&) { return Admit{.body_max = 1, .skip_body = true}; };
+  application.on_run = [this](const Request& request, const Responder& responder) {
+    EXPECT_EQ(request.body, "");
+    parked.park(responder);
+  };
+  start();
+  for (const char* framing : {"Content-Length: 900000", "Transfer-Encoding: chunked"}) {
+    RawClient one = client();
+    ASSERT_TRUE(one.send("POST /p HTTP/1.1\r\nHost: a\r\n" + std::string(framing) + "\r\n\r\nsome"));
+    const Responder responder = parked.next();
+    ASSERT_TRUE(one.send(std::string(500'000, 'x')));  // more than may wait behind a request
+    ASSERT_TRUE(responder.send(text_reply("done")));
+    const auto reply = one.reply();
+    ASSERT_TRUE(reply);
+    EXPECT_EQ(reply->body, "done");
+    EXPECT_EQ(reply->headers.at("connection"), "close");
+    EXPECT_TRUE(one.ends());
+  }
+  EXPECT_EQ(application.ran(), 2u);
+}
+
+TEST_F(Serving, ARequestWithoutABodyIsNotTouchedByThat) {
+  application.on_admit = [](const Head&) { return Admit{.body_max = 1, .skip_body = true}; };
+  start();
+  RawClient one = client();
+  ASSERT_TRUE(one.send(get("/a") + get("/b")));
+  EXPECT_EQ(one.reply()->body, "GET /a ");
+  EXPECT_EQ(one.reply()->body, "GET /b ");
+}
+
 TEST_F(Serving, WhatAdmissionTookTravelsWithTheRequest) {
   application.on_admit = [&](const Head&) -> Admission {
     return Admit{100, std::shared_ptr<void>(nullptr, [&](void*) { released.set(); })};

@@ -1,0 +1,80 @@
+#include "api/job_places.h"
+
+#include <mutex>
+#include <unordered_map>
+#include <utility>
+
+namespace millrace::api {
+
+struct JobPlaces::State {
+  struct Kept {
+    Place place;
+    jobs::Waiters::Ticket ticket;
+  };
+
+  std::mutex mutex;
+  std::unordered_map<std::string, int> taken;  // by key id; no entry: 0
+  std::unordered_map<schemas::JobId, Kept, schemas::JobIdHash> kept;
+
+  void give_back(const std::string& key_id) {
+    const std::lock_guard lock(mutex);
+    const auto count = taken.find(key_id);
+    if (--count->second == 0) taken.erase(count);
+  }
+
+  void release(const schemas::JobId& job) {
+    Kept over;  // goes after the lock: it gives its place back
+    const std::lock_guard lock(mutex);
+    const auto found = kept.find(job);
+    if (found == kept.end()) return;
+    over = std::move(found->second);
+    kept.erase(found);
+  }
+
+  void attach(const schemas::JobId& job, jobs::Waiters::Ticket ticket) {
+    const std::lock_guard lock(mutex);
+    const auto found = kept.find(job);
+    if (found != kept.end()) std::swap(found->second.ticket, ticket);
+  }
+};
+
+JobPlaces::JobPlaces(int per_key, jobs::Waiters& waiters)
+    : per_key_(per_key), waiters_(waiters), state_(std::make_shared<State>()) {}
+
+JobPlaces::~JobPlaces() {
+  decltype(State::kept) all;
+  const std::lock_guard lock(state_->mutex);
+  all.swap(state_->kept);
+}
+
+JobPlaces::Place JobPlaces::take(const std::string& key_id) {
+  {
+    const std::lock_guard lock(state_->mutex);
+    int& taken = state_->taken[key_id];
+    if (taken >= per_key_) return nullptr;
+    ++taken;
+  }
+  return {state_.get(), [state = state_, key_id](const void*) { state->give_back(key_id); }};
+}
+
+void JobPlaces::keep(Place place, const schemas::JobId& job) {
+  if (!place) return;
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->kept[job].place = std::move(place);
+  }
+  const std::weak_ptr<State> weak = state_;
+  auto ticket = waiters_.watch(job, 0, [weak, job](std::int64_t, schemas::JobStatus status) {
+    const auto state = weak.lock();
+    if (state && schemas::is_terminal(status)) state->release(job);
+  });
+  state_->attach(job, std::move(ticket));
+}
+
+base::Error JobPlaces::refusal() const {
+  return base::error(base::Code::kRateLimited, "This API key has " + std::to_string(per_key_) +
+                                                   " unfinished jobs, as many as it may have at once "
+                                                   "(limits.concurrent_jobs)");
+}
+
+}  // namespace millrace::api

@@ -1,0 +1,39 @@
+#pragma once
+#include <memory>
+#include <string>
+
+#include "jobs/waiters.h"
+#include "platform/base/result.h"
+#include "schemas/job.h"
+
+namespace millrace::api {
+
+// How many jobs of each API key may be unfinished at once (limits.concurrent_jobs), of those that this
+// process has taken since it started. Thread-safe; places may outlive it.
+class JobPlaces {
+ public:
+  // The right to one more job; given back when the last copy goes.
+  using Place = std::shared_ptr<const void>;
+
+  // `per_key` 0: no limit. `waiters` outlives this.
+  JobPlaces(int per_key, jobs::Waiters& waiters);
+  ~JobPlaces();
+  JobPlaces(const JobPlaces&) = delete;
+  JobPlaces& operator=(const JobPlaces&) = delete;
+
+  bool limited() const { return per_key_ > 0; }
+  // Null: the key has as many as it may. REQUIRES: limited().
+  Place take(const std::string& key_id);
+  // `job` was made with `place` (null: not limited), and keeps it until it is over.
+  void keep(Place place, const schemas::JobId& job);
+  // What a request that finds no place is told.
+  base::Error refusal() const;
+
+ private:
+  struct State;
+  const int per_key_;
+  jobs::Waiters& waiters_;
+  const std::shared_ptr<State> state_;
+};
+
+}  // namespace millrace::api

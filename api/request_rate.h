@@ -1,0 +1,41 @@
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "api/front/exchange.h"
+#include "platform/base/clock.h"
+
+namespace millrace::api {
+
+// Requests per minute of each API key (limits.requests_per_minute), counted by this process. A key that was
+// quiet may send a whole minute's worth at once; then one request comes free every 60 s / limit. Thread-safe.
+class RequestRate {
+ public:
+  struct Count {
+    int limit = 0;
+    int remaining = 0;                      // requests that would pass now
+    std::chrono::milliseconds reset{0};     // until `remaining` is `limit` again
+    std::chrono::milliseconds too_soon{0};  // > 0: this request is refused; the next one passes after so long
+  };
+
+  explicit RequestRate(int per_minute) : per_minute_(per_minute) {}  // 0: no limit
+
+  // Counts a request, unless it is refused. nullopt: there is no limit.
+  std::optional<Count> count(const std::string& key_id, base::BootTime now);
+
+ private:
+  const int per_minute_;
+  std::mutex mutex_;
+  std::unordered_map<std::string, std::int64_t> free_at_us_;  // by key: when all requests count as paid off
+};
+
+// x-ratelimit-{limit,remaining,reset}-requests.
+void add_rate_headers(front::Reply& reply, const RequestRate::Count& count);
+// "0s", "1s", "6m0s": whole seconds, rounded up.
+std::string reset_text(std::chrono::milliseconds reset);
+
+}  // namespace millrace::api

@@ -1,0 +1,97 @@
+#include <gtest/gtest.h>
+
+#include "tests/support/wait_until.h"
+#include "tests/unit/api/served.h"
+
+namespace millrace::api::test {
+namespace {
+
+using base::Code;
+
+constexpr const char* kAsync = "Prefer: respond-async\r\n";
+constexpr const char* kReply = R"({"pages":[]})";
+
+class KeyLimits : public Served {
+ protected:
+  Answer ask_for_job(const std::string& more = {}) {
+    return post("/v1/ocr", ocr_body(pdf_of(9)), kAsync + more);
+  }
+  void expect_too_many(const Answer& answer, const std::string& setting) {
+    EXPECT_EQ(answer.status, 429) << answer.body;
+    EXPECT_EQ(answer.json()["error"]["code"], "rate_limit_exceeded");
+    EXPECT_NE(answer.body.find(setting), std::string::npos) << answer.body;
+    EXPECT_TRUE(answer.has("retry-after"));
+    EXPECT_TRUE(answer.has("retry-after-ms"));
+    EXPECT_FALSE(answer.has("x-should-retry"));
+  }
+};
+
+TEST_F(KeyLimits, AreOffByDefault) {
+  start();
+  const Answer answer = get("/v1/models");
+  EXPECT_FALSE(answer.has("x-ratelimit-limit-requests"));
+}
+
+TEST_F(KeyLimits, RequestsPastTheLimitGet429AndEveryAnswerTellsWhatIsLeft) {
+  start({.requests_per_minute = 2});
+  const Answer first = get("/v1/models");
+  EXPECT_EQ(first.status, 200);
+  EXPECT_EQ(first.header("x-ratelimit-limit-requests"), "2");
+  EXPECT_EQ(first.header("x-ratelimit-remaining-requests"), "1");
+  EXPECT_EQ(first.header("x-ratelimit-reset-requests"), "30s");
+  EXPECT_EQ(get("/v1/models").header("x-ratelimit-remaining-requests"), "0");
+  const Answer third = post("/v1/ocr", "{", "Content-Type: text/plain\r\n");
+  expect_too_many(third, "limits.requests_per_minute");
+  EXPECT_EQ(third.header("x-ratelimit-limit-requests"), "2");
+  EXPECT_EQ(third.header("x-ratelimit-remaining-requests"), "0");
+  EXPECT_EQ(third.header("x-ratelimit-reset-requests"), "1m0s");
+  EXPECT_EQ(send({.path = "/v1/models", .key = key()}).status, 200) << "another key has its own";
+  EXPECT_EQ(send({.path = "/health", .key = owner}).status, 200) << "open routes are not counted";
+}
+
+TEST_F(KeyLimits, AJobPastTheLimitGets429UntilOneIsOver) {
+  start({.concurrent_jobs = 1});
+  ASSERT_EQ(ask_for_job().status, 202);
+  expect_too_many(ask_for_job(), "limits.concurrent_jobs");
+  EXPECT_EQ(get("/v1/jobs").status, 200) << "only what makes jobs is counted";
+  finish(claim()->lease, kReply);
+  EXPECT_TRUE(support::wait_until([&] { return ask_for_job().status == 202; }));
+  EXPECT_EQ(get("/v1/jobs").json()["items"].size(), 2u);
+}
+
+TEST_F(KeyLimits, ARequestThatMakesNoJobGivesItsPlaceBack) {
+  start({.concurrent_jobs = 1});
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(post("/v1/ocr", "{}").status, 422);
+  EXPECT_EQ(ask_for_job().status, 202);
+}
+
+TEST_F(KeyLimits, AKeyWithoutAPlaceMayStillJoinItsJob) {
+  start({.concurrent_jobs = 1});
+  const Answer first = ask_for_job("Idempotency-Key: k-1\r\n");
+  const Answer again = ask_for_job("Idempotency-Key: k-1\r\n");
+  ASSERT_EQ(again.status, 202) << again.body;
+  EXPECT_EQ(again.json()["id"], first.json()["id"]);
+  expect_too_many(ask_for_job("Idempotency-Key: k-2\r\n"), "limits.concurrent_jobs");
+  finish(claim()->lease, kReply);
+  EXPECT_TRUE(support::wait_until([&] { return ask_for_job("Idempotency-Key: k-2\r\n").status == 202; }));
+}
+
+TEST_F(KeyLimits, AReplayTakesNoPlace) {
+  start({.concurrent_jobs = 2});
+  ASSERT_EQ(ask_for_job("Idempotency-Key: k-1\r\n").status, 202);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(ask_for_job("Idempotency-Key: k-1\r\n").status, 202);
+  EXPECT_EQ(ask_for_job().status, 202);
+  expect_too_many(ask_for_job(), "limits.concurrent_jobs");
+}
+
+TEST_F(KeyLimits, ARetryIsAJobToo) {
+  start({.concurrent_jobs = 1});
+  const std::string id = ask_for_job().json()["id"];
+  fail(claim()->lease, Code::kDocumentDamaged, "broken");
+  const auto retry = [&] { return post("/v1/jobs/" + id + "/retry", ""); };
+  ASSERT_TRUE(support::wait_until([&] { return retry().status == 202; }));
+  expect_too_many(retry(), "limits.concurrent_jobs");
+}
+
+}  // namespace
+}  // namespace millrace::api::test
