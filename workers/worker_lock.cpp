@@ -80,7 +80,9 @@ base::Result<WorkerLock> WorkerLock::take(const std::string& data_dir, const std
   const int tries = name.empty() ? kNamesMax : kTries;
   for (int i = 0; i < tries; ++i) {
     const std::string wanted = name.empty() ? host_name() + "-" + std::to_string(i + 1) : name;
-    auto lock = open(folder + "/" + wanted + std::string(kSuffix), wanted, true);
+    std::string path = folder;
+    path.append("/").append(wanted).append(kSuffix);
+    auto lock = open(path, wanted, true);
     if (!lock) return lock.error();
     if (lock->try_lock() == Attempted::kTaken) {
       lock->kill_leftovers(boot_id);

@@ -65,7 +65,7 @@ class RasterReader {
       if (buffer_.size() > 64) return failed();
       if (auto status = more(); !status) return std::move(status.error());
     }
-    const auto pixels_max = static_cast<std::size_t>(limits_.raster_side_max + 8);
+    const auto pixels_max = static_cast<std::size_t>(limits_.raster_side_max) + 8;
     if (head->bytes() > pixels_max * pixels_max * 3) return failed();
     const std::size_t size = head->head_bytes + head->bytes();
     buffer_.reserve(size + (std::size_t{1} << 18));

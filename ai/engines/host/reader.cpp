@@ -47,8 +47,8 @@ int rounded(float value) { return static_cast<int>(std::lround(value)); }
 std::vector<PageImage> place_figures(PageText& text, const std::vector<Box>& figures, float scale) {
   std::vector<PageImage> images;
   for (const Box& box : figures) {
-    const std::string id =
-        "img-" + std::to_string(text.index) + "-" + std::to_string(images.size()) + ".jpeg";
+    std::string id = "img-";
+    id.append(std::to_string(text.index)).append("-").append(std::to_string(images.size())).append(".jpeg");
     images.push_back({id,
                       rounded(box.x0 * scale),
                       rounded(box.y0 * scale),
@@ -183,6 +183,7 @@ PageOutcome DocumentReader::text_outcome(PageText text, const std::vector<Box>& 
 void DocumentReader::read_pictured(std::map<int, PageText> pictured, const RecogniseOptions& options,
                                    const Sink& sink) {
   std::vector<int> pages;
+  pages.reserve(pictured.size());
   for (const auto& [page, text] : pictured) pages.push_back(page);
   for (const Run run : runs_of(std::move(pages))) {
     pdf_->raster(run, {.dpi = kFigureDpi}, sink.begin, [&](int page, base::Result<Picture> small) {
