@@ -107,10 +107,13 @@ def test_an_ordinary_user_reads_documents_in_the_best_jail_there_is(folder, miss
 
 def test_without_any_protection_of_files_an_ordinary_user_gets_no_engine_but_by_his_word(folder):
     gateway = gateway_of(folder, "namespaces,landlock")
-    with pytest.raises(AssertionError):
-        gateway.start()
-    assert gateway.popen.wait(10) == 1
-    assert "ocr.unjailed=true" in gateway.tail()
+    try:
+        with pytest.raises(AssertionError):
+            gateway.start()
+        assert gateway.popen.wait(10) == 1
+        assert "ocr.unjailed=true" in gateway.tail()
+    finally:
+        gateway.close()
 
 
 @pytest.mark.parametrize(
