@@ -1,5 +1,7 @@
 #include "api/job_text.h"
 
+#include <array>
+
 #include "schemas/json_text.h"
 
 namespace millrace::api {
@@ -8,13 +10,16 @@ namespace {
 using schemas::JsonObject;
 
 std::string links(const std::string& self) {
-  return JsonObject()
-      .member("self", self)
-      .member("result", self + "/result")
-      .member("events", self + "/events")
-      .member("cancel", self + "/cancel")
-      .member("retry", self + "/retry")
-      .finish();
+  constexpr std::array<std::string_view, 4> kBelow{"result", "events", "cancel", "retry"};
+  constexpr std::size_t kNamesAndMarks = 96;
+  JsonObject out((kBelow.size() + 1) * self.size() + kNamesAndMarks);
+  out.member("self", self);
+  std::string url = self + "/";
+  for (const std::string_view below : kBelow) {
+    url.resize(self.size() + 1);
+    out.member(below, url.append(below));
+  }
+  return out.finish();
 }
 
 std::string error(const schemas::JobError& error) {
@@ -28,7 +33,8 @@ std::string job_url(const schemas::JobId& job, std::string_view public_url) {
 }
 
 std::string job_json(const schemas::JobView& job, std::string_view public_url) {
-  JsonObject out;
+  constexpr std::size_t kUsualBytes = 1024;
+  JsonObject out(kUsualBytes);
   out.member("id", job.id.str())
       .member("kind", schemas::name(job.id.kind))
       .member("status", schemas::public_name(job.status));

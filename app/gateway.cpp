@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "api/front/cork.h"
 #include "api/front/server.h"
 #include "api/keys.h"
 #include "api/secret_file.h"
@@ -113,6 +114,7 @@ base::Status Gateway::Parts::open_store() {
   auto opened = storage::Store::open(store_options(settings), core.clock);
   if (!opened) return opened.error();
   core.store = *std::move(opened);
+  if (roles.api) core.store->announce_within([] { return std::make_shared<front::Cork>(); });
   add_store_metrics(core.metrics, *core.store);
   pool = std::make_unique<base::Pool>(base::Pool::Options{});
   loop = std::make_unique<net::Loop>("api-loop");

@@ -34,7 +34,13 @@ std::optional<Kind> kind_named(std::string_view name) {
   return std::nullopt;
 }
 
-std::string JobId::str() const { return std::string(prefix(kind)) + uuid.str(); }
+std::string JobId::str() const {
+  constexpr std::size_t kBytes = 48;
+  std::string out;
+  out.reserve(kBytes);
+  uuid.append_to(out += prefix(kind));
+  return out;
+}
 
 std::optional<JobId> JobId::parse(std::string_view text) {
   for (const auto& n : kKindNames) {

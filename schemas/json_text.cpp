@@ -1,5 +1,7 @@
 #include "schemas/json_text.h"
 
+#include <array>
+
 namespace millrace::schemas {
 namespace {
 
@@ -11,15 +13,26 @@ void append_control(std::string& out, char c) {
   out += kHex[byte & 15];
 }
 
-bool plain(char c) { return static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\'; }
+constexpr std::array<bool, 256> plain_bytes() {
+  std::array<bool, 256> plain{};
+  for (std::size_t byte = 0x20; byte < plain.size(); ++byte) plain[byte] = byte != '"' && byte != '\\';
+  return plain;
+}
+constexpr std::array<bool, 256> kPlain = plain_bytes();
+
+// How many bytes from the front need no escape.
+std::size_t plain_run(std::string_view text) {
+  std::size_t run = 0;
+  while (run < text.size() && kPlain[static_cast<unsigned char>(text[run])]) ++run;
+  return run;
+}
 
 }  // namespace
 
 void append_json_string(std::string& out, std::string_view text) {
   out += '"';
   while (!text.empty()) {
-    std::size_t run = 0;
-    while (run < text.size() && plain(text[run])) ++run;
+    const std::size_t run = plain_run(text);
     out.append(text.substr(0, run));
     text.remove_prefix(run);
     if (text.empty()) break;

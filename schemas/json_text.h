@@ -13,6 +13,11 @@ void append_json_string(std::string& out, std::string_view text);
 class JsonObject {
  public:
   JsonObject() { text_ += '{'; }
+  // With room for about `bytes` of text.
+  explicit JsonObject(std::size_t bytes) {
+    text_.reserve(bytes);
+    text_ += '{';
+  }
   JsonObject& member(std::string_view name, std::string_view value);
   JsonObject& member(std::string_view name, const char* value) {
     return member(name, std::string_view(value));

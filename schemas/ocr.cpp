@@ -110,7 +110,8 @@ OcrSpec spec_from(const json& from) {
 }  // namespace
 
 std::string to_json(const OcrSpec& spec) {
-  JsonObject out;
+  constexpr std::size_t kNamesAndMarks = 256;
+  JsonObject out(spec.inline_document.size() + spec.document_url.size() + kNamesAndMarks);
   out.member("model", spec.model);
   if (!spec.document_url.empty()) out.member("document_url", spec.document_url);
   if (!spec.inline_document.empty()) out.member("inline_document", spec.inline_document);

@@ -56,8 +56,11 @@ void Announcer::run() {
 }
 
 void Announcer::deliver(Announcement& announcement) {
-  for (auto& [done, status] : announcement.answers) {
-    guarded("completion", [&] { done(std::move(status)); });
+  {
+    const auto scope = scope_ ? scope_() : nullptr;
+    for (auto& [done, status] : announcement.answers) {
+      guarded("completion", [&] { done(std::move(status)); });
+    }
   }
   finished_(announcement.answers.size());
   if (hook_ && !announcement.commit.empty()) guarded("commit hook", [&] { hook_(announcement.commit); });

@@ -1,6 +1,7 @@
 #pragma once
 #include <condition_variable>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -31,6 +32,8 @@ class Announcer {
 
   // Before the first group.
   void on_commit(std::function<void(const Commit&)> hook) { hook_ = std::move(hook); }
+  // Before the first group. What `scope` returns lives while the completions of one group run.
+  void announce_within(std::function<std::shared_ptr<void>()> scope) { scope_ = std::move(scope); }
   void announce(Announcement announcement);
   // Runs what is queued, then joins. Idempotent; not from a completion.
   void close();
@@ -41,6 +44,7 @@ class Announcer {
 
   Finished finished_;
   std::function<void(const Commit&)> hook_;
+  std::function<std::shared_ptr<void>()> scope_;
   std::mutex mutex_;
   std::condition_variable ready_;
   std::vector<Announcement> queue_;

@@ -10,7 +10,9 @@
 namespace millrace::storage {
 namespace {
 
-constexpr int kBusyMs = 5;  // how long a TRUNCATE may wait for readers while writers wait for it
+constexpr int kBusyMs = 5;  // how long a new start of the log may wait for readers while writers wait for it
+constexpr std::int64_t kFrameBytes = 8192 + 24;  // a page of the database and its head in the log
+constexpr std::int64_t kFileOverLimit = 4;       // a file this many times the limit long is cut to nothing
 
 }  // namespace
 
@@ -45,7 +47,7 @@ void Checkpointer::committed() {
   changed_.notify_one();
 }
 
-Checkpointer::Counts Checkpointer::counts() const { return {checkpoints_, truncates_, failures_}; }
+Checkpointer::Counts Checkpointer::counts() const { return {checkpoints_, restarts_, failures_}; }
 
 void Checkpointer::run(std::stop_token stop) {
   std::unique_lock lock(mutex_);
@@ -77,16 +79,18 @@ bool Checkpointer::round() {
 void Checkpointer::checkpoint() {
   const Log log = run_checkpoint(SQLITE_CHECKPOINT_PASSIVE);
   ++checkpoints_;
-  if (!log.busy && file_bytes(options_.database + "-wal") > options_.wal_max_bytes) truncate();
+  if (log.busy || log.frames * kFrameBytes <= options_.wal_max_bytes) return;
+  const bool too_long = file_bytes(options_.database + "-wal") > kFileOverLimit * options_.wal_max_bytes;
+  start_anew(too_long ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_RESTART);
 }
 
 // What has come in during the last PASSIVE is copied by another one first, so that little is left to do under
 // the lock.
-void Checkpointer::truncate() {
+void Checkpointer::start_anew(int mode) {
   run_checkpoint(SQLITE_CHECKPOINT_PASSIVE);
   if (!turnstile_->acquire()) return;
   try {
-    if (!run_checkpoint(SQLITE_CHECKPOINT_TRUNCATE).busy) ++truncates_;
+    if (!run_checkpoint(mode).busy) ++restarts_;
   } catch (...) {
     turnstile_->release();
     throw;

@@ -17,19 +17,21 @@ namespace millrace::storage {
 
 // Brings the write-ahead log back into the database, off the commit path (delivery.md, SQLite settings). At
 // any time one process does: whoever gets DATA/locks/checkpoint.lock without waiting; the others try again an
-// interval later. PASSIVE on its own thread; past `wal_max_bytes` a TRUNCATE, only while holding the write
-// lock and only if no reader is in its way for 5 ms. Sleeps until `committed` is called: an idle store costs
-// nothing.
+// interval later. PASSIVE on its own thread; past `wal_max_bytes` a RESTART, only while holding the write
+// lock and only if no reader is in its way for 5 ms: the next commit writes over the log from its start. The
+// file keeps its length, for a log that grows costs each commit the file system's own writes; only one that
+// readers let grow to four times the limit is cut (TRUNCATE). Sleeps until `committed` is called: an idle
+// store costs nothing.
 class Checkpointer {
  public:
   struct Options {
     std::string database;
     std::string locks;  // folder
     std::int64_t wal_max_bytes = 0;
-    std::chrono::milliseconds interval{100};
+    std::chrono::milliseconds interval{500};
   };
   struct Counts {
-    std::uint64_t checkpoints = 0, truncates = 0, failures = 0;
+    std::uint64_t checkpoints = 0, restarts = 0, failures = 0;
   };
 
   // Opens its connection and reads once: a checkpoint on a connection that never read does nothing and says
@@ -53,7 +55,7 @@ class Checkpointer {
   void run(std::stop_token stop);
   bool round();
   void checkpoint();
-  void truncate();
+  void start_anew(int mode);
   Log run_checkpoint(int mode);
 
   Options options_;
@@ -61,7 +63,7 @@ class Checkpointer {
   std::unique_ptr<Turnstile> turnstile_;
   Db db_;
   std::atomic<bool> dirty_{false};
-  std::atomic<std::uint64_t> checkpoints_{0}, truncates_{0}, failures_{0};
+  std::atomic<std::uint64_t> checkpoints_{0}, restarts_{0}, failures_{0};
   std::mutex mutex_;
   std::condition_variable_any changed_;
   std::jthread thread_;

@@ -37,6 +37,8 @@ class GroupWriter final : public Writer {
   void submit(Priority priority, std::size_t payload_bytes, Operation operation, Completion done) override;
   void on_commit(std::function<void(const Commit&)> hook) { announcer_.on_commit(std::move(hook)); }
 
+  void announce_within(std::function<std::shared_ptr<void>()> s) { announcer_.announce_within(std::move(s)); }
+
   // Answers what is not urgent and has not begun with kOverloaded. Any thread.
   void withdraw(const std::string& why);
   // Refuses new operations, runs the queued ones, announces. If the turnstile does not let us through within

@@ -8,6 +8,10 @@
 namespace millrace::storage {
 namespace {
 
+// SQLite's own pool for the small blocks that each run of a statement takes: its default of 40 slots is used
+// up by what stays prepared here.
+constexpr int kLookasideBytes = 1200, kLookasideSlots = 256;
+
 // ENOSPC reaches us as SQLITE_FULL from a write, but as an I/O error when -shm had to grow.
 SqliteError failure(sqlite3* db, int code) {
   if ((code & 0xff) == SQLITE_IOERR && sqlite3_system_errno(db) == ENOSPC) code = SQLITE_FULL;
@@ -129,6 +133,9 @@ Db::Db(const Options& options) {
   const int code = sqlite3_open_v2(options.path.c_str(), &handle_, flags, nullptr);
   try {
     check(handle_, code);
+    // Before the first statement: later it is refused.
+    check(handle_,
+          sqlite3_db_config(handle_, SQLITE_DBCONFIG_LOOKASIDE, nullptr, kLookasideBytes, kLookasideSlots));
     configure(options);
   } catch (...) {
     close();

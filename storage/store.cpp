@@ -75,6 +75,9 @@ class FileStore final : public Store {
   const base::Clock& clock() const override { return clock_; }
   const Options& options() const override { return options_; }
   void on_commit(std::function<void(const Commit&)> hook) override { writer_.on_commit(std::move(hook)); }
+  void announce_within(std::function<std::shared_ptr<void>()> scope) override {
+    writer_.announce_within(std::move(scope));
+  }
   Health health() const override { return health_.health(); }
   Stats stats() const override;
   void close() override;
@@ -105,7 +108,7 @@ Store::Stats FileStore::stats() const {
   stats.queue_depth = writer_.depth();
   const Checkpointer::Counts checkpoints = parts_.checkpointer->counts();
   stats.checkpoints_total = checkpoints.checkpoints;
-  stats.truncates_total = checkpoints.truncates;
+  stats.wal_restarts_total = checkpoints.restarts;
   return stats;
 }
 

@@ -27,7 +27,7 @@ class Store {
     std::size_t group_operations_max = 256;
     std::size_t group_payload_bytes_max = 1u << 20;
     std::chrono::milliseconds group_wait_max{2};
-    std::int64_t wal_max_bytes = 64ll << 20;  // past it: a short TRUNCATE under the write lock
+    std::int64_t wal_max_bytes = 64ll << 20;  // past it: a short RESTART under the write lock
     std::chrono::milliseconds checkpoint_interval{100};
     std::chrono::milliseconds schema_wait{30'000};
     std::chrono::milliseconds stuck_lock_after{2'000};  // then degraded, naming the holder
@@ -51,6 +51,9 @@ class Store {
   // Runs on the announce thread after each committed group that changed something, after its completions. Set
   // once, before the first move. ≤ 10 µs, never blocks, never waits for the writer.
   virtual void on_commit(std::function<void(const Commit&)> hook) = 0;
+  // `scope` runs on the announce thread before the completions of each group; what it returns is destroyed
+  // after them. Set before the first move.
+  virtual void announce_within(std::function<std::shared_ptr<void>()> scope) = 0;
 
   struct Health {
     bool store_ok = true;
@@ -65,7 +68,7 @@ class Store {
     double commit_seconds_sum = 0, commit_seconds_max = 0;
     std::int64_t wal_bytes = 0, db_bytes = 0, disk_free_bytes = 0;
     std::size_t queue_depth = 0;
-    std::uint64_t checkpoints_total = 0, truncates_total = 0;
+    std::uint64_t checkpoints_total = 0, wal_restarts_total = 0;
   };
   virtual Stats stats() const = 0;
 

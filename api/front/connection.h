@@ -55,6 +55,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void on_gone(std::uint64_t sequence, std::function<void()> f);
   void on_drained(std::uint64_t sequence, std::size_t low_water, std::function<void()> f);
 
+  // Behind Cork: sends what was held.
+  void flush_held();
+
  private:
   using Lock = std::unique_lock<std::mutex>;
 

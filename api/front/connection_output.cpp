@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include "api/front/connection.h"
+#include "api/front/cork.h"
 
 namespace millrace::front {
 
@@ -43,7 +44,18 @@ void Connection::put_reply(Reply reply, Remains& remains) {
       reply_head(reply, framing, reply.body.size(), connection_header(), std::chrono::system_clock::now());
   if (head_only_ || bodiless) reply.body.clear();
   phase_ = keep_alive_ ? Phase::kFlushing : Phase::kClosing;
+  if (Cork* const cork = Cork::current()) {
+    output_.hold(std::move(head), std::move(reply.body));
+    count_output();
+    return cork->hold(shared_from_this());
+  }
   after_output(output_.send(fd_, std::move(head), std::move(reply.body)), remains);
+}
+
+void Connection::flush_held() {
+  Remains remains;
+  const Lock lock(mutex_);
+  if (open_ && !output_.empty()) after_output(output_.flush(fd_), remains);
 }
 
 bool Connection::start_stream(std::uint64_t sequence, const Reply& head) {

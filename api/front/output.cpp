@@ -48,10 +48,14 @@ Output::State Output::send(int fd, std::string head, std::string body) {
     sent = result.bytes;
     if (sent == head.size() + body.size()) return State::kEmpty;
   }
-  keep(std::move(head));
-  keep(std::move(body));
+  hold(std::move(head), std::move(body));
   drop_sent(sent);
   return state();
+}
+
+void Output::hold(std::string head, std::string body) {
+  keep(std::move(head));
+  keep(std::move(body));
 }
 
 Output::State Output::send(int fd, std::span<const std::string_view> pieces) {

@@ -20,6 +20,8 @@ class Output {
 
   // A reply: `body` is moved, not copied, if it has to wait.
   State send(int fd, std::string head, std::string body);
+  // A reply that `flush` sends.
+  void hold(std::string head, std::string body);
   // Pieces of a stream: copied only if they have to wait.
   State send(int fd, std::span<const std::string_view> pieces);
   State flush(int fd);

@@ -1,6 +1,5 @@
 #include "platform/base/clock.h"
 
-#include <cstdio>
 #include <fstream>
 #include <utility>
 
@@ -63,6 +62,11 @@ struct Scanner {
   }
 };
 
+// Writes `value`, 0 or more, over `count` digits from `at` on.
+void put_digits(std::string& text, std::size_t at, std::size_t count, int value) {
+  for (std::size_t i = count; i-- > 0; value /= 10) text[at + i] = static_cast<char>('0' + value % 10);
+}
+
 }  // namespace
 
 SystemClock::SystemClock() {
@@ -104,13 +108,15 @@ std::string rfc3339(WallTime t) {
   const auto day = std::chrono::floor<std::chrono::days>(t);
   const std::chrono::year_month_day date(day);
   const std::chrono::hh_mm_ss<milliseconds> time(t - day);
-  char text[64];
-  const int length =
-      std::snprintf(text, sizeof text, "%04d-%02u-%02uT%02d:%02d:%02d.%03dZ", static_cast<int>(date.year()),
-                    static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
-                    static_cast<int>(time.hours().count()), static_cast<int>(time.minutes().count()),
-                    static_cast<int>(time.seconds().count()), static_cast<int>(time.subseconds().count()));
-  return std::string(text, static_cast<std::size_t>(length));
+  std::string out = "0000-00-00T00:00:00.000Z";
+  put_digits(out, 0, 4, static_cast<int>(date.year()));
+  put_digits(out, 5, 2, static_cast<int>(static_cast<unsigned>(date.month())));
+  put_digits(out, 8, 2, static_cast<int>(static_cast<unsigned>(date.day())));
+  put_digits(out, 11, 2, static_cast<int>(time.hours().count()));
+  put_digits(out, 14, 2, static_cast<int>(time.minutes().count()));
+  put_digits(out, 17, 2, static_cast<int>(time.seconds().count()));
+  put_digits(out, 20, 3, static_cast<int>(time.subseconds().count()));
+  return out;
 }
 
 bool parse_rfc3339(std::string_view text, WallTime& out) {

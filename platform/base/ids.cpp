@@ -107,9 +107,21 @@ std::optional<Uuid> Uuid::from_bytes(std::string_view bytes) {
 }
 
 std::string Uuid::str() const {
-  std::string out = hex(bytes());
-  for (std::size_t place : {8U, 13U, 18U, 23U}) out.insert(place, 1, '-');
+  std::string out;
+  append_to(out);
   return out;
+}
+
+void Uuid::append_to(std::string& out) const {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  std::size_t at = out.size();
+  const std::size_t start = at;
+  out.append(36, '-');
+  for (const std::uint8_t byte : bytes_) {
+    if (is_dash_place(at - start)) ++at;
+    out[at++] = kHex[byte >> 4];
+    out[at++] = kHex[byte & 15];
+  }
 }
 
 std::string_view Uuid::bytes() const { return {reinterpret_cast<const char*>(bytes_.data()), bytes_.size()}; }

@@ -24,6 +24,7 @@ class Uuid {
   static std::optional<Uuid> from_bytes(std::string_view bytes);
 
   std::string str() const;
+  void append_to(std::string& out) const;  // the same text
   std::string_view bytes() const;
   // The millisecond in which a UUIDv7 was made.
   WallTime time() const;

@@ -25,9 +25,9 @@ class CheckpointTest : public testing::Test {
     store_ = opened(options, clock_);
   }
   std::uint64_t checkpoints() { return store_->stats().checkpoints_total; }
-  void write_much() {
+  void write_much(int times = 40) {
     const std::string text(20'000, 'x');
-    for (int i = 0; i < 40; ++i) {
+    for (int i = 0; i < times; ++i) {
       ASSERT_TRUE(write(*store_, [&](Tx& tx) -> base::Status {
         tx.db.prepare("UPDATE access_version SET version = version + 1").run();
         tx.db
@@ -52,15 +52,28 @@ TEST_F(CheckpointTest, ACommitIsCopiedIntoTheDatabaseSoonAfter) {
   EXPECT_TRUE(wait_until([&] { return checkpoints() > before; }));
 }
 
-TEST_F(CheckpointTest, PastItsLimitTheLogIsCutToNothing) {
+TEST_F(CheckpointTest, ALogOfFourTimesItsLimitIsCutToNothing) {
   auto elsewhere = LockFile::open(dir_.str() + "/locks/checkpoint.lock");
   ASSERT_TRUE(elsewhere);
   ASSERT_TRUE(elsewhere->lock(LockFile::Mode::kExclusive));
   write_much();
   EXPECT_GT(store_->stats().wal_bytes, kWalMax);
   elsewhere->unlock();
-  EXPECT_TRUE(wait_until([&] { return store_->stats().truncates_total == 1; }));
+  EXPECT_TRUE(wait_until([&] { return store_->stats().wal_restarts_total == 1; }));
   EXPECT_EQ(store_->stats().wal_bytes, 0);
+}
+
+TEST_F(CheckpointTest, PastItsLimitTheLogIsWrittenAnewFromItsStart) {
+  auto elsewhere = LockFile::open(dir_.str() + "/locks/checkpoint.lock");
+  ASSERT_TRUE(elsewhere);
+  ASSERT_TRUE(elsewhere->lock(LockFile::Mode::kExclusive));
+  while (store_->stats().wal_bytes <= kWalMax) write_much(1);
+  const std::int64_t length = store_->stats().wal_bytes;
+  ASSERT_LT(length, 4 * kWalMax);
+  elsewhere->unlock();
+  ASSERT_TRUE(wait_until([&] { return store_->stats().wal_restarts_total == 1; }));
+  write_much(2);
+  EXPECT_EQ(store_->stats().wal_bytes, length);
 }
 
 TEST_F(CheckpointTest, AReaderInTheWayHoldsNoWriterUp) {
@@ -73,9 +86,9 @@ TEST_F(CheckpointTest, AReaderInTheWayHoldsNoWriterUp) {
     }));
   });
   reading.get_future().wait();
-  const auto truncates = store_->stats().truncates_total;
+  const auto restarts = store_->stats().wal_restarts_total;
   write_much();
-  EXPECT_EQ(store_->stats().truncates_total, truncates) << "it gives up";
+  EXPECT_EQ(store_->stats().wal_restarts_total, restarts) << "it gives up";
   EXPECT_LT(store_->stats().commit_seconds_max, 5.0) << "not SQLite's busy time-out";
   enough.set_value();
   reader.join();
