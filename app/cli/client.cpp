@@ -1,9 +1,14 @@
 #include "app/cli/client.h"
 
+#include <future>
 #include <iostream>
+#include <memory>
 
 #include <nlohmann/json.hpp>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
+#include "app/cli/interrupt.h"
 #include "platform/net/sse_reader.h"
 
 namespace millrace::cli {
@@ -31,6 +36,17 @@ std::string_view advice(const ClientError& error) {
   }
 }
 
+// The end of one transfer, as a value and as something to read.
+struct Ending {
+  Ending() = default;
+  ~Ending() { ::close(fd); }
+  Ending(const Ending&) = delete;
+  Ending& operator=(const Ending&) = delete;
+
+  std::promise<base::Result<net::HttpReply>> reply;
+  int fd = ::eventfd(0, EFD_CLOEXEC);
+};
+
 }  // namespace
 
 void print_error(const ClientError& error) {
@@ -43,7 +59,8 @@ void print_error(const ClientError& error) {
   if (const std::string_view line = advice(error); !line.empty()) std::cerr << line << '\n';
 }
 
-Client::Client(ClientOptions options) : options_(std::move(options)) {
+Client::Client(ClientOptions options, Interrupt* interrupt)
+    : options_(std::move(options)), interrupt_(interrupt) {
   while (options_.url.ends_with('/')) options_.url.pop_back();
 }
 
@@ -59,8 +76,34 @@ net::HttpRequest Client::prepare(std::string method, const std::string& path, He
   return request;
 }
 
-Client::Answer Client::judge(base::Result<net::HttpReply> reply) const {
+// nullopt: interrupted.
+std::optional<base::Result<net::HttpReply>> Client::fetch(net::HttpRequest request,
+                                                          net::HttpClient::Handlers handlers) {
+  if (interrupt_ == nullptr) return http_.fetch_blocking(std::move(request), std::move(handlers));
+  const auto ending = std::make_shared<Ending>();
+  handlers.on_done = [ending](base::Result<net::HttpReply> reply) {
+    ending->reply.set_value(std::move(reply));
+    ::eventfd_write(ending->fd, 1);
+  };
+  const bool has_callbacks = handlers.on_head || handlers.on_data;
+  const auto transfer = http_.start(std::move(request), std::move(handlers));
+  if (!interrupt_->wait_beside(ending->fd)) return ending->reply.get_future().get();
+  http_.cancel(transfer);
+  if (has_callbacks) {  // none runs once the loop has come by here
+    std::promise<void> cancelled;
+    loop_.post([&cancelled] { cancelled.set_value(); });
+    cancelled.get_future().wait();
+  }
+  return std::nullopt;
+}
+
+Client::Answer Client::judge(std::optional<base::Result<net::HttpReply>> result) const {
   Answer answer;
+  if (!result) {
+    answer.error = {kInterrupted, 0, {}, "interrupted", {}, false};
+    return answer;
+  }
+  base::Result<net::HttpReply>& reply = *result;
   if (!reply) {
     answer.error = {kNoConnection, 0, {}, "no answer from " + options_.url + ": " + reply.error().message, {},
                     true};
@@ -90,7 +133,7 @@ Client::Answer Client::request(std::string method, const std::string& path, std:
   if (!body.empty()) headers.emplace_back("Content-Type", "application/json");
   net::HttpRequest request = prepare(std::move(method), path, std::move(headers));
   request.body = std::move(body);
-  return judge(http_.fetch_blocking(std::move(request)));
+  return judge(fetch(std::move(request), {}));
 }
 
 Client::Answer Client::stream(
@@ -112,8 +155,8 @@ Client::Answer Client::stream(
     refusal.append(bytes);
     return refusal.size() < (1u << 20);
   };
-  base::Result<net::HttpReply> reply = http_.fetch_blocking(std::move(request), std::move(handlers));
-  if (reply && !is_stream) reply->body = refusal;
+  auto reply = fetch(std::move(request), std::move(handlers));
+  if (reply && *reply && !is_stream) (*reply)->body = refusal;
   return judge(std::move(reply));
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,6 +14,8 @@
 #include "platform/net/loop.h"
 
 namespace millrace::cli {
+
+class Interrupt;
 
 // Stable exit codes of the client commands.
 enum ExitCode : int {
@@ -49,10 +52,12 @@ struct ClientError {
 // "millrace: message (code, request id)" and one line of advice, on stderr.
 void print_error(const ClientError& error);
 
-// The API of a running gateway. Blocking; one thread.
+// The API of a running gateway. Blocking; one thread. An `interrupt` cuts short what is being asked, whatever
+// it waits for: that answer's error is kInterrupted, and whether the gateway has taken the request is not
+// known.
 class Client {
  public:
-  explicit Client(ClientOptions options);
+  explicit Client(ClientOptions options, Interrupt* interrupt = nullptr);
 
   using Headers = std::vector<std::pair<std::string, std::string>>;
   struct Answer {
@@ -69,9 +74,12 @@ class Client {
 
  private:
   net::HttpRequest prepare(std::string method, const std::string& path, Headers headers) const;
-  Answer judge(base::Result<net::HttpReply> reply) const;
+  std::optional<base::Result<net::HttpReply>> fetch(net::HttpRequest request,
+                                                    net::HttpClient::Handlers handlers);
+  Answer judge(std::optional<base::Result<net::HttpReply>> reply) const;
 
   ClientOptions options_;
+  Interrupt* interrupt_;
   net::Loop loop_{"client"};
   net::HttpClient http_{loop_};
 };

@@ -1,5 +1,8 @@
 #include "app/cli/interrupt.h"
 
+#include <array>
+#include <cerrno>
+
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -21,7 +24,17 @@ Interrupt::~Interrupt() { ::close(fd_); }
 
 bool Interrupt::wait(std::chrono::milliseconds timeout) {
   pollfd wanted{fd_, POLLIN, 0};
-  if (::poll(&wanted, 1, static_cast<int>(timeout.count())) <= 0) return false;
+  return ::poll(&wanted, 1, static_cast<int>(timeout.count())) > 0 && take();
+}
+
+bool Interrupt::wait_beside(int other) {
+  std::array<pollfd, 2> wanted{pollfd{fd_, POLLIN, 0}, pollfd{other, POLLIN, 0}};
+  while (::poll(wanted.data(), wanted.size(), -1) < 0 && errno == EINTR) {
+  }
+  return wanted[0].revents != 0 && take();
+}
+
+bool Interrupt::take() {
   signalfd_siginfo info;
   return ::read(fd_, &info, sizeof info) == static_cast<ssize_t>(sizeof info);
 }

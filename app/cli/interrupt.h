@@ -14,8 +14,11 @@ class Interrupt {
 
   // Waits up to `timeout` for the next one; true if it came.
   bool wait(std::chrono::milliseconds timeout);
+  // Waits for the next one, or until there is something to read from `other`; true if it came.
+  bool wait_beside(int other);
 
  private:
+  bool take();
   int fd_ = -1;
 };
 

@@ -113,31 +113,27 @@ int jobs_show(const std::string& job, ClientOptions options) {
 
 int jobs_tail(const std::string& job, ClientOptions options) {
   Interrupt interrupt;
-  Client client(std::move(options));
+  Client client(std::move(options), &interrupt);
   const bool as_json = client.options().json;
   std::int64_t last = 0;
   std::string end;
-  bool interrupted = false;
-  const auto go_on = [&] {
-    interrupted = interrupted || interrupt.wait(std::chrono::milliseconds(0));
-    return !interrupted;
-  };
   for (int tries = 0; tries < kReconnectsMax; ++tries) {
     const auto answer =
         client.stream("/v1/jobs/" + percent_encoded(job) + "/events", last,
                       [&](std::string_view id, std::string_view event, std::string_view data) {
-                        if (event == "ping") return go_on();
+                        if (event == "ping") return true;
                         std::from_chars(id.data(), id.data() + id.size(), last);
                         tries = 0;
                         end = event;
                         std::cout << (as_json ? "" : std::string(event) + "\t") << data << '\n' << std::flush;
-                        return go_on();
+                        return true;
                       });
     const bool is_end = end == "succeeded" || end == "failed" || end == "cancelled" || end == "expired";
     if (is_end) return end == "succeeded" ? kOk : kFailed;
     if (answer.reply.status == 204) return kOk;
+    if (answer.error.exit_code == kInterrupted) return kInterrupted;
     if (!answer.ok && !answer.error.transient) return fail(answer.error);
-    if (interrupted || interrupt.wait(kReconnectAfter)) return kInterrupted;
+    if (interrupt.wait(kReconnectAfter)) return kInterrupted;
   }
   return fail({kNoConnection, 0, {}, "the connection was lost and did not come back", {}, true});
 }

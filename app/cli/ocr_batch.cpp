@@ -140,12 +140,16 @@ bool OcrBatch::step() {
     waiting_.pop_front();
     if (!hand_in(std::move(next))) break;
   }
-  return !fault_ && look();
+  return !fault_ && !interrupted_ && look();
 }
 
 // Transient trouble is waited out for a while; anything else ends the command.
 bool OcrBatch::ride_out(const ClientError& error) {
   const auto now = std::chrono::steady_clock::now();
+  if (error.exit_code == kInterrupted) {
+    interrupted_ = true;
+    return false;
+  }
   if (!error.transient) {
     fault_ = error;
     return false;
@@ -178,6 +182,7 @@ bool OcrBatch::hand_in(Document document) {
       refuse(document, answer.error.code, answer.error.message);
       return true;
     }
+    if (answer.error.exit_code == kInterrupted) cut_short_ = document.input.file.string();
     waiting_.push_front(std::move(document));
     ride_out(answer.error);
     return false;
@@ -191,8 +196,7 @@ bool OcrBatch::hand_in(Document document) {
 
 // One request for up to a hundred documents under way.
 bool OcrBatch::look() {
-  std::vector<std::string> jobs;
-  for (const auto& [job, document] : active_) jobs.push_back(job);
+  const std::vector<std::string> jobs = this->jobs();
   for (std::size_t begin = 0; begin < jobs.size(); begin += kIdsPerLook) {
     std::string ids;
     const std::size_t end = std::min(jobs.size(), begin + kIdsPerLook);
@@ -219,6 +223,7 @@ bool OcrBatch::look() {
       Document ended = std::move(document);
       active_.erase(jobs[i]);
       take(std::move(ended), status);
+      if (interrupted_) return false;
     }
   }
   return !fault_;
@@ -235,8 +240,8 @@ void OcrBatch::take(Document document, const std::string& status) {
   }
   const auto answer = client_.request("GET", "/v1/jobs/" + document.job + "/result");
   if (answer.ok) return write(document, answer.reply.body);
-  const bool final = status != "succeeded" || !answer.error.transient;
-  if (final)
+  const bool again = answer.error.transient && status == "succeeded";
+  if (!again && answer.error.exit_code != kInterrupted)
     return refuse(document, answer.error.code.empty() ? status : answer.error.code, answer.error.message);
   ride_out(answer.error);
   active_[document.job] = std::move(document);
@@ -337,9 +342,24 @@ void OcrBatch::show() {
   progress_.show(bars, totals());
 }
 
-void OcrBatch::cancel_all() {
-  for (const auto& [job, document] : active_)
-    static_cast<void>(client_.request("POST", "/v1/jobs/" + job + "/cancel"));
+std::vector<std::string> OcrBatch::jobs() const {
+  std::vector<std::string> out;
+  for (const auto& [job, document] : active_) out.push_back(job);
+  return out;
+}
+
+std::optional<ClientError> OcrBatch::cancel_all() {
+  std::optional<ClientError> first;
+  for (const std::string& job : jobs()) {
+    const auto answer = client_.request("POST", "/v1/jobs/" + job + "/cancel");
+    if (answer.ok) {
+      active_.erase(job);
+      continue;
+    }
+    if (!first) first = answer.error;
+    if (answer.error.exit_code == kInterrupted) break;
+  }
+  return first;
 }
 
 }  // namespace millrace::cli

@@ -23,15 +23,20 @@ class OcrBatch {
   OcrBatch(const OcrRequest& request, std::vector<OcrInput> inputs, Client& client, ResumeFile* resume,
            Progress& progress);
 
-  // Hands in while there is room, looks at what is under way, fetches what is done. False: a fault that ends
-  // the command
-  // (`fault` says which).
+  // Hands in while there is room, looks at what is under way, fetches what is done. False: an interrupt
+  // (`interrupted`), or a fault that ends the command (`fault` says which).
   bool step();
   bool done() const { return waiting_.empty() && active_.empty(); }
   const std::optional<ClientError>& fault() const { return fault_; }
+  bool interrupted() const { return interrupted_; }
   void show();
-  void cancel_all();
+  // Cancels what is under way; the first error, with the jobs that go on. An interrupt ends it.
+  std::optional<ClientError> cancel_all();
   int under_way() const { return static_cast<int>(active_.size()); }
+  int not_handed_in() const { return static_cast<int>(waiting_.size()); }
+  std::vector<std::string> jobs() const;  // under way
+  // The file whose hand-in was cut short: the gateway may have it. Empty: none.
+  const std::string& cut_short() const { return cut_short_; }
   Totals totals() const;
   int failed() const { return failed_; }
 
@@ -59,6 +64,8 @@ class OcrBatch {
   std::deque<Document> waiting_;
   std::map<std::string, Document> active_;  // by job
   std::optional<ClientError> fault_;
+  bool interrupted_ = false;
+  std::string cut_short_;
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
   std::optional<std::chrono::steady_clock::time_point> trouble_since_;
   int documents_ = 0, done_ = 0, failed_ = 0, pages_done_ = 0, skipped_ = 0;

@@ -17,20 +17,48 @@ int usage_error(const std::string& message) {
   return kUsage;
 }
 
+std::string quoted(const std::string& text) {
+  std::string out = "'";
+  for (const char c : text) c == '\'' ? static_cast<void>(out += "'\\''") : out.push_back(c);
+  return out + "'";
+}
+
+// The same command: with the same options the inputs are the same ones.
+std::string again(const OcrRequest& request) {
+  std::string command = "millrace ocr";
+  for (const std::string& input : request.inputs) command += " " + quoted(input);
+  if (!request.pages.empty()) command += " --pages " + quoted(request.pages);
+  if (!request.model.empty()) command += " --model " + quoted(request.model);
+  if (request.images) command += " --images";
+  return command + " -o " + quoted(request.output_folder);
+}
+
+std::string how_to_go_on(const OcrBatch& batch, const OcrRequest& request) {
+  if (!request.output_folder.empty()) return "To go on, run it again: " + again(request);
+  std::string text = "Without an output folder it cannot be resumed.";
+  for (const std::string& job : batch.jobs()) text += "\nIts job: millrace jobs show " + job;
+  return text;
+}
+
+void cancel(OcrBatch& batch, Progress& progress) {
+  progress.line("Cancelling …");
+  if (const auto error = batch.cancel_all()) {
+    progress.line(std::to_string(batch.under_way()) + " documents were not cancelled: " + error->message);
+  } else {
+    progress.line("Cancelled.");
+  }
+  if (!batch.cut_short().empty())
+    progress.line(batch.cut_short() + " was on its way: `millrace jobs ls` shows it if the gateway has it.");
+}
+
 // Detached: the jobs go on, unless a second Ctrl-C says otherwise.
 int interrupted(OcrBatch& batch, Interrupt& interrupt, const OcrRequest& request, Progress& progress) {
-  progress.line("Detached: " + std::to_string(batch.under_way()) +
-                " documents go on in the gateway. Ctrl-C again within 2 s cancels them.");
-  if (interrupt.wait(kSecondCtrlC)) {
-    batch.cancel_all();
-    progress.line("Cancelled.");
-    return kInterrupted;
-  }
-  if (!request.output_folder.empty()) {
-    std::string command = "millrace ocr";
-    for (const std::string& input : request.inputs) command += " '" + input + "'";
-    progress.line("To go on, run it again: " + command + " -o '" + request.output_folder + "'");
-  }
+  const std::string waiting = std::to_string(batch.not_handed_in());
+  progress.line("Detached: " + std::to_string(batch.under_way()) + " documents go on in the gateway" +
+                (batch.not_handed_in() == 0 ? "" : ", " + waiting + " were not handed in") +
+                ". Ctrl-C again within 2 s cancels them.");
+  progress.line(how_to_go_on(batch, request));
+  if (interrupt.wait(kSecondCtrlC)) cancel(batch, progress);
   return kInterrupted;
 }
 
@@ -39,6 +67,7 @@ int follow(OcrBatch& batch, Interrupt& interrupt, const OcrRequest& request, Pro
     batch.show();
     if (interrupt.wait(kLookEvery)) return interrupted(batch, interrupt, request, progress);
   }
+  if (batch.interrupted()) return interrupted(batch, interrupt, request, progress);
   batch.show();
   if (batch.fault()) {
     print_error(*batch.fault());
@@ -66,7 +95,7 @@ int run_ocr(const OcrRequest& request, ClientOptions options) {
     if (!opened) return usage_error(opened.error().message);
     resume = *std::move(opened);
   }
-  Client client(options);
+  Client client(options, &interrupt);
   Progress progress(options.quiet, options.no_color);
   OcrBatch batch(request, *std::move(inputs), client, resume ? &*resume : nullptr, progress);
   return follow(batch, interrupt, request, progress);

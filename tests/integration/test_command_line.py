@@ -3,7 +3,9 @@
 import json
 import os
 import signal
+import socket
 import subprocess
+import time
 
 import bad_documents
 import pytest
@@ -103,10 +105,100 @@ def test_ctrl_c_detaches_and_twice_cancels(tmp_path, presses, status):
                 running.send_signal(signal.SIGINT)
             rest = running.stderr.read()
             assert running.wait(30) == 130
-        assert ("run it again" in rest) == (presses == 1)
+        assert "run it again" in rest and ("Cancelled." in rest) == (presses == 2)
         assert all_ocr_jobs(asleep)[0]["status"] == status
     finally:
         asleep.close()
+
+
+class SilentGateway:
+    """Takes connections, and says nothing but what a test has it say."""
+
+    def __init__(self):
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.listener.settimeout(30)
+        self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
+        self.connections = []
+
+    def next_request(self, connection=None):
+        """The head of the next request, of a new connection if none is given, and where it came from."""
+        if connection is None:
+            connection, _ = self.listener.accept()
+            connection.settimeout(30)
+            self.connections.append(connection)
+        head = b""
+        while b"\r\n\r\n" not in head:
+            head += connection.recv(1)
+        return head.decode().split("\r\n")[0], connection
+
+    def close(self):
+        for each in (self.listener, *self.connections):
+            each.close()
+
+
+@pytest.fixture
+def silent():
+    gateway = SilentGateway()
+    yield gateway
+    gateway.close()
+
+
+def ocr_of(silent, *arguments):
+    env = {**os.environ, "MILLRACE_URL": silent.url, "MILLRACE_API_KEY": "mr_live_any_key"}
+    command = [MILLRACE, "ocr", *map(str, arguments)]
+    return subprocess.Popen(command, env=env, stderr=subprocess.PIPE, text=True)
+
+
+def press_ctrl_c(running):
+    """What is said at once."""
+    pressed = time.monotonic()
+    running.send_signal(signal.SIGINT)
+    said = running.stderr.readline()
+    assert time.monotonic() - pressed < 1
+    return said
+
+
+def answer_accepted(connection, job):
+    reply = f"HTTP/1.1 202 Accepted\r\nx-millrace-job: {job}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+    connection.sendall(reply.encode())
+    connection.close()
+
+
+def test_ctrl_c_is_heard_within_an_upload_that_nobody_reads(silent, tmp_path):
+    (tmp_path / "big.pdf").write_bytes(os.urandom(30 << 20))
+    with ocr_of(silent, tmp_path / "big.pdf", "--pages", "0-3", "-o", tmp_path / "out") as running:
+        line, _ = silent.next_request()
+        assert line.startswith("POST /v1/ocr ")
+        assert "Detached: 0 documents go on in the gateway, 1 were not handed in" in press_ctrl_c(running)
+        said = running.stderr.readline()
+        assert "run it again" in said and "--pages '0-3'" in said and str(tmp_path / "out") in said
+        assert running.wait(10) == 130
+
+
+def test_ctrl_c_is_heard_within_a_wait_for_a_silent_gateway_and_cancels_as_well(silent, tmp_path):
+    job = "ocr-01900000-0000-7000-8000-000000000000"
+    (tmp_path / "a.pdf").write_bytes(tiny_pdf("never read"))
+    with ocr_of(silent, tmp_path / "a.pdf") as running:
+        _, connection = silent.next_request()
+        answer_accepted(connection, job)
+        line, _ = silent.next_request()
+        assert line.startswith("GET /v1/jobs?") and job in line
+        assert "Detached: 1 documents go on" in press_ctrl_c(running)
+        assert job in running.stderr.readline() + running.stderr.readline()
+        assert "Cancelling" in press_ctrl_c(running)
+        line, _ = silent.next_request()
+        assert line == f"POST /v1/jobs/{job}/cancel HTTP/1.1"
+        assert "1 documents were not cancelled" in press_ctrl_c(running)  # nor does that wait for ever
+        assert running.wait(10) == 130
+
+
+def test_ctrl_c_ends_a_tail_of_a_silent_gateway(silent):
+    env = {**os.environ, "MILLRACE_URL": silent.url, "MILLRACE_API_KEY": "mr_live_any_key"}
+    command = [MILLRACE, "jobs", "tail", "ocr-01900000-0000-7000-8000-000000000000"]
+    with subprocess.Popen(command, env=env, stdout=subprocess.PIPE) as running:
+        silent.next_request()
+        running.send_signal(signal.SIGINT)
+        assert running.wait(10) == 130
 
 
 def test_jobs_are_listed_shown_followed_and_cancelled(shared, folder):
