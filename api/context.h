@@ -14,6 +14,7 @@
 #include "platform/base/metrics.h"
 #include "platform/base/pool.h"
 #include "platform/net/loop.h"
+#include "storage/job_queries.h"
 #include "storage/store.h"
 
 namespace millrace::api {
@@ -34,6 +35,7 @@ struct Options {
   std::size_t reply_bytes_max = 256u << 20;      // of a job's result in one reply; 413
   int requests_per_minute = 0;                   // per API key; 429. 0: no limit
   int concurrent_jobs = 0;                       // unfinished ones, per API key; 429. 0: no limit
+  int list_rows_max = storage::kListRowsMax;     // rows that a list looks at before others have their turn
   std::chrono::milliseconds sync_wait{120'000};  // of a synchronous OCR request; 504
   std::chrono::milliseconds prefer_wait_max{60'000};
   std::chrono::milliseconds event_ping{15'000};

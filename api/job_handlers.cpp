@@ -138,6 +138,22 @@ storage::JobFilter filter_of(const ListQuery& query) {
   return out;
 }
 
+// A filter that hardly a row passes may make a page look at a tenant's whole history. It does so in bounded
+// turns, with others of the pool between them, while its client is there. A page with something in it goes
+// off at the end of a turn, with a cursor for the rest; one without goes on: no page is empty and has a
+// cursor.
+void look_for_page(Context& context, const CallPtr& call, const storage::JobFilter& filter, int limit,
+                   const std::optional<base::Uuid>& before) {
+  const auto page = storage::JobQueries(context.store)
+                        .list(call->tenant(), filter, limit, before, context.options.list_rows_max);
+  if (!page) return call->fail(page.error());
+  if (!page->items.empty() || !page->next) return send_page(context, *call, page->items, page->next);
+  if (!call->responder().alive()) return;
+  on_pool(context, base::Pool::Lane::kQuick, call, [&context, call, filter, limit, next = page->next] {
+    look_for_page(context, call, filter, limit, next);
+  });
+}
+
 // A job as it is after a wait that has ended.
 void send_job(Context& context, Call& call, const JobId& id) {
   const auto job = storage::JobQueries(context.store).job(call.tenant(), id);
@@ -173,10 +189,7 @@ void list_jobs(Context& context, CallPtr call) {
   if (!read_query(*call, kListFields, &query)) return;
   if (was_sent(*call, "ids")) return list_by_ids(context, *call, query);
   if (!read_cursor(*call, query.cursor, &job_cursor_of, before)) return;
-  const auto page =
-      storage::JobQueries(context.store).list(call->tenant(), filter_of(query), query.limit, before);
-  if (!page) return call->fail(page.error());
-  send_page(context, *call, page->items, page->next);
+  look_for_page(context, call, filter_of(query), query.limit, before);
 }
 
 void get_job(Context& context, CallPtr call) {

@@ -37,27 +37,33 @@ base::Uuid last_id() {
 struct Walk {
   base::Uuid before = last_id();  // ids below it
   base::Uuid from{};              // not below this one
-  bool finished = false;
+  int rows_left = 0;              // that may still be looked at
+  bool finished = false;          // there are no more
 };
 
-Walk start(const JobFilter& filter, std::optional<base::Uuid> before) {
+Walk start(const JobFilter& filter, std::optional<base::Uuid> before, int rows_max) {
   Walk walk;
+  walk.rows_left = rows_max;
   if (before) walk.before = *before;
   if (filter.created_after) walk.from = first_id_of(*filter.created_after - kIdLead);
   return walk;
 }
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
+// What a filter asks of a row.
+struct Candidate {
+  schemas::JobId id;
+  JobStatus status;
+  std::string model;
+  base::WallTime created_at;
+};
 
-bool matches(const schemas::JobView& view, const JobFilter& filter) {
-  return (!filter.kind || view.id.kind == *filter.kind) &&
-         (!filter.status || schemas::public_name(view.status) == *filter.status) &&
-         (!filter.model || view.model == *filter.model) &&
-         (!filter.created_after || view.created_at >= *filter.created_after) &&
-         (!filter.created_before || view.created_at < *filter.created_before) &&
-         (filter.id_contains.empty() || contains(view.id.str(), filter.id_contains));
+bool matches(const Candidate& job, const JobFilter& filter) {
+  return (!filter.kind || job.id.kind == *filter.kind) &&
+         (!filter.status || schemas::public_name(job.status) == *filter.status) &&
+         (!filter.model || job.model == *filter.model) &&
+         (!filter.created_after || job.created_at >= *filter.created_after) &&
+         (!filter.created_before || job.created_at < *filter.created_before) &&
+         (filter.id_contains.empty() || job.id.str().find(filter.id_contains) != std::string::npos);
 }
 
 // One step of the walk: fills `items` up to `wanted`.
@@ -65,33 +71,35 @@ void walk_some(Db& db, const std::string& tenant, const JobFilter& filter,
                std::chrono::milliseconds result_age, Walk& walk, std::size_t wanted,
                std::vector<schemas::JobView>& items) {
   auto s = db.prepare(
-      "SELECT id, status, model, created_at FROM jobs WHERE tenant = ?1 AND parent_id IS NULL "
+      "SELECT id, kind, status, model, created_at FROM jobs WHERE tenant = ?1 AND parent_id IS NULL "
       "AND id < ?2 AND id >= ?3 ORDER BY id DESC LIMIT ?4");
   const base::Uuid before = walk.before;  // bound by reference
-  s.bind(tenant, before, walk.from, kRowsPerRead);
+  const int rows_max = std::min(kRowsPerRead, walk.rows_left);
+  s.bind(tenant, before, walk.from, rows_max);
   int rows = 0;
   while (items.size() < wanted && s.step()) {
     ++rows;
     walk.before = s.uuid(0);
-    const auto status = static_cast<JobStatus>(s.integer(1));
-    if (filter.status && schemas::public_name(status) != *filter.status) continue;
-    if (filter.model && s.text(2) != *filter.model) continue;
-    if (filter.created_before && base::wall_from(s.integer(3)) >= *filter.created_before) continue;
-    auto view = find_view(db, walk.before, result_age);
-    if (view && matches(*view, filter)) items.push_back(std::move(*view));
+    const Candidate job{{static_cast<schemas::Kind>(s.integer(1)), walk.before},
+                        static_cast<JobStatus>(s.integer(2)),
+                        s.text(3),
+                        base::wall_from(s.integer(4))};
+    if (!matches(job, filter)) continue;
+    if (auto view = find_view(db, walk.before, result_age)) items.push_back(std::move(*view));
   }
-  walk.finished = rows < kRowsPerRead && items.size() < wanted;
+  walk.rows_left -= rows;
+  walk.finished = rows < rows_max && items.size() < wanted;
 }
 
 }  // namespace
 
 base::Result<JobPage> JobQueries::list(const std::string& tenant, const JobFilter& filter, int limit,
-                                       std::optional<base::Uuid> before) {
+                                       std::optional<base::Uuid> before, int rows_max) {
   JobPage page;
   if (limit <= 0) return page;
   const auto wanted = static_cast<std::size_t>(limit) + 1;  // one more: is there a next page?
-  Walk walk = start(filter, before);
-  while (page.items.size() < wanted && !walk.finished) {
+  Walk walk = start(filter, before, rows_max);
+  while (page.items.size() < wanted && walk.rows_left > 0 && !walk.finished) {
     auto status = store_.readers().read([&](Db& db) {
       walk_some(db, tenant, filter, store_.options().result_age, walk, wanted, page.items);
     });
@@ -100,6 +108,8 @@ base::Result<JobPage> JobQueries::list(const std::string& tenant, const JobFilte
   if (page.items.size() == wanted) {
     page.items.pop_back();
     page.next = page.items.back().id.uuid;
+  } else if (!walk.finished) {
+    page.next = walk.before;
   }
   return page;
 }

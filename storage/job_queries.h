@@ -30,9 +30,13 @@ struct JobFilter {
 };
 
 struct JobPage {
-  std::vector<schemas::JobView> items;  // newest first
-  std::optional<base::Uuid> next;       // continue before this id; never with an empty page
+  std::vector<schemas::JobView>
+      items;                       // newest first; fewer than asked for, or none, once enough rows were seen
+  std::optional<base::Uuid> next;  // continue before this id; absent: there is no more
 };
+
+// Rows that one `list` looks at for its page: some 20 ms.
+inline constexpr int kListRowsMax = 20'000;
 
 // Counting stops here: a read ends within its second whatever the backlog.
 inline constexpr std::int64_t kDepthMax = 1'000'000;
@@ -58,7 +62,7 @@ class JobQueries {
   base::Result<std::vector<schemas::JobView>> jobs(const std::string& tenant,
                                                    const std::vector<schemas::JobId>& ids);
   base::Result<JobPage> list(const std::string& tenant, const JobFilter& filter, int limit,
-                             std::optional<base::Uuid> before);
+                             std::optional<base::Uuid> before, int rows_max = kListRowsMax);
   base::Result<std::vector<schemas::JobEvent>> events(const std::string& tenant, const schemas::JobId& job,
                                                       std::int64_t after_version, int limit);
   base::Result<StoredResult> result(const std::string& tenant, const schemas::JobId& job);

@@ -17,6 +17,10 @@ class Jobs : public Served {
   std::string make() {
     return post("/v1/ocr", ocr_body(pdf_of(9)), "Prefer: respond-async\r\n").json()["id"];
   }
+  storage::Lease make_and_claim() {
+    make();
+    return claim()->lease;
+  }
 };
 
 TEST_F(Jobs, AreListedNewestFirstInPages) {
@@ -35,6 +39,26 @@ TEST_F(Jobs, AreListedNewestFirstInPages) {
   } while (!cursor.empty());
   EXPECT_EQ(seen, made);
   EXPECT_EQ(pages, 3);
+}
+
+TEST_F(Jobs, ThatAreRareAreFoundBehindManyOthersAndNoPageIsEmptyWithACursor) {
+  start({.list_rows_max = 3});
+  std::vector<std::string> done;
+  for (int i = 0; i < 2; ++i) {
+    done.insert(done.begin(), make());
+    finish(claim()->lease, kReply);
+    for (int other = 0; other < 10; ++other) fail(make_and_claim(), Code::kJobExpired, "no");
+  }
+  const json first = get("/v1/jobs?status=succeeded&limit=5").json();
+  ASSERT_EQ(first["items"].size(), 1u);
+  EXPECT_EQ(first["items"][0]["id"], done[0]);
+  const json second =
+      get("/v1/jobs?status=succeeded&limit=5&cursor=" + first["next_cursor"].get<std::string>()).json();
+  ASSERT_EQ(second["items"].size(), 1u);
+  EXPECT_EQ(second["items"][0]["id"], done[1]);
+  const json none = get("/v1/jobs?status=cancelled").json();
+  EXPECT_TRUE(none["items"].empty());
+  EXPECT_FALSE(none.contains("next_cursor"));
 }
 
 TEST_F(Jobs, AreFiltered) {

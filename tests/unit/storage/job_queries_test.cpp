@@ -33,6 +33,29 @@ TEST(JobQueries, AListIsNewestFirstAndGoesOnWhereItsPageEnded) {
   EXPECT_EQ(list(s, {}, 5).next, std::nullopt);
 }
 
+TEST(JobQueries, AListLooksAtSoManyRowsAndGoesOnBehindThem) {
+  JobStore s;
+  const Lease old = s.submit_and_claim();
+  s.finish(old);
+  std::vector<schemas::JobId> jobs;
+  for (int i = 0; i < 9; ++i) jobs.insert(jobs.begin(), s.submit());
+  const JobFilter ended{.status = "succeeded"};
+  const auto look = [&](std::optional<base::Uuid> before) {
+    return s.queries().list(kTenant, ended, 5, before, 4).value();
+  };
+  const auto first = look({});
+  EXPECT_TRUE(first.items.empty());
+  EXPECT_EQ(first.next, jobs[3].uuid);
+  const auto second = look(first.next);
+  EXPECT_TRUE(second.items.empty());
+  const auto third = look(second.next);
+  EXPECT_EQ(ids(third), std::vector{old.job});
+  EXPECT_EQ(third.next, std::nullopt);
+  const auto all = s.queries().list(kTenant, {}, 5, {}, 4).value();
+  EXPECT_EQ(ids(all), (std::vector{jobs[0], jobs[1], jobs[2], jobs[3]}));
+  EXPECT_EQ(all.next, jobs[3].uuid);
+}
+
 TEST(JobQueries, EveryFilterHoldsForEveryItem) {
   JobStore s;
   auto order = s.order();
