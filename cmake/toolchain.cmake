@@ -56,7 +56,8 @@ target_compile_definitions(pkg_asio INTERFACE ASIO_STANDALONE ASIO_NO_DEPRECATED
 file(WRITE ${CMAKE_BINARY_DIR}/generated/empty.cpp "")
 add_library(millrace_pch OBJECT ${CMAKE_BINARY_DIR}/generated/empty.cpp)
 target_link_libraries(millrace_pch PRIVATE millrace_flags)
-target_precompile_headers(millrace_pch PRIVATE
+set(MILLRACE_PCH
   <algorithm> <array> <atomic> <chrono> <condition_variable> <cstdint> <functional> <map> <memory> <mutex>
   <optional> <span> <string> <string_view> <thread> <unordered_map> <utility> <variant> <vector>
   <nlohmann/json.hpp>)
+target_precompile_headers(millrace_pch PRIVATE ${MILLRACE_PCH})
