@@ -121,8 +121,7 @@ base::Status Gateway::Parts::open_store() {
   waiters = std::make_unique<jobs::Waiters>(*core.store);
   submit = std::make_unique<jobs::Submit>(*core.store, core.clock);
   control = std::make_unique<jobs::Control>(*core.store, core.clock);
-  relay = std::make_unique<jobs::Relay>(*core.store, *core.dispatch, *core.events, *waiters,
-                                        jobs::Relay::Options{});
+  relay = std::make_unique<jobs::Relay>(*core.store, *core.dispatch, *core.events, *waiters);
   return {};
 }
 

@@ -13,14 +13,8 @@ constexpr int kPatience = 64;
 
 }  // namespace
 
-Relay::Relay(storage::Store& store, bus::Dispatch& dispatch, bus::Events& events, Waiters& waiters,
-             Options options)
-    : store_(store),
-      dispatch_(dispatch),
-      events_(events),
-      waiters_(waiters),
-      upkeep_(store),
-      options_(options) {}
+Relay::Relay(storage::Store& store, bus::Dispatch& dispatch, bus::Events& events, Waiters& waiters)
+    : store_(store), dispatch_(dispatch), events_(events), waiters_(waiters), upkeep_(store) {}
 
 void Relay::start() {
   events_.subscribe([this](const bus::Hint& hint) {
@@ -84,10 +78,9 @@ void Relay::pump(schemas::Kind kind) {
   backlog.again = true;
   if (backlog.pumping.exchange(true)) return;
   backlog.again = false;
-  upkeep_.take_for_publication(kind, options_.window_min, options_.window_factor,
-                               [this, kind](const base::Result<std::vector<storage::Ready>>& taken) {
-                                 pumped(kind, taken && !taken->empty());
-                               });
+  upkeep_.take_for_publication(kind, [this, kind](const base::Result<std::vector<storage::Ready>>& taken) {
+    pumped(kind, taken && !taken->empty());
+  });
 }
 
 // What was taken travels through the commit hook.

@@ -15,16 +15,11 @@ namespace millrace::jobs {
 // architecture.md §2.2). Must outlive the store's announce thread and the bus.
 class Relay {
  public:
-  struct Options {
-    int window_min = 8;          // tokens per kind in Kafka at least
-    double window_factor = 2.0;  // × the workers' free slots
-  };
   // What upkeep wants to hear: something happened; `delayed`: and a job was queued that is not ready yet (a
   // retry, or outside the window). On the announce thread or the bus's own: ≤ 10 µs.
   using Nudge = std::function<void(bool delayed)>;
 
-  Relay(storage::Store& store, bus::Dispatch& dispatch, bus::Events& events, Waiters& waiters,
-        Options options);
+  Relay(storage::Store& store, bus::Dispatch& dispatch, bus::Events& events, Waiters& waiters);
   // Before `start`.
   void on_activity(Nudge nudge) { nudge_ = std::move(nudge); }
   // Sets the commit hook, subscribes to Events, publishes again what an earlier process left in the outbox.
@@ -53,7 +48,6 @@ class Relay {
   bus::Events& events_;
   Waiters& waiters_;
   storage::JobUpkeep upkeep_;
-  Options options_;
   Nudge nudge_;
   std::array<Line, schemas::kKinds.size()> lines_;
 };

@@ -11,9 +11,9 @@ namespace {
 
 constexpr std::int64_t kPerTransaction = 256;  // rows (delivery.md, SQLite settings)
 
-std::vector<Ready> take_in(Tx& tx, schemas::Kind kind, WindowSize window) {
+std::vector<Ready> take_in(Tx& tx, schemas::Kind kind) {
   std::vector<Ready> taken;
-  std::int64_t room = std::min(window_room(tx, kind, window), kPerTransaction);
+  std::int64_t room = std::min(window_room(tx, kind), kPerTransaction);
   if (room <= 0) return taken;
   Turns turns(tx.db, kind, TurnUse::kPublish);
   while (room-- > 0) {
@@ -74,11 +74,8 @@ void submit_publication(Store& store, Done<std::vector<Ready>> done, F f) {
 
 }  // namespace
 
-void JobUpkeep::take_for_publication(schemas::Kind kind, int window_min, double window_factor,
-                                     Done<std::vector<Ready>> done) {
-  submit_publication(store_, std::move(done), [kind, window = WindowSize{window_min, window_factor}](Tx& tx) {
-    return take_in(tx, kind, window);
-  });
+void JobUpkeep::take_for_publication(schemas::Kind kind, Done<std::vector<Ready>> done) {
+  submit_publication(store_, std::move(done), [kind](Tx& tx) { return take_in(tx, kind); });
 }
 
 void JobUpkeep::publication_done(schemas::JobId job, std::int64_t epoch, bool delivered, Done<bool> done) {

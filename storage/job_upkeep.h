@@ -9,6 +9,13 @@
 
 namespace millrace::storage {
 
+// The window of a kind: how many tokens may be out, that is published and not claimed. A slot that becomes
+// free finds one waiting, and while none is free a few tokens are there for the first that will be. What lies
+// outside waits in the store, where priority, fairness and cancel still reach it: more would only lengthen
+// the part that they do not reach.
+inline constexpr std::int64_t kWindowPerFreeSlot = 2;
+inline constexpr std::int64_t kWindowMin = 8;
+
 // The store's own housekeeping: each move is one bounded step that repeats its whole condition in WHERE, so
 // that any process may run it at any time. `done` gets how many rows changed (at the limit: call again).
 // Never blocks.
@@ -31,10 +38,8 @@ class JobUpkeep {
   void cancel_orphans(int limit, Done<int> done);
 
   // Outbox only. Marks up to (window − queued with published_at) more jobs of the kind as published, in claim
-  // order; they come back and in Commit::ready. The window is `window_factor` × free slots of all live
-  // workers, at least `window_min`.
-  void take_for_publication(schemas::Kind kind, int window_min, double window_factor,
-                            Done<std::vector<Ready>> done);
+  // order; they come back and in Commit::ready.
+  void take_for_publication(schemas::Kind kind, Done<std::vector<Ready>> done);
   // Delivery report: the outbox row of (job, epoch) goes; failed: it may be published again.
   void publication_done(schemas::JobId job, std::int64_t epoch, bool delivered, Done<bool> done);
   // Published longer than `age` ago, still queued, and the kind has had a free slot for 5 s: epoch + 1,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "storage/job_upkeep.h"
 #include "storage/payload_rows.h"
 #include "storage/worker_rows.h"
 
@@ -19,9 +20,8 @@ void mark(Tx& tx, const base::Uuid& job, std::int64_t epoch) {
 
 }  // namespace
 
-std::int64_t window_room(const Tx& tx, schemas::Kind kind, WindowSize window) {
-  const auto by_slots = static_cast<std::int64_t>(window.factor * static_cast<double>(free_slots(tx, kind)));
-  const std::int64_t size = std::max<std::int64_t>(window.min, by_slots);
+std::int64_t window_room(const Tx& tx, schemas::Kind kind) {
+  const std::int64_t size = std::max(kWindowMin, kWindowPerFreeSlot * free_slots(tx, kind));
   auto s = tx.db.prepare(
       "SELECT count(*) FROM (SELECT 1 FROM jobs WHERE status = 0 AND published_at > 0 AND kind = ?1 LIMIT "
       "?2)");
@@ -32,10 +32,7 @@ std::int64_t window_room(const Tx& tx, schemas::Kind kind, WindowSize window) {
 std::int64_t Publisher::take_room(schemas::Kind kind) {
   if (!options_.outbox) return 0;
   auto room = room_.find(kind);
-  if (room == room_.end()) {
-    const WindowSize window{options_.outbox_window_min, options_.outbox_window_factor};
-    room = room_.emplace(kind, window_room(tx_, kind, window)).first;
-  }
+  if (room == room_.end()) room = room_.emplace(kind, window_room(tx_, kind)).first;
   if (room->second <= 0) return 0;
   --room->second;
   return base::millis(tx_.now);

@@ -10,13 +10,9 @@
 // Inside storage: who is told of a job that became ready, and when (delivery.md, rule 10).
 namespace millrace::storage {
 
-struct WindowSize {
-  int min = 8;          // tokens of a kind that may be out at least
-  double factor = 2.0;  // × free slots of all live workers
-};
-
-// How many more tokens of the kind may go out. Counted in the store: queued jobs that are published.
-std::int64_t window_room(const Tx& tx, schemas::Kind kind, WindowSize window);
+// How many more tokens of the kind may go out (kWindowMin, kWindowPerFreeSlot). Counted in the store: queued
+// jobs that are published.
+std::int64_t window_room(const Tx& tx, schemas::Kind kind);
 
 // The announcements of one operation. Without an outbox every ready job is announced by the commit; with one
 // only those that find room in the window, and the rest waits as queued with published_at = 0.

@@ -33,8 +33,6 @@ class Store {
     std::chrono::milliseconds stuck_lock_after{2'000};  // then degraded, naming the holder
     std::int64_t disk_free_min_bytes = 512ll << 20;     // below it submits get 503
     int readers = 2;
-    int outbox_window_min = 8;          // tokens of a kind that may be published at least
-    double outbox_window_factor = 2.0;  // × free slots of all live workers
     std::chrono::milliseconds result_age{std::chrono::hours(24)};  // what JobView::result_expires_at promises
   };
 

@@ -29,8 +29,8 @@ base::Result<std::unique_ptr<JobCore>> JobCore::open(Options options, Finished f
   core->loop_ = std::make_unique<net::Loop>("bench-loop");
   core->waiters_ = std::make_unique<jobs::Waiters>(*core->store_);
   core->submit_ = std::make_unique<jobs::Submit>(*core->store_, core->clock_);
-  core->relay_ = std::make_unique<jobs::Relay>(*core->store_, *core->dispatch_, core->events_,
-                                               *core->waiters_, jobs::Relay::Options{});
+  core->relay_ =
+      std::make_unique<jobs::Relay>(*core->store_, *core->dispatch_, core->events_, *core->waiters_);
   core->upkeep_ = std::make_unique<jobs::Upkeep>(*core->store_, *core->dispatch_, *core->relay_, *core->pool_,
                                                  core->clock_, jobs::Upkeep::Options{});
   workers::UpkeepTimer::Options timer;

@@ -28,7 +28,7 @@ Core::Core(const base::Clock* chosen, bus::Dispatch* durable) : clock(chosen ? *
   store = std::move(*opened);
   bus::Dispatch& dispatch = durable ? *durable : local;
   waiters = std::make_unique<Waiters>(*store);
-  relay = std::make_unique<Relay>(*store, dispatch, events, *waiters, Relay::Options{});
+  relay = std::make_unique<Relay>(*store, dispatch, events, *waiters);
   upkeep = std::make_unique<Upkeep>(*store, dispatch, *relay, pool, clock, Upkeep::Options{});
   submitter = std::make_unique<Submit>(*store, clock);
   relay->start();

@@ -38,13 +38,11 @@ TEST(Relay, ACommittedJobIsNudgedAtOnce) {
 TEST(Relay, OnlyTheWindowIsPublishedAndClaimsMakeRoom) {
   KeptDispatch dispatch;
   Core core(nullptr, &dispatch);
-  const int window = Relay::Options{}.window_min;
-  for (int i = 0; i < window + 4; ++i) core.submit();
-  EXPECT_TRUE(
-      support::wait_until([&] { return dispatch.tokens().size() == static_cast<std::size_t>(window); }));
+  constexpr auto kWindow = static_cast<std::size_t>(storage::kWindowMin);
+  for (std::size_t i = 0; i < kWindow + 4; ++i) core.submit();
+  EXPECT_TRUE(support::wait_until([&] { return dispatch.tokens().size() == kWindow; }));
   for (const auto& job : core.claim(2)) end(core, job);
-  EXPECT_TRUE(
-      support::wait_until([&] { return dispatch.tokens().size() == static_cast<std::size_t>(window) + 2; }));
+  EXPECT_TRUE(support::wait_until([&] { return dispatch.tokens().size() == kWindow + 2; }));
 }
 
 TEST(Relay, WhatABrokerRefusedIsPublishedWhenItIsBack) {

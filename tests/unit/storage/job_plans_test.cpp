@@ -37,7 +37,7 @@ void live(JobStore& s) {
   s.let_leases_end();
   s.expire_deadlines();
   (void)await<std::vector<Ready>>(
-      [&](auto done) { s.upkeep().take_for_publication(schemas::Kind::kOcr, 8, 2, done); });
+      [&](auto done) { s.upkeep().take_for_publication(schemas::Kind::kOcr, done); });
   (void)await<bool>([&](auto done) { s.upkeep().publication_done(parent.job, 1, false, done); });
   s.clock.advance(6s);
   s.beat({}, 2, 0);

@@ -56,7 +56,7 @@ House::House(Options chosen)
   if (!opened) throw std::runtime_error(opened.error().message);
   store = std::move(*opened);
   waiters = std::make_unique<jobs::Waiters>(*store);
-  relay = std::make_unique<jobs::Relay>(*store, dispatch, events, *waiters, jobs::Relay::Options{});
+  relay = std::make_unique<jobs::Relay>(*store, dispatch, events, *waiters);
   submitter = std::make_unique<jobs::Submit>(*store, *clock);
   if (options.with_upkeep) add_upkeep();
   relay->start();
