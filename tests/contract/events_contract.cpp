@@ -15,8 +15,8 @@
 #include "bus/local.h"
 #include "platform/base/clock.h"
 #include "tests/contract/kafka_admin.h"
+#include "tests/contract/kafka_outage.h"
 #include "tests/support/kafka_broker.h"
-#include "tests/support/temp_dir.h"
 #include "tests/support/wait_until.h"
 
 namespace millrace::bus {
@@ -24,8 +24,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using support::wait_until;
-
-constexpr auto kOutage = 40s;  // a deadline for what waits for a broker to come back
 
 Hint new_hint(std::int64_t version = 1, schemas::JobStatus status = schemas::JobStatus::kQueued) {
   return {{schemas::Kind::kOcr, base::Uuid::make(base::SystemClock().wall())}, "acme", version, status};
@@ -71,24 +69,10 @@ class Reader {
   std::vector<Hint> hints_;
 };
 
-KafkaCluster cluster_at(const std::string& address, const std::string& prefix) {
-  KafkaCluster cluster;
-  cluster.brokers = {address};
-  cluster.prefix = prefix;
-  cluster.partitions = 4;
-  cluster.look_every = 500ms;
-  cluster.look_again = 50ms;
-  return cluster;
-}
-
-std::string new_prefix() { return "t-" + base::Uuid::make(base::SystemClock().wall()).str(); }
-
 std::unique_ptr<Events> kafka_events(const std::string& prefix) {
   return std::make_unique<KafkaEvents>(
       KafkaEvents::Options{.cluster = cluster_at(support::shared_kafka(), prefix)});
 }
-
-bool is_up(const Events& events) { return events.health().health == Health::kUp; }
 
 struct Implementation {
   const char* name;
@@ -217,25 +201,14 @@ INSTANTIATE_TEST_SUITE_P(All, SharedEventsContract, testing::Values(Implementati
 
 // ---- outages of a broker of the test's own
 
-class KafkaEventsOutage : public testing::Test {
+class KafkaEventsOutage : public KafkaOutage<KafkaEvents> {
  protected:
-  ~KafkaEventsOutage() override {
-    events_.reset();
-    broker_.kill();
-  }
+  ~KafkaEventsOutage() override { bus_.reset(); }
 
   void run(const std::string& address) {
-    KafkaCluster cluster = cluster_at(address, "millrace");
-    cluster.message_timeout = 3s;
-    events_ = std::make_unique<KafkaEvents>(KafkaEvents::Options{.cluster = cluster});
-    events_->subscribe(reader_.on_hint());
-    ASSERT_TRUE(events_->start());
-  }
-  bool comes_up() {
-    return wait_until([&] { return is_up(*events_); }, kOutage);
-  }
-  bool goes_down() {
-    return wait_until([&] { return !is_up(*events_); }, kOutage);
+    make_bus(address);
+    bus_->subscribe(reader_.on_hint());
+    ASSERT_TRUE(bus_->start());
   }
   // Publishes until one of the hints that were published since now is seen.
   bool works() {
@@ -243,28 +216,25 @@ class KafkaEventsOutage : public testing::Test {
     return wait_until(
         [&] {
           published.push_back(new_hint());
-          events_->publish(published.back());
+          bus_->publish(published.back());
           return reader_.saw_any(published, 200ms);
         },
         kOutage);
   }
 
-  support::TempDir folder_;
-  support::KafkaBroker broker_{folder_.path() / "kafka"};
   Reader reader_;
-  std::unique_ptr<KafkaEvents> events_;
 };
 
 TEST_F(KafkaEventsOutage, StartSucceedsWithTheBrokerDownAndRecoversWhenItComes) {
   const std::string address = broker_.start();
   broker_.kill();
   run(address);
-  events_->publish(new_hint());
-  const HealthReport report = events_->health();
+  bus_->publish(new_hint());
+  const HealthReport report = bus_->health();
   EXPECT_EQ(report.health, Health::kDegraded);
   EXPECT_NE(report.detail.find(address), std::string::npos) << report.detail;
   broker_.start();
-  EXPECT_TRUE(comes_up()) << events_->health().detail;
+  EXPECT_TRUE(comes_up()) << bus_->health().detail;
   EXPECT_TRUE(works());
 }
 
@@ -275,7 +245,7 @@ TEST_F(KafkaEventsOutage, ABrokerKilledAndRestartedCostsLatencyOnly) {
   broker_.kill();
   EXPECT_TRUE(goes_down());
   broker_.start();
-  EXPECT_TRUE(comes_up()) << events_->health().detail;
+  EXPECT_TRUE(comes_up()) << bus_->health().detail;
   EXPECT_TRUE(works());
 }
 
@@ -287,7 +257,7 @@ TEST_F(KafkaEventsOutage, ABrokerWhoseDataIsWipedCostsLatencyOnly) {
   broker_.wipe();
   broker_.start();
   EXPECT_TRUE(works());
-  EXPECT_TRUE(comes_up()) << events_->health().detail;
+  EXPECT_TRUE(comes_up()) << bus_->health().detail;
 }
 
 TEST_F(KafkaEventsOutage, ADeletedTopicIsMadeAgain) {
@@ -297,7 +267,7 @@ TEST_F(KafkaEventsOutage, ADeletedTopicIsMadeAgain) {
   for (int i = 0; i < 20; ++i) ASSERT_TRUE(works());
   delete_kafka_topic(address, "millrace.events");
   EXPECT_TRUE(works());
-  EXPECT_TRUE(comes_up()) << events_->health().detail;
+  EXPECT_TRUE(comes_up()) << bus_->health().detail;
 }
 
 }  // namespace

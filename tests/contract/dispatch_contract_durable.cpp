@@ -1,0 +1,201 @@
+// The rules of a durable bus::Dispatch: several processes, restarts, and what a broker's outage may cost.
+// Kafka is a real broker.
+#include "bus/kafka_producer.h"
+#include "tests/contract/dispatch_contract.h"
+#include "tests/contract/kafka_admin.h"
+
+namespace millrace::bus {
+namespace {
+
+using namespace std::chrono_literals;
+using support::wait_until;
+
+class DurableDispatchContract : public testing::TestWithParam<DispatchMaker> {
+ protected:
+  // One process with the worker; `taker` outlives it.
+  std::unique_ptr<Dispatch> process(const std::string& worker, Taker& taker, std::size_t room) {
+    auto dispatch = GetParam().make(prefix_);
+    dispatch->subscribe(kKind, worker, taker.hand_over());
+    dispatch->set_room(kKind, room);
+    EXPECT_TRUE(dispatch->durable());
+    EXPECT_TRUE(dispatch->start());
+    return dispatch;
+  }
+  void publish(Dispatch& dispatch, const Token& token) {
+    Deliveries deliveries;
+    dispatch.publish(token, deliveries.done());
+    ASSERT_TRUE(deliveries.ended(1, 30s));
+    ASSERT_EQ(deliveries.delivered(), 1U);
+  }
+
+  const std::string prefix_ = new_prefix();
+};
+
+TEST_P(DurableDispatchContract, AnUndecidedTokenComesAgainAfterARestart) {
+  const Token token = new_token();
+  Taker before;
+  auto first = process("worker-1", before, 1);
+  publish(*first, token);
+  ASSERT_TRUE(before.got(token));
+  first->stop(10s);
+
+  Taker after;
+  auto second = process("worker-1", after, 1);
+  EXPECT_TRUE(after.got(token, 30s));
+}
+
+TEST_P(DurableDispatchContract, ADecidedTokenDoesNotComeAgain) {
+  const Token decided = new_token();
+  Taker before;
+  auto first = process("worker-1", before, 10);
+  publish(*first, decided);
+  ASSERT_TRUE(before.got(decided));
+  before.decide(decided);
+  first->stop(10s);
+
+  Taker after;
+  auto second = process("worker-1", after, 100);
+  std::vector<Token> later;
+  for (int i = 0; i < 32; ++i) later.push_back(new_token());  // some in each partition
+  for (const Token& token : later) publish(*second, token);
+  for (const Token& token : later) ASSERT_TRUE(after.got(token, 30s));
+  EXPECT_FALSE(after.jobs().contains(decided.job.str()));
+}
+
+TEST_P(DurableDispatchContract, TokensWithoutRoomWaitForIt) {
+  Taker taker;
+  auto dispatch = process("worker-1", taker, 0);
+  std::set<std::string> published;
+  for (int i = 0; i < 300; ++i) {  // more than wait in the process: the partitions are paused as well
+    const Token token = new_token();
+    published.insert(token.job.str());
+    dispatch->publish(token, [](const base::Status&) {});
+  }
+  publish(*dispatch, new_token());
+  EXPECT_EQ(taker.count(), 0U);
+  dispatch->set_room(kKind, 1);
+  ASSERT_TRUE(taker.got(1, 30s));
+  dispatch->set_room(kKind, 1000);
+  ASSERT_TRUE(taker.got(301, 30s));
+  dispatch->stop(10s);
+  EXPECT_TRUE(std::ranges::includes(taker.jobs(), published));
+}
+
+TEST_P(DurableDispatchContract, TwoWorkersOfOneKindShare) {
+  Taker left, right;
+  auto first = process("worker-1", left, 10'000);
+  auto second = process("worker-2", right, 10'000);
+  const auto both_took = [&] {
+    publish(*first, new_token());
+    return left.count() > 0 && right.count() > 0;
+  };
+  EXPECT_TRUE(wait_until(both_took, 30s));
+}
+
+TEST_P(DurableDispatchContract, AnUnknownEnvelopeIsSkipped) {
+  Taker taker;
+  auto dispatch = process("worker-1", taker, 10);
+  const KafkaCluster cluster = cluster_at(support::shared_kafka(), prefix_);
+  ASSERT_TRUE(wait_until([&] { return is_up(*dispatch); }));
+  KafkaProducer raw({cluster, 10, {cluster.jobs_topic(kKind)}}, [](const std::string&) {});
+  ASSERT_TRUE(raw.open());
+  Deliveries deliveries;
+  const Token token = new_token();
+  for (const char* payload : {R"({"v":99,"job":"?"})", "not JSON", "", R"({"v":1})"}) {
+    raw.produce({cluster.jobs_topic(kKind), token.job.str(), payload, {}}, deliveries.done());
+  }
+  ASSERT_TRUE(deliveries.ended(4));
+  ASSERT_EQ(deliveries.failed(), 0U);
+  publish(*dispatch, token);  // the same key, thus behind them
+  ASSERT_TRUE(taker.got(token));
+  EXPECT_EQ(taker.count(), 1U);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, DurableDispatchContract,
+                         testing::Values(DispatchMaker{"Kafka", kafka_dispatch}),
+                         [](const auto& row) { return std::string(row.param.name); });
+
+// ---- outages of a broker of the test's own
+
+class KafkaDispatchOutage : public KafkaOutage<KafkaDispatch> {
+ protected:
+  ~KafkaDispatchOutage() override { bus_.reset(); }
+
+  void run(const std::string& address) {
+    make_bus(address);
+    bus_->subscribe(kKind, "worker-1", taker_.hand_over());
+    bus_->set_room(kKind, 100'000);
+    ASSERT_TRUE(bus_->start());
+  }
+  // Publishes until one of the tokens that were published since now arrives.
+  bool works() {
+    std::vector<Token> published;
+    return wait_until(
+        [&] {
+          Deliveries deliveries;
+          published.push_back(new_token());
+          bus_->publish(published.back(), deliveries.done());
+          EXPECT_TRUE(deliveries.ended(1, kOutage)) << "done was not called";
+          return taker_.got_any(published, 200ms);
+        },
+        kOutage);
+  }
+
+  Taker taker_;
+};
+
+TEST_F(KafkaDispatchOutage, StartSucceedsWithTheBrokerDownAndRecoversWhenItComes) {
+  const std::string address = broker_.start();
+  broker_.kill();
+  run(address);
+  Deliveries deliveries;
+  bus_->publish(new_token(), deliveries.done());
+  ASSERT_TRUE(deliveries.ended(1, kOutage));
+  EXPECT_EQ(deliveries.failed(), 1U);
+  const HealthReport report = bus_->health();
+  EXPECT_EQ(report.health, Health::kDegraded);
+  EXPECT_NE(report.detail.find(address), std::string::npos) << report.detail;
+  broker_.start();
+  EXPECT_TRUE(comes_up()) << bus_->health().detail;
+  EXPECT_TRUE(works());
+}
+
+TEST_F(KafkaDispatchOutage, ABrokerKilledAndRestartedCostsLatencyOnly) {
+  run(broker_.start());
+  ASSERT_TRUE(comes_up());
+  ASSERT_TRUE(works());
+  broker_.kill();
+  EXPECT_TRUE(goes_down());
+  Deliveries deliveries;
+  bus_->publish(new_token(), deliveries.done());
+  EXPECT_TRUE(deliveries.ended(1, kOutage));
+  broker_.start();
+  EXPECT_TRUE(comes_up()) << bus_->health().detail;
+  EXPECT_TRUE(works());
+}
+
+TEST_F(KafkaDispatchOutage, ABrokerWhoseDataIsWipedCostsLatencyOnly) {
+  run(broker_.start());
+  ASSERT_TRUE(comes_up());
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE(works());
+  taker_.decide_all();
+  broker_.kill();
+  broker_.wipe();
+  broker_.start();
+  EXPECT_TRUE(works());
+  EXPECT_TRUE(comes_up()) << bus_->health().detail;
+}
+
+TEST_F(KafkaDispatchOutage, ADeletedTopicIsMadeAgain) {
+  const std::string address = broker_.start();
+  run(address);
+  ASSERT_TRUE(comes_up());
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE(works());
+  taker_.decide_all();
+  delete_kafka_topic(address, "millrace.jobs.ocr");
+  EXPECT_TRUE(works());
+  EXPECT_TRUE(comes_up()) << bus_->health().detail;
+}
+
+}  // namespace
+}  // namespace millrace::bus
