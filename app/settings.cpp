@@ -136,8 +136,9 @@ constexpr std::array kTable = {
                   .max = kHour},
     base::Setting{.path = "ocr.page_timeout",
                   .type = SettingType::kDuration,
-                  .default_text = "60s",
-                  .help = "Time for one page; beyond it that page fails alone",
+                  .default_text = "10m",
+                  .help = "Time for one page by the clock, waiting for a busy machine included; beyond it "
+                          "that page fails alone",
                   .min = kSecond,
                   .max = kHour},
     base::Setting{.path = "ocr.reply_max",

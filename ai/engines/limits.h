@@ -10,8 +10,9 @@ struct EngineLimits {
   std::int64_t image_pixels_max = 100'000'000;  // by the header of an image
   int raster_side_max = 3500;                   // pixels; a larger PDF page is rastered smaller
   std::chrono::milliseconds page_cpu{20'000};   // recognition of one page; beyond it the page fails alone
-  std::chrono::milliseconds page_wall{
-      60'000};  // the same by the clock (children run in SCHED_IDLE and may wait)
+  // The same by the clock. Long, as children run in SCHED_IDLE: beside other work a good page waits for
+  // minutes.
+  std::chrono::milliseconds page_wall{600'000};
   std::chrono::milliseconds poppler_cpu{
       10'000};  // text or raster of one page; a text layer that needs more is a bomb
 };

@@ -99,6 +99,16 @@ base::Status Recogniser::ready() {
   return {};
 }
 
+base::Error Recogniser::late(bool by_cpu) const {
+  const auto limit =
+      std::chrono::duration_cast<std::chrono::seconds>(by_cpu ? limits_.page_cpu : limits_.page_wall);
+  const std::string seconds = std::to_string(limit.count());
+  return base::error(Code::kPageTimeout,
+                     by_cpu ? "the page takes more than " + seconds + " s of processor time to recognise"
+                            : "the page was not recognised within " + seconds +
+                                  " s (ocr.page_timeout): the machine is busy");
+}
+
 base::Status Recogniser::run(const Prepared& prepared) {
   Deadline deadline{cpu_used() + limits_.page_cpu, Steady::now() + limits_.page_wall};
   tesseract::ETEXT_DESC monitor;
@@ -107,11 +117,7 @@ base::Status Recogniser::run(const Prepared& prepared) {
   api_->SetImage(prepared.gray.get());
   api_->SetSourceResolution(kAssumedDpi);
   const int failure = api_->Recognize(&monitor);
-  if (too_late(&deadline, 0)) {
-    const auto seconds = limits_.page_cpu.count() / 1000;
-    return base::error(Code::kPageTimeout,
-                       "the page takes more than " + std::to_string(seconds) + " s to recognise");
-  }
+  if (too_late(&deadline, 0)) return late(cpu_used() > deadline.cpu_end);
   if (failure != 0) return base::error(Code::kPageFailed, "the page cannot be recognised");
   return {};
 }

@@ -33,6 +33,7 @@ class Recogniser {
  private:
   base::Status ready();
   base::Status run(const Prepared& prepared);
+  base::Error late(bool by_cpu) const;
   void collect(const Prepared& prepared, Recognised& result);
 
   const EngineLimits& limits_;
