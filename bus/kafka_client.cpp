@@ -2,6 +2,8 @@
 
 #include <array>
 #include <chrono>
+#include <future>
+#include <thread>
 
 #include "platform/base/log.h"
 
@@ -16,6 +18,9 @@ base::LogLevel level_of(int syslog_level) {
   if (syslog_level <= kSyslogError) return base::LogLevel::kWarn;  // what fails here is retried
   return syslog_level <= kSyslogNotice ? base::LogLevel::kInfo : base::LogLevel::kDebug;
 }
+
+// Longer than librdkafka itself may wait for a lost coordinator (session.timeout.ms).
+constexpr std::chrono::seconds kDestroyMax{7};
 
 void on_log(const rd_kafka_t* /*client*/, int level, const char* facility, const char* text) {
   base::log(level_of(level), "kafka_client", {{"facility", facility}, {"text", text}});
@@ -32,6 +37,17 @@ base::Result<RdConf> conf_of(const KafkaSettings& settings) {
     }
   }
   return conf;
+}
+
+// librdkafka 2.0 waits for ever for a broker thread whose reference it has lost, as it may when a topic is
+// deleted (its issues 3954 and 4362). Such an instance stays until the process ends.
+void destroy(rd_kafka_t* handle, int flags) {
+  std::packaged_task<void()> task([handle, flags] { rd_kafka_destroy_flags(handle, flags); });
+  const auto ended = task.get_future();
+  std::thread thread(std::move(task));
+  if (ended.wait_for(kDestroyMax) == std::future_status::ready) return thread.join();
+  base::log_warn("kafka_client_left_behind", {{"waited_s", kDestroyMax.count()}});
+  thread.detach();
 }
 
 }  // namespace
@@ -87,7 +103,7 @@ base::Result<std::shared_ptr<KafkaClient>> KafkaClient::make(rd_kafka_type_t typ
 KafkaClient::~KafkaClient() {
   if (handle_ == nullptr) return;
   topics_.clear();
-  rd_kafka_destroy_flags(handle_, destroy_flags_);
+  destroy(handle_, destroy_flags_);
 }
 
 rd_kafka_topic_t* KafkaClient::topic(std::string_view name) const {

@@ -39,7 +39,7 @@ base::Error kafka_error(rd_kafka_resp_err_t code, std::string_view what);
 
 // One librdkafka instance with the topics that it works on. Callbacks run on the thread that polls it; log
 // lines go to base::log from librdkafka's own threads. Destroying it blocks until those have ended
-// (milliseconds).
+// (milliseconds); where they do not within seven seconds, they are left behind with a warning.
 class KafkaClient {
  public:
   struct Callbacks {

@@ -43,6 +43,7 @@ void LocalDispatch::offer(Token token) {
 }
 
 void LocalDispatch::subscribe(schemas::Kind kind, std::string /*worker*/, OnToken on_token) {
+  const std::unique_lock lock(running_mutex_);
   line(kind).on_token = std::move(on_token);
 }
 

@@ -20,6 +20,7 @@ class LocalDispatch final : public Dispatch {
 
   // `done` runs on the caller's thread, after the subscriber: ok also for a token without room.
   void publish(Token token, OnDelivered done) override;
+  // After `start` as well: no subscriber runs meanwhile.
   void subscribe(schemas::Kind kind, std::string worker, OnToken on_token) override;
   void set_room(schemas::Kind kind, std::size_t tokens) override;
   base::Status start() override;
@@ -38,7 +39,7 @@ class LocalDispatch final : public Dispatch {
   void offer(Token token);
 
   std::array<Line, schemas::kKinds.size()> lines_;  // in the order of schemas::kKinds
-  std::shared_mutex running_mutex_;                 // shared: a subscriber may run
+  std::shared_mutex running_mutex_;  // shared: a subscriber may run; guards the subscribers too
   bool running_ = false;
   std::atomic<std::uint64_t> without_room_{0};
 };

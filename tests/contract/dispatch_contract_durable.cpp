@@ -1,6 +1,7 @@
 // The rules of a durable bus::Dispatch: several processes, restarts, and what a broker's outage may cost.
 // Kafka is a real broker.
 #include "bus/kafka_producer.h"
+#include "bus/kafka_settings.h"
 #include "tests/contract/dispatch_contract.h"
 #include "tests/contract/kafka_admin.h"
 
@@ -109,6 +110,25 @@ TEST_P(DurableDispatchContract, AnUnknownEnvelopeIsSkipped) {
   publish(*dispatch, token);  // the same key, thus behind them
   ASSERT_TRUE(taker.got(token));
   EXPECT_EQ(taker.count(), 1U);
+}
+
+// What librdkafka does to itself when a topic is deleted under it: a reference that nobody gives back.
+TEST_P(DurableDispatchContract, AClientThatDoesNotEndIsLeftBehind) {
+  Taker taker;
+  auto dispatch = process("worker-1", taker, 10);
+  publish(*dispatch, new_token());
+  const KafkaCluster cluster = cluster_at(support::shared_kafka(), prefix_);
+  const std::string topic = cluster.jobs_topic(kKind);
+  auto client = KafkaClient::make(RD_KAFKA_CONSUMER, group_consumer_settings(cluster, {"lost", "worker-9"}),
+                                  {topic}, {});
+  ASSERT_TRUE(client);
+  rd_kafka_poll_set_consumer((*client)->get());
+  const RdPartitions all(rd_kafka_topic_partition_list_new(cluster.partitions));
+  rd_kafka_topic_partition_list_add_range(all.get(), topic.c_str(), 0, cluster.partitions - 1);
+  ASSERT_EQ(rd_kafka_assign((*client)->get(), all.get()), RD_KAFKA_RESP_ERR_NO_ERROR);
+  const RdMessage kept(rd_kafka_consumer_poll((*client)->get(), 10'000));
+  ASSERT_TRUE(kept);
+  client->reset();
 }
 
 INSTANTIATE_TEST_SUITE_P(All, DurableDispatchContract,

@@ -236,23 +236,23 @@ class FullPool {
  public:
   explicit FullPool(base::Pool& pool) {
     for (int i = 0; i < kThreads; ++i)
-      EXPECT_TRUE(pool.post(base::Pool::Lane::kQuick, [this] {
-        held_.count_down();
-        go_.wait();
+      EXPECT_TRUE(pool.post(base::Pool::Lane::kQuick, [gate = gate_] {
+        gate->held.count_down();
+        gate->go.wait();
       }));
-    held_.wait();
+    gate_->held.wait();
     while (pool.post(base::Pool::Lane::kQuick, [] {})) {
     }
   }
-  ~FullPool() { let_go(); }
-  void let_go() {
-    if (!std::exchange(gone_, true)) go_.count_down();
-  }
+  ~FullPool() { gate_->go.count_down(); }
 
  private:
   static constexpr int kThreads = 2;
-  std::latch held_{kThreads}, go_{1};
-  bool gone_ = false;
+  // The threads may still look at it after the pool is let go.
+  struct Gate {
+    std::latch held{kThreads}, go{1};
+  };
+  const std::shared_ptr<Gate> gate_ = std::make_shared<Gate>();
 };
 
 TEST_F(Ocr, AFinishedJobIsAnsweredThoughThePoolIsFull) {
