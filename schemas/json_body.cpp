@@ -5,6 +5,7 @@
 #include <simdjson.h>
 
 #include "schemas/json_string.h"
+#include "schemas/json_tokens.h"
 
 namespace millrace::schemas {
 namespace {
@@ -14,6 +15,12 @@ using nlohmann::json;
 
 // Small bodies share a parser per thread; a large one takes its own and gives its memory back.
 constexpr std::size_t kSharedParserMax = 32 * 1024;
+
+// What a body within kJsonValuesMax has at most: of each value its key, colon, two brackets and a comma; and
+// two braces of its own. simdjson indexes every token before the walk sees the first value.
+constexpr std::size_t kTokensMax = 5 * kJsonValuesMax + 2;
+
+std::string too_many_values() { return "it has more than " + std::to_string(kJsonValuesMax) + " values"; }
 
 // Walks the whole document once, so that everything in it has been checked, and builds the tree.
 class Walk {
@@ -38,10 +45,11 @@ class Walk {
     return true;
   }
 
-  std::string_view what() const { return what_; }
+  const std::string& what() const { return what_; }
 
  private:
   bool value(sj::value value, json& out, int depth) {
+    if (++values_ > kJsonValuesMax) return refuse(too_many_values());
     sj::json_type type{};
     if (!ok(value.type().get(type))) return false;
     switch (type) {
@@ -134,11 +142,13 @@ class Walk {
 
   const char* end_;
   JsonBody& out_;
-  std::string_view what_;
+  std::size_t values_ = 0;
+  std::string what_;
 };
 
 base::Error refusal(std::string_view what) {
-  return base::error(base::Code::kBadRequest, "The body is not a JSON object: " + std::string(what));
+  return base::error(base::Code::kBadRequest,
+                     "The body cannot be read as a JSON object: " + std::string(what));
 }
 
 base::Result<JsonBody> read(sj::parser& parser, std::string& body) {
@@ -165,6 +175,7 @@ std::optional<std::string_view> JsonBody::text(const json& node) const {
 
 base::Result<JsonBody> read_json(std::string& body) {
   if (body.empty()) return JsonBody{.value = json::object(), .long_strings = {}};
+  if (body.size() > kTokensMax && more_json_tokens_than(kTokensMax, body)) return refusal(too_many_values());
   if (body.capacity() < body.size() + kJsonPadding) body.reserve(body.size() + kJsonPadding);
   if (body.size() <= kSharedParserMax) {
     thread_local sj::parser shared;

@@ -14,6 +14,7 @@ inline constexpr int kJsonDepthMax = 64;
 inline constexpr std::size_t kLongString = 2048;  // bytes; longer strings are not copied
 inline constexpr std::size_t kJsonPadding = 64;   // readable bytes that a body must have past its end
 inline constexpr std::size_t kLongStringsMax = 4096;
+inline constexpr std::size_t kJsonValuesMax = 100'000;  // of one body, at all depths; each costs memory
 
 // A request's JSON body, read once. A string of more than kLongString bytes is not copied: it is unescaped
 // where it lies, and in `value` an empty binary whose subtype is its index in `long_strings` stands for it.
@@ -28,7 +29,8 @@ struct JsonBody {
 
 // `body` needs kJsonPadding bytes of capacity past its end, and changes (see above): take fingerprints first.
 // An empty body is `{}`. kBadRequest: not an object, not UTF-8, a lone surrogate, a duplicate key, deeper
-// than kJsonDepthMax, a number out of range. Thread-safe for different bodies.
+// than kJsonDepthMax, more than kJsonValuesMax values, a number out of range. Thread-safe for different
+// bodies.
 base::Result<JsonBody> read_json(std::string& body);
 
 // JSON text of `value`; bytes that are not UTF-8 become U+FFFD. Never throws.

@@ -92,6 +92,49 @@ TEST(JsonBody, Takes64LevelsAndNotOneMore) {
   EXPECT_FALSE(read(nested(100'000)).has_value());
 }
 
+// {"a":[unit,unit,…]} with so many values in all, the array included.
+std::string listing(std::string_view unit, std::size_t values_per_unit, std::size_t values) {
+  std::string out = R"({"a":[)";
+  for (std::size_t i = 1; i < values; i += values_per_unit) out.append(i > 1 ? "," : "").append(unit);
+  return out + "]}";
+}
+
+TEST(JsonBody, Takes100000ValuesAndNotOneMore) {
+  struct Row {
+    std::string_view unit;
+    std::size_t values;
+  };
+  constexpr Row kRows[] = {
+      {"0", 1},     {"{}", 1},   {"[]", 1},          {"\"\"", 1},           {"null", 1},
+      {"[ 0 ]", 2}, {"[[]]", 2}, {R"({"a":{}})", 2}, {R"({"a":[1,2]})", 4},
+  };
+  for (const auto& [unit, values] : kRows) {
+    const std::size_t most = (kJsonValuesMax - 1) / values * values + 1;
+    EXPECT_TRUE(read(listing(unit, values, most)).has_value()) << unit;
+    const auto more = read(listing(unit, values, most + values));
+    ASSERT_FALSE(more.has_value()) << unit;
+    EXPECT_EQ(more.error().code, base::Code::kBadRequest);
+    EXPECT_NE(more.error().message.find("more than 100000 values"), std::string::npos)
+        << more.error().message;
+  }
+}
+
+TEST(JsonBody, SignsWithoutEndAreRefusedWithoutAnIndexOfThem) {
+  for (const std::string_view unit : {",", ":", "[", "]", "}", "{", "0 ", "\"\"", "{},", "[0],"}) {
+    std::string body = R"({"a":)";
+    while (body.size() < 2'000'000) body += unit;
+    const auto read = read_json(body);
+    ASSERT_FALSE(read.has_value()) << unit;
+    EXPECT_NE(read.error().message.find("values"), std::string::npos) << unit << read.error().message;
+  }
+}
+
+TEST(JsonBody, WhatStandsInAStringIsNoValue) {
+  std::string body = R"({"a":")";
+  while (body.size() < 2'000'000) body += R"(,{}[]: \"\\)";
+  EXPECT_TRUE(read(body + "\"}").has_value());
+}
+
 TEST(JsonBody, ALongStringIsNotCopied) {
   std::string text = R"({"long":")" + std::string(kLongString + 1, 'x') + R"(","short":"y"})";
   const auto body = read_json(text);
