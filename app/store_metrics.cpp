@@ -44,14 +44,25 @@ void show(const KindGauges& gauges, const storage::QueueDepth& depth, base::Wall
   gauges.oldest.set(std::chrono::duration<double>(age).count());
 }
 
+void watch_groups(base::Metrics& metrics, storage::Store& store) {
+  const base::Histogram seconds =
+      metrics.histogram("millrace_store_commit_seconds",
+                        "Groups of operations, from the lock to the end of COMMIT", base::latency_bounds());
+  const base::Histogram operations =
+      metrics.histogram("millrace_store_batch_operations", "Operations that were committed together",
+                        {1, 2, 4, 8, 16, 32, 64, 128, 256});
+  store.on_group([seconds, operations](std::size_t count, std::chrono::duration<double> took) {
+    seconds.observe(took.count());
+    operations.observe(static_cast<double>(count));
+  });
+}
+
 }  // namespace
 
 void add_store_metrics(base::Metrics& metrics, storage::Store& store) {
+  watch_groups(metrics, store);
   std::vector<KindGauges> kinds;
   for (const schemas::Kind kind : schemas::kKinds) kinds.push_back(gauges_of(metrics, kind));
-  const Follower groups(metrics.counter("millrace_store_groups_total", "Committed groups"));
-  const Follower operations(metrics.counter("millrace_store_operations_total", "Committed operations"));
-  const Follower seconds(metrics.counter("millrace_store_commit_seconds_total", "Time spent in commits"));
   const Follower checkpoints(metrics.counter("millrace_store_checkpoints_total", "Checkpoints"));
   const Follower dropped(metrics.counter("millrace_log_dropped_total", "Log lines dropped"));
   const base::Gauge wal = metrics.gauge("millrace_wal_bytes", "Size of the write-ahead log");
@@ -60,9 +71,6 @@ void add_store_metrics(base::Metrics& metrics, storage::Store& store) {
   const base::Gauge queue = metrics.gauge("millrace_store_queue_depth", "Operations waiting for the writer");
   metrics.on_scrape([=, &store] {
     const storage::Store::Stats stats = store.stats();
-    groups.follow(static_cast<double>(stats.groups_total));
-    operations.follow(static_cast<double>(stats.operations_total));
-    seconds.follow(stats.commit_seconds_sum);
     checkpoints.follow(static_cast<double>(stats.checkpoints_total));
     dropped.follow(static_cast<double>(base::log_dropped()));
     wal.set(static_cast<double>(stats.wal_bytes));
@@ -77,6 +85,15 @@ void add_store_metrics(base::Metrics& metrics, storage::Store& store) {
       }
     }
   });
+}
+
+void add_dispatch_metrics(base::Metrics& metrics, const bus::Dispatch& dispatch) {
+  for (const schemas::Kind kind : schemas::kKinds) {
+    const base::Gauge lag = metrics.gauge("millrace_kafka_consumer_lag",
+                                          "Tokens in this process's partitions that are not decided yet",
+                                          {{"kind", std::string(schemas::name(kind))}});
+    metrics.on_scrape([=, &dispatch] { lag.set(static_cast<double>(dispatch.lag(kind))); });
+  }
 }
 
 void add_server_metrics(base::Metrics& metrics, const front::Server& server) {

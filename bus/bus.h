@@ -58,6 +58,9 @@ class Dispatch {
   // Stops taking tokens, waits for publishes under way until the deadline. Idempotent.
   virtual void stop(std::chrono::milliseconds deadline) = 0;
   virtual HealthReport health() const = 0;
+  // Tokens of the kind that this process would get and has not decided yet, as far as the bus has told it; 0
+  // where nothing waits in a bus.
+  virtual std::int64_t lag(schemas::Kind kind) const = 0;
   // True when tokens outlive the process, so that an outbox must be kept.
   virtual bool durable() const = 0;
 };

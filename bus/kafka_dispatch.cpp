@@ -98,6 +98,11 @@ void KafkaDispatch::stop(std::chrono::milliseconds deadline) {
   parts_->producer.close(left_until(until));
 }
 
+std::int64_t KafkaDispatch::lag(schemas::Kind kind) const {
+  const auto found = parts_->tokens.find(kind);
+  return found == parts_->tokens.end() ? 0 : found->second->lag();
+}
+
 HealthReport KafkaDispatch::health() const { return parts_->watch.health(); }
 
 }  // namespace millrace::bus

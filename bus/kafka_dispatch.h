@@ -36,6 +36,7 @@ class KafkaDispatch final : public Dispatch {
   // With the broker down it may take up to 6 s longer: librdkafka waits for commits under way.
   void stop(std::chrono::milliseconds deadline) override;
   HealthReport health() const override;
+  std::int64_t lag(schemas::Kind kind) const override;
   bool durable() const override { return true; }
 
  private:

@@ -29,6 +29,12 @@ class PartitionOffsets {
     if (next) static_cast<void>(rd_kafka_offset_store(topic_, partition_, *next - 1));
   }
 
+  // As OffsetLedger::lag.
+  std::int64_t lag(std::int64_t high) {
+    const std::lock_guard lock(mutex_);
+    return ledger_.lag(high);
+  }
+
   void close() {
     const std::lock_guard lock(mutex_);
     topic_ = nullptr;

@@ -11,6 +11,7 @@ namespace {
 
 constexpr int kPollMs = 1000;
 constexpr std::chrono::seconds kReopenPause{1};
+constexpr std::chrono::seconds kLagEvery{1};
 constexpr std::size_t kTraceparentMax = 256;
 
 std::string traceparent_of(const rd_kafka_message_t& message) {
@@ -121,6 +122,7 @@ void KafkaTokens::shut(std::chrono::milliseconds deadline) {
   held_.clear();
   client_->close_consumer(deadline);
   forget_partitions();
+  lag_ = 0;
   std::shared_ptr<KafkaClient> last;
   const std::lock_guard lock(mutex_);
   queue_.reset();
@@ -131,6 +133,7 @@ void KafkaTokens::poll_once() {
   polled_at_.store(Clock::now().time_since_epoch().count(), std::memory_order_relaxed);
   hand_over();
   regulate();
+  measure_lag();
   const RdMessage message(rd_kafka_consumer_poll(client_->get(), kPollMs));
   if (!message) return;
   if (message->err == RD_KAFKA_RESP_ERR_NO_ERROR) {
@@ -182,6 +185,20 @@ void KafkaTokens::regulate() {
   const RdPartitions assigned(raw);
   const auto move = pause ? rd_kafka_pause_partitions : rd_kafka_resume_partitions;
   if (move(client_->get(), assigned.get()) == RD_KAFKA_RESP_ERR_NO_ERROR) paused_ = pause;
+}
+
+// From what the last fetches told: asks no broker.
+void KafkaTokens::measure_lag() {
+  const auto now = Clock::now();
+  if (now < lag_due_) return;
+  lag_due_ = now + kLagEvery;
+  std::int64_t lag = 0;
+  for (const auto& [number, offsets] : partitions_) {
+    std::int64_t low = 0, high = 0;
+    const auto code = rd_kafka_get_watermark_offsets(client_->get(), topic_.c_str(), number, &low, &high);
+    lag += offsets->lag(code == RD_KAFKA_RESP_ERR_NO_ERROR ? high : 0);
+  }
+  lag_.store(lag, std::memory_order_relaxed);
 }
 
 void KafkaTokens::rebalanced(rd_kafka_resp_err_t code, rd_kafka_topic_partition_list_t& partitions) {

@@ -43,6 +43,8 @@ class KafkaTokens {
   void set_room(std::size_t tokens);
   // Hands over nothing more; leaves with the decided offsets committed, if the broker answers in time.
   void close(std::chrono::milliseconds deadline);
+  // Tokens of the assigned partitions that are not decided, as of the last second.
+  std::int64_t lag() const { return lag_.load(std::memory_order_relaxed); }
   std::string trouble() const;  // what the watchdog sees; empty: nothing
 
  private:
@@ -61,6 +63,7 @@ class KafkaTokens {
   void hand_over();
   bool take_place();
   void regulate();
+  void measure_lag();
   void rebalanced(rd_kafka_resp_err_t code, rd_kafka_topic_partition_list_t& partitions);
   void forget_partitions();
   void failed(rd_kafka_resp_err_t code, std::string_view reason);
@@ -73,9 +76,11 @@ class KafkaTokens {
   // The poll thread's own.
   std::deque<Held> held_;
   std::map<std::int32_t, std::shared_ptr<PartitionOffsets>> partitions_;
+  Clock::time_point lag_due_{};
   bool paused_ = false;
   bool fatal_ = false;
 
+  std::atomic<std::int64_t> lag_{0};
   std::atomic<Clock::rep> polled_at_{0};  // 0: not running
   mutable std::mutex mutex_;
   std::condition_variable_any stopping_;

@@ -28,6 +28,7 @@ class LocalDispatch final : public Dispatch {
   // long.
   void stop(std::chrono::milliseconds deadline) override;
   HealthReport health() const override;  // the detail says how many tokens found no room
+  std::int64_t lag(schemas::Kind /*kind*/) const override { return 0; }
   bool durable() const override { return false; }
 
  private:

@@ -1,5 +1,7 @@
 #include "bus/offset_ledger.h"
 
+#include <algorithm>
+
 namespace millrace::bus {
 
 OffsetLedger::Ticket OffsetLedger::began(std::int64_t offset) {
@@ -22,6 +24,13 @@ std::optional<std::int64_t> OffsetLedger::decided(Ticket ticket) {
     ++first_;
   }
   return next;
+}
+
+std::int64_t OffsetLedger::lag(std::int64_t high) const {
+  if (newest_ < 0) return 0;
+  const std::int64_t behind_newest = newest_ + 1;
+  const std::int64_t next = entries_.empty() ? behind_newest : entries_.front().offset;
+  return std::max(high, behind_newest) - next;
 }
 
 }  // namespace millrace::bus

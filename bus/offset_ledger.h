@@ -18,6 +18,9 @@ class OffsetLedger {
   // ticket that is forgotten or already decided changes nothing.
   std::optional<std::int64_t> decided(Ticket ticket);
 
+  // Offsets from the oldest undecided one up to `high`, the one behind the newest message; 0 before a message
+  // was taken.
+  std::int64_t lag(std::int64_t high) const;
   std::size_t open() const { return entries_.size(); }  // from the oldest undecided one on
 
  private:

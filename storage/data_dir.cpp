@@ -121,4 +121,11 @@ std::int64_t file_bytes(const std::string& path) {
   return ::stat(path.c_str(), &file) == 0 ? static_cast<std::int64_t>(file.st_size) : 0;
 }
 
+std::int64_t file_written_ns(const std::string& path) {
+  struct stat file {};
+  if (::stat(path.c_str(), &file) != 0) return 0;
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  return static_cast<std::int64_t>(file.st_mtim.tv_sec) * kSecond + file.st_mtim.tv_nsec;
+}
+
 }  // namespace millrace::storage

@@ -31,5 +31,7 @@ FileSystemKind file_system_kind(std::uint32_t magic);
 std::int64_t free_bytes(const std::string& folder);
 // The size of a file by stat, 0 if it is missing: `-wal` is never opened by anyone but SQLite.
 std::int64_t file_bytes(const std::string& path);
+// When it was written last, nanoseconds of the wall clock; 0 if it is missing. By stat, too.
+std::int64_t file_written_ns(const std::string& path);
 
 }  // namespace millrace::storage

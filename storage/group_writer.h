@@ -25,7 +25,7 @@ class GroupWriter final : public Writer {
   };
   struct Counts {
     std::uint64_t groups = 0, operations = 0, failed_groups = 0;
-    double commit_seconds_sum = 0, commit_seconds_max = 0;  // from the lock to the end of COMMIT
+    double commit_seconds_max = 0;  // from the lock to the end of COMMIT
   };
 
   // Opens its connection; throws SqliteError. `committed` runs on the commit thread after each group, outside
@@ -37,6 +37,7 @@ class GroupWriter final : public Writer {
   void submit(Priority priority, std::size_t payload_bytes, Operation operation, Completion done) override;
   void on_commit(std::function<void(const Commit&)> hook) { announcer_.on_commit(std::move(hook)); }
 
+  void on_group(Store::GroupWatch watch) { watch_ = std::move(watch); }
   void announce_within(std::function<std::shared_ptr<void>()> s) { announcer_.announce_within(std::move(s)); }
 
   // Answers what is not urgent and has not begun with kOverloaded. Any thread.
@@ -59,6 +60,7 @@ class GroupWriter final : public Writer {
   Turnstile& turnstile_;
   HealthBoard& health_;
   std::function<void()> committed_;
+  Store::GroupWatch watch_;
   OperationQueue queue_;
   Announcer announcer_;
   ClockWatch clocks_;

@@ -64,6 +64,7 @@ class FileStore final : public Store {
                 [this] { committed(); }),
         watch_(std::make_unique<StoreWatch>(
             StoreWatch::Options{.folder = parts_.dir.root,
+                                .log = parts_.dir.database + "-wal",
                                 .disk_free_min_bytes = options_.disk_free_min_bytes,
                                 .stuck_after = options_.stuck_lock_after},
             *parts_.turnstile, health_, [this](const std::string& why) { writer_.withdraw(why); })) {}
@@ -78,6 +79,7 @@ class FileStore final : public Store {
   void announce_within(std::function<std::shared_ptr<void>()> scope) override {
     writer_.announce_within(std::move(scope));
   }
+  void on_group(GroupWatch watch) override { writer_.on_group(std::move(watch)); }
   Health health() const override { return health_.health(); }
   Stats stats() const override;
   void close() override;
@@ -100,7 +102,6 @@ Store::Stats FileStore::stats() const {
   stats.groups_total = writes.groups;
   stats.operations_total = writes.operations;
   stats.failed_groups_total = writes.failed_groups;
-  stats.commit_seconds_sum = writes.commit_seconds_sum;
   stats.commit_seconds_max = writes.commit_seconds_max;
   stats.db_bytes = file_bytes(parts_.dir.database);
   stats.wal_bytes = file_bytes(parts_.dir.database + "-wal");

@@ -46,12 +46,35 @@ void StoreWatch::look_at_disk() {
 
 void StoreWatch::look_at_line() {
   const auto waiting = turnstile_.waiting();
-  if (!waiting || *waiting < options_.stuck_after) return;
-  const std::string holder = turnstile_.holder();
-  health_.set_degraded("the write lock has been held for " + base::format_duration(*waiting) + " by " +
-                       (holder.empty() ? "an unknown process" : holder));
+  if (!waiting) return look_at_lock();
+  held_since_.reset();
+  if (*waiting < options_.stuck_after) return;
+  degraded(*waiting);
   if (!turnstile_.waiting()) health_.clear_degraded();  // it came through while we wrote
   withdraw_("the store waits for another process");
+}
+
+// Busy writers may hold the lock at every look; then the log says that they get on.
+void StoreWatch::look_at_lock() {
+  const auto now = std::chrono::steady_clock::now();
+  const std::int64_t written_ns = file_written_ns(options_.log);
+  const bool gets_on = std::exchange(log_written_ns_, written_ns) != written_ns;
+  if (!turnstile_.held_elsewhere() || gets_on) {
+    held_since_.reset();
+    if (health_.degraded() && !turnstile_.waiting()) health_.clear_degraded();
+    return;
+  }
+  held_since_ = held_since_.value_or(now);
+  const auto held = std::chrono::duration_cast<std::chrono::milliseconds>(now - *held_since_);
+  if (held < options_.stuck_after) return;
+  degraded(held);
+  if (!turnstile_.held_elsewhere()) health_.clear_degraded();  // given back while we wrote
+}
+
+void StoreWatch::degraded(std::chrono::milliseconds held) {
+  const std::string holder = turnstile_.holder();
+  health_.set_degraded("the write lock has been held for " + base::format_duration(held) + " by " +
+                       (holder.empty() ? "an unknown process" : holder));
 }
 
 }  // namespace millrace::storage

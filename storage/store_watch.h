@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -13,11 +14,13 @@ namespace millrace::storage {
 
 // Looks at the free disk each second, and at how long the writer has stood in line. Past `stuck_after` the
 // store is degraded, naming who is in front, and what is not urgent is withdrawn; the writer itself says when
-// it is over.
+// it is over. While the writer has nothing to do it looks whether anyone could write: a lock that is held at
+// every look for so long, while nothing was written to the log, is stuck too.
 class StoreWatch {
  public:
   struct Options {
     std::string folder;
+    std::string log;  // SQLite's write-ahead log: only its time is looked at
     std::int64_t disk_free_min_bytes = 0;
     std::chrono::milliseconds stuck_after{2'000};
   };
@@ -32,12 +35,17 @@ class StoreWatch {
   void run(std::stop_token stop);
   void look_at_disk();
   void look_at_line();
+  void look_at_lock();
+  void degraded(std::chrono::milliseconds held);
 
   Options options_;
   Turnstile& turnstile_;
   HealthBoard& health_;
   Withdraw withdraw_;
   std::atomic<std::int64_t> disk_free_{-1};
+  // The thread's own: since when the lock was held at every look, and the log not written.
+  std::optional<std::chrono::steady_clock::time_point> held_since_;
+  std::int64_t log_written_ns_ = 0;
   std::jthread thread_;
 };
 

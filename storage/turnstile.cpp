@@ -31,12 +31,14 @@ base::Result<std::unique_ptr<Turnstile>> Turnstile::open(const std::string& fold
   if (!next) return next.error();
   auto write = LockFile::open(folder + "/write.lock");
   if (!write) return write.error();
+  auto probe = LockFile::open(folder + "/write.lock");
+  if (!probe) return probe.error();
   struct sigaction action {};
   action.sa_handler = [](int) {};
   if (::sigaction(kWakeSignal, &action, nullptr) != 0) {
     return base::error(base::Code::kInternal, std::string("sigaction: ") + std::strerror(errno));
   }
-  return std::unique_ptr<Turnstile>(new Turnstile(std::move(*next), std::move(*write)));
+  return std::unique_ptr<Turnstile>(new Turnstile(std::move(*next), std::move(*write), std::move(*probe)));
 }
 
 bool Turnstile::acquire() {
@@ -45,7 +47,7 @@ bool Turnstile::acquire() {
   if (first && write_.try_lock(LockFile::Mode::kExclusive)) {
     next_.unlock();
     write_.sign();
-    return true;
+    return mine_ = true;
   }
   at_next_ = !first;
   begin_waiting();
@@ -62,7 +64,7 @@ bool Turnstile::pass() {
   const bool mine = first && wait_for(write_);
   next_.unlock();
   if (mine) write_.sign();
-  return mine;
+  return mine_ = mine;
 }
 
 bool Turnstile::wait_for(LockFile& file) {
@@ -85,7 +87,16 @@ void Turnstile::end_waiting() {
   left_.notify_all();
 }
 
-void Turnstile::release() { write_.unlock(); }
+void Turnstile::release() {
+  mine_ = false;
+  write_.unlock();
+}
+
+bool Turnstile::held_elsewhere() {
+  if (!probe_.try_lock(LockFile::Mode::kShared)) return !mine_;
+  probe_.unlock();
+  return false;
+}
 
 std::optional<milliseconds> Turnstile::waiting() const {
   std::lock_guard lock(mutex_);

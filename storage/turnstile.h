@@ -17,7 +17,7 @@ namespace millrace::storage {
 // The line in which the writers of all processes wait for the database (delivery.md, SQLite settings): flock
 // `next`, flock `write`, release `next`. A plain flock lets the one who releases it barge ahead of those who
 // wait; here the next one in line already stands at `write`. One Turnstile serves one thread at a time;
-// `waiting`, `holder` and `interrupt` are for other threads.
+// `waiting`, `holder`, `held_elsewhere` and `interrupt` are for other threads.
 class Turnstile {
  public:
   // Opens (makes) `folder`/next and `folder`/write. Sets the process's SIGURG handler to one that does
@@ -32,17 +32,23 @@ class Turnstile {
   std::optional<std::chrono::milliseconds> waiting() const;
   // Who is in front of us, as the lock files say.
   std::string holder() const;
+  // Whether somebody else may write now. Stands in no line: it tries, and gives back at once what it got. One
+  // thread at a time.
+  bool held_elsewhere();
   // Ends a waiting `acquire` and every later one. Returns when none waits any more.
   void interrupt();
 
  private:
-  Turnstile(LockFile next, LockFile write) : next_(std::move(next)), write_(std::move(write)) {}
+  Turnstile(LockFile next, LockFile write, LockFile probe)
+      : next_(std::move(next)), write_(std::move(write)), probe_(std::move(probe)) {}
   bool pass();
   bool wait_for(LockFile& file);
   void begin_waiting();
   void end_waiting();
 
   LockFile next_, write_;
+  LockFile probe_;  // the file of write_, opened once more: a flock belongs to the open file
+  std::atomic<bool> mine_{false};
   std::atomic<bool> interrupted_{false};
   std::atomic<bool> at_next_{false};
   mutable std::mutex mutex_;

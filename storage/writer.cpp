@@ -75,13 +75,13 @@ void GroupWriter::run_group() {
 }
 
 void GroupWriter::count(const Group& group, bool first_try, std::chrono::steady_clock::duration took) {
-  const double seconds = std::chrono::duration<double>(took).count();
+  const std::chrono::duration<double> seconds = took;
+  if (watch_) watch_(group.size(), seconds);
   std::lock_guard lock(mutex_);
   ++counts_.groups;
   counts_.operations += group.size();
   counts_.failed_groups += first_try ? 0 : 1;
-  counts_.commit_seconds_sum += seconds;
-  counts_.commit_seconds_max = std::max(counts_.commit_seconds_max, seconds);
+  counts_.commit_seconds_max = std::max(counts_.commit_seconds_max, seconds.count());
 }
 
 GroupWriter::Counts GroupWriter::counts() const {

@@ -33,7 +33,8 @@ struct JailOptions {
   JailLimits limits;
 };
 
-// What `Jail::probe` found; `doctor` and /readyz print it.
+// What `Jail::probe` found. `doctor` prints it; a worker that may not start without a better form names the
+// reason and the advice.
 struct JailProbe {
   Confinement confinement = Confinement::kReduced;
   bool usable = false;  // false: no form that may be used works; `reason` says why

@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "storage/turnstile.h"
 #include "tests/support/wait_until.h"
@@ -46,6 +47,21 @@ TEST_F(StuckStore, ACancelIsAnsweredAndDoesNotHappenLater) {
   EXPECT_TRUE(support::wait_until([&] { return claim().has_value(); }));
   EXPECT_EQ(get("/v1/jobs/" + id).json()["status"], "running");
   EXPECT_EQ(post("/v1/jobs/" + id + "/cancel", "").status, 200);
+}
+
+TEST_F(StuckStore, AnIdleProcessSaysSoAndWhoHoldsTheLockAndRecovers) {
+  start();
+  const auto store_is = [&](const std::string& state) {
+    return support::wait_until([&] { return get("/readyz").json()["store"]["status"] == state; });
+  };
+  ASSERT_TRUE(store_is("ok"));
+  hold();
+  ASSERT_TRUE(store_is("degraded"));
+  const Answer stuck = get("/readyz");
+  EXPECT_EQ(stuck.status, 503);
+  EXPECT_NE(stuck.body.find("by pid " + std::to_string(::getpid())), std::string::npos) << stuck.body;
+  let_go();
+  EXPECT_TRUE(store_is("ok"));
 }
 
 TEST_F(StuckStore, ARetryIsAnswered) {

@@ -30,6 +30,20 @@ TEST(OffsetLedger, TheOffsetNeverPassesAnUndecidedMessage) {
   EXPECT_EQ(ledger.decided(first), Next(13));
 }
 
+TEST(OffsetLedger, TheLagIsFromTheOldestUndecidedMessageToTheNewest) {
+  OffsetLedger ledger;
+  EXPECT_EQ(ledger.lag(100), 0) << "nothing was taken";
+  const auto first = ledger.began(10);
+  const auto second = ledger.began(11);
+  EXPECT_EQ(ledger.lag(15), 5);
+  EXPECT_EQ(ledger.lag(-1001), 2) << "the newest is not known";
+  static_cast<void>(ledger.decided(second));
+  EXPECT_EQ(ledger.lag(15), 5);
+  static_cast<void>(ledger.decided(first));
+  EXPECT_EQ(ledger.lag(15), 3);
+  EXPECT_EQ(ledger.lag(12), 0);
+}
+
 TEST(OffsetLedger, GapsInTheOffsetsAreNormal) {
   OffsetLedger ledger;
   const auto first = ledger.began(10);

@@ -26,6 +26,7 @@ class KeptDispatch final : public bus::Dispatch {
   base::Status start() override { return {}; }
   void stop(std::chrono::milliseconds) override {}
   bus::HealthReport health() const override { return {}; }
+  std::int64_t lag(schemas::Kind) const override { return 0; }
   bool durable() const override {
     if (throws) throw std::bad_alloc();
     return true;

@@ -1,0 +1,81 @@
+#include "storage/store_watch.h"
+
+#include <atomic>
+
+#include <gtest/gtest.h>
+
+#include "tests/support/temp_dir.h"
+#include "tests/support/wait_until.h"
+
+namespace millrace::storage {
+namespace {
+
+using support::wait_until;
+
+constexpr std::chrono::milliseconds kStuckAfter{120};
+
+std::unique_ptr<Turnstile> turnstile(const support::TempDir& folder) {
+  return *Turnstile::open(folder.str());
+}
+
+// A process that writes nothing itself, and another that does.
+class IdleStoreWatch : public testing::Test {
+ protected:
+  void start() {
+    watch.emplace(StoreWatch::Options{.folder = folder.str(),
+                                      .log = folder.str() + "/log",
+                                      .disk_free_min_bytes = 0,
+                                      .stuck_after = kStuckAfter},
+                  *line, health, [](const std::string&) {});
+  }
+  // False: it never was, for `looks` looks and more.
+  bool degraded_within(int looks) {
+    return wait_until([&] { return health.degraded(); }, looks * kStuckAfter / 4);
+  }
+
+  support::TempDir folder;
+  std::unique_ptr<Turnstile> line = turnstile(folder), other = turnstile(folder);
+  HealthBoard health;
+  std::optional<StoreWatch> watch;
+};
+
+TEST_F(IdleStoreWatch, NamesWhoHoldsTheLockTooLongAndRecovers) {
+  ASSERT_TRUE(other->acquire());
+  start();
+  ASSERT_TRUE(wait_until([&] { return health.degraded(); }));
+  EXPECT_NE(health.health().store_detail.find("pid"), std::string::npos) << health.health().store_detail;
+  other->release();
+  EXPECT_TRUE(wait_until([&] { return !health.degraded(); }));
+}
+
+TEST_F(IdleStoreWatch, DoesNotMindALockThatIsHeldAtEveryLookWhileTheLogIsWritten) {
+  ASSERT_TRUE(other->acquire());
+  std::jthread writes([&](const std::stop_token& stop) {
+    for (int i = 0; !stop.stop_requested(); ++i) {
+      folder.write("log", std::to_string(i));
+      wait_until([&] { return stop.stop_requested(); }, std::chrono::milliseconds(4));
+    }
+  });
+  start();
+  EXPECT_FALSE(degraded_within(12));
+}
+
+TEST_F(IdleStoreWatch, DoesNotMindThatItsOwnProcessWrites) {
+  ASSERT_TRUE(line->acquire());
+  start();
+  EXPECT_FALSE(degraded_within(8));
+  line->release();
+}
+
+TEST_F(IdleStoreWatch, StandsInNobodysWay) {
+  start();
+  for (int i = 0; i < 2000; ++i) {
+    ASSERT_TRUE(other->acquire());
+    EXPECT_LT(other->waiting().value_or(std::chrono::milliseconds(0)), kStuckAfter);
+    other->release();
+  }
+  EXPECT_FALSE(health.degraded());
+}
+
+}  // namespace
+}  // namespace millrace::storage
