@@ -6,8 +6,9 @@
 
 namespace millrace::api {
 
-// How many bytes of request bodies may be in memory at once, over all connections. Taken on the head, before
-// a byte of the body is read. Thread-safe; must outlive its holds.
+// How many bytes of a sort may be in memory at once, over all connections: of request bodies, taken on the
+// head, before a byte of the body is read; of replies, taken before they are loaded. Thread-safe; must
+// outlive its holds.
 class ByteBudget {
  public:
   explicit ByteBudget(std::size_t max) : max_(max) {}

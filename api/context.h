@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 
+#include "api/byte_budget.h"
 #include "api/job_places.h"
 #include "api/job_wait.h"
 #include "jobs/control.h"
@@ -32,7 +33,9 @@ struct Options {
   // Beside it, those whose key is not known yet: room for one of the largest. Without room: 503 for a good
   // key.
   std::size_t strangers_budget_bytes = 80u << 20;
-  std::size_t reply_bytes_max = 256u << 20;      // of a job's result in one reply; 413
+  std::size_t reply_bytes_max = 256u << 20;  // of a job's result in one reply; 413
+  // Results in memory on their way to clients, over all connections; 503. At least `reply_bytes_max`.
+  std::size_t reply_budget_bytes = 512u << 20;
   int requests_per_minute = 0;                   // per API key; 429. 0: no limit
   int concurrent_jobs = 0;                       // unfinished ones, per API key; 429. 0: no limit
   int list_rows_max = storage::kListRowsMax;     // rows that a list looks at before others have their turn
@@ -54,6 +57,7 @@ struct Context {
   const Options& options;
   JobWaits& waits;
   JobPlaces& places;
+  ByteBudget& replies;
   const std::atomic<bool>& draining;
   const std::string& openapi;
 };

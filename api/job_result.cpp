@@ -1,6 +1,7 @@
 #include "api/job_result.h"
 
 #include <algorithm>
+#include <memory>
 
 #include "platform/base/bytes.h"
 #include "platform/base/log.h"
@@ -64,6 +65,21 @@ base::Error too_large(std::size_t bytes, const Context& context, const schemas::
                                           "/result?pages=0-9");
 }
 
+base::Error too_many(const schemas::JobId& job) {
+  return base::error(Code::kOverloaded,
+                     "Too many results are on their way to clients at once (http.reply_budget): ask again, "
+                     "GET /v1/jobs/" +
+                         job.str() + "/result");
+}
+
+// Room for a reply of that size, taken before it is loaded and kept until it has left.
+base::Result<std::shared_ptr<void>> room_for(Context& context, std::size_t bytes, const schemas::JobId& job) {
+  if (bytes > context.options.reply_bytes_max) return too_large(bytes, context, job);
+  auto room = context.replies.take(bytes);
+  if (!room) return too_many(job);
+  return std::shared_ptr<void>(std::make_shared<ByteBudget::Hold>(std::move(*room)));
+}
+
 void send_marked(Call& call, front::Reply reply, const Marks& marks) {
   if (marks.freshness == Freshness::kReplayed) add_header(reply, "idempotent-replayed", "true");
   if (!marks.dropped.empty()) add_header(reply, "x-millrace-dropped-params", marks.dropped);
@@ -72,50 +88,59 @@ void send_marked(Call& call, front::Reply reply, const Marks& marks) {
 
 void send_payload(Context& context, Call& call, const schemas::JobId& job, storage::StoredPayload payload,
                   const Marks& marks) {
-  const std::size_t size = size_of(payload);
-  if (size > context.options.reply_bytes_max) return call.fail(too_large(size, context, job));
+  auto room = room_for(context, size_of(payload), job);
+  if (!room) return call.fail(room.error());
   auto bytes = bytes_of(context.store, std::move(payload));
   if (!bytes) return call.fail(base::error(Code::kInternal, "The result of this job cannot be read"));
-  send_marked(call, json_reply(200, std::move(*bytes)), marks);
+  front::Reply reply = json_reply(200, std::move(*bytes));
+  reply.hold = std::move(*room);
+  send_marked(call, std::move(reply), marks);
 }
 
 void send_ending(Call& call, const schemas::JobView& job, const Marks& marks) {
-  send_marked(call, stored_failure(call.head().path, ending(job)), marks);
+  const schemas::JobError error = ending(job);
+  send_marked(call, lasting_failure(call.head().path, base::error(error.code, error.message)), marks);
 }
 
-// The reply of `parts`, in memory once: each page is read when its turn has come. nullopt: one cannot be
-// read.
-std::optional<std::string> reply_of(storage::Store& store, const std::string& model,
-                                    std::vector<storage::StoredPart> parts, std::size_t bytes) {
+// The reply of these parts of `job`, in memory once: each page is read when its turn has come. nullopt: one
+// cannot be read.
+std::optional<std::string> reply_of(Context& context, const Call& call, const schemas::JobView& job,
+                                    const std::vector<storage::PartSize>& parts, std::size_t bytes) {
+  storage::JobQueries queries(context.store);
   std::string out;
   int good = 0;
   out.reserve(bytes);
   out += schemas::kOcrReplyHead;
-  for (storage::StoredPart& part : parts) {
-    const auto page = bytes_of(store, std::move(part.payload));
+  for (const storage::PartSize& part : parts) {
+    auto stored = queries.part(call.tenant(), job.id, part.index);
+    if (!stored) return std::nullopt;
+    const auto page = bytes_of(context.store, std::move(*stored));
     if (!page) return std::nullopt;
     if (&part != parts.data()) out += ',';
     out += *page;
     good += schemas::ocr_page_failed(*page) ? 0 : 1;
   }
-  return out += schemas::ocr_reply_tail(model, good, kUnknownSize);
+  return out += schemas::ocr_reply_tail(job.model, good, kUnknownSize);
 }
 
-void keep_only(std::vector<storage::StoredPart>& parts, const schemas::PageList& pages) {
+void keep_only(std::vector<storage::PartSize>& parts, const schemas::PageList& pages) {
   if (pages.empty()) return;
-  std::erase_if(parts, [&](const storage::StoredPart& part) {
+  std::erase_if(parts, [&](const storage::PartSize& part) {
     return !std::binary_search(pages.begin(), pages.end(), part.index);
   });
 }
 
 void send_parts(Context& context, Call& call, const schemas::JobView& job,
-                std::vector<storage::StoredPart> parts) {
+                const std::vector<storage::PartSize>& parts) {
   std::size_t bytes = schemas::kOcrReplyHead.size() + kTailBytes + job.model.size();
-  for (const storage::StoredPart& part : parts) bytes += 1 + size_of(part.payload);
-  if (bytes > context.options.reply_bytes_max) return call.fail(too_large(bytes, context, job.id));
-  auto reply = reply_of(context.store, job.model, std::move(parts), bytes);
-  if (!reply) return call.fail(base::error(Code::kInternal, "A part of this result cannot be read"));
-  call.reply(json_reply(200, std::move(*reply)));
+  for (const storage::PartSize& part : parts) bytes += 1 + part.bytes;
+  auto room = room_for(context, bytes, job.id);
+  if (!room) return call.fail(room.error());
+  auto body = reply_of(context, call, job, parts, bytes);
+  if (!body) return call.fail(base::error(Code::kInternal, "A part of this result cannot be read"));
+  front::Reply reply = json_reply(200, std::move(*body));
+  reply.hold = std::move(*room);
+  call.reply(std::move(reply));
 }
 
 }  // namespace
@@ -140,11 +165,11 @@ void send_partial_result(Context& context, Call& call, const schemas::JobId& job
     return send_payload(context, call, job, std::move(*stored->payload), {});
   const bool over = schemas::is_terminal(stored->job.status);
   if (stored->job.status == JobStatus::kSucceeded && !stored->payload) return call.fail(expired_result());
-  auto parts = queries.parts(call.tenant(), job);
+  auto parts = queries.part_sizes(call.tenant(), job);
   if (!parts) return call.fail(parts.error());
   if (parts->empty() && over && !stored->payload) return send_ending(call, stored->job, {});
   keep_only(*parts, pages);
-  send_parts(context, call, stored->job, std::move(*parts));
+  send_parts(context, call, stored->job, *parts);
 }
 
 }  // namespace millrace::api

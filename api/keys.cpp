@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <future>
 
+#include <unistd.h>
+
 #include "api/secret_file.h"
+#include "platform/base/log.h"
 
 namespace millrace::api {
 namespace {
@@ -41,6 +44,33 @@ base::Result<MadeKey> insert(storage::Store& store, std::string_view pepper, std
   return made;
 }
 
+bool is_live(const storage::KeyRow& key, base::WallTime now) {
+  return !key.revoked_at && (!key.expires_at || *key.expires_at > now);
+}
+
+bool is_admin(const storage::KeyRow& key) {
+  const std::string_view admin = schemas::name(schemas::Scope::kAdmin);
+  return std::find(key.scopes.begin(), key.scopes.end(), admin) != key.scopes.end();
+}
+
+// The row of that key; null: the store does not know it.
+const storage::KeyRow* find(const std::vector<storage::KeyRow>& keys, std::string_view text) {
+  const auto id = schemas::key_id(text);
+  const auto found =
+      std::find_if(keys.begin(), keys.end(), [&](const storage::KeyRow& key) { return key.id == id; });
+  return found == keys.end() ? nullptr : &*found;
+}
+
+// The key in that file, which is made if it is missing.
+base::Result<std::string> admin_key_text(const std::string& path) {
+  auto text = secret_file(path, [] { return schemas::make_key_text(); });
+  if (text && !schemas::key_id(*text)) {
+    return base::error(base::Code::kInternal,
+                       path + " holds no API key: remove it, and the next start makes one");
+  }
+  return text;
+}
+
 }  // namespace
 
 base::Sha256Digest key_mac(std::string_view pepper, std::string_view key_text) {
@@ -70,13 +100,20 @@ base::Status revoke_key(storage::Store& store, const std::string& id) {
 base::Status ensure_admin_key(storage::Store& store, std::string_view pepper) {
   const auto keys = list_keys(store);
   if (!keys) return keys.error();
-  if (!keys->empty()) return {};
+  const base::WallTime now = store.clock().wall();
+  const auto admin = [now](const storage::KeyRow& key) { return is_live(key, now) && is_admin(key); };
+  if (std::any_of(keys->begin(), keys->end(), admin)) return {};
   const std::string path = store.options().data_dir + "/admin.key";
-  auto text = secret_file(path, [] { return schemas::make_key_text(); });
+  auto text = admin_key_text(path);
   if (!text) return text.error();
-  if (!schemas::key_id(*text)) {
-    return base::error(base::Code::kInternal,
-                       path + " holds no API key: remove it, and the next start makes one");
+  if (const storage::KeyRow* known = find(*keys, *text)) {
+    if (is_live(*known, now)) {
+      base::log_warn("no_admin_key", {{"reason", "admin.key holds a live key without the scope admin"}});
+      return {};
+    }
+    ::unlink(path.c_str());  // revoked or expired: of no use to anyone
+    text = admin_key_text(path);
+    if (!text) return text.error();
   }
   const auto made =
       insert(store, pepper, std::move(*text),

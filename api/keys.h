@@ -32,8 +32,9 @@ base::Result<std::vector<storage::KeyRow>> list_keys(storage::Store& store);
 // From within a second on the key works nowhere. kNotFound: no such id.
 base::Status revoke_key(storage::Store& store, const std::string& id);
 
-// A store without any key gets one of tenant `default` with every scope, whose text is put into
-// DATA/admin.key (0600). A file that is there already, left by a start that was cut short, is used.
+// A store without a live key of scope admin gets one of tenant `default` with every scope, whose text is put
+// into DATA/admin.key (0600). A file that is there already, left by a start that was cut short, is used; one
+// whose key was revoked or has expired is replaced.
 base::Status ensure_admin_key(storage::Store& store, std::string_view pepper);
 
 }  // namespace millrace::api

@@ -66,10 +66,10 @@ void reply_timeout(const Intake& intake) {
   const JobId& job = *intake.job;
   const std::string id = job.str();
   intake.call->name_job(id);
-  front::Reply reply = error_reply(
+  front::Reply reply = lasting_failure(
       intake.call->head().path,
-      base::error(Code::kJobTimeout, "The document takes longer than this request may wait. Job " + id +
-                                         " goes on: read GET /v1/jobs/" + id + "/result"));
+      base::error(Code::kUpstreamTimeout, "The document takes longer than this request may wait. Job " + id +
+                                              " goes on: read GET /v1/jobs/" + id + "/result"));
   add_header(reply, "location", job_url(job, intake.context.options.public_url));
   reply_with(intake, std::move(reply));
 }

@@ -1,7 +1,8 @@
 #include "api/openapi.h"
 
-#include <array>
+#include <algorithm>
 
+#include "api/openapi_replies.h"
 #include "api/routes.h"
 #include "schemas/json_body.h"
 
@@ -9,53 +10,6 @@ namespace millrace::api {
 namespace {
 
 using nlohmann::json;
-
-constexpr std::array kEveryStatus{400, 401, 403, 404, 405, 408, 413, 415, 422, 429, 431, 500, 503};
-
-json ref(std::string_view kind, std::string_view name) {
-  return {{"$ref", "#/components/" + std::string(kind) + "/" + std::string(name)}};
-}
-
-json reply_headers() { return {{"x-request-id", ref("headers", "RequestId")}}; }
-
-json error_reply_object(int status) {
-  json out = {{"description", schemas::status_phrase(status)}, {"headers", reply_headers()}};
-  const std::string_view schema = status == 422 ? "ValidationError" : "Error";
-  out["content"]["application/json"]["schema"] = ref("schemas", schema);
-  if (status == 401) out["headers"]["www-authenticate"] = ref("headers", "WwwAuthenticate");
-  if (status == 405) out["headers"]["allow"] = ref("headers", "Allow");
-  if (status == 429 || status == 503) {
-    out["headers"]["retry-after"] = ref("headers", "RetryAfter");
-    out["headers"]["retry-after-ms"] = ref("headers", "RetryAfterMs");
-  }
-  return out;
-}
-
-// Several rows of one status are several contents of one answer.
-void add_reply(json& replies, const ReplyFacts& facts) {
-  json& reply = replies[std::to_string(facts.status)];
-  const bool first = !reply.contains("description");
-  const std::string before = first ? "" : reply["description"].get<std::string>() + ". ";
-  reply["description"] = before + std::string(facts.text);
-  reply["headers"] = reply_headers();
-  if (facts.content_type.empty()) return;
-  json& content = reply["content"][std::string(facts.content_type)];
-  content = json::object();
-  if (!facts.schema.empty()) content["schema"] = ref("schemas", facts.schema);
-  if (!facts.example.empty()) content["example"] = json::parse(facts.example);
-}
-
-json replies(const Operation& operation) {
-  json out = json::object();
-  for (int status : kEveryStatus) out[std::to_string(status)] = error_reply_object(status);
-  if (operation.state) out["409"] = error_reply_object(409);
-  for (const ReplyFacts& facts : operation.replies) {
-    if (facts.status < 400) out.erase(std::to_string(facts.status));
-    if (facts.status == 503) out["503"].erase("description");
-  }
-  for (const ReplyFacts& facts : operation.replies) add_reply(out, facts);
-  return out;
-}
 
 // "{model...}" → "{model}": OpenAPI has no word for the rest of a path.
 std::string path_template(std::string_view pattern) {
@@ -92,10 +46,10 @@ void add_query_params(json& parameters, std::span<const schemas::Field> fields) 
 }
 
 void add_header_params(json& parameters, std::string_view names) {
-  parameters.push_back(ref("parameters", "RequestId"));
+  parameters.push_back(openapi_ref("parameters", "RequestId"));
   while (!names.empty()) {
     const std::size_t end = std::min(names.find(' '), names.size());
-    parameters.push_back(ref("parameters", names.substr(0, end)));
+    parameters.push_back(openapi_ref("parameters", names.substr(0, end)));
     names.remove_prefix(std::min(end + 1, names.size()));
   }
 }
@@ -132,15 +86,16 @@ json operation(const Route& route) {
   const Operation& facts = route.operation;
   json out = {{"operationId", facts.id},     {"tags", json::array({facts.tag})},
               {"summary", facts.summary},    {"description", scope_note(route)},
-              {"security", security(route)}, {"responses", replies(facts)}};
+              {"security", security(route)}, {"responses", openapi_replies(route)}};
   json parameters = json::array();
   add_path_params(parameters, route.pattern);
   add_query_params(parameters, facts.query);
   add_header_params(parameters, facts.headers);
   out["parameters"] = std::move(parameters);
   if (!facts.body.empty()) {
-    out["requestBody"] = {{"required", route.body == BodyKind::kJson},
-                          {"content", {{"application/json", {{"schema", ref("schemas", facts.body)}}}}}};
+    out["requestBody"] = {
+        {"required", route.body == BodyKind::kJson},
+        {"content", {{"application/json", {{"schema", openapi_ref("schemas", facts.body)}}}}}};
   }
   return out;
 }

@@ -112,6 +112,16 @@ constexpr std::string_view kHeaders = R"json({
   "RequestId": {"description": "The request's id, in our log too", "schema": {"type": "string"}},
   "RetryAfter": {"description": "Seconds", "schema": {"type": "integer"}},
   "RetryAfterMs": {"description": "Milliseconds, below 60000", "schema": {"type": "integer"}},
+  "Job": {"description": "The job that the answer is about", "schema": {"type": "string"}},
+  "Location": {"description": "The job's own URL", "schema": {"type": "string"}},
+  "Replayed": {"description": "The Idempotency-Key had made this job before", "schema": {"const": "true"}},
+  "DroppedParams": {"description": "Parameters of the request that were ignored, separated by commas",
+    "schema": {"type": "string"}},
+  "ShouldRetry": {"description": "`false`: the same request cannot succeed later", "schema": {"const": "false"}},
+  "RateLimit": {"description": "Requests per minute of this API key, where `limits.requests_per_minute` is set",
+    "schema": {"type": "integer"}},
+  "RateRemaining": {"description": "Requests that would pass now", "schema": {"type": "integer"}},
+  "RateReset": {"description": "Until all of them would: `1s`, `6m0s`", "schema": {"type": "string"}},
   "Allow": {"description": "The methods of this path", "schema": {"type": "string"}},
   "WwwAuthenticate": {"description": "`Bearer`", "schema": {"type": "string"}}
 })json";

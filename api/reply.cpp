@@ -54,8 +54,8 @@ front::Reply error_reply(std::string_view path, const base::Error& error, const 
   return reply;
 }
 
-front::Reply stored_failure(std::string_view path, const schemas::JobError& error) {
-  front::Reply reply = plain_error(path, base::error(error.code, error.message), {});
+front::Reply lasting_failure(std::string_view path, const base::Error& error) {
+  front::Reply reply = plain_error(path, error, {});
   add_header(reply, "x-should-retry", "false");
   return reply;
 }

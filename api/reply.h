@@ -5,7 +5,6 @@
 #include "api/front/exchange.h"
 #include "platform/base/result.h"
 #include "schemas/error_body.h"
-#include "schemas/job.h"
 
 namespace millrace::api {
 
@@ -21,7 +20,8 @@ void add_header(front::Reply& reply, std::string_view name, std::string_view val
 // x-should-retry: false where a retry cannot help.
 front::Reply error_reply(std::string_view path, const base::Error& error,
                          const schemas::Problems& problems = {});
-// The failure that a job has stored: its own status, and never worth a retry.
-front::Reply stored_failure(std::string_view path, const schemas::JobError& error);
+// An error that no retry of the request can help, whatever its class (x-should-retry: false): the failure
+// that a job has stored, a wait that is over while its job goes on.
+front::Reply lasting_failure(std::string_view path, const base::Error& error);
 
 }  // namespace millrace::api

@@ -45,6 +45,14 @@ enum class BodyKind : std::uint8_t {
   kJson,
 };
 
+// What the answers of a route have to do with a job, for the headers that they carry.
+enum class JobReplies : std::uint8_t {
+  kNone,
+  kNamed,      // x-millrace-job
+  kResult,     // and what the job has come to: a failure that it has stored is lasting (x-should-retry)
+  kSubmitted,  // and idempotent-replayed, x-millrace-dropped-params
+};
+
 // One documented answer of a route beyond the statuses that every route has.
 struct ReplyFacts {
   int status;
@@ -52,6 +60,7 @@ struct ReplyFacts {
   std::string_view content_type = {};  // empty: no content
   std::string_view schema = {};        // a name under components/schemas; empty: none
   std::string_view example = {};       // JSON
+  bool location = false;               // carries `location`: the job
 };
 
 // What the OpenAPI document says of a route beyond what the other columns say.
@@ -64,6 +73,7 @@ struct Operation {
   std::string_view headers = {};  // names under components/parameters, separated by spaces
   std::string_view body = {};     // a name under components/schemas
   bool state = false;             // a key or a state counts: 409
+  JobReplies job = JobReplies::kNone;
 };
 
 // One row: routing, 405 and Allow, lanes, limits, /openapi.json and metric labels come from it. A pattern's

@@ -48,12 +48,13 @@ constexpr std::array kModelReplies{ReplyFacts{200, "The model", kJsonType, "Mode
 constexpr std::array kOcrReplies{
     ReplyFacts{200, "The text, page by page", kJsonType, "OcrReply", kOcrExample},
     ReplyFacts{202, "The job, which goes on: `Prefer: respond-async` or `deferred`", kJsonType, "Job",
-               kJobExample},
+               kJobExample, true},
     ReplyFacts{502, "The document could not be fetched", kJsonType, "Error"},
-    ReplyFacts{504, "The wait is over; the job that x-millrace-job names goes on", kJsonType, "Error"}};
+    ReplyFacts{
+        504, "The wait is over; the job that x-millrace-job names goes on", kJsonType, "Error", {}, true}};
 constexpr std::array kJobListReplies{ReplyFacts{200, "One page of jobs, newest first", kJsonType, "JobList"}};
 constexpr std::array kJobReplies{ReplyFacts{200, "The job", kJsonType, "Job", kJobExample}};
-constexpr std::array kRetryReplies{ReplyFacts{202, "The new job", kJsonType, "Job", kJobExample}};
+constexpr std::array kRetryReplies{ReplyFacts{202, "The new job", kJsonType, "Job", kJobExample, true}};
 constexpr std::array kResultReplies{
     ReplyFacts{200, "What the job has made; with `partial`, what there is so far", kJsonType, "OcrReply",
                kOcrExample},
@@ -104,24 +105,29 @@ const std::array kRoutes{
 
     Route{Method::kPost, "/v1/ocr", Access::kScope, Scope::kOcr, BodyKind::kJson, kOcrBody, Lane::kBody, &create_ocr,
           {.id = "createOcr", .tag = "ocr", .summary = "Text of a PDF or an image as markdown", .replies = kOcrReplies,
-           .headers = "Prefer IdempotencyKey Traceparent", .body = "OcrRequest", .state = true},
+           .headers = "Prefer IdempotencyKey Traceparent", .body = "OcrRequest", .state = true,
+           .job = JobReplies::kSubmitted},
           Makes::kJobByKey},
 
     get("/v1/jobs", Scope::kJobsRead, Lane::kPool, &list_jobs,
         {.id = "listJobs", .tag = "jobs", .summary = "List jobs", .replies = kJobListReplies, .query = job_list_fields()}),
     get("/v1/jobs/{job_id}", Scope::kJobsRead, Lane::kPool, &get_job,
-        {.id = "getJob", .tag = "jobs", .summary = "One job", .replies = kJobReplies, .headers = "PreferWait"}),
+        {.id = "getJob", .tag = "jobs", .summary = "One job", .replies = kJobReplies, .headers = "PreferWait",
+         .job = JobReplies::kNamed}),
     get("/v1/jobs/{job_id}/result", Scope::kJobsRead, Lane::kPool, &job_result,
         {.id = "getJobResult", .tag = "jobs", .summary = "What a job has made", .replies = kResultReplies,
-         .query = job_result_fields(), .state = true}),
+         .query = job_result_fields(), .state = true, .job = JobReplies::kResult}),
     get("/v1/jobs/{job_id}/events", Scope::kJobsRead, Lane::kPool, &job_events,
         {.id = "listJobEvents", .tag = "jobs", .summary = "A job's history, as pages or as a stream", .replies = kEventReplies,
-         .query = job_event_fields(), .headers = "LastEventId"}),
+         .query = job_event_fields(), .headers = "LastEventId",
+         .job = JobReplies::kNamed}),
     act("/v1/jobs/{job_id}/cancel", Scope::kJobsWrite, Lane::kFront, &cancel_job,
-        {.id = "cancelJob", .tag = "jobs", .summary = "Cancel a job; one that is over stays as it is", .replies = kJobReplies}),
+        {.id = "cancelJob", .tag = "jobs", .summary = "Cancel a job; one that is over stays as it is", .replies = kJobReplies,
+         .job = JobReplies::kNamed}),
     making(Makes::kJob, act("/v1/jobs/{job_id}/retry", Scope::kJobsWrite, Lane::kFront, &retry_job,
         {.id = "retryJob", .tag = "jobs", .summary = "A new job from the input of one that failed, expired or was cancelled",
-         .replies = kRetryReplies, .headers = "Traceparent", .state = true})),
+         .replies = kRetryReplies, .headers = "Traceparent", .state = true,
+         .job = JobReplies::kNamed})),
 };
 // clang-format on
 

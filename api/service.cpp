@@ -24,7 +24,7 @@ struct Service::Impl {
   JobWaits waits;
   Auth auth;
   HttpMetrics http_metrics;
-  ByteBudget budget, strangers_budget;
+  ByteBudget budget, strangers_budget, replies;
   RequestRate rate;
   JobPlaces places;
   std::atomic<bool> draining{false};
@@ -45,11 +45,12 @@ struct Service::Impl {
         http_metrics(with.metrics, routes()),
         budget(with.options.body_budget_bytes),
         strangers_budget(with.options.strangers_budget_bytes),
+        replies(with.options.reply_budget_bytes),
         rate(with.options.requests_per_minute),
         places(with.options.concurrent_jobs, with.waiters),
-        context{with.store, with.submit,          with.control, with.pool, with.loop, with.metrics,
-                with.clock, with.dispatch_health, with.options, waits,     places,    draining,
-                document},
+        context{
+            with.store,           with.submit,  with.control, with.pool, with.loop, with.metrics, with.clock,
+            with.dispatch_health, with.options, waits,        places,    replies,   draining,     document},
         router(routes()),
         guard(context, router, {auth, http_metrics, budget, strangers_budget, rate}) {}
 
@@ -105,16 +106,21 @@ Service::~Service() { stop(); }
 base::Status Service::start() {
   const auto bytes =
       impl_->with.metrics.gauge("millrace_in_flight_body_bytes", "Request bodies in memory or on their way");
-  impl_->with.metrics.on_scrape([bytes, this] {
+  const auto replies = impl_->with.metrics.gauge("millrace_in_flight_reply_bytes",
+                                                 "Results in memory on their way to clients");
+  impl_->with.metrics.on_scrape([bytes, replies, this] {
     bytes.set(static_cast<double>(impl_->budget.used() + impl_->strangers_budget.used()));
+    replies.set(static_cast<double>(impl_->replies.used()));
   });
   if (auto loaded = impl_->auth.refresh(); !loaded) return loaded;
   impl_->schedule_look();
   return {};
 }
 
+void Service::refuse_new() { impl_->draining = true; }
+
 void Service::drain() {
-  impl_->draining = true;
+  refuse_new();
   impl_->waits.drain();
 }
 

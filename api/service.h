@@ -33,8 +33,9 @@ class Service final : public front::Application {
 
   // Loads the keys (blocks) and starts the once-a-second look at keys and waiters. Error: the store's.
   base::Status start();
-  // Drain: from now on keyed requests get 503, /health and /readyz say "draining", and all waits and event
-  // streams end (synchronous ones with 504 naming the job). Any thread; never blocks.
+  // Drain, in two steps: from now on keyed requests get 503, /health and /readyz say "draining"; then all
+  // waits and event streams end, too (synchronous ones with 504 naming the job). Any thread; never block.
+  void refuse_new();
   void drain();
   // No more looks. After the server has stopped and before the pool and the loop do. Idempotent.
   void stop();

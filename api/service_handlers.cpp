@@ -44,7 +44,10 @@ void readyz(Context& context, CallPtr call) {
   out.raw("dispatch", state(dispatch.ok, dispatch.detail, "degraded"));
   out.raw("disk", state(store.disk_ok, store.disk_detail, "full"));
   front::Reply reply = json_reply(ready ? 200 : 503, out.finish());
-  if (!ready) add_header(reply, "retry-after", "1");
+  if (!ready) {
+    add_header(reply, "retry-after-ms", "1000");
+    add_header(reply, "retry-after", "1");
+  }
   call->reply(std::move(reply));
 }
 

@@ -116,6 +116,7 @@ base::Status Gateway::Parts::open_store() {
   core.store = *std::move(opened);
   if (roles.api) core.store->announce_within([] { return std::make_shared<front::Cork>(); });
   add_store_metrics(core.metrics, *core.store);
+  if (core.dispatch->durable()) add_dispatch_metrics(core.metrics, *core.dispatch);
   pool = std::make_unique<base::Pool>(base::Pool::Options{});
   loop = std::make_unique<net::Loop>("api-loop");
   waiters = std::make_unique<jobs::Waiters>(*core.store);
@@ -173,6 +174,7 @@ base::Status Gateway::Parts::start_api() {
   needs.options.metrics_open = is_loopback(settings.listen.host);
   needs.options.body_budget_bytes = static_cast<std::size_t>(settings.http_body_budget_bytes);
   needs.options.reply_bytes_max = static_cast<std::size_t>(settings.ocr_reply_max_bytes);
+  needs.options.reply_budget_bytes = static_cast<std::size_t>(settings.http_reply_budget_bytes);
   needs.options.requests_per_minute = settings.requests_per_minute;
   needs.options.concurrent_jobs = settings.concurrent_jobs;
   needs.options.sync_wait = settings.ocr_wait;
@@ -228,12 +230,12 @@ std::string Gateway::name() const { return parts_->worker ? parts_->worker->name
 // Each step takes what it needs of the whole; the shares add up to drain.timeout.
 void Gateway::drain() {
   const auto whole = parts_->settings.drain_timeout;
+  if (parts_->service) parts_->service->refuse_new();
+  if (parts_->server) parts_->server->refuse_new();
+  if (parts_->worker) parts_->worker->stop_claiming(whole / 12);
   if (parts_->service) parts_->service->drain();
-  if (parts_->server) {
-    parts_->server->refuse_new();
-    parts_->server->drain(whole / 6);
-  }
-  if (parts_->worker) parts_->worker->drain(whole * 4 / 6);
+  if (parts_->server) parts_->server->drain(whole / 6);
+  if (parts_->worker) parts_->worker->drain(whole * 7 / 12);
 }
 
 }  // namespace millrace::app

@@ -1,7 +1,6 @@
 #include "app/settings.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cstdlib>
 #include <fstream>
@@ -14,154 +13,6 @@ extern char** environ;  // NOLINT(readability-redundant-declaration)
 
 namespace millrace::app {
 namespace {
-
-using base::SettingType;
-
-constexpr std::int64_t kMiB = std::int64_t{1} << 20;
-constexpr std::int64_t kSecond = 1000;
-constexpr std::int64_t kHour = 3'600 * kSecond;
-
-constexpr std::array kTable = {
-    base::Setting{.path = "data",
-                  .help = "Data directory (default: ~/.local/share/millrace, as root /var/lib/millrace)"},
-    base::Setting{.path = "listen",
-                  .default_text = "127.0.0.1:8080",
-                  .help = "HOST:PORT to serve on; port 0 takes a free one"},
-    base::Setting{.path = "public_url", .help = "What links in replies start with (default: the listener)"},
-    base::Setting{.path = "ready_file", .help = "File written when ready: {\"url\", \"pid\"}"},
-    base::Setting{.path = "kafka.brokers",
-                  .type = SettingType::kList,
-                  .help = "HOST:PORT,… of Kafka; none: embedded dispatch",
-                  .flag_alias = "kafka",
-                  .env_alias = "MILLRACE_KAFKA"},
-    base::Setting{.path = "kafka.partitions",
-                  .type = SettingType::kInteger,
-                  .default_text = "8",
-                  .help = "Partitions of topics that Millrace creates",
-                  .min = 1,
-                  .max = 1024},
-    base::Setting{.path = "kafka.message_timeout",
-                  .type = SettingType::kDuration,
-                  .default_text = "30s",
-                  .help = "How long a token may wait for Kafka before it goes back to the outbox",
-                  .min = kSecond,
-                  .max = kHour},
-    base::Setting{.path = "slots",
-                  .type = SettingType::kList,
-                  .help = "Jobs run at once per kind, ocr=2 (default: cores)"},
-    base::Setting{.path = "worker.name", .help = "Name of this worker (default: HOST-<first free n>)"},
-    base::Setting{
-        .path = "fetch.allow_hosts",
-        .type = SettingType::kList,
-        .help = "HOST[:PORT],… whose documents may be fetched over http and from private addresses"},
-    base::Setting{.path = "log.format",
-                  .help = "text or json (default: text on a terminal, else json)",
-                  .flag_alias = "log-format",
-                  .choices = "text|json"},
-    base::Setting{.path = "log.level",
-                  .default_text = "info",
-                  .help = "Least level that is logged",
-                  .flag_alias = "log-level",
-                  .choices = "debug|info|warn|error"},
-    base::Setting{.path = "store.wal_max",
-                  .type = SettingType::kBytes,
-                  .default_text = "64MiB",
-                  .help = "Size of the write-ahead log at which it is cut",
-                  .min = kMiB,
-                  .max = 16'384 * kMiB},
-    base::Setting{.path = "store.queue_max",
-                  .type = SettingType::kInteger,
-                  .default_text = "16384",
-                  .help = "Writes that may wait for the disk; more get 503",
-                  .min = 64,
-                  .max = 1'000'000},
-    base::Setting{.path = "store.disk_free_min",
-                  .type = SettingType::kBytes,
-                  .default_text = "512MiB",
-                  .help = "Free disk below which new work gets 503",
-                  .min = kMiB},
-    base::Setting{.path = "retention.results",
-                  .type = SettingType::kDuration,
-                  .default_text = "24h",
-                  .help = "How long results are kept after a job's end",
-                  .min = kSecond},
-    base::Setting{.path = "retention.jobs",
-                  .type = SettingType::kDuration,
-                  .default_text = "7d",
-                  .help = "How long job rows are kept after a job's end",
-                  .min = kSecond},
-    base::Setting{.path = "retention.orphans",
-                  .type = SettingType::kDuration,
-                  .default_text = "1h",
-                  .help = "Age at which a file that no job names is removed",
-                  .min = 60 * kSecond},
-    base::Setting{.path = "http.threads",
-                  .type = SettingType::kInteger,
-                  .default_text = "1",
-                  .help = "Threads that read requests",
-                  .min = 1,
-                  .max = 2},
-    base::Setting{.path = "http.connections_max",
-                  .type = SettingType::kInteger,
-                  .default_text = "10000",
-                  .help = "Open connections; more get 503",
-                  .min = 1,
-                  .max = 1'000'000},
-    base::Setting{.path = "http.body_budget",
-                  .type = SettingType::kBytes,
-                  .default_text = "512MiB",
-                  .help = "Request bodies held in memory at once; more get 503",
-                  .min = 80 * kMiB},
-    base::Setting{.path = "limits.requests_per_minute",
-                  .type = SettingType::kInteger,
-                  .default_text = "0",
-                  .help = "Requests per minute of one API key; more get 429 (0: no limit)",
-                  .max = 1'000'000},
-    base::Setting{.path = "limits.concurrent_jobs",
-                  .type = SettingType::kInteger,
-                  .default_text = "0",
-                  .help = "Unfinished jobs of one API key; more get 429 (0: no limit)",
-                  .max = 100'000},
-    base::Setting{.path = "ocr.range_pages",
-                  .type = SettingType::kInteger,
-                  .default_text = "8",
-                  .help = "A document with more pages is shared out in ranges of so many",
-                  .min = 1,
-                  .max = 1000},
-    base::Setting{.path = "ocr.wait",
-                  .type = SettingType::kDuration,
-                  .default_text = "120s",
-                  .help = "How long a synchronous OCR request waits for its job; then 504",
-                  .min = kSecond,
-                  .max = kHour},
-    base::Setting{.path = "ocr.page_timeout",
-                  .type = SettingType::kDuration,
-                  .default_text = "10m",
-                  .help = "Time for one page by the clock, waiting for a busy machine included; beyond it "
-                          "that page fails alone",
-                  .min = kSecond,
-                  .max = kHour},
-    base::Setting{.path = "ocr.reply_max",
-                  .type = SettingType::kBytes,
-                  .default_text = "256MiB",
-                  .help = "Size of one OCR reply, pictures included; a larger one fails its job",
-                  .min = kMiB},
-    base::Setting{.path = "ocr.unjailed",
-                  .type = SettingType::kBool,
-                  .default_text = "false",
-                  .help = "Read documents even where nothing keeps the engine from the gateway's files"},
-    base::Setting{.path = "ocr.idle",
-                  .type = SettingType::kDuration,
-                  .default_text = "60s",
-                  .help = "After so long without work an engine child ends",
-                  .min = kSecond},
-    base::Setting{.path = "drain.timeout",
-                  .type = SettingType::kDuration,
-                  .default_text = "30s",
-                  .help = "Time to end in good order after SIGTERM",
-                  .min = kSecond,
-                  .max = kHour},
-};
 
 std::map<std::string, std::string> environment() {
   std::map<std::string, std::string> out;
@@ -265,6 +116,7 @@ Settings typed(const base::Config& config, std::vector<base::ConfigMistake>& mis
   s.http_threads = static_cast<int>(config.integer("http.threads"));
   s.http_connections_max = static_cast<int>(config.integer("http.connections_max"));
   s.http_body_budget_bytes = config.bytes("http.body_budget");
+  s.http_reply_budget_bytes = config.bytes("http.reply_budget");
   s.requests_per_minute = static_cast<int>(config.integer("limits.requests_per_minute"));
   s.concurrent_jobs = static_cast<int>(config.integer("limits.concurrent_jobs"));
   s.ocr_range_pages = static_cast<int>(config.integer("ocr.range_pages"));
@@ -278,12 +130,14 @@ Settings typed(const base::Config& config, std::vector<base::ConfigMistake>& mis
     mistakes.push_back(
         {config.origin("retention.jobs"), "retention.jobs must not be shorter than retention.results"});
   }
+  if (s.http_reply_budget_bytes < s.ocr_reply_max_bytes) {
+    mistakes.push_back(
+        {config.origin("http.reply_budget"), "http.reply_budget must not be smaller than ocr.reply_max"});
+  }
   return s;
 }
 
 }  // namespace
-
-std::span<const base::Setting> settings_table() { return kTable; }
 
 std::string default_data_dir() {
   if (::geteuid() == 0) return "/var/lib/millrace";
@@ -319,7 +173,7 @@ LoadedSettings load_settings(const std::map<std::string, std::string>& flags) {
       out.mistakes.push_back({out.file, "the configuration file cannot be read"});
     }
   }
-  out.config = base::Config::read(kTable, sources);
+  out.config = base::Config::read(settings_table(), sources);
   out.mistakes.insert(out.mistakes.end(), out.config.mistakes().begin(), out.config.mistakes().end());
   Settings settings = typed(out.config, out.mistakes);
   const bool fatal =

@@ -35,6 +35,16 @@ std::vector<StoredPart> parts_of(Db& db, const base::Uuid& root) {
   return parts;
 }
 
+std::vector<PartSize> sizes_of(Db& db, const base::Uuid& root) {
+  std::vector<PartSize> sizes;
+  auto s = db.prepare(
+      "SELECT p.part_index, COALESCE(b.bytes, length(p.bytes), 0) FROM job_parts p "
+      "LEFT JOIN blobs b ON b.id = p.blob WHERE p.root = ?1 ORDER BY p.part_index");
+  s.bind(root);
+  while (s.step()) sizes.push_back({static_cast<int>(s.integer(0)), static_cast<std::size_t>(s.integer(1))});
+  return sizes;
+}
+
 // Version 1 is not stored (0001_jobs.sql).
 std::vector<schemas::JobEvent> events_of(Db& db, const JobRow& row, std::int64_t after_version, int limit) {
   std::vector<schemas::JobEvent> events;
@@ -92,15 +102,28 @@ base::Result<StoredResult> JobQueries::result(const std::string& tenant, const s
   return std::move(**result);
 }
 
-base::Result<std::vector<StoredPart>> JobQueries::parts(const std::string& tenant,
-                                                        const schemas::JobId& root) {
-  auto parts = read(store_, [&](Db& db) -> std::optional<std::vector<StoredPart>> {
+base::Result<std::vector<PartSize>> JobQueries::part_sizes(const std::string& tenant,
+                                                           const schemas::JobId& root) {
+  auto sizes = read(store_, [&](Db& db) -> std::optional<std::vector<PartSize>> {
     if (!find_root(db, tenant, root)) return std::nullopt;
-    return parts_of(db, root.uuid);
+    return sizes_of(db, root.uuid);
   });
-  if (!parts) return parts.error();
-  if (!*parts) return no_such_job();
-  return std::move(**parts);
+  if (!sizes) return sizes.error();
+  if (!*sizes) return no_such_job();
+  return std::move(**sizes);
+}
+
+base::Result<StoredPayload> JobQueries::part(const std::string& tenant, const schemas::JobId& root,
+                                             int index) {
+  auto part = read(store_, [&](Db& db) -> std::optional<StoredPayload> {
+    if (!find_root(db, tenant, root)) return std::nullopt;
+    auto s = db.prepare("SELECT bytes, blob FROM job_parts WHERE root = ?1 AND part_index = ?2");
+    if (!s.bind(root.uuid, index).step()) return std::nullopt;
+    return payload_at(db, s, 0);
+  });
+  if (!part) return part.error();
+  if (!*part) return base::error(base::Code::kNotFound, "no such part");
+  return std::move(**part);
 }
 
 base::Result<std::vector<int>> JobQueries::part_indexes(const schemas::JobId& root) {

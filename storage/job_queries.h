@@ -21,6 +21,11 @@ struct StoredPart {
   StoredPayload payload;
 };
 
+struct PartSize {
+  int index = 0;
+  std::size_t bytes = 0;
+};
+
 struct JobFilter {
   std::optional<schemas::Kind> kind{};
   std::optional<std::string> status{};  // public name
@@ -66,8 +71,9 @@ class JobQueries {
   base::Result<std::vector<schemas::JobEvent>> events(const std::string& tenant, const schemas::JobId& job,
                                                       std::int64_t after_version, int limit);
   base::Result<StoredResult> result(const std::string& tenant, const schemas::JobId& job);
-  // Parts so far, by index.
-  base::Result<std::vector<StoredPart>> parts(const std::string& tenant, const schemas::JobId& root);
+  // Parts so far, by index: how large each is, and one of them (kNotFound: it is not there).
+  base::Result<std::vector<PartSize>> part_sizes(const std::string& tenant, const schemas::JobId& root);
+  base::Result<StoredPayload> part(const std::string& tenant, const schemas::JobId& root, int index);
 
   // For runners: indexes of the root's parts that exist, and errors of its failed children by child_index.
   base::Result<std::vector<int>> part_indexes(const schemas::JobId& root);

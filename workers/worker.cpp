@@ -30,7 +30,7 @@ std::string host_name() {
 
 }  // namespace
 
-// Everything but `drained` and the lock belongs to the loop's thread once `start` was called.
+// Everything but `quiet`, `drained` and the lock belongs to the loop's thread once `start` was called.
 struct Worker::Parts {
   Parts(Options chosen, Ground ground, WorkerLock held)
       : options(std::move(chosen)),
@@ -71,6 +71,7 @@ struct Worker::Parts {
 
   std::mutex mutex;
   std::condition_variable changed;
+  bool quiet = false;  // no claim is under way, and none will be
   bool drained = false;
 
   Heartbeat::Hooks hooks();
@@ -81,6 +82,7 @@ struct Worker::Parts {
   void begin(storage::Claimed job, base::BootTime sent);
   void gone(const Attempt& attempt);
   void begin_drain();
+  void claims_ended();
   void maybe_retire();
   void retired();
   // Attempts end while they are told things: work on a copy.
@@ -167,11 +169,21 @@ void Worker::Parts::gone(const Attempt& attempt) {
 void Worker::Parts::begin_drain() {
   if (std::exchange(draining, true)) return;
   timer = loop.after(options.drain_grace, [this] { for_each_attempt([](Attempt& a) { a.drain(); }); });
-  if (!started) return retired();
-  claimer->close([this] {
-    claims_quiet = true;
-    maybe_retire();
-  });
+  if (!started) {
+    claims_ended();
+    return retired();
+  }
+  claimer->close([this] { claims_ended(); });
+}
+
+void Worker::Parts::claims_ended() {
+  claims_quiet = true;
+  {
+    const std::lock_guard guard(mutex);
+    quiet = true;
+  }
+  changed.notify_all();
+  if (started) maybe_retire();
 }
 
 void Worker::Parts::maybe_retire() {
@@ -224,6 +236,13 @@ void Worker::start() {
   p.claimer->subscribe();
   p.started = true;
   p.shop.link.post([&p] { p.release_predecessor(); });
+}
+
+bool Worker::stop_claiming(milliseconds deadline) {
+  Parts& p = *parts_;
+  p.shop.link.post([&p] { p.begin_drain(); });
+  std::unique_lock lock(p.mutex);
+  return p.changed.wait_for(lock, deadline, [&p] { return p.quiet; });
 }
 
 bool Worker::drain(milliseconds deadline) {

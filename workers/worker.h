@@ -47,6 +47,9 @@ class Worker {
   void add(schemas::Kind kind, int slots, std::unique_ptr<Runner> runner);
   // Subscribes to Dispatch, releases what a dead worker of this name left, then begins to claim.
   void start();
+  // The first step of a drain, while others end what they owe: no more claims. True: none is under way any
+  // more, within `deadline`. Blocks; not on the loop.
+  bool stop_claiming(std::chrono::milliseconds deadline);
   // delivery.md, Drain: no more claims, those under way are waited for, what runs gets `drain_grace`, then is
   // stopped and goes back; at the end the worker's row and lock go. True: all of it within `deadline`.
   // Blocks; not on the loop. Idempotent.

@@ -64,6 +64,7 @@ void Connection::shut(Remains& remains) {
     ::shutdown(fd_, SHUT_RDWR);
   }
   output_.clear();
+  remains.reply_hold.swap(reply_hold_);
   count_output();
   release(remains);
 }

@@ -74,7 +74,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // What must be destroyed without the mutex, because its destructor is the application's.
   struct Remains {
     std::string body;
-    std::shared_ptr<void> hold;
+    std::shared_ptr<void> hold, reply_hold;
     std::function<void()> gone, drained;
   };
 
@@ -149,6 +149,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool muted_ = false;  // a stream whose bytes are not sent (HEAD, 204)
   bool lost_ = false;   // the client left before reply `sequence_` was complete
   Output output_;
+  std::shared_ptr<void> reply_hold_;  // Reply::hold of what `output_` still has
   bool output_counted_ = false;
   bool armed_ = false;
   std::size_t low_water_ = 0;

@@ -43,6 +43,7 @@ void Connection::put_reply(Reply reply, Remains& remains) {
   std::string head =
       reply_head(reply, framing, reply.body.size(), connection_header(), std::chrono::system_clock::now());
   if (head_only_ || bodiless) reply.body.clear();
+  reply_hold_ = std::move(reply.hold);
   phase_ = keep_alive_ ? Phase::kFlushing : Phase::kClosing;
   if (Cork* const cork = Cork::current()) {
     output_.hold(std::move(head), std::move(reply.body));
@@ -152,6 +153,7 @@ void Connection::after_output(Output::State state, Remains& remains) {
       core_->aux.arm(fd_, id_, armed_);
       break;
     case Output::State::kEmpty:
+      remains.reply_hold.swap(reply_hold_);
       settle();
       break;
   }

@@ -48,6 +48,8 @@ struct Reply {
   std::string content_type;     // empty: no Content-Type header (and none is invented)
   std::vector<Header> headers;  // beyond Content-Type, Content-Length, Date, Connection
   std::string body;
+  // What the body takes of a budget: given back when the kernel has all of the reply, or the client has gone.
+  std::shared_ptr<void> hold = {};
 };
 
 // The right to answer one request, once. Copyable, thread-safe; every call may come from any thread, is

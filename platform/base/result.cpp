@@ -38,7 +38,6 @@ constexpr std::array kTable{
     CodeInfo{Code::kInternal,            500, kLater, "server_error",             kServer,  ""},
     CodeInfo{Code::kUpstream,            502, kLater, "upstream_error",           kServer,  ""},
     CodeInfo{Code::kUpstreamTimeout,     504, kLater, "upstream_timeout",         kServer,  ""},
-    CodeInfo{Code::kJobTimeout,          504, kNever, "job_timeout",              kServer,  ""},
     CodeInfo{Code::kOverloaded,          503, kLater, "overloaded",               kServer,  "DEPENDENCY_UNAVAILABLE"},
     CodeInfo{Code::kModelNotFound,       404, kNever, "model_not_found",          kRequest, ""},
     CodeInfo{Code::kDocumentUnsupported, 422, kNever, "document_unsupported",     kRequest, ""},

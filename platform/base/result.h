@@ -31,8 +31,7 @@ enum class Code {
   kHeadTooLarge,  // 431
   kInternal,
   kUpstream,         // 502
-  kUpstreamTimeout,  // 504
-  kJobTimeout,       // 504: the synchronous wait ended, the job goes on
+  kUpstreamTimeout,  // 504: a server did not answer in time, or a wait for a job that goes on is over
   kOverloaded,       // 503: a bound of ours is reached (queue, bytes, disk, drain)
   kModelNotFound,
   // Documents (contract.md §6).

@@ -337,7 +337,8 @@ TEST_P(DeliveryOrder, AnotherTenantsJobIsNotThere) {
   EXPECT_EQ(s.queries().job("other", job).error().code, Code::kNotFound);
   EXPECT_EQ(s.queries().events("other", job, 0, 9).error().code, Code::kNotFound);
   EXPECT_EQ(s.queries().result("other", job).error().code, Code::kNotFound);
-  EXPECT_EQ(s.queries().parts("other", job).error().code, Code::kNotFound);
+  EXPECT_EQ(s.queries().part_sizes("other", job).error().code, Code::kNotFound);
+  EXPECT_EQ(s.queries().part("other", job, 0).error().code, Code::kNotFound);
   EXPECT_TRUE(s.queries().jobs("other", {job})->empty());
   EXPECT_TRUE(s.queries().list("other", {}, 10, {})->items.empty());
   EXPECT_EQ(s.cancel(job, "other").error().code, Code::kNotFound);

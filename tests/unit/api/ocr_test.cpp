@@ -151,7 +151,7 @@ TEST_F(Ocr, AWaitThatEndsNamesTheJobThatGoesOn) {
   EXPECT_EQ(answer.header("x-should-retry"), "false");
   const std::string id = answer.header("x-millrace-job");
   EXPECT_NE(answer.body.find(id), std::string::npos);
-  EXPECT_EQ(answer.json()["error"]["code"], "job_timeout");
+  EXPECT_EQ(answer.json()["error"]["code"], "upstream_timeout");
   EXPECT_EQ(get("/v1/jobs/" + id).json()["status"], "queued");
 }
 

@@ -17,6 +17,12 @@ base::Result<T> committed(Start start) {
   return future.get();
 }
 
+storage::Staged staged(storage::Store& store, const std::string& content) {
+  auto blob = store.blobs().begin(static_cast<std::int64_t>(content.size())).value();
+  EXPECT_TRUE(blob->append(content).has_value());
+  return blob->finish().value();
+}
+
 }  // namespace
 
 Served::Served(std::chrono::milliseconds stuck_lock_after) {
@@ -96,8 +102,10 @@ std::optional<storage::Claimed> Served::claim() {
 
 storage::Applied Served::finish(const storage::Lease& lease, const std::string& result) {
   storage::JobOutcomes outcomes(*store);
+  storage::Payload payload{.bytes = result, .blob = {}};
+  if (result.size() > storage::kInlineMax) payload = {.bytes = {}, .blob = staged(*store, result)};
   return committed<storage::Applied>([&](storage::Done<storage::Applied> done) {
-           outcomes.finish(lease, {.bytes = result, .blob = {}}, std::move(done));
+           outcomes.finish(lease, std::move(payload), std::move(done));
          })
       .value();
 }

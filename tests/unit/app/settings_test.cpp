@@ -124,6 +124,7 @@ TEST_F(SettingsTable, ADefaultMeansWhatItSays) {
   EXPECT_EQ(s.wal_max_bytes, std::int64_t{64} << 20);
   EXPECT_EQ(s.disk_free_min_bytes, std::int64_t{512} << 20);
   EXPECT_EQ(s.http_body_budget_bytes, std::int64_t{512} << 20);
+  EXPECT_EQ(s.http_reply_budget_bytes, std::int64_t{512} << 20);
   EXPECT_EQ(s.ocr_reply_max_bytes, std::int64_t{256} << 20);
   EXPECT_EQ(s.retention_results, hours(24));
   EXPECT_EQ(s.retention_jobs, hours(7 * 24));
@@ -167,9 +168,11 @@ TEST_F(SettingsTable, ANumberOutsideItsBoundsIsRefusedByNameAndOneAtABoundIsTake
     }
     const std::string most = bounded ? number(setting, setting.max - setting.min) : number(setting, 0);
     for (const std::string& value : {number(setting, 0), most}) {
-      // The one combined rule has its own test.
+      // The combined rules have their own tests.
       const std::string other = setting.path == "retention.jobs" ? "retention.results" : "retention.orphans";
-      const LoadedSettings loaded = load({{flag, value}, {other, "60s"}});
+      std::map<std::string, std::string> flags = {{flag, value}, {other, "60s"}};
+      if (setting.path == "http.reply_budget") flags.emplace("ocr.reply_max", "1MiB");
+      const LoadedSettings loaded = load(flags);
       const bool shorter = setting.path == "retention.jobs" && value == number(setting, 0);
       EXPECT_EQ(loaded.settings.has_value(), !shorter) << flag << " " << value << mistakes_of(loaded);
     }
@@ -213,6 +216,13 @@ TEST_F(SettingsTable, JobsAreNotForgottenBeforeTheirResults) {
   EXPECT_FALSE(loaded.settings);
   EXPECT_THAT(mistakes_of(loaded), HasSubstr("--retention.jobs: retention.jobs must not be shorter"));
   EXPECT_TRUE(load({{"retention.jobs", "2h"}, {"retention.results", "2h"}}).settings);
+}
+
+TEST_F(SettingsTable, TheLargestReplyHasRoomInTheBudget) {
+  const LoadedSettings loaded = load({{"http.reply_budget", "100MiB"}});
+  EXPECT_FALSE(loaded.settings);
+  EXPECT_THAT(mistakes_of(loaded), HasSubstr("http.reply_budget must not be smaller than ocr.reply_max"));
+  EXPECT_TRUE(load({{"http.reply_budget", "100MiB"}, {"ocr.reply_max", "100MiB"}}).settings);
 }
 
 TEST_F(SettingsTable, TheFileOfTheDataDirectoryIsReadUnlessOneIsNamed) {

@@ -43,7 +43,7 @@ TEST(Result, AClientErrorOtherThanTimeoutAndRateIsPermanent) {
 }
 
 TEST(Result, AFailureThatARetryCannotHelpIsPermanent) {
-  for (Code code : {Code::kPoisonJob, Code::kWorkerLost, Code::kJobTimeout, Code::kJobExpired}) {
+  for (Code code : {Code::kPoisonJob, Code::kWorkerLost, Code::kJobExpired}) {
     EXPECT_EQ(info(code).retry, RetryClass::kPermanent) << name(code);
   }
 }

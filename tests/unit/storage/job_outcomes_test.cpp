@@ -165,7 +165,9 @@ TEST(JobOutcomes, AReplacedPartGivesItsBlobBack) {
   const Lease lease = s.submit_and_claim();
   const auto blob = std::make_shared<FakeBlob>("page", "a");
   await<Applied>([&](auto done) { s.outcomes().parts(lease, {{0, {"", blob}, false}}, done); }).value();
-  EXPECT_EQ(s.queries().parts(kTenant, lease.job)->at(0).payload.blob, blob->ref());
+  EXPECT_EQ(s.queries().part(kTenant, lease.job, 0)->blob, blob->ref());
+  EXPECT_EQ(s.queries().part_sizes(kTenant, lease.job)->at(0).bytes,
+            static_cast<std::size_t>(blob->ref().bytes));
   s.part(lease, 0, "{}", true);
   const auto paths =
       await<std::vector<std::string>>([&](auto done) { s.upkeep().drop_blobs(9, done); }).value();

@@ -77,7 +77,7 @@ TEST(JobUpkeep, RetentionTakesResultsFirstAndInputsOfSucceededJobs) {
   EXPECT_EQ(drop_results(s), 1);
   EXPECT_EQ(drop_results(s), 0);
   EXPECT_FALSE(s.queries().result(kTenant, order.id)->payload.has_value());
-  EXPECT_TRUE(s.queries().parts(kTenant, order.id)->empty());
+  EXPECT_TRUE(s.queries().part_sizes(kTenant, order.id)->empty());
   EXPECT_EQ(s.view(order.id).status, JobStatus::kSucceeded);
   auto paths = drop_blobs(s);
   std::sort(paths.begin(), paths.end());

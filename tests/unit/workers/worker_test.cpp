@@ -226,6 +226,20 @@ TEST(Worker, ADrainedWorkerClaimsNothing) {
   EXPECT_EQ(house.view(job).status, JobStatus::kQueued);
 }
 
+TEST(Worker, AWorkerThatStoppedClaimingLetsWhatRunsEnd) {
+  House house({.slots = 1, .drain_grace = milliseconds(5'000)});
+  const auto first = house.submit(), second = house.submit();
+  const auto held = house.script.attempt(0);
+  ASSERT_TRUE(held);
+  ASSERT_TRUE(house.worker->stop_claiming(milliseconds(5'000)));
+  EXPECT_TRUE(house.script.left_alone(held));
+  house.script.end(held, good());
+  EXPECT_TRUE(house.reaches(first, JobStatus::kSucceeded));
+  EXPECT_TRUE(house.worker->drain(milliseconds(5'000)));
+  EXPECT_EQ(house.view(second).status, JobStatus::kQueued);
+  EXPECT_EQ(house.view(second).attempt, 0);
+}
+
 TEST(Worker, AnIdleWorkerWritesNothingButItsHeartbeats) {
   House house({.lease = {milliseconds(60'000), milliseconds(240'000), milliseconds(60'000)}});
   house.script.instant = true;

@@ -1,0 +1,120 @@
+#include "api/openapi_replies.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "schemas/error_body.h"
+
+namespace millrace::api {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::array kEveryStatus{400, 401, 403, 404, 405, 408, 413, 415, 417, 422, 429, 431, 500, 501, 503};
+// Answered before the key's rate was counted, or without a look at it.
+constexpr std::array kUncounted{401, 403, 405, 408, 417, 431, 501};
+// Answered before a job is known.
+constexpr std::array kBeforeJob{400, 401, 403, 405, 408, 415, 417, 429, 431, 501};
+
+template <std::size_t N>
+bool is_in(const std::array<int, N>& statuses, int status) {
+  return std::find(statuses.begin(), statuses.end(), status) != statuses.end();
+}
+
+struct Header {
+  std::string_view name;
+  std::string_view component;  // under components/headers
+};
+constexpr Header kRequestId{"x-request-id", "RequestId"};
+constexpr Header kJob{"x-millrace-job", "Job"};
+constexpr Header kLocation{"location", "Location"};
+constexpr Header kReplayed{"idempotent-replayed", "Replayed"};
+constexpr Header kDropped{"x-millrace-dropped-params", "DroppedParams"};
+constexpr Header kShouldRetry{"x-should-retry", "ShouldRetry"};
+constexpr Header kRetryAfter{"retry-after", "RetryAfter"};
+constexpr Header kRetryAfterMs{"retry-after-ms", "RetryAfterMs"};
+constexpr Header kAllow{"allow", "Allow"};
+constexpr Header kAuthenticate{"www-authenticate", "WwwAuthenticate"};
+constexpr std::array kRate{Header{"x-ratelimit-limit-requests", "RateLimit"},
+                           Header{"x-ratelimit-remaining-requests", "RateRemaining"},
+                           Header{"x-ratelimit-reset-requests", "RateReset"}};
+
+void add(json& headers, const Header& header) {
+  headers[std::string(header.name)] = openapi_ref("headers", header.component);
+}
+
+void add_job_headers(json& headers, JobReplies job, int status) {
+  if (job == JobReplies::kNone || is_in(kBeforeJob, status)) return;
+  add(headers, kJob);
+  if (job != JobReplies::kSubmitted) return;
+  add(headers, kReplayed);
+  add(headers, kDropped);
+}
+
+// x-should-retry goes on what no retry can help: 4xx but for 408 and 429, and failures that a job has stored.
+bool may_be_lasting(JobReplies job, int status) {
+  if (status == 408 || status == 429 || status == 503 || status < 400) return false;
+  if (status < 500 || status == 501) return true;
+  return job == JobReplies::kResult || job == JobReplies::kSubmitted;
+}
+
+json headers_of(const Route& route, int status) {
+  json headers = json::object();
+  add(headers, kRequestId);
+  add_job_headers(headers, route.operation.job, status);
+  if (may_be_lasting(route.operation.job, status)) add(headers, kShouldRetry);
+  if (route.access != Access::kOpen && !is_in(kUncounted, status)) {
+    for (const Header& each : kRate) add(headers, each);
+  }
+  if (status == 401) add(headers, kAuthenticate);
+  if (status == 405) add(headers, kAllow);
+  if (status == 429 || status == 503) {
+    add(headers, kRetryAfter);
+    add(headers, kRetryAfterMs);
+  }
+  return headers;
+}
+
+json error_reply_object(const Route& route, int status) {
+  json out = {{"description", schemas::status_phrase(status)}, {"headers", headers_of(route, status)}};
+  const std::string_view schema = status == 422 ? "ValidationError" : "Error";
+  out["content"]["application/json"]["schema"] = openapi_ref("schemas", schema);
+  return out;
+}
+
+// Several rows of one status are several contents of one answer.
+void add_reply(json& replies, const Route& route, const ReplyFacts& facts) {
+  json& reply = replies[std::to_string(facts.status)];
+  const bool first = !reply.contains("description");
+  const std::string before = first ? "" : reply["description"].get<std::string>() + ". ";
+  reply["description"] = before + std::string(facts.text);
+  if (!reply.contains("headers")) reply["headers"] = headers_of(route, facts.status);
+  if (facts.location) add(reply["headers"], kLocation);
+  if (facts.content_type.empty()) return;
+  json& content = reply["content"][std::string(facts.content_type)];
+  content = json::object();
+  if (!facts.schema.empty()) content["schema"] = openapi_ref("schemas", facts.schema);
+  if (!facts.example.empty()) content["example"] = json::parse(facts.example);
+}
+
+}  // namespace
+
+json openapi_ref(std::string_view kind, std::string_view name) {
+  return {{"$ref", "#/components/" + std::string(kind) + "/" + std::string(name)}};
+}
+
+json openapi_replies(const Route& route) {
+  json out = json::object();
+  for (int status : kEveryStatus) out[std::to_string(status)] = error_reply_object(route, status);
+  if (route.operation.state) out["409"] = error_reply_object(route, 409);
+  for (const ReplyFacts& facts : route.operation.replies) {
+    if (facts.status == 503) out["503"].erase("description");
+  }
+  for (const ReplyFacts& facts : route.operation.replies) add_reply(out, route, facts);
+  return out;
+}
+
+}  // namespace millrace::api

@@ -1,0 +1,99 @@
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "api/openapi.h"
+#include "tests/support/wait_until.h"
+#include "tests/unit/api/served.h"
+
+namespace millrace::api::test {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kAsync = "Prefer: respond-async\r\n";
+
+// Answers as clients get them, against what the document says of their headers.
+class OpenApiHeaders : public Served {
+ protected:
+  // Every header of `answer` is documented, and `wanted` are among them.
+  void expect(const Answer& answer, int status, const std::string& path, const std::string& method,
+              const std::set<std::string>& wanted = {}) {
+    ASSERT_EQ(answer.status, status) << method << path << answer.body;
+    const json& reply = document_["paths"][path][method]["responses"][std::to_string(status)];
+    for (const auto& [name, value] : answer.headers) {
+      const bool of_http = name.starts_with("content-") || name == "date" || name == "connection";
+      EXPECT_TRUE(of_http || reply["headers"].contains(name)) << method << path << status << name;
+    }
+    for (const std::string& name : wanted) EXPECT_TRUE(answer.has(name)) << method << path << status << name;
+  }
+  Answer ocr(const std::string& headers = {}, const std::string& more = {}) {
+    return post("/v1/ocr", ocr_body(pdf_of(9), more), headers);
+  }
+  static std::set<std::string> rate(std::set<std::string> others = {}) {
+    for (const char* what : {"limit", "remaining", "reset"})
+      others.insert("x-ratelimit-" + std::string(what) + "-requests");
+    return others;
+  }
+
+ private:
+  json document_ = json::parse(openapi_document());
+};
+
+TEST_F(OpenApiHeaders, OfAJobsWholeWay) {
+  start({.requests_per_minute = 1000});
+  const Answer made = ocr(std::string(kAsync) + "Idempotency-Key: k\r\n", R"(,"color":1)");
+  expect(made, 202, "/v1/ocr", "post", rate({"location", "x-millrace-job", "x-millrace-dropped-params"}));
+  const std::string id = made.json()["id"], path = "/v1/jobs/" + id;
+  expect(get(path), 200, "/v1/jobs/{job_id}", "get", rate({"x-millrace-job"}));
+  expect(get(path + "/result"), 202, "/v1/jobs/{job_id}/result", "get", {"x-millrace-job"});
+  expect(get(path + "/result?pages=x"), 422, "/v1/jobs/{job_id}/result", "get",
+         rate({"x-millrace-job", "x-should-retry"}));
+  expect(get(path + "/events"), 200, "/v1/jobs/{job_id}/events", "get", {"x-millrace-job"});
+  expect(get("/v1/jobs"), 200, "/v1/jobs", "get", rate());
+  finish(claim()->lease, R"({"pages":[]})");
+  expect(ocr("Idempotency-Key: k\r\n", R"(,"color":1)"), 200, "/v1/ocr", "post",
+         {"x-millrace-job", "idempotent-replayed", "x-millrace-dropped-params"});
+  expect(ocr("Idempotency-Key: k\r\n"), 409, "/v1/ocr", "post", {"x-should-retry"});
+  expect(post(path + "/cancel", ""), 200, "/v1/jobs/{job_id}/cancel", "post", {"x-millrace-job"});
+  expect(post(path + "/retry", ""), 409, "/v1/jobs/{job_id}/retry", "post",
+         {"x-millrace-job", "x-should-retry"});
+}
+
+TEST_F(OpenApiHeaders, OfFailuresThatAJobHasStored) {
+  start();
+  const std::pair<base::Code, int> ends[] = {
+      {base::Code::kPoisonJob, 500}, {base::Code::kFetchFailed, 502}, {base::Code::kDocumentDamaged, 422}};
+  for (const auto& [code, status] : ends) {
+    const std::string path = "/v1/jobs/" + ocr(kAsync).header("x-millrace-job");
+    fail(claim()->lease, code, "broken");
+    expect(get(path + "/result"), status, "/v1/jobs/{job_id}/result", "get",
+           {"x-millrace-job", "x-should-retry"});
+    const Answer again = post(path + "/retry", "");
+    expect(again, 202, "/v1/jobs/{job_id}/retry", "post", {"location", "x-millrace-job"});
+    post("/v1/jobs/" + again.header("x-millrace-job") + "/cancel", "");
+  }
+}
+
+TEST_F(OpenApiHeaders, OfAWaitThatIsOver) {
+  start({.sync_wait = std::chrono::milliseconds(1)});
+  expect(ocr(), 504, "/v1/ocr", "post", {"location", "x-millrace-job", "x-should-retry"});
+}
+
+TEST_F(OpenApiHeaders, OfRefusals) {
+  start({.requests_per_minute = 1});
+  expect(send({.path = "/v1/models"}), 401, "/v1/models", "get", {"www-authenticate", "x-should-retry"});
+  expect(send({.path = "/v1/models", .key = key({schemas::Scope::kOcr})}), 403, "/v1/models", "get");
+  expect(get("/v1/models/none"), 404, "/v1/models/{model}", "get", rate({"x-should-retry"}));
+  expect(get("/v1/models"), 429, "/v1/models", "get", rate({"retry-after", "retry-after-ms"}));
+  expect(send({.method = "DELETE", .path = "/v1/models"}), 405, "/v1/models", "get", {"allow"});
+  const auto expectation = send({.path = "/v1/models", .key = owner, .headers = "Expect: tea\r\n"});
+  expect(expectation, 417, "/v1/models", "get", {"x-should-retry"});
+  const auto coding = send({.path = "/v1/models", .key = owner, .headers = "Transfer-Encoding: gzip\r\n"});
+  expect(coding, 501, "/v1/models", "get", {"x-should-retry"});
+  service->drain();
+  expect(send({.path = "/readyz"}), 503, "/readyz", "get", {"retry-after", "retry-after-ms"});
+}
+
+}  // namespace
+}  // namespace millrace::api::test

@@ -1,0 +1,67 @@
+#include <gtest/gtest.h>
+
+#include "tests/support/wait_until.h"
+#include "tests/unit/api/served.h"
+
+namespace millrace::api::test {
+namespace {
+
+class ReplyBudget : public Served {
+ protected:
+  // A job whose result has that many bytes.
+  std::string job_with(std::size_t bytes) {
+    const std::string id = post("/v1/ocr", ocr_body(pdf_of(9)), "Prefer: respond-async\r\n").json()["id"];
+    finish(claim()->lease, R"({"pages":")" + std::string(bytes - 12, 'm') + R"("})");
+    return id;
+  }
+  static std::string result_of(const std::string& id) { return "/v1/jobs/" + id + "/result"; }
+  bool holds(std::size_t bytes) {
+    const std::string line = "\nmillrace_in_flight_reply_bytes " + std::to_string(bytes) + "\n";
+    return support::wait_until([&] { return metrics.scrape().find(line) != std::string::npos; });
+  }
+  void expect_later(const Answer& answer, const std::string& id) {
+    EXPECT_EQ(answer.status, 503) << answer.body.substr(0, 500);
+    EXPECT_EQ(answer.json()["error"]["code"], "overloaded");
+    EXPECT_NE(answer.body.find("http.reply_budget"), std::string::npos) << answer.body;
+    EXPECT_NE(answer.body.find("GET " + result_of(id)), std::string::npos) << answer.body;
+    EXPECT_TRUE(answer.has("retry-after"));
+    EXPECT_TRUE(answer.has("retry-after-ms"));
+  }
+};
+
+TEST_F(ReplyBudget, AResultThatFindsNoRoomGets503) {
+  start({.reply_bytes_max = 5000, .reply_budget_bytes = 2000});
+  const std::string large = job_with(3000), small = job_with(1000);
+  expect_later(get(result_of(large)), large);
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(get(result_of(small)).status, 200) << "each gives its room back";
+  EXPECT_TRUE(holds(0));
+}
+
+TEST_F(ReplyBudget, PagesTakeTheirRoomBeforeTheyAreLoaded) {
+  start({.reply_bytes_max = 5000, .reply_budget_bytes = 2000});
+  const std::string id = post("/v1/ocr", ocr_body(pdf_of(9)), "Prefer: respond-async\r\n").json()["id"];
+  const auto job = claim();
+  for (int i = 0; i < 3; ++i)
+    part(job->lease, i,
+         R"({"index":)" + std::to_string(i) + R"(,"markdown":")" + std::string(800, 'm') + R"("})");
+  expect_later(get(result_of(id) + "?partial=true"), id);
+  EXPECT_EQ(get(result_of(id) + "?pages=0-1").status, 200);
+  EXPECT_TRUE(holds(0));
+}
+
+TEST_F(ReplyBudget, AReaderThatTakesNothingKeepsItsRoomUntilItLeaves) {
+  constexpr std::size_t kBytes = 24u << 20;  // more than the kernel takes
+  start({.reply_bytes_max = kBytes, .reply_budget_bytes = kBytes + 1000});
+  const std::string large = job_with(kBytes), small = job_with(2000);
+  Connection slow(server->port());
+  slow.send({.path = result_of(large), .key = owner});
+  ASSERT_TRUE(slow.saw("HTTP/1.1 200"));
+  EXPECT_TRUE(holds(kBytes));
+  expect_later(get(result_of(small)), small);
+  slow.close();
+  EXPECT_TRUE(holds(0));
+  EXPECT_EQ(get(result_of(small)).status, 200);
+}
+
+}  // namespace
+}  // namespace millrace::api::test

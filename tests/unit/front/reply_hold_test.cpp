@@ -1,0 +1,105 @@
+#include <memory>
+
+#include <gtest/gtest.h>
+
+#include "api/front/cork.h"
+#include "tests/support/wait_until.h"
+#include "tests/unit/front/served.h"
+
+namespace millrace::front::test {
+namespace {
+
+using support::wait_until;
+
+constexpr std::size_t kMoreThanTheKernelTakes = 16 * kMegabyte;
+
+// What a reply holds, seen from outside.
+class ReplyHold : public Served {
+ protected:
+  void answer_with(std::size_t bytes) {
+    application.on_run = [this, bytes](const Request&, const Responder& responder) {
+      Reply reply = text_reply(std::string(bytes, 'x'));
+      reply.hold = std::exchange(hold_, nullptr);
+      responder.send(std::move(reply));
+    };
+  }
+  bool is_back() const { return held_.expired(); }
+
+  std::shared_ptr<int> hold_ = std::make_shared<int>(1);
+  const std::weak_ptr<int> held_ = hold_;
+};
+
+TEST_F(ReplyHold, IsGivenBackWhenTheReplyHasLeft) {
+  answer_with(10);
+  start();
+  ASSERT_TRUE(ask(get("/")));
+  EXPECT_TRUE(wait_until([&] { return is_back(); }));
+}
+
+TEST_F(ReplyHold, IsKeptWhileAReaderHasNotTakenTheReply) {
+  answer_with(kMoreThanTheKernelTakes);
+  start();
+  RawClient slow = client(4096);
+  ASSERT_TRUE(slow.send(get("/")));
+  EXPECT_EQ(slow.bytes(12), "HTTP/1.1 200");
+  EXPECT_FALSE(is_back());
+  EXPECT_EQ(slow.bytes(kMegabyte).size(), kMegabyte);
+  EXPECT_FALSE(is_back());
+  slow.bytes(kMoreThanTheKernelTakes - kMegabyte);
+  EXPECT_TRUE(wait_until([&] { return is_back(); }));
+}
+
+TEST_F(ReplyHold, IsGivenBackWhenTheClientLeaves) {
+  answer_with(kMoreThanTheKernelTakes);
+  start();
+  RawClient leaving = client(4096);
+  ASSERT_TRUE(leaving.send(get("/")));
+  EXPECT_EQ(leaving.bytes(12), "HTTP/1.1 200");
+  EXPECT_FALSE(is_back());
+  leaving.reset();
+  EXPECT_TRUE(wait_until([&] { return is_back(); }));
+}
+
+TEST_F(ReplyHold, IsGivenBackWhenTheServerStops) {
+  answer_with(kMoreThanTheKernelTakes);
+  start();
+  RawClient slow = client(4096);
+  ASSERT_TRUE(slow.send(get("/")));
+  EXPECT_EQ(slow.bytes(12), "HTTP/1.1 200");
+  server->stop();
+  EXPECT_TRUE(is_back());
+}
+
+TEST_F(ReplyHold, OfAReplyUnderACorkIsGivenBackAtItsEnd) {
+  application.on_run = [this](const Request&, const Responder& responder) { parked.park(responder); };
+  start();
+  RawClient one = client();
+  ASSERT_TRUE(one.send(get("/")));
+  const Responder responder = parked.next();
+  {
+    const Cork cork;
+    Reply reply = text_reply("x");
+    reply.hold = std::exchange(hold_, nullptr);
+    ASSERT_TRUE(responder.send(std::move(reply)));
+    EXPECT_FALSE(is_back());
+  }
+  EXPECT_TRUE(wait_until([&] { return is_back(); }));
+  EXPECT_TRUE(one.reply());
+}
+
+TEST_F(ReplyHold, OfAReplyThatNobodyWaitsForIsGivenBackAtOnce) {
+  application.on_run = [this](const Request&, const Responder& responder) { parked.park(responder); };
+  start();
+  RawClient one = client();
+  ASSERT_TRUE(one.send(get("/")));
+  const Responder responder = parked.next();
+  one.reset();
+  ASSERT_TRUE(wait_until([&] { return !responder.alive(); }));
+  Reply reply = text_reply("x");
+  reply.hold = std::exchange(hold_, nullptr);
+  EXPECT_FALSE(responder.send(std::move(reply)));
+  EXPECT_TRUE(is_back());
+}
+
+}  // namespace
+}  // namespace millrace::front::test
