@@ -171,7 +171,7 @@ TEST_F(SettingsTable, ANumberOutsideItsBoundsIsRefusedByNameAndOneAtABoundIsTake
       // The combined rules have their own tests.
       const std::string other = setting.path == "retention.jobs" ? "retention.results" : "retention.orphans";
       std::map<std::string, std::string> flags = {{flag, value}, {other, "60s"}};
-      if (setting.path == "http.reply_budget") flags.emplace("ocr.reply_max", "1MiB");
+      if (setting.path == "http.reply_budget") flags.emplace("ocr.reply-max", "1MiB");
       const LoadedSettings loaded = load(flags);
       const bool shorter = setting.path == "retention.jobs" && value == number(setting, 0);
       EXPECT_EQ(loaded.settings.has_value(), !shorter) << flag << " " << value << mistakes_of(loaded);
@@ -219,10 +219,10 @@ TEST_F(SettingsTable, JobsAreNotForgottenBeforeTheirResults) {
 }
 
 TEST_F(SettingsTable, TheLargestReplyHasRoomInTheBudget) {
-  const LoadedSettings loaded = load({{"http.reply_budget", "100MiB"}});
+  const LoadedSettings loaded = load({{"http.reply-budget", "100MiB"}});
   EXPECT_FALSE(loaded.settings);
   EXPECT_THAT(mistakes_of(loaded), HasSubstr("http.reply_budget must not be smaller than ocr.reply_max"));
-  EXPECT_TRUE(load({{"http.reply_budget", "100MiB"}, {"ocr.reply_max", "100MiB"}}).settings);
+  EXPECT_TRUE(load({{"http.reply-budget", "100MiB"}, {"ocr.reply-max", "100MiB"}}).settings);
 }
 
 TEST_F(SettingsTable, TheFileOfTheDataDirectoryIsReadUnlessOneIsNamed) {
