@@ -1,6 +1,7 @@
 #include "ai/engines/engine_child.h"
 
 #include <algorithm>
+#include <csignal>
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -15,6 +16,8 @@ constexpr int kSocketFd = 3;
 // How long the child may leave a request unread before it counts as stuck: a request fits into the socket's
 // buffer.
 constexpr timeval kSendTimeout{5, 0};
+// The socket closes when the child dies; the programs around it follow at once.
+constexpr milliseconds kEndGrace{2'000};
 
 }  // namespace
 
@@ -77,6 +80,12 @@ EngineChild::Got EngineChild::next(Event& event, milliseconds wall, int interrup
       return Got::kGone;
   }
   return got;
+}
+
+// bwrap tells of a signal by its exit code, as a shell does.
+bool EngineChild::hit_cpu_bound() {
+  const auto exit = child_.wait(kEndGrace);
+  return exit && (exit->signal == SIGXCPU || exit->code == 128 + SIGXCPU);
 }
 
 }  // namespace millrace::engines

@@ -27,6 +27,9 @@ class EngineChild {
   // Waits up to `wall` for the next event; `interrupt_fd` readable ends the wait. kGone: the child ended, or
   // what it sent does not parse.
   Got next(Event& event, std::chrono::milliseconds wall, int interrupt_fd);
+  // After kGone: it was ended by its bound of processor time (EngineLimits::child_cpu). Waits up to 2 s for
+  // its end.
+  bool hit_cpu_bound();
   bool alive() { return !child_.wait(std::chrono::milliseconds(0)); }
 
  private:

@@ -15,6 +15,10 @@ struct EngineLimits {
   std::chrono::milliseconds page_wall{600'000};
   std::chrono::milliseconds poppler_cpu{
       10'000};  // text or raster of one page; a text layer that needs more is a bomb
+
+  // What the child itself may use for one page, decoding and preparing included. Where no library asks for
+  // the time, the kernel ends it.
+  std::chrono::milliseconds child_cpu() const { return 2 * page_cpu; }
 };
 
 }  // namespace millrace::engines

@@ -5,13 +5,13 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
-#include <set>
 #include <thread>
 
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "ai/engines/engine_child.h"
+#include "ai/engines/ocr_call.h"
 #include "ai/engines/pdf_info.h"
 #include "platform/base/log.h"
 
@@ -30,48 +30,6 @@ EngineEnd ended(EngineEnd::Kind kind) { return {kind, -1, std::nullopt}; }
 EngineEnd failed(base::Error error) { return {EngineEnd::Kind::kFailed, -1, std::move(error)}; }
 
 }  // namespace
-
-// A call: what is asked, who hears of it, and the means to end it. `left` is used by its pump alone.
-struct Ticket::State {
-  std::shared_ptr<const Document> document;
-  bool inspect = false;
-  RecogniseOptions options;
-  std::set<int> left;  // pages not reported yet
-  int at = -1;         // the page that is worked on
-  DocumentInfo info;
-  std::function<void(base::Result<DocumentInfo>)> inspected;
-  std::function<void(PageOutcome)> on_page;
-  std::function<void(EngineEnd)> done;
-  process::Fd cancelled{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
-
-  bool is_cancelled() const {
-    std::uint64_t count = 0;
-    return ::read(cancelled.get(), &count, sizeof count) == sizeof count &&
-           ::eventfd_write(cancelled.get(), 1) == 0;
-  }
-  // The one end of a call, in the form that it was asked in.
-  void end(EngineEnd how) {
-    if (!inspect) return done(std::move(how));
-    switch (how.kind) {
-      case EngineEnd::Kind::kDone:
-        return inspected(info);
-      case EngineEnd::Kind::kCrashed:
-        return inspected(
-            base::error(Code::kDocumentDamaged, "the document breaks the program that opens it"));
-      case EngineEnd::Kind::kCancelled:
-        return inspected(base::error(Code::kJobCancelled, "cancelled"));
-      case EngineEnd::Kind::kFailed:
-        return inspected(std::move(*how.error));
-    }
-  }
-
-  // The page to blame: the one that was begun, unless it is done already; -1 when none is left.
-  int blamed() const { return left.contains(at) || left.empty() ? at : *left.begin(); }
-};
-
-void Ticket::cancel() const {
-  if (state_) ::eventfd_write(state_->cancelled.get(), 1);
-}
 
 struct OcrEngine::Shared {
   Shared(process::Spawner& starter, Options chosen, process::Jail locked)
@@ -199,9 +157,9 @@ class OcrEngine::Pump {
           drop_child(false);
           return ended(EngineEnd::Kind::kCancelled);
         case EngineChild::Got::kGone:
-          return crashed(call);
+          return child_->hit_cpu_bound() ? stuck(call, too_much_cpu(call)) : crashed(call);
         case EngineChild::Got::kTimeout:
-          return stuck(call);
+          return stuck(call, too_late(call));
         case EngineChild::Got::kEvent:
           if (auto end = handle(call, std::move(event))) return end;
       }
@@ -237,17 +195,30 @@ class OcrEngine::Pump {
     return {EngineEnd::Kind::kCrashed, call.blamed(), std::nullopt};
   }
 
-  // The child did not keep its own bounds: it is killed, and the page that it hung on fails alone.
-  std::optional<EngineEnd> stuck(Ticket::State& call) {
+  static base::Error too_late(const Ticket::State& call) {
+    if (call.inspect) return opened_too_slowly();
+    return base::error(Code::kPageTimeout, "the page takes too long (ocr.page_timeout)");
+  }
+
+  base::Error too_much_cpu(const Ticket::State& call) const {
+    if (call.inspect) return opening_is_a_bomb();
+    const auto bound = std::chrono::ceil<std::chrono::seconds>(shared_.options.limits.child_cpu()).count();
+    return base::error(Code::kPageTimeout,
+                       "the page takes more than " + std::to_string(bound) + " s of processor time");
+  }
+
+  // The child hung on one page, and is or was ended over it: that page fails alone.
+  std::optional<EngineEnd> stuck(Ticket::State& call, base::Error why) {
     drop_child(true);
-    base::log_warn("engine.child_stuck",
-                   {{"page", call.at}, {"media", schemas::name(call.document->media())}});
-    if (call.inspect) return failed(opened_too_slowly());
+    base::log_warn(
+        "engine.child_stuck",
+        {{"page", call.at}, {"media", schemas::name(call.document->media())}, {"why", why.message}});
+    if (call.inspect) return failed(std::move(why));
     if (call.left.empty()) return ended(EngineEnd::Kind::kDone);
     const int page = call.blamed();
     PageOutcome outcome;
     outcome.index = page;
-    outcome.error = base::error(Code::kPageTimeout, "the page takes too long");
+    outcome.error = std::move(why);
     call.left.erase(page);
     call.on_page(std::move(outcome));
     return std::nullopt;

@@ -14,12 +14,16 @@ using base::error;
 
 bool says(const std::string& text, std::string_view what) { return text.find(what) != std::string::npos; }
 
-base::Error bad_count() {
+}  // namespace
+
+base::Error wrong_page_count() {
   return error(Code::kDocumentPageCount,
                "the document's page count is not the number of pages that are in it");
 }
 
-}  // namespace
+base::Error opening_is_a_bomb() {
+  return error(Code::kDocumentBomb, "opening the document takes more time or memory than any sound document");
+}
 
 // It used less computing time than a bomb would: the machine is busy, and may be less so later.
 base::Error opened_too_slowly() {
@@ -35,10 +39,9 @@ base::Error failure(const process::Captured& pdfinfo) {
   }
   if (pdfinfo.timed_out) return opened_too_slowly();
   if (pdfinfo.exit.signal == SIGKILL || pdfinfo.exit.signal == SIGXCPU) {
-    return error(Code::kDocumentBomb,
-                 "opening the document takes more time or memory than any sound document");
+    return opening_is_a_bomb();
   }
-  if (says(pdfinfo.err, "Invalid page count") || says(pdfinfo.err, "Page count (")) return bad_count();
+  if (says(pdfinfo.err, "Invalid page count") || says(pdfinfo.err, "Page count (")) return wrong_page_count();
   return error(Code::kDocumentDamaged, "the document is damaged or cut off: it cannot be opened");
 }
 
@@ -70,7 +73,7 @@ int count_of(const std::string& out) {
 base::Result<std::vector<PdfPage>> read_pdf_info(const process::Captured& pdfinfo, int pages_max) {
   const int count = count_of(pdfinfo.out);
   if (!pdfinfo.exit.ok() || count < 0) return failure(pdfinfo);
-  if (count == 0) return bad_count();
+  if (count == 0) return wrong_page_count();
   if (count > pages_max) {
     return error(Code::kDocumentTooManyPages, "the document has " + std::to_string(count) +
                                                   " pages; at most " + std::to_string(pages_max) +
@@ -84,7 +87,7 @@ base::Result<std::vector<PdfPage>> read_pdf_info(const process::Captured& pdfinf
     at = end + 1;
   }
   // poppler shows a page that the tree does not have as 0 × 0.
-  if (pages.back().width <= 0 || pages.back().height <= 0) return bad_count();
+  if (pages.back().width <= 0 || pages.back().height <= 0) return wrong_page_count();
   return pages;
 }
 

@@ -17,6 +17,12 @@ struct PdfPage {
 // time or memory), kDocumentDamaged, kInternal (opened_too_slowly).
 base::Result<std::vector<PdfPage>> read_pdf_info(const process::Captured& pdfinfo, int pages_max);
 
+// kDocumentPageCount.
+base::Error wrong_page_count();
+
+// kDocumentBomb.
+base::Error opening_is_a_bomb();
+
 // A look into a document that was ended by the clock alone: worth another try.
 base::Error opened_too_slowly();
 

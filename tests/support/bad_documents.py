@@ -89,6 +89,21 @@ def page_count_lies():
     return assemble_pdf(objects)
 
 
+def page_count_lies_downwards():
+    """Three pages of which the count tells one: a reader that believes it would lose two without a word."""
+    return tiny_pdf("one", "two", "three").replace(b"/Count 3", b"/Count 1")
+
+
+def page_count_lies_in_object_streams():
+    """The same where nothing of it stands in plain text."""
+    with tempfile.TemporaryDirectory() as folder:
+        plain, packed = Path(folder) / "plain.pdf", Path(folder) / "packed.pdf"
+        plain.write_bytes(page_count_lies_downwards())
+        subprocess.run(["qpdf", "--object-streams=generate", plain, packed], check=True)
+        assert b"/Count" not in packed.read_bytes()
+        return packed.read_bytes()
+
+
 def too_many_pages():
     return tiny_pdf(*["x"] * 1001)
 
@@ -132,6 +147,8 @@ REFUSED = {
     "content bomb": (content_bomb, "document_bomb"),
     "nested forms": (nested_forms, "document_bomb"),
     "page count lies": (page_count_lies, "document_page_count"),
+    "page count lies downwards": (page_count_lies_downwards, "document_page_count"),
+    "page count lies in object streams": (page_count_lies_in_object_streams, "document_page_count"),
     "too many pages": (too_many_pages, "document_too_many_pages"),
     "huge image header": (huge_image_header, "image_too_large"),
     "damaged png": (damaged_png, "document_damaged"),

@@ -282,10 +282,12 @@ Pdf::Progress Pdf::raster_some(Run run, Drawing drawing, const OnBegin& on_begin
   return {run.last + 1, Why::kDone};
 }
 
-std::map<int, float> Pdf::pictures(Run run) {
-  std::map<int, float> pages;
+std::optional<std::map<int, float>> Pdf::pictures(Run run) {
   auto captured = tools_.capture("pdfimages", with({"-list"}, with(page_range(run), {"%"})), document_fd_);
-  if (!captured) return pages;
+  if (!captured || captured->timed_out || captured->truncated || captured->exit.signal != 0) {
+    return std::nullopt;
+  }
+  std::map<int, float> pages;
   std::istringstream lines(captured->out);
   for (std::string line; std::getline(lines, line);) {
     PictureRow row;

@@ -55,8 +55,8 @@ class Pdf {
   // Resolution at which `raster` draws a page when asked for `dpi`.
   int real_dpi(int page, int dpi) const;
   // The pages of a run that hold a picture of more than a few pixels, with the part of the page that the
-  // largest covers.
-  std::map<int, float> pictures(Run run);
+  // largest covers. nullopt: they cannot be listed within the bounds of time and size, so there may be any.
+  std::optional<std::map<int, float>> pictures(Run run);
 
  private:
   struct TextStreams;

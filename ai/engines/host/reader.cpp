@@ -11,6 +11,7 @@
 #include "ai/engines/bbox_xml.h"
 #include "ai/engines/host/figures.h"
 #include "ai/engines/host/image.h"
+#include "ai/engines/host/page_tree.h"
 #include "ai/engines/layout.h"
 
 namespace millrace::engines::host {
@@ -28,6 +29,13 @@ constexpr std::size_t kDataBytesMax = std::size_t{32} << 20;  // of all pictures
 
 bool is_scan(const PageText& text, float picture_part) {
   return picture_part >= kScanPart && text.words.size() < kScanWords;
+}
+
+// The part of a page that its largest picture covers; all of it where the pictures are not known.
+float picture_part(const std::optional<std::map<int, float>>& pictures, int page) {
+  if (!pictures) return 1;
+  const auto found = pictures->find(page);
+  return found == pictures->end() ? 0 : found->second;
 }
 
 // The dictionary of a picture is always plain text in the file: without the name /Image there is none.
@@ -93,6 +101,7 @@ PageOutcome recognised_outcome(int page, Recognised recognised, int dpi) {
 
 void DocumentReader::close() {
   pdf_.reset();
+  pages_ = 0;
   if (!bytes_.empty()) ::munmap(const_cast<char*>(bytes_.data()), bytes_.size());
   bytes_ = {};
   copy_.reset();
@@ -116,9 +125,12 @@ base::Status DocumentReader::open(const process::Fd& fd, schemas::Media media, s
 
 base::Result<int> DocumentReader::page_count() {
   if (pdf_) {
+    if (pages_ > 0) return pages_;
     auto pages = pdf_->pages();
     if (!pages) return std::move(pages.error());
-    return static_cast<int>(pages->size());
+    const auto count = static_cast<int>(pages->size());
+    if (holds_more_pages(bytes_, count)) return wrong_page_count();
+    return pages_ = count;
   }
   auto head = image_head(bytes_, limits_);
   if (!head) return std::move(head.error());
@@ -146,10 +158,9 @@ base::Status DocumentReader::recognise_pdf(const std::vector<int>& pages, const 
   std::map<int, PageText> pictured;
   for (const Run run : runs_of(pages)) {
     sink.begin(run.first);
-    const std::map<int, float> pictures = may_have_pictures ? pdf_->pictures(run) : std::map<int, float>{};
+    const auto pictures = may_have_pictures ? pdf_->pictures(run) : std::map<int, float>{};
     auto status = pdf_->text(run, sink.begin, [&](int page, base::Result<PageText> text) {
-      const auto picture = pictures.find(page);
-      const float part = picture == pictures.end() ? 0 : picture->second;
+      const float part = picture_part(pictures, page);
       if (!text && text.error().code == Code::kPageTimeout) {
         sink.page(failed_page(page, std::move(text.error())));
       } else if (!text || !sane_text(*text) || is_scan(*text, part)) {

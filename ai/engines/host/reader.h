@@ -53,6 +53,7 @@ class DocumentReader {
   process::Fd copy_;
   std::string_view bytes_;
   std::optional<Pdf> pdf_;
+  int pages_ = 0;  // of a PDF; 0: not looked up yet
 };
 
 }  // namespace millrace::engines::host

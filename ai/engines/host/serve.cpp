@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include "ai/engines/host/cpu_bound.h"
 #include "ai/engines/host/reader.h"
 #include "ai/engines/wire.h"
 
@@ -53,6 +54,7 @@ class Session {
   }
 
   void inspect() {
+    bound_cpu(limits_.child_cpu());
     if (!opened_) return send(failed(opened_.error()));
     auto pages = reader_.page_count();
     if (!pages) return send(failed(std::move(pages.error())));
@@ -71,6 +73,7 @@ class Session {
   }
 
   void begin(int page) {
+    bound_cpu(limits_.child_cpu());
     Event event;
     event.kind = Event::Kind::kBegin;
     event.page = page;

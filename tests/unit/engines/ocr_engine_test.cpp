@@ -192,8 +192,9 @@ TEST_F(OcrEngineTest, EachBadDocumentHasItsOwnCode) {
   EXPECT_EQ(inspect_error(PdfMaker().text_page(kLines).claim_pages(100'000'000).bytes()),
             Code::kDocumentPageCount);
   EXPECT_EQ(inspect_error(PdfMaker().text_page(kLines).claim_pages(-7).bytes()), Code::kDocumentPageCount);
-  EXPECT_EQ(inspect_error(PdfMaker().text_page(kLines).text_page(kLines).text_page(kLines).bytes()),
-            Code::kDocumentTooManyPages);
+  const auto three = PdfMaker().text_page(kLines).text_page(kLines).text_page(kLines);
+  EXPECT_EQ(inspect_error(PdfMaker(three).claim_pages(1).bytes()), Code::kDocumentPageCount);
+  EXPECT_EQ(inspect_error(three.bytes()), Code::kDocumentTooManyPages);
   EXPECT_EQ(inspect_error(millrace::support::png_head(20'000, 20'000)), Code::kImageTooLarge);
 }
 
@@ -292,6 +293,29 @@ TEST_F(OcrEngineTest, APageThatKillsItsChildIsNamedAndTheNextCallGetsANewOne) {
   EXPECT_EQ(recognise(PdfMaker().text_page(kLines).bytes(), {0}, next).kind, EngineEnd::Kind::kDone);
   EXPECT_EQ(engine_->counts().children_crashed, 1U);
   EXPECT_EQ(engine_->counts().children_started, 2U);
+}
+
+TEST_F(OcrEngineTest, APageThatUsesUpItsChildsProcessorTimeFailsAloneByThatBound) {
+  make();
+  const auto raster = testing::raster_of(spawner_, PdfMaker().text_page(kLines, 14).bytes(), 100);
+  PdfMaker maker;
+  for (int page = 0; page < 4; ++page) maker.scan_page(raster.gray, raster.width, raster.height);
+  auto document = testing::document_of(maker.bytes());
+  ASSERT_TRUE(document);
+  Call call;
+  ASSERT_TRUE(engine_->recognise(*document, {0, 1, 2, 3}, {}, call.on_page(), call.on_end()));
+  ASSERT_TRUE(call.wait([&] { return !call.pages.empty(); }));
+  ASSERT_EQ(::kill(testing::engine_child_of_this_process(), SIGXCPU), 0);
+  ASSERT_EQ(call.wait_end().kind, EngineEnd::Kind::kDone);
+  int failed = 0;
+  for (const auto& [index, page] : call.pages) {
+    if (!page.error) continue;
+    ++failed;
+    EXPECT_EQ(page.error->code, Code::kPageTimeout);
+    EXPECT_NE(page.error->message.find("40 s of processor time"), std::string::npos) << page.error->message;
+  }
+  EXPECT_EQ(failed, 1);
+  EXPECT_EQ(call.pages.size(), 4U);
 }
 
 TEST_F(OcrEngineTest, ACancelledCallEndsAndTheNextIsServed) {

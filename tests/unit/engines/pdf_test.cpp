@@ -13,12 +13,17 @@ using base::Code;
 using millrace::support::PdfMaker;
 using std::chrono::milliseconds;
 
+process::Fd file_of(const std::string& pdf) {
+  process::Fd file(::memfd_create("document", MFD_CLOEXEC));
+  EXPECT_EQ(::write(file.get(), pdf.data(), pdf.size()), static_cast<ssize_t>(pdf.size()));
+  return file;
+}
+
 class PdfTest : public ::testing::Test {
  protected:
   // What the text layer of all pages gives, by page; the status of the whole beside it.
   std::map<int, base::Result<PageText>> text_of(const std::string& pdf, int pages) {
-    const process::Fd file(::memfd_create("document", MFD_CLOEXEC));
-    EXPECT_EQ(::write(file.get(), pdf.data(), pdf.size()), static_cast<ssize_t>(pdf.size()));
+    const process::Fd file = file_of(pdf);
     const Tools tools(spawner_, limits_);
     std::map<int, base::Result<PageText>> found;
     status_ = Pdf(tools, limits_, file.get())
@@ -62,6 +67,18 @@ TEST_F(PdfTest, ATextLayerThatUsesUpItsComputingTimeIsABomb) {
   text_of(PdfMaker().bomb_page(9).bytes(), 1);
   ASSERT_FALSE(status_);
   EXPECT_EQ(status_.error().code, Code::kDocumentBomb);
+}
+
+TEST_F(PdfTest, PicturesThatCannotBeListedInTimeAreNotTakenForNone) {
+  limits_.page_wall = milliseconds(200);
+  const process::Fd file = file_of(PdfMaker().bomb_page(9).bytes());
+  const Tools tools(spawner_, limits_);
+  EXPECT_FALSE(Pdf(tools, limits_, file.get()).pictures({0, 0}));
+  const process::Fd good = file_of(PdfMaker().text_page({"no picture"}).bytes());
+  limits_.page_wall = milliseconds(60'000);
+  const auto none = Pdf(tools, limits_, good.get()).pictures({0, 0});
+  ASSERT_TRUE(none);
+  EXPECT_TRUE(none->empty());
 }
 
 }  // namespace

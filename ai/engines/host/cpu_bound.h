@@ -1,0 +1,11 @@
+#pragma once
+#include <chrono>
+
+namespace millrace::engines::host {
+
+// From now on this process may use `cpu` of processor time, rounded up by less than two seconds; then the
+// kernel ends it (SIGXCPU), whatever code it is in. Replaces the bound set before. Programs started later
+// have bounds of their own.
+void bound_cpu(std::chrono::milliseconds cpu);
+
+}  // namespace millrace::engines::host

@@ -1,0 +1,125 @@
+#include "ai/engines/host/page_tree.h"
+
+#include <gtest/gtest.h>
+#include <zlib.h>
+
+#include "ai/engines/host/pdf_objects.h"
+#include "tests/support/pdf_maker.h"
+
+namespace millrace::engines::host {
+namespace {
+
+using millrace::support::PdfMaker;
+
+std::string three_pages() {
+  return PdfMaker().text_page({"one"}).text_page({"two"}).text_page({"three"}).claim_pages(1).bytes();
+}
+
+std::string deflated(const std::string& data) {
+  uLongf size = ::compressBound(data.size());
+  std::string out(size, '\0');
+  ::compress(reinterpret_cast<Bytef*>(out.data()), &size, reinterpret_cast<const Bytef*>(data.data()),
+             data.size());
+  out.resize(size);
+  return out;
+}
+
+// Three pages in an object stream, found by a cross-reference stream, as writers since PDF 1.5 make them.
+std::string packed(const std::string& length_of_members = {}) {
+  const std::vector<std::string> objects{"<</Type/Catalog/Pages 2 0 R>>",
+                                         "<</Type/Pages/Count 1/Kids[3 0 R 4 0 R]>>",
+                                         "<</Type/Page/Parent 2 0 R>>",
+                                         "<</Type/Pages/Count 2/Parent 2 0 R/Kids[5 0 R 6 0 R]>>",
+                                         "<</Type/Page>>",
+                                         "<</Type/Page>>"};
+  std::string head;
+  std::string body;
+  for (std::size_t i = 0; i < objects.size(); ++i) {
+    head += std::to_string(i + 1) + " " + std::to_string(body.size()) + " ";
+    body += objects[i] + " ";
+  }
+  const std::string members = deflated(head + body);
+  std::string file = "%PDF-1.5\n";
+  const std::size_t members_at = file.size();
+  file += "7 0 obj <</Type/ObjStm/N 6/First " + std::to_string(head.size()) + "/Filter/FlateDecode/Length " +
+          (length_of_members.empty() ? std::to_string(members.size()) : length_of_members) + ">> stream\n" +
+          members + "\nendstream endobj\n";
+  const std::size_t table_at = file.size();
+  std::string rows(4, '\0');
+  for (char i = 0; i < 6; ++i) rows += {2, 0, 7, i};
+  rows += {1, 0, static_cast<char>(members_at), 0};
+  rows += {1, 0, static_cast<char>(table_at), 0};
+  const std::string table = deflated(rows);
+  file += "8 0 obj <</Type/XRef/Size 9/W[1 2 1]/Root 1 0 R/Filter/FlateDecode/Length " +
+          std::to_string(table.size()) + ">> stream\n" + table + "\nendstream endobj\n";
+  return file + "startxref\n" + std::to_string(table_at) + "\n%%EOF\n";
+}
+
+TEST(PageTree, MorePagesThanTheCountAreFoundInAPlainFile) {
+  EXPECT_TRUE(holds_more_pages(three_pages(), 1));
+  EXPECT_TRUE(holds_more_pages(three_pages(), 2));
+  EXPECT_FALSE(holds_more_pages(three_pages(), 3));
+}
+
+TEST(PageTree, MorePagesThanTheCountAreFoundInObjectStreamsAndBelowOtherNodes) {
+  ASSERT_LT(packed().size(), 1000U);
+  EXPECT_TRUE(holds_more_pages(packed(), 2));
+  EXPECT_FALSE(holds_more_pages(packed(), 3));
+}
+
+TEST(PageTree, AnObjectStreamWhoseLengthStandsInItselfEnds) {
+  EXPECT_FALSE(holds_more_pages(packed("5 0 R"), 1));
+}
+
+TEST(PageTree, AnUpdateThatTakesPagesAwayIsBelieved) {
+  std::string file = three_pages();
+  const std::size_t old_table = file.rfind("xref\n0 ");
+  const std::size_t root_at = file.rfind("/Root ") + 6;
+  const std::string root = file.substr(root_at, file.find(' ', root_at) - root_at);
+  const std::string tree = std::to_string(std::stoi(root) - 1);
+  const std::size_t kids_at = file.rfind("/Kids [ ") + 8;
+  const std::string kid = file.substr(kids_at, file.find(" R", kids_at) + 2 - kids_at);
+  const std::size_t node_at = file.size();
+  file += tree + " 0 obj\n<< /Type /Pages /Count 1 /Kids [" + kid + "] >>\nendobj\n";
+  const std::size_t table_at = file.size();
+  char row[32];
+  std::snprintf(row, sizeof row, "%010zu 00000 n \n", node_at);
+  file += "xref\n" + tree + " 1\n" + row + "trailer\n<< /Size 99 /Root " + root + " 0 R /Prev " +
+          std::to_string(old_table) + " >>\nstartxref\n" + std::to_string(table_at) + "\n%%EOF\n";
+  EXPECT_FALSE(holds_more_pages(file, 1));
+  EXPECT_TRUE(holds_more_pages(three_pages(), 1));
+}
+
+TEST(PageTree, NothingIsSaidOfAFileWhoseTablesAreNotSound) {
+  const std::string good = three_pages();
+  EXPECT_FALSE(holds_more_pages(good.substr(0, good.size() - 60), 1)) << "cut off";
+  EXPECT_FALSE(holds_more_pages("garbage before it\n" + good, 1)) << "all offsets are wrong";
+  EXPECT_FALSE(holds_more_pages("", 0));
+  EXPECT_FALSE(holds_more_pages("%PDF-1.7\nstartxref\n9\n%%EOF", 0));
+}
+
+TEST(PageTree, EveryCutAndEveryChangedByteOfAFileEndsInAnAnswer) {
+  for (const std::string& whole : {three_pages(), packed()}) {
+    for (std::size_t i = 0; i < whole.size(); ++i) {
+      holds_more_pages(whole.substr(0, i), 1);
+      std::string changed = whole;
+      changed[i] = static_cast<char>(changed[i] ^ 0x15);
+      holds_more_pages(changed, 1);
+    }
+  }
+}
+
+TEST(PageTree, PagesThatNameEachOtherAsKidsAreWalkedOnce) {
+  PdfMaker maker;
+  maker.text_page({"only one"});
+  std::string file = maker.bytes();
+  const std::size_t kids = file.rfind("/Kids [ ");
+  const std::size_t root_at = file.rfind("/Root ") + 6;
+  const std::string tree = std::to_string(std::stoi(file.substr(root_at)) - 1);
+  ASSERT_EQ(tree.size(), 1U);
+  file[kids + 8] = tree[0];  // its own kid
+  EXPECT_FALSE(holds_more_pages(file, 0));
+}
+
+}  // namespace
+}  // namespace millrace::engines::host
