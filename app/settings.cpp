@@ -45,29 +45,34 @@ std::string choose_file(const std::map<std::string, std::string>& flags,
   return {};
 }
 
-// "ocr=2" per item; what is not named gets as many as there are cores.
+bool parse_count(std::string_view text, int& count) {
+  const char* end = text.data() + text.size();
+  return std::from_chars(text.data(), end, count) == std::from_chars_result{end, std::errc{}} && count >= 1 &&
+         count <= 1024;
+}
+
+// "4" for every kind and "ocr=2" for one, which wins; else as many as there are cores.
 std::map<schemas::Kind, int> parse_slots(const std::vector<std::string>& items,
                                          std::vector<base::ConfigMistake>& mistakes,
                                          const std::string& origin) {
+  int every = static_cast<int>(std::thread::hardware_concurrency());
   std::map<schemas::Kind, int> slots;
-  for (const schemas::Kind kind : schemas::kKinds)
-    slots[kind] = static_cast<int>(std::thread::hardware_concurrency());
   for (const std::string& item : items) {
-    const std::size_t equals = item.find('=');
-    const auto kind = schemas::kind_named(std::string_view(item).substr(0, equals));
+    const std::string_view text = item;
+    const std::size_t equals = text.find('=');
+    const bool bare = equals == std::string_view::npos;
+    const auto kind = schemas::kind_named(text.substr(0, equals));
     int count = 0;
-    const char* end = item.data() + item.size();
-    const bool ok =
-        equals != std::string::npos && kind &&
-        std::from_chars(item.data() + equals + 1, end, count) == std::from_chars_result{end, std::errc{}} &&
-        count >= 1 && count <= 1024;
-    if (ok) {
-      slots[*kind] = count;
-    } else {
+    if ((!bare && !kind) || !parse_count(bare ? text : text.substr(equals + 1), count)) {
       mistakes.push_back(
-          {origin, "slots: \"" + item + "\" is not KIND=COUNT with a known kind (ocr) and 1 to 1024"});
+          {origin, "slots: \"" + item +
+                       "\" is not COUNT, for every kind, or KIND=COUNT with a known kind (ocr), "
+                       "of 1 to 1024"});
+    } else {
+      (bare ? every : slots[*kind]) = count;
     }
   }
+  for (const schemas::Kind kind : schemas::kKinds) slots.emplace(kind, every);
   return slots;
 }
 

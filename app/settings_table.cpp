@@ -38,7 +38,7 @@ constexpr std::array kTable = {
                   .max = kHour},
     base::Setting{.path = "slots",
                   .type = SettingType::kList,
-                  .help = "Jobs run at once per kind, ocr=2 (default: cores)"},
+                  .help = "Jobs run at once: 4 for every kind, or ocr=2 for one (default: cores)"},
     base::Setting{.path = "worker.name", .help = "Name of this worker (default: HOST-<first free n>)"},
     base::Setting{
         .path = "fetch.allow_hosts",

@@ -244,11 +244,19 @@ TEST_F(SettingsTable, ANamedFileThatIsNotThereIsAMistake) {
 
 TEST_F(SettingsTable, SlotsAreGivenByKindAndTheKindIsChecked) {
   EXPECT_EQ(load({{"slots", "ocr=3"}}).settings.value().slots.at(schemas::Kind::kOcr), 3);
-  for (const char* wrong : {"ocr", "ocr=", "ocr=0", "ocr=1025", "ocr=2x", "=2", "brew=1"}) {
+  for (const char* wrong :
+       {"ocr", "ocr=", "ocr=0", "ocr=1025", "ocr=2x", "=2", "brew=1", "0", "1025", "2x"}) {
     const LoadedSettings loaded = load({{"slots", wrong}});
     EXPECT_FALSE(loaded.settings) << wrong;
     EXPECT_THAT(mistakes_of(loaded), HasSubstr("slots: \"" + std::string(wrong) + "\""));
   }
+}
+
+TEST_F(SettingsTable, ABareNumberOfSlotsIsForEveryKindThatIsNotNamed) {
+  for (const schemas::Kind kind : schemas::kKinds)
+    EXPECT_EQ(load({{"slots", "7"}}).settings.value().slots.at(kind), 7);
+  EXPECT_EQ(load({{"slots", "ocr=3,7"}}).settings.value().slots.at(schemas::Kind::kOcr), 3);
+  EXPECT_EQ(load({}, "slots: 5\n").settings.value().slots.at(schemas::Kind::kOcr), 5);
 }
 
 TEST_F(SettingsTable, KafkaTakesItsBrokersAndPartitionsFromThem) {
