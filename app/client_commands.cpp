@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <iostream>
 #include <memory>
 #include <string>
 
@@ -9,6 +10,7 @@
 
 #include "app/cli/client.h"
 #include "app/cli/jobs_command.h"
+#include "app/cli/local_gateway.h"
 #include "app/cli/ocr_command.h"
 #include "app/settings.h"
 
@@ -24,12 +26,24 @@ std::string first_line(const std::string& path) {
   return line;
 }
 
-// The admin key of this machine is for the gateway of this machine.
-bool is_local(const std::string& url) {
-  for (const char* start : {"http://127.", "http://localhost:", "http://localhost/", "http://[::1]"}) {
-    if (url.starts_with(start)) return true;
-  }
-  return false;
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe)
+  return value == nullptr ? "" : value;
+}
+
+// The key, if none was given: that of the data directory that --data names, for any gateway, since someone
+// has said so; else the admin key of this machine, for a gateway of this machine alone.
+void settle(ClientOptions& options) {
+  if (options.url.find("://") == std::string::npos) options.url.insert(0, "http://");
+  options.key_typed = !options.key.empty() && options.key != variable("MILLRACE_API_KEY");
+  if (!options.key.empty()) return;
+  const std::string named = variable("MILLRACE_DATA");
+  const std::string usual = named.empty() ? default_data_dir() : named;
+  if (options.data.empty() && !cli::is_local_gateway(options.url)) return;
+  const std::string path = (options.data.empty() ? usual : options.data) + "/admin.key";
+  options.key = first_line(path);
+  if (options.key.empty() && !options.data.empty())
+    std::cerr << "millrace: " << path << " cannot be read, or holds no key\n";
 }
 
 // --url, --key and how to print, as every client command has them.
@@ -39,15 +53,13 @@ std::shared_ptr<ClientOptions> add_client_options(CLI::App& command) {
       ->envname("MILLRACE_URL");
   command.add_option("--key", options->key, "API key (default: DATA/admin.key if readable)")
       ->envname("MILLRACE_API_KEY");
-  auto data = std::make_shared<std::string>();
-  command.add_option("--data", *data, "Data directory whose admin.key is used")->envname("MILLRACE_DATA");
+  command.add_option(
+      "--data", options->data,
+      "Data directory whose admin.key is used, for any --url (MILLRACE_DATA: for a loopback one)");
   command.add_flag("--json", options->json, "One JSON object per line on stdout");
   command.add_flag("-q,--quiet", options->quiet, "No progress on stderr");
   command.add_flag("--no-color", options->no_color, "No colours (also NO_COLOR)");
-  command.parse_complete_callback([options, data] {
-    if (options->key.empty() && is_local(options->url))
-      options->key = first_line((data->empty() ? default_data_dir() : *data) + "/admin.key");
-  });
+  command.parse_complete_callback([options] { settle(*options); });
   return options;
 }
 

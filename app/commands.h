@@ -9,6 +9,7 @@ enum ExitCode : int {
   kExitOk = 0,
   kExitFailed = 1,
   kExitUsage = 2,
+  kExitNotFound = 11,
 };
 
 // What every gateway command gets: settings by flag name, without dashes.
@@ -30,6 +31,6 @@ struct KeyRequest {
 };
 int keys_create(const KeyRequest& request, const Flags& flags);  // the key alone on stdout, once
 int keys_list(bool json, const Flags& flags);
-int keys_revoke(const std::string& id, const Flags& flags);
+int keys_revoke(const std::string& id, const Flags& flags);  // kExitNotFound: no such key
 
 }  // namespace millrace::app

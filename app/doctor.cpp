@@ -33,7 +33,7 @@ constexpr std::string_view kProbeDocument =
     "trailer\n<< /Size 5 /Root 1 0 R >>\n%%EOF\n";
 constexpr std::chrono::seconds kEngineWait{30};
 constexpr std::chrono::seconds kKafkaWait{10};
-constexpr rlim_t kOpenFilesWanted = 4096;
+constexpr rlim_t kFilesBesideConnections = 512;  // store, blobs, engines, Kafka
 
 // One line per check; the worst decides the exit code.
 class Report {
@@ -157,13 +157,20 @@ void check_engine(const Settings& settings, Report& report) {
                      "scripts/setup installs tesseract-ocr, its English data and poppler-utils.");
 }
 
-void check_limits(Report& report) {
+// What serving takes is the hard limit: the soft one is raised to it.
+void check_limits(const Settings& settings, Report& report) {
   rlimit files{};
   ::getrlimit(RLIMIT_NOFILE, &files);
-  const std::string detail = std::to_string(files.rlim_cur) + " open files";
-  files.rlim_max >= kOpenFilesWanted
-      ? report.ok("limits", detail + " (raised to " + std::to_string(files.rlim_max) + " while serving)")
-      : report.warn("limits", detail, "Raise LimitNOFILE (ulimit -n) above http.connections_max.");
+  const auto connections = static_cast<rlim_t>(settings.http_connections_max);
+  const rlim_t wanted = connections + kFilesBesideConnections;
+  const bool unlimited = files.rlim_max == RLIM_INFINITY;
+  const std::string most = unlimited ? "unlimited" : std::to_string(files.rlim_max);
+  const std::string detail = "open files while serving: " + most + ", wanted: " + std::to_string(wanted);
+  if (files.rlim_max >= wanted) return report.ok("limits", detail);
+  report.warn("limits",
+              detail + " (http.connections_max " + std::to_string(connections) + " and " +
+                  std::to_string(kFilesBesideConnections) + ")",
+              "Raise the hard limit (LimitNOFILE, ulimit -Hn), or lower http.connections_max.");
 }
 
 void check_clock(Report& report) {
@@ -190,7 +197,7 @@ int doctor(const Flags& flags) {
   check_store(*loaded.settings, report);
   check_kafka(*loaded.settings, report);
   check_engine(*loaded.settings, report);
-  check_limits(report);
+  check_limits(*loaded.settings, report);
   check_clock(report);
   return report.exit_code();
 }

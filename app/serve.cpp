@@ -1,4 +1,5 @@
 #include <atomic>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -12,6 +13,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "app/cli/program.h"
 #include "app/commands.h"
 #include "app/gateway.h"
 #include "app/settings.h"
@@ -59,6 +61,11 @@ base::Result<Roles> roles_of(const ServeRequest& request) {
   return roles;
 }
 
+// One that a killed process left would say "ready" before this one is.
+bool remove_ready_file(const std::string& path) {
+  return path.empty() || ::unlink(path.c_str()) == 0 || errno == ENOENT;
+}
+
 bool write_ready_file(const std::string& path, const std::string& url) {
   const std::string fresh = path + ".new";
   {
@@ -73,11 +80,12 @@ bool write_ready_file(const std::string& path, const std::string& url) {
 void print_try_line(const std::string& url, const std::string& data_dir) {
   const bool asked = std::getenv("MILLRACE_TRY") != nullptr;  // NOLINT(concurrency-mt-unsafe)
   if (!asked && ::isatty(STDERR_FILENO) == 0) return;
-  std::error_code failed;
-  const std::string self = std::filesystem::read_symlink("/proc/self/exe", failed).string();
-  std::cerr << "\nTry it, in another terminal:\n\n  " << self << " ocr FILE.pdf --url " << url << " --data "
-            << data_dir << "\n\nor a whole folder, with progress: FOLDER -o OUT in place of FILE.pdf.\n"
-            << "The API: " << url << "/openapi.json, with the key in " << data_dir << "/admin.key\n\n";
+  std::error_code unknown;
+  const std::string data = std::filesystem::absolute(data_dir, unknown).string();
+  std::cerr << "\nTry it, in another terminal:\n\n  " << cli::program() << " ocr FILE.pdf --url " << url
+            << " --data " << cli::shell_word(data)
+            << "\n\nor a whole folder, with progress: FOLDER -o OUT in place of FILE.pdf.\n"
+            << "The API: " << url << "/openapi.json, with the key in " << data << "/admin.key\n\n";
 }
 
 // Until the first SIGINT or SIGTERM. SIGHUP ends nothing: what it would reload (keys) is followed within a
@@ -105,12 +113,22 @@ void drain(const sigset_t& signals, Gateway& gateway) {
   }
 }
 
+int cannot(const std::string& message) {
+  std::cerr << "millrace: " << message << '\n';
+  return kExitFailed;
+}
+
+int cannot_start(const base::Error& error) {
+  cannot(error.message);
+  if (error.param == "listen")
+    std::cerr << "Name another address with --listen HOST:PORT; port 0 takes a free one.\n";
+  return kExitFailed;
+}
+
 int announce(const Settings& settings, const Gateway& gateway) {
   const std::string url = gateway.url();
-  if (!settings.ready_file.empty() && !write_ready_file(settings.ready_file, url)) {
-    std::cerr << "millrace: cannot write the ready file " << settings.ready_file << '\n';
-    return kExitFailed;
-  }
+  if (!settings.ready_file.empty() && !write_ready_file(settings.ready_file, url))
+    return cannot("cannot write the ready file " + settings.ready_file);
   std::cout << "millrace ready" << (url.empty() ? "" : " " + url) << std::endl;
   if (!url.empty()) print_try_line(url, settings.data_dir);
   return kExitOk;
@@ -131,14 +149,15 @@ int serve(const ServeRequest& request, const Flags& flags) {
     return kExitUsage;
   }
   const Settings& settings = *loaded.settings;
+  if (!remove_ready_file(settings.ready_file))
+    return cannot("cannot replace the ready file " + settings.ready_file);
   const sigset_t signals = block_signals();
   raise_open_files();
   base::log_start(settings.log_format, settings.log_level);
   auto gateway = Gateway::start(settings, *roles);
   if (!gateway) {
     base::log_stop();
-    std::cerr << "millrace: " << gateway.error().message << '\n';
-    return kExitFailed;
+    return cannot_start(gateway.error());
   }
   int code = announce(settings, **gateway);
   if (code == kExitOk) {

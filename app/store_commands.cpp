@@ -10,6 +10,7 @@
 #include "api/keys.h"
 #include "api/openapi.h"
 #include "api/secret_file.h"
+#include "app/cli/program.h"
 #include "app/commands.h"
 #include "app/settings.h"
 #include "platform/base/bytes.h"
@@ -25,6 +26,11 @@ using nlohmann::json;
 int fail(const std::string& message) {
   std::cerr << "millrace: " << message << '\n';
   return kExitFailed;
+}
+
+int usage(const std::string& message) {
+  fail(message);
+  return kExitUsage;
 }
 
 int print_mistakes(const LoadedSettings& loaded) {
@@ -99,17 +105,20 @@ int keys_create(const KeyRequest& request, const Flags& flags) {
   wanted.tenant = request.tenant;
   if (!request.scopes.empty()) {
     auto scopes = schemas::ScopeSet::parse(words(request.scopes));
-    if (!scopes) return fail(scopes.error().message);
+    if (!scopes) return usage("--scopes: " + scopes.error().message);
     wanted.scopes = *scopes;
   }
   if (!request.expires.empty()) {
     const auto duration = base::parse_duration(request.expires);
-    if (!duration || duration->count() <= 0) return fail("--expires takes a duration: 90d, 12h");
+    if (!duration || duration->count() <= 0) return usage("--expires takes a duration: 90d, 12h");
     wanted.expires_at = base::SystemClock().wall() + *duration;
   }
   return with_store(flags, [&](OpenedStore& opened) {
     const auto made = api::create_key(*opened.store, opened.pepper, wanted);
-    if (!made) return fail(made.error().message);
+    if (!made) {
+      const bool is_usage = made.error().code == base::Code::kInvalidField;
+      return is_usage ? usage("--" + made.error().message) : fail(made.error().message);
+    }
     std::cout << made->text << '\n';
     return static_cast<int>(kExitOk);
   });
@@ -141,7 +150,10 @@ int keys_list(bool as_json, const Flags& flags) {
 int keys_revoke(const std::string& id, const Flags& flags) {
   return with_store(flags, [&](OpenedStore& opened) {
     const base::Status revoked = api::revoke_key(*opened.store, id);
-    return revoked ? static_cast<int>(kExitOk) : fail(revoked.error().message);
+    if (revoked) return static_cast<int>(kExitOk);
+    if (revoked.error().code != base::Code::kNotFound) return fail(revoked.error().message);
+    fail("no key has this id; `" + cli::program() + " keys list` shows those there are");
+    return static_cast<int>(kExitNotFound);
   });
 }
 

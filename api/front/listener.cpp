@@ -162,7 +162,8 @@ base::Error cannot_listen(const std::string& host, std::uint16_t port, std::stri
   const bool v6 = host.find(':') != std::string::npos;
   std::string where = v6 ? "[" + host + "]" : host;
   where.append(":").append(std::to_string(port));
-  return base::error(base::Code::kInternal, "Cannot listen on " + where + ": " + std::string(why) + ".");
+  return base::error(base::Code::kInternal, "Cannot listen on " + where + ": " + std::string(why) + ".",
+                     "listen");
 }
 
 http::Endpoint::Options endpoint_options(int threads) {

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "app/cli/interrupt.h"
+#include "app/cli/program.h"
 #include "platform/net/sse_reader.h"
 
 namespace millrace::cli {
@@ -21,16 +22,18 @@ int exit_code_of(int status) {
   return status >= 500 ? kServerError : kRefused;
 }
 
-std::string_view advice(const ClientError& error) {
+std::string advice(const ClientError& error) {
   switch (error.exit_code) {
     case kCredentials:
-      return "Give a key with --key or MILLRACE_API_KEY; `millrace keys create --name me` makes one.";
+      return "Give a key with --key or MILLRACE_API_KEY, or its data directory with --data; `" + program() +
+             " keys create --name me` makes one.";
     case kNoConnection:
-      return "Is the gateway running? `millrace serve` starts one; --url or MILLRACE_URL names another.";
+      return "Is the gateway running? `" + program() +
+             " serve` starts one; --url or MILLRACE_URL names another.";
     case kRateLimited:
       return "Wait a little and try again.";
     case kServerError:
-      return "The gateway's log has the request id; `millrace doctor` checks the installation.";
+      return "The gateway's log has the request id; `" + program() + " doctor` checks the installation.";
     default:
       return {};
   }
@@ -56,7 +59,7 @@ void print_error(const ClientError& error) {
               << (error.request_id.empty() ? "" : "request " + error.request_id) << ")";
   }
   std::cerr << '\n';
-  if (const std::string_view line = advice(error); !line.empty()) std::cerr << line << '\n';
+  if (const std::string line = advice(error); !line.empty()) std::cerr << line << '\n';
 }
 
 Client::Client(ClientOptions options, Interrupt* interrupt)

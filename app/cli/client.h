@@ -35,9 +35,11 @@ enum ExitCode : int {
 struct ClientOptions {
   std::string url = "http://127.0.0.1:8080";
   std::string key;
-  bool json = false;      // data as JSON on stdout
-  bool quiet = false;     // no progress
-  bool no_color = false;  // also NO_COLOR
+  bool key_typed = false;  // with --key: no file and no variable holds it
+  std::string data;        // as --data names it: its admin.key is `key`
+  bool json = false;       // data as JSON on stdout
+  bool quiet = false;      // no progress
+  bool no_color = false;   // also NO_COLOR
 };
 
 // A refusal or a fault, as a person should read it.

@@ -1,12 +1,13 @@
 #include "app/cli/ocr_batch.h"
 
-#include <fstream>
+#include <algorithm>
 #include <iostream>
-#include <iterator>
 
 #include <nlohmann/json.hpp>
 
-#include "platform/base/base64.h"
+#include "app/cli/ocr_output.h"
+#include "app/cli/ocr_report.h"
+#include "app/cli/ocr_upload.h"
 #include "platform/base/crypto.h"
 #include "platform/base/ids.h"
 
@@ -19,123 +20,61 @@ namespace {
 constexpr std::chrono::seconds kTroubleMax{120};
 constexpr std::size_t kIdsPerLook = 100;
 
-std::string stamp_of(const OcrInput& input, const OcrRequest& request) {
-  std::error_code failed;
-  const auto size = fs::file_size(input.file, failed);
-  const auto written = fs::last_write_time(input.file, failed).time_since_epoch().count();
-  return std::to_string(size) + "-" + std::to_string(written) + "-" + request.pages + "-" + request.model +
-         (request.images ? "-images" : "");
+std::string fresh_key() { return "ocr-" + base::hex(base::random_bytes(16)); }
+
+bool is_replay(const Client::Answer& answer) {
+  return answer.reply.header("idempotent-replayed") == std::string_view("true");
 }
 
-std::optional<std::string> read_file(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return std::nullopt;
-  std::string bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
-  if (in.bad()) return std::nullopt;
-  return bytes;
-}
-
-// The request; the document is appended as text, so that it is encoded once.
-std::string request_body(const OcrRequest& request, const fs::path& file, const std::string& bytes) {
-  json rest = {{"include_image_base64", request.images}};
-  if (!request.pages.empty()) rest["pages"] = request.pages;
-  if (!request.model.empty()) rest["model"] = request.model;
-  std::string body = rest.dump();
-  body.pop_back();
-  body += R"(,"document":{"type":"document_url","document_name":)" +
-          json(file.filename().string()).dump(-1, ' ', false, json::error_handler_t::replace) +
-          R"(,"document_url":"data:application/octet-stream;base64,)";
-  body += base::base64_encode(bytes);
-  return body + R"("}})";
-}
-
-bool write_file(const fs::path& path, const std::string& bytes) {
-  std::ofstream out(path, std::ios::binary | std::ios::trunc);
-  out << bytes;
-  return static_cast<bool>(out.flush());
-}
-
-// Pictures of one document, by their ids, in a folder of its own: ids repeat from document to document.
-bool write_images(const json& page, const fs::path& folder) {
-  bool ok = true;
-  for (const json& image : page.value("images", json::array())) {
-    const std::string uri = image.value("image_base64", "");
-    const std::size_t comma = uri.find(',');
-    const auto bytes = comma == std::string::npos ? std::nullopt : base::base64_decode(uri.substr(comma + 1));
-    if (!bytes) continue;
-    std::error_code failed;
-    fs::create_directories(folder, failed);
-    ok = write_file(folder / fs::path(image.value("id", "image")).filename(), *bytes) && ok;
-  }
-  return ok;
-}
-
-fs::path image_folder(const fs::path& output) { return output.string() + ".images"; }
-
-// The markdown names its pictures where they were written.
-std::string with_image_folder(std::string markdown, const fs::path& folder) {
-  const std::string prefix = "](" + folder.filename().string() + "/img-";
-  for (std::size_t at = 0; (at = markdown.find("](img-", at)) != std::string::npos; at += prefix.size()) {
-    markdown.replace(at, 6, prefix);
-  }
-  return markdown;
-}
-
-std::string markdown_of(const json& result) {
-  std::string text;
-  for (const json& page : result.value("pages", json::array())) {
-    const std::string markdown = page.value("markdown", "");
-    if (!text.empty() && !markdown.empty()) text += "\n\n";
-    text += markdown;
-  }
-  return text.empty() || text.back() == '\n' ? text : text + "\n";
-}
-
-int failed_pages(const json& result) {
-  int count = 0;
-  for (const json& page : result.value("pages", json::array())) count += page.contains("error") ? 1 : 0;
-  return count;
+// Ends of a job that say nothing about its document.
+bool is_lost_job(const std::string& code) {
+  return code == base::name(base::Code::kJobCancelled) || code == base::name(base::Code::kJobExpired) ||
+         code == base::name(base::Code::kResultExpired);
 }
 
 }  // namespace
 
 OcrBatch::OcrBatch(const OcrRequest& request, std::vector<OcrInput> inputs, Client& client,
                    ResumeFile* resume, Progress& progress)
-    : request_(request),
-      client_(client),
-      resume_(resume),
-      progress_(progress),
-      documents_(static_cast<int>(inputs.size())) {
-  for (OcrInput& input : inputs) {
-    Document document;
-    document.stamp = stamp_of(input, request_);
-    document.input = std::move(input);
-    document.key = "ocr-" + base::hex(base::random_bytes(16));
-    if (resume_ != nullptr) {
-      ResumeEntry& entry = resume_->entry(document.input.file.string(), document.stamp);
-      const bool is_done = entry.status == "succeeded" && fs::exists(document.input.output);
-      if (is_done) {
-        ++done_, ++skipped_;
-        pages_done_ += entry.pages;
-        continue;
-      }
-      if (!entry.status.empty())
-        entry = {document.stamp, document.key, {}, {}, 0};  // failed before: a new try
-      document.key = entry.key;
-      document.job = entry.job;
-    }
-    if (!document.job.empty()) {
-      active_[document.job] = std::move(document);
-    } else {
-      waiting_.push_back(std::move(document));
-    }
+    : request_(request), client_(client), resume_(resume), progress_(progress) {
+  ended_.documents = static_cast<int>(inputs.size());
+  for (OcrInput& input : inputs) place(std::move(input));
+  if (skipped_ > 0) {
+    progress_.line(std::to_string(skipped_) + " of " + std::to_string(ended_.documents) +
+                   " done before: skipped");
   }
-  if (skipped_ > 0)
-    progress_.line(std::to_string(skipped_) + " of " + std::to_string(documents_) + " done before: skipped");
+}
+
+void OcrBatch::place(OcrInput input) {
+  Document document;
+  document.stamp = stamp_of(input, request_);
+  document.input = std::move(input);
+  document.key = fresh_key();
+  if (resume_ != nullptr) {
+    ResumeEntry& entry = resume_->entry(document.input.file.string(), document.stamp);
+    std::error_code unknown;
+    if (entry.status == "succeeded" && fs::exists(document.input.output, unknown)) return skip(entry);
+    if (!entry.status.empty()) entry = {document.stamp, document.key, {}, {}, 0};  // ended: a new try
+    document.key = entry.key;
+    document.job = entry.job;
+    document.from_before = !entry.job.empty();
+  }
+  if (document.job.empty()) {
+    waiting_.push_back(std::move(document));
+  } else {
+    active_[document.job] = std::move(document);
+  }
+}
+
+void OcrBatch::skip(const ResumeEntry& entry) {
+  ++skipped_, ++ended_.documents_done;
+  ended_.documents_counted += entry.pages > 0 ? 1 : 0;
+  ended_.pages_done += entry.pages;
+  ended_.pages_before += entry.pages;
 }
 
 bool OcrBatch::step() {
-  while (!waiting_.empty() && static_cast<int>(active_.size()) < request_.in_flight && !fault_) {
+  while (!waiting_.empty() && under_way() < request_.in_flight && !fault_) {
     Document next = std::move(waiting_.front());
     waiting_.pop_front();
     if (!hand_in(std::move(next))) break;
@@ -164,9 +103,11 @@ bool OcrBatch::ride_out(const ClientError& error) {
 
 // False: nothing more can be handed in now.
 bool OcrBatch::hand_in(Document document) {
-  const auto bytes = read_file(document.input.file);
+  const auto bytes = read_document(document.input.file);
   if (!bytes) {
-    refuse(document, "unreadable", "the file cannot be read");
+    const bool too_large = bytes.error().code == base::Code::kDocumentTooLarge;
+    refuse(document, too_large ? std::string(base::name(bytes.error().code)) : "unreadable",
+           bytes.error().message);
     return true;
   }
   if (resume_ != nullptr && !resume_->save()) {
@@ -176,70 +117,92 @@ bool OcrBatch::hand_in(Document document) {
   }
   const auto answer = client_.request("POST", "/v1/ocr", request_body(request_, document.input.file, *bytes),
                                       {{"Prefer", "respond-async"}, {"Idempotency-Key", document.key}});
-  if (!answer.ok) {
-    const bool about_document = answer.error.exit_code == kRefused;
-    if (about_document) {
-      refuse(document, answer.error.code, answer.error.message);
-      return true;
-    }
-    if (answer.error.exit_code == kInterrupted) cut_short_ = document.input.file.string();
-    waiting_.push_front(std::move(document));
-    ride_out(answer.error);
-    return false;
-  }
-  trouble_since_.reset();
   document.job = answer.reply.header("x-millrace-job");
+  if (!answer.ok) return not_accepted(std::move(document), answer);
+  trouble_since_.reset();
+  document.from_before = is_replay(answer);
   record(document, {});
   active_[document.job] = std::move(document);
   return true;
 }
 
-// One request for up to a hundred documents under way.
+// A replay is the end of the job that its key has made before.
+bool OcrBatch::not_accepted(Document document, const Client::Answer& answer) {
+  const ClientError& error = answer.error;
+  const bool replay = is_replay(answer);
+  if (replay && is_lost_job(error.code)) {
+    hand_in_anew(std::move(document));
+    return true;
+  }
+  if (replay || error.exit_code == kRefused) {
+    refuse(document, error.code, error.message);
+    return true;
+  }
+  document.job.clear();
+  if (error.exit_code == kInterrupted) cut_short_ = document.input.file.string();
+  waiting_.push_front(std::move(document));
+  ride_out(error);
+  return false;
+}
+
+void OcrBatch::hand_in_anew(Document document) {
+  Document fresh;
+  fresh.input = std::move(document.input);
+  fresh.stamp = std::move(document.stamp);
+  fresh.key = fresh_key();
+  record(fresh, {});
+  waiting_.push_back(std::move(fresh));
+}
+
 bool OcrBatch::look() {
   const std::vector<std::string> jobs = this->jobs();
-  for (std::size_t begin = 0; begin < jobs.size(); begin += kIdsPerLook) {
-    std::string ids;
-    const std::size_t end = std::min(jobs.size(), begin + kIdsPerLook);
-    for (std::size_t i = begin; i < end; ++i) ids += (ids.empty() ? "" : ",") + jobs[i];
-    const auto answer =
-        client_.request("GET", "/v1/jobs?limit=" + std::to_string(kIdsPerLook) + "&ids=" + ids);
-    if (!answer.ok) return ride_out(answer.error);
-    trouble_since_.reset();
-    std::map<std::string, json> rows;
-    for (const json& row : json::parse(answer.reply.body, nullptr, false).value("items", json::array())) {
-      rows[row.value("id", "")] = row;
-    }
-    for (std::size_t i = begin; i < end; ++i) {
-      Document& document = active_[jobs[i]];
-      const auto row = rows.find(jobs[i]);
-      const std::string status = row == rows.end() ? "gone" : row->second.value("status", "");
-      if (row != rows.end()) {
-        const json progress = row->second.value("progress", json::object());
-        document.status = status;
-        document.pages_done = progress.value("done", 0);
-        document.pages_total = progress.value("total", 0);
-      }
-      if (status == "queued" || status == "running") continue;
-      Document ended = std::move(document);
-      active_.erase(jobs[i]);
-      take(std::move(ended), status);
-      if (interrupted_) return false;
-    }
+  const std::span<const std::string> all(jobs);
+  for (std::size_t begin = 0; begin < all.size(); begin += kIdsPerLook) {
+    if (!look_at(all.subspan(begin, std::min(kIdsPerLook, all.size() - begin)))) return false;
   }
   return !fault_;
 }
 
-// A document whose job has ended.
-void OcrBatch::take(Document document, const std::string& status) {
-  if (status == "gone") {  // removed by retention since the last run: hand it in again
-    document.key = "ocr-" + base::hex(base::random_bytes(16));
-    document.job.clear();
-    record(document, {});
-    waiting_.push_back(std::move(document));
-    return;
+// One request for up to a hundred documents under way.
+bool OcrBatch::look_at(std::span<const std::string> jobs) {
+  std::string ids;
+  for (const std::string& job : jobs) ids += (ids.empty() ? "" : ",") + job;
+  const auto answer = client_.request("GET", "/v1/jobs?limit=" + std::to_string(kIdsPerLook) + "&ids=" + ids);
+  if (!answer.ok) return ride_out(answer.error);
+  trouble_since_.reset();
+  std::map<std::string, json> rows;
+  for (const json& row : json::parse(answer.reply.body, nullptr, false).value("items", json::array())) {
+    rows[row.value("id", "")] = row;
   }
+  for (const std::string& job : jobs) {
+    Document& document = active_[job];
+    const auto row = rows.find(job);
+    if (row != rows.end()) update(document, row->second);
+    const std::string status = row == rows.end() ? "gone" : document.status;
+    if (status == "queued" || status == "running") continue;
+    Document ended = std::move(document);
+    active_.erase(job);
+    take(std::move(ended), status);
+    if (interrupted_) return false;
+  }
+  return true;
+}
+
+void OcrBatch::update(Document& document, const json& row) {
+  const json progress = row.value("progress", json::object());
+  document.status = row.value("status", "");
+  document.pages_done = progress.value("done", 0);
+  document.pages_total = progress.value("total", 0);
+  if (!document.pages_before) document.pages_before = document.from_before ? document.pages_done : 0;
+}
+
+// A document whose job has ended; "gone": removed by retention since the last run.
+void OcrBatch::take(Document document, const std::string& status) {
+  const bool was_ended = document.from_before && (status == "cancelled" || status == "expired");
+  if (status == "gone" || was_ended) return hand_in_anew(std::move(document));
   const auto answer = client_.request("GET", "/v1/jobs/" + document.job + "/result");
-  if (answer.ok) return write(document, answer.reply.body);
+  if (answer.ok) return write(std::move(document), answer.reply.body);
+  if (document.from_before && is_lost_job(answer.error.code)) return hand_in_anew(std::move(document));
   const bool again = answer.error.transient && status == "succeeded";
   if (!again && answer.error.exit_code != kInterrupted)
     return refuse(document, answer.error.code.empty() ? status : answer.error.code, answer.error.message);
@@ -247,48 +210,39 @@ void OcrBatch::take(Document document, const std::string& status) {
   active_[document.job] = std::move(document);
 }
 
-// Whole or not at all: under another name first, pictures before the text that names them.
-base::Status OcrBatch::write_output(const Document& document, const nlohmann::json& result) const {
-  const fs::path& output = document.input.output;
-  const base::Error failure = base::error(base::Code::kInternal, "cannot write " + output.string());
-  std::string markdown = markdown_of(result);
-  if (request_.images) {
-    for (const json& page : result.value("pages", json::array())) {
-      if (!write_images(page, image_folder(output))) return failure;
-    }
-    markdown = with_image_folder(std::move(markdown), image_folder(output));
-  }
-  const fs::path fresh = output.string() + ".part";
-  if (!write_file(fresh, markdown)) return failure;
-  std::error_code failed;
-  fs::rename(fresh, output, failed);
-  return failed ? base::Status(failure) : base::Status();
-}
-
-void OcrBatch::write(const Document& document, const std::string& body) {
+void OcrBatch::write(Document document, const std::string& body) {
   const json result = json::parse(body, nullptr, false);
-  Document finished = document;
-  const int processed = result.value("usage_info", json::object()).value("pages_processed", 0);
-  finished.pages_done = processed;
-  if (document.input.output.empty()) {
-    if (!client_.options().json) std::cout << markdown_of(result) << std::flush;
-  } else {
-    std::error_code failed;
-    fs::create_directories(document.input.output.parent_path(), failed);
-    const base::Status written = write_output(document, result);
+  const bool to_file = !document.input.output.empty(), as_json = client_.options().json;
+  DocumentEnd end;
+  if (to_file) {
+    const base::Status written = write_output(result, document.input.output, request_.images);
     if (!written) return refuse(document, "unwritable", written.error().message);
+  } else if (as_json) {
+    end.markdown = markdown_of(result);
+  } else {
+    std::cout << markdown_of(result) << std::flush;
   }
-  ++done_;
-  pages_done_ += processed;
-  record(finished, "succeeded");
+  document.pages_done = result.value("usage_info", json::object()).value("pages_processed", 0);
+  ++ended_.documents_done, ++ended_.documents_counted;
+  ended_.pages_done += document.pages_done;
+  ended_.pages_before += std::min(document.pages_before.value_or(0), document.pages_done);
+  record(document, "succeeded");
   const int bad = failed_pages(result);
-  report(finished, "succeeded", {}, bad == 0 ? "" : std::to_string(bad) + " pages could not be read");
+  end.file = document.input.file.string();
+  end.job = document.job;
+  end.output = document.input.output.string();
+  end.status = "succeeded";
+  end.pages = document.pages_done;
+  if (bad > 0) end.message = std::to_string(bad) + " pages could not be read";
+  report(end, as_json, progress_);
 }
 
 void OcrBatch::refuse(const Document& document, const std::string& code, const std::string& message) {
-  ++done_, ++failed_;
+  ++ended_.documents_done, ++ended_.documents_failed;
   record(document, "failed");
-  report(document, "failed", code, message);
+  report({document.input.file.string(), document.job, document.input.output.string(), "failed",
+          document.pages_done, code, message, std::nullopt},
+         client_.options().json, progress_);
 }
 
 void OcrBatch::record(const Document& document, const std::string& status) {
@@ -300,34 +254,14 @@ void OcrBatch::record(const Document& document, const std::string& status) {
   }
 }
 
-void OcrBatch::report(const Document& document, const std::string& status, const std::string& code,
-                      const std::string& message) {
-  const std::string file = document.input.file.string();
-  if (client_.options().json) {
-    json row = {{"file", file}, {"status", status}, {"pages", document.pages_done}};
-    if (!document.job.empty()) row["job"] = document.job;
-    if (!document.input.output.empty()) row["output"] = document.input.output.string();
-    if (!code.empty() || !message.empty()) row["error"] = {{"code", code}, {"message", message}};
-    std::cout << row.dump(-1, ' ', false, json::error_handler_t::replace) << '\n' << std::flush;
-  }
-  if (status != "succeeded") {
-    progress_.line("✗ " + file + ": " + message + (code.empty() ? "" : " (" + code + ")"));
-  } else if (!progress_.on_terminal() || !message.empty()) {
-    progress_.line("✓ " + file +
-                   (document.input.output.empty() ? "" : " → " + document.input.output.string()) + ", " +
-                   std::to_string(document.pages_done) + (document.pages_done == 1 ? " page" : " pages") +
-                   (message.empty() ? "" : ", " + message));
-  }
-}
-
 Totals OcrBatch::totals() const {
-  Totals totals;
-  totals.documents = documents_;
-  totals.documents_done = done_;
-  totals.documents_failed = failed_;
-  totals.pages_done = totals.pages_total = pages_done_;
+  Totals totals = ended_;
+  totals.pages_total = totals.pages_done;
+  totals.documents_open = not_handed_in();
   for (const auto& [job, document] : active_) {
+    ++(document.pages_total > 0 ? totals.documents_counted : totals.documents_open);
     totals.pages_done += document.pages_done;
+    totals.pages_before += document.pages_before.value_or(0);
     totals.pages_total += std::max(document.pages_total, document.pages_done);
   }
   totals.elapsed = std::chrono::steady_clock::now() - started_;
@@ -348,11 +282,14 @@ std::vector<std::string> OcrBatch::jobs() const {
   return out;
 }
 
+// What runs ends within a heartbeat: the next run looks at it and sees how it ended.
 std::optional<ClientError> OcrBatch::cancel_all() {
   std::optional<ClientError> first;
   for (const std::string& job : jobs()) {
     const auto answer = client_.request("POST", "/v1/jobs/" + job + "/cancel");
     if (answer.ok) {
+      const json row = json::parse(answer.reply.body, nullptr, false);
+      if (row.is_object() && row.value("status", "") == "cancelled") record(active_[job], "cancelled");
       active_.erase(job);
       continue;
     }

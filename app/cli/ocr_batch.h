@@ -3,6 +3,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,8 @@
 namespace millrace::cli {
 
 // The documents of one `millrace ocr`, from hand-in to markdown. `step` does what can be done now; the caller
-// waits between steps. One thread.
+// waits between steps. One thread. A job of an earlier run that was cancelled, has expired or has lost its
+// result is no end: its document is handed in anew.
 class OcrBatch {
  public:
   OcrBatch(const OcrRequest& request, std::vector<OcrInput> inputs, Client& client, ResumeFile* resume,
@@ -38,23 +40,28 @@ class OcrBatch {
   // The file whose hand-in was cut short: the gateway may have it. Empty: none.
   const std::string& cut_short() const { return cut_short_; }
   Totals totals() const;
-  int failed() const { return failed_; }
+  int failed() const { return ended_.documents_failed; }
 
  private:
   struct Document {
     OcrInput input;
     std::string stamp, key, job, status = "queued";
     int pages_done = 0, pages_total = 0;
+    bool from_before = false;         // an earlier run made its job
+    std::optional<int> pages_before;  // done when this run first looked
   };
+  void place(OcrInput input);
+  void skip(const ResumeEntry& entry);
   bool hand_in(Document document);
+  bool not_accepted(Document document, const Client::Answer& answer);
+  void hand_in_anew(Document document);
   bool look();
+  bool look_at(std::span<const std::string> jobs);
+  static void update(Document& document, const nlohmann::json& row);
   void take(Document document, const std::string& status);
-  base::Status write_output(const Document& document, const nlohmann::json& result) const;
-  void write(const Document& document, const std::string& result);
+  void write(Document document, const std::string& result);
   void refuse(const Document& document, const std::string& code, const std::string& message);
   void record(const Document& document, const std::string& status);
-  void report(const Document& document, const std::string& status, const std::string& code,
-              const std::string& message);
   bool ride_out(const ClientError& error);
 
   OcrRequest request_;
@@ -68,7 +75,8 @@ class OcrBatch {
   std::string cut_short_;
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
   std::optional<std::chrono::steady_clock::time_point> trouble_since_;
-  int documents_ = 0, done_ = 0, failed_ = 0, pages_done_ = 0, skipped_ = 0;
+  int skipped_ = 0;
+  Totals ended_;  // of what has ended; `documents` is all of them
 };
 
 }  // namespace millrace::cli

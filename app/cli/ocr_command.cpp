@@ -5,6 +5,7 @@
 
 #include "app/cli/interrupt.h"
 #include "app/cli/ocr_batch.h"
+#include "app/cli/program.h"
 
 namespace millrace::cli {
 namespace {
@@ -17,30 +18,39 @@ int usage_error(const std::string& message) {
   return kUsage;
 }
 
-std::string quoted(const std::string& text) {
-  std::string out = "'";
-  for (const char c : text) c == '\'' ? static_cast<void>(out += "'\\''") : out.push_back(c);
-  return out + "'";
-}
+// What one run has to do, and for whom.
+struct Run {
+  OcrBatch& batch;
+  Interrupt& interrupt;
+  Progress& progress;
+  const OcrRequest& request;
+  const ClientOptions& options;
+  bool folders_skipped;
+};
 
 // The same command: with the same options the inputs are the same ones.
-std::string again(const OcrRequest& request) {
-  std::string command = "millrace ocr";
-  for (const std::string& input : request.inputs) command += " " + quoted(input);
-  if (!request.pages.empty()) command += " --pages " + quoted(request.pages);
-  if (!request.model.empty()) command += " --model " + quoted(request.model);
+std::string again(const OcrRequest& request, const ClientOptions& options) {
+  std::string command = program() + " ocr";
+  for (const std::string& input : request.inputs) command += " " + shell_word(input);
+  if (!request.pages.empty()) command += " --pages " + shell_word(request.pages);
+  if (!request.model.empty()) command += " --model " + shell_word(request.model);
   if (request.images) command += " --images";
-  return command + " -o " + quoted(request.output_folder);
+  if (request.in_flight != OcrRequest().in_flight)
+    command += " --in-flight " + std::to_string(request.in_flight);
+  return command + client_options(options) + " -o " + shell_word(request.output_folder);
 }
 
-std::string how_to_go_on(const OcrBatch& batch, const OcrRequest& request) {
-  if (!request.output_folder.empty()) return "To go on, run it again: " + again(request);
+std::string how_to_go_on(const Run& run) {
+  if (!run.request.output_folder.empty()) return "To go on, run it again: " + again(run.request, run.options);
   std::string text = "Without an output folder it cannot be resumed.";
-  for (const std::string& job : batch.jobs()) text += "\nIts job: millrace jobs show " + job;
+  for (const std::string& job : run.batch.jobs())
+    text += "\nIts job: " + program() + " jobs show " + job + gateway_options(run.options);
   return text;
 }
 
-void cancel(OcrBatch& batch, Progress& progress) {
+void cancel(const Run& run) {
+  OcrBatch& batch = run.batch;
+  Progress& progress = run.progress;
   progress.line("Cancelling …");
   if (const auto error = batch.cancel_all()) {
     progress.line(std::to_string(batch.under_way()) + " documents were not cancelled: " + error->message);
@@ -48,33 +58,37 @@ void cancel(OcrBatch& batch, Progress& progress) {
     progress.line("Cancelled.");
   }
   if (!batch.cut_short().empty())
-    progress.line(batch.cut_short() + " was on its way: `millrace jobs ls` shows it if the gateway has it.");
+    progress.line(batch.cut_short() + " was on its way: `" + program() + " jobs ls" +
+                  gateway_options(run.options) + "` shows it if the gateway has it.");
 }
 
 // Detached: the jobs go on, unless a second Ctrl-C says otherwise.
-int interrupted(OcrBatch& batch, Interrupt& interrupt, const OcrRequest& request, Progress& progress) {
+int interrupted(const Run& run) {
+  const OcrBatch& batch = run.batch;
   const std::string waiting = std::to_string(batch.not_handed_in());
-  progress.line("Detached: " + std::to_string(batch.under_way()) + " documents go on in the gateway" +
-                (batch.not_handed_in() == 0 ? "" : ", " + waiting + " were not handed in") +
-                ". Ctrl-C again within 2 s cancels them.");
-  progress.line(how_to_go_on(batch, request));
-  if (interrupt.wait(kSecondCtrlC)) cancel(batch, progress);
+  run.progress.line("Detached: " + std::to_string(batch.under_way()) + " documents go on in the gateway" +
+                    (batch.not_handed_in() == 0 ? "" : ", " + waiting + " were not handed in") +
+                    ". Ctrl-C again within 2 s cancels them.");
+  run.progress.line(how_to_go_on(run));
+  if (run.interrupt.wait(kSecondCtrlC)) cancel(run);
   return kInterrupted;
 }
 
-int follow(OcrBatch& batch, Interrupt& interrupt, const OcrRequest& request, Progress& progress) {
+int follow(const Run& run) {
+  OcrBatch& batch = run.batch;
   while (batch.step() && !batch.done()) {
     batch.show();
-    if (interrupt.wait(kLookEvery)) return interrupted(batch, interrupt, request, progress);
+    if (run.interrupt.wait(kLookEvery)) return interrupted(run);
   }
-  if (batch.interrupted()) return interrupted(batch, interrupt, request, progress);
+  if (batch.interrupted()) return interrupted(run);
   batch.show();
   if (batch.fault()) {
     print_error(*batch.fault());
     return batch.fault()->exit_code;
   }
-  if (!progress.on_terminal() && batch.totals().documents > 1) progress.line(totals_line(batch.totals()));
-  return batch.failed() == 0 ? kOk : kFailed;
+  if (!run.progress.on_terminal() && batch.totals().documents > 1)
+    run.progress.line(totals_line(batch.totals()));
+  return batch.failed() == 0 && !run.folders_skipped ? kOk : kFailed;
 }
 
 }  // namespace
@@ -97,8 +111,10 @@ int run_ocr(const OcrRequest& request, ClientOptions options) {
   }
   Client client(options, &interrupt);
   Progress progress(options.quiet, options.no_color);
-  OcrBatch batch(request, *std::move(inputs), client, resume ? &*resume : nullptr, progress);
-  return follow(batch, interrupt, request, progress);
+  for (const std::string& folder : inputs->skipped) progress.line("✗ " + folder + " (skipped)");
+  const bool folders_skipped = !inputs->skipped.empty();
+  OcrBatch batch(request, std::move(inputs->documents), client, resume ? &*resume : nullptr, progress);
+  return follow({batch, interrupt, progress, request, options, folders_skipped});
 }
 
 }  // namespace millrace::cli

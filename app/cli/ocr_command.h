@@ -18,7 +18,7 @@ struct OcrRequest {
 // `millrace ocr`: hands documents in as jobs, follows them, writes markdown. Progress on stderr, data on
 // stdout. Ctrl-C once detaches (the jobs go on) and prints how to resume, twice cancels them. Run again with
 // the same output folder it resumes and skips what is done. Exit code: 0 all done, 1 some failed, 130
-// interrupted, else as ExitCode.
+// interrupted, else as ExitCode. A folder that cannot be read is named, skipped, and counts as failed.
 int run_ocr(const OcrRequest& request, ClientOptions options);
 
 }  // namespace millrace::cli

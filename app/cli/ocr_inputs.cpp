@@ -20,18 +20,48 @@ struct Found {
   fs::path relative;  // to what was named
 };
 
-base::Status add_folder(const fs::path& folder, std::vector<Found>& found) {
+struct Tree {
   std::vector<fs::path> files;
-  std::error_code failed;
-  for (const auto& entry : fs::recursive_directory_iterator(folder, failed)) {
-    if (entry.is_regular_file(failed) && is_document_name(entry.path())) files.push_back(entry.path());
+  std::vector<std::string> unread;  // "FOLDER: why"
+};
+
+// Links to folders are not followed: they may lead back.
+void add_entry(const fs::directory_entry& entry, Tree& tree, std::vector<fs::path>& folders) {
+  std::error_code unknown;
+  if (entry.is_directory(unknown) && !entry.is_symlink(unknown)) {
+    folders.push_back(entry.path());
+  } else if (entry.is_regular_file(unknown) && is_document_name(entry.path())) {
+    tree.files.push_back(entry.path());
   }
-  if (files.empty()) {
-    return base::error(base::Code::kInvalidField,
-                       folder.string() + ": no PDF, PNG, JPEG or WebP in this folder");
+}
+
+// What cannot be read is left out, not the end.
+Tree walk(const fs::path& root) {
+  Tree tree;
+  for (std::vector<fs::path> folders = {root}; !folders.empty();) {
+    const fs::path folder = std::move(folders.back());
+    folders.pop_back();
+    std::error_code failed;
+    fs::directory_iterator entry(folder, failed);
+    for (; !failed && entry != fs::directory_iterator(); entry.increment(failed))
+      add_entry(*entry, tree, folders);
+    if (failed) tree.unread.push_back(folder.string() + ": " + failed.message());
   }
-  std::sort(files.begin(), files.end());
-  for (const fs::path& file : files) found.push_back({file, fs::relative(file, folder)});
+  std::sort(tree.files.begin(), tree.files.end());
+  std::sort(tree.unread.begin(), tree.unread.end());
+  return tree;
+}
+
+base::Status add_folder(const fs::path& folder, std::vector<Found>& found,
+                        std::vector<std::string>& skipped) {
+  Tree tree = walk(folder);
+  if (tree.files.empty()) {
+    std::string message = folder.string() + ": no PDF, PNG, JPEG or WebP in this folder";
+    for (const std::string& unread : tree.unread) message += "; " + unread;
+    return base::error(base::Code::kInvalidField, std::move(message));
+  }
+  for (const fs::path& file : tree.files) found.push_back({file, file.lexically_relative(folder)});
+  skipped.insert(skipped.end(), tree.unread.begin(), tree.unread.end());
   return {};
 }
 
@@ -53,20 +83,21 @@ std::vector<OcrInput> with_outputs(const std::vector<Found>& found, const fs::pa
 
 }  // namespace
 
-base::Result<std::vector<OcrInput>> collect_inputs(const std::vector<std::string>& paths,
-                                                   const fs::path& output_folder) {
+base::Result<OcrInputs> collect_inputs(const std::vector<std::string>& paths, const fs::path& output_folder) {
   std::vector<Found> found;
+  std::vector<std::string> skipped;
   for (const std::string& path : paths) {
     std::error_code failed;
     if (fs::is_directory(path, failed)) {
-      if (const base::Status added = add_folder(path, found); !added) return added.error();
+      if (const base::Status added = add_folder(path, found, skipped); !added) return added.error();
     } else if (fs::exists(path, failed)) {
       found.push_back({path, fs::path(path).filename()});
     } else {
-      return base::error(base::Code::kNotFound, path + ": no such file or folder");
+      return base::error(base::Code::kNotFound,
+                         path + ": " + (failed ? failed.message() : "no such file or folder"));
     }
   }
-  return with_outputs(found, output_folder);
+  return OcrInputs{with_outputs(found, output_folder), std::move(skipped)};
 }
 
 }  // namespace millrace::cli

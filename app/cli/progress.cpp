@@ -65,20 +65,34 @@ int terminal_value(bool width) {
   return width ? size.ws_col : size.ws_row;
 }
 
+// Of all documents: what is known, and the mean for what is not. 0: nothing to go by.
+int pages_expected(const Totals& totals) {
+  if (totals.documents_open == 0) return totals.pages_total;
+  if (totals.documents_counted == 0) return 0;
+  const double mean = static_cast<double>(totals.pages_total) / totals.documents_counted;
+  return totals.pages_total + static_cast<int>(std::lround(mean * totals.documents_open));
+}
+
+std::string expected_text(const Totals& totals) {
+  if (totals.documents_open == 0) return std::to_string(totals.pages_total);
+  return totals.documents_counted == 0 ? "?" : "~" + std::to_string(pages_expected(totals));
+}
+
 }  // namespace
 
 std::string totals_line(const Totals& totals) {
   const double seconds = std::chrono::duration<double>(totals.elapsed).count();
-  const double rate = seconds > 0 ? totals.pages_done / seconds : 0;
+  const double rate = seconds > 0 ? (totals.pages_done - totals.pages_before) / seconds : 0;
+  const int expected = pages_expected(totals);
   char speed[32];
   std::snprintf(speed, sizeof speed, "%.1f pages/s", rate);
   std::string out = std::to_string(totals.documents_done) + "/" + std::to_string(totals.documents) +
-                    " documents · " + std::to_string(totals.pages_done) + "/" +
-                    std::to_string(totals.pages_total) + " pages · " + speed;
+                    " documents · " + std::to_string(totals.pages_done) + "/" + expected_text(totals) +
+                    " pages · " + speed;
   if (totals.documents_failed > 0) out += " · " + std::to_string(totals.documents_failed) + " failed";
   if (totals.documents_done == totals.documents) return out + " · " + clock_text(seconds);
-  if (rate > 0 && totals.pages_total > totals.pages_done) {
-    out += " · " + clock_text((totals.pages_total - totals.pages_done) / rate) + " left";
+  if (rate > 0 && expected > totals.pages_done) {
+    out += " · " + clock_text((expected - totals.pages_done) / rate) + " left";
   }
   return out;
 }
@@ -94,7 +108,7 @@ std::vector<std::string> render(const std::vector<Bar>& bars, const Totals& tota
   if (bars.size() > room)
     lines.back() = fitted("… and " + std::to_string(bars.size() - room + 1) + " more", width);
   const std::string total =
-      fitted(padded("Total", kNameColumns) + " " + bar_of(totals.pages_done, totals.pages_total) + " " +
+      fitted(padded("Total", kNameColumns) + " " + bar_of(totals.pages_done, pages_expected(totals)) + " " +
                  totals_line(totals),
              width);
   lines.push_back(color ? "\x1b[1m" + total + "\x1b[0m" : total);

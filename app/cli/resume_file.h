@@ -13,7 +13,7 @@ struct ResumeEntry {
   std::string stamp;   // size and modification time of the file, and the options: changed means new
   std::string key;     // Idempotency-Key
   std::string job;     // empty: not acknowledged yet
-  std::string status;  // "", "succeeded", "failed"
+  std::string status;  // "": under way, "succeeded", "failed", "cancelled"
   int pages = 0;
 };
 

@@ -10,7 +10,7 @@ import time
 import bad_documents
 import pytest
 from documents import tiny_pdf
-from millrace import BUILD, Gateway, eventually
+from millrace import BUILD, Gateway, Worker, eventually
 
 MILLRACE = BUILD / "millrace"
 
@@ -86,6 +86,22 @@ def test_a_killed_command_goes_on_where_it_was(shared, tmp_path):
     assert before <= {job["id"] for job in all_ocr_jobs(shared)}
 
 
+def test_a_document_that_is_too_large_is_refused_here_with_the_code_of_the_gateway(shared, folder, tmp_path):
+    with open(folder / "huge.pdf", "wb") as huge:
+        huge.truncate(5 << 30)
+    done = millrace(shared, "ocr", folder, "-o", tmp_path / "out", "--json")
+    rows = {os.path.basename(row["file"]): row for row in map(json.loads, done.stdout.splitlines())}
+    assert done.returncode == 1 and rows["one.pdf"]["status"] == rows["two.pdf"]["status"] == "succeeded"
+    assert rows["huge.pdf"]["error"]["code"] == "document_too_large" and "job" not in rows["huge.pdf"]
+
+
+def test_a_row_holds_the_markdown_where_no_file_does(shared, folder, tmp_path):
+    done = millrace(shared, "ocr", folder / "one.pdf", "--json")
+    assert "the first document" in json.loads(done.stdout)["markdown"]
+    done = millrace(shared, "ocr", folder / "one.pdf", "--json", "-o", tmp_path / "out")
+    assert "markdown" not in json.loads(done.stdout)
+
+
 def all_ocr_jobs(gateway):
     return gateway.client.get("/v1/jobs?limit=200").json()["items"]
 
@@ -107,6 +123,41 @@ def test_ctrl_c_detaches_and_twice_cancels(tmp_path, presses, status):
             assert running.wait(30) == 130
         assert "run it again" in rest and ("Cancelled." in rest) == (presses == 2)
         assert all_ocr_jobs(asleep)[0]["status"] == status
+        all_is_read_by_the_next_run(asleep, *command[1:])
+        assert len(all_ocr_jobs(asleep)) == presses
+    finally:
+        asleep.close()
+
+
+def all_is_read_by_the_next_run(asleep, *arguments):
+    worker = Worker(asleep.data).start()
+    try:
+        done = millrace(asleep, *arguments, "--json")
+        assert done.returncode == 0, done.stderr
+        assert {json.loads(line)["status"] for line in done.stdout.splitlines()} == {"succeeded"}
+    finally:
+        worker.close()
+
+
+@pytest.mark.parametrize("answer_was_lost", [False, True])
+def test_a_job_that_was_cancelled_since_is_made_anew(tmp_path, answer_was_lost):
+    asleep = Gateway(tmp_path / "data", role="api").start()
+    try:
+        (tmp_path / "a.pdf").write_bytes(tiny_pdf("read after all"))
+        env = {**os.environ, "MILLRACE_URL": asleep.url, "MILLRACE_API_KEY": asleep.client.key}
+        command = [MILLRACE, "ocr", tmp_path / "a.pdf", "-o", tmp_path / "out"]
+        with subprocess.Popen(command, env=env, stderr=subprocess.PIPE) as running:
+            eventually(lambda: all_ocr_jobs(asleep), 30, "handed in")
+            running.send_signal(signal.SIGINT)
+            assert running.wait(30) == 130
+        assert asleep.client.post(f"/v1/jobs/{all_ocr_jobs(asleep)[0]['id']}/cancel").status == 200
+        resume = tmp_path / "out" / ".millrace-ocr.json"
+        known = json.loads(resume.read_text())
+        if answer_was_lost:  # the key joins the cancelled job
+            known["inputs"][str(tmp_path / "a.pdf")]["job"] = ""
+            resume.write_text(json.dumps(known))
+        all_is_read_by_the_next_run(asleep, *command[1:])
+        assert "read after all" in (tmp_path / "out" / "a.md").read_text()
     finally:
         asleep.close()
 
@@ -120,7 +171,7 @@ class SilentGateway:
         self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
         self.connections = []
 
-    def next_request(self, connection=None):
+    def next_head(self, connection=None):
         """The head of the next request, of a new connection if none is given, and where it came from."""
         if connection is None:
             connection, _ = self.listener.accept()
@@ -129,7 +180,12 @@ class SilentGateway:
         head = b""
         while b"\r\n\r\n" not in head:
             head += connection.recv(1)
-        return head.decode().split("\r\n")[0], connection
+        return head.decode(), connection
+
+    def next_request(self, connection=None):
+        """Its first line alone."""
+        head, connection = self.next_head(connection)
+        return head.split("\r\n")[0], connection
 
     def close(self):
         for each in (self.listener, *self.connections):
@@ -171,7 +227,8 @@ def test_ctrl_c_is_heard_within_an_upload_that_nobody_reads(silent, tmp_path):
         assert line.startswith("POST /v1/ocr ")
         assert "Detached: 0 documents go on in the gateway, 1 were not handed in" in press_ctrl_c(running)
         said = running.stderr.readline()
-        assert "run it again" in said and "--pages '0-3'" in said and str(tmp_path / "out") in said
+        again = f"{MILLRACE.resolve()} ocr {tmp_path}/big.pdf --pages 0-3 --url {silent.url} -o {tmp_path}/out"
+        assert said == f"To go on, run it again: {again}\n"
         assert running.wait(10) == 130
 
 
@@ -184,7 +241,8 @@ def test_ctrl_c_is_heard_within_a_wait_for_a_silent_gateway_and_cancels_as_well(
         line, _ = silent.next_request()
         assert line.startswith("GET /v1/jobs?") and job in line
         assert "Detached: 1 documents go on" in press_ctrl_c(running)
-        assert job in running.stderr.readline() + running.stderr.readline()
+        said = running.stderr.readline() + running.stderr.readline()
+        assert f"Its job: {MILLRACE.resolve()} jobs show {job} --url {silent.url}\n" in said
         assert "Cancelling" in press_ctrl_c(running)
         line, _ = silent.next_request()
         assert line == f"POST /v1/jobs/{job}/cancel HTTP/1.1"
@@ -199,6 +257,27 @@ def test_ctrl_c_ends_a_tail_of_a_silent_gateway(silent):
         silent.next_request()
         running.send_signal(signal.SIGINT)
         assert running.wait(10) == 130
+
+
+def key_sent(silent, *arguments, **env):
+    """The credential that `millrace jobs ls` sends; None: none."""
+    env = {**{k: v for k, v in os.environ.items() if not k.startswith("MILLRACE_")}, **env}
+    command = [MILLRACE, "jobs", "ls", *map(str, arguments)]
+    with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+        head, connection = silent.next_head()
+        connection.close()
+        running.communicate(timeout=30)
+    sent = [line.split(" ")[-1] for line in head.split("\r\n") if line.lower().startswith("authorization:")]
+    return sent[0] if sent else None
+
+
+def test_a_named_data_directory_counts_for_every_gateway_and_another_for_this_machine_alone(silent, tmp_path):
+    (tmp_path / "admin.key").write_text("mr_live_of_the_folder\n")
+    port = silent.url.rsplit(":", 1)[1]
+    elsewhere = f"http://0.0.0.0:{port}"  # no loopback address by its text, and yet it leads here
+    assert key_sent(silent, "--url", elsewhere, "--data", tmp_path) == "mr_live_of_the_folder"
+    assert key_sent(silent, "--url", elsewhere, MILLRACE_DATA=str(tmp_path)) is None
+    assert key_sent(silent, "--url", f"127.0.0.1:{port}", MILLRACE_DATA=str(tmp_path)) == "mr_live_of_the_folder"
 
 
 def test_jobs_are_listed_shown_followed_and_cancelled(shared, folder):
@@ -239,6 +318,32 @@ def test_keys_are_made_listed_and_ended(shared):
         lambda: shared.client.request("GET", "/v1/jobs", headers={"Authorization": f"Bearer {key}"}).status == 401,
         3, "revoked",
     )
+
+
+def test_wrong_words_about_keys_are_usage_errors_and_an_unknown_key_is_not_found(shared):
+    data = ("--data", shared.data)
+    for wrong in (["--scopes", "brew"], ["--expires", "soon"], ["--expires", "0s"], ["--tenant", "a b"]):
+        refused = millrace(shared, "keys", "create", "--name", "x", *wrong, *data)
+        assert refused.returncode == 2 and wrong[0] in refused.stderr and refused.stdout == ""
+    assert millrace(shared, "keys", "revoke", "abcdefgh", *data).returncode == 11
+
+
+def test_an_address_that_is_taken_says_what_to_do_and_no_ready_file_stays(shared, tmp_path):
+    ready = tmp_path / "ready.json"
+    ready.write_text("{}")
+    where = shared.url.removeprefix("http://")
+    refused = millrace(shared, "serve", "--data", tmp_path / "data", "--listen", where, "--ready-file", ready)
+    assert refused.returncode == 1 and "already in use" in refused.stderr and "--listen HOST:PORT" in refused.stderr
+    assert not ready.exists()
+
+
+def test_doctor_compares_the_open_files_with_the_connections(shared):
+    def doctor(connections):
+        shell = f"ulimit -n 1000 && exec {MILLRACE} doctor --data {shared.data} --http.connections-max {connections}"
+        done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, timeout=60, check=False)
+        return next(line for line in done.stdout.splitlines() if "limits" in line)
+
+    assert doctor(488).startswith("ok") and doctor(489).startswith("warn")
 
 
 def test_config_check_names_every_mistake_with_its_place(shared, tmp_path):

@@ -3,7 +3,10 @@
 #include <fstream>
 
 #include <gtest/gtest.h>
+#include <sys/fsuid.h>
+#include <unistd.h>
 
+#include "app/cli/ocr_upload.h"
 #include "app/cli/resume_file.h"
 #include "tests/support/temp_dir.h"
 
@@ -11,6 +14,8 @@ namespace millrace::cli {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr uid_t kNobody = 65534;
 
 class OcrInputs : public testing::Test {
  protected:
@@ -30,9 +35,49 @@ TEST_F(OcrInputs, AFolderGivesItsDocumentsInOrderAndKeepsSubFolders) {
   file("in/notes.txt");
   const auto inputs = collect_inputs({(root_ / "in").string()}, "out");
   ASSERT_TRUE(inputs);
-  ASSERT_EQ(2u, inputs->size());
-  EXPECT_EQ("out/a/c.md", (*inputs)[0].output);
-  EXPECT_EQ("out/b.md", (*inputs)[1].output);
+  ASSERT_EQ(2u, inputs->documents.size());
+  EXPECT_EQ("out/a/c.md", inputs->documents[0].output);
+  EXPECT_EQ("out/b.md", inputs->documents[1].output);
+  const auto with_slash = collect_inputs({(root_ / "in").string() + "/"}, "out");
+  ASSERT_TRUE(with_slash);
+  EXPECT_EQ("out/a/c.md", with_slash->documents[0].output);
+}
+
+TEST_F(OcrInputs, AFolderThatCannotBeReadIsNamedAndTheOthersAreTaken) {
+  file("in/a.pdf");
+  file("in/locked/b.pdf");
+  file("in/open/c.pdf");
+  fs::permissions(root_, fs::perms(0755));
+  fs::permissions(root_ / "in/locked", fs::perms(0));
+  const bool is_root = ::geteuid() == 0;  // whom no mode stops: as someone else, on this thread
+  if (is_root) ::setfsuid(kNobody);
+  const auto inputs = collect_inputs({(root_ / "in").string()}, "out");
+  const auto alone = collect_inputs({(root_ / "in/locked").string()}, "out");
+  if (is_root) ::setfsuid(0);
+  fs::permissions(root_ / "in/locked", fs::perms(0755));
+  ASSERT_TRUE(inputs);
+  ASSERT_EQ(2u, inputs->documents.size());
+  EXPECT_EQ("out/open/c.md", inputs->documents[1].output);
+  ASSERT_EQ(1u, inputs->skipped.size());
+  EXPECT_EQ((root_ / "in/locked").string() + ": Permission denied", inputs->skipped[0]);
+  ASSERT_FALSE(alone);
+  EXPECT_NE(std::string::npos, alone.error().message.find("Permission denied"));
+}
+
+TEST_F(OcrInputs, ADocumentIsReadWholeUpToTheLimitAndNotAtAllBeyondIt) {
+  file("small.pdf");
+  EXPECT_EQ("x", read_document(root_ / "small.pdf").value());
+  file("large.pdf");
+  fs::resize_file(root_ / "large.pdf", (50u << 20) + 1);  // sparse: a read would take its time
+  const auto large = read_document(root_ / "large.pdf");
+  ASSERT_FALSE(large);
+  EXPECT_EQ(base::Code::kDocumentTooLarge, large.error().code);
+  const auto endless = read_document("/dev/zero");  // has no size
+  ASSERT_FALSE(endless);
+  EXPECT_EQ(base::Code::kDocumentTooLarge, endless.error().code);
+  const auto missing = read_document(root_ / "missing.pdf");
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(base::Code::kNotFound, missing.error().code);
 }
 
 TEST_F(OcrInputs, TwoInputsNeverShareAnOutput) {
@@ -41,10 +86,10 @@ TEST_F(OcrInputs, TwoInputsNeverShareAnOutput) {
   file("other/scan.pdf");
   const auto inputs = collect_inputs({(root_ / "in").string(), (root_ / "other/scan.pdf").string()}, "out");
   ASSERT_TRUE(inputs);
-  ASSERT_EQ(3u, inputs->size());
-  EXPECT_EQ("out/scan.pdf.md", (*inputs)[0].output);
-  EXPECT_EQ("out/scan.png.md", (*inputs)[1].output);
-  EXPECT_EQ("out/scan.pdf.2.md", (*inputs)[2].output);
+  ASSERT_EQ(3u, inputs->documents.size());
+  EXPECT_EQ("out/scan.pdf.md", inputs->documents[0].output);
+  EXPECT_EQ("out/scan.png.md", inputs->documents[1].output);
+  EXPECT_EQ("out/scan.pdf.2.md", inputs->documents[2].output);
 }
 
 TEST_F(OcrInputs, AMissingPathAndAFolderWithoutDocumentsAreErrorsThatNameThem) {

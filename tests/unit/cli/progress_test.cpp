@@ -20,6 +20,27 @@ TEST(Progress, TheTotalSaysSpeedAndTimeLeft) {
   EXPECT_EQ("1/3 documents · 20/100 pages · 2.0 pages/s · 0:40 left", line);
 }
 
+TEST(Progress, PagesOfAnEarlierRunDoNotMakeThisOneFaster) {
+  Totals totals = totals_at(120, 200, std::chrono::seconds(10));
+  totals.pages_before = 100;
+  EXPECT_EQ("1/3 documents · 120/200 pages · 2.0 pages/s · 0:40 left", totals_line(totals));
+}
+
+TEST(Progress, TimeLeftCountsDocumentsWhosePagesAreNotKnownByTheMeanOfTheOthers) {
+  Totals totals = totals_at(20, 40, std::chrono::seconds(10));
+  totals.documents = 500;
+  totals.documents_counted = 4;
+  totals.documents_open = 496;
+  EXPECT_EQ("1/500 documents · 20/~5000 pages · 2.0 pages/s · 41:30 left", totals_line(totals));
+}
+
+TEST(Progress, WhereNothingIsKnownNoTotalAndNoTimeAreMadeUp) {
+  Totals totals = totals_at(0, 0, std::chrono::seconds(10));
+  totals.documents_done = 0;
+  totals.documents_open = 3;
+  EXPECT_EQ("0/3 documents · 0/? pages · 0.0 pages/s", totals_line(totals));
+}
+
 TEST(Progress, TheTotalOfAFinishedRunSaysHowLongItTook) {
   Totals totals = totals_at(100, 100, std::chrono::seconds(3700));
   totals.documents_done = 3;

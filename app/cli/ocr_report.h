@@ -1,0 +1,21 @@
+#pragma once
+#include <optional>
+#include <string>
+
+#include "app/cli/progress.h"
+
+namespace millrace::cli {
+
+// How one document of `millrace ocr` ended.
+struct DocumentEnd {
+  std::string file, job, output;  // job and output may be empty
+  std::string status;             // "succeeded", "failed"
+  int pages = 0;
+  std::string code, message;            // of what went wrong, in whole or in part
+  std::optional<std::string> markdown;  // a member of the JSON row, where no file holds it
+};
+
+// With `as_json` a row on stdout; a line on stderr where a bar does not say as much.
+void report(const DocumentEnd& end, bool as_json, Progress& progress);
+
+}  // namespace millrace::cli

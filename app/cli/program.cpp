@@ -1,0 +1,57 @@
+#include "app/cli/program.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+
+namespace millrace::cli {
+namespace fs = std::filesystem;
+namespace {
+
+bool is_plain(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+         std::string_view("_@%+=:,./-").find(c) != std::string_view::npos;
+}
+
+}  // namespace
+
+std::string shell_word(const std::string& text) {
+  if (!text.empty() && std::all_of(text.begin(), text.end(), is_plain)) return text;
+  std::string out = "'";
+  for (const char c : text) c == '\'' ? static_cast<void>(out += "'\\''") : out.push_back(c);
+  return out + "'";
+}
+
+std::string program_name(const fs::path& self, std::string_view path_variable) {
+  while (!path_variable.empty()) {
+    const std::size_t colon = path_variable.find(':');
+    const fs::path candidate = fs::path(path_variable.substr(0, colon)) / "millrace";
+    path_variable = colon == std::string_view::npos ? std::string_view() : path_variable.substr(colon + 1);
+    std::error_code unknown;
+    if (!fs::is_regular_file(candidate, unknown)) continue;
+    return fs::equivalent(candidate, self, unknown) ? "millrace" : shell_word(self.string());
+  }
+  return shell_word(self.string());
+}
+
+std::string program() {
+  std::error_code unknown;
+  const fs::path self = fs::read_symlink("/proc/self/exe", unknown);
+  const char* path = std::getenv("PATH");  // NOLINT(concurrency-mt-unsafe)
+  return unknown ? "millrace" : program_name(self, path == nullptr ? "" : path);
+}
+
+std::string gateway_options(const ClientOptions& options) {
+  std::string out;
+  if (options.url != ClientOptions().url) out += " --url " + shell_word(options.url);
+  if (!options.data.empty()) out += " --data " + shell_word(options.data);
+  if (options.key_typed) out += " --key KEY";
+  return out;
+}
+
+std::string client_options(const ClientOptions& options) {
+  return gateway_options(options) + (options.json ? " --json" : "") + (options.quiet ? " --quiet" : "") +
+         (options.no_color ? " --no-color" : "");
+}
+
+}  // namespace millrace::cli
