@@ -21,7 +21,7 @@ struct OcrEngineRoom::Parts {
         guard(s.fetch_allow_hosts),
         client(loop),
         fetch(loop, client, guard, {}),
-        documents(fetch, pool, store.blobs()) {}
+        documents(fetch, loop, pool, store.blobs()) {}
 
   Settings settings;
   process::Spawner spawner;

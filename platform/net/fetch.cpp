@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <charconv>
 #include <utility>
 
 #include <curl/curl.h>
@@ -34,37 +35,65 @@ std::string resolve(const std::string& base, std::string_view location) {
   return out;
 }
 
+std::int64_t declared_bytes(const HttpReply& head) {
+  const std::string_view text = head.header("content-length");
+  std::int64_t bytes = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), bytes);
+  return error == std::errc{} && bytes > 0 ? bytes : 0;
+}
+
 }  // namespace
 
 // A fetch and its hops; touched on the loop's thread only, but for the cancel flag.
 class Fetch::Running : public std::enable_shared_from_this<Running> {
  public:
-  Running(HttpClient& client, const FetchGuard& guard, FetchLimits limits,
-          std::function<void(base::Result<std::string>)> done)
+  Running(HttpClient& client, const FetchGuard& guard, FetchLimits limits, Receiver receiver)
       : client_(client),
         guard_(guard),
         limits_(limits),
-        done_(std::move(done)),
+        receiver_(std::move(receiver)),
         deadline_(std::chrono::steady_clock::now() + limits.total_timeout) {}
 
   void hop(const std::string& url) {
     if (cancelled_) return;
     base::Result<FetchTarget> target = guard_.check_url(url);
     if (!target) return end(target.error());
-    HttpClient::Handlers handlers;
+    HttpClient::Handlers handlers = pieces();
     handlers.on_done = [self = shared_from_this(), url = target->url](base::Result<HttpReply> reply) {
       self->on_reply(url, std::move(reply));
     };
     transfer_ = client_.start(request(*std::move(target)), std::move(handlers));
   }
 
+  void resume() {
+    if (transfer_) HttpClient::resume(*transfer_);
+  }
+
   void cancel() {
     cancelled_ = true;
-    done_ = nullptr;
+    receiver_ = {};
     if (transfer_) client_.cancel(std::exchange(transfer_, nullptr));
   }
 
  private:
+  // The bodies of redirects and errors are dropped; they count against the bound as well.
+  HttpClient::Handlers pieces() {
+    HttpClient::Handlers handlers;
+    handlers.on_head = [self = shared_from_this()](const HttpReply& head) {
+      self->is_document_ = head.status == 200;
+      if (!self->is_document_ || !self->receiver_.on_begin) return;
+      const auto most = static_cast<std::int64_t>(self->limits_.bytes_max);
+      self->receiver_.on_begin(std::min(declared_bytes(head), most));
+    };
+    handlers.is_ready = [self = shared_from_this()] {
+      return !self->is_document_ || !self->receiver_.is_ready || self->receiver_.is_ready();
+    };
+    handlers.on_data = [self = shared_from_this()](std::string_view bytes) {
+      return !self->is_document_ || !self->receiver_.on_data || self->receiver_.on_data(bytes);
+    };
+    return handlers;
+  }
+
   HttpRequest request(FetchTarget target) const {
     HttpRequest request;
     request.url = target.url;
@@ -95,7 +124,7 @@ class Fetch::Running : public std::enable_shared_from_this<Running> {
       const bool transient = reply->status == 429 || reply->status >= 500;
       return end(failed("the server answered " + std::to_string(reply->status), transient));
     }
-    end(std::move(reply->body));
+    end({});
   }
 
   base::Error error_of(const base::Error& error) const {
@@ -108,30 +137,32 @@ class Fetch::Running : public std::enable_shared_from_this<Running> {
     return failed(error.message, true);
   }
 
-  void end(base::Result<std::string> result) {
-    const auto done = std::exchange(done_, nullptr);
-    if (done) done(std::move(result));
+  void end(base::Status status) {
+    const auto done = std::exchange(receiver_, {}).on_done;
+    if (done) done(std::move(status));
   }
 
   HttpClient& client_;
   const FetchGuard& guard_;
   FetchLimits limits_;
-  std::function<void(base::Result<std::string>)> done_;
+  Receiver receiver_;
   std::chrono::steady_clock::time_point deadline_;
   std::shared_ptr<HttpClient::Transfer> transfer_;
   int redirects_ = 0;
+  bool is_document_ = false;
   std::atomic<bool> cancelled_{false};
 };
 
 Fetch::Fetch(Loop& loop, HttpClient& client, const FetchGuard& guard, FetchLimits limits)
     : loop_(loop), client_(client), guard_(guard), limits_(limits) {}
 
-std::shared_ptr<Fetch::Running> Fetch::start(std::string url,
-                                             std::function<void(base::Result<std::string>)> done) {
-  auto running = std::make_shared<Running>(client_, guard_, limits_, std::move(done));
+std::shared_ptr<Fetch::Running> Fetch::start(std::string url, Receiver receiver) {
+  auto running = std::make_shared<Running>(client_, guard_, limits_, std::move(receiver));
   loop_.post([running, url = std::move(url)] { running->hop(url); });
   return running;
 }
+
+void Fetch::resume(Running& running) { running.resume(); }
 
 void Fetch::cancel(const std::shared_ptr<Running>& running) {
   loop_.post([running] { running->cancel(); });

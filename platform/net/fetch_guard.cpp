@@ -140,6 +140,10 @@ base::Result<FetchTarget> FetchGuard::check_url(std::string_view text) const {
   target.host = part(url.get(), CURLUPART_HOST);
   std::transform(target.host.begin(), target.host.end(), target.host.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  // Letters of other scripts may mean any host once they are mapped: who means a name writes what it maps to.
+  if (std::any_of(target.host.begin(), target.host.end(), [](unsigned char c) { return c >= 0x80; })) {
+    return refused("document_url must name its host in ASCII; write an international name as xn--…");
+  }
   const std::string port = part(url.get(), CURLUPART_PORT, CURLU_DEFAULT_PORT);
   std::from_chars(port.data(), port.data() + port.size(), target.port);
   target.opened = is_opened(target.host, target.port);

@@ -26,7 +26,8 @@ class FetchGuard {
   // 443).
   explicit FetchGuard(std::vector<std::string> allow_hosts);
 
-  // kFetchRefused, naming the rule: scheme, port, credentials, host form.
+  // kFetchRefused, naming the rule: scheme, port, credentials, host form (ASCII: international
+  // names as xn--…).
   base::Result<FetchTarget> check_url(std::string_view url) const;
   // After DNS, per connection. kFetchRefused for every address that is not public, unless the host is opened.
   base::Status check_address(const FetchTarget& target, const sockaddr& address) const;

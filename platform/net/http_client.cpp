@@ -1,16 +1,14 @@
 #include "platform/net/http_client.h"
 
-#include <cstring>
 #include <future>
 #include <unordered_map>
 
-#include <arpa/inet.h>
 #include <asio/posix/stream_descriptor.hpp>
 #include <asio/steady_timer.hpp>
 #include <curl/curl.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
+#include "platform/base/log.h"
+#include "platform/net/http_transfer.h"
 #include "platform/net/loop_impl.h"
 
 namespace millrace::net {
@@ -21,187 +19,6 @@ std::string_view HttpReply::header(std::string_view lower_case_name) const {
   }
   return {};
 }
-
-namespace {
-
-struct EasyDeleter {
-  void operator()(CURL* easy) const { curl_easy_cleanup(easy); }
-};
-struct ListDeleter {
-  void operator()(curl_slist* list) const { curl_slist_free_all(list); }
-};
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return out;
-}
-
-std::string_view trim(std::string_view text) {
-  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front()))) text.remove_prefix(1);
-  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back()))) text.remove_suffix(1);
-  return text;
-}
-
-}  // namespace
-
-// One request under way. Everything but construction happens on the loop's thread.
-class HttpClient::Transfer {
- public:
-  Transfer(HttpRequest request, Handlers handlers)
-      : request_(std::move(request)), handlers_(std::move(handlers)) {}
-
-  void prepare() {
-    easy_.reset(curl_easy_init());
-    CURL* e = easy_.get();
-    set(CURLOPT_PRIVATE, this);
-    set(CURLOPT_URL, request_.url.c_str());
-    set(CURLOPT_PROTOCOLS_STR, "http,https");
-    set(CURLOPT_PROXY, "");
-    set(CURLOPT_NOSIGNAL, 1L);
-    set(CURLOPT_USERAGENT, "millrace/" MILLRACE_VERSION);
-    set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(request_.connect_timeout.count()));
-    set(CURLOPT_TIMEOUT_MS, static_cast<long>(request_.total_timeout.count()));
-    if (request_.stall_timeout.count() > 0) {
-      set(CURLOPT_LOW_SPEED_LIMIT, 1L);
-      set(CURLOPT_LOW_SPEED_TIME, static_cast<long>(request_.stall_timeout.count()));
-    }
-    if (!request_.identity_encoding) set(CURLOPT_ACCEPT_ENCODING, "");
-    set_method();
-    set_headers();
-    curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, &Transfer::on_header);
-    set(CURLOPT_HEADERDATA, this);
-    curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, &Transfer::on_body);
-    set(CURLOPT_WRITEDATA, this);
-    if (!request_.vet) return;
-    curl_easy_setopt(e, CURLOPT_OPENSOCKETFUNCTION, &Transfer::on_open_socket);
-    set(CURLOPT_OPENSOCKETDATA, this);
-    curl_easy_setopt(e, CURLOPT_PREREQFUNCTION, &Transfer::on_connected);
-    set(CURLOPT_PREREQDATA, this);
-  }
-
-  void finish(CURLcode code) {
-    long status = 0;
-    curl_easy_getinfo(easy_.get(), CURLINFO_RESPONSE_CODE, &status);
-    reply_.status = static_cast<int>(status);
-    const auto done = std::move(handlers_.on_done);
-    handlers_ = {};
-    if (!done) return;
-    if (code == CURLE_OK || stopped_by_reader_) return done(std::move(reply_));
-    done(error_of(code));
-  }
-
-  CURL* easy() const { return easy_.get(); }
-  void forget() { handlers_ = {}; }
-  bool started = false, cancelled = false;
-
- private:
-  template <class T>
-  void set(CURLoption option, T value) {
-    curl_easy_setopt(easy_.get(), option, value);
-  }
-
-  void set_method() {
-    if (request_.method == "HEAD") set(CURLOPT_NOBODY, 1L);
-    const bool has_body = !request_.body.empty() || request_.method == "POST";
-    if (has_body) {
-      set(CURLOPT_POST, 1L);
-      set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request_.body.size()));
-      set(CURLOPT_POSTFIELDS, request_.body.data());
-    }
-    if (request_.method != "GET" && request_.method != "HEAD")
-      set(CURLOPT_CUSTOMREQUEST, request_.method.c_str());
-  }
-
-  void set_headers() {
-    curl_slist* list = curl_slist_append(nullptr, "Expect:");
-    if (request_.identity_encoding) list = curl_slist_append(list, "Accept-Encoding: identity");
-    for (const auto& [name, value] : request_.headers)
-      list = curl_slist_append(list, (name + ": " + value).c_str());
-    header_list_.reset(list);
-    set(CURLOPT_HTTPHEADER, list);
-  }
-
-  base::Error error_of(CURLcode code) const {
-    if (refused_) return *refused_;
-    if (too_large_) {
-      return base::error(base::Code::kTooLarge,
-                         "the reply is larger than " + std::to_string(request_.body_bytes_max) + " bytes");
-    }
-    if (code == CURLE_OPERATION_TIMEDOUT)
-      return base::error(base::Code::kUpstreamTimeout, "the server did not answer in time");
-    return base::error(base::Code::kUpstream, std::string("request failed: ") + curl_easy_strerror(code));
-  }
-
-  static std::size_t on_header(char* data, std::size_t size, std::size_t count, void* self) {
-    static_cast<Transfer*>(self)->take_header(std::string_view(data, size * count));
-    return size * count;
-  }
-  void take_header(std::string_view line) {
-    if (line.starts_with("HTTP/")) {  // a new head (after 100 Continue)
-      reply_.headers.clear();
-      head_told_ = false;
-      return;
-    }
-    const std::size_t colon = line.find(':');
-    if (colon == std::string_view::npos || reply_.headers.size() >= 256) return;
-    reply_.headers.emplace_back(lower(line.substr(0, colon)), trim(line.substr(colon + 1)));
-  }
-  void tell_head() {
-    if (std::exchange(head_told_, true)) return;
-    long status = 0;
-    curl_easy_getinfo(easy_.get(), CURLINFO_RESPONSE_CODE, &status);
-    reply_.status = static_cast<int>(status);
-    if (handlers_.on_head) handlers_.on_head(reply_);
-  }
-
-  static std::size_t on_body(char* data, std::size_t size, std::size_t count, void* self) {
-    return static_cast<Transfer*>(self)->take_body(std::string_view(data, size * count)) ? size * count : 0;
-  }
-  bool take_body(std::string_view bytes) {
-    tell_head();
-    received_ += bytes.size();
-    too_large_ = received_ > request_.body_bytes_max;
-    if (too_large_) return false;
-    if (handlers_.on_data) {
-      stopped_by_reader_ = !handlers_.on_data(bytes);
-      return !stopped_by_reader_;
-    }
-    reply_.body.append(bytes);
-    return true;
-  }
-
-  static curl_socket_t on_open_socket(void* self, curlsocktype, curl_sockaddr* address) {
-    if (!static_cast<Transfer*>(self)->passes(address->addr)) return CURL_SOCKET_BAD;
-    return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
-  }
-  static int on_connected(void* self, char* peer_ip, char*, int, int) {
-    sockaddr_storage address{};
-    auto* v4 = reinterpret_cast<sockaddr_in*>(&address);
-    auto* v6 = reinterpret_cast<sockaddr_in6*>(&address);
-    if (inet_pton(AF_INET, peer_ip, &v4->sin_addr) == 1) {
-      v4->sin_family = AF_INET;
-    } else if (inet_pton(AF_INET6, peer_ip, &v6->sin6_addr) == 1) {
-      v6->sin6_family = AF_INET6;
-    }
-    const bool ok = static_cast<Transfer*>(self)->passes(reinterpret_cast<const sockaddr&>(address));
-    return ok ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT;
-  }
-  bool passes(const sockaddr& address) {
-    const base::Status verdict = request_.vet(address);
-    if (!verdict) refused_ = verdict.error();
-    return verdict.has_value();
-  }
-
-  HttpRequest request_;
-  Handlers handlers_;
-  HttpReply reply_;
-  std::unique_ptr<CURL, EasyDeleter> easy_;
-  std::unique_ptr<curl_slist, ListDeleter> header_list_;
-  std::optional<base::Error> refused_;
-  std::size_t received_ = 0;
-  bool head_told_ = false, too_large_ = false, stopped_by_reader_ = false;
-};
 
 // curl's multi interface driven by the loop: sockets and one timer. Lives on the loop's thread.
 class HttpClient::Multi : public std::enable_shared_from_this<Multi> {
@@ -222,7 +39,7 @@ class HttpClient::Multi : public std::enable_shared_from_this<Multi> {
   }
 
   void remove(const std::shared_ptr<Transfer>& transfer) {
-    transfer->cancelled = true;
+    transfer->cancelled = transfer->over = true;
     transfer->forget();
     if (!transfer->started || running_.erase(transfer->easy()) == 0) return;
     curl_multi_remove_handle(multi_, transfer->easy());
@@ -231,6 +48,7 @@ class HttpClient::Multi : public std::enable_shared_from_this<Multi> {
   void close() {
     closed_ = true;
     for (auto& [easy, transfer] : running_) {
+      transfer->over = true;
       transfer->forget();
       curl_multi_remove_handle(multi_, easy);
     }
@@ -350,7 +168,10 @@ class HttpClient::Multi : public std::enable_shared_from_this<Multi> {
   std::unordered_map<curl_socket_t, std::shared_ptr<Watch>> watches_;
 };
 
-HttpClient::HttpClient(Loop& loop) : loop_(loop), multi_(std::make_shared<Multi>(loop.impl().context)) {}
+HttpClient::HttpClient(Loop& loop) : loop_(loop), multi_(std::make_shared<Multi>(loop.impl().context)) {
+  const bool resolves_beside = (curl_version_info(CURLVERSION_NOW)->features & CURL_VERSION_ASYNCHDNS) != 0;
+  if (!resolves_beside) base::log_warn("curl_blocks_to_resolve", {{"libcurl", curl_version()}});
+}
 
 HttpClient::~HttpClient() {
   std::promise<void> closed;
@@ -369,6 +190,10 @@ std::shared_ptr<HttpClient::Transfer> HttpClient::start(HttpRequest request, Han
 
 void HttpClient::cancel(const std::shared_ptr<Transfer>& transfer) {
   loop_.post([multi = multi_, transfer] { multi->remove(transfer); });
+}
+
+void HttpClient::resume(Transfer& transfer) {
+  if (transfer.is_running()) curl_easy_pause(transfer.easy(), CURLPAUSE_CONT);
 }
 
 base::Result<HttpReply> HttpClient::fetch_blocking(HttpRequest request, Handlers handlers) {

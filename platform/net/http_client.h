@@ -49,6 +49,8 @@ class HttpClient {
   struct Handlers {
     // The head is complete; before the first byte of the body. May be null.
     std::function<void(const HttpReply&)> on_head;
+    // Asked before each piece; false: it waits, and the other side with it, until `resume`. Null: always.
+    std::function<bool()> is_ready;
     // Each piece as it arrives; false stops the transfer. Null: the body is collected.
     std::function<bool(std::string_view)> on_data;
     // Once, last. kUpstream: could not connect, TLS, protocol; kUpstreamTimeout; kTooLarge: body_bytes_max.
@@ -58,6 +60,8 @@ class HttpClient {
   class Transfer;
   std::shared_ptr<Transfer> start(HttpRequest request, Handlers handlers);
   void cancel(const std::shared_ptr<Transfer>& transfer);
+  // Asks `is_ready` again and goes on. On the loop's thread only; no effect on a transfer that has ended.
+  static void resume(Transfer& transfer);
 
   // Start and wait; for command-line programs, never on a loop thread.
   base::Result<HttpReply> fetch_blocking(HttpRequest request, Handlers handlers = {});

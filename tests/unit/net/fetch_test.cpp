@@ -1,76 +1,21 @@
 #include "platform/net/fetch.h"
 
+#include <cstdlib>
 #include <future>
-#include <map>
-#include <thread>
 
-#include <arpa/inet.h>
+#include <curl/curl.h>
 #include <gtest/gtest.h>
-#include <poll.h>
-#include <sys/socket.h>
-#include <unistd.h>
+
+#include "tests/support/wait_until.h"
+#include "tests/unit/net/web_server.h"
 
 namespace millrace::net {
 namespace {
 
-using Replies = std::map<std::string, std::string>;
+using testing::ok;
+using testing::Replies;
+using testing::WebServer;
 
-// Serves fixed replies by path on loopback, one connection at a time; an empty one is never sent. The real
-// thing on the other side is curl.
-class WebServer {
- public:
-  explicit WebServer(Replies replies) : replies_(std::move(replies)) {
-    listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    EXPECT_EQ(0, ::bind(listener_, reinterpret_cast<sockaddr*>(&address), sizeof address));
-    EXPECT_EQ(0, ::listen(listener_, 16));
-    socklen_t size = sizeof address;
-    ::getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size);
-    port_ = ntohs(address.sin_port);
-    thread_ = std::jthread([this](std::stop_token stop) { serve(stop); });
-  }
-  ~WebServer() {
-    thread_.request_stop();
-    ::shutdown(listener_, SHUT_RDWR);
-    thread_.join();
-    ::close(listener_);
-  }
-  std::string host() const { return "127.0.0.1:" + std::to_string(port_); }
-  std::string url(const std::string& path) const { return "http://" + host() + path; }
-
- private:
-  void serve(std::stop_token stop) {
-    while (!stop.stop_requested()) {
-      const int fd = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
-      if (fd < 0) return;
-      std::string head;
-      char byte = 0;
-      while (head.find("\r\n\r\n") == std::string::npos && ::recv(fd, &byte, 1, 0) == 1) head.push_back(byte);
-      const std::size_t begin = head.find(' ') + 1;
-      const auto found = replies_.find(head.substr(begin, head.find(' ', begin) - begin));
-      const std::string reply =
-          found == replies_.end() ? "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n" : found->second;
-      if (!reply.empty()) {
-        ::send(fd, reply.data(), reply.size(), MSG_NOSIGNAL);
-        ::shutdown(fd, SHUT_WR);
-      }
-      pollfd gone{fd, POLLIN, 0};
-      ::poll(&gone, 1, 2000);
-      ::close(fd);
-    }
-  }
-  Replies replies_;
-  int listener_ = -1;
-  std::uint16_t port_ = 0;
-  std::jthread thread_;
-};
-
-std::string ok(const std::string& body) {
-  return "HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(body.size()) +
-         "\r\nConnection: close\r\n\r\n" + body;
-}
 std::string redirect(const std::string& where) {
   return "HTTP/1.1 302 Found\r\nLocation: " + where + "\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
 }
@@ -80,7 +25,16 @@ base::Result<std::string> fetch(const FetchGuard& guard, const std::string& url,
   HttpClient client(loop);
   Fetch fetch(loop, client, guard, limits);
   std::promise<base::Result<std::string>> promise;
-  fetch.start(url, [&](base::Result<std::string> result) { promise.set_value(std::move(result)); });
+  std::string document;
+  Receiver receiver;
+  receiver.on_data = [&](std::string_view bytes) {
+    document += bytes;
+    return true;
+  };
+  receiver.on_done = [&](base::Status how) {
+    promise.set_value(how ? base::Result<std::string>(document) : how.error());
+  };
+  fetch.start(url, std::move(receiver));
   auto future = promise.get_future();
   if (future.wait_for(std::chrono::seconds(20)) != std::future_status::ready) {
     ADD_FAILURE() << "fetch did not end";
@@ -133,8 +87,118 @@ TEST(Fetch, EveryFormOfLoopbackIsRefusedAfterDns) {
     ASSERT_FALSE(result) << url;
     EXPECT_EQ(base::Code::kFetchRefused, result.error().code) << url << ": " << result.error().message;
   }
-  // Full-width digits are either turned into 127.0.0.1 and refused, or no URL at all: never fetched.
-  EXPECT_FALSE(fetch(guard, "https://\xEF\xBC\x91\xEF\xBC\x92\xEF\xBC\x97.0.0.1/"));
+}
+
+TEST(Fetch, AHostNameOfOtherLettersIsRefusedWhateverItMapsTo) {
+  const FetchGuard guard({});
+  for (const char* url :
+       {"https://locALho\u017ft/", "https://\u24db\u24de\u24d2\u24d0\u24db\u24d7\u24de\u24e2\u24e3/",
+        "https://\uff4c\uff4f\uff43\uff41\uff4c\uff48\uff4f\uff53\uff54/",
+        "https://127\u30020\u30020\u30021/", "https://\u2460\u2461\u2466.0.0.1/",
+        "https://\uff11\uff12\uff17.0.0.1/", "https://localho%C5%BFt/", "https://b\u00fccher.example/"}) {
+    const auto result = fetch(guard, url);
+    ASSERT_FALSE(result) << url;
+    EXPECT_EQ(base::Code::kFetchRefused, result.error().code) << url << ": " << result.error().message;
+  }
+}
+
+TEST(Fetch, AProxyOfTheEnvironmentIsNotAsked) {
+  WebServer proxy(Replies{});
+  WebServer server(Replies{{"/a.pdf", ok("itself")}});
+  const std::string address = "http://" + proxy.host();
+  constexpr const char* kNames[] = {"http_proxy", "https_proxy", "all_proxy", "HTTPS_PROXY", "ALL_PROXY"};
+  for (const char* name : kNames) ::setenv(name, address.c_str(), 1);
+  const auto result = fetch(FetchGuard({server.host()}), server.url("/a.pdf"));
+  const auto refused = fetch(FetchGuard({}), "https://127.0.0.1/");
+  for (const char* name : kNames) ::unsetenv(name);
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ("itself", *result);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(base::Code::kFetchRefused, refused.error().code)
+      << "the address that was looked at is the proxy's";
+  EXPECT_EQ("", proxy.last_head());
+}
+
+// 100,000 zeros.
+const std::string& packed_zeros() {
+  static constexpr char kBytes[] =
+      "\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\x03\xed\xc1\x31\x01\x00\x00\x00\xc2\xa0\xf5\x4f\x6d\x0d\x0f"
+      "\xa0\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
+      "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
+      "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
+      "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
+      "\x00\x80\x57\x03\x7d\x95\x11\xd4\xa0\x86\x01\x00";
+  static const std::string bytes(kBytes, sizeof kBytes - 1);
+  return bytes;
+}
+
+TEST(Fetch, APackedReplyIsNeitherAskedForNorUnpacked) {
+  WebServer server(Replies{{"/zip", ok(packed_zeros(), "Content-Encoding: gzip\r\n")}});
+  FetchLimits limits;
+  limits.bytes_max = 1024;
+  const auto result = fetch(FetchGuard({server.host()}), server.url("/zip"), limits);
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(packed_zeros(), *result);
+  EXPECT_NE(server.last_head().find("\r\nAccept-Encoding: identity\r\n"), std::string::npos);
+}
+
+TEST(HttpClient, APackedReplyThatWasAskedForIsBoundedByWhatItUnpacksTo) {
+  WebServer server(Replies{{"/zip", ok(packed_zeros(), "Content-Encoding: gzip\r\n")}});
+  Loop loop("test");
+  HttpClient client(loop);
+  HttpRequest request;
+  request.url = server.url("/zip");
+  request.identity_encoding = false;
+  request.body_bytes_max = 100'000;
+  const auto whole = client.fetch_blocking(request);
+  ASSERT_TRUE(whole) << whole.error().message;
+  EXPECT_EQ(100'000U, whole->body.size());
+  request.body_bytes_max = 99'999;
+  const auto cut = client.fetch_blocking(request);
+  ASSERT_FALSE(cut);
+  EXPECT_EQ(base::Code::kTooLarge, cut.error().code);
+}
+
+TEST(HttpClient, NamesAreLookedUpBesideTheLoop) {
+  EXPECT_NE(0, curl_version_info(CURLVERSION_NOW)->features & CURL_VERSION_ASYNCHDNS);
+}
+
+TEST(Fetch, AReceiverWithoutRoomStopsTheOtherSideUntilItHasSome) {
+  const std::string body(std::size_t{32} << 20, 'x');
+  WebServer server(Replies{{"/big", ok(body)}});
+  Loop loop("test");
+  HttpClient client(loop);
+  const FetchGuard guard({server.host()});
+  Fetch fetch(loop, client, guard, {});
+  std::promise<void> full;
+  std::promise<base::Status> ended;
+  std::size_t taken = 0;  // of the loop's thread, as all of the receiver
+  bool room = true;
+  Receiver receiver;
+  receiver.is_ready = [&] { return room; };
+  receiver.on_data = [&](std::string_view bytes) {
+    const bool below = taken < (std::size_t{1} << 20);
+    taken += bytes.size();
+    if (below && taken >= (std::size_t{1} << 20)) {
+      room = false;
+      full.set_value();
+    }
+    return true;
+  };
+  receiver.on_done = [&](base::Status how) { ended.set_value(std::move(how)); };
+  const auto running = fetch.start(server.url("/big"), std::move(receiver));
+  ASSERT_EQ(std::future_status::ready, full.get_future().wait_for(std::chrono::seconds(10)));
+  EXPECT_FALSE(
+      support::wait_until([&] { return server.sent_bytes() > body.size(); }, std::chrono::milliseconds(200)));
+  auto end = ended.get_future();
+  loop.post([&] {
+    EXPECT_LT(taken, (std::size_t{1} << 20) + 65'536);
+    room = true;
+    Fetch::resume(*running);
+  });
+  ASSERT_EQ(std::future_status::ready, end.wait_for(std::chrono::seconds(10)));
+  EXPECT_TRUE(end.get());
+  EXPECT_EQ(body.size(), taken);
 }
 
 TEST(Fetch, BytesAreCountedAsTheyArriveWhateverTheLengthSays) {
@@ -168,8 +232,9 @@ TEST(Fetch, ACancelledFetchSaysNothingMore) {
   HttpClient client(loop);
   const FetchGuard guard({server.host()});
   Fetch fetch(loop, client, guard, {});
-  const auto running =
-      fetch.start(server.url("/silent"), [](base::Result<std::string>) { FAIL() << "it was cancelled"; });
+  Receiver receiver;
+  receiver.on_done = [](base::Status) { FAIL() << "it was cancelled"; };
+  const auto running = fetch.start(server.url("/silent"), std::move(receiver));
   fetch.cancel(running);
   std::promise<void> passed;
   loop.post([&] { passed.set_value(); });
