@@ -73,7 +73,7 @@ class OneAttempt {
   std::shared_ptr<Attempt> attempt_;
 };
 
-TEST(Attempt, StartsNothingOnceItsLeaseMayBeNearlyOver) {
+TEST(Delivery, Rule02_AnAttemptStartsNothingOnceItsLeaseMayBeNearlyOver) {
   base::ManualClock clock;
   House house({.clock = &clock, .with_worker = false});
   OneAttempt one(house);
@@ -84,7 +84,7 @@ TEST(Attempt, StartsNothingOnceItsLeaseMayBeNearlyOver) {
   EXPECT_EQ(house.view(one.job).status, JobStatus::kQueued);
 }
 
-TEST(Attempt, StartsInTheLastMomentThatItsLeaseAllows) {
+TEST(Delivery, Rule02_AnAttemptStartsInTheLastMomentThatItsLeaseAllows) {
   base::ManualClock clock;
   House house({.clock = &clock, .with_worker = false});
   OneAttempt one(house);
@@ -96,7 +96,7 @@ TEST(Attempt, StartsInTheLastMomentThatItsLeaseAllows) {
   EXPECT_TRUE(one.gone());
 }
 
-TEST(Attempt, IsKilledWhenItsHeartbeatsFailForTooLong) {
+TEST(Delivery, Rule02_WhatRunsIsKilledOnceNoHeartbeatHasSucceededForTooLong) {
   base::ManualClock clock;
   House house({.clock = &clock, .with_worker = false});
   OneAttempt one(house);
