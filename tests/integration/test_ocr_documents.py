@@ -2,6 +2,8 @@
 
 import io
 import json
+import re
+import subprocess
 
 import bad_documents
 import pytest
@@ -90,6 +92,59 @@ def test_unknown_fields_are_named_and_ignored(shared):
 def test_a_huge_page_is_rastered_smaller(shared):
     reply = ocr(shared, {"document_url": data_uri(bad_documents.huge_page())})
     assert reply.status == 200, reply.body
+
+
+def sheets(pages, compressed=1):
+    from reportlab.pdfgen import canvas
+
+    out = io.BytesIO()
+    sheet = canvas.Canvas(out, pageCompression=compressed)
+    for page in range(pages):
+        sheet.drawString(72, 780, f"this is sheet number {page} of a good document")
+        sheet.showPage()
+    sheet.save()
+    return out.getvalue()
+
+
+def made_by(folder, *command):
+    """The PDF that a program makes of good.pdf; OUT stands for its file."""
+    (folder / "good.pdf").write_bytes(sheets(3))
+    (folder / "more.pdf").write_bytes(sheets(2, compressed=0))
+    subprocess.run([str(folder / "out.pdf") if word == "OUT" else word for word in command], cwd=folder, check=True)
+    return (folder / "out.pdf").read_bytes()
+
+
+def updated(_folder):
+    """An update at the end of the file takes two of three pages away, as an editor saves it."""
+    whole = tiny_pdf("stays here", "goes away", "goes away too")
+    old_table = int(whole.rsplit(b"startxref", 1)[1].split()[0])
+    number, kids = re.search(rb"(\d+) 0 obj\n<< /Type /Pages /Count 3 /Kids \[(\d+ 0 R)", whole).groups()
+    node = b"%s 0 obj\n<< /Type /Pages /Count 1 /Kids [%s] >>\nendobj\n" % (number, kids)
+    table = b"xref\n%s 1\n%010d 00000 n \n" % (number, len(whole))
+    size, root = re.search(rb"/Size (\d+)", whole).group(1), re.search(rb"/Root (\d+ 0 R)", whole).group(1)
+    trailer = b"trailer\n<< /Size %s /Root %s /Prev %d >>\nstartxref\n%d\n%%%%EOF\n" % (size, root, old_table, len(whole + node))
+    return whole + node + table + trailer
+
+
+GOOD = {
+    "reportlab": (lambda folder: sheets(3), 3),
+    "pdfunite": (lambda folder: made_by(folder, "pdfunite", "good.pdf", "more.pdf", "OUT"), 5),
+    "pdftocairo": (lambda folder: made_by(folder, "pdftocairo", "-pdf", "good.pdf", "OUT"), 3),
+    "object streams": (lambda folder: made_by(folder, "qpdf", "--object-streams=generate", "good.pdf", "OUT"), 3),
+    "linearized": (lambda folder: made_by(folder, "qpdf", "--linearize", "good.pdf", "OUT"), 3),
+    "pages taken out": (lambda folder: made_by(folder, "qpdf", "good.pdf", "--pages", ".", "1-2", "--", "OUT"), 2),
+    "empty password": (lambda folder: made_by(folder, "qpdf", "--encrypt", "", "owner", "256", "--", "good.pdf", "OUT"), 3),
+    "an update takes pages away": (updated, 1),
+}
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_a_good_document_is_read_whole_whoever_made_it(shared, name, tmp_path):
+    make, pages = GOOD[name]
+    reply = ocr(shared, {"document_url": data_uri(make(tmp_path))})
+    assert reply.status == 200, (reply.status, reply.body)
+    assert len(reply.json()["pages"]) == pages
+    assert all(page["markdown"] for page in reply.json()["pages"])
 
 
 @pytest.mark.parametrize("name", bad_documents.REFUSED)

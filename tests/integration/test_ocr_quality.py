@@ -106,6 +106,20 @@ def test_noisy_scans(shared, font):
     assert rate <= 0.02, rate
 
 
+@pytest.mark.parametrize("font", FONTS)
+def test_noisy_scans_of_small_print(shared, font):
+    page, text = text_page(font, 8, seed=12)
+    rate = error_rate(read(shared, noisy(page)), text)
+    assert rate <= 0.04, rate
+
+
+@pytest.mark.parametrize("font, turn", [("sans", 90), ("serif", 180), ("mono", 270)])
+def test_noisy_scans_that_lie_on_their_side_or_head(shared, font, turn):
+    page, text = text_page(font, 11, seed=22)
+    rate = error_rate(read(shared, noisy(page).rotate(turn, expand=True)), text)
+    assert rate <= 0.03, rate
+
+
 @pytest.mark.parametrize("turn", [90, 180, 270])
 def test_turned_pages_are_read_upright(shared, turn):
     page, text = text_page("serif", 12, seed=21)
