@@ -97,6 +97,18 @@ std::string totals_line(const Totals& totals) {
   return out;
 }
 
+namespace {
+
+// Without its bar where that would push out the numbers.
+std::string total_line(const Totals& totals, int width) {
+  const std::string numbers = totals_line(totals);
+  const std::string whole =
+      padded("Total", kNameColumns) + " " + bar_of(totals.pages_done, pages_expected(totals)) + " " + numbers;
+  return columns(whole) <= width ? whole : "Total " + numbers;
+}
+
+}  // namespace
+
 std::vector<std::string> render(const std::vector<Bar>& bars, const Totals& totals, int width, int rows_max,
                                 bool color) {
   std::vector<std::string> lines;
@@ -107,10 +119,7 @@ std::vector<std::string> render(const std::vector<Bar>& bars, const Totals& tota
   }
   if (bars.size() > room)
     lines.back() = fitted("… and " + std::to_string(bars.size() - room + 1) + " more", width);
-  const std::string total =
-      fitted(padded("Total", kNameColumns) + " " + bar_of(totals.pages_done, pages_expected(totals)) + " " +
-                 totals_line(totals),
-             width);
+  const std::string total = fitted(total_line(totals, width), width);
   lines.push_back(color ? "\x1b[1m" + total + "\x1b[0m" : total);
   return lines;
 }

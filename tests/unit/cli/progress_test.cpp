@@ -60,6 +60,12 @@ TEST(Progress, EachDocumentHasABarAndLongNamesAreCutByCharactersNotBytes) {
   EXPECT_NE(std::string::npos, lines[1].find("queued"));
 }
 
+TEST(Progress, ANarrowScreenShowsTheTimeLeftRatherThanTheBarOfTheTotal) {
+  const auto lines = render({}, totals_at(20, 100, std::chrono::seconds(10)), 80, 10, false);
+  ASSERT_EQ(1u, lines.size());
+  EXPECT_EQ("Total 1/3 documents · 20/100 pages · 2.0 pages/s · 0:40 left", lines[0]);
+}
+
 TEST(Progress, MoreDocumentsThanRowsAreCounted) {
   const std::vector<Bar> bars(20, Bar{"x.pdf", "running", 1, 2});
   const auto lines = render(bars, totals_at(1, 2, std::chrono::seconds(1)), 100, 6, false);
