@@ -1,7 +1,10 @@
 """What may happen to Kafka and to a worker costs latency, never a job."""
 
+import json
 import os
+import sqlite3
 import subprocess
+import uuid
 
 import pytest
 from documents import data_uri, tiny_pdf
@@ -96,21 +99,6 @@ def test_topics_deleted_under_a_running_house_cost_no_job(house, kafka):
     assert all(process.popen.poll() is None for process in (api, *workers))
 
 
-def test_a_worker_stopped_past_its_lease_comes_back_and_its_late_result_is_refused(house):
-    api, workers = house
-    ledger = Ledger(lambda: api.client, pages=30)
-    ledger.start(threads=4)
-    ledger.wait_acknowledged(12)
-    workers[0].pause()
-    ledger.wait_acknowledged(24)
-    ledger.stop()
-    # Everything ends while it is stopped: what it held is run by the other one after the lease.
-    ledger.check(api.client)
-    workers[0].resume()
-    assert ledger.check(api.client) == len(ledger.orders)
-    all_succeed(api, some_jobs(api, 5))
-
-
 def holds_write_lock(data, pid):
     """True if the process holds the flock on locks/write.lock now, by /proc/locks."""
     lock = os.stat(data / "locks" / "write.lock")
@@ -123,6 +111,55 @@ def holds_write_lock(data, pid):
 def is_stopped(pid):
     with open(f"/proc/{pid}/stat", encoding="ascii") as stat:
         return stat.read().rsplit(")", 1)[1].split()[0] == "T"
+
+
+def running_under_leases_of(api, name):
+    """The jobs and ranges of pages that this worker has claimed and not ended, by the store."""
+    with sqlite3.connect(f"file:{api.data / 'millrace.db'}?mode=ro", uri=True) as store:
+        rows = store.execute("SELECT id FROM jobs WHERE status = 1 AND worker = ?", (name,))
+        return {str(uuid.UUID(bytes=job)) for (job,) in rows}
+
+
+def stop_while_it_holds_leases(api, worker, name):
+    """Stops the worker in the middle of its work, but outside of its transactions; returns what it holds."""
+
+    def caught():
+        worker.pause()
+        eventually(lambda: is_stopped(worker.popen.pid), 10, "stopped")
+        if not holds_write_lock(api.data, worker.popen.pid):
+            if held := running_under_leases_of(api, name):
+                return held
+        worker.resume()
+        return None
+
+    return eventually(caught, 60, "stopped while it holds a lease")
+
+
+def outcomes_in_log(worker, jobs, since):
+    """What became of the worker's own attempts at these jobs, by what its log says after `since` bytes."""
+    found = {job: [] for job in jobs}
+    for line in worker.log.read_bytes()[since:].decode().splitlines():
+        if '"job_attempt"' in line and (job := next((job for job in jobs if job in line), None)):
+            found[job].append(json.loads(line)["outcome"])
+    return found
+
+
+def test_a_worker_stopped_past_its_lease_comes_back_and_its_late_result_is_refused(house):
+    api, workers = house
+    ledger = Ledger(lambda: api.client, pages=30)
+    ledger.start(threads=4)
+    ledger.wait_acknowledged(12)
+    held = stop_while_it_holds_leases(api, workers[0], "one")
+    stopped_at = workers[0].log.stat().st_size
+    ledger.wait_acknowledged(ledger.acknowledged() + 12)
+    ledger.stop()
+    # Everything ends while it is stopped: what it held is run by the other one after the lease.
+    ledger.check(api.client)
+    workers[0].resume()
+    eventually(lambda: all(outcomes_in_log(workers[0], held, stopped_at).values()), 30, "the late attempts have ended")
+    assert outcomes_in_log(workers[0], held, stopped_at) == {job: ["lost"] for job in held}
+    assert ledger.check(api.client) == len(ledger.orders)
+    all_succeed(api, some_jobs(api, 5))
 
 
 def stop_while_it_holds_the_lock(api, worker):

@@ -17,6 +17,7 @@ REFUSED = [
     "https://017700000001/a.pdf",
     "https://127.1/a.pdf",
     "https://0/a.pdf",
+    "https://localho%C5%BFt/a.pdf",
     "https://[::1]/a.pdf",
     "https://[::ffff:127.0.0.1]/a.pdf",
     "https://10.0.0.1/a.pdf",
@@ -28,6 +29,7 @@ REFUSED = [
     "https://example.com:22/a.pdf",
 ]
 NO_WEB_ADDRESS = ["file:///etc/passwd", "ftp://example.com/a.pdf", "gopher://example.com/", "/etc/passwd"]
+OTHER_LETTERS = ["https://localho\u017ft/a.pdf", "https://127\u30020\u30020\u30021/a.pdf", "https://\uff11\uff12\uff17.0.0.1/a.pdf"]
 
 
 class Web(http.server.ThreadingHTTPServer):
@@ -102,7 +104,7 @@ def test_an_address_that_is_not_public_is_refused(opened, url):
     assert reply.json()["error"]["code"] == "fetch_refused"
 
 
-@pytest.mark.parametrize("url", NO_WEB_ADDRESS)
+@pytest.mark.parametrize("url", NO_WEB_ADDRESS + OTHER_LETTERS)
 def test_what_is_no_web_address_makes_no_job(opened, url):
     reply = ocr(opened, url)
     assert reply.status == 422 and reply.json()["detail"], (reply.status, reply.body)
