@@ -58,8 +58,8 @@ void Announcer::run() {
 void Announcer::deliver(Announcement& announcement) {
   {
     const auto scope = scope_ ? scope_() : nullptr;
-    for (auto& [done, status] : announcement.answers) {
-      guarded("completion", [&] { done(std::move(status)); });
+    for (auto& [operation, status] : announcement.answers) {
+      guarded("completion", [&] { operation.done(std::move(status)); });
     }
   }
   finished_(announcement.answers.size());

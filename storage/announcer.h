@@ -6,14 +6,14 @@
 #include <thread>
 #include <vector>
 
-#include "storage/writer.h"
+#include "storage/operation_queue.h"
 
 namespace millrace::storage {
 
 // A group whose outcome is known: completions in order, and what it did if it was committed.
 struct Announcement {
   struct Answer {
-    Writer::Completion done;
+    Queued operation;  // what it holds is given back on the announce thread, too
     base::Status status;
   };
   std::vector<Answer> answers;

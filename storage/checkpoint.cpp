@@ -11,8 +11,8 @@ namespace millrace::storage {
 namespace {
 
 constexpr int kBusyMs = 5;  // how long a new start of the log may wait for readers while writers wait for it
-constexpr std::int64_t kFrameBytes = 8192 + 24;  // a page of the database and its head in the log
-constexpr std::int64_t kFileOverLimit = 4;       // a file this many times the limit long is cut to nothing
+constexpr std::int64_t kFrameBytes = kPageBytes + 24;  // a page of the database and its head in the log
+constexpr std::int64_t kFileOverLimit = 4;  // a file this many times the limit long is cut to nothing
 
 }  // namespace
 

@@ -28,7 +28,7 @@ class Checkpointer {
     std::string database;
     std::string locks;  // folder
     std::int64_t wal_max_bytes = 0;
-    std::chrono::milliseconds interval{500};
+    std::chrono::milliseconds interval{};  // Store::Options::checkpoint_interval
   };
   struct Counts {
     std::uint64_t checkpoints = 0, restarts = 0, failures = 0;

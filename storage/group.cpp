@@ -1,5 +1,6 @@
 #include "storage/group.h"
 
+#include <algorithm>
 #include <exception>
 #include <iterator>
 #include <optional>
@@ -41,6 +42,7 @@ bool Group::run() {
   } else {
     context_.queue.take(operations_, room_);
     outcomes_.assign(size(), store_error(*failure));
+    stands_for_.assign(size(), {});
   }
   return false;
 }
@@ -72,6 +74,7 @@ bool Group::run_together(std::optional<SqliteError>& failure) {
       const auto end = std::chrono::steady_clock::now() + context_.limits.wait_max;
       while (collect(tx) && std::chrono::steady_clock::now() < end) {
       }
+      ask_standing(tx);
     });
     return true;
   } catch (const SqliteError& e) {
@@ -88,25 +91,52 @@ bool Group::collect(Tx& tx) {
   if (room_.operations == 0) return false;
   const std::size_t first = size();
   if (context_.queue.take(operations_, room_) == 0) return false;
-  for (std::size_t i = first; i < size(); ++i) outcomes_.push_back(operations_[i].operation(tx));
+  for (std::size_t i = first; i < size(); ++i) run_at(i, tx);
   return true;
 }
 
+void Group::run_at(std::size_t index, Tx& tx) {
+  outcomes_.resize(size());
+  stands_for_.resize(size());
+  tx.stands_for.reset();
+  outcomes_[index] = operations_[index].operation(tx);
+  stands_for_[index] = tx.stands_for;
+}
+
+// Those that are asked join the group: what they do is part of it, and they may stand again.
+void Group::ask_standing(Tx& tx) {
+  std::vector<Standing>& standing = context_.standing;
+  const auto is_ready = [&](schemas::Kind kind) {
+    return std::ranges::any_of(tx.commit.ready, [&](const Ready& job) { return job.job.kind == kind; });
+  };
+  for (std::size_t i = 0; i < standing.size();) {
+    if (!tx.ask_standing && !is_ready(standing[i].kind)) {
+      ++i;
+      continue;
+    }
+    operations_.push_back(std::move(standing[i].order));
+    standing.erase(standing.begin() + static_cast<std::ptrdiff_t>(i));
+    run_at(size() - 1, tx);
+  }
+}
+
 void Group::run_alone() {
+  for (Standing& standing : context_.standing) operations_.push_back(std::move(standing.order));
+  context_.standing.clear();
   outcomes_.assign(size(), {});
+  stands_for_.assign(size(), {});
   for (const auto priority :
        {Writer::Priority::kUrgent, Writer::Priority::kAsked, Writer::Priority::kNormal}) {
     for (std::size_t i = 0; i < size(); ++i) {
-      if (operations_[i].priority == priority) outcomes_[i] = attempt(operations_[i]);
+      if (operations_[i].priority == priority) outcomes_[i] = attempt(i);
     }
   }
 }
 
-base::Status Group::attempt(Queued& operation) {
-  base::Status status;
+base::Status Group::attempt(std::size_t index) {
   try {
-    transaction([&](Tx& tx) { status = operation.operation(tx); });
-    return status;
+    transaction([&](Tx& tx) { run_at(index, tx); });
+    return std::move(outcomes_[index]);
   } catch (const SqliteError& e) {
     return store_error(e);
   } catch (const std::exception& e) {
@@ -119,7 +149,11 @@ Announcement Group::announcement() {
   Announcement out;
   out.answers.reserve(size());
   for (std::size_t i = 0; i < size(); ++i) {
-    out.answers.push_back({std::move(operations_[i].done), std::move(outcomes_[i])});
+    if (stands_for_[i] && outcomes_[i]) {
+      context_.standing.push_back({std::move(operations_[i]), *stands_for_[i]});
+    } else {
+      out.answers.push_back({std::move(operations_[i]), std::move(outcomes_[i])});
+    }
   }
   for (Commit& c : commits_) {
     std::move(c.changes.begin(), c.changes.end(), std::back_inserter(out.commit.changes));

@@ -8,6 +8,12 @@
 
 namespace millrace::storage {
 
+// An operation that found nothing to do and waits for ready jobs of its kind (Tx::stands_for).
+struct Standing {
+  Queued order;
+  schemas::Kind kind;
+};
+
 // One BEGIN IMMEDIATE … COMMIT over operations that arrive while it runs. Commit thread only, under the
 // turnstile.
 class Group {
@@ -23,6 +29,7 @@ class Group {
     const base::Clock& clock;
     std::string boot_id;
     Limits limits;
+    std::vector<Standing> standing{};
   };
 
   explicit Group(Context& context) : context_(context), room_(context.limits.bounds) {}
@@ -34,14 +41,16 @@ class Group {
   bool run();
 
   std::size_t size() const { return operations_.size(); }
-  // After run: what is to be told.
+  // After run: what is to be told. Operations that stand wait in the context from then on.
   Announcement announcement();
 
  private:
   bool run_together(std::optional<SqliteError>& failure);
   bool collect(Tx& tx);
+  void run_at(std::size_t index, Tx& tx);
+  void ask_standing(Tx& tx);
   void run_alone();
-  base::Status attempt(Queued& operation);
+  base::Status attempt(std::size_t index);
   template <class F>
   void transaction(F&& f);
 
@@ -50,6 +59,7 @@ class Group {
   bool begun_ = false;
   std::vector<Queued> operations_;
   std::vector<base::Status> outcomes_;
+  std::vector<std::optional<schemas::Kind>> stands_for_;
   std::vector<Commit> commits_;
 };
 

@@ -55,6 +55,7 @@ class GroupWriter final : public Writer {
   void count(const Group& group, bool first_try, std::chrono::steady_clock::duration took);
   const char* refusal(Priority priority) const;
   void refuse(std::vector<Queued> operations, const std::string& why);
+  void refuse_standing();
 
   Options options_;
   Turnstile& turnstile_;

@@ -44,7 +44,8 @@ std::optional<BlobRef> input_of(Db& db, const JobRow& row) {
   return find_blob(db, *input);
 }
 
-Claimed claimed_job(Db& db, const JobRow& row) {
+Claimed claimed_job(const Tx& tx, const JobRow& row) {
+  Db& db = tx.db;
   Claimed claimed;
   claimed.lease = {row.job(), row.attempt, *row.token};
   claimed.tenant = row.tenant;
@@ -63,6 +64,7 @@ Claimed claimed_job(Db& db, const JobRow& row) {
   claimed.children_done = row.children > 0;
   claimed.created_at = base::wall_from(row.created_at);
   claimed.deadline = base::wall_from(row.deadline);
+  claimed.claimed_at = tx.boot;
   return claimed;
 }
 
@@ -112,7 +114,8 @@ class Claim {
     row.token = token;
     ++row.attempt;
     record(tx_, row, "running", "{\"attempt\":" + std::to_string(row.attempt) + "}");
-    claimed_.push_back(claimed_job(tx_.db, row));
+    std::erase_if(tx_.commit.ready, [&](const Ready& ready) { return ready.job.uuid == row.id; });
+    claimed_.push_back(claimed_job(tx_, row));
     return true;
   }
 
@@ -135,9 +138,22 @@ void JobClaims::claim(Request request, Done<std::vector<Claimed>> done) {
   submit_move<std::vector<Claimed>>(
       store_.writer(), Writer::Priority::kUrgent, bytes,
       [request = std::move(request), &options](Tx& tx) -> base::Result<std::vector<Claimed>> {
-        return Claim(tx, options, request).run();
+        if (request.withdrawn && *request.withdrawn) return std::vector<Claimed>();
+        auto claimed = Claim(tx, options, request).run();
+        if (request.withdrawn && claimed.empty()) tx.stands_for = request.kind;
+        return claimed;
       },
       std::move(done));
+}
+
+void JobClaims::ask_standing() {
+  store_.writer().submit(
+      Writer::Priority::kUrgent, kClaimBytes,
+      [](Tx& tx) -> base::Status {
+        tx.ask_standing = true;
+        return {};
+      },
+      [](const base::Status&) {});
 }
 
 base::Result<bool> may_claim(Store& store, const TokenHint& hint) {

@@ -1,5 +1,7 @@
 #pragma once
+#include <atomic>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,6 +35,7 @@ struct Claimed {
   bool children_done = false;  // a parent, released by its last child: merge
   base::WallTime created_at{};
   base::WallTime deadline{};
+  base::BootTime claimed_at{};  // what the lease counts from
 };
 
 // One worker process, as the rows `workers` and `worker_slots` know it.
@@ -75,8 +78,14 @@ class JobClaims {
     std::vector<TokenHint> hints{};
     bool hints_only = false;
     std::chrono::milliseconds lease{20'000};
+    // Set: a claim that finds nothing stands until a job of its kind becomes ready in this process, and takes
+    // it in the very transaction that makes it ready: one commit instead of two from the accept to the start.
+    // True when it is asked again: it ends without a job.
+    std::shared_ptr<const std::atomic<bool>> withdrawn{};
   };
   void claim(Request request, Done<std::vector<Claimed>> done);
+  // Asks all claims that stand again, for what became ready in other processes or has been withdrawn.
+  void ask_standing();
 
   // One statement per worker: renews the leases named, writes the worker and slot rows, answers what was lost
   // and what is to be cancelled.

@@ -145,7 +145,7 @@ Db::Db(const Options& options) {
 
 void Db::configure(const Options& options) {
   check(handle_, sqlite3_busy_timeout(handle_, options.busy_timeout_ms));
-  run_script(handle_, "PRAGMA page_size = 8192");
+  run_script(handle_, ("PRAGMA page_size = " + std::to_string(kPageBytes)).c_str());
   use_wal();
   run_script(handle_,
              "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0; PRAGMA foreign_keys = OFF;"

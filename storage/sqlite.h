@@ -17,6 +17,9 @@ struct sqlite3_stmt;
 // (SqliteError), caught at the writer and at the readers' edge and never seen outside the room.
 namespace millrace::storage {
 
+// Of a new database (delivery.md, SQLite settings).
+inline constexpr int kPageBytes = 8192;
+
 struct SqliteError {
   int code = 0;  // extended result code
   std::string message;

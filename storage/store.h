@@ -28,7 +28,7 @@ class Store {
     std::size_t group_payload_bytes_max = 1u << 20;
     std::chrono::milliseconds group_wait_max{2};
     std::int64_t wal_max_bytes = 64ll << 20;  // past it: a short RESTART under the write lock
-    std::chrono::milliseconds checkpoint_interval{100};
+    std::chrono::milliseconds checkpoint_interval{1'000};
     std::chrono::milliseconds schema_wait{30'000};
     std::chrono::milliseconds stuck_lock_after{2'000};  // then degraded, naming the holder
     std::int64_t disk_free_min_bytes = 512ll << 20;     // below it submits get 503

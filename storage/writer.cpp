@@ -58,6 +58,7 @@ void GroupWriter::run() {
     if (health_.degraded()) health_.clear_degraded();
     run_group();
   }
+  refuse_standing();
   std::lock_guard lock(mutex_);
   ended_ = true;
   end_.notify_all();
@@ -94,8 +95,15 @@ void GroupWriter::withdraw(const std::string& why) { refuse(queue_.withdraw_not_
 void GroupWriter::refuse(std::vector<Queued> operations, const std::string& why) {
   if (operations.empty()) return;
   Announcement announcement;
-  for (Queued& queued : operations) announcement.answers.push_back({std::move(queued.done), overloaded(why)});
+  for (Queued& queued : operations) announcement.answers.push_back({std::move(queued), overloaded(why)});
   announcer_.announce(std::move(announcement));
+}
+
+void GroupWriter::refuse_standing() {
+  std::vector<Queued> orders;
+  for (Standing& standing : context_.standing) orders.push_back(std::move(standing.order));
+  context_.standing.clear();
+  refuse(std::move(orders), "the gateway is shutting down");
 }
 
 void GroupWriter::close(std::chrono::milliseconds patience) {

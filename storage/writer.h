@@ -63,6 +63,11 @@ struct Tx {
   std::string_view boot_id;
   Commit& commit;
   const ClockTrust& clocks;
+  // Set by an operation that found nothing to do and waits for jobs of this kind: it is not answered but
+  // asked again at the end of each group that makes one ready, in that same transaction.
+  std::optional<schemas::Kind> stands_for{};
+  // Set by an operation that wants all that stand asked again at the end of this group.
+  bool ask_standing = false;
 };
 
 // The one writer of this process: a bounded queue, a commit thread, an announce thread (architecture.md §6).

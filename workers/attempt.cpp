@@ -40,11 +40,11 @@ AttemptEnd end_of(Applied applied, AttemptEnd meant) {
 
 }  // namespace
 
-Attempt::Attempt(Workshop& shop, storage::Claimed job, base::BootTime claim_sent, Gone gone)
+Attempt::Attempt(Workshop& shop, storage::Claimed job, Gone gone)
     : shop_(shop),
       job_(std::move(job)),
       outcomes_(shop.store),
-      renewed_at_(claim_sent),
+      renewed_at_(job_.claimed_at),
       started_at_(shop.clock.boot()),
       gone_(std::move(gone)) {}
 

@@ -26,9 +26,9 @@ class Attempt final : public AttemptContext, public std::enable_shared_from_this
  public:
   using Gone = std::function<void(Attempt&)>;
 
-  // `claim_sent`: read before the claim was sent (rule 2). `gone`: once, when the store has decided or the
-  // lease is known to be lost, and the runner has ended; the slot is free then.
-  Attempt(Workshop& shop, storage::Claimed job, base::BootTime claim_sent, Gone gone);
+  // `gone`: once, when the store has decided or the lease is known to be lost, and the runner has ended; the
+  // slot is free then.
+  Attempt(Workshop& shop, storage::Claimed job, Gone gone);
 
   // The clock check, then the runner.
   void start(Runner& runner);

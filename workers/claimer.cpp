@@ -50,6 +50,7 @@ void Claimer::wait_for_next_look() {
   timer_ = shop_.loop.after(wait, [this] {
     if (closed_) return;
     for (const auto& [kind, line] : lines_) plan(kind, true);
+    if (!dispatch_.durable()) claims_.ask_standing();
     wait_for_next_look();
   });
 }
@@ -110,6 +111,7 @@ void Claimer::fill(schemas::Kind kind) {
   request.worker = options_.worker;
   request.lease = shop_.lease.lease;
   request.hints_only = !std::exchange(line.look, false);
+  if (!request.hints_only && !dispatch_.durable()) request.withdrawn = withdrawn_;
   std::vector<Wanted> tokens;
   while (!line.wanted.empty() && static_cast<int>(tokens.size()) < free) {
     request.hints.push_back(line.wanted.front().hint);
@@ -125,20 +127,17 @@ void Claimer::claim(schemas::Kind kind, storage::JobClaims::Request request, std
   const bool looked = !request.hints_only;
   lines_.at(kind).reserved += asked;
   ++claims_under_way_;
-  const base::BootTime sent = shop_.clock.boot();
   claims_.claim(
-      std::move(request), [this, link = shop_.link, kind, asked, looked, sent,
+      std::move(request), [this, link = shop_.link, kind, asked, looked,
                            tokens = std::move(tokens)](base::Result<std::vector<storage::Claimed>> jobs) {
         // Decided either way: the token has done its work.
         for (const Wanted& token : tokens) token.taken();
         auto shared = std::make_shared<base::Result<std::vector<storage::Claimed>>>(std::move(jobs));
-        link.post([this, kind, asked, sent, looked, shared] {
-          claimed(kind, asked, sent, looked, std::move(*shared));
-        });
+        link.post([this, kind, asked, looked, shared] { claimed(kind, asked, looked, std::move(*shared)); });
       });
 }
 
-void Claimer::claimed(schemas::Kind kind, int asked, base::BootTime sent, bool looked,
+void Claimer::claimed(schemas::Kind kind, int asked, bool looked,
                       base::Result<std::vector<storage::Claimed>> jobs) {
   Line& line = lines_.at(kind);
   line.reserved -= asked;
@@ -150,10 +149,11 @@ void Claimer::claimed(schemas::Kind kind, int asked, base::BootTime sent, bool l
   }
   const int got = static_cast<int>(jobs->size());
   line.used += got;
-  for (storage::Claimed& job : *jobs) start_(std::move(job), sent);
+  for (storage::Claimed& job : *jobs) start_(std::move(job));
   tell_room(kind);
-  // A token that came to nothing may have kept the place of one that was turned away.
-  if (got < asked && !looked) line.look = true;
+  // A token that came to nothing may have kept the place of one that was turned away; and a claim that stood
+  // leaves slots without one.
+  if (got < asked && (!looked || got > 0)) line.look = true;
   if (line.look || !line.wanted.empty()) plan(kind, false);
   maybe_quiet();
 }
@@ -179,6 +179,8 @@ void Claimer::close(std::function<void()> quiet) {
     for (const Wanted& token : line.wanted) token.taken();
     line.wanted.clear();
   }
+  *withdrawn_ = true;
+  if (claims_under_way_ > 0) claims_.ask_standing();
   maybe_quiet();
 }
 

@@ -1,8 +1,10 @@
 #pragma once
+#include <atomic>
 #include <chrono>
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
@@ -15,7 +17,9 @@ namespace millrace::workers {
 
 // Fills the slots of one worker: claims by token as they come, and by a look into the store after each
 // finish, at the start and on a jittered timer while slots are free (delivery.md, rule 11), so that a token
-// that is lost or parked elsewhere never blocks a job. Loop thread only.
+// that is lost or parked elsewhere never blocks a job. In one process with the front end (a dispatch that is
+// not durable) a look that finds nothing stands, and takes the next job in its own commit (docs/adr/0007).
+// Loop thread only.
 class Claimer {
  public:
   struct Options {
@@ -23,8 +27,8 @@ class Claimer {
     std::map<schemas::Kind, int> slots;
     std::chrono::milliseconds look_min{1'000}, look_max{2'000};
   };
-  // A job is ours; `sent`: from before its claim was sent (rule 2). The slot is taken until `freed`.
-  using Start = std::function<void(storage::Claimed job, base::BootTime sent)>;
+  // A job is ours. The slot is taken until `freed`.
+  using Start = std::function<void(storage::Claimed job)>;
 
   Claimer(Workshop& shop, bus::Dispatch& dispatch, Options options, Start start);
 
@@ -58,8 +62,7 @@ class Claimer {
   void plan(schemas::Kind kind, bool look);
   void fill(schemas::Kind kind);
   void claim(schemas::Kind kind, storage::JobClaims::Request request, std::vector<Wanted> tokens);
-  void claimed(schemas::Kind kind, int asked, base::BootTime sent, bool looked,
-               base::Result<std::vector<storage::Claimed>> jobs);
+  void claimed(schemas::Kind kind, int asked, bool looked, base::Result<std::vector<storage::Claimed>> jobs);
   void tell_room(schemas::Kind kind);
   void wait_for_next_look();
   void maybe_quiet();
@@ -73,6 +76,7 @@ class Claimer {
   bool open_ = false;
   bool closed_ = false;
   int claims_under_way_ = 0;
+  const std::shared_ptr<std::atomic<bool>> withdrawn_ = std::make_shared<std::atomic<bool>>(false);
   std::function<void()> quiet_;
   std::minstd_rand random_{std::random_device{}()};
   net::Loop::Timer timer_;

@@ -79,7 +79,7 @@ struct Worker::Parts {
   void heard(base::BootTime sent, const std::vector<storage::Lease>& leases,
              const storage::HeartbeatReply& reply);
   void release_predecessor();
-  void begin(storage::Claimed job, base::BootTime sent);
+  void begin(storage::Claimed job);
   void gone(const Attempt& attempt);
   void begin_drain();
   void claims_ended();
@@ -149,11 +149,10 @@ void Worker::Parts::release_predecessor() {
       });
 }
 
-void Worker::Parts::begin(storage::Claimed job, base::BootTime sent) {
+void Worker::Parts::begin(storage::Claimed job) {
   const base::Uuid token = job.lease.token;
   const schemas::Kind kind = job.lease.job.kind;
-  auto attempt =
-      std::make_shared<Attempt>(shop, std::move(job), sent, [this](Attempt& ended) { gone(ended); });
+  auto attempt = std::make_shared<Attempt>(shop, std::move(job), [this](Attempt& ended) { gone(ended); });
   attempts.emplace(token, attempt);
   if (draining) return attempt->give_back();
   attempt->start(*runners.at(kind));
@@ -232,7 +231,7 @@ void Worker::start() {
                                      .slots = p.slots,
                                      .look_min = p.options.look_min,
                                      .look_max = p.options.look_max},
-                    [&p](storage::Claimed job, base::BootTime sent) { p.begin(std::move(job), sent); });
+                    [&p](storage::Claimed job) { p.begin(std::move(job)); });
   p.claimer->subscribe();
   p.started = true;
   p.shop.link.post([&p] { p.release_predecessor(); });

@@ -35,12 +35,11 @@ class OneAttempt {
     Answer<storage::Submitted> submitted;
     storage::JobIntake(*house.store).submit(std::move(wanted), submitted.take());
     EXPECT_TRUE(submitted.wait());
-    sent_ = house.clock->boot();
     Answer<std::vector<storage::Claimed>> claimed;
     storage::JobClaims(*house.store)
         .claim({.kind = schemas::Kind::kOcr, .worker = "w", .hints = {}}, claimed.take());
     claimed_ = claimed.wait()->at(0);
-    attempt_ = std::make_shared<Attempt>(shop_, claimed_, sent_, [this](Attempt&) { gone_.take()(true); });
+    attempt_ = std::make_shared<Attempt>(shop_, claimed_, [this](Attempt&) { gone_.take()(true); });
   }
   ~OneAttempt() {
     loop_.stop();
@@ -67,7 +66,6 @@ class OneAttempt {
   net::Loop loop_{"work"};
   Workshop shop_;
   ScriptedRunner runner_;
-  base::BootTime sent_;
   storage::Claimed claimed_;
   Answer<bool> gone_;
   std::shared_ptr<Attempt> attempt_;

@@ -1,0 +1,118 @@
+// Claims that wait in the store for the next job (docs/adr/0007).
+#include "storage/sqlite.h"
+#include "tests/support/answer.h"
+#include "tests/unit/storage/job_store.h"
+#include "tests/unit/storage/opened_store.h"
+
+namespace millrace::storage::testing {
+namespace {
+
+using Claims = support::Answer<std::vector<Claimed>>;
+
+class StandingClaims : public ::testing::Test {
+ protected:
+  // Stands when this returns: nothing was ready.
+  Claims stand(int count = 1) {
+    Claims answer;
+    s.claims().claim({.kind = schemas::Kind::kOcr, .worker = "w-1", .count = count, .withdrawn = withdrawn_},
+                     answer.take());
+    EXPECT_TRUE(write(s.store(), bump, Writer::Priority::kUrgent));
+    return answer;
+  }
+  static std::size_t jobs(Claims& answer) { return answer.wait().value().size(); }
+
+  JobStore s;
+  const std::shared_ptr<std::atomic<bool>> withdrawn_ = std::make_shared<std::atomic<bool>>(false);
+};
+
+TEST_F(StandingClaims, TheNextJobIsClaimedInTheCommitThatAcceptsIt) {
+  Claims standing = stand();
+  const auto before = s.store().stats().groups_total;
+  const auto job = s.submit();
+  const auto claimed = standing.wait().value();
+  ASSERT_EQ(claimed.size(), 1u);
+  EXPECT_EQ(claimed[0].lease.job, job);
+  EXPECT_EQ(s.store().stats().groups_total, before + 1);
+  EXPECT_EQ(s.status(job), JobStatus::kRunning);
+}
+
+TEST_F(StandingClaims, AJobThatWasClaimedInItsOwnCommitIsNotAnnouncedAsReady) {
+  Claims standing = stand();
+  s.submit();
+  ASSERT_EQ(jobs(standing), 1u);
+  EXPECT_TRUE(write(s.store(), bump));  // its hook has run after that of the group before
+  const Commit heard = s.heard().all();
+  EXPECT_TRUE(heard.ready.empty());
+  ASSERT_EQ(heard.changes.size(), 2u);
+  EXPECT_EQ(heard.changes[0].status, JobStatus::kQueued);
+  EXPECT_EQ(heard.changes[1].status, JobStatus::kRunning);
+}
+
+TEST_F(StandingClaims, TheLeaseCountsFromTheClaimAndNotFromWhenItBeganToStand) {
+  Claims standing = stand();
+  s.clock.advance(10min);
+  s.submit();
+  EXPECT_EQ(standing.wait().value().at(0).claimed_at, s.clock.boot());
+}
+
+TEST_F(StandingClaims, TakeNoMoreThanTheirCountsAndLeaveTheRestReady) {
+  Claims first = stand(2), second = stand(1);
+  std::vector<schemas::JobId> all;
+  {
+    HeldWriter held(s.store());
+    for (int i = 0; i < 4; ++i) {
+      auto order = s.order();
+      all.push_back(order.id);
+      s.intake().submit(std::move(order), [](auto&&) {});
+    }
+  }
+  EXPECT_EQ(jobs(first), 2u);
+  EXPECT_EQ(jobs(second), 1u);
+  EXPECT_EQ(s.claim_one().job, all.back());
+}
+
+TEST_F(StandingClaims, OnesThatFindNothingStandOn) {
+  Claims first = stand(), second = stand();
+  s.submit();
+  ASSERT_EQ(jobs(first), 1u);
+  s.submit();
+  EXPECT_EQ(jobs(second), 1u);
+}
+
+TEST_F(StandingClaims, WithdrawnOnesEndWithoutAJob) {
+  Claims standing = stand();
+  *withdrawn_ = true;
+  s.claims().ask_standing();
+  EXPECT_EQ(jobs(standing), 0u);
+  const auto job = s.submit();
+  EXPECT_EQ(s.status(job), JobStatus::kQueued);
+}
+
+TEST_F(StandingClaims, SurviveAGroupThatFailsAndFindItsJobsWhenAsked) {
+  Claims standing = stand();
+  support::Answer<Submitted> made;
+  {
+    HeldWriter held(s.store());
+    s.intake().submit(s.order(), made.take());
+    s.store().writer().submit(
+        Writer::Priority::kNormal, 0,
+        [](Tx& tx) -> base::Status {
+          tx.db.prepare("INSERT INTO access_version VALUES (2, 0)").run();
+          return {};
+        },
+        [](const base::Status&) {});
+  }
+  ASSERT_TRUE(made.wait());
+  s.claims().ask_standing();
+  EXPECT_EQ(standing.wait().value().at(0).lease.job, made.wait()->job);
+  EXPECT_EQ(s.store().stats().failed_groups_total, 1u);
+}
+
+TEST_F(StandingClaims, AreRefusedWhenTheStoreCloses) {
+  Claims standing = stand();
+  s.store().close();
+  EXPECT_EQ(standing.wait().error().code, base::Code::kOverloaded);
+}
+
+}  // namespace
+}  // namespace millrace::storage::testing
