@@ -52,14 +52,14 @@ foreach(room engines workers)  # their tests start it
   endif()
 endforeach()
 set(MILLRACE_HOST_PARTS
-  cpu_bound.cpp page_tree.cpp pdf.cpp pdf_data.cpp pdf_objects.cpp pdf_syntax.cpp pixels.cpp tool.cpp)
+  cpu_bound.cpp page_tree.cpp pdf.cpp pixels.cpp tool.cpp)
 if(TARGET unit_engines)  # what the program millrace-engine does with poppler, tried without the program around it
   list(TRANSFORM MILLRACE_HOST_PARTS PREPEND ${CMAKE_SOURCE_DIR}/ai/engines/host/)
   target_sources(unit_engines PRIVATE ${MILLRACE_HOST_PARTS})
   if(MILLRACE_SANITIZE MATCHES "undefined")  # these are no tests
     set_source_files_properties(${MILLRACE_HOST_PARTS} PROPERTIES COMPILE_OPTIONS -fsanitize=undefined)
   endif()
-  target_link_libraries(unit_engines PRIVATE pkg_leptonica pkg_zlib)
+  target_link_libraries(unit_engines PRIVATE pkg_leptonica pkg_qpdf)
 endif()
 foreach(pair "store;storage" "blobs;storage" "dispatch;bus" "events;bus")
   list(GET pair 0 seam)

@@ -24,7 +24,7 @@ THIRD_PARTY = [
     (re.compile(r"^spdlog/"), ["platform/base/log."]),
     (re.compile(r"^prometheus/"), ["platform/base/metrics."]),
     (re.compile(r"^yaml-cpp/"), ["platform/base/config."]),
-    (re.compile(r"^(tesseract|leptonica)/|^zlib\.h$"), ["ai/engines/host/"]),
+    (re.compile(r"^(tesseract|leptonica|qpdf)/"), ["ai/engines/host/"]),
     (re.compile(r"^CLI/"), ["app/"]),
     (re.compile(r"^seccomp\.h$"), ["platform/process/"]),
 ]
