@@ -20,6 +20,7 @@ base::Error expired_result() {
 }
 
 constexpr std::int64_t kUnknownSize = -1;
+constexpr std::size_t kSmallReply = std::size_t{64} << 10;
 constexpr std::size_t kTailBytes = 256;  // of a reply's end, at least
 
 // What a reply says beyond the job's own words.
@@ -72,9 +73,11 @@ base::Error too_many(const schemas::JobId& job) {
                          job.str() + "/result");
 }
 
-// Room for a reply of that size, taken before it is loaded and kept until it has left.
+// Room for a reply of that size, taken before it is loaded and kept until it has left. Small ones take none,
+// as other replies do not: few slow readers of large results must not keep everyone from theirs.
 base::Result<std::shared_ptr<void>> room_for(Context& context, std::size_t bytes, const schemas::JobId& job) {
   if (bytes > context.options.reply_bytes_max) return too_large(bytes, context, job);
+  if (bytes <= kSmallReply) return std::shared_ptr<void>();
   auto room = context.replies.take(bytes);
   if (!room) return too_many(job);
   return std::shared_ptr<void>(std::make_shared<ByteBudget::Hold>(std::move(*room)));
@@ -102,10 +105,9 @@ void send_ending(Call& call, const schemas::JobView& job, const Marks& marks) {
   send_marked(call, lasting_failure(call.head().path, base::error(error.code, error.message)), marks);
 }
 
-// The reply of these parts of `job`, in memory once: each page is read when its turn has come. nullopt: one
-// cannot be read.
-std::optional<std::string> reply_of(Context& context, const Call& call, const schemas::JobView& job,
-                                    const std::vector<storage::PartSize>& parts, std::size_t bytes) {
+// The reply of these parts of `job`, in memory once: each page is read when its turn has come.
+base::Result<std::string> reply_of(Context& context, const Call& call, const schemas::JobView& job,
+                                   const std::vector<storage::PartSize>& parts, std::size_t bytes) {
   storage::JobQueries queries(context.store);
   std::string out;
   int good = 0;
@@ -113,9 +115,9 @@ std::optional<std::string> reply_of(Context& context, const Call& call, const sc
   out += schemas::kOcrReplyHead;
   for (const storage::PartSize& part : parts) {
     auto stored = queries.part(call.tenant(), job.id, part.index);
-    if (!stored) return std::nullopt;
+    if (!stored) return stored.error().code == Code::kNotFound ? expired_result() : stored.error();
     const auto page = bytes_of(context.store, std::move(*stored));
-    if (!page) return std::nullopt;
+    if (!page) return base::error(Code::kInternal, "A part of this result cannot be read");
     if (&part != parts.data()) out += ',';
     out += *page;
     good += schemas::ocr_page_failed(*page) ? 0 : 1;
@@ -137,7 +139,7 @@ void send_parts(Context& context, Call& call, const schemas::JobView& job,
   auto room = room_for(context, bytes, job.id);
   if (!room) return call.fail(room.error());
   auto body = reply_of(context, call, job, parts, bytes);
-  if (!body) return call.fail(base::error(Code::kInternal, "A part of this result cannot be read"));
+  if (!body) return call.fail(body.error());
   front::Reply reply = json_reply(200, std::move(*body));
   reply.hold = std::move(*room);
   call.reply(std::move(reply));

@@ -54,7 +54,7 @@ void Arrival::go_on() {
 void Arrival::write() {
   auto piece = std::make_shared<std::string>(std::exchange(waiting_, {}));
   auto task = [self = shared_from_this(), piece] {
-    self->loop_.post([self, status = self->append(*piece)] { self->written(status); });
+    self->link_.post([self, status = self->append(*piece)] { self->written(status); });
   };
   busy_ = true;
   const bool posted = std::exchange(begun_, true) ? pool_.post_owed(Lane::kLarge, std::move(task))

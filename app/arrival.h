@@ -7,20 +7,20 @@
 #include <string_view>
 
 #include "platform/base/pool.h"
-#include "platform/net/loop.h"
 #include "storage/blobs.h"
+#include "workers/loop_link.h"
 
 namespace millrace::app {
 
 // One document on its way to its blob. Everything happens on the loop's thread but the writing, which has the
-// writer and one piece to itself on the pool while the next piece is collected. `loop`, `pool` and `blobs`
-// must outlive it.
+// writer and one piece to itself on the pool while the next piece is collected. `pool` and `blobs`
+// must outlive it; when the loop has ended, nothing more happens.
 class Arrival : public std::enable_shared_from_this<Arrival> {
  public:
   using Done = std::function<void(base::Result<storage::Staged>)>;
 
-  Arrival(net::Loop& loop, base::Pool& pool, storage::Blobs& blobs, Done done)
-      : loop_(loop), pool_(pool), blobs_(blobs), done_(std::move(done)) {}
+  Arrival(workers::LoopLink link, base::Pool& pool, storage::Blobs& blobs, Done done)
+      : link_(std::move(link)), pool_(pool), blobs_(blobs), done_(std::move(done)) {}
   ~Arrival();
   Arrival(const Arrival&) = delete;
   Arrival& operator=(const Arrival&) = delete;
@@ -42,7 +42,7 @@ class Arrival : public std::enable_shared_from_this<Arrival> {
   base::Status append(const std::string& piece);
   base::Result<storage::Staged> stage();
 
-  net::Loop& loop_;
+  const workers::LoopLink link_;
   base::Pool& pool_;
   storage::Blobs& blobs_;
   Done done_;

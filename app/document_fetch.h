@@ -7,6 +7,7 @@
 #include "platform/net/fetch.h"
 #include "platform/net/loop.h"
 #include "storage/blobs.h"
+#include "workers/loop_link.h"
 
 namespace millrace::app {
 
@@ -20,14 +21,17 @@ class DocumentFetch {
   using Done = std::function<void(base::Result<storage::Staged>)>;
 
   DocumentFetch(net::Fetch& fetch, net::Loop& loop, base::Pool& pool, storage::Blobs& blobs)
-      : fetch_(fetch), loop_(loop), pool_(pool), blobs_(blobs) {}
+      : fetch_(fetch), link_(loop), pool_(pool), blobs_(blobs) {}
+  ~DocumentFetch() { link_.close(); }
+  DocumentFetch(const DocumentFetch&) = delete;
+  DocumentFetch& operator=(const DocumentFetch&) = delete;
 
   // The returned function ends it without `done` (unless that has begun).
   std::function<void()> start(const std::string& url, Done done);
 
  private:
   net::Fetch& fetch_;
-  net::Loop& loop_;
+  const workers::LoopLink link_;  // pieces may still be on their way to disk when this goes
   base::Pool& pool_;
   storage::Blobs& blobs_;
 };

@@ -52,10 +52,6 @@ std::unique_ptr<bus::Events> make_events(const Settings& settings) {
   return std::make_unique<bus::KafkaEvents>(std::move(options));
 }
 
-bool is_loopback(const std::string& host) {
-  return host.starts_with("127.") || host == "::1" || host == "localhost";
-}
-
 front::Server::Options server_options(const Settings& settings) {
   front::Server::Options options;
   options.host = settings.listen.host;
@@ -171,7 +167,7 @@ base::Status Gateway::Parts::start_api() {
     return api::DispatchHealth{report.health == bus::Health::kUp, report.detail};
   };
   needs.options.public_url = settings.public_url;
-  needs.options.metrics_open = is_loopback(settings.listen.host);
+  needs.options.metrics_open = base::is_loopback(settings.listen.host);
   needs.options.body_budget_bytes = static_cast<std::size_t>(settings.http_body_budget_bytes);
   needs.options.reply_bytes_max = static_cast<std::size_t>(settings.ocr_reply_max_bytes);
   needs.options.reply_budget_bytes = static_cast<std::size_t>(settings.http_reply_budget_bytes);

@@ -33,7 +33,8 @@ class KafkaDispatch final : public Dispatch {
   void set_room(schemas::Kind kind, std::size_t tokens) override;
   // Succeeds with the broker down; fails on a setting that librdkafka refuses, which the error names.
   base::Status start() override;
-  // With the broker down it may take up to 6 s longer: librdkafka waits for commits under way.
+  // With the broker down it may take up to 7 s longer for each client: librdkafka waits for commits under way
+  // (KafkaClient).
   void stop(std::chrono::milliseconds deadline) override;
   HealthReport health() const override;
   std::int64_t lag(schemas::Kind kind) const override;

@@ -30,6 +30,7 @@ bool more_json_tokens_than(std::size_t max, std::string_view text) {
     const Byte kind = kKinds[static_cast<unsigned char>(*at++)];
     if (kind != Byte::kSpace && (kind != Byte::kWord || before != Byte::kWord)) ++tokens;
     before = kind;
+    if (at[-1] == '\\' && at != end) ++at;  // simdjson sees no quote there, even outside of strings
     if (kind != Byte::kQuote) continue;
     const auto inside = json_string_at(at, end);
     if (!inside) return tokens > max;

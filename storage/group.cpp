@@ -103,14 +103,19 @@ void Group::run_at(std::size_t index, Tx& tx) {
   stands_for_[index] = tx.stands_for;
 }
 
-// Those that are asked join the group: what they do is part of it, and they may stand again.
+// Those of this group that found nothing, then those of earlier ones, which join it: what they do is part of
+// it, and they may stand again.
 void Group::ask_standing(Tx& tx) {
   std::vector<Standing>& standing = context_.standing;
-  const auto is_ready = [&](schemas::Kind kind) {
-    return std::ranges::any_of(tx.commit.ready, [&](const Ready& job) { return job.job.kind == kind; });
+  const auto has_word_for = [&](schemas::Kind kind) {
+    const auto is_kind = [&](const Ready& job) { return job.job.kind == kind; };
+    return tx.ask_standing || std::ranges::any_of(tx.commit.ready, is_kind);
   };
+  for (std::size_t i = 0; i < outcomes_.size(); ++i) {
+    if (stands_for_[i] && outcomes_[i] && has_word_for(*stands_for_[i])) run_at(i, tx);
+  }
   for (std::size_t i = 0; i < standing.size();) {
-    if (!tx.ask_standing && !is_ready(standing[i].kind)) {
+    if (!has_word_for(standing[i].kind)) {
       ++i;
       continue;
     }
@@ -120,16 +125,22 @@ void Group::ask_standing(Tx& tx) {
   }
 }
 
+// At the end those that stand, for what the others made ready.
 void Group::run_alone() {
+  const std::size_t own = size();
   for (Standing& standing : context_.standing) operations_.push_back(std::move(standing.order));
   context_.standing.clear();
   outcomes_.assign(size(), {});
   stands_for_.assign(size(), {});
   for (const auto priority :
        {Writer::Priority::kUrgent, Writer::Priority::kAsked, Writer::Priority::kNormal}) {
-    for (std::size_t i = 0; i < size(); ++i) {
+    for (std::size_t i = 0; i < own; ++i) {
       if (operations_[i].priority == priority) outcomes_[i] = attempt(i);
     }
+  }
+  for (std::size_t i = 0; i < size(); ++i) {
+    const bool stands = stands_for_[i] && outcomes_[i];
+    if (stands || i >= own) outcomes_[i] = attempt(i);
   }
 }
 

@@ -12,6 +12,7 @@ namespace {
 
 // Tokens beyond the free slots that may wait here for a slot or for the claim before them.
 constexpr std::size_t kWantedPerSlot = 2;
+constexpr std::chrono::milliseconds kAskAgain{200};
 
 }  // namespace
 
@@ -179,9 +180,16 @@ void Claimer::close(std::function<void()> quiet) {
     for (const Wanted& token : line.wanted) token.taken();
     line.wanted.clear();
   }
-  *withdrawn_ = true;
-  if (claims_under_way_ > 0) claims_.ask_standing();
+  withdraw();
   maybe_quiet();
+}
+
+// Claims that stand end when they are asked; a question that the store could not take is asked again.
+void Claimer::withdraw() {
+  *withdrawn_ = true;
+  if (claims_under_way_ == 0) return;
+  claims_.ask_standing();
+  timer_ = shop_.loop.after(kAskAgain, [this] { withdraw(); });
 }
 
 void Claimer::maybe_quiet() {

@@ -31,6 +31,7 @@ class Claimer {
   using Start = std::function<void(storage::Claimed job)>;
 
   Claimer(Workshop& shop, bus::Dispatch& dispatch, Options options, Start start);
+  ~Claimer() { *withdrawn_ = true; }
 
   // On the caller's thread, before the loop uses the claimer and before Dispatch::start.
   void subscribe();
@@ -65,6 +66,7 @@ class Claimer {
   void claimed(schemas::Kind kind, int asked, bool looked, base::Result<std::vector<storage::Claimed>> jobs);
   void tell_room(schemas::Kind kind);
   void wait_for_next_look();
+  void withdraw();
   void maybe_quiet();
 
   Workshop& shop_;

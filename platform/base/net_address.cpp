@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include <arpa/inet.h>
+
 namespace millrace::base {
 namespace {
 
@@ -51,6 +53,14 @@ Result<NetAddress> parse_net_address(std::string_view text, std::optional<std::u
   const auto port = rest.front() == ':' ? parse_port(rest.substr(1)) : std::nullopt;
   if (!port) return wrong(text, "the port is a number from 0 to 65535");
   return NetAddress{std::string(host), *port};
+}
+
+bool is_loopback(const std::string& host) {
+  if (host == "localhost") return true;
+  in_addr v4{};
+  if (::inet_pton(AF_INET, host.c_str(), &v4) == 1) return ntohl(v4.s_addr) >> 24 == 127;
+  in6_addr v6{};
+  return ::inet_pton(AF_INET6, host.c_str(), &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
 }
 
 }  // namespace millrace::base

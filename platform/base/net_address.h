@@ -18,6 +18,9 @@ struct NetAddress {
   friend bool operator==(const NetAddress&, const NetAddress&) = default;
 };
 
+// A loopback address, or "localhost"; of any other name it is not known, which is a no.
+bool is_loopback(const std::string& host);
+
 // `default_port`: what stands for a missing port; without it the port is required. kInvalidField says what is
 // wrong.
 Result<NetAddress> parse_net_address(std::string_view text,

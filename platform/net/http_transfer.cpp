@@ -66,7 +66,7 @@ void HttpClient::Transfer::finish(CURLcode code) {
   const auto done = std::move(handlers_.on_done);
   handlers_ = {};
   if (!done) return;
-  if (code == CURLE_OK || stopped_by_reader_) return done(std::move(reply_));
+  if ((code == CURLE_OK && !too_large_) || stopped_by_reader_) return done(std::move(reply_));
   done(error_of(code));
 }
 

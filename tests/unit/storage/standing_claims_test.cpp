@@ -79,6 +79,34 @@ TEST_F(StandingClaims, OnesThatFindNothingStandOn) {
   EXPECT_EQ(jobs(second), 1u);
 }
 
+TEST_F(StandingClaims, OneThatFindsNothingIsAskedAgainInItsOwnGroup) {
+  Claims claim;
+  const auto order = s.order();
+  {
+    HeldWriter held(s.store());
+    s.claims().claim({.kind = schemas::Kind::kOcr, .worker = "w-1", .withdrawn = withdrawn_}, claim.take());
+    s.intake().submit(order, [](auto&&) {});
+  }
+  EXPECT_EQ(claim.wait().value().at(0).lease.job, order.id);
+}
+
+TEST_F(StandingClaims, AWithdrawalInTheGroupOfTheClaimIsHeard) {
+  Claims claim;
+  {
+    HeldWriter held(s.store());
+    s.claims().claim({.kind = schemas::Kind::kOcr, .worker = "w-1", .withdrawn = withdrawn_}, claim.take());
+    s.store().writer().submit(
+        Writer::Priority::kUrgent, 0,
+        [this](Tx& tx) -> base::Status {
+          *withdrawn_ = true;
+          tx.ask_standing = true;
+          return {};
+        },
+        [](const base::Status&) {});
+  }
+  EXPECT_EQ(jobs(claim), 0u);
+}
+
 TEST_F(StandingClaims, WithdrawnOnesEndWithoutAJob) {
   Claims standing = stand();
   *withdrawn_ = true;
@@ -88,7 +116,7 @@ TEST_F(StandingClaims, WithdrawnOnesEndWithoutAJob) {
   EXPECT_EQ(s.status(job), JobStatus::kQueued);
 }
 
-TEST_F(StandingClaims, SurviveAGroupThatFailsAndFindItsJobsWhenAsked) {
+TEST_F(StandingClaims, SurviveAGroupThatFailsAndTakeWhatItsOperationsMadeReady) {
   Claims standing = stand();
   support::Answer<Submitted> made;
   {
@@ -103,7 +131,6 @@ TEST_F(StandingClaims, SurviveAGroupThatFailsAndFindItsJobsWhenAsked) {
         [](const base::Status&) {});
   }
   ASSERT_TRUE(made.wait());
-  s.claims().ask_standing();
   EXPECT_EQ(standing.wait().value().at(0).lease.job, made.wait()->job);
   EXPECT_EQ(s.store().stats().failed_groups_total, 1u);
 }
