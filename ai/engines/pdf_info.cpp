@@ -42,6 +42,9 @@ base::Error failure(const process::Captured& pdfinfo) {
     return opening_is_a_bomb();
   }
   if (says(pdfinfo.err, "Invalid page count") || says(pdfinfo.err, "Page count (")) return wrong_page_count();
+  if (says(pdfinfo.err, "Wrong page range")) {
+    return error(Code::kInvalidField, "the pages are not in the document", "pages");
+  }
   return error(Code::kDocumentDamaged, "the document is damaged or cut off: it cannot be opened");
 }
 
@@ -70,7 +73,7 @@ int count_of(const std::string& out) {
 
 }  // namespace
 
-base::Result<std::vector<PdfPage>> read_pdf_info(const process::Captured& pdfinfo, int pages_max) {
+base::Result<std::vector<PdfPage>> read_pdf_info(const process::Captured& pdfinfo, int last, int pages_max) {
   const int count = count_of(pdfinfo.out);
   if (!pdfinfo.exit.ok() || count < 0) return failure(pdfinfo);
   if (count == 0) return wrong_page_count();
@@ -87,7 +90,8 @@ base::Result<std::vector<PdfPage>> read_pdf_info(const process::Captured& pdfinf
     at = end + 1;
   }
   // poppler shows a page that the tree does not have as 0 × 0.
-  if (pages.back().width <= 0 || pages.back().height <= 0) return wrong_page_count();
+  const PdfPage& last_shown = pages[static_cast<std::size_t>(std::clamp(last, 0, count - 1))];
+  if (last_shown.width <= 0 || last_shown.height <= 0) return wrong_page_count();
   return pages;
 }
 

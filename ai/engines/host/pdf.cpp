@@ -159,15 +159,13 @@ struct Pdf::TextStreams {
   }
 };
 
-base::Result<std::vector<PdfPage>> Pdf::pages() {
-  if (!pages_.empty()) return pages_;
-  auto captured =
-      tools_.capture("pdfinfo", {"-f", "1", "-l", std::to_string(limits_.pages_max), "%"}, document_fd_);
+base::Result<int> Pdf::look_at(Run run) {
+  auto captured = tools_.capture("pdfinfo", with(page_range(run), {"%"}), document_fd_);
   if (!captured) return std::move(captured.error());
-  auto read = read_pdf_info(*captured, limits_.pages_max);
+  auto read = read_pdf_info(*captured, run.last, limits_.pages_max);
   if (!read) return std::move(read.error());
   pages_ = std::move(*read);
-  return pages_;
+  return static_cast<int>(pages_.size());
 }
 
 base::Result<Pdf::TextStreams> Pdf::start_text(Run run) const {
@@ -235,7 +233,7 @@ base::Result<Pdf::Progress> Pdf::text_some(Run run, const OnBegin& on_begin, con
 }
 
 int Pdf::real_dpi(int page, int dpi) const {
-  const PdfPage& size = pages_.at(static_cast<std::size_t>(page));
+  const PdfPage& size = size_of(page);
   const float side = std::max(size.width, size.height) / 72;
   if (side * static_cast<float>(dpi) <= static_cast<float>(limits_.raster_side_max)) return dpi;
   return std::max(1, static_cast<int>(static_cast<float>(limits_.raster_side_max) / side));

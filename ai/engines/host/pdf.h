@@ -29,10 +29,11 @@ class Pdf {
   Pdf(const Tools& tools, const EngineLimits& limits, int document_fd)
       : tools_(tools), limits_(limits), document_fd_(document_fd) {}
 
-  // The pages' sizes; looked up once. The document's own errors.
-  base::Result<std::vector<PdfPage>> pages();
-  // REQUIRES: pages() succeeded.
-  const std::vector<PdfPage>& pages_known() const { return pages_; }
+  // How many pages there are, and from then on the sizes of those of the run, which may end past the last
+  // one. The document's own errors.
+  base::Result<int> look_at(Run run);
+  // REQUIRES: looked at.
+  const PdfPage& size_of(int page) const { return pages_.at(static_cast<std::size_t>(page)); }
 
   // The work on a page begins, perhaps anew.
   using OnBegin = std::function<void(int page)>;
@@ -76,7 +77,7 @@ class Pdf {
   const Tools& tools_;
   const EngineLimits& limits_;
   int document_fd_;
-  std::vector<PdfPage> pages_;
+  std::vector<PdfPage> pages_;  // of those not looked at, no size is known
 };
 
 }  // namespace millrace::engines::host

@@ -101,7 +101,6 @@ PageOutcome recognised_outcome(int page, Recognised recognised, int dpi) {
 
 void DocumentReader::close() {
   pdf_.reset();
-  pages_ = 0;
   if (!bytes_.empty()) ::munmap(const_cast<char*>(bytes_.data()), bytes_.size());
   bytes_ = {};
   copy_.reset();
@@ -124,14 +123,13 @@ base::Status DocumentReader::open(const process::Fd& fd, schemas::Media media, s
 }
 
 base::Result<int> DocumentReader::page_count() {
-  if (pdf_) {
-    if (pages_ > 0) return pages_;
-    auto pages = pdf_->pages();
-    if (!pages) return std::move(pages.error());
-    const auto count = static_cast<int>(pages->size());
-    if (holds_more_pages(bytes_, count)) return wrong_page_count();
-    return pages_ = count;
-  }
+  auto count = look_at({0, limits_.pages_max - 1});
+  if (count && pdf_ && holds_more_pages(bytes_, *count)) return wrong_page_count();
+  return count;
+}
+
+base::Result<int> DocumentReader::look_at(Run run) {
+  if (pdf_) return pdf_->look_at(run);
   auto head = image_head(bytes_, limits_);
   if (!head) return std::move(head.error());
   return 1;
@@ -139,7 +137,9 @@ base::Result<int> DocumentReader::page_count() {
 
 base::Status DocumentReader::recognise(const std::vector<int>& pages, const RecogniseOptions& options,
                                        const Sink& sink) {
-  auto count = page_count();
+  if (pages.empty()) return {};
+  const auto [first, last] = std::minmax_element(pages.begin(), pages.end());
+  auto count = look_at({std::max(*first, 0), std::max(*last, 0)});
   if (!count) return std::move(count.error());
   for (const int page : pages) {
     if (page < 0 || page >= *count) {
@@ -147,7 +147,6 @@ base::Status DocumentReader::recognise(const std::vector<int>& pages, const Reco
                          "pages");
     }
   }
-  if (pages.empty()) return {};
   return pdf_ ? recognise_pdf(pages, options, sink) : recognise_image(options, sink);
 }
 
@@ -178,7 +177,7 @@ base::Status DocumentReader::recognise_pdf(const std::vector<int>& pages, const 
 }
 
 PageOutcome DocumentReader::text_outcome(PageText text, const std::vector<Box>& figures) const {
-  const PdfPage size = pdf_->pages_known().at(static_cast<std::size_t>(text.index));
+  const PdfPage size = pdf_->size_of(text.index);
   const int dpi = pdf_->real_dpi(text.index, Pdf::kDpi);
   const float scale = static_cast<float>(dpi) / 72;
   PageOutcome outcome;
@@ -200,7 +199,7 @@ void DocumentReader::read_pictured(std::map<int, PageText> pictured, const Recog
     pdf_->raster(run, {.dpi = kFigureDpi}, sink.begin, [&](int page, base::Result<Picture> small) {
       sink.begin(page);
       PageText& text = pictured.at(page);
-      text.width = pdf_->pages_known().at(static_cast<std::size_t>(page)).width;
+      text.width = pdf_->size_of(page).width;
       const std::vector<Box> figures = small ? find_figures(*small, text) : std::vector<Box>{};
       PageOutcome outcome = text_outcome(std::move(text), figures);
       if (options.image_data && !outcome.images.empty()) {

@@ -36,6 +36,8 @@ class DocumentReader {
   base::Status recognise(const std::vector<int>& pages, const RecogniseOptions& options, const Sink& sink);
 
  private:
+  // How many pages there are; of a PDF, the sizes of those of the run are known from then on.
+  base::Result<int> look_at(Run run);
   base::Status recognise_pdf(const std::vector<int>& pages, const RecogniseOptions& options,
                              const Sink& sink);
   base::Status recognise_image(const RecogniseOptions& options, const Sink& sink);
@@ -53,7 +55,6 @@ class DocumentReader {
   process::Fd copy_;
   std::string_view bytes_;
   std::optional<Pdf> pdf_;
-  int pages_ = 0;  // of a PDF; 0: not looked up yet
 };
 
 }  // namespace millrace::engines::host

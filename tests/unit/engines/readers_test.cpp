@@ -148,21 +148,33 @@ TEST(PdfInfo, SizesAreThoseThatAreShown) {
   auto pages = read_pdf_info(pdfinfo("Pages: 2\nPage    1 size:  595 x 842 pts (A4)\nPage    1 rot:   90\n"
                                      "Page    2 size:  612.5 x 792 pts (letter)\nPage    2 rot:   180\n",
                                      "", 0),
-                             10);
+                             9, 10);
   ASSERT_TRUE(pages);
   EXPECT_EQ(pages->at(0).width, 842);
   EXPECT_EQ(pages->at(1).width, 612.5F);
 }
 
+TEST(PdfInfo, ALookAtSomePagesCountsAllOfThem) {
+  const auto pages = read_pdf_info(pdfinfo("Pages: 5\nPage    3 size:  10 x 20 pts\n", "", 0), 2, 10);
+  ASSERT_TRUE(pages);
+  EXPECT_EQ(pages->size(), 5U);
+  EXPECT_EQ(pages->at(2).height, 20);
+}
+
 TEST(PdfInfo, EachFailureHasItsCode) {
   const auto code = [](const process::Captured& captured) {
-    return read_pdf_info(captured, 10).error().code;
+    return read_pdf_info(captured, 9, 10).error().code;
   };
   EXPECT_EQ(code(pdfinfo("", "Command Line Error: Incorrect password\n", 1)), Code::kDocumentEncrypted);
   EXPECT_EQ(code(pdfinfo("", "Syntax Error: Couldn't read xref table\n", 1)), Code::kDocumentDamaged);
   EXPECT_EQ(code(pdfinfo("", "Syntax Error: Page count (900) larger than number of objects (10)\n", 99)),
             Code::kDocumentPageCount);
   EXPECT_EQ(code(pdfinfo("Pages: 0\n", "", 0)), Code::kDocumentPageCount);
+  EXPECT_EQ(code(pdfinfo("",
+                         "Command Line Error: Wrong page range given: the first page (9) can not be after "
+                         "the last page (3).\n",
+                         99)),
+            Code::kInvalidField);
   EXPECT_EQ(code(pdfinfo("Pages: 2\nPage 1 size: 1 x 1 pts\nPage 2 size: 0 x 0 pts\n", "", 0)),
             Code::kDocumentPageCount);
   EXPECT_EQ(code(pdfinfo("Pages: 11\n", "", 0)), Code::kDocumentTooManyPages);
@@ -175,7 +187,7 @@ TEST(PdfInfo, ALookThatTookTooLongByTheClockMayBeTriedAgain) {
   process::Captured late;
   late.exit.signal = SIGKILL;
   late.timed_out = true;
-  const auto read = read_pdf_info(late, 10);
+  const auto read = read_pdf_info(late, 9, 10);
   ASSERT_FALSE(read);
   EXPECT_EQ(base::info(read.error().code).retry, base::RetryClass::kTransient)
       << base::name(read.error().code);
