@@ -43,7 +43,6 @@ millrace_pkg(pistache libpistache)
 millrace_pkg(tesseract tesseract)
 millrace_pkg(leptonica lept)
 millrace_pkg(qpdf libqpdf)
-target_compile_definitions(PkgConfig::qpdf INTERFACE POINTERHOLDER_TRANSITION=4)  # without the smart pointers of before C++11
 millrace_pkg(yaml yaml-cpp)
 find_package(prometheus-cpp REQUIRED COMPONENTS core)
 add_library(pkg_prometheus ALIAS prometheus-cpp::core)
