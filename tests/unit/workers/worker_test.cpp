@@ -228,9 +228,10 @@ TEST(Worker, ADrainedWorkerClaimsNothing) {
 
 TEST(Worker, AWorkerThatStoppedClaimingLetsWhatRunsEnd) {
   House house({.slots = 1, .drain_grace = milliseconds(5'000)});
-  const auto first = house.submit(), second = house.submit();
+  const auto first = house.submit();
   const auto held = house.script.attempt(0);
   ASSERT_TRUE(held);
+  const auto second = house.submit();
   ASSERT_TRUE(house.worker->stop_claiming(milliseconds(5'000)));
   EXPECT_TRUE(house.script.left_alone(held));
   house.script.end(held, good());
