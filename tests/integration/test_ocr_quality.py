@@ -127,6 +127,15 @@ def test_turned_pages_are_read_upright(shared, turn):
     assert rate <= 0.02, rate
 
 
+def test_lines_alike_whose_letters_stand_one_below_the_other_are_not_taken_for_a_turned_page(shared):
+    page, font = Image.new("L", (1654, 1100), 255), ImageFont.truetype(FONTS["sans"], 36)
+    lines = [f"Scan 300 page 1 line {n} lorem ipsum dolor sit amet {n * 300}" for n in range(19)]
+    for number, line in enumerate(lines):
+        ImageDraw.Draw(page).text((120, 120 + 52 * number), line, font=font, fill=0)
+    rate = error_rate(read(shared, page), " ".join(lines))
+    assert rate <= 0.02, rate
+
+
 @pytest.mark.parametrize("noise", [False, True])
 def test_two_columns_are_read_one_after_the_other(shared, noise):
     page, text = text_page("serif", 11, seed=31, columns=2, count=200)

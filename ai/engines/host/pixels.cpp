@@ -197,7 +197,7 @@ Picture turned(const Picture& picture, int quarter_turns) {
   return owned(quarter_turns == 0 ? pixClone(picture.get()) : pixRotateOrth(picture.get(), quarter_turns));
 }
 
-Prepared prepare(const Picture& given) {
+Prepared prepare(const Picture& given, std::optional<int> quarter_turns) {
   Prepared result;
   result.width = width(given);
   result.height = height(given);
@@ -212,7 +212,7 @@ Prepared prepare(const Picture& given) {
   result.letter_px = letters.height;
   result.blank = gray && letters.count <= kBlankComponents;
   if (result.blank || !binary) return result;
-  result.quarter_turns = quarter_turns_of(binary.get());
+  result.quarter_turns = quarter_turns ? *quarter_turns : quarter_turns_of(binary.get());
   gray = turned(gray, result.quarter_turns);
   binary = turned(binary, result.quarter_turns);
   if (result.quarter_turns % 2 != 0) std::swap(result.width, result.height);

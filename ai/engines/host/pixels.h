@@ -50,7 +50,8 @@ struct Prepared {
   float letter_px = 0;     // median height of components before scaling
   std::vector<Box> marks;  // small solid dots that may be bullets, in pixels of the picture turned upright
 };
-Prepared prepare(const Picture& gray);
+// `quarter_turns`: how to turn it; without, leptonica's guess from ascenders and descenders.
+Prepared prepare(const Picture& gray, std::optional<int> quarter_turns = std::nullopt);
 
 Picture to_gray(const Picture& picture);
 Picture turned(const Picture& picture, int quarter_turns);

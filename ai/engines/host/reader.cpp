@@ -22,6 +22,7 @@ using base::Code;
 constexpr int kFineDpi = 300;
 constexpr float kFineLetters = 8;  // pixels at 200 dpi: smaller letters read better at 300
 constexpr int kFigureDpi = 72;
+constexpr int kSureConfidence = 75;  // a page that is read the wrong way round stays far below
 // A scan may carry a few words of text, as a stamp or a header: its picture is the page.
 constexpr float kScanPart = 0.6F;
 constexpr std::size_t kScanWords = 50;
@@ -239,6 +240,18 @@ Picture DocumentReader::drawn_alone(int page, int dpi, bool colour) {
   return drawn;
 }
 
+// A page that was turned on a guess and reads badly so is read as it lay, too; the better reading counts, and
+// `prepared` is its.
+base::Result<Recognised> DocumentReader::recognise_upright(const Picture& picture, Prepared& prepared) {
+  auto turned = recogniser_.recognise(prepared);
+  if (!turned || prepared.quarter_turns == 0 || turned->confidence >= kSureConfidence) return turned;
+  Prepared as_it_lay = prepare(picture, 0);
+  auto lying = recogniser_.recognise(as_it_lay);
+  if (!lying || lying->confidence <= turned->confidence) return turned;
+  prepared = std::move(as_it_lay);
+  return lying;
+}
+
 base::Result<PageOutcome> DocumentReader::scan_outcome(int page, Picture raster,
                                                        const RecogniseOptions& options) {
   int dpi = pdf_->real_dpi(page, Pdf::kDpi);
@@ -247,11 +260,11 @@ base::Result<PageOutcome> DocumentReader::scan_outcome(int page, Picture raster,
   if (tiny && pdf_->real_dpi(page, kFineDpi) > dpi) {
     if (Picture finer = drawn_alone(page, kFineDpi, false)) {
       dpi = pdf_->real_dpi(page, kFineDpi);
-      prepared = prepare(finer);
+      raster = std::move(finer);
+      prepared = prepare(raster);
     }
   }
-  raster.reset();
-  auto recognised = recogniser_.recognise(prepared);
+  auto recognised = recognise_upright(raster, prepared);
   if (!recognised) return std::move(recognised.error());
   PageOutcome outcome = recognised_outcome(page, std::move(*recognised), dpi);
   if (options.image_data && !outcome.images.empty()) {
@@ -269,8 +282,8 @@ base::Status DocumentReader::recognise_image(const RecogniseOptions& options, co
   const Picture gray = to_gray(*picture);
   if (!options.image_data) picture->reset();
   if (!gray) return base::error(Code::kImageTooLarge, "the image needs more memory than the engine has");
-  const Prepared prepared = prepare(gray);
-  auto recognised = recogniser_.recognise(prepared);
+  Prepared prepared = prepare(gray);
+  auto recognised = recognise_upright(gray, prepared);
   if (!recognised) {
     if (of_engine(recognised.error())) return std::move(recognised.error());
     sink.page(failed_page(0, std::move(recognised.error())));

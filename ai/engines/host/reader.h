@@ -43,6 +43,7 @@ class DocumentReader {
   base::Status recognise_image(const RecogniseOptions& options, const Sink& sink);
   void read_pictured(std::map<int, PageText> pictured, const RecogniseOptions& options, const Sink& sink);
   base::Status read_scans(std::vector<int> scans, const RecogniseOptions& options, const Sink& sink);
+  base::Result<Recognised> recognise_upright(const Picture& picture, Prepared& prepared);
   base::Result<PageOutcome> scan_outcome(int page, Picture raster, const RecogniseOptions& options);
   PageOutcome text_outcome(PageText text, const std::vector<Box>& figures) const;
   Picture drawn_alone(int page, int dpi, bool colour);

@@ -156,6 +156,7 @@ base::Result<Recognised> Recogniser::recognise(const Prepared& prepared) {
     return std::move(status.error());
   }
   collect(prepared, result);
+  result.confidence = api_->MeanTextConf();
   api_->Clear();
   return result;
 }

@@ -16,6 +16,7 @@ namespace millrace::engines::host {
 struct Recognised {
   PageText text;             // in pixels of the upright page as it was given (not of the scaled copy)
   std::vector<Box> figures;  // pictures, in the same pixels
+  int confidence = 0;        // of the words on the average, 0 to 100
 };
 
 // One Tesseract instance, made at the first page (55 ms) and kept.
