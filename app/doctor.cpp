@@ -1,5 +1,6 @@
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <future>
 #include <iostream>
 #include <string>
@@ -65,6 +66,11 @@ void check_store(const Settings& settings, Report& report) {
   storage::Store::Options options;
   options.data_dir = settings.data_dir;
   options.disk_free_min_bytes = settings.disk_free_min_bytes;
+  std::error_code unreadable;  // then Store::open says why
+  if (!std::filesystem::exists(settings.data_dir + "/millrace.db", unreadable) && !unreadable) {
+    return report.warn("store", settings.data_dir + ": no store here yet",
+                       "`millrace serve` makes it; --data names another directory.");
+  }
   auto store = storage::Store::open(options, clock);
   if (!store)
     return report.fail("store", store.error().message,
@@ -73,7 +79,7 @@ void check_store(const Settings& settings, Report& report) {
   const std::string where = settings.data_dir + ", " + base::format_bytes((*store)->stats().db_bytes);
   health.store_ok ? report.ok("store", where)
                   : report.fail("store", health.store_detail, "End or resume that process.");
-  health.disk_ok ? report.ok("disk", health.disk_detail)
+  health.disk_ok ? report.ok("disk", base::format_bytes((*store)->stats().disk_free_bytes) + " free")
                  : report.fail("disk", health.disk_detail, "Free some disk, or lower store.disk_free_min.");
 }
 

@@ -18,6 +18,7 @@ namespace {
 
 // A gateway that restarts, or a network that comes back, within this is ridden out.
 constexpr std::chrono::seconds kTroubleMax{120};
+constexpr std::chrono::seconds kFirstAnswerMax{5};  // of a gateway that has never answered this command
 constexpr std::size_t kIdsPerLook = 100;
 
 std::string fresh_key() { return "ocr-" + base::hex(base::random_bytes(16)); }
@@ -93,12 +94,18 @@ bool OcrBatch::ride_out(const ClientError& error) {
     fault_ = error;
     return false;
   }
+  const auto patience = reached_ || error.exit_code != kNoConnection ? kTroubleMax : kFirstAnswerMax;
   if (!trouble_since_) {
     trouble_since_ = now;
-    progress_.line("Waiting: " + error.message);
+    progress_.line("Waiting up to " + std::to_string(patience.count()) + " s: " + error.message);
   }
-  if (now - *trouble_since_ > kTroubleMax) fault_ = error;
+  if (now - *trouble_since_ > patience) fault_ = error;
   return !fault_;
+}
+
+void OcrBatch::answered() {
+  reached_ = true;
+  trouble_since_.reset();
 }
 
 // False: nothing more can be handed in now.
@@ -119,7 +126,7 @@ bool OcrBatch::hand_in(Document document) {
                                       {{"Prefer", "respond-async"}, {"Idempotency-Key", document.key}});
   document.job = answer.reply.header("x-millrace-job");
   if (!answer.ok) return not_accepted(std::move(document), answer);
-  trouble_since_.reset();
+  answered();
   document.from_before = is_replay(answer);
   record(document, {});
   active_[document.job] = std::move(document);
@@ -169,7 +176,7 @@ bool OcrBatch::look_at(std::span<const std::string> jobs) {
   for (const std::string& job : jobs) ids += (ids.empty() ? "" : ",") + job;
   const auto answer = client_.request("GET", "/v1/jobs?limit=" + std::to_string(kIdsPerLook) + "&ids=" + ids);
   if (!answer.ok) return ride_out(answer.error);
-  trouble_since_.reset();
+  answered();
   std::map<std::string, json> rows;
   for (const json& row : json::parse(answer.reply.body, nullptr, false).value("items", json::array())) {
     rows[row.value("id", "")] = row;

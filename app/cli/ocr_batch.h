@@ -63,6 +63,7 @@ class OcrBatch {
   void refuse(const Document& document, const std::string& code, const std::string& message);
   void record(const Document& document, const std::string& status);
   bool ride_out(const ClientError& error);
+  void answered();
 
   OcrRequest request_;
   Client& client_;
@@ -75,6 +76,7 @@ class OcrBatch {
   std::string cut_short_;
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
   std::optional<std::chrono::steady_clock::time_point> trouble_since_;
+  bool reached_ = false;  // the gateway has answered once
   int skipped_ = 0;
   Totals ended_;  // of what has ended; `documents` is all of them
 };

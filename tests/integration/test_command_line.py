@@ -354,6 +354,19 @@ def test_config_check_names_every_mistake_with_its_place(shared, tmp_path):
     assert "millrace.yaml:3" in said and "wal_max" in said and "millrace.yaml:4" in said
 
 
+def test_doctor_makes_no_store_where_there_is_none(shared, tmp_path):
+    checked = millrace(shared, "doctor", "--data", tmp_path / "typo")
+    assert checked.returncode == 0 and "no store here yet" in checked.stdout, checked.stdout
+    assert not (tmp_path / "typo").exists()
+
+
+def test_a_gateway_that_is_not_there_is_named_soon(shared, folder):
+    asked = time.monotonic()
+    done = millrace(shared, "ocr", folder / "one.pdf", "--url", "http://127.0.0.1:1")
+    assert done.returncode == 15 and "Is the gateway running?" in done.stderr, (done.returncode, done.stderr)
+    assert time.monotonic() - asked < 60, "it waited as for a gateway that was there before"
+
+
 def test_doctor_finds_nothing_wrong_here(shared):
     checked = millrace(shared, "doctor", "--data", shared.data)
     assert checked.returncode == 0, checked.stdout + checked.stderr
