@@ -12,10 +12,10 @@ struct PdfPage {
   float height = 0;
 };
 
-// Reads what `pdfinfo -f FIRST -l LAST` said, with the sizes of those pages among all; `last`: an index from 0,
-// which may lie past the document's last page. kDocumentEncrypted, kDocumentPageCount (the count is not that
-// of the pages that are there), kDocumentTooManyPages, kDocumentBomb (it ran into its bounds of computing
-// time or memory), kDocumentDamaged, kInternal (opened_too_slowly).
+// Reads what `pdfinfo -f FIRST -l LAST` said, with the sizes of those pages among all; `last`: an index from
+// 0, which may lie past the document's last page. kDocumentEncrypted, kDocumentPageCount (the count is not
+// that of the pages that are there), kDocumentTooManyPages, kDocumentBomb (it ran into its bounds of
+// computing time or memory), kDocumentDamaged, kInternal (opened_too_slowly).
 base::Result<std::vector<PdfPage>> read_pdf_info(const process::Captured& pdfinfo, int last, int pages_max);
 
 // kDocumentPageCount.
