@@ -55,7 +55,7 @@ void add_header_params(json& parameters, std::string_view names) {
 }
 
 json security(const Route& route) {
-  const json keys = json::array({{{"bearer", json::array()}}, {{"apiKey", json::array()}}});
+  json keys = json::array({{{"bearer", json::array()}}, {{"apiKey", json::array()}}});
   switch (route.access) {
     case Access::kOpen:
       return json::array();

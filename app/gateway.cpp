@@ -159,7 +159,7 @@ base::Status Gateway::Parts::add_worker() {
 base::Status Gateway::Parts::start_api() {
   auto pepper = api::pepper(settings.data_dir);
   if (!pepper) return pepper.error();
-  if (const base::Status made = api::ensure_admin_key(*core.store, *pepper); !made) return made;
+  if (base::Status made = api::ensure_admin_key(*core.store, *pepper); !made) return made;
   api::Service::Dependencies needs{*core.store, *submit,      *control,   *waiters, *pool,
                                    *loop,       core.metrics, core.clock, {},       {}};
   needs.dispatch_health = [this] {
@@ -175,7 +175,7 @@ base::Status Gateway::Parts::start_api() {
   needs.options.concurrent_jobs = settings.concurrent_jobs;
   needs.options.sync_wait = settings.ocr_wait;
   service = std::make_unique<api::Service>(std::move(needs), *std::move(pepper));
-  if (const base::Status started = service->start(); !started) return started;
+  if (base::Status started = service->start(); !started) return started;
   server = std::make_unique<front::Server>(server_options(settings), *service);
   add_server_metrics(core.metrics, *server);
   return server->start();

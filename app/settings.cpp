@@ -34,8 +34,8 @@ bool readable(const std::string& path) { return !path.empty() && ::access(path.c
 // The configuration file that counts: the one named, else the first of the usual ones that is there.
 std::string choose_file(const std::map<std::string, std::string>& flags,
                         const std::map<std::string, std::string>& env) {
-  if (const std::string named = from(flags, "config"); !named.empty()) return named;
-  if (const std::string named = from(env, "MILLRACE_CONFIG"); !named.empty()) return named;
+  if (std::string named = from(flags, "config"); !named.empty()) return named;
+  if (std::string named = from(env, "MILLRACE_CONFIG"); !named.empty()) return named;
   std::string data = from(flags, "data");
   if (data.empty()) data = from(env, "MILLRACE_DATA");
   if (data.empty()) data = default_data_dir();

@@ -62,6 +62,7 @@ void watch_groups(base::Metrics& metrics, storage::Store& store) {
 void add_store_metrics(base::Metrics& metrics, storage::Store& store) {
   watch_groups(metrics, store);
   std::vector<KindGauges> kinds;
+  kinds.reserve(schemas::kKinds.size());
   for (const schemas::Kind kind : schemas::kKinds) kinds.push_back(gauges_of(metrics, kind));
   const Follower checkpoints(metrics.counter("millrace_store_checkpoints_total", "Checkpoints"));
   const Follower dropped(metrics.counter("millrace_log_dropped_total", "Log lines dropped"));

@@ -20,6 +20,7 @@ std::chrono::milliseconds left_until(Clock::time_point until) {
 
 std::vector<std::string> topics_of(const KafkaCluster& cluster) {
   std::vector<std::string> topics;
+  topics.reserve(schemas::kKinds.size());
   for (const schemas::Kind kind : schemas::kKinds) topics.push_back(cluster.jobs_topic(kind));
   return topics;
 }

@@ -88,7 +88,7 @@ class Walk {
     out = json::array();
     for (auto each : array) {
       sj::value item;
-      if (!ok(std::move(each).get(item)) || !value(item, out.emplace_back(), depth)) return false;
+      if (!ok(each.get(item)) || !value(item, out.emplace_back(), depth)) return false;
     }
     return true;
   }

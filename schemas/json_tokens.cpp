@@ -12,8 +12,8 @@ enum class Byte : std::uint8_t { kWord, kSpace, kSign, kQuote };
 
 constexpr std::array<Byte, 256> byte_kinds() {
   std::array<Byte, 256> kinds{};
-  for (const unsigned char c : {' ', '\t', '\n', '\r'}) kinds[c] = Byte::kSpace;
-  for (const unsigned char c : {'{', '}', '[', ']', ',', ':'}) kinds[c] = Byte::kSign;
+  for (const char c : {' ', '\t', '\n', '\r'}) kinds[static_cast<unsigned char>(c)] = Byte::kSpace;
+  for (const char c : {'{', '}', '[', ']', ',', ':'}) kinds[static_cast<unsigned char>(c)] = Byte::kSign;
   kinds['"'] = Byte::kQuote;
   return kinds;
 }

@@ -58,8 +58,8 @@ void Announcer::run() {
 void Announcer::deliver(Announcement& announcement) {
   {
     const auto scope = scope_ ? scope_() : nullptr;
-    for (auto& [operation, status] : announcement.answers) {
-      guarded("completion", [&] { operation.done(std::move(status)); });
+    for (Announcement::Answer& answer : announcement.answers) {
+      guarded("completion", [&] { answer.operation.done(std::move(answer.status)); });
     }
   }
   finished_(announcement.answers.size());

@@ -105,7 +105,7 @@ std::optional<milliseconds> Turnstile::waiting() const {
 }
 
 std::string Turnstile::holder() const {
-  const std::string writer = write_.signed_by();
+  std::string writer = write_.signed_by();
   if (!at_next_) return writer;
   return writer + "; first in line: " + next_.signed_by();
 }

@@ -101,6 +101,7 @@ void GroupWriter::refuse(std::vector<Queued> operations, const std::string& why)
 
 void GroupWriter::refuse_standing() {
   std::vector<Queued> orders;
+  orders.reserve(context_.standing.size());
   for (Standing& standing : context_.standing) orders.push_back(std::move(standing.order));
   context_.standing.clear();
   refuse(std::move(orders), "the gateway is shutting down");

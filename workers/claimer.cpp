@@ -198,6 +198,7 @@ void Claimer::maybe_quiet() {
 
 std::vector<storage::SlotReport> Claimer::report() const {
   std::vector<storage::SlotReport> slots;
+  slots.reserve(lines_.size());
   for (const auto& [kind, line] : lines_) slots.push_back({kind, line.slots, line.used});
   return slots;
 }

@@ -277,6 +277,7 @@ Totals OcrBatch::totals() const {
 
 void OcrBatch::show() {
   std::vector<Bar> bars;
+  bars.reserve(active_.size());
   for (const auto& [job, d] : active_) {
     bars.push_back({d.input.file.filename().string(), d.status, d.pages_done, d.pages_total});
   }
@@ -285,6 +286,7 @@ void OcrBatch::show() {
 
 std::vector<std::string> OcrBatch::jobs() const {
   std::vector<std::string> out;
+  out.reserve(active_.size());
   for (const auto& [job, document] : active_) out.push_back(job);
   return out;
 }

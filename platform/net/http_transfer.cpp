@@ -85,8 +85,10 @@ void HttpClient::Transfer::set_method() {
 void HttpClient::Transfer::set_headers() {
   curl_slist* list = curl_slist_append(nullptr, "Expect:");
   if (request_.identity_encoding) list = curl_slist_append(list, "Accept-Encoding: identity");
-  for (const auto& [name, value] : request_.headers)
-    list = curl_slist_append(list, (name + ": " + value).c_str());
+  for (const auto& [name, value] : request_.headers) {
+    std::string line = name;
+    list = curl_slist_append(list, line.append(": ").append(value).c_str());
+  }
   header_list_.reset(list);
   set(CURLOPT_HTTPHEADER, list);
 }

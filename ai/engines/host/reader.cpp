@@ -64,7 +64,9 @@ std::vector<PageImage> place_figures(PageText& text, const std::vector<Box>& fig
                       rounded(box.x1 * scale),
                       rounded(box.y1 * scale),
                       {}});
-    text.words.push_back({box, "![" + id + "](" + id + ")", false, true});
+    std::string mark("![");
+    mark.append(id).append("](").append(id).append(")");
+    text.words.push_back({box, std::move(mark), false, true});
   }
   return images;
 }
