@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "schemas/error_body.h"
+#include "platform/base/http_phrase.h"
 
 namespace millrace::api {
 namespace {
@@ -79,7 +79,7 @@ json headers_of(const Route& route, int status) {
 }
 
 json error_reply_object(const Route& route, int status) {
-  json out = {{"description", schemas::status_phrase(status)}, {"headers", headers_of(route, status)}};
+  json out = {{"description", base::http_phrase(status)}, {"headers", headers_of(route, status)}};
   const std::string_view schema = status == 422 ? "ValidationError" : "Error";
   out["content"]["application/json"]["schema"] = openapi_ref("schemas", schema);
   return out;

@@ -1,39 +1,12 @@
 #include "schemas/error_body.h"
 
-#include <algorithm>
-#include <array>
-
+#include "platform/base/http_phrase.h"
 #include "schemas/json_body.h"
 
 namespace millrace::schemas {
 namespace {
 
 using nlohmann::json;
-
-struct Phrase {
-  int status;
-  std::string_view text;
-};
-constexpr std::array kPhrases{
-    Phrase{400, "Bad Request"},
-    Phrase{401, "Unauthorized"},
-    Phrase{403, "Forbidden"},
-    Phrase{404, "Not Found"},
-    Phrase{405, "Method Not Allowed"},
-    Phrase{408, "Request Timeout"},
-    Phrase{409, "Conflict"},
-    Phrase{413, "Content Too Large"},
-    Phrase{415, "Unsupported Media Type"},
-    Phrase{417, "Expectation Failed"},
-    Phrase{422, "Unprocessable Content"},
-    Phrase{429, "Too Many Requests"},
-    Phrase{431, "Request Header Fields Too Large"},
-    Phrase{500, "Internal Server Error"},
-    Phrase{501, "Not Implemented"},
-    Phrase{502, "Bad Gateway"},
-    Phrase{503, "Service Unavailable"},
-    Phrase{504, "Gateway Timeout"},
-};
 
 bool machine_path(std::string_view path) {
   constexpr std::string_view kRoot = "/v1/machines";
@@ -73,7 +46,7 @@ ErrorBody openai(const base::Error& error, const Problems& problems) {
 
 ErrorBody problem(int status, std::string_view message, const Problems& problems) {
   json body = {
-      {"type", "about:blank"}, {"title", status_phrase(status)}, {"status", status}, {"detail", message}};
+      {"type", "about:blank"}, {"title", base::http_phrase(status)}, {"status", status}, {"detail", message}};
   json errors = json::array();
   for (const FieldProblem& each : problems) {
     json row = {{"location", joined(each.loc, 0)}, {"message", each.msg}};
@@ -139,12 +112,6 @@ ErrorBody error_body(std::string_view path, int status, std::string_view message
   const base::Code code = code_of(status);
   if (machine_path(path) && base::info(code).machine_name.empty()) return problem(status, message, {});
   return error_body(path, base::error(code, std::string(message)));
-}
-
-std::string_view status_phrase(int status) {
-  const auto* row =
-      std::find_if(kPhrases.begin(), kPhrases.end(), [&](const Phrase& p) { return p.status == status; });
-  return row == kPhrases.end() ? "Error" : row->text;
 }
 
 }  // namespace millrace::schemas

@@ -37,6 +37,4 @@ ErrorBody error_body(std::string_view path, const base::Error& error, const Prob
 // The same for a status that the front end answers by itself, before a code of ours is known.
 ErrorBody error_body(std::string_view path, int status, std::string_view message);
 
-std::string_view status_phrase(int status);  // "Not Found"
-
 }  // namespace millrace::schemas

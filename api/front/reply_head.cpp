@@ -7,40 +7,10 @@
 #include <strings.h>
 
 #include "api/front/characters.h"
+#include "platform/base/http_phrase.h"
 
 namespace millrace::front {
 namespace {
-
-constexpr std::array<std::pair<int, std::string_view>, 28> kReasons = {{
-    {200, "OK"},
-    {201, "Created"},
-    {202, "Accepted"},
-    {204, "No Content"},
-    {206, "Partial Content"},
-    {304, "Not Modified"},
-    {400, "Bad Request"},
-    {401, "Unauthorized"},
-    {403, "Forbidden"},
-    {404, "Not Found"},
-    {405, "Method Not Allowed"},
-    {406, "Not Acceptable"},
-    {408, "Request Timeout"},
-    {409, "Conflict"},
-    {410, "Gone"},
-    {412, "Precondition Failed"},
-    {413, "Content Too Large"},
-    {415, "Unsupported Media Type"},
-    {416, "Range Not Satisfiable"},
-    {417, "Expectation Failed"},
-    {422, "Unprocessable Content"},
-    {429, "Too Many Requests"},
-    {431, "Request Header Fields Too Large"},
-    {500, "Internal Server Error"},
-    {501, "Not Implemented"},
-    {502, "Bad Gateway"},
-    {503, "Service Unavailable"},
-    {504, "Gateway Timeout"},
-}};
 
 void append_number(std::string& text, std::size_t number) {
   std::array<char, 20> digits{};
@@ -122,13 +92,6 @@ void append_connection(std::string& text, ConnectionHeader connection) {
 
 bool is_bodiless(int status) { return status < 200 || status == 204 || status == 304; }
 
-std::string_view reason_phrase(int status) {
-  for (const auto& [known, phrase] : kReasons) {
-    if (known == status) return phrase;
-  }
-  return "";
-}
-
 std::string reply_head(const Reply& reply, BodyFraming framing, std::size_t content_length,
                        ConnectionHeader connection, std::chrono::system_clock::time_point now) {
   constexpr std::size_t kUsualSize = 256;
@@ -136,7 +99,7 @@ std::string reply_head(const Reply& reply, BodyFraming framing, std::size_t cont
   text.reserve(kUsualSize);
   text.append("HTTP/1.1 ");
   append_number(text, static_cast<std::size_t>(reply.status));
-  text.append(" ").append(reason_phrase(reply.status)).append("\r\n");
+  text.append(" ").append(base::http_phrase(reply.status)).append("\r\n");
   append_date(text, now);
   if (!reply.content_type.empty()) append_header(text, "Content-Type", reply.content_type);
   append_framing(text, framing, content_length);

@@ -20,6 +20,5 @@ std::string reply_head(const Reply& reply, BodyFraming framing, std::size_t cont
 
 // True for statuses that never have a body: 1xx, 204, 304.
 bool is_bodiless(int status);
-std::string_view reason_phrase(int status);
 
 }  // namespace millrace::front

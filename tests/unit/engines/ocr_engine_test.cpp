@@ -5,6 +5,7 @@
 #include <fstream>
 #include <map>
 #include <mutex>
+#include <numeric>
 
 #include <gtest/gtest.h>
 
@@ -72,6 +73,18 @@ struct Call {
 
 class OcrEngineTest : public ::testing::Test {
  protected:
+  // A document of one scanned page, `count` times.
+  base::Result<std::shared_ptr<const Document>> scans(int count, int dpi) {
+    const auto raster = testing::raster_of(spawner_, PdfMaker().text_page(kLines, 14).bytes(), dpi);
+    PdfMaker maker;
+    for (int page = 0; page < count; ++page) maker.scan_page(raster.gray, raster.width, raster.height);
+    return testing::document_of(maker.bytes());
+  }
+  static std::vector<int> first_pages(int count) {
+    std::vector<int> pages(static_cast<std::size_t>(count));
+    std::iota(pages.begin(), pages.end(), 0);
+    return pages;
+  }
   void make(OcrEngine::Options options = testing::engine_options()) {
     const auto probe = process::Jail::probe(spawner_, options.jail);
     ASSERT_TRUE(probe.usable) << probe.reason;
@@ -270,14 +283,8 @@ TEST_F(OcrEngineTest, PicturesAreListedAndDeliveredOnRequest) {
 
 TEST_F(OcrEngineTest, APageThatKillsItsChildIsNamedAndTheNextCallGetsANewOne) {
   make();
-  const auto raster = testing::raster_of(spawner_, PdfMaker().text_page(kLines, 14).bytes(), 100);
-  PdfMaker maker;
-  std::vector<int> pages;
-  for (int page = 0; page < 8; ++page) {
-    maker.scan_page(raster.gray, raster.width, raster.height);
-    pages.push_back(page);
-  }
-  auto document = testing::document_of(maker.bytes());
+  const std::vector<int> pages = first_pages(8);
+  auto document = scans(8, 100);
   ASSERT_TRUE(document);
   Call call;
   ASSERT_TRUE(engine_->recognise(*document, pages, {}, call.on_page(), call.on_end()));
@@ -297,10 +304,7 @@ TEST_F(OcrEngineTest, APageThatKillsItsChildIsNamedAndTheNextCallGetsANewOne) {
 
 TEST_F(OcrEngineTest, APageThatUsesUpItsChildsProcessorTimeFailsAloneByThatBound) {
   make();
-  const auto raster = testing::raster_of(spawner_, PdfMaker().text_page(kLines, 14).bytes(), 100);
-  PdfMaker maker;
-  for (int page = 0; page < 4; ++page) maker.scan_page(raster.gray, raster.width, raster.height);
-  auto document = testing::document_of(maker.bytes());
+  auto document = scans(4, 100);
   ASSERT_TRUE(document);
   Call call;
   ASSERT_TRUE(engine_->recognise(*document, {0, 1, 2, 3}, {}, call.on_page(), call.on_end()));
@@ -320,14 +324,8 @@ TEST_F(OcrEngineTest, APageThatUsesUpItsChildsProcessorTimeFailsAloneByThatBound
 
 TEST_F(OcrEngineTest, ACancelledCallEndsAndTheNextIsServed) {
   make();
-  const auto raster = testing::raster_of(spawner_, PdfMaker().text_page(kLines, 14).bytes(), 150);
-  PdfMaker maker;
-  std::vector<int> pages;
-  for (int page = 0; page < 16; ++page) {
-    maker.scan_page(raster.gray, raster.width, raster.height);
-    pages.push_back(page);
-  }
-  auto document = testing::document_of(maker.bytes());
+  const std::vector<int> pages = first_pages(16);
+  auto document = scans(16, 150);
   ASSERT_TRUE(document);
   Call call;
   auto ticket = engine_->recognise(*document, pages, {}, call.on_page(), call.on_end());
@@ -358,15 +356,11 @@ TEST_F(OcrEngineTest, TheEndOfTheEngineCancelsWhatRunsAndWaits) {
   auto options = testing::engine_options();
   options.children = 1;
   make(options);
-  const auto raster = testing::raster_of(spawner_, PdfMaker().text_page(kLines, 14).bytes(), 150);
-  PdfMaker maker;
-  for (int page = 0; page < 20; ++page) maker.scan_page(raster.gray, raster.width, raster.height);
-  auto document = testing::document_of(maker.bytes());
+  auto document = scans(20, 150);
   ASSERT_TRUE(document);
   Call running;
   Call waiting;
-  std::vector<int> pages(20);
-  for (int page = 0; page < 20; ++page) pages[static_cast<std::size_t>(page)] = page;
+  const std::vector<int> pages = first_pages(20);
   ASSERT_TRUE(engine_->recognise(*document, pages, {}, running.on_page(), running.on_end()));
   ASSERT_TRUE(engine_->recognise(*document, pages, {}, waiting.on_page(), waiting.on_end()));
   ASSERT_TRUE(running.wait([&] { return !running.pages.empty(); }));
