@@ -1,6 +1,7 @@
 #include "api/front/listener.h"
 
 #include <array>
+#include <atomic>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
@@ -32,8 +33,28 @@ constexpr std::chrono::seconds kStartDeadline{10};
 constexpr std::uint64_t kTurnedAwayMax = 256;
 
 // What Pistache keeps for a peer. Pistache may drop it, but never the last owner of a Connection.
-struct PeerData {
-  std::shared_ptr<Connection> connection;
+// The acceptor's thread may be the one that drops it, late, when the reactor's has long ended the peer: what
+// the reactor did happened before. `left_` says so in this program's own words, since Pistache's count of
+// owners is invisible to a sanitizer.
+class PeerData {
+ public:
+  explicit PeerData(std::shared_ptr<Connection> connection) : connection_(std::move(connection)) {}
+  ~PeerData() { (void)left_.load(std::memory_order_acquire); }
+  PeerData(const PeerData&) = delete;
+  PeerData& operator=(const PeerData&) = delete;
+
+  const std::shared_ptr<Connection>& connection() const { return connection_; }
+
+  // The connection, for the last time. Null when it was taken before.
+  std::shared_ptr<Connection> leave() {
+    auto connection = std::exchange(connection_, nullptr);
+    left_.store(true, std::memory_order_release);
+    return connection;
+  }
+
+ private:
+  std::shared_ptr<Connection> connection_;
+  std::atomic<bool> left_{false};
 };
 
 // Counts the Pistache threads that serve, and hands out one nudge per thread.
@@ -93,7 +114,7 @@ class PistacheHandler : public http::Handler {
   void onInput(const char* bytes, std::size_t size, const PeerPtr& peer) override {
     try {
       const auto data = data_of(peer);
-      if (data && data->connection) data->connection->on_input({bytes, size});
+      if (data && data->connection()) data->connection()->on_input({bytes, size});
     } catch (const std::exception& e) {
       drop(peer, e.what());
     }
@@ -102,7 +123,8 @@ class PistacheHandler : public http::Handler {
   void onDisconnection(const PeerPtr& peer) override {
     try {
       const auto data = data_of(peer);
-      if (data && data->connection) std::exchange(data->connection, nullptr)->on_disconnected();
+      if (!data) return;
+      if (const auto connection = data->leave()) connection->on_disconnected();
     } catch (const std::exception& e) {
       drop(peer, e.what());
     }
@@ -126,7 +148,7 @@ class PistacheHandler : public http::Handler {
     core_->add(id, connection);
     const std::uint64_t open = ++core_->counters.connections_open;
     ++core_->counters.connections_total;
-    peer->putData(kConnectionKey, std::make_shared<PeerData>(PeerData{connection}));
+    peer->putData(kConnectionKey, std::make_shared<PeerData>(connection));
     const std::uint64_t most = core_->limits.connections_max;
     if (core_->stopping() || open > most + kTurnedAwayMax) return connection->cut();
     if (open > most) connection->turn_away();
