@@ -20,7 +20,7 @@ class KafkaDispatch final : public Dispatch {
   struct Options {
     KafkaCluster cluster;
     std::size_t queue_max = 10'000;     // tokens that wait for the broker; more are refused
-    std::size_t held_max = 64;          // tokens per kind that wait for room before Kafka is paused
+    std::size_t held_max = 1024;        // tokens per kind that wait for room before Kafka is paused
     std::chrono::seconds watchdog{10};  // a poll thread that is silent for longer is reported
     std::chrono::hours retention{24};   // of a topic that the program makes: the default deadline of a job
   };

@@ -60,9 +60,9 @@ KafkaSettings group_consumer_settings(const KafkaCluster& cluster, const GroupMe
                       {"enable.auto.offset.store", "false"},
                       {"enable.auto.commit", "true"},  // of stored offsets only
                       {"auto.commit.interval.ms", "1000"},
-                      // Above the relay's window per kind, for a full queue stalls its
+                      // Far above the relay's window per kind, for a full queue stalls its
                       // partition for up to a second.
-                      {"queued.min.messages", "256"},
+                      {"queued.min.messages", "2048"},
                   });
   return settings;
 }

@@ -20,16 +20,18 @@ namespace millrace::bus {
 class PartitionOffsets;
 
 // The tokens of one kind: a member of the kind's consumer group with the thread that polls it. A token is
-// handed to the subscriber while there is room; without room a few wait here, then the partitions are paused,
-// and polling goes on. A token's offset is stored when it and all before it in its partition are decided.
-// Thread-safe.
+// handed to the subscriber while there is room; without room they wait here up to a bound, then the
+// partitions are paused, and polling goes on. A token's offset is stored when it and all before it in its
+// partition are decided. Thread-safe.
 class KafkaTokens {
  public:
   struct Options {
     KafkaCluster cluster;
     schemas::Kind kind = schemas::Kind::kOcr;
     std::string worker;
-    std::size_t held_max = 64;          // tokens that wait here for room before the partitions are paused
+    // Tokens that wait here for room before the partitions are paused. Well above the relay's window, for
+    // librdkafka takes up to a second to fetch again from partitions that are resumed.
+    std::size_t held_max = 1024;
     std::chrono::seconds watchdog{10};  // the poll thread has to come round within it
   };
 
