@@ -40,7 +40,7 @@ function(millrace_gtest name label)
   add_dependencies(unit_and_contract ${name})
 endfunction()
 
-foreach(room base net process schemas storage bus jobs engines workers front api cli app)
+foreach(room base net process schemas storage bus jobs engines machines workers front api cli app)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/unit/${room}/*.cpp)
   if(sources)
     millrace_gtest(unit_${room} unit SOURCES ${sources} USES ${room})

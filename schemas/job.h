@@ -14,8 +14,8 @@
 namespace millrace::schemas {
 
 // What a worker can do. A new kind: one enumerator, one row in job.cpp, one in jobs/policy.cpp, one runner.
-enum class Kind : std::uint8_t { kOcr = 1 };
-inline constexpr std::array kKinds = {Kind::kOcr};
+enum class Kind : std::uint8_t { kOcr = 1, kExec = 2 };
+inline constexpr std::array kKinds = {Kind::kOcr, Kind::kExec};
 
 std::string_view name(Kind kind);    // "ocr": in topics, flags, JSON
 std::string_view prefix(Kind kind);  // "ocr-": of job ids

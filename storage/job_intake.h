@@ -30,6 +30,7 @@ struct Submission {
   std::string spec;
   Staged spec_blob;         // may be null
   Staged input;             // the document; may be null
+  std::string secret;       // sealed bytes, ≤ kInlineMax × 8; kept until the job ends, then wiped
   std::string traceparent;  // may be empty
   std::optional<IdempotencyKey> idempotency;
   bool join_only = false;  // with `idempotency`: only what the key has made before, else kNotFound
@@ -54,6 +55,9 @@ class JobIntake {
   // by its next heartbeat. Terminal: unchanged. kNotFound: unknown or another tenant's. kOverloaded: store
   // degraded.
   void cancel(std::string tenant, schemas::JobId job, Done<schemas::JobView> done);
+  // A terminal root job's row and all that hangs on it are removed at once, as retention does in time; later
+  // it is kNotFound. kInvalidState: not terminal.
+  void forget(std::string tenant, schemas::JobId job, Done<bool> done);
   // A new job `fresh` (retry_of = old) from the stored spec and input of a failed, expired or cancelled root
   // job; kInvalidState otherwise, or when the input is gone.
   void retry(std::string tenant, schemas::JobId old, schemas::JobId fresh, std::string traceparent,

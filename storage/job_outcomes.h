@@ -53,10 +53,10 @@ class JobOutcomes {
   void finish(Lease lease, Payload result, Done<Applied> done);
   // → failed. `result` may hold what the kind still has to show (a reply body with its own status).
   void fail(Lease lease, schemas::JobError error, Payload result, Done<Applied> done);
-  // → cancelled: the worker has stopped because it was asked to.
-  void cancelled(Lease lease, Done<Applied> done);
+  // → cancelled: the worker has stopped because it was asked to. `result` as above.
+  void cancelled(Lease lease, Payload result, Done<Applied> done);
   // → expired: the kind's own time-out passed.
-  void expired(Lease lease, schemas::JobError error, Done<Applied> done);
+  void expired(Lease lease, schemas::JobError error, Payload result, Done<Applied> done);
   // → queued at run_at with epoch + 1; → cancelled if requested; → failed at a bound, or at once for
   // at-most-once
   // (`worker_lost`).
@@ -77,6 +77,12 @@ class JobOutcomes {
     bool replace = false;
   };
   void parts(Lease lease, std::vector<Part> parts, Done<Applied> done);
+  // What a running root job has to tell (its output), as events of its history in this order.
+  struct Event {
+    std::string type;
+    std::string data;  // a JSON object
+  };
+  void events(Lease lease, std::vector<Event> events, Done<Applied> done);
   void progress_total(Lease lease, int total, Done<Applied> done);
   // The document that the runner fetched from a URL, so that a retry does not fetch again.
   void attach_input(Lease lease, Staged input, Done<Applied> done);

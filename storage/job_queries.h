@@ -52,6 +52,14 @@ struct QueueDepth {
   std::optional<base::WallTime> oldest_queued;
 };
 
+// A job with what it was made from and what it came to.
+struct JobRecord {
+  schemas::JobView job;
+  std::string lane_key;
+  StoredPayload spec;
+  std::optional<StoredPayload> result;
+};
+
 struct StoredResult {
   schemas::JobView job;
   std::optional<StoredPayload> payload;  // absent: none, or removed by retention
@@ -71,6 +79,13 @@ class JobQueries {
   base::Result<std::vector<schemas::JobEvent>> events(const std::string& tenant, const schemas::JobId& job,
                                                       std::int64_t after_version, int limit);
   base::Result<StoredResult> result(const std::string& tenant, const schemas::JobId& job);
+  base::Result<JobRecord> record(const std::string& tenant, const schemas::JobId& job);  // kNotFound
+  // Of one lane, newest first, before this id.
+  base::Result<std::vector<JobRecord>> lane(const std::string& tenant, schemas::Kind kind,
+                                            const std::string& lane_key, int limit,
+                                            std::optional<base::Uuid> before);
+  // The sealed bytes of a job that has not ended; empty: it has none. For runners.
+  base::Result<std::string> secret(const schemas::JobId& job);
   // Parts so far, by index: how large each is, and one of them (kNotFound: it is not there).
   base::Result<std::vector<PartSize>> part_sizes(const std::string& tenant, const schemas::JobId& root);
   base::Result<StoredPayload> part(const std::string& tenant, const schemas::JobId& root, int index);

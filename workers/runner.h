@@ -33,11 +33,18 @@ struct Fail {
   base::Error error;
   storage::Payload result;
 };
+// The kind's own time-out has passed: expired.
+struct Expire {
+  base::Error error;
+  storage::Payload result;
+};
 // The store refused a write of the attempt, or the runner lost the means to go on: let another worker do it.
 struct Lost {};
 // Stopped as told.
-struct Cancelled {};
-using Outcome = std::variant<Done, Split, Retry, Fail, Lost, Cancelled>;
+struct Cancelled {
+  storage::Payload result;
+};
+using Outcome = std::variant<Done, Split, Retry, Fail, Expire, Lost, Cancelled>;
 
 // Why a run is told to stop.
 enum class Stop {
@@ -63,6 +70,7 @@ class AttemptContext {
   virtual bool may_start() const = 0;
   // Writes about the job, sent again until the store has decided; `done` on the loop's thread.
   virtual void write_parts(std::vector<storage::JobOutcomes::Part> parts, Held done) = 0;
+  virtual void write_events(std::vector<storage::JobOutcomes::Event> events, Held done) = 0;
   virtual void set_progress_total(int total, Held done) = 0;
   virtual void attach_input(storage::Staged input, Held done) = 0;
 };

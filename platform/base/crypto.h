@@ -2,6 +2,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -31,6 +32,11 @@ std::string hex(std::string_view bytes);
 inline std::string hex(const Sha256Digest& d) {
   return hex(std::string_view(reinterpret_cast<const char*>(d.data()), d.size()));
 }
+
+// Sealed with AES-256-GCM under a key of 32 bytes, for `context` (say a job's id) alone: a random nonce, the
+// bytes, the tag. `unseal`: nullopt when the key or the context is another or a bit has changed.
+std::string seal(std::string_view key, std::string_view context, std::string_view plain);
+std::optional<std::string> unseal(std::string_view key, std::string_view context, std::string_view sealed);
 
 // SHA-256 of what arrives in pieces. Not thread-safe.
 class Sha256 {

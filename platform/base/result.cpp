@@ -55,6 +55,11 @@ constexpr std::array kTable{
     CodeInfo{Code::kFetchRefused,        422, kNever, "fetch_refused",            kRequest, ""},
     CodeInfo{Code::kPoisonJob,           500, kNever, "poison_job",               kServer,  ""},
     CodeInfo{Code::kWorkerLost,          500, kNever, "worker_lost",              kServer,  ""},
+    CodeInfo{Code::kCommandFailed,       500, kNever, "command_failed",           kServer,  ""},
+    CodeInfo{Code::kExecutionTimedOut,   504, kNever, "execution_timed_out",      kServer,  ""},
+    CodeInfo{Code::kExecutionPrepareFailed, 500, kNever, "execution_runner_prepare_failed", kServer, ""},
+    CodeInfo{Code::kHostAgentFailed,     500, kNever, "host_agent_execute_failed", kServer, ""},
+    CodeInfo{Code::kMachineNotFound,     404, kNever, "machine_not_found",        kRequest, ""},
 };
 // clang-format on
 
@@ -62,7 +67,7 @@ constexpr bool in_order() {
   for (std::size_t i = 0; i < kTable.size(); ++i) {
     if (kTable[i].code != static_cast<Code>(i)) return false;
   }
-  return kTable.size() == static_cast<std::size_t>(Code::kWorkerLost) + 1;
+  return kTable.size() == static_cast<std::size_t>(Code::kMachineNotFound) + 1;
 }
 static_assert(in_order(), "one row per code, in the order of the enumerators");
 

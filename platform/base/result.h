@@ -50,6 +50,12 @@ enum class Code {
   kFetchRefused,  // 422
   kPoisonJob,
   kWorkerLost,
+  // Executions (contract.md §1).
+  kCommandFailed,           // the command's own end: another exit code than 0, or a signal
+  kExecutionTimedOut,
+  kExecutionPrepareFailed,  // no such directory or command, or it cannot be executed
+  kHostAgentFailed,         // the host could not run it
+  kMachineNotFound,
 };
 
 // What a caller that sees the error may do. Retryability is data on the error.
