@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "platform/base/base64.h"
 #include "platform/base/crypto.h"
 #include "platform/base/ids.h"
 #include "platform/base/log.h"
@@ -17,6 +18,7 @@ namespace {
 
 constexpr std::size_t kSecretFileMax = 4096;
 constexpr std::size_t kPepperBytes = 32;
+constexpr std::size_t kSecretKeyBytes = 32;
 
 class Fd {
  public:
@@ -111,6 +113,17 @@ base::Result<std::string> pepper(const std::string& data_dir) {
                        path + " is too short to be a pepper: restore it from a backup");
   }
   return text;
+}
+
+base::Result<std::string> secret_key(const std::string& data_dir) {
+  const std::string path = data_dir + "/secret.key";
+  auto text = secret_file(path, [] { return base::base64_encode(base::random_bytes(kSecretKeyBytes)); });
+  if (!text) return text;
+  const std::string key = base::base64_decode(*text).value_or("");
+  if (key.size() != kSecretKeyBytes) {
+    return base::error(base::Code::kInternal, path + " holds no key of 32 bytes: restore it from a backup");
+  }
+  return key;
 }
 
 }  // namespace millrace::api

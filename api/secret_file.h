@@ -15,4 +15,7 @@ base::Result<std::string> secret_file(const std::string& path, const std::functi
 // works.
 base::Result<std::string> pepper(const std::string& data_dir);
 
+// DATA/secret.key: what is encrypted at rest is sealed under it. 32 bytes, made on the first use.
+base::Result<std::string> secret_key(const std::string& data_dir);
+
 }  // namespace millrace::api

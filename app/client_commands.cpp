@@ -9,6 +9,7 @@
 #include <CLI/CLI.hpp>
 
 #include "app/cli/client.h"
+#include "app/cli/exec_command.h"
 #include "app/cli/jobs_command.h"
 #include "app/cli/local_gateway.h"
 #include "app/cli/ocr_command.h"
@@ -120,11 +121,42 @@ void add_jobs(CLI::App& app, int& exit_code) {
   add_many("retry", "Runs failed, expired or cancelled jobs again, each as a new job", &cli::jobs_retry);
 }
 
+void add_exec(CLI::App& app, int& exit_code) {
+  CLI::App* exec = app.add_subcommand("exec", "Commands on machines");
+  exec->require_subcommand(1);
+
+  CLI::App* run = exec->add_subcommand("run", "Runs a command; its output comes while it runs");
+  auto request = std::make_shared<cli::ExecRequest>();
+  run->add_option("-m,--machine", request->machine, "Machine, by id or name (default: local)");
+  run->add_option("-e,--env", request->environment, "NAME=value for the command's environment")
+      ->take_all()
+      ->allow_extra_args(false);
+  run->add_option("--cwd", request->cwd, "Where it runs (default: /workspace)");
+  run->add_option("--timeout", request->timeout, "Longest run, such as 10m (the default) or 90s");
+  run->add_option("--stdin", request->input, "File for its standard input; - for ours");
+  CLI::Option* follow = run->add_flag("--follow", "Output while it runs (the default)");
+  run->add_flag("-d,--detach", request->detach, "Print the execution's id and leave")->excludes(follow);
+  run->add_flag("--exit-status", request->exit_status, "End with the command's own exit code");
+  run->add_option("command", request->command, "The command and its arguments, after --")->required();
+  auto run_options = add_client_options(*run);
+  run->footer("No shell is involved: -- sh -c 'a | b' asks for one. Ctrl-C cancels.");
+  run->callback([=, &exit_code] { exit_code = cli::exec_run(*request, *run_options); });
+
+  CLI::App* logs = exec->add_subcommand("logs", "What an execution has written");
+  auto logged = std::make_shared<cli::ExecLogsRequest>();
+  logs->add_option("id", logged->execution, "Execution id")->required();
+  logs->add_option("-m,--machine", logged->machine, "Machine, by id or name (default: local)");
+  logs->add_flag("-f,--follow", logged->follow, "On until it ends");
+  auto logs_options = add_client_options(*logs);
+  logs->callback([=, &exit_code] { exit_code = cli::exec_logs(*logged, *logs_options); });
+}
+
 }  // namespace
 
 void add_client_commands(CLI::App& app, int& exit_code) {
   add_ocr(app, exit_code);
   add_jobs(app, exit_code);
+  add_exec(app, exit_code);
 }
 
 }  // namespace millrace::app

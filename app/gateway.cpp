@@ -7,6 +7,7 @@
 #include "api/keys.h"
 #include "api/secret_file.h"
 #include "api/service.h"
+#include "app/machine_room.h"
 #include "app/ocr_engine_room.h"
 #include "app/store_metrics.h"
 #include "bus/kafka_dispatch.h"
@@ -86,6 +87,7 @@ struct Gateway::Parts {
   base::Status open_store();
   void add_upkeep();
   base::Status add_worker();
+  base::Status add_machines();
   base::Status start_api();
   void stop();
 
@@ -101,6 +103,7 @@ struct Gateway::Parts {
   std::unique_ptr<jobs::Upkeep> upkeep;
   std::unique_ptr<workers::UpkeepTimer> upkeep_timer;
   std::unique_ptr<OcrEngineRoom> ocr;
+  std::unique_ptr<MachineRoom> machines;
   std::unique_ptr<workers::Worker> worker;
   std::unique_ptr<api::Service> service;
   std::unique_ptr<front::Server> server;
@@ -150,22 +153,43 @@ base::Status Gateway::Parts::add_worker() {
         if (!room) return room.error();
         ocr = *std::move(room);
         worker->add(kind, settings.slots.at(kind), ocr->make_runner());
+        break;
       }
+      case schemas::Kind::kExec:
+        if (auto added = add_machines(); !added) return added;
     }
   }
   return {};
+}
+
+// Where commands cannot be jailed none is run, and everything else goes on.
+base::Status Gateway::Parts::add_machines() {
+  auto room = MachineRoom::open(settings);
+  if (!room) {
+    base::log_warn("executions_off", {{"reason", room.error().message}});
+    return {};
+  }
+  auto key = api::secret_key(settings.data_dir);
+  if (!key) return key.error();
+  machines = *std::move(room);
+  worker->add(schemas::Kind::kExec, settings.slots.at(schemas::Kind::kExec),
+              machines->make_runner(*std::move(key)));
+  return ensure_local_machine(*core.store);
 }
 
 base::Status Gateway::Parts::start_api() {
   auto pepper = api::pepper(settings.data_dir);
   if (!pepper) return pepper.error();
   if (base::Status made = api::ensure_admin_key(*core.store, *pepper); !made) return made;
+  auto secret_key = api::secret_key(settings.data_dir);
+  if (!secret_key) return secret_key.error();
   api::Service::Dependencies needs{*core.store, *submit,      *control,   *waiters, *pool,
                                    *loop,       core.metrics, core.clock, {},       {}};
   needs.dispatch_health = [this] {
     const bus::HealthReport report = core.dispatch->health();
     return api::DispatchHealth{report.health == bus::Health::kUp, report.detail};
   };
+  needs.secret_key = *std::move(secret_key);
   needs.options.public_url = settings.public_url;
   needs.options.metrics_open = base::is_loopback(settings.listen.host);
   needs.options.body_budget_bytes = static_cast<std::size_t>(settings.http_body_budget_bytes);
@@ -188,6 +212,7 @@ void Gateway::Parts::stop() {
   core.events->stop(std::chrono::seconds(1));
   if (worker) worker->drain(kWorkerEnd);  // at once if it has drained: no run may outlive its engine
   ocr.reset();
+  machines.reset();
   worker.reset();
   if (upkeep_timer) upkeep_timer->stop(std::chrono::seconds(2));
   if (core.store) core.store->close();

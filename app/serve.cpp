@@ -55,7 +55,7 @@ base::Result<Roles> roles_of(const ServeRequest& request) {
     const auto kind = schemas::kind_named(name);
     if (!kind)
       return base::error(base::Code::kInvalidField,
-                         "--kinds: no kind \"" + std::string(name) + "\"; there is: ocr");
+                         "--kinds: no kind \"" + std::string(name) + "\"; there are: ocr, exec");
     roles.kinds.push_back(*kind);
   }
   return roles;

@@ -45,17 +45,20 @@ std::string choose_file(const std::map<std::string, std::string>& flags,
   return {};
 }
 
+constexpr int kExecSlots = 4;
+
 bool parse_count(std::string_view text, int& count) {
   const char* end = text.data() + text.size();
   return std::from_chars(text.data(), end, count) == std::from_chars_result{end, std::errc{}} && count >= 1 &&
          count <= 1024;
 }
 
-// "4" for every kind and "ocr=2" for one, which wins; else as many as there are cores.
+// "4" for every kind and "ocr=2" for one, which wins; else as many as there are cores, and four commands.
 std::map<schemas::Kind, int> parse_slots(const std::vector<std::string>& items,
                                          std::vector<base::ConfigMistake>& mistakes,
                                          const std::string& origin) {
-  int every = static_cast<int>(std::thread::hardware_concurrency());
+  const int cores = static_cast<int>(std::thread::hardware_concurrency());
+  int every = 0;  // not said
   std::map<schemas::Kind, int> slots;
   for (const std::string& item : items) {
     const std::string_view text = item;
@@ -66,13 +69,14 @@ std::map<schemas::Kind, int> parse_slots(const std::vector<std::string>& items,
     if ((!bare && !kind) || !parse_count(bare ? text : text.substr(equals + 1), count)) {
       mistakes.push_back(
           {origin, "slots: \"" + item +
-                       "\" is not COUNT, for every kind, or KIND=COUNT with a known kind (ocr), "
+                       "\" is not COUNT, for every kind, or KIND=COUNT with a known kind (ocr, exec), "
                        "of 1 to 1024"});
     } else {
       (bare ? every : slots[*kind]) = count;
     }
   }
-  for (const schemas::Kind kind : schemas::kKinds) slots.emplace(kind, every);
+  if (every == 0) slots.emplace(schemas::Kind::kExec, kExecSlots);
+  for (const schemas::Kind kind : schemas::kKinds) slots.emplace(kind, every == 0 ? cores : every);
   return slots;
 }
 
@@ -130,6 +134,7 @@ Settings typed(const base::Config& config, std::vector<base::ConfigMistake>& mis
   s.ocr_reply_max_bytes = config.bytes("ocr.reply_max");
   s.ocr_unjailed = config.boolean("ocr.unjailed");
   s.ocr_idle = config.duration("ocr.idle");
+  s.exec_output_max_bytes = config.bytes("exec.output_max");
   s.drain_timeout = config.duration("drain.timeout");
   if (s.retention_jobs < s.retention_results) {
     mistakes.push_back(

@@ -43,6 +43,7 @@ struct Settings {
   int ocr_range_pages = 8;
   std::int64_t ocr_reply_max_bytes = 0;
   bool ocr_unjailed = false;
+  std::int64_t exec_output_max_bytes = 0;
   std::chrono::milliseconds ocr_wait{}, ocr_page_timeout{}, ocr_idle{};
   std::chrono::milliseconds drain_timeout{};
 };
