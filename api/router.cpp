@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 namespace millrace::api {
 namespace {
@@ -11,6 +12,13 @@ int hex_digit(char c) {
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;
   if (c >= 'A' && c <= 'F') return c - 'A' + 10;
   return -1;
+}
+
+// What stands before the first `mark` and after it; no mark: the whole and nothing.
+std::pair<std::string_view, std::string_view> cut(std::string_view text, char mark) {
+  const std::size_t at = text.find(mark);
+  if (at == std::string_view::npos) return {text, {}};
+  return {text.substr(0, at), text.substr(at + 1)};
 }
 
 bool is_param(std::string_view segment) { return segment.starts_with('{'); }
@@ -138,13 +146,10 @@ schemas::QueryPairs query_pairs(std::string_view query) {
   };
   schemas::QueryPairs out;
   while (!query.empty()) {
-    const std::size_t end = std::min(query.find('&'), query.size());
-    const std::string_view pair = query.substr(0, end);
-    const std::size_t equals = std::min(pair.find('='), pair.size());
-    if (!pair.empty())
-      out.emplace_back(decoded(pair.substr(0, equals)),
-                       decoded(pair.substr(std::min(equals + 1, pair.size()))));
-    query.remove_prefix(std::min(end + 1, query.size()));
+    const auto [pair, rest] = cut(query, '&');
+    const auto [name, value] = cut(pair, '=');
+    if (!pair.empty()) out.emplace_back(decoded(name), decoded(value));
+    query = rest;
   }
   return out;
 }
