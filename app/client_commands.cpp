@@ -134,7 +134,8 @@ void add_exec(CLI::App& app, int& exit_code) {
   run->add_option("--cwd", request->cwd, "Where it runs (default: /workspace)");
   run->add_option("--timeout", request->timeout, "Longest run, such as 10m (the default) or 90s");
   run->add_option("--stdin", request->input, "File for its standard input; - for ours");
-  CLI::Option* follow = run->add_flag("--follow", "Output while it runs (the default)");
+  CLI::Option* follow = run->add_flag_callback(
+      "--follow", [] {}, "Output while it runs (the default)");
   run->add_flag("-d,--detach", request->detach, "Print the execution's id and leave")->excludes(follow);
   run->add_flag("--exit-status", request->exit_status, "End with the command's own exit code");
   run->add_option("command", request->command, "The command and its arguments, after --")->required();
