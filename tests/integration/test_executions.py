@@ -1,0 +1,322 @@
+"""Executions on the sandboxed machine `local`, over HTTP and by `millrace exec`, with real bubblewrap."""
+
+import base64
+import http.client
+import os
+import subprocess
+import uuid
+
+import pytest
+from millrace import BUILD, Client, Gateway, eventually
+
+TERMINAL = {"succeeded", "failed", "cancelled", "expired"}
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    gateway = Gateway(tmp_path_factory.mktemp("exec") / "data").start()
+    yield gateway
+    gateway.close()
+
+
+def local(client):
+    machines = client.get("/v1/machines").json()["items"]
+    return next(m["machine_id"] for m in machines if m["name"] == "local")
+
+
+def create(client, command, machine=None, key=None, **fields):
+    path = f"/v1/machines/{machine or local(client)}/executions"
+    return client.post(path, {"command": command, **fields}, headers={"Idempotency-Key": key or str(uuid.uuid4())})
+
+
+def started(client, command, **fields):
+    reply = create(client, command, **fields)
+    assert reply.status == 200, reply.body
+    return reply.json()
+
+
+def place(execution):
+    return f"/v1/machines/{execution['machine_id']}/executions/{execution['execution_id']}"
+
+
+def ended(client, execution, within_s=60):
+    client.wait_terminal(execution["execution_id"], within_s)
+    return client.get(place(execution)).json()
+
+
+def run(client, command, **fields):
+    execution = ended(client, started(client, command, **fields))
+    return execution, client.get(place(execution) + "/output").json()
+
+
+def test_a_command_runs_and_shows_what_it_wrote(shared):
+    execution, output = run(shared.client, ["sh", "-c", "echo out; echo err >&2"])
+    assert execution["status"] == "succeeded" and execution["exit_code"] == 0
+    assert output["stdout"] == "out\n" and output["stderr"] == "err\n"
+    assert execution["stdout_bytes"] == 4 and execution["stdout_truncated"] is False
+    assert execution["log_capture"] == {} and execution["started_at"] and execution["completed_at"]
+    assert "error_code" not in execution
+
+
+def test_another_exit_code_fails_without_an_error_code(shared):
+    execution, _ = run(shared.client, ["sh", "-c", "exit 7"])
+    assert execution["status"] == "failed" and execution["exit_code"] == 7
+    assert "error_code" not in execution and "signal" not in execution
+
+
+def test_a_signal_is_no_exit_code(shared):
+    execution, _ = run(shared.client, ["sh", "-c", "kill -9 $$"])
+    assert execution["status"] == "failed" and execution["signal"] == 9
+    assert "exit_code" not in execution and "error_code" not in execution
+
+
+def test_no_shell_looks_at_the_arguments(shared):
+    _, output = run(shared.client, ["echo", "$HOME", "a b", "*", ";", "日本"])
+    assert output["stdout"] == "$HOME a b * ; 日本\n"
+
+
+def test_stdin_environment_and_directory_reach_the_command(shared):
+    script = "pwd; cat; printf '%s' \"$SECRET\"; ls -d $MILLRACE_EXECUTION_ID 2>/dev/null; echo; echo $MILLRACE_MACHINE_ID"
+    execution, output = run(
+        shared.client, ["sh", "-c", script], cwd="/tmp", env={"SECRET": "s3cr3t-value"}, stdin="from stdin\n"
+    )
+    assert output["stdout"] == f"/tmp\nfrom stdin\ns3cr3t-value\n{execution['machine_id']}\n"
+    assert execution["env_keys"] == ["SECRET"] and execution["cwd"] == "/tmp"
+
+
+def test_the_values_of_an_environment_are_stored_and_logged_nowhere(shared):
+    value = "v" + uuid.uuid4().hex
+    execution, output = run(shared.client, ["sh", "-c", 'test -n "$TOKEN"'], env={"TOKEN": value})
+    assert execution["status"] == "succeeded"
+    for name in ["millrace.db", "millrace.db-wal"]:
+        path = shared.data / name
+        assert not path.exists() or value.encode() not in path.read_bytes(), name
+    assert value not in shared.log.read_text(errors="replace")
+    job = shared.client.get(f"/v1/jobs/{execution['execution_id']}")
+    assert value.encode() not in job.body
+
+
+def test_bytes_that_are_no_text_come_as_base64_with_exact_sizes(shared):
+    execution, output = run(shared.client, ["sh", "-c", r"printf '\377\000\001ok'"])
+    assert output["stdout_encoding"] == "base64"
+    assert base64.b64decode(output["stdout"]) == b"\xff\x00\x01ok" and execution["stdout_bytes"] == 5
+
+
+def test_output_past_the_cap_is_counted_and_dropped(shared):
+    execution, output = run(shared.client, ["sh", "-c", "head -c 5000000 /dev/zero | tr '\\0' x"])
+    assert execution["stdout_bytes"] == 5_000_000 and execution["stdout_truncated"] is True
+    assert output["stdout"] == "x" * (1 << 20)
+
+
+def test_a_workspace_outlives_executions_and_tmp_does_not(shared):
+    run(shared.client, ["sh", "-c", "echo kept > /workspace/file; echo gone > /tmp/file"])
+    _, output = run(shared.client, ["sh", "-c", "cat /workspace/file; ls /tmp"])
+    assert output["stdout"] == "kept\n"
+
+
+def test_a_time_out_expires_and_leaves_nothing_running(shared):
+    mark = f"31{uuid.uuid4().int % 10**6:06d}"
+    command = ["sh", "-c", f"trap '' TERM; setsid sh -c 'trap \"\" TERM; sleep {mark} & sleep {mark}' & wait"]
+    execution, _ = run(shared.client, command, timeout_ms=300)
+    assert execution["status"] == "expired" and execution["error_code"] == "execution_timed_out"
+    assert mark not in subprocess.run(["ps", "axww", "-o", "args"], capture_output=True, text=True).stdout
+
+
+def test_a_running_command_is_cancelled_by_delete_and_forgotten_by_the_next(shared):
+    client = shared.client
+    execution = started(client, ["sh", "-c", "echo begun; exec sleep 1000"])
+    eventually(lambda: client.get(place(execution) + "/output").json().get("stdout") == "begun\n")
+    asked = client.request("DELETE", place(execution))
+    assert asked.status == 200 and asked.json()["status"] in ("running", "cancelled")
+    assert ended(client, execution)["status"] == "cancelled"
+    gone = client.request("DELETE", place(execution))
+    assert gone.status == 200 and gone.json()["status"] == "cancelled"
+    assert client.get(place(execution)).status == 404
+
+
+@pytest.mark.parametrize(
+    "fields, said",
+    [
+        ({"command": ["no-such-command"]}, "no-such-command"),
+        ({"command": ["/etc/passwd"]}, "/etc/passwd"),
+        ({"command": ["true"], "cwd": "/no/such/place"}, "/no/such/place"),
+    ],
+)
+def test_a_command_that_cannot_begin_says_why(shared, fields, said):
+    execution, _ = run(shared.client, **fields)
+    assert execution["status"] == "failed" and execution["error_code"] == "execution_runner_prepare_failed"
+    assert said in execution["error_message"] and "exit_code" not in execution
+
+
+def test_events_are_pages_and_a_stream_that_resumes(shared):
+    client = shared.client
+    execution, _ = run(client, ["sh", "-c", "echo one; echo two >&2"])
+    page = client.get(place(execution) + "/events").json()["items"]
+    assert [e["sequence"] for e in page] == list(range(1, len(page) + 1))
+    assert {"stdout", "stderr", "lifecycle"} <= {e["type"] for e in page}
+    assert page[-1]["status"] == "succeeded" and page[-1]["exit_code"] == 0
+    stream = client.get(place(execution) + "/events", headers={"Accept": "text/event-stream"})
+    assert stream.status == 200 and stream.body.decode().count("event: ") >= len(page)
+    past = client.get(
+        place(execution) + "/events",
+        headers={"Accept": "text/event-stream", "Last-Event-ID": str(page[-1]["sequence"])},
+    )
+    assert past.status == 204
+
+
+def test_output_streams_while_the_command_runs(shared):
+    client = shared.client
+    execution = started(client, ["sh", "-c", "echo first; exec sleep 1000"])
+    address = client.address
+    connection = http.client.HTTPConnection(address.hostname, address.port, timeout=30)
+    connection.request(
+        "GET",
+        place(execution) + "/events",
+        headers={"Accept": "text/event-stream", "Authorization": f"Bearer {client.key}"},
+    )
+    response = connection.getresponse()
+    seen = b""
+    while b"first" not in seen:
+        piece = response.read1(4096)
+        assert piece, seen
+        seen += piece
+    connection.close()
+    client.request("DELETE", place(execution))
+    assert ended(client, execution)["status"] == "cancelled"
+
+
+def test_a_key_makes_an_execution_once(shared):
+    key = str(uuid.uuid4())
+    first = create(shared.client, ["true"], key=key)
+    again = create(shared.client, ["true"], key=key)
+    assert again.status == 200 and again.headers["idempotent-replayed"] == "true"
+    assert again.json()["execution_id"] == first.json()["execution_id"]
+    other = create(shared.client, ["false"], key=key)
+    assert other.status == 409 and other.json()["error_code"] == "IDEMPOTENCY_KEY_REUSED"
+
+
+def test_a_create_without_a_key_names_the_header(shared):
+    reply = shared.client.post(f"/v1/machines/{local(shared.client)}/executions", {"command": ["true"]})
+    assert reply.status == 400 and reply.headers["content-type"] == "application/problem+json"
+    assert b"Idempotency-Key" in reply.body
+
+
+@pytest.mark.parametrize(
+    "body, said",
+    [
+        ({"command": []}, "command"),
+        ({"command": ["a\0b"]}, "command"),
+        ({"command": ["x"] * 1025}, "1,024"),
+        ({"command": ["x" * (129 * 1024)]}, "128 KiB"),
+        ({"command": ["true"], "env": {f"N{i}": "" for i in range(257)}}, "256"),
+        ({"command": ["true"], "env": {"A=B": "c"}}, "env"),
+        ({"command": ["true"], "timeout_ms": -1}, "timeout_ms"),
+        ({"command": ["true"], "timeout_ms": 86_400_001}, "timeout_ms"),
+        ({"command": ["true"], "colour": "red"}, "colour"),
+        ({"command": ["true"], "stdin": "x" * ((8 << 20) + 1)}, "stdin"),
+        ({}, "command"),
+    ],
+)
+def test_a_bad_request_is_422_and_names_its_field(shared, body, said):
+    path = f"/v1/machines/{local(shared.client)}/executions"
+    reply = shared.client.post(path, body, headers={"Idempotency-Key": str(uuid.uuid4())})
+    assert reply.status == 422 and reply.headers["content-type"] == "application/problem+json", reply.body[:300]
+    assert said in reply.body.decode(), reply.body[:600]
+
+
+def test_a_machine_that_is_not_there_is_404(shared):
+    for machine in ["nonsense", "dm-XYZ", "dm-0192f0a1-7c1e-7000-8000-000000000001"]:
+        reply = create(shared.client, ["true"], machine=machine)
+        assert reply.status == 404 and reply.headers["content-type"] == "application/problem+json"
+
+
+def test_another_tenants_machine_and_executions_are_404(shared):
+    words = [BUILD / "millrace", "keys", "create", "--name", "other", "--tenant", "other", "--data", shared.data]
+    other = Client(shared.url, subprocess.check_output(words, text=True).strip())
+    execution = started(shared.client, ["true"])
+    assert other.get("/v1/machines").json()["items"] == []
+    assert create(other, ["true"], machine=execution["machine_id"]).status == 404
+    for path in [place(execution), place(execution) + "/output", place(execution) + "/events"]:
+        assert other.get(path).status == 404
+
+
+HOSTILE = [
+    ("reads the host's passwords", "cat /etc/shadow"),
+    ("looks into /root", "ls /root"),
+    ("connects to loopback", "exec 3<>/dev/tcp/127.0.0.1/{port}"),
+    ("asks the metadata address", "exec 3<>/dev/tcp/169.254.169.254/80"),
+    ("writes to /proc/sys", "echo x > /proc/sys/kernel/core_pattern"),
+    ("mounts", "mount -t tmpfs none /mnt"),
+    ("makes a device", "mknod /workspace/sda b 8 0"),
+    ("writes to /usr", "touch /usr/file"),
+]
+
+
+@pytest.mark.parametrize("what, script", HOSTILE, ids=[what for what, _ in HOSTILE])
+def test_a_sandboxed_command_cannot_do_harm(shared, what, script):
+    script = script.replace("{port}", str(shared.client.address.port))
+    execution, output = run(shared.client, ["bash", "-c", script])
+    assert execution["status"] == "failed" and execution["exit_code"] != 0, (execution, output)
+
+
+def test_killing_everything_kills_the_command_only(shared):
+    execution, _ = run(shared.client, ["bash", "-c", "kill -9 -1; sleep 100"], timeout_ms=20_000)
+    assert execution["status"] in ("failed", "expired")
+    assert shared.client.get("/health").status == 200
+
+
+def test_a_fork_bomb_ends_with_its_execution(shared):
+    execution, _ = run(shared.client, ["bash", "-c", "f(){ f|f& }; f; sleep 2"], timeout_ms=3_000)
+    assert execution["status"] in TERMINAL
+    assert run(shared.client, ["true"])[0]["status"] == "succeeded"
+
+
+def cli(gateway, *words, **kwargs):
+    env = {k: v for k, v in os.environ.items() if not k.startswith("MILLRACE_")}
+    command = [str(BUILD / "millrace"), "exec", *words]
+    at = command.index("--") if "--" in command else len(command)
+    command[at:at] = ["--url", gateway.url, "--key", gateway.client.key]
+    return subprocess.run(command, capture_output=True, text=True, env=env, timeout=60, **kwargs)
+
+
+def test_exec_run_shows_the_output_and_passes_the_exit_code_on(shared):
+    done = cli(shared, "run", "--exit-status", "-e", "A=1 2", "--", "sh", "-c", 'echo "$A"; echo bad >&2; exit 3')
+    assert (done.returncode, done.stdout) == (3, "1 2\n") and done.stderr == "bad\n"
+    failed = cli(shared, "run", "--", "false")
+    assert failed.returncode == 1 and "exit code 1" in failed.stderr
+    assert cli(shared, "run", "--machine", "nowhere", "--", "true").returncode == 11
+
+
+def test_exec_run_detached_prints_the_id_and_logs_show_its_output(shared):
+    done = cli(shared, "run", "--detach", "--", "echo", "later")
+    execution = done.stdout.strip()
+    assert execution.startswith("exec-")
+    assert cli(shared, "logs", "-f", execution).stdout == "later\n"
+    assert cli(shared, "logs", execution).stdout == "later\n"
+
+
+def test_exec_run_reads_our_stdin(shared):
+    assert cli(shared, "run", "--stdin", "-", "--", "tr", "a-z", "A-Z", input="loud\n").stdout == "LOUD\n"
+
+
+def test_a_worker_that_is_killed_fails_its_command_once(tmp_path):
+    gateway = Gateway(tmp_path / "data").start()
+    try:
+        mark = f"/workspace/{uuid.uuid4().hex}"
+        once = started(gateway.client, ["sh", "-c", f"echo run >> {mark}; exec sleep 1000"])
+        again = started(
+            gateway.client, ["sh", "-c", f"echo run >> {mark}2; test $(wc -l < {mark}2) = 2 || exec sleep 1000"],
+            retry_on_worker_loss=True,
+        )
+        for execution in (once, again):
+            eventually(lambda e=execution: gateway.client.get(place(e)).json()["status"] == "running")
+        folder = next(gateway.data.glob("machines/*/workspace"))
+        eventually(lambda: (folder / os.path.basename(mark)).exists() and (folder / (os.path.basename(mark) + "2")).exists())
+        gateway.kill()
+        gateway.start()
+        lost = ended(gateway.client, once)
+        assert lost["status"] == "failed" and lost["error_code"] == "worker_lost"
+        assert ended(gateway.client, again)["status"] == "succeeded"
+        assert (folder / os.path.basename(mark)).read_text() == "run\n"
+    finally:
+        gateway.close()
