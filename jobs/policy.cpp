@@ -10,6 +10,7 @@ using std::chrono::milliseconds;
 
 constexpr std::array kPolicies{
     KindPolicy{schemas::Kind::kOcr, 4, schemas::Rerun::kAtLeastOnce, std::chrono::hours(24)},
+    KindPolicy{schemas::Kind::kExec, 1, schemas::Rerun::kAtMostOnce, std::chrono::hours(24)},
 };
 static_assert(kPolicies.size() == schemas::kKinds.size(), "one row per kind");
 

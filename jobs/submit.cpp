@@ -15,11 +15,13 @@ void Submit::submit(Order order, storage::Done<storage::Submitted> done) {
   job.tenant = std::move(order.tenant);
   job.model = std::move(order.model);
   job.priority = order.priority;
-  job.rerun = kind.rerun;
+  job.rerun = order.rerun_on_loss ? schemas::Rerun::kAtLeastOnce : kind.rerun;
   job.deadline_after = order.deadline_after.value_or(kind.deadline);
   job.spec = std::move(order.spec);
   job.spec_blob = std::move(order.spec_blob);
   job.input = std::move(order.input);
+  job.secret = std::move(order.secret);
+  job.lane_key = std::move(order.lane_key);
   job.traceparent = std::move(order.traceparent);
   job.idempotency = std::move(order.idempotency);
   job.join_only = order.join_only;

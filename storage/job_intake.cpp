@@ -6,8 +6,11 @@
 #include "storage/blob_rows.h"
 #include "storage/idempotency_rows.h"
 #include "storage/job_moves.h"
+#include "storage/job_removal.h"
 #include "storage/job_views.h"
+#include "storage/kind_rules.h"
 #include "storage/payload_rows.h"
+#include "storage/secret_rows.h"
 
 namespace millrace::storage {
 namespace {
@@ -46,6 +49,7 @@ base::Result<Submitted> submit_in(Tx& tx, const Store::Options& options, const S
   if (s.spec_blob) spec_blob = adoption.take(tx.db, s.tenant, s.spec_blob);
   if (s.input) row.input = adoption.take(tx.db, s.tenant, s.input);
   row.spec = insert_spec(tx.db, s.spec, spec_blob, s.traceparent);
+  if (!s.secret.empty()) insert_secret(tx.db, row.id, s.secret);
   JobMoves(tx, options).enqueue(row, s.traceparent);
   return Submitted{s.id, false, JobStatus::kQueued};
 }
@@ -59,7 +63,22 @@ base::Result<schemas::JobView> cancel_in(Tx& tx, const Store::Options& options, 
   } else if (!schemas::is_terminal(row->status)) {
     JobMoves(tx, options).end(*row, {.status = JobStatus::kCancelled});
   }
-  return *find_view(tx.db, row->id, options.result_age);
+  return *find_view(tx.db, row->id, options);
+}
+
+base::Result<bool> forget_in(Tx& tx, const std::string& tenant, const schemas::JobId& job) {
+  const auto row = find_root(tx.db, tenant, job);
+  if (!row) return base::error(base::Code::kNotFound, "no such job");
+  if (!schemas::is_terminal(row->status)) {
+    return base::error(base::Code::kInvalidState,
+                       "only a job that has ended can be forgotten; cancel it first");
+  }
+  if (row->children_left > 0) {
+    return base::error(base::Code::kInvalidState,
+                       "parts of the job still run; ask again when they have ended");
+  }
+  erase_job(tx, *row, row->children + 1);
+  return true;
 }
 
 struct RetryOrder {
@@ -78,6 +97,9 @@ base::Result<Submitted> retry_in(Tx& tx, const Store::Options& options, const Re
   if (!old) return base::error(base::Code::kNotFound, "no such job");
   if (!may_be_retried(old->status)) {
     return base::error(base::Code::kInvalidState, "only failed, expired and cancelled jobs can be retried");
+  }
+  if (!can_be_retried(old->kind)) {
+    return base::error(base::Code::kInvalidState, "its environment is gone; submit it again");
   }
   const auto spec = find_spec(tx.db, old->spec);
   const bool has_input = !old->input || find_blob(tx.db, *old->input);
@@ -109,7 +131,12 @@ void JobIntake::submit(Submission submission, Done<Submitted> done) {
   if (submission.spec.size() > kInlineMax) {
     return done(base::error(base::Code::kInternal, "a spec above 32 KiB must travel as a blob"));
   }
-  const std::size_t bytes = submission.spec.size() + kRowBytes;
+  if (submission.secret.size() > kSecretMax ||
+      (!submission.secret.empty() && !keeps_secrets(submission.id.kind))) {
+    return done(
+        base::error(base::Code::kInternal, "a secret has at most 256 KiB, and only executions have one"));
+  }
+  const std::size_t bytes = submission.spec.size() + submission.secret.size() + kRowBytes;
   auto adoption = std::make_shared<Adoption>();
   const Store::Options& options = store_.options();
   submit_move<Submitted>(
@@ -127,6 +154,12 @@ void JobIntake::cancel(std::string tenant, schemas::JobId job, Done<schemas::Job
       store_.writer(), Writer::Priority::kAsked, kRowBytes,
       [tenant = std::move(tenant), job, &options](Tx& tx) { return cancel_in(tx, options, tenant, job); },
       std::move(done));
+}
+
+void JobIntake::forget(std::string tenant, schemas::JobId job, Done<bool> done) {
+  submit_move<bool>(
+      store_.writer(), Writer::Priority::kAsked, kRowBytes,
+      [tenant = std::move(tenant), job](Tx& tx) { return forget_in(tx, tenant, job); }, std::move(done));
 }
 
 void JobIntake::retry(std::string tenant, schemas::JobId old, schemas::JobId fresh, std::string traceparent,

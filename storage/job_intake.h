@@ -17,6 +17,8 @@ struct IdempotencyKey {
   base::Sha256Digest fingerprint{};
 };
 
+inline constexpr std::size_t kSecretMax = kInlineMax * 8;
+
 // A job to be. `spec` (JSON) above `kInlineMax` travels as `spec_blob` instead.
 struct Submission {
   schemas::JobId id;
@@ -30,7 +32,7 @@ struct Submission {
   std::string spec;
   Staged spec_blob;         // may be null
   Staged input;             // the document; may be null
-  std::string secret;       // sealed bytes, ≤ kInlineMax × 8; kept until the job ends, then wiped
+  std::string secret;       // sealed bytes, ≤ kSecretMax, of kind exec only; wiped when the job ends
   std::string traceparent;  // may be empty
   std::optional<IdempotencyKey> idempotency;
   bool join_only = false;  // with `idempotency`: only what the key has made before, else kNotFound
@@ -56,10 +58,11 @@ class JobIntake {
   // degraded.
   void cancel(std::string tenant, schemas::JobId job, Done<schemas::JobView> done);
   // A terminal root job's row and all that hangs on it are removed at once, as retention does in time; later
-  // it is kNotFound. kInvalidState: not terminal.
+  // it is kNotFound. kInvalidState: not terminal, or children of it still run.
   void forget(std::string tenant, schemas::JobId job, Done<bool> done);
   // A new job `fresh` (retry_of = old) from the stored spec and input of a failed, expired or cancelled root
-  // job; kInvalidState otherwise, or when the input is gone.
+  // job; kInvalidState otherwise, when the input is gone, or for kind exec, whose
+  // environment went with the old job.
   void retry(std::string tenant, schemas::JobId old, schemas::JobId fresh, std::string traceparent,
              std::chrono::milliseconds deadline_after, Done<Submitted> done);
 

@@ -67,9 +67,8 @@ bool matches(const Candidate& job, const JobFilter& filter) {
 }
 
 // One step of the walk: fills `items` up to `wanted`.
-void walk_some(Db& db, const std::string& tenant, const JobFilter& filter,
-               std::chrono::milliseconds result_age, Walk& walk, std::size_t wanted,
-               std::vector<schemas::JobView>& items) {
+void walk_some(Db& db, const std::string& tenant, const JobFilter& filter, const Store::Options& options,
+               Walk& walk, std::size_t wanted, std::vector<schemas::JobView>& items) {
   auto s = db.prepare(
       "SELECT id, kind, status, model, created_at FROM jobs WHERE tenant = ?1 AND parent_id IS NULL "
       "AND id < ?2 AND id >= ?3 ORDER BY id DESC LIMIT ?4");
@@ -85,7 +84,7 @@ void walk_some(Db& db, const std::string& tenant, const JobFilter& filter,
                         s.text(3),
                         base::wall_from(s.integer(4))};
     if (!matches(job, filter)) continue;
-    if (auto view = find_view(db, walk.before, result_age)) items.push_back(std::move(*view));
+    if (auto view = find_view(db, walk.before, options)) items.push_back(std::move(*view));
   }
   walk.rows_left -= rows;
   walk.finished = rows < rows_max && items.size() < wanted;
@@ -100,9 +99,8 @@ base::Result<JobPage> JobQueries::list(const std::string& tenant, const JobFilte
   const auto wanted = static_cast<std::size_t>(limit) + 1;  // one more: is there a next page?
   Walk walk = start(filter, before, rows_max);
   while (page.items.size() < wanted && walk.rows_left > 0 && !walk.finished) {
-    auto status = store_.readers().read([&](Db& db) {
-      walk_some(db, tenant, filter, store_.options().result_age, walk, wanted, page.items);
-    });
+    auto status = store_.readers().read(
+        [&](Db& db) { walk_some(db, tenant, filter, store_.options(), walk, wanted, page.items); });
     if (!status) return status.error();
   }
   if (page.items.size() == wanted) {

@@ -3,7 +3,9 @@
 #include <string>
 
 #include "storage/job_events.h"
+#include "storage/kind_rules.h"
 #include "storage/payload_rows.h"
+#include "storage/secret_rows.h"
 
 namespace millrace::storage {
 namespace {
@@ -38,6 +40,7 @@ void JobMoves::end(JobRow& row, const End& end) {
       .run();
   expect_one_change(s, "end");
   publisher_.forget(row);
+  if (keeps_secrets(row.kind)) wipe_secret(tx_.db, row.id);
   row.status = end.status;
   row.completed_at = base::millis(tx_.now);
   row.result = end.result;

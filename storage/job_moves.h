@@ -31,7 +31,8 @@ class JobMoves {
  public:
   JobMoves(Tx& tx, const Store::Options& options) : tx_(tx), publisher_(tx, options) {}
 
-  // Open → terminal. A child's lowers its parent's children_left (rule 5).
+  // Open → terminal; a secret that the job had is wiped. A child's lowers its parent's children_left (rule
+  // 5).
   void end(JobRow& row, const End& end);
   // Running → queued, never for at-most-once (rule 3) nor after a cancel request (rule 4).
   void requeue(JobRow& row, const Requeue& requeue);

@@ -27,8 +27,8 @@ Applied conclude(Tx& tx, const Store::Options& options, const Lease& lease, cons
   auto held = hold(tx.db, lease, verdict.status);
   if (!held.row) return held.refusal;
   End end{.status = verdict.status, .error = verdict.error, .by_owner = true};
-  const bool cancelled = held.row->cancel_requested;
-  if (cancelled) {
+  const bool overruled = held.row->cancel_requested && verdict.status != JobStatus::kCancelled;
+  if (overruled) {
     end.status = JobStatus::kCancelled;
     end.error.reset();
   } else if (verdict.result.blob || !verdict.result.bytes.empty()) {
@@ -37,7 +37,7 @@ Applied conclude(Tx& tx, const Store::Options& options, const Lease& lease, cons
     end.result = insert_result(tx.db, verdict.result.bytes, blob);
   }
   JobMoves(tx, options).end(*held.row, end);
-  return cancelled && verdict.status != JobStatus::kCancelled ? Applied::kCancelled : Applied::kYes;
+  return overruled ? Applied::kCancelled : Applied::kYes;
 }
 
 void submit_verdict(Store& store, Lease lease, Verdict verdict, Done<Applied> done) {
@@ -130,12 +130,12 @@ void JobOutcomes::fail(Lease lease, schemas::JobError error, Payload result, Don
   submit_verdict(store_, lease, {JobStatus::kFailed, std::move(error), std::move(result)}, std::move(done));
 }
 
-void JobOutcomes::cancelled(Lease lease, Done<Applied> done) {
-  submit_verdict(store_, lease, {JobStatus::kCancelled, std::nullopt, {}}, std::move(done));
+void JobOutcomes::cancelled(Lease lease, Payload result, Done<Applied> done) {
+  submit_verdict(store_, lease, {JobStatus::kCancelled, std::nullopt, std::move(result)}, std::move(done));
 }
 
-void JobOutcomes::expired(Lease lease, schemas::JobError error, Done<Applied> done) {
-  submit_verdict(store_, lease, {JobStatus::kExpired, std::move(error), {}}, std::move(done));
+void JobOutcomes::expired(Lease lease, schemas::JobError error, Payload result, Done<Applied> done) {
+  submit_verdict(store_, lease, {JobStatus::kExpired, std::move(error), std::move(result)}, std::move(done));
 }
 
 void JobOutcomes::retry(Lease lease, RetryPlan plan, Done<Applied> done) {

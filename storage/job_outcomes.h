@@ -24,6 +24,9 @@ struct Payload {
   Staged blob;
 };
 
+// Of an event's data: 32 KiB of text of which JSON escapes every byte still pass.
+inline constexpr std::size_t kEventMax = kInlineMax * 8;
+
 struct ChildSpec {
   std::string spec;  // JSON, ≤ kInlineMax
   schemas::JobId id;
@@ -77,10 +80,11 @@ class JobOutcomes {
     bool replace = false;
   };
   void parts(Lease lease, std::vector<Part> parts, Done<Applied> done);
-  // What a running root job has to tell (its output), as events of its history in this order.
+  // What a running root job has to tell (its output), as events of its history in this order, also after a
+  // cancel request. kInvalidState: a child. kInternal: one above kEventMax.
   struct Event {
     std::string type;
-    std::string data;  // a JSON object
+    std::string data;  // a JSON object, ≤ kEventMax
   };
   void events(Lease lease, std::vector<Event> events, Done<Applied> done);
   void progress_total(Lease lease, int total, Done<Applied> done);

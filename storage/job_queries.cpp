@@ -12,19 +12,10 @@ namespace {
 
 base::Error no_such_job() { return base::error(base::Code::kNotFound, "no such job"); }
 
-// `f(db)` on a reader; what it returns comes back.
-template <class F>
-auto read(Store& store, F f) -> base::Result<decltype(f(std::declval<Db&>()))> {
-  std::optional<decltype(f(std::declval<Db&>()))> value;
-  auto status = store.readers().read([&](Db& db) { value.emplace(f(db)); });
-  if (!status) return status.error();
-  return std::move(*value);
-}
-
 std::optional<schemas::JobView> root_view(Db& db, const Store& store, const std::string& tenant,
                                           const schemas::JobId& job) {
   if (!find_root(db, tenant, job)) return std::nullopt;
-  return find_view(db, job.uuid, store.options().result_age);
+  return find_view(db, job.uuid, store.options());
 }
 
 std::vector<StoredPart> parts_of(Db& db, const base::Uuid& root) {
@@ -61,7 +52,7 @@ std::vector<schemas::JobEvent> events_of(Db& db, const JobRow& row, std::int64_t
 }  // namespace
 
 base::Result<schemas::JobView> JobQueries::job(const std::string& tenant, const schemas::JobId& job) {
-  auto view = read(store_, [&](Db& db) { return root_view(db, store_, tenant, job); });
+  auto view = read(store_.readers(), [&](Db& db) { return root_view(db, store_, tenant, job); });
   if (!view) return view.error();
   if (!*view) return no_such_job();
   return **view;
@@ -69,7 +60,7 @@ base::Result<schemas::JobView> JobQueries::job(const std::string& tenant, const 
 
 base::Result<std::vector<schemas::JobView>> JobQueries::jobs(const std::string& tenant,
                                                              const std::vector<schemas::JobId>& ids) {
-  return read(store_, [&](Db& db) {
+  return read(store_.readers(), [&](Db& db) {
     std::vector<schemas::JobView> views;
     for (const auto& id : ids) {
       if (auto view = root_view(db, store_, tenant, id)) views.push_back(std::move(*view));
@@ -81,7 +72,7 @@ base::Result<std::vector<schemas::JobView>> JobQueries::jobs(const std::string& 
 base::Result<std::vector<schemas::JobEvent>> JobQueries::events(const std::string& tenant,
                                                                 const schemas::JobId& job,
                                                                 std::int64_t after_version, int limit) {
-  auto events = read(store_, [&](Db& db) -> std::optional<std::vector<schemas::JobEvent>> {
+  auto events = read(store_.readers(), [&](Db& db) -> std::optional<std::vector<schemas::JobEvent>> {
     const auto row = find_root(db, tenant, job);
     if (!row) return std::nullopt;
     return events_of(db, *row, after_version, limit);
@@ -92,10 +83,10 @@ base::Result<std::vector<schemas::JobEvent>> JobQueries::events(const std::strin
 }
 
 base::Result<StoredResult> JobQueries::result(const std::string& tenant, const schemas::JobId& job) {
-  auto result = read(store_, [&](Db& db) -> std::optional<StoredResult> {
+  auto result = read(store_.readers(), [&](Db& db) -> std::optional<StoredResult> {
     const auto row = find_root(db, tenant, job);
     if (!row) return std::nullopt;
-    return StoredResult{*find_view(db, row->id, store_.options().result_age), find_result(db, row->result)};
+    return StoredResult{*find_view(db, row->id, store_.options()), find_result(db, row->result)};
   });
   if (!result) return result.error();
   if (!*result) return no_such_job();
@@ -104,7 +95,7 @@ base::Result<StoredResult> JobQueries::result(const std::string& tenant, const s
 
 base::Result<std::vector<PartSize>> JobQueries::part_sizes(const std::string& tenant,
                                                            const schemas::JobId& root) {
-  auto sizes = read(store_, [&](Db& db) -> std::optional<std::vector<PartSize>> {
+  auto sizes = read(store_.readers(), [&](Db& db) -> std::optional<std::vector<PartSize>> {
     if (!find_root(db, tenant, root)) return std::nullopt;
     return sizes_of(db, root.uuid);
   });
@@ -115,7 +106,7 @@ base::Result<std::vector<PartSize>> JobQueries::part_sizes(const std::string& te
 
 base::Result<StoredPayload> JobQueries::part(const std::string& tenant, const schemas::JobId& root,
                                              int index) {
-  auto part = read(store_, [&](Db& db) -> std::optional<StoredPayload> {
+  auto part = read(store_.readers(), [&](Db& db) -> std::optional<StoredPayload> {
     if (!find_root(db, tenant, root)) return std::nullopt;
     auto s = db.prepare("SELECT bytes, blob FROM job_parts WHERE root = ?1 AND part_index = ?2");
     if (!s.bind(root.uuid, index).step()) return std::nullopt;
@@ -127,7 +118,7 @@ base::Result<StoredPayload> JobQueries::part(const std::string& tenant, const sc
 }
 
 base::Result<std::vector<int>> JobQueries::part_indexes(const schemas::JobId& root) {
-  return read(store_, [&](Db& db) {
+  return read(store_.readers(), [&](Db& db) {
     std::vector<int> indexes;
     auto s = db.prepare("SELECT part_index FROM job_parts WHERE root = ?1 ORDER BY part_index");
     s.bind(root.uuid);
@@ -137,11 +128,11 @@ base::Result<std::vector<int>> JobQueries::part_indexes(const schemas::JobId& ro
 }
 
 base::Result<std::vector<StoredPart>> JobQueries::all_parts(const schemas::JobId& root) {
-  return read(store_, [&](Db& db) { return parts_of(db, root.uuid); });
+  return read(store_.readers(), [&](Db& db) { return parts_of(db, root.uuid); });
 }
 
 base::Result<std::vector<JobQueries::ChildEnd>> JobQueries::children(const schemas::JobId& parent) {
-  return read(store_, [&](Db& db) {
+  return read(store_.readers(), [&](Db& db) {
     std::vector<ChildEnd> ends;
     auto s = db.prepare(
         "SELECT child_index, spec, status, error_code, error_message FROM jobs WHERE parent_id = ?1 "
@@ -160,7 +151,7 @@ base::Result<std::vector<JobQueries::ChildEnd>> JobQueries::children(const schem
 }
 
 base::Result<std::vector<Change>> JobQueries::versions(const std::vector<schemas::JobId>& jobs) {
-  return read(store_, [&](Db& db) {
+  return read(store_.readers(), [&](Db& db) {
     std::vector<Change> changes;
     for (const auto& job : jobs) {
       auto s = db.prepare("SELECT tenant, version, status FROM jobs WHERE id = ?1 AND kind = ?2");

@@ -1,5 +1,7 @@
 #include "storage/job_views.h"
 
+#include "storage/kind_rules.h"
+
 namespace millrace::storage {
 namespace {
 
@@ -10,8 +12,7 @@ std::optional<base::WallTime> wall(std::optional<std::int64_t> ms) {
 
 }  // namespace
 
-std::optional<schemas::JobView> find_view(Db& db, const base::Uuid& id,
-                                          std::chrono::milliseconds result_age) {
+std::optional<schemas::JobView> find_view(Db& db, const base::Uuid& id, const Store::Options& options) {
   auto s = db.prepare(
       "SELECT kind, tenant, status, model, priority, attempt, version, cancel_requested, created_at, "
       "started_at, "
@@ -31,7 +32,10 @@ std::optional<schemas::JobView> find_view(Db& db, const base::Uuid& id,
   view.started_at = wall(s.optional_integer(9));
   view.completed_at = wall(s.optional_integer(10));
   view.deadline = base::wall_from(s.integer(11));
-  if (view.completed_at) view.result_expires_at = *view.completed_at + result_age;
+  if (view.completed_at) {
+    view.result_expires_at =
+        *view.completed_at + (result_stays(view.id.kind) ? options.job_age : options.result_age);
+  }
   view.progress_done = static_cast<int>(s.integer(12));
   view.progress_total = static_cast<int>(s.integer(13));
   if (const auto code = s.optional_text(14)) view.error = {base::code_named(*code), s.text(15)};

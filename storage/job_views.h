@@ -1,14 +1,14 @@
 #pragma once
-#include <chrono>
 #include <optional>
 
 #include "schemas/job.h"
 #include "storage/sqlite.h"
+#include "storage/store.h"
 
 // Inside storage: a job as its owner sees it.
 namespace millrace::storage {
 
-// `result_age`: how long results are kept after the end.
-std::optional<schemas::JobView> find_view(Db& db, const base::Uuid& id, std::chrono::milliseconds result_age);
+// `options` say how long results are kept after the end.
+std::optional<schemas::JobView> find_view(Db& db, const base::Uuid& id, const Store::Options& options);
 
 }  // namespace millrace::storage

@@ -16,8 +16,10 @@ class Machines {
   explicit Machines(Store& store) : store_(store) {}
 
   // A new row; its `number` is the next free one, its `created_at` the group's time.
+  // kInvalidState: its id exists.
   void create(schemas::Machine machine, Done<schemas::Machine> done);
-  // The machine `local` of the tenant, made if the store has never had one (not if it was destroyed).
+  // The machine `local` of the tenant, made with the defaults of schemas::Machine if the store has never made
+  // one. kNotFound: it did, and the machine was destroyed since.
   void ensure_local(std::string tenant, base::Uuid fresh, Done<schemas::Machine> done);
 
   base::Result<schemas::Machine> machine(const std::string& tenant, const base::Uuid& id);  // kNotFound

@@ -1,5 +1,7 @@
 #pragma once
 #include <functional>
+#include <optional>
+#include <utility>
 
 #include "platform/base/result.h"
 
@@ -15,5 +17,14 @@ class Readers {
   virtual ~Readers() = default;
   virtual base::Status read(const std::function<void(Db&)>& f) = 0;
 };
+
+// The same for an `f` that returns something: what it returns comes back.
+template <class F>
+auto read(Readers& readers, F f) -> base::Result<decltype(f(std::declval<Db&>()))> {
+  std::optional<decltype(f(std::declval<Db&>()))> value;
+  auto status = readers.read([&](Db& db) { value.emplace(f(db)); });
+  if (!status) return status.error();
+  return std::move(*value);
+}
 
 }  // namespace millrace::storage

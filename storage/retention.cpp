@@ -1,16 +1,26 @@
 #include <utility>
 
 #include "storage/blob_rows.h"
-#include "storage/idempotency_rows.h"
+#include "storage/job_removal.h"
 #include "storage/job_upkeep.h"
+#include "storage/kind_rules.h"
 #include "storage/payload_rows.h"
 #include "storage/upkeep_steps.h"
 
 namespace millrace::storage {
 namespace {
 
+// A kind whose results stay: step 1 takes nothing and is over with.
+void pass(Tx& tx, const JobRow& row) {
+  auto s = tx.db.prepare(
+      "UPDATE jobs SET stripped = 1 WHERE id = ?1 AND status >= 3 AND children_left = 0 AND stripped = 0");
+  s.bind(row.id).run();
+  expect_one_change(s, "pass by the strip");
+}
+
 // Step 1 of a root job: its result, parts and children's results, and a succeeded job's input.
 void strip(Tx& tx, const JobRow& row) {
+  if (result_stays(row.kind)) return pass(tx, row);
   std::vector<base::Uuid> children;
   if (row.children > 0) {
     auto s = tx.db.prepare("SELECT id FROM jobs WHERE parent_id = ?1 AND result IS NOT NULL");
@@ -40,31 +50,6 @@ int drop_results_in(Tx& tx, std::chrono::milliseconds age, int limit) {
   return for_each_job(tx.db, ids(s), [&](const JobRow& row) { strip(tx, row); });
 }
 
-void delete_row(Tx& tx, const JobRow& row) {
-  drop_spec(tx.db, row.spec);
-  drop_result(tx.db, row.result);
-  tx.db.prepare("DELETE FROM jobs WHERE id = ?1 AND status >= 3").bind(row.id).run();
-}
-
-// Step 2 of a root job, at most `budget` rows, children first. Returns how many went; the job itself is the
-// last.
-int erase(Tx& tx, const JobRow& row, int budget) {
-  std::vector<base::Uuid> children;
-  if (row.children > 0) {
-    auto s = tx.db.prepare("SELECT id FROM jobs WHERE parent_id = ?1 LIMIT ?2");
-    s.bind(row.id, budget);
-    children = ids(s);
-  }
-  const int gone = for_each_job(tx.db, children, [&](const JobRow& child) { delete_row(tx, child); });
-  if (gone >= budget) return gone;
-  drop_parts(tx.db, row.id);
-  drop_ref(tx.db, row.input);
-  tx.db.prepare("DELETE FROM job_events WHERE job = ?1").bind(row.id).run();
-  release_key(tx.db, row, tx.now);
-  delete_row(tx, row);
-  return gone + 1;
-}
-
 int drop_jobs_in(Tx& tx, std::chrono::milliseconds age, int limit) {
   std::vector<base::Uuid> ended;
   {
@@ -78,7 +63,7 @@ int drop_jobs_in(Tx& tx, std::chrono::milliseconds age, int limit) {
   int gone = 0;
   for (const base::Uuid& id : ended) {
     if (gone >= limit) break;
-    if (const auto row = find_job(tx.db, id)) gone += erase(tx, *row, limit - gone);
+    if (const auto row = find_job(tx.db, id)) gone += erase_job(tx, *row, limit - gone);
   }
   return gone;
 }

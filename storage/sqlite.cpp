@@ -81,6 +81,8 @@ std::optional<std::int64_t> Statement::optional_integer(int column) const {
   return integer(column);
 }
 
+double Statement::real(int column) const { return sqlite3_column_double(statement_, column); }
+
 std::string Statement::text(int column) const { return blob(column); }
 
 std::optional<std::string> Statement::optional_text(int column) const {
@@ -110,6 +112,8 @@ std::optional<base::Uuid> Statement::optional_uuid(int column) const {
 bool Statement::is_null(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_NULL; }
 
 void Statement::bind_one(std::int64_t v) { check(db_->handle_, sqlite3_bind_int64(statement_, next_++, v)); }
+
+void Statement::bind_one(double v) { check(db_->handle_, sqlite3_bind_double(statement_, next_++, v)); }
 
 void Statement::bind_one(std::nullptr_t) { check(db_->handle_, sqlite3_bind_null(statement_, next_++)); }
 
@@ -149,7 +153,7 @@ void Db::configure(const Options& options) {
   use_wal();
   run_script(handle_,
              "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0; PRAGMA foreign_keys = OFF;"
-             "PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 0");
+             "PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 0; PRAGMA secure_delete = ON");
   const std::string cache = "PRAGMA cache_size = -" + std::to_string(options.cache_kib);
   run_script(handle_, cache.c_str());
   if (options.mode == Mode::kReader) run_script(handle_, "PRAGMA query_only = ON");

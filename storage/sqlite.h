@@ -54,8 +54,8 @@ class Statement {
   Statement(const Statement&) = delete;
   Statement& operator=(const Statement&) = delete;
 
-  // Binds the next parameters: integers, bool, enums (as integers), std::string_view (TEXT), Blob, Uuid
-  // (BLOB), std::optional of these, nullptr. Views must stay valid until the statement has run.
+  // Binds the next parameters: integers, bool, enums (as integers), double (REAL), std::string_view (TEXT),
+  // Blob, Uuid (BLOB), std::optional of these, nullptr. Views must stay valid until the statement has run.
   template <class... Args>
   Statement& bind(const Args&... args) {
     (bind_one(args), ...);
@@ -67,6 +67,7 @@ class Statement {
 
   std::int64_t integer(int column) const;
   std::optional<std::int64_t> optional_integer(int column) const;
+  double real(int column) const;
   std::string text(int column) const;
   std::optional<std::string> optional_text(int column) const;
   std::string blob(int column) const;
@@ -80,6 +81,7 @@ class Statement {
   void bind_one(std::int64_t v);
   void bind_one(int v) { bind_one(static_cast<std::int64_t>(v)); }
   void bind_one(bool v) { bind_one(static_cast<std::int64_t>(v)); }
+  void bind_one(double v);
   void bind_one(std::nullptr_t);
   void bind_one(std::string_view text);
   void bind_one(const std::string& text) { bind_one(std::string_view(text)); }
@@ -106,7 +108,7 @@ class Statement {
 // One connection, used by one thread at a time. Statements are prepared once and kept by their SQL's address;
 // one that is prepared again while it is in use gets a second copy. Every connection, the checkpointer's too,
 // is WAL, synchronous=FULL, wal_autocheckpoint=0, foreign keys off, temporary tables in memory, no mmap
-// (delivery.md).
+// (delivery.md), and overwrites what is deleted (secure_delete, as Debian's SQLite does by itself).
 class Db {
  public:
   enum class Mode { kReadWrite, kReader };  // kReader: query_only

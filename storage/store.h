@@ -33,7 +33,10 @@ class Store {
     std::chrono::milliseconds stuck_lock_after{2'000};  // then degraded, naming the holder
     std::int64_t disk_free_min_bytes = 512ll << 20;     // below it submits get 503
     int readers = 2;
-    std::chrono::milliseconds result_age{std::chrono::hours(24)};  // what JobView::result_expires_at promises
+    // What JobView::result_expires_at promises: the first, or the second for kinds whose results stay as long
+    // as the job's row (executions).
+    std::chrono::milliseconds result_age{std::chrono::hours(24)};
+    std::chrono::milliseconds job_age{std::chrono::hours(24) * 7};
   };
 
   // Refuses network file systems, a newer schema, a folder it cannot write; every message says what to do.

@@ -139,11 +139,11 @@ class JobStore {
     return outcome([&](auto done) { outcomes().fail(lease, std::move(error), {}, done); });
   }
   Applied cancelled(const Lease& lease) {
-    return outcome([&](auto done) { outcomes().cancelled(lease, done); });
+    return outcome([&](auto done) { outcomes().cancelled(lease, {}, done); });
   }
   Applied expired(const Lease& lease) {
     return outcome([&](auto done) {
-      outcomes().expired(lease, {base::Code::kPageTimeout, "took too long"}, done);
+      outcomes().expired(lease, {base::Code::kPageTimeout, "took too long"}, {}, done);
     });
   }
   Applied retry(const Lease& lease, RetryPlan plan) {

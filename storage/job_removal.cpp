@@ -1,0 +1,38 @@
+#include "storage/job_removal.h"
+
+#include <vector>
+
+#include "storage/blob_rows.h"
+#include "storage/idempotency_rows.h"
+#include "storage/payload_rows.h"
+#include "storage/upkeep_steps.h"
+
+namespace millrace::storage {
+namespace {
+
+void delete_row(Tx& tx, const JobRow& row) {
+  drop_spec(tx.db, row.spec);
+  drop_result(tx.db, row.result);
+  tx.db.prepare("DELETE FROM jobs WHERE id = ?1 AND status >= 3").bind(row.id).run();
+}
+
+}  // namespace
+
+int erase_job(Tx& tx, const JobRow& row, int budget) {
+  std::vector<base::Uuid> children;
+  if (row.children > 0) {
+    auto s = tx.db.prepare("SELECT id FROM jobs WHERE parent_id = ?1 LIMIT ?2");
+    s.bind(row.id, budget);
+    children = ids(s);
+  }
+  const int gone = for_each_job(tx.db, children, [&](const JobRow& child) { delete_row(tx, child); });
+  if (gone >= budget) return gone;
+  drop_parts(tx.db, row.id);
+  drop_ref(tx.db, row.input);
+  tx.db.prepare("DELETE FROM job_events WHERE job = ?1").bind(row.id).run();
+  release_key(tx.db, row, tx.now);
+  delete_row(tx, row);
+  return gone + 1;
+}
+
+}  // namespace millrace::storage
