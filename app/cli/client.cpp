@@ -15,6 +15,9 @@
 namespace millrace::cli {
 namespace {
 
+constexpr int kOkStatus = 200;
+constexpr std::string_view kEventStream = "text/event-stream";
+
 int exit_code_of(int status) {
   if (status == 401 || status == 403) return kCredentials;
   if (status == 404) return kNotFound;
@@ -37,6 +40,13 @@ std::string advice(const ClientError& error) {
     default:
       return {};
   }
+}
+
+// "text/html", "nothing", …: what a reply holds, in a sentence.
+std::string kind_of(const net::HttpReply& reply) {
+  const std::string_view type = reply.header("content-type");
+  if (!type.empty()) return std::string(type.substr(0, type.find(';')));
+  return reply.body.empty() ? "nothing" : "something";
 }
 
 // The end of one transfer, as a value and as something to read.
@@ -131,12 +141,31 @@ Client::Answer Client::judge(std::optional<base::Result<net::HttpReply>> result)
   return answer;
 }
 
+ClientError Client::no_gateway(const std::string& why) const {
+  return {kNoConnection, 0, {}, options_.url + " is no Millrace gateway: it answers, but " + why, {}, false};
+}
+
+// A proxy's page or another service answers with 2xx as well.
+void Client::take_json(Answer& answer) const {
+  const std::string& body = answer.reply.body;
+  auto json = body.empty() && answer.reply.status != kOkStatus ? nlohmann::json::object()
+                                                               : nlohmann::json::parse(body, nullptr, false);
+  if (json.is_object()) {
+    answer.json = std::make_shared<const nlohmann::json>(std::move(json));
+    return;
+  }
+  answer.ok = false;
+  answer.error = no_gateway("with " + kind_of(answer.reply) + " where JSON is expected");
+}
+
 Client::Answer Client::request(std::string method, const std::string& path, std::string body,
                                Headers headers) {
   if (!body.empty()) headers.emplace_back("Content-Type", "application/json");
   net::HttpRequest request = prepare(std::move(method), path, std::move(headers));
   request.body = std::move(body);
-  return judge(fetch(std::move(request), {}));
+  Answer answer = judge(fetch(std::move(request), {}));
+  if (answer.ok) take_json(answer);
+  return answer;
 }
 
 Client::Answer Client::stream(
@@ -152,7 +181,9 @@ Client::Answer Client::stream(
     if (go_on) go_on = on_event(event.id, event.event, event.data);
   });
   net::HttpClient::Handlers handlers;
-  handlers.on_head = [&](const net::HttpReply& head) { is_stream = head.status == 200; };
+  handlers.on_head = [&](const net::HttpReply& head) {
+    is_stream = head.status == kOkStatus && head.header("content-type").starts_with(kEventStream);
+  };
   handlers.on_data = [&](std::string_view bytes) {
     if (is_stream) return reader.feed(bytes) && go_on;
     refusal.append(bytes);
@@ -160,7 +191,12 @@ Client::Answer Client::stream(
   };
   auto reply = fetch(std::move(request), std::move(handlers));
   if (reply && *reply && !is_stream) (*reply)->body = refusal;
-  return judge(std::move(reply));
+  Answer answer = judge(std::move(reply));
+  if (answer.ok && answer.reply.status == kOkStatus && !is_stream) {
+    answer.ok = false;
+    answer.error = no_gateway("with " + kind_of(answer.reply) + " where events are expected");
+  }
+  return answer;
 }
 
 std::string percent_encoded(std::string_view text) {

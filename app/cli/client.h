@@ -1,6 +1,7 @@
 #pragma once
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -64,14 +65,17 @@ class Client {
   using Headers = std::vector<std::pair<std::string, std::string>>;
   struct Answer {
     net::HttpReply reply;
+    std::shared_ptr<const nlohmann::json> json;  // an object; null unless `ok`, and for a stream
     ClientError error;
-    bool ok = false;  // status 2xx
+    bool ok = false;  // status 2xx, from a gateway
   };
   Answer request(std::string method, const std::string& path, std::string body = {}, Headers headers = {});
   // Server-sent events until the stream ends or `on_event` says false. `last_id` is where it resumes.
   Answer stream(
       const std::string& path, std::int64_t last_id,
       std::function<bool(std::string_view id, std::string_view event, std::string_view data)> on_event);
+  // What answers there is something else; `why` completes the sentence "it answers, but ...".
+  ClientError no_gateway(const std::string& why) const;
   const ClientOptions& options() const { return options_; }
 
  private:
@@ -79,6 +83,7 @@ class Client {
   std::optional<base::Result<net::HttpReply>> fetch(net::HttpRequest request,
                                                     net::HttpClient::Handlers handlers);
   Answer judge(std::optional<base::Result<net::HttpReply>> reply) const;
+  void take_json(Answer& answer) const;
 
   ClientOptions options_;
   Interrupt* interrupt_;

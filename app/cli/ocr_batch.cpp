@@ -126,6 +126,7 @@ bool OcrBatch::hand_in(Document document) {
                                       {{"Prefer", "respond-async"}, {"Idempotency-Key", document.key}});
   document.job = answer.reply.header("x-millrace-job");
   if (!answer.ok) return not_accepted(std::move(document), answer);
+  if (document.job.empty()) return ride_out(client_.no_gateway("a document it took has no job"));
   answered();
   document.from_before = is_replay(answer);
   record(document, {});
@@ -176,11 +177,10 @@ bool OcrBatch::look_at(std::span<const std::string> jobs) {
   for (const std::string& job : jobs) ids += (ids.empty() ? "" : ",") + job;
   const auto answer = client_.request("GET", "/v1/jobs?limit=" + std::to_string(kIdsPerLook) + "&ids=" + ids);
   if (!answer.ok) return ride_out(answer.error);
-  answered();
   std::map<std::string, json> rows;
-  for (const json& row : json::parse(answer.reply.body, nullptr, false).value("items", json::array())) {
-    rows[row.value("id", "")] = row;
-  }
+  if (!answer.json->contains("items")) return ride_out(client_.no_gateway("its list of jobs has no `items`"));
+  for (const json& row : (*answer.json)["items"]) rows[row.value("id", "")] = row;
+  answered();
   for (const std::string& job : jobs) {
     Document& document = active_[job];
     const auto row = rows.find(job);
@@ -190,7 +190,7 @@ bool OcrBatch::look_at(std::span<const std::string> jobs) {
     Document ended = std::move(document);
     active_.erase(job);
     take(std::move(ended), status);
-    if (interrupted_) return false;
+    if (interrupted_ || fault_) return false;
   }
   return true;
 }
@@ -208,17 +208,17 @@ void OcrBatch::take(Document document, const std::string& status) {
   const bool was_ended = document.from_before && (status == "cancelled" || status == "expired");
   if (status == "gone" || was_ended) return hand_in_anew(std::move(document));
   const auto answer = client_.request("GET", "/v1/jobs/" + document.job + "/result");
-  if (answer.ok) return write(std::move(document), answer.reply.body);
+  if (answer.ok) return write(std::move(document), *answer.json);
   if (document.from_before && is_lost_job(answer.error.code)) return hand_in_anew(std::move(document));
+  const bool no_answer = answer.error.exit_code == kInterrupted || answer.error.exit_code == kNoConnection;
   const bool again = answer.error.transient && status == "succeeded";
-  if (!again && answer.error.exit_code != kInterrupted)
+  if (!again && !no_answer)
     return refuse(document, answer.error.code.empty() ? status : answer.error.code, answer.error.message);
   ride_out(answer.error);
   active_[document.job] = std::move(document);
 }
 
-void OcrBatch::write(Document document, const std::string& body) {
-  const json result = json::parse(body, nullptr, false);
+void OcrBatch::write(Document document, const json& result) {
   const bool to_file = !document.input.output.empty(), as_json = client_.options().json;
   DocumentEnd end;
   if (to_file) {
@@ -297,8 +297,7 @@ std::optional<ClientError> OcrBatch::cancel_all() {
   for (const std::string& job : jobs()) {
     const auto answer = client_.request("POST", "/v1/jobs/" + job + "/cancel");
     if (answer.ok) {
-      const json row = json::parse(answer.reply.body, nullptr, false);
-      if (row.is_object() && row.value("status", "") == "cancelled") record(active_[job], "cancelled");
+      if (answer.json->value("status", "") == "cancelled") record(active_[job], "cancelled");
       active_.erase(job);
       continue;
     }

@@ -31,6 +31,8 @@ class OcrBatch {
   bool done() const { return waiting_.empty() && active_.empty(); }
   const std::optional<ClientError>& fault() const { return fault_; }
   bool interrupted() const { return interrupted_; }
+  // Something is at the gateway, or may be, that another run can go on with.
+  bool has_begun() const { return reached_ || !active_.empty(); }
   void show();
   // Cancels what is under way; the first error, with the jobs that go on. An interrupt ends it.
   std::optional<ClientError> cancel_all();
@@ -59,7 +61,7 @@ class OcrBatch {
   bool look_at(std::span<const std::string> jobs);
   static void update(Document& document, const nlohmann::json& row);
   void take(Document document, const std::string& status);
-  void write(Document document, const std::string& result);
+  void write(Document document, const nlohmann::json& result);
   void refuse(const Document& document, const std::string& code, const std::string& message);
   void record(const Document& document, const std::string& status);
   bool ride_out(const ClientError& error);

@@ -74,6 +74,14 @@ int interrupted(const Run& run) {
   return kInterrupted;
 }
 
+// What was handed in goes on, as after a Ctrl-C.
+int broken_off(const Run& run, const ClientError& fault) {
+  run.progress.settle();
+  print_error(fault);
+  if (run.batch.has_begun()) run.progress.line(how_to_go_on(run));
+  return fault.exit_code;
+}
+
 int follow(const Run& run) {
   OcrBatch& batch = run.batch;
   while (batch.step() && !batch.done()) {
@@ -82,10 +90,7 @@ int follow(const Run& run) {
   }
   if (batch.interrupted()) return interrupted(run);
   batch.show();
-  if (batch.fault()) {
-    print_error(*batch.fault());
-    return batch.fault()->exit_code;
-  }
+  if (batch.fault()) return broken_off(run, *batch.fault());
   if (!run.progress.on_terminal() && batch.totals().documents > 1)
     run.progress.line(totals_line(batch.totals()));
   return batch.failed() == 0 && !run.folders_skipped ? kOk : kFailed;
@@ -111,7 +116,7 @@ int run_ocr(const OcrRequest& request, ClientOptions options) {
   }
   Client client(options, &interrupt);
   Progress progress(options.quiet, options.no_color);
-  for (const std::string& folder : inputs->skipped) progress.line("✗ " + folder + " (skipped)");
+  for (const std::string& folder : inputs->skipped) progress.failure("✗ " + folder + " (skipped)");
   const bool folders_skipped = !inputs->skipped.empty();
   OcrBatch batch(request, std::move(inputs->documents), client, resume ? &*resume : nullptr, progress);
   return follow({batch, interrupt, progress, request, options, folders_skipped});

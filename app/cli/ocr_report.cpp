@@ -30,8 +30,10 @@ std::string good_line(const DocumentEnd& end) {
 void report(const DocumentEnd& end, bool as_json, Progress& progress) {
   if (as_json) print_row(end);
   if (end.status != "succeeded") {
-    progress.line("✗ " + end.file + ": " + end.message + (end.code.empty() ? "" : " (" + end.code + ")"));
-  } else if (!progress.on_terminal() || !end.message.empty()) {
+    progress.failure("✗ " + end.file + ": " + end.message + (end.code.empty() ? "" : " (" + end.code + ")"));
+  } else if (!end.message.empty()) {
+    progress.failure(good_line(end));
+  } else if (!progress.on_terminal()) {
     progress.line(good_line(end));
   }
 }

@@ -15,7 +15,8 @@ struct DocumentEnd {
   std::optional<std::string> markdown;  // a member of the JSON row, where no file holds it
 };
 
-// With `as_json` a row on stdout; a line on stderr where a bar does not say as much.
+// With `as_json` a row on stdout; a line on stderr where a bar does not say as much, and of what went wrong
+// always.
 void report(const DocumentEnd& end, bool as_json, Progress& progress);
 
 }  // namespace millrace::cli

@@ -78,6 +78,18 @@ std::string expected_text(const Totals& totals) {
   return totals.documents_counted == 0 ? "?" : "~" + std::to_string(pages_expected(totals));
 }
 
+bool is_ended(const Totals& totals) { return totals.documents_done == totals.documents; }
+
+// A document that failed is not read.
+std::string documents_text(const Totals& totals) {
+  const std::string all = std::to_string(totals.documents);
+  const std::string read = std::to_string(totals.documents_done - totals.documents_failed) + " read";
+  const std::string failed = ", " + std::to_string(totals.documents_failed) + " failed";
+  if (is_ended(totals)) return totals.documents_failed > 0 ? read + failed : read;
+  if (totals.documents_failed > 0) return read + failed + " of " + all;
+  return std::to_string(totals.documents_done) + "/" + all + " documents";
+}
+
 }  // namespace
 
 std::string totals_line(const Totals& totals) {
@@ -86,11 +98,10 @@ std::string totals_line(const Totals& totals) {
   const int expected = pages_expected(totals);
   char speed[32];
   std::snprintf(speed, sizeof speed, "%.1f pages/s", rate);
-  std::string out = std::to_string(totals.documents_done) + "/" + std::to_string(totals.documents) +
-                    " documents · " + std::to_string(totals.pages_done) + "/" + expected_text(totals) +
-                    " pages · " + speed;
-  if (totals.documents_failed > 0) out += " · " + std::to_string(totals.documents_failed) + " failed";
-  if (totals.documents_done == totals.documents) return out + " · " + clock_text(seconds);
+  std::string out = documents_text(totals) + " · " + std::to_string(totals.pages_done);
+  if (!is_ended(totals)) out += "/" + expected_text(totals);
+  out += std::string(totals.pages_done == 1 && is_ended(totals) ? " page" : " pages") + " · " + speed;
+  if (is_ended(totals)) return out + " · " + clock_text(seconds);
   if (rate > 0 && expected > totals.pages_done) {
     out += " · " + clock_text((expected - totals.pages_done) / rate) + " left";
   }
@@ -146,7 +157,10 @@ void Progress::show(const std::vector<Bar>& bars, const Totals& totals) {
 }
 
 void Progress::line(const std::string& text) {
-  if (quiet_) return;
+  if (!quiet_) failure(text);
+}
+
+void Progress::failure(const std::string& text) {
   if (terminal_) erase();
   std::fprintf(stderr, "%s\n", text.c_str());
   std::fflush(stderr);

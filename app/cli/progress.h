@@ -26,10 +26,13 @@ struct Totals {
 // Pure: what the screen shows, one line per bar and one for the whole, each at most `width` columns.
 std::vector<std::string> render(const std::vector<Bar>& bars, const Totals& totals, int width, int rows_max,
                                 bool color);
-// Speed counts this run's pages; open documents are taken to have as many as the counted ones on average.
+// While it runs "12/50 documents", with what failed apart: "10 read, 2 failed of 50"; at the end what was
+// read. Speed counts this run's pages; open documents are taken to have as many as the counted ones on
+// average.
 std::string totals_line(const Totals& totals);
 
-// Progress on stderr: bars that redraw themselves on a terminal, plain lines otherwise, nothing when quiet.
+// Progress on stderr: bars that redraw themselves on a terminal, plain lines otherwise; when quiet, failures
+// alone.
 class Progress {
  public:
   Progress(bool quiet, bool no_color);
@@ -41,6 +44,10 @@ class Progress {
   void show(const std::vector<Bar>& bars, const Totals& totals);
   // A line that stays: a finished document, a warning.
   void line(const std::string& text);
+  // The same of what went wrong, also when quiet.
+  void failure(const std::string& text);
+  // The picture stays as it is; what is written next stands below.
+  void settle() { drawn_ = 0; }
   bool on_terminal() const { return terminal_; }
 
  private:

@@ -44,8 +44,17 @@ TEST(Progress, WhereNothingIsKnownNoTotalAndNoTimeAreMadeUp) {
 TEST(Progress, TheTotalOfAFinishedRunSaysHowLongItTook) {
   Totals totals = totals_at(100, 100, std::chrono::seconds(3700));
   totals.documents_done = 3;
-  totals.documents_failed = 1;
-  EXPECT_EQ("3/3 documents · 100/100 pages · 0.0 pages/s · 1 failed · 1:01:40", totals_line(totals));
+  EXPECT_EQ("3 read · 100 pages · 0.0 pages/s · 1:01:40", totals_line(totals));
+}
+
+TEST(Progress, ADocumentThatFailedIsNotCountedAmongThoseThatWereRead) {
+  Totals totals = totals_at(20, 100, std::chrono::seconds(10));
+  totals.documents = 50;
+  totals.documents_done = 12;
+  totals.documents_failed = 2;
+  EXPECT_EQ("10 read, 2 failed of 50 · 20/100 pages · 2.0 pages/s · 0:40 left", totals_line(totals));
+  totals.documents_done = 50;
+  EXPECT_EQ("48 read, 2 failed · 20 pages · 2.0 pages/s · 0:10", totals_line(totals));
 }
 
 TEST(Progress, EachDocumentHasABarAndLongNamesAreCutByCharactersNotBytes) {
