@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/interrupt.h"
+#include "app/cli/job_text.h"
 
 namespace millrace::cli {
 using nlohmann::json;
@@ -25,24 +26,10 @@ std::string text(const json& row, const char* key) {
   return found != row.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-std::string progress_text(const json& job) {
-  const json progress = job.value("progress", json::object());
-  if (progress.value("total", 0) == 0) return "-";
-  return std::to_string(progress.value("done", 0)) + "/" + std::to_string(progress.value("total", 0));
-}
-
 void print_row(const json& job) {
   const std::string error = job.contains("error") ? text(job["error"], "code") : "";
   std::printf("%-40s  %-10s  %-9s  %-24s  %s\n", text(job, "id").c_str(), text(job, "status").c_str(),
               progress_text(job).c_str(), text(job, "created_at").c_str(), error.c_str());
-}
-
-void print_job(const json& job) {
-  for (const auto& [key, value] : job.items()) {
-    if (key == "links") continue;
-    const std::string shown = value.is_string() ? value.get<std::string>() : value.dump();
-    std::printf("%-14s %s\n", key.c_str(), shown.c_str());
-  }
 }
 
 // The same call for each job; the last refusal decides the exit code.
@@ -55,11 +42,10 @@ int each(const std::vector<std::string>& jobs, const char* act, ClientOptions op
       exit_code = fail(answer.error);
       continue;
     }
-    const json row = json::parse(answer.reply.body, nullptr, false);
     if (client.options().json) {
-      std::cout << row.dump() << '\n';
+      std::cout << answer.json->dump() << '\n';
     } else {
-      print_row(row);
+      print_row(*answer.json);
     }
   }
   return exit_code;
@@ -84,11 +70,12 @@ int jobs_ls(const JobsListRequest& request, ClientOptions options) {
     const auto answer =
         client.request("GET", path + (cursor.empty() ? "" : "&cursor=" + percent_encoded(cursor)));
     if (!answer.ok) return fail(answer.error);
-    const json page = json::parse(answer.reply.body, nullptr, false);
+    const json& page = *answer.json;
+    if (!page.contains("items")) return fail(client.no_gateway("its list of jobs has no `items`"));
     if (cursor.empty() && !client.options().json) {
       std::printf("%-40s  %-10s  %-9s  %-24s  %s\n", "ID", "STATUS", "PROGRESS", "CREATED", "ERROR");
     }
-    for (const json& job : page.value("items", json::array())) {
+    for (const json& job : page["items"]) {
       if (left-- <= 0) break;
       client.options().json ? static_cast<void>(std::cout << job.dump() << '\n') : print_row(job);
     }
@@ -102,12 +89,7 @@ int jobs_show(const std::string& job, ClientOptions options) {
   Client client(std::move(options));
   const auto answer = client.request("GET", "/v1/jobs/" + percent_encoded(job));
   if (!answer.ok) return fail(answer.error);
-  const json row = json::parse(answer.reply.body, nullptr, false);
-  if (client.options().json) {
-    std::cout << row.dump() << '\n';
-  } else {
-    print_job(row);
-  }
+  std::cout << (client.options().json ? answer.json->dump() + "\n" : job_text(*answer.json));
   return kOk;
 }
 
@@ -118,16 +100,17 @@ int jobs_tail(const std::string& job, ClientOptions options) {
   std::int64_t last = 0;
   std::string end;
   for (int tries = 0; tries < kReconnectsMax; ++tries) {
-    const auto answer =
-        client.stream("/v1/jobs/" + percent_encoded(job) + "/events", last,
-                      [&](std::string_view id, std::string_view event, std::string_view data) {
-                        if (event == "ping") return true;
-                        std::from_chars(id.data(), id.data() + id.size(), last);
-                        tries = 0;
-                        end = event;
-                        std::cout << (as_json ? "" : std::string(event) + "\t") << data << '\n' << std::flush;
-                        return true;
-                      });
+    const auto answer = client.stream(
+        "/v1/jobs/" + percent_encoded(job) + "/events", last,
+        [&](std::string_view id, std::string_view event, std::string_view data) {
+          if (event == "ping") return true;
+          std::from_chars(id.data(), id.data() + id.size(), last);
+          tries = 0;
+          end = event;
+          std::cout << (as_json ? std::string(data) : event_text(json::parse(data, nullptr, false)))
+                    << std::endl;
+          return true;
+        });
     const bool is_end = end == "succeeded" || end == "failed" || end == "cancelled" || end == "expired";
     if (is_end) return end == "succeeded" ? kOk : kFailed;
     if (answer.reply.status == 204) return kOk;

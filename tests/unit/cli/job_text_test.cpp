@@ -1,0 +1,64 @@
+#include "app/cli/job_text.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace millrace::cli {
+namespace {
+
+using nlohmann::json;
+
+const json kJob = json::parse(R"({
+  "attempt": 2, "completed_at": "T3", "created_at": "T1", "expires_at": "T4", "id": "ocr-1", "kind": "ocr",
+  "error": {"code": "page_failed", "message": "no page could be read"}, "model": "millrace/ocr",
+  "new_field": [1], "progress": {"done": 3, "total": 12}, "started_at": "T2", "status": "failed",
+  "links": {"result": "http://x/result", "self": "http://x"}})");
+
+TEST(JobText, FieldsStandInTheOrderOfAPersonsQuestionsAndLinksLast) {
+  EXPECT_EQ(
+      "id               ocr-1\n"
+      "kind             ocr\n"
+      "status           failed\n"
+      "model            millrace/ocr\n"
+      "created_at       T1\n"
+      "started_at       T2\n"
+      "completed_at     T3\n"
+      "expires_at       T4\n"
+      "attempt          2\n"
+      "progress         3/12\n"
+      "error            no page could be read (page_failed)\n"
+      "new_field        [1]\n"
+      "link result      http://x/result\n"
+      "link self        http://x\n",
+      job_text(kJob));
+}
+
+TEST(JobText, WhatIsNotKnownOfAJobHasNoLine) {
+  EXPECT_EQ("id               ocr-1\n", job_text({{"id", "ocr-1"}}));
+  EXPECT_EQ("-", progress_text({{"id", "ocr-1"}}));
+  EXPECT_EQ("3/12", progress_text(kJob));
+}
+
+std::string event_of(const char* type, const char* data) {
+  return event_text({{"version", 3}, {"at", "T1"}, {"type", type}, {"data", json::parse(data)}});
+}
+
+TEST(JobText, AnEventIsOneLineOfTimeTypeAndWhat) {
+  EXPECT_EQ("T1  queued", event_of("queued", "{}"));
+  EXPECT_EQ("T1  running    attempt 1", event_of("running", R"({"attempt":1})"));
+  EXPECT_EQ("T1  progress   0/12", event_of("progress", R"({"done":0,"total":12})"));
+  EXPECT_EQ("T1  page       index 3", event_of("page", R"({"index":3})"));
+  EXPECT_EQ("T1  failed     it is locked (document_encrypted)",
+            event_of("failed", R"({"code":"document_encrypted","message":"it is locked"})"));
+  EXPECT_EQ("T1  retry      it fell (worker_lost), attempt 1, run_at T2",
+            event_of("retry", R"({"code":"worker_lost","message":"it fell","attempt":1,"run_at":"T2"})"));
+}
+
+TEST(JobText, AnEventOfAnotherShapeIsShownWhole) {
+  EXPECT_EQ("[1]", event_text(json::parse("[1]")));
+  EXPECT_EQ("T1  odd        [1]", event_of("odd", "[1]"));
+  EXPECT_EQ("T1  odd        3", event_of("odd", R"({"message":3})"));
+}
+
+}  // namespace
+}  // namespace millrace::cli
