@@ -111,13 +111,25 @@ void Attempt::decide(Outcome outcome) {
     move([this, lease, s = std::move(*split)](
              auto d) { outcomes_.split(lease, s.children, s.progress_total, std::move(d)); },
          AttemptEnd::kSplit);
+  } else if (auto* late = std::get_if<Expire>(&outcome)) {
+    move([this, lease, error = stored(late->error), result = std::move(late->result)](
+             auto d) { outcomes_.expired(lease, error, result, std::move(d)); },
+         AttemptEnd::kExpired);
   } else if (stop_ == Stop::kCancel) {
-    move([this, lease](auto d) { outcomes_.cancelled(lease, std::move(d)); }, AttemptEnd::kCancelled);
+    cancelled(std::move(outcome));
   } else if (const auto* again = std::get_if<Retry>(&outcome); again && stop_ != Stop::kDrain) {
     retry(*again);
   } else {
     give_back();
   }
+}
+
+// Whatever else the run ended with, its owner wanted no more of it.
+void Attempt::cancelled(Outcome outcome) {
+  auto* stopped = std::get_if<Cancelled>(&outcome);
+  storage::Payload result = stopped ? std::move(stopped->result) : storage::Payload();
+  move([this, result = std::move(result)](auto d) { outcomes_.cancelled(job_.lease, result, std::move(d)); },
+       AttemptEnd::kCancelled);
 }
 
 void Attempt::retry(const Retry& retry) {
@@ -191,6 +203,12 @@ void Attempt::until_held(Send send, Held done) {
 void Attempt::write_parts(std::vector<storage::JobOutcomes::Part> parts, Held done) {
   until_held([this, parts = std::move(parts)](auto d) { outcomes_.parts(job_.lease, parts, std::move(d)); },
              std::move(done));
+}
+
+void Attempt::write_events(std::vector<storage::JobOutcomes::Event> events, Held done) {
+  until_held(
+      [this, events = std::move(events)](auto d) { outcomes_.events(job_.lease, events, std::move(d)); },
+      std::move(done));
 }
 
 void Attempt::set_progress_total(int total, Held done) {

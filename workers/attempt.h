@@ -55,6 +55,7 @@ class Attempt final : public AttemptContext, public std::enable_shared_from_this
   const WorkerMetrics& metrics() const override { return shop_.metrics; }
   bool may_start() const override;
   void write_parts(std::vector<storage::JobOutcomes::Part> parts, Held done) override;
+  void write_events(std::vector<storage::JobOutcomes::Event> events, Held done) override;
   void set_progress_total(int total, Held done) override;
   void attach_input(storage::Staged input, Held done) override;
 
@@ -67,6 +68,7 @@ class Attempt final : public AttemptContext, public std::enable_shared_from_this
   void stop(Stop why);
   void ended(Outcome outcome);
   void decide(Outcome outcome);
+  void cancelled(Outcome outcome);
   void move(Send send, AttemptEnd end);
   void until_decided(Send send, std::chrono::milliseconds wait, Decided decided);
   void until_held(Send send, Held done);

@@ -23,6 +23,8 @@ std::string_view name(AttemptEnd end) {
       return "retry";
     case AttemptEnd::kFailed:
       return "failed";
+    case AttemptEnd::kExpired:
+      return "expired";
     case AttemptEnd::kCancelled:
       return "cancelled";
     case AttemptEnd::kGivenBack:

@@ -9,10 +9,10 @@
 namespace millrace::workers {
 
 // How an attempt ended, as metrics and logs name it.
-enum class AttemptEnd { kSucceeded, kSplit, kRetry, kFailed, kCancelled, kGivenBack, kLost };
+enum class AttemptEnd { kSucceeded, kSplit, kRetry, kFailed, kExpired, kCancelled, kGivenBack, kLost };
 inline constexpr std::array kAttemptEnds = {
-    AttemptEnd::kSucceeded, AttemptEnd::kSplit,     AttemptEnd::kRetry, AttemptEnd::kFailed,
-    AttemptEnd::kCancelled, AttemptEnd::kGivenBack, AttemptEnd::kLost};
+    AttemptEnd::kSucceeded, AttemptEnd::kSplit,     AttemptEnd::kRetry,     AttemptEnd::kFailed,
+    AttemptEnd::kExpired,   AttemptEnd::kCancelled, AttemptEnd::kGivenBack, AttemptEnd::kLost};
 std::string_view name(AttemptEnd end);
 
 // What the workers of this process count. Thread-safe.

@@ -1,0 +1,42 @@
+#pragma once
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "machines/sandbox.h"
+#include "workers/runner.h"
+
+namespace millrace::workers {
+
+// Runs one command to its end on the calling thread, as machines::Sandbox::run does.
+using RunCommand =
+    std::function<machines::CommandEnd(const machines::CommandOrder& order, const machines::StopSwitch& stop,
+                                       const machines::Sandbox::OnOutput& on_output)>;
+
+struct ExecShop;
+
+// Jobs of kind exec: one command on a machine of this host, on a thread of its own. What it writes becomes
+// events of the job while it runs; the job ends once they all are in the store. A command is never handed
+// over: a worker that ends lets it run for its grace, then stops it.
+class ExecRunner final : public Runner {
+ public:
+  struct Options {
+    std::string secret_key;                         // 32 bytes: environments are sealed under it
+    std::size_t output_max = std::size_t{1} << 20;  // exec.output_max: kept per stream, the rest is counted
+  };
+  // `sandbox` must outlive the runner.
+  ExecRunner(machines::Sandbox& sandbox, Options options);
+  ExecRunner(RunCommand run, Options options);
+  // Waits for the commands that still run; their runs have been told to stop.
+  ~ExecRunner() override;
+  ExecRunner(const ExecRunner&) = delete;
+  ExecRunner& operator=(const ExecRunner&) = delete;
+
+  std::shared_ptr<Run> start(const storage::Claimed& job, AttemptContext& context, Ended ended) override;
+
+ private:
+  const std::shared_ptr<ExecShop> shop_;
+};
+
+}  // namespace millrace::workers
