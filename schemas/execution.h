@@ -40,7 +40,7 @@ struct ExecutionSpec {
 std::string to_json(const ExecutionSpec& spec);
 base::Result<ExecutionSpec> execution_spec_from_json(std::string_view json);
 
-// Names and values, in the order of the request. A secret: never logged, never in an event or an error.
+// Names and values, in the order of the names. A secret: never logged, never in an event or an error.
 using Environment = std::vector<std::pair<std::string, std::string>>;
 std::string to_json(const Environment& environment);
 base::Result<Environment> environment_from_json(std::string_view json);
@@ -70,12 +70,25 @@ base::Result<ExecutionResult> execution_result_from_json(std::string_view json);
 enum class OutputStream : std::uint8_t { kStdout, kStderr };
 std::string_view name(OutputStream stream);  // "stdout", "stderr": also the type of the job's event
 
-// The data of an output event: {"chunk": …, "encoding"?: "base64"}. Bytes that are not UTF-8 travel as base64.
+// True if they are UTF-8: then they travel as they are.
+bool is_text(std::string_view bytes);
+// The data of an output event: {"chunk": …, "encoding"?: "base64"}. Bytes that are not UTF-8 travel as
+// base64.
 std::string output_event_data(std::string_view bytes);
 // The bytes again; kInternal: not such data.
 base::Result<std::string> output_bytes(std::string_view event_data);
 // How many bytes of `bytes` are to wait for more: the beginning of a UTF-8 character at its end, 0 to 3.
 std::size_t incomplete_tail(std::string_view bytes);
+
+// What an end is shown as: the command's own end has one of `exit_code` and `signal` and no error; all else
+// that is not a success or a cancel has an error of contract.md §1 and neither of them.
+struct ExecutionEnding {
+  std::optional<int> exit_code, signal;
+  std::string error_code, error_message;
+};
+// REQUIRES: `status` is terminal.
+ExecutionEnding execution_ending(JobStatus status, const std::optional<JobError>& error,
+                                 const std::optional<ExecutionResult>& result);
 
 // The Execution resource as JSON text. `result` is absent until the job has ended.
 std::string execution_json(const JobView& job, const ExecutionSpec& spec,

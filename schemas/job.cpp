@@ -11,6 +11,7 @@ struct KindNames {
 };
 constexpr std::array kKindNames{
     KindNames{Kind::kOcr, "ocr", "ocr-"},
+    KindNames{Kind::kExec, "exec", "exec-"},
 };
 static_assert(kKindNames.size() == kKinds.size(), "one row per kind");
 

@@ -1,12 +1,16 @@
 #include "platform/base/crypto.h"
 
 #include <algorithm>
+#include <climits>
+#include <new>
 #include <stdexcept>
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 #include <openssl/sha.h>
+
+#include "platform/base/ids.h"
 
 namespace millrace::base {
 namespace {
@@ -100,6 +104,73 @@ std::string hex(std::string_view bytes) {
     out += kDigits[byte & 15];
   }
   return out;
+}
+
+namespace {
+
+constexpr std::size_t kSealKeyBytes = 32, kNonceBytes = 12, kTagBytes = 16;
+
+struct CipherContext {
+  EVP_CIPHER_CTX* handle = EVP_CIPHER_CTX_new();
+  CipherContext() {
+    if (handle == nullptr) throw std::bad_alloc();
+  }
+  ~CipherContext() { EVP_CIPHER_CTX_free(handle); }
+  CipherContext(const CipherContext&) = delete;
+  CipherContext& operator=(const CipherContext&) = delete;
+};
+
+void require_cipher(bool ok) {
+  if (!ok) throw std::runtime_error("OpenSSL refused an AES-256-GCM operation");
+}
+
+unsigned char* writable(std::string& bytes, std::size_t at) {
+  return reinterpret_cast<unsigned char*>(bytes.data()) + at;
+}
+
+// One of EVP_EncryptUpdate and EVP_DecryptUpdate; `out` null: `in` is what is bound, not what is sealed.
+template <class Update>
+void feed(Update update, const CipherContext& cipher, unsigned char* out, std::string_view in) {
+  int size = 0;
+  require_cipher(in.size() <= std::size_t{INT_MAX});
+  if (!in.empty())
+    require_cipher(update(cipher.handle, out, &size, raw(in), static_cast<int>(in.size())) == 1);
+}
+
+}  // namespace
+
+std::string seal(std::string_view key, std::string_view context, std::string_view plain) {
+  if (key.size() != kSealKeyBytes) throw std::invalid_argument("a sealing key has 32 bytes");
+  const CipherContext cipher;
+  std::string out = random_bytes(kNonceBytes);
+  out.resize(kNonceBytes + plain.size() + kTagBytes);
+  int size = 0;
+  require_cipher(EVP_EncryptInit_ex(cipher.handle, EVP_aes_256_gcm(), nullptr, raw(key), writable(out, 0)) ==
+                 1);
+  feed(EVP_EncryptUpdate, cipher, nullptr, context);
+  feed(EVP_EncryptUpdate, cipher, writable(out, kNonceBytes), plain);
+  const std::size_t tag_at = kNonceBytes + plain.size();
+  require_cipher(EVP_EncryptFinal_ex(cipher.handle, writable(out, tag_at), &size) == 1);
+  require_cipher(EVP_CIPHER_CTX_ctrl(cipher.handle, EVP_CTRL_GCM_GET_TAG, static_cast<int>(kTagBytes),
+                                     writable(out, tag_at)) == 1);
+  return out;
+}
+
+std::optional<std::string> unseal(std::string_view key, std::string_view context, std::string_view sealed) {
+  if (key.size() != kSealKeyBytes || sealed.size() < kNonceBytes + kTagBytes) return std::nullopt;
+  const CipherContext cipher;
+  const std::string_view body = sealed.substr(kNonceBytes, sealed.size() - kNonceBytes - kTagBytes);
+  std::string tag(sealed.substr(sealed.size() - kTagBytes));
+  std::string plain(body.size(), '\0');
+  int size = 0;
+  require_cipher(EVP_DecryptInit_ex(cipher.handle, EVP_aes_256_gcm(), nullptr, raw(key), raw(sealed)) == 1);
+  feed(EVP_DecryptUpdate, cipher, nullptr, context);
+  feed(EVP_DecryptUpdate, cipher, writable(plain, 0), body);
+  require_cipher(EVP_CIPHER_CTX_ctrl(cipher.handle, EVP_CTRL_GCM_SET_TAG, static_cast<int>(kTagBytes),
+                                     writable(tag, 0)) == 1);
+  if (EVP_DecryptFinal_ex(cipher.handle, writable(tag, 0), &size) == 1) return plain;
+  OPENSSL_cleanse(plain.data(), plain.size());
+  return std::nullopt;
 }
 
 struct Sha256::Context {

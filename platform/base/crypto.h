@@ -34,7 +34,8 @@ inline std::string hex(const Sha256Digest& d) {
 }
 
 // Sealed with AES-256-GCM under a key of 32 bytes, for `context` (say a job's id) alone: a random nonce, the
-// bytes, the tag. `unseal`: nullopt when the key or the context is another or a bit has changed.
+// bytes, the tag. Throws std::invalid_argument for a key of another size. `unseal`: nullopt when the key or
+// the context is another or a bit has changed.
 std::string seal(std::string_view key, std::string_view context, std::string_view plain);
 std::optional<std::string> unseal(std::string_view key, std::string_view context, std::string_view sealed);
 

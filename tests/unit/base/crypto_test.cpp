@@ -1,5 +1,6 @@
 #include "platform/base/crypto.h"
 
+#include <stdexcept>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -31,6 +32,40 @@ TEST(Crypto, EqualityLooksAtLengthAndContent) {
   EXPECT_TRUE(equal_constant_time("", ""));
   EXPECT_FALSE(equal_constant_time("secret", "secreT"));
   EXPECT_FALSE(equal_constant_time("secret", "secre"));
+}
+
+TEST(Crypto, WhatWasSealedComesBackUnderItsKeyAndContextAlone) {
+  const std::string key(32, 'k');
+  for (const std::string& plain : {std::string(), std::string("a\0b", 3), std::string(100'000, 'x')}) {
+    const std::string sealed = seal(key, "job-1", plain);
+    EXPECT_EQ(sealed.size(), plain.size() + 28);
+    EXPECT_EQ(unseal(key, "job-1", sealed), plain);
+    EXPECT_EQ(unseal(key, "job-2", sealed), std::nullopt);
+    EXPECT_EQ(unseal(std::string(32, 'K'), "job-1", sealed), std::nullopt);
+  }
+}
+
+TEST(Crypto, NoBitOfWhatWasSealedMayChange) {
+  const std::string key(32, 'k');
+  const std::string sealed = seal(key, "job", "secret");
+  for (std::size_t i = 0; i < sealed.size(); ++i) {
+    std::string changed = sealed;
+    changed[i] = static_cast<char>(changed[i] ^ 1);
+    EXPECT_EQ(unseal(key, "job", changed), std::nullopt) << i;
+    EXPECT_EQ(unseal(key, "job", sealed.substr(0, i)), std::nullopt) << i;
+  }
+}
+
+TEST(Crypto, TheSameTextIsNeverSealedTheSameWayTwice) {
+  const std::string key(32, 'k');
+  const std::string sealed = seal(key, "job", "secret");
+  EXPECT_NE(seal(key, "job", "secret"), sealed);
+  EXPECT_EQ(sealed.find("secret"), std::string::npos);
+}
+
+TEST(Crypto, AKeyOfAnotherSizeSealsNothing) {
+  EXPECT_THROW(seal("short", "job", "secret"), std::invalid_argument);
+  EXPECT_EQ(unseal("short", "job", std::string(40, 'x')), std::nullopt);
 }
 
 TEST(Crypto, HexIsLowerCase) { EXPECT_EQ(hex(std::string_view("\x00\xAF\xff", 3)), "00afff"); }

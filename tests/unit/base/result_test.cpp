@@ -9,7 +9,7 @@
 namespace millrace::base {
 namespace {
 
-constexpr int kCodes = static_cast<int>(Code::kWorkerLost) + 1;
+constexpr int kCodes = static_cast<int>(Code::kMachineNotFound) + 1;
 
 TEST(Result, EveryCodeFindsItsOwnRow) {
   for (int i = 0; i < kCodes; ++i) EXPECT_EQ(info(static_cast<Code>(i)).code, static_cast<Code>(i));
@@ -43,7 +43,8 @@ TEST(Result, AClientErrorOtherThanTimeoutAndRateIsPermanent) {
 }
 
 TEST(Result, AFailureThatARetryCannotHelpIsPermanent) {
-  for (Code code : {Code::kPoisonJob, Code::kWorkerLost, Code::kJobExpired}) {
+  for (Code code : {Code::kPoisonJob, Code::kWorkerLost, Code::kJobExpired, Code::kCommandFailed,
+                    Code::kExecutionTimedOut, Code::kExecutionPrepareFailed, Code::kHostAgentFailed}) {
     EXPECT_EQ(info(code).retry, RetryClass::kPermanent) << name(code);
   }
 }
@@ -56,13 +57,25 @@ struct StatusRow {
 
 TEST(Result, StatusesAndNamesAreThoseOfTheContract) {
   const StatusRow rows[] = {
-      {Code::kKeyInvalid, 401, "invalid_api_key"},      {Code::kForbidden, 403, "permission_denied"},
-      {Code::kModelNotFound, 404, "model_not_found"},   {Code::kResultExpired, 404, "result_expired"},
-      {Code::kRateLimited, 429, "rate_limit_exceeded"}, {Code::kInternal, 500, "server_error"},
-      {Code::kUpstream, 502, "upstream_error"},         {Code::kOverloaded, 503, "overloaded"},
-      {Code::kJobExpired, 504, "job_expired"},          {Code::kDocumentTooLarge, 413, "document_too_large"},
-      {Code::kFetchFailed, 502, "fetch_failed"},        {Code::kFetchRefused, 422, "fetch_refused"},
-      {Code::kImageTooLarge, 422, "image_too_large"},   {Code::kPoisonJob, 500, "poison_job"},
+      {Code::kKeyInvalid, 401, "invalid_api_key"},
+      {Code::kForbidden, 403, "permission_denied"},
+      {Code::kModelNotFound, 404, "model_not_found"},
+      {Code::kResultExpired, 404, "result_expired"},
+      {Code::kRateLimited, 429, "rate_limit_exceeded"},
+      {Code::kInternal, 500, "server_error"},
+      {Code::kUpstream, 502, "upstream_error"},
+      {Code::kOverloaded, 503, "overloaded"},
+      {Code::kJobExpired, 504, "job_expired"},
+      {Code::kDocumentTooLarge, 413, "document_too_large"},
+      {Code::kFetchFailed, 502, "fetch_failed"},
+      {Code::kFetchRefused, 422, "fetch_refused"},
+      {Code::kImageTooLarge, 422, "image_too_large"},
+      {Code::kPoisonJob, 500, "poison_job"},
+      {Code::kWorkerLost, 500, "worker_lost"},
+      {Code::kMachineNotFound, 404, "machine_not_found"},
+      {Code::kHostAgentFailed, 500, "host_agent_execute_failed"},
+      {Code::kExecutionTimedOut, 504, "execution_timed_out"},
+      {Code::kExecutionPrepareFailed, 500, "execution_runner_prepare_failed"},
   };
   for (const StatusRow& row : rows) {
     EXPECT_EQ(info(row.code).http_status, row.status) << row.name;

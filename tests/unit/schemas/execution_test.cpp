@@ -1,0 +1,253 @@
+#include "schemas/execution.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "schemas/machine.h"
+
+namespace millrace::schemas {
+namespace {
+
+using base::Code;
+using nlohmann::json;
+
+const base::Uuid kMachine = *base::Uuid::parse("01932b6c-8a00-7000-8000-000000000001");
+
+ExecutionSpec spec_of(std::vector<std::string> command) {
+  ExecutionSpec spec;
+  spec.machine = kMachine;
+  spec.command = std::move(command);
+  return spec;
+}
+
+JobView job_in(JobStatus status, std::optional<JobError> error = {}) {
+  JobView job;
+  job.id = {Kind::kExec, kMachine};
+  job.status = status;
+  job.created_at = base::wall_from(1'700'000'000'000);
+  if (status != JobStatus::kQueued) job.started_at = base::wall_from(1'700'000'001'000);
+  if (is_terminal(status)) {
+    job.completed_at = base::wall_from(1'700'000'002'000);
+    job.result_expires_at = base::wall_from(1'700'604'802'000);
+  }
+  job.error = std::move(error);
+  return job;
+}
+
+json shown(const JobView& job, const std::optional<ExecutionResult>& result = {},
+           const ExecutionSpec& spec = spec_of({"true"})) {
+  return json::parse(execution_json(job, spec, result));
+}
+
+TEST(ExecutionSpec, ComesBackAsItWasWritten) {
+  ExecutionSpec spec = spec_of({"sh", "-c", "echo \"ä\"\n\t", ""});
+  spec.cwd = "a b";
+  spec.env_names = {"A", "B"};
+  spec.input = std::string("x\0\x01 \\ \" \n", 10);
+  spec.timeout = std::chrono::milliseconds(1);
+  const auto read = execution_spec_from_json(to_json(spec));
+  ASSERT_TRUE(read.has_value());
+  EXPECT_EQ(read->machine, spec.machine);
+  EXPECT_EQ(read->command, spec.command);
+  EXPECT_EQ(read->cwd, spec.cwd);
+  EXPECT_EQ(read->env_names, spec.env_names);
+  EXPECT_EQ(read->input, spec.input);
+  EXPECT_EQ(read->timeout, spec.timeout);
+}
+
+TEST(ExecutionSpec, AnythingElseIsAnError) {
+  for (const char* text :
+       {"", "[]", "{}",
+        R"({"machine":"x","command":["a"],"cwd":"","env_names":[],"timeout_ms":1,"stdin":""})"}) {
+    EXPECT_FALSE(execution_spec_from_json(text).has_value()) << text;
+  }
+}
+
+TEST(ExecutionEnvironment, ComesBackAsItWasWritten) {
+  const Environment environment = {{"A", ""}, {"B", "x=\"y\"\n"}};
+  EXPECT_EQ(environment_from_json(to_json(environment)).value(), environment);
+  EXPECT_EQ(environment_from_json(to_json(Environment())).value(), Environment());
+  for (const char* text : {"", "{}", "[1]", R"([["A"]])", R"([["A","B","C"]])"}) {
+    EXPECT_FALSE(environment_from_json(text).has_value()) << text;
+  }
+}
+
+TEST(ExecutionResults, ComeBackAsTheyWereWritten) {
+  const ExecutionResult results[] = {
+      {.exit_code = 3, .signal = {}, .stdout_bytes = 5'000'000'000, .stdout_truncated = true},
+      {.exit_code = {}, .signal = 9, .stderr_bytes = 1, .stderr_truncated = false},
+      {},
+  };
+  for (const ExecutionResult& result : results) {
+    const auto read = execution_result_from_json(to_json(result));
+    ASSERT_TRUE(read.has_value());
+    EXPECT_EQ(read->exit_code, result.exit_code);
+    EXPECT_EQ(read->signal, result.signal);
+    EXPECT_EQ(read->stdout_bytes, result.stdout_bytes);
+    EXPECT_EQ(read->stderr_bytes, result.stderr_bytes);
+    EXPECT_EQ(read->stdout_truncated, result.stdout_truncated);
+    EXPECT_EQ(read->stderr_truncated, result.stderr_truncated);
+  }
+  EXPECT_FALSE(execution_result_from_json("{}").has_value());
+}
+
+TEST(ExecutionOutput, TextTravelsAsItIsAndOtherBytesAsBase64) {
+  EXPECT_EQ(json::parse(output_event_data("ä\n\x1b[0m")), json({{"chunk", "ä\n\x1b[0m"}}));
+  EXPECT_EQ(json::parse(output_event_data("\xff\x00")), json({{"chunk", "/w=="}, {"encoding", "base64"}}));
+}
+
+TEST(ExecutionOutput, EveryByteComesBack) {
+  std::string all;
+  for (int byte = 0; byte < 256; ++byte) all += static_cast<char>(byte);
+  for (const std::string& bytes : {std::string(), all, all.substr(0, 128), std::string("\0", 1)}) {
+    EXPECT_EQ(output_bytes(output_event_data(bytes)).value(), bytes);
+  }
+  for (const char* data : {"", "{}", R"({"chunk":7})", R"({"chunk":"!","encoding":"base64"})",
+                           R"({"chunk":"AA==","encoding":"hex"})"}) {
+    EXPECT_FALSE(output_bytes(data).has_value()) << data;
+  }
+}
+
+TEST(ExecutionOutput, OnlyTheBeginningOfACharacterWaitsForMore) {
+  const std::pair<std::string, std::size_t> table[] = {
+      {"", 0},
+      {"abc", 0},
+      {"\xc3", 1},
+      {"a\xc3", 1},
+      {"a\xc3\xa4", 0},
+      {"\xe2\x82", 2},
+      {"\xe2\x82\xac", 0},
+      {"\xf0\x9f\x98", 3},
+      {"x\xf0\x9f\x98", 3},
+      {"\xf0\x9f\x98\x80", 0},
+      {"\x80\x80\x80", 0},  // no character begins so
+      {"\xff", 0},
+      {"\xc1", 0},
+      {"\xe0\x80", 0},  // too long a form
+      {"\xed\xa0", 0},  // a surrogate
+      {"\xf4\x90", 0},  // above U+10FFFF
+      {"\xf0\x9f\x41", 0},
+  };
+  for (const auto& [bytes, count] : table)
+    EXPECT_EQ(incomplete_tail(bytes), count) << testing::PrintToString(bytes);
+}
+
+TEST(ExecutionResource, AlwaysHasItsFirstSixMembersAndNoneThatIsAbsent) {
+  EXPECT_EQ(shown(job_in(JobStatus::kQueued)),
+            json::parse(R"({"execution_id":"exec-01932b6c-8a00-7000-8000-000000000001",
+                "machine_id":"dm-01932b6c-8a00-7000-8000-000000000001","status":"queued","command":["true"],
+                "created_at":"2023-11-14T22:13:20.000Z","log_capture":{}})"));
+}
+
+TEST(ExecutionResource, ShowsNamesOfVariablesAndNeverTheInput) {
+  ExecutionSpec spec = spec_of({"cat", "-"});
+  spec.env_names = {"A", "B"};
+  spec.cwd = "/tmp";
+  spec.input = "hello";
+  const json out = shown(job_in(JobStatus::kRunning), {}, spec);
+  EXPECT_EQ(out["env_keys"], json({"A", "B"}));
+  EXPECT_EQ(out["cwd"], "/tmp");
+  EXPECT_EQ(out["started_at"], "2023-11-14T22:13:21.000Z");
+  EXPECT_FALSE(out.contains("stdin"));
+  EXPECT_FALSE(out.contains("stdout_bytes"));
+}
+
+TEST(ExecutionResource, ASuccessHasItsSizes) {
+  const ExecutionResult result{.exit_code = 0,
+                               .signal = {},
+                               .stdout_bytes = 7,
+                               .stderr_bytes = 2,
+                               .stdout_truncated = false,
+                               .stderr_truncated = true};
+  const json out = shown(job_in(JobStatus::kSucceeded), result);
+  EXPECT_EQ(out["status"], "succeeded");
+  EXPECT_EQ(out["exit_code"], 0);
+  EXPECT_EQ(out["stdout_bytes"], 7);
+  EXPECT_EQ(out["stderr_truncated"], true);
+  EXPECT_EQ(out["artifacts"], json::array());
+  EXPECT_EQ(out["completed_at"], "2023-11-14T22:13:22.000Z");
+  EXPECT_EQ(out["expires_at"], "2023-11-21T22:13:22.000Z");
+  EXPECT_FALSE(out.contains("error_code"));
+  EXPECT_FALSE(out.contains("signal"));
+}
+
+TEST(ExecutionResource, ACommandsOwnFailureHasNoErrorCode) {
+  const JobError error{Code::kCommandFailed, "exit code 3"};
+  const json exited = shown(job_in(JobStatus::kFailed, error), ExecutionResult{.exit_code = 3, .signal = {}});
+  EXPECT_EQ(exited["exit_code"], 3);
+  EXPECT_FALSE(exited.contains("error_code"));
+  EXPECT_FALSE(exited.contains("signal"));
+  const json killed = shown(job_in(JobStatus::kFailed, error), ExecutionResult{.exit_code = {}, .signal = 9});
+  EXPECT_EQ(killed["signal"], 9);
+  EXPECT_FALSE(killed.contains("exit_code"));
+  EXPECT_FALSE(killed.contains("error_code"));
+}
+
+TEST(ExecutionResource, AFailureOfOursHasAnErrorCodeAndNoExitCode) {
+  const std::pair<Code, std::string> table[] = {
+      {Code::kExecutionPrepareFailed, "execution_runner_prepare_failed"},
+      {Code::kHostAgentFailed, "host_agent_execute_failed"},
+      {Code::kMachineNotFound, "machine_not_found"},
+      {Code::kWorkerLost, "worker_lost"},
+      {Code::kInternal, "host_agent_execute_failed"},
+  };
+  for (const auto& [code, name] : table) {
+    const json out = shown(job_in(JobStatus::kFailed, JobError{code, "why"}),
+                           ExecutionResult{.exit_code = 1, .signal = {}});
+    EXPECT_EQ(out["error_code"], name);
+    EXPECT_EQ(out["error_message"], "why");
+    EXPECT_FALSE(out.contains("exit_code"));
+    EXPECT_EQ(out["stdout_bytes"], 0);
+  }
+}
+
+TEST(ExecutionResource, AnExpiredOneTimedOutOrNeverStarted) {
+  const JobError timed_out{Code::kExecutionTimedOut, "stopped after 1 s"};
+  EXPECT_EQ(shown(job_in(JobStatus::kExpired, timed_out))["error_code"], "execution_timed_out");
+  EXPECT_EQ(shown(job_in(JobStatus::kExpired, timed_out))["error_message"], "stopped after 1 s");
+  const json never = shown(job_in(JobStatus::kExpired));
+  EXPECT_EQ(never["error_code"], "execution_not_started");
+  EXPECT_EQ(never["stderr_truncated"], false);
+}
+
+TEST(ExecutionResource, ACancelledOneHasNeitherErrorNorCode) {
+  const json out =
+      shown(job_in(JobStatus::kCancelled), ExecutionResult{.exit_code = {}, .signal = {}, .stdout_bytes = 4});
+  EXPECT_EQ(out["status"], "cancelled");
+  EXPECT_EQ(out["stdout_bytes"], 4);
+  for (const char* absent : {"error_code", "exit_code", "signal"})
+    EXPECT_FALSE(out.contains(absent)) << absent;
+}
+
+TEST(MachineIds, AreDmAndAUuid) {
+  const std::string id = machine_id(kMachine);
+  EXPECT_EQ(id, "dm-01932b6c-8a00-7000-8000-000000000001");
+  EXPECT_EQ(machine_id_from(id), kMachine);
+  for (const char* bad : {"", "dm-", "local", "DM-01932b6c-8a00-7000-8000-000000000001",
+                          "dm-01932B6C-8A00-7000-8000-000000000001", "dm-01932b6c-8a00-7000-8000-00000000000",
+                          "dm-01932b6c-8a00-7000-8000-000000000001 "}) {
+    EXPECT_EQ(machine_id_from(bad), std::nullopt) << bad;
+  }
+}
+
+TEST(MachineResource, HasItsFieldsAndItsStatusWhenAsked) {
+  Machine machine;
+  machine.id = kMachine;
+  machine.name = "local";
+  machine.vcpu = 0.5;
+  machine.memory_mib = 512;
+  machine.created_at = base::wall_from(1'700'000'000'000);
+  const json plain = json::parse(machine_json(machine, false));
+  EXPECT_EQ(plain, json::parse(R"({"machine_id":"dm-01932b6c-8a00-7000-8000-000000000001","name":"local",
+      "driver":"sandbox","vcpu":0.5,"memory_mib":512,"storage_gib":4,"autosleep_seconds":0,
+      "desired_state":"running","phase":"running","created_at":"2023-11-14T22:13:20.000Z"})"));
+  machine.desired = MachineState::kSleeping;
+  const json whole = json::parse(machine_json(machine, true));
+  EXPECT_EQ(whole["phase"], "sleeping");
+  EXPECT_EQ(whole["status"], json::parse(R"({"phase":"sleeping","reason":"asleep","retryable":false,
+      "revision":"1","last_transition_at":"2023-11-14T22:13:20.000Z",
+      "last_progress_at":"2023-11-14T22:13:20.000Z","memory_configured_mib":512})"));
+}
+
+}  // namespace
+}  // namespace millrace::schemas
