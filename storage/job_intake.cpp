@@ -1,5 +1,6 @@
 #include "storage/job_intake.h"
 
+#include <limits>
 #include <memory>
 #include <utility>
 
@@ -77,7 +78,7 @@ base::Result<bool> forget_in(Tx& tx, const std::string& tenant, const schemas::J
     return base::error(base::Code::kInvalidState,
                        "parts of the job still run; ask again when they have ended");
   }
-  erase_job(tx, *row, row->children + 1);
+  erase_job(tx, *row, std::numeric_limits<int>::max());
   return true;
 }
 

@@ -4,6 +4,7 @@
 
 #include "storage/blob_rows.h"
 #include "storage/idempotency_rows.h"
+#include "storage/kind_rules.h"
 #include "storage/payload_rows.h"
 #include "storage/upkeep_steps.h"
 
@@ -16,6 +17,16 @@ void delete_row(Tx& tx, const JobRow& row) {
   tx.db.prepare("DELETE FROM jobs WHERE id = ?1 AND status >= 3").bind(row.id).run();
 }
 
+// At most `budget` events that are counted; returns how many.
+int drop_output(Tx& tx, const JobRow& row, int budget) {
+  if (!tells_output(row.kind)) return 0;
+  auto s = tx.db.prepare(
+      "DELETE FROM job_events WHERE job = ?1 AND version IN "
+      "(SELECT version FROM job_events WHERE job = ?1 ORDER BY version LIMIT ?2)");
+  s.bind(row.id, budget).run();
+  return s.changes();
+}
+
 }  // namespace
 
 int erase_job(Tx& tx, const JobRow& row, int budget) {
@@ -25,7 +36,8 @@ int erase_job(Tx& tx, const JobRow& row, int budget) {
     s.bind(row.id, budget);
     children = ids(s);
   }
-  const int gone = for_each_job(tx.db, children, [&](const JobRow& child) { delete_row(tx, child); });
+  int gone = for_each_job(tx.db, children, [&](const JobRow& child) { delete_row(tx, child); });
+  if (gone < budget) gone += drop_output(tx, row, budget - gone);
   if (gone >= budget) return gone;
   drop_parts(tx.db, row.id);
   drop_ref(tx.db, row.input);

@@ -5,8 +5,9 @@
 // Inside storage: how a job's rows go, by retention in time or at its owner's wish.
 namespace millrace::storage {
 
-// Removes a terminal root job without open children and all that hangs on it, at most `budget` rows of jobs,
-// children first. Returns how many went; the job itself is the last. Its Idempotency-Key may outlive it.
+// Removes a terminal root job without open children and all that hangs on it, at most `budget` rows: children
+// first, then the events of a kind that tells its output by them, the job itself last. Returns how many went.
+// Its Idempotency-Key may outlive it.
 int erase_job(Tx& tx, const JobRow& row, int budget);
 
 }  // namespace millrace::storage

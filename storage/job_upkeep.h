@@ -50,7 +50,8 @@ class JobUpkeep {
   void republish_outbox(int limit, Done<std::vector<Ready>> done);
 
   // Retention in two steps (delivery.md): results (and inputs of succeeded jobs), then whole job rows with
-  // events, spec, parts and references, children first, never under a parent that is not terminal. Waits an
+  // events, spec, parts and references, children first, never under a parent that is not terminal. Results of
+  // executions stay until the second step, which counts the events that carry their output as rows. Waits an
   // hour after a clock jump.
   void drop_results(std::chrono::milliseconds age, int limit, Done<int> done);
   void drop_jobs(std::chrono::milliseconds age, int limit, Done<int> done);

@@ -27,6 +27,17 @@ constexpr bool result_stays(schemas::Kind kind) {
   return false;
 }
 
+// Its events carry output: up to megabytes of a job, where the others have a few short ones.
+constexpr bool tells_output(schemas::Kind kind) {
+  switch (kind) {
+    case schemas::Kind::kOcr:
+      return false;
+    case schemas::Kind::kExec:
+      return true;
+  }
+  return false;
+}
+
 // Its jobs can be run again by their owner from what is stored of them.
 constexpr bool can_be_retried(schemas::Kind kind) { return !keeps_secrets(kind); }
 
