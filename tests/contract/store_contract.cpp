@@ -61,6 +61,19 @@ TEST_P(Delivery, Rule03_AClaimedAtMostOnceJobNeverReturnsToQueued) {
   }
 }
 
+TEST_P(Delivery, Rule03_AClaimedCommandNeverReturnsToQueuedAndItsSecretGoes) {
+  for (const WayBack& way : kWaysBack) {
+    auto& s = fresh();
+    const Lease lease = s.run_command();
+    ASSERT_EQ(s.queries().secret(lease.job).value(), "sealed");
+    way.go(s, lease);
+    EXPECT_EQ(s.view(lease.job).error->code, Code::kWorkerLost) << way.name;
+    EXPECT_EQ(s.queries().secret(lease.job).value(), "") << way.name;
+    EXPECT_TRUE(s.claim({.kind = schemas::Kind::kExec, .worker = "w-2", .count = 1, .hints = {}}).empty())
+        << way.name;
+  }
+}
+
 TEST_P(Delivery, Rule03_AnAtMostOnceJobDoesNotSplit) {
   auto& s = fresh();
   s.submit_at_most_once();
@@ -229,6 +242,7 @@ TEST_P(Delivery, Rule06_EveryWriteOfAWorkerCarriesItsLease) {
     EXPECT_EQ(s.give_back(lease), Applied::kLeaseLost);
     EXPECT_EQ(s.split(lease, 2), Applied::kLeaseLost);
     EXPECT_EQ(s.part(lease, 0), Applied::kLeaseLost);
+    EXPECT_EQ(s.tell(lease, {{"stdout", "{}"}}), Applied::kLeaseLost);
     EXPECT_EQ(s.total(lease, 3), Applied::kLeaseLost);
     EXPECT_EQ(s.beat({lease}).lost, std::vector<Lease>{lease});
   }

@@ -341,6 +341,8 @@ TEST_P(DeliveryOrder, AnotherTenantsJobIsNotThere) {
   EXPECT_EQ(s.queries().part("other", job, 0).error().code, Code::kNotFound);
   EXPECT_TRUE(s.queries().jobs("other", {job})->empty());
   EXPECT_TRUE(s.queries().list("other", {}, 10, {})->items.empty());
+  EXPECT_EQ(s.queries().record("other", job).error().code, Code::kNotFound);
+  EXPECT_EQ(s.forget(job, "other").error().code, Code::kNotFound);
   EXPECT_EQ(s.cancel(job, "other").error().code, Code::kNotFound);
   EXPECT_EQ(s.status(job), JobStatus::kQueued);
 }

@@ -15,6 +15,12 @@ TEST(Policy, EveryKindHasOne) {
   }
 }
 
+TEST(Policy, ACommandIsTriedOnceAndRunAtMostOnce) {
+  const KindPolicy& exec = policy(schemas::Kind::kExec);
+  EXPECT_EQ(exec.attempts_max, 1);
+  EXPECT_EQ(exec.rerun, schemas::Rerun::kAtMostOnce);
+}
+
 TEST(Policy, ALeaseLeavesThreeMissedHeartbeats) {
   const LeasePolicy lease;
   EXPECT_GE(lease.lease, lease.heartbeat * 4);

@@ -2,6 +2,7 @@
 
 #include <sqlite3.h>
 
+#include "storage/machine_rows.h"
 #include "storage/readers.h"
 #include "storage/sqlite.h"
 #include "tests/unit/storage/job_store.h"
@@ -11,10 +12,32 @@
 namespace millrace::storage::testing {
 namespace {
 
+// A command's life beside it, and its machine's.
+void run_commands(JobStore& s) {
+  const Lease lease = s.run_command();
+  s.tell(lease, {{"stdout", "{}"}});
+  s.finish(lease);
+  (void)s.queries().record(kTenant, lease.job);
+  (void)s.queries().lane(kTenant, schemas::Kind::kExec, "dm-1", 9, {});
+  (void)s.queries().secret(lease.job);
+  s.finish(s.run_command());
+  s.forget(lease.job).value();
+  Machines machines(s.store());
+  schemas::Machine machine;
+  machine.id = base::Uuid::make(s.clock.wall());
+  machine.tenant = kTenant;
+  await<schemas::Machine>([&](auto done) { machines.create(machine, done); }).value();
+  const auto fresh = base::Uuid::make(s.clock.wall());
+  await<schemas::Machine>([&](auto done) { machines.ensure_local(kTenant, fresh, done); }).value();
+  (void)machines.machine(kTenant, machine.id);
+  (void)machines.list(kTenant, 9, {});
+}
+
 // One life of everything, so that every role prepares what it has.
 void live(JobStore& s) {
   auto order = s.order();
   order.idempotency = IdempotencyKey{"POST", "/v1/ocr", "k", {}};
+  run_commands(s);
   s.submit(order);
   (void)s.try_submit(order);
   const Lease parent = s.claim_one();

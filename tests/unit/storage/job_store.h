@@ -93,7 +93,11 @@ class JobStore {
   JobQueries& queries() { return roles_->queries; }
   Heard& heard() { return heard_; }
 
-  schemas::JobId new_id() { return {schemas::Kind::kOcr, base::Uuid::make(clock.wall())}; }
+  std::string folder() const { return options_.data_dir; }
+
+  schemas::JobId new_id(schemas::Kind kind = schemas::Kind::kOcr) {
+    return {kind, base::Uuid::make(clock.wall())};
+  }
 
   Submission order(const std::string& tenant = kTenant) {
     Submission s;
@@ -113,6 +117,28 @@ class JobStore {
     auto s = order();
     s.rerun = schemas::Rerun::kAtMostOnce;
     return submit(std::move(s));
+  }
+
+  // A command, run at most once, on a machine, with an environment.
+  Submission command(const std::string& lane = "dm-1") {
+    Submission s = order();
+    s.id = new_id(schemas::Kind::kExec);
+    s.model = "";
+    s.rerun = schemas::Rerun::kAtMostOnce;
+    s.lane_key = lane;
+    s.spec = R"({"command":["true"]})";
+    s.secret = "sealed";
+    return s;
+  }
+  Lease run_command(Submission s) {
+    submit(std::move(s));
+    return claim_command();
+  }
+  Lease run_command() { return run_command(command()); }
+  Lease claim_command() {
+    auto claimed = claim({.kind = schemas::Kind::kExec, .worker = "w-1", .count = 1, .hints = {}});
+    EXPECT_EQ(claimed.size(), 1u);
+    return claimed.empty() ? Lease{} : claimed.front().lease;
   }
 
   std::vector<Claimed> claim(JobClaims::Request request) {
@@ -162,6 +188,9 @@ class JobStore {
       outcomes().parts(lease, {{index, {std::move(bytes), nullptr}, replace}}, done);
     });
   }
+  Applied tell(const Lease& lease, std::vector<JobOutcomes::Event> events) {
+    return outcome([&](auto done) { outcomes().events(lease, std::move(events), done); });
+  }
   Applied total(const Lease& lease, int pages) {
     return outcome([&](auto done) { outcomes().progress_total(lease, pages, done); });
   }
@@ -171,6 +200,10 @@ class JobStore {
   }
   base::Result<Submitted> retry_job(const schemas::JobId& old, const std::string& tenant = kTenant) {
     return await<Submitted>([&](auto done) { intake().retry(tenant, old, new_id(), "", 24h, done); });
+  }
+
+  base::Result<bool> forget(const schemas::JobId& job, const std::string& tenant = kTenant) {
+    return await<bool>([&](auto done) { intake().forget(tenant, job, done); });
   }
 
   int expire_leases(int losses_max = kLossesMax) {

@@ -22,6 +22,7 @@ void expect_pragmas(Db& db) {
   EXPECT_EQ(number("PRAGMA foreign_keys"), 0);
   EXPECT_EQ(number("PRAGMA temp_store"), 2);
   EXPECT_EQ(number("PRAGMA mmap_size"), 0);
+  EXPECT_EQ(number("PRAGMA secure_delete"), 1) << "wiped secrets are overwritten";
   EXPECT_GT(number("PRAGMA busy_timeout"), 0) << "stays set beside the turnstile";
   auto s = db.prepare("PRAGMA journal_mode");
   s.step();

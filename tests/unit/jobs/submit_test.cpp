@@ -1,0 +1,63 @@
+#include "jobs/submit.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/jobs/core.h"
+
+namespace millrace::jobs {
+namespace {
+
+using schemas::JobStatus;
+
+Order command(const Core& core) {
+  Order order;
+  order.id = core.submitter->new_id(schemas::Kind::kExec);
+  order.tenant = "t";
+  order.spec = "{}";
+  order.secret = "sealed";
+  order.lane_key = "dm-1";
+  return order;
+}
+
+// Submitted, claimed, and its worker lost: what becomes of it?
+JobStatus after_a_lost_worker(Core& core, Order order) {
+  const schemas::JobId job = order.id;
+  support::Answer<storage::Submitted> made;
+  core.submitter->submit(std::move(order), made.take());
+  EXPECT_TRUE(made.wait().has_value());
+  support::Answer<std::vector<storage::Claimed>> claimed;
+  storage::JobClaims(*core.store)
+      .claim({.kind = schemas::Kind::kExec, .worker = "w", .count = 1, .hints = {}}, claimed.take());
+  EXPECT_EQ(claimed.wait().value().size(), 1u);
+  support::Answer<int> lost;
+  storage::JobUpkeep(*core.store).release_worker("w", 20, lost.take());
+  EXPECT_EQ(lost.wait().value(), 1);
+  return core.view(job).status;
+}
+
+TEST(Submit, ACommandBringsItsSecretAndItsLane) {
+  Core core;
+  Order order = command(core);
+  const schemas::JobId job = order.id;
+  support::Answer<storage::Submitted> made;
+  core.submitter->submit(std::move(order), made.take());
+  ASSERT_TRUE(made.wait().has_value());
+  storage::JobQueries queries(*core.store);
+  EXPECT_EQ(queries.secret(job).value(), "sealed");
+  EXPECT_EQ(queries.record("t", job).value().lane_key, "dm-1");
+}
+
+TEST(Submit, ACommandOfALostWorkerHasFailed) {
+  Core core;
+  EXPECT_EQ(after_a_lost_worker(core, command(core)), JobStatus::kFailed);
+}
+
+TEST(Submit, ACommandThatMayRunAgainOnLossIsQueuedAgain) {
+  Core core;
+  Order order = command(core);
+  order.rerun_on_loss = true;
+  EXPECT_EQ(after_a_lost_worker(core, std::move(order)), JobStatus::kQueued);
+}
+
+}  // namespace
+}  // namespace millrace::jobs
