@@ -60,6 +60,7 @@ struct Context {
   ByteBudget& replies;
   const std::atomic<bool>& draining;
   const std::string& openapi;
+  const std::string& secret_key;  // 32 bytes: what requests hold in confidence is sealed under it
 };
 
 // Runs `task` on the pool; false (and `call` is answered 503) when the lane is full.

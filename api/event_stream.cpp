@@ -1,6 +1,5 @@
 #include "api/event_stream.h"
 
-#include "api/job_text.h"
 #include "platform/base/log.h"
 #include "storage/job_queries.h"
 
@@ -16,9 +15,8 @@ bool is_end(const schemas::JobEvent& event) {
          event.type == "expired";
 }
 
-std::string frame(const schemas::JobEvent& event) {
-  return "id: " + std::to_string(event.version) + "\nevent: " + event.type + "\ndata: " + event_json(event) +
-         "\n\n";
+std::string frame(std::int64_t version, const ShownEvent& event) {
+  return "id: " + std::to_string(version) + "\nevent: " + event.type + "\ndata: " + event.json + "\n\n";
 }
 
 }  // namespace
@@ -29,9 +27,9 @@ front::Reply EventStream::head() {
   return head;
 }
 
-void EventStream::start(Context& context, CallPtr call, const schemas::JobId& job,
-                        std::int64_t after_version) {
-  auto stream = std::make_shared<EventStream>(context, call, job, after_version);
+void EventStream::start(Context& context, CallPtr call, const schemas::JobId& job, std::int64_t after_version,
+                        ShowEvent show) {
+  auto stream = std::make_shared<EventStream>(context, call, job, after_version, show);
   if (!call->start_stream(head())) return;
   context.waits.add(stream);
   const std::weak_ptr<EventStream> weak = stream;
@@ -95,7 +93,7 @@ EventStream::Step EventStream::send_some() {
   std::string frames;
   bool over = false;
   for (const schemas::JobEvent& event : *events) {
-    frames += frame(event);
+    frames += frame(event.version, show_(context_, *call_, job_, event));
     sent_ = event.version;
     over = over || is_end(event);
   }

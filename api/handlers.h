@@ -23,6 +23,22 @@ void get_model(Context&, CallPtr);
 // ocr_handlers.cpp
 void create_ocr(Context&, CallPtr);
 
+// machine_handlers.cpp
+void list_machines(Context&, CallPtr);
+void get_machine(Context&, CallPtr);
+std::span<const schemas::Field> machine_list_fields();
+
+// execution_handlers.cpp
+void create_execution(Context&, CallPtr);
+void list_executions(Context&, CallPtr);
+void get_execution(Context&, CallPtr);
+void delete_execution(Context&, CallPtr);
+std::span<const schemas::Field> execution_list_fields();
+
+// execution_output.cpp
+void execution_output(Context&, CallPtr);
+void execution_events(Context&, CallPtr);
+
 // job_handlers.cpp
 void list_jobs(Context&, CallPtr);
 void get_job(Context&, CallPtr);

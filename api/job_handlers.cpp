@@ -2,6 +2,7 @@
 #include <array>
 
 #include "api/call.h"
+#include "api/execution.h"
 #include "api/handlers.h"
 #include "api/headers.h"
 #include "api/job_result.h"
@@ -31,7 +32,7 @@ struct ListQuery : PageQuery {
 template <auto Member>
 constexpr auto into = &schemas::store_in<ListQuery, Member>;
 
-constexpr std::array<std::string_view, 1> kKindNames{"ocr"};
+constexpr std::array<std::string_view, 2> kKindNames{"ocr", "exec"};
 static_assert(kKindNames.size() == schemas::kKinds.size(), "a new kind is a new choice here");
 constexpr std::array<std::string_view, 6> kStatusNames{"queued", "running",   "succeeded",
                                                        "failed", "cancelled", "expired"};
@@ -70,7 +71,7 @@ struct ResultQuery {
 constexpr std::array kResultFields{
     Field{.name = "partial",
           .type = FieldType::kBool,
-          .text = "200 with the pages that there are so far",
+          .text = "200 with what there is so far",
           .default_json = "false",
           .store = &schemas::store_in<ResultQuery, &ResultQuery::partial>},
     Field{.name = "pages",
@@ -234,6 +235,7 @@ void job_result(Context& context, CallPtr call) {
   if (!read_query(*call, kResultFields, &query)) return;
   const auto pages = query.pages.empty() ? schemas::PageList() : schemas::parse_pages(query.pages);
   if (!pages) return refuse_query(*call, "pages", "Input should be page numbers such as \"0-5,7\"");
+  if (id->kind == schemas::Kind::kExec) return send_execution_result(context, *call, *id, query.partial);
   if (query.partial || !pages->empty()) return send_partial_result(context, *call, *id, *pages);
   send_result(context, *call, *id, Freshness::kFirst);
 }

@@ -109,17 +109,20 @@ std::string lower(std::string_view text) {
 }  // namespace
 
 std::string openapi_document() {
-  json document = {
-      {"openapi", "3.1.0"},
-      {"info",
-       {{"title", "Millrace"},
-        {"version", MILLRACE_VERSION},
-        {"summary", "A self-hosted compute and AI gateway with a durable job queue"},
-        {"license", {{"name", "Apache-2.0"}, {"identifier", "Apache-2.0"}}}}},
-      {"servers", json::array({{{"url", "/"}}})},
-      {"tags",
-       json::array({{{"name", "service"}}, {{"name", "models"}}, {{"name", "ocr"}}, {{"name", "jobs"}}})},
-      {"components", openapi_components()}};
+  json document = {{"openapi", "3.1.0"},
+                   {"info",
+                    {{"title", "Millrace"},
+                     {"version", MILLRACE_VERSION},
+                     {"summary", "A self-hosted compute and AI gateway with a durable job queue"},
+                     {"license", {{"name", "Apache-2.0"}, {"identifier", "Apache-2.0"}}}}},
+                   {"servers", json::array({{{"url", "/"}}})},
+                   {"tags", json::array({{{"name", "service"}},
+                                         {{"name", "models"}},
+                                         {{"name", "ocr"}},
+                                         {{"name", "machines"}},
+                                         {{"name", "executions"}},
+                                         {{"name", "jobs"}}})},
+                   {"components", openapi_components()}};
   json& paths = document["paths"] = json::object();
   for (const Route& route : routes())
     paths[path_template(route.pattern)][lower(name(route.method))] = operation(route);

@@ -11,5 +11,7 @@ std::string openapi_document();
 // components: schemas (those of requests come from their field tables), parameters, headers, security
 // schemes.
 nlohmann::json openapi_components();
+// Those of the machine half of the API, for `components`.
+nlohmann::json openapi_machine_schemas();
 
 }  // namespace millrace::api

@@ -57,7 +57,7 @@ constexpr std::string_view kReplySchemas = R"json({
     "code": {"type": "string"}, "message": {"type": "string"}}},
   "Job": {"type": "object", "required": ["id", "kind", "status", "created_at", "expires_at", "attempt", "links"],
     "properties": {
-      "id": {"type": "string"}, "kind": {"type": "string", "enum": ["ocr"]},
+      "id": {"type": "string"}, "kind": {"type": "string", "enum": ["ocr", "exec"]},
       "status": {"type": "string", "enum": ["queued", "running", "succeeded", "failed", "cancelled", "expired"]},
       "created_at": {"type": "string", "format": "date-time"},
       "started_at": {"type": "string", "format": "date-time"},
@@ -102,6 +102,9 @@ constexpr std::string_view kParameters = R"json({
   "IdempotencyKey": {"name": "idempotency-key", "in": "header",
     "description": "The same key and body join the running job or give its result; another body is a 409",
     "schema": {"type": "string", "minLength": 1, "maxLength": 255}},
+  "IdempotencyKeyRequired": {"name": "idempotency-key", "in": "header", "required": true,
+    "description": "The same key and body give what they made before, as it is now; another body is a 409",
+    "schema": {"type": "string", "minLength": 1, "maxLength": 255}},
   "LastEventId": {"name": "last-event-id", "in": "header", "description": "Where a stream goes on: the last `id` seen",
     "schema": {"type": "string"}},
   "Traceparent": {"name": "traceparent", "in": "header", "description": "W3C trace context, carried to the worker",
@@ -140,6 +143,7 @@ json openapi_components() {
       {{{"model", "millrace/ocr"},
         {"document",
          {{"type", "document_url"}, {"document_url", "data:application/pdf;base64,JVBERi0xLjQK"}}}}});
+  shapes.update(openapi_machine_schemas());
   return {{"schemas", std::move(shapes)},
           {"parameters", json::parse(kParameters)},
           {"headers", json::parse(kHeaders)},

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -18,6 +19,9 @@ constexpr std::array kEveryStatus{400, 401, 403, 404, 405, 408, 413, 415, 417, 4
 constexpr std::array kUncounted{401, 403, 405, 408, 417, 431, 501};
 // Answered before a job is known.
 constexpr std::array kBeforeJob{400, 401, 403, 405, 408, 415, 417, 429, 431, 501};
+
+// Where machine endpoints have an error shape of their own; the others are problem+json.
+constexpr std::array kMachineShaped{401, 403, 409, 429, 503};
 
 template <std::size_t N>
 bool is_in(const std::array<int, N>& statuses, int status) {
@@ -49,9 +53,8 @@ void add(json& headers, const Header& header) {
 void add_job_headers(json& headers, JobReplies job, int status) {
   if (job == JobReplies::kNone || is_in(kBeforeJob, status)) return;
   add(headers, kJob);
-  if (job != JobReplies::kSubmitted) return;
-  add(headers, kReplayed);
-  add(headers, kDropped);
+  if (job == JobReplies::kSubmitted || job == JobReplies::kKeyed) add(headers, kReplayed);
+  if (job == JobReplies::kSubmitted) add(headers, kDropped);
 }
 
 // x-should-retry goes on what no retry can help: 4xx but for 408 and 429, and failures that a job has stored.
@@ -78,10 +81,18 @@ json headers_of(const Route& route, int status) {
   return headers;
 }
 
+// How an error of that status looks at that path (schemas/error_body.h).
+std::pair<std::string_view, std::string_view> error_shape(const Route& route, int status) {
+  if (!route.pattern.starts_with("/v1/machines"))
+    return {"application/json", status == 422 ? "ValidationError" : "Error"};
+  if (is_in(kMachineShaped, status)) return {"application/json", "MachineError"};
+  return {"application/problem+json", "Problem"};
+}
+
 json error_reply_object(const Route& route, int status) {
   json out = {{"description", base::http_phrase(status)}, {"headers", headers_of(route, status)}};
-  const std::string_view schema = status == 422 ? "ValidationError" : "Error";
-  out["content"]["application/json"]["schema"] = openapi_ref("schemas", schema);
+  const auto [content_type, schema] = error_shape(route, status);
+  out["content"][std::string(content_type)]["schema"] = openapi_ref("schemas", schema);
   return out;
 }
 

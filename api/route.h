@@ -49,6 +49,7 @@ enum class BodyKind : std::uint8_t {
 enum class JobReplies : std::uint8_t {
   kNone,
   kNamed,      // x-millrace-job
+  kKeyed,      // and idempotent-replayed
   kResult,     // and what the job has come to: a failure that it has stored is lasting (x-should-retry)
   kSubmitted,  // and idempotent-replayed, x-millrace-dropped-params
 };

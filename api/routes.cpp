@@ -11,6 +11,8 @@ using schemas::Scope;
 
 constexpr std::size_t kSmallBody = 1u << 20;
 constexpr std::size_t kOcrBody = 72u << 20;
+// 8 MiB of standard input and 256 KiB of arguments and variables, each byte as an escape of six characters.
+constexpr std::size_t kExecutionBody = 50u << 20;
 
 constexpr std::string_view kJsonType = "application/json";
 constexpr std::string_view kSse = "text/event-stream";
@@ -28,6 +30,14 @@ constexpr std::string_view kJobExample =
     R"("events":"/v1/jobs/ocr-01932b6c-8a00-7000-8000-000000000001/events",)"
     R"("cancel":"/v1/jobs/ocr-01932b6c-8a00-7000-8000-000000000001/cancel",)"
     R"("retry":"/v1/jobs/ocr-01932b6c-8a00-7000-8000-000000000001/retry"}})";
+
+constexpr std::string_view kMachineExample =
+    R"({"machine_id":"dm-01932b6c-8a00-7000-8000-000000000001","name":"local","driver":"sandbox","vcpu":1,"memory_mib":1024,)"
+    R"("storage_gib":4,"autosleep_seconds":0,"desired_state":"running","phase":"running","created_at":"2025-01-31T08:00:00.000Z"})";
+constexpr std::string_view kExecutionExample =
+    R"({"execution_id":"exec-01932b6c-8a00-7000-8000-000000000001","machine_id":"dm-01932b6c-8a00-7000-8000-000000000001",)"
+    R"("status":"queued","command":["sh","-c","echo $GREETING"],"created_at":"2025-01-31T08:00:00.000Z","env_keys":["GREETING"],)"
+    R"("log_capture":{}})";
 
 constexpr std::array kRootReplies{
     ReplyFacts{200, "What this is and where its documents are", kJsonType, "Root"}};
@@ -52,6 +62,27 @@ constexpr std::array kOcrReplies{
     ReplyFacts{502, "The document could not be fetched", kJsonType, "Error"},
     ReplyFacts{
         504, "The wait is over; the job that x-millrace-job names goes on", kJsonType, "Error", {}, true}};
+constexpr std::array kMachineListReplies{
+    ReplyFacts{200, "One page of machines, newest first", kJsonType, "MachineList"}};
+constexpr std::array kMachineReplies{
+    ReplyFacts{200, "The machine with its status", kJsonType, "Machine", kMachineExample}};
+constexpr std::array kCreateExecutionReplies{
+    ReplyFacts{200, "The execution; of a key that was used before, as it is now", kJsonType, "Execution",
+               kExecutionExample}};
+constexpr std::array kExecutionListReplies{
+    ReplyFacts{200, "One page of executions, newest first", kJsonType, "ExecutionList"}};
+constexpr std::array kExecutionReplies{
+    ReplyFacts{200, "The execution", kJsonType, "Execution", kExecutionExample}};
+constexpr std::array kDeleteExecutionReplies{
+    ReplyFacts{200, "The execution as it is, asked to stop; or, of one that was over, as it was", kJsonType,
+               "Execution", kExecutionExample}};
+constexpr std::array kOutputReplies{
+    ReplyFacts{200, "What the command has written so far, up to what is kept", kJsonType, "ExecutionOutput"}};
+constexpr std::array kExecutionEventReplies{
+    ReplyFacts{200, "One page of events", kJsonType, "ExecutionEventList"},
+    ReplyFacts{200, "With `Accept: text/event-stream`: events as they come, until the command has ended",
+               kSse},
+    ReplyFacts{204, "A stream resumed past its end: nothing more will come"}};
 constexpr std::array kJobListReplies{ReplyFacts{200, "One page of jobs, newest first", kJsonType, "JobList"}};
 constexpr std::array kJobReplies{ReplyFacts{200, "The job", kJsonType, "Job", kJobExample}};
 constexpr std::array kRetryReplies{ReplyFacts{202, "The new job", kJsonType, "Job", kJobExample, true}};
@@ -108,6 +139,36 @@ const std::array kRoutes{
            .headers = "Prefer IdempotencyKey Traceparent", .body = "OcrRequest", .state = true,
            .job = JobReplies::kSubmitted},
           Makes::kJobByKey},
+
+    get("/v1/machines", Scope::kExecRead, Lane::kPool, &list_machines,
+        {.id = "listMachines", .tag = "machines", .summary = "List machines", .replies = kMachineListReplies,
+         .query = machine_list_fields()}),
+    get("/v1/machines/{machine_id}", Scope::kExecRead, Lane::kPool, &get_machine,
+        {.id = "getMachine", .tag = "machines", .summary = "One machine", .replies = kMachineReplies}),
+    Route{Method::kPost, "/v1/machines/{machine_id}/executions", Access::kScope, Scope::kExecRun, BodyKind::kJson,
+          kExecutionBody, Lane::kPool, &create_execution,
+          {.id = "createExecution", .tag = "executions", .summary = "Run a command on a machine",
+           .replies = kCreateExecutionReplies, .headers = "IdempotencyKeyRequired Traceparent",
+           .body = "ExecutionRequest", .state = true, .job = JobReplies::kKeyed},
+          Makes::kJobByKey},
+    get("/v1/machines/{machine_id}/executions", Scope::kExecRead, Lane::kPool, &list_executions,
+        {.id = "listExecutions", .tag = "executions", .summary = "List a machine's executions",
+         .replies = kExecutionListReplies, .query = execution_list_fields()}),
+    get("/v1/machines/{machine_id}/executions/{execution_id}", Scope::kExecRead, Lane::kPool, &get_execution,
+        {.id = "getExecution", .tag = "executions", .summary = "One execution", .replies = kExecutionReplies,
+         .job = JobReplies::kNamed}),
+    Route{Method::kDelete, "/v1/machines/{machine_id}/executions/{execution_id}", Access::kScope, Scope::kExecRun,
+          BodyKind::kNone, kSmallBody, Lane::kPool, &delete_execution,
+          {.id = "deleteExecution", .tag = "executions",
+           .summary = "Cancel an execution; one that is over is removed with its output",
+           .replies = kDeleteExecutionReplies, .job = JobReplies::kNamed}},
+    get("/v1/machines/{machine_id}/executions/{execution_id}/output", Scope::kExecRead, Lane::kPool, &execution_output,
+        {.id = "getExecutionOutput", .tag = "executions", .summary = "What a command has written",
+         .replies = kOutputReplies, .job = JobReplies::kNamed}),
+    get("/v1/machines/{machine_id}/executions/{execution_id}/events", Scope::kExecRead, Lane::kPool, &execution_events,
+        {.id = "listExecutionEvents", .tag = "executions",
+         .summary = "An execution's history and output, as pages or as a stream", .replies = kExecutionEventReplies,
+         .query = job_event_fields(), .headers = "LastEventId", .job = JobReplies::kNamed}),
 
     get("/v1/jobs", Scope::kJobsRead, Lane::kPool, &list_jobs,
         {.id = "listJobs", .tag = "jobs", .summary = "List jobs", .replies = kJobListReplies, .query = job_list_fields()}),

@@ -48,9 +48,10 @@ struct Service::Impl {
         replies(with.options.reply_budget_bytes),
         rate(with.options.requests_per_minute),
         places(with.options.concurrent_jobs, with.waiters),
-        context{
-            with.store,           with.submit,  with.control, with.pool, with.loop, with.metrics, with.clock,
-            with.dispatch_health, with.options, waits,        places,    replies,   draining,     document},
+        context{with.store,   with.submit,  with.control,   with.pool,
+                with.loop,    with.metrics, with.clock,     with.dispatch_health,
+                with.options, waits,        places,         replies,
+                draining,     document,     with.secret_key},
         router(routes()),
         guard(context, router, {auth, http_metrics, budget, strangers_budget, rate}) {}
 

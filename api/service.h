@@ -23,6 +23,8 @@ class Service final : public front::Application {
     const base::Clock& clock;
     std::function<DispatchHealth()> dispatch_health;  // for /readyz; any thread, does not block long
     Options options;
+    // 32 bytes: the environments of commands are sealed under it (base::seal). Runners need the same one.
+    std::string secret_key = {};
   };
 
   // `pepper`: api/secret_file.h.

@@ -10,6 +10,10 @@ void Control::cancel(std::string tenant, schemas::JobId job, storage::Done<schem
   intake_.cancel(std::move(tenant), job, std::move(done));
 }
 
+void Control::forget(std::string tenant, schemas::JobId job, storage::Done<bool> done) {
+  intake_.forget(std::move(tenant), job, std::move(done));
+}
+
 void Control::retry(std::string tenant, schemas::JobId job, std::string traceparent,
                     storage::Done<storage::Submitted> done) {
   const schemas::JobId fresh{job.kind, base::Uuid::make(clock_.wall())};

@@ -11,6 +11,8 @@ class Control {
  public:
   Control(storage::Store& store, const base::Clock& clock) : intake_(store), clock_(clock) {}
   void cancel(std::string tenant, schemas::JobId job, storage::Done<schemas::JobView> done);
+  // Only a job that is over: kInvalidState otherwise. Then it is kNotFound.
+  void forget(std::string tenant, schemas::JobId job, storage::Done<bool> done);
   // Always a new job (rule 8).
   void retry(std::string tenant, schemas::JobId job, std::string traceparent,
              storage::Done<storage::Submitted> done);

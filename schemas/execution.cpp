@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "schemas/json_body.h"
+#include "platform/base/base64.h"
 #include "schemas/json_text.h"
 #include "schemas/machine.h"
 
@@ -130,7 +130,7 @@ std::string to_json(const Environment& environment) {
   std::string out = "[";
   for (const auto& [variable, value] : environment) {
     if (out.size() > 1) out += ',';
-    append_list(out, std::array{variable, value});
+    append_list(out, std::array{base::base64_encode(variable), base::base64_encode(value)});
   }
   return out += ']';
 }
@@ -141,7 +141,10 @@ base::Result<Environment> environment_from_json(std::string_view text) {
   Environment out;
   for (const json& each : list) {
     if (!is_texts(each) || each.size() != 2) return broken("the environment of an execution");
-    out.emplace_back(each[0].get<std::string>(), each[1].get<std::string>());
+    auto variable = base::base64_decode(each[0].get_ref<const std::string&>());
+    auto text = base::base64_decode(each[1].get_ref<const std::string&>());
+    if (!variable || !text) return broken("the environment of an execution");
+    out.emplace_back(std::move(*variable), std::move(*text));
   }
   return out;
 }

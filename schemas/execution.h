@@ -40,7 +40,9 @@ struct ExecutionSpec {
 std::string to_json(const ExecutionSpec& spec);
 base::Result<ExecutionSpec> execution_spec_from_json(std::string_view json);
 
-// Names and values, in the order of the names. A secret: never logged, never in an event or an error.
+// Names and values, in the order of the names. A secret: never logged, never in an event or an error. Its
+// JSON is for base::seal: in base64, so that it is at most kEnvJsonMax whatever the bytes are.
+inline constexpr std::size_t kEnvJsonMax = kEnvBytesMax / 3 * 4 + kEnvNamesMax * 16;
 using Environment = std::vector<std::pair<std::string, std::string>>;
 std::string to_json(const Environment& environment);
 base::Result<Environment> environment_from_json(std::string_view json);

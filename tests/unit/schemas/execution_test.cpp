@@ -67,9 +67,18 @@ TEST(ExecutionEnvironment, ComesBackAsItWasWritten) {
   const Environment environment = {{"A", ""}, {"B", "x=\"y\"\n"}};
   EXPECT_EQ(environment_from_json(to_json(environment)).value(), environment);
   EXPECT_EQ(environment_from_json(to_json(Environment())).value(), Environment());
-  for (const char* text : {"", "{}", "[1]", R"([["A"]])", R"([["A","B","C"]])"}) {
+  for (const char* text :
+       {"", "{}", "[1]", R"([["QQ=="]])", R"([["QQ==","QQ==","QQ=="]])", R"([["!","QQ=="]])"}) {
     EXPECT_FALSE(environment_from_json(text).has_value()) << text;
   }
+}
+
+TEST(ExecutionEnvironment, IsBoundedWhateverItsBytesAre) {
+  Environment environment;
+  const std::size_t each = kEnvBytesMax / kEnvNamesMax - 2 - 3;
+  for (std::size_t i = 0; i < kEnvNamesMax; ++i)
+    environment.emplace_back(std::to_string(100 + i), std::string(each, '\x01'));
+  EXPECT_LE(to_json(environment).size(), kEnvJsonMax);
 }
 
 TEST(ExecutionResults, ComeBackAsTheyWereWritten) {

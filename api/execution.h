@@ -1,0 +1,44 @@
+#pragma once
+#include <optional>
+#include <string>
+
+#include "api/call.h"
+#include "api/context.h"
+#include "api/events.h"
+#include "platform/base/ids.h"
+#include "schemas/execution.h"
+#include "storage/job_queries.h"
+
+namespace millrace::api {
+
+// An execution as the store has it: a job of kind exec, what it was made from and what it has come to.
+struct Execution {
+  schemas::JobView job;
+  schemas::ExecutionSpec spec;
+  std::optional<schemas::ExecutionResult> result;
+
+  std::string json() const { return schemas::execution_json(job, spec, result); }
+};
+
+// kInternal (and logged): what is stored cannot be read. Blocks: pool.
+base::Result<Execution> execution_of(storage::Store& store, storage::JobRecord record);
+// kNotFound: no such job, or another tenant's. Blocks: pool.
+base::Result<Execution> find_execution(storage::Store& store, const std::string& tenant,
+                                       const schemas::JobId& job);
+
+// What the path names; nullopt: `call` was answered 404.
+std::optional<base::Uuid> path_machine(Call& call);
+std::optional<schemas::JobId> path_execution(Call& call);
+// The execution that the path names, of the machine that it names; nullopt: `call` was answered. Blocks:
+// pool.
+std::optional<Execution> path_execution_found(Context& context, Call& call);
+
+// As an event of an execution: lifecycle, stdout or stderr (contract.md §1).
+ShownEvent show_execution_event(Context& context, const Call& call, const schemas::JobId& job,
+                                const schemas::JobEvent& event);
+
+// GET /v1/jobs/{id}/result of such a job: 202 while it is pending unless `partial`, else 200 with the
+// execution, however it ended. Blocks: pool.
+void send_execution_result(Context& context, Call& call, const schemas::JobId& job, bool partial);
+
+}  // namespace millrace::api
