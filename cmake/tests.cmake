@@ -51,6 +51,11 @@ foreach(room engines workers)  # their tests start it
     add_dependencies(unit_${room} millrace-engine)
   endif()
 endforeach()
+foreach(room machines workers app)
+  if(TARGET unit_${room})
+    add_dependencies(unit_${room} millrace-jail-init)
+  endif()
+endforeach()
 set(MILLRACE_HOST_PARTS
   cpu_bound.cpp page_tree.cpp pdf.cpp pixels.cpp tool.cpp)
 if(TARGET unit_engines)  # what the program millrace-engine does with poppler, tried without the program around it

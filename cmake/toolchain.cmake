@@ -18,9 +18,10 @@ find_package(PkgConfig REQUIRED)
 
 add_library(millrace_flags INTERFACE)
 target_include_directories(millrace_flags INTERFACE ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR}/generated)
-target_compile_options(millrace_flags INTERFACE
-  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor -Wold-style-cast -Woverloaded-virtual
-  -fpch-preprocess $<$<BOOL:${MILLRACE_WERROR}>:-Werror>)
+set(MILLRACE_WARNINGS
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor -Wold-style-cast -Woverloaded-virtual)
+set(MILLRACE_WARNINGS_STOP $<$<BOOL:${MILLRACE_WERROR}>:-Werror>)
+target_compile_options(millrace_flags INTERFACE ${MILLRACE_WARNINGS} -fpch-preprocess ${MILLRACE_WARNINGS_STOP})
 target_compile_definitions(millrace_flags INTERFACE MILLRACE_VERSION="${PROJECT_VERSION}")
 target_link_libraries(millrace_flags INTERFACE Threads::Threads)
 if(MILLRACE_SANITIZE)

@@ -46,7 +46,7 @@ struct CommandEnd {
   std::string message;
 };
 
-// Told to a command that runs. Thread-safe; outlives it.
+// Told to the one command that it is handed to. Thread-safe; outlives it.
 class StopSwitch {
  public:
   StopSwitch();
@@ -54,7 +54,8 @@ class StopSwitch {
   void stop();
   // SIGKILL to the whole tree at once.
   void kill();
-  int fd() const { return event_.get(); }  // readable once one of them was called
+  // Readable once one of them was called, until the command that runs has read it.
+  int fd() const { return event_.get(); }
   bool killed() const;
 
  private:
@@ -63,12 +64,22 @@ class StopSwitch {
 };
 inline constexpr std::chrono::seconds kStopGrace{5};
 
-// The driver `sandbox`: setpriv (root), prlimit, bubblewrap with namespaces of its own, seccomp; no network;
-// the machine's folder as /workspace, private /tmp. Thread-safe.
+// The driver `sandbox`: setpriv (root), bubblewrap with namespaces of its own, seccomp, rlimits; no network;
+// the machine's folder as /workspace, private /tmp. The first process of each jail is `millrace-jail-init`:
+// it says what became of the command over a socket of its own, so that neither the exit code nor the output
+// of the command can be taken for a failure of the jail or the other way round. The order travels in a sealed
+// file in memory: no argument or variable of it is seen in /proc outside of the jail but in the command
+// itself. Thread-safe.
 class Sandbox {
  public:
   struct Options {
-    std::string data_dir;  // the machines' folders: DATA/machines/<id>/workspace
+    std::string data_dir;           // the machines' folders: DATA/machines/<id>/workspace
+    std::string init_program = {};  // of millrace-jail-init; empty: beside this program
+    // Of each jail, beside the order's memory, which bounds each process of it.
+    unsigned processes = 128;                           // and threads
+    unsigned open_files = 1024;                         // per process
+    std::uint64_t file_bytes = std::uint64_t{1} << 30;  // of a file that is written
+    std::uint64_t tmp_bytes = std::uint64_t{64} << 20;  // /tmp; /dev/shm as much again
   };
   // What was written; `bytes` are valid during the call only. On the thread that runs the command.
   using OnOutput = std::function<void(schemas::OutputStream stream, std::string_view bytes)>;
@@ -80,7 +91,8 @@ class Sandbox {
   Sandbox(const Sandbox&) = delete;
   Sandbox& operator=(const Sandbox&) = delete;
 
-  // Runs the command to its end and blocks for it. When it returns, no process of its tree is left.
+  // Runs the command to its end and blocks for it. When it returns, no process of its tree is left: what the
+  // command left running when it ended is killed. Its stdin is a file: it may be read again.
   CommandEnd run(const CommandOrder& order, const StopSwitch& stop, const OnOutput& on_output);
 
  private:

@@ -4,35 +4,19 @@
 #include <thread>
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "platform/process/child.h"
 #include "platform/process/file_rules.h"
+#include "platform/process/jail_words.h"
 #include "platform/process/lock_in.h"
 #include "platform/process/seccomp_filter.h"
 
 namespace millrace::process {
 namespace {
 
-constexpr const char* kSetpriv = "/usr/bin/setpriv";
-constexpr const char* kPrlimit = "/usr/bin/prlimit";
-constexpr const char* kBwrap = "/usr/bin/bwrap";
 constexpr const char* kTrial = "/usr/bin/true";
-
-using Words = std::vector<std::string>;
-
-void append(Words& to, const Words& more) { to.insert(to.end(), more.begin(), more.end()); }
-
-base::Result<Fd> memory_file(const std::string& bytes) {
-  Fd fd(::memfd_create("filter", MFD_CLOEXEC));
-  const auto length = static_cast<ssize_t>(bytes.size());
-  if (!fd || ::write(fd.get(), bytes.data(), bytes.size()) != length || ::lseek(fd.get(), 0, SEEK_SET) != 0) {
-    return base::error(base::Code::kOverloaded, "no file descriptor is left for a jail: raise `ulimit -n`");
-  }
-  return fd;
-}
 
 int free_child_fd(const Command& command) {
   int last = 2;
@@ -79,17 +63,6 @@ std::string trial_failure(Spawner& spawner, const JailOptions& options, Confinem
   return failure;
 }
 
-std::string advice_for(const std::string& reason) {
-  if (::access(kBwrap, X_OK) != 0) return "install it: apt-get install bubblewrap";
-  if (::access(kSetpriv, X_OK) != 0) return "install it: apt-get install util-linux";
-  if (reason.find("setresuid") != std::string::npos || reason.find("setuid") != std::string::npos) {
-    return "the container maps too few user ids: run Millrace as a user other than root";
-  }
-  return "allow user namespaces: sysctl -w kernel.unprivileged_userns_clone=1 "
-         "user.max_user_namespaces=10000; in "
-         "Docker: --security-opt seccomp=unconfined --security-opt apparmor=unconfined";
-}
-
 }  // namespace
 
 Jail::Jail(JailOptions options, Confinement confinement, std::string filter)
@@ -108,7 +81,7 @@ JailProbe Jail::probe(Spawner& spawner, const JailOptions& options) {
   result.reason = trial_failure(spawner, options, Confinement::kNamespaces);
   result.usable = result.reason.empty();
   if (result.usable) return result;
-  result.advice = advice_for(result.reason);
+  result.advice = namespaces_advice(result.reason);
   for (const Confinement form : {Confinement::kFileRules, Confinement::kReduced}) {
     const std::string failure = trial_failure(spawner, options, form);
     result.confinement = form;
@@ -127,12 +100,7 @@ JailProbe Jail::probe(Spawner& spawner, const JailOptions& options) {
 }
 
 std::vector<std::string> Jail::outer_arguments() const {
-  Words words{kSetpriv};
-  if (::geteuid() == 0) {
-    const std::string uid = std::to_string(options_.uid);
-    append(words, {"--reuid=" + uid, "--regid=" + uid, "--clear-groups", "--inh-caps=-all"});
-  }
-  words.emplace_back("--no-new-privs");
+  Words words = setpriv_words(options_.uid);
   const bool namespaces = confinement_ == Confinement::kNamespaces;
   if (!namespaces) append(words, {"--pdeathsig", "KILL"});
   const JailLimits& limits = options_.limits;
@@ -147,31 +115,7 @@ std::vector<std::string> Jail::outer_arguments() const {
 }
 
 std::vector<std::string> Jail::namespace_arguments(int filter_fd, const Command& inner) const {
-  Words words{kBwrap,
-              "--unshare-user",
-              "--unshare-ipc",
-              "--unshare-pid",
-              "--unshare-net",
-              "--unshare-uts",
-              "--unshare-cgroup-try",
-              "--die-with-parent",
-              "--new-session",
-              "--cap-drop",
-              "ALL",
-              "--uid",
-              "65534",
-              "--gid",
-              "65534",
-              "--hostname",
-              "engine",
-              "--ro-bind",
-              "/usr",
-              "/usr"};
-  append(words, {"--symlink", "usr/bin", "/bin", "--symlink", "usr/sbin", "/sbin"});
-  append(words, {"--symlink", "usr/lib", "/lib", "--symlink", "usr/lib64", "/lib64"});
-  for (const char* path : kReadableFiles) append(words, {"--ro-bind-try", path, path});
-  const std::string size = std::to_string(options_.limits.tmp_bytes);
-  append(words, {"--proc", "/proc", "--dev", "/dev", "--size", size, "--tmpfs", "/tmp"});
+  Words words = namespace_words("engine", options_.limits.tmp_bytes);
   append(words, {"--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/tmp", "--clearenv"});
   for (const std::string& variable : inner.environment) {
     const auto equals = variable.find('=');

@@ -3,14 +3,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <iterator>
-#include <memory>
 
-#include <sched.h>
 #include <seccomp.h>
 #include <sys/ioctl.h>
-#include <unistd.h>
 
-#include "platform/process/fd.h"
+#include "platform/process/seccomp_context.h"
 
 namespace millrace::process {
 namespace {
@@ -194,15 +191,7 @@ constexpr const char* kAllowed[] = {
     "getsockopt",
 };
 
-constexpr unsigned long long kNamespaceFlags =
-    CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
-
-struct Release {
-  void operator()(void* context) const { seccomp_release(context); }
-};
-using Context = std::unique_ptr<void, Release>;
-
-bool allow_known(const Context& context) {
+bool allow_known(const SeccompContext& context) {
   for (const char* name : kAllowed) {
     const int number = seccomp_syscall_resolve_name(name);
     if (number == __NR_SCMP_ERROR) continue;
@@ -214,7 +203,7 @@ bool allow_known(const Context& context) {
 // What libc and the engines ask of descriptors. The kernel looks at the low 32 bits of a request, so do we.
 constexpr unsigned long kIoctls[] = {TCGETS, FIONREAD, FIONBIO, FIOCLEX, FIONCLEX, TIOCGWINSZ};
 
-bool allow_ioctls(const Context& context) {
+bool allow_ioctls(const SeccompContext& context) {
   return std::all_of(std::begin(kIoctls), std::end(kIoctls), [&](unsigned long request) {
     const scmp_arg_cmp low = SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffffUL, request);
     return seccomp_rule_add_array(context.get(), SCMP_ACT_ALLOW, SCMP_SYS(ioctl), 1, &low) == 0;
@@ -223,7 +212,7 @@ bool allow_ioctls(const Context& context) {
 
 // clone without new namespaces (clone3 hides its flags in memory: ENOSYS sends libc back to clone); bounds of
 // one's own process alone.
-bool allow_conditionally(const Context& context) {
+bool allow_conditionally(const SeccompContext& context) {
   const scmp_arg_cmp own = SCMP_A0(SCMP_CMP_MASKED_EQ, 0xffffffffUL, 0);
   const scmp_arg_cmp plain = SCMP_A0(SCMP_CMP_MASKED_EQ, kNamespaceFlags, 0);
   return seccomp_rule_add_array(context.get(), SCMP_ACT_ALLOW, SCMP_SYS(clone), 1, &plain) == 0 &&
@@ -232,33 +221,14 @@ bool allow_conditionally(const Context& context) {
          seccomp_rule_add(context.get(), SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0) == 0;
 }
 
-base::Result<std::string> exported(const Context& context) {
-  auto pipe = make_pipe();
-  if (!pipe) return std::move(pipe.error());
-  // About 2 KB of instructions: they fit into the pipe at once.
-  if (seccomp_export_bpf(context.get(), pipe->write.get()) != 0) {
-    return base::error(base::Code::kInternal, "libseccomp cannot write its filter");
-  }
-  pipe->write.reset();
-  std::string bytes;
-  char buffer[4096];
-  ssize_t count = 0;
-  while ((count = ::read(pipe->read.get(), buffer, sizeof buffer)) > 0) {
-    bytes.append(buffer, static_cast<std::size_t>(count));
-  }
-  return bytes;
-}
-
 }  // namespace
 
 base::Result<std::string> engine_seccomp_filter() {
-  const Context context(seccomp_init(SCMP_ACT_ERRNO(EPERM)));
+  const SeccompContext context(seccomp_init(SCMP_ACT_ERRNO(EPERM)));
   if (!context || !allow_known(context) || !allow_conditionally(context)) {
     return base::error(base::Code::kInternal, "libseccomp cannot build the filter of the engines");
   }
-  seccomp_attr_set(context.get(), SCMP_FLTATR_CTL_OPTIMIZE,
-                   2);  // a binary tree instead of a list: cheaper calls
-  return exported(context);
+  return seccomp_bytes(context);
 }
 
 }  // namespace millrace::process

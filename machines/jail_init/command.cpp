@@ -1,0 +1,149 @@
+#include "machines/jail_init/command.h"
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace millrace::machines {
+namespace {
+
+struct Order {
+  JailOrder head;
+  const char* folder = nullptr;
+  std::vector<char*> words;
+  std::vector<char*> variables;
+};
+
+// Takes `count` texts off the front.
+std::vector<char*> take_texts(char*& from, std::uint32_t count) {
+  std::vector<char*> texts;
+  texts.reserve(count + 1);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    texts.push_back(from);
+    from += std::strlen(from) + 1;
+  }
+  texts.push_back(nullptr);
+  return texts;
+}
+
+// The texts stay mapped for good. False: errno.
+bool read_order(Order& order) {
+  struct stat file {};
+  if (::fstat(kJailOrder, &file) != 0) return false;
+  const auto size = static_cast<std::size_t>(file.st_size);
+  void* map = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, kJailOrder, 0);
+  if (map == MAP_FAILED) return false;
+  std::memcpy(&order.head, map, sizeof order.head);
+  char* next = static_cast<char*>(map) + sizeof order.head;
+  order.folder = take_texts(next, 1).front();
+  order.words = take_texts(next, order.head.words);
+  order.variables = take_texts(next, order.head.variables);
+  return true;
+}
+
+bool limit(__rlimit_resource resource, rlim_t value) {
+  const rlimit both{value, value};
+  return ::setrlimit(resource, &both) == 0;
+}
+
+bool set_limits(const JailOrder& order) {
+  return limit(RLIMIT_CORE, 0) && limit(RLIMIT_NOFILE, order.open_files) &&
+         limit(RLIMIT_FSIZE, order.file_bytes) && limit(RLIMIT_NPROC, order.processes) &&
+         limit(RLIMIT_DATA, order.memory_bytes);
+}
+
+std::string search_path(const std::vector<char*>& variables) {
+  for (const char* variable : variables) {
+    if (variable != nullptr && std::strncmp(variable, "PATH=", 5) == 0) return variable + 5;
+  }
+  return {};
+}
+
+// By the rules of execvp, but that a file in no executable format is an error and no script for the shell.
+// Returns only when it failed: the errno.
+int execute(const Order& order) {
+  char* const* words = order.words.data();
+  char* const* variables = order.variables.data();
+  const std::string name = order.words.front();
+  if (name.empty()) return ENOENT;
+  if (name.find('/') != std::string::npos) {
+    ::execve(words[0], words, variables);
+    return errno;
+  }
+  int result = ENOENT;
+  const std::string path = search_path(order.variables) + ":";
+  for (std::size_t begin = 0; begin < path.size();) {
+    const std::size_t end = path.find(':', begin);
+    const std::string folder = end == begin ? "." : path.substr(begin, end - begin);
+    ::execve((folder + "/" + name).c_str(), words, variables);
+    begin = end + 1;
+    if (errno == EACCES) result = EACCES;  // unless a later folder has one that works
+    if (errno != EACCES && errno != ENOENT && errno != ENOTDIR) return errno;
+  }
+  return result;
+}
+
+// In the child, where nothing that fails may return. `report` closes when the command is executed.
+[[noreturn]] void become(const Order& order, int report) {
+  BegunCommand failed{0, JailStep::kLimits, 0};
+  sigset_t none;
+  sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  ::setsid();
+  const bool streams = ::dup2(kJailStdin, 0) == 0 && ::dup2(kJailStdout, 1) == 1 &&
+                       ::dup2(kJailStderr, 2) == 2 &&
+                       ::syscall(SYS_close_range, 3, ~0U, CLOSE_RANGE_CLOEXEC) == 0;
+  if (!streams || !set_limits(order.head)) {
+    failed.error = errno;
+  } else if (::chdir("/workspace") != 0 || ::chdir(order.folder) != 0) {
+    failed.step = JailStep::kFolder;
+    failed.error = errno;
+  } else {
+    failed.step = JailStep::kExecute;
+    failed.error = execute(order);
+  }
+  const ssize_t told = ::write(report, &failed, sizeof failed);
+  ::_exit(told == sizeof failed ? 0 : 1);
+}
+
+// Whether the child that reports here was executed.
+BegunCommand outcome_of(pid_t pid, int report) {
+  BegunCommand failed;
+  ssize_t count = 0;
+  do {
+    count = ::read(report, &failed, sizeof failed);
+  } while (count < 0 && errno == EINTR);
+  if (count != sizeof failed) return {pid, JailStep::kNone, 0};
+  ::waitpid(pid, nullptr, 0);
+  return failed;
+}
+
+}  // namespace
+
+BegunCommand begin_command() {
+  Order order;
+  int report[2];
+  if (!read_order(order) || ::pipe2(report, O_CLOEXEC) != 0) return {-1, JailStep::kNone, errno};
+  const pid_t pid = ::fork();
+  if (pid == 0) become(order, report[1]);
+  if (pid < 0) return {-1, JailStep::kNone, errno};
+  ::close(report[1]);
+  ::close(kJailOrder);
+  for (const int stream : {kJailStdin, kJailStdout, kJailStderr}) ::close(stream);
+  const BegunCommand begun = outcome_of(pid, report[0]);
+  ::close(report[0]);
+  return begun;
+}
+
+}  // namespace millrace::machines

@@ -1,0 +1,75 @@
+#include "platform/process/jail_words.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "platform/process/file_rules.h"
+
+namespace millrace::process {
+
+void append(Words& to, const Words& more) { to.insert(to.end(), more.begin(), more.end()); }
+
+Words setpriv_words(uid_t uid) {
+  Words words{kSetpriv};
+  if (::geteuid() == 0) {
+    const std::string text = std::to_string(uid);
+    append(words, {"--reuid=" + text, "--regid=" + text, "--clear-groups", "--inh-caps=-all"});
+  }
+  words.emplace_back("--no-new-privs");
+  return words;
+}
+
+Words namespace_words(std::string_view hostname, std::uint64_t tmp_bytes) {
+  Words words{kBwrap,
+              "--unshare-user",
+              "--unshare-ipc",
+              "--unshare-pid",
+              "--unshare-net",
+              "--unshare-uts",
+              "--unshare-cgroup-try",
+              "--die-with-parent",
+              "--new-session",
+              "--cap-drop",
+              "ALL",
+              "--uid",
+              "65534",
+              "--gid",
+              "65534",
+              "--hostname",
+              std::string(hostname),
+              "--ro-bind",
+              "/usr",
+              "/usr"};
+  append(words, {"--symlink", "usr/bin", "/bin", "--symlink", "usr/sbin", "/sbin"});
+  append(words, {"--symlink", "usr/lib", "/lib", "--symlink", "usr/lib64", "/lib64"});
+  for (const char* path : kReadableFiles) append(words, {"--ro-bind-try", path, path});
+  append(words, {"--proc", "/proc", "--dev", "/dev", "--size", std::to_string(tmp_bytes), "--tmpfs", "/tmp"});
+  return words;
+}
+
+base::Result<Fd> memory_file(const std::string& bytes) {
+  Fd fd(::memfd_create("bytes", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  const auto length = static_cast<ssize_t>(bytes.size());
+  if (!fd || ::write(fd.get(), bytes.data(), bytes.size()) != length || ::lseek(fd.get(), 0, SEEK_SET) != 0) {
+    return base::error(base::Code::kOverloaded, "no file descriptor is left for a jail: raise `ulimit -n`");
+  }
+  constexpr int kSeals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
+  if (::fcntl(fd.get(), F_ADD_SEALS, kSeals) != 0) {
+    return base::error(base::Code::kInternal, "this kernel cannot seal a file in memory");
+  }
+  return fd;
+}
+
+std::string namespaces_advice(std::string_view reason) {
+  if (::access(kBwrap, X_OK) != 0) return "install it: apt-get install bubblewrap";
+  if (::access(kSetpriv, X_OK) != 0) return "install it: apt-get install util-linux";
+  if (reason.find("setresuid") != std::string_view::npos || reason.find("setuid") != std::string_view::npos) {
+    return "the container maps too few user ids: run Millrace as a user other than root";
+  }
+  return "allow user namespaces: sysctl -w kernel.unprivileged_userns_clone=1 "
+         "user.max_user_namespaces=10000; in "
+         "Docker: --security-opt seccomp=unconfined --security-opt apparmor=unconfined";
+}
+
+}  // namespace millrace::process

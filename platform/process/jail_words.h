@@ -1,0 +1,39 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "platform/base/result.h"
+#include "platform/process/fd.h"
+
+// The words that jails are started with, shared by those of engines and of machines.
+namespace millrace::process {
+
+using Words = std::vector<std::string>;
+
+inline constexpr const char* kSetpriv = "/usr/bin/setpriv";
+inline constexpr const char* kPrlimit = "/usr/bin/prlimit";
+inline constexpr const char* kBwrap = "/usr/bin/bwrap";
+
+void append(Words& to, const Words& more);
+
+// setpriv without its `--`: no new privileges and, when we are root, another uid without groups and
+// capabilities. `uid` is never 0.
+Words setpriv_words(uid_t uid);
+
+// bwrap with namespaces of its own (no network), uid and gid 65534 inside, without capabilities; /usr
+// read-only and what belongs to it, /proc, /dev and a private /tmp. What is to be written or hidden further,
+// the working directory and the environment are the caller's to add.
+Words namespace_words(std::string_view hostname, std::uint64_t tmp_bytes);
+
+// An anonymous file with these bytes, at its beginning; nobody can change it. kOverloaded: no descriptor is
+// left.
+base::Result<Fd> memory_file(const std::string& bytes);
+
+// What an operator can do about a jail with namespaces that failed for this reason.
+std::string namespaces_advice(std::string_view reason);
+
+}  // namespace millrace::process

@@ -1,0 +1,163 @@
+#include "platform/process/job_filter.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <iterator>
+
+#include <seccomp.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include "platform/process/seccomp_context.h"
+
+namespace millrace::process {
+namespace {
+
+constexpr const char* kDenied[] = {
+    // other processes
+    "ptrace",
+    "process_vm_readv",
+    "process_vm_writev",
+    "process_madvise",
+    "pidfd_getfd",
+    "kcmp",
+    "move_pages",
+    "migrate_pages",
+    // namespaces and mounts
+    "mount",
+    "umount",
+    "umount2",
+    "pivot_root",
+    "chroot",
+    "setns",
+    "unshare",
+    "open_tree",
+    "move_mount",
+    "fsopen",
+    "fsconfig",
+    "fsmount",
+    "fspick",
+    "mount_setattr",
+    "open_by_handle_at",
+    "name_to_handle_at",
+    "fanotify_init",
+    "fanotify_mark",
+    // code and keys in the kernel
+    "init_module",
+    "finit_module",
+    "delete_module",
+    "create_module",
+    "query_module",
+    "get_kernel_syms",
+    "kexec_load",
+    "kexec_file_load",
+    "bpf",
+    "perf_event_open",
+    "userfaultfd",
+    "io_uring_setup",
+    "io_uring_enter",
+    "io_uring_register",
+    "add_key",
+    "request_key",
+    "keyctl",
+    // the host as a whole
+    "reboot",
+    "swapon",
+    "swapoff",
+    "acct",
+    "quotactl",
+    "quotactl_fd",
+    "syslog",
+    "vhangup",
+    "sethostname",
+    "setdomainname",
+    "nfsservctl",
+    "lookup_dcookie",
+    "_sysctl",
+    "sysfs",
+    "uselib",
+    "ustat",
+    // clocks
+    "settimeofday",
+    "stime",
+    "clock_settime",
+    "clock_settime64",
+    "clock_adjtime",
+    "clock_adjtime64",
+    "adjtimex",
+    // ports
+    "iopl",
+    "ioperm",
+    "vm86",
+    "vm86old",
+};
+
+constexpr unsigned long kLow = 0xffffffffUL;  // the kernel looks at these bits of a request alone
+
+bool deny(const SeccompContext& context, int call, scmp_arg_cmp argument, int error = EPERM) {
+  const auto action = SCMP_ACT_ERRNO(static_cast<unsigned>(error));
+  return seccomp_rule_add_array(context.get(), action, call, 1, &argument) == 0;
+}
+
+bool deny_known(const SeccompContext& context) {
+  return std::all_of(std::begin(kDenied), std::end(kDenied), [&](const char* name) {
+    const int number = seccomp_syscall_resolve_name(name);
+    if (number == __NR_SCMP_ERROR) return true;  // not on this architecture
+    return seccomp_rule_add(context.get(), SCMP_ACT_ERRNO(EPERM), number, 0) == 0;
+  });
+}
+
+// Each namespace flag alone: a mask can be compared for equality only.
+bool deny_namespaces(const SeccompContext& context) {
+  for (unsigned long long flag = 1; flag <= kNamespaceFlags; flag <<= 1) {
+    if ((kNamespaceFlags & flag) == 0) continue;
+    if (!deny(context, SCMP_SYS(clone), SCMP_A0(SCMP_CMP_MASKED_EQ, flag, flag))) return false;
+  }
+  return seccomp_rule_add(context.get(), SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0) == 0;
+}
+
+bool deny_typing(const SeccompContext& context) {
+  return deny(context, SCMP_SYS(ioctl), SCMP_A1(SCMP_CMP_MASKED_EQ, kLow, TIOCSTI)) &&
+         deny(context, SCMP_SYS(ioctl), SCMP_A1(SCMP_CMP_MASKED_EQ, kLow, TIOCLINUX));
+}
+
+// 0 is the default and all bits set asks which it is. A rule compares an argument once: so each other bit is
+// looked at together with the highest, which is like it in those two values only.
+bool deny_personalities(const SeccompContext& context) {
+  constexpr unsigned long kTop = 0x80000000UL;
+  for (unsigned long bit = 1; bit < kTop; bit <<= 1) {
+    const unsigned long both = kTop | bit;
+    if (!deny(context, SCMP_SYS(personality), SCMP_A0(SCMP_CMP_MASKED_EQ, both, bit)) ||
+        !deny(context, SCMP_SYS(personality), SCMP_A0(SCMP_CMP_MASKED_EQ, both, kTop))) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool deny_sockets(const SeccompContext& context) {
+  constexpr int kKept[] = {AF_UNSPEC, AF_UNIX, AF_INET, AF_INET6, AF_NETLINK};
+  for (const int call : {SCMP_SYS(socket), SCMP_SYS(socketpair)}) {
+    for (unsigned family = 0; family < AF_NETLINK; ++family) {
+      const bool kept =
+          std::find(std::begin(kKept), std::end(kKept), static_cast<int>(family)) != std::end(kKept);
+      if (!kept && !deny(context, call, SCMP_A0(SCMP_CMP_EQ, family), EAFNOSUPPORT)) return false;
+    }
+    if (!deny(context, call, SCMP_A0(SCMP_CMP_GT, AF_NETLINK), EAFNOSUPPORT)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+base::Result<std::string> job_seccomp_filter() {
+  const SeccompContext context(seccomp_init(SCMP_ACT_ALLOW));
+  const bool built = context &&
+                     seccomp_attr_set(context.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(ENOSYS)) == 0 &&
+                     deny_known(context) && deny_namespaces(context) && deny_typing(context) &&
+                     deny_personalities(context) && deny_sockets(context);
+  if (!built) return base::error(base::Code::kInternal, "libseccomp cannot build the filter of commands");
+  return seccomp_bytes(context);
+}
+
+}  // namespace millrace::process

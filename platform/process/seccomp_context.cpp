@@ -1,0 +1,31 @@
+#include "platform/process/seccomp_context.h"
+
+#include <seccomp.h>
+#include <unistd.h>
+
+#include "platform/process/fd.h"
+
+namespace millrace::process {
+
+void SeccompRelease::operator()(void* context) const { seccomp_release(context); }
+
+base::Result<std::string> seccomp_bytes(const SeccompContext& context) {
+  seccomp_attr_set(context.get(), SCMP_FLTATR_CTL_OPTIMIZE,
+                   2);  // a binary tree instead of a list: cheaper calls
+  auto pipe = make_pipe();
+  if (!pipe) return std::move(pipe.error());
+  // About 2 KB of instructions: they fit into the pipe at once.
+  if (seccomp_export_bpf(context.get(), pipe->write.get()) != 0) {
+    return base::error(base::Code::kInternal, "libseccomp cannot write its filter");
+  }
+  pipe->write.reset();
+  std::string bytes;
+  char buffer[4096];
+  ssize_t count = 0;
+  while ((count = ::read(pipe->read.get(), buffer, sizeof buffer)) > 0) {
+    bytes.append(buffer, static_cast<std::size_t>(count));
+  }
+  return bytes;
+}
+
+}  // namespace millrace::process

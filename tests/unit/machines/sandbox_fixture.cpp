@@ -1,0 +1,63 @@
+#include "tests/unit/machines/sandbox_fixture.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include <sys/stat.h>
+
+#include "schemas/machine.h"
+
+namespace millrace::machines {
+namespace fs = std::filesystem;
+
+void SandboxTest::SetUp() {
+  ::chmod(data_.str().c_str(), 0711);
+  auto opened = Sandbox::open({.data_dir = data_.str()}, spawner_);
+  if (!opened) GTEST_SKIP() << opened.error().message;
+  sandbox_ = std::move(*opened);
+}
+
+CommandOrder SandboxTest::order_of(std::vector<std::string> command) const {
+  CommandOrder order;
+  order.machine = machine_;
+  order.number = 7;
+  order.command = std::move(command);
+  order.timeout = std::chrono::milliseconds(60'000);
+  return order;
+}
+
+Ran SandboxTest::run(const CommandOrder& order, const StopSwitch& stop) {
+  Ran ran;
+  ran.end = sandbox_->run(order, stop, [&](schemas::OutputStream stream, std::string_view bytes) {
+    (stream == schemas::OutputStream::kStdout ? ran.out : ran.err).append(bytes);
+  });
+  return ran;
+}
+
+std::string SandboxTest::told(const std::string& script) {
+  const Ran ran = run(shell(script));
+  EXPECT_EQ(ran.end.how, CommandEnd::How::kExited) << ran.end.message;
+  EXPECT_EQ(ran.end.exit_code, 0) << ran.err;
+  return ran.out;
+}
+
+std::string SandboxTest::workspace() const {
+  return data_.str() + "/machines/" + schemas::machine_id(machine_) + "/workspace";
+}
+
+int processes_with(const std::string& mark) {
+  int count = 0;
+  std::error_code gone;
+  for (const auto& entry : fs::directory_iterator("/proc", gone)) {
+    const std::string name = entry.path().filename().string();
+    if (!std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; })) continue;
+    std::ifstream file(entry.path() / "cmdline", std::ios::binary);
+    const std::string words{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+    if (words.find(mark) != std::string::npos) ++count;
+  }
+  return count;
+}
+
+}  // namespace millrace::machines

@@ -1,0 +1,42 @@
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "machines/sandbox.h"
+#include "platform/process/spawner.h"
+#include "tests/support/temp_dir.h"
+
+namespace millrace::machines {
+
+// What a command did, with its output whole.
+struct Ran {
+  CommandEnd end;
+  std::string out;
+  std::string err;
+};
+
+// A sandbox over a folder of its own and one machine. Skips where no sandbox can be made.
+class SandboxTest : public testing::Test {
+ protected:
+  void SetUp() override;
+
+  CommandOrder order_of(std::vector<std::string> command) const;
+  CommandOrder shell(const std::string& script) const { return order_of({"sh", "-c", script}); }
+  Ran run(const CommandOrder& order, const StopSwitch& stop = {});
+  // The output of a script that must end with code 0.
+  std::string told(const std::string& script);
+  std::string workspace() const;
+
+  support::TempDir data_;
+  process::Spawner spawner_;
+  std::unique_ptr<Sandbox> sandbox_;
+  base::Uuid machine_ = *base::Uuid::parse("01890000-0000-7000-8000-0000000000ab");
+};
+
+// How many processes of this host have `mark` among their arguments.
+int processes_with(const std::string& mark);
+
+}  // namespace millrace::machines

@@ -1,0 +1,163 @@
+#include <csignal>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "tests/support/wait_until.h"
+#include "tests/unit/machines/sandbox_fixture.h"
+
+namespace millrace::machines {
+namespace {
+
+using How = CommandEnd::How;
+using std::chrono::milliseconds;
+using Steady = std::chrono::steady_clock;
+
+// A command that runs on a thread of its own; its output can be waited for.
+class Running {
+ public:
+  Running(Sandbox& sandbox, CommandOrder order)
+      : thread_([this, &sandbox, order = std::move(order)] {
+          const CommandEnd end =
+              sandbox.run(order, stop, [this](schemas::OutputStream, std::string_view bytes) {
+                const std::lock_guard lock(mutex_);
+                out_.append(bytes);
+                changed_.notify_all();
+              });
+          const std::lock_guard lock(mutex_);
+          end_ = end;
+          changed_.notify_all();
+        }) {}
+
+  bool says(const std::string& text) {
+    std::unique_lock lock(mutex_);
+    return support::wait_until(changed_, lock, [&] { return out_.find(text) != std::string::npos; });
+  }
+  CommandEnd end() {
+    thread_.join();
+    return *end_;
+  }
+
+  StopSwitch stop;
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::string out_;
+  std::optional<CommandEnd> end_;
+  std::jthread thread_;
+};
+
+// A process that ignores SIGTERM, left by two forks in a session of its own, and one that waits. `mark` is an
+// odd number of seconds: what they sleep.
+std::string stubborn(const std::string& mark) {
+  return "(setsid sh -c 'trap \"\" TERM HUP INT; echo up; while :; do sleep " + mark + "; done' &) ; sleep " +
+         mark;
+}
+
+TEST_F(SandboxTest, TimeOutLeavesNoProcessEvenOneThatHidesFromIt) {
+  CommandOrder order = shell(stubborn("7391.25"));
+  order.timeout = milliseconds(300);
+  const auto begin = Steady::now();
+  const Ran ran = run(order);
+  EXPECT_EQ(ran.end.how, How::kTimedOut);
+  EXPECT_EQ(ran.out, "up\n");
+  EXPECT_EQ(processes_with("7391.25"), 0);
+  EXPECT_LT(Steady::now() - begin, milliseconds(5'000))
+      << "the shell took SIGTERM, and with it ended the jail";
+}
+
+TEST_F(SandboxTest, StopSendsSigtermToTheWholeTree) {
+  Running running(*sandbox_,
+                  shell("trap 'wait $child; exit 3' TERM\n"
+                        "setsid sh -c 'trap \"echo got it; exit\" TERM; echo up; "
+                        "while :; do sleep 600; done' & child=$!; wait $child; wait $child; exit 4"));
+  ASSERT_TRUE(running.says("up"));
+  running.stop.stop();
+  EXPECT_TRUE(running.says("got it"));
+  EXPECT_EQ(running.end().how, How::kStopped);
+}
+
+TEST_F(SandboxTest, WhatIgnoresSigtermIsKilledAfterTheGrace) {
+  Running running(*sandbox_, shell("trap '' TERM; " + stubborn("7392.25")));
+  ASSERT_TRUE(running.says("up"));
+  const auto begin = Steady::now();
+  running.stop.stop();
+  EXPECT_EQ(running.end().how, How::kStopped);
+  EXPECT_GE(Steady::now() - begin, kStopGrace);
+  EXPECT_EQ(processes_with("7392.25"), 0);
+}
+
+TEST_F(SandboxTest, KillEndsTheTreeAtOnce) {
+  Running running(*sandbox_, shell("trap '' TERM; " + stubborn("7393.25")));
+  ASSERT_TRUE(running.says("up"));
+  const auto begin = Steady::now();
+  running.stop.kill();
+  EXPECT_EQ(running.end().how, How::kStopped);
+  EXPECT_LT(Steady::now() - begin, kStopGrace);
+  EXPECT_EQ(processes_with("7393.25"), 0);
+}
+
+TEST_F(SandboxTest, KillCutsTheGraceOfAStopShort) {
+  Running running(*sandbox_, shell("trap 'echo no' TERM; echo up; while :; do sleep 600; done"));
+  ASSERT_TRUE(running.says("up"));
+  const auto begin = Steady::now();
+  running.stop.stop();
+  ASSERT_TRUE(running.says("no"));
+  running.stop.kill();
+  EXPECT_EQ(running.end().how, How::kStopped);
+  EXPECT_LT(Steady::now() - begin, kStopGrace);
+}
+
+TEST_F(SandboxTest, AStoppedProcessIsWokenToTakeItsSigterm) {
+  Running running(*sandbox_, shell("echo up; kill -STOP $$"));
+  ASSERT_TRUE(running.says("up"));
+  const auto begin = Steady::now();
+  running.stop.stop();
+  EXPECT_EQ(running.end().how, How::kStopped);
+  EXPECT_LT(Steady::now() - begin, kStopGrace);
+}
+
+TEST_F(SandboxTest, ACommandToldToStopBeforehandNeverBegins) {
+  const StopSwitch stop;
+  const_cast<StopSwitch&>(stop).stop();
+  EXPECT_EQ(run(shell("echo begun; touch /workspace/begun"), stop).end.how, How::kStopped);
+  EXPECT_EQ(told("ls /workspace"), "");
+}
+
+TEST_F(SandboxTest, WhatACommandLeavesRunningEndsWithIt) {
+  const auto begin = Steady::now();
+  const Ran ran = run(shell("(setsid sleep 7394.25 &); echo done"));
+  EXPECT_EQ(ran.end.how, How::kExited);
+  EXPECT_EQ(ran.out, "done\n");
+  EXPECT_EQ(processes_with("7394.25"), 0);
+  EXPECT_LT(Steady::now() - begin, milliseconds(10'000));
+}
+
+TEST_F(SandboxTest, KillingAllThatItSeesEndsTheCommandAlone) {
+  const Ran ran = run(shell("kill -9 1; kill -9 -1; echo still here; kill -9 $$"));
+  EXPECT_EQ(ran.end.how, How::kSignalled);
+  EXPECT_EQ(ran.end.signal, SIGKILL);
+  EXPECT_EQ(ran.out, "still here\n");
+}
+
+TEST_F(SandboxTest, TheEnvironmentIsInNobodysArguments) {
+  CommandOrder order = shell("echo up; exec sleep 600");
+  order.environment = {{"TOKEN", "a-secret-7395"}};
+  Running running(*sandbox_, order);
+  ASSERT_TRUE(running.says("up"));
+  EXPECT_EQ(processes_with("a-secret-7395"), 0);
+  running.stop.kill();
+  EXPECT_EQ(running.end().how, How::kStopped);
+}
+
+TEST_F(SandboxTest, CommandsOfOneMachineRunSideBySide) {
+  Running first(*sandbox_, shell("mkfifo go; echo up; read word < go; echo $word"));
+  ASSERT_TRUE(first.says("up"));
+  told("echo went > go");
+  EXPECT_TRUE(first.says("went"));
+  EXPECT_EQ(first.end().how, How::kExited);
+}
+
+}  // namespace
+}  // namespace millrace::machines
