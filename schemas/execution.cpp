@@ -142,9 +142,9 @@ base::Result<Environment> environment_from_json(std::string_view text) {
   for (const json& each : list) {
     if (!is_texts(each) || each.size() != 2) return broken("the environment of an execution");
     auto variable = base::base64_decode(each[0].get_ref<const std::string&>());
-    auto text = base::base64_decode(each[1].get_ref<const std::string&>());
-    if (!variable || !text) return broken("the environment of an execution");
-    out.emplace_back(std::move(*variable), std::move(*text));
+    auto content = base::base64_decode(each[1].get_ref<const std::string&>());
+    if (!variable || !content) return broken("the environment of an execution");
+    out.emplace_back(std::move(*variable), std::move(*content));
   }
   return out;
 }
