@@ -1,0 +1,126 @@
+#include "tests/unit/workers/exec_house.h"
+
+#include <stdexcept>
+
+#include <poll.h>
+
+#include "storage/job_upkeep.h"
+#include "workers/payload.h"
+
+namespace millrace::workers {
+namespace {
+
+constexpr int kEventsMax = 10'000;
+
+}  // namespace
+
+bool wait_for_stop(const machines::StopSwitch& stop) {
+  pollfd waited{stop.fd(), POLLIN, 0};
+  return ::poll(&waited, 1, static_cast<int>(support::kDeadline.count())) == 1;
+}
+
+void Gate::open() {
+  const std::lock_guard lock(mutex_);
+  open_ = true;
+  changed_.notify_all();
+}
+
+bool Gate::pass() {
+  std::unique_lock lock(mutex_);
+  return support::wait_until(changed_, lock, [this] { return open_; });
+}
+
+ExecHouse::ExecHouse(Play play, Options options) : house(options.house) {
+  Answer<schemas::Machine> made;
+  storage::Machines(*house.store).ensure_local("default", base::Uuid::make(house.clock->wall()), made.take());
+  auto local = made.wait();
+  if (!local) throw std::runtime_error(local.error().message);
+  machine = std::move(*local);
+  RunCommand run = [this, play = std::move(play)](const machines::CommandOrder& order,
+                                                  const machines::StopSwitch& stop, const Say& say) {
+    ++begun;
+    return play(order, stop, say);
+  };
+  Worker::Options worker_options;
+  worker_options.data_dir = house.dir.str();
+  worker_options.lease = house.options.lease;
+  worker_options.look_min = house.options.look_min;
+  worker_options.look_max = house.options.look_max;
+  worker_options.drain_grace = house.options.drain_grace;
+  auto worker = Worker::make(worker_options, house.ground());
+  if (!worker) throw std::runtime_error(worker.error().message);
+  house.worker = std::move(*worker);
+  ExecRunner::Options runner{.secret_key = secret_key, .output_max = options.output_max};
+  house.worker->add(schemas::Kind::kExec, options.slots,
+                    std::make_unique<ExecRunner>(std::move(run), std::move(runner)));
+  house.worker->add(schemas::Kind::kOcr, house.options.slots, std::make_unique<ScriptedRunner>(house.script));
+  house.worker->start();
+}
+
+schemas::ExecutionSpec ExecHouse::spec() const {
+  schemas::ExecutionSpec spec;
+  spec.machine = machine.id;
+  spec.command = {"/bin/true"};
+  return spec;
+}
+
+schemas::JobId ExecHouse::submit(Wanted wanted) {
+  jobs::Order order;
+  order.id = house.submitter->new_id(schemas::Kind::kExec);
+  order.tenant = "default";
+  order.lane_key = schemas::machine_id(wanted.spec.machine);
+  order.rerun_on_loss = wanted.rerun_on_loss;
+  for (const auto& [name, value] : wanted.environment) wanted.spec.env_names.push_back(name);
+  order.spec = schemas::to_json(wanted.spec);
+  if (order.spec.size() > storage::kInlineMax) {
+    auto staged = stage(house.store->blobs(), order.spec);
+    if (!staged) throw std::runtime_error(staged.error().message);
+    order.spec_blob = std::move(*staged);
+    order.spec.clear();
+  }
+  if (!wanted.environment.empty()) {
+    const std::string& key = wanted.sealed_with.empty() ? secret_key : wanted.sealed_with;
+    order.secret = base::seal(key, order.id.str(), schemas::to_json(wanted.environment));
+  }
+  Answer<storage::Submitted> answer;
+  house.submitter->submit(std::move(order), answer.take());
+  const auto made = answer.wait();
+  if (!made) throw std::runtime_error(made.error().message);
+  return made->job;
+}
+
+base::Result<schemas::JobView> ExecHouse::cancel(const schemas::JobId& job) {
+  Answer<schemas::JobView> answer;
+  jobs::Control(*house.store, *house.clock).cancel("default", job, answer.take());
+  return answer.wait();
+}
+
+int ExecHouse::release_leases() {
+  Answer<int> released;
+  storage::JobUpkeep(*house.store).release_worker(house.worker->name(), jobs::kLossesMax, released.take());
+  return released.wait().value_or(-1);
+}
+
+std::vector<schemas::JobEvent> ExecHouse::events(const schemas::JobId& job) {
+  auto events = storage::JobQueries(*house.store).events("default", job, 0, kEventsMax);
+  if (!events) throw std::runtime_error(events.error().message);
+  return std::move(*events);
+}
+
+std::string ExecHouse::output(const schemas::JobId& job, std::string_view stream) {
+  std::string all;
+  for (const schemas::JobEvent& event : events(job)) {
+    if (event.type == stream) all += schemas::output_bytes(event.data).value_or("not output");
+  }
+  return all;
+}
+
+std::optional<schemas::ExecutionResult> ExecHouse::result(const schemas::JobId& job) {
+  const auto record = storage::JobQueries(*house.store).record("default", job);
+  if (!record || !record->result) return std::nullopt;
+  const auto result = schemas::execution_result_from_json(record->result->bytes);
+  if (!result) return std::nullopt;
+  return *result;
+}
+
+}  // namespace millrace::workers

@@ -1,0 +1,76 @@
+#pragma once
+#include <atomic>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "schemas/execution.h"
+#include "storage/machine_rows.h"
+#include "tests/unit/workers/house.h"
+#include "workers/exec_runner.h"
+
+namespace millrace::workers {
+
+// A command as a test plays it: `say` is its output.
+using Say = std::function<void(schemas::OutputStream stream, std::string_view bytes)>;
+using Play = std::function<machines::CommandEnd(const machines::CommandOrder& order,
+                                                const machines::StopSwitch& stop, const Say& say)>;
+
+inline machines::CommandEnd exits(int code) {
+  return {.how = machines::CommandEnd::How::kExited, .exit_code = code, .message = {}};
+}
+inline machines::CommandEnd ends(machines::CommandEnd::How how, std::string message = {}) {
+  return {.how = how, .message = std::move(message)};
+}
+// Until it is told to; false: it was not.
+bool wait_for_stop(const machines::StopSwitch& stop);
+
+// A gate between the test and a command that it plays.
+class Gate {
+ public:
+  void open();
+  bool pass();  // waits until it is open
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool open_ = false;
+};
+
+// A house with a machine, whose worker runs ExecRunner over a played command.
+class ExecHouse {
+ public:
+  struct Options {
+    House::Options house{.with_worker = false};
+    int slots = 4;
+    std::size_t output_max = std::size_t{1} << 20;
+  };
+  explicit ExecHouse(Play play) : ExecHouse(std::move(play), Options{}) {}
+  ExecHouse(Play play, Options options);
+
+  struct Wanted {
+    schemas::ExecutionSpec spec;
+    schemas::Environment environment = {};
+    std::string sealed_with = {};  // default: the worker's key
+    bool rerun_on_loss = false;
+  };
+  schemas::ExecutionSpec spec() const;
+  schemas::JobId submit() { return submit({.spec = spec()}); }
+  schemas::JobId submit(Wanted wanted);
+  bool reaches(const schemas::JobId& job, schemas::JobStatus status) { return house.reaches(job, status); }
+  base::Result<schemas::JobView> cancel(const schemas::JobId& job);
+  // Another process's upkeep takes the worker for dead.
+  int release_leases();
+
+  std::vector<schemas::JobEvent> events(const schemas::JobId& job);
+  std::string output(const schemas::JobId& job, std::string_view stream);
+  std::optional<schemas::ExecutionResult> result(const schemas::JobId& job);
+
+  const std::string secret_key = std::string(32, 'k');
+  std::atomic<int> begun{0};
+  House house;
+  schemas::Machine machine;
+};
+
+}  // namespace millrace::workers

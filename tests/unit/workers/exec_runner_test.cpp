@@ -1,0 +1,302 @@
+#include "workers/exec_runner.h"
+
+#include <gtest/gtest.h>
+
+#include "storage/lock_file.h"
+#include "tests/unit/workers/exec_house.h"
+
+namespace millrace::workers {
+namespace {
+
+using base::Code;
+using machines::CommandOrder;
+using machines::StopSwitch;
+using schemas::JobStatus;
+using std::chrono::milliseconds;
+using How = machines::CommandEnd::How;
+
+constexpr auto kOut = schemas::OutputStream::kStdout;
+constexpr auto kErr = schemas::OutputStream::kStderr;
+
+TEST(ExecRunner, ACommandThatExitsWithZeroSucceeds) {
+  ExecHouse exec([](const CommandOrder&, const StopSwitch&, const Say& say) {
+    say(kOut, "hello\n");
+    say(kErr, "a warning\n");
+    return exits(0);
+  });
+  const auto job = exec.submit();
+  ASSERT_TRUE(exec.reaches(job, JobStatus::kSucceeded));
+  EXPECT_EQ(exec.output(job, "stdout"), "hello\n");
+  EXPECT_EQ(exec.output(job, "stderr"), "a warning\n");
+  const auto result = exec.result(job);
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->exit_code, 0);
+  EXPECT_FALSE(result->signal);
+  EXPECT_EQ(result->stdout_bytes, 6);
+  EXPECT_EQ(result->stderr_bytes, 10);
+}
+
+TEST(ExecRunner, OutputIsInTheStoreInItsOrderBeforeTheJobEnds) {
+  ExecHouse exec([](const CommandOrder&, const StopSwitch&, const Say& say) {
+    for (int i = 0; i < 40; ++i) say(i % 2 == 0 ? kOut : kErr, std::to_string(i) + "\n");
+    return exits(0);
+  });
+  const auto job = exec.submit();
+  ASSERT_TRUE(exec.reaches(job, JobStatus::kSucceeded));
+  const auto events = exec.events(job);
+  std::string told, expected;
+  for (int i = 0; i < 40; ++i) expected += std::to_string(i) + "\n";
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    EXPECT_EQ(events[i].version, static_cast<std::int64_t>(i) + 1);
+    const bool output = events[i].type == "stdout" || events[i].type == "stderr";
+    if (output) told += schemas::output_bytes(events[i].data).value_or("not output");
+  }
+  EXPECT_EQ(told, expected);
+  EXPECT_EQ(events.back().type, "succeeded");
+}
+
+TEST(ExecRunner, WhatACommandWritesIsToldWhileItRuns) {
+  Gate gate;
+  ExecHouse exec([&](const CommandOrder&, const StopSwitch&, const Say& say) {
+    say(kOut, "first");
+    const bool passed = gate.pass();
+    say(kOut, " last");
+    return exits(passed ? 0 : 1);
+  });
+  const auto job = exec.submit();
+  ASSERT_TRUE(exec.reaches(job, JobStatus::kRunning));
+  EXPECT_TRUE(support::wait_until([&] { return exec.output(job, "stdout") == "first"; }));
+  gate.open();
+  ASSERT_TRUE(exec.reaches(job, JobStatus::kSucceeded));
+  EXPECT_EQ(exec.output(job, "stdout"), "first last");
+}
+
+TEST(ExecRunner, OutputPastTheCapIsCounted) {
+  ExecHouse exec(
+      [](const CommandOrder&, const StopSwitch&, const Say& say) {
+        const std::string block(64 * 1024, 'x');
+        for (int i = 0; i < 64; ++i) say(kOut, block);
+        return exits(0);
+      },
+      {.output_max = 100'000});
+  const auto job = exec.submit();
+  ASSERT_TRUE(exec.reaches(job, JobStatus::kSucceeded));
+  EXPECT_EQ(exec.output(job, "stdout"), std::string(100'000, 'x'));
+  EXPECT_EQ(exec.result(job)->stdout_bytes, 4 << 20);
+  EXPECT_TRUE(exec.result(job)->stdout_truncated);
+  EXPECT_FALSE(exec.result(job)->stderr_truncated);
+}
+
+TEST(ExecRunner, MoreOutputThanMayWaitIsStoredWhole) {
+  std::string text;
+  for (int i = 0; text.size() < (std::size_t{4} << 20); ++i) text += std::to_string(i) + "\n";
+  ExecHouse exec(
+      [&](const CommandOrder&, const StopSwitch&, const Say& say) {
+        const std::string_view all(text);
+        for (std::size_t at = 0; at < all.size(); at += 50'000) say(kOut, all.substr(at, 50'000));
+        return exits(0);
+      },
+      {.output_max = std::size_t{8} << 20});
+  const auto job = exec.submit();
+  ASSERT_TRUE(exec.reaches(job, JobStatus::kSucceeded));
+  EXPECT_EQ(exec.output(job, "stdout"), text);
+}
+
+TEST(ExecRunner, AnotherExitCodeFailsTheJobAndIsItsResult) {
+  ExecHouse exec([](const CommandOrder&, const StopSwitch&, const Say&) { return exits(3); });
+  const auto job = exec.submit();
+  ASSERT_TRUE(exec.reaches(job, JobStatus::kFailed));
+  EXPECT_EQ(exec.house.view(job).error->code, Code::kCommandFailed);
+  EXPECT_EQ(exec.house.view(job).error->message, "the command ended with exit code 3");
+  EXPECT_EQ(exec.result(job)->exit_code, 3);
+  EXPECT_EQ(exec.house.view(job).attempt, 1);
+}
+
+TEST(ExecRunner, ASignalFailsTheJobAndIsItsResult) {
+  ExecHouse exec([](const CommandOrder&, const StopSwitch&, const Say&) {
+    return machines::CommandEnd{.how = How::kSignalled, .signal = 11, .message = {}};
+  });
+  const auto job = exec.submit();
+  ASSERT_TRUE(exec.reaches(job, JobStatus::kFailed));
+  EXPECT_EQ(exec.house.view(job).error->code, Code::kCommandFailed);
+  EXPECT_EQ(exec.result(job)->signal, 11);
+  EXPECT_FALSE(exec.result(job)->exit_code);
+}
+
+TEST(ExecRunner, ATimeOutExpiresTheJobAndKeepsItsOutput) {
+  ExecHouse exec([](const CommandOrder&, const StopSwitch&, const Say& say) {
+    say(kOut, "so far");
+    return ends(How::kTimedOut);
+  });
+  const auto job = exec.submit();
+  ASSERT_TRUE(exec.reaches(job, JobStatus::kExpired));
+  EXPECT_EQ(exec.house.view(job).error->code, Code::kExecutionTimedOut);
+  EXPECT_EQ(exec.output(job, "stdout"), "so far");
+  EXPECT_EQ(exec.result(job)->stdout_bytes, 6);
+}
+
+TEST(ExecRunner, ACommandThatCannotBeStartedSaysWhy) {
+  ExecHouse exec([](const CommandOrder&, const StopSwitch&, const Say&) {
+    return ends(How::kPrepareFailed, "there is no command `nonesuch`");
+  });
+  const auto job = exec.submit();
+  ASSERT_TRUE(exec.reaches(job, JobStatus::kFailed));
+  EXPECT_EQ(exec.house.view(job).error->code, Code::kExecutionPrepareFailed);
+  EXPECT_EQ(exec.house.view(job).error->message, "there is no command `nonesuch`");
+}
+
+TEST(ExecRunner, AHostThatFailsKeepsItsReasonsToItself) {
+  ExecHouse exec([](const CommandOrder&, const StopSwitch&, const Say&) {
+    return ends(How::kHostFailed, "/var/lib/secret-place is missing");
+  });
+  const auto job = exec.submit();
+  ASSERT_TRUE(exec.reaches(job, JobStatus::kFailed));
+  EXPECT_EQ(exec.house.view(job).error->code, Code::kHostAgentFailed);
+  EXPECT_EQ(exec.house.view(job).error->message.find("secret-place"), std::string::npos);
+}
+
+TEST(ExecRunner, ADriverThatThrowsFailsTheJob) {
+  ExecHouse exec([](const CommandOrder&, const StopSwitch&, const Say&) -> machines::CommandEnd {
+    throw std::bad_alloc();
+  });
+  const auto job = exec.submit();
+  ASSERT_TRUE(exec.reaches(job, JobStatus::kFailed));
+  EXPECT_EQ(exec.house.view(job).error->code, Code::kHostAgentFailed);
+}
+
+TEST(ExecRunner, ACancelStopsTheCommandAndKeepsItsOutput) {
+  ExecHouse exec([](const CommandOrder&, const StopSwitch& stop, const Say& say) {
+    say(kOut, "before");
+    if (!wait_for_stop(stop) || stop.killed()) return exits(1);
+    say(kOut, " after");
+    return ends(How::kStopped);
+  });
+  const auto job = exec.submit();
+  ASSERT_TRUE(exec.reaches(job, JobStatus::kRunning));
+  ASSERT_TRUE(support::wait_until([&] { return exec.output(job, "stdout") == "before"; }));
+  ASSERT_TRUE(exec.cancel(job));
+  ASSERT_TRUE(exec.reaches(job, JobStatus::kCancelled));
+  EXPECT_EQ(exec.output(job, "stdout"), "before after");
+  ASSERT_TRUE(exec.result(job));
+  EXPECT_EQ(exec.result(job)->stdout_bytes, 12);
+  EXPECT_FALSE(exec.result(job)->exit_code || exec.result(job)->signal);
+}
+
+TEST(ExecRunner, ALostLeaseKillsTheCommandAtOnce) {
+  std::atomic<bool> killed{false};
+  ExecHouse exec([&](const CommandOrder&, const StopSwitch& stop, const Say& say) {
+    if (!wait_for_stop(stop)) return exits(1);
+    killed = stop.killed();
+    say(kOut, "too late");
+    return ends(How::kStopped);
+  });
+  const auto job = exec.submit();
+  ASSERT_TRUE(support::wait_until([&] { return exec.begun == 1; }));
+  EXPECT_EQ(exec.release_leases(), 1);
+  EXPECT_TRUE(support::wait_until([&] { return killed.load(); }));
+  ASSERT_TRUE(exec.reaches(job, JobStatus::kFailed));
+  EXPECT_EQ(exec.house.view(job).error->code, Code::kWorkerLost);
+  EXPECT_TRUE(exec.house.worker->drain(milliseconds(5'000)));
+  EXPECT_EQ(exec.output(job, "stdout"), "");
+  EXPECT_EQ(exec.begun, 1);
+}
+
+TEST(ExecRunner, AJobThatMayRunAgainDoesSoAfterALoss) {
+  ExecHouse exec([&](const CommandOrder&, const StopSwitch& stop, const Say& say) {
+    if (exec.begun == 1) {
+      wait_for_stop(stop);
+      return ends(How::kStopped);
+    }
+    say(kOut, "again");
+    return exits(0);
+  });
+  const auto job = exec.submit({.spec = exec.spec(), .rerun_on_loss = true});
+  ASSERT_TRUE(support::wait_until([&] { return exec.begun == 1; }));
+  EXPECT_EQ(exec.release_leases(), 1);
+  ASSERT_TRUE(exec.reaches(job, JobStatus::kSucceeded));
+  EXPECT_EQ(exec.output(job, "stdout"), "again");
+}
+
+TEST(ExecRunner, ASecondStopKillsACommandThatIgnoresTheFirst) {
+  Gate told;
+  ExecHouse exec([&](const CommandOrder&, const StopSwitch& stop, const Say&) {
+    wait_for_stop(stop);
+    told.open();
+    support::wait_until([&] { return stop.killed(); });
+    return ends(How::kStopped);
+  });
+  const auto job = exec.submit();
+  ASSERT_TRUE(support::wait_until([&] { return exec.begun == 1; }));
+  ASSERT_TRUE(exec.cancel(job));
+  ASSERT_TRUE(told.pass());
+  exec.release_leases();
+  EXPECT_TRUE(exec.house.worker->drain(milliseconds(5'000)));
+  EXPECT_TRUE(schemas::is_terminal(exec.house.view(job).status));
+}
+
+TEST(ExecRunner, ADrainLetsACommandEndInItsGrace) {
+  Gate gate;
+  ExecHouse exec(
+      [&](const CommandOrder&, const StopSwitch&, const Say&) { return exits(gate.pass() ? 0 : 1); },
+      {.house = {.drain_grace = milliseconds(5'000), .with_worker = false}});
+  const auto job = exec.submit();
+  ASSERT_TRUE(support::wait_until([&] { return exec.begun == 1; }));
+  ASSERT_TRUE(exec.house.worker->stop_claiming(milliseconds(5'000)));
+  gate.open();
+  EXPECT_TRUE(exec.house.worker->drain(milliseconds(5'000)));
+  EXPECT_EQ(exec.house.view(job).status, JobStatus::kSucceeded);
+}
+
+TEST(ExecRunner, ADrainStopsACommandThatOutlastsItsGrace) {
+  std::atomic<bool> killed{true};
+  ExecHouse exec([&](const CommandOrder&, const StopSwitch& stop, const Say&) {
+    if (!wait_for_stop(stop)) return exits(1);
+    killed = stop.killed();
+    return ends(How::kStopped);
+  });
+  const auto job = exec.submit();
+  ASSERT_TRUE(support::wait_until([&] { return exec.begun == 1; }));
+  EXPECT_TRUE(exec.house.worker->drain(milliseconds(5'000)));
+  EXPECT_FALSE(killed) << "it may end by itself first";
+  EXPECT_EQ(exec.house.view(job).status, JobStatus::kFailed);
+  EXPECT_EQ(exec.house.view(job).error->code, Code::kWorkerLost);
+}
+
+TEST(ExecRunner, AWorkerThatGoesWithoutADrainKillsItsCommands) {
+  std::atomic<bool> killed{false};
+  ExecHouse exec([&](const CommandOrder&, const StopSwitch& stop, const Say&) {
+    if (!wait_for_stop(stop)) return exits(1);
+    killed = stop.killed();
+    return ends(How::kStopped);
+  });
+  exec.submit();
+  ASSERT_TRUE(support::wait_until([&] { return exec.begun == 1; }));
+  exec.house.dispatch.stop(milliseconds(1'000));
+  exec.house.worker.reset();
+  EXPECT_TRUE(killed);
+}
+
+TEST(ExecRunner, OutputWaitsForAStoreThatRefusesForNow) {
+  Gate gate;
+  ExecHouse exec(
+      [&](const CommandOrder&, const StopSwitch&, const Say& say) {
+        const bool passed = gate.pass();
+        say(kOut, "kept");
+        return exits(passed ? 0 : 1);
+      },
+      {.house = {.lease = {milliseconds(200), milliseconds(60'000), milliseconds(500)},
+                 .stuck_lock_after = milliseconds(50),
+                 .with_worker = false}});
+  const auto job = exec.submit();
+  ASSERT_TRUE(exec.reaches(job, JobStatus::kRunning));
+  auto lock = storage::LockFile::open(exec.house.dir.str() + "/locks/write.lock");
+  ASSERT_TRUE(lock && lock->lock(storage::LockFile::Mode::kExclusive));
+  gate.open();
+  ASSERT_TRUE(support::wait_until([&] { return !exec.house.store->health().store_ok; }));
+  lock->unlock();
+  ASSERT_TRUE(exec.reaches(job, JobStatus::kSucceeded));
+  EXPECT_EQ(exec.output(job, "stdout"), "kept");
+}
+
+}  // namespace
+}  // namespace millrace::workers

@@ -1,0 +1,154 @@
+#include "workers/exec_task.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/workers/exec_house.h"
+
+namespace millrace::workers {
+namespace {
+
+using base::Code;
+using machines::CommandOrder;
+using machines::StopSwitch;
+using schemas::JobStatus;
+
+constexpr std::string_view kSecret = "hunter2-and-more";
+
+// What the worker asks of the machine for a job.
+class Asked {
+ public:
+  Play play() {
+    return [this](const CommandOrder& order, const StopSwitch&, const Say&) {
+      const std::lock_guard lock(mutex_);
+      order_ = order;
+      return exits(0);
+    };
+  }
+  CommandOrder order() const {
+    const std::lock_guard lock(mutex_);
+    return order_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  CommandOrder order_;
+};
+
+TEST(ExecTask, ACommandIsAskedForAsItsRequestSaid) {
+  Asked asked;
+  ExecHouse exec(asked.play());
+  auto spec = exec.spec();
+  spec.command = {"sh", "-c", "echo $HOME"};
+  spec.cwd = "src";
+  spec.input = "typed";
+  spec.timeout = std::chrono::milliseconds(1'234);
+  const auto job = exec.submit({.spec = spec});
+  ASSERT_TRUE(exec.reaches(job, JobStatus::kSucceeded));
+  const CommandOrder order = asked.order();
+  EXPECT_EQ(order.machine, exec.machine.id);
+  EXPECT_EQ(order.number, exec.machine.number);
+  EXPECT_EQ(order.memory_mib, exec.machine.memory_mib);
+  EXPECT_EQ(order.command, spec.command);
+  EXPECT_EQ(order.cwd, "src");
+  EXPECT_EQ(order.input, "typed");
+  EXPECT_EQ(order.timeout, spec.timeout);
+}
+
+TEST(ExecTask, ALargeSpecComesFromItsBlob) {
+  Asked asked;
+  ExecHouse exec(asked.play());
+  auto spec = exec.spec();
+  spec.input.assign(200'000, 'i');
+  const auto job = exec.submit({.spec = spec});
+  ASSERT_TRUE(exec.reaches(job, JobStatus::kSucceeded));
+  EXPECT_EQ(asked.order().input, spec.input);
+}
+
+TEST(ExecTask, TheEnvironmentIsTheRequestsAndWhereItRuns) {
+  Asked asked;
+  ExecHouse exec(asked.play());
+  const auto job =
+      exec.submit({.spec = exec.spec(),
+                   .environment = {{"MILLRACE_MACHINE_ID", "forged"}, {"TOKEN", std::string(kSecret)}}});
+  ASSERT_TRUE(exec.reaches(job, JobStatus::kSucceeded));
+  const schemas::Environment expected = {{"TOKEN", std::string(kSecret)},
+                                         {"MILLRACE_EXECUTION_ID", job.str()},
+                                         {"MILLRACE_MACHINE_ID", schemas::machine_id(exec.machine.id)}};
+  EXPECT_EQ(asked.order().environment, expected);
+}
+
+TEST(ExecTask, AnEnvironmentSealedUnderAnotherKeyFailsTheJobWithoutAWordOfIt) {
+  Asked asked;
+  ExecHouse exec(asked.play());
+  testing::internal::CaptureStderr();
+  const auto job = exec.submit({.spec = exec.spec(),
+                                .environment = {{"TOKEN", std::string(kSecret)}},
+                                .sealed_with = std::string(32, 'o')});
+  ASSERT_TRUE(exec.reaches(job, JobStatus::kFailed));
+  const std::string logged = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(exec.begun, 0);
+  EXPECT_EQ(exec.house.view(job).error->code, Code::kHostAgentFailed);
+  EXPECT_EQ(logged.find(kSecret), std::string::npos);
+  EXPECT_EQ(exec.house.view(job).error->message.find(kSecret), std::string::npos);
+}
+
+TEST(ExecTask, ASecretIsInNoLogEventOrError) {
+  ExecHouse exec([](const CommandOrder&, const StopSwitch&, const Say&) { return exits(1); });
+  testing::internal::CaptureStderr();
+  const auto job = exec.submit({.spec = exec.spec(), .environment = {{"TOKEN", std::string(kSecret)}}});
+  ASSERT_TRUE(exec.reaches(job, JobStatus::kFailed));
+  ASSERT_TRUE(exec.house.worker->drain(std::chrono::seconds(5)));
+  const std::string logged = testing::internal::GetCapturedStderr();
+  EXPECT_NE(logged.find(job.str()), std::string::npos);
+  EXPECT_EQ(logged.find(kSecret), std::string::npos);
+  EXPECT_EQ(exec.house.view(job).error->message.find(kSecret), std::string::npos);
+  for (const auto& event : exec.events(job)) EXPECT_EQ(event.data.find(kSecret), std::string::npos);
+}
+
+TEST(ExecTask, AMachineThatIsGoneFailsTheJob) {
+  Asked asked;
+  ExecHouse exec(asked.play());
+  auto spec = exec.spec();
+  spec.machine = base::Uuid::make(exec.house.clock->wall());
+  const auto job = exec.submit({.spec = spec});
+  ASSERT_TRUE(exec.reaches(job, JobStatus::kFailed));
+  EXPECT_EQ(exec.house.view(job).error->code, Code::kMachineNotFound);
+  EXPECT_EQ(exec.begun, 0);
+}
+
+TEST(ExecTask, AMachineOfAnotherTenantIsNotThere) {
+  Asked asked;
+  ExecHouse exec(asked.play());
+  Answer<schemas::Machine> made;
+  storage::Machines(*exec.house.store)
+      .ensure_local("neighbour", base::Uuid::make(exec.house.clock->wall()), made.take());
+  const auto theirs = made.wait();
+  ASSERT_TRUE(theirs);
+  auto spec = exec.spec();
+  spec.machine = theirs->id;
+  const auto job = exec.submit({.spec = spec});
+  ASSERT_TRUE(exec.reaches(job, JobStatus::kFailed));
+  EXPECT_EQ(exec.house.view(job).error->code, Code::kMachineNotFound);
+}
+
+// Commands that wait hold the slots of their kind alone.
+TEST(ExecTask, TheSlotsOfOneKindAreNotAnothers) {
+  Gate gate;
+  ExecHouse exec(
+      [&](const CommandOrder&, const StopSwitch&, const Say&) { return exits(gate.pass() ? 0 : 1); },
+      {.house = {.slots = 1, .with_worker = false}, .slots = 3});
+  std::vector<schemas::JobId> commands;
+  for (int i = 0; i < 4; ++i) commands.push_back(exec.submit());
+  ASSERT_TRUE(support::wait_until([&] { return exec.begun == 3; }));
+  const auto document = exec.house.submit();
+  const auto held = exec.house.script.attempt(0);
+  ASSERT_TRUE(held);
+  exec.house.script.end(held, Done{});
+  EXPECT_TRUE(exec.reaches(document, JobStatus::kSucceeded));
+  EXPECT_EQ(exec.begun, 3);
+  gate.open();
+  for (const auto& job : commands) EXPECT_TRUE(exec.reaches(job, JobStatus::kSucceeded));
+}
+
+}  // namespace
+}  // namespace millrace::workers
