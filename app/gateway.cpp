@@ -36,6 +36,7 @@ storage::Store::Options store_options(const Settings& settings) {
   options.wal_max_bytes = settings.wal_max_bytes;
   options.disk_free_min_bytes = settings.disk_free_min_bytes;
   options.result_age = settings.retention_results;
+  options.job_age = settings.retention_jobs;
   return options;
 }
 

@@ -38,12 +38,14 @@ std::unique_ptr<workers::Runner> MachineRoom::make_runner(std::string secret_key
 }
 
 base::Status ensure_local_machine(storage::Store& store) {
-  std::promise<base::Status> made;
-  storage::Machines(store).ensure_local("default", base::Uuid::make(store.clock().wall()),
-                                        [&](base::Result<schemas::Machine> machine) {
-                                          made.set_value(machine ? base::Status() : machine.error());
-                                        });
-  return made.get_future().get();
+  std::promise<base::Result<schemas::Machine>> made;
+  storage::Machines(store).ensure_local(
+      "default", base::Uuid::make(store.clock().wall()),
+      [&](base::Result<schemas::Machine> machine) { made.set_value(std::move(machine)); });
+  const auto machine = made.get_future().get();
+  const bool destroyed = !machine && machine.error().code == base::Code::kNotFound;
+  if (!machine && !destroyed) return machine.error();
+  return {};
 }
 
 }  // namespace millrace::app

@@ -28,7 +28,8 @@ class MachineRoom {
   std::unique_ptr<Parts> parts_;
 };
 
-// The first start makes the machine `local` of tenant `default`. Blocks until the commit.
+// The first start makes the machine `local` of tenant `default`; once destroyed it stays so. Blocks until the
+// commit.
 base::Status ensure_local_machine(storage::Store& store);
 
 }  // namespace millrace::app
