@@ -60,6 +60,29 @@ TEST_F(OpenApiHeaders, OfAJobsWholeWay) {
          {"x-millrace-job", "x-should-retry"});
 }
 
+TEST_F(OpenApiHeaders, OfAnExecutionsWholeWay) {
+  start({.requests_per_minute = 1000});
+  const std::string all = "/v1/machines/{machine_id}/executions", one = all + "/{execution_id}";
+  const std::string root = "/v1/machines/" + machine() + "/executions";
+  const auto create = [&](const std::string& body) { return post(root, body, "Idempotency-Key: k\r\n"); };
+  const Answer made = create(R"({"command":["true"]})");
+  expect(made, 200, all, "post", rate({"x-millrace-job"}));
+  expect(create(R"({"command":["true"]})"), 200, all, "post",
+         rate({"x-millrace-job", "idempotent-replayed"}));
+  expect(create(R"({"command":["false"]})"), 409, all, "post", rate({"x-should-retry"}));
+  expect(create("{}"), 422, all, "post", rate({"x-should-retry"}));
+  expect(get(root), 200, all, "get", rate());
+  expect(get("/v1/machines"), 200, "/v1/machines", "get", rate());
+  const std::string path = root + "/" + made.header("x-millrace-job");
+  expect(get(path), 200, one, "get", rate({"x-millrace-job"}));
+  expect(get(path + "/output"), 200, one + "/output", "get", rate({"x-millrace-job"}));
+  expect(get(path + "/events"), 200, one + "/events", "get", rate({"x-millrace-job"}));
+  const auto remove = [&] { return send({.method = "DELETE", .path = path, .key = owner}); };
+  expect(remove(), 200, one, "delete", rate({"x-millrace-job"}));
+  expect(remove(), 200, one, "delete", rate({"x-millrace-job"}));
+  expect(remove(), 404, one, "delete", rate({"x-millrace-job", "x-should-retry"}));
+}
+
 TEST_F(OpenApiHeaders, OfFailuresThatAJobHasStored) {
   start();
   const std::pair<base::Code, int> ends[] = {

@@ -80,7 +80,19 @@ TEST_F(OpenApi, APendingResultHasNoContent) {
   EXPECT_FALSE(document["paths"]["/v1/jobs/{job_id}/result"]["get"]["responses"]["202"].contains("content"));
 }
 
+TEST_F(OpenApi, MachineEndpointsHaveTheErrorShapesOfTheirOwn) {
+  const json& replies = document["paths"]["/v1/machines/{machine_id}/executions"]["post"]["responses"];
+  const auto shape = [&](const char* status, const char* type) {
+    return replies[status]["content"][type]["schema"]["$ref"].get<std::string>();
+  };
+  for (const char* status : {"401", "403", "409", "429", "503"})
+    EXPECT_EQ(shape(status, "application/json"), "#/components/schemas/MachineError") << status;
+  for (const char* status : {"400", "404", "405", "413", "415", "422", "431", "500"})
+    EXPECT_EQ(shape(status, "application/problem+json"), "#/components/schemas/Problem") << status;
+}
+
 TEST_F(OpenApi, TheRequestBodyIsTheFieldTables) {
+  EXPECT_EQ(document["components"]["schemas"]["ExecutionRequest"]["required"], json::parse(R"(["command"])"));
   EXPECT_EQ(document["components"]["schemas"]["OcrRequest"]["required"], json::parse(R"(["document"])"));
   EXPECT_EQ(
       document["paths"]["/v1/ocr"]["post"]["requestBody"]["content"]["application/json"]["schema"]["$ref"],

@@ -4,6 +4,7 @@
 
 #include "api/secret_file.h"
 #include "platform/base/base64.h"
+#include "storage/machine_rows.h"
 
 namespace millrace::api::test {
 namespace {
@@ -59,7 +60,8 @@ void Served::start(Options options) {
                                                             .metrics = metrics,
                                                             .clock = clock,
                                                             .dispatch_health = [this] { return dispatch; },
-                                                            .options = std::move(options)},
+                                                            .options = std::move(options),
+                                                            .secret_key = secret_key},
                                       pepper_text);
   ASSERT_TRUE(service->start().has_value());
   server = std::make_unique<front::Server>(
@@ -89,11 +91,23 @@ Answer Served::post(const std::string& path, const std::string& body, const std:
   return send({.method = "POST", .path = path, .key = owner, .headers = headers, .body = body});
 }
 
-std::optional<storage::Claimed> Served::claim() {
+std::string Served::machine(const std::string& tenant) {
+  schemas::Machine wanted;
+  wanted.id = base::Uuid::make(clock.wall());
+  wanted.tenant = tenant;
+  wanted.name = "test";
+  storage::Machines machines(*store);
+  const auto made = committed<schemas::Machine>(
+      [&](storage::Done<schemas::Machine> done) { machines.create(std::move(wanted), std::move(done)); });
+  EXPECT_TRUE(made.has_value());
+  return made ? schemas::machine_id(made->id) : std::string();
+}
+
+std::optional<storage::Claimed> Served::claim(schemas::Kind kind) {
   storage::JobClaims claims(*store);
   auto claimed =
       committed<std::vector<storage::Claimed>>([&](storage::Done<std::vector<storage::Claimed>> done) {
-        claims.claim({.kind = schemas::Kind::kOcr, .worker = "test"}, std::move(done));
+        claims.claim({.kind = kind, .worker = "test"}, std::move(done));
       });
   EXPECT_TRUE(claimed.has_value());
   if (!claimed || claimed->empty()) return std::nullopt;
@@ -110,10 +124,20 @@ storage::Applied Served::finish(const storage::Lease& lease, const std::string& 
       .value();
 }
 
-storage::Applied Served::fail(const storage::Lease& lease, base::Code code, const std::string& message) {
+storage::Applied Served::fail(const storage::Lease& lease, base::Code code, const std::string& message,
+                              const std::string& result) {
   storage::JobOutcomes outcomes(*store);
   return committed<storage::Applied>([&](storage::Done<storage::Applied> done) {
-           outcomes.fail(lease, {.code = code, .message = message}, {}, std::move(done));
+           outcomes.fail(lease, {.code = code, .message = message}, {.bytes = result, .blob = {}},
+                         std::move(done));
+         })
+      .value();
+}
+
+storage::Applied Served::tell(const storage::Lease& lease, std::vector<storage::JobOutcomes::Event> events) {
+  storage::JobOutcomes outcomes(*store);
+  return committed<storage::Applied>([&](storage::Done<storage::Applied> done) {
+           outcomes.events(lease, std::move(events), std::move(done));
          })
       .value();
 }

@@ -34,10 +34,15 @@ class Served : public ::testing::Test {
   Answer post(const std::string& path, const std::string& body, const std::string& headers = {});
   Answer send(const Ask& request) { return test::ask(server->port(), request); }
 
+  // A machine of that tenant: its id.
+  std::string machine(const std::string& tenant = "default");
+
   // As a worker does it.
-  std::optional<storage::Claimed> claim();
+  std::optional<storage::Claimed> claim(schemas::Kind kind = schemas::Kind::kOcr);
   storage::Applied finish(const storage::Lease& lease, const std::string& result);
-  storage::Applied fail(const storage::Lease& lease, base::Code code, const std::string& message);
+  storage::Applied fail(const storage::Lease& lease, base::Code code, const std::string& message,
+                        const std::string& result = {});
+  storage::Applied tell(const storage::Lease& lease, std::vector<storage::JobOutcomes::Event> events);
   storage::Applied part(const storage::Lease& lease, int index, const std::string& page);
 
   support::TempDir folder;
@@ -45,6 +50,7 @@ class Served : public ::testing::Test {
   base::Metrics metrics;
   std::unique_ptr<storage::Store> store;
   std::string pepper_text;
+  const std::string secret_key = std::string(32, 'k');
   std::unique_ptr<jobs::Waiters> waiters;
   std::unique_ptr<jobs::Submit> submit;
   std::unique_ptr<jobs::Control> control;
