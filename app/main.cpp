@@ -2,12 +2,14 @@
 #include <iostream>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
 #include "app/client_commands.h"
 #include "app/commands.h"
 #include "app/settings.h"
+#include "app/usage_error.h"
 
 namespace millrace::app {
 namespace {
@@ -90,7 +92,6 @@ int run(int argc, char** argv) {
   CLI::App app{"Millrace: a self-hosted compute and AI gateway with a durable job queue", "millrace"};
   app.set_version_flag("--version,-V", "millrace " MILLRACE_VERSION);
   app.require_subcommand(1);
-  app.failure_message(CLI::FailureMessage::help);
   Flags flags;
   int exit_code = kExitOk;
   add_gateway_commands(app, flags, exit_code);
@@ -100,9 +101,10 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    const bool asked_for_help = error.get_exit_code() == 0;
-    app.exit(error, std::cout, std::cerr);
-    return asked_for_help ? kExitOk : kExitUsage;
+    if (error.get_exit_code() == 0) return app.exit(error, std::cout, std::cerr);  // --help, --version
+    const std::vector<std::string> words(argv + 1, argv + argc);
+    std::cerr << usage_error(app, error, words);
+    return kExitUsage;
   }
   return exit_code;
 }

@@ -1,0 +1,87 @@
+#include "app/usage_error.h"
+
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace millrace::app {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+class UsageError : public testing::Test {
+ protected:
+  UsageError() {
+    app_.require_subcommand(1);
+    CLI::App* jobs = app_.add_subcommand("jobs", "Jobs");
+    jobs->require_subcommand(1);
+    CLI::App* ls = jobs->add_subcommand("ls", "Lists");
+    ls->add_option("--limit", limit_, "How many");
+    ls->add_flag("-q,--quiet", quiet_, "Silent");
+    CLI::App* show = jobs->add_subcommand("show", "One");
+    show->add_option("id", id_, "Job")->required();
+    app_.add_subcommand("serve", "Serves");
+  }
+
+  std::string said(std::vector<std::string> words) {
+    std::vector<std::string> reversed(words.rbegin(), words.rend());
+    try {
+      app_.parse(reversed);
+    } catch (const CLI::ParseError& error) {
+      return usage_error(app_, error, words);
+    }
+    return "it was read";
+  }
+
+  CLI::App app_{"test", "millrace"};
+  int limit_ = 0;
+  bool quiet_ = false;
+  std::string id_;
+};
+
+TEST_F(UsageError, AWrongCommandGetsTheNearestOfItsGroup) {
+  EXPECT_THAT(said({"sevre"}), HasSubstr("`millrace` has no command \"sevre\"; did you mean `serve`?\n"));
+  EXPECT_THAT(said({"jobs", "lss"}),
+              HasSubstr("`millrace jobs` has no command \"lss\"; did you mean `jobs ls`?\n"));
+}
+
+TEST_F(UsageError, ACommandWithoutItsGroupIsFoundInIt) {
+  EXPECT_THAT(said({"ls"}), HasSubstr("has no command \"ls\"; did you mean `jobs ls`?\n"));
+}
+
+TEST_F(UsageError, WhereNothingIsNearWhatThereIsIsListed) {
+  EXPECT_THAT(said({"brew"}), HasSubstr("has no command \"brew\"; there are: jobs, serve\n"));
+  EXPECT_THAT(said({"jobs", "brew"}), HasSubstr("; there are: ls, show\n"));
+}
+
+TEST_F(UsageError, AWrongFlagGetsTheNearestOfItsCommand) {
+  EXPECT_THAT(said({"jobs", "ls", "--limt", "5"}),
+              HasSubstr("`millrace jobs ls` has no flag --limt; did you mean `--limit`?\n"));
+  EXPECT_THAT(said({"jobs", "ls", "-q", "--limit", "5", "--queit=1"}),
+              HasSubstr("did you mean `--quiet`?\n"));
+  const std::string far = said({"jobs", "ls", "--brew"});
+  EXPECT_THAT(far, HasSubstr("has no flag --brew\n"));
+  EXPECT_THAT(far, HasSubstr(" jobs ls --help` shows what there is.\n"));
+}
+
+TEST_F(UsageError, AFlagBeforeItsCommandIsToldWhereItStands) {
+  EXPECT_THAT(said({"--limit", "5", "jobs", "ls"}),
+              HasSubstr("`millrace` has no flag --limit; flags stand after the command\n"));
+}
+
+TEST_F(UsageError, AValueIsNoWordOfTheCommandLine) {
+  EXPECT_THAT(said({"jobs", "ls", "--limit", "many"}), Not(HasSubstr("has no")));
+  EXPECT_EQ(said({"jobs", "ls", "--limit", "5", "-q"}), "it was read");
+}
+
+TEST_F(UsageError, WhatIsMissingIsNamedAndACommandWithoutItsSubcommandGetsItsHelp) {
+  EXPECT_THAT(said({"jobs", "show"}), HasSubstr("millrace: id is required\n"));
+  EXPECT_THAT(said({"jobs"}), HasSubstr("Lists"));
+}
+
+}  // namespace
+}  // namespace millrace::app
