@@ -1,6 +1,5 @@
 #include <chrono>
 #include <cstdio>
-#include <filesystem>
 #include <future>
 #include <iostream>
 #include <string>
@@ -12,6 +11,7 @@
 
 #include "ai/engines/ocr_engine.h"
 #include "app/commands.h"
+#include "app/data_dir.h"
 #include "app/engine_program.h"
 #include "app/settings.h"
 #include "bus/kafka_dispatch.h"
@@ -66,8 +66,7 @@ void check_store(const Settings& settings, Report& report) {
   storage::Store::Options options;
   options.data_dir = settings.data_dir;
   options.disk_free_min_bytes = settings.disk_free_min_bytes;
-  std::error_code unreadable;  // then Store::open says why
-  if (!std::filesystem::exists(settings.data_dir + "/millrace.db", unreadable) && !unreadable) {
+  if (!holds_store(settings.data_dir)) {
     return report.warn("store", settings.data_dir + ": no store here yet",
                        "`millrace serve` makes it; --data names another directory.");
   }

@@ -12,6 +12,8 @@
 #include "api/secret_file.h"
 #include "app/cli/program.h"
 #include "app/commands.h"
+#include "app/data_dir.h"
+#include "app/effective_settings.h"
 #include "app/settings.h"
 #include "platform/base/bytes.h"
 #include "schemas/access.h"
@@ -66,6 +68,11 @@ base::Result<std::unique_ptr<OpenedStore>> open_store(const Settings& settings) 
 int with_store(const Flags& flags, const std::function<int(OpenedStore&)>& act) {
   const LoadedSettings loaded = load_settings(flags);
   if (const int code = print_mistakes(loaded); code != kExitOk) return code;
+  const std::string& folder = loaded.settings->data_dir;
+  if (!holds_store(folder)) {
+    return usage(folder + " is no data directory: it holds no store yet. `" + cli::program() +
+                 " serve` makes it; --data names another directory.");
+  }
   auto opened = open_store(*loaded.settings);
   return opened ? act(**opened) : fail(opened.error().message);
 }
@@ -159,7 +166,7 @@ int keys_revoke(const std::string& id, const Flags& flags) {
 
 int config_check(const Flags& flags) {
   const LoadedSettings loaded = load_settings(flags);
-  for (const base::Config::Line& line : loaded.config.effective()) {
+  for (const base::Config::Line& line : effective_settings(loaded)) {
     std::printf("%-24s %-32s %s\n", line.path.c_str(), line.value.c_str(), line.origin.c_str());
   }
   return print_mistakes(loaded);

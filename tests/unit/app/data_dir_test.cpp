@@ -1,0 +1,19 @@
+#include "app/data_dir.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/temp_dir.h"
+
+namespace millrace::app {
+namespace {
+
+TEST(DataDir, HoldsAStoreOnceAGatewayHasMadeIt) {
+  const support::TempDir folder;
+  EXPECT_FALSE(holds_store(folder.str()));
+  EXPECT_FALSE(holds_store(folder.str() + "/none"));
+  folder.write("millrace.db", "rows");
+  EXPECT_TRUE(holds_store(folder.str()));
+}
+
+}  // namespace
+}  // namespace millrace::app
