@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import socket
 import subprocess
 import time
 
@@ -11,6 +10,7 @@ import bad_documents
 import pytest
 from documents import tiny_pdf
 from millrace import BUILD, Gateway, Worker, eventually
+from silent_gateway import SilentGateway
 
 MILLRACE = BUILD / "millrace"
 
@@ -162,36 +162,6 @@ def test_a_job_that_was_cancelled_since_is_made_anew(tmp_path, answer_was_lost):
         asleep.close()
 
 
-class SilentGateway:
-    """Takes connections, and says nothing but what a test has it say."""
-
-    def __init__(self):
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.listener.settimeout(30)
-        self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
-        self.connections = []
-
-    def next_head(self, connection=None):
-        """The head of the next request, of a new connection if none is given, and where it came from."""
-        if connection is None:
-            connection, _ = self.listener.accept()
-            connection.settimeout(30)
-            self.connections.append(connection)
-        head = b""
-        while b"\r\n\r\n" not in head:
-            head += connection.recv(1)
-        return head.decode(), connection
-
-    def next_request(self, connection=None):
-        """Its first line alone."""
-        head, connection = self.next_head(connection)
-        return head.split("\r\n")[0], connection
-
-    def close(self):
-        for each in (self.listener, *self.connections):
-            each.close()
-
-
 @pytest.fixture
 def silent():
     gateway = SilentGateway()
@@ -214,12 +184,6 @@ def press_ctrl_c(running):
     return said
 
 
-def answer_accepted(connection, job):
-    reply = f"HTTP/1.1 202 Accepted\r\nx-millrace-job: {job}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
-    connection.sendall(reply.encode())
-    connection.close()
-
-
 def test_ctrl_c_is_heard_within_an_upload_that_nobody_reads(silent, tmp_path):
     (tmp_path / "big.pdf").write_bytes(os.urandom(30 << 20))
     with ocr_of(silent, tmp_path / "big.pdf", "--pages", "0-3", "-o", tmp_path / "out") as running:
@@ -237,7 +201,7 @@ def test_ctrl_c_is_heard_within_a_wait_for_a_silent_gateway_and_cancels_as_well(
     (tmp_path / "a.pdf").write_bytes(tiny_pdf("never read"))
     with ocr_of(silent, tmp_path / "a.pdf") as running:
         _, connection = silent.next_request()
-        answer_accepted(connection, job)
+        silent.answer(connection, 202, x_millrace_job=job)
         line, _ = silent.next_request()
         assert line.startswith("GET /v1/jobs?") and job in line
         assert "Detached: 1 documents go on" in press_ctrl_c(running)

@@ -1,0 +1,180 @@
+"""What the command line says to a person: names that are nearly right, failures, pages of something else."""
+
+import json
+import os
+import re
+import subprocess
+
+import bad_documents
+import pytest
+from documents import tiny_pdf
+from millrace import BUILD, Gateway
+from silent_gateway import SilentGateway
+
+MILLRACE = BUILD / "millrace"
+JOB = "ocr-01900000-0000-7000-8000-000000000000"
+PAGE = "<html><body>Welcome to the proxy</body></html>"
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    gateway = Gateway(tmp_path_factory.mktemp("words") / "data").start()
+    yield gateway
+    gateway.close()
+
+
+@pytest.fixture
+def silent():
+    gateway = SilentGateway()
+    yield gateway
+    gateway.close()
+
+
+@pytest.fixture
+def folder(tmp_path):
+    inputs = tmp_path / "in"
+    inputs.mkdir()
+    (inputs / "one.pdf").write_bytes(tiny_pdf("the first document"))
+    (inputs / "two.pdf").write_bytes(tiny_pdf("the second", "on two pages"))
+    (inputs / "locked.pdf").write_bytes(bad_documents.encrypted())
+    return inputs
+
+
+def environment(url, key):
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("MILLRACE_")}
+    return {**kept, "MILLRACE_URL": url, "MILLRACE_API_KEY": key}
+
+
+def millrace(gateway, *arguments):
+    env = environment(gateway.url, gateway.client.key)
+    command = [MILLRACE, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, env=env, timeout=120, check=False)
+
+
+def start(silent, *arguments):
+    env = environment(silent.url, "mr_live_any_key")
+    command = [MILLRACE, *map(str, arguments)]
+    return subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        (["jbos"], "did you mean `jobs`?"),
+        (["jobs", "lss"], "did you mean `jobs ls`?"),
+        (["show"], "did you mean `jobs show`?"),
+        (["jobs", "ls", "--limt", "5"], "did you mean `--limit`?"),
+        (["serve", "--lisetn", "127.0.0.1:0"], "did you mean `--listen`?"),
+    ],
+)
+def test_a_word_that_is_nearly_right_gets_the_right_one(shared, words, said):
+    refused = millrace(shared, *words)
+    assert refused.returncode == 2 and said in refused.stderr and refused.stdout == ""
+    assert len(refused.stderr.splitlines()) == 2, refused.stderr
+
+
+@pytest.mark.parametrize("command", [["create", "--name", "x"], ["list"], ["revoke", "abcdefgh"]])
+def test_keys_of_a_folder_that_is_no_data_directory_are_refused_and_nothing_is_made(shared, tmp_path, command):
+    refused = millrace(shared, "keys", *command, "--data", tmp_path / "typo")
+    assert refused.returncode == 2 and f"{tmp_path}/typo is no data directory" in refused.stderr
+    assert refused.stdout == "" and not (tmp_path / "typo").exists()
+
+
+def test_config_check_shows_what_is_in_force_where_nothing_was_said(shared):
+    checked = millrace(shared, "config", "check")
+    values = {line.split()[0]: line.split()[1] for line in checked.stdout.splitlines()}
+    assert values["data"].endswith("/millrace") and values["log.format"] == "json"
+    assert re.fullmatch(r"ocr=\d+(,\w+=\d+)*", values["slots"])
+
+
+def test_failures_are_counted_apart_from_what_was_read(shared, folder, tmp_path):
+    done = millrace(shared, "ocr", folder, "-o", tmp_path / "out")
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].startswith("2 read, 1 failed · 3 pages · "), done.stderr
+
+
+def test_a_quiet_batch_still_names_its_failures(shared, folder, tmp_path):
+    done = millrace(shared, "ocr", folder, "-o", tmp_path / "out", "-q")
+    assert done.returncode == 1 and done.stdout == ""
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"✗ {folder}/locked.pdf: ") and line.endswith("(document_encrypted)")
+
+
+def test_a_batch_that_is_broken_off_says_how_to_go_on(silent, tmp_path):
+    (tmp_path / "a.pdf").write_bytes(tiny_pdf("never read"))
+    with start(silent, "ocr", tmp_path / "a.pdf", "-o", tmp_path / "out") as running:
+        silent.answer(silent.next_request()[1], 202, x_millrace_job=JOB)
+        silent.answer(silent.next_request()[1], 500, x_should_retry="false")
+        _, said = running.communicate(timeout=30)
+    again = f"{MILLRACE.resolve()} ocr {tmp_path}/a.pdf --url {silent.url} -o {tmp_path}/out"
+    assert running.returncode == 14 and "answered 500" in said
+    assert said.splitlines()[-1] == f"To go on, run it again: {again}"
+
+
+def test_a_proxys_page_is_no_gateway_and_its_address_is_named(silent, tmp_path):
+    (tmp_path / "a.pdf").write_bytes(tiny_pdf("never read"))
+    for command in (["jobs", "ls"], ["jobs", "show", JOB], ["jobs", "tail", JOB], ["ocr", tmp_path / "a.pdf"]):
+        with start(silent, *command) as running:
+            silent.answer(silent.next_request()[1], 200, PAGE, Content_Type="text/html; charset=utf-8")
+            out, said = running.communicate(timeout=30)
+        assert running.returncode == 15 and out == "", command
+        assert f"{silent.url} is no Millrace gateway" in said and "with text/html" in said, said
+
+
+def test_json_of_something_else_is_no_gateway_either(silent, tmp_path):
+    (tmp_path / "a.pdf").write_bytes(tiny_pdf("never read"))
+    for command in (["jobs", "ls"], ["ocr", tmp_path / "a.pdf"]):
+        with start(silent, *command) as running:
+            silent.answer(silent.next_request()[1], 200, '{"hello": "world"}', Content_Type="application/json")
+            _, said = running.communicate(timeout=30)
+        assert running.returncode == 15 and f"{silent.url} is no Millrace gateway" in said, said
+
+
+def test_a_page_in_place_of_a_result_breaks_the_batch_off_and_fails_no_document(silent, tmp_path):
+    (tmp_path / "a.pdf").write_bytes(tiny_pdf("never read"))
+    listed = json.dumps({"items": [{"id": JOB, "status": "succeeded"}]})
+    with start(silent, "ocr", tmp_path / "a.pdf", "-o", tmp_path / "out", "--json") as running:
+        silent.answer(silent.next_request()[1], 202, x_millrace_job=JOB)
+        silent.answer(silent.next_request()[1], 200, listed)
+        silent.answer(silent.next_request()[1], 200, PAGE, Content_Type="text/html")
+        out, said = running.communicate(timeout=30)
+    assert running.returncode == 15 and out == "" and "To go on, run it again" in said
+    resume = json.loads((tmp_path / "out" / ".millrace-ocr.json").read_text())
+    assert resume["inputs"][f"{tmp_path}/a.pdf"]["job"] == JOB
+
+
+@pytest.fixture(scope="module")
+def job(shared, tmp_path_factory):
+    document = tmp_path_factory.mktemp("one") / "one.pdf"
+    document.write_bytes(tiny_pdf("the first document"))
+    return json.loads(millrace(shared, "ocr", document, "--json").stdout)["job"]
+
+
+def test_a_job_is_shown_in_the_order_of_a_persons_questions(shared, job):
+    shown = [line.split()[0] for line in millrace(shared, "jobs", "show", job).stdout.splitlines()]
+    usual = ["id", "kind", "status", "created_at", "started_at", "completed_at", "attempt", "progress", "link"]
+    assert [name for name in dict.fromkeys(shown) if name in usual] == usual
+
+
+def test_events_are_a_line_each_for_people_and_as_they_came_for_programs(shared, job):
+    lines = millrace(shared, "jobs", "tail", job).stdout.splitlines()
+    assert [line.split()[1] for line in lines][:2] == ["queued", "running"] and "{" not in "".join(lines)
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT[\d:.]+Z  running +attempt 1", lines[1])
+    events = [json.loads(line) for line in millrace(shared, "jobs", "tail", job, "--json").stdout.splitlines()]
+    assert [event["type"] for event in events] == [line.split()[1] for line in lines]
+    assert [event["version"] for event in events] == list(range(1, len(events) + 1))
+
+
+def test_json_ends_with_one_line_end(shared, job, folder):
+    for command in (
+        ["jobs", "ls", "--json"],
+        ["jobs", "show", job, "--json"],
+        ["jobs", "tail", job, "--json"],
+        ["jobs", "cancel", job, "--json"],
+        ["ocr", folder / "one.pdf", "--json"],
+        ["keys", "list", "--json", "--data", shared.data],
+        ["openapi"],
+    ):
+        printed = millrace(shared, *command).stdout
+        assert printed.endswith("}\n") and not printed.endswith("\n\n"), command
+        assert all(json.loads(line) for line in printed.splitlines()), command
