@@ -2,6 +2,9 @@
 #include <thread>
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "tests/support/wait_until.h"
 #include "tests/unit/machines/sandbox_fixture.h"
@@ -67,15 +70,30 @@ TEST_F(SandboxTest, TimeOutLeavesNoProcessEvenOneThatHidesFromIt) {
       << "the shell took SIGTERM, and with it ended the jail";
 }
 
+// The signal is held until it is waited for: it cannot come between two steps.
+CommandOrder python(CommandOrder order, const std::string& script) {
+  order.command = {"python3", "-c",
+                   "import os, signal\n"
+                   "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])\n" +
+                       script};
+  return order;
+}
+
 TEST_F(SandboxTest, StopSendsSigtermToTheWholeTree) {
-  Running running(*sandbox_,
-                  shell("trap 'wait $child; exit 3' TERM\n"
-                        "setsid sh -c 'trap \"echo got it; exit\" TERM; echo up; "
-                        "while :; do sleep 600; done' & child=$!; wait $child; wait $child; exit 4"));
+  const std::string script =
+      "ends = os.pipe()\n"
+      "if os.fork() == 0:\n"
+      "  os.setsid()\n"
+      "  if os.fork() > 0: os._exit(0)\n"
+      "  os.write(1, b'up'); signal.sigwait([signal.SIGTERM]); os.write(1, b'got it'); os._exit(0)\n"
+      "os.close(ends[1]); signal.sigwait([signal.SIGTERM]); os.read(ends[0], 1)";
+  Running running(*sandbox_, python(order_of({}), script));
   ASSERT_TRUE(running.says("up"));
+  const auto begin = Steady::now();
   running.stop.stop();
   EXPECT_TRUE(running.says("got it"));
   EXPECT_EQ(running.end().how, How::kStopped);
+  EXPECT_LT(Steady::now() - begin, kStopGrace) << "they ended by themselves";
 }
 
 TEST_F(SandboxTest, WhatIgnoresSigtermIsKilledAfterTheGrace) {
@@ -99,7 +117,9 @@ TEST_F(SandboxTest, KillEndsTheTreeAtOnce) {
 }
 
 TEST_F(SandboxTest, KillCutsTheGraceOfAStopShort) {
-  Running running(*sandbox_, shell("trap 'echo no' TERM; echo up; while :; do sleep 600; done"));
+  Running running(*sandbox_, python(order_of({}),
+                                    "os.write(1, b'up')\n"
+                                    "while True: signal.sigwait([signal.SIGTERM]); os.write(1, b'no')"));
   ASSERT_TRUE(running.says("up"));
   const auto begin = Steady::now();
   running.stop.stop();
@@ -119,8 +139,8 @@ TEST_F(SandboxTest, AStoppedProcessIsWokenToTakeItsSigterm) {
 }
 
 TEST_F(SandboxTest, ACommandToldToStopBeforehandNeverBegins) {
-  const StopSwitch stop;
-  const_cast<StopSwitch&>(stop).stop();
+  StopSwitch stop;
+  stop.stop();
   EXPECT_EQ(run(shell("echo begun; touch /workspace/begun"), stop).end.how, How::kStopped);
   EXPECT_EQ(told("ls /workspace"), "");
 }
@@ -157,6 +177,27 @@ TEST_F(SandboxTest, CommandsOfOneMachineRunSideBySide) {
   told("echo went > go");
   EXPECT_TRUE(first.says("went"));
   EXPECT_EQ(first.end().how, How::kExited);
+}
+
+TEST(Sandbox, WithAGatewayThatIsKilledItsCommandsEnd) {
+  const support::TempDir data;
+  ::chmod(data.str().c_str(), 0711);
+  const pid_t gateway = ::fork();
+  if (gateway == 0) {
+    process::Spawner spawner;
+    auto sandbox = Sandbox::open({.data_dir = data.str()}, spawner);
+    CommandOrder order;
+    order.command = {"sleep", "7396.25"};
+    if (sandbox) (*sandbox)->run(order, StopSwitch(), [](auto, auto) {});
+    ::_exit(0);
+  }
+  const auto ended = [&] { return ::waitpid(gateway, nullptr, WNOHANG) != 0; };
+  bool over = false;
+  EXPECT_TRUE(support::wait_until([&] { return (over = ended()) || processes_with("7396.25") > 0; }));
+  if (over) GTEST_SKIP() << "no sandbox can be made here";
+  ::kill(gateway, SIGKILL);
+  ::waitpid(gateway, nullptr, 0);
+  EXPECT_TRUE(support::wait_until([] { return processes_with("7396.25") == 0; }));
 }
 
 }  // namespace
