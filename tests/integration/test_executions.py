@@ -157,9 +157,9 @@ def test_a_running_command_is_cancelled_by_delete_and_forgotten_by_the_next(shar
 @pytest.mark.parametrize(
     "fields, said",
     [
-        ({"command": ["no-such-command"]}, "no-such-command"),
-        ({"command": ["/etc/passwd"]}, "/etc/passwd"),
-        ({"command": ["true"], "cwd": "/no/such/place"}, "/no/such/place"),
+        ({"command": ["no-such-command"]}, "the command, or the interpreter that it names, is not there"),
+        ({"command": ["/usr/share/common-licenses/GPL-3"]}, "the command is not executable"),
+        ({"command": ["true"], "cwd": "/no/such/place"}, "cwd is not there"),
     ],
 )
 def test_a_command_that_cannot_begin_says_why(shared, fields, said):
