@@ -85,8 +85,9 @@ int execute(const Order& order) {
   const std::string path = search_path(order.variables) + ":";
   for (std::size_t begin = 0; begin < path.size();) {
     const std::size_t end = path.find(':', begin);
-    const std::string folder = end == begin ? "." : path.substr(begin, end - begin);
-    ::execve((folder + "/" + name).c_str(), words, variables);
+    std::string file = end == begin ? "." : path.substr(begin, end - begin);
+    file.append("/").append(name);
+    ::execve(file.c_str(), words, variables);
     begin = end + 1;
     if (errno == EACCES) result = EACCES;  // unless a later folder has one that works
     if (errno != EACCES && errno != ENOENT && errno != ENOTDIR) return errno;
