@@ -13,6 +13,7 @@
 #include "app/commands.h"
 #include "app/data_dir.h"
 #include "app/engine_program.h"
+#include "app/machine_room.h"
 #include "app/settings.h"
 #include "bus/kafka_dispatch.h"
 #include "platform/base/bytes.h"
@@ -163,6 +164,14 @@ void check_engine(const Settings& settings, Report& report) {
 }
 
 // What serving takes is the hard limit: the soft one is raised to it.
+// The trial needs the folder in which machines live; doctor makes none.
+void check_machines(const Settings& settings, Report& report) {
+  if (!holds_store(settings.data_dir)) return report.ok("machines", "not tried before the first start");
+  const auto room = MachineRoom::open(settings);
+  room ? report.ok("machines", "commands run in a sandbox")
+       : report.warn("machines", room.error().message, "Until then executions are off.");
+}
+
 void check_limits(const Settings& settings, Report& report) {
   rlimit files{};
   ::getrlimit(RLIMIT_NOFILE, &files);
@@ -202,6 +211,7 @@ int doctor(const Flags& flags) {
   check_store(*loaded.settings, report);
   check_kafka(*loaded.settings, report);
   check_engine(*loaded.settings, report);
+  check_machines(*loaded.settings, report);
   check_limits(*loaded.settings, report);
   check_clock(report);
   return report.exit_code();

@@ -59,7 +59,7 @@ Found find_machine(Client& client, const std::string& wanted) {
     if (!cursor.empty()) path += "&cursor=" + percent_encoded(cursor);
     const auto answer = client.request("GET", path);
     if (!answer.ok) return {{}, fail(answer.error)};
-    const json page = json::parse(answer.reply.body, nullptr, false);
+    const json& page = *answer.json;
     for (const json& machine : page.value("items", json::array())) all.push_back(machine);
     cursor = page.value("next_cursor", "");
   } while (!cursor.empty());
@@ -124,7 +124,7 @@ int print_output(Client& client, const std::string& path) {
     std::cout << answer.reply.body << '\n';
     return kOk;
   }
-  const json output = json::parse(answer.reply.body, nullptr, false);
+  const json& output = *answer.json;
   print_chunk(output, "stdout", "stdout_encoding", stdout);
   print_chunk(output, "stderr", "stderr_encoding", stderr);
   return kOk;
@@ -144,8 +144,7 @@ int exec_run(const ExecRequest& request, ClientOptions options) {
       "POST", machine_path(machine.id), body.dump(),
       {{"Content-Type", "application/json"}, {"Idempotency-Key", base::hex(base::random_bytes(kKeyBytes))}});
   if (!answer.ok) return fail(answer.error);
-  const json execution = json::parse(answer.reply.body, nullptr, false);
-  const std::string id = execution.value("execution_id", "");
+  const std::string id = answer.json->value("execution_id", "");
   if (request.detach) {
     std::cout << (options.json ? answer.reply.body : id) << '\n';
     return kOk;

@@ -77,7 +77,7 @@ class Follower {
       print_error(answer.error);
       return failed(answer.error.exit_code);
     }
-    note_end(json::parse(answer.reply.body, nullptr, false));
+    note_end(*answer.json);
     return end_;
   }
 
