@@ -33,6 +33,7 @@ struct Options {
   // Beside it, those whose key is not known yet: room for one of the largest. Without room: 503 for a good
   // key.
   std::size_t strangers_budget_bytes = 80u << 20;
+  std::string executions_off = {};           // not empty: this process runs no commands; new ones get 503
   std::size_t reply_bytes_max = 256u << 20;  // of a job's result in one reply; 413
   // Results in memory on their way to clients, over all connections; 503. At least `reply_bytes_max`.
   std::size_t reply_budget_bytes = 512u << 20;

@@ -132,6 +132,9 @@ void create_execution(Context& context, CallPtr call) {
   if (!machine) return;
   auto key = required_key(*call);
   if (!key) return call->fail(key.error());
+  if (!context.options.executions_off.empty()) {
+    return call->fail(base::error(base::Code::kOverloaded, context.options.executions_off));
+  }
   auto request = schemas::parse_execution_request(call->body());
   if (!request) return call->refuse(request.error());
   call->drop_body();

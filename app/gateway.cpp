@@ -1,5 +1,6 @@
 #include "app/gateway.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "api/front/cork.h"
@@ -191,6 +192,10 @@ base::Status Gateway::Parts::start_api() {
     return api::DispatchHealth{report.health == bus::Health::kUp, report.detail};
   };
   needs.secret_key = *std::move(secret_key);
+  const bool runs_commands = std::ranges::find(roles.kinds, schemas::Kind::kExec) != roles.kinds.end();
+  if (runs_commands && !machines) {
+    needs.options.executions_off = "commands cannot be run on this host; `millrace doctor` says why";
+  }
   needs.options.public_url = settings.public_url;
   needs.options.metrics_open = base::is_loopback(settings.listen.host);
   needs.options.body_budget_bytes = static_cast<std::size_t>(settings.http_body_budget_bytes);
@@ -213,8 +218,8 @@ void Gateway::Parts::stop() {
   core.events->stop(std::chrono::seconds(1));
   if (worker) worker->drain(kWorkerEnd);  // at once if it has drained: no run may outlive its engine
   ocr.reset();
-  machines.reset();
   worker.reset();
+  machines.reset();  // its commands end with their runner
   if (upkeep_timer) upkeep_timer->stop(std::chrono::seconds(2));
   if (core.store) core.store->close();
   if (pool) pool->close();

@@ -12,8 +12,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kStartLimit{30'000};  // until the jail is made
-constexpr milliseconds kKillLimit{30'000};   // until the kernel has taken it apart
+constexpr milliseconds kStartLimit{
+    5'000};  // until the jail is made: what a lease has left when a start is allowed
+constexpr milliseconds kKillLimit{30'000};  // until the kernel has taken it apart
 // How long pipes may stay open when the jail is gone: another jail of the machine can have been handed them.
 constexpr milliseconds kDrainGrace{500};
 constexpr std::size_t kBufferBytes = std::size_t{128} << 10;
@@ -228,6 +229,7 @@ void CommandPump::pass_on(process::Fd& from, schemas::OutputStream stream) {
   const ssize_t count = ::read(from.get(), buffer_.data(), buffer_.size());
   if (count <= 0) return from.reset();
   on_output_(stream, {buffer_.data(), static_cast<std::size_t>(count)});
+  if (phase_ == Phase::kGone) enter(Phase::kGone, kDrainGrace);  // whoever takes the output may be slow
 }
 
 void CommandPump::read_setup_errors() {

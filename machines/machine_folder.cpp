@@ -24,15 +24,17 @@ base::Error refused(const std::string& path) {
 
 base::Status make_folder(const Folder& folder) {
   if (::mkdir(folder.path.c_str(), 0700) != 0 && errno != EEXIST) return refused(folder.path);
-  const process::Fd fd(::open(folder.path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  // By O_PATH: a command may have taken its folder's owner every right to it.
+  const process::Fd fd(::open(folder.path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   struct stat found {};
   if (!fd || ::fstat(fd.get(), &found) != 0) return refused(folder.path);
+  const std::string self = "/proc/self/fd/" + std::to_string(fd.get());
   const bool owned = found.st_uid == folder.owner && found.st_gid == folder.owner;
-  if (::geteuid() == 0 && !owned && ::fchown(fd.get(), folder.owner, folder.owner) != 0) {
+  if (::geteuid() == 0 && !owned && ::chown(self.c_str(), folder.owner, folder.owner) != 0) {
     return refused(folder.path);
   }
   const bool right = (found.st_mode & 07777) == folder.mode;
-  if (!right && ::fchmod(fd.get(), folder.mode) != 0) return refused(folder.path);
+  if (!right && ::chmod(self.c_str(), folder.mode) != 0) return refused(folder.path);
   return {};
 }
 
@@ -42,8 +44,11 @@ base::Result<std::string> machine_workspace(const std::string& data_dir, const s
   const std::string machines = data_dir + "/machines";
   const std::string own = machines + "/" + name;
   std::string workspace = own + "/workspace";
+  // Like DATA itself: root may be here on behalf of the gateway's user (`millrace doctor`).
+  struct stat data {};
+  if (::stat(data_dir.c_str(), &data) != 0) return refused(data_dir);
   for (const Folder& folder :
-       {Folder{machines, 0711, ::geteuid()}, Folder{own, 0700, uid}, Folder{workspace, 0700, uid}}) {
+       {Folder{machines, 0711, data.st_uid}, Folder{own, 0700, uid}, Folder{workspace, 0700, uid}}) {
     if (auto made = make_folder(folder); !made) return std::move(made.error());
   }
   return workspace;

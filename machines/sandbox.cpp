@@ -30,8 +30,12 @@ base::Error unusable(const std::string& reason, const std::string& advice) {
                      "no command can be run in a sandbox here: " + reason + "; " + advice);
 }
 
-base::Result<process::Pipe> output_pipe() {
+base::Result<process::Pipe> output_pipe(uid_t uid) {
   auto pipe = process::make_pipe();
+  // So that the command may open its /dev/stdout.
+  if (pipe && ::geteuid() == 0 && ::fchown(pipe->write.get(), uid, uid) != 0) {
+    return base::error(base::Code::kHostAgentFailed, "a pipe cannot be given to the machine's uid");
+  }
   // A larger one only makes it faster; the kernel may refuse it to a user who has many.
   if (pipe) ::fcntl(pipe->write.get(), F_SETPIPE_SZ, kPipeBytes);
   return pipe;
@@ -45,7 +49,7 @@ struct BothEnds {
   process::Fd setup_errors;
 };
 
-base::Result<BothEnds> make_ends(const CommandOrder& order, const JailParts& parts) {
+base::Result<BothEnds> make_ends(const CommandOrder& order, const JailParts& parts, uid_t uid) {
   auto link = JailLink::make();
   if (!link) return std::move(link.error());
   auto file = process::memory_file(jail_order(order, parts.limits));
@@ -54,9 +58,9 @@ base::Result<BothEnds> make_ends(const CommandOrder& order, const JailParts& par
   if (!filter) return std::move(filter.error());
   auto input = process::memory_file(order.input);
   if (!input) return std::move(input.error());
-  auto output = output_pipe();
+  auto output = output_pipe(uid);
   if (!output) return std::move(output.error());
-  auto errors = output_pipe();
+  auto errors = output_pipe(uid);
   if (!errors) return std::move(errors.error());
   auto setup = process::make_pipe();
   if (!setup) return std::move(setup.error());
@@ -109,7 +113,7 @@ base::Result<JailHandles> Sandbox::Parts::start(const CommandOrder& order, const
   if (!uid) return uid.error();
   auto workspace = machine_workspace(jail.limits.data_dir, folder, *uid);
   if (!workspace) return std::move(workspace.error());
-  auto ends = make_ends(order, jail);
+  auto ends = make_ends(order, jail, *uid);
   if (!ends) return std::move(ends.error());
   auto child = process::Child::start(spawner, jail_command(jail, ends->theirs, *uid, *workspace));
   if (!child) return std::move(child.error());

@@ -5,6 +5,7 @@
 
 #include "storage/job_events.h"
 #include "storage/job_moves.h"
+#include "storage/kind_rules.h"
 #include "storage/lease_guard.h"
 #include "storage/payload_rows.h"
 
@@ -31,7 +32,9 @@ Applied conclude(Tx& tx, const Store::Options& options, const Lease& lease, cons
   if (overruled) {
     end.status = JobStatus::kCancelled;
     end.error.reset();
-  } else if (verdict.result.blob || !verdict.result.bytes.empty()) {
+  }
+  const bool shown = !overruled || result_stays(held.row->kind);
+  if (shown && (verdict.result.blob || !verdict.result.bytes.empty())) {
     std::optional<std::int64_t> blob;
     if (verdict.result.blob) blob = adoption.take(tx.db, held.row->tenant, verdict.result.blob);
     end.result = insert_result(tx.db, verdict.result.bytes, blob);

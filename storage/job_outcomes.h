@@ -51,8 +51,8 @@ class JobOutcomes {
  public:
   explicit JobOutcomes(Store& store) : store_(store) {}
 
-  // → succeeded with the result. As every end below: → cancelled, the result dropped, if cancel was
-  // requested.
+  // → succeeded with the result. As every end below: → cancelled if cancel was requested, the result dropped
+  // unless it says what the job has done (exec).
   void finish(Lease lease, Payload result, Done<Applied> done);
   // → failed. `result` may hold what the kind still has to show (a reply body with its own status).
   void fail(Lease lease, schemas::JobError error, Payload result, Done<Applied> done);

@@ -116,6 +116,11 @@ bool deny_namespaces(const SeccompContext& context) {
   return seccomp_rule_add(context.get(), SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0) == 0;
 }
 
+// The limits of others, the jail's first process above all; `prlimit` with 0 is how setrlimit works.
+bool deny_limits(const SeccompContext& context) {
+  return deny(context, SCMP_SYS(prlimit64), SCMP_A0(SCMP_CMP_NE, 0));
+}
+
 bool deny_typing(const SeccompContext& context) {
   return deny(context, SCMP_SYS(ioctl), SCMP_A1(SCMP_CMP_MASKED_EQ, kLow, TIOCSTI)) &&
          deny(context, SCMP_SYS(ioctl), SCMP_A1(SCMP_CMP_MASKED_EQ, kLow, TIOCLINUX));
@@ -154,8 +159,8 @@ base::Result<std::string> job_seccomp_filter() {
   const SeccompContext context(seccomp_init(SCMP_ACT_ALLOW));
   const bool built = context &&
                      seccomp_attr_set(context.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(ENOSYS)) == 0 &&
-                     deny_known(context) && deny_namespaces(context) && deny_typing(context) &&
-                     deny_personalities(context) && deny_sockets(context);
+                     deny_known(context) && deny_namespaces(context) && deny_limits(context) &&
+                     deny_typing(context) && deny_personalities(context) && deny_sockets(context);
   if (!built) return base::error(base::Code::kInternal, "libseccomp cannot build the filter of commands");
   return seccomp_bytes(context);
 }

@@ -122,6 +122,21 @@ def test_bytes_that_are_no_text_come_as_base64_with_exact_sizes(shared):
     assert base64.b64decode(output["stdout"]) == b"\xff\x00\x01ok" and execution["stdout_bytes"] == 5
 
 
+def test_a_command_may_open_its_standard_output_by_name(shared):
+    _, output = run(shared.client, ["sh", "-c", "echo out > /dev/stdout; echo err > /dev/stderr"])
+    assert (output["stdout"], output["stderr"]) == ("out\n", "err\n")
+
+
+def test_the_host_would_rather_end_a_command_than_the_gateway(shared):
+    _, output = run(shared.client, ["cat", "/proc/self/oom_score_adj"])
+    assert output["stdout"] == "1000\n"
+
+
+def test_a_workspace_that_was_closed_by_its_command_opens_again(shared):
+    run(shared.client, ["chmod", "000", "/workspace"])
+    assert run(shared.client, ["true"])[0]["status"] == "succeeded"
+
+
 def test_output_past_the_cap_is_counted_and_dropped(shared):
     execution, output = run(shared.client, ["sh", "-c", "head -c 5000000 /dev/zero | tr '\\0' x"])
     assert execution["stdout_bytes"] == 5_000_000 and execution["stdout_truncated"] is True
@@ -269,6 +284,7 @@ HOSTILE = [
     ("mounts", "mount -t tmpfs none /mnt"),
     ("makes a device", "mknod /workspace/sda b 8 0"),
     ("writes to /usr", "touch /usr/file"),
+    ("limits the first process of its jail", "prlimit --pid 1 --cpu=0"),
 ]
 
 

@@ -90,7 +90,7 @@ TEST(JobOutcomes, ACancelledAndAnExpiredJobKeepWhatTheirKindHasToShow) {
   EXPECT_EQ(record.result->bytes, R"({"signal":15})");
 }
 
-TEST(JobOutcomes, AnExpiredAttemptThatWasAskedToStopIsCancelledWithoutAResult) {
+TEST(JobOutcomes, AnExpiredCommandThatWasAskedToStopIsCancelledAndKeepsWhatItHadDone) {
   JobStore s;
   const Lease lease = s.run_command();
   s.cancel(lease.job).value();
@@ -100,7 +100,8 @@ TEST(JobOutcomes, AnExpiredAttemptThatWasAskedToStopIsCancelledWithoutAResult) {
   EXPECT_EQ(expired.value(), Applied::kCancelled);
   const auto record = s.queries().record(kTenant, lease.job).value();
   EXPECT_EQ(record.job.status, JobStatus::kCancelled);
-  EXPECT_FALSE(record.result.has_value());
+  ASSERT_TRUE(record.result.has_value());
+  EXPECT_EQ(record.result->bytes, "{}");
 }
 
 TEST(JobQueries, ARecordIsAJobWithItsSpecItsLaneAndItsResult) {
