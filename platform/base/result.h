@@ -51,7 +51,7 @@ enum class Code {
   kPoisonJob,
   kWorkerLost,
   // Executions (contract.md §1).
-  kCommandFailed,           // the command's own end: another exit code than 0, or a signal
+  kCommandFailed,  // the command's own end: another exit code than 0, or a signal
   kExecutionTimedOut,
   kExecutionPrepareFailed,  // no such directory or command, or it cannot be executed
   kHostAgentFailed,         // the host could not run it

@@ -37,8 +37,9 @@ void* run_thread(void* opaque) {
 extern "C" {
 
 // librdkafka's own memory accesses are not instrumented, only what it hands to libc: that alone would look
-// like races. Nor are Pistache's: the queue by which its acceptor hands a peer to the reactor's thread. Usually
-// the write to the eventfd beside it says the same; not when the reactor takes the peer before that write.
+// like races. Nor are Pistache's: the queue by which its acceptor hands a peer to the reactor's thread.
+// Usually the write to the eventfd beside it says the same; not when the reactor takes the peer before that
+// write.
 const char* __tsan_default_suppressions();
 const char* __tsan_default_suppressions() {
   return "called_from_lib:librdkafka.so.1\n"
