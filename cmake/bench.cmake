@@ -1,6 +1,6 @@
 # The programs behind scripts/bench, which measures; nothing of them is part of a test or of what users run.
 millrace_library(bench_measure tests/bench/measure USES base)
 millrace_program(bench_load  tests/bench/load  USES bench_measure base)
-millrace_program(bench_noop  tests/bench/noop  USES front base)
+millrace_program(bench_noop  tests/bench/noop  USES front base PACKAGES jemalloc)
 millrace_program(bench_floor tests/bench/floor USES bench_measure base)
-millrace_program(bench_jobs  tests/bench/jobs  USES bench_measure workers jobs engines storage bus net process schemas base)
+millrace_program(bench_jobs  tests/bench/jobs  USES bench_measure workers jobs engines storage bus net process schemas base PACKAGES jemalloc)
