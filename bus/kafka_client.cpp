@@ -120,8 +120,9 @@ void KafkaClient::close_consumer(std::chrono::milliseconds deadline) {
   const auto until = std::chrono::steady_clock::now() + deadline;
   const RdQueue queue(rd_kafka_queue_new(handle_));
   const RdError refused(rd_kafka_consumer_close_queue(handle_, queue.get()));
+  // Not rd_kafka_queue_poll_callback, which ends the process at a message that came in meanwhile.
   while (!refused && rd_kafka_consumer_closed(handle_) == 0 && std::chrono::steady_clock::now() < until) {
-    rd_kafka_queue_poll_callback(queue.get(), kSliceMs);
+    const RdMessage unwanted(rd_kafka_consume_queue(queue.get(), kSliceMs));
   }
 }
 
