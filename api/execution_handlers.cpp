@@ -27,9 +27,19 @@ constexpr std::size_t kListBytesMax = std::size_t{16} << 20;
 
 constexpr std::array kListFields{limit_field<PageQuery>(), cursor_field<PageQuery>()};
 
+base::Result<std::optional<storage::IdempotencyKey>> sent_key(Call& call, std::string method) {
+  auto key = idempotency_key(call.head());
+  if (!key) return key.error();
+  if (!*key) return std::optional<storage::IdempotencyKey>();
+  return storage::IdempotencyKey{.method = std::move(method),
+                                 .path = call.head().path,
+                                 .key = std::move(**key),
+                                 .fingerprint = base::sha256(call.body())};
+}
+
 // Creating a command twice by mistake would run it twice: the key is not optional here.
 base::Result<storage::IdempotencyKey> required_key(Call& call) {
-  auto key = idempotency_key(call.head());
+  auto key = sent_key(call, "POST");
   if (!key) return key.error();
   if (!*key) {
     return base::error(Code::kBadRequest,
@@ -37,10 +47,7 @@ base::Result<storage::IdempotencyKey> required_key(Call& call) {
                        "each command",
                        "Idempotency-Key");
   }
-  return storage::IdempotencyKey{.method = "POST",
-                                 .path = call.head().path,
-                                 .key = std::move(**key),
-                                 .fingerprint = base::sha256(call.body())};
+  return std::move(**key);
 }
 
 base::Result<storage::Staged> staged(storage::Blobs& blobs, const std::string& bytes) {
@@ -96,11 +103,15 @@ void submit(Context& context, const CallPtr& call, jobs::Order order) {
   });
 }
 
-void cancel(Context& context, const CallPtr& call, const JobId& id) {
-  context.control.cancel(call->tenant(), id, [&context, call, id](const base::Result<schemas::JobView>& job) {
-    if (!job) return call->fail(job.error());
-    owed_on_pool(context, call, [&context, call, id] { send_execution(context, *call, id, false); });
-  });
+void cancel(Context& context, const CallPtr& call, const JobId& id,
+            std::optional<storage::IdempotencyKey> key) {
+  context.control.cancel(
+      call->tenant(), id,
+      [&context, call, id](const base::Result<schemas::JobView>& job) {
+        if (!job) return call->fail(job.error());
+        owed_on_pool(context, call, [&context, call, id] { send_execution(context, *call, id, false); });
+      },
+      std::move(key));
 }
 
 // The page of `records`, `limit` of them at most; the rest is behind its cursor.
@@ -173,12 +184,20 @@ void get_execution(Context& context, CallPtr call) {
 void delete_execution(Context& context, CallPtr call) {
   const auto found = path_execution_found(context, *call);
   if (!found) return;
-  if (!schemas::is_terminal(found->job.status)) return cancel(context, call, found->job.id);
-  context.control.forget(call->tenant(), found->job.id,
-                         [call, last = found->json()](const base::Result<bool>& gone) {
-                           if (!gone) return call->fail(gone.error());
-                           call->reply(json_reply(200, last));
-                         });
+  auto key = sent_key(*call, "DELETE");
+  if (!key) return call->fail(key.error());
+  if (!schemas::is_terminal(found->job.status)) {
+    return cancel(context, call, found->job.id, std::move(*key));
+  }
+  context.control.forget(
+      call->tenant(), found->job.id,
+      [call, last = found->json()](const base::Result<bool>& gone) {
+        if (!gone) return call->fail(gone.error());
+        front::Reply reply = json_reply(200, last);
+        if (!*gone) add_header(reply, "idempotent-replayed", "true");
+        call->reply(std::move(reply));
+      },
+      std::move(*key));
 }
 
 }  // namespace millrace::api

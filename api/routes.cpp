@@ -161,7 +161,7 @@ const std::array kRoutes{
           BodyKind::kNone, kSmallBody, Lane::kPool, &delete_execution,
           {.id = "deleteExecution", .tag = "executions",
            .summary = "Cancel an execution; one that is over is removed with its output",
-           .replies = kDeleteExecutionReplies, .job = JobReplies::kNamed}},
+           .replies = kDeleteExecutionReplies, .headers = "IdempotencyKey", .state = true, .job = JobReplies::kKeyed}},
     get("/v1/machines/{machine_id}/executions/{execution_id}/output", Scope::kExecRead, Lane::kPool, &execution_output,
         {.id = "getExecutionOutput", .tag = "executions", .summary = "What a command has written",
          .replies = kOutputReplies, .job = JobReplies::kNamed}),

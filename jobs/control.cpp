@@ -6,12 +6,14 @@
 
 namespace millrace::jobs {
 
-void Control::cancel(std::string tenant, schemas::JobId job, storage::Done<schemas::JobView> done) {
-  intake_.cancel(std::move(tenant), job, std::move(done));
+void Control::cancel(std::string tenant, schemas::JobId job, storage::Done<schemas::JobView> done,
+                     std::optional<storage::IdempotencyKey> key) {
+  intake_.cancel(std::move(tenant), job, std::move(done), std::move(key));
 }
 
-void Control::forget(std::string tenant, schemas::JobId job, storage::Done<bool> done) {
-  intake_.forget(std::move(tenant), job, std::move(done));
+void Control::forget(std::string tenant, schemas::JobId job, storage::Done<bool> done,
+                     std::optional<storage::IdempotencyKey> key) {
+  intake_.forget(std::move(tenant), job, std::move(done), std::move(key));
 }
 
 void Control::retry(std::string tenant, schemas::JobId job, std::string traceparent,

@@ -57,6 +57,19 @@ std::optional<base::Result<Submitted>> take_key(Db& db, const std::string& hash,
   return find_key(db, hash, key);
 }
 
+base::Result<bool> take_call_key(Tx& tx, std::string_view tenant, const IdempotencyKey& key,
+                                 const schemas::JobId& job) {
+  const std::string hash = idempotency_hash(tenant, key);
+  if (const auto before = take_key(tx.db, hash, key, job)) {
+    if (!*before) return before->error();
+    return false;
+  }
+  tx.db.prepare("UPDATE idempotency SET expires_at = ?2 WHERE key = ?1")
+      .bind(BlobView{hash}, base::millis(tx.now + kIdempotencyAge))
+      .run();
+  return true;
+}
+
 void release_key(Db& db, const JobRow& row, base::WallTime now) {
   if (row.idempotency.empty()) return;
   const base::WallTime until = base::wall_from(row.completed_at.value_or(0)) + kIdempotencyAge;

@@ -7,6 +7,7 @@
 #include "storage/job_intake.h"
 #include "storage/job_rows.h"
 #include "storage/sqlite.h"
+#include "storage/writer.h"
 
 // Inside storage: what a key has made (delivery.md, rule 7 and Idempotency-Key). Read and written inside the
 // write transaction only.
@@ -25,6 +26,10 @@ std::optional<base::Result<Submitted>> find_key(Db& db, const std::string& hash,
 // kIdempotencyReused.
 std::optional<base::Result<Submitted>> take_key(Db& db, const std::string& hash, const IdempotencyKey& key,
                                                 const schemas::JobId& job);
+
+// Takes a key that makes nothing, for kIdempotencyAge. False: it had been taken before; kIdempotencyReused.
+base::Result<bool> take_call_key(Tx& tx, std::string_view tenant, const IdempotencyKey& key,
+                                 const schemas::JobId& job);
 
 // The job row goes: the key goes with it, or stays until `completed_at` + kIdempotencyAge.
 void release_key(Db& db, const JobRow& row, base::WallTime now);

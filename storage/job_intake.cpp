@@ -55,10 +55,15 @@ base::Result<Submitted> submit_in(Tx& tx, const Store::Options& options, const S
   return Submitted{s.id, false, JobStatus::kQueued};
 }
 
+using Key = std::optional<IdempotencyKey>;
+
 base::Result<schemas::JobView> cancel_in(Tx& tx, const Store::Options& options, const std::string& tenant,
-                                         const schemas::JobId& job) {
+                                         const schemas::JobId& job, const Key& key) {
   auto row = find_root(tx.db, tenant, job);
   if (!row) return base::error(base::Code::kNotFound, "no such job");
+  if (key) {
+    if (const auto taken = take_call_key(tx, tenant, *key, job); !taken) return taken.error();
+  }
   if (row->status == JobStatus::kRunning) {
     tx.db.prepare("UPDATE jobs SET cancel_requested = 1 WHERE id = ?1 AND status = 1").bind(row->id).run();
   } else if (!schemas::is_terminal(row->status)) {
@@ -67,7 +72,7 @@ base::Result<schemas::JobView> cancel_in(Tx& tx, const Store::Options& options, 
   return *find_view(tx.db, row->id, options);
 }
 
-base::Result<bool> forget_in(Tx& tx, const std::string& tenant, const schemas::JobId& job) {
+base::Result<bool> forget_in(Tx& tx, const std::string& tenant, const schemas::JobId& job, const Key& key) {
   const auto row = find_root(tx.db, tenant, job);
   if (!row) return base::error(base::Code::kNotFound, "no such job");
   if (!schemas::is_terminal(row->status)) {
@@ -77,6 +82,10 @@ base::Result<bool> forget_in(Tx& tx, const std::string& tenant, const schemas::J
   if (row->children_left > 0) {
     return base::error(base::Code::kInvalidState,
                        "parts of the job still run; ask again when they have ended");
+  }
+  if (key) {
+    const auto taken = take_call_key(tx, tenant, *key, job);
+    if (!taken || !*taken) return taken;
   }
   erase_job(tx, *row, std::numeric_limits<int>::max());
   return true;
@@ -149,18 +158,25 @@ void JobIntake::submit(Submission submission, Done<Submitted> done) {
       adopting<Submitted>(adoption, std::move(done)));
 }
 
-void JobIntake::cancel(std::string tenant, schemas::JobId job, Done<schemas::JobView> done) {
+void JobIntake::cancel(std::string tenant, schemas::JobId job, Done<schemas::JobView> done,
+                       std::optional<IdempotencyKey> key) {
   const Store::Options& options = store_.options();
   submit_move<schemas::JobView>(
       store_.writer(), Writer::Priority::kAsked, kRowBytes,
-      [tenant = std::move(tenant), job, &options](Tx& tx) { return cancel_in(tx, options, tenant, job); },
+      [tenant = std::move(tenant), job, key = std::move(key), &options](Tx& tx) {
+        return cancel_in(tx, options, tenant, job, key);
+      },
       std::move(done));
 }
 
-void JobIntake::forget(std::string tenant, schemas::JobId job, Done<bool> done) {
+void JobIntake::forget(std::string tenant, schemas::JobId job, Done<bool> done,
+                       std::optional<IdempotencyKey> key) {
   submit_move<bool>(
       store_.writer(), Writer::Priority::kAsked, kRowBytes,
-      [tenant = std::move(tenant), job](Tx& tx) { return forget_in(tx, tenant, job); }, std::move(done));
+      [tenant = std::move(tenant), job, key = std::move(key)](Tx& tx) {
+        return forget_in(tx, tenant, job, key);
+      },
+      std::move(done));
 }
 
 void JobIntake::retry(std::string tenant, schemas::JobId old, schemas::JobId fresh, std::string traceparent,

@@ -55,11 +55,14 @@ class JobIntake {
   void submit(Submission submission, Done<Submitted> done);
   // Queued or waiting: cancelled at once (children follow by upkeep). Running: asked for; the worker is told
   // by its next heartbeat. Terminal: unchanged. kNotFound: unknown or another tenant's. kOverloaded: store
-  // degraded.
-  void cancel(std::string tenant, schemas::JobId job, Done<schemas::JobView> done);
+  // degraded. With a key: taken, see `forget`; kIdempotencyReused.
+  void cancel(std::string tenant, schemas::JobId job, Done<schemas::JobView> done,
+              std::optional<IdempotencyKey> key = {});
   // A terminal root job's row and all that hangs on it are removed at once, as retention does in time; later
-  // it is kNotFound. kInvalidState: not terminal, or children of it still run.
-  void forget(std::string tenant, schemas::JobId job, Done<bool> done);
+  // it is kNotFound. kInvalidState: not terminal, or children of it still run. False: nothing was done, as
+  // the key had been taken before: a client that repeats a lost cancel must not forget what it has cancelled.
+  void forget(std::string tenant, schemas::JobId job, Done<bool> done,
+              std::optional<IdempotencyKey> key = {});
   // A new job `fresh` (retry_of = old) from the stored spec and input of a failed, expired or cancelled root
   // job; kInvalidState otherwise, when the input is gone, or for kind exec, whose
   // environment went with the old job.

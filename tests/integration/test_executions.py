@@ -169,6 +169,19 @@ def test_a_running_command_is_cancelled_by_delete_and_forgotten_by_the_next(shar
     assert client.get(place(execution)).status == 404
 
 
+def test_a_repeated_delete_does_not_forget_what_it_has_cancelled(shared):
+    client = shared.client
+    execution = started(client, ["sleep", "1000"])
+    key = {"Idempotency-Key": str(uuid.uuid4())}
+    assert client.request("DELETE", place(execution), headers=key).status == 200
+    ended(client, execution)
+    again = client.request("DELETE", place(execution), headers=key)
+    assert again.status == 200 and again.headers["idempotent-replayed"] == "true"
+    assert client.get(place(execution)).status == 200
+    assert client.request("DELETE", place(execution)).status == 200
+    assert client.get(place(execution)).status == 404
+
+
 @pytest.mark.parametrize(
     "fields, said",
     [
