@@ -84,7 +84,7 @@ base::Result<bool> forget_in(Tx& tx, const std::string& tenant, const schemas::J
                        "parts of the job still run; ask again when they have ended");
   }
   if (key) {
-    const auto taken = take_call_key(tx, tenant, *key, job);
+    auto taken = take_call_key(tx, tenant, *key, job);
     if (!taken || !*taken) return taken;
   }
   erase_job(tx, *row, std::numeric_limits<int>::max());
