@@ -108,7 +108,7 @@ base::Result<Submitted> retry_in(Tx& tx, const Store::Options& options, const Re
   if (!may_be_retried(old->status)) {
     return base::error(base::Code::kInvalidState, "only failed, expired and cancelled jobs can be retried");
   }
-  if (!can_be_retried(old->kind)) {
+  if (!kind_rules(old->kind).can_be_retried()) {
     return base::error(base::Code::kInvalidState, "its environment is gone; submit it again");
   }
   const auto spec = find_spec(tx.db, old->spec);
@@ -142,7 +142,7 @@ void JobIntake::submit(Submission submission, Done<Submitted> done) {
     return done(base::error(base::Code::kInternal, "a spec above 32 KiB must travel as a blob"));
   }
   if (submission.secret.size() > kSecretMax ||
-      (!submission.secret.empty() && !keeps_secrets(submission.id.kind))) {
+      (!submission.secret.empty() && !kind_rules(submission.id.kind).keeps_secrets)) {
     return done(
         base::error(base::Code::kInternal, "a secret has at most 256 KiB, and only executions have one"));
   }

@@ -40,7 +40,7 @@ void JobMoves::end(JobRow& row, const End& end) {
       .run();
   expect_one_change(s, "end");
   publisher_.forget(row);
-  if (keeps_secrets(row.kind)) wipe_secret(tx_.db, row.id);
+  if (kind_rules(row.kind).keeps_secrets) wipe_secret(tx_.db, row.id);
   row.status = end.status;
   row.completed_at = base::millis(tx_.now);
   row.result = end.result;

@@ -33,7 +33,7 @@ Applied conclude(Tx& tx, const Store::Options& options, const Lease& lease, cons
     end.status = JobStatus::kCancelled;
     end.error.reset();
   }
-  const bool shown = !overruled || result_stays(held.row->kind);
+  const bool shown = !overruled || kind_rules(held.row->kind).result_stays;
   if (shown && (verdict.result.blob || !verdict.result.bytes.empty())) {
     std::optional<std::int64_t> blob;
     if (verdict.result.blob) blob = adoption.take(tx.db, held.row->tenant, verdict.result.blob);

@@ -19,7 +19,7 @@ void delete_row(Tx& tx, const JobRow& row) {
 
 // At most `budget` events that are counted; returns how many.
 int drop_output(Tx& tx, const JobRow& row, int budget) {
-  if (!tells_output(row.kind)) return 0;
+  if (!kind_rules(row.kind).tells_output) return 0;
   auto s = tx.db.prepare(
       "DELETE FROM job_events WHERE job = ?1 AND version IN "
       "(SELECT version FROM job_events WHERE job = ?1 ORDER BY version LIMIT ?2)");

@@ -34,7 +34,7 @@ std::optional<schemas::JobView> find_view(Db& db, const base::Uuid& id, const St
   view.deadline = base::wall_from(s.integer(11));
   if (view.completed_at) {
     view.result_expires_at =
-        *view.completed_at + (result_stays(view.id.kind) ? options.job_age : options.result_age);
+        *view.completed_at + (kind_rules(view.id.kind).result_stays ? options.job_age : options.result_age);
   }
   view.progress_done = static_cast<int>(s.integer(12));
   view.progress_total = static_cast<int>(s.integer(13));

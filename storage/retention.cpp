@@ -20,7 +20,7 @@ void pass(Tx& tx, const JobRow& row) {
 
 // Step 1 of a root job: its result, parts and children's results, and a succeeded job's input.
 void strip(Tx& tx, const JobRow& row) {
-  if (result_stays(row.kind)) return pass(tx, row);
+  if (kind_rules(row.kind).result_stays) return pass(tx, row);
   std::vector<base::Uuid> children;
   if (row.children > 0) {
     auto s = tx.db.prepare("SELECT id FROM jobs WHERE parent_id = ?1 AND result IS NOT NULL");
