@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/headers.h"
 #include "platform/base/log.h"
 
 namespace millrace::api {
@@ -9,12 +10,6 @@ namespace {
 
 std::string_view bytes(const base::Sha256Digest& digest) {
   return {reinterpret_cast<const char*>(digest.data()), digest.size()};
-}
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
 }
 
 bool is_bearer(std::string_view value) {
@@ -34,6 +29,21 @@ std::string_view credential(const front::Head& head) {
     if (!token.empty()) return token;
   }
   return trimmed(head.header("x-api-key").value_or(""));
+}
+
+base::Error key_error(base::Code refusal) {
+  const bool none = refusal == base::Code::kUnauthenticated;
+  const bool busy = refusal == base::Code::kOverloaded;
+  return base::error(refusal, none
+                                  ? "No API key was sent: use `Authorization: Bearer KEY` or `X-API-Key: KEY`"
+                              : busy ? "The API key cannot be looked up at the moment"
+                                     : "The API key is unknown, revoked or expired");
+}
+
+base::Error scope_error(const Principal& principal, schemas::Scope missing) {
+  std::string message =
+      "The API key " + principal.key_id + " lacks the scope '" + std::string(schemas::name(missing)) + "'";
+  return base::error(base::Code::kForbidden, std::move(message));
 }
 
 Auth::Auth(storage::Store& store, std::string_view pepper) : store_(store), rows_(store), pepper_(pepper) {}

@@ -28,6 +28,10 @@ using PrincipalPtr = std::shared_ptr<const Principal>;
 // (contract.md §0). Empty: none.
 std::string_view credential(const front::Head& head);
 
+// What is said to a key that is not let in: by Verdict::refusal, and where a scope is missing.
+base::Error key_error(base::Code refusal);
+base::Error scope_error(const Principal& principal, schemas::Scope missing);
+
 // The API keys in memory. Loaded at start; looked at again when access_version in the store has changed (each
 // second) and when an id is unknown (at most kLooksPerSecond). Thread-safe.
 class Auth {

@@ -24,25 +24,42 @@ Call::~Call() {
   if (responder_.alive()) {
     fail(base::error(base::Code::kInternal, "The request was dropped by the server"));
   } else {
-    note(request_.head, kClientGone, job_id_);
+    note(request_.head, kClientGone, named());
   }
 }
 
 void Call::begin(front::Request request, front::Responder responder) {
   request_ = std::move(request);
   responder_ = std::move(responder);
-  budget.shrink(request_.body.size());
+  if (!upload) budget.shrink(request_.body.size());  // an upload may still have all of it in memory
   begun_ = true;
 }
 
 void Call::drop_body() {
   std::string().swap(request_.body);
+  request_.sink = nullptr;
+  upload = nullptr;
   budget.shrink(0);
+}
+
+void Call::drop_headers() {
+  decltype(front::Head::headers)().swap(request_.head.headers);
+  std::string().swap(request_.head.query);
 }
 
 void Call::name_job(std::string job_id) {
   const std::lock_guard lock(job_mutex_);
   job_id_ = std::move(job_id);
+}
+
+void Call::name_model(std::string model) {
+  const std::lock_guard lock(job_mutex_);
+  model_ = std::move(model);
+}
+
+Call::Named Call::named() {
+  const std::lock_guard lock(job_mutex_);
+  return {job_id_, model_, cause_};
 }
 
 void Call::hold_place(JobPlaces::Place place) {
@@ -62,28 +79,32 @@ void Call::reply(front::Reply reply) {
 }
 
 void Call::fail(const base::Error& error, const schemas::Problems& problems) {
-  reply(error_reply(request_.head.path, error, problems));
+  fail(error, error_reply(request_.head.path, error, problems));
 }
 
-bool Call::start_stream(front::Reply head) {
+void Call::fail(const base::Error& error, front::Reply shown) {
+  {
+    const std::lock_guard lock(job_mutex_);
+    cause_ = base::name(error.code);
+  }
+  reply(std::move(shown));
+}
+
+bool Call::start_stream(front::Reply head, std::optional<std::uint64_t> length) {
   if (!take_right_to_answer()) return false;
-  return responder_.start_stream(dressed(request_.head, std::move(head)));
+  return responder_.start_stream(dressed(request_.head, std::move(head)), length);
 }
 
 front::Reply Call::dressed(const front::Head& head, front::Reply reply) {
   add_header(reply, "x-request-id", request_id_);
-  std::string job_id;
-  {
-    const std::lock_guard lock(job_mutex_);
-    job_id = job_id_;
-  }
-  if (!job_id.empty()) add_header(reply, "x-millrace-job", job_id);
+  const Named here = named();
+  if (!here.job_id.empty()) add_header(reply, "x-millrace-job", here.job_id);
   if (rate) add_rate_headers(reply, *rate);
-  note(head, reply.status, job_id);
+  note(head, reply.status, here);
   return reply;
 }
 
-void Call::note(const front::Head& head, int status, const std::string& job_id) {
+void Call::note(const front::Head& head, int status, const Named& named) {
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - arrived_;
   metrics_.record(route, status, took.count());
   const base::LogLevel level = level_of(status, took.count());
@@ -96,7 +117,9 @@ void Call::note(const front::Head& head, int status, const std::string& job_id) 
              {"seconds", took.count()},
              {"tenant", principal ? std::string_view(principal->tenant) : std::string_view()},
              {"key_id", principal ? std::string_view(principal->key_id) : std::string_view()},
-             {"job_id", job_id},
+             {"job_id", named.job_id},
+             {"model", named.model},
+             {"code", named.cause},
              {"peer", head.peer}});
 }
 

@@ -5,12 +5,17 @@
 #include <functional>
 #include <string>
 
+#include "ai/inference/chat.h"
+#include "ai/inference/model_lists.h"
 #include "api/byte_budget.h"
 #include "api/job_places.h"
 #include "api/job_wait.h"
+#include "api/page_pictures.h"
 #include "jobs/control.h"
+#include "jobs/feed.h"
 #include "jobs/submit.h"
 #include "jobs/waiters.h"
+#include "machines/ssh_authority.h"
 #include "platform/base/clock.h"
 #include "platform/base/metrics.h"
 #include "platform/base/pool.h"
@@ -19,6 +24,10 @@
 #include "storage/store.h"
 
 namespace millrace::api {
+
+class LiveOverview;
+class Revocations;
+class ChatAnswers;
 
 // What /readyz says of dispatch; from bus::HealthReport, which this room does not see.
 struct DispatchHealth {
@@ -41,8 +50,14 @@ struct Options {
   int concurrent_jobs = 0;                       // unfinished ones, per API key; 429. 0: no limit
   int list_rows_max = storage::kListRowsMax;     // rows that a list looks at before others have their turn
   std::chrono::milliseconds sync_wait{120'000};  // of a synchronous OCR request; 504
+  std::chrono::milliseconds stt_wait{120'000};   // of a synchronous request with a recording; 504
   std::chrono::milliseconds prefer_wait_max{60'000};
   std::chrono::milliseconds event_ping{15'000};
+  std::chrono::milliseconds feed_tell{250};             // of /v1/admin/events: between its looks for changes
+  std::chrono::milliseconds feed_overview{2'000};       // the same: between overviews
+  std::chrono::milliseconds ssh_lifetime{15 * 60'000};  // of the certificate of an SSH session
+  std::chrono::milliseconds chat_heartbeat{15'000};     // between comments in a chat stream
+  std::chrono::milliseconds chat_grace{4'000};          // of chat answers under way, at drain
 };
 
 // What handlers reach. Everything in it outlives every request.
@@ -62,6 +77,15 @@ struct Context {
   const std::atomic<bool>& draining;
   const std::string& openapi;
   const std::string& secret_key;  // 32 bytes: what requests hold in confidence is sealed under it
+  const std::shared_ptr<const machines::SshAuthority>& ssh_authority;  // null: no SSH sessions; 503
+  Revocations& revocations;
+  inference::Chat& chat;
+  inference::ModelLists& model_lists;
+  ChatAnswers& chat_answers;
+  const std::string& pepper;  // of API keys (api/keys.h)
+  LiveOverview& live_overview;
+  jobs::Feed* feed;  // may be null
+  const PagePictures& pictures;
 };
 
 // Runs `task` on the pool; false (and `call` is answered 503) when the lane is full.
@@ -70,5 +94,9 @@ bool on_pool(Context& context, base::Pool::Lane lane, const std::shared_ptr<clas
 // The same for an answer that is owed: what it tells has happened, so it waits in line however long that is
 // (the line is bounded by the connections). 503 only once the pool is closed.
 void owed_on_pool(Context& context, const std::shared_ptr<class Call>& call, std::function<void()> task);
+
+// The place of a job that `call` may make (limits.concurrent_jobs), held by it. Without one, with `by_key`:
+// it may still join a job (Call::join_only). kRateLimited else.
+base::Status take_job_place(Context& context, class Call& call, bool by_key);
 
 }  // namespace millrace::api

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <charconv>
 
@@ -8,7 +9,7 @@
 #include "api/headers.h"
 #include "api/job_text.h"
 #include "api/list_query.h"
-#include "schemas/json_text.h"
+#include "api/page.h"
 #include "storage/job_queries.h"
 
 namespace millrace::api {
@@ -16,6 +17,8 @@ namespace {
 
 using schemas::Field;
 using schemas::FieldType;
+
+constexpr int kPageEventsPerRead = 64;  // each has up to 256 KiB
 
 constexpr std::array kFields{
     limit_field<EventQuery>(),
@@ -26,20 +29,30 @@ constexpr std::array kFields{
           .store = &schemas::store_in<EventQuery, &EventQuery::after>},
 };
 
+// Adds what is shown of `events` until the page is full: then false. `after` becomes the last one's version.
+bool add_events(Page& page, const std::vector<schemas::JobEvent>& events, std::size_t limit,
+                const ShowEvent& show, std::int64_t& after) {
+  for (const schemas::JobEvent& event : events) {
+    const auto shown = show(event);
+    if (shown && (page.count() == limit || !page.add(shown->json))) return false;
+    after = event.version;
+  }
+  return true;
+}
+
 void send_page(Context& context, Call& call, const schemas::JobId& job, const EventQuery& query,
-               ShowEvent show) {
-  const auto events =
-      storage::JobQueries(context.store).events(call.tenant(), job, query.after, query.limit + 1);
-  if (!events) return call.fail(events.error());
-  const bool more = events->size() > static_cast<std::size_t>(query.limit);
-  const std::size_t count = more ? static_cast<std::size_t>(query.limit) : events->size();
-  std::string items = "[";
-  for (std::size_t i = 0; i < count; ++i)
-    items.append(i > 0 ? "," : "").append(show(context, call, job, (*events)[i]).json);
-  schemas::JsonObject out;
-  out.raw("items", items + "]");
-  if (more) out.member("next_cursor", event_cursor((*events)[count - 1].version));
-  call.reply(json_reply(200, out.finish()));
+               const ShowEvent& show) {
+  storage::JobQueries queries(context.store);
+  Page page(context);
+  std::int64_t after = query.after;
+  while (true) {
+    const int wanted = std::min(kPageEventsPerRead, query.limit + 1 - static_cast<int>(page.count()));
+    const auto events = queries.events(call.tenant(), job, after, wanted);
+    if (!events) return call.fail(events.error());
+    if (!add_events(page, *events, static_cast<std::size_t>(query.limit), show, after))
+      return page.send(call, event_cursor(after));
+    if (events->size() < static_cast<std::size_t>(wanted)) return page.send(call, {});
+  }
 }
 
 // The version after which a stream goes on: Last-Event-ID, else `after`.
@@ -54,7 +67,7 @@ std::int64_t resume_point(const Call& call, const EventQuery& query) {
 
 // 204 tells an event source that there is nothing more to come. HEAD asks for the head alone.
 void stream_events(Context& context, const CallPtr& call, const schemas::JobView& job, std::int64_t after,
-                   ShowEvent show) {
+                   const ShowEvent& show) {
   if (schemas::is_terminal(job.status) && after >= job.version) return call->reply(empty_reply(204));
   if (call->head().method == "HEAD") {
     if (call->start_stream(EventStream::head())) call->responder().end();
@@ -63,8 +76,8 @@ void stream_events(Context& context, const CallPtr& call, const schemas::JobView
   EventStream::start(context, call, job.id, after, show);
 }
 
-ShownEvent show_as_it_is(Context&, const Call&, const schemas::JobId&, const schemas::JobEvent& event) {
-  return {event.type, event_json(event)};
+std::optional<ShownEvent> show_as_it_is(const schemas::JobEvent& event) {
+  return ShownEvent{event.type, event_json(event)};
 }
 
 }  // namespace
@@ -78,7 +91,7 @@ bool read_event_query(Call& call, EventQuery& query) {
 }
 
 void send_events(Context& context, const CallPtr& call, const schemas::JobView& job, const EventQuery& query,
-                 ShowEvent show) {
+                 const ShowEvent& show) {
   if (accepts_event_stream(call->head()))
     return stream_events(context, call, job, resume_point(*call, query), show);
   send_page(context, *call, job.id, query, show);
@@ -87,7 +100,7 @@ void send_events(Context& context, const CallPtr& call, const schemas::JobView& 
 std::span<const Field> job_event_fields() { return kFields; }
 
 void job_events(Context& context, CallPtr call) {
-  const auto id = schemas::JobId::parse(call->params.front());
+  const auto id = shown_job_id(call->params.front());
   if (!id) return call->fail(base::error(base::Code::kNotFound, "There is no such job"));
   call->name_job(id->str());
   EventQuery query;

@@ -6,9 +6,7 @@
 namespace millrace::api {
 namespace {
 
-constexpr int kEventsPerRead = 100;
-constexpr std::size_t kBacklogPause = 256 * 1024;  // bytes the client has not taken
-constexpr std::size_t kBacklogResume = 64 * 1024;
+constexpr int kStreamEventsPerRead = 100;
 
 bool is_end(const schemas::JobEvent& event) {
   return event.type == "succeeded" || event.type == "failed" || event.type == "cancelled" ||
@@ -29,7 +27,7 @@ front::Reply EventStream::head() {
 
 void EventStream::start(Context& context, CallPtr call, const schemas::JobId& job, std::int64_t after_version,
                         ShowEvent show) {
-  auto stream = std::make_shared<EventStream>(context, call, job, after_version, show);
+  auto stream = std::make_shared<EventStream>(context, call, job, after_version, std::move(show));
   if (!call->start_stream(head())) return;
   context.waits.add(stream);
   const std::weak_ptr<EventStream> weak = stream;
@@ -85,7 +83,7 @@ void EventStream::pump() {
 
 EventStream::Step EventStream::send_some() {
   const auto events =
-      storage::JobQueries(context_.store).events(call_->tenant(), job_, sent_, kEventsPerRead);
+      storage::JobQueries(context_.store).events(call_->tenant(), job_, sent_, kStreamEventsPerRead);
   if (!events) {
     base::log_warn("event_stream_cannot_read", {{"job_id", job_.str()}, {"error", events.error().message}});
     return events.error().code == base::Code::kNotFound ? Step::kOver : Step::kCaughtUp;
@@ -93,14 +91,14 @@ EventStream::Step EventStream::send_some() {
   std::string frames;
   bool over = false;
   for (const schemas::JobEvent& event : *events) {
-    frames += frame(event.version, show_(context_, *call_, job_, event));
+    if (const auto shown = show_(event)) frames += frame(event.version, *shown);
     sent_ = event.version;
     over = over || is_end(event);
   }
   if (!frames.empty() && !call_->responder().write(frames)) return Step::kOver;
   if (over) return Step::kOver;
   if (call_->responder().backlog() > kBacklogPause) return Step::kBacklog;
-  return events->size() == std::size_t{kEventsPerRead} ? Step::kMore : Step::kCaughtUp;
+  return events->size() == std::size_t{kStreamEventsPerRead} ? Step::kMore : Step::kCaughtUp;
 }
 
 void EventStream::schedule_ping() {

@@ -23,7 +23,7 @@ class EventStream final : public Waiting, public std::enable_shared_from_this<Ev
 
   EventStream(Context& context, CallPtr call, const schemas::JobId& job, std::int64_t after_version,
               ShowEvent show)
-      : context_(context), call_(std::move(call)), job_(job), show_(show), sent_(after_version) {}
+      : context_(context), call_(std::move(call)), job_(job), show_(std::move(show)), sent_(after_version) {}
   void drain() override { end(); }
 
  private:

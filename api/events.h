@@ -1,5 +1,7 @@
 #pragma once
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 
 #include "api/context.h"
@@ -13,9 +15,8 @@ struct ShownEvent {
   std::string type;  // `event` of a stream
   std::string json;  // on one line
 };
-// How an event of `job` looks to `call`'s client. May block: pool.
-using ShowEvent = ShownEvent (*)(Context& context, const Call& call, const schemas::JobId& job,
-                                 const schemas::JobEvent& event);
+// How an event of a job looks to its client; nullopt: it is not shown. May block: pool.
+using ShowEvent = std::function<std::optional<ShownEvent>(const schemas::JobEvent& event)>;
 
 struct EventQuery : PageQuery {
   std::int64_t after = 0;
@@ -26,6 +27,6 @@ bool read_event_query(Call& call, EventQuery& query);
 // A page, or the stream that `Accept: text/event-stream` asks for: after Last-Event-ID, else after
 // `query.after`; 204 when nothing more can come. REQUIRES: the job is the caller's. Blocks: pool.
 void send_events(Context& context, const CallPtr& call, const schemas::JobView& job, const EventQuery& query,
-                 ShowEvent show);
+                 const ShowEvent& show);
 
 }  // namespace millrace::api

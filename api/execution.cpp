@@ -2,6 +2,9 @@
 
 #include <utility>
 
+#include "api/execution_history.h"
+#include "api/job_result.h"
+#include "api/machine_calls.h"
 #include "platform/base/log.h"
 #include "schemas/json_text.h"
 #include "schemas/machine.h"
@@ -13,17 +16,11 @@ using base::Code;
 using schemas::JobId;
 using schemas::JsonObject;
 
-base::Error no_machine() { return base::error(Code::kNotFound, "There is no such machine"); }
 base::Error no_execution() { return base::error(Code::kNotFound, "There is no such execution"); }
 
 base::Error unreadable(const JobId& job, const base::Error& why) {
   base::log_error("execution_not_read", {{"job_id", job.str()}, {"error", why.message}});
   return base::error(Code::kInternal, "What is stored of this execution cannot be read");
-}
-
-base::Result<std::string> bytes_of(storage::Store& store, storage::StoredPayload payload) {
-  if (payload.blob) return store.blobs().read(*payload.blob);
-  return std::move(payload.bytes);
 }
 
 // The status that a lifecycle event tells of; empty: none.
@@ -67,12 +64,19 @@ std::string joined(std::string object, std::string_view more) {
 base::Result<Execution> execution_of(storage::Store& store, storage::JobRecord record) {
   Execution out;
   out.job = std::move(record.job);
+  out.artifacts = std::move(record.artifacts);
   const auto spec_text = bytes_of(store, std::move(record.spec));
   if (!spec_text) return unreadable(out.job.id, spec_text.error());
   auto spec = schemas::execution_spec_from_json(*spec_text);
   if (!spec) return unreadable(out.job.id, spec.error());
   out.spec = std::move(*spec);
-  if (!record.result) return out;
+  if (!record.result && !(schemas::is_terminal(out.job.status) && out.job.started_at)) return out;
+  if (!record.result) {
+    const auto sizes = kept_sizes(store, out.job);
+    if (!sizes) return unreadable(out.job.id, sizes.error());
+    out.result = *sizes;
+    return out;
+  }
   const auto result_text = bytes_of(store, std::move(*record.result));
   if (!result_text) return unreadable(out.job.id, result_text.error());
   const auto result = schemas::execution_result_from_json(*result_text);
@@ -85,12 +89,6 @@ base::Result<Execution> find_execution(storage::Store& store, const std::string&
   auto record = storage::JobQueries(store).record(tenant, job);
   if (!record) return record.error().code == Code::kNotFound ? no_execution() : record.error();
   return execution_of(store, std::move(*record));
-}
-
-std::optional<base::Uuid> path_machine(Call& call) {
-  const auto id = schemas::machine_id_from(call.params.front());
-  if (!id) call.fail(no_machine());
-  return id;
 }
 
 std::optional<JobId> path_execution(Call& call) {
@@ -113,25 +111,35 @@ std::optional<Execution> path_execution_found(Context& context, Call& call) {
   return std::nullopt;
 }
 
-ShownEvent show_execution_event(Context& context, const Call& call, const JobId& job,
-                                const schemas::JobEvent& event) {
-  JsonObject out;
-  out.number("sequence", event.version).member("at", base::rfc3339(event.at));
-  const bool is_output = event.type == name(schemas::OutputStream::kStdout) ||
-                         event.type == name(schemas::OutputStream::kStderr);
-  if (is_output) return {event.type, joined(out.member("type", event.type).finish(), event.data)};
-  out.member("type", "lifecycle");
-  const std::string_view status = status_of(event.type);
-  if (!status.empty()) out.member("status", status);
-  if (is_ending(status)) add_ending(out, context.store, call.tenant(), job);
-  return {"lifecycle", out.finish()};
+front::Reply execution_reply(const Execution& execution) {
+  front::Reply reply = json_reply(200, execution.json());
+  if (execution.job.waking) add_wake_wait(reply);
+  return reply;
+}
+
+ShowEvent show_execution_events(Context& context, std::string tenant, const JobId& job, std::int64_t run) {
+  return [&context, tenant = std::move(tenant), job,
+          run](const schemas::JobEvent& event) -> std::optional<ShownEvent> {
+    JsonObject out;
+    out.number("sequence", event.version).member("at", base::rfc3339(event.at));
+    const bool is_output = event.type == name(schemas::OutputStream::kStdout) ||
+                           event.type == name(schemas::OutputStream::kStderr);
+    if (is_output && event.version < run) return std::nullopt;
+    if (is_output) return ShownEvent{event.type, joined(out.member("type", event.type).finish(), event.data)};
+    out.member("type", "lifecycle");
+    const std::string_view status = status_of(event.type);
+    if (!status.empty()) out.member("status", status);
+    if (event.type == schemas::kWarning) out.member("message", schemas::warning_message(event.data));
+    if (is_ending(status)) add_ending(out, context.store, tenant, job);
+    return ShownEvent{"lifecycle", out.finish()};
+  };
 }
 
 void send_execution_result(Context& context, Call& call, const JobId& job, bool partial) {
   const auto found = find_execution(context.store, call.tenant(), job);
   if (!found) return call.fail(found.error());
   if (!partial && !schemas::is_terminal(found->job.status)) return call.reply(empty_reply(202));
-  call.reply(json_reply(200, found->json()));
+  call.reply(execution_reply(*found));
 }
 
 }  // namespace millrace::api

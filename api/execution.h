@@ -15,9 +15,10 @@ namespace millrace::api {
 struct Execution {
   schemas::JobView job;
   schemas::ExecutionSpec spec;
-  std::optional<schemas::ExecutionResult> result;
+  std::optional<schemas::ExecutionResult> result;  // of one that ended without any: what is kept of it
+  schemas::ArtifactNames artifacts;
 
-  std::string json() const { return schemas::execution_json(job, spec, result); }
+  std::string json() const { return schemas::execution_json(job, spec, result, artifacts); }
 };
 
 // kInternal (and logged): what is stored cannot be read. Blocks: pool.
@@ -27,15 +28,18 @@ base::Result<Execution> find_execution(storage::Store& store, const std::string&
                                        const schemas::JobId& job);
 
 // What the path names; nullopt: `call` was answered 404.
-std::optional<base::Uuid> path_machine(Call& call);
 std::optional<schemas::JobId> path_execution(Call& call);
 // The execution that the path names, of the machine that it names; nullopt: `call` was answered. Blocks:
 // pool.
 std::optional<Execution> path_execution_found(Context& context, Call& call);
 
-// As an event of an execution: lifecycle, stdout or stderr (contract.md §1).
-ShownEvent show_execution_event(Context& context, const Call& call, const schemas::JobId& job,
-                                const schemas::JobEvent& event);
+// 200 with the execution.
+front::Reply execution_reply(const Execution& execution);
+
+// Its events as contract.md §1 has them: lifecycle, stdout or stderr; without output up to `run`. `context`
+// outlives what is returned.
+ShowEvent show_execution_events(Context& context, std::string tenant, const schemas::JobId& job,
+                                std::int64_t run);
 
 // GET /v1/jobs/{id}/result of such a job: 202 while it is pending unless `partial`, else 200 with the
 // execution, however it ended. Blocks: pool.

@@ -6,10 +6,11 @@
 #include "api/handlers.h"
 #include "api/headers.h"
 #include "api/list_query.h"
+#include "api/machine_calls.h"
+#include "api/page.h"
 #include "platform/base/crypto.h"
-#include "schemas/json_text.h"
 #include "schemas/machine.h"
-#include "storage/machine_rows.h"
+#include "storage/stage.h"
 
 namespace millrace::api {
 namespace {
@@ -21,40 +22,21 @@ using schemas::JobId;
 using storage::Submitted;
 
 constexpr std::string_view kModel = "machine/exec";
-// What a page of a list may read of specs, which hold what commands read as standard input: it ends early
-// above it.
-constexpr std::size_t kListBytesMax = std::size_t{16} << 20;
 
-constexpr std::array kListFields{limit_field<PageQuery>(), cursor_field<PageQuery>()};
-
-base::Result<std::optional<storage::IdempotencyKey>> sent_key(Call& call, std::string method) {
-  auto key = idempotency_key(call.head());
-  if (!key) return key.error();
-  if (!*key) return std::optional<storage::IdempotencyKey>();
-  return storage::IdempotencyKey{.method = std::move(method),
-                                 .path = call.head().path,
-                                 .key = std::move(**key),
-                                 .fingerprint = base::sha256(call.body())};
-}
-
-// Creating a command twice by mistake would run it twice: the key is not optional here.
-base::Result<storage::IdempotencyKey> required_key(Call& call) {
-  auto key = sent_key(call, "POST");
-  if (!key) return key.error();
-  if (!*key) {
-    return base::error(Code::kBadRequest,
-                       "The header Idempotency-Key is required: 1 to 255 printable ASCII characters, new for "
-                       "each command",
-                       "Idempotency-Key");
+// The spec and the command's input, in blobs where they are large or, for the input, always.
+base::Status place_payload(Context& context, const ExecutionRequest& request, jobs::Order& order) {
+  order.spec = schemas::to_json(request.spec);
+  if (order.spec.size() > storage::kInlineMax) {
+    auto blob = storage::stage(context.store.blobs(), order.spec);
+    if (!blob) return blob.error();
+    order.spec_blob = std::move(*blob);
+    order.spec.clear();
   }
-  return std::move(**key);
-}
-
-base::Result<storage::Staged> staged(storage::Blobs& blobs, const std::string& bytes) {
-  auto blob = blobs.begin(static_cast<std::int64_t>(bytes.size()));
+  if (request.input.empty()) return {};
+  auto blob = storage::stage(context.store.blobs(), request.input);
   if (!blob) return blob.error();
-  if (auto written = (*blob)->append(bytes); !written) return written.error();
-  return (*blob)->finish();
+  order.input = std::move(*blob);
+  return {};
 }
 
 base::Result<jobs::Order> order_of(Context& context, const Call& call, const ExecutionRequest& request) {
@@ -63,17 +45,15 @@ base::Result<jobs::Order> order_of(Context& context, const Call& call, const Exe
   order.tenant = call.tenant();
   order.model = kModel;
   order.lane_key = schemas::machine_id(request.spec.machine);
+  order.machine = request.spec.machine;
+  order.wake = context.submit.new_id(schemas::Kind::kMachine);
+  order.actor = call.principal->key_id;
   order.rerun_on_loss = request.retry_on_worker_loss;
   order.traceparent = traceparent(call.head());
   order.join_only = call.join_only;
-  order.spec = schemas::to_json(request.spec);
   if (!request.environment.empty())
     order.secret = base::seal(context.secret_key, order.id.str(), schemas::to_json(request.environment));
-  if (order.spec.size() <= storage::kInlineMax) return order;
-  auto blob = staged(context.store.blobs(), order.spec);
-  if (!blob) return blob.error();
-  order.spec_blob = std::move(*blob);
-  order.spec.clear();
+  if (auto placed = place_payload(context, request, order); !placed) return placed.error();
   return order;
 }
 
@@ -81,7 +61,7 @@ base::Result<jobs::Order> order_of(Context& context, const Call& call, const Exe
 void send_execution(Context& context, Call& call, const JobId& id, bool replayed) {
   const auto found = find_execution(context.store, call.tenant(), id);
   if (!found) return call.fail(found.error());
-  front::Reply reply = json_reply(200, found->json());
+  front::Reply reply = execution_reply(*found);
   if (replayed) add_header(reply, "idempotent-replayed", "true");
   call.reply(std::move(reply));
 }
@@ -103,55 +83,67 @@ void submit(Context& context, const CallPtr& call, jobs::Order order) {
   });
 }
 
-void cancel(Context& context, const CallPtr& call, const JobId& id,
-            std::optional<storage::IdempotencyKey> key) {
-  context.control.cancel(
-      call->tenant(), id,
-      [&context, call, id](const base::Result<schemas::JobView>& job) {
-        if (!job) return call->fail(job.error());
-        owed_on_pool(context, call, [&context, call, id] { send_execution(context, *call, id, false); });
-      },
-      std::move(key));
+using KnownResult = std::optional<schemas::ExecutionResult>;
+
+// What its result says, if it can be read, else what was known before: the commit thread opens no file.
+KnownResult result_of(const storage::JobRecord& record, const KnownResult& known) {
+  if (!record.result || record.result->blob) return known;
+  const auto read = schemas::execution_result_from_json(record.result->bytes);
+  if (!read) return known;
+  return *read;
 }
 
-// The page of `records`, `limit` of them at most; the rest is behind its cursor.
-base::Result<std::string> page_json(storage::Store& store, std::vector<storage::JobRecord> records,
-                                    std::size_t limit) {
-  std::string items = "[";
-  std::size_t count = 0, bytes = 0;
+// `spec` of the record was read before: it may lie in a blob.
+storage::Compose<storage::JobRecord> shown_with(schemas::ExecutionSpec spec, KnownResult known) {
+  return [spec = std::move(spec), known](const storage::JobRecord& record) {
+    return schemas::execution_json(record.job, spec, result_of(record, known), record.artifacts);
+  };
+}
+
+void remove(Context& context, const CallPtr& call, const JobId& id,
+            std::optional<storage::IdempotencyKey> key, storage::Compose<storage::JobRecord> shown) {
+  context.control.remove(id, machine_call(context, *call, std::move(key)), std::move(shown), answer_to(call));
+}
+
+// A page of `records`; more than `limit` of them mean that another one follows.
+void send_records(Context& context, Call& call, std::vector<storage::JobRecord> records, std::size_t limit) {
+  Page page(context);
   base::Uuid last;
-  for (; count < std::min(limit, records.size()) && (count == 0 || bytes < kListBytesMax); ++count) {
-    storage::JobRecord& record = records[count];
-    bytes += record.spec.blob ? static_cast<std::size_t>(record.spec.blob->bytes) : record.spec.bytes.size();
-    last = record.job.id.uuid;
-    const auto execution = execution_of(store, std::move(record));
-    if (!execution) return execution.error();
-    items.append(count > 0 ? "," : "").append(execution->json());
+  while (page.count() < std::min(limit, records.size())) {
+    storage::JobRecord& record = records[page.count()];
+    const base::Uuid id = record.job.id.uuid;
+    const auto execution = execution_of(context.store, std::move(record));
+    if (!execution) return call.fail(execution.error());
+    if (!page.add(execution->json())) break;
+    last = id;
   }
-  schemas::JsonObject out(items.size() + 128);
-  out.raw("items", items + "]");
-  if (count < records.size()) out.member("next_cursor", job_cursor(last));
-  return out.finish();
+  const bool more = page.count() > 0 && page.count() < records.size();
+  page.send(call, more ? job_cursor(last) : std::string());
+}
+
+// Commands of such a machine are run by workers on this host, and this process may know that there are none.
+base::Status may_run(const Context& context, const schemas::Machine& machine) {
+  const bool off =
+      machine.driver == schemas::MachineDriver::kSandbox && !context.options.executions_off.empty();
+  if (off) return base::error(Code::kOverloaded, context.options.executions_off);
+  return {};
 }
 
 }  // namespace
 
-std::span<const Field> execution_list_fields() { return kListFields; }
+std::span<const Field> execution_list_fields() { return kPageFields; }
 
 void create_execution(Context& context, CallPtr call) {
-  const auto machine = path_machine(*call);
-  if (!machine) return;
-  auto key = required_key(*call);
+  if (!path_machine(*call)) return;
+  auto key = required_key(*call, "command");
   if (!key) return call->fail(key.error());
-  if (!context.options.executions_off.empty()) {
-    return call->fail(base::error(base::Code::kOverloaded, context.options.executions_off));
-  }
   auto request = schemas::parse_execution_request(call->body());
   if (!request) return call->refuse(request.error());
   call->drop_body();
-  const auto there = storage::Machines(context.store).machine(call->tenant(), *machine);
-  if (!there) return call->fail(there.error());
-  request->spec.machine = *machine;
+  const auto machine = path_machine_found(context, *call);
+  if (!machine) return;
+  if (const auto runs = may_run(context, *machine); !runs) return call->fail(runs.error());
+  request->spec.machine = machine->id;
   auto order = order_of(context, *call, *request);
   if (!order) return call->fail(order.error());
   order->idempotency = std::move(*key);
@@ -159,45 +151,38 @@ void create_execution(Context& context, CallPtr call) {
 }
 
 void list_executions(Context& context, CallPtr call) {
-  const auto machine = path_machine(*call);
-  if (!machine) return;
+  if (!path_machine(*call)) return;
   PageQuery query;
   std::optional<base::Uuid> before;
-  if (!read_query(*call, kListFields, &query)) return;
+  if (!read_query(*call, kPageFields, &query)) return;
   if (!read_cursor(*call, query.cursor, &job_cursor_of, before)) return;
-  const auto there = storage::Machines(context.store).machine(call->tenant(), *machine);
-  if (!there) return call->fail(there.error());
-  auto records =
-      storage::JobQueries(context.store)
-          .lane(call->tenant(), schemas::Kind::kExec, schemas::machine_id(*machine), query.limit + 1, before);
+  const auto machine = path_machine_found(context, *call);
+  if (!machine) return;
+  auto records = storage::JobQueries(context.store)
+                     .lane(call->tenant(), schemas::Kind::kExec, schemas::machine_id(machine->id),
+                           query.limit + 1, before);
   if (!records) return call->fail(records.error());
-  auto page = page_json(context.store, std::move(*records), static_cast<std::size_t>(query.limit));
-  if (!page) return call->fail(page.error());
-  call->reply(json_reply(200, std::move(*page)));
+  send_records(context, *call, std::move(*records), static_cast<std::size_t>(query.limit));
 }
 
 void get_execution(Context& context, CallPtr call) {
   const auto found = path_execution_found(context, *call);
-  if (found) call->reply(json_reply(200, found->json()));
+  if (found) call->reply(execution_reply(*found));
 }
 
+// One that was forgotten by a call with the same key has left its reply behind.
 void delete_execution(Context& context, CallPtr call) {
-  const auto found = path_execution_found(context, *call);
-  if (!found) return;
-  auto key = sent_key(*call, "DELETE");
+  const auto id = path_execution(*call);
+  if (!id) return;
+  auto key = sent_key(*call);
   if (!key) return call->fail(key.error());
-  if (!schemas::is_terminal(found->job.status)) {
-    return cancel(context, call, found->job.id, std::move(*key));
-  }
-  context.control.forget(
-      call->tenant(), found->job.id,
-      [call, last = found->json()](const base::Result<bool>& gone) {
-        if (!gone) return call->fail(gone.error());
-        front::Reply reply = json_reply(200, last);
-        if (!*gone) add_header(reply, "idempotent-replayed", "true");
-        call->reply(std::move(reply));
-      },
-      std::move(*key));
+  auto found = find_execution(context.store, call->tenant(), *id);
+  const bool gone = !found && found.error().code == Code::kNotFound;
+  if (gone && *key) return remove(context, call, *id, std::move(*key), shown_with({}, {}));
+  if (!found) return call->fail(found.error());
+  if (schemas::machine_id(found->spec.machine) != call->params.front())
+    return call->fail(base::error(Code::kNotFound, "There is no such execution"));
+  remove(context, call, *id, std::move(*key), shown_with(std::move(found->spec), found->result));
 }
 
 }  // namespace millrace::api

@@ -1,7 +1,9 @@
+#include <algorithm>
 #include <memory>
 
 #include "api/call.h"
 #include "api/execution.h"
+#include "api/execution_history.h"
 #include "api/handlers.h"
 #include "platform/base/base64.h"
 #include "schemas/json_text.h"
@@ -9,41 +11,21 @@
 namespace millrace::api {
 namespace {
 
-using base::Code;
-using schemas::JobId;
 using schemas::JsonObject;
 using schemas::OutputStream;
-
-constexpr int kEventsPerRead = 100;
-constexpr std::size_t kSmallReply = std::size_t{64} << 10;
 
 // What is kept of the streams of a command.
 struct Kept {
   std::string out, err;
 };
 
-base::Result<bool> take(const schemas::JobEvent& event, Kept& kept) {
-  const bool out = event.type == name(OutputStream::kStdout);
-  if (!out && event.type != name(OutputStream::kStderr)) return false;
-  const auto bytes = schemas::output_bytes(event.data);
-  if (!bytes) return bytes.error();
-  (out ? kept.out : kept.err).append(*bytes);
-  return true;
-}
-
-base::Result<Kept> kept_output(storage::Store& store, const std::string& tenant, const JobId& job) {
-  storage::JobQueries queries(store);
+base::Result<Kept> kept_output(storage::Store& store, const schemas::JobView& job) {
   Kept kept;
-  std::int64_t after = 0;
-  while (true) {
-    const auto events = queries.events(tenant, job, after, kEventsPerRead);
-    if (!events) return events.error();
-    for (const schemas::JobEvent& event : *events) {
-      if (const auto taken = take(event, kept); !taken) return taken.error();
-      after = event.version;
-    }
-    if (events->size() < std::size_t{kEventsPerRead}) return kept;
-  }
+  const auto read = each_output(store, job, [&kept](OutputStream stream, std::string_view bytes) {
+    (stream == OutputStream::kStdout ? kept.out : kept.err).append(bytes);
+  });
+  if (!read) return read.error();
+  return kept;
 }
 
 void add_stream(JsonObject& out, OutputStream stream, const std::string& bytes) {
@@ -61,8 +43,11 @@ std::string output_json(const Execution& execution, const Kept& kept) {
   add_stream(out, OutputStream::kStderr, kept.err);
   if (!schemas::is_terminal(execution.job.status)) return out.finish();
   const auto result = execution.result.value_or(schemas::ExecutionResult());
-  return out.number("stdout_bytes", result.stdout_bytes)
-      .number("stderr_bytes", result.stderr_bytes)
+  const auto at_least = [](std::int64_t told, const std::string& bytes) {
+    return std::max(told, static_cast<std::int64_t>(bytes.size()));
+  };
+  return out.number("stdout_bytes", at_least(result.stdout_bytes, kept.out))
+      .number("stderr_bytes", at_least(result.stderr_bytes, kept.err))
       .flag("stdout_truncated", result.stdout_truncated)
       .flag("stderr_truncated", result.stderr_truncated)
       .finish();
@@ -73,14 +58,12 @@ std::string output_json(const Execution& execution, const Kept& kept) {
 void execution_output(Context& context, CallPtr call) {
   const auto execution = path_execution_found(context, *call);
   if (!execution) return;
-  const auto kept = kept_output(context.store, call->tenant(), execution->job.id);
+  const auto kept = kept_output(context.store, execution->job);
   if (!kept) return call->fail(kept.error());
   front::Reply reply = json_reply(200, output_json(*execution, *kept));
   if (reply.body.size() > kSmallReply) {
     auto room = context.replies.take(reply.body.size());
-    if (!room)
-      return call->fail(base::error(
-          Code::kOverloaded, "Too many results are on their way to clients at once (http.reply_budget)"));
+    if (!room) return call->fail(replies_full());
     reply.hold = std::make_shared<ByteBudget::Hold>(std::move(*room));
   }
   call->reply(std::move(reply));
@@ -90,7 +73,11 @@ void execution_events(Context& context, CallPtr call) {
   EventQuery query;
   if (!read_event_query(*call, query)) return;
   const auto execution = path_execution_found(context, *call);
-  if (execution) send_events(context, call, execution->job, query, &show_execution_event);
+  if (!execution) return;
+  const auto run = last_run(context.store, execution->job);
+  if (!run) return call->fail(run.error());
+  send_events(context, call, execution->job, query,
+              show_execution_events(context, call->tenant(), execution->job.id, *run));
 }
 
 }  // namespace millrace::api

@@ -1,8 +1,10 @@
 #include "api/guard.h"
 
+#include <algorithm>
 #include <exception>
 
 #include "api/headers.h"
+#include "api/path_advice.h"
 #include "platform/base/bytes.h"
 #include "platform/base/log.h"
 
@@ -13,24 +15,16 @@ using base::Code;
 
 bool has_body(const front::Head& head) { return head.chunked || head.content_length.value_or(0) > 0; }
 
-// What of the byte budget a request takes before its body is read: all that it declares, or may send.
+// What of the byte budget a request takes before its body is read: all that it declares, or may send; a form,
+// which goes to the disk as it arrives, what of it is in memory at once.
 std::size_t reserved(const front::Head& head, const Route& route) {
-  if (head.chunked) return route.body_max;
-  return static_cast<std::size_t>(head.content_length.value_or(0));
+  const auto bytes =
+      head.chunked ? route.body_max : static_cast<std::size_t>(head.content_length.value_or(0));
+  return route.body == BodyKind::kForm ? std::min(bytes, kUploadMemoryMax) : bytes;
 }
 
-base::Error scope_error(const Principal& principal, schemas::Scope scope) {
-  std::string message =
-      "The API key " + principal.key_id + " lacks the scope '" + std::string(schemas::name(scope)) + "'";
-  return base::error(Code::kForbidden, std::move(message));
-}
-
-base::Error key_error(Code code) {
-  const bool none = code == Code::kUnauthenticated;
-  const bool busy = code == Code::kOverloaded;
-  return base::error(code, none   ? "No API key was sent: use `Authorization: Bearer KEY` or `X-API-Key: KEY`"
-                           : busy ? "The API key cannot be looked up at the moment"
-                                  : "The API key is unknown, revoked or expired");
+base::Result<std::string> boundary_of(const front::Head& head) {
+  return front::form_boundary(head.header("content-type").value_or(""));
 }
 
 }  // namespace
@@ -41,10 +35,12 @@ front::Admission Guard::admit(const front::Head& head) {
   if (const Refusal refusal = check(head, *call)) {
     front::Reply reply = refused(head, *refusal);
     if (has_body(head)) return call->dressed(head, std::move(reply));
-    call->refusal = std::move(reply);
+    call->refusal = std::make_unique<front::Reply>(std::move(reply));
   } else {
     granted.body_max = call->route->body_max;
     granted.skip_body = call->body_skipped;
+    if (call->route->body == BodyKind::kForm) open_upload(head, *call);
+    granted.sink = call->upload;
   }
   granted.while_draining = call->route != nullptr && call->route->access == Access::kOpen;
   granted.hold = std::move(call);
@@ -70,13 +66,39 @@ Guard::Refusal Guard::check_with_key(const front::Head& head, Call& call) {
 }
 
 // The key may be new: its body waits in a share that is for such bodies alone, so that no stranger takes what
-// known keys need. Where that has no room the body is thrown away, and the key alone is looked at.
+// known keys need. Where that has no room, and where the body is for nobody to parse, it is thrown away, and
+// the key alone is looked at.
 void Guard::admit_stranger(const front::Head& head, Call& call) {
   if (!has_body(head)) return;
-  const bool fits = head.content_length.value_or(0) <= call.route->body_max;
+  const bool fits = head.content_length.value_or(0) <= call.route->body_max &&
+                    (call.route->body != BodyKind::kForm || boundary_of(head).has_value());
   auto hold = fits ? with_.strangers_budget.take(reserved(head, *call.route)) : std::nullopt;
   call.body_skipped = !hold;
   if (hold) call.budget = std::move(*hold);
+}
+
+// A form goes to its parser while it arrives. One whose key is not known waits until that is.
+void Guard::open_upload(const front::Head& head, Call& call) {
+  if (!has_body(head) || call.body_skipped) return;
+  const auto boundary = boundary_of(head);
+  if (!boundary) return;
+  const auto expected = static_cast<std::int64_t>(head.content_length.value_or(0));
+  call.upload = std::make_shared<Upload>(context_.pool, context_.store.blobs(), *boundary, expected);
+  if (call.key_unknown) return look_ahead(head, call);
+  call.upload->start();
+}
+
+// Not all of a form that waits for its key has room, so the key is looked up at once. It is judged when the
+// request runs, as every other.
+void Guard::look_ahead(const front::Head& head, const Call& call) {
+  auto task = [this, scope = call.route->scope, waiting = std::weak_ptr(call.upload),
+               key = std::string(credential(head))] {
+    const PrincipalPtr principal = with_.auth.look_up(key).principal;
+    const auto upload = waiting.lock();
+    if (!upload) return;
+    principal && principal->scopes.has(scope) ? upload->start() : upload->give_up();
+  };
+  if (!context_.pool.post(base::Pool::Lane::kQuick, std::move(task))) call.upload->give_up();
 }
 
 Guard::Refusal Guard::route(const front::Head& head, Call& call) {
@@ -84,7 +106,7 @@ Guard::Refusal Guard::route(const front::Head& head, Call& call) {
   call.route = match.route;
   call.params = std::move(match.params);
   if (match.route != nullptr) return {};
-  if (match.allow.empty()) return base::error(Code::kNotFound, "There is nothing at this path");
+  if (match.allow.empty()) return base::error(Code::kNotFound, no_such_path(router_, head.path));
   return base::error(Code::kMethodNotAllowed,
                      "This path does not take that method; it takes " + std::string(match.allow));
 }
@@ -102,10 +124,10 @@ Guard::Refusal Guard::authenticate(const front::Head& head, Call& call) {
 
 Guard::Refusal Guard::scope(Call& call) {
   if (!call.principal) return {};
-  const bool metrics = call.route->access == Access::kMetrics;
-  const schemas::Scope needed = metrics ? schemas::Scope::kAdmin : call.route->scope;
-  if (call.principal->scopes.has(needed)) return {};
-  return scope_error(*call.principal, needed);
+  const schemas::ScopeSet scopes = call.principal->scopes;
+  const bool is_metrics = call.route->access == Access::kMetrics;
+  if (scopes.has(call.route->scope) || (is_metrics && scopes.has(schemas::Scope::kAdmin))) return {};
+  return scope_error(*call.principal, call.route->scope);
 }
 
 Guard::Refusal Guard::rate(Call& call) {
@@ -121,17 +143,18 @@ Guard::Refusal Guard::rate(Call& call) {
 }
 
 Guard::Refusal Guard::place(const front::Head& head, Call& call) {
-  if (call.route->makes == Makes::kNothing || !context_.places.limited()) return {};
-  auto place = context_.places.take(call.principal->key_id);
-  call.join_only =
-      !place && call.route->makes == Makes::kJobByKey && head.header("idempotency-key").has_value();
-  if (!place && !call.join_only) return context_.places.refusal();
-  call.hold_place(std::move(place));
+  if (call.route->makes == Makes::kNothing) return {};
+  const bool by_key = call.route->makes == Makes::kJobByKey && head.header("idempotency-key").has_value();
+  if (auto taken = take_job_place(context_, call, by_key); !taken) return taken.error();
   return {};
 }
 
 Guard::Refusal Guard::content_type(const front::Head& head, Call& call) {
   if (!has_body(head) || call.route->body == BodyKind::kNone) return {};
+  if (call.route->body == BodyKind::kForm) {
+    const auto boundary = boundary_of(head);
+    return boundary ? Refusal() : boundary.error();
+  }
   if (is_json_type(head.header("content-type").value_or(""))) return {};
   return base::error(Code::kUnsupportedType, "The body must be sent with `Content-Type: application/json`");
 }
@@ -146,7 +169,8 @@ Guard::Refusal Guard::bytes(const front::Head& head, Call& call) {
   if (!has_body(head)) return {};
   if (call.body_skipped)
     return base::error(Code::kOverloaded, "The API key was not in memory yet: send the request again");
-  auto hold = with_.budget.take(call.begun() ? call.body().size() : reserved(head, *call.route));
+  const bool is_here = call.begun() && !call.upload;
+  auto hold = with_.budget.take(is_here ? call.body().size() : reserved(head, *call.route));
   if (!hold)
     return base::error(Code::kOverloaded, "Too many request bodies are arriving at once (http.body_budget)");
   call.budget = std::move(*hold);
@@ -209,6 +233,15 @@ void Guard::invoke(const CallPtr& call) {
     call->fail(base::error(Code::kInternal,
                            "The server met an error of its own; the request id finds it in its log"));
   }
+}
+
+base::Status take_job_place(Context& context, Call& call, bool by_key) {
+  if (!context.places.limited()) return {};
+  auto place = context.places.take(call.principal->key_id);
+  call.join_only = !place && by_key;
+  if (!place && !by_key) return context.places.refusal();
+  call.hold_place(std::move(place));
+  return {};
 }
 
 bool on_pool(Context& context, base::Pool::Lane lane, const CallPtr& call, std::function<void()> task) {

@@ -49,6 +49,8 @@ class Guard {
   Refusal check_with_key(const front::Head& head, Call& call);
 
   void admit_stranger(const front::Head& head, Call& call);
+  void open_upload(const front::Head& head, Call& call);
+  void look_ahead(const front::Head& head, const Call& call);
   front::Reply refused(const front::Head& head, const base::Error& error) const;
   void look_up_key(const CallPtr& call);
   void dispatch(const CallPtr& call);

@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <span>
 
 #include "api/context.h"
@@ -16,17 +17,61 @@ void version(Context&, CallPtr);
 void metrics(Context&, CallPtr);
 void openapi(Context&, CallPtr);
 
+// dashboard_files.cpp
+void dashboard_file(Context&, CallPtr);
+void docs_page(Context&, CallPtr);
+
 // model_handlers.cpp
 void list_models(Context&, CallPtr);
 void get_model(Context&, CallPtr);
+
+// chat_handlers.cpp
+void create_chat(Context&, CallPtr);
+void deferred_chat(Context&, CallPtr);
+std::span<const schemas::Field> chat_query_fields();
+// `?strict` of the model endpoints; nullopt: the call has been answered.
+std::optional<bool> read_strict(Call& call);
+
+// media_handlers.cpp
+void create_embeddings(Context&, CallPtr);
+void create_images(Context&, CallPtr);
+void image_file(Context&, CallPtr);
+std::span<const schemas::Field> image_file_fields();
+
+// speech_handlers.cpp
+void create_speech(Context&, CallPtr);
+
+// audio_handlers.cpp
+void create_transcription(Context&, CallPtr);
+void create_translation(Context&, CallPtr);
 
 // ocr_handlers.cpp
 void create_ocr(Context&, CallPtr);
 
 // machine_handlers.cpp
 void list_machines(Context&, CallPtr);
+void create_machine(Context&, CallPtr);
 void get_machine(Context&, CallPtr);
+void change_machine(Context&, CallPtr);
+void sleep_machine(Context&, CallPtr);
+void wake_machine(Context&, CallPtr);
+void reboot_machine(Context&, CallPtr);
+void delete_machine(Context&, CallPtr);
 std::span<const schemas::Field> machine_list_fields();
+
+// ssh_handlers.cpp
+void create_ssh_session(Context&, CallPtr);
+void list_ssh_sessions(Context&, CallPtr);
+void get_ssh_session(Context&, CallPtr);
+void close_ssh_session(Context&, CallPtr);
+std::span<const schemas::Field> ssh_list_fields();
+
+// artifact_handlers.cpp
+void list_artifacts(Context&, CallPtr);
+void get_artifact(Context&, CallPtr);
+void delete_artifact(Context&, CallPtr);
+void artifact_content(Context&, CallPtr);
+std::span<const schemas::Field> artifact_list_fields();
 
 // execution_handlers.cpp
 void create_execution(Context&, CallPtr);
@@ -39,14 +84,46 @@ std::span<const schemas::Field> execution_list_fields();
 void execution_output(Context&, CallPtr);
 void execution_events(Context&, CallPtr);
 
-// job_handlers.cpp
+// job_list.cpp
 void list_jobs(Context&, CallPtr);
+void list_all_jobs(Context&, CallPtr);
+std::span<const schemas::Field> job_list_fields();
+std::span<const schemas::Field> all_job_list_fields();
+
+// live_overview.cpp
+void admin_overview(Context&, CallPtr);
+// admin_dead.cpp
+void admin_dead(Context&, CallPtr);
+// admin_stream.cpp
+void admin_events(Context&, CallPtr);
+// admin_queues.cpp
+void admin_queues(Context&, CallPtr);
+void admin_pause_queue(Context&, CallPtr);
+void admin_resume_queue(Context&, CallPtr);
+void admin_workers(Context&, CallPtr);
+void admin_drain_worker(Context&, CallPtr);
+// admin_providers.cpp
+void admin_providers(Context&, CallPtr);
+
+// admin_keys.cpp
+void admin_list_keys(Context&, CallPtr);
+void admin_create_key(Context&, CallPtr);
+void admin_revoke_key(Context&, CallPtr);
+void admin_rotate_key(Context&, CallPtr);
+
+// admin_jobs.cpp
+void admin_cancel_jobs(Context&, CallPtr);
+void admin_retry_jobs(Context&, CallPtr);
+
+// job_handlers.cpp
 void get_job(Context&, CallPtr);
 void cancel_job(Context&, CallPtr);
 void retry_job(Context&, CallPtr);
 void job_result(Context&, CallPtr);
-std::span<const schemas::Field> job_list_fields();
 std::span<const schemas::Field> job_result_fields();
+
+// picture_handlers.cpp
+void page_picture(Context&, CallPtr);
 
 // event_handlers.cpp
 void job_events(Context&, CallPtr);

@@ -11,8 +11,6 @@ namespace {
 
 constexpr std::size_t kRequestIdMax = 128;
 constexpr std::size_t kIdempotencyKeyMax = 255;
-constexpr std::size_t kDroppedMax = 32;
-constexpr std::size_t kDroppedNameMax = 64;
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
@@ -20,12 +18,6 @@ std::string lowered(std::string_view text) {
   std::string out(text);
   std::transform(out.begin(), out.end(), out.begin(), lower);
   return out;
-}
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
 }
 
 bool is_word(char c) {
@@ -50,6 +42,12 @@ void each_element(std::string_view list, F&& f) {
 }
 
 }  // namespace
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+  return text;
+}
 
 std::string request_id(const front::Head& head) {
   const std::string_view sent = head.header("x-request-id").value_or("");
@@ -116,25 +114,6 @@ bool accepts_event_stream(const front::Head& head) {
   each_element(head.header("accept").value_or(""),
                [&](std::string_view element) { found = found || lowered(element) == "text/event-stream"; });
   return found;
-}
-
-std::string dropped_params(const std::vector<std::string>& names) {
-  constexpr std::string_view kHex = "0123456789ABCDEF";
-  std::string out;
-  for (std::size_t i = 0; i < std::min(names.size(), kDroppedMax); ++i) {
-    if (!out.empty()) out += ", ";
-    for (char c : std::string_view(names[i]).substr(0, kDroppedNameMax)) {
-      if (is_word(c)) {
-        out += c;
-        continue;
-      }
-      const auto byte = static_cast<unsigned char>(c);
-      out += '%';
-      out += kHex[byte >> 4];
-      out += kHex[byte & 15];
-    }
-  }
-  return out;
 }
 
 }  // namespace millrace::api

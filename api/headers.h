@@ -11,6 +11,8 @@
 // Request headers, read strictly and once.
 namespace millrace::api {
 
+std::string_view trimmed(std::string_view text);  // without spaces and tabs around it
+
 // `x-request-id` if it is at most 128 of [A-Za-z0-9._-], else a new one.
 std::string request_id(const front::Head& head);
 
@@ -30,9 +32,5 @@ base::Result<std::optional<std::string>> idempotency_key(const front::Head& head
 // True if the Content-Type is application/json (or …+json), in UTF-8.
 bool is_json_type(std::string_view content_type);
 bool accepts_event_stream(const front::Head& head);
-
-// The value of x-millrace-dropped-params: names that are no header text are percent-encoded, at most 32 are
-// named.
-std::string dropped_params(const std::vector<std::string>& names);
 
 }  // namespace millrace::api

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <memory>
 
+#include "api/chat_jobs.h"
+#include "api/transcript_answer.h"
 #include "platform/base/bytes.h"
 #include "platform/base/log.h"
 #include "schemas/ocr.h"
@@ -14,13 +16,7 @@ namespace {
 using base::Code;
 using schemas::JobStatus;
 
-base::Error expired_result() {
-  return base::error(Code::kResultExpired,
-                     "The result of this job has been removed: results are kept for 24 hours");
-}
-
 constexpr std::int64_t kUnknownSize = -1;
-constexpr std::size_t kSmallReply = std::size_t{64} << 10;
 constexpr std::size_t kTailBytes = 256;  // of a reply's end, at least
 
 // What a reply says beyond the job's own words.
@@ -47,13 +43,6 @@ schemas::JobError ending(const schemas::JobView& job) {
   return job.error.value_or(schemas::JobError{Code::kInternal, "The job failed"});
 }
 
-base::Result<std::string> bytes_of(storage::Store& store, storage::StoredPayload payload) {
-  if (!payload.blob) return std::move(payload.bytes);
-  auto read = store.blobs().read(*payload.blob);
-  if (!read) base::log_error("result_blob_not_read", {{"error", read.error().message}});
-  return read;
-}
-
 std::size_t size_of(const storage::StoredPayload& payload) {
   return payload.blob ? static_cast<std::size_t>(payload.blob->bytes) : payload.bytes.size();
 }
@@ -73,8 +62,7 @@ base::Error too_many(const schemas::JobId& job) {
                          job.str() + "/result");
 }
 
-// Room for a reply of that size, taken before it is loaded and kept until it has left. Small ones take none,
-// as other replies do not: few slow readers of large results must not keep everyone from theirs.
+// Room for a reply of that size, taken before it is loaded and kept until it has left. Small ones take none.
 base::Result<std::shared_ptr<void>> room_for(Context& context, std::size_t bytes, const schemas::JobId& job) {
   if (bytes > context.options.reply_bytes_max) return too_large(bytes, context, job);
   if (bytes <= kSmallReply) return std::shared_ptr<void>();
@@ -89,20 +77,34 @@ void send_marked(Call& call, front::Reply reply, const Marks& marks) {
   call.reply(std::move(reply));
 }
 
+// What a job has stored, as its kind's clients get it.
+base::Result<front::Reply> reply_of_kind(schemas::Kind kind, std::string stored) {
+  if (kind == schemas::Kind::kChat) return chat_reply_of(std::move(stored));
+  if (kind == schemas::Kind::kStt) return transcript_reply(stored);
+  return json_reply(200, std::move(stored));
+}
+
 void send_payload(Context& context, Call& call, const schemas::JobId& job, storage::StoredPayload payload,
                   const Marks& marks) {
   auto room = room_for(context, size_of(payload), job);
   if (!room) return call.fail(room.error());
   auto bytes = bytes_of(context.store, std::move(payload));
   if (!bytes) return call.fail(base::error(Code::kInternal, "The result of this job cannot be read"));
-  front::Reply reply = json_reply(200, std::move(*bytes));
-  reply.hold = std::move(*room);
-  send_marked(call, std::move(reply), marks);
+  auto reply = reply_of_kind(job.kind, *std::move(bytes));
+  if (!reply) return call.fail(reply.error());
+  reply->hold = std::move(*room);
+  send_marked(call, *std::move(reply), marks);
 }
 
-void send_ending(Call& call, const schemas::JobView& job, const Marks& marks) {
-  const schemas::JobError error = ending(job);
-  send_marked(call, lasting_failure(call.head().path, base::error(error.code, error.message)), marks);
+void send_ending(Call& call, const storage::StoredResult& stored, const Marks& marks) {
+  const schemas::JobError ended = ending(stored.job);
+  base::Error error = base::error(ended.code, ended.message);
+  const std::string& path = call.head().path;
+  const bool says_more = stored.job.id.kind == schemas::Kind::kChat && stored.payload;
+  send_marked(
+      call,
+      says_more ? chat_failure(path, std::move(error), stored.payload->bytes) : lasting_failure(path, error),
+      marks);
 }
 
 // The reply of these parts of `job`, in memory once: each page is read when its turn has come.
@@ -132,20 +134,44 @@ void keep_only(std::vector<storage::PartSize>& parts, const schemas::PageList& p
   });
 }
 
+base::Result<front::Reply> reply_of_parts(Context& context, const Call& call, const schemas::JobView& job,
+                                          const std::vector<storage::PartSize>& parts, std::size_t bytes) {
+  if (job.id.kind == schemas::Kind::kStt) return partial_transcript(context, call.tenant(), job.id, parts);
+  auto body = reply_of(context, call, job, parts, bytes);
+  if (!body) return body.error();
+  return json_reply(200, *std::move(body));
+}
+
 void send_parts(Context& context, Call& call, const schemas::JobView& job,
                 const std::vector<storage::PartSize>& parts) {
   std::size_t bytes = schemas::kOcrReplyHead.size() + kTailBytes + job.model.size();
   for (const storage::PartSize& part : parts) bytes += 1 + part.bytes;
   auto room = room_for(context, bytes, job.id);
   if (!room) return call.fail(room.error());
-  auto body = reply_of(context, call, job, parts, bytes);
-  if (!body) return call.fail(body.error());
-  front::Reply reply = json_reply(200, std::move(*body));
-  reply.hold = std::move(*room);
-  call.reply(std::move(reply));
+  auto reply = reply_of_parts(context, call, job, parts, bytes);
+  if (!reply) return call.fail(reply.error());
+  reply->hold = std::move(*room);
+  call.reply(*std::move(reply));
 }
 
 }  // namespace
+
+base::Error expired_result() {
+  return base::error(Code::kResultExpired,
+                     "The result of this job has been removed: results are kept for 24 hours");
+}
+
+base::Error error_of(const schemas::JobView& job) {
+  const schemas::JobError error = ending(job);
+  return base::error(error.code, error.message);
+}
+
+base::Result<std::string> bytes_of(storage::Store& store, storage::StoredPayload payload) {
+  if (!payload.blob) return std::move(payload.bytes);
+  auto read = store.blobs().read(*payload.blob);
+  if (!read) base::log_error("result_blob_not_read", {{"error", read.error().message}});
+  return read;
+}
 
 void send_result(Context& context, Call& call, const schemas::JobId& job, Freshness freshness,
                  const std::string& dropped) {
@@ -153,7 +179,7 @@ void send_result(Context& context, Call& call, const schemas::JobId& job, Freshn
   auto stored = storage::JobQueries(context.store).result(call.tenant(), job);
   if (!stored) return call.fail(stored.error());
   if (!schemas::is_terminal(stored->job.status)) return call.reply(empty_reply(202));
-  if (stored->job.status != JobStatus::kSucceeded) return send_ending(call, stored->job, marks);
+  if (stored->job.status != JobStatus::kSucceeded) return send_ending(call, *stored, marks);
   if (!stored->payload) return call.fail(expired_result());
   send_payload(context, call, job, std::move(*stored->payload), marks);
 }
@@ -169,7 +195,7 @@ void send_partial_result(Context& context, Call& call, const schemas::JobId& job
   if (stored->job.status == JobStatus::kSucceeded && !stored->payload) return call.fail(expired_result());
   auto parts = queries.part_sizes(call.tenant(), job);
   if (!parts) return call.fail(parts.error());
-  if (parts->empty() && over && !stored->payload) return send_ending(call, stored->job, {});
+  if (parts->empty() && over && !stored->payload) return send_ending(call, *stored, {});
   keep_only(*parts, pages);
   send_parts(context, call, stored->job, *parts);
 }

@@ -3,6 +3,7 @@
 #include "api/context.h"
 #include "schemas/job.h"
 #include "schemas/ocr.h"
+#include "storage/job_queries.h"
 
 namespace millrace::api {
 
@@ -17,5 +18,12 @@ void send_result(Context& context, Call& call, const schemas::JobId& job, Freshn
 // single part: its error).
 void send_partial_result(Context& context, Call& call, const schemas::JobId& job,
                          const schemas::PageList& pages);
+
+// The error that a job without a result answers with. REQUIRES: it is over, and has not succeeded.
+base::Error error_of(const schemas::JobView& job);
+base::Error expired_result();  // 404: it has been removed
+
+// The bytes of a stored result. Blocks.
+base::Result<std::string> bytes_of(storage::Store& store, storage::StoredPayload payload);
 
 }  // namespace millrace::api

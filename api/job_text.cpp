@@ -9,17 +9,20 @@ namespace {
 
 using schemas::JsonObject;
 
+// The five URLs differ in their ends alone.
 std::string links(const std::string& self) {
   constexpr std::array<std::string_view, 4> kBelow{"result", "events", "cancel", "retry"};
   constexpr std::size_t kNamesAndMarks = 96;
-  JsonObject out((kBelow.size() + 1) * self.size() + kNamesAndMarks);
-  out.member("self", self);
-  std::string url = self + "/";
+  std::string open;  // `self` as a JSON string without its last quote
+  schemas::append_json_string(open, self);
+  open.pop_back();
+  std::string out;
+  out.reserve((kBelow.size() + 1) * open.size() + kNamesAndMarks);
+  out.append(R"({"self":)").append(open);
   for (const std::string_view below : kBelow) {
-    url.resize(self.size() + 1);
-    out.member(below, url.append(below));
+    out.append(R"(",")").append(below).append(R"(":)").append(open).append("/").append(below);
   }
-  return out.finish();
+  return out.append(R"("})");
 }
 
 std::string error(const schemas::JobError& error) {
@@ -28,16 +31,23 @@ std::string error(const schemas::JobError& error) {
 
 }  // namespace
 
+std::optional<schemas::JobId> shown_job_id(std::string_view text) {
+  const auto id = schemas::JobId::parse(text);
+  if (!id || id->kind == schemas::Kind::kMachine) return std::nullopt;
+  return id;
+}
+
 std::string job_url(const schemas::JobId& job, std::string_view public_url) {
   return std::string(public_url) + "/v1/jobs/" + job.str();
 }
 
-std::string job_json(const schemas::JobView& job, std::string_view public_url) {
+std::string job_json(const schemas::JobView& job, std::string_view public_url, bool held) {
   constexpr std::size_t kUsualBytes = 1024;
   JsonObject out(kUsualBytes);
   out.member("id", job.id.str())
       .member("kind", schemas::name(job.id.kind))
       .member("status", schemas::public_name(job.status));
+  if (held) out.flag("paused", true);
   out.member("created_at", base::rfc3339(job.created_at));
   if (job.started_at) out.member("started_at", base::rfc3339(*job.started_at));
   if (job.completed_at) out.member("completed_at", base::rfc3339(*job.completed_at));
@@ -53,6 +63,12 @@ std::string job_json(const schemas::JobView& job, std::string_view public_url) {
   if (job.cancel_requested && !schemas::is_terminal(job.status)) out.flag("cancel_requested", true);
   out.raw("links", links(job_url(job.id, public_url)));
   return out.finish();
+}
+
+std::string job_json_with_tenant(const schemas::JobView& job, std::string_view public_url, bool held) {
+  std::string text = job_json(job, public_url, held);
+  text.back() = ',';
+  return text.append(std::string_view(JsonObject().member("tenant", job.tenant).finish()).substr(1));
 }
 
 std::string event_json(const schemas::JobEvent& event) {

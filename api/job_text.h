@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -7,8 +8,14 @@
 // How jobs look to clients (contract.md §6).
 namespace millrace::api {
 
-// `public_url`: what links begin with; empty: they are relative.
-std::string job_json(const schemas::JobView& job, std::string_view public_url);
+// The id of a job that clients see: the acts of machines are none. nullopt: it is not one.
+std::optional<schemas::JobId> shown_job_id(std::string_view text);
+
+// `public_url`: what links begin with; empty: they are relative. `held`: it waits because its kind is paused
+// (HeldJobs).
+std::string job_json(const schemas::JobView& job, std::string_view public_url, bool held = false);
+// The same with `tenant`, for administrators.
+std::string job_json_with_tenant(const schemas::JobView& job, std::string_view public_url, bool held = false);
 // {version, at, type, data}, on one line.
 std::string event_json(const schemas::JobEvent& event);
 std::string job_url(const schemas::JobId& job, std::string_view public_url);

@@ -29,7 +29,7 @@ base::Result<bool> committed(Start start) {
 }
 
 base::Result<MadeKey> insert(storage::Store& store, std::string_view pepper, std::string text,
-                             const NewKey& wanted) {
+                             const NewKey& wanted, const std::string& actor) {
   MadeKey made{.text = std::move(text), .row = {}};
   made.row.id = std::string(*schemas::key_id(made.text));
   made.row.mac = key_mac(pepper, made.text);
@@ -39,7 +39,8 @@ base::Result<MadeKey> insert(storage::Store& store, std::string_view pepper, std
   made.row.created_at = store.clock().wall();
   made.row.expires_at = wanted.expires_at;
   storage::AccessRows rows(store);
-  const auto done = committed([&](storage::Done<bool> then) { rows.create(made.row, std::move(then)); });
+  const auto done =
+      committed([&](storage::Done<bool> then) { rows.create(made.row, std::move(then), actor); });
   if (!done) return done.error();
   return made;
 }
@@ -77,22 +78,40 @@ base::Sha256Digest key_mac(std::string_view pepper, std::string_view key_text) {
   return base::hmac_sha256(pepper, key_text);
 }
 
-base::Result<MadeKey> create_key(storage::Store& store, std::string_view pepper, const NewKey& wanted) {
+base::Result<MadeKey> create_key(storage::Store& store, std::string_view pepper, const NewKey& wanted,
+                                 const std::string& actor) {
   for (const auto& [what, text] : {std::pair("name", &wanted.name), std::pair("tenant", &wanted.tenant)}) {
     if (good_name(*text)) continue;
     return base::error(base::Code::kInvalidField,
                        std::string(what) + " must be 1 to 64 characters of A-Z a-z 0-9 . _ -", what);
   }
-  return insert(store, pepper, schemas::make_key_text(), wanted);
+  return insert(store, pepper, schemas::make_key_text(), wanted, actor);
 }
 
 base::Result<std::vector<storage::KeyRow>> list_keys(storage::Store& store) {
   return storage::AccessRows(store).all();
 }
 
-base::Status revoke_key(storage::Store& store, const std::string& id) {
+base::Result<MadeKey> rotate_key(storage::Store& store, std::string_view pepper, const std::string& id,
+                                 std::chrono::seconds overlap, const std::string& actor) {
+  MadeKey made{.text = schemas::make_key_text(), .row = {}};
+  made.row.id = std::string(*schemas::key_id(made.text));
+  made.row.mac = key_mac(pepper, made.text);
+  made.row.created_at = store.clock().wall();
   storage::AccessRows rows(store);
-  const auto done = committed([&](storage::Done<bool> then) { rows.revoke(id, std::move(then)); });
+  const auto done = committed([&](storage::Done<bool> then) {
+    rows.rotate(id, made.row, made.row.created_at + overlap, std::move(then), actor);
+  });
+  if (!done) return done.error();
+  const auto stored = rows.find(made.row.id);
+  if (!stored) return stored.error();
+  if (*stored) made.row = **stored;
+  return made;
+}
+
+base::Status revoke_key(storage::Store& store, const std::string& id, const std::string& actor) {
+  storage::AccessRows rows(store);
+  const auto done = committed([&](storage::Done<bool> then) { rows.revoke(id, std::move(then), actor); });
   if (!done) return done.error();
   return {};
 }
@@ -117,7 +136,8 @@ base::Status ensure_admin_key(storage::Store& store, std::string_view pepper) {
   }
   const auto made =
       insert(store, pepper, std::move(*text),
-             {.name = "admin", .tenant = "default", .scopes = schemas::ScopeSet::all(), .expires_at = {}});
+             {.name = "admin", .tenant = "default", .scopes = schemas::ScopeSet::all(), .expires_at = {}},
+             "gateway");
   const bool other_was_first = !made && made.error().code == base::Code::kInvalidState;
   if (!made && !other_was_first) return made.error();
   return {};

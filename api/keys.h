@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,7 +18,7 @@ base::Sha256Digest key_mac(std::string_view pepper, std::string_view key_text);
 struct NewKey {
   std::string name = {};
   std::string tenant = "default";
-  schemas::ScopeSet scopes = schemas::ScopeSet::all_but_admin();
+  schemas::ScopeSet scopes = schemas::ScopeSet::of_a_new_key();
   std::optional<base::WallTime> expires_at = {};
 };
 
@@ -26,11 +27,17 @@ struct MadeKey {
   storage::KeyRow row;
 };
 
-// kInvalidField: name or tenant is empty, longer than 64 or not of [A-Za-z0-9._-].
-base::Result<MadeKey> create_key(storage::Store& store, std::string_view pepper, const NewKey& wanted);
+// `actor` is for the audit log. kInvalidField: name or tenant is empty, longer than 64 or not of
+// [A-Za-z0-9._-].
+base::Result<MadeKey> create_key(storage::Store& store, std::string_view pepper, const NewKey& wanted,
+                                 const std::string& actor = "gateway");
 base::Result<std::vector<storage::KeyRow>> list_keys(storage::Store& store);
 // From within a second on the key works nowhere. kNotFound: no such id.
-base::Status revoke_key(storage::Store& store, const std::string& id);
+// A new key in the place of one that goes on for `overlap`, so that clients can change over. kNotFound: no
+// such id, or it is revoked.
+base::Result<MadeKey> rotate_key(storage::Store& store, std::string_view pepper, const std::string& id,
+                                 std::chrono::seconds overlap, const std::string& actor = "gateway");
+base::Status revoke_key(storage::Store& store, const std::string& id, const std::string& actor = "gateway");
 
 // A store without a live key of scope admin gets one of tenant `default` with every scope, whose text is put
 // into DATA/admin.key (0600). A file that is there already, left by a start that was cut short, is used; one

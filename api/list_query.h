@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <optional>
 #include <span>
 #include <string>
@@ -36,6 +37,9 @@ constexpr schemas::Field cursor_field() {
           .max = 255,
           .store = &schemas::store_in<Query, &Query::cursor>};
 }
+
+// The table of a list that takes no more.
+inline constexpr std::array kPageFields{limit_field<PageQuery>(), cursor_field<PageQuery>()};
 
 // Fills `*query`, the struct of `table`. False: `call` was answered 422.
 bool read_query(Call& call, std::span<const schemas::Field> table, void* query);

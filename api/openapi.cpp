@@ -75,17 +75,26 @@ std::string scope_note(const Route& route) {
     case Access::kOpen:
       return "Open: needs no key.";
     case Access::kMetrics:
-      return "Open while the listener is bound to loopback, else scope `admin`.";
+      return "Open while the listener is bound to loopback, else scope `metrics` or `admin`.";
     case Access::kScope:
       break;
   }
   return "Scope `" + std::string(schemas::name(route.scope)) + "`.";
 }
 
+std::string description(const Route& route) {
+  const std::string_view about = route.operation.about;
+  return std::string(about).append(about.empty() ? "" : "\n\n").append(scope_note(route));
+}
+
+const char* media_type(BodyKind body) {
+  return body == BodyKind::kForm ? "multipart/form-data" : "application/json";
+}
+
 json operation(const Route& route) {
   const Operation& facts = route.operation;
   json out = {{"operationId", facts.id},     {"tags", json::array({facts.tag})},
-              {"summary", facts.summary},    {"description", scope_note(route)},
+              {"summary", facts.summary},    {"description", description(route)},
               {"security", security(route)}, {"responses", openapi_replies(route)}};
   json parameters = json::array();
   add_path_params(parameters, route.pattern);
@@ -94,8 +103,8 @@ json operation(const Route& route) {
   out["parameters"] = std::move(parameters);
   if (!facts.body.empty()) {
     out["requestBody"] = {
-        {"required", route.body == BodyKind::kJson},
-        {"content", {{"application/json", {{"schema", openapi_ref("schemas", facts.body)}}}}}};
+        {"required", route.body != BodyKind::kOptional},
+        {"content", {{media_type(route.body), {{"schema", openapi_ref("schemas", facts.body)}}}}}};
   }
   return out;
 }
@@ -118,10 +127,17 @@ std::string openapi_document() {
                    {"servers", json::array({{{"url", "/"}}})},
                    {"tags", json::array({{{"name", "service"}},
                                          {{"name", "models"}},
+                                         {{"name", "chat"}},
+                                         {{"name", "embeddings"}},
+                                         {{"name", "images"}},
                                          {{"name", "ocr"}},
+                                         {{"name", "audio"}},
                                          {{"name", "machines"}},
                                          {{"name", "executions"}},
-                                         {{"name", "jobs"}}})},
+                                         {{"name", "artifacts"}},
+                                         {{"name", "ssh"}},
+                                         {{"name", "jobs"}},
+                                         {{"name", "admin"}}})},
                    {"components", openapi_components()}};
   json& paths = document["paths"] = json::object();
   for (const Route& route : routes())

@@ -12,8 +12,8 @@ using nlohmann::json;
 constexpr std::string_view kReplySchemas = R"json({
   "Text": {"type": "string"},
   "Object": {"type": "object"},
-  "Root": {"type": "object", "required": ["name", "version", "openapi", "health"], "properties": {
-    "name": {"type": "string"}, "version": {"type": "string"},
+  "Root": {"type": "object", "required": ["name", "version", "docs", "openapi", "health"], "properties": {
+    "name": {"type": "string"}, "version": {"type": "string"}, "docs": {"type": "string"},
     "openapi": {"type": "string"}, "health": {"type": "string"}}},
   "Status": {"type": "object", "required": ["status"], "properties": {"status": {"type": "string"}}},
   "Part": {"type": "object", "required": ["status"], "properties": {
@@ -57,8 +57,9 @@ constexpr std::string_view kReplySchemas = R"json({
     "code": {"type": "string"}, "message": {"type": "string"}}},
   "Job": {"type": "object", "required": ["id", "kind", "status", "created_at", "expires_at", "attempt", "links"],
     "properties": {
-      "id": {"type": "string"}, "kind": {"type": "string", "enum": ["ocr", "exec"]},
+      "id": {"type": "string"}, "kind": {"type": "string", "enum": ["ocr", "exec", "chat", "stt"]},
       "status": {"type": "string", "enum": ["queued", "running", "succeeded", "failed", "cancelled", "expired"]},
+      "paused": {"type": "boolean", "description": "True while it is queued and no job of its kind is begun, by an operator's word"},
       "created_at": {"type": "string", "format": "date-time"},
       "started_at": {"type": "string", "format": "date-time"},
       "completed_at": {"type": "string", "format": "date-time"},
@@ -68,7 +69,11 @@ constexpr std::string_view kReplySchemas = R"json({
       "progress": {"type": "object", "required": ["done", "total"], "properties": {
         "done": {"type": "integer"}, "total": {"type": "integer"}}},
       "error": {"$ref": "#/components/schemas/JobError"},
+      "answered_by": {"type": "string", "description": "Of kind chat, as what follows: the model that answered"},
+      "upstream_attempts": {"type": "integer"}, "dropped_params": {"type": "string"},
+      "usage": {"$ref": "#/components/schemas/ChatUsage"}, "cost_usd": {"type": "number"},
       "model": {"type": "string"}, "retry_of": {"type": "string"}, "cancel_requested": {"type": "boolean"},
+      "tenant": {"type": "string", "description": "In lists for administrators"},
       "links": {"type": "object", "required": ["self", "result", "events", "cancel", "retry"], "properties": {
         "self": {"type": "string"}, "result": {"type": "string"}, "events": {"type": "string"},
         "cancel": {"type": "string"}, "retry": {"type": "string"}}}}},
@@ -105,6 +110,18 @@ constexpr std::string_view kParameters = R"json({
   "IdempotencyKeyRequired": {"name": "idempotency-key", "in": "header", "required": true,
     "description": "The same key and body give what they made before, as it is now; another body is a 409",
     "schema": {"type": "string", "minLength": 1, "maxLength": 255}},
+  "IdempotencyKeyReply": {"name": "idempotency-key", "in": "header",
+    "description": "The same key and body change nothing and get the first reply again; another body is a 409",
+    "schema": {"type": "string", "minLength": 1, "maxLength": 255}},
+  "IdempotencyKeyReplyRequired": {"name": "idempotency-key", "in": "header", "required": true,
+    "description": "The same key and body change nothing and get the first reply again; another body is a 409",
+    "schema": {"type": "string", "minLength": 1, "maxLength": 255}},
+  "Range": {"name": "range", "in": "header", "description": "One range of bytes; several are not honoured",
+    "schema": {"type": "string"}, "example": "bytes=0-1023"},
+  "IfRange": {"name": "if-range", "in": "header", "description": "The ETag for which `Range` counts; else the whole is sent",
+    "schema": {"type": "string"}},
+  "IfNoneMatch": {"name": "if-none-match", "in": "header", "description": "304 if the ETag is one of these",
+    "schema": {"type": "string"}},
   "LastEventId": {"name": "last-event-id", "in": "header", "description": "Where a stream goes on: the last `id` seen",
     "schema": {"type": "string"}},
   "Traceparent": {"name": "traceparent", "in": "header", "description": "W3C trace context, carried to the worker",
@@ -117,14 +134,30 @@ constexpr std::string_view kHeaders = R"json({
   "RetryAfterMs": {"description": "Milliseconds, below 60000", "schema": {"type": "integer"}},
   "Job": {"description": "The job that the answer is about", "schema": {"type": "string"}},
   "Location": {"description": "The job's own URL", "schema": {"type": "string"}},
-  "Replayed": {"description": "The Idempotency-Key had made this job before", "schema": {"const": "true"}},
-  "DroppedParams": {"description": "Parameters of the request that were ignored, separated by commas",
+  "Replayed": {"description": "The Idempotency-Key was used before: what it made then, or the reply that it had then",
+    "schema": {"const": "true"}},
+  "DroppedParams": {"description": "Parameters of the request that were ignored, separated by commas; `;clamped`: cut to a bound, `;emulated`: done by the gateway",
     "schema": {"type": "string"}},
+  "AnsweredBy": {"description": "The model that answered", "schema": {"type": "string"}},
+  "Attempts": {"description": "Calls to providers that it took", "schema": {"type": "integer"}},
+  "CostUsd": {"description": "US dollars, where the price is known", "schema": {"type": "number"}},
+  "AccelBuffering": {"description": "`no`: proxies pass the stream on as it comes", "schema": {"const": "no"}},
   "ShouldRetry": {"description": "`false`: the same request cannot succeed later", "schema": {"const": "false"}},
   "RateLimit": {"description": "Requests per minute of this API key, where `limits.requests_per_minute` is set",
     "schema": {"type": "integer"}},
   "RateRemaining": {"description": "Requests that would pass now", "schema": {"type": "integer"}},
   "RateReset": {"description": "Until all of them would: `1s`, `6m0s`", "schema": {"type": "string"}},
+  "Etag": {"description": "The SHA-256 of the bytes, in quotes", "schema": {"type": "string"}},
+  "AcceptRanges": {"description": "`bytes`", "schema": {"const": "bytes"}},
+  "CacheControl": {"description": "What may be kept, and whether it must be asked about", "schema": {"type": "string"}},
+  "ContentDisposition": {"description": "`attachment`, with a name for the file", "schema": {"type": "string"}},
+  "ContentRange": {"description": "Which bytes of how many: `bytes 0-1023/4096`, or `bytes */4096` where none",
+    "schema": {"type": "string"}},
+  "ContentSecurityPolicy": {"description": "What a browser may load and run with this", "schema": {"type": "string"}},
+  "OpenerPolicy": {"description": "`same-origin`", "schema": {"const": "same-origin"}},
+  "ReferrerPolicy": {"description": "`no-referrer`", "schema": {"const": "no-referrer"}},
+  "Vary": {"description": "`accept`: by it the answer is a page or JSON", "schema": {"const": "accept"}},
+  "ContentTypeOptions": {"description": "`nosniff`", "schema": {"const": "nosniff"}},
   "Allow": {"description": "The methods of this path", "schema": {"type": "string"}},
   "WwwAuthenticate": {"description": "`Bearer`", "schema": {"type": "string"}}
 })json";
@@ -144,6 +177,11 @@ json openapi_components() {
         {"document",
          {{"type", "document_url"}, {"document_url", "data:application/pdf;base64,JVBERi0xLjQK"}}}}});
   shapes.update(openapi_machine_schemas());
+  shapes.update(openapi_chat_schemas());
+  shapes.update(openapi_admin_schemas());
+  shapes.update(openapi_media_schemas());
+  shapes.update(openapi_audio_schemas());
+  openapi_add_examples(shapes);
   return {{"schemas", std::move(shapes)},
           {"parameters", json::parse(kParameters)},
           {"headers", json::parse(kHeaders)},

@@ -34,7 +34,6 @@ struct Header {
 };
 constexpr Header kRequestId{"x-request-id", "RequestId"};
 constexpr Header kJob{"x-millrace-job", "Job"};
-constexpr Header kLocation{"location", "Location"};
 constexpr Header kReplayed{"idempotent-replayed", "Replayed"};
 constexpr Header kDropped{"x-millrace-dropped-params", "DroppedParams"};
 constexpr Header kShouldRetry{"x-should-retry", "ShouldRetry"};
@@ -50,8 +49,41 @@ void add(json& headers, const Header& header) {
   headers[std::string(header.name)] = openapi_ref("headers", header.component);
 }
 
+// What single answers carry (ReplyFacts::headers).
+constexpr std::array kNamed{Header{"location", "Location"},
+                            Header{"x-millrace-model", "AnsweredBy"},
+                            Header{"x-millrace-attempts", "Attempts"},
+                            Header{"x-millrace-dropped-params", "DroppedParams"},
+                            Header{"x-millrace-cost-usd", "CostUsd"},
+                            Header{"x-accel-buffering", "AccelBuffering"},
+                            Header{"retry-after-ms", "RetryAfterMs"},
+                            Header{"etag", "Etag"},
+                            Header{"accept-ranges", "AcceptRanges"},
+                            Header{"cache-control", "CacheControl"},
+                            Header{"content-disposition", "ContentDisposition"},
+                            Header{"content-range", "ContentRange"},
+                            Header{"content-security-policy", "ContentSecurityPolicy"},
+                            Header{"cross-origin-opener-policy", "OpenerPolicy"},
+                            Header{"referrer-policy", "ReferrerPolicy"},
+                            Header{"vary", "Vary"},
+                            Header{"x-content-type-options", "ContentTypeOptions"}};
+
+void add_named(json& headers, std::string_view names) {
+  while (!names.empty()) {
+    const std::size_t end = std::min(names.find(' '), names.size());
+    const auto* found = std::find_if(kNamed.begin(), kNamed.end(),
+                                     [&](const Header& h) { return h.name == names.substr(0, end); });
+    if (found != kNamed.end()) add(headers, *found);
+    names.remove_prefix(std::min(end + 1, names.size()));
+  }
+}
+
 void add_job_headers(json& headers, JobReplies job, int status) {
   if (job == JobReplies::kNone || is_in(kBeforeJob, status)) return;
+  if (job == JobReplies::kReplayed) {
+    if (status == 200) add(headers, kReplayed);
+    return;
+  }
   add(headers, kJob);
   if (job == JobReplies::kSubmitted || job == JobReplies::kKeyed) add(headers, kReplayed);
   if (job == JobReplies::kSubmitted) add(headers, kDropped);
@@ -103,7 +135,7 @@ void add_reply(json& replies, const Route& route, const ReplyFacts& facts) {
   const std::string before = first ? "" : reply["description"].get<std::string>() + ". ";
   reply["description"] = before + std::string(facts.text);
   if (!reply.contains("headers")) reply["headers"] = headers_of(route, facts.status);
-  if (facts.location) add(reply["headers"], kLocation);
+  add_named(reply["headers"], facts.headers);
   if (facts.content_type.empty()) return;
   json& content = reply["content"][std::string(facts.content_type)];
   content = json::object();

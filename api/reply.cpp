@@ -33,6 +33,11 @@ front::Reply plain_error(std::string_view path, const base::Error& error, const 
 
 }  // namespace
 
+base::Error replies_full() {
+  return base::error(base::Code::kOverloaded,
+                     "Too many results are on their way to clients at once (http.reply_budget)");
+}
+
 front::Reply json_reply(int status, std::string body) {
   return {.status = status, .content_type = std::string(kJson), .headers = {}, .body = std::move(body)};
 }

@@ -1,4 +1,5 @@
 #pragma once
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -9,6 +10,12 @@
 namespace millrace::api {
 
 inline constexpr std::string_view kJson = "application/json";
+
+// Replies up to this take nothing of http.reply_budget: few slow readers of large ones must not keep everyone
+// from theirs.
+inline constexpr std::size_t kSmallReply = std::size_t{64} << 10;
+// 503: http.reply_budget has no room.
+base::Error replies_full();
 
 front::Reply json_reply(int status, std::string body);
 // No body and no Content-Type (202 of a pending result, 204).

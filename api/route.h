@@ -20,7 +20,7 @@ std::string_view name(Method method);
 // Who may call a route.
 enum class Access : std::uint8_t {
   kOpen,     // anybody
-  kMetrics,  // anybody while the listener is bound to loopback, else scope admin
+  kMetrics,  // anybody while the listener is bound to loopback, else the route's scope or admin
   kScope,    // a key with the route's scope
 };
 
@@ -43,6 +43,7 @@ enum class BodyKind : std::uint8_t {
   kNone,      // a body is read up to the limit and ignored
   kOptional,  // JSON, may be absent
   kJson,
+  kForm,  // multipart/form-data: an Upload takes it as it arrives
 };
 
 // What the answers of a route have to do with a job, for the headers that they carry.
@@ -50,6 +51,7 @@ enum class JobReplies : std::uint8_t {
   kNone,
   kNamed,      // x-millrace-job
   kKeyed,      // and idempotent-replayed
+  kReplayed,   // idempotent-replayed alone: the call makes no job
   kResult,     // and what the job has come to: a failure that it has stored is lasting (x-should-retry)
   kSubmitted,  // and idempotent-replayed, x-millrace-dropped-params
 };
@@ -61,7 +63,7 @@ struct ReplyFacts {
   std::string_view content_type = {};  // empty: no content
   std::string_view schema = {};        // a name under components/schemas; empty: none
   std::string_view example = {};       // JSON
-  bool location = false;               // carries `location`: the job
+  std::string_view headers = {};       // that it carries beyond those of every answer, separated by spaces
 };
 
 // What the OpenAPI document says of a route beyond what the other columns say.
@@ -75,6 +77,7 @@ struct Operation {
   std::string_view body = {};     // a name under components/schemas
   bool state = false;             // a key or a state counts: 409
   JobReplies job = JobReplies::kNone;
+  std::string_view about = {};  // more than the summary; markdown
 };
 
 // One row: routing, 405 and Allow, lanes, limits, /openapi.json and metric labels come from it. A pattern's
@@ -83,7 +86,7 @@ struct Route {
   Method method;
   std::string_view pattern;
   Access access;
-  schemas::Scope scope;  // for kScope
+  schemas::Scope scope;  // for kScope and kMetrics
   BodyKind body;
   std::size_t body_max;
   Lane lane;

@@ -1,21 +1,18 @@
 #include "api/routes.h"
 
 #include <array>
+#include <vector>
 
 #include "api/handlers.h"
+#include "api/route_rows.h"
 
 namespace millrace::api {
 namespace {
 
 using schemas::Scope;
 
-constexpr std::size_t kSmallBody = 1u << 20;
 constexpr std::size_t kOcrBody = 72u << 20;
-// 8 MiB of standard input and 256 KiB of arguments and variables, each byte as an escape of six characters.
-constexpr std::size_t kExecutionBody = 50u << 20;
-
-constexpr std::string_view kJsonType = "application/json";
-constexpr std::string_view kSse = "text/event-stream";
+constexpr std::size_t kChatBody = 64u << 20;
 constexpr std::string_view kText = "text/plain";
 constexpr std::string_view kStatusExample = R"({"status":"ok"})";
 constexpr std::string_view kReadyExample =
@@ -31,16 +28,22 @@ constexpr std::string_view kJobExample =
     R"("cancel":"/v1/jobs/ocr-01932b6c-8a00-7000-8000-000000000001/cancel",)"
     R"("retry":"/v1/jobs/ocr-01932b6c-8a00-7000-8000-000000000001/retry"}})";
 
-constexpr std::string_view kMachineExample =
-    R"({"machine_id":"dm-01932b6c-8a00-7000-8000-000000000001","name":"local","driver":"sandbox","vcpu":1,"memory_mib":1024,)"
-    R"("storage_gib":4,"autosleep_seconds":0,"desired_state":"running","phase":"running","created_at":"2025-01-31T08:00:00.000Z"})";
-constexpr std::string_view kExecutionExample =
-    R"({"execution_id":"exec-01932b6c-8a00-7000-8000-000000000001","machine_id":"dm-01932b6c-8a00-7000-8000-000000000001",)"
-    R"("status":"queued","command":["sh","-c","echo $GREETING"],"created_at":"2025-01-31T08:00:00.000Z","env_keys":["GREETING"],)"
-    R"("log_capture":{}})";
-
 constexpr std::array kRootReplies{
-    ReplyFacts{200, "What this is and where its documents are", kJsonType, "Root"}};
+    ReplyFacts{200, "What this is and where its documents are", kJsonType, "Root", {}, "vary"},
+    ReplyFacts{200,
+               "With `Accept: text/html`: the dashboard",
+               "text/html",
+               {},
+               {},
+               "etag cache-control content-security-policy x-content-type-options referrer-policy "
+               "cross-origin-opener-policy"},
+    ReplyFacts{304,
+               "The page is as it was",
+               {},
+               {},
+               {},
+               "etag cache-control vary content-security-policy x-content-type-options referrer-policy "
+               "cross-origin-opener-policy"}};
 constexpr std::array kStatusReplies{
     ReplyFacts{200, "The process answers", kJsonType, "Status", kStatusExample}};
 constexpr std::array kHealthReplies{
@@ -58,40 +61,66 @@ constexpr std::array kModelReplies{ReplyFacts{200, "The model", kJsonType, "Mode
 constexpr std::array kOcrReplies{
     ReplyFacts{200, "The text, page by page", kJsonType, "OcrReply", kOcrExample},
     ReplyFacts{202, "The job, which goes on: `Prefer: respond-async` or `deferred`", kJsonType, "Job",
-               kJobExample, true},
+               kJobExample, "location"},
     ReplyFacts{502, "The document could not be fetched", kJsonType, "Error"},
-    ReplyFacts{
-        504, "The wait is over; the job that x-millrace-job names goes on", kJsonType, "Error", {}, true}};
-constexpr std::array kMachineListReplies{
-    ReplyFacts{200, "One page of machines, newest first", kJsonType, "MachineList"}};
-constexpr std::array kMachineReplies{
-    ReplyFacts{200, "The machine with its status", kJsonType, "Machine", kMachineExample}};
-constexpr std::array kCreateExecutionReplies{
-    ReplyFacts{200, "The execution; of a key that was used before, as it is now", kJsonType, "Execution",
-               kExecutionExample}};
-constexpr std::array kExecutionListReplies{
-    ReplyFacts{200, "One page of executions, newest first", kJsonType, "ExecutionList"}};
-constexpr std::array kExecutionReplies{
-    ReplyFacts{200, "The execution", kJsonType, "Execution", kExecutionExample}};
-constexpr std::array kDeleteExecutionReplies{
-    ReplyFacts{200, "The execution as it is, asked to stop; or, of one that was over, as it was", kJsonType,
-               "Execution", kExecutionExample}};
-constexpr std::array kOutputReplies{
-    ReplyFacts{200, "What the command has written so far, up to what is kept", kJsonType, "ExecutionOutput"}};
-constexpr std::array kExecutionEventReplies{
-    ReplyFacts{200, "One page of events", kJsonType, "ExecutionEventList"},
-    ReplyFacts{200, "With `Accept: text/event-stream`: events as they come, until the command has ended",
-               kSse},
-    ReplyFacts{204, "A stream resumed past its end: nothing more will come"}};
+    ReplyFacts{504,
+               "The wait is over; the job that x-millrace-job names goes on",
+               kJsonType,
+               "Error",
+               {},
+               "location"}};
+constexpr std::string_view kChatExample =
+    R"({"id":"chatcmpl-1f0c","object":"chat.completion","created":1735689600,"model":"mock/chat","choices":[{"index":0,"message":)"
+    R"({"role":"assistant","content":"Hello","refusal":null},"logprobs":null,"finish_reason":"stop"}],)"
+    R"("usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}})";
+constexpr std::string_view kChatAbout =
+    "OpenAI's chat completions, of whichever provider `model` names; `GET /v1/models` lists the names. With "
+    "`stream` the answer comes as Server-Sent Events while it is made; with `deferred` it becomes a job, "
+    "whose "
+    "`request_id` is answered at once and whose completion is kept for 24 h. A call that fails is repeated, "
+    "then "
+    "the model's fallbacks are asked: `x-millrace-model` and `x-millrace-attempts` say who answered, and "
+    "after how "
+    "many calls. What the provider cannot be told as it was given is listed in `x-millrace-dropped-params`, "
+    "or "
+    "refused with `strict`. Tools of MCP servers (`mcp_servers`) are run here.";
+constexpr std::array kChatReplies{
+    ReplyFacts{200, "The completion; with `deferred` the id to ask for it with", kJsonType, "ChatAnswer",
+               kChatExample, kModelHeaders},
+    ReplyFacts{200,
+               "With `stream`: unnamed events, each a chat.completion.chunk, then `[DONE]`; an event `error` "
+               "ends it early",
+               kSse,
+               {},
+               {},
+               "cache-control x-accel-buffering"},
+    ReplyFacts{502, "The provider failed", kJsonType, "Error"},
+    ReplyFacts{504, "The provider did not answer in time", kJsonType, "Error"}};
+constexpr std::array kDeferredChatReplies{
+    ReplyFacts{200, "The completion", kJsonType, "ChatCompletion", kChatExample, kModelHeaders},
+    ReplyFacts{202, "Not answered yet"}, ReplyFacts{502, "The provider failed", kJsonType, "Error"},
+    ReplyFacts{504, "The provider did not answer in time, or the job did not start before its deadline",
+               kJsonType, "Error"}};
 constexpr std::array kJobListReplies{ReplyFacts{200, "One page of jobs, newest first", kJsonType, "JobList"}};
 constexpr std::array kJobReplies{ReplyFacts{200, "The job", kJsonType, "Job", kJobExample}};
-constexpr std::array kRetryReplies{ReplyFacts{202, "The new job", kJsonType, "Job", kJobExample, true}};
+constexpr std::array kRetryReplies{ReplyFacts{202, "The new job", kJsonType, "Job", kJobExample, "location"}};
 constexpr std::array kResultReplies{
-    ReplyFacts{200, "What the job has made; with `partial`, what there is so far", kJsonType, "OcrReply",
-               kOcrExample},
+    ReplyFacts{200, "What the job has made; with `partial`, what there is so far", kJsonType, "JobResult",
+               kOcrExample, "retry-after-ms"},
+    ReplyFacts{200, "Of kind stt, in its text forms", kText, "Text"},
     ReplyFacts{202, "The job is not over yet"},
     ReplyFacts{502, "The job failed: the document could not be fetched", kJsonType, "Error"},
     ReplyFacts{504, "The job expired before it started", kJsonType, "Error"}};
+constexpr std::array kPictureReplies{
+    ReplyFacts{200,
+               "The page, 1,000 pixels at its longer side",
+               "image/jpeg",
+               {},
+               {},
+               "cache-control content-security-policy x-content-type-options"}};
+constexpr std::string_view kPictureAbout =
+    "`page` counts from 0, as `index` in the reply. It is drawn when it is asked for, by the jailed engine, "
+    "from the document that the job has kept: as long as its result is. Nothing of it is stored.";
 constexpr std::array kEventReplies{
     ReplyFacts{200, "One page of events", kJsonType, "JobEventList"},
     ReplyFacts{200, "With `Accept: text/event-stream`: events as they come, until the job is over", kSse},
@@ -103,23 +132,6 @@ constexpr Route open_get(std::string_view pattern, Lane lane, void (*handler)(Co
           kSmallBody,   lane,    handler,       operation};
 }
 
-constexpr Route get(std::string_view pattern, Scope scope, Lane lane, void (*handler)(Context&, CallPtr),
-                    Operation operation) {
-  return {Method::kGet, pattern, Access::kScope, scope,    BodyKind::kNone,
-          kSmallBody,   lane,    handler,        operation};
-}
-
-constexpr Route making(Makes makes, Route route) {
-  route.makes = makes;
-  return route;
-}
-
-constexpr Route act(std::string_view pattern, Scope scope, Lane lane, void (*handler)(Context&, CallPtr),
-                    Operation operation) {
-  return {Method::kPost, pattern, Access::kScope, scope,    BodyKind::kOptional,
-          kSmallBody,    lane,    handler,        operation};
-}
-
 // clang-format off
 const std::array kRoutes{
     open_get("/", Lane::kFront, &root, {"getRoot", "service", "Where to begin", kRootReplies}),
@@ -128,47 +140,25 @@ const std::array kRoutes{
     open_get("/readyz", Lane::kPool, &readyz, {"getReadyz", "service", "Readiness: store, dispatch and disk", kReadyReplies}),
     open_get("/version", Lane::kFront, &version, {"getVersion", "service", "Name and version", kVersionReplies}),
     open_get("/openapi.json", Lane::kFront, &openapi, {"getOpenapi", "service", "The OpenAPI document", kOpenapiReplies}),
-    Route{Method::kGet, "/metrics", Access::kMetrics, Scope::kAdmin, BodyKind::kNone, kSmallBody, Lane::kPool, &metrics,
+    Route{Method::kGet, "/metrics", Access::kMetrics, Scope::kMetrics, BodyKind::kNone, kSmallBody, Lane::kPool, &metrics,
           {"getMetrics", "service", "Metrics for Prometheus", kMetricsReplies}},
 
     get("/v1/models", Scope::kModels, Lane::kFront, &list_models, {"listModels", "models", "List models", kModelListReplies}),
     get("/v1/models/{model...}", Scope::kModels, Lane::kFront, &get_model, {"getModel", "models", "One model", kModelReplies}),
+
+    Route{Method::kPost, "/v1/chat/completions", Access::kScope, Scope::kChat, BodyKind::kJson, kChatBody, Lane::kBody, &create_chat,
+          {.id = "createChatCompletion", .tag = "chat", .summary = "Ask a model: a completion whole, as a stream, or later", .replies = kChatReplies,
+           .query = chat_query_fields(), .headers = "IdempotencyKey Traceparent", .body = "ChatRequest", .state = true,
+           .job = JobReplies::kSubmitted, .about = kChatAbout}},
+    get("/v1/chat/deferred-completion/{request_id}", Scope::kChat, Lane::kPool, &deferred_chat,
+        {.id = "getDeferredChatCompletion", .tag = "chat", .summary = "The completion of a deferred request",
+         .replies = kDeferredChatReplies, .state = true, .job = JobReplies::kResult}),
 
     Route{Method::kPost, "/v1/ocr", Access::kScope, Scope::kOcr, BodyKind::kJson, kOcrBody, Lane::kBody, &create_ocr,
           {.id = "createOcr", .tag = "ocr", .summary = "Text of a PDF or an image as markdown", .replies = kOcrReplies,
            .headers = "Prefer IdempotencyKey Traceparent", .body = "OcrRequest", .state = true,
            .job = JobReplies::kSubmitted},
           Makes::kJobByKey},
-
-    get("/v1/machines", Scope::kExecRead, Lane::kPool, &list_machines,
-        {.id = "listMachines", .tag = "machines", .summary = "List machines", .replies = kMachineListReplies,
-         .query = machine_list_fields()}),
-    get("/v1/machines/{machine_id}", Scope::kExecRead, Lane::kPool, &get_machine,
-        {.id = "getMachine", .tag = "machines", .summary = "One machine", .replies = kMachineReplies}),
-    Route{Method::kPost, "/v1/machines/{machine_id}/executions", Access::kScope, Scope::kExecRun, BodyKind::kJson,
-          kExecutionBody, Lane::kPool, &create_execution,
-          {.id = "createExecution", .tag = "executions", .summary = "Run a command on a machine",
-           .replies = kCreateExecutionReplies, .headers = "IdempotencyKeyRequired Traceparent",
-           .body = "ExecutionRequest", .state = true, .job = JobReplies::kKeyed},
-          Makes::kJobByKey},
-    get("/v1/machines/{machine_id}/executions", Scope::kExecRead, Lane::kPool, &list_executions,
-        {.id = "listExecutions", .tag = "executions", .summary = "List a machine's executions",
-         .replies = kExecutionListReplies, .query = execution_list_fields()}),
-    get("/v1/machines/{machine_id}/executions/{execution_id}", Scope::kExecRead, Lane::kPool, &get_execution,
-        {.id = "getExecution", .tag = "executions", .summary = "One execution", .replies = kExecutionReplies,
-         .job = JobReplies::kNamed}),
-    Route{Method::kDelete, "/v1/machines/{machine_id}/executions/{execution_id}", Access::kScope, Scope::kExecRun,
-          BodyKind::kNone, kSmallBody, Lane::kPool, &delete_execution,
-          {.id = "deleteExecution", .tag = "executions",
-           .summary = "Cancel an execution; one that is over is removed with its output",
-           .replies = kDeleteExecutionReplies, .headers = "IdempotencyKey", .state = true, .job = JobReplies::kKeyed}},
-    get("/v1/machines/{machine_id}/executions/{execution_id}/output", Scope::kExecRead, Lane::kPool, &execution_output,
-        {.id = "getExecutionOutput", .tag = "executions", .summary = "What a command has written",
-         .replies = kOutputReplies, .job = JobReplies::kNamed}),
-    get("/v1/machines/{machine_id}/executions/{execution_id}/events", Scope::kExecRead, Lane::kPool, &execution_events,
-        {.id = "listExecutionEvents", .tag = "executions",
-         .summary = "An execution's history and output, as pages or as a stream", .replies = kExecutionEventReplies,
-         .query = job_event_fields(), .headers = "LastEventId", .job = JobReplies::kNamed}),
 
     get("/v1/jobs", Scope::kJobsRead, Lane::kPool, &list_jobs,
         {.id = "listJobs", .tag = "jobs", .summary = "List jobs", .replies = kJobListReplies, .query = job_list_fields()}),
@@ -178,14 +168,17 @@ const std::array kRoutes{
     get("/v1/jobs/{job_id}/result", Scope::kJobsRead, Lane::kPool, &job_result,
         {.id = "getJobResult", .tag = "jobs", .summary = "What a job has made", .replies = kResultReplies,
          .query = job_result_fields(), .state = true, .job = JobReplies::kResult}),
+    get("/v1/jobs/{job_id}/pages/{page}/picture", Scope::kJobsRead, Lane::kPool, &page_picture,
+        {.id = "getJobPagePicture", .tag = "jobs", .summary = "A small picture of a page of an OCR job's document",
+         .replies = kPictureReplies, .job = JobReplies::kNamed, .about = kPictureAbout}),
     get("/v1/jobs/{job_id}/events", Scope::kJobsRead, Lane::kPool, &job_events,
         {.id = "listJobEvents", .tag = "jobs", .summary = "A job's history, as pages or as a stream", .replies = kEventReplies,
          .query = job_event_fields(), .headers = "LastEventId",
          .job = JobReplies::kNamed}),
-    act("/v1/jobs/{job_id}/cancel", Scope::kJobsWrite, Lane::kFront, &cancel_job,
+    act(Method::kPost, "/v1/jobs/{job_id}/cancel", Scope::kJobsWrite, Lane::kFront, &cancel_job,
         {.id = "cancelJob", .tag = "jobs", .summary = "Cancel a job; one that is over stays as it is", .replies = kJobReplies,
          .job = JobReplies::kNamed}),
-    making(Makes::kJob, act("/v1/jobs/{job_id}/retry", Scope::kJobsWrite, Lane::kFront, &retry_job,
+    making(Makes::kJob, act(Method::kPost, "/v1/jobs/{job_id}/retry", Scope::kJobsWrite, Lane::kFront, &retry_job,
         {.id = "retryJob", .tag = "jobs", .summary = "A new job from the input of one that failed, expired or was cancelled",
          .replies = kRetryReplies, .headers = "Traceparent", .state = true,
          .job = JobReplies::kNamed})),
@@ -194,6 +187,22 @@ const std::array kRoutes{
 
 }  // namespace
 
-std::span<const Route> routes() { return kRoutes; }
+std::span<const Route> routes() {
+  static const std::vector<Route> all = [] {
+    std::vector<Route> table(kRoutes.begin(), kRoutes.end());
+    const std::span<const Route> media = media_routes();
+    table.insert(table.end(), media.begin(), media.end());
+    const std::span<const Route> audio = audio_routes();
+    table.insert(table.end(), audio.begin(), audio.end());
+    const std::span<const Route> dashboard = dashboard_routes();
+    table.insert(table.end(), dashboard.begin(), dashboard.end());
+    const std::span<const Route> admin = admin_routes();
+    table.insert(table.end(), admin.begin(), admin.end());
+    const std::span<const Route> machines = machine_routes();
+    table.insert(table.end(), machines.begin(), machines.end());
+    return table;
+  }();
+  return all;
+}
 
 }  // namespace millrace::api

@@ -40,7 +40,7 @@ base::Error failed(const std::string& path, std::string_view act) {
                      path + ": cannot " + std::string(act) + ": " + std::strerror(errno));
 }
 
-std::string trimmed(std::string text) {
+std::string without_line_end(std::string text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r' || text.back() == ' ')) text.pop_back();
   return text;
 }
@@ -58,7 +58,7 @@ base::Result<std::optional<std::string>> read_secret(const std::string& path) {
   const ssize_t got = ::read(file.get(), text.data(), text.size());
   if (got < 0) return failed(path, "read");
   text.resize(static_cast<std::size_t>(got));
-  return std::optional(trimmed(std::move(text)));
+  return std::optional(without_line_end(std::move(text)));
 }
 
 base::Status write_whole(const std::string& path, const std::string& text) {

@@ -4,9 +4,12 @@
 #include <condition_variable>
 #include <mutex>
 
+#include "api/chat_answer.h"
 #include "api/guard.h"
 #include "api/headers.h"
+#include "api/live_overview.h"
 #include "api/openapi.h"
+#include "api/revocations.h"
 #include "api/routes.h"
 #include "platform/base/log.h"
 
@@ -20,6 +23,7 @@ constexpr std::chrono::milliseconds kLookEvery{1'000};
 // Declaration order is shutdown order, backwards.
 struct Service::Impl {
   Dependencies with;
+  const std::string pepper;
   const std::string document = openapi_document();
   JobWaits waits;
   Auth auth;
@@ -27,6 +31,9 @@ struct Service::Impl {
   ByteBudget budget, strangers_budget, replies;
   RequestRate rate;
   JobPlaces places;
+  Revocations revocations;
+  ChatAnswers chat_answers;
+  LiveOverview live_overview;
   std::atomic<bool> draining{false};
   Context context;
   Router router;
@@ -38,8 +45,9 @@ struct Service::Impl {
   bool looking = false;
   net::Loop::Timer timer;
 
-  Impl(Dependencies dependencies, const std::string& pepper)
+  Impl(Dependencies dependencies, const std::string& pepper_text)
       : with(std::move(dependencies)),
+        pepper(pepper_text),
         waits(with.waiters, with.loop),
         auth(with.store, pepper),
         http_metrics(with.metrics, routes()),
@@ -48,12 +56,23 @@ struct Service::Impl {
         replies(with.options.reply_budget_bytes),
         rate(with.options.requests_per_minute),
         places(with.options.concurrent_jobs, with.waiters),
-        context{with.store,   with.submit,  with.control,   with.pool,
-                with.loop,    with.metrics, with.clock,     with.dispatch_health,
-                with.options, waits,        places,         replies,
-                draining,     document,     with.secret_key},
+        revocations(with.store, with.ssh_authority, with.clock),
+        chat_answers(with.loop),
+        context{with.store,   with.submit,   with.control,     with.pool,
+                with.loop,    with.metrics,  with.clock,       with.dispatch_health,
+                with.options, waits,         places,           replies,
+                draining,     document,      with.secret_key,  with.ssh_authority,
+                revocations,  with.chat,     with.model_lists, chat_answers,
+                pepper,       live_overview, with.feed,        with.pictures},
         router(routes()),
         guard(context, router, {auth, http_metrics, budget, strangers_budget, rate}) {}
+
+  // A crash between the close of a session and the file is healed by the next start.
+  void publish_revocations() {
+    if (!with.ssh_authority) return;
+    if (const auto published = revocations.publish(); !published)
+      base::log_error("revocation_list_not_written", {{"error", published.error().message}});
+  }
 
   void schedule_look() {
     auto next = with.loop.after(kLookEvery, [this] { begin_look(); });
@@ -93,9 +112,11 @@ struct Service::Impl {
 
   void stop() {
     std::unique_lock lock(mutex);
-    stopped = true;
+    if (std::exchange(stopped, true)) return;
     timer.cancel();
     idle.wait(lock, [&] { return !looking; });
+    lock.unlock();
+    chat_answers.stop();
   }
 };
 
@@ -114,6 +135,7 @@ base::Status Service::start() {
     replies.set(static_cast<double>(impl_->replies.used()));
   });
   if (auto loaded = impl_->auth.refresh(); !loaded) return loaded;
+  impl_->publish_revocations();
   impl_->schedule_look();
   return {};
 }
@@ -123,6 +145,7 @@ void Service::refuse_new() { impl_->draining = true; }
 void Service::drain() {
   refuse_new();
   impl_->waits.drain();
+  impl_->chat_answers.drain(impl_->with.options.chat_grace);
 }
 
 void Service::stop() { impl_->stop(); }

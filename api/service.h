@@ -21,10 +21,19 @@ class Service final : public front::Application {
     net::Loop& loop;
     base::Metrics& metrics;
     const base::Clock& clock;
+    inference::ModelLists& model_lists;
+    inference::Chat& chat;                            // of `loop`
     std::function<DispatchHealth()> dispatch_health;  // for /readyz; any thread, does not block long
     Options options;
     // 32 bytes: the environments of commands are sealed under it (base::seal). Runners need the same one.
     std::string secret_key = {};
+    // The CAs of SSH sessions; null: there are none, and their calls get 503.
+    std::shared_ptr<const machines::SshAuthority> ssh_authority = {};
+    // Changes of all jobs, for /v1/admin/events; null: it tells the overview alone.
+    jobs::Feed* feed = nullptr;
+    // Pictures of documents' pages; without one its route answers 503. What it begins ends before the engine
+    // goes.
+    PagePictures pictures = {};
   };
 
   // `pepper`: api/secret_file.h.

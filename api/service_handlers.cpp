@@ -1,5 +1,7 @@
 #include "api/call.h"
+#include "api/dashboard_files.h"
 #include "api/handlers.h"
+#include "api/metrics_door.h"
 #include "schemas/json_text.h"
 
 namespace millrace::api {
@@ -17,12 +19,16 @@ std::string state(bool ok, const std::string& detail, std::string_view otherwise
 }  // namespace
 
 void root(Context&, CallPtr call) {
-  call->reply(json_reply(200, JsonObject()
-                                  .member("name", "millrace")
-                                  .member("version", MILLRACE_VERSION)
-                                  .member("openapi", "/openapi.json")
-                                  .member("health", "/readyz")
-                                  .finish()));
+  if (accepts_page(call->head())) return send_dashboard(*call);
+  front::Reply reply = json_reply(200, JsonObject()
+                                           .member("name", "millrace")
+                                           .member("version", MILLRACE_VERSION)
+                                           .member("docs", "/docs")
+                                           .member("openapi", "/openapi.json")
+                                           .member("health", "/readyz")
+                                           .finish());
+  add_header(reply, "vary", "accept");
+  call->reply(std::move(reply));
 }
 
 void livez(Context&, CallPtr call) { call->reply(json_reply(200, R"({"status":"ok"})")); }
@@ -56,12 +62,7 @@ void version(Context&, CallPtr call) {
       json_reply(200, JsonObject().member("name", "millrace").member("version", MILLRACE_VERSION).finish()));
 }
 
-void metrics(Context& context, CallPtr call) {
-  call->reply({.status = 200,
-               .content_type = "text/plain; version=0.0.4; charset=utf-8",
-               .headers = {},
-               .body = context.metrics.scrape()});
-}
+void metrics(Context& context, CallPtr call) { call->reply(metrics_reply(context.metrics)); }
 
 void openapi(Context& context, CallPtr call) { call->reply(json_reply(200, context.openapi)); }
 

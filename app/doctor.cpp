@@ -1,19 +1,22 @@
 #include <chrono>
 #include <cstdio>
-#include <future>
 #include <iostream>
 #include <string>
+#include <vector>
 
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "ai/engines/ocr_engine.h"
+#include "ai/engines/pool.h"
 #include "app/commands.h"
 #include "app/data_dir.h"
+#include "app/engine_check.h"
 #include "app/engine_program.h"
+#include "app/live_workers.h"
 #include "app/machine_room.h"
+#include "app/machine_seat.h"
+#include "app/provider_check.h"
 #include "app/settings.h"
 #include "bus/kafka_dispatch.h"
 #include "platform/base/bytes.h"
@@ -23,19 +26,14 @@
 namespace millrace::app {
 namespace {
 
-// A page with one word, which the engine must read: the whole way from here through the jail and back.
-constexpr std::string_view kProbeDocument =
-    "%PDF-1.4\n1 0 obj\n<< /Type /Catalog /Pages 2 0 R >>\nendobj\n"
-    "2 0 obj\n<< /Type /Pages /Count 1 /Kids [3 0 R] >>\nendobj\n"
-    "3 0 obj\n<< /Type /Page /Parent 2 0 R /MediaBox [0 0 300 100] /Contents 4 0 R /Resources << /Font << "
-    "/F1 << /Type "
-    "/Font /Subtype /Type1 /BaseFont /Helvetica >> >> >> >>\nendobj\n"
-    "4 0 obj\n<< /Length 58 >>\nstream\nBT /F1 24 Tf 20 40 Td (Millrace doctor reads this) Tj ET "
-    "\nendstream\nendobj\n"
-    "trailer\n<< /Size 5 /Root 1 0 R >>\n%%EOF\n";
-constexpr std::chrono::seconds kEngineWait{30};
 constexpr std::chrono::seconds kKafkaWait{10};
 constexpr rlim_t kFilesBesideConnections = 512;  // store, blobs, engines, Kafka
+
+std::string free_text(std::int64_t bytes) {
+  constexpr std::int64_t kMiB = 1 << 20, kGiB = 1 << 30;
+  const std::int64_t unit = bytes >= 10 * kGiB ? kGiB : kMiB;
+  return base::format_bytes(bytes / unit * unit) + " free";
+}
 
 // One line per check; the worst decides the exit code.
 class Report {
@@ -79,7 +77,7 @@ void check_store(const Settings& settings, Report& report) {
   const std::string where = settings.data_dir + ", " + base::format_bytes((*store)->stats().db_bytes);
   health.store_ok ? report.ok("store", where)
                   : report.fail("store", health.store_detail, "End or resume that process.");
-  health.disk_ok ? report.ok("disk", base::format_bytes((*store)->stats().disk_free_bytes) + " free")
+  health.disk_ok ? report.ok("disk", free_text((*store)->stats().disk_free_bytes))
                  : report.fail("disk", health.disk_detail, "Free some disk, or lower store.disk_free_min.");
 }
 
@@ -101,32 +99,6 @@ void check_kafka(const Settings& settings, Report& report) {
       ? report.ok("kafka", health.detail)
       : report.warn("kafka", health.detail,
                     "Start the brokers or correct kafka.brokers; jobs are accepted meanwhile.");
-}
-
-process::Fd probe_file() {
-  process::Fd fd(::memfd_create("doctor", MFD_CLOEXEC));
-  static_cast<void>(!::write(fd.get(), kProbeDocument.data(), kProbeDocument.size()));
-  return fd;
-}
-
-// Reads the probe document; the error says what stood in the way.
-base::Status read_probe(engines::OcrEngine& engine) {
-  auto document = engines::Document::from(probe_file());
-  if (!document) return document.error();
-  auto markdown = std::make_shared<std::string>();
-  auto end = std::make_shared<std::promise<base::Status>>();
-  auto ended = end->get_future();
-  const auto ticket = engine.recognise(
-      *document, {0}, {}, [markdown](engines::PageOutcome page) { *markdown += page.markdown; },
-      [end](const engines::EngineEnd&) { end->set_value({}); });
-  if (!ticket) return ticket.error();
-  if (ended.wait_for(kEngineWait) != std::future_status::ready) {
-    ticket->cancel();
-    return base::error(base::Code::kPageTimeout, "the engine did not answer within 30 s");
-  }
-  if (markdown->find("Millrace doctor") != std::string::npos) return {};
-  return base::error(base::Code::kPageFailed,
-                     "the engine read \"" + *markdown + "\" where a known line stands");
 }
 
 void report_sandbox(const process::JailProbe& probe, Report& report) {
@@ -151,27 +123,77 @@ void check_engine(const Settings& settings, Report& report) {
   const process::JailProbe probe = process::Jail::probe(spawner, jail);
   report_sandbox(probe, report);
   if (!probe.usable) return;
-  engines::OcrEngine::Options options;
+  engines::EnginePool::Options options;
   options.jail = jail;
   options.engine_path = engine_program();
   options.children = 1;
-  auto engine = engines::OcrEngine::make(spawner, options, probe.confinement);
-  if (!engine) return report.fail("engine", engine.error().message, "Build it: scripts/build");
-  const base::Status read = read_probe(**engine);
+  auto children = engines::EnginePool::make(spawner, options, probe.confinement);
+  if (!children) return report.fail("engine", children.error().message, "Build it: scripts/build");
+  const base::Status read = try_reading(**children);
   read ? report.ok("engine", "millrace/ocr reads a page")
        : report.fail("engine", read.error().message,
                      "scripts/setup installs tesseract-ocr, its English data and poppler-utils.");
+  const base::Status heard = try_hearing(**children);
+  heard ? report.ok("hearing", "millrace/sphinx-en hears a recording")
+        : report.fail("hearing", heard.error().message,
+                      "scripts/setup installs ffmpeg, pocketsphinx and its English model.");
 }
 
-// What serving takes is the hard limit: the soft one is raised to it.
+void report_facts(const schemas::MachineFacts& facts, Report& report) {
+  facts.limits == "rlimits"
+      ? report.warn("cgroups", "none: a machine's size holds for each of its processes, not for their sum",
+                    "Run the gateway as root, or under systemd with Delegate=yes.")
+      : report.ok("cgroups", facts.limits + ": a machine's size holds for the sum of what runs on it");
+  facts.disk == "image"
+      ? report.ok("disks", "images of their machines' size")
+      : report.warn("disks", "folders: the command that makes one larger than its machine's size is stopped",
+                    "As root, with loop devices and mkfs.ext4, disks are images of that size.");
+}
+
 // The trial needs the folder in which machines live; doctor makes none.
 void check_machines(const Settings& settings, Report& report) {
   if (!holds_store(settings.data_dir)) return report.ok("machines", "not tried before the first start");
-  const auto room = MachineRoom::open(settings);
-  room ? report.ok("machines", "commands run in a sandbox")
-       : report.warn("machines", room.error().message, "Until then executions are off.");
+  const MachineFindings found = try_machines(settings);
+  found.sandbox_off.empty()
+      ? report.ok("machines", "commands run in a sandbox")
+      : report.warn("machines", found.sandbox_off,
+                    "Until then no command runs on machines of this host, and a start makes no `local`.");
+  if (found.sandbox_off.empty()) report_facts(found.facts, report);
+  if (const std::string holder = machines_holder(settings.data_dir); !holder.empty())
+    report.ok("seat", "runs the machines of this host: " + holder);
+  found.ssh_off.empty()
+      ? report.ok("ssh", "OpenSSH's client: machines of driver ssh can be reached")
+      : report.warn("ssh", found.ssh_off, "Until then no command runs on machines of driver ssh.");
+  found.sshd_off.empty()
+      ? report.ok("sshd", "OpenSSH's server: machines of this host offer SSH sessions")
+      : report.warn("sshd", found.sshd_off, "Until then `millrace ssh` reaches no machine of this host.");
 }
 
+// A gateway can be served by `api` alone; then what it accepts waits.
+void check_workers(const Settings& settings, Report& report) {
+  if (!holds_store(settings.data_dir)) return;
+  std::string names;
+  for (const std::string& name : live_workers(settings.data_dir)) names += (names.empty() ? "" : ", ") + name;
+  if (!names.empty()) return report.ok("workers", names);
+  if (!is_served(settings.data_dir)) return report.ok("workers", "none: no gateway is running here");
+  report.warn("workers", "none lives here, and a gateway is running: the jobs that it accepts wait",
+              "Start one on this data directory: `millrace worker --data " + settings.data_dir + "`.");
+}
+
+void report_providers(const Settings& settings, Report& report) {
+  const std::vector<ProviderFinding> found = check_providers(settings.models);
+  if (found.empty()) {
+    return report.ok("providers", "none: a key such as OPENAI_API_KEY, or the section `models`, names one");
+  }
+  std::string details, advice;
+  for (const ProviderFinding& each : found) {
+    details.append(details.empty() ? "" : "; ").append(each.detail);
+    if (advice.empty()) advice = each.advice;
+  }
+  advice.empty() ? report.ok("providers", details) : report.warn("providers", details, advice);
+}
+
+// What serving takes is the hard limit: the soft one is raised to it.
 void check_limits(const Settings& settings, Report& report) {
   rlimit files{};
   ::getrlimit(RLIMIT_NOFILE, &files);
@@ -212,6 +234,8 @@ int doctor(const Flags& flags) {
   check_kafka(*loaded.settings, report);
   check_engine(*loaded.settings, report);
   check_machines(*loaded.settings, report);
+  check_workers(*loaded.settings, report);
+  report_providers(*loaded.settings, report);
   check_limits(*loaded.settings, report);
   check_clock(report);
   return report.exit_code();

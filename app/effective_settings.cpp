@@ -8,8 +8,10 @@ namespace {
 
 std::string slots_text(const std::map<schemas::Kind, int>& slots) {
   std::string out;
-  for (const auto& [kind, count] : slots)
+  for (const auto& [kind, count] : slots) {
+    if (kind == schemas::Kind::kMachine) continue;  // internal
     out += (out.empty() ? "" : ",") + std::string(schemas::name(kind)) + "=" + std::to_string(count);
+  }
   return out;
 }
 
@@ -43,6 +45,17 @@ std::string said_default(std::string_view path) {
   return "-";
 }
 
+base::Config::Line machine_line(const schemas::Machine& machine, const std::string& place) {
+  return {"machines." + machine.name,
+          std::string(schemas::name(machine.driver)) + " " + schemas::machine_id(machine.id), place};
+}
+
+base::Config::Line model_line(const inference::ModelRow& row, const std::string& place) {
+  const providers::Target& target = row.target;
+  const std::string where = target.base_url.empty() ? "" : " at " + target.base_url;
+  return {"models." + target.name, std::string(target.preset->name) + " " + target.model + where, place};
+}
+
 }  // namespace
 
 std::vector<base::Config::Line> effective_settings(const LoadedSettings& loaded) {
@@ -52,6 +65,12 @@ std::vector<base::Config::Line> effective_settings(const LoadedSettings& loaded)
     if (std::string better = is_given ? "" : chosen(line.path, loaded); !better.empty())
       line.value = std::move(better);
     if (line.value.empty()) line.value = said_default(line.path);
+  }
+  for (std::size_t i = 0; loaded.settings && i < loaded.machine_places.size(); ++i) {
+    lines.push_back(machine_line(loaded.settings->machines[i], loaded.machine_places[i]));
+  }
+  for (std::size_t i = 0; loaded.settings && i < loaded.model_places.size(); ++i) {
+    lines.push_back(model_line(loaded.settings->models.models[i], loaded.model_places[i]));
   }
   return lines;
 }

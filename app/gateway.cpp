@@ -8,26 +8,28 @@
 #include "api/keys.h"
 #include "api/secret_file.h"
 #include "api/service.h"
+#include "app/inference_room.h"
+#include "app/listener_url.h"
 #include "app/machine_room.h"
-#include "app/ocr_engine_room.h"
+#include "app/metrics_room.h"
+#include "app/picture_engine_room.h"
+#include "app/speech_engine_room.h"
 #include "app/store_metrics.h"
+#include "app/worker_room.h"
 #include "bus/kafka_dispatch.h"
 #include "bus/kafka_events.h"
 #include "bus/local.h"
 #include "jobs/control.h"
+#include "jobs/feed.h"
 #include "jobs/relay.h"
 #include "jobs/submit.h"
 #include "jobs/upkeep.h"
 #include "jobs/waiters.h"
-#include "platform/base/log.h"
 #include "platform/net/loop.h"
 #include "workers/upkeep_timer.h"
-#include "workers/worker.h"
 
 namespace millrace::app {
 namespace {
-
-constexpr std::chrono::seconds kWorkerEnd{15};  // > Worker::Options::drain_grace
 
 storage::Store::Options store_options(const Settings& settings) {
   storage::Store::Options options;
@@ -64,10 +66,11 @@ front::Server::Options server_options(const Settings& settings) {
   return options;
 }
 
-std::string url_of(const Settings& settings, std::uint16_t port) {
-  const std::string& host = settings.listen.host;
-  const bool any = host == "0.0.0.0" || host == "::";
-  return "http://" + base::NetAddress{any ? "127.0.0.1" : host, port}.str();
+// Chats begin on the front's thread, and so end there, too, where their upstream is a plain one.
+front::Server::Options::Beside replies_of(net::HttpClient& client) {
+  return {.begin = [&client] { return client.lend_replies(); },
+          .ready = [&client] { client.take_replies(); },
+          .end = [&client] { client.return_replies(); }};
 }
 
 // Declaration order is the order of building; destruction runs it backwards.
@@ -88,27 +91,36 @@ struct Gateway::Parts {
 
   base::Status open_store();
   void add_upkeep();
+  base::Status open_authority();
   base::Status add_worker();
-  base::Status add_machines();
+  base::Status add_file_machines();
+  void add_inference();
   base::Status start_api();
+  base::Status start_watched();
   void stop();
+  bool runs(schemas::Kind kind) const { return std::ranges::find(roles.kinds, kind) != roles.kinds.end(); }
 
   Settings settings;
   Roles roles;
   Core core;
+  std::shared_ptr<const machines::SshAuthority> authority;
   std::unique_ptr<base::Pool> pool;
   std::unique_ptr<net::Loop> loop;
   std::unique_ptr<jobs::Waiters> waiters;
+  jobs::Feed feed;
   std::unique_ptr<jobs::Submit> submit;
   std::unique_ptr<jobs::Control> control;
   std::unique_ptr<jobs::Relay> relay;
   std::unique_ptr<jobs::Upkeep> upkeep;
   std::unique_ptr<workers::UpkeepTimer> upkeep_timer;
-  std::unique_ptr<OcrEngineRoom> ocr;
-  std::unique_ptr<MachineRoom> machines;
-  std::unique_ptr<workers::Worker> worker;
+  std::unique_ptr<SpeechEngineRoom> speech;  // of the api
+  std::unique_ptr<PictureEngineRoom> pictures;
+  // On `loop`; of the api, and of a worker of kind chat, ocr or stt.
+  std::unique_ptr<InferenceRoom> inference;
+  std::unique_ptr<WorkerRoom> worker;
   std::unique_ptr<api::Service> service;
   std::unique_ptr<front::Server> server;
+  std::unique_ptr<MetricsRoom> watched;  // where settings.metrics_listen is
 };
 
 base::Status Gateway::Parts::open_store() {
@@ -124,6 +136,7 @@ base::Status Gateway::Parts::open_store() {
   submit = std::make_unique<jobs::Submit>(*core.store, core.clock);
   control = std::make_unique<jobs::Control>(*core.store, core.clock);
   relay = std::make_unique<jobs::Relay>(*core.store, *core.dispatch, *core.events, *waiters);
+  relay->tell_all(feed);
   return {};
 }
 
@@ -139,44 +152,35 @@ void Gateway::Parts::add_upkeep() {
   relay->on_activity([this](bool delayed) { upkeep_timer->nudge(delayed); });
 }
 
-base::Status Gateway::Parts::add_worker() {
-  workers::Worker::Options options;
-  options.data_dir = settings.data_dir;
-  options.name = settings.worker_name;
-  options.drain_grace = std::min<std::chrono::milliseconds>(options.drain_grace, settings.drain_timeout / 3);
-  auto made = workers::Worker::make(std::move(options),
-                                    {*core.store, *core.dispatch, *pool, core.clock, core.metrics});
-  if (!made) return made.error();
-  worker = *std::move(made);
-  for (const schemas::Kind kind : roles.kinds) {
-    switch (kind) {
-      case schemas::Kind::kOcr: {
-        auto room = OcrEngineRoom::open(settings, worker->loop(), *pool, *core.store, core.metrics);
-        if (!room) return room.error();
-        ocr = *std::move(room);
-        worker->add(kind, settings.slots.at(kind), ocr->make_runner());
-        break;
-      }
-      case schemas::Kind::kExec:
-        if (auto added = add_machines(); !added) return added;
-    }
-  }
+// Both ends of SSH sessions sign: who issues them, and who runs the machines.
+base::Status Gateway::Parts::open_authority() {
+  if (!roles.api && !runs(schemas::Kind::kExec)) return {};
+  auto opened = machines::SshAuthority::open(settings.data_dir);
+  if (!opened) return opened.error();
+  authority = *std::move(opened);
   return {};
 }
 
-// Where commands cannot be jailed none is run, and everything else goes on.
-base::Status Gateway::Parts::add_machines() {
-  auto room = MachineRoom::open(settings);
-  if (!room) {
-    base::log_warn("executions_off", {{"reason", room.error().message}});
-    return {};
-  }
-  auto key = api::secret_key(settings.data_dir);
-  if (!key) return key.error();
-  machines = *std::move(room);
-  worker->add(schemas::Kind::kExec, settings.slots.at(schemas::Kind::kExec),
-              machines->make_runner(*std::move(key)));
-  return ensure_local_machine(*core.store);
+base::Status Gateway::Parts::add_worker() {
+  auto opened = WorkerRoom::open(
+      settings, roles.kinds,
+      {{*core.store, *core.dispatch, *pool, core.clock, core.metrics}, *loop, authority, inference.get()});
+  if (!opened) return opened.error();
+  worker = *std::move(opened);
+  relay->on_asked_to_stop(worker->worker().cancel_hook());
+  return {};
+}
+
+void Gateway::Parts::add_inference() {
+  if (roles.api) speech = std::make_unique<SpeechEngineRoom>(settings, core.metrics);
+  inference = std::make_unique<InferenceRoom>(settings, *loop, *pool, core.metrics,
+                                              speech ? speech->local() : millrace::inference::LocalSpeech());
+}
+
+// A worker alone that knows of no machines leaves them to the gateway that does.
+base::Status Gateway::Parts::add_file_machines() {
+  if (!roles.api && settings.machines.empty()) return {};
+  return take_machines(*core.store, settings.machines);
 }
 
 base::Status Gateway::Parts::start_api() {
@@ -185,15 +189,20 @@ base::Status Gateway::Parts::start_api() {
   if (base::Status made = api::ensure_admin_key(*core.store, *pepper); !made) return made;
   auto secret_key = api::secret_key(settings.data_dir);
   if (!secret_key) return secret_key.error();
-  api::Service::Dependencies needs{*core.store, *submit,      *control,   *waiters, *pool,
-                                   *loop,       core.metrics, core.clock, {},       {}};
+  api::Service::Dependencies needs{*core.store,       *submit,    *control,
+                                   *waiters,          *pool,      *loop,
+                                   core.metrics,      core.clock, inference->model_lists(),
+                                   inference->chat(), {},         {}};
   needs.dispatch_health = [this] {
     const bus::HealthReport report = core.dispatch->health();
     return api::DispatchHealth{report.health == bus::Health::kUp, report.detail};
   };
   needs.secret_key = *std::move(secret_key);
-  const bool runs_commands = std::ranges::find(roles.kinds, schemas::Kind::kExec) != roles.kinds.end();
-  if (runs_commands && !machines) {
+  needs.ssh_authority = authority;
+  needs.feed = &feed;
+  pictures = std::make_unique<PictureEngineRoom>(settings, core.metrics);
+  needs.pictures = pictures->pictures();
+  if (worker && worker->executions_off()) {
     needs.options.executions_off = "commands cannot be run on this host; `millrace doctor` says why";
   }
   needs.options.public_url = settings.public_url;
@@ -204,25 +213,41 @@ base::Status Gateway::Parts::start_api() {
   needs.options.requests_per_minute = settings.requests_per_minute;
   needs.options.concurrent_jobs = settings.concurrent_jobs;
   needs.options.sync_wait = settings.ocr_wait;
+  needs.options.stt_wait = settings.stt_wait;
+  needs.options.ssh_lifetime = settings.ssh_lifetime;
+  needs.options.chat_heartbeat = settings.chat_heartbeat;
+  needs.options.chat_grace = settings.drain_timeout / 8;  // less than what the server drains for
   service = std::make_unique<api::Service>(std::move(needs), *std::move(pepper));
   if (base::Status started = service->start(); !started) return started;
-  server = std::make_unique<front::Server>(server_options(settings), *service);
+  front::Server::Options options = server_options(settings);
+  if (inference) options.beside = replies_of(inference->client());
+  server = std::make_unique<front::Server>(std::move(options), *service);
   add_server_metrics(core.metrics, *server);
   return server->start();
 }
 
+base::Status Gateway::Parts::start_watched() {
+  if (!settings.metrics_listen) return {};
+  auto opened = MetricsRoom::open(settings, {*core.store, *pool, core.metrics});
+  if (!opened) return opened.error();
+  watched = *std::move(opened);
+  return {};
+}
+
 void Gateway::Parts::stop() {
+  if (watched) watched->stop();
   if (server) server->stop();
   if (service) service->stop();
+  if (worker) worker->stop_claiming(std::chrono::milliseconds(0));
   core.dispatch->stop(std::chrono::seconds(2));
   core.events->stop(std::chrono::seconds(1));
-  if (worker) worker->drain(kWorkerEnd);  // at once if it has drained: no run may outlive its engine
-  ocr.reset();
   worker.reset();
-  machines.reset();  // its commands end with their runner
+  inference.reset();
+  speech.reset();
   if (upkeep_timer) upkeep_timer->stop(std::chrono::seconds(2));
   if (core.store) core.store->close();
   if (pool) pool->close();
+  pictures.reset();  // what the pool still ran may have asked it
   if (loop) loop->stop();
 }
 
@@ -231,15 +256,20 @@ base::Result<std::unique_ptr<Gateway>> Gateway::start(const Settings& settings, 
   std::unique_ptr<Gateway> gateway(new Gateway(std::move(parts)));
   Parts& p = *gateway->parts_;
   if (base::Status opened = p.open_store(); !opened) return opened.error();
+  if (base::Status opened = p.open_authority(); !opened) return opened.error();
+  if (roles.api || p.runs(schemas::Kind::kChat) || p.runs(schemas::Kind::kOcr) || p.runs(schemas::Kind::kStt))
+    p.add_inference();
   p.add_upkeep();
   p.relay->start();
-  if (!roles.kinds.empty()) {
+  if (base::Status taken = p.add_file_machines(); !taken) return taken.error();
+  if (!roles.kinds.empty()) {  // it makes `local` where no machine is called so
     if (base::Status added = p.add_worker(); !added) return added.error();
   }
   if (base::Status started = p.core.events->start(); !started) return started.error();
   if (roles.api) {  // before the first claim: an address that is taken costs no job anything
     if (base::Status started = p.start_api(); !started) return started.error();
   }
+  if (base::Status started = p.start_watched(); !started) return started.error();
   if (p.worker) p.worker->start();
   if (base::Status started = p.core.dispatch->start(); !started) return started.error();
   if (base::Status started = p.upkeep_timer->start(); !started) return started.error();
@@ -250,9 +280,18 @@ Gateway::Gateway(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 Gateway::~Gateway() { parts_->stop(); }
 
 std::string Gateway::url() const {
-  return parts_->server ? url_of(parts_->settings, parts_->server->port()) : "";
+  return parts_->server ? listener_url(parts_->settings.listen.host, parts_->server->port()) : "";
 }
-std::string Gateway::name() const { return parts_->worker ? parts_->worker->name() : ""; }
+std::string Gateway::metrics_url() const { return parts_->watched ? parts_->watched->url() : ""; }
+std::string Gateway::name() const { return parts_->worker ? parts_->worker->worker().name() : ""; }
+
+base::Status Gateway::reload_machines(std::vector<schemas::Machine> machines) {
+  return take_machines(*parts_->core.store, std::move(machines));
+}
+
+void Gateway::reload_models(const inference::ModelSettings& models) {
+  if (parts_->inference) parts_->inference->reload(models);
+}
 
 // Each step takes what it needs of the whole; the shares add up to drain.timeout.
 void Gateway::drain() {

@@ -12,7 +12,7 @@ namespace millrace::app {
 // Which parts of the house this process runs.
 struct Roles {
   bool api = false;
-  std::vector<schemas::Kind> kinds;  // of jobs to work on; empty: no worker
+  std::vector<schemas::Kind> kinds;  // of jobs to work on, kMachine not among them: it comes with kExec
 };
 
 // The composition: every part built in one order, started, and taken down in the reverse one (delivery.md,
@@ -25,8 +25,14 @@ class Gateway {
   Gateway(const Gateway&) = delete;
   Gateway& operator=(const Gateway&) = delete;
 
-  std::string url() const;   // empty without api
-  std::string name() const;  // of the worker; empty without one
+  std::string url() const;          // empty without api
+  std::string metrics_url() const;  // empty without settings.metrics_listen
+  std::string name() const;         // of the worker; empty without one
+  // The configuration file's machines from now on (storage::Machines::take_from_file). Blocks until the
+  // commit.
+  base::Status reload_machines(std::vector<schemas::Machine> machines);
+  // The models from now on; requests under way keep theirs.
+  void reload_models(const inference::ModelSettings& models);
   // Readiness off, no new work, running work ended or given back, all within settings.drain_timeout.
   void drain();
 

@@ -7,18 +7,25 @@
 #include <CLI/CLI.hpp>
 
 #include "app/client_commands.h"
+#include "app/command_tree.h"
 #include "app/commands.h"
+#include "app/completion.h"
+#include "app/manual.h"
 #include "app/settings.h"
 #include "app/usage_error.h"
 
 namespace millrace::app {
 namespace {
 
+// Which settings --help lists. All of them are taken: the file and the environment have them too.
+enum class Listed { kAll, kData };
+
 // Every setting as a flag of the command; what was given lands in `flags`.
-void add_settings(CLI::App& command, Flags& flags) {
+void add_settings(CLI::App& command, Flags& flags, Listed listed = Listed::kAll) {
   const auto add = [&](std::string names, const std::string& key, std::string help) {
-    command.add_option_function<std::string>(
+    CLI::Option* option = command.add_option_function<std::string>(
         std::move(names), [&flags, key](const std::string& value) { flags[key] = value; }, std::move(help));
+    if (listed == Listed::kData && key != "config" && key != "data") option->group("");
   };
   add("--config", "config", "Configuration file (default: DATA/millrace.yaml, /etc/millrace/millrace.yaml)");
   for (const base::Setting& setting : settings_table()) {
@@ -54,22 +61,80 @@ void add_key_commands(CLI::App& app, Flags& flags, int& exit_code) {
   CLI::App* create = keys->add_subcommand("create", "Prints a new key, once");
   create->add_option("--name", request->name, "What it is for")->required();
   create->add_option("--tenant", request->tenant, "Whose jobs it sees (default: default)");
-  create->add_option("--scopes", request->scopes, "Comma-separated (default: all but admin)");
+  create->add_option("--scopes", request->scopes, "Comma-separated (default: all but metrics and admin)");
   create->add_option("--expires", request->expires, "90d, 12h … (default: never)");
-  add_settings(*create, flags);
+  add_settings(*create, flags, Listed::kData);
   create->callback([request, &flags, &exit_code] { exit_code = keys_create(*request, flags); });
 
   CLI::App* list = keys->add_subcommand("list", "Ids, names, tenants and scopes; never the keys");
   auto json = std::make_shared<bool>(false);
   list->add_flag("--json", *json, "As JSON");
-  add_settings(*list, flags);
+  add_settings(*list, flags, Listed::kData);
   list->callback([json, &flags, &exit_code] { exit_code = keys_list(*json, flags); });
 
   CLI::App* revoke = keys->add_subcommand("revoke", "Ends a key, everywhere within a second");
   auto id = std::make_shared<std::string>();
   revoke->add_option("id", *id, "The 8 characters after mr_live_")->required();
-  add_settings(*revoke, flags);
+  add_settings(*revoke, flags, Listed::kData);
   revoke->callback([id, &flags, &exit_code] { exit_code = keys_revoke(*id, flags); });
+}
+
+void add_audit_commands(CLI::App& app, Flags& flags, int& exit_code) {
+  CLI::App* audit = app.add_subcommand("audit", "The audit log of a data directory");
+  audit->require_subcommand(1);
+
+  CLI::App* verify = audit->add_subcommand("verify", "Whether every row still follows from the one before");
+  add_settings(*verify, flags, Listed::kData);
+  verify->callback([&] { exit_code = audit_verify(flags); });
+
+  CLI::App* rows = audit->add_subcommand("export", "All rows with their hashes, one JSON object per line");
+  auto after = std::make_shared<std::int64_t>(0);
+  rows->add_option("--after", *after, "Only rows with a higher number (default: 0)");
+  add_settings(*rows, flags, Listed::kData);
+  rows->callback([after, &flags, &exit_code] { exit_code = audit_export(*after, flags); });
+}
+
+void add_ssh_ca_commands(CLI::App& app, Flags& flags, int& exit_code) {
+  CLI::App* ssh_ca = app.add_subcommand("ssh-ca", "The SSH authorities of a data directory (docs/ssh.md)");
+  ssh_ca->require_subcommand(1);
+
+  CLI::App* show = ssh_ca->add_subcommand("show", "Both public keys, with what to do with each");
+  add_settings(*show, flags, Listed::kData);
+  show->callback([&] { exit_code = ssh_ca_show(flags); });
+
+  CLI::App* sign = ssh_ca->add_subcommand("sign-host", "Prints a certificate for the key of a host");
+  auto request = std::make_shared<HostCertificateRequest>();
+  sign->add_option("file", request->file, "Its ssh_host_ed25519_key.pub (-: standard input)")->required();
+  sign->add_option("--names", request->names, "What clients connect to: box.example,10.0.0.7")->required();
+  sign->add_option("--days", request->days, "How long it is good for (default: 365)");
+  add_settings(*sign, flags, Listed::kData);
+  sign->callback([request, &flags, &exit_code] { exit_code = ssh_ca_sign_host(*request, flags); });
+
+  CLI::App* krl =
+      ssh_ca->add_subcommand("krl", "Writes the certificates that are revoked now, for RevokedKeys");
+  auto file = std::make_shared<std::string>();
+  krl->add_option("-o,--output", *file, "The file, replaced at once (-: standard output)")->required();
+  add_settings(*krl, flags, Listed::kData);
+  krl->callback([file, &flags, &exit_code] { exit_code = ssh_ca_krl(*file, flags); });
+}
+
+void add_config_commands(CLI::App& app, Flags& flags, int& exit_code) {
+  CLI::App* config = app.add_subcommand("config", "The configuration");
+  config->require_subcommand(1);
+  CLI::App* check = config->add_subcommand("check", "Effective values with their origin, and every mistake");
+  add_settings(*check, flags);
+  check->callback([&] { exit_code = config_check(flags); });
+
+  CLI::App* import =
+      config->add_subcommand("import", "A configuration of LiteLLM's proxy in Millrace's words");
+  auto request = std::make_shared<ConfigImportRequest>();
+  import->add_option("file", request->file, "Its YAML, with model_list")->required();
+  import->add_option("-o,--output", request->output, "A new file (default: standard output)");
+  import->callback([request, &exit_code] { exit_code = config_import(*request); });
+
+  config->add_subcommand("reference", "Every setting, as Markdown")->callback([&] {
+    exit_code = config_reference();
+  });
 }
 
 void add_operator_commands(CLI::App& app, Flags& flags, int& exit_code) {
@@ -77,15 +142,35 @@ void add_operator_commands(CLI::App& app, Flags& flags, int& exit_code) {
   add_settings(*checkup, flags);
   checkup->callback([&] { exit_code = doctor(flags); });
 
-  CLI::App* config = app.add_subcommand("config", "The configuration");
-  config->require_subcommand(1);
-  CLI::App* check = config->add_subcommand("check", "Effective values with their origin, and every mistake");
-  add_settings(*check, flags);
-  check->callback([&] { exit_code = config_check(flags); });
-
+  add_config_commands(app, flags, exit_code);
   app.add_subcommand("openapi", "Prints the OpenAPI document")->callback([&] {
     exit_code = print_openapi();
   });
+}
+
+void add_backup(CLI::App& app, Flags& flags, int& exit_code) {
+  CLI::App* command = app.add_subcommand("backup", "Copies a data directory while the gateway runs");
+  auto folder = std::make_shared<std::string>();
+  command->add_option("folder", *folder, "Where to; not there yet, or empty")->required();
+  add_settings(*command, flags, Listed::kData);
+  command->callback([folder, &flags, &exit_code] { exit_code = backup(*folder, flags); });
+}
+
+// `manual` is for who makes packages: no help lists it.
+void add_pages(CLI::App& app, int& exit_code) {
+  auto name = std::make_shared<std::string>();
+  const auto print = [&exit_code](const std::string& text) {
+    std::cout << text;
+    exit_code = text.empty() ? kExitUsage : kExitOk;
+  };
+  CLI::App* shell = app.add_subcommand("completion", "Prints the completion of all this for a shell");
+  shell->add_option("shell", *name, "bash, zsh or fish")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  shell->callback([=, &app] { print(completion(command_tree(app), *name)); });
+  CLI::App* page = app.add_subcommand("manual", "Prints a page for man(1)")->group("");
+  page->add_option("command", *name, "A command (default: the program)");
+  page->callback([=, &app] { print(manual_page(command_tree(app), *name)); });
 }
 
 int run(int argc, char** argv) {
@@ -97,7 +182,11 @@ int run(int argc, char** argv) {
   add_gateway_commands(app, flags, exit_code);
   add_client_commands(app, exit_code);
   add_key_commands(app, flags, exit_code);
+  add_audit_commands(app, flags, exit_code);
+  add_ssh_ca_commands(app, flags, exit_code);
+  add_backup(app, flags, exit_code);
   add_operator_commands(app, flags, exit_code);
+  add_pages(app, exit_code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -1,6 +1,7 @@
 #pragma once
 #include <memory>
 
+#include "app/inference_room.h"
 #include "app/settings.h"
 #include "platform/base/metrics.h"
 #include "platform/base/pool.h"
@@ -22,7 +23,8 @@ class OcrEngineRoom {
   OcrEngineRoom(const OcrEngineRoom&) = delete;
   OcrEngineRoom& operator=(const OcrEngineRoom&) = delete;
 
-  std::unique_ptr<workers::Runner> make_runner();
+  // `models`: of providers, which outlive the runner.
+  std::unique_ptr<workers::Runner> make_runner(InferenceRoom& models);
 
  private:
   struct Parts;

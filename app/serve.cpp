@@ -10,12 +10,14 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "app/cli/program.h"
 #include "app/commands.h"
 #include "app/gateway.h"
+#include "app/model_to_try.h"
 #include "app/settings.h"
 #include "platform/base/log.h"
 
@@ -39,12 +41,19 @@ void raise_open_files() {
   ::setrlimit(RLIMIT_NOFILE, &files);
 }
 
+// What commands are given in confidence, and the keys, stand in our memory: it is never written out.
+void leave_no_core() {
+  const rlimit none{};
+  ::setrlimit(RLIMIT_CORE, &none);
+  ::prctl(PR_SET_DUMPABLE, 0);  // a core_pattern that is a pipe does not ask the limit
+}
+
 base::Result<Roles> roles_of(const ServeRequest& request) {
   Roles roles;
   roles.api = request.role != "worker";
   if (request.role == "api") return roles;
   if (request.kinds.empty()) {
-    roles.kinds.assign(schemas::kKinds.begin(), schemas::kKinds.end());
+    roles.kinds = {schemas::Kind::kOcr, schemas::Kind::kStt, schemas::Kind::kExec, schemas::Kind::kChat};
     return roles;
   }
   std::string_view rest = request.kinds;
@@ -53,9 +62,9 @@ base::Result<Roles> roles_of(const ServeRequest& request) {
     const std::string_view name = rest.substr(0, comma);
     rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
     const auto kind = schemas::kind_named(name);
-    if (!kind)
+    if (!kind || *kind == schemas::Kind::kMachine)  // that one comes with exec
       return base::error(base::Code::kInvalidField,
-                         "--kinds: no kind \"" + std::string(name) + "\"; there are: ocr, exec");
+                         "--kinds: no kind \"" + std::string(name) + "\"; there are: ocr, stt, exec, chat");
     roles.kinds.push_back(*kind);
   }
   return roles;
@@ -66,33 +75,62 @@ bool remove_ready_file(const std::string& path) {
   return path.empty() || ::unlink(path.c_str()) == 0 || errno == ENOENT;
 }
 
-bool write_ready_file(const std::string& path, const std::string& url) {
-  const std::string fresh = path + ".new";
+bool write_ready_file(const std::string& path, const Gateway& gateway) {
+  const std::string fresh = path + ".new", metrics = gateway.metrics_url();
   {
     std::ofstream out(fresh, std::ios::trunc);
-    out << "{\"url\": \"" << url << "\", \"pid\": " << ::getpid() << "}\n";
+    out << "{\"url\": \"" << gateway.url() << "\", \"pid\": " << ::getpid();
+    if (!metrics.empty()) out << ", \"metrics\": \"" << metrics << "\"";
+    out << "}\n";
     if (!out.flush()) return false;
   }
   return std::rename(fresh.c_str(), path.c_str()) == 0;
 }
 
-// One command that a newcomer can paste, when scripts/run asks for it or a person is watching.
-void print_try_line(const std::string& url, const std::string& data_dir) {
+// Commands that a newcomer can paste, when scripts/run asks for it or a person is watching.
+void print_try_line(const std::string& url, const Settings& settings) {
   const bool asked = std::getenv("MILLRACE_TRY") != nullptr;  // NOLINT(concurrency-mt-unsafe)
   if (!asked && ::isatty(STDERR_FILENO) == 0) return;
   std::error_code unknown;
-  const std::string data = std::filesystem::absolute(data_dir, unknown).string();
-  std::cerr << "\nTry it, in another terminal:\n\n  " << cli::program() << " ocr FILE.pdf --url " << url
-            << " --data " << cli::shell_word(data)
-            << "\n\nor a whole folder, with progress: FOLDER -o OUT in place of FILE.pdf.\n"
-            << "The API: " << url << "/openapi.json, with the key in " << data << "/admin.key\n\n";
+  const std::string data = std::filesystem::absolute(settings.data_dir, unknown).string();
+  const std::string where = " --url " + url + " --data " + cli::shell_word(data);
+  const std::string model = model_to_try(settings.models);
+  const std::string chat =
+      model.empty() ? ""
+                    : "\n  " + cli::program() + " chat" + where + " -m " + cli::shell_word(model) + " Hello";
+  std::cerr << "\nTry it, in another terminal:\n\n  " << cli::program() << " ocr FILE.pdf" << where << "\n  "
+            << cli::program() << " exec run" << where << " -- echo hello" << chat
+            << "\n\nor a whole folder, with progress: FOLDER -o OUT in place of FILE.pdf. Recordings: "
+               "transcribe in place of ocr.\n"
+            << "In a browser: " << url << ", and " << url << "/docs for the API; the key is in " << data
+            << "/admin.key\n\n";
 }
 
-// Until the first SIGINT or SIGTERM. SIGHUP ends nothing: what it would reload (keys) is followed within a
-// second anyway.
-void wait_for_end(const sigset_t& signals) {
+// A file with a mistake changes nothing; the log names it.
+void reload_machines(const Flags& flags, Gateway& gateway) {
+  auto machines = machines_from_file(flags);
+  if (!machines) return base::log_warn("machines_not_reloaded", {{"reason", machines.error().message}});
+  const std::size_t count = machines->size();
+  if (const base::Status taken = gateway.reload_machines(*std::move(machines)); !taken)
+    return base::log_warn("machines_not_reloaded", {{"reason", taken.error().message}});
+  base::log_info("machines_reloaded", {{"machines", count}});
+}
+
+void reload_models(const Flags& flags, Gateway& gateway) {
+  const auto models = models_from_file(flags);
+  if (!models) return base::log_warn("models_not_reloaded", {{"reason", models.error().message}});
+  gateway.reload_models(*models);
+  base::log_info("models_reloaded", {{"models", models->models.size()}});
+}
+
+// Until the first SIGINT or SIGTERM. SIGHUP reloads machines and models; keys are followed within a second
+// anyway.
+void wait_for_end(const sigset_t& signals, const Flags& flags, Gateway& gateway) {
   int signal = SIGHUP;
-  while (sigwait(&signals, &signal) != 0 || signal == SIGHUP) {
+  while (signal == SIGHUP) {
+    if (sigwait(&signals, &signal) != 0 || signal != SIGHUP) continue;
+    reload_machines(flags, gateway);
+    reload_models(flags, gateway);
   }
   base::log_info("draining", {{"signal", signal}});
 }
@@ -120,17 +158,17 @@ int cannot(const std::string& message) {
 
 int cannot_start(const base::Error& error) {
   cannot(error.message);
-  if (error.param == "listen")
-    std::cerr << "Name another address with --listen HOST:PORT; port 0 takes a free one.\n";
+  if (error.param == "listen" || error.param == "metrics.listen")
+    std::cerr << "Name another address with --" << error.param << " HOST:PORT; port 0 takes a free one.\n";
   return kExitFailed;
 }
 
 int announce(const Settings& settings, const Gateway& gateway) {
   const std::string url = gateway.url();
-  if (!settings.ready_file.empty() && !write_ready_file(settings.ready_file, url))
+  if (!settings.ready_file.empty() && !write_ready_file(settings.ready_file, gateway))
     return cannot("cannot write the ready file " + settings.ready_file);
   std::cout << "millrace ready" << (url.empty() ? "" : " " + url) << std::endl;
-  if (!url.empty()) print_try_line(url, settings.data_dir);
+  if (!url.empty()) print_try_line(url, settings);
   return kExitOk;
 }
 
@@ -153,6 +191,7 @@ int serve(const ServeRequest& request, const Flags& flags) {
     return cannot("cannot replace the ready file " + settings.ready_file);
   const sigset_t signals = block_signals();
   raise_open_files();
+  leave_no_core();
   base::log_start(settings.log_format, settings.log_level);
   auto gateway = Gateway::start(settings, *roles);
   if (!gateway) {
@@ -161,7 +200,7 @@ int serve(const ServeRequest& request, const Flags& flags) {
   }
   int code = announce(settings, **gateway);
   if (code == kExitOk) {
-    wait_for_end(signals);
+    wait_for_end(signals, flags, **gateway);
     drain(signals, **gateway);
   }
   gateway->reset();

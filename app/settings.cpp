@@ -7,22 +7,16 @@
 #include <sstream>
 #include <thread>
 
+#include <arpa/inet.h>
 #include <unistd.h>
 
-extern char** environ;  // NOLINT(readability-redundant-declaration)
+#include "app/environment.h"
+#include "app/machines_section.h"
+#include "app/models_section.h"
+#include "app/place_line.h"
 
 namespace millrace::app {
 namespace {
-
-std::map<std::string, std::string> environment() {
-  std::map<std::string, std::string> out;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string_view text = *entry;
-    const std::size_t equals = text.find('=');
-    if (equals != std::string_view::npos) out.emplace(text.substr(0, equals), text.substr(equals + 1));
-  }
-  return out;
-}
 
 std::string from(const std::map<std::string, std::string>& values, const std::string& name) {
   const auto found = values.find(name);
@@ -46,6 +40,10 @@ std::string choose_file(const std::map<std::string, std::string>& flags,
 }
 
 constexpr int kExecSlots = 4;
+constexpr int kChatSlots = 64;            // they wait for providers
+constexpr int kMachineSlotsDefault = 16;  // acts at once; each is a thread that mostly waits
+constexpr std::string_view kMachines = "machines";
+constexpr std::string_view kModels = "models", kProviders = "providers", kAliases = "aliases", kMcp = "mcp";
 
 bool parse_count(std::string_view text, int& count) {
   const char* end = text.data() + text.size();
@@ -53,7 +51,8 @@ bool parse_count(std::string_view text, int& count) {
          count <= 1024;
 }
 
-// "4" for every kind and "ocr=2" for one, which wins; else as many as there are cores, and four commands.
+// "4" for every kind and "ocr=2" for one, which wins; else as many as there are cores, four commands, and 64
+// completions.
 std::map<schemas::Kind, int> parse_slots(const std::vector<std::string>& items,
                                          std::vector<base::ConfigMistake>& mistakes,
                                          const std::string& origin) {
@@ -66,16 +65,20 @@ std::map<schemas::Kind, int> parse_slots(const std::vector<std::string>& items,
     const bool bare = equals == std::string_view::npos;
     const auto kind = schemas::kind_named(text.substr(0, equals));
     int count = 0;
-    if ((!bare && !kind) || !parse_count(bare ? text : text.substr(equals + 1), count)) {
+    if ((!bare && (!kind || *kind == schemas::Kind::kMachine)) ||
+        !parse_count(bare ? text : text.substr(equals + 1), count)) {
       mistakes.push_back(
-          {origin, "slots: \"" + item +
-                       "\" is not COUNT, for every kind, or KIND=COUNT with a known kind (ocr, exec), "
-                       "of 1 to 1024"});
+          {origin,
+           "slots: \"" + item +
+               "\" is not COUNT, for every kind, or KIND=COUNT with a known kind (ocr, stt, exec, chat), "
+               "of 1 to 1024"});
     } else {
       (bare ? every : slots[*kind]) = count;
     }
   }
+  slots.emplace(schemas::Kind::kMachine, kMachineSlotsDefault);
   if (every == 0) slots.emplace(schemas::Kind::kExec, kExecSlots);
+  if (every == 0) slots.emplace(schemas::Kind::kChat, kChatSlots);
   for (const schemas::Kind kind : schemas::kKinds) slots.emplace(kind, every == 0 ? cores : every);
   return slots;
 }
@@ -90,6 +93,65 @@ base::LogFormat log_format(const base::Config& config) {
   if (!config.is_set("log.format"))
     return ::isatty(STDERR_FILENO) ? base::LogFormat::kText : base::LogFormat::kJson;
   return config.text("log.format") == "text" ? base::LogFormat::kText : base::LogFormat::kJson;
+}
+
+bool is_address(const std::string& text) {
+  in_addr v4{};
+  in6_addr v6{};
+  return ::inet_pton(AF_INET, text.c_str(), &v4) == 1 || ::inet_pton(AF_INET6, text.c_str(), &v6) == 1;
+}
+
+void read_ssh(const base::Config& config, Settings& s, std::vector<base::ConfigMistake>& mistakes) {
+  s.ssh_listen = config.text("ssh.listen");
+  if (!is_address(s.ssh_listen)) {
+    mistakes.push_back({config.origin("ssh.listen"), "ssh.listen: \"" + s.ssh_listen +
+                                                         "\" is not an address such as 127.0.0.1, without "
+                                                         "a port"});
+  }
+  s.ssh_public_host = config.text("ssh.public_host");
+  if (!s.ssh_public_host.empty() && !base::is_host(s.ssh_public_host)) {
+    mistakes.push_back({config.origin("ssh.public_host"), "ssh.public_host: \"" + s.ssh_public_host +
+                                                              "\" is not a host name or address, without "
+                                                              "a port"});
+  }
+  s.ssh_lifetime = config.duration("ssh.session_lifetime");
+}
+
+void read_metrics_listen(const base::Config& config, Settings& s,
+                         std::vector<base::ConfigMistake>& mistakes) {
+  if (!config.is_set("metrics.listen")) return;
+  auto address = base::parse_net_address(config.text("metrics.listen"));
+  if (!address) {
+    mistakes.push_back({config.origin("metrics.listen"), "metrics.listen: " + address.error().message});
+  } else {
+    s.metrics_listen = *std::move(address);
+  }
+}
+
+void read_audio(const base::Config& config, Settings& s) {
+  s.stt_range_pieces = static_cast<int>(config.integer("stt.range_pieces"));
+  s.stt_wait = config.duration("stt.wait");
+  s.stt_duration_max = config.duration("stt.duration_max");
+  s.stt_idle = config.duration("stt.idle");
+  s.speech_children = static_cast<int>(config.integer("speech.children"));
+  s.picture_children = static_cast<int>(config.integer("pictures.children"));
+}
+
+void read_chat(const base::Config& config, Settings& s) {
+  s.chat_timeouts = {.connect = config.duration("chat.connect_timeout"),
+                     .first_byte = config.duration("chat.first_byte_timeout"),
+                     .idle = config.duration("chat.idle_timeout"),
+                     .total = config.duration("chat.total_timeout")};
+  s.chat_tries = static_cast<int>(config.integer("chat.tries"));
+  s.chat_retry_after_max = config.duration("chat.retry_after_max");
+  s.chat_heartbeat = config.duration("chat.heartbeat");
+  s.chat_model_list_age = config.duration("chat.model_list_age");
+  s.chat_tool_list_age = config.duration("chat.tool_list_age");
+}
+
+void sort_by_line(std::vector<base::ConfigMistake>& mistakes, const std::string& file) {
+  std::ranges::stable_sort(mistakes, {},
+                           [&](const auto& mistake) { return place_line(mistake.place, file); });
 }
 
 Settings typed(const base::Config& config, std::vector<base::ConfigMistake>& mistakes) {
@@ -126,6 +188,7 @@ Settings typed(const base::Config& config, std::vector<base::ConfigMistake>& mis
   s.http_connections_max = static_cast<int>(config.integer("http.connections_max"));
   s.http_body_budget_bytes = config.bytes("http.body_budget");
   s.http_reply_budget_bytes = config.bytes("http.reply_budget");
+  read_metrics_listen(config, s, mistakes);
   s.requests_per_minute = static_cast<int>(config.integer("limits.requests_per_minute"));
   s.concurrent_jobs = static_cast<int>(config.integer("limits.concurrent_jobs"));
   s.ocr_range_pages = static_cast<int>(config.integer("ocr.range_pages"));
@@ -136,6 +199,9 @@ Settings typed(const base::Config& config, std::vector<base::ConfigMistake>& mis
   s.ocr_idle = config.duration("ocr.idle");
   s.exec_output_max_bytes = config.bytes("exec.output_max");
   s.drain_timeout = config.duration("drain.timeout");
+  read_audio(config, s);
+  read_ssh(config, s, mistakes);
+  read_chat(config, s);
   if (s.retention_jobs < s.retention_results) {
     mistakes.push_back(
         {config.origin("retention.jobs"), "retention.jobs must not be shorter than retention.results"});
@@ -145,6 +211,27 @@ Settings typed(const base::Config& config, std::vector<base::ConfigMistake>& mis
         {config.origin("http.reply_budget"), "http.reply_budget must not be smaller than ocr.reply_max"});
   }
   return s;
+}
+
+void add_models(const std::map<std::string, std::string>& environment, Settings& settings,
+                LoadedSettings& out) {
+  const base::Config& config = out.config;
+  const ModelNodes nodes{config.section(kModels), config.section(kProviders), config.section(kAliases),
+                         config.section(kMcp), config.boolean("mock")};
+  ModelsSection models = read_models(nodes, environment, settings.chat_timeouts);
+  out.mistakes.insert(out.mistakes.end(), models.mistakes.begin(), models.mistakes.end());
+  out.model_places = std::move(models.places);
+  settings.models = std::move(models.settings);
+}
+
+base::Result<Settings> usable_settings(const std::map<std::string, std::string>& flags) {
+  LoadedSettings loaded = load_settings(flags);
+  if (loaded.settings) return *std::move(loaded.settings);
+  std::string said;
+  for (const base::ConfigMistake& mistake : loaded.mistakes) {
+    if (mistake.fatal) said += (said.empty() ? "" : "; ") + mistake.place + ": " + mistake.message;
+  }
+  return base::error(base::Code::kInvalidField, said);
 }
 
 }  // namespace
@@ -169,6 +256,7 @@ LoadedSettings load_settings(const std::map<std::string, std::string>& flags) {
   sources.environment = environment();
   sources.flags = flags;
   sources.flags.erase("config");
+  sources.sections = {kMachines, kModels, kProviders, kAliases, kMcp};
   sources.other_variables = {"MILLRACE_CONFIG", "MILLRACE_URL", "MILLRACE_API_KEY", "MILLRACE_TRY",
                              "MILLRACE_BUILD"};
   out.file = choose_file(flags, sources.environment);
@@ -186,10 +274,29 @@ LoadedSettings load_settings(const std::map<std::string, std::string>& flags) {
   out.config = base::Config::read(settings_table(), sources);
   out.mistakes.insert(out.mistakes.end(), out.config.mistakes().begin(), out.config.mistakes().end());
   Settings settings = typed(out.config, out.mistakes);
+  MachinesSection machines = read_machines(out.config.section(kMachines));
+  out.mistakes.insert(out.mistakes.end(), machines.mistakes.begin(), machines.mistakes.end());
+  out.machine_places = std::move(machines.places);
+  settings.machines = std::move(machines.machines);
+  add_models(sources.environment, settings, out);
+  sort_by_line(out.mistakes, out.file);
   const bool fatal =
       std::any_of(out.mistakes.begin(), out.mistakes.end(), [](const auto& m) { return m.fatal; });
   if (!fatal) out.settings = std::move(settings);
   return out;
+}
+
+base::Result<inference::ModelSettings> models_from_file(const std::map<std::string, std::string>& flags) {
+  auto settings = usable_settings(flags);
+  if (!settings) return settings.error();
+  return std::move(settings->models);
+}
+
+base::Result<std::vector<schemas::Machine>> machines_from_file(
+    const std::map<std::string, std::string>& flags) {
+  auto settings = usable_settings(flags);
+  if (!settings) return settings.error();
+  return std::move(settings->machines);
 }
 
 }  // namespace millrace::app

@@ -7,12 +7,14 @@
 #include <string>
 #include <vector>
 
+#include "ai/inference/registry.h"
 #include "bus/kafka_cluster.h"
 #include "platform/base/config.h"
 #include "platform/base/log.h"
 #include "platform/base/net_address.h"
 #include "platform/base/result.h"
 #include "schemas/job.h"
+#include "schemas/machine.h"
 
 namespace millrace::app {
 
@@ -39,13 +41,27 @@ struct Settings {
   std::chrono::milliseconds retention_results{}, retention_jobs{}, retention_orphans{};
   int http_threads = 1, http_connections_max = 0;
   std::int64_t http_body_budget_bytes = 0, http_reply_budget_bytes = 0;
+  std::optional<base::NetAddress> metrics_listen;    // absent: no listener of their own
   int requests_per_minute = 0, concurrent_jobs = 0;  // per API key; 0: no limit
   int ocr_range_pages = 8;
   std::int64_t ocr_reply_max_bytes = 0;
   bool ocr_unjailed = false;
+  int speech_children = 0;
+  int picture_children = 0;
+  int stt_range_pieces = 4;
+  std::chrono::milliseconds stt_wait{}, stt_duration_max{}, stt_idle{};
   std::int64_t exec_output_max_bytes = 0;
   std::chrono::milliseconds ocr_wait{}, ocr_page_timeout{}, ocr_idle{};
   std::chrono::milliseconds drain_timeout{};
+  inference::ModelSettings models;  // of the file and the environment, and `mock`
+  providers::Target::Timeouts chat_timeouts{};
+  int chat_tries = 3;
+  std::chrono::milliseconds chat_retry_after_max{}, chat_heartbeat{}, chat_model_list_age{},
+      chat_tool_list_age{};
+  std::vector<schemas::Machine> machines;           // of the file, in its order: source kFile
+  std::string ssh_listen = "127.0.0.1";             // an address: where the machines' own sshd listens
+  std::string ssh_public_host;                      // what clients connect to; empty: ssh_listen
+  std::chrono::milliseconds ssh_lifetime{900'000};  // of a session's certificate
 };
 
 // Reads file, environment and flags. `flags`: by name without dashes; "config" names the file. The mistakes
@@ -54,9 +70,19 @@ struct LoadedSettings {
   base::Config config;
   std::string file;  // that was read; empty: none
   std::optional<Settings> settings;
-  std::vector<base::ConfigMistake> mistakes;  // the Config's, and those of combined rules
+  std::vector<base::ConfigMistake> mistakes;  // all there are: the file's by their lines, then the others
+  std::vector<std::string> machine_places;    // where each of settings.machines stands in the file
+  std::vector<std::string> model_places;      // and each of settings.models.models
 };
 LoadedSettings load_settings(const std::map<std::string, std::string>& flags);
+
+// The machines of the file that `flags` and the environment lead to, read anew (SIGHUP). kInvalidField:
+// every mistake of the configuration, with its place; then nothing of it counts.
+base::Result<std::vector<schemas::Machine>> machines_from_file(
+    const std::map<std::string, std::string>& flags);
+
+// The same for what it says of models, and their keys.
+base::Result<inference::ModelSettings> models_from_file(const std::map<std::string, std::string>& flags);
 
 bus::KafkaCluster kafka_cluster(const Settings& settings);
 

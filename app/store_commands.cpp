@@ -1,7 +1,6 @@
 #include <chrono>
 #include <cstdio>
 #include <iostream>
-#include <memory>
 #include <sstream>
 #include <string>
 
@@ -9,73 +8,19 @@
 
 #include "api/keys.h"
 #include "api/openapi.h"
-#include "api/secret_file.h"
 #include "app/cli/program.h"
 #include "app/commands.h"
-#include "app/data_dir.h"
 #include "app/effective_settings.h"
 #include "app/settings.h"
+#include "app/with_store.h"
 #include "platform/base/bytes.h"
 #include "schemas/access.h"
 #include "storage/access_rows.h"
-#include "storage/store.h"
 
 namespace millrace::app {
 namespace {
 
 using nlohmann::json;
-
-int fail(const std::string& message) {
-  std::cerr << "millrace: " << message << '\n';
-  return kExitFailed;
-}
-
-int usage(const std::string& message) {
-  fail(message);
-  return kExitUsage;
-}
-
-int print_mistakes(const LoadedSettings& loaded) {
-  for (const base::ConfigMistake& mistake : loaded.mistakes) {
-    std::cerr << (mistake.fatal ? "error: " : "warning: ") << mistake.place << ": " << mistake.message
-              << '\n';
-  }
-  return loaded.settings ? kExitOk : kExitUsage;
-}
-
-// The store and pepper of the data directory that the flags name. A running gateway may have it open as well.
-struct OpenedStore {
-  base::SystemClock clock;
-  std::unique_ptr<storage::Store> store;
-  std::string pepper;
-};
-
-base::Result<std::unique_ptr<OpenedStore>> open_store(const Settings& settings) {
-  auto opened = std::make_unique<OpenedStore>();
-  storage::Store::Options options;
-  options.data_dir = settings.data_dir;
-  options.disk_free_min_bytes = settings.disk_free_min_bytes;
-  auto store = storage::Store::open(options, opened->clock);
-  if (!store) return store.error();
-  opened->store = *std::move(store);
-  auto pepper = api::pepper(settings.data_dir);
-  if (!pepper) return pepper.error();
-  opened->pepper = *std::move(pepper);
-  return opened;
-}
-
-// Runs `act` on the opened store; every fault ends as a message and an exit code.
-int with_store(const Flags& flags, const std::function<int(OpenedStore&)>& act) {
-  const LoadedSettings loaded = load_settings(flags);
-  if (const int code = print_mistakes(loaded); code != kExitOk) return code;
-  const std::string& folder = loaded.settings->data_dir;
-  if (!holds_store(folder)) {
-    return usage(folder + " is no data directory: it holds no store yet. `" + cli::program() +
-                 " serve` makes it; --data names another directory.");
-  }
-  auto opened = open_store(*loaded.settings);
-  return opened ? act(**opened) : fail(opened.error().message);
-}
 
 std::string scopes_text(const std::vector<std::string>& scopes) {
   std::string out;
@@ -110,18 +55,20 @@ int keys_create(const KeyRequest& request, const Flags& flags) {
   api::NewKey wanted;
   wanted.name = request.name;
   wanted.tenant = request.tenant;
-  if (!request.scopes.empty()) {
-    auto scopes = schemas::ScopeSet::parse(words(request.scopes));
+  if (request.scopes) {
+    const std::vector<std::string> names = words(*request.scopes);
+    if (names.empty()) return usage("--scopes names none; leave it out for all but metrics and admin");
+    auto scopes = schemas::ScopeSet::parse(names);
     if (!scopes) return usage("--scopes: " + scopes.error().message);
     wanted.scopes = *scopes;
   }
-  if (!request.expires.empty()) {
-    const auto duration = base::parse_duration(request.expires);
+  if (request.expires) {
+    const auto duration = base::parse_duration(*request.expires);
     if (!duration || duration->count() <= 0) return usage("--expires takes a duration: 90d, 12h");
     wanted.expires_at = base::SystemClock().wall() + *duration;
   }
   return with_store(flags, [&](OpenedStore& opened) {
-    const auto made = api::create_key(*opened.store, opened.pepper, wanted);
+    const auto made = api::create_key(*opened.store, opened.pepper, wanted, kCliActor);
     if (!made) {
       const bool is_usage = made.error().code == base::Code::kInvalidField;
       return is_usage ? usage("--" + made.error().message) : fail(made.error().message);
@@ -156,7 +103,7 @@ int keys_list(bool as_json, const Flags& flags) {
 
 int keys_revoke(const std::string& id, const Flags& flags) {
   return with_store(flags, [&](OpenedStore& opened) {
-    const base::Status revoked = api::revoke_key(*opened.store, id);
+    const base::Status revoked = api::revoke_key(*opened.store, id, kCliActor);
     if (revoked) return static_cast<int>(kExitOk);
     if (revoked.error().code != base::Code::kNotFound) return fail(revoked.error().message);
     fail("no key has this id; `" + cli::program() + " keys list` shows those there are");

@@ -1,10 +1,12 @@
 #include "app/store_metrics.h"
 
+#include <algorithm>
 #include <chrono>
 #include <string>
 
 #include "platform/base/log.h"
 #include "storage/job_queries.h"
+#include "storage/kind_pauses.h"
 
 namespace millrace::app {
 namespace {
@@ -23,7 +25,7 @@ class Follower {
 
 struct KindGauges {
   schemas::Kind kind;
-  base::Gauge queued, running, waiting, oldest;
+  base::Gauge queued, running, waiting, oldest, paused;
 };
 
 KindGauges gauges_of(base::Metrics& metrics, schemas::Kind kind) {
@@ -31,8 +33,13 @@ KindGauges gauges_of(base::Metrics& metrics, schemas::Kind kind) {
     return metrics.gauge("millrace_queue_depth", "Jobs by kind and state, children included",
                          {{"kind", std::string(schemas::name(kind))}, {"state", state}});
   };
-  return {kind, depth("queued"), depth("running"), depth("waiting"),
+  return {kind,
+          depth("queued"),
+          depth("running"),
+          depth("waiting"),
           metrics.gauge("millrace_queue_oldest_age_seconds", "Age of the oldest queued job",
+                        {{"kind", std::string(schemas::name(kind))}}),
+          metrics.gauge("millrace_queue_paused", "1 while no job of the kind is begun",
                         {{"kind", std::string(schemas::name(kind))}})};
 }
 
@@ -42,6 +49,13 @@ void show(const KindGauges& gauges, const storage::QueueDepth& depth, base::Wall
   gauges.waiting.set(static_cast<double>(depth.waiting));
   const auto age = depth.oldest_queued ? now - *depth.oldest_queued : base::WallTime::duration::zero();
   gauges.oldest.set(std::chrono::duration<double>(age).count());
+}
+
+void show_pauses(const std::vector<KindGauges>& kinds, const std::vector<storage::PausedKind>& paused) {
+  for (const KindGauges& gauges : kinds) {
+    const bool is = std::ranges::find(paused, gauges.kind, &storage::PausedKind::kind) != paused.end();
+    gauges.paused.set(is ? 1 : 0);
+  }
 }
 
 void watch_groups(base::Metrics& metrics, storage::Store& store) {
@@ -78,6 +92,7 @@ void add_store_metrics(base::Metrics& metrics, storage::Store& store) {
     db.set(static_cast<double>(stats.db_bytes));
     disk.set(static_cast<double>(stats.disk_free_bytes));
     queue.set(static_cast<double>(stats.queue_depth));
+    if (const auto paused = storage::KindPauses(store).list()) show_pauses(kinds, *paused);
     const auto depths = storage::JobQueries(store).depths();
     if (!depths) return;
     for (const KindGauges& gauges : kinds) {
@@ -119,12 +134,13 @@ void add_server_metrics(base::Metrics& metrics, const front::Server& server) {
   });
 }
 
-void add_engine_metrics(base::Metrics& metrics, const engines::OcrEngine& engine) {
-  const base::Gauge children = metrics.gauge("millrace_engine_children", "Engine children that run");
+void add_engine_metrics(base::Metrics& metrics, const engines::EnginePool& pool, const std::string& engine) {
+  const base::Labels whose{{"engine", engine}};
+  const base::Gauge children = metrics.gauge("millrace_engine_children", "Engine children that run", whose);
   const Follower crashed(
-      metrics.counter("millrace_engine_crashes_total", "Engine children that died at work"));
-  metrics.on_scrape([=, &engine] {
-    const engines::OcrEngine::Counts counts = engine.counts();
+      metrics.counter("millrace_engine_crashes_total", "Engine children that died at work", whose));
+  metrics.on_scrape([=, &pool] {
+    const engines::EnginePool::Counts counts = pool.counts();
     children.set(counts.children_running);
     crashed.follow(static_cast<double>(counts.children_crashed));
   });

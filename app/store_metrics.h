@@ -1,5 +1,5 @@
 #pragma once
-#include "ai/engines/ocr_engine.h"
+#include "ai/engines/pool.h"
 #include "api/front/server.h"
 #include "bus/bus.h"
 #include "platform/base/metrics.h"
@@ -13,6 +13,7 @@ namespace millrace::app {
 void add_store_metrics(base::Metrics& metrics, storage::Store& store);
 void add_dispatch_metrics(base::Metrics& metrics, const bus::Dispatch& dispatch);  // of Kafka
 void add_server_metrics(base::Metrics& metrics, const front::Server& server);
-void add_engine_metrics(base::Metrics& metrics, const engines::OcrEngine& engine);
+// `engine`: whose children they are, as a label.
+void add_engine_metrics(base::Metrics& metrics, const engines::EnginePool& pool, const std::string& engine);
 
 }  // namespace millrace::app

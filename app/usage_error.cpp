@@ -19,11 +19,26 @@ Commands below(const CLI::App& command) {
   return command.get_subcommands([](const CLI::App* each) { return !each->get_name().empty(); });
 }
 
+// Those that help shows.
+Commands shown_below(const CLI::App& command) {
+  Commands shown = below(command);
+  std::erase_if(shown, [](const CLI::App* each) { return each->get_group().empty(); });
+  return shown;
+}
+
 // "jobs ls": the command as it is typed after the program's name.
 std::string path_of(const CLI::App& command) {
   if (command.get_parent() == nullptr) return {};
   const std::string above = path_of(*command.get_parent());
   return above.empty() ? command.get_name() : above + " " + command.get_name();
+}
+
+// As --help prints it, its usage with the names of all that stand above it.
+std::string help_of(const CLI::App& command) {
+  std::string above;
+  for (const CLI::App* each = command.get_parent(); each != nullptr; each = each->get_parent())
+    above.insert(0, above.empty() ? each->get_name() : each->get_name() + " ");
+  return command.help(above);
 }
 
 // The word that cannot be read, and the command whose turn it was; an empty word: there is none.
@@ -72,32 +87,39 @@ class Reading {
 };
 
 void add_leaves(const CLI::App& command, Commands& out) {
-  for (const CLI::App* each : below(command)) {
+  for (const CLI::App* each : shown_below(command)) {
     out.push_back(each);
     add_leaves(*each, out);
   }
 }
 
-const CLI::App* nearest_command(const std::string& word, const Commands& commands) {
+// All that bear the nearest name: "show" is a command of jobs and one of models.
+Commands nearest_commands(const std::string& word, const Commands& commands) {
   std::vector<std::string_view> names;
   for (const CLI::App* each : commands) names.push_back(each->get_name());
   const std::string_view near = base::nearest(word, names);
-  const auto found = std::find(names.begin(), names.end(), near);
-  return near.empty() ? nullptr : commands[static_cast<std::size_t>(found - names.begin())];
+  Commands found;
+  for (const CLI::App* each : commands) {
+    if (!near.empty() && each->get_name() == near) found.push_back(each);
+  }
+  return found;
 }
 
 // A command of the same group first, then of any: "ls" may mean "jobs ls".
 std::string near_command(const Unread& unread) {
-  const Commands siblings = below(*unread.command);
-  const CLI::App* near = nearest_command(unread.word, siblings);
+  const Commands siblings = shown_below(*unread.command);
+  Commands near = nearest_commands(unread.word, siblings);
   const bool is_root = unread.command->get_parent() == nullptr;
-  if (near == nullptr && is_root) {
+  if (near.empty() && is_root) {
     Commands all;
     add_leaves(*unread.command, all);
-    near = nearest_command(unread.word, all);
+    near = nearest_commands(unread.word, all);
   }
-  if (near != nullptr) return "; did you mean `" + path_of(*near) + "`?";
   std::string names;
+  if (!near.empty()) {
+    for (const CLI::App* each : near) names += (names.empty() ? "`" : " or `") + path_of(*each) + "`";
+    return "; did you mean " + names + "?";
+  }
   for (const CLI::App* each : siblings) names += (names.empty() ? "" : ", ") + each->get_name();
   return "; there are: " + names;
 }
@@ -131,7 +153,7 @@ std::string usage_error(const CLI::App& app, const CLI::Error& error,
   const bool may_be_a_name = is_missing || code == CLI::ExitCodes::ExtrasError;
   const bool is_named = may_be_a_name && !unread.word.empty();
   const bool lacks_command = !is_named && is_missing && !below(*unread.command).empty();
-  if (lacks_command) return unread.command->help();
+  if (lacks_command) return help_of(*unread.command);
   const std::string path = path_of(*unread.command);
   return "millrace: " + (is_named ? said_of(unread) : std::string(error.what())) + "\n`" + cli::program() +
          (path.empty() ? "" : " " + path) + " --help` shows what there is.\n";

@@ -30,6 +30,12 @@ struct Hint {
   schemas::JobStatus status = schemas::JobStatus::kQueued;
 };
 
+// Tokens of one partition that are not decided.
+struct PartitionLag {
+  int partition = 0;
+  std::int64_t tokens = 0;
+};
+
 enum class Health { kUp, kDegraded };
 struct HealthReport {
   Health health = Health::kUp;
@@ -49,11 +55,14 @@ class Dispatch {
   virtual ~Dispatch() = default;
   // Never blocks. kOverloaded if the local queue is full; `done` then runs at once.
   virtual void publish(Token token, OnDelivered done) = 0;
-  // One call per kind of this process, before `start`. `worker` is the process's worker name (static
-  // membership).
+  // One call per kind of this process, before `start` or later; not beside `stop`. `worker` is the process's
+  // worker name (static membership).
   virtual void subscribe(schemas::Kind kind, std::string worker, OnToken on_token) = 0;
   // Tells the bus how many more tokens of the kind are welcome; 0 pauses it. Starts at 0.
   virtual void set_room(schemas::Kind kind, std::size_t tokens) = 0;
+  // The process takes no more tokens of the kind, for good: what the bus would keep for it goes to others.
+  // Does not block.
+  virtual void leave(schemas::Kind /*kind*/) {}
   virtual base::Status start() = 0;
   // Stops taking tokens, waits for publishes under way until the deadline. Idempotent.
   virtual void stop(std::chrono::milliseconds deadline) = 0;
@@ -61,6 +70,8 @@ class Dispatch {
   // Tokens of the kind that this process would get and has not decided yet, as far as the bus has told it; 0
   // where nothing waits in a bus.
   virtual std::int64_t lag(schemas::Kind kind) const = 0;
+  // The same by partition, of those that this process has; empty where there are none.
+  virtual std::vector<PartitionLag> lags(schemas::Kind /*kind*/) const { return {}; }
   // True when tokens outlive the process, so that an outbox must be kept.
   virtual bool durable() const = 0;
 };

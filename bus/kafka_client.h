@@ -30,6 +30,9 @@ using RdPartitions =
 using RdError = std::unique_ptr<rd_kafka_error_t, RdFree<rd_kafka_error_destroy>>;
 using RdHeaders = std::unique_ptr<rd_kafka_headers_t, RdFree<rd_kafka_headers_destroy>>;
 
+inline constexpr int kPollMs =
+    1000;  // of one call that waits; between two, a thread looks whether it is to end
+
 // Names of settings and their values, as librdkafka's CONFIGURATION.md has them.
 using KafkaSettings = std::vector<std::pair<std::string, std::string>>;
 

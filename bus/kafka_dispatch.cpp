@@ -1,6 +1,7 @@
 #include "bus/kafka_dispatch.h"
 
 #include <map>
+#include <mutex>
 #include <utility>
 
 #include "bus/kafka_producer.h"
@@ -44,17 +45,29 @@ struct KafkaDispatch::Parts {
                .trouble = [this] { return trouble(); }}) {}
 
   void start_taking() {
+    const std::lock_guard lock(mutex);
+    taking = true;
     for (const auto& [kind, line] : tokens) line->start();
   }
   std::string trouble() const {
+    const std::lock_guard lock(mutex);
     for (const auto& [kind, line] : tokens) {
       if (std::string found = line->trouble(); !found.empty()) return found;
     }
     return {};
   }
 
+  // Stays once it is there; null: nobody subscribed.
+  KafkaTokens* line_of(schemas::Kind kind) const {
+    const std::lock_guard lock(mutex);
+    const auto found = tokens.find(kind);
+    return found == tokens.end() ? nullptr : found->second.get();
+  }
+
   const Options options;
-  std::map<schemas::Kind, std::unique_ptr<KafkaTokens>> tokens;  // not changed after start
+  mutable std::mutex mutex;  // what is in `tokens`, and `taking`
+  std::map<schemas::Kind, std::unique_ptr<KafkaTokens>> tokens;
+  bool taking = false;  // the topics are there
   KafkaProducer producer;
   KafkaWatch watch;
 };
@@ -73,14 +86,20 @@ void KafkaDispatch::publish(Token token, OnDelivered done) {
 
 void KafkaDispatch::subscribe(schemas::Kind kind, std::string worker, OnToken on_token) {
   const Options& options = parts_->options;
-  parts_->tokens[kind] = std::make_unique<KafkaTokens>(
+  auto line = std::make_unique<KafkaTokens>(
       KafkaTokens::Options{options.cluster, kind, std::move(worker), options.held_max, options.watchdog},
       std::move(on_token), [this](std::string reason) { parts_->watch.broken(std::move(reason)); });
+  const std::lock_guard lock(parts_->mutex);
+  if (parts_->taking) line->start();
+  parts_->tokens[kind] = std::move(line);
 }
 
 void KafkaDispatch::set_room(schemas::Kind kind, std::size_t tokens) {
-  const auto found = parts_->tokens.find(kind);
-  if (found != parts_->tokens.end()) found->second->set_room(tokens);
+  if (KafkaTokens* line = parts_->line_of(kind)) line->set_room(tokens);
+}
+
+void KafkaDispatch::leave(schemas::Kind kind) {
+  if (KafkaTokens* line = parts_->line_of(kind)) line->leave();
 }
 
 base::Status KafkaDispatch::start() {
@@ -93,15 +112,21 @@ void KafkaDispatch::stop(std::chrono::milliseconds deadline) {
   const auto until = Clock::now() + deadline;
   const bool reachable = health().health == Health::kUp;
   parts_->watch.stop();
-  for (const auto& [kind, line] : parts_->tokens) {
-    line->close(reachable ? left_until(until) : std::chrono::milliseconds(0));
+  for (const schemas::Kind kind : schemas::kKinds) {
+    if (KafkaTokens* line = parts_->line_of(kind))
+      line->close(reachable ? left_until(until) : std::chrono::milliseconds(0));
   }
   parts_->producer.close(left_until(until));
 }
 
 std::int64_t KafkaDispatch::lag(schemas::Kind kind) const {
-  const auto found = parts_->tokens.find(kind);
-  return found == parts_->tokens.end() ? 0 : found->second->lag();
+  const KafkaTokens* line = parts_->line_of(kind);
+  return line == nullptr ? 0 : line->lag();
+}
+
+std::vector<PartitionLag> KafkaDispatch::lags(schemas::Kind kind) const {
+  const KafkaTokens* line = parts_->line_of(kind);
+  return line == nullptr ? std::vector<PartitionLag>() : line->lags();
 }
 
 HealthReport KafkaDispatch::health() const { return parts_->watch.health(); }

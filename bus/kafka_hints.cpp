@@ -8,11 +8,7 @@
 #include "schemas/envelope.h"
 
 namespace millrace::bus {
-namespace {
-
-constexpr int kPollMs = 1000;
-
-}  // namespace
+namespace {}  // namespace
 
 KafkaHints::KafkaHints(KafkaCluster cluster, std::vector<OnHint> subscribers,
                        std::function<void(std::string)> on_trouble)

@@ -9,7 +9,6 @@
 namespace millrace::bus {
 namespace {
 
-constexpr int kPollMs = 1000;
 constexpr int kDrainSliceMs = 50;
 constexpr std::chrono::seconds kDrainMax{2};  // reports of purged messages come at once; the rest is given up
 

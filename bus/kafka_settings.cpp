@@ -38,6 +38,10 @@ KafkaSettings producer_settings(const KafkaCluster& cluster, std::size_t queue_m
   settings.insert(settings.end(), {
                                       {"enable.idempotence", "true"},
                                       {"acks", "all"},
+                                      // On a topic that was just made the broker may refuse a partition's
+                                      // first request, take the next, and call the first one a duplicate when
+                                      // it is sent again: reported as delivered, it would be in no log.
+                                      {"max.in.flight", "1"},
                                       {"linger.ms", "0"},
                                       {"message.timeout.ms", std::to_string(cluster.message_timeout.count())},
                                       {"queue.buffering.max.messages", std::to_string(queue_max)},

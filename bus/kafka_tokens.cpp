@@ -9,7 +9,6 @@
 namespace millrace::bus {
 namespace {
 
-constexpr int kPollMs = 1000;
 constexpr std::chrono::seconds kReopenPause{1};
 constexpr std::chrono::seconds kLagEvery{1};
 constexpr std::size_t kTraceparentMax = 256;
@@ -49,6 +48,13 @@ void KafkaTokens::set_room(std::size_t tokens) {
   const std::lock_guard lock(mutex_);
   const bool was_full = std::exchange(room_, tokens) == 0;
   if (was_full && tokens > 0 && queue_) client_->wake(queue_.get());
+}
+
+void KafkaTokens::leave() {
+  const std::lock_guard lock(mutex_);
+  leaving_ = true;
+  room_ = 0;
+  if (queue_) client_->wake(queue_.get());
 }
 
 void KafkaTokens::close(std::chrono::milliseconds deadline) {
@@ -105,12 +111,12 @@ bool KafkaTokens::open() {
     return false;
   }
   rd_kafka_poll_set_consumer((*made)->get());
-  const RdPartitions topics(rd_kafka_topic_partition_list_new(1));
-  rd_kafka_topic_partition_list_add(topics.get(), topic_.c_str(), RD_KAFKA_PARTITION_UA);
-  if (const auto code = rd_kafka_subscribe((*made)->get(), topics.get());
-      code != RD_KAFKA_RESP_ERR_NO_ERROR) {
-    on_trouble_(kafka_error(code, "cannot subscribe to " + topic_).message);
-    return false;
+  left_ = leaving_;
+  if (!left_) {
+    if (const base::Status subscribed = subscribe((*made)->get()); !subscribed) {
+      on_trouble_(subscribed.error().message);
+      return false;
+    }
   }
   const std::lock_guard lock(mutex_);
   client_ = std::move(*made);
@@ -118,11 +124,27 @@ bool KafkaTokens::open() {
   return true;
 }
 
+base::Status KafkaTokens::subscribe(rd_kafka_t* client) const {
+  const RdPartitions topics(rd_kafka_topic_partition_list_new(1));
+  rd_kafka_topic_partition_list_add(topics.get(), topic_.c_str(), RD_KAFKA_PARTITION_UA);
+  const auto code = rd_kafka_subscribe(client, topics.get());
+  if (code == RD_KAFKA_RESP_ERR_NO_ERROR) return {};
+  return kafka_error(code, "cannot subscribe to " + topic_);
+}
+
+// The group hears of it at once: a member that only falls silent keeps its partitions until its session ends.
+void KafkaTokens::give_up_partitions() {
+  held_.clear();
+  if (std::exchange(left_, true)) return;
+  if (const auto code = rd_kafka_unsubscribe(client_->get()); code != RD_KAFKA_RESP_ERR_NO_ERROR)
+    base::log_warn("kafka_partitions_kept", {{"topic", topic_}, {"reason", rd_kafka_err2str(code)}});
+}
+
 void KafkaTokens::shut(std::chrono::milliseconds deadline) {
   held_.clear();
   client_->close_consumer(deadline);
   forget_partitions();
-  lag_ = 0;
+  show_lags({});
   std::shared_ptr<KafkaClient> last;
   const std::lock_guard lock(mutex_);
   queue_.reset();
@@ -131,6 +153,7 @@ void KafkaTokens::shut(std::chrono::milliseconds deadline) {
 
 void KafkaTokens::poll_once() {
   polled_at_.store(Clock::now().time_since_epoch().count(), std::memory_order_relaxed);
+  if (leaving_) give_up_partitions();
   hand_over();
   regulate();
   measure_lag();
@@ -192,13 +215,26 @@ void KafkaTokens::measure_lag() {
   const auto now = Clock::now();
   if (now < lag_due_) return;
   lag_due_ = now + kLagEvery;
-  std::int64_t lag = 0;
+  std::vector<PartitionLag> lags;
   for (const auto& [number, offsets] : partitions_) {
     std::int64_t low = 0, high = 0;
     const auto code = rd_kafka_get_watermark_offsets(client_->get(), topic_.c_str(), number, &low, &high);
-    lag += offsets->lag(code == RD_KAFKA_RESP_ERR_NO_ERROR ? high : 0);
+    lags.push_back({number, offsets->lag(code == RD_KAFKA_RESP_ERR_NO_ERROR ? high : 0)});
   }
-  lag_.store(lag, std::memory_order_relaxed);
+  show_lags(std::move(lags));
+}
+
+void KafkaTokens::show_lags(std::vector<PartitionLag> lags) {
+  std::int64_t sum = 0;
+  for (const PartitionLag& lag : lags) sum += lag.tokens;
+  lag_.store(sum, std::memory_order_relaxed);
+  const std::lock_guard lock(mutex_);
+  lags_ = std::move(lags);
+}
+
+std::vector<PartitionLag> KafkaTokens::lags() const {
+  const std::lock_guard lock(mutex_);
+  return lags_;
 }
 
 void KafkaTokens::rebalanced(rd_kafka_resp_err_t code, rd_kafka_topic_partition_list_t& partitions) {

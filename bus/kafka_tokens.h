@@ -10,6 +10,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "bus/bus.h"
 #include "bus/kafka_client.h"
@@ -43,11 +44,15 @@ class KafkaTokens {
 
   void start();  // once the topic is there; more calls do nothing
   void set_room(std::size_t tokens);
+  // Takes nothing more and gives its partitions to the group's other members, with the decided offsets
+  // committed; the poll thread does so as soon as it comes round. It stays until `close`.
+  void leave();
   // Hands over nothing more; leaves with the decided offsets committed, if the broker answers in time.
   void close(std::chrono::milliseconds deadline);
   // Tokens of the assigned partitions that are not decided, as of the last second.
   std::int64_t lag() const { return lag_.load(std::memory_order_relaxed); }
-  std::string trouble() const;  // what the watchdog sees; empty: nothing
+  std::vector<PartitionLag> lags() const;  // the same, by partition
+  std::string trouble() const;             // what the watchdog sees; empty: nothing
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -59,6 +64,8 @@ class KafkaTokens {
 
   void run(const std::stop_token& stop);
   bool open();
+  base::Status subscribe(rd_kafka_t* client) const;
+  void give_up_partitions();
   void shut(std::chrono::milliseconds deadline);
   void poll_once();
   void receive(const rd_kafka_message_t& message);
@@ -66,6 +73,7 @@ class KafkaTokens {
   bool take_place();
   void regulate();
   void measure_lag();
+  void show_lags(std::vector<PartitionLag> lags);
   void rebalanced(rd_kafka_resp_err_t code, rd_kafka_topic_partition_list_t& partitions);
   void forget_partitions();
   void failed(rd_kafka_resp_err_t code, std::string_view reason);
@@ -81,13 +89,16 @@ class KafkaTokens {
   Clock::time_point lag_due_{};
   bool paused_ = false;
   bool fatal_ = false;
+  bool left_ = false;  // has told the group so
 
   std::atomic<std::int64_t> lag_{0};
   std::atomic<Clock::rep> polled_at_{0};  // 0: not running
+  std::atomic<bool> leaving_{false};
   mutable std::mutex mutex_;
   std::condition_variable_any stopping_;
   std::size_t room_ = 0;
   std::chrono::milliseconds close_deadline_{0};
+  std::vector<PartitionLag> lags_;
   std::shared_ptr<KafkaClient> client_;
   RdQueue queue_;  // the client's consumer queue, to wake the poll thread
   std::jthread thread_;

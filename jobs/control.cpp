@@ -6,14 +6,17 @@
 
 namespace millrace::jobs {
 
-void Control::cancel(std::string tenant, schemas::JobId job, storage::Done<schemas::JobView> done,
-                     std::optional<storage::IdempotencyKey> key) {
-  intake_.cancel(std::move(tenant), job, std::move(done), std::move(key));
+void Control::cancel(storage::Caller by, schemas::JobId job, storage::Done<schemas::JobView> done) {
+  intake_.cancel(std::move(by), job, std::move(done));
 }
 
-void Control::forget(std::string tenant, schemas::JobId job, storage::Done<bool> done,
-                     std::optional<storage::IdempotencyKey> key) {
-  intake_.forget(std::move(tenant), job, std::move(done), std::move(key));
+void Control::forget(storage::Caller by, schemas::JobId job, storage::Done<bool> done) {
+  intake_.forget(std::move(by), job, std::move(done));
+}
+
+void Control::remove(schemas::JobId job, storage::MachineCall call,
+                     storage::Compose<storage::JobRecord> reply, storage::Done<storage::Answer> done) {
+  intake_.remove(job, std::move(call), std::move(reply), std::move(done));
 }
 
 void Control::retry(std::string tenant, schemas::JobId job, std::string traceparent,

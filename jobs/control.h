@@ -1,5 +1,4 @@
 #pragma once
-#include <optional>
 #include <string>
 
 #include "platform/base/clock.h"
@@ -11,12 +10,12 @@ namespace millrace::jobs {
 class Control {
  public:
   Control(storage::Store& store, const base::Clock& clock) : intake_(store), clock_(clock) {}
-  void cancel(std::string tenant, schemas::JobId job, storage::Done<schemas::JobView> done,
-              std::optional<storage::IdempotencyKey> key = {});
-  // Only a job that is over: kInvalidState otherwise. Then it is kNotFound. False: the key was taken before,
-  // say by the call that cancelled the job, and nothing was done.
-  void forget(std::string tenant, schemas::JobId job, storage::Done<bool> done,
-              std::optional<storage::IdempotencyKey> key = {});
+  void cancel(storage::Caller by, schemas::JobId job, storage::Done<schemas::JobView> done);
+  // Only a job that is over: kInvalidState otherwise. Then it is kNotFound.
+  void forget(storage::Caller by, schemas::JobId job, storage::Done<bool> done);
+  // DELETE of an execution: storage::JobIntake::remove.
+  void remove(schemas::JobId job, storage::MachineCall call, storage::Compose<storage::JobRecord> reply,
+              storage::Done<storage::Answer> done);
   // Always a new job (rule 8).
   void retry(std::string tenant, schemas::JobId job, std::string traceparent,
              storage::Done<storage::Submitted> done);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "storage/machine_rows.h"
+
 namespace millrace::jobs {
 namespace {
 
@@ -11,6 +13,9 @@ using std::chrono::milliseconds;
 constexpr std::array kPolicies{
     KindPolicy{schemas::Kind::kOcr, 4, schemas::Rerun::kAtLeastOnce, std::chrono::hours(24)},
     KindPolicy{schemas::Kind::kExec, 1, schemas::Rerun::kAtMostOnce, std::chrono::hours(24)},
+    KindPolicy{schemas::Kind::kMachine, 3, schemas::Rerun::kAtLeastOnce, storage::kActDeadline},
+    KindPolicy{schemas::Kind::kChat, 4, schemas::Rerun::kAtLeastOnce, std::chrono::hours(24)},
+    KindPolicy{schemas::Kind::kStt, 4, schemas::Rerun::kAtLeastOnce, std::chrono::hours(24)},
 };
 static_assert(kPolicies.size() == schemas::kKinds.size(), "one row per kind");
 

@@ -18,7 +18,7 @@ Relay::Relay(storage::Store& store, bus::Dispatch& dispatch, bus::Events& events
 
 void Relay::start() {
   events_.subscribe([this](const bus::Hint& hint) {
-    waiters_.hear(hint.job, hint.version, hint.status);
+    hear(hint);
     if (nudge_) nudge_(false);
   });
   store_.on_commit([this](const storage::Commit& commit) { on_commit(commit); });
@@ -28,12 +28,18 @@ void Relay::start() {
   upkeep_.republish_outbox(kRepublishMax, [](auto&&) {});
 }
 
+void Relay::on_asked_to_stop(Hear hear) {
+  const std::lock_guard lock(mutex_);
+  hear_ = std::move(hear);
+}
+
 Relay::Line& Relay::line(schemas::Kind kind) {
   const auto at = std::find(schemas::kKinds.begin(), schemas::kKinds.end(), kind);
   return lines_.at(static_cast<std::size_t>(at - schemas::kKinds.begin()));
 }
 
 void Relay::on_commit(const storage::Commit& commit) {
+  tell_worker(commit);
   for (const storage::Ready& ready : commit.ready) publish(ready);
   for (const storage::Change& change : commit.changes) tell(change);
   if (dispatch_.durable()) look_for_room(commit);
@@ -44,10 +50,23 @@ void Relay::on_commit(const storage::Commit& commit) {
   nudge_(static_cast<std::size_t>(queued) > commit.ready.size());
 }
 
+void Relay::tell_worker(const storage::Commit& commit) {
+  if (commit.asked_to_stop.empty()) return;
+  const std::lock_guard lock(mutex_);
+  if (!hear_) return;
+  for (const schemas::JobId& job : commit.asked_to_stop) hear_(job);
+}
+
 // Waiters of this process need no bus; the hint that comes back from it finds them informed.
 void Relay::tell(const storage::Change& change) {
-  waiters_.hear(change.job, change.version, change.status);
-  events_.publish({change.job, change.tenant, change.version, change.status});
+  const bus::Hint hint{change.job, change.tenant, change.version, change.status};
+  hear(hint);
+  events_.publish(hint);
+}
+
+void Relay::hear(const bus::Hint& hint) {
+  waiters_.hear(hint.job, hint.version, hint.status);
+  if (feed_ != nullptr) feed_->hear({hint.job, hint.tenant, hint.version, hint.status});
 }
 
 void Relay::publish(const storage::Ready& ready) {

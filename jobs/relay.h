@@ -2,8 +2,10 @@
 #include <array>
 #include <atomic>
 #include <functional>
+#include <mutex>
 
 #include "bus/bus.h"
+#include "jobs/feed.h"
 #include "jobs/waiters.h"
 #include "storage/job_upkeep.h"
 #include "storage/store.h"
@@ -11,8 +13,9 @@
 namespace millrace::jobs {
 
 // From the store's commit hook to the world: tokens to Dispatch (clearing the outbox on delivery reports),
-// hints to Events and to this process's waiters. Runs on the announce thread: never blocks (delivery.md;
-// architecture.md §2.2). Must outlive the store's announce thread and the bus.
+// hints to Events and to this process's waiters, and to its worker which jobs are to stop. Runs on the
+// announce thread: never blocks (delivery.md; architecture.md §2.2). Must outlive the store's announce thread
+// and the bus.
 class Relay {
  public:
   // What upkeep wants to hear: something happened; `delayed`: and a job was queued that is not ready yet (a
@@ -22,6 +25,13 @@ class Relay {
   Relay(storage::Store& store, bus::Dispatch& dispatch, bus::Events& events, Waiters& waiters);
   // Before `start`.
   void on_activity(Nudge nudge) { nudge_ = std::move(nudge); }
+  // Every change that this process makes or hears of goes to `feed`, too. Before `start`; it outlives this.
+  void tell_all(Feed& feed) { feed_ = &feed; }
+  // What this process's worker is to hear: a running job, its own or not, was asked to stop, by whatever
+  // move, so that it need not wait for its next heartbeat. More than once for some. On the announce thread:
+  // ≤ 10 µs, and it calls nothing here. May be set at any time.
+  using Hear = std::function<void(const schemas::JobId&)>;
+  void on_asked_to_stop(Hear hear);
   // Sets the commit hook, subscribes to Events, publishes again what an earlier process left in the outbox.
   // Before the store's first move and before Events::start.
   void start();
@@ -39,7 +49,9 @@ class Relay {
   Line& line(schemas::Kind kind);
   void on_commit(const storage::Commit& commit);
   void tell(const storage::Change& change);
+  void hear(const bus::Hint& hint);
   void publish(const storage::Ready& ready);
+  void tell_worker(const storage::Commit& commit);
   void look_for_room(const storage::Commit& commit);
   void pumped(schemas::Kind kind, bool found);
 
@@ -49,6 +61,9 @@ class Relay {
   Waiters& waiters_;
   storage::JobUpkeep upkeep_;
   Nudge nudge_;
+  Feed* feed_ = nullptr;
+  std::mutex mutex_;  // guards hear_
+  Hear hear_;
   std::array<Line, schemas::kKinds.size()> lines_;
 };
 

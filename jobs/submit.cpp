@@ -22,6 +22,9 @@ void Submit::submit(Order order, storage::Done<storage::Submitted> done) {
   job.input = std::move(order.input);
   job.secret = std::move(order.secret);
   job.lane_key = std::move(order.lane_key);
+  job.machine = order.machine;
+  job.wake = order.machine && order.wake.uuid.is_nil() ? new_id(schemas::Kind::kMachine) : order.wake;
+  job.actor = std::move(order.actor);
   job.traceparent = std::move(order.traceparent);
   job.idempotency = std::move(order.idempotency);
   job.join_only = order.join_only;

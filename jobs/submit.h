@@ -17,9 +17,12 @@ struct Order {
   int priority = 0;
   std::string spec;  // JSON ≤ storage::kInlineMax, else
   storage::Staged spec_blob;
-  storage::Staged input;       // the document; may be null
-  std::string secret;          // sealed bytes (storage::Submission::secret)
-  std::string lane_key;        // empty: none
+  storage::Staged input;                             // the document; may be null
+  std::optional<base::Uuid> machine{};               // storage::Submission::machine
+  schemas::JobId wake{schemas::Kind::kMachine, {}};  // nil: a fresh one
+  std::string actor{};                               // for the audit log; empty: not audited
+  std::string secret;                                // sealed bytes (storage::Submission::secret)
+  std::string lane_key;                              // empty: none
   bool rerun_on_loss = false;  // an at-most-once kind's job that may be run again after all
   std::string traceparent;
   std::optional<storage::IdempotencyKey> idempotency;

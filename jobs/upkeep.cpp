@@ -87,7 +87,9 @@ Upkeep::Upkeep(storage::Store& store, bus::Dispatch& dispatch, Relay& relay, bas
       pool_(pool),
       clock_(clock),
       options_(options),
-      moves_(store) {}
+      moves_(store),
+      machines_(store),
+      images_(store) {}
 
 void Upkeep::tick(Next next) {
   auto round = std::make_shared<Round>(std::move(next));
@@ -103,17 +105,41 @@ bool Upkeep::retention_is_due() const {
 // One cheap read decides whether anything has to be written.
 void Upkeep::look(const RoundPtr& round) {
   const auto due = moves_.next_due(options_.lease);
-  if (!due) return round->end(kAfterTrouble);
-  const bool open_jobs = due->has_value();
-  round->delay = open_jobs ? options_.busy_period : options_.idle_period;
-  const auto now = clock_.wall();
-  if (open_jobs && **due <= now) add_moves(*round);
-  if (open_jobs && **due > now) round->delay = std::min(round->delay, **due - now);
-  if (dispatch_.durable() && open_jobs) add_publication(*round);
+  const auto machines_due = machines_.next_due();
+  if (!due || !machines_due) return round->end(kAfterTrouble);
+  round->delay = due->has_value() ? options_.busy_period : options_.idle_period;
+  add_due(*round, *due, *machines_due);
+  if (dispatch_.durable() && due->has_value()) add_publication(*round);
   round->steps.push_back(
       [this](storage::Done<int> done) { moves_.cancel_orphans(options_.step_rows, std::move(done)); });
   if (retention_is_due()) add_retention(*round);
   Round::run(round, options_.step_rows, [this](const RoundPtr& r) { finish(r); });
+}
+
+void Upkeep::add_due(Round& round, std::optional<base::WallTime> jobs,
+                     std::optional<base::WallTime> machines) {
+  const auto now = clock_.wall();
+  if (jobs && *jobs <= now) add_moves(round);
+  if (jobs && *jobs > now) round.delay = std::min(round.delay, *jobs - now);
+  if (machines && *machines <= now) add_machines(round);
+  if (machines && *machines > now) round.delay = std::min(round.delay, *machines - now);
+}
+
+void Upkeep::add_machines(Round& round) {
+  const int rows = options_.step_rows;
+  round.delay = std::min(round.delay, options_.busy_period);
+  const auto fresh_acts = [this, rows] {
+    std::vector<schemas::JobId> acts;
+    acts.reserve(static_cast<std::size_t>(rows));
+    for (int i = 0; i < rows; ++i) acts.push_back({schemas::Kind::kMachine, base::Uuid::make(clock_.wall())});
+    return acts;
+  };
+  round.steps.push_back(
+      [this, rows](storage::Done<int> done) { machines_.settle_waiting(rows, std::move(done)); });
+  round.steps.push_back(
+      [this, fresh_acts](storage::Done<int> done) { machines_.put_to_sleep(fresh_acts(), std::move(done)); });
+  round.steps.push_back(
+      [this, fresh_acts](storage::Done<int> done) { machines_.begin_acts(fresh_acts(), std::move(done)); });
 }
 
 void Upkeep::add_moves(Round& round) {
@@ -149,6 +175,12 @@ void Upkeep::add_retention(Round& round) {
       [this, rows](storage::Done<int> done) { moves_.drop_jobs(options_.jobs_age, rows, std::move(done)); });
   round.steps.push_back(
       [this, rows](storage::Done<int> done) { moves_.drop_idempotency(rows, std::move(done)); });
+  round.steps.push_back(
+      [this, rows](storage::Done<int> done) { machines_.drop_replies(rows, std::move(done)); });
+  round.steps.push_back(
+      [this, rows](storage::Done<int> done) { machines_.drop_sessions(rows, std::move(done)); });
+  round.steps.push_back(
+      [this, rows](storage::Done<int> done) { images_.drop_expired(rows, std::move(done)); });
   round.steps.push_back([this, rows, files = &round.dropped_files](storage::Done<int> done) {
     moves_.drop_blobs(rows, [files, done = std::move(done)](base::Result<std::vector<std::string>> paths) {
       if (!paths) return done(paths.error());

@@ -6,13 +6,16 @@
 
 #include "jobs/relay.h"
 #include "platform/base/pool.h"
+#include "storage/image_files.h"
 #include "storage/job_upkeep.h"
+#include "storage/machine_rows.h"
 
 namespace millrace::jobs {
 
 // The store's housekeeping as one chain of small moves (delivery.md, Leases and upkeep; Retention; Blobs):
-// due retries, expired leases, deadlines, orphan children; with an outbox the backlog, and tokens that got
-// lost; and, less often, retention, idempotency rows and blobs. No thread and no timer of its own: one
+// due retries, expired leases, deadlines, orphan children; machines that fall asleep or are not where they
+// are wanted, and what waits for them; with an outbox the backlog, and tokens that got lost; and, less often,
+// retention, idempotency rows, replies, sessions and blobs. No thread and no timer of its own: one
 // process of a data directory, whichever holds `upkeep.lock`, calls `tick` when it is due.
 class Upkeep {
  public:
@@ -43,7 +46,9 @@ class Upkeep {
   using RoundPtr = std::shared_ptr<Round>;
 
   void look(const RoundPtr& round);
+  void add_due(Round& round, std::optional<base::WallTime> jobs, std::optional<base::WallTime> machines);
   void add_moves(Round& round);
+  void add_machines(Round& round);
   void add_publication(Round& round);
   void add_retention(Round& round);
   void collect_files(const RoundPtr& round);
@@ -57,6 +62,8 @@ class Upkeep {
   const base::Clock& clock_;
   Options options_;
   storage::JobUpkeep moves_;
+  storage::MachineUpkeep machines_;
+  storage::ImageFiles images_;
   std::optional<base::BootTime> retained_at_;
 };
 

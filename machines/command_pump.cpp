@@ -7,6 +7,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "machines/command_end.h"
+#include "machines/prepare_failure.h"
+#include "machines/pump_bounds.h"
+#include "platform/process/poll_limit.h"
+
 namespace millrace::machines {
 namespace {
 
@@ -15,17 +20,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds kStartLimit{
     5'000};  // until the jail is made: what a lease has left when a start is allowed
 constexpr milliseconds kKillLimit{30'000};  // until the kernel has taken it apart
-// How long pipes may stay open when the jail is gone: another jail of the machine can have been handed them.
-constexpr milliseconds kDrainGrace{500};
-constexpr std::size_t kBufferBytes = std::size_t{128} << 10;
 constexpr std::size_t kSetupTextMax = 4096;
-
-CommandEnd end_by(CommandEnd::How how, std::string message = {}) {
-  CommandEnd end;
-  end.how = how;
-  end.message = std::move(message);
-  return end;
-}
 
 CommandEnd end_of_status(int status) {
   CommandEnd end;
@@ -35,39 +30,6 @@ CommandEnd end_of_status(int status) {
   return end;
 }
 
-std::string execute_failure(int code) {
-  switch (code) {
-    case ENOENT:
-      return "the command, or the interpreter that it names, is not there";
-    case ENOTDIR:
-      return "the command is not there";
-    case EACCES:
-    case EPERM:
-      return "the command is not executable";
-    case EISDIR:
-      return "the command is a folder";
-    case ENOEXEC:
-      return "the command is in no format that can be executed (a script begins with #!)";
-    case E2BIG:
-      return "the arguments and the environment are too large together";
-    default:
-      return std::string("the command cannot be executed: ") + std::strerror(code);
-  }
-}
-
-std::string folder_failure(int code) {
-  switch (code) {
-    case ENOENT:
-      return "cwd is not there";
-    case ENOTDIR:
-      return "cwd is not a folder";
-    case EACCES:
-      return "cwd may not be entered";
-    default:
-      return std::string("cwd cannot be entered: ") + std::strerror(code);
-  }
-}
-
 CommandEnd not_begun(JailStep step, int code) {
   using How = CommandEnd::How;
   switch (step) {
@@ -75,6 +37,8 @@ CommandEnd not_begun(JailStep step, int code) {
       return end_by(How::kPrepareFailed, execute_failure(code));
     case JailStep::kFolder:
       return end_by(How::kPrepareFailed, folder_failure(code));
+    case JailStep::kGroups:
+      return end_by(How::kHostFailed, std::string("control groups of the machine: ") + std::strerror(code));
     case JailStep::kLimits:
       return end_by(How::kHostFailed, std::string("limits of the command: ") + std::strerror(code));
     case JailStep::kNone:
@@ -83,15 +47,10 @@ CommandEnd not_begun(JailStep step, int code) {
   return end_by(How::kHostFailed, std::string("first process: ") + std::strerror(code));
 }
 
-int poll_limit(std::chrono::steady_clock::time_point deadline) {
-  const auto left = std::chrono::ceil<milliseconds>(deadline - std::chrono::steady_clock::now()).count();
-  return static_cast<int>(std::clamp<milliseconds::rep>(left, 0, 3'600'000));
-}
-
 }  // namespace
 
-CommandPump::CommandPump(JailHandles jail, const StopSwitch& stop, const Sandbox::OnOutput& on_output)
-    : jail_(std::move(jail)), stop_(stop), on_output_(on_output), buffer_(kBufferBytes) {}
+CommandPump::CommandPump(JailHandles jail, const StopSwitch& stop, int end_now, const CommandHooks& hooks)
+    : jail_(std::move(jail)), stop_(stop), end_now_(end_now), hooks_(hooks), buffer_(kPumpBufferBytes) {}
 
 CommandEnd CommandPump::run(milliseconds timeout) {
   timeout_ = timeout;
@@ -121,7 +80,9 @@ void CommandPump::step() {
   fds[kErrors] = {jail_.errors.get(), POLLIN, 0};
   fds[kSetupErrors] = {jail_.setup_errors.get(), POLLIN, 0};
   fds[kStop] = {phase_ == Phase::kGone ? -1 : stop_.fd(), POLLIN, 0};
-  if (::poll(fds.data(), fds.size(), poll_limit(deadline_)) < 0) return;
+  const bool going = phase_ == Phase::kKilled || phase_ == Phase::kGone;
+  fds[kEndNow] = {going ? -1 : end_now_, POLLIN, 0};
+  if (::poll(fds.data(), fds.size(), process::poll_limit(deadline_)) < 0) return;
   for (std::size_t slot = 0; slot < fds.size(); ++slot) {
     if (fds[slot].revents != 0) look_at(static_cast<Slot>(slot));
   }
@@ -142,6 +103,8 @@ void CommandPump::look_at(Slot slot) {
       return read_setup_errors();
     case kStop:
       return on_stop();
+    case kEndNow:
+      return kill(CommandEnd::How::kHostFailed);
     case kSlots:
       return;
   }
@@ -170,6 +133,7 @@ void CommandPump::on_message(const JailMessage& message) {
 
 void CommandPump::begin() {
   if (jail_.link.process() < 0) return kill(CommandEnd::How::kHostFailed);
+  if (hooks_.may_go && !hooks_.may_go()) return kill(CommandEnd::How::kNotBegun);
   enter(Phase::kRunning, timeout_);
   jail_.link.say(JailWord::kGo);
 }
@@ -187,6 +151,7 @@ void CommandPump::on_stop() {
 void CommandPump::on_deadline() {
   switch (phase_) {
     case Phase::kStarting:
+      late_ = true;
       return kill(CommandEnd::How::kHostFailed);
     case Phase::kRunning:
       return terminate(CommandEnd::How::kTimedOut);
@@ -228,7 +193,7 @@ void CommandPump::gone() {
 void CommandPump::pass_on(process::Fd& from, schemas::OutputStream stream) {
   const ssize_t count = ::read(from.get(), buffer_.data(), buffer_.size());
   if (count <= 0) return from.reset();
-  on_output_(stream, {buffer_.data(), static_cast<std::size_t>(count)});
+  if (hooks_.output) hooks_.output(stream, {buffer_.data(), static_cast<std::size_t>(count)});
   if (phase_ == Phase::kGone) enter(Phase::kGone, kDrainGrace);  // whoever takes the output may be slow
 }
 
@@ -241,8 +206,7 @@ void CommandPump::read_setup_errors() {
 
 CommandEnd CommandPump::result() {
   if (stopped_for_) {
-    const bool late = *stopped_for_ == CommandEnd::How::kHostFailed;
-    return end_by(*stopped_for_, late ? "the jail did not start in time" : "");
+    return end_by(*stopped_for_, late_ ? "the jail did not start in time" : "");
   }
   if (end_) return std::move(*end_);
   const std::string reason = setup_text_.substr(0, setup_text_.find('\n'));

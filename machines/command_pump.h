@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "machines/driver.h"
 #include "machines/jail_link.h"
-#include "machines/sandbox.h"
 #include "platform/process/child.h"
 #include "platform/process/fd.h"
 
@@ -14,7 +14,7 @@ namespace millrace::machines {
 
 // Our ends of a jail that was started.
 struct JailHandles {
-  process::Child child;  // setpriv, which becomes bubblewrap
+  process::Child child;  // our program, which becomes bubblewrap
   JailLink link;
   process::Fd output;
   process::Fd errors;
@@ -24,7 +24,8 @@ struct JailHandles {
 // Lets the command in a started jail begin, moves its output and watches over its end. For one `run`.
 class CommandPump {
  public:
-  CommandPump(JailHandles jail, const StopSwitch& stop, const Sandbox::OnOutput& on_output);
+  // `end_now`: readable once the machine wants the command gone; it is then kHostFailed, without a message.
+  CommandPump(JailHandles jail, const StopSwitch& stop, int end_now, const CommandHooks& hooks);
 
   // Blocks until the jail is gone. `message` of kHostFailed is for the log: it may hold paths of the host; of
   // kPrepareFailed it says the reason alone.
@@ -33,7 +34,7 @@ class CommandPump {
  private:
   using Steady = std::chrono::steady_clock;
   enum class Phase { kStarting, kRunning, kTerminating, kKilled, kGone };
-  enum Slot : std::size_t { kLink, kProcess, kOutput, kErrors, kSetupErrors, kStop, kSlots };
+  enum Slot : std::size_t { kLink, kProcess, kOutput, kErrors, kSetupErrors, kStop, kEndNow, kSlots };
 
   bool over() const;
   void step();
@@ -53,12 +54,14 @@ class CommandPump {
 
   JailHandles jail_;
   const StopSwitch& stop_;
-  const Sandbox::OnOutput& on_output_;
+  const int end_now_;
+  const CommandHooks& hooks_;
   std::vector<char> buffer_;
   std::chrono::milliseconds timeout_{0};
   Phase phase_ = Phase::kStarting;
   Steady::time_point deadline_;
   bool gave_up_ = false;
+  bool late_ = false;  // the jail did not start in time
   std::string setup_text_;
   std::optional<CommandEnd> end_;               // as the jail told it
   std::optional<CommandEnd::How> stopped_for_;  // why it was told to stop

@@ -12,6 +12,8 @@ inline constexpr int kJailStdout = 6;
 inline constexpr int kJailStderr = 7;
 inline constexpr int kJailProgram = 8;  // the first process's own program
 inline constexpr int kJailFilter = 9;   // the seccomp filter; bubblewrap closes it
+inline constexpr int kJailDisk = 10;    // the lock of the machine's disk, where it has one: held to the end
+inline constexpr int kJailGroups = 11;  // and those that follow: the groups to enter, by writing "0"
 
 enum class JailWord : std::uint32_t {
   // to the gateway
@@ -23,7 +25,7 @@ enum class JailWord : std::uint32_t {
   kTerminate,  // SIGTERM to all that run in it
 };
 
-enum class JailStep : std::uint32_t { kNone, kLimits, kFolder, kExecute };
+enum class JailStep : std::uint32_t { kNone, kGroups, kLimits, kFolder, kExecute };
 
 struct JailMessage {
   JailWord word = JailWord::kReady;
@@ -31,14 +33,29 @@ struct JailMessage {
   std::int32_t value = 0;
 };
 
+// What bounds the jail's processes.
+struct JailLimits {
+  std::uint64_t memory_bytes = 0;  // RLIMIT_DATA of each process
+  std::uint64_t file_bytes = 0;    // RLIMIT_FSIZE
+  std::uint64_t cpu_seconds = 0;   // RLIMIT_CPU of each process
+  std::uint32_t open_files = 0;
+  std::uint32_t processes = 0;  // of the jail
+  std::uint32_t groups = 0;     // to enter before anything else
+};
+
+// A program of ours in the place of a command (Sandbox::start_resident): the words of the first process are
+// this one, the JailLimits as decimal numbers, the descriptor of its first group, and the program's own.
+inline constexpr const char* kJailResident = "resident";
+
+// Outside, before there is a jail: this word, the uid that bubblewrap is to run as (our own, unless we are
+// root), and bubblewrap's words. It does what setpriv would, and starts in a third of the time.
+inline constexpr const char* kJailUser = "user";
+
 // The head of the order; then texts, each ended by a NUL: the folder, the words, the variables (NAME=value).
 // PATH is among them.
 struct JailOrder {
-  std::uint64_t memory_bytes = 0;  // RLIMIT_DATA of each process
-  std::uint64_t file_bytes = 0;    // RLIMIT_FSIZE
-  std::uint32_t open_files = 0;
-  std::uint32_t processes = 0;  // of the jail
-  std::uint32_t words = 0;      // at least 1
+  JailLimits limits;
+  std::uint32_t words = 0;  // at least 1
   std::uint32_t variables = 0;
 };
 

@@ -1,99 +1,73 @@
 #pragma once
-#include <atomic>
-#include <chrono>
 #include <cstdint>
-#include <functional>
 #include <memory>
-#include <optional>
 #include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
-#include "platform/base/ids.h"
+#include "machines/driver.h"
 #include "platform/base/result.h"
-#include "platform/process/fd.h"
 #include "platform/process/spawner.h"
-#include "schemas/execution.h"
 
 // Commands on the machines of this host, each in a jail of its own (engines.md §5, security.md §6).
 namespace millrace::machines {
 
-// One command to run.
-struct CommandOrder {
-  base::Uuid machine;
-  std::int64_t number = 0;  // of the machine: its uid is 210000 + number when the gateway is root
-  std::vector<std::string> command;
-  std::string cwd;  // empty: /workspace; relative: below it
-  schemas::Environment environment;
-  std::string input;  // stdin; then end of file
-  std::chrono::milliseconds timeout{600'000};
-  int memory_mib = 1024;
-};
-
-struct CommandEnd {
-  enum class How : std::uint8_t {
-    kExited,         // `exit_code`
-    kSignalled,      // `signal`
-    kTimedOut,       // stopped by its time-out
-    kStopped,        // stopped by `stop`
-    kPrepareFailed,  // no such directory or command, or not executable: `message` says it to the client
-    kHostFailed,     // the jail could not be made: `message`
-  };
-  How how = How::kHostFailed;
-  int exit_code = 0;
-  int signal = 0;
-  std::string message;
-};
-
-// Told to the one command that it is handed to. Thread-safe; outlives it.
-class StopSwitch {
- public:
-  StopSwitch();
-  // SIGTERM to the command's tree, SIGKILL after `kStopGrace`. May come before the command begins.
-  void stop();
-  // SIGKILL to the whole tree at once.
-  void kill();
-  // Readable once one of them was called, until the command that runs has read it.
-  int fd() const { return event_.get(); }
-  bool killed() const;
-
- private:
-  process::Fd event_;
-  std::shared_ptr<std::atomic<bool>> killed_;
-};
-inline constexpr std::chrono::seconds kStopGrace{5};
-
-// The driver `sandbox`: setpriv (root), bubblewrap with namespaces of its own, seccomp, rlimits; no network;
-// the machine's folder as /workspace, private /tmp. The first process of each jail is `millrace-jail-init`:
-// it says what became of the command over a socket of its own, so that neither the exit code nor the output
-// of the command can be taken for a failure of the jail or the other way round. The order travels in a sealed
-// file in memory: no argument or variable of it is seen in /proc outside of the jail but in the command
-// itself. Thread-safe.
-class Sandbox {
+// The driver `sandbox`: a uid per machine (root), bubblewrap with namespaces of its own, seccomp, rlimits; no
+// network unless the machine's settings say so; the machine's disk as /workspace, private /tmp. The first
+// process of each jail is `millrace-jail-init`: it says what became of the command over a socket of its own,
+// so that neither the exit code nor the output of the command can be taken for a failure of the jail or the
+// other way round. The order travels in a sealed file in memory: no argument or variable of it is seen in
+// /proc outside of the jail but in the command itself.
+//
+// A machine's size (vcpu, memory, processes) holds for the sum of what runs on it where the host lets us make
+// cgroups (v2, or v1 as root), else for each process by rlimits; which of both,
+// its facts say at each start. Its disk is an image of its size, mounted in
+// a namespace of this process alone (as root), so that it goes with the process; else a folder that is
+// watched, and the command that makes it larger than that is stopped.
+class Sandbox final : public Driver {
  public:
   struct Options {
-    std::string data_dir;           // the machines' folders: DATA/machines/<id>/workspace
+    std::string data_dir;           // the machines' folders: DATA/machines/<id>/
     std::string init_program = {};  // of millrace-jail-init; empty: beside this program
-    // Of each jail, beside the order's memory, which bounds each process of it.
+    // Of each jail, beside the machine's memory, which bounds each process of it.
     unsigned processes = 128;                           // and threads
+    unsigned machine_processes = 512;                   // of all jails of a machine; with cgroups
     unsigned open_files = 1024;                         // per process
     std::uint64_t file_bytes = std::uint64_t{1} << 30;  // of a file that is written
     std::uint64_t tmp_bytes = std::uint64_t{64} << 20;  // /tmp; /dev/shm as much again
+    // What the host offers is used unless it is switched off here (tests of what is left).
+    bool use_cgroups = true;
+    bool use_images = true;
   };
-  // What was written; `bytes` are valid during the call only. On the thread that runs the command.
-  using OnOutput = std::function<void(schemas::OutputStream stream, std::string_view bytes)>;
 
   // Tries a jail; blocks up to some seconds. Error: it does not work here; the message says why and what to
-  // do. `spawner` must outlive every command.
+  // do. `spawner` must outlive every command, and should have mounts of its own (Spawner::Options).
   static base::Result<std::unique_ptr<Sandbox>> open(Options options, process::Spawner& spawner);
-  ~Sandbox();
+  ~Sandbox() override;
   Sandbox(const Sandbox&) = delete;
   Sandbox& operator=(const Sandbox&) = delete;
 
-  // Runs the command to its end and blocks for it. When it returns, no process of its tree is left: what the
-  // command left running when it ended is killed. Its stdin is a file: it may be read again.
-  CommandEnd run(const CommandOrder& order, const StopSwitch& stop, const OnOutput& on_output);
+  CommandEnd run(const CommandOrder& order, const StopSwitch& stop, const CommandHooks& hooks) override;
+  base::Result<schemas::MachineFacts> start(const schemas::Machine& machine, const StopSwitch& told) override;
+  base::Status stop(const schemas::Machine& machine, const StopSwitch& told) override;
+  base::Status destroy(const schemas::Machine& machine, const StopSwitch& told) override;
+
+  // Starts a program of the host's in a jail of the machine, for machines/local_sshd: the same limits, disk
+  // and lifetime as a command's, uid 1000 inside. `fds` and `read_only` (source, path inside) are given to
+  // it. The caller owns the child and kills it; it dies with this process. Blocks as `start`, and `told` is
+  // as there.
+  struct ResidentOrder {
+    std::vector<std::string> argv;
+    std::vector<process::Command::Mapping> fds;
+    struct Bind {
+      int fd;            // of a file: its bytes
+      std::string path;  // where they are seen
+    };
+    std::vector<Bind> read_only;
+  };
+  base::Result<process::Spawned> start_resident(const schemas::Machine& machine, const ResidentOrder& order,
+                                                const StopSwitch& told);
+
+  // What limits hold by on this host: MachineFacts::limits, and "image" where disks can be images.
+  schemas::MachineFacts host_facts() const;
 
  private:
   struct Parts;

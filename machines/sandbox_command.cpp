@@ -1,10 +1,10 @@
 #include "machines/sandbox_command.h"
 
 #include <algorithm>
+#include <thread>
 
 #include <unistd.h>
 
-#include "machines/jail_protocol.h"
 #include "platform/process/jail_words.h"
 #include "schemas/machine.h"
 
@@ -13,6 +13,9 @@ namespace {
 
 constexpr uid_t kFirstUid = 210'000;
 constexpr std::int64_t kNumberMax = 1'000'000'000;
+constexpr unsigned kResidentUid = 1000;  // inside: what its /etc/passwd says
+constexpr std::chrono::hours kResidentTime{24 * 366};
+constexpr std::uint64_t kSpareCpuSeconds = 10;
 
 void set(schemas::Environment& variables, const std::string& name, const std::string& value) {
   const auto same = [&](const auto& variable) { return variable.first == name; };
@@ -25,14 +28,42 @@ void set(schemas::Environment& variables, const std::string& name, const std::st
 }
 
 schemas::Environment variables_of(const CommandOrder& order) {
-  schemas::Environment variables{{"PATH", "/usr/local/bin:/usr/bin:/bin"},
-                                 {"HOME", "/workspace"},
-                                 {"MILLRACE_MACHINE_ID", schemas::machine_id(order.machine)}};
+  const schemas::Environment ours{{"MILLRACE_MACHINE_ID", schemas::machine_id(order.machine.id)},
+                                  {"MILLRACE_ARTIFACTS", "/artifacts"}};
+  schemas::Environment variables{{"PATH", "/usr/local/bin:/usr/bin:/bin"}, {"HOME", "/workspace"}};
+  for (const auto& [name, value] : ours) set(variables, name, value);
   for (const auto& [name, value] : order.environment) set(variables, name, value);
+  for (const auto& [name, value] : ours) set(variables, name, value);
   return variables;
 }
 
 void append_text(std::string& bytes, const std::string& text) { bytes.append(text).push_back('\0'); }
+
+// Another user, and bubblewrap up to what is seen inside.
+process::Words outer_words(const JailParts& parts, const JailSite& site, unsigned inner_uid) {
+  process::Words words{parts.limits.init_program, kJailUser, std::to_string(site.uid)};
+  const process::NamespaceOptions options{inner_uid, site.network};
+  process::append(words, process::namespace_words("machine", parts.limits.tmp_bytes, options));
+  process::append(words, {"--size", std::to_string(parts.limits.tmp_bytes), "--tmpfs", "/dev/shm"});
+  process::append(words, {"--bind", site.place.workspace, "/workspace"});
+  if (!site.artifacts.empty()) process::append(words, {"--bind", site.artifacts, "/artifacts"});
+  return words;
+}
+
+void map_entrances(process::Command& command, const JailSite& site, int first) {
+  for (const process::Fd& each : site.entrances) command.fds.push_back({first++, each.get()});
+}
+
+process::Words resident_words(const JailLimits& limits, int first_group) {
+  return {kJailResident,
+          std::to_string(limits.memory_bytes),
+          std::to_string(limits.file_bytes),
+          std::to_string(limits.cpu_seconds),
+          std::to_string(limits.open_files),
+          std::to_string(limits.processes),
+          std::to_string(limits.groups),
+          std::to_string(first_group)};
+}
 
 }  // namespace
 
@@ -43,13 +74,25 @@ base::Result<uid_t> machine_uid(std::int64_t number) {
   return ::geteuid() == 0 ? kFirstUid + static_cast<uid_t>(number) : ::geteuid();
 }
 
-std::string jail_order(const CommandOrder& order, const Sandbox::Options& limits) {
+JailLimits jail_limits(const schemas::Machine& machine, const Sandbox::Options& limits, const JailSite& site,
+                       std::chrono::milliseconds timeout) {
+  static const std::uint64_t processors = std::max(std::thread::hardware_concurrency(), 1U);
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(timeout).count();
+  JailLimits result;
+  result.memory_bytes = static_cast<std::uint64_t>(std::max(machine.memory_mib, 1)) << 20;
+  result.file_bytes = limits.file_bytes;
+  result.cpu_seconds =
+      static_cast<std::uint64_t>(std::max<std::int64_t>(seconds, 1)) * processors + kSpareCpuSeconds;
+  result.open_files = limits.open_files;
+  result.processes = limits.processes;
+  result.groups = static_cast<std::uint32_t>(site.entrances.size());
+  return result;
+}
+
+std::string jail_order(const CommandOrder& order, const JailLimits& limits) {
   const schemas::Environment variables = variables_of(order);
   JailOrder head;
-  head.memory_bytes = static_cast<std::uint64_t>(std::max(order.memory_mib, 1)) << 20;
-  head.file_bytes = limits.file_bytes;
-  head.open_files = limits.open_files;
-  head.processes = limits.processes;
+  head.limits = limits;
   head.words = static_cast<std::uint32_t>(order.command.size());
   head.variables = static_cast<std::uint32_t>(variables.size());
   std::string bytes(reinterpret_cast<const char*>(&head), sizeof head);
@@ -59,14 +102,10 @@ std::string jail_order(const CommandOrder& order, const Sandbox::Options& limits
   return bytes;
 }
 
-process::Command jail_command(const JailParts& parts, const JailEnds& ends, uid_t uid,
-                              const std::string& workspace) {
-  process::Words words = process::setpriv_words(uid);
-  words.emplace_back("--");
-  process::append(words, process::namespace_words("machine", parts.limits.tmp_bytes));
-  process::append(words, {"--size", std::to_string(parts.limits.tmp_bytes), "--tmpfs", "/dev/shm"});
-  process::append(words, {"--bind", workspace, "/workspace", "--remount-ro", "/dev", "--remount-ro", "/"});
-  process::append(words, {"--clearenv", "--as-pid-1", "--add-seccomp-fd", std::to_string(kJailFilter), "--",
+process::Command jail_command(const JailParts& parts, const JailSite& site, const JailEnds& ends) {
+  process::Words words = outer_words(parts, site, process::NamespaceOptions().inner_uid);
+  process::append(words, {"--remount-ro", "/dev", "--remount-ro", "/", "--clearenv", "--as-pid-1"});
+  process::append(words, {"--add-seccomp-fd", std::to_string(kJailFilter), "--",
                           "/proc/self/fd/" + std::to_string(kJailProgram)});
   process::Command command;
   command.argv = std::move(words);
@@ -74,6 +113,42 @@ process::Command jail_command(const JailParts& parts, const JailEnds& ends, uid_
                  {kJailOrder, ends.order.get()},      {kJailStdin, ends.input.get()},
                  {kJailStdout, ends.output.get()},    {kJailStderr, ends.errors.get()},
                  {kJailProgram, parts.program.get()}, {kJailFilter, ends.filter.get()}};
+  if (site.place.lock) command.fds.push_back({kJailDisk, site.place.lock->get()});
+  map_entrances(command, site, kJailGroups);
+  return command;
+}
+
+process::Command resident_command(const JailParts& parts, const JailSite& site,
+                                  const schemas::Machine& machine, const Sandbox::ResidentOrder& order,
+                                  const process::Fd& filter, const std::vector<process::Fd>& files) {
+  process::Command command;
+  command.fds = order.fds;
+  int next = 3;
+  for (const auto& mapping : order.fds) next = std::max(next, mapping.child_fd + 1);
+  const int program = next++;
+  const int rules = next++;
+  command.fds.push_back({program, parts.program.get()});
+  command.fds.push_back({rules, filter.get()});
+  process::Words words = outer_words(parts, site, kResidentUid);
+  for (std::size_t i = 0; i < files.size(); ++i, ++next) {
+    command.fds.push_back({next, files[i].get()});
+    process::append(words, {"--ro-bind-data", std::to_string(next), order.read_only[i].path});
+  }
+  map_entrances(command, site, next);
+  const int lock = next + static_cast<int>(site.entrances.size());
+  if (site.place.lock) {
+    command.fds.push_back({lock, site.place.lock->get()});
+    process::append(words, {"--sync-fd", std::to_string(lock)});  // kept open to the end of the jail
+  }
+  process::append(words,
+                  {"--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/workspace", "--clearenv"});
+  process::append(words, {"--setenv", "PATH", "/usr/local/bin:/usr/bin:/bin:/usr/sbin", "--setenv", "HOME",
+                          "/workspace", "--setenv", "MILLRACE_MACHINE_ID", schemas::machine_id(machine.id)});
+  process::append(
+      words, {"--add-seccomp-fd", std::to_string(rules), "--", "/proc/self/fd/" + std::to_string(program)});
+  process::append(words, resident_words(jail_limits(machine, parts.limits, site, kResidentTime), next));
+  process::append(words, order.argv);
+  command.argv = std::move(words);
   return command;
 }
 

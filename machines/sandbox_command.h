@@ -1,8 +1,11 @@
 #pragma once
 #include <string>
+#include <vector>
 
 #include <sys/types.h>
 
+#include "machines/jail_protocol.h"
+#include "machines/machine_disk.h"
 #include "machines/sandbox.h"
 #include "platform/base/result.h"
 #include "platform/process/fd.h"
@@ -17,7 +20,16 @@ struct JailParts {
   std::string filter;   // the seccomp filter of commands: BPF
 };
 
-// The far ends of a jail: they go when it has been started.
+// What one jail is made of, beside those.
+struct JailSite {
+  uid_t uid = 0;  // outside
+  MachinePlace place;
+  std::string artifacts;               // the folder that is seen as /artifacts; empty: none
+  std::vector<process::Fd> entrances;  // MachineLimits
+  bool network = false;
+};
+
+// The far ends of a command's jail: they go when it has been started.
 struct JailEnds {
   process::Fd socket;
   process::Fd order;
@@ -25,20 +37,30 @@ struct JailEnds {
   process::Fd input;
   process::Fd output;
   process::Fd errors;
-  process::Fd setup_errors;  // what setpriv and bubblewrap say
+  process::Fd setup_errors;  // what our program and bubblewrap say
 };
 
 // The uid of a machine's processes: 210000 + its number as root, else our own. kHostAgentFailed: the number
 // is not one of a machine.
 base::Result<uid_t> machine_uid(std::int64_t number);
 
-// The bytes of the order's file (machines/jail_protocol.h). The variables are what every command gets (PATH,
-// HOME, MILLRACE_MACHINE_ID), then the order's own, the last of a name.
-std::string jail_order(const CommandOrder& order, const Sandbox::Options& limits);
+// Of a process of the machine that may run for so long.
+JailLimits jail_limits(const schemas::Machine& machine, const Sandbox::Options& limits, const JailSite& site,
+                       std::chrono::milliseconds timeout);
 
-// The command that starts the jail with `workspace` as /workspace. Borrows the descriptors of both until it
-// is spawned. There is no secret in it: others may read it in /proc.
-process::Command jail_command(const JailParts& parts, const JailEnds& ends, uid_t uid,
-                              const std::string& workspace);
+// The bytes of the order's file (machines/jail_protocol.h). The variables are what every command gets (PATH,
+// HOME), then the order's own, the last of a name; MILLRACE_MACHINE_ID and MILLRACE_ARTIFACTS are ours
+// whatever it says.
+std::string jail_order(const CommandOrder& order, const JailLimits& limits);
+
+// The command that starts the jail of a command. Borrows the descriptors of all three until it is spawned.
+// There is no secret in it: others may read it in /proc.
+process::Command jail_command(const JailParts& parts, const JailSite& site, const JailEnds& ends);
+
+// The same for a program of the host's: uid 1000 inside, PATH, HOME and MILLRACE_MACHINE_ID in its
+// environment. `files`: the bytes that are seen at the paths of the order, in its order.
+process::Command resident_command(const JailParts& parts, const JailSite& site,
+                                  const schemas::Machine& machine, const Sandbox::ResidentOrder& order,
+                                  const process::Fd& filter, const std::vector<process::Fd>& files);
 
 }  // namespace millrace::machines

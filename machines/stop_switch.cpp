@@ -1,9 +1,10 @@
 #include <cstdint>
 
+#include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "machines/sandbox.h"
+#include "machines/driver.h"
 
 namespace millrace::machines {
 namespace {
@@ -24,6 +25,11 @@ void StopSwitch::stop() { announce(event_.get()); }
 void StopSwitch::kill() {
   killed_->store(true);
   announce(event_.get());
+}
+
+bool StopSwitch::told() const {
+  pollfd waited{event_.get(), POLLIN, 0};
+  return ::poll(&waited, 1, 0) == 1;
 }
 
 bool StopSwitch::killed() const { return killed_->load(); }

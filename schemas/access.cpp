@@ -10,13 +10,19 @@ namespace {
 
 // In the order of the enumerators.
 constexpr std::array<std::string_view, kScopeCount> kNames{
-    "models",    "chat",      "embeddings",     "images",    "audio",      "ocr",   "exec:run",
-    "exec:read", "ssh:issue", "machines:write", "jobs:read", "jobs:write", "admin",
+    "models",    "chat",      "embeddings",     "images",    "audio",      "ocr",     "exec:run",
+    "exec:read", "ssh:issue", "machines:write", "jobs:read", "jobs:write", "metrics", "admin",
 };
 
-constexpr std::string_view kPrefix = "mr_live_";
+constexpr std::string_view kKeyPrefix = "mr_live_";
 constexpr std::string_view kBase62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-constexpr std::size_t kKeyChars = kPrefix.size() + kKeyIdChars + 1 + kKeySecretChars;
+constexpr std::size_t kKeyChars = kKeyPrefix.size() + kKeyIdChars + 1 + kKeySecretChars;
+
+std::string all_names() {
+  std::string names;
+  for (const std::string_view each : kNames) names.append(names.empty() ? "" : ", ").append(each);
+  return names;
+}
 
 constexpr bool is_base62(char c) {
   return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
@@ -51,9 +57,9 @@ ScopeSet ScopeSet::all() {
   return out;
 }
 
-ScopeSet ScopeSet::all_but_admin() {
+ScopeSet ScopeSet::of_a_new_key() {
   ScopeSet out = all();
-  out.bits_ &= ~bit(Scope::kAdmin);
+  out.bits_ &= ~(bit(Scope::kAdmin) | bit(Scope::kMetrics));
   return out;
 }
 
@@ -68,6 +74,7 @@ base::Result<ScopeSet> ScopeSet::parse(const std::vector<std::string>& names) {
     const std::string_view near = base::nearest(each, kNames);
     std::string message = "unknown scope '" + each + "'";
     if (!near.empty()) message.append("; did you mean '").append(near).append("'?");
+    if (near.empty()) message.append("; there are ").append(all_names());
     return base::error(base::Code::kInvalidField, std::move(message), "scopes");
   }
   return out;
@@ -82,15 +89,15 @@ std::vector<std::string> ScopeSet::names() const {
 }
 
 std::string make_key_text() {
-  std::string out(kPrefix);
+  std::string out(kKeyPrefix);
   return out.append(random_base62(kKeyIdChars)).append("_").append(random_base62(kKeySecretChars));
 }
 
 std::optional<std::string_view> key_id(std::string_view key_text) {
-  if (key_text.size() != kKeyChars || !key_text.starts_with(kPrefix)) return std::nullopt;
-  const std::string_view id = key_text.substr(kPrefix.size(), kKeyIdChars);
-  const std::string_view secret = key_text.substr(kPrefix.size() + kKeyIdChars + 1);
-  if (key_text[kPrefix.size() + kKeyIdChars] != '_') return std::nullopt;
+  if (key_text.size() != kKeyChars || !key_text.starts_with(kKeyPrefix)) return std::nullopt;
+  const std::string_view id = key_text.substr(kKeyPrefix.size(), kKeyIdChars);
+  const std::string_view secret = key_text.substr(kKeyPrefix.size() + kKeyIdChars + 1);
+  if (key_text[kKeyPrefix.size() + kKeyIdChars] != '_') return std::nullopt;
   if (!std::all_of(id.begin(), id.end(), is_base62)) return std::nullopt;
   if (!std::all_of(secret.begin(), secret.end(), is_base62)) return std::nullopt;
   return id;

@@ -24,6 +24,7 @@ enum class Scope : std::uint8_t {
   kMachinesWrite,
   kJobsRead,
   kJobsWrite,
+  kMetrics,  // /metrics alone; `admin` has it, too
   kAdmin,
 };
 inline constexpr std::size_t kScopeCount = static_cast<std::size_t>(Scope::kAdmin) + 1;
@@ -33,7 +34,8 @@ std::optional<Scope> scope_named(std::string_view name);
 class ScopeSet {
  public:
   constexpr ScopeSet() = default;
-  static ScopeSet all_but_admin();  // what a new key has
+  // What a new key has unless it says otherwise: what is its tenant's own, so neither admin nor metrics.
+  static ScopeSet of_a_new_key();
   static ScopeSet all();
   // kInvalidField names the unknown one and the nearest right one.
   static base::Result<ScopeSet> parse(const std::vector<std::string>& names);

@@ -13,12 +13,6 @@ bool machine_path(std::string_view path) {
   return path.starts_with(kRoot) && (path.size() == kRoot.size() || path[kRoot.size()] == '/');
 }
 
-std::string joined(const std::vector<std::string>& loc, std::size_t from) {
-  std::string out;
-  for (std::size_t i = from; i < loc.size(); ++i) out.append(out.empty() ? "" : ".").append(loc[i]);
-  return out;
-}
-
 // Text that one of our own dumps made.
 json parsed(const std::string& text) { return json::parse(text, nullptr, false); }
 
@@ -49,7 +43,7 @@ ErrorBody problem(int status, std::string_view message, const Problems& problems
       {"type", "about:blank"}, {"title", base::http_phrase(status)}, {"status", status}, {"detail", message}};
   json errors = json::array();
   for (const FieldProblem& each : problems) {
-    json row = {{"location", joined(each.loc, 0)}, {"message", each.msg}};
+    json row = {{"location", dotted(each.loc, 0)}, {"message", each.msg}};
     if (!each.input.empty()) row["value"] = parsed(each.input);
     errors.push_back(std::move(row));
   }
@@ -64,6 +58,7 @@ ErrorBody machine(const base::Error& error, const Problems& problems) {
                {"message", error.message},
                {"retryable", info.retry != base::RetryClass::kPermanent}};
   if (error.retry_after.count() > 0) body["retry_after_ms"] = error.retry_after.count();
+  if (!error.details.empty()) body["details"] = parsed(error.details);
   return {"application/json", dump(body)};
 }
 
@@ -88,9 +83,15 @@ base::Code code_of(int status) {
 
 }  // namespace
 
+std::string dotted(const std::vector<std::string>& loc, std::size_t from) {
+  std::string out;
+  for (std::size_t i = from; i < loc.size(); ++i) out.append(out.empty() ? "" : ".").append(loc[i]);
+  return out;
+}
+
 Refusal invalid(Problems problems) {
   const FieldProblem& first = problems.front();
-  std::string param = joined(first.loc, 1);
+  std::string param = dotted(first.loc, 1);
   std::string message = param.empty() ? first.msg : param + ": " + first.msg;
   base::Error error = base::error(base::Code::kInvalidField, std::move(message), std::move(param));
   return {std::move(error), std::move(problems)};

@@ -25,6 +25,9 @@ struct Refusal {
 // kInvalidField from its problems (at least one): message and param are the first one's.
 Refusal invalid(Problems problems);
 
+// {"body", "messages", "0"} from 1: "messages.0".
+std::string dotted(const std::vector<std::string>& loc, std::size_t from);
+
 struct ErrorBody {
   std::string content_type;
   std::string body;

@@ -5,8 +5,10 @@
 #include <nlohmann/json.hpp>
 
 #include "platform/base/base64.h"
+#include "schemas/artifact.h"
 #include "schemas/json_text.h"
 #include "schemas/machine.h"
+#include "schemas/ssh_session.h"
 
 namespace millrace::schemas {
 namespace {
@@ -46,7 +48,7 @@ bool is_spec(const json& value) {
          value.contains("command") && is_texts(value["command"]) && !value["command"].empty() &&
          value.contains("cwd") && value["cwd"].is_string() && value.contains("env_names") &&
          is_texts(value["env_names"]) && value.contains("timeout_ms") &&
-         value["timeout_ms"].is_number_integer() && value.contains("stdin") && value["stdin"].is_string();
+         value["timeout_ms"].is_number_integer();
 }
 
 bool is_result(const json& value) {
@@ -75,8 +77,16 @@ void add_ending(JsonObject& out, const ExecutionEnding& ending) {
   if (!ending.error_message.empty()) out.member("error_message", ending.error_message);
 }
 
+std::string artifact_list(const ArtifactNames& artifacts) {
+  std::string out = "[";
+  for (const auto& [id, file] : artifacts) {
+    if (out.size() > 1) out += ',';
+    out += JsonObject().member("artifact_id", artifact_id(id)).member("name", file).finish();
+  }
+  return out += ']';
+}
+
 void add_terminal(JsonObject& out, const JobView& job, const ExecutionResult& result) {
-  out.raw("artifacts", "[]");
   if (job.result_expires_at) out.member("expires_at", base::rfc3339(*job.result_expires_at));
   add_ending(out, execution_ending(job.status, job.error, result));
   out.number("stdout_bytes", result.stdout_bytes)
@@ -91,6 +101,8 @@ std::string_view error_code(Code code) {
     case Code::kExecutionTimedOut:
     case Code::kExecutionPrepareFailed:
     case Code::kMachineNotFound:
+    case Code::kMachineNotRoutable:
+    case Code::kMachineWakeFailed:
     case Code::kWorkerLost:
       return base::name(code);
     default:
@@ -101,13 +113,12 @@ std::string_view error_code(Code code) {
 }  // namespace
 
 std::string to_json(const ExecutionSpec& spec) {
-  return JsonObject(spec.input.size() + 256)
+  return JsonObject()
       .member("machine", machine_id(spec.machine))
       .raw("command", list(spec.command))
       .member("cwd", spec.cwd)
       .raw("env_names", list(spec.env_names))
       .number("timeout_ms", spec.timeout.count())
-      .member("stdin", spec.input)
       .finish();
 }
 
@@ -122,7 +133,6 @@ base::Result<ExecutionSpec> execution_spec_from_json(std::string_view text) {
   value["cwd"].get_to(out.cwd);
   value["env_names"].get_to(out.env_names);
   out.timeout = std::chrono::milliseconds(value["timeout_ms"].get<std::int64_t>());
-  value["stdin"].get_to(out.input);
   return out;
 }
 
@@ -194,17 +204,19 @@ ExecutionEnding execution_ending(JobStatus status, const std::optional<JobError>
 }
 
 std::string execution_json(const JobView& job, const ExecutionSpec& spec,
-                           const std::optional<ExecutionResult>& result) {
+                           const std::optional<ExecutionResult>& result, const ArtifactNames& artifacts) {
   JsonObject out;
   out.member("execution_id", job.id.str())
       .member("machine_id", machine_id(spec.machine))
-      .member("status", public_name(job.status))
+      .member("status", public_status(job))
       .raw("command", list(spec.command))
       .member("created_at", base::rfc3339(job.created_at));
   if (!spec.cwd.empty()) out.member("cwd", spec.cwd);
   if (!spec.env_names.empty()) out.raw("env_keys", list(spec.env_names));
   if (job.started_at) out.member("started_at", base::rfc3339(*job.started_at));
   if (job.completed_at) out.member("completed_at", base::rfc3339(*job.completed_at));
+  if (is_terminal(job.status) || !artifacts.empty()) out.raw("artifacts", artifact_list(artifacts));
+  if (job.waking) out.number("retry_after_ms", kWakeRetryAfterMs);
   if (is_terminal(job.status)) add_terminal(out, job, result.value_or(ExecutionResult()));
   return out.raw("log_capture", "{}").finish();
 }

@@ -34,7 +34,6 @@ struct ExecutionSpec {
   std::vector<std::string> command;  // execve: no shell; not empty
   std::string cwd;                   // empty: the machine's /workspace
   std::vector<std::string> env_names;
-  std::string input;  // stdin
   std::chrono::milliseconds timeout = kTimeoutDefault;
 };
 std::string to_json(const ExecutionSpec& spec);
@@ -51,6 +50,7 @@ base::Result<Environment> environment_from_json(std::string_view json);
 struct ExecutionRequest {
   ExecutionSpec spec;
   Environment environment;
+  std::string input;  // stdin: travels as the job's input, not in its spec
   bool retry_on_worker_loss = false;
 };
 // `body` as read_json wants it. Errors: kBadRequest (JSON), kInvalidField with its problems. Unknown fields
@@ -79,6 +79,11 @@ bool is_text(std::string_view bytes);
 std::string output_event_data(std::string_view bytes);
 // The bytes again; kInternal: not such data.
 base::Result<std::string> output_bytes(std::string_view event_data);
+
+// The type of the event that tells a command's owner what its end does not, and its data: {"message": …}.
+inline constexpr std::string_view kWarning = "warning";
+std::string warning_event_data(std::string_view message);
+std::string warning_message(std::string_view event_data);  // empty: not such data
 // How many bytes of `bytes` are to wait for more: the beginning of a UTF-8 character at its end, 0 to 3.
 std::size_t incomplete_tail(std::string_view bytes);
 
@@ -92,8 +97,10 @@ struct ExecutionEnding {
 ExecutionEnding execution_ending(JobStatus status, const std::optional<JobError>& error,
                                  const std::optional<ExecutionResult>& result);
 
-// The Execution resource as JSON text. `result` is absent until the job has ended.
+// The Execution resource as JSON text. `result` is absent until the job has ended. `artifacts`: id and name
+// of each.
+using ArtifactNames = std::vector<std::pair<base::Uuid, std::string>>;
 std::string execution_json(const JobView& job, const ExecutionSpec& spec,
-                           const std::optional<ExecutionResult>& result);
+                           const std::optional<ExecutionResult>& result, const ArtifactNames& artifacts);
 
 }  // namespace millrace::schemas

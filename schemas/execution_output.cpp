@@ -82,6 +82,16 @@ base::Result<std::string> output_bytes(std::string_view event_data) {
   return std::move(*bytes);
 }
 
+std::string warning_event_data(std::string_view message) {
+  return JsonObject().member("message", message).finish();
+}
+
+std::string warning_message(std::string_view event_data) {
+  const auto data = nlohmann::json::parse(event_data, nullptr, false);
+  const bool told = data.is_object() && data.contains("message") && data["message"].is_string();
+  return told ? data["message"].get<std::string>() : std::string();
+}
+
 std::size_t incomplete_tail(std::string_view bytes) {
   constexpr std::size_t kTailMax = 3;
   for (std::size_t count = 1; count <= std::min(kTailMax, bytes.size()); ++count) {

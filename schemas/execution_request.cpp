@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <array>
 
 #include "schemas/execution.h"
@@ -9,12 +8,10 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::int64_t kCwdMax = 4095;       // PATH_MAX without its end
-constexpr std::size_t kUnknownNamed = 32;    // unknown fields that a reply names
-constexpr std::size_t kUnknownNameMax = 64;  // bytes of such a name
+constexpr std::int64_t kCwdMax = 4095;  // PATH_MAX without its end
 
 // What the table fills.
-struct Wanted {
+struct ExecutionWanted {
   std::vector<std::string> command;
   Environment environment;
   std::string cwd, input;
@@ -22,7 +19,7 @@ struct Wanted {
   bool retry_on_worker_loss = false;
 };
 template <auto Member>
-constexpr auto into = &store_in<Wanted, Member>;
+constexpr auto into_execution = &store_in<ExecutionWanted, Member>;
 
 bool has_nul(std::string_view text) { return text.find('\0') != std::string_view::npos; }
 
@@ -46,7 +43,7 @@ bool read_argument(FieldReader& reader, const json& value, std::size_t place, st
 }
 
 void read_command(void* object, FieldReader& reader, const json& value) {
-  auto& command = static_cast<Wanted*>(object)->command;
+  auto& command = static_cast<ExecutionWanted*>(object)->command;
   if (!value.is_array()) return reader.problem("Input should be a list of strings", "list_type", &value);
   if (value.empty())
     return reader.problem("List should have at least 1 item", "too_short", nullptr, bound("min_length", 1));
@@ -82,7 +79,7 @@ bool check_variable(FieldReader& reader, std::string_view name, const json& valu
 }
 
 void read_environment(void* object, FieldReader& reader, const json& value) {
-  auto& environment = static_cast<Wanted*>(object)->environment;
+  auto& environment = static_cast<ExecutionWanted*>(object)->environment;
   if (!value.is_object()) return reader.problem("Input should be an object of strings", "dict_type");
   if (value.size() > kEnvNamesMax)
     return reader.problem("Object should have at most 256 variables", "too_long", nullptr,
@@ -106,10 +103,10 @@ void read_cwd(void* object, FieldReader& reader, const json& value) {
   if (text->size() > std::size_t{kCwdMax})
     return reader.problem("String should have at most 4095 bytes", "string_too_long", nullptr,
                           bound("max_length", kCwdMax));
-  static_cast<Wanted*>(object)->cwd = *text;
+  static_cast<ExecutionWanted*>(object)->cwd = *text;
 }
 
-constexpr std::array kTable{
+constexpr std::array kExecutionTable{
     Field{.name = "command",
           .type = FieldType::kCustom,
           .required = true,
@@ -132,42 +129,30 @@ constexpr std::array kTable{
     Field{.name = "stdin",
           .text = "What the command reads as standard input, then its end: at most 8 MiB",
           .max = std::int64_t{kStdinBytesMax},
-          .store = into<&Wanted::input>},
+          .store = into_execution<&ExecutionWanted::input>},
     Field{.name = "timeout_ms",
           .type = FieldType::kInteger,
           .text = "After this the command gets SIGTERM, 5 s later SIGKILL, and is `expired`",
           .min = 1,
           .max = kTimeoutMsMax,
           .default_json = "600000",
-          .store = into<&Wanted::timeout_ms>},
+          .store = into_execution<&ExecutionWanted::timeout_ms>},
     Field{.name = "retry_on_worker_loss",
           .type = FieldType::kBool,
           .text = "Run it again if its worker is lost: then it may run more than once",
           .default_json = "false",
-          .store = into<&Wanted::retry_on_worker_loss>},
+          .store = into_execution<&ExecutionWanted::retry_on_worker_loss>},
 };
 static_assert(kTimeoutDefault.count() == 600'000 && kEnvNamesMax == 256 && kCommandItemsMax == 1024 &&
                   kCommandBytesMax == 131'072 && kEnvBytesMax == 131'072 && kStdinBytesMax == 8'388'608,
               "the texts above name these");
 
-// A misspelt option must not be taken for an absent one.
-void refuse_unknown(FieldReader& reader, Problems& problems) {
-  const auto& names = reader.unknown();
-  for (std::size_t i = 0; i < std::min(names.size(), kUnknownNamed); ++i) {
-    problems.push_back({.loc = {"body", names[i].substr(0, kUnknownNameMax)},
-                        .msg = "There is no such field",
-                        .type = "extra_forbidden",
-                        .input = {},
-                        .ctx = {}});
-  }
-}
-
-ExecutionRequest request_of(Wanted wanted) {
+ExecutionRequest request_of(ExecutionWanted wanted) {
   ExecutionRequest out;
   out.spec.command = std::move(wanted.command);
   out.spec.cwd = std::move(wanted.cwd);
   for (const auto& [name, value] : wanted.environment) out.spec.env_names.push_back(name);
-  out.spec.input = std::move(wanted.input);
+  out.input = std::move(wanted.input);
   out.spec.timeout = std::chrono::milliseconds(wanted.timeout_ms);
   out.environment = std::move(wanted.environment);
   out.retry_on_worker_loss = wanted.retry_on_worker_loss;
@@ -176,15 +161,15 @@ ExecutionRequest request_of(Wanted wanted) {
 
 }  // namespace
 
-std::span<const Field> execution_request_fields() { return kTable; }
+std::span<const Field> execution_request_fields() { return kExecutionTable; }
 
 tl::expected<ExecutionRequest, Refusal> parse_execution_request(std::string& body) {
   const auto read = read_json(body);
   if (!read) return tl::make_unexpected(Refusal{read.error(), {}});
-  Wanted wanted;
+  ExecutionWanted wanted;
   FieldReader reader("body", *read);
-  reader.read(kTable, read->value, &wanted);
-  refuse_unknown(reader, reader.problems());
+  reader.read(kExecutionTable, read->value, &wanted);
+  reader.refuse_unknown();
   if (!reader.problems().empty()) return tl::make_unexpected(invalid(std::move(reader.problems())));
   return request_of(std::move(wanted));
 }

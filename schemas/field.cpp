@@ -3,12 +3,16 @@
 #include <algorithm>
 #include <charconv>
 
+#include "schemas/json_number.h"
+
 namespace millrace::schemas {
 namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kInputMax = 256;  // bytes of an offending value that are echoed
+constexpr std::size_t kInputMax = 256;       // bytes of an offending value that are echoed
+constexpr std::size_t kUnknownNamed = 32;    // unknown fields that a reply names
+constexpr std::size_t kUnknownNameMax = 64;  // bytes of such a name
 
 // The value as it may be echoed; empty when it is too long.
 std::string short_input(const json& value) {
@@ -29,6 +33,13 @@ std::string listed(std::span<const std::string_view> choices) {
   return out;
 }
 
+// Beyond what 64 bits with a sign hold: no bound of a field lies there.
+bool is_vast(const json& value) {
+  if (value.is_number_unsigned()) return value.get<std::uint64_t>() > std::uint64_t{INT64_MAX};
+  constexpr double kBeyond = 9223372036854775808.0;
+  return value.is_number_float() && (value.get<double>() >= kBeyond || value.get<double>() < -kBeyond);
+}
+
 bool has_max(const Field& field) { return field.max != std::numeric_limits<std::int64_t>::max(); }
 
 }  // namespace
@@ -36,7 +47,7 @@ bool has_max(const Field& field) { return field.max != std::numeric_limits<std::
 void FieldReader::read(std::span<const Field> table, const json& value, void* object) {
   if (!value.is_object()) return problem("Input should be an object", "dict_type", &value);
   for (const Field& field : table) {
-    const auto at = value.find(std::string(field.name));
+    const auto at = value.find(field.name);
     const bool absent = at == value.end() || at->is_null();
     if (absent && !field.required) continue;
     loc_.emplace_back(field.name);
@@ -64,7 +75,7 @@ void FieldReader::note_unknown(std::span<const Field> table, const json& value) 
 void FieldReader::one(const Field& field, const json& value, void* object) {
   if (field.type == FieldType::kObject) return read(field.members, value, object);
   if (field.type == FieldType::kCustom) return field.custom(object, *this, value);
-  if (check(field, value)) field.store(object, *this, value);
+  if (check(field, value) && field.store != nullptr) field.store(object, *this, value);
 }
 
 bool FieldReader::check(const Field& field, const json& value) {
@@ -80,6 +91,10 @@ bool FieldReader::check(const Field& field, const json& value) {
       return value.is_boolean();
     case FieldType::kInteger:
       return check_integer(field, value);
+    case FieldType::kNumber:
+      return check_number(field, value);
+    case FieldType::kAnyObject:
+      return is_object(value);
     case FieldType::kTime: {
       base::WallTime ignored{};
       const auto text = body_.text(value);
@@ -116,12 +131,13 @@ bool FieldReader::check_string(const Field& field, std::string_view text, const 
 }
 
 bool FieldReader::check_integer(const Field& field, const json& value) {
-  if (!value.is_number_integer()) {
+  const bool vast = is_vast(value);
+  if (!value.is_number_integer() && !vast) {
     problem("Input should be a valid integer", "int_type", &value);
     return false;
   }
-  const bool huge = value.is_number_unsigned() && value.get<std::uint64_t>() > std::uint64_t{INT64_MAX};
-  const std::int64_t number = huge ? INT64_MAX : value.get<std::int64_t>();
+  const bool huge = vast && value.get<double>() > 0;
+  const std::int64_t number = vast ? (huge ? INT64_MAX : INT64_MIN) : value.get<std::int64_t>();
   if (number < field.min) {
     problem("Input should be greater than or equal to " + std::to_string(field.min), "greater_than_equal",
             &value, limit_ctx("ge", field.min));
@@ -135,12 +151,70 @@ bool FieldReader::check_integer(const Field& field, const json& value) {
   return true;
 }
 
+bool FieldReader::check_number(const Field& field, const json& value) {
+  if (!value.is_number()) {
+    problem("Input should be a valid number", "float_type", &value);
+    return false;
+  }
+  const double number = value.get<double>();
+  if (number < static_cast<double>(field.min)) {
+    problem("Input should be greater than or equal to " + std::to_string(field.min), "greater_than_equal",
+            &value, limit_ctx("ge", field.min));
+    return false;
+  }
+  if (has_max(field) && number > static_cast<double>(field.max)) {
+    problem("Input should be less than or equal to " + std::to_string(field.max), "less_than_equal", &value,
+            limit_ctx("le", field.max));
+    return false;
+  }
+  return true;
+}
+
+bool FieldReader::is_list(const json& value, std::size_t min, std::size_t max) {
+  if (!value.is_array()) {
+    problem("Input should be a valid list", "list_type", &value);
+  } else if (value.size() < min) {
+    problem("List should have at least " + std::to_string(min) + (min == 1 ? " item" : " items"), "too_short",
+            nullptr, limit_ctx("min_length", static_cast<std::int64_t>(min)));
+  } else if (value.size() > max) {
+    problem("List should have at most " + std::to_string(max) + (max == 1 ? " item" : " items"), "too_long",
+            nullptr, limit_ctx("max_length", static_cast<std::int64_t>(max)));
+  } else {
+    return true;
+  }
+  return false;
+}
+
+bool FieldReader::is_object(const json& value, std::size_t max) {
+  if (!value.is_object()) {
+    problem("Input should be an object", "dict_type", &value);
+  } else if (value.size() > max) {
+    problem("Object should have at most " + std::to_string(max) + " members", "too_long", nullptr,
+            limit_ctx("max_length", static_cast<std::int64_t>(max)));
+  } else {
+    return true;
+  }
+  return false;
+}
+
 void FieldReader::problem(std::string msg, std::string type, const json* input, std::string ctx) {
+  ++failures_;
+  if (problems_.size() >= kProblemsMax) return;
   problems_.push_back({.loc = loc_,
                        .msg = std::move(msg),
                        .type = std::move(type),
                        .input = input == nullptr ? std::string() : short_input(*input),
                        .ctx = std::move(ctx)});
+}
+
+void FieldReader::refuse_unknown() {
+  for (std::size_t i = 0; i < std::min(unknown_.size(), kUnknownNamed); ++i) {
+    problems_.push_back({.loc = {loc_.front(), unknown_[i].substr(0, kUnknownNameMax)},
+                         .msg = "There is no such field",
+                         .type = "extra_forbidden",
+                         .input = {},
+                         .ctx = {}});
+  }
 }
 
 void assign(FieldReader& reader, const json& value, std::string& to) { to = *reader.text(value); }
@@ -151,68 +225,23 @@ void assign(FieldReader& reader, const json& value, std::optional<std::string>& 
 void assign(FieldReader&, const json& value, bool& to) { to = value.get<bool>(); }
 void assign(FieldReader&, const json& value, int& to) { to = value.get<int>(); }
 void assign(FieldReader&, const json& value, std::int64_t& to) { to = value.get<std::int64_t>(); }
+void assign(FieldReader&, const json& value, std::optional<double>& to) { to = value.get<double>(); }
 void assign(FieldReader& reader, const json& value, std::optional<base::WallTime>& to) {
   base::WallTime time{};
   if (base::parse_rfc3339(*reader.text(value), time)) to = time;
 }
 
-json json_schema(const Field& field) {
-  json out = json::object();
-  switch (field.type) {
-    case FieldType::kString:
-      out["type"] = "string";
-      if (field.min > 0) out["minLength"] = field.min;
-      if (has_max(field)) out["maxLength"] = field.max;
-      if (!field.choices.empty()) out["enum"] = field.choices;
-      if (!field.format.empty()) out["format"] = field.format;
-      break;
-    case FieldType::kBool:
-      out["type"] = "boolean";
-      break;
-    case FieldType::kInteger:
-      out = {{"type", "integer"}, {"minimum", field.min}};
-      if (has_max(field)) out["maximum"] = field.max;
-      break;
-    case FieldType::kTime:
-      out = {{"type", "string"}, {"format", "date-time"}};
-      break;
-    case FieldType::kObject:
-      out = json_schema(field.members);
-      break;
-    case FieldType::kCustom:
-      out = json::parse(field.schema);
-      break;
-  }
-  if (!field.text.empty()) out["description"] = field.text;
-  if (!field.default_json.empty()) out["default"] = json::parse(field.default_json);
-  return out;
-}
-
-json json_schema(std::span<const Field> table) {
-  json properties = json::object();
-  json required = json::array();
-  for (const Field& field : table) {
-    json one = json_schema(field);
-    if (!field.required && one.contains("type") && one["type"].is_string()) {
-      one["type"] = json::array({one["type"], "null"});
-      if (one.contains("enum")) one["enum"].push_back(nullptr);
-    }
-    properties[std::string(field.name)] = std::move(one);
-    if (field.required) required.push_back(field.name);
-  }
-  json out = {{"type", "object"}, {"properties", std::move(properties)}};
-  if (!required.empty()) out["required"] = std::move(required);
-  return out;
-}
-
 namespace {
 
-// The text of a query parameter as the JSON that its row expects; text that does not fit stays text, so that
-// the row's check names it.
-json from_query(const Field& field, const std::string& text) {
+// The text of a query parameter or a form's field as the JSON that its row expects; text that does not fit
+// stays text, so that the row's check names it.
+json from_text(const Field& field, const std::string& text) {
   if (field.type == FieldType::kBool) {
-    if (text == "true" || text == "1") return true;
-    if (text == "false" || text == "0") return false;
+    if (text == "true" || text == "True" || text == "1") return true;
+    if (text == "false" || text == "False" || text == "0") return false;
+  }
+  if (field.type == FieldType::kNumber) {
+    if (const auto number = json_number(text)) return *number;
   }
   if (field.type == FieldType::kInteger) {
     std::int64_t number = 0;
@@ -222,17 +251,48 @@ json from_query(const Field& field, const std::string& text) {
   return text;
 }
 
+const Field* row_named(std::span<const Field> table, std::string_view name) {
+  const auto row = std::find_if(table.begin(), table.end(), [&](const Field& f) { return f.name == name; });
+  return row == table.end() ? nullptr : &*row;
+}
+
 }  // namespace
 
 Problems read_query(std::span<const Field> table, const QueryPairs& pairs, void* object) {
+  const bool needs_none = std::none_of(table.begin(), table.end(), [](const Field& f) { return f.required; });
+  if (pairs.empty() && needs_none) return {};
   JsonBody none;
   json values = json::object();
   for (const auto& [name, text] : pairs) {
-    const auto row =
-        std::find_if(table.begin(), table.end(), [&, n = &name](const Field& f) { return f.name == *n; });
-    if (row != table.end() && !text.empty()) values[name] = from_query(*row, text);
+    const Field* row = row_named(table, name);
+    if (row != nullptr && !text.empty()) values[name] = from_text(*row, text);
   }
   FieldReader reader("query", none);
+  reader.read(table, values, object);
+  return std::move(reader.problems());
+}
+
+Problems read_form(std::span<const Field> table, const QueryPairs& pairs, void* object,
+                   std::vector<std::string>& unknown) {
+  constexpr std::string_view kListMark = "[]";
+  JsonBody none;
+  json values = json::object();
+  for (const auto& [name, text] : pairs) {
+    std::string_view bare = name;
+    if (bare.ends_with(kListMark)) bare.remove_suffix(kListMark.size());
+    const Field* row = row_named(table, bare);
+    if (row == nullptr) {
+      unknown.push_back(name);
+    } else if (!text.empty()) {
+      json& value = values[std::string(bare)];
+      if (row->type == FieldType::kCustom) {
+        value.push_back(text);
+      } else {
+        value = from_text(*row, text);
+      }
+    }
+  }
+  FieldReader reader("body", none);
   reader.read(table, values, object);
   return std::move(reader.problems());
 }

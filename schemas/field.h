@@ -20,12 +20,16 @@ enum class FieldType : std::uint8_t {
   kString,  // min/max: bytes
   kBool,
   kInteger,  // min/max: the value
+  kNumber,   // min/max: the value
   kTime,     // RFC 3339
   kObject,   // `members`
-  kCustom,   // `custom` reads it, `schema` describes it
+  kAnyObject,
+  kCustom,  // `custom` reads it, `schema` describes it
 };
 
 class FieldReader;
+
+inline constexpr std::size_t kProblemsMax = 64;  // that a reply names
 
 struct Field {
   std::string_view name;
@@ -39,7 +43,9 @@ struct Field {
   std::string_view default_json = {};              // for the schema
   std::span<const Field> members = {};
   std::string_view schema = {};
-  // Puts a checked value into the struct that the table fills (nested tables fill the same struct).
+  bool deprecated = false;  // for the schema
+  // Puts a checked value into the struct that the table fills (nested tables fill the same struct). Null: the
+  // value is checked only.
   void (*store)(void* object, FieldReader& reader, const nlohmann::json& value) = nullptr;
   // Checks and stores; reports through the reader.
   void (*custom)(void* object, FieldReader& reader, const nlohmann::json& value) = nullptr;
@@ -55,22 +61,51 @@ class FieldReader {
 
   void problem(std::string msg, std::string type, const nlohmann::json* input = nullptr,
                std::string ctx = {});
+  // While it lives, `loc` goes on with a member's or an item's name.
+  class Inside {
+   public:
+    Inside(FieldReader& reader, std::string_view name) : reader_(reader) { reader.loc_.emplace_back(name); }
+    Inside(FieldReader& reader, std::size_t item) : reader_(reader) {
+      reader.loc_.push_back(std::to_string(item));
+    }
+    ~Inside() { reader_.loc_.pop_back(); }
+    Inside(const Inside&) = delete;
+    Inside& operator=(const Inside&) = delete;
+
+   private:
+    FieldReader& reader_;
+  };
+  // Where it reads: "messages.0.content".
+  std::string place() const { return dotted(loc_, 1); }
+  // False, and a problem, for what is no list, or one of more or fewer items.
+  bool is_list(const nlohmann::json& value, std::size_t min = 0,
+               std::size_t max = std::numeric_limits<std::size_t>::max());
+  // The same for an object and its members.
+  bool is_object(const nlohmann::json& value, std::size_t max = std::numeric_limits<std::size_t>::max());
+  // By a row of its own: true if `value` is as the row says.
+  bool check(const Field& field, const nlohmann::json& value);
+
   std::optional<std::string_view> text(const nlohmann::json& value) const { return body_.text(value); }
 
+  // The first kProblemsMax of them.
   Problems& problems() { return problems_; }
+  std::size_t failures() const { return failures_; }  // how many there were in all
   // Dotted names of fields that no row knows, in their order: "document.bar".
   std::vector<std::string>& unknown() { return unknown_; }
+  // Each of them becomes a problem: a misspelt option must not be taken for an absent one.
+  void refuse_unknown();
 
  private:
   void one(const Field& field, const nlohmann::json& value, void* object);
-  bool check(const Field& field, const nlohmann::json& value);
   bool check_string(const Field& field, std::string_view text, const nlohmann::json& value);
   bool check_integer(const Field& field, const nlohmann::json& value);
+  bool check_number(const Field& field, const nlohmann::json& value);
   void note_unknown(std::span<const Field> table, const nlohmann::json& value);
 
   const JsonBody& body_;
   std::vector<std::string> loc_;
   Problems problems_;
+  std::size_t failures_ = 0;
   std::vector<std::string> unknown_;
 };
 
@@ -81,6 +116,7 @@ void assign(FieldReader& reader, const nlohmann::json& value, std::optional<std:
 void assign(FieldReader& reader, const nlohmann::json& value, bool& to);
 void assign(FieldReader& reader, const nlohmann::json& value, int& to);
 void assign(FieldReader& reader, const nlohmann::json& value, std::int64_t& to);
+void assign(FieldReader& reader, const nlohmann::json& value, std::optional<double>& to);
 void assign(FieldReader& reader, const nlohmann::json& value, std::optional<base::WallTime>& to);
 
 template <class Object, auto Member>
@@ -96,5 +132,10 @@ nlohmann::json json_schema(const Field& field);
 // names are ignored; of several equal names the last counts.
 using QueryPairs = std::vector<std::pair<std::string, std::string>>;
 Problems read_query(std::span<const Field> table, const QueryPairs& pairs, void* object);
+
+// The fields of a form in the same way. A name may end with []: then, and where a row is kCustom, its values
+// are a list, which `custom` reads. `unknown` gets the names that no row knows.
+Problems read_form(std::span<const Field> table, const QueryPairs& pairs, void* object,
+                   std::vector<std::string>& unknown);
 
 }  // namespace millrace::schemas

@@ -10,8 +10,9 @@ struct KindNames {
   std::string_view name, prefix;
 };
 constexpr std::array kKindNames{
-    KindNames{Kind::kOcr, "ocr", "ocr-"},
-    KindNames{Kind::kExec, "exec", "exec-"},
+    KindNames{Kind::kOcr, "ocr", "ocr-"},          KindNames{Kind::kExec, "exec", "exec-"},
+    KindNames{Kind::kMachine, "machine", "mach-"}, KindNames{Kind::kChat, "chat", "chat-"},
+    KindNames{Kind::kStt, "stt", "stt-"},
 };
 static_assert(kKindNames.size() == kKinds.size(), "one row per kind");
 
@@ -20,8 +21,9 @@ const KindNames& names(Kind kind) {
                        [&](const KindNames& n) { return n.kind == kind; });
 }
 
-constexpr std::array<std::string_view, 6> kPublicNames = {"queued", "running",   "succeeded",
-                                                          "failed", "cancelled", "expired"};
+constexpr std::string_view kWaking = "wake_in_progress";
+constexpr std::array<std::string_view, 7> kPublicNames = {"queued",    "running", "succeeded", "failed",
+                                                          "cancelled", "expired", kWaking};
 
 }  // namespace
 
@@ -71,6 +73,8 @@ std::string_view public_name(JobStatus status) {
   return {};
 }
 
+std::string_view public_status(const JobView& job) { return job.waking ? kWaking : public_name(job.status); }
+
 std::optional<std::string_view> known_status(std::string_view name) {
   const auto* found = std::find(kPublicNames.begin(), kPublicNames.end(), name);
   if (found == kPublicNames.end()) return std::nullopt;
@@ -81,7 +85,7 @@ bool legal_move(JobStatus from, JobStatus to) {
   using S = JobStatus;
   switch (from) {
     case S::kQueued:
-      return to == S::kRunning || to == S::kCancelled || to == S::kExpired;
+      return to == S::kRunning || to == S::kFailed || to == S::kCancelled || to == S::kExpired;
     case S::kRunning:
       return to != S::kRunning;
     case S::kWaiting:

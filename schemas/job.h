@@ -14,8 +14,9 @@
 namespace millrace::schemas {
 
 // What a worker can do. A new kind: one enumerator, one row in job.cpp, one in jobs/policy.cpp, one runner.
-enum class Kind : std::uint8_t { kOcr = 1, kExec = 2 };
-inline constexpr std::array kKinds = {Kind::kOcr, Kind::kExec};
+// `kMachine` is internal: the acts of machines, run by the workers of kind exec and not listed.
+enum class Kind : std::uint8_t { kOcr = 1, kExec = 2, kMachine = 3, kChat = 4, kStt = 5 };
+inline constexpr std::array kKinds = {Kind::kOcr, Kind::kExec, Kind::kMachine, Kind::kChat, Kind::kStt};
 
 std::string_view name(Kind kind);    // "ocr": in topics, flags, JSON
 std::string_view prefix(Kind kind);  // "ocr-": of job ids
@@ -45,11 +46,13 @@ enum class JobStatus : std::uint8_t {
   kExpired = 6,
 };
 std::string_view public_name(JobStatus status);  // "running" for kWaiting
+struct JobView;
+std::string_view public_status(const JobView& job);  // also "wake_in_progress"
 // Every public status that the name stands for ("running" → kRunning, kWaiting); empty: no such name.
 std::optional<std::string_view> known_status(std::string_view name);
 constexpr bool is_terminal(JobStatus s) { return s >= JobStatus::kSucceeded; }
-// The legal moves of delivery.md, once; storage's SQL guards each by the state it expects, and a test holds
-// them against each other.
+// The legal moves of delivery.md, once, and queued → failed (its machine did not wake); storage's SQL guards
+// each by the state it expects, and a test holds them against each other.
 bool legal_move(JobStatus from, JobStatus to);
 
 // How a job is run again. At-most-once is fixed at submission and never returns to the queue once claimed.
@@ -72,6 +75,7 @@ struct JobView {
   int attempt = 0;
   std::int64_t version = 1;  // of its newest event
   bool cancel_requested = false;
+  bool waking = false;  // queued, and its machine is not awake: shown as "wake_in_progress"
   base::WallTime created_at{};
   std::optional<base::WallTime> started_at, completed_at;
   base::WallTime deadline{};                        // not started before it: expired
@@ -82,7 +86,8 @@ struct JobView {
   bool has_result = false;
 };
 
-// One line of a job's history. Versions are gap-free from 1; version 1 is always `queued` at created_at.
+// One line of a job's history. Versions are gap-free from 1; version 1, at created_at, is `queued`, or
+// `wake_in_progress` of a job that waited for its machine.
 struct JobEvent {
   std::int64_t version = 0;
   base::WallTime at{};

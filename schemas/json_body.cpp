@@ -2,8 +2,8 @@
 
 #include <memory>
 
-#include <simdjson.h>
-
+#include "schemas/json_number.h"
+#include "schemas/json_parser.h"
 #include "schemas/json_string.h"
 #include "schemas/json_tokens.h"
 
@@ -13,19 +13,17 @@ namespace {
 namespace sj = simdjson::ondemand;
 using nlohmann::json;
 
-// Small bodies share a parser per thread; a large one takes its own and gives its memory back.
-constexpr std::size_t kSharedParserMax = 32 * 1024;
+// What a body of so many values has at most: of each value its key, colon, two brackets and a comma; and two
+// braces of its own. simdjson indexes every token before the walk sees the first value.
+constexpr std::size_t tokens_of(std::size_t values) { return 5 * values + 2; }
 
-// What a body within kJsonValuesMax has at most: of each value its key, colon, two brackets and a comma; and
-// two braces of its own. simdjson indexes every token before the walk sees the first value.
-constexpr std::size_t kTokensMax = 5 * kJsonValuesMax + 2;
-
-std::string too_many_values() { return "it has more than " + std::to_string(kJsonValuesMax) + " values"; }
+std::string too_many(std::size_t values) { return "it has more than " + std::to_string(values) + " values"; }
 
 // Walks the whole document once, so that everything in it has been checked, and builds the tree.
 class Walk {
  public:
-  Walk(std::string& body, JsonBody& out) : end_(body.data() + body.size()), out_(out) {}
+  Walk(std::string& body, std::size_t values_max, JsonBody& out)
+      : end_(body.data() + body.size()), values_max_(values_max), out_(out) {}
 
   // False: `what()` says why.
   bool object(sj::object object, json& out, int depth) {
@@ -49,7 +47,7 @@ class Walk {
 
  private:
   bool value(sj::value value, json& out, int depth) {
-    if (++values_ > kJsonValuesMax) return refuse(too_many_values());
+    if (++values_ > values_max_) return refuse(too_many(values_max_));
     sj::json_type type{};
     if (!ok(value.type().get(type))) return false;
     switch (type) {
@@ -95,7 +93,9 @@ class Walk {
 
   bool number(sj::value& value, json& out) {
     sj::number number;
-    if (!ok(value.get_number().get(number))) return false;
+    const auto code = value.get_number().get(number);
+    if (code == simdjson::NUMBER_ERROR) return large_number(value.raw_json_token(), out);
+    if (!ok(code)) return false;
     switch (number.get_number_type()) {
       case sj::number_type::signed_integer:
         out = number.get_int64();
@@ -107,7 +107,15 @@ class Walk {
         out = number.get_double();
         return true;
     }
-    return refuse("a number is out of range");
+    return refuse("it has an unknown token");
+  }
+
+  // What simdjson takes for no number has more digits than fit, a larger exponent, or is none.
+  bool large_number(std::string_view token, json& out) {
+    const auto number = json_number(token);
+    if (!number) return refuse("a number is not written as JSON has it");
+    out = *number;
+    return true;
   }
 
   // The body is ours to write; simdjson hands it out as const.
@@ -141,24 +149,33 @@ class Walk {
   }
 
   const char* end_;
+  const std::size_t values_max_;
   JsonBody& out_;
   std::size_t values_ = 0;
   std::string what_;
 };
+
+void put_back(json& node, const std::vector<std::string_view>& long_strings) {
+  if (const auto* binary = node.get_ptr<const json::binary_t*>()) {
+    node = long_strings[binary->subtype()];
+  } else if (node.is_structured()) {
+    for (json& each : node) put_back(each, long_strings);
+  }
+}
 
 base::Error refusal(std::string_view what) {
   return base::error(base::Code::kBadRequest,
                      "The body cannot be read as a JSON object: " + std::string(what));
 }
 
-base::Result<JsonBody> read(sj::parser& parser, std::string& body) {
+base::Result<JsonBody> read(sj::parser& parser, std::string& body, std::size_t values_max) {
   sj::document document;
   const auto padded = simdjson::padded_string_view(body.data(), body.size(), body.capacity());
   if (const auto code = parser.iterate(padded).get(document)) return refusal(simdjson::error_message(code));
   sj::object object;
   if (const auto code = document.get_object().get(object)) return refusal(simdjson::error_message(code));
   JsonBody out;
-  Walk walk(body, out);
+  Walk walk(body, values_max, out);
   if (!walk.object(object, out.value, 1)) return refusal(walk.what());
   const char* rest = nullptr;
   if (document.current_location().get(rest) == simdjson::SUCCESS) return refusal("something follows it");
@@ -167,24 +184,31 @@ base::Result<JsonBody> read(sj::parser& parser, std::string& body) {
 
 }  // namespace
 
+sj::parser& shared_parser() {
+  thread_local sj::parser shared;
+  return shared;
+}
+
 std::optional<std::string_view> JsonBody::text(const json& node) const {
   if (const auto* text = node.get_ptr<const json::string_t*>()) return *text;
   if (const auto* binary = node.get_ptr<const json::binary_t*>()) return long_strings[binary->subtype()];
   return std::nullopt;
 }
 
-base::Result<JsonBody> read_json(std::string& body) {
+base::Result<JsonBody> read_json(std::string& body, std::size_t values_max) {
   if (body.empty()) return JsonBody{.value = json::object(), .long_strings = {}};
-  if (body.size() > kTokensMax && more_json_tokens_than(kTokensMax, body)) return refusal(too_many_values());
+  const std::size_t tokens_max = tokens_of(values_max);
+  if (body.size() > tokens_max && more_json_tokens_than(tokens_max, body))
+    return refusal(too_many(values_max));
   if (body.capacity() < body.size() + kJsonPadding) body.reserve(body.size() + kJsonPadding);
-  if (body.size() <= kSharedParserMax) {
-    thread_local sj::parser shared;
-    return read(shared, body);
-  }
+  if (body.size() <= kSharedParserMax) return read(shared_parser(), body, values_max);
   const auto own = std::make_unique<sj::parser>();
-  return read(*own, body);
+  return read(*own, body, values_max);
 }
 
-std::string dump(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
+json whole(JsonBody body) {
+  put_back(body.value, body.long_strings);
+  return std::move(body.value);
+}
 
 }  // namespace millrace::schemas

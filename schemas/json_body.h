@@ -29,9 +29,12 @@ struct JsonBody {
 
 // `body` needs kJsonPadding bytes of capacity past its end, and changes (see above): take fingerprints first.
 // An empty body is `{}`. kBadRequest: not an object, not UTF-8, a lone surrogate, a duplicate key, deeper
-// than kJsonDepthMax, more than kJsonValuesMax values, a number out of range. Thread-safe for different
-// bodies.
-base::Result<JsonBody> read_json(std::string& body);
+// than kJsonDepthMax, more than `values_max` values. A number that fits no integer is a double, one that
+// fits none of those the largest of its sign. Thread-safe for different bodies.
+base::Result<JsonBody> read_json(std::string& body, std::size_t values_max = kJsonValuesMax);
+
+// The tree with its long strings in their places: one copy of each, and the body is not needed any more.
+nlohmann::json whole(JsonBody body);
 
 // JSON text of `value`; bytes that are not UTF-8 become U+FFFD. Never throws.
 std::string dump(const nlohmann::json& value);

@@ -96,6 +96,19 @@ std::optional<std::string_view> json_string_at(const char* begin, const char* en
   return std::nullopt;
 }
 
+bool has_good_escapes(std::string_view inside) {
+  const char* in = inside.data();
+  const char* const end = in + inside.size();
+  while (in < end) {
+    const auto* slash = static_cast<const char*>(std::memchr(in, '\\', static_cast<std::size_t>(end - in)));
+    if (slash == nullptr) break;
+    if (end - slash < 2) return false;
+    in = slash + 2;
+    if (slash[1] == 'u' ? code_point(in, end) < 0 : simple_escape(slash[1]) == '\0') return false;
+  }
+  return true;
+}
+
 std::optional<std::string_view> unescape_in_place(char* begin, std::size_t size) {
   const char* in = begin;
   const char* const end = begin + size;

@@ -1,6 +1,8 @@
 #include "schemas/json_text.h"
 
+#include <algorithm>
 #include <array>
+#include <cstring>
 
 namespace millrace::schemas {
 namespace {
@@ -20,14 +22,32 @@ constexpr std::array<bool, 256> plain_bytes() {
 }
 constexpr std::array<bool, 256> kPlain = plain_bytes();
 
+// Sixteen bytes, compared at once.
+using Bytes = unsigned char __attribute__((vector_size(16)));
+
+bool needs_escape(const char* sixteen) {
+  Bytes bytes;
+  std::memcpy(&bytes, sixteen, sizeof bytes);
+  const auto marked = (bytes < 0x20) | (bytes == '"') | (bytes == '\\');
+  std::array<std::uint64_t, 2> halves{};
+  std::memcpy(halves.data(), &marked, sizeof halves);
+  return (halves[0] | halves[1]) != 0;
+}
+
 // How many bytes from the front need no escape.
 std::size_t plain_run(std::string_view text) {
   std::size_t run = 0;
+  while (text.size() - run >= sizeof(Bytes) && !needs_escape(text.data() + run)) run += sizeof(Bytes);
   while (run < text.size() && kPlain[static_cast<unsigned char>(text[run])]) ++run;
   return run;
 }
 
 }  // namespace
+
+std::size_t characters(std::string_view utf8) {
+  return static_cast<std::size_t>(std::count_if(
+      utf8.begin(), utf8.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+}
 
 void append_json_string(std::string& out, std::string_view text) {
   out += '"';

@@ -5,6 +5,8 @@
 
 namespace millrace::schemas {
 
+std::size_t characters(std::string_view utf8);  // code points
+
 // Appends `text` (UTF-8) as a JSON string with its quotes.
 void append_json_string(std::string& out, std::string_view text);
 

@@ -17,7 +17,7 @@ constexpr std::array<Byte, 256> byte_kinds() {
   kinds['"'] = Byte::kQuote;
   return kinds;
 }
-constexpr std::array<Byte, 256> kKinds = byte_kinds();
+constexpr std::array<Byte, 256> kByteKinds = byte_kinds();
 
 }  // namespace
 
@@ -27,7 +27,7 @@ bool more_json_tokens_than(std::size_t max, std::string_view text) {
   Byte before = Byte::kSpace;
   for (std::size_t tokens = 0; tokens <= max;) {
     if (at == end) return false;
-    const Byte kind = kKinds[static_cast<unsigned char>(*at++)];
+    const Byte kind = kByteKinds[static_cast<unsigned char>(*at++)];
     if (kind != Byte::kSpace && (kind != Byte::kWord || before != Byte::kWord)) ++tokens;
     before = kind;
     if (at[-1] == '\\' && at != end) ++at;  // simdjson sees no quote there, even outside of strings

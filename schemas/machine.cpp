@@ -3,12 +3,13 @@
 #include <array>
 #include <charconv>
 
+#include "platform/base/bytes.h"
 #include "schemas/json_text.h"
 
 namespace millrace::schemas {
 namespace {
 
-constexpr std::string_view kPrefix = "dm-";
+constexpr std::string_view kMachinePrefix = "dm-";
 
 // The shortest text that reads back as `value`: "1", "0.5".
 std::string number_text(double value) {
@@ -17,32 +18,46 @@ std::string number_text(double value) {
   return failed == std::errc() ? std::string(text.data(), end) : std::string("0");
 }
 
-// What a machine is doing. Its driver makes a jail for each command: it is where it is wanted at once.
-std::string_view phase(MachineState desired) { return name(desired); }
-
-std::string_view reason(MachineState desired) {
-  switch (desired) {
-    case MachineState::kRunning:
+// One word for programs beside the phase.
+std::string_view reason(MachinePhase phase) {
+  switch (phase) {
+    case MachinePhase::kAccepted:
+      return "waiting_for_worker";
+    case MachinePhase::kStarting:
+      return "waking";
+    case MachinePhase::kRunning:
       return "ready";
-    case MachineState::kSleeping:
+    case MachinePhase::kStopping:
+      return "falling_asleep";
+    case MachinePhase::kSleeping:
       return "asleep";
-    case MachineState::kDestroyed:
+    case MachinePhase::kDestroying:
+      return "being_destroyed";
+    case MachinePhase::kDestroyed:
       return "destroyed";
+    case MachinePhase::kFailed:
+      return "last_act_failed";
   }
   return {};
 }
 
 std::string status_json(const Machine& machine) {
-  const std::string since = base::rfc3339(machine.created_at);
-  return JsonObject()
-      .member("phase", phase(machine.desired))
-      .member("reason", reason(machine.desired))
-      .flag("retryable", false)
-      .member("revision", "1")
-      .member("last_transition_at", since)
-      .member("last_progress_at", since)
-      .number("memory_configured_mib", machine.memory_mib)
-      .finish();
+  JsonObject out;
+  out.member("phase", name(machine.phase))
+      .member("reason", reason(machine.phase))
+      .flag("retryable", machine.phase == MachinePhase::kFailed)
+      .member("revision", std::to_string(machine.revision))
+      .member("last_transition_at", base::rfc3339(machine.changed_at))
+      .member("last_progress_at", base::rfc3339(machine.progressed_at));
+  if (!machine.last_error.empty()) out.member("last_error", machine.last_error);
+  out.number("memory_configured_mib", machine.memory_mib);
+  if (!machine.facts.limits.empty()) out.member("limits", machine.facts.limits);
+  if (!machine.facts.disk.empty()) out.member("disk", machine.facts.disk);
+  return out.finish();
+}
+
+bool is_digits(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
 }  // namespace
@@ -57,6 +72,13 @@ std::string_view name(MachineDriver driver) {
   return {};
 }
 
+std::optional<MachineDriver> driver_named(std::string_view text) {
+  for (const MachineDriver driver : {MachineDriver::kSandbox, MachineDriver::kSsh}) {
+    if (name(driver) == text) return driver;
+  }
+  return std::nullopt;
+}
+
 std::string_view name(MachineState state) {
   switch (state) {
     case MachineState::kRunning:
@@ -69,15 +91,46 @@ std::string_view name(MachineState state) {
   return {};
 }
 
+std::string_view name(MachinePhase phase) {
+  switch (phase) {
+    case MachinePhase::kAccepted:
+      return "accepted";
+    case MachinePhase::kStarting:
+      return "starting";
+    case MachinePhase::kRunning:
+      return "running";
+    case MachinePhase::kStopping:
+      return "stopping";
+    case MachinePhase::kSleeping:
+      return "sleeping";
+    case MachinePhase::kDestroying:
+      return "destroying";
+    case MachinePhase::kDestroyed:
+      return "destroyed";
+    case MachinePhase::kFailed:
+      return "failed";
+  }
+  return {};
+}
+
 std::optional<base::Uuid> machine_id_from(std::string_view text) {
-  if (!text.starts_with(kPrefix)) return std::nullopt;
-  return base::Uuid::parse(text.substr(kPrefix.size()));
+  if (!text.starts_with(kMachinePrefix)) return std::nullopt;
+  return base::Uuid::parse(text.substr(kMachinePrefix.size()));
 }
 
 std::string machine_id(const base::Uuid& id) {
-  std::string out(kPrefix);
+  std::string out(kMachinePrefix);
   id.append_to(out);
   return out;
+}
+
+std::optional<std::int64_t> autosleep_seconds(std::string_view text) {
+  if (text == "never") return 0;
+  const auto time = base::parse_duration(is_digits(text) ? std::string(text) + "s" : std::string(text));
+  if (!time || time->count() % 1000 != 0) return std::nullopt;
+  const std::int64_t seconds = time->count() / 1000;
+  if (seconds > kAutosleepMax) return std::nullopt;
+  return seconds;
 }
 
 std::string machine_json(const Machine& machine, bool with_status) {
@@ -90,7 +143,7 @@ std::string machine_json(const Machine& machine, bool with_status) {
       .number("storage_gib", machine.storage_gib)
       .number("autosleep_seconds", machine.autosleep_seconds)
       .member("desired_state", name(machine.desired))
-      .member("phase", phase(machine.desired))
+      .member("phase", name(machine.phase))
       .member("created_at", base::rfc3339(machine.created_at));
   if (with_status) out.raw("status", status_json(machine));
   return out.finish();

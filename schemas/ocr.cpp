@@ -103,6 +103,7 @@ OcrSpec spec_from(const json& from) {
   spec.document_name = from.value("document_name", std::string());
   spec.pages = from.value("pages", PageList());
   spec.include_image_base64 = from.value("include_image_base64", false);
+  spec.by_provider = from.value("by_provider", false);
   spec.is_range = from.value("is_range", false);
   return spec;
 }
@@ -118,6 +119,7 @@ std::string to_json(const OcrSpec& spec) {
   if (!spec.document_name.empty()) out.member("document_name", spec.document_name);
   if (!spec.pages.empty()) out.raw("pages", pages_json(spec.pages));
   if (spec.include_image_base64) out.flag("include_image_base64", true);
+  if (spec.by_provider) out.flag("by_provider", true);
   if (spec.is_range) out.flag("is_range", true);
   return out.finish();
 }

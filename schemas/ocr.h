@@ -36,6 +36,7 @@ struct OcrSpec {
   std::string document_name;
   PageList pages;
   bool include_image_base64 = false;
+  bool by_provider = false;  // a model of a provider reads it, not the local engine: said once, at intake
   // Set in a child: its share of the root's pages.
   bool is_range = false;
 };

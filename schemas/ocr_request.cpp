@@ -5,6 +5,7 @@
 
 #include "platform/base/nearest.h"
 #include "schemas/page_list.h"
+#include "schemas/url_text.h"
 
 namespace millrace::schemas {
 namespace {
@@ -12,11 +13,10 @@ namespace {
 using nlohmann::json;
 
 constexpr std::array<std::string_view, 3> kModels{kOcrModel, kOcrModelDefault, "mistral-ocr-latest"};
-constexpr std::int64_t kNameMax = 255;
-constexpr std::size_t kUrlMax = 8192;
+constexpr std::int64_t kDocumentNameMax = 255;
 
 // What the table fills; views point into the body.
-struct Wanted {
+struct OcrWanted {
   std::string model{kOcrModelDefault};
   std::string document_type;
   std::string_view document_url, image_url;
@@ -28,9 +28,9 @@ struct Wanted {
 };
 
 template <auto Member>
-constexpr auto into = &store_in<Wanted, Member>;
+constexpr auto into_ocr = &store_in<OcrWanted, Member>;
 
-void read_image_url(void* object, FieldReader& reader, const json& value) {
+void read_document_image(void* object, FieldReader& reader, const json& value) {
   const json* url = &value;
   if (value.is_object()) {
     const auto at = value.find("url");
@@ -39,7 +39,7 @@ void read_image_url(void* object, FieldReader& reader, const json& value) {
   const auto text = url == nullptr ? std::nullopt : reader.text(*url);
   if (!text)
     return reader.problem("Input should be a string or an object with a string `url`", "string_type", &value);
-  static_cast<Wanted*>(object)->image_url = *text;
+  static_cast<OcrWanted*>(object)->image_url = *text;
 }
 
 void read_page_numbers(FieldReader& reader, const json& list, PageList& pages) {
@@ -53,7 +53,7 @@ void read_page_numbers(FieldReader& reader, const json& list, PageList& pages) {
 }
 
 void read_pages(void* object, FieldReader& reader, const json& value) {
-  auto& pages = static_cast<Wanted*>(object)->pages;
+  auto& pages = static_cast<OcrWanted*>(object)->pages;
   if (value.is_array()) return read_page_numbers(reader, value, pages);
   const auto text = reader.text(value);
   auto parsed = text ? parse_pages(*text) : std::nullopt;
@@ -66,7 +66,7 @@ void read_pages(void* object, FieldReader& reader, const json& value) {
 }
 
 void read_file_id(void* object, FieldReader& reader, const json& value) {
-  static_cast<Wanted*>(object)->has_file_id = true;
+  static_cast<OcrWanted*>(object)->has_file_id = true;
   reader.problem(
       "Uploaded files are not supported: send `document_url` as an HTTPS URL or as a base64 data URI",
       "value_error", &value);
@@ -84,20 +84,20 @@ constexpr std::array kDocument{
     Field{.name = "type",
           .text = "May be left out",
           .choices = kDocumentTypes,
-          .store = into<&Wanted::document_type>},
+          .store = into_ocr<&OcrWanted::document_type>},
     Field{.name = "document_url",
           .text = "HTTPS URL, or a data URI `data:<media_type>;base64,<data>`: PDF, PNG, JPEG or WebP, at "
                   "most 50 MB",
-          .store = into<&Wanted::document_url>},
+          .store = into_ocr<&OcrWanted::document_url>},
     Field{.name = "image_url",
           .type = FieldType::kCustom,
           .text = "The same for an image",
           .schema = kImageUrlSchema,
-          .custom = &read_image_url},
+          .custom = &read_document_image},
     Field{.name = "document_name",
           .text = "Shown in listings",
-          .max = kNameMax,
-          .store = into<&Wanted::inner_name>},
+          .max = kDocumentNameMax,
+          .store = into_ocr<&OcrWanted::inner_name>},
     Field{.name = "file_id",
           .type = FieldType::kCustom,
           .text = "Not supported: always refused",
@@ -105,13 +105,13 @@ constexpr std::array kDocument{
           .custom = &read_file_id},
 };
 
-constexpr std::array kTable{
+constexpr std::array kOcrTable{
     Field{.name = "model",
-          .text = "`millrace/ocr` or one of its other names",
+          .text = "`millrace/ocr`, one of its other names, or a provider's model that reads documents",
           .min = 1,
-          .max = kNameMax,
+          .max = kDocumentNameMax,
           .default_json = "\"vendor-ocr-latest\"",
-          .store = into<&Wanted::model>},
+          .store = into_ocr<&OcrWanted::model>},
     Field{.name = "document", .type = FieldType::kObject, .required = true, .members = kDocument},
     Field{.name = "pages",
           .type = FieldType::kCustom,
@@ -122,14 +122,16 @@ constexpr std::array kTable{
           .type = FieldType::kBool,
           .text = "Embedded images as data URIs in the reply",
           .default_json = "false",
-          .store = into<&Wanted::include_image_base64>},
-    Field{
-        .name = "document_name", .text = "Shown in listings", .max = kNameMax, .store = into<&Wanted::name>},
+          .store = into_ocr<&OcrWanted::include_image_base64>},
+    Field{.name = "document_name",
+          .text = "Shown in listings",
+          .max = kDocumentNameMax,
+          .store = into_ocr<&OcrWanted::name>},
     Field{.name = "deferred",
           .type = FieldType::kBool,
           .text = "Answer 202 with the job at once, as `Prefer: respond-async`",
           .default_json = "false",
-          .store = into<&Wanted::deferred>},
+          .store = into_ocr<&OcrWanted::deferred>},
 };
 
 FieldProblem at_document(std::string_view field, std::string msg, std::string type) {
@@ -145,7 +147,7 @@ struct Source {
 };
 
 // Which field holds the document; problems go to `problems`.
-Source source(const Wanted& wanted, Problems& problems) {
+Source source(const OcrWanted& wanted, Problems& problems) {
   const bool as_image =
       wanted.document_type == "image_url" ||
       (wanted.document_type.empty() && wanted.document_url.empty() && !wanted.image_url.empty());
@@ -157,34 +159,6 @@ Source source(const Wanted& wanted, Problems& problems) {
     problems.push_back(at_document(out.field, "Field required", "missing"));
   }
   return out;
-}
-
-bool same_letters(std::string_view text, std::string_view lower) {
-  return std::equal(text.begin(), text.end(), lower.begin(), lower.end(), [](char a, char b) {
-    return (a >= 'A' && a <= 'Z' ? static_cast<char>(a - 'A' + 'a') : a) == b;
-  });
-}
-
-bool has_scheme(std::string_view url, std::string_view scheme) {
-  return url.size() >= scheme.size() && same_letters(url.substr(0, scheme.size()), scheme);
-}
-
-// "data:application/pdf;base64,…" → what follows the comma; nullopt: not base64.
-std::optional<std::string_view> data_uri_base64(std::string_view url) {
-  constexpr std::string_view kMark = ";base64";
-  constexpr std::size_t kHeadMax = 512;
-  const std::size_t comma = url.substr(0, kHeadMax).find(',');
-  if (comma == std::string_view::npos || comma < kMark.size()) return std::nullopt;
-  if (!same_letters(url.substr(comma - kMark.size(), kMark.size()), kMark)) return std::nullopt;
-  return url.substr(comma + 1);
-}
-
-bool plausible_url(std::string_view url) {
-  const std::size_t start = has_scheme(url, "https://") ? 8 : has_scheme(url, "http://") ? 7 : 0;
-  if (start == 0) return false;
-  const bool clean = std::all_of(url.begin(), url.end(), [](char c) { return c > ' ' && c != '\x7f'; });
-  const char first = start < url.size() ? url[start] : '\0';
-  return clean && first != '\0' && first != '/' && first != '?' && first != '#' && first != ':';
 }
 
 void take_source(const Source& source, OcrRequest& out, Problems& problems) {
@@ -218,14 +192,18 @@ Refusal no_model(const std::string& model) {
 }  // namespace
 
 std::span<const std::string_view> ocr_model_names() { return kModels; }
-std::span<const Field> ocr_request_fields() { return kTable; }
+bool is_local_ocr_model(std::string_view name) {
+  return std::find(kModels.begin(), kModels.end(), name) != kModels.end();
+}
+std::span<const Field> ocr_request_fields() { return kOcrTable; }
 
-tl::expected<OcrRequest, Refusal> parse_ocr_request(std::string& body) {
+tl::expected<OcrRequest, Refusal> parse_ocr_request(
+    std::string& body, const std::function<bool(const std::string& model)>& is_other) {
   auto read = read_json(body);
   if (!read) return tl::make_unexpected(Refusal{read.error(), {}});
-  Wanted wanted;
+  OcrWanted wanted;
   FieldReader reader("body", *read);
-  reader.read(kTable, read->value, &wanted);
+  reader.read(kOcrTable, read->value, &wanted);
   Problems& problems = reader.problems();
   OcrRequest out;
   if (problems.empty()) {
@@ -233,15 +211,15 @@ tl::expected<OcrRequest, Refusal> parse_ocr_request(std::string& body) {
     if (problems.empty()) take_source(from, out, problems);
   }
   if (!problems.empty()) return tl::make_unexpected(invalid(std::move(problems)));
-  if (std::find(kModels.begin(), kModels.end(), wanted.model) == kModels.end()) {
+  out.spec.by_provider = is_other && is_other(wanted.model);
+  if (!out.spec.by_provider && !is_local_ocr_model(wanted.model))
     return tl::make_unexpected(no_model(wanted.model));
-  }
   out.spec.model = std::move(wanted.model);
   out.spec.document_name = wanted.name.empty() ? std::move(wanted.inner_name) : std::move(wanted.name);
   out.spec.pages = std::move(wanted.pages);
   out.spec.include_image_base64 = wanted.include_image_base64;
   out.deferred = wanted.deferred;
-  out.dropped = std::move(reader.unknown());
+  for (std::string& name : reader.unknown()) out.dropped.push_back({.name = std::move(name)});
   out.body = std::move(*read);
   return out;
 }

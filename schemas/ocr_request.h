@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -6,6 +7,7 @@
 
 #include <tl/expected.hpp>
 
+#include "schemas/dropped.h"
 #include "schemas/field.h"
 #include "schemas/ocr.h"
 
@@ -13,6 +15,7 @@ namespace millrace::schemas {
 
 // The names that the local engine answers to; the first is its own.
 std::span<const std::string_view> ocr_model_names();
+bool is_local_ocr_model(std::string_view name);  // one of them
 
 // POST /v1/ocr, its shape checked (spec; contract.md §5).
 struct OcrRequest {
@@ -22,12 +25,14 @@ struct OcrRequest {
   std::string_view base64;
   bool is_data_uri = false;
   bool deferred = false;
-  std::vector<std::string> dropped;  // fields that nobody knows: x-millrace-dropped-params
+  DroppedParams dropped;  // fields that nobody knows
 };
 
 // `body` as read_json wants it; it must outlive the request. Errors: kBadRequest (JSON), kInvalidField with
-// its problems, kModelNotFound (names the nearest).
-tl::expected<OcrRequest, Refusal> parse_ocr_request(std::string& body);
+// its problems, kModelNotFound (names the nearest). `is_other`: whether a provider's model reads for this
+// name, also for one that the local engine answers to; null: none does.
+tl::expected<OcrRequest, Refusal> parse_ocr_request(
+    std::string& body, const std::function<bool(const std::string& model)>& is_other = {});
 
 // The table of the body: OpenAPI takes its schema from it.
 std::span<const Field> ocr_request_fields();

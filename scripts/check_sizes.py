@@ -33,19 +33,31 @@ def without_literals(line):
     return line.split("//")[0]
 
 
+def indent_of(line):
+    return len(line) - len(line.lstrip())
+
+
+def continues(lines, number):
+    """Whether a line goes on with the head that the line before it began: its parameters, or what a constructor makes."""
+    if number == 0 or indent_of(lines[number]) < 4 or lines[number].lstrip().startswith(("[", "{")):
+        return False
+    before = lines[number - 1].strip()
+    return bool(before) and not before.startswith(("//", "{")) and not before.endswith((";", "}", "{", ":"))
+
+
 def cpp_functions(lines):
     """(first line, length) of each function body of formatted C++: from the line that opens it at an indent to the
-    `}` at the same indent."""
+    next one that stands no further in."""
     for number, line in enumerate(lines):
         text = without_literals(line)
         if not OPENS.search(text) or NOT_FUNCTIONS.match(text):
             continue
         start = number
-        while start > 0 and re.match(r"^\s{4,}\S", lines[start]) and not lines[start - 1].rstrip().endswith((";", "}", "{")):
+        while continues(lines, start):
             start -= 1
-        indent = re.match(r"\s*", lines[start]).group()
+        indent = indent_of(lines[start])
         for end in range(number + 1, len(lines)):
-            if re.match(re.escape(indent) + r"\}", lines[end]):
+            if lines[end].strip() and indent_of(lines[end]) <= indent:
                 yield start, end - start + 1
                 break
 

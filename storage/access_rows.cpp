@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "schemas/json_text.h"
+#include "storage/audit_rows.h"
+#include "storage/columns.h"
 #include "storage/readers.h"
 #include "storage/sqlite.h"
 
@@ -32,15 +35,6 @@ std::optional<std::int64_t> millis_of(const std::optional<base::WallTime>& t) {
   return base::millis(*t);
 }
 
-std::optional<base::WallTime> time_of(std::optional<std::int64_t> ms) {
-  if (!ms) return std::nullopt;
-  return base::wall_from(*ms);
-}
-
-BlobView view(const base::Sha256Digest& digest) {
-  return {{reinterpret_cast<const char*>(digest.data()), digest.size()}};
-}
-
 KeyRow key_of(const Statement& row) {
   KeyRow key;
   key.id = row.text(0);
@@ -56,29 +50,69 @@ KeyRow key_of(const Statement& row) {
   return key;
 }
 
+std::optional<KeyRow> find_key(Db& db, const std::string& id) {
+  auto s = db.prepare(
+      "SELECT id, mac, name, tenant, scopes, created_at, expires_at, revoked_at, last_used_at FROM api_keys "
+      "WHERE id = ?1");
+  if (!s.bind(id).step()) return std::nullopt;
+  return key_of(s);
+}
+
 void raise_version(Db& db) { db.prepare("UPDATE access_version SET version = version + 1").run(); }
 
-Moved insert(Tx& tx, const KeyRow& key) {
+std::string audit_data(const KeyRow& key) {
+  schemas::JsonObject data;
+  data.member("name", key.name).member("scopes", joined(key.scopes));
+  if (key.expires_at) data.member("expires_at", base::rfc3339(*key.expires_at));
+  return data.finish();
+}
+
+Moved insert(Tx& tx, const KeyRow& key, const std::string& actor) {
   auto s = tx.db.prepare(
       "INSERT INTO api_keys (id, mac, name, tenant, scopes, created_at, expires_at, revoked_at, "
       "last_used_at) "
       "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (id) DO NOTHING");
   const std::string scopes = joined(key.scopes);
-  s.bind(key.id, view(key.mac), key.name, key.tenant, scopes, base::millis(key.created_at),
+  s.bind(key.id, BlobView{bytes_of(key.mac)}, key.name, key.tenant, scopes, base::millis(key.created_at),
          millis_of(key.expires_at), millis_of(key.revoked_at), millis_of(key.last_used_at))
       .run();
   if (s.changes() == 0) return base::error(base::Code::kInvalidState, "a key with this id exists");
   raise_version(tx.db);
+  append_audit(
+      tx,
+      {.tenant = key.tenant, .actor = actor, .act = "key.create", .target = key.id, .data = audit_data(key)});
   return true;
 }
 
 // A second revocation changes nothing and is no error: the first time stands.
-Moved mark_revoked(Tx& tx, const std::string& id) {
-  auto s = tx.db.prepare("UPDATE api_keys SET revoked_at = coalesce(revoked_at, ?2) WHERE id = ?1");
-  s.bind(id, base::millis(tx.now)).run();
-  if (s.changes() == 0) return base::error(base::Code::kNotFound, "no key has this id");
+Moved mark_revoked(Tx& tx, const std::string& id, const std::string& actor) {
+  const auto key = find_key(tx.db, id);
+  if (!key) return base::error(base::Code::kNotFound, "no key has this id");
+  if (key->revoked_at) return true;
+  tx.db.prepare("UPDATE api_keys SET revoked_at = ?2 WHERE id = ?1").bind(id, base::millis(tx.now)).run();
   raise_version(tx.db);
+  append_audit(tx, {.tenant = key->tenant, .actor = actor, .act = "key.revoke", .target = id});
   return true;
+}
+
+std::optional<base::WallTime> earlier(const std::optional<base::WallTime>& a, base::WallTime b) {
+  return a ? std::min(*a, b) : b;
+}
+
+Moved replace_key(Tx& tx, const std::string& id, KeyRow fresh, base::WallTime ends,
+                  const std::string& actor) {
+  const auto old = find_key(tx.db, id);
+  const bool live = old && !old->revoked_at && (!old->expires_at || *old->expires_at > tx.now);
+  if (!live) return base::error(base::Code::kNotFound, "no live key has this id");
+  fresh.name = old->name;
+  fresh.tenant = old->tenant;
+  fresh.scopes = old->scopes;
+  fresh.expires_at = old->expires_at;
+  tx.db.prepare("UPDATE api_keys SET expires_at = ?2 WHERE id = ?1")
+      .bind(id, millis_of(earlier(old->expires_at, ends)))
+      .run();
+  append_audit(tx, {.tenant = old->tenant, .actor = actor, .act = "key.rotate", .target = id});
+  return insert(tx, fresh, actor);
 }
 
 Moved mark_used(Tx& tx, const std::vector<std::string>& ids) {
@@ -90,16 +124,28 @@ Moved mark_used(Tx& tx, const std::vector<std::string>& ids) {
 
 }  // namespace
 
-void AccessRows::create(KeyRow key, Done<bool> done) {
+void AccessRows::create(KeyRow key, Done<bool> done, std::string actor) {
   submit_move<bool>(
       store_.writer(), Writer::Priority::kNormal, 0,
-      [key = std::move(key)](Tx& tx) { return insert(tx, key); }, std::move(done));
+      [key = std::move(key), actor = std::move(actor)](Tx& tx) { return insert(tx, key, actor); },
+      std::move(done));
 }
 
-void AccessRows::revoke(std::string id, Done<bool> done) {
+void AccessRows::revoke(std::string id, Done<bool> done, std::string actor) {
   submit_move<bool>(
       store_.writer(), Writer::Priority::kAsked, 0,
-      [id = std::move(id)](Tx& tx) { return mark_revoked(tx, id); }, std::move(done));
+      [id = std::move(id), actor = std::move(actor)](Tx& tx) { return mark_revoked(tx, id, actor); },
+      std::move(done));
+}
+
+void AccessRows::rotate(std::string id, KeyRow fresh, base::WallTime ends, Done<bool> done,
+                        std::string actor) {
+  submit_move<bool>(
+      store_.writer(), Writer::Priority::kAsked, 0,
+      [id = std::move(id), fresh = std::move(fresh), ends, actor = std::move(actor)](Tx& tx) {
+        return replace_key(tx, id, fresh, ends, actor);
+      },
+      std::move(done));
 }
 
 void AccessRows::touch(std::vector<std::string> ids, Done<bool> done) {
@@ -122,16 +168,7 @@ base::Result<std::vector<KeyRow>> AccessRows::all() {
 }
 
 base::Result<std::optional<KeyRow>> AccessRows::find(const std::string& id) {
-  std::optional<KeyRow> key;
-  auto read = store_.readers().read([&](Db& db) {
-    auto s = db.prepare(
-        "SELECT id, mac, name, tenant, scopes, created_at, expires_at, revoked_at, last_used_at FROM "
-        "api_keys "
-        "WHERE id = ?1");
-    if (s.bind(id).step()) key = key_of(s);
-  });
-  if (!read) return read.error();
-  return key;
+  return read(store_.readers(), [&](Db& db) { return find_key(db, id); });
 }
 
 base::Result<std::int64_t> AccessRows::version() {

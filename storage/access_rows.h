@@ -25,9 +25,15 @@ class AccessRows {
  public:
   explicit AccessRows(Store& store) : store_(store) {}
 
-  // Moves; each raises access_version in its transaction.
-  void create(KeyRow key, Done<bool> done);      // kInvalidState: the id exists
-  void revoke(std::string id, Done<bool> done);  // kNotFound; kOverloaded while the store is degraded
+  // Moves; each raises access_version in its transaction, and is audited as the act of `actor`.
+  // kInvalidState: the id exists.
+  void create(KeyRow key, Done<bool> done, std::string actor = "gateway");
+  // kNotFound; kOverloaded while the store is degraded.
+  void revoke(std::string id, Done<bool> done, std::string actor = "gateway");
+  // The key ends at `ends`, or earlier if it was to, and `fresh` takes its place from now on: name, tenant,
+  // scopes and its own end are the old one's. kNotFound: no such key, or it is revoked or over.
+  void rotate(std::string id, KeyRow fresh, base::WallTime ends, Done<bool> done,
+              std::string actor = "gateway");
   void touch(std::vector<std::string> ids,
              Done<bool> done);  // last_used_at = now; does not raise the version
 

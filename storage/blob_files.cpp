@@ -16,8 +16,6 @@
 namespace millrace::storage {
 namespace {
 
-constexpr std::size_t kPieceBytes = 1u << 20;
-
 std::string random_name() { return base::hex(base::random_bytes(16)); }
 
 // A finished file. It is removed unless a row names it; its descriptor holds the lock until then.
@@ -89,7 +87,11 @@ base::Result<std::unique_ptr<BlobWriter>> IncomingFile::create(const std::string
 }
 
 IncomingFile::IncomingFile(std::string folder, std::string path, int fd, std::int64_t expected_bytes)
-    : folder_(std::move(folder)), path_(std::move(path)), file_(fd), expected_bytes_(expected_bytes) {}
+    : folder_(std::move(folder)),
+      path_(std::move(path)),
+      file_(fd),
+      writer_(fd, expected_bytes),
+      expected_bytes_(expected_bytes) {}
 
 IncomingFile::~IncomingFile() {
   if (!spent_) ::unlink(path_.c_str());
@@ -105,31 +107,7 @@ base::Status IncomingFile::preallocate() {
 base::Status IncomingFile::append(std::string_view bytes) {
   hash_.update(bytes);
   bytes_ += static_cast<std::int64_t>(bytes.size());
-  if (buffer_.size() + bytes.size() < kPieceBytes) {
-    buffer_.append(bytes);
-    return {};
-  }
-  if (auto flushed = flush(); !flushed) return flushed;
-  if (bytes.size() >= kPieceBytes) return write_all(bytes);
-  buffer_.reserve(kPieceBytes);
-  buffer_.append(bytes);
-  return {};
-}
-
-base::Status IncomingFile::flush() {
-  auto written = write_all(buffer_);
-  buffer_.clear();
-  return written;
-}
-
-base::Status IncomingFile::write_all(std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t wrote = ::write(file_.fd(), bytes.data(), bytes.size());
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote < 0) return file_error(errno, "write a blob");
-    bytes.remove_prefix(static_cast<std::size_t>(wrote));
-  }
-  return {};
+  return writer_.append(bytes);
 }
 
 base::Result<Staged> IncomingFile::finish() {
@@ -145,7 +123,7 @@ base::Result<Staged> IncomingFile::finish() {
 }
 
 base::Status IncomingFile::complete() {
-  if (auto flushed = flush(); !flushed) return flushed;
+  if (auto written = writer_.finish(); !written) return written;
   if (expected_bytes_ > bytes_ && ::ftruncate(file_.fd(), bytes_) != 0)
     return file_error(errno, "cut a blob");
   if (::fsync(file_.fd()) != 0) return file_error(errno, "sync a blob");

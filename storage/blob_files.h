@@ -4,6 +4,7 @@
 #include "platform/base/crypto.h"
 #include "platform/base/result.h"
 #include "storage/blobs.h"
+#include "storage/piece_writer.h"
 
 // Inside storage: the files behind file_blobs.cpp.
 namespace millrace::storage {
@@ -18,8 +19,8 @@ base::Error file_error(int error_number, std::string_view what);
 
 base::Status sync_folder(const std::string& folder);
 
-// A file that is being written: preallocated, written in pieces of at least a MiB, hashed on the way, with a
-// shared flock from its first moment.
+// A file that is being written: preallocated, written in pieces, hashed on the way, with a shared flock from
+// its first moment.
 class IncomingFile final : public BlobWriter {
  public:
   static base::Result<std::unique_ptr<BlobWriter>> create(const std::string& folder,
@@ -33,16 +34,14 @@ class IncomingFile final : public BlobWriter {
  private:
   IncomingFile(std::string folder, std::string path, int fd, std::int64_t expected_bytes);
   base::Status preallocate();
-  base::Status write_all(std::string_view bytes);
-  base::Status flush();
   base::Status complete();
   base::Result<BlobRef> give_name();
 
   std::string folder_, path_;
   OpenFile file_;
+  PieceWriter writer_;
   std::int64_t expected_bytes_;
   std::int64_t bytes_ = 0;
-  std::string buffer_;
   base::Sha256 hash_;
   bool spent_ = false;
 };

@@ -13,7 +13,7 @@ void JobMoves::child_ended(const base::Uuid& parent) {
   auto row = find_job(tx_.db, parent);
   if (row->status != schemas::JobStatus::kWaiting || row->children_left > 0) return;
 
-  const std::int64_t published_at = publisher_.take_room(row->kind);
+  const std::int64_t published_at = publisher_.take_room(*row);
   auto s = tx_.db.prepare(
       "UPDATE jobs SET status = 0, run_at = 0, epoch = epoch + 1, published_at = ?2, version = version + 1 "
       "WHERE id = ?1 AND status = 2 AND children_left = 0");

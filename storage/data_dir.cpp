@@ -43,7 +43,8 @@ base::Error refused(const std::string& path, const std::string& why) {
   return base::error(base::Code::kInternal, "data directory " + path + ": " + why);
 }
 
-// A folder that someone else keeps things in is not ours to change.
+// A folder that others look into, and that holds other things, is not ours to change.
+bool is_shared(const struct stat& folder) { return (folder.st_mode & 077) != 0; }
 bool is_foreign(const std::string& path) {
   std::error_code failed;
   const bool is_empty = std::filesystem::is_empty(path, failed);
@@ -60,7 +61,7 @@ base::Status make_folder(const std::string& path, mode_t mode) {
   struct stat folder {};
   if (::stat(path.c_str(), &folder) != 0 || !S_ISDIR(folder.st_mode)) return refused(path, "is not a folder");
   const bool differs = (folder.st_mode & 07777) != mode;
-  if (differs && !made && is_foreign(path)) {
+  if (differs && !made && is_shared(folder) && is_foreign(path)) {
     return refused(path, "holds other things; set --data to a folder of its own");
   }
   if (differs && ::chmod(path.c_str(), mode) != 0) {
@@ -115,6 +116,8 @@ std::int64_t free_bytes(const std::string& folder) {
   if (::statvfs(folder.c_str(), &fs) != 0) return -1;
   return static_cast<std::int64_t>(fs.f_bavail) * static_cast<std::int64_t>(fs.f_frsize);
 }
+
+std::string mebibytes(std::int64_t bytes) { return std::to_string((bytes >> 20) + 1) + " MiB"; }
 
 std::int64_t file_bytes(const std::string& path) {
   struct stat file {};

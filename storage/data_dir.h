@@ -15,8 +15,8 @@ struct DataDir {
   std::string root, locks, blobs, database;
 };
 
-// Makes what is missing, sets the modes, and refuses a folder that cannot be written or lies on a network
-// file system. The message says what to do.
+// Makes what is missing, sets the modes, and refuses a folder that cannot be written, that holds other things
+// and is open to other users, or that lies on a network file system. The message says what to do.
 base::Result<DataDir> open_data_dir(const std::string& root);
 
 enum class FileSystem { kLocal, kUnknown, kRefused };
@@ -29,6 +29,8 @@ FileSystemKind file_system_kind(std::uint32_t magic);
 
 // Bytes that an unprivileged process may still write; -1: unknown.
 std::int64_t free_bytes(const std::string& folder);
+// "12 MiB", rounded up, for people.
+std::string mebibytes(std::int64_t bytes);
 // The size of a file by stat, 0 if it is missing: `-wal` is never opened by anyone but SQLite.
 std::int64_t file_bytes(const std::string& path);
 // When it was written last, nanoseconds of the wall clock; 0 if it is missing. By stat, too.

@@ -1,19 +1,20 @@
 #include "storage/failures.h"
 
+#include <utility>
+
 #include <unistd.h>
 
 #include "platform/base/log.h"
 
 namespace millrace::storage {
-namespace {
 
-base::Error overloaded(std::string message, std::chrono::milliseconds retry_after) {
-  base::Error e = base::error(base::Code::kOverloaded, std::move(message));
+base::Error overloaded(std::string why, std::chrono::milliseconds retry_after) {
+  base::Error e = base::error(base::Code::kOverloaded, std::move(why));
   e.retry_after = retry_after;
   return e;
 }
 
-}  // namespace
+base::Error no_such_job() { return base::error(base::Code::kNotFound, "no such job"); }
 
 base::Error store_error(const SqliteError& e) {
   using std::chrono::seconds;

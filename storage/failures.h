@@ -1,8 +1,15 @@
 #pragma once
+#include <chrono>
+#include <string>
+
 #include "platform/base/result.h"
 #include "storage/sqlite.h"
 
 namespace millrace::storage {
+
+// kOverloaded; `retry_after` is when to ask again.
+base::Error overloaded(std::string why, std::chrono::milliseconds retry_after);
+base::Error no_such_job();  // kNotFound
 
 // What SQLite's failures are to the outside. Everything that is not a full disk or a busy database is logged
 // with its text and answered as internal.

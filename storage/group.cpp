@@ -15,6 +15,7 @@ namespace millrace::storage {
 namespace {
 
 void roll_back(Db& db) {
+  db.forget_pending();
   if (sqlite3_get_autocommit(db.handle()) != 0) return;  // SQLite has done it itself
   try {
     db.prepare("ROLLBACK").run();
@@ -59,6 +60,7 @@ void Group::transaction(F&& f) {
   Tx tx{db, now, boot, context_.boot_id, commit_record, context_.clocks.trust()};
   try {
     f(tx);
+    db.write_pending();
     commit(db);
   } catch (...) {
     roll_back(db);
@@ -169,6 +171,7 @@ Announcement Group::announcement() {
   for (Commit& c : commits_) {
     std::move(c.changes.begin(), c.changes.end(), std::back_inserter(out.commit.changes));
     std::move(c.ready.begin(), c.ready.end(), std::back_inserter(out.commit.ready));
+    std::move(c.asked_to_stop.begin(), c.asked_to_stop.end(), std::back_inserter(out.commit.asked_to_stop));
   }
   return out;
 }

@@ -35,6 +35,7 @@ HeartbeatReply beat(Tx& tx, const WorkerReport& report, const std::vector<Lease>
                     std::chrono::milliseconds duration) {
   write_worker(tx, report);
   HeartbeatReply reply;
+  reply.drain = is_draining(tx.db, report.worker);
   for (const Lease& lease : leases) {
     switch (renew(tx, lease, duration)) {
       case Renewal::kRenewed:

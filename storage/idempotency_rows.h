@@ -16,6 +16,9 @@ namespace millrace::storage {
 // A row outlives the end of its job by this, or lives as long as the job's row, whichever is later.
 inline constexpr std::chrono::hours kIdempotencyAge{24};
 
+// kIdempotencyReused of a body with the fingerprint `sent`, where `stored` (32 bytes) was the first.
+base::Error reused(std::string_view stored, const base::Sha256Digest& sent);
+
 // (tenant, method, path, key) as 16 bytes. 128 bits of SHA-256: nobody finds another's.
 std::string idempotency_hash(std::string_view tenant, const IdempotencyKey& key);
 
@@ -26,10 +29,6 @@ std::optional<base::Result<Submitted>> find_key(Db& db, const std::string& hash,
 // kIdempotencyReused.
 std::optional<base::Result<Submitted>> take_key(Db& db, const std::string& hash, const IdempotencyKey& key,
                                                 const schemas::JobId& job);
-
-// Takes a key that makes nothing, for kIdempotencyAge. False: it had been taken before; kIdempotencyReused.
-base::Result<bool> take_call_key(Tx& tx, std::string_view tenant, const IdempotencyKey& key,
-                                 const schemas::JobId& job);
 
 // The job row goes: the key goes with it, or stays until `completed_at` + kIdempotencyAge.
 void release_key(Db& db, const JobRow& row, base::WallTime now);

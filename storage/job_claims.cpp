@@ -5,6 +5,9 @@
 
 #include "storage/job_events.h"
 #include "storage/job_moves.h"
+#include "storage/kind_pauses.h"
+#include "storage/kind_rules.h"
+#include "storage/lane_turns.h"
 #include "storage/payload_rows.h"
 #include "storage/readers.h"
 #include "storage/turns.h"
@@ -74,21 +77,25 @@ class Claim {
       : tx_(tx), moves_(tx, options), request_(request) {}
 
   std::vector<Claimed> run() {
+    if (is_paused(tx_.db, request_.kind)) return {};
     for (const TokenHint& hint : request_.hints) {
       if (full()) break;
       take_hint(hint);
     }
-    if (!request_.hints_only && !full()) take_in_turn();
+    if (!request_.hints_only && !full()) has_lanes() ? take_by_lanes() : take_in_turn();
     return std::move(claimed_);
   }
 
  private:
+  bool has_lanes() const { return request_.lanes && kind_rules(request_.kind).has_lanes; }
   bool full() const { return static_cast<int>(claimed_.size()) >= request_.count; }
 
   void take_hint(const TokenHint& hint) {
     auto row = find_job(tx_.db, hint.job.uuid);
     if (!row || row->kind != request_.kind || hint.epoch > row->epoch) return;
-    take(*row);
+    ClaimLanes::PlacePtr place;
+    if (has_lanes() && !(place = request_.lanes->take(row->model))) return;
+    if (take(*row)) claimed_.back().place = std::move(place);
   }
 
   void take_in_turn() {
@@ -99,6 +106,23 @@ class Claim {
       if (!id) break;
       auto row = find_job(tx_.db, *id);
       if (!take(*row)) {
+        moves_.end(*row, end_of_unclaimable(*row));
+        ++ended;
+      }
+    }
+    turns.save();
+  }
+
+  void take_by_lanes() {
+    LaneTurns turns(tx_.db, request_.kind, *request_.lanes);
+    int ended = 0;
+    while (!full() && ended < kEndedPerClaim) {
+      auto head = turns.next();
+      if (!head) break;
+      auto row = find_job(tx_.db, head->id);
+      if (take(*row)) {
+        claimed_.back().place = std::move(head->place);
+      } else {
         moves_.end(*row, end_of_unclaimable(*row));
         ++ended;
       }

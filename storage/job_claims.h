@@ -1,6 +1,7 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,6 +20,32 @@ struct Lease {
   friend bool operator==(const Lease&, const Lease&) = default;
 };
 
+// What bounds a worker's jobs lane by lane, a job's lane being its model, beside the slots: claims take no
+// job of a lane that is full.
+class ClaimLanes {
+ public:
+  // One job's, from its claim on. Given back with the last owner, at the latest. Thread-safe.
+  class Place {
+   public:
+    virtual ~Place() = default;
+    // The job has gone on to where it is counted by itself. Once is enough.
+    virtual void leave() = 0;
+  };
+  using PlacePtr = std::shared_ptr<Place>;
+
+  virtual ~ClaimLanes() = default;
+  // Null: the lane is full. On the commit thread, inside of its transaction: ≤ 10 µs, and it must not call
+  // the store. A claim whose transaction fails gives back what it took.
+  virtual PlacePtr take(const std::string& lane) = 0;
+
+  // Of tenants with more lanes than one claim looks at: the lane that was looked at last, by tenant. The
+  // claims' own, on the commit thread.
+  std::map<std::string, std::string>& cursors() { return cursors_; }
+
+ private:
+  std::map<std::string, std::string> cursors_;
+};
+
 // A job as its worker needs it.
 struct Claimed {
   Lease lease;
@@ -35,13 +62,23 @@ struct Claimed {
   bool children_done = false;  // a parent, released by its last child: merge
   base::WallTime created_at{};
   base::WallTime deadline{};
-  base::BootTime claimed_at{};  // what the lease counts from
+  base::BootTime claimed_at{};   // what the lease counts from
+  ClaimLanes::PlacePtr place{};  // in its lane, where claims are bounded so
+};
+
+// Tokens that wait in one partition of a kind's topic.
+struct PartitionLag {
+  int partition = 0;
+  std::int64_t tokens = 0;
 };
 
 // One worker process, as the rows `workers` and `worker_slots` know it.
 struct SlotReport {
   schemas::Kind kind;
   int slots = 0, used = 0;
+  // What is free stays so: jobs there are, but in lanes that are full. Their tokens do not count as lost.
+  bool kept_free = false;
+  std::vector<PartitionLag> lags{};  // of this process's partitions; empty where nothing waits in a bus
 };
 struct WorkerReport {
   std::string worker;      // name, also of DATA/workers/<name>.lock
@@ -54,6 +91,7 @@ struct HeartbeatReply {
   // job.
   std::vector<Lease> lost;
   std::vector<schemas::JobId> cancel;  // cancel requested: stop, then finish
+  bool drain = false;                  // take nothing new (WorkerDrains)
 };
 
 // A token as a claim takes it: may be stale.
@@ -69,7 +107,8 @@ class JobClaims {
 
   // Up to `count` jobs of the kind, queued and due, tenants in turn and within a tenant by priority then age;
   // those of `hints` first, unless their epoch is above the row's (rule 10). Raises attempt, writes a random
-  // token and lease_until = boot + lease. A child is claimed only while its parent is waiting. Jobs past
+  // token and lease_until = boot + lease. A child is claimed only while its parent is waiting. Of a kind that
+  // is paused (KindPauses) nothing is claimed, and a claim that may stand does. Jobs past
   // their deadline and children of an ended parent are never claimed: a claim that meets them ends them.
   struct Request {
     schemas::Kind kind;
@@ -82,9 +121,12 @@ class JobClaims {
     // it in the very transaction that makes it ready: one commit instead of two from the accept to the start.
     // True when it is asked again: it ends without a job.
     std::shared_ptr<const std::atomic<bool>> withdrawn{};
+    // Of kinds with lanes (KindRules): null, and no lane is ever full.
+    std::shared_ptr<ClaimLanes> lanes{};
   };
   void claim(Request request, Done<std::vector<Claimed>> done);
-  // Asks all claims that stand again, for what became ready in other processes or has been withdrawn.
+  // Asks all claims that stand again, for what became ready in other processes, has been withdrawn or lies in
+  // a lane that is no longer full.
   void ask_standing();
 
   // One statement per worker: renews the leases named, writes the worker and slot rows, answers what was lost

@@ -10,7 +10,8 @@ std::int64_t count_queued(Db& db, schemas::Kind kind) {
       "SELECT count(*) FROM (SELECT 1 FROM jobs WHERE status = 0 AND run_at = 0 AND kind = ?1 LIMIT ?2)");
   ready.bind(kind, kDepthMax).step();
   auto delayed = db.prepare(
-      "SELECT count(*) FROM (SELECT 1 FROM jobs WHERE status = 0 AND run_at > 0 AND kind = ?1 LIMIT ?2)");
+      "SELECT count(*) FROM (SELECT 1 FROM jobs WHERE status = 0 AND run_at > 0 AND run_at < "
+      "9223372036854775807 AND kind = ?1 LIMIT ?2)");
   delayed.bind(kind, kDepthMax).step();
   return ready.integer(0) + delayed.integer(0);
 }

@@ -9,13 +9,16 @@ namespace millrace::storage {
 namespace {
 
 std::optional<std::int64_t> first_retry(Db& db) {
-  auto s = db.prepare("SELECT min(run_at) FROM jobs WHERE status = 0 AND run_at > 0");
+  auto s = db.prepare(
+      "SELECT min(run_at) FROM jobs WHERE status = 0 AND run_at > 0 AND run_at < 9223372036854775807");
   s.step();
   return s.optional_integer(0);
 }
 
 std::optional<std::int64_t> first_deadline(Db& db) {
-  auto s = db.prepare("SELECT min(deadline) FROM jobs WHERE status IN (0, 2) AND parent_id IS NULL");
+  auto s = db.prepare(
+      "SELECT min(deadline) FROM jobs WHERE status IN (0, 2) AND parent_id IS NULL AND (version > 1 OR "
+      "run_at > 0 OR deadline <> created_at + 86400000)");
   s.step();
   return s.optional_integer(0);
 }
@@ -43,6 +46,7 @@ base::Result<std::optional<base::WallTime>> JobUpkeep::next_due(std::chrono::mil
   auto status = store_.readers().read([&](Db& db) {
     take(first_retry(db));
     take(first_deadline(db));
+    if (FreshDeadlines::any_queued(db)) take(base::millis(fresh_->next_look(clock.boot())));
     if (const auto end = first_lease(db, boot_number(clock.boot_id()))) {
       take(std::min(*end + 1, latest_end) + wall_minus_boot);
     }

@@ -17,6 +17,14 @@ void record(Tx& tx, JobRow& row, std::string_view type, std::string_view data) {
   tell(tx, row);
 }
 
+void record_waking(Tx& tx, const JobRow& row) {
+  schemas::JobView waking;
+  waking.waking = true;
+  tx.db.prepare("INSERT INTO job_events (job, version, at, type, data) VALUES (?1, 1, ?2, ?3, '{}')")
+      .bind(row.id, row.created_at, schemas::public_status(waking))
+      .run();
+}
+
 std::string error_data(const schemas::JobError& error) {
   const nlohmann::json data = {{"code", base::name(error.code)}, {"message", error.message}};
   return data.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);

@@ -15,6 +15,9 @@ void record(Tx& tx, JobRow& row, std::string_view type, std::string_view data = 
 // Only tells the commit (a new job: its event is the row itself).
 void tell(Tx& tx, const JobRow& row);
 
+// The first event of a new job that waits for its machine: the only version 1 that is stored.
+void record_waking(Tx& tx, const JobRow& row);
+
 // JSON for `data`.
 std::string error_data(const schemas::JobError& error);
 

@@ -1,15 +1,17 @@
 #include "storage/job_intake.h"
 
-#include <limits>
 #include <memory>
 #include <utility>
 
+#include "schemas/machine.h"
+#include "storage/audit_rows.h"
 #include "storage/blob_rows.h"
+#include "storage/failures.h"
 #include "storage/idempotency_rows.h"
 #include "storage/job_moves.h"
-#include "storage/job_removal.h"
-#include "storage/job_views.h"
 #include "storage/kind_rules.h"
+#include "storage/machine_table.h"
+#include "storage/machine_waiting.h"
 #include "storage/payload_rows.h"
 #include "storage/secret_rows.h"
 
@@ -18,7 +20,7 @@ namespace {
 
 using schemas::JobStatus;
 
-constexpr std::size_t kRowBytes = 512;  // of the rows around a payload, for the group's bound
+constexpr std::size_t kIntakeRowBytes = 512;  // of the rows around a payload, for the group's bound
 
 JobRow new_row(const Tx& tx, const Submission& s) {
   JobRow row;
@@ -30,65 +32,45 @@ JobRow new_row(const Tx& tx, const Submission& s) {
   row.created_at = base::millis(tx.now);
   row.deadline = base::millis(tx.now + s.deadline_after);
   row.model = s.model;
-  row.lane_key = s.lane_key;
+  row.lane_key = s.machine ? schemas::machine_id(*s.machine) : s.lane_key;
   return row;
+}
+
+// What the submission's key has made before. Absent: nothing, and unless `only_looks` it is taken now.
+std::optional<base::Result<Submitted>> made_before(Tx& tx, const Submission& s, JobRow& row,
+                                                   bool only_looks) {
+  if (!s.idempotency) return std::nullopt;
+  row.idempotency = idempotency_hash(s.tenant, *s.idempotency);
+  if (!only_looks) return take_key(tx.db, row.idempotency, *s.idempotency, s.id);
+  return find_key(tx.db, row.idempotency, *s.idempotency);
+}
+
+// The machine hears of the job that has come for it.
+void use_machine(Tx& tx, const Store::Options& options, const Submission& s, const MachineUse& use) {
+  if (use.awake && !use.noted) note_use(tx, *s.machine);
+  if (use.awake) return;
+  auto machine = find_machine(tx.db, s.tenant, *s.machine);
+  if (machine) want_awake(tx, options, *machine, s.wake);
 }
 
 base::Result<Submitted> submit_in(Tx& tx, const Store::Options& options, const Submission& s,
                                   Adoption& adoption) {
   JobRow row = new_row(tx, s);
-  if (s.idempotency) {
-    row.idempotency = idempotency_hash(s.tenant, *s.idempotency);
-    if (s.join_only) {
-      auto made = find_key(tx.db, row.idempotency, *s.idempotency);
-      if (made) return *made;
-      return base::error(base::Code::kNotFound, "no job was made with this key");
-    }
-    if (auto made = take_key(tx.db, row.idempotency, *s.idempotency, s.id)) return *made;
-  }
+  base::Result<MachineUse> use = MachineUse{.awake = true, .noted = true};
+  if (s.machine) use = look_at_machine(tx, s.tenant, *s.machine);
+  if (auto made = made_before(tx, s, row, s.join_only || !use)) return *made;
+  if (s.join_only) return base::error(base::Code::kNotFound, "no job was made with this key");
+  if (!use) return use.error();
+  if (!use->awake) row.run_at = kWaitsForMachine;
   std::optional<std::int64_t> spec_blob;
   if (s.spec_blob) spec_blob = adoption.take(tx.db, s.tenant, s.spec_blob);
   if (s.input) row.input = adoption.take(tx.db, s.tenant, s.input);
   row.spec = insert_spec(tx.db, s.spec, spec_blob, s.traceparent);
   if (!s.secret.empty()) insert_secret(tx.db, row.id, s.secret);
   JobMoves(tx, options).enqueue(row, s.traceparent);
+  if (s.machine) use_machine(tx, options, s, *use);
+  audit_execution(tx, {s.tenant, s.actor}, "create", s.id);
   return Submitted{s.id, false, JobStatus::kQueued};
-}
-
-using Key = std::optional<IdempotencyKey>;
-
-base::Result<schemas::JobView> cancel_in(Tx& tx, const Store::Options& options, const std::string& tenant,
-                                         const schemas::JobId& job, const Key& key) {
-  auto row = find_root(tx.db, tenant, job);
-  if (!row) return base::error(base::Code::kNotFound, "no such job");
-  if (key) {
-    if (const auto taken = take_call_key(tx, tenant, *key, job); !taken) return taken.error();
-  }
-  if (row->status == JobStatus::kRunning) {
-    tx.db.prepare("UPDATE jobs SET cancel_requested = 1 WHERE id = ?1 AND status = 1").bind(row->id).run();
-  } else if (!schemas::is_terminal(row->status)) {
-    JobMoves(tx, options).end(*row, {.status = JobStatus::kCancelled});
-  }
-  return *find_view(tx.db, row->id, options);
-}
-
-base::Result<bool> forget_in(Tx& tx, const std::string& tenant, const schemas::JobId& job, const Key& key) {
-  const auto row = find_root(tx.db, tenant, job);
-  if (!row) return base::error(base::Code::kNotFound, "no such job");
-  if (!schemas::is_terminal(row->status)) {
-    return base::error(base::Code::kInvalidState,
-                       "only a job that has ended can be forgotten; cancel it first");
-  }
-  if (row->children_left > 0) {
-    return base::error(base::Code::kInvalidState,
-                       "parts of the job still run; ask again when they have ended");
-  }
-  if (key) {
-    auto taken = take_call_key(tx, tenant, *key, job);
-    if (!taken || !*taken) return taken;
-  }
-  erase_job(tx, *row, std::numeric_limits<int>::max());
-  return true;
 }
 
 struct RetryOrder {
@@ -104,15 +86,17 @@ bool may_be_retried(JobStatus status) {
 
 base::Result<Submitted> retry_in(Tx& tx, const Store::Options& options, const RetryOrder& order) {
   const auto old = find_root(tx.db, order.tenant, order.old);
-  if (!old) return base::error(base::Code::kNotFound, "no such job");
+  if (!old) return no_such_job();
   if (!may_be_retried(old->status)) {
     return base::error(base::Code::kInvalidState, "only failed, expired and cancelled jobs can be retried");
   }
   if (!kind_rules(old->kind).can_be_retried()) {
-    return base::error(base::Code::kInvalidState, "its environment is gone; submit it again");
+    return base::error(base::Code::kInvalidState,
+                       "a job of this kind is not run again from what is stored of it; submit it again");
   }
   const auto spec = find_spec(tx.db, old->spec);
-  const bool has_input = !old->input || find_blob(tx.db, *old->input);
+  const bool has_input =
+      old->input ? find_blob(tx.db, *old->input).has_value() : !kind_rules(old->kind).drops_bad_input;
   if (!spec || !has_input) {
     return base::error(base::Code::kInvalidState, "the job's input is no longer stored; submit it again");
   }
@@ -146,7 +130,7 @@ void JobIntake::submit(Submission submission, Done<Submitted> done) {
     return done(
         base::error(base::Code::kInternal, "a secret has at most 256 KiB, and only executions have one"));
   }
-  const std::size_t bytes = submission.spec.size() + submission.secret.size() + kRowBytes;
+  const std::size_t bytes = submission.spec.size() + submission.secret.size() + kIntakeRowBytes;
   auto adoption = std::make_shared<Adoption>();
   const Store::Options& options = store_.options();
   submit_move<Submitted>(
@@ -158,33 +142,12 @@ void JobIntake::submit(Submission submission, Done<Submitted> done) {
       adopting<Submitted>(adoption, std::move(done)));
 }
 
-void JobIntake::cancel(std::string tenant, schemas::JobId job, Done<schemas::JobView> done,
-                       std::optional<IdempotencyKey> key) {
-  const Store::Options& options = store_.options();
-  submit_move<schemas::JobView>(
-      store_.writer(), Writer::Priority::kAsked, kRowBytes,
-      [tenant = std::move(tenant), job, key = std::move(key), &options](Tx& tx) {
-        return cancel_in(tx, options, tenant, job, key);
-      },
-      std::move(done));
-}
-
-void JobIntake::forget(std::string tenant, schemas::JobId job, Done<bool> done,
-                       std::optional<IdempotencyKey> key) {
-  submit_move<bool>(
-      store_.writer(), Writer::Priority::kAsked, kRowBytes,
-      [tenant = std::move(tenant), job, key = std::move(key)](Tx& tx) {
-        return forget_in(tx, tenant, job, key);
-      },
-      std::move(done));
-}
-
 void JobIntake::retry(std::string tenant, schemas::JobId old, schemas::JobId fresh, std::string traceparent,
                       std::chrono::milliseconds deadline_after, Done<Submitted> done) {
   RetryOrder order{std::move(tenant), old, fresh, std::move(traceparent), deadline_after};
   const Store::Options& options = store_.options();
   submit_move<Submitted>(
-      store_.writer(), Writer::Priority::kNormal, kRowBytes,
+      store_.writer(), Writer::Priority::kNormal, kIntakeRowBytes,
       [order = std::move(order), &options](Tx& tx) { return retry_in(tx, options, order); }, std::move(done));
 }
 

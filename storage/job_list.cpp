@@ -1,8 +1,8 @@
 #include <algorithm>
-#include <array>
-#include <limits>
 #include <utility>
 
+#include "storage/job_candidates.h"
+#include "storage/job_match.h"
 #include "storage/job_queries.h"
 #include "storage/job_views.h"
 #include "storage/readers.h"
@@ -10,106 +10,102 @@
 namespace millrace::storage {
 namespace {
 
-using schemas::JobStatus;
+// What a page is made of, while it is looked for.
+class PageSearch {
+ public:
+  PageSearch(Store& store, const JobFilter& filter, JobWalk walk, std::size_t wanted)
+      : store_(store), filter_(filter), walk_(walk), wanted_(wanted) {}
 
-// A page is looked for in steps, each a read transaction of its own: a filter that matches nothing in a
-// million rows must hold no snapshot while it looks.
-constexpr int kRowsPerRead = 10'000;
-// An id is made before its row, by at most this (the writer's queue). It may also be later than its row's
-// time: ids never step back, and the wall clock does. So ids bound `created_after` only.
-constexpr std::chrono::minutes kIdLead{5};
+  bool goes_on() const { return !full() && walk_.rows_left > 0 && !walk_.finished; }
 
-// The smallest id that a UUIDv7 of this millisecond can have.
-base::Uuid first_id_of(base::WallTime t) {
-  std::array<std::uint8_t, 16> bytes{};
-  auto ms = static_cast<std::uint64_t>(std::max<std::int64_t>(0, base::millis(t)));
-  for (std::size_t i = 6; i-- > 0; ms >>= 8) bytes[i] = static_cast<std::uint8_t>(ms & 0xFF);
-  return base::Uuid(bytes);
-}
-
-base::Uuid last_id() {
-  std::array<std::uint8_t, 16> bytes{};
-  bytes.fill(0xFF);
-  return base::Uuid(bytes);
-}
-
-// Where the walk over a tenant's ids is, newest first.
-struct Walk {
-  base::Uuid before = last_id();  // ids below it
-  base::Uuid from{};              // not below this one
-  int rows_left = 0;              // that may still be looked at
-  bool finished = false;          // there are no more
-};
-
-Walk start(const JobFilter& filter, std::optional<base::Uuid> before, int rows_max) {
-  Walk walk;
-  walk.rows_left = rows_max;
-  if (before) walk.before = *before;
-  if (filter.created_after) walk.from = first_id_of(*filter.created_after - kIdLead);
-  return walk;
-}
-
-// What a filter asks of a row.
-struct Candidate {
-  schemas::JobId id;
-  JobStatus status;
-  std::string model;
-  base::WallTime created_at;
-};
-
-bool matches(const Candidate& job, const JobFilter& filter) {
-  return (!filter.kind || job.id.kind == *filter.kind) &&
-         (!filter.status || schemas::public_name(job.status) == *filter.status) &&
-         (!filter.model || job.model == *filter.model) &&
-         (!filter.created_after || job.created_at >= *filter.created_after) &&
-         (!filter.created_before || job.created_at < *filter.created_before) &&
-         (filter.id_contains.empty() || job.id.str().find(filter.id_contains) != std::string::npos);
-}
-
-// One step of the walk: fills `items` up to `wanted`.
-void walk_some(Db& db, const std::string& tenant, const JobFilter& filter, const Store::Options& options,
-               Walk& walk, std::size_t wanted, std::vector<schemas::JobView>& items) {
-  auto s = db.prepare(
-      "SELECT id, kind, status, model, created_at FROM jobs WHERE tenant = ?1 AND parent_id IS NULL "
-      "AND id < ?2 AND id >= ?3 ORDER BY id DESC LIMIT ?4");
-  const base::Uuid before = walk.before;  // bound by reference
-  const int rows_max = std::min(kRowsPerRead, walk.rows_left);
-  s.bind(tenant, before, walk.from, rows_max);
-  int rows = 0;
-  while (items.size() < wanted && s.step()) {
-    ++rows;
-    walk.before = s.uuid(0);
-    const Candidate job{{static_cast<schemas::Kind>(s.integer(1)), walk.before},
-                        static_cast<JobStatus>(s.integer(2)),
-                        s.text(3),
-                        base::wall_from(s.integer(4))};
-    if (!matches(job, filter)) continue;
-    if (auto view = find_view(db, walk.before, options)) items.push_back(std::move(*view));
+  // One read transaction's share.
+  void step(Db& db) {
+    if (auto found = candidates(db, filter_, walk_, wanted_)) {
+      look_at(db, *found);
+    } else {
+      walk_on(db);
+    }
   }
-  walk.rows_left -= rows;
-  walk.finished = rows < rows_max && items.size() < wanted;
-}
+
+  JobPage page() {
+    JobPage out{std::move(items_), std::nullopt};
+    if (out.items.size() == wanted_) {
+      out.items.pop_back();
+      out.next = out.items.back().id.uuid;
+    } else if (!walk_.finished) {
+      out.next = walk_.before;
+    }
+    return out;
+  }
+
+ private:
+  bool full() const { return items_.size() >= wanted_; }
+
+  void take(Db& db, const JobCandidate& job) {
+    if (!matches(job, filter_)) return;
+    if (auto view = find_view(db, job.id.uuid, store_.options())) items_.push_back(std::move(*view));
+  }
+
+  void look_at(Db& db, const JobCandidates& found) {
+    walk_.rows_left -= found.rows_read;
+    for (const base::Uuid& id : found.ids) {
+      if (full() || walk_.rows_left <= 0) return;
+      auto s = db.prepare(
+          "SELECT id, kind, status, model, created_at, run_at, error_code, parent_id, tenant FROM jobs WHERE "
+          "id = ?1");
+      if (s.bind(id).step()) take(db, candidate_at(s));
+      walk_.before = id;
+      --walk_.rows_left;
+    }
+    walk_.finished = found.all && !full();
+    if (!full()) walk_.before = found.down_to;
+  }
+
+  // The rows as they lie, of all tenants, children among them.
+  void walk_on(Db& db) {
+    auto s = db.prepare(
+        "SELECT id, kind, status, model, created_at, run_at, error_code, parent_id, tenant FROM jobs WHERE "
+        "id < ?1 AND id >= ?2 ORDER BY id DESC LIMIT ?3");
+    const base::Uuid before = walk_.before;  // bound by reference
+    const int rows_max = std::min(kRowsPerRead, walk_.rows_left);
+    s.bind(before, walk_.from, rows_max);
+    int rows = 0;
+    while (!full() && s.step()) {
+      ++rows;
+      const JobCandidate job = candidate_at(s);
+      walk_.before = job.id.uuid;
+      take(db, job);
+    }
+    walk_.rows_left -= rows;
+    walk_.finished = rows < rows_max && !full();
+  }
+
+  Store& store_;
+  const JobFilter& filter_;
+  JobWalk walk_;
+  const std::size_t wanted_;
+  std::vector<schemas::JobView> items_;
+};
 
 }  // namespace
 
-base::Result<JobPage> JobQueries::list(const std::string& tenant, const JobFilter& filter, int limit,
-                                       std::optional<base::Uuid> before, int rows_max) {
-  JobPage page;
-  if (limit <= 0) return page;
+base::Result<JobPage> page_of_jobs(Store& store, const JobFilter& filter, int limit,
+                                   std::optional<base::Uuid> before, int rows_max) {
+  if (limit <= 0) return JobPage();
   const auto wanted = static_cast<std::size_t>(limit) + 1;  // one more: is there a next page?
-  Walk walk = start(filter, before, rows_max);
-  while (page.items.size() < wanted && walk.rows_left > 0 && !walk.finished) {
-    auto status = store_.readers().read(
-        [&](Db& db) { walk_some(db, tenant, filter, store_.options(), walk, wanted, page.items); });
+  PageSearch search(store, filter, start_walk(filter, before, rows_max), wanted);
+  while (search.goes_on()) {
+    auto status = store.readers().read([&](Db& db) { search.step(db); });
     if (!status) return status.error();
   }
-  if (page.items.size() == wanted) {
-    page.items.pop_back();
-    page.next = page.items.back().id.uuid;
-  } else if (!walk.finished) {
-    page.next = walk.before;
-  }
-  return page;
+  return search.page();
+}
+
+base::Result<JobPage> JobQueries::list(const std::string& tenant, const JobFilter& filter, int limit,
+                                       std::optional<base::Uuid> before, int rows_max) {
+  JobFilter own = filter;
+  own.tenant = tenant;
+  return page_of_jobs(store_, own, limit, before, rows_max);
 }
 
 }  // namespace millrace::storage

@@ -2,8 +2,10 @@
 
 #include <string>
 
+#include "storage/blob_rows.h"
 #include "storage/job_events.h"
 #include "storage/kind_rules.h"
+#include "storage/machine_table.h"
 #include "storage/payload_rows.h"
 #include "storage/secret_rows.h"
 
@@ -27,6 +29,18 @@ std::optional<std::string_view> message_of(const End& end) {
   return message.substr(0, end_of_text);
 }
 
+bool is_fault_of_recording(base::Code code) {
+  return code == base::Code::kAudioDamaged || code == base::Code::kAudioEmpty ||
+         code == base::Code::kAudioUnsupported || code == base::Code::kAudioTooLong;
+}
+
+// Nobody can use it, not even a retry.
+void drop_input(Db& db, JobRow& row) {
+  drop_ref(db, row.input);
+  db.prepare("UPDATE jobs SET input = NULL WHERE id = ?1").bind(row.id).run();
+  row.input.reset();
+}
+
 }  // namespace
 
 void JobMoves::end(JobRow& row, const End& end) {
@@ -40,17 +54,26 @@ void JobMoves::end(JobRow& row, const End& end) {
       .run();
   expect_one_change(s, "end");
   publisher_.forget(row);
-  if (kind_rules(row.kind).keeps_secrets) wipe_secret(tx_.db, row.id);
+  const KindRules rules = kind_rules(row.kind);
+  if (rules.keeps_secrets) wipe_secret(tx_.db, row.id);
+  if (rules.drops_bad_input && end.error && is_fault_of_recording(end.error->code)) drop_input(tx_.db, row);
   row.status = end.status;
   row.completed_at = base::millis(tx_.now);
   row.result = end.result;
   record(tx_, row, schemas::public_name(end.status), end.error ? error_data(*end.error) : "{}");
   if (row.parent) child_ended(*row.parent);
+  if (rules.runs_on_machine) machine_used(tx_, row.lane_key);
+  if (rules.internal) act_ended(tx_, options_, row, end);
+}
+
+void JobMoves::ask_to_stop(const JobRow& row) {
+  tx_.db.prepare("UPDATE jobs SET cancel_requested = 1 WHERE id = ?1 AND status = 1").bind(row.id).run();
+  tx_.commit.asked_to_stop.push_back(row.job());
 }
 
 void JobMoves::requeue(JobRow& row, const Requeue& requeue) {
   const std::int64_t run_at = requeue.run_at <= tx_.now ? 0 : base::millis(requeue.run_at);
-  const std::int64_t published_at = run_at == 0 ? publisher_.take_room(row.kind) : 0;
+  const std::int64_t published_at = run_at == 0 ? publisher_.take_room(row) : 0;
   auto s = tx_.db.prepare(
       "UPDATE jobs SET status = 0, run_at = ?4, epoch = epoch + 1, published_at = ?5, spared = spared + ?6, "
       "crashes = crashes + ?7, losses = losses + ?8, token = NULL, worker = NULL, lease_boot = 0, "
@@ -80,7 +103,7 @@ void JobMoves::lose(JobRow& row, int losses_max) {
 }
 
 void JobMoves::release(JobRow& row) {
-  const std::int64_t published_at = publisher_.take_room(row.kind);
+  const std::int64_t published_at = publisher_.take_room(row);
   auto s = tx_.db.prepare(
       "UPDATE jobs SET run_at = 0, published_at = ?3 WHERE id = ?1 AND status = 0 AND run_at > 0 AND run_at "
       "<= ?2");
@@ -91,11 +114,26 @@ void JobMoves::release(JobRow& row) {
   announce(row);
 }
 
+void JobMoves::awaken(JobRow& row) {
+  const std::int64_t published_at = publisher_.take_room(row);
+  auto s = tx_.db.prepare(
+      "UPDATE jobs SET run_at = 0, published_at = ?2, version = version + 1 WHERE id = ?1 AND status = 0 "
+      "AND run_at = 9223372036854775807 AND parent_id IS NULL");
+  s.bind(row.id, published_at).run();
+  expect_one_change(s, "awaken");
+  row.run_at = 0;
+  row.published_at = published_at;
+  record(tx_, row, "queued", R"({"reason":"machine_awake"})");
+  announce(row);
+}
+
 void JobMoves::enqueue(JobRow& row, std::string_view traceparent) {
-  row.published_at = publisher_.take_room(row.kind);
+  const bool ready = row.run_at == 0;
+  row.published_at = ready ? publisher_.take_room(row) : 0;
   insert_job(tx_.db, row);
+  if (!ready) record_waking(tx_, row);
   if (!row.parent) tell(tx_, row);
-  publisher_.announce(row, std::string(traceparent));
+  if (ready) publisher_.announce(row, std::string(traceparent));
 }
 
 void JobMoves::announce(const JobRow& row) { publisher_.announce(row, traceparent_of(tx_.db, row.spec)); }

@@ -29,18 +29,23 @@ struct Requeue {
 
 class JobMoves {
  public:
-  JobMoves(Tx& tx, const Store::Options& options) : tx_(tx), publisher_(tx, options) {}
+  JobMoves(Tx& tx, const Store::Options& options) : tx_(tx), options_(options), publisher_(tx, options) {}
 
   // Open → terminal; a secret that the job had is wiped. A child's lowers its parent's children_left (rule
-  // 5).
+  // 5). An act's moves its machine, and what waits for it.
   void end(JobRow& row, const End& end);
+  // Running: its worker is to stop it. The commit tells of it, and the worker's next heartbeat.
+  void ask_to_stop(const JobRow& row);
   // Running → queued, never for at-most-once (rule 3) nor after a cancel request (rule 4).
   void requeue(JobRow& row, const Requeue& requeue);
   // What becomes of a job whose worker is gone: queued, or failed, or cancelled. `cost` is by whose fault.
   void lose(JobRow& row, int losses_max);
   // Delayed → ready.
   void release(JobRow& row);
-  // A new queued row, announced. The caller has set everything but published_at.
+  // Waiting for its machine → ready, with an event.
+  void awaken(JobRow& row);
+  // A new queued row, announced unless it waits for its machine. The caller has set everything but
+  // published_at.
   void enqueue(JobRow& row, std::string_view traceparent);
 
   Publisher& publisher() { return publisher_; }
@@ -51,6 +56,7 @@ class JobMoves {
   void announce(const JobRow& row);
 
   Tx& tx_;
+  const Store::Options& options_;
   Publisher publisher_;
 };
 

@@ -14,7 +14,7 @@ namespace {
 
 using schemas::JobStatus;
 
-constexpr std::size_t kRowBytes = 512;
+constexpr std::size_t kOutcomeRowBytes = 512;
 
 // How an owner ends its attempt; a cancel request wins over whatever it brings.
 struct Verdict {
@@ -47,7 +47,7 @@ void submit_verdict(Store& store, Lease lease, Verdict verdict, Done<Applied> do
   if (verdict.result.bytes.size() > kInlineMax) {
     return done(base::error(base::Code::kInternal, "a result above 32 KiB must travel as a blob"));
   }
-  const std::size_t bytes = kRowBytes + verdict.result.bytes.size();
+  const std::size_t bytes = kOutcomeRowBytes + verdict.result.bytes.size();
   auto adoption = std::make_shared<Adoption>();
   const Store::Options& options = store.options();
   submit_move<Applied>(
@@ -93,12 +93,16 @@ Applied retry_in(Tx& tx, const Store::Options& options, const Lease& lease, cons
   if (auto error = last_error(row, plan)) {
     row.crashes += plan.crash ? 1 : 0;
     row.losses += plan.loss ? 1 : 0;
-    moves.end(row, {.status = JobStatus::kFailed, .error = std::move(error), .by_owner = true});
+    End end{.status = JobStatus::kFailed, .error = std::move(error), .by_owner = true};
+    if (!plan.result.empty()) end.result = insert_result(tx.db, plan.result, std::nullopt);
+    moves.end(row, end);
     return Applied::kYes;
   }
   const base::WallTime run_at = tx.now + plan.delay;
   const std::string data = retry_data(row, plan, run_at);
+  const bool is_free = plan.attempts_max == 0 && !plan.crash && !plan.loss;
   moves.requeue(row, {.run_at = run_at,
+                      .spared = is_free ? 1 : 0,
                       .crashes = plan.crash ? 1 : 0,
                       .losses = plan.loss ? 1 : 0,
                       .event = "retry",
@@ -143,8 +147,9 @@ void JobOutcomes::expired(Lease lease, schemas::JobError error, Payload result, 
 
 void JobOutcomes::retry(Lease lease, RetryPlan plan, Done<Applied> done) {
   const Store::Options& options = store_.options();
+  const std::size_t bytes = kOutcomeRowBytes + plan.result.size();
   submit_move<Applied>(
-      store_.writer(), Writer::Priority::kUrgent, kRowBytes,
+      store_.writer(), Writer::Priority::kUrgent, bytes,
       [lease, plan = std::move(plan), &options](Tx& tx) -> base::Result<Applied> {
         return retry_in(tx, options, lease, plan);
       },
@@ -154,7 +159,7 @@ void JobOutcomes::retry(Lease lease, RetryPlan plan, Done<Applied> done) {
 void JobOutcomes::give_back(Lease lease, Done<Applied> done) {
   const Store::Options& options = store_.options();
   submit_move<Applied>(
-      store_.writer(), Writer::Priority::kUrgent, kRowBytes,
+      store_.writer(), Writer::Priority::kUrgent, kOutcomeRowBytes,
       [lease, &options](Tx& tx) -> base::Result<Applied> { return give_back_in(tx, options, lease); },
       std::move(done));
 }

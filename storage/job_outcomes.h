@@ -38,10 +38,12 @@ struct RetryPlan {
   schemas::JobError error;             // why; kept in the event, and the job's error when it is the last
   bool crash = false;                  // its own supervised child died: crashes + 1
   bool loss = false;                   // the worker's fault: losses + 1
-  // > 0 and as many attempts were used: failed with `error`. Losses, drains and splits use none.
+  // > 0 and as many attempts were used: failed with `error`. 0: this attempt uses none, as losses, drains and
+  // splits do.
   int attempts_max = 0;
   int crashes_max = 3;  // reached: failed poison_job
   int losses_max = 20;  // reached: failed worker_lost
+  std::string result;   // what the kind has to show if it is the last, ≤ kInlineMax; empty: nothing
 };
 
 // What a worker says of an attempt. Every move is guarded by (attempt, token, running) in SQL; never blocks,
@@ -87,6 +89,14 @@ class JobOutcomes {
     std::string data;  // a JSON object, ≤ kEventMax
   };
   void events(Lease lease, std::vector<Event> events, Done<Applied> done);
+  // Files that a running command has left: rows that go with the job. At most schemas::kArtifactsMax in all;
+  // one of a name that is there is skipped.
+  struct NewArtifact {
+    base::Uuid id;
+    std::string name, mime_type;
+    Staged content;
+  };
+  void artifacts(Lease lease, base::Uuid machine, std::vector<NewArtifact> files, Done<Applied> done);
   void progress_total(Lease lease, int total, Done<Applied> done);
   // The document that the runner fetched from a URL, so that a retry does not fetch again.
   void attach_input(Lease lease, Staged input, Done<Applied> done);

@@ -4,13 +4,14 @@
 
 #include "storage/job_events.h"
 #include "storage/job_outcomes.h"
+#include "storage/kind_rules.h"
 #include "storage/lease_guard.h"
 #include "storage/payload_rows.h"
 
 namespace millrace::storage {
 namespace {
 
-constexpr std::size_t kRowBytes = 256;
+constexpr std::size_t kProgressRowBytes = 256;
 
 // Raises the root's version by one event, with its progress.
 void show_progress(Tx& tx, JobRow& root, std::string_view type, const std::string& data) {
@@ -32,7 +33,8 @@ Applied parts_in(Tx& tx, const Lease& lease, const std::vector<JobOutcomes::Part
     const PartWrite written = write_part(tx.db, adoption, *root, part);
     if (written == PartWrite::kKept) continue;
     if (written == PartWrite::kNew) ++root->progress_done;
-    show_progress(tx, *root, "page", "{\"index\":" + std::to_string(part.index) + "}");
+    show_progress(tx, *root, kind_rules(root->kind).part_event,
+                  "{\"index\":" + std::to_string(part.index) + "}");
   }
   return Applied::kYes;
 }
@@ -71,7 +73,7 @@ void JobOutcomes::parts(Lease lease, std::vector<Part> parts, Done<Applied> done
     if (part.payload.bytes.size() > kInlineMax) {
       return done(base::error(base::Code::kInternal, "a part above 32 KiB must travel as a blob"));
     }
-    bytes += part.payload.bytes.size() + kRowBytes;
+    bytes += part.payload.bytes.size() + kProgressRowBytes;
   }
   auto adoption = std::make_shared<Adoption>();
   submit_move<Applied>(
@@ -85,7 +87,7 @@ void JobOutcomes::parts(Lease lease, std::vector<Part> parts, Done<Applied> done
 
 void JobOutcomes::progress_total(Lease lease, int total, Done<Applied> done) {
   submit_move<Applied>(
-      store_.writer(), Writer::Priority::kUrgent, kRowBytes,
+      store_.writer(), Writer::Priority::kUrgent, kProgressRowBytes,
       [lease, total](Tx& tx) -> base::Result<Applied> { return total_in(tx, lease, total); },
       std::move(done));
 }
@@ -93,7 +95,7 @@ void JobOutcomes::progress_total(Lease lease, int total, Done<Applied> done) {
 void JobOutcomes::attach_input(Lease lease, Staged input, Done<Applied> done) {
   auto adoption = std::make_shared<Adoption>();
   submit_move<Applied>(
-      store_.writer(), Writer::Priority::kUrgent, kRowBytes,
+      store_.writer(), Writer::Priority::kUrgent, kProgressRowBytes,
       [lease, input = std::move(input), adoption](Tx& tx) -> base::Result<Applied> {
         adoption->begin();
         return input_in(tx, lease, input, *adoption);

@@ -1,6 +1,7 @@
 #include <utility>
 
 #include "storage/job_upkeep.h"
+#include "storage/kind_pauses.h"
 #include "storage/outbox_rows.h"
 #include "storage/turns.h"
 #include "storage/upkeep_steps.h"
@@ -40,7 +41,7 @@ bool report_in(Tx& tx, const schemas::JobId& job, std::int64_t epoch, bool deliv
 
 std::vector<Ready> republish_lost_in(Tx& tx, schemas::Kind kind, std::chrono::milliseconds age, int limit) {
   std::vector<Ready> published;
-  if (!has_long_free_slot(tx, kind)) return published;
+  if (is_paused(tx.db, kind) || !has_long_free_slot(tx, kind)) return published;
   std::vector<base::Uuid> lost;
   {
     auto s = tx.db.prepare(

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "storage/failures.h"
 #include "storage/job_rows.h"
 #include "storage/job_views.h"
 #include "storage/payload_rows.h"
@@ -9,8 +10,6 @@
 
 namespace millrace::storage {
 namespace {
-
-base::Error no_such_job() { return base::error(base::Code::kNotFound, "no such job"); }
 
 std::optional<schemas::JobView> root_view(Db& db, const Store& store, const std::string& tenant,
                                           const schemas::JobId& job) {
@@ -36,16 +35,19 @@ std::vector<PartSize> sizes_of(Db& db, const base::Uuid& root) {
   return sizes;
 }
 
-// Version 1 is not stored (0001_jobs.sql).
+// Version 1 is not stored (0001_jobs.sql), but of a job that waited for its machine.
 std::vector<schemas::JobEvent> events_of(Db& db, const JobRow& row, std::int64_t after_version, int limit) {
   std::vector<schemas::JobEvent> events;
   if (limit <= 0) return events;
-  if (after_version < 1) events.push_back({1, base::wall_from(row.created_at), "queued", "{}"});
   auto s = db.prepare(
       "SELECT version, at, type, data FROM job_events WHERE job = ?1 AND version > ?2 ORDER BY version LIMIT "
       "?3");
-  s.bind(row.id, after_version, limit - static_cast<int>(events.size()));
+  s.bind(row.id, after_version, limit);
   while (s.step()) events.push_back({s.integer(0), base::wall_from(s.integer(1)), s.text(2), s.text(3)});
+  const bool has_first = after_version >= 1 || (!events.empty() && events.front().version == 1);
+  if (has_first) return events;
+  events.insert(events.begin(), {1, base::wall_from(row.created_at), "queued", "{}"});
+  if (events.size() > static_cast<std::size_t>(limit)) events.pop_back();
   return events;
 }
 

@@ -32,6 +32,8 @@ struct JobFilter {
   std::optional<std::string> model{};
   std::optional<base::WallTime> created_after{}, created_before{};  // from, and before
   std::string id_contains{};                                        // `q`
+  std::optional<std::string> error{};                               // code of what it failed of
+  std::optional<std::string> tenant{};  // for administrators; lists of a tenant set it
 };
 
 struct JobPage {
@@ -58,6 +60,13 @@ struct JobRecord {
   std::string lane_key;
   StoredPayload spec;
   std::optional<StoredPayload> result;
+  std::vector<std::pair<base::Uuid, std::string>> artifacts{};  // id and name, in order of their making
+};
+
+// What a job was made from.
+struct StoredInput {
+  StoredPayload spec;
+  std::optional<BlobRef> input;  // absent: it has none, has not fetched it yet, or retention has removed it
 };
 
 struct StoredResult {
@@ -79,7 +88,8 @@ class JobQueries {
   base::Result<std::vector<schemas::JobEvent>> events(const std::string& tenant, const schemas::JobId& job,
                                                       std::int64_t after_version, int limit);
   base::Result<StoredResult> result(const std::string& tenant, const schemas::JobId& job);
-  base::Result<JobRecord> record(const std::string& tenant, const schemas::JobId& job);  // kNotFound
+  base::Result<StoredInput> input(const std::string& tenant, const schemas::JobId& job);  // kNotFound
+  base::Result<JobRecord> record(const std::string& tenant, const schemas::JobId& job);   // kNotFound
   // Of one lane, newest first, before this id.
   base::Result<std::vector<JobRecord>> lane(const std::string& tenant, schemas::Kind kind,
                                             const std::string& lane_key, int limit,

@@ -27,6 +27,13 @@ int drop_output(Tx& tx, const JobRow& row, int budget) {
   return s.changes();
 }
 
+void drop_artifacts(Tx& tx, const JobRow& row) {
+  if (!kind_rules(row.kind).leaves_artifacts) return;
+  auto s = tx.db.prepare("DELETE FROM artifacts WHERE job = ?1 RETURNING blob");
+  s.bind(row.id);
+  while (s.step()) drop_ref(tx.db, s.optional_integer(0));
+}
+
 }  // namespace
 
 int erase_job(Tx& tx, const JobRow& row, int budget) {
@@ -40,6 +47,7 @@ int erase_job(Tx& tx, const JobRow& row, int budget) {
   if (gone < budget) gone += drop_output(tx, row, budget - gone);
   if (gone >= budget) return gone;
   drop_parts(tx.db, row.id);
+  drop_artifacts(tx, row);
   drop_ref(tx.db, row.input);
   tx.db.prepare("DELETE FROM job_events WHERE job = ?1").bind(row.id).run();
   release_key(tx.db, row, tx.now);

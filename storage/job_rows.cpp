@@ -2,17 +2,10 @@
 
 #include <sqlite3.h>
 
+#include "storage/columns.h"
+
 namespace millrace::storage {
 namespace {
-
-std::optional<std::string_view> or_null(const std::string& text) {
-  if (text.empty()) return std::nullopt;
-  return text;
-}
-std::optional<BlobView> or_null_blob(const std::string& bytes) {
-  if (bytes.empty()) return std::nullopt;
-  return BlobView{bytes};
-}
 
 // Reads columns one after the other.
 class Columns {
@@ -81,18 +74,6 @@ std::optional<JobRow> find_root(Db& db, std::string_view tenant, const schemas::
   auto row = find_job(db, job.uuid);
   if (!row || row->kind != job.kind || row->tenant != tenant || row->parent) return std::nullopt;
   return row;
-}
-
-void insert_job(Db& db, const JobRow& row) {
-  auto s = db.prepare(
-      "INSERT INTO jobs (id, tenant, kind, status, priority, rerun, deadline, created_at, model, lane_key, "
-      "spec, "
-      "input, retry_of, idempotency, parent_id, child_index, published_at) "
-      "VALUES (?1, ?2, ?3, 0, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)");
-  s.bind(row.id, row.tenant, row.kind, row.priority, row.rerun, row.deadline, row.created_at, row.model,
-         or_null(row.lane_key), row.spec, row.input, row.retry_of, or_null_blob(row.idempotency), row.parent,
-         row.child_index, row.published_at)
-      .run();
 }
 
 void expect_one_change(const Statement& statement, std::string_view move) {

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,6 +10,10 @@
 
 // Inside storage: the hot row of a job as its moves see it.
 namespace millrace::storage {
+
+// `run_at` of a queued job that waits for its machine to wake: never. SQL has it as the literal
+// 9223372036854775807, so that partial indexes are used.
+inline constexpr std::int64_t kWaitsForMachine = std::numeric_limits<std::int64_t>::max();
 
 struct JobRow {
   base::Uuid id;
@@ -38,8 +43,10 @@ struct JobRow {
 std::optional<JobRow> find_job(Db& db, const base::Uuid& id);
 // The same, absent also when the id names another kind, another tenant, or a child.
 std::optional<JobRow> find_root(Db& db, std::string_view tenant, const schemas::JobId& job);
-// Writes a new queued row.
-void insert_job(Db& db, const JobRow& row);
+// A new queued row; its run_at is 0 or kWaitsForMachine. It is pending (Db::pending) until the next statement
+// or the end of the transaction: those that come one after the other are written by few statements. A row
+// that cannot be written ends the transaction then.
+void insert_job(Db& db, JobRow row);
 
 // A move has just read the row that it writes, inside one transaction: a guard that does not hold then is a
 // fault of ours. Throws SqliteError, so that the operation is rolled back and fails alone.

@@ -60,13 +60,29 @@ int release_worker_in(Tx& tx, const Store::Options& options, const std::string& 
   return lose_all(tx, options, losses_max, jobs);
 }
 
-int expire_deadlines_in(Tx& tx, const Store::Options& options, int limit) {
-  auto s = tx.db.prepare(
-      "SELECT id FROM jobs WHERE status IN (0, 2) AND parent_id IS NULL AND deadline <= ?1 ORDER BY deadline "
-      "LIMIT ?2");
-  s.bind(base::millis(tx.now), limit);
+// Those that have an entry for it, and fresh ones.
+std::vector<base::Uuid> overdue(const Tx& tx, FreshDeadlines& fresh, int limit) {
+  std::vector<base::Uuid> jobs;
+  {
+    auto s = tx.db.prepare(
+        "SELECT id FROM jobs WHERE status IN (0, 2) AND parent_id IS NULL AND (version > 1 OR run_at > 0 OR "
+        "deadline <> created_at + 86400000) AND deadline <= ?1 ORDER BY deadline LIMIT ?2");
+    s.bind(base::millis(tx.now), limit);
+    jobs = ids(s);
+  }
+  const int left = limit - static_cast<int>(jobs.size());
+  if (left <= 0) return jobs;
+  const auto more = fresh.due(tx.db, tx.now, tx.boot, left);
+  jobs.insert(jobs.end(), more.begin(), more.end());
+  return jobs;
+}
+
+int expire_deadlines_in(Tx& tx, const Store::Options& options, FreshDeadlines& fresh, int limit) {
   JobMoves moves(tx, options);
-  return for_each_job(tx.db, ids(s), [&](JobRow& row) { moves.end(row, {.status = JobStatus::kExpired}); });
+  return for_each_job(tx.db, overdue(tx, fresh, limit), [&](JobRow& row) {
+    const bool ended = schemas::is_terminal(row.status);  // with an act of its machine, just now
+    if (!ended) moves.end(row, {.status = JobStatus::kExpired});
+  });
 }
 
 // Open children of a terminal parent that still have to be told: running ones once.
@@ -82,7 +98,7 @@ int cancel_orphans_in(Tx& tx, const Store::Options& options, int limit) {
   JobMoves moves(tx, options);
   return for_each_job(tx.db, orphans(tx.db, limit), [&](JobRow& row) {
     if (row.status != JobStatus::kRunning) return moves.end(row, {.status = JobStatus::kCancelled});
-    tx.db.prepare("UPDATE jobs SET cancel_requested = 1 WHERE id = ?1 AND status = 1").bind(row.id).run();
+    moves.ask_to_stop(row);
   });
 }
 
@@ -112,8 +128,9 @@ void JobUpkeep::release_worker(std::string worker, int losses_max, Done<int> don
 
 void JobUpkeep::expire_deadlines(int limit, Done<int> done) {
   const Store::Options& options = store_.options();
-  submit_step(store_, Writer::Priority::kUrgent, std::move(done),
-              [limit, &options](Tx& tx) { return expire_deadlines_in(tx, options, limit); });
+  submit_step(store_, Writer::Priority::kUrgent, std::move(done), [fresh = fresh_, limit, &options](Tx& tx) {
+    return expire_deadlines_in(tx, options, *fresh, limit);
+  });
 }
 
 void JobUpkeep::cancel_orphans(int limit, Done<int> done) {

@@ -1,10 +1,12 @@
 #pragma once
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "schemas/job.h"
+#include "storage/fresh_deadlines.h"
 #include "storage/store.h"
 
 namespace millrace::storage {
@@ -15,6 +17,9 @@ namespace millrace::storage {
 // the part that they do not reach.
 inline constexpr std::int64_t kWindowPerFreeSlot = 2;
 inline constexpr std::int64_t kWindowMin = 8;
+// Of kinds with lanes (KindRules): tokens of lanes that have none out go beside the window, so many at most.
+// A job of an idle lane is heard of, whatever the jobs of full lanes have filled.
+inline constexpr std::int64_t kLaneTokensMax = 256;
 
 // The store's own housekeeping: each move is one bounded step that repeats its whole condition in WHERE, so
 // that any process may run it at any time. `done` gets how many rows changed (at the limit: call again).
@@ -32,7 +37,7 @@ class JobUpkeep {
   void expire_leases(std::chrono::milliseconds lease, int losses_max, int limit, Done<int> done);
   // The same at once for every lease of a worker whose process is known to be dead (its lock was taken).
   void release_worker(std::string worker, int losses_max, Done<int> done);
-  // queued or waiting past the deadline → expired.
+  // queued or waiting past the deadline → expired. Fresh jobs are found queue by queue (fresh_deadlines.h).
   void expire_deadlines(int limit, Done<int> done);
   // Children of terminal parents that are not terminal → cancelled, or cancel_requested while they run.
   void cancel_orphans(int limit, Done<int> done);
@@ -63,11 +68,12 @@ class JobUpkeep {
   bool blob_is_named(const std::string& path);
 
   // When something of the above is next due by the clock (retry, deadline, lease), for a timer without
-  // polling. Reads.
+  // polling; of fresh jobs the earliest that it can be. The past: now. Reads.
   base::Result<std::optional<base::WallTime>> next_due(std::chrono::milliseconds lease);
 
  private:
   Store& store_;
+  std::shared_ptr<FreshDeadlines> fresh_ = std::make_shared<FreshDeadlines>();
 };
 
 }  // namespace millrace::storage

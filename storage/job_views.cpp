@@ -17,7 +17,7 @@ std::optional<schemas::JobView> find_view(Db& db, const base::Uuid& id, const St
       "SELECT kind, tenant, status, model, priority, attempt, version, cancel_requested, created_at, "
       "started_at, "
       "completed_at, deadline, progress_done, progress_total, error_code, error_message, retry_of, "
-      "result IS NOT NULL FROM jobs WHERE id = ?1");
+      "result IS NOT NULL, status = 0 AND run_at = 9223372036854775807 FROM jobs WHERE id = ?1");
   if (!s.bind(id).step()) return std::nullopt;
   schemas::JobView view;
   view.id = {static_cast<schemas::Kind>(s.integer(0)), id};
@@ -41,6 +41,7 @@ std::optional<schemas::JobView> find_view(Db& db, const base::Uuid& id, const St
   if (const auto code = s.optional_text(14)) view.error = {base::code_named(*code), s.text(15)};
   if (const auto old = s.optional_uuid(16)) view.retry_of = schemas::JobId{view.id.kind, *old};
   view.has_result = s.integer(17) != 0;
+  view.waking = s.integer(18) != 0;
   return view;
 }
 

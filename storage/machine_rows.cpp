@@ -1,112 +1,166 @@
 #include "storage/machine_rows.h"
 
-#include <array>
 #include <utility>
 
+#include "schemas/json_text.h"
+#include "storage/audit_rows.h"
+#include "storage/call_replies.h"
+#include "storage/last_id.h"
+#include "storage/machine_audit.h"
+#include "storage/machine_names.h"
+#include "storage/machine_table.h"
 #include "storage/readers.h"
-#include "storage/sqlite.h"
+#include "storage/upkeep_steps.h"
 
 namespace millrace::storage {
 namespace {
 
 using schemas::Machine;
 
-constexpr std::size_t kRowBytes = 512;
+struct Creation {
+  Machine machine;
+  MachineCall call;
+  Machines::Reply reply;
+};
 
-base::Error no_such_machine() { return base::error(base::Code::kNotFound, "no such machine"); }
-
-base::Uuid last_id() {
-  std::array<std::uint8_t, 16> bytes{};
-  bytes.fill(0xFF);
-  return base::Uuid(bytes);
+base::Result<Answer> create_in(Tx& tx, const Store::Options& options, const Creation& order) {
+  if (auto before = reply_before(tx, order.call)) return *before;
+  MachineRow row{.machine = order.machine};
+  const Machine& m = row.machine;
+  if (const auto taken = machine_named(tx.db, m.tenant, m.name, m.id)) return name_is_taken(m.name, *taken);
+  if (!insert_machine(tx, row)) {
+    return base::error(base::Code::kInvalidState, "a machine with this id exists");
+  }
+  begin_first_act(tx, options, row, order.call.act);
+  audit_machine(tx, row.machine, order.call.actor, "machine.create");
+  return keep_reply(tx, order.call, order.reply(row.machine));
 }
 
-// From the columns that both reads select, in their order.
-Machine machine_at(const Statement& row) {
-  Machine m;
-  m.id = row.uuid(0);
-  m.tenant = row.text(1);
-  m.name = row.text(2);
-  m.driver = static_cast<schemas::MachineDriver>(row.integer(3));
-  m.vcpu = row.real(4);
-  m.memory_mib = static_cast<int>(row.integer(5));
-  m.storage_gib = static_cast<int>(row.integer(6));
-  m.autosleep_seconds = row.integer(7);
-  m.desired = static_cast<schemas::MachineState>(row.integer(8));
-  m.number = row.integer(9);
-  m.created_at = base::wall_from(row.integer(10));
-  return m;
-}
-
-// One that is not destroyed.
-std::optional<Machine> find_machine(Db& db, const std::string& tenant, const base::Uuid& id) {
-  auto s = db.prepare(
-      "SELECT id, tenant, name, driver, vcpu, memory_mib, storage_gib, autosleep_seconds, desired, number, "
-      "created_at FROM machines WHERE id = ?1 AND tenant = ?2 AND desired < 2");
-  if (!s.bind(id, tenant).step()) return std::nullopt;
-  return machine_at(s);
-}
-
-std::int64_t next_number(Db& db) {
-  auto s = db.prepare("SELECT coalesce(max(number), 0) + 1 FROM machines");
-  s.step();
-  return s.integer(0);
-}
-
-base::Result<Machine> insert(Tx& tx, Machine m, bool is_local) {
-  m.number = next_number(tx.db);
-  m.created_at = base::wall_from(base::millis(tx.now));
-  auto s = tx.db.prepare(
-      "INSERT INTO machines (id, tenant, name, driver, vcpu, memory_mib, storage_gib, autosleep_seconds, "
-      "desired, number, is_local, created_at, changed_at) "
-      "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?12) ON CONFLICT (id) DO NOTHING");
-  s.bind(m.id, m.tenant, m.name, m.driver, m.vcpu, m.memory_mib, m.storage_gib, m.autosleep_seconds,
-         m.desired, m.number, is_local, base::millis(tx.now))
-      .run();
-  if (s.changes() == 0) return base::error(base::Code::kInvalidState, "a machine with this id exists");
-  return m;
-}
-
-base::Result<Machine> local_in(Tx& tx, const std::string& tenant, const base::Uuid& fresh) {
+base::Result<Machine> local_in(Tx& tx, const Store::Options& options, const Machine& fresh,
+                               const schemas::JobId& act) {
   std::optional<base::Uuid> made;
   {
     auto s = tx.db.prepare("SELECT id FROM machines WHERE tenant = ?1 AND is_local = 1");
-    if (s.bind(tenant).step()) made = s.uuid(0);
+    if (s.bind(fresh.tenant).step()) made = s.uuid(0);
   }
   if (made) {
-    auto local = find_machine(tx.db, tenant, *made);
+    auto local = find_machine(tx.db, fresh.tenant, *made);
     if (!local) return base::error(base::Code::kNotFound, "the machine 'local' was destroyed");
     return std::move(*local);
   }
-  Machine local;
-  local.id = fresh;
-  local.tenant = tenant;
-  local.name = "local";
-  return insert(tx, std::move(local), true);
+  if (const auto other = machine_named(tx.db, fresh.tenant, fresh.name, fresh.id)) {
+    return *find_machine(tx.db, fresh.tenant, *other);
+  }
+  MachineRow row{.machine = fresh};
+  if (!insert_machine(tx, row))
+    return base::error(base::Code::kInvalidState, "a machine with this id exists");
+  begin_first_act(tx, options, row, act);
+  audit_machine(tx, row.machine, kGatewayActor, "machine.create");
+  return std::move(row.machine);
+}
+
+struct Alteration {
+  base::Uuid id;
+  schemas::MachineChange change;
+  MachineCall call;
+  Machines::Reply reply;
+};
+
+std::optional<base::Error> refusal(const Machine& machine, const schemas::MachineChange& change) {
+  using base::Code;
+  if (machine.desired == schemas::MachineState::kDestroyed) return being_destroyed();
+  if (machine.source == schemas::MachineSource::kFile) {
+    return base::error(Code::kInvalidState,
+                       "the machine belongs to the configuration file; its operator changes it there");
+  }
+  if (change.storage_gib && *change.storage_gib < machine.storage_gib) {
+    return base::error(Code::kInvalidState,
+                       "storage_gib only grows: it is " + std::to_string(machine.storage_gib) + " now");
+  }
+  return std::nullopt;
+}
+
+base::Result<Answer> change_in(Tx& tx, const Alteration& order) {
+  if (auto before = reply_before(tx, order.call)) return *before;
+  auto row = find_machine_of(tx.db, order.call.tenant, order.id);
+  if (!row) return no_such_machine();
+  if (auto refused = refusal(row->machine, order.change)) return std::move(*refused);
+  const std::string& name = order.change.name.value_or(row->machine.name);
+  const auto taken = machine_named(tx.db, row->machine.tenant, name, order.id);
+  if (taken && name != row->machine.name) return name_is_taken(name, *taken);
+  schemas::apply(order.change, row->machine);
+  if (order.change.autosleep_seconds) row->used_at = base::millis(tx.now);
+  save_machine(tx, *row);
+  audit_machine(tx, row->machine, order.call.actor, "machine.change");
+  return keep_reply(tx, order.call, order.reply(row->machine));
 }
 
 std::vector<Machine> listed(Db& db, const std::string& tenant, int limit, const base::Uuid& before) {
+  std::vector<base::Uuid> found;
+  {
+    auto s = db.prepare(
+        "SELECT id FROM machines WHERE tenant = ?1 AND phase <> 6 AND id < ?2 ORDER BY id DESC LIMIT ?3");
+    s.bind(tenant, before, limit);
+    found = ids(s);
+  }
   std::vector<Machine> machines;
-  auto s = db.prepare(
-      "SELECT id, tenant, name, driver, vcpu, memory_mib, storage_gib, autosleep_seconds, desired, number, "
-      "created_at FROM machines WHERE tenant = ?1 AND desired < 2 AND id < ?2 ORDER BY id DESC LIMIT ?3");
-  s.bind(tenant, before, limit);
-  while (s.step()) machines.push_back(machine_at(s));
+  for (const base::Uuid& id : found) {
+    if (auto machine = find_machine(db, tenant, id)) machines.push_back(std::move(*machine));
+  }
   return machines;
+}
+
+int running_in(Db& db, const base::Uuid& id) {
+  const std::string lane = schemas::machine_id(id);
+  auto s = db.prepare(
+      "SELECT count(*) FROM jobs WHERE lane_key = ?1 AND kind = ?2 AND status = 1 AND status < 3 AND "
+      "lane_key "
+      "IS NOT NULL");
+  s.bind(lane, schemas::Kind::kExec).step();
+  return static_cast<int>(s.integer(0));
 }
 
 }  // namespace
 
-void Machines::create(Machine machine, Done<Machine> done) {
-  submit_move<Machine>(
-      store_.writer(), Writer::Priority::kNormal, kRowBytes,
-      [machine = std::move(machine)](Tx& tx) { return insert(tx, machine, false); }, std::move(done));
+void audit_machine(Tx& tx, const Machine& machine, std::string_view actor, std::string_view act) {
+  append_audit(tx, {.tenant = machine.tenant,
+                    .actor = std::string(actor),
+                    .act = std::string(act),
+                    .target = schemas::machine_id(machine.id),
+                    .data = schemas::JsonObject().number("revision", machine.revision).finish()});
 }
 
-void Machines::ensure_local(std::string tenant, base::Uuid fresh, Done<Machine> done) {
+void Machines::create(Machine machine, MachineCall call, Reply reply, Done<Answer> done) {
+  const Store::Options& options = store_.options();
+  submit_move<Answer>(
+      store_.writer(), Writer::Priority::kNormal, kMachineRowBytes,
+      [order = Creation{std::move(machine), std::move(call), std::move(reply)}, &options](Tx& tx) {
+        return create_in(tx, options, order);
+      },
+      std::move(done));
+}
+
+void Machines::ensure_local(std::string tenant, base::Uuid fresh, schemas::JobId act, Done<Machine> done) {
+  Machine local;
+  local.id = fresh;
+  local.tenant = std::move(tenant);
+  local.name = "local";
+  local.source = schemas::MachineSource::kLocal;
+  const Store::Options& options = store_.options();
   submit_move<Machine>(
-      store_.writer(), Writer::Priority::kNormal, kRowBytes,
-      [tenant = std::move(tenant), fresh](Tx& tx) { return local_in(tx, tenant, fresh); }, std::move(done));
+      store_.writer(), Writer::Priority::kNormal, kMachineRowBytes,
+      [local = std::move(local), act, &options](Tx& tx) { return local_in(tx, options, local, act); },
+      std::move(done));
+}
+
+void Machines::change(base::Uuid id, schemas::MachineChange change, MachineCall call, Reply reply,
+                      Done<Answer> done) {
+  submit_move<Answer>(
+      store_.writer(), Writer::Priority::kNormal, kMachineRowBytes,
+      [order = Alteration{id, std::move(change), std::move(call), std::move(reply)}](Tx& tx) {
+        return change_in(tx, order);
+      },
+      std::move(done));
 }
 
 base::Result<Machine> Machines::machine(const std::string& tenant, const base::Uuid& id) {
@@ -121,6 +175,16 @@ base::Result<std::vector<Machine>> Machines::list(const std::string& tenant, int
   if (limit <= 0) return std::vector<Machine>();
   return read(store_.readers(),
               [&](Db& db) { return listed(db, tenant, limit, before.value_or(last_id())); });
+}
+
+base::Result<Machine> Machines::any(const base::Uuid& id) { return machine({}, id); }
+
+base::Result<int> Machines::running_on(const base::Uuid& id) {
+  return read(store_.readers(), [&](Db& db) { return running_in(db, id); });
+}
+
+base::Result<bool> Machines::endpoint_lives(const Machine& machine) {
+  return read(store_.readers(), [&](Db& db) { return storage::endpoint_lives(db, machine); });
 }
 
 }  // namespace millrace::storage

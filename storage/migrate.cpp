@@ -4,6 +4,7 @@
 
 #include "platform/base/log.h"
 #include "storage/data_dir.h"
+#include "storage/schema_backup.h"
 #include "storage/sqlite.h"
 
 namespace millrace::storage {
@@ -24,34 +25,40 @@ int user_version(Db& db) {
 
 class Migrator {
  public:
-  Migrator(const std::string& database, SchemaLock& lock, std::span<const Migration> steps)
-      : database_(database), lock_(lock), steps_(steps), newest_(static_cast<int>(steps.size())) {}
+  Migrator(const std::string& database, SchemaLock& lock, std::span<const Migration> steps,
+           MigrationBounds bounds)
+      : database_(database),
+        lock_(lock),
+        steps_(steps),
+        bounds_(bounds),
+        newest_(static_cast<int>(steps.size())) {}
 
-  base::Status run(milliseconds wait) {
-    if (!lock_.share(wait)) return busy("changes its schema");
+  base::Status run() {
+    if (!lock_.share(bounds_.wait)) return is_changed_elsewhere();
     auto due = look();
     if (!due) return due.error();
     if (*due == Due::kNo) return {};
-    return until_nothing_is_due(std::min(wait, kExclusiveWait));
+    return until_nothing_is_due();
   }
 
  private:
   // Called with the lock shared, returns with it shared. The version is read again after every change of
-  // mode.
-  base::Status until_nothing_is_due(milliseconds wait) {
-    const auto end = steady_clock::now() + wait;
+  // mode. Who has an older schema open is waited for shortly; who changes it, as long as its backup may take.
+  base::Status until_nothing_is_due() {
+    auto end = steady_clock::now() + std::min(bounds_.wait, kExclusiveWait);
     while (true) {
       lock_.release();
       if (lock_.try_exclude()) {
         if (auto applied = apply(); !applied) return applied;
         lock_.release();
       }
-      if (lock_.share(wait)) {
-        auto due = look();
-        if (!due) return due.error();
-        if (*due == Due::kNo) return {};
-      }
-      if (steady_clock::now() >= end) return busy("has an older schema open");
+      const auto asked = steady_clock::now();
+      if (!lock_.share(bounds_.wait)) return is_changed_elsewhere();
+      auto due = look();
+      if (!due) return due.error();
+      if (*due == Due::kNo) return {};
+      end += steady_clock::now() - asked;
+      if (steady_clock::now() >= end) return is_open_elsewhere();
       lock_.release();
       pause_before_asking_again();
     }
@@ -73,15 +80,20 @@ class Migrator {
   base::Result<Due> judge(int version) const {
     if (version == newest_) return Due::kNo;
     if (version < newest_) return Due::kYes;
-    return base::error(base::Code::kInternal, database_ + " has schema " + std::to_string(version) +
-                                                  ", this millrace knows " + std::to_string(newest_) +
-                                                  "; run the newer millrace, or restore a backup");
+    const std::string backup = newest_schema_backup(database_, newest_);
+    return base::error(base::Code::kInternal,
+                       database_ + " has schema " + std::to_string(version) + ", this millrace knows " +
+                           std::to_string(newest_) + "; run the newer millrace, or restore a backup" +
+                           (backup.empty() ? "" : ": " + backup) + " (docs/operations.md, Upgrade)");
   }
 
   base::Status apply() try {
     Db db({.path = database_});
-    auto due = judge(user_version(db));
-    if (!due) return due.error();
+    const int found = user_version(db);
+    auto due = judge(found);
+    if (!due || *due == Due::kNo) return due ? base::Status() : due.error();
+    auto kept = back_up_schema(db, database_, found, bounds_.disk_free_min_bytes);
+    if (!kept) return kept;
     for (const Migration& step : steps_) {
       if (step.number > user_version(db)) take(db, step);
     }
@@ -101,22 +113,27 @@ class Migrator {
   base::Error failed(const SqliteError& e) const {
     return base::error(base::Code::kInternal, database_ + ": " + e.message);
   }
-  base::Error busy(const std::string& what) const {
-    return base::error(base::Code::kInternal,
-                       database_ + ": " + lock_.holders() + " " + what + "; stop it and start again");
+  base::Error is_changed_elsewhere() const {
+    return base::error(base::Code::kInternal, database_ + ": " + lock_.holders() +
+                                                  " changes its schema; start again when it is ready");
+  }
+  base::Error is_open_elsewhere() const {
+    return base::error(base::Code::kInternal, database_ + ": " + lock_.holders() +
+                                                  " has an older schema open; stop it and start again");
   }
 
   const std::string& database_;
   SchemaLock& lock_;
   std::span<const Migration> steps_;
+  MigrationBounds bounds_;
   int newest_;
 };
 
 }  // namespace
 
 base::Status migrate(const std::string& database, SchemaLock& lock, std::span<const Migration> steps,
-                     milliseconds wait) {
-  return Migrator(database, lock, steps).run(wait);
+                     MigrationBounds bounds) {
+  return Migrator(database, lock, steps, bounds).run();
 }
 
 }  // namespace millrace::storage

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "storage/job_upkeep.h"
+#include "storage/kind_rules.h"
 #include "storage/payload_rows.h"
 #include "storage/worker_rows.h"
 
@@ -18,10 +19,25 @@ void mark(Tx& tx, const base::Uuid& job, std::int64_t epoch) {
       .run();
 }
 
+std::int64_t window_size(const Tx& tx, schemas::Kind kind) {
+  return std::max(kWindowMin, kWindowPerFreeSlot * free_slots(tx, kind));
+}
+
+// No token of its lane is out.
+bool is_first_of_lane(const Tx& tx, const JobRow& row) {
+  if (!kind_rules(row.kind).has_lanes) return false;
+  const std::int64_t most = window_size(tx, row.kind) + kLaneTokensMax;
+  auto s = tx.db.prepare(
+      "SELECT count(*), coalesce(max(model = ?2), 0) FROM (SELECT model FROM jobs INDEXED BY jobs_published "
+      "WHERE status = 0 AND published_at > 0 AND kind = ?1 LIMIT ?3)");
+  s.bind(row.kind, row.model, most).step();
+  return s.integer(0) < most && s.integer(1) == 0;
+}
+
 }  // namespace
 
 std::int64_t window_room(const Tx& tx, schemas::Kind kind) {
-  const std::int64_t size = std::max(kWindowMin, kWindowPerFreeSlot * free_slots(tx, kind));
+  const std::int64_t size = window_size(tx, kind);
   auto s = tx.db.prepare(
       "SELECT count(*) FROM (SELECT 1 FROM jobs WHERE status = 0 AND published_at > 0 AND kind = ?1 LIMIT "
       "?2)");
@@ -29,11 +45,11 @@ std::int64_t window_room(const Tx& tx, schemas::Kind kind) {
   return size - s.integer(0);
 }
 
-std::int64_t Publisher::take_room(schemas::Kind kind) {
+std::int64_t Publisher::take_room(const JobRow& row) {
   if (!options_.outbox) return 0;
-  auto room = room_.find(kind);
-  if (room == room_.end()) room = room_.emplace(kind, window_room(tx_, kind)).first;
-  if (room->second <= 0) return 0;
+  auto room = room_.find(row.kind);
+  if (room == room_.end()) room = room_.emplace(row.kind, window_room(tx_, row.kind)).first;
+  if (room->second <= 0) return is_first_of_lane(tx_, row) ? base::millis(tx_.now) : 0;
   --room->second;
   return base::millis(tx_.now);
 }

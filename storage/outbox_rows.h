@@ -20,8 +20,9 @@ class Publisher {
  public:
   Publisher(Tx& tx, const Store::Options& options) : tx_(tx), options_(options) {}
 
-  // published_at of a job that the caller is about to make ready; takes the room. 0: it waits.
-  std::int64_t take_room(schemas::Kind kind);
+  // published_at of a job that the caller is about to make ready; takes the room. 0: it waits. The first of a
+  // lane never does as long as kLaneTokensMax allows: jobs of full lanes fill the window for long.
+  std::int64_t take_room(const JobRow& row);
   // After the row was written as ready with that published_at.
   void announce(const JobRow& row, std::string traceparent);
   // The job left the queue: nothing of it is under way any more.

@@ -2,6 +2,7 @@
 
 #include <sqlite3.h>
 
+#include "storage/columns.h"
 #include "storage/job_rows.h"
 
 namespace millrace::storage {
@@ -11,16 +12,12 @@ std::optional<BlobView> inline_bytes(std::string_view bytes, std::optional<std::
   if (blob) return std::nullopt;
   return BlobView{bytes};
 }
-std::optional<std::string_view> or_null(std::string_view text) {
-  if (text.empty()) return std::nullopt;
-  return text;
-}
 
 }  // namespace
 
 std::int64_t insert_spec(Db& db, std::string_view bytes, std::optional<std::int64_t> blob,
                          std::string_view traceparent) {
-  db.prepare("INSERT INTO job_specs (traceparent, bytes, blob) VALUES (?1, ?2, ?3)")
+  db.prepare_apart("INSERT INTO job_specs (traceparent, bytes, blob) VALUES (?1, ?2, ?3)")
       .bind(or_null(traceparent), inline_bytes(bytes, blob), blob)
       .run();
   return sqlite3_last_insert_rowid(db.handle());

@@ -14,15 +14,10 @@ using std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kBorrowWait{1};
 constexpr std::chrono::seconds kReadMax{1};
+constexpr std::chrono::seconds kReadAgain{1};
 constexpr int kLookEveryInstructions = 10'000;
 
 int past(void* end) { return steady_clock::now() > *static_cast<steady_clock::time_point*>(end) ? 1 : 0; }
-
-base::Error overloaded(const char* why) {
-  base::Error e = base::error(base::Code::kOverloaded, why);
-  e.retry_after = std::chrono::seconds(1);
-  return e;
-}
 
 // One read transaction with a time limit; ends it whatever happens.
 class ReadTransaction {
@@ -70,13 +65,14 @@ ReaderPool::ReaderPool(const std::string& database, int connections) {
 
 base::Status ReaderPool::read(const std::function<void(Db&)>& f) {
   Lease lease(*this);
-  if (lease.db() == nullptr) return overloaded("the store's readers are all busy");
+  if (lease.db() == nullptr) return overloaded("the store's readers are all busy", kReadAgain);
   try {
     ReadTransaction transaction(*lease.db());
     f(*lease.db());
     return {};
   } catch (const SqliteError& e) {
-    if ((e.code & 0xff) == SQLITE_INTERRUPT) return overloaded("the read took longer than a second");
+    if ((e.code & 0xff) == SQLITE_INTERRUPT)
+      return overloaded("the read took longer than a second", kReadAgain);
     return store_error(e);
   }
 }

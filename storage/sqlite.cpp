@@ -5,6 +5,8 @@
 #include <sqlite3.h>
 #include <sys/stat.h>
 
+#include "storage/log_writes.h"
+
 namespace millrace::storage {
 namespace {
 
@@ -29,6 +31,12 @@ void run_script(sqlite3* db, const char* sql) { check(db, sqlite3_exec(db, sql, 
 void make_private(const std::string& path) {
   if (::mknod(path.c_str(), S_IFREG | S_IRUSR | S_IWUSR, 0) == 0 || errno == EEXIST) return;
   throw SqliteError{errno == ENOSPC ? SQLITE_FULL : SQLITE_CANTOPEN, path + ": cannot be made"};
+}
+
+// Whoever rolls back, SQLite itself after an error too, gives the write lock away.
+void forget_at_rollback(sqlite3* db) {
+  sqlite3_rollback_hook(
+      db, [](void* own) { forget_gathered(static_cast<sqlite3*>(own)); }, db);
 }
 
 sqlite3_stmt* compile(sqlite3* db, std::string_view sql) {
@@ -134,7 +142,7 @@ Db::Db(const Options& options) {
   make_private(options.path);
   const int flags =
       SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_EXRESCODE;
-  const int code = sqlite3_open_v2(options.path.c_str(), &handle_, flags, nullptr);
+  const int code = sqlite3_open_v2(options.path.c_str(), &handle_, flags, gathering_vfs());
   try {
     check(handle_, code);
     // Before the first statement: later it is refused.
@@ -149,11 +157,13 @@ Db::Db(const Options& options) {
 
 void Db::configure(const Options& options) {
   check(handle_, sqlite3_busy_timeout(handle_, options.busy_timeout_ms));
+  forget_at_rollback(handle_);
   run_script(handle_, ("PRAGMA page_size = " + std::to_string(kPageBytes)).c_str());
   use_wal();
   run_script(handle_,
              "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0; PRAGMA foreign_keys = OFF;"
-             "PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 0; PRAGMA secure_delete = ON");
+             "PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 0; PRAGMA secure_delete = ON;"
+             "PRAGMA cache_spill = OFF");
   const std::string cache = "PRAGMA cache_size = -" + std::to_string(options.cache_kib);
   run_script(handle_, cache.c_str());
   if (options.mode == Mode::kReader) run_script(handle_, "PRAGMA query_only = ON");
@@ -173,6 +183,17 @@ void Db::close() {
 }
 
 Statement Db::prepare(Sql sql) {
+  write_pending();
+  return prepare_apart(sql);
+}
+
+void Db::write_pending() {
+  if (pending_) pending_->write(*this);
+}
+
+void Db::forget_pending() { pending_.reset(); }
+
+Statement Db::prepare_apart(Sql sql) {
   const char* key = sql.text().data();
   sqlite3_stmt*& kept = cache_[key];
   sqlite3_stmt* statement = kept != nullptr ? std::exchange(kept, nullptr) : compile(handle_, sql.text());

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -105,10 +106,21 @@ class Statement {
   int changes_ = 0;
 };
 
+// Rows of a transaction that are written together, later than they are made (Db::pending).
+class Pending {
+ public:
+  virtual ~Pending() = default;
+  // Writes what there is, if anything, through statements of `prepare_apart`. Afterwards there is nothing,
+  // also when it throws.
+  virtual void write(Db& db) = 0;
+};
+
 // One connection, used by one thread at a time. Statements are prepared once and kept by their SQL's address;
 // one that is prepared again while it is in use gets a second copy. Every connection, the checkpointer's too,
 // is WAL, synchronous=FULL, wal_autocheckpoint=0, foreign keys off, temporary tables in memory, no mmap
-// (delivery.md), and overwrites what is deleted (secure_delete, as Debian's SQLite does by itself).
+// (delivery.md), and overwrites what is deleted (secure_delete, as Debian's SQLite does by itself). A
+// transaction stays in memory until its COMMIT (cache_spill=OFF), however large it is: what is rolled back
+// has not been in the log.
 class Db {
  public:
   enum class Mode { kReadWrite, kReader };  // kReader: query_only
@@ -123,7 +135,17 @@ class Db {
   Db(const Db&) = delete;
   Db& operator=(const Db&) = delete;
 
-  Statement prepare(Sql sql);         // from the cache
+  Statement prepare(Sql sql);  // from the cache; what is pending is written first
+  // The same without that, for a statement that has nothing to do with what may be pending.
+  Statement prepare_apart(Sql sql);
+  // Made at its first use. One type for a connection.
+  template <class T>
+  T& pending() {
+    if (!pending_) pending_ = std::make_unique<T>();
+    return static_cast<T&>(*pending_);
+  }
+  void write_pending();               // before the COMMIT: what fails is still to be rolled back
+  void forget_pending();              // before a rollback
   void execute(Sql sql);              // one or more statements without parameters
   void script(std::string_view sql);  // migrations only
   sqlite3* handle() const { return handle_; }
@@ -135,6 +157,7 @@ class Db {
   void close();
 
   sqlite3* handle_ = nullptr;
+  std::unique_ptr<Pending> pending_;
   std::unordered_map<const char*, sqlite3_stmt*> cache_;
 };
 

@@ -31,7 +31,8 @@ base::Result<Parts> open_parts(const Store::Options& options) {
   auto file = LockFile::open(dir->locks + "/schema.lock");
   if (!file) return file.error();
   SchemaLock schema(std::move(*file));
-  if (auto due = migrate(dir->database, schema, migrations(), options.schema_wait); !due) return due.error();
+  const MigrationBounds bounds{options.schema_wait, options.disk_free_min_bytes};
+  if (auto due = migrate(dir->database, schema, migrations(), bounds); !due) return due.error();
   auto turnstile = Turnstile::open(dir->locks);
   if (!turnstile) return turnstile.error();
   auto blobs = open_file_blobs(dir->blobs, options.disk_free_min_bytes);

@@ -2,14 +2,15 @@
 
 namespace millrace::storage {
 
-Turns::Turns(Db& db, schemas::Kind kind, TurnUse use) : db_(db), kind_(kind), use_(use) {
+WhoseTurn::WhoseTurn(Db& db, schemas::Kind kind, TurnUse use) : db_(db), kind_(kind), use_(use) {
   auto s = db_.prepare("SELECT tenant FROM turns WHERE kind = ?1 AND use = ?2");
   if (s.bind(kind_, use_).step()) started_after_ = tenant_ = s.text(0);
 }
 
 std::optional<base::Uuid> Turns::next() {
-  auto job = after(tenant_);
-  if (!job && !tenant_.empty()) job = after({});
+  const std::string last = whose_.tenant();
+  auto job = after(last);
+  if (!job && !last.empty()) job = after({});
   return job;
 }
 
@@ -24,11 +25,11 @@ std::optional<base::Uuid> Turns::after(const std::string& tenant) {
                 "SELECT tenant, id FROM jobs WHERE status = 0 AND run_at = 0 AND kind = ?1 AND tenant > ?2 "
                 "AND published_at = 0 ORDER BY tenant, priority DESC, id LIMIT 1");
   if (!s.bind(kind_, tenant).step()) return std::nullopt;
-  tenant_ = s.text(0);
+  whose_.served(s.text(0));
   return s.uuid(1);
 }
 
-void Turns::save() {
+void WhoseTurn::save() {
   if (tenant_ == started_after_) return;
   db_.prepare(
          "INSERT INTO turns (kind, use, tenant) VALUES (?1, ?2, ?3) "

@@ -14,16 +14,27 @@ std::int64_t boot_number(std::string_view boot_id) {
 
 namespace {
 
+std::optional<std::string> lags_text(const std::vector<PartitionLag>& lags) {
+  if (lags.empty()) return std::nullopt;
+  std::string out;
+  for (const PartitionLag& lag : lags) {
+    out += out.empty() ? "[" : ",";
+    out += "[" + std::to_string(lag.partition) + "," + std::to_string(lag.tokens) + "]";
+  }
+  return out + "]";
+}
+
 void write_slots(Tx& tx, const std::string& worker, const SlotReport& report) {
-  const bool free = report.used < report.slots;
+  const bool free = report.used < report.slots && !report.kept_free;
   tx.db
       .prepare(
-          "INSERT INTO worker_slots (worker, kind, slots, used, free_since) VALUES (?1, ?2, ?3, ?4, ?5) "
-          "ON CONFLICT (worker, kind) DO UPDATE SET slots = excluded.slots, used = excluded.used, "
+          "INSERT INTO worker_slots (worker, kind, slots, used, free_since, lags) "
+          "VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (worker, kind) DO UPDATE SET "
+          "slots = excluded.slots, used = excluded.used, lags = excluded.lags, "
           "free_since = CASE WHEN excluded.free_since IS NULL THEN NULL "
           "ELSE coalesce(worker_slots.free_since, excluded.free_since) END")
       .bind(worker, report.kind, report.slots, report.used,
-            free ? std::optional(base::millis(tx.boot)) : std::nullopt)
+            free ? std::optional(base::millis(tx.boot)) : std::nullopt, lags_text(report.lags))
       .run();
 }
 
@@ -42,7 +53,8 @@ void write_worker(Tx& tx, const WorkerReport& report) {
           "INSERT INTO workers (name, incarnation, host, version, boot, seen_boot, seen_at) "
           "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (name) DO UPDATE SET incarnation = "
           "excluded.incarnation, host = excluded.host, version = excluded.version, boot = excluded.boot, "
-          "seen_boot = excluded.seen_boot, seen_at = excluded.seen_at")
+          "seen_boot = excluded.seen_boot, seen_at = excluded.seen_at, draining = CASE WHEN "
+          "workers.incarnation = excluded.incarnation THEN workers.draining ELSE 0 END")
       .bind(report.worker, report.incarnation, report.host, report.version, boot_number(tx.boot_id),
             base::millis(tx.boot), base::millis(tx.now))
       .run();
@@ -54,10 +66,15 @@ void remove_worker(Db& db, std::string_view worker) {
   db.prepare("DELETE FROM workers WHERE name = ?1").bind(worker).run();
 }
 
+bool is_draining(Db& db, std::string_view worker) {
+  auto s = db.prepare("SELECT draining FROM workers WHERE name = ?1");
+  return s.bind(worker).step() && s.integer(0) != 0;
+}
+
 std::int64_t free_slots(const Tx& tx, schemas::Kind kind) {
   auto s = tx.db.prepare(
       "SELECT coalesce(sum(s.slots - s.used), 0) FROM workers AS w CROSS JOIN worker_slots AS s "
-      "ON s.worker = w.name AND s.kind = ?1 WHERE w.boot = ?2 AND w.seen_boot >= ?3");
+      "ON s.worker = w.name AND s.kind = ?1 WHERE w.boot = ?2 AND w.seen_boot >= ?3 AND w.draining = 0");
   s.bind(kind, boot_number(tx.boot_id), base::millis(tx.boot - kWorkerAlive)).step();
   return s.integer(0);
 }
@@ -65,7 +82,7 @@ std::int64_t free_slots(const Tx& tx, schemas::Kind kind) {
 bool has_long_free_slot(const Tx& tx, schemas::Kind kind) {
   auto s = tx.db.prepare(
       "SELECT 1 FROM workers AS w CROSS JOIN worker_slots AS s ON s.worker = w.name AND s.kind = ?1 "
-      "WHERE w.boot = ?2 AND w.seen_boot >= ?3 AND s.free_since <= ?4 LIMIT 1");
+      "WHERE w.boot = ?2 AND w.seen_boot >= ?3 AND w.draining = 0 AND s.free_since <= ?4 LIMIT 1");
   return s
       .bind(kind, boot_number(tx.boot_id), base::millis(tx.boot - kWorkerAlive),
             base::millis(tx.boot - kFreeFor))

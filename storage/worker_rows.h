@@ -19,8 +19,9 @@ std::int64_t boot_number(std::string_view boot_id);
 
 void write_worker(Tx& tx, const WorkerReport& report);
 void remove_worker(Db& db, std::string_view worker);
+bool is_draining(Db& db, std::string_view worker);
 
-std::int64_t free_slots(const Tx& tx, schemas::Kind kind);  // of all live workers
+std::int64_t free_slots(const Tx& tx, schemas::Kind kind);  // of all live workers that do not drain
 bool has_long_free_slot(const Tx& tx, schemas::Kind kind);  // for kFreeFor at least
 
 }  // namespace millrace::storage

@@ -1,15 +1,12 @@
 #include <utility>
 
+#include "storage/failures.h"
 #include "storage/group_writer.h"
 
 namespace millrace::storage {
 namespace {
 
-base::Error overloaded(const std::string& why) {
-  base::Error e = base::error(base::Code::kOverloaded, why);
-  e.retry_after = std::chrono::seconds(2);
-  return e;
-}
+constexpr std::chrono::seconds kWriteAgain{2};
 
 }  // namespace
 
@@ -29,15 +26,15 @@ GroupWriter::GroupWriter(Options options, const base::Clock& clock, Turnstile& t
 GroupWriter::~GroupWriter() { close(std::chrono::milliseconds(0)); }
 
 void GroupWriter::submit(Priority priority, std::size_t payload_bytes, Operation operation, Completion done) {
-  if (const char* why = refusal(priority)) return done(overloaded(why));
+  if (const char* why = refusal(priority)) return done(overloaded(why, kWriteAgain));
   Queued queued{priority, payload_bytes, std::move(operation), std::move(done)};
   switch (queue_.push(queued)) {
     case OperationQueue::Push::kTaken:
       return;
     case OperationQueue::Push::kFull:
-      return queued.done(overloaded("the store's queue is full (store.queue_max)"));
+      return queued.done(overloaded("the store's queue is full (store.queue_max)", kWriteAgain));
     case OperationQueue::Push::kClosed:
-      return queued.done(overloaded("the gateway is shutting down"));
+      return queued.done(overloaded("the gateway is shutting down", kWriteAgain));
   }
 }
 
@@ -95,7 +92,8 @@ void GroupWriter::withdraw(const std::string& why) { refuse(queue_.withdraw_not_
 void GroupWriter::refuse(std::vector<Queued> operations, const std::string& why) {
   if (operations.empty()) return;
   Announcement announcement;
-  for (Queued& queued : operations) announcement.answers.push_back({std::move(queued), overloaded(why)});
+  for (Queued& queued : operations)
+    announcement.answers.push_back({std::move(queued), overloaded(why, kWriteAgain)});
   announcer_.announce(std::move(announcement));
 }
 

@@ -39,7 +39,8 @@ struct Ready {
 struct Commit {
   std::vector<Change> changes;
   std::vector<Ready> ready;
-  bool empty() const { return changes.empty() && ready.empty(); }
+  std::vector<schemas::JobId> asked_to_stop;  // running jobs; their workers hear it by heartbeat, too
+  bool empty() const { return changes.empty() && ready.empty() && asked_to_stop.empty(); }
 };
 
 // How far the clocks of this process may be trusted (delivery.md, Clocks), as of the group's start. All times

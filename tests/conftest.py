@@ -1,13 +1,14 @@
-"""Makes tests/support importable, and gives every test a gateway that it may start, kill and start again."""
+"""Makes tests/support and tests/upstream importable, and gives every test a gateway that it may start, kill and start again."""
 
 import sys
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parent / "support"))
+for folder in ("support", "upstream"):
+    sys.path.insert(0, str(Path(__file__).resolve().parent / folder))
 
-from millrace import Gateway  # noqa: E402
+from millrace import Gateway, Kafka  # noqa: E402
 
 
 @pytest.fixture
@@ -17,3 +18,12 @@ def gateway(tmp_path):
     instance.start()
     yield instance
     instance.close()
+
+
+@pytest.fixture
+def kafka(tmp_path):
+    """A real broker of its own, up."""
+    broker = Kafka(tmp_path / "kafka")
+    broker.start()
+    yield broker
+    broker.stop()

@@ -44,11 +44,15 @@ Attempt::Attempt(Workshop& shop, storage::Claimed job, Gone gone)
     : shop_(shop),
       job_(std::move(job)),
       outcomes_(shop.store),
-      renewed_at_(job_.claimed_at),
+      usable_until_(std::make_shared<UsableUntil>(job_.claimed_at + shop.lease.usable())),
       started_at_(shop.clock.boot()),
       gone_(std::move(gone)) {}
 
-bool Attempt::may_start() const { return shop_.clock.boot() - renewed_at_ < shop_.lease.usable(); }
+bool Attempt::may_start() const { return shop_.clock.boot() < usable_until_->load(); }
+
+std::function<bool()> Attempt::start_check() const {
+  return [until = usable_until_, &clock = shop_.clock] { return clock.boot() < until->load(); };
+}
 
 void Attempt::start(Runner& runner) {
   if (!may_start()) return give_back();
@@ -63,7 +67,10 @@ void Attempt::start(Runner& runner) {
   if (running_) run_ = std::move(*run);
 }
 
-void Attempt::renewed(base::BootTime sent) { renewed_at_ = std::max(renewed_at_, sent); }
+void Attempt::renewed(base::BootTime sent) {
+  if (stop_ == Stop::kLost) return;
+  usable_until_->store(std::max(usable_until_->load(), sent + shop_.lease.usable()));
+}
 
 // Once the outcome is on its way, its own reply says whether the lease held.
 void Attempt::told_lost() {
@@ -84,6 +91,7 @@ void Attempt::check_lease() {
 
 void Attempt::stop(Stop why) {
   stop_ = why;
+  if (why == Stop::kLost) usable_until_->store(base::BootTime::min());
   if (run_) run_->stop(why);
 }
 
@@ -138,6 +146,12 @@ void Attempt::retry(const Retry& retry) {
   storage::RetryPlan plan =
       retry.crash ? jobs::crash_plan(job_.crashes, retry.error, random)
                   : jobs::retry_plan(policy, job_.lease.attempt - job_.losses, retry.error, random);
+  plan.result = retry.result;
+  base::log_info("job_retry", {{"job_id", job_.lease.job.str()},
+                               {"attempt", job_.lease.attempt},
+                               {"code", base::name(plan.error.code)},
+                               {"why", plan.error.message},
+                               {"delay_ms", plan.delay.count()}});
   move([this, plan = std::move(plan)](auto d) { outcomes_.retry(job_.lease, plan, std::move(d)); },
        AttemptEnd::kRetry);
 }
@@ -209,6 +223,13 @@ void Attempt::write_events(std::vector<storage::JobOutcomes::Event> events, Held
   until_held(
       [this, events = std::move(events)](auto d) { outcomes_.events(job_.lease, events, std::move(d)); },
       std::move(done));
+}
+
+void Attempt::write_artifacts(base::Uuid machine, std::vector<storage::JobOutcomes::NewArtifact> files,
+                              Held done) {
+  until_held([this, machine, files = std::move(files)](
+                 auto d) { outcomes_.artifacts(job_.lease, machine, files, std::move(d)); },
+             std::move(done));
 }
 
 void Attempt::set_progress_total(int total, Held done) {

@@ -1,4 +1,5 @@
 #pragma once
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -54,8 +55,11 @@ class Attempt final : public AttemptContext, public std::enable_shared_from_this
   const LoopLink& link() const override { return shop_.link; }
   const WorkerMetrics& metrics() const override { return shop_.metrics; }
   bool may_start() const override;
+  std::function<bool()> start_check() const override;
   void write_parts(std::vector<storage::JobOutcomes::Part> parts, Held done) override;
   void write_events(std::vector<storage::JobOutcomes::Event> events, Held done) override;
+  void write_artifacts(base::Uuid machine, std::vector<storage::JobOutcomes::NewArtifact> files,
+                       Held done) override;
   void set_progress_total(int total, Held done) override;
   void attach_input(storage::Staged input, Held done) override;
 
@@ -64,6 +68,8 @@ class Attempt final : public AttemptContext, public std::enable_shared_from_this
   using Decided = std::function<void(base::Result<storage::Applied>)>;
   // Sends a move; may be called again with the same content.
   using Send = std::function<void(storage::Done<storage::Applied>)>;
+  // Until when, exclusive, something may be begun (rule 2); read by slot threads.
+  using UsableUntil = std::atomic<base::BootTime>;
 
   void stop(Stop why);
   void ended(Outcome outcome);
@@ -80,7 +86,7 @@ class Attempt final : public AttemptContext, public std::enable_shared_from_this
   Workshop& shop_;
   const storage::Claimed job_;
   storage::JobOutcomes outcomes_;
-  base::BootTime renewed_at_;
+  const std::shared_ptr<UsableUntil> usable_until_;
   base::BootTime started_at_;
   Gone gone_;
   std::shared_ptr<Run> run_;

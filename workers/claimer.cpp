@@ -14,6 +14,12 @@ namespace {
 constexpr std::size_t kWantedPerSlot = 2;
 constexpr std::chrono::milliseconds kAskAgain{200};
 
+std::vector<storage::PartitionLag> lags_of(const bus::Dispatch& dispatch, schemas::Kind kind) {
+  std::vector<storage::PartitionLag> lags;
+  for (const bus::PartitionLag& lag : dispatch.lags(kind)) lags.push_back({lag.partition, lag.tokens});
+  return lags;
+}
+
 }  // namespace
 
 Claimer::Claimer(Workshop& shop, bus::Dispatch& dispatch, Options options, Start start)
@@ -22,17 +28,35 @@ Claimer::Claimer(Workshop& shop, bus::Dispatch& dispatch, Options options, Start
       options_(std::move(options)),
       start_(std::move(start)),
       claims_(shop.store) {
-  for (const auto& [kind, slots] : options_.slots) lines_[kind].slots = slots;
+  for (const auto& [kind, bounds] : options_.kinds) {
+    lines_[kind].slots = bounds.slots;
+    lines_[kind].lanes = bounds.lanes;
+  }
 }
 
 void Claimer::subscribe() {
-  for (const auto& [kind, line] : lines_) {
-    dispatch_.subscribe(
-        kind, options_.worker, [this, link = shop_.link](bus::Token token, std::function<void()> taken) {
-          const bool posted = link.post([this, token = std::move(token), taken] { on_token(token, taken); });
-          if (!posted) taken();  // some other worker finds the job in the store
-        });
+  for (const auto& [kind, line] : lines_) subscribe(kind);
+}
+
+void Claimer::subscribe(schemas::Kind kind) {
+  if (const Lanes& lanes = lines_.at(kind).lanes) {
+    lanes->on_room([this, link = shop_.link, kind] { link.post([this, kind] { look_again(kind); }); });
   }
+  dispatch_.subscribe(
+      kind, options_.worker, [this, link = shop_.link](bus::Token token, std::function<void()> taken) {
+        const bool posted = link.post([this, token = std::move(token), taken] { on_token(token, taken); });
+        if (!posted) taken();  // some other worker finds the job in the store
+      });
+}
+
+void Claimer::add(schemas::Kind kind, Bounds bounds) {
+  if (closed_) return;
+  lines_[kind].slots = bounds.slots;
+  lines_[kind].lanes = std::move(bounds.lanes);
+  subscribe(kind);
+  if (!open_) return;
+  tell_room(kind);
+  plan(kind, true);
 }
 
 void Claimer::open() {
@@ -54,6 +78,13 @@ void Claimer::wait_for_next_look() {
     if (!dispatch_.durable()) claims_.ask_standing();
     wait_for_next_look();
   });
+}
+
+// Claims that stand hear of it in the store.
+void Claimer::look_again(schemas::Kind kind) {
+  if (!open_ || closed_) return;
+  plan(kind, true);
+  if (!dispatch_.durable() && lines_.at(kind).reserved > 0) claims_.ask_standing();
 }
 
 void Claimer::on_token(bus::Token token, std::function<void()> taken) {
@@ -111,11 +142,12 @@ void Claimer::fill(schemas::Kind kind) {
   request.kind = kind;
   request.worker = options_.worker;
   request.lease = shop_.lease.lease;
-  request.hints_only = !std::exchange(line.look, false);
+  request.lanes = line.lanes;
+  request.hints_only = !std::exchange(line.look, false) && !line.lanes;
   if (!request.hints_only && !dispatch_.durable()) request.withdrawn = withdrawn_;
   std::vector<Wanted> tokens;
-  while (!line.wanted.empty() && static_cast<int>(tokens.size()) < free) {
-    request.hints.push_back(line.wanted.front().hint);
+  while (!line.wanted.empty() && (line.lanes || static_cast<int>(tokens.size()) < free)) {
+    if (!line.lanes) request.hints.push_back(line.wanted.front().hint);
     tokens.push_back(std::move(line.wanted.front()));
     line.wanted.pop_front();
   }
@@ -168,6 +200,7 @@ void Claimer::freed(schemas::Kind kind) {
 void Claimer::tell_room(schemas::Kind kind) {
   const Line& line = lines_.at(kind);
   const int room = line.slots - line.used - static_cast<int>(line.wanted.size());
+  shop_.metrics.slots(kind, closed_ ? line.used : line.slots, line.used);
   dispatch_.set_room(kind, open_ && !closed_ ? static_cast<std::size_t>(std::max(0, room)) : 0);
 }
 
@@ -182,6 +215,10 @@ void Claimer::close(std::function<void()> quiet) {
   }
   withdraw();
   maybe_quiet();
+}
+
+void Claimer::leave() {
+  for (const auto& [kind, line] : lines_) dispatch_.leave(kind);
 }
 
 // Claims that stand end when they are asked; a question that the store could not take is asked again.
@@ -199,7 +236,10 @@ void Claimer::maybe_quiet() {
 std::vector<storage::SlotReport> Claimer::report() const {
   std::vector<storage::SlotReport> slots;
   slots.reserve(lines_.size());
-  for (const auto& [kind, line] : lines_) slots.push_back({kind, line.slots, line.used});
+  for (const auto& [kind, line] : lines_) {
+    const bool kept_free = line.lanes && line.lanes->some_are_full();
+    slots.push_back({kind, closed_ ? line.used : line.slots, line.used, kept_free, lags_of(dispatch_, kind)});
+  }
   return slots;
 }
 

@@ -17,14 +17,20 @@ namespace millrace::workers {
 
 // Fills the slots of one worker: claims by token as they come, and by a look into the store after each
 // finish, at the start and on a jittered timer while slots are free (delivery.md, rule 11), so that a token
-// that is lost or parked elsewhere never blocks a job. In one process with the front end (a dispatch that is
-// not durable) a look that finds nothing stands, and takes the next job in its own commit (docs/adr/0007).
-// Loop thread only.
+// that is lost or parked elsewhere never blocks a job. Of a kind with lanes a token only says that there is
+// work: whose turn it is among the lanes with room the store decides, and room that comes is looked for. In
+// one process with the front end (a dispatch that is not durable) a look that finds nothing stands, and takes
+// the next job in its own commit (docs/adr/0007). Loop thread only.
 class Claimer {
  public:
+  using Lanes = std::shared_ptr<JobLanes>;
+  struct Bounds {
+    int slots = 0;
+    Lanes lanes;  // may be null
+  };
   struct Options {
     std::string worker;
-    std::map<schemas::Kind, int> slots;
+    std::map<schemas::Kind, Bounds> kinds;
     std::chrono::milliseconds look_min{1'000}, look_max{2'000};
   };
   // A job is ours. The slot is taken until `freed`.
@@ -35,10 +41,16 @@ class Claimer {
 
   // On the caller's thread, before the loop uses the claimer and before Dispatch::start.
   void subscribe();
+  // A kind that is new here.
+  void add(schemas::Kind kind, Bounds bounds);
   void open();
   void freed(schemas::Kind kind);
   // No more claims. `quiet` once none is under way.
   void close(std::function<void()> quiet);
+  // After `close`, for good: tokens of its kinds go to other workers.
+  void leave();
+  // What the heartbeat tells. A claimer that is closed has no free slots. Slots that only full lanes keep
+  // free make no token a lost one (rule 10).
   std::vector<storage::SlotReport> report() const;
 
  private:
@@ -49,6 +61,7 @@ class Claimer {
   };
   struct Line {
     int slots = 0;
+    Lanes lanes;
     int used = 0;
     int reserved = 0;      // asked for by claims under way
     bool look = false;     // ask the store, whatever tokens there are
@@ -57,6 +70,7 @@ class Claimer {
     int free() const { return slots - used - reserved; }
   };
 
+  void subscribe(schemas::Kind kind);
   void on_token(bus::Token token, std::function<void()> taken);
   void check_first(Wanted wanted);
   void want(Wanted wanted);
@@ -64,6 +78,7 @@ class Claimer {
   void fill(schemas::Kind kind);
   void claim(schemas::Kind kind, storage::JobClaims::Request request, std::vector<Wanted> tokens);
   void claimed(schemas::Kind kind, int asked, bool looked, base::Result<std::vector<storage::Claimed>> jobs);
+  void look_again(schemas::Kind kind);
   void tell_room(schemas::Kind kind);
   void wait_for_next_look();
   void withdraw();

@@ -10,24 +10,10 @@
 
 namespace millrace::workers {
 
-void ExecSlots::enter() {
-  const std::lock_guard lock(mutex_);
-  ++taken_;
-}
-
-void ExecSlots::leave() {
-  const std::lock_guard lock(mutex_);
-  --taken_;
-  changed_.notify_all();
-}
-
-void ExecSlots::wait_until_empty() {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return taken_ == 0; });
-}
-
-ExecCommand::ExecCommand(std::shared_ptr<ExecShop> shop, machines::CommandOrder order, Hooks hooks)
+ExecCommand::ExecCommand(std::shared_ptr<ExecShop> shop, storage::Store& store, machines::CommandOrder order,
+                         Hooks hooks)
     : shop_(std::move(shop)),
+      store_(store),
       order_(std::move(order)),
       hooks_(std::move(hooks)),
       output_({.kept_max = shop_->options.output_max,
@@ -58,18 +44,33 @@ void ExecCommand::kill() {
 void ExecCommand::run() {
   pthread_setname_np(pthread_self(), "exec");
   const std::shared_ptr<ExecShop> shop = shop_;
-  hooks_.ended(run_to_end());
+  auto end = std::make_shared<ExecEnd>();
+  end->command = run_to_end();
+  end->kept = keep(end->command);
+  hooks_.ended(std::move(end));
   shop->slots.leave();
 }
 
 machines::CommandEnd ExecCommand::run_to_end() {
-  auto end = guarded("command", [&]() -> base::Result<machines::CommandEnd> {
-    return shop_->run(order_, stop_, [this](schemas::OutputStream stream, std::string_view bytes) {
-      output_.add(stream, bytes);
-    });
-  });
+  const machines::CommandHooks hooks{
+      .output = [this](schemas::OutputStream stream, std::string_view bytes) { output_.add(stream, bytes); },
+      .may_go = hooks_.may_go,
+      .released = [this] { output_.release(); }};
+  auto end = guarded(
+      "command", [&]() -> base::Result<machines::CommandEnd> { return shop_->run(order_, stop_, hooks); });
   if (end) return std::move(*end);
-  return {.how = machines::CommandEnd::How::kHostFailed, .message = end.error().message};
+  machines::CommandEnd failed;
+  failed.how = machines::CommandEnd::How::kHostFailed;
+  failed.message = "the host could not run the command";
+  failed.detail = end.error().message;
+  return failed;
+}
+
+KeptArtifacts ExecCommand::keep(machines::CommandEnd& end) {
+  auto kept = guarded("artifacts",
+                      [&]() -> base::Result<KeptArtifacts> { return keep_artifacts(store_, end, stop_); });
+  if (kept) return *std::move(kept);
+  return {.files = {}, .note = "the files that it left could not be kept"};
 }
 
 }  // namespace millrace::workers

@@ -1,48 +1,43 @@
 #pragma once
-#include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <utility>
 
+#include "workers/exec_artifacts.h"
 #include "workers/exec_output.h"
 #include "workers/exec_runner.h"
+#include "workers/slot_threads.h"
 
 namespace millrace::workers {
-
-// The threads that run commands. Thread-safe.
-class ExecSlots {
- public:
-  void enter();
-  void leave();
-  void wait_until_empty();
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  int taken_ = 0;
-};
 
 // What all runs of a runner share.
 struct ExecShop {
   ExecShop(RunCommand r, ExecRunner::Options o) : run(std::move(r)), options(std::move(o)) {}
   const RunCommand run;
   const ExecRunner::Options options;
-  ExecSlots slots;
+  SlotThreads slots;
+};
+
+// A command's end; the files that it left are in the store's blobs.
+struct ExecEnd {
+  machines::CommandEnd command;
+  KeptArtifacts kept;
 };
 
 // One command on a thread of its own.
 class ExecCommand {
  public:
-  // Both on the command's thread; `ended` is the last thing that it does.
+  // All on the command's thread; `ended` is the last thing that it does.
   struct Hooks {
+    std::function<bool()> may_go;  // asked directly before the command begins
     std::function<void()> output;  // there is something to take
-    std::function<void(machines::CommandEnd)> ended;
+    std::function<void(std::shared_ptr<ExecEnd>)> ended;
   };
 
   // std::system_error: no thread or descriptor is left for it, and the command has not begun.
-  ExecCommand(std::shared_ptr<ExecShop> shop, machines::CommandOrder order, Hooks hooks);
+  ExecCommand(std::shared_ptr<ExecShop> shop, storage::Store& store, machines::CommandOrder order,
+              Hooks hooks);
   // Kills what still runs and waits for its thread.
   ~ExecCommand();
   ExecCommand(const ExecCommand&) = delete;
@@ -57,8 +52,10 @@ class ExecCommand {
  private:
   void run();
   machines::CommandEnd run_to_end();
+  KeptArtifacts keep(machines::CommandEnd& end);
 
   const std::shared_ptr<ExecShop> shop_;
+  storage::Store& store_;
   const machines::CommandOrder order_;
   const Hooks hooks_;
   machines::StopSwitch stop_;

@@ -44,10 +44,14 @@ Outcome exec_outcome(const machines::CommandEnd& end, schemas::ExecutionResult c
     case How::kStopped:
       if (stop == Stop::kCancel) return Cancelled{payload(counts)};
       return Lost{};
+    case How::kNotBegun:
+      return Lost{};
     case How::kPrepareFailed:
       return failed(Code::kExecutionPrepareFailed, end.message, counts);
+    case How::kNotRoutable:
+      return failed(Code::kMachineNotRoutable, end.message, counts);
     case How::kHostFailed:
-      return failed(Code::kHostAgentFailed, "the host could not run the command", counts);
+      return failed(Code::kHostAgentFailed, end.message, counts);
   }
   return Lost{};
 }

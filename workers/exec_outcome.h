@@ -2,7 +2,7 @@
 #include <chrono>
 #include <optional>
 
-#include "machines/sandbox.h"
+#include "machines/driver.h"
 #include "schemas/execution.h"
 #include "workers/runner.h"
 

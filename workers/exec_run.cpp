@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "platform/base/log.h"
+#include "schemas/json_text.h"
 #include "workers/exec_outcome.h"
 #include "workers/exec_task.h"
 #include "workers/guarded.h"
@@ -16,7 +17,6 @@ using base::Code;
 using Lane = base::Pool::Lane;
 
 // Between two tries of what met a bound of ours: a full pool or disk, no thread.
-constexpr std::chrono::milliseconds kAgain{250};
 
 }  // namespace
 
@@ -46,11 +46,11 @@ void ExecRun::broke(const std::exception& what) {
   if (over_) return;
   fault_ = base::error(Code::kHostAgentFailed, threw("exec", what).message);
   if (command_ && !end_) return command_->kill();
-  end(Fail{*fault_, {}});
+  end(failed(*fault_));
 }
 
 void ExecRun::again_later(std::function<void(ExecRun&)> step) {
-  timer_ = context_.loop().after(kAgain, [weak = weak_from_this(), step = std::move(step)] {
+  timer_ = context_.loop().after(kRunAgain, [weak = weak_from_this(), step = std::move(step)] {
     const auto self = weak.lock();
     if (self && self->goes_on()) self->take(step);
   });
@@ -110,24 +110,26 @@ void ExecRun::refused(const base::Error& error) {
   }
   base::log_warn("exec_not_prepared",
                  {{"job_id", job_->lease.job.str()}, {"tenant", job_->tenant}, {"why", error.message}});
-  if (base::info(error.code).retry == base::RetryClass::kPermanent) return end(Fail{error, {}});
+  if (base::info(error.code).retry == base::RetryClass::kPermanent) return end(failed(error));
   if (job_->rerun == schemas::Rerun::kAtLeastOnce) return end(Retry{error});
-  end(Fail{base::error(Code::kHostAgentFailed, "the command could not be prepared"), {}});
+  end(failed(base::error(Code::kHostAgentFailed, "the command could not be prepared")));
 }
 
 void ExecRun::run(const OrderPtr& order) {
   if (!context_.may_start()) return end(Lost{});
   timeout_ = order->timeout;
+  machine_ = order->machine.id;
   const LoopLink link = context_.link();
   const std::weak_ptr<ExecRun> weak = weak_from_this();
   ExecCommand::Hooks hooks{
+      .may_go = context_.start_check(),
       .output = [link, weak] { post(link, weak, [](ExecRun& run) { run.write_output(); }); },
       .ended =
-          [link, weak](machines::CommandEnd end) {
+          [link, weak](std::shared_ptr<ExecEnd> end) {
             post(link, weak, [end = std::move(end)](ExecRun& run) { run.ended(end); });
           }};
   try {
-    command_ = std::make_unique<ExecCommand>(shop_, *order, std::move(hooks));
+    command_ = std::make_unique<ExecCommand>(shop_, context_.store(), *order, std::move(hooks));
   } catch (const std::system_error&) {
     base::log_warn("exec_thread_refused", {{"job_id", job_->lease.job.str()}, {"tenant", job_->tenant}});
     again_later([order](ExecRun& run) { run.run(order); });
@@ -155,24 +157,70 @@ void ExecRun::written(bool held) {
   write_output();
 }
 
-void ExecRun::ended(const machines::CommandEnd& end) {
+void ExecRun::ended(const std::shared_ptr<ExecEnd>& end) {
   if (over_) return;
   end_ = end;
-  if (end.how == machines::CommandEnd::How::kHostFailed) {
-    base::log_error("exec_host_failed",
-                    {{"job_id", job_->lease.job.str()}, {"tenant", job_->tenant}, {"why", end.message}});
-  }
+  log_failure(end->command);
   command_->output().close();
   if (lease_lost() || fault_) return settle();
   write_output();
 }
 
-// The job ends when its command has, and all that it wrote is in the store.
+void ExecRun::log_failure(const machines::CommandEnd& end) const {
+  using How = machines::CommandEnd::How;
+  if (end.how != How::kHostFailed && end.how != How::kNotRoutable) return;
+  base::log_error("exec_host_failed", {{"job_id", job_->lease.job.str()},
+                                       {"tenant", job_->tenant},
+                                       {"machine", schemas::machine_id(machine_)},
+                                       {"why", end.message},
+                                       {"said", end.detail}});
+}
+
+// The job ends when its command has, and all that it wrote and left is in the store.
 void ExecRun::settle() {
   if (over_ || !end_) return;
   if (lease_lost()) return end(Lost{});
-  if (fault_) return end(Fail{*fault_, {}});
-  end(exec_outcome(*end_, command_->output().counts(), stop_, timeout_));
+  if (fault_) return end(failed(*fault_));
+  if (write_artifacts() || write_note()) return;
+  end(exec_outcome(end_->command, command_->output().counts(), stop_, timeout_));
+}
+
+// Refused for good, they are left out: the job's end does not hang on them, and its own move says whether the
+// lease held. False: there are none.
+bool ExecRun::write_artifacts() {
+  auto files = std::exchange(end_->kept.files, {});
+  if (files.empty()) return false;
+  writing_ = true;
+  context_.write_artifacts(machine_, std::move(files), [weak = weak_from_this()](bool held) {
+    const auto self = weak.lock();
+    if (!self) return;
+    self->take([held](ExecRun& run) {
+      if (!held) base::log_warn("artifacts_refused", {{"job_id", run.job_->lease.job.str()}});
+      run.writing_ = false;
+      run.settle();
+    });
+  });
+  return true;
+}
+
+bool ExecRun::write_note() {
+  const std::string note = std::exchange(end_->kept.note, {});
+  if (note.empty()) return false;
+  base::log_warn("artifacts_left_out",
+                 {{"job_id", job_->lease.job.str()}, {"tenant", job_->tenant}, {"why", note}});
+  writing_ = true;
+  context_.write_events({{std::string(schemas::kWarning), schemas::warning_event_data(note)}},
+                        [weak = weak_from_this()](bool held) {
+                          const auto self = weak.lock();
+                          if (self) self->take([held](ExecRun& run) { run.written(held); });
+                        });
+  return true;
+}
+
+// What never ran, or was not followed to its end, has sizes, too.
+Fail ExecRun::failed(base::Error error) const {
+  const auto counts = command_ ? command_->output().counts() : schemas::ExecutionResult{};
+  return {std::move(error), {schemas::to_json(counts), nullptr}};
 }
 
 }  // namespace millrace::workers

@@ -26,13 +26,17 @@ class ExecRun final : public Run, public std::enable_shared_from_this<ExecRun> {
   void run(const OrderPtr& order);
   void write_output();
   void written(bool held);
-  void ended(const machines::CommandEnd& end);
+  void ended(const std::shared_ptr<ExecEnd>& end);
+  void log_failure(const machines::CommandEnd& end) const;
+  bool write_artifacts();
+  bool write_note();
   void settle();
   void broke(const std::exception& what);
 
   bool goes_on();
   bool lease_lost() const { return lost_ || stop_ == Stop::kLost; }
   void end(Outcome outcome);
+  Fail failed(base::Error error) const;
   void again_later(std::function<void(ExecRun&)> step);
   // A step on the loop, from any thread, if the run is still there; one that throws breaks the run.
   static void post(const LoopLink& link, std::weak_ptr<ExecRun> run, std::function<void(ExecRun&)> step);
@@ -45,7 +49,8 @@ class ExecRun final : public Run, public std::enable_shared_from_this<ExecRun> {
 
   std::unique_ptr<ExecCommand> command_;
   std::chrono::milliseconds timeout_{0};
-  std::optional<machines::CommandEnd> end_;
+  base::Uuid machine_;
+  std::shared_ptr<ExecEnd> end_;
   std::optional<base::Error> fault_;  // of ours
   std::optional<Stop> stop_;
   bool writing_ = false;

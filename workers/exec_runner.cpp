@@ -6,11 +6,17 @@
 
 namespace millrace::workers {
 
-ExecRunner::ExecRunner(machines::Sandbox& sandbox, Options options)
+ExecRunner::ExecRunner(Drivers drivers, Options options)
     : ExecRunner(
-          [&sandbox](const machines::CommandOrder& order, const machines::StopSwitch& stop,
-                     const machines::Sandbox::OnOutput& on_output) {
-            return sandbox.run(order, stop, on_output);
+          [drivers = std::move(drivers)](const machines::CommandOrder& order,
+                                         const machines::StopSwitch& stop,
+                                         const machines::CommandHooks& hooks) {
+            machines::Driver* driver = drivers(order.machine.driver);
+            if (driver) return driver->run(order, stop, hooks);
+            machines::CommandEnd end;
+            end.how = machines::CommandEnd::How::kNotRoutable;
+            end.message = no_such_driver(order.machine.driver).message;
+            return end;
           },
           std::move(options)) {}
 

@@ -4,29 +4,31 @@
 #include <memory>
 #include <string>
 
-#include "machines/sandbox.h"
+#include "machines/driver.h"
+#include "workers/drivers.h"
 #include "workers/runner.h"
 
 namespace millrace::workers {
 
-// Runs one command to its end on the calling thread, as machines::Sandbox::run does.
+// Runs one command to its end on the calling thread, as machines::Driver::run of the order's machine does.
 using RunCommand =
     std::function<machines::CommandEnd(const machines::CommandOrder& order, const machines::StopSwitch& stop,
-                                       const machines::Sandbox::OnOutput& on_output)>;
+                                       const machines::CommandHooks& hooks)>;
 
 struct ExecShop;
 
-// Jobs of kind exec: one command on a machine of this host, on a thread of its own. What it writes becomes
-// events of the job while it runs; the job ends once they all are in the store. A command is never handed
-// over: a worker that ends lets it run for its grace, then stops it.
+// Jobs of kind exec: one command on a machine, on a thread of its own. What it writes becomes events of the
+// job while it runs, what it leaves becomes artifacts; the job ends once they all are in the store. Files
+// that were not kept are told by an event `warning` {"message"}. A command is never handed over: a worker
+// that ends lets it run for its grace, then stops it.
 class ExecRunner final : public Runner {
  public:
   struct Options {
     std::string secret_key;                         // 32 bytes: environments are sealed under it
     std::size_t output_max = std::size_t{1} << 20;  // exec.output_max: kept per stream, the rest is counted
   };
-  // `sandbox` must outlive the runner.
-  ExecRunner(machines::Sandbox& sandbox, Options options);
+  // The drivers must outlive the runner.
+  ExecRunner(Drivers drivers, Options options);
   ExecRunner(RunCommand run, Options options);
   // Waits for the commands that still run; their runs have been told to stop.
   ~ExecRunner() override;

@@ -45,9 +45,12 @@ base::Result<schemas::Machine> machine_of(storage::Store& store, const storage::
   const bool missing = machine ? machine->desired == schemas::MachineState::kDestroyed
                                : machine.error().code == Code::kNotFound;
   if (missing) return base::error(Code::kMachineNotFound, "the machine is not there any more");
-  if (!machine || machine->driver == schemas::MachineDriver::kSandbox) return machine;
-  return base::error(Code::kHostAgentFailed, "this worker runs no commands on machines of driver `" +
-                                                 std::string(schemas::name(machine->driver)) + "`");
+  return machine;
+}
+
+base::Result<std::string> input_of(storage::Store& store, const storage::Claimed& job) {
+  if (!job.input) return std::string();
+  return store.blobs().read(*job.input);
 }
 
 // Ours win over the request's.
@@ -65,20 +68,21 @@ base::Result<machines::CommandOrder> command_order(storage::Store& store, const 
                                                    const std::string& secret_key) {
   auto spec = spec_of(store, job);
   if (!spec) return spec.error();
-  const auto machine = machine_of(store, job, spec->machine);
+  auto machine = machine_of(store, job, spec->machine);
   if (!machine) return machine.error();
+  auto input = input_of(store, job);
+  if (!input) return input.error();
   auto environment = environment_of(store, job, secret_key);
   if (!environment) return environment.error();
   add_own(*environment, job, machine->id);
   machines::CommandOrder order;
-  order.machine = machine->id;
-  order.number = machine->number;
+  order.machine = *std::move(machine);
+  order.execution = job.lease.job.str();
   order.command = std::move(spec->command);
   order.cwd = std::move(spec->cwd);
   order.environment = std::move(*environment);
-  order.input = std::move(spec->input);
+  order.input = *std::move(input);
   order.timeout = spec->timeout;
-  order.memory_mib = machine->memory_mib;
   return order;
 }
 

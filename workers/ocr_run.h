@@ -1,25 +1,28 @@
 #pragma once
 #include <functional>
 #include <memory>
-#include <optional>
-#include <set>
 #include <string>
 #include <utility>
 
+#include "schemas/ocr_request.h"
 #include "workers/ocr_runner.h"
 #include "workers/ocr_task.h"
-#include "workers/page_writer.h"
+#include "workers/parts_run.h"
 
 namespace millrace::workers {
 
-// One attempt at an OCR job: steps that follow each other by callbacks on the loop. Each begins with
-// `goes_on`, so that a stop ends the run at the next turn.
-class OcrRun final : public Run, public std::enable_shared_from_this<OcrRun> {
+// Who reads: the local engine, and models of providers, if there are any.
+struct OcrReaders {
+  PageReader& local;
+  const FarPages* far;
+};
+
+// One attempt at an OCR job.
+class OcrRun final : public PartsRun {
  public:
-  OcrRun(storage::Claimed job, AttemptContext& context, PageReader& reader, const FetchDocument& fetch,
+  OcrRun(storage::Claimed job, AttemptContext& context, OcrReaders readers, const FetchDocument& fetch,
          OcrRunner::Options options, Runner::Ended ended);
-  void begin();
-  void stop(Stop why) override;
+  void begin() override { open(); }
 
  private:
   using DocumentPtr = std::shared_ptr<const engines::Document>;
@@ -35,43 +38,21 @@ class OcrRun final : public Run, public std::enable_shared_from_this<OcrRun> {
   void choose(base::Result<schemas::PageList> pages);
   void split();
   void read();
-  void page(int index, const std::string& json, bool good);
-  void engine_ended(engines::EngineEnd end);
-  void crashed(int page);
-  void write_and(std::function<void()> then);
-  void conclude();
+  base::Result<Cancel> recognise(std::vector<int> pages) override;
+  // As it was decided at intake: whatever the models are now, the local engine reads under its own names
+  // alone.
+  bool is_far() const { return task_.spec.by_provider || !schemas::is_local_ocr_model(task_.spec.model); }
+  void conclude() override;
+  base::Error crash_error(int page) const override;
+  std::string failed_part(int page, const base::Error& error) const override;
+  void count(bool good) const override { context().metrics().ocr_page(good); }
 
-  bool isolated() const { return job_.crashes > 0; }
-  bool is_child() const { return job_.parent.has_value(); }
-  bool goes_on();
-  void fail(base::Error error);
-  void again_later(std::function<void()> step);
-  void end(Outcome outcome);
-  // Runs `work` on the pool and `then` with its result on the loop; again later while the pool is full. Work
-  // that throws gives kInternal.
-  template <class Work, class Then>
-  void on_pool(base::Pool::Lane lane, Work work, Then then);
-  // A step on the loop from any thread; one that throws ends the run with kInternal, for nothing else would.
-  void post(std::function<void()> step);
-  void take(const std::function<void()>& step);
-
-  const storage::Claimed job_;
-  AttemptContext& context_;
-  PageReader& reader_;
+  const OcrReaders readers_;
   const FetchDocument& fetch_;
   const OcrRunner::Options options_;
-  Runner::Ended ended_;
-  const LoopLink link_;
-  std::shared_ptr<PageWriter> writer_;
 
   OcrTask task_;
   schemas::PageList pages_;  // of this attempt's share
-  std::set<int> left_;       // of them, not read yet
-  PageReader::Cancel cancel_;
-  bool cancel_is_silent_ = false;  // what is under way will not call back once cancelled
-  std::optional<Stop> stop_;
-  bool over_ = false;
-  net::Loop::Timer timer_;
 };
 
 }  // namespace millrace::workers

@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -17,9 +16,9 @@ using base::Code;
 using DocumentPtr = std::shared_ptr<const engines::Document>;
 
 base::Result<DocumentPtr> document_of(const storage::OpenFile& file) {
-  process::Fd own(::fcntl(file.fd(), F_DUPFD_CLOEXEC, 0));
-  if (!own) return base::error(Code::kOverloaded, "no file descriptor is left: raise `ulimit -n`");
-  return engines::Document::from(std::move(own));
+  auto own = own_descriptor(file);
+  if (!own) return own.error();
+  return engines::Document::from(std::move(*own));
 }
 
 base::Result<std::string> decode(const schemas::OcrSpec& spec) {
@@ -40,11 +39,6 @@ base::Result<DocumentPtr> inline_document(const schemas::OcrSpec& spec) {
   return engines::Document::from(std::move(fd));
 }
 
-base::Result<std::string> spec_text(storage::Store& store, const storage::Claimed& job) {
-  if (!job.spec_blob) return job.spec;
-  return store.blobs().read(*job.spec_blob);
-}
-
 base::Result<DocumentPtr> stored_document(storage::Store& store, const storage::Claimed& job,
                                           const schemas::OcrSpec& spec) {
   if (!job.input) {
@@ -59,7 +53,7 @@ base::Result<DocumentPtr> stored_document(storage::Store& store, const storage::
 }  // namespace
 
 base::Result<OcrTask> open_task(storage::Store& store, const storage::Claimed& job) {
-  auto text = spec_text(store, job);
+  auto text = bytes_of(store.blobs(), {job.spec, job.spec_blob});
   if (!text) return text.error();
   auto spec = schemas::ocr_spec_from_json(*text);
   if (!spec) return spec.error();

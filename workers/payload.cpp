@@ -1,19 +1,34 @@
 #include "workers/payload.h"
 
+#include <cerrno>
 #include <utility>
 
-namespace millrace::workers {
+#include <fcntl.h>
+#include <unistd.h>
 
-base::Result<storage::Staged> stage(storage::Blobs& blobs, std::string_view bytes) {
-  auto writer = blobs.begin(static_cast<std::int64_t>(bytes.size()));
-  if (!writer) return writer.error();
-  if (auto written = (*writer)->append(bytes); !written) return written.error();
-  return (*writer)->finish();
-}
+namespace millrace::workers {
 
 base::Result<std::string> bytes_of(const storage::Blobs& blobs, storage::StoredPayload payload) {
   if (!payload.blob) return std::move(payload.bytes);
   return blobs.read(*payload.blob);
+}
+
+base::Result<process::Fd> own_descriptor(const storage::OpenFile& file) {
+  process::Fd own(::fcntl(file.fd(), F_DUPFD_CLOEXEC, 0));
+  if (!own) return base::error(base::Code::kOverloaded, "no file descriptor is left: raise `ulimit -n`");
+  return own;
+}
+
+base::Status append_file(std::string& out, int fd, std::uint64_t bytes) {
+  const std::size_t had = out.size();
+  out.resize(had + bytes);
+  for (std::uint64_t at = 0; at < bytes;) {
+    const ssize_t count = ::pread(fd, out.data() + had + at, bytes - at, static_cast<off_t>(at));
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return base::error(base::Code::kInternal, "the job's input cannot be read");
+    at += static_cast<std::uint64_t>(count);
+  }
+  return {};
 }
 
 base::Status PayloadWriter::append(std::string_view bytes) {

@@ -5,15 +5,21 @@
 #include <string_view>
 
 #include "platform/base/result.h"
+#include "platform/process/fd.h"
 #include "storage/blobs.h"
 #include "storage/job_outcomes.h"
 #include "storage/job_queries.h"
+#include "storage/stage.h"
 
 namespace millrace::workers {
 
 // Bytes as a store move takes them. All of these block on the disk. kOverloaded: the disk is full, try again.
-base::Result<storage::Staged> stage(storage::Blobs& blobs, std::string_view bytes);
 base::Result<std::string> bytes_of(const storage::Blobs& blobs, storage::StoredPayload payload);
+
+// A descriptor of its own on the same file. kOverloaded: none is left.
+base::Result<process::Fd> own_descriptor(const storage::OpenFile& file);
+// Appends a file of that many bytes, from its beginning. kInternal: it has fewer.
+base::Status append_file(std::string& out, int fd, std::uint64_t bytes);
 
 // A payload that is made piece by piece and never held as a whole: inline, or a blob once it is above
 // storage::kInlineMax. Dropped before `finish`, it leaves no file.

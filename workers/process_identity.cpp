@@ -2,7 +2,6 @@
 
 #include <csignal>
 #include <fstream>
-#include <iterator>
 #include <sstream>
 #include <utility>
 
@@ -16,7 +15,8 @@ constexpr int kFieldsToStart = 19;  // of /proc/PID/stat between the state and t
 
 std::optional<std::uint64_t> start_of(std::int64_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-  std::string text{std::istreambuf_iterator<char>(file), {}};
+  std::string text;
+  std::getline(file, text, '\0');         // an iterator would throw where the process goes meanwhile
   const auto name_end = text.rfind(')');  // the name may hold anything
   if (name_end == std::string::npos) return std::nullopt;
   std::istringstream fields(text.substr(name_end + 1));

@@ -24,10 +24,11 @@ struct Split {
   int progress_total = 0;
 };
 // Worth another try; what it costs follows from the error's class. `crash`: the runner's own supervised
-// child died.
+// child died. `result`: what the kind has to show if this was the last try, ≤ storage::kInlineMax.
 struct Retry {
   base::Error error;
   bool crash = false;
+  std::string result = {};
 };
 struct Fail {
   base::Error error;
@@ -45,6 +46,9 @@ struct Cancelled {
   storage::Payload result;
 };
 using Outcome = std::variant<Done, Split, Retry, Fail, Expire, Lost, Cancelled>;
+
+// Between two tries of a run at what met a bound of ours.
+inline constexpr std::chrono::milliseconds kRunAgain{250};
 
 // Why a run is told to stop.
 enum class Stop {
@@ -68,9 +72,15 @@ class AttemptContext {
   virtual const WorkerMetrics& metrics() const = 0;
   // Rule 2: true while enough of the lease is left to begin something. Ask directly before.
   virtual bool may_start() const = 0;
+  // The same question for the run's own threads: thread-safe, follows the heartbeats; may outlive the
+  // attempt, not the worker.
+  virtual std::function<bool()> start_check() const = 0;
   // Writes about the job, sent again until the store has decided; `done` on the loop's thread.
   virtual void write_parts(std::vector<storage::JobOutcomes::Part> parts, Held done) = 0;
   virtual void write_events(std::vector<storage::JobOutcomes::Event> events, Held done) = 0;
+  // Held: also false when the store can never take them.
+  virtual void write_artifacts(base::Uuid machine, std::vector<storage::JobOutcomes::NewArtifact> files,
+                               Held done) = 0;
   virtual void set_progress_total(int total, Held done) = 0;
   virtual void attach_input(storage::Staged input, Held done) = 0;
 };
@@ -84,6 +94,15 @@ class Run {
   virtual void stop(Stop why) = 0;
 };
 
+// What bounds the jobs of a kind lane by lane, beside its slots: claims look at it.
+class JobLanes : public storage::ClaimLanes {
+ public:
+  // `told`: a lane that was full may not be so any more. It runs on any thread and must not block.
+  virtual void on_room(std::function<void()> told) = 0;
+  // A claim has met a full lane, and `told` has not been called since. Thread-safe.
+  virtual bool some_are_full() = 0;
+};
+
 // A kind of work. Used on the loop's thread, must not block there.
 class Runner {
  public:
@@ -93,6 +112,9 @@ class Runner {
   virtual ~Runner() = default;
   // Begins one attempt. `context` outlives it.
   virtual std::shared_ptr<Run> start(const storage::Claimed& job, AttemptContext& context, Ended ended) = 0;
+  // Null: slots alone bound the kind. Asked once, before the first claim. A job that was claimed so has its
+  // place in Claimed.
+  virtual std::shared_ptr<JobLanes> lanes() { return nullptr; }
 };
 
 }  // namespace millrace::workers

@@ -22,12 +22,6 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kStartAgain{500};
 
-std::string host_name() {
-  std::array<char, 65> name{};
-  ::gethostname(name.data(), name.size() - 1);
-  return name.data();
-}
-
 }  // namespace
 
 // Everything but `quiet`, `drained` and the lock belongs to the loop's thread once `start` was called.
@@ -47,7 +41,12 @@ struct Worker::Parts {
              WorkerMetrics(ground.metrics)},
         claims(ground.store),
         upkeep(ground.store),
-        heartbeat(shop, hooks()) {}
+        heartbeat(shop, hooks()) {
+    ground.metrics
+        .gauge("millrace_worker_info", "1; its labels say who this worker is",
+               {{"worker", lock.name()}, {"version", MILLRACE_VERSION}})
+        .set(1);
+  }
 
   const Options options;
   bus::Dispatch& dispatch;
@@ -59,12 +58,13 @@ struct Worker::Parts {
   storage::JobClaims claims;
   storage::JobUpkeep upkeep;
   std::map<schemas::Kind, std::unique_ptr<Runner>> runners;
-  std::map<schemas::Kind, int> slots;
+  std::map<schemas::Kind, Claimer::Bounds> kinds;
   std::optional<Claimer> claimer;
   Heartbeat heartbeat;
   std::map<base::Uuid, std::shared_ptr<Attempt>> attempts;  // by lease token
   bool started = false;
   bool draining = false;
+  bool resting = false;  // told to take nothing new, not to end
   bool claims_quiet = false;
   bool retiring = false;
   net::Loop::Timer timer;
@@ -78,6 +78,8 @@ struct Worker::Parts {
   Heartbeat::Beat compose() const;
   void heard(base::BootTime sent, const std::vector<storage::Lease>& leases,
              const storage::HeartbeatReply& reply);
+  void cancel(const schemas::JobId& job);
+  void rest();
   void release_predecessor();
   void begin(storage::Claimed job);
   void gone(const Attempt& attempt);
@@ -116,6 +118,7 @@ Heartbeat::Beat Worker::Parts::compose() const {
 
 void Worker::Parts::heard(base::BootTime sent, const std::vector<storage::Lease>& leases,
                           const storage::HeartbeatReply& reply) {
+  if (reply.drain) rest();
   const auto names = [](const auto& list, const auto& one) {
     return std::find(list.begin(), list.end(), one) != list.end();
   };
@@ -130,6 +133,21 @@ void Worker::Parts::heard(base::BootTime sent, const std::vector<storage::Lease>
     attempt->renewed(sent);
     if (names(reply.cancel, lease.job)) attempt->told_cancel();
   }
+}
+
+void Worker::Parts::cancel(const schemas::JobId& job) {
+  for_each_attempt([&](Attempt& attempt) {
+    if (attempt.lease().job == job) attempt.told_cancel();
+  });
+}
+
+// The half of a drain that an operator asks for: what runs ends by itself, in its own time, which may be
+// long.
+void Worker::Parts::rest() {
+  if (draining || std::exchange(resting, true)) return;
+  base::log_info("worker_takes_nothing_new", {{"worker", lock.name()}});
+  claimer->close([] {});
+  claimer->leave();
 }
 
 // A worker of this name that is dead: the lock is ours, so its leases are nobody's.
@@ -220,15 +238,25 @@ Worker::~Worker() {
 }
 
 void Worker::add(schemas::Kind kind, int slots, std::unique_ptr<Runner> runner) {
-  parts_->slots[kind] = slots;
-  parts_->runners[kind] = std::move(runner);
+  Parts& p = *parts_;
+  if (!p.started) {
+    p.kinds[kind] = {slots, runner->lanes()};
+    p.runners[kind] = std::move(runner);
+    return;
+  }
+  auto late = std::make_shared<std::unique_ptr<Runner>>(std::move(runner));
+  p.shop.link.post([&p, kind, slots, late] {
+    Claimer::Bounds bounds{slots, (*late)->lanes()};
+    p.runners[kind] = std::move(*late);
+    p.claimer->add(kind, std::move(bounds));
+  });
 }
 
 void Worker::start() {
   Parts& p = *parts_;
   p.claimer.emplace(p.shop, p.dispatch,
                     Claimer::Options{.worker = p.lock.name(),
-                                     .slots = p.slots,
+                                     .kinds = p.kinds,
                                      .look_min = p.options.look_min,
                                      .look_max = p.options.look_max},
                     [&p](storage::Claimed job) { p.begin(std::move(job)); });
@@ -251,7 +279,14 @@ bool Worker::drain(milliseconds deadline) {
   return p.changed.wait_for(lock, deadline, [&p] { return p.drained; });
 }
 
+std::function<void(const schemas::JobId&)> Worker::cancel_hook() const {
+  return [link = parts_->shop.link, &p = *parts_](const schemas::JobId& job) {
+    link.post([&p, job] { p.cancel(job); });
+  };
+}
+
 const std::string& Worker::name() const { return parts_->lock.name(); }
+const base::Uuid& Worker::incarnation() const { return parts_->incarnation; }
 net::Loop& Worker::loop() { return parts_->loop; }
 
 }  // namespace millrace::workers

@@ -1,5 +1,6 @@
 #pragma once
 #include <chrono>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -15,8 +16,8 @@
 namespace millrace::workers {
 
 // The workers of one process: a name with its lock, the work loop, and slots per kind that a runner fills.
-// In order: `make`, `add` once per kind, `start`, Dispatch::start; at the end `drain`, Dispatch::stop, then
-// the runners' engines, then the worker, then the store.
+// In order: `make`, `add` once per kind (one may come later), `start`, Dispatch::start; at the end `drain`,
+// Dispatch::stop, then the runners' engines, then the worker, then the store.
 class Worker {
  public:
   struct Options {
@@ -43,7 +44,8 @@ class Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  // Before `start`. `slots` ≥ 1 attempts of the kind at a time.
+  // `slots` ≥ 1 attempts of the kind at a time. Not beside `start`: before it, or later, once, for a kind
+  // that begins late; then from any thread.
   void add(schemas::Kind kind, int slots, std::unique_ptr<Runner> runner);
   // Subscribes to Dispatch, releases what a dead worker of this name left, then begins to claim.
   void start();
@@ -55,7 +57,12 @@ class Worker {
   // Blocks; not on the loop. Idempotent.
   bool drain(std::chrono::milliseconds deadline);
 
+  // To be told that a job has been asked to cancel, and have it stopped without the wait for a heartbeat if
+  // it runs here. Thread-safe; may outlive the worker, then it does nothing.
+  std::function<void(const schemas::JobId&)> cancel_hook() const;
+
   const std::string& name() const;
+  const base::Uuid& incarnation() const;  // of this process, as its rows in the store say it
   // For what a runner needs there (an HTTP client); runs from `make` to the end.
   net::Loop& loop();
 

@@ -31,12 +31,6 @@ constexpr std::string_view kSuffix = ".lock";
 
 std::string folder_of(const std::string& data_dir) { return data_dir + "/workers"; }
 
-std::string host_name() {
-  std::array<char, 65> name{};
-  ::gethostname(name.data(), name.size() - 1);
-  return name.front() ? name.data() : "worker";
-}
-
 // A name becomes a file, a Kafka member and a row.
 bool is_name(std::string_view name) {
   constexpr std::size_t kNameMax = 128;
@@ -68,6 +62,12 @@ WorkerLock::Attempted WorkerLock::try_lock() {
   const bool same = ::fstat(fd_.get(), &ours) == 0 && ::stat(path_.c_str(), &named) == 0 &&
                     ours.st_ino == named.st_ino && ours.st_dev == named.st_dev;
   return same ? Attempted::kTaken : Attempted::kGone;
+}
+
+std::string host_name() {
+  std::array<char, 65> name{};
+  ::gethostname(name.data(), name.size() - 1);
+  return name.front() ? name.data() : "worker";
 }
 
 base::Result<WorkerLock> WorkerLock::take(const std::string& data_dir, const std::string& name,

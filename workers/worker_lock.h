@@ -8,6 +8,8 @@
 
 namespace millrace::workers {
 
+std::string host_name();  // "worker" if the host has none
+
 // DATA/workers/<name>.lock, held by flock for a worker's life. The kernel lets it go when the process dies,
 // however it dies: a lock file that nobody holds is a death notice (delivery.md, Leases and upkeep). It is
 // removed by the end in good order and by whoever has released a dead worker's leases. Everything blocks

@@ -11,6 +11,11 @@ base::Counter pages(base::Metrics& metrics, const char* outcome) {
   return metrics.counter("millrace_ocr_pages_total", "Pages read by OCR", {{"outcome", outcome}});
 }
 
+base::Counter pieces(base::Metrics& metrics, const char* outcome) {
+  return metrics.counter("millrace_stt_pieces_total", "Pieces of recordings recognised",
+                         {{"outcome", outcome}});
+}
+
 }  // namespace
 
 std::string_view name(AttemptEnd end) {
@@ -36,14 +41,19 @@ std::string_view name(AttemptEnd end) {
 }
 
 WorkerMetrics::WorkerMetrics(base::Metrics& metrics)
-    : pages_good_(pages(metrics, "ok")), pages_failed_(pages(metrics, "failed")) {
+    : pages_good_(pages(metrics, "ok")),
+      pages_failed_(pages(metrics, "failed")),
+      pieces_good_(pieces(metrics, "ok")),
+      pieces_failed_(pieces(metrics, "failed")) {
   for (const schemas::Kind kind : schemas::kKinds) {
     const std::string kind_name(schemas::name(kind));
     KindSeries series{
         metrics.counter("millrace_job_attempts_total", "Attempts begun", {{"kind", kind_name}}),
         metrics.histogram("millrace_job_wait_seconds", "From acceptance to the start of an attempt",
                           base::latency_bounds(), {{"kind", kind_name}}),
-        {}};
+        {},
+        metrics.gauge("millrace_worker_slots", "Jobs that this worker runs at once", {{"kind", kind_name}}),
+        metrics.gauge("millrace_worker_slots_used", "Jobs that this worker runs", {{"kind", kind_name}})};
     for (const AttemptEnd end : kAttemptEnds) {
       series.duration.emplace(end,
                               metrics.histogram("millrace_job_duration_seconds", "Time that an attempt ran",
@@ -62,6 +72,12 @@ void WorkerMetrics::started(schemas::Kind kind, std::chrono::milliseconds waited
 
 void WorkerMetrics::ended(schemas::Kind kind, AttemptEnd end, std::chrono::milliseconds ran) const {
   kinds_.at(kind).duration.at(end).observe(seconds(ran));
+}
+
+void WorkerMetrics::slots(schemas::Kind kind, int all, int used) const {
+  const KindSeries& series = kinds_.at(kind);
+  series.slots.set(all);
+  series.slots_used.set(used);
 }
 
 }  // namespace millrace::workers

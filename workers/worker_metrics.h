@@ -21,16 +21,20 @@ class WorkerMetrics {
   explicit WorkerMetrics(base::Metrics& metrics);
   void started(schemas::Kind kind, std::chrono::milliseconds waited) const;
   void ended(schemas::Kind kind, AttemptEnd end, std::chrono::milliseconds ran) const;
+  // What the worker has of the kind, and how much of it is taken.
+  void slots(schemas::Kind kind, int all, int used) const;
   void ocr_page(bool good) const { (good ? pages_good_ : pages_failed_).add(); }
+  void stt_piece(bool good) const { (good ? pieces_good_ : pieces_failed_).add(); }
 
  private:
   struct KindSeries {
     base::Counter attempts;
     base::Histogram wait;
     std::map<AttemptEnd, base::Histogram> duration;
+    base::Gauge slots, slots_used;
   };
   std::map<schemas::Kind, KindSeries> kinds_;
-  base::Counter pages_good_, pages_failed_;
+  base::Counter pages_good_, pages_failed_, pieces_good_, pieces_failed_;
 };
 
 }  // namespace millrace::workers

@@ -6,12 +6,12 @@
 namespace millrace::engines {
 namespace {
 
-constexpr int kDepthMax = 6;          // columns in columns; deeper is noise
-constexpr float kGutterMin = 0.9F;    // times the letter height
-constexpr std::size_t kRowsMin = 4;   // on each side of a gutter
-constexpr float kRowFill = 0.6F;      // prose: the median row fills this part of its column
-constexpr std::size_t kRowWords = 3;  // prose: the median row has so many words
-constexpr float kBandMin = 4.5F;      // height of two columns, times the letter height
+constexpr int kDepthMax = 6;               // columns in columns; deeper is noise
+constexpr float kGutterMin = 0.9F;         // times the letter height
+constexpr std::size_t kGutterRowsMin = 4;  // on each side of a gutter
+constexpr float kRowFill = 0.6F;           // prose: the median row fills this part of its column
+constexpr std::size_t kRowWords = 3;       // prose: the median row has so many words
+constexpr float kBandMin = 4.5F;           // height of two columns, times the letter height
 
 constexpr float kStepsMax = 300;  // places that are tried for a gutter
 
@@ -44,7 +44,7 @@ Parts split(const Words& words, const Cut& cut) {
 
 bool is_prose(const Words& side) {
   const std::vector<Row> rows = make_rows(side);
-  if (rows.size() < kRowsMin) return false;
+  if (rows.size() < kGutterRowsMin) return false;
   const float width = bounds(side).width();
   std::vector<float> fills;
   std::vector<float> counts;

@@ -6,6 +6,8 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include "platform/process/poll_limit.h"
+
 namespace millrace::engines {
 namespace {
 
@@ -22,7 +24,7 @@ constexpr milliseconds kEndGrace{2'000};
 }  // namespace
 
 base::Result<EngineChild> EngineChild::start(process::Spawner& spawner, const process::Jail& jail,
-                                             const std::string& engine_path, const EngineLimits& limits) {
+                                             const EnginePool::Options& options) {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     return base::error(base::Code::kOverloaded,
@@ -32,29 +34,25 @@ base::Result<EngineChild> EngineChild::start(process::Spawner& spawner, const pr
   const process::Fd theirs(ends[1]);
   ::setsockopt(ours.get(), SOL_SOCKET, SO_SNDTIMEO, &kSendTimeout, sizeof kSendTimeout);
   auto wrapped =
-      jail.wrap({.argv = {engine_path, "--serve", "--socket-fd", std::to_string(kSocketFd)},
+      jail.wrap({.argv = {options.engine_path, "--serve", "--socket-fd", std::to_string(kSocketFd)},
                  .environment = {"PATH=/usr/bin:/bin", "LC_ALL=C.UTF-8", "HOME=/tmp", "OMP_THREAD_LIMIT=1"},
                  .fds = {{kSocketFd, theirs.get()}},
-                 .idle = true});
+                 .idle = options.in_background});
   if (!wrapped) return std::move(wrapped.error());
   auto child = process::Child::start(spawner, wrapped->command);
   if (!child) return std::move(child.error());
   EngineChild engine(std::move(*child), std::move(ours));
   Request first;
   first.kind = Request::Kind::kLimits;
-  first.limits = limits;
+  first.limits = options.limits;
   if (!engine.send(first)) return base::error(base::Code::kInternal, "the engine ended at its start");
   return engine;
 }
 
-bool EngineChild::open(const std::shared_ptr<const Document>& document) {
-  if (opened_.lock() == document) return true;
-  Request request;
-  request.kind = Request::Kind::kOpen;
-  request.media = document->media();
-  request.size_bytes = document->size_bytes();
-  opened_ = document;
-  return send_frame(socket_.get(), encode(request), document->fd());
+bool EngineChild::open(const std::shared_ptr<const void>& input, const Request& opening, int fd) {
+  if (opened_.lock() == input) return true;
+  opened_ = input;
+  return send_frame(socket_.get(), encode(opening), fd);
 }
 
 // True: `got` tells what came.
@@ -72,8 +70,7 @@ EngineChild::Got EngineChild::next(Event& event, milliseconds wall, int interrup
   Got got = Got::kGone;
   while (!take_frame(event, got)) {
     pollfd fds[2]{{socket_.get(), POLLIN, 0}, {interrupt_fd, POLLIN, 0}};
-    const auto left = std::chrono::ceil<milliseconds>(deadline - Steady::now()).count();
-    const int ready = ::poll(fds, 2, static_cast<int>(std::max<milliseconds::rep>(left, 0)));
+    const int ready = ::poll(fds, 2, process::poll_limit(deadline));
     if (ready == 0) return Got::kTimeout;
     if (fds[1].revents != 0) return Got::kInterrupted;
     if (fds[0].revents != 0 && frames_.read_some(socket_.get()) == FrameReader::State::kClosed)

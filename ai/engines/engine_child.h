@@ -2,9 +2,8 @@
 #include <chrono>
 #include <memory>
 #include <optional>
-#include <string>
 
-#include "ai/engines/document.h"
+#include "ai/engines/pool.h"
 #include "ai/engines/wire.h"
 #include "platform/process/child.h"
 #include "platform/process/jail.h"
@@ -17,10 +16,11 @@ class EngineChild {
  public:
   // Blocks for the start (about 10 ms); the child's own start-up goes on beside.
   static base::Result<EngineChild> start(process::Spawner& spawner, const process::Jail& jail,
-                                         const std::string& engine_path, const EngineLimits& limits);
+                                         const EnginePool::Options& options);
 
-  // Makes `document` the one that the next requests are about; nothing is sent when it already is.
-  bool open(const std::shared_ptr<const Document>& document);
+  // Makes `input` (a Document or Recording, with descriptor `fd`) what the next requests are about, by the
+  // request `opening`; nothing is sent when it already is. False: the child is gone.
+  bool open(const std::shared_ptr<const void>& input, const Request& opening, int fd);
   bool send(const Request& request) { return send_frame(socket_.get(), encode(request)); }
 
   enum class Got { kEvent, kGone, kTimeout, kInterrupted };
@@ -40,7 +40,7 @@ class EngineChild {
   process::Child child_;
   process::Fd socket_;
   FrameReader frames_;
-  std::weak_ptr<const Document> opened_;
+  std::weak_ptr<const void> opened_;
 };
 
 }  // namespace millrace::engines

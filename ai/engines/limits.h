@@ -16,9 +16,20 @@ struct EngineLimits {
   std::chrono::milliseconds poppler_cpu{
       10'000};  // text or raster of one page; a text layer that needs more is a bomb
 
+  std::chrono::milliseconds recording_max{4 * 3'600'000};  // stt.duration_max
+  int channels_max = 8;                                    // of a recording
+  std::chrono::milliseconds decode_cpu{60'000};            // ffmpeg's, for a whole recording
+  std::chrono::milliseconds piece_wall{600'000};    // recognition of one piece, by the clock; as page_wall
+  std::chrono::milliseconds sentence_cpu{10'000};   // saying one sentence
+  std::chrono::milliseconds sentence_wall{60'000};  // and the same by the clock
+
   // What the child itself may use for one page, decoding and preparing included. Where no library asks for
   // the time, the kernel ends it.
   std::chrono::milliseconds child_cpu() const { return 2 * page_cpu; }
+  // And for one piece of a recording of this length: speech needs a sixth of it, noise more.
+  std::chrono::milliseconds piece_cpu(std::chrono::milliseconds length) const {
+    return std::chrono::seconds(10) + 4 * length;
+  }
 };
 
 }  // namespace millrace::engines

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "ai/engines/engine_end.h"
 #include "platform/base/result.h"
 #include "schemas/media.h"
 
@@ -38,20 +39,6 @@ struct PageOutcome {
 
 struct RecogniseOptions {
   bool image_data = false;  // fill PageImage::data_uri
-};
-
-// How a recognise ended. The pages reported until then stand.
-struct EngineEnd {
-  enum class Kind {
-    kDone,     // every page asked for was reported
-    kCrashed,  // the engine child died (signal, memory) while on page `page`; a new one serves the next call
-    kCancelled,  // by Ticket::cancel or by the end of the engine
-    kFailed,  // `error`: a document error (kDocument…, kImageTooLarge), or kInternal when no child could be
-              // started
-  };
-  Kind kind = Kind::kDone;
-  int page = -1;
-  std::optional<base::Error> error;
 };
 
 }  // namespace millrace::engines

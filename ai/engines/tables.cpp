@@ -8,7 +8,7 @@
 namespace millrace::engines {
 namespace {
 
-constexpr std::size_t kRowsMin = 3;
+constexpr std::size_t kTableRowsMin = 3;
 constexpr std::size_t kRowsMax = 200;
 constexpr float kGap = 1.1F;         // times the letter height: what a row of a table has
 constexpr float kRiver = 0.55F;      // the narrowest river between columns
@@ -108,9 +108,9 @@ void append_row(std::string& out, const std::vector<std::string>& cells) {
 Table table_at(const std::vector<Row>& rows, std::size_t first, float letters) {
   Table table;
   const std::size_t run = run_length(rows, first, letters);
-  if (run < kRowsMin) return table;
+  if (run < kTableRowsMin) return table;
   const std::size_t count = table_length(rows, first, run, letters);
-  if (count < kRowsMin) return table;
+  if (count < kTableRowsMin) return table;
   const std::vector<float> cuts = rivers(rows, first, count, letters);
   for (std::size_t i = first; i < first + count; ++i) table.cells.push_back(cells_of(rows[i], cuts));
   if (enough_cells(table)) table.rows = count;

@@ -1,11 +1,8 @@
 #include "ai/engines/wire.h"
 
-#include <cerrno>
-#include <cstring>
 #include <stdexcept>
 
 #include <nlohmann/json.hpp>
-#include <sys/socket.h>
 
 namespace millrace::engines {
 namespace {
@@ -13,7 +10,9 @@ namespace {
 using base::Code;
 using nlohmann::json;
 
-constexpr std::size_t kHeaderBytes = 4;
+// Begin frames of bare bytes; JSON never begins so.
+constexpr char kAudioMark = '\x01';
+constexpr char kPictureMark = '\x02';
 
 std::string dumped(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
 
@@ -23,28 +22,42 @@ json json_of(const EngineLimits& limits) {
           {"raster_side_max", limits.raster_side_max},
           {"page_cpu_ms", limits.page_cpu.count()},
           {"page_wall_ms", limits.page_wall.count()},
-          {"poppler_cpu_ms", limits.poppler_cpu.count()}};
+          {"poppler_cpu_ms", limits.poppler_cpu.count()},
+          {"recording_max_ms", limits.recording_max.count()},
+          {"channels_max", limits.channels_max},
+          {"decode_cpu_ms", limits.decode_cpu.count()},
+          {"piece_wall_ms", limits.piece_wall.count()},
+          {"sentence_cpu_ms", limits.sentence_cpu.count()},
+          {"sentence_wall_ms", limits.sentence_wall.count()}};
 }
 
 EngineLimits limits_of(const json& value) {
-  using std::chrono::milliseconds;
+  const auto time = [&value](const char* name) {
+    return std::chrono::milliseconds(value.at(name).get<std::int64_t>());
+  };
   EngineLimits limits;
   limits.pages_max = value.at("pages_max").get<int>();
   limits.image_pixels_max = value.at("image_pixels_max").get<std::int64_t>();
   limits.raster_side_max = value.at("raster_side_max").get<int>();
-  limits.page_cpu = milliseconds(value.at("page_cpu_ms").get<std::int64_t>());
-  limits.page_wall = milliseconds(value.at("page_wall_ms").get<std::int64_t>());
-  limits.poppler_cpu = milliseconds(value.at("poppler_cpu_ms").get<std::int64_t>());
+  limits.page_cpu = time("page_cpu_ms");
+  limits.page_wall = time("page_wall_ms");
+  limits.poppler_cpu = time("poppler_cpu_ms");
+  limits.recording_max = time("recording_max_ms");
+  limits.channels_max = value.at("channels_max").get<int>();
+  limits.decode_cpu = time("decode_cpu_ms");
+  limits.piece_wall = time("piece_wall_ms");
+  limits.sentence_cpu = time("sentence_cpu_ms");
+  limits.sentence_wall = time("sentence_wall_ms");
   return limits;
 }
 
 json json_of(const base::Error& error) {
-  return {{"code", base::name(error.code)}, {"message", error.message}};
+  return {{"code", base::name(error.code)}, {"message", error.message}, {"param", error.param}};
 }
 
 base::Error error_of(const json& value) {
   return base::error(base::code_named(value.at("code").get<std::string>()),
-                     value.at("message").get<std::string>());
+                     value.at("message").get<std::string>(), value.value("param", ""));
 }
 
 json json_of(const PageOutcome& outcome) {
@@ -79,6 +92,61 @@ PageOutcome outcome_of(const json& value) {
   return outcome;
 }
 
+json json_of(const std::vector<schemas::AudioPiece>& pieces) {
+  json value = json::array();
+  for (const schemas::AudioPiece& piece : pieces)
+    value.push_back({piece.index, piece.start_ms, piece.end_ms});
+  return value;
+}
+
+std::vector<schemas::AudioPiece> pieces_of(const json& value) {
+  std::vector<schemas::AudioPiece> pieces;
+  for (const json& each : value) {
+    pieces.push_back({each.at(0).get<int>(), each.at(1).get<std::int64_t>(), each.at(2).get<std::int64_t>()});
+  }
+  return pieces;
+}
+
+json json_of(const SpeechTask& task) {
+  return {{"text", task.text},
+          {"voice", task.voice},
+          {"encoding", static_cast<int>(task.encoding)},
+          {"speed", task.speed}};
+}
+
+SpeechTask speech_of(const json& value) {
+  const int encoding = value.at("encoding").get<int>();
+  if (encoding < 0 || encoding > static_cast<int>(schemas::SpeechEncoding::kPcm)) {
+    throw std::invalid_argument("encoding");
+  }
+  return {value.at("text").get<std::string>(), value.at("voice").get<std::string>(),
+          static_cast<schemas::SpeechEncoding>(encoding), value.at("speed").get<double>()};
+}
+
+PieceOutcome piece_outcome_of(const json& value) {
+  auto piece = schemas::piece_from_json(value.at("outcome").get<std::string>());
+  if (!piece) throw std::invalid_argument("piece");
+  return {value.at("index").get<int>(), std::move(*piece)};
+}
+
+void read_audio_request(const std::string& op, const json& value, Request& request) {
+  if (op == "open_recording") {
+    request.kind = Request::Kind::kOpenRecording;
+    request.format = schemas::audio_format_named(value.at("format").get<std::string>()).value();
+    request.size_bytes = value.at("bytes").get<std::uint64_t>();
+  } else if (op == "listen") {
+    request.kind = Request::Kind::kListen;
+  } else if (op == "transcribe") {
+    request.kind = Request::Kind::kTranscribe;
+    request.pieces = pieces_of(value.at("pieces"));
+  } else if (op == "speak") {
+    request.kind = Request::Kind::kSpeak;
+    request.speech = speech_of(value.at("speech"));
+  } else {
+    throw std::invalid_argument("request");
+  }
+}
+
 Request request_of(const json& value) {
   const auto op = value.at("op").get<std::string>();
   Request request;
@@ -93,8 +161,14 @@ Request request_of(const json& value) {
     request.kind = Request::Kind::kRecognise;
     request.pages = value.at("pages").get<std::vector<int>>();
     request.image_data = value.at("image_data").get<bool>();
-  } else if (op != "inspect") {
-    throw std::invalid_argument("request");
+  } else if (op == "draw") {
+    request.kind = Request::Kind::kDraw;
+    request.pages = {value.at("page").get<int>()};
+    request.picture_side = value.at("side").get<int>();
+  } else if (op == "inspect") {
+    request.kind = Request::Kind::kInspect;
+  } else {
+    read_audio_request(op, value, request);
   }
   return request;
 }
@@ -111,6 +185,12 @@ Event event_of(const json& value) {
   } else if (name == "info") {
     event.kind = Event::Kind::kInfo;
     event.pages = value.at("pages").get<int>();
+  } else if (name == "recording") {
+    event.kind = Event::Kind::kRecording;
+    event.recording = {value.at("ms").get<std::int64_t>(), pieces_of(value.at("pieces"))};
+  } else if (name == "piece") {
+    event.kind = Event::Kind::kPiece;
+    event.piece = piece_outcome_of(value);
   } else if (name == "failed") {
     event.kind = Event::Kind::kFailed;
     event.error = error_of(value.at("error"));
@@ -118,24 +198,6 @@ Event event_of(const json& value) {
     throw std::invalid_argument("event");
   }
   return event;
-}
-
-void attach(msghdr& message, char* control, std::size_t control_bytes, const int& fd) {
-  message.msg_control = control;
-  message.msg_controllen = control_bytes;
-  cmsghdr* header = CMSG_FIRSTHDR(&message);
-  header->cmsg_level = SOL_SOCKET;
-  header->cmsg_type = SCM_RIGHTS;
-  header->cmsg_len = CMSG_LEN(sizeof fd);
-  std::memcpy(CMSG_DATA(header), &fd, sizeof fd);
-}
-
-process::Fd received_fd(msghdr& message) {
-  const cmsghdr* header = CMSG_FIRSTHDR(&message);
-  if (header == nullptr || header->cmsg_type != SCM_RIGHTS) return {};
-  int fd = -1;
-  std::memcpy(&fd, CMSG_DATA(header), sizeof fd);
-  return process::Fd(fd);
 }
 
 }  // namespace
@@ -150,6 +212,18 @@ std::string encode(const Request& request) {
       return dumped({{"op", "inspect"}});
     case Request::Kind::kRecognise:
       return dumped({{"op", "recognise"}, {"pages", request.pages}, {"image_data", request.image_data}});
+    case Request::Kind::kDraw:
+      return dumped({{"op", "draw"}, {"page", request.pages.front()}, {"side", request.picture_side}});
+    case Request::Kind::kOpenRecording:
+      return dumped({{"op", "open_recording"},
+                     {"format", schemas::name(request.format)},
+                     {"bytes", request.size_bytes}});
+    case Request::Kind::kListen:
+      return dumped({{"op", "listen"}});
+    case Request::Kind::kTranscribe:
+      return dumped({{"op", "transcribe"}, {"pieces", json_of(request.pieces)}});
+    case Request::Kind::kSpeak:
+      return dumped({{"op", "speak"}, {"speech", json_of(request.speech)}});
   }
   return {};
 }
@@ -162,6 +236,16 @@ std::string encode(const Event& event) {
       return dumped({{"ev", "page"}, {"outcome", json_of(event.outcome)}});
     case Event::Kind::kInfo:
       return dumped({{"ev", "info"}, {"pages", event.pages}});
+    case Event::Kind::kRecording:
+      return dumped(
+          {{"ev", "recording"}, {"ms", event.recording.ms}, {"pieces", json_of(event.recording.pieces)}});
+    case Event::Kind::kPiece:
+      return dumped(
+          {{"ev", "piece"}, {"index", event.piece.index}, {"outcome", schemas::to_json(event.piece.piece)}});
+    case Event::Kind::kAudio:
+      return kAudioMark + event.audio;
+    case Event::Kind::kPicture:
+      return kPictureMark + event.picture;
     case Event::Kind::kFailed:
       return dumped({{"ev", "failed"}, {"error", json_of(event.error)}});
     case Event::Kind::kDone:
@@ -179,77 +263,18 @@ base::Result<Request> decode_request(std::string_view frame) {
 }
 
 base::Result<Event> decode_event(std::string_view frame) {
+  if (frame.starts_with(kAudioMark) || frame.starts_with(kPictureMark)) {
+    Event event;
+    const bool is_audio = frame.front() == kAudioMark;
+    event.kind = is_audio ? Event::Kind::kAudio : Event::Kind::kPicture;
+    (is_audio ? event.audio : event.picture) = frame.substr(1);
+    return event;
+  }
   try {
     return event_of(json::parse(frame));
   } catch (const std::exception&) {
     return base::error(Code::kInternal, "an answer of the engine does not parse");
   }
-}
-
-bool send_frame(int socket, std::string_view payload, int fd) {
-  const auto length = static_cast<std::uint32_t>(payload.size());
-  char header[kHeaderBytes];
-  for (unsigned i = 0; i < kHeaderBytes; ++i) header[i] = static_cast<char>(length >> (8 * i));
-  iovec parts[2]{{header, sizeof header}, {const_cast<char*>(payload.data()), payload.size()}};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof fd)]{};
-  msghdr message{};
-  message.msg_iov = parts;
-  message.msg_iovlen = 2;
-  if (fd >= 0) attach(message, control, sizeof control, fd);
-  while (parts[0].iov_len + parts[1].iov_len > 0) {
-    const ssize_t sent = ::sendmsg(socket, &message, MSG_NOSIGNAL);
-    if (sent < 0 && errno == EINTR) continue;
-    if (sent <= 0) return false;
-    auto left = static_cast<std::size_t>(sent);
-    for (iovec& part : parts) {
-      const std::size_t gone = std::min(left, part.iov_len);
-      part.iov_base = static_cast<char*>(part.iov_base) + gone;
-      part.iov_len -= gone;
-      left -= gone;
-    }
-    message.msg_control = nullptr;
-    message.msg_controllen = 0;
-  }
-  return true;
-}
-
-FrameReader::State FrameReader::read_some(int socket) {
-  constexpr std::size_t kPiece = 65536;
-  if (taken_ > 0) buffer_.erase(0, std::exchange(taken_, 0));
-  const std::size_t size = buffer_.size();
-  buffer_.resize(size + kPiece);
-  iovec part{buffer_.data() + size, kPiece};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof control;
-  const ssize_t count = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
-  const bool again = count < 0 && (errno == EINTR || errno == EAGAIN);
-  buffer_.resize(size + (count > 0 ? static_cast<std::size_t>(count) : 0));
-  if (count <= 0) return again ? State::kOpen : State::kClosed;
-  if (process::Fd fd = received_fd(message)) fd_ = std::move(fd);
-  const auto length = frame_length();
-  return length && *length > kFrameBytesMax ? State::kClosed : State::kOpen;
-}
-
-std::optional<std::size_t> FrameReader::frame_length() const {
-  if (buffer_.size() - taken_ < kHeaderBytes) return std::nullopt;
-  std::size_t length = 0;
-  for (unsigned i = 0; i < kHeaderBytes; ++i) {
-    length |= static_cast<std::size_t>(static_cast<unsigned char>(buffer_[taken_ + i])) << (8 * i);
-  }
-  return length;
-}
-
-std::optional<std::string> FrameReader::next() {
-  const auto length = frame_length();
-  if (!length || *length > kFrameBytesMax || buffer_.size() - taken_ - kHeaderBytes < *length)
-    return std::nullopt;
-  std::string frame = buffer_.substr(taken_ + kHeaderBytes, *length);
-  taken_ += kHeaderBytes + *length;
-  return frame;
 }
 
 }  // namespace millrace::engines

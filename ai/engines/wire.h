@@ -1,28 +1,34 @@
 #pragma once
-#include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "ai/engines/frames.h"
 #include "ai/engines/limits.h"
 #include "ai/engines/pages.h"
+#include "ai/engines/pieces.h"
+#include "ai/engines/speech_task.h"
 #include "platform/base/result.h"
-#include "platform/process/fd.h"
+#include "schemas/audio_format.h"
 
 namespace millrace::engines {
 
-// What the gateway and an engine child say to each other over a Unix stream socket: frames of a 32-bit
-// little-endian length and JSON. The child's side is hostile once a document has broken it: frames are
-// bounded, and what does not parse ends the child.
+// What the gateway and an engine child say to each other: frames (ai/engines/frames.h) of JSON, and of bare
+// bytes for audio and pictures. The child's side is hostile once a document has broken it: what does not
+// parse ends the child.
 
 struct Request {
   enum class Kind {
-    kLimits,     // first, once
-    kOpen,       // the document of the following requests; its descriptor travels with the frame
-    kInspect,    // → kInfo or kFailed
-    kRecognise,  // → kBegin and kPage per page, then kDone or kFailed
+    kLimits,         // first, once
+    kOpen,           // the document of the following requests; its descriptor travels with the frame
+    kInspect,        // → kInfo or kFailed
+    kRecognise,      // → kBegin and kPage per page, then kDone or kFailed
+    kDraw,           // pages.front(), to fit into picture_side → kPicture or kFailed
+    kOpenRecording,  // the recording of the following requests, as kOpen
+    kListen,         // → kRecording or kFailed
+    kTranscribe,     // → kBegin and kPiece per piece, then kDone or kFailed
+    kSpeak,          // → kAudio as it is made, then kDone or kFailed
   };
   Kind kind = Kind::kInspect;
   EngineLimits limits;
@@ -30,14 +36,22 @@ struct Request {
   std::uint64_t size_bytes = 0;
   std::vector<int> pages;
   bool image_data = false;
+  int picture_side = 0;                                      // kDraw: pixels of the long side, at most
+  schemas::AudioFormat format = schemas::AudioFormat::kWav;  // kOpenRecording, with size_bytes
+  std::vector<schemas::AudioPiece> pieces;
+  SpeechTask speech;
 };
 
 struct Event {
-  enum class Kind { kBegin, kPage, kInfo, kFailed, kDone };
+  enum class Kind { kBegin, kPage, kInfo, kPicture, kRecording, kPiece, kAudio, kFailed, kDone };
   Kind kind = Kind::kDone;
-  int page = -1;        // kBegin: the work on this page (or from it on) begins
+  int page = -1;        // kBegin: the work on this page or piece (or from it on) begins
   PageOutcome outcome;  // kPage
   int pages = 0;        // kInfo
+  RecordingInfo recording;
+  PieceOutcome piece;
+  std::string audio;
+  std::string picture;  // kPicture: the bytes of a JPEG file
   base::Error error;    // kFailed
 };
 
@@ -45,29 +59,5 @@ std::string encode(const Request& request);
 std::string encode(const Event& event);
 base::Result<Request> decode_request(std::string_view frame);
 base::Result<Event> decode_event(std::string_view frame);
-
-// A page with its pictures stays below this: pictures that would not fit are left without data.
-inline constexpr std::size_t kFrameBytesMax = std::size_t{48} << 20;
-
-// Blocks until all is written (`fd` >= 0 goes along). False: the other side is gone.
-bool send_frame(int socket, std::string_view payload, int fd = -1);
-
-// Collects frames from a socket. Not thread-safe.
-class FrameReader {
- public:
-  enum class State { kOpen, kClosed };
-  // One recvmsg: blocks on a blocking socket when nothing is there. kClosed: end of stream, an error, or a
-  // frame above kFrameBytesMax.
-  State read_some(int socket);
-  std::optional<std::string> next();
-  // The descriptor that came with a frame, once.
-  process::Fd take_fd() { return std::move(fd_); }
-
- private:
-  std::optional<std::size_t> frame_length() const;
-  std::string buffer_;
-  std::size_t taken_ = 0;
-  process::Fd fd_;
-};
 
 }  // namespace millrace::engines

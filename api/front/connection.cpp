@@ -16,8 +16,14 @@ void reset_on_close(int fd) {
 
 }  // namespace
 
-Connection::Connection(std::shared_ptr<Core> core, std::uint64_t id, int fd, std::string peer)
-    : core_(std::move(core)), id_(id), fd_(fd), peer_(std::move(peer)), started_(Clock::now()) {}
+Connection::Connection(std::shared_ptr<Core> core, std::uint64_t id, int fd, std::string peer,
+                       std::function<void()> read_again)
+    : core_(std::move(core)),
+      id_(id),
+      fd_(fd),
+      peer_(std::move(peer)),
+      read_stop_(fd, std::move(read_again)),
+      started_(Clock::now()) {}
 
 void Connection::on_disconnected() {
   {
@@ -56,9 +62,10 @@ void Connection::lose(Remains& remains) {
 void Connection::shut(Remains& remains) {
   if (!open_) return;
   open_ = false;
+  read_stop_.end();
   if (phase_ == Phase::kBusy) core_->request_done();
   if (drained_) core_->aux.post(std::exchange(drained_, nullptr));
-  if (streaming_ && http10_ && phase_ == Phase::kBusy) {
+  if (streaming_ && framing_ == BodyFraming::kUntilClose && phase_ == Phase::kBusy) {
     reset_on_close(fd_);
   } else {
     ::shutdown(fd_, SHUT_RDWR);
@@ -71,6 +78,7 @@ void Connection::shut(Remains& remains) {
 
 void Connection::release(Remains& remains) {
   remains.body.swap(body_);
+  remains.sink.swap(sink_);
   remains.hold.swap(hold_);
   remains.gone.swap(gone_);
   remains.drained.swap(drained_);
@@ -105,12 +113,12 @@ std::optional<std::string_view> Connection::overdue(Clock::time_point now) const
   if (phase_ == Phase::kHead && !in_.empty() && !queued_ && now - started_ > limits.head_timeout) {
     return "The request head took too long.";
   }
-  if (phase_ != Phase::kBody) return std::nullopt;
+  if (phase_ != Phase::kBody || read_stop_.stopped()) return std::nullopt;
   if (now - last_input_ > limits.body_stall_timeout) return "The request body stopped coming.";
   const auto elapsed = now - started_;
   const double seconds = std::chrono::duration<double>(elapsed).count();
   const bool too_slow =
-      static_cast<double>(body_.size()) < static_cast<double>(limits.body_bytes_per_second_min) * seconds;
+      static_cast<double>(received()) < static_cast<double>(limits.body_bytes_per_second_min) * seconds;
   if (elapsed > limits.body_stall_timeout && too_slow) return "The request body came too slowly.";
   return std::nullopt;
 }

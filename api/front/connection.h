@@ -1,4 +1,5 @@
 #pragma once
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -13,6 +14,7 @@
 #include "api/front/exchange.h"
 #include "api/front/framing.h"
 #include "api/front/output.h"
+#include "api/front/read_stop.h"
 #include "api/front/reply_head.h"
 
 namespace millrace::front {
@@ -28,7 +30,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
  public:
   using Clock = std::chrono::steady_clock;
 
-  Connection(std::shared_ptr<Core> core, std::uint64_t id, int fd, std::string peer);
+  // `read_again`: Pistache looks at the fd anew.
+  Connection(std::shared_ptr<Core> core, std::uint64_t id, int fd, std::string peer,
+             std::function<void()> read_again);
 
   // Pistache thread.
   void on_input(std::string_view bytes);
@@ -46,7 +50,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   // Behind Responder; see exchange.h.
   bool send(std::uint64_t sequence, Reply reply);
-  bool start_stream(std::uint64_t sequence, const Reply& head);
+  bool start_stream(std::uint64_t sequence, const Reply& head, std::optional<std::uint64_t> length);
   bool write(std::uint64_t sequence, std::string_view bytes);
   bool end(std::uint64_t sequence);
   bool abort(std::uint64_t sequence);
@@ -74,6 +78,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // What must be destroyed without the mutex, because its destructor is the application's.
   struct Remains {
     std::string body;
+    std::shared_ptr<BodySink> sink;
     std::shared_ptr<void> hold, reply_hold;
     std::function<void()> gone, drained;
   };
@@ -94,10 +99,19 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool begin_request(Lock& lock, std::string_view text, bool more_bytes);
   bool refuse_while_draining(Lock& lock);
   bool admit(Lock& lock, bool more_bytes);
-  bool begin_body(Lock& lock, Admit granted, bool more_bytes);
-  bool read_body(Lock& lock, std::string_view& bytes);
   std::optional<Request> take_request(Lock& lock);
   bool wants_input() const { return phase_ == Phase::kHead || phase_ == Phase::kBody; }
+
+  // connection_body.cpp
+  bool begin_body(Lock& lock, Admit granted, bool more_bytes);
+  void ask_for_body(Lock& lock);
+  bool read_body(Lock& lock, std::string_view& bytes);
+  bool read_declared(Lock& lock, std::string_view& bytes);
+  bool read_chunks(Lock& lock, std::string_view& bytes);
+  bool pour(Lock& lock, std::string_view piece, bool whole);
+  void rest();
+  void go_on();
+  std::uint64_t received() const { return poured_ + body_.size(); }
 
   // connection_output.cpp
   void fail(Lock& lock, int status, std::string_view message);
@@ -106,6 +120,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void after_output(Output::State state, Remains& remains);
   void settle();
   void count_output();
+  BodyFraming stream_framing(int status, bool has_length) const;
+  Output::State send_piece(std::string_view bytes);
   ConnectionHeader connection_header() const;
   bool is_current(std::uint64_t sequence) const;
 
@@ -133,8 +149,13 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::size_t scanned_ = 0;
   CheckedHead incoming_;
   std::string body_;
+  std::shared_ptr<BodySink> sink_;  // takes the body instead
+  std::uint64_t poured_ = 0;        // bytes that it has taken
+  std::atomic<bool> rest_wanted_{false};
+  ReadStop read_stop_;
+  Clock::time_point rested_since_;
   std::shared_ptr<void> hold_;
-  std::optional<ChunkedDecoder> chunked_;
+  std::unique_ptr<ChunkedDecoder> chunked_;
   bool skip_body_ = false;       // input is thrown away until the reply has left
   bool while_draining_ = false;  // this request is taken even now
   Clock::time_point started_;    // of this head, then of this body; between requests, of the idle time
@@ -146,8 +167,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool http10_ = false;
   bool head_only_ = false;  // HEAD
   bool streaming_ = false;
-  bool muted_ = false;  // a stream whose bytes are not sent (HEAD, 204)
-  bool lost_ = false;   // the client left before reply `sequence_` was complete
+  BodyFraming framing_ = BodyFraming::kNone;  // of the stream
+  std::uint64_t unwritten_ = 0;               // kLength: of what was declared
+  bool muted_ = false;                        // a stream whose bytes are not sent (HEAD, 204)
+  bool lost_ = false;                         // the client left before reply `sequence_` was complete
   Output output_;
   std::shared_ptr<void> reply_hold_;  // Reply::hold of what `output_` still has
   bool output_counted_ = false;

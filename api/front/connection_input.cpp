@@ -1,7 +1,5 @@
 // The reading half of Connection: pieces of input become requests.
-#include <algorithm>
 #include <exception>
-#include <span>
 #include <utility>
 
 #include "api/front/connection.h"
@@ -13,6 +11,7 @@ namespace millrace::front {
 void Connection::on_input(std::string_view bytes) {
   try {
     take_input(bytes);
+    if (rest_wanted_) rest();
   } catch (const std::exception& e) {
     broke(e.what());
   }
@@ -197,79 +196,20 @@ bool Connection::admit(Lock& lock, bool more_bytes) {
   return true;
 }
 
-bool Connection::begin_body(Lock& lock, Admit granted, bool more_bytes) {
-  const auto length = incoming_.head.content_length.value_or(0);
-  hold_ = std::move(granted.hold);
-  while_draining_ = granted.while_draining;
-  if (core_->refusing() && !while_draining_) return refuse_while_draining(lock);
-  skip_body_ = granted.skip_body && incoming_.has_body();
-  if (skip_body_) {
-    keep_alive_ = false;  // what is thrown away cannot be told from the next request
-    phase_ = Phase::kBody;
-    return true;
-  }
-  if (length > granted.body_max) {
-    fail(lock, 413, "The request body is too large.");
-    return false;
-  }
-  phase_ = Phase::kBody;
-  started_ = last_input_;
-  if (incoming_.head.chunked) {
-    chunked_.emplace(granted.body_max);
-  } else {
-    body_.reserve(static_cast<std::size_t>(length) + kBodyPadding);
-  }
-  if (incoming_.expect_continue && incoming_.has_body() && !more_bytes) {
-    constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
-    Remains remains;
-    after_output(output_.send(fd_, std::span(&kContinue, 1)), remains);
-    lock.unlock();
-    remains = {};
-    lock.lock();
-  }
-  return open_;
-}
-
-// True: the body is whole.
-bool Connection::read_body(Lock& lock, std::string_view& bytes) {
-  if (skip_body_) {
-    bytes = {};
-    return true;
-  }
-  if (!incoming_.head.chunked) {
-    const auto missing = static_cast<std::size_t>(incoming_.head.content_length.value_or(0)) - body_.size();
-    const std::size_t count = std::min(missing, bytes.size());
-    body_.append(bytes.substr(0, count));
-    bytes.remove_prefix(count);
-    return count == missing;
-  }
-  switch (chunked_->feed(bytes, body_)) {
-    case ChunkedDecoder::State::kMore:
-      return false;
-    case ChunkedDecoder::State::kDone:
-      return true;
-    case ChunkedDecoder::State::kMalformed:
-      fail(lock, 400, "The chunked body is malformed.");
-      return false;
-    case ChunkedDecoder::State::kTooLarge:
-      fail(lock, 413, "The request body is too large.");
-      return false;
-  }
-  return false;
-}
-
 std::optional<Request> Connection::take_request(Lock& lock) {
   if (!core_->request_begins(while_draining_)) {
     refuse_while_draining(lock);
     return std::nullopt;
   }
+  read_stop_.end();  // the reply goes to the client's own socket
   phase_ = Phase::kBusy;
   ++sequence_;
   streaming_ = muted_ = false;
-  Request request{std::move(incoming_.head), std::move(body_), std::move(hold_)};
+  Request request{std::move(incoming_.head), std::move(body_), std::move(hold_), std::move(sink_)};
   incoming_ = {};
   body_ = {};
   hold_ = nullptr;
+  sink_ = nullptr;
   return request;
 }
 

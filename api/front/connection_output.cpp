@@ -59,16 +59,24 @@ void Connection::flush_held() {
   if (open_ && !output_.empty()) after_output(output_.flush(fd_), remains);
 }
 
-bool Connection::start_stream(std::uint64_t sequence, const Reply& head) {
+BodyFraming Connection::stream_framing(int status, bool has_length) const {
+  if (is_bodiless(status)) return BodyFraming::kNone;
+  if (has_length) return BodyFraming::kLength;
+  return http10_ ? BodyFraming::kUntilClose : BodyFraming::kChunked;
+}
+
+bool Connection::start_stream(std::uint64_t sequence, const Reply& head,
+                              std::optional<std::uint64_t> length) {
   Remains remains;
   const Lock lock(mutex_);
   if (!is_current(sequence) || streaming_) return false;
   streaming_ = true;
-  muted_ = head_only_ || is_bodiless(head.status);
-  if (core_->refusing() || http10_) keep_alive_ = false;
-  BodyFraming framing = http10_ ? BodyFraming::kUntilClose : BodyFraming::kChunked;
-  if (is_bodiless(head.status)) framing = BodyFraming::kNone;
-  std::string text = reply_head(head, framing, 0, connection_header(), std::chrono::system_clock::now());
+  framing_ = stream_framing(head.status, length.has_value());
+  unwritten_ = length.value_or(0);
+  muted_ = head_only_ || framing_ == BodyFraming::kNone;
+  if (core_->refusing() || framing_ == BodyFraming::kUntilClose) keep_alive_ = false;
+  std::string text =
+      reply_head(head, framing_, unwritten_, connection_header(), std::chrono::system_clock::now());
   after_output(output_.send(fd_, std::move(text), {}), remains);
   return open_;
 }
@@ -78,27 +86,43 @@ bool Connection::write(std::uint64_t sequence, std::string_view bytes) {
   const Lock lock(mutex_);
   if (!is_current(sequence) || !streaming_) return false;
   if (muted_ || bytes.empty()) return true;
+  if (framing_ == BodyFraming::kLength && bytes.size() > unwritten_) {
+    shut(remains);
+    return false;
+  }
   if (output_.bytes() + bytes.size() > core_->limits.stream_backlog_max) {
     lose(remains);
     return false;
+  }
+  after_output(send_piece(bytes), remains);
+  return open_;
+}
+
+Output::State Connection::send_piece(std::string_view bytes) {
+  if (framing_ != BodyFraming::kChunked) {
+    unwritten_ -= framing_ == BodyFraming::kLength ? bytes.size() : 0;
+    return output_.send(fd_, std::span(&bytes, 1));
   }
   std::array<char, 20> digits{};
   const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(), bytes.size(), 16);
   const std::string_view size(digits.data(), static_cast<std::size_t>(end - digits.data()));
   const std::array<std::string_view, 4> framed = {size, "\r\n", bytes, "\r\n"};
-  after_output(http10_ ? output_.send(fd_, std::span(&bytes, 1)) : output_.send(fd_, framed), remains);
-  return open_;
+  return output_.send(fd_, framed);
 }
 
 bool Connection::end(std::uint64_t sequence) {
   Remains remains;
   const Lock lock(mutex_);
   if (!is_current(sequence) || !streaming_) return false;
+  if (framing_ == BodyFraming::kLength && !muted_ && unwritten_ > 0) {
+    shut(remains);
+    return false;
+  }
   constexpr std::string_view kLastChunk = "0\r\n\r\n";
-  const std::span<const std::string_view> last(&kLastChunk, muted_ || http10_ ? 0 : 1);
+  const bool chunked = framing_ == BodyFraming::kChunked && !muted_;
   complete(remains);
   phase_ = keep_alive_ ? Phase::kFlushing : Phase::kClosing;
-  after_output(last.empty() ? output_.flush(fd_) : output_.send(fd_, last), remains);
+  after_output(chunked ? output_.send(fd_, std::span(&kLastChunk, 1)) : output_.flush(fd_), remains);
   core_->request_done();
   return open_;
 }
@@ -193,6 +217,7 @@ void Connection::fail(Lock& lock, int status, std::string_view message) {
   Remains remains;
   phase_ = Phase::kRefusing;
   keep_alive_ = false;
+  read_stop_.end();
   head_only_ = incoming_.head.method == "HEAD";
   release(remains);
   const Head head = std::move(incoming_.head);

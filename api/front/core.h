@@ -10,6 +10,7 @@
 
 #include "api/front/aux_loop.h"
 #include "api/front/exchange.h"
+#include "api/front/read_stop.h"
 #include "api/front/server.h"
 
 namespace millrace::front {
@@ -31,6 +32,7 @@ class Core {
   const Limits limits;
   Counters counters;
   AuxLoop aux;
+  SilentSocket silence;
 
   // The connections, by id. Thread-safe.
   std::uint64_t next_id() { return ++ids_; }

@@ -35,12 +35,34 @@ struct Head {
   std::optional<std::string_view> header(std::string_view name) const;
 };
 
+// Takes the body of a request as it arrives, in place of Request::body. `take` runs on a front (Pistache)
+// thread or on the aux thread, one call at a time, in the order of the bytes, never under a lock of the front
+// end; it must not block or throw. When the client leaves before the end of the body, the sink is dropped
+// without a word: its destructor cleans up, and must not block either.
+class BodySink {
+ public:
+  enum class Wish : std::uint8_t {
+    kMore,
+    kRest,    // no room: soon nothing is read, and the client waits, until `on_room` runs what it was
+              // given
+    kEnough,  // the answer is known: the request runs at once, what still comes is thrown away, and the
+              // connection ends after the reply
+  };
+  virtual ~BodySink() = default;
+  // `bytes` live until the call returns. After kRest some calls may still come.
+  virtual Wish take(std::string_view bytes) = 0;
+  // Runs `go_on` once when there is room again, at once if there is. On any thread; it does not block. Called
+  // under no lock of the front end, after each kRest that stopped the reading.
+  virtual void on_room(std::function<void()> go_on) = 0;
+};
+
 // A whole request. `body` has at least `kBodyPadding` bytes of capacity past its end (simdjson reads there).
 inline constexpr std::size_t kBodyPadding = 64;
 struct Request {
   Head head;
-  std::string body;
+  std::string body;            // empty where a sink has taken it
   std::shared_ptr<void> hold;  // what admission took (byte budget …); given back with the request
+  std::shared_ptr<BodySink> sink = {};
 };
 
 struct Reply {
@@ -62,10 +84,12 @@ class Responder {
 
   // A whole reply with Content-Length. False: answered before, or the client has gone.
   bool send(Reply reply) const;
-  // A chunked reply: head now, then `write` per piece, then `end`. `abort` cuts the connection without the
-  // last chunk, so that a reader cannot take the rest for success. HTTP/1.0 clients get the bytes unchunked,
-  // ended by close.
-  bool start_stream(Reply head) const;
+  // A reply in pieces: head now, then `write` per piece, then `end`. `length`: the bytes of all pieces, said
+  // as its Content-Length; a piece that would pass it, and an `end` before it, cut the connection and give
+  // false. Without one the reply is chunked; HTTP/1.0 clients get the bytes as they are, ended by close.
+  // `abort` cuts the connection, so that a reader cannot take what has come for all of it. To a HEAD the head
+  // is the same, and the pieces are dropped.
+  bool start_stream(Reply head, std::optional<std::uint64_t> length = std::nullopt) const;
   bool write(std::string_view bytes) const;
   bool end() const;
   bool abort() const;
@@ -92,6 +116,7 @@ struct Admit {
   bool while_draining = false;      // taken even after Server::refuse_new
   // Run now, without the body: that is thrown away, and the connection ends after the reply.
   bool skip_body = false;
+  std::shared_ptr<BodySink> sink = {};  // takes the body as it arrives; null: it is collected
 };
 using Admission =
     std::variant<Admit, Reply>;  // a Reply refuses; the body is not read and the connection closes

@@ -10,8 +10,8 @@
 namespace millrace::front {
 namespace {
 
-// A name that no registered header has: Pistache keeps the line as a raw header.
-constexpr std::string_view kHide = "Raw-";
+constexpr std::size_t kAroundPath = 32;          // method, version and the ends of lines
+constexpr std::size_t kLineBytesMax = 1u << 20;  // above every Limits::head_bytes_max
 
 // Pistache knows nine methods; another valid token is the application's to refuse (405), so it is shown as
 // GET.
@@ -24,27 +24,27 @@ std::string_view known_method(std::string_view method) {
   return "GET";
 }
 
-std::string text_for_pistache(const CheckedHead& checked) {
+std::string line_for_pistache(const CheckedHead& checked) {
   const Head& head = checked.head;
-  std::size_t size = head.path.size() + 32;
-  for (const Header& header : head.headers)
-    size += kHide.size() + header.name.size() + header.value.size() + 4;
   std::string text;
-  text.reserve(size);
+  text.reserve(head.path.size() + kAroundPath);
   text.append(known_method(head.method)).append(" ").append(head.path);
-  text.append(checked.http10 ? " HTTP/1.0\r\n" : " HTTP/1.1\r\n");
-  for (const Header& header : head.headers) {
-    text.append(kHide).append(header.name).append(": ").append(header.value).append("\r\n");
-  }
-  return text.append("\r\n");
+  return text.append(checked.http10 ? " HTTP/1.0\r\n\r\n" : " HTTP/1.1\r\n\r\n");
+}
+
+// One per thread: making one costs more than what it does here.
+Pistache::Http::RequestParser& line_parser() {
+  thread_local Pistache::Http::RequestParser parser(kLineBytesMax);
+  parser.reset();
+  return parser;
 }
 
 }  // namespace
 
 bool parse_by_pistache(CheckedHead& checked) {
   try {
-    const std::string text = text_for_pistache(checked);
-    Pistache::Http::RequestParser parser(text.size());
+    const std::string text = line_for_pistache(checked);
+    Pistache::Http::RequestParser& parser = line_parser();
     if (!parser.feed(text.data(), text.size())) return false;
     if (parser.parse() != Pistache::Http::Private::State::Done) return false;
     checked.head.path = parser.request.resource();

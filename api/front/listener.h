@@ -13,7 +13,8 @@ namespace millrace::front {
 // Pistache answers nothing and times nothing out here.
 class Listener {
  public:
-  explicit Listener(std::shared_ptr<Core> core);
+  // `beside`: only where there will be one thread.
+  Listener(std::shared_ptr<Core> core, Server::Options::Beside beside);
   ~Listener();
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;

@@ -9,8 +9,8 @@ bool Responder::send(Reply reply) const {
   return connection_ && connection_->send(sequence_, std::move(reply));
 }
 
-bool Responder::start_stream(Reply head) const {
-  return connection_ && connection_->start_stream(sequence_, head);
+bool Responder::start_stream(Reply head, std::optional<std::uint64_t> length) const {
+  return connection_ && connection_->start_stream(sequence_, head, length);
 }
 
 bool Responder::write(std::string_view bytes) const {

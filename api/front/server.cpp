@@ -19,7 +19,7 @@ struct Server::Impl {
   Impl(Options server_options, Application& application)
       : options(std::move(server_options)),
         core(std::make_shared<Core>(application, options.limits)),
-        listener(core) {}
+        listener(core, options.threads == 1 ? options.beside : Options::Beside{}) {}
 
   void tick() {
     if (serving) listener.nudge();
@@ -46,6 +46,7 @@ base::Status Server::start() {
     if (const auto connection = impl.core->find(id)) connection->on_writable();
   };
   callbacks.tick = [&impl] { impl.tick(); };
+  if (auto opened = impl.core->silence.open(); !opened) return opened;
   if (auto started = impl.core->aux.start(std::move(callbacks), kTickPeriod); !started) return started;
   impl.running = true;
   auto listening = impl.listener.start(impl.options.host, impl.options.port, impl.options.threads);

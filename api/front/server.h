@@ -2,6 +2,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -40,6 +41,12 @@ class Server {
     std::uint16_t port = 8080;  // 0: a free one
     int threads = 1;            // 1, at most 2
     Limits limits;
+    // What the front's thread waits for beside its clients, where it is the only one; empty: nothing.
+    struct Beside {
+      std::function<int()> begin;   // once, on that thread: what to watch, edge by edge; -1: nothing
+      std::function<void()> ready;  // there is something; on that thread, must not block or throw
+      std::function<void()> end;    // nobody watches any more
+    } beside = {};
   };
 
   Server(Options options, Application& application);

@@ -10,12 +10,19 @@
 
 #include "app/cli/interrupt.h"
 #include "app/cli/program.h"
+#include "app/cli/refusal.h"
+#include "platform/base/crypto.h"
+#include "platform/base/ids.h"
 #include "platform/net/sse_reader.h"
 
 namespace millrace::cli {
 namespace {
 
 constexpr int kOkStatus = 200;
+constexpr std::size_t kRefusalMax = std::size_t{1} << 20;
+constexpr std::size_t kIdempotencyKeyBytes = 16;
+constexpr std::chrono::hours kAnswerWait{1};
+constexpr std::chrono::minutes kStreamSilence{5};  // chat.heartbeat breaks it, every 15 s
 constexpr std::string_view kEventStream = "text/event-stream";
 
 int exit_code_of(int status) {
@@ -71,6 +78,18 @@ void print_error(const ClientError& error) {
   std::cerr << '\n';
   if (const std::string line = advice(error); !line.empty()) std::cerr << line << '\n';
 }
+
+int fail(const ClientError& error) {
+  print_error(error);
+  return error.exit_code;
+}
+
+int fail(const std::string& message, int exit_code) {
+  std::cerr << "millrace: " << message << '\n';
+  return exit_code;
+}
+
+int misused(const std::string& message) { return fail(message, kUsage); }
 
 Client::Client(ClientOptions options, Interrupt* interrupt)
     : options_(std::move(options)), interrupt_(interrupt) {
@@ -132,12 +151,7 @@ Client::Answer Client::judge(std::optional<base::Result<net::HttpReply>> result)
   answer.error.request_id = answer.reply.header("x-request-id");
   answer.error.transient =
       (status == 429 || status >= 500) && answer.reply.header("x-should-retry") != std::string_view("false");
-  const auto body = nlohmann::json::parse(answer.reply.body, nullptr, false);
-  if (body.is_object() && body.contains("error") && body["error"].is_object()) {
-    answer.error.message = body["error"].value("message", answer.error.message);
-    const auto& code = body["error"]["code"];
-    if (code.is_string()) answer.error.code = code;
-  }
+  read_refusal(answer.reply.body, answer.error);
   return answer;
 }
 
@@ -160,21 +174,59 @@ void Client::take_json(Answer& answer) const {
 
 Client::Answer Client::request(std::string method, const std::string& path, std::string body,
                                Headers headers) {
-  if (!body.empty()) headers.emplace_back("Content-Type", "application/json");
+  const bool has_type = !headers.empty() && headers.front().first == "Content-Type";
+  if (!body.empty() && !has_type) headers.emplace_back("Content-Type", "application/json");
   net::HttpRequest request = prepare(std::move(method), path, std::move(headers));
   request.body = std::move(body);
+  return send(std::move(request));
+}
+
+Client::Answer Client::ask(const std::string& path, std::string body) {
+  net::HttpRequest request = prepare("POST", path, {{"Content-Type", "application/json"}});
+  request.body = std::move(body);
+  request.total_timeout = kAnswerWait;
+  request.stall_timeout = std::chrono::seconds(0);
+  request.own_connection = true;
+  return send(std::move(request));
+}
+
+Client::Answer Client::fetch_as_is(const std::string& path) {
+  Answer answer = judge(fetch(prepare("GET", path, {}), {}));
+  const bool is_result = answer.reply.status == kOkStatus && !answer.reply.header("x-millrace-job").empty();
+  if (answer.ok && !is_result) {  // a proxy's page would pass for a text
+    answer.ok = false;
+    answer.error = no_gateway("without the mark of a job's result");
+  }
+  return answer;
+}
+
+Client::Answer Client::send(net::HttpRequest request) {
   Answer answer = judge(fetch(std::move(request), {}));
   if (answer.ok) take_json(answer);
   return answer;
 }
 
-Client::Answer Client::stream(
-    const std::string& path, std::int64_t last_id,
-    std::function<bool(std::string_view, std::string_view, std::string_view)> on_event) {
+Client::Answer Client::stream(const std::string& path, std::int64_t last_id, OnEvent on_event) {
   Headers headers = {{"Accept", "text/event-stream"}};
   if (last_id > 0) headers.emplace_back("Last-Event-ID", std::to_string(last_id));
   net::HttpRequest request = prepare("GET", path, std::move(headers));
   request.total_timeout = std::chrono::milliseconds(0);
+  return read_events(std::move(request), std::move(on_event));
+}
+
+Client::Answer Client::ask_stream(const std::string& path, std::string body, OnEvent on_event) {
+  net::HttpRequest request =
+      prepare("POST", path, {{"Accept", "text/event-stream"}, {"Content-Type", "application/json"}});
+  request.body = std::move(body);
+  request.total_timeout = std::chrono::milliseconds(0);
+  request.stall_timeout = std::chrono::seconds(0);  // its comments are less than a byte per second
+  request.first_byte_timeout = kAnswerWait;
+  request.idle_timeout = kStreamSilence;
+  request.own_connection = true;
+  return read_events(std::move(request), std::move(on_event));
+}
+
+Client::Answer Client::read_events(net::HttpRequest request, OnEvent on_event) {
   bool go_on = true, is_stream = false;
   std::string refusal;
   net::SseReader reader([&](const net::SseEvent& event) {
@@ -187,7 +239,7 @@ Client::Answer Client::stream(
   handlers.on_data = [&](std::string_view bytes) {
     if (is_stream) return reader.feed(bytes) && go_on;
     refusal.append(bytes);
-    return refusal.size() < (1u << 20);
+    return refusal.size() < kRefusalMax;
   };
   auto reply = fetch(std::move(request), std::move(handlers));
   if (reply && *reply && !is_stream) (*reply)->body = refusal;
@@ -197,6 +249,48 @@ Client::Answer Client::stream(
     answer.error = no_gateway("with " + kind_of(answer.reply) + " where events are expected");
   }
   return answer;
+}
+
+Client::Answer Client::download(const std::string& path, TakeBytes take) {
+  net::HttpRequest request = prepare("GET", path, {});
+  request.total_timeout = std::chrono::milliseconds(0);
+  return read_content(std::move(request), take);
+}
+
+Client::Answer Client::ask_bytes(const std::string& path, std::string body, TakeBytes take) {
+  net::HttpRequest request = prepare("POST", path, {{"Content-Type", "application/json"}});
+  request.body = std::move(body);
+  request.total_timeout = std::chrono::milliseconds(0);
+  request.stall_timeout = std::chrono::seconds(0);
+  request.first_byte_timeout = kAnswerWait;
+  request.idle_timeout = kStreamSilence;
+  request.own_connection = true;
+  return read_content(std::move(request), take);
+}
+
+Client::Answer Client::read_content(net::HttpRequest request, const TakeBytes& take) {
+  bool is_content = false, is_whole = true;
+  std::string refusal;
+  net::HttpClient::Handlers handlers;
+  handlers.on_head = [&](const net::HttpReply& head) { is_content = head.status == kOkStatus; };
+  handlers.on_data = [&](std::string_view bytes) {
+    if (is_content) return is_whole = take(bytes);
+    refusal.append(bytes);
+    return refusal.size() < kRefusalMax;
+  };
+  auto reply = fetch(std::move(request), std::move(handlers));
+  if (reply && *reply && !is_content) (*reply)->body = refusal;
+  Answer answer = judge(std::move(reply));
+  if (answer.ok && !is_content) {
+    answer.ok = false;
+    answer.error = no_gateway("with " + std::to_string(answer.reply.status) + " where a file is expected");
+  }
+  if (!is_whole) answer.ok = false;
+  return answer;
+}
+
+Client::Headers fresh_key_header() {
+  return {{"Idempotency-Key", base::hex(base::random_bytes(kIdempotencyKeyBytes))}};
 }
 
 std::string percent_encoded(std::string_view text) {

@@ -29,6 +29,7 @@ enum ExitCode : int {
   kRefused = 13,
   kServerError = 14,
   kNoConnection = 15,
+  kNotYet = 16,  // what was asked for is still being made
   kInterrupted = 130,
 };
 
@@ -36,7 +37,7 @@ enum ExitCode : int {
 struct ClientOptions {
   std::string url = "http://127.0.0.1:8080";
   std::string key;
-  bool key_typed = false;  // with --key: no file and no variable holds it
+  bool key_typed = false;  // with --key: perhaps no file and no variable holds it
   std::string data;        // as --data names it: its admin.key is `key`
   bool json = false;       // data as JSON on stdout
   bool quiet = false;      // no progress
@@ -54,6 +55,15 @@ struct ClientError {
 };
 // "millrace: message (code, request id)" and one line of advice, on stderr.
 void print_error(const ClientError& error);
+// The same; its exit code.
+int fail(const ClientError& error);
+// "millrace: message" on stderr; its exit code.
+int fail(const std::string& message, int exit_code = kFailed);
+int misused(const std::string& message);  // kUsage
+
+// A stream that breaks is asked for again, so often and so much later.
+inline constexpr int kReconnectsMax = 60;
+inline constexpr std::chrono::seconds kReconnectAfter{1};
 
 // The API of a running gateway. Blocking; one thread. An `interrupt` cuts short what is being asked, whatever
 // it waits for: that answer's error is kInterrupted, and whether the gateway has taken the request is not
@@ -69,11 +79,23 @@ class Client {
     ClientError error;
     bool ok = false;  // status 2xx, from a gateway
   };
+  // A body is JSON unless `headers` begin with another Content-Type.
   Answer request(std::string method, const std::string& path, std::string body = {}, Headers headers = {});
+  // The same of a POST that a model thinks about: up to an hour, and silent all the while.
+  Answer ask(const std::string& path, std::string body);
+  // A GET whose body is no JSON, or is not read as such: it stays in the reply.
+  Answer fetch_as_is(const std::string& path);
+  // Of a stream: false ends it.
+  using OnEvent = std::function<bool(std::string_view id, std::string_view event, std::string_view data)>;
   // Server-sent events until the stream ends or `on_event` says false. `last_id` is where it resumes.
-  Answer stream(
-      const std::string& path, std::int64_t last_id,
-      std::function<bool(std::string_view id, std::string_view event, std::string_view data)> on_event);
+  Answer stream(const std::string& path, std::int64_t last_id, OnEvent on_event);
+  // The same of a POST, which cannot be resumed; it may be silent before its first event, as a model is.
+  Answer ask_stream(const std::string& path, std::string body, OnEvent on_event);
+  // The bytes of a reply 200, as they come; `take` says false to end it, which is an error then.
+  using TakeBytes = std::function<bool(std::string_view bytes)>;
+  Answer download(const std::string& path, TakeBytes take);
+  // The same of a POST that a model thinks about before its first byte.
+  Answer ask_bytes(const std::string& path, std::string body, TakeBytes take);
   // What answers there is something else; `why` completes the sentence "it answers, but ...".
   ClientError no_gateway(const std::string& why) const;
   const ClientOptions& options() const { return options_; }
@@ -83,6 +105,9 @@ class Client {
   std::optional<base::Result<net::HttpReply>> fetch(net::HttpRequest request,
                                                     net::HttpClient::Handlers handlers);
   Answer judge(std::optional<base::Result<net::HttpReply>> reply) const;
+  Answer send(net::HttpRequest request);
+  Answer read_events(net::HttpRequest request, OnEvent on_event);
+  Answer read_content(net::HttpRequest request, const TakeBytes& take);
   void take_json(Answer& answer) const;
 
   ClientOptions options_;
@@ -92,5 +117,8 @@ class Client {
 };
 
 std::string percent_encoded(std::string_view text);
+
+// An Idempotency-Key that nobody has used.
+Client::Headers fresh_key_header();
 
 }  // namespace millrace::cli

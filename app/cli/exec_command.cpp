@@ -1,133 +1,131 @@
 #include "app/cli/exec_command.h"
 
+#include <chrono>
 #include <cstdio>
-#include <fstream>
 #include <iostream>
-#include <iterator>
-#include <optional>
+#include <string_view>
 
 #include <nlohmann/json.hpp>
+#include <unistd.h>
 
+#include "app/cli/delayed_line.h"
+#include "app/cli/exec_body.h"
+#include "app/cli/exec_exit.h"
 #include "app/cli/exec_stream.h"
 #include "app/cli/interrupt.h"
-#include "platform/base/bytes.h"
-#include "platform/base/crypto.h"
-#include "platform/base/ids.h"
+#include "app/cli/machine_choice.h"
+#include "app/cli/program.h"
+#include "app/cli/waiting_line.h"
 
 namespace millrace::cli {
 using nlohmann::json;
 namespace {
 
-constexpr std::size_t kKeyBytes = 16;
-constexpr int kMachinesPerPage = 200;
-constexpr int kSignalBase = 128;  // as shells say it
+// Longer than a worker that lives takes to begin.
+constexpr std::chrono::seconds kQueuedPatience{2};
+constexpr int kInvalidStatus = 422;
 
-int fail(const ClientError& error) {
-  print_error(error);
-  return error.exit_code;
+// What becomes of an execution that Ctrl-C has left before its end.
+void tell_left(const ExecEnd& end, const std::string& id, const ClientOptions& options) {
+  end_interrupted_line();
+  if (end.cancelling) {
+    std::cerr << "it is being cancelled: " << program() << " jobs show" << gateway_options(options) << " "
+              << id << '\n';
+  } else {
+    std::cerr << "it goes on as " << id << '\n';
+  }
 }
 
-int usage(const std::string& message) {
-  std::cerr << "millrace: " << message << '\n';
-  return kUsage;
-}
-
-// The machine that is meant, or an exit code with its reason on stderr.
-struct Found {
-  std::string id;
-  int exit_code = kOk;
-};
-
-Found choose(const json& machines, const std::string& wanted) {
-  for (const json& machine : machines) {
-    const std::string id = machine.value("machine_id", "");
-    const std::string name = machine.value("name", "");
-    if (wanted.empty() ? machines.size() == 1 || name == "local" : id == wanted || name == wanted)
-      return {id};
-  }
-  const std::string message = wanted.empty() ? "there is no machine `local`; name one with --machine"
-                                             : "there is no machine \"" + wanted + "\"";
-  std::cerr << "millrace: " << message << '\n';
-  return {{}, kNotFound};
-}
-
-Found find_machine(Client& client, const std::string& wanted) {
-  json all = json::array();
-  std::string cursor;
-  do {
-    std::string path = "/v1/machines?limit=" + std::to_string(kMachinesPerPage);
-    if (!cursor.empty()) path += "&cursor=" + percent_encoded(cursor);
-    const auto answer = client.request("GET", path);
-    if (!answer.ok) return {{}, fail(answer.error)};
-    const json& page = *answer.json;
-    for (const json& machine : page.value("items", json::array())) all.push_back(machine);
-    cursor = page.value("next_cursor", "");
-  } while (!cursor.empty());
-  return choose(all, wanted);
-}
-
-std::optional<std::string> read_input(const std::string& path) {
-  if (path == "-") return std::string(std::istreambuf_iterator<char>(std::cin), {});
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return std::nullopt;
-  return std::string(std::istreambuf_iterator<char>(file), {});
-}
-
-// The request's body; a usage error is in `problem`.
-json body_of(const ExecRequest& request, std::string& problem) {
-  json body = {{"command", request.command}};
-  if (!request.cwd.empty()) body["cwd"] = request.cwd;
-  for (const std::string& pair : request.environment) {
-    const std::size_t equals = pair.find('=');
-    if (equals == std::string::npos || equals == 0) problem = "--env wants NAME=value, not \"" + pair + "\"";
-    body["env"][pair.substr(0, equals)] = equals == std::string::npos ? "" : pair.substr(equals + 1);
-  }
-  if (!request.timeout.empty()) {
-    const auto timeout = base::parse_duration(request.timeout);
-    if (!timeout) problem = "--timeout wants a time such as 10m, 90s or 500ms";
-    body["timeout_ms"] = timeout ? timeout->count() : 0;
-  }
-  if (!request.input.empty()) {
-    const auto input = read_input(request.input);
-    if (!input) problem = request.input + " cannot be read";
-    body["stdin"] = input.value_or("");
-  }
-  return body;
-}
-
-int ended(const ExecEnd& end, bool exit_status, const std::string& id) {
-  if (end.status.empty()) {
-    if (end.failure == kInterrupted) std::cerr << "it goes on as " << id << '\n';
-    return end.failure;
-  }
-  if (end.status == "succeeded") return kOk;
-  const bool by_command = end.error_code.empty() && end.status == "failed";
-  if (!by_command || !exit_status) {
-    std::cerr << "millrace: " << id << " " << end.status;
-    if (by_command && end.signal != 0) std::cerr << ": signal " << end.signal;
-    if (by_command && end.signal == 0) std::cerr << ": exit code " << end.exit_code;
-    if (!end.error_message.empty()) std::cerr << ": " << end.error_message;
-    if (!end.error_code.empty()) std::cerr << " (" << end.error_code << ")";
-    std::cerr << '\n';
-  }
-  if (!exit_status || !by_command) return kFailed;
-  return end.signal != 0 ? kSignalBase + end.signal : end.exit_code;
+// Says how it ended, where the exit code does not say all of it.
+int ended(const ExecEnd& end, bool exit_status, const std::string& id, const ClientOptions& options) {
+  const int exit_code = exit_code_of(end, exit_status);
+  if (end.status.empty() && end.failure == kInterrupted) tell_left(end, id, options);
+  const bool by_command = ended_by_itself(end);
+  if (end.status.empty() || end.status == "succeeded" || (by_command && exit_status)) return exit_code;
+  std::cerr << "millrace: " << id << " " << end.status;
+  if (by_command && end.signal != 0) std::cerr << ": signal " << end.signal;
+  if (by_command && end.signal == 0) std::cerr << ": exit code " << end.exit_code;
+  if (!end.error_message.empty()) std::cerr << ": " << end.error_message;
+  if (!end.error_code.empty()) std::cerr << " (" << end.error_code << ")";
+  std::cerr << '\n';
+  return exit_code;
 }
 
 std::string machine_path(const std::string& machine) { return "/v1/machines/" + machine + "/executions"; }
 
-// What there is, without waiting for more.
-int print_output(Client& client, const std::string& path) {
+int print_json_output(Client& client, const std::string& path) {
   const auto answer = client.request("GET", path + "/output");
   if (!answer.ok) return fail(answer.error);
-  if (client.options().json) {
-    std::cout << answer.reply.body << '\n';
-    return kOk;
-  }
-  const json& output = *answer.json;
-  print_chunk(output, "stdout", "stdout_encoding", stdout);
-  print_chunk(output, "stderr", "stderr_encoding", stderr);
+  std::cout << answer.reply.body << '\n';
   return kOk;
+}
+
+// What there is, without waiting for more.
+int print_output(Client& client, const std::string& path) {
+  if (client.options().json) return print_json_output(client, path);
+  std::string cursor;
+  do {
+    const auto answer = client.request("GET", path + "/events?limit=200" + cursor);
+    if (!answer.ok) return fail(answer.error);
+    for (const json& event : answer.json->value("items", json::array())) print_event(event);
+    const std::string next = answer.json->value("next_cursor", "");
+    cursor = next.empty() ? "" : "&cursor=" + percent_encoded(next);
+  } while (!cursor.empty());
+  return kOk;
+}
+
+// A stream that is longer than what is kept of it does not look complete by accident.
+void tell_of_the_rest(const json& execution, const std::string& stream) {
+  if (!execution.value(stream + "_truncated", false)) return;
+  std::cerr << "millrace: " << stream << " was cut: only the first of its "
+            << execution.value(stream + "_bytes", std::int64_t{0}) << " bytes are kept (exec.output_max)\n";
+}
+
+// How to get what it left, for a person who watches.
+void point_to_artifacts(const json& execution, const ClientOptions& options, const std::string& id,
+                        const std::string& machine) {
+  if (options.quiet || ::isatty(STDERR_FILENO) == 0) return;
+  const std::size_t count = execution.value("artifacts", json::array()).size();
+  if (count == 0) return;
+  std::cerr << count << (count == 1 ? " artifact: " : " artifacts: ") << program() << " exec cp"
+            << (machine.empty() ? "" : " -m " + shell_word(machine)) << gateway_options(options) << " " << id
+            << ": .\n";
+}
+
+// What an execution that has ended still has to say.
+void tell_more(Client& client, const std::string& path, const std::string& id, const std::string& machine) {
+  const auto answer = client.request("GET", path);
+  if (!answer.ok) return;
+  tell_of_the_rest(*answer.json, "stdout");
+  tell_of_the_rest(*answer.json, "stderr");
+  point_to_artifacts(*answer.json, client.options(), id, machine);
+}
+
+// A field that is wrong is one of our flags.
+int refused(ClientError error) {
+  if (error.status == kInvalidStatus) error.message = in_flag_words(error.message);
+  return fail(error);
+}
+
+// To its end; what it waits for before it runs is on stderr. `status`: what it was at first.
+ExecEnd follow_patiently(const std::string& path, const std::string& status, const std::string& id,
+                         const ClientOptions& options, Interrupt& interrupt) {
+  const std::string doctor = "`" + program() + " doctor` names the one that runs the machines of its host";
+  const bool silent = options.quiet || options.json;
+  WaitingLine waking("waking the machine…", options.quiet);
+  DelayedLine asleep("millrace: " + id + " waits for its machine, which a worker wakes; " + doctor,
+                     kQueuedPatience, silent || ::isatty(STDERR_FILENO) != 0);
+  DelayedLine queued(
+      "millrace: " + id + " is queued: it waits for a worker with a free slot of kind exec; " + doctor,
+      kQueuedPatience, silent);
+  const auto tell = [&](std::string_view now) {
+    const bool is_waking = now == "wake_in_progress";
+    is_waking ? waking.show() : waking.clear();
+    is_waking ? asleep.begin() : asleep.end();
+    now == "queued" ? queued.begin() : queued.end();
+  };
+  tell(status);
+  return follow(path, options, interrupt, OnInterrupt::kCancel, tell);
 }
 
 }  // namespace
@@ -135,32 +133,40 @@ int print_output(Client& client, const std::string& path) {
 int exec_run(const ExecRequest& request, ClientOptions options) {
   Interrupt interrupt;
   std::string problem;
-  const json body = body_of(request, problem);
-  if (!problem.empty()) return usage(problem);
+  const json body = exec_body(request, problem);
+  if (!problem.empty()) return misused(problem);
   Client client(options);
-  const Found machine = find_machine(client, request.machine);
+  const FoundMachine machine = find_machine(client, request.machine);
   if (machine.exit_code != kOk) return machine.exit_code;
-  const auto answer = client.request(
-      "POST", machine_path(machine.id), body.dump(),
-      {{"Content-Type", "application/json"}, {"Idempotency-Key", base::hex(base::random_bytes(kKeyBytes))}});
-  if (!answer.ok) return fail(answer.error);
+  const auto answer = client.request("POST", machine_path(machine.id), body.dump(), fresh_key_header());
+  if (!answer.ok) return refused(answer.error);
   const std::string id = answer.json->value("execution_id", "");
   if (request.detach) {
     std::cout << (options.json ? answer.reply.body : id) << '\n';
     return kOk;
   }
-  return ended(follow(machine_path(machine.id) + "/" + id, std::move(options), interrupt),
-               request.exit_status, id);
+  const std::string path = machine_path(machine.id) + "/" + id;
+  const ExecEnd end = follow_patiently(path, answer.json->value("status", ""), id, options, interrupt);
+  const int exit_code = ended(end, request.exit_status, id, options);
+  if (!end.status.empty()) tell_more(client, path, id, request.machine);
+  return exit_code;
 }
 
 int exec_logs(const ExecLogsRequest& request, ClientOptions options) {
   Interrupt interrupt;
   Client client(options);
-  const Found machine = find_machine(client, request.machine);
+  const FoundMachine machine = find_execution(client, request.machine, request.execution);
   if (machine.exit_code != kOk) return machine.exit_code;
   const std::string path = machine_path(machine.id) + "/" + percent_encoded(request.execution);
-  if (!request.follow) return print_output(client, path);
-  return ended(follow(path, std::move(options), interrupt), false, request.execution);
+  if (!request.follow) {
+    const int printed = print_output(client, path);
+    if (printed == kOk && !client.options().json) tell_more(client, path, request.execution, request.machine);
+    return printed;
+  }
+  const ExecEnd end = follow(path, options, interrupt, OnInterrupt::kLeave, {});
+  const int exit_code = ended(end, false, request.execution, options);
+  if (!end.status.empty()) tell_more(client, path, request.execution, request.machine);
+  return exit_code;
 }
 
 }  // namespace millrace::cli

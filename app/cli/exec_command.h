@@ -13,16 +13,16 @@ struct ExecRequest {
   std::string timeout;       // "10m", "90s", "500ms"; empty: the gateway's default
   std::string input;         // file for stdin, "-": ours; empty: none
   bool detach = false;       // print the id and leave
-  bool exit_status = false;  // end with the command's own exit code, 128 + N for a signal
+  bool exit_status = false;  // end with the command's own exit code: exec_exit.h
   std::vector<std::string> command;
 };
 
-// `millrace exec …`; each returns an ExitCode, `exec_run` with `exit_status` also the command's own code.
+// `millrace exec …`; each returns an ExitCode, `exec_run` with `exit_status` also those of exec_exit.h.
 // Output comes on our stdout and stderr as the command wrote it, while it runs. Ctrl-C cancels, twice leaves.
 int exec_run(const ExecRequest& request, ClientOptions options);
 // What an execution has written; `follow`: on until it ends.
 struct ExecLogsRequest {
-  std::string machine;
+  std::string machine;  // id or name; empty: whichever has the execution
   std::string execution;
   bool follow = false;
 };

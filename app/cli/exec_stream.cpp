@@ -15,17 +15,26 @@ namespace millrace::cli {
 using nlohmann::json;
 namespace {
 
-constexpr std::chrono::seconds kReconnectAfter{1};
-constexpr int kReconnectsMax = 60;
-
 bool is_end(std::string_view status) {
   return status == "succeeded" || status == "failed" || status == "cancelled" || status == "expired";
 }
 
+void print_chunk(const json& of, std::FILE* to) {
+  std::string bytes = of.value("chunk", "");
+  if (of.value("encoding", "") == "base64") bytes = base::base64_decode(bytes).value_or("");
+  std::fwrite(bytes.data(), 1, bytes.size(), to);
+  std::fflush(to);
+}
+
 class Follower {
  public:
-  Follower(const std::string& path, ClientOptions options, Interrupt& interrupt)
-      : path_(path), client_(std::move(options), &interrupt), interrupt_(interrupt) {}
+  Follower(const std::string& path, ClientOptions options, Interrupt& interrupt, OnInterrupt on_interrupt,
+           OnStatus on_status)
+      : path_(path),
+        client_(std::move(options), &interrupt),
+        interrupt_(interrupt),
+        on_interrupt_(on_interrupt),
+        on_status_(std::move(on_status)) {}
 
   ExecEnd run() {
     for (int tries = 0; tries < kReconnectsMax; ++tries) {
@@ -56,10 +65,15 @@ class Follower {
     const json event = json::parse(data, nullptr, false);
     if (!event.is_object()) return;
     std::from_chars(id.data(), id.data() + id.size(), last_);
-    const std::string type = event.value("type", "");
-    if (type == "stdout") return print_chunk(event, "chunk", "encoding", stdout);
-    if (type == "stderr") return print_chunk(event, "chunk", "encoding", stderr);
-    if (is_end(event.value("status", ""))) note_end(event);
+    const std::string status = event.value("status", "");
+    if (on_status_) on_status_(status);
+    if (client_.options().json) {
+      std::puts(event.dump().c_str());
+      std::fflush(stdout);
+    } else {
+      print_event(event);
+    }
+    if (is_end(status)) note_end(event);
   }
 
   void note_end(const json& of) {
@@ -81,13 +95,16 @@ class Follower {
     return end_;
   }
 
-  // False: it was asked for before.
+  // False: it was asked for before, or is not to be.
   bool cancel() {
-    if (std::exchange(cancelled_, true)) return false;
-    std::fputs("\ncancelling; Ctrl-C again leaves at once\n", stderr);
+    if (on_interrupt_ == OnInterrupt::kLeave || std::exchange(end_.interrupted, true)) return false;
+    if (on_status_) on_status_("");
+    end_interrupted_line();
+    std::fputs("cancelling; Ctrl-C again leaves at once\n", stderr);
     Client once(client_.options());
     const auto answer = once.request("DELETE", path_);
     if (!answer.ok) print_error(answer.error);
+    end_.cancelling = answer.ok;
     return true;
   }
 
@@ -99,22 +116,25 @@ class Follower {
   std::string path_;
   Client client_;
   Interrupt& interrupt_;
+  const OnInterrupt on_interrupt_;
+  const OnStatus on_status_;
   ExecEnd end_;
   std::int64_t last_ = 0;
-  bool cancelled_ = false;
 };
 
 }  // namespace
 
-void print_chunk(const json& of, const char* chunk, const char* encoding, std::FILE* to) {
-  std::string bytes = of.value(chunk, "");
-  if (of.value(encoding, "") == "base64") bytes = base::base64_decode(bytes).value_or("");
-  std::fwrite(bytes.data(), 1, bytes.size(), to);
-  std::fflush(to);
+void print_event(const json& event) {
+  const std::string type = event.value("type", "");
+  if (type == "stdout") return print_chunk(event, stdout);
+  if (type == "stderr") return print_chunk(event, stderr);
+  const std::string message = event.value("message", "");
+  if (!message.empty()) std::fprintf(stderr, "millrace: %s\n", message.c_str());
 }
 
-ExecEnd follow(const std::string& execution_path, ClientOptions options, Interrupt& interrupt) {
-  return Follower(execution_path, std::move(options), interrupt).run();
+ExecEnd follow(const std::string& execution_path, ClientOptions options, Interrupt& interrupt,
+               OnInterrupt on_interrupt, OnStatus on_status) {
+  return Follower(execution_path, std::move(options), interrupt, on_interrupt, std::move(on_status)).run();
 }
 
 }  // namespace millrace::cli

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdio>
 
 #include <poll.h>
 #include <pthread.h>
@@ -11,11 +12,12 @@
 
 namespace millrace::cli {
 
-Interrupt::Interrupt() {
+Interrupt::Interrupt(std::initializer_list<int> also) {
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGINT);
   sigaddset(&signals, SIGTERM);
+  for (const int signal : also) sigaddset(&signals, signal);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   fd_ = ::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 }
@@ -37,6 +39,10 @@ bool Interrupt::wait_beside(int other) {
 bool Interrupt::take() {
   signalfd_siginfo info;
   return ::read(fd_, &info, sizeof info) == static_cast<ssize_t>(sizeof info);
+}
+
+void end_interrupted_line() {
+  if (::isatty(STDERR_FILENO) != 0) std::fputc('\n', stderr);
 }
 
 }  // namespace millrace::cli

@@ -1,13 +1,15 @@
 #pragma once
 #include <chrono>
+#include <initializer_list>
 
 namespace millrace::cli {
 
 // Ctrl-C as data: the first time a command detaches, the second time it cancels. SIGINT and SIGTERM are
-// blocked and read from a descriptor while it lives; make it before other threads start.
+// blocked and read from a descriptor while it lives, and so are the signals of `also`; make it before other
+// threads start.
 class Interrupt {
  public:
-  Interrupt();
+  explicit Interrupt(std::initializer_list<int> also = {});
   ~Interrupt();
   Interrupt(const Interrupt&) = delete;
   Interrupt& operator=(const Interrupt&) = delete;
@@ -21,5 +23,8 @@ class Interrupt {
   bool take();
   int fd_ = -1;
 };
+
+// What is said next stands on a line of its own: on a terminal Ctrl-C has left its ^C on this one.
+void end_interrupted_line();
 
 }  // namespace millrace::cli

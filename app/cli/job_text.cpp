@@ -3,28 +3,22 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <vector>
 
 #include <nlohmann/json.hpp>
+
+#include "app/cli/json_cells.h"
 
 namespace millrace::cli {
 using nlohmann::json;
 namespace {
 
-constexpr std::array<std::string_view, 12> kFieldsInOrder = {
-    "id",           "kind",       "status",  "model",    "created_at", "started_at",
-    "completed_at", "expires_at", "attempt", "progress", "error",      "retry_of"};
-constexpr std::size_t kNameColumns = 16;
+constexpr std::array<std::string_view, 13> kJobFields = {
+    "id",           "kind",       "status",  "waiting",  "model", "created_at", "started_at",
+    "completed_at", "expires_at", "attempt", "progress", "error", "retry_of"};
+constexpr std::size_t kFieldColumns = 16;  // more where a name is longer
+constexpr std::string_view kLinkPrefix = "link ";
 constexpr std::size_t kTypeColumns = 9;  // of an event
-
-std::string padded(std::string text, std::size_t width) {
-  text.resize(std::max(text.size(), width), ' ');
-  return text;
-}
-
-std::string plain(const json& value) {
-  return value.is_string() ? value.get<std::string>()
-                           : value.dump(-1, ' ', false, json::error_handler_t::replace);
-}
 
 // "MESSAGE (CODE)" of {code, message}; of anything else, all of it.
 std::string error_text(const json& error) {
@@ -43,14 +37,21 @@ std::string field_text(std::string_view name, const json& value) {
   return name == "progress" ? share_text(value) : plain(value);
 }
 
-std::string line(const std::string& name, const std::string& value) {
-  return padded(name, kNameColumns) + " " + value + "\n";
+struct Row {
+  std::string name, value;
+};
+
+void add_links(std::vector<Row>& rows, const json& links) {
+  if (!links.is_object()) return rows.push_back({"links", plain(links)});
+  for (const auto& [name, url] : links.items()) rows.push_back({std::string(kLinkPrefix) + name, plain(url)});
 }
 
-std::string links_text(const json& links) {
-  if (!links.is_object()) return line("links", plain(links));
+// One below the other, all values in one column.
+std::string table_text(const std::vector<Row>& rows) {
+  std::size_t width = kFieldColumns;
+  for (const Row& row : rows) width = std::max(width, row.name.size());
   std::string out;
-  for (const auto& [name, url] : links.items()) out += line("link " + name, plain(url));
+  for (const Row& row : rows) out += padded(row.name, width) + " " + row.value + "\n";
   return out;
 }
 
@@ -85,18 +86,39 @@ std::string progress_text(const json& job) {
 }
 
 std::string job_text(const json& job) {
-  std::string out;
+  std::vector<Row> rows;
   json rest = job;
-  for (const std::string_view name : kFieldsInOrder) {
+  for (const std::string_view name : kJobFields) {
     const auto found = rest.find(name);
     if (found == rest.end()) continue;
-    out += line(std::string(name), field_text(name, *found));
+    rows.push_back({std::string(name), field_text(name, *found)});
     rest.erase(found);
   }
   const json links = rest.value("links", json::object());
   rest.erase("links");
-  for (const auto& [name, value] : rest.items()) out += line(name, field_text(name, value));
-  return out + links_text(links);
+  for (const auto& [name, value] : rest.items()) rows.push_back({name, field_text(name, value)});
+  add_links(rows, links);
+  return table_text(rows);
+}
+
+std::string waiting_text(const json& job, const json& last_event, std::string_view now) {
+  if (text_at(job, "status") != "queued") return {};
+  if (is_held(job)) return paused_text(job);
+  const bool is_retry = last_event.is_object() && text_at(last_event, "type") == "retry";
+  const json data = is_retry ? last_event.value("data", json()) : json();
+  if (data.is_object() && data.contains("message")) {
+    const std::string at = text_at(data, "run_at");
+    if (at.empty()) return error_text(data);
+    return error_text(data) + (at > now ? ", next at " : ", due since ") + at;
+  }
+  return job.value("attempt", json()) > 0 ? "for its next attempt" : "no worker has begun it yet";
+}
+
+bool is_held(const json& job) { return job.value("paused", json()) == true; }
+
+std::string paused_text(const json& job) {
+  const std::string kind = text_at(job, "kind");
+  return "the queue of kind " + kind + " is paused until `millrace queues resume " + kind + "`";
 }
 
 std::string event_text(const json& event) {

@@ -1,5 +1,6 @@
 #pragma once
 #include <string>
+#include <string_view>
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -8,6 +9,15 @@ namespace millrace::cli {
 
 // One line per field, the usual questions first (what, how it stands, when), links last; every line ends.
 std::string job_text(const nlohmann::json& job);
+
+// Why a queued job has not begun, or waits for its next attempt: its queue is paused, or by the last of its
+// events (null: not known); empty for a job that is not queued. `now`: an RFC 3339 time as the gateway writes
+// them.
+std::string waiting_text(const nlohmann::json& job, const nlohmann::json& last_event, std::string_view now);
+
+// It waits because no job of its kind is begun, and what to say of that.
+bool is_held(const nlohmann::json& job);
+std::string paused_text(const nlohmann::json& job);
 
 // "TIME  TYPE  WHAT", without a line end.
 std::string event_text(const nlohmann::json& event);

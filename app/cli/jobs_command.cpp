@@ -8,28 +8,24 @@
 
 #include "app/cli/interrupt.h"
 #include "app/cli/job_text.h"
+#include "app/cli/job_waiting.h"
+#include "app/cli/json_cells.h"
+#include "platform/base/clock.h"
 
 namespace millrace::cli {
 using nlohmann::json;
 namespace {
 
-constexpr std::chrono::seconds kReconnectAfter{1};
-constexpr int kReconnectsMax = 60;
-
-int fail(const ClientError& error) {
-  print_error(error);
-  return error.exit_code;
-}
-
-std::string text(const json& row, const char* key) {
-  const auto found = row.find(key);
-  return found != row.end() && found->is_string() ? found->get<std::string>() : std::string();
+void print_cells(const std::string& id, const std::string& status, const std::string& progress,
+                 const std::string& created, const std::string& model, const std::string& error) {
+  std::printf("%-41s  %-10s  %-9s  %-24s  %-24s  %s\n", id.c_str(), status.c_str(), progress.c_str(),
+              created.c_str(), model.c_str(), error.c_str());
 }
 
 void print_row(const json& job) {
-  const std::string error = job.contains("error") ? text(job["error"], "code") : "";
-  std::printf("%-40s  %-10s  %-9s  %-24s  %s\n", text(job, "id").c_str(), text(job, "status").c_str(),
-              progress_text(job).c_str(), text(job, "created_at").c_str(), error.c_str());
+  const std::string model = text_at(job, "model");
+  print_cells(text_at(job, "id"), text_at(job, "status"), progress_text(job), text_at(job, "created_at"),
+              model.empty() ? "-" : model, job.contains("error") ? text_at(job["error"], "code") : "");
 }
 
 // The same call for each job; the last refusal decides the exit code.
@@ -73,7 +69,7 @@ int jobs_ls(const JobsListRequest& request, ClientOptions options) {
     const json& page = *answer.json;
     if (!page.contains("items")) return fail(client.no_gateway("its list of jobs has no `items`"));
     if (cursor.empty() && !client.options().json) {
-      std::printf("%-40s  %-10s  %-9s  %-24s  %s\n", "ID", "STATUS", "PROGRESS", "CREATED", "ERROR");
+      print_cells("ID", "STATUS", "PROGRESS", "CREATED", "MODEL", "ERROR");
     }
     for (const json& job : page["items"]) {
       if (left-- <= 0) break;
@@ -87,9 +83,17 @@ int jobs_ls(const JobsListRequest& request, ClientOptions options) {
 
 int jobs_show(const std::string& job, ClientOptions options) {
   Client client(std::move(options));
-  const auto answer = client.request("GET", "/v1/jobs/" + percent_encoded(job));
+  const std::string path = "/v1/jobs/" + percent_encoded(job);
+  const auto answer = client.request("GET", path);
   if (!answer.ok) return fail(answer.error);
-  std::cout << (client.options().json ? answer.json->dump() + "\n" : job_text(*answer.json));
+  if (client.options().json) {
+    std::cout << answer.json->dump() << '\n';
+    return kOk;
+  }
+  json shown = *answer.json;
+  if (text_at(shown, "status") == "queued") shown["waiting"] = why_it_waits(client, shown);
+  shown.erase("paused");  // `waiting` says it
+  std::cout << job_text(shown);
   return kOk;
 }
 

@@ -20,4 +20,16 @@ bool is_local_gateway(std::string_view url) {
   return false;
 }
 
+std::string url_problem(std::string_view url) {
+  const std::size_t colon = url.find("://");
+  const bool has_scheme = colon != std::string_view::npos;
+  const std::string_view scheme = has_scheme ? url.substr(0, colon) : "http";
+  const std::string_view rest = has_scheme ? url.substr(colon + 3) : url;
+  const std::string_view host = rest.substr(0, rest.find_first_of("/?#"));
+  const bool looks_right =
+      has_scheme || host == "localhost" || host.find_first_of(".:") != std::string_view::npos;
+  if (!host.empty() && looks_right && (scheme == "http" || scheme == "https")) return {};
+  return "\"" + std::string(url) + "\" is no URL such as http://127.0.0.1:8080";
+}
+
 }  // namespace millrace::cli

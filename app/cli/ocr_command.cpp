@@ -1,125 +1,74 @@
 #include "app/cli/ocr_command.h"
 
-#include <filesystem>
-#include <iostream>
+#include <memory>
+#include <utility>
 
-#include "app/cli/interrupt.h"
-#include "app/cli/ocr_batch.h"
+#include <nlohmann/json.hpp>
+
+#include "app/cli/batch_work.h"
+#include "app/cli/ocr_output.h"
+#include "app/cli/ocr_upload.h"
 #include "app/cli/program.h"
 
 namespace millrace::cli {
 namespace {
 
-constexpr std::chrono::milliseconds kLookEvery{200};
-constexpr std::chrono::seconds kSecondCtrlC{2};
+class OcrWork final : public BatchWork {
+ public:
+  explicit OcrWork(const OcrRequest& request) : request_(request) {}
 
-int usage_error(const std::string& message) {
-  std::cerr << "millrace: " << message << '\n';
-  return kUsage;
-}
+  std::string command() const override { return "ocr"; }
+  Words words() const override { return {}; }
+  InputKinds kinds() const override {
+    return {{".pdf", ".png", ".jpg", ".jpeg", ".webp"}, "PDF, PNG, JPEG or WebP", ".md"};
+  }
+  std::string text_member() const override { return "markdown"; }
+  std::string stamp() const override {
+    return request_.pages + "-" + request_.model + (request_.images ? "-images" : "");
+  }
+  std::string options() const override;
+  base::Result<Upload> upload(const std::filesystem::path& file) const override;
+  base::Result<Made> read(std::string body) const override;
 
-// What one run has to do, and for whom.
-struct Run {
-  OcrBatch& batch;
-  Interrupt& interrupt;
-  Progress& progress;
-  const OcrRequest& request;
-  const ClientOptions& options;
-  bool folders_skipped;
+ private:
+  const OcrRequest& request_;
 };
 
-// The same command: with the same options the inputs are the same ones.
-std::string again(const OcrRequest& request, const ClientOptions& options) {
-  std::string command = program() + " ocr";
-  for (const std::string& input : request.inputs) command += " " + shell_word(input);
-  if (!request.pages.empty()) command += " --pages " + shell_word(request.pages);
-  if (!request.model.empty()) command += " --model " + shell_word(request.model);
-  if (request.images) command += " --images";
-  if (request.in_flight != OcrRequest().in_flight)
-    command += " --in-flight " + std::to_string(request.in_flight);
-  return command + client_options(options) + " -o " + shell_word(request.output_folder);
+std::string OcrWork::options() const {
+  std::string options;
+  if (!request_.pages.empty()) options += " --pages " + shell_word(request_.pages);
+  if (!request_.model.empty()) options += " --model " + shell_word(request_.model);
+  if (request_.images) options += " --images";
+  return options;
 }
 
-std::string how_to_go_on(const Run& run) {
-  if (!run.request.output_folder.empty()) return "To go on, run it again: " + again(run.request, run.options);
-  std::string text = "Without an output folder it cannot be resumed.";
-  for (const std::string& job : run.batch.jobs())
-    text += "\nIts job: " + program() + " jobs show " + job + gateway_options(run.options);
-  return text;
+base::Result<BatchWork::Upload> OcrWork::upload(const std::filesystem::path& file) const {
+  const auto bytes = read_document(file);
+  if (!bytes) return bytes.error();
+  return Upload{"/v1/ocr", "application/json", request_body(request_, file, *bytes)};
 }
 
-void cancel(const Run& run) {
-  OcrBatch& batch = run.batch;
-  Progress& progress = run.progress;
-  progress.line("Cancelling …");
-  if (const auto error = batch.cancel_all()) {
-    progress.line(std::to_string(batch.under_way()) + " documents were not cancelled: " + error->message);
-  } else {
-    progress.line("Cancelled.");
-  }
-  if (!batch.cut_short().empty())
-    progress.line(batch.cut_short() + " was on its way: `" + program() + " jobs ls" +
-                  gateway_options(run.options) + "` shows it if the gateway has it.");
-}
-
-// Detached: the jobs go on, unless a second Ctrl-C says otherwise.
-int interrupted(const Run& run) {
-  const OcrBatch& batch = run.batch;
-  const std::string waiting = std::to_string(batch.not_handed_in());
-  run.progress.line("Detached: " + std::to_string(batch.under_way()) + " documents go on in the gateway" +
-                    (batch.not_handed_in() == 0 ? "" : ", " + waiting + " were not handed in") +
-                    ". Ctrl-C again within 2 s cancels them.");
-  run.progress.line(how_to_go_on(run));
-  if (run.interrupt.wait(kSecondCtrlC)) cancel(run);
-  return kInterrupted;
-}
-
-// What was handed in goes on, as after a Ctrl-C.
-int broken_off(const Run& run, const ClientError& fault) {
-  run.progress.settle();
-  print_error(fault);
-  if (run.batch.has_begun()) run.progress.line(how_to_go_on(run));
-  return fault.exit_code;
-}
-
-int follow(const Run& run) {
-  OcrBatch& batch = run.batch;
-  while (batch.step() && !batch.done()) {
-    batch.show();
-    if (run.interrupt.wait(kLookEvery)) return interrupted(run);
-  }
-  if (batch.interrupted()) return interrupted(run);
-  batch.show();
-  if (batch.fault()) return broken_off(run, *batch.fault());
-  if (!run.progress.on_terminal() && batch.totals().documents > 1)
-    run.progress.line(totals_line(batch.totals()));
-  return batch.failed() == 0 && !run.folders_skipped ? kOk : kFailed;
+base::Result<BatchWork::Made> OcrWork::read(std::string body) const {
+  auto result = std::make_shared<const nlohmann::json>(nlohmann::json::parse(body, nullptr, false));
+  if (!result->is_object())
+    return base::error(base::Code::kUpstream, "with something where the pages of a document are expected");
+  Made made;
+  made.text = markdown_of(*result);
+  made.parts = result->value("usage_info", nlohmann::json::object()).value("pages_processed", 0);
+  if (const int bad = failed_pages(*result); bad > 0)
+    made.complaint = std::to_string(bad) + " pages could not be read";
+  made.write = [result, images = request_.images](const std::filesystem::path& output) {
+    return write_output(*result, output, images);
+  };
+  return made;
 }
 
 }  // namespace
 
-int run_ocr(const OcrRequest& request, ClientOptions options) {
-  Interrupt interrupt;  // before any thread, so that each inherits the mask
-  auto inputs = collect_inputs(request.inputs, request.output_folder);
-  if (!inputs) return usage_error(inputs.error().message);
+int run_ocr(const OcrRequest& request, const ClientOptions& options) {
   if (request.output_folder.empty() && request.images)
-    return usage_error("--images needs an output folder: -o DIR");
-
-  std::optional<ResumeFile> resume;
-  if (!request.output_folder.empty()) {
-    std::error_code failed;
-    std::filesystem::create_directories(request.output_folder, failed);
-    if (failed) return usage_error("cannot make " + request.output_folder + ": " + failed.message());
-    auto opened = ResumeFile::open(request.output_folder);
-    if (!opened) return usage_error(opened.error().message);
-    resume = *std::move(opened);
-  }
-  Client client(options, &interrupt);
-  Progress progress(options.quiet, options.no_color);
-  for (const std::string& folder : inputs->skipped) progress.failure("✗ " + folder + " (skipped)");
-  const bool folders_skipped = !inputs->skipped.empty();
-  OcrBatch batch(request, std::move(inputs->documents), client, resume ? &*resume : nullptr, progress);
-  return follow({batch, interrupt, progress, request, options, folders_skipped});
+    return misused("--images needs an output folder: -o DIR");
+  return run_batch(request, OcrWork(request), options);
 }
 
 }  // namespace millrace::cli

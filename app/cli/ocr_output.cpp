@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "app/cli/whole_file.h"
 #include "platform/base/base64.h"
 
 namespace millrace::cli {
@@ -72,10 +73,7 @@ base::Status write_output(const json& result, const fs::path& output, bool image
     }
     markdown = with_image_folder(std::move(markdown), image_folder(output));
   }
-  const fs::path fresh = output.string() + ".part";
-  if (!write_file(fresh, markdown)) return failure;
-  fs::rename(fresh, output, failed);
-  return failed ? base::Status(failure) : base::Status();
+  return write_whole(output, markdown);
 }
 
 }  // namespace millrace::cli

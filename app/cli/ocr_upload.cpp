@@ -1,9 +1,8 @@
 #include "app/cli/ocr_upload.h"
 
-#include <fstream>
-
 #include <nlohmann/json.hpp>
 
+#include "app/cli/whole_file.h"
 #include "platform/base/base64.h"
 #include "schemas/ocr.h"
 
@@ -13,37 +12,12 @@ using nlohmann::json;
 namespace {
 
 constexpr auto kBytesMax = static_cast<std::size_t>(schemas::kDocumentBytesMax);
-constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
-
-base::Error too_large() {
-  return base::error(base::Code::kDocumentTooLarge, "The document is larger than 50 MB");
-}
 
 }  // namespace
 
-std::string stamp_of(const OcrInput& input, const OcrRequest& request) {
-  std::error_code failed;
-  const auto size = fs::file_size(input.file, failed);
-  const auto written = fs::last_write_time(input.file, failed).time_since_epoch().count();
-  return std::to_string(size) + "-" + std::to_string(written) + "-" + request.pages + "-" + request.model +
-         (request.images ? "-images" : "");
-}
-
 base::Result<std::string> read_document(const fs::path& file) {
-  std::error_code unknown;  // a pipe has no size: what comes out of it is counted
-  const std::uintmax_t size = fs::file_size(file, unknown);
-  if (!unknown && size > kBytesMax) return too_large();
-  std::ifstream in(file, std::ios::binary);
-  std::string bytes;
-  while (in && bytes.size() <= kBytesMax) {
-    const std::size_t had = bytes.size();
-    bytes.resize(had + kPieceBytes);
-    in.read(bytes.data() + had, static_cast<std::streamsize>(kPieceBytes));
-    bytes.resize(had + static_cast<std::size_t>(in.gcount()));
-  }
-  if (bytes.size() > kBytesMax) return too_large();
-  if (!in.eof()) return base::error(base::Code::kNotFound, "the file cannot be read");
-  return bytes;
+  return read_whole(file, kBytesMax,
+                    base::error(base::Code::kDocumentTooLarge, "The document is larger than 50 MB"));
 }
 
 // The document is appended as text, so that it is encoded once.

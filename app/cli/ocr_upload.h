@@ -3,14 +3,10 @@
 #include <string>
 
 #include "app/cli/ocr_command.h"
-#include "app/cli/ocr_inputs.h"
 #include "platform/base/result.h"
 
 // What of a local file goes to the gateway.
 namespace millrace::cli {
-
-// Changes when the file or an option that its result depends on does.
-std::string stamp_of(const OcrInput& input, const OcrRequest& request);
 
 // The whole file. kDocumentTooLarge: over what the gateway takes, and not read beyond that; kNotFound: it
 // cannot be read.

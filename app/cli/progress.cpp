@@ -30,7 +30,7 @@ std::string fitted(const std::string& text, int width) {
   return out;
 }
 
-std::string padded(const std::string& text, int width) {
+std::string padded_or_cut(const std::string& text, int width) {
   if (columns(text) > width) return fitted(text, width - 1) + "…";
   return text + std::string(static_cast<std::size_t>(width - columns(text)), ' ');
 }
@@ -56,7 +56,7 @@ std::string clock_text(double seconds) {
 
 std::string bar_line(const Bar& bar) {
   std::string pages = bar.total > 0 ? std::to_string(bar.done) + "/" + std::to_string(bar.total) : bar.state;
-  return padded(bar.name, kNameColumns) + " " + bar_of(bar.done, bar.total) + " " + pages;
+  return padded_or_cut(bar.name, kNameColumns) + " " + bar_of(bar.done, bar.total) + " " + pages;
 }
 
 int terminal_value(bool width) {
@@ -83,11 +83,12 @@ bool is_ended(const Totals& totals) { return totals.documents_done == totals.doc
 // A document that failed is not read.
 std::string documents_text(const Totals& totals) {
   const std::string all = std::to_string(totals.documents);
-  const std::string read = std::to_string(totals.documents_done - totals.documents_failed) + " read";
+  const std::string read =
+      std::to_string(totals.documents_done - totals.documents_failed) + " " + std::string(totals.words.done);
   const std::string failed = ", " + std::to_string(totals.documents_failed) + " failed";
   if (is_ended(totals)) return totals.documents_failed > 0 ? read + failed : read;
   if (totals.documents_failed > 0) return read + failed + " of " + all;
-  return std::to_string(totals.documents_done) + "/" + all + " documents";
+  return std::to_string(totals.documents_done) + "/" + all + " " + std::string(totals.words.documents);
 }
 
 }  // namespace
@@ -97,10 +98,12 @@ std::string totals_line(const Totals& totals) {
   const double rate = seconds > 0 ? (totals.pages_done - totals.pages_before) / seconds : 0;
   const int expected = pages_expected(totals);
   char speed[32];
-  std::snprintf(speed, sizeof speed, "%.1f pages/s", rate);
+  std::snprintf(speed, sizeof speed, "%.1f ", rate);
   std::string out = documents_text(totals) + " · " + std::to_string(totals.pages_done);
   if (!is_ended(totals)) out += "/" + expected_text(totals);
-  out += std::string(totals.pages_done == 1 && is_ended(totals) ? " page" : " pages") + " · " + speed;
+  const Words& words = totals.words;
+  out.append(" ").append(totals.pages_done == 1 && is_ended(totals) ? words.page : words.pages);
+  out.append(" · ").append(speed).append(words.pages).append("/s");
   if (is_ended(totals)) return out + " · " + clock_text(seconds);
   if (rate > 0 && expected > totals.pages_done) {
     out += " · " + clock_text((expected - totals.pages_done) / rate) + " left";
@@ -113,8 +116,8 @@ namespace {
 // Without its bar where that would push out the numbers.
 std::string total_line(const Totals& totals, int width) {
   const std::string numbers = totals_line(totals);
-  const std::string whole =
-      padded("Total", kNameColumns) + " " + bar_of(totals.pages_done, pages_expected(totals)) + " " + numbers;
+  const std::string whole = padded_or_cut("Total", kNameColumns) + " " +
+                            bar_of(totals.pages_done, pages_expected(totals)) + " " + numbers;
   return columns(whole) <= width ? whole : "Total " + numbers;
 }
 

@@ -2,9 +2,15 @@
 #include <chrono>
 #include <cstdio>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace millrace::cli {
+
+// What a command calls the files that it hands in and their parts, and how it says that one is done.
+struct Words {
+  std::string_view documents = "documents", page = "page", pages = "pages", done = "read";
+};
 
 // One document on its way.
 struct Bar {
@@ -21,6 +27,7 @@ struct Totals {
   int pages_done = 0, pages_total = 0;  // of the counted ones
   int pages_before = 0;                 // of pages_done: by an earlier run
   std::chrono::steady_clock::duration elapsed{};
+  Words words = {};
 };
 
 // Pure: what the screen shows, one line per bar and one for the whole, each at most `width` columns.

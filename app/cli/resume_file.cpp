@@ -10,9 +10,15 @@
 namespace millrace::cli {
 namespace fs = std::filesystem;
 
-base::Result<ResumeFile> ResumeFile::open(const fs::path& folder) {
+std::string fresh_key(const std::string& command) {
+  constexpr std::size_t kKeyBytes = 16;
+  return command + "-" + base::hex(base::random_bytes(kKeyBytes));
+}
+
+base::Result<ResumeFile> ResumeFile::open(const fs::path& folder, std::string command) {
   ResumeFile file;
-  file.path_ = folder / ".millrace-ocr.json";
+  file.path_ = folder / (".millrace-" + command + ".json");
+  file.command_ = std::move(command);
   std::ifstream in(file.path_);
   if (!in) return file;
   const auto root = nlohmann::json::parse(in, nullptr, false);
@@ -29,7 +35,7 @@ base::Result<ResumeFile> ResumeFile::open(const fs::path& folder) {
 
 ResumeEntry& ResumeFile::entry(const std::string& input, const std::string& stamp) {
   ResumeEntry& entry = entries_[input];
-  if (entry.stamp != stamp) entry = {stamp, "ocr-" + base::hex(base::random_bytes(16)), {}, {}, 0};
+  if (entry.stamp != stamp) entry = {stamp, fresh_key(command_), {}, {}, 0};
   return entry;
 }
 

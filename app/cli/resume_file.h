@@ -7,6 +7,9 @@
 
 namespace millrace::cli {
 
+// An Idempotency-Key of a command that nobody has used.
+std::string fresh_key(const std::string& command);
+
 // What is known of one input. A key is made before the first request, so that a request whose answer was lost
 // is never made twice.
 struct ResumeEntry {
@@ -17,18 +20,19 @@ struct ResumeEntry {
   int pages = 0;
 };
 
-// DIR/.millrace-ocr.json: which inputs of an output folder are done, and which jobs go on. Written
+// DIR/.millrace-<command>.json: which inputs of an output folder are done, and which jobs go on. Written
 // atomically.
 class ResumeFile {
  public:
   // kBadRequest: it is there and is not one of ours.
-  static base::Result<ResumeFile> open(const std::filesystem::path& folder);
+  static base::Result<ResumeFile> open(const std::filesystem::path& folder, std::string command);
   // The entry of the input, new if the stamp has changed.
   ResumeEntry& entry(const std::string& input, const std::string& stamp);
   base::Status save() const;
 
  private:
   std::filesystem::path path_;
+  std::string command_;
   std::map<std::string, ResumeEntry> entries_;
 };
 

@@ -9,11 +9,12 @@
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "machines/jail_init/limits.h"
 
 namespace millrace::machines {
 namespace {
@@ -50,17 +51,6 @@ bool read_order(Order& order) {
   order.words = take_texts(next, order.head.words);
   order.variables = take_texts(next, order.head.variables);
   return true;
-}
-
-bool limit(__rlimit_resource resource, rlim_t value) {
-  const rlimit both{value, value};
-  return ::setrlimit(resource, &both) == 0;
-}
-
-bool set_limits(const JailOrder& order) {
-  return limit(RLIMIT_CORE, 0) && limit(RLIMIT_NOFILE, order.open_files) &&
-         limit(RLIMIT_FSIZE, order.file_bytes) && limit(RLIMIT_NPROC, order.processes) &&
-         limit(RLIMIT_DATA, order.memory_bytes);
 }
 
 std::string search_path(const std::vector<char*>& variables) {
@@ -105,7 +95,7 @@ int execute(const Order& order) {
   const bool streams = ::dup2(kJailStdin, 0) == 0 && ::dup2(kJailStdout, 1) == 1 &&
                        ::dup2(kJailStderr, 2) == 2 &&
                        ::syscall(SYS_close_range, 3, ~0U, CLOSE_RANGE_CLOEXEC) == 0;
-  if (!streams || !set_limits(order.head)) {
+  if (!streams || !set_limits(order.head.limits)) {
     failed.error = errno;
   } else if (::chdir("/workspace") != 0 || ::chdir(order.folder) != 0) {
     failed.step = JailStep::kFolder;

@@ -1,10 +1,12 @@
 // millrace-jail-init: the first process of a command's jail. It begins the command, reaps what is left to it,
 // passes SIGTERM on to all processes of the jail and says how the command ended; with it ends the jail. It is
 // linked statically and allocates little: it must start fast, and nothing that the command brings along
-// (LD_PRELOAD, a broken library) may reach it.
+// (LD_PRELOAD, a broken library) may reach it. For a resident program it only sets the limits and becomes it.
+// And before there is a jail it becomes bubblewrap as the machine's user.
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <optional>
 
 #include <fcntl.h>
@@ -16,6 +18,9 @@
 #include <unistd.h>
 
 #include "machines/jail_init/command.h"
+#include "machines/jail_init/limits.h"
+#include "machines/jail_init/resident.h"
+#include "machines/jail_init/user.h"
 #include "machines/jail_protocol.h"
 
 namespace millrace::machines {
@@ -81,6 +86,11 @@ void offer_to_oom_killer() {
 
 int run() {
   offer_to_oom_killer();
+  JailOrder order;
+  if (::pread(kJailOrder, &order, sizeof order, 0) != sizeof order) return 1;
+  if (!enter_groups(kJailGroups, order.limits.groups)) {
+    return say({JailWord::kNotBegun, JailStep::kGroups, errno}) ? 0 : 1;
+  }
   // Neither its memory nor its descriptors are open to the command, which has the same uid.
   ::prctl(PR_SET_DUMPABLE, 0);
   sigset_t child;
@@ -98,7 +108,13 @@ int run() {
 }  // namespace
 }  // namespace millrace::machines
 
-int main() {
+int main(int count, char** words) {
+  if (count > 1 && std::strcmp(words[1], millrace::machines::kJailUser) == 0) {
+    return millrace::machines::become_user(words + 2);
+  }
+  if (count > 1 && std::strcmp(words[1], millrace::machines::kJailResident) == 0) {
+    return millrace::machines::become_resident(words + 2);
+  }
   if (::getpid() != 1) {
     std::fputs("millrace-jail-init: starts as the first process of a jail only; see `millrace exec`\n",
                stderr);

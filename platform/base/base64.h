@@ -10,6 +10,9 @@ std::string base64_encode(std::string_view bytes);
 // Strict RFC 4648 alphabet, padding optional, ASCII white space refused; nullopt if it is not base64.
 std::optional<std::string> base64_decode(std::string_view text);
 
+// Whether base64_decode would take it; keeps nothing of it.
+bool is_base64(std::string_view text);
+
 // Decodes in place of a whole buffer in pieces: `in` may be cut anywhere. Fast (table, 4 → 3),
 // allocation-free.
 class Base64Decoder {

@@ -104,11 +104,58 @@ class ConfigReader {
   void take_entry(const std::string& path, const YAML::Node& key, const YAML::Node& value) {
     const auto known = config_.by_path_.find(path);
     if (known != config_.by_path_.end()) return take_setting(known->second, key, value);
+    if (const auto tree = config_.sections_.find(path); tree != config_.sections_.end()) {
+      return take_section(tree->second, key, value);
+    }
     const bool section = is_section(path);
     if (section && value.IsMap()) return take_map(value, path + ".");
     if (section && value.IsNull()) return;
     if (section) return add(place(key), path + ": is a section; its settings stand below it");
-    add(place(key), path + ": " + unknown("no such setting", path, keys(config_.by_path_), ""));
+    std::vector<std::string_view> known_keys = keys(config_.by_path_);
+    for (const auto& [name, node] : config_.sections_) known_keys.push_back(name);
+    add(place(key), path + ": " + unknown("no such setting", path, known_keys, ""));
+  }
+
+  void take_section(ConfigNode& node, const YAML::Node& key, const YAML::Node& value) {
+    if (!node.key.empty()) return add(place(key), key.Scalar() + ": given a second time");
+    node.key = key.Scalar();
+    node.place = place(key);
+    std::size_t left = kConfigNodesMax;
+    fill(node, value, kConfigDepthMax, left);
+  }
+
+  // Anchors may make a small file a large tree, or one without an end.
+  void fill(ConfigNode& node, const YAML::Node& value, int depth, std::size_t& left) {
+    if (depth == 0) return add(node.place, "nested deeper than " + std::to_string(kConfigDepthMax));
+    if (value.IsScalar()) {
+      node.kind = ConfigNode::Kind::kText;
+      node.text = value.Scalar();
+    }
+    if (!value.IsMap() && !value.IsSequence()) return;
+    node.kind = value.IsMap() ? ConfigNode::Kind::kMap : ConfigNode::Kind::kList;
+    for (const auto& item : value) {
+      if (left == 0) return add(node.place, "more than " + std::to_string(kConfigNodesMax) + " values");
+      --left;
+      value.IsMap() ? fill_member(node, item.first, item.second, depth, left)
+                    : fill(append(node, place(item), {}), item, depth - 1, left);
+    }
+  }
+
+  void fill_member(ConfigNode& node, const YAML::Node& key, const YAML::Node& value, int depth,
+                   std::size_t& left) {
+    if (!key.IsScalar()) return add(place(key), "a key is a word");
+    const auto same = [&](const ConfigNode& each) { return each.key == key.Scalar(); };
+    if (std::ranges::any_of(node.items, same)) {
+      return add(place(key), key.Scalar() + ": given a second time");
+    }
+    fill(append(node, place(key), key.Scalar()), value, depth - 1, left);
+  }
+
+  static ConfigNode& append(ConfigNode& node, std::string place, std::string key) {
+    ConfigNode& item = node.items.emplace_back();
+    item.place = std::move(place);
+    item.key = std::move(key);
+    return item;
   }
 
   void take_setting(std::size_t index, const YAML::Node& key, const YAML::Node& value) {
@@ -172,6 +219,7 @@ Config Config::read(std::span<const Setting> table, const ConfigSources& sources
     config.by_path_.emplace(setting.path, config.values_.size());
     config.values_.push_back({&setting, std::string(setting.default_text), "default"});
   }
+  for (const std::string_view key : sources.sections) config.sections_.emplace(key, ConfigNode{});
   ConfigReader reader(config, sources);
   reader.take_file();
   reader.take_environment();
@@ -201,6 +249,12 @@ const std::string& Config::text(std::string_view path) const {
 }
 bool Config::boolean(std::string_view path) const { return bool_value(value(path, SettingType::kBool).text); }
 const std::string& Config::origin(std::string_view path) const { return value(path).origin; }
+
+const ConfigNode& Config::section(std::string_view key) const {
+  const auto found = sections_.find(key);
+  if (found == sections_.end()) throw std::logic_error("no section is called " + std::string(key));
+  return found->second;
+}
 
 std::int64_t Config::integer(std::string_view path) const {
   const Value& found = value(path, SettingType::kInteger);

@@ -19,7 +19,21 @@ struct ConfigSources {
       {};                                              // all of it; names outside MILLRACE_ are not looked at
   std::map<std::string, std::string> flags = {};       // without dashes: by `flag_name` or its alias
   std::vector<std::string_view> other_variables = {};  // MILLRACE_ names that are known and no settings
+  std::vector<std::string_view> sections = {};         // top keys of the file that are read as a ConfigNode
 };
+
+// A part of the file as it stands there, for what is no setting: a list of things.
+struct ConfigNode {
+  enum class Kind : std::uint8_t { kNone, kText, kList, kMap };
+  Kind kind = Kind::kNone;
+  std::string place;              // "millrace.yaml:12"; of a member: where its key stands
+  std::string key;                // of a map's member
+  std::string text;               // kText
+  std::vector<ConfigNode> items;  // of a list; of a map: its members, no key twice
+};
+// Bounds of a section.
+inline constexpr int kConfigDepthMax = 8;
+inline constexpr std::size_t kConfigNodesMax = 65'536;
 
 struct ConfigMistake {
   std::string place;    // "millrace.yaml:12", "MILLRACE_LISTEN", "--listen"
@@ -48,6 +62,9 @@ class Config {
   // "default", "millrace.yaml:12", "MILLRACE_LISTEN" or "--listen".
   const std::string& origin(std::string_view path) const;
 
+  // The section of the file with this key, one of ConfigSources::sections; kNone: it is not there.
+  const ConfigNode& section(std::string_view key) const;
+
   // One line of `config check`, in the order of the table; secrets are masked.
   struct Line {
     std::string path, value, origin;
@@ -66,6 +83,7 @@ class Config {
 
   std::vector<Value> values_;  // in the order of the table
   std::map<std::string, std::size_t, std::less<>> by_path_;
+  std::map<std::string, ConfigNode, std::less<>> sections_;
   std::vector<ConfigMistake> mistakes_;
 };
 

@@ -26,6 +26,9 @@ class HmacSha256 {
   std::unique_ptr<const Prepared> prepared_;
 };
 
+// Of a public key's bytes, as ssh-keygen prints it: "SHA256:" and base64 without padding.
+std::string ssh_fingerprint(std::string_view key_blob);
+
 bool equal_constant_time(std::string_view a, std::string_view b);
 
 std::string hex(std::string_view bytes);

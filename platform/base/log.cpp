@@ -24,6 +24,9 @@ using Steady = std::chrono::steady_clock;
 constexpr std::size_t kQueueBytesMax = std::size_t{4} << 20;
 constexpr std::size_t kValueBytesMax = 8192;
 constexpr std::size_t kPipeAtomicBytes = 4096;  // what a pipe that polls writable takes without blocking
+// A line that is no error waits so long for others: one that wakes the thread costs who wrote it a system
+// call, and a busy gateway writes one per request.
+constexpr milliseconds kGather{5};
 constexpr milliseconds kPollSlice{50};
 constexpr milliseconds kDirectPatience{200};  // for a line written without the thread
 constexpr milliseconds kStopPatience{1000};   // for what is queued at the end
@@ -176,7 +179,7 @@ class Sink {
     std::string line = make_line(format_.load(std::memory_order_relaxed), level, event, fields);
     {
       std::lock_guard lock(mutex_);
-      if (queued_) return enqueue(std::move(line));
+      if (queued_) return enqueue(level, std::move(line));
     }
     const auto end = Steady::now() + kDirectPatience;
     if (!write_patiently(line, [end] { return Steady::now() >= end; })) dropped_.fetch_add(1);
@@ -185,15 +188,20 @@ class Sink {
   std::uint64_t dropped() const { return dropped_.load(); }
 
  private:
-  void enqueue(std::string line) {
+  void enqueue(LogLevel level, std::string line) {
     if (queue_bytes_ + line.size() > kQueueBytesMax) {
       dropped_.fetch_add(1);
       return;
     }
+    const bool was_pressed = is_pressed();
+    const bool is_first = queue_.empty();
     queue_bytes_ += line.size();
+    urgent_ = urgent_ || level >= LogLevel::kError;
     queue_.push_back(std::move(line));
-    ready_.notify_one();
+    if (is_first || (is_pressed() && !was_pressed)) ready_.notify_one();
   }
+  // Not worth a wait for more.
+  bool is_pressed() const { return urgent_ || queue_bytes_ > kQueueBytesMax / 2; }
 
   void run(const std::stop_token& stop) {
     std::uint64_t reported = dropped();
@@ -202,7 +210,9 @@ class Sink {
       {
         std::unique_lock lock(mutex_);
         ready_.wait(lock, stop, [this] { return !queue_.empty(); });
+        ready_.wait_for(lock, stop, kGather, [this] { return is_pressed(); });
         batch.swap(queue_);
+        urgent_ = false;
       }
       if (batch.empty()) return;
       write_batch(batch, stop);
@@ -219,12 +229,20 @@ class Sink {
     };
   }
 
-  // A line keeps its place in the bound until it is written or given up.
+  // As many lines at once as a pipe takes whole. They keep their place in the bound until they are written or
+  // given up.
   void write_batch(std::deque<std::string>& batch, const std::stop_token& stop) {
-    for (; !batch.empty(); batch.pop_front()) {
-      if (!write_patiently(batch.front(), patience(stop))) dropped_.fetch_add(1);
+    while (!batch.empty()) {
+      std::string text = std::move(batch.front());
+      batch.pop_front();
+      std::uint64_t lines = 1;
+      for (; !batch.empty() && text.size() + batch.front().size() <= kPipeAtomicBytes; ++lines) {
+        text += batch.front();
+        batch.pop_front();
+      }
+      if (!write_patiently(text, patience(stop))) dropped_.fetch_add(lines);
       std::lock_guard lock(mutex_);
-      queue_bytes_ -= batch.front().size();
+      queue_bytes_ -= text.size();
     }
   }
 
@@ -241,7 +259,8 @@ class Sink {
   std::mutex mutex_;
   std::condition_variable_any ready_;
   std::deque<std::string> queue_;
-  std::size_t queue_bytes_ = 0;
+  std::size_t queue_bytes_ = 0;  // of the queue, and of what is being written
+  bool urgent_ = false;          // an error is in the queue
   bool queued_ = false;
   Steady::time_point give_up_at_{};  // the writer's own
   std::jthread writer_;

@@ -26,8 +26,8 @@ struct Field {
 };
 
 // One line on stderr: time, level, event, fields. Never blocks: lines go through a bounded queue to one
-// thread; a full queue drops the line and counts it (`log_dropped`). Before `log_start` and after `log_stop`
-// lines are written directly. Thread-safe.
+// thread, within some milliseconds, errors at once; a full queue drops the line and counts it
+// (`log_dropped`). Before `log_start` and after `log_stop` lines are written directly. Thread-safe.
 void log(LogLevel level, std::string_view event, std::initializer_list<Field> fields = {});
 // Whether a line of that level would be written: for callers to whom making its fields costs too much.
 bool log_enabled(LogLevel level);

@@ -16,7 +16,7 @@ Error wrong(std::string_view text, std::string_view why) {
   return error(Code::kInvalidField, "\"" + std::string(text) + "\" is not HOST:PORT: " + std::string(why));
 }
 
-bool is_host(std::string_view host, std::string_view characters) {
+bool consists_of(std::string_view host, std::string_view characters) {
   return !host.empty() && host.find_first_not_of(characters) == std::string_view::npos;
 }
 
@@ -44,7 +44,7 @@ Result<NetAddress> parse_net_address(std::string_view text, std::optional<std::u
   }
   const std::string_view host = bracketed ? text.substr(1, bracket - 1) : text.substr(0, text.find(':'));
   const std::string_view rest = text.substr(host.size() + (bracketed ? 2 : 0));
-  if (!is_host(host, bracketed ? kV6Characters : kHostCharacters))
+  if (!consists_of(host, bracketed ? kV6Characters : kHostCharacters))
     return wrong(text, "the host is missing or malformed");
   if (rest.empty()) {
     if (!default_port) return wrong(text, "the port is missing");
@@ -53,6 +53,11 @@ Result<NetAddress> parse_net_address(std::string_view text, std::optional<std::u
   const auto port = rest.front() == ':' ? parse_port(rest.substr(1)) : std::nullopt;
   if (!port) return wrong(text, "the port is a number from 0 to 65535");
   return NetAddress{std::string(host), *port};
+}
+
+bool is_host(std::string_view text) {
+  const bool v6 = std::count(text.begin(), text.end(), ':') > 1;
+  return !text.starts_with('-') && consists_of(text, v6 ? kV6Characters : kHostCharacters);
 }
 
 bool is_loopback(const std::string& host) {

@@ -18,6 +18,9 @@ struct NetAddress {
   friend bool operator==(const NetAddress&, const NetAddress&) = default;
 };
 
+// A name or an address without a port, the v6 one without brackets, that cannot be taken for an option.
+bool is_host(std::string_view text);
+
 // A loopback address, or "localhost"; of any other name it is not known, which is a no.
 bool is_loopback(const std::string& host);
 

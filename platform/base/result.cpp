@@ -51,6 +51,13 @@ constexpr std::array kTable{
     CodeInfo{Code::kImageTooLarge,       422, kNever, "image_too_large",          kRequest, ""},
     CodeInfo{Code::kPageTimeout,         422, kNever, "page_timeout",             kRequest, ""},
     CodeInfo{Code::kPageFailed,          422, kNever, "page_failed",              kRequest, ""},
+    CodeInfo{Code::kAudioUnsupported,    422, kNever, "audio_unsupported",        kRequest, ""},
+    CodeInfo{Code::kAudioEmpty,          422, kNever, "audio_empty",              kRequest, ""},
+    CodeInfo{Code::kAudioDamaged,        422, kNever, "audio_damaged",            kRequest, ""},
+    CodeInfo{Code::kAudioTooLong,        422, kNever, "audio_too_long",           kRequest, ""},
+    CodeInfo{Code::kAudioTooLarge,       413, kNever, "audio_too_large",          kRequest, ""},
+    CodeInfo{Code::kPieceTimeout,        422, kNever, "piece_timeout",            kRequest, ""},
+    CodeInfo{Code::kPieceFailed,         422, kNever, "piece_failed",             kRequest, ""},
     CodeInfo{Code::kFetchFailed,         502, kLater, "fetch_failed",             kServer,  ""},
     CodeInfo{Code::kFetchRefused,        422, kNever, "fetch_refused",            kRequest, ""},
     CodeInfo{Code::kPoisonJob,           500, kNever, "poison_job",               kServer,  ""},
@@ -60,6 +67,8 @@ constexpr std::array kTable{
     CodeInfo{Code::kExecutionPrepareFailed, 500, kNever, "execution_runner_prepare_failed", kServer, ""},
     CodeInfo{Code::kHostAgentFailed,     500, kNever, "host_agent_execute_failed", kServer, ""},
     CodeInfo{Code::kMachineNotFound,     404, kNever, "machine_not_found",        kRequest, ""},
+    CodeInfo{Code::kMachineNotRoutable,  500, kNever, "machine_not_routable",     kServer,  ""},
+    CodeInfo{Code::kMachineWakeFailed,   500, kNever, "machine_wake_failed",      kServer,  ""},
 };
 // clang-format on
 
@@ -67,7 +76,7 @@ constexpr bool in_order() {
   for (std::size_t i = 0; i < kTable.size(); ++i) {
     if (kTable[i].code != static_cast<Code>(i)) return false;
   }
-  return kTable.size() == static_cast<std::size_t>(Code::kMachineNotFound) + 1;
+  return kTable.size() == static_cast<std::size_t>(Code::kMachineWakeFailed) + 1;
 }
 static_assert(in_order(), "one row per code, in the order of the enumerators");
 

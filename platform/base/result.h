@@ -46,6 +46,14 @@ enum class Code {
   kImageTooLarge,
   kPageTimeout,
   kPageFailed,
+  // Recordings (contract.md §5), as documents; a piece is the stretch of one that is recognised in one go.
+  kAudioUnsupported,
+  kAudioEmpty,
+  kAudioDamaged,
+  kAudioTooLong,
+  kAudioTooLarge,  // 413
+  kPieceTimeout,
+  kPieceFailed,
   kFetchFailed,   // 502
   kFetchRefused,  // 422
   kPoisonJob,
@@ -56,6 +64,8 @@ enum class Code {
   kExecutionPrepareFailed,  // no such directory or command, or it cannot be executed
   kHostAgentFailed,         // the host could not run it
   kMachineNotFound,
+  kMachineNotRoutable,  // destroyed, or its driver cannot reach it
+  kMachineWakeFailed,   // it did not wake before its deadline
 };
 
 // What a caller that sees the error may do. Retryability is data on the error.
@@ -82,6 +92,7 @@ struct Error {
   std::string message;
   std::string param;                         // the field it is about, or empty
   std::chrono::milliseconds retry_after{0};  // > 0: when it may be worth trying again
+  std::string details = {};                  // for programs: a JSON object, or empty
 };
 
 // A value or an Error; must be looked at. Early return, no `.and_then` chains.
@@ -96,7 +107,7 @@ class [[nodiscard]] Result : public tl::expected<T, Error> {
 using Status = Result<void>;
 
 inline Error error(Code code, std::string message, std::string param = {}) {
-  return Error{code, std::move(message), std::move(param), {}};
+  return Error{code, std::move(message), std::move(param), {}, {}};
 }
 
 }  // namespace millrace::base

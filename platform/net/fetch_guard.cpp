@@ -5,7 +5,9 @@
 #include <charconv>
 #include <cstring>
 #include <memory>
+#include <optional>
 
+#include <arpa/inet.h>
 #include <curl/curl.h>
 #include <netinet/in.h>
 
@@ -77,13 +79,41 @@ std::string part(CURLU* url, CURLUPart which, unsigned flags = 0) {
   return out;
 }
 
-bool is_localhost(std::string_view host) {
+// Names that mean this host or one of its network, the metadata servers of clouds among them.
+bool is_local_name(std::string_view host) {
   while (host.ends_with('.')) host.remove_suffix(1);
-  return host == "localhost" || host.ends_with(".localhost");
+  return host == "localhost" || host.ends_with(".localhost") || host.ends_with(".local") ||
+         host.ends_with(".internal");
 }
 
-base::Error refused(std::string why) {
-  return base::error(base::Code::kFetchRefused, std::move(why), "document_url");
+base::Error refused(std::string_view field, std::string_view why) {
+  return base::error(base::Code::kFetchRefused, std::string(field).append(" ").append(why),
+                     std::string(field));
+}
+
+// As the URL Standard has it: a host whose last label is a number is an IPv4 address, or nothing.
+bool ends_in_number(std::string_view host) {
+  const std::string_view last = host.substr(host.rfind('.') + 1);
+  const bool hex = last.starts_with("0x");
+  return !last.empty() && (hex || last.find_first_not_of("0123456789") == std::string_view::npos);
+}
+
+// What a resolver takes for an address without asking anyone; nullopt: a name. AF_UNSPEC: neither.
+std::optional<sockaddr_storage> literal_address(std::string_view host) {
+  sockaddr_storage out{};
+  if (host.starts_with('[')) {
+    sockaddr_in6 six{};
+    const std::string text(host.substr(1, host.size() - 2));
+    if (::inet_pton(AF_INET6, text.c_str(), &six.sin6_addr) == 1) six.sin6_family = AF_INET6;
+    std::memcpy(&out, &six, sizeof six);
+    return out;
+  }
+  while (host.ends_with('.')) host.remove_suffix(1);
+  if (!ends_in_number(host)) return std::nullopt;
+  sockaddr_in four{};
+  if (::inet_aton(std::string(host).c_str(), &four.sin_addr) != 0) four.sin_family = AF_INET;
+  std::memcpy(&out, &four, sizeof four);
+  return out;
 }
 
 }  // namespace
@@ -122,17 +152,17 @@ bool FetchGuard::is_opened(std::string_view host, std::uint16_t port) const {
   });
 }
 
-base::Result<FetchTarget> FetchGuard::check_url(std::string_view text) const {
+base::Result<FetchTarget> FetchGuard::check_url(std::string_view text, std::string_view field) const {
   const Url url(curl_url());
   const std::string copy(text);
   if (copy.size() > 8192 || copy.find('\0') != std::string::npos ||
       curl_url_set(url.get(), CURLUPART_URL, copy.c_str(), 0) != CURLUE_OK) {
-    return refused("document_url is not a URL that can be fetched");
+    return refused(field, "is not a URL that can be fetched");
   }
   if (!part(url.get(), CURLUPART_USER).empty() || !part(url.get(), CURLUPART_PASSWORD).empty()) {
-    return refused("document_url must not carry credentials");
+    return refused(field, "must not carry credentials");
   }
-  if (!part(url.get(), CURLUPART_ZONEID).empty()) return refused("document_url must not name a network zone");
+  if (!part(url.get(), CURLUPART_ZONEID).empty()) return refused(field, "must not name a network zone");
   curl_url_set(url.get(), CURLUPART_FRAGMENT, nullptr, 0);
 
   FetchTarget target;
@@ -142,28 +172,36 @@ base::Result<FetchTarget> FetchGuard::check_url(std::string_view text) const {
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   // Letters of other scripts may mean any host once they are mapped: who means a name writes what it maps to.
   if (std::any_of(target.host.begin(), target.host.end(), [](unsigned char c) { return c >= 0x80; })) {
-    return refused("document_url must name its host in ASCII; write an international name as xn--…");
+    return refused(field, "must name its host in ASCII; write an international name as xn--…");
   }
   const std::string port = part(url.get(), CURLUPART_PORT, CURLU_DEFAULT_PORT);
   std::from_chars(port.data(), port.data() + port.size(), target.port);
   target.opened = is_opened(target.host, target.port);
   target.url = part(url.get(), CURLUPART_URL);
   if (target.scheme != "https" && !(target.scheme == "http" && target.opened)) {
-    return refused(
-        "document_url must be an https URL or a base64 data URI; `--fetch.allow-hosts` opens http for "
-        "named hosts");
+    return refused(field, "must be an https URL; `--fetch.allow-hosts` opens http for named hosts");
   }
   if (!target.opened && target.port != 443 && target.port != 80) {
-    return refused("document_url must use port 443 or 80; `--fetch.allow-hosts HOST:PORT` opens others");
+    return refused(field, "must use port 443 or 80; `--fetch.allow-hosts HOST:PORT` opens others");
   }
-  if (!target.opened && is_localhost(target.host)) return refused("document_url must not name this host");
+  if (!target.opened && is_local_name(target.host))
+    return refused(field,
+                   "must not name a host of the local network; `--fetch.allow-hosts` opens named hosts");
   return target;
 }
 
 base::Status FetchGuard::check_address(const FetchTarget& target, const sockaddr& address) const {
   if (target.opened || !is_special_address(address)) return {};
-  return refused(
-      "document_url leads to an address that is not public; `--fetch.allow-hosts` opens named hosts");
+  return refused(kDocumentUrl,
+                 "leads to an address that is not public; `--fetch.allow-hosts` opens named hosts");
+}
+
+base::Status FetchGuard::check_foreign_url(std::string_view url, std::string_view field) const {
+  const base::Result<FetchTarget> target = check_url(url, field);
+  if (!target) return target.error();
+  const std::optional<sockaddr_storage> address = literal_address(target->host);
+  if (!address || check_address(*target, reinterpret_cast<const sockaddr&>(*address))) return {};
+  return refused(field, "leads to an address that is not public; `--fetch.allow-hosts` opens named hosts");
 }
 
 }  // namespace millrace::net

@@ -10,6 +10,8 @@ struct sockaddr;
 
 namespace millrace::net {
 
+inline constexpr std::string_view kDocumentUrl = "document_url";
+
 // A URL that may be fetched, taken apart.
 struct FetchTarget {
   std::string url;     // normalised, without fragment
@@ -27,8 +29,13 @@ class FetchGuard {
   explicit FetchGuard(std::vector<std::string> allow_hosts);
 
   // kFetchRefused, naming the rule: scheme, port, credentials, host form (ASCII: international
-  // names as xn--…).
-  base::Result<FetchTarget> check_url(std::string_view url) const;
+  // names as xn--…), names of the local network (localhost, .localhost, .local, .internal). `field`: the
+  // parameter that held it.
+  base::Result<FetchTarget> check_url(std::string_view url, std::string_view field = kDocumentUrl) const;
+  // A URL that another server will fetch, which resolves its name: check_url, and an address in the place of
+  // the host has to be public, whatever its form (decimal, octal, hex, short, in brackets, with dots after
+  // it).
+  base::Status check_foreign_url(std::string_view url, std::string_view field) const;
   // After DNS, per connection. kFetchRefused for every address that is not public, unless the host is opened.
   base::Status check_address(const FetchTarget& target, const sockaddr& address) const;
 

@@ -1,11 +1,12 @@
 #include "platform/net/loop.h"
 
 #include <atomic>
+#include <chrono>
 #include <latch>
+#include <optional>
 #include <utility>
 
 #include <asio/post.hpp>
-#include <asio/steady_timer.hpp>
 #include <pthread.h>
 
 #include "platform/base/log.h"
@@ -14,24 +15,81 @@
 namespace millrace::net {
 
 struct Loop::Timer::State {
-  explicit State(asio::io_context& context) : timer(context) {}
-  asio::steady_timer timer;
+  explicit State(Impl& of) : impl(of) {}
+  Impl& impl;
   std::atomic<bool> cancelled{false};
+  std::optional<Impl::Timers::iterator> place;  // in the loop's turn only
+
+  void forget() {
+    if (!place) return;
+    const auto gone = std::move((*place)->second);  // dies when its place has gone
+    impl.timers.erase(*std::exchange(place, std::nullopt));
+  }
 };
 
 namespace {
 
+constexpr int kVisitMax = 64;  // tasks of one visit; the loop's thread takes the rest
+
 // A callback that throws is a programming error: it is logged, and the loop goes on.
-void run_context(asio::io_context& context) {
-  for (;;) {
-    try {
-      context.run();
-      return;
-    } catch (const std::exception& e) {
-      base::log_error("loop_callback_threw", {{"what", e.what()}});
-    }
+void guarded(const std::function<void()>& f) {
+  try {
+    f();
+  } catch (const std::exception& e) {
+    base::log_error("loop_callback_threw", {{"what", e.what()}});
   }
 }
+
+bool has_turn(const Loop::Impl& impl) {
+  return impl.holder.load(std::memory_order_relaxed) == std::this_thread::get_id();
+}
+
+void run_due(Loop::Impl& impl);
+
+// In the loop's turn, as the next two.
+void arm_timer(Loop::Impl& impl) {
+  impl.armed = impl.timers.empty() ? Loop::Impl::Time::max() : impl.timers.begin()->first;
+  if (impl.timers.empty()) return;
+  impl.timer.expires_at(impl.armed);
+  impl.timer.async_wait(in_turn(impl, [&impl](asio::error_code error) {
+    if (!error) run_due(impl);
+  }));
+}
+
+void run_due(Loop::Impl& impl) {
+  const auto now = std::chrono::steady_clock::now();
+  impl.armed = Loop::Impl::Time::min();  // nothing arms in between
+  while (!impl.timers.empty() && impl.timers.begin()->first <= now) {
+    const auto due = std::move(impl.timers.begin()->second);
+    impl.timers.erase(impl.timers.begin());
+    guarded(due);
+  }
+  arm_timer(impl);
+}
+
+Loop::Impl::Timers::iterator insert_timer(Loop::Impl& impl, Loop::Impl::Time when, std::function<void()> f) {
+  const auto place = impl.timers.emplace(when, std::move(f));
+  if (when < impl.armed) arm_timer(impl);
+  return place;
+}
+
+// The caller, who holds the turn's lock, is the loop's thread while this lives.
+class Visit {
+ public:
+  explicit Visit(Loop::Impl& impl) : impl_(impl) {
+    impl_.holder.store(std::this_thread::get_id(), std::memory_order_relaxed);
+    impl_.visited = true;
+  }
+  ~Visit() {
+    impl_.visited = false;
+    impl_.holder.store(std::thread::id(), std::memory_order_relaxed);
+  }
+  Visit(const Visit&) = delete;
+  Visit& operator=(const Visit&) = delete;
+
+ private:
+  Loop::Impl& impl_;
+};
 
 }  // namespace
 
@@ -39,44 +97,88 @@ Loop::Loop(std::string name) : impl_(std::make_unique<Impl>()) {
   std::latch started(1);
   impl_->thread = std::jthread([this, name = std::move(name), &started] {
     pthread_setname_np(pthread_self(), name.substr(0, 15).c_str());
-    impl_->thread_id = std::this_thread::get_id();
-    asio::io_context& context = impl_->context;
+    Impl& impl = *impl_;
     started.count_down();
-    run_context(context);
+    while (!impl.context.stopped()) {
+      guarded([&impl] {
+        impl.idle.store(true, std::memory_order_relaxed);
+        impl.context.run_one();
+        impl.context.poll();
+      });
+    }
   });
   started.wait();
 }
 
 Loop::~Loop() { stop(); }
 
-void Loop::post(std::function<void()> f) { asio::post(impl_->context, std::move(f)); }
+void Loop::post(std::function<void()> f) {
+  if (on_this_thread() && impl_->visited) return impl_->of_visit.push_back(std::move(f));
+  impl_->posted.fetch_add(1);
+  asio::post(impl_->context, in_turn(*impl_, [&impl = *impl_, f = std::move(f)] {
+               impl.posted.fetch_sub(1);
+               f();
+             }));
+}
+
+void Loop::visit(std::function<void()> f) {
+  Impl& impl = *impl_;
+  if (on_this_thread() || !impl.idle.load(std::memory_order_relaxed) || impl.posted.load() > 0) {
+    return post(std::move(f));
+  }
+  std::unique_lock lock(impl.turn, std::try_to_lock);
+  if (!lock || impl.stopped) {
+    if (lock) lock.unlock();
+    return post(std::move(f));
+  }
+  {
+    const Visit visit(impl);
+    impl.of_visit.push_back(std::move(f));
+    for (int ran = 0; ran < kVisitMax && !impl.of_visit.empty(); ++ran) {
+      const auto next = std::move(impl.of_visit.front());
+      impl.of_visit.pop_front();
+      guarded(next);
+    }
+  }
+  for (auto& left : std::exchange(impl.of_visit, {})) post(std::move(left));
+}
 
 Loop::Timer Loop::after(std::chrono::milliseconds delay, std::function<void()> f) {
   Timer ticket;
-  ticket.state_ = std::make_shared<Timer::State>(impl_->context);
-  // The timer object is touched on the loop's thread only.
-  post([state = ticket.state_, delay, f = std::move(f)]() mutable {
+  ticket.state_ = std::make_shared<Timer::State>(*impl_);
+  const auto when = std::chrono::steady_clock::now() + delay;
+  auto set = [state = ticket.state_, when, f = std::move(f)]() mutable {
     if (state->cancelled) return;
-    state->timer.expires_after(delay);
-    state->timer.async_wait([state, f = std::move(f)](const asio::error_code& error) {
-      if (!error && !state->cancelled.exchange(true)) f();
+    state->place = insert_timer(state->impl, when, [state, f = std::move(f)] {
+      state->place.reset();
+      if (!state->cancelled.exchange(true)) f();
     });
-  });
+  };
+  if (on_this_thread()) {
+    set();
+  } else {
+    post(std::move(set));
+  }
   return ticket;
 }
 
 void Loop::Timer::cancel() {
   if (!state_ || state_->cancelled.exchange(true)) return;
-  asio::post(state_->timer.get_executor(), [state = state_] { state->timer.cancel(); });
+  if (has_turn(state_->impl)) return state_->forget();
+  asio::post(state_->impl.context, in_turn(state_->impl, [state = state_] { state->forget(); }));
 }
 
 void Loop::stop() {
   if (!impl_->thread.joinable()) return;
+  {
+    const std::lock_guard turn(impl_->turn);
+    impl_->stopped = true;
+  }
   impl_->work.reset();
   asio::post(impl_->context, [this] { impl_->context.stop(); });
   impl_->thread.join();
 }
 
-bool Loop::on_this_thread() const { return std::this_thread::get_id() == impl_->thread_id; }
+bool Loop::on_this_thread() const { return has_turn(*impl_); }
 
 }  // namespace millrace::net

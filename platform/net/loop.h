@@ -16,6 +16,10 @@ class Loop {
   Loop& operator=(const Loop&) = delete;
 
   void post(std::function<void()> f);
+  // The same, but if the loop has nothing to do, and nothing was posted before, `f` and what it posts run at
+  // once and here, as if this thread were the loop's: who waits for an answer is spared a wake-up. For
+  // threads that do not block either; not under a lock that anything of the loop takes.
+  void visit(std::function<void()> f);
   // Runs `f` once after `delay` unless the ticket is dropped or cancelled first. Dropping it from another
   // thread may race with a run that has begun; `f` must tolerate that.
   class Timer {
@@ -31,7 +35,7 @@ class Loop {
   Timer after(std::chrono::milliseconds delay, std::function<void()> f);
   // Runs no more timers, finishes what was posted, joins. Idempotent.
   void stop();
-  bool on_this_thread() const;
+  bool on_this_thread() const;  // or on one that visits
 
   struct Impl;
   Impl& impl() { return *impl_; }  // for this room's coroutines (task.h)

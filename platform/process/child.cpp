@@ -9,6 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "platform/process/poll_limit.h"
+
 namespace millrace::process {
 namespace {
 
@@ -17,11 +19,6 @@ using Steady = std::chrono::steady_clock;
 
 // How long pipes may stay open after the child's end (stray grandchildren hold them).
 constexpr milliseconds kDrainGrace{500};
-
-int poll_timeout(Steady::time_point deadline) {
-  const auto left = std::chrono::ceil<milliseconds>(deadline - Steady::now()).count();
-  return static_cast<int>(std::clamp<milliseconds::rep>(left, 0, 3'600'000));
-}
 
 // One end of a capture: appends up to the bound, counts the rest as truncated.
 struct Sink {
@@ -41,9 +38,10 @@ struct Sink {
 
 class Capture {
  public:
-  Capture(Child child, Fd out, Fd err, const CaptureLimits& limits)
+  Capture(Child child, Fd out, Fd err, const CaptureLimits& limits, const std::vector<int>& stops)
       : child_(std::move(child)),
         limits_(limits),
+        stops_(stops),
         sinks_{Sink{std::move(out), &result_.out}, Sink{std::move(err), &result_.err}} {}
 
   Captured run() {
@@ -58,15 +56,23 @@ class Capture {
  private:
   bool open() const { return static_cast<bool>(sinks_[0].fd) || static_cast<bool>(sinks_[1].fd); }
 
-  // One poll; false: the deadline (of the child, or of what holds its pipes) has passed.
+  std::vector<pollfd> watched() const {
+    std::vector<pollfd> fds{{sinks_[0].fd.get(), POLLIN, 0},
+                            {sinks_[1].fd.get(), POLLIN, 0},
+                            {ended_ ? -1 : child_.pidfd(), POLLIN, 0}};
+    for (const int stop : stops_) fds.push_back({stop, POLLIN, 0});
+    return fds;
+  }
+
+  // One poll; false: the deadline (of the child, or of what holds its pipes) has passed, or it is to stop.
   bool step() {
-    std::array<pollfd, 3> fds{{{sinks_[0].fd.get(), POLLIN, 0},
-                               {sinks_[1].fd.get(), POLLIN, 0},
-                               {ended_ ? -1 : child_.pidfd(), POLLIN, 0}}};
-    if (::poll(fds.data(), fds.size(), poll_timeout(deadline_)) == 0) return time_out();
+    std::vector<pollfd> fds = watched();
+    if (::poll(fds.data(), fds.size(), poll_limit(deadline_)) == 0) return time_out();
     for (std::size_t i = 0; i < sinks_.size(); ++i) {
       if (fds[i].revents != 0) sinks_[i].read_some(limits_.output_bytes_max, result_.truncated);
     }
+    const auto told = [](const pollfd& fd) { return fd.revents != 0; };
+    if (!ended_ && std::any_of(fds.begin() + kStops, fds.end(), told)) return stop();
     if (fds[2].revents != 0 && child_.wait(milliseconds(0))) {
       ended_ = true;
       deadline_ = Steady::now() + kDrainGrace;
@@ -82,8 +88,17 @@ class Capture {
     return false;
   }
 
+  bool stop() {
+    child_.kill_tree();
+    result_.stopped = true;
+    child_.wait(kDrainGrace);
+    return false;
+  }
+
+  static constexpr std::ptrdiff_t kStops = 3;  // of `watched`: those before are the child's
   Child child_;
   const CaptureLimits& limits_;
+  const std::vector<int>& stops_;
   Captured result_;
   std::array<Sink, 2> sinks_;
   Steady::time_point deadline_;
@@ -113,7 +128,7 @@ std::optional<Exit> Child::wait(milliseconds timeout) {
   if (exit_ || !spawned_.pidfd) return exit_;
   pollfd fd{spawned_.pidfd.get(), POLLIN, 0};
   const auto deadline = Steady::now() + timeout;
-  while (::poll(&fd, 1, poll_timeout(deadline)) < 0 && errno == EINTR) {
+  while (::poll(&fd, 1, poll_limit(deadline)) < 0 && errno == EINTR) {
   }
   siginfo_t info{};
   const auto id = static_cast<id_t>(spawned_.pidfd.get());
@@ -137,7 +152,8 @@ void Child::finish() {
   spawned_.pidfd.reset();
 }
 
-base::Result<Captured> capture(Spawner& spawner, Command command, const CaptureLimits& limits) {
+base::Result<Captured> capture(Spawner& spawner, Command command, const CaptureLimits& limits,
+                               const std::vector<int>& stops) {
   auto out = make_pipe();
   auto err = make_pipe();
   if (!out) return std::move(out.error());
@@ -148,7 +164,7 @@ base::Result<Captured> capture(Spawner& spawner, Command command, const CaptureL
   if (!child) return std::move(child.error());
   out->write.reset();
   err->write.reset();
-  return Capture(std::move(*child), std::move(out->read), std::move(err->read), limits).run();
+  return Capture(std::move(*child), std::move(out->read), std::move(err->read), limits, stops).run();
 }
 
 }  // namespace millrace::process

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "platform/base/result.h"
 #include "platform/process/spawner.h"
@@ -21,6 +22,8 @@ struct Exit {
 class Child {
  public:
   static base::Result<Child> start(Spawner& spawner, const Command& command);
+  // Takes a started one over.
+  explicit Child(Spawned spawned) : spawned_(std::move(spawned)) {}
   Child(Child&&) noexcept = default;
   Child& operator=(Child&& other) noexcept;
   ~Child();
@@ -34,7 +37,6 @@ class Child {
   void kill_tree();
 
  private:
-  explicit Child(Spawned spawned) : spawned_(std::move(spawned)) {}
   void finish();
   Spawned spawned_;
   std::optional<Exit> exit_;
@@ -51,10 +53,13 @@ struct Captured {
   std::string err;
   bool truncated = false;
   bool timed_out = false;  // killed at `wall`
+  bool stopped = false;    // killed, as one of `stops` was readable
 };
 
 // Starts `command` with stdout and stderr captured (its own mappings of 1 and 2 must be absent) and waits for
-// its end. A stray grandchild that holds the pipes delays the return by at most 500 ms.
-base::Result<Captured> capture(Spawner& spawner, Command command, const CaptureLimits& limits);
+// its end. A stray grandchild that holds the pipes delays the return by at most 500 ms. `stops`: descriptors,
+// borrowed and not read from; what runs is killed once one of them is readable.
+base::Result<Captured> capture(Spawner& spawner, Command command, const CaptureLimits& limits,
+                               const std::vector<int>& stops = {});
 
 }  // namespace millrace::process

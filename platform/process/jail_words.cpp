@@ -7,6 +7,12 @@
 #include "platform/process/file_rules.h"
 
 namespace millrace::process {
+namespace {
+
+constexpr const char* kNetworkFiles[] = {"/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf",
+                                         "/etc/ssl/certs"};
+
+}  // namespace
 
 void append(Words& to, const Words& more) { to.insert(to.end(), more.begin(), more.end()); }
 
@@ -20,12 +26,12 @@ Words setpriv_words(uid_t uid) {
   return words;
 }
 
-Words namespace_words(std::string_view hostname, std::uint64_t tmp_bytes) {
+Words namespace_words(std::string_view hostname, std::uint64_t tmp_bytes, const NamespaceOptions& options) {
+  const std::string inner = std::to_string(options.inner_uid);
   Words words{kBwrap,
               "--unshare-user",
               "--unshare-ipc",
               "--unshare-pid",
-              "--unshare-net",
               "--unshare-uts",
               "--unshare-cgroup-try",
               "--die-with-parent",
@@ -33,9 +39,9 @@ Words namespace_words(std::string_view hostname, std::uint64_t tmp_bytes) {
               "--cap-drop",
               "ALL",
               "--uid",
-              "65534",
+              inner,
               "--gid",
-              "65534",
+              inner,
               "--hostname",
               std::string(hostname),
               "--ro-bind",
@@ -44,6 +50,10 @@ Words namespace_words(std::string_view hostname, std::uint64_t tmp_bytes) {
   append(words, {"--symlink", "usr/bin", "/bin", "--symlink", "usr/sbin", "/sbin"});
   append(words, {"--symlink", "usr/lib", "/lib", "--symlink", "usr/lib64", "/lib64"});
   for (const char* path : kReadableFiles) append(words, {"--ro-bind-try", path, path});
+  if (!options.network) words.emplace_back("--unshare-net");
+  for (const char* path : kNetworkFiles) {
+    if (options.network) append(words, {"--ro-bind-try", path, path});
+  }
   append(words, {"--proc", "/proc", "--dev", "/dev", "--size", std::to_string(tmp_bytes), "--tmpfs", "/tmp"});
   return words;
 }
@@ -69,7 +79,8 @@ std::string namespaces_advice(std::string_view reason) {
   }
   return "allow user namespaces: sysctl -w kernel.unprivileged_userns_clone=1 "
          "user.max_user_namespaces=10000; in "
-         "Docker: --security-opt seccomp=unconfined --security-opt apparmor=unconfined";
+         "Docker: --security-opt seccomp=deploy/seccomp-exec.json (or seccomp=unconfined) --security-opt "
+         "apparmor=unconfined, and a whole /proc: docs/compose.md";
 }
 
 }  // namespace millrace::process

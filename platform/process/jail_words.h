@@ -24,10 +24,16 @@ void append(Words& to, const Words& more);
 // capabilities. `uid` is never 0.
 Words setpriv_words(uid_t uid);
 
-// bwrap with namespaces of its own (no network), uid and gid 65534 inside, without capabilities; /usr
-// read-only and what belongs to it, /proc, /dev and a private /tmp. What is to be written or hidden further,
-// the working directory and the environment are the caller's to add.
-Words namespace_words(std::string_view hostname, std::uint64_t tmp_bytes);
+struct NamespaceOptions {
+  unsigned inner_uid = 65534;  // uid and gid as they are seen inside
+  bool network = false;        // the host's network, and what is needed to use it (names, certificates)
+};
+
+// bwrap with namespaces of its own, without capabilities; /usr read-only and what belongs to it, /proc, /dev
+// and a private /tmp. What is to be written or hidden further, the working directory and the environment are
+// the caller's to add.
+Words namespace_words(std::string_view hostname, std::uint64_t tmp_bytes,
+                      const NamespaceOptions& options = {});
 
 // An anonymous file with these bytes, at its beginning; nobody can change it. kOverloaded: no descriptor is
 // left.

@@ -7,10 +7,14 @@
 #include <optional>
 
 #include <fcntl.h>
+#include <sched.h>
 #include <spawn.h>
+#include <sys/mount.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "platform/process/jail_words.h"
 
 namespace millrace::process {
 namespace {
@@ -81,10 +85,12 @@ void set_attributes(Attributes& attributes) {
                            POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 }
 
-// posix_spawn of glibc refuses SCHED_IDLE, and set from outside it would come after the child's first steps.
+// posix_spawn of glibc knows neither SCHED_IDLE nor PR_SET_PDEATHSIG, and set from outside the first would
+// come after the child's first steps.
 std::vector<std::string> arguments_of(const Command& command) {
   std::vector<std::string> arguments;
-  if (command.idle) arguments = {kChrt, "--idle", "0"};
+  if (command.dies_with_us) arguments = {kSetpriv, "--pdeathsig", "KILL", "--"};
+  if (command.idle) append(arguments, {kChrt, "--idle", "0"});
   arguments.insert(arguments.end(), command.argv.begin(), command.argv.end());
   return arguments;
 }
@@ -123,6 +129,11 @@ base::Result<Spawned> start(const Command& command) {
   return spawned;
 }
 
+// Mounts of the calling thread's own: what it mounts is seen by nobody else, what the host mounts later is.
+bool leave_mounts() {
+  return ::unshare(CLONE_NEWNS) == 0 && ::mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) == 0;
+}
+
 }  // namespace
 
 struct Spawner::Request {
@@ -130,7 +141,11 @@ struct Spawner::Request {
   std::optional<base::Result<Spawned>> answer;
 };
 
-Spawner::Spawner() : thread_([this](const std::stop_token& stop) { run(stop); }) {}
+Spawner::Spawner(Options options)
+    : thread_([this, options](const std::stop_token& stop) { run(stop, options.own_mounts); }) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return ready_; });
+}
 
 Spawner::~Spawner() {
   thread_.request_stop();
@@ -146,7 +161,28 @@ base::Result<Spawned> Spawner::spawn(const Command& command) {
   return std::move(*request.answer);
 }
 
-void Spawner::run(const std::stop_token& stop) {
+bool Spawner::has_own_mounts() const { return own_mounts_; }
+
+base::Result<Fd> Spawner::root() const {
+  Fd root(::fcntl(root_.get(), F_DUPFD_CLOEXEC, 0));
+  if (!root) {
+    return base::error(base::Code::kOverloaded, "no file descriptor is left: raise `ulimit -n`");
+  }
+  return root;
+}
+
+void Spawner::look_around(bool own_mounts) {
+  const bool apart = own_mounts && leave_mounts();
+  Fd root(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  const std::lock_guard lock(mutex_);
+  own_mounts_ = apart;
+  root_ = std::move(root);
+  ready_ = true;
+  changed_.notify_all();
+}
+
+void Spawner::run(const std::stop_token& stop, bool own_mounts) {
+  look_around(own_mounts);
   std::unique_lock lock(mutex_);
   while (changed_.wait(lock, stop, [this] { return !requests_.empty(); })) {
     Request* request = requests_.front();

@@ -23,6 +23,9 @@ struct Command {
   std::vector<std::string> environment;  // NAME=value; the whole environment of the child
   std::vector<Mapping> fds;  // 0, 1, 2 are /dev/null unless mapped; every other descriptor is closed
   bool idle = false;         // run in SCHED_IDLE (inherited by what the child starts)
+  // Killed when the process that starts it is gone, kill -9 included; what the child starts is not. By
+  // setpriv, so that a program that the kernel refuses to execute is an exit code.
+  bool dies_with_us = false;
 };
 
 // A started process, not yet owned: `Child` owns it.
@@ -36,21 +39,35 @@ struct Spawned {
 // spawner alive as long as any child, and destroy it last. Thread-safe.
 class Spawner {
  public:
-  Spawner();
+  struct Options {
+    // As root: children see mounts of their own, which nobody else sees and which go with the last of them
+    // and this thread, also after kill -9. Without the right to it they see the host's.
+    bool own_mounts = false;
+  };
+  Spawner() : Spawner(Options{}) {}
+  explicit Spawner(Options options);
   ~Spawner();
   Spawner(const Spawner&) = delete;
   Spawner& operator=(const Spawner&) = delete;
 
   // Blocks for the start, about a millisecond. kInternal: the program could not be executed.
   base::Result<Spawned> spawn(const Command& command);
+  // True if `own_mounts` was asked for and is so.
+  bool has_own_mounts() const;
+  // The root folder as its children see it (O_PATH), to open files that lie on their mounts.
+  base::Result<Fd> root() const;
 
  private:
   struct Request;
-  void run(const std::stop_token& stop);
+  void run(const std::stop_token& stop, bool own_mounts);
+  void look_around(bool own_mounts);
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable_any changed_;
   std::deque<Request*> requests_;
+  bool ready_ = false;  // the two that follow are set, for good
+  bool own_mounts_ = false;
+  Fd root_;
   std::jthread thread_;
 };
 

@@ -14,6 +14,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 import machine
 import report
 import rows_accept
+import rows_audio
+import rows_chat
+import rows_deferred
+import rows_exec
 import rows_jobs
 import rows_memory
 import rows_ocr
@@ -27,9 +31,19 @@ ROWS = {
     3: rows_jobs.accept_to_start,
     4: rows_jobs.drain,
     7: rows_upload.large_document,
+    8: rows_chat.direct_chat,
+    9: rows_chat.streams,
     10: rows_ocr.scans,
     11: rows_ocr.text_layer,
     13: rows_memory.memory,
+    14: rows_exec.command_start,
+    15: rows_exec.short_commands,
+    16: rows_exec.output,
+    17: rows_exec.sessions,
+    18: rows_deferred.deferred_chats,
+    19: rows_audio.recognition,
+    20: rows_audio.first_byte,
+    21: rows_audio.upload,
 }
 
 

@@ -23,16 +23,17 @@ class Bench:
         path.mkdir()
         return path
 
-    def gateway(self, *args, role="serve"):
+    def gateway(self, *args, role="serve", env=None):
         """`millrace serve` or `api` on a new data directory."""
-        return self._keep(Gateway(self.fresh_folder(role) / "data", *args, role=role).start())
+        return self.keep(Gateway(self.fresh_folder(role) / "data", *args, role=role, env=env).start())
 
     def server(self, program, *args):
         """A bench server that says on which port it listens."""
         folder = self.fresh_folder(program)
-        return self._keep(Process([BUILD / program, *args], folder / "log").start())
+        return self.keep(Process([BUILD / program, *args], folder / "log").start())
 
-    def _keep(self, process):
+    def keep(self, process):
+        """Ended whatever happens; `process` has kill()."""
         self._started.append(process)
         return process
 
@@ -79,6 +80,13 @@ def brief(sample):
 
 def picked(samples, key):
     return [sample[key] for sample in samples]
+
+
+def apt_get(*words, cwd=None):
+    """As root, or by sudo."""
+    root = [] if os.geteuid() == 0 else ["sudo"]
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    subprocess.run([*root, "apt-get", "-qq", *words], check=True, env=environment, cwd=cwd, stdout=subprocess.DEVNULL)
 
 
 def run_measured(command, stdout=subprocess.DEVNULL, env=None, cwd=None):

@@ -38,7 +38,7 @@ def _noop(bench, server, **more):
     return bench.load(server, header=headers("none"), **_flags(bench, **more))
 
 
-def _accept(bench, **more):
+def accept(bench, **more):
     """A store of its own each time, so that every round meets the same."""
     gateway = bench.gateway(role="api")
     result = bench.load(gateway, header=headers(gateway.client.key), **_flags(bench, **more))
@@ -50,9 +50,9 @@ def durable_accepts(bench):
     noop = bench.server("bench_noop")
     samples = bench.side_by_side(
         noop=lambda: _noop(bench, noop),
-        accept=lambda: _accept(bench),
+        accept=lambda: accept(bench),
         noop_keys=lambda: _noop(bench, noop, fresh_keys=1),
-        accept_keys=lambda: _accept(bench, fresh_keys=1),
+        accept_keys=lambda: accept(bench, fresh_keys=1),
     )
     rate = {name: picked(values, "per_second") for name, values in samples.items()}
     p99_ms = [us / 1e3 for us in picked(samples["accept"], "p99_us")]
@@ -66,7 +66,7 @@ def durable_accepts(bench):
 def accept_latency(bench):
     noop = bench.server("bench_noop")
     pace = {"rate": RATE, "connections": 8, "seconds": 5 if bench.quick else 20}
-    samples = bench.side_by_side(noop=lambda: _noop(bench, noop, **pace), accept=lambda: _accept(bench, **pace))
+    samples = bench.side_by_side(noop=lambda: _noop(bench, noop, **pace), accept=lambda: accept(bench, **pace))
     results = []
     for quantile in ("p50", "p99", "max"):
         ours, beside = ([us / 1e3 for us in picked(samples[side], f"{quantile}_us")] for side in ("accept", "noop"))

@@ -17,6 +17,18 @@ def _start(bench, *args):
     return _run(bench, "start", "--rate", RATE, "--seconds", 3 if bench.quick else 10, *args)
 
 
+def _floor(bench):
+    """The disk alone: a write as large as a job's commit and its fdatasync, as often."""
+    folder = bench.fresh_folder("floor")
+    return bench.run_json([BUILD / "bench_jobs", "--mode", "floor", "--data", folder, "--rate", RATE, "--seconds", 3 if bench.quick else 10])
+
+
+def _above_floor(samples):
+    """p99 as a multiple of what the disk took in the same rounds: the job's start waits for one sync."""
+    ours, floor = ([us / 1e3 for us in picked(samples[side], "p99_us")] for side in ("start", "floor"))
+    return Result(3, "its p99 beside the disk's own", "ms", ours, "64 KB written and synced", floor)
+
+
 def _results(samples, what, most_p99=None):
     results = []
     for quantile in ("p50", "p99", "max"):
@@ -27,7 +39,8 @@ def _results(samples, what, most_p99=None):
 
 
 def accept_to_start(bench):
-    results = _results(bench.side_by_side(start=lambda: _start(bench))["start"], "embedded", most_p99=2.0)
+    embedded = bench.side_by_side(start=lambda: _start(bench), floor=lambda: _floor(bench))
+    results = [*_results(embedded["start"], "embedded", most_p99=2.0), _above_floor(embedded)]
     if 3 not in bench.asked:
         return results
     broker = Kafka(bench.fresh_folder("kafka"))

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 
 import machine
-from bench_run import picked, run_measured
+from bench_run import apt_get, picked, run_measured
 from documents import data_uri
 from millrace import BUILD
 from report import Result, say
@@ -23,10 +23,8 @@ def _install_peers():
     if not missing:
         return
     say(f"  scripts/bench installs what it compares with: {' '.join(missing)}")
-    root = [] if os.geteuid() == 0 else ["sudo"]
-    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    subprocess.run([*root, "apt-get", "update", "-qq"], check=True, env=environment)
-    subprocess.run([*root, "apt-get", "install", "-y", "-qq", "--no-install-recommends", *missing], check=True, env=environment, stdout=subprocess.DEVNULL)
+    apt_get("update")
+    apt_get("install", "-y", "--no-install-recommends", *missing)
 
 
 def _sample(cpu_s, said, meant):

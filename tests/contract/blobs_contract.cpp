@@ -85,6 +85,17 @@ TEST_P(BlobsContract, ABlobMayBeShorterOrLongerThanExpected) {
   }
 }
 
+TEST_P(BlobsContract, ALargeBlobComesBackWholeWhateverItsLength) {
+  constexpr std::size_t kLarge = 9 << 20;
+  for (const std::size_t size : {kLarge, kLarge + 1, kLarge + 4096 + 7}) {
+    std::string content(size, '\0');
+    for (std::size_t i = 0; i < size; i += 97) content[i] = static_cast<char>(i >> 8);
+    const Staged blob = staged(content, static_cast<std::int64_t>(size));
+    EXPECT_EQ(blob->ref().bytes, static_cast<std::int64_t>(size));
+    EXPECT_TRUE(blobs_->read(blob->ref()).value() == content);
+  }
+}
+
 TEST_P(BlobsContract, EveryStagingHasAPathOfItsOwn) {
   const BlobRef first = adopted("same");
   const BlobRef second = adopted("same");

@@ -93,6 +93,29 @@ TEST_P(DurableDispatchContract, TwoWorkersOfOneKindShare) {
   EXPECT_TRUE(wait_until(both_took, 30s));
 }
 
+TEST_P(DurableDispatchContract, AWorkerThatLeavesGivesItsPartitionsToTheOthers) {
+  Taker left, right;
+  auto first = process("worker-1", left, 10'000);
+  auto second = process("worker-2", right, 10'000);
+  const auto both_took = [&] {
+    publish(*first, new_token());
+    return left.count() > 0 && right.count() > 0;
+  };
+  ASSERT_TRUE(wait_until(both_took, 30s));
+  first->leave(kKind);
+  const auto partitions = static_cast<std::size_t>(cluster_at(support::shared_kafka(), prefix_).partitions);
+  const auto one_has_all = [&] {
+    return first->lags(kKind).empty() && second->lags(kKind).size() == partitions;
+  };
+  ASSERT_TRUE(wait_until(one_has_all, 30s));
+  const std::size_t taken = left.count();
+  std::vector<Token> later;
+  for (int i = 0; i < 32; ++i) later.push_back(new_token());  // some in each partition
+  for (const Token& token : later) publish(*first, token);
+  for (const Token& token : later) ASSERT_TRUE(right.got(token, 30s));
+  EXPECT_EQ(left.count(), taken);
+}
+
 TEST_P(DurableDispatchContract, AnUnknownEnvelopeIsSkipped) {
   Taker taker;
   auto dispatch = process("worker-1", taker, 10);

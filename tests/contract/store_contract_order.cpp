@@ -66,6 +66,27 @@ TEST_P(DeliveryOrder, Rule10_TheWindowIsCountedInTheStoreAndTheRestWaitsThere) {
   EXPECT_EQ(take(s).size(), 1u);  // 2 × 10 free slots
 }
 
+TEST_P(DeliveryOrder, Rule10_AJobOfALaneThatHasNoTokenGetsOneWhateverFillsTheWindow) {
+  auto& s = fresh(true);
+  const auto completion = [&](const std::string& model) {
+    auto order = s.order();
+    order.id = s.new_id(schemas::Kind::kChat);
+    order.model = model;
+    return s.submit(std::move(order));
+  };
+  for (int i = 0; i < 12; ++i) completion("busy");
+  const JobId first = completion("idle");
+  completion("idle");
+  s.claim({.kind = schemas::Kind::kChat, .worker = "w-1", .hints = {{first, 1}}, .hints_only = true});
+  const JobId next = completion("idle");
+  completion("busy");
+  ASSERT_TRUE(heard_ready(s, 10));
+  const auto ready = s.heard().all().ready;
+  ASSERT_EQ(ready.size(), 10u);  // the smallest window, and these
+  EXPECT_EQ(ready[8].job, first);
+  EXPECT_EQ(ready[9].job, next);
+}
+
 TEST_P(DeliveryOrder, Rule10_ADeliveryReportClearsItsJobAndEpochOnly) {
   auto& s = fresh(true);
   const JobId job = s.submit();
@@ -321,6 +342,7 @@ TEST_P(DeliveryOrder, TheStoreMakesExactlyTheLegalMoves) {
       }
     }
   }
+  made.emplace(JobStatus::kQueued, JobStatus::kFailed);  // with its machine: store_contract_machines.cpp
   for (int from = 0; from <= static_cast<int>(JobStatus::kExpired); ++from) {
     for (int to = 0; to <= static_cast<int>(JobStatus::kExpired); ++to) {
       const auto pair = std::pair(static_cast<JobStatus>(from), static_cast<JobStatus>(to));

@@ -9,15 +9,7 @@ import uuid
 import pytest
 from documents import data_uri, tiny_pdf
 from ledger import Ledger
-from millrace import Gateway, Kafka, Worker, eventually
-
-
-@pytest.fixture
-def kafka(tmp_path):
-    broker = Kafka(tmp_path / "kafka")
-    broker.start()
-    yield broker
-    broker.stop()
+from millrace import Gateway, Worker, eventually
 
 
 @pytest.fixture

@@ -2,20 +2,10 @@
 
 import random
 
-import pytest
-
 from ledger import Ledger
-from millrace import Gateway, Kafka, Worker
+from millrace import Gateway, Worker
 
 KILLS = 50
-
-
-@pytest.fixture
-def kafka(tmp_path):
-    broker = Kafka(tmp_path / "kafka")
-    broker.start()
-    yield broker
-    broker.stop()
 
 
 class House:

@@ -204,7 +204,7 @@ def test_ctrl_c_is_heard_within_a_wait_for_a_silent_gateway_and_cancels_as_well(
         silent.answer(connection, 202, x_millrace_job=job)
         line, _ = silent.next_request()
         assert line.startswith("GET /v1/jobs?") and job in line
-        assert "Detached: 1 documents go on" in press_ctrl_c(running)
+        assert "Detached: 1 document goes on" in press_ctrl_c(running)
         said = running.stderr.readline() + running.stderr.readline()
         assert f"Its job: {MILLRACE.resolve()} jobs show {job} --url {silent.url}\n" in said
         assert "Cancelling" in press_ctrl_c(running)
@@ -244,6 +244,16 @@ def test_a_named_data_directory_counts_for_every_gateway_and_another_for_this_ma
     assert key_sent(silent, "--url", f"127.0.0.1:{port}", MILLRACE_DATA=str(tmp_path)) == "mr_live_of_the_folder"
 
 
+def test_a_flag_counts_before_the_environment(silent, tmp_path):
+    (tmp_path / "admin.key").write_text("mr_live_of_the_folder\n")
+    env = {"MILLRACE_URL": "http://127.0.0.1:1", "MILLRACE_API_KEY": "mr_live_of_the_environment"}
+    where = ("--url", silent.url)
+    assert key_sent(silent, *where, **env) == "mr_live_of_the_environment"
+    assert key_sent(silent, *where, "--data", tmp_path, **env) == "mr_live_of_the_folder"
+    assert key_sent(silent, *where, "--key", "mr_live_typed", **env) == "mr_live_typed"
+    assert key_sent(silent, *where, "--key", "mr_live_typed", "--data", tmp_path, **env) == "mr_live_typed"
+
+
 def test_jobs_are_listed_shown_followed_and_cancelled(shared, folder):
     assert millrace(shared, "ocr", folder / "one.pdf").returncode == 0
     listed = millrace(shared, "jobs", "ls", "--json", "--limit", "1")
@@ -262,6 +272,8 @@ def test_exit_codes_tell_what_went_wrong(shared, tmp_path):
     assert millrace(shared, "jobs", "ls", "--key", "mr_live_wrongkey_x").returncode == 10
     assert millrace(shared, "jobs", "ls", "--url", "http://127.0.0.1:1").returncode == 15
     assert millrace(shared, "jobs", "ls", "--status", "lost").returncode == 13
+    wrong = millrace(shared, "jobs", "ls", "--url", "foo")
+    assert wrong.returncode == 2 and '"foo" is no URL' in wrong.stderr
     assert millrace(shared, "ocr", tmp_path / "none.pdf").returncode == 2
     assert millrace(shared, "brew").returncode == 2
     assert millrace(shared, "--help").returncode == 0
@@ -286,7 +298,9 @@ def test_keys_are_made_listed_and_ended(shared):
 
 def test_wrong_words_about_keys_are_usage_errors_and_an_unknown_key_is_not_found(shared):
     data = ("--data", shared.data)
-    for wrong in (["--scopes", "brew"], ["--expires", "soon"], ["--expires", "0s"], ["--tenant", "a b"]):
+    wrong_ones = (["--scopes", "brew"], ["--scopes", ""], ["--expires", "soon"], ["--expires", "0s"],
+                  ["--expires", ""], ["--tenant", "a b"])
+    for wrong in wrong_ones:
         refused = millrace(shared, "keys", "create", "--name", "x", *wrong, *data)
         assert refused.returncode == 2 and wrong[0] in refused.stderr and refused.stdout == ""
     assert millrace(shared, "keys", "revoke", "abcdefgh", *data).returncode == 11
@@ -331,8 +345,32 @@ def test_a_gateway_that_is_not_there_is_named_soon(shared, folder):
     assert time.monotonic() - asked < 60, "it waited as for a gateway that was there before"
 
 
+def test_doctor_says_of_a_gateway_that_no_worker_serves_it(shared, tmp_path):
+    def workers(data):
+        told = millrace(shared, "doctor", "--data", data).stdout.splitlines()
+        return next(line.split(maxsplit=2) for line in told if line.split()[1:2] == ["workers"])
+
+    assert workers(shared.data)[0] == "ok"
+    alone = Gateway(tmp_path / "data", role="api").start()
+    try:
+        found = workers(alone.data)
+        assert found[0] == "warn" and "none lives here" in found[2]
+    finally:
+        alone.close()
+    assert "no gateway is running" in workers(alone.data)[2]
+
+
+def test_commands_on_a_data_directory_list_no_setting_of_serving_but_take_them(shared):
+    for command in (["audit", "verify"], ["keys", "list"], ["ssh-ca", "show"]):
+        helped = millrace(shared, *command, "--help").stdout
+        assert "--data" in helped and "--config" in helped and "--listen" not in helped
+    assert millrace(shared, "audit", "verify", "--data", shared.data, "--listen", "127.0.0.1:0").returncode == 0
+
+
 def test_doctor_finds_nothing_wrong_here(shared):
     checked = millrace(shared, "doctor", "--data", shared.data)
     assert checked.returncode == 0, checked.stdout + checked.stderr
     for part in ("store", "disk", "engine", "sandbox", "clock"):
         assert part in checked.stdout.lower(), part
+    names = [line.split()[1] for line in checked.stdout.splitlines() if not line.startswith(" ")]
+    assert len(set(names)) == len(names), "each check has a name of its own"

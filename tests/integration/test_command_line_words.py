@@ -62,7 +62,7 @@ def start(silent, *arguments):
     [
         (["jbos"], "did you mean `jobs`?"),
         (["jobs", "lss"], "did you mean `jobs ls`?"),
-        (["show"], "did you mean `jobs show`?"),
+        (["show"], "did you mean `models show` or `jobs show` or "),
         (["jobs", "ls", "--limt", "5"], "did you mean `--limit`?"),
         (["serve", "--lisetn", "127.0.0.1:0"], "did you mean `--listen`?"),
     ],
@@ -178,3 +178,9 @@ def test_json_ends_with_one_line_end(shared, job, folder):
         printed = millrace(shared, *command).stdout
         assert printed.endswith("}\n") and not printed.endswith("\n\n"), command
         assert all(json.loads(line) for line in printed.splitlines()), command
+
+
+@pytest.mark.parametrize("group", ["audit", "config", "exec", "jobs", "keys", "machines", "models", "ssh-ca"])
+def test_a_group_without_its_command_shows_how_it_is_called(group):
+    done = subprocess.run([MILLRACE, group], capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and f"Usage: millrace {group} " in done.stderr

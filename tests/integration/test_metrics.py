@@ -1,8 +1,11 @@
 """docs/metrics.md against what a gateway really exposes."""
 
+import json
 import re
 
-from millrace import ROOT, Gateway
+import pytest
+from documents import data_uri, tiny_pdf
+from millrace import ROOT, Client, Gateway, Worker, eventually
 
 ROW = re.compile(r"^\| `(millrace_[a-z_]+)` \| (counter|gauge|histogram) \| ([a-z, ]*)\|.*\| (\w+) \|$")
 TYPE = re.compile(r"^# TYPE (\S+) (\S+)$", re.MULTILINE)
@@ -16,7 +19,10 @@ def documented(places):
 
 def exposed(gateway):
     gateway.client.get("/health")  # so that a request has been counted
-    text = gateway.client.get("/metrics").body.decode()
+    return read(gateway.client.get("/metrics").body.decode())
+
+
+def read(text):
     metrics = {name: (kind, set()) for name, kind in TYPE.findall(text)}
     for name, labels in SERIES.findall(text):
         metrics[name][1].update(re.findall(r"(\w+)=", labels))
@@ -39,3 +45,58 @@ def test_kafka_adds_its_own(tmp_path):
         assert exposed(gateway) == documented({"api", "all", "Kafka"})
     finally:
         gateway.close()
+
+
+def test_chat_adds_its_own(tmp_path):
+    """A model that nobody answers for, and the one that is asked then."""
+    rows = "- {name: m, provider: openai, base_url: 'http://127.0.0.1:9/v1', fallbacks: [n]}\n- {name: n, provider: mock}"
+    (tmp_path / "c.yaml").write_text(f"models:\n{rows}\n")
+    gateway = Gateway(tmp_path / "data", "--config", tmp_path / "c.yaml", "--chat.tries", "1").start()
+    try:
+        reply = gateway.client.post("/v1/chat/completions", {"model": "m", "messages": "hello", "stream": True})
+        assert reply.status == 200 and reply.headers["x-millrace-model"] == "n"
+        assert exposed(gateway) == documented({"api", "worker", "all", "chat"})
+    finally:
+        gateway.close()
+
+
+@pytest.fixture
+def house(tmp_path):
+    """A gateway without workers, and a worker that listens for who watches it."""
+    gateway = Gateway(tmp_path / "data", role="api").start()
+    ready = tmp_path / "ready"
+    worker = Worker(gateway.data, "--metrics.listen", "127.0.0.1:0", "--ready-file", ready, name="reader").start()
+    yield gateway, Client(json.loads(ready.read_text())["metrics"], gateway.client.key)
+    worker.close()
+    gateway.close()
+
+
+def test_a_worker_apart_tells_what_it_counts(house):
+    gateway, watched = house
+    job = gateway.client.submit_ocr(data_uri(tiny_pdf("to be read"))).json()["id"]
+    assert gateway.client.wait_terminal(job)["status"] == "succeeded"
+    text = eventually(lambda: has_line(watched, 'millrace_ocr_pages_total{outcome="ok"} 1'), what="the page is counted")
+    assert 'millrace_job_attempts_total{kind="ocr"} 1' in text
+    assert re.search(r'^millrace_worker_info\{version="[^"]+",worker="reader"\} 1$', text, re.M), text
+    assert read(text) == documented({"worker", "all"})
+    assert 'millrace_ocr_pages_total{outcome="ok"}' not in gateway.client.get("/metrics").body.decode()
+
+
+def has_line(watched, line):
+    text = watched.get("/metrics").body.decode()
+    return text if line in text.splitlines() else None
+
+
+def test_a_worker_serves_nothing_but_its_metrics(house):
+    _, watched = house
+    assert watched.get("/livez").status == 200
+    assert watched.get("/v1/jobs").status == 404 and watched.get("/").status == 404
+
+
+def test_two_workers_at_one_address_are_refused_by_name(house, tmp_path):
+    gateway, watched = house
+    second = Worker(gateway.data, "--metrics.listen", f"127.0.0.1:{watched.address.port}", name="second")
+    with pytest.raises(AssertionError):
+        second.start()
+    assert "--metrics.listen HOST:PORT" in second.tail()
+    second.close()

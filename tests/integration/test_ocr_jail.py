@@ -4,16 +4,15 @@ import io
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
+import kernel_without
 import pytest
 from documents import data_uri, tiny_pdf
 from millrace import BUILD, Gateway
 from PIL import Image, ImageDraw, ImageFont
 
-KERNEL_WITHOUT = Path(__file__).resolve().parents[1] / "support" / "kernel_without.py"
 NOBODY = 65534
 FONT = "/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf"
 
@@ -33,7 +32,7 @@ def ordinary(missing=""):
     words = []
     if os.geteuid() == 0:
         words += ["/usr/bin/setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--inh-caps=-all", "--"]
-    return words + ([sys.executable, str(KERNEL_WITHOUT), missing] if missing else [])
+    return words + (kernel_without.words(missing) if missing else [])
 
 
 def gateway_of(folder, missing, *args):

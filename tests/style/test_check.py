@@ -7,6 +7,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LAYERS = ROOT / "scripts" / "check_layers.py"
+NAMES = ROOT / "scripts" / "check_names.py"
 SIZES = ROOT / "scripts" / "check_sizes.py"
 
 CMAKE = """\
@@ -50,6 +51,11 @@ def test_this_tree_keeps_its_arrows():
 
 def test_this_tree_has_no_file_past_its_bound():
     done = run(SIZES, ROOT)
+    assert done.returncode == 0, done.stdout
+
+
+def test_no_two_files_of_a_room_of_this_tree_clash():
+    done = run(NAMES, ROOT)
     assert done.returncode == 0, done.stdout
 
 
@@ -134,3 +140,30 @@ def test_a_function_past_its_bound_is_reported_and_passes(tree, name, head, line
 def test_a_function_within_its_bound_is_not_reported(tree):
     put(tree, "jobs/f.cpp", "int f(int n) {\n" + "  n += 1;\n" * 50 + "}\n")
     assert run(SIZES, tree).stdout == ""
+
+
+def hidden(declaration):
+    return f"namespace millrace {{\nnamespace {{\n\n{declaration}\n\n}}  // namespace\n}}  // namespace millrace\n"
+
+
+@pytest.mark.parametrize("declaration", [
+    "constexpr std::size_t kRows = 4;", "struct Row {\n  int a;\n};", "enum class Row { kA };",
+    "const std::map<int, std::string> kRows{\n};", "int rows(const std::string& text, int n = 1) {",
+    "template <class T>\nT rows(const std::string& text,\n       int most) {"])
+def test_a_name_of_two_files_is_found_at_the_second(tree, declaration):
+    put(tree, "storage/first.cpp", hidden(declaration))
+    put(tree, "storage/second.cpp", hidden(declaration))
+    done = run(NAMES, tree)
+    assert done.returncode == 1 and "storage/second.cpp:4: [names] first.cpp has a `" in done.stdout, done.stdout
+
+
+@pytest.mark.parametrize("first, second", [
+    ("int rows(int n) {", "int rows(const std::string& text) {"),
+    ("using Row = int;", "using Row = int;"),
+    ('constexpr const char* kA = R"(\nint rows = 1;\n)";', 'constexpr const char* kB = R"(\nint rows = 2;\n)";')])
+def test_what_unity_files_can_hold_passes(tree, first, second):
+    put(tree, "storage/first.cpp", hidden(first))
+    put(tree, "storage/second.cpp", hidden(second))
+    put(tree, "jobs/third.cpp", hidden(first))
+    done = run(NAMES, tree)
+    assert (done.returncode, done.stdout) == (0, "")

@@ -17,6 +17,11 @@ class Argument(ctypes.Structure):
     _fields_ = [("arg", ctypes.c_uint), ("op", ctypes.c_int), ("a", ctypes.c_uint64), ("b", ctypes.c_uint64)]
 
 
+def words(missing):
+    """What goes before a command that is to run so."""
+    return [sys.executable, __file__, missing]
+
+
 def deny(library, context, name, code, *arguments):
     number = library.seccomp_syscall_resolve_name(name)
     action = 0x00050000 | code

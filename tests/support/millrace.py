@@ -174,12 +174,12 @@ class Gateway(Process):
 class Worker(Process):
     """`millrace worker` on a data directory."""
 
-    def __init__(self, data, *args, name=None):
+    def __init__(self, data, *args, name=None, kinds="ocr", env=None):
         data = Path(data)
-        command = [BUILD / "millrace", "worker", "--kinds", "ocr", "--data", data, *args]
+        command = [BUILD / "millrace", "worker", "--kinds", kinds, "--data", data, *args]
         if name:
             command += ["--worker.name", name]
-        super().__init__(command, data.parent / f"worker.{name or id(self)}.log")
+        super().__init__(command, data.parent / f"worker.{name or id(self)}.log", env or {})
 
     def close(self):
         if self.popen and self.popen.poll() is None:

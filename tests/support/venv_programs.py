@@ -1,5 +1,7 @@
 """Published clients from PyPI, installed once into the build folder, run as programs of their own."""
 
+import contextlib
+import fcntl
 import hashlib
 import os
 import subprocess
@@ -9,17 +11,27 @@ from pathlib import Path
 from millrace import BUILD
 
 
+@contextlib.contextmanager
+def one_at_a_time(folder):
+    """Test programs run side by side: what they share is made by the first of them."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with open(f"{folder}.lock", "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 def python_with(*requirements):
     """A Python that has these packages; made on first use."""
     name = hashlib.sha256(" ".join(requirements).encode()).hexdigest()[:12]
     folder = Path(BUILD).parent / "venv" / name
-    done = folder / "complete"
-    if not done.exists():
-        subprocess.run([sys.executable, "-m", "venv", "--clear", folder], check=True, capture_output=True)
-        install = [folder / "bin" / "pip", "install", "--quiet", "--disable-pip-version-check", *requirements]
-        result = subprocess.run(install, capture_output=True, text=True, check=False)
-        assert result.returncode == 0, result.stderr
-        done.touch()
+    with one_at_a_time(folder):
+        done = folder / "complete"
+        if not done.exists():
+            subprocess.run([sys.executable, "-m", "venv", "--clear", folder], check=True, capture_output=True)
+            install = [folder / "bin" / "pip", "install", "--quiet", "--disable-pip-version-check", *requirements]
+            result = subprocess.run(install, capture_output=True, text=True, check=False)
+            assert result.returncode == 0, result.stderr
+            done.touch()
     return folder / "bin" / "python"
 
 

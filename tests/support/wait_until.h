@@ -7,7 +7,7 @@
 
 namespace millrace::support {
 
-inline constexpr std::chrono::milliseconds kDeadline{10'000};
+inline constexpr std::chrono::milliseconds kDeadline{30'000};
 
 // True as soon as `holds()` is; false when it still does not after `deadline`. Looks again every two
 // milliseconds, by a poll(2) without descriptors: the one sanctioned wait for a state that nobody announces.

@@ -12,19 +12,31 @@
 #include <unistd.h>
 
 #include "ai/engines/host/once.h"
+#include "ai/engines/host/once_speech.h"
 #include "ai/engines/host/serve.h"
 #include "platform/process/lock_in.h"
 
 namespace millrace::engines::host {
 namespace {
 
-constexpr std::string_view kHelp = R"(millrace-engine: reads documents (PDF, PNG, JPEG, WebP) into markdown
+constexpr std::string_view kHelp =
+    R"(millrace-engine: reads documents (PDF, PNG, JPEG, WebP) into markdown, writes
+down recordings of English speech (flac, mp3, mp4, mpeg, m4a, ogg, wav, webm), and speaks
 
   millrace-engine --once FILE [--pages A-B] [--markdown | --json] [--image-data]
       Reads FILE and prints its pages: as markdown (default), or as one JSON object per line.
       --pages A-B     only these pages, counted from 0; a single number is one page
       --image-data    with --json: pictures as data URIs
-      Exit code: 0 done, 1 the document cannot be read, 2 bad usage, 3 some page failed.
+  millrace-engine --once FILE [--json]
+      FILE is a recording: prints what was said, a line for each stretch of speech.
+      --json          one object, with the times of lines and words
+      Exit code: 0 done, 1 the file cannot be read, 2 bad usage, 3 some page or piece failed.
+
+  millrace-engine --speak TEXT -o FILE [--voice NAME] [--format F] [--speed S]
+      Says TEXT into FILE.
+      --voice NAME    slt (default), rms, awb or kal16, or a name that the gateway knows
+      --format F      mp3 (default), opus, aac, flac, wav or pcm
+      --speed S       0.25 to 4; 1 by default
 
   millrace-engine --serve --socket-fd N [--rules-fd N] [--seccomp-fd N]
       How the gateway starts it. Not for people.
@@ -40,6 +52,8 @@ struct Arguments {
   process::Fd rules;
   process::Fd filter;
   OnceOptions once;
+  SpeechTask speech{.text = {}, .voice = "slt"};
+  std::string output;
 };
 
 std::optional<int> number(std::string_view text) {
@@ -60,6 +74,11 @@ bool read_pages(std::string_view text, std::vector<int>& pages) {
 
 // An option with a value. False: the value does not do.
 bool read_option(std::string_view name, std::string_view value, Arguments& arguments) {
+  if (name == "-o") {
+    arguments.output = value;
+    return !value.empty();
+  }
+  if (const auto read = read_speech_option(name, value, arguments.speech)) return *read;
   if (name == "--pages") return read_pages(value, arguments.once.pages);
   if (name == "--once") {
     arguments.once.file = value;
@@ -78,7 +97,8 @@ std::optional<Arguments> read_arguments(int count, char** words) {
   for (int i = 1; i < count; ++i) {
     const std::string_view word = words[i];
     const bool valued = word == "--once" || word == "--pages" || word == "--socket-fd" ||
-                        word == "--rules-fd" || word == "--seccomp-fd";
+                        word == "--rules-fd" || word == "--seccomp-fd" || word == "--speak" ||
+                        word == "--voice" || word == "--format" || word == "--speed" || word == "-o";
     if (valued) {
       if (++i >= count || !read_option(word, words[i], arguments)) return std::nullopt;
     } else if (word == "--serve") {
@@ -117,6 +137,9 @@ int run(Arguments arguments) {
     return 0;
   }
   if (!arguments.serve && !arguments.once.file.empty()) return once(arguments.once);
+  if (!arguments.serve && !arguments.speech.text.empty() && !arguments.output.empty()) {
+    return speak_once(arguments.speech, arguments.output);
+  }
   if (!arguments.serve || arguments.socket_fd < 0) {
     std::cerr << kHelp;
     return 2;

@@ -8,15 +8,11 @@
 #include <nlohmann/json.hpp>
 
 #include "ai/engines/document.h"
+#include "ai/engines/host/once_speech.h"
 #include "ai/engines/host/reader.h"
 
 namespace millrace::engines::host {
 namespace {
-
-int fail(const base::Error& error) {
-  std::cerr << "millrace-engine: " << base::name(error.code) << ": " << error.message << '\n';
-  return 1;
-}
 
 nlohmann::json json_of(const PageOutcome& page) {
   nlohmann::json value{
@@ -77,6 +73,7 @@ class InOrder {
 int once(const OnceOptions& options) {
   process::Fd fd(::open(options.file.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd) return fail(base::error(base::Code::kNotFound, "cannot read " + options.file));
+  if (is_recording(fd)) return transcribe_once(std::move(fd), options.json);
   auto document = Document::from(std::move(fd));
   if (!document) return fail(document.error());
   const EngineLimits limits;

@@ -11,8 +11,9 @@ struct OnceOptions {
   bool image_data = false;
 };
 
-// Reads one file here and now, without a gateway and without a jail, and prints it: for looking and
-// measuring. Returns the exit code: 0, or 1 with the error on stderr, or 3 when a page failed.
+// Reads one file, a document or a recording, here and now, without a gateway and without a jail, and prints
+// it: for looking and measuring. Returns the exit code: 0, or 1 with the error on stderr, or 3 when a page or
+// piece failed.
 int once(const OnceOptions& options);
 
 }  // namespace millrace::engines::host

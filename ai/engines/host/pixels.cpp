@@ -30,6 +30,8 @@ constexpr float kWhitePoint = 0.90F;
 constexpr float kBlackPoint = 0.30F;
 constexpr float kSkewMin = 0.25F;  // degrees
 constexpr float kSkewMax = 8.0F;
+constexpr int kPieceQuality = 80;  // of JPEG files
+constexpr int kSmallQuality = 70;
 
 Picture owned(Pix* pix) { return Picture(pix); }
 
@@ -133,6 +135,16 @@ int whiten_dark(Picture& gray) {
   return std::max(paper_value(gray.get()), kPaperMin);
 }
 
+// Empty: leptonica refuses.
+std::string jpeg_of(Pix* picture, int quality) {
+  l_uint8* bytes = nullptr;
+  std::size_t size = 0;
+  if (pixWriteMemJpeg(&bytes, &size, picture, quality, 0) != 0) return {};
+  std::string jpeg(reinterpret_cast<const char*>(bytes), size);
+  std::free(bytes);
+  return jpeg;
+}
+
 double scale_for(float letter_px) {
   if (letter_px > kLargerThan * kLetterTarget) return kLetterTarget / letter_px;
   if (letter_px < kSmallerThan * kLetterTarget)
@@ -232,18 +244,23 @@ Prepared prepare(const Picture& given, std::optional<int> quarter_turns) {
   return result;
 }
 
+std::string small_jpeg(const Picture& picture, int side) {
+  const Picture flat = owned(pixRemoveAlpha(picture.get()));
+  Picture small = owned(flat ? pixConvertTo8Or32(flat.get(), L_CLONE, 0) : nullptr);
+  const int longer = small ? std::max(width(small), height(small)) : 0;
+  if (longer > side) {
+    const float scale = static_cast<float>(side) / static_cast<float>(longer);
+    small = owned(pixScale(small.get(), scale, scale));
+  }
+  return small ? jpeg_of(small.get(), kSmallQuality) : std::string();
+}
+
 std::string jpeg_data_uri(const Picture& picture, int x0, int y0, int x1, int y1) {
-  constexpr int kQuality = 80;
   ::Box* box = boxCreate(x0, y0, x1 - x0, y1 - y0);
   const Picture piece = owned(box == nullptr ? nullptr : pixClipRectangle(picture.get(), box, nullptr));
   boxDestroy(&box);
-  l_uint8* bytes = nullptr;
-  std::size_t size = 0;
-  if (!piece || pixWriteMemJpeg(&bytes, &size, piece.get(), kQuality, 0) != 0) return {};
-  std::string uri = "data:image/jpeg;base64,";
-  uri += base::base64_encode({reinterpret_cast<const char*>(bytes), size});
-  std::free(bytes);
-  return uri;
+  const std::string jpeg = piece ? jpeg_of(piece.get(), kPieceQuality) : std::string();
+  return jpeg.empty() ? jpeg : "data:image/jpeg;base64," + base::base64_encode(jpeg);
 }
 
 }  // namespace millrace::engines::host

@@ -56,6 +56,9 @@ Prepared prepare(const Picture& gray, std::optional<int> quarter_turns = std::nu
 Picture to_gray(const Picture& picture);
 Picture turned(const Picture& picture, int quarter_turns);
 
+// The bytes of a JPEG file, scaled down to `side` pixels on its long side where it is larger; empty when it
+// cannot be encoded.
+std::string small_jpeg(const Picture& picture, int side);
 // A piece as data:image/jpeg;base64,…; empty when it cannot be encoded.
 std::string jpeg_data_uri(const Picture& picture, int x0, int y0, int x1, int y1);
 

@@ -5,12 +5,11 @@
 #include <cmath>
 
 #include <sys/mman.h>
-#include <sys/sendfile.h>
-#include <unistd.h>
 
 #include "ai/engines/bbox_xml.h"
 #include "ai/engines/host/figures.h"
 #include "ai/engines/host/image.h"
+#include "ai/engines/host/memory_copy.h"
 #include "ai/engines/host/page_tree.h"
 #include "ai/engines/layout.h"
 
@@ -112,13 +111,10 @@ void DocumentReader::close() {
 base::Status DocumentReader::open(const process::Fd& fd, schemas::Media media, std::uint64_t size_bytes) {
   close();
   media_ = media;
-  copy_.reset(::memfd_create("document", MFD_CLOEXEC));
-  const auto size = static_cast<off_t>(size_bytes);
-  off_t at = 0;
-  while (copy_ && at<size&& ::sendfile(copy_.get(), fd.get(), &at, static_cast<std::size_t>(size - at))> 0) {
-  }
-  void* map = at == size && size > 0 ? ::mmap(nullptr, size_bytes, PROT_READ, MAP_PRIVATE, copy_.get(), 0)
-                                     : MAP_FAILED;
+  auto copy = memory_copy(fd, size_bytes);
+  if (!copy) return std::move(copy.error());
+  copy_ = std::move(*copy);
+  void* map = ::mmap(nullptr, size_bytes, PROT_READ, MAP_PRIVATE, copy_.get(), 0);
   if (map == MAP_FAILED) return base::error(Code::kInternal, "the document cannot be copied into its jail");
   bytes_ = {static_cast<const char*>(map), size_bytes};
   if (media == schemas::Media::kPdf) pdf_.emplace(tools_, limits_, copy_.get());

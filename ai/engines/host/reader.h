@@ -2,6 +2,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -34,6 +35,9 @@ class DocumentReader {
   base::Result<int> page_count();
   // Reports every page of `pages` once, or fails as a whole with a document error.
   base::Status recognise(const std::vector<int>& pages, const RecogniseOptions& options, const Sink& sink);
+  // The page as a JPEG file whose long side has at most `side` pixels. A document error, or kInvalidField,
+  // kPageTimeout, kPageFailed.
+  base::Result<std::string> draw(int page, int side);
 
  private:
   // How many pages there are; of a PDF, the sizes of those of the run are known from then on.
@@ -47,6 +51,7 @@ class DocumentReader {
   base::Result<PageOutcome> scan_outcome(int page, Picture raster, const RecogniseOptions& options);
   PageOutcome text_outcome(PageText text, const std::vector<Box>& figures) const;
   Picture drawn_alone(int page, int dpi, bool colour);
+  base::Result<Picture> drawn_small(int page, int side);
   void close();
 
   const Tools& tools_;

@@ -4,6 +4,8 @@
 
 #include "ai/engines/host/cpu_bound.h"
 #include "ai/engines/host/reader.h"
+#include "ai/engines/host/recording_reader.h"
+#include "ai/engines/host/voice.h"
 #include "ai/engines/wire.h"
 
 namespace millrace::engines::host {
@@ -24,7 +26,8 @@ class Session {
       : socket_(socket),
         tools_(spawner_, limits_),
         recogniser_(limits_),
-        reader_(tools_, limits_, recogniser_) {}
+        reader_(tools_, limits_, recogniser_),
+        recordings_(tools_, limits_, listener_) {}
 
   int run() {
     for (;;) {
@@ -50,6 +53,17 @@ class Session {
         return inspect();
       case Request::Kind::kRecognise:
         return recognise(request);
+      case Request::Kind::kDraw:
+        return draw(request);
+      case Request::Kind::kOpenRecording:
+        recording_ = recordings_.open(frames_.take_fd(), request.format, request.size_bytes);
+        return;
+      case Request::Kind::kListen:
+        return listen();
+      case Request::Kind::kTranscribe:
+        return transcribe(request);
+      case Request::Kind::kSpeak:
+        return speak(request);
     }
   }
 
@@ -72,11 +86,24 @@ class Session {
     send(status ? Event{} : failed(std::move(status.error())));
   }
 
-  void begin(int page) {
+  void draw(const Request& request) {
     bound_cpu(limits_.child_cpu());
+    if (!opened_) return send(failed(opened_.error()));
+    auto picture = reader_.draw(request.pages.front(), request.picture_side);
+    if (!picture) return send(failed(std::move(picture.error())));
+    Event event;
+    event.kind = Event::Kind::kPicture;
+    event.picture = std::move(*picture);
+    send(event);
+  }
+
+  void begin(int page) { begin(page, limits_.child_cpu()); }
+
+  void begin(int part, std::chrono::milliseconds cpu) {
+    bound_cpu(cpu);
     Event event;
     event.kind = Event::Kind::kBegin;
-    event.page = page;
+    event.page = part;
     send(event);
   }
 
@@ -85,6 +112,46 @@ class Session {
     event.kind = Event::Kind::kPage;
     event.outcome = std::move(outcome);
     send(event);
+  }
+
+  void listen() {
+    bound_cpu(limits_.decode_cpu);
+    if (!recording_) return send(failed(recording_.error()));
+    auto info = recordings_.listen();
+    if (!info) return send(failed(std::move(info.error())));
+    Event event;
+    event.kind = Event::Kind::kRecording;
+    event.recording = std::move(*info);
+    send(event);
+  }
+
+  void transcribe(const Request& request) {
+    if (!recording_) return send(failed(recording_.error()));
+    const auto length = [](const schemas::AudioPiece& piece) {
+      return std::chrono::milliseconds(piece.end_ms - piece.start_ms);
+    };
+    const PieceSink sink{
+        [&](const schemas::AudioPiece& piece) { begin(piece.index, limits_.piece_cpu(length(piece))); },
+        [this](PieceOutcome outcome) {
+          Event event;
+          event.kind = Event::Kind::kPiece;
+          event.piece = std::move(outcome);
+          send(event);
+        }};
+    auto status = recordings_.transcribe(request.pieces, sink);
+    send(status ? Event{} : failed(std::move(status.error())));
+  }
+
+  void speak(const Request& request) {
+    const SpeechSink sink{[this] { bound_cpu(limits_.sentence_cpu); },
+                          [this](std::string_view bytes) {
+                            Event event;
+                            event.kind = Event::Kind::kAudio;
+                            event.audio = bytes;
+                            send(event);
+                          }};
+    auto status = say(request.speech, sink);
+    send(status ? Event{} : failed(std::move(status.error())));
   }
 
   void send(const Event& event) {
@@ -97,8 +164,11 @@ class Session {
   Tools tools_;
   Recogniser recogniser_;
   DocumentReader reader_;
+  Listener listener_;
+  RecordingReader recordings_;
   FrameReader frames_;
   base::Status opened_ = base::error(base::Code::kInternal, "no document was opened");
+  base::Status recording_ = base::error(base::Code::kInternal, "no recording was opened");
 };
 
 }  // namespace

@@ -17,6 +17,8 @@ constexpr std::size_t kPiece = std::size_t{1} << 18;
 constexpr int kPipeBytes = 1 << 20;
 constexpr std::size_t kCaptureBytesMax = std::size_t{4} << 20;
 constexpr milliseconds kEndGrace{2000};
+constexpr int kCpuGrace = 2;  // seconds from SIGXCPU to SIGKILL, for what would not end by the former
+constexpr int kNotExecutable = 126, kNotFound = 127;  // exit codes of prlimit
 
 }  // namespace
 
@@ -30,19 +32,24 @@ ToolStream::Read ToolStream::read_some(std::string& to, Time deadline) {
   return count > 0 ? Read::kData : Read::kEnd;
 }
 
-bool ToolStream::hit_bounds() {
+ToolStream::Stop ToolStream::stop() {
   const auto exit = child_.wait(kEndGrace);
-  // SIGXCPU or SIGKILL by the CPU bound; an allocation that the memory bound refused aborts the program.
-  return !exit || exit->signal == SIGXCPU || exit->signal == SIGKILL || exit->signal == SIGABRT;
+  const bool not_run = exit && (exit->code == kNotExecutable || exit->code == kNotFound);
+  if (!exit || exit->signal == SIGKILL || not_run) return Stop::kHost;
+  // An allocation that the memory bound refused aborts the program.
+  return exit->signal == SIGXCPU || exit->signal == SIGABRT ? Stop::kBounds : Stop::kItself;
 }
 
 process::Command Tools::command(const std::string& program, std::vector<std::string> arguments,
                                 int document_fd, milliseconds cpu) const {
   const auto seconds = std::max<std::int64_t>(1, std::chrono::ceil<std::chrono::seconds>(cpu).count());
   process::Command command;
-  command.argv = {
-      "/usr/bin/prlimit",   "--core=0", "--as=1073741824", "--cpu=" + std::to_string(seconds), "--",
-      "/usr/bin/" + program};
+  command.argv = {"/usr/bin/prlimit",
+                  "--core=0",
+                  "--as=1073741824",
+                  "--cpu=" + std::to_string(seconds) + ":" + std::to_string(seconds + kCpuGrace),
+                  "--",
+                  "/usr/bin/" + program};
   for (std::string& argument : arguments) {
     command.argv.push_back(argument == "%" ? "/proc/self/fd/" + std::to_string(kDocumentFd)
                                            : std::move(argument));

@@ -8,8 +8,8 @@
 
 namespace millrace::engines::host {
 
-// A poppler program at work on the document, with its output coming down a pipe. Owns the child: dropped, it
-// is killed.
+// A program (of poppler or ffmpeg) at work on the document, with its output coming down a pipe. Owns the
+// child: dropped, it is killed.
 class ToolStream {
  public:
   enum class Read { kData, kEnd, kTimeout };
@@ -18,8 +18,11 @@ class ToolStream {
   ToolStream(process::Child child, process::Fd out) : child_(std::move(child)), out_(std::move(out)) {}
   // Appends what comes next to `to`; waits for it until `deadline`. Once that has passed nothing is read.
   Read read_some(std::string& to, Time deadline);
-  // After kEnd: the program was stopped by its bounds (CPU, memory) and did not end by itself.
-  bool hit_bounds();
+  // After kEnd, how it came to it: by itself, stopped by its bounds (CPU, memory), or by the host, which says
+  // nothing about the document: it was killed, could not be started, or does not go.
+  enum class Stop { kItself, kBounds, kHost };
+  Stop stop();
+  bool hit_bounds() { return stop() != Stop::kItself; }
 
  private:
   process::Child child_;
@@ -27,8 +30,8 @@ class ToolStream {
   std::vector<char> piece_;
 };
 
-// Starts poppler's programs on one document. Each runs under its own bounds of CPU and memory: a document can
-// cost no more, whatever is in it.
+// Starts programs of poppler and ffmpeg on one document. Each runs under its own bounds of CPU and memory: a
+// document can cost no more, whatever is in it.
 class Tools {
  public:
   Tools(process::Spawner& spawner, const EngineLimits& limits) : spawner_(spawner), limits_(limits) {}

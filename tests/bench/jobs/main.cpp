@@ -1,11 +1,13 @@
 // bench_jobs: the job core without HTTP, with work that takes no time; one line of JSON.
 //   --mode start: submits at a steady rate; from the submit to the worker's start
 //   --mode drain: stores a backlog, then works it off
+//   --mode floor: no job, but what the disk takes for one's commit, at that rate, in the folder --data
 
 #include <cstdio>
 #include <iostream>
 
 #include "platform/base/log.h"
+#include "tests/bench/jobs/floor.h"
 #include "tests/bench/jobs/measures.h"
 #include "tests/bench/measure/flags.h"
 #include "tests/bench/measure/report.h"
@@ -35,6 +37,14 @@ int drain(const bench::JobCore::Options& options, double jobs) {
   return 0;
 }
 
+int floor(const std::string& folder, const bench::Pace& pace) {
+  const auto took = bench::measure_floor(folder, pace);
+  if (!took) return fail(took.error().message);
+  std::printf("{\"jobs\":%llu,%s}\n", static_cast<unsigned long long>(took->count()),
+              bench::latency_json(*took).c_str());
+  return 0;
+}
+
 }  // namespace
 
 int main(int count, char** words) {
@@ -53,7 +63,8 @@ int main(int count, char** words) {
   const std::string mode = flags->text("mode");
   const int code = mode == "start"   ? start(options, pace)
                    : mode == "drain" ? drain(options, *jobs)
-                                     : fail("--mode start or drain");
+                   : mode == "floor" ? floor(options.data_dir, pace)
+                                     : fail("--mode start, drain or floor");
   base::log_stop();
   return code;
 }

@@ -3,11 +3,8 @@
 #include <mutex>
 #include <unordered_map>
 
-#include <sys/timerfd.h>
-#include <unistd.h>
-
 #include "tests/bench/jobs/ledger.h"
-#include "tests/bench/measure/socket.h"
+#include "tests/bench/jobs/ticks.h"
 
 namespace millrace::bench {
 namespace {
@@ -18,24 +15,6 @@ using schemas::JobStatus;
 
 constexpr std::chrono::seconds kPatience{120};
 constexpr std::uint64_t kInFlightMax = 4096;  // submits; the writer's queue takes more
-
-// Comes back `rate` times a second, late ones at once.
-class Ticks {
- public:
-  explicit Ticks(double rate) : timer_(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC)) {
-    const auto interval = static_cast<long>(1e9 / rate);
-    const itimerspec times{{interval / 1'000'000'000, interval % 1'000'000'000}, {0, 1}};
-    ::timerfd_settime(timer_.fd(), 0, &times, nullptr);
-  }
-  void wait() {
-    if (due_ == 0 && ::read(timer_.fd(), &due_, sizeof due_) != sizeof due_) due_ = 1;
-    --due_;
-  }
-
- private:
-  Socket timer_;  // owns the descriptor
-  std::uint64_t due_ = 0;
-};
 
 // When each job was submitted, until it starts. Thread-safe.
 class Starts {

@@ -55,7 +55,7 @@ base::Result<Listening> listen_loopback() {
   sockaddr_in address = loopback(0);
   socklen_t size = sizeof address;
   if (::bind(made.fd(), reinterpret_cast<const sockaddr*>(&address), size) != 0 ||
-      ::listen(made.fd(), 64) != 0 ||
+      ::listen(made.fd(), 1024) != 0 ||
       ::getsockname(made.fd(), reinterpret_cast<sockaddr*>(&address), &size) != 0)
     return system_error("listen");
   return Listening{std::move(made), ntohs(address.sin_port)};

@@ -19,11 +19,6 @@ TEST(KeyMac, APreparedHmacIsTheSameHmac) {
   }
 }
 
-TEST(Headers, DroppedParametersAreOneSafeLine) {
-  EXPECT_EQ(dropped_params({"a", "b c", "d\r\ne", "f,g"}), "a, b%20c, d%0D%0Ae, f%2Cg");
-  EXPECT_EQ(dropped_params(std::vector<std::string>(100, "x")).size(), 32u + 31u * 2u);
-}
-
 TEST(Headers, PreferIsReadAsRfc7240) {
   front::Head head;
   head.headers = {{"Prefer", "Respond-Async, wait=30; foo"}};

@@ -1,56 +1,17 @@
-#include <gtest/gtest.h>
+#include "tests/unit/api/executions.h"
 
 #include "platform/base/crypto.h"
-#include "schemas/execution.h"
-#include "schemas/json_body.h"
 #include "storage/job_queries.h"
 #include "tests/support/wait_until.h"
-#include "tests/unit/api/served.h"
 
 namespace millrace::api::test {
 namespace {
 
 using base::Code;
 using nlohmann::json;
-using schemas::ExecutionResult;
 using schemas::Kind;
 
-constexpr const char* kTrue = R"({"command":["true"]})";
-constexpr const char* kStream = "Accept: text/event-stream\r\n";
-const std::string kUnknown = "exec-01932b6c-8a00-7000-8000-000000000001";
-
-// One machine with executions; the test is its worker.
-class Executions : public Served {
- protected:
-  void begin(Options options = {}) {
-    start(std::move(options));
-    id_ = machine();
-    root_ = "/v1/machines/" + id_ + "/executions";
-  }
-  Answer create(const std::string& body = kTrue, std::string key = {}) {
-    if (key.empty()) key = "k" + std::to_string(++keys_);
-    return post(root_, body, "Idempotency-Key: " + key + "\r\n");
-  }
-  std::string make(const std::string& body = kTrue) {
-    const Answer made = create(body);
-    EXPECT_EQ(made.status, 200) << made.body;
-    return made.json().value("execution_id", "");
-  }
-  Answer remove(const std::string& path, const std::string& more = {}) {
-    return send({.method = "DELETE", .path = path, .key = owner, .headers = more});
-  }
-  json execution(const std::string& id) { return get(root_ + "/" + id).json(); }
-  storage::Lease lease() { return claim(Kind::kExec)->lease; }
-  storage::Applied out(const storage::Lease& lease, std::string_view bytes, const char* stream = "stdout") {
-    return tell(lease, {{.type = stream, .data = schemas::output_event_data(bytes)}});
-  }
-  static std::string exit(int code, std::int64_t bytes = 0) {
-    return schemas::to_json(ExecutionResult{.exit_code = code, .signal = {}, .stdout_bytes = bytes});
-  }
-
-  std::string id_, root_;
-  int keys_ = 0;
-};
+const std::string kUnknownExecution = "exec-01932b6c-8a00-7000-8000-000000000001";
 
 TEST_F(Executions, ANewOneIsQueuedWithWhatItWasMadeOf) {
   begin();
@@ -76,8 +37,9 @@ TEST_F(Executions, TheWorkerGetsTheSpecAndTheSealedEnvironment) {
   ASSERT_TRUE(claimed.has_value());
   EXPECT_EQ(claimed->lease.job.str(), id);
   const auto spec = schemas::execution_spec_from_json(claimed->spec).value();
-  EXPECT_EQ(spec.input, "in");
   EXPECT_EQ(spec.timeout, std::chrono::milliseconds(5));
+  ASSERT_TRUE(claimed->input.has_value());
+  EXPECT_EQ(store->blobs().read(*claimed->input).value(), "in");
   const std::string sealed = storage::JobQueries(*store).secret(claimed->lease.job).value();
   EXPECT_EQ(sealed.find("s3cret"), std::string::npos);
   const auto plain = base::unseal(secret_key, id, sealed);
@@ -87,13 +49,20 @@ TEST_F(Executions, TheWorkerGetsTheSpecAndTheSealedEnvironment) {
 
 TEST_F(Executions, WhatIsLargeTravelsAsABlob) {
   begin();
-  const std::string input(300'000, 'i');
-  const std::string id = make(json{{"command", {"cat"}}, {"stdin", input}}.dump());
+  const std::string input(300'000, 'i'), word(100'000, 'w');
+  const std::string id = make(json{{"command", {"cat", word}}, {"stdin", input}}.dump());
   const auto claimed = claim(Kind::kExec);
-  ASSERT_TRUE(claimed && claimed->spec_blob);
+  ASSERT_TRUE(claimed && claimed->spec_blob && claimed->input);
   const std::string spec = store->blobs().read(*claimed->spec_blob).value();
-  EXPECT_EQ(schemas::execution_spec_from_json(spec).value().input, input);
-  EXPECT_EQ(execution(id)["command"], json({"cat"}));
+  EXPECT_EQ(schemas::execution_spec_from_json(spec).value().command.back(), word);
+  EXPECT_EQ(store->blobs().read(*claimed->input).value(), input);
+  EXPECT_EQ(execution(id)["command"], json({"cat", word}));
+}
+
+TEST_F(Executions, OneWithoutInputHasNone) {
+  begin();
+  make();
+  EXPECT_FALSE(claim(Kind::kExec)->input.has_value());
 }
 
 TEST_F(Executions, WithoutAnIdempotencyKeyNothingIsMade) {
@@ -124,6 +93,10 @@ TEST_F(Executions, AKeyWithAnotherBodyIsRefusedInTheMachineShape) {
   EXPECT_EQ(other.status, 409);
   EXPECT_EQ(other.json()["error_code"], "IDEMPOTENCY_KEY_REUSED");
   EXPECT_EQ(other.header("x-should-retry"), "false");
+  const std::string first = base::hex(base::sha256(kTrue));
+  EXPECT_EQ(other.json()["details"]["expected_request_hash"], first);
+  const json hash = other.json()["details"]["provided_request_hash"];
+  EXPECT_EQ(hash, base::hex(base::sha256(R"({"command":["false"]})")));
 }
 
 TEST_F(Executions, ABadRequestIsAProblemThatListsWhatIsWrong) {
@@ -162,7 +135,7 @@ TEST_F(Executions, AreThoseOfTheirMachineAndTenantAlone) {
   for (const char* below : {"", "/output", "/events"}) {
     EXPECT_EQ(get(neighbour + "/" + id + below).status, 404) << below;
     EXPECT_EQ(send({.path = root_ + "/" + id + below, .key = stranger}).status, 404) << below;
-    EXPECT_EQ(get(root_ + "/" + kUnknown + below).status, 404) << below;
+    EXPECT_EQ(get(root_ + "/" + kUnknownExecution + below).status, 404) << below;
     EXPECT_EQ(get(root_ + "/ocr-01932b6c-8a00-7000-8000-000000000001" + below).status, 404) << below;
   }
   EXPECT_EQ(remove(neighbour + "/" + id).status, 404);
@@ -199,11 +172,28 @@ TEST_F(Executions, AreListedNewestFirstInPages) {
 
 TEST_F(Executions, APageOfLargeOnesEndsEarlyWithACursor) {
   begin();
-  const std::string large = json{{"command", {"cat"}}, {"stdin", std::string(8'000'000, 'x')}}.dump();
+  const std::string large = json{{"command", {"echo", std::string(120'000, 'x')}}}.dump();
+  for (int i = 0; i < 40; ++i) make(large);
+  const json page = get(root_).json();
+  EXPECT_EQ(page["items"].size(), 34u);  // of 4 MiB
+  EXPECT_EQ(get(root_ + "?cursor=" + page["next_cursor"].get<std::string>()).json()["items"].size(), 6u);
+}
+
+TEST_F(Executions, APageWithoutRoomInTheReplyBudgetEndsEarlyAndNeverEmpty) {
+  begin({.reply_budget_bytes = 300 << 10});
+  const std::string large = json{{"command", {"echo", std::string(120'000, 'x')}}}.dump();
   for (int i = 0; i < 4; ++i) make(large);
   const json page = get(root_).json();
-  EXPECT_EQ(page["items"].size(), 3u);
-  EXPECT_EQ(get(root_ + "?cursor=" + page["next_cursor"].get<std::string>()).json()["items"].size(), 1u);
+  EXPECT_EQ(page["items"].size(), 2u);
+  EXPECT_TRUE(page.contains("next_cursor"));
+}
+
+TEST_F(Executions, APageWithoutAnyRoomIsRefusedNamingTheBound) {
+  begin({.reply_budget_bytes = 1});
+  make(json{{"command", {"echo", std::string(120'000, 'x')}}}.dump());
+  const Answer refused = get(root_);
+  EXPECT_EQ(refused.status, 503);
+  EXPECT_NE(refused.body.find("http.reply_budget"), std::string::npos);
 }
 
 TEST_F(Executions, AQueuedOneIsCancelledAtOnceAndThenForgotten) {
@@ -238,95 +228,6 @@ TEST_F(Executions, AKeyWhoseExecutionWasForgottenFindsNothing) {
   EXPECT_EQ(create(kTrue, "once").status, 404);
 }
 
-TEST_F(Executions, OutputIsWhatThereIsSoFar) {
-  begin();
-  const std::string path = root_ + "/" + make() + "/output";
-  EXPECT_EQ(get(path).json()["stdout"], "");
-  const auto held = lease();
-  out(held, "one ");
-  out(held, "error", "stderr");
-  out(held, "two");
-  const json running = get(path).json();
-  EXPECT_EQ(running["stdout"], "one two");
-  EXPECT_EQ(running["stderr"], "error");
-  EXPECT_FALSE(running.contains("stdout_bytes"));
-  finish(held, exit(0, 7));
-  const json over = get(path).json();
-  EXPECT_EQ(over["stdout_bytes"], 7);
-  EXPECT_EQ(over["stdout_truncated"], false);
-  EXPECT_FALSE(over.contains("stdout_encoding"));
-}
-
-TEST_F(Executions, OutputThatIsNoTextIsBase64) {
-  begin();
-  const std::string path = root_ + "/" + make() + "/output";
-  const auto held = lease();
-  out(held, "ok");
-  out(held, "\xff");
-  const json output = get(path).json();
-  EXPECT_EQ(output["stdout"], "b2v/");
-  EXPECT_EQ(output["stdout_encoding"], "base64");
-  EXPECT_EQ(output["stderr"], "");
-  EXPECT_FALSE(output.contains("stderr_encoding"));
-}
-
-TEST_F(Executions, EventsTellTheLifeAndTheOutputInOrder) {
-  begin();
-  const std::string path = root_ + "/" + make() + "/events";
-  const auto held = lease();
-  out(held, "a\n");
-  out(held, "\xff", "stderr");
-  fail(held, Code::kCommandFailed, "exit code 3", exit(3));
-  const json items = get(path).json()["items"];
-  ASSERT_EQ(items.size(), 5u);
-  EXPECT_EQ(items[0]["type"], "lifecycle");
-  EXPECT_EQ(items[0]["status"], "queued");
-  EXPECT_EQ(items[0]["sequence"], 1);
-  EXPECT_EQ(items[1]["status"], "running");
-  EXPECT_EQ(items[2]["type"], "stdout");
-  EXPECT_EQ(items[2]["chunk"], "a\n");
-  EXPECT_FALSE(items[2].contains("encoding"));
-  EXPECT_EQ(items[3]["type"], "stderr");
-  EXPECT_EQ(items[3]["encoding"], "base64");
-  EXPECT_EQ(items[4]["status"], "failed");
-  EXPECT_EQ(items[4]["exit_code"], 3);
-  EXPECT_FALSE(items[4].contains("error_code"));
-  const json first = get(path + "?limit=2").json();
-  EXPECT_EQ(first["items"].size(), 2u);
-  EXPECT_EQ(get(path + "?cursor=" + first["next_cursor"].get<std::string>()).json()["items"].size(), 3u);
-  EXPECT_EQ(get(path + "?after=4").json()["items"].size(), 1u);
-  EXPECT_EQ(get(path + "?after=x").status, 422);
-}
-
-TEST_F(Executions, AnEndThatIsOursCarriesItsErrorInTheEvent) {
-  begin();
-  const std::string path = root_ + "/" + make();
-  fail(lease(), Code::kExecutionPrepareFailed, "no such command");
-  const json last = get(path + "/events?after=2").json()["items"][0];
-  EXPECT_EQ(last["error_code"], "execution_runner_prepare_failed");
-  EXPECT_EQ(last["error_message"], "no such command");
-  EXPECT_EQ(get(path).json()["error_code"], "execution_runner_prepare_failed");
-}
-
-TEST_F(Executions, EventsComeAsAStreamThatEndsWithTheCommandAndResumes) {
-  begin();
-  const std::string path = root_ + "/" + make() + "/events";
-  Connection client(server->port());
-  client.send({.path = path, .key = owner, .headers = kStream});
-  ASSERT_TRUE(client.saw("id: 1\nevent: lifecycle\ndata: {\"sequence\":1,"));
-  const auto held = lease();
-  out(held, "x\ny");
-  ASSERT_TRUE(client.saw("id: 3\nevent: stdout\ndata: {\"sequence\":3,"));
-  ASSERT_TRUE(client.saw(R"("chunk":"x\ny"})"));
-  finish(held, exit(0));
-  const Answer whole = client.answer();
-  EXPECT_EQ(whole.header("content-type"), "text/event-stream");
-  EXPECT_NE(whole.body.find(R"("status":"succeeded","exit_code":0})"), std::string::npos) << whole.body;
-  const Answer rest = get(path, std::string(kStream) + "Last-Event-ID: 3\r\n");
-  EXPECT_EQ(rest.body.find("id: 4\n"), 0u);
-  EXPECT_EQ(get(path, std::string(kStream) + "Last-Event-ID: 4\r\n").status, 204);
-}
-
 TEST_F(Executions, AreJobsToo) {
   begin();
   const std::string id = make(), job = "/v1/jobs/" + id;
@@ -341,6 +242,17 @@ TEST_F(Executions, AreJobsToo) {
   EXPECT_EQ(again.json()["error"]["code"], "invalid_state");
 }
 
+TEST_F(Executions, WhatIsDoneToThemIsAuditedByEitherRoute) {
+  begin();
+  const std::string first = make(), second = make();
+  EXPECT_EQ(post("/v1/jobs/" + first + "/cancel", "").status, 200);
+  remove(root_ + "/" + second);
+  remove(root_ + "/" + second);
+  EXPECT_EQ(audited(first), (std::vector<std::string>{"execution.create", "execution.cancel"}));
+  EXPECT_EQ(audited(second),
+            (std::vector<std::string>{"execution.create", "execution.cancel", "execution.delete"}));
+}
+
 TEST_F(Executions, AKeyWithoutAPlaceForAnotherJobMayStillJoinItsOwn) {
   begin({.concurrent_jobs = 1});
   const json first = create(kTrue, "once").json();
@@ -352,20 +264,21 @@ TEST_F(Executions, AKeyWithoutAPlaceForAnotherJobMayStillJoinItsOwn) {
   EXPECT_TRUE(support::wait_until([&] { return create(kTrue, "three").status == 200; }));
 }
 
-TEST_F(Executions, MachinesAreListedAndShownWithTheirStatus) {
+TEST_F(Executions, ADeleteThatIsRepeatedWithItsKeyDoesNothingMore) {
   begin();
-  machine("other");
-  const std::string second = machine();
-  const json page = get("/v1/machines?limit=1").json();
-  ASSERT_EQ(page["items"].size(), 1u);
-  EXPECT_EQ(page["items"][0]["machine_id"], second);
-  EXPECT_FALSE(page["items"][0].contains("status"));
-  const json rest = get("/v1/machines?cursor=" + page["next_cursor"].get<std::string>()).json();
-  ASSERT_EQ(rest["items"].size(), 1u);
-  EXPECT_FALSE(rest.contains("next_cursor"));
-  const json one = get("/v1/machines/" + id_).json();
-  EXPECT_EQ(one["machine_id"], id_);
-  EXPECT_EQ(one["status"]["phase"], "running");
+  const std::string path = root_ + "/" + make(), once = "Idempotency-Key: once\r\n";
+  const Answer first = remove(path, once);
+  EXPECT_EQ(first.json()["status"], "cancelled");
+  const Answer again = remove(path, once);
+  EXPECT_EQ(again.header("idempotent-replayed"), "true");
+  EXPECT_EQ(again.body, first.body);
+  EXPECT_EQ(get(path).status, 200);
+  const std::string twice = "Idempotency-Key: twice\r\n";
+  const Answer gone = remove(path, twice);
+  EXPECT_EQ(gone.status, 200);
+  EXPECT_EQ(get(path).status, 404);
+  EXPECT_EQ(remove(path, twice).body, gone.body);  // its record is gone, its reply is not
+  EXPECT_EQ(remove(path, "Idempotency-Key: new\r\n").status, 404);
 }
 
 TEST_F(Executions, AnUnknownPathOrMethodBelowMachinesIsAProblem) {

@@ -210,7 +210,7 @@ TEST_F(Guard, AnotherContentTypeIsRefusedAndAnEmptyBodyMayHaveAny) {
   EXPECT_EQ(post("/v1/ocr", "", "Content-Type: text/plain\r\n").status, 422);
 }
 
-TEST_F(Guard, MetricsAreOpenOnLoopbackAndElseForAdmins) {
+TEST_F(Guard, MetricsAreOpenOnLoopback) {
   start({.metrics_open = true});
   ASSERT_EQ(get("/v1/models").status, 200);
   const Answer answer = send({.path = "/metrics"});
@@ -221,11 +221,19 @@ TEST_F(Guard, MetricsAreOpenOnLoopbackAndElseForAdmins) {
   EXPECT_NE(answer.body.find("millrace_request_duration_seconds"), std::string::npos);
 }
 
-TEST_F(Guard, MetricsOfAnOpenListenerNeedTheAdminScope) {
+TEST_F(Guard, MetricsOfAnOpenListenerNeedTheirScopeOrAdmin) {
   start();
   EXPECT_EQ(send({.path = "/metrics"}).status, 401);
   EXPECT_EQ(get("/metrics").status, 403);
-  EXPECT_EQ(send({.path = "/metrics", .key = key(schemas::ScopeSet::all())}).status, 200);
+  for (const schemas::Scope one : {schemas::Scope::kMetrics, schemas::Scope::kAdmin})
+    EXPECT_EQ(send({.path = "/metrics", .key = key({one})}).status, 200) << schemas::name(one);
+}
+
+TEST_F(Guard, AKeyForMetricsOpensNothingElse) {
+  start();
+  const std::string watcher = key({schemas::Scope::kMetrics});
+  for (const char* path : {"/v1/models", "/v1/jobs", "/v1/machines", "/v1/admin/overview"})
+    EXPECT_EQ(send({.path = path, .key = watcher}).status, 403) << path;
 }
 
 TEST_F(Guard, UnknownPathsUnderMachinesAnswerProblemJson) {

@@ -9,9 +9,6 @@ namespace {
 using base::Code;
 using nlohmann::json;
 
-constexpr const char* kReply =
-    R"({"pages":[],"model":"millrace/ocr","usage_info":{"pages_processed":0,"doc_size_bytes":9}})";
-
 class Jobs : public Served {
  protected:
   std::string make() {

@@ -64,7 +64,7 @@ TEST_F(AdminKey, IsMadeOnTheFirstStartAndStays) {
 }
 
 TEST_F(AdminKey, IsMadeThoughAKeyWithoutAdminWasMadeBefore) {
-  make(schemas::ScopeSet::all_but_admin());
+  make(schemas::ScopeSet::of_a_new_key());
   first_start();
   expect_admin_key();
 }
@@ -101,7 +101,7 @@ TEST_F(AdminKey, OfAStartThatWasCutShortIsUsed) {
 }
 
 TEST_F(AdminKey, LeavesAFileAloneThatHoldsALiveKeyOfLess) {
-  const auto made = create_key(*store, kPepper, {.name = "k", .scopes = schemas::ScopeSet::all_but_admin()});
+  const auto made = create_key(*store, kPepper, {.name = "k", .scopes = schemas::ScopeSet::of_a_new_key()});
   folder.write("admin.key", made->text + "\n");
   first_start();
   EXPECT_EQ(text(), made->text);

@@ -8,8 +8,7 @@ namespace {
 
 using base::Code;
 
-constexpr const char* kAsync = "Prefer: respond-async\r\n";
-constexpr const char* kReply = R"({"pages":[]})";
+constexpr const char* kShortReply = R"({"pages":[]})";
 
 class KeyLimits : public Served {
  protected:
@@ -54,7 +53,7 @@ TEST_F(KeyLimits, AJobPastTheLimitGets429UntilOneIsOver) {
   ASSERT_EQ(ask_for_job().status, 202);
   expect_too_many(ask_for_job(), "limits.concurrent_jobs");
   EXPECT_EQ(get("/v1/jobs").status, 200) << "only what makes jobs is counted";
-  finish(claim()->lease, kReply);
+  finish(claim()->lease, kShortReply);
   EXPECT_TRUE(support::wait_until([&] { return ask_for_job().status == 202; }));
   EXPECT_EQ(get("/v1/jobs").json()["items"].size(), 2u);
 }
@@ -72,7 +71,7 @@ TEST_F(KeyLimits, AKeyWithoutAPlaceMayStillJoinItsJob) {
   ASSERT_EQ(again.status, 202) << again.body;
   EXPECT_EQ(again.json()["id"], first.json()["id"]);
   expect_too_many(ask_for_job("Idempotency-Key: k-2\r\n"), "limits.concurrent_jobs");
-  finish(claim()->lease, kReply);
+  finish(claim()->lease, kShortReply);
   EXPECT_TRUE(support::wait_until([&] { return ask_for_job("Idempotency-Key: k-2\r\n").status == 202; }));
 }
 

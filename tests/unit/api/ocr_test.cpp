@@ -15,10 +15,6 @@ namespace {
 using base::Code;
 using nlohmann::json;
 
-constexpr const char* kAsync = "Prefer: respond-async\r\n";
-constexpr const char* kReply =
-    R"({"pages":[],"model":"millrace/ocr","usage_info":{"pages_processed":0,"doc_size_bytes":9}})";
-
 class Ocr : public Served {};
 
 TEST_F(Ocr, AnAsynchronousRequestIsAnsweredWithTheJob) {

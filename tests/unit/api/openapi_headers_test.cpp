@@ -11,8 +11,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kAsync = "Prefer: respond-async\r\n";
-
 // Answers as clients get them, against what the document says of their headers.
 class OpenApiHeaders : public Served {
  protected:
@@ -77,10 +75,56 @@ TEST_F(OpenApiHeaders, OfAnExecutionsWholeWay) {
   expect(get(path), 200, one, "get", rate({"x-millrace-job"}));
   expect(get(path + "/output"), 200, one + "/output", "get", rate({"x-millrace-job"}));
   expect(get(path + "/events"), 200, one + "/events", "get", rate({"x-millrace-job"}));
-  const auto remove = [&] { return send({.method = "DELETE", .path = path, .key = owner}); };
-  expect(remove(), 200, one, "delete", rate({"x-millrace-job"}));
-  expect(remove(), 200, one, "delete", rate({"x-millrace-job"}));
-  expect(remove(), 404, one, "delete", rate({"x-millrace-job", "x-should-retry"}));
+  expect(remove(path), 200, one, "delete", rate({"x-millrace-job"}));
+  expect(remove(path), 200, one, "delete", rate({"x-millrace-job"}));
+  expect(remove(path), 404, one, "delete", rate({"x-millrace-job", "x-should-retry"}));
+}
+
+TEST_F(OpenApiHeaders, OfAMachinesWholeWay) {
+  start({.requests_per_minute = 1000});
+  const std::string all = "/v1/machines", one = all + "/{machine_id}", once = "Idempotency-Key: k\r\n";
+  const Answer made = post(all, "", once);
+  expect(made, 200, all, "post", rate());
+  expect(post(all, "", once), 200, all, "post", rate({"idempotent-replayed"}));
+  expect(post(all, R"({"vcpu":2})", once), 409, all, "post", rate({"x-should-retry"}));
+  const std::string path = all + "/" + made.json()["machine_id"].get<std::string>();
+  const auto execute = [&] { return post(path + "/executions", R"({"command":["true"]})", once); };
+  expect(execute(), 200, one + "/executions", "post", rate({"x-millrace-job", "retry-after-ms"}));
+  expect(get(path + "/executions/" + execute().header("x-millrace-job")), 200,
+         one + "/executions/{execution_id}", "get", rate({"x-millrace-job", "retry-after-ms"}));
+  expect(post(path + "/sleep", ""), 409, one + "/sleep", "post", rate({"x-should-retry"}));
+  expect(post(path + "/wake", ""), 200, one + "/wake", "post", rate());
+  expect(remove(path), 200, one, "delete", rate());
+}
+
+TEST_F(OpenApiHeaders, OfAnArtifactsBytes) {
+  start({.requests_per_minute = 1000});
+  const std::string one = "/v1/machines/{machine_id}/artifacts/{artifact_id}/content";
+  const std::string id = machine(), root = "/v1/machines/" + id;
+  post(root + "/executions", R"({"command":["true"]})", "Idempotency-Key: k\r\n");
+  leave(claim(schemas::Kind::kExec)->lease, id, "a.txt", "hello");
+  const std::string path = root + "/artifacts/" +
+                           get(root + "/artifacts").json()["items"][0]["artifact_id"].get<std::string>() +
+                           "/content";
+  const Answer whole = get(path);
+  expect(whole, 200, one, "get", rate({"etag", "accept-ranges", "content-disposition"}));
+  expect(get(path, "Range: bytes=1-2\r\n"), 206, one, "get", rate({"etag", "content-range"}));
+  expect(get(path, "Range: bytes=9-\r\n"), 416, one, "get", rate({"content-range", "x-should-retry"}));
+  expect(get(path, "If-None-Match: *\r\n"), 304, one, "get", rate({"etag"}));
+}
+
+TEST_F(OpenApiHeaders, OfAnSshSession) {
+  start({.requests_per_minute = 1000});
+  const std::string all = "/v1/machines/{machine_id}/ssh", once = "Idempotency-Key: k\r\n";
+  const std::string root = "/v1/machines/" + new_machine() + "/ssh";
+  const std::string body = json{{"public_key", machines::make_key_pair().public_key.line()}}.dump();
+  const Answer made = post(root, body, once);
+  expect(made, 200, all, "post", rate({"retry-after-ms"}));
+  expect(post(root, body, once), 200, all, "post", rate({"retry-after-ms", "idempotent-replayed"}));
+  expect(post(root, body), 400, all, "post", rate({"x-should-retry"}));
+  const std::string path = root + "/" + made.json()["session_id"].get<std::string>();
+  expect(get(path), 200, all + "/{session_id}", "get", rate({"retry-after-ms"}));
+  expect(remove(path), 200, all + "/{session_id}", "delete", rate());
 }
 
 TEST_F(OpenApiHeaders, OfFailuresThatAJobHasStored) {

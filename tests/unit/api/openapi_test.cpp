@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/routes.h"
+#include "schemas/chat_request.h"
 
 namespace millrace::api {
 namespace {
@@ -69,6 +70,13 @@ TEST_F(OpenApi, EveryReferenceLeadsSomewhere) {
     EXPECT_TRUE(document.contains(json::json_pointer(ref.substr(1)))) << ref;
 }
 
+TEST_F(OpenApi, EveryTagOfARouteIsInTheList) {
+  std::set<std::string> tags;
+  for (const json& tag : document["tags"]) tags.insert(tag["name"].get<std::string>());
+  for (const Route& route : routes())
+    EXPECT_TRUE(tags.contains(std::string(route.operation.tag))) << route.pattern;
+}
+
 TEST_F(OpenApi, AStreamCarriesNoSchema) {
   const json& replies = document["paths"]["/v1/jobs/{job_id}/events"]["get"]["responses"];
   EXPECT_EQ(replies["200"]["content"]["text/event-stream"], json::object());
@@ -97,6 +105,22 @@ TEST_F(OpenApi, TheRequestBodyIsTheFieldTables) {
   EXPECT_EQ(
       document["paths"]["/v1/ocr"]["post"]["requestBody"]["content"]["application/json"]["schema"]["$ref"],
       "#/components/schemas/OcrRequest");
+}
+
+TEST_F(OpenApi, EveryKeyThatTheReaderOfChatsTakesIsInItsRequest) {
+  const json& keys = document["components"]["schemas"]["ChatRequest"]["properties"];
+  for (const auto& table : {schemas::chat_request_fields(), schemas::chat_request_more_fields()}) {
+    for (const schemas::Field& each : table) EXPECT_TRUE(keys.contains(std::string(each.name))) << each.name;
+  }
+  EXPECT_TRUE(keys.contains("deferred"));
+  EXPECT_EQ(keys["priority"]["minimum"], -100);
+  EXPECT_EQ(keys["priority"]["maximum"], 100);
+}
+
+TEST_F(OpenApi, TheDescriptionOfAChatSaysMoreThanItsScope) {
+  const std::string text = document["paths"]["/v1/chat/completions"]["post"]["description"];
+  EXPECT_TRUE(text.ends_with("\n\nScope `chat`.")) << text;
+  EXPECT_NE(text.find("`deferred`"), std::string::npos);
 }
 
 }  // namespace

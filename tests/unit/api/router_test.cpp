@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "api/path_advice.h"
 #include "api/routes.h"
 
 namespace millrace::api {
@@ -43,6 +44,22 @@ TEST_F(Routing, AnUnknownPathAllowsNothing) {
   }
 }
 
+TEST_F(Routing, APathThatIsNotThereSaysWhatToUseInstead) {
+  const auto advice = [&](std::string_view path) { return no_such_path(router, path); };
+  const auto begin = [](std::string_view rest) {
+    return "There is nothing at this path" + std::string(rest);
+  };
+  EXPECT_EQ(advice("/chat/completions"), begin(": it is /v1/chat/completions"));
+  EXPECT_EQ(advice("/v1/v1/models"), begin(": it is /v1/models"));
+  EXPECT_EQ(advice("/v1/completions"), begin(": chat is at /v1/chat/completions"));
+  EXPECT_EQ(advice("/completions"), begin(": chat is at /v1/chat/completions"));
+  for (std::string_view path : {"/v1/responses", "/v1/responses/resp_1", "/v1/audio/speech", "/v1/batches"})
+    EXPECT_TRUE(advice(path).starts_with(begin(": "))) << path;
+  const std::string long_path = "/jobs/" + std::string(500, 'x');
+  for (std::string_view path : {"/v1/completionsx", "/v1", "", "*", "/nothing", long_path.c_str()})
+    EXPECT_EQ(advice(path), begin("")) << path;
+}
+
 TEST_F(Routing, ParametersAreDecodedAfterMatching) {
   EXPECT_EQ(match("GET", "/v1/models/openai%2Fgpt-x").params, std::vector<std::string>{"openai/gpt-x"});
   EXPECT_EQ(match("GET", "/v1/models/openai/gpt-x").params, std::vector<std::string>{"openai/gpt-x"});
@@ -63,7 +80,15 @@ TEST(RouteTable, EveryRowHasAHandlerAnOperationIdOfItsOwnAndAReply) {
 }
 
 TEST(RouteTable, OnlyTheContractsListIsOpen) {
-  const std::set<std::string_view> open{"/", "/openapi.json", "/health", "/livez", "/readyz", "/version"};
+  const std::set<std::string_view> open{"/",
+                                        "/docs",
+                                        "/openapi.json",
+                                        "/health",
+                                        "/livez",
+                                        "/readyz",
+                                        "/version",
+                                        "/dashboard/{file}",             // of the page at `/`: no data
+                                        "/v1/images/files/{image_id}"};  // signed
   for (const Route& route : routes()) {
     EXPECT_EQ(route.access == Access::kOpen, open.contains(route.pattern)) << route.pattern;
   }

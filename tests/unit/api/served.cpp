@@ -4,6 +4,8 @@
 
 #include "api/secret_file.h"
 #include "platform/base/base64.h"
+#include "schemas/artifact.h"
+#include "storage/audit.h"
 #include "storage/machine_rows.h"
 
 namespace millrace::api::test {
@@ -30,14 +32,19 @@ Served::Served(std::chrono::milliseconds stuck_lock_after) {
   auto opened = storage::Store::open({.data_dir = folder.str(), .stuck_lock_after = stuck_lock_after}, clock);
   if (!opened) throw std::runtime_error(opened.error().message);
   store = std::move(*opened);
+  models.mock = true;
   pepper_text = *pepper(folder.str());
+  authority = machines::SshAuthority::open(folder.str()).value();
   waiters = std::make_unique<jobs::Waiters>(*store);
   submit = std::make_unique<jobs::Submit>(*store, clock);
   control = std::make_unique<jobs::Control>(*store, clock);
   pool = std::make_unique<base::Pool>(base::Pool::Options{});
   loop = std::make_unique<net::Loop>("api");
   store->on_commit([this](const storage::Commit& commit) {
-    for (const storage::Change& each : commit.changes) waiters->hear(each.job, each.version, each.status);
+    for (const storage::Change& each : commit.changes) {
+      waiters->hear(each.job, each.version, each.status);
+      feed.hear({each.job, each.tenant, each.version, each.status});
+    }
   });
 }
 
@@ -45,12 +52,21 @@ Served::~Served() {
   if (service) service->drain();
   if (server) server->stop();
   if (service) service->stop();
+  model_lists.reset();
+  chat.reset();
+  http.reset();
   loop->stop();
   pool->close();
   store->close();
 }
 
 void Served::start(Options options) {
+  http = std::make_unique<net::HttpClient>(*loop);
+  chat = std::make_unique<inference::Chat>(
+      inference::Chat::Ground{*loop, *http, fetch_guard, *pool, metrics, {}},
+      std::make_shared<const inference::Registry>(models));
+  model_lists =
+      std::make_unique<inference::ModelLists>(inference::ModelLists::Ground{*loop, *http, *pool}, models);
   service = std::make_unique<Service>(Service::Dependencies{.store = *store,
                                                             .submit = *submit,
                                                             .control = *control,
@@ -59,9 +75,14 @@ void Served::start(Options options) {
                                                             .loop = *loop,
                                                             .metrics = metrics,
                                                             .clock = clock,
+                                                            .model_lists = *model_lists,
+                                                            .chat = *chat,
                                                             .dispatch_health = [this] { return dispatch; },
                                                             .options = std::move(options),
-                                                            .secret_key = secret_key},
+                                                            .secret_key = secret_key,
+                                                            .ssh_authority = authority,
+                                                            .feed = &feed,
+                                                            .pictures = pictures},
                                       pepper_text);
   ASSERT_TRUE(service->start().has_value());
   server = std::make_unique<front::Server>(
@@ -91,16 +112,76 @@ Answer Served::post(const std::string& path, const std::string& body, const std:
   return send({.method = "POST", .path = path, .key = owner, .headers = headers, .body = body});
 }
 
-std::string Served::machine(const std::string& tenant) {
+Answer Served::remove(const std::string& path, const std::string& headers) {
+  return send({.method = "DELETE", .path = path, .key = owner, .headers = headers, .body = {}});
+}
+
+std::string Served::new_machine(const std::string& tenant) {
   schemas::Machine wanted;
   wanted.id = base::Uuid::make(clock.wall());
   wanted.tenant = tenant;
-  wanted.name = "test";
-  storage::Machines machines(*store);
-  const auto made = committed<schemas::Machine>(
-      [&](storage::Done<schemas::Machine> done) { machines.create(std::move(wanted), std::move(done)); });
+  wanted.name = "test-" + wanted.id.str();
+  const std::string id = schemas::machine_id(wanted.id);
+  const storage::MachineCall call{
+      .tenant = tenant, .actor = "test", .key = {}, .act = submit->new_id(schemas::Kind::kMachine)};
+  const auto made = committed<storage::Answer>([&](storage::Done<storage::Answer> done) {
+    storage::Machines(*store).create(
+        std::move(wanted), call, [](const schemas::Machine&) { return std::string(); }, std::move(done));
+  });
   EXPECT_TRUE(made.has_value());
-  return made ? schemas::machine_id(made->id) : std::string();
+  return id;
+}
+
+std::string Served::machine(const std::string& tenant) {
+  const std::string id = new_machine(tenant);
+  EXPECT_EQ(act(), "wake");
+  return id;
+}
+
+std::string Served::ssh_machine(const std::string& host, int port) {
+  schemas::Machine wanted;
+  wanted.id = base::Uuid::make(clock.wall());
+  wanted.tenant = "default";
+  wanted.name = "remote-" + wanted.id.str();
+  wanted.driver = schemas::MachineDriver::kSsh;
+  wanted.source = schemas::MachineSource::kFile;
+  wanted.settings.ssh = schemas::SshTarget{.host = host, .port = port, .user = "ci", .host_key = {}};
+  const std::string id = schemas::machine_id(wanted.id);
+  const auto made = committed<int>([&](storage::Done<int> done) {
+    storage::Machines(*store).take_from_file({wanted}, {submit->new_id(schemas::Kind::kMachine)},
+                                             std::move(done));
+  });
+  EXPECT_TRUE(made.has_value());
+  EXPECT_EQ(act(), "wake");
+  return id;
+}
+
+std::string Served::act(const schemas::ActResult& result) {
+  const auto claimed = claim(schemas::Kind::kMachine);
+  if (!claimed) return {};
+  finish(claimed->lease, schemas::to_json(result));
+  const auto spec = schemas::act_spec_from_json(claimed->spec);
+  return spec ? std::string(schemas::name(spec->act)) : "unreadable";
+}
+
+void Served::fail_act(base::Code code, const std::string& message) {
+  const auto claimed = claim(schemas::Kind::kMachine);
+  ASSERT_TRUE(claimed.has_value());
+  fail(claimed->lease, code, message);
+}
+
+storage::Applied Served::leave(const storage::Lease& lease, const std::string& machine,
+                               const std::string& name, const std::string& content) {
+  storage::JobOutcomes outcomes(*store);
+  std::vector<storage::JobOutcomes::NewArtifact> files;
+  files.push_back({.id = base::Uuid::make(clock.wall()),
+                   .name = name,
+                   .mime_type = std::string(schemas::mime_type_of(name)),
+                   .content = staged(*store, content)});
+  return committed<storage::Applied>([&](storage::Done<storage::Applied> done) {
+           outcomes.artifacts(lease, *schemas::machine_id_from(machine), std::move(files), std::move(done));
+         })
+      .value();
 }
 
 std::optional<storage::Claimed> Served::claim(schemas::Kind kind) {
@@ -134,6 +215,13 @@ storage::Applied Served::fail(const storage::Lease& lease, base::Code code, cons
       .value();
 }
 
+storage::Applied Served::release(const storage::Lease& lease) {
+  storage::JobOutcomes outcomes(*store);
+  return committed<storage::Applied>(
+             [&](storage::Done<storage::Applied> done) { outcomes.give_back(lease, std::move(done)); })
+      .value();
+}
+
 storage::Applied Served::tell(const storage::Lease& lease, std::vector<storage::JobOutcomes::Event> events) {
   storage::JobOutcomes outcomes(*store);
   return committed<storage::Applied>([&](storage::Done<storage::Applied> done) {
@@ -159,6 +247,18 @@ std::string pdf_of(std::size_t bytes) {
   std::string out = "%PDF-1.4\n";
   out.resize(std::max(bytes, out.size()), 'x');
   return out;
+}
+
+std::vector<std::string> Served::audited(const std::string& target) {
+  std::vector<std::string> acts;
+  const auto rows = storage::Audit(*store).rows(0, 999).value();
+  const std::string actor = owner.substr(owner.find('_', owner.find('_') + 1) + 1, 8);
+  for (const storage::AuditRow& row : rows) {
+    if (row.entry.target != target) continue;
+    EXPECT_EQ(row.entry.actor, actor);
+    acts.push_back(row.entry.act);
+  }
+  return acts;
 }
 
 }  // namespace millrace::api::test

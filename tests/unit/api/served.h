@@ -3,18 +3,27 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
+#include "ai/inference/chat.h"
 #include "api/front/server.h"
 #include "api/keys.h"
 #include "api/service.h"
+#include "machines/ssh_authority.h"
+#include "schemas/machine_lifecycle.h"
 #include "storage/job_claims.h"
 #include "storage/job_outcomes.h"
 #include "tests/support/temp_dir.h"
 #include "tests/unit/api/http.h"
 
 namespace millrace::api::test {
+
+inline constexpr const char* kAsync = "Prefer: respond-async\r\n";
+// The result of a document of nine bytes without pages.
+inline constexpr const char* kReply =
+    R"({"pages":[],"model":"millrace/ocr","usage_info":{"pages_processed":0,"doc_size_bytes":9}})";
 
 // What the API stands on, over a real store in a directory of its own, on a real server; the test is the
 // worker.
@@ -26,40 +35,62 @@ class Served : public ::testing::Test {
 
   // REQUIRES: called once, first.
   void start(Options options = {});
-  std::string key(schemas::ScopeSet scopes = schemas::ScopeSet::all_but_admin(),
+  std::string key(schemas::ScopeSet scopes = schemas::ScopeSet::of_a_new_key(),
                   const std::string& tenant = "default");
   std::string key(std::initializer_list<schemas::Scope> scopes);
 
   Answer get(const std::string& path, const std::string& headers = {});
   Answer post(const std::string& path, const std::string& body, const std::string& headers = {});
+  Answer remove(const std::string& path, const std::string& headers = {});
   Answer send(const Ask& request) { return test::ask(server->port(), request); }
 
-  // A machine of that tenant: its id.
+  // A machine of that tenant: its id. The first has not woken yet: its act waits for a worker.
+  std::string new_machine(const std::string& tenant = "default");
   std::string machine(const std::string& tenant = "default");
+  // One of driver ssh, awake.
+  std::string ssh_machine(const std::string& host, int port);
+  // Does the next act of a machine as a worker does: its name; empty: there is none.
+  std::string act(const schemas::ActResult& result = {});
+  // The next act fails.
+  void fail_act(base::Code code, const std::string& message);
 
   // As a worker does it.
   std::optional<storage::Claimed> claim(schemas::Kind kind = schemas::Kind::kOcr);
   storage::Applied finish(const storage::Lease& lease, const std::string& result);
   storage::Applied fail(const storage::Lease& lease, base::Code code, const std::string& message,
                         const std::string& result = {});
+  storage::Applied release(const storage::Lease& lease);  // back to the queue
   storage::Applied tell(const storage::Lease& lease, std::vector<storage::JobOutcomes::Event> events);
+  storage::Applied leave(const storage::Lease& lease, const std::string& machine, const std::string& name,
+                         const std::string& content);
   storage::Applied part(const storage::Lease& lease, int index, const std::string& page);
+
+  // The acts in the audit log on this, in their order; each by the key of `get` and `post`.
+  std::vector<std::string> audited(const std::string& target);
 
   support::TempDir folder;
   base::SystemClock clock;
   base::Metrics metrics;
   std::unique_ptr<storage::Store> store;
   std::string pepper_text;
+  std::shared_ptr<const machines::SshAuthority> authority;
   const std::string secret_key = std::string(32, 'k');
   std::unique_ptr<jobs::Waiters> waiters;
+  jobs::Feed feed;  // hears what `store` commits
   std::unique_ptr<jobs::Submit> submit;
   std::unique_ptr<jobs::Control> control;
   std::unique_ptr<base::Pool> pool;
   std::unique_ptr<net::Loop> loop;
+  const net::FetchGuard fetch_guard{{}};
+  std::unique_ptr<net::HttpClient> http;
+  std::unique_ptr<inference::Chat> chat;  // mock/chat and what `models` says
+  std::unique_ptr<inference::ModelLists> model_lists;
   std::unique_ptr<Service> service;
   std::unique_ptr<front::Server> server;
   DispatchHealth dispatch;
-  std::string owner;  // the key that `get` and `post` use
+  inference::ModelSettings models;  // to be changed before `start`
+  PagePictures pictures;            // the same
+  std::string owner;                // the key that `get` and `post` use
 };
 
 // {"document": {"document_url": …}} around bytes, as a data URI.

@@ -8,8 +8,6 @@
 namespace millrace::api::test {
 namespace {
 
-constexpr const char* kAsync = "Prefer: respond-async\r\n";
-
 // Another process holds the write lock.
 class StuckStore : public Served {
  protected:

@@ -52,6 +52,7 @@ std::string wrong_value(const Setting& setting) {
   if (kAnything.contains(setting.path)) return {};
   if (setting.path == "kafka.brokers") return "broker-without-port";
   if (setting.path == "slots") return "ocr=none";
+  if (setting.path == "ssh.public_host") return "*.example";
   return "!";
 }
 
@@ -83,6 +84,7 @@ std::array<std::string, 3> right_values(const Setting& setting) {
     return {first, last, first};
   }
   if (setting.path == "slots") return {"ocr=1", "ocr=2", "ocr=3"};
+  if (setting.path.starts_with("ssh.")) return {"127.0.0.1", "127.0.0.2", "::1"};
   return {"127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3"};
 }
 
@@ -245,7 +247,7 @@ TEST_F(SettingsTable, ANamedFileThatIsNotThereIsAMistake) {
 TEST_F(SettingsTable, SlotsAreGivenByKindAndTheKindIsChecked) {
   EXPECT_EQ(load({{"slots", "ocr=3"}}).settings.value().slots.at(schemas::Kind::kOcr), 3);
   for (const char* wrong :
-       {"ocr", "ocr=", "ocr=0", "ocr=1025", "ocr=2x", "=2", "brew=1", "0", "1025", "2x"}) {
+       {"ocr", "ocr=", "ocr=0", "ocr=1025", "ocr=2x", "=2", "brew=1", "machine=2", "0", "1025", "2x"}) {
     const LoadedSettings loaded = load({{"slots", wrong}});
     EXPECT_FALSE(loaded.settings) << wrong;
     EXPECT_THAT(mistakes_of(loaded), HasSubstr("slots: \"" + std::string(wrong) + "\""));
@@ -253,7 +255,7 @@ TEST_F(SettingsTable, SlotsAreGivenByKindAndTheKindIsChecked) {
 }
 
 TEST_F(SettingsTable, ABareNumberOfSlotsIsForEveryKindThatIsNotNamed) {
-  for (const schemas::Kind kind : schemas::kKinds)
+  for (const schemas::Kind kind : {schemas::Kind::kOcr, schemas::Kind::kExec})
     EXPECT_EQ(load({{"slots", "7"}}).settings.value().slots.at(kind), 7);
   EXPECT_EQ(load({{"slots", "ocr=3,7"}}).settings.value().slots.at(schemas::Kind::kOcr), 3);
   EXPECT_EQ(load({}, "slots: 5\n").settings.value().slots.at(schemas::Kind::kOcr), 5);
@@ -267,9 +269,46 @@ TEST_F(SettingsTable, KafkaTakesItsBrokersAndPartitionsFromThem) {
   EXPECT_EQ(cluster.message_timeout, seconds(30));
 }
 
+TEST_F(SettingsTable, MachinesAreOfTheFileAloneAndTheirMistakesStopTheStart) {
+  const std::string id = "dm-0192f0a1-7c1e-7000-8000-000000000001";
+  const LoadedSettings right = load({}, "machines:\n- {id: " + id + ", name: one}\n");
+  ASSERT_TRUE(right.settings) << mistakes_of(right);
+  ASSERT_EQ(right.settings->machines.size(), 1u);
+  EXPECT_THAT(right.machine_places, testing::ElementsAre(testing::EndsWith("given.yaml:2")));
+  const LoadedSettings wrong = load({}, "machines:\n- {id: " + id + "}\n");
+  EXPECT_FALSE(wrong.settings);
+  EXPECT_THAT(mistakes_of(wrong), HasSubstr("given.yaml:2: machines.name: is missing"));
+  EXPECT_THAT(mistakes_of(load({{"machines", "one"}})), HasSubstr("--machines: no such flag"));
+  EXPECT_THAT(mistakes_of(load({}, "machnes: []\n")), HasSubstr("did you mean machines?"));
+}
+
+TEST_F(SettingsTable, MachinesAreReadAnewUnlessTheFileHasAMistake) {
+  const std::string id = "dm-0192f0a1-7c1e-7000-8000-000000000001";
+  std::map<std::string, std::string> flags = {{"data", folder_.str()}};
+  EXPECT_TRUE(machines_from_file(flags).value().empty());
+  folder_.write("millrace.yaml", "machines:\n- {id: " + id + ", name: one}\n");
+  EXPECT_EQ(machines_from_file(flags).value().at(0).name, "one");
+  folder_.write("millrace.yaml", "machines:\n- {id: " + id + ", nmae: one}\n");
+  const auto refused = machines_from_file(flags);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("millrace.yaml:2: machines.nmae: no such key"));
+}
+
 TEST_F(SettingsTable, APublicUrlHasNoSlashAtItsEnd) {
   EXPECT_EQ(load({{"public-url", "https://x.example/m//"}}).settings.value().public_url,
             "https://x.example/m");
+}
+
+TEST_F(SettingsTable, MistakesComeInTheOrderOfTheirLinesAndThoseOfNoFileLast) {
+  const LoadedSettings loaded = load({{"http.threads", "none"}},
+                                     "listen: nowhere\nmachines:\n- id: dm-1\n  name: a\nlog:\n  level: "
+                                     "loud\nstoer: 1\nretention: {jobs: 1h, results: 2h}\n");
+  std::vector<std::string> places;
+  for (const auto& mistake : loaded.mistakes) {
+    const std::size_t colon = mistake.place.rfind(':');
+    places.push_back(colon == std::string::npos ? mistake.place : mistake.place.substr(colon));
+  }
+  EXPECT_THAT(places, testing::ElementsAre(":1", ":3", ":6", ":7", ":8", "--http.threads"));
 }
 
 }  // namespace

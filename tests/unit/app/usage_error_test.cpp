@@ -25,6 +25,7 @@ class UsageError : public testing::Test {
     CLI::App* show = jobs->add_subcommand("show", "One");
     show->add_option("id", id_, "Job")->required();
     app_.add_subcommand("serve", "Serves");
+    app_.add_subcommand("manual", "Pages for packages")->group("");
   }
 
   std::string said(std::vector<std::string> words) {
@@ -42,6 +43,12 @@ class UsageError : public testing::Test {
   bool quiet_ = false;
   std::string id_;
 };
+
+TEST_F(UsageError, ACommandThatNoHelpListsIsNotOfferedEither) {
+  EXPECT_THAT(said({"foo"}), HasSubstr("there are: jobs, serve\n"));
+  EXPECT_THAT(said({"manul"}), Not(HasSubstr("manual")));
+  EXPECT_EQ(said({"manual"}), "it was read");
+}
 
 TEST_F(UsageError, AWrongCommandGetsTheNearestOfItsGroup) {
   EXPECT_THAT(said({"sevre"}), HasSubstr("`millrace` has no command \"sevre\"; did you mean `serve`?\n"));
@@ -81,6 +88,8 @@ TEST_F(UsageError, AValueIsNoWordOfTheCommandLine) {
 TEST_F(UsageError, WhatIsMissingIsNamedAndACommandWithoutItsSubcommandGetsItsHelp) {
   EXPECT_THAT(said({"jobs", "show"}), HasSubstr("millrace: id is required\n"));
   EXPECT_THAT(said({"jobs"}), HasSubstr("Lists"));
+  EXPECT_THAT(said({"jobs"}), HasSubstr("Usage: millrace jobs [OPTIONS] SUBCOMMAND\n"));
+  EXPECT_THAT(said({}), HasSubstr("Usage: millrace [OPTIONS] SUBCOMMAND\n"));
 }
 
 }  // namespace

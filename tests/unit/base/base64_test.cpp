@@ -53,6 +53,22 @@ TEST(Base64, ABadCharacterIsFoundAtEveryPlace) {
   }
 }
 
+TEST(Base64, OfAllBytesTheAlphabetAloneIsTakenAtEveryPlaceOfALongText) {
+  constexpr std::string_view kAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  for (int byte = 0; byte < 256; ++byte) {
+    const std::size_t value = kAlphabet.find(static_cast<char>(byte));
+    for (std::size_t place = 0; place < 64; ++place) {
+      std::string text(128, 'A');
+      text[place] = static_cast<char>(byte);
+      const auto bytes = base64_decode(text);
+      ASSERT_EQ(bytes.has_value(), value != std::string_view::npos) << byte << " at " << place;
+      if (bytes) {
+        ASSERT_EQ(base64_encode(*bytes), text);
+      }
+    }
+  }
+}
+
 TEST(Base64, EveryLengthComesBack) {
   for (std::size_t size = 0; size < 300; ++size) {
     EXPECT_EQ(base64_decode(base64_encode(sample(size))), sample(size)) << size;
@@ -92,6 +108,15 @@ TEST(Base64, CharactersAfterThePaddingAreRefusedInALaterPieceToo) {
 TEST(Base64, ATextCutInsideAGroupIsRefusedAtTheEnd) {
   EXPECT_FALSE(decode_in_pieces("Zm9vY", 2));
   EXPECT_FALSE(decode_in_pieces("Zm9vYg=", 3));
+}
+
+TEST(Base64, IsToldWithoutKeepingWhatItDecodesTo) {
+  for (const char* text : {"", "Zg==", "Zg", "Zm9v"}) EXPECT_TRUE(is_base64(text)) << text;
+  for (const char* text : {"!!!!", "Zm9vY", "Zg==Zm9v", "Zm 9v"}) EXPECT_FALSE(is_base64(text)) << text;
+  std::string text(10'000, 'A');
+  EXPECT_TRUE(is_base64(text));
+  text[9'000] = '!';
+  EXPECT_FALSE(is_base64(text));
 }
 
 }  // namespace

@@ -192,5 +192,53 @@ TEST(Config, ReadingAsAnotherTypeIsAProgrammersError) {
   EXPECT_THROW(config.text("no.such"), std::logic_error);
 }
 
+Config with_section(std::string text) {
+  ConfigSources sources{.file_name = "m.yaml", .file_text = std::move(text)};
+  sources.sections = {"things"};
+  return Config::read(kTable, sources);
+}
+
+TEST(Config, ASectionIsReadAsItStandsWithItsPlaces) {
+  const Config config = with_section("mock: true\nthings:\n- name: a\n  words: [b, c]\n- d\n");
+  EXPECT_TRUE(config.mistakes().empty());
+  const ConfigNode& things = config.section("things");
+  ASSERT_EQ(things.kind, ConfigNode::Kind::kList);
+  EXPECT_EQ(things.place, "m.yaml:2");
+  ASSERT_EQ(things.items.size(), 2u);
+  EXPECT_EQ(things.items[0].kind, ConfigNode::Kind::kMap);
+  EXPECT_EQ(things.items[0].items[0].key, "name");
+  EXPECT_EQ(things.items[0].items[0].text, "a");
+  EXPECT_EQ(things.items[0].items[1].place, "m.yaml:4");
+  EXPECT_EQ(things.items[0].items[1].items[1].text, "c");
+  EXPECT_EQ(things.items[1].text, "d");
+  EXPECT_EQ(with_section("mock: true\n").section("things").kind, ConfigNode::Kind::kNone);
+}
+
+TEST(Config, ASectionIsThereOnceAndItsKeysToo) {
+  const auto message = [](const std::string& text) {
+    const Config config = with_section(text);
+    return config.mistakes().empty() ? "none"
+                                     : config.mistakes()[0].place + ": " + config.mistakes()[0].message;
+  };
+  EXPECT_EQ(message("things: {a: 1, a: 2}\n"), "m.yaml:1: a: given a second time");
+  EXPECT_EQ(message("things: {a: 1}\nthings: {b: 2}\n"), "m.yaml:2: things: given a second time");
+  EXPECT_EQ(message("thigns: 1\n"), "m.yaml:1: thigns: no such setting; did you mean things?");
+}
+
+TEST(Config, AnchorsMakeNoSectionWithoutAnEnd) {
+  std::string text = "things:\n- &a0 [x, x, x, x, x, x, x, x, x, x]\n";
+  for (int i = 1; i < 7; ++i) {
+    const std::string before = "*a" + std::to_string(i - 1);
+    text += "- &a" + std::to_string(i) + " [";
+    for (int each = 0; each < 9; ++each) text += before + ", ";
+    text += before + "]\n";
+  }
+  const Config config = with_section(text);
+  ASSERT_FALSE(config.mistakes().empty());
+  EXPECT_THAT(config.mistakes()[0].message,
+              testing::AnyOf(HasSubstr("nested deeper"), HasSubstr("more than")));
+  EXPECT_FALSE(with_section("things: [[[[[[[[[1]]]]]]]]]\n").usable());
+}
+
 }  // namespace
 }  // namespace millrace::base

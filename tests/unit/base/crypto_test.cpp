@@ -27,6 +27,10 @@ TEST(Crypto, HmacGivesThePublishedCode) {
   EXPECT_EQ(hex(hmac_sha256("", "")), "b613679a0814d9ec772f95d778c35fc5ff1697c493715653c6c712144292c5ad");
 }
 
+TEST(Crypto, AFingerprintIsWhatSshKeygenPrints) {
+  EXPECT_EQ(ssh_fingerprint(std::string(3, '\0')), "SHA256:cJ6AyISHokEeHuTfufIqhhSS0gxHZRUMDHlKvXD4FHw");
+}
+
 TEST(Crypto, EqualityLooksAtLengthAndContent) {
   EXPECT_TRUE(equal_constant_time("secret", "secret"));
   EXPECT_TRUE(equal_constant_time("", ""));

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <string>
+#include <vector>
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -17,12 +18,12 @@ using testing::HasSubstr;
 using testing::MatchesRegex;
 using testing::Not;
 
-// Stands in for stderr as a pipe while it lives.
+// Stands in for stderr as a pipe while it lives. It keeps what was written at once apart.
 class StderrPipe {
  public:
   StderrPipe() {
     int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error("pipe2");
+    if (::pipe2(ends, O_CLOEXEC | O_DIRECT) != 0) throw std::runtime_error("pipe2");
     reader_ = ends[0];
     saved_ = ::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
     ::dup2(ends[1], STDERR_FILENO);
@@ -40,13 +41,17 @@ class StderrPipe {
   void close_reader() { ::dup2(::open("/dev/null", O_RDONLY | O_CLOEXEC), reader_); }
   // Everything written, once the log has stopped.
   std::string text() {
+    std::string all;
+    for (const std::string& each : writes()) all += each;
+    return all;
+  }
+  std::vector<std::string> writes() {
     log_stop();
     restore();
-    std::string all;
+    std::vector<std::string> all;
     char buffer[4096];
-    for (ssize_t got = 0; (got = ::read(reader_, buffer, sizeof buffer)) > 0;) {
-      all.append(buffer, static_cast<std::size_t>(got));
-    }
+    for (ssize_t got = 0; (got = ::read(reader_, buffer, sizeof buffer)) > 0;)
+      all.emplace_back(buffer, static_cast<std::size_t>(got));
     return all;
   }
 
@@ -119,6 +124,25 @@ TEST(Log, LinesOutsideStartAndStopAreWrittenAtOnce) {
   log_stop();
   log_info("late");
   EXPECT_THAT(out.text(), EndsWith(" info late\n"));
+}
+
+TEST(Log, LinesOfTheSameMomentAreWrittenTogetherInTheirOrder) {
+  constexpr int kLines = 500;
+  StderrPipe out;
+  log_start(LogFormat::kText, LogLevel::kInfo);
+  for (int i = 0; i < kLines; ++i) log_info("line." + std::to_string(i) + ".");
+  const auto writes = out.writes();
+  EXPECT_LT(writes.size(), kLines);
+  std::string all;
+  for (const std::string& each : writes) {
+    EXPECT_THAT(each, EndsWith("\n")) << "a line is written whole";
+    all += each;
+  }
+  std::size_t at = 0;
+  for (int i = 0; i < kLines; ++i) {
+    at = all.find("line." + std::to_string(i) + ".\n", at);
+    ASSERT_NE(at, std::string::npos) << i;
+  }
 }
 
 TEST(Log, AStoppedReaderCostsLinesAndNeverTime) {

@@ -56,5 +56,12 @@ TEST(NetAddress, WhatIsMalformedIsRefusedWithAReason) {
   }
 }
 
+TEST(IsHost, IsANameOrAnAddressWithoutAPortThatIsNoOption) {
+  for (const char* host : {"box.example", "localhost", "127.0.0.1", "::1", "fd00::1"})
+    EXPECT_TRUE(is_host(host)) << host;
+  for (const char* wrong : {"", "-oProxyCommand=x", "a:22", "[::1]", "a b", "*.example", "a/b"})
+    EXPECT_FALSE(is_host(wrong)) << wrong;
+}
+
 }  // namespace
 }  // namespace millrace::base

@@ -39,6 +39,29 @@ TEST(JobText, WhatIsNotKnownOfAJobHasNoLine) {
   EXPECT_EQ("3/12", progress_text(kJob));
 }
 
+TEST(JobText, ALongNameMovesAllValues) {
+  EXPECT_EQ("id                ocr-1\nupstream_attempts 1\n",
+            job_text({{"id", "ocr-1"}, {"upstream_attempts", 1}}));
+}
+
+TEST(JobText, AJobThatWaitsSaysForWhat) {
+  const json queued = {{"status", "queued"}, {"attempt", 1}};
+  const json refused = json::parse(
+      R"({"type":"retry","data":{"code":"rate_limited","message":"mine answered 429","attempt":1,"run_at":"T2"}})");
+  EXPECT_EQ("mine answered 429 (rate_limited), next at T2", waiting_text(queued, refused, "T1"));
+  EXPECT_EQ("mine answered 429 (rate_limited), due since T2", waiting_text(queued, refused, "T3"));
+  EXPECT_EQ("for its next attempt", waiting_text(queued, {{"type", "queued"}}, "T1"));
+  EXPECT_EQ("for its next attempt", waiting_text(queued, {}, "T1"));
+  EXPECT_EQ("no worker has begun it yet", waiting_text({{"status", "queued"}, {"attempt", 0}}, {}, "T1"));
+  EXPECT_EQ("", waiting_text({{"status", "running"}}, refused, "T1"));
+}
+
+TEST(JobText, AJobWhoseQueueIsPausedSaysWhatOpensIt) {
+  const json held = {{"status", "queued"}, {"kind", "ocr"}, {"attempt", 0}, {"paused", true}};
+  EXPECT_EQ("the queue of kind ocr is paused until `millrace queues resume ocr`",
+            waiting_text(held, {}, "T1"));
+}
+
 std::string event_of(const char* type, const char* data) {
   return event_text({{"version", 3}, {"at", "T1"}, {"type", type}, {"data", json::parse(data)}});
 }

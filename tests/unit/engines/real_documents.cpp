@@ -106,8 +106,8 @@ std::string engine_path() {
   return path.substr(0, path.rfind('/')) + "/millrace-engine";
 }
 
-OcrEngine::Options engine_options() {
-  OcrEngine::Options options;
+EnginePool::Options engine_options() {
+  EnginePool::Options options;
   options.engine_path = engine_path();
   options.children = 2;
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

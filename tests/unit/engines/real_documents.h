@@ -27,6 +27,6 @@ pid_t engine_child_of_this_process();
 // millrace-engine of this build.
 std::string engine_path();
 // Bounds that a sanitizer's shadow memory survives.
-OcrEngine::Options engine_options();
+EnginePool::Options engine_options();
 
 }  // namespace millrace::engines::testing

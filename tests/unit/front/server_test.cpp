@@ -5,6 +5,8 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include "tests/support/wait_until.h"
 #include "tests/unit/front/served.h"
@@ -17,7 +19,9 @@ using support::wait_until;
 
 class FrontServer : public Served {
  protected:
-  Signal answered;
+  Signal answered, told, ended;
+  std::atomic<bool> on_front = false;
+  std::atomic<std::thread::id> front{};
 };
 
 TEST_F(FrontServer, NamesTheAddressThatItCannotBind) {
@@ -39,6 +43,34 @@ TEST_F(FrontServer, NamesTheHostThatHasNoAddress) {
   const auto started = Server(options, application).start();
   ASSERT_FALSE(started.has_value());
   EXPECT_NE(started.error().message.find("no such host:0"), std::string::npos) << started.error().message;
+}
+
+TEST_F(FrontServer, HearsWhatItsThreadWaitsForBeside) {
+  const int beside = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  application.on_run = [&](Request, Responder responder) {
+    front = std::this_thread::get_id();
+    responder.send({});
+  };
+  Server::Options options{.host = "127.0.0.1", .port = 0, .threads = 1, .limits = {}};
+  options.beside = {.begin = [=] { return beside; },
+                    .ready =
+                        [&] {
+                          on_front = front.load() == std::this_thread::get_id();
+                          told.set();
+                        },
+                    .end = [&] { ended.set(); }};
+  server.emplace(std::move(options), application);
+  ASSERT_TRUE(server->start());
+  EXPECT_EQ(ask(get("/"))->status, 200);
+  const std::uint64_t one = 1;
+  ASSERT_EQ(::write(beside, &one, sizeof one), static_cast<ssize_t>(sizeof one));
+  EXPECT_TRUE(told.wait());
+  EXPECT_TRUE(on_front);
+  EXPECT_EQ(ask(get("/"))->status, 200);
+  EXPECT_FALSE(ended.is_set());
+  server->stop();
+  EXPECT_TRUE(ended.is_set());
+  ::close(beside);
 }
 
 TEST_F(FrontServer, ServesOnAnIpv6Address) {
@@ -153,12 +185,12 @@ TEST_F(FrontServer, DrainWaitsForOutputThatHasNotLeft) {
 }
 
 // One client of a server that drains: every answer is whole, and right, or a 503, or did not begin.
-struct Tally {
+struct ServerTally {
   std::atomic<std::size_t> answered{0}, refused{0};
   std::atomic<bool> wrong{false};
 };
 
-void ask_until_refused(std::uint16_t port, int number, Tally& tally) {
+void ask_until_refused(std::uint16_t port, int number, ServerTally& tally) {
   for (int i = 0;; ++i) {
     RawClient one(port);
     for (int j = 0; j < 10; ++j) {
@@ -184,7 +216,7 @@ TEST_F(FrontServer, DrainUnderLoadLosesNoRequestThatRan) {
     responder.send(text_reply(std::move(path)));
   };
   start();
-  Tally tally;
+  ServerTally tally;
   std::vector<std::jthread> clients;
   for (int i = 0; i < 4; ++i) clients.emplace_back([&, i] { ask_until_refused(server->port(), i, tally); });
   ASSERT_TRUE(wait_until([&] { return tally.answered > 500; }));

@@ -31,6 +31,7 @@ Core::Core(const base::Clock* chosen, bus::Dispatch* durable) : clock(chosen ? *
   relay = std::make_unique<Relay>(*store, dispatch, events, *waiters);
   upkeep = std::make_unique<Upkeep>(*store, dispatch, *relay, pool, clock, Upkeep::Options{});
   submitter = std::make_unique<Submit>(*store, clock);
+  relay->tell_all(feed);
   relay->start();
   if (!events.start() || !local.start()) throw std::runtime_error("the local bus did not start");
 }

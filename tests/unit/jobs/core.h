@@ -62,6 +62,7 @@ class Core {
   bus::LocalDispatch local;
   bus::LocalEvents events;
   std::unique_ptr<Waiters> waiters;
+  Feed feed;  // of `relay`
   std::unique_ptr<Relay> relay;
   std::unique_ptr<Upkeep> upkeep;
   std::unique_ptr<Submit> submitter;

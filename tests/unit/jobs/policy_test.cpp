@@ -11,8 +11,15 @@ TEST(Policy, EveryKindHasOne) {
   for (const schemas::Kind kind : schemas::kKinds) {
     EXPECT_EQ(policy(kind).kind, kind);
     EXPECT_GT(policy(kind).attempts_max, 0);
-    EXPECT_EQ(policy(kind).deadline, std::chrono::hours(24));
+    const bool act = kind == schemas::Kind::kMachine;
+    EXPECT_EQ(policy(kind).deadline, std::chrono::hours(act ? 1 : 24));
   }
+}
+
+TEST(Policy, AnActOfAMachineIsRunAgainWhenItsWorkerIsLost) {
+  const KindPolicy& act = policy(schemas::Kind::kMachine);
+  EXPECT_EQ(act.attempts_max, 3);
+  EXPECT_EQ(act.rerun, schemas::Rerun::kAtLeastOnce);
 }
 
 TEST(Policy, ACommandIsTriedOnceAndRunAtMostOnce) {

@@ -60,6 +60,71 @@ TEST(Upkeep, AJobPastItsDeadlineExpires) {
   EXPECT_EQ(core.view(job).status, JobStatus::kExpired);
 }
 
+// A machine of tenant "t", whose acts the test does.
+class UpkeepOfMachines : public ::testing::Test {
+ protected:
+  UpkeepOfMachines() {
+    machine.id = base::Uuid::make(clock.wall());
+    machine.tenant = "t";
+    machine.autosleep_seconds = 60;
+    const storage::MachineCall call{
+        .tenant = "t", .actor = "a", .key = {}, .act = core.submitter->new_id(schemas::Kind::kMachine)};
+    support::Answer<storage::Answer> made;
+    machines.create(
+        machine, call, [](const schemas::Machine&) { return std::string(); }, made.take());
+    EXPECT_TRUE(made.wait());
+    do_act();
+  }
+  void do_act() {
+    support::Answer<std::vector<storage::Claimed>> acts;
+    storage::JobClaims(*core.store)
+        .claim({.kind = schemas::Kind::kMachine, .worker = "w", .count = 9, .hints = {}}, acts.take());
+    const auto claimed = acts.wait().value();
+    ASSERT_EQ(claimed.size(), 1U);
+    support::Answer<storage::Applied> done;
+    storage::JobOutcomes(*core.store).finish(claimed[0].lease, {"{}", nullptr}, done.take());
+    EXPECT_EQ(done.wait().value(), storage::Applied::kYes);
+  }
+  schemas::JobId execute() {
+    Order order;
+    order.id = core.submitter->new_id(schemas::Kind::kExec);
+    order.tenant = "t";
+    order.spec = "{}";
+    order.machine = machine.id;
+    support::Answer<storage::Submitted> made;
+    core.submitter->submit(order, made.take());
+    return made.wait().value().job;
+  }
+  schemas::MachinePhase phase() { return machines.any(machine.id)->phase; }
+
+  base::ManualClock clock;
+  Core core{&clock};
+  storage::Machines machines{*core.store};
+  schemas::Machine machine;
+};
+
+TEST_F(UpkeepOfMachines, OneFallsAsleepWhenItsTimeHasCome) {
+  clock.advance(milliseconds(45'000));
+  EXPECT_EQ(core.tick(), milliseconds(15'000)) << "the timer waits for it";
+  clock.advance(milliseconds(15'000));
+  core.tick();
+  EXPECT_EQ(phase(), schemas::MachinePhase::kStopping);
+  do_act();
+  EXPECT_EQ(phase(), schemas::MachinePhase::kSleeping);
+}
+
+TEST_F(UpkeepOfMachines, AThousandJobsThatWaitedForOneAreReleasedInOneRound) {
+  clock.advance(milliseconds(60'000));
+  core.tick();
+  do_act();
+  std::vector<schemas::JobId> jobs;
+  for (int i = 0; i < 1000; ++i) jobs.push_back(execute());
+  EXPECT_TRUE(core.view(jobs.back()).waking);
+  do_act();
+  core.tick();
+  for (const auto& job : jobs) EXPECT_FALSE(core.view(job).waking);
+}
+
 TEST(Upkeep, AStepThatThrowsEndsItsRoundAndTheNextOneRuns) {
   base::ManualClock clock;
   KeptDispatch dispatch;

@@ -8,21 +8,38 @@
 #include <sys/stat.h>
 
 #include "schemas/machine.h"
+#include "tests/support/machine_number.h"
 
 namespace millrace::machines {
 namespace fs = std::filesystem;
 
 void SandboxTest::SetUp() {
   ::chmod(data_.str().c_str(), 0711);
-  auto opened = Sandbox::open({.data_dir = data_.str()}, spawner_);
+  auto opened = Sandbox::open(options(), spawner_);
   if (!opened) GTEST_SKIP() << opened.error().message;
   sandbox_ = std::move(*opened);
+  root_ = *spawner_.root();
+}
+
+Sandbox::Options SandboxTest::options() const {
+  Sandbox::Options options;
+  options.data_dir = data_.str();
+  return options;
+}
+
+Sandbox::Options PlainSandboxTest::options() const {
+  Sandbox::Options options = SandboxTest::options();
+  options.use_cgroups = false;
+  options.use_images = false;
+  return options;
 }
 
 CommandOrder SandboxTest::order_of(std::vector<std::string> command) const {
   CommandOrder order;
-  order.machine = machine_;
-  order.number = 7;
+  order.machine.id = machine_;
+  order.machine.number = support::machine_number();
+  order.machine.storage_gib = 1;
+  order.execution = "exec-01890000-0000-7000-8000-" + std::to_string(100'000'000'000 + ++orders_);
   order.command = std::move(command);
   order.timeout = std::chrono::milliseconds(60'000);
   return order;
@@ -30,9 +47,11 @@ CommandOrder SandboxTest::order_of(std::vector<std::string> command) const {
 
 Ran SandboxTest::run(const CommandOrder& order, const StopSwitch& stop) {
   Ran ran;
-  ran.end = sandbox_->run(order, stop, [&](schemas::OutputStream stream, std::string_view bytes) {
+  CommandHooks hooks;
+  hooks.output = [&](schemas::OutputStream stream, std::string_view bytes) {
     (stream == schemas::OutputStream::kStdout ? ran.out : ran.err).append(bytes);
-  });
+  };
+  ran.end = sandbox_->run(order, stop, hooks);
   return ran;
 }
 
@@ -43,8 +62,10 @@ std::string SandboxTest::told(const std::string& script) {
   return ran.out;
 }
 
-std::string SandboxTest::workspace() const {
-  return data_.str() + "/machines/" + schemas::machine_id(machine_) + "/workspace";
+std::string SandboxTest::machine_folder() const {
+  const std::string own = data_.str() + "/machines/" + schemas::machine_id(machine_);
+  const bool image = sandbox_->host_facts().disk == "image";
+  return "/proc/self/fd/" + std::to_string(root_.get()) + own + (image ? "/disk" : "");
 }
 
 int processes_with(const std::string& mark) {

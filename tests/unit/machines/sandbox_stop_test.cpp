@@ -1,4 +1,6 @@
 #include <csignal>
+#include <future>
+#include <mutex>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -6,8 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tests/support/wait_until.h"
-#include "tests/unit/machines/sandbox_fixture.h"
+#include "tests/unit/machines/running.h"
 
 namespace millrace::machines {
 namespace {
@@ -15,41 +16,6 @@ namespace {
 using How = CommandEnd::How;
 using std::chrono::milliseconds;
 using Steady = std::chrono::steady_clock;
-
-// A command that runs on a thread of its own; its output can be waited for.
-class Running {
- public:
-  Running(Sandbox& sandbox, CommandOrder order)
-      : thread_([this, &sandbox, order = std::move(order)] {
-          const CommandEnd end =
-              sandbox.run(order, stop, [this](schemas::OutputStream, std::string_view bytes) {
-                const std::lock_guard lock(mutex_);
-                out_.append(bytes);
-                changed_.notify_all();
-              });
-          const std::lock_guard lock(mutex_);
-          end_ = end;
-          changed_.notify_all();
-        }) {}
-
-  bool says(const std::string& text) {
-    std::unique_lock lock(mutex_);
-    return support::wait_until(changed_, lock, [&] { return out_.find(text) != std::string::npos; });
-  }
-  CommandEnd end() {
-    thread_.join();
-    return *end_;
-  }
-
-  StopSwitch stop;
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::string out_;
-  std::optional<CommandEnd> end_;
-  std::jthread thread_;
-};
 
 // A process that ignores SIGTERM, left by two forks in a session of its own, and one that waits. `mark` is an
 // odd number of seconds: what they sleep.
@@ -129,15 +95,6 @@ TEST_F(SandboxTest, KillCutsTheGraceOfAStopShort) {
   EXPECT_LT(Steady::now() - begin, kStopGrace);
 }
 
-TEST_F(SandboxTest, AStoppedProcessIsWokenToTakeItsSigterm) {
-  Running running(*sandbox_, shell("echo up; kill -STOP $$"));
-  ASSERT_TRUE(running.says("up"));
-  const auto begin = Steady::now();
-  running.stop.stop();
-  EXPECT_EQ(running.end().how, How::kStopped);
-  EXPECT_LT(Steady::now() - begin, kStopGrace);
-}
-
 TEST_F(SandboxTest, ACommandToldToStopBeforehandNeverBegins) {
   StopSwitch stop;
   stop.stop();
@@ -171,6 +128,23 @@ TEST_F(SandboxTest, TheEnvironmentIsInNobodysArguments) {
   EXPECT_EQ(running.end().how, How::kStopped);
 }
 
+TEST_F(SandboxTest, AMachineStopsEvenWhileNobodyTakesTheOutput) {
+  std::promise<void> released, blocked;
+  std::once_flag once, first;
+  CommandHooks hooks;
+  hooks.output = [&, until = released.get_future().share()](auto, auto) {
+    std::call_once(first, [&] { blocked.set_value(); });
+    until.wait();
+  };
+  hooks.released = [&] { std::call_once(once, [&] { released.set_value(); }); };
+  CommandEnd end;
+  std::jthread command([&] { end = sandbox_->run(shell("echo up; exec sleep 600"), StopSwitch(), hooks); });
+  blocked.get_future().wait();
+  EXPECT_TRUE(sandbox_->stop(order_of({}).machine, {}));
+  command.join();
+  EXPECT_EQ(end.message, "the machine was stopped while the command ran");
+}
+
 TEST_F(SandboxTest, CommandsOfOneMachineRunSideBySide) {
   Running first(*sandbox_, shell("mkfifo go; echo up; read word < go; echo $word"));
   ASSERT_TRUE(first.says("up"));
@@ -188,7 +162,7 @@ TEST(Sandbox, WithAGatewayThatIsKilledItsCommandsEnd) {
     auto sandbox = Sandbox::open({.data_dir = data.str()}, spawner);
     CommandOrder order;
     order.command = {"sleep", "7396.25"};
-    if (sandbox) (*sandbox)->run(order, StopSwitch(), [](auto, auto) {});
+    if (sandbox) (*sandbox)->run(order, StopSwitch(), {});
     ::_exit(0);
   }
   const auto ended = [&] { return ::waitpid(gateway, nullptr, WNOHANG) != 0; };

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/support/machine_number.h"
 #include "tests/unit/machines/sandbox_fixture.h"
 
 namespace millrace::machines {
@@ -56,9 +57,10 @@ TEST_F(SandboxTest, TheStreamsAreApart) {
 
 TEST_F(SandboxTest, AllOfALargeOutputIsTold) {
   std::size_t bytes = 0;
+  CommandHooks hooks;
+  hooks.output = [&](schemas::OutputStream, std::string_view chunk) { bytes += chunk.size(); };
   const CommandEnd end =
-      sandbox_->run(order_of({"head", "-c", "50000000", "/dev/zero"}), StopSwitch(),
-                    [&](schemas::OutputStream, std::string_view chunk) { bytes += chunk.size(); });
+      sandbox_->run(order_of({"head", "-c", "50000000", "/dev/zero"}), StopSwitch(), hooks);
   EXPECT_EQ(end.how, How::kExited);
   EXPECT_EQ(bytes, 50'000'000U);
 }
@@ -118,10 +120,12 @@ TEST_F(SandboxTest, TheCommandIsLookedUpInThePathOfItsEnvironment) {
 
 TEST_F(SandboxTest, TheEnvironmentIsTheOrdersAndLittleMore) {
   CommandOrder order = order_of({"env"});
-  order.environment = {{"A", "1"}, {"HOME", "/tmp"}, {"A", "x=\ny"}, {"LD_PRELOAD", ""}, {"odd name.", "2"}};
+  order.environment = {{"A", "1"},         {"HOME", "/tmp"},   {"A", "x=\ny"},
+                       {"LD_PRELOAD", ""}, {"odd name.", "2"}, {"MILLRACE_ARTIFACTS", "/etc"}};
   EXPECT_EQ(run(order).out,
             "PATH=/usr/local/bin:/usr/bin:/bin\nHOME=/tmp\n"
             "MILLRACE_MACHINE_ID=dm-01890000-0000-7000-8000-0000000000ab\n"
+            "MILLRACE_ARTIFACTS=/artifacts\n"
             "A=x=\ny\nLD_PRELOAD=\nodd name.=2\n");
 }
 
@@ -138,14 +142,14 @@ TEST_F(SandboxTest, TheMachinesFolderIsItsOwn) {
   ASSERT_EQ(::stat(workspace().c_str(), &own), 0);
   EXPECT_EQ(machines.st_mode & 07777, 0711U);
   EXPECT_EQ(own.st_mode & 07777, 0700U);
-  EXPECT_EQ(own.st_uid, ::geteuid() == 0 ? 210'007U : ::geteuid());
+  EXPECT_EQ(own.st_uid, ::geteuid() == 0 ? 210'000 + support::machine_number() : ::geteuid());
 }
 
 TEST_F(SandboxTest, MachinesDoNotSeeEachOther) {
   told("echo secret > file");
   CommandOrder other = shell("ls /workspace; cat " + workspace() + "/file");
-  other.machine = *base::Uuid::parse("01890000-0000-7000-8000-0000000000cd");
-  other.number = 8;
+  other.machine.id = *base::Uuid::parse("01890000-0000-7000-8000-0000000000cd");
+  other.machine.number = support::machine_number() + 1;
   EXPECT_EQ(run(other).out, "");
 }
 
@@ -174,7 +178,7 @@ TEST(Sandbox, AFolderThatTheMachineCannotReachIsNamed) {
 
 TEST_F(SandboxTest, AHostThatFailsSaysNothingOfItsPaths) {
   CommandOrder order = order_of({"true"});
-  order.number = -1;
+  order.machine.number = -1;
   const CommandEnd end = run(order).end;
   EXPECT_EQ(end.how, How::kHostFailed);
   EXPECT_EQ(end.message.find('/'), std::string::npos) << end.message;

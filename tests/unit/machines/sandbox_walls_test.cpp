@@ -1,6 +1,15 @@
-#include <gtest/gtest.h>
+#include <algorithm>
+#include <filesystem>
 
-#include "tests/unit/machines/sandbox_fixture.h"
+#include <arpa/inet.h>
+#include <grp.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/unit/machines/running.h"
 
 // What a command tries against the host, and what becomes of it.
 namespace millrace::machines {
@@ -20,9 +29,9 @@ TEST_F(SandboxTest, TheHostsFilesAreNotThere) {
 }
 
 TEST_F(SandboxTest, OnlyWhatIsTheMachinesIsWritable) {
-  EXPECT_EQ(told("for d in / /usr /dev /etc /proc /proc/sys/kernel /tmp /dev/shm /workspace; do\n"
+  EXPECT_EQ(told("for d in / /usr /dev /etc /proc /proc/sys/kernel /tmp /dev/shm /workspace /artifacts; do\n"
                  "(touch $d/x) 2>/dev/null && echo $d; done; true"),
-            "/tmp\n/dev/shm\n/workspace\n");
+            "/tmp\n/dev/shm\n/workspace\n/artifacts\n");
 }
 
 TEST_F(SandboxTest, TheKernelsSettingsAreNotWritable) {
@@ -48,6 +57,44 @@ TEST_F(SandboxTest, ThereIsNoNetwork) {
             "1\n");
 }
 
+// A listener on loopback of the host; true once somebody came.
+class Listener {
+ public:
+  Listener() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t length = sizeof address;
+    ::bind(socket_.get(), reinterpret_cast<sockaddr*>(&address), length);
+    ::listen(socket_.get(), 8);
+    ::getsockname(socket_.get(), reinterpret_cast<sockaddr*>(&address), &length);
+    port_ = ntohs(address.sin_port);
+  }
+  std::string script() const {
+    return "bash -c 'exec 3<>/dev/tcp/127.0.0.1/" + std::to_string(port_) +
+           "' 2>/dev/null && echo open; true";
+  }
+
+ private:
+  process::Fd socket_;
+  int port_ = 0;
+};
+
+TEST_F(SandboxTest, TheHostsNetworkIsReachedOnlyWhereTheSettingsSayIt) {
+  const Listener listener;
+  CommandOrder order = shell(listener.script());
+  EXPECT_EQ(run(order).out, "");
+  order.machine.settings.network = true;
+  EXPECT_EQ(run(order).out, "open\n");
+}
+
+TEST_F(SandboxTest, WithTheNetworkComeNamesAndCertificatesToRead) {
+  CommandOrder order =
+      shell("test -s /etc/hosts && echo hosts; (echo x >> /etc/hosts) 2>/dev/null || echo kept");
+  order.machine.settings.network = true;
+  EXPECT_EQ(run(order).out, "hosts\nkept\n");
+}
+
 TEST_F(SandboxTest, SocketsThatReachPastTheNetworkAreRefused) {
   EXPECT_EQ(told("python3 - <<'E'\n"
                  "import errno, socket\n"
@@ -70,8 +117,28 @@ TEST_F(SandboxTest, NoProcessIsTracedOrRead) {
             "-1 1\n-1 1\n");
 }
 
+TEST_F(SandboxTest, ANeighbourInAnotherJailIsNeitherSeenNorTracedNorKilled) {
+  Running neighbour(*sandbox_, shell("mkfifo go; echo up; read line < go"));
+  ASSERT_TRUE(neighbour.says("up"));
+  EXPECT_EQ(told("python3 - <<'E'\n"
+                 "import ctypes, os\n"
+                 "libc = ctypes.CDLL(None, use_errno=True)\n"
+                 "own = {1, os.getpid(), os.getppid()}\n"
+                 "seen = {int(p) for p in os.listdir('/proc') if p.isdigit()} - own\n"
+                 "print(len(seen))\n"
+                 "for pid in range(1, 40000):\n"
+                 "  if pid in own: continue\n"
+                 "  if libc.ptrace(16, pid, 0, 0) != -1: print('traced', pid)\n"
+                 "  try: os.kill(pid, 9); print('killed', pid)\n"
+                 "  except ProcessLookupError: pass\nE\n"),
+            "0\n");
+  told("kill -9 -1; true");
+  neighbour.stop.kill();
+  EXPECT_EQ(neighbour.end().how, How::kStopped) << "it ran until then";
+}
+
 TEST_F(SandboxTest, OtherProcessesOfTheHostAreNotSeen) {
-  EXPECT_EQ(told("ls /proc | grep -c '^[0-9]'"), "4\n") << "the first, the shell, ls, grep";
+  EXPECT_EQ(told("set -- /proc/[0-9]*; echo $#"), "2\n") << "the first and the shell";
 }
 
 TEST_F(SandboxTest, NoDescriptorOfTheGatewayIsHandedOn) {
@@ -100,7 +167,7 @@ TEST_F(SandboxTest, ProcessesAreBounded) {
 
 TEST_F(SandboxTest, AMemoryHogFailsByItself) {
   CommandOrder order = order_of({"python3", "-c", "b = bytearray(1 << 30)"});
-  order.memory_mib = 256;
+  order.machine.memory_mib = 256;
   const Ran ran = run(order);
   EXPECT_EQ(ran.end.exit_code, 1);
   EXPECT_NE(ran.err.find("MemoryError"), std::string::npos) << ran.err;
@@ -130,6 +197,57 @@ TEST_F(SandboxTest, OrdinaryProgramsWork) {
                  "tempfile.TemporaryFile().write(b'x')\nE\n"
                  "perl -e 'print \"perl\\n\"'; tar cf - /workspace 2>/dev/null | wc -c | grep -c ."),
             "thread\nchild\nprocess\nperl\n1\n");
+}
+
+// What a command does in the sandbox of an ordinary user's gateway; "": no sandbox can be made.
+std::string told_to_a_user(const std::string& data, const std::string& script) {
+  process::Spawner spawner(process::Spawner::Options{.own_mounts = true});
+  Sandbox::Options options;
+  options.data_dir = data;
+  auto sandbox = Sandbox::open(options, spawner);
+  if (!sandbox) return {};
+  CommandOrder order;
+  order.execution = "exec-1";
+  order.command = {"sh", "-c", script};
+  CommandHooks hooks;
+  std::string out = (*sandbox)->host_facts().disk + "\n";
+  hooks.output = [&](schemas::OutputStream, std::string_view bytes) { out.append(bytes); };
+  const CommandEnd end = (*sandbox)->run(order, StopSwitch(), hooks);
+  for (const ArtifactFile& file : end.artifacts) out += file.name + "\n";
+  static_cast<void>((*sandbox)->destroy(order.machine, {}));
+  return out;
+}
+
+TEST(Sandbox, AnOrdinaryUsersGatewayHasTheSameWalls) {
+  if (::geteuid() != 0) GTEST_SKIP() << "all other tests are of an ordinary user then";
+  constexpr uid_t kUser = 54'321;
+  const support::TempDir data;
+  ASSERT_EQ(::chown(data.str().c_str(), kUser, kUser), 0);
+  auto pipe = process::make_pipe();
+  ASSERT_TRUE(pipe);
+  const pid_t user = ::fork();
+  if (user == 0) {
+    if (::setgroups(0, nullptr) != 0 || ::setresgid(kUser, kUser, kUser) != 0 ||
+        ::setresuid(kUser, kUser, kUser) != 0) {
+      ::_exit(1);
+    }
+    const std::string out = told_to_a_user(
+        data.str(),
+        "id -u; (cat /proc/sys/kernel/core_pattern > /proc/sys/kernel/core_pattern) 2>/dev/null && echo "
+        "wrote\n"
+        "mount -t tmpfs none /tmp 2>/dev/null && echo mounted; kill -9 -1 2>/dev/null; ls /home /root "
+        "2>/dev/null\n"
+        "mkdir /artifacts/a; echo x > /artifacts/a/x; chmod 000 /artifacts");
+    ::_exit(::write(pipe->write.get(), out.data(), out.size()) < 0 ? 1 : 0);
+  }
+  pipe->write.reset();
+  std::string out(65'536, '\0');
+  const ssize_t count = ::read(pipe->read.get(), out.data(), out.size());
+  out.resize(static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+  ::waitpid(user, nullptr, 0);
+  if (out.empty()) GTEST_SKIP() << "an ordinary user can make no sandbox here";
+  EXPECT_EQ(out, "watched\n65534\na/x\n");
+  EXPECT_TRUE(std::filesystem::is_empty(data.path() / "machines"));
 }
 
 }  // namespace

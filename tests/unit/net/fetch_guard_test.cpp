@@ -80,11 +80,26 @@ TEST(FetchGuard, OnlyHttpsOnWebPortsWithoutCredentialsMayBeFetched) {
   const FetchGuard guard({});
   EXPECT_TRUE(guard.check_url("https://example.com/a.pdf"));
   EXPECT_TRUE(guard.check_url("HTTPS://EXAMPLE.com:443/a.pdf#frag"));
-  for (const char* url :
-       {"http://example.com/a.pdf", "ftp://example.com/a.pdf", "file:///etc/passwd", "gopher://example.com/",
-        "dict://example.com/", "https://user@example.com/", "https://user:pass@example.com/",
-        "https://example.com:8443/", "https://example.com:22/", "https://[fe80::1%25eth0]/", "https://",
-        "//example.com/", "example.com", "", "https://exa mple.com/", "https://example.com:99999/"}) {
+  for (const char* url : {"http://example.com/a.pdf",
+                          "ftp://example.com/a.pdf",
+                          "file:///etc/passwd",
+                          "gopher://example.com/",
+                          "dict://example.com/",
+                          "https://user@example.com/",
+                          "https://user:pass@example.com/",
+                          "https://example.com:8443/",
+                          "https://example.com:22/",
+                          "https://[fe80::1%25eth0]/",
+                          "https://",
+                          "https://printer.local/",
+                          "https://metadata.google.internal/computeMetadata/v1/",
+                          "https://vault.INTERNAL./",
+                          "https://a.localhost/",
+                          "//example.com/",
+                          "example.com",
+                          "",
+                          "https://exa mple.com/",
+                          "https://example.com:99999/"}) {
     const auto verdict = guard.check_url(url);
     ASSERT_FALSE(verdict) << url;
     EXPECT_EQ(base::Code::kFetchRefused, verdict.error().code) << url;
@@ -106,6 +121,55 @@ TEST(FetchGuard, AnOpenedHostMayUseHttpItsPortAndPrivateAddressesAndNoOtherMay) 
   const auto& address = reinterpret_cast<const sockaddr&>(loopback);
   EXPECT_TRUE(guard.check_address(*guard.check_url("http://127.0.0.1/a"), address));
   EXPECT_FALSE(guard.check_address(*guard.check_url("https://example.com/a"), address));
+}
+
+TEST(FetchGuard, AUrlThatAnotherServerFetchesNamesNoAddressThatIsNotPublicInAnyForm) {
+  const FetchGuard guard({"files.local", "10.0.0.7:9000"});
+  for (const char* url : {"https://127.0.0.1/a",
+                          "https://127.0.0.1./a",
+                          "https://127.0.0.1../a",
+                          "https://127.1/a",
+                          "https://127.0.1/a",
+                          "https://2130706433/a",
+                          "https://017700000001/a",
+                          "https://0177.0.0.1/a",
+                          "https://0x7f.0.0.1/a",
+                          "https://0x7f000001/a",
+                          "https://0X7F.1/a",
+                          "https://0/a",
+                          "https://0x/a",
+                          "https://1.2.3.4.5/a",
+                          "https://256.1.1.1/a",
+                          "https://10.1.2.3/a",
+                          "https://192.168.0.1/a",
+                          "https://169.254.169.254/latest/meta-data",
+                          "https://[::1]/a",
+                          "https://[::ffff:127.0.0.1]/a",
+                          "https://[64:ff9b::7f00:1]/a",
+                          "https://[fd00::1]/a",
+                          "https://[fe80::1%25eth0]/a",
+                          "https://localhost/a",
+                          "https://LOCALHOST./a",
+                          "https://x.localhost/a",
+                          "https://%6c%6f%63alhost/a",
+                          "https://%31%32%37.0.0.1/a",
+                          "https://１２７.0.0.1/a",
+                          "https://bücher.example/a",
+                          "http://example.com/a",
+                          "https://u:p@example.com/a",
+                          "https://example.com:8443/a",
+                          "https://10.0.0.7/a"}) {
+    const base::Status verdict = guard.check_foreign_url(url, "messages.0.content.0.image_url.url");
+    ASSERT_FALSE(verdict) << url;
+    EXPECT_EQ(base::Code::kFetchRefused, verdict.error().code) << url;
+    EXPECT_EQ("messages.0.content.0.image_url.url", verdict.error().param) << url;
+    EXPECT_TRUE(verdict.error().message.starts_with(verdict.error().param)) << verdict.error().message;
+  }
+  for (const char* url : {"https://example.com/a.png", "https://8.8.8.8/a", "https://[2606:4700::1111]/a",
+                          "https://1e100.net/a", "https://a.b.c.d.e/a", "https://internal.example.com/a",
+                          "https://thelocal.se/a", "http://files.local/a", "http://10.0.0.7:9000/a"}) {
+    EXPECT_TRUE(guard.check_foreign_url(url, "image_url")) << url;
+  }
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <curl/curl.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/plain_http.h"
 #include "tests/support/wait_until.h"
 #include "tests/unit/net/web_server.h"
 
@@ -22,7 +23,7 @@ std::string redirect(const std::string& where) {
 
 base::Result<std::string> fetch(const FetchGuard& guard, const std::string& url, FetchLimits limits = {}) {
   Loop loop("test");
-  HttpClient client(loop);
+  HttpClient client(loop, support::plain_http());
   Fetch fetch(loop, client, guard, limits);
   std::promise<base::Result<std::string>> promise;
   std::string document;
@@ -145,7 +146,7 @@ TEST(Fetch, APackedReplyIsNeitherAskedForNorUnpacked) {
 TEST(HttpClient, APackedReplyThatWasAskedForIsBoundedByWhatItUnpacksTo) {
   WebServer server(Replies{{"/zip", ok(packed_zeros(), "Content-Encoding: gzip\r\n")}});
   Loop loop("test");
-  HttpClient client(loop);
+  HttpClient client(loop, support::plain_http());
   HttpRequest request;
   request.url = server.url("/zip");
   request.identity_encoding = false;
@@ -159,6 +160,29 @@ TEST(HttpClient, APackedReplyThatWasAskedForIsBoundedByWhatItUnpacksTo) {
   EXPECT_EQ(base::Code::kTooLarge, cut.error().code);
 }
 
+TEST(HttpClient, ARequestHasNothingOfTheOneWhoseHandleItTakes) {
+  const std::string reply = "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx";
+  WebServer server({{"/first", reply}, {"/second", reply}});
+  Loop loop("test");
+  HttpClient client(loop, support::plain_http());
+  HttpRequest first;
+  first.method = "POST";
+  first.url = server.url("/first");
+  first.headers = {{"Authorization", "Bearer secret"}, {"Content-Type", "application/json"}};
+  first.identity_encoding = false;
+  first.body_bytes_max = 1;
+  ASSERT_TRUE(client.fetch_blocking(first));
+  HttpRequest second;
+  second.url = server.url("/second");
+  const auto answer = client.fetch_blocking(second);
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_EQ(answer->body, "x");
+  const std::string head = server.last_head();
+  EXPECT_TRUE(head.starts_with("GET /second HTTP/1.1\r\n")) << head;
+  for (const char* left_over : {"Authorization", "Content-", "gzip"})
+    EXPECT_EQ(head.find(left_over), std::string::npos) << head;
+}
+
 TEST(HttpClient, NamesAreLookedUpBesideTheLoop) {
   EXPECT_NE(0, curl_version_info(CURLVERSION_NOW)->features & CURL_VERSION_ASYNCHDNS);
 }
@@ -167,7 +191,7 @@ TEST(Fetch, AReceiverWithoutRoomStopsTheOtherSideUntilItHasSome) {
   const std::string body(std::size_t{32} << 20, 'x');
   WebServer server(Replies{{"/big", ok(body)}});
   Loop loop("test");
-  HttpClient client(loop);
+  HttpClient client(loop, support::plain_http());
   const FetchGuard guard({server.host()});
   Fetch fetch(loop, client, guard, {});
   std::promise<void> full;
@@ -229,7 +253,7 @@ TEST(Fetch, AMissingDocumentIsAnErrorAndAServerErrorMayBeTriedAgain) {
 TEST(Fetch, ACancelledFetchSaysNothingMore) {
   WebServer server(Replies{{"/silent", ""}});
   Loop loop("test");
-  HttpClient client(loop);
+  HttpClient client(loop, support::plain_http());
   const FetchGuard guard({server.host()});
   Fetch fetch(loop, client, guard, {});
   Receiver receiver;

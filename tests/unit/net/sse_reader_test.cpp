@@ -46,5 +46,21 @@ TEST(SseReader, AnEventAboveTheBoundEndsTheStream) {
   EXPECT_FALSE(reader.feed("\n\n"));
 }
 
+TEST(SseReader, LinesThatAreNoFieldAreKeptAside) {
+  int events = 0;
+  SseReader reader([&](const SseEvent&) { ++events; });
+  EXPECT_TRUE(reader.feed("data: 1\n\n: note\nretry: 5\n"));
+  EXPECT_EQ(reader.stray(), "");
+  EXPECT_TRUE(reader.feed("{\n  \"error\": {}\n}"));
+  EXPECT_EQ(reader.stray(), "{\n  \"error\": {}\n}");
+  EXPECT_EQ(events, 1);
+}
+
+TEST(SseReader, WhatIsKeptAsideIsBounded) {
+  SseReader reader([](const SseEvent&) {});
+  for (int i = 0; i < 100; ++i) EXPECT_TRUE(reader.feed(std::string(1000, 'x') + "\n"));
+  EXPECT_LE(reader.stray().size(), kSseStrayBytesMax);
+}
+
 }  // namespace
 }  // namespace millrace::net

@@ -3,7 +3,9 @@
 #include <csignal>
 
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "platform/process/child.h"
@@ -69,6 +71,29 @@ TEST(Spawner, AnIdleChildAndItsChildrenRunInTheIdleClass) {
   EXPECT_NE(out.find("SCHED_IDLE"), out.rfind("SCHED_IDLE")) << out;
 }
 
+TEST(Spawner, AChildThatDiesWithUsEndsWhenWeAreKilled) {
+  auto pipe = make_pipe();
+  ASSERT_TRUE(pipe);
+  const pid_t gateway = ::fork();
+  if (gateway == 0) {
+    Spawner spawner;
+    Command command = shell("echo up; exec sleep 600");
+    command.fds = {{1, pipe->write.get()}};
+    command.dies_with_us = true;
+    auto spawned = spawner.spawn(command);
+    if (spawned) ::pause();
+    ::_exit(1);
+  }
+  pipe->write.reset();
+  char word[3];
+  EXPECT_EQ(::read(pipe->read.get(), word, sizeof word), 3);
+  ::kill(gateway, SIGKILL);
+  ::waitpid(gateway, nullptr, 0);
+  pollfd end{pipe->read.get(), POLLIN, 0};
+  ASSERT_EQ(::poll(&end, 1, 10'000), 1) << "it runs on";
+  EXPECT_EQ(::read(pipe->read.get(), word, sizeof word), 0);
+}
+
 TEST(Spawner, AChildStartsWithDefaultSignalsAndAnEmptyMask) {
   sigset_t blocked;
   sigset_t before;
@@ -79,6 +104,26 @@ TEST(Spawner, AChildStartsWithDefaultSignalsAndAnEmptyMask) {
   const std::string out = output_of(spawner, shell("grep SigBlk /proc/self/status"));
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   EXPECT_EQ(out, "SigBlk:\t0000000000000000\n");
+}
+
+TEST(Spawner, WithMountsOfItsOwnNobodyElseSeesThem) {
+  Spawner spawner(Spawner::Options{.own_mounts = true});
+  EXPECT_EQ(spawner.has_own_mounts(), ::geteuid() == 0);
+  auto root = spawner.root();
+  ASSERT_TRUE(root);
+  if (!spawner.has_own_mounts()) GTEST_SKIP() << "that needs root";
+  char folder[] = "/tmp/millrace-mounts-XXXXXX";
+  ASSERT_NE(::mkdtemp(folder), nullptr);
+  const std::string path = folder;
+  output_of(spawner, shell("mount -n -t tmpfs none " + path + " && touch " + path + "/seen"));
+  EXPECT_NE(::access((path + "/seen").c_str(), F_OK), 0);
+  EXPECT_EQ(::faccessat(root->get(), (path.substr(1) + "/seen").c_str(), F_OK, 0), 0);
+  EXPECT_EQ(output_of(spawner, shell("ls " + path)), "seen\n") << "the next child sees it as well";
+  Spawner other;
+  EXPECT_FALSE(other.has_own_mounts());
+  EXPECT_EQ(output_of(other, shell("ls " + path)), "");
+  output_of(spawner, shell("umount -n " + path));
+  ::rmdir(folder);
 }
 
 TEST(Child, TheExitCodeAndTheSignalAreTold) {
@@ -127,6 +172,18 @@ TEST(Capture, AChildThatRunsTooLongIsKilled) {
   EXPECT_TRUE(captured->timed_out);
   EXPECT_EQ(captured->exit.signal, SIGKILL);
   EXPECT_EQ(captured->out, "early\n");
+}
+
+TEST(Capture, AChildIsKilledOnceAStopIsReadable) {
+  Spawner spawner;
+  auto stop = make_pipe();
+  ASSERT_TRUE(stop);
+  ASSERT_EQ(::write(stop->write.get(), "x", 1), 1);
+  auto captured =
+      capture(spawner, shell("exec sleep 600"), {.wall = milliseconds(60'000)}, {stop->read.get()});
+  ASSERT_TRUE(captured);
+  EXPECT_TRUE(captured->stopped);
+  EXPECT_EQ(captured->exit.signal, SIGKILL);
 }
 
 TEST(Capture, AStrayGrandchildThatHoldsThePipeDoesNotHoldTheCaller) {

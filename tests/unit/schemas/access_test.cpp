@@ -18,9 +18,10 @@ TEST(Scopes, EveryScopeHasANameOfItsOwn) {
   EXPECT_EQ(scope_named("jobs"), std::nullopt);
 }
 
-TEST(Scopes, ANewKeyHasAllButAdmin) {
-  EXPECT_FALSE(ScopeSet::all_but_admin().has(Scope::kAdmin));
-  EXPECT_EQ(ScopeSet::all_but_admin().names().size(), kScopeCount - 1);
+TEST(Scopes, ANewKeyHasAllButWhatShowsOtherTenants) {
+  EXPECT_FALSE(ScopeSet::of_a_new_key().has(Scope::kAdmin));
+  EXPECT_FALSE(ScopeSet::of_a_new_key().has(Scope::kMetrics));
+  EXPECT_EQ(ScopeSet::of_a_new_key().names().size(), kScopeCount - 2);
   EXPECT_TRUE(ScopeSet::all().has(Scope::kAdmin));
 }
 

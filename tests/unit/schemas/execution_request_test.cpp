@@ -26,7 +26,7 @@ TEST(ExecutionRequest, OnlyTheCommandIsRequired) {
   ASSERT_TRUE(request.has_value()) << request.error().error.message;
   EXPECT_EQ(request->spec.command, (std::vector<std::string>{"echo", "a b", ""}));
   EXPECT_EQ(request->spec.timeout, std::chrono::minutes(10));
-  EXPECT_EQ(request->spec.cwd + request->spec.input, "");
+  EXPECT_EQ(request->spec.cwd + request->input, "");
   EXPECT_TRUE(request->environment.empty());
   EXPECT_FALSE(request->retry_on_worker_loss);
 }
@@ -42,7 +42,7 @@ TEST(ExecutionRequest, TakesEveryField) {
   EXPECT_EQ(request->spec.cwd, "sub/folder");
   EXPECT_EQ(request->spec.env_names, (std::vector<std::string>{"A", "B"}));
   EXPECT_EQ(request->environment, (Environment{{"A", ""}, {"B", "2"}}));
-  EXPECT_EQ(request->spec.input, std::string("x\0y\n", 4));
+  EXPECT_EQ(request->input, std::string("x\0y\n", 4));
   EXPECT_EQ(request->spec.timeout, std::chrono::hours(24));
   EXPECT_TRUE(request->retry_on_worker_loss);
 }
@@ -113,6 +113,24 @@ TEST(ExecutionRequest, RefusesWhatIsOutsideItsBoundsNamingThem) {
     EXPECT_EQ(refusal.error.param, row.param);
     EXPECT_NE(refusal.error.message.find(row.bound), std::string::npos) << refusal.error.message;
     ASSERT_FALSE(refusal.problems.empty());
+  }
+}
+
+TEST(ExecutionRequest, ANumberThatFitsNowhereIsOutOfItsBoundAsAnyOther) {
+  const std::pair<std::string, std::string> table[] = {
+      {"1" + std::string(30, '0'), "86400000"},
+      {"1" + std::string(5000, '0'), "86400000"},
+      {"1e400", "86400000"},
+      {"-1" + std::string(30, '0'), "greater than or equal to 1"},
+      {"-1e400", "greater than or equal to 1"},
+  };
+  for (const auto& [number, bound] : table) {
+    std::string body = R"({"command":["x"],"timeout_ms":)" + number + "}";
+    const auto request = parse_execution_request(body);
+    ASSERT_FALSE(request.has_value()) << number;
+    EXPECT_EQ(request.error().error.code, Code::kInvalidField) << number;
+    EXPECT_EQ(request.error().error.param, "timeout_ms");
+    EXPECT_NE(request.error().error.message.find(bound), std::string::npos) << request.error().error.message;
   }
 }
 

@@ -35,15 +35,14 @@ JobView job_in(JobStatus status, std::optional<JobError> error = {}) {
 }
 
 json shown(const JobView& job, const std::optional<ExecutionResult>& result = {},
-           const ExecutionSpec& spec = spec_of({"true"})) {
-  return json::parse(execution_json(job, spec, result));
+           const ExecutionSpec& spec = spec_of({"true"}), const ArtifactNames& artifacts = {}) {
+  return json::parse(execution_json(job, spec, result, artifacts));
 }
 
 TEST(ExecutionSpec, ComesBackAsItWasWritten) {
   ExecutionSpec spec = spec_of({"sh", "-c", "echo \"ä\"\n\t", ""});
   spec.cwd = "a b";
   spec.env_names = {"A", "B"};
-  spec.input = std::string("x\0\x01 \\ \" \n", 10);
   spec.timeout = std::chrono::milliseconds(1);
   const auto read = execution_spec_from_json(to_json(spec));
   ASSERT_TRUE(read.has_value());
@@ -51,14 +50,12 @@ TEST(ExecutionSpec, ComesBackAsItWasWritten) {
   EXPECT_EQ(read->command, spec.command);
   EXPECT_EQ(read->cwd, spec.cwd);
   EXPECT_EQ(read->env_names, spec.env_names);
-  EXPECT_EQ(read->input, spec.input);
   EXPECT_EQ(read->timeout, spec.timeout);
 }
 
 TEST(ExecutionSpec, AnythingElseIsAnError) {
   for (const char* text :
-       {"", "[]", "{}",
-        R"({"machine":"x","command":["a"],"cwd":"","env_names":[],"timeout_ms":1,"stdin":""})"}) {
+       {"", "[]", "{}", R"({"machine":"x","command":["a"],"cwd":"","env_names":[],"timeout_ms":1})"}) {
     EXPECT_FALSE(execution_spec_from_json(text).has_value()) << text;
   }
 }
@@ -152,7 +149,6 @@ TEST(ExecutionResource, ShowsNamesOfVariablesAndNeverTheInput) {
   ExecutionSpec spec = spec_of({"cat", "-"});
   spec.env_names = {"A", "B"};
   spec.cwd = "/tmp";
-  spec.input = "hello";
   const json out = shown(job_in(JobStatus::kRunning), {}, spec);
   EXPECT_EQ(out["env_keys"], json({"A", "B"}));
   EXPECT_EQ(out["cwd"], "/tmp");
@@ -197,6 +193,8 @@ TEST(ExecutionResource, AFailureOfOursHasAnErrorCodeAndNoExitCode) {
       {Code::kExecutionPrepareFailed, "execution_runner_prepare_failed"},
       {Code::kHostAgentFailed, "host_agent_execute_failed"},
       {Code::kMachineNotFound, "machine_not_found"},
+      {Code::kMachineNotRoutable, "machine_not_routable"},
+      {Code::kMachineWakeFailed, "machine_wake_failed"},
       {Code::kWorkerLost, "worker_lost"},
       {Code::kInternal, "host_agent_execute_failed"},
   };
@@ -228,34 +226,20 @@ TEST(ExecutionResource, ACancelledOneHasNeitherErrorNorCode) {
     EXPECT_FALSE(out.contains(absent)) << absent;
 }
 
-TEST(MachineIds, AreDmAndAUuid) {
-  const std::string id = machine_id(kMachine);
-  EXPECT_EQ(id, "dm-01932b6c-8a00-7000-8000-000000000001");
-  EXPECT_EQ(machine_id_from(id), kMachine);
-  for (const char* bad : {"", "dm-", "local", "DM-01932b6c-8a00-7000-8000-000000000001",
-                          "dm-01932B6C-8A00-7000-8000-000000000001", "dm-01932b6c-8a00-7000-8000-00000000000",
-                          "dm-01932b6c-8a00-7000-8000-000000000001 "}) {
-    EXPECT_EQ(machine_id_from(bad), std::nullopt) << bad;
-  }
+TEST(ExecutionResource, OneThatWaitsForItsMachineSaysHowLongToWait) {
+  JobView job = job_in(JobStatus::kQueued);
+  EXPECT_FALSE(shown(job).contains("retry_after_ms"));
+  job.waking = true;
+  EXPECT_EQ(shown(job)["status"], "wake_in_progress");
+  EXPECT_EQ(shown(job)["retry_after_ms"], 1000);
 }
 
-TEST(MachineResource, HasItsFieldsAndItsStatusWhenAsked) {
-  Machine machine;
-  machine.id = kMachine;
-  machine.name = "local";
-  machine.vcpu = 0.5;
-  machine.memory_mib = 512;
-  machine.created_at = base::wall_from(1'700'000'000'000);
-  const json plain = json::parse(machine_json(machine, false));
-  EXPECT_EQ(plain, json::parse(R"({"machine_id":"dm-01932b6c-8a00-7000-8000-000000000001","name":"local",
-      "driver":"sandbox","vcpu":0.5,"memory_mib":512,"storage_gib":4,"autosleep_seconds":0,
-      "desired_state":"running","phase":"running","created_at":"2023-11-14T22:13:20.000Z"})"));
-  machine.desired = MachineState::kSleeping;
-  const json whole = json::parse(machine_json(machine, true));
-  EXPECT_EQ(whole["phase"], "sleeping");
-  EXPECT_EQ(whole["status"], json::parse(R"({"phase":"sleeping","reason":"asleep","retryable":false,
-      "revision":"1","last_transition_at":"2023-11-14T22:13:20.000Z",
-      "last_progress_at":"2023-11-14T22:13:20.000Z","memory_configured_mib":512})"));
+TEST(ExecutionResource, NamesTheFilesThatItHasLeft) {
+  const json out = shown(job_in(JobStatus::kSucceeded), {}, spec_of({"true"}), {{kMachine, "a \"b\"/c"}});
+  EXPECT_EQ(
+      out["artifacts"],
+      json::parse(R"([{"artifact_id":"art-01932b6c-8a00-7000-8000-000000000001","name":"a \"b\"/c"}])"));
+  EXPECT_FALSE(shown(job_in(JobStatus::kRunning)).contains("artifacts"));
 }
 
 }  // namespace

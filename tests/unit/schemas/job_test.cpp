@@ -32,7 +32,7 @@ TEST(JobIds, WhatIsNotAnIdIsRefused) {
   const std::string uuid = base::Uuid::make(base::wall_from(1)).str();
   for (const std::string& text :
        {std::string(), std::string("ocr-"), uuid, "OCR-" + uuid, "ocr_" + uuid, "ocr-" + uuid + " ",
-        "stt-" + uuid, "ocr-" + uuid.substr(1), "ocr-" + uuid + "0"}) {
+        "tts-" + uuid, "ocr-" + uuid.substr(1), "ocr-" + uuid + "0"}) {
     EXPECT_EQ(JobId::parse(text), std::nullopt) << text;
   }
 }
@@ -40,6 +40,14 @@ TEST(JobIds, WhatIsNotAnIdIsRefused) {
 TEST(JobStates, AWaitingParentIsShownAsRunning) {
   EXPECT_EQ(public_name(JobStatus::kWaiting), "running");
   EXPECT_EQ(public_name(JobStatus::kWaiting), public_name(JobStatus::kRunning));
+}
+
+TEST(JobStates, AJobThatWaitsForItsMachineIsShownSo) {
+  JobView job;
+  EXPECT_EQ(public_status(job), "queued");
+  job.waking = true;
+  EXPECT_EQ(public_status(job), "wake_in_progress");
+  EXPECT_EQ(known_status("wake_in_progress"), "wake_in_progress");
 }
 
 TEST(JobStates, EveryPublicNameIsKnownAndNothingElseIs) {
@@ -58,11 +66,11 @@ TEST(JobStates, TerminalStatesAreImmutable) {
   }
 }
 
-TEST(JobStates, OnlyARunningJobSucceedsOrFailsOrWaits) {
+TEST(JobStates, OnlyARunningJobSucceedsOrWaitsAndAQueuedOneFailsWithItsMachine) {
   for (JobStatus from : kAll) {
     const bool running = from == JobStatus::kRunning;
     EXPECT_EQ(legal_move(from, JobStatus::kSucceeded), running);
-    EXPECT_EQ(legal_move(from, JobStatus::kFailed), running);
+    EXPECT_EQ(legal_move(from, JobStatus::kFailed), running || from == JobStatus::kQueued);
     EXPECT_EQ(legal_move(from, JobStatus::kWaiting), running);
   }
 }

@@ -1,5 +1,7 @@
 #include "schemas/json_body.h"
 
+#include <limits>
+
 #include <gtest/gtest.h>
 
 namespace millrace::schemas {
@@ -46,7 +48,10 @@ TEST(JsonBody, RefusesWhatIsNotAnObjectOfValidJson) {
       "{\"a\":.5}",
       "{\"a\":1.}",
       "{\"a\":1e}",
-      "{\"a\":1e400}",
+      "{\"a\":-}",
+      "{\"a\":1e400.}",
+      "{\"a\":00000000000000000000000000001}",
+      "{\"a\":123456789012345678901234567890x}",
       "{\"a\":nul}",
       "{\"a\":truex}",
       "{\"a\":NaN}",
@@ -68,6 +73,18 @@ TEST(JsonBody, RefusesWhatIsNotAnObjectOfValidJson) {
     ASSERT_FALSE(body.has_value()) << text;
     EXPECT_EQ(body.error().code, base::Code::kBadRequest) << text;
   }
+}
+
+TEST(JsonBody, TakesNumbersThatFitNoIntegerAndNoDouble) {
+  constexpr double kLargest = std::numeric_limits<double>::max();
+  const auto body = read(
+      R"({"a":1000000000000000000000000000000 ,"b":[-18446744073709551616,1e400, -1e400 ],"c":1e-400,"d":1})");
+  ASSERT_TRUE(body.has_value()) << body.error().message;
+  EXPECT_EQ(body->value["a"], json(1e30));
+  EXPECT_EQ(body->value["b"], json({-18446744073709551616.0, kLargest, -kLargest}));
+  EXPECT_EQ(body->value["c"], json(0.0));
+  EXPECT_EQ(body->value["d"], json(1));
+  EXPECT_EQ(read("{\"a\":1" + std::string(1'000'000, '0') + "}")->value["a"], json(kLargest));
 }
 
 TEST(JsonBody, RefusesALoneSurrogateAndBytesThatAreNotUtf8) {

@@ -59,6 +59,19 @@ TEST(OcrRequest, ALongDataUriStaysWhereItIs) {
   EXPECT_LT(request->base64.data(), body.data() + body.size());
 }
 
+TEST(OcrRequest, WhoReadsIsSettledAsItIsAccepted) {
+  const auto of = [](const char* model, bool is_other) {
+    std::string body = with(std::string(R"(,"model":")") + model + '"');
+    const auto request = parse_ocr_request(body, [is_other](const std::string&) { return is_other; });
+    EXPECT_TRUE(request.has_value()) << model;
+    return request && request->spec.by_provider;
+  };
+  EXPECT_FALSE(of("millrace/ocr", false));
+  EXPECT_FALSE(of("mistral-ocr-latest", false));
+  EXPECT_TRUE(of("mistral-ocr-latest", true));
+  EXPECT_TRUE(of("team/reader", true));
+}
+
 struct Refused {
   std::string body;
   std::string param;
@@ -144,7 +157,8 @@ TEST(OcrRequest, UnknownFieldsNeverFailAndAreNamed) {
   const auto request =
       parse(R"({"id":"1","document":{"document_url":"https://e.org/a","x":[1]},"image_limit":3})");
   ASSERT_TRUE(request.has_value());
-  std::vector<std::string> dropped = request->dropped;
+  std::vector<std::string> dropped;
+  for (const DroppedParam& each : request->dropped) dropped.push_back(each.name);
   std::sort(dropped.begin(), dropped.end());
   EXPECT_EQ(dropped, (std::vector<std::string>{"document.x", "id", "image_limit"}));
 }

@@ -31,11 +31,13 @@ TEST(OcrDocuments, ASpecComesBackAsItWasWritten) {
   spec.document_name = "a \"b\".pdf";
   spec.pages = {0, 2, 7};
   spec.include_image_base64 = true;
+  spec.by_provider = true;
   spec.is_range = true;
   const auto back = ocr_spec_from_json(to_json(spec));
   ASSERT_TRUE(back);
   EXPECT_EQ(to_json(*back), to_json(spec));
   EXPECT_EQ(back->pages, spec.pages);
+  EXPECT_TRUE(back->by_provider);
   EXPECT_EQ(back->document_name, spec.document_name);
 }
 

@@ -17,7 +17,7 @@ base::Result<bool> moved(F&& move) {
   return told->get_future().get();
 }
 
-class AccessRowsTest : public testing::Test {
+class AccessRowsTest : public ::testing::Test {
  protected:
   KeyRow key(std::string id) const {
     return {.id = std::move(id),

@@ -26,7 +26,7 @@ std::vector<std::string> files_below(const std::string& folder) {
   return files;
 }
 
-class BlobsDiskTest : public testing::Test {
+class BlobsDiskTest : public ::testing::Test {
  protected:
   std::unique_ptr<Blobs> open() const {
     auto opened = open_file_blobs(folder_, 0);

@@ -17,7 +17,7 @@ using support::wait_until;
 
 constexpr std::int64_t kWalMax = 256 * 1024;
 
-class CheckpointTest : public testing::Test {
+class CheckpointTest : public ::testing::Test {
  protected:
   CheckpointTest() {
     Store::Options options = test_options(dir_.str());

@@ -8,7 +8,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-class ClockWatchTest : public testing::Test {
+class ClockWatchTest : public ::testing::Test {
  protected:
   void commit() {
     watch_.group_begins(clock_.wall(), clock_.boot());

@@ -9,7 +9,7 @@
 namespace millrace::storage {
 namespace {
 
-unsigned mode_of(const std::string& path) {
+unsigned rights_of(const std::string& path) {
   struct stat file {};
   return ::stat(path.c_str(), &file) == 0 ? file.st_mode & 07777 : 0;
 }
@@ -19,11 +19,21 @@ TEST(DataDirTest, DataIs0711AndEverythingInItPrivate) {
   const std::string data = dir.str() + "/deep/data";
   base::SystemClock clock;
   auto store = opened(test_options(data), clock);
-  EXPECT_EQ(mode_of(data), 0711u);
-  for (const char* folder : {"/locks", "/blobs"}) EXPECT_EQ(mode_of(data + folder), 0700u) << folder;
+  EXPECT_EQ(rights_of(data), 0711u);
+  for (const char* folder : {"/locks", "/blobs"}) EXPECT_EQ(rights_of(data + folder), 0700u) << folder;
   for (const char* file :
        {"/millrace.db", "/locks/schema.lock", "/locks/write.lock", "/locks/checkpoint.lock"}) {
-    EXPECT_EQ(mode_of(data + file), 0600u) << file;
+    EXPECT_EQ(rights_of(data + file), 0600u) << file;
+  }
+}
+
+TEST(DataDirTest, APrivateFolderMayHoldOtherThingsAndASharedOneIsLeftAsItIs) {
+  for (const mode_t mode : {0700, 0755}) {
+    const support::TempDir dir;
+    const std::string data = dir.write("data/config.yaml", "mock: true\n").parent_path().string();
+    ASSERT_EQ(::chmod(data.c_str(), mode), 0);
+    EXPECT_EQ(open_data_dir(data).has_value(), mode == 0700);
+    EXPECT_EQ(rights_of(data), mode == 0700 ? 0711u : 0755u);
   }
 }
 

@@ -103,6 +103,49 @@ TEST(JobOutcomes, ARetryTellsWhyAndWhen) {
                                    base::rfc3339(s.clock.wall() + 1s) + "\"}");
 }
 
+TEST(JobOutcomes, RetriesThatCostNothingLeaveTheAttemptsOfThoseThatDo) {
+  JobStore s;
+  RetryPlan free, dear;
+  free.error = dear.error = {base::Code::kUpstream, "busy"};
+  dear.attempts_max = 2;
+  Lease lease = s.submit_and_claim();
+  for (int i = 0; i < 5; ++i) {
+    s.retry(lease, free);
+    lease = s.claim_one();
+  }
+  s.retry(lease, dear);  // the first that counts
+  EXPECT_EQ(s.view(lease.job).status, JobStatus::kQueued);
+  s.retry(s.claim_one(), dear);
+  EXPECT_EQ(s.view(lease.job).status, JobStatus::kFailed);
+}
+
+TEST(JobOutcomes, ARecordingThatIsAtFaultGoesWithItsJobsFailure) {
+  JobStore s;
+  const auto fail_with = [&s](base::Code code) {
+    auto order = s.order();
+    order.id = s.new_id(schemas::Kind::kStt);
+    order.input = std::make_shared<FakeBlob>(std::string(base::name(code)), "a");
+    s.submit(order);
+    const auto claimed = s.claim({.kind = schemas::Kind::kStt, .worker = "w-1", .count = 1, .hints = {}});
+    EXPECT_EQ(s.fail(claimed.at(0).lease, {code, "bad"}), Applied::kYes);
+    return order.id;
+  };
+  const auto dropped = [&s] {
+    return await<std::vector<std::string>>([&](auto done) { s.upkeep().drop_blobs(10, done); })
+        .value()
+        .size();
+  };
+  const auto kept = fail_with(base::Code::kPieceFailed);
+  EXPECT_EQ(dropped(), 0U);
+  for (const auto code :
+       {base::Code::kAudioDamaged, base::Code::kAudioTooLong, base::Code::kAudioUnsupported}) {
+    const auto bad = fail_with(code);
+    EXPECT_EQ(dropped(), 1U) << base::name(code);
+    EXPECT_EQ(s.retry_job(bad).error().code, base::Code::kInvalidState);
+  }
+  EXPECT_TRUE(s.retry_job(kept));
+}
+
 TEST(JobOutcomes, ChildrenGetTheirParentsDocumentAndOwnSpecs) {
   JobStore s;
   const auto input = std::make_shared<FakeBlob>("document", "a");

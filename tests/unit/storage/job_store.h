@@ -51,6 +51,8 @@ class Heard {
     const std::lock_guard lock(mutex_);
     all_.changes.insert(all_.changes.end(), commit.changes.begin(), commit.changes.end());
     all_.ready.insert(all_.ready.end(), commit.ready.begin(), commit.ready.end());
+    all_.asked_to_stop.insert(all_.asked_to_stop.end(), commit.asked_to_stop.begin(),
+                              commit.asked_to_stop.end());
   }
   void forget() {
     const std::lock_guard lock(mutex_);
@@ -195,15 +197,17 @@ class JobStore {
     return outcome([&](auto done) { outcomes().progress_total(lease, pages, done); });
   }
 
-  base::Result<schemas::JobView> cancel(const schemas::JobId& job, const std::string& tenant = kTenant) {
-    return await<schemas::JobView>([&](auto done) { intake().cancel(tenant, job, done); });
+  base::Result<schemas::JobView> cancel(const schemas::JobId& job, const std::string& tenant = kTenant,
+                                        const std::string& actor = {}) {
+    return await<schemas::JobView>([&](auto done) { intake().cancel({tenant, actor}, job, done); });
   }
   base::Result<Submitted> retry_job(const schemas::JobId& old, const std::string& tenant = kTenant) {
     return await<Submitted>([&](auto done) { intake().retry(tenant, old, new_id(), "", 24h, done); });
   }
 
-  base::Result<bool> forget(const schemas::JobId& job, const std::string& tenant = kTenant) {
-    return await<bool>([&](auto done) { intake().forget(tenant, job, done); });
+  base::Result<bool> forget(const schemas::JobId& job, const std::string& tenant = kTenant,
+                            const std::string& actor = {}) {
+    return await<bool>([&](auto done) { intake().forget({tenant, actor}, job, done); });
   }
 
   int expire_leases(int losses_max = kLossesMax) {

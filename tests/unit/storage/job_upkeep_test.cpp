@@ -173,6 +173,7 @@ TEST(JobUpkeep, TheNextDueTimeIsTheEarliestOfRetryDeadlineAndLease) {
   const auto due = [&] { return s.upkeep().next_due(kLease).value(); };
   EXPECT_EQ(due(), std::nullopt);
   s.submit();
+  EXPECT_EQ(s.expire_deadlines(), 0) << "the first look at the queues";
   EXPECT_EQ(due(), s.clock.wall() + kDay);
   const Lease lease = s.claim_one();
   EXPECT_EQ(due(), s.clock.wall() + kLease);

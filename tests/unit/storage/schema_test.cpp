@@ -1,10 +1,15 @@
 #include <csignal>
+#include <filesystem>
+#include <limits>
+#include <thread>
 
 #include <gtest/gtest.h>
 
 #include "storage/migrate.h"
+#include "storage/schema_backup.h"
 #include "storage/sqlite.h"
 #include "tests/support/temp_dir.h"
+#include "tests/support/wait_until.h"
 #include "tests/unit/storage/opened_store.h"
 #include "tests/unit/storage/other_process.h"
 
@@ -16,6 +21,13 @@ using std::chrono::milliseconds;
 constexpr Migration kSteps[] = {{1, "0001_a", "CREATE TABLE a (x)"}, {2, "0002_b", "CREATE TABLE b (x)"}};
 constexpr Migration kBroken[] = {kSteps[0], {2, "0002_b", "CREATE TABLE b (x); CREATE TABLE a (x)"}};
 
+// Its last statement does not end within a lifetime.
+constexpr Migration kEndless[] = {
+    kSteps[0],
+    {2, "0002_b",
+     "CREATE TABLE b (x); WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) "
+     "INSERT INTO b SELECT max(i) FROM n"}};
+
 std::int64_t number(const std::string& database, Sql sql) {
   Db db({.path = database});
   auto s = db.prepare(sql);
@@ -23,16 +35,20 @@ std::int64_t number(const std::string& database, Sql sql) {
   return s.integer(0);
 }
 
-class SchemaTest : public testing::Test {
+class SchemaTest : public ::testing::Test {
  protected:
   SchemaLock lock() const {
     auto file = LockFile::open(dir_.str() + "/schema.lock");
     EXPECT_TRUE(file);
     return SchemaLock(std::move(*file));
   }
-  base::Status run(std::span<const Migration> steps) {
+  base::Status run(std::span<const Migration> steps, MigrationBounds bounds = {milliseconds(300)}) {
     auto mine = lock();
-    return migrate(database_, mine, steps, milliseconds(300));
+    return migrate(database_, mine, steps, bounds);
+  }
+  void keep_one_row_of_schema_1() {
+    ASSERT_TRUE(run(std::span(kSteps).first(1)));
+    Db({.path = database_}).execute("INSERT INTO a VALUES (7)");
   }
 
   support::TempDir dir_;
@@ -56,6 +72,63 @@ TEST_F(SchemaTest, ANewerSchemaIsRefused) {
       << refused.error().message;
 }
 
+TEST_F(SchemaTest, WhatRefusesANewerSchemaNamesTheBackupThatItCanRead) {
+  keep_one_row_of_schema_1();
+  ASSERT_TRUE(run(kSteps));
+  const auto refused = run(std::span(kSteps).first(1));
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find(schema_backup(database_, 1)), std::string::npos)
+      << refused.error().message;
+}
+
+TEST_F(SchemaTest, ABackupIsWrittenBeforeTheFirstStep) {
+  keep_one_row_of_schema_1();
+  ASSERT_FALSE(std::filesystem::exists(schema_backup(database_, 1)));
+  ASSERT_TRUE(run(kSteps));
+  EXPECT_EQ(number(schema_backup(database_, 1), "PRAGMA user_version"), 1);
+  EXPECT_EQ(number(schema_backup(database_, 1), "SELECT x FROM a"), 7);
+  const auto mode = std::filesystem::status(schema_backup(database_, 1)).permissions();
+  EXPECT_EQ(mode, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+}
+
+TEST_F(SchemaTest, AnEmptyFileHasNothingToKeep) {
+  ASSERT_TRUE(run(kSteps));
+  EXPECT_FALSE(std::filesystem::exists(dir_.path() / "backups"));
+}
+
+TEST_F(SchemaTest, TheNewestBackupOfASchemaReplacesAnOlderOneAndWhatAKilledOneLeft) {
+  keep_one_row_of_schema_1();
+  dir_.write("backups/millrace-v1.db", "of another year");
+  dir_.write("backups/millrace-v1.db.new", "half of");
+  ASSERT_TRUE(run(kSteps));
+  EXPECT_EQ(number(schema_backup(database_, 1), "SELECT x FROM a"), 7);
+  EXPECT_FALSE(std::filesystem::exists(schema_backup(database_, 1) + ".new"));
+}
+
+TEST_F(SchemaTest, WithoutRoomForTheBackupTheSchemaStaysAsItIs) {
+  keep_one_row_of_schema_1();
+  const auto refused = run(kSteps, {milliseconds(300), std::numeric_limits<std::int64_t>::max() / 2});
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("store.disk_free_min"), std::string::npos)
+      << refused.error().message;
+  EXPECT_EQ(number(database_, "PRAGMA user_version"), 1);
+}
+
+TEST_F(SchemaTest, WhoIsKilledInTheMiddleOfAStepIsFollowedByWhoWaitsForHim) {
+  keep_one_row_of_schema_1();
+  OtherProcess other([&](auto&) { return run(kEndless) ? 0 : 2; });
+  ASSERT_TRUE(support::wait_until([&] { return std::filesystem::exists(schema_backup(database_, 1)); }));
+  base::Status followed = base::error(base::Code::kInternal, "did not end");
+  std::jthread waiting([&] { followed = run(kSteps, {milliseconds(60'000)}); });
+  other.signal(SIGKILL);
+  other.wait();
+  waiting.join();
+  ASSERT_TRUE(followed) << followed.error().message;
+  EXPECT_EQ(number(database_, "PRAGMA user_version"), 2);
+  EXPECT_EQ(number(database_, "SELECT x FROM a"), 7);
+  EXPECT_EQ(number(database_, "SELECT count(*) FROM b"), 0);
+}
+
 TEST_F(SchemaTest, AStepThatFailsLeavesTheSchemaBeforeIt) {
   EXPECT_FALSE(run(kBroken));
   EXPECT_EQ(number(database_, "PRAGMA user_version"), 1);
@@ -65,7 +138,7 @@ TEST_F(SchemaTest, AStepThatFailsLeavesTheSchemaBeforeIt) {
 TEST_F(SchemaTest, WhoKeepsAnOlderSchemaOpenIsNamed) {
   OtherProcess other([&](auto& line) {
     auto mine = lock();
-    if (!migrate(database_, mine, std::span(kSteps).first(1), milliseconds(300))) return 2;
+    if (!migrate(database_, mine, std::span(kSteps).first(1), {.wait = milliseconds(300)})) return 2;
     line.say('o');
     line.hear();
     return 0;

@@ -34,7 +34,7 @@ unsigned mode_of(const std::string& path) {
   return ::stat(path.c_str(), &file) == 0 ? file.st_mode & 07777 : 0;
 }
 
-class SqliteTest : public testing::Test {
+class SqliteTest : public ::testing::Test {
  protected:
   support::TempDir dir_;
   Db db_{{.path = dir_.str() + "/x.db"}};

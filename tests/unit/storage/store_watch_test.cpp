@@ -19,7 +19,7 @@ std::unique_ptr<Turnstile> turnstile(const support::TempDir& folder) {
 }
 
 // A process that writes nothing itself, and another that does.
-class IdleStoreWatch : public testing::Test {
+class IdleStoreWatch : public ::testing::Test {
  protected:
   void start(std::chrono::milliseconds stuck_after = kStuckAfter) {
     watch.emplace(StoreWatch::Options{.folder = folder.str(),

@@ -36,7 +36,7 @@ int hold_lock(const std::string& folder, OtherProcess::Line& line) {
   return 0;
 }
 
-class TurnstileTest : public testing::Test {
+class TurnstileTest : public ::testing::Test {
  protected:
   support::TempDir dir_;
 };
@@ -110,7 +110,7 @@ TEST_F(TurnstileTest, NoDescriptorOfTheStoreIsInheritedByChildren) {
   EXPECT_GE(seen, 8);
 }
 
-class StuckLockTest : public testing::Test {
+class StuckLockTest : public ::testing::Test {
  protected:
   StuckLockTest() {
     std::filesystem::create_directories(dir_.str() + "/locks");

@@ -18,7 +18,7 @@ namespace {
 using Priority = Writer::Priority;
 using support::wait_until;
 
-class WriterTest : public testing::Test {
+class WriterTest : public ::testing::Test {
  protected:
   void open(void (*change)(Store::Options&) = [](Store::Options&) {}) {
     Store::Options options = test_options(dir_.str());

@@ -3,7 +3,10 @@
 #include <stdexcept>
 
 #include <poll.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include "storage/artifact_rows.h"
 #include "storage/job_upkeep.h"
 #include "workers/payload.h"
 
@@ -30,16 +33,38 @@ bool Gate::pass() {
   return support::wait_until(changed_, lock, [this] { return open_; });
 }
 
-ExecHouse::ExecHouse(Play play, Options options) : house(options.house) {
+machines::ArtifactFile left_file(std::string name, std::string_view bytes) {
+  machines::ArtifactFile file;
+  file.name = std::move(name);
+  file.bytes = static_cast<std::int64_t>(bytes.size());
+  file.content.reset(::memfd_create("left", MFD_CLOEXEC));
+  const bool written = ::write(file.content.get(), bytes.data(), bytes.size()) == file.bytes &&
+                       ::lseek(file.content.get(), 0, SEEK_SET) == 0;
+  if (!written) throw std::runtime_error("no memory for a file");
+  return file;
+}
+
+ExecHouse::ExecHouse(Play play, Options options)
+    : ExecHouse(
+          RunCommand([play = std::move(play)](
+                         const machines::CommandOrder& order, const machines::StopSwitch& stop,
+                         const machines::CommandHooks& hooks) { return play(order, stop, hooks.output); }),
+          std::move(options)) {}
+
+ExecHouse::ExecHouse(RunCommand play, Options options) : house(options.house) {
   Answer<schemas::Machine> made;
-  storage::Machines(*house.store).ensure_local("default", base::Uuid::make(house.clock->wall()), made.take());
+  const base::WallTime now = house.clock->wall();
+  storage::Machines(*house.store)
+      .ensure_local("default", base::Uuid::make(now), {schemas::Kind::kMachine, base::Uuid::make(now)},
+                    made.take());
   auto local = made.wait();
   if (!local) throw std::runtime_error(local.error().message);
   machine = std::move(*local);
   RunCommand run = [this, play = std::move(play)](const machines::CommandOrder& order,
-                                                  const machines::StopSwitch& stop, const Say& say) {
+                                                  const machines::StopSwitch& stop,
+                                                  const machines::CommandHooks& hooks) {
     ++begun;
-    return play(order, stop, say);
+    return play(order, stop, hooks);
   };
   Worker::Options worker_options;
   worker_options.data_dir = house.dir.str();
@@ -78,6 +103,11 @@ schemas::JobId ExecHouse::submit(Wanted wanted) {
     order.spec_blob = std::move(*staged);
     order.spec.clear();
   }
+  if (!wanted.input.empty()) {
+    auto staged = stage(house.store->blobs(), wanted.input);
+    if (!staged) throw std::runtime_error(staged.error().message);
+    order.input = std::move(*staged);
+  }
   if (!wanted.environment.empty()) {
     const std::string& key = wanted.sealed_with.empty() ? secret_key : wanted.sealed_with;
     order.secret = base::seal(key, order.id.str(), schemas::to_json(wanted.environment));
@@ -91,7 +121,7 @@ schemas::JobId ExecHouse::submit(Wanted wanted) {
 
 base::Result<schemas::JobView> ExecHouse::cancel(const schemas::JobId& job) {
   Answer<schemas::JobView> answer;
-  jobs::Control(*house.store, *house.clock).cancel("default", job, answer.take());
+  jobs::Control(*house.store, *house.clock).cancel({"default"}, job, answer.take());
   return answer.wait();
 }
 
@@ -121,6 +151,21 @@ std::optional<schemas::ExecutionResult> ExecHouse::result(const schemas::JobId& 
   const auto result = schemas::execution_result_from_json(record->result->bytes);
   if (!result) return std::nullopt;
   return *result;
+}
+
+std::vector<std::pair<std::string, std::string>> ExecHouse::artifacts(const schemas::JobId& job) {
+  const auto record = storage::JobQueries(*house.store).record("default", job);
+  if (!record) throw std::runtime_error(record.error().message);
+  std::vector<std::pair<std::string, std::string>> all;
+  for (const auto& [id, name] : record->artifacts) {
+    const auto file = storage::Artifacts(*house.store).open("default", machine.id, id);
+    if (!file) throw std::runtime_error(file.error().message);
+    std::string bytes(std::size_t{1} << 16, '\0');
+    const ssize_t got = ::read(file->fd(), bytes.data(), bytes.size());
+    bytes.resize(got < 0 ? 0 : static_cast<std::size_t>(got));
+    all.emplace_back(name, std::move(bytes));
+  }
+  return all;
 }
 
 }  // namespace millrace::workers

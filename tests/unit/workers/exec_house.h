@@ -12,17 +12,27 @@
 
 namespace millrace::workers {
 
+inline constexpr auto kOut = schemas::OutputStream::kStdout;
+inline constexpr auto kErr = schemas::OutputStream::kStderr;
+
 // A command as a test plays it: `say` is its output.
 using Say = std::function<void(schemas::OutputStream stream, std::string_view bytes)>;
 using Play = std::function<machines::CommandEnd(const machines::CommandOrder& order,
                                                 const machines::StopSwitch& stop, const Say& say)>;
 
-inline machines::CommandEnd exits(int code) {
-  return {.how = machines::CommandEnd::How::kExited, .exit_code = code, .message = {}};
-}
 inline machines::CommandEnd ends(machines::CommandEnd::How how, std::string message = {}) {
-  return {.how = how, .message = std::move(message)};
+  machines::CommandEnd end;
+  end.how = how;
+  end.message = std::move(message);
+  return end;
 }
+inline machines::CommandEnd exits(int code) {
+  machines::CommandEnd end = ends(machines::CommandEnd::How::kExited);
+  end.exit_code = code;
+  return end;
+}
+// A file that a command left.
+machines::ArtifactFile left_file(std::string name, std::string_view bytes);
 // Until it is told to; false: it was not.
 bool wait_for_stop(const machines::StopSwitch& stop);
 
@@ -48,10 +58,12 @@ class ExecHouse {
   };
   explicit ExecHouse(Play play) : ExecHouse(std::move(play), Options{}) {}
   ExecHouse(Play play, Options options);
+  ExecHouse(RunCommand run, Options options);
 
   struct Wanted {
     schemas::ExecutionSpec spec;
     schemas::Environment environment = {};
+    std::string input = {};
     std::string sealed_with = {};  // default: the worker's key
     bool rerun_on_loss = false;
   };
@@ -66,6 +78,8 @@ class ExecHouse {
   std::vector<schemas::JobEvent> events(const schemas::JobId& job);
   std::string output(const schemas::JobId& job, std::string_view stream);
   std::optional<schemas::ExecutionResult> result(const schemas::JobId& job);
+  // Name and bytes of what it left.
+  std::vector<std::pair<std::string, std::string>> artifacts(const schemas::JobId& job);
 
   const std::string secret_key = std::string(32, 'k');
   std::atomic<int> begun{0};

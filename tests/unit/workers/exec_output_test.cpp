@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/wait_until.h"
+#include "tests/unit/workers/exec_house.h"
 
 namespace millrace::workers {
 namespace {
@@ -13,8 +14,6 @@ namespace {
 using schemas::OutputStream;
 using Events = std::vector<storage::JobOutcomes::Event>;
 
-constexpr auto kOut = OutputStream::kStdout;
-constexpr auto kErr = OutputStream::kStderr;
 // Long enough to see that nothing happens.
 constexpr std::chrono::milliseconds kStillness{100};
 

@@ -40,14 +40,14 @@ TEST(ExecTask, ACommandIsAskedForAsItsRequestSaid) {
   auto spec = exec.spec();
   spec.command = {"sh", "-c", "echo $HOME"};
   spec.cwd = "src";
-  spec.input = "typed";
   spec.timeout = std::chrono::milliseconds(1'234);
-  const auto job = exec.submit({.spec = spec});
+  const auto job = exec.submit({.spec = spec, .input = "typed"});
   ASSERT_TRUE(exec.reaches(job, JobStatus::kSucceeded));
   const CommandOrder order = asked.order();
-  EXPECT_EQ(order.machine, exec.machine.id);
-  EXPECT_EQ(order.number, exec.machine.number);
-  EXPECT_EQ(order.memory_mib, exec.machine.memory_mib);
+  EXPECT_EQ(order.machine.id, exec.machine.id);
+  EXPECT_EQ(order.machine.number, exec.machine.number);
+  EXPECT_EQ(order.machine.memory_mib, exec.machine.memory_mib);
+  EXPECT_EQ(order.execution, job.str());
   EXPECT_EQ(order.command, spec.command);
   EXPECT_EQ(order.cwd, "src");
   EXPECT_EQ(order.input, "typed");
@@ -58,10 +58,19 @@ TEST(ExecTask, ALargeSpecComesFromItsBlob) {
   Asked asked;
   ExecHouse exec(asked.play());
   auto spec = exec.spec();
-  spec.input.assign(200'000, 'i');
+  spec.command.emplace_back(100'000, 'i');
   const auto job = exec.submit({.spec = spec});
   ASSERT_TRUE(exec.reaches(job, JobStatus::kSucceeded));
-  EXPECT_EQ(asked.order().input, spec.input);
+  EXPECT_EQ(asked.order().command, spec.command);
+}
+
+TEST(ExecTask, ALargeInputArrivesWhole) {
+  Asked asked;
+  ExecHouse exec(asked.play());
+  const std::string input(4'000'000, 'i');
+  const auto job = exec.submit({.spec = exec.spec(), .input = input});
+  ASSERT_TRUE(exec.reaches(job, JobStatus::kSucceeded));
+  EXPECT_EQ(asked.order().input, input);
 }
 
 TEST(ExecTask, TheEnvironmentIsTheRequestsAndWhereItRuns) {
@@ -121,7 +130,8 @@ TEST(ExecTask, AMachineOfAnotherTenantIsNotThere) {
   ExecHouse exec(asked.play());
   Answer<schemas::Machine> made;
   storage::Machines(*exec.house.store)
-      .ensure_local("neighbour", base::Uuid::make(exec.house.clock->wall()), made.take());
+      .ensure_local("neighbour", base::Uuid::make(exec.house.clock->wall()),
+                    {schemas::Kind::kMachine, base::Uuid::make(exec.house.clock->wall())}, made.take());
   const auto theirs = made.wait();
   ASSERT_TRUE(theirs);
   auto spec = exec.spec();

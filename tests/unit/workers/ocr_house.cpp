@@ -99,7 +99,7 @@ OcrHouse::OcrHouse(std::function<void(ScriptedEngine&)> prepare, OcrRunner::Opti
 }
 
 schemas::JobId OcrHouse::submit(schemas::OcrSpec spec) {
-  spec.model = "vendor-ocr-latest";
+  if (spec.model.empty()) spec.model = "vendor-ocr-latest";
   return house.submit("default", schemas::to_json(spec));
 }
 

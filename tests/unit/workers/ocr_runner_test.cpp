@@ -53,6 +53,31 @@ TEST(OcrRunner, ADocumentsOwnFaultFailsItAtOnce) {
   EXPECT_EQ(ocr.house.view(job).attempt, 1);
 }
 
+TEST(OcrRunner, UnderANameThatIsNotItsOwnTheLocalEngineReadsNothing) {
+  OcrHouse ocr;
+  for (const bool by_provider : {true, false}) {
+    schemas::OcrSpec spec;
+    spec.model = "team/reader";
+    spec.by_provider = by_provider;
+    spec.inline_document = "JVBERi0xLjQ=";
+    const auto job = ocr.submit(std::move(spec));
+    ASSERT_TRUE(ocr.house.reaches(job, JobStatus::kFailed));
+    EXPECT_EQ(ocr.house.view(job).error->code, Code::kModelNotFound);
+    EXPECT_EQ(ocr.house.view(job).attempt, 1);
+  }
+  EXPECT_EQ(ocr.engine->calls(), 0);
+}
+
+TEST(OcrRunner, AJobOfAProvidersModelThatHasGoneIsNotReadHereUnderItsName) {
+  OcrHouse ocr;
+  schemas::OcrSpec spec;
+  spec.model = "mistral-ocr-latest";  // the provider's where there is one, when the job is accepted
+  spec.by_provider = true;
+  spec.inline_document = "JVBERi0xLjQ=";
+  ASSERT_TRUE(ocr.house.reaches(ocr.submit(std::move(spec)), JobStatus::kFailed));
+  EXPECT_EQ(ocr.engine->calls(), 0);
+}
+
 TEST(OcrRunner, ALargeDocumentIsSplitAndMerged) {
   OcrHouse ocr([](ScriptedEngine& e) { e.pages = 21; });
   const auto job = ocr.submit_small();
@@ -222,7 +247,7 @@ TEST(OcrRunner, ACancelEndsTheEnginesCallWithinAHeartbeat) {
   const auto job = ocr.submit_small();
   ASSERT_TRUE(support::wait_until([&] { return ocr.engine->calls() == 1; }));
   Answer<schemas::JobView> cancelled;
-  jobs::Control(*ocr.house.store, *ocr.house.clock).cancel("default", job, cancelled.take());
+  jobs::Control(*ocr.house.store, *ocr.house.clock).cancel({"default"}, job, cancelled.take());
   ASSERT_TRUE(cancelled.wait());
   EXPECT_TRUE(ocr.house.reaches(job, JobStatus::kCancelled));
 }

@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include "storage/admin_queries.h"
 #include "storage/job_outcomes.h"
 #include "storage/job_upkeep.h"
+#include "storage/worker_drains.h"
+#include "tests/support/wait_until.h"
 #include "tests/unit/workers/house.h"
 
 namespace millrace::workers {
@@ -16,7 +19,7 @@ Done good() { return {{.bytes = R"({"ok":true})", .blob = nullptr}}; }
 
 base::Result<schemas::JobView> cancel(House& house, const schemas::JobId& job) {
   Answer<schemas::JobView> answer;
-  jobs::Control(*house.store, *house.clock).cancel("default", job, answer.take());
+  jobs::Control(*house.store, *house.clock).cancel({"default"}, job, answer.take());
   return answer.wait();
 }
 
@@ -82,6 +85,26 @@ TEST(Worker, TellsARunningJobOfItsCancelWithinAHeartbeat) {
   ASSERT_TRUE(cancel(house, job));
   EXPECT_TRUE(house.script.stopped(held, Stop::kCancel));
   EXPECT_TRUE(house.reaches(job, JobStatus::kCancelled));
+}
+
+TEST(Worker, ToldToDrainItFinishesWhatItRunsTakesNothingNewAndIsStillThere) {
+  House house({.slots = 2});
+  const auto job = house.submit();
+  const auto held = house.script.attempt(0);
+  ASSERT_TRUE(held);
+  Answer<bool> told;
+  storage::WorkerDrains(*house.store).drain(house.worker->name(), told.take());
+  ASSERT_TRUE(told.wait());
+  const auto slots_seen = [&] { return storage::AdminQueries(*house.store).workers().value().at(0); };
+  ASSERT_TRUE(support::wait_until([&] { return slots_seen().slots.at(0).slots == 1; }));
+  const auto later = house.submit();
+  EXPECT_TRUE(house.script.left_alone(held));
+  house.script.end(held, good());
+  ASSERT_TRUE(house.reaches(job, JobStatus::kSucceeded));
+  ASSERT_TRUE(support::wait_until([&] { return slots_seen().slots.at(0).used == 0; }));
+  EXPECT_TRUE(slots_seen().draining);
+  EXPECT_EQ(house.view(later).status, JobStatus::kQueued);
+  EXPECT_TRUE(house.worker->drain(std::chrono::seconds(10)));
 }
 
 TEST(Worker, DropsTheResultOfALostLease) {

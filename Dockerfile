@@ -1,0 +1,60 @@
+# The image of all services. `docker build -t millrace .` compiles inside; programs that lie ready in build/image (millrace,
+# millrace-engine, millrace-jail-init, made on Debian 12) are taken instead.
+# The packages are those of the day: the same sources give the same program, not the same bytes of the image.
+ARG BASE=debian:bookworm-slim
+
+FROM ${BASE} AS programs
+WORKDIR /src
+COPY scripts/setup build/imag[e] /early/
+RUN [ -x /early/millrace ] || /early/setup run
+COPY . .
+RUN set -eu; \
+    if [ -x /early/millrace ]; then from=/early; else from=build/release; \
+      scripts/build release millrace millrace-engine millrace-jail-init; \
+      strip "$from/millrace" "$from/millrace-engine" "$from/millrace-jail-init"; fi; \
+    install -D -t /programs "$from/millrace" "$from/millrace-engine" "$from/millrace-jail-init" \
+      deploy/entrypoint deploy/healthy
+
+FROM ${BASE}
+# Libraries as `ldd` names them (checked below), then what is started as a program or read as data. OpenSSH's client
+# alone: an sshd in a container would have no port that anybody reaches.
+# ffmpeg's window on a screen (SDL) brings GPU drivers and a compiler for them, 160 MB that nothing here can use.
+RUN set -eu; \
+    apt-get update -qq; \
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends -o Dpkg::Use-Pty=0 \
+      libcurl4 libflite1 libjemalloc2 liblept5 libpistache0 libpocketsphinx3 libprometheus-cpp-core1.0 libqpdf29 \
+      librdkafka1 libseccomp2 libsimdjson14 libsndfile1 libsphinxbase3 libsqlite3-0 libssl3 libtesseract5 \
+      libvo-aacenc0 libyaml-cpp0.7 \
+      bubblewrap ca-certificates curl ffmpeg openssh-client pocketsphinx-en-us poppler-utils \
+      tesseract-ocr-eng tini >/dev/null; \
+    rm -rf /usr/lib/*/dri /usr/lib/*/libLLVM* /usr/lib/*/libz3* /usr/lib/*/mfx \
+      /usr/share/doc /usr/share/man /usr/share/locale /var/cache/apt /var/lib/apt/lists/* \
+      /var/log/*.log /var/log/apt; \
+    groupadd --gid 10001 millrace; \
+    useradd --uid 10001 --gid millrace --home-dir /var/lib/millrace --shell /usr/sbin/nologin millrace; \
+    install -d -m 0700 -o millrace -g millrace /var/lib/millrace; \
+    install -d -m 0755 -o millrace -g millrace /run/millrace /var/lib/observer /etc/millrace
+COPY --from=programs /programs/ /usr/lib/millrace/
+RUN set -eu; \
+    ln -s ../lib/millrace/millrace /usr/bin/millrace; \
+    if ldd /usr/lib/millrace/millrace /usr/lib/millrace/millrace-engine | grep 'not found'; then exit 1; fi; \
+    millrace --version; ffmpeg -hide_banner -loglevel error -version >/dev/null
+
+ARG VERSION=dev
+ARG REVISION=unknown
+LABEL org.opencontainers.image.title="Millrace" \
+      org.opencontainers.image.description="Self-hosted compute and AI gateway with a durable job queue" \
+      org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.version="${VERSION}" \
+      org.opencontainers.image.revision="${REVISION}"
+
+# In the container every interface; whom the port is open to, the publisher says.
+ENV MILLRACE_DATA=/var/lib/millrace MILLRACE_LISTEN=0.0.0.0:8080 MILLRACE_READY_FILE=/run/millrace/ready
+USER millrace
+WORKDIR /var/lib/millrace
+VOLUME /var/lib/millrace
+EXPOSE 8080
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=5s --timeout=5s --start-period=60s --retries=3 CMD ["/usr/lib/millrace/healthy"]
+ENTRYPOINT ["/usr/bin/tini", "--", "/usr/lib/millrace/entrypoint"]
+CMD ["serve"]

@@ -1,0 +1,23 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+
+#include "platform/base/result.h"
+
+namespace millrace::engines {
+
+// How a call of an engine ended. What was reported until then stands.
+struct EngineEnd {
+  enum class Kind : std::uint8_t {
+    kDone,       // all that was asked for was reported
+    kCrashed,    // the engine child died (signal, memory) while on `page`; a new one serves the next call
+    kCancelled,  // by Ticket::cancel or by the end of the engine
+    kFailed,     // `error`: of the document, the recording or the text, or kOverloaded when no child could be
+                 // started
+  };
+  Kind kind = Kind::kDone;
+  int page = -1;  // of a document; the piece of a recording
+  std::optional<base::Error> error;
+};
+
+}  // namespace millrace::engines

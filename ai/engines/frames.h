@@ -1,0 +1,37 @@
+#pragma once
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "platform/process/fd.h"
+
+namespace millrace::engines {
+
+// Frames over a Unix stream socket: a 32-bit little-endian length and so many bytes.
+
+// A page with its pictures stays below this: pictures that would not fit are left without data.
+inline constexpr std::size_t kFrameBytesMax = std::size_t{48} << 20;
+
+// Blocks until all is written (`fd` >= 0 goes along). False: the other side is gone.
+bool send_frame(int socket, std::string_view payload, int fd = -1);
+
+// Collects frames from a socket. Not thread-safe.
+class FrameReader {
+ public:
+  enum class State { kOpen, kClosed };
+  // One recvmsg: blocks on a blocking socket when nothing is there. kClosed: end of stream, an error, or a
+  // frame above kFrameBytesMax.
+  State read_some(int socket);
+  std::optional<std::string> next();
+  // The descriptor that came with a frame, once.
+  process::Fd take_fd() { return std::move(fd_); }
+
+ private:
+  std::optional<std::size_t> frame_length() const;
+  std::string buffer_;
+  std::size_t taken_ = 0;
+  process::Fd fd_;
+};
+
+}  // namespace millrace::engines

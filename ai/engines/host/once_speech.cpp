@@ -1,0 +1,128 @@
+#include "ai/engines/host/once_speech.h"
+
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+
+#include <unistd.h>
+
+#include "ai/engines/host/recording_reader.h"
+#include "ai/engines/host/voice.h"
+#include "ai/engines/recording.h"
+#include "schemas/media.h"
+
+namespace millrace::engines::host {
+namespace {
+
+constexpr double kSpeedMin = 0.25;
+constexpr double kSpeedMax = 4;
+constexpr schemas::SpeechEncoding kEncodings[] = {
+    schemas::SpeechEncoding::kMp3,  schemas::SpeechEncoding::kOpus, schemas::SpeechEncoding::kAac,
+    schemas::SpeechEncoding::kFlac, schemas::SpeechEncoding::kWav,  schemas::SpeechEncoding::kPcm};
+
+bool read_encoding(std::string_view text, schemas::SpeechEncoding& encoding) {
+  for (const schemas::SpeechEncoding each : kEncodings) {
+    if (schemas::name(each) != text) continue;
+    encoding = each;
+    return true;
+  }
+  return false;
+}
+
+bool read_speed(const std::string& text, double& speed) {
+  char* end = nullptr;
+  speed = std::strtod(text.c_str(), &end);
+  return !text.empty() && *end == '\0' && speed >= kSpeedMin && speed <= kSpeedMax;
+}
+
+std::string_view flite_name(std::string_view voice) {
+  const schemas::LocalVoice* known = schemas::local_voice(voice);
+  return known == nullptr ? voice : known->voice;
+}
+
+// The pieces in their order, and whether one failed.
+struct AllPieces {
+  std::vector<schemas::SpokenPiece> pieces;
+  bool failed = false;
+  void take(PieceOutcome outcome) {
+    if (outcome.piece.error) {
+      fail(*outcome.piece.error);
+      failed = true;
+    }
+    pieces.push_back(std::move(outcome.piece));
+  }
+};
+
+void print(const schemas::Transcript& transcript, bool json) {
+  if (json) {
+    const schemas::TranscriptStyle style{.form = schemas::TranscriptForm::kVerboseJson, .words = true};
+    std::cout << schemas::render(transcript, style) << '\n';
+    return;
+  }
+  for (const schemas::SpokenSegment& segment : transcript.segments) std::cout << segment.text << '\n';
+}
+
+}  // namespace
+
+int fail(const base::Error& error) {
+  std::cerr << "millrace-engine: " << base::name(error.code) << ": " << error.message << '\n';
+  return 1;
+}
+
+bool is_recording(const process::Fd& file) {
+  char head[schemas::kAudioHeadBytes];
+  const ssize_t count = ::pread(file.get(), head, sizeof head, 0);
+  if (count <= 0) return false;
+  const std::string_view bytes(head, static_cast<std::size_t>(count));
+  return !schemas::detect_media(bytes) && schemas::detect_audio(bytes);
+}
+
+int transcribe_once(process::Fd file, bool json) {
+  auto recording = Recording::from(std::move(file));
+  if (!recording) return fail(recording.error());
+  const EngineLimits limits;
+  process::Spawner spawner;
+  const Tools tools(spawner, limits);
+  Listener listener;
+  RecordingReader reader(tools, limits, listener);
+  const process::Fd bytes(::dup((*recording)->fd()));
+  if (auto status = reader.open(bytes, (*recording)->format(), (*recording)->size_bytes()); !status) {
+    return fail(status.error());
+  }
+  auto info = reader.listen();
+  if (!info) return fail(info.error());
+  AllPieces all;
+  const PieceSink sink{[](const schemas::AudioPiece&) {},
+                       [&all](PieceOutcome outcome) { all.take(std::move(outcome)); }};
+  if (auto status = reader.transcribe(info->pieces, sink); !status) return fail(status.error());
+  print(schemas::join(all.pieces, "english", static_cast<double>(info->ms) / 1000), json);
+  return all.failed ? 3 : 0;
+}
+
+int speak_once(const SpeechTask& task, const std::string& output) {
+  std::ofstream file(output, std::ios::binary);
+  const SpeechSink sink{[] {},
+                        [&file](std::string_view bytes) {
+                          file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+                        }};
+  if (auto status = say(task, sink); !status) return fail(status.error());
+  file.close();
+  if (!file) return fail(base::error(base::Code::kInternal, "cannot write " + output));
+  return 0;
+}
+
+std::optional<bool> read_speech_option(std::string_view name, std::string_view value, SpeechTask& task) {
+  if (name == "--speak") {
+    task.text = value;
+    return !value.empty();
+  }
+  if (name == "--voice") {
+    task.voice = flite_name(value);
+    return !task.voice.empty();
+  }
+  if (name == "--format") return read_encoding(value, task.encoding);
+  if (name == "--speed") return read_speed(std::string(value), task.speed);
+  return std::nullopt;
+}
+
+}  // namespace millrace::engines::host

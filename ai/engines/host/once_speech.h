@@ -1,0 +1,26 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "ai/engines/speech_task.h"
+#include "platform/base/result.h"
+#include "platform/process/fd.h"
+
+namespace millrace::engines::host {
+
+// What --once does with a recording, and --speak: here and now, without a gateway and without a jail. Exit
+// codes as `once`.
+
+// By its first bytes, and no document.
+bool is_recording(const process::Fd& file);
+int transcribe_once(process::Fd file, bool json);
+int speak_once(const SpeechTask& task, const std::string& output);
+
+// --speak, --voice, --format and --speed. nullopt: none of these; false: the value does not do.
+std::optional<bool> read_speech_option(std::string_view name, std::string_view value, SpeechTask& task);
+
+// Tells an error on stderr: 1.
+int fail(const base::Error& error);
+
+}  // namespace millrace::engines::host

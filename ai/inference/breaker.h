@@ -1,0 +1,45 @@
+#pragma once
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+
+#include "ai/inference/target_health.h"
+
+namespace millrace::inference {
+
+// Leaves a target alone that has failed several times in a row: closed → open → half-open → closed, or open
+// again for twice as long. Moves on the loop's thread; what it says of itself may be read by any.
+class Breaker {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+  static constexpr int kFailures = 5;  // in a row
+  static constexpr std::chrono::milliseconds kRest{5'000}, kRestMax{120'000};
+
+  // Of a call that may go out. In half-open it is the probe's, and one at a time has it.
+  class Pass {
+    friend class Breaker;
+    explicit Pass(std::uint64_t probe) : probe_(probe) {}
+    std::uint64_t probe_;  // 0: the call is no probe
+  };
+  // Each pass is followed by one `report` or `withdraw`. Of calls that were out when the breaker opened
+  // neither changes anything: only the probe says how the target is now.
+  std::optional<Pass> admit(Time now);
+  void report(Pass pass, bool healthy, Time now);
+  void withdraw(Pass pass);  // it went out without saying how the target is, or not at all
+
+  BreakerState state() const { return state_; }
+  int failures() const { return failures_; }
+  std::chrono::milliseconds opens_again(Time now) const;  // 0: not open
+
+ private:
+  Pass probe();
+  void open(Time now);
+  std::atomic<BreakerState> state_{BreakerState::kClosed};
+  std::atomic<int> failures_{0};
+  std::atomic<Time> until_{Time{}};
+  std::chrono::milliseconds rest_{0};
+  std::uint64_t probe_ = 0, last_probe_ = 0;  // probe_: the one that is out; 0: none
+};
+
+}  // namespace millrace::inference

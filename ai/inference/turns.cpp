@@ -1,0 +1,92 @@
+#include "ai/inference/turns.h"
+
+#include <utility>
+
+#include "ai/inference/cancelled.h"
+
+namespace millrace::inference {
+
+using schemas::ChatPiece;
+using schemas::ChatReply;
+using schemas::ToolCall;
+
+Turns::Turns(ChatParts& parts, const Registry& registry, schemas::ChatRequest& request, Tries& tries,
+             net::Cancel& cancel, std::function<void(ChatPiece&&)> out, std::function<void()> on_tools)
+    : request_(request),
+      tries_(tries),
+      cancel_(cancel),
+      out_(std::move(out)),
+      on_tools_(std::move(on_tools)),
+      tools_(parts, registry, cancel),
+      filter_([this](const std::string& tool) { return tools_.has(tool); }) {}
+
+void Turns::hear(ChatPiece&& piece) {
+  if (auto passed = filter_.pass(std::move(piece))) out_(std::move(*passed));
+}
+
+net::Task<ReplyOrError> Turns::run() {
+  net::Task<void> open = tools_.open(request_, report_);
+  co_await open;
+  for (int number = 1;; ++number) {
+    const bool is_last = !request_.execute_tools || number >= request_.max_turns;
+    if (cancel_.requested()) co_return cancelled();
+    net::Task<ReplyOrError> wait = ask(is_last);
+    ReplyOrError turn = co_await wait;
+    if (!turn) co_return turn;
+    if (request_.execute_tools) report_.turns = number;
+    Split calls = split(*turn);
+    if (is_last || calls.ours.empty()) co_return finish(std::move(*turn), {});
+    net::Task<void> executed = execute(*turn, std::move(calls.ours));
+    co_await executed;
+    if (!calls.clients.empty()) co_return finish(std::move(*turn), std::move(calls.clients));
+  }
+}
+
+net::Task<ReplyOrError> Turns::ask(bool is_last) {
+  filter_.begin(is_last);
+  net::Task<ReplyOrError> wait = tries_.ask(request_);
+  ReplyOrError turn = co_await wait;
+  if (!turn) co_return turn;
+  schemas::add(usage_, *turn->usage);
+  turn->usage = usage_;
+  if (request_.stream) turn->choices = filter_.take().choices;
+  co_return turn;
+}
+
+Turns::Split Turns::split(const ChatReply& turn) const {
+  Split calls;
+  if (turn.choices.empty()) return calls;
+  for (const ToolCall& call : turn.choices[0].tool_calls)
+    (tools_.has(call.name) ? calls.ours : calls.clients).push_back(call);
+  return calls;
+}
+
+// A choice of tools that was asked for has been made now: asked for again it would never end.
+net::Task<void> Turns::execute(const ChatReply& turn, std::vector<ToolCall> calls) {
+  if (request_.stream) on_tools_();
+  schemas::ChatChoice answer = turn.choices[0];
+  answer.tool_calls = calls;
+  net::Task<std::vector<schemas::ToolResult>> wait = tools_.call(std::move(calls), report_);
+  const std::vector<schemas::ToolResult> results = co_await wait;
+  schemas::append_turn(request_, answer, results);
+  const auto choice = request_.body.find("tool_choice");
+  if (choice != request_.body.end() && (*choice == "required" || choice->is_object()))
+    request_.body["tool_choice"] = "auto";
+}
+
+// `calls`: the client's of a turn of which ours have been run.
+ChatReply Turns::finish(ChatReply turn, std::vector<ToolCall> calls) {
+  if (!calls.empty()) turn.choices[0].tool_calls = std::move(calls);
+  turn.tools = std::move(report_);
+  if (!request_.stream) return turn;
+  for (const schemas::ChatChoice& choice : turn.choices) {
+    ChatPiece end;
+    end.index = choice.index;
+    end.finish_reason = choice.finish_reason;
+    out_(std::move(end));
+  }
+  turn.choices.clear();
+  return turn;
+}
+
+}  // namespace millrace::inference

@@ -1,0 +1,247 @@
+#include "ai/providers/call.h"
+
+#include <utility>
+
+#include "ai/providers/upstream_words.h"
+#include "ai/providers/wire_call.h"
+#include "ai/providers/wire_words.h"
+#include "platform/net/sse_reader.h"
+
+namespace millrace::providers {
+namespace {
+
+using base::Code;
+
+// After its end word a stream has so long to end by itself, which keeps its connection.
+constexpr std::chrono::milliseconds kEndWait{250};
+// One whose choices are all over may still tell its usage; without a word for so long it has ended, too.
+constexpr std::chrono::milliseconds kQuietEnd{2'000};
+
+constexpr std::size_t kStreamBufferBytes = 4096;  // of an idle stream: what curl keeps for it
+
+schemas::ChatReply reply_of(const schemas::ChatFacts& facts) {
+  schemas::ChatReply reply;
+  reply.id = facts.id;
+  reply.created = facts.created;
+  reply.model = facts.model;
+  reply.usage = facts.usage;
+  reply.service_tier = facts.service_tier;
+  reply.system_fingerprint = facts.system_fingerprint;
+  reply.extra = facts.extra;
+  return reply;
+}
+
+// What a whole reply would have been as a stream.
+std::vector<schemas::ChatPiece> pieces_of(schemas::ChatReply& reply) {
+  std::vector<schemas::ChatPiece> pieces;
+  for (schemas::ChatChoice& choice : std::exchange(reply.choices, {})) {
+    schemas::ChatPiece& piece = pieces.emplace_back();
+    piece.index = choice.index;
+    piece.content = std::move(choice.content);
+    piece.refusal = std::move(choice.refusal);
+    piece.reasoning = std::move(choice.reasoning);
+    for (schemas::ToolCall& call : choice.tool_calls) {
+      const int index = static_cast<int>(piece.tool_calls.size());
+      piece.tool_calls.push_back(
+          {index, std::move(call.id), std::move(call.type), std::move(call.name), std::move(call.arguments)});
+    }
+    piece.finish_reason = std::move(choice.finish_reason);
+    piece.logprobs = std::move(choice.logprobs);
+    piece.extra = std::move(choice.extra);
+    piece.continuity = std::move(choice.continuity);
+  }
+  return pieces;
+}
+
+class ChatCall final : public Call, public std::enable_shared_from_this<ChatCall> {
+ public:
+  ChatCall(net::Loop& loop, net::HttpClient& client, std::shared_ptr<const Target> target, bool stream,
+           const CallLimits& limits, CallHandlers handlers)
+      : loop_(loop),
+        client_(client),
+        held_(std::move(target)),
+        language_(translation(target_.preset->family)),
+        limits_(limits),
+        handlers_(std::move(handlers)),
+        stream_(stream),
+        sse_([this](const net::SseEvent& event) { on_event(event); }, limits.event_bytes_max) {
+    if (stream) reader_ = language_.stream_reader(target_);
+  }
+
+  void start(WireRequest wire) {
+    choices_ = wire.choices;
+    net::HttpClient::Handlers hear;
+    hear.on_head = [self = shared_from_this()](const net::HttpReply& head) { self->on_head(head); };
+    hear.on_data = [self = shared_from_this()](std::string_view bytes) { return self->on_data(bytes); };
+    hear.on_done = [self = shared_from_this()](base::Result<net::HttpReply> reply) {
+      self->transfer_.reset();
+      self->end_wait_.cancel();
+      if (reply && !self->head_told_) self->on_head(*reply);
+      if (!self->cancelled_) self->finish(self->outcome(reply));
+    };
+    if (stream_ && handlers_.is_ready)
+      hear.is_ready = [self = shared_from_this()] {
+        return self->cancelled_ || self->is_over() || self->handlers_.is_ready();
+      };
+    transfer_ = client_.start(request(std::move(wire)), std::move(hear));
+  }
+
+  void cancel() override {
+    cancelled_ = true;
+    end_wait_.cancel();
+    if (transfer_) client_.cancel(std::exchange(transfer_, nullptr));
+  }
+  void resume() override {
+    if (transfer_) net::HttpClient::resume(*transfer_);
+  }
+
+ private:
+  net::HttpRequest request(WireRequest wire) const {
+    net::HttpRequest request = http_request(target_, std::move(wire));
+    request.body_bytes_max = bytes_max();
+    if (stream_) request.read_buffer_bytes = kStreamBufferBytes;
+    return request;
+  }
+
+  void on_head(const net::HttpReply& head) {
+    head_told_ = true;
+    const std::string_view type = cut_text(head.header("content-type"), 100);
+    body_form_ = body_form(head.status, type, stream_);
+    if (body_form_ == BodyForm::kForeign) content_type_ = type;
+  }
+
+  bool on_data(std::string_view bytes) {
+    switch (body_form_) {
+      case BodyForm::kForeign:
+        return false;
+      case BodyForm::kWhole:
+        return keep(bytes);
+      case BodyForm::kError:
+        body_.append(bytes.substr(0, limits_.error_bytes_max - body_.size()));
+        return body_.size() < limits_.error_bytes_max;
+      case BodyForm::kEvents:
+        break;
+    }
+    return hear_events(bytes);
+  }
+
+  bool hear_events(std::string_view bytes) {
+    if (is_over()) return true;
+    if (!sse_.feed(bytes) && !failed_ && !is_over()) {
+      fail_with(
+          fault(target_, "sent an event of more than " + std::to_string(limits_.event_bytes_max) + " bytes"));
+    }
+    if (!pieces_.empty() && !cancelled_) handlers_.on_pieces(std::exchange(pieces_, {}));
+    if (!failed_ && !cancelled_) await_end();
+    return !failed_ && !cancelled_;
+  }
+
+  // All has been said, nothing that follows is read.
+  bool is_over() const { return reader_ && !failed_ && reader_->has_end_word(); }
+
+  void await_end() {
+    const bool over = is_over();
+    if (!over && !reader_->complete(choices_)) return;
+    end_wait_.cancel();
+    end_wait_ = loop_.after(over ? kEndWait : kQuietEnd, [weak = weak_from_this()] {
+      if (const auto self = weak.lock()) self->leave();
+    });
+  }
+
+  // The completion is over and the upstream keeps its stream open. It is not silent while it is held.
+  void leave() {
+    if (!transfer_) return;
+    if (!is_over() && handlers_.is_ready && !handlers_.is_ready()) return await_end();
+    client_.cancel(std::exchange(transfer_, nullptr));
+    if (!cancelled_) finish(outcome(net::HttpReply()));
+  }
+
+  bool keep(std::string_view bytes) {
+    if (bytes.size() > limits_.reply_bytes_max - body_.size()) {
+      fail_with(too_long(target_, limits_.reply_bytes_max));
+      return false;
+    }
+    body_.append(bytes);
+    return true;
+  }
+
+  void fail_with(base::Error error) { failed_ = std::make_unique<base::Error>(std::move(error)); }
+
+  void on_event(const net::SseEvent& event) {
+    if (failed_ || cancelled_ || is_over()) return;
+    if (base::Status status = reader_->read(event, pieces_); !status) fail_with(status.error());
+  }
+
+  base::Result<schemas::ChatReply> outcome(const base::Result<net::HttpReply>& reply) {
+    if (failed_) return *std::move(failed_);
+    const std::string stray = sse_.stray();
+    if (std::string words = stray.empty() ? "" : language_.error_message(stray); !words.empty())
+      return stream_error(target_, 0, words);
+    const int choices = reply ? 1 : choices_;  // what ends by itself may have fewer than asked
+    const bool all_said = body_form_ == BodyForm::kEvents && reader_->complete(choices);
+    if (!reply && !all_said) return transport_error(target_, reply.error(), bytes_max());
+    if (!all_said && body_form_ == BodyForm::kError)
+      return upstream_error(target_, reply->status, reply->headers, body_);
+    switch (body_form_) {
+      case BodyForm::kForeign:
+        return fault(target_, "answered with " + content_type_ + " instead of a reply of its API");
+      case BodyForm::kEvents:
+        if (!all_said) return fault(target_, "ended its stream before the completion was over");
+        return reply_of(reader_->facts());
+      case BodyForm::kWhole:
+      case BodyForm::kError:
+        break;
+    }
+    return whole();
+  }
+
+  // Also of an upstream that does not stream although it was asked to.
+  base::Result<schemas::ChatReply> whole() {
+    unread_ = !stream_ && handlers_.on_unread && body_.size() > CallHandlers::kReadAtOnce;
+    if (unread_) return schemas::ChatReply();
+    base::Result<schemas::ChatReply> reply = language_.chat_reply(target_, body_);
+    if (reply && stream_) handlers_.on_pieces(pieces_of(*reply));
+    return reply;
+  }
+
+  std::size_t bytes_max() const { return stream_ ? 4 * limits_.reply_bytes_max : limits_.reply_bytes_max; }
+
+  void finish(base::Result<schemas::ChatReply> outcome) {
+    const CallHandlers told = std::exchange(handlers_, {});
+    if (cancelled_) return;
+    if (outcome && unread_) return told.on_unread(std::move(body_));
+    if (told.on_done) told.on_done(std::move(outcome));
+  }
+
+  net::Loop& loop_;
+  net::HttpClient& client_;
+  const std::shared_ptr<const Target> held_;
+  const Target& target_ = *held_;
+  const Translation& language_;
+  const CallLimits limits_;
+  CallHandlers handlers_;
+  const bool stream_;
+  net::SseReader sse_;
+  std::unique_ptr<StreamReader> reader_;
+  std::shared_ptr<net::HttpClient::Transfer> transfer_;
+  net::Loop::Timer end_wait_;
+  std::vector<schemas::ChatPiece> pieces_;
+  std::unique_ptr<base::Error> failed_;
+  std::string content_type_, body_;
+  BodyForm body_form_ = BodyForm::kWhole;
+  int choices_ = 1;
+  bool head_told_ = false, cancelled_ = false, unread_ = false;
+};
+
+}  // namespace
+
+std::shared_ptr<Call> start_chat(net::Loop& loop, net::HttpClient& client,
+                                 std::shared_ptr<const Target> target, WireRequest request, bool stream,
+                                 const CallLimits& limits, CallHandlers handlers) {
+  auto call =
+      std::make_shared<ChatCall>(loop, client, std::move(target), stream, limits, std::move(handlers));
+  call->start(std::move(request));
+  return call;
+}
+
+}  // namespace millrace::providers

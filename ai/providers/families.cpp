@@ -1,0 +1,165 @@
+#include "ai/providers/families.h"
+
+#include <algorithm>
+#include <array>
+
+namespace millrace::providers {
+namespace {
+
+constexpr std::array kPresets{
+    Preset{.name = "openai",
+           .family = Family::kOpenai,
+           .dialect = Dialect::kOpenai,
+           .base_url = "https://api.openai.com/v1",
+           .key_variable = "OPENAI_API_KEY",
+           .response_format = true},
+    Preset{.name = "anthropic",
+           .family = Family::kAnthropic,
+           .dialect = Dialect::kAnthropic,
+           .base_url = "https://api.anthropic.com",
+           .key_variable = "ANTHROPIC_API_KEY"},
+    Preset{.name = "gemini",
+           .family = Family::kGemini,
+           .dialect = Dialect::kGemini,
+           .base_url = "https://generativelanguage.googleapis.com",
+           .key_variable = "GEMINI_API_KEY"},
+    Preset{.name = "xai",
+           .family = Family::kOpenai,
+           .dialect = Dialect::kXai,
+           .base_url = "https://api.x.ai/v1",
+           .key_variable = "XAI_API_KEY"},
+    Preset{.name = "mistral",
+           .family = Family::kOpenai,
+           .dialect = Dialect::kMistral,
+           .base_url = "https://api.mistral.ai/v1",
+           .key_variable = "MISTRAL_API_KEY"},
+    Preset{.name = "groq",
+           .family = Family::kOpenai,
+           .dialect = Dialect::kGroq,
+           .base_url = "https://api.groq.com/openai/v1",
+           .key_variable = "GROQ_API_KEY"},
+    Preset{.name = "ollama",
+           .family = Family::kOpenai,
+           .dialect = Dialect::kLocal,
+           .base_url = "http://127.0.0.1:11434/v1",
+           .key_variable = "OLLAMA_API_KEY",
+           .key_required = false},
+    Preset{.name = "vllm",
+           .family = Family::kOpenai,
+           .dialect = Dialect::kLocal,
+           .base_url = "http://127.0.0.1:8000/v1",
+           .key_variable = "VLLM_API_KEY",
+           .key_required = false},
+    Preset{.name = "llamacpp",
+           .family = Family::kOpenai,
+           .dialect = Dialect::kLocal,
+           .base_url = "http://127.0.0.1:8080/v1",
+           .key_variable = "LLAMA_API_KEY",
+           .key_required = false},
+    Preset{.name = "openrouter",
+           .family = Family::kOpenai,
+           .dialect = Dialect::kLocal,
+           .base_url = "https://openrouter.ai/api/v1",
+           .key_variable = "OPENROUTER_API_KEY"},
+    Preset{.name = "azure",
+           .family = Family::kOpenai,
+           .dialect = Dialect::kOpenai,
+           .base_url = "",
+           .key_variable = "AZURE_OPENAI_API_KEY"},
+    Preset{.name = "mock",
+           .family = Family::kMock,
+           .dialect = Dialect::kMock,
+           .base_url = "",
+           .key_variable = "",
+           .key_required = false,
+           .response_format = true},
+};
+
+constexpr std::size_t kDialects = 8;
+static_assert(static_cast<std::size_t>(Dialect::kMock) + 1 == kDialects);
+
+// A cell: Support, or nothing.
+class Cell {
+ public:
+  // NOLINTNEXTLINE(google-explicit-constructor): a table of them
+  consteval Cell(Support support) : support_(support) {}
+  constexpr Support support() const { return support_; }
+
+ private:
+  Support support_;
+};
+
+struct Row {
+  consteval Row(std::string_view parameter, Cell openai, Cell anthropic, Cell gemini, Cell xai, Cell mistral,
+                Cell groq, Cell local, Cell mock)
+      : name(parameter), cells{openai, anthropic, gemini, xai, mistral, groq, local, mock} {}
+  std::string_view name;
+  std::array<Cell, kDialects> cells;
+};
+
+constexpr Support kN = Support::kNative, kC = Support::kClamped, kE = Support::kEmulated,
+                  kD = Support::kDropped;
+
+// What single models of a dialect lack is in model_rules.cpp.
+constexpr std::array kRows{
+    //                           openai anthropic gemini xai mistral groq local mock
+    Row("messages", /*              */ kN, kN, kN, kN, kN, kN, kN, kN),
+    Row("temperature", /*           */ kN, kC, kN, kN, kC, kC, kN, kN),
+    Row("top_p", /*                 */ kN, kC, kN, kN, kN, kN, kN, kN),
+    Row("top_k", /*                 */ kD, kN, kN, kD, kD, kD, kN, kN),
+    Row("max_completion_tokens", /* */ kN, kC, kN, kN, kN, kN, kN, kN),
+    Row("presence_penalty", /*      */ kN, kD, kN, kN, kN, kN, kN, kN),
+    Row("frequency_penalty", /*     */ kN, kD, kN, kN, kN, kN, kN, kN),
+    Row("logit_bias", /*            */ kN, kD, kD, kD, kD, kD, kN, kD),
+    Row("stop", /*                  */ kN, kC, kN, kN, kN, kN, kN, kN),
+    Row("thinking", /*              */ kD, kC, kC, kD, kD, kC, kC, kD),
+    Row("generation_config", /*     */ kD, kD, kN, kD, kD, kD, kD, kD),
+    Row("safety_settings", /*       */ kD, kD, kN, kD, kD, kD, kD, kD),
+    Row("tool_config", /*           */ kD, kD, kN, kD, kD, kD, kD, kD),
+    Row("seed", /*                  */ kN, kD, kC, kN, kN, kN, kN, kN),
+    Row("user", /*                  */ kC, kC, kD, kC, kD, kC, kC, kN),
+    Row("n", /*                     */ kN, kE, kE, kN, kN, kE, kN, kN),
+    Row("response_format", /*       */ kN, kC, kN, kN, kN, kN, kN, kN),
+    Row("tools", /*                 */ kN, kC, kC, kN, kN, kN, kN, kN),
+    Row("tool_choice", /*           */ kN, kN, kC, kN, kN, kN, kN, kN),
+    Row("parallel_tool_calls", /*   */ kN, kN, kD, kN, kN, kN, kN, kN),
+    Row("logprobs", /*              */ kN, kD, kN, kN, kD, kD, kN, kD),
+    Row("top_logprobs", /*          */ kN, kD, kC, kN, kD, kD, kN, kD),
+    Row("reasoning_effort", /*      */ kN, kC, kC, kN, kN, kN, kN, kD),
+    Row("audio", /*                 */ kN, kD, kC, kD, kD, kD, kD, kD),
+    Row("modalities", /*            */ kN, kD, kN, kD, kD, kD, kD, kD),
+    Row("prediction", /*            */ kN, kD, kD, kD, kN, kD, kD, kD),
+    Row("metadata", /*              */ kN, kD, kD, kD, kN, kD, kD, kN),
+    Row("store", /*                 */ kN, kD, kD, kD, kD, kD, kD, kN),
+    Row("service_tier", /*          */ kN, kC, kD, kD, kD, kC, kD, kD),
+    Row("prompt_cache_key", /*      */ kN, kD, kD, kD, kN, kD, kD, kN),
+    Row("safety_identifier", /*     */ kN, kC, kD, kD, kD, kD, kD, kN),
+    Row("verbosity", /*             */ kN, kD, kD, kD, kD, kD, kD, kD),
+    Row("web_search_options", /*    */ kN, kC, kC, kD, kD, kD, kD, kD),
+    Row("search_parameters", /*     */ kD, kC, kC, kN, kD, kD, kD, kD),
+};
+
+constexpr auto kNames = [] {
+  std::array<std::string_view, kRows.size()> names{};
+  std::ranges::transform(kRows, names.begin(), &Row::name);
+  return names;
+}();
+
+}  // namespace
+
+std::span<const Preset> presets() { return kPresets; }
+
+const Preset* preset_named(std::string_view name) {
+  const auto* found = std::ranges::find(kPresets, name, &Preset::name);
+  return found == kPresets.end() ? nullptr : found;
+}
+
+std::optional<Support> support(Dialect dialect, std::string_view parameter) {
+  const auto* row = std::ranges::find(kRows, parameter, &Row::name);
+  if (row == kRows.end()) return std::nullopt;
+  return row->cells[static_cast<std::size_t>(dialect)].support();
+}
+
+std::span<const std::string_view> supported_parameters() { return kNames; }
+
+}  // namespace millrace::providers

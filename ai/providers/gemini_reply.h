@@ -1,0 +1,16 @@
+#pragma once
+#include <memory>
+
+#include "ai/providers/json_access.h"
+#include "ai/providers/provider.h"
+
+namespace millrace::providers {
+
+// Translation::chat_reply and ::stream_reader for Gemini's generateContent. `target` outlives the reader.
+base::Result<schemas::ChatReply> gemini_reply(const Target& target, std::string_view body);
+std::unique_ptr<StreamReader> gemini_stream(const Target& target);
+
+// Id, model, tier and counts, as far as `answer` says them.
+void take_gemini_facts(const Json& answer, schemas::ChatFacts& facts);
+
+}  // namespace millrace::providers

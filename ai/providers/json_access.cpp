@@ -1,0 +1,46 @@
+#include "ai/providers/json_access.h"
+
+#include "schemas/json_tree.h"
+
+namespace millrace::providers {
+
+std::optional<Json> parse_wire(std::string_view text) { return schemas::parse_json(text, kWireDepthMax); }
+
+const Json* member(const Json& object, std::string_view name) {
+  if (!object.is_object()) return nullptr;
+  const auto found = object.find(name);
+  return found == object.end() || found->is_null() ? nullptr : &*found;
+}
+
+const Json* member(const Json* object, std::string_view name) {
+  return object == nullptr ? nullptr : member(*object, name);
+}
+
+std::string_view text_of(const Json* value) {
+  if (value == nullptr || !value->is_string()) return {};
+  return value->get_ref<const std::string&>();
+}
+
+std::string_view text_of(const Json& object, std::string_view name) { return text_of(member(object, name)); }
+
+std::optional<std::int64_t> integer_of(const Json* value) {
+  constexpr double kBound = 9.0e18;
+  if (value == nullptr || !value->is_number()) return std::nullopt;
+  if (value->is_number_float()) {
+    const double number = value->get<double>();
+    if (!(number > -kBound && number < kBound)) return std::nullopt;
+    return static_cast<std::int64_t>(number);
+  }
+  if (value->is_number_unsigned() && value->get<std::uint64_t>() > static_cast<std::uint64_t>(INT64_MAX)) {
+    return std::nullopt;
+  }
+  return value->get<std::int64_t>();
+}
+
+std::optional<std::int64_t> integer_of(const Json& object, std::string_view name) {
+  return integer_of(member(object, name));
+}
+
+bool is_true(const Json* value) { return value != nullptr && value->is_boolean() && value->get<bool>(); }
+
+}  // namespace millrace::providers

@@ -1,0 +1,44 @@
+#pragma once
+#include <cstddef>
+#include <string_view>
+
+#include "ai/providers/provider.h"
+#include "schemas/embedding_reply.h"
+#include "schemas/embedding_request.h"
+#include "schemas/image_reply.h"
+#include "schemas/image_request.h"
+
+// Embeddings and images: whose API has them, and the translations by family. Pure functions, thread-safe.
+namespace millrace::providers {
+
+// nullopt: it has them.
+std::optional<base::Error> no_embeddings(const Target& target);
+// Lists of tokens, or texts alone.
+bool takes_tokens(const Target& target);
+std::size_t embedding_batch_max(const Target& target);  // inputs of one call
+
+// Some inputs of a request: what one call is about.
+struct EmbeddingPart {
+  const schemas::EmbeddingRequest& request;
+  std::size_t first = 0, count = 0;
+};
+
+// REQUIRES: no_embeddings(target) is nullopt; kMock has no wire request.
+base::Result<WireRequest> embedding_request(const Target& target, const EmbeddingPart& part);
+// kUpstream for what is no reply, or not one vector for each input. Tokens of 0 were not said.
+base::Result<schemas::EmbeddingReply> embedding_reply(const Target& target, std::string_view body,
+                                                      std::size_t inputs);
+
+std::optional<base::Error> no_images(const Target& target);
+// Calls that make a request's images: where one call makes one, as many as are wanted.
+int image_calls(const Target& target, const schemas::ImageRequest& request);
+// REQUIRES: no_images(target) is nullopt; kMock has no wire request.
+WireRequest image_request(const Target& target, const schemas::ImageRequest& request);
+// kUpstream for what is no reply, or has no image.
+base::Result<schemas::ImageReply> image_reply(const Target& target, std::string_view body);
+// An event of a stream; nullopt: none that tells of an image. An error that the upstream says inside of it is
+// returned.
+base::Result<std::optional<schemas::ImageEvent>> image_event(const Target& target,
+                                                             const net::SseEvent& event);
+
+}  // namespace millrace::providers

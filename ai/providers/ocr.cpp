@@ -1,0 +1,97 @@
+#include "ai/providers/ocr.h"
+
+#include <limits>
+#include <utility>
+
+#include "ai/providers/json_access.h"
+#include "ai/providers/wire_words.h"
+#include "platform/base/base64.h"
+#include "schemas/json_body.h"
+#include "schemas/json_text.h"
+
+namespace millrace::providers {
+namespace {
+
+using schemas::OcrPage;
+
+// nullopt: no number, or none that a page has.
+std::optional<int> measure(const Json& object, std::string_view name) {
+  const auto value = integer_of(object, name);
+  const bool fits = value && *value >= 0 && *value <= std::numeric_limits<int>::max();
+  return fits ? std::optional(static_cast<int>(*value)) : std::nullopt;
+}
+
+std::optional<schemas::OcrDimensions> dimensions_of(const Json* said) {
+  if (said == nullptr) return std::nullopt;
+  const auto dpi = measure(*said, "dpi"), height = measure(*said, "height"), width = measure(*said, "width");
+  if (!dpi || !height || !width) return std::nullopt;
+  return schemas::OcrDimensions{*dpi, *height, *width};
+}
+
+schemas::OcrImage picture_of(const Json& said) {
+  schemas::OcrImage picture;
+  picture.id = text_of(said, "id");
+  picture.top_left_x = measure(said, "top_left_x");
+  picture.top_left_y = measure(said, "top_left_y");
+  picture.bottom_right_x = measure(said, "bottom_right_x");
+  picture.bottom_right_y = measure(said, "bottom_right_y");
+  picture.image_base64 = text_of(said, "image_base64");
+  return picture;
+}
+
+std::optional<OcrPage> page_of(const Json& said) {
+  const auto index = measure(said, "index");
+  const Json* markdown = member(said, "markdown");
+  if (!index || *index >= schemas::kDocumentPagesMax || markdown == nullptr || !markdown->is_string())
+    return std::nullopt;
+  OcrPage page;
+  page.index = *index;
+  page.markdown = text_of(markdown);
+  page.dimensions = dimensions_of(member(said, "dimensions"));
+  const Json* pictures = member(said, "images");
+  if (pictures != nullptr && pictures->is_array()) {
+    for (const Json& each : *pictures) page.images.push_back(picture_of(each));
+  }
+  return page;
+}
+
+}  // namespace
+
+std::optional<base::Error> no_ocr(const Target& target) {
+  if (target.preset->family == Family::kOpenai) return std::nullopt;
+  return base::error(base::Code::kBadRequest,
+                     "provider " + std::string(target.preset->name) + " reads no documents", "model");
+}
+
+base::Result<WireRequest> ocr_request(const Target& target, const OcrOrder& order) {
+  const base::Result<std::string> bytes = order.bytes();
+  if (!bytes) return bytes.error();
+  const bool is_image = order.media_type.starts_with("image/");
+  const std::string_view field = is_image ? "image_url" : "document_url";
+  WireRequest out;
+  out.path = "/ocr";
+  out.headers.emplace_back("Content-Type", "application/json");
+  const std::string coded = base::base64_encode(*bytes);
+  out.body.reserve(coded.size() + 512);
+  out.body = "{\"model\":";
+  schemas::append_json_string(out.body, target.model);
+  out.body.append(",\"document\":{\"type\":\"").append(field).append("\",\"").append(field);
+  out.body.append("\":\"data:").append(order.media_type).append(";base64,").append(coded).append("\"}");
+  if (!is_image && !order.pages.empty())
+    out.body.append(",\"pages\":").append(schemas::dump(Json(order.pages)));
+  out.body.append(",\"include_image_base64\":").append(order.image_data ? "true}" : "false}");
+  return out;
+}
+
+base::Result<std::vector<OcrPage>> ocr_reply(const Target& target, std::string_view body) {
+  const std::optional<Json> value = parse_wire(body);
+  const Json* said = value ? member(*value, "pages") : nullptr;
+  if (said == nullptr || !said->is_array()) return not_a_reply(target);
+  std::vector<OcrPage> pages;
+  for (const Json& each : *said) {
+    if (auto page = page_of(each)) pages.push_back(*std::move(page));
+  }
+  return pages;
+}
+
+}  // namespace millrace::providers

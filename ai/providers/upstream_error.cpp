@@ -1,0 +1,177 @@
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <ctime>
+#include <optional>
+
+#include <strings.h>
+
+#include "ai/providers/upstream_status.h"
+#include "ai/providers/upstream_words.h"
+#include "ai/providers/wire_words.h"
+#include "platform/base/bytes.h"
+
+namespace millrace::providers {
+namespace {
+
+using base::Code;
+using std::chrono::milliseconds;
+using Headers = std::vector<std::pair<std::string, std::string>>;
+
+constexpr milliseconds kRetryAfterMax{3'600'000};
+constexpr std::size_t kHeaderSecretMin = 6;  // bytes; shorter values of headers are ordinary words
+
+Code code_of(int status) {
+  switch (status) {
+    case 400:
+    case 422:
+      return Code::kBadRequest;
+    case 404:
+      return Code::kModelNotFound;
+    case 408:
+    case 504:
+      return Code::kUpstreamTimeout;
+    case 413:
+      return Code::kTooLarge;
+    case 429:
+      return Code::kRateLimited;
+    case 503:
+    case 529:
+      return Code::kOverloaded;
+    default:
+      return Code::kUpstream;
+  }
+}
+
+std::string_view value_of(const Headers& headers, std::string_view lower_case_name) {
+  for (const auto& [name, value] : headers) {
+    if (name == lower_case_name) return value;
+  }
+  return {};
+}
+
+bool is_amount(double value) { return std::isfinite(value) && value >= 0; }
+
+std::optional<double> number(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || !is_amount(value)) return std::nullopt;
+  return value;
+}
+
+milliseconds bounded(double ms) {
+  if (!(ms > 0)) return milliseconds(0);
+  return milliseconds(static_cast<std::int64_t>(std::min(std::ceil(ms), 1.0 * kRetryAfterMax.count())));
+}
+
+// An HTTP date; 0 where it is none or has passed.
+milliseconds until_date(std::string_view text) {
+  std::tm date{};
+  const char* end = strptime(std::string(text).c_str(), "%a, %d %b %Y %H:%M:%S GMT", &date);
+  if (end == nullptr) return milliseconds(0);
+  const double seconds = std::difftime(timegm(&date), std::time(nullptr));
+  return bounded(std::max(seconds, 0.0) * 1'000);
+}
+
+// "1.5s", "250ms", "6m0s" at the beginning of `text`.
+milliseconds duration_at(std::string_view text) {
+  double ms = 0;
+  while (!text.empty()) {
+    double amount = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), amount);
+    if (error != std::errc{} || !is_amount(amount)) break;
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    const std::size_t unit = text.starts_with("ms") ? 2 : 1;
+    if (unit == 2) {
+      ms += amount;
+    } else if (text.starts_with('s')) {
+      ms += amount * 1'000;
+    } else if (text.starts_with('m')) {
+      ms += amount * 60'000;
+    } else if (text.starts_with('h')) {
+      ms += amount * 3'600'000;
+    } else {
+      break;
+    }
+    text.remove_prefix(unit);
+  }
+  return bounded(ms);
+}
+
+milliseconds said_in(std::string_view body) {
+  for (const std::string_view before : {"\"retryDelay\": \"", "\"retryDelay\":\"", "try again in "}) {
+    const std::size_t at = body.find(before);
+    if (at != std::string_view::npos) return duration_at(body.substr(at + before.size()));
+  }
+  return milliseconds(0);
+}
+
+milliseconds retry_after(const Headers& headers, std::string_view body) {
+  if (const auto ms = number(value_of(headers, "retry-after-ms"))) return bounded(*ms);
+  const std::string_view after = value_of(headers, "retry-after");
+  if (const auto seconds = number(after)) return bounded(*seconds * 1'000);
+  if (!after.empty()) return until_date(after);
+  return said_in(body);
+}
+
+std::string without(std::string text, std::string_view secret) {
+  if (secret.empty()) return text;
+  for (std::size_t at = text.find(secret); at != std::string::npos; at = text.find(secret, at)) {
+    text.replace(at, secret.size(), "***");
+    at += 3;
+  }
+  return text;
+}
+
+// `words` without the key and the values of the operator's headers; of credentials also without their scheme.
+std::string masked(const Target& target, std::string_view words) {
+  std::string text = without(std::string(words), target.key.reveal());
+  for (const auto& [name, whole] : target.headers) {
+    const std::string_view value = whole;
+    if (value.size() < kHeaderSecretMin) continue;
+    text = without(std::move(text), value);
+    if (::strcasecmp(name.c_str(), "authorization") == 0)
+      text = without(std::move(text), value.substr(value.rfind(' ') + 1));
+  }
+  return text;
+}
+
+// Of errors of ours: what tells a key's fault from others.
+constexpr std::string_view kBadKey = R"({"upstream_status":401})";
+constexpr std::string_view kForbidden = R"({"upstream_status":403})";
+
+}  // namespace
+
+bool is_bad_key(const base::Error& error) { return error.details == kBadKey; }
+bool is_key_fault(const base::Error& error) { return is_bad_key(error) || error.details == kForbidden; }
+
+base::Error said_error(const Target& target, int status, std::string_view words, int meant) {
+  if (meant == 0) meant = status;
+  std::string message(shown_name(target));
+  message.append(" answered ").append(std::to_string(status));
+  if (meant == 401 || meant == 403) message.append(" (the operator's key for it)");
+  if (!words.empty()) message.append(": ").append(masked(target, words));
+  base::Error error = base::error(code_of(meant), std::move(message));
+  if (error.code == Code::kModelNotFound) error.param = "model";
+  if (meant == 401) error.details = kBadKey;
+  if (meant == 403) error.details = kForbidden;
+  return error;
+}
+
+base::Error stream_error(const Target& target, int status, std::string_view words) {
+  if (status >= 400 && status <= 599) return said_error(target, status, words);
+  std::string message(shown_name(target));
+  message.append(" failed while it answered");
+  if (!words.empty()) message.append(": ").append(masked(target, words));
+  return base::error(Code::kUpstream, std::move(message));
+}
+
+base::Error upstream_error(const Target& target, int status, const Headers& headers, std::string_view body) {
+  const std::string words = translation(target.preset->family).error_message(body);
+  base::Error error = said_error(target, status, words, meant_status(status, body));
+  if (error.code == Code::kRateLimited || error.code == Code::kOverloaded)
+    error.retry_after = retry_after(headers, body);
+  return error;
+}
+
+}  // namespace millrace::providers

@@ -1,0 +1,83 @@
+#include "ai/inference/routing.h"
+#include "api/call.h"
+#include "api/handlers.h"
+#include "api/headers.h"
+#include "api/job_answer.h"
+#include "api/transcript_stream.h"
+#include "schemas/dropped.h"
+#include "schemas/transcription_request.h"
+
+namespace millrace::api {
+namespace {
+
+using schemas::SpeechTask;
+
+// A recording's request, while its body arrives.
+struct RecordingIntake {
+  Context& context;
+  CallPtr call;
+  SpeechTask task;
+  bool strict;
+};
+
+JobAnswer::Terms terms_of(const RecordingIntake& intake, const schemas::TranscriptionRequest& request) {
+  JobAnswer::Terms terms{.kind = schemas::Kind::kStt,
+                         .subject = "The recording",
+                         .wait = intake.context.options.stt_wait,
+                         .respond_async = request.deferred || prefer(intake.call->head()).respond_async,
+                         .dropped = schemas::dropped_text(request.dropped)};
+  if (!request.stream) return terms;
+  terms.follow = [&context = intake.context, call = intake.call, dropped = terms.dropped](
+                     const schemas::JobId& job, bool replayed) {
+    const Freshness freshness = replayed ? Freshness::kReplayed : Freshness::kFirst;
+    TranscriptStream::start(context, call, job, {freshness, dropped});
+  };
+  return terms;
+}
+
+// The form is whole. Pool.
+void submit_recording(const RecordingIntake& intake, Form form) {
+  Call& call = *intake.call;
+  auto order = order_of(call, [&form] { return form.fingerprint; });
+  if (!order) return call.fail(order.error());
+  auto request = schemas::parse_transcription_request(
+      intake.task, form.fields, form.file != nullptr, [&intake](const std::string& model) {
+        return inference::transcription_model(*intake.context.chat.registry(), model).has_value();
+      });
+  if (!request) return call.refuse(request.error());
+  for (std::string& name : form.dropped) request->dropped.push_back({.name = std::move(name)});
+  if (auto good = inference::check_strict(intake.strict, request->dropped); !good)
+    return call.fail(good.error());
+  call.name_model(request->spec.model);
+  request->spec.file_name = std::move(form.file_name);
+  order->model = request->spec.model;
+  order->spec = schemas::to_json(request->spec);
+  order->input = std::move(form.file);
+  std::make_shared<JobAnswer>(intake.context, intake.call, *std::move(order), terms_of(intake, *request))
+      ->submit();
+}
+
+void take_recording(Context& context, CallPtr call, SpeechTask task) {
+  const auto strict = read_strict(*call);
+  if (!strict) return;
+  const RecordingIntake intake{context, call, task, *strict};
+  const std::shared_ptr<Upload> upload = call->upload;
+  if (!upload) return submit_recording(intake, {});  // no body at all
+  upload->finish([intake](tl::expected<Form, schemas::Refusal> form) {
+    intake.call->drop_body();
+    if (!form) return intake.call->refuse(form.error());
+    submit_recording(intake, *std::move(form));
+  });
+}
+
+}  // namespace
+
+void create_transcription(Context& context, CallPtr call) {
+  take_recording(context, std::move(call), SpeechTask::kTranscribe);
+}
+
+void create_translation(Context& context, CallPtr call) {
+  take_recording(context, std::move(call), SpeechTask::kTranslate);
+}
+
+}  // namespace millrace::api

@@ -1,0 +1,77 @@
+#include <array>
+#include <utility>
+
+#include "api/call.h"
+#include "api/chat_answer.h"
+#include "api/chat_jobs.h"
+#include "api/handlers.h"
+#include "api/headers.h"
+#include "api/job_result.h"
+#include "api/list_query.h"
+#include "platform/base/crypto.h"
+
+namespace millrace::api {
+namespace {
+
+using schemas::Field;
+
+struct ChatQuery {
+  bool strict = false;
+};
+constexpr std::array kQueryFields{
+    Field{.name = "strict",
+          .type = schemas::FieldType::kBool,
+          .text = "400 if a parameter would not be honoured",
+          .default_json = "false",
+          .store = &schemas::store_in<ChatQuery, &ChatQuery::strict>},
+};
+
+// Only jobs have one. The fingerprint is of the body as it came: parsing changes it.
+base::Result<std::optional<storage::IdempotencyKey>> job_key(Call& call) {
+  std::optional<storage::IdempotencyKey> out;
+  auto key = idempotency_key(call.head());
+  if (!key) return key.error();
+  if (*key) {
+    out = storage::IdempotencyKey{.method = "POST",
+                                  .path = call.head().path,
+                                  .key = std::move(**key),
+                                  .fingerprint = base::sha256(call.body())};
+  }
+  return out;
+}
+
+}  // namespace
+
+std::span<const Field> chat_query_fields() { return kQueryFields; }
+
+std::optional<bool> read_strict(Call& call) {
+  ChatQuery query;
+  if (!read_query(call, kQueryFields, &query)) return std::nullopt;
+  return query.strict;
+}
+
+void create_chat(Context& context, CallPtr call) {
+  const auto strict = read_strict(*call);
+  if (!strict) return;
+  auto key = job_key(*call);
+  if (!key) return call->fail(key.error());
+  auto request = schemas::read_chat_request(call->body());
+  if (!request) return call->refuse(request.error());
+  call->name_model(request->models.front());
+  request->strict = *strict;
+  request->tenant = call->tenant();
+  if (const base::Status good = context.chat.check(*request); !good) return call->fail(good.error());
+  if (request->deferred) return defer_chat(context, call, *std::move(request), *std::move(key));
+  std::string().swap(call->body());  // the request holds as much, and its share of the budget
+  std::make_shared<ChatAnswer>(context, std::move(call), *std::move(request))->begin();
+}
+
+void deferred_chat(Context& context, CallPtr call) {
+  const auto id = schemas::JobId::parse(call->params.front());
+  if (!id || id->kind != schemas::Kind::kChat)
+    return call->fail(base::error(base::Code::kNotFound, "There is no such deferred completion"));
+  call->name_job(id->str());
+  send_result(context, *call, *id, Freshness::kFirst);
+}
+
+}  // namespace millrace::api

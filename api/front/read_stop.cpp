@@ -1,0 +1,57 @@
+#include "api/front/read_stop.h"
+
+#include <cerrno>
+#include <exception>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "platform/base/log.h"
+
+namespace millrace::front {
+
+SilentSocket::~SilentSocket() {
+  for (const int end : ends_) {
+    if (end >= 0) ::close(end);
+  }
+}
+
+base::Status SilentSocket::open() {
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends_) == 0) return {};
+  return base::error(base::Code::kInternal,
+                     "The HTTP front end has no file descriptor left; raise LimitNOFILE.");
+}
+
+ReadStop::~ReadStop() {
+  if (aside_ >= 0) ::close(aside_);
+}
+
+bool ReadStop::stop(const SilentSocket& silence) {
+  const int aside = ::fcntl(fd_, F_DUPFD_CLOEXEC, 0);
+  if (aside < 0) return false;
+  if (::dup3(silence.fd(), fd_, O_CLOEXEC) < 0) {
+    ::close(aside);
+    return false;
+  }
+  aside_ = aside;
+  return true;
+}
+
+// Pistache's epoll still knows the client's socket by its number; what came meanwhile it has been told, in
+// vain.
+void ReadStop::end() {
+  if (!stopped()) return;
+  const int aside = std::exchange(aside_, -1);
+  if (::dup3(aside, fd_, O_CLOEXEC) < 0) base::log_error("front_read_again_failed", {{"errno", errno}});
+  ::close(aside);
+  try {
+    read_again_();
+  } catch (const std::exception& e) {
+    base::log_error("front_read_again_failed", {{"error", e.what()}});
+    ::shutdown(fd_, SHUT_RDWR);
+  }
+}
+
+}  // namespace millrace::front

@@ -1,0 +1,113 @@
+#include "api/image_answer.h"
+
+#include <utility>
+
+#include "api/image_files.h"
+#include "schemas/dropped.h"
+
+namespace millrace::api {
+namespace {
+
+using inference::ImageEnd;
+
+constexpr std::size_t kRoomBeside = 1024;  // bytes of an image in a reply beside its base64
+
+std::size_t reply_bytes(const schemas::ImageReply& reply) {
+  std::size_t bytes = 0;
+  for (const schemas::Image& image : reply.images) bytes += image.b64_json.size() + kRoomBeside;
+  return bytes;
+}
+
+void send(Context& context, Call& call, const ImageEnd& end) {
+  const std::size_t bytes = reply_bytes(end.reply);
+  auto room = reply_room(context, bytes);
+  if (!room) return call.fail(room.error());
+  front::Reply reply = json_reply(200, schemas::image_reply_json(end.reply));
+  reply.hold = *std::move(room);
+  add_chat_headers(reply, end.head.model, end.head.attempts, schemas::dropped_text(end.head.dropped),
+                   end.cost_usd);
+  call.reply(std::move(reply));
+}
+
+// Pool.
+void keep_and_send(Context& context, const CallPtr& call, const std::shared_ptr<ImageEnd>& end) {
+  if (!end->by_url) return send(context, *call, *end);
+  const std::shared_ptr<schemas::ImageReply> reply(end, &end->reply);
+  keep_images(context, *call, reply, [&context, call, end](const base::Status& kept) {
+    if (!kept) return call->fail(kept.error());
+    send(context, *call, *end);
+  });
+}
+
+}  // namespace
+
+std::int64_t ImageAnswer::now_seconds() const {
+  return std::chrono::duration_cast<std::chrono::seconds>(context_.clock.wall().time_since_epoch()).count();
+}
+
+std::shared_ptr<inference::ChatRun> ImageAnswer::start_run(const inference::Media& media) {
+  return media.draw(request_, *this);
+}
+
+void ImageAnswer::begin_stream(const inference::ChatHead& head) {
+  streaming_ = true;
+  front::Reply reply = model_stream_head();
+  add_chat_headers(reply, head.model, head.attempts, schemas::dropped_text(head.dropped), std::nullopt);
+  if (call_->start_stream(std::move(reply))) schedule_heartbeat();
+}
+
+void ImageAnswer::on_image(const inference::ChatHead& head, schemas::ImageEvent&& event) {
+  if (is_over()) return;
+  if (!streaming_) begin_stream(head);
+  call_->responder().write(schemas::image_event_text(event, request_, now_seconds()));
+}
+
+bool ImageAnswer::is_ready() {
+  const front::Responder& client = call_->responder();
+  if (!streaming_ || client.backlog() <= kBacklogPause) return true;
+  client.on_drained(kBacklogResume, [&loop = context_.loop, weak = weak_from_this()] {
+    loop.post([weak] {
+      const auto self = weak.lock();
+      if (self) static_cast<ImageAnswer&>(*self).resume();
+    });
+  });
+  return false;
+}
+
+void ImageAnswer::schedule_heartbeat() {
+  heartbeat_ = context_.loop.after(context_.options.chat_heartbeat, [weak = weak_from_this()] {
+    const auto self = std::static_pointer_cast<ImageAnswer>(weak.lock());
+    if (!self || self->is_over()) return;
+    self->call_->responder().write(schemas::ChatChunks::kHeartbeat);
+    self->schedule_heartbeat();
+  });
+}
+
+void ImageAnswer::on_end(base::Result<ImageEnd> end) {
+  if (is_over()) return;
+  const auto self = shared_from_this();
+  over();
+  heartbeat_.cancel();
+  if (!end) return say_error(end.error());
+  if (streaming_) {
+    call_->responder().end();
+    return;
+  }
+  if (end->reply.created == 0) end->reply.created = now_seconds();
+  const auto kept = std::make_shared<ImageEnd>(*std::move(end));
+  owed_on_pool(context_, call_,
+               [&context = context_, call = call_, kept] { keep_and_send(context, call, kept); });
+}
+
+void ImageAnswer::say_error(const base::Error& error) {
+  if (!streaming_) return fail(error);
+  const front::Responder& client = call_->responder();
+  const auto body = schemas::error_body(call_->head().path, error).body;
+  if (client.write(schemas::ChatChunks::error(body))) {
+    client.end();
+  } else {
+    client.abort();
+  }
+}
+
+}  // namespace millrace::api

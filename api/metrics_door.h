@@ -1,0 +1,42 @@
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "api/auth.h"
+#include "api/front/exchange.h"
+#include "platform/base/metrics.h"
+#include "platform/base/pool.h"
+
+namespace millrace::api {
+
+// All that this process counts, as Prometheus reads it. Looks things up: pool.
+front::Reply metrics_reply(base::Metrics& metrics);
+
+// What a listener for metrics alone serves (`metrics.listen`): /metrics and /livez, and nothing else, so that
+// a process without the API can be watched, and it knows no route of the API. The keys are those of the
+// store. Everything given outlives it, and its server's requests are over before it goes.
+class MetricsDoor final : public front::Application {
+ public:
+  struct Ground {
+    storage::Store& store;
+    base::Pool& pool;
+    base::Metrics& metrics;
+  };
+  // `open`: /metrics wants no key. `pepper`: api/secret_file.h.
+  MetricsDoor(Ground ground, bool open, std::string_view pepper)
+      : ground_(ground), open_(open), auth_(ground.store, pepper) {}
+
+  front::Admission admit(const front::Head& head) override;
+  void run(front::Request request, front::Responder responder) override;
+  front::Reply error_reply(int status, std::string_view message, const front::Head& head) override;
+
+ private:
+  front::Reply metrics(const front::Head& head);
+  base::Status may_read(const front::Head& head);
+
+  const Ground ground_;
+  const bool open_;
+  Auth auth_;
+};
+
+}  // namespace millrace::api

@@ -1,0 +1,16 @@
+#include "api/revocations.h"
+
+#include "storage/ssh_sessions.h"
+
+namespace millrace::api {
+
+base::Status Revocations::publish() {
+  const std::lock_guard lock(mutex_);
+  const auto revoked = storage::SshSessions(store_).revoked();
+  if (!revoked) return revoked.error();
+  const std::vector<std::uint64_t> serials(revoked->serials.begin(), revoked->serials.end());
+  return authority_->write_revocation_list(serials, static_cast<std::uint64_t>(revoked->version),
+                                           clock_.wall());
+}
+
+}  // namespace millrace::api

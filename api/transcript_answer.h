@@ -1,0 +1,26 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "api/context.h"
+#include "api/front/exchange.h"
+#include "schemas/job.h"
+#include "schemas/transcript.h"
+#include "storage/job_queries.h"
+
+// What jobs of kind stt have made, as their clients get it.
+namespace millrace::api {
+
+// The reply of a stored transcript, in the form that was asked for. kInternal: it cannot be read.
+base::Result<front::Reply> transcript_reply(const std::string& stored);
+
+// One part of a job: what a piece of the recording says. Blocks: pool.
+base::Result<schemas::SpokenPiece> spoken_piece(Context& context, const std::string& tenant,
+                                                const schemas::JobId& job, int index);
+
+// The same as transcript_reply for what there is so far, piece after piece. Blocks: pool.
+base::Result<front::Reply> partial_transcript(Context& context, const std::string& tenant,
+                                              const schemas::JobId& job,
+                                              const std::vector<storage::PartSize>& parts);
+
+}  // namespace millrace::api

@@ -1,0 +1,29 @@
+#include <filesystem>
+#include <iostream>
+
+#include "app/commands.h"
+#include "app/settings.h"
+#include "app/with_store.h"
+#include "storage/data_copy.h"
+
+namespace millrace::app {
+
+int backup(const std::string& folder, const Flags& flags) {
+  return with_store(flags, [&](OpenedStore& opened) {
+    const storage::Store::Options& options = opened.store->options();
+    const std::string& data = options.data_dir;
+    const auto copied = storage::copy_data_dir(data, folder, options.disk_free_min_bytes);
+    if (!copied) return fail(copied.error().message);
+    std::cerr << "millrace: " << data << " is copied: a database of " << copied->database_bytes << " bytes, "
+              << copied->files << " files of " << copied->file_bytes << " bytes\n";
+    if (copied->gone > 0)
+      std::cerr << "millrace: " << copied->gone << " files were removed with their jobs meanwhile\n";
+    if (std::filesystem::exists(data + "/machines"))
+      std::cerr << "millrace: the disks of machines are left out: copy " << data
+                << "/machines while they sleep\n";
+    std::cout << folder << '\n';
+    return static_cast<int>(kExitOk);
+  });
+}
+
+}  // namespace millrace::app

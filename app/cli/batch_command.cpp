@@ -1,0 +1,125 @@
+#include "app/cli/batch_command.h"
+
+#include <filesystem>
+#include <iostream>
+
+#include "app/cli/batch.h"
+#include "app/cli/interrupt.h"
+#include "app/cli/program.h"
+
+namespace millrace::cli {
+namespace {
+
+constexpr std::chrono::milliseconds kLookEvery{200};
+constexpr std::chrono::seconds kSecondCtrlC{2};
+
+// What one run has to do, and for whom.
+struct Run {
+  Batch& batch;
+  Interrupt& interrupt;
+  Progress& progress;
+  const BatchRequest& request;
+  const BatchWork& work;
+  const ClientOptions& options;
+  bool folders_skipped;
+};
+
+// The same command: with the same options the inputs are the same ones.
+std::string again(const Run& run) {
+  std::string command = program() + " " + run.work.command();
+  for (const std::string& input : run.request.inputs) command += " " + shell_word(input);
+  command += run.work.options();
+  if (run.request.in_flight != BatchRequest().in_flight)
+    command += " --in-flight " + std::to_string(run.request.in_flight);
+  return command + client_options(run.options) + " -o " + shell_word(run.request.output_folder);
+}
+
+std::string how_to_go_on(const Run& run) {
+  if (!run.request.output_folder.empty()) return "To go on, run it again: " + again(run);
+  std::string text = "Without an output folder it cannot be resumed.";
+  for (const std::string& job : run.batch.jobs())
+    text += "\nIts job: " + program() + " jobs show " + job + gateway_options(run.options);
+  return text;
+}
+
+void cancel(const Run& run) {
+  Batch& batch = run.batch;
+  Progress& progress = run.progress;
+  progress.line("Cancelling …");
+  if (const auto error = batch.cancel_all()) {
+    progress.line(std::to_string(batch.under_way()) + " " + std::string(run.work.words().documents) +
+                  " were not cancelled: " + error->message);
+  } else {
+    progress.line("Cancelled.");
+  }
+  if (!batch.cut_short().empty())
+    progress.line(batch.cut_short() + " was on its way: `" + program() + " jobs ls" +
+                  gateway_options(run.options) + "` shows it if the gateway has it.");
+}
+
+// "1 document goes", "2 documents go".
+std::string who_go(int count, std::string_view documents) {
+  if (count == 1) documents.remove_suffix(1);
+  return std::to_string(count).append(" ").append(documents).append(count == 1 ? " goes" : " go");
+}
+
+// Detached: the jobs go on, unless a second Ctrl-C says otherwise.
+int interrupted(const Run& run) {
+  const Batch& batch = run.batch;
+  const std::string waiting = std::to_string(batch.not_handed_in());
+  run.progress.line("Detached: " + who_go(batch.under_way(), run.work.words().documents) +
+                    " on in the gateway" +
+                    (batch.not_handed_in() == 0 ? "" : ", " + waiting + " were not handed in") +
+                    ". Ctrl-C again within 2 s cancels them.");
+  run.progress.line(how_to_go_on(run));
+  if (run.interrupt.wait(kSecondCtrlC)) cancel(run);
+  return kInterrupted;
+}
+
+// What was handed in goes on, as after a Ctrl-C.
+int broken_off(const Run& run, const ClientError& fault) {
+  run.progress.settle();
+  print_error(fault);
+  if (run.batch.has_begun()) run.progress.line(how_to_go_on(run));
+  return fault.exit_code;
+}
+
+int follow(const Run& run) {
+  Batch& batch = run.batch;
+  while (batch.step() && !batch.done()) {
+    batch.show();
+    if (run.interrupt.wait(kLookEvery)) return interrupted(run);
+  }
+  if (batch.interrupted()) return interrupted(run);
+  batch.show();
+  if (batch.fault()) return broken_off(run, *batch.fault());
+  if (!run.progress.on_terminal() && batch.totals().documents > 1)
+    run.progress.line(totals_line(batch.totals()));
+  return batch.failed() == 0 && !run.folders_skipped ? kOk : kFailed;
+}
+
+}  // namespace
+
+int run_batch(const BatchRequest& request, const BatchWork& work, const ClientOptions& options) {
+  Interrupt interrupt;  // before any thread, so that each inherits the mask
+  auto inputs = collect_inputs(request.inputs, request.output_folder, work.kinds());
+  if (!inputs) return misused(inputs.error().message);
+
+  std::optional<ResumeFile> resume;
+  if (!request.output_folder.empty()) {
+    std::error_code failed;
+    std::filesystem::create_directories(request.output_folder, failed);
+    if (failed) return misused("cannot make " + request.output_folder + ": " + failed.message());
+    auto opened = ResumeFile::open(request.output_folder, work.command());
+    if (!opened) return misused(opened.error().message);
+    resume = *std::move(opened);
+  }
+  Client client(options, &interrupt);
+  Progress progress(options.quiet, options.no_color);
+  for (const std::string& folder : inputs->skipped) progress.failure("✗ " + folder + " (skipped)");
+  const bool folders_skipped = !inputs->skipped.empty();
+  Batch batch(request, work, std::move(inputs->documents), client, resume ? &*resume : nullptr, progress);
+  return follow({batch, interrupt, progress, request, work, options, folders_skipped});
+}
+
+}  // namespace millrace::cli

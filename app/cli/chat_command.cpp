@@ -1,0 +1,65 @@
+#include "app/cli/chat_command.h"
+
+#include <iostream>
+
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include "app/cli/chat_asking.h"
+#include "app/cli/chat_talk.h"
+#include "app/cli/interrupt.h"
+#include "app/cli/message_words.h"
+
+namespace millrace::cli {
+using nlohmann::json;
+namespace {
+
+ChatManner manner_of(const ChatWish& wish, std::string model) {
+  ChatManner manner;
+  manner.model = std::move(model);
+  manner.max_tokens = wish.max_tokens;
+  manner.temperature = wish.temperature;
+  manner.stream = !wish.no_stream && !wish.deferred;
+  manner.usage = wish.verbose;
+  manner.deferred = wish.deferred;
+  return manner;
+}
+
+// The images as URLs. kOk, or what is wrong has been said.
+int read_images(const ChatWish& wish, std::vector<std::string>& urls) {
+  for (const std::string& image : wish.images) {
+    auto url = image_url_of(image);
+    if (!url) return misused(url.error().message);
+    urls.push_back(*std::move(url));
+  }
+  return kOk;
+}
+
+}  // namespace
+
+int run_chat(const ChatWish& wish, ClientOptions options) {
+  Interrupt interrupt;
+  ChatAsking asking(options, interrupt, wish.verbose);
+  if (!wish.result.empty()) return asking.read_deferred(wish.result, wish.wait);
+  if (wish.wait && !wish.deferred) return misused("--wait goes with --deferred or with --result");
+  const bool conversation = wish.message.empty() && ::isatty(STDIN_FILENO) == 1;
+  if (conversation && (wish.deferred || !wish.images.empty() || options.json))
+    return misused("--deferred, --image and --json want a message");
+  const std::vector<std::string> words = wish.message.empty() ? std::vector<std::string>{"-"} : wish.message;
+  std::string text;
+  std::vector<std::string> images;
+  int exit_code = conversation ? kOk : read_message(words, interrupt, text);
+  if (exit_code == kOk) exit_code = read_images(wish, images);
+  if (exit_code != kOk) return exit_code;
+  const std::string model = asking.model_for(wish.model, exit_code);
+  if (model.empty()) return exit_code;
+  const ChatManner manner = manner_of(wish, model);
+  json messages = json::array();
+  if (!wish.system.empty()) messages.push_back(message_of("system", wish.system));
+  if (conversation) return talk(asking, interrupt, manner, std::move(messages));
+  messages.push_back(user_message(text, images));
+  if (wish.deferred) return asking.defer(manner, messages, wish.wait);
+  return asking.ask(manner, messages).exit_code;
+}
+
+}  // namespace millrace::cli

@@ -1,0 +1,76 @@
+#include "app/cli/models_command.h"
+
+#include <algorithm>
+#include <iostream>
+
+#include <nlohmann/json.hpp>
+
+#include "app/cli/model_text.h"
+#include "app/cli/program.h"
+
+namespace millrace::cli {
+using nlohmann::json;
+namespace {
+
+constexpr std::size_t kNamesShown = 20;
+
+// The list's `data`; its faults are those of any other answer.
+Client::Answer list(Client& client) {
+  auto answer = client.request("GET", "/v1/models");
+  if (!answer.ok) return answer;
+  const auto data = answer.json->find("data");
+  answer.ok = data != answer.json->end() && data->is_array() &&
+              std::ranges::all_of(*data, [](const json& model) { return model.is_object(); });
+  if (!answer.ok) answer.error = client.no_gateway("its list of models has no `data`");
+  return answer;
+}
+
+}  // namespace
+
+int models_ls(ClientOptions options) {
+  Client client(std::move(options));
+  const auto answer = list(client);
+  if (!answer.ok) return fail(answer.error);
+  const bool as_json = client.options().json;
+  if (!as_json) std::cout << model_header() << '\n';
+  for (const json& model : (*answer.json)["data"])
+    std::cout << (as_json ? model.dump() : model_row(model)) << '\n';
+  return kOk;
+}
+
+int models_show(const std::string& name, ClientOptions options) {
+  Client client(std::move(options));
+  const auto answer = client.request("GET", "/v1/models/" + percent_encoded(name));
+  if (!answer.ok) return fail(answer.error);
+  std::cout << (client.options().json ? answer.json->dump() + "\n" : model_text(*answer.json));
+  return kOk;
+}
+
+ChatModels chat_models(Client& client) {
+  ChatModels out;
+  const auto answer = list(client);
+  if (!answer.ok) {
+    out.exit_code = fail(answer.error);
+    return out;
+  }
+  for (const json& model : (*answer.json)["data"]) {
+    if (can(model, "chat")) out.names.push_back(model.value("id", ""));
+  }
+  return out;
+}
+
+std::string choice_text(const std::vector<std::string>& names) {
+  if (names.empty()) {
+    return "millrace: the gateway has no model to chat with\n"
+           "docs/chat.md says how to name one; `" +
+           program() + " serve --mock true` offers mock/chat, which needs no provider.\n";
+  }
+  std::string out = "millrace: --model is needed; there are";
+  for (std::size_t i = 0; i < std::min(names.size(), kNamesShown); ++i)
+    out += (i == 0 ? " " : ", ") + names[i];
+  if (names.size() > kNamesShown)
+    out += " and " + std::to_string(names.size() - kNamesShown) + " more: " + program() + " models ls";
+  return out + "\n";
+}
+
+}  // namespace millrace::cli

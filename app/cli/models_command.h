@@ -1,0 +1,23 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "app/cli/client.h"
+
+namespace millrace::cli {
+
+// `millrace models …`: a table, or a line of JSON each with --json. Each returns an ExitCode.
+int models_ls(ClientOptions options);
+int models_show(const std::string& name, ClientOptions options);
+
+// The names of the models that chat; with an exit code that is not kOk its reason is on stderr.
+struct ChatModels {
+  int exit_code = kOk;
+  std::vector<std::string> names;
+};
+ChatModels chat_models(Client& client);
+
+// What to say where one model has to be named, and there is none or more than one; every line ends.
+std::string choice_text(const std::vector<std::string>& names);
+
+}  // namespace millrace::cli

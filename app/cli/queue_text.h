@@ -1,0 +1,15 @@
+#pragma once
+#include <string>
+
+#include <nlohmann/json_fwd.hpp>
+
+// Queues and workers as a person reads them: one line each, without its end, and the one above them.
+namespace millrace::cli {
+
+std::string queue_header();
+std::string queue_row(const nlohmann::json& queue);
+
+std::string worker_header();
+std::string worker_row(const nlohmann::json& worker);
+
+}  // namespace millrace::cli

@@ -1,0 +1,97 @@
+#include "app/engine_check.h"
+
+#include <chrono>
+#include <future>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "ai/engines/ocr_engine.h"
+#include "ai/engines/transcriber.h"
+
+namespace millrace::app {
+namespace {
+
+using namespace std::string_literals;
+
+constexpr std::chrono::seconds kEngineWait{30};
+
+// A page with one line, which the engine must read.
+constexpr std::string_view kTrialDocument =
+    "%PDF-1.4\n1 0 obj\n<< /Type /Catalog /Pages 2 0 R >>\nendobj\n"
+    "2 0 obj\n<< /Type /Pages /Count 1 /Kids [3 0 R] >>\nendobj\n"
+    "3 0 obj\n<< /Type /Page /Parent 2 0 R /MediaBox [0 0 300 100] /Contents 4 0 R /Resources << /Font << "
+    "/F1 << /Type "
+    "/Font /Subtype /Type1 /BaseFont /Helvetica >> >> >> >>\nendobj\n"
+    "4 0 obj\n<< /Length 58 >>\nstream\nBT /F1 24 Tf 20 40 Td (Millrace doctor reads this) Tj ET "
+    "\nendstream\nendobj\n"
+    "trailer\n<< /Size 5 /Root 1 0 R >>\n%%EOF\n";
+
+// A second of silence: 16 kHz, 16 bit, mono.
+std::string trial_recording() {
+  constexpr std::size_t kBytes = 32'000;
+  return "RIFF\x24\x7d\x00\x00WAVEfmt \x10\x00\x00\x00\x01\x00\x01\x00\x80\x3e\x00\x00"
+         "\x00\x7d\x00\x00\x02\x00\x10\x00"
+         "data\x00\x7d\x00\x00"s +
+         std::string(kBytes, '\0');
+}
+
+process::Fd memory_file(std::string_view bytes) {
+  process::Fd fd(::memfd_create("doctor", MFD_CLOEXEC));
+  static_cast<void>(!::write(fd.get(), bytes.data(), bytes.size()));
+  return fd;
+}
+
+using Ending = std::promise<base::Status>;
+
+base::Status ended_well(const engines::EngineEnd& end) {
+  using Kind = engines::EngineEnd::Kind;
+  if (end.kind == Kind::kDone) return {};
+  return end.error.value_or(base::error(base::Code::kInternal, "the engine's process died at its work"));
+}
+
+// Waits for the end of a call.
+base::Status outcome(const base::Result<engines::Ticket>& ticket, std::future<base::Status> ended) {
+  if (!ticket) return ticket.error();
+  if (ended.wait_for(kEngineWait) == std::future_status::ready) return ended.get();
+  ticket->cancel();
+  return base::error(base::Code::kPageTimeout, "the engine did not answer within 30 s");
+}
+
+}  // namespace
+
+base::Status try_reading(engines::EnginePool& children) {
+  engines::OcrEngine engine(children);
+  auto document = engines::Document::from(memory_file(kTrialDocument));
+  if (!document) return document.error();
+  auto markdown = std::make_shared<std::string>();
+  auto ending = std::make_shared<Ending>();
+  const auto ticket = engine.recognise(
+      *document, {0}, {}, [markdown](const engines::PageOutcome& page) { *markdown += page.markdown; },
+      [ending](const engines::EngineEnd& end) { ending->set_value(ended_well(end)); });
+  if (base::Status read = outcome(ticket, ending->get_future()); !read) return read;
+  if (markdown->find("Millrace doctor") != std::string::npos) return {};
+  return base::error(base::Code::kPageFailed,
+                     "the engine read \"" + *markdown + "\" where a known line stands");
+}
+
+// Silence is decoded and heard as any recording is, with the whole model.
+base::Status try_hearing(engines::EnginePool& children) {
+  engines::Transcriber engine(children);
+  auto recording = engines::Recording::from(memory_file(trial_recording()));
+  if (!recording) return recording.error();
+  auto fault = std::make_shared<std::optional<base::Error>>();
+  auto ending = std::make_shared<Ending>();
+  const auto ticket = engine.transcribe(
+      *recording, {{0, 0, 1000}}, [fault](const engines::PieceOutcome& heard) { *fault = heard.piece.error; },
+      [ending](const engines::EngineEnd& end) { ending->set_value(ended_well(end)); });
+  if (base::Status heard = outcome(ticket, ending->get_future()); !heard) return heard;
+  if (*fault) return **fault;
+  return {};
+}
+
+}  // namespace millrace::app

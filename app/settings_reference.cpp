@@ -1,0 +1,104 @@
+#include "app/settings_reference.h"
+
+#include <limits>
+#include <string_view>
+
+namespace millrace::app {
+namespace {
+
+using base::Setting;
+using base::SettingType;
+
+std::string code(std::string_view text) { return "`" + std::string(text) + "`"; }
+
+std::string_view section_of(const Setting& setting) {
+  const std::size_t dot = setting.path.find('.');
+  return dot == std::string_view::npos ? std::string_view() : setting.path.substr(0, dot);
+}
+
+std::string duration_text(std::int64_t ms) {
+  constexpr std::int64_t kMinute = 60'000, kHourOfMs = 60 * kMinute;
+  if (ms % kHourOfMs == 0 && ms != 0) return std::to_string(ms / kHourOfMs) + "h";
+  if (ms % kMinute == 0 && ms != 0) return std::to_string(ms / kMinute) + "m";
+  if (ms % 1000 == 0) return std::to_string(ms / 1000) + "s";
+  return std::to_string(ms) + "ms";
+}
+
+std::string size_text(std::int64_t bytes) {
+  constexpr std::int64_t kKiBytes = 1024, kMiBytes = 1024 * kKiBytes, kGiBytes = 1024 * kMiBytes;
+  if (bytes % kGiBytes == 0 && bytes != 0) return std::to_string(bytes / kGiBytes) + "GiB";
+  if (bytes % kMiBytes == 0 && bytes != 0) return std::to_string(bytes / kMiBytes) + "MiB";
+  if (bytes % kKiBytes == 0 && bytes != 0) return std::to_string(bytes / kKiBytes) + "KiB";
+  return std::to_string(bytes);
+}
+
+std::string bound_text(SettingType type, std::int64_t value) {
+  if (type == SettingType::kDuration) return duration_text(value);
+  return type == SettingType::kBytes ? size_text(value) : std::to_string(value);
+}
+
+std::string range_text(const Setting& setting) {
+  const bool open = setting.max == std::numeric_limits<std::int64_t>::max();
+  const std::string least = bound_text(setting.type, setting.min);
+  return open ? "from " + least : least + " to " + bound_text(setting.type, setting.max);
+}
+
+std::string value_text(const Setting& setting) {
+  switch (setting.type) {
+    case SettingType::kBool:
+      return "`true`, `false`";
+    case SettingType::kInteger:
+      return "a number, " + range_text(setting);
+    case SettingType::kBytes:
+      return "a size, " + range_text(setting);
+    case SettingType::kDuration:
+      return "a duration, " + range_text(setting);
+    case SettingType::kList:
+      return "a list";
+    case SettingType::kString:
+      break;
+  }
+  std::string choices(setting.choices);
+  for (std::size_t at = 0; (at = choices.find('|', at)) != std::string::npos; at += 4)
+    choices.replace(at, 1, "`, `");
+  return choices.empty() ? "text" : code(choices);
+}
+
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) out += c == '|' ? std::string("\\|") : std::string(1, c);
+  return out;
+}
+
+std::string names_text(const std::string& main, std::string_view alias, std::string_view prefix) {
+  std::string out = code(std::string(prefix) + main);
+  if (!alias.empty()) out += ", " + code(std::string(prefix) + std::string(alias));
+  return out;
+}
+
+std::string row_text(const Setting& setting) {
+  return "| " + code(setting.path) + " | " +
+         (setting.default_text.empty() ? "–" : code(setting.default_text)) + " | " + value_text(setting) +
+         " | " + escaped(setting.help) + " | " +
+         names_text(base::flag_name(setting), setting.flag_alias, "--") + " | " +
+         names_text(base::env_name(setting), setting.env_alias, "") + " |\n";
+}
+
+}  // namespace
+
+std::string settings_reference(std::span<const Setting> table) {
+  std::string out;
+  std::string_view section;
+  for (const Setting& setting : table) {
+    if (out.empty() || section_of(setting) != section) {
+      section = section_of(setting);
+      out += std::string(out.empty() ? "" : "\n") + "### " +
+             (section.empty() ? "In general" : code(section)) +
+             "\n| setting | default | value | what | flag | environment |\n|---|---|---|---|---|---|\n";
+    }
+    out += row_text(setting);
+  }
+  return out;
+}
+
+}  // namespace millrace::app

@@ -1,0 +1,58 @@
+#include "app/with_store.h"
+
+#include <iostream>
+
+#include "api/secret_file.h"
+#include "app/cli/program.h"
+#include "app/data_dir.h"
+
+namespace millrace::app {
+namespace {
+
+base::Result<std::unique_ptr<OpenedStore>> open_store(const Settings& settings) {
+  auto opened = std::make_unique<OpenedStore>();
+  storage::Store::Options options;
+  options.data_dir = settings.data_dir;
+  options.disk_free_min_bytes = settings.disk_free_min_bytes;
+  auto store = storage::Store::open(options, opened->clock);
+  if (!store) return store.error();
+  opened->store = *std::move(store);
+  auto pepper = api::pepper(settings.data_dir);
+  if (!pepper) return pepper.error();
+  opened->pepper = *std::move(pepper);
+  return opened;
+}
+
+}  // namespace
+
+int fail(const std::string& message) {
+  std::cerr << "millrace: " << message << '\n';
+  return kExitFailed;
+}
+
+int usage(const std::string& message) {
+  fail(message);
+  return kExitUsage;
+}
+
+int print_mistakes(const LoadedSettings& loaded) {
+  for (const base::ConfigMistake& mistake : loaded.mistakes) {
+    std::cerr << (mistake.fatal ? "error: " : "warning: ") << mistake.place << ": " << mistake.message
+              << '\n';
+  }
+  return loaded.settings ? kExitOk : kExitUsage;
+}
+
+int with_store(const Flags& flags, const std::function<int(OpenedStore&)>& act) {
+  const LoadedSettings loaded = load_settings(flags);
+  if (const int code = print_mistakes(loaded); code != kExitOk) return code;
+  const std::string& folder = loaded.settings->data_dir;
+  if (!holds_store(folder)) {
+    return usage(folder + " is no data directory: it holds no store yet. `" + cli::program() +
+                 " serve` makes it; --data names another directory.");
+  }
+  auto opened = open_store(*loaded.settings);
+  return opened ? act(**opened) : fail(opened.error().message);
+}
+
+}  // namespace millrace::app

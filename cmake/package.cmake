@@ -1,0 +1,55 @@
+# What is installed, and the Debian package of it (`scripts/package`). The programs lie together, since millrace looks for the
+# other two beside itself; /usr/bin has a link. Component `program` is what scripts/install puts under a prefix; `system` is
+# what only a package brings. Nothing is built here: what lies in the build folder is taken.
+set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON)
+set(packaging ${CMAKE_SOURCE_DIR}/packaging)
+set(pages ${CMAKE_BINARY_DIR}/pages)
+
+install(TARGETS millrace millrace-engine millrace-jail-init RUNTIME DESTINATION lib/millrace COMPONENT program)
+install(CODE "
+  file(MAKE_DIRECTORY \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/bin\")
+  file(CREATE_LINK ../lib/millrace/millrace \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/bin/millrace\" SYMBOLIC)
+  execute_process(COMMAND \${CMAKE_COMMAND} -D PROGRAM=${CMAKE_BINARY_DIR}/millrace -D TO=${pages} -P ${packaging}/pages.cmake
+                  COMMAND_ERROR_IS_FATAL ANY)" COMPONENT program)
+install(DIRECTORY ${pages}/man/ DESTINATION share/man/man1 COMPONENT program)
+install(FILES ${pages}/bash/millrace DESTINATION share/bash-completion/completions COMPONENT program)
+install(FILES ${pages}/zsh/_millrace DESTINATION share/zsh/vendor-completions COMPONENT program)
+install(FILES ${pages}/fish/millrace.fish DESTINATION share/fish/vendor_completions.d COMPONENT program)
+install(FILES ${packaging}/millrace.yaml DESTINATION /etc/millrace COMPONENT system)
+install(FILES ${packaging}/millrace.service DESTINATION /lib/systemd/system COMPONENT system)
+install(FILES ${packaging}/copyright DESTINATION share/doc/millrace COMPONENT system)
+install(FILES ${packaging}/lintian-overrides DESTINATION share/lintian/overrides RENAME millrace COMPONENT system)
+# Who makes the package answers for it, and is known as Debian's own tools know him. Nobody said: no address, rather than one of
+# whichever host it is installed on.
+set(MILLRACE_MAINTAINER "" CACHE STRING "NAME <ADDRESS> of who makes the package; empty: DEBFULLNAME and DEBEMAIL")
+if(NOT MILLRACE_MAINTAINER AND DEFINED ENV{DEBEMAIL} AND DEFINED ENV{DEBFULLNAME})
+  set(MILLRACE_MAINTAINER "$ENV{DEBFULLNAME} <$ENV{DEBEMAIL}>")
+elseif(NOT MILLRACE_MAINTAINER)
+  set(MILLRACE_MAINTAINER "Millrace <millrace@example.invalid>")
+endif()
+configure_file(${packaging}/changelog ${CMAKE_BINARY_DIR}/changelog @ONLY)
+install(CODE "execute_process(COMMAND gzip -9nc ${CMAKE_BINARY_DIR}/changelog
+                              OUTPUT_FILE ${CMAKE_BINARY_DIR}/changelog.gz COMMAND_ERROR_IS_FATAL ANY)" COMPONENT system)
+install(FILES ${CMAKE_BINARY_DIR}/changelog.gz DESTINATION share/doc/millrace COMPONENT system)
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME millrace)
+set(CPACK_PACKAGE_VENDOR Millrace)
+set(CPACK_PACKAGE_CONTACT "${MILLRACE_MAINTAINER}")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "self-hosted compute and AI gateway with a durable job queue")
+set(CPACK_PACKAGE_DESCRIPTION "Reads documents, hears and speaks, runs commands in sandboxed machines and asks\nmodels, behind one REST API. What it has accepted is on disk and reaches one\nfinal state.")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_DEB_COMPONENT_INSTALL OFF)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION net)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+# Beside the libraries: what is started as a program, or read as data.
+set(CPACK_DEBIAN_PACKAGE_DEPENDS
+    "adduser, bubblewrap, ca-certificates, ffmpeg, openssh-client, pocketsphinx-en-us, poppler-utils, tesseract-ocr-eng")
+# SSH into machines and disks of a fixed size, which want root.
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "e2fsprogs, openssh-server")
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA
+    ${packaging}/postinst ${packaging}/prerm ${packaging}/postrm ${packaging}/conffiles)
+include(CPack)

@@ -1,0 +1,131 @@
+// The gateway's public API, of the origin that this page came from and of no other.
+
+const kKept = "millrace.key";
+const kReason = "millrace.reason";
+let key = null;
+
+function storage() {
+  try {
+    return window.sessionStorage;
+  } catch {
+    return null;
+  }
+}
+
+export const session = {
+  get key() {
+    return key;
+  },
+  // `keep`: until this tab is closed; else until the page is left.
+  begin(text, keep) {
+    key = text;
+    if (keep) storage()?.setItem(kKept, text);
+    else storage()?.removeItem(kKept);
+  },
+  resume() {
+    key = storage()?.getItem(kKept) ?? null;
+    return key;
+  },
+  end(reason = "") {
+    key = null;
+    storage()?.removeItem(kKept);
+    if (reason) storage()?.setItem(kReason, reason);
+  },
+  // Why the last one ended, told once.
+  takeReason() {
+    const reason = storage()?.getItem(kReason) ?? "";
+    storage()?.removeItem(kReason);
+    return reason;
+  },
+};
+
+// What the gateway, or the way to it, said instead of an answer.
+export class ApiError extends Error {
+  constructor(status, code, message, requestId = "", fields = []) {
+    super(message);
+    this.status = status;
+    this.code = code;
+    this.requestId = requestId;
+    this.fields = fields;
+  }
+}
+
+// The three shapes of contract.md §3: {error}, {error_code, message}, problem+json.
+export async function errorOf(response) {
+  let body = {};
+  try {
+    body = await response.json();
+  } catch {
+    // An answer of something between us and the gateway: its status says what there is to say.
+  }
+  const fields = (body.detail instanceof Array ? body.detail : []).map((d) => ({ at: d.loc?.join("."), text: d.msg }));
+  const code = body.error?.code ?? body.error_code ?? body.type ?? "";
+  const text = body.error?.message ?? body.message ?? body.detail ?? body.title ?? response.statusText;
+  const message = typeof text === "string" && text ? text : `The gateway answered ${response.status}`;
+  return new ApiError(response.status, String(code), message, response.headers.get("x-request-id") ?? "", fields);
+}
+
+let onSignedOut = () => {};
+export function whenSignedOut(f) {
+  onSignedOut = f;
+}
+
+// The raw response of what went well. `json`: a body; ApiError: what did not.
+export async function call(method, path, { json, body, headers = {}, signal } = {}) {
+  const sent = { ...headers };
+  if (key) sent.Authorization = `Bearer ${key}`;
+  if (json !== undefined) sent["Content-Type"] = "application/json";
+  let response;
+  try {
+    response = await fetch(path, {
+      method, headers: sent, signal, body: json === undefined ? body : JSON.stringify(json),
+      credentials: "omit", cache: "no-store", redirect: "error",
+    });
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new ApiError(0, "unreachable", "The gateway does not answer: is it running, and is the network up?");
+  }
+  if (response.ok) return response;
+  const error = await errorOf(response);
+  if (error.status === 401 && key) onSignedOut(error);
+  throw error;
+}
+
+export async function getJson(path, options) {
+  const response = await call("GET", path, options);
+  return response.status === 202 || response.status === 204 ? null : response.json();
+}
+
+export async function send(method, path, json, options = {}) {
+  const response = await call(method, path, { json, ...options });
+  return response.status === 204 ? null : response.json();
+}
+
+export function query(values) {
+  const out = new URLSearchParams();
+  for (const [name, value] of Object.entries(values)) if (value) out.set(name, value);
+  return out.size ? `?${out}` : "";
+}
+
+export function newKey() {
+  if (crypto.randomUUID) return crypto.randomUUID();
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16).padStart(2, "0")).join("");
+}
+
+// Runs `act` for each item, a few at a time; {done, failed: [ApiError]}.
+export async function inTurns(items, act, atOnce = 4) {
+  const left = [...items];
+  const outcome = { done: 0, failed: [] };
+  const work = async () => {
+    for (let item = left.shift(); item !== undefined; item = left.shift()) {
+      try {
+        await act(item);
+        ++outcome.done;
+      } catch (error) {
+        outcome.failed.push(error);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, work));
+  return outcome;
+}

@@ -1,0 +1,197 @@
+// The shell: sign-in, navigation, theme, keys of the keyboard; screens come and go in it by the hash of the address.
+import { getJson, session, whenSignedOut } from "./api.js";
+import { button, fill, h, icon } from "./dom.js";
+import { field } from "./parts.js";
+import { showKeyboardHelp, watchKeyboard } from "./keyboard.js";
+import { tellError } from "./toast.js";
+import * as dead from "./dead.js";
+import * as drop from "./drop.js";
+import * as job from "./job.js";
+import * as jobs from "./jobs.js";
+import * as machines from "./machines.js";
+import * as keys from "./keys.js";
+import * as machine from "./machine.js";
+import * as models from "./models.js";
+import * as overview from "./overview.js";
+import * as playground from "./playground.js";
+import * as workers from "./workers.js";
+
+// In the order of the navigation. `below`: the screen of one thing of it. `admin`: only with that scope.
+const kScreens = [
+  { name: "overview", screen: overview, admin: true },
+  { name: "jobs", screen: jobs, below: job },
+  { name: "drop", screen: drop },
+  { name: "playground", screen: playground },
+  { name: "machines", screen: machines, below: machine },
+  { name: "models", screen: models },
+  { name: "workers", screen: workers, admin: true },
+  { name: "dead", screen: dead, admin: true },
+  { name: "keys", screen: keys, admin: true },
+];
+
+const shell = document.getElementById("shell");
+let main = null;
+let leave = null;  // aborts what the present screen has under way
+let shownPath = null;
+let isAdmin = false;
+
+function setTheme(theme) {
+  document.documentElement.dataset.theme = theme;
+  try {
+    localStorage.setItem("millrace.theme", theme);
+  } catch {
+    // It holds until the page is left.
+  }
+}
+
+function switchTheme() {
+  const dark = document.documentElement.dataset.theme
+    ? document.documentElement.dataset.theme === "dark"
+    : matchMedia("(prefers-color-scheme: dark)").matches;
+  setTheme(dark ? "light" : "dark");
+}
+
+function signOut(reason) {
+  leave?.abort();
+  session.end(reason);
+  location.reload();  // nothing of what was seen stays for whoever signs in next
+}
+
+function brand() {
+  return h("a", { class: "brand", href: "#/" }, h("img", { src: "/dashboard/icon.svg", alt: "", width: "28", height: "28" }), h("span", {}, "Millrace"));
+}
+
+function visibleScreens() {
+  return kScreens.filter((s) => isAdmin || !s.admin);
+}
+
+function showShell() {
+  const nav = h("nav", { id: "nav", "aria-label": "Screens" }, h("ul", {}, visibleScreens().map(({ name, screen }) =>
+    h("li", {}, h("a", { href: `#/${name}`, data: { name } }, icon(name), h("span", {}, screen.title))))));
+  const menu = h("button", { type: "button", class: "plain menu", "aria-expanded": "false", "aria-controls": "nav", "aria-label": "Menu",
+    on: { click: () => openMenu(menu.getAttribute("aria-expanded") === "false") } }, icon("menu"));
+  const openMenu = (open) => {
+    menu.setAttribute("aria-expanded", String(open));
+    nav.classList.toggle("is-open", open);
+  };
+  nav.addEventListener("click", (event) => event.target.closest("a") && openMenu(false));
+  main = h("main", { id: "main", tabindex: "-1" });
+  fill(shell, h("header", { class: "top" }, menu, brand(), h("div", { class: "tools" },
+    h("a", { class: "button plain", href: "/docs", title: "Every call of the API, with a command for it" }, icon("docs"), h("span", {}, "API")),
+    button("Keyboard", showKeyboardHelp, { kind: "plain", iconName: "help", title: "Keys of the keyboard (?)" }),
+    button("Theme", switchTheme, { kind: "plain", iconName: "theme", title: "Light or dark" }),
+    button("Sign out", () => signOut(), { kind: "plain", iconName: "leave", title: "Sign out" }))), nav, main);
+}
+
+// A good key is one that is known: what it may do shows screen by screen.
+async function tryKey() {
+  try {
+    await getJson("/v1/models");
+  } catch (error) {
+    if (error.status !== 403) throw error;
+  }
+  isAdmin = await getJson("/v1/admin/queues").then(() => true, () => false);
+}
+
+async function signIn(form) {
+  const [key, keep, go] = ["key", "keep", "go"].map((name) => form.elements[name]);
+  const problem = form.querySelector(".problem");
+  go.disabled = true;
+  problem.textContent = "";
+  session.begin(key.value.trim(), keep.checked);
+  try {
+    await tryKey();
+    showShell();
+    shownPath = null;
+    await showScreen();
+  } catch (error) {
+    session.end();
+    problem.textContent = error.message;
+    key.setAttribute("aria-invalid", "true");
+    key.focus();
+  } finally {
+    go.disabled = false;
+  }
+}
+
+function showSignIn(reason = "") {
+  document.title = "Sign in · Millrace";
+  const key = h("input", { type: "password", name: "key", required: true, autocomplete: "off", spellcheck: "false",
+    placeholder: "mr_live_…", "aria-describedby": "problem" });
+  const form = h("form", { class: "card sign-in", on: { submit: (event) => {
+    event.preventDefault();
+    signIn(form);
+  } } },
+  h("div", { class: "brand" }, h("img", { src: "/dashboard/icon.svg", alt: "", width: "44", height: "44" }), h("h1", {}, "Millrace")),
+  h("p", { class: "faint" }, "Documents, models and commands, queued durably."),
+  field("API key", key),
+  h("label", { class: "check" }, h("input", { type: "checkbox", name: "keep" }), h("span", {}, "Keep it until this tab is closed")),
+  h("p", { class: "problem", id: "problem", role: "alert" }, reason),
+  h("button", { type: "submit", name: "go", class: "button primary" }, "Sign in"),
+  h("details", {}, h("summary", {}, "Where do I find a key?"),
+    h("p", {}, "The first start wrote one into the file ", h("code", {}, "admin.key"), " of the data directory. Another one is made by:"),
+    h("pre", { tabindex: "0" }, h("code", {}, "millrace keys create --name me"))));
+  fill(shell, h("main", { id: "main", class: "gate", tabindex: "-1" }, form));
+  key.focus();
+}
+
+function routeOf(hash) {
+  const [path, search = ""] = hash.replace(/^#\/?/, "").split("?");
+  const [name, ...rest] = path.split("/");
+  const found = visibleScreens().find((s) => s.name === name) ?? visibleScreens()[0];
+  const id = found.below && found.name === name ? decodeURIComponent(rest.join("/")) : "";
+  return { found, id, path, search: new URLSearchParams(search) };
+}
+
+function replaceSearch(name) {
+  return (values) => {
+    const search = new URLSearchParams(Object.entries(values).filter(([, value]) => value));
+    history.replaceState(null, "", `#/${name}${search.size ? `?${search}` : ""}`);
+  };
+}
+
+async function showScreen() {
+  if (!session.key || !main) return;
+  const { found, id, path, search } = routeOf(location.hash);
+  leave?.abort();
+  leave = new AbortController();
+  const screen = id ? found.below : found.screen;
+  document.title = `${screen.title} · Millrace`;
+  document.querySelectorAll("#nav a").forEach((a) => {
+    if (a.dataset.name === found.name) a.setAttribute("aria-current", "page");
+    else a.removeAttribute("aria-current");
+  });
+  const place = h("div", { class: `screen ${found.name}` });
+  main.replaceChildren(place);
+  const moved = shownPath !== null && shownPath !== path;
+  shownPath = path;
+  window.scrollTo({ top: 0 });
+  try {
+    await screen.show(place, { id, search, signal: leave.signal, isAdmin, replaceSearch: replaceSearch(found.name) });
+  } catch (error) {
+    tellError(error);
+  }
+  if (moved) place.querySelector("h1")?.focus();
+}
+
+async function begin() {
+  whenSignedOut((error) => main && signOut(error.message));
+  window.addEventListener("hashchange", showScreen);
+  document.getElementById("skip").addEventListener("click", (event) => {
+    event.preventDefault();
+    document.getElementById("main")?.focus();
+  });
+  watchKeyboard({ screens: () => visibleScreens().map((s) => [s.name, s.screen.title]), switchTheme, isIn: () => main !== null });
+  window.addEventListener("unhandledrejection", (event) => tellError(event.reason));
+  if (!session.resume()) return showSignIn(session.takeReason());
+  try {
+    await tryKey();
+  } catch (error) {
+    if (error.status === 401) session.end();
+    return showSignIn(error.message);
+  }
+  showShell();
+  return showScreen();
+}
+
+begin();

@@ -1,0 +1,33 @@
+// Small charts in SVG. Each says in words what it shows.
+import { h, svg } from "./dom.js";
+import { plural } from "./format.js";
+
+const kWidth = 240;
+const kHeight = 56;
+const kGap = 1;
+
+// Stacked bars: `rows` are lists of one length, the first at the bottom, each with its class.
+export function bars(rows, { label, names }) {
+  const length = rows[0].values.length;
+  const sums = Array.from({ length }, (_, at) => rows.reduce((sum, row) => sum + row.values[at], 0));
+  const most = Math.max(1, ...sums);
+  const step = kWidth / length;
+  const picture = svg("svg", { class: "chart", viewBox: `0 0 ${kWidth} ${kHeight}`, preserveAspectRatio: "none", role: "img", "aria-label": label });
+  picture.append(svg("line", { class: "axis", x1: 0, x2: kWidth, y1: kHeight - 0.5, y2: kHeight - 0.5 }));
+  for (let at = 0; at < length; ++at) {
+    let top = kHeight - 1;
+    for (const row of rows) {
+      const height = (row.values[at] / most) * (kHeight - 4);
+      if (!height) continue;
+      top -= height;
+      const words = `${plural(row.values[at], row.name)}, ${names(at)}`;
+      picture.append(svg("rect", { class: row.look, x: at * step, y: top, width: step - kGap, height: Math.max(height, 1) }, svg("title", {}, words)));
+    }
+  }
+  return picture;
+}
+
+// How much of something is used.
+export function gauge(used, all, label) {
+  return h("meter", { min: 0, max: Math.max(all, 1), value: used, "aria-label": label, title: label });
+}

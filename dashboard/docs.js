@@ -1,0 +1,97 @@
+// The page at /docs: /openapi.json for people, each call with a command that can be run as it stands.
+import { button, fill, h } from "./dom.js";
+import { callPart } from "./docs_call.js";
+import { inline } from "./markdown.js";
+import { empty } from "./parts.js";
+
+const kThemes = { light: "dark", dark: "light" };
+
+function nextTheme() {
+  const root = document.documentElement;
+  const shown = root.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+  root.dataset.theme = kThemes[shown];
+  try {
+    localStorage.setItem("millrace.theme", root.dataset.theme);
+  } catch {
+    // A browser without storage forgets it.
+  }
+}
+
+// Calls by tag, in the document's order of tags, and of paths within; those of the service itself come last.
+function callsOf(document_) {
+  const byTag = new Map(document_.tags.map((tag) => [tag.name, []]));
+  for (const [path, methods] of Object.entries(document_.paths)) {
+    for (const [method, operation] of Object.entries(methods)) {
+      const [tag] = operation.tags;
+      if (!byTag.has(tag)) byTag.set(tag, []);
+      byTag.get(tag).push({ path, method, operation });
+    }
+  }
+  const service = byTag.get("service");
+  byTag.delete("service");
+  return byTag.set("service", service);
+}
+
+function contents(byTag) {
+  const search = h("input", { type: "search", placeholder: "Filter: /v1/jobs, wait, 422 …", "aria-label": "Filter the calls" });
+  const lists = [...byTag].map(([tag, calls]) => h("div", { data: { tag } }, h("h2", {}, tag),
+    h("ul", {}, calls.map((call) => h("li", {}, h("a", { href: `#${call.operation.operationId}` }, inline(call.operation.summary)))))));
+  search.addEventListener("input", () => filter(search.value));
+  return h("nav", { class: "contents", "aria-label": "Calls" }, h("div", {}, h("div", { class: "field" }, search), lists));
+}
+
+// Shows the calls that have all words somewhere.
+function filter(text) {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  for (const part of document.querySelectorAll("main .call")) {
+    part.hidden = !words.every((word) => part.dataset.words.includes(word));
+    const entry = document.querySelector(`.contents a[href="#${part.id}"]`);
+    entry.parentElement.hidden = part.hidden;
+  }
+  for (const group of document.querySelectorAll("main .group, .contents [data-tag]"))
+    group.hidden = !group.querySelector(".call:not([hidden]), li:not([hidden])");
+  document.getElementById("none").hidden = Boolean(document.querySelector("main .call:not([hidden])"));
+}
+
+function mark() {
+  for (const link of document.querySelectorAll(".contents a[aria-current]")) link.removeAttribute("aria-current");
+  const id = location.hash.slice(1);
+  document.querySelector(`.contents a[href="#${CSS.escape(id)}"]`)?.setAttribute("aria-current", "true");
+}
+
+function head(version) {
+  return h("header", { class: "top" },
+    h("a", { class: "brand", href: "/" }, h("img", { src: "/dashboard/icon.svg", alt: "", width: "28", height: "28" }), "Millrace"),
+    h("div", { class: "tools" }, h("a", { href: "/openapi.json" }, `openapi.json (${version})`),
+      button("Theme", nextTheme, { kind: "plain", iconName: "theme" })));
+}
+
+function opening() {
+  return [h("h1", { tabindex: "-1" }, "The API"),
+    h("p", {}, "Every call with its fields, its answers and a command. The commands want ", h("code", {}, "curl"), ", ",
+      h("code", {}, "jq"), " and a key: ", h("code", {}, "export MILLRACE_API_KEY=mr_live_…"),
+      ". The first key is in ", h("code", {}, "admin.key"), " of the data directory; ",
+      h("code", {}, "millrace keys create --name me"), " makes others."),
+    h("p", {}, "Clients of OpenAI and of Mistral's OCR work with ", h("code", {}, `${location.origin}/v1`),
+      " as base URL. Every answer has an ", h("code", {}, "x-request-id"), ", yours if you send one; 429 and 503 say in ", h("code", {}, "retry-after"),
+      " when to come again; ", h("code", {}, "x-should-retry: false"), " means that the same request cannot succeed later.")];
+}
+
+async function show() {
+  const page = document.getElementById("page");
+  const reply = await fetch("/openapi.json");
+  if (!reply.ok) throw new Error(`/openapi.json: ${reply.status}`);
+  const document_ = await reply.json();
+  const byTag = callsOf(document_);
+  const groups = [...byTag].map(([tag, calls]) => h("section", { class: "group", "aria-labelledby": `tag-${tag}` },
+    h("h2", { class: "tag-head", id: `tag-${tag}` }, tag), calls.map((call) => callPart(document_, call))));
+  const none = h("p", { id: "none", class: "faint", hidden: true }, "No call has all of these words.");
+  page.className = "docs";
+  fill(page, head(document_.info.version), contents(byTag), h("main", { id: "main", tabindex: "-1" }, opening(), none, groups));
+  addEventListener("hashchange", mark);
+  if (location.hash) document.getElementById(location.hash.slice(1))?.scrollIntoView();
+  mark();
+}
+
+show().catch((error) => fill(document.getElementById("page"), h("main", { id: "main" },
+  h("h1", {}, "The API"), empty("The document cannot be read", `${error.message}. Is the gateway up? Load the page again.`))));

@@ -1,0 +1,100 @@
+// API keys: who may do what, and until when.
+import { getJson, send } from "./api.js";
+import { add, button, fill, h } from "./dom.js";
+import { plural } from "./format.js";
+import { chip, code, confirmed, field, heading, loaded, select, when } from "./parts.js";
+import { guarded, toast } from "./toast.js";
+
+const kScopes = ["models", "chat", "embeddings", "images", "audio", "ocr", "exec:run", "exec:read", "ssh:issue", "machines:write", "jobs:read", "jobs:write", "metrics", "admin"];
+const kLives = [["", "Never ends"], ["30", "Ends in 30 days"], ["90", "Ends in 90 days"], ["365", "Ends in a year"]];
+const kDayMs = 86400000;
+
+function stateOf(key) {
+  const now = Date.now();
+  if (key.revoked_at) return chip("revoked", "cancelled");
+  if (key.expires_at && new Date(key.expires_at) <= now) return chip("expired");
+  if (key.expires_at && new Date(key.expires_at) - now < 7 * kDayMs) return chip("expiring");
+  return chip("live");
+}
+
+function isLive(key) {
+  return !key.revoked_at && !(key.expires_at && new Date(key.expires_at) <= Date.now());
+}
+
+// The one time that a key is seen.
+function showMade(made) {
+  const dialog = h("dialog", { "aria-label": "The new key" });
+  add(dialog, h("h2", {}, `The key of ${made.name}`), h("p", {}, "It is shown now and never again: put it where it is needed."),
+    code(made.key, "The key"), h("div", { class: "actions" }, button("I have it", () => dialog.close(), { kind: "primary" })));
+  dialog.addEventListener("close", () => dialog.remove());
+  document.body.append(dialog);
+  dialog.showModal();
+}
+
+function scopesText(key) {
+  if (key.scopes.length === kScopes.length) return "everything";
+  return key.scopes.length > 4 ? h("span", { title: key.scopes.join(", ") }, plural(key.scopes.length, "scope")) : key.scopes.join(", ");
+}
+
+function row(key, again) {
+  const rotate = async (event) => {
+    const control = event.currentTarget;
+    if (!(await confirmed(`Rotate ${key.name}?`, "A new key with the same rights is made. The old one goes on for a day, so that its users can change over.", "Rotate it"))) return;
+    await guarded(control, async () => {
+      showMade(await send("POST", `/v1/admin/keys/${key.id}/rotate`, {}));
+      await again();
+    });
+  };
+  const revoke = async (event) => {
+    const control = event.currentTarget;
+    if (!(await confirmed(`Revoke ${key.name}?`, "Whoever uses it is refused from within a second on. There is no way back.", "Revoke it"))) return;
+    await guarded(control, async () => {
+      await send("DELETE", `/v1/admin/keys/${key.id}`);
+      toast(`${key.name} is revoked`);
+      await again();
+    });
+  };
+  return h("tr", {}, h("th", { scope: "row" }, key.name, " ", h("span", { class: "mono faint" }, key.id)), h("td", {}, stateOf(key)),
+    h("td", { "data-label": "Tenant" }, key.tenant), h("td", { "data-label": "May" }, scopesText(key)),
+    h("td", { "data-label": "Used" }, key.last_used_at ? when(key.last_used_at) : "never"), h("td", { "data-label": "Ends" }, key.expires_at ? when(key.expires_at) : "–"),
+    h("td", {}, isLive(key) ? h("div", { class: "actions" }, button("Rotate", rotate, { kind: "small", "aria-label": `Rotate ${key.name}` }),
+      button("Revoke", revoke, { kind: "small danger", "aria-label": `Revoke ${key.name}` })) : null));
+}
+
+function newKeyForm(again) {
+  const name = h("input", { name: "name", required: true, maxlength: "64", pattern: "[A-Za-z0-9._\\-]+", placeholder: "ci", autocomplete: "off" });
+  const tenant = h("input", { name: "tenant", value: "default", required: true, maxlength: "64", pattern: "[A-Za-z0-9._\\-]+", autocomplete: "off" });
+  let days = "";
+  const boxes = kScopes.map((scope) => h("input", { type: "checkbox", name: "scope", value: scope, checked: scope !== "admin" && scope !== "metrics" }));
+  const form = h("form", { on: { submit: (event) => {
+    event.preventDefault();
+    guarded(form.querySelector("button"), async () => {
+      const wanted = { name: name.value, tenant: tenant.value, scopes: boxes.filter((b) => b.checked).map((b) => b.value),
+        ...(days ? { expires_at: new Date(Date.now() + Number(days) * kDayMs).toISOString() } : {}) };
+      const made = await send("POST", "/v1/admin/keys", wanted);
+      form.reset();
+      showMade(made);
+      await again();
+    });
+  } } }, h("div", { class: "inline" }, field("Name", name), field("Tenant", tenant), field("Until", select(kLives, "", (value) => {
+    days = value;
+  }))),
+  h("fieldset", { class: "scopes" }, h("legend", {}, "It may"), kScopes.map((scope, at) => h("label", { class: "check" }, boxes[at], h("span", { class: "mono" }, scope)))),
+  h("button", { type: "submit", class: "button primary" }, "Make the key"));
+  return h("details", { class: "card" }, h("summary", {}, "New key"), form);
+}
+
+function table(keys, again) {
+  const heads = ["Name", "State", "Tenant", "May", "Used", "Ends", ""];
+  const sorted = [...keys].sort((a, b) => isLive(b) - isLive(a) || b.created_at.localeCompare(a.created_at));
+  return h("div", { class: "wide" }, h("table", { class: "cards" }, h("caption", { class: "unseen" }, "API keys"),
+    h("thead", {}, h("tr", {}, heads.map((text) => text ? h("th", { scope: "col" }, text) : h("td", {})))), h("tbody", {}, sorted.map((key) => row(key, again)))));
+}
+
+export const title = "Keys";
+export function show(place, { signal }) {
+  const body = h("div", {});
+  const again = () => loaded(body, () => getJson("/v1/admin/keys", { signal }), ({ items }) => table(items, again));
+  fill(place, heading("Keys", "A key belongs to a tenant and may do what its scopes say. The key itself is stored nowhere."), newKeyForm(again), body);
+  return again();
+}

@@ -1,0 +1,161 @@
+// Markdown as nodes: what OCR and models write, no HTML. Everything becomes text nodes; links are http(s) alone;
+// pictures are shown only where `picture(name)` gives a node for them.
+import { h } from "./dom.js";
+
+const kInline = [
+  { pattern: /`+([^`]+)`+/, make: (m) => h("code", {}, m[1]) },
+  { pattern: /!\[([^\]]*)\]\(([^()\s]+)(?:\s[^)]*)?\)/, make: (m, on) => on.picture?.(m[2], m[1]) ?? h("span", { class: "faint" }, `[${m[1] || m[2]}]`) },
+  { pattern: /\[([^\]]+)\]\(([^()\s]+)(?:\s[^)]*)?\)/, make: (m, on) => link(m[2], inline(m[1], on)) },
+  { pattern: /\*\*(?=\S)(.+?)\*\*|__(?=\S)(.+?)__/, make: (m, on) => h("strong", {}, inline(m[1] ?? m[2], on)) },
+  { pattern: /\*(?=\S)([^*]+)\*|(?<!\w)_(?=\S)([^_]+)_(?!\w)/, make: (m, on) => h("em", {}, inline(m[1] ?? m[2], on)) },
+  { pattern: /~~(?=\S)(.+?)~~/, make: (m, on) => h("s", {}, inline(m[1], on)) },
+  { pattern: /<?(https?:\/\/[^\s<>)\]]+)>?/, make: (m) => link(m[1], [m[1]]) },
+  { pattern: /\\([\\`*_{}[\]()#+\-.!|$])/, make: (m) => m[1] },
+];
+
+function link(target, children) {
+  if (!/^https?:\/\//i.test(target)) return h("span", {}, children);
+  return h("a", { href: target, rel: "noopener noreferrer", target: "_blank" }, children);
+}
+
+// The nodes and strings of one run of text.
+export function inline(text, on = {}) {
+  if (text.length > kInlineMost) return [text];
+  const out = [];
+  let rest = text;
+  while (rest) {
+    let first = null;
+    for (const rule of kInline) {
+      const match = rule.pattern.exec(rest);
+      if (match && (!first || match.index < first.match.index)) first = { rule, match };
+    }
+    if (!first || out.length > kInlinePartsMost) return [...out, rest];
+    if (first.match.index > 0) out.push(rest.slice(0, first.match.index));
+    out.push(first.rule.make(first.match, on));
+    rest = rest.slice(first.match.index + first.match[0].length);
+  }
+  return out;
+}
+
+const kItem = /^(\s*)([-*+•]|\d{1,9}[.)])\s+(.*)$/;
+const kRule = /^ {0,3}([-*_])(\s*\1){2,}\s*$/;
+const kDivider = /^[|:\-\s]+$/;
+const kInlinePartsMost = 400;  // of one line: the rest of it stays as it is
+const kQuotesMost = 20;  // quotes in quotes
+const kInlineMost = 10000;  // a longer line is shown as it is: hostile ones would keep the browser busy
+
+function cells(line) {
+  const inner = line.trim().replace(/^\|/, "").replace(/(?<!\\)\|$/, "");
+  return inner.split(/(?<!\\)\|/).map((cell) => cell.trim().replaceAll("\\|", "|"));
+}
+
+function isTable(lines, at) {
+  return lines[at].includes("|") && at + 1 < lines.length && lines[at + 1].includes("-") && kDivider.test(lines[at + 1]);
+}
+
+function endsParagraph(lines, at) {
+  const line = lines[at];
+  return !line.trim() || /^ {0,3}(#{1,6}\s|```|~~~|>)/.test(line) || kRule.test(line) || kItem.test(line) || isTable(lines, at);
+}
+
+// Each reader takes lines from `at` and gives {node, next}, or null: not its kind.
+function readFence(lines, at) {
+  const open = /^\s*(```+|~~~+)/.exec(lines[at]);
+  if (!open) return null;
+  let end = at + 1;
+  while (end < lines.length && !lines[end].trim().startsWith(open[1])) ++end;
+  return { node: h("pre", { tabindex: "0" }, h("code", {}, lines.slice(at + 1, end).join("\n"))), next: end + 1 };
+}
+
+function readHeading(lines, at, on) {
+  const found = /^ {0,3}(#{1,6})\s(.*)$/.exec(lines[at]);
+  if (!found) return null;
+  const level = Math.min(6, found[1].length + (on.headingsFrom ?? 1) - 1);
+  return { node: h(`h${level}`, {}, inline(found[2].trim().replace(/\s#+$/, ""), on)), next: at + 1 };
+}
+
+function readRule(lines, at) {
+  return kRule.test(lines[at]) ? { node: h("hr"), next: at + 1 } : null;
+}
+
+function readQuote(lines, at, on) {
+  const depth = on.quotes ?? 0;
+  if (depth >= kQuotesMost || !/^\s*>/.test(lines[at])) return null;
+  let end = at;
+  while (end < lines.length && /^\s*>/.test(lines[end])) ++end;
+  const inside = lines.slice(at, end).map((line) => line.replace(/^\s*> ?/, ""));
+  return { node: h("blockquote", {}, blocks(inside, { ...on, quotes: depth + 1 })), next: end };
+}
+
+function readTable(lines, at, on) {
+  if (!isTable(lines, at)) return null;
+  let end = at + 2;
+  while (end < lines.length && lines[end].includes("|") && lines[end].trim()) ++end;
+  const row = (line, tag) => h("tr", {}, cells(line).map((cell) => h(tag, tag === "th" ? { scope: "col" } : {}, inline(cell, on))));
+  const head = cells(lines[at]).some(Boolean) ? h("thead", {}, row(lines[at], "th")) : null;
+  const body = h("tbody", {}, lines.slice(at + 2, end).map((line) => row(line, "td")));
+  const box = h("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "Table" }, h("table", {}, head, body));
+  return { node: box, next: end };
+}
+
+function itemOf(lines, at, indent, on) {
+  const body = [kItem.exec(lines[at])[3]];
+  let end = at + 1;
+  while (end < lines.length) {
+    const item = kItem.exec(lines[end]);
+    if (item && item[1].length <= indent) break;
+    if (!item && (!lines[end].trim() || !/^\s{2,}/.test(lines[end]))) break;
+    body.push(lines[end].slice(Math.min(indent + 2, lines[end].search(/\S/))));
+    ++end;
+  }
+  const [first, ...nested] = body;
+  return { node: h("li", {}, inline(first, on), nested.length ? blocks(nested, on) : null), next: end };
+}
+
+function readList(lines, at, on) {
+  const first = kItem.exec(lines[at]);
+  if (!first) return null;
+  const ordered = /\d/.test(first[2]);
+  const list = h(ordered ? "ol" : "ul", ordered ? { start: parseInt(first[2], 10) } : {});
+  let next = at;
+  while (next < lines.length) {
+    const item = kItem.exec(lines[next]);
+    if (!item || item[1].length !== first[1].length || /\d/.test(item[2]) !== ordered) break;
+    const made = itemOf(lines, next, first[1].length, on);
+    list.append(made.node);
+    next = made.next;
+  }
+  return { node: list, next };
+}
+
+function readParagraph(lines, at, on) {
+  let end = at + 1;
+  while (end < lines.length && !endsParagraph(lines, end)) ++end;
+  const parts = lines.slice(at, end).flatMap((line, index) => [index ? h("br") : null, inline(line.trim(), on)]);
+  return { node: h("p", {}, parts), next: end };
+}
+
+const kReaders = [readFence, readHeading, readRule, readQuote, readTable, readList, readParagraph];
+
+function blocks(lines, on) {
+  const out = [];
+  for (let at = 0; at < lines.length;) {
+    if (!lines[at].trim()) {
+      ++at;
+      continue;
+    }
+    for (const read of kReaders) {
+      const made = read(lines, at, on);
+      if (!made) continue;
+      out.push(made.node);
+      at = made.next;
+      break;
+    }
+  }
+  return out;
+}
+
+// `on.picture(name, text)`: the node of a picture, or null. `on.headingsFrom`: the level that `#` becomes.
+export function markdown(text, on = {}) {
+  return h("div", { class: "markdown" }, blocks(text.replaceAll("\t", "    ").split(/\r?\n/), on));
+}

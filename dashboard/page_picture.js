@@ -1,0 +1,84 @@
+// Small pictures of a document's pages. The gateway draws each when it is asked for, so they are asked for one at a
+// time, and only once they come into view.
+import { call } from "./api.js";
+import { fill, h } from "./dom.js";
+import { pause } from "./stream.js";
+
+const kTriesMost = 4;
+const kAgainMs = 2000;
+const kNearView = "400px";  // asked for a little before it is seen
+const kPaper = { width: 210, height: 297 };  // of a page whose size is not known
+
+export class PagePictures {
+  // `signal`: when nobody looks any more.
+  constructor(jobId, signal) {
+    Object.assign(this, { jobId, signal, line: [], places: new Map(), urls: [], busy: false });
+    this.watcher = new IntersectionObserver((seen) => this.see(seen), { rootMargin: kNearView });
+    signal.addEventListener("abort", () => this.close());
+  }
+
+  // Where the picture of a page will stand: as large as it will be, so that nothing jumps.
+  place(page) {
+    const { width, height } = page.dimensions ?? kPaper;
+    const place = h("div", { class: "picture", data: { page: page.index } });
+    place.style.aspectRatio = `${width} / ${height}`;
+    this.places.set(place, page.index);
+    this.watcher.observe(place);
+    return place;
+  }
+
+  see(entries) {
+    for (const { target, isIntersecting } of entries) {
+      if (!isIntersecting) continue;
+      this.watcher.unobserve(target);
+      this.line.push(target);
+    }
+    this.draw();
+  }
+
+  async draw() {
+    if (this.busy) return;
+    this.busy = true;
+    while (this.line.length && !this.signal.aborted) await this.drawOne(this.line.shift());
+    this.busy = false;
+  }
+
+  async drawOne(place) {
+    const index = this.places.get(place);
+    try {
+      const url = await this.ask(index);
+      fill(place, h("img", { src: url, alt: `Page ${index + 1} as it looks` }));
+    } catch (error) {
+      if (error.name === "AbortError") return;
+      if (error.code === "result_expired" || error.status === 503) this.hide();
+      else fill(place, h("p", { class: "faint" }, error.message));
+    }
+  }
+
+  async ask(index) {
+    for (let tries = 1; ; ++tries) {
+      try {
+        const response = await call("GET", `/v1/jobs/${this.jobId}/pages/${index}/picture`, { signal: this.signal });
+        const url = URL.createObjectURL(await response.blob());
+        this.urls.push(url);
+        return url;
+      } catch (error) {
+        if (error.status !== 503 || tries === kTriesMost) throw error;
+        await pause(kAgainMs, this.signal);
+      }
+    }
+  }
+
+  // The document is not kept any more, or nobody draws here: the text has the room for itself.
+  hide() {
+    this.line = [];
+    this.watcher.disconnect();
+    this.places.forEach((index, place) => place.remove());
+    this.gone = true;
+  }
+
+  close() {
+    this.watcher.disconnect();
+    this.urls.forEach((url) => URL.revokeObjectURL(url));
+  }
+}

@@ -1,0 +1,141 @@
+// What several screens are made of.
+import { add, button, h, icon, setText } from "./dom.js";
+import { fullTime, relative } from "./format.js";
+import { tellError, toast } from "./toast.js";
+
+export const kTerminal = new Set(["succeeded", "failed", "cancelled", "expired"]);
+
+export const kKindNames = { ocr: "OCR", stt: "Transcription", chat: "Chat", exec: "Execution" };
+export function kindName(kind) {
+  return kKindNames[kind] ?? kind;
+}
+
+// `look`: the class of its colours, where its word has none.
+export function chip(status, look = status) {
+  return h("span", { class: `chip ${look}` }, h("span", { class: "dot", "aria-hidden": "true" }), status.replaceAll("_", " "));
+}
+
+// Whether what a screen shows comes by itself, or is asked for now and then.
+export function showLink(element, up) {
+  element.classList.toggle("is-live", up);
+  setText(element, up ? "live" : "every few seconds");
+}
+
+// Changes what a chip says only where it differs.
+export function setChip(element, status) {
+  if (element.dataset.status === status) return;
+  element.dataset.status = status;
+  element.replaceChildren(chip(status));
+}
+
+export function when(time) {
+  return h("time", { datetime: time, title: fullTime(time) }, relative(time));
+}
+
+export async function copyText(text, what = "Copied") {
+  try {
+    await navigator.clipboard.writeText(text);
+    toast(what);
+  } catch {
+    toast("The browser does not let this page copy: select the text and copy it by hand", { bad: true });
+  }
+}
+
+// A block of code with its copy button.
+export function code(text, label = "Command") {
+  return h("div", { class: "code" },
+    h("pre", { tabindex: "0", "aria-label": label }, h("code", {}, text)),
+    h("button", { type: "button", class: "plain", "aria-label": `Copy: ${label}`, title: "Copy",
+      on: { click: () => copyText(text) } }, icon("copy")));
+}
+
+// What a screen shows where it has nothing yet: what would be here, and what to do for it.
+export function empty(title, text, ...more) {
+  return h("div", { class: "empty" }, h("h2", {}, title), h("p", {}, text), more);
+}
+
+// Why a job does not begin.
+export function pausedNote(kind) {
+  return h("p", { class: "notice warn", role: "status" }, `The queue ${kind} is paused: this waits until an administrator resumes it. `,
+    h("code", {}, `millrace queues resume ${kind}`));
+}
+
+// What stands in the place of a result that is not there.
+export function waiting(job) {
+  if (job.status === "succeeded") return null;
+  if (kTerminal.has(job.status)) return empty(`No result: ${job.status}`, "What went wrong is said above.");
+  return empty(job.status === "queued" ? "Waiting for its turn" : "At work", "What it makes shows here as it comes; you need not wait.");
+}
+
+export function heading(title, about, ...actions) {
+  return h("div", { class: "heading" },
+    h("div", {}, h("h1", { tabindex: "-1" }, title), about && h("p", { class: "faint" }, about)),
+    actions.length ? h("div", { class: "actions" }, actions) : null);
+}
+
+// A labelled control; the label is read with it.
+export function field(label, control, hint) {
+  return h("label", { class: "field" }, h("span", {}, label), control, hint && h("small", { class: "faint" }, hint));
+}
+
+export function select(options, chosen, onChange, properties = {}) {
+  return h("select", { ...properties, on: { change: (event) => onChange(event.target.value) } },
+    options.map(([value, text]) => h("option", { value, selected: value === chosen }, text)));
+}
+
+export function card(title, ...children) {
+  return h("section", { class: "card" }, title && h("h2", {}, title), children);
+}
+
+// Pairs of a word and what it is; empty ones are left out.
+export function facts(pairs) {
+  const list = h("dl", { class: "facts" });
+  for (const [word, value] of pairs) {
+    if (value !== undefined && value !== null && value !== false && value !== "") add(list, h("div", {}, h("dt", {}, word), h("dd", {}, value)));
+  }
+  return list;
+}
+
+export function save(text, name, type = "text/markdown") {
+  const url = URL.createObjectURL(text instanceof Blob ? text : new Blob([text], { type }));
+  const anchor = h("a", { href: url, download: name });
+  document.body.append(anchor);
+  anchor.click();
+  anchor.remove();
+  setTimeout(() => URL.revokeObjectURL(url), 1000);
+}
+
+// Asks before what cannot be undone; true: yes.
+export function confirmed(question, detail, yes) {
+  return new Promise((resolve) => {
+    const dialog = h("dialog", { "aria-label": question });
+    const end = (answer) => {
+      dialog.close();
+      dialog.remove();
+      resolve(answer);
+    };
+    add(dialog, h("h2", {}, question), h("p", {}, detail),
+      h("div", { class: "actions" }, button("No, go back", () => end(false)), button(yes, () => end(true), { kind: "danger" })));
+    dialog.addEventListener("cancel", () => end(false));
+    document.body.append(dialog);
+    dialog.showModal();
+  });
+}
+
+// Shows what a promise gives, a line while it is awaited, and its error with a way to try again.
+export async function loaded(place, load, show) {
+  place.replaceChildren(h("p", { class: "faint", role: "status" }, "Loading …"));
+  try {
+    place.replaceChildren(show(await load()));
+  } catch (error) {
+    if (error.name === "AbortError") return;
+    place.replaceChildren(troubled(error, () => loaded(place, load, show)));
+  }
+}
+
+export function troubled(error, again) {
+  const scope = error.status === 403 ? "Sign in with a key that has this scope, or make one: millrace keys create --scopes …" : "";
+  if (!error.status && error.code !== "unreachable") tellError(error);
+  return h("div", { class: "empty bad", role: "alert" }, h("h2", {}, "That did not work"), h("p", {}, error.message),
+    scope && h("p", { class: "faint" }, scope), again && button("Try again", again));
+}

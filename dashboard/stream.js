@@ -1,0 +1,99 @@
+// Server-Sent Events by fetch: EventSource cannot send a key.
+import { ApiError, call } from "./api.js";
+
+const kRetryMs = 1500;
+const kRetryMostMs = 15000;
+
+function parseBlock(block) {
+  const event = { id: null, type: "message", data: [] };
+  for (const line of block.split(/\r\n|\r|\n/)) {
+    if (line.startsWith(":")) continue;
+    const colon = line.indexOf(":");
+    const name = colon < 0 ? line : line.slice(0, colon);
+    const value = colon < 0 ? "" : line.slice(colon + 1).replace(/^ /, "");
+    if (name === "data") event.data.push(value);
+    else if (name === "event") event.type = value;
+    else if (name === "id") event.id = value;
+  }
+  return { ...event, data: event.data.join("\n") };
+}
+
+// The events of a response as they come.
+export async function* eventsOf(response) {
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  while (true) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    rest += value;
+    const blocks = rest.split(/\r\n\r\n|\n\n|\r\r/);
+    rest = blocks.pop();
+    for (const block of blocks) {
+      const event = parseBlock(block);
+      if (event.data) yield event;
+    }
+  }
+}
+
+export function pause(ms, signal) {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, ms);
+    signal?.addEventListener("abort", () => {
+      clearTimeout(timer);
+      reject(new DOMException("left", "AbortError"));
+    }, { once: true });
+  });
+}
+
+async function followOnce(path, state, onEvent, signal) {
+  const headers = { Accept: "text/event-stream" };
+  if (state.last) headers["Last-Event-ID"] = state.last;
+  const response = await call("GET", path, { headers, signal });
+  if (response.status === 204) return "over";
+  state.wait = kRetryMs;
+  for await (const event of eventsOf(response)) {
+    if (event.id) state.last = event.id;
+    if (event.type !== "ping" && onEvent(event) === "over") return "over";
+  }
+  return "cut";
+}
+
+// Follows a resumable stream until `onEvent` says "over", the stream says 204, or `signal` is aborted. `onLink(up)`
+// tells whether it is connected.
+export async function follow(path, onEvent, { signal, onLink = () => {} }) {
+  const state = { last: null, wait: kRetryMs };
+  while (!signal.aborted) {
+    try {
+      if ((await followOnce(path, state, onEvent, signal)) === "over") return;
+    } catch (error) {
+      if (error.name === "AbortError") return;
+      if (error instanceof ApiError && error.status >= 400 && error.status < 500 && error.status !== 429) throw error;
+    }
+    onLink(false);
+    try {
+      await pause(state.wait, signal);
+    } catch {
+      return;
+    }
+    state.wait = Math.min(state.wait * 2, kRetryMostMs);
+    onLink(true);
+  }
+}
+
+// Calls `look` now and then every `ms` while the page is seen, until `signal` is aborted. One look at a time.
+export async function everyWhile(ms, look, signal) {
+  while (!signal.aborted) {
+    if (document.visibilityState === "visible") {
+      try {
+        await look();
+      } catch (error) {
+        if (error.name === "AbortError") return;
+      }
+    }
+    try {
+      await pause(ms, signal);
+    } catch {
+      return;
+    }
+  }
+}

@@ -1,0 +1,73 @@
+#include "jobs/feed.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace millrace::jobs {
+namespace {
+
+constexpr std::size_t kHeardMax = 8'192;  // jobs whose last version is remembered: echoes come within seconds
+
+}  // namespace
+
+std::vector<Feed::Change> Feed::Follower::take() {
+  const std::lock_guard lock(mutex_);
+  at_.clear();
+  return std::exchange(waiting_, {});
+}
+
+void Feed::Follower::hear(const Change& change) {
+  const std::lock_guard lock(mutex_);
+  if (dropped_) return;
+  if (const auto known = at_.find(change.job); known != at_.end()) {
+    waiting_[known->second] = change;
+    return;
+  }
+  if (waiting_.size() == kBehindMax) {
+    dropped_.store(true, std::memory_order_release);
+    at_.clear();
+    waiting_ = {};
+    return;
+  }
+  at_.emplace(change.job, waiting_.size());
+  waiting_.push_back(change);
+}
+
+Feed::FollowerPtr Feed::follow() {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(followers_, [](const auto& one) { return one.expired(); });
+  if (followers_.size() >= kFollowersMax) return nullptr;
+  auto follower = std::make_shared<Follower>();
+  followers_.push_back(follower);
+  count_.store(followers_.size(), std::memory_order_relaxed);
+  return follower;
+}
+
+void Feed::hear(const Change& change) {
+  if (followers() == 0) return;
+  const std::lock_guard lock(mutex_);
+  std::erase_if(followers_, [](const auto& one) { return one.expired(); });
+  count_.store(followers_.size(), std::memory_order_relaxed);
+  if (followers_.empty()) {
+    heard_.clear();
+    heard_order_.clear();
+    return;
+  }
+  if (!is_news(change)) return;
+  for (const auto& one : followers_) {
+    if (const FollowerPtr follower = one.lock()) follower->hear(change);
+  }
+}
+
+bool Feed::is_news(const Change& change) {
+  const auto [known, first] = heard_.try_emplace(change.job, change.version);
+  if (!first) return std::exchange(known->second, std::max(known->second, change.version)) < change.version;
+  heard_order_.push_back(change.job);
+  if (heard_order_.size() > kHeardMax) {
+    heard_.erase(heard_order_.front());
+    heard_order_.pop_front();
+  }
+  return true;
+}
+
+}  // namespace millrace::jobs

@@ -1,0 +1,65 @@
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "schemas/job.h"
+
+namespace millrace::jobs {
+
+// Changes of all jobs, as this process hears of them (its own commits, and hints of others), for those who
+// watch the whole gateway. No promise beyond that: a hint may be lost. Costs nothing while nobody follows.
+// Thread-safe.
+class Feed {
+ public:
+  struct Change {
+    schemas::JobId job;
+    std::string tenant;
+    std::int64_t version = 0;
+    schemas::JobStatus status = schemas::JobStatus::kQueued;
+  };
+
+  static constexpr std::size_t kFollowersMax = 32;
+  static constexpr std::size_t kBehindMax =
+      4'096;  // jobs that wait for one follower: more, and it is dropped
+
+  // One who follows, until the last owner lets go. What happens to a job between two looks is told once, as
+  // its newest state, in the order of the first change.
+  class Follower {
+   public:
+    // Everything since the last look. Empties it.
+    std::vector<Change> take();
+    bool dropped() const { return dropped_.load(std::memory_order_acquire); }  // was behind; hears no more
+
+   private:
+    friend class Feed;
+    void hear(const Change& change);
+
+    std::mutex mutex_;
+    std::unordered_map<schemas::JobId, std::size_t, schemas::JobIdHash> at_;  // in waiting_
+    std::vector<Change> waiting_;
+    std::atomic<bool> dropped_{false};
+  };
+  using FollowerPtr = std::shared_ptr<Follower>;
+
+  FollowerPtr follow();  // null: kFollowersMax do already
+  // A version that was heard before is not told again. On the announce thread or the bus's own: ≤ 10 µs.
+  void hear(const Change& change);
+  std::size_t followers() const { return count_.load(std::memory_order_relaxed); }
+
+ private:
+  bool is_news(const Change& change);
+
+  std::atomic<std::size_t> count_{0};
+  std::mutex mutex_;  // guards all below
+  std::vector<std::weak_ptr<Follower>> followers_;
+  std::unordered_map<schemas::JobId, std::int64_t, schemas::JobIdHash> heard_;  // newest versions of late
+  std::deque<schemas::JobId> heard_order_;
+};
+
+}  // namespace millrace::jobs

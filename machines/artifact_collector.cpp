@@ -1,0 +1,119 @@
+#include "machines/artifact_collector.h"
+
+#include <array>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "machines/folder_entries.h"
+#include "schemas/artifact.h"
+#include "schemas/execution.h"
+
+namespace millrace::machines {
+namespace {
+
+constexpr std::size_t kDepthMax = 16;
+constexpr std::size_t kSeenMax = 10'000;
+
+// Why something was left out.
+enum class Reason : std::size_t { kLink, kHardLink, kSpecial, kLarge, kName, kDeep, kMany, kUnread, kCount };
+
+std::string_view text_of(Reason reason) {
+  switch (reason) {
+    case Reason::kLink:
+      return "symbolic link(s)";
+    case Reason::kHardLink:
+      return "file(s) with more than one name (hard links)";
+    case Reason::kSpecial:
+      return "FIFO(s), socket(s) or device(s)";
+    case Reason::kLarge:
+      return "file(s) above 100 MiB";
+    case Reason::kName:
+      return "entries whose path is no UTF-8 or longer than 1024 bytes";
+    case Reason::kDeep:
+      return "folder(s) nested deeper than 16";
+    case Reason::kMany:
+      return "file(s) past the first 100";
+    case Reason::kUnread:
+      return "entries that cannot be read";
+    case Reason::kCount:
+      break;
+  }
+  return {};
+}
+static_assert(schemas::kArtifactBytesMax == std::int64_t{100} << 20 && schemas::kArtifactsMax == 100 &&
+                  schemas::kArtifactNameMax == 1024 && kDepthMax == 16,
+              "the texts say so");
+
+process::Fd reopened(const process::Fd& entry, int flags) {
+  // The entry is known to be no link: this opens it again and nothing else.
+  const std::string self = "/proc/self/fd/" + std::to_string(entry.get());
+  return process::Fd(::open(self.c_str(), flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+}
+
+class Collector {
+ public:
+  CollectedArtifacts run(int folder) {
+    enter(folder, "", 1);
+    result_.note = note();
+    return std::move(result_);
+  }
+
+ private:
+  void enter(int folder, const std::string& prefix, std::size_t depth) {
+    for (const std::string& name : names_in(folder, kSeenMax - seen_)) {
+      if (++seen_ >= kSeenMax) return;
+      look_at(folder, name, prefix + name, depth);
+    }
+  }
+
+  void look_at(int folder, const std::string& name, const std::string& path, std::size_t depth) {
+    const process::Fd entry = entry_of(folder, name);
+    struct stat found {};
+    if (!entry || ::fstat(entry.get(), &found) != 0) return leave_out(Reason::kUnread);
+    if (S_ISLNK(found.st_mode)) return leave_out(Reason::kLink);
+    if (!S_ISDIR(found.st_mode) && !S_ISREG(found.st_mode)) return leave_out(Reason::kSpecial);
+    if (path.size() > schemas::kArtifactNameMax || !schemas::is_text(path)) return leave_out(Reason::kName);
+    if (S_ISREG(found.st_mode)) return take(entry, found, path);
+    if (depth > kDepthMax) return leave_out(Reason::kDeep);
+    const process::Fd inner = reopened(entry, O_RDONLY | O_DIRECTORY);
+    if (!inner) return leave_out(Reason::kUnread);
+    enter(inner.get(), path + "/", depth + 1);
+  }
+
+  void take(const process::Fd& entry, const struct stat& found, const std::string& path) {
+    if (found.st_nlink != 1) return leave_out(Reason::kHardLink);
+    if (found.st_size > schemas::kArtifactBytesMax) return leave_out(Reason::kLarge);
+    if (result_.files.size() == static_cast<std::size_t>(schemas::kArtifactsMax)) {
+      return leave_out(Reason::kMany);
+    }
+    process::Fd content = reopened(entry, O_RDONLY);
+    if (!content) return leave_out(Reason::kUnread);
+    result_.files.push_back({path, found.st_size, std::move(content)});
+  }
+
+  void leave_out(Reason reason) { ++left_out_[static_cast<std::size_t>(reason)]; }
+
+  std::string note() const {
+    std::string text;
+    for (std::size_t i = 0; i < left_out_.size(); ++i) {
+      if (left_out_[i] == 0) continue;
+      text.append(text.empty() ? "" : ", ").append(std::to_string(left_out_[i])).append(" ");
+      text.append(text_of(static_cast<Reason>(i)));
+    }
+    if (!text.empty()) text.append(" were left out");
+    if (seen_ >= kSeenMax) text.append(text.empty() ? "" : "; ").append("only 10000 entries were looked at");
+    return text;
+  }
+
+  CollectedArtifacts result_;
+  std::size_t seen_ = 0;
+  std::array<std::size_t, static_cast<std::size_t>(Reason::kCount)> left_out_{};
+};
+
+}  // namespace
+
+CollectedArtifacts collect_artifacts(int folder) { return Collector().run(folder); }
+
+}  // namespace millrace::machines

@@ -1,0 +1,37 @@
+#pragma once
+#include <string>
+
+#include <sys/types.h>
+
+#include "machines/artifact_collector.h"
+#include "platform/base/result.h"
+#include "platform/process/fd.h"
+
+namespace millrace::machines {
+
+// The fresh folder of one execution's artifacts. It goes with its owner.
+class ArtifactFolder {
+ public:
+  // `parent`/`name`, of `uid`; paths as in machines/machine_folder.h.
+  static base::Result<ArtifactFolder> make(int root, const std::string& parent, const std::string& name,
+                                           uid_t uid);
+  ArtifactFolder(ArtifactFolder&&) noexcept = default;
+  ArtifactFolder& operator=(ArtifactFolder&&) = delete;
+  ~ArtifactFolder();
+
+  const std::string& path() const { return path_; }
+  // REQUIRES: nobody writes to it any more.
+  CollectedArtifacts collect() const;
+
+  // Removes the folders below `parent` that no process owns: those of a process that was killed.
+  static void sweep(int root, const std::string& parent);
+
+ private:
+  ArtifactFolder(process::Fd parent, process::Fd folder, std::string name, std::string path);
+  process::Fd parent_;
+  process::Fd folder_;  // locked while it is owned
+  std::string name_;
+  std::string path_;
+};
+
+}  // namespace millrace::machines

@@ -1,0 +1,54 @@
+#include "machines/jail_init/user.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include <grp.h>
+#include <linux/capability.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace millrace::machines {
+namespace {
+
+// The kernel takes root's capabilities with its uid, unless it has been told to keep them.
+bool drop_capabilities() {
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {};
+  return ::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) == 0 &&
+         ::syscall(SYS_capset, &header, none) == 0;
+}
+
+// What did not succeed; null: all did.
+const char* become(uid_t uid) {
+  if (uid == 0) return "uid 0 is refused";
+  if (::geteuid() == 0) {
+    if (::setgroups(0, nullptr) != 0) return "setgroups";
+    if (::setresgid(uid, uid, uid) != 0) return "setresgid";
+    if (::setresuid(uid, uid, uid) != 0) return "setresuid";
+  }
+  if (::getuid() != uid || ::geteuid() != uid) return "setresuid";
+  if (!drop_capabilities()) return "capset";
+  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 ? nullptr : "no_new_privs";
+}
+
+int failed(const char* what) {
+  std::fprintf(stderr, "millrace-jail-init: %s: %s\n", what, std::strerror(errno));
+  return 1;
+}
+
+}  // namespace
+
+int become_user(char** words) {
+  errno = EINVAL;
+  if (words[0] == nullptr || words[1] == nullptr) return failed("user");
+  if (const char* fault = become(static_cast<uid_t>(std::strtoul(words[0], nullptr, 10))))
+    return failed(fault);
+  ::execv(words[1], words + 1);
+  return failed(words[1]);
+}
+
+}  // namespace millrace::machines

@@ -1,0 +1,23 @@
+#pragma once
+#include <chrono>
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "platform/base/result.h"
+
+// What all ways of a request say, and how header fields are read. For this room's sources.
+namespace millrace::net {
+
+std::string lower_case(std::string_view text);
+std::string_view trimmed(std::string_view text);                 // of white space
+bool is_same_word(std::string_view text, std::string_view low);  // `low` in lower case
+
+// kUpstreamTimeout: "<what> (time-out <name>: <bound> ms)".
+base::Error timed_out(std::string what, std::string_view name, std::chrono::milliseconds bound);
+// kTooLarge.
+base::Error reply_too_large(std::size_t bytes_max);
+// kUpstream.
+base::Error request_failed(std::string_view why);
+
+}  // namespace millrace::net

@@ -1,0 +1,77 @@
+#pragma once
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <netinet/in.h>
+
+#include "platform/net/plain_sockets.h"
+
+namespace millrace::net {
+
+// An address to connect to.
+union PeerAddress {
+  sockaddr any;
+  sockaddr_in v4;
+  sockaddr_in6 v6;
+};
+
+// One TCP connection. It reads ahead of nobody: what has arrived is told as it comes, whether somebody has it
+// or it lies idle, which is how its end is noticed. In the loop's turn only; for this room's sources.
+class PlainConnection : public std::enable_shared_from_this<PlainConnection> {
+ public:
+  // Who has the connection. None is told anything from within a call of theirs.
+  class Ear {
+   public:
+    virtual ~Ear() = default;
+    virtual void connected(int error) = 0;  // errno; 0: well
+    virtual void room_to_send() = 0;
+    virtual void received(std::string_view bytes) = 0;
+    virtual void ended(int error) = 0;  // 0: the other side sends no more
+  };
+  explicit PlainConnection(PlainSockets& sockets) : sockets_(sockets) {}
+  ~PlainConnection() { close(); }
+  PlainConnection(const PlainConnection&) = delete;
+  PlainConnection& operator=(const PlainConnection&) = delete;
+
+  // False: no socket, or an address that cannot be reached; errno says why.
+  bool connect(const PeerAddress& to, Ear& ear);
+  // Bytes taken of both; 0: none now, and the ear hears of room. A connection that cannot send any more says
+  // so by its end.
+  std::size_t send(std::string_view first, std::string_view second);
+  void hear(Ear* ear) { ear_ = ear; }  // null: it lies idle, and whatever comes then ends it
+  // Bytes are told, at most `at_once` of them at a time, until `hold`.
+  void listen(std::size_t at_once);
+  void hold();
+  void close();
+  bool is_quiet() const;  // nothing has come, nor its end
+  bool is_open() const { return fd_ >= 0; }
+  PeerAddress peer() const;
+
+  // Of PlainSockets: it can be read, written, or both.
+  void ready(bool readable, bool writable);
+
+  // Of the pool: whose it is, and since when.
+  std::string origin;
+  std::chrono::steady_clock::time_point idle_since;
+  std::function<void(PlainConnection&)> on_idle_end;
+
+ private:
+  static constexpr int kRoundsMax = 16;  // of reading, before others have their turn
+
+  void watch();
+  void write_on();
+  void read_on();
+  void tell_end(int error);
+
+  PlainSockets& sockets_;
+  Ear* ear_ = nullptr;
+  std::size_t at_once_ = PlainSockets::kReadBytes;
+  int fd_ = -1;
+  bool connecting_ = false, wants_to_send_ = false, listens_ = false;
+  bool watches_read_ = false, watches_write_ = false;
+};
+
+}  // namespace millrace::net

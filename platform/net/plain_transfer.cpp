@@ -1,0 +1,216 @@
+#include "platform/net/plain_transfer.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include "platform/net/http_words.h"
+
+// How a request gets out: its connection, its bytes, its time-outs. What comes back: plain_reply.cpp.
+namespace millrace::net {
+namespace {
+
+std::string error_text(int error) { return std::generic_category().message(error); }
+
+}  // namespace
+
+PlainTransfer::PlainTransfer(HttpRequest request, HttpClient::Handlers handlers)
+    : request_(std::move(request)), handlers_(std::move(handlers)) {}
+
+void PlainTransfer::begin(Ground& ground) {
+  ground_ = &ground;
+  url_ = *plain_url(request_.url);
+  began_ = heard_ = connect_began_ = Clock::now();
+  connect_due_ = connect_began_ + request_.connect_timeout;
+  base::Result<std::string> head = request_head(request_, url_);
+  if (!head) return fail_later(head.error());
+  head_ = *std::move(head);
+  watch();
+  if (!take_kept()) look_up();
+}
+
+// The vet is asked of kept connections, too: the one who opened it may have been allowed more.
+bool PlainTransfer::take_kept() {
+  if (request_.own_connection) return false;
+  connection_ = ground_->pool.take(url_.authority);
+  if (!connection_) return false;
+  if (request_.vet && !passes(connection_->peer())) {
+    connection_->close();
+    connection_.reset();
+    return false;
+  }
+  reused_ = is_connected_ = true;
+  connection_->hear(this);
+  connection_->listen(request_.read_buffer_bytes > 0 ? request_.read_buffer_bytes : SIZE_MAX);
+  send_on();
+  return true;
+}
+
+bool PlainTransfer::passes(const PeerAddress& address) {
+  if (!request_.vet) return true;
+  const base::Status verdict = request_.vet(address.any);
+  if (!verdict) broken_ = std::make_unique<base::Error>(verdict.error());
+  return verdict.has_value();
+}
+
+void PlainTransfer::look_up() {
+  broken_.reset();
+  NameLookup::Addresses known = ground_->names.known(url_.host, url_.port);
+  if (!known.empty()) return connect_to(std::move(known));
+  ground_->names.look_up(std::string(url_.host), url_.port,
+                         [weak = weak_from_this()](NameLookup::Addresses found) {
+                           const auto self = weak.lock();
+                           if (!self || self->over_) return;
+                           if (found.empty())
+                             return self->fail(request_failed("the host's name is not known"));
+                           self->connect_to(std::move(found));
+                         });
+}
+
+void PlainTransfer::connect_to(NameLookup::Addresses addresses) {
+  addresses_ = std::move(addresses);
+  std::ranges::reverse(addresses_);
+  connect_next();
+}
+
+// Each address has its share of the time that is left.
+void PlainTransfer::connect_next() {
+  int error = EHOSTUNREACH;
+  while (!addresses_.empty()) {
+    const auto left = connect_began_ + request_.connect_timeout - Clock::now();
+    connect_due_ = Clock::now() + left / static_cast<int>(addresses_.size());
+    const PeerAddress address = addresses_.back();
+    addresses_.pop_back();
+    if (!passes(address)) continue;
+    if (connection_) connection_->close();
+    connection_ = std::make_shared<PlainConnection>(ground_->sockets);
+    connection_->origin = url_.authority;
+    if (connection_->connect(address, *this)) return watch();
+    error = errno;
+  }
+  fail_later(broken_ ? *broken_ : request_failed("no connection: " + error_text(error)));
+}
+
+void PlainTransfer::connected(int error) {
+  const auto self = shared_from_this();
+  if (over_) return;
+  if (error != 0 && !addresses_.empty()) return connect_next();
+  if (error != 0) return fail(broken_ ? *broken_ : request_failed("no connection: " + error_text(error)));
+  addresses_.clear();
+  broken_.reset();
+  is_connected_ = true;
+  connection_->listen(request_.read_buffer_bytes > 0 ? request_.read_buffer_bytes : SIZE_MAX);
+  send_on();
+}
+
+void PlainTransfer::send_on() {
+  const std::size_t all = head_.size() + request_.body.size();
+  while (!over_ && !all_sent_) {
+    const std::size_t of_head = std::min(sent_, head_.size());
+    const std::size_t sent = connection_->send(std::string_view(head_).substr(of_head),
+                                               std::string_view(request_.body).substr(sent_ - of_head));
+    if (sent == 0) return;
+    if (request_.stall_timeout.count() > 0) heard_ = Clock::now();
+    sent_ += sent;
+    all_sent_ = sent_ == all;
+  }
+}
+
+// A connection that was kept may have been closed while the request was on its way: nothing of a reply came,
+// so it goes out once more, on one of its own.
+bool PlainTransfer::again() {
+  if (!reused_ || any_reply_ || std::exchange(again_, true)) return false;
+  let_go(false);
+  base::Result<std::string> head = request_head(request_, url_);
+  head_ = *std::move(head);
+  sent_ = 0;
+  all_sent_ = is_connected_ = reused_ = false;
+  connect_began_ = Clock::now();
+  connect_due_ = connect_began_ + request_.connect_timeout;
+  look_up();
+  watch();
+  return true;
+}
+
+void PlainTransfer::watch() {
+  const Clock::time_point due = next_due();
+  if (over_ || due == Clock::time_point::max() || (deadline_ && armed_ <= due)) return;
+  if (deadline_) ground_->deadlines.erase(*deadline_);
+  armed_ = due;
+  deadline_ = ground_->deadlines.insert(due, *this);
+}
+
+PlainTransfer::Clock::time_point PlainTransfer::next_due() const {
+  auto due = Clock::time_point::max();
+  const auto not_after = [&](Clock::time_point from, std::chrono::milliseconds bound) {
+    if (bound.count() > 0) due = std::min(due, from + bound);
+  };
+  const auto heard = held_ ? Clock::now() : heard_;
+  not_after(began_, request_.total_timeout);
+  if (!is_connected_ && request_.connect_timeout.count() > 0) due = std::min(due, connect_due_);
+  if (!head_told_) not_after(began_, request_.first_byte_timeout);
+  if (head_told_) not_after(heard, request_.idle_timeout);
+  not_after(heard, request_.stall_timeout);
+  return due;
+}
+
+void PlainTransfer::come_due() {
+  const auto self = shared_from_this();
+  deadline_.reset();
+  if (over_) return;
+  const Clock::time_point now = Clock::now();
+  if (auto error = late(now)) return fail(*std::move(error));
+  if (!is_connected_ && connect_due_ <= now && !addresses_.empty()) return connect_next();
+  watch();
+}
+
+std::optional<base::Error> PlainTransfer::late(Clock::time_point now) const {
+  const auto passed = [&](Clock::time_point from, std::chrono::milliseconds bound) {
+    return bound.count() > 0 && from + bound <= now;
+  };
+  if (passed(began_, request_.total_timeout))
+    return timed_out("the reply did not end", "total", request_.total_timeout);
+  if (!is_connected_ && passed(connect_began_, request_.connect_timeout))
+    return timed_out("no connection was made", "connect", request_.connect_timeout);
+  if (!head_told_ && passed(began_, request_.first_byte_timeout))
+    return timed_out("no reply began", "first_byte", request_.first_byte_timeout);
+  if (!held_ && head_told_ && passed(heard_, request_.idle_timeout))
+    return timed_out("the reply stopped", "idle", request_.idle_timeout);
+  if (!held_ && passed(heard_, request_.stall_timeout))
+    return timed_out("the reply stopped", "stall", request_.stall_timeout);
+  return std::nullopt;
+}
+
+void PlainTransfer::fail(base::Error error) { finish(std::move(error)); }
+
+void PlainTransfer::fail_later(base::Error error) {
+  ground_->loop.post([self = shared_from_this(), error = std::move(error)] {
+    if (!self->over_) self->fail(error);
+  });
+}
+
+void PlainTransfer::finish(base::Result<HttpReply> outcome) {
+  const auto self = shared_from_this();
+  const auto done = std::move(handlers_.on_done);
+  forget();
+  if (done) call([&] { done(std::move(outcome)); });
+}
+
+void PlainTransfer::forget() {
+  if (!std::exchange(over_, true) && ground_ != nullptr) ground_->ended(*this);
+  if (deadline_) ground_->deadlines.erase(*std::exchange(deadline_, std::nullopt));
+  handlers_ = {};
+  let_go(false);
+}
+
+void PlainTransfer::let_go(bool keep) {
+  const auto connection = std::exchange(connection_, nullptr);
+  if (!connection) return;
+  connection->hear(nullptr);
+  if (!keep) return connection->close();
+  ground_->pool.keep(connection);
+  connection->listen(SIZE_MAX);  // it may have been held
+}
+
+}  // namespace millrace::net

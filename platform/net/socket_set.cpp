@@ -1,0 +1,105 @@
+#include "platform/net/socket_set.h"
+
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include <asio/post.hpp>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "platform/base/log.h"
+
+namespace millrace::net {
+namespace {
+
+constexpr std::size_t kReadyMax = 64;  // told at a time; the loop turns in between
+constexpr int kRoundsMax = 2;          // of those, where nothing may be left
+
+std::uint64_t key_of(int fd, std::uint32_t number) {
+  return std::uint64_t{number} << 32 | static_cast<std::uint32_t>(fd);
+}
+
+}  // namespace
+
+SocketSet::SocketSet(Loop::Impl& impl, Ready ready)
+    : impl_(impl), ready_(std::move(ready)), fd_(::epoll_create1(EPOLL_CLOEXEC)), set_(impl.context, fd_) {
+  wait();
+}
+
+void SocketSet::watch(int fd, bool read, bool write) {
+  if (!read && !write) return forget(fd);
+  const auto [entry, fresh] = watched_.try_emplace(fd, last_ + 1);
+  if (fresh) ++last_;
+  epoll_event event{};
+  event.events = (read ? EPOLLIN : 0u) | (write ? EPOLLOUT : 0u);
+  event.data.u64 = key_of(fd, entry->second);
+  if (::epoll_ctl(fd_, fresh ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, fd, &event) != 0)
+    base::log_error("socket_not_watched", {{"errno", errno}});
+}
+
+void SocketSet::forget(int fd) {
+  if (watched_.erase(fd) > 0) ::epoll_ctl(fd_, EPOLL_CTL_DEL, fd, nullptr);
+}
+
+void SocketSet::close() {
+  alive_.reset();
+  watched_.clear();
+  asio::error_code ignored;
+  if (others_wait_ && fd_ >= 0) ::close(fd_);
+  if (!others_wait_) set_.close(ignored);
+  fd_ = -1;
+}
+
+void SocketSet::let_others_wait(bool others) {
+  if (fd_ < 0 || std::exchange(others_wait_, others) == others) return;
+  if (others) {
+    set_.release();
+  } else {
+    set_.assign(fd_);
+    wait();
+  }
+}
+
+void SocketSet::wait() {
+  set_.async_wait(asio::posix::stream_descriptor::wait_read,
+                  in_turn(impl_, [this, alive = std::weak_ptr(alive_)](asio::error_code error) {
+                    if (error || alive.expired()) return;
+                    tell_some();
+                    if (!alive.expired() && !others_wait_) wait();
+                  }));
+}
+
+// An edge is told once: nothing may be left that is ready.
+void SocketSet::come_up() {
+  for (int round = 0; round < kRoundsMax; ++round) {
+    if (!tell_some()) return;
+  }
+  come_up_later();
+}
+
+void SocketSet::come_up_later() {
+  asio::post(impl_.context, in_turn(impl_, [this, alive = std::weak_ptr(alive_)] {
+               if (!alive.expired()) come_up();
+             }));
+}
+
+// False: nothing was ready, or this is closed now.
+bool SocketSet::tell_some() {
+  if (fd_ < 0) return false;
+  std::array<epoll_event, kReadyMax> events;
+  const int count = ::epoll_wait(fd_, events.data(), static_cast<int>(events.size()), 0);
+  const std::weak_ptr alive = alive_;
+  for (int i = 0; i < count; ++i) {
+    const epoll_event& event = events[static_cast<std::size_t>(i)];
+    const int fd = static_cast<int>(event.data.u64 & 0xffffffffu);
+    const auto found = watched_.find(fd);
+    if (found == watched_.end() || key_of(fd, found->second) != event.data.u64) continue;
+    const bool broken = (event.events & (EPOLLERR | EPOLLHUP)) != 0;
+    ready_(fd, broken || (event.events & EPOLLIN) != 0, broken || (event.events & EPOLLOUT) != 0);
+    if (alive.expired()) return false;
+  }
+  return count > 0;
+}
+
+}  // namespace millrace::net

@@ -1,0 +1,206 @@
+#pragma once
+#include <algorithm>
+#include <coroutine>
+#include <cstddef>
+#include <exception>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+// Coroutines for what waits for the network. All of it lives on one loop's thread; nothing here blocks or
+// locks. GCC 12 destroys twice what an expression with `co_await` makes as an aggregate temporary or as a
+// capturing lambda: name it first, then move it (style.md).
+namespace millrace::net {
+
+template <class T>
+class Task;
+
+namespace detail {
+
+struct PromiseBase {
+  std::coroutine_handle<> waiting = std::noop_coroutine();
+
+  struct Final {
+    bool await_ready() noexcept { return false; }
+    template <class Promise>
+    std::coroutine_handle<> await_suspend(std::coroutine_handle<Promise> self) noexcept {
+      return self.promise().waiting;
+    }
+    void await_resume() noexcept {}
+  };
+  std::suspend_always initial_suspend() noexcept { return {}; }
+  Final final_suspend() noexcept { return {}; }
+  // Errors are values here (base::Result): what is thrown is a programmer's error.
+  [[noreturn]] void unhandled_exception() noexcept { std::terminate(); }
+};
+
+template <class T>
+struct Promise : PromiseBase {
+  std::optional<T> value;
+  Task<T> get_return_object();
+  void return_value(T result) { value.emplace(std::move(result)); }
+};
+
+template <>
+struct Promise<void> : PromiseBase {
+  Task<void> get_return_object();
+  void return_void() {}
+};
+
+}  // namespace detail
+
+// A coroutine that begins when it is awaited and whose frame dies with this object: never before it has
+// ended.
+template <class T>
+class [[nodiscard]] Task {
+ public:
+  using promise_type = detail::Promise<T>;
+  explicit Task(std::coroutine_handle<promise_type> handle) : handle_(handle) {}
+  Task(Task&& other) noexcept : handle_(std::exchange(other.handle_, {})) {}
+  Task& operator=(Task&&) = delete;
+  ~Task() {
+    if (handle_) handle_.destroy();
+  }
+
+  bool await_ready() const noexcept { return false; }
+  std::coroutine_handle<> await_suspend(std::coroutine_handle<> waiting) noexcept {
+    handle_.promise().waiting = waiting;
+    return handle_;
+  }
+  T await_resume() {
+    if constexpr (!std::is_void_v<T>) return std::move(*handle_.promise().value);
+  }
+
+ private:
+  std::coroutine_handle<promise_type> handle_;
+};
+
+template <class T>
+Task<T> detail::Promise<T>::get_return_object() {
+  return Task<T>(std::coroutine_handle<Promise<T>>::from_promise(*this));
+}
+inline Task<void> detail::Promise<void>::get_return_object() {
+  return Task<void>(std::coroutine_handle<Promise<void>>::from_promise(*this));
+}
+
+namespace detail {
+
+// The root of a chain: runs at once, frees itself at its end.
+struct Detached {
+  struct promise_type {
+    Detached get_return_object() { return {}; }
+    std::suspend_never initial_suspend() noexcept { return {}; }
+    std::suspend_never final_suspend() noexcept { return {}; }
+    void return_void() {}
+    [[noreturn]] void unhandled_exception() noexcept { std::terminate(); }
+  };
+};
+inline Detached run(Task<void> task, std::function<void()> ended) {
+  co_await task;
+  if (ended) ended();
+}
+
+}  // namespace detail
+
+// Begins `task` on this thread, the loop's; `ended` after its end, there too. What the task uses must outlive
+// its end: a task is never thrown away, it is asked to end (Cancel).
+inline void spawn(Task<void> task, std::function<void()> ended = {}) {
+  detail::run(std::move(task), std::move(ended));
+}
+
+// Awaits a call that answers by callback: `begin(done)` starts it and calls `done(T)` exactly once, on the
+// loop's thread, at once or later.
+template <class T>
+class Awaited {
+ public:
+  using Begin = std::function<void(std::function<void(T)>)>;
+  explicit Awaited(Begin begin) : begin_(std::move(begin)) {}
+
+  bool await_ready() const noexcept { return false; }
+  bool await_suspend(std::coroutine_handle<> waiting) {
+    auto state = state_;
+    begin_([state, waiting](T value) {
+      state->value.emplace(std::move(value));
+      if (state->suspended) waiting.resume();
+    });
+    if (state->value) return false;
+    state->suspended = true;
+    return true;
+  }
+  T await_resume() { return std::move(*state_->value); }
+
+ private:
+  struct State {
+    std::optional<T> value;
+    bool suspended = false;
+  };
+  Begin begin_;
+  std::shared_ptr<State> state_ = std::make_shared<State>();
+};
+
+namespace detail {
+
+struct Together {
+  std::vector<Task<void>> tasks;
+  std::size_t parallel, next = 0, running = 0;
+  std::function<void(bool)> done;
+
+  static void go_on(const std::shared_ptr<Together>& self) {
+    while (self->next < self->tasks.size() && self->running < self->parallel) {
+      ++self->running;
+      spawn(std::move(self->tasks[self->next++]), [self] {
+        --self->running;
+        go_on(self);
+      });
+    }
+    if (self->running > 0 || self->next < self->tasks.size()) return;
+    if (auto done = std::exchange(self->done, {})) done(true);
+  }
+};
+
+}  // namespace detail
+
+// Runs all of them, begun in their order, at most `parallel` (at least 1) at a time; ends when all have.
+inline Task<void> all(std::vector<Task<void>> tasks, std::size_t parallel) {
+  auto together = std::make_shared<detail::Together>();
+  together->tasks = std::move(tasks);
+  together->parallel = std::max<std::size_t>(parallel, 1);
+  Awaited<bool>::Begin begin = [together](std::function<void(bool)> done) {
+    together->done = std::move(done);
+    detail::Together::go_on(together);
+  };
+  Awaited<bool> wait(std::move(begin));
+  co_await wait;
+}
+
+// A wish that something ends, heard by what waits below it. Loop thread only; shared by a tree of tasks.
+class Cancel {
+ public:
+  // Runs what listens now, once; later listeners hear it at once.
+  void request() {
+    if (std::exchange(requested_, true)) return;
+    for (auto& [number, heard] : std::exchange(listeners_, {})) heard();
+  }
+  bool requested() const { return requested_; }
+  // Runs `on_request` at most once, nested in `request`; forgotten with `quiet`.
+  int listen(std::function<void()> on_request) {
+    const int number = ++last_;
+    if (requested_) {
+      on_request();
+    } else {
+      listeners_.emplace(number, std::move(on_request));
+    }
+    return number;
+  }
+  void quiet(int number) { listeners_.erase(number); }
+
+ private:
+  bool requested_ = false;
+  int last_ = 0;
+  std::map<int, std::function<void()>> listeners_;
+};
+
+}  // namespace millrace::net

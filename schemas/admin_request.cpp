@@ -1,0 +1,160 @@
+#include "schemas/admin_request.h"
+
+#include <array>
+
+#include "schemas/json_body.h"
+
+namespace millrace::schemas {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::int64_t kKeyNameMax = 64;
+constexpr std::int64_t kOverlapMax = 30LL * 24 * 3600;
+
+// The texts of a list; nullopt, and a problem: it is none.
+std::optional<std::vector<std::string>> texts_of(FieldReader& reader, const json& value, std::size_t max) {
+  if (!reader.is_list(value, 0, max)) return std::nullopt;
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    const FieldReader::Inside inside(reader, i);
+    const auto text = reader.text(value[i]);
+    if (!text) {
+      reader.problem("Input should be a valid string", "string_type", &value[i]);
+      return std::nullopt;
+    }
+    out.emplace_back(*text);
+  }
+  return out;
+}
+
+void read_scopes(void* object, FieldReader& reader, const json& value) {
+  const auto names = texts_of(reader, value, kScopeCount);
+  if (!names) return;
+  const auto scopes = ScopeSet::parse(*names);
+  if (!scopes) return reader.problem(scopes.error().message, "value_error", &value);
+  static_cast<KeyRequest*>(object)->scopes = *scopes;
+}
+
+constexpr std::array kKeyRequest{
+    Field{.name = "name",
+          .required = true,
+          .text = "For people: what it is used for; of A-Z a-z 0-9 . _ -",
+          .min = 1,
+          .max = kKeyNameMax,
+          .store = &store_in<KeyRequest, &KeyRequest::name>},
+    Field{.name = "tenant",
+          .text = "Whose jobs and machines it sees",
+          .min = 1,
+          .max = kKeyNameMax,
+          .default_json = R"("default")",
+          .store = &store_in<KeyRequest, &KeyRequest::tenant>},
+    Field{
+        .name = "scopes",
+        .type = FieldType::kCustom,
+        .text = "What it may do; absent: everything but `metrics` and `admin`",
+        .schema =
+            R"({"type":"array","items":{"type":"string","enum":["models","chat","embeddings","images","audio","ocr",)"
+            R"("exec:run","exec:read","ssh:issue","machines:write","jobs:read","jobs:write","metrics","admin"]}})",
+        .custom = &read_scopes},
+    Field{.name = "expires_at",
+          .type = FieldType::kTime,
+          .text = "Until when it works; absent: for ever",
+          .store = &store_in<KeyRequest, &KeyRequest::expires_at>},
+};
+static_assert(kScopeCount == 14, "a new scope is a new choice");
+
+struct Rotation {
+  std::int64_t overlap_seconds = kOverlapDefault.count();
+};
+constexpr std::array kRotation{
+    Field{.name = "overlap_seconds",
+          .type = FieldType::kInteger,
+          .text = "How long the old key goes on",
+          .min = 0,
+          .max = kOverlapMax,
+          .default_json = "86400",
+          .store = &store_in<Rotation, &Rotation::overlap_seconds>},
+};
+static_assert(kOverlapDefault.count() == 86'400, "the text above names it");
+
+// `filter` belongs to another room's table: it is kept apart, and read by that.
+struct BulkBody {
+  BulkRequest request;
+  const json* filter = nullptr;
+};
+
+void read_ids(void* object, FieldReader& reader, const json& value) {
+  static_cast<BulkBody*>(object)->request.ids = texts_of(reader, value, kBulkIdsMax);
+}
+
+void keep_filter(void* object, FieldReader& reader, const json& value) {
+  if (!reader.is_object(value)) return;
+  static_cast<BulkBody*>(object)->filter = &value;
+}
+
+constexpr std::array kBulkRequest{
+    Field{.name = "ids",
+          .type = FieldType::kCustom,
+          .text = "These jobs",
+          .schema = R"({"type":"array","maxItems":1000,"items":{"type":"string"}})",
+          .custom = &read_ids},
+    Field{.name = "filter",
+          .type = FieldType::kCustom,
+          .text = "Or those that `GET /v1/admin/jobs` would list with these parameters: kind, status, model, "
+                  "created_after, created_before, q; and `cursor`",
+          .schema = R"({"type":"object"})",
+          .custom = &keep_filter},
+};
+static_assert(kBulkIdsMax == 1000, "the text above names it");
+
+Refusal refusal_of(FieldReader& reader) { return invalid(std::move(reader.problems())); }
+
+// All of `body` by `table`.
+template <class Object>
+tl::expected<Object, Refusal> read_body(std::string& body, std::span<const Field> table) {
+  const auto read = read_json(body);
+  if (!read) return tl::make_unexpected(Refusal{read.error(), {}});
+  Object out;
+  FieldReader reader("body", *read);
+  reader.read(table, read->value, &out);
+  reader.refuse_unknown();
+  if (!reader.problems().empty()) return tl::make_unexpected(refusal_of(reader));
+  return out;
+}
+
+}  // namespace
+
+tl::expected<KeyRequest, Refusal> parse_key_request(std::string& body) {
+  return read_body<KeyRequest>(body, kKeyRequest);
+}
+
+tl::expected<std::chrono::seconds, Refusal> parse_rotation(std::string& body) {
+  const auto rotation = read_body<Rotation>(body, kRotation);
+  if (!rotation) return tl::make_unexpected(rotation.error());
+  return std::chrono::seconds(rotation->overlap_seconds);
+}
+
+tl::expected<BulkRequest, Refusal> parse_bulk_request(std::string& body, std::span<const Field> table,
+                                                      void* filter) {
+  const auto read = read_json(body);
+  if (!read) return tl::make_unexpected(Refusal{read.error(), {}});
+  BulkBody out;
+  FieldReader reader("body", *read);
+  reader.read(kBulkRequest, read->value, &out);
+  if (out.filter != nullptr) {
+    const FieldReader::Inside inside(reader, "filter");
+    reader.read(table, *out.filter, filter);
+  }
+  reader.refuse_unknown();
+  if ((out.filter != nullptr) == out.request.ids.has_value() && reader.problems().empty())
+    reader.problem("Exactly one of `ids` and `filter` should be given", "value_error");
+  if (!reader.problems().empty()) return tl::make_unexpected(refusal_of(reader));
+  return std::move(out.request);
+}
+
+std::span<const Field> key_request_fields() { return kKeyRequest; }
+std::span<const Field> rotation_fields() { return kRotation; }
+std::span<const Field> bulk_request_fields() { return kBulkRequest; }
+
+}  // namespace millrace::schemas

@@ -1,0 +1,44 @@
+#pragma once
+#include <chrono>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "schemas/access.h"
+#include "schemas/error_body.h"
+#include "schemas/field.h"
+
+// Bodies of the administration (contract.md §8).
+namespace millrace::schemas {
+
+// POST /v1/admin/keys.
+struct KeyRequest {
+  std::string name;
+  std::string tenant = "default";
+  ScopeSet scopes = ScopeSet::of_a_new_key();
+  std::optional<base::WallTime> expires_at;  // absent: never
+};
+// `body` as read_json wants it. kBadRequest (JSON), kInvalidField with its problems; unknown fields are
+// problems, too. Name and tenant are checked where keys are made.
+tl::expected<KeyRequest, Refusal> parse_key_request(std::string& body);
+
+// POST /v1/admin/keys/{id}/rotate: {overlap_seconds?}, how long the old one goes on.
+inline constexpr std::chrono::seconds kOverlapDefault{std::chrono::hours(24)};
+tl::expected<std::chrono::seconds, Refusal> parse_rotation(std::string& body);
+
+// POST /v1/admin/jobs/retry and /cancel: one of `ids` and `filter`, whose fields are those of the list.
+inline constexpr std::size_t kBulkIdsMax = 1000;
+struct BulkRequest {
+  std::optional<std::vector<std::string>> ids;
+};
+// `filter` is filled by `table`, whose struct it is; a request without ids has one, which may be empty.
+tl::expected<BulkRequest, Refusal> parse_bulk_request(std::string& body, std::span<const Field> table,
+                                                      void* filter);
+
+// The tables, for OpenAPI.
+std::span<const Field> key_request_fields();
+std::span<const Field> rotation_fields();
+std::span<const Field> bulk_request_fields();
+
+}  // namespace millrace::schemas

@@ -1,0 +1,67 @@
+#include "schemas/dropped.h"
+
+#include <algorithm>
+#include <string_view>
+
+namespace millrace::schemas {
+namespace {
+
+constexpr std::size_t kTextMax = 2048;        // bytes: a header that every client takes
+constexpr std::size_t kDroppedNameMax = 128;  // of one name
+
+constexpr std::string_view kCut = "...";
+
+// What a header's token may carry, but for what begins an escape.
+bool is_plain(char c) {
+  constexpr std::string_view kMarks = "!#$&'*+-.^_`|~";
+  const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  return is_letter || (c >= '0' && c <= '9') || kMarks.find(c) != std::string_view::npos;
+}
+
+std::string_view mark(DroppedParam::How how) {
+  switch (how) {
+    case DroppedParam::How::kDropped:
+      return "";
+    case DroppedParam::How::kClamped:
+      return ";clamped";
+    case DroppedParam::How::kEmulated:
+      return ";emulated";
+  }
+  return "";
+}
+
+std::string shown_name(std::string_view name) {
+  constexpr std::string_view kHex = "0123456789ABCDEF";
+  if (name.empty()) return R"("")";
+  std::string out;
+  for (const char c : name) {
+    if (out.size() + 3 > kDroppedNameMax) return out.append(kCut);
+    const auto byte = static_cast<unsigned char>(c);
+    if (is_plain(c)) {
+      out += c;
+    } else {
+      out.append({'%', kHex[byte >> 4], kHex[byte & 15]});
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string dropped_text(const DroppedParams& dropped) {
+  std::string out;
+  std::vector<std::string_view> said;
+  for (const DroppedParam& each : dropped) {
+    if (std::find(said.begin(), said.end(), each.name) != said.end()) continue;
+    said.push_back(each.name);
+    const std::string name = shown_name(each.name);
+    const std::string_view how = mark(each.how);
+    if (out.size() + name.size() + how.size() + 4 + kCut.size() > kTextMax)
+      return out.append(", ").append(kCut);
+    if (!out.empty()) out += ", ";
+    out.append(name).append(how);
+  }
+  return out;
+}
+
+}  // namespace millrace::schemas

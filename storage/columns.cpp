@@ -1,0 +1,29 @@
+#include "storage/columns.h"
+
+#include <algorithm>
+#include <string>
+
+namespace millrace::storage {
+
+std::string_view bytes_of(const base::Sha256Digest& digest) {
+  return {reinterpret_cast<const char*>(digest.data()), digest.size()};
+}
+
+base::Sha256Digest digest_at(const Statement& row, int column) {
+  base::Sha256Digest out{};
+  const std::string bytes = row.blob(column);
+  if (bytes.size() == out.size()) std::copy(bytes.begin(), bytes.end(), out.begin());
+  return out;
+}
+
+std::optional<base::WallTime> time_of(std::optional<std::int64_t> ms) {
+  if (!ms) return std::nullopt;
+  return base::wall_from(*ms);
+}
+
+std::optional<std::string_view> or_null(std::string_view text) {
+  if (text.empty()) return std::nullopt;
+  return text;
+}
+
+}  // namespace millrace::storage

@@ -1,0 +1,12 @@
+#pragma once
+#include "storage/job_queries.h"
+#include "storage/job_rows.h"
+#include "storage/sqlite.h"
+#include "storage/store.h"
+
+namespace millrace::storage {
+
+// Inside storage: a root job with all that its owner is shown of it.
+JobRecord record_of(Db& db, const Store::Options& options, const JobRow& row);
+
+}  // namespace millrace::storage

@@ -1,0 +1,179 @@
+#include "storage/log_writes.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <new>
+
+#include <sqlite3.h>
+
+#include "storage/sqlite.h"
+
+namespace millrace::storage {
+namespace {
+
+constexpr const char* kName = "millrace-gathering";
+// SQLite writes at most 131,071 bytes with one call.
+constexpr sqlite3_int64 kGatherBytes = 15 * (kPageBytes + 24);
+static_assert(kGatherBytes <= 0x1ffff);
+
+// The log's file as SQLite sees it. The file behind it lies directly after it, in the same allocation.
+class LogFile : public sqlite3_file {
+ public:
+  LogFile() : sqlite3_file{nullptr} {}
+  sqlite3_file* file() { return reinterpret_cast<sqlite3_file*>(this + 1); }
+  const sqlite3_io_methods& below() { return *file()->pMethods; }
+
+  int write(const void* bytes, int size, sqlite3_int64 at) {
+    if (!joins(size, at)) {
+      if (const int code = flush(); code != SQLITE_OK) return code;
+      if (size > kGatherBytes || !has_room()) return below().xWrite(file(), bytes, size, at);
+      begin_ = at;
+    }
+    std::memcpy(room_.get() + (at - begin_), bytes, static_cast<std::size_t>(size));
+    size_ = std::max(size_, at - begin_ + size);
+    return SQLITE_OK;
+  }
+
+  int flush() {
+    if (size_ == 0) return SQLITE_OK;
+    const int size = static_cast<int>(size_);
+    size_ = 0;
+    return below().xWrite(file(), room_.get(), size, begin_);
+  }
+
+  void forget() { size_ = 0; }
+  bool has_of(int size, sqlite3_int64 at) const {
+    return size_ > 0 && at < begin_ + size_ && begin_ < at + size;
+  }
+  sqlite3_int64 end() const { return size_ == 0 ? 0 : begin_ + size_; }
+
+ private:
+  // Goes on with what is gathered, or writes over a part of it.
+  bool joins(int size, sqlite3_int64 at) const {
+    return size_ > 0 && at >= begin_ && at <= begin_ + size_ && at - begin_ + size <= kGatherBytes;
+  }
+  bool has_room() {
+    if (!room_) room_.reset(new (std::nothrow) char[kGatherBytes]);
+    return room_ != nullptr;
+  }
+
+  std::unique_ptr<char[]> room_;  // made at the first write: readers have none
+  sqlite3_int64 begin_ = 0;       // where the first byte of it goes
+  sqlite3_int64 size_ = 0;        // of these gathered
+};
+
+static_assert(sizeof(LogFile) % alignof(sqlite3_int64) == 0);
+
+LogFile& log_of(sqlite3_file* file) { return *static_cast<LogFile*>(file); }
+
+// What is gathered is of no commit: its place may be another connection's by now.
+int close_file(sqlite3_file* file) {
+  LogFile& log = log_of(file);
+  const int closed = log.below().xClose(log.file());
+  log.~LogFile();
+  return closed;
+}
+
+int read_file(sqlite3_file* file, void* bytes, int size, sqlite3_int64 at) {
+  LogFile& log = log_of(file);
+  if (log.has_of(size, at)) {
+    if (const int code = log.flush(); code != SQLITE_OK) return code;
+  }
+  return log.below().xRead(log.file(), bytes, size, at);
+}
+
+int write_file(sqlite3_file* file, const void* bytes, int size, sqlite3_int64 at) {
+  return log_of(file).write(bytes, size, at);
+}
+
+int truncate_file(sqlite3_file* file, sqlite3_int64 size) {
+  LogFile& log = log_of(file);
+  if (const int code = log.flush(); code != SQLITE_OK) return code;
+  return log.below().xTruncate(log.file(), size);
+}
+
+int sync_file(sqlite3_file* file, int flags) {
+  LogFile& log = log_of(file);
+  if (const int code = log.flush(); code != SQLITE_OK) return code;
+  return log.below().xSync(log.file(), flags);
+}
+
+int measure_file(sqlite3_file* file, sqlite3_int64* size) {
+  LogFile& log = log_of(file);
+  const int code = log.below().xFileSize(log.file(), size);
+  if (code == SQLITE_OK) *size = std::max(*size, log.end());
+  return code;
+}
+
+int control_file(sqlite3_file* file, int what, void* argument) {
+  LogFile& log = log_of(file);
+  return log.below().xFileControl(log.file(), what, argument);
+}
+
+int sector_bytes(sqlite3_file* file) { return log_of(file).below().xSectorSize(log_of(file).file()); }
+
+int characteristics(sqlite3_file* file) {
+  return log_of(file).below().xDeviceCharacteristics(log_of(file).file());
+}
+
+// SQLite locks the database's file, never the log's.
+int no_lock(sqlite3_file*, int) { return SQLITE_IOERR_LOCK; }
+int no_lock_held(sqlite3_file*, int*) { return SQLITE_IOERR_CHECKRESERVEDLOCK; }
+
+constexpr sqlite3_io_methods log_methods() {
+  sqlite3_io_methods methods{};
+  methods.iVersion = 1;  // of a log nothing is mapped or shared
+  methods.xClose = close_file;
+  methods.xRead = read_file;
+  methods.xWrite = write_file;
+  methods.xTruncate = truncate_file;
+  methods.xSync = sync_file;
+  methods.xFileSize = measure_file;
+  methods.xLock = no_lock;
+  methods.xUnlock = no_lock;
+  methods.xCheckReservedLock = no_lock_held;
+  methods.xFileControl = control_file;
+  methods.xSectorSize = sector_bytes;
+  methods.xDeviceCharacteristics = characteristics;
+  return methods;
+}
+
+constexpr sqlite3_io_methods kLogMethods = log_methods();
+
+int open_file(sqlite3_vfs*, const char* path, sqlite3_file* file, int flags, int* flags_out) {
+  sqlite3_vfs* own = sqlite3_vfs_find(nullptr);
+  if ((flags & SQLITE_OPEN_WAL) == 0) return own->xOpen(own, path, file, flags, flags_out);
+  auto* log = new (file) LogFile;
+  const int code = own->xOpen(own, path, log->file(), flags, flags_out);
+  if (log->file()->pMethods != nullptr) log->pMethods = &kLogMethods;
+  return code;
+}
+
+// SQLite keeps the address and links it into its list: it lives as long as the process.
+sqlite3_vfs registered_copy() {
+  sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+  sqlite3_vfs copy = *sqlite3_vfs_find(nullptr);
+  copy.zName = kName;
+  copy.szOsFile += static_cast<int>(sizeof(LogFile));
+  copy.pNext = nullptr;
+  copy.xOpen = open_file;
+  return copy;
+}
+
+}  // namespace
+
+const char* gathering_vfs() {
+  static sqlite3_vfs vfs = registered_copy();
+  static const int registered = sqlite3_vfs_register(&vfs, 0);
+  return registered == SQLITE_OK ? kName : nullptr;
+}
+
+void forget_gathered(sqlite3* db) {
+  sqlite3_file* log = nullptr;
+  const int code = sqlite3_file_control(db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log);
+  if (code == SQLITE_OK && log != nullptr && log->pMethods == &kLogMethods) log_of(log).forget();
+}
+
+}  // namespace millrace::storage

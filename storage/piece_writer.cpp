@@ -1,0 +1,70 @@
+#include "storage/piece_writer.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "storage/blob_files.h"
+
+namespace millrace::storage {
+namespace {
+
+// What every disk takes as the unit of a direct write, and of the memory that it is made from.
+constexpr std::size_t kDirectUnit = 4096;
+
+bool set_direct(int fd, bool on) {
+  const int flags = ::fcntl(fd, F_GETFL);
+  return flags >= 0 && ::fcntl(fd, F_SETFL, on ? flags | O_DIRECT : flags & ~O_DIRECT) == 0;
+}
+
+}  // namespace
+
+PieceWriter::PieceWriter(int fd, std::int64_t expected_bytes)
+    : fd_(fd), direct_(expected_bytes >= kLargeBytes && set_direct(fd, true)) {}
+
+base::Status PieceWriter::append(std::string_view bytes) {
+  if (!piece_) piece_.reset(static_cast<char*>(std::aligned_alloc(kDirectUnit, kPieceBytes)));
+  if (!piece_) throw std::bad_alloc();
+  while (!bytes.empty()) {
+    const std::size_t taken = std::min(bytes.size(), kPieceBytes - used_);
+    std::memcpy(piece_.get() + used_, bytes.data(), taken);
+    used_ += taken;
+    bytes.remove_prefix(taken);
+    if (used_ < kPieceBytes) return {};
+    if (auto written = write_out(); !written) return written;
+  }
+  return {};
+}
+
+base::Status PieceWriter::finish() {
+  if (!through_cache()) return file_error(errno, "write a blob");
+  return write_out();
+}
+
+bool PieceWriter::through_cache() {
+  if (direct_ && !set_direct(fd_, false)) return false;
+  direct_ = false;
+  return true;
+}
+
+// A file system that takes the flag but no direct write says so at the first one. After a part of a piece the
+// rest is no whole unit any more.
+base::Status PieceWriter::write_out() {
+  std::string_view rest(piece_.get(), std::exchange(used_, 0));
+  while (!rest.empty()) {
+    const ssize_t wrote = ::write(fd_, rest.data(), rest.size());
+    if (wrote < 0 && errno == EINTR) continue;
+    const bool refused = wrote < 0 && !(errno == EINVAL && direct_);
+    if (refused) return file_error(errno, "write a blob");
+    rest.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(wrote, 0)));
+    if (!rest.empty() && !through_cache()) return file_error(errno, "write a blob");
+  }
+  return {};
+}
+
+}  // namespace millrace::storage

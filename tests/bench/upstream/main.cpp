@@ -1,0 +1,29 @@
+// bench_upstream: a model provider that answers chat completions at once, whole or streamed, so that what
+// stands between it and a client can be measured.
+
+#include <iostream>
+
+#include "tests/bench/measure/flags.h"
+#include "tests/bench/upstream/server.h"
+
+namespace {
+
+int fail(const std::string& message) {
+  std::cerr << "bench_upstream: " << message << '\n';
+  return 1;
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  using namespace millrace;
+  const auto flags = bench::Flags::read(count, words, {"frames", "rate"});
+  if (!flags) return fail(flags.error().message);
+  const auto frames = flags->number("frames", 3), rate = flags->number("rate", 0);
+  if (!frames || !rate || *frames < 0 || *rate < 0) return fail("--frames and --rate are numbers from 0");
+  auto listening = bench::listen_loopback();
+  if (!listening) return fail(listening.error().message);
+  std::cout << "millrace ready http://127.0.0.1:" << listening->port << std::endl;
+  bench::UpstreamServer server(std::move(*listening), {static_cast<std::uint64_t>(*frames), *rate});
+  return fail(server.serve().message);
+}

@@ -1,0 +1,36 @@
+"""A gateway and a real browser for the tests of a file; `page`: signed in."""
+
+import pytest
+from browser import Browser
+from dashboard import sign_in
+from millrace import Gateway
+from sandboxed import reachable_folder
+
+
+@pytest.fixture(scope="module")
+def site():
+    with reachable_folder() as folder:
+        gateway = Gateway(folder / "data", env={"MILLRACE_MOCK": "true"}).start()
+        yield gateway
+        gateway.close()
+
+
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory):
+    instance = Browser(tmp_path_factory.mktemp("chromium"))
+    try:
+        yield instance.start()
+    finally:
+        instance.close()
+
+
+@pytest.fixture
+def page(chromium, site):
+    """Signed in, at the first screen. Afterwards: nothing on the console, and nobody else was asked for anything."""
+    chromium.console(), chromium.requests()
+    chromium.look(1280, dark=False)
+    sign_in(chromium, site)
+    yield chromium
+    strangers = [url for url in chromium.requests() if not url.startswith((site.url, "data:", "blob:", "about:", "chrome:"))]
+    assert strangers == []
+    assert chromium.console() == []

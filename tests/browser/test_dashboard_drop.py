@@ -1,0 +1,71 @@
+"""The drop box: what is dropped becomes text while one watches."""
+
+from pathlib import Path
+
+from dashboard import go
+from documents import tiny_pdf
+from millrace import eventually
+
+SPEECH = Path("/usr/share/pocketsphinx/test/data/cards/001.wav")  # "ten of clubs"
+
+
+def test_a_dropped_document_becomes_pages_that_can_be_read_and_taken_away(page, site, tmp_path):
+    file = tmp_path / "invoice.pdf"
+    file.write_bytes(tiny_pdf("Invoice number 4711 of the mill", "The second page names the total"))
+    go(page, site, "drop")
+    page.choose_file("#files", file)
+    page.wait_for(".item .chip", "succeeded", within_s=60)
+    page.wait_for(".sheet", "Invoice number 4711")
+    page.wait_for(".sheet", "The second page")
+    page.wait_for(".sheet[data-page='0'] .picture img", within_s=60)
+    page.wait_for(".sheet[data-page='1'] .picture img", within_s=60)
+    page.click(".item button", "Show the markdown")
+    page.wait_for(".sheet pre.raw", "Invoice")
+    page.click(".item button", "Download .md")
+    folder = page.folder
+    text = eventually(lambda: next((f.read_text() for f in folder.glob("invoice*.md")), None), what="the download")
+    assert "4711" in text and "second page" in text
+    page.click(".item a", "Open the job")
+    page.wait_for("h1 .chip", "succeeded")
+    page.wait_for(".sheet", "Invoice number 4711")
+    page.wait_for(".sheet .picture img", within_s=60)
+    page.eventually(lambda: page.run("return document.querySelector('.picture img')?.naturalHeight") == 1000)
+    page.wait_for(".timeline li", "2 pages")
+    page.wait_for(".code", "/result")
+
+
+def test_a_dropped_recording_becomes_a_transcript_with_times(page, site):
+    go(page, site, "drop")
+    page.wait_for(".zone", "recordings")
+    page.choose_file("#files", SPEECH)
+    page.wait_for(".item .chip", "succeeded", within_s=120)
+    assert "ten of" in page.text(".item .transcript").lower()
+    page.wait_for(".item audio")
+    page.click(".item a", "Open the job")
+    page.wait_for("h1", "Transcription")
+    page.wait_for(".transcript li", "0:0")
+
+
+def test_a_file_of_no_known_kind_is_refused_with_what_would_do(page, site, tmp_path):
+    file = tmp_path / "notes.txt"
+    file.write_text("text")
+    go(page, site, "drop")
+    page.choose_file("#files", file)
+    page.wait_for(".toast.bad", "neither a document")
+
+
+def test_who_drops_something_into_a_paused_queue_is_told(page, site, tmp_path):
+    site.client.post("/v1/admin/queues/ocr/pause", {})
+    try:
+        file = tmp_path / "later.pdf"
+        file.write_bytes(tiny_pdf("Later"))
+        go(page, site, "drop")
+        page.choose_file("#files", file)
+        page.wait_for(".item .notice.warn", "paused")
+        page.click(".item a", "Open the job")
+        page.wait_for(".notice.warn", "paused")
+    finally:
+        site.client.post("/v1/admin/queues/ocr/resume", {})
+    page.wait_for("h1 .chip", "succeeded", within_s=60)
+    page.wait_for(".sheet", "Later")
+    page.eventually(lambda: not page.run("return document.querySelector('.notice.warn')"))

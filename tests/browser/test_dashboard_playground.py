@@ -1,0 +1,39 @@
+"""The playground: a chat with a model, its stream, its tools."""
+
+from dashboard import ENTER, go
+
+
+def test_a_chat_is_streamed_as_a_conversation(page, site):
+    go(page, site, "playground")
+    page.type(".compose textarea", "The **race** runs" + ENTER)
+    page.wait_for(".bubble.user", "The **race** runs")
+    page.wait_for(".bubble.assistant strong", "race")
+    page.wait_for("[role=status]", "first word after")
+    page.wait_for(".code", "/v1/chat/completions")
+
+
+def test_a_model_calls_a_tool_and_goes_on_with_what_its_caller_says(page, site):
+    go(page, site, "playground")
+    page.click("summary", "Tools")
+    page.type("textarea.mono", '[{"type": "function", "function": {"name": "weather"}}]')
+    page.wait_for(".code", '"weather"')
+    page.type(".compose textarea", "Use weather now" + ENTER)
+    page.wait_for(".bubble.assistant summary", "Calls weather")
+    page.type(".tool-answers textarea", "it rains")
+    page.click(".tool-answers button", "Give the answer")
+    page.eventually(lambda: page.run("return document.querySelectorAll('.bubble.assistant').length") == 2)
+    page.wait_for("[role=status]", "first word after")
+
+
+def test_tools_that_are_no_list_are_named_before_anything_is_sent(page, site):
+    go(page, site, "playground")
+    page.run("document.querySelectorAll('main details').forEach((d) => { d.open = true })")
+    page.type("textarea.mono", "{", clear=True)
+    page.wait_for("small.problem", "no list of tools")
+
+
+def test_markup_in_what_a_model_says_stays_text(page, site):
+    go(page, site, "playground")
+    page.type(".compose textarea", "<img src=x onerror=alert(1)> [link](javascript:alert(1))" + ENTER)
+    page.wait_for(".bubble.assistant", "<img src=x")
+    assert page.run("return document.querySelectorAll('.bubble img, .bubble a').length") == 0

@@ -1,0 +1,195 @@
+#include "tests/contract/driver_contract.h"
+
+#include <csignal>
+
+#include <sys/resource.h>
+
+#include "tests/support/processes.h"
+
+namespace millrace::machines {
+namespace {
+
+using How = CommandEnd::How;
+
+std::string all_bytes(std::size_t size) {
+  std::string bytes(size, '\0');
+  for (std::size_t i = 0; i < size; ++i) bytes[i] = static_cast<char>(i * 7 + i / 256);
+  return bytes;
+}
+
+TEST_P(DriverContract, TheExitCodeIsTheCommandsOwn) {
+  for (const int code : {0, 1, 126, 127, 128 + SIGTERM, 255}) {
+    const CommandRan ran = run(shell("exit " + std::to_string(code)));
+    EXPECT_EQ(ran.end.how, How::kExited) << ran.end.message;
+    EXPECT_EQ(ran.end.exit_code, code);
+  }
+}
+
+TEST_P(DriverContract, ASignalIsToldFromAnExitCode) {
+  for (const int signal : {SIGINT, SIGTERM, SIGKILL, SIGSEGV}) {
+    const CommandRan ran = run(shell("kill -" + std::to_string(signal) + " $$"));
+    EXPECT_EQ(ran.end.how, How::kSignalled) << ran.end.message;
+    EXPECT_EQ(ran.end.signal, signal);
+  }
+}
+
+TEST_P(DriverContract, EachStreamKeepsItsOrder) {
+  const CommandRan ran = run(shell("for i in 1 2 3 4 5; do echo out $i; echo err $i >&2; done; printf end"));
+  EXPECT_EQ(ran.out, "out 1\nout 2\nout 3\nout 4\nout 5\nend");
+  EXPECT_EQ(ran.err, "err 1\nerr 2\nerr 3\nerr 4\nerr 5\n");
+}
+
+TEST_P(DriverContract, AllBytesPassBothStreamsAndTheInput) {
+  CommandOrder order = shell("tee /dev/fd/2");
+  order.input = all_bytes(std::size_t{1} << 20);
+  const CommandRan ran = run(order);
+  EXPECT_TRUE(ran.out == order.input);
+  EXPECT_TRUE(ran.err == order.input);
+}
+
+TEST_P(DriverContract, TheInputArrivesWholeAndEnds) {
+  CommandOrder order = order_of({"sha256sum"});
+  EXPECT_EQ(run(order).out.substr(0, 16), "e3b0c44298fc1c14") << "of nothing";
+  order.command = {"wc", "-c"};
+  order.input = all_bytes(schemas::kStdinBytesMax);
+  EXPECT_EQ(run(order).out, std::to_string(order.input.size()) + "\n");
+}
+
+TEST_P(DriverContract, ACommandThatDoesNotReadItsInputEndsWell) {
+  CommandOrder order = order_of({"true"});
+  order.input.assign(schemas::kStdinBytesMax, 'x');
+  const CommandRan ran = run(order);
+  EXPECT_EQ(ran.end.how, How::kExited) << ran.end.message;
+  EXPECT_EQ(ran.end.exit_code, 0);
+}
+
+TEST_P(DriverContract, ArgumentsAreNotSeenByAShell) {
+  EXPECT_EQ(run(order_of({"printf", "%s|", "$HOME", "a b", "", "*", "'\"\n", "\xff"})).out,
+            "$HOME|a b||*|'\"\n|\xff|");
+}
+
+TEST_P(DriverContract, ArgumentsAndVariablesMayBeAsLargeAsTheContractSays) {
+  const std::string large(schemas::kCommandBytesMax - 1024, 'a');
+  CommandOrder order = order_of({"printf", "%s", large});
+  EXPECT_TRUE(run(order).out == large);
+  order.command = {"sh", "-c", "env | grep -c ^V_; printf %s \"$V_255\""};
+  for (std::size_t i = 0; i < schemas::kEnvNamesMax; ++i) {
+    order.environment.emplace_back("V_" + std::to_string(i), std::string(400, 'v'));
+  }
+  EXPECT_EQ(run(order).out, "256\n" + std::string(400, 'v'));
+}
+
+TEST_P(DriverContract, VariablesAreTheOrdersTheLastOfANameCounts) {
+  CommandOrder order = shell("printf %s \"$A|$B|$MILLRACE_MACHINE_ID\"");
+  order.environment = {{"A", "1"}, {"B", "'\"$(echo no)\n"}, {"A", "2"}, {"odd name.", "3"}};
+  EXPECT_EQ(run(order).out, "2|'\"$(echo no)\n|" + schemas::machine_id(order.machine.id));
+  order.command = {"env"};
+  EXPECT_NE(run(order).out.find("\nodd name.=3\n"), std::string::npos);
+}
+
+TEST_P(DriverContract, TheCommandIsLookedUpInThePathOfItsEnvironment) {
+  told("mkdir bin; printf '#!/bin/sh\\necho mine\\n' > bin/tool; chmod 755 bin/tool");
+  CommandOrder order = order_of({"tool"});
+  EXPECT_EQ(run(order).end.how, How::kPrepareFailed);
+  order.environment = {{"PATH", "/nowhere:" + host_->folder() + "/bin"}};
+  EXPECT_EQ(run(order).out, "mine\n");
+}
+
+TEST_P(DriverContract, ItRunsInTheFolderThatIsNamed) {
+  EXPECT_EQ(told("mkdir -p 'a/b c'; pwd"), host_->folder() + "\n");
+  CommandOrder order = order_of({"pwd"});
+  order.cwd += "/a/b c";
+  EXPECT_EQ(run(order).out, order.cwd + "\n");
+}
+
+TEST_P(DriverContract, AFolderThatIsNoneIsSaidSo) {
+  told("echo x > file");
+  const auto message = [this](const std::string& name) {
+    CommandOrder order = order_of({"true"});
+    order.cwd += "/" + name;
+    const CommandRan ran = run(order);
+    EXPECT_EQ(ran.end.how, How::kPrepareFailed) << name;
+    EXPECT_EQ(ran.out + ran.err, "");
+    return ran.end.message;
+  };
+  EXPECT_EQ(message("missing"), "cwd is not there");
+  EXPECT_EQ(message("file"), "cwd is not a folder");
+}
+
+TEST_P(DriverContract, ACommandThatCannotBeExecutedIsSaidSo) {
+  told("echo 'echo no' > plain; printf '#!/nowhere/sh\\n' > lost; chmod 755 lost");
+  const auto message = [this](const std::string& name) {
+    const CommandRan ran = run(order_of({name}));
+    EXPECT_EQ(ran.end.how, How::kPrepareFailed) << name;
+    EXPECT_EQ(ran.out + ran.err, "");
+    return ran.end.message;
+  };
+  const std::string missing = "the command, or the interpreter that it names, is not there";
+  EXPECT_EQ(message("no-such-command"), missing);
+  EXPECT_EQ(message("/no/such/command"), missing);
+  EXPECT_EQ(message(""), missing);
+  EXPECT_EQ(message("./lost"), missing);
+  EXPECT_EQ(message("./plain"), "the command is not executable");
+  EXPECT_EQ(message(host_->folder()), "the command is not executable");
+}
+
+TEST_P(DriverContract, AllOfALargeOutputIsToldWithoutKeepingIt) {
+  constexpr std::size_t kBytes = 100'000'000;
+  constexpr long kGrowthMaxKib = 48L << 10;
+  rusage before{}, after{};
+  ::getrusage(RUSAGE_SELF, &before);
+  std::size_t bytes = 0;
+  const auto count = [&](schemas::OutputStream, std::string_view chunk) { bytes += chunk.size(); };
+  const CommandEnd end = host_->driver().run(order_of({"head", "-c", std::to_string(kBytes), "/dev/zero"}),
+                                             StopSwitch(), {count, {}});
+  ::getrusage(RUSAGE_SELF, &after);
+  EXPECT_EQ(end.how, How::kExited) << end.message;
+  EXPECT_EQ(bytes, kBytes);
+  EXPECT_LT(after.ru_maxrss - before.ru_maxrss, kGrowthMaxKib);
+}
+
+TEST_P(DriverContract, WithoutLeaveNothingBegins) {
+  int asked = 0;
+  const auto no = [&] { return ++asked, false; };
+  const CommandRan ran = run_order(*host_, shell("echo begun; touch begun"), StopSwitch(), no);
+  EXPECT_EQ(ran.end.how, How::kNotBegun);
+  EXPECT_EQ(ran.out + ran.err, "");
+  EXPECT_EQ(asked, 1);
+  EXPECT_EQ(told("ls"), "");
+}
+
+TEST_P(DriverContract, LeaveIsAskedForOnceByTheThreadThatRuns) {
+  int asked = 0;
+  std::thread::id where;
+  const auto yes = [&] {
+    where = std::this_thread::get_id();
+    return ++asked, true;
+  };
+  EXPECT_EQ(run_order(*host_, shell("echo begun"), StopSwitch(), yes).out, "begun\n");
+  EXPECT_EQ(asked, 1);
+  EXPECT_EQ(where, std::this_thread::get_id());
+}
+
+TEST_P(DriverContract, CommandsOfOneMachineRunSideBySide) {
+  RunningCommand first(*host_, shell("mkfifo go; echo up; read word < go; echo $word"));
+  ASSERT_TRUE(first.says("up"));
+  told("echo went > go");
+  EXPECT_TRUE(first.says("went"));
+  EXPECT_EQ(first.end().how, How::kExited);
+}
+
+TEST_P(DriverContract, StartAndStopMayBeRepeated) {
+  EXPECT_TRUE(host_->driver().start(host_->machine(), {}));
+  EXPECT_TRUE(host_->driver().stop(host_->machine(), {}));
+  EXPECT_TRUE(host_->driver().stop(host_->machine(), {}));
+  EXPECT_TRUE(host_->driver().start(host_->machine(), {}));
+  EXPECT_EQ(told("echo here"), "here\n");
+}
+
+INSTANTIATE_TEST_SUITE_P(Drivers, DriverContract,
+                         testing::Values(DriverImplementation{"sandbox", make_sandbox_host},
+                                         DriverImplementation{"ssh", make_ssh_host}),
+                         [](const auto& each) { return each.param.name; });
+
+}  // namespace
+}  // namespace millrace::machines

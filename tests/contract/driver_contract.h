@@ -1,0 +1,108 @@
+#pragma once
+#include <atomic>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "machines/driver.h"
+#include "machines/ssh_authority.h"
+#include "platform/process/spawner.h"
+#include "tests/support/sshd.h"
+#include "tests/support/temp_dir.h"
+
+// What holds for every implementation of Driver. A new one adds a line at the end of driver_contract.cpp.
+namespace millrace::machines {
+
+// A machine of a driver's, and what the two need.
+class DriverHost {
+ public:
+  virtual ~DriverHost() = default;
+  virtual Driver& driver() = 0;
+  virtual schemas::Machine machine() const = 0;
+  virtual std::string folder() const = 0;  // of the machine, empty at first
+};
+// Null, with the reason: there can be none here.
+struct DriverHostMade {
+  std::unique_ptr<DriverHost> host;
+  std::string reason;
+};
+DriverHostMade make_sandbox_host();
+DriverHostMade make_ssh_host();
+
+// An sshd of its own, and the driver for it.
+class SshHost final : public DriverHost {
+ public:
+  SshHost();
+  Driver& driver() override { return *driver_; }
+  schemas::Machine machine() const override;
+  std::string folder() const override { return files_.str(); }
+
+  support::Sshd& sshd() { return *sshd_; }
+  const SshAuthority& authority() const { return *authority_; }
+  std::string data_dir() const { return data_.str(); }
+  void open();  // the driver again
+  // Another one on the same data directory, as another worker has it.
+  base::Result<std::unique_ptr<Driver>> open_another();
+
+ private:
+  support::TempDir data_, files_;
+  process::Spawner spawner_;
+  std::shared_ptr<const SshAuthority> authority_;
+  std::unique_ptr<support::Sshd> sshd_;
+  std::unique_ptr<Driver> driver_;
+};
+
+// What a command did, with its output whole.
+struct CommandRan {
+  CommandEnd end;
+  std::string out, err;
+};
+
+CommandOrder order_for(const DriverHost& host, std::vector<std::string> command);
+CommandOrder shell_order(const DriverHost& host, const std::string& script);
+CommandRan run_order(DriverHost& host, const CommandOrder& order, const StopSwitch& stop = {},
+                     std::function<bool()> may_go = {});
+
+// A command that runs on a thread of its own; its output can be waited for.
+class RunningCommand {
+ public:
+  RunningCommand(DriverHost& host, CommandOrder order);
+  bool says(const std::string& text);
+  CommandEnd end();
+
+  StopSwitch stop;
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::string out_;
+  CommandEnd end_;
+  std::jthread thread_;
+};
+
+struct DriverImplementation {
+  const char* name;
+  DriverHostMade (*make)();
+};
+
+class DriverContract : public testing::TestWithParam<DriverImplementation> {
+ protected:
+  void SetUp() override;
+  CommandOrder order_of(std::vector<std::string> command) const;
+  CommandOrder shell(const std::string& script) const { return shell_order(*host_, script); }
+  CommandRan run(const CommandOrder& order, const StopSwitch& stop = {}) {
+    return run_order(*host_, order, stop);
+  }
+  // The output of a script that must end with code 0.
+  std::string told(const std::string& script);
+
+  std::unique_ptr<DriverHost> host_;
+};
+
+}  // namespace millrace::machines

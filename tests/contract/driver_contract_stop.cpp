@@ -1,0 +1,143 @@
+#include <csignal>
+
+#include <unistd.h>
+
+#include "tests/contract/driver_contract.h"
+#include "tests/support/processes.h"
+#include "tests/support/wait_until.h"
+
+namespace millrace::machines {
+namespace {
+
+using How = CommandEnd::How;
+using std::chrono::milliseconds;
+using support::processes_with;
+using Steady = std::chrono::steady_clock;
+
+// A number of seconds that nobody else sleeps, so that who sleeps it is found.
+std::string mark_of(int number) { return std::to_string(number) + "." + std::to_string(::getpid()) + "1"; }
+
+// A process that ignores SIGTERM, left by two forks in a session of its own, and one that waits.
+std::string stubborn(const std::string& mark) {
+  return "(setsid sh -c 'trap \"\" TERM HUP INT; echo up; while :; do sleep " + mark + "; done' &) ; sleep " +
+         mark;
+}
+
+// The signal is held until it is waited for: it cannot come between two steps.
+CommandOrder python(CommandOrder order, const std::string& script) {
+  order.command = {"python3", "-c",
+                   "import os, signal\n"
+                   "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])\n" +
+                       script};
+  return order;
+}
+
+TEST_P(DriverContract, ATimeOutLeavesNoProcessEvenOneThatHides) {
+  const std::string mark = mark_of(7411);
+  CommandOrder order = shell(stubborn(mark));
+  order.timeout = milliseconds(1'000);
+  const auto begin = Steady::now();
+  const CommandRan ran = run(order);
+  EXPECT_EQ(ran.end.how, How::kTimedOut);
+  EXPECT_EQ(ran.out, "up\n");
+  EXPECT_EQ(processes_with(mark), 0);
+  EXPECT_LT(Steady::now() - begin, kStopGrace) << "the shell took SIGTERM, and with it ended the rest";
+}
+
+TEST_P(DriverContract, StopSendsSigtermToTheWholeTree) {
+  const std::string script =
+      "ends = os.pipe()\n"
+      "if os.fork() == 0:\n"
+      "  os.setsid()\n"
+      "  if os.fork() > 0: os._exit(0)\n"
+      "  os.write(1, b'up'); signal.sigwait([signal.SIGTERM]); os.write(1, b'got it'); os._exit(0)\n"
+      "os.close(ends[1]); signal.sigwait([signal.SIGTERM]); os.read(ends[0], 1)";
+  RunningCommand running(*host_, python(order_of({}), script));
+  ASSERT_TRUE(running.says("up"));
+  const auto begin = Steady::now();
+  running.stop.stop();
+  EXPECT_TRUE(running.says("got it"));
+  EXPECT_EQ(running.end().how, How::kStopped);
+  EXPECT_LT(Steady::now() - begin, kStopGrace) << "they ended by themselves";
+}
+
+TEST_P(DriverContract, WhatIgnoresSigtermIsKilledAfterTheGrace) {
+  const std::string mark = mark_of(7412);
+  RunningCommand running(*host_, shell("trap '' TERM; " + stubborn(mark)));
+  ASSERT_TRUE(running.says("up"));
+  const auto begin = Steady::now();
+  running.stop.stop();
+  EXPECT_EQ(running.end().how, How::kStopped);
+  EXPECT_GE(Steady::now() - begin, kStopGrace);
+  EXPECT_EQ(processes_with(mark), 0);
+}
+
+TEST_P(DriverContract, KillEndsTheTreeAtOnce) {
+  const std::string mark = mark_of(7413);
+  RunningCommand running(*host_, shell("trap '' TERM; " + stubborn(mark)));
+  ASSERT_TRUE(running.says("up"));
+  const auto begin = Steady::now();
+  running.stop.kill();
+  EXPECT_EQ(running.end().how, How::kStopped);
+  EXPECT_LT(Steady::now() - begin, kStopGrace);
+  EXPECT_EQ(processes_with(mark), 0);
+}
+
+TEST_P(DriverContract, KillCutsTheGraceOfAStopShort) {
+  RunningCommand running(*host_, python(order_of({}),
+                                        "os.write(1, b'up')\n"
+                                        "while True: signal.sigwait([signal.SIGTERM]); os.write(1, b'no')"));
+  ASSERT_TRUE(running.says("up"));
+  const auto begin = Steady::now();
+  running.stop.stop();
+  ASSERT_TRUE(running.says("no"));
+  running.stop.kill();
+  EXPECT_EQ(running.end().how, How::kStopped);
+  EXPECT_LT(Steady::now() - begin, kStopGrace);
+}
+
+TEST_P(DriverContract, AStoppedProcessIsWokenToTakeItsSigterm) {
+  RunningCommand running(*host_, shell("echo up; kill -STOP $$"));
+  ASSERT_TRUE(running.says("up"));
+  const auto begin = Steady::now();
+  running.stop.stop();
+  EXPECT_EQ(running.end().how, How::kStopped);
+  EXPECT_LT(Steady::now() - begin, kStopGrace);
+}
+
+TEST_P(DriverContract, ACommandToldToStopBeforehandNeverBegins) {
+  StopSwitch stop;
+  stop.stop();
+  EXPECT_EQ(run(shell("echo begun; touch begun"), stop).end.how, How::kStopped);
+  EXPECT_EQ(told("ls"), "");
+}
+
+TEST_P(DriverContract, WhatACommandLeavesRunningEndsWithIt) {
+  const std::string mark = mark_of(7414);
+  const auto begin = Steady::now();
+  const CommandRan ran = run(shell("(setsid sleep " + mark + " &); sleep " + mark + " & echo done"));
+  EXPECT_EQ(ran.end.how, How::kExited);
+  EXPECT_EQ(ran.out, "done\n") << "though the others hold the pipe";
+  EXPECT_EQ(processes_with(mark), 0);
+  EXPECT_LT(Steady::now() - begin, milliseconds(5'000));
+}
+
+TEST_P(DriverContract, WhatClearedItsEnvironmentAndLeftItsSessionEndsToo) {
+  const std::string mark = mark_of(7415);
+  run(shell("(env -i setsid sleep " + mark + " &); echo done"));
+  EXPECT_EQ(processes_with(mark), 0);
+}
+
+TEST_P(DriverContract, TheEnvironmentIsInNobodysArguments) {
+  CommandOrder order = shell("echo up; exec sleep 600");
+  const std::string secret = "a-secret-" + mark_of(7416);
+  order.environment = {{"TOKEN", secret}};
+  RunningCommand running(*host_, order);
+  ASSERT_TRUE(running.says("up"));
+  EXPECT_EQ(processes_with(secret), 0);
+  running.stop.kill();
+  EXPECT_EQ(running.end().how, How::kStopped);
+}
+
+}  // namespace
+}  // namespace millrace::machines

@@ -1,0 +1,71 @@
+#include <algorithm>
+
+#include "tests/contract/store_contract.h"
+#include "tests/unit/storage/machine_store.h"
+
+namespace millrace::storage::testing {
+namespace {
+
+// A job that waits for its machine: delivery.md has "wake_in_progress" as a state of its own.
+class DeliveryOnMachines : public ::testing::TestWithParam<StoreKind> {
+ protected:
+  MachineStore s{false, GetParam().open};
+  base::Uuid machine = s.asleep();
+  JobId job = s.execute(machine);
+
+  std::string status() { return std::string(schemas::public_status(s.view(job))); }
+};
+
+INSTANTIATE_TEST_SUITE_P(Stores, DeliveryOnMachines, ::testing::ValuesIn(kStores),
+                         [](const auto& kind) { return std::string(kind.param.name); });
+
+TEST_P(DeliveryOnMachines, ItIsQueuedWhenItsMachineAnswersAndRunsThen) {
+  EXPECT_EQ(status(), "wake_in_progress");
+  EXPECT_TRUE(s.claim_executions().empty());
+  s.do_act();
+  EXPECT_EQ(status(), "queued");
+  EXPECT_EQ(s.claim_executions().size(), 1u);
+  EXPECT_EQ(status(), "running");
+}
+
+TEST_P(DeliveryOnMachines, ItFailsWithItsMachine) {
+  s.heard().forget();
+  s.fail_act({Code::kMachineWakeFailed, "no answer"});
+  EXPECT_EQ(status(), "failed");
+  EXPECT_EQ(s.view(job).error->code, Code::kMachineWakeFailed);
+  EXPECT_TRUE(support::wait_until([&] {
+    const auto changes = s.heard().all().changes;
+    return std::any_of(changes.begin(), changes.end(), [&](const Change& c) {
+      return c.job == job && c.status == JobStatus::kFailed && c.version == 2;
+    });
+  }));
+}
+
+TEST_P(DeliveryOnMachines, ItCanBeCancelledAndExpires) {
+  EXPECT_EQ(s.cancel(job)->status, JobStatus::kCancelled);
+  job = s.execute(machine);
+  s.clock.advance(24h);
+  s.expire_deadlines();
+  EXPECT_TRUE(is_terminal(s.status(job)));
+}
+
+TEST_P(DeliveryOnMachines, ALostActIsDoneAgainAndTheJobStillWaits) {
+  s.claim_act();
+  s.release_worker();
+  EXPECT_EQ(status(), "wake_in_progress");
+  s.do_act();
+  EXPECT_EQ(status(), "queued");
+}
+
+TEST_P(DeliveryOnMachines, NoUpkeepAndNoTokenBeginsIt) {
+  s.clock.advance(1min);
+  EXPECT_EQ(s.release_due(), 0);
+  EXPECT_EQ(s.settle(), 0);
+  EXPECT_FALSE(may_claim(s.store(), {job, 1}).value());
+  JobClaims::Request by_token{schemas::Kind::kExec, "w-1", 1, {{job, 1}}, true};
+  EXPECT_TRUE(s.claim(by_token).empty());
+  EXPECT_EQ(status(), "wake_in_progress");
+}
+
+}  // namespace
+}  // namespace millrace::storage::testing

@@ -1,0 +1,48 @@
+"""`millrace backup`: a copy made while the gateway works is a data directory of its own."""
+
+import subprocess
+
+from documents import data_uri, tiny_pdf
+from millrace import BUILD, Client, Gateway, admin_key
+
+
+def backup(data, target):
+    command = [BUILD / "millrace", "backup", target, "--data", data]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_a_gateway_goes_on_from_a_backup_with_keys_jobs_and_results(tmp_path):
+    gateway = Gateway(tmp_path / "data").start()
+    copied = tmp_path / "copy"
+    try:
+        done = gateway.client.submit_ocr(data_uri(tiny_pdf("kept for good"))).json()["id"]
+        gateway.client.wait_terminal(done)
+        ran = backup(gateway.data, copied)
+        assert ran.returncode == 0 and ran.stdout == f"{copied}\n", ran.stderr
+        later = gateway.client.submit_ocr(data_uri(tiny_pdf("after it"))).json()["id"]
+        gateway.client.wait_terminal(later)
+    finally:
+        gateway.terminate()
+    assert admin_key(copied) == admin_key(gateway.data)
+    other = Gateway(copied).start()
+    try:
+        assert "kept for good" in other.client.get(f"/v1/jobs/{done}/result").json()["pages"][0]["markdown"]
+        assert other.client.get(f"/v1/jobs/{later}").status == 404
+        assert Client(other.url, admin_key(gateway.data)).get("/v1/jobs").status == 200
+    finally:
+        other.close()
+
+
+def test_a_folder_that_is_there_already_is_not_written(tmp_path):
+    gateway = Gateway(tmp_path / "data").start()
+    gateway.terminate()
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "file").write_text("x")
+    ran = backup(gateway.data, tmp_path / "mine")
+    assert ran.returncode == 1 and "is there already" in ran.stderr
+    assert [entry.name for entry in (tmp_path / "mine").iterdir()] == ["file"]
+
+
+def test_what_is_no_data_directory_is_said(tmp_path):
+    ran = backup(tmp_path / "nothing", tmp_path / "copy")
+    assert ran.returncode == 2 and "is no data directory" in ran.stderr

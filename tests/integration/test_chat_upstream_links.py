@@ -1,0 +1,144 @@
+"""The connections to providers: let go when the client leaves, and HTTP/2 where it is offered."""
+
+import contextlib
+import http.client
+import json
+import threading
+import time
+
+import openai_words
+import pytest
+from families import ALL
+from millrace import Gateway
+from open_stream import OpenStream
+from sandboxed import bubblewrap_works
+from tls_front import TlsFront, trusting
+from upstream import Reply, Upstream
+
+CHAT = "/v1/chat/completions"
+LET_GO_WITHIN_S = 0.1  # the bound of the design
+TIMES = 20  # the quickest is what the gateway adds; the others may have met a busy machine
+STAGES = ["before the head", "in a stream", "in a whole reply"]
+
+
+@pytest.fixture
+def upstream():
+    with Upstream() as instance:
+        yield instance
+
+
+@contextlib.contextmanager
+def opened(folder, *rows, dress=lambda gateway: gateway):
+    config = folder / "millrace.yaml"
+    config.write_text("models:\n" + "".join(rows))
+    gateway = dress(Gateway(folder / "data", "--config", config)).start()
+    try:
+        yield gateway
+    finally:
+        gateway.close()
+
+
+def body(model="m", **more):
+    return {"model": model, "messages": [{"role": "user", "content": "hello"}], **more}
+
+
+def never_ending(family, stage):
+    """A reply that has come so far and waits for ever."""
+    never = threading.Event()
+    if stage == "before the head":
+        return Reply(before_head=never)
+    if stage == "in a stream":
+        whole = family.stream("Hello world")
+        return whole.gated(len(whole.pieces) - 1, never)
+    (piece,) = family.whole("Hello").pieces
+    return Reply(pieces=[piece[:10], never, piece[10:]])
+
+
+def left(gateway, upstream, family, stage):
+    """How long the provider waited until it was let go, by its clock."""
+    upstream.reply(never_ending(family, stage))
+    number = len(upstream.requests) + 1
+    if stage == "in a stream":
+        stream = OpenStream(gateway.client, CHAT, body(stream=True))
+        stream.read_until(b"Hello")
+        leave = stream.close
+    else:
+        leave = asked_and_left(gateway)
+    seen = upstream.wait_for(number)[-1]
+    began = time.monotonic()
+    leave()
+    assert seen.gone.wait(30), "the provider is never let go"
+    return seen.gone_at - began
+
+
+def asked_and_left(gateway):
+    address = gateway.client.address
+    connection = http.client.HTTPConnection(address.hostname, address.port, timeout=30)
+    fields = {"Authorization": f"Bearer {gateway.client.key}", "Content-Type": "application/json"}
+    connection.request("POST", CHAT, json.dumps(body()), fields)
+    return connection.close
+
+
+@pytest.mark.parametrize("stage", STAGES)
+@pytest.mark.parametrize("family", ALL, ids=str)
+def test_a_provider_is_let_go_within_the_bound_when_the_client_leaves(tmp_path, upstream, family, stage):
+    with opened(tmp_path, family.row("m", upstream)) as gateway:
+        waited = [left(gateway, upstream, family, stage) for _ in range(TIMES)]
+    assert min(waited) <= LET_GO_WITHIN_S, waited
+
+
+@pytest.fixture(params=[True, False], ids=["HTTP/2", "HTTP/1.1"])
+def front(request, tmp_path, upstream):
+    if not bubblewrap_works():
+        pytest.skip("bubblewrap makes no namespaces on this machine, so no gateway can be made to trust a certificate")
+    with TlsFront(tmp_path, upstream.url, http2=request.param) as instance:
+        yield instance
+
+
+@pytest.fixture
+def behind(tmp_path, front):
+    row = f"- {{name: m, provider: openai, base_url: '{front.url}/v1'}}\n"
+    with opened(tmp_path, row, dress=lambda gateway: trusting(gateway, front.certificate)) as gateway:
+        yield gateway
+
+
+def test_a_provider_that_offers_http2_is_spoken_to_so(behind, upstream, front):
+    upstream.reply_always(lambda seen: (openai_words.stream if seen.json.get("stream") else openai_words.completion)("Hello"))
+    for stream in (False, True):
+        reply = behind.client.post(CHAT, body(stream=stream))
+        assert reply.status == 200 and b"Hello" in reply.body, reply.body
+    spoken = "HTTP/2.0" if front.http2 else "HTTP/1.1"
+    assert {seen.headers["x-seen-protocol"] for seen in upstream.requests} == {spoken}
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_streams_of_one_connection_end_each_by_itself_and_at_once(behind, upstream, front, count):
+    gates = [threading.Event() for _ in range(count)]
+    whole = openai_words.stream("Hello world")
+    for gate in gates:
+        upstream.reply(whole.gated(2, gate))
+    with contextlib.ExitStack() as all_of_them:
+        streams = []
+        for number in range(count):
+            streams.append(all_of_them.enter_context(OpenStream(behind.client, CHAT, body(stream=True))))
+            upstream.wait_for(number + 1)
+            streams[-1].read_until(b"Hello")
+        left, *others = upstream.requests
+        streams[0].close()
+        assert left.gone.wait(30), "the provider is not told before another stream of the connection has something to say"
+        assert not any(seen.gone.is_set() for seen in others)
+        for gate in gates[1:]:
+            gate.set()
+        for stream in streams[1:]:
+            assert stream.rest().endswith(b"data: [DONE]\n\n")
+    connections = {seen.headers["x-seen-connection"] for seen in upstream.requests}
+    assert len(connections) == (1 if front.http2 else count)
+
+
+def test_a_certificate_that_is_not_trusted_is_a_502_and_gets_no_key(tmp_path, upstream):
+    with TlsFront(tmp_path, upstream.url) as front:
+        row = f"- {{name: m, provider: openai, base_url: '{front.url}/v1'}}\n"
+        with opened(tmp_path, row) as gateway:
+            reply = gateway.client.post(CHAT, body())
+    assert reply.status == 502 and reply.json()["error"]["code"] == "upstream_error", reply.body
+    assert upstream.requests == []

@@ -1,0 +1,162 @@
+"""Streams of providers, of each family: cut anywhere, broken, without end, left by the client."""
+
+import concurrent.futures
+import threading
+
+import pytest
+from chat_events import calls_of, chunks_of, error_of, finish_of, text_of
+from families import ALL
+from millrace import Gateway
+from open_stream import OpenStream
+from upstream import Reply, Upstream
+
+CHAT = "/v1/chat/completions"
+TEXT = "Grüße an die Welt 🙂 – in vielen kleinen Stücken"
+CALLS = [("call_1", "weather", {"place": "Zürich", "days": 3})]
+BEGUN = 4  # pieces that hold the first words, in each family
+GONE_WITHIN_S = 2
+MIB = 1 << 20
+
+
+@pytest.fixture(params=ALL, ids=str)
+def family(request):
+    return request.param
+
+
+@pytest.fixture
+def upstream():
+    with Upstream() as instance:
+        yield instance
+
+
+@pytest.fixture
+def gateway(tmp_path, family, upstream):
+    config = tmp_path / "millrace.yaml"
+    config.write_text(f"models:\n{family.row('m', upstream)}")
+    instance = Gateway(tmp_path / "data", "--config", config, "--chat.tries", "1", "--chat.idle-timeout", "1s").start()
+    yield instance
+    instance.close()
+
+
+@pytest.fixture
+def gate():
+    return threading.Event()
+
+
+def body(**more):
+    return {"model": "m", "messages": [{"role": "user", "content": "hello"}], "stream": True, **more}
+
+
+def streamed(gateway, **more):
+    reply = gateway.client.post(CHAT, body(**more))
+    assert reply.status == 200, reply.body
+    return reply.body
+
+
+def begun(gateway):
+    """A stream whose first words are here."""
+    stream = OpenStream(gateway.client, CHAT, body())
+    assert stream.status == 200, stream.rest()
+    stream.read_until(b'"Gr')
+    return stream
+
+
+@pytest.mark.parametrize("line_end", [b"\n", b"\r\n", b"\r"], ids=["LF", "CRLF", "CR"])
+def test_a_stream_in_single_bytes_is_the_same_answer(family, upstream, gateway, line_end):
+    upstream.reply(family.stream(TEXT, calls=CALLS).with_line_ends(line_end).cut_every(1))
+    chunks = chunks_of(streamed(gateway, stream_options={"include_usage": True}))
+    assert text_of(chunks) == TEXT and finish_of(chunks) == "tool_calls"
+    assert [call[1:] for call in calls_of(chunks)] == [CALLS[0][1:]]
+    assert chunks[-1]["usage"]["total_tokens"] == 12
+
+
+@pytest.mark.parametrize("line_end", [b"\n", b"\r\n"], ids=["LF", "CRLF"])
+def test_a_stream_cut_at_any_byte_is_the_same_answer(family, upstream, gateway, line_end):
+    whole = family.stream(TEXT, calls=CALLS).with_line_ends(line_end)
+    size = len(b"".join(whole.pieces))
+    upstream.reply(*(whole.cut_at(place) for place in range(1, size)))
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        for answer in pool.map(lambda _: chunks_of(streamed(gateway)), range(1, size)):
+            assert text_of(answer) == TEXT and [call[1:] for call in calls_of(answer)] == [CALLS[0][1:]]
+
+
+def test_comments_and_a_byte_order_mark_are_no_part_of_the_answer(family, upstream, gateway):
+    reply = family.stream(TEXT)
+    reply.pieces = [b"\xef\xbb\xbf: hello\n\n", *(b": still here\nretry: 5\n" + piece for piece in reply.pieces)]
+    upstream.reply(reply)
+    assert text_of(chunks_of(streamed(gateway))) == TEXT
+
+
+def test_words_reach_the_client_while_the_provider_thinks(family, upstream, gateway, gate):
+    upstream.reply(family.stream(TEXT).gated(BEGUN, gate))
+    with begun(gateway) as stream:
+        gate.set()
+        assert text_of(chunks_of(stream.rest())) == TEXT
+
+
+@pytest.mark.parametrize("end", ["reset", "cut"])
+def test_a_stream_that_breaks_off_ends_with_an_error_and_without_done(family, upstream, gateway, gate, end):
+    upstream.reply(family.stream(TEXT).broken_at(BEGUN, gate, **{end: True}))
+    with begun(gateway) as stream:
+        gate.set()
+        error = error_of(stream.rest())
+        assert error["code"] == "upstream_error" and error["message"].startswith("m: ")
+
+
+def test_a_stream_that_ends_in_good_order_but_too_early_is_an_error(family, upstream, gateway, gate):
+    upstream.reply(family.stream(TEXT).broken_at(BEGUN, gate))
+    with begun(gateway) as stream:
+        gate.set()
+        assert "before the completion was over" in error_of(stream.rest())["message"]
+
+
+def test_an_error_inside_a_stream_is_told_in_the_providers_words(family, upstream, gateway, gate):
+    reply = family.stream(TEXT).broken_at(BEGUN, gate)
+    reply.pieces.append(family.failure("out of breath"))
+    upstream.reply(reply)
+    with begun(gateway) as stream:
+        gate.set()
+        assert "out of breath" in error_of(stream.rest())["message"]
+
+
+def test_what_is_no_event_of_the_protocol_ends_the_stream(family, upstream, gateway, gate):
+    reply = family.stream(TEXT).broken_at(BEGUN, gate)
+    reply.pieces.append(b"data: <html>oops</html>\n\n")
+    upstream.reply(reply)
+    with begun(gateway) as stream:
+        gate.set()
+        error = error_of(stream.rest())
+        assert error["code"] == "upstream_error" and "oops" not in error["message"]
+
+
+def test_a_provider_that_falls_silent_is_given_up(family, upstream, gateway, gate):
+    upstream.reply(family.stream(TEXT).gated(BEGUN, gate))
+    with begun(gateway) as stream:
+        assert error_of(stream.rest())["code"] == "upstream_timeout"
+    assert upstream.requests[-1].gone.wait(GONE_WITHIN_S)
+
+
+def test_an_event_without_end_is_cut_off_at_its_bound(family, upstream, gateway, gate):
+    gate.set()
+    upstream.reply(Reply(200, [b"data: "], {"Content-Type": "text/event-stream"}, chunked=True, endless=b"x" * MIB))
+    reply = gateway.client.post(CHAT, body())
+    assert reply.status == 502 and "an event of more than" in reply.json()["error"]["message"], reply.body
+    assert upstream.requests[-1].gone.wait(5) and upstream.requests[-1].written < 64 * MIB
+
+
+def test_a_client_that_leaves_a_stream_lets_the_provider_go(family, upstream, gateway, gate):
+    upstream.reply(family.stream(TEXT).gated(BEGUN, gate))
+    begun(gateway).close()
+    assert upstream.requests[-1].gone.wait(GONE_WITHIN_S)
+
+
+def test_a_provider_that_never_ends_waits_for_its_client_and_is_let_go_with_it(family, upstream, gateway, gate):
+    reply = family.stream(TEXT)
+    words = next(piece for piece in reply.pieces if "Grü".encode() in piece)
+    gate.set()
+    upstream.reply(reply.broken_at(BEGUN, gate, endless=words * 200))
+    stream = begun(gateway)
+    asked = upstream.requests[-1]
+    assert asked.held.wait(20) and asked.written < 64 * MIB
+    stream.close()
+    assert asked.gone.wait(GONE_WITHIN_S)

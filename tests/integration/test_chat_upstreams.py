@@ -1,0 +1,396 @@
+"""Providers that answer badly, of each family, before anything has reached the client."""
+
+import gzip
+import json
+import threading
+import time
+
+import openai_words
+import pytest
+from chat_events import error_of
+from families import ALL, OPENAI
+from millrace import Gateway, eventually
+from upstream import Reply, Upstream
+
+CHAT = "/v1/chat/completions"
+KEY = "Provider.Key.7c1f"  # of no known form: it has to be found as what it is
+LATE = ("--chat.first-byte-timeout", "1s")
+BOMB = gzip.compress(b" " * 300_000_000)
+MIB = 1 << 20
+FLOODS = [(200, "application/json"), (200, "text/event-stream"), (500, "application/json")]
+
+
+@pytest.fixture(params=ALL, ids=str)
+def family(request):
+    return request.param
+
+
+@pytest.fixture
+def upstream():
+    with Upstream() as instance:
+        yield instance
+
+
+@pytest.fixture
+def opened(tmp_path, family, upstream):
+    """Starts a gateway whose models `m` and `second` are asked of the upstream, each with its own address."""
+    gateways = []
+
+    def start(*arguments, more=""):
+        config = tmp_path / "millrace.yaml"
+        rows = family.row("m", upstream, api_key="env:THE_KEY")
+        config.write_text(f"models:\n{rows}{more}")
+        gateway = Gateway(tmp_path / "data", "--config", config, *arguments, env={"THE_KEY": KEY}).start()
+        gateways.append(gateway)
+        return gateway
+
+    yield start
+    for gateway in gateways:
+        gateway.close()
+
+
+def body(**more):
+    return {"model": "m", "messages": [{"role": "user", "content": "hello"}], **more}
+
+
+def ask(gateway, **more):
+    return gateway.client.post(CHAT, body(**more))
+
+
+def said(reply):
+    assert reply.status == 200, reply.body
+    (choice,) = reply.json()["choices"]
+    return choice["message"]["content"]
+
+
+def failed(reply, status, code):
+    assert reply.status == status, reply.body
+    error = reply.json()["error"]
+    assert error["code"] == code, error
+    return error["message"]
+
+
+def test_the_key_goes_to_the_provider_and_a_header_names_the_model_that_answered(opened, family, upstream):
+    upstream.reply(family.whole("Hello"))
+    reply = ask(opened())
+    assert said(reply) == "Hello"
+    assert reply.headers["x-millrace-model"] == "m" and reply.headers["x-millrace-attempts"] == "1"
+    usage = reply.json()["usage"]
+    assert (usage["prompt_tokens"], usage["completion_tokens"], usage["total_tokens"]) == (9, 3, 12)
+    assert upstream.requests[0].headers[family.key_header] == family.key_prefix + KEY
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
+def test_after_429_the_same_provider_is_asked_again_when_it_said(opened, family, upstream, stream):
+    upstream.reply(family.refusal(429, "slow down", retry_after=1))
+    upstream.reply(family.stream("Hello") if stream else family.whole("Hello"))
+    gateway = opened()
+    began = time.monotonic()
+    reply = ask(gateway, stream=stream)
+    assert reply.status == 200 and b"Hello" in reply.body, reply.body
+    assert reply.headers["x-millrace-attempts"] == "2" and time.monotonic() - began >= 1
+
+
+def test_a_429_that_asks_for_too_much_patience_is_told_to_the_client(opened, family, upstream):
+    upstream.reply_always(family.refusal(429, "come back", retry_after=50))
+    reply = ask(opened())
+    assert "come back" in failed(reply, 429, "rate_limit_exceeded")
+    assert 0 < int(reply.headers["retry-after-ms"]) <= 50_000 and len(upstream.requests) == 1
+
+
+@pytest.mark.parametrize("status", [500, 502, 503, 529])
+def test_after_a_failure_of_the_server_the_fallback_answers(opened, family, upstream, status):
+    with Upstream() as other:
+        upstream.reply_always(family.refusal(status, "broken"))
+        other.reply(openai_words.completion("from the other"))
+        rows = OPENAI.row("second", other)
+        gateway = opened("--chat.tries", "2", more=rows)
+        reply = gateway.client.post(CHAT, body(model=["m", "second"]))
+        assert said(reply) == "from the other"
+        assert reply.headers["x-millrace-model"] == "second" and reply.headers["x-millrace-attempts"] == "3"
+        assert len(upstream.requests) == 2 and len(other.requests) == 1
+        assert family.key_header not in other.requests[0].headers
+
+
+def test_a_failure_says_who_was_asked_how_often_and_so_does_its_line_in_the_log(opened, family, upstream):
+    upstream.reply_always(family.refusal(500, "broken"))
+    gateway = opened("--chat.tries", "2")
+    reply = ask(gateway)
+    assert failed(reply, 502, "upstream_error").startswith("m answered 500: broken")
+    assert reply.headers["x-millrace-model"] == "m" and reply.headers["x-millrace-attempts"] == "2"
+
+    def is_logged():
+        lines = [json.loads(line) for line in gateway.log.read_text().splitlines() if '"http_request"' in line]
+        return any((line["status"], line["model"], line["code"]) == (502, "m", "upstream_error") for line in lines)
+
+    eventually(is_logged, what="the request's line in the log")
+
+
+def test_what_the_provider_calls_a_wrong_request_is_told_and_not_sent_again(opened, family, upstream):
+    upstream.reply_always(family.refusal(400, "messages: too strange"))
+    reply = ask(opened())
+    assert reply.status == 400 and "messages: too strange" in reply.json()["error"]["message"], reply.body
+    assert reply.headers["x-should-retry"] == "false" and len(upstream.requests) == 1
+
+
+@pytest.mark.parametrize("status", [401, 403, 500])
+def test_the_providers_key_is_in_no_error_and_no_log(opened, family, upstream, status):
+    words = f"Incorrect API key {KEY} or sk-proj-abcdef0123456789 or Bearer {KEY}"
+    upstream.reply_always(family.refusal(status, words, www_authenticate=f"Bearer {KEY}"))
+    gateway = opened("--chat.tries", "1", "--log.level", "debug")
+    reply = ask(gateway)
+    assert "Incorrect API key ***" in failed(reply, 502, "upstream_error")
+    streamed = ask(gateway, stream=True)
+    deferred = ask(gateway, deferred=True).json()["request_id"]
+    job = gateway.client.wait_terminal(deferred)
+    everything = [reply.body, streamed.body, json.dumps(job).encode(), str(reply.headers).encode()]
+    everything += [gateway.client.get("/metrics").body, gateway.log.read_bytes()]
+    assert not any(KEY.encode() in each or b"sk-proj-abcdef" in each for each in everything)
+
+
+def test_the_providers_key_is_in_no_stream_either(opened, family, upstream):
+    broken = family.stream("one two three four").broken_at(4)
+    broken.pieces.append(family.failure(f"who is {KEY}?"))
+    upstream.reply(broken, Reply(200, [family.failure(f"who is {KEY}?")], broken.headers, chunked=True))
+    gateway = opened("--chat.tries", "1")
+    begun, refused = ask(gateway, stream=True), ask(gateway, stream=True)
+    assert error_of(begun.body)["message"].endswith("who is ***?")
+    assert refused.status >= 500 and refused.json()["error"]["message"].endswith("who is ***?")
+    assert KEY.encode() not in gateway.log.read_bytes()
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+def test_a_redirect_is_not_followed_and_the_key_stays_here(opened, family, upstream, status):
+    with Upstream() as other:
+        other.reply_always(family.whole("from afar"))
+        upstream.reply_always(Reply(status, [], {"Location": f"{other.url}/v1/chat/completions"}))
+        failed(ask(opened("--chat.tries", "1")), 502, "upstream_error")
+        assert other.requests == []
+
+
+def test_a_connection_that_was_closed_meanwhile_is_no_failure(opened, family, upstream):
+    closing = family.whole("Hello")
+    closing.cut = True
+    upstream.reply_always(closing)
+    gateway = opened("--chat.tries", "1")
+    assert [said(ask(gateway)) for _ in range(5)] == ["Hello"] * 5
+
+
+def test_a_head_without_end_is_no_answer(opened, family, upstream):
+    upstream.reply_always(Reply(200, [], {f"X-{i}": "x" * 8000 for i in range(400)}))
+    failed(ask(opened("--chat.tries", "1")), 502, "upstream_error")
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
+@pytest.mark.parametrize("content_type", ["text/html; charset=utf-8", "text/html"])
+def test_a_page_with_200_is_no_answer(opened, family, upstream, stream, content_type):
+    page = Reply(200, [b"<html><title>login</title></html>"], {"Content-Type": content_type})
+    upstream.reply_always(page)
+    message = failed(ask(opened("--chat.tries", "1"), stream=stream), 502, "upstream_error")
+    assert "text/html" in message and "login" not in message
+
+
+def test_a_stream_of_another_type_is_no_answer(opened, family, upstream):
+    reply = family.stream("Hello")
+    reply.headers = {"Content-Type": "application/octet-stream"}
+    upstream.reply_always(reply)
+    message = failed(ask(opened("--chat.tries", "1"), stream=True), 502, "upstream_error")
+    assert "application/octet-stream" in message
+
+
+def test_a_whole_answer_of_another_type_is_read(opened, family, upstream):
+    good = family.whole("Hello")
+    good.headers = {"Content-Type": "text/plain"}
+    upstream.reply(good)
+    assert said(ask(opened())) == "Hello"
+
+
+NONSENSE = b'{"choices": 3, "content": 4, "candidates": 5}'
+BAD_BODIES = [b"{}", b"null", NONSENSE, b"Hello", b"[" * 200_000, b'"\xff\xfe"', b""]
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
+@pytest.mark.parametrize("bad", BAD_BODIES, ids=lambda bad: bad[:12].decode("latin-1") or "nothing")
+def test_what_is_no_reply_of_the_protocol_is_502(opened, family, upstream, stream, bad):
+    upstream.reply_always(Reply(200, [bad]))
+    failed(ask(opened("--chat.tries", "1"), stream=stream), 502, "upstream_error")
+
+
+def test_an_answer_that_ends_too_early_is_asked_for_again(opened, family, upstream):
+    gate = threading.Event()
+    gate.set()
+    whole = family.whole("Hello")
+    half = Reply(200, [whole.pieces[0][:20], gate], chunked=True, cut=True)
+    torn = Reply(200, [whole.pieces[0][:20], gate], chunked=True, reset=True)
+    upstream.reply(half, torn, whole)
+    reply = ask(opened())
+    assert said(reply) == "Hello" and reply.headers["x-millrace-attempts"] == "3"
+
+
+def test_a_compressed_answer_is_read(opened, family, upstream):
+    upstream.reply(family.whole("Hello").gzipped())
+    packed = family.stream("Hello world").gzipped()
+    upstream.reply(packed)
+    gateway = opened()
+    assert said(ask(gateway)) == "Hello"
+    assert b"world" in ask(gateway, stream=True).body
+    assert "gzip" in upstream.requests[0].headers["accept-encoding"]
+
+
+def memory_of(gateway):
+    """The most that the process has had, in bytes."""
+    lines = open(f"/proc/{gateway.popen.pid}/status").read().splitlines()
+    (line,) = [each for each in lines if each.startswith("VmHWM")]
+    return int(line.split()[1]) * 1024
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
+@pytest.mark.parametrize(("status", "content_type"), FLOODS)
+def test_a_compressed_flood_is_cut_off_at_its_bound(opened, family, upstream, stream, status, content_type):
+    upstream.reply_always(Reply(status, [BOMB], {"Content-Type": content_type, "Content-Encoding": "gzip"}))
+    gateway = opened("--chat.tries", "1")
+    before = memory_of(gateway)
+    failed(ask(gateway, stream=stream), 502, "upstream_error")
+    assert memory_of(gateway) - before < 160 * MIB
+
+
+def test_an_answer_without_end_is_cut_off_at_its_bound(opened, family, upstream):
+    flood = Reply(200, [b'{"a": "'], chunked=True, endless=b"x" * MIB)
+    upstream.reply_always(flood)
+    message = failed(ask(opened("--chat.tries", "1")), 502, "upstream_error")
+    assert "more than" in message and upstream.requests[0].gone.wait(5)
+
+
+def test_a_provider_that_does_not_begin_is_504_in_time_and_let_go(opened, family, upstream):
+    never = threading.Event()
+    upstream.reply_always(Reply(200, [b"{}"], before_head=never))
+    began = time.monotonic()
+    message = failed(ask(opened("--chat.tries", "1", *LATE)), 504, "upstream_timeout")
+    assert 1 <= time.monotonic() - began < 10 and message.startswith("m: ")
+    assert upstream.requests[0].gone.wait(2)
+
+
+def test_a_slow_provider_is_given_up_for_the_fallback(opened, family, upstream):
+    upstream.reply_always(Reply(200, [b"{}"], before_head=threading.Event()))
+    with Upstream() as other:
+        other.reply(openai_words.completion("in time"))
+        gateway = opened("--chat.tries", "1", *LATE, more=OPENAI.row("second", other))
+        assert said(gateway.client.post(CHAT, body(model=["m", "second"]))) == "in time"
+
+
+DROPPED = {
+    "openai": ({"top_k": 5, "safety_settings": [], "guardrails": [], "seed": 3}, "guardrails, safety_settings, top_k"),
+    "anthropic": (
+        {"temperature": 1.7, "logit_bias": {"1": 2}, "seed": 3, "n": 2},
+        "logit_bias, n;emulated, seed, temperature;clamped",
+    ),
+    "gemini": ({"store": True, "prediction": {"type": "content", "content": "x"}, "seed": 3}, "prediction, store"),
+}
+
+
+def test_what_a_provider_cannot_be_told_is_named_and_strict_asks_nobody(opened, family, upstream):
+    upstream.reply_always(family.whole("Hello"))
+    parameters, names = DROPPED[family.name]
+    gateway = opened()
+    reply = ask(gateway, **parameters)
+    assert reply.status == 200, reply.body
+    assert ", ".join(sorted(reply.headers["x-millrace-dropped-params"].split(", "))) == names
+    asked = len(upstream.requests)
+    strict = gateway.client.post(f"{CHAT}?strict=true", body(**parameters))
+    assert strict.status == 400 and len(upstream.requests) == asked
+    job = gateway.client.wait_terminal(ask(gateway, deferred=True, **parameters).json()["request_id"])
+    assert job["status"] == "succeeded" and job["dropped_params"] == reply.headers["x-millrace-dropped-params"], job
+
+
+@pytest.mark.parametrize("status", [400, 500])
+def test_a_deferred_failure_says_who_was_asked_how_often(opened, family, upstream, status):
+    """One that is final at once, and one that ends with its fourth attempt: a call each, or the target would be left alone."""
+    upstream.reply_always(family.refusal(status, "no"))
+    gateway = opened("--chat.tries", "1")
+    job = gateway.client.wait_terminal(ask(gateway, deferred=True).json()["request_id"])
+    assert job["status"] == "failed" and job["answered_by"] == "m", job
+    reply = gateway.client.get(f"/v1/chat/deferred-completion/{job['id']}")
+    assert reply.status == {400: 400, 500: 502}[status], reply.body
+    assert len(upstream.requests) == {400: 1, 500: 4}[status]
+    assert reply.headers["x-millrace-model"] == "m" and reply.headers["x-millrace-attempts"] == "1"
+    assert reply.headers["x-should-retry"] == "false"
+
+
+@pytest.mark.parametrize("deferred", [False, True], ids=["direct", "deferred"])
+@pytest.mark.parametrize(
+    "url",
+    ["http://example.com/a.png", "https://127.1/a.png", "https://[::ffff:10.0.0.1]/a", "https://localhost./a"],
+)
+def test_a_url_that_leads_inside_is_refused_before_any_provider_is_asked(opened, upstream, url, deferred):
+    parts = [{"type": "text", "text": "what is it?"}, {"type": "image_url", "image_url": {"url": url}}]
+    reply = ask(opened(), messages=[{"role": "user", "content": parts}], instructions="Be brief", deferred=deferred)
+    assert "messages.0.content.1.image_url.url" in failed(reply, 422, "fetch_refused")
+    assert reply.json()["error"]["param"] == "messages.0.content.1.image_url.url"
+    assert not upstream.requests
+
+
+def test_a_url_of_a_host_that_the_operator_opens_goes_to_the_provider_as_it_is(opened, family, upstream):
+    upstream.reply(family.whole("a cat"))
+    parts = [{"type": "image_url", "image_url": {"url": "http://pictures.local/cat.png"}}]
+    gateway = opened("--fetch.allow-hosts", "pictures.local")
+    assert said(ask(gateway, messages=[{"role": "user", "content": parts}])) == "a cat"
+    assert b"http://pictures.local/cat.png" in upstream.requests[0].body
+
+
+SCHEMA = {"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}, "additionalProperties": False}
+
+
+def strict_format(schema):
+    return {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": schema}}
+
+
+@pytest.fixture
+def formats(tmp_path, upstream):
+    """A gateway whose model `m` is asked of the upstream in OpenAI's form."""
+    config = tmp_path / "millrace.yaml"
+    config.write_text(f"models:\n{OPENAI.row('m', upstream, api_key='env:THE_KEY')}")
+    gateway = Gateway(tmp_path / "data", "--config", config, env={"THE_KEY": KEY}).start()
+    yield gateway
+    gateway.close()
+
+
+def test_an_answer_that_breaks_a_strict_schema_is_asked_for_again_and_then_an_error(formats, upstream):
+    upstream.reply(openai_words.completion('{"n": "two"}'), openai_words.completion('{"n": 2}'))
+    reply = ask(formats, response_format=strict_format(SCHEMA))
+    assert json.loads(said(reply)) == {"n": 2} and reply.headers["x-millrace-attempts"] == "2"
+    upstream.reply_always(openai_words.completion('{"n": 1, "m": 2}'))
+    reply = ask(formats, response_format=strict_format(SCHEMA))
+    assert "$.m: should not be there" in failed(reply, 502, "upstream_error")
+    assert reply.headers["x-should-retry"] == "false"
+    assert reply.headers["x-millrace-model"] == "m" and reply.headers["x-millrace-attempts"] == "3"
+    assert reply.json()["error"]["param"] == "response_format"
+
+
+def test_a_stream_that_breaks_a_strict_schema_ends_with_an_error_and_without_done(formats, upstream):
+    upstream.reply(openai_words.stream('{"n": "two"}'))
+    reply = ask(formats, response_format=strict_format(SCHEMA), stream=True)
+    assert "$.n: should be of type" in error_of(reply.body)["message"] and b"[DONE]" not in reply.body
+
+
+def test_a_schema_that_is_none_is_refused_before_any_call(formats, upstream):
+    for schema in ({"type": "objekt"}, {"$ref": "https://example.com/schema.json"}, {"anyOf": [{"$ref": "#"}]}):
+        reply = ask(formats, response_format=strict_format(schema))
+        failed(reply, 422, "invalid_field")
+        assert reply.json()["error"]["param"] == "response_format.json_schema.schema"
+    assert not upstream.requests
+
+
+def test_a_refused_key_is_not_tried_again_and_not_shown(opened, family, upstream):
+    upstream.reply_always(family.refusal(401, f"invalid key {KEY}"))
+    message = failed(ask(opened()), 502, "upstream_error")
+    assert "401" in message and KEY not in message and len(upstream.requests) == 1
+
+
+def test_whole_answers_and_streams_have_an_id_of_ours_and_the_name_of_the_model(opened, family, upstream):
+    gateway = opened()
+    upstream.reply(family.whole("Hello"))
+    whole = ask(gateway).json()
+    upstream.reply(family.stream("Hello"))
+    first = json.loads(ask(gateway, stream=True).body.split(b"\n\n")[0].removeprefix(b"data: "))
+    assert whole["id"].startswith("chatcmpl-") and first["id"].startswith("chatcmpl-")
+    assert whole["model"] == first["model"] == "m"

@@ -1,0 +1,57 @@
+"""`millrace config import`: a file of LiteLLM's proxy becomes one that the gateway starts with."""
+
+import subprocess
+
+from millrace import BUILD, Gateway
+
+LITELLM = """
+model_list:
+  - {model_name: fast, litellm_params: {model: openai/gpt-4o-mini, api_key: os.environ/TEAM_KEY, rpm: 600}}
+  - {model_name: fast, litellm_params: {model: groq/llama, api_key: gsk-very-secret, rpm: 200}}
+  - {model_name: own, litellm_params: {model: ollama/llama3.2, api_base: "http://127.0.0.1:11434"}}
+  - {model_name: far, litellm_params: {model: bedrock/titan}}
+router_settings: {fallbacks: [{fast: [own]}], num_retries: 1}
+general_settings: {master_key: sk-master}
+"""
+
+
+def imported(folder, *words):
+    (folder / "litellm.yaml").write_text(LITELLM)
+    command = [BUILD / "millrace", "config", "import", "litellm.yaml", *words]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_a_gateway_starts_with_what_was_imported_and_offers_its_models(tmp_path):
+    done = imported(tmp_path, "-o", "millrace.yaml")
+    assert done.returncode == 0 and done.stdout == "", done.stderr
+    env = {"TEAM_KEY": "a", "LITELLM_KEY_1": "b"}
+    gateway = Gateway(tmp_path / "data", "--config", tmp_path / "millrace.yaml", env=env).start()
+    try:
+        names = [model["id"] for model in gateway.client.get("/v1/models").json()["data"]]
+        assert {"fast", "own"} <= set(names) and "far" not in names
+    finally:
+        gateway.close()
+
+
+def test_what_was_not_imported_is_said_and_no_secret_is_written(tmp_path):
+    done = imported(tmp_path)
+    assert done.returncode == 0
+    assert "secret" not in done.stdout and "sk-master" not in done.stdout + done.stderr and "gsk-very" not in done.stderr
+    for word in ("LITELLM_KEY_1", "bedrock", "general_settings", "litellm.yaml:6"):
+        assert word in done.stderr, done.stderr
+
+
+def test_a_file_that_is_there_stays_as_it_is(tmp_path):
+    (tmp_path / "millrace.yaml").write_text("listen: 127.0.0.1:1\n")
+    done = imported(tmp_path, "-o", "millrace.yaml")
+    assert done.returncode == 1 and "is there already" in done.stderr
+    assert (tmp_path / "millrace.yaml").read_text() == "listen: 127.0.0.1:1\n"
+
+
+def test_a_file_without_models_is_refused(tmp_path):
+    for text in ("", "model_list: []\n", "model_list: [\n", "listen: x\n"):
+        (tmp_path / "none.yaml").write_text(text)
+        words = [BUILD / "millrace", "config", "import", tmp_path / "none.yaml"]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+        assert (done.returncode, done.stdout) == (1, ""), text
+        assert "none.yaml" in done.stderr

@@ -1,0 +1,213 @@
+"""`millrace exec run` and `exec logs` against a real gateway, with real bubblewrap."""
+
+import json
+import os
+import signal
+import subprocess
+
+import pytest
+from millrace import BUILD
+from sandboxed import ended, local, reachable_folder, start
+
+
+@pytest.fixture(scope="module")
+def shared():
+    with reachable_folder() as folder:
+        gateway = start(folder / "data")
+        yield gateway
+        gateway.close()
+
+
+def executions(gateway):
+    return f"/v1/machines/{local(gateway.client)}/executions"
+
+
+def cli(gateway, *words, **kwargs):
+    env = {k: v for k, v in os.environ.items() if not k.startswith("MILLRACE_")}
+    command = [str(BUILD / "millrace"), "exec", *words]
+    at = command.index("--") if "--" in command else len(command)
+    command[at:at] = ["--url", gateway.url, "--key", gateway.client.key]
+    return subprocess.run(command, capture_output=True, text=True, env=env, timeout=60, **kwargs)
+
+
+def test_exec_run_shows_the_output_and_passes_the_exit_code_on(shared):
+    done = cli(shared, "run", "--exit-status", "-e", "A=1 2", "--", "sh", "-c", 'echo "$A"; echo bad >&2; exit 3')
+    assert (done.returncode, done.stdout) == (3, "1 2\n") and done.stderr == "bad\n"
+    failed = cli(shared, "run", "--", "false")
+    assert failed.returncode == 1 and "exit code 1" in failed.stderr
+    assert cli(shared, "run", "--machine", "nowhere", "--", "true").returncode == 11
+
+
+def test_exec_run_detached_prints_the_id_and_logs_show_its_output(shared):
+    done = cli(shared, "run", "--detach", "--", "echo", "later")
+    execution = done.stdout.strip()
+    assert execution.startswith("exec-")
+    assert cli(shared, "logs", "-f", execution).stdout == "later\n"
+    assert cli(shared, "logs", execution).stdout == "later\n"
+
+
+def test_what_was_left_out_is_told_on_standard_error(shared):
+    leave = 'for i in $(seq 103); do : > "$MILLRACE_ARTIFACTS/$i"; done; echo done'
+    run = cli(shared, "run", "--", "sh", "-c", leave)
+    assert run.stdout == "done\n" and run.stderr.startswith("millrace: 3 file") and run.returncode == 0
+    execution = shared.client.get(f"/v1/machines/{local(shared.client)}/executions").json()["items"][0]
+    for words in (["logs", execution["execution_id"]], ["logs", "-f", execution["execution_id"]]):
+        logs = cli(shared, *words)
+        assert (logs.stdout, logs.stderr) == (run.stdout, run.stderr)
+
+
+def test_output_that_was_cut_does_not_look_complete(shared):
+    run = cli(shared, "run", "--", "head", "-c", "3000000", "/dev/zero")
+    assert run.returncode == 0 and len(run.stdout) == 1 << 20
+    assert run.stderr == "millrace: stdout was cut: only the first of its 3000000 bytes are kept (exec.output_max)\n"
+    execution = newest(shared)["execution_id"]
+    assert cli(shared, "logs", execution).stderr == cli(shared, "logs", "-f", execution).stderr == run.stderr
+
+
+def test_json_is_an_event_a_line(shared):
+    done = cli(shared, "run", "--json", "--", "sh", "-c", "echo a; echo b >&2")
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    assert {(e["type"], e.get("chunk")) for e in events} >= {("stdout", "a\n"), ("stderr", "b\n")}
+    assert events[-1]["status"] == "succeeded" and done.stderr == ""
+
+
+def test_exec_run_reads_our_stdin(shared):
+    assert cli(shared, "run", "--stdin", "-", "--", "tr", "a-z", "A-Z", input="loud\n").stdout == "LOUD\n"
+
+
+def test_environment_directory_and_time_out_are_the_command_lines(shared):
+    script = 'printf "%s|" "$A" "$B" "$C"; pwd'
+    words = ["--env", "A=1", "--env", "B=two words", "-e", "C=x=y", "--cwd", "/tmp", "--timeout", "5m"]
+    done = cli(shared, "run", *words, "--", "sh", "-c", script)
+    assert (done.returncode, done.stdout) == (0, "1|two words|x=y|/tmp\n"), done.stderr
+    late = cli(shared, "run", "--timeout", "300ms", "--", "sleep", "1000")
+    assert late.returncode == 1 and "expired" in late.stderr and "execution_timed_out" in late.stderr
+    nowhere = cli(shared, "run", "--cwd", "/no/such/place", "--", "true")
+    assert nowhere.returncode == 1 and "cwd is not there" in nowhere.stderr
+
+
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        (["--env", "A"], "NAME=value"),
+        (["--env", "=x"], "NAME=value"),
+        (["--timeout", "soon"], "10m"),
+        (["--timeout", "25h"], "from 1ms to 24h"),
+    ],
+)
+def test_words_that_cannot_be_are_usage_errors_and_run_nothing(shared, words, said):
+    before = shared.client.get(executions(shared)).json()["items"][:1]
+    wrong = cli(shared, "run", *words, "--", "true")
+    assert wrong.returncode == 2 and said in wrong.stderr
+    assert shared.client.get(executions(shared)).json()["items"][:1] == before
+
+
+def test_a_field_that_the_gateway_refuses_is_named_as_the_flag_that_it_is(shared):
+    refused = cli(shared, "run", "--cwd", "/" + "x" * 5000, "--", "true")
+    assert refused.returncode == 13 and "millrace: --cwd: " in refused.stderr, refused.stderr
+
+
+def test_one_that_waits_for_its_machine_where_no_worker_lives_says_so_off_a_terminal():
+    with reachable_folder() as folder:
+        gateway = start(folder / "data")
+        try:
+            slept = [BUILD / "millrace", "machines", "sleep", "local", "--wait"]
+            where = ["--url", gateway.url, "--key", gateway.client.key]
+            subprocess.run([*slept, *where], check=True, capture_output=True, timeout=60)
+            gateway.terminate()
+            gateway.command[1] = "api"
+            gateway.start()
+            with exec_run(gateway, "--", "true") as running:
+                assert "waits for its machine" in running.stderr.readline()
+                running.kill()
+        finally:
+            gateway.close()
+
+
+def test_executions_are_listed_newest_first(shared):
+    made = [cli(shared, "run", "--detach", "--", "sh", "-c", f"exit {code}").stdout.strip() for code in (0, 7)]
+    for execution in made:
+        cli(shared, "logs", "-f", execution)
+    header, newest_row, before = cli(shared, "ls", "--limit", "2").stdout.splitlines()
+    assert header.split() == ["ID", "STATUS", "EXIT", "CREATED", "COMMAND"]
+    assert newest_row.split()[:3] == [made[1], "failed", "7"] and newest_row.endswith("sh -c 'exit 7'")
+    assert before.split()[:3] == [made[0], "succeeded", "0"]
+    rows = [json.loads(line)["execution_id"] for line in cli(shared, "ls", "--json").stdout.splitlines()]
+    assert rows[:2] == made[::-1]
+
+
+@pytest.mark.parametrize(
+    "words, code",
+    [
+        (["--", "sh", "-c", "exit 124"], 124),
+        (["--", "sh", "-c", "kill -KILL $$"], 137),
+        (["--", "sh", "-c", "kill -TERM $$"], 143),
+        (["--timeout", "300ms", "--", "sleep", "1000"], 124),
+        (["--", "/no/such/command"], 125),
+        (["--cwd", "/no/such/place", "--", "true"], 125),
+        (["--machine", "dm-0192f0a1-7c1e-7000-8000-00000000ffff", "--", "true"], 11),
+    ],
+)
+def test_the_exit_status_tells_how_the_command_ended(shared, words, code):
+    done = cli(shared, "run", "--exit-status", *words)
+    assert done.returncode == code, done.stderr
+    assert ("execution_timed_out" in done.stderr) == ("--timeout" in words)
+
+
+def test_one_that_somebody_else_cancels_has_no_exit_status(shared):
+    with begun(shared, "echo begun; exec sleep 1000", "--exit-status") as running:
+        shared.client.request("POST", f"/v1/jobs/{newest(shared)['execution_id']}/cancel")
+        assert running.wait(30) == 125 and "cancelled" in running.stderr.read()
+
+
+def exec_run(gateway, *words):
+    where = ["--url", gateway.url, "--key", gateway.client.key]
+    command = [BUILD / "millrace", "exec", "run", *where, *words]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def begun(gateway, script, *words):
+    """A running `exec run` whose command has written "begun"."""
+    running = exec_run(gateway, *words, "--", "sh", "-c", script)
+    assert running.stdout.readline() == "begun\n", running.stderr.read()
+    return running
+
+
+def newest(gateway):
+    return gateway.client.get(executions(gateway)).json()["items"][0]
+
+
+def test_ctrl_c_cancels_the_command(shared):
+    with begun(shared, "echo begun; exec sleep 1000") as running:
+        running.send_signal(signal.SIGINT)
+        assert running.wait(30) == 130
+        said = running.stderr.read()
+        assert "cancelling" in said and "cancelled" in said
+    assert newest(shared)["status"] == "cancelled"
+
+
+def test_ctrl_c_while_watching_leaves_the_execution_alone(shared):
+    execution = cli(shared, "run", "--detach", "--", "sh", "-c", "echo begun; exec sleep 1000").stdout.strip()
+    words = ["--url", shared.url, "--key", shared.client.key, execution]
+    command = [BUILD / "millrace", "exec", "logs", "-f", *words]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as watching:
+        assert watching.stdout.readline() == "begun\n", watching.stderr.read()
+        watching.send_signal(signal.SIGINT)
+        assert watching.wait(30) == 130 and f"it goes on as {execution}" in watching.stderr.read()
+    assert newest(shared)["status"] == "running"
+    shared.client.request("DELETE", f"{executions(shared)}/{execution}")
+    assert ended(shared.client, newest(shared))["status"] == "cancelled"
+
+
+def test_a_second_ctrl_c_leaves_and_says_that_it_is_being_cancelled(shared):
+    with begun(shared, "trap '' TERM; echo begun; while :; do sleep 1; done") as running:
+        running.send_signal(signal.SIGINT)
+        assert running.stderr.readline() == "cancelling; Ctrl-C again leaves at once\n"
+        running.send_signal(signal.SIGINT)
+        assert running.wait(30) == 130
+        execution = newest(shared)
+        left = running.stderr.read()
+        assert left.startswith("it is being cancelled: ") and left.endswith(f" {execution['execution_id']}\n")
+        shown = subprocess.run([*left.split(": ", 1)[1].replace("KEY", shared.client.key).split()], capture_output=True)
+        assert shown.returncode == 0, shown.stderr
+    assert ended(shared.client, execution)["status"] == "cancelled"

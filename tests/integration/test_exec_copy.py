@@ -1,0 +1,139 @@
+"""`millrace exec cp`, and what a person is told of artifacts."""
+
+import json
+import signal
+import subprocess
+
+import pytest
+from commands import FILE_MACHINE, MILLRACE, cli, environment, on_terminal, reaches
+from millrace import eventually
+from sandboxed import reachable_folder, start
+from silent_gateway import SilentGateway
+
+EXECUTION = "exec-0192f0a1-7c1e-7000-8000-000000000001"
+
+
+@pytest.fixture(scope="module")
+def shared():
+    with reachable_folder() as folder:
+        gateway = start(folder / "data")
+        yield gateway
+        gateway.close()
+
+
+LEAVES = "mkdir $MILLRACE_ARTIFACTS/sub; printf aa > $MILLRACE_ARTIFACTS/sub/a.txt; printf b > $MILLRACE_ARTIFACTS/b.txt"
+
+
+@pytest.fixture(scope="module")
+def left(shared):
+    """An execution with the artifacts sub/a.txt and b.txt."""
+    done = cli(shared, "exec", "run", "-m", "local", "--", "sh", "-c", LEAVES + "; echo $MILLRACE_EXECUTION_ID")
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def files_below(folder):
+    return {str(path.relative_to(folder)): path.read_text() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_all_artifacts_are_copied_with_their_folders(shared, left, tmp_path):
+    done = cli(shared, "exec", "cp", f"{left}:", tmp_path / "out")
+    assert done.returncode == 0 and done.stdout == "", done.stderr
+    assert files_below(tmp_path / "out") == {"sub/a.txt": "aa", "b.txt": "b"}
+
+
+def test_one_artifact_goes_into_a_folder_a_file_or_standard_output(shared, left, tmp_path):
+    assert cli(shared, "exec", "cp", f"{left}:sub/a.txt", ".", cwd=tmp_path).returncode == 0
+    assert cli(shared, "exec", "cp", f"{left}:b.txt", tmp_path / "mine.txt").returncode == 0
+    assert files_below(tmp_path) == {"sub/a.txt": "aa", "mine.txt": "b"}
+    assert cli(shared, "exec", "cp", f"{left}:sub/a.txt", "-").stdout == "aa"
+
+
+def test_several_artifacts_want_a_folder(shared, left, tmp_path):
+    (tmp_path / "file").write_text("kept")
+    assert cli(shared, "exec", "cp", f"{left}:b.txt", f"{left}:sub/a.txt", tmp_path / "file").returncode == 2
+    assert cli(shared, "exec", "cp", f"{left}:", "-").returncode == 2
+    assert cli(shared, "exec", "cp", f"{left}:b.txt", f"{left}:sub/a.txt", tmp_path / "both").returncode == 0
+    assert files_below(tmp_path) == {"file": "kept", "both/sub/a.txt": "aa", "both/b.txt": "b"}
+
+
+def test_an_artifact_that_is_not_there_is_not_found_and_those_that_are_are_named(shared, left, tmp_path):
+    missing = cli(shared, "exec", "cp", f"{left}:c.txt", tmp_path)
+    assert missing.returncode == 11 and "b.txt" in missing.stderr and "sub/a.txt" in missing.stderr
+    assert cli(shared, "exec", "cp", f"{EXECUTION}:c.txt", tmp_path).returncode == 11
+    assert cli(shared, "exec", "cp", left, tmp_path).returncode == 2
+    stranger = cli(shared, "exec", "cp", "nope:", tmp_path)
+    assert stranger.returncode == 2 and '"nope" is no id of an execution' in stranger.stderr and "exec ls" in stranger.stderr
+    assert files_below(tmp_path) == {}
+
+
+def test_an_execution_alone_names_its_machine(shared, tmp_path):
+    assert cli(shared, "machines", "create", "--name", "elsewhere", "--wait").returncode == 0
+    run = cli(shared, "exec", "run", "-m", "elsewhere", "--", "sh", "-c", LEAVES + "; echo $MILLRACE_EXECUTION_ID")
+    execution = run.stdout.strip()
+    assert run.returncode == 0, run.stderr
+    assert cli(shared, "exec", "logs", execution).stdout.strip() == execution
+    assert cli(shared, "exec", "logs", "-f", execution).stdout.strip() == execution
+    done = cli(shared, "exec", "cp", f"{execution}:b.txt", tmp_path)
+    assert done.returncode == 0 and files_below(tmp_path) == {"b.txt": "b"}, done.stderr
+    unknown = cli(shared, "exec", "logs", EXECUTION)
+    assert unknown.returncode == 11 and EXECUTION in unknown.stderr
+    assert cli(shared, "machines", "rm", "elsewhere", "--yes").returncode == 0
+
+
+@pytest.fixture
+def silent():
+    gateway = SilentGateway()
+    yield gateway
+    gateway.close()
+
+
+def copying(silent, *words, **kwargs):
+    command = [MILLRACE, "exec", "cp", "-m", FILE_MACHINE, *map(str, words)]
+    return subprocess.Popen(command, env=environment(silent), stderr=subprocess.PIPE, text=True, **kwargs)
+
+
+def say_artifacts(silent, *names):
+    line, connection = silent.next_request()
+    assert line.startswith(f"GET /v1/machines/{FILE_MACHINE}/executions/{EXECUTION} ")
+    rows = [{"artifact_id": "art-1", "name": name} for name in names]
+    silent.answer(connection, 200, json.dumps({"artifacts": rows}), content_type="application/json")
+
+
+@pytest.mark.parametrize("name", ["../evil", "/tmp/evil", "a/../../evil", "link/evil"])
+def test_no_name_of_a_gateway_leads_out_of_the_folder(silent, tmp_path, name):
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "link").symlink_to(tmp_path / "outside")
+    with copying(silent, f"{EXECUTION}:", tmp_path / "out") as running:
+        say_artifacts(silent, name)
+        assert "evil" in running.stderr.read()
+        assert running.wait(30) == 1
+    assert files_below(tmp_path) == {}
+
+
+def test_a_copy_that_is_interrupted_or_breaks_off_leaves_nothing(silent, tmp_path):
+    for end in ("interrupted", "cut"):
+        with copying(silent, f"{EXECUTION}:big", tmp_path / "big") as running:
+            say_artifacts(silent, "big")
+            _, connection = silent.next_request()
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n" + b"x" * 1000)
+            eventually(lambda: any(path.stat().st_size for path in tmp_path.iterdir()), what="some of it")
+            running.send_signal(signal.SIGINT) if end == "interrupted" else connection.close()
+            assert running.wait(30) == (130 if end == "interrupted" else 15)
+        assert list(tmp_path.iterdir()) == []
+
+
+def test_who_watches_is_told_of_the_wake_and_of_the_artifacts(shared):
+    assert cli(shared, "machines", "create", "--name", "sleeper").returncode == 0
+    reaches(shared, "sleeper", "running")
+    assert cli(shared, "machines", "sleep", "sleeper").returncode == 0
+    reaches(shared, "sleeper", "sleeping")
+    with on_terminal(shared, "exec", "run", "-m", "sleeper", "--", "sh", "-c", LEAVES + "; echo all") as terminal:
+        terminal.until("waking the machine…")
+        shown, code = terminal.end()
+    assert code == 0 and "all" in shown and "2 artifacts: " in shown
+    assert "exec cp -m sleeper" in shown and ": ." in shown
+    unseen = cli(shared, "exec", "run", "-m", "sleeper", "--", "sh", "-c", LEAVES)
+    assert unseen.returncode == 0 and unseen.stderr == ""
+    assert cli(shared, "machines", "rm", "sleeper", "--yes").returncode == 0

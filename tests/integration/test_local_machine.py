@@ -1,0 +1,72 @@
+"""The machine `local`, which the first start makes where bubblewrap works: what is said where it does not."""
+
+import os
+import subprocess
+
+import kernel_without
+import pytest
+from millrace import BUILD, Gateway
+from sandboxed import reachable_folder, run, start
+
+HIDE_BWRAP = 'mount --bind /dev/null /usr/bin/bwrap && exec "$@"'
+
+
+@pytest.fixture(scope="module")
+def shared():
+    """A gateway of a host that runs commands; doctor's trials need a data directory."""
+    with reachable_folder() as folder:
+        gateway = start(folder / "data")
+        yield gateway
+        gateway.close()
+
+
+def without_bwrap():
+    """What goes before a command that is to find no bubblewrap to run."""
+    user = [] if os.geteuid() == 0 else ["--map-current-user", "--keep-caps"]
+    return ["unshare", "--mount", *user, "--", "sh", "-c", HIDE_BWRAP, "sh"]
+
+
+def said_of(check, data, before):
+    """The lines of one check of doctor: the finding, and what to do."""
+    command = [*before, BUILD / "millrace", "doctor", "--data", data]
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=60, check=False)
+    lines = done.stdout.splitlines()
+    at = next((n for n, line in enumerate(lines) if line.split()[1:2] == [check]), None)
+    assert at is not None, done.stdout + done.stderr
+    following = [line for line in lines[at + 1 :] if line.startswith(" ")]
+    return lines[at], following[0] if following else ""
+
+
+def test_doctor_says_which_program_is_missing_and_how_to_get_it(shared):
+    if subprocess.run([*without_bwrap(), "true"], capture_output=True).returncode != 0:
+        pytest.skip("nothing can be mounted here, so no program can be hidden")
+    finding, then = said_of("machines", shared.data, without_bwrap())
+    assert finding.startswith("warn") and "/usr/bin/bwrap" in finding and "apt-get install bubblewrap" in finding
+    assert "makes no `local`" in then
+
+
+def test_doctor_says_what_the_kernel_must_allow(shared):
+    finding, then = said_of("machines", shared.data, kernel_without.words("namespaces"))
+    assert finding.startswith("warn") and "bwrap: " in finding, finding
+    assert "kernel.unprivileged_userns_clone=1" in finding and "seccomp=unconfined" in finding
+    assert "makes no `local`" in then
+    assert said_of("machines", shared.data, [])[0].startswith("ok")
+
+
+def test_a_start_that_cannot_make_local_says_why_and_the_first_that_can_makes_it():
+    with reachable_folder() as folder:
+        gateway = Gateway(folder / "data")
+        plain = gateway.command
+        gateway.command = [*kernel_without.words("namespaces"), *plain]
+        try:
+            gateway.start()
+            assert gateway.client.get("/v1/machines").json()["items"] == []
+            log = gateway.log.read_text()
+            assert "executions_off" in log and "allow user namespaces" in log
+            gateway.terminate()
+            gateway.command = plain
+            gateway.start()
+            assert [item["name"] for item in gateway.client.get("/v1/machines").json()["items"]] == ["local"]
+            assert run(gateway.client, ["true"])[0]["status"] == "succeeded"
+        finally:
+            gateway.close()

@@ -1,0 +1,69 @@
+"""Several processes on one data directory: one of them runs its machines, and another one goes on when it has ended."""
+
+import json
+
+import pytest
+from millrace import Gateway, Worker, eventually
+from sandboxed import bubblewrap_works, create, ended, local, place, reachable_folder, started
+
+EXECUTIONS = 40
+SLOTS = 2
+
+
+@pytest.fixture
+def house():
+    """An api, and workers that `begin` adds to it."""
+    with reachable_folder() as folder:
+        api = Gateway(folder / "data", role="api").start()
+        workers = []
+
+        def begin(name):
+            worker = Worker(api.data, "--slots", f"exec={SLOTS}", name=name, kinds="exec").start()
+            workers.append(worker)
+            if "executions_off" in worker.log.read_text():
+                assert not bubblewrap_works(), worker.tail()
+                pytest.skip("bubblewrap makes no namespaces on this machine, so executions are off")
+            return worker
+
+        yield api, begin
+        for worker in workers:
+            worker.close()
+        api.close()
+
+
+def told(process, event):
+    lines = [json.loads(line) for line in process.log.read_text().splitlines() if line.startswith("{")]
+    return [line for line in lines if line.get("event") == event]
+
+
+def has_local(client):
+    return any(machine["name"] == "local" for machine in client.get("/v1/machines").json()["items"])
+
+
+def test_one_worker_runs_the_machines_and_another_one_goes_on_when_it_is_killed(house):
+    api, begin = house
+    holder, heir = begin("holder"), begin("heir")
+    client = api.client
+    eventually(lambda: has_local(client), what="the machine local")
+    assert f"pid {holder.popen.pid}," in heir.log.read_text()
+    assert heir.log.read_text().count("machines_elsewhere") == 1
+
+    machine = local(client)
+    jobs = [create(client, ["sleep", "0.1"], machine=machine).json() for _ in range(EXECUTIONS)]
+    client.wait_terminal(jobs[5]["execution_id"])
+    holder.kill()
+
+    ends = [ended(client, job) for job in jobs]
+    lost = [end for end in ends if end["status"] != "succeeded"]
+    assert len(lost) <= SLOTS, lost
+    assert all(end["status"] == "failed" and end["error_code"] == "worker_lost" for end in lost), lost
+    assert f"pid {heir.popen.pid}," in (api.data / "machines" / "host.lock").read_text()
+
+
+def test_a_worker_that_drains_hands_the_machines_over(house):
+    api, begin = house
+    holder, _ = begin("holder"), begin("heir")
+    eventually(lambda: has_local(api.client), what="the machine local")
+    assert holder.terminate() == 0
+    execution = started(api.client, ["true"])
+    assert ended(api.client, execution)["status"] == "succeeded", api.client.get(place(execution)).json()

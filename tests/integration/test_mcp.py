@@ -1,0 +1,404 @@
+"""Server-side tools over a running gateway: MCP servers of both eras, a published one among them."""
+
+import contextlib
+import http.client
+import json
+import threading
+
+import openai_words
+import pytest
+from mcp_server import SILENT, McpServer, SessionServer, StreamServer, said, tool
+from millrace import Gateway
+from node_server import NodeServer
+from npm_programs import node_package
+from upstream import Reply, Upstream
+
+CHAT = "/v1/chat/completions"
+MOCK = {"MILLRACE_MOCK": "true"}
+EVERYTHING = ("@modelcontextprotocol/server-everything", "2026.8.31")
+REFUSED = [
+    "http://example.com/mcp",
+    "https://127.0.0.1/mcp",
+    "https://2130706433/mcp",
+    "https://[::ffff:127.0.0.1]/mcp",
+    "https://169.254.169.254/mcp",
+    "https://example.com:22/mcp",
+]
+
+
+def chat(gateway, text, *servers, **more):
+    """The mock model calls the tool whose name the text says."""
+    body = {"model": "mock/chat", "messages": [{"role": "user", "content": text}], "mcp_servers": list(servers), **more}
+    reply = gateway.client.post(CHAT, body)
+    assert reply.status == 200, reply.body
+    return reply if more.get("stream") else reply.json()
+
+
+def named(name, server):
+    return {"name": name, "url": server if isinstance(server, str) else server.mcp_url}
+
+
+@contextlib.contextmanager
+def opened(folder, *hosts, config=None):
+    """A gateway that may reach these hosts of loopback."""
+    arguments = ["--fetch.allow-hosts", ",".join(hosts)] if hosts else []
+    if config:
+        (folder / "millrace.yaml").write_text(config)
+        arguments += ["--config", folder / "millrace.yaml"]
+    gateway = Gateway(folder / "data", *arguments, env=MOCK).start()
+    try:
+        yield gateway
+    finally:
+        gateway.close()
+
+
+def only_result(reply):
+    (outcome,) = reply["mcp_tool_results"]
+    return outcome
+
+
+@pytest.fixture(scope="module")
+def everything(tmp_path_factory):
+    script = node_package(*EVERYTHING) / "dist" / "index.js"
+    with NodeServer(tmp_path_factory.mktemp("everything"), script, "streamableHttp") as server:
+        yield server.url.removeprefix("http://")
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory, everything):
+    folder = tmp_path_factory.mktemp("mcp")
+    config = f"mcp:\n- {{slug: office, url: 'http://{everything}/mcp'}}\n"
+    with opened(folder, everything, "127.0.0.1:9", config=config) as gateway:
+        yield gateway
+
+
+def test_the_tools_of_a_published_server_are_run_and_their_results_told(shared, everything):
+    reply = chat(shared, "say everything__echo", named("everything", f"http://{everything}/mcp"))
+    assert reply["tools_executed"] == ["everything__echo"] and reply["turns_consumed"] == 2
+    outcome = only_result(reply)
+    assert outcome["server_name"] == "everything" and outcome["tool_name"] == "echo" and not outcome["is_error"]
+    assert outcome["arguments"] == {"message": "say everything__echo"}
+    assert outcome["result"] == "Echo: say everything__echo" and outcome["duration_ms"] >= 0
+    (choice,) = reply["choices"]
+    assert choice["finish_reason"] == "stop" and choice["message"]["content"] == "The tool said: Echo: say everything__echo"
+    assert "mcp_server_errors" not in reply
+
+
+def test_a_stream_shows_one_answer_and_its_last_chunk_the_tools(shared, everything):
+    reply = chat(shared, "say everything__echo", named("everything", f"http://{everything}/mcp"), stream=True)
+    events = reply.body.decode().split("\n\n")
+    assert events[-2:] == ["data: [DONE]", ""]
+    chunks = [json.loads(each.removeprefix("data: ")) for each in events[:-2] if each.startswith("data: ")]
+    deltas = [choice["delta"] for chunk in chunks for choice in chunk["choices"]]
+    assert "".join(delta.get("content") or "" for delta in deltas) == "The tool said: Echo: say everything__echo"
+    assert not any("tool_calls" in delta for delta in deltas)
+    assert sum("role" in delta for delta in deltas) == 1
+    finishes = [choice["finish_reason"] for chunk in chunks for choice in chunk["choices"] if choice["finish_reason"]]
+    assert finishes == ["stop"]
+    assert chunks[-1]["tools_executed"] == ["everything__echo"] and chunks[-1]["turns_consumed"] == 2
+    assert only_result(chunks[-1])["result"] == "Echo: say everything__echo"
+
+
+def test_a_slug_of_the_configuration_names_a_server(shared):
+    reply = chat(shared, "say office__echo", "office")
+    assert only_result(reply)["server_name"] == "office"
+
+
+def test_a_slug_that_is_not_in_the_configuration_is_refused_with_those_that_are(shared):
+    reply = shared.client.post(CHAT, {"model": "mock/chat", "messages": "hi", "mcp_servers": ["offce"]})
+    error = reply.json()["error"]
+    assert reply.status == 422 and error["param"] == "mcp_servers.0" and "'office'" in error["message"], error
+
+
+def test_what_is_no_text_is_described_to_the_model(shared):
+    reply = chat(shared, "office__get-tiny-image", {"slug": "office"})
+    assert "[image: image/png, " in only_result(reply)["result"]
+
+
+def test_without_automatic_execution_the_calls_are_given_to_the_client(shared):
+    reply = chat(shared, "say office__echo", "office", auto_execute_tools=False)
+    (choice,) = reply["choices"]
+    assert choice["finish_reason"] == "tool_calls"
+    assert [call["function"]["name"] for call in choice["message"]["tool_calls"]] == ["office__echo"]
+    assert "tools_executed" not in reply and "mcp_tool_results" not in reply
+
+
+def test_at_max_turns_the_calls_are_not_run(shared):
+    reply = chat(shared, "say office__echo", "office", max_turns=1)
+    assert reply["choices"][0]["finish_reason"] == "tool_calls" and reply["turns_consumed"] == 1
+    assert not reply.get("tools_executed")
+
+
+def test_a_server_that_fails_is_named_and_the_others_go_on(shared):
+    reply = chat(shared, "say office__echo", named("dead", "http://127.0.0.1:9/mcp"), "office")
+    assert only_result(reply)["result"] == "Echo: say office__echo"
+    ((name, error),) = reply["mcp_server_errors"].items()
+    assert name == "dead" and error["code"] == "upstream_error"
+    assert error["message"] and error["recommendation"]
+
+
+@pytest.mark.parametrize("url", REFUSED)
+def test_a_url_that_leads_inside_is_refused(shared, url):
+    error = chat(shared, "hello", named("inside", url))["mcp_server_errors"]["inside"]
+    assert error["code"] == "fetch_refused" and "document_url" not in error["message"], error
+
+
+def test_a_host_that_is_not_opened_is_never_asked(shared):
+    with McpServer({"t": tool(lambda given: said("x"))}) as server:
+        assert chat(shared, "hello", named("s", server))["mcp_server_errors"]["s"]["code"] == "fetch_refused"
+        assert server.requests == []
+
+
+def test_a_redirect_is_not_followed(tmp_path):
+    with Upstream() as first, McpServer({}) as second:
+        first.reply_always(Reply(status=307, headers={"Location": second.mcp_url}))
+        with opened(tmp_path, first.url.removeprefix("http://"), second.host) as gateway:
+            error = chat(gateway, "hello", named("s", f"{first.url}/mcp"))["mcp_server_errors"]["s"]
+        assert "redirect" in error["message"] and second.requests == []
+
+
+REGION = {"type": "string", "x-mcp-header": "Region"}
+MODERN_TOOLS = {
+    "add": tool(lambda given: said(given["a"] + given["b"]), a="integer", b="integer"),
+    "größe": tool(lambda given: said("big")),
+    "place": tool(lambda given: said(given["region"]), region=REGION),
+    "wrong": tool(lambda given: said("never"), text={"type": "string", "x-mcp-header": "not a token"}),
+    "ask": tool(lambda given: {"resultType": "input_required", "inputRequests": {}, "requestState": "s"}),
+    "fail": tool(lambda given: said("out of paper", isError=True)),
+    "lost": tool(lambda given: SILENT),
+    "torn": tool(lambda given: Reply(chunked=True, pieces=[b'{"jsonrpc":'], reset=True)),
+    "page": tool(lambda given: Reply(headers={"Content-Type": "text/html"}, pieces=[b"<html>"])),
+    "long": tool(lambda given: said("x" * 300_000)),
+    "huge": tool(lambda given: said("x" * 9_000_000)),
+}
+
+
+@pytest.fixture(scope="module", params=[False, True], ids=["json", "events"])
+def modern(request, tmp_path_factory):
+    with McpServer(MODERN_TOOLS, page_size=4, events=request.param) as server:
+        with opened(tmp_path_factory.mktemp("modern"), server.host) as gateway:
+            yield server, gateway
+
+
+def call(modern, name):
+    """What the gateway says of a call of this tool, and how often the server got it."""
+    server, gateway = modern
+    before = len(server.calls)
+    reply = chat(gateway, f"call s__{name}", named("s", server))
+    assert "mcp_server_errors" not in reply, reply["mcp_server_errors"]
+    return only_result(reply), len(server.calls) - before
+
+
+def test_the_era_without_sessions_is_spoken_at_once(modern):
+    server, _ = modern
+    before = len(server.requests)
+    outcome, calls = call(modern, "add")
+    given = outcome["arguments"]
+    assert outcome["result"] == str(given["a"] + given["b"]) and not outcome["is_error"] and calls == 1
+    methods = [seen.headers["mcp-method"] for seen in server.requests[before:]]
+    assert methods == ["tools/list"] * 3 + ["tools/call"]
+    assert all("mcp-session-id" not in seen.headers for seen in server.requests)
+
+
+def test_a_name_beyond_ascii_travels_in_base64(modern):
+    server, gateway = modern
+    outcome = only_result(chat(gateway, "call s__gr____e", named("s", server)))
+    assert outcome["tool_name"] == "größe" and outcome["result"] == "big"
+
+
+def test_an_annotated_argument_travels_as_a_header_too(modern):
+    outcome, _ = call(modern, "place")
+    assert outcome["result"] == "call s__place"
+    assert modern[0].requests[-1].headers["mcp-param-region"] == "call s__place"
+
+
+def test_a_tool_with_a_wrong_annotation_is_not_offered(modern):
+    server, gateway = modern
+    assert "mcp_tool_results" not in chat(gateway, "call s__wrong", named("s", server))
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("ask", "input_required"),
+        ("lost", "failed"),
+        ("torn", "failed"),
+        ("page", "text/html"),
+        ("huge", "8388608 bytes"),
+    ],
+)
+def test_a_call_without_an_answer_is_an_error_and_not_sent_again(modern, name, words):
+    outcome, calls = call(modern, name)
+    assert outcome["is_error"] and words in outcome["result"] and calls == 1
+
+
+def test_an_error_of_the_tool_is_told_to_the_model(modern):
+    outcome, _ = call(modern, "fail")
+    assert outcome["is_error"] and outcome["result"] == "out of paper"
+
+
+def test_a_long_result_is_cut_and_says_so(modern):
+    outcome, _ = call(modern, "long")
+    assert outcome["result"].endswith("[cut here: the first 262144 of 300000 bytes]")
+
+
+def test_several_servers_offer_their_tools_side_by_side(tmp_path, everything):
+    with McpServer(MODERN_TOOLS) as server, opened(tmp_path, everything, server.host) as gateway:
+        both = [named("old", f"http://{everything}/mcp"), named("new", server)]
+        assert only_result(chat(gateway, "old__echo", *both))["server_name"] == "old"
+        assert only_result(chat(gateway, "new__place", *both))["server_name"] == "new"
+
+
+def test_a_servers_ping_is_answered_while_a_call_waits_and_the_session_ends_with_the_request(tmp_path):
+    with SessionServer({"t": tool(lambda given: said("done"))}, pings=True) as server:
+        with opened(tmp_path, server.host) as gateway:
+            assert only_result(chat(gateway, "call s__t", named("s", server)))["result"] == "done"
+            assert server.ended.wait(30) and not server.sessions
+    versions = [each.headers.get("mcp-protocol-version") for each in server.requests]
+    assert versions[:2] == ["2026-07-28", None] and set(versions[2:]) == {"2025-11-25"}
+
+
+def test_a_forgotten_session_is_made_anew_once(tmp_path):
+    def first_forget(given):
+        if server.opened == 1:
+            server.forget()
+            server.calls.pop()
+            return Reply(status=404)
+        return said("done")
+
+    with SessionServer({"t": tool(first_forget)}) as server, opened(tmp_path, server.host) as gateway:
+        assert only_result(chat(gateway, "call s__t", named("s", server)))["result"] == "done"
+        assert server.opened == 2 and len(server.calls) == 1
+
+
+def test_a_broken_stream_is_resumed_and_the_call_not_sent_again(tmp_path):
+    with SessionServer({"t": tool(lambda given: said("done"))}, breaks=True) as server, opened(tmp_path, server.host) as gateway:
+        assert only_result(chat(gateway, "call s__t", named("s", server)))["result"] == "done"
+        assert len(server.calls) == 1
+
+
+def test_calls_of_one_turn_are_made_at_the_same_time_and_share_the_session_that_is_made_anew(tmp_path):
+    together = threading.Barrier(3)
+
+    def answer(given):
+        together.wait(30)
+        return said(given["n"])
+
+    with SessionServer({"t": tool(answer, n="integer")}) as server, Upstream() as model:
+        calls = [(f"call-{n}", "s__t", {"n": n}) for n in range(3)]
+
+        def forgetful(_):
+            server.forget()
+            return openai_words.completion("", calls=calls) if len(model.requests) == 1 else openai_words.completion("end")
+
+        model.reply_always(forgetful)
+        config = f"models:\n- {{name: m, provider: openai, base_url: '{model.url}/v1'}}\n"
+        with opened(tmp_path, server.host, config=config) as gateway:
+            reply = chat(gateway, "go", named("s", server), model="m")
+        assert [each["result"] for each in reply["mcp_tool_results"]] == ["0", "1", "2"]
+        assert server.opened == 2 and reply["choices"][0]["message"]["content"] == "end"
+        told = [each for each in model.requests[1].json["messages"] if each["role"] == "tool"]
+        assert [(each["tool_call_id"], each["content"]) for each in told] == [(f"call-{n}", str(n)) for n in range(3)]
+
+
+def test_a_client_that_leaves_ends_the_call_that_is_under_way(tmp_path):
+    never = threading.Event()
+    with McpServer({"t": tool(lambda given: Reply(pieces=[never], chunked=True))}) as server:
+        with opened(tmp_path, server.host) as gateway:
+            address = gateway.client.address
+            connection = http.client.HTTPConnection(address.hostname, address.port, timeout=30)
+            asks = [{"role": "user", "content": "call s__t"}]
+            body = {"model": "mock/chat", "messages": asks, "mcp_servers": [named("s", server)], "stream": True}
+            fields = {"Authorization": f"Bearer {gateway.client.key}", "Content-Type": "application/json"}
+            connection.request("POST", CHAT, json.dumps(body), fields)
+            asked = server.wait_for(2)[1]
+            connection.close()
+            assert asked.gone.wait(30)
+
+
+def methods(server):
+    return [seen.json.get("method") for seen in server.requests if seen.method == "POST"]
+
+
+def test_a_second_conversation_with_a_server_needs_no_second_discovery(tmp_path):
+    with SessionServer({"t": tool(lambda given: said("done"))}) as server, opened(tmp_path, server.host) as gateway:
+        for _ in range(2):
+            assert only_result(chat(gateway, "call s__t", named("s", server)))["result"] == "done"
+        session = ["initialize", "notifications/initialized"]
+        assert methods(server) == ["tools/list", *session, "tools/list", "tools/call", *session, "tools/call"]
+
+
+def test_a_conversation_without_calls_asks_a_known_server_nothing(tmp_path):
+    with McpServer({"t": tool(lambda given: said("done"))}, fresh_ms=600_000) as server:
+        with opened(tmp_path, server.host) as gateway:
+            for _ in range(2):
+                assert "mcp_server_errors" not in chat(gateway, "hello", named("s", server))
+            assert methods(server) == ["tools/list"]
+
+
+def test_a_list_of_tools_is_asked_for_each_time_where_the_setting_says_so(tmp_path):
+    with McpServer({"t": tool(lambda given: said("done"))}, fresh_ms=600_000) as server:
+        config = "chat: {tool_list_age: 0s}\n"
+        with opened(tmp_path, server.host, config=config) as gateway:
+            for _ in range(2):
+                assert "mcp_server_errors" not in chat(gateway, "hello", named("s", server))
+            assert methods(server) == ["tools/list"] * 2
+
+
+def test_a_server_that_has_become_another_is_found_out_anew(tmp_path):
+    """The era and the tools that were known are those of the server that stood at this port before."""
+    with SessionServer({"old": tool(lambda given: said("old"))}) as server, opened(tmp_path, server.host) as gateway:
+        assert only_result(chat(gateway, "call s__old", named("s", server)))["result"] == "old"
+        after = McpServer({"new": tool(lambda given: said("new"))})
+        server.reply_always(after._reply)
+        assert only_result(chat(gateway, "call s__old", named("s", server)))["is_error"]
+        assert only_result(chat(gateway, "call s__new", named("s", server)))["result"] == "new"
+
+
+def test_a_server_of_the_first_version_answers_in_its_stream(tmp_path):
+    with StreamServer({"t": tool(lambda given: said("done"))}) as server, opened(tmp_path, server.host) as gateway:
+        assert only_result(chat(gateway, "call s__t", named("s", server)))["result"] == "done"
+        stream = next(seen for seen in server.requests if seen.method == "GET")
+        assert stream.gone.wait(30), "the stream ends with the request"
+        before = len(server.requests)
+        assert only_result(chat(gateway, "call s__t", named("s", server)))["result"] == "done"
+        again = [seen.json.get("method") if seen.method == "POST" else "GET" for seen in server.requests[before:]]
+        assert again == ["GET", "initialize", "notifications/initialized", "tools/call"]
+
+
+def test_a_stream_that_ends_before_the_answer_is_an_error_and_the_call_not_sent_again(tmp_path):
+    tools = {"t": tool(lambda given: said("done"))}
+    with StreamServer(tools, breaks=True) as server, opened(tmp_path, server.host) as gateway:
+        outcome = only_result(chat(gateway, "call s__t", named("s", server)))
+        assert outcome["is_error"] and "ended its stream" in outcome["result"] and len(server.calls) == 1
+
+
+def test_a_stream_does_not_lead_elsewhere(tmp_path):
+    with Upstream() as other, StreamServer({}, place=f"{other.url}/messages") as server:
+        with opened(tmp_path, server.host, other.url.removeprefix("http://")) as gateway:
+            error = chat(gateway, "hello", named("s", server))["mcp_server_errors"]["s"]
+            assert error["code"] == "upstream_error" and other.requests == [], error
+
+
+def test_a_published_server_of_the_first_version_is_spoken_to(tmp_path):
+    script = node_package(*EVERYTHING) / "dist" / "index.js"
+    with NodeServer(tmp_path, script, "sse") as server:
+        with opened(tmp_path, server.url.removeprefix("http://")) as gateway:
+            reply = chat(gateway, "say s__echo", named("s", f"{server.url}/sse"))
+            assert only_result(reply)["result"] == "Echo: say s__echo", reply
+
+
+def test_a_wanted_version_is_spoken_without_trying_others(tmp_path):
+    with SessionServer({"t": tool(lambda given: said("done"))}) as server, opened(tmp_path, server.host) as gateway:
+        reply = chat(gateway, "call s__t", {**named("s", server), "version": "2025-06-18"})
+        assert only_result(reply)["result"] == "done"
+        assert server.requests[0].json["method"] == "initialize"
+        assert server.requests[0].json["params"]["protocolVersion"] == "2025-06-18"
+        error = chat(gateway, "hello", {**named("s", server), "version": "1999-01-01"})["mcp_server_errors"]["s"]
+        assert error["code"] == "invalid_field" and "1999-01-01" in error["message"]
+
+
+def test_a_url_with_credentials_is_refused_at_once(shared):
+    body = {"model": "mock/chat", "messages": "hello", "mcp_servers": ["https://user:pass@example.com/mcp"]}
+    refused = shared.client.post(CHAT, body)
+    assert refused.status == 422 and "pass@" not in refused.body.decode()

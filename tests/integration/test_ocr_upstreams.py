@@ -1,0 +1,112 @@
+"""Documents that a provider's model reads: the same API, the same jobs, the same reply."""
+
+import base64
+import threading
+
+import pytest
+from documents import tiny_pdf
+from millrace import Gateway, eventually
+from upstream import Upstream, json_reply
+
+KEY = "Provider.Key.7c1f"
+
+
+def data_uri(document):
+    return "data:application/pdf;base64," + base64.b64encode(document).decode()
+
+
+def page(index, markdown):
+    return {"index": index, "markdown": markdown, "images": [], "dimensions": {"dpi": 200, "height": 2200, "width": 1700}}
+
+
+def read(*pages):
+    return json_reply({"pages": list(pages), "model": "mistral-ocr-2505", "usage_info": {"pages_processed": len(pages)}})
+
+
+@pytest.fixture
+def upstream():
+    with Upstream() as instance:
+        yield instance
+
+
+@pytest.fixture
+def gateway(tmp_path, upstream):
+    config = tmp_path / "millrace.yaml"
+    row = f"provider: mistral, base_url: '{upstream.url}/v1', api_key: env:THE_KEY"
+    config.write_text(
+        f"models:\n- {{name: mistral/mistral-ocr-2505, {row}}}\n- {{name: team/reader, model: m, abilities: [ocr], {row}}}\n"
+    )
+    started = Gateway(tmp_path / "data", "--config", config, "--chat.tries", "2", env={"THE_KEY": KEY}).start()
+    yield started
+    started.close()
+
+
+def ask(gateway, model, **more):
+    document = {"type": "document_url", "document_url": data_uri(tiny_pdf("local words"))}
+    return gateway.client.post("/v1/ocr", {"model": model, "document": document, **more})
+
+
+@pytest.mark.parametrize("model", ["mistral/mistral-ocr-2505", "mistral-ocr-2505", "team/reader"])
+def test_the_models_name_sends_a_document_to_its_provider(gateway, upstream, model):
+    upstream.reply(read(page(0, "# from afar")))
+    reply = ask(gateway, model)
+    assert reply.status == 200, reply.body
+    body = reply.json()
+    assert [each["markdown"] for each in body["pages"]] == ["# from afar"] and body["model"] == model
+    assert body["usage_info"]["pages_processed"] == 1 and body["usage_info"]["doc_size_bytes"] > 0
+    assert body["pages"][0]["dimensions"] == {"dpi": 200, "height": 2200, "width": 1700}
+    (seen,) = upstream.requests
+    assert seen.path == "/v1/ocr" and seen.headers["authorization"] == f"Bearer {KEY}"
+    assert seen.json["model"] == ("m" if model == "team/reader" else "mistral-ocr-2505")
+    assert seen.json["document"]["document_url"] == data_uri(tiny_pdf("local words")) and seen.json["pages"] == [0]
+
+
+def test_the_names_of_the_local_engine_stay_its_own(gateway, upstream):
+    for model in ("millrace/ocr", "vendor-ocr-latest", "mistral-ocr-latest"):
+        reply = ask(gateway, model)
+        assert reply.status == 200 and "local words" in reply.json()["pages"][0]["markdown"], reply.body
+    assert not upstream.requests
+
+
+def test_a_document_for_a_provider_is_a_job_like_others(gateway, upstream):
+    gate = threading.Event()
+    upstream.reply(read(page(0, "later")).gated(0, gate))
+    job = ask(gateway, "team/reader", deferred=True)
+    assert job.status == 202 and job.json()["kind"] == "ocr" and job.json()["model"] == "team/reader", job.body
+    upstream.wait_for(1)
+    gate.set()
+    path = f"/v1/jobs/{job.json()['id']}"
+    eventually(lambda: gateway.client.get(path).json()["status"] == "succeeded")
+    assert gateway.client.get(path + "/result").json()["pages"][0]["markdown"] == "later"
+
+
+def test_a_failure_of_the_provider_is_tried_again_and_its_refusal_is_told(gateway, upstream):
+    upstream.reply(json_reply({"message": "broken"}, 500), read(page(0, "good")))
+    assert ask(gateway, "team/reader").json()["pages"][0]["markdown"] == "good"
+    upstream.reply(json_reply({"message": "no such document"}, 400))
+    reply = ask(gateway, "team/reader")
+    assert reply.status == 400 and "no such document" in reply.json()["error"]["message"], reply.body
+    assert len(upstream.requests) == 3
+
+
+def test_pages_that_did_not_come_are_failed_ones(gateway, upstream):
+    upstream.reply(read(page(0, "one"), page(7, "nobody asked")))
+    document = {"document_url": data_uri(tiny_pdf("a", "b"))}
+    reply = gateway.client.post("/v1/ocr", {"model": "team/reader", "document": document})
+    assert reply.status == 200, reply.body
+    first, second = reply.json()["pages"]
+    assert first["markdown"] == "one" and second["error"]["code"] == "page_failed"
+    assert reply.json()["usage_info"]["pages_processed"] == 1
+
+
+def test_a_client_that_cancels_the_job_lets_the_provider_go(gateway, upstream):
+    upstream.reply(read(page(0, "never")).gated(0, threading.Event()))
+    job = ask(gateway, "team/reader", deferred=True).json()["id"]
+    (seen,) = upstream.wait_for(1)
+    gateway.client.post(f"/v1/jobs/{job}/cancel", {})
+    assert seen.gone.wait(30)
+    eventually(lambda: gateway.client.get(f"/v1/jobs/{job}").json()["status"] == "cancelled")
+
+
+def test_a_model_that_does_not_read_is_not_found(gateway):
+    assert ask(gateway, "team/nobody").status == 404

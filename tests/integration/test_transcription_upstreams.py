@@ -1,0 +1,144 @@
+"""Recordings that a provider's model hears: the same API, the same jobs, the same forms."""
+
+import threading
+from email.parser import BytesParser
+
+import pytest
+from millrace import Gateway, eventually
+from recordings import ask, clip, submit
+from upstream import Upstream, json_reply
+
+KEY = "Provider.Key.7c1f"
+VERBOSE = {
+    "task": "transcribe",
+    "language": "german",
+    "duration": 3.25,
+    "text": "Guten Tag. Wie geht's?",
+    "segments": [
+        {"id": 0, "seek": 0, "start": 0.0, "end": 1.5, "text": " Guten Tag.", "tokens": [1, 2], "temperature": 0.0}
+        | {"avg_logprob": -0.25, "compression_ratio": 1.1, "no_speech_prob": 0.01},
+        {"id": 1, "seek": 0, "start": 1.5, "end": 3.25, "text": " Wie geht's?", "tokens": [3], "temperature": 0.0}
+        | {"avg_logprob": -0.5, "compression_ratio": 1.1, "no_speech_prob": 0.01},
+    ],
+    "words": [{"word": "Guten", "start": 0.0, "end": 0.5}],
+}
+
+
+@pytest.fixture
+def upstream():
+    with Upstream() as instance:
+        yield instance
+
+
+@pytest.fixture
+def gateway(tmp_path, upstream):
+    config = tmp_path / "millrace.yaml"
+    row = f"provider: openai, base_url: '{upstream.url}/v1', api_key: env:THE_KEY"
+    config.write_text(
+        "models:\n"
+        f"- {{name: whisper-1, {row}}}\n"
+        f"- {{name: team/ears, model: m, abilities: [audio], {row}}}\n"
+        f"- {{name: team/plain, model: gpt-4o-transcribe, {row}}}\n"
+        f"- {{name: team/chat, model: gpt-5, abilities: [chat], {row}}}\n"
+    )
+    started = Gateway(tmp_path / "data", "--config", config, "--chat.tries", "2", env={"THE_KEY": KEY}).start()
+    yield started
+    started.close()
+
+
+def fields(seen):
+    """The form of a request: its fields by name, each a list; the file as (name, bytes)."""
+    head = f"Content-Type: {seen.headers['content-type']}\r\n\r\n".encode()
+    parts = {}
+    for part in BytesParser().parsebytes(head + seen.body).get_payload():
+        disposition = part["Content-Disposition"]
+        name = part.get_param("name", header="content-disposition")
+        value = part.get_payload(decode=True)
+        file_name = part.get_filename()
+        parts.setdefault(name, []).append((file_name, value) if "filename=" in disposition else value.decode())
+    return parts
+
+
+@pytest.mark.parametrize("model", ["whisper-1", "team/ears"])
+def test_the_models_name_sends_a_recording_to_its_provider(gateway, upstream, model):
+    upstream.reply(json_reply(VERBOSE))
+    wishes = {"language": "de", "prompt": "Names: Ada", "temperature": "0.5"}
+    reply = ask(gateway, clip(4), model=model, name="talk.wav", response_format="verbose_json", **wishes)
+    assert reply.status == 200, reply.body
+    body = reply.json()
+    assert body["text"] == VERBOSE["text"] and body["language"] == "german" and body["duration"] == 3.25
+    assert body["segments"] == VERBOSE["segments"] and "words" not in body
+    assert "x-millrace-dropped-params" not in reply.headers
+    (seen,) = upstream.requests
+    assert seen.path == "/v1/audio/transcriptions" and seen.headers["authorization"] == f"Bearer {KEY}"
+    sent = fields(seen)
+    assert sent.pop("file") == [("talk.wav", clip(4))]
+    assert sent == {
+        "model": ["whisper-1" if model == "whisper-1" else "m"],
+        "response_format": ["verbose_json"],
+        **{name: [value] for name, value in wishes.items()},
+    }
+
+
+@pytest.mark.parametrize(("form", "begin"), [("srt", "1\n00:00:00,000 --> 00:00:01,500\nGuten Tag."), ("text", "Guten Tag. Wie")])
+def test_its_times_are_told_in_every_form(gateway, upstream, form, begin):
+    upstream.reply(json_reply(VERBOSE))
+    reply = ask(gateway, clip(4), model="whisper-1", response_format=form)
+    assert reply.status == 200 and reply.body.decode().startswith(begin), reply.body
+
+
+def test_words_are_asked_for_and_told(gateway, upstream):
+    upstream.reply(json_reply(VERBOSE))
+    more = {"response_format": "verbose_json", "timestamp_granularities[]": ["word"]}
+    body = ask(gateway, clip(4), model="whisper-1", **more).json()
+    assert body["words"] == VERBOSE["words"] and fields(upstream.requests[0])["timestamp_granularities[]"] == ["segment", "word"]
+
+
+def test_a_model_that_tells_no_times_is_measured_here(gateway, upstream):
+    upstream.reply(json_reply({"text": "Good day.", "usage": {"type": "tokens", "total_tokens": 9}}))
+    body = ask(gateway, clip(4), model="team/plain").json()
+    assert body["text"] == "Good day." and body["duration"] == pytest.approx(3.29, abs=0.1)
+    assert fields(upstream.requests[0])["response_format"] == ["json"]
+
+
+def test_a_translation_has_its_own_path(gateway, upstream):
+    upstream.reply(json_reply({**VERBOSE, "text": "Good day.", "language": "english"}))
+    reply = ask(gateway, clip(4), task="translations", model="whisper-1", response_format="json")
+    assert reply.status == 200 and reply.json()["text"] == "Good day.", reply.body
+    assert upstream.requests[0].path == "/v1/audio/translations"
+
+
+def test_the_local_engine_keeps_its_own_name_and_a_model_that_only_chats_hears_nothing(gateway, upstream):
+    assert ask(gateway, clip(4)).status == 200
+    assert ask(gateway, clip(4), model="team/chat").status in (400, 404)
+    assert not upstream.requests
+
+
+def test_a_recording_for_a_provider_is_a_job_like_others(gateway, upstream):
+    gate = threading.Event()
+    upstream.reply(json_reply(VERBOSE).gated(0, gate))
+    job = submit(gateway, clip(4), model="team/ears")
+    upstream.wait_for(1)
+    gate.set()
+    ended = gateway.client.wait_terminal(job)
+    assert ended["status"] == "succeeded" and ended["kind"] == "stt" and ended["model"] == "team/ears", ended
+    assert ended["progress"] == {"done": 1, "total": 1}
+    assert gateway.client.get(f"/v1/jobs/{job}/result").json()["text"] == VERBOSE["text"]
+
+
+def test_a_cancel_lets_go_of_the_provider(gateway, upstream):
+    upstream.reply(json_reply(VERBOSE).gated(0, threading.Event()))
+    job = submit(gateway, clip(4), model="team/ears")
+    upstream.wait_for(1)
+    assert gateway.client.post(f"/v1/jobs/{job}/cancel").status == 200
+    eventually(lambda: gateway.client.job(job)["status"] == "cancelled")
+    assert upstream.requests[0].gone.wait(30)
+
+
+def test_a_failure_of_the_provider_is_tried_again_and_its_refusal_is_told(gateway, upstream):
+    upstream.reply(json_reply({"error": {"message": "broken"}}, 500), json_reply(VERBOSE))
+    assert ask(gateway, clip(4), model="team/ears").json()["text"] == VERBOSE["text"]
+    upstream.reply(json_reply({"error": {"message": "no such language"}}, 400))
+    reply = ask(gateway, clip(4), model="team/ears")
+    assert reply.status == 400 and "no such language" in reply.json()["error"]["message"], reply.body
+    assert len(upstream.requests) == 3

@@ -1,0 +1,74 @@
+"""What lies in deploy/ speaks of things that exist."""
+
+import json
+import pathlib
+import re
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+DEPLOY = ROOT / "deploy"
+METRIC = re.compile(r"\bmillrace_[a-z_]+")
+
+
+def documented_metrics():
+    return set(re.findall(r"^\| `(millrace_[a-z_]+)`", (ROOT / "docs" / "metrics.md").read_text(), re.M))
+
+
+def expressions_of(value):
+    """Every `expr` of a document of Grafana's or of rules."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            if name == "expr":
+                yield inner
+            else:
+                yield from expressions_of(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from expressions_of(inner)
+
+
+def of_dashboard():
+    return list(expressions_of(json.loads((DEPLOY / "grafana" / "dashboards" / "millrace.json").read_text())))
+
+
+def of_alerts():
+    return re.findall(r"^ +expr: (.*)$", (DEPLOY / "alerts.yml").read_text(), re.M)
+
+
+@pytest.mark.parametrize("expressions", [of_dashboard, of_alerts])
+def test_every_metric_that_is_watched_is_documented(expressions):
+    known = documented_metrics()
+    asked = {name for expression in expressions() for name in METRIC.findall(expression)}
+    assert len(known) > 20 and len(asked) >= 5
+    assert {re.sub(r"_(bucket|sum|count)$", "", name) for name in asked} <= known
+
+
+def test_no_two_panels_of_the_dashboard_lie_on_each_other():
+    panels = json.loads((DEPLOY / "grafana" / "dashboards" / "millrace.json").read_text())["panels"]
+    places = [panel["gridPos"] for panel in panels]
+    cells = [(x, y) for at in places for x in range(at["x"], at["x"] + at["w"]) for y in range(at["y"], at["y"] + at["h"])]
+    assert len(cells) == len(set(cells)) and all(at["x"] + at["w"] <= 24 for at in places)
+
+
+FORBIDDEN = ("bpf", "ptrace", "keyctl", "add_key", "init_module", "finit_module", "kexec_load", "io_uring_setup", "open_by_handle_at",
+             "process_vm_writev", "perf_event_open", "setns", "userfaultfd", "fsopen", "move_mount", "reboot", "clock_settime")
+
+
+def test_the_profile_of_exec_allows_a_jail_and_none_of_the_kernels_back_doors():
+    profile = json.loads((DEPLOY / "seccomp-exec.json").read_text())
+    assert profile["defaultAction"] == "SCMP_ACT_ERRNO"
+    allowed = [name for rule in profile["syscalls"] for name in rule["names"]]
+    assert {"clone", "unshare", "mount", "umount2", "pivot_root"} <= set(allowed)
+    assert not set(FORBIDDEN) & set(allowed)
+    assert all(rule["action"] == "SCMP_ACT_ALLOW" for rule in profile["syscalls"])
+
+
+def service(name):
+    text = (ROOT / "docker-compose.yml").read_text()
+    return re.search(rf"^  {name}:\n((?:    .*\n|\n)+)", text, re.M).group(1)
+
+
+def test_only_what_runs_commands_has_namespaces():
+    with_jails = {name for name in ("api", "worker-ocr", "worker-chat", "worker-stt", "worker-exec", "embedded") if "*jails" in service(name)}
+    assert with_jails == {"worker-exec", "embedded"}

@@ -1,0 +1,44 @@
+"""The program's commands as tests run them against a gateway, with pipes or at a terminal."""
+
+import contextlib
+import json
+import os
+import subprocess
+
+from millrace import BUILD, eventually
+from terminal import Terminal
+
+MILLRACE = BUILD / "millrace"
+FILE_MACHINE = "dm-0192f0a1-7c1e-7000-8000-00000000000f"
+
+
+def environment(gateway, **more):
+    env = {k: v for k, v in os.environ.items() if not k.startswith("MILLRACE_")}
+    key = gateway.client.key if hasattr(gateway, "client") else "mr_live_any_key"
+    return {**env, "MILLRACE_URL": gateway.url, "MILLRACE_API_KEY": key, "TERM": "xterm", **more}
+
+
+def cli(gateway, *words, env=None, **kwargs):
+    command = [str(MILLRACE), *map(str, words)]
+    kwargs = {"stdin": subprocess.DEVNULL, **kwargs} if "input" not in kwargs else kwargs
+    return subprocess.run(
+        command, capture_output=True, text=True, env=environment(gateway, **(env or {})), timeout=90, **kwargs
+    )
+
+
+@contextlib.contextmanager
+def on_terminal(gateway, *words, **env):
+    terminal = Terminal([MILLRACE, *words], environment(gateway, **env))
+    try:
+        yield terminal
+    finally:
+        terminal.close()
+
+
+def machine_of(gateway, name):
+    done = cli(gateway, "machines", "show", name, "--json")
+    return json.loads(done.stdout) if done.returncode == 0 else None
+
+
+def reaches(gateway, name, phase):
+    eventually(lambda: machine_of(gateway, name)["phase"] == phase, what=f"{name} is {phase}")

@@ -1,0 +1,69 @@
+"""What the tests of the dashboard's screens share: signing in, going somewhere, something to see, and what an accessible page is."""
+
+import json
+from pathlib import Path
+
+import pytest
+from documents import data_uri
+from millrace import BUILD
+from npm_programs import node_package
+from sandboxed import bubblewrap_works
+
+SCREENSHOTS = Path(BUILD).parent / "screenshots"
+SCREENS = ["overview", "jobs", "drop", "playground", "machines", "models", "workers", "dead", "keys"]
+ENTER, ESCAPE = "\ue007", "\ue00c"
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+
+
+def sign_in(chromium, site, key=None, ready="#nav a"):
+    chromium.open("about:blank")
+    chromium.open(site.url + "/")
+    chromium.run("sessionStorage.clear(); localStorage.clear()")
+    chromium.open("about:blank")
+    chromium.open(site.url + "/")
+    chromium.type("input[name=key]", key or site.client.key)
+    chromium.click("label.check")
+    chromium.click("button[name=go]")
+    chromium.wait_for(ready)
+
+
+def go(page, site, screen):
+    page.open(f"{site.url}/#/{screen}")
+    page.wait_for("main h1")
+
+
+def broken_job(client):
+    job = client.submit_ocr(data_uri(b"%PDF-1.4\nnothing more")).json()
+    assert client.wait_terminal(job["id"])["status"] == "failed"
+    return job["id"]
+
+
+def local_machine(site):
+    items = site.client.get("/v1/machines").json()["items"]
+    return next(machine for machine in items if machine["name"] == "local")
+
+
+def needs_commands(site):
+    if "executions_off" in site.log.read_text():
+        assert not bubblewrap_works(), site.tail()
+        pytest.skip("bubblewrap makes no namespaces on this machine, so executions are off")
+
+
+def execution(site, *command):
+    path = f"/v1/machines/{local_machine(site)['machine_id']}/executions"
+    made = site.client.post(path, {"command": list(command)}, headers={"Idempotency-Key": f"browser-{hash(command)}"})
+    assert made.status == 200, made.body
+    return made.json()["execution_id"]
+
+
+def violations(page):
+    script = (node_package("axe-core", "4.10.2") / "axe.min.js").read_text()
+    page.run(script + "; window.axe = axe")
+    found = page.run_async(
+        "const done = arguments[arguments.length - 1];"
+        "axe.run(document, {runOnly: arguments[0]}).then((r) => done({passed: r.passes.length,"
+        " broken: r.violations.map((v) => [v.id, v.nodes.slice(0, 5).map((n) => n.html + ' ' + n.failureSummary)])}))",
+        RULES,
+    )
+    assert found["passed"] > 10, "axe has looked at hardly anything"
+    return json.dumps(found["broken"], indent=1) if found["broken"] else ""

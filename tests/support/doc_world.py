@@ -1,0 +1,111 @@
+"""Where the commands of a document run: a fresh gateway, the files that they speak of, and a shell in which the addresses,
+folders and programs of the text are those of this run."""
+
+import contextlib
+import os
+import re
+import subprocess
+from pathlib import Path
+
+from documents import tiny_pdf
+from mcp_server import McpServer, said, tool
+from millrace import BUILD, Gateway
+from sandboxed import reachable_folder
+
+BEGIN = "======== block"
+DOCUMENT_WITHIN_S = 240
+CONFIGURATION = "configuration of the commands"
+
+
+def put_files(folder):
+    """What documents call `invoice.pdf`, `scans/` and so on; each document has a folder of its own."""
+    (folder / "invoice.pdf").write_bytes(tiny_pdf("Invoice number 4711 of the mill", "The second page names the total"))
+    (folder / "more.pdf").write_bytes(tiny_pdf("One more page"))
+    for name in ("scans", "papers"):
+        (folder / name).mkdir()
+        for number in (1, 2):
+            (folder / name / f"{number}.pdf").write_bytes(tiny_pdf(f"Page {number} of {name}"))
+
+
+def put_recordings(folder, gateway):
+    """Spoken by the gateway itself; only where a document asks for them: it takes a second."""
+    (folder / "talks").mkdir()
+    for name in ("talk.mp3", "talks/one.mp3"):
+        env = {**os.environ, "MILLRACE_URL": gateway.url, "MILLRACE_API_KEY": gateway.client.key}
+        words = [BUILD / "millrace", "speak", "The mill turns by day and by night.", "-o", folder / name]
+        subprocess.run(words, env=env, check=True, capture_output=True, timeout=60)
+
+
+@contextlib.contextmanager
+def configuration(blocks, folder):
+    """The arguments of `serve`: the document's own configuration, or the mock models."""
+    own = [block for block in blocks if block.mark == CONFIGURATION]
+    if not own:
+        yield ["--mock", "true"]
+        return
+    with McpServer({"echo": tool(lambda given: said(given["message"]), message="string")}) as office:
+        (folder / "configuration.yaml").write_text(own[0].text.replace("127.0.0.1:3001", office.host))
+        yield ["--config", folder / "configuration.yaml"]
+
+
+@contextlib.contextmanager
+def world(blocks):
+    """(gateway, the folder in which its commands run)"""
+    with reachable_folder() as outer:
+        folder = outer / "here"
+        folder.mkdir()
+        put_files(folder)
+        with configuration(blocks, outer) as words:
+            gateway = Gateway(outer / "data", *words).start()
+            try:
+                if any("talk" in block.text for block in blocks if block.language == "sh"):
+                    put_recordings(folder, gateway)
+                yield gateway, folder
+            finally:
+                gateway.close()
+
+
+def adapted(shell, gateway):
+    shell = re.sub(r"http://(127\.0\.0\.1|localhost):8080", gateway.url, shell)
+    shell = shell.replace("/var/lib/millrace", str(gateway.data))
+    return shell.replace("build/release/millrace", "millrace")
+
+
+def script_of(blocks, gateway):
+    """One shell for all of them, so that one may use what another has set. It says before each block that it begins;
+    a block that fails where it should not ends it."""
+    lines = ["set -e", "exec 2>&1"]
+    for number, block in enumerate(blocks):
+        text = adapted(block.text, gateway)
+        lines.append(f"echo; echo '{BEGIN} {number}'")
+        lines.append(text if block.exit_code == 0 else f"code=0; (\n{text}) || code=$?; test $code = {block.exit_code}")
+    return "\n".join(lines)
+
+
+def environment(gateway):
+    env = {name: value for name, value in os.environ.items() if not name.startswith("MILLRACE_")}
+    env.update(MILLRACE_URL=gateway.url, MILLRACE_DATA=str(gateway.data), MILLRACE_API_KEY=gateway.client.key)
+    env["PATH"] = f"{BUILD}:{env['PATH']}"
+    return env
+
+
+def run(blocks, gateway, folder):
+    """(exit code, what each block that was begun has printed)"""
+    command = ["bash", "-c", script_of(blocks, gateway)]
+    try:
+        done = subprocess.run(command, cwd=folder, env=environment(gateway), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              text=True, errors="replace", timeout=DOCUMENT_WITHIN_S, check=False)
+        code, text = done.returncode, done.stdout
+    except subprocess.TimeoutExpired as late:
+        code, text = 124, (late.stdout or b"").decode(errors="replace") + f"\nnot within {DOCUMENT_WITHIN_S} s"
+    return code, re.split(rf"^{BEGIN} \d+\n", text, flags=re.M)[1:]
+
+
+def cannot_be_here(gateway, document):
+    """Why this host cannot have what the document is about, or None."""
+    log = Path(gateway.log).read_text()
+    if "executions_off" in log and document.name in ("executions.md", "ssh.md", "README.md"):
+        return "this host offers no sandbox"
+    if "ssh_sessions_off" in log and document.name == "ssh.md":
+        return "this host offers no SSH sessions"
+    return None

@@ -1,0 +1,41 @@
+"""A streamed reply that a test reads as far as it likes."""
+
+import http.client
+import json
+
+WITHIN_S = 30
+
+
+class OpenStream:
+    """`status` and `headers` are there at once; `seen` is what has been read."""
+
+    def __init__(self, client, path, body):
+        self.connection = http.client.HTTPConnection(client.address.hostname, client.address.port, timeout=WITHIN_S)
+        headers = {"Authorization": f"Bearer {client.key}", "Content-Type": "application/json"}
+        self.connection.request("POST", path, json.dumps(body), headers)
+        self.reply = self.connection.getresponse()
+        self.status = self.reply.status
+        self.headers = {name.lower(): value for name, value in self.reply.getheaders()}
+        self.seen = b""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def read_until(self, text):
+        while text not in self.seen:
+            piece = self.reply.read1(65536)
+            assert piece, f"ended before {text!r}: {self.seen!r}"
+            self.seen += piece
+        return self.seen
+
+    def rest(self):
+        """All of it, to its end in good order."""
+        self.seen += self.reply.read()
+        return self.seen
+
+    def close(self):
+        self.reply.close()
+        self.connection.close()

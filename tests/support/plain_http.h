@@ -1,0 +1,16 @@
+#pragma once
+#include <cstdlib>
+#include <string_view>
+
+#include "platform/net/http_client.h"
+
+namespace millrace::support {
+
+// Which connections a test's client has to upstreams without TLS: our own, or curl's where
+// MILLRACE_TEST_HTTP=curl (cmake/tests.cmake runs what uses this both ways).
+inline net::PlainHttp plain_http() {
+  const char* way = std::getenv("MILLRACE_TEST_HTTP");
+  return way != nullptr && std::string_view(way) == "curl" ? net::PlainHttp::kCurl : net::PlainHttp::kOwn;
+}
+
+}  // namespace millrace::support

@@ -1,0 +1,73 @@
+"""A gateway whose machine `local` runs commands in real bubblewrap, and what tests say to it."""
+
+import contextlib
+import os
+import pathlib
+import subprocess
+import tempfile
+import uuid
+
+import pytest
+from millrace import Gateway
+
+PROBLEM = "application/problem+json"
+
+
+def start(data, *args):
+    gateway = Gateway(data, *args).start()
+    if "executions_off" not in gateway.log.read_text():
+        return gateway
+    gateway.close()
+    if "chmod o+x" in gateway.log.read_text():
+        pytest.skip(f"a machine's uid cannot reach {data}: the temporary folder is closed to others")
+    assert not bubblewrap_works(), gateway.tail()
+    pytest.skip("bubblewrap makes no namespaces on this machine, so executions are off")
+
+
+def bubblewrap_works():
+    """By itself and for an ordinary user, without anything of ours."""
+    user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] if os.geteuid() == 0 else []
+    command = ["bwrap", "--unshare-all", "--ro-bind", "/", "/", "--proc", "/proc", "/usr/bin/true"]
+    return subprocess.run([*user, *command], capture_output=True).returncode == 0
+
+
+@contextlib.contextmanager
+def reachable_folder():
+    """pytest's own folders are closed to others, and a machine's uid is one of them."""
+    with tempfile.TemporaryDirectory(prefix="millrace-exec-") as folder:
+        os.chmod(folder, 0o711)
+        yield pathlib.Path(folder)
+
+
+def fresh_key():
+    return {"Idempotency-Key": str(uuid.uuid4())}
+
+
+def local(client):
+    machines = client.get("/v1/machines").json()["items"]
+    return next(m["machine_id"] for m in machines if m["name"] == "local")
+
+
+def create(client, command, machine=None, key=None, **fields):
+    path = f"/v1/machines/{machine or local(client)}/executions"
+    return client.post(path, {"command": command, **fields}, headers={"Idempotency-Key": key or str(uuid.uuid4())})
+
+
+def started(client, command, **fields):
+    reply = create(client, command, **fields)
+    assert reply.status == 200, reply.body
+    return reply.json()
+
+
+def place(execution):
+    return f"/v1/machines/{execution['machine_id']}/executions/{execution['execution_id']}"
+
+
+def ended(client, execution, within_s=60):
+    client.wait_terminal(execution["execution_id"], within_s)
+    return client.get(place(execution)).json()
+
+
+def run(client, command, **fields):
+    execution = ended(client, started(client, command, **fields))
+    return execution, client.get(place(execution) + "/output").json()

@@ -1,0 +1,79 @@
+#include "tests/unit/api/audio.h"
+
+namespace millrace::api::test {
+namespace {
+
+TEST_F(Audio, ASynchronousRequestGetsTheTranscriptInItsForm) {
+  start();
+  const std::pair<const char*, const char*> forms[] = {{"json", "application/json"},
+                                                       {"text", "text/plain; charset=utf-8"},
+                                                       {"srt", "text/plain; charset=utf-8"},
+                                                       {"vtt", "text/plain; charset=utf-8"},
+                                                       {"verbose_json", "application/json"}};
+  for (const auto& [form, type] : forms) {
+    Connection client(server->port());
+    const FormText wanted = good_form().field("response_format", form);
+    client.send({.method = "POST",
+                 .path = "/v1/audio/transcriptions",
+                 .key = owner,
+                 .body = wanted.text(),
+                 .type = wanted.type()});
+    const storage::Claimed job = claimed();
+    finish(job.lease, result_text(*schemas::transcript_form_named(form)));
+    const Answer answer = client.answer();
+    EXPECT_EQ(answer.status, 200) << form;
+    EXPECT_EQ(answer.header("content-type"), type);
+    EXPECT_EQ(answer.header("x-millrace-job"), job.lease.job.str());
+    EXPECT_NE(answer.body.find("The mill turns."), std::string::npos);
+    const Answer later = get("/v1/jobs/" + job.lease.job.str() + "/result");
+    EXPECT_EQ(later.body, answer.body);
+    EXPECT_EQ(later.header("content-type"), type);
+  }
+}
+
+TEST_F(Audio, AWaitThatEndsNamesTheJobThatGoesOn) {
+  start({.stt_wait = std::chrono::milliseconds(1)});
+  const Answer answer = transcribe(good_form());
+  ASSERT_EQ(answer.status, 504);
+  EXPECT_NE(answer.body.find("The recording takes longer"), std::string::npos);
+  EXPECT_EQ(get("/v1/jobs/" + answer.header("x-millrace-job")).json()["status"], "queued");
+}
+
+TEST_F(Audio, APartialResultIsThePiecesSoFar) {
+  start();
+  const std::string path = "/v1/jobs/" + transcribe(good_form(), kAsync).header("x-millrace-job") + "/result";
+  EXPECT_EQ(get(path).status, 202);
+  EXPECT_EQ(get(path + "?partial=true").json()["text"], "");
+  const storage::Claimed job = claimed();
+  part(job.lease, 0, piece_text(" The mill turns."));
+  part(job.lease, 1, piece_text("It never stops."));
+  const Answer partial = get(path + "?partial=true");
+  EXPECT_EQ(partial.status, 200);
+  EXPECT_EQ(partial.json()["text"], "The mill turns. It never stops.");
+  finish(job.lease, result_text());
+  EXPECT_EQ(get(path + "?partial=true").body, get(path).body);
+}
+
+TEST_F(Audio, APieceThatCannotBeReadIsNamedWithWhatToDo) {
+  start();
+  const std::string path = "/v1/jobs/" + transcribe(good_form(), kAsync).header("x-millrace-job") + "/result";
+  const storage::Claimed job = claimed();
+  part(job.lease, 0, piece_text("The mill turns."));
+  part(job.lease, 1, "no piece");
+  const Answer partial = get(path + "?partial=true");
+  EXPECT_EQ(partial.status, 500);
+  const std::string message = partial.json()["error"]["message"];
+  EXPECT_NE(message.find("Piece 1 "), std::string::npos) << message;
+  EXPECT_NE(message.find("send the recording again"), std::string::npos) << message;
+}
+
+TEST_F(Audio, APartialResultHasTheFormThatWasAskedFor) {
+  start();
+  const FormText form = good_form().field("response_format", "text");
+  const std::string path = "/v1/jobs/" + transcribe(form, kAsync).header("x-millrace-job") + "/result";
+  part(claimed().lease, 0, piece_text(" The mill turns."));
+  EXPECT_EQ(get(path + "?partial=true").body, "The mill turns.\n");
+}
+
+}  // namespace
+}  // namespace millrace::api::test

@@ -1,0 +1,101 @@
+#include <atomic>
+
+#include <unistd.h>
+
+#include "tests/unit/api/served.h"
+
+namespace millrace::api::test {
+namespace {
+
+using base::Code;
+
+const std::string kJpeg = "\xFF\xD8\xFF picture";
+
+// Draws each page as its number and the document's bytes.
+PagePictures numbered() {
+  PagePictures out;
+  out.draw = [](const storage::OpenFile& file, int page,
+                const PagePictures::Done& done) -> base::Result<PagePictures::Stop> {
+    std::string bytes(64, '\0');
+    bytes.resize(static_cast<std::size_t>(::pread(file.fd(), bytes.data(), bytes.size(), 0)));
+    if (page > 1) {
+      done(base::error(Code::kInvalidField, "page is not in the document", "pages"));
+    } else {
+      done(kJpeg + std::to_string(page) + bytes);
+    }
+    return PagePictures::Stop([] {});
+  };
+  return out;
+}
+
+class Pictures : public Served {
+ protected:
+  void begin(PagePictures with) {
+    pictures = std::move(with);
+    start();
+  }
+  std::string submitted(const std::string& body) { return post("/v1/ocr", body, kAsync).json()["id"]; }
+  Answer picture(const std::string& job, const std::string& page) {
+    return get("/v1/jobs/" + job + "/pages/" + page + "/picture");
+  }
+};
+
+TEST_F(Pictures, APageIsDrawnFromTheDocumentThatItsJobHasKept) {
+  begin(numbered());
+  const std::string job = submitted(ocr_body(pdf_of(12)));
+  const Answer answer = picture(job, "1");
+  EXPECT_EQ(answer.status, 200) << answer.body;
+  EXPECT_EQ(answer.body, kJpeg + "1" + pdf_of(12));
+  EXPECT_EQ(answer.header("content-type"), "image/jpeg");
+  EXPECT_EQ(answer.header("x-content-type-options"), "nosniff");
+  EXPECT_EQ(answer.header("cache-control"), "private, no-store");
+  EXPECT_EQ(answer.header("x-millrace-job"), job);
+}
+
+TEST_F(Pictures, ALargeDocumentIsReadFromItsFile) {
+  begin(numbered());
+  const std::string job = submitted(ocr_body(pdf_of(100'000)));
+  EXPECT_EQ(picture(job, "0").body, kJpeg + "0" + pdf_of(100'000).substr(0, 64));
+}
+
+TEST_F(Pictures, NeitherAnothersJobNorAPageThatIsNotThereHasAPicture) {
+  begin(numbered());
+  const std::string job = submitted(ocr_body(pdf_of(12)));
+  EXPECT_EQ(picture(job, "2").status, 404);
+  EXPECT_EQ(picture(job, "-1").status, 404);
+  EXPECT_EQ(picture(job, "1x").status, 404);
+  EXPECT_EQ(picture("ocr-0192f0a1-7c1e-7000-8000-000000000001", "0").status, 404);
+  owner = key(schemas::ScopeSet::of_a_new_key(), "other");
+  EXPECT_EQ(picture(job, "0").status, 404);
+}
+
+TEST_F(Pictures, ADocumentThatIsNotFetchedYetSaysSo) {
+  begin(numbered());
+  const std::string job = submitted(R"({"document":{"document_url":"https://example.com/a.pdf"}})");
+  const Answer answer = picture(job, "0");
+  EXPECT_EQ(answer.status, 404);
+  EXPECT_EQ(answer.json()["error"]["code"], "result_expired");
+}
+
+TEST_F(Pictures, WithoutAnEngineTheAnswerSaysWhyThereIsNone) {
+  begin({.draw = {}, .off = "pictures.children is 0"});
+  const Answer answer = picture(submitted(ocr_body(pdf_of(12))), "0");
+  EXPECT_EQ(answer.status, 503);
+  EXPECT_EQ(answer.json()["error"]["message"], "pictures.children is 0");
+}
+
+TEST_F(Pictures, ManyAtOnceAreToldToComeAgain) {
+  PagePictures full;
+  full.draw = [](const storage::OpenFile&, int, const PagePictures::Done&) {
+    base::Error error = base::error(Code::kOverloaded, "too many");
+    error.retry_after = std::chrono::seconds(2);
+    return base::Result<PagePictures::Stop>(error);
+  };
+  begin(std::move(full));
+  const Answer answer = picture(submitted(ocr_body(pdf_of(12))), "0");
+  EXPECT_EQ(answer.status, 503);
+  EXPECT_EQ(answer.header("retry-after-ms"), "2000");
+}
+
+}  // namespace
+}  // namespace millrace::api::test

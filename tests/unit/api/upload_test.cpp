@@ -1,0 +1,90 @@
+#include "api/upload.h"
+
+#include <atomic>
+#include <future>
+
+#include <gtest/gtest.h>
+
+#include "schemas/transcription.h"
+#include "tests/support/temp_dir.h"
+#include "tests/unit/api/audio.h"
+
+namespace millrace::api::test {
+namespace {
+
+using Wish = front::BodySink::Wish;
+
+constexpr std::size_t kMegabyte = 1u << 20;
+
+// An upload by itself: the test is the front end.
+class Uploads : public ::testing::Test {
+ protected:
+  // Gives it bytes as the front end does, until it rests or has enough; the bytes that it took.
+  std::size_t give(std::string_view bytes) {
+    std::size_t given = 0;
+    wish = Wish::kMore;
+    while (wish == Wish::kMore && given < bytes.size()) {
+      const std::string_view piece = bytes.substr(given, 4096);
+      wish = upload->take(piece);
+      given += piece.size();
+    }
+    return given;
+  }
+  void wait_for_room() {
+    const auto room = std::make_shared<std::promise<void>>();
+    upload->on_room([room] { room->set_value(); });
+    room->get_future().wait();
+  }
+  tl::expected<Form, schemas::Refusal> end() {
+    std::promise<tl::expected<Form, schemas::Refusal>> ended;
+    upload->finish([&ended](auto form) { ended.set_value(std::move(form)); });
+    return ended.get_future().get();
+  }
+
+  support::TempDir folder;
+  std::unique_ptr<storage::Blobs> blobs = std::move(*storage::open_file_blobs(folder.str(), 0));
+  base::Pool pool{{.threads = 1}};
+  std::shared_ptr<Upload> upload = std::make_shared<Upload>(pool, *blobs, "form-boundary", 0);
+  Wish wish = Wish::kMore;
+};
+
+TEST_F(Uploads, RestWhereNothingIsWorkedOn) {
+  const std::string form = good_form(8 * kMegabyte).text();
+  EXPECT_LE(give(form), kMegabyte);
+  EXPECT_EQ(wish, Wish::kRest);
+  std::atomic<bool> told{false};
+  upload->on_room([&told] { told = true; });
+  EXPECT_FALSE(told);
+  upload->give_up();
+  EXPECT_TRUE(told);
+  EXPECT_EQ(upload->take("x"), Wish::kEnough);
+}
+
+TEST_F(Uploads, GoOnAsTheyAreWrittenAndLoseNothing) {
+  const std::string form = good_form(8 * kMegabyte).text();
+  std::size_t given = give(form);
+  ASSERT_EQ(wish, Wish::kRest);
+  upload->start();
+  while (given < form.size()) {
+    wait_for_room();
+    given += give(std::string_view(form).substr(given));
+  }
+  const auto whole = end();
+  ASSERT_TRUE(whole);
+  EXPECT_EQ(*blobs->read(whole->file->ref()), wav_of(8 * kMegabyte));
+}
+
+TEST_F(Uploads, ThatAreRefusedDoNotRest) {
+  upload->start();
+  const std::string form = FormText().file(std::string(8 * kMegabyte, 'x')).text();
+  std::size_t given = give(form);
+  while (wish != Wish::kEnough && given < form.size()) {
+    wait_for_room();
+    given += give(std::string_view(form).substr(given));
+  }
+  EXPECT_EQ(wish, Wish::kEnough);
+  EXPECT_EQ(end().error().error.code, base::Code::kAudioUnsupported);
+}
+
+}  // namespace
+}  // namespace millrace::api::test

@@ -1,0 +1,27 @@
+#include "app/model_to_try.h"
+
+#include <gtest/gtest.h>
+
+namespace millrace::app {
+namespace {
+
+inference::ModelRow row(const char* name, std::vector<inference::Ability> abilities) {
+  inference::ModelRow out;
+  out.target.name = name;
+  out.abilities = std::move(abilities);
+  return out;
+}
+
+TEST(ModelToTry, IsTheMockElseTheFirstThatChats) {
+  inference::ModelSettings models;
+  EXPECT_EQ("", model_to_try(models));
+  models.models.push_back(row("reader", {inference::Ability::kOcr}));
+  EXPECT_EQ("", model_to_try(models));
+  models.models.push_back(row("team/small", {}));
+  EXPECT_EQ("team/small", model_to_try(models));
+  models.mock = true;
+  EXPECT_EQ("mock/chat", model_to_try(models));
+}
+
+}  // namespace
+}  // namespace millrace::app

@@ -1,0 +1,178 @@
+#include "app/models_section.h"
+
+#include <array>
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/temp_dir.h"
+
+namespace millrace::app {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using Environment = std::map<std::string, std::string>;
+
+constexpr std::array<base::Setting, 1> kTable{base::Setting{.path = "listen", .help = "where"}};
+
+ModelsSection read(const std::string& yaml, const Environment& environment = {}, bool mock = false) {
+  base::ConfigSources sources{.file_name = "m.yaml", .file_text = yaml};
+  sources.sections = {"models", "providers", "aliases", "mcp"};
+  const base::Config config = base::Config::read(kTable, sources);
+  EXPECT_TRUE(config.mistakes().empty());
+  return read_models({config.section("models"), config.section("providers"), config.section("aliases"),
+                      config.section("mcp"), mock},
+                     environment, {});
+}
+
+std::string said(const ModelsSection& section) {
+  std::string out;
+  for (const auto& mistake : section.mistakes)
+    out += mistake.place + (mistake.fatal ? ": " : ": warning: ") + mistake.message + "\n";
+  return out;
+}
+
+TEST(ModelsSection, AFileWithoutItHasTheUsualAliasesAndNoModels) {
+  const ModelsSection section = read("listen: 127.0.0.1:1\n");
+  EXPECT_EQ(said(section), "");
+  EXPECT_TRUE(section.settings.models.empty());
+  EXPECT_TRUE(section.settings.open_providers.empty());
+  EXPECT_EQ(section.settings.aliases.at("provider-a"), "openai");
+  EXPECT_EQ(section.settings.aliases.at("provider-b"), "gemini");
+}
+
+TEST(ModelsSection, AModelHasItsServerAndTheKeyThatItsReferenceNames) {
+  const ModelsSection section = read(
+      "models:\n- name: local/llama\n  provider: openai\n  base_url: http://127.0.0.1:1/v1/\n  model: "
+      "llama3\n"
+      "  api_key: env:SOME_KEY\n",
+      {{"SOME_KEY", "s3cret"}});
+  ASSERT_EQ(section.settings.models.size(), 1u) << said(section);
+  const providers::Target& target = section.settings.models[0].target;
+  EXPECT_EQ(target.name, "local/llama");
+  EXPECT_EQ(target.preset->name, "openai");
+  EXPECT_EQ(target.model, "llama3");
+  EXPECT_EQ(target.base_url, "http://127.0.0.1:1/v1");
+  EXPECT_EQ(target.key.reveal(), "s3cret");
+  EXPECT_THAT(section.places, ElementsAre("m.yaml:2"));
+}
+
+TEST(ModelsSection, EveryKeyOfAModelIsTaken) {
+  const ModelsSection section = read(
+      "models:\n- {name: a, provider: mock}\n"
+      "- name: b\n  provider: mock\n  fallbacks: [a]\n  weight: 3\n  output_max: 100\n  response_format: "
+      "true\n"
+      "  price: {prompt: 1.5, completion: 2, cached: 0.1}\n"
+      "  limits: {concurrent: 1, requests_per_minute: 2, tokens_per_minute: 3}\n  abilities: [chat, "
+      "images]\n");
+  ASSERT_EQ(section.settings.models.size(), 2u) << said(section);
+  const inference::ModelRow& row = section.settings.models[1];
+  EXPECT_THAT(row.fallbacks, ElementsAre("a"));
+  EXPECT_EQ(row.weight, 3);
+  EXPECT_EQ(row.target.output_max, 100);
+  EXPECT_TRUE(row.target.response_format);
+  ASSERT_TRUE(row.price.has_value());
+  EXPECT_EQ(row.price->prompt, 1.5);
+  EXPECT_EQ(row.price->cached, 0.1);
+  EXPECT_EQ(row.limits.concurrent, 1);
+  EXPECT_EQ(row.limits.requests_per_minute, 2);
+  EXPECT_EQ(row.limits.tokens_per_minute, 3);
+  EXPECT_THAT(row.abilities, ElementsAre(inference::Ability::kChat, inference::Ability::kImages));
+}
+
+TEST(ModelsSection, AKeyThatStandsInTheFileIsRefusedAndNotRepeated) {
+  const ModelsSection section =
+      read("models:\n- name: a\n  provider: openai\n  base_url: http://h/v1\n  api_key: sk-very-secret\n");
+  EXPECT_TRUE(section.settings.models.empty());
+  EXPECT_THAT(said(section), HasSubstr("m.yaml:5: models.api_key: "));
+  EXPECT_THAT(said(section), testing::Not(HasSubstr("very-secret")));
+}
+
+TEST(ModelsSection, AKeyThatIsNotThereIsAWarningAndTheModelStays) {
+  const ModelsSection section = read(
+      "models:\n- {name: a, provider: openai, base_url: 'http://h/v1', api_key: 'env:NOT_THERE'}\n"
+      "- {name: b, provider: openai}\n");
+  EXPECT_EQ(section.settings.models.size(), 2u);
+  EXPECT_THAT(said(section), HasSubstr("m.yaml:2: warning: api_key: the environment has no NOT_THERE"));
+  EXPECT_THAT(said(section), HasSubstr("OPENAI_API_KEY"));
+}
+
+TEST(ModelsSection, AKeyIsReadFromAFile) {
+  const support::TempDir folder;
+  const std::string path = folder.str() + "/key";
+  std::ofstream(path) << "  from-a-file\n";
+  const ModelsSection section =
+      read("models:\n- {name: a, provider: openai, api_key: 'file:" + path + "'}\n");
+  ASSERT_EQ(section.settings.models.size(), 1u) << said(section);
+  EXPECT_EQ(section.settings.models[0].target.key.reveal(), "from-a-file");
+}
+
+TEST(ModelsSection, TheProvidersOwnKeyGoesToNoOtherServer) {
+  const ModelsSection section = read(
+      "models:\n- {name: a, provider: openai, base_url: 'http://elsewhere/v1'}\n"
+      "- {name: b, provider: openai}\n",
+      {{"OPENAI_API_KEY", "k"}});
+  ASSERT_EQ(section.settings.models.size(), 2u) << said(section);
+  EXPECT_TRUE(section.settings.models[0].target.key.empty());
+  EXPECT_EQ(section.settings.models[1].target.key.reveal(), "k");
+}
+
+TEST(ModelsSection, AKeyInTheEnvironmentOpensItsProvider) {
+  const ModelsSection section = read("", {{"GROQ_API_KEY", "k"}});
+  ASSERT_EQ(section.settings.open_providers.size(), 1u);
+  EXPECT_EQ(section.settings.open_providers[0].preset->name, "groq");
+  EXPECT_EQ(section.settings.open_providers[0].key.reveal(), "k");
+}
+
+TEST(ModelsSection, AnEntryOfProvidersOpensItAndIsWhereItsModelsAre) {
+  const ModelsSection section = read(
+      "providers:\n  openai: {base_url: 'http://127.0.0.1:9/v1', api_key: 'env:K', headers: {x-team: a}}\n"
+      "models:\n- {name: m, provider: openai}\n",
+      {{"K", "k"}, {"OPENAI_API_KEY", "other"}});
+  ASSERT_EQ(section.settings.open_providers.size(), 1u) << said(section);
+  EXPECT_EQ(section.settings.open_providers[0].base_url, "http://127.0.0.1:9/v1");
+  EXPECT_EQ(section.settings.open_providers[0].key.reveal(), "k");
+  ASSERT_EQ(section.settings.models.size(), 1u);
+  EXPECT_EQ(section.settings.models[0].target.base_url, "http://127.0.0.1:9/v1");
+  EXPECT_EQ(section.settings.models[0].target.key.reveal(), "k");
+  EXPECT_THAT(section.settings.models[0].target.headers, ElementsAre(testing::Pair("x-team", "a")));
+}
+
+TEST(ModelsSection, EachMistakeHasItsLineAndNamesWhatIsRight) {
+  EXPECT_THAT(said(read("models:\n- name: a\n  provider: opnai\n")),
+              HasSubstr("m.yaml:3: models.provider: no provider \"opnai\"; did you mean openai?"));
+  EXPECT_THAT(said(read("models:\n- name: a\n  provder: openai\n")), HasSubstr("did you mean provider?"));
+  EXPECT_THAT(said(read("models:\n- {provider: mock}\n")), HasSubstr("models.name"));
+  EXPECT_THAT(said(read("models: {a: b}\n")), HasSubstr("a list is expected here"));
+  EXPECT_THAT(said(read("models:\n- {name: a, provider: mock, fallbacks: [b]}\n")),
+              HasSubstr("models.fallbacks: "));
+  EXPECT_THAT(said(read("models:\n- {name: a, provider: openai, base_url: 'ftp://h'}\n")),
+              HasSubstr("models.base_url"));
+  EXPECT_THAT(said(read("models:\n- {name: a, provider: mock, abilities: [sing]}\n")), HasSubstr("sing"));
+  EXPECT_THAT(said(read("aliases: {mine: nobody}\n")), HasSubstr("aliases.mine"));
+  EXPECT_THAT(said(read("providers: {nobody: {}}\n")), HasSubstr("no provider \"nobody\""));
+}
+
+TEST(ModelsSection, ServersOfToolsHaveASlugOfTheirOwn) {
+  const ModelsSection section = read(
+      "mcp:\n- {slug: search, url: 'https://tools.example/mcp', headers: {authorization: 'env:T'}}\n"
+      "- {slug: search, url: 'https://tools.example/other'}\n- {slug: b, url: 'stdio:ls'}\n",
+      {{"T", "Bearer t"}});
+  EXPECT_THAT(said(section), HasSubstr("m.yaml:3: mcp.slug"));
+  EXPECT_THAT(said(section), HasSubstr("m.yaml:4: mcp.url"));
+  ASSERT_FALSE(section.settings.mcp_slugs.empty());
+  EXPECT_THAT(section.settings.mcp_slugs[0].headers, ElementsAre(testing::Pair("authorization", "Bearer t")));
+}
+
+TEST(ModelsSectionOfMocks, TheyAreFallbacksWhereTheyAreSwitchedOn) {
+  const std::string yaml =
+      "models:\n  - name: m\n    provider: ollama\n    model: llama3\n    base_url: http://127.0.0.1:1/v1\n"
+      "    fallbacks: [mock/chat]\n";
+  EXPECT_EQ(said(read(yaml, {}, true)), "");
+  EXPECT_NE(said(read(yaml, {}, false)), "");
+}
+
+}  // namespace
+}  // namespace millrace::app

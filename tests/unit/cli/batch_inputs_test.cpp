@@ -1,0 +1,142 @@
+#include "app/cli/batch_inputs.h"
+
+#include <fstream>
+
+#include <gtest/gtest.h>
+#include <sys/fsuid.h>
+#include <unistd.h>
+
+#include "app/cli/ocr_upload.h"
+#include "app/cli/resume_file.h"
+#include "tests/support/temp_dir.h"
+
+namespace millrace::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uid_t kNobody = 65534;
+const InputKinds kDocuments{{".pdf", ".png", ".jpg", ".jpeg", ".webp"}, "PDF, PNG, JPEG or WebP", ".md"};
+
+class BatchFiles : public testing::Test {
+ protected:
+  fs::path file(const std::string& name) {
+    const fs::path path = root_ / name;
+    fs::create_directories(path.parent_path());
+    std::ofstream(path) << "x";
+    return path;
+  }
+  support::TempDir folder_;
+  fs::path root_{folder_.path()};
+};
+
+TEST_F(BatchFiles, AFolderGivesItsDocumentsInOrderAndKeepsSubFolders) {
+  file("in/b.PDF");
+  file("in/a/c.jpeg");
+  file("in/notes.txt");
+  const auto inputs = collect_inputs({(root_ / "in").string()}, "out", kDocuments);
+  ASSERT_TRUE(inputs);
+  ASSERT_EQ(2u, inputs->documents.size());
+  EXPECT_EQ("out/a/c.md", inputs->documents[0].output);
+  EXPECT_EQ("out/b.md", inputs->documents[1].output);
+  const auto with_slash = collect_inputs({(root_ / "in").string() + "/"}, "out", kDocuments);
+  ASSERT_TRUE(with_slash);
+  EXPECT_EQ("out/a/c.md", with_slash->documents[0].output);
+}
+
+TEST_F(BatchFiles, AFolderThatCannotBeReadIsNamedAndTheOthersAreTaken) {
+  file("in/a.pdf");
+  file("in/locked/b.pdf");
+  file("in/open/c.pdf");
+  fs::permissions(root_, fs::perms(0755));
+  fs::permissions(root_ / "in/locked", fs::perms(0));
+  const bool is_root = ::geteuid() == 0;  // whom no mode stops: as someone else, on this thread
+  if (is_root) ::setfsuid(kNobody);
+  const auto inputs = collect_inputs({(root_ / "in").string()}, "out", kDocuments);
+  const auto alone = collect_inputs({(root_ / "in/locked").string()}, "out", kDocuments);
+  if (is_root) ::setfsuid(0);
+  fs::permissions(root_ / "in/locked", fs::perms(0755));
+  ASSERT_TRUE(inputs);
+  ASSERT_EQ(2u, inputs->documents.size());
+  EXPECT_EQ("out/open/c.md", inputs->documents[1].output);
+  ASSERT_EQ(1u, inputs->skipped.size());
+  EXPECT_EQ((root_ / "in/locked").string() + ": Permission denied", inputs->skipped[0]);
+  ASSERT_FALSE(alone);
+  EXPECT_NE(std::string::npos, alone.error().message.find("Permission denied"));
+}
+
+TEST_F(BatchFiles, ADocumentIsReadWholeUpToTheLimitAndNotAtAllBeyondIt) {
+  file("small.pdf");
+  EXPECT_EQ("x", read_document(root_ / "small.pdf").value());
+  file("large.pdf");
+  fs::resize_file(root_ / "large.pdf", (50u << 20) + 1);  // sparse: a read would take its time
+  const auto large = read_document(root_ / "large.pdf");
+  ASSERT_FALSE(large);
+  EXPECT_EQ(base::Code::kDocumentTooLarge, large.error().code);
+  const auto endless = read_document("/dev/zero");  // has no size
+  ASSERT_FALSE(endless);
+  EXPECT_EQ(base::Code::kDocumentTooLarge, endless.error().code);
+  const auto missing = read_document(root_ / "missing.pdf");
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(base::Code::kNotFound, missing.error().code);
+}
+
+TEST_F(BatchFiles, TwoInputsNeverShareAnOutput) {
+  file("in/scan.pdf");
+  file("in/scan.png");
+  file("other/scan.pdf");
+  const auto inputs =
+      collect_inputs({(root_ / "in").string(), (root_ / "other/scan.pdf").string()}, "out", kDocuments);
+  ASSERT_TRUE(inputs);
+  ASSERT_EQ(3u, inputs->documents.size());
+  EXPECT_EQ("out/scan.pdf.md", inputs->documents[0].output);
+  EXPECT_EQ("out/scan.png.md", inputs->documents[1].output);
+  EXPECT_EQ("out/scan.pdf.2.md", inputs->documents[2].output);
+}
+
+TEST_F(BatchFiles, EachCommandTakesItsOwnKindsAndEndings) {
+  file("in/talk.MP3");
+  file("in/scan.pdf");
+  const auto inputs = collect_inputs({(root_ / "in").string()}, "out", {{".mp3"}, "MP3", ".srt"});
+  ASSERT_TRUE(inputs);
+  ASSERT_EQ(1u, inputs->documents.size());
+  EXPECT_EQ("out/talk.srt", inputs->documents[0].output);
+}
+
+TEST_F(BatchFiles, CommandsThatShareAFolderDoNotShareWhatTheyKnow) {
+  auto ocr = ResumeFile::open(root_, "ocr");
+  ASSERT_TRUE(ocr);
+  const std::string key = ocr->entry("a", "v1").key;
+  ASSERT_TRUE(ocr->save());
+  auto other = ResumeFile::open(root_, "transcribe");
+  ASSERT_TRUE(other);
+  EXPECT_NE(key, other->entry("a", "v1").key);
+  EXPECT_TRUE(other->entry("a", "v1").key.starts_with("transcribe-"));
+}
+
+TEST_F(BatchFiles, AMissingPathAndAFolderWithoutDocumentsAreErrorsThatNameThem) {
+  fs::create_directories(root_ / "empty");
+  const auto missing = collect_inputs({"/no/such/file.pdf"}, "out", kDocuments);
+  ASSERT_FALSE(missing);
+  EXPECT_NE(std::string::npos, missing.error().message.find("/no/such/file.pdf"));
+  EXPECT_FALSE(collect_inputs({(root_ / "empty").string()}, "out", kDocuments));
+}
+
+TEST_F(BatchFiles, AKeyIsKeptUntilTheFileChanges) {
+  auto resume = ResumeFile::open(root_, "ocr");
+  ASSERT_TRUE(resume);
+  const std::string key = resume->entry("a.pdf", "v1").key;
+  ASSERT_TRUE(resume->save());
+  auto again = ResumeFile::open(root_, "ocr");
+  ASSERT_TRUE(again);
+  EXPECT_EQ(key, again->entry("a.pdf", "v1").key);
+  EXPECT_NE(key, again->entry("a.pdf", "v2").key);
+}
+
+TEST_F(BatchFiles, AStrangeResumeFileIsAnErrorAndNotOverwritten) {
+  file(".millrace-ocr.json");
+  EXPECT_FALSE(ResumeFile::open(root_, "ocr"));
+}
+
+}  // namespace
+}  // namespace millrace::cli

@@ -1,0 +1,67 @@
+#include "app/cli/delayed_line.h"
+
+#include <cstdio>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+namespace millrace::cli {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kAtOnce{0};
+constexpr std::chrono::hours kNever{1};
+
+// Until the line is there: a pipe's end, read to its first line.
+std::string first_line_of(DelayedLine& line, int (&ends)[2]) {
+  line.begin();
+  std::FILE* file = ::fdopen(ends[0], "r");
+  char text[64] = {};
+  const char* got = std::fgets(text, sizeof text, file);
+  std::fclose(file);
+  return got == nullptr ? "" : got;
+}
+
+// stderr is a pipe while it lives.
+class CaughtErrors {
+ public:
+  CaughtErrors() : before_(::dup(STDERR_FILENO)) {
+    if (::pipe(ends) == 0) ::dup2(ends[1], STDERR_FILENO);
+    ::close(ends[1]);
+  }
+  ~CaughtErrors() {
+    ::dup2(before_, STDERR_FILENO);
+    ::close(before_);
+  }
+  CaughtErrors(const CaughtErrors&) = delete;
+  CaughtErrors& operator=(const CaughtErrors&) = delete;
+  int ends[2] = {-1, -1};
+
+ private:
+  int before_;
+};
+
+TEST(DelayedLine, IsSaidWhereWhatItTellsOfLasts) {
+  CaughtErrors errors;
+  DelayedLine line("still queued", kAtOnce, false);
+  EXPECT_EQ(first_line_of(line, errors.ends), "still queued\n");
+}
+
+TEST(DelayedLine, IsNotSaidOnceThatIsOverNorWhereItIsOff) {
+  ::testing::internal::CaptureStderr();
+  {
+    DelayedLine over("still queued", kNever, false);
+    over.begin();
+    over.end();
+    over.begin();
+    DelayedLine off("still queued", kAtOnce, true);
+    off.begin();
+    DelayedLine unbegun("still queued", kAtOnce, false);
+  }
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+}
+
+}  // namespace
+}  // namespace millrace::cli

@@ -1,0 +1,38 @@
+#include "app/cli/exec_body.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace millrace::cli {
+namespace {
+
+TEST(ExecBody, WhatIsSaidOfFieldsIsSaidOfFlags) {
+  EXPECT_EQ("--cwd: String should have no NUL character",
+            in_flag_words("cwd: String should have no NUL character"));
+  EXPECT_EQ("--timeout: too long; --env A: no text",
+            in_flag_words("timeout_ms: too long; body.env.A: no text"));
+  EXPECT_EQ("the command: List should have at least 1 item; --stdin: too long",
+            in_flag_words("body.command: List should have at least 1 item; body.stdin: too long"));
+}
+
+TEST(ExecBody, WhatNamesNoFieldStaysAsItIs) {
+  for (const char* text : {"", "the machine is gone", "environment: odd", "body.other: odd", "cwd"})
+    EXPECT_EQ(text, in_flag_words(text));
+}
+
+std::string problem_with_timeout(const char* timeout) {
+  ExecRequest request;
+  request.timeout = timeout;
+  request.command = {"true"};
+  std::string problem;
+  static_cast<void>(exec_body(request, problem));
+  return problem;
+}
+
+TEST(ExecBody, ATimeOutIsOneThatTheGatewayTakes) {
+  for (const char* good : {"1ms", "90s", "24h"}) EXPECT_EQ("", problem_with_timeout(good)) << good;
+  for (const char* bad : {"soon", "0s", "25h"}) EXPECT_NE("", problem_with_timeout(bad)) << bad;
+}
+
+}  // namespace
+}  // namespace millrace::cli

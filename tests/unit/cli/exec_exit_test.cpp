@@ -1,0 +1,37 @@
+#include "app/cli/exec_exit.h"
+
+#include <gtest/gtest.h>
+
+namespace millrace::cli {
+namespace {
+
+struct Row {
+  ExecEnd end;
+  int plain, status;  // without and with --exit-status
+};
+
+TEST(ExecExit, ItsCodeTellsHowTheCommandEnded) {
+  const Row table[] = {
+      {{.status = "succeeded"}, 0, 0},
+      {{.status = "failed", .exit_code = 3}, 1, 3},
+      {{.status = "failed", .exit_code = 124}, 1, 124},
+      {{.status = "failed", .signal = 9}, 1, 137},
+      {{.status = "failed", .signal = 15}, 1, 143},
+      {{.status = "expired", .signal = 15, .error_code = "execution_timed_out"}, 1, 124},
+      {{.status = "expired", .error_code = "execution_not_started"}, 1, 125},
+      {{.status = "failed", .error_code = "execution_runner_prepare_failed"}, 1, 125},
+      {{.status = "failed", .error_code = "worker_lost"}, 1, 125},
+      {{.status = "cancelled", .signal = 15}, 1, 125},
+      {{.status = "cancelled", .signal = 15, .interrupted = true}, 130, 130},
+      {{.status = "failed", .exit_code = 3, .interrupted = true}, 1, 3},
+      {{.failure = kNoConnection}, 15, 15},
+      {{.failure = kInterrupted, .interrupted = true}, 130, 130},
+  };
+  for (const Row& row : table) {
+    EXPECT_EQ(exit_code_of(row.end, false), row.plain) << row.end.status << row.end.error_code;
+    EXPECT_EQ(exit_code_of(row.end, true), row.status) << row.end.status << row.end.error_code;
+  }
+}
+
+}  // namespace
+}  // namespace millrace::cli

@@ -1,0 +1,27 @@
+#include "app/cli/growing_pause.h"
+
+#include <gtest/gtest.h>
+
+namespace millrace::cli {
+namespace {
+
+using std::chrono::milliseconds;
+
+TEST(GrowingPause, PausesDoubleUpToWhatIsAskedFor) {
+  GrowingPause pause;
+  for (const int expected : {50, 100, 200, 300, 300})
+    EXPECT_EQ(pause.next(milliseconds(300)).count(), expected);
+}
+
+TEST(GrowingPause, AShorterWishHoldsFromTheFirstPauseOn) {
+  GrowingPause pause;
+  EXPECT_EQ(pause.next(milliseconds(10)).count(), 10);
+}
+
+TEST(GrowingPause, NoPauseIsLongerThanAMinute) {
+  GrowingPause pause;
+  for (int i = 0; i < 100; ++i) EXPECT_LE(pause.next(milliseconds(3'600'000)).count(), 60'000);
+}
+
+}  // namespace
+}  // namespace millrace::cli

@@ -1,0 +1,40 @@
+#include "app/cli/model_text.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "app/cli/models_command.h"
+
+namespace millrace::cli {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+const json kModel = json::parse(R"({"id": "openai/gpt", "provider": "openai", "display_name": "GPT",
+  "created": 1, "capabilities": {"chat": true, "embeddings": false, "images": true}})");
+
+TEST(ModelText, ARowSaysWhatAModelDoes) {
+  EXPECT_THAT(model_row(kModel), testing::EndsWith("openai        chat, images"));
+  EXPECT_EQ(model_header().find("DOES"), model_row(kModel).find("chat"));
+}
+
+TEST(ModelText, OneModelIsALinePerField) {
+  EXPECT_THAT(model_text(kModel), testing::StartsWith("id             openai/gpt\n"));
+  EXPECT_THAT(model_text(kModel), HasSubstr("does           chat, images\n"));
+}
+
+TEST(ModelText, OnlyAYesIsACapability) {
+  EXPECT_TRUE(can(kModel, "chat"));
+  EXPECT_FALSE(can(kModel, "embeddings") || can(kModel, "audio") || can(json::object(), "chat"));
+}
+
+TEST(ModelText, TheChoiceIsNamedAndALongOneCutShort) {
+  EXPECT_EQ(choice_text({"a", "b"}), "millrace: --model is needed; there are a, b\n");
+  EXPECT_THAT(choice_text({}), HasSubstr("--mock true"));
+  EXPECT_THAT(choice_text(std::vector<std::string>(25, "m")), HasSubstr("and 5 more"));
+}
+
+}  // namespace
+}  // namespace millrace::cli

@@ -1,0 +1,48 @@
+#include "app/cli/queue_text.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace millrace::cli {
+namespace {
+
+using nlohmann::json;
+
+std::string queue(const char* text) { return queue_row(json::parse(text)); }
+std::string worker(const char* text) { return worker_row(json::parse(text)); }
+
+TEST(QueueText, AQueueIsOneLineBelowItsHeads) {
+  EXPECT_EQ("KIND      QUEUED     RUNNING    WAITING    OLDEST     SLOTS      STATE", queue_header());
+  EXPECT_EQ("ocr       12         2          1          90 s       2/4        open",
+            queue(R"({"kind":"ocr","queued":12,"running":2,"waiting":1,"oldest_queued_seconds":90.5,
+                      "slots":4,"used":2,"paused":false})"));
+}
+
+TEST(QueueText, APausedOneSaysSinceWhen) {
+  EXPECT_EQ("stt       0          0          0          -          0/2        paused since T1",
+            queue(R"({"kind":"stt","queued":0,"running":0,"waiting":0,"slots":2,"used":0,"paused":true,
+                      "paused_at":"T1"})"));
+}
+
+TEST(QueueText, AgesAreInTheUnitThatAPersonWouldUse) {
+  const auto aged = [](const char* seconds) {
+    return queue_row({{"oldest_queued_seconds", json::parse(seconds)}});
+  };
+  EXPECT_NE(aged("119.9").find("119 s"), std::string::npos);
+  EXPECT_NE(aged("120").find("2 min"), std::string::npos);
+  EXPECT_NE(aged("7200").find("2 h"), std::string::npos);
+  EXPECT_NE(aged("172800").find("2 d"), std::string::npos);
+}
+
+TEST(QueueText, AWorkerSaysHowItStandsAndWhatItHas) {
+  constexpr const char* kRest =
+      R"("name":"box-1","host":"box","heartbeat_age_seconds":3,"slots":[{"kind":"ocr","slots":2,"used":1}])";
+  const auto row = [&](const std::string& state) { return worker(("{" + state + kRest + "}").c_str()); };
+  EXPECT_EQ("box-1                         live       3 s        ocr 1/2                               box",
+            row(R"("live":true,"draining":false,)"));
+  EXPECT_NE(row(R"("live":true,"draining":true,)").find("draining"), std::string::npos);
+  EXPECT_NE(row(R"("live":false,"draining":true,)").find("silent"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace millrace::cli

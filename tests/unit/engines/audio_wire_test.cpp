@@ -1,0 +1,80 @@
+#include <gtest/gtest.h>
+
+#include "ai/engines/wire.h"
+
+namespace millrace::engines {
+namespace {
+
+using base::Code;
+using schemas::SpeechEncoding;
+
+TEST(AudioWire, WhatIsAskedSurvivesTheWay) {
+  Request request;
+  request.kind = Request::Kind::kTranscribe;
+  request.pieces = {{3, 60'000, 110'000}};
+  auto back = decode_request(encode(request));
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->pieces.at(0).index, 3);
+  EXPECT_EQ(back->pieces.at(0).end_ms, 110'000);
+  request.kind = Request::Kind::kSpeak;
+  request.speech = {"caf\u00e9", "rms", SpeechEncoding::kFlac, 1.5};
+  back = decode_request(encode(request));
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->speech.text, "caf\u00e9");
+  EXPECT_EQ(back->speech.encoding, SpeechEncoding::kFlac);
+  EXPECT_EQ(back->speech.speed, 1.5);
+  request.kind = Request::Kind::kOpenRecording;
+  request.format = schemas::AudioFormat::kWebm;
+  request.size_bytes = 77;
+  back = decode_request(encode(request));
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->format, schemas::AudioFormat::kWebm);
+  EXPECT_EQ(back->size_bytes, 77U);
+}
+
+TEST(AudioWire, WhatIsHeardSurvivesTheWay) {
+  Event event;
+  event.kind = Event::Kind::kPiece;
+  event.piece.index = 5;
+  event.piece.piece.words = {{"hello", 60.25, 60.75}};
+  schemas::SpokenSegment& segment = event.piece.piece.segments.emplace_back();
+  segment.text = "Hello \xff";
+  segment.seek = 6'025;
+  auto back = decode_event(encode(event));
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->piece.index, 5);
+  EXPECT_EQ(back->piece.piece.words.at(0).start, 60.25);
+  EXPECT_EQ(back->piece.piece.segments.at(0).seek, 6'025);
+  event.piece.piece = {};
+  event.piece.piece.error = base::error(Code::kPieceFailed, "deaf");
+  back = decode_event(encode(event));
+  ASSERT_TRUE(back && back->piece.piece.error);
+  EXPECT_EQ(back->piece.piece.error->code, Code::kPieceFailed);
+}
+
+TEST(AudioWire, SoundCrossesAsItIs) {
+  Event event;
+  event.kind = Event::Kind::kAudio;
+  for (int c = 0; c < 256; ++c) event.audio += static_cast<char>(c);
+  const std::string frame = encode(event);
+  EXPECT_EQ(frame.size(), 257U);
+  auto back = decode_event(frame);
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->kind, Event::Kind::kAudio);
+  EXPECT_EQ(back->audio, event.audio);
+}
+
+TEST(AudioWire, WhatDoesNotParseIsAnError) {
+  for (const std::string frame :
+       {R"({"ev":"piece"})", R"({"ev":"piece","index":1,"outcome":"{"})",
+        R"({"ev":"piece","index":1,"outcome":7})", R"({"ev":"recording","ms":"x","pieces":[]})",
+        R"({"ev":"recording","ms":1,"pieces":[[1]]})"}) {
+    EXPECT_FALSE(decode_event(frame)) << frame;
+  }
+  EXPECT_FALSE(
+      decode_request(R"({"op":"speak","speech":{"text":"a","voice":"slt","encoding":9,"speed":1}})"));
+  EXPECT_FALSE(decode_request(R"({"op":"open_recording","format":"m3u8","bytes":1})"));
+}
+
+}  // namespace
+}  // namespace millrace::engines

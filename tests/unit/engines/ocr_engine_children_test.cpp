@@ -1,0 +1,134 @@
+#include <csignal>
+
+#include "tests/support/wait_until.h"
+#include "tests/unit/engines/ocr_reading.h"
+
+namespace millrace::engines {
+namespace {
+
+using base::Code;
+using millrace::support::PdfMaker;
+using std::chrono::milliseconds;
+using testing::kReadingPatience;
+using testing::kReportLines;
+using testing::OcrCall;
+using testing::OcrEngineTest;
+
+TEST_F(OcrEngineTest, APageThatKillsItsChildIsNamedAndTheNextCallGetsANewOne) {
+  make();
+  const std::vector<int> pages = first_pages(8);
+  auto document = scans(8, 100);
+  ASSERT_TRUE(document);
+  OcrCall call;
+  ASSERT_TRUE(engine_->recognise(*document, pages, {}, call.on_page(), call.on_end()));
+  ASSERT_TRUE(call.wait([&] { return !call.pages.empty(); }));
+  const pid_t child = testing::engine_child_of_this_process();
+  ASSERT_GT(child, 0);
+  ASSERT_EQ(::kill(child, SIGKILL), 0);
+  const EngineEnd end = call.wait_end();
+  EXPECT_EQ(end.kind, EngineEnd::Kind::kCrashed) << (end.error ? end.error->message : "");
+  EXPECT_GT(end.page, 0);
+  EXPECT_FALSE(call.pages.contains(end.page)) << "what was done before stands, and is not blamed";
+  OcrCall next;
+  EXPECT_EQ(recognise(PdfMaker().text_page(kReportLines).bytes(), {0}, next).kind, EngineEnd::Kind::kDone);
+  EXPECT_EQ(pool_->counts().children_crashed, 1U);
+  EXPECT_EQ(pool_->counts().children_started, 2U);
+}
+
+TEST_F(OcrEngineTest, APageThatUsesUpItsChildsProcessorTimeFailsAloneByThatBound) {
+  make();
+  auto document = scans(4, 100);
+  ASSERT_TRUE(document);
+  OcrCall call;
+  ASSERT_TRUE(engine_->recognise(*document, {0, 1, 2, 3}, {}, call.on_page(), call.on_end()));
+  ASSERT_TRUE(call.wait([&] { return !call.pages.empty(); }));
+  ASSERT_EQ(::kill(testing::engine_child_of_this_process(), SIGXCPU), 0);
+  ASSERT_EQ(call.wait_end().kind, EngineEnd::Kind::kDone);
+  int failed = 0;
+  for (const auto& [index, page] : call.pages) {
+    if (!page.error) continue;
+    ++failed;
+    EXPECT_EQ(page.error->code, Code::kPageTimeout);
+    EXPECT_NE(page.error->message.find("40 s of processor time"), std::string::npos) << page.error->message;
+  }
+  EXPECT_EQ(failed, 1);
+  EXPECT_EQ(call.pages.size(), 4U);
+}
+
+TEST_F(OcrEngineTest, ACancelledCallEndsAndTheNextIsServed) {
+  make();
+  const std::vector<int> pages = first_pages(16);
+  auto document = scans(16, 150);
+  ASSERT_TRUE(document);
+  OcrCall call;
+  auto ticket = engine_->recognise(*document, pages, {}, call.on_page(), call.on_end());
+  ASSERT_TRUE(ticket);
+  ASSERT_TRUE(call.wait([&] { return !call.pages.empty(); }));
+  ticket->cancel();
+  EXPECT_EQ(call.wait_end().kind, EngineEnd::Kind::kCancelled);
+  EXPECT_LT(call.pages.size(), 16U);
+  OcrCall next;
+  EXPECT_EQ(recognise(PdfMaker().text_page(kReportLines).bytes(), {0}, next).kind, EngineEnd::Kind::kDone);
+}
+
+TEST_F(OcrEngineTest, AChildServesManyCallsAndGoesWhenItIsIdle) {
+  auto options = testing::engine_options();
+  options.idle_after = milliseconds(1500);
+  make(options);
+  const std::string pdf = PdfMaker().text_page(kReportLines).bytes();
+  for (int i = 0; i < 3; ++i) {
+    OcrCall call;
+    ASSERT_EQ(recognise(pdf, {0}, call).kind, EngineEnd::Kind::kDone);
+  }
+  EXPECT_EQ(pool_->counts().children_started, 1U);
+  EXPECT_TRUE(
+      support::wait_until([this] { return pool_->counts().children_running == 0; }, kReadingPatience));
+  EXPECT_EQ(pool_->counts().children_crashed, 0U);
+}
+
+TEST_F(OcrEngineTest, TheEndOfThePoolCancelsWhatRunsAndWaits) {
+  auto options = testing::engine_options();
+  options.children = 1;
+  make(options);
+  auto document = scans(20, 150);
+  ASSERT_TRUE(document);
+  OcrCall running;
+  OcrCall waiting;
+  const std::vector<int> pages = first_pages(20);
+  ASSERT_TRUE(engine_->recognise(*document, pages, {}, running.on_page(), running.on_end()));
+  ASSERT_TRUE(engine_->recognise(*document, pages, {}, waiting.on_page(), waiting.on_end()));
+  ASSERT_TRUE(running.wait([&] { return !running.pages.empty(); }));
+  pool_.reset();
+  EXPECT_EQ(running.wait_end().kind, EngineEnd::Kind::kCancelled);
+  EXPECT_EQ(waiting.wait_end().kind, EngineEnd::Kind::kCancelled);
+}
+
+TEST_F(OcrEngineTest, AFullQueueRefuses) {
+  auto options = testing::engine_options();
+  options.children = 1;
+  options.queue_max = 1;
+  make(options);
+  auto document = testing::document_of(PdfMaker().text_page(kReportLines).bytes());
+  ASSERT_TRUE(document);
+  std::vector<std::unique_ptr<OcrCall>> calls;
+  bool refused = false;
+  for (int i = 0; i < 50 && !refused; ++i) {
+    calls.push_back(std::make_unique<OcrCall>());
+    auto ticket = engine_->recognise(*document, {0}, {}, calls.back()->on_page(), calls.back()->on_end());
+    if (ticket) continue;
+    refused = true;
+    EXPECT_EQ(ticket.error().code, Code::kOverloaded);
+    calls.pop_back();
+  }
+  EXPECT_TRUE(refused);
+  for (const auto& call : calls) EXPECT_EQ(call->wait_end().kind, EngineEnd::Kind::kDone);
+}
+
+TEST(EnginePool, AProgramThatIsNotThereIsAnError) {
+  process::Spawner spawner;
+  auto pool = EnginePool::make(spawner, {.engine_path = "/nonexistent"}, process::Confinement::kReduced);
+  ASSERT_FALSE(pool);
+}
+
+}  // namespace
+}  // namespace millrace::engines

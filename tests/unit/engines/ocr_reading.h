@@ -1,0 +1,120 @@
+#pragma once
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "ai/engines/ocr_engine.h"
+#include "tests/support/pdf_maker.h"
+#include "tests/unit/engines/real_documents.h"
+
+namespace millrace::engines::testing {
+
+inline constexpr std::chrono::milliseconds kReadingPatience{120'000};
+
+inline const std::vector<std::string> kReportLines{"*Annual Report",
+                                                   "",
+                                                   "The gateway accepts every document once and keeps its",
+                                                   "result until someone reads it. Workers share the pages",
+                                                   "between them so that a long report is finished sooner.",
+                                                   "",
+                                                   "Every range of pages is a task of its own with a lease."};
+
+// Collects a call's callbacks and waits for its end.
+struct OcrCall {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::map<int, PageOutcome> pages;
+  std::optional<EngineEnd> end;
+  std::optional<base::Result<DocumentInfo>> info;
+
+  std::function<void(PageOutcome)> on_page() {
+    return [this](PageOutcome page) {
+      const std::lock_guard lock(mutex);
+      EXPECT_FALSE(end) << "a page after the end";
+      EXPECT_TRUE(pages.emplace(page.index, std::move(page)).second) << "a page was reported twice";
+      changed.notify_all();
+    };
+  }
+  std::function<void(EngineEnd)> on_end() {
+    return [this](EngineEnd how) {
+      const std::lock_guard lock(mutex);
+      EXPECT_FALSE(end) << "two ends";
+      end = std::move(how);
+      changed.notify_all();
+    };
+  }
+  std::function<void(base::Result<DocumentInfo>)> on_info() {
+    return [this](base::Result<DocumentInfo> result) {
+      const std::lock_guard lock(mutex);
+      info.emplace(std::move(result));
+      changed.notify_all();
+    };
+  }
+  bool wait(const std::function<bool()>& condition) {
+    std::unique_lock lock(mutex);
+    return changed.wait_for(lock, kReadingPatience, condition);
+  }
+  EngineEnd wait_end() {
+    EXPECT_TRUE(wait([this] { return end.has_value(); }));
+    return end.value_or(EngineEnd{});
+  }
+};
+
+class OcrEngineTest : public ::testing::Test {
+ protected:
+  // A document of one scanned page, `count` times.
+  base::Result<std::shared_ptr<const Document>> scans(int count, int dpi) {
+    const auto raster = raster_of(spawner_, support::PdfMaker().text_page(kReportLines, 14).bytes(), dpi);
+    support::PdfMaker maker;
+    for (int page = 0; page < count; ++page) maker.scan_page(raster.gray, raster.width, raster.height);
+    return document_of(maker.bytes());
+  }
+  static std::vector<int> first_pages(int count) {
+    std::vector<int> pages(static_cast<std::size_t>(count));
+    std::iota(pages.begin(), pages.end(), 0);
+    return pages;
+  }
+  void make(EnginePool::Options options = engine_options()) {
+    const auto probe = process::Jail::probe(spawner_, options.jail);
+    ASSERT_TRUE(probe.usable) << probe.reason;
+    make(std::move(options), probe.confinement);
+  }
+  void make(EnginePool::Options options, process::Confinement form) {
+    auto pool = EnginePool::make(spawner_, std::move(options), form);
+    ASSERT_TRUE(pool) << pool.error().message;
+    pool_ = std::move(*pool);
+    engine_ = std::make_unique<OcrEngine>(*pool_);
+  }
+
+  EngineEnd recognise(const std::string& bytes, const std::vector<int>& pages, OcrCall& call,
+                      bool image_data = false) {
+    auto document = document_of(bytes);
+    if (!document) return {EngineEnd::Kind::kFailed, -1, document.error()};
+    auto ticket = engine_->recognise(*document, pages, {image_data}, call.on_page(), call.on_end());
+    return ticket ? call.wait_end() : EngineEnd{EngineEnd::Kind::kFailed, -1, ticket.error()};
+  }
+
+  base::Code inspect_error(const std::string& bytes) {
+    auto document = document_of(bytes);
+    if (!document) return document.error().code;
+    OcrCall call;
+    EXPECT_TRUE(engine_->inspect(*document, call.on_info()));
+    EXPECT_TRUE(call.wait([&] { return call.info.has_value(); }));
+    return *call.info ? base::Code::kInternal : call.info->error().code;
+  }
+
+  process::Spawner spawner_;
+  std::unique_ptr<EnginePool> pool_;
+  std::unique_ptr<OcrEngine> engine_;
+};
+
+}  // namespace millrace::engines::testing

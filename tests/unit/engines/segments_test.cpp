@@ -1,0 +1,54 @@
+#include "ai/engines/host/segments.h"
+
+#include <gtest/gtest.h>
+
+namespace millrace::engines::host {
+namespace {
+
+HeardWord heard(const char* word, std::int64_t start, std::int64_t end) { return {word, start, end, -0.5}; }
+
+TEST(Segments, ALineEndsAtAPause) {
+  const std::vector<HeardWord> words{heard("i", 20, 40), heard("think", 42, 80), heard("so", 140, 170)};
+  const auto piece = piece_of(words, std::vector<bool>(200), 60'000);
+  ASSERT_EQ(piece.segments.size(), 2U);
+  EXPECT_EQ(piece.segments[0].text, "I think");
+  EXPECT_DOUBLE_EQ(piece.segments[0].start, 60.2);
+  EXPECT_DOUBLE_EQ(piece.segments[0].end, 60.8);
+  EXPECT_EQ(piece.segments[0].seek, 6'020);
+  EXPECT_DOUBLE_EQ(piece.segments[0].avg_logprob, -0.5);
+  EXPECT_TRUE(piece.segments[0].tokens.empty());
+  EXPECT_EQ(piece.segments[1].text, "So");
+  ASSERT_EQ(piece.words.size(), 3U);
+  EXPECT_EQ(piece.words[0].word, "I");
+  EXPECT_EQ(piece.words[2].word, "so");
+  EXPECT_DOUBLE_EQ(piece.words[2].start, 61.4);
+}
+
+TEST(Segments, ALineIsNotLongerThanASubtitle) {
+  std::vector<HeardWord> words;
+  for (int i = 0; i < 60; ++i) words.push_back(heard("gateway", i * 30, i * 30 + 30));
+  const auto piece = piece_of(words, {}, 0);
+  for (const auto& segment : piece.segments) {
+    EXPECT_LE(segment.text.size(), 80U);
+    EXPECT_LE(segment.end - segment.start, 7.0);
+  }
+  EXPECT_EQ(piece.segments.at(0).text[0], 'G');
+  EXPECT_EQ(piece.segments.at(1).text[0], 'g') << "the sentence goes on";
+  words.clear();
+  for (int i = 0; i < 20; ++i) words.push_back(heard("so", i * 90, i * 90 + 60));
+  for (const auto& segment : piece_of(words, {}, 0).segments) EXPECT_LE(segment.end - segment.start, 7.0);
+}
+
+TEST(Segments, TellHowMuchOfThemIsQuietAndHowOftenTheyRepeatThemselves) {
+  std::vector<bool> quiet(100);
+  for (std::size_t i = 0; i < 25; ++i) quiet[i] = true;
+  std::vector<HeardWord> words;
+  for (int i = 0; i < 20; ++i) words.push_back(heard("no", i * 5, i * 5 + 5));
+  const auto piece = piece_of(words, quiet, 0);
+  EXPECT_DOUBLE_EQ(piece.segments.at(0).no_speech_prob, 0.25);
+  EXPECT_GT(piece.segments.at(0).compression_ratio, 2.4);
+  EXPECT_TRUE(piece_of({}, quiet, 0).segments.empty());
+}
+
+}  // namespace
+}  // namespace millrace::engines::host

@@ -1,0 +1,283 @@
+#include "ai/engines/transcriber.h"
+
+#include <condition_variable>
+#include <csignal>
+#include <map>
+#include <mutex>
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/engines/real_documents.h"
+#include "tests/unit/engines/real_recordings.h"
+
+namespace millrace::engines {
+namespace {
+
+using base::Code;
+using schemas::AudioPiece;
+using std::chrono::milliseconds;
+using testing::recording_of;
+using testing::spoken;
+
+constexpr milliseconds kListenPatience{120'000};
+constexpr unsigned kSpokenRate = 24'000;
+
+const std::string kSaid =
+    "The old house stood at the end of a narrow road, and nobody had lived in it for many years. In the "
+    "spring "
+    "a young family moved in with two children and a small brown dog.";
+
+// Collects a call's callbacks and waits for its end.
+struct Hearing {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::map<int, schemas::SpokenPiece> pieces;
+  std::optional<EngineEnd> end;
+  std::optional<base::Result<RecordingInfo>> info;
+
+  std::function<void(PieceOutcome)> on_piece() {
+    return [this](PieceOutcome outcome) {
+      const std::lock_guard lock(mutex);
+      EXPECT_FALSE(end) << "a piece after the end";
+      EXPECT_TRUE(pieces.emplace(outcome.index, std::move(outcome.piece)).second) << "reported twice";
+      changed.notify_all();
+    };
+  }
+  std::function<void(EngineEnd)> on_end() {
+    return [this](EngineEnd how) {
+      const std::lock_guard lock(mutex);
+      end = std::move(how);
+      changed.notify_all();
+    };
+  }
+  std::function<void(base::Result<RecordingInfo>)> on_info() {
+    return [this](base::Result<RecordingInfo> result) {
+      const std::lock_guard lock(mutex);
+      info.emplace(std::move(result));
+      changed.notify_all();
+    };
+  }
+  bool wait(const std::function<bool()>& condition) {
+    std::unique_lock lock(mutex);
+    return changed.wait_for(lock, kListenPatience, condition);
+  }
+  EngineEnd wait_end() {
+    EXPECT_TRUE(wait([this] { return end.has_value(); }));
+    return end.value_or(EngineEnd{});
+  }
+};
+
+class TranscriberTest : public ::testing::Test {
+ protected:
+  void make(EnginePool::Options options = testing::engine_options()) {
+    const auto probe = process::Jail::probe(spawner_, options.jail);
+    ASSERT_TRUE(probe.usable) << probe.reason;
+    make(std::move(options), probe.confinement);
+  }
+  void make(EnginePool::Options options, process::Confinement form) {
+    auto pool = EnginePool::make(spawner_, std::move(options), form);
+    ASSERT_TRUE(pool) << pool.error().message;
+    pool_ = std::move(*pool);
+    transcriber_ = std::make_unique<Transcriber>(*pool_);
+  }
+  base::Result<RecordingInfo> inspect(const std::string& bytes) {
+    auto recording = recording_of(bytes);
+    if (!recording) return recording.error();
+    Hearing hearing;
+    EXPECT_TRUE(transcriber_->inspect(*recording, hearing.on_info()));
+    EXPECT_TRUE(hearing.wait([&] { return hearing.info.has_value(); }));
+    return std::move(*hearing.info);
+  }
+  Code inspect_error(const std::string& bytes) {
+    const auto info = inspect(bytes);
+    return info ? Code::kInternal : info.error().code;
+  }
+  std::string said_in(const std::string& bytes) {
+    auto info = inspect(bytes);
+    if (!info) return info.error().message;
+    Hearing hearing;
+    EXPECT_TRUE(
+        transcriber_->transcribe(*recording_of(bytes), info->pieces, hearing.on_piece(), hearing.on_end()));
+    EXPECT_EQ(hearing.wait_end().kind, EngineEnd::Kind::kDone);
+    std::vector<schemas::SpokenPiece> pieces;
+    for (auto& [index, piece] : hearing.pieces) pieces.push_back(std::move(piece));
+    return schemas::join(pieces, "english", std::nullopt).text;
+  }
+  // Eight pieces of a second each: enough that one can be met in the middle.
+  static std::vector<AudioPiece> seconds() {
+    std::vector<AudioPiece> pieces;
+    for (int i = 0; i < 8; ++i) pieces.push_back({i, i * 1'000, (i + 1) * 1'000});
+    return pieces;
+  }
+
+  process::Spawner spawner_;
+  std::unique_ptr<EnginePool> pool_;
+  std::unique_ptr<Transcriber> transcriber_;
+};
+
+TEST_F(TranscriberTest, WritesDownWhatFliteSays) {
+  make();
+  const std::string heard = said_in(spoken(spawner_, kSaid));
+  EXPECT_LT(testing::word_error_rate(kSaid, heard), 0.2) << heard;
+  EXPECT_EQ(heard.substr(0, 3), "The");
+}
+
+TEST_F(TranscriberTest, HearsWhereThereAreNoNamespaces) {
+  const std::string mp3 = testing::converted(spawner_, spoken(spawner_, kSaid), "mp3");
+  for (const auto form : {process::Confinement::kFileRules, process::Confinement::kReduced}) {
+    make(testing::engine_options(), form);
+    const std::string heard = said_in(mp3);
+    EXPECT_LT(testing::word_error_rate(kSaid, heard), 0.25) << heard;
+    EXPECT_EQ(pool_->counts().children_crashed, 0U);
+  }
+}
+
+TEST_F(TranscriberTest, AWordsTimeIsWhereItIsInTheRecording) {
+  make();
+  const std::string speech = testing::samples_of(spoken(spawner_, "Nobody had lived in the house."));
+  const std::string wav = testing::wav_of(testing::silent_samples(2) + speech, kSpokenRate, 1);
+  const auto info = inspect(wav);
+  ASSERT_TRUE(info) << info.error().message;
+  ASSERT_EQ(info->pieces.size(), 1U);
+  Hearing hearing;
+  ASSERT_TRUE(
+      transcriber_->transcribe(*recording_of(wav), info->pieces, hearing.on_piece(), hearing.on_end()));
+  ASSERT_EQ(hearing.wait_end().kind, EngineEnd::Kind::kDone);
+  const schemas::SpokenPiece& piece = hearing.pieces.at(0);
+  ASSERT_GE(piece.words.size(), 4U);
+  EXPECT_NEAR(piece.words.front().start, 2.2, 0.25);
+  EXPECT_LE(piece.words.back().end, static_cast<double>(info->ms) / 1000);
+  EXPECT_NEAR(piece.segments.at(0).start, piece.words.front().start, 0.001);
+  EXPECT_LE(piece.segments.at(0).avg_logprob, 0);
+}
+
+TEST_F(TranscriberTest, TellsHowLongARecordingIsAndWhereItIsCut) {
+  make();
+  const std::string tone = testing::generated(spawner_, "sine=duration=130:sample_rate=16000", "flac");
+  const auto info = inspect(tone);
+  ASSERT_TRUE(info) << info.error().message;
+  EXPECT_NEAR(static_cast<double>(info->ms), 130'000, 50);
+  ASSERT_EQ(info->pieces.size(), 3U);
+  EXPECT_EQ(info->pieces.back().end_ms, info->ms);
+}
+
+TEST_F(TranscriberTest, SilenceHasNoPiecesAndCostsNothing) {
+  make();
+  const auto info = inspect(testing::generated(spawner_, "anullsrc=r=16000:cl=mono", "flac", {"-t", "200"}));
+  ASSERT_TRUE(info) << info.error().message;
+  EXPECT_TRUE(info->pieces.empty());
+  EXPECT_NEAR(static_cast<double>(info->ms), 200'000, 50);
+}
+
+TEST_F(TranscriberTest, EachBadRecordingHasItsOwnCode) {
+  auto options = testing::engine_options();
+  options.limits.recording_max = std::chrono::minutes(1);
+  make(options);
+  EXPECT_EQ(inspect_error(""), Code::kAudioEmpty);
+  EXPECT_EQ(inspect_error("plain text"), Code::kAudioUnsupported);
+  EXPECT_EQ(inspect_error("#EXTM3U\nfile:///etc/hostname\n"), Code::kAudioUnsupported);
+  EXPECT_EQ(inspect_error(std::string((25 << 20) + 1, 'x')), Code::kAudioTooLarge);
+  EXPECT_EQ(inspect_error("fLaC" + std::string(500, '\x7f')), Code::kAudioDamaged);
+  EXPECT_EQ(inspect_error(testing::generated(spawner_, "color=s=64x64:d=1", "mp4")), Code::kAudioDamaged);
+  EXPECT_EQ(inspect_error(testing::generated(spawner_, "sine=duration=61", "ogg")), Code::kAudioTooLong);
+  EXPECT_EQ(inspect_error(testing::wav_of(std::string(64'000, '\1'), 16'000, 64)), Code::kAudioUnsupported);
+  EXPECT_EQ(pool_->counts().children_crashed, 0U);
+}
+
+TEST_F(TranscriberTest, ARecordingThatIsCutOffIsRefusedWhereItsFormatTellsItsLength) {
+  make();
+  const std::string tone = testing::generated(spawner_, "sine=duration=6:sample_rate=16000", "wav");
+  for (const std::string ending : {"wav", "mp3", "flac", "webm"}) {
+    const std::string whole = testing::converted(spawner_, tone, ending);
+    EXPECT_TRUE(inspect(whole)) << ending;
+    const auto half = inspect(whole.substr(0, whole.size() / 2));
+    ASSERT_FALSE(half) << ending;
+    EXPECT_EQ(half.error().code, Code::kAudioDamaged) << ending;
+    EXPECT_NE(half.error().message.find("cut off"), std::string::npos) << half.error().message;
+  }
+}
+
+TEST_F(TranscriberTest, TimesThatLeapOverWhatWasNeverRecordedAreNoFault) {
+  make();
+  const std::string tone = testing::generated(spawner_, "sine=duration=6:sample_rate=16000", "wav");
+  for (const std::string ending : {"ogg", "webm", "m4a"}) {
+    const std::string leaps = testing::converted(
+        spawner_, tone, ending, {"-af", "asetpts='if(gt(T,3),PTS+20/TB,PTS)'", "-fps_mode", "passthrough"});
+    const auto info = inspect(leaps);
+    EXPECT_TRUE(info) << ending << ": " << info.error().message;
+  }
+}
+
+TEST_F(TranscriberTest, APieceBeyondTheEndFailsAlone) {
+  make();
+  auto recording = recording_of(spoken(spawner_, "Nobody had lived in the house."));
+  ASSERT_TRUE(recording);
+  Hearing hearing;
+  ASSERT_TRUE(transcriber_->transcribe(*recording, {{0, 0, 1'000}, {7, 90'000, 95'000}}, hearing.on_piece(),
+                                       hearing.on_end()));
+  EXPECT_EQ(hearing.wait_end().kind, EngineEnd::Kind::kDone);
+  EXPECT_FALSE(hearing.pieces.at(0).error);
+  ASSERT_TRUE(hearing.pieces.at(7).error);
+  EXPECT_EQ(hearing.pieces.at(7).error->code, Code::kPieceFailed);
+}
+
+TEST_F(TranscriberTest, APieceThatKillsItsChildIsNamedAndTheOthersAreHeardByANewOne) {
+  make();
+  auto recording = recording_of(spoken(spawner_, kSaid));
+  ASSERT_TRUE(recording);
+  Hearing first;
+  ASSERT_TRUE(transcriber_->transcribe(*recording, seconds(), first.on_piece(), first.on_end()));
+  ASSERT_TRUE(first.wait([&] { return !first.pieces.empty(); }));
+  ASSERT_EQ(::kill(testing::engine_child_of_this_process(), SIGKILL), 0);
+  const EngineEnd end = first.wait_end();
+  ASSERT_EQ(end.kind, EngineEnd::Kind::kCrashed);
+  EXPECT_GT(end.page, 0);
+  EXPECT_FALSE(first.pieces.contains(end.page)) << "what was done before stands, and is not blamed";
+  std::vector<AudioPiece> rest;
+  for (const AudioPiece& piece : seconds()) {
+    if (!first.pieces.contains(piece.index)) rest.push_back(piece);
+  }
+  Hearing second;
+  ASSERT_TRUE(transcriber_->transcribe(*recording, rest, second.on_piece(), second.on_end()));
+  EXPECT_EQ(second.wait_end().kind, EngineEnd::Kind::kDone);
+  EXPECT_EQ(first.pieces.size() + second.pieces.size(), 8U);
+  EXPECT_EQ(pool_->counts().children_crashed, 1U);
+}
+
+TEST_F(TranscriberTest, APieceThatUsesUpItsProcessorTimeFailsAlone) {
+  make();
+  auto recording = recording_of(spoken(spawner_, kSaid));
+  ASSERT_TRUE(recording);
+  Hearing hearing;
+  ASSERT_TRUE(transcriber_->transcribe(*recording, seconds(), hearing.on_piece(), hearing.on_end()));
+  ASSERT_TRUE(hearing.wait([&] { return !hearing.pieces.empty(); }));
+  ASSERT_EQ(::kill(testing::engine_child_of_this_process(), SIGXCPU), 0);
+  ASSERT_EQ(hearing.wait_end().kind, EngineEnd::Kind::kDone);
+  int failed = 0;
+  for (const auto& [index, piece] : hearing.pieces) {
+    if (!piece.error) continue;
+    ++failed;
+    EXPECT_EQ(piece.error->code, Code::kPieceTimeout);
+    EXPECT_NE(piece.error->message.find("14 s of processor time"), std::string::npos) << piece.error->message;
+  }
+  EXPECT_EQ(failed, 1);
+  EXPECT_EQ(hearing.pieces.size(), 8U);
+}
+
+TEST_F(TranscriberTest, ACancelledCallEndsAndTheNextIsServed) {
+  make();
+  auto recording = recording_of(spoken(spawner_, kSaid));
+  ASSERT_TRUE(recording);
+  Hearing hearing;
+  auto ticket = transcriber_->transcribe(*recording, seconds(), hearing.on_piece(), hearing.on_end());
+  ASSERT_TRUE(ticket);
+  ASSERT_TRUE(hearing.wait([&] { return !hearing.pieces.empty(); }));
+  ticket->cancel();
+  EXPECT_EQ(hearing.wait_end().kind, EngineEnd::Kind::kCancelled);
+  EXPECT_LT(hearing.pieces.size(), 8U);
+  EXPECT_EQ(inspect_error(testing::wav_of(testing::silent_samples(1), kSpokenRate, 1)), Code::kInternal)
+      << "is well";
+}
+
+}  // namespace
+}  // namespace millrace::engines

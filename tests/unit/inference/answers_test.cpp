@@ -1,0 +1,205 @@
+#include <gtest/gtest.h>
+
+#include "ai/inference/chat.h"
+#include "tests/unit/inference/chat_ground.h"
+#include "tests/unit/inference/scripted_upstream.h"
+
+// What becomes of an upstream's answer: held to the schema of the request, named by us, read beside the loop
+// when it is long; and of its refusal of our key.
+namespace millrace::inference {
+namespace {
+
+using base::Code;
+using nlohmann::json;
+using testing::ChatGround;
+using testing::chunk;
+using testing::completion;
+using testing::event_stream;
+using testing::Heard;
+using testing::http;
+using testing::ScriptedUpstream;
+
+ModelSettings served_by(const std::vector<const ScriptedUpstream*>& upstreams) {
+  ModelSettings settings;
+  for (const ScriptedUpstream* each : upstreams) {
+    ModelRow row =
+        testing::row(std::string(1, static_cast<char>('a' + settings.models.size())) + "/m", "openai");
+    row.target.base_url = each->base_url();
+    row.target.key = base::Secret("sk-very-secret-key");
+    row.price = Price{.prompt = 1'000'000, .completion = 0, .cached = {}};
+    settings.models.push_back(std::move(row));
+  }
+  return settings;
+}
+
+// Asks for an object with a number `n`.
+schemas::ChatRequest strict_request() {
+  schemas::ChatRequest request = testing::request("a/m");
+  request.asks_format = true;
+  request.body["response_format"] = json::parse(
+      R"({"type":"json_schema","json_schema":{"name":"x","strict":true,"schema":{"type":"object",)"
+      R"("required":["n"],"properties":{"n":{"type":"integer"}}}}})");
+  return request;
+}
+const std::string kWrong = completion(R"({\"n\":\"two\"})"), kRight = completion(R"({\"n\":2})");
+
+std::string streamed(const std::string& content) {
+  return event_stream(chunk(R"({"role":"assistant","content":")" + content + "\"}") +
+                      chunk("{}", R"("stop")") + "data: [DONE]\n\n");
+}
+
+TEST(StructuredAnswers, OneThatBreaksTheSchemaIsAskedForAgainAndPaidFor) {
+  ScriptedUpstream upstream({kWrong, kRight});
+  Heard heard;
+  ChatGround ground(served_by({&upstream}));
+  const auto end = ground.answer(strict_request(), heard);
+  ASSERT_TRUE(end) << end.error().message;
+  EXPECT_EQ(R"({"n":2})", end->reply.choices.at(0).content);
+  EXPECT_EQ(2, heard.heads.at(0).attempts);
+  EXPECT_DOUBLE_EQ(6, end->cost_usd.value());  // three tokens twice
+}
+
+TEST(StructuredAnswers, AModelThatBreaksItEachTimeIsLeftForTheFallbackAndThenAnError) {
+  ScriptedUpstream upstream({kWrong}), other({kRight});
+  Heard heard, again;
+  ChatGround ground(served_by({&upstream, &other}));
+  const auto end = ground.answer(strict_request(), heard);
+  ASSERT_FALSE(end);
+  EXPECT_EQ(Code::kUpstream, end.error().code);
+  EXPECT_EQ("response_format", end.error().param);
+  EXPECT_NE(std::string::npos, end.error().message.find("$.n: should be of type \"integer\""))
+      << end.error().message;
+  EXPECT_EQ(3u, upstream.bodies().size());
+  EXPECT_TRUE(breaks_schema(end.error()));
+  ASSERT_TRUE(heard.failed);
+  EXPECT_EQ("a/m", heard.failed->model);
+  EXPECT_EQ(3, heard.failed->attempts);
+  EXPECT_DOUBLE_EQ(9, heard.failed_cost.value());
+  auto asked = strict_request();
+  asked.models = {"a/m", "b/m"};
+  const auto helped = ground.answer(asked, again);
+  ASSERT_TRUE(helped) << helped.error().message;
+  EXPECT_EQ("b/m", again.heads.at(0).model);
+}
+
+TEST(StructuredAnswers, AClientsSchemaThatNothingFitsDoesNotCloseTheModelForOthers) {
+  ScriptedUpstream upstream({kWrong});
+  ChatGround ground(served_by({&upstream}));
+  for (int i = 0; i < 4; ++i) {
+    Heard heard;
+    EXPECT_FALSE(ground.answer(strict_request(), heard));
+  }
+  Heard heard;
+  EXPECT_TRUE(ground.answer(testing::request("a/m"), heard));
+}
+
+TEST(StructuredAnswers, AStreamThatBreaksTheSchemaEndsWithAnErrorAndIsNotAskedForAgain) {
+  ScriptedUpstream upstream({streamed(R"({\"n\":\"two\"})"), streamed(R"({\"n\":2})")});
+  ChatGround ground(served_by({&upstream}));
+  auto asked = strict_request();
+  asked.stream = true;
+  Heard heard, good;
+  const auto end = ground.answer(asked, heard);
+  ASSERT_FALSE(end);
+  EXPECT_EQ("response_format", end.error().param);
+  EXPECT_EQ(R"({"n":"two"})", heard.text());
+  EXPECT_EQ(1u, upstream.bodies().size());
+  EXPECT_TRUE(ground.answer(asked, good));
+}
+
+TEST(StructuredAnswers, WhatIsNotStrictIsPassedOnAsItIs) {
+  ScriptedUpstream upstream({kWrong});
+  Heard heard;
+  ChatGround ground(served_by({&upstream}));
+  auto asked = strict_request();
+  asked.body["response_format"]["json_schema"]["strict"] = false;
+  EXPECT_TRUE(ground.answer(asked, heard));
+}
+
+TEST(StructuredAnswers, ASchemaThatIsNoneIsRefusedBeforeAnyCall) {
+  ScriptedUpstream upstream({kRight});
+  ChatGround ground(served_by({&upstream}));
+  auto asked = strict_request();
+  asked.body["response_format"]["json_schema"]["schema"]["type"] = "objekt";
+  const base::Status verdict = ground.chat.check(asked);
+  ASSERT_FALSE(verdict);
+  EXPECT_EQ(Code::kInvalidField, verdict.error().code);
+  EXPECT_EQ("response_format.json_schema.schema", verdict.error().param);
+}
+
+TEST(Answers, HaveOurIdAndTheNameOfTheModelInEveryForm) {
+  ScriptedUpstream upstream({completion("hi")});
+  Heard heard;
+  ChatGround ground(served_by({&upstream}));
+  const auto end = ground.answer(testing::request("a/m"), heard);
+  ASSERT_TRUE(end) << end.error().message;
+  EXPECT_TRUE(end->reply.id.starts_with("chatcmpl-")) << end->reply.id;
+  EXPECT_EQ(heard.heads.at(0).id, end->reply.id);
+  EXPECT_EQ("a/m", end->reply.model);
+}
+
+TEST(Answers, ALongRequestAndALongAnswerAreTheSameAsShortOnes) {
+  const std::string text(3 * 1024 * 1024, 'x');
+  ScriptedUpstream upstream({completion(text)});
+  Heard heard;
+  ChatGround ground(served_by({&upstream}));
+  const auto end = ground.answer(testing::request("a/m", text), heard);
+  ASSERT_TRUE(end) << end.error().message;
+  EXPECT_EQ(text, end->reply.choices.at(0).content);
+  EXPECT_EQ(text, json::parse(upstream.bodies().at(0))["messages"][0]["content"]);
+}
+
+TEST(Answers, ALongOneThatIsNoneIsAFailureOfTheUpstreamAndAskedForAgain) {
+  ScriptedUpstream upstream({http(200, std::string(100'000, ' ')), completion("hi")});
+  Heard heard;
+  ChatGround ground(served_by({&upstream}));
+  const auto end = ground.answer(testing::request("a/m"), heard);
+  ASSERT_TRUE(end) << end.error().message;
+  EXPECT_EQ(2, heard.heads.at(0).attempts);
+}
+
+TEST(KeyFaults, AreNotTriedAgainAtTheSameTargetAndDoNotShowTheKey) {
+  for (const int status : {401, 403}) {
+    ScriptedUpstream upstream({http(status, R"({"error":{"message":"bad key sk-very-secret-key"}})")});
+    Heard heard;
+    ChatGround ground(served_by({&upstream}));
+    const auto end = ground.answer(testing::request("a/m"), heard);
+    ASSERT_FALSE(end);
+    EXPECT_EQ(Code::kUpstream, end.error().code);
+    EXPECT_EQ(1u, upstream.bodies().size());
+    EXPECT_FALSE(breaks_schema(end.error()));
+    ASSERT_TRUE(heard.failed);
+    EXPECT_EQ(1, heard.failed->attempts);
+    EXPECT_FALSE(heard.failed_cost);
+    EXPECT_NE(std::string::npos, end.error().message.find("a/m answered " + std::to_string(status)));
+    EXPECT_EQ(std::string::npos, end.error().message.find("very-secret")) << end.error().message;
+  }
+}
+
+TEST(KeyFaults, AreLeftForTheNextTarget) {
+  ScriptedUpstream upstream({http(401, R"({"error":{"message":"no"}})")}), other({completion("hi")});
+  Heard heard;
+  ChatGround ground(served_by({&upstream, &other}));
+  auto asked = testing::request("a/m");
+  asked.models = {"a/m", "b/m"};
+  const auto end = ground.answer(asked, heard);
+  ASSERT_TRUE(end) << end.error().message;
+  EXPECT_EQ("b/m", heard.heads.at(0).model);
+  EXPECT_EQ(2, heard.heads.at(0).attempts);
+}
+
+// Five failures in a row open a breaker.
+TEST(KeyFaults, AKeyThatIsRefusedClosesTheTargetAndOneThatMayNotDoOneThingDoesNot) {
+  for (const int status : {401, 403}) {
+    ScriptedUpstream upstream({http(status, R"({"error":{"message":"no"}})")});
+    ChatGround ground(served_by({&upstream}));
+    for (int i = 0; i < 6; ++i) {
+      Heard heard;
+      EXPECT_FALSE(ground.answer(testing::request("a/m"), heard));
+    }
+    EXPECT_EQ(status == 401 ? 5u : 6u, upstream.bodies().size());
+  }
+}
+
+}  // namespace
+}  // namespace millrace::inference

@@ -1,0 +1,139 @@
+#pragma once
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "ai/inference/chat.h"
+#include "tests/support/plain_http.h"
+#include "tests/support/wait_until.h"
+#include "tests/unit/inference/rows.h"
+
+namespace millrace::inference::testing {
+
+// Hears one answer.
+class Heard final : public ChatSink {
+ public:
+  void on_head(const ChatHead& told) override {
+    note([&] { heads.push_back(told); });
+  }
+  void on_piece(schemas::ChatPiece&& piece) override {
+    note([&] { pieces.push_back(std::move(piece)); });
+  }
+  bool is_ready() override {
+    const std::lock_guard lock(mutex);
+    return ready;
+  }
+  void before_sending(std::function<void(bool)> go) override {
+    note([&] { ++sendings; });
+    go(goes && sendings <= sendings_max);
+  }
+  void on_failed_calls(const ChatHead& told, std::optional<double> cost) override {
+    note([&] {
+      failed.emplace(told);
+      failed_cost = cost;
+    });
+  }
+  void on_end(base::Result<ChatEnd> told) override {
+    note([&] { end.emplace(std::move(told)); });
+  }
+
+  template <class Predicate>
+  bool wait(Predicate&& holds) {
+    std::unique_lock lock(mutex);
+    return support::wait_until(changed, lock, holds);
+  }
+  bool ended() {
+    return wait([&] { return end.has_value(); });
+  }
+  std::string text(int index = 0) {
+    std::string all;
+    for (const auto& piece : pieces) {
+      if (piece.index == index) all += piece.content.value_or("");
+    }
+    return all;
+  }
+  std::vector<std::string> finishes(int index = 0) {
+    std::vector<std::string> all;
+    for (const auto& piece : pieces) {
+      if (piece.index == index && !piece.finish_reason.empty()) all.push_back(piece.finish_reason);
+    }
+    return all;
+  }
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool ready = true, goes = true;
+  int sendings = 0, sendings_max = 1'000;
+  std::vector<ChatHead> heads;
+  std::vector<schemas::ChatPiece> pieces;
+  std::optional<ChatHead> failed;
+  std::optional<double> failed_cost;
+  std::optional<base::Result<ChatEnd>> end;
+
+ private:
+  template <class Change>
+  void note(Change&& change) {
+    // Under the lock: who waits may free this at once.
+    const std::lock_guard lock(mutex);
+    change();
+    changed.notify_all();
+  }
+};
+
+// A Chat with all that it stands on.
+struct ChatGround {
+  explicit ChatGround(ModelSettings settings, ChatOptions options = quick(), ToolServers tools = {},
+                      LocalSpeech speech = {})
+      : chat({loop, client, guard, pool, metrics, std::move(tools), std::move(speech)},
+             registry(std::move(settings)), options) {}
+
+  static ChatOptions quick() {
+    ChatOptions options;
+    options.retry_base = options.retry_cap = std::chrono::milliseconds(2);
+    return options;
+  }
+  std::shared_ptr<ChatRun> start(schemas::ChatRequest request, ChatSink& sink) {
+    std::shared_ptr<ChatRun> run;
+    on_loop([&] { run = chat.start(std::move(request), sink); });
+    return run;
+  }
+  // Starts and waits for the end.
+  base::Result<ChatEnd> answer(schemas::ChatRequest request, Heard& heard) {
+    start(std::move(request), heard);
+    if (!heard.ended()) return base::error(base::Code::kInternal, "no end was heard");
+    return *heard.end;
+  }
+  void on_loop(std::function<void()> act) {
+    std::mutex mutex;
+    std::condition_variable acted;
+    bool done = false;
+    loop.post([&] {
+      act();
+      const std::lock_guard lock(mutex);
+      done = true;
+      acted.notify_all();
+    });
+    std::unique_lock lock(mutex);
+    EXPECT_TRUE(support::wait_until(acted, lock, [&] { return done; }));
+  }
+
+  base::Metrics metrics;
+  net::Loop loop{"test"};
+  net::HttpClient client{loop, support::plain_http()};
+  net::FetchGuard guard{{"files.local"}};
+  base::Pool pool{{}};
+  Chat chat;
+};
+
+inline ModelSettings mock_settings() {
+  ModelSettings settings;
+  settings.mock = true;
+  return settings;
+}
+
+}  // namespace millrace::inference::testing

@@ -1,0 +1,235 @@
+#include "ai/inference/lanes.h"
+
+#include <condition_variable>
+#include <future>
+
+#include <gtest/gtest.h>
+
+#include "tests/support/wait_until.h"
+#include "tests/unit/inference/chat_ground.h"
+#include "tests/unit/inference/rows.h"
+#include "tests/unit/inference/scripted_upstream.h"
+
+namespace millrace::inference {
+namespace {
+
+using std::chrono::milliseconds;
+using PlacePtr = std::shared_ptr<Lanes::Place>;
+
+class LanesOfABoundedModel : public ::testing::Test {
+ protected:
+  void begin(const ModelLimits& limits, int rows = 1) {
+    ModelSettings settings;
+    for (int i = 0; i < rows; ++i) {
+      settings.models.push_back(testing::row("mock/bounded"));
+      settings.models.back().target.model = std::to_string(i);
+      settings.models.back().limits = limits;
+    }
+    settings.models.push_back(testing::row("mock/free"));
+    models = testing::registry(settings);
+    lanes = std::make_shared<Lanes>(loop, targets, [this] { return models; });
+    lanes->on_room([this] {
+      const std::lock_guard lock(mutex);
+      ++told;
+      changed.notify_all();
+    });
+  }
+  ~LanesOfABoundedModel() override {
+    kept.clear();
+    lanes->close();
+    loop.stop();
+  }
+  // How many in a row have room, all kept.
+  int takes(int most) {
+    int got = 0;
+    for (PlacePtr place; got < most && (place = lanes->take("mock/bounded")); ++got) kept.push_back(place);
+    return got;
+  }
+  bool is_told(int times) {
+    std::unique_lock lock(mutex);
+    return support::wait_until(changed, lock, [&] { return told >= times; });
+  }
+  int heard() {
+    const std::lock_guard lock(mutex);
+    return told;
+  }
+  // With the first target of the model, on the loop.
+  void with_gate(const std::function<void(Gate&, const ModelLimits&)>& act) {
+    const ModelRow& row = models->configured().front()->rows.front();
+    std::promise<void> done;
+    loop.post([&] {
+      act(targets.of(row)->gate, row.limits);
+      done.set_value();
+    });
+    done.get_future().wait();
+  }
+  void enter(int calls, std::int64_t tokens = 0) {
+    with_gate([&](Gate& gate, const ModelLimits& limits) {
+      for (int i = 0; i < calls; ++i) EXPECT_TRUE(gate.enter(limits, tokens, "mock/bounded"));
+    });
+  }
+  // Calls of a queue, for which there is room.
+  void enter_waiting(int calls, std::int64_t tokens = 0) {
+    with_gate([&](Gate& gate, const ModelLimits& limits) {
+      for (int i = 0; i < calls; ++i) net::spawn(wait_in(gate, limits, tokens));
+      EXPECT_EQ(gate.waiting(), 0);
+    });
+  }
+  net::Task<void> wait_in(Gate& gate, ModelLimits limits, std::int64_t tokens) {
+    const base::Status in = co_await gate.wait(limits, tokens, 0, cancel);
+    EXPECT_TRUE(in);
+  }
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  int told = 0;
+  net::Cancel cancel;
+  net::Loop loop{"test"};
+  RegistryPtr models;
+  std::shared_ptr<Lanes> lanes;
+  Targets targets{loop, [this] { lanes->eased(); }};
+  std::vector<PlacePtr> kept;
+};
+
+TEST_F(LanesOfABoundedModel, HaveAsManyPlacesAsCallsMayRunAtATime) {
+  begin({.concurrent = 3});
+  EXPECT_EQ(takes(9), 3);
+  EXPECT_TRUE(lanes->take("mock/free"));
+  kept.pop_back();
+  EXPECT_EQ(takes(9), 1);
+}
+
+TEST_F(LanesOfABoundedModel, HaveAsManyPlacesAsTheMinuteLetsThroughNow) {
+  begin({.requests_per_minute = 40});
+  EXPECT_EQ(takes(9), 4);
+  kept.clear();
+  EXPECT_EQ(takes(9), 4);
+}
+
+TEST_F(LanesOfABoundedModel, CountACallThatHasEnteredByItsLimitsAndNotByItsPlace) {
+  begin({.concurrent = 3});
+  EXPECT_EQ(takes(2), 2);
+  enter(1);
+  kept.back()->leave();
+  EXPECT_EQ(takes(9), 1);
+}
+
+TEST_F(LanesOfABoundedModel, HaveOnePlaceForTokensUntilCallsHaveASizeAndNoneInDebt) {
+  begin({.tokens_per_minute = 1'000});
+  EXPECT_EQ(takes(9), 1);
+  kept.clear();
+  enter_waiting(1, 20);
+  EXPECT_EQ(takes(9), 4);
+  kept.clear();
+  with_gate([](Gate& gate, const ModelLimits& limits) {
+    gate.charge(limits, 0, 900, MinuteLimit::Manner::kSpread);
+  });
+  EXPECT_EQ(takes(9), 0);
+}
+
+TEST_F(LanesOfABoundedModel, HaveRoomForAllWithoutLimits) {
+  begin({});
+  EXPECT_EQ(takes(500), 500);
+}
+
+TEST_F(LanesOfABoundedModel, HaveRoomForAModelThatIsGoneSoThatItsRequestsAreToldSo) {
+  begin({.concurrent = 1});
+  EXPECT_TRUE(lanes->take("mock/gone"));
+}
+
+TEST_F(LanesOfABoundedModel, HaveTheRoomOfAllItsTargetsTogether) {
+  begin({.concurrent = 2}, 3);
+  EXPECT_EQ(takes(9), 6);
+}
+
+TEST_F(LanesOfABoundedModel, HaveNoRoomWhileAllItsTargetsRest) {
+  begin({});
+  with_gate([](Gate& gate, const ModelLimits&) { gate.rest(milliseconds(50)); });
+  EXPECT_EQ(takes(9), 0);
+  EXPECT_TRUE(is_told(1));
+  EXPECT_EQ(takes(9), 9);
+}
+
+TEST_F(LanesOfABoundedModel, TellWhoAskedInVainThatAPlaceWasGivenBackAndNobodyElse) {
+  begin({.concurrent = 1});
+  EXPECT_EQ(takes(1), 1);
+  kept.clear();
+  EXPECT_EQ(heard(), 0);
+  EXPECT_FALSE(lanes->some_are_full());
+  EXPECT_EQ(takes(2), 1);
+  EXPECT_TRUE(lanes->some_are_full());
+  kept.clear();
+  EXPECT_EQ(heard(), 1);
+  EXPECT_FALSE(lanes->some_are_full());
+  EXPECT_EQ(takes(2), 1);
+}
+
+TEST_F(LanesOfABoundedModel, TellWhoAskedInVainThatTheMinuteLetsTheNextThrough) {
+  begin({.requests_per_minute = 600});
+  enter_waiting(60);
+  int tellings = 0;
+  while (takes(9) > 0) {  // what came meanwhile
+    enter_waiting(static_cast<int>(kept.size()));
+    kept.clear();
+    tellings = heard();
+  }
+  EXPECT_TRUE(is_told(tellings + 1));
+  EXPECT_EQ(takes(1), 1);
+}
+
+TEST_F(LanesOfABoundedModel, TellWhoAskedInVainThatADirectCallHasLeft) {
+  begin({.concurrent = 1});
+  enter(1);
+  EXPECT_EQ(takes(9), 0);
+  EXPECT_EQ(heard(), 0);
+  with_gate([](Gate& gate, const ModelLimits&) { gate.leave(); });
+  EXPECT_EQ(heard(), 1);
+  EXPECT_EQ(takes(9), 1);
+}
+
+TEST_F(LanesOfABoundedModel, HaveNoRoomOnceTheyAreClosed) {
+  begin({});
+  EXPECT_EQ(takes(1), 1);
+  lanes->close();
+  EXPECT_EQ(takes(1), 0);
+}
+
+// A request of a model that a fifth failure in a row leaves alone.
+class DeferredRequestsToABrokenTarget : public ::testing::Test {
+ protected:
+  static ModelSettings settings(const testing::ScriptedUpstream& upstream) {
+    ModelSettings settings;
+    settings.models = {testing::row("a/m", "openai"), testing::row("mock/other")};
+    settings.models[0].target.base_url = upstream.base_url();
+    settings.models[0].target.key = base::Secret("k");
+    return settings;
+  }
+  void ask(std::vector<std::string> models) {
+    testing::Heard heard;
+    auto asked = testing::request("a/m");
+    asked.models = std::move(models);
+    asked.deferred = true;
+    (void)ground.answer(asked, heard);
+  }
+  bool has_room() { return ground.chat.lanes()->take("a/m") != nullptr; }
+
+  testing::ScriptedUpstream upstream{{testing::http(500, R"({"error":{"message":"broken"}})")}};
+  testing::ChatGround ground{settings(upstream)};
+};
+
+TEST_F(DeferredRequestsToABrokenTarget, WaitInTheQueueOnceOneWasLeftAlone) {
+  ask({"a/m"});
+  EXPECT_TRUE(has_room());
+  ask({"a/m"});
+  EXPECT_FALSE(has_room());
+}
+
+TEST_F(DeferredRequestsToABrokenTarget, DoNotWaitWhereAnotherModelMayAnswer) {
+  ask({"a/m", "mock/other"});
+  ask({"a/m", "mock/other"});
+  ask({"a/m", "mock/other"});
+  EXPECT_TRUE(has_room());
+}
+
+}  // namespace
+}  // namespace millrace::inference

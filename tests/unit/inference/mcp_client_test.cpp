@@ -1,0 +1,212 @@
+#include "ai/inference/mcp_client.h"
+
+#include <optional>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "tests/support/wait_until.h"
+#include "tests/unit/inference/scripted_upstream.h"
+
+namespace millrace::inference {
+namespace {
+
+using base::Code;
+using nlohmann::json;
+using std::chrono::milliseconds;
+using testing::http;
+using testing::ScriptedUpstream;
+using ListResult = base::Result<std::vector<McpTool>>;
+using CallResult = base::Result<McpOutcome>;
+
+constexpr milliseconds kShort{60};
+
+json fresh_for(int ms) { return {{"ttlMs", ms}, {"cacheScope", "public"}}; }
+
+std::string page(int id, std::vector<std::string> names, const std::string& cursor = {},
+                 const json& more = json::object()) {
+  json tools = json::array();
+  for (std::string& name : names)
+    tools.push_back({{"name", std::move(name)}, {"inputSchema", {{"type", "object"}}}});
+  json result{{"resultType", "complete"}, {"tools", std::move(tools)}};
+  if (!cursor.empty()) result["nextCursor"] = cursor;
+  result.update(more);
+  return http(200, json{{"jsonrpc", "2.0"}, {"id", id}, {"result", std::move(result)}}.dump());
+}
+
+// A client of a server that gives one reply of its script per request.
+class McpClients : public ::testing::Test {
+ protected:
+  ListResult list(ScriptedUpstream& server) {
+    return answer<ListResult>(
+        server, [](McpClient& client, net::Cancel& cancel) { return client.list_tools(cancel); });
+  }
+  CallResult call(ScriptedUpstream& server) {
+    return answer<CallResult>(
+        server, [](McpClient& client, net::Cancel& cancel) { return client.call_tool("t", "{}", cancel); });
+  }
+  void cancel_when(ScriptedUpstream& server, std::size_t requests) {
+    EXPECT_TRUE(server.wait_for_requests(requests));
+    loop_.post([this] { cancel_.request(); });
+  }
+
+  template <class T>
+  T answer(ScriptedUpstream& server, std::function<net::Task<T>(McpClient&, net::Cancel&)> ask,
+           std::size_t cancel_at = 0) {
+    McpEndpoint endpoint;
+    endpoint.url = server.base_url();
+    endpoint.version = "2026-07-28";
+    endpoint.guarded = false;
+    const McpClient::Ground ground{loop_, http_, guard_, memory_};
+    McpClient client(ground, std::move(endpoint), limits_);
+    std::optional<T> heard;
+    std::mutex mutex;
+    std::condition_variable changed;
+    const auto keep = [&](T result) {
+      const std::lock_guard lock(mutex);
+      heard.emplace(std::move(result));
+      changed.notify_all();
+    };
+    loop_.post([&] { net::spawn(into<T>(ask(client, cancel_), keep)); });
+    if (cancel_at > 0) cancel_when(server, cancel_at);
+    std::unique_lock lock(mutex);
+    EXPECT_TRUE(support::wait_until(changed, lock, [&] { return heard.has_value(); }));
+    return heard ? *std::move(heard) : T(base::error(Code::kInternal, "no answer"));
+  }
+
+  std::size_t list_of(ScriptedUpstream& server) {
+    const ListResult tools = list(server);
+    EXPECT_TRUE(tools) << tools.error().message;
+    return tools ? tools->size() : 0;
+  }
+
+  McpLimits limits_;
+
+ private:
+  template <class T>
+  static net::Task<void> into(net::Task<T> task, std::function<void(T)> keep) {
+    T result = co_await task;
+    keep(std::move(result));
+  }
+
+  net::Loop loop_{"mcp test"};
+  net::HttpClient http_{loop_};
+  net::FetchGuard guard_{{}};
+  McpMemory memory_;
+  net::Cancel cancel_;
+};
+
+TEST_F(McpClients, TheToolsOfAllPagesAreListedEachOnce) {
+  ScriptedUpstream server({page(1, {"a", "b"}, "2"), page(2, {"b", "c"})});
+  const ListResult tools = list(server);
+  ASSERT_TRUE(tools);
+  ASSERT_EQ(3u, tools->size());
+  EXPECT_EQ("c", (*tools)[2].name);
+  EXPECT_EQ("2", json::parse(server.bodies().at(1))["params"]["cursor"]);
+}
+
+TEST_F(McpClients, PagesInACircleAreAnError) {
+  ScriptedUpstream server({page(1, {"a"}, "x"), page(2, {"b"}, "x")});
+  const ListResult tools = list(server);
+  ASSERT_FALSE(tools);
+  EXPECT_EQ("the server lists its tools in a circle", tools.error().message);
+}
+
+TEST_F(McpClients, MoreToolsOrPagesThanTheBoundAreAnError) {
+  limits_.tools_max = 1;
+  ScriptedUpstream many({page(1, {"a", "b"})});
+  EXPECT_EQ("the server lists more than 1 tools", list(many).error().message);
+  limits_.pages_max = 1;
+  ScriptedUpstream long_list({page(1, {"a"}, "x")});
+  EXPECT_EQ("the server lists more than 1 pages of tools", list(long_list).error().message);
+}
+
+TEST_F(McpClients, AListThatDoesNotComeInTimeIsATimeOut) {
+  limits_.list_timeout = kShort;
+  ScriptedUpstream server({""});
+  const ListResult tools = list(server);
+  ASSERT_FALSE(tools);
+  EXPECT_EQ(Code::kUpstreamTimeout, tools.error().code);
+}
+
+TEST_F(McpClients, ACallThatIsNotAnsweredInTimeIsATimeOutAndSentOnce) {
+  limits_.call_timeout = kShort;
+  ScriptedUpstream server({page(1, {"t"}), ""});
+  const CallResult outcome = call(server);
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(Code::kUpstreamTimeout, outcome.error().code);
+  EXPECT_TRUE(server.wait_for_caller_gone());
+  EXPECT_EQ(2u, server.bodies().size());
+}
+
+TEST_F(McpClients, ACancelEndsACallAndItsConnection) {
+  ScriptedUpstream server({page(1, {"t"}), ""});
+  const CallResult outcome = answer<CallResult>(
+      server, [](McpClient& client, net::Cancel& cancel) { return client.call_tool("t", "{}", cancel); }, 2);
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(Code::kJobCancelled, outcome.error().code);
+  EXPECT_TRUE(server.wait_for_caller_gone());
+}
+
+TEST_F(McpClients, ARefusalOfTheServerIsToldInItsWords) {
+  ScriptedUpstream server(
+      {page(1, {"t"}),
+       http(200, R"({"jsonrpc":"2.0","id":2,"error":{"code":-32602,"message":"no such tool"}})")});
+  const CallResult outcome = call(server);
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ("the server refused tools/call (code -32602): no such tool", outcome.error().message);
+}
+
+TEST_F(McpClients, AServerThatWantsCredentialsIsNotAskedInTheOlderWay) {
+  ScriptedUpstream server({http(401, "{}")});
+  const ListResult tools = list(server);
+  ASSERT_FALSE(tools);
+  EXPECT_NE(std::string::npos, tools.error().message.find("HTTP 401"));
+  EXPECT_EQ(1u, server.bodies().size());
+}
+
+TEST_F(McpClients, ALaterConversationTakesAListThatIsFreshWithoutAsking) {
+  ScriptedUpstream server({page(1, {"a"}, {}, fresh_for(60'000)), page(1, {"a", "b"})});
+  EXPECT_EQ(1u, list_of(server));
+  EXPECT_EQ(1u, list_of(server));
+  EXPECT_EQ(1u, server.bodies().size());
+}
+
+TEST_F(McpClients, AListThatIsFreshForNoTimeOrDoesNotSayIsAskedForAgain) {
+  ScriptedUpstream stale({page(1, {"a"}, {}, fresh_for(0)), page(1, {"a", "b"}), page(1, {"a", "b", "c"})});
+  EXPECT_EQ(1u, list_of(stale));
+  EXPECT_EQ(2u, list_of(stale));
+  EXPECT_EQ(3u, list_of(stale));
+}
+
+TEST_F(McpClients, TheShortestTimeOfThePagesIsTheLists) {
+  ScriptedUpstream server({page(1, {"a"}, "2", fresh_for(60'000)), page(2, {"b"}, {}, fresh_for(0)),
+                           page(1, {"c"}, {}, fresh_for(0))});
+  EXPECT_EQ(2u, list_of(server));
+  EXPECT_EQ(1u, list_of(server));
+}
+
+TEST_F(McpClients, AFailedCallAndAWordOfTheServersEndWhatWasKnown) {
+  const std::string kept = page(1, {"t"}, {}, fresh_for(60'000));
+  ScriptedUpstream failing(
+      {kept, http(200, R"({"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"no such tool"}})"),
+       kept});
+  EXPECT_EQ(1u, list_of(failing));
+  EXPECT_FALSE(call(failing));
+  EXPECT_EQ(1u, list_of(failing));
+  EXPECT_EQ(3u, failing.bodies().size());
+
+  const std::string notice = R"(data: {"jsonrpc":"2.0","method":"notifications/tools/list_changed"})";
+  ScriptedUpstream changing(
+      {kept,
+       testing::event_stream(notice + "\n\n" + R"(data: {"jsonrpc":"2.0","id":1,"result":{"content":[]}})" +
+                             "\n\n"),
+       kept});
+  EXPECT_EQ(1u, list_of(changing));
+  EXPECT_TRUE(call(changing));
+  EXPECT_EQ(1u, list_of(changing));
+  EXPECT_EQ(3u, changing.bodies().size());
+}
+
+}  // namespace
+}  // namespace millrace::inference

@@ -1,0 +1,128 @@
+#include "ai/inference/mcp_ear.h"
+
+#include <gtest/gtest.h>
+
+namespace millrace::inference {
+namespace {
+
+using Transfer = base::Result<net::HttpReply>;
+constexpr std::size_t kMost = 4096;
+
+net::HttpReply head(int status, const std::string& type, const std::string& session = {}) {
+  net::HttpReply reply;
+  reply.status = status;
+  if (!type.empty()) reply.headers.emplace_back("content-type", type);
+  if (!session.empty()) reply.headers.emplace_back("mcp-session-id", session);
+  return reply;
+}
+
+// What is heard of a whole reply to request number 1.
+base::Result<McpReply> heard(const net::HttpReply& reply, const std::string& body) {
+  McpEar ear(1, kMost, nullptr);
+  ear.begin(reply);
+  ear.take(body);
+  return ear.end(Transfer(reply));
+}
+
+const net::HttpReply kEvents = head(200, "text/event-stream");
+constexpr std::string_view kAnswer = "data: {\"id\":1,\"result\":{\"a\":1}}\n\n";
+
+TEST(McpEar, AJsonReplyIsHeardWithItsSession) {
+  const auto reply =
+      heard(head(200, "application/json; charset=utf-8", "s1"), R"({"id":1,"result":{"a":1}})");
+  ASSERT_TRUE(reply);
+  EXPECT_EQ("s1", reply->session);
+  EXPECT_EQ(1, reply->message.result["a"]);
+}
+
+TEST(McpEar, InAStreamTheAnswerIsFoundAmongOtherMessages) {
+  std::string stream = "id: 0\ndata:\n\n";
+  stream += "data: {\"method\":\"notifications/progress\",\"params\":{}}\n\n";
+  stream += "data: {\"id\":9,\"result\":{}}\n\n";
+  stream += kAnswer;
+  McpEar ear(1, kMost, nullptr);
+  ear.begin(kEvents);
+  bool more = true;
+  for (const char c : stream) more = more && ear.take(std::string_view(&c, 1));
+  EXPECT_FALSE(more);
+  const auto reply = ear.end(Transfer(kEvents));
+  ASSERT_TRUE(reply);
+  EXPECT_EQ(1, reply->message.result["a"]);
+}
+
+TEST(McpEar, WhatAServerAsksIsToldOnUpToTheBound) {
+  int asked = 0;
+  McpEar ear(1, kMost, [&](const McpMessage& message) { asked += message.method == "ping" ? 1 : 0; });
+  ear.begin(kEvents);
+  for (int i = 0; i < kMcpServerRequestsMax; ++i)
+    EXPECT_TRUE(ear.take("data: {\"id\":\"p\",\"method\":\"ping\"}\n\n"));
+  EXPECT_FALSE(ear.take("data: {\"id\":\"p\",\"method\":\"ping\"}\n\n"));
+  EXPECT_EQ(kMcpServerRequestsMax, asked);
+  EXPECT_FALSE(ear.end(Transfer(kEvents)));
+}
+
+TEST(McpEar, AStreamThatEndsBeforeTheAnswerTellsWhereItBrokeOff) {
+  McpEar ear(1, kMost, nullptr);
+  ear.begin(kEvents);
+  EXPECT_TRUE(ear.take("id: e7\ndata:\n\n"));
+  EXPECT_FALSE(ear.end(Transfer(kEvents)));
+  EXPECT_EQ("e7", ear.broken_off_at());
+  ear.begin(kEvents);
+  EXPECT_FALSE(ear.take(kAnswer));
+  EXPECT_TRUE(ear.end(Transfer(kEvents)));
+  EXPECT_EQ("", ear.broken_off_at());
+}
+
+TEST(McpEar, AStreamThatWasTooSlowOrTooLargeIsNotResumed) {
+  for (const auto code : {base::Code::kUpstreamTimeout, base::Code::kTooLarge}) {
+    McpEar ear(1, kMost, nullptr);
+    ear.begin(kEvents);
+    EXPECT_TRUE(ear.take("id: e7\ndata:\n\n"));
+    EXPECT_FALSE(ear.end(Transfer(base::error(code, "x"))));
+    EXPECT_EQ("", ear.broken_off_at());
+  }
+}
+
+TEST(McpEar, AnErrorWithoutAnIdAnswersTheRequest) {
+  const auto reply =
+      heard(head(400, "application/json"), R"({"id":null,"error":{"code":-32000,"message":"no"}})");
+  ASSERT_TRUE(reply);
+  EXPECT_EQ(McpMessage::Kind::kError, reply->message.kind);
+  EXPECT_EQ(400, reply->status);
+}
+
+TEST(McpEar, ARefusalMayHaveAnyBody) {
+  for (const char* type : {"text/html", "application/json", ""}) {
+    const auto reply = heard(head(404, type), "<html>");
+    ASSERT_TRUE(reply) << type;
+    EXPECT_EQ(404, reply->status);
+    EXPECT_EQ(McpMessage::Kind::kNone, reply->message.kind);
+  }
+}
+
+TEST(McpEar, ASuccessThatIsNoAnswerIsAnError) {
+  EXPECT_FALSE(heard(head(200, "text/html"), "<html>"));
+  EXPECT_FALSE(heard(head(200, "application/json"), "<html>"));
+  EXPECT_FALSE(heard(head(200, "application/json"), R"({"id":2,"result":{}})"));
+  EXPECT_FALSE(heard(head(200, "application/json"), R"({"id":1,"method":"ping"})"));
+  EXPECT_FALSE(heard(kEvents, "data: {]\n\n"));
+  EXPECT_FALSE(heard(kEvents, "data: " + std::string(kMost + 1, 'x')));
+}
+
+TEST(McpEar, ANotificationNeedsNoAnswer) {
+  McpEar ear(0, kMost, nullptr);
+  const auto reply = ear.end(Transfer(head(202, "")));
+  ASSERT_TRUE(reply);
+  EXPECT_EQ(202, reply->status);
+}
+
+TEST(McpEar, WhatTheGuardRefusesIsSaidOfTheServersUrl) {
+  McpEar ear(1, kMost, nullptr);
+  const auto reply = ear.end(Transfer(base::error(base::Code::kFetchRefused, "document_url must use https")));
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(base::Code::kFetchRefused, reply.error().code);
+  EXPECT_EQ("the URL of the server must use https", reply.error().message);
+}
+
+}  // namespace
+}  // namespace millrace::inference

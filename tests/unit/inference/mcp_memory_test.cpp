@@ -1,0 +1,99 @@
+#include "ai/inference/mcp_memory.h"
+
+#include <gtest/gtest.h>
+
+namespace millrace::inference {
+namespace {
+
+using std::chrono::milliseconds;
+
+const McpMemory::Time kNow{std::chrono::hours(1)};
+
+McpToolListPtr tools(std::size_t schema_bytes = 2) {
+  McpListedTool tool;
+  tool.tool = {"t", "", std::string(schema_bytes, ' ')};
+  return std::make_shared<const McpToolList>(McpToolList{tool});
+}
+
+McpEndpoint at(const std::string& url) {
+  McpEndpoint endpoint;
+  endpoint.url = url;
+  return endpoint;
+}
+
+TEST(McpMemories, AListIsKnownUntilItIsTooOld) {
+  McpMemory memory({.keep = milliseconds(100)});
+  memory.keep("a", tools(), std::nullopt, kNow);
+  memory.keep("b", tools(), milliseconds(40), kNow);
+  memory.keep("c", tools(), milliseconds(4000), kNow);
+  EXPECT_TRUE(memory.tools("a", kNow + milliseconds(99)));
+  EXPECT_FALSE(memory.tools("a", kNow + milliseconds(100)));
+  EXPECT_FALSE(memory.tools("b", kNow + milliseconds(40)));
+  EXPECT_FALSE(memory.tools("c", kNow + milliseconds(100))) << "the setting is the most";
+}
+
+TEST(McpMemories, ALaterListTakesThePlaceOfAnEarlierOne) {
+  McpMemory memory;
+  const McpToolListPtr later = tools();
+  memory.keep("a", tools(), std::nullopt, kNow);
+  memory.keep("a", later, std::nullopt, kNow);
+  EXPECT_EQ(later, memory.tools("a", kNow));
+  memory.keep("a", tools(), milliseconds(0), kNow);
+  EXPECT_FALSE(memory.tools("a", kNow)) << "which is good for no time";
+}
+
+TEST(McpMemories, NothingIsKeptWhereTheSettingSaysSo) {
+  McpMemory memory({.keep = milliseconds(0)});
+  memory.keep("a", tools(), milliseconds(4000), kNow);
+  EXPECT_FALSE(memory.tools("a", kNow));
+}
+
+TEST(McpMemories, TheListAskedForLongestAgoMakesRoom) {
+  McpMemory memory({.servers_max = 2});
+  memory.keep("a", tools(), std::nullopt, kNow);
+  memory.keep("b", tools(), std::nullopt, kNow + milliseconds(1));
+  EXPECT_TRUE(memory.tools("a", kNow + milliseconds(2)));
+  memory.keep("c", tools(), std::nullopt, kNow + milliseconds(3));
+  EXPECT_TRUE(memory.tools("a", kNow + milliseconds(4)));
+  EXPECT_FALSE(memory.tools("b", kNow + milliseconds(4)));
+}
+
+TEST(McpMemories, TheBytesOfAllListsAreBounded) {
+  McpMemory memory({.bytes_max = 10'000});
+  memory.keep("a", tools(6'000), std::nullopt, kNow);
+  memory.keep("b", tools(6'000), std::nullopt, kNow + milliseconds(1));
+  EXPECT_FALSE(memory.tools("a", kNow + milliseconds(2)));
+  EXPECT_TRUE(memory.tools("b", kNow + milliseconds(2)));
+  memory.keep("c", tools(20'000), std::nullopt, kNow + milliseconds(3));
+  EXPECT_FALSE(memory.tools("c", kNow + milliseconds(4)));
+  EXPECT_TRUE(memory.tools("b", kNow + milliseconds(4))) << "what fits nowhere drives nobody out";
+}
+
+TEST(McpMemories, AServerIsItsUrlItsVersionAndItsHeaders) {
+  McpEndpoint plain = at("https://a/mcp"), keyed = plain, versioned = plain;
+  keyed.headers.emplace_back("Authorization", "Bearer secret");
+  versioned.version = "2025-06-18";
+  EXPECT_EQ(McpMemory::server_of(plain), McpMemory::server_of(at("https://a/mcp")));
+  EXPECT_NE(McpMemory::server_of(plain), McpMemory::server_of(at("https://a/other")));
+  EXPECT_NE(McpMemory::server_of(plain), McpMemory::server_of(keyed));
+  EXPECT_NE(McpMemory::server_of(plain), McpMemory::server_of(versioned));
+  McpEndpoint trusted = at("https://a/mcp");
+  trusted.guarded = !trusted.guarded;
+  EXPECT_NE(McpMemory::server_of(plain), McpMemory::server_of(trusted))
+      << "what the guard does not fetch is not read here";
+  EXPECT_EQ(std::string::npos, McpMemory::server_of(keyed).find("secret"));
+}
+
+TEST(McpMemories, AnEraIsItsUrls) {
+  McpMemory memory({.servers_max = 2});
+  memory.learn("https://a:8443/mcp", McpEra::kSessions);
+  memory.learn("https://a:8443/other", McpEra::kModern);
+  EXPECT_EQ(McpEra::kSessions, memory.era("https://a:8443/mcp"));
+  EXPECT_EQ(McpEra::kModern, memory.era("https://a:8443/other"));
+  EXPECT_EQ(McpEra::kUnknown, memory.era("https://a/mcp"));
+  memory.learn("https://a:8443/mcp", McpEra::kUnknown);
+  EXPECT_EQ(McpEra::kUnknown, memory.era("https://a:8443/mcp"));
+}
+
+}  // namespace
+}  // namespace millrace::inference

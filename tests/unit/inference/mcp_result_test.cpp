@@ -1,0 +1,74 @@
+#include "ai/inference/mcp_result.h"
+
+#include <gtest/gtest.h>
+
+namespace millrace::inference {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kTextMost = 1000;
+
+std::string told(const std::string& result) {
+  const auto outcome = read_mcp_outcome(json::parse(result), kTextMost);
+  EXPECT_TRUE(outcome) << result;
+  return outcome ? outcome->text : std::string();
+}
+
+TEST(McpResult, TextsAreToldInTheirOrder) {
+  EXPECT_EQ("one\ntwo", told(R"({"content":[{"type":"text","text":"one"},{"type":"text","text":"two"}]})"));
+}
+
+TEST(McpResult, TheTextOfAResourceIsTold) {
+  EXPECT_EQ("inside", told(R"({"content":[{"type":"resource","resource":{"uri":"x:1","text":"inside"}}]})"));
+}
+
+TEST(McpResult, WhatIsNoTextIsDescribed) {
+  EXPECT_EQ("[image: image/png, 4 bytes]",
+            told(R"({"content":[{"type":"image","mimeType":"image/png","data":"aGVsbA=="}]})"));
+  EXPECT_EQ(
+      "[resource x:1: application/gzip, 3 bytes]",
+      told(
+          R"({"content":[{"type":"resource","resource":{"uri":"x:1","mimeType":"application/gzip","blob":"YWJj"}}]})"));
+  EXPECT_EQ("[resource x:2: a file]",
+            told(R"({"content":[{"type":"resource_link","uri":"x:2","name":"a file"}]})"));
+  EXPECT_EQ("[content of type hologram]\n[content of no type]",
+            told(R"({"content":[{"type":"hologram"},"what"]})"));
+}
+
+TEST(McpResult, StructuredContentIsToldUnlessATextSaysTheSame) {
+  EXPECT_EQ(R"({"sum":3})", told(R"({"content":[],"structuredContent":{"sum":3}})"));
+  EXPECT_EQ("three\n{\"sum\":3}",
+            told(R"({"content":[{"type":"text","text":"three"}],"structuredContent":{"sum":3}})"));
+  EXPECT_EQ("{ \"sum\": 3 }",
+            told(R"({"content":[{"type":"text","text":"{ \"sum\": 3 }"}],"structuredContent":{"sum":3}})"));
+}
+
+TEST(McpResult, AnErrorOfTheToolIsKept) {
+  const auto outcome = read_mcp_outcome(json::parse(R"({"content":[],"isError":true})"), kTextMost);
+  ASSERT_TRUE(outcome);
+  EXPECT_TRUE(outcome->is_error);
+  EXPECT_EQ("", outcome->text);
+}
+
+TEST(McpResult, ALongResultIsCutBetweenCharactersAndSaysSo) {
+  std::string text(kTextMost - 1, 'a');
+  text += "\xC3\xBC and more";
+  const json result{{"content", {{{"type", "text"}, {"text", text}}}}};
+  const auto outcome = read_mcp_outcome(result, kTextMost);
+  ASSERT_TRUE(outcome);
+  EXPECT_EQ(std::string(kTextMost - 1, 'a') + "\n[cut here: the first 999 of 1010 bytes]", outcome->text);
+}
+
+TEST(McpResult, AQuestionBackIsAnError) {
+  const auto outcome =
+      read_mcp_outcome(json::parse(R"({"resultType":"input_required","inputRequests":{}})"), kTextMost);
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(base::Code::kUpstream, outcome.error().code);
+  EXPECT_NE(std::string::npos, outcome.error().message.find("input_required"));
+  EXPECT_FALSE(read_mcp_outcome(json::parse(R"({"resultType":"later"})"), kTextMost));
+  EXPECT_TRUE(read_mcp_outcome(json::parse(R"({"resultType":"complete"})"), kTextMost));
+}
+
+}  // namespace
+}  // namespace millrace::inference

@@ -1,0 +1,121 @@
+#include "ai/inference/mcp_tools.h"
+
+#include <gtest/gtest.h>
+
+namespace millrace::inference {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kDepthMax = 6;
+
+json tool(const std::string& name, json schema = {{"type", "object"}}) {
+  return {{"name", name}, {"inputSchema", std::move(schema)}};
+}
+
+std::optional<std::chrono::milliseconds> freshness(const json& ttl) {
+  base::Result<McpToolPage> page = read_mcp_tools({{"tools", json::array()}, {"ttlMs", ttl}}, kDepthMax);
+  EXPECT_TRUE(page);
+  return page ? page->fresh_for : std::nullopt;
+}
+
+std::vector<std::string> names_of(const std::vector<json>& tools) {
+  base::Result<McpToolPage> page = read_mcp_tools({{"tools", tools}}, kDepthMax);
+  EXPECT_TRUE(page);
+  std::vector<std::string> names;
+  if (!page) return names;
+  for (const McpListedTool& listed : page->tools) names.push_back(listed.tool.name);
+  return names;
+}
+
+json with_property(json property) {
+  return {{"type", "object"}, {"properties", {{"region", std::move(property)}}}};
+}
+
+json annotated(const json& header, const std::string& type = "string") {
+  return with_property({{"type", type}, {"x-mcp-header", header}});
+}
+
+std::vector<McpParam> params_of(const json& schema) {
+  base::Result<McpToolPage> page = read_mcp_tools({{"tools", json::array({tool("t", schema)})}}, kDepthMax);
+  EXPECT_TRUE(page && page->tools.size() == 1) << schema;
+  return page && page->tools.size() == 1 ? page->tools[0].params : std::vector<McpParam>{};
+}
+
+TEST(McpTools, APageIsFreshForAsLongAsItSaysWithinADay) {
+  using std::chrono::milliseconds;
+  EXPECT_EQ(milliseconds(1500), freshness(1500));
+  EXPECT_EQ(milliseconds(0), freshness(-1));
+  EXPECT_EQ(milliseconds(86'400'000), freshness(std::int64_t{1} << 60));
+  EXPECT_EQ(std::nullopt, freshness("1500"));
+}
+
+TEST(McpTools, APageGivesItsToolsAndTheNextPagesPlace) {
+  const json result =
+      json::parse(R"({"tools":[{"name":"sum","description":"adds","inputSchema":{"type":"object"}}],
+    "nextCursor":"2"})");
+  const auto page = read_mcp_tools(result, kDepthMax);
+  ASSERT_TRUE(page);
+  ASSERT_EQ(1u, page->tools.size());
+  EXPECT_EQ("adds", page->tools[0].tool.description);
+  EXPECT_EQ(R"({"type":"object"})", page->tools[0].tool.input_schema);
+  EXPECT_EQ("2", page->cursor);
+}
+
+TEST(McpTools, AToolWithoutAFitNameOrSchemaIsLeftOut) {
+  const json unnamed{{"inputSchema", {{"type", "object"}}}}, unschemed{{"name", "b"}};
+  EXPECT_EQ((std::vector<std::string>{"a"}),
+            names_of({tool(""), tool("x\ny"), tool(std::string(129, 'n')), unnamed, unschemed, json("text"),
+                      tool("c", json::array()), tool("d", {{"type", "string"}}), tool("a")}));
+}
+
+TEST(McpTools, AToolWithASchemaDeeperThanTheBoundIsLeftOut) {
+  json schema{{"type", "string"}};
+  for (int level = 1; level < kDepthMax; level += 2) schema = with_property(schema);
+  schema["type"] = "object";
+  EXPECT_EQ((std::vector<std::string>{}), names_of({tool("deep", schema)}));
+  EXPECT_EQ((std::vector<std::string>{"shallow"}),
+            names_of({tool("shallow", with_property({{"type", "string"}}))}));
+}
+
+TEST(McpTools, WhatIsNoListIsAnError) {
+  for (const json& result : {json::object(), json{{"tools", 3}}})
+    EXPECT_EQ(base::Code::kUpstream, read_mcp_tools(result, kDepthMax).error().code);
+}
+
+TEST(McpTools, AnAnnotatedArgumentIsSentAsAHeader) {
+  const auto params = params_of(annotated("Region"));
+  ASSERT_EQ(1u, params.size());
+  using Headers = std::vector<std::pair<std::string, std::string>>;
+  EXPECT_EQ((Headers{{"Mcp-Param-Region", "eu"}}), mcp_param_headers(params, {{"region", "eu"}}));
+  EXPECT_EQ((Headers{{"Mcp-Param-Region", "42"}}), mcp_param_headers(params, {{"region", 42}}));
+  EXPECT_EQ((Headers{{"Mcp-Param-Region", "true"}}), mcp_param_headers(params, {{"region", true}}));
+  EXPECT_EQ((Headers{}), mcp_param_headers(params, {{"region", nullptr}}));
+  EXPECT_EQ((Headers{}), mcp_param_headers(params, json::object()));
+}
+
+TEST(McpTools, AnAnnotatedArgumentIsFoundInsideAnother) {
+  const json inner = with_property({{"type", "string"}, {"x-mcp-header", "R"}});
+  const json schema{{"type", "object"}, {"properties", {{"place", inner}}}};
+  const auto headers = mcp_param_headers(params_of(schema), {{"place", {{"region", "eu"}}}});
+  ASSERT_EQ(1u, headers.size());
+  EXPECT_EQ("eu", headers[0].second);
+}
+
+TEST(McpTools, AToolWithAnAnnotationAgainstTheRulesIsLeftOut) {
+  json twice = annotated("Region");
+  twice["properties"]["other"] = {{"type", "string"}, {"x-mcp-header", "REGION"}};
+  json in_list = with_property({{"type", "array"}, {"items", {{"type", "string"}, {"x-mcp-header", "R"}}}});
+  json at_root = annotated("R");
+  at_root["x-mcp-header"] = "Root";
+  for (const json& schema : {annotated("a b"), annotated(""), annotated("a\r\nb"), annotated(3),
+                             annotated("R", "object"), twice, in_list, at_root})
+    EXPECT_EQ((std::vector<std::string>{}), names_of({tool("t", schema)})) << schema;
+}
+
+TEST(McpTools, AnAnnotationInDataIsNone) {
+  EXPECT_TRUE(params_of(with_property({{"type", "object"}, {"default", {{"x-mcp-header", "R"}}}})).empty());
+}
+
+}  // namespace
+}  // namespace millrace::inference

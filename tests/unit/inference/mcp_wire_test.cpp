@@ -1,0 +1,80 @@
+#include "ai/inference/mcp_wire.h"
+
+#include <gtest/gtest.h>
+
+namespace millrace::inference {
+namespace {
+
+using nlohmann::json;
+using Kind = McpMessage::Kind;
+
+McpMessage read(const std::string& text) {
+  base::Result<McpMessage> message = read_mcp_message(text);
+  EXPECT_TRUE(message) << text;
+  return message.value_or(McpMessage{});
+}
+
+TEST(McpWire, AResultKeepsItsIdAndItsBody) {
+  const McpMessage message = read(R"({"jsonrpc":"2.0","id":7,"result":{"tools":[]}})");
+  EXPECT_EQ(Kind::kResult, message.kind);
+  EXPECT_EQ(7, message.id);
+  EXPECT_EQ(json({{"tools", json::array()}}), message.result);
+}
+
+TEST(McpWire, AMethodWithAnIdIsARequestAndWithoutOneANotification) {
+  EXPECT_EQ(Kind::kRequest, read(R"({"jsonrpc":"2.0","id":"a","method":"ping"})").kind);
+  EXPECT_EQ(Kind::kNotification, read(R"({"jsonrpc":"2.0","method":"notifications/progress"})").kind);
+}
+
+TEST(McpWire, AnErrorTellsTheVersionsThatTheServerSpeaks) {
+  const McpMessage message = read(
+      R"({"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"no","data":{"supported":["x",1,"y"]}}})");
+  EXPECT_EQ(Kind::kError, message.kind);
+  EXPECT_TRUE(message.is_modern_error());
+  EXPECT_EQ((std::vector<std::string>{"x", "y"}), message.supported);
+}
+
+TEST(McpWire, WhatAServerSaysInAnErrorIsToldWithoutKeys) {
+  const McpMessage message =
+      read(R"({"id":1,"error":{"code":1e99,"message":"bad key sk-abcdefghijklmnop"}})");
+  EXPECT_EQ(0, message.code);
+  EXPECT_EQ("bad key ***", message.words);
+}
+
+TEST(McpWire, WhatIsNoMessageIsRefused) {
+  const std::string deep = R"({"result":)" + std::string(100, '[') + std::string(100, ']') + "}";
+  for (const std::string& text :
+       {std::string("[]"), std::string("{}"), std::string("<html>"), deep,
+        std::string(R"({"id":1,"result":3})"), std::string(R"({"id":1,"error":"x"})")}) {
+    const auto message = read_mcp_message(text);
+    ASSERT_FALSE(message) << text;
+    EXPECT_EQ(base::Code::kUpstream, message.error().code);
+  }
+}
+
+TEST(McpWire, OurMessagesAreJsonRpc) {
+  EXPECT_EQ(json::parse(R"({"jsonrpc":"2.0","id":3,"method":"tools/list","params":{"cursor":"c"}})"),
+            json::parse(mcp_request(3, "tools/list", {{"cursor", "c"}})));
+  EXPECT_EQ(json::parse(R"({"jsonrpc":"2.0","method":"notifications/initialized"})"),
+            json::parse(mcp_notification("notifications/initialized")));
+}
+
+TEST(McpWire, APingIsAnsweredAndAnyOtherRequestIsRefused) {
+  EXPECT_EQ(json::parse(R"({"jsonrpc":"2.0","id":"p","result":{}})"),
+            json::parse(mcp_answer(read(R"({"id":"p","method":"ping"})"))));
+  const json refusal = json::parse(mcp_answer(read(R"({"id":4,"method":"sampling/createMessage"})")));
+  EXPECT_EQ(4, refusal["id"]);
+  EXPECT_EQ(-32601, refusal["error"]["code"]);
+}
+
+TEST(McpWire, AHeaderCarriesWhatIsNotPlainAsciiInBase64) {
+  EXPECT_EQ("get sum", mcp_header_value("get sum"));
+  EXPECT_EQ("=?base64?w7xiZXI=?=", mcp_header_value("\xC3\xBC"
+                                                    "ber"));
+  EXPECT_EQ("=?base64?YQ0KWC1ZOiB6?=", mcp_header_value("a\r\nX-Y: z"));
+  EXPECT_EQ("=?base64?IGE=?=", mcp_header_value(" a"));
+  EXPECT_EQ("=?base64?PT9iYXNlNjQ/YT89?=", mcp_header_value("=?base64?a?="));
+}
+
+}  // namespace
+}  // namespace millrace::inference

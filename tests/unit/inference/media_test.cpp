@@ -1,0 +1,163 @@
+#include "ai/inference/media.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/answer.h"
+#include "tests/unit/inference/chat_ground.h"
+
+namespace millrace::inference {
+namespace {
+
+using base::Code;
+using schemas::EmbeddingRequest;
+using schemas::ImageRequest;
+using testing::ChatGround;
+using testing::row;
+
+EmbeddingRequest texts(const std::string& model, std::vector<std::string> inputs) {
+  EmbeddingRequest request;
+  request.model = model;
+  request.texts = std::move(inputs);
+  request.input_tokens = static_cast<std::int64_t>(request.texts.size());
+  return request;
+}
+
+ImageRequest picture(const std::string& model) {
+  ImageRequest request;
+  request.model = model;
+  request.prompt = "a mill";
+  return request;
+}
+
+// Nobody listens there.
+ModelRow dead(const std::string& name) {
+  ModelRow made = row(name, "openai");
+  made.target.base_url = "http://127.0.0.1:1/v1";
+  return made;
+}
+
+class Drawn final : public ImageSink {
+ public:
+  void on_image(const ChatHead& head, schemas::ImageEvent&& event) override {
+    model = head.model;
+    events.push_back(std::move(event));
+  }
+  void on_end(base::Result<ImageEnd> end) override { take(std::move(end)); }
+
+  std::string model;
+  std::vector<schemas::ImageEvent> events;
+  support::Answer<ImageEnd> answer;
+
+ private:
+  std::function<void(base::Result<ImageEnd>)> take = answer.take();
+};
+
+struct MediaGround : ChatGround {
+  using ChatGround::ChatGround;
+  ~MediaGround() { pool.close(); }
+  base::Result<EmbeddingEnd> embed(EmbeddingRequest request) {
+    support::Answer<EmbeddingEnd> answer;
+    std::shared_ptr<ChatRun> run;
+    on_loop([&] { run = media.embed(std::move(request), answer.take()); });
+    return answer.wait();
+  }
+  base::Pool pool{base::Pool::Options{}};
+  Media media{chat, pool};
+};
+
+std::string refused(const std::optional<schemas::Refusal>& refusal) {
+  if (!refusal) return "";
+  return refusal->problems.empty() ? std::string(base::name(refusal->error.code))
+                                   : refusal->problems.front().loc.back();
+}
+
+TEST(Media, EveryInputHasAVectorAndTheModelIsNamed) {
+  MediaGround ground(testing::mock_settings());
+  const auto end = ground.embed(texts("mock/embedding", {"a", "b", "c", "d", "e", "f"}));
+  ASSERT_TRUE(end) << end.error().message;
+  EXPECT_EQ(end->reply.vectors.size(), 6u);
+  EXPECT_EQ(end->head.model, "mock/embedding");
+  EXPECT_EQ(end->head.attempts, 1);
+  EXPECT_EQ(end->reply.model, "mock/embedding");
+  EXPECT_FALSE(end->reply.id.empty());
+  EXPECT_GT(end->reply.total_tokens, 0);
+}
+
+TEST(Media, WhatTheModelDoesNotTakeIsToldBeforeAnythingIsSent) {
+  ModelSettings settings = testing::mock_settings();
+  settings.models = {row("a", "openai"), row("g", "gemini"), row("c", "anthropic")};
+  settings.models[0].target.model = "text-embedding-ada-002";
+  MediaGround ground(settings);
+  EmbeddingRequest sized = texts("a", {"x"}), tokens = texts("g", {});
+  sized.dimensions = 4;
+  tokens.tokens = {{1}};
+  EXPECT_EQ(refused(ground.media.check(sized)), "dimensions");
+  EXPECT_EQ(refused(ground.media.check(tokens)), "input");
+  EXPECT_EQ(refused(ground.media.check(texts("c", {"x"}))), "bad_request");
+  EXPECT_EQ(refused(ground.media.check(texts("mock/chat", {"x"}))), "bad_request");
+  EXPECT_EQ(refused(ground.media.check(texts("nobody", {"x"}))), "model_not_found");
+  EXPECT_EQ(refused(ground.media.check(picture("g"))), "bad_request");
+  EXPECT_EQ(refused(ground.media.check(texts("mock/embedding", {"x"}))), "");
+}
+
+TEST(Media, ATargetThatFailsIsTriedAgainAndThenItsFallback) {
+  ModelSettings settings = testing::mock_settings();
+  settings.models = {dead("first")};
+  settings.models[0].fallbacks = {"mock/chat", "mock/embedding"};
+  MediaGround ground(settings);
+  const auto end = ground.embed(texts("first", {"a"}));
+  ASSERT_TRUE(end) << end.error().message;
+  EXPECT_EQ(end->head.model, "mock/embedding");
+  EXPECT_EQ(end->head.attempts, ChatOptions().tries_max + 1);
+}
+
+TEST(Media, ThePriceOfItsTokensIsTold) {
+  ModelSettings settings;
+  settings.models = {row("m")};
+  settings.models[0].price = Price{2'000'000, 0, std::nullopt};
+  MediaGround ground(settings);
+  EXPECT_EQ(ground.embed(texts("m", {"a", "b"}))->cost_usd, 4);
+  settings.models[0].price.reset();
+  ground.chat.reload(testing::registry(settings));
+  EXPECT_FALSE(ground.embed(texts("m", {"a"}))->cost_usd);
+}
+
+TEST(Media, TheLimitsOfAModelHold) {
+  ModelSettings settings;
+  settings.models = {row("m")};
+  settings.models[0].limits.requests_per_minute = 1;
+  MediaGround ground(settings);
+  EXPECT_TRUE(ground.embed(texts("m", {"a"})));
+  const auto second = ground.embed(texts("m", {"a"}));
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, Code::kRateLimited);
+}
+
+TEST(Media, NothingIsHeardAfterACancel) {
+  MediaGround ground(testing::mock_settings());
+  ImageRequest request = picture("mock/image");
+  request.stream = true;
+  Drawn cancelled, other;
+  ground.on_loop([&] { ground.media.draw(request, cancelled)->cancel(); });
+  ground.on_loop([&] { ground.media.draw(request, other); });
+  ASSERT_TRUE(other.answer.wait());
+  EXPECT_TRUE(cancelled.events.empty());
+  EXPECT_EQ(other.events.size(), 1u);
+  EXPECT_EQ(other.model, "mock/image");
+}
+
+TEST(Media, ImagesComeInAsManyAsWereWanted) {
+  MediaGround ground(testing::mock_settings());
+  ImageRequest request = picture("mock/image");
+  request.n = 3;
+  Drawn drawn;
+  ground.on_loop([&] { ground.media.draw(request, drawn); });
+  const auto end = drawn.answer.wait();
+  ASSERT_TRUE(end) << end.error().message;
+  EXPECT_EQ(end->reply.images.size(), 3u);
+  EXPECT_TRUE(end->by_url);
+  EXPECT_TRUE(drawn.events.empty());
+}
+
+}  // namespace
+}  // namespace millrace::inference

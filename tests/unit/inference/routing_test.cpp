@@ -1,0 +1,171 @@
+#include "ai/inference/routing.h"
+
+#include <map>
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/inference/rows.h"
+
+namespace millrace::inference {
+namespace {
+
+using base::Code;
+using testing::request;
+using testing::row;
+using Names = std::vector<std::string>;
+
+Registry abc() {
+  ModelSettings settings;
+  settings.models = {row("x/a", "openai"), row("x/b", "anthropic"), row("x/c", "openai"), row("x/d", "groq")};
+  settings.models[0].fallbacks = {"x/c", "x/unknown", "x/b"};
+  settings.models[1].fallbacks = {"x/d"};
+  settings.mock = true;
+  return Registry(std::move(settings));
+}
+
+Names names(const std::vector<ModelPtr>& models) {
+  Names names;
+  for (const ModelPtr& model : models) names.push_back(model->name);
+  return names;
+}
+
+TEST(Routing, TheListOfTheClientComesInItsOrderWithoutUnknownOnes) {
+  auto asked = request("x/b");
+  asked.models = {"x/b", "x/unknown", "x/a", "x/b"};
+  EXPECT_EQ((Names{"x/b", "x/a"}), names(candidates(abc(), asked).value()));
+}
+
+TEST(Routing, NoneLeftIsTheErrorOfTheFirst) {
+  auto asked = request("x/nix");
+  asked.models.push_back("x/nox");
+  const auto none = candidates(abc(), asked);
+  ASSERT_FALSE(none);
+  EXPECT_EQ(Code::kModelNotFound, none.error().code);
+  EXPECT_NE(std::string::npos, none.error().message.find("x/nix"));
+}
+
+TEST(Routing, TheHighestDotProductWinsAMissingAttributeIsZeroAndTiesKeepTheListsOrder) {
+  auto asked = request("x/a");
+  asked.models = {"x/a", "x/b", "x/c"};
+  asked.model_attributes = {{"x/a", {{"speed", 1.0}}},
+                            {"x/b", {{"accuracy", 0.9}, {"speed", 0.1}}},
+                            {"x/c", {{"accuracy", 0.9}, {"speed", 0.1}}}};
+  asked.agent_attributes = {{"accuracy", 1.0}, {"friendliness", 1.0}};
+  EXPECT_EQ((Names{"x/b", "x/c", "x/a"}), names(candidates(abc(), asked).value()));
+}
+
+TEST(Routing, OneModelStandsAgainstTheKeysOfModelAttributes) {
+  auto asked = request("x/a");
+  asked.model_attributes = {{"x/a", {{"cost", 0.1}}}, {"x/c", {{"cost", 0.8}}}, {"x/none", {{"cost", 1.0}}}};
+  asked.agent_attributes = {{"cost", 1.0}};
+  EXPECT_EQ((Names{"x/c", "x/a"}), names(candidates(abc(), asked).value()));
+}
+
+TEST(Routing, TheRowsFallbacksComeBehindTheClientsEachOnce) {
+  auto asked = request("x/a");
+  const auto models = candidates(abc(), asked).value();
+  EXPECT_EQ((Names{"x/a", "x/c", "x/b"}), names(with_fallbacks(abc(), models, asked)));
+  asked.models = {"x/b", "x/a"};
+  EXPECT_EQ((Names{"x/b", "x/a", "x/d", "x/c"}),
+            names(with_fallbacks(abc(), candidates(abc(), asked).value(), asked)));
+}
+
+TEST(Routing, AResponseFormatMustBeTakenByAllThatTheClientNamesAndLeavesOutOtherFallbacks) {
+  auto asked = request("x/a");
+  asked.asks_format = true;
+  const auto models = candidates(abc(), asked);
+  ASSERT_TRUE(models);
+  EXPECT_EQ((Names{"x/a", "x/c"}), names(with_fallbacks(abc(), *models, asked)));
+  asked.models = {"x/a", "x/b"};
+  const auto refused = candidates(abc(), asked);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(Code::kBadRequest, refused.error().code);
+  EXPECT_EQ("response_format", refused.error().param);
+}
+
+TEST(Routing, AModelOfAnotherAbilityDoesNotChat) {
+  const auto refused = candidates(abc(), request("mock/embedding"));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(Code::kBadRequest, refused.error().code);
+}
+
+TEST(Routing, TargetsAreDrawnByTheirWeights) {
+  Model model{"x/a", {row("x/a"), row("x/a"), row("x/a")}};
+  model.rows[0].weight = 1;
+  model.rows[1].weight = 3;
+  model.rows[2].weight = 0;
+  std::map<const ModelRow*, int> first;
+  for (int i = 0; i < 100; ++i) {
+    const auto order = by_weight(model, [i] { return i / 100.0; });
+    ASSERT_EQ(3u, order.size());
+    ++first[order[0]];
+  }
+  EXPECT_EQ(25, first[&model.rows[0]]);
+  EXPECT_EQ(75, first[&model.rows[1]]);
+  EXPECT_EQ(0, first[&model.rows[2]]);
+}
+
+TEST(Routing, AStrictRequestIsRefusedForWhatTheTableDrops) {
+  auto asked = request("x/b");
+  asked.body["logit_bias"] = {{"5", 1}};
+  const Registry registry = abc();
+  const providers::Target& anthropic = registry.find("x/b").value()->rows[0].target;
+  const auto dropped = dropped_by(anthropic, asked);
+  EXPECT_TRUE(check_strict(asked, dropped));
+  asked.strict = true;
+  const auto refused = check_strict(asked, dropped);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(Code::kBadRequest, refused.error().code);
+  EXPECT_EQ("logit_bias", refused.error().param);
+  EXPECT_TRUE(check_strict(asked, dropped_by(registry.find("x/a").value()->rows[0].target, asked)));
+}
+
+TEST(OcrModels, AreThoseWhoseRowSaysItAndMistralsOfSuchAName) {
+  ModelSettings settings;
+  settings.models = {testing::row("team/reader", "vllm"), testing::row("team/chat", "vllm"),
+                     testing::row("mistral/mistral-ocr-2505", "mistral"),
+                     testing::row("claude/x-ocr", "anthropic")};
+  settings.models[0].abilities = {Ability::kOcr};
+  const RegistryPtr models = testing::registry(std::move(settings));
+  EXPECT_EQ("team/reader", ocr_model(*models, "team/reader"));
+  EXPECT_EQ("mistral/mistral-ocr-2505", ocr_model(*models, "mistral/mistral-ocr-2505"));
+  EXPECT_EQ("mistral/mistral-ocr-2505", ocr_model(*models, "mistral-ocr-2505"));
+  for (const char* name :
+       {"team/chat", "claude/x-ocr", "mistral-ocr-latest", "millrace/ocr", "vendor-ocr-latest"})
+    EXPECT_FALSE(ocr_model(*models, name)) << name;
+}
+
+TEST(OcrModels, TheNameOfMistralsIsItsOnceThatProviderIsOpen) {
+  ModelSettings settings;
+  settings.open_providers = {testing::open_provider("mistral")};
+  const RegistryPtr models = testing::registry(std::move(settings));
+  EXPECT_EQ("mistral/mistral-ocr-latest", ocr_model(*models, "mistral-ocr-latest"));
+  EXPECT_FALSE(ocr_model(*models, "mistral/mistral-large-latest"));
+  EXPECT_FALSE(ocr_model(*models, "vendor-ocr-latest"));
+}
+
+TEST(HearingModels, ARowHearsByItsAbilitiesElseByItsName) {
+  ModelSettings settings;
+  settings.models = {testing::row("team/ears", "openai"), testing::row("team/whisper-small", "vllm"),
+                     testing::row("team/chat", "openai"), testing::row("claude/whisper", "anthropic")};
+  settings.models[0].abilities = {Ability::kAudio};
+  const RegistryPtr models = testing::registry(std::move(settings));
+  EXPECT_EQ("team/ears", transcription_model(*models, "team/ears"));
+  EXPECT_EQ("team/whisper-small", transcription_model(*models, "team/whisper-small"));
+  for (const char* name : {"team/chat", "claude/whisper", "whisper-1", "millrace/sphinx-en"})
+    EXPECT_FALSE(transcription_model(*models, name)) << name;
+}
+
+TEST(HearingModels, AKnownNameIsItsProvidersOnceThatIsOpen) {
+  ModelSettings settings;
+  settings.open_providers = {testing::open_provider("openai"), testing::open_provider("groq")};
+  const RegistryPtr models = testing::registry(std::move(settings));
+  EXPECT_EQ("openai/whisper-1", transcription_model(*models, "whisper-1"));
+  EXPECT_EQ("openai/gpt-4o-transcribe", transcription_model(*models, "gpt-4o-transcribe"));
+  EXPECT_EQ("groq/whisper-large-v3-turbo", transcription_model(*models, "whisper-large-v3-turbo"));
+  EXPECT_FALSE(transcription_model(*models, "openai/gpt-4o"));
+  EXPECT_FALSE(transcription_model(*models, "voxtral-mini-latest"));
+}
+
+}  // namespace
+}  // namespace millrace::inference

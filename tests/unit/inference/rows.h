@@ -1,0 +1,43 @@
+#pragma once
+#include <string>
+#include <utility>
+
+#include "ai/inference/registry.h"
+#include "schemas/chat_request.h"
+
+namespace millrace::inference::testing {
+
+inline ModelRow row(const std::string& name, const std::string& provider = "mock") {
+  ModelRow row;
+  row.target.name = name;
+  row.target.preset = providers::preset_named(provider);
+  row.target.model = name.substr(name.find('/') + 1);
+  return row;
+}
+
+inline providers::Target open_provider(const std::string& provider) {
+  providers::Target target;
+  target.preset = providers::preset_named(provider);
+  target.base_url = target.preset->base_url;
+  return target;
+}
+
+inline RegistryPtr registry(ModelSettings settings) {
+  return std::make_shared<const Registry>(std::move(settings));
+}
+
+inline schemas::ChatRequest request(const std::string& model, const std::string& text = "hello there") {
+  schemas::ChatRequest request;
+  request.models = {model};
+  request.body = {{"messages", {{{"role", "user"}, {"content", text}}}}};
+  return request;
+}
+
+inline nlohmann::json tool(const std::string& name) {
+  return {{"type", "function"},
+          {"function",
+           {{"name", name},
+            {"parameters", {{"type", "object"}, {"properties", {{"city", {{"type", "string"}}}}}}}}}};
+}
+
+}  // namespace millrace::inference::testing

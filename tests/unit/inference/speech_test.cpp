@@ -1,0 +1,334 @@
+#include <deque>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "ai/inference/media.h"
+#include "tests/support/answer.h"
+#include "tests/unit/inference/chat_ground.h"
+#include "tests/unit/inference/scripted_upstream.h"
+
+namespace millrace::inference {
+namespace {
+
+using base::Code;
+using schemas::SpeechRequest;
+using testing::ChatGround;
+using testing::ScriptedUpstream;
+
+SpeechRequest saying(const std::string& model) {
+  SpeechRequest request;
+  request.model = model;
+  request.input = "The mill turns.";
+  request.voice = "alloy";
+  return request;
+}
+
+std::string sound(const std::string& bytes, const std::string& type = "audio/mpeg") {
+  return "HTTP/1.1 200 OK\r\nContent-Type: " + type + "\r\nContent-Length: " + std::to_string(bytes.size()) +
+         "\r\nConnection: close\r\n\r\n" + bytes;
+}
+// It ends before its length.
+std::string cut_sound(const std::string& bytes) {
+  return "HTTP/1.1 200 OK\r\nContent-Type: audio/mpeg\r\nContent-Length: 1000\r\nConnection: close\r\n\r\n" +
+         bytes;
+}
+
+// Hears what is said, as fast as `ready` lets it.
+class Ear final : public SpeechSink {
+ public:
+  void on_audio(const ChatHead& head, std::string bytes) override {
+    note([&] {
+      heads.push_back(head);
+      audio += bytes;
+    });
+  }
+  bool is_ready() override {
+    const std::lock_guard lock(mutex);
+    return ready;
+  }
+  void on_end(base::Result<SpeechEnd> told) override {
+    note([&] { end.emplace(std::move(told)); });
+  }
+  bool ended() {
+    std::unique_lock lock(mutex);
+    return support::wait_until(changed, lock, [&] { return end.has_value(); });
+  }
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool ready = true;
+  std::vector<ChatHead> heads;
+  std::string audio;
+  std::optional<base::Result<SpeechEnd>> end;
+
+ private:
+  template <class Change>
+  void note(Change&& change) {
+    const std::lock_guard lock(mutex);
+    change();
+    changed.notify_all();
+  }
+};
+
+// An engine that a test plays by hand.
+struct PlayedEngine {
+  LocalSpeech local() {
+    return {[this](SpeechRequest, auto on_audio, auto done) -> base::Result<LocalSpeech::Stop> {
+              if (full) return base::error(Code::kOverloaded, "full");
+              audio = std::move(on_audio);
+              finish = std::move(done);
+              return LocalSpeech::Stop([this] {
+                stopped = true;
+                if (on_stop) on_stop();
+              });
+            },
+            ""};
+  }
+  bool full = false, stopped = false;
+  std::function<void(std::string)> audio;
+  std::function<void(base::Status)> finish;
+  std::function<void()> on_stop;
+};
+
+struct SpeechGround : ChatGround {
+  explicit SpeechGround(ModelSettings settings = {}, LocalSpeech local = {})
+      : ChatGround(std::move(settings), quick(), {}, std::move(local)) {}
+  ~SpeechGround() { pool.close(); }
+
+  std::shared_ptr<ChatRun> speak(SpeechRequest request, Ear& ear) {
+    std::shared_ptr<ChatRun> run;
+    on_loop([&] { run = media.speak(std::move(request), ear); });
+    on_loop([] {});  // what it posts is in line now
+    on_loop([] {});  // it has begun
+    return run;
+  }
+  base::Pool pool{base::Pool::Options{}};
+  Media media{chat, pool};
+};
+
+ModelSettings voiced_by(std::vector<const ScriptedUpstream*> upstreams, const std::string& name = "voice") {
+  ModelSettings settings;
+  for (const ScriptedUpstream* each : upstreams) {
+    const std::string own = settings.models.empty() ? name : "other";
+    settings.models.push_back(testing::row(own, "openai"));
+    settings.models.back().target.base_url = each->base_url();
+  }
+  if (upstreams.size() > 1) settings.models.front().fallbacks = {"other"};
+  return settings;
+}
+
+std::string speech_refused(const std::optional<schemas::Refusal>& refusal) {
+  if (!refusal) return "";
+  return refusal->problems.empty() ? std::string(base::name(refusal->error.code))
+                                   : refusal->problems.front().loc.back();
+}
+
+TEST(ProvidersSpeech, ItsBytesArePassedOnAndItsHeadIsTold) {
+  ScriptedUpstream upstream({sound("ID3bytes")});
+  SpeechGround ground(voiced_by({&upstream}));
+  Ear ear;
+  ground.speak(saying("voice"), ear);
+  ASSERT_TRUE(ear.ended());
+  ASSERT_TRUE(*ear.end) << ear.end->error().message;
+  EXPECT_EQ(ear.audio, "ID3bytes");
+  EXPECT_EQ(ear.heads.front().model, "voice");
+  EXPECT_EQ((*ear.end)->head.attempts, 1);
+  EXPECT_GT((*ear.end)->input_tokens, 0);
+}
+
+TEST(ProvidersSpeech, AFailureBeforeTheFirstByteIsTriedAgainAndThenElsewhere) {
+  ScriptedUpstream upstream({testing::http(503, "{}")}), other({testing::http(500, "{}"), sound("bytes")});
+  SpeechGround ground(voiced_by({&upstream, &other}));
+  Ear ear;
+  ground.speak(saying("voice"), ear);
+  ASSERT_TRUE(ear.ended());
+  ASSERT_TRUE(*ear.end) << ear.end->error().message;
+  EXPECT_EQ(ear.audio, "bytes");
+  EXPECT_EQ((*ear.end)->head.model, "other");
+  EXPECT_EQ((*ear.end)->head.attempts, ChatOptions().tries_max + 2);
+}
+
+TEST(ProvidersSpeech, AFailureAfterTheFirstByteIsTheEnd) {
+  ScriptedUpstream upstream({cut_sound("half"), sound("whole")});
+  SpeechGround ground(voiced_by({&upstream}));
+  Ear ear;
+  ground.speak(saying("voice"), ear);
+  ASSERT_TRUE(ear.ended());
+  EXPECT_EQ(ear.end->error().code, Code::kUpstream);
+  EXPECT_EQ(ear.audio, "half");
+  EXPECT_EQ(upstream.bodies().size(), 1u);
+}
+
+TEST(ProvidersSpeech, ATextOrNothingIsNoSound) {
+  for (const std::string& reply :
+       {sound("{}", "application/json"), sound("<html>", "text/html"), sound("")}) {
+    ScriptedUpstream upstream({reply});
+    SpeechGround ground(voiced_by({&upstream}));
+    Ear ear;
+    ground.speak(saying("voice"), ear);
+    ASSERT_TRUE(ear.ended());
+    EXPECT_EQ(ear.end->error().code, Code::kUpstream);
+    EXPECT_EQ(ear.audio, "");
+  }
+}
+
+TEST(ProvidersSpeech, ACancelLetsItGo) {
+  ScriptedUpstream upstream({""});
+  SpeechGround ground(voiced_by({&upstream}));
+  Ear ear;
+  const auto run = ground.speak(saying("voice"), ear);
+  ASSERT_TRUE(upstream.wait_for_requests(1));
+  ground.on_loop([&] { run->cancel(); });
+  EXPECT_TRUE(upstream.wait_for_caller_gone());
+  EXPECT_FALSE(ear.end);
+}
+
+TEST(WhoSpeaks, ANameOfOpenAisIsTheLocalModelWhileNoProviderHasIt) {
+  PlayedEngine engine;
+  SpeechGround alone({}, engine.local());
+  for (const char* name : {"millrace/flite", "tts-1", "tts-1-hd", "gpt-4o-mini-tts"})
+    EXPECT_EQ(speech_refused(alone.media.check(saying(name))), "") << name;
+  ScriptedUpstream upstream({sound("theirs")});
+  SpeechGround ground(voiced_by({&upstream}, "tts-1"), engine.local());
+  Ear ear;
+  ground.speak(saying("tts-1"), ear);
+  ASSERT_TRUE(ear.ended());
+  EXPECT_EQ(ear.audio, "theirs");
+}
+
+TEST(WhoSpeaks, TheProvidersOwnModelGoesBeforeTheLocalOneOfThatName) {
+  PlayedEngine engine;
+  ModelSettings settings;
+  settings.open_providers = {testing::open_provider("openai")};
+  SpeechGround ground(settings, engine.local());
+  SpeechRequest request = saying("tts-1");
+  request.voice = "a voice of theirs";
+  EXPECT_EQ(speech_refused(ground.media.check(request)), "");
+}
+
+TEST(WhoSpeaks, WhatCannotBeIsToldBeforeAnythingIsSaid) {
+  PlayedEngine engine;
+  ModelSettings settings;
+  settings.models = {testing::row("c", "anthropic"), testing::row("d", "openai")};
+  settings.models[1].abilities = {Ability::kChat};
+  SpeechGround ground(settings, engine.local());
+  SpeechRequest voiceless = saying("tts-1"), strict = saying("tts-1");
+  voiceless.voice = "nobody";
+  strict.instructions = "softly";
+  EXPECT_EQ(speech_refused(ground.media.check(strict)), "");
+  strict.strict = true;
+  EXPECT_EQ(speech_refused(ground.media.check(strict)), "bad_request");
+  EXPECT_EQ(speech_refused(ground.media.check(voiceless)), "voice");
+  EXPECT_EQ(speech_refused(ground.media.check(saying("c"))), "bad_request");
+  EXPECT_EQ(speech_refused(ground.media.check(saying("d"))), "bad_request");
+  const auto unknown = ground.media.check(saying("millrace/flit"));
+  EXPECT_EQ(speech_refused(unknown), "model_not_found");
+  EXPECT_NE(unknown->error.message.find("millrace/flite"), std::string::npos);
+}
+
+TEST(WhoSpeaks, AProcessWithoutAnEngineSaysWhy) {
+  SpeechGround ground({}, {.speak = {}, .off = "no engine here"});
+  const auto refusal = ground.media.check(saying("tts-1"));
+  ASSERT_TRUE(refusal);
+  EXPECT_EQ(refusal->error.code, Code::kOverloaded);
+  EXPECT_EQ(refusal->error.message, "no engine here");
+}
+
+TEST(LocalSpeechRun, TheBytesComeInTheirOrderAndThenTheEnd) {
+  PlayedEngine engine;
+  SpeechGround ground({}, engine.local());
+  SpeechRequest request = saying("tts-1");
+  request.instructions = "softly";
+  Ear ear;
+  ground.speak(request, ear);
+  std::jthread([&] {
+    engine.audio("one ");
+    engine.audio("two");
+    engine.finish({});
+  }).join();
+  ASSERT_TRUE(ear.ended());
+  ASSERT_TRUE(*ear.end);
+  EXPECT_EQ(ear.audio, "one two");
+  EXPECT_EQ(ear.heads.front().model, schemas::kSpeechModel);
+  EXPECT_EQ(schemas::dropped_text(ear.heads.front().dropped), "instructions");
+}
+
+TEST(LocalSpeechRun, WhatAClientDoesNotTakeWaitsUntilItDoes) {
+  PlayedEngine engine;
+  SpeechGround ground({}, engine.local());
+  Ear ear;
+  ear.ready = false;
+  const auto run = ground.speak(saying("tts-1"), ear);
+  engine.audio("one ");
+  engine.audio("two");
+  engine.finish({});
+  ground.on_loop([] {});
+  EXPECT_EQ(ear.audio, "");
+  EXPECT_FALSE(ear.end);
+  ear.ready = true;
+  ground.on_loop([&] { run->resume(); });
+  EXPECT_EQ(ear.audio, "one two");
+  EXPECT_TRUE(ear.end);
+}
+
+TEST(LocalSpeechRun, MoreThanMayWaitIsCutOff) {
+  PlayedEngine engine;
+  SpeechGround ground({}, engine.local());
+  Ear ear;
+  ear.ready = false;
+  ground.speak(saying("tts-1"), ear);
+  constexpr std::size_t kPiece = std::size_t{16} << 20;
+  for (std::size_t sent = 0; sent <= kSpeechHeldMax; sent += kPiece) engine.audio(std::string(kPiece, 'a'));
+  ASSERT_TRUE(ear.ended());
+  EXPECT_EQ(ear.end->error().code, Code::kOverloaded);
+  EXPECT_TRUE(engine.stopped);
+  engine.finish(base::error(Code::kJobCancelled, "cancelled"));
+  Ear next;  // what was held is free again
+  ground.speak(saying("tts-1"), next);
+  engine.audio(std::string(kPiece, 'a'));
+  engine.finish({});
+  ASSERT_TRUE(next.ended());
+  EXPECT_TRUE(*next.end);
+}
+
+TEST(LocalSpeechRun, ACancelStopsTheEngineAndNothingIsHeard) {
+  PlayedEngine engine;
+  SpeechGround ground({}, engine.local());
+  Ear ear;
+  const auto run = ground.speak(saying("tts-1"), ear);
+  ground.on_loop([&] { run->cancel(); });
+  EXPECT_TRUE(engine.stopped);
+  engine.audio("late");
+  engine.finish(base::error(Code::kJobCancelled, "cancelled"));
+  ground.on_loop([] {});
+  EXPECT_EQ(ear.audio, "");
+  EXPECT_FALSE(ear.end);
+}
+
+TEST(LocalSpeechRun, AnEngineThatIsFullOrFailsSaysSo) {
+  PlayedEngine engine;
+  SpeechGround ground({}, engine.local());
+  Ear failed, full;
+  ground.speak(saying("tts-1"), failed);
+  engine.finish(base::error(Code::kInternal, "broken"));
+  ASSERT_TRUE(failed.ended());
+  EXPECT_EQ(failed.end->error().message, "broken");
+  engine.full = true;
+  ground.speak(saying("tts-1"), full);
+  ASSERT_TRUE(full.ended());
+  EXPECT_EQ(full.end->error().code, Code::kOverloaded);
+}
+
+TEST(LocalSpeechRun, TheEndOfAllWaitsForTheEngine) {
+  PlayedEngine engine;
+  SpeechGround ground({}, engine.local());
+  Ear ear;
+  ground.speak(saying("tts-1"), ear);
+  engine.on_stop = [&] { engine.finish(base::error(Code::kJobCancelled, "cancelled")); };
+  EXPECT_TRUE(ground.chat.stop());
+  EXPECT_FALSE(ear.end);
+}
+
+}  // namespace
+}  // namespace millrace::inference

@@ -1,0 +1,104 @@
+#include "ai/inference/tool_box.h"
+
+#include <future>
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/inference/rows.h"
+
+namespace millrace::inference {
+namespace {
+
+using nlohmann::json;
+
+// Says `bytes` bytes each time it is called.
+class Talker final : public ToolServer {
+ public:
+  Talker(std::size_t bytes, int& called) : bytes_(bytes), called_(called) {}
+  net::Task<base::Result<std::vector<McpTool>>> list_tools(net::Cancel&) override {
+    std::vector<McpTool> tools(1);
+    tools[0].name = "say";
+    tools[0].input_schema = "{}";
+    co_return tools;
+  }
+  net::Task<base::Result<McpOutcome>> call_tool(std::string, std::string, net::Cancel&) override {
+    ++called_;
+    McpOutcome outcome;
+    outcome.text.assign(bytes_, 'x');
+    co_return outcome;
+  }
+  void close() override {}
+
+ private:
+  std::size_t bytes_;
+  int& called_;
+};
+
+struct Box : ::testing::Test {
+  net::Task<void> work(std::vector<std::size_t> turns) {
+    ToolBox box(*parts, *models, cancel);
+    schemas::ChatRequest request = testing::request("mock/chat");
+    request.mcp_servers = {{.url = url}};
+    net::Task<void> open = box.open(request, report);
+    co_await open;
+    told = request.body["tools"].at(0)["function"]["name"];
+    for (const std::size_t turn : turns) {
+      std::vector<schemas::ToolCall> calls(turn);
+      for (schemas::ToolCall& call : calls) call.name = told;
+      net::Task<std::vector<schemas::ToolResult>> wait = box.call(std::move(calls), report);
+      results.push_back(co_await wait);
+    }
+  }
+  void run(std::size_t bytes, std::vector<std::size_t> turns) {
+    const ToolServers servers = [&](McpEndpoint) { return std::make_unique<Talker>(bytes, called); };
+    parts.emplace(Chat::Ground{loop, client, guard, pool, metrics, servers}, models, ChatOptions());
+    std::promise<void> ended;
+    loop.post([&] { net::spawn(work(std::move(turns)), [&] { ended.set_value(); }); });
+    ended.get_future().wait();
+  }
+  std::size_t errors() const {
+    std::size_t count = 0;
+    for (const schemas::McpToolResult& each : report.results) count += each.is_error ? 1 : 0;
+    return count;
+  }
+
+  base::Metrics metrics;
+  net::Loop loop{"test"};
+  net::HttpClient client{loop};
+  net::FetchGuard guard{{}};
+  base::Pool pool{{}};
+  RegistryPtr models = testing::registry({});
+  net::Cancel cancel;
+  std::optional<ChatParts> parts;
+  std::string url = "https://tools.example/mcp", told;
+  schemas::ToolReport report;
+  std::vector<std::vector<schemas::ToolResult>> results;
+  int called = 0;
+};
+
+TEST_F(Box, CallsBeyondTheBoundOfATurnAreAnsweredWithAnErrorThatNamesIt) {
+  run(1, {ToolBox::kCallsPerTurn + 3, 1});
+  EXPECT_EQ(static_cast<int>(ToolBox::kCallsPerTurn) + 1, called);
+  ASSERT_EQ(ToolBox::kCallsPerTurn + 3, results.at(0).size());
+  EXPECT_EQ("x", results[0][ToolBox::kCallsPerTurn - 1].text);
+  EXPECT_NE(std::string::npos, results[0].back().text.find("at most 64 calls")) << results[0].back().text;
+  EXPECT_EQ(3u, errors());
+  EXPECT_EQ("say", report.results[ToolBox::kCallsPerTurn].tool_name);
+  EXPECT_EQ("x", results.at(1).at(0).text);
+}
+
+TEST_F(Box, ResultsBeyondTheBytesOfARequestAreErrorsOverAllTurns) {
+  run(ToolBox::kResultBytesMax / 4, {3, 3});
+  EXPECT_EQ(2u, errors());
+  EXPECT_EQ(4, called);
+  EXPECT_NE(std::string::npos, results.at(1).at(2).text.find("at most 8 MiB")) << results[1][2].text;
+}
+
+TEST_F(Box, AServerWithoutANameHasThatOfItsHost) {
+  url = "https://[2001:4860::1]:443/mcp";
+  run(1, {});
+  EXPECT_EQ("2001_4860__1__say", told);
+}
+
+}  // namespace
+}  // namespace millrace::inference

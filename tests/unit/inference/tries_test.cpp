@@ -1,0 +1,180 @@
+#include <gtest/gtest.h>
+
+#include "ai/inference/breaker.h"
+#include "ai/inference/chat.h"
+#include "tests/unit/inference/chat_ground.h"
+#include "tests/unit/inference/scripted_upstream.h"
+
+// Retries, fallbacks and the breaker, against upstreams over real sockets.
+namespace millrace::inference {
+namespace {
+
+using base::Code;
+using testing::ChatGround;
+using testing::chunk;
+using testing::completion;
+using testing::event_stream;
+using testing::Heard;
+using testing::http;
+using testing::request;
+using testing::ScriptedUpstream;
+
+ModelRow upstream_row(const std::string& name, const ScriptedUpstream& upstream,
+                      const std::string& provider = "openai") {
+  ModelRow row = testing::row(name, provider);
+  row.target.base_url = upstream.base_url();
+  row.target.key = base::Secret("k");
+  return row;
+}
+
+ModelSettings models(std::vector<ModelRow> rows) {
+  ModelSettings settings;
+  settings.models = std::move(rows);
+  return settings;
+}
+
+std::string failure() { return http(500, R"({"error":{"message":"broken"}})"); }
+std::string too_many(const std::string& header) {
+  return http(429, R"({"error":{"message":"slow down"}})", header + "\r\n");
+}
+
+TEST(Tries, AFailureIsTriedAgainAndTheAttemptsAreCounted) {
+  ScriptedUpstream upstream({failure(), too_many("Retry-After-Ms: 5"), completion("hi")});
+  Heard heard;
+  ChatGround ground(models({upstream_row("a/m", upstream)}));
+  const auto end = ground.answer(request("a/m"), heard);
+  ASSERT_TRUE(end) << end.error().message;
+  EXPECT_EQ("hi", end->reply.choices.at(0).content);
+  EXPECT_EQ(3, heard.heads.at(0).attempts);
+  EXPECT_EQ(3, heard.sendings);
+  EXPECT_EQ(5, end->reply.usage->total);
+}
+
+TEST(Tries, WhoMayNotSendAnyMoreIsNotTriedAgain) {
+  ScriptedUpstream upstream({failure(), completion("hi")});
+  Heard heard;
+  heard.sendings_max = 1;
+  ChatGround ground(models({upstream_row("a/m", upstream)}));
+  const auto end = ground.answer(request("a/m"), heard);
+  ASSERT_FALSE(end);
+  EXPECT_EQ(Code::kJobCancelled, end.error().code);
+  EXPECT_EQ(1u, upstream.bodies().size());
+}
+
+TEST(Tries, AnUpstreamThatStaysBrokenIsLeftForTheFallbacksOfTheClientAndOfTheRow) {
+  ScriptedUpstream broken({failure()}), good({completion("from the fallback")});
+  auto rows = {upstream_row("a/m", broken), upstream_row("b/m", good)};
+  ModelSettings settings = models(rows);
+  settings.models[0].fallbacks = {"b/m"};
+  Heard heard;
+  ChatGround ground(settings);
+  const auto end = ground.answer(request("a/m"), heard);
+  ASSERT_TRUE(end) << end.error().message;
+  EXPECT_EQ("from the fallback", end->reply.choices.at(0).content);
+  EXPECT_EQ("b/m", heard.heads.at(0).model);
+  EXPECT_EQ(4, heard.heads.at(0).attempts);
+}
+
+TEST(Tries, AnUpstreamThatWantsALongPauseIsNotWaitedFor) {
+  ScriptedUpstream upstream({too_many("Retry-After: 3000")});
+  Heard heard;
+  ChatGround ground(models({upstream_row("a/m", upstream)}));
+  const auto end = ground.answer(request("a/m"), heard);
+  ASSERT_FALSE(end);
+  EXPECT_EQ(Code::kRateLimited, end.error().code);
+  EXPECT_EQ(std::chrono::seconds(3000), end.error().retry_after);
+  EXPECT_EQ(1u, upstream.bodies().size());
+}
+
+TEST(Tries, ARequestThatIsWrongIsNotTriedAgain) {
+  ScriptedUpstream upstream({http(400, R"({"error":{"message":"no such voice"}})")}),
+      other({completion("x")});
+  Heard heard;
+  auto asked = request("a/m");
+  asked.models = {"a/m", "b/m"};
+  ChatGround ground(models({upstream_row("a/m", upstream), upstream_row("b/m", other)}));
+  const auto end = ground.answer(asked, heard);
+  ASSERT_FALSE(end);
+  EXPECT_EQ(Code::kBadRequest, end.error().code);
+  EXPECT_EQ(1u, upstream.bodies().size());
+  EXPECT_TRUE(other.bodies().empty());
+}
+
+TEST(Tries, AStreamThatBreaksAfterItsFirstPieceIsAnErrorAndNotTriedAgain) {
+  ScriptedUpstream upstream({event_stream(chunk(R"({"content":"half"})"))});
+  Heard heard;
+  auto asked = request("a/m");
+  asked.stream = true;
+  ChatGround ground(models({upstream_row("a/m", upstream)}));
+  const auto end = ground.answer(asked, heard);
+  ASSERT_FALSE(end);
+  EXPECT_EQ("half", heard.text());
+  EXPECT_EQ(1u, upstream.bodies().size());
+  EXPECT_EQ(1u, heard.heads.size());
+}
+
+TEST(Tries, AStreamIsTriedAgainBeforeItsFirstPiece) {
+  ScriptedUpstream upstream({failure(), event_stream(chunk(R"({"content":"whole"})") +
+                                                     chunk("{}", R"("stop")") + "data: [DONE]\n\n")});
+  Heard heard;
+  auto asked = request("a/m");
+  asked.stream = true;
+  ChatGround ground(models({upstream_row("a/m", upstream)}));
+  const auto end = ground.answer(asked, heard);
+  ASSERT_TRUE(end) << end.error().message;
+  EXPECT_EQ("whole", heard.text());
+  EXPECT_EQ(2, heard.heads.at(0).attempts);
+  ASSERT_TRUE(end->reply.usage);
+  EXPECT_TRUE(end->reply.usage->estimated);
+}
+
+TEST(Tries, SeveralChoicesAreSeveralCallsWhereTheProviderMakesOne) {
+  ScriptedUpstream upstream({completion("one of them")});
+  Heard heard;
+  auto asked = request("a/m");
+  asked.n = 3;
+  asked.body["n"] = 3;
+  ChatGround ground(models({upstream_row("a/m", upstream, "groq")}));
+  const auto end = ground.answer(asked, heard);
+  ASSERT_TRUE(end) << end.error().message;
+  ASSERT_EQ(3u, end->reply.choices.size());
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(i, end->reply.choices[static_cast<std::size_t>(i)].index);
+  EXPECT_EQ(15, end->reply.usage->total);
+  EXPECT_EQ("n;emulated", schemas::dropped_text(heard.heads.at(0).dropped));
+  EXPECT_EQ(3, heard.sendings);
+}
+
+TEST(Tries, ATargetThatFailsInARowIsLeftAloneAndSaysSo) {
+  ScriptedUpstream upstream({failure()});
+  ChatGround ground(models({upstream_row("a/m", upstream)}));
+  for (int i = 0; i < 2; ++i) {
+    Heard heard;
+    EXPECT_FALSE(ground.answer(request("a/m"), heard));
+  }
+  Heard last;
+  const auto end = ground.answer(request("a/m"), last);
+  ASSERT_FALSE(end);
+  EXPECT_EQ(Code::kOverloaded, end.error().code);
+  EXPECT_GT(end.error().retry_after.count(), 0);
+  EXPECT_EQ(static_cast<std::size_t>(Breaker::kFailures), upstream.bodies().size());
+  EXPECT_EQ(BreakerState::kOpen, ground.chat.health().at(0).breaker);
+  EXPECT_NE(std::string::npos,
+            ground.metrics.scrape().find("millrace_upstream_breaker_state{model=\"a/m\"} 2"));
+}
+
+TEST(Tries, AClientThatLeavesLetsItsUpstreamGoAtOnce) {
+  ScriptedUpstream upstream({""});
+  Heard heard;
+  ChatGround ground(models({upstream_row("a/m", upstream)}));
+  const auto run = ground.start(request("a/m"), heard);
+  ASSERT_TRUE(upstream.wait_for_requests(1));
+  const auto left = std::chrono::steady_clock::now();
+  ground.on_loop([&] { run->cancel(); });
+  EXPECT_TRUE(upstream.wait_for_caller_gone());
+  EXPECT_LT(std::chrono::steady_clock::now() - left, std::chrono::seconds(2));
+  EXPECT_TRUE(support::wait_until([&] { return ground.chat.health().at(0).running == 0; }));
+  EXPECT_FALSE(heard.end);
+}
+
+}  // namespace
+}  // namespace millrace::inference

@@ -1,0 +1,87 @@
+#include "jobs/control.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/jobs/core.h"
+
+namespace millrace::jobs {
+namespace {
+
+// Which jobs a worker of this process was told of.
+class Told {
+ public:
+  void hear(const schemas::JobId& job) {
+    const std::lock_guard lock(mutex_);
+    jobs_.push_back(job);
+  }
+  std::vector<schemas::JobId> jobs() const {
+    const std::lock_guard lock(mutex_);
+    return jobs_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<schemas::JobId> jobs_;
+};
+
+class ControlTest : public ::testing::Test {
+ protected:
+  ControlTest() {
+    core.relay->on_asked_to_stop([this](const schemas::JobId& job) { told.hear(job); });
+  }
+  bool hears_of(const std::vector<schemas::JobId>& jobs) {
+    return support::wait_until([&] { return told.jobs() == jobs; });
+  }
+  schemas::JobStatus cancel(const schemas::JobId& job) {
+    support::Answer<schemas::JobView> view;
+    control.cancel({"t"}, job, view.take());
+    return view.wait().value().status;
+  }
+  std::string remove(const schemas::JobId& job) {
+    support::Answer<storage::Answer> answer;
+    control.remove(
+        job, {.tenant = "t", .actor = "a", .key = {}},
+        [](const storage::JobRecord& record) { return std::string(schemas::public_status(record.job)); },
+        answer.take());
+    return answer.wait().value().body;
+  }
+
+  Core core;
+  Told told;
+  Control control{*core.store, core.clock};
+};
+
+TEST_F(ControlTest, AWorkerOfThisProcessHearsAtOnceThatItsJobIsToStop) {
+  const auto first = core.submit();
+  core.claim();
+  EXPECT_EQ(cancel(first), schemas::JobStatus::kRunning);
+  EXPECT_TRUE(hears_of({first}));
+  const auto second = core.submit();
+  core.claim();
+  EXPECT_EQ(remove(second), "running");
+  EXPECT_TRUE(hears_of({first, second}));
+}
+
+TEST_F(ControlTest, NobodyHearsOfAJobThatDoesNotRun) {
+  EXPECT_EQ(cancel(core.submit()), schemas::JobStatus::kCancelled);
+  const auto job = core.submit();
+  EXPECT_EQ(remove(job), "cancelled");
+  EXPECT_EQ(remove(job), "cancelled") << "it is forgotten now";
+  const auto running = core.submit();
+  core.claim();
+  EXPECT_EQ(cancel(running), schemas::JobStatus::kRunning);
+  EXPECT_TRUE(hears_of({running})) << "of it alone";
+}
+
+TEST_F(ControlTest, OnlyAJobThatIsOverIsForgotten) {
+  const auto job = core.submit();
+  support::Answer<bool> early, late;
+  control.forget({"t"}, job, early.take());
+  EXPECT_EQ(early.wait().error().code, base::Code::kInvalidState);
+  cancel(job);
+  control.forget({"t"}, job, late.take());
+  EXPECT_TRUE(late.wait().value());
+}
+
+}  // namespace
+}  // namespace millrace::jobs

@@ -1,0 +1,85 @@
+#include <thread>
+
+#include "machines/local_sshd.h"
+#include "tests/unit/machines/local_sshd_fixture.h"
+
+// A connection whose start blocks: a slow disk, a slow store.
+namespace millrace::machines {
+namespace {
+
+using testing::StartsWith;
+
+constexpr const char* kGreeting = "SSH-2.0-OpenSSH";
+
+class LocalSshdStarts : public LocalSshdTest {
+ protected:
+  void SetUp() override {
+    LocalSshdTest::SetUp();
+    if (sandbox_) begin(16);
+  }
+  // Doors whose rounds ask nothing meanwhile.
+  void begin(int starts_max) {
+    open({.data_dir = data_.str(), .starts_max = starts_max, .round = std::chrono::hours(1)});
+  }
+  void TearDown() override {
+    let_go();
+    sshd_.reset();
+  }
+};
+
+TEST_F(LocalSshdStarts, ABlockedStartOfOneMachineDoesNotDelayAnothers) {
+  const LocalSshd::Endpoint other = neighbour();
+  hold();
+  SilentClient slow(endpoint_);
+  ASSERT_TRUE(is_held());
+  EXPECT_THAT(SilentClient(other).hear(), StartsWith(kGreeting));
+  EXPECT_THAT(SilentClient(other).hear(), StartsWith(kGreeting));
+  let_go();
+  EXPECT_THAT(slow.hear(), StartsWith(kGreeting));
+}
+
+TEST_F(LocalSshdStarts, OneMachinesConnectionsStartOneAfterTheOther) {
+  hold();
+  SilentClient first(endpoint_), second(endpoint_);
+  ASSERT_TRUE(is_held());
+  EXPECT_TRUE(second.connected()) << "it waits in the listener";
+  let_go();
+  EXPECT_THAT(first.hear(), StartsWith(kGreeting));
+  EXPECT_THAT(second.hear(), StartsWith(kGreeting));
+}
+
+TEST_F(LocalSshdStarts, WhileAsManyStartAsMayOthersWaitAndAreNotRefused) {
+  begin(1);
+  const LocalSshd::Endpoint other = neighbour();
+  hold();
+  SilentClient slow(endpoint_);
+  ASSERT_TRUE(is_held());
+  SilentClient waits(other);
+  EXPECT_TRUE(waits.connected());
+  let_go();
+  EXPECT_THAT(slow.hear(), StartsWith(kGreeting));
+  EXPECT_THAT(waits.hear(), StartsWith(kGreeting));
+}
+
+TEST_F(LocalSshdStarts, ClosingAMachineEndsTheConnectionThatIsBeingStarted) {
+  hold();
+  SilentClient client(endpoint_);
+  ASSERT_TRUE(is_held());
+  std::jthread closing([&] { sshd_->close(machine_.id); });
+  let_go();
+  EXPECT_TRUE(client.closed());
+  closing.join();
+  EXPECT_FALSE(SilentClient(endpoint_).connected());
+}
+
+TEST_F(LocalSshdStarts, TheEndOfAllDoorsEndsTheConnectionThatIsBeingStarted) {
+  hold();
+  SilentClient client(endpoint_);
+  ASSERT_TRUE(is_held());
+  std::jthread ending([&] { sshd_.reset(); });
+  let_go();
+  EXPECT_TRUE(client.closed());
+}
+
+}  // namespace
+}  // namespace millrace::machines

@@ -1,0 +1,208 @@
+#include <filesystem>
+#include <fstream>
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "machines/trial_folder.h"
+#include "tests/unit/machines/running.h"
+
+// Disks of machines, and the machines' life.
+namespace millrace::machines {
+namespace {
+
+namespace fs = std::filesystem;
+using How = CommandEnd::How;
+
+class SandboxImageTest : public SandboxTest {
+ protected:
+  void SetUp() override {
+    SandboxTest::SetUp();
+    if (sandbox_ && sandbox_->host_facts().disk != "image") GTEST_SKIP() << "no image can be mounted here";
+  }
+  // On the host.
+  std::string own() const { return data_.str() + "/machines/" + schemas::machine_id(machine_); }
+};
+
+TEST_F(SandboxImageTest, TheDiskIsOfTheMachinesSizeAndSeenByItAlone) {
+  const std::string out =
+      told("echo x > /workspace/file; df --output=size -BM /workspace | tail -1 | tr -dc 0-9");
+  EXPECT_GT(std::stoi(out), 900);
+  EXPECT_LE(std::stoi(out), 1024);
+  EXPECT_TRUE(fs::exists(workspace() + "/file"));
+  EXPECT_TRUE(fs::is_empty(own() + "/disk")) << "on the host nothing is mounted";
+  struct stat image {};
+  ASSERT_EQ(::stat((own() + "/disk.img").c_str(), &image), 0);
+  EXPECT_EQ(image.st_mode & 07777, 0600U);
+  EXPECT_EQ(image.st_uid, 0U);
+  EXPECT_LT(image.st_blocks * 512, 100 << 20) << "it takes what is in it";
+}
+
+TEST_F(SandboxImageTest, AFullDiskIsTheCommandsOwnAffair) {
+  const Ran ran = run(shell("cd /workspace; for i in 1 2 3 4; do fallocate -l 400M $i || exit 9; done"));
+  EXPECT_EQ(ran.end.exit_code, 9);
+  EXPECT_NE(ran.err.find("No space left"), std::string::npos) << ran.err;
+  told("rm /workspace/*");
+}
+
+TEST_F(SandboxImageTest, TheDiskOutlivesItsMachinesSleepAndAnotherProcess) {
+  told("echo kept > /workspace/file");
+  ASSERT_TRUE(sandbox_->stop(order_of({}).machine, {}));
+  EXPECT_FALSE(fs::exists(workspace() + "/file")) << "it is not mounted";
+  EXPECT_EQ(told("cat /workspace/file"), "kept\n");
+  sandbox_.reset();
+  auto opened = Sandbox::open(options(), spawner_);
+  ASSERT_TRUE(opened);
+  sandbox_ = std::move(*opened);
+  EXPECT_EQ(told("cat /workspace/file"), "kept\n");
+}
+
+TEST_F(SandboxImageTest, AGrownDiskIsLargerFromTheNextStartOn) {
+  told("echo kept > /workspace/file");
+  schemas::Machine machine = order_of({}).machine;
+  ASSERT_TRUE(sandbox_->stop(machine, {}));
+  machine.storage_gib = 2;
+  ASSERT_TRUE(sandbox_->start(machine, {}));
+  EXPECT_EQ(told("cat /workspace/file"), "kept\n");
+  EXPECT_GT(std::stoi(told("df --output=size -BM /workspace | tail -1 | tr -dc 0-9")), 1900);
+}
+
+TEST_F(SandboxImageTest, TwoWorkersNeverMountOneDisk) {
+  told("true");
+  process::Spawner spawner(process::Spawner::Options{.own_mounts = true});
+  auto other = Sandbox::open(options(), spawner);
+  ASSERT_TRUE(other);
+  const CommandEnd end = (*other)->run(shell("true"), StopSwitch(), {});
+  EXPECT_EQ(end.how, How::kNotRoutable);
+  EXPECT_EQ(end.message, "another worker has this machine's disk");
+  ASSERT_TRUE(sandbox_->stop(order_of({}).machine, {}));
+  EXPECT_EQ((*other)->run(shell("true"), StopSwitch(), {}).how, How::kExited) << "it was let go";
+}
+
+TEST_F(SandboxImageTest, ADiskThatAnotherWorkerHasIsNotRemoved) {
+  told("echo kept > /workspace/file");
+  process::Spawner spawner(process::Spawner::Options{.own_mounts = true});
+  auto other = Sandbox::open(options(), spawner);
+  ASSERT_TRUE(other);
+  const base::Status refused = (*other)->destroy(order_of({}).machine, {});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, base::Code::kOverloaded) << "the act is put off";
+  EXPECT_EQ(told("cat /workspace/file"), "kept\n");
+  EXPECT_TRUE(sandbox_->destroy(order_of({}).machine, {}));
+}
+
+TEST_F(SandboxImageTest, AGrowthThatWasBrokenOffIsTakenUp) {
+  schemas::Machine machine = order_of({}).machine;
+  told("echo kept > /workspace/file");
+  ASSERT_TRUE(sandbox_->stop(machine, {}));
+  machine.storage_gib = 2;
+  StopSwitch told_to_stop;
+  told_to_stop.kill();
+  EXPECT_FALSE(sandbox_->start(machine, told_to_stop));
+  EXPECT_EQ(fs::file_size(own() + "/disk.img"), std::uintmax_t{2} << 30) << "the file alone has grown";
+  ASSERT_TRUE(sandbox_->start(machine, {}));
+  EXPECT_EQ(told("cat /workspace/file"), "kept\n");
+  EXPECT_GT(std::stoi(told("df --output=size -BM /workspace | tail -1 | tr -dc 0-9")), 1900);
+}
+
+TEST_F(SandboxTest, WhatAKilledTrialLeftIsSweptAndARunningOneIsNot) {
+  const auto running = TrialFolder::make(root_.get(), data_.str(), ::geteuid());
+  ASSERT_TRUE(running);
+  const fs::path left = data_.path() / "machines/trial-01890000-0000-7000-8000-0000000000ff";
+  fs::create_directories(left / "disk");
+  auto opened = Sandbox::open(options(), spawner_);
+  ASSERT_TRUE(opened);
+  EXPECT_FALSE(fs::exists(left));
+  EXPECT_TRUE(fs::exists(running->path()));
+}
+
+TEST_F(SandboxTest, WhyAMachineCannotBeMadeReadyIsForTheLogOfWhoDoesTheActAndHasNoLineOfItsOwn) {
+  std::ofstream(data_.str() + "/machines/" + schemas::machine_id(machine_)) << "no folder\n";
+  ::testing::internal::CaptureStderr();
+  const auto facts = sandbox_->start(order_of({}).machine, {});
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+  ASSERT_FALSE(facts);
+  EXPECT_EQ(facts.error().message.find('/'), std::string::npos) << facts.error().message;
+  EXPECT_NE(facts.error().details.find(data_.str()), std::string::npos) << facts.error().details;
+}
+
+TEST_F(SandboxImageTest, AWorkspaceWithFilesStaysAFolder) {
+  fs::create_directories(own() + "/workspace");
+  std::ofstream(own() + "/workspace/old") << "old\n";
+  const auto facts = sandbox_->start(order_of({}).machine, {});
+  ASSERT_TRUE(facts);
+  EXPECT_EQ(facts->disk, "watched");
+  EXPECT_EQ(told("cat /workspace/old"), "old\n");
+}
+
+// A gateway of its own, which the first output of the script kills with -9 if `killed`.
+std::string told_by_a_gateway(const std::string& data, const std::string& script, bool killed) {
+  process::Spawner spawner(process::Spawner::Options{.own_mounts = true});
+  auto sandbox = Sandbox::open({.data_dir = data}, spawner);
+  if (!sandbox || (*sandbox)->host_facts().disk != "image") return "no image can be mounted here";
+  CommandOrder order;
+  order.machine.id = *base::Uuid::parse("01890000-0000-7000-8000-0000000000ab");
+  order.machine.storage_gib = 1;
+  order.command = {"sh", "-c", script};
+  std::string out;
+  CommandHooks hooks;
+  hooks.output = [&](auto, std::string_view bytes) {
+    if (killed) ::kill(::getpid(), SIGKILL);
+    out.append(bytes);
+  };
+  (*sandbox)->run(order, StopSwitch(), hooks);
+  return out;
+}
+
+// Forks before there is a thread.
+TEST(SandboxImage, AKilledGatewayLeavesADiskThatTheNextOneMounts) {
+  const support::TempDir data;
+  ::chmod(data.str().c_str(), 0711);
+  const pid_t gateway = ::fork();
+  if (gateway == 0) {
+    told_by_a_gateway(data.str(), "echo kept > file; sync; echo up; exec sleep 600", true);
+    ::_exit(0);
+  }
+  int status = 0;
+  ::waitpid(gateway, &status, 0);
+  if (!WIFSIGNALED(status)) GTEST_SKIP() << "no image can be mounted here";
+  EXPECT_EQ(told_by_a_gateway(data.str(), "cat file", false), "kept\n");
+}
+
+TEST_F(SandboxTest, DestroyLeavesNothingOfTheMachine) {
+  told("mkdir -p a/b; touch a/b/c; chmod 000 a/b");
+  const schemas::Machine machine = order_of({}).machine;
+  EXPECT_TRUE(sandbox_->destroy(machine, {}));
+  EXPECT_TRUE(fs::is_empty(data_.path() / "machines"));
+  EXPECT_TRUE(sandbox_->destroy(machine, {})) << "it may be repeated";
+}
+
+TEST_F(PlainSandboxTest, DestroyLeavesNothingOfAFolderEither) {
+  told("mkdir -p a/b; touch a/b/c; chmod 000 a/b");
+  EXPECT_TRUE(sandbox_->destroy(order_of({}).machine, {}));
+  EXPECT_TRUE(fs::is_empty(data_.path() / "machines"));
+}
+
+TEST_F(SandboxTest, StopEndsWhatRunsAndSaysSo) {
+  Running running(*sandbox_, shell("trap '' TERM; echo up; exec sleep 600"));
+  ASSERT_TRUE(running.says("up"));
+  EXPECT_TRUE(sandbox_->stop(order_of({}).machine, {}));
+  const CommandEnd end = running.end();
+  EXPECT_EQ(end.how, How::kHostFailed);
+  EXPECT_EQ(end.message, "the machine was stopped while the command ran");
+  EXPECT_EQ(told("echo again"), "again\n");
+}
+
+TEST_F(PlainSandboxTest, ACommandThatFillsAWatchedDiskIsStopped) {
+  const auto facts = sandbox_->start(order_of({}).machine, {});
+  ASSERT_TRUE(facts);
+  EXPECT_EQ(facts->disk, "watched");
+  const Ran ran = run(shell("fallocate -l 600M a; fallocate -l 600M b; exec sleep 600"));
+  EXPECT_EQ(ran.end.how, How::kHostFailed);
+  EXPECT_EQ(ran.end.message, "the machine's disk is full: storage_gib");
+}
+
+}  // namespace
+}  // namespace millrace::machines

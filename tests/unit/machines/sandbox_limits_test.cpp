@@ -1,0 +1,99 @@
+#include <csignal>
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/machines/running.h"
+
+// The size of a machine, for the sum of what runs on it.
+namespace millrace::machines {
+namespace {
+
+using How = CommandEnd::How;
+
+class SandboxLimitsTest : public SandboxTest {
+ protected:
+  void SetUp() override {
+    SandboxTest::SetUp();
+    if (sandbox_ && sandbox_->host_facts().limits == "rlimits") GTEST_SKIP() << "no control groups here";
+  }
+  CommandOrder hog(int mib) const {
+    CommandOrder order = order_of({"python3", "-c",
+                                   "import sys\n"
+                                   "b = bytearray(" +
+                                       std::to_string(mib) +
+                                       " << 20)\n"
+                                       "for i in range(0, len(b), 4096): b[i] = 1\n"
+                                       "print('up', flush=True); sys.stdin.read(0)\n"
+                                       "import signal; signal.pause()\n"});
+    order.machine.memory_mib = 128;
+    return order;
+  }
+};
+
+TEST_F(SandboxLimitsTest, MemoryIsBoundedForTheSumOfTwoCommands) {
+  CommandOrder first_order = hog(80);
+  Running first(*sandbox_, first_order);
+  ASSERT_TRUE(first.says("up")) << "one alone fits";
+  CommandOrder second_order = hog(80);
+  second_order.timeout = std::chrono::milliseconds(20'000);
+  Running second(*sandbox_, second_order);
+  // The kernel chooses among the two.
+  const bool second_is_up = second.says("up");
+  if (second_is_up) second.stop.kill();
+  if (!second_is_up) first.stop.kill();
+  const CommandEnd killed = second_is_up ? first.end() : second.end();
+  EXPECT_EQ(killed.how, How::kSignalled) << killed.message;
+  EXPECT_EQ(killed.signal, SIGKILL);
+  EXPECT_EQ(killed.message, "killed: the machine's memory_mib (128) may have been used up");
+}
+
+TEST_F(SandboxLimitsTest, FilesInTmpCountAsMemory) {
+  CommandOrder order =
+      shell("head -c 60000000 /dev/zero > /tmp/a && head -c 60000000 /dev/zero > /dev/shm/b");
+  order.machine.memory_mib = 64;
+  const Ran ran = run(order);
+  const bool killed = ran.end.how == How::kSignalled || ran.end.exit_code != 0;
+  EXPECT_TRUE(killed) << ran.end.message;
+  order.machine.memory_mib = 256;
+  const Ran fits = run(order);
+  EXPECT_EQ(fits.end.how, How::kExited);
+  EXPECT_EQ(fits.end.exit_code, 0) << "the group takes the machine's new size; " << fits.err;
+}
+
+TEST_F(SandboxLimitsTest, AForkBombOfManyCommandsLeavesTheHostAlone) {
+  const std::string bomb = "bomb() { bomb | bomb & }; bomb; exec sleep 600";
+  CommandOrder order = shell(bomb);
+  order.timeout = std::chrono::milliseconds(1'500);
+  CommandOrder other = order_of(order.command);
+  other.timeout = order.timeout;
+  Running second(*sandbox_, other);
+  run(order);
+  second.end();
+  EXPECT_EQ(told("echo well"), "well\n");
+}
+
+TEST_F(SandboxLimitsTest, AStoppedMachineLeavesNoGroup) {
+  told("true");
+  const CommandOrder order = shell("true");
+  ASSERT_TRUE(sandbox_->stop(order.machine, {}));
+  EXPECT_EQ(told("echo again"), "again\n");
+}
+
+TEST_F(PlainSandboxTest, WithoutGroupsEachProcessIsBounded) {
+  EXPECT_EQ(sandbox_->host_facts().limits, "rlimits");
+  CommandOrder order = order_of({"python3", "-c", "b = bytearray(1 << 30)"});
+  order.machine.memory_mib = 256;
+  const Ran ran = run(order);
+  EXPECT_NE(ran.err.find("MemoryError"), std::string::npos) << ran.err;
+}
+
+TEST_F(PlainSandboxTest, ACommandThatHoldsTooMuchProcessorTimeEnds) {
+  CommandOrder order = shell("ulimit -t");
+  order.timeout = std::chrono::milliseconds(5'000);
+  const Ran ran = run(order);
+  EXPECT_GE(std::stoi(ran.out), 15) << "seconds of the time-out for each processor, and some";
+  EXPECT_LT(std::stoi(ran.out), 5 * 4096);
+}
+
+}  // namespace
+}  // namespace millrace::machines

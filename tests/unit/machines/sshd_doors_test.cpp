@@ -1,0 +1,90 @@
+#include "machines/sshd_doors.h"
+
+#include <atomic>
+#include <vector>
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include "tests/support/wait_until.h"
+
+// Doors whose sshds never come up: each start blocks until it is told to stop.
+namespace millrace::machines {
+namespace {
+
+constexpr int kRounds = 400;
+
+base::Uuid machine_number(int number) {
+  std::string bytes(16, '\0');
+  bytes[0] = static_cast<char>(number / 256);
+  bytes[1] = static_cast<char>(number % 256);
+  return *base::Uuid::from_bytes(bytes);
+}
+
+sockaddr_in loopback(int port) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<std::uint16_t>(port));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  return address;
+}
+
+SshdDoor door_of(const base::Uuid& machine, const Ed25519Key& key) {
+  SshdDoor door{.machine = {},
+                .endpoint = {},
+                .host_key = key,
+                .listener = process::Fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)),
+                .connections = {}};
+  door.machine.id = machine;
+  sockaddr_in address = loopback(0);
+  socklen_t size = sizeof address;
+  auto* any = reinterpret_cast<sockaddr*>(&address);
+  EXPECT_EQ(::bind(door.listener.get(), any, size), 0);
+  EXPECT_EQ(::listen(door.listener.get(), 8), 0);
+  EXPECT_EQ(::getsockname(door.listener.get(), any, &size), 0);
+  door.endpoint = {"127.0.0.1", ntohs(address.sin_port)};
+  return door;
+}
+
+process::Fd client_of(const LocalSshd::Endpoint& endpoint) {
+  process::Fd client(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const sockaddr_in address = loopback(endpoint.port);
+  EXPECT_EQ(::connect(client.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  return client;
+}
+
+class SshdDoorsTest : public testing::Test {
+ protected:
+  base::Result<SshdConnection> begin(const StopSwitch& stop) {
+    pollfd told{stop.fd(), POLLIN, 0};
+    if (::poll(&told, 1, static_cast<int>(support::kDeadline.count())) != 1) ++untold_;
+    return base::error(base::Code::kInternal, "it was told to stop");
+  }
+
+  std::atomic<int> untold_ = 0;
+  const Ed25519Key key_ = Ed25519Key::make();
+  const LocalSshd::Options options_{.data_dir = {}, .round = std::chrono::milliseconds(1)};
+  const LocalSshd::Hooks hooks_{
+      .revoked = {},
+      .door = [](const base::Uuid&) -> base::Result<schemas::SshDoor> { return schemas::SshDoor::kServes; },
+      .on_use = {}};
+  SshdDoors doors_{options_, hooks_,
+                   [this](const SshdDoors::Visitor&, const StopSwitch& stop) { return begin(stop); }};
+};
+
+TEST_F(SshdDoorsTest, ADoorsEndStopsEachStartWheneverItBegan) {
+  for (int i = 0; i < kRounds && untold_ == 0; ++i) {
+    const base::Uuid machine = machine_number(i);
+    const LocalSshd::Endpoint endpoint = doors_.add(door_of(machine, key_));
+    std::vector<process::Fd> clients;
+    for (int k = 0; k <= i % 4; ++k) clients.push_back(client_of(endpoint));
+    doors_.remove(machine);
+  }
+  EXPECT_EQ(untold_, 0) << "a start was not told that its door ends";
+}
+
+}  // namespace
+}  // namespace millrace::machines

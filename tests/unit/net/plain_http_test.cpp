@@ -1,0 +1,257 @@
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <future>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "platform/net/http_client.h"
+#include "platform/net/plain_head.h"
+#include "tests/support/answer.h"
+#include "tests/unit/providers/scripted_upstream.h"
+
+// What connections of our own do that curl does otherwise, or that only they can be asked.
+namespace millrace::net {
+namespace {
+
+using providers::testing::ScriptedUpstream;
+using Exchange = ScriptedUpstream::Exchange;
+using std::chrono::milliseconds;
+
+constexpr std::string_view kTwo = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+
+class PlainHttpTest : public ::testing::Test {
+ protected:
+  base::Result<HttpReply> ask(HttpRequest request) { return client_.fetch_blocking(std::move(request)); }
+  static HttpRequest post(const ScriptedUpstream& upstream, std::string body = "{}") {
+    HttpRequest request;
+    request.method = "POST";
+    request.url = upstream.base_url() + "/x";
+    request.body = std::move(body);
+    return request;
+  }
+  Loop loop_{"test"};
+  HttpClient client_{loop_};
+};
+
+TEST_F(PlainHttpTest, AReplyMayBeCutAtEveryByteAndIsWholeOnlyAtItsEnd) {
+  for (const std::string& reply :
+       {std::string("HTTP/1.1 100 Continue\r\n\r\n").append(kTwo),
+        std::string("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n")}) {
+    for (std::size_t length = 0; length <= reply.size(); ++length) {
+      ScriptedUpstream upstream([&](Exchange& exchange) {
+        exchange.send(reply.substr(0, length));
+        exchange.close();
+      });
+      const auto answer = ask(post(upstream));
+      EXPECT_EQ(length == reply.size(), answer.has_value()) << length;
+      EXPECT_EQ(answer ? "ok" : "", answer ? answer->body : "") << length;
+      EXPECT_TRUE(answer || answer.error().code == base::Code::kUpstream) << length;
+      EXPECT_EQ(1, upstream.connections()) << "a connection that was not kept is not asked again";
+    }
+  }
+}
+
+TEST_F(PlainHttpTest, AReplyInSingleBytesIsTheSame) {
+  ScriptedUpstream upstream([](Exchange& exchange) {
+    for (const char c : kTwo) exchange.send(std::string_view(&c, 1));
+  });
+  for (int i = 0; i < 3; ++i) EXPECT_EQ("ok", ask(post(upstream)).value().body);
+  EXPECT_EQ(1, upstream.connections());
+}
+
+TEST_F(PlainHttpTest, AKeptConnectionThatDiesWithoutAReplyIsFollowedByAFreshOneOnce) {
+  std::atomic<int> asked = 0;
+  ScriptedUpstream upstream([&](Exchange& exchange) {
+    const int number = ++asked;
+    if (number == 1 || number == 3) exchange.send(kTwo);
+    if (number != 1) exchange.close();
+  });
+  EXPECT_TRUE(ask(post(upstream)));
+  EXPECT_TRUE(ask(post(upstream))) << "2 died with its connection, 3 was its second try";
+  EXPECT_EQ(3, asked);
+  EXPECT_FALSE(ask(post(upstream))) << "4, on a connection of its own";
+  EXPECT_EQ(4, asked);
+}
+
+TEST_F(PlainHttpTest, AKeptConnectionThatDiesWithinAReplyIsNotAskedAgain) {
+  std::atomic<int> asked = 0;
+  ScriptedUpstream upstream([&](Exchange& exchange) {
+    if (++asked == 1) {
+      exchange.send(kTwo);
+      return;
+    }
+    exchange.send("H");
+    exchange.close();
+  });
+  EXPECT_TRUE(ask(post(upstream)));
+  EXPECT_FALSE(ask(post(upstream)));
+  EXPECT_EQ(2, asked);
+}
+
+TEST_F(PlainHttpTest, AConnectionThatSaidMoreThanItsReplyIsNotKept) {
+  ScriptedUpstream upstream([](Exchange& exchange) {
+    exchange.send(std::string(kTwo).append("HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nforged"));
+  });
+  for (int i = 0; i < 3; ++i) EXPECT_EQ("ok", ask(post(upstream)).value().body);
+  EXPECT_EQ(3, upstream.connections());
+}
+
+TEST_F(PlainHttpTest, TheAddressOfAKeptConnectionIsLookedAtAgain) {
+  ScriptedUpstream upstream([](Exchange& exchange) { exchange.send(kTwo); });
+  EXPECT_TRUE(ask(post(upstream)));
+  HttpRequest strict = post(upstream);
+  strict.vet = [](const sockaddr&) -> base::Status {
+    return base::error(base::Code::kFetchRefused, "private");
+  };
+  const auto refused = ask(std::move(strict));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(base::Code::kFetchRefused, refused.error().code);
+}
+
+TEST_F(PlainHttpTest, ARequestThatWantsAConnectionOfItsOwnHasOne) {
+  ScriptedUpstream upstream([](Exchange& exchange) { exchange.send(kTwo); });
+  for (int i = 0; i < 2; ++i) {
+    HttpRequest request = post(upstream);
+    request.own_connection = true;
+    EXPECT_TRUE(ask(std::move(request)));
+  }
+  EXPECT_EQ(2, upstream.connections());
+}
+
+TEST_F(PlainHttpTest, AHeadThatNeverEndsIsBoundedAndTheBoundNamed) {
+  ScriptedUpstream upstream([](Exchange& exchange) {
+    exchange.send("HTTP/1.1 200 OK\r\nX: ");
+    while (exchange.send(std::string(4096, 'x'))) {
+    }
+    exchange.close();
+  });
+  const auto answer = ask(post(upstream));
+  ASSERT_FALSE(answer);
+  EXPECT_NE(std::string::npos, answer.error().message.find(std::to_string(kReplyHeadBytesMax)))
+      << answer.error().message;
+}
+
+TEST_F(PlainHttpTest, WhatIsNoHttpIsSeenAtItsFirstBytes) {
+  ScriptedUpstream upstream([](Exchange& exchange) {
+    exchange.send("\x15\x03\x01");
+    EXPECT_TRUE(exchange.client_leaves());
+    exchange.close();
+  });
+  EXPECT_FALSE(ask(post(upstream)));
+}
+
+TEST_F(PlainHttpTest, NamesAreLookedUp) {
+  ScriptedUpstream upstream([](Exchange& exchange) { exchange.send(kTwo); });
+  HttpRequest request = post(upstream);
+  request.url.replace(request.url.find("127.0.0.1"), 9, "localhost");
+  for (int i = 0; i < 2; ++i) EXPECT_EQ("ok", ask(request).value().body);
+  request.url = "http://nobody.invalid/";
+  const auto unknown = ask(request);
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(base::Code::kUpstream, unknown.error().code);
+}
+
+TEST_F(PlainHttpTest, ALargeBodyGoesOutWhileTheOtherSideReadsSlowly) {
+  std::size_t got = 0;
+  ScriptedUpstream upstream([&](Exchange& exchange) {
+    got = exchange.body.size();
+    exchange.send(kTwo);
+  });
+  EXPECT_TRUE(ask(post(upstream, std::string(std::size_t{20} << 20, 'x'))));
+  EXPECT_EQ(std::size_t{20} << 20, got);
+}
+
+TEST_F(PlainHttpTest, AReplyWithAPackingThatNobodyAskedForIsAnError) {
+  ScriptedUpstream upstream([](Exchange& exchange) {
+    exchange.send("HTTP/1.1 200 OK\r\nContent-Encoding: br\r\nContent-Length: 2\r\n\r\nok");
+  });
+  HttpRequest request = post(upstream);
+  request.identity_encoding = false;
+  EXPECT_FALSE(ask(std::move(request)));
+}
+
+TEST_F(PlainHttpTest, OneMayStartAndCancelFromWithinAHandler) {
+  ScriptedUpstream upstream([](Exchange& exchange) { exchange.send(kTwo); });
+  support::Answer<HttpReply> second;
+  HttpClient::Handlers next;
+  next.on_done = second.take();
+  std::shared_ptr<HttpClient::Transfer> first;
+  HttpClient::Handlers hear;
+  hear.on_data = [&](std::string_view) {
+    client_.start(post(upstream), next);
+    client_.cancel(first);
+    return false;
+  };
+  loop_.post([&] { first = client_.start(post(upstream), hear); });
+  EXPECT_EQ("ok", second.wait().value().body);
+}
+
+TEST_F(PlainHttpTest, WhatRunsWhenTheClientGoesIsNotToldOfIt) {
+  support::Answer<int> there;
+  const auto is_there = there.take();
+  ScriptedUpstream upstream([&](Exchange& exchange) {
+    is_there(1);
+    EXPECT_TRUE(exchange.client_leaves());
+    exchange.close();
+  });
+  Loop loop("test");
+  {
+    HttpClient client(loop);
+    HttpClient::Handlers hear;
+    hear.on_done = [](const base::Result<HttpReply>&) { FAIL(); };
+    client.start(post(upstream), std::move(hear));
+    EXPECT_TRUE(there.wait());
+  }
+}
+
+// Waits for what is lent, as a front's thread does, until `done`.
+void take_until(HttpClient& client, int lent, const std::function<bool()>& done) {
+  const int set = ::epoll_create1(EPOLL_CLOEXEC);
+  epoll_event event{.events = EPOLLIN | EPOLLET, .data = {.u64 = 0}};
+  ASSERT_EQ(0, ::epoll_ctl(set, EPOLL_CTL_ADD, lent, &event));
+  while (!done() && ::epoll_wait(set, &event, 1, 10'000) > 0) client.take_replies();
+  ::close(set);
+}
+
+TEST_F(PlainHttpTest, RepliesThatAreLentAreHeardByWhoTookThem) {
+  ScriptedUpstream upstream([](Exchange& exchange) { exchange.send(kTwo); });
+  const int lent = client_.lend_replies();
+  ASSERT_GE(lent, 0);
+  for (int round = 0; round < 50; ++round) {
+    std::atomic<bool> heard = false;
+    HttpClient::Handlers handlers;
+    handlers.on_done = [&](const base::Result<HttpReply>& reply) { heard = reply && reply->body == "ok"; };
+    loop_.visit([&] { client_.start(post(upstream), std::move(handlers)); });
+    take_until(client_, lent, [&] { return heard.load(); });
+    ASSERT_TRUE(heard);
+  }
+}
+
+TEST_F(PlainHttpTest, RepliesThatWereGivenBackAreHeardByTheLoop) {
+  ScriptedUpstream upstream([](Exchange& exchange) { exchange.send(kTwo); });
+  for (int round = 0; round < 3; ++round) {
+    ASSERT_GE(client_.lend_replies(), 0);
+    client_.return_replies();
+    EXPECT_TRUE(ask(post(upstream)));
+  }
+}
+
+TEST_F(PlainHttpTest, OneWhoseRepliesAreLentMayGo) { ASSERT_GE(client_.lend_replies(), 0); }
+
+TEST_F(PlainHttpTest, ATimeOutOfTheConnectionIsNamed) {
+  HttpRequest request;
+  request.url = "http://192.0.2.1:9/";
+  request.connect_timeout = milliseconds(30);
+  const auto answer = ask(std::move(request));
+  ASSERT_FALSE(answer);
+  if (answer.error().code == base::Code::kUpstream) GTEST_SKIP() << "no route: " << answer.error().message;
+  EXPECT_EQ("no connection was made (time-out connect: 30 ms)", answer.error().message);
+}
+
+}  // namespace
+}  // namespace millrace::net

@@ -1,0 +1,144 @@
+#include "ai/providers/anthropic_messages.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/providers/family_cases.h"
+
+namespace millrace::providers {
+namespace {
+
+using nlohmann::json;
+using testing::dropped_of;
+using testing::refused;
+using testing::sent_of;
+using testing::target_of;
+
+const Target kModel = target_of("anthropic", "claude-sonnet-4-5");
+
+json turns(std::string_view messages) {
+  return sent_of(kModel, std::string(R"({"messages": )").append(messages) + "}")["messages"];
+}
+
+TEST(AnthropicMessages, SystemAndDeveloperMessagesAreTheSystemInTheirOrder) {
+  const json sent = sent_of(kModel, R"({"messages": [
+      {"role": "system", "content": "one"},
+      {"role": "developer", "content": [
+          {"type": "text", "text": "two", "cache_control": {"type": "ephemeral"}}, {"type": "text", "text": " "}]},
+      {"role": "user", "content": "three"}]})");
+  EXPECT_EQ(sent["system"], json::parse(R"([
+      {"type": "text", "text": "one"},
+      {"type": "text", "text": "two", "cache_control": {"type": "ephemeral"}}])"));
+  EXPECT_EQ(sent["messages"],
+            json::parse(R"([{"role": "user", "content": [{"type": "text", "text": "three"}]}])"));
+}
+
+TEST(AnthropicMessages, NeighboursOfOneRoleAreOneTurn) {
+  EXPECT_EQ(turns(R"([{"role": "user", "content": "a"}, {"role": "user", "content": "b"},
+                      {"role": "assistant", "content": "c"}, {"role": "assistant", "content": "d "}])"),
+            json::parse(R"([
+      {"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]},
+      {"role": "assistant", "content": [{"type": "text", "text": "c"}, {"type": "text", "text": "d"}]}])"));
+}
+
+TEST(AnthropicMessages, ResultsOfToolsAreOneUserTurnThatTheyBegin) {
+  EXPECT_EQ(turns(R"([{"role": "user", "content": "u"},
+      {"role": "assistant", "content": "I look.", "tool_calls": [
+          {"id": "a.1", "type": "function", "function": {"name": "look", "arguments": "{\"q\":1}"}},
+          {"id": "b", "type": "function", "function": {"name": "look", "arguments": ""}}]},
+      {"role": "tool", "tool_call_id": "a.1", "content": "seen"},
+      {"role": "user", "content": "and?"},
+      {"role": "tool", "tool_call_id": "b", "content": ""}])"),
+            json::parse(R"([
+      {"role": "user", "content": [{"type": "text", "text": "u"}]},
+      {"role": "assistant", "content": [{"type": "text", "text": "I look."},
+          {"type": "tool_use", "id": "a_2e1", "name": "look", "input": {"q": 1}},
+          {"type": "tool_use", "id": "b", "name": "look", "input": {}}]},
+      {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a_2e1", "content": "seen"},
+          {"type": "tool_result", "tool_use_id": "b"}, {"type": "text", "text": "and?"}]}])"));
+}
+
+TEST(AnthropicMessages, AConversationBeginsWithTheUser) {
+  const json sent = turns(R"([{"role": "assistant", "content": "Hi"}, {"role": "user", "content": "u"}])");
+  EXPECT_EQ(sent.size(), 3U);
+  EXPECT_EQ(sent[0]["role"], "user");
+}
+
+TEST(AnthropicMessages, ASystemAloneIsTheUsersTurn) {
+  const json sent = sent_of(kModel, R"({"messages": [{"role": "system", "content": "s"}]})");
+  EXPECT_FALSE(sent.contains("system"));
+  EXPECT_EQ(sent["messages"][0]["content"][0]["text"], "s");
+}
+
+TEST(AnthropicMessages, NothingSaidIsRefused) {
+  const base::Error error = refused(kModel, R"({"messages": [{"role": "user", "content": "  "}]})");
+  EXPECT_EQ(error.code, base::Code::kInvalidField);
+  EXPECT_EQ(error.param, "messages");
+}
+
+TEST(AnthropicMessages, PicturesAndFilesHaveTheirSources) {
+  EXPECT_EQ(turns(R"([{"role": "user", "content": [
+      {"type": "image_url", "image_url": {"url": "data:image/PNG;base64,QUJD"}},
+      {"type": "image_url", "image_url": {"url": "https://h/a.png"}},
+      {"type": "image_url", "image_url": {"url": "https://h/a.pdf?x=1"}},
+      {"type": "file", "file": {"filename": "a.pdf", "file_data": "data:application/pdf;base64,QUJD"}},
+      {"type": "file", "file": {"filename": "a.txt", "file_data": "QUJD"}},
+      {"type": "file", "file": {"file_id": "file_1"}}]}])")[0]["content"],
+            json::parse(R"([
+      {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "QUJD"}},
+      {"type": "image", "source": {"type": "url", "url": "https://h/a.png"}},
+      {"type": "document", "source": {"type": "url", "url": "https://h/a.pdf?x=1"}},
+      {"type": "document", "title": "a.pdf",
+       "source": {"type": "base64", "media_type": "application/pdf", "data": "QUJD"}},
+      {"type": "document", "title": "a.txt", "source": {"type": "text", "media_type": "text/plain", "data": "ABC"}},
+      {"type": "document", "source": {"type": "file", "file_id": "file_1"}}])"));
+}
+
+TEST(AnthropicMessages, SoundAndOddPartsAreRefused) {
+  EXPECT_EQ(refused(kModel, R"({"messages": [{"role": "user", "content": [
+      {"type": "input_audio", "input_audio": {"data": "QUJD", "format": "wav"}}]}]})")
+                .code,
+            base::Code::kInvalidField);
+  EXPECT_EQ(refused(kModel, R"({"messages": [{"role": "user", "content": [{"type": "hologram"}]}]})").param,
+            "messages");
+  EXPECT_EQ(refused(kModel, R"({"messages": [{"role": "user", "content": [
+      {"type": "image_url", "image_url": {"url": "data:image/png,raw"}}]}]})")
+                .code,
+            base::Code::kInvalidField);
+}
+
+TEST(AnthropicMessages, NamesAndDetailAreReported) {
+  EXPECT_EQ(dropped_of(kModel, R"({"messages": [{"role": "user", "name": "bob", "content": [
+      {"type": "image_url", "image_url": {"url": "https://h/a.png", "detail": "high"}}]}]})"),
+            "messages.name, messages.detail");
+}
+
+TEST(AnthropicMessages, ThinkingIsToldAgainWhereItStood) {
+  const std::string kept = json(R"({"provider": "anthropic", "blocks": [
+      {"type": "thinking", "thinking": "hm", "signature": "sig"}, {"type": "text"},
+      {"type": "redacted_thinking", "data": "xx"}, {"type": "tool_use", "id": "b"}]})")
+                               .dump();
+  const json answer = turns(R"([{"role": "user", "content": "u"},
+      {"role": "assistant", "content": "t", "millrace_continuity": )" +
+                            kept + R"(, "tool_calls": [
+          {"id": "b", "type": "function", "function": {"name": "f", "arguments": "{}"}}]},
+      {"role": "tool", "tool_call_id": "b", "content": "r"}])")[1];
+  EXPECT_EQ(answer, json::parse(R"({"role": "assistant", "content": [
+      {"type": "thinking", "thinking": "hm", "signature": "sig"}, {"type": "text", "text": "t"},
+      {"type": "redacted_thinking", "data": "xx"},
+      {"type": "tool_use", "id": "b", "name": "f", "input": {}}]})"));
+}
+
+TEST(AnthropicMessages, AnotherProvidersContinuityIsIgnored) {
+  const json answer = turns(R"([{"role": "user", "content": "u"}, {"role": "assistant", "content": "t",
+      "millrace_continuity": "{\"provider\":\"gemini\",\"text\":\"s\"}"}])")[1];
+  EXPECT_EQ(answer, json::parse(R"({"role": "assistant", "content": [{"type": "text", "text": "t"}]})"));
+}
+
+TEST(AnthropicMessages, ArgumentsThatAreNoObjectStandInOne) {
+  const json answer = turns(R"([{"role": "user", "content": "u"}, {"role": "assistant", "tool_calls": [
+      {"id": "b", "type": "function", "function": {"name": "f", "arguments": "{\"cut"}}]}])")[1];
+  EXPECT_EQ(answer["content"][0]["input"], json::parse(R"({"arguments": "{\"cut"})"));
+}
+
+}  // namespace
+}  // namespace millrace::providers

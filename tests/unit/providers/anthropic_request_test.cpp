@@ -1,0 +1,132 @@
+#include <gtest/gtest.h>
+
+#include "ai/providers/anthropic_messages.h"
+#include "tests/unit/providers/family_cases.h"
+
+namespace millrace::providers {
+namespace {
+
+using testing::dropped_of;
+using testing::refused;
+using testing::sent;
+using testing::sent_of;
+using testing::target_of;
+
+const Target kClassic = target_of("anthropic", "claude-3-5-haiku-20241022");
+
+TEST(AnthropicRequest, APlainQuestionHasItsModelItsLimitAndItsTurn) {
+  const WireRequest wire = sent(kClassic, R"({})");
+  EXPECT_EQ(wire.body,
+            R"({"max_tokens":8192,"messages":[{"content":[{"text":"hello","type":"text"}],"role":"user"}],)"
+            R"("model":"claude-3-5-haiku-20241022"})");
+  EXPECT_EQ(wire.path, "/v1/messages");
+  const std::vector<std::pair<std::string, std::string>> headers = {{"Content-Type", "application/json"},
+                                                                    {"anthropic-version", "2023-06-01"}};
+  EXPECT_EQ(wire.headers, headers);
+  EXPECT_TRUE(wire.dropped.empty());
+}
+
+TEST(AnthropicRequest, TheVersionIsSaidOnceWhateverTheBaseUrl) {
+  EXPECT_EQ(sent(target_of("anthropic", "m", "http://h:1/v1"), "{}").path, "/messages");
+  EXPECT_EQ(sent(target_of("anthropic", "m", "http://h:1/v1beta"), "{}").path, "/messages");
+  EXPECT_EQ(sent(target_of("anthropic", "m", "http://h:1"), "{}").path, "/v1/messages");
+  EXPECT_EQ(sent(target_of("anthropic", "m", "http://h:1/vertex"), "{}").path, "/v1/messages");
+}
+
+TEST(AnthropicRequest, AStreamIsAskedForByAMember) {
+  EXPECT_EQ(sent_of(kClassic, "{}", true)["stream"], true);
+  EXPECT_FALSE(sent_of(kClassic, "{}").contains("stream"));
+}
+
+TEST(AnthropicRequest, TheKeyGoesIntoItsOwnHeader) {
+  const auto [name, value] = anthropic_translation().credential(base::Secret("sk-a"));
+  EXPECT_EQ(name, "x-api-key");
+  EXPECT_EQ(value, "sk-a");
+}
+
+TEST(AnthropicRequest, TheLimitIsTheClientsTheOperatorsOrTheModels) {
+  EXPECT_EQ(sent_of(kClassic, R"({"max_completion_tokens": 7})")["max_tokens"], 7);
+  EXPECT_EQ(sent_of(target_of("anthropic", "claude-sonnet-4-5"), "{}")["max_tokens"], 64'000);
+  EXPECT_EQ(sent_of(target_of("anthropic", "claude-opus-4-1-20250805"), "{}")["max_tokens"], 32'000);
+  Target bounded = kClassic;
+  bounded.output_max = 1'000;
+  EXPECT_EQ(sent_of(bounded, "{}")["max_tokens"], 1'000);
+  EXPECT_EQ(sent_of(bounded, R"({"max_completion_tokens": 5000})")["max_tokens"], 1'000);
+  EXPECT_EQ(dropped_of(bounded, R"({"max_completion_tokens": 5000})"), "max_completion_tokens;clamped");
+}
+
+TEST(AnthropicRequest, ATemperatureAboveOneIsCutAndReported) {
+  EXPECT_EQ(sent_of(kClassic, R"({"temperature": 1.5})")["temperature"], 1.0);
+  EXPECT_EQ(dropped_of(kClassic, R"({"temperature": 1.5})"), "temperature;clamped");
+  EXPECT_EQ(dropped_of(kClassic, R"({"temperature": 0.5, "top_p": 0.5, "top_k": 4})"), "");
+}
+
+TEST(AnthropicRequest, ModelsWithoutSamplingHaveItDropped) {
+  const Target newest = target_of("anthropic", "claude-opus-4-7");
+  EXPECT_EQ(dropped_of(newest, R"({"temperature": 0.5, "top_p": 0.5, "top_k": 4})"),
+            "temperature, top_p, top_k");
+  EXPECT_FALSE(sent_of(newest, R"({"temperature": 0.5})").contains("temperature"));
+  EXPECT_EQ(dropped_of(target_of("anthropic", "claude-sonnet-4-5"), R"({"temperature": 0.5, "top_p": 0.5})"),
+            "top_p");
+}
+
+TEST(AnthropicRequest, StopSequencesOfWhiteSpaceAloneAreLeftOut) {
+  EXPECT_EQ(sent_of(kClassic, R"({"stop": ["END", "\n"]})")["stop_sequences"], nlohmann::json({"END"}));
+  EXPECT_EQ(dropped_of(kClassic, R"({"stop": ["END", "\n"]})"), "stop;clamped");
+  EXPECT_EQ(dropped_of(kClassic, R"({"stop": [" "]})"), "stop");
+}
+
+TEST(AnthropicRequest, AFormatIsToldToModelsThatKnowIt) {
+  const std::string asked =
+      R"({"response_format": {"type": "json_schema", "json_schema": {"name": "a", "schema": {"type": "object"}}}})";
+  EXPECT_EQ(sent_of(target_of("anthropic", "claude-haiku-4-5"), asked)["output_config"],
+            nlohmann::json::parse(R"({"format": {"type": "json_schema", "schema": {"type": "object"}}})"));
+  EXPECT_EQ(dropped_of(kClassic, asked), "response_format");
+  EXPECT_EQ(dropped_of(kClassic, R"({"response_format": {"type": "text"}})"), "");
+}
+
+TEST(AnthropicRequest, TheUserIsMetadataOfAtMostSixtyFourCharacters) {
+  EXPECT_EQ(sent_of(kClassic, R"({"user": "u1"})")["metadata"]["user_id"], "u1");
+  const std::string lengthy = R"({"user": ")" + std::string(70, 'u') + R"("})";
+  EXPECT_EQ(sent_of(kClassic, lengthy)["metadata"]["user_id"], std::string(64, 'u'));
+  EXPECT_EQ(dropped_of(kClassic, lengthy), "user;clamped");
+  EXPECT_EQ(sent_of(kClassic, R"({"safety_identifier": "s"})")["metadata"]["user_id"], "s");
+  EXPECT_EQ(dropped_of(kClassic, R"({"user": "u", "safety_identifier": "s"})"), "user");
+}
+
+TEST(AnthropicRequest, TiersAreToldByAnthropicsNames) {
+  EXPECT_EQ(sent_of(kClassic, R"({"service_tier": "auto"})")["service_tier"], "auto");
+  EXPECT_EQ(sent_of(kClassic, R"({"service_tier": "default"})")["service_tier"], "standard_only");
+  EXPECT_EQ(dropped_of(kClassic, R"({"service_tier": "flex"})"), "service_tier");
+}
+
+TEST(AnthropicRequest, SeveralAnswersAreOneHereAndEmulated) {
+  schemas::ChatRequest request = testing::request_of(nlohmann::json::parse(R"({"n": 3})"));
+  request.n = 3;
+  const auto wire = anthropic_translation().chat_request(kClassic, request, false);
+  EXPECT_EQ(schemas::dropped_text(wire->dropped), "n;emulated");
+  EXPECT_EQ(wire->body.find("\"n\""), std::string::npos);
+}
+
+TEST(AnthropicRequest, WhatAnthropicHasNotIsReportedByName) {
+  EXPECT_EQ(
+      dropped_of(kClassic, R"({"seed": 1, "logprobs": true, "presence_penalty": 1, "logit_bias": {"1": 1},
+      "generation_config": {"topK": 1}, "verbosity": "low", "surprise": 1})"),
+      "generation_config, logit_bias, logprobs, presence_penalty, seed, surprise, verbosity");
+}
+
+TEST(AnthropicRequest, EveryParameterOfTheTableIsToldOrReported) {
+  testing::expect_none_lost(target_of("anthropic", "claude-sonnet-4-5"));
+  testing::expect_none_lost(target_of("anthropic", "claude-opus-4-7"));
+  testing::expect_none_lost(target_of("anthropic", "claude-3-haiku-20240307"));
+}
+
+TEST(AnthropicRequest, AFileOfTheirsNamesItsBeta) {
+  const WireRequest wire = sent(kClassic, R"({"messages": [{"role": "user", "content": [
+      {"type": "file", "file": {"file_id": "file_1"}}]}]})");
+  const std::pair<std::string, std::string> beta = {"anthropic-beta", "files-api-2025-04-14"};
+  EXPECT_EQ(wire.headers.back(), beta);
+}
+
+}  // namespace
+}  // namespace millrace::providers

@@ -1,0 +1,199 @@
+#include <optional>
+
+#include <gtest/gtest.h>
+
+#include "ai/providers/call.h"
+#include "tests/unit/providers/calls.h"
+
+namespace millrace::providers {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::Calls;
+using testing::events_of;
+using testing::kEnd;
+using testing::kReply;
+using testing::kStreamHead;
+using testing::Reply;
+using testing::said;
+using testing::ScriptedUpstream;
+using testing::target_of;
+using testing::whole_reply;
+using Exchange = ScriptedUpstream::Exchange;
+using base::Code;
+
+TEST_F(Calls, AnErrorReplySaysWhatItIs) {
+  ScriptedUpstream upstream([](Exchange& exchange) {
+    exchange.send(whole_reply(R"({"error":{"message":"slow down"}})", "429 Too Many Requests",
+                              "Content-Type: application/json\r\nRetry-After: 2\r\n"));
+  });
+  for (const bool stream : {false, true}) {
+    const Reply reply = ask(upstream, stream);
+    ASSERT_FALSE(reply);
+    EXPECT_EQ(Code::kRateLimited, reply.error().code);
+    EXPECT_EQ(milliseconds(2'000), reply.error().retry_after);
+    EXPECT_EQ("openai/gpt-4o answered 429: slow down", reply.error().message);
+  }
+}
+
+TEST_F(Calls, OfAnEndlessErrorReplyOnlyTheBoundIsRead) {
+  limits_.error_bytes_max = 1000;
+  ScriptedUpstream upstream([](Exchange& exchange) {
+    exchange.send("HTTP/1.1 500 Oops\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n");
+    while (exchange.send_chunk(std::string(4096, 'x'))) {
+    }
+    exchange.close();
+  });
+  const Reply reply = ask(upstream, false);
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(Code::kUpstream, reply.error().code);
+  EXPECT_EQ("openai/gpt-4o answered 500", reply.error().message);
+}
+
+TEST_F(Calls, HtmlIsNoReplyOfAnApi) {
+  ScriptedUpstream upstream([](Exchange& exchange) {
+    exchange.send(whole_reply("<html>Log in</html>", "200 OK", "Content-Type: text/html\r\n"));
+  });
+  for (const bool stream : {false, true}) {
+    const Reply reply = ask(upstream, stream);
+    ASSERT_FALSE(reply);
+    EXPECT_EQ(Code::kUpstream, reply.error().code);
+    EXPECT_NE(std::string::npos, reply.error().message.find("text/html")) << reply.error().message;
+  }
+}
+
+TEST_F(Calls, AStreamThatIsCutIsAnError) {
+  ScriptedUpstream upstream([](Exchange& exchange) {
+    exchange.send("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n");
+    exchange.send(events_of({said("a")}));
+    exchange.close();
+  });
+  const Reply reply = ask(upstream, true);
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(Code::kUpstream, reply.error().code);
+  EXPECT_EQ("a", heard_.content);
+}
+
+TEST_F(Calls, WhatBreaksAfterTheCompletionIsOverBreaksNothing) {
+  ScriptedUpstream upstream([](Exchange& exchange) {
+    exchange.send(kStreamHead);
+    exchange.send_chunk(events_of({said("a"), kEnd, "[DONE]"}));
+    exchange.close();
+  });
+  EXPECT_TRUE(ask(upstream, true));
+}
+
+TEST_F(Calls, AnErrorInsideAStreamEndsItAtOnce) {
+  ScriptedUpstream upstream([](Exchange& exchange) {
+    exchange.send(kStreamHead);
+    exchange.send_chunk(events_of({said("a"), R"({"error":{"message":"out of memory"}})", said("b")}));
+    EXPECT_TRUE(exchange.client_leaves());
+    exchange.close();
+  });
+  const Reply reply = ask(upstream, true);
+  ASSERT_FALSE(reply);
+  EXPECT_NE(std::string::npos, reply.error().message.find("out of memory"));
+  EXPECT_EQ("a", heard_.content);
+}
+
+TEST_F(Calls, AnUpstreamThatNeverAnswersIsLeftAndTheTimeOutNamed) {
+  timeouts_.first_byte = milliseconds(40);
+  ScriptedUpstream upstream([](Exchange& exchange) {
+    EXPECT_TRUE(exchange.client_leaves());
+    exchange.close();
+  });
+  const Reply reply = ask(upstream, false);
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(Code::kUpstreamTimeout, reply.error().code);
+  EXPECT_EQ("openai/gpt-4o: no reply began (time-out first_byte: 40 ms)", reply.error().message);
+}
+
+TEST_F(Calls, AStreamThatStopsIsLeftAndTheTimeOutNamed) {
+  timeouts_.idle = milliseconds(40);
+  ScriptedUpstream upstream([](Exchange& exchange) {
+    exchange.send(kStreamHead);
+    exchange.send_chunk(events_of({said("a")}));
+    EXPECT_TRUE(exchange.client_leaves());
+    exchange.close();
+  });
+  const Reply reply = ask(upstream, true);
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(Code::kUpstreamTimeout, reply.error().code);
+  EXPECT_EQ("openai/gpt-4o: the reply stopped (time-out idle: 40 ms)", reply.error().message);
+}
+
+TEST_F(Calls, AStreamThatIsTooSlowAsAWholeIsLeftAndTheTimeOutNamed) {
+  timeouts_.total = milliseconds(60);
+  ScriptedUpstream upstream([](Exchange& exchange) {
+    exchange.send(kStreamHead);
+    EXPECT_TRUE(exchange.client_leaves());
+    exchange.close();
+  });
+  const Reply reply = ask(upstream, true);
+  ASSERT_FALSE(reply);
+  EXPECT_EQ("openai/gpt-4o: the reply did not end (time-out total: 60 ms)", reply.error().message);
+}
+
+TEST_F(Calls, NobodyAtTheAddressIsAnUpstreamError) {
+  std::optional<ScriptedUpstream> upstream(std::in_place, [](Exchange&) {});
+  const std::string gone = upstream->base_url();
+  upstream.reset();
+  Target target = target_of("openai", "gpt-4o", gone);
+  loop_.post([&] {
+    auto wire = openai_translation().chat_request(target, testing::request_of({}), false);
+    call_ = start_chat(loop_, client_, std::make_shared<const Target>(target), *std::move(wire), false,
+                       limits_, handlers());
+  });
+  EXPECT_EQ(Code::kUpstream, heard_.end.wait().error().code);
+}
+
+TEST_F(Calls, AStreamThatNeverEndsIsBounded) {
+  limits_.reply_bytes_max = 16'384;
+  ScriptedUpstream upstream([](Exchange& exchange) {
+    exchange.send(kStreamHead);
+    while (exchange.send_chunk(events_of({said("aaaaaaaaaaaaaaaa")}))) {
+    }
+    exchange.close();
+  });
+  const Reply reply = ask(upstream, true);
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(Code::kUpstream, reply.error().code);
+  EXPECT_EQ("openai/gpt-4o sent a reply of more than 65536 bytes", reply.error().message);
+}
+
+TEST_F(Calls, AnEventThatNeverEndsIsBounded) {
+  limits_.event_bytes_max = 4'096;
+  ScriptedUpstream upstream([](Exchange& exchange) {
+    exchange.send(kStreamHead);
+    exchange.send_chunk("data: ");
+    while (exchange.send_chunk(std::string(1024, 'x'))) {
+    }
+    exchange.close();
+  });
+  const Reply reply = ask(upstream, true);
+  ASSERT_FALSE(reply);
+  EXPECT_EQ("openai/gpt-4o sent an event of more than 4096 bytes", reply.error().message);
+}
+
+// 65,536 spaces.
+std::string gzipped_spaces() {
+  std::string out(
+      "\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\xff\xed\xc1\x81\x00\x00\x00\x00\x80\x20\x95\xfd\x29\x17\xa9\x0a",
+      25);
+  out.append(63, '\0').append("\x6a\x94\x19\x2c\xb4\x00\x00\x01\x00", 9);
+  return out;
+}
+
+TEST_F(Calls, ACompressedReplyCountsAsWhatItBecomes) {
+  ScriptedUpstream upstream([](Exchange& exchange) {
+    exchange.send(whole_reply(gzipped_spaces(), "200 OK",
+                              "Content-Type: application/json\r\nContent-Encoding: gzip\r\n"));
+  });
+  limits_.reply_bytes_max = 65'535;
+  EXPECT_EQ("openai/gpt-4o sent a reply of more than 65535 bytes", ask(upstream, false).error().message);
+  limits_.reply_bytes_max = 65'536;
+  EXPECT_EQ("openai/gpt-4o answered with what is no reply of its API", ask(upstream, false).error().message);
+}
+
+}  // namespace
+}  // namespace millrace::providers

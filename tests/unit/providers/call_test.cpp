@@ -1,0 +1,181 @@
+#include "ai/providers/call.h"
+
+#include <atomic>
+#include <optional>
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/providers/calls.h"
+
+namespace millrace::providers {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::Calls;
+using testing::events_of;
+using testing::kEnd;
+using testing::kReply;
+using testing::kStreamHead;
+using testing::Reply;
+using testing::said;
+using testing::ScriptedUpstream;
+using testing::target_of;
+using testing::whole_reply;
+using Exchange = ScriptedUpstream::Exchange;
+
+TEST_F(Calls, AWholeReplyIsRead) {
+  std::string head, body;
+  ScriptedUpstream upstream([&](Exchange& exchange) {
+    head = exchange.head;
+    body = exchange.body;
+    exchange.send(whole_reply(kReply));
+  });
+  const Reply reply = ask(upstream, false);
+  ASSERT_TRUE(reply) << reply.error().message;
+  EXPECT_EQ("hi", reply->choices.at(0).content);
+  EXPECT_TRUE(head.starts_with("POST /v1/chat/completions HTTP/1.1"));
+  EXPECT_NE(std::string::npos, head.find("Authorization: Bearer sk-test-0123456789abcdef\r\n"));
+  EXPECT_NE(std::string::npos, head.find("Content-Type: application/json\r\n"));
+  EXPECT_EQ("gpt-4o", nlohmann::json::parse(body)["model"]);
+}
+
+TEST_F(Calls, ConnectionsAreKept) {
+  ScriptedUpstream upstream([](Exchange& exchange) { exchange.send(whole_reply(kReply)); });
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(ask(upstream, false));
+  EXPECT_EQ(1, upstream.connections());
+}
+
+TEST_F(Calls, AStreamIsHeardAsItComesAndItsConnectionKept) {
+  support::Answer<int> go_on;
+  auto heard_first = go_on.take();
+  ScriptedUpstream upstream([&](Exchange& exchange) {
+    exchange.send(kStreamHead);
+    exchange.send_chunk(events_of({said("a")}));
+    EXPECT_TRUE(go_on.wait());
+    exchange.send_chunk(events_of({said("b"), kEnd, "[DONE]"}));
+    exchange.send("0\r\n\r\n");
+  });
+  start(upstream, true);
+  EXPECT_TRUE(hears("a"));
+  heard_first(1);
+  const Reply reply = heard_.end.wait();
+  ASSERT_TRUE(reply) << reply.error().message;
+  EXPECT_EQ("c", reply->id);
+  EXPECT_TRUE(reply->choices.empty());
+  EXPECT_EQ("ab", heard_.content);
+  ASSERT_TRUE(ask(upstream, true));
+  EXPECT_EQ(1, upstream.connections());
+}
+
+TEST_F(Calls, AStreamSentByteByByteIsTheSame) {
+  const std::string bytes = events_of({said("grüße"), said(" 😀"), kEnd, "[DONE]"});
+  ScriptedUpstream upstream([&](Exchange& exchange) {
+    exchange.send(kStreamHead);
+    for (const char byte : bytes) exchange.send_chunk(std::string_view(&byte, 1));
+    exchange.send("0\r\n\r\n");
+  });
+  ASSERT_TRUE(ask(upstream, true));
+  EXPECT_EQ("grüße 😀", heard_.content);
+}
+
+TEST_F(Calls, AWholeReplyToAStreamIsHeardAsPieces) {
+  ScriptedUpstream upstream([](Exchange& exchange) { exchange.send(whole_reply(kReply)); });
+  const Reply reply = ask(upstream, true);
+  ASSERT_TRUE(reply) << reply.error().message;
+  EXPECT_EQ("hi", heard_.content);
+  EXPECT_TRUE(reply->choices.empty());
+}
+
+TEST_F(Calls, AnUpstreamWaitsWhileNobodyTakesWhatItSays) {
+  std::atomic<bool> all_sent = false;
+  constexpr int kPieces = 40, kPieceBytes = 1 << 20;  // more than two sockets hold
+  ScriptedUpstream upstream([&](Exchange& exchange) {
+    exchange.send(kStreamHead);
+    for (int i = 0; i < kPieces; ++i) exchange.send_chunk(events_of({said(std::string(kPieceBytes, 'a'))}));
+    all_sent = true;
+    exchange.send_chunk(events_of({kEnd, "[DONE]"}));
+    exchange.send("0\r\n\r\n");
+  });
+  heard_.ready = false;
+  start(upstream, true);
+  EXPECT_FALSE(support::wait_until([&] { return all_sent.load(); }, milliseconds(200)));
+  release();
+  const Reply reply = heard_.end.wait();
+  ASSERT_TRUE(reply) << reply.error().message;
+  EXPECT_EQ(static_cast<std::size_t>(kPieces) * kPieceBytes, heard_.content.size());
+}
+
+TEST_F(Calls, ItIsNotTheUpstreamsSilenceWhileWeHoldItsReply) {
+  timeouts_.idle = milliseconds(30);
+  ScriptedUpstream upstream([](Exchange& exchange) {
+    exchange.send(kStreamHead);
+    exchange.send_chunk(events_of({said("a"), kEnd, "[DONE]"}));
+    exchange.send("0\r\n\r\n");
+  });
+  heard_.ready = false;
+  start(upstream, true);
+  EXPECT_FALSE(support::wait_until([&] { return call_ == nullptr; }, milliseconds(150)));
+  release();
+  const Reply reply = heard_.end.wait();
+  ASSERT_TRUE(reply) << reply.error().message;
+  EXPECT_EQ("a", heard_.content);
+}
+
+TEST_F(Calls, ACancelClosesTheConnectionAndNothingIsHeardAfterwards) {
+  support::Answer<int> left;
+  ScriptedUpstream upstream([tell = left.take()](Exchange& exchange) {
+    exchange.send(kStreamHead);
+    exchange.send_chunk(events_of({said("a")}));
+    tell(exchange.client_leaves() ? 1 : 0);
+    exchange.close();
+  });
+  start(upstream, true);
+  ASSERT_TRUE(hears("a"));
+  std::promise<void> cancelled;
+  loop_.post([&] {
+    call_->cancel();
+    cancelled.set_value();
+  });
+  cancelled.get_future().wait();
+  EXPECT_EQ(1, left.wait().value_or(0));
+  EXPECT_EQ("a", heard_.content);
+}
+
+TEST_F(Calls, ACallMayBeCancelledFromWhatHearsIt) {
+  support::Answer<int> left;
+  ScriptedUpstream upstream([tell = left.take()](Exchange& exchange) {
+    exchange.send(kStreamHead);
+    exchange.send_chunk(events_of({said("a"), said("b"), kEnd}));
+    tell(exchange.client_leaves() ? 1 : 0);
+    exchange.close();
+  });
+  Target target = target_of("openai", "gpt-4o", upstream.base_url());
+  loop_.post([&] {
+    CallHandlers handlers;
+    handlers.on_pieces = [this](auto&&) { call_->cancel(); };
+    handlers.on_done = [](const Reply&) { ADD_FAILURE() << "cancelled"; };
+    auto wire = openai_translation().chat_request(target, testing::request_of({}), true);
+    call_ = start_chat(loop_, client_, std::make_shared<const Target>(target), *std::move(wire), true,
+                       limits_, std::move(handlers));
+  });
+  EXPECT_EQ(1, left.wait().value_or(0));
+}
+
+TEST_F(Calls, TheQueryOfABaseUrlStaysAtTheEnd) {
+  std::string head;
+  ScriptedUpstream upstream([&](Exchange& exchange) {
+    head = exchange.head;
+    exchange.send(whole_reply(kReply));
+  });
+  Target target = target_of("azure", "d", upstream.base_url() + "?api-version=2024-10-21");
+  loop_.post([&] {
+    auto wire = openai_translation().chat_request(target, testing::request_of({}), false);
+    call_ = start_chat(loop_, client_, std::make_shared<const Target>(target), *std::move(wire), false,
+                       limits_, handlers());
+  });
+  ASSERT_TRUE(heard_.end.wait());
+  EXPECT_TRUE(head.starts_with("POST /v1/chat/completions?api-version=2024-10-21 HTTP/1.1")) << head;
+}
+
+}  // namespace
+}  // namespace millrace::providers

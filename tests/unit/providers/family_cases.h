@@ -1,0 +1,66 @@
+#pragma once
+#include <string>
+#include <string_view>
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/providers/openai_cases.h"
+
+// For the families that have a form of their own: requests from JSON literals.
+namespace millrace::providers::testing {
+
+inline base::Result<WireRequest> asked(const Target& target, std::string_view body, bool stream = false) {
+  return translation(target.preset->family)
+      .chat_request(target, request_of(nlohmann::json::parse(body)), stream);
+}
+
+inline WireRequest sent(const Target& target, std::string_view body, bool stream = false) {
+  auto wire = asked(target, body, stream);
+  EXPECT_TRUE(wire.has_value()) << (wire ? "" : wire.error().message);
+  return wire ? *std::move(wire) : WireRequest{};
+}
+
+inline nlohmann::json sent_of(const Target& target, std::string_view body, bool stream = false) {
+  return nlohmann::json::parse(sent(target, body, stream).body, nullptr, false);
+}
+
+inline std::string dropped_of(const Target& target, std::string_view body) {
+  return schemas::dropped_text(sent(target, body).dropped);
+}
+
+inline base::Error refused(const Target& target, std::string_view body) {
+  const auto wire = asked(target, body);
+  return wire ? base::Error{} : wire.error();
+}
+
+// A value for each parameter of the table, one at a time: what goes out differs from a request without it, or
+// its name is reported.
+inline void expect_none_lost(const Target& target) {
+  const nlohmann::json values = nlohmann::json::parse(R"({
+      "messages": [{"role": "user", "content": "other"}], "temperature": 0.5, "top_p": 0.5, "top_k": 3,
+      "max_completion_tokens": 2000, "presence_penalty": 1, "frequency_penalty": 1, "logit_bias": {"1": 2},
+      "stop": ["a"], "thinking": {"type": "enabled", "budget_tokens": 1500}, "generation_config": {"topP": 0.1},
+      "safety_settings": [{"category": "c", "threshold": "t"}],
+      "tool_config": {"function_calling_config": {"mode": "NONE"}}, "seed": 4, "user": "u",
+      "response_format": {"type": "json_object"}, "tools": [{"type": "custom", "custom": {"name": "c"}}],
+      "tool_choice": "required", "parallel_tool_calls": false, "logprobs": true, "top_logprobs": 2,
+      "reasoning_effort": "high", "audio": {"voice": "v", "format": "wav"}, "modalities": ["text", "audio"],
+      "prediction": {"type": "content", "content": "p"}, "metadata": {"k": "v"}, "store": true,
+      "service_tier": "auto", "prompt_cache_key": "p", "safety_identifier": "s", "verbosity": "low",
+      "web_search_options": {}, "search_parameters": {"mode": "on"}, "nobody_knows": 1})");
+  std::vector<std::string> names(supported_parameters().begin(), supported_parameters().end());
+  names.emplace_back("nobody_knows");
+  const std::string plain = sent(target, "{}").body;
+  for (const std::string& name : names) {
+    if (name == "n") continue;
+    ASSERT_TRUE(values.contains(name)) << name << " needs a value here";
+    nlohmann::json body = {{name, values[name]}};
+    if (name == "top_logprobs") body["logprobs"] = true;
+    const WireRequest wire = sent(target, body.dump());
+    const std::string reported = schemas::dropped_text(wire.dropped);
+    EXPECT_TRUE(wire.body != plain || reported.find(name) != std::string::npos)
+        << target.model << " loses " << name;
+  }
+}
+
+}  // namespace millrace::providers::testing

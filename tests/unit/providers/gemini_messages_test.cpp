@@ -1,0 +1,103 @@
+#include <gtest/gtest.h>
+
+#include "tests/unit/providers/family_cases.h"
+
+namespace millrace::providers {
+namespace {
+
+using nlohmann::json;
+using testing::refused;
+using testing::sent_of;
+using testing::target_of;
+
+const Target kModel = target_of("gemini", "gemini-2.5-flash");
+
+json request(std::string_view messages, const Target& target = kModel) {
+  return sent_of(target, std::string(R"({"messages": )").append(messages) + "}");
+}
+
+TEST(GeminiMessages, AllSystemMessagesAreTheInstruction) {
+  const json sent = request(R"([{"role": "system", "content": "one"}, {"role": "user", "content": "u"},
+      {"role": "developer", "content": [{"type": "text", "text": "two"}, {"type": "text", "text": ""}]}])");
+  EXPECT_EQ(sent["systemInstruction"], json::parse(R"({"parts": [{"text": "one"}, {"text": "two"}]})"));
+  EXPECT_EQ(sent["contents"], json::parse(R"([{"role": "user", "parts": [{"text": "u"}]}])"));
+}
+
+TEST(GeminiMessages, NeighboursOfOneRoleAreOneTurn) {
+  EXPECT_EQ(request(R"([{"role": "user", "content": "a"}, {"role": "user", "content": "b"},
+      {"role": "assistant", "content": "c"}, {"role": "user", "content": "d"}])")["contents"],
+            json::parse(R"([{"role": "user", "parts": [{"text": "a"}, {"text": "b"}]},
+      {"role": "model", "parts": [{"text": "c"}]}, {"role": "user", "parts": [{"text": "d"}]}])"));
+}
+
+const std::string kCalls = R"({"role": "assistant", "tool_calls": [
+    {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{\"q\":1}"}},
+    {"id": "b", "type": "function", "function": {"name": "g", "arguments": ""}}])";
+const std::string kResults = R"({"role": "tool", "tool_call_id": "a", "content": "seen"},
+    {"role": "tool", "tool_call_id": "b", "content": "{\"x\": 2}"})";
+
+TEST(GeminiMessages, ResultsHaveTheNamesOfTheirCalls) {
+  EXPECT_EQ(request(R"([{"role": "user", "content": "u"}, )" + kCalls + "}, " + kResults + "]")["contents"],
+            json::parse(R"([{"role": "user", "parts": [{"text": "u"}]},
+      {"role": "model", "parts": [{"functionCall": {"name": "f", "args": {"q": 1}}},
+                                  {"functionCall": {"name": "g", "args": {}}}]},
+      {"role": "user", "parts": [{"functionResponse": {"name": "f", "response": {"result": "seen"}}},
+                                 {"functionResponse": {"name": "g", "response": {"x": 2}}}]}])"));
+}
+
+TEST(GeminiMessages, AResultOfNoCallIsRefused) {
+  const base::Error error = refused(kModel, R"({"messages": [{"role": "user", "content": "u"},
+      {"role": "tool", "tool_call_id": "zz", "content": "r"}]})");
+  EXPECT_EQ(error.code, base::Code::kInvalidField);
+  EXPECT_EQ(error.param, "messages");
+}
+
+TEST(GeminiMessages, SignaturesAreToldAgainWithTheirCalls) {
+  const std::string kept = json(R"({"provider": "gemini", "calls": {"a": "sig"}})").dump();
+  const json sent = request(R"([{"role": "user", "content": "u"}, )" + kCalls +
+                            R"(, "millrace_continuity": )" + kept + "}, " + kResults + "]");
+  EXPECT_EQ(sent["contents"][1]["parts"][0]["thoughtSignature"], "sig");
+  EXPECT_FALSE(sent["contents"][1]["parts"][1].contains("thoughtSignature"));
+}
+
+TEST(GeminiMessages, CallsThatWereNeverSignedSayThatToGeminiThree) {
+  const json sent =
+      request(R"([{"role": "user", "content": "u"}, )" + kCalls +
+                  R"(, "millrace_continuity": "{\"provider\":\"anthropic\"}"}, )" + kResults + "]",
+              target_of("gemini", "gemini-3-pro-preview"));
+  EXPECT_EQ(sent["contents"][1]["parts"][0]["thoughtSignature"], "skip_thought_signature_validator");
+  EXPECT_FALSE(sent["contents"][1]["parts"][1].contains("thoughtSignature"));
+}
+
+TEST(GeminiMessages, ASignatureOfTheTextIsToldAgain) {
+  EXPECT_EQ(request(R"([{"role": "user", "content": "u"}, {"role": "assistant", "content": "t",
+      "millrace_continuity": "{\"provider\":\"gemini\",\"text\":\"sig\"}"}])")["contents"][1]["parts"],
+            json::parse(R"([{"text": "t", "thoughtSignature": "sig"}])"));
+}
+
+TEST(GeminiMessages, MediaGoAsBytesOrAddresses) {
+  EXPECT_EQ(request(R"([{"role": "user", "content": [
+      {"type": "image_url", "image_url": {"url": "data:image/png;base64,QUJD"}},
+      {"type": "image_url", "image_url": "https://h/a.webp"},
+      {"type": "input_audio", "input_audio": {"data": "QUJD", "format": "wav"}},
+      {"type": "file", "file": {"filename": "a.pdf", "file_data": "QUJD"}}]}])")["contents"][0]["parts"],
+            json::parse(R"([{"inlineData": {"mimeType": "image/png", "data": "QUJD"}},
+      {"fileData": {"mimeType": "image/webp", "fileUri": "https://h/a.webp"}},
+      {"inlineData": {"mimeType": "audio/wav", "data": "QUJD"}},
+      {"inlineData": {"mimeType": "application/pdf", "data": "QUJD"}}])"));
+}
+
+TEST(GeminiMessages, AConversationBeginsWithTheUser) {
+  const json sent = request(R"([{"role": "assistant", "content": "Hi"}, {"role": "user", "content": "u"}])");
+  EXPECT_EQ(sent["contents"].size(), 3U);
+  EXPECT_EQ(sent["contents"][0]["role"], "user");
+  EXPECT_EQ(request(R"([{"role": "system", "content": "s"}])")["contents"][0]["parts"][0]["text"], "s");
+}
+
+TEST(GeminiMessages, NothingSaidIsRefused) {
+  EXPECT_EQ(refused(kModel, R"({"messages": [{"role": "user", "content": ""}]})").code,
+            base::Code::kInvalidField);
+}
+
+}  // namespace
+}  // namespace millrace::providers

@@ -1,0 +1,211 @@
+#include <gtest/gtest.h>
+
+#include "ai/providers/gemini_schema.h"
+#include "tests/unit/providers/family_cases.h"
+
+namespace millrace::providers {
+namespace {
+
+using nlohmann::json;
+using testing::dropped_of;
+using testing::refused;
+using testing::sent;
+using testing::sent_of;
+using testing::target_of;
+
+const Target kFlash = target_of("gemini", "gemini-2.5-flash");
+const Target kThree = target_of("gemini", "gemini-3-pro-preview");
+
+json config(const Target& target, const std::string& body) {
+  return sent_of(target, body).value("generationConfig", json());
+}
+
+TEST(GeminiRequest, APlainQuestionIsItsContents) {
+  const WireRequest wire = sent(kFlash, "{}");
+  EXPECT_EQ(wire.body, R"({"contents":[{"parts":[{"text":"hello"}],"role":"user"}]})");
+  EXPECT_EQ(wire.path, "/v1beta/models/gemini-2.5-flash:generateContent");
+  EXPECT_TRUE(wire.dropped.empty());
+}
+
+TEST(GeminiRequest, ThePathNamesVersionModelAndManner) {
+  EXPECT_EQ(sent(kFlash, "{}", true).path, "/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse");
+  EXPECT_EQ(sent(target_of("gemini", "m", "http://h/v1beta"), "{}").path, "/models/m:generateContent");
+  EXPECT_EQ(sent(target_of("gemini", "m", "http://h/v1alpha"), "{}").path, "/models/m:generateContent");
+  EXPECT_EQ(sent(target_of("gemini", "tunedModels/a b"), "{}").path,
+            "/v1beta/tunedModels/a%20b:generateContent");
+}
+
+TEST(GeminiRequest, TheKeyGoesIntoItsOwnHeader) {
+  EXPECT_EQ(gemini_translation().credential(base::Secret("k")).first, "x-goog-api-key");
+}
+
+TEST(GeminiRequest, SamplingAndLimitsAreTheGenerationConfig) {
+  EXPECT_EQ(config(kFlash, R"({"temperature": 1.5, "top_p": 0.5, "top_k": 3, "max_completion_tokens": 9,
+      "stop": ["a"], "seed": 7, "presence_penalty": 1, "frequency_penalty": -1, "logprobs": true,
+      "top_logprobs": 2, "modalities": ["text", "audio"]})"),
+            json::parse(R"({"temperature": 1.5, "topP": 0.5, "topK": 3, "maxOutputTokens": 9,
+      "stopSequences": ["a"], "seed": 7, "presencePenalty": 1, "frequencyPenalty": -1, "responseLogprobs": true,
+      "logprobs": 2, "responseModalities": ["TEXT", "AUDIO"]})"));
+}
+
+TEST(GeminiRequest, ASeedIsCutToThirtyTwoBits) {
+  EXPECT_EQ(config(kFlash, R"({"seed": 99999999999})")["seed"], 2147483647);
+  EXPECT_EQ(dropped_of(kFlash, R"({"seed": 99999999999})"), "seed;clamped");
+}
+
+TEST(GeminiRequest, FormatsAreATypeAndASchema) {
+  EXPECT_EQ(config(kFlash, R"({"response_format": {"type": "json_object"}})"),
+            json::parse(R"({"responseMimeType": "application/json"})"));
+  EXPECT_EQ(
+      config(kFlash, R"({"response_format": {"type": "json_schema", "json_schema": {"name": "n", "schema": {
+      "$schema": "s", "type": "object", "additionalProperties": false}}}})"),
+      json::parse(R"({"responseMimeType": "application/json",
+      "responseJsonSchema": {"type": "object", "additionalProperties": false}})"));
+  EXPECT_EQ(config(kFlash, R"({"response_format": {"type": "text"}})"), json());
+}
+
+TEST(GeminiRequest, TheCallersOwnConfigOverrulesInEitherSpelling) {
+  EXPECT_EQ(config(kFlash, R"({"temperature": 1, "max_completion_tokens": 9, "generation_config": {
+      "max_output_tokens": 5, "thinking_config": {"thinking_budget": 3},
+      "response_schema": {"properties": {"some_name": {}}}}})"),
+            json::parse(R"({"temperature": 1, "maxOutputTokens": 5, "thinkingConfig": {"thinkingBudget": 3},
+      "responseSchema": {"properties": {"some_name": {}}}})"));
+  EXPECT_EQ(config(kFlash, R"({"thinking": {"type": "enabled", "budget_tokens": 2000},
+      "generation_config": {"thinkingConfig": {"thinkingLevel": "low"}}})")["thinkingConfig"],
+            json::parse(R"({"includeThoughts": true, "thinkingLevel": "low"})"));
+}
+
+TEST(GeminiRequest, SafetySettingsGoAsTheyAre) {
+  EXPECT_EQ(
+      sent_of(kFlash, R"({"safety_settings": [{"category": "c", "threshold": "t"}]})")["safetySettings"],
+      json::parse(R"([{"category": "c", "threshold": "t"}])"));
+}
+
+TEST(GeminiRequest, ThinkingIsABudgetToTwoPointFive) {
+  const auto thinking = [](const std::string& model, const std::string& body) {
+    return config(target_of("gemini", model), body)["thinkingConfig"];
+  };
+  EXPECT_EQ(thinking("gemini-2.5-flash", R"({"thinking": {"type": "enabled", "budget_tokens": 2000}})"),
+            json::parse(R"({"thinkingBudget": 2000, "includeThoughts": true})"));
+  EXPECT_EQ(thinking("gemini-2.5-flash", R"({"thinking": {"type": "enabled"}})")["thinkingBudget"], -1);
+  EXPECT_EQ(thinking("gemini-2.5-flash", R"({"thinking": {"type": "disabled"}})")["thinkingBudget"], 0);
+  EXPECT_EQ(thinking("gemini-2.5-pro", R"({"thinking": {"type": "disabled"}})")["thinkingBudget"], 128);
+  EXPECT_EQ(thinking("gemini-2.5-pro", R"({"reasoning_effort": "medium"})")["thinkingBudget"], 8192);
+  const std::string large = R"({"thinking": {"type": "enabled", "budget_tokens": 90000}})";
+  EXPECT_EQ(thinking("gemini-2.5-flash", large)["thinkingBudget"], 24'576);
+  EXPECT_EQ(dropped_of(kFlash, large), "thinking;clamped");
+  EXPECT_EQ(dropped_of(target_of("gemini", "gemini-2.0-flash"), large), "thinking");
+}
+
+TEST(GeminiRequest, ThinkingIsALevelToThree) {
+  EXPECT_EQ(config(kThree, R"({"reasoning_effort": "high"})")["thinkingConfig"],
+            json::parse(R"({"thinkingLevel": "high", "includeThoughts": true})"));
+  EXPECT_EQ(config(kThree, R"({"reasoning_effort": "medium"})")["thinkingConfig"]["thinkingLevel"], "high");
+  EXPECT_EQ(dropped_of(kThree, R"({"reasoning_effort": "medium"})"), "reasoning_effort;clamped");
+  EXPECT_EQ(dropped_of(kThree, R"({"reasoning_effort": "lots"})"), "reasoning_effort");
+  EXPECT_EQ(
+      config(
+          target_of("gemini", "gemini-3-flash"),
+          R"({"thinking": {"type": "enabled", "budget_tokens": 9000}})")["thinkingConfig"]["thinkingLevel"],
+      "medium");
+  EXPECT_EQ(dropped_of(kThree, R"({"thinking": {"type": "disabled"}})"), "thinking;clamped");
+}
+
+TEST(GeminiRequest, AVoiceIsItsSpeechConfig) {
+  EXPECT_EQ(
+      config(kFlash, R"({"audio": {"voice": "Kore", "format": "pcm16"}})"),
+      json::parse(R"({"speechConfig": {"voiceConfig": {"prebuiltVoiceConfig": {"voiceName": "Kore"}}}})"));
+}
+
+TEST(GeminiRequest, SeveralAnswersAreEmulated) {
+  schemas::ChatRequest request = testing::request_of(json::object());
+  request.n = 2;
+  EXPECT_EQ(schemas::dropped_text(gemini_translation().chat_request(kFlash, request, false)->dropped),
+            "n;emulated");
+}
+
+TEST(GeminiRequest, EveryParameterOfTheTableIsToldOrReported) {
+  testing::expect_none_lost(kFlash);
+  testing::expect_none_lost(kThree);
+  testing::expect_none_lost(target_of("gemini", "gemini-1.5-flash"));
+}
+
+json tools(const Target& target, const std::string& body) {
+  return sent_of(target, body).value("tools", json());
+}
+const std::string kTools = R"("tools": [{"type": "function", "function": {"name": "f", "description": "d",
+    "parameters": {"$schema": "s", "type": "object", "properties": {"q": {"$ref": "#/$defs/Q"}},
+    "required": ["q"], "additionalProperties": false, "$defs": {"Q": {"type": "string"}}}}},
+    {"type": "function", "function": {"name": "g", "parameters": {"type": "object", "properties": {}}}}])";
+
+TEST(GeminiTools, FunctionsAreDeclaredWithWhatGeminiReadsOfTheirSchemas) {
+  EXPECT_EQ(tools(kFlash, "{" + kTools + "}"), json::parse(R"([{"functionDeclarations": [
+      {"name": "f", "description": "d", "parameters": {"type": "object", "properties": {"q": {"type": "string"}},
+       "required": ["q"]}}, {"name": "g"}]}])"));
+}
+
+TEST(GeminiTools, EveryChoiceHasItsMode) {
+  const auto choice = [](const std::string& form) {
+    return sent_of(kFlash,
+                   "{" + kTools + R"(, "tool_choice": )" + form + "}")["toolConfig"]["functionCallingConfig"];
+  };
+  EXPECT_EQ(choice(R"("auto")"), json::parse(R"({"mode": "AUTO"})"));
+  EXPECT_EQ(choice(R"("none")"), json::parse(R"({"mode": "NONE"})"));
+  EXPECT_EQ(choice(R"("required")"), json::parse(R"({"mode": "ANY"})"));
+  EXPECT_EQ(choice(R"({"type": "function", "function": {"name": "g"}})"),
+            json::parse(R"({"mode": "ANY", "allowedFunctionNames": ["g"]})"));
+}
+
+TEST(GeminiTools, TheCallersToolConfigOverrules) {
+  EXPECT_EQ(sent_of(kFlash, "{" + kTools + R"(, "tool_choice": "auto",
+      "tool_config": {"function_calling_config": {"mode": "ANY"}}})")["toolConfig"],
+            json::parse(R"({"functionCallingConfig": {"mode": "ANY"}})"));
+}
+
+TEST(GeminiTools, ASearchIsGooglesUnlessFunctionsForbidIt) {
+  EXPECT_EQ(tools(kFlash, R"({"search_parameters": {"mode": "auto"}})"),
+            json::parse(R"([{"googleSearch": {}}])"));
+  EXPECT_EQ(tools(kThree, "{" + kTools + R"(, "web_search_options": {}})").size(), 2U);
+  EXPECT_EQ(dropped_of(kFlash, "{" + kTools + R"(, "web_search_options": {}})"), "web_search_options");
+  EXPECT_EQ(tools(kFlash, R"({"search_parameters": {"mode": "off"}})"), json());
+}
+
+json trimmed(const char* schema) { return gemini_schema(json::parse(schema)); }
+
+TEST(GeminiSchema, UnionsWithNullAreNullable) {
+  EXPECT_EQ(trimmed(R"({"type": ["string", "null"]})"),
+            json::parse(R"({"type": "string", "nullable": true})"));
+  EXPECT_EQ(trimmed(R"({"anyOf": [{"type": "integer"}, {"type": "null"}]})"),
+            json::parse(R"({"type": "integer", "nullable": true})"));
+  EXPECT_EQ(trimmed(R"({"oneOf": [{"type": "integer"}, {"type": "string"}]})"),
+            json::parse(R"({"anyOf": [{"type": "integer"}, {"type": "string"}]})"));
+}
+
+TEST(GeminiSchema, ValuesOfStringsStayAndOthersAreWords) {
+  EXPECT_EQ(trimmed(R"({"const": "a"})"), json::parse(R"({"type": "string", "enum": ["a"]})"));
+  EXPECT_EQ(trimmed(R"({"type": "integer", "enum": [1, 2]})"),
+            json::parse(R"({"type": "integer", "description": "One of [1,2]."})"));
+}
+
+TEST(GeminiSchema, AllOfIsOneObject) {
+  EXPECT_EQ(
+      trimmed(R"({"allOf": [{"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]},
+      {"properties": {"b": {"type": "number"}}, "required": ["b"]}]})"),
+      json::parse(R"({"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "number"}},
+      "required": ["a", "b"]})"));
+}
+
+TEST(GeminiSchema, CirclesAndUnknownReferencesEndAsObjects) {
+  const json circle = trimmed(R"({"type": "object", "properties": {"next": {"$ref": "#"}}})");
+  EXPECT_EQ(circle.dump().find("$ref"), std::string::npos);
+  EXPECT_EQ(trimmed(R"({"$ref": "https://h/other.json"})"), json::parse(R"({"type": "object"})"));
+}
+
+TEST(GeminiSchema, WhatGrowsByReferencesIsBounded) {
+  const json wide = trimmed(R"({"$ref": "#/$defs/a", "$defs": {"a": {"type": "object", "properties": {
+      "a": {"$ref": "#/$defs/a"}, "b": {"$ref": "#/$defs/a"}, "c": {"$ref": "#/$defs/a"}}}}})");
+  EXPECT_LT(wide.dump().size(), 1'000'000U);
+}
+
+}  // namespace
+}  // namespace millrace::providers

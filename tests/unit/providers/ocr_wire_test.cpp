@@ -1,0 +1,90 @@
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "ai/providers/ocr.h"
+
+namespace millrace::providers {
+namespace {
+
+using nlohmann::json;
+
+Target target_of(std::string_view provider) {
+  Target target;
+  target.preset = preset_named(provider);
+  target.model = "mistral-ocr-2505";
+  return target;
+}
+OcrOrder order_of(std::string media_type) {
+  return {std::move(media_type), [] { return base::Result<std::string>("%PDF-1.4"); }, {0, 2}, true};
+}
+json body_of(const OcrOrder& order) {
+  const auto wire = ocr_request(target_of("mistral"), order);
+  EXPECT_TRUE(wire);
+  EXPECT_EQ("/ocr", wire->path);
+  return json::parse(wire->body);
+}
+
+TEST(OcrWire, ADocumentIsToldAsADataUriWithItsPages) {
+  EXPECT_EQ(body_of(order_of("application/pdf")),
+            json::parse(R"({"model":"mistral-ocr-2505","document":{"type":"document_url",)"
+                        R"("document_url":"data:application/pdf;base64,JVBERi0xLjQ="},"pages":[0,2],)"
+                        R"("include_image_base64":true})"));
+}
+
+TEST(OcrWire, AnImageHasNoPages) {
+  EXPECT_EQ(body_of(order_of("image/png")),
+            json::parse(R"({"model":"mistral-ocr-2505","document":{"type":"image_url",)"
+                        R"("image_url":"data:image/png;base64,JVBERi0xLjQ="},"include_image_base64":true})"));
+}
+
+TEST(OcrWire, ADocumentThatCannotBeReadIsNotAsked) {
+  OcrOrder order = order_of("application/pdf");
+  order.bytes = [] { return base::Result<std::string>(base::error(base::Code::kInternal, "gone")); };
+  const auto wire = ocr_request(target_of("mistral"), order);
+  ASSERT_FALSE(wire);
+  EXPECT_EQ("gone", wire.error().message);
+}
+
+TEST(OcrWire, PagesAreReadWithTheirPicturesAndMeasures) {
+  const auto pages = ocr_reply(
+      target_of("mistral"),
+      R"({"pages":[{"index":2,"markdown":"# A","images":[{"id":"img-0.jpeg","top_left_x":1,"top_left_y":2,)"
+      R"("bottom_right_x":30.0,"bottom_right_y":40,"image_base64":"data:image/jpeg;base64,AA"},{"id":"b"}],)"
+      R"("dimensions":{"dpi":200,"height":2200,"width":1700}},{"index":0,"markdown":"","images":[],)"
+      R"("dimensions":null}],"model":"m","usage_info":{"pages_processed":2}})");
+  ASSERT_TRUE(pages);
+  ASSERT_EQ(2u, pages->size());
+  EXPECT_EQ(json::parse(schemas::to_json(pages->at(0))),
+            json::parse(R"({"index":2,"markdown":"# A","images":[{"id":"img-0.jpeg","top_left_x":1,)"
+                        R"("top_left_y":2,"bottom_right_x":30,"bottom_right_y":40,)"
+                        R"("image_base64":"data:image/jpeg;base64,AA"},{"id":"b","top_left_x":null,)"
+                        R"("top_left_y":null,"bottom_right_x":null,"bottom_right_y":null}],)"
+                        R"("dimensions":{"dpi":200,"height":2200,"width":1700}})"));
+  EXPECT_FALSE(pages->at(1).dimensions);
+}
+
+TEST(OcrWire, WhatIsNoPageIsLeftOutAndWhatIsNoReplyIsTheProvidersFault) {
+  const auto pages =
+      ocr_reply(target_of("mistral"),
+                R"({"pages":[7,{"index":-1,"markdown":"x"},{"index":1},{"index":5000,"markdown":""},)"
+                R"({"index":1,"markdown":"y","dimensions":{"dpi":99999999999}}]})");
+  ASSERT_TRUE(pages);
+  ASSERT_EQ(1u, pages->size());
+  EXPECT_EQ("y", pages->at(0).markdown);
+  EXPECT_FALSE(pages->at(0).dimensions);
+  for (const char* body : {"", "[]", "{}", R"({"pages":{}})", "<html>"}) {
+    const auto none = ocr_reply(target_of("mistral"), body);
+    ASSERT_FALSE(none) << body;
+    EXPECT_EQ(base::Code::kUpstream, none.error().code);
+  }
+}
+
+TEST(OcrWire, OnlyOpenaiShapedApisHaveIt) {
+  EXPECT_FALSE(no_ocr(target_of("mistral")));
+  EXPECT_FALSE(no_ocr(target_of("vllm")));
+  for (const char* provider : {"anthropic", "gemini", "mock"})
+    EXPECT_TRUE(no_ocr(target_of(provider))) << provider;
+}
+
+}  // namespace
+}  // namespace millrace::providers

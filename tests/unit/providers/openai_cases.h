@@ -1,0 +1,59 @@
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ai/providers/provider.h"
+#include "platform/net/sse_reader.h"
+
+namespace millrace::providers::testing {
+
+inline Target target_of(std::string_view provider, std::string model, std::string base_url = {}) {
+  Target target;
+  target.name = std::string(provider).append("/").append(model);
+  target.preset = preset_named(provider);
+  target.model = std::move(model);
+  target.base_url = base_url.empty() ? std::string(target.preset->base_url) : std::move(base_url);
+  target.key = base::Secret("sk-test-0123456789abcdef");
+  return target;
+}
+
+inline schemas::ChatRequest request_of(nlohmann::json body) {
+  schemas::ChatRequest request;
+  request.models = {"m"};
+  if (!body.contains("messages")) body["messages"] = {{{"role", "user"}, {"content", "hello"}}};
+  request.body = std::move(body);
+  return request;
+}
+
+struct Streamed {
+  std::vector<schemas::ChatPiece> pieces;
+  base::Status status;
+  bool complete = false;
+  schemas::ChatFacts facts;
+};
+
+// Bytes of a stream, cut at `cut`.
+inline Streamed read_stream(const Target& target, std::string_view bytes, std::size_t cut) {
+  Streamed out;
+  const auto reader = translation(target.preset->family).stream_reader(target);
+  net::SseReader events([&](const net::SseEvent& event) {
+    if (out.status) out.status = reader->read(event, out.pieces);
+  });
+  events.feed(bytes.substr(0, cut));
+  events.feed(bytes.substr(cut));
+  out.complete = reader->complete(1);
+  out.facts = reader->facts();
+  return out;
+}
+inline Streamed read_stream(const Target& target, std::string_view bytes) {
+  return read_stream(target, bytes, bytes.size());
+}
+
+inline std::string events_of(const std::vector<std::string>& data) {
+  std::string out;
+  for (const std::string& one : data) out.append("data: ").append(one).append("\n\n");
+  return out;
+}
+
+}  // namespace millrace::providers::testing

@@ -1,0 +1,109 @@
+#include "ai/providers/openai_reply.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/providers/openai_cases.h"
+
+namespace millrace::providers {
+namespace {
+
+using nlohmann::json;
+using testing::target_of;
+
+base::Result<schemas::ChatReply> read(const json& body) {
+  return openai_translation().chat_reply(target_of("openai", "gpt-4o"), body.dump());
+}
+json reply_with(const json& message, const json& finish = "stop") {
+  return {
+      {"id", "c-1"},
+      {"object", "chat.completion"},
+      {"created", 1700000000},
+      {"model", "gpt-4o-2024"},
+      {"service_tier", "default"},
+      {"system_fingerprint", "fp"},
+      {"choices", {{{"index", 0}, {"message", message}, {"finish_reason", finish}, {"logprobs", nullptr}}}},
+      {"usage", {{"prompt_tokens", 1}, {"completion_tokens", 2}, {"total_tokens", 3}}}};
+}
+
+TEST(OpenaiReply, AChoiceHasNoMoreToolCallsThanTheBound) {
+  json calls = json::array();
+  for (int i = 0; i < 1'024; ++i)
+    calls.push_back({{"id", "c" + std::to_string(i)}, {"function", {{"name", "f"}}}});
+  EXPECT_TRUE(read(reply_with({{"tool_calls", calls}})));
+  calls.push_back({{"id", "last"}, {"function", {{"name", "f"}}}});
+  const auto reply = read(reply_with({{"tool_calls", calls}}));
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(base::Code::kUpstream, reply.error().code);
+  EXPECT_EQ("openai/gpt-4o sent a choice of more than 1024 tool calls", reply.error().message);
+}
+
+TEST(OpenaiReply, APlainReplyIsReadWhole) {
+  const auto reply = read(reply_with({{"role", "assistant"}, {"content", "hi"}, {"refusal", nullptr}}));
+  ASSERT_TRUE(reply);
+  EXPECT_EQ("c-1", reply->id);
+  EXPECT_EQ(1700000000, reply->created);
+  EXPECT_EQ("gpt-4o-2024", reply->model);
+  EXPECT_EQ("default", reply->service_tier);
+  EXPECT_EQ("fp", reply->system_fingerprint);
+  ASSERT_EQ(1u, reply->choices.size());
+  EXPECT_EQ("hi", reply->choices[0].content);
+  EXPECT_EQ(std::nullopt, reply->choices[0].refusal);
+  EXPECT_EQ("stop", reply->choices[0].finish_reason);
+  EXPECT_TRUE(reply->choices[0].logprobs.is_null());
+  EXPECT_TRUE(reply->choices[0].extra.is_null());
+  EXPECT_TRUE(reply->extra.is_null());
+  EXPECT_EQ(3, reply->usage->total);
+}
+
+TEST(OpenaiReply, ToolCallsOfBothKindsAreRead) {
+  const auto reply = read(
+      reply_with({{"content", nullptr},
+                  {"tool_calls",
+                   {{{"id", "a"}, {"type", "function"}, {"function", {{"name", "f"}, {"arguments", "{}"}}}},
+                    {{"id", "b"}, {"type", "custom"}, {"custom", {{"name", "g"}, {"input", "text"}}}}}}},
+                 "tool_calls"));
+  ASSERT_TRUE(reply);
+  EXPECT_EQ((std::vector<schemas::ToolCall>{{"a", "function", "f", "{}"}, {"b", "custom", "g", "text"}}),
+            reply->choices[0].tool_calls);
+}
+
+TEST(OpenaiReply, TheDeprecatedCallOfAFunctionIsAToolCall) {
+  const auto reply =
+      read(reply_with({{"function_call", {{"name", "f"}, {"arguments", "{}"}}}}, "function_call"));
+  ASSERT_TRUE(reply);
+  ASSERT_EQ(1u, reply->choices[0].tool_calls.size());
+  EXPECT_FALSE(reply->choices[0].tool_calls[0].id.empty());
+  EXPECT_EQ("tool_calls", reply->choices[0].finish_reason);
+}
+
+TEST(OpenaiReply, AChoiceWithoutAMessageIsACutOne) {
+  json body = reply_with({}, "content_filter");
+  body["choices"][0].erase("message");
+  body["choices"][0]["content_filter_results"] = {{"hate", {{"filtered", true}}}};
+  body["prompt_filter_results"] = {{{"prompt_index", 0}}};
+  const auto reply = read(body);
+  ASSERT_TRUE(reply);
+  EXPECT_EQ(std::nullopt, reply->choices[0].content);
+  EXPECT_EQ("content_filter", reply->choices[0].finish_reason);
+  EXPECT_TRUE(reply->choices[0].extra.contains("content_filter_results"));
+  EXPECT_TRUE(reply->extra.contains("prompt_filter_results"));
+}
+
+TEST(OpenaiReply, AReplyWithoutChoicesIsNone) {
+  for (const json& body : {json{{"id", "x"}}, json{{"choices", json::array()}}, json::array(), json("text")})
+    EXPECT_EQ(base::Code::kUpstream, read(body).error().code) << body;
+}
+
+TEST(OpenaiReply, AnErrorWithStatus200IsAnError) {
+  const auto reply = read({{"error", {{"code", 503}, {"message", "no provider"}}}, {"user_id", "u"}});
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(base::Code::kOverloaded, reply.error().code);
+}
+
+TEST(OpenaiReply, UsageWithoutATotalIsAdded) {
+  EXPECT_EQ(5, openai_usage({{"prompt_tokens", 2}, {"completion_tokens", 3}})->total);
+  EXPECT_EQ(std::nullopt, openai_usage(nullptr));
+}
+
+}  // namespace
+}  // namespace millrace::providers

@@ -1,0 +1,235 @@
+#include "ai/providers/openai_request.h"
+
+#include <algorithm>
+#include <map>
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/providers/openai_cases.h"
+
+namespace millrace::providers {
+namespace {
+
+using nlohmann::json;
+using testing::request_of;
+using testing::target_of;
+using How = schemas::DroppedParam::How;
+
+struct Told {
+  json body;
+  schemas::DroppedParams dropped;
+  bool lost(std::string_view name, How how = How::kDropped) const {
+    return std::ranges::find(dropped, schemas::DroppedParam{std::string(name), how}) != dropped.end();
+  }
+};
+
+Told tell(const Target& target, const schemas::ChatRequest& request, bool stream = false) {
+  const auto wire = openai_translation().chat_request(target, request, stream);
+  EXPECT_TRUE(wire.has_value());
+  return {json::parse(wire->body), wire->dropped};
+}
+Told tell(std::string_view provider, const char* model, json body) {
+  return tell(target_of(provider, model), request_of(std::move(body)));
+}
+
+// A value for each parameter of the table.
+const std::map<std::string, json, std::less<>>& samples() {
+  static const std::map<std::string, json, std::less<>> all{
+      {"messages", {{{"role", "user"}, {"content", "hello"}}}},
+      {"temperature", 0.7},
+      {"top_p", 0.9},
+      {"top_k", 40},
+      {"max_completion_tokens", 100},
+      {"presence_penalty", 0.5},
+      {"frequency_penalty", 0.5},
+      {"logit_bias", {{"50256", -100}}},
+      {"stop", {"###"}},
+      {"thinking", {{"type", "enabled"}, {"budget_tokens", 2048}}},
+      {"generation_config", {{"topK", 3}}},
+      {"safety_settings", {{{"category", "c"}, {"threshold", "t"}}}},
+      {"tool_config", {{"function_calling_config", {{"mode", "ANY"}}}}},
+      {"seed", 7},
+      {"user", "u-1"},
+      {"n", 2},
+      {"response_format", {{"type", "json_object"}}},
+      {"tools", {{{"type", "function"}, {"function", {{"name", "f"}}}}}},
+      {"tool_choice", "auto"},
+      {"parallel_tool_calls", false},
+      {"logprobs", true},
+      {"top_logprobs", 2},
+      {"reasoning_effort", "high"},
+      {"audio", {{"voice", "alloy"}, {"format", "wav"}}},
+      {"modalities", {"text", "audio"}},
+      {"prediction", {{"type", "content"}, {"content", "x"}}},
+      {"metadata", {{"k", "v"}}},
+      {"store", true},
+      {"service_tier", "auto"},
+      {"prompt_cache_key", "p"},
+      {"safety_identifier", "s"},
+      {"verbosity", "low"},
+      {"web_search_options", {{"search_context_size", "low"}}},
+      {"search_parameters", {{"mode", "on"}}},
+  };
+  return all;
+}
+
+std::vector<std::string> told_as(const std::string& name) {
+  if (name == "max_completion_tokens") return {name, "max_tokens"};
+  if (name == "seed") return {name, "random_seed"};
+  if (name == "thinking") return {"reasoning_effort", "chat_template_kwargs"};
+  return {name};
+}
+
+TEST(OpenaiRequest, NoParameterIsLostInSilence) {
+  for (const std::string_view name : supported_parameters())
+    ASSERT_TRUE(samples().contains(name)) << name << " has no sample";
+  const std::pair<const char*, const char*> models[] = {
+      {"openai", "gpt-4o"},       {"openai", "o3"},
+      {"openai", "gpt-5.2"},      {"xai", "grok-4"},
+      {"xai", "grok-3"},          {"mistral", "m"},
+      {"groq", "llama-3.3"},      {"groq", "openai/gpt-oss-20b"},
+      {"groq", "qwen/qwen3-32b"}, {"ollama", "llama3"},
+      {"vllm", "qwen3"},          {"llamacpp", "x"},
+      {"openrouter", "a/b"},      {"azure", "deployment"}};
+  for (const auto& [provider, model] : models) {
+    for (const auto& [name, value] : samples()) {
+      schemas::ChatRequest request = request_of({{name, value}});
+      if (name == "n") request.n = 2;
+      const Told told = tell(target_of(provider, model), request);
+      const bool arrived =
+          std::ranges::any_of(told_as(name), [&](const auto& as) { return told.body.contains(as); });
+      const bool reported =
+          std::ranges::any_of(told.dropped, [&](const auto& one) { return one.name == name; });
+      EXPECT_TRUE(arrived || reported) << provider << " " << model << " " << name;
+      EXPECT_FALSE(arrived && told.lost(name)) << provider << " " << model << " " << name;
+    }
+  }
+}
+
+TEST(OpenaiRequest, WhatItsTableDropsDoesNotReachTheUpstream) {
+  for (const Preset& preset : presets()) {
+    if (preset.family != Family::kOpenai) continue;
+    const Target target = target_of(preset.name, "some-model");
+    const Told told = tell(target, request_of(json(samples())));
+    for (const auto& [name, value] : samples()) {
+      if (support(target, name) == Support::kDropped) {
+        EXPECT_FALSE(told.body.contains(name)) << preset.name << name;
+        EXPECT_TRUE(told.lost(name)) << preset.name << name;
+      }
+    }
+  }
+}
+
+TEST(OpenaiRequest, TheModelIsTheUpstreamsNameAndUnknownFieldsPassThrough) {
+  const Told told = tell("openai", "gpt-4o", {{"brand_new", {{"a", 1}}}});
+  EXPECT_EQ("gpt-4o", told.body["model"]);
+  EXPECT_EQ(json({{"a", 1}}), told.body["brand_new"]);
+  EXPECT_TRUE(told.dropped.empty());
+}
+
+TEST(OpenaiRequest, AStreamAsksForItsUsageExceptOfMistral) {
+  EXPECT_EQ(json({{"include_usage", true}}),
+            tell(target_of("openai", "gpt-4o"), request_of({}), true).body["stream_options"]);
+  const Told mistral = tell(target_of("mistral", "m"), request_of({}), true);
+  EXPECT_EQ(true, mistral.body["stream"]);
+  EXPECT_FALSE(mistral.body.contains("stream_options"));
+  EXPECT_FALSE(tell("openai", "gpt-4o", {}).body.contains("stream"));
+}
+
+TEST(OpenaiRequest, TheTokenLimitHasTheNameThatTheProviderKnows) {
+  EXPECT_EQ(9, tell("openai", "o3", {{"max_completion_tokens", 9}}).body["max_completion_tokens"]);
+  EXPECT_EQ(9, tell("xai", "grok-4", {{"max_completion_tokens", 9}}).body["max_completion_tokens"]);
+  EXPECT_EQ(9, tell("mistral", "m", {{"max_completion_tokens", 9}}).body["max_tokens"]);
+  EXPECT_EQ(9, tell("ollama", "m", {{"max_completion_tokens", 9}}).body["max_tokens"]);
+}
+
+TEST(OpenaiRequest, TemperaturesPastAProvidersBoundsAreCutAndReported) {
+  const Told groq = tell("groq", "m", {{"temperature", 0}});
+  EXPECT_EQ(1e-8, groq.body["temperature"]);
+  EXPECT_TRUE(groq.lost("temperature", How::kClamped));
+  const Told mistral = tell("mistral", "m", {{"temperature", 1.9}});
+  EXPECT_EQ(1.5, mistral.body["temperature"]);
+  EXPECT_TRUE(mistral.lost("temperature", How::kClamped));
+  EXPECT_TRUE(tell("mistral", "m", {{"temperature", 1.2}}).dropped.empty());
+}
+
+TEST(OpenaiRequest, ReasoningModelsAreToldTheOnlyTemperatureTheyHave) {
+  EXPECT_TRUE(tell("openai", "o3", {{"temperature", 0.2}}).lost("temperature"));
+  const Told same = tell("openai", "o3", {{"temperature", 1}});
+  EXPECT_EQ(1, same.body["temperature"]);
+  EXPECT_TRUE(same.dropped.empty());
+}
+
+TEST(OpenaiRequest, NewerReasoningModelsSampleWhileTheyDoNotReason) {
+  EXPECT_EQ(0.2, tell("openai", "gpt-5.2", {{"temperature", 0.2}}).body["temperature"]);
+  EXPECT_TRUE(
+      tell("openai", "gpt-5.2", {{"temperature", 0.2}, {"reasoning_effort", "low"}}).lost("temperature"));
+}
+
+TEST(OpenaiRequest, UserIsCutToSixtyFourCharacters) {
+  std::string name;
+  for (int i = 0; i < 70; ++i) name += "ü";
+  const Told told = tell("openai", "gpt-4o", {{"user", name}});
+  EXPECT_EQ(name.substr(0, 128), told.body["user"]);
+  EXPECT_TRUE(told.lost("user", How::kClamped));
+  EXPECT_TRUE(tell("openai", "gpt-4o", {{"user", std::string(64, 'x')}}).dropped.empty());
+}
+
+TEST(OpenaiRequest, MistralHasItsOwnWords) {
+  const Told told =
+      tell("mistral", "m",
+           {{"seed", 3},
+            {"tool_choice", "required"},
+            {"messages",
+             {{{"role", "developer"}, {"content", "d"}},
+              {{"role", "assistant"}, {"tool_calls", {{{"id", "call_0123456789"}, {"type", "function"}}}}},
+              {{"role", "tool"}, {"tool_call_id", "call_0123456789"}, {"content", "x"}}}}});
+  EXPECT_EQ(3, told.body["random_seed"]);
+  EXPECT_EQ("any", told.body["tool_choice"]);
+  EXPECT_EQ("system", told.body["messages"][0]["role"]);
+  const std::string id = told.body["messages"][1]["tool_calls"][0]["id"];
+  EXPECT_EQ(9u, id.size());
+  EXPECT_EQ(id, told.body["messages"][2]["tool_call_id"]);
+}
+
+TEST(OpenaiRequest, GroqSeesNoNamesOfMessages) {
+  const Told told =
+      tell("groq", "m", {{"messages", {{{"role", "user"}, {"content", "x"}, {"name", "ann"}}}}});
+  EXPECT_FALSE(told.body["messages"][0].contains("name"));
+  EXPECT_TRUE(told.lost("messages.name"));
+}
+
+TEST(OpenaiRequest, SeveralChoicesAreAskedForOrEmulated) {
+  schemas::ChatRequest request = request_of({{"n", 3}});
+  request.n = 3;
+  EXPECT_EQ(3, tell(target_of("openai", "gpt-4o"), request).body["n"]);
+  const Told groq = tell(target_of("groq", "m"), request);
+  EXPECT_FALSE(groq.body.contains("n"));
+  EXPECT_TRUE(groq.lost("n", How::kEmulated));
+}
+
+TEST(OpenaiRequest, ThinkingBecomesWhatTheProviderHasForIt) {
+  const json off{{"thinking", {{"type", "disabled"}}}};
+  EXPECT_EQ("none", tell("groq", "qwen/qwen3-32b", off).body["reasoning_effort"]);
+  EXPECT_TRUE(tell("groq", "openai/gpt-oss-20b", off).lost("thinking"));
+  EXPECT_EQ(json({{"enable_thinking", false}}), tell("vllm", "qwen3", off).body["chat_template_kwargs"]);
+  EXPECT_EQ("none", tell("ollama", "qwen3", off).body["reasoning_effort"]);
+}
+
+TEST(OpenaiRequest, WordsThatAModelLacksAreDropped) {
+  EXPECT_TRUE(tell("mistral", "m", {{"reasoning_effort", "low"}}).lost("reasoning_effort"));
+  EXPECT_TRUE(tell("openai", "gpt-5", {{"reasoning_effort", "ponder"}}).lost("reasoning_effort"));
+  EXPECT_TRUE(tell("openai", "gpt-5", {{"service_tier", "gold"}}).lost("service_tier"));
+  EXPECT_EQ("on_demand", tell("groq", "m", {{"service_tier", "default"}}).body["service_tier"]);
+}
+
+TEST(OpenaiRequest, WhatTheGatewayPutIntoAMessageStaysHere) {
+  const Told told =
+      tell("openai", "gpt-4o",
+           {{"messages",
+             {{{"role", "assistant"}, {"content", "x"}, {std::string(schemas::kContinuity), "opaque"}}}}});
+  EXPECT_EQ(json({{"role", "assistant"}, {"content", "x"}}), told.body["messages"][0]);
+}
+
+}  // namespace
+}  // namespace millrace::providers

@@ -1,0 +1,61 @@
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "ai/providers/speech.h"
+#include "tests/unit/providers/openai_cases.h"
+
+namespace millrace::providers {
+namespace {
+
+using nlohmann::json;
+using schemas::SpeechRequest;
+using testing::target_of;
+
+SpeechRequest hello() {
+  SpeechRequest request;
+  request.model = "what the client says";
+  request.input = "hello";
+  request.voice = "alloy";
+  return request;
+}
+
+json sent(const SpeechRequest& request) {
+  const WireRequest wire = speech_request(target_of("openai", "tts-1"), request);
+  EXPECT_EQ(wire.path, "/audio/speech");
+  return json::parse(wire.body);
+}
+
+TEST(SpeechWire, AProviderIsToldItsModelAndTheFormatAndNoDefaults) {
+  EXPECT_EQ(sent(hello()),
+            (json{{"model", "tts-1"}, {"input", "hello"}, {"voice", "alloy"}, {"response_format", "mp3"}}));
+}
+
+TEST(SpeechWire, WhatWasAskedForGoesAlongAndTheBytesAreAskedForEvenForEvents) {
+  SpeechRequest request = hello();
+  request.voice_by_id = request.events = true;
+  request.encoding = schemas::SpeechEncoding::kPcm;
+  request.speed = 1.5;
+  request.instructions = "softly";
+  request.extra = {{"lang", "en"}};
+  EXPECT_EQ(sent(request), (json{{"model", "tts-1"},
+                                 {"input", "hello"},
+                                 {"voice", {{"id", "alloy"}}},
+                                 {"response_format", "pcm"},
+                                 {"speed", 1.5},
+                                 {"instructions", "softly"},
+                                 {"lang", "en"}}));
+}
+
+TEST(SpeechWire, ProvidersOfOpenAisFormSpeakAndOthersSayThatTheyDoNot) {
+  for (const char* provider : {"openai", "groq", "vllm", "llamacpp", "openrouter", "azure"})
+    EXPECT_FALSE(no_speech(target_of(provider, "m"))) << provider;
+  for (const char* provider : {"anthropic", "gemini", "mistral", "xai", "mock"}) {
+    const auto none = no_speech(target_of(provider, "m"));
+    ASSERT_TRUE(none) << provider;
+    EXPECT_EQ(none->code, base::Code::kBadRequest);
+    EXPECT_NE(none->message.find(provider), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace millrace::providers

@@ -1,0 +1,165 @@
+#include <gtest/gtest.h>
+
+#include "ai/providers/transcription.h"
+#include "tests/unit/providers/openai_cases.h"
+
+namespace millrace::providers {
+namespace {
+
+using testing::target_of;
+
+TranscriptionOrder order_of(std::string file_name = "talk.mp3") {
+  TranscriptionOrder order;
+  order.file_name = std::move(file_name);
+  order.format = schemas::AudioFormat::kMp3;
+  order.append_bytes = [](std::string& out) -> base::Status {
+    out += "ID3 sound";
+    return {};
+  };
+  return order;
+}
+
+// The body with its boundary called B.
+std::string form_of(const Target& target, const TranscriptionOrder& order) {
+  const auto wire = transcription_request(target, order);
+  EXPECT_TRUE(wire);
+  constexpr std::string_view kType = "multipart/form-data; boundary=";
+  const std::string& type = wire->headers.at(0).second;
+  EXPECT_TRUE(type.starts_with(kType)) << type;
+  const std::string boundary = type.substr(kType.size());
+  std::string body = wire->body;
+  for (std::size_t at = 0; (at = body.find(boundary, at)) != std::string::npos;)
+    body.replace(at, boundary.size(), "B");
+  return body;
+}
+
+std::string field(const std::string& name, const std::string& value) {
+  return "--B\r\nContent-Disposition: form-data; name=\"" + name + "\"\r\n\r\n" + value + "\r\n";
+}
+std::string file(const std::string& name) {
+  return "--B\r\nContent-Disposition: form-data; name=\"file\"; filename=\"" + name +
+         "\"\r\nContent-Type: application/octet-stream\r\n\r\nID3 sound\r\n--B--\r\n";
+}
+
+TEST(TranscriptionWire, WhisperIsAskedForTimesWithTheWishesOfTheClient) {
+  TranscriptionOrder order = order_of();
+  order.language = "de";
+  order.prompt = "Names: Ada";
+  order.temperature = 0.25;
+  EXPECT_EQ(form_of(target_of("openai", "whisper-1"), order),
+            field("model", "whisper-1") + field("language", "de") + field("prompt", "Names: Ada") +
+                field("temperature", "0.25") + field("response_format", "verbose_json") + file("talk.mp3"));
+  EXPECT_EQ(transcription_request(target_of("openai", "whisper-1"), order)->path, "/audio/transcriptions");
+}
+
+TEST(TranscriptionWire, WordsAreAskedForBesideTheSegments) {
+  TranscriptionOrder order = order_of();
+  order.words = true;
+  const std::string form = form_of(target_of("groq", "whisper-large-v3"), order);
+  EXPECT_NE(
+      form.find(field("timestamp_granularities[]", "segment") + field("timestamp_granularities[]", "word")),
+      std::string::npos);
+}
+
+TEST(TranscriptionWire, AModelWithoutTimesIsAskedForItsText) {
+  TranscriptionOrder order = order_of();
+  order.words = true;
+  const std::string form = form_of(target_of("openai", "gpt-4o-mini-transcribe"), order);
+  EXPECT_NE(form.find(field("response_format", "json")), std::string::npos);
+  EXPECT_EQ(form.find("granularities"), std::string::npos);
+}
+
+TEST(TranscriptionWire, ATranslationHasAPathOfItsOwnAndNoLanguage) {
+  TranscriptionOrder order = order_of();
+  order.translate = true;
+  order.language = "de";
+  order.words = true;
+  const auto wire = transcription_request(target_of("openai", "whisper-1"), order);
+  ASSERT_TRUE(wire);
+  EXPECT_EQ(wire->path, "/audio/translations");
+  EXPECT_EQ(wire->body.find("language"), std::string::npos);
+  EXPECT_EQ(wire->body.find("granularities"), std::string::npos);
+}
+
+TEST(TranscriptionWire, MistralIsAskedInItsOwnWords) {
+  EXPECT_EQ(
+      form_of(target_of("mistral", "voxtral-mini-latest"), order_of()),
+      field("model", "voxtral-mini-latest") + field("timestamp_granularities", "segment") + file("talk.mp3"));
+  EXPECT_FALSE(no_transcription(target_of("mistral", "voxtral-mini-latest")));
+  EXPECT_TRUE(no_translation(target_of("mistral", "voxtral-mini-latest")));
+}
+
+TEST(TranscriptionWire, TheFilesNameEndsAsItsBytesAre) {
+  const Target target = target_of("openai", "whisper-1");
+  for (const auto& [given, told] :
+       std::vector<std::pair<std::string, std::string>>{{"", "audio.mp3"},
+                                                        {"voice", "voice.mp3"},
+                                                        {"a/b\\talk.mpga", "talk.mpga"},
+                                                        {"talk.wav", "talk.wav.mp3"},
+                                                        {"say \"x\"\r\n.mp3", "say %22x%22%0D%0A.mp3"}}) {
+    EXPECT_NE(form_of(target, order_of(given)).find(file(told)), std::string::npos) << given;
+  }
+}
+
+TEST(TranscriptionWire, ARecordingThatCannotBeReadIsNotSent) {
+  TranscriptionOrder order = order_of();
+  order.append_bytes = [](std::string&) -> base::Status {
+    return base::error(base::Code::kInternal, "gone");
+  };
+  const auto wire = transcription_request(target_of("openai", "whisper-1"), order);
+  ASSERT_FALSE(wire);
+  EXPECT_EQ(wire.error().message, "gone");
+}
+
+TEST(TranscriptionWire, AVerboseReplyIsReadWithItsTimes) {
+  const auto heard = transcription_reply(
+      target_of("openai", "whisper-1"),
+      R"({"task":"transcribe","language":"german","duration":8.47,"text":"Guten Tag.","segments":[)"
+      R"({"id":0,"seek":3,"start":0.0,"end":1.5,"text":" Guten Tag.","tokens":[50364,7],"temperature":0.2,)"
+      R"("avg_logprob":-0.28,"compression_ratio":1.2,"no_speech_prob":0.01},7,{"start":1}],)"
+      R"("words":[{"word":"Guten","start":0.1,"end":0.4},{"w":"x"}]})");
+  ASSERT_TRUE(heard);
+  EXPECT_EQ(heard->text, "Guten Tag.");
+  EXPECT_EQ(heard->language, "german");
+  EXPECT_EQ(heard->seconds, 8.47);
+  ASSERT_EQ(heard->segments.size(), 1u);
+  const auto& segment = heard->segments[0];
+  EXPECT_EQ(segment.seek, 3);
+  EXPECT_EQ(segment.end, 1.5);
+  EXPECT_EQ(segment.tokens, (std::vector<std::int64_t>{50364, 7}));
+  EXPECT_EQ(segment.avg_logprob, -0.28);
+  EXPECT_EQ(segment.no_speech_prob, 0.01);
+  ASSERT_EQ(heard->words.size(), 1u);
+  EXPECT_EQ(heard->words[0].end, 0.4);
+}
+
+TEST(TranscriptionWire, TheLengthIsReadWhereverItIsTold) {
+  const Target target = target_of("openai", "whisper-1");
+  EXPECT_EQ(transcription_reply(target, R"({"text":"a","duration":"8.5"})")->seconds, 8.5);
+  EXPECT_EQ(transcription_reply(target, R"({"text":"a","usage":{"type":"duration","seconds":9}})")->seconds,
+            9.0);
+  EXPECT_EQ(transcription_reply(target, R"({"text":"a","usage":{"prompt_audio_seconds":4}})")->seconds, 4.0);
+  EXPECT_EQ(transcription_reply(target, R"({"text":"a","usage":{"total_tokens":4}})")->seconds, std::nullopt);
+}
+
+TEST(TranscriptionWire, WhatIsNoReplyIsTheProvidersFault) {
+  for (const char* body : {"", "[]", "{}", R"({"text":7})", "<html>"}) {
+    const auto none = transcription_reply(target_of("openai", "whisper-1"), body);
+    ASSERT_FALSE(none) << body;
+    EXPECT_EQ(none.error().code, base::Code::kUpstream);
+  }
+}
+
+TEST(TranscriptionWire, ProvidersWithoutItAreNamed) {
+  for (const char* provider : {"anthropic", "gemini", "xai", "mock"}) {
+    const auto none = no_transcription(target_of(provider, "m"));
+    ASSERT_TRUE(none) << provider;
+    EXPECT_EQ(none->code, base::Code::kBadRequest);
+    EXPECT_NE(none->message.find(provider), std::string::npos);
+  }
+  for (const char* provider : {"openai", "groq", "vllm", "llamacpp", "azure"})
+    EXPECT_FALSE(no_translation(target_of(provider, "m"))) << provider;
+}
+
+}  // namespace
+}  // namespace millrace::providers

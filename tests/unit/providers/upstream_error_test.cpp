@@ -1,0 +1,148 @@
+#include <gtest/gtest.h>
+
+#include "ai/providers/upstream_words.h"
+#include "tests/unit/providers/openai_cases.h"
+
+namespace millrace::providers {
+namespace {
+
+using base::Code;
+using std::chrono::milliseconds;
+using testing::target_of;
+using Headers = std::vector<std::pair<std::string, std::string>>;
+
+base::Error error_of(int status, const Headers& headers = {}, std::string_view body = "{}") {
+  return upstream_error(target_of("openai", "gpt-4o"), status, headers, body);
+}
+
+TEST(UpstreamError, EachStatusHasItsCode) {
+  const std::pair<int, Code> codes[] = {
+      {400, Code::kBadRequest},      {422, Code::kBadRequest}, {401, Code::kUpstream},
+      {403, Code::kUpstream},        {402, Code::kUpstream},   {404, Code::kModelNotFound},
+      {408, Code::kUpstreamTimeout}, {413, Code::kTooLarge},   {429, Code::kRateLimited},
+      {500, Code::kUpstream},        {502, Code::kUpstream},   {503, Code::kOverloaded},
+      {504, Code::kUpstreamTimeout}, {529, Code::kOverloaded}, {302, Code::kUpstream}};
+  for (const auto& [status, code] : codes) EXPECT_EQ(code, error_of(status).code) << status;
+}
+
+TEST(UpstreamError, AKeyIsAtFaultByStatusAndByTheFieldsThatSaySo) {
+  struct Case {
+    int status;
+    const char* body;
+    bool bad, fault;
+  };
+  const Case cases[] = {
+      {401, "{}", true, true},
+      {403, "<html>", false, true},
+      {400,
+       R"({"error":{"code":400,"status":"INVALID_ARGUMENT","details":[{"@type":"t"},{"reason":"API_KEY_INVALID"}]}})",
+       true, true},
+      {400, R"([{"error":{"code":400,"details":[{"reason":"API_KEY_SERVICE_BLOCKED"}]}}])", false, true},
+      {400, R"({"error":{"type":"invalid_request_error","code":"invalid_api_key"}})", true, true},
+      {400, R"({"type":"error","error":{"type":"authentication_error"}})", true, true},
+      {404, R"({"error":{"type":"permission_error"}})", false, true},
+      {400, R"({"error":{"code":401,"message":"invalid_api_key"}})", false, false},
+      {400, R"({"error":{"message":"Incorrect API key in your tool's arguments"}})", false, false},
+      {500, R"({"error":{"code":"invalid_api_key"}})", false, false}};
+  for (const Case& each : cases) {
+    const base::Error error = error_of(each.status, {}, each.body);
+    EXPECT_EQ(each.bad, is_bad_key(error)) << each.body;
+    EXPECT_EQ(each.fault, is_key_fault(error)) << each.body;
+    if (each.fault) {
+      EXPECT_EQ(Code::kUpstream, error.code) << "is not the client's: " << each.body;
+      EXPECT_NE(std::string::npos, error.message.find("answered " + std::to_string(each.status)));
+    }
+  }
+}
+
+TEST(UpstreamError, TheMessageSaysWhoSaidWhat) {
+  const std::string message = error_of(400, {}, R"({"error":{"message":"bad tool","type":"x"}})").message;
+  EXPECT_EQ("openai/gpt-4o answered 400: bad tool", message);
+}
+
+TEST(UpstreamError, WhatItSaysIsFoundInEveryForm) {
+  const Translation& openai = openai_translation();
+  EXPECT_EQ("a", openai.error_message(R"({"error":"a"})"));
+  EXPECT_EQ("a", openai.error_message(R"({"error":{"message":"a"}})"));
+  EXPECT_EQ("a", openai.error_message(R"({"object":"error","message":"a"})"));
+  EXPECT_EQ("a", openai.error_message(R"({"detail":"a"})"));
+  EXPECT_EQ("a", openai.error_message(R"({"detail":[{"loc":["body"],"msg":"a"}]})"));
+  EXPECT_EQ("a", openai.error_message(R"({"message":{"detail":[{"msg":"a"}]}})"));
+  for (const char* body : {"", "<html>", "[]", "{}", R"({"error":null})", R"({"error":7})"})
+    EXPECT_EQ("", openai.error_message(body)) << body;
+}
+
+TEST(UpstreamError, AWaitIsReadFromHeadersAndBody) {
+  EXPECT_EQ(milliseconds(250), error_of(429, {{"retry-after-ms", "250"}, {"retry-after", "9"}}).retry_after);
+  EXPECT_EQ(milliseconds(9'000), error_of(429, {{"retry-after", "9"}}).retry_after);
+  EXPECT_EQ(milliseconds(3'600'000),
+            error_of(503, {{"retry-after", "Fri, 31 Dec 2999 23:59:59 GMT"}}).retry_after);
+  EXPECT_EQ(milliseconds(0), error_of(429, {{"retry-after", "Thu, 01 Jan 1970 00:00:00 GMT"}}).retry_after);
+  EXPECT_EQ(milliseconds(1'500),
+            error_of(429, {}, R"({"error":{"message":"try again in 1.5s."}})").retry_after);
+  EXPECT_EQ(milliseconds(361'250), error_of(429, {}, "try again in 6m1s250ms").retry_after);
+  EXPECT_EQ(milliseconds(32'000),
+            error_of(429, {}, R"({"error":{"details":[{"retryDelay":"32s"}]}})").retry_after);
+  EXPECT_EQ(milliseconds(0), error_of(429, {{"retry-after", "-3"}}).retry_after);
+  EXPECT_EQ(milliseconds(0), error_of(400, {{"retry-after", "3"}}).retry_after);
+}
+
+TEST(UpstreamError, AWaitThatIsNoNumberIsNone) {
+  for (const char* said :
+       {"nans", "nanms", "1snans", "-nans", "-5s", "infs", "-infs", "infinitym", "1e999s", ""}) {
+    const milliseconds wait = error_of(429, {}, std::string("try again in ") + said).retry_after;
+    EXPECT_EQ(milliseconds(said[0] == '1' && said[1] == 's' ? 1'000 : 0), wait) << said;
+  }
+  for (const char* said : {"nan", "inf", "-nan", "-inf", "-1e-300"}) {
+    EXPECT_EQ(milliseconds(0), error_of(429, {{"retry-after", said}}).retry_after) << said;
+    EXPECT_EQ(milliseconds(0), error_of(429, {{"retry-after-ms", said}}).retry_after) << said;
+  }
+}
+
+TEST(UpstreamError, AWaitHasABound) {
+  EXPECT_EQ(milliseconds(3'600'000), error_of(429, {}, "try again in 1e308h1e308h").retry_after);
+  EXPECT_EQ(milliseconds(3'600'000), error_of(429, {{"retry-after", "1e308"}}).retry_after);
+}
+
+TEST(UpstreamError, NoKeyIsRepeated) {
+  for (const char* key : {"sk-test-0123456789abcdef", "sk-proj-abc***wxyz", "gsk_aB3dE6gH9", "xai-0a1b2c3d4e",
+                          "AIzaSyA1b2C3d4E5f6", "0123456789abcdef0123456789abcdef"}) {
+    const std::string body =
+        R"({"error":{"message":"Incorrect API key provided: )" + std::string(key) + R"(."}})";
+    const std::string message = error_of(401, {}, body).message;
+    EXPECT_EQ(std::string::npos, message.find(key)) << message;
+    EXPECT_NE(std::string::npos, message.find("Incorrect API key provided: ***")) << message;
+  }
+}
+
+TEST(UpstreamError, TheTargetsOwnKeyIsNeverRepeatedWhateverItLooksLike) {
+  Target target = target_of("vllm", "m");
+  target.key = base::Secret("hunter");
+  EXPECT_EQ(std::string::npos,
+            upstream_error(target, 401, {}, R"({"error":"no: hunterhunter"})").message.find("hunter"));
+}
+
+TEST(UpstreamError, ValuesOfTheOperatorsHeadersAreNotRepeated) {
+  Target target = target_of("vllm", "m");
+  target.headers = {{"X-Door", "open sesame"}, {"Authorization", "Basic hunter2"}, {"X-Level", "1"}};
+  const std::string body = R"({"error":"no: open sesame, hunter2, 1, Basic hunter2"})";
+  EXPECT_EQ("vllm/m answered 400: no: ***, ***, 1, ***", upstream_error(target, 400, {}, body).message);
+  EXPECT_EQ("vllm/m failed while it answered: ***", stream_error(target, 0, "open sesame").message);
+}
+
+TEST(UpstreamError, OrdinaryWordsAreLeftAsTheyAre) {
+  const std::string words =
+      "The model 'meta-llama/llama-4-maverick-17b-128e-instruct' is down (task-force 7).";
+  EXPECT_EQ(words, upstream_words(words));
+}
+
+TEST(UpstreamError, LongAndWildTextIsCutToOneLine) {
+  EXPECT_EQ("a b", upstream_words("a\r\n\tb\n"));
+  std::string umlauts;
+  for (int i = 0; i < 3000; ++i) umlauts += "ü";
+  EXPECT_EQ(kUpstreamWordsMax, upstream_words(umlauts).size());
+  EXPECT_EQ(kUpstreamWordsMax - 1, upstream_words("x" + umlauts).size());
+}
+
+}  // namespace
+}  // namespace millrace::providers

@@ -1,0 +1,230 @@
+#include "schemas/chat_request.h"
+
+#include <gtest/gtest.h>
+
+#include "schemas/chat_reply.h"
+#include "tests/unit/schemas/both_ways.h"
+
+namespace millrace::schemas {
+namespace {
+
+using base::Code;
+using nlohmann::json;
+
+tl::expected<ChatRequest, Refusal> parse(std::string body) {
+  return testing::parse_both_ways(std::move(body));
+}
+// Members beside a model and a message.
+ChatRequest with(const std::string& more) {
+  auto got = parse(R"({"model":"a/b","messages":"hi")" + more + "}");
+  EXPECT_TRUE(got.has_value()) << more << got.error().error.message;
+  return got.has_value() ? std::move(*got) : ChatRequest{};
+}
+Refusal refused(const std::string& more) {
+  auto got = parse(R"({"model":"a/b","messages":"hi")" + more + "}");
+  EXPECT_FALSE(got.has_value()) << more;
+  return got.has_value() ? Refusal{} : std::move(got.error());
+}
+std::vector<std::string> names(const DroppedParams& dropped) {
+  std::vector<std::string> out;
+  for (const DroppedParam& each : dropped) out.push_back(each.name);
+  return out;
+}
+using Names = std::vector<std::string>;
+
+TEST(ChatRequestBody, HoldsWhatTheModelIsToldAndNothingElse) {
+  const ChatRequest got = with(
+      R"(,"temperature":0.5,"seed":null,"stream":true,"stream_options":{"include_usage":true},)"
+      R"("max_turns":3,"deferred":false,"agent_attributes":{"speed":1},"top_a":1,"n":1,"logprobs":false)");
+  EXPECT_EQ(got.models, Names{"a/b"});
+  EXPECT_EQ(got.body,
+            json::parse(R"({"messages":[{"role":"user","content":"hi"}],"temperature":0.5,"top_a":1})"));
+  EXPECT_EQ(got.unknown, Names{"top_a"});
+  EXPECT_TRUE(got.stream && got.include_usage && !got.include_obfuscation && !got.deferred);
+  EXPECT_EQ(got.max_turns, 3);
+  EXPECT_EQ(got.agent_attributes.at("speed"), 1.0);
+  EXPECT_TRUE(got.dropped.empty());
+}
+
+TEST(ChatRequestBody, AModelMayBeAListOrHaveSettings) {
+  EXPECT_EQ(parse(R"({"model":["a","b"],"messages":"x"})")->models, (Names{"a", "b"}));
+  const auto got = parse(
+      R"({"model":{"model":"a","settings":{"temperature":1,"top_p":0.5,"model":"z"}},"messages":"x","top_p":0.1})");
+  ASSERT_TRUE(got.has_value());
+  EXPECT_EQ(got->models, Names{"a"});
+  EXPECT_EQ(got->body["temperature"], 1);
+  EXPECT_EQ(got->body["top_p"], 0.1);
+  const auto wrong = parse(R"({"model":{"model":"a","settings":{"temperature":9}},"messages":"x"})");
+  ASSERT_FALSE(wrong.has_value());
+  EXPECT_EQ(wrong.error().error.param, "temperature");
+}
+
+TEST(ChatRequestBody, ReservedParametersAreReported) {
+  EXPECT_EQ(names(with(R"(,"guardrails":[{}],"handoff_config":{},"handoff_mode":"x","credentials":[],)"
+                       R"("correlation_id":"c","priority":5,"stream":true,"stream_options":{"other":1})")
+                      .dropped),
+            (Names{"guardrails", "correlation_id", "credentials", "handoff_config", "handoff_mode",
+                   "priority", "stream_options.other"}));
+}
+
+TEST(ChatRequestBody, APriorityIsForDeferredRequests) {
+  const ChatRequest got = with(R"(,"deferred":true,"priority":-100)");
+  EXPECT_EQ(got.priority, -100);
+  EXPECT_TRUE(got.dropped.empty());
+  EXPECT_EQ(refused(R"(,"deferred":true,"priority":101)").error.param, "priority");
+}
+
+TEST(ChatRequestBody, TheNewNameOfTheTokenBoundWins) {
+  EXPECT_EQ(with(R"(,"max_tokens":5)").body["max_completion_tokens"], 5);
+  const ChatRequest both = with(R"(,"max_tokens":5,"max_completion_tokens":6)");
+  EXPECT_EQ(both.body["max_completion_tokens"], 6);
+  EXPECT_FALSE(both.body.contains("max_tokens"));
+  EXPECT_EQ(names(both.dropped), Names{"max_tokens"});
+}
+
+TEST(ChatRequestBody, StopIsAList) {
+  EXPECT_EQ(with(R"(,"stop":"x")").body["stop"], json::array({"x"}));
+  EXPECT_FALSE(with(R"(,"stop":[])").body.contains("stop"));
+}
+
+TEST(ChatRequestBody, PlainTextIsNoFormat) {
+  const ChatRequest plain = with(R"(,"response_format":{"type":"text"})");
+  EXPECT_FALSE(plain.asks_format || plain.body.contains("response_format"));
+  EXPECT_TRUE(with(R"(,"response_format":{"type":"json_object"})").asks_format);
+}
+
+TEST(ChatRequestBody, AnySayingNoStopsTheExecutionOfTools) {
+  EXPECT_TRUE(with("").execute_tools);
+  for (const char* no : {R"(,"auto_execute_tools":false)", R"(,"automatic_tool_execution":false)",
+                         R"(,"disable_automatic_function_calling":true)"}) {
+    const ChatRequest got = with(no);
+    EXPECT_FALSE(got.execute_tools) << no;
+    EXPECT_EQ(got.body.size(), 1u) << no;
+    EXPECT_TRUE(got.unknown.empty()) << no;
+  }
+}
+
+TEST(ChatRequestBody, TheOldFormOfFunctionsBecomesTools) {
+  const ChatRequest got =
+      with(R"(,"functions":[{"name":"f","parameters":{"type":"object"}}],"function_call":{"name":"f"})");
+  EXPECT_TRUE(got.old_functions);
+  EXPECT_EQ(got.body["tools"],
+            json::parse(R"([{"type":"function","function":{"name":"f","parameters":{"type":"object"}}}])"));
+  EXPECT_EQ(got.body["tool_choice"], json::parse(R"({"type":"function","function":{"name":"f"}})"));
+  EXPECT_FALSE(got.body.contains("functions") || got.body.contains("function_call"));
+  const ChatRequest both = with(
+      R"(,"functions":[{"name":"f"}],"tools":[{"type":"function","function":{"name":"g"}}],"tool_choice":"auto")");
+  EXPECT_FALSE(both.old_functions);
+  EXPECT_EQ(both.body["tools"][0]["function"]["name"], "g");
+  EXPECT_EQ(names(both.dropped), Names{"functions"});
+}
+
+TEST(ChatRequestBody, ServersOfToolsAreRead) {
+  const ChatRequest got = with(R"(,"mcp_servers":["https://e.org/mcp",{"slug":"s","version":"2","other":1}],)"
+                               R"("tool_choice":{"type":"function","function":{"name":"s__f"}})");
+  ASSERT_EQ(got.mcp_servers.size(), 2u);
+  EXPECT_EQ(got.mcp_servers[0].url, "https://e.org/mcp");
+  EXPECT_EQ(got.mcp_servers[1].slug, "s");
+  EXPECT_EQ(got.mcp_servers[1].version, "2");
+  EXPECT_EQ(names(got.dropped), Names{"mcp_servers.other"});
+}
+
+TEST(ChatRequestRules, ParametersThatNeedAnotherAreRefusedWithoutIt) {
+  const std::pair<const char*, const char*> table[] = {
+      {R"(,"stream_options":{})", "stream_options"},
+      {R"(,"stream":false,"stream_options":{"include_usage":true})", "stream_options"},
+      {R"(,"top_logprobs":3)", "top_logprobs"},
+      {R"(,"logprobs":false,"top_logprobs":3)", "top_logprobs"},
+      {R"(,"modalities":["text","audio"])", "audio"},
+      {R"(,"tool_choice":{"type":"function","function":{"name":"f"}})", "tool_choice"},
+      {R"(,"n":2,"mcp_servers":["s"])", "n"},
+  };
+  for (const auto& [more, param] : table) {
+    const Refusal got = refused(more);
+    EXPECT_EQ(got.error.code, Code::kInvalidField) << more;
+    EXPECT_EQ(got.error.param, param) << more;
+  }
+}
+
+TEST(ChatRequestRules, ADeferredStreamIsABadRequest) {
+  const Refusal got = refused(R"(,"deferred":true,"stream":true)");
+  EXPECT_EQ(got.error.code, Code::kBadRequest);
+  EXPECT_EQ(got.error.param, "deferred");
+  EXPECT_TRUE(got.problems.empty());
+}
+
+TEST(ChatRequestRules, WhatIsNoJsonIsABadRequest) {
+  const auto got = parse("{");
+  ASSERT_FALSE(got.has_value());
+  EXPECT_EQ(got.error().error.code, Code::kBadRequest);
+}
+
+TEST(ChatRequestRules, ManyProblemsAreBounded) {
+  json many = json::array();
+  for (int i = 0; i < 1000; ++i) many.push_back({{"role", "user"}, {"content", {{{"no", 1}}}}});
+  const auto got = parse(json{{"model", "a"}, {"messages", many}}.dump());
+  ASSERT_FALSE(got.has_value());
+  EXPECT_EQ(got.error().problems.size(), kProblemsMax);
+}
+
+TEST(ChatRequestSpec, GivesTheSameRequestBack) {
+  ChatRequest request = with(
+      R"(,"deferred":true,"priority":7,"max_turns":4,"functions":[{"name":"f"}],"top_a":1,"max_tokens":2,)"
+      R"("mcp_servers":[{"slug":"s","version":"1","name":"n"}],"model_attributes":{"a/b":{"x":0.5}},)"
+      R"("agent_attributes":{"x":1},"response_format":{"type":"json_object"},"guardrails":[],)"
+      R"("auto_execute_tools":false)");
+  request.strict = true;
+  const std::string spec = chat_spec(request);
+  const auto back = chat_request_from_spec(spec);
+  ASSERT_TRUE(back.has_value());
+  EXPECT_EQ(chat_spec(*back), spec);
+  EXPECT_EQ(back->body, request.body);
+  EXPECT_EQ(back->priority, 7);
+  EXPECT_EQ(back->dropped, request.dropped);
+  EXPECT_EQ(back->mcp_servers[0].name, "n");
+  EXPECT_TRUE(back->strict && back->old_functions && back->asks_format && !back->execute_tools);
+}
+
+TEST(ChatRequestSpec, TextThatIsNoSpecIsAnError) {
+  for (const char* text : {"", "{}", "[]", R"({"v":2})", R"({"v":1})", R"({"v":1,"models":7})"})
+    EXPECT_FALSE(chat_request_from_spec(text).has_value()) << text;
+}
+
+TEST(ChatRequestSpec, AStoredOneIsWithoutLargeImages) {
+  const std::string small = "data:image/png;base64," + std::string(kStoredImageMax / 3 * 4, 'A');
+  const std::string large = small + "AAAAAAAA";
+  json body = {
+      {"model", "a"},
+      {"messages",
+       {{{"role", "user"},
+         {"content",
+          {{{"type", "text"}, {"text", "t"}},
+           {{"type", "image_url"}, {"image_url", {{"url", small}}}},
+           {{"type", "image_url"}, {"image_url", {{"url", large}}}}}}},
+        {{"role", "user"}, {"content", {{{"type", "image_url"}, {"image_url", {{"url", large}}}}}}}}}};
+  const auto request = parse(body.dump());
+  ASSERT_TRUE(request.has_value()) << request.error().error.message;
+  const StoredChat stored = stored_chat(*request);
+  EXPECT_EQ(names(stored.left_out), (Names{"messages.0.content.2", "messages.1.content.0"}));
+  const auto back = chat_request_from_spec(stored.spec);
+  ASSERT_TRUE(back.has_value());
+  EXPECT_EQ(back->body["messages"][0]["content"].size(), 2u);
+  EXPECT_EQ(back->body["messages"][1]["content"], "");
+  EXPECT_EQ(request->body["messages"][0]["content"].size(), 3u);
+}
+
+TEST(ChatRequestTurn, GoesOnWithTheCallsAndTheirResults) {
+  ChatRequest request = with("");
+  ChatChoice answer;
+  answer.tool_calls = {{.id = "c", .name = "f", .arguments = "{}"}};
+  answer.continuity = "opaque";
+  append_turn(request, answer, {{.call_id = "c", .text = "42"}});
+  EXPECT_EQ(
+      request.body["messages"],
+      json::parse(R"([{"role":"user","content":"hi"},{"role":"assistant","millrace_continuity":"opaque",)"
+                  R"("tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]},)"
+                  R"({"role":"tool","tool_call_id":"c","content":"42"}])"));
+}
+
+}  // namespace
+}  // namespace millrace::schemas

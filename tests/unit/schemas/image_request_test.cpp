@@ -1,0 +1,97 @@
+#include "schemas/image_request.h"
+
+#include <gtest/gtest.h>
+
+namespace millrace::schemas {
+namespace {
+
+using nlohmann::json;
+
+tl::expected<ImageRequest, Refusal> parse(json body) {
+  body.emplace("prompt", "a mill");
+  std::string text = body.dump();
+  return parse_image_request(text);
+}
+
+// The field that the model's row refuses first; empty: none.
+std::string refused(std::string_view model, const json& body) {
+  const auto request = parse(body);
+  EXPECT_TRUE(request.has_value()) << body;
+  if (!request) return "not parsed";
+  const Problems problems = image_problems(*request, model);
+  return problems.empty() ? "" : problems.front().loc.back();
+}
+
+TEST(ImageRequest, TheModelThatIsMeantFollowsFromTheParameters) {
+  EXPECT_EQ(parse(json::object())->model, "openai/dall-e-2");
+  EXPECT_EQ(parse({{"stream", false}})->model, "openai/dall-e-2");
+  for (const json& own :
+       {json{{"stream", true}}, json{{"moderation", "low"}}, json{{"output_format", "png"}},
+        json{{"background", "auto"}}, json{{"partial_images", 1}}, json{{"output_compression", 5}}})
+    EXPECT_EQ(parse(own)->model, "openai/gpt-image-1") << own;
+  EXPECT_EQ(parse({{"model", "m"}})->model, "m");
+}
+
+TEST(ImageRequest, WhatIsNoneIsRefusedByItsField) {
+  for (const auto& [field, value] : std::vector<std::pair<std::string, json>>{{"n", 0},
+                                                                              {"n", 11},
+                                                                              {"partial_images", 4},
+                                                                              {"output_compression", 101},
+                                                                              {"output_format", "gif"},
+                                                                              {"background", "red"},
+                                                                              {"moderation", "high"},
+                                                                              {"response_format", "png"},
+                                                                              {"prompt", ""}}) {
+    const auto request = parse({{field, value}});
+    ASSERT_FALSE(request) << field;
+    EXPECT_EQ(request.error().problems.front().loc.back(), field);
+  }
+  std::string none = "{}";
+  EXPECT_EQ(parse_image_request(none).error().problems.front().loc.back(), "prompt");
+}
+
+TEST(ImageRequest, WhatIsTheModelsOwnBusinessIsKeptAsItWasGiven) {
+  const auto request = parse({{"size", "auto"}, {"seed", 4}, {"style", nullptr}, {"n", 2}, {"stream", true}});
+  ASSERT_TRUE(request);
+  EXPECT_EQ(request->rest, (json{{"size", "auto"}, {"seed", 4}}));
+  EXPECT_EQ(request->n, 2);
+}
+
+TEST(ImageRequest, EachModelsRowHasItsSizesAndQualities) {
+  EXPECT_EQ(refused("dall-e-2", {{"size", "256x256"}, {"quality", "standard"}}), "");
+  EXPECT_EQ(refused("dall-e-2", {{"size", "auto"}}), "size");
+  EXPECT_EQ(refused("dall-e-3", {{"size", "1024x1792"}, {"quality", "hd"}, {"style", "natural"}}), "");
+  EXPECT_EQ(refused("dall-e-3", {{"size", "512x512"}}), "size");
+  EXPECT_EQ(refused("dall-e-3", {{"style", "wild"}}), "style");
+  EXPECT_EQ(refused("gpt-image-1", {{"size", "auto"}, {"quality", "low"}}), "");
+  EXPECT_EQ(refused("gpt-image-1-mini", {{"quality", "hd"}}), "quality");
+  EXPECT_EQ(refused("gpt-image-1", {{"style", "vivid"}}), "style");
+}
+
+TEST(ImageRequest, PromptsAreCountedInCharacters) {
+  std::string accents;
+  for (int i = 0; i < 1000; ++i) accents += "é";
+  EXPECT_EQ(refused("dall-e-2", {{"prompt", accents}}), "");
+  EXPECT_EQ(refused("dall-e-2", {{"prompt", accents + "e"}}), "prompt");
+}
+
+TEST(ImageRequest, CompressionAndTransparencyNeedAFormatThatHasThem) {
+  EXPECT_EQ(refused("gpt-image-1", {{"output_compression", 9}}), "output_compression");
+  EXPECT_EQ(refused("gpt-image-1", {{"output_compression", 9}, {"output_format", "webp"}}), "");
+  EXPECT_EQ(refused("gpt-image-1", {{"background", "transparent"}, {"output_format", "jpeg"}}), "background");
+  EXPECT_EQ(refused("gpt-image-1", {{"background", "transparent"}}), "");
+}
+
+TEST(ImageRequest, AnUnknownModelHasNoRules) {
+  EXPECT_EQ(refused("draw", {{"size", "7x7"}, {"style", "wild"}, {"stream", true}, {"n", 10}}), "");
+}
+
+TEST(ImageRequest, ImagesComeByUrlUnlessTheModelOrTheClientSaysBase64) {
+  EXPECT_TRUE(images_by_url(*parse(json::object()), "dall-e-3"));
+  EXPECT_FALSE(images_by_url(*parse({{"response_format", "b64_json"}}), "dall-e-3"));
+  EXPECT_FALSE(images_by_url(*parse(json::object()), "gpt-image-1"));
+  EXPECT_FALSE(images_by_url(*parse({{"stream", true}}), "draw"));
+}
+
+}  // namespace
+}  // namespace millrace::schemas

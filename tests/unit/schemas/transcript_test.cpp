@@ -1,0 +1,186 @@
+#include "schemas/transcript.h"
+
+#include <cmath>
+#include <limits>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace millrace::schemas {
+namespace {
+
+using nlohmann::json;
+
+SpokenSegment segment(double start, double end, std::string text) {
+  SpokenSegment out;
+  out.start = start;
+  out.end = end;
+  out.text = std::move(text);
+  out.seek = static_cast<std::int64_t>(start * 100);
+  out.tokens = {7, 8};
+  out.avg_logprob = -0.25;
+  out.compression_ratio = 1.5;
+  out.no_speech_prob = 0.125;
+  return out;
+}
+
+Transcript two_lines() {
+  Transcript out;
+  out.language = "english";
+  out.seconds = 3725.0621;
+  out.text = "The mill turns. It never stops.";
+  out.segments = {segment(0, 2.5004, " The mill turns."), segment(3723.25, 3725.0621, " It never stops.")};
+  out.words = {{"The", 0.1, 0.3}, {"mill", 0.1 + 0.2, 0.6}};
+  return out;
+}
+
+std::string told(TranscriptForm form) { return render(two_lines(), {.form = form}); }
+
+TEST(Transcripts, AsTextAreALine) {
+  EXPECT_EQ(told(TranscriptForm::kText), "The mill turns. It never stops.\n");
+}
+
+TEST(Transcripts, AsSubRipHaveNumberedCues) {
+  EXPECT_EQ(told(TranscriptForm::kSrt),
+            "1\n00:00:00,000 --> 00:00:02,500\nThe mill turns.\n\n"
+            "2\n01:02:03,250 --> 01:02:05,062\nIt never stops.\n\n");
+}
+
+TEST(Transcripts, AsWebVttBeginWithItsName) {
+  EXPECT_EQ(told(TranscriptForm::kVtt),
+            "WEBVTT\n\n00:00:00.000 --> 00:00:02.500\nThe mill turns.\n\n"
+            "01:02:03.250 --> 01:02:05.062\nIt never stops.\n\n");
+}
+
+TEST(Transcripts, WithoutSegmentsAreOneCue) {
+  Transcript plain;
+  plain.text = "Hello";
+  plain.seconds = 1.5;
+  EXPECT_EQ(render(plain, {.form = TranscriptForm::kSrt}), "1\n00:00:00,000 --> 00:00:01,500\nHello\n\n");
+  EXPECT_EQ(render({}, {.form = TranscriptForm::kSrt}), "");
+  EXPECT_EQ(render({}, {.form = TranscriptForm::kVtt}), "WEBVTT\n\n");
+}
+
+TEST(Transcripts, TextCannotEndItsCue) {
+  Transcript hostile;
+  hostile.segments = {segment(0, 1, "a\n\n9\n00:00:00,000 --> 00:00:09,000\r\nb <i>&")};
+  EXPECT_EQ(render(hostile, {.form = TranscriptForm::kSrt}),
+            "1\n00:00:00,000 --> 00:00:01,000\na 9 00:00:00,000 -> 00:00:09,000 b <i>&\n\n");
+  EXPECT_EQ(
+      render(hostile, {.form = TranscriptForm::kVtt}),
+      "WEBVTT\n\n00:00:00.000 --> 00:00:01.000\na 9 00:00:00,000 --&gt; 00:00:09,000 b &lt;i&gt;&amp;\n\n");
+}
+
+TEST(Transcripts, AsJsonHaveLanguageDurationAndUsage) {
+  const json said = json::parse(told(TranscriptForm::kJson));
+  EXPECT_EQ(said, json::parse(R"({"text":"The mill turns. It never stops.","language":"english",
+                                  "duration":3725.062,"usage":{"type":"duration","seconds":3726}})"));
+}
+
+TEST(Transcripts, AsVerboseJsonHaveAllTenFieldsOfASegment) {
+  const json said = json::parse(render(two_lines(), {.form = TranscriptForm::kVerboseJson, .words = true}));
+  EXPECT_EQ(said["task"], "transcribe");
+  ASSERT_EQ(said["segments"].size(), 2u);
+  EXPECT_EQ(said["segments"][0],
+            json::parse(R"({"id":0,"seek":0,"start":0.0,"end":2.5,"text":" The mill turns.",
+    "tokens":[7,8],"temperature":0.0,"avg_logprob":-0.25,"compression_ratio":1.5,"no_speech_prob":0.125})"));
+  EXPECT_EQ(said["segments"][1]["id"], 1);
+  EXPECT_EQ(said["segments"][1]["start"], 3723.25);
+  EXPECT_EQ(said["words"][1], json::parse(R"({"word":"mill","start":0.3,"end":0.6})"));
+}
+
+TEST(Transcripts, AsVerboseJsonHaveWhatWasAskedFor) {
+  const auto keys = [](bool segments, bool words) {
+    const json said = json::parse(
+        render(two_lines(), {.form = TranscriptForm::kVerboseJson, .segments = segments, .words = words}));
+    return std::pair(said.contains("segments"), said.contains("words"));
+  };
+  EXPECT_EQ(keys(true, false), std::pair(true, false));
+  EXPECT_EQ(keys(false, true), std::pair(false, true));
+}
+
+TEST(Transcripts, OfATranslationAreEnglish) {
+  Transcript german = two_lines();
+  german.language = "german";
+  const json said = json::parse(render(german, {.form = TranscriptForm::kVerboseJson, .translate = true}));
+  EXPECT_EQ(said["language"], "english");
+  EXPECT_EQ(said["task"], "translate");
+}
+
+TEST(Transcripts, SayWhatIsNotKnown) {
+  const json said = json::parse(render({}, {.form = TranscriptForm::kJson}));
+  EXPECT_EQ(said, json::parse(R"({"text":"","language":"unknown","duration":null})"));
+  Transcript odd = two_lines();
+  odd.seconds = std::numeric_limits<double>::infinity();
+  odd.segments[0].avg_logprob = std::nan("");
+  const json told_odd = json::parse(render(odd, {.form = TranscriptForm::kVerboseJson}));
+  EXPECT_EQ(told_odd["segments"][0]["avg_logprob"], 0.0);
+  EXPECT_FALSE(told_odd.contains("usage"));
+}
+
+TEST(Transcripts, TextFormsAreTextAndTheOthersJson) {
+  EXPECT_EQ(content_type(TranscriptForm::kJson), "application/json");
+  EXPECT_EQ(content_type(TranscriptForm::kVerboseJson), "application/json");
+  for (const TranscriptForm form : {TranscriptForm::kText, TranscriptForm::kSrt, TranscriptForm::kVtt})
+    EXPECT_TRUE(content_type(form).starts_with("text/plain"));
+}
+
+TEST(Transcripts, ComeBackFromTheStoreAsTheyWent) {
+  const TranscriptStyle style{
+      .form = TranscriptForm::kVtt, .translate = true, .segments = false, .words = true};
+  const auto read = stored_transcript(to_json(two_lines(), style));
+  ASSERT_TRUE(read.has_value());
+  EXPECT_EQ(read->style.form, TranscriptForm::kVtt);
+  EXPECT_TRUE(read->style.translate && read->style.words);
+  EXPECT_FALSE(read->style.segments);
+  EXPECT_EQ(to_json(read->transcript, read->style), to_json(two_lines(), style));
+  EXPECT_FALSE(stored_transcript("{}").has_value());
+  EXPECT_FALSE(stored_transcript("no json").has_value());
+}
+
+TEST(Transcripts, OfPiecesAreJoinedInOrder) {
+  SpokenPiece first{{segment(0, 1, " The mill turns.")}, {{"The", 0, 0.1}}, std::nullopt};
+  SpokenPiece failed;
+  failed.error = base::error(base::Code::kPieceTimeout, "too long");
+  SpokenPiece last{{segment(5, 6, "It never stops.")}, {}, std::nullopt};
+  const Transcript whole = join({first, failed, last}, "english", 6.5);
+  EXPECT_EQ(whole.text, "The mill turns. It never stops.");
+  EXPECT_EQ(whole.segments.size(), 2u);
+  EXPECT_EQ(whole.words.size(), 1u);
+  EXPECT_EQ(whole.language, "english");
+  EXPECT_EQ(whole.seconds, 6.5);
+  EXPECT_EQ(join({}, "", std::nullopt).text, "");
+}
+
+TEST(Transcripts, OfOnePieceHaveTheLanguageAndTheLengthThatItTells) {
+  SpokenPiece piece{{segment(0, 2, "Die M\u00fchle.")}, {}, std::nullopt, "german", 2.5};
+  const auto read = piece_from_json(to_json(piece));
+  ASSERT_TRUE(read.has_value());
+  const Transcript whole = join({*read}, "de", std::nullopt);
+  EXPECT_EQ(whole.language, "german");
+  EXPECT_EQ(whole.seconds, 2.5);
+}
+
+TEST(SpokenPieces, ComeBackAsTheyWereWritten) {
+  SpokenPiece piece{{segment(1.25, 2.5, "\"quoted\" and \xc3\xa9")}, {{"a", 1.25, 1.5}}, std::nullopt};
+  const auto read = piece_from_json(to_json(piece));
+  ASSERT_TRUE(read.has_value());
+  EXPECT_EQ(to_json(*read), to_json(piece));
+  EXPECT_FALSE(read->error.has_value());
+  piece = {{}, {}, base::error(base::Code::kPieceFailed, "the piece could not be recognised")};
+  const auto failed = piece_from_json(to_json(piece));
+  ASSERT_TRUE(failed.has_value() && failed->error.has_value());
+  EXPECT_EQ(failed->error->code, base::Code::kPieceFailed);
+  EXPECT_EQ(failed->error->message, "the piece could not be recognised");
+  EXPECT_FALSE(piece_from_json("[]").has_value());
+}
+
+TEST(TranscriptForms, NamesRoundTrip) {
+  for (const TranscriptForm form : {TranscriptForm::kJson, TranscriptForm::kText, TranscriptForm::kSrt,
+                                    TranscriptForm::kVtt, TranscriptForm::kVerboseJson})
+    EXPECT_EQ(transcript_form_named(name(form)), form);
+  EXPECT_FALSE(transcript_form_named("diarized_json"));
+}
+
+}  // namespace
+}  // namespace millrace::schemas

@@ -1,0 +1,94 @@
+#include "storage/admin_queries.h"
+
+#include "tests/unit/storage/job_store.h"
+
+namespace millrace::storage::testing {
+namespace {
+
+const KindEnds& of(const RecentEnds& ends, schemas::Kind kind) {
+  for (const KindEnds& each : ends.kinds) {
+    if (each.kind == kind) return each;
+  }
+  throw std::runtime_error("no such kind");
+}
+
+void end_some(JobStore& s, int count, std::chrono::milliseconds wait, std::chrono::milliseconds run) {
+  for (int i = 0; i < count; ++i) {
+    s.submit();
+    s.clock.advance(wait);
+    const Lease lease = s.claim_one();
+    s.clock.advance(run);
+    s.finish(lease);
+  }
+}
+
+TEST(AdminQueries, WhatEndedIsCountedByTheMinuteTheHourAndTheDay) {
+  JobStore s;
+  end_some(s, 3, 100ms, 1s);
+  s.clock.advance(5min);
+  end_some(s, 2, 100ms, 1s);
+  const RecentEnds ends = AdminQueries(s.store()).ends().value();
+  const KindEnds& ocr = of(ends, schemas::Kind::kOcr);
+  EXPECT_EQ(ocr.minute.succeeded, 2);
+  EXPECT_EQ(ocr.hour.succeeded, 5);
+  EXPECT_EQ(ocr.good.back(), 2);
+  EXPECT_EQ(ocr.good[kEndMinutes - 6], 3);
+  EXPECT_EQ(of(ends, schemas::Kind::kChat).day.succeeded, 0);
+  EXPECT_EQ(ends.since, std::nullopt);
+}
+
+TEST(AdminQueries, WaitsAndRunsAreOfTheLastHourByNearestRank) {
+  JobStore s;
+  end_some(s, 1, 10s, 20s);
+  s.clock.advance(2h);
+  end_some(s, 19, 100ms, 1s);
+  end_some(s, 1, 400ms, 3s);
+  const RecentEnds ends = AdminQueries(s.store()).ends().value();
+  const KindEnds& ocr = of(ends, schemas::Kind::kOcr);
+  EXPECT_EQ(ocr.wait.p50, 100ms);
+  EXPECT_EQ(ocr.run.p50, 1s);
+  EXPECT_EQ(ocr.run.p95, 1s);
+  EXPECT_EQ(ocr.hour.succeeded, 20);
+  EXPECT_EQ(ocr.day.succeeded, 21);
+}
+
+TEST(AdminQueries, ACountThatStopsEarlySaysSinceWhen) {
+  JobStore s;
+  end_some(s, 4, 0ms, 1s);
+  const RecentEnds ends = AdminQueries(s.store()).ends(3).value();
+  EXPECT_EQ(of(ends, schemas::Kind::kOcr).day.succeeded, 3);
+  EXPECT_EQ(ends.since, s.clock.wall() - 2s);
+}
+
+TEST(AdminQueries, JobsOfAllTenantsAreListedNewestFirstWithoutTheirChildren) {
+  JobStore s;
+  const auto first = s.submit();
+  s.clock.advance(1s);
+  const auto second = s.submit(s.order("other"));
+  AdminQueries queries(s.store());
+  const JobPage page = queries.jobs({}, 1, {}).value();
+  ASSERT_EQ(page.items.size(), 1u);
+  EXPECT_EQ(page.items[0].id, second);
+  EXPECT_EQ(page.items[0].tenant, "other");
+  const JobPage rest = queries.jobs({}, 9, page.next).value();
+  ASSERT_EQ(rest.items.size(), 1u);
+  EXPECT_EQ(rest.items[0].id, first);
+  EXPECT_EQ(rest.next, std::nullopt);
+  EXPECT_EQ(queries.jobs(std::vector{first, second, s.new_id()}).value().size(), 2u);
+}
+
+TEST(AdminQueries, AWorkerIsLiveWhileItReports) {
+  JobStore s;
+  s.beat({}, 4, 3);
+  AdminQueries queries(s.store());
+  const auto workers = queries.workers().value();
+  ASSERT_EQ(workers.size(), 1u);
+  EXPECT_TRUE(workers[0].live);
+  ASSERT_EQ(workers[0].slots.size(), 1u);
+  EXPECT_EQ(workers[0].slots[0].used, 3);
+  s.clock.advance(1min);
+  EXPECT_FALSE(queries.workers().value()[0].live);
+}
+
+}  // namespace
+}  // namespace millrace::storage::testing

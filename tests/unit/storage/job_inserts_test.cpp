@@ -1,0 +1,113 @@
+// Rows of new jobs are written together (storage/job_inserts.cpp).
+#include <latch>
+
+#include "storage/sqlite.h"
+#include "tests/unit/storage/job_store.h"
+#include "tests/unit/storage/opened_store.h"
+
+namespace millrace::storage::testing {
+namespace {
+
+// The answers to what was submitted while the writer was held, in order.
+class Group {
+ public:
+  explicit Group(JobStore& s) : s_(s), held_(s.store()) {}
+
+  void submit(Submission order) {
+    const std::size_t at = answers_.size();
+    answers_.emplace_back();
+    s_.intake().submit(std::move(order), [this, at](base::Result<Submitted> made) {
+      const std::lock_guard lock(mutex_);
+      answers_[at] = std::move(made);
+      ++answered_;
+      changed_.notify_all();
+    });
+  }
+  const std::vector<std::optional<base::Result<Submitted>>>& answers() {
+    held_.let_go();
+    std::unique_lock lock(mutex_);
+    EXPECT_TRUE(support::wait_until(changed_, lock, [&] { return answered_ == answers_.size(); }));
+    return answers_;
+  }
+
+ private:
+  JobStore& s_;
+  HeldWriter held_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::size_t answered_ = 0;
+  std::vector<std::optional<base::Result<Submitted>>> answers_;
+};
+
+TEST(JobInserts, EveryJobOfAGroupIsWrittenHoweverManyThereAre) {
+  for (const std::size_t count : {1u, 2u, 3u, 15u, 16u, 17u, 45u}) {
+    JobStore s;
+    Group group(s);
+    std::vector<Submission> orders;
+    for (std::size_t i = 0; i < count; ++i) {
+      orders.push_back(s.order());
+      orders.back().spec = "{\"number\":" + std::to_string(i) + "}";
+      group.submit(orders.back());
+    }
+    for (const auto& answer : group.answers()) EXPECT_TRUE(answer && *answer);
+    const auto claimed = s.claim(static_cast<int>(count) + 1);
+    ASSERT_EQ(claimed.size(), count);
+    for (std::size_t i = 0; i < count; ++i) {
+      EXPECT_EQ(claimed[i].lease.job, orders[i].id);
+      EXPECT_EQ(claimed[i].spec, orders[i].spec) << "each has its own";
+    }
+  }
+}
+
+TEST(JobInserts, AJobThatCannotBeWrittenFailsAloneAndTheOthersOfItsGroupAreMade) {
+  JobStore s;
+  const schemas::JobId known = s.submit();
+  Group group(s);
+  auto first = s.order(), broken = s.order(), last = s.order();
+  broken.id = known;
+  group.submit(first);
+  group.submit(broken);
+  group.submit(last);
+  const auto& answers = group.answers();
+  EXPECT_TRUE(*answers[0]);
+  EXPECT_EQ((*answers[1]).error().code, base::Code::kInternal);
+  EXPECT_TRUE(*answers[2]);
+  EXPECT_EQ(s.claim(10).size(), 3u);
+}
+
+TEST(JobInserts, AKeySentTwiceInOneGroupFindsTheJobThatTheFirstMakes) {
+  JobStore s;
+  Group group(s);
+  for (int i = 0; i < 2; ++i) {
+    auto order = s.order();
+    order.idempotency = IdempotencyKey{.method = "POST", .path = "/v1/ocr", .key = "k", .fingerprint = {}};
+    group.submit(order);
+  }
+  const auto& answers = group.answers();
+  ASSERT_TRUE(*answers[0] && *answers[1]);
+  EXPECT_FALSE((*answers[0])->replayed);
+  EXPECT_TRUE((*answers[1])->replayed);
+  EXPECT_EQ((*answers[0])->job, (*answers[1])->job);
+}
+
+TEST(JobInserts, WhoeverReadsInAGroupSeesTheJobsThatItHasMade) {
+  JobStore s;
+  const auto order = s.order();
+  std::latch answered(2);
+  HeldWriter held(s.store());
+  s.intake().submit(order, [&](const base::Result<Submitted>&) { answered.count_down(); });
+  s.store().writer().submit(
+      Writer::Priority::kNormal, 0,
+      [&](Tx& tx) -> base::Status {
+        auto rows = tx.db.prepare("SELECT count(*) FROM jobs WHERE id = ?1");
+        EXPECT_TRUE(rows.bind(order.id.uuid).step());
+        EXPECT_EQ(rows.integer(0), 1);
+        return {};
+      },
+      [&](const base::Status&) { answered.count_down(); });
+  held.let_go();
+  answered.wait();
+}
+
+}  // namespace
+}  // namespace millrace::storage::testing

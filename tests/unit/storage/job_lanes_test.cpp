@@ -1,0 +1,234 @@
+// Claims of kinds whose jobs run in lanes.
+#include <map>
+
+#include "tests/support/answer.h"
+#include "tests/unit/storage/job_store.h"
+
+namespace millrace::storage::testing {
+namespace {
+
+// Lanes with so many places as the test says; others have none.
+class Places final : public ClaimLanes, public std::enable_shared_from_this<Places> {
+ public:
+  explicit Places(std::map<std::string, int> free) : free_(std::move(free)) {}
+
+  PlacePtr take(const std::string& lane) override {
+    const std::lock_guard lock(mutex_);
+    ++asked_;
+    if (free_[lane] == 0) return nullptr;
+    --free_[lane];
+    return std::make_shared<Held>(shared_from_this(), lane);
+  }
+  int free(const std::string& lane) {
+    return locked([&] { return free_[lane]; });
+  }
+  int asked() {
+    return locked([&] { return asked_; });
+  }
+  void open(const std::string& lane, int places) {
+    locked([&] { return free_[lane] += places; });
+  }
+
+ private:
+  class Held final : public Place {
+   public:
+    Held(std::shared_ptr<Places> of, std::string lane) : of_(std::move(of)), lane_(std::move(lane)) {}
+    ~Held() override { leave(); }
+    void leave() override {
+      if (const auto of = std::exchange(of_, nullptr)) of->open(lane_, 1);
+    }
+
+   private:
+    std::shared_ptr<Places> of_;
+    const std::string lane_;
+  };
+  template <class F>
+  int locked(F&& f) {
+    const std::lock_guard lock(mutex_);
+    return f();
+  }
+
+  std::mutex mutex_;
+  std::map<std::string, int> free_;
+  int asked_ = 0;
+};
+
+class JobLanesOfAStore : public ::testing::Test {
+ protected:
+  Submission completion(const std::string& model, int priority = 0, const std::string& tenant = kTenant) {
+    Submission order = s.order(tenant);
+    order.id = s.new_id(schemas::Kind::kChat);
+    order.model = model;
+    order.priority = priority;
+    return order;
+  }
+  schemas::JobId submit(const std::string& model, int priority = 0, const std::string& tenant = kTenant) {
+    return s.submit(completion(model, priority, tenant));
+  }
+  // One job in each of so many lanes; fewer commits than jobs.
+  void submit_to_lanes(int count, const std::string& tenant = kTenant) {
+    for (int i = 0; i < count; ++i) {
+      const std::string lane = "m" + std::to_string(i);
+      if (i % 100 == 99 || i + 1 == count) {
+        submit(lane, 0, tenant);
+      } else {
+        s.intake().submit(completion(lane, 0, tenant), [](const base::Result<Submitted>&) {});
+      }
+    }
+  }
+  JobClaims::Request request(const std::shared_ptr<Places>& places, int count = 9) {
+    JobClaims::Request request;
+    request.kind = schemas::Kind::kChat;
+    request.worker = "w-1";
+    request.count = count;
+    request.lanes = places;
+    return request;
+  }
+  std::vector<Claimed> claim(const std::shared_ptr<Places>& places, int count = 9) {
+    return s.claim(request(places, count));
+  }
+  static std::vector<schemas::JobId> ids(const std::vector<Claimed>& claimed) {
+    std::vector<schemas::JobId> all;
+    for (const Claimed& job : claimed) all.push_back(job.lease.job);
+    return all;
+  }
+  using Ids = std::vector<schemas::JobId>;
+
+  JobStore s;
+};
+
+TEST_F(JobLanesOfAStore, JobsOfAFullLaneStayQueuedAndThoseOfOthersAreTaken) {
+  const auto first = submit("busy"), waits = submit("busy"), idle = submit("idle");
+  const auto places = std::make_shared<Places>(std::map<std::string, int>{{"busy", 1}, {"idle", 5}});
+  const auto claimed = claim(places);
+  EXPECT_EQ(ids(claimed), (Ids{first, idle}));
+  EXPECT_EQ(s.status(waits), JobStatus::kQueued);
+  EXPECT_EQ(s.view(waits).version, 1);
+  EXPECT_TRUE(claim(places).empty());
+}
+
+TEST_F(JobLanesOfAStore, ALaneThatGetsAPlaceIsClaimedInTheOrderOfHandIn) {
+  const auto first = submit("busy"), second = submit("busy");
+  const auto places = std::make_shared<Places>(std::map<std::string, int>{{"busy", 1}});
+  auto one = claim(places);
+  EXPECT_EQ(ids(one), Ids{first});
+  one[0].place->leave();
+  EXPECT_EQ(ids(claim(places)), Ids{second});
+}
+
+TEST_F(JobLanesOfAStore, PriorityThenAgeDecideAmongTheLanesThatHaveRoom) {
+  const auto a = submit("a"), b = submit("b"), closed = submit("closed", 9), urgent = submit("b", 5),
+             last = submit("a");
+  const auto places = std::make_shared<Places>(std::map<std::string, int>{{"a", 9}, {"b", 9}});
+  EXPECT_EQ(ids(claim(places)), (Ids{urgent, a, b, last}));
+  EXPECT_EQ(s.status(closed), JobStatus::kQueued);
+}
+
+TEST_F(JobLanesOfAStore, TenantsAreInTurnAmongTheLanesThatHaveRoom) {
+  const auto x1 = submit("a", 0, "x"), x2 = submit("b", 0, "x"), y1 = submit("a", 0, "y");
+  submit("closed", 0, "w");
+  const auto y2 = submit("b", 0, "y");
+  const auto places = std::make_shared<Places>(std::map<std::string, int>{{"a", 9}, {"b", 9}});
+  EXPECT_EQ(ids(claim(places, 3)), (Ids{x1, y1, x2}));
+  s.reopen();
+  EXPECT_EQ(ids(claim(places)), Ids{y2});
+}
+
+TEST_F(JobLanesOfAStore, ATokenOfAFullLaneClaimsNothing) {
+  const auto job = submit("busy");
+  auto by_token = request(std::make_shared<Places>(std::map<std::string, int>{}));
+  by_token.hints = {{job, 1}};
+  by_token.hints_only = true;
+  EXPECT_TRUE(s.claim(by_token).empty());
+  EXPECT_EQ(s.status(job), JobStatus::kQueued);
+}
+
+TEST_F(JobLanesOfAStore, AJobThatAClaimEndsOnItsWayKeepsNoPlace) {
+  auto late = completion("a");
+  late.deadline_after = 1min;
+  const auto overdue = s.submit(late);
+  const auto good = submit("a");
+  s.clock.advance(1min);
+  const auto places = std::make_shared<Places>(std::map<std::string, int>{{"a", 1}});
+  EXPECT_EQ(ids(claim(places)), Ids{good});
+  EXPECT_EQ(s.status(overdue), JobStatus::kExpired);
+  EXPECT_EQ(places->free("a"), 1);  // what was claimed has gone
+}
+
+TEST_F(JobLanesOfAStore, AClaimThatStandsTakesWhatLiesInALaneOnceItHasRoomAndIsAskedAgain) {
+  const auto places = std::make_shared<Places>(std::map<std::string, int>{});
+  auto standing = request(places);
+  standing.withdrawn = std::make_shared<std::atomic<bool>>(false);
+  support::Answer<std::vector<Claimed>> answer;
+  s.claims().claim(standing, answer.take());
+  const auto job = submit("busy");
+  EXPECT_EQ(s.status(job), JobStatus::kQueued);
+  places->open("busy", 1);
+  s.claims().ask_standing();
+  EXPECT_EQ(ids(answer.wait().value()), Ids{job});
+}
+
+TEST_F(JobLanesOfAStore, AFullLanesBacklogIsNotWalked) {
+  for (int i = 0; i < 200; ++i) submit("busy");
+  const auto idle = submit("idle");
+  const auto places = std::make_shared<Places>(std::map<std::string, int>{{"idle", 9}});
+  EXPECT_EQ(ids(claim(places)), Ids{idle});
+  EXPECT_EQ(places->asked(), 2);
+}
+
+TEST_F(JobLanesOfAStore, MoreLanesThanAreWalkedAtOnceAreAllReached) {
+  submit_to_lanes(300);
+  const auto last = submit("z");
+  const auto places = std::make_shared<Places>(std::map<std::string, int>{{"z", 1}});
+  EXPECT_EQ(ids(claim(places)), Ids{last});
+}
+
+TEST_F(JobLanesOfAStore, TheOrderIsThatOfAllJobsHoweverManyLanesTheyLieIn) {
+  submit_to_lanes(300, "a");
+  const auto of_another = submit("z", 0, "b");
+  const auto urgent = submit("z", 100, "a");
+  const auto places = std::make_shared<Places>(std::map<std::string, int>{{"z", 9}, {"m0", 9}, {"m1", 9}});
+  const auto first = claim(places, 4);
+  ASSERT_EQ(first.size(), 4U);
+  EXPECT_EQ(first[0].lease.job, urgent);
+  EXPECT_EQ(first[1].lease.job, of_another);
+  EXPECT_EQ(first[2].model, "m0");
+  EXPECT_EQ(first[3].model, "m1");
+}
+
+TEST_F(JobLanesOfAStore, PriorityThenAgeDecideBehindTheBacklogOfAFullLane) {
+  for (int i = 0; i < 20; ++i) submit("busy", 9);
+  const auto a = submit("a", 1), later = submit("b", 5), b = submit("b", 7), last = submit("a");
+  const auto places = std::make_shared<Places>(std::map<std::string, int>{{"a", 9}, {"b", 9}});
+  EXPECT_EQ(ids(claim(places)), (Ids{b, later, a, last}));
+}
+
+TEST_F(JobLanesOfAStore, BehindMoreFullLanesThanOneClaimLooksAtTheNextClaimFindsTheOneWithRoom) {
+  submit_to_lanes(1'300);
+  const auto last = submit("z");
+  const auto places = std::make_shared<Places>(std::map<std::string, int>{{"z", 1}});
+  EXPECT_TRUE(claim(places).empty());
+  const int looked_at = places->asked();
+  EXPECT_LE(looked_at, 1'024 + 256);
+  EXPECT_EQ(ids(claim(places)), Ids{last});
+  EXPECT_LE(places->asked(), 2 * looked_at);
+}
+
+TEST_F(JobLanesOfAStore, FullLanesOfATenantHoldNoOtherTenantUpHoweverManyTheyAre) {
+  submit_to_lanes(1'300, "a");
+  const auto of_another = submit("z", 0, "b");
+  const auto places = std::make_shared<Places>(std::map<std::string, int>{{"z", 1}});
+  EXPECT_EQ(ids(claim(places)), Ids{of_another});
+}
+
+TEST_F(JobLanesOfAStore, EachTenantsFullLanesArePassedOverWithinTheClaimsOfOneRound) {
+  for (const char* tenant : {"a", "b", "c", "d", "e", "f"}) submit_to_lanes(270, tenant);
+  const auto last = submit("z", 0, "g");
+  const auto places = std::make_shared<Places>(std::map<std::string, int>{{"z", 1}});
+  Ids found;
+  for (int claims = 0; claims < 3 && found.empty(); ++claims) found = ids(claim(places));
+  EXPECT_EQ(found, Ids{last});
+}
+
+}  // namespace
+}  // namespace millrace::storage::testing

@@ -1,0 +1,161 @@
+#include "storage/admin_queries.h"
+#include "tests/unit/storage/job_store.h"
+
+// Lists whose filter hardly a job passes: each test allows so few rows that a walk over the others would find
+// nothing.
+namespace millrace::storage::testing {
+namespace {
+
+constexpr int kOthers = 9;
+constexpr int kFewRows = 4;
+
+std::vector<schemas::JobId> names_of(const JobPage& page) {
+  std::vector<schemas::JobId> found;
+  for (const auto& view : page.items) found.push_back(view.id);
+  return found;
+}
+
+class JobLists : public ::testing::Test {
+ protected:
+  void others() {
+    for (int i = 0; i < kOthers; ++i) s.submit();
+  }
+  void expect_own(const JobFilter& filter, const std::vector<schemas::JobId>& jobs) {
+    const JobPage own = s.queries().list(kTenant, filter, 5, {}, kFewRows).value();
+    EXPECT_EQ(names_of(own), jobs);
+    EXPECT_EQ(own.next, std::nullopt);
+  }
+  // What both a tenant and an administrator find, in few rows and all of it.
+  void expect_found(const JobFilter& filter, const std::vector<schemas::JobId>& jobs) {
+    expect_own(filter, jobs);
+    const JobPage all = AdminQueries(s.store()).jobs(filter, 5, {}, kFewRows).value();
+    EXPECT_EQ(names_of(all), jobs);
+    EXPECT_EQ(all.next, std::nullopt);
+  }
+
+  JobStore s;
+};
+
+TEST_F(JobLists, WhatRunsIsFoundAmongManyThatWait) {
+  const Lease lease = s.submit_and_claim();
+  others();
+  expect_found({.status = "running"}, {lease.job});
+  expect_found({.kind = schemas::Kind::kChat, .status = "running"}, {});
+}
+
+TEST_F(JobLists, AParentWhoseChildrenWaitIsFoundAsRunning) {
+  const Lease parent = s.submit_and_claim();
+  s.split(parent, 2);
+  others();
+  expect_found({.status = "running"}, {parent.job});
+}
+
+TEST_F(JobLists, WhatWaitsIsFoundAmongManyThatAreOver) {
+  const auto waiting = [this] {
+    auto order = s.order();
+    order.priority = -100;
+    return s.submit(order);
+  }();
+  others();
+  for (int i = 0; i < kOthers; ++i) s.finish(s.claim_one());
+  expect_found({.status = "queued"}, {waiting});
+}
+
+TEST_F(JobLists, WhatFailedIsFoundByItsStatusAndByItsReason) {
+  const Lease damaged = s.submit_and_claim();
+  s.fail(damaged);
+  const Lease timed_out = s.submit_and_claim();
+  s.fail(timed_out, {base::Code::kPageTimeout, "slow"});
+  const auto cancelled = s.submit();
+  ASSERT_TRUE(s.cancel(cancelled));
+  others();
+  expect_found({.status = "failed"}, {timed_out.job, damaged.job});
+  expect_found({.error = "document_damaged"}, {damaged.job});
+  expect_found({.status = "failed", .error = "page_timeout"}, {timed_out.job});
+  expect_found({.status = "cancelled"}, {cancelled});
+  expect_found({.status = "expired"}, {});
+  expect_found({.kind = schemas::Kind::kExec, .status = "failed"}, {});
+}
+
+TEST_F(JobLists, WhatSucceededIsFoundWhileItIsLittle) {
+  const Lease lease = s.submit_and_claim();
+  s.finish(lease);
+  others();
+  expect_found({.status = "succeeded"}, {lease.job});
+}
+
+TEST_F(JobLists, ARareModelOrKindIsFound) {
+  auto order = s.order();
+  order.model = "other/model";
+  const auto other = s.submit(order);
+  const auto command = s.submit(s.command());
+  others();
+  expect_found({.model = "other/model"}, {other});
+  expect_found({.kind = schemas::Kind::kExec}, {command});
+  expect_found({.kind = schemas::Kind::kOcr, .model = "other/model"}, {other});
+  expect_found({.kind = schemas::Kind::kExec, .model = "other/model"}, {});
+}
+
+TEST_F(JobLists, TheBeginningOfAnIdIsFoundAndSoIsItsEnd) {
+  const auto wanted = s.submit();
+  s.clock.advance(1h);
+  others();
+  expect_found({.id_contains = wanted.str()}, {wanted});
+  expect_found({.id_contains = wanted.str().substr(0, wanted.str().size() - 4)}, {wanted});
+  expect_own({.id_contains = wanted.str().substr(wanted.str().size() - 8)}, {wanted});
+  expect_own({.id_contains = "exec-"}, {});
+  expect_own({.id_contains = "nothing has this"}, {});
+}
+
+TEST_F(JobLists, AnAdministratorMayAskForOneTenant) {
+  const auto theirs = s.submit(s.order("other"));
+  others();
+  const JobPage page = AdminQueries(s.store()).jobs({.tenant = "other"}, 5, {}, kFewRows).value();
+  EXPECT_EQ(names_of(page), std::vector{theirs});
+  EXPECT_EQ(page.items.at(0).tenant, "other");
+  EXPECT_TRUE(s.queries().list(kTenant, {.tenant = "other"}, 5, {}).value().items.size() == 5u)
+      << "a tenant has its own, whatever it asks for";
+}
+
+TEST_F(JobLists, WhatOthersFailedOfIsNotShown) {
+  s.submit(s.order("other"));
+  s.fail(s.claim_one());
+  EXPECT_TRUE(s.queries().list(kTenant, {.status = "failed"}, 5, {}).value().items.empty());
+}
+
+TEST_F(JobLists, JobsOfManyModelsComeInOneOrderPageByPage) {
+  std::vector<schemas::JobId> jobs;
+  for (int i = 0; i < 12; ++i) {
+    auto order = i % 3 == 2 ? s.command() : s.order();
+    if (i % 3 == 1) order.model = "other/model";
+    jobs.insert(jobs.begin(), s.submit(order));
+    s.clock.advance(1ms);
+  }
+  std::vector<schemas::JobId> found;
+  std::optional<base::Uuid> next;
+  do {
+    const JobPage page = s.queries().list(kTenant, {}, 5, next).value();
+    for (const auto& id : names_of(page)) found.push_back(id);
+    next = page.next;
+  } while (next);
+  EXPECT_EQ(found, jobs);
+}
+
+TEST_F(JobLists, DeadLettersAreAllCountedByKindAndReason) {
+  for (int i = 0; i < 3; ++i) s.fail(s.submit_and_claim());
+  s.clock.advance(1s);
+  const Lease newest = s.submit_and_claim();
+  s.fail(newest);
+  s.fail(s.submit_and_claim(), {base::Code::kPageTimeout, "slow"});
+  s.finish(s.submit_and_claim());
+  const auto dead = AdminQueries(s.store()).dead().value();
+  ASSERT_EQ(dead.size(), 2u);
+  EXPECT_EQ(dead[0].code, "document_damaged");
+  EXPECT_EQ(dead[0].jobs, 4);
+  EXPECT_EQ(dead[0].newest.id, newest.job);
+  EXPECT_EQ(dead[1].code, "page_timeout");
+  EXPECT_EQ(dead[1].jobs, 1);
+}
+
+}  // namespace
+}  // namespace millrace::storage::testing

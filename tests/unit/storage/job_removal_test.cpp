@@ -1,0 +1,77 @@
+#include "tests/unit/storage/machine_store.h"
+
+// DELETE of an execution, in one move.
+namespace millrace::storage::testing {
+namespace {
+
+using base::Code;
+using schemas::JobId;
+
+class JobRemoval : public ::testing::Test {
+ protected:
+  base::Result<Answer> remove(const JobId& job, MachineCall call) {
+    return await<Answer>([&](auto done) {
+      const auto reply = [](const JobRecord& record) {
+        return std::string(schemas::public_status(record.job)) + (record.job.cancel_requested ? "!" : "");
+      };
+      s.intake().remove(job, std::move(call), reply, done);
+    });
+  }
+  base::Result<Answer> remove(const JobId& job) { return remove(job, s.call()); }
+
+  // Of whom workers were told.
+  std::vector<JobId> asked_to_stop() { return s.heard().all().asked_to_stop; }
+
+  MachineStore s;
+};
+
+TEST_F(JobRemoval, AQueuedJobIsCancelledAtOnce) {
+  const JobId job = s.submit(s.command());
+  const auto removed = remove(job).value();
+  EXPECT_EQ(removed.body, "cancelled");
+  EXPECT_EQ(s.status(job), JobStatus::kCancelled);
+  EXPECT_EQ(s.audited(job.str()), std::vector<std::string>{"execution.cancel by key-1"});
+  EXPECT_TRUE(asked_to_stop().empty());
+}
+
+TEST_F(JobRemoval, ARunningJobIsAskedToStopAndAskingAgainChangesNothing) {
+  const Lease lease = s.run_command();
+  for (int i = 0; i < 2; ++i) {
+    const auto removed = remove(lease.job).value();
+    EXPECT_EQ(removed.body, "running!");
+  }
+  EXPECT_TRUE(support::wait_until([&] { return asked_to_stop() == std::vector{lease.job, lease.job}; }));
+  EXPECT_EQ(s.status(lease.job), JobStatus::kRunning);
+}
+
+TEST_F(JobRemoval, AJobThatHasEndedIsForgottenAndItsLastStateTold) {
+  const Lease lease = s.run_command();
+  s.finish(lease);
+  EXPECT_EQ(remove(lease.job)->body, "succeeded");
+  EXPECT_EQ(s.queries().job(kTenant, lease.job).error().code, Code::kNotFound);
+  EXPECT_EQ(remove(lease.job).error().code, Code::kNotFound);
+  EXPECT_EQ(s.audited(lease.job.str()), std::vector<std::string>{"execution.delete by key-1"});
+}
+
+TEST_F(JobRemoval, ALostCancelThatIsRepeatedWithItsKeyForgetsNothing) {
+  const JobId job = s.submit(s.command());
+  EXPECT_EQ(remove(job, s.call("k"))->body, "cancelled");
+  const auto again = remove(job, s.call("k")).value();
+  EXPECT_TRUE(again.replayed);
+  EXPECT_EQ(again.body, "cancelled");
+  EXPECT_EQ(s.status(job), JobStatus::kCancelled);
+  EXPECT_EQ(remove(job, s.call("k", "other")).error().code, Code::kIdempotencyReused);
+  EXPECT_EQ(remove(job, s.call("k-2"))->body, "cancelled");
+  EXPECT_EQ(s.queries().job(kTenant, job).error().code, Code::kNotFound);
+  EXPECT_TRUE(remove(job, s.call("k-2"))->replayed) << "also once the job is gone";
+}
+
+TEST_F(JobRemoval, AnothersJobIsNotThere) {
+  const JobId job = s.submit(s.command());
+  MachineCall others = s.call();
+  others.tenant = "other";
+  EXPECT_EQ(remove(job, others).error().code, Code::kNotFound);
+}
+
+}  // namespace
+}  // namespace millrace::storage::testing

@@ -1,0 +1,102 @@
+#include "tests/unit/storage/machine_store.h"
+
+// The machines of the configuration file.
+namespace millrace::storage::testing {
+namespace {
+
+using base::Code;
+using schemas::Machine;
+using schemas::MachinePhase;
+
+class MachinesOfTheFile : public ::testing::Test {
+ protected:
+  Machine order(const std::string& name) {
+    Machine m = s.new_machine();
+    m.name = name;
+    return m;
+  }
+  MachineStore s;
+};
+
+TEST_F(MachinesOfTheFile, NewOnesAreMadeAndOthersBecomeAsTheFileSays) {
+  Machine m = order("web");
+  EXPECT_EQ(s.take({m}).value(), 1);
+  s.do_act();
+  EXPECT_EQ(s.look(m.id).source, schemas::MachineSource::kFile);
+  EXPECT_EQ(s.take({m}).value(), 0) << "nothing changed";
+  m.memory_mib = 4096;
+  m.settings.network = true;
+  EXPECT_EQ(s.take({m}).value(), 1);
+  EXPECT_EQ(s.look(m.id).memory_mib, 4096);
+  EXPECT_TRUE(s.look(m.id).settings.network);
+  EXPECT_EQ(s.look(m.id).phase, MachinePhase::kRunning);
+}
+
+TEST_F(MachinesOfTheFile, TheApiNeitherChangesNorDestroysThem) {
+  const Machine m = order("web");
+  s.take({m}).value();
+  s.do_act();
+  EXPECT_EQ(s.change(m.id, {}).error().code, Code::kInvalidState);
+  EXPECT_EQ(s.want(m.id, MachineWish::kDestroy).error().code, Code::kInvalidState);
+  EXPECT_TRUE(s.want(m.id, MachineWish::kSleep)) << "but it sleeps and wakes";
+}
+
+TEST_F(MachinesOfTheFile, OneThatTheFileHasNoLongerBelongsToTheApi) {
+  const Machine m = order("web");
+  s.take({m}).value();
+  s.do_act();
+  EXPECT_EQ(s.take({}).value(), 1);
+  EXPECT_EQ(s.look(m.id).source, schemas::MachineSource::kApi);
+  EXPECT_TRUE(s.want(m.id, MachineWish::kDestroy));
+}
+
+TEST_F(MachinesOfTheFile, AConflictIsNamedAndNothingIsTaken) {
+  const Machine good = order("good");
+  Machine bad = order("bad");
+  s.create(bad).value();
+  s.do_act();
+  bad.driver = schemas::MachineDriver::kSsh;
+  const auto taken = s.take({good, bad});
+  EXPECT_EQ(taken.error().code, Code::kInvalidState);
+  EXPECT_NE(taken.error().message.find(schemas::machine_id(bad.id)), std::string::npos);
+  EXPECT_EQ(s.machines().any(good.id).error().code, Code::kNotFound);
+  bad.driver = schemas::MachineDriver::kSandbox;
+  bad.tenant = "other";
+  EXPECT_EQ(s.take({bad}).error().code, Code::kInvalidState);
+  bad.tenant = kTenant;
+  s.want(bad.id, MachineWish::kDestroy).value();
+  s.do_act();
+  EXPECT_EQ(s.take({bad}).error().code, Code::kInvalidState) << "destroyed";
+}
+
+TEST_F(MachinesOfTheFile, ANameThatAMachineOfTheApiHasIsAConflict) {
+  const Machine others = order("web");
+  s.create(others).value();
+  const Machine m = order("web");
+  const auto taken = s.take({m});
+  EXPECT_EQ(taken.error().code, Code::kInvalidState);
+  EXPECT_NE(taken.error().message.find(schemas::machine_id(others.id)), std::string::npos);
+  EXPECT_EQ(s.take({others}).value(), 1) << "it may become the file's";
+}
+
+TEST_F(MachinesOfTheFile, NamesOfTheFileMayChangeHands) {
+  Machine a = order("a"), b = order("b");
+  s.take({a, b}).value();
+  std::swap(a.name, b.name);
+  EXPECT_EQ(s.take({a, b}).value(), 2);
+  EXPECT_EQ(s.look(a.id).name, "b");
+  EXPECT_EQ(s.look(b.id).name, "a");
+}
+
+TEST_F(MachinesOfTheFile, OneThatTheFileReplacesByAnotherOfItsNameGivesThatUp) {
+  const Machine old = order("web");
+  s.take({old}).value();
+  const Machine fresh = order("web");
+  EXPECT_EQ(s.take({fresh}).value(), 2);
+  EXPECT_EQ(s.look(fresh.id).name, "web");
+  EXPECT_EQ(s.look(old.id).name, "web-" + old.id.str().substr(28));
+  EXPECT_EQ(s.look(old.id).source, schemas::MachineSource::kApi);
+}
+
+}  // namespace
+}  // namespace millrace::storage::testing

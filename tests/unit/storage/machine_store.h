@@ -1,0 +1,152 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "schemas/machine_lifecycle.h"
+#include "schemas/ssh_session.h"
+#include "storage/audit.h"
+#include "storage/machine_rows.h"
+#include "storage/readers.h"
+#include "storage/sqlite.h"
+#include "tests/unit/storage/job_store.h"
+#include "tests/unit/storage/opened_store.h"
+
+namespace millrace::storage::testing {
+
+// A store with machines, and a worker that does their acts when the test says so.
+class MachineStore : public JobStore {
+ public:
+  explicit MachineStore(bool outbox = false, OpenStore open = &Store::open)
+      : JobStore(outbox, open), machines_(store()), machine_upkeep_(store()) {}
+
+  Machines& machines() { return machines_; }
+  MachineUpkeep& machine_upkeep() { return machine_upkeep_; }
+
+  schemas::JobId new_act() { return new_id(schemas::Kind::kMachine); }
+  MachineCall call(const std::string& key = {}, const std::string& body = {}) {
+    MachineCall c{.tenant = kTenant, .actor = "key-1", .key = {}, .act = new_act()};
+    if (!key.empty()) c.key = IdempotencyKey{"POST", "/v1/machines", key, base::sha256(body)};
+    return c;
+  }
+  // Replies are the machine's desired state and phase.
+  static std::string told(const schemas::Machine& m) {
+    return std::string(schemas::name(m.desired)) + "/" + std::to_string(static_cast<int>(m.phase));
+  }
+
+  schemas::Machine new_machine(const std::string& tenant = kTenant) {
+    schemas::Machine m;
+    m.id = base::Uuid::make(clock.wall());
+    m.tenant = tenant;
+    m.name = named_++ == 0 ? "builder" : "builder-" + std::to_string(named_);
+    return m;
+  }
+  base::Result<Answer> create(schemas::Machine m, std::optional<MachineCall> by = {}) {
+    MachineCall c = by.value_or(call());
+    c.tenant = m.tenant;
+    return await<Answer>([&](auto done) { machines_.create(std::move(m), c, &told, done); });
+  }
+  base::Result<Answer> want(const base::Uuid& id, MachineWish wish, std::optional<MachineCall> by = {}) {
+    return await<Answer>([&](auto done) { machines_.want(id, wish, by.value_or(call()), &told, done); });
+  }
+  base::Result<Answer> change(const base::Uuid& id, schemas::MachineChange what,
+                              std::optional<MachineCall> by = {}) {
+    return await<Answer>(
+        [&](auto done) { machines_.change(id, std::move(what), by.value_or(call()), &told, done); });
+  }
+  base::Result<int> take(std::vector<schemas::Machine> file) {
+    std::vector<schemas::JobId> acts(file.size());
+    for (auto& act : acts) act = new_act();
+    return await<int>([&](auto done) { machines_.take_from_file(std::move(file), acts, done); });
+  }
+
+  schemas::Machine look(const base::Uuid& id) { return machines_.any(id).value(); }
+  // A machine whose first act has been done.
+  base::Uuid machine(schemas::MachineState desired, std::int64_t autosleep_seconds = 0) {
+    auto m = new_machine();
+    m.desired = desired;
+    m.autosleep_seconds = autosleep_seconds;
+    const base::Uuid id = m.id;
+    EXPECT_TRUE(create(std::move(m)));
+    do_act();
+    return id;
+  }
+  base::Uuid awake(std::int64_t autosleep_seconds = 0) {
+    return machine(schemas::MachineState::kRunning, autosleep_seconds);
+  }
+  base::Uuid asleep() { return machine(schemas::MachineState::kSleeping); }
+
+  void add_session(const base::Uuid& machine, schemas::SshStatus status, std::chrono::milliseconds lifetime) {
+    EXPECT_TRUE(write(store(), [&](Tx& tx) {
+      tx.db
+          .prepare(
+              "INSERT INTO ssh_sessions (id, tenant, machine, status, public_key, created_at, expires_at) "
+              "VALUES (?1, ?2, ?3, ?4, 'k', ?5, ?6)")
+          .bind(new_act().uuid, kTenant, machine, status, base::millis(tx.now),
+                base::millis(tx.now + lifetime))
+          .run();
+      return base::Status{};
+    }));
+  }
+
+  // One that does acts of machines.
+  void add_worker() {
+    WorkerReport report{"w-1", incarnation, "host", "1", {{schemas::Kind::kMachine, 4, 0}}};
+    EXPECT_TRUE(
+        await<HeartbeatReply>([&](auto done) { claims().heartbeat(report, {}, kLease, done); }).has_value());
+  }
+
+  std::vector<Claimed> claim_acts(int count = 9) {
+    return claim({.kind = schemas::Kind::kMachine, .worker = "w-1", .count = count, .hints = {}});
+  }
+  // The one act that there is; the test fails if there is another number.
+  Claimed claim_act() {
+    auto acts = claim_acts();
+    EXPECT_EQ(acts.size(), 1u);
+    return acts.size() == 1 ? acts.front() : Claimed{};
+  }
+  static schemas::MachineAct act_of(const Claimed& job) {
+    return schemas::act_spec_from_json(job.spec).value().act;
+  }
+  void do_act(const schemas::ActResult& result = {}) { finish(claim_act().lease, schemas::to_json(result)); }
+  void fail_act(schemas::JobError error) { fail(claim_act().lease, std::move(error)); }
+
+  Submission execution(const base::Uuid& machine) {
+    Submission s = command("");
+    s.machine = machine;
+    s.wake = new_act();
+    return s;
+  }
+  schemas::JobId execute(const base::Uuid& machine) { return submit(execution(machine)); }
+  std::vector<Claimed> claim_executions(int count = 999) {
+    return claim({.kind = schemas::Kind::kExec, .worker = "w-1", .count = count, .hints = {}});
+  }
+
+  int settle(int limit = 256) {
+    return step([&](auto done) { machine_upkeep_.settle_waiting(limit, done); });
+  }
+  int put_to_sleep() {
+    return step([&](auto done) { machine_upkeep_.put_to_sleep({new_act(), new_act()}, done); });
+  }
+  int begin_acts() {
+    return step([&](auto done) { machine_upkeep_.begin_acts({new_act(), new_act()}, done); });
+  }
+
+  // What the audit log has of it, without the rest of each row.
+  std::vector<std::string> audited(const std::string& target) {
+    std::vector<std::string> acts;
+    const auto rows = Audit(store()).rows(0, 999).value();
+    for (const AuditRow& row : rows) {
+      if (row.entry.target == target) acts.push_back(row.entry.act + " by " + row.entry.actor);
+    }
+    return acts;
+  }
+
+ private:
+  Machines machines_;
+  MachineUpkeep machine_upkeep_;
+  int named_ = 0;
+};
+
+}  // namespace millrace::storage::testing

@@ -1,0 +1,87 @@
+#include "tests/unit/storage/session_store.h"
+
+// How sessions end, and what is left of them.
+namespace millrace::storage::testing {
+namespace {
+
+using schemas::MachineDriver;
+using schemas::MachinePhase;
+using schemas::MachineState;
+using schemas::SshSession;
+using schemas::SshStatus;
+
+TEST_F(SshSessionRows, AClosedOneIsRevokedUntilAMinuteAfterItsCertificatesEnd) {
+  const base::Uuid id = awake(MachineDriver::kSsh);
+  const SshSession first = created(id), second = created(id);
+  EXPECT_TRUE(sessions_.revoked()->serials.empty());
+  EXPECT_EQ(sessions_.revoked()->version, 0);
+  EXPECT_EQ(close(second)->body, "closed");
+  EXPECT_EQ(seen(second).closed_at, s_.clock.wall());
+  EXPECT_EQ(sessions_.revoked()->serials, std::vector<std::int64_t>{2});
+  EXPECT_EQ(sessions_.revoked()->version, 1);
+  EXPECT_TRUE(close(first));
+  EXPECT_EQ(sessions_.revoked()->serials, (std::vector<std::int64_t>{1, 2}));
+  EXPECT_EQ(sessions_.revoked()->version, 2);
+  EXPECT_EQ(close(first)->body, "closed");
+  EXPECT_EQ(sessions_.revoked()->version, 2) << "closed before";
+  s_.clock.advance(kLifetime);
+  EXPECT_EQ(sessions_.revoked()->serials.size(), 2u) << "a host's clock may be behind";
+  s_.clock.advance(std::chrono::seconds(60));
+  EXPECT_TRUE(sessions_.revoked()->serials.empty());
+  EXPECT_EQ(sessions_.revoked()->version, 2);
+}
+
+TEST_F(SshSessionRows, TheVersionRisesAlsoWhenTheRowsAreGone) {
+  const base::Uuid id = awake(MachineDriver::kSsh);
+  EXPECT_TRUE(close(created(id)));
+  ASSERT_TRUE(write(s_.store(), [](Tx& tx) {
+    tx.db.execute("DELETE FROM ssh_sessions");
+    return base::Status{};
+  }));
+  const SshSession next = created(id);
+  EXPECT_EQ(next.serial, 2) << "no serial is given again";
+  EXPECT_TRUE(close(next));
+  EXPECT_EQ(sessions_.revoked()->version, 2);
+}
+
+TEST_F(SshSessionRows, OneThatIsOverStaysAsItIs) {
+  const SshSession session = created(awake(MachineDriver::kSsh));
+  s_.clock.advance(kLifetime);
+  EXPECT_EQ(close(session)->body, "ready") << "shown as expired";
+  EXPECT_EQ(sessions_.revoked()->version, 0);
+}
+
+TEST_F(SshSessionRows, AWaitingOneIsClosedWithoutACertificateToRevoke) {
+  const base::Uuid id = asleep();
+  const SshSession session = created(id);
+  EXPECT_EQ(close(session)->body, "closed");
+  EXPECT_TRUE(sessions_.revoked()->serials.empty());
+  EXPECT_EQ(sessions_.revoked()->version, 0);
+  set_state(id, MachineState::kRunning, MachinePhase::kRunning);
+  listen(id, s_.incarnation);
+  EXPECT_EQ(refreshed(session).status, SshStatus::kClosed);
+}
+
+TEST_F(SshSessionRows, IssueAndCloseAreAudited) {
+  const SshSession session = created(awake(MachineDriver::kSsh));
+  EXPECT_TRUE(close(session));
+  const auto rows = audited();
+  ASSERT_EQ(rows.size(), 2u);
+  const AuditEntry &issued = rows[0].entry, &closed = rows[1].entry;
+  const std::string machine = schemas::machine_id(session.machine);
+  EXPECT_EQ(issued.act, "ssh.issue");
+  EXPECT_EQ(issued.tenant, kTenant);
+  EXPECT_EQ(issued.actor, "aaaaaaaa");
+  EXPECT_EQ(issued.target, schemas::ssh_session_id(session.id));
+  // The fingerprint is of the three zero bytes that the key's AAAA stands for.
+  EXPECT_EQ(issued.data,
+            R"({"machine":")" + machine +
+                R"(","serial":1,"fingerprint":"SHA256:cJ6AyISHokEeHuTfufIqhhSS0gxHZRUMDHlKvXD4FHw",)" +
+                R"("username":"millrace","expires_at":")" + base::rfc3339(session.expires_at) + "\"}");
+  EXPECT_EQ(closed.act, "ssh.close");
+  EXPECT_EQ(closed.target, issued.target);
+  EXPECT_EQ(closed.data, R"({"machine":")" + machine + R"(","serial":1})");
+}
+
+}  // namespace
+}  // namespace millrace::storage::testing

@@ -1,0 +1,180 @@
+#include "workers/chat_runner.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/wait_until.h"
+#include "tests/unit/workers/chat_house.h"
+#include "workers/chat_run.h"
+
+namespace millrace::workers {
+namespace {
+
+using nlohmann::json;
+using schemas::JobStatus;
+
+class ChatJobs : public ::testing::Test {
+ protected:
+  static schemas::ChatRequest request(const json& more = json::object()) { return ChatHouse::request(more); }
+  schemas::JobId submit(jobs::Order order) { return chats.submit(std::move(order)); }
+  schemas::JobId submit_spec(std::string spec) {
+    jobs::Order order;
+    order.spec = std::move(spec);
+    return submit(std::move(order));
+  }
+  storage::Staged staged(const std::string& text) {
+    auto blob = house.store->blobs().begin(static_cast<std::int64_t>(text.size())).value();
+    EXPECT_TRUE(blob->append(text).has_value());
+    return blob->finish().value();
+  }
+  schemas::ChatOutcome outcome(const schemas::JobId& job) {
+    auto stored = storage::JobQueries(*house.store).result("default", job).value();
+    const auto out = schemas::chat_outcome_from(stored.payload.value().bytes);
+    EXPECT_TRUE(out.has_value());
+    return out.value_or(schemas::ChatOutcome());
+  }
+
+  ChatHouse chats{ChatHouse::mock_models()};
+  House& house = chats.house;
+};
+
+TEST_F(ChatJobs, ADeferredRequestIsAnsweredAndItsSendingIsInItsHistoryBeforeItsEnd) {
+  const auto job = submit_spec(schemas::chat_spec(request()));
+  ASSERT_TRUE(house.reaches(job, JobStatus::kSucceeded));
+  const schemas::ChatOutcome out = outcome(job);
+  EXPECT_EQ(out.model, "mock/chat");
+  EXPECT_EQ(out.attempts, 1);
+  EXPECT_EQ(json::parse(out.completion)["object"], "chat.completion");
+  EXPECT_TRUE(json::parse(out.usage)["total_tokens"].is_number());
+  EXPECT_EQ(chats.history(job), (std::vector<std::string>{"queued", "running", "sent", "succeeded"}));
+}
+
+TEST_F(ChatJobs, TheRequestIsReadFromWhereverItIsKept) {
+  jobs::Order beside;
+  beside.spec_blob = staged(schemas::chat_spec(request()));
+  EXPECT_TRUE(house.reaches(submit(std::move(beside)), JobStatus::kSucceeded));
+  jobs::Order whole;
+  whole.spec = "{}";
+  whole.input = staged(schemas::chat_spec(request()));
+  EXPECT_TRUE(house.reaches(submit(std::move(whole)), JobStatus::kSucceeded));
+}
+
+TEST_F(ChatJobs, AModelThatHasGoneEndsTheJobWithTheErrorOfADirectRequest) {
+  const auto job = submit_spec(schemas::chat_spec(request({{"model", "mock/gone"}})));
+  ASSERT_TRUE(house.reaches(job, JobStatus::kFailed));
+  EXPECT_EQ(house.view(job).error->code, base::Code::kModelNotFound);
+  EXPECT_EQ(outcome(job).param, "model");
+}
+
+TEST_F(ChatJobs, AnAnswerTooLongForTheJobsRowIsKeptBesideIt) {
+  const json said = json::array({{{"role", "user"}, {"content", std::string(60'000, 'x')}}});
+  jobs::Order order;
+  order.spec_blob = staged(schemas::chat_spec(request({{"messages", said}})));
+  const auto job = submit(std::move(order));
+  ASSERT_TRUE(house.reaches(job, JobStatus::kSucceeded));
+  const auto stored = storage::JobQueries(*house.store).result("default", job).value();
+  EXPECT_TRUE(stored.payload.value().blob.has_value());
+}
+
+// An attempt that may start something so many times, and whose writes are answered by the test.
+class CountedContext final : public AttemptContext {
+ public:
+  CountedContext(House& house, net::Loop& loop)
+      : house_(house), loop_(loop), link_(loop), metrics_(house.metrics) {}
+  ~CountedContext() override { link_.close(); }
+  storage::Store& store() override { return *house_.store; }
+  base::Pool& pool() override { return house_.pool; }
+  net::Loop& loop() override { return loop_; }
+  const LoopLink& link() const override { return link_; }
+  const WorkerMetrics& metrics() const override { return metrics_; }
+  bool may_start() const override { return starts-- > 0; }
+  std::function<bool()> start_check() const override {
+    return [] { return true; };
+  }
+  void write_parts(std::vector<storage::JobOutcomes::Part>, Held done) override { done(true); }
+  void write_events(std::vector<storage::JobOutcomes::Event> events, Held done) override {
+    ASSERT_EQ(events.size(), 1u);
+    EXPECT_EQ(events[0].type, "sent");
+    writes.push_back(std::move(done));
+    if (refuses) writes.back()(false);
+  }
+  void write_artifacts(base::Uuid, std::vector<storage::JobOutcomes::NewArtifact>, Held done) override {
+    done(true);
+  }
+  void set_progress_total(int, Held done) override { done(true); }
+  void attach_input(storage::Staged, Held done) override { done(true); }
+
+  mutable int starts = 1'000;
+  bool refuses = false;
+  std::vector<Held> writes;
+
+ private:
+  House& house_;
+  net::Loop& loop_;
+  LoopLink link_;
+  WorkerMetrics metrics_;
+};
+
+// One try on a loop of its own.
+class OneChatTry : public ChatJobs {
+ protected:
+  OneChatTry() {
+    job.spec = schemas::chat_spec(request());
+    made = std::make_shared<ChatTry>(job, context, chats.source(), [this](Outcome outcome) {
+      lost.take()(std::holds_alternative<Lost>(outcome));
+    });
+  }
+  ~OneChatTry() override {
+    on_loop([this] { made->stop(Stop::kDrain); });
+    EXPECT_TRUE(chats.chat->stop());
+    on_loop([this] { made.reset(); });
+  }
+  void on_loop(const std::function<void()>& act) {
+    Answer<bool> done;
+    chats.worker->loop().post([&act, told = done.take()] {
+      act();
+      told(true);
+    });
+    EXPECT_TRUE(done.wait());
+  }
+
+  storage::Claimed job;
+  CountedContext context{house, chats.worker->loop()};
+  Answer<bool> lost;
+  std::shared_ptr<ChatTry> made;
+};
+
+TEST_F(OneChatTry, WhoseLeaseEndsDirectlyBeforeItsSendingIsLostAndHasNotFailed) {
+  context.starts = 1;
+  on_loop([this] { made->begin(); });
+  EXPECT_TRUE(lost.wait().value());
+  EXPECT_TRUE(context.writes.empty());
+}
+
+TEST_F(OneChatTry, WhoseSendingCannotBeWrittenDownIsLostAndHasNotFailed) {
+  context.refuses = true;
+  on_loop([this] { made->begin(); });
+  EXPECT_TRUE(lost.wait().value());
+}
+
+TEST_F(OneChatTry, WritesItsSendingDownOnceAndLooksAtItsLeaseBeforeEachCall) {
+  std::vector<bool> gone;
+  const auto ask = [&] { made->before_sending([&](bool go) { gone.push_back(go); }); };
+  on_loop([&] {
+    ask();
+    ask();
+    EXPECT_TRUE(gone.empty());
+    ASSERT_EQ(context.writes.size(), 1u);
+    context.writes[0](true);
+    ask();
+    EXPECT_EQ(gone, std::vector<bool>(3, true));
+    context.starts = 0;
+    ask();
+  });
+  EXPECT_FALSE(gone.back());
+  EXPECT_EQ(gone.size(), 4u);
+  EXPECT_EQ(context.writes.size(), 1u);
+  EXPECT_TRUE(lost.wait().value());
+}
+
+}  // namespace
+}  // namespace millrace::workers

@@ -1,0 +1,89 @@
+#include "workers/exec_artifacts.h"
+
+#include <gtest/gtest.h>
+
+#include "schemas/artifact.h"
+#include "tests/unit/workers/exec_house.h"
+
+namespace millrace::workers {
+namespace {
+
+using machines::CommandOrder;
+using machines::StopSwitch;
+using schemas::JobStatus;
+using Left = std::pair<std::string, std::string>;
+
+std::vector<std::string> warnings(ExecHouse& exec, const schemas::JobId& job) {
+  std::vector<std::string> all;
+  for (const auto& event : exec.events(job)) {
+    if (event.type == "warning") all.push_back(event.data);
+  }
+  return all;
+}
+
+TEST(ExecArtifacts, WhatACommandLeavesIsKeptBeforeItsJobEnds) {
+  ExecHouse exec([](const CommandOrder&, const StopSwitch&, const Say&) {
+    auto end = exits(3);
+    end.artifacts.push_back(left_file("report/index.html", "<p>hello"));
+    end.artifacts.push_back(left_file("empty", ""));
+    return end;
+  });
+  const auto job = exec.submit();
+  ASSERT_TRUE(exec.reaches(job, JobStatus::kFailed));
+  EXPECT_EQ(exec.result(job)->exit_code, 3);
+  EXPECT_EQ(exec.artifacts(job), (std::vector<Left>{{"report/index.html", "<p>hello"}, {"empty", ""}}));
+  EXPECT_EQ(warnings(exec, job), std::vector<std::string>{});
+}
+
+TEST(ExecArtifacts, WhatTheDriverLeftOutIsTold) {
+  ExecHouse exec([](const CommandOrder&, const StopSwitch&, const Say&) {
+    auto end = exits(0);
+    end.artifacts_note = "3 files above 100 MiB were left out";
+    return end;
+  });
+  const auto job = exec.submit();
+  ASSERT_TRUE(exec.reaches(job, JobStatus::kSucceeded));
+  EXPECT_EQ(warnings(exec, job),
+            std::vector<std::string>{R"({"message":"3 files above 100 MiB were left out"})"});
+}
+
+// A file that the disk cannot hold: its execution ends by its own exit all the same.
+TEST(ExecArtifacts, AFullDiskCostsTheFileNotTheJob) {
+  ExecHouse exec([](const CommandOrder&, const StopSwitch&, const Say&) {
+    auto end = exits(0);
+    end.artifacts.push_back(left_file("large", "x"));
+    end.artifacts.back().bytes = std::int64_t{1} << 60;
+    end.artifacts.push_back(left_file("small", "y"));
+    return end;
+  });
+  const auto job = exec.submit();
+  ASSERT_TRUE(exec.reaches(job, JobStatus::kSucceeded));
+  EXPECT_EQ(exec.artifacts(job), (std::vector<Left>{{"small", "y"}}));
+  const auto told = warnings(exec, job);
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_NE(told.front().find("1 file was not kept"), std::string::npos) << told.front();
+  EXPECT_NE(told.front().find("store.disk_free_min"), std::string::npos) << told.front();
+}
+
+TEST(ExecArtifacts, NoMoreAreKeptThanAnExecutionMayHave) {
+  House house({.with_worker = false});
+  machines::CommandEnd end = exits(0);
+  for (int i = 0; i < schemas::kArtifactsMax + 2; ++i) {
+    end.artifacts.push_back(left_file(std::to_string(i), "x"));
+  }
+  const KeptArtifacts kept = keep_artifacts(*house.store, end, StopSwitch());
+  EXPECT_EQ(kept.files.size(), static_cast<std::size_t>(schemas::kArtifactsMax));
+  EXPECT_EQ(kept.note, "2 files were not kept: an execution keeps 100");
+}
+
+TEST(ExecArtifacts, AKilledCommandsFilesAreNotCopied) {
+  House house({.with_worker = false});
+  machines::CommandEnd end = exits(0);
+  end.artifacts.push_back(left_file("a", "x"));
+  StopSwitch stop;
+  stop.kill();
+  EXPECT_TRUE(keep_artifacts(*house.store, end, stop).files.empty());
+}
+
+}  // namespace
+}  // namespace millrace::workers

@@ -1,0 +1,103 @@
+#include "workers/far_audio.h"
+
+#include <string>
+#include <utility>
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "tests/support/answer.h"
+#include "tests/unit/inference/chat_ground.h"
+#include "tests/unit/inference/scripted_upstream.h"
+
+namespace millrace::workers {
+namespace {
+
+namespace far = inference::testing;
+using support::Answer;
+using RecordingPtr = std::shared_ptr<const engines::Recording>;
+
+// Tells when nobody holds it any more.
+RecordingPtr watched_recording(std::function<void(base::Result<bool>)> gone) {
+  process::Fd fd(::memfd_create("recording", MFD_CLOEXEC));
+  constexpr std::string_view kBytes("RIFF\x24\0\0\0WAVEfmt ", 16);
+  EXPECT_EQ(static_cast<ssize_t>(kBytes.size()), ::write(fd.get(), kBytes.data(), kBytes.size()));
+  RecordingPtr made = engines::Recording::from(std::move(fd)).value();
+  const engines::Recording* raw = made.get();
+  return {raw, [made, gone = std::move(gone)](const engines::Recording*) mutable {
+            made.reset();
+            gone(true);
+          }};
+}
+
+// One call of a model whose upstream gives `reply`; of an empty one it waits until the caller leaves.
+class FarHearingGround {
+ public:
+  explicit FarHearingGround(const std::string& reply)
+      : upstream({reply}), ground(settings(upstream.base_url())), pool({}) {}
+
+  FarAudio::Cancel transcribe(const std::string& model = "team/whisper") {
+    schemas::TranscriptionSpec spec;
+    spec.model = model;
+    return FarAudio({ground.chat, ground.loop}, pool)
+        .transcribe(spec, watched_recording(recording_gone.take()), heard.take());
+  }
+  bool recording_is_let_go() { return recording_gone.wait().has_value(); }
+
+  Answer<schemas::Transcript> heard;
+  Answer<bool> recording_gone;
+  far::ScriptedUpstream upstream;
+  far::ChatGround ground;
+  base::Pool pool;
+
+ private:
+  static inference::ModelSettings settings(const std::string& base_url) {
+    inference::ModelRow row = far::row("team/whisper", "openai");
+    row.target.base_url = base_url;
+    inference::ModelSettings out;
+    out.models = {row};
+    return out;
+  }
+};
+
+TEST(FarAudio, ARecordingThatWasHeardIsHeldByNobody) {
+  FarHearingGround call(far::http(200, R"({"text":"from afar"})"));
+  const FarAudio::Cancel cancel = call.transcribe();
+  const auto heard = call.heard.wait();
+  ASSERT_TRUE(heard) << heard.error().message;
+  EXPECT_EQ(heard->text, "from afar");
+  EXPECT_TRUE(call.recording_is_let_go());
+}
+
+TEST(FarAudio, AModelThatIsNotThereIsNotFound) {
+  FarHearingGround call("");
+  call.transcribe("team/gone");
+  const auto heard = call.heard.wait();
+  ASSERT_FALSE(heard);
+  EXPECT_EQ(heard.error().code, base::Code::kModelNotFound);
+  EXPECT_TRUE(call.recording_is_let_go());
+}
+
+TEST(FarAudio, ARecordingThatWasRefusedIsHeldByNobody) {
+  FarHearingGround call(far::http(400, R"({"error":{"message":"no such thing"}})"));
+  const FarAudio::Cancel cancel = call.transcribe();
+  const auto heard = call.heard.wait();
+  ASSERT_FALSE(heard);
+  EXPECT_EQ(heard.error().code, base::Code::kBadRequest);
+  EXPECT_TRUE(call.recording_is_let_go());
+}
+
+TEST(FarAudio, ARecordingWhoseCallIsCancelledIsHeldByNobody) {
+  FarHearingGround call("");
+  const FarAudio::Cancel cancel = call.transcribe();
+  ASSERT_TRUE(call.upstream.wait_for_requests(1));
+  cancel();
+  const auto heard = call.heard.wait();
+  ASSERT_FALSE(heard);
+  EXPECT_EQ(heard.error().code, base::Code::kJobCancelled);
+  EXPECT_TRUE(call.recording_is_let_go());
+}
+
+}  // namespace
+}  // namespace millrace::workers

@@ -1,0 +1,145 @@
+#include "workers/far_pages.h"
+
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "tests/support/answer.h"
+#include "tests/unit/inference/chat_ground.h"
+#include "tests/unit/inference/scripted_upstream.h"
+
+namespace millrace::workers {
+namespace {
+
+namespace far = inference::testing;
+using engines::EngineEnd;
+using support::Answer;
+using DocumentPtr = std::shared_ptr<const engines::Document>;
+
+constexpr const char* kOnePage =
+    R"({"pages":[{"index":0,"markdown":"from afar","images":[],"dimensions":null}],"model":"m"})";
+
+// Tells when nobody holds it any more.
+DocumentPtr watched_document(std::function<void(base::Result<bool>)> gone) {
+  process::Fd fd(::memfd_create("document", MFD_CLOEXEC));
+  constexpr std::string_view kBytes = "%PDF-1.4 a small one";
+  EXPECT_EQ(static_cast<ssize_t>(kBytes.size()), ::write(fd.get(), kBytes.data(), kBytes.size()));
+  DocumentPtr made = engines::Document::from(std::move(fd)).value();
+  const engines::Document* raw = made.get();
+  return {raw, [made, gone = std::move(gone)](const engines::Document*) mutable {
+            made.reset();
+            gone(true);
+          }};
+}
+
+// One call of a model whose upstream gives `reply`; of an empty one it waits until the caller leaves.
+class FarCallGround {
+ public:
+  explicit FarCallGround(const std::string& reply, base::Pool::Options options = {})
+      : upstream({reply}), ground(settings(upstream.base_url())), pool(options) {}
+
+  PageReader::Cancel recognise(std::vector<int> pages = {0}, const std::string& model = "team/reader") {
+    return FarPages({ground.chat, ground.loop}, pool)
+        .recognise(
+            {model, watched_document(document_gone.take()), std::move(pages), false},
+            [this](schemas::OcrPage page) {
+              told.push_back(std::move(page));
+              told_on = std::this_thread::get_id();
+            },
+            [end = ended.take()](EngineEnd how) { end(std::move(how)); });
+  }
+  EngineEnd end() {
+    auto how = ended.wait();
+    EXPECT_TRUE(how.has_value());
+    return how ? std::move(*how) : EngineEnd{EngineEnd::Kind::kCrashed, -1, std::nullopt};
+  }
+  std::thread::id loop_thread() {
+    std::thread::id id;
+    ground.on_loop([&id] { id = std::this_thread::get_id(); });
+    return id;
+  }
+  bool document_is_let_go() { return document_gone.wait().has_value(); }
+
+  std::vector<schemas::OcrPage> told;  // read after the end
+  std::thread::id told_on;
+  Answer<EngineEnd> ended;
+  Answer<bool> document_gone;
+  far::ScriptedUpstream upstream;
+  far::ChatGround ground;
+  base::Pool pool;
+
+ private:
+  static inference::ModelSettings settings(const std::string& base_url) {
+    inference::ModelRow row = far::row("team/reader", "mistral");
+    row.target.base_url = base_url;
+    row.abilities = {inference::Ability::kOcr};
+    inference::ModelSettings out;
+    out.models = {row};
+    return out;
+  }
+};
+
+TEST(FarPages, ADocumentThatWasReadIsHeldByNobody) {
+  FarCallGround far_call(far::http(200, kOnePage));
+  const PageReader::Cancel cancel = far_call.recognise();
+  EXPECT_EQ(far_call.end().kind, EngineEnd::Kind::kDone);
+  ASSERT_EQ(far_call.told.size(), 1u);
+  EXPECT_EQ(far_call.told[0].markdown, "from afar");
+  EXPECT_TRUE(far_call.document_is_let_go());
+}
+
+TEST(FarPages, APageThatDidNotComeIsAFailedOne) {
+  FarCallGround far_call(far::http(200, kOnePage));
+  far_call.recognise({0, 1});
+  EXPECT_EQ(far_call.end().kind, EngineEnd::Kind::kDone);
+  ASSERT_EQ(far_call.told.size(), 2u);
+  EXPECT_EQ(far_call.told[1].index, 1);
+  ASSERT_TRUE(far_call.told[1].error.has_value());
+  EXPECT_EQ(far_call.told[1].error->code, base::Code::kPageFailed);
+}
+
+TEST(FarPages, AModelThatIsNotThereIsNotFound) {
+  FarCallGround far_call("");
+  far_call.recognise({0}, "team/gone");
+  const EngineEnd how = far_call.end();
+  ASSERT_TRUE(how.error.has_value());
+  EXPECT_EQ(how.error->code, base::Code::kModelNotFound);
+  EXPECT_TRUE(far_call.document_is_let_go());
+}
+
+// The lane is full: no page is written where streams are.
+TEST(FarPages, NoneComesOnTheLoopOfTheChats) {
+  FarCallGround far_call(far::http(200, kOnePage), {.threads = 2, .queue_max = 0});
+  far_call.recognise();
+  EXPECT_EQ(far_call.end().kind, EngineEnd::Kind::kDone);
+  ASSERT_EQ(far_call.told.size(), 1u);
+  EXPECT_NE(far_call.told_on, far_call.loop_thread());
+}
+
+TEST(FarPages, ADocumentThatWasRefusedIsHeldByNobody) {
+  FarCallGround far_call(far::http(400, R"({"message":"no such thing"})"));
+  const PageReader::Cancel cancel = far_call.recognise();
+  const EngineEnd how = far_call.end();
+  EXPECT_EQ(how.kind, EngineEnd::Kind::kFailed);
+  ASSERT_TRUE(how.error.has_value());
+  EXPECT_EQ(how.error->code, base::Code::kBadRequest);
+  EXPECT_TRUE(far_call.document_is_let_go());
+}
+
+TEST(FarPages, ADocumentWhoseCallIsCancelledIsHeldByNobody) {
+  FarCallGround far_call("");
+  const PageReader::Cancel cancel = far_call.recognise();
+  ASSERT_TRUE(far_call.upstream.wait_for_requests(1));
+  cancel();
+  EXPECT_EQ(far_call.end().kind, EngineEnd::Kind::kCancelled);
+  EXPECT_TRUE(far_call.document_is_let_go());
+}
+
+}  // namespace
+}  // namespace millrace::workers

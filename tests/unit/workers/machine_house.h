@@ -1,0 +1,96 @@
+#pragma once
+#include <future>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "storage/machine_rows.h"
+#include "tests/unit/workers/house.h"
+#include "workers/machine_runner.h"
+
+namespace millrace::workers {
+
+// A driver that does what the test says and remembers what it was asked.
+class FakeDriver final : public machines::Driver {
+ public:
+  machines::CommandEnd run(const machines::CommandOrder&, const machines::StopSwitch&,
+                           const machines::CommandHooks&) override {
+    return {};
+  }
+  base::Result<schemas::MachineFacts> start(const schemas::Machine& machine,
+                                            const machines::StopSwitch& told) override;
+  base::Status stop(const schemas::Machine& machine, const machines::StopSwitch& told) override;
+  base::Status destroy(const schemas::Machine& machine, const machines::StopSwitch& told) override;
+
+  std::vector<std::string> asked() const;
+  void note(std::string what);
+  std::optional<base::Error> start_error;  // before the act begins
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<std::string> asked_;
+};
+
+// A machine in a store and a runner of its acts, without a worker around it.
+class MachineHouse {
+ public:
+  MachineHouse();
+  ~MachineHouse();
+
+  // The machine of the tests, with this rule.
+  void add_machine(std::optional<schemas::WakeRule> wake = {});
+  // One attempt at the act.
+  class Attempted;
+  std::unique_ptr<Attempted> begin(schemas::MachineAct act);
+  Outcome act(schemas::MachineAct act);
+  // An execution that runs on the machine.
+  storage::Lease run_execution();
+  void end_execution(const storage::Lease& lease);
+
+  House house{{.with_worker = false}};
+  net::Loop loop{"acts"};
+  net::Loop other_loop{"wake"};
+  process::Spawner spawner;
+  FakeDriver driver;
+  bool has_driver = true;
+  net::HttpClient http{other_loop};
+  std::unique_ptr<MachineRunner> runner;
+  schemas::Machine machine;
+  std::atomic<bool> may_start{true};
+};
+
+class MachineHouse::Attempted final : public AttemptContext {
+ public:
+  Attempted(MachineHouse& house, schemas::MachineAct act);
+  ~Attempted() override;
+  Outcome outcome();  // waits for it
+  bool is_over();
+  void stop(Stop why);
+
+  storage::Store& store() override { return *house_.house.store; }
+  base::Pool& pool() override { return house_.house.pool; }
+  net::Loop& loop() override { return house_.loop; }
+  const LoopLink& link() const override { return link_; }
+  const WorkerMetrics& metrics() const override { return metrics_; }
+  bool may_start() const override { return true; }
+  std::function<bool()> start_check() const override {
+    return [&house = house_] { return house.may_start.load(); };
+  }
+  void write_parts(std::vector<storage::JobOutcomes::Part>, Held) override {}
+  void write_events(std::vector<storage::JobOutcomes::Event>, Held) override {}
+  void write_artifacts(base::Uuid, std::vector<storage::JobOutcomes::NewArtifact>, Held) override {}
+  void set_progress_total(int, Held) override {}
+  void attach_input(storage::Staged, Held) override {}
+
+ private:
+  MachineHouse& house_;
+  LoopLink link_;
+  WorkerMetrics metrics_;
+  std::promise<Outcome> ended_;
+  std::future<Outcome> outcome_;
+  std::shared_ptr<Run> run_;  // loop thread
+};
+
+}  // namespace millrace::workers

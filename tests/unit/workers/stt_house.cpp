@@ -1,0 +1,145 @@
+#include "tests/unit/workers/stt_house.h"
+
+#include <stdexcept>
+
+#include "workers/payload.h"
+
+namespace millrace::workers {
+
+using engines::EngineEnd;
+
+namespace {
+
+constexpr std::int64_t kPieceMs = 30'000;
+
+schemas::SpokenPiece spoken(const schemas::AudioPiece& piece) {
+  schemas::SpokenSegment segment;
+  segment.start = static_cast<double>(piece.start_ms) / 1000;
+  segment.end = static_cast<double>(piece.end_ms) / 1000;
+  segment.text = "Piece " + std::to_string(piece.index);
+  return {{segment}, {{"Piece", segment.start, segment.end}}, std::nullopt};
+}
+
+class DyingRunner final : public Runner {
+ public:
+  DyingRunner(std::unique_ptr<Runner> inner, int deaths) : inner_(std::move(inner)), deaths_(deaths) {}
+
+  std::shared_ptr<Run> start(const storage::Claimed& job, AttemptContext& context, Ended ended) override {
+    if (deaths_-- <= 0) return inner_->start(job, context, std::move(ended));
+    return inner_->start(job, context, [ended = std::move(ended)](const Outcome&) {
+      ended(Retry{base::error(base::Code::kInternal, "the worker died"), true});
+    });
+  }
+
+ private:
+  std::unique_ptr<Runner> inner_;
+  int deaths_;
+};
+
+}  // namespace
+
+base::Result<Listener::Cancel> ScriptedListener::inspect(
+    RecordingPtr, std::function<void(base::Result<engines::RecordingInfo>)> done) {
+  if (refuses) {
+    done(*refuses);
+    return Cancel([] {});
+  }
+  engines::RecordingInfo info;
+  info.ms = pieces * kPieceMs;
+  for (int i = 0; i < pieces; ++i) info.pieces.push_back({i, i * kPieceMs, (i + 1) * kPieceMs});
+  done(std::move(info));
+  return Cancel([] {});
+}
+
+base::Result<Listener::Cancel> ScriptedListener::transcribe(
+    RecordingPtr, std::vector<schemas::AudioPiece> wanted,
+    std::function<void(engines::PieceOutcome)> on_piece, std::function<void(EngineEnd)> done) {
+  {
+    const std::lock_guard lock(mutex_);
+    ++calls_;
+  }
+  const Cancel until_cancelled = [done] { done({EngineEnd::Kind::kCancelled, -1, std::nullopt}); };
+  if (hangs) return until_cancelled;
+  for (const schemas::AudioPiece& piece : wanted) {
+    if (piece.index == hangs_at) return until_cancelled;
+    {
+      const std::lock_guard lock(mutex_);
+      ++heard_[piece.index];
+    }
+    if (killers.contains(piece.index)) {
+      done({EngineEnd::Kind::kCrashed, piece.index, std::nullopt});
+      return Cancel([] {});
+    }
+    const auto failed = failing.find(piece.index);
+    on_piece({piece.index,
+              failed == failing.end() ? spoken(piece) : schemas::SpokenPiece{{}, {}, failed->second}});
+  }
+  done({EngineEnd::Kind::kDone, -1, std::nullopt});
+  return Cancel([] {});
+}
+
+int ScriptedListener::times_heard(int piece) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = heard_.find(piece);
+  return found == heard_.end() ? 0 : found->second;
+}
+
+int ScriptedListener::calls() const {
+  const std::lock_guard lock(mutex_);
+  return calls_;
+}
+
+SttHouse::SttHouse(std::function<void(ScriptedListener&)> prepare, SttRunner::Options runner_options,
+                   std::unique_ptr<FarAudio> far, int deaths)
+    : house(House::Options{.with_worker = false, .with_upkeep = true}) {
+  auto scripted = std::make_unique<ScriptedListener>();
+  if (prepare) prepare(*scripted);
+  listener = scripted.get();
+  Worker::Options options;
+  options.data_dir = house.dir.str();
+  options.lease = house.options.lease;
+  options.look_min = house.options.look_min;
+  options.look_max = house.options.look_max;
+  options.drain_grace = house.options.drain_grace;
+  auto made = Worker::make(options, house.ground());
+  if (!made) throw std::runtime_error(made.error().message);
+  house.worker = std::move(*made);
+  auto runner = std::make_unique<SttRunner>(std::move(scripted), runner_options, std::move(far));
+  house.worker->add(schemas::Kind::kStt, house.options.slots,
+                    std::make_unique<DyingRunner>(std::move(runner), deaths));
+  house.worker->start();
+}
+
+schemas::JobId SttHouse::submit(schemas::TranscriptionSpec spec) {
+  if (spec.model.empty()) spec.model = schemas::kTranscriptionModel;
+  using namespace std::string_literals;
+  auto staged = storage::stage(house.store->blobs(), "RIFF\x24\x00\x00\x00WAVEfmt "s);
+  if (!staged) throw std::runtime_error(staged.error().message);
+  jobs::Order order;
+  order.id = house.submitter->new_id(schemas::Kind::kStt);
+  order.tenant = "default";
+  order.model = spec.model;
+  order.spec = schemas::to_json(spec);
+  order.input = *std::move(staged);
+  Answer<storage::Submitted> answer;
+  house.submitter->submit(std::move(order), answer.take());
+  const auto submitted = answer.wait();
+  if (!submitted) throw std::runtime_error(submitted.error().message);
+  return submitted->job;
+}
+
+schemas::StoredTranscript SttHouse::transcript(const schemas::JobId& job) {
+  auto stored = storage::JobQueries(*house.store).result("default", job);
+  if (!stored || !stored->payload) return {};
+  const auto bytes = bytes_of(house.store->blobs(), std::move(*stored->payload));
+  return schemas::stored_transcript(bytes.value()).value();
+}
+
+std::vector<std::string> SttHouse::event_types(const schemas::JobId& job) {
+  std::vector<std::string> types;
+  const auto events = storage::JobQueries(*house.store).events("default", job, 0, 100);
+  for (const schemas::JobEvent& event : events.value()) types.push_back(event.type);
+  return types;
+}
+
+}  // namespace millrace::workers

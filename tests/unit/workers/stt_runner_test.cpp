@@ -1,0 +1,248 @@
+#include "workers/stt_runner.h"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/inference/chat_ground.h"
+#include "tests/unit/inference/scripted_upstream.h"
+#include "tests/unit/workers/stt_house.h"
+#include "workers/stt_task.h"
+
+namespace millrace::workers {
+namespace {
+
+namespace far = inference::testing;
+using base::Code;
+using schemas::JobStatus;
+
+TEST(SttRunner, AShortRecordingIsHeardInOneAttempt) {
+  SttHouse stt;
+  schemas::TranscriptionSpec spec;
+  spec.style.form = schemas::TranscriptForm::kSrt;
+  const auto job = stt.submit(spec);
+  ASSERT_TRUE(stt.house.reaches(job, JobStatus::kSucceeded));
+  const auto [transcript, style] = stt.transcript(job);
+  EXPECT_EQ(style.form, schemas::TranscriptForm::kSrt);
+  EXPECT_EQ(transcript.language, "english");
+  EXPECT_EQ(transcript.seconds, 60.0);
+  EXPECT_EQ(transcript.text, "Piece 0 Piece 1");
+  ASSERT_EQ(transcript.segments.size(), 2u);
+  EXPECT_EQ(transcript.segments[1].start, 30.0);
+  EXPECT_EQ(transcript.words.size(), 2u);
+  EXPECT_EQ(stt.house.view(job).progress_done, 2);
+  EXPECT_EQ(stt.house.view(job).progress_total, 2);
+  EXPECT_EQ(stt.listener->calls(), 1);
+  const auto types = stt.event_types(job);
+  EXPECT_EQ(std::count(types.begin(), types.end(), "piece"), 2);
+}
+
+TEST(SttRunner, ALongRecordingIsSharedOutEvenlyAndJoinedInOrder) {
+  SttHouse stt([](ScriptedListener& l) { l.pieces = 10; });
+  const auto job = stt.submit();
+  ASSERT_TRUE(stt.house.reaches(job, JobStatus::kSucceeded));
+  const auto [transcript, style] = stt.transcript(job);
+  EXPECT_EQ(transcript.seconds, 300.0);
+  ASSERT_EQ(transcript.segments.size(), 10u);
+  for (int piece = 0; piece < 10; ++piece) {
+    EXPECT_EQ(transcript.segments[static_cast<std::size_t>(piece)].text, "Piece " + std::to_string(piece));
+    EXPECT_EQ(stt.listener->times_heard(piece), 1);
+  }
+  EXPECT_EQ(stt.listener->calls(), 3);
+  EXPECT_EQ(stt.house.view(job).progress_total, 10);
+}
+
+TEST(SttRunner, AShortRecordingIsSharedOutToAllThatCanHearAtOnce) {
+  SttHouse stt([](ScriptedListener& l) { l.pieces = 3; }, {.shares_min = 2});
+  const auto job = stt.submit();
+  ASSERT_TRUE(stt.house.reaches(job, JobStatus::kSucceeded));
+  EXPECT_EQ(stt.transcript(job).transcript.text, "Piece 0 Piece 1 Piece 2");
+  EXPECT_EQ(stt.listener->calls(), 2);
+}
+
+TEST(SttRunner, SharesAreAsLongAsEachOtherHoweverLongTheirPieces) {
+  engines::RecordingInfo info;
+  for (const int seconds : {60, 60, 30, 30, 60}) {
+    const std::int64_t end = info.ms + seconds * 1000;
+    info.pieces.push_back({static_cast<int>(info.pieces.size()), info.ms, end});
+    info.ms = end;
+  }
+  const auto sizes = [&](int count) {
+    std::vector<std::size_t> all;
+    for (const auto& child : piece_shares({}, info, count, base::SystemClock().wall()))
+      all.push_back(schemas::transcription_spec_from_json(child.spec)->pieces.size());
+    return all;
+  };
+  EXPECT_EQ(sizes(1), (std::vector<std::size_t>{5}));
+  EXPECT_EQ(sizes(2), (std::vector<std::size_t>{2, 3}));
+  EXPECT_EQ(sizes(5), (std::vector<std::size_t>{1, 1, 1, 1, 1}));
+}
+
+TEST(SttRunner, ThereAreNoMoreSharesThanPieces) {
+  SttHouse stt([](ScriptedListener& l) { l.pieces = 1; }, {.shares_min = 8});
+  const auto job = stt.submit();
+  ASSERT_TRUE(stt.house.reaches(job, JobStatus::kSucceeded));
+  EXPECT_EQ(stt.listener->calls(), 1);
+  const auto types = stt.event_types(job);
+  EXPECT_EQ(std::count(types.begin(), types.end(), "waiting"), 0);
+}
+
+TEST(SttRunner, SilenceIsAnEmptyTranscriptOfItsLength) {
+  SttHouse stt([](ScriptedListener& l) { l.pieces = 0; });
+  const auto job = stt.submit();
+  ASSERT_TRUE(stt.house.reaches(job, JobStatus::kSucceeded));
+  EXPECT_EQ(stt.transcript(job).transcript.text, "");
+  EXPECT_EQ(stt.transcript(job).transcript.seconds, 0.0);
+  EXPECT_EQ(stt.listener->calls(), 0);
+}
+
+TEST(SttRunner, ARecordingsOwnFaultFailsItAtOnce) {
+  SttHouse stt([](ScriptedListener& l) { l.refuses = base::error(Code::kAudioTooLong, "stt.duration_max"); });
+  const auto job = stt.submit();
+  ASSERT_TRUE(stt.house.reaches(job, JobStatus::kFailed));
+  EXPECT_EQ(stt.house.view(job).error->code, Code::kAudioTooLong);
+  EXPECT_EQ(stt.house.view(job).attempt, 1);
+}
+
+TEST(SttRunner, APieceThatFailedIsMissingAndTheOwnerIsWarned) {
+  SttHouse stt([](ScriptedListener& l) { l.failing[0] = base::error(Code::kPieceTimeout, "too slow"); });
+  const auto job = stt.submit();
+  ASSERT_TRUE(stt.house.reaches(job, JobStatus::kSucceeded));
+  EXPECT_EQ(stt.transcript(job).transcript.text, "Piece 1");
+  const auto types = stt.event_types(job);
+  EXPECT_EQ(std::count(types.begin(), types.end(), "warning"), 1);
+}
+
+TEST(SttRunner, ARecordingWithoutAGoodPieceFailsWithTheFirstError) {
+  SttHouse stt([](ScriptedListener& l) {
+    l.failing[0] = base::error(Code::kPieceTimeout, "too slow");
+    l.failing[1] = base::error(Code::kPieceFailed, "noise");
+  });
+  const auto job = stt.submit();
+  ASSERT_TRUE(stt.house.reaches(job, JobStatus::kFailed));
+  EXPECT_EQ(stt.house.view(job).error->code, Code::kPieceTimeout);
+}
+
+TEST(SttRunner, APieceThatEndsItsChildFailsAloneAfterThreeCrashes) {
+  SttHouse stt([](ScriptedListener& l) {
+    l.pieces = 3;
+    l.killers = {1};
+  });
+  const auto job = stt.submit();
+  ASSERT_TRUE(stt.house.reaches(job, JobStatus::kSucceeded));
+  EXPECT_EQ(stt.transcript(job).transcript.text, "Piece 0 Piece 2");
+  EXPECT_EQ(stt.listener->times_heard(0), 1);
+  EXPECT_EQ(stt.listener->times_heard(1), 3);
+  EXPECT_EQ(stt.listener->times_heard(2), 1);
+}
+
+TEST(SttRunner, AKillerPieceTakesOnlyItselfOutOfASharedRecording) {
+  SttHouse stt(
+      [](ScriptedListener& l) {
+        l.pieces = 6;
+        l.killers = {3};
+      },
+      {.range_pieces = 2});
+  const auto job = stt.submit();
+  ASSERT_TRUE(stt.house.reaches(job, JobStatus::kSucceeded));
+  EXPECT_EQ(stt.transcript(job).transcript.text, "Piece 0 Piece 1 Piece 2 Piece 4 Piece 5");
+}
+
+TEST(SttRunner, ACancelEndsTheEnginesCallWithinAHeartbeat) {
+  SttHouse stt([](ScriptedListener& l) { l.hangs = true; });
+  const auto job = stt.submit();
+  ASSERT_TRUE(support::wait_until([&] { return stt.listener->calls() == 1; }));
+  Answer<schemas::JobView> cancelled;
+  jobs::Control(*stt.house.store, *stt.house.clock).cancel({"default"}, job, cancelled.take());
+  ASSERT_TRUE(cancelled.wait());
+  EXPECT_TRUE(stt.house.reaches(job, JobStatus::kCancelled));
+}
+
+TEST(SttRunner, AJobOfAProvidersModelThatHasGoneIsNotHeardHere) {
+  SttHouse stt;
+  schemas::TranscriptionSpec spec;
+  spec.model = "whisper-1";
+  spec.by_provider = true;
+  const auto job = stt.submit(spec);
+  ASSERT_TRUE(stt.house.reaches(job, JobStatus::kFailed));
+  EXPECT_EQ(stt.house.view(job).error->code, Code::kModelNotFound);
+  EXPECT_EQ(stt.listener->calls(), 0);
+}
+
+// A house with one model of a provider whose upstream gives `replies`.
+class FarStt {
+ public:
+  explicit FarStt(std::vector<std::string> replies, int deaths = 0)
+      : upstream(std::move(replies)),
+        ground(settings(upstream.base_url())),
+        pool({}),
+        stt({}, {}, std::make_unique<FarAudio>(ChatSource{ground.chat, ground.loop}, pool), deaths) {}
+
+  schemas::JobId submit() {
+    schemas::TranscriptionSpec spec;
+    spec.model = "team/whisper";
+    spec.file_name = "talk.mp3";
+    spec.by_provider = true;
+    return stt.submit(spec);
+  }
+
+  far::ScriptedUpstream upstream;
+  far::ChatGround ground;
+  base::Pool pool;
+  SttHouse stt;
+
+ private:
+  static inference::ModelSettings settings(const std::string& base_url) {
+    inference::ModelRow row = far::row("team/whisper", "openai");
+    row.target.base_url = base_url;
+    inference::ModelSettings out;
+    out.models = {row};
+    return out;
+  }
+};
+
+TEST(SttRunner, AProvidersModelHearsARecordingWholeAndTellsItsLength) {
+  FarStt team({far::http(200, R"({"text":"from afar","language":"german","duration":7.5,"segments":[)"
+                              R"({"id":0,"start":0,"end":7.5,"text":" from afar"}]})")});
+  const auto job = team.submit();
+  ASSERT_TRUE(team.stt.house.reaches(job, JobStatus::kSucceeded));
+  const auto transcript = team.stt.transcript(job).transcript;
+  EXPECT_EQ(transcript.text, "from afar");
+  EXPECT_EQ(transcript.language, "german");
+  EXPECT_EQ(transcript.seconds, 7.5);
+  EXPECT_EQ(transcript.segments.size(), 1u);
+  EXPECT_EQ(team.stt.house.view(job).progress_done, 1);
+  EXPECT_EQ(team.stt.listener->calls(), 0);
+}
+
+TEST(SttRunner, WhereAProviderTellsNoLengthTheEngineMeasuresIt) {
+  FarStt team({far::http(200, R"({"text":"from afar"})")});
+  const auto job = team.submit();
+  ASSERT_TRUE(team.stt.house.reaches(job, JobStatus::kSucceeded));
+  EXPECT_EQ(team.stt.transcript(job).transcript.seconds, 60.0);
+}
+
+TEST(SttRunner, WhatAProviderHasToldIsNotAskedForAgainAndKeepsItsLanguageAndLength) {
+  FarStt team({far::http(200, R"({"text":"from afar","language":"german","duration":7.5,"segments":[)"
+                              R"({"id":0,"start":0,"end":7.5,"text":" from afar"}]})")},
+              1);
+  const auto job = team.submit();
+  ASSERT_TRUE(team.stt.house.reaches(job, JobStatus::kSucceeded));
+  EXPECT_EQ(team.stt.house.view(job).attempt, 2);
+  const auto transcript = team.stt.transcript(job).transcript;
+  EXPECT_EQ(transcript.text, "from afar");
+  EXPECT_EQ(transcript.language, "german");
+  EXPECT_EQ(transcript.seconds, 7.5);
+  EXPECT_EQ(transcript.segments.size(), 1u);
+}
+
+TEST(SttRunner, WhatAProviderRefusesFailsTheJobWithItsWords) {
+  FarStt team({far::http(400, R"({"error":{"message":"no such language"}})")});
+  const auto job = team.submit();
+  ASSERT_TRUE(team.stt.house.reaches(job, JobStatus::kFailed));
+  EXPECT_NE(team.stt.house.view(job).error->message.find("no such language"), std::string::npos);
+  EXPECT_EQ(team.stt.house.view(job).attempt, 1);
+}
+
+}  // namespace
+}  // namespace millrace::workers

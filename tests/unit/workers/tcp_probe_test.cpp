@@ -1,0 +1,41 @@
+#include "workers/tcp_probe.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/net/web_server.h"
+
+namespace millrace::workers {
+namespace {
+
+using std::chrono::milliseconds;
+
+base::NetAddress by_name(const net::testing::WebServer& web, const std::string& name) {
+  base::NetAddress address = *base::parse_net_address(web.host());
+  address.host = name;
+  return address;
+}
+
+TEST(TcpProbe, AnAddressAndANameThatLeadToAnOpenPortAnswer) {
+  process::Spawner spawner;
+  net::testing::WebServer web({});
+  for (const char* name : {"127.0.0.1", "localhost"}) {
+    EXPECT_TRUE(tcp_answers(spawner, by_name(web, name), milliseconds(10'000), {})) << name;
+  }
+}
+
+TEST(TcpProbe, ANameThatNobodyKnowsDoesNotAnswer) {
+  process::Spawner spawner;
+  net::testing::WebServer web({});
+  EXPECT_FALSE(tcp_answers(spawner, by_name(web, "name.invalid"), milliseconds(5'000), {}));
+}
+
+TEST(TcpProbe, ResolvingANameHearsAStop) {
+  process::Spawner spawner;
+  net::testing::WebServer web({});
+  machines::StopSwitch stop;
+  stop.kill();
+  EXPECT_FALSE(tcp_answers(spawner, by_name(web, "localhost"), milliseconds(60'000), stop));
+}
+
+}  // namespace
+}  // namespace millrace::workers

@@ -1,0 +1,62 @@
+"""What Anthropic's Messages API says, after its published description."""
+
+import json
+
+from upstream import Reply, json_reply, sse_reply
+
+
+def message(text="Hello", *, calls=(), stop=None):
+    content = [{"type": "text", "text": text}] if text else []
+    content += [{"type": "tool_use", "id": i, "name": n, "input": given} for i, n, given in calls]
+    return json_reply(
+        {
+            "id": "msg_upstream",
+            "type": "message",
+            "role": "assistant",
+            "model": "claude-upstream",
+            "content": content,
+            "stop_reason": stop or ("tool_use" if calls else "end_turn"),
+            "stop_sequence": None,
+            "usage": {"input_tokens": 9, "output_tokens": 3},
+        }
+    )
+
+
+def stream(text="Hello world", *, calls=()) -> Reply:
+    start = {
+        "id": "msg_upstream",
+        "type": "message",
+        "role": "assistant",
+        "model": "claude-upstream",
+        "content": [],
+        "stop_reason": None,
+        "usage": {"input_tokens": 9, "output_tokens": 1},
+    }
+    texts = [{"type": "text_delta", "text": piece} for piece in text.replace(" ", "\0 ").split("\0")]
+    events = [{"type": "message_start", "message": start}, *_block(0, {"type": "text", "text": ""}, texts), {"type": "ping"}]
+    for at, (call_id, name, given) in enumerate(calls, 1):
+        said = json.dumps(given, ensure_ascii=False)
+        pieces = (said[: len(said) // 2], said[len(said) // 2 :])
+        block = {"type": "tool_use", "id": call_id, "name": name, "input": {}}
+        events += _block(at, block, [{"type": "input_json_delta", "partial_json": piece} for piece in pieces])
+    stop = "tool_use" if calls else "end_turn"
+    events.append({"type": "message_delta", "delta": {"stop_reason": stop}, "usage": {"output_tokens": 3}})
+    events.append({"type": "message_stop"})
+    return sse_reply([(event["type"], event) for event in events])
+
+
+def _block(index, block, deltas):
+    return [
+        {"type": "content_block_start", "index": index, "content_block": block},
+        *({"type": "content_block_delta", "index": index, "delta": delta} for delta in deltas),
+        {"type": "content_block_stop", "index": index},
+    ]
+
+
+def refusal(status, text="Overloaded", kind="overloaded_error", **headers):
+    return json_reply({"type": "error", "error": {"type": kind, "message": text}}, status, **headers)
+
+
+def failure(text="Overloaded"):
+    """An event that ends a stream which has begun."""
+    return b'event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"%s"}}\n\n' % text.encode()

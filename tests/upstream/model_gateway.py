@@ -1,0 +1,14 @@
+"""A gateway with the mock's models and such of an upstream."""
+
+from millrace import Gateway
+
+
+def model_gateway(folder, rows):
+    """Started. `rows`: (name, provider, model, base URL); close it."""
+    text = "".join(
+        f"- {{name: {name}, provider: {provider}, model: {model}, base_url: '{url}', api_key: env:UP_KEY}}\n"
+        for name, provider, model, url in rows
+    )
+    config = folder / "millrace.yaml"
+    config.write_text(f"mock: true\nmodels:\n{text}")
+    return Gateway(folder / "data", "--config", config, env={"UP_KEY": "sk-0123456789"}).start()

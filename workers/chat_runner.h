@@ -1,0 +1,24 @@
+#pragma once
+#include <memory>
+
+#include "workers/far_chat.h"
+#include "workers/runner.h"
+
+namespace millrace::workers {
+
+// Jobs of kind chat: deferred completions. Each is asked of its model at least once: that it is sent is
+// written into its history before it goes out. A limit of the provider's costs no attempt and waits for as
+// long as it says; errors that a retry cannot help end the job with what a direct request would have been
+// told. No job is claimed whose model has no room for it.
+class ChatRunner final : public Runner {
+ public:
+  // The source goes after the last run has ended.
+  explicit ChatRunner(ChatSource source) : source_(source) {}
+  std::shared_ptr<Run> start(const storage::Claimed& job, AttemptContext& context, Ended ended) override;
+  std::shared_ptr<JobLanes> lanes() override;
+
+ private:
+  const ChatSource source_;
+};
+
+}  // namespace millrace::workers
