@@ -22,7 +22,7 @@ FROM ${BASE}
 RUN set -eu; \
     apt-get update -qq; \
     DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends -o Dpkg::Use-Pty=0 \
-      libcurl4 libflite1 libjemalloc2 liblept5 libpistache0 libpocketsphinx3 libprometheus-cpp-core1.0 libqpdf29 \
+      libcurl4 libedit2 libflite1 libjemalloc2 liblept5 libpistache0 libpocketsphinx3 libprometheus-cpp-core1.0 libqpdf29 \
       librdkafka1 libseccomp2 libsimdjson14 libsndfile1 libsphinxbase3 libsqlite3-0 libssl3 libtesseract5 \
       libvo-aacenc0 libyaml-cpp0.7 \
       bubblewrap ca-certificates curl ffmpeg openssh-client pocketsphinx-en-us poppler-utils \

@@ -72,7 +72,8 @@ std::optional<Chosen> chosen_by_filter(Context& context, Call& call, const JobLi
     return std::nullopt;
   }
   std::optional<base::Uuid> before;
-  if (!query.cursor.empty() && !(before = job_cursor_of(query.cursor))) {
+  if (!query.cursor.empty()) before = job_cursor_of(query.cursor);
+  if (!query.cursor.empty() && !before) {
     call.refuse(bad_field("filter", "`cursor` should be a `next_cursor` of this call"));
     return std::nullopt;
   }

@@ -95,6 +95,11 @@ bool Call::start_stream(front::Reply head, std::optional<std::uint64_t> length) 
   return responder_.start_stream(dressed(request_.head, std::move(head)), length);
 }
 
+bool Call::start_stream(front::Reply head, std::string_view first) {
+  if (!take_right_to_answer()) return false;
+  return responder_.start_stream(dressed(request_.head, std::move(head)), first);
+}
+
 front::Reply Call::dressed(const front::Head& head, front::Reply reply) {
   add_header(reply, "x-request-id", request_id_);
   const Named here = named();

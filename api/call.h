@@ -75,6 +75,7 @@ class Call : public std::enable_shared_from_this<Call> {
   // An answer in pieces, which `responder()` then takes; front::Responder says what `length` is. False: the
   // client has gone.
   bool start_stream(front::Reply head, std::optional<std::uint64_t> length = std::nullopt);
+  bool start_stream(front::Reply head, std::string_view first);  // with the first piece, if there is one
   const front::Responder& responder() const { return responder_; }
   // Runs `f` once if the client leaves before the answer is complete.
   void on_gone(std::function<void()> f) const { responder_.on_gone(std::move(f)); }

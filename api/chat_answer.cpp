@@ -13,6 +13,8 @@ namespace {
 
 using base::Code;
 
+constexpr std::size_t kHeadersUsual = 6;  // of an answer
+
 // What a stream's end knows beside its pieces: the price too, for which its headers have gone too early.
 schemas::ChatFacts facts_of(const inference::ChatEnd& end) {
   const schemas::ChatReply& reply = end.reply;
@@ -28,7 +30,8 @@ schemas::ChatFacts facts_of(const inference::ChatEnd& end) {
 std::size_t text_bytes(const schemas::ChatReply& reply) {
   std::size_t bytes = schemas::text_bytes(reply.extra);
   for (const schemas::ChatChoice& each : reply.choices) {
-    bytes += each.content.value_or("").size() + each.reasoning.size() + schemas::text_bytes(each.extra);
+    bytes += (each.content ? each.content->size() : 0) + each.reasoning.size();
+    bytes += schemas::text_bytes(each.extra);
     for (const schemas::ToolCall& call : each.tool_calls) bytes += call.arguments.size();
   }
   return bytes;
@@ -40,6 +43,7 @@ void send_whole(Context& context, Call& call, const inference::ChatHead& head, c
   if (!room) return call.fail(room.error());
   front::Reply reply = json_reply(200, schemas::chat_completion_json(end.reply, old_functions));
   reply.hold = *std::move(room);
+  reply.headers.reserve(kHeadersUsual);
   add_chat_headers(reply, head.model, head.attempts, schemas::dropped_text(head.dropped), end.cost_usd);
   call.reply(std::move(reply));
 }
@@ -57,6 +61,7 @@ base::Error shutting_down() { return base::error(Code::kOverloaded, "The server 
 
 front::Reply model_stream_head() {
   front::Reply head{.status = 200, .content_type = "text/event-stream", .headers = {}, .body = {}};
+  head.headers.reserve(kHeadersUsual);
   add_header(head, "cache-control", "no-cache");
   add_header(head, "x-accel-buffering", "no");
   return head;
@@ -104,19 +109,39 @@ void ChatAnswer::on_head(const inference::ChatHead& head) {
   if (over_) return;
   head_ = head;
   if (!stream_) return;
-  front::Reply reply = model_stream_head();
-  add_chat_headers(reply, head.model, head.attempts, schemas::dropped_text(head.dropped), std::nullopt);
+  opening_ = std::make_unique<front::Reply>(model_stream_head());
+  add_chat_headers(*opening_, head.model, head.attempts, schemas::dropped_text(head.dropped), std::nullopt);
   const auto created =
       std::chrono::duration_cast<std::chrono::seconds>(context_.clock.wall().time_since_epoch()).count();
   chunks_.emplace(head.id, created, head.model, chunk_options_);
-  if (call_->start_stream(std::move(reply)))
+  context_.loop.post([weak = weak_from_this()] {
+    if (const auto self = weak.lock(); self && !self->over_) self->open({});
+  });
+}
+
+// The head waits for what is said first, which comes right behind it nearly always: for a turn of the loop.
+void ChatAnswer::open(std::string_view first) {
+  const auto head = std::move(opening_);
+  if (!head) return;
+  if (call_->start_stream(std::move(*head), first))
     context_.chat_answers.keep_beating(*this, context_.options.chat_heartbeat);
   call_->drop_headers();
   if (asked_once_) call_->drop_body();
 }
 
 void ChatAnswer::on_piece(schemas::ChatPiece&& piece) {
-  if (!over_ && chunks_) call_->responder().write(chunks_->piece(piece));
+  if (over_ || !chunks_) return;
+  std::string text = chunks_->piece(piece);
+  if (opening_ && !text.empty()) return open(text);
+  unsaid_ = with_unsaid(std::move(text));
+}
+
+void ChatAnswer::on_pause() {
+  if (!over_ && !unsaid_.empty()) call_->responder().write(std::exchange(unsaid_, {}));
+}
+
+std::string ChatAnswer::with_unsaid(std::string text) {
+  return unsaid_.empty() ? std::move(text) : std::exchange(unsaid_, {}).append(text);
 }
 
 bool ChatAnswer::is_ready() {
@@ -149,8 +174,9 @@ void ChatAnswer::on_end(base::Result<inference::ChatEnd> end) {
 void ChatAnswer::say_end(base::Result<inference::ChatEnd>&& end) {
   if (!end) return say_error(end.error());
   if (!chunks_) return say_whole(*std::move(end));
-  call_->responder().write(chunks_->end(facts_of(*end), end->reply.tools));
-  call_->responder().end();
+  const std::string last = with_unsaid(chunks_->end(facts_of(*end), end->reply.tools));
+  open({});
+  call_->responder().end(last);
 }
 
 // A long one is written on the pool.
@@ -171,7 +197,8 @@ void ChatAnswer::say_error(const base::Error& error) {
   if (!chunks_) return say_failure(error);
   const front::Responder& client = call_->responder();
   const auto body = schemas::error_body(call_->head().path, error).body;
-  if (client.write(schemas::ChatChunks::error(body))) {
+  open({});
+  if (client.write(with_unsaid(schemas::ChatChunks::error(body)))) {
     client.end();
   } else {
     client.abort();

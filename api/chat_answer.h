@@ -52,6 +52,7 @@ class ChatAnswer final : public OpenAnswer,
 
   void on_head(const inference::ChatHead& head) override;
   void on_piece(schemas::ChatPiece&& piece) override;
+  void on_pause() override;
   bool is_ready() override;
   void on_failed_calls(const inference::ChatHead& head, std::optional<double> cost_usd) override;
   void on_end(base::Result<inference::ChatEnd> end) override;
@@ -62,6 +63,8 @@ class ChatAnswer final : public OpenAnswer,
  private:
   // All on the loop's thread.
   void start();
+  void open(std::string_view first);
+  std::string with_unsaid(std::string text);
   void say_end(base::Result<inference::ChatEnd>&& end);
   void say_whole(inference::ChatEnd&& end);
   void say_error(const base::Error& error);
@@ -81,6 +84,8 @@ class ChatAnswer final : public OpenAnswer,
   std::optional<double> failures_cost_;
   std::shared_ptr<inference::ChatRun> run_;
   std::optional<schemas::ChatChunks> chunks_;  // set: the stream has begun
+  std::unique_ptr<front::Reply> opening_;      // its head, until it leaves
+  std::string unsaid_;                         // of it: what comes at once leaves at once
   bool over_ = false;
 };
 

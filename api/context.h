@@ -8,6 +8,7 @@
 #include "ai/inference/chat.h"
 #include "ai/inference/model_lists.h"
 #include "api/byte_budget.h"
+#include "api/counted_places.h"
 #include "api/job_places.h"
 #include "api/job_wait.h"
 #include "api/page_pictures.h"
@@ -46,6 +47,8 @@ struct Options {
   std::size_t reply_bytes_max = 256u << 20;  // of a job's result in one reply; 413
   // Results in memory on their way to clients, over all connections; 503. At least `reply_bytes_max`.
   std::size_t reply_budget_bytes = 512u << 20;
+  std::size_t asked_bytes_max = 16u << 20;       // of what a job was asked, as it is told back; 413
+  int pictures_per_tenant = 8;                   // of pages, asked for at once; 429
   int requests_per_minute = 0;                   // per API key; 429. 0: no limit
   int concurrent_jobs = 0;                       // unfinished ones, per API key; 429. 0: no limit
   int list_rows_max = storage::kListRowsMax;     // rows that a list looks at before others have their turn
@@ -86,6 +89,7 @@ struct Context {
   LiveOverview& live_overview;
   jobs::Feed* feed;  // may be null
   const PagePictures& pictures;
+  CountedPlaces& picture_places;  // by tenant
 };
 
 // Runs `task` on the pool; false (and `call` is answered 503) when the lane is full.

@@ -27,66 +27,17 @@ front::Reply EventStream::head() {
 
 void EventStream::start(Context& context, CallPtr call, const schemas::JobId& job, std::int64_t after_version,
                         ShowEvent show) {
-  auto stream = std::make_shared<EventStream>(context, call, job, after_version, std::move(show));
-  if (!call->start_stream(head())) return;
-  context.waits.add(stream);
-  const std::weak_ptr<EventStream> weak = stream;
-  call->on_gone([weak] {
-    if (const auto held = weak.lock()) held->end();
-  });
-  auto ticket = context.waits.waiters().watch(job, after_version, [weak](std::int64_t, schemas::JobStatus) {
-    if (const auto held = weak.lock()) held->wake();
-  });
-  {
-    const std::lock_guard lock(stream->mutex_);
-    if (!stream->over_) stream->ticket_ = std::move(ticket);
-  }
-  stream->schedule_ping();
-  stream->wake();
+  const auto stream = std::make_shared<EventStream>(context, call, job, after_version, std::move(show));
+  if (call->start_stream(head())) stream->watch(after_version, context.options.event_ping);
 }
 
-void EventStream::wake() {
-  {
-    const std::lock_guard lock(mutex_);
-    if (over_) return;
-    again_ = true;
-    if (running_) return;
-    running_ = true;
-  }
-  const bool posted =
-      context_.pool.post(base::Pool::Lane::kQuick, [self = shared_from_this()] { self->pump(); });
-  if (posted) return;
-  const std::lock_guard lock(mutex_);
-  running_ = false;  // the next ping looks again
-}
-
-void EventStream::pump() {
-  while (true) {
-    {
-      const std::lock_guard lock(mutex_);
-      running_ = again_ && !over_;
-      again_ = false;
-      if (!running_) return;
-    }
-    const Step step = send_some();
-    if (step == Step::kOver) return end();
-    const std::lock_guard lock(mutex_);
-    if (step == Step::kMore) again_ = true;
-    if (step != Step::kBacklog) continue;
-    running_ = false;
-    call_->responder().on_drained(kBacklogResume, [weak = weak_from_this()] {
-      if (const auto held = weak.lock()) held->wake();
-    });
-    return;
-  }
-}
-
-EventStream::Step EventStream::send_some() {
+// One page of rows.
+JobStream::Look EventStream::look() {
   const auto events =
       storage::JobQueries(context_.store).events(call_->tenant(), job_, sent_, kStreamEventsPerRead);
   if (!events) {
     base::log_warn("event_stream_cannot_read", {{"job_id", job_.str()}, {"error", events.error().message}});
-    return events.error().code == base::Code::kNotFound ? Step::kOver : Step::kCaughtUp;
+    return events.error().code == base::Code::kNotFound ? Look::kOver : Look::kCaughtUp;
   }
   std::string frames;
   bool over = false;
@@ -95,37 +46,10 @@ EventStream::Step EventStream::send_some() {
     sent_ = event.version;
     over = over || is_end(event);
   }
-  if (!frames.empty() && !call_->responder().write(frames)) return Step::kOver;
-  if (over) return Step::kOver;
-  if (call_->responder().backlog() > kBacklogPause) return Step::kBacklog;
-  return events->size() == std::size_t{kStreamEventsPerRead} ? Step::kMore : Step::kCaughtUp;
-}
-
-void EventStream::schedule_ping() {
-  auto timer = context_.loop.after(context_.options.event_ping, [weak = weak_from_this()] {
-    const auto held = weak.lock();
-    if (!held) return;
-    if (!held->call_->responder().write("event: ping\ndata: {}\n\n")) return held->end();
-    held->wake();
-    held->schedule_ping();
-  });
-  const std::lock_guard lock(mutex_);
-  if (!over_) ping_ = std::move(timer);
-}
-
-void EventStream::end() {
-  jobs::Waiters::Ticket ticket;
-  net::Loop::Timer ping;
-  {
-    const std::lock_guard lock(mutex_);
-    if (over_) return;
-    over_ = true;
-    ticket = std::move(ticket_);
-    ping = std::move(ping_);
-  }
-  ping.cancel();
-  call_->responder().end();
-  context_.waits.remove(shared_from_this());
+  if (!frames.empty() && !call_->responder().write(frames)) return Look::kOver;
+  if (over) return Look::kOver;
+  if (call_->responder().backlog() > kBacklogPause) return Look::kBacklog;
+  return events->size() == std::size_t{kStreamEventsPerRead} ? Look::kMore : Look::kCaughtUp;
 }
 
 }  // namespace millrace::api

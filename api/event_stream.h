@@ -1,18 +1,12 @@
 #pragma once
-#include <memory>
-#include <mutex>
-
-#include "api/call.h"
-#include "api/context.h"
 #include "api/events.h"
-#include "api/job_wait.h"
+#include "api/job_stream.h"
 
 namespace millrace::api {
 
 // A job's events as server-sent events: `id` = version, `event` and `data` as `show` says; `ping` in between;
-// ends after the terminal event, when the client leaves and at drain. Hints say when to look, the rows say
-// what to send. Pauses while the client is slow. Thread-safe.
-class EventStream final : public Waiting, public std::enable_shared_from_this<EventStream> {
+// ends after the terminal event, when the client leaves and at drain.
+class EventStream final : public JobStream {
  public:
   // Starts the answer of `call`: everything after `after_version` is sent. REQUIRES: the job is the caller's.
   static void start(Context& context, CallPtr call, const schemas::JobId& job, std::int64_t after_version,
@@ -23,30 +17,16 @@ class EventStream final : public Waiting, public std::enable_shared_from_this<Ev
 
   EventStream(Context& context, CallPtr call, const schemas::JobId& job, std::int64_t after_version,
               ShowEvent show)
-      : context_(context), call_(std::move(call)), job_(job), show_(std::move(show)), sent_(after_version) {}
-  void drain() override { end(); }
+      : JobStream(context, std::move(call), job), show_(std::move(show)), sent_(after_version) {}
+  void drain() override { over(); }
 
  private:
-  void wake();
-  void pump();
-  // What came of one page of rows.
-  enum class Step { kCaughtUp, kMore, kBacklog, kOver };
-  Step send_some();
-  void schedule_ping();
-  void end();
+  Look look() override;
+  bool beat() override { return call_->responder().write("event: ping\ndata: {}\n\n"); }
+  void end_answer() override { call_->responder().end(); }
 
-  Context& context_;
-  const CallPtr call_;
-  const schemas::JobId job_;
   const ShowEvent show_;
-  std::int64_t sent_;  // version; only the running pump touches it
-
-  std::mutex mutex_;  // guards all below
-  bool running_ = false;
-  bool again_ = false;
-  bool over_ = false;
-  jobs::Waiters::Ticket ticket_;
-  net::Loop::Timer ping_;
+  std::int64_t sent_;  // version; only the running look touches it
 };
 
 }  // namespace millrace::api

@@ -122,6 +122,9 @@ void retry_job(Context&, CallPtr);
 void job_result(Context&, CallPtr);
 std::span<const schemas::Field> job_result_fields();
 
+// asked_handlers.cpp
+void job_asked(Context&, CallPtr);
+
 // picture_handlers.cpp
 void page_picture(Context&, CallPtr);
 

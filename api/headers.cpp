@@ -68,9 +68,11 @@ std::string traceparent(const front::Head& head) {
 
 Prefer prefer(const front::Head& head) {
   Prefer out;
+  constexpr std::string_view kAsync = "respond-async";
   each_element(head.header("prefer").value_or(""), [&](std::string_view element) {
+    if (element == kAsync) return void(out.respond_async = true);
     const std::string text = lowered(element);
-    if (text == "respond-async") out.respond_async = true;
+    if (text == kAsync) out.respond_async = true;
     constexpr std::string_view kWait = "wait=";
     if (!text.starts_with(kWait)) return;
     constexpr std::int64_t kWaitMax = 86'400;  // far above what is granted
@@ -97,6 +99,7 @@ base::Result<std::optional<std::string>> idempotency_key(const front::Head& head
 }
 
 bool is_json_type(std::string_view content_type) {
+  if (content_type == "application/json") return true;
   const std::string type = lowered(trimmed(content_type.substr(0, content_type.find(';'))));
   const bool json =
       type == "application/json" || (type.starts_with("application/") && type.ends_with("+json"));

@@ -49,47 +49,18 @@ std::shared_ptr<inference::ChatRun> ImageAnswer::start_run(const inference::Medi
   return media.draw(request_, *this);
 }
 
-void ImageAnswer::begin_stream(const inference::ChatHead& head) {
-  streaming_ = true;
-  front::Reply reply = model_stream_head();
-  add_chat_headers(reply, head.model, head.attempts, schemas::dropped_text(head.dropped), std::nullopt);
-  if (call_->start_stream(std::move(reply))) schedule_heartbeat();
-}
-
 void ImageAnswer::on_image(const inference::ChatHead& head, schemas::ImageEvent&& event) {
   if (is_over()) return;
-  if (!streaming_) begin_stream(head);
+  if (!streaming()) begin_stream(head, model_stream_head(), true);
   call_->responder().write(schemas::image_event_text(event, request_, now_seconds()));
-}
-
-bool ImageAnswer::is_ready() {
-  const front::Responder& client = call_->responder();
-  if (!streaming_ || client.backlog() <= kBacklogPause) return true;
-  client.on_drained(kBacklogResume, [&loop = context_.loop, weak = weak_from_this()] {
-    loop.post([weak] {
-      const auto self = weak.lock();
-      if (self) static_cast<ImageAnswer&>(*self).resume();
-    });
-  });
-  return false;
-}
-
-void ImageAnswer::schedule_heartbeat() {
-  heartbeat_ = context_.loop.after(context_.options.chat_heartbeat, [weak = weak_from_this()] {
-    const auto self = std::static_pointer_cast<ImageAnswer>(weak.lock());
-    if (!self || self->is_over()) return;
-    self->call_->responder().write(schemas::ChatChunks::kHeartbeat);
-    self->schedule_heartbeat();
-  });
 }
 
 void ImageAnswer::on_end(base::Result<ImageEnd> end) {
   if (is_over()) return;
   const auto self = shared_from_this();
   over();
-  heartbeat_.cancel();
   if (!end) return say_error(end.error());
-  if (streaming_) {
+  if (streaming()) {
     call_->responder().end();
     return;
   }
@@ -97,17 +68,6 @@ void ImageAnswer::on_end(base::Result<ImageEnd> end) {
   const auto kept = std::make_shared<ImageEnd>(*std::move(end));
   owed_on_pool(context_, call_,
                [&context = context_, call = call_, kept] { keep_and_send(context, call, kept); });
-}
-
-void ImageAnswer::say_error(const base::Error& error) {
-  if (!streaming_) return fail(error);
-  const front::Responder& client = call_->responder();
-  const auto body = schemas::error_body(call_->head().path, error).body;
-  if (client.write(schemas::ChatChunks::error(body))) {
-    client.end();
-  } else {
-    client.abort();
-  }
 }
 
 }  // namespace millrace::api

@@ -26,9 +26,9 @@ void JobAnswer::reply(front::Reply reply) {
 }
 
 void JobAnswer::reply_accepted(const schemas::JobView& job) {
-  const std::string& url = context_.options.public_url;
-  front::Reply accepted = json_reply(202, job_json(job, url));
-  add_header(accepted, "location", job_url(job.id, url));
+  const JobNames names(job.id, context_.options.public_url);
+  front::Reply accepted = json_reply(202, job_json(job, names));
+  add_header(accepted, "location", names.url);
   reply(std::move(accepted));
 }
 

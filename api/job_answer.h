@@ -32,7 +32,7 @@ class JobAnswer : public std::enable_shared_from_this<JobAnswer> {
   };
 
   // `order`: everything but its id.
-  JobAnswer(Context& context, CallPtr call, jobs::Order order, Terms terms)
+  JobAnswer(Context& context, CallPtr call, jobs::Order&& order, Terms&& terms)
       : context_(context),
         call_(std::move(call)),
         model_(order.model),

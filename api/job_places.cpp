@@ -13,14 +13,7 @@ struct JobPlaces::State {
   };
 
   std::mutex mutex;
-  std::unordered_map<std::string, int> taken;  // by key id; no entry: 0
   std::unordered_map<schemas::JobId, Kept, schemas::JobIdHash> kept;
-
-  void give_back(const std::string& key_id) {
-    const std::lock_guard lock(mutex);
-    const auto count = taken.find(key_id);
-    if (--count->second == 0) taken.erase(count);
-  }
 
   void release(const schemas::JobId& job) {
     Kept over;  // goes after the lock: it gives its place back
@@ -39,7 +32,7 @@ struct JobPlaces::State {
 };
 
 JobPlaces::JobPlaces(int per_key, jobs::Waiters& waiters)
-    : per_key_(per_key), waiters_(waiters), state_(std::make_shared<State>()) {}
+    : taken_(per_key), waiters_(waiters), state_(std::make_shared<State>()) {}
 
 JobPlaces::~JobPlaces() {
   decltype(State::kept) all;
@@ -47,15 +40,7 @@ JobPlaces::~JobPlaces() {
   all.swap(state_->kept);
 }
 
-JobPlaces::Place JobPlaces::take(const std::string& key_id) {
-  {
-    const std::lock_guard lock(state_->mutex);
-    int& taken = state_->taken[key_id];
-    if (taken >= per_key_) return nullptr;
-    ++taken;
-  }
-  return {state_.get(), [state = state_, key_id](const void*) { state->give_back(key_id); }};
-}
+JobPlaces::Place JobPlaces::take(const std::string& key_id) { return taken_.take(key_id); }
 
 void JobPlaces::keep(Place place, const schemas::JobId& job) {
   if (!place) return;
@@ -72,7 +57,7 @@ void JobPlaces::keep(Place place, const schemas::JobId& job) {
 }
 
 base::Error JobPlaces::refusal() const {
-  return base::error(base::Code::kRateLimited, "This API key has " + std::to_string(per_key_) +
+  return base::error(base::Code::kRateLimited, "This API key has " + std::to_string(taken_.most()) +
                                                    " unfinished jobs, as many as it may have at once "
                                                    "(limits.concurrent_jobs)");
 }

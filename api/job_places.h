@@ -2,6 +2,7 @@
 #include <memory>
 #include <string>
 
+#include "api/counted_places.h"
 #include "jobs/waiters.h"
 #include "platform/base/result.h"
 #include "schemas/job.h"
@@ -13,7 +14,7 @@ namespace millrace::api {
 class JobPlaces {
  public:
   // The right to one more job; given back when the last copy goes.
-  using Place = std::shared_ptr<const void>;
+  using Place = CountedPlaces::Place;
 
   // `per_key` 0: no limit. `waiters` outlives this.
   JobPlaces(int per_key, jobs::Waiters& waiters);
@@ -21,7 +22,7 @@ class JobPlaces {
   JobPlaces(const JobPlaces&) = delete;
   JobPlaces& operator=(const JobPlaces&) = delete;
 
-  bool limited() const { return per_key_ > 0; }
+  bool limited() const { return taken_.most() > 0; }
   // Null: the key has as many as it may. REQUIRES: limited().
   Place take(const std::string& key_id);
   // `job` was made with `place` (null: not limited), and keeps it until it is over.
@@ -31,7 +32,7 @@ class JobPlaces {
 
  private:
   struct State;
-  const int per_key_;
+  CountedPlaces taken_;  // by key id
   jobs::Waiters& waiters_;
   const std::shared_ptr<State> state_;
 };

@@ -10,19 +10,23 @@ namespace {
 using schemas::JsonObject;
 
 // The five URLs differ in their ends alone.
-std::string links(const std::string& self) {
+void append_links(std::string& out, std::string_view self) {
   constexpr std::array<std::string_view, 4> kBelow{"result", "events", "cancel", "retry"};
-  constexpr std::size_t kNamesAndMarks = 96;
-  std::string open;  // `self` as a JSON string without its last quote
-  schemas::append_json_string(open, self);
-  open.pop_back();
-  std::string out;
-  out.reserve((kBelow.size() + 1) * open.size() + kNamesAndMarks);
-  out.append(R"({"self":)").append(open);
+  out.append(R"({"self":)");
+  const std::size_t from = out.size();
+  schemas::append_json_string(out, self);
+  const std::size_t size = out.size() - from - 1;  // without its last quote
   for (const std::string_view below : kBelow) {
-    out.append(R"(",")").append(below).append(R"(":)").append(open).append("/").append(below);
+    out.append(",\"").append(below).append("\":").append(out, from, size);
+    out.append("/").append(below).append("\"");
   }
-  return out.append(R"("})");
+  out += '}';
+}
+
+void append_time(std::string& out, base::WallTime time) {
+  out += '"';
+  base::append_rfc3339(out, time);
+  out += '"';
 }
 
 std::string error(const schemas::JobError& error) {
@@ -37,21 +41,31 @@ std::optional<schemas::JobId> shown_job_id(std::string_view text) {
   return id;
 }
 
+JobNames::JobNames(const schemas::JobId& job, std::string_view public_url) : id(job.str()) {
+  constexpr std::string_view kJobs = "/v1/jobs/";
+  url.reserve(public_url.size() + kJobs.size() + id.size());
+  url.append(public_url).append(kJobs).append(id);
+}
+
 std::string job_url(const schemas::JobId& job, std::string_view public_url) {
-  return std::string(public_url) + "/v1/jobs/" + job.str();
+  return JobNames(job, public_url).url;
 }
 
 std::string job_json(const schemas::JobView& job, std::string_view public_url, bool held) {
+  return job_json(job, JobNames(job.id, public_url), held);
+}
+
+std::string job_json(const schemas::JobView& job, const JobNames& names, bool held) {
   constexpr std::size_t kUsualBytes = 1024;
   JsonObject out(kUsualBytes);
-  out.member("id", job.id.str())
+  out.member("id", names.id)
       .member("kind", schemas::name(job.id.kind))
       .member("status", schemas::public_name(job.status));
   if (held) out.flag("paused", true);
-  out.member("created_at", base::rfc3339(job.created_at));
-  if (job.started_at) out.member("started_at", base::rfc3339(*job.started_at));
-  if (job.completed_at) out.member("completed_at", base::rfc3339(*job.completed_at));
-  out.member("expires_at", base::rfc3339(job.result_expires_at.value_or(job.deadline)));
+  append_time(out.value("created_at"), job.created_at);
+  if (job.started_at) append_time(out.value("started_at"), *job.started_at);
+  if (job.completed_at) append_time(out.value("completed_at"), *job.completed_at);
+  append_time(out.value("expires_at"), job.result_expires_at.value_or(job.deadline));
   out.number("attempt", job.attempt);
   if (job.progress_total > 0) {
     out.raw("progress",
@@ -61,7 +75,7 @@ std::string job_json(const schemas::JobView& job, std::string_view public_url, b
   if (!job.model.empty()) out.member("model", job.model);
   if (job.retry_of) out.member("retry_of", job.retry_of->str());
   if (job.cancel_requested && !schemas::is_terminal(job.status)) out.flag("cancel_requested", true);
-  out.raw("links", links(job_url(job.id, public_url)));
+  append_links(out.value("links"), names.url);
   return out.finish();
 }
 

@@ -14,6 +14,12 @@ std::optional<schemas::JobId> shown_job_id(std::string_view text);
 // `public_url`: what links begin with; empty: they are relative. `held`: it waits because its kind is paused
 // (HeldJobs).
 std::string job_json(const schemas::JobView& job, std::string_view public_url, bool held = false);
+// The same for a reply that names the job elsewhere, too.
+struct JobNames {
+  JobNames(const schemas::JobId& job, std::string_view public_url);
+  std::string id, url;
+};
+std::string job_json(const schemas::JobView& job, const JobNames& names, bool held = false);
 // The same with `tenant`, for administrators.
 std::string job_json_with_tenant(const schemas::JobView& job, std::string_view public_url, bool held = false);
 // {version, at, type, data}, on one line.

@@ -79,11 +79,10 @@ Ability guessed(std::string_view name) {
     std::string_view part;
     Ability ability;
   };
-  constexpr std::array kWords{Word{"embed", Ability::kEmbeddings}, Word{"dall-e", Ability::kImages},
-                              Word{"gpt-image", Ability::kImages}, Word{"imagen", Ability::kImages},
-                              Word{"whisper", Ability::kAudio},    Word{"tts", Ability::kAudio},
-                              Word{"transcribe", Ability::kAudio}, Word{"voxtral", Ability::kAudio},
-                              Word{"-ocr", Ability::kOcr}};
+  constexpr std::array kWords{
+      Word{"embed", Ability::kEmbeddings}, Word{"dall-e", Ability::kImages}, Word{"-image", Ability::kImages},
+      Word{"imagen", Ability::kImages},    Word{"whisper", Ability::kAudio}, Word{"tts", Ability::kAudio},
+      Word{"transcribe", Ability::kAudio}, Word{"voxtral", Ability::kAudio}, Word{"-ocr", Ability::kOcr}};
   for (const Word& word : kWords) {
     if (name.find(word.part) != std::string_view::npos) return word.ability;
   }

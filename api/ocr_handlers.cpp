@@ -18,37 +18,44 @@ struct OcrIntake {
   JobAnswer::Terms terms;
   schemas::OcrRequest request;
 };
-using OcrIntakePtr = std::shared_ptr<OcrIntake>;
 
 void submit(OcrIntake& intake) {
   std::make_shared<JobAnswer>(intake.context, intake.call, std::move(intake.order), std::move(intake.terms))
       ->submit();
 }
 
-// Large documents go to a blob, decoded as they stand in the body. Pool.
-void stage_and_submit(OcrIntake& intake) {
+// It travels in the spec.
+void place_in_spec(OcrIntake& intake) {
+  const schemas::OcrRequest& request = intake.request;
+  if (auto good = check_small_document(request.base64); !good) return intake.call->fail(good.error());
+  intake.order.spec = schemas::to_json(request.spec, request.base64);
+  intake.call->drop_body();
+  submit(intake);
+}
+
+// To be fetched.
+void place_url(OcrIntake& intake) {
+  intake.order.spec = schemas::to_json(intake.request.spec);
+  intake.call->drop_body();
+  submit(intake);
+}
+
+// To a blob, decoded as it stands in the body. Pool.
+void place_in_blob(OcrIntake& intake) {
   auto staged = stage_document(intake.context.store.blobs(), intake.request.base64);
   if (!staged) return intake.call->fail(staged.error());
+  intake.order.spec = schemas::to_json(intake.request.spec);
   intake.order.input = std::move(*staged);
   intake.call->drop_body();
   submit(intake);
 }
 
-void place_document(const OcrIntakePtr& intake) {
-  Call& call = *intake->call;
-  schemas::OcrRequest& request = intake->request;
-  const bool small = decoded_size(request.base64) <= schemas::kInlineDocumentMax;
-  if (request.is_data_uri && small) {
-    if (auto good = check_small_document(request.base64); !good) return call.fail(good.error());
-    request.spec.inline_document = request.base64;
-  }
-  intake->order.spec = schemas::to_json(request.spec);
-  if (!request.is_data_uri || small) {
-    call.drop_body();
-    return submit(*intake);
-  }
-  if (call.body().size() > kFrontBodyMax) return stage_and_submit(*intake);  // on the pool already
-  on_pool(intake->context, base::Pool::Lane::kLarge, intake->call, [intake] { stage_and_submit(*intake); });
+void place_document(OcrIntake intake) {
+  if (!intake.request.is_data_uri) return place_url(intake);
+  if (decoded_size(intake.request.base64) <= schemas::kInlineDocumentMax) return place_in_spec(intake);
+  if (intake.call->body().size() > kFrontBodyMax) return place_in_blob(intake);  // on the pool already
+  auto later = std::make_shared<OcrIntake>(std::move(intake));
+  on_pool(later->context, base::Pool::Lane::kLarge, later->call, [later] { place_in_blob(*later); });
 }
 
 }  // namespace
@@ -56,7 +63,7 @@ void place_document(const OcrIntakePtr& intake) {
 void create_ocr(Context& context, CallPtr call) {
   auto order = order_of(*call, [&call] { return base::sha256(call->body()); });
   if (!order) return call->fail(order.error());
-  auto request = schemas::parse_ocr_request(call->body(), [&context](const std::string& model) {
+  auto request = schemas::read_ocr_request(call->body(), [&context](const std::string& model) {
     return inference::ocr_model(*context.chat.registry(), model).has_value();
   });
   if (!request) return call->refuse(request.error());
@@ -66,8 +73,7 @@ void create_ocr(Context& context, CallPtr call) {
                          .wait = context.options.sync_wait,
                          .respond_async = request->deferred || prefer(call->head()).respond_async,
                          .dropped = schemas::dropped_text(request->dropped)};
-  place_document(std::make_shared<OcrIntake>(
-      OcrIntake{context, std::move(call), *std::move(order), std::move(terms), *std::move(request)}));
+  place_document({context, std::move(call), *std::move(order), std::move(terms), *std::move(request)});
 }
 
 }  // namespace millrace::api

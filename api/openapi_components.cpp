@@ -77,6 +77,14 @@ constexpr std::string_view kReplySchemas = R"json({
       "links": {"type": "object", "required": ["self", "result", "events", "cancel", "retry"], "properties": {
         "self": {"type": "string"}, "result": {"type": "string"}, "events": {"type": "string"},
         "cancel": {"type": "string"}, "retry": {"type": "string"}}}}},
+  "JobRequest": {"type": "object",
+    "required": ["job_id", "kind", "method", "path", "content_type", "body", "left_out"], "properties": {
+      "job_id": {"type": "string"}, "kind": {"type": "string", "enum": ["ocr", "exec", "chat", "stt"]},
+      "method": {"const": "POST"}, "path": {"type": "string"},
+      "content_type": {"type": "string", "enum": ["application/json", "multipart/form-data"]},
+      "body": {"type": "object", "description": "The JSON, or the fields of the form"},
+      "left_out": {"type": "array", "items": {"type": "string"},
+        "description": "Where something is missing from `body`, such as `document.document_url`"}}},
   "JobList": {"type": "object", "required": ["items"], "properties": {
     "items": {"type": "array", "items": {"$ref": "#/components/schemas/Job"}}, "next_cursor": {"type": "string"}}},
   "JobEvent": {"type": "object", "required": ["version", "at", "type", "data"], "properties": {

@@ -1,4 +1,5 @@
 #include <charconv>
+#include <chrono>
 #include <utility>
 
 #include <sys/mman.h>
@@ -18,11 +19,23 @@ namespace {
 using base::Code;
 using storage::OpenFile;
 
+constexpr std::chrono::seconds kPictureAgain{2};
+
 base::Error no_such_page() { return base::error(Code::kNotFound, "There is no such page"); }
 
-// nullopt: no page has such a name.
+// The places of the engine are everybody's: no tenant holds all of them.
+base::Error too_many_at_once(const Context& context) {
+  base::Error error = base::error(Code::kRateLimited, "This tenant waits for " +
+                                                          std::to_string(context.picture_places.most()) +
+                                                          " pictures of pages, as many as it may at once "
+                                                          "(pictures.per_tenant)");
+  error.retry_after = kPictureAgain;
+  return error;
+}
+
 constexpr int kPagesShown = 1000;  // no document that is read has more
 
+// nullopt: no page has such a name.
 std::optional<int> page_named(std::string_view text) {
   int page = -1;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), page);
@@ -93,12 +106,17 @@ void page_picture(Context& context, CallPtr call) {
   call->name_job(id->str());
   const auto page = page_named(call->params.at(1));
   if (!page) return call->fail(no_such_page());
+  auto place = context.picture_places.take(call->tenant());
+  if (!place) return call->fail(too_many_at_once(context));
   auto document = document_of(context.store, call->tenant(), *id);
   if (!document) return call->fail(document.error());
   if (!context.pictures.draw) return call->fail(base::error(Code::kOverloaded, context.pictures.off));
   auto begun = context.pictures.draw(
       std::move(*document), *page,
-      [&context, call](base::Result<std::string> jpeg) { send_picture(context, *call, std::move(jpeg)); });
+      [&context, call, place = std::move(place)](base::Result<std::string> jpeg) mutable {
+        place.reset();
+        send_picture(context, *call, std::move(jpeg));
+      });
   if (!begun) return call->fail(begun.error());
   call->on_gone(std::move(*begun));
 }

@@ -39,7 +39,11 @@ base::Error replies_full() {
 }
 
 front::Reply json_reply(int status, std::string body) {
-  return {.status = status, .content_type = std::string(kJson), .headers = {}, .body = std::move(body)};
+  constexpr std::size_t kUsualHeaders = 4;
+  front::Reply reply{
+      .status = status, .content_type = std::string(kJson), .headers = {}, .body = std::move(body)};
+  reply.headers.reserve(kUsualHeaders);
+  return reply;
 }
 
 front::Reply empty_reply(int status) {

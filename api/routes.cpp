@@ -111,6 +111,12 @@ constexpr std::array kResultReplies{
     ReplyFacts{202, "The job is not over yet"},
     ReplyFacts{502, "The job failed: the document could not be fetched", kJsonType, "Error"},
     ReplyFacts{504, "The job expired before it started", kJsonType, "Error"}};
+constexpr std::array kAskedReplies{
+    ReplyFacts{200, "The request that would ask for the same again", kJsonType, "JobRequest"}};
+constexpr std::string_view kAskedAbout =
+    "Made from what is kept of the request, as long as the job is. `left_out` says where something is "
+    "missing: the bytes of files, the values of an environment, queries of URLs, fields that are not "
+    "documented. `credentials` are not kept at all.";
 constexpr std::array kPictureReplies{
     ReplyFacts{200,
                "The page, 1,000 pixels at its longer side",
@@ -168,6 +174,9 @@ const std::array kRoutes{
     get("/v1/jobs/{job_id}/result", Scope::kJobsRead, Lane::kPool, &job_result,
         {.id = "getJobResult", .tag = "jobs", .summary = "What a job has made", .replies = kResultReplies,
          .query = job_result_fields(), .state = true, .job = JobReplies::kResult}),
+    get("/v1/jobs/{job_id}/request", Scope::kJobsRead, Lane::kPool, &job_asked,
+        {.id = "getJobRequest", .tag = "jobs", .summary = "What a job was asked", .replies = kAskedReplies,
+         .job = JobReplies::kNamed, .about = kAskedAbout}),
     get("/v1/jobs/{job_id}/pages/{page}/picture", Scope::kJobsRead, Lane::kPool, &page_picture,
         {.id = "getJobPagePicture", .tag = "jobs", .summary = "A small picture of a page of an OCR job's document",
          .replies = kPictureReplies, .job = JobReplies::kNamed, .about = kPictureAbout}),

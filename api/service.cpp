@@ -31,6 +31,7 @@ struct Service::Impl {
   ByteBudget budget, strangers_budget, replies;
   RequestRate rate;
   JobPlaces places;
+  CountedPlaces picture_places;
   Revocations revocations;
   ChatAnswers chat_answers;
   LiveOverview live_overview;
@@ -56,14 +57,16 @@ struct Service::Impl {
         replies(with.options.reply_budget_bytes),
         rate(with.options.requests_per_minute),
         places(with.options.concurrent_jobs, with.waiters),
+        picture_places(with.options.pictures_per_tenant),
         revocations(with.store, with.ssh_authority, with.clock),
         chat_answers(with.loop),
-        context{with.store,   with.submit,   with.control,     with.pool,
-                with.loop,    with.metrics,  with.clock,       with.dispatch_health,
-                with.options, waits,         places,           replies,
-                draining,     document,      with.secret_key,  with.ssh_authority,
-                revocations,  with.chat,     with.model_lists, chat_answers,
-                pepper,       live_overview, with.feed,        with.pictures},
+        context{with.store,    with.submit,   with.control,     with.pool,
+                with.loop,     with.metrics,  with.clock,       with.dispatch_health,
+                with.options,  waits,         places,           replies,
+                draining,      document,      with.secret_key,  with.ssh_authority,
+                revocations,   with.chat,     with.model_lists, chat_answers,
+                pepper,        live_overview, with.feed,        with.pictures,
+                picture_places},
         router(routes()),
         guard(context, router, {auth, http_metrics, budget, strangers_budget, rate}) {}
 

@@ -19,63 +19,23 @@ std::string frame_of(std::string_view json) { return std::string("data: ").appen
 }  // namespace
 
 void TranscriptStream::start(Context& context, CallPtr call, const schemas::JobId& job, Marks marks) {
-  auto stream = std::make_shared<TranscriptStream>(context, call, job, std::move(marks));
-  context.waits.add(stream);
-  const std::weak_ptr<TranscriptStream> weak = stream;
-  call->on_gone([weak] {
-    if (const auto held = weak.lock()) held->over();
-  });
-  auto ticket = context.waits.waiters().watch(job, 0, [weak](std::int64_t, schemas::JobStatus) {
-    if (const auto held = weak.lock()) held->wake();
-  });
-  {
-    const std::lock_guard lock(stream->mutex_);
-    if (!stream->over_) stream->ticket_ = std::move(ticket);
-  }
-  stream->schedule_heartbeat();
-  stream->wake();
+  std::make_shared<TranscriptStream>(context, call, job, std::move(marks))
+      ->watch(0, context.options.chat_heartbeat);
 }
 
-void TranscriptStream::wake() {
-  {
-    const std::lock_guard lock(mutex_);
-    if (over_) return;
-    again_ = true;
-    if (running_) return;
-    running_ = true;
-  }
-  const bool posted =
-      context_.pool.post(base::Pool::Lane::kQuick, [self = shared_from_this()] { self->pump(); });
-  if (posted) return;
-  const std::lock_guard lock(mutex_);
-  running_ = false;  // the next heartbeat looks again
-}
-
-void TranscriptStream::pump() {
-  while (true) {
-    {
-      const std::lock_guard lock(mutex_);
-      running_ = again_ && !over_;
-      again_ = false;
-      if (!running_) return;
-    }
-    if (!looked()) return over();
-  }
-}
-
-// `look`, whatever it throws: a stream that stopped looking would wait for ever.
-bool TranscriptStream::looked() {
+// Whatever is thrown ends it: a stream that stopped looking would wait for ever.
+JobStream::Look TranscriptStream::look() {
   try {
-    return look();
+    return say_news() ? Look::kCaughtUp : Look::kOver;
   } catch (const std::exception& problem) {
     base::log_error("transcript_stream_threw", {{"what", problem.what()}});
     fail(base::error(Code::kInternal, "The transcript could not be read"), false);
-    return false;
+    return Look::kOver;
   }
 }
 
 // False: there is no more to say.
-bool TranscriptStream::look() {
+bool TranscriptStream::say_news() {
   auto stored = storage::JobQueries(context_.store).result(call_->tenant(), job_);
   if (!stored) {
     fail(stored.error(), false);
@@ -166,30 +126,6 @@ void TranscriptStream::drain() {
   over();
 }
 
-void TranscriptStream::schedule_heartbeat() {
-  auto timer = context_.loop.after(context_.options.chat_heartbeat, [weak = weak_from_this()] {
-    const auto held = weak.lock();
-    if (!held) return;
-    if (!held->write(schemas::ChatChunks::kHeartbeat)) return held->over();
-    held->wake();
-    held->schedule_heartbeat();
-  });
-  const std::lock_guard lock(mutex_);
-  if (!over_) heartbeat_ = std::move(timer);
-}
-
-void TranscriptStream::over() {
-  jobs::Waiters::Ticket ticket;
-  net::Loop::Timer heartbeat;
-  {
-    const std::lock_guard lock(mutex_);
-    if (over_) return;
-    over_ = true;
-    ticket = std::move(ticket_);
-    heartbeat = std::move(heartbeat_);
-  }
-  heartbeat.cancel();
-  context_.waits.remove(shared_from_this());
-}
+bool TranscriptStream::beat() { return write(schemas::ChatChunks::kHeartbeat); }
 
 }  // namespace millrace::api

@@ -116,6 +116,14 @@ void report_sandbox(const process::JailProbe& probe, Report& report) {
   }
 }
 
+void check_speaking(const Settings& settings, engines::EnginePool& children, Report& report) {
+  if (settings.speech_children == 0) return report.ok("speaking", "off: speech.children is 0");
+  const base::Status said = try_speaking(children);
+  said ? report.ok("speaking", "millrace/flite says a sentence")
+       : report.fail("speaking", said.error().message,
+                     "scripts/setup installs flite, libsndfile and vo-aacenc.");
+}
+
 void check_engine(const Settings& settings, Report& report) {
   process::Spawner spawner;
   process::JailOptions jail;
@@ -137,6 +145,7 @@ void check_engine(const Settings& settings, Report& report) {
   heard ? report.ok("hearing", "millrace/sphinx-en hears a recording")
         : report.fail("hearing", heard.error().message,
                       "scripts/setup installs ffmpeg, pocketsphinx and its English model.");
+  check_speaking(settings, **children, report);
 }
 
 void report_facts(const schemas::MachineFacts& facts, Report& report) {

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "ai/engines/ocr_engine.h"
+#include "ai/engines/speaker.h"
 #include "ai/engines/transcriber.h"
 
 namespace millrace::app {
@@ -19,6 +20,7 @@ namespace {
 using namespace std::string_literals;
 
 constexpr std::chrono::seconds kEngineWait{30};
+constexpr std::size_t kSpokenMin = 4096;  // a second and a half of MP3 has three times as many
 
 // A page with one line, which the engine must read.
 constexpr std::string_view kTrialDocument =
@@ -62,6 +64,15 @@ base::Status outcome(const base::Result<engines::Ticket>& ticket, std::future<ba
   return base::error(base::Code::kPageTimeout, "the engine did not answer within 30 s");
 }
 
+// A sentence in the encoding that clients get by default.
+schemas::SpeechRequest trial_sentence() {
+  schemas::SpeechRequest request;
+  request.model = schemas::kSpeechModel;
+  request.input = "Millrace doctor says this";
+  request.voice = schemas::local_voices().front().name;
+  return request;
+}
+
 }  // namespace
 
 base::Status try_reading(engines::EnginePool& children) {
@@ -92,6 +103,19 @@ base::Status try_hearing(engines::EnginePool& children) {
   if (base::Status heard = outcome(ticket, ending->get_future()); !heard) return heard;
   if (*fault) return **fault;
   return {};
+}
+
+base::Status try_speaking(engines::EnginePool& children) {
+  engines::Speaker engine(children);
+  auto bytes = std::make_shared<std::size_t>(0);
+  auto ending = std::make_shared<Ending>();
+  const auto ticket = engine.speak(
+      trial_sentence(), [bytes](const std::string& audio) { *bytes += audio.size(); },
+      [ending](const engines::EngineEnd& end) { ending->set_value(ended_well(end)); });
+  if (base::Status said = outcome(ticket, ending->get_future()); !said) return said;
+  if (*bytes >= kSpokenMin) return {};
+  return base::error(base::Code::kInternal,
+                     "a sentence came back as " + std::to_string(*bytes) + " bytes of sound");
 }
 
 }  // namespace millrace::app

@@ -8,5 +8,6 @@ namespace millrace::app {
 
 base::Status try_reading(engines::EnginePool& children);
 base::Status try_hearing(engines::EnginePool& children);
+base::Status try_speaking(engines::EnginePool& children);
 
 }  // namespace millrace::app

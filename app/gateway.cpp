@@ -210,6 +210,8 @@ base::Status Gateway::Parts::start_api() {
   needs.options.body_budget_bytes = static_cast<std::size_t>(settings.http_body_budget_bytes);
   needs.options.reply_bytes_max = static_cast<std::size_t>(settings.ocr_reply_max_bytes);
   needs.options.reply_budget_bytes = static_cast<std::size_t>(settings.http_reply_budget_bytes);
+  needs.options.asked_bytes_max = static_cast<std::size_t>(settings.http_asked_max_bytes);
+  needs.options.pictures_per_tenant = settings.pictures_per_tenant;
   needs.options.requests_per_minute = settings.requests_per_minute;
   needs.options.concurrent_jobs = settings.concurrent_jobs;
   needs.options.sync_wait = settings.ocr_wait;

@@ -189,6 +189,7 @@ base::Status ensure_local_machine(storage::Store& store) {
 
 base::Status take_machines(storage::Store& store, std::vector<schemas::Machine> machines) {
   std::vector<schemas::JobId> acts;
+  acts.reserve(machines.size());
   for (std::size_t i = 0; i < machines.size(); ++i)
     acts.push_back({schemas::Kind::kMachine, base::Uuid::make(store.clock().wall())});
   std::promise<base::Result<int>> taken;

@@ -57,6 +57,7 @@ std::vector<ProviderFinding> check_providers(const inference::ModelSettings& mod
   net::HttpClient client(loop);
   std::vector<ProviderFinding> out;
   const auto named = servers(models);
+  out.reserve(named.size() + 1);
   for (const providers::Target* target : named) out.push_back(check(client, *target));
   providers::Target ollama;
   ollama.preset = providers::preset_named("ollama");

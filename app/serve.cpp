@@ -167,6 +167,7 @@ int announce(const Settings& settings, const Gateway& gateway) {
   const std::string url = gateway.url();
   if (!settings.ready_file.empty() && !write_ready_file(settings.ready_file, gateway))
     return cannot("cannot write the ready file " + settings.ready_file);
+  base::log_flush();  // who reads this line may look for what was said before it
   std::cout << "millrace ready" << (url.empty() ? "" : " " + url) << std::endl;
   if (!url.empty()) print_try_line(url, settings);
   return kExitOk;

@@ -135,6 +135,7 @@ void read_audio(const base::Config& config, Settings& s) {
   s.stt_idle = config.duration("stt.idle");
   s.speech_children = static_cast<int>(config.integer("speech.children"));
   s.picture_children = static_cast<int>(config.integer("pictures.children"));
+  s.pictures_per_tenant = static_cast<int>(config.integer("pictures.per_tenant"));
 }
 
 void read_chat(const base::Config& config, Settings& s) {
@@ -188,6 +189,7 @@ Settings typed(const base::Config& config, std::vector<base::ConfigMistake>& mis
   s.http_connections_max = static_cast<int>(config.integer("http.connections_max"));
   s.http_body_budget_bytes = config.bytes("http.body_budget");
   s.http_reply_budget_bytes = config.bytes("http.reply_budget");
+  s.http_asked_max_bytes = config.bytes("http.asked_max");
   read_metrics_listen(config, s, mistakes);
   s.requests_per_minute = static_cast<int>(config.integer("limits.requests_per_minute"));
   s.concurrent_jobs = static_cast<int>(config.integer("limits.concurrent_jobs"));
@@ -257,8 +259,8 @@ LoadedSettings load_settings(const std::map<std::string, std::string>& flags) {
   sources.flags = flags;
   sources.flags.erase("config");
   sources.sections = {kMachines, kModels, kProviders, kAliases, kMcp};
-  sources.other_variables = {"MILLRACE_CONFIG", "MILLRACE_URL", "MILLRACE_API_KEY", "MILLRACE_TRY",
-                             "MILLRACE_BUILD"};
+  sources.other_variables = {"MILLRACE_CONFIG", "MILLRACE_URL",   "MILLRACE_API_KEY",
+                             "MILLRACE_TRY",    "MILLRACE_BUILD", "MILLRACE_CHAT_HISTORY"};
   out.file = choose_file(flags, sources.environment);
   if (!out.file.empty()) {
     std::ifstream file(out.file);

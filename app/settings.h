@@ -40,14 +40,14 @@ struct Settings {
   int store_queue_max = 0;
   std::chrono::milliseconds retention_results{}, retention_jobs{}, retention_orphans{};
   int http_threads = 1, http_connections_max = 0;
-  std::int64_t http_body_budget_bytes = 0, http_reply_budget_bytes = 0;
+  std::int64_t http_body_budget_bytes = 0, http_reply_budget_bytes = 0, http_asked_max_bytes = 0;
   std::optional<base::NetAddress> metrics_listen;    // absent: no listener of their own
   int requests_per_minute = 0, concurrent_jobs = 0;  // per API key; 0: no limit
   int ocr_range_pages = 8;
   std::int64_t ocr_reply_max_bytes = 0;
   bool ocr_unjailed = false;
   int speech_children = 0;
-  int picture_children = 0;
+  int picture_children = 0, pictures_per_tenant = 0;
   int stt_range_pieces = 4;
   std::chrono::milliseconds stt_wait{}, stt_duration_max{}, stt_idle{};
   std::int64_t exec_output_max_bytes = 0;

@@ -108,6 +108,11 @@ constexpr std::array kTable = {
                   .default_text = "512MiB",
                   .help = "Results in memory on their way to clients; more get 503",
                   .min = kMiB},
+    base::Setting{.path = "http.asked_max",
+                  .type = SettingType::kBytes,
+                  .default_text = "16MiB",
+                  .help = "Size of what a job was asked, where it is told back; a larger one gets 413",
+                  .min = kMiB},
     base::Setting{.path = "metrics.listen",
                   .help = "HOST:PORT that serves /metrics and /livez alone, for workers above all (default: "
                           "none); port 0 takes a free one"},
@@ -162,6 +167,13 @@ constexpr std::array kTable = {
                   .help = "Engine children that draw pages of documents for who looks at a job, one page "
                           "each at a time (0: none are drawn)",
                   .max = 16},
+    base::Setting{.path = "pictures.per_tenant",
+                  .type = SettingType::kInteger,
+                  .default_text = "8",
+                  .help = "Pictures of pages that one tenant may wait for at once, of the 32 that all may; "
+                          "more get 429",
+                  .min = 1,
+                  .max = 32},
     base::Setting{.path = "speech.children",
                   .type = SettingType::kInteger,
                   .default_text = "2",

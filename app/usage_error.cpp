@@ -96,6 +96,7 @@ void add_leaves(const CLI::App& command, Commands& out) {
 // All that bear the nearest name: "show" is a command of jobs and one of models.
 Commands nearest_commands(const std::string& word, const Commands& commands) {
   std::vector<std::string_view> names;
+  names.reserve(commands.size());
   for (const CLI::App* each : commands) names.push_back(each->get_name());
   const std::string_view near = base::nearest(word, names);
   Commands found;

@@ -23,6 +23,7 @@ target_precompile_headers(millrace_test_pch PRIVATE ${MILLRACE_PCH} <gmock/gmock
 
 # Without times of an earlier run, ctest begins with what has the highest cost.
 set(MILLRACE_COST_unit 1)
+set(MILLRACE_COST_style 1)
 set(MILLRACE_COST_contract 100)
 set(MILLRACE_COST_clients 300)
 set(MILLRACE_COST_browser 350)
@@ -128,15 +129,13 @@ if(NOT MILLRACE_SANITIZE)
       get_filename_component(stem ${file} NAME_WE)
       add_test(NAME ${suite}.${stem} COMMAND ${CMAKE_SOURCE_DIR}/scripts/pytest ${file}
                WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
-      set_tests_properties(${suite}.${stem} PROPERTIES LABELS ${suite} TIMEOUT 1200
+      # The longest first; the short ones fill what is left at the end.
+      set_tests_properties(${suite}.${stem} PROPERTIES LABELS ${suite} TIMEOUT 1200 COST ${MILLRACE_COST_${suite}}
                            ENVIRONMENT MILLRACE_BUILD=${CMAKE_BINARY_DIR})
-      if(NOT suite STREQUAL style)  # one after the other, the longest first, beside the short ones
-        set_tests_properties(${suite}.${stem} PROPERTIES RESOURCE_LOCK programs COST ${MILLRACE_COST_${suite}})
-      endif()
     endforeach()
   endforeach()
   add_test(NAME docs.check_docs COMMAND ${CMAKE_SOURCE_DIR}/scripts/check-docs WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
-  set_tests_properties(docs.check_docs PROPERTIES LABELS docs TIMEOUT 900 RESOURCE_LOCK programs
+  set_tests_properties(docs.check_docs PROPERTIES LABELS docs TIMEOUT 900
                        COST ${MILLRACE_COST_integration} ENVIRONMENT MILLRACE_BUILD=${CMAKE_BINARY_DIR})
   # It begins first: most of it waits for packages. 77: this machine has no engine and cannot have one.
   add_test(NAME compose.test_compose COMMAND ${CMAKE_SOURCE_DIR}/scripts/test-compose)

@@ -62,6 +62,7 @@ set_target_properties(PkgConfig::pocketsphinx PROPERTIES INTERFACE_INCLUDE_DIREC
 millrace_pkg(sndfile sndfile)
 millrace_pkg(aacenc vo-aacenc)
 millrace_pkg(zlib zlib)
+millrace_pkg(edit libedit)
 add_library(pkg_flite INTERFACE)  # Debian's comes without a .pc file
 target_link_libraries(pkg_flite INTERFACE flite_cmu_us_slt flite_cmu_us_rms flite_cmu_us_awb flite_cmu_us_kal16
                       flite_usenglish flite_cmulex flite)

@@ -18,7 +18,7 @@ const kAdvice = {
   upstream_timeout: "The provider did not answer in time. Retry, or use a faster model.",
   model_not_found: "No model of that name is configured: see Models.",
   rate_limit_exceeded: "Wait a little: the provider or the key's limit was reached.",
-  command_failed: "The command itself ended with an error: what it wrote is below.",
+  command_failed: "The command itself ended with an error: its output says why.",
   execution_timed_out: "It ran longer than its timeout_ms. Give it more, or do less at once.",
   execution_not_started: "It was not started before its deadline: is the machine awake, and has it free slots?",
   execution_runner_prepare_failed: "The command was not found, is not executable, or its folder (cwd) is missing.",

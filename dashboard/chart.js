@@ -27,6 +27,18 @@ export function bars(rows, { label, names }) {
   return picture;
 }
 
+// A line with its ground filled, the newest value at the right; it fills the width once there are two.
+export function area(values, { look, label }) {
+  const picture = svg("svg", { class: "chart", viewBox: `0 0 ${kWidth} ${kHeight}`, preserveAspectRatio: "none", role: "img", "aria-label": label });
+  picture.append(svg("line", { class: "axis", x1: 0, x2: kWidth, y1: kHeight - 0.5, y2: kHeight - 0.5 }));
+  if (values.length < 2) return picture;
+  const most = Math.max(1, ...values);
+  const points = values.map((value, at) => `${((at / (values.length - 1)) * kWidth).toFixed(1)},${(kHeight - 1 - (value / most) * (kHeight - 4)).toFixed(1)}`);
+  picture.append(svg("polygon", { class: `${look} ground`, points: `0,${kHeight - 1} ${points.join(" ")} ${kWidth},${kHeight - 1}` }),
+    svg("polyline", { class: `${look} edge`, points: points.join(" "), "vector-effect": "non-scaling-stroke" }));
+  return picture;
+}
+
 // How much of something is used.
 export function gauge(used, all, label) {
   return h("meter", { min: 0, max: Math.max(all, 1), value: used, "aria-label": label, title: label });

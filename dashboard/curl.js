@@ -1,4 +1,4 @@
-// Commands that people can copy. The key stays out of them: it is read from the environment.
+// Commands that people can copy. `form`: pairs of a field and what it says. The key stays out of them: it is read from the environment.
 
 const kSafe = /^[A-Za-z0-9_@%+=:,./-]+$/;
 
@@ -11,6 +11,6 @@ export function curl(method, path, { json, form, headers = {}, more = [] } = {})
   parts.push('-H "Authorization: Bearer $MILLRACE_API_KEY"');
   for (const [name, value] of Object.entries(headers)) parts.push(`-H ${quoted(`${name}: ${value}`)}`);
   if (json !== undefined) parts.push("-H 'Content-Type: application/json'", `-d ${quoted(JSON.stringify(json))}`);
-  for (const [name, value] of Object.entries(form ?? {})) parts.push(`-F ${quoted(`${name}=${value}`)}`);
+  for (const [name, value] of form ?? []) parts.push(`-F ${quoted(`${name}=${value}`)}`);
   return [...parts, ...more].join(" \\\n  ").replace(/^(curl(?: -X \w+)?) \\\n {2}/, "$1 ");
 }

@@ -6,7 +6,8 @@ import { add, button, fill, h, setText } from "./dom.js";
 import { bytes, duration } from "./format.js";
 import { code, heading, kTerminal, pausedNote, setChip } from "./parts.js";
 import { PagePictures } from "./page_picture.js";
-import { PageList, ocrCommand } from "./result_ocr.js";
+import { ocrCommand } from "./asked.js";
+import { PageList } from "./result_ocr.js";
 import { readTranscript, transcriptView } from "./result_stt.js";
 import { follow } from "./stream.js";
 import { tellError, toast } from "./toast.js";
@@ -228,9 +229,9 @@ async function speechModel(signal) {
 }
 
 function commands(speech) {
-  return h("details", { class: "card" }, h("summary", {}, "The same from a script"),
+  return h("details", { class: "card", open: items.length === 0 }, h("summary", {}, "The same from a script"),
     code("millrace ocr scan.pdf -o text/", "On the command line"), code(ocrCommand(), "By the API"),
-    speech && code(curl("POST", kTranscriptions, { form: { model: speech, file: "@talk.wav" } }), "A transcript"));
+    speech && code(curl("POST", kTranscriptions, { form: [["model", speech], ["file", "@talk.wav"]] }), "A transcript"));
 }
 
 export const title = "Drop box";

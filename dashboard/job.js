@@ -1,6 +1,7 @@
 // One job: its way so far, live; what it has made; what to do about its error; how to do it again.
 import { getJson, send } from "./api.js";
 import { adviceFor } from "./advice.js";
+import { askedOf, commandOfAsked, noteOfAsked } from "./asked.js";
 import { curl } from "./curl.js";
 import { add, button, fill, h, setText } from "./dom.js";
 import { bytes, clockTime, duration, fullTime, plural, ran, waited } from "./format.js";
@@ -12,8 +13,6 @@ import { resultView } from "./results.js";
 const kTickMs = 1000;
 const kTimelineMost = 400;
 const kPartNames = { page: "page", piece: "piece" };
-const kAgain = { ocr: "Do it again, with your file in the place of scan.pdf:", stt: "Do it again, with your file in the place of talk.wav:",
-  chat: "Ask the same model again:" };
 const kQuietEvents = new Set(["stdout", "stderr", ...Object.keys(kPartNames)]);
 
 // What an event says, beyond its name.
@@ -44,6 +43,7 @@ class JobScreen {
     this.wasOver = kTerminal.has(this.job.status);
     this.layOut();
     this.result.begin(this.job);
+    this.showRepeat();
     const timer = setInterval(() => this.tick(), kTickMs);
     this.signal.addEventListener("abort", () => clearInterval(timer));
     this.listen();
@@ -67,7 +67,8 @@ class JobScreen {
     this.problem = h("div", {});
     this.timeline = h("ol", { class: "timeline", tabindex: "0", "aria-label": "What happened" });
     this.bar = h("progress", { hidden: true, "aria-label": "Progress" });
-    this.result = resultView(this.job, this.signal);
+    this.request = askedOf(this.job, this.signal);
+    this.result = resultView(this.job, this.signal, this.request);
     this.repeat = h("div", {});
     fill(this.place, h("p", {}, h("a", { href: "#/jobs" }, "← Jobs")),
       h("div", { class: "heading" }, h("div", {}, h("h1", { tabindex: "-1" }, kindName(this.job.kind), " ", this.state),
@@ -90,6 +91,12 @@ class JobScreen {
     fill(this.actions, over ? null : button("Cancel", (e) => this.act(e, "cancel"), { kind: "danger", disabled: job.cancel_requested }),
       this.canRetry ? button("Retry", (e) => this.act(e, "retry"), { kind: "primary" }) : null);
     fill(this.repeat, card("The same by the API", this.commands()));
+  }
+
+  // Once it is known what the job was asked.
+  async showRepeat() {
+    this.asked = (await this.request).asked;
+    if (!this.signal.aborted) this.show();
   }
 
   get canRetry() {
@@ -120,8 +127,7 @@ class JobScreen {
   commands() {
     const path = `/v1/jobs/${this.job.id}`;
     const list = [h("p", { class: "faint" }, "Its result, when it is there:"), code(curl("GET", `${path}/result`), "Get the result")];
-    const again = this.result.repeat?.();
-    if (again) list.unshift(h("p", { class: "faint" }, kAgain[this.job.kind] ?? "Do it again:"), code(again, "Do it again"));
+    if (this.asked) list.unshift(h("p", { class: "faint" }, noteOfAsked(this.asked)), code(commandOfAsked(this.asked), "Do it again"));
     if (this.canRetry) list.push(h("p", { class: "faint" }, "Make it anew from what it was made of:"), code(curl("POST", `${path}/retry`), "Retry it"));
     list.push(h("p", { class: "faint" }, "On the command line:"), code(`millrace jobs tail ${this.job.id}`, "Follow it"));
     return list;
@@ -162,7 +168,7 @@ class JobScreen {
       this.last = { type: event.type, count: 1, size, text: h("span", {}) };
       add(this.timeline, h("li", { class: kTerminal.has(event.type) ? event.type : "" },
         h("time", { class: "mono faint", datetime: event.at, title: fullTime(event.at) }, clockTime(event.at)), " ",
-        quiet ? h("span", { class: "mono" }, event.type) : chip(event.type), " ", this.last.text));
+        kPartNames[event.type] ? null : quiet ? h("span", { class: "mono" }, event.type) : chip(event.type), " ", this.last.text));
     }
     const { count } = this.last;
     setText(this.last.text, !quiet ? eventText(event) : kPartNames[event.type] ? plural(count, kPartNames[event.type]) : bytes(this.last.size));

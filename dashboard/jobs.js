@@ -13,7 +13,7 @@ const kLookMs = 2500;
 const kCalmMs = 500;  // between two looks, however much happens
 const kPage = 50;
 const kStatuses = ["queued", "running", "succeeded", "failed", "cancelled", "expired"];
-const kTimes = { "": "Any time", 3600: "Last hour", 86400: "Last day", 604800: "Last week" };
+const kTimes = [["", "Any time"], ["3600", "Last hour"], ["86400", "Last day"], ["604800", "Last week"]];
 const kFilters = ["kind", "status", "model", "error", "since", "q", "tenant"];
 const kBulkCallsMost = 1000;  // of acts on all that match: 1,000 jobs each
 
@@ -92,7 +92,7 @@ class JobsScreen {
       named("State", "status", [["", "All states"], ...kStatuses.map((s) => [s, s])]),
       text("model", { placeholder: "Model", "aria-label": "Model", list: "models" }),
       h("datalist", { id: "models" }, this.models.map((m) => h("option", { value: m }))),
-      named("Made within", "since", Object.entries(kTimes)),
+      named("Made within", "since", kTimes),
       this.filter.error ? button(`Failed of ${this.filter.error} ×`, () => {
         this.setFilter("error", "");
         this.layOut();

@@ -57,7 +57,7 @@ function row(key, again) {
   return h("tr", {}, h("th", { scope: "row" }, key.name, " ", h("span", { class: "mono faint" }, key.id)), h("td", {}, stateOf(key)),
     h("td", { "data-label": "Tenant" }, key.tenant), h("td", { "data-label": "May" }, scopesText(key)),
     h("td", { "data-label": "Used" }, key.last_used_at ? when(key.last_used_at) : "never"), h("td", { "data-label": "Ends" }, key.expires_at ? when(key.expires_at) : "–"),
-    h("td", {}, isLive(key) ? h("div", { class: "actions" }, button("Rotate", rotate, { kind: "small", "aria-label": `Rotate ${key.name}` }),
+    h("td", { class: "act" }, isLive(key) ? h("div", { class: "actions" }, button("Rotate", rotate, { kind: "small", "aria-label": `Rotate ${key.name}` }),
       button("Revoke", revoke, { kind: "small danger", "aria-label": `Revoke ${key.name}` })) : null));
 }
 

@@ -6,6 +6,7 @@ import { bytes, count, duration, fullTime, plural, relative } from "./format.js"
 import { card, chip, facts, heading, kindName, showLink, troubled } from "./parts.js";
 import { live } from "./live.js";
 import { firstJobs } from "./lessons.js";
+import { Pulse } from "./pulse.js";
 
 const kLookMs = 4000;
 const kMinutes = 60;
@@ -38,6 +39,12 @@ function minuteName(at) {
   return ago === 0 ? "this minute" : `${plural(ago, "minute")} ago`;
 }
 
+// What the highest bar stands for.
+function peakText(rows) {
+  const peak = Math.max(...rows[0].values.map((_, at) => rows.reduce((sum, row) => sum + row.values[at], 0)));
+  return peak ? `at most ${count(peak)} a minute` : "nothing ended in this hour";
+}
+
 function kindCard(kind) {
   const name = kindName(kind.kind);
   const done = kind.hour.succeeded;
@@ -47,7 +54,7 @@ function kindCard(kind) {
     h("header", {}, h("h2", {}, h("a", { href: `#/jobs?kind=${kind.kind}` }, name)),
       h("span", { class: "faint" }, `${count(kind.queued ?? 0)} queued · ${count((kind.running ?? 0) + (kind.waiting ?? 0))} running`)),
     bars(rows, { label: `${name}, last hour by minute: ${done} done, ${bad} failed`, names: minuteName }),
-    h("p", { class: "axis-names faint", "aria-hidden": "true" }, h("span", {}, "60 min ago"), h("span", {}, "now")),
+    h("p", { class: "axis-names faint", "aria-hidden": "true" }, h("span", {}, "60 min ago"), h("span", {}, peakText(rows)), h("span", {}, "now")),
     facts([["Last minute", `${count(kind.minute.succeeded)} done, ${count(kind.minute.failed + kind.minute.expired)} failed`],
       ["Last hour", `${count(done)} done, ${count(bad)} failed`],
       ["Last day", `${count(kind.day.succeeded)} done, ${count(kind.day.failed + kind.day.expired)} failed`],
@@ -64,11 +71,14 @@ function healthCard({ health, store, at }) {
     ["Writes waiting", count(store.queue_depth)], ["Seen", relative(at)]]));
 }
 
+// Outlives the screen, not the page.
+const pulse = new Pulse();
+
 function draw(place, overview) {
   const idle = overview.kinds.every((k) => !k.queued && !k.running && !k.waiting && !Object.values(k.day).some(Boolean));
   fill(place, figures(overview),
     overview.counted_since ? h("p", { class: "faint" }, `So much ended that only what ended since ${fullTime(overview.counted_since)} is counted.`) : null,
-    idle ? firstJobs() : h("div", { class: "grid kinds" }, overview.kinds.map(kindCard)),
+    idle ? firstJobs() : [pulse.element(), h("div", { class: "grid kinds" }, overview.kinds.map(kindCard))],
     healthCard(overview));
 }
 
@@ -78,6 +88,7 @@ export async function show(place, { signal }) {
   const link = h("span", { class: "link", role: "status" });
   fill(place, heading("Overview", "All tenants, as it happens.", link), body);
   const show = (overview) => {
+    pulse.take(overview);
     if (!body.contains(document.activeElement)) draw(body, overview);
   };
   const look = async () => show(await getJson("/v1/admin/overview", { signal }));

@@ -5,6 +5,7 @@ import { fill, h } from "./dom.js";
 import { pause } from "./stream.js";
 
 const kTriesMost = 4;
+const kLater = new Set([429, 503]);
 const kAgainMs = 2000;
 const kNearView = "400px";  // asked for a little before it is seen
 const kPaper = { width: 210, height: 297 };  // of a page whose size is not known
@@ -63,7 +64,7 @@ export class PagePictures {
         this.urls.push(url);
         return url;
       } catch (error) {
-        if (error.status !== 503 || tries === kTriesMost) throw error;
+        if (!kLater.has(error.status) || tries === kTriesMost) throw error;
         await pause(kAgainMs, this.signal);
       }
     }

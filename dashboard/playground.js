@@ -5,7 +5,7 @@ import { add, button, fill, h, setText } from "./dom.js";
 import { duration } from "./format.js";
 import { markdown } from "./markdown.js";
 import { code, field, heading, select } from "./parts.js";
-import { bubble, toolCall, toolResult } from "./result_chat.js";
+import { bubble, toolCall, toolResult } from "./said.js";
 import { eventsOf } from "./stream.js";
 import { firstModel } from "./lessons.js";
 
@@ -39,6 +39,7 @@ class Answer {
 // Outlives the screen, not the page.
 const talk = { messages: [], system: "", model: "", temperature: "", top_p: "", max_completion_tokens: "", stop: "", tools: "", servers: new Set() };
 const kNumbers = ["temperature", "top_p", "max_completion_tokens"];
+const kBeginnings = ["Why is the sky blue?", "A limerick about a mill", "A table of three rivers and their lengths"];
 const kToolExample = '[{"type": "function", "function": {"name": "weather", "parameters": {"type": "object", "properties": {"city": {"type": "string"}}}}}]';
 
 // The tools that are written in the field; an error says what is wrong with them.
@@ -145,9 +146,19 @@ class Playground {
     });
     const asked = talk.messages.at(-1)?.calls;
     if (asked?.length) lines.push(this.answers(asked));
-    fill(this.log, lines.length ? lines : h("p", { class: "faint" }, "Nothing said yet. The answer comes word by word, from the model at the right."));
+    fill(this.log, lines.length ? lines : this.beginnings());
     setText(this.status, "");
     this.showCommand();
+  }
+
+  // What may be said first, for who only wants to see it work.
+  beginnings() {
+    const beginning = (text) => button(text, () => {
+      this.text.value = text;
+      this.send();
+    }, { kind: "small" });
+    return h("div", { class: "empty" }, h("h2", {}, "Nothing said yet"), h("p", {}, "The answer comes word by word. Say something below, or begin with:"),
+      h("div", { class: "actions" }, kBeginnings.map(beginning)));
   }
 
   // A model that called tools of the client waits for what they say: here their caller is who reads this.

@@ -1,46 +1,48 @@
-// A deferred chat as the conversation that it was: what is stored of it is the answer.
+// A deferred chat as the conversation that it was: what it was asked, and the answer.
 import { getJson } from "./api.js";
-import { curl } from "./curl.js";
-import { fill, h } from "./dom.js";
-import { markdown } from "./markdown.js";
+import { button, fill, h } from "./dom.js";
 import { card, waiting } from "./parts.js";
+import { bubble, toolResult } from "./said.js";
 import { tellError } from "./toast.js";
 
-export function toolCall(call) {
-  const { name, arguments: text } = call.function ?? { name: call.type, arguments: "" };
-  return h("details", { class: "tool" }, h("summary", {}, `Calls ${name}`), h("pre", { tabindex: "0" }, text));
+const kTurnsMost = 60;  // shown at once; the earlier ones on demand
+
+function turn(message) {
+  return bubble(message.role, message.content ?? message.refusal ?? "", { calls: message.tool_calls });
 }
 
-// What a tool of a server answered, which the gateway called.
-export function toolResult({ server_name: server, tool_name: tool, arguments: asked, result, is_error: bad, duration_ms: ms }) {
-  const text = (value) => (typeof value === "string" ? value : JSON.stringify(value, null, 1));
-  return h("details", { class: `tool ${bad ? "bad" : ""}` }, h("summary", {}, `${tool} of ${server} ${bad ? "failed" : "answered"}${ms === undefined ? "" : ` after ${ms} ms`}`),
-    h("pre", { tabindex: "0" }, text(asked)), h("pre", { tabindex: "0" }, text(result ?? "")));
+function answer(completion) {
+  const { choices, model, mcp_tool_results: results = [] } = completion;
+  return [results.map(toolResult), choices.map(({ message }) =>
+    bubble("assistant", message.content ?? message.refusal ?? "", { calls: message.tool_calls, model }))];
 }
 
-// One turn of a conversation.
-export function bubble(role, text, { calls = [], model = "" } = {}) {
-  const body = h("div", { class: "said" }, role === "user" ? h("p", { class: "as-typed" }, text) : markdown(text ?? "", { headingsFrom: 3 }));
-  return h("article", { class: `bubble ${role}`, "aria-label": role }, h("header", { class: "faint" }, role === "assistant" && model ? model : role), body, calls.map(toolCall));
-}
+export function chatResult(job, signal, request) {
+  const asked = h("div", { class: "conversation" });
+  const end = h("div", { class: "conversation" }, waiting(job));
 
-export function chatResult(job, signal) {
-  const body = h("div", { class: "conversation" }, waiting(job));
+  function showAsked(messages, most = kTurnsMost) {
+    const hidden = messages.length - most;
+    fill(asked, hidden > 0 ? button(`Show ${hidden} earlier turns`, () => showAsked(messages, messages.length), { kind: "small" }) : null,
+      messages.slice(Math.max(0, hidden)).map(turn));
+  }
+  async function loadAsked() {
+    const { asked: told, problem } = await request;
+    if (told) showAsked(told.body.messages);
+    else fill(asked, h("p", { class: "faint" }, `What was asked is not shown: ${problem}`));
+  }
   async function load() {
     try {
       const completion = await getJson(`/v1/jobs/${job.id}/result`, { signal });
-      fill(body, completion.choices.map((choice) => bubble("assistant", choice.message.content ?? choice.message.refusal ?? "",
-        { calls: choice.message.tool_calls, model: completion.model })),
-      h("p", { class: "faint" }, "What was asked is not kept where this page can read it."));
+      if (completion) fill(end, answer(completion));
     } catch (error) {
       tellError(error);
     }
   }
   return {
-    element: card("Conversation", body),
-    begin: (now) => now.status === "succeeded" && load(),
+    element: card("Conversation", h("div", { class: "conversation" }, asked, end)),
+    begin: (now) => Promise.all([loadAsked(), now.status === "succeeded" && load()]),
     onEvent() {},
-    finish: (now) => (now.status === "succeeded" ? load() : fill(body, waiting(now))),
-    repeat: () => curl("POST", "/v1/chat/completions", { json: { model: job.model, messages: [{ role: "user", content: "Your question" }], deferred: true } }),
+    finish: (now) => (now.status === "succeeded" ? load() : fill(end, waiting(now))),
   };
 }

@@ -1,6 +1,6 @@
 // The output of a command as a terminal, from the events of its job.
 import { call, getJson } from "./api.js";
-import { curl } from "./curl.js";
+import { quoted } from "./curl.js";
 import { add, fill, h } from "./dom.js";
 import { bytes } from "./format.js";
 import { card, facts, save } from "./parts.js";
@@ -59,7 +59,7 @@ export function execResult(job, signal) {
   function show() {
     const end = execution.exit_code !== undefined ? `exit ${execution.exit_code}` : execution.signal ? `signal ${execution.signal}` : "";
     const cut = execution.stdout_truncated || execution.stderr_truncated;
-    fill(about, facts([["Command", h("code", { class: "breaks" }, execution.command.join(" "))],
+    fill(about, facts([["Command", h("code", { class: "breaks" }, execution.command.map(quoted).join(" "))],
       ["Machine", h("a", { href: `#/machines/${execution.machine_id}`, class: "mono breaks" }, execution.machine_id)], ["Folder", execution.cwd], ["End", end],
       ["Output", execution.stdout_bytes !== undefined && `${bytes(execution.stdout_bytes)} out, ${bytes(execution.stderr_bytes)} err${cut ? ", cut" : ""}`]]));
   }
@@ -83,7 +83,5 @@ export function execResult(job, signal) {
       if (event.type === "stdout" || event.type === "stderr") terminal.write(event.type, textOf(event.data));
     },
     finish: load,
-    repeat: () => execution && curl("POST", `/v1/machines/${execution.machine_id}/executions`,
-      { json: { command: execution.command, ...(execution.cwd ? { cwd: execution.cwd } : {}) }, headers: { "Idempotency-Key": "a-new-key" } }),
   };
 }

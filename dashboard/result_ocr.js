@@ -1,6 +1,5 @@
 // The pages of a document beside their markdown, as they finish.
 import { getJson } from "./api.js";
-import { curl } from "./curl.js";
 import { button, fill, h } from "./dom.js";
 import { plural } from "./format.js";
 import { markdown } from "./markdown.js";
@@ -91,12 +90,6 @@ export class PageList {
   }
 }
 
-// Documents are handed in again by who has them: what was sent is not told back.
-export function ocrCommand(model) {
-  const body = `{${model ? `"model": "${model}", ` : ""}"document": {"document_url": "data:application/pdf;base64,'$(base64 -w0 scan.pdf)'"}}`;
-  return `echo '${body}' |\n  ${curl("POST", "/v1/ocr", { headers: { "Content-Type": "application/json" }, more: ["-d @-"] })}`;
-}
-
 export function ocrResult(job, signal) {
   const pages = new PageList(() => job.id, new PagePictures(job.id, signal));
   const note = h("div", {}, waiting(job));
@@ -141,6 +134,5 @@ export function ocrResult(job, signal) {
       if (now.status === "succeeded") await all();
       else if (!pages.pages.size) fill(note, waiting(now));
     },
-    repeat: () => ocrCommand(job.model),
   };
 }

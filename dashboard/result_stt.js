@@ -1,6 +1,5 @@
 // A transcript with its times.
 import { call } from "./api.js";
-import { curl } from "./curl.js";
 import { button, fill, h } from "./dom.js";
 import { stamp } from "./format.js";
 import { card, copyText, facts, save, waiting } from "./parts.js";
@@ -44,6 +43,5 @@ export function sttResult(job, signal) {
     begin: (now) => now.status === "succeeded" && load(),
     onEvent() {},
     finish: (now) => (now.status === "succeeded" ? load() : fill(body, waiting(now))),
-    repeat: () => curl("POST", "/v1/audio/transcriptions", { form: { model: job.model, response_format: "verbose_json", file: "@talk.wav" } }),
   };
 }

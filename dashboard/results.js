@@ -1,4 +1,4 @@
-// What jobs make, one view per kind: {element, begin(job), onEvent(event), finish(job), repeat?()}.
+// What jobs make, one view per kind: {element, begin(job), onEvent(event), finish(job)}.
 import { getJson } from "./api.js";
 import { h } from "./dom.js";
 import { card } from "./parts.js";
@@ -24,6 +24,7 @@ function plainResult(job, signal) {
 
 const kViews = { ocr: ocrResult, chat: chatResult, exec: execResult, stt: sttResult };
 
-export function resultView(job, signal) {
-  return (kViews[job.kind] ?? plainResult)(job, signal);
+// `request`: a promise of what it was asked (asked.js).
+export function resultView(job, signal, request) {
+  return (kViews[job.kind] ?? plainResult)(job, signal, request);
 }

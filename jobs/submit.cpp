@@ -8,7 +8,7 @@ namespace millrace::jobs {
 
 schemas::JobId Submit::new_id(schemas::Kind kind) const { return {kind, base::Uuid::make(clock_.wall())}; }
 
-void Submit::submit(Order order, storage::Done<storage::Submitted> done) {
+void Submit::submit(Order&& order, storage::Done<storage::Submitted> done) {
   const KindPolicy& kind = policy(order.id.kind);
   storage::Submission job;
   job.id = order.id;

@@ -35,7 +35,7 @@ class Submit {
  public:
   Submit(storage::Store& store, const base::Clock& clock) : intake_(store), clock_(clock) {}
   schemas::JobId new_id(schemas::Kind kind) const;
-  void submit(Order order, storage::Done<storage::Submitted> done);
+  void submit(Order&& order, storage::Done<storage::Submitted> done);
 
  private:
   storage::JobIntake intake_;

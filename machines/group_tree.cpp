@@ -106,6 +106,7 @@ GroupTree GroupTree::make(const std::string& data_dir) {
 
 std::vector<std::string> GroupTree::groups(const std::string& name) const {
   std::vector<std::string> groups;
+  groups.reserve(folders_.size());
   for (const std::string& folder : folders_) groups.push_back(std::string(folder).append("/").append(name));
   return groups;
 }

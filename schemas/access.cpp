@@ -24,8 +24,16 @@ std::string all_names() {
   return names;
 }
 
-constexpr bool is_base62(char c) {
-  return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+constexpr std::array<bool, 256> base62_bytes() {
+  std::array<bool, 256> out{};
+  for (const char c : kBase62) out[static_cast<unsigned char>(c)] = true;
+  return out;
+}
+constexpr std::array<bool, 256> kIsBase62 = base62_bytes();
+
+bool all_base62(std::string_view text) {
+  return std::all_of(text.begin(), text.end(),
+                     [](char c) { return kIsBase62[static_cast<unsigned char>(c)]; });
 }
 
 // Uniform: bytes past the largest multiple of 62 are thrown away.
@@ -98,8 +106,7 @@ std::optional<std::string_view> key_id(std::string_view key_text) {
   const std::string_view id = key_text.substr(kKeyPrefix.size(), kKeyIdChars);
   const std::string_view secret = key_text.substr(kKeyPrefix.size() + kKeyIdChars + 1);
   if (key_text[kKeyPrefix.size() + kKeyIdChars] != '_') return std::nullopt;
-  if (!std::all_of(id.begin(), id.end(), is_base62)) return std::nullopt;
-  if (!std::all_of(secret.begin(), secret.end(), is_base62)) return std::nullopt;
+  if (!all_base62(id) || !all_base62(secret)) return std::nullopt;
   return id;
 }
 

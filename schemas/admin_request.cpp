@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "schemas/json_body.h"
+#include "schemas/read_body.h"
 
 namespace millrace::schemas {
 namespace {
@@ -108,21 +108,6 @@ constexpr std::array kBulkRequest{
 };
 static_assert(kBulkIdsMax == 1000, "the text above names it");
 
-Refusal refusal_of(FieldReader& reader) { return invalid(std::move(reader.problems())); }
-
-// All of `body` by `table`.
-template <class Object>
-tl::expected<Object, Refusal> read_body(std::string& body, std::span<const Field> table) {
-  const auto read = read_json(body);
-  if (!read) return tl::make_unexpected(Refusal{read.error(), {}});
-  Object out;
-  FieldReader reader("body", *read);
-  reader.read(table, read->value, &out);
-  reader.refuse_unknown();
-  if (!reader.problems().empty()) return tl::make_unexpected(refusal_of(reader));
-  return out;
-}
-
 }  // namespace
 
 tl::expected<KeyRequest, Refusal> parse_key_request(std::string& body) {
@@ -149,7 +134,7 @@ tl::expected<BulkRequest, Refusal> parse_bulk_request(std::string& body, std::sp
   reader.refuse_unknown();
   if ((out.filter != nullptr) == out.request.ids.has_value() && reader.problems().empty())
     reader.problem("Exactly one of `ids` and `filter` should be given", "value_error");
-  if (!reader.problems().empty()) return tl::make_unexpected(refusal_of(reader));
+  if (!reader.problems().empty()) return tl::make_unexpected(invalid(std::move(reader.problems())));
   return std::move(out.request);
 }
 

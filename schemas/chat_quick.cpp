@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "schemas/json_parser.h"
-#include "schemas/json_string.h"
+#include "schemas/quick_json.h"
 
 namespace millrace::schemas {
 namespace {
@@ -60,8 +60,6 @@ std::string_view without_blanks_behind(std::string_view text) {
   return text.substr(0, last + 1);
 }
 
-bool ok(simdjson::error_code code) { return code == simdjson::SUCCESS; }
-
 bool is_role(std::string_view text) {
   return text == "user" || text == "assistant" || text == "system" || text == "developer";
 }
@@ -75,38 +73,26 @@ class QuickWalk {
   bool read(sj::document& document) {
     document_ = &document;
     sj::object object;
-    if (!ok(document.get_object().get(object))) return false;
-    const bool read = members(object, [&](std::string_view name, sj::value& value) {
+    if (!is_good(document.get_object().get(object))) return false;
+    const bool read = read_members(object, end_, [&](std::string_view name, sj::value& value) {
       const auto* const row = std::ranges::find(kQuickRows, name, &QuickRow::name);
       const auto at = static_cast<std::size_t>(row - kQuickRows.begin());
       if (row == kQuickRows.end() || seen_[at]) return false;
       return member(at, value);
     });
-    const char* rest = nullptr;
-    return read && !ok(document.current_location().get(rest)) && fits_together();
+    return read && is_read_whole(document) && fits_together();
   }
 
  private:
-  template <class Read>
-  bool members(sj::object& object, Read&& read) {
-    for (auto each : object) {
-      sj::field field;
-      if (!ok(std::move(each).get(field))) return false;
-      const auto name = json_string_at(field.key().raw(), end_);
-      if (!name || !read(*name, field.value())) return false;
-    }
-    return true;
-  }
-
   bool member(std::size_t at, sj::value& value) {
     const QuickKind kind = kQuickRows[at].kind;
     seen_[at] = true;
     sj::json_type type{};
-    if (!ok(value.type().get(type))) return false;
+    if (!is_good(value.type().get(type))) return false;
     const bool may_be_null = kind != QuickKind::kModel && kind != QuickKind::kMessages;
     if (type == sj::json_type::null && may_be_null) {
       bool null = false;
-      return ok(value.is_null().get(null)) && null;
+      return is_good(value.is_null().get(null)) && null;
     }
     switch (kind) {
       case QuickKind::kModel:
@@ -117,10 +103,10 @@ class QuickWalk {
         return parameter(at, type, value);
       case QuickKind::kOne: {
         std::int64_t count = 0;
-        return type == sj::json_type::number && ok(value.get_int64().get(count)) && count == 1;
+        return type == sj::json_type::number && is_good(value.get_int64().get(count)) && count == 1;
       }
       case QuickKind::kStream:
-        return ok(value.get_bool().get(out_.stream));
+        return is_good(value.get_bool().get(out_.stream));
       case QuickKind::kStreamOptions:
         return stream_options(value);
     }
@@ -129,9 +115,7 @@ class QuickWalk {
 
   // A string with good escapes: its inside.
   std::optional<std::string_view> text(sj::value& value) {
-    sj::raw_json_string raw;
-    if (!ok(value.get_raw_json_string().get(raw))) return std::nullopt;
-    const auto inside = json_string_at(raw.raw(), end_);
+    const auto inside = string_inside(value, end_);
     return inside && has_good_escapes(*inside) ? inside : std::nullopt;
   }
 
@@ -152,7 +136,7 @@ class QuickWalk {
       return inside.has_value();
     }
     sj::number number;
-    if (type != sj::json_type::number || !ok(value.get_number().get(number))) return false;
+    if (type != sj::json_type::number || !is_good(value.get_number().get(number))) return false;
     tell(at, token.data(), token.size());
     return field.type == FieldType::kInteger ? is_within(field, number) : is_near(field, number);
   }
@@ -168,15 +152,15 @@ class QuickWalk {
   bool messages(sj::value& value) {
     const char* const from = std::string_view(value.raw_json_token()).data();
     sj::array array;
-    if (!ok(value.get_array().get(array))) return false;
+    if (!is_good(value.get_array().get(array))) return false;
     bool any = false;
     for (auto each : array) {
       sj::value item;
-      if (!ok(each.get(item)) || !message(item)) return false;
+      if (!is_good(each.get(item)) || !message(item)) return false;
       any = true;
     }
     const char* until = nullptr;
-    if (!any || !ok(document_->current_location().get(until))) return false;
+    if (!any || !is_good(document_->current_location().get(until))) return false;
     const std::string_view list(from, static_cast<std::size_t>(until - from));
     tell(kAtMessages, from, without_blanks_behind(list).size());
     return true;
@@ -184,9 +168,9 @@ class QuickWalk {
 
   bool message(sj::value& value) {
     sj::object object;
-    if (!ok(value.get_object().get(object))) return false;
+    if (!is_good(value.get_object().get(object))) return false;
     bool role = false, content = false, name = false;
-    const bool read = members(object, [&](std::string_view member, sj::value& said) {
+    const bool read = read_members(object, end_, [&](std::string_view member, sj::value& said) {
       const auto inside = text(said);
       if (!inside) return false;
       if (member == "role") return !std::exchange(role, true) && is_role(*inside);
@@ -203,13 +187,13 @@ class QuickWalk {
 
   bool stream_options(sj::value& value) {
     sj::object object;
-    if (!ok(value.get_object().get(object))) return false;
+    if (!is_good(value.get_object().get(object))) return false;
     bool usage = false, obfuscation = false;
-    return members(object, [&](std::string_view member, sj::value& said) {
+    return read_members(object, end_, [&](std::string_view member, sj::value& said) {
       if (member == "include_usage")
-        return !std::exchange(usage, true) && ok(said.get_bool().get(out_.include_usage));
+        return !std::exchange(usage, true) && is_good(said.get_bool().get(out_.include_usage));
       return member == "include_obfuscation" && !std::exchange(obfuscation, true) &&
-             ok(said.get_bool().get(out_.include_obfuscation));
+             is_good(said.get_bool().get(out_.include_obfuscation));
     });
   }
 
@@ -238,10 +222,9 @@ class QuickWalk {
 
 std::optional<ChatRequest> quick_chat_request(std::string& body) {
   if (body.size() > kSharedParserMax) return std::nullopt;
-  if (body.capacity() < body.size() + kJsonPadding) body.reserve(body.size() + kJsonPadding);
-  const auto padded = simdjson::padded_string_view(body.data(), body.size(), body.capacity());
+  const auto text = padded(body, kJsonPadding);
   sj::document document;
-  if (!ok(shared_parser().iterate(padded).get(document))) return std::nullopt;
+  if (!is_good(shared_parser().iterate(text).get(document))) return std::nullopt;
   std::optional<ChatRequest> out(std::in_place);
   out->quick.members.reserve(kQuickMembersUsual);
   out->quick.contents.reserve(kQuickMembersUsual);

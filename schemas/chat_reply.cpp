@@ -53,7 +53,8 @@ void append_choice(std::string& out, const ChatChoice& choice, bool old_function
   if (!choice.reasoning.empty()) append_member(out, "reasoning_content", choice.reasoning);
   append_calls(out, choice.tool_calls, old_functions);
   append_extra(out, choice.extra, kMessageMembers);
-  out.append("},\"logprobs\":").append(dump(choice.logprobs)).append(",\"finish_reason\":");
+  out.append("},\"logprobs\":").append(choice.logprobs.is_null() ? "null" : dump(choice.logprobs));
+  out.append(",\"finish_reason\":");
   if (choice.finish_reason.empty()) {
     out += "null}";
   } else {
@@ -84,7 +85,7 @@ void add(ChatUsage& to, const ChatUsage& usage) {
 std::string chat_completion_json(const ChatReply& reply, bool old_functions) {
   std::size_t room = 512;
   for (const ChatChoice& each : reply.choices)
-    room += each.content.value_or("").size() + each.reasoning.size() + 256;
+    room += (each.content ? each.content->size() : 0) + each.reasoning.size() + 256;
   std::string out;
   out.reserve(room + room / 8);
   out += "{\"id\":";

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 
 #include <nlohmann/json.hpp>
 #include <simdjson.h>
@@ -33,7 +34,10 @@ struct Count {
 };
 
 void append_count(std::string& out, std::string_view name, std::int64_t value) {
-  out.append("\"").append(name).append("\":").append(std::to_string(value));
+  std::array<char, 20> digits{};
+  const auto [end, failed] = std::to_chars(digits.data(), digits.data() + digits.size(), value);
+  out.append("\"", 1).append(name).append("\":", 2);
+  if (failed == std::errc()) out.append(digits.data(), end);
 }
 
 // `,"name":{…}` of those that are known; nothing for none.
@@ -41,7 +45,11 @@ void append_details(std::string& out, std::string_view name, std::span<const Cou
   bool any = false;
   for (const Count& each : counts) {
     if (!each.value) continue;
-    out += any ? "," : ",\"" + std::string(name) + "\":{";
+    if (any) {
+      out += ',';
+    } else {
+      out.append(",\"", 2).append(name).append("\":{", 3);
+    }
     append_count(out, each.name, *each.value);
     any = true;
   }
@@ -120,7 +128,7 @@ void append_clean(std::string& out, std::string_view text) {
 }
 
 void append_member(std::string& out, std::string_view name, std::string_view text) {
-  out.append(",\"").append(name).append("\":");
+  out.append(",\"", 2).append(name).append("\":", 2);
   append_clean(out, text);
 }
 

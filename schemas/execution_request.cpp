@@ -1,7 +1,7 @@
 #include <array>
 
 #include "schemas/execution.h"
-#include "schemas/json_body.h"
+#include "schemas/read_body.h"
 
 namespace millrace::schemas {
 namespace {
@@ -164,14 +164,9 @@ ExecutionRequest request_of(ExecutionWanted wanted) {
 std::span<const Field> execution_request_fields() { return kExecutionTable; }
 
 tl::expected<ExecutionRequest, Refusal> parse_execution_request(std::string& body) {
-  const auto read = read_json(body);
-  if (!read) return tl::make_unexpected(Refusal{read.error(), {}});
-  ExecutionWanted wanted;
-  FieldReader reader("body", *read);
-  reader.read(kExecutionTable, read->value, &wanted);
-  reader.refuse_unknown();
-  if (!reader.problems().empty()) return tl::make_unexpected(invalid(std::move(reader.problems())));
-  return request_of(std::move(wanted));
+  auto wanted = read_body<ExecutionWanted>(body, kExecutionTable);
+  if (!wanted) return tl::make_unexpected(std::move(wanted.error()));
+  return request_of(*std::move(wanted));
 }
 
 }  // namespace millrace::schemas

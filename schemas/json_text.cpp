@@ -34,10 +34,20 @@ bool needs_escape(const char* sixteen) {
   return (halves[0] | halves[1]) != 0;
 }
 
+// The same of fewer than sixteen.
+bool few_need_escape(const char* text, std::size_t count) {
+  std::array<char, sizeof(Bytes)> room{};
+  room.fill(' ');
+  std::memcpy(room.data(), text, count);
+  return needs_escape(room.data());
+}
+
 // How many bytes from the front need no escape.
 std::size_t plain_run(std::string_view text) {
   std::size_t run = 0;
   while (text.size() - run >= sizeof(Bytes) && !needs_escape(text.data() + run)) run += sizeof(Bytes);
+  const std::size_t left = text.size() - run;
+  if (left == 0 || (left < sizeof(Bytes) && !few_need_escape(text.data() + run, left))) return text.size();
   while (run < text.size() && kPlain[static_cast<unsigned char>(text[run])]) ++run;
   return run;
 }
@@ -81,9 +91,7 @@ void append_json_string(std::string& out, std::string_view text) {
 }
 
 void JsonObject::key(std::string_view name) {
-  if (text_.size() > 1) text_ += ',';
-  append_json_string(text_, name);
-  text_ += ':';
+  text_.append(text_.size() > 1 ? ",\"" : "\"").append(name).append("\":");
 }
 
 JsonObject& JsonObject::member(std::string_view name, std::string_view value) {

@@ -11,7 +11,7 @@ std::size_t characters(std::string_view utf8);  // code points
 void append_json_string(std::string& out, std::string_view text);
 
 // A flat way to write JSON where building a tree would cost more than the request may: objects only, members
-// in the order of the calls. `text()` of an unfinished one is not JSON.
+// in the order of the calls. Names are written as they are. REQUIRES: nothing in them needs an escape.
 class JsonObject {
  public:
   JsonObject() { text_ += '{'; }
@@ -27,6 +27,11 @@ class JsonObject {
   JsonObject& number(std::string_view name, std::int64_t value);
   JsonObject& flag(std::string_view name, bool value);
   JsonObject& raw(std::string_view name, std::string_view json);  // JSON as it is
+  // The text so far with the name of a member: its value, JSON, is to be appended next.
+  std::string& value(std::string_view name) {
+    key(name);
+    return text_;
+  }
   std::string finish() {
     text_ += '}';
     return std::move(text_);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "schemas/json_body.h"
+#include "schemas/read_body.h"
 
 namespace millrace::schemas {
 namespace {
@@ -118,27 +118,14 @@ constexpr std::array kReboot{
           .store = &store_in<Reboot, &Reboot::force>},
 };
 
-// All of `body` by `table`.
-template <class Object>
-tl::expected<Object, Refusal> read_all(std::string& body, std::span<const Field> table) {
-  const auto read = read_json(body);
-  if (!read) return tl::make_unexpected(Refusal{read.error(), {}});
-  Object out;
-  FieldReader reader("body", *read);
-  reader.read(table, read->value, &out);
-  reader.refuse_unknown();
-  if (!reader.problems().empty()) return tl::make_unexpected(invalid(std::move(reader.problems())));
-  return out;
-}
-
 }  // namespace
 
 tl::expected<MachineChange, Refusal> parse_machine_change(std::string& body) {
-  return read_all<MachineChange>(body, kChange);
+  return read_body<MachineChange>(body, kChange);
 }
 
 tl::expected<bool, Refusal> parse_reboot(std::string& body) {
-  const auto reboot = read_all<Reboot>(body, kReboot);
+  const auto reboot = read_body<Reboot>(body, kReboot);
   if (!reboot) return tl::make_unexpected(reboot.error());
   return reboot->force;
 }

@@ -110,12 +110,14 @@ OcrSpec spec_from(const json& from) {
 
 }  // namespace
 
-std::string to_json(const OcrSpec& spec) {
+std::string to_json(const OcrSpec& spec) { return to_json(spec, spec.inline_document); }
+
+std::string to_json(const OcrSpec& spec, std::string_view document) {
   constexpr std::size_t kNamesAndMarks = 256;
-  JsonObject out(spec.inline_document.size() + spec.document_url.size() + kNamesAndMarks);
+  JsonObject out(document.size() + spec.document_url.size() + kNamesAndMarks);
   out.member("model", spec.model);
   if (!spec.document_url.empty()) out.member("document_url", spec.document_url);
-  if (!spec.inline_document.empty()) out.member("inline_document", spec.inline_document);
+  if (!document.empty()) out.member("inline_document", document);
   if (!spec.document_name.empty()) out.member("document_name", spec.document_name);
   if (!spec.pages.empty()) out.raw("pages", pages_json(spec.pages));
   if (spec.include_image_base64) out.flag("include_image_base64", true);

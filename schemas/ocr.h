@@ -15,6 +15,7 @@ namespace millrace::schemas {
 // Limits of the spec; every error that refuses by one names it.
 inline constexpr std::int64_t kDocumentBytesMax = 50ll << 20;  // decoded file
 inline constexpr int kDocumentPagesMax = 1000;
+inline constexpr std::int64_t kDocumentNameMax = 255;  // bytes, as of the name of a model
 
 inline constexpr std::string_view kOcrModel = "millrace/ocr";
 inline constexpr std::string_view kOcrModelDefault = "vendor-ocr-latest";
@@ -41,6 +42,8 @@ struct OcrSpec {
   bool is_range = false;
 };
 std::string to_json(const OcrSpec& spec);
+// The same with `document` as its inline document, which needs no copy for it.
+std::string to_json(const OcrSpec& spec, std::string_view document);
 base::Result<OcrSpec> ocr_spec_from_json(std::string_view json);
 
 // One page of the reply (contract.md §5). `error` set: markdown "", no images, dimensions null.

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "platform/base/nearest.h"
+#include "schemas/ocr_quick.h"
 #include "schemas/page_list.h"
 #include "schemas/url_text.h"
 
@@ -13,7 +14,6 @@ namespace {
 using nlohmann::json;
 
 constexpr std::array<std::string_view, 3> kModels{kOcrModel, kOcrModelDefault, "mistral-ocr-latest"};
-constexpr std::int64_t kDocumentNameMax = 255;
 
 // What the table fills; views point into the body.
 struct OcrWanted {
@@ -182,6 +182,13 @@ void take_source(const Source& source, OcrRequest& out, Problems& problems) {
   }
 }
 
+// False: nobody reads for it.
+bool take_model(std::string model, const IsOcrModel& is_other, OcrRequest& out) {
+  out.spec.by_provider = is_other && is_other(model);
+  out.spec.model = std::move(model);
+  return out.spec.by_provider || is_local_ocr_model(out.spec.model);
+}
+
 Refusal no_model(const std::string& model) {
   std::string message = "The model '" + model + "' does not exist";
   const std::string_view near = base::nearest(model, kModels);
@@ -197,8 +204,7 @@ bool is_local_ocr_model(std::string_view name) {
 }
 std::span<const Field> ocr_request_fields() { return kOcrTable; }
 
-tl::expected<OcrRequest, Refusal> parse_ocr_request(
-    std::string& body, const std::function<bool(const std::string& model)>& is_other) {
+tl::expected<OcrRequest, Refusal> parse_ocr_request(std::string& body, const IsOcrModel& is_other) {
   auto read = read_json(body);
   if (!read) return tl::make_unexpected(Refusal{read.error(), {}});
   OcrWanted wanted;
@@ -211,16 +217,28 @@ tl::expected<OcrRequest, Refusal> parse_ocr_request(
     if (problems.empty()) take_source(from, out, problems);
   }
   if (!problems.empty()) return tl::make_unexpected(invalid(std::move(problems)));
-  out.spec.by_provider = is_other && is_other(wanted.model);
-  if (!out.spec.by_provider && !is_local_ocr_model(wanted.model))
-    return tl::make_unexpected(no_model(wanted.model));
-  out.spec.model = std::move(wanted.model);
+  if (!take_model(std::move(wanted.model), is_other, out))
+    return tl::make_unexpected(no_model(out.spec.model));
   out.spec.document_name = wanted.name.empty() ? std::move(wanted.inner_name) : std::move(wanted.name);
   out.spec.pages = std::move(wanted.pages);
   out.spec.include_image_base64 = wanted.include_image_base64;
   out.deferred = wanted.deferred;
   for (std::string& name : reader.unknown()) out.dropped.push_back({.name = std::move(name)});
   out.body = std::move(*read);
+  return out;
+}
+
+tl::expected<OcrRequest, Refusal> read_ocr_request(std::string& body, const IsOcrModel& is_other) {
+  const auto quick = quick_ocr_request(body);
+  if (!quick) return parse_ocr_request(body, is_other);
+  OcrRequest out;
+  if (!take_model(std::string(quick->model), is_other, out))
+    return tl::make_unexpected(no_model(out.spec.model));
+  out.spec.document_name = quick->name;
+  out.spec.include_image_base64 = quick->include_image_base64;
+  out.base64 = quick->base64;
+  out.is_data_uri = true;
+  out.deferred = quick->deferred;
   return out;
 }
 

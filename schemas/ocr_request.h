@@ -28,11 +28,15 @@ struct OcrRequest {
   DroppedParams dropped;  // fields that nobody knows
 };
 
+// Whether a provider's model reads for this name, also for one that the local engine answers to; null: none
+// does.
+using IsOcrModel = std::function<bool(const std::string& model)>;
+
 // `body` as read_json wants it; it must outlive the request. Errors: kBadRequest (JSON), kInvalidField with
-// its problems, kModelNotFound (names the nearest). `is_other`: whether a provider's model reads for this
-// name, also for one that the local engine answers to; null: none does.
-tl::expected<OcrRequest, Refusal> parse_ocr_request(
-    std::string& body, const std::function<bool(const std::string& model)>& is_other = {});
+// its problems, kModelNotFound (names the nearest).
+tl::expected<OcrRequest, Refusal> parse_ocr_request(std::string& body, const IsOcrModel& is_other = {});
+// The same; the usual request is read without a tree (schemas/ocr_quick.h).
+tl::expected<OcrRequest, Refusal> read_ocr_request(std::string& body, const IsOcrModel& is_other = {});
 
 // The table of the body: OpenAPI takes its schema from it.
 std::span<const Field> ocr_request_fields();

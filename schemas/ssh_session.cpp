@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 
-#include "schemas/json_body.h"
 #include "schemas/json_text.h"
 #include "schemas/machine.h"
+#include "schemas/read_body.h"
 
 namespace millrace::schemas {
 namespace {
@@ -74,14 +74,7 @@ std::string ssh_session_id(const base::Uuid& id) {
 std::span<const Field> ssh_request_fields() { return kSessionTable; }
 
 tl::expected<SshRequest, Refusal> parse_ssh_request(std::string& body) {
-  const auto read = read_json(body);
-  if (!read) return tl::make_unexpected(Refusal{read.error(), {}});
-  SshRequest request;
-  FieldReader reader("body", *read);
-  reader.read(kSessionTable, read->value, &request);
-  reader.refuse_unknown();
-  if (!reader.problems().empty()) return tl::make_unexpected(invalid(std::move(reader.problems())));
-  return request;
+  return read_body<SshRequest>(body, kSessionTable);
 }
 
 std::string ssh_session_json(const SshSession& session, base::WallTime now) {

@@ -14,6 +14,8 @@
 namespace millrace::storage {
 namespace {
 
+constexpr std::size_t kUsualGroup = 64;  // operations that room is made for at once
+
 void roll_back(Db& db) {
   db.forget_pending();
   if (sqlite3_get_autocommit(db.handle()) != 0) return;  // SQLite has done it itself
@@ -36,6 +38,7 @@ void commit(Db& db) {
 }  // namespace
 
 bool Group::run() {
+  operations_.reserve(kUsualGroup);
   std::optional<SqliteError> failure;
   if (run_together(failure)) return true;
   if (begun_) {
@@ -57,6 +60,8 @@ void Group::transaction(F&& f) {
   const base::BootTime boot = context_.clock.boot();
   context_.clocks.group_begins(now, boot);
   Commit commit_record;
+  commit_record.changes.reserve(kUsualGroup);
+  commit_record.ready.reserve(kUsualGroup);
   Tx tx{db, now, boot, context_.boot_id, commit_record, context_.clocks.trust()};
   try {
     f(tx);
@@ -167,6 +172,10 @@ Announcement Group::announcement() {
     } else {
       out.answers.push_back({std::move(operations_[i]), std::move(outcomes_[i])});
     }
+  }
+  if (commits_.size() == 1) {
+    out.commit = std::move(commits_.front());
+    return out;
   }
   for (Commit& c : commits_) {
     std::move(c.changes.begin(), c.changes.end(), std::back_inserter(out.commit.changes));

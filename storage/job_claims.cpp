@@ -94,7 +94,8 @@ class Claim {
     auto row = find_job(tx_.db, hint.job.uuid);
     if (!row || row->kind != request_.kind || hint.epoch > row->epoch) return;
     ClaimLanes::PlacePtr place;
-    if (has_lanes() && !(place = request_.lanes->take(row->model))) return;
+    if (has_lanes()) place = request_.lanes->take(row->model);
+    if (has_lanes() && !place) return;
     if (take(*row)) claimed_.back().place = std::move(place);
   }
 

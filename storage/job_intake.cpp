@@ -67,11 +67,33 @@ base::Result<Submitted> submit_in(Tx& tx, const Store::Options& options, const S
   if (s.input) row.input = adoption.take(tx.db, s.tenant, s.input);
   row.spec = insert_spec(tx.db, s.spec, spec_blob, s.traceparent);
   if (!s.secret.empty()) insert_secret(tx.db, row.id, s.secret);
-  JobMoves(tx, options).enqueue(row, s.traceparent);
+  JobMoves(tx, options).enqueue(std::move(row), s.traceparent);
   if (s.machine) use_machine(tx, options, s, *use);
   audit_execution(tx, {s.tenant, s.actor}, "create", s.id);
   return Submitted{s.id, false, JobStatus::kQueued};
 }
+
+// A submission on its way through the writer: made once, however often it moves.
+struct SubmitMove {
+  const Store::Options& options;
+  Submission order;
+  Done<Submitted> done;
+  Adoption adoption{};
+  base::Result<Submitted> made = base::error(base::Code::kInternal, "move did not run");
+
+  base::Status run(Tx& tx) {
+    adoption.begin();
+    made = submit_in(tx, options, order, adoption);
+    if (!made) return made.error();
+    return {};
+  }
+
+  void tell(base::Status status) {
+    if (!status) return done(std::move(status.error()));
+    adoption.committed();
+    done(std::move(made));
+  }
+};
 
 struct RetryOrder {
   std::string tenant;
@@ -115,7 +137,7 @@ base::Result<Submitted> retry_in(Tx& tx, const Store::Options& options, const Re
   if (row.input) add_ref(tx.db, *row.input);
   if (spec->blob) add_ref(tx.db, *spec->blob);
   row.spec = insert_spec(tx.db, spec->payload.bytes, spec->blob, order.traceparent);
-  JobMoves(tx, options).enqueue(row, order.traceparent);
+  JobMoves(tx, options).enqueue(std::move(row), order.traceparent);
   return Submitted{order.fresh, false, JobStatus::kQueued};
 }
 
@@ -131,15 +153,10 @@ void JobIntake::submit(Submission submission, Done<Submitted> done) {
         base::error(base::Code::kInternal, "a secret has at most 256 KiB, and only executions have one"));
   }
   const std::size_t bytes = submission.spec.size() + submission.secret.size() + kIntakeRowBytes;
-  auto adoption = std::make_shared<Adoption>();
-  const Store::Options& options = store_.options();
-  submit_move<Submitted>(
-      store_.writer(), Writer::Priority::kNormal, bytes,
-      [submission = std::move(submission), adoption, &options](Tx& tx) {
-        adoption->begin();
-        return submit_in(tx, options, submission, *adoption);
-      },
-      adopting<Submitted>(adoption, std::move(done)));
+  auto intake = std::make_shared<SubmitMove>(store_.options(), std::move(submission), std::move(done));
+  store_.writer().submit(
+      Writer::Priority::kNormal, bytes, [intake](Tx& tx) { return intake->run(tx); },
+      [intake](base::Status status) { intake->tell(std::move(status)); });
 }
 
 void JobIntake::retry(std::string tenant, schemas::JobId old, schemas::JobId fresh, std::string traceparent,

@@ -127,13 +127,13 @@ void JobMoves::awaken(JobRow& row) {
   announce(row);
 }
 
-void JobMoves::enqueue(JobRow& row, std::string_view traceparent) {
+void JobMoves::enqueue(JobRow row, std::string_view traceparent) {
   const bool ready = row.run_at == 0;
   row.published_at = ready ? publisher_.take_room(row) : 0;
-  insert_job(tx_.db, row);
   if (!ready) record_waking(tx_, row);
   if (!row.parent) tell(tx_, row);
   if (ready) publisher_.announce(row, std::string(traceparent));
+  insert_job(tx_.db, std::move(row));
 }
 
 void JobMoves::announce(const JobRow& row) { publisher_.announce(row, traceparent_of(tx_.db, row.spec)); }

@@ -46,7 +46,7 @@ class JobMoves {
   void awaken(JobRow& row);
   // A new queued row, announced unless it waits for its machine. The caller has set everything but
   // published_at.
-  void enqueue(JobRow& row, std::string_view traceparent);
+  void enqueue(JobRow row, std::string_view traceparent);
 
   Publisher& publisher() { return publisher_; }
   Tx& tx() { return tx_; }

@@ -63,7 +63,7 @@ base::Result<Applied> split_in(Tx& tx, const Store::Options& options, const Leas
   for (const ChildSpec& spec : children) {
     JobRow child = child_of(tx, row, spec, index++);
     child.spec = insert_spec(tx.db, spec.spec, std::nullopt, traceparent);
-    moves.enqueue(child, traceparent);
+    moves.enqueue(std::move(child), traceparent);
   }
   return Applied::kYes;
 }

@@ -24,8 +24,8 @@ void insert_act(Tx& tx, const Store::Options& options, MachineRow& row, MachineA
   job.created_at = base::millis(tx.now);
   job.deadline = base::millis(tx.now + kActDeadline);
   job.spec = insert_spec(tx.db, schemas::to_json(schemas::ActSpec{row.machine.id, act}), std::nullopt, {});
-  JobMoves(tx, options).enqueue(job, {});
   row.act = job.id;
+  JobMoves(tx, options).enqueue(std::move(job), {});
 }
 
 // Its sshd is one that a worker opens, and none is open.

@@ -88,7 +88,7 @@ void OperationQueue::close() {
 
 std::size_t OperationQueue::depth() const {
   std::lock_guard lock(mutex_);
-  return unfinished_;
+  return urgent_.size() + normal_.size();
 }
 
 }  // namespace millrace::storage

@@ -41,7 +41,7 @@ class OperationQueue {
   // Taken or withdrawn operations whose completion has run.
   void finished(std::size_t count);
   void close();
-  std::size_t depth() const;
+  std::size_t depth() const;  // operations that nobody has taken yet: claims that stand are none
 
  private:
   bool empty() const { return urgent_.empty() && normal_.empty(); }

@@ -9,6 +9,7 @@ for folder in ("support", "upstream"):
     sys.path.insert(0, str(Path(__file__).resolve().parent / folder))
 
 from millrace import Gateway, Kafka  # noqa: E402
+from upstream import Upstream  # noqa: E402
 
 
 @pytest.fixture
@@ -27,3 +28,10 @@ def kafka(tmp_path):
     broker.start()
     yield broker
     broker.stop()
+
+
+@pytest.fixture
+def upstream():
+    """A model's provider that answers what the test tells it to."""
+    with Upstream() as instance:
+        yield instance

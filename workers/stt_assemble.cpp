@@ -87,7 +87,7 @@ base::Result<SpokenPiece> piece_of(storage::Store& store, Stored& stored, int in
 std::string clock_text(std::int64_t ms) {
   const std::int64_t seconds = ms / 1000, hours = seconds / 3600;
   const auto two = [](std::int64_t n) { return (n < 10 ? "0" : "") + std::to_string(n); };
-  const std::string rest = std::to_string(seconds / 60 % 60) + ":" + two(seconds % 60);
+  std::string rest = std::to_string(seconds / 60 % 60) + ":" + two(seconds % 60);
   if (hours == 0) return rest;
   return std::to_string(hours) + ":" + two(seconds / 60 % 60) + ":" + two(seconds % 60);
 }

@@ -81,6 +81,7 @@ void SttRun::hear(const std::vector<schemas::AudioPiece>& pieces) {
 
 base::Result<SteppedRun::Cancel> SttRun::recognise(std::vector<int> pieces) {
   std::vector<schemas::AudioPiece> places;
+  places.reserve(pieces.size());
   for (const int piece : pieces) places.push_back(pieces_.at(piece));
   const auto on_piece = [this, self = shared_from_this()](const engines::PieceOutcome& heard) {
     const bool good = !heard.piece.error;

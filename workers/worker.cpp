@@ -1,5 +1,6 @@
 #include "workers/worker.h"
 
+#include <algorithm>
 #include <array>
 #include <condition_variable>
 #include <mutex>

@@ -1,5 +1,6 @@
 #include "ai/engines/bbox_xml.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 

@@ -32,6 +32,8 @@ class EngineCall {
   virtual bool ask(EngineChild& child) = 0;
   // How long the child may be silent before it counts as stuck.
   virtual std::chrono::milliseconds patience() const = 0;
+  // How long the whole call may hold its pump, whatever the child says meanwhile.
+  virtual std::chrono::milliseconds wall() const { return patience(); }
   // The end of the call, when this event is it; `broken()` when no sound child would send it.
   virtual std::optional<EngineEnd> handle(Event event) = 0;
   // The child was ended over what it was at. nullopt: that alone failed, and a new child is asked for what is

@@ -15,9 +15,6 @@ using std::chrono::milliseconds;
 using Steady = std::chrono::steady_clock;
 
 constexpr int kSocketFd = 3;
-// How long the child may leave a request unread before it counts as stuck: a request fits into the socket's
-// buffer.
-constexpr timeval kSendTimeout{5, 0};
 // The socket closes when the child dies; the programs around it follow at once.
 constexpr milliseconds kEndGrace{2'000};
 
@@ -32,7 +29,6 @@ base::Result<EngineChild> EngineChild::start(process::Spawner& spawner, const pr
   }
   process::Fd ours(ends[0]);
   const process::Fd theirs(ends[1]);
-  ::setsockopt(ours.get(), SOL_SOCKET, SO_SNDTIMEO, &kSendTimeout, sizeof kSendTimeout);
   auto wrapped =
       jail.wrap({.argv = {options.engine_path, "--serve", "--socket-fd", std::to_string(kSocketFd)},
                  .environment = {"PATH=/usr/bin:/bin", "LC_ALL=C.UTF-8", "HOME=/tmp", "OMP_THREAD_LIMIT=1"},
@@ -41,7 +37,7 @@ base::Result<EngineChild> EngineChild::start(process::Spawner& spawner, const pr
   if (!wrapped) return std::move(wrapped.error());
   auto child = process::Child::start(spawner, wrapped->command);
   if (!child) return std::move(child.error());
-  EngineChild engine(std::move(*child), std::move(ours));
+  EngineChild engine(std::move(*child), std::move(ours), options.limits.request_wall);
   Request first;
   first.kind = Request::Kind::kLimits;
   first.limits = options.limits;
@@ -52,7 +48,11 @@ base::Result<EngineChild> EngineChild::start(process::Spawner& spawner, const pr
 bool EngineChild::open(const std::shared_ptr<const void>& input, const Request& opening, int fd) {
   if (opened_.lock() == input) return true;
   opened_ = input;
-  return send_frame(socket_.get(), encode(opening), fd);
+  return send(opening, fd);
+}
+
+bool EngineChild::send(const Request& request, int fd) {
+  return send_frame(socket_.get(), encode(request), fd, Steady::now() + request_wall_);
 }
 
 // True: `got` tells what came.
@@ -68,15 +68,15 @@ bool EngineChild::take_frame(Event& event, Got& got) {
 EngineChild::Got EngineChild::next(Event& event, milliseconds wall, int interrupt_fd) {
   const auto deadline = Steady::now() + wall;
   Got got = Got::kGone;
-  while (!take_frame(event, got)) {
+  while (Steady::now() < deadline) {
+    if (take_frame(event, got)) return got;
     pollfd fds[2]{{socket_.get(), POLLIN, 0}, {interrupt_fd, POLLIN, 0}};
-    const int ready = ::poll(fds, 2, process::poll_limit(deadline));
-    if (ready == 0) return Got::kTimeout;
+    if (::poll(fds, 2, process::poll_limit(deadline)) <= 0) continue;
     if (fds[1].revents != 0) return Got::kInterrupted;
     if (fds[0].revents != 0 && frames_.read_some(socket_.get()) == FrameReader::State::kClosed)
       return Got::kGone;
   }
-  return got;
+  return Got::kTimeout;
 }
 
 // bwrap tells of a signal by its exit code, as a shell does.

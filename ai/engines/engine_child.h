@@ -21,11 +21,12 @@ class EngineChild {
   // Makes `input` (a Document or Recording, with descriptor `fd`) what the next requests are about, by the
   // request `opening`; nothing is sent when it already is. False: the child is gone.
   bool open(const std::shared_ptr<const void>& input, const Request& opening, int fd);
-  bool send(const Request& request) { return send_frame(socket_.get(), encode(request)); }
+  // The same of one that does not take it within EngineLimits::request_wall.
+  bool send(const Request& request, int fd = -1);
 
   enum class Got { kEvent, kGone, kTimeout, kInterrupted };
-  // Waits up to `wall` for the next event; `interrupt_fd` readable ends the wait. kGone: the child ended, or
-  // what it sent does not parse.
+  // Waits up to `wall` for the next event (kTimeout at once when it is none); `interrupt_fd` readable ends
+  // the wait. kGone: the child ended, or what it sent does not parse.
   Got next(Event& event, std::chrono::milliseconds wall, int interrupt_fd);
   // After kGone: it was ended by its bound of processor time (EngineLimits::child_cpu). Waits up to 2 s for
   // its end.
@@ -33,12 +34,13 @@ class EngineChild {
   bool alive() { return !child_.wait(std::chrono::milliseconds(0)); }
 
  private:
-  EngineChild(process::Child child, process::Fd socket)
-      : child_(std::move(child)), socket_(std::move(socket)) {}
+  EngineChild(process::Child child, process::Fd socket, std::chrono::milliseconds request_wall)
+      : child_(std::move(child)), socket_(std::move(socket)), request_wall_(request_wall) {}
   bool take_frame(Event& event, Got& got);
 
   process::Child child_;
   process::Fd socket_;
+  std::chrono::milliseconds request_wall_;
   FrameReader frames_;
   std::weak_ptr<const void> opened_;
 };

@@ -6,10 +6,15 @@
 #include <cstring>
 #include <utility>
 
+#include <poll.h>
 #include <sys/socket.h>
+
+#include "platform/process/poll_limit.h"
 
 namespace millrace::engines {
 namespace {
+
+using Steady = std::chrono::steady_clock;
 
 constexpr std::size_t kHeaderBytes = 4;
 
@@ -31,9 +36,20 @@ process::Fd received_fd(msghdr& message) {
   return process::Fd(fd);
 }
 
+// False: there is none until then.
+bool wait_for_room(int socket, Steady::time_point until) {
+  pollfd room{socket, POLLOUT, 0};
+  for (;;) {
+    const int ready = ::poll(&room, 1, process::poll_limit(until));
+    if (ready > 0) return true;
+    if (ready < 0 && errno != EINTR) return false;
+    if (Steady::now() >= until) return false;
+  }
+}
+
 }  // namespace
 
-bool send_frame(int socket, std::string_view payload, int fd) {
+bool send_frame(int socket, std::string_view payload, int fd, Steady::time_point until) {
   const auto length = static_cast<std::uint32_t>(payload.size());
   char header[kHeaderBytes];
   for (unsigned i = 0; i < kHeaderBytes; ++i) header[i] = static_cast<char>(length >> (8 * i));
@@ -44,8 +60,12 @@ bool send_frame(int socket, std::string_view payload, int fd) {
   message.msg_iovlen = 2;
   if (fd >= 0) attach(message, control, sizeof control, fd);
   while (parts[0].iov_len + parts[1].iov_len > 0) {
-    const ssize_t sent = ::sendmsg(socket, &message, MSG_NOSIGNAL);
+    const ssize_t sent = ::sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent < 0 && errno == EINTR) continue;
+    if (sent < 0 && errno == EAGAIN) {
+      if (!wait_for_room(socket, until)) return false;
+      continue;
+    }
     if (sent <= 0) return false;
     auto left = static_cast<std::size_t>(sent);
     for (iovec& part : parts) {

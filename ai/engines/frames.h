@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -13,8 +14,10 @@ namespace millrace::engines {
 // A page with its pictures stays below this: pictures that would not fit are left without data.
 inline constexpr std::size_t kFrameBytesMax = std::size_t{48} << 20;
 
-// Blocks until all is written (`fd` >= 0 goes along). False: the other side is gone.
-bool send_frame(int socket, std::string_view payload, int fd = -1);
+// Blocks until all is written (`fd` >= 0 goes along), up to `until`. False: the other side is gone, or has
+// not taken it by then.
+bool send_frame(int socket, std::string_view payload, int fd = -1,
+                std::chrono::steady_clock::time_point until = std::chrono::steady_clock::time_point::max());
 
 // Collects frames from a socket. Not thread-safe.
 class FrameReader {

@@ -19,9 +19,16 @@ struct EngineLimits {
   std::chrono::milliseconds recording_max{4 * 3'600'000};  // stt.duration_max
   int channels_max = 8;                                    // of a recording
   std::chrono::milliseconds decode_cpu{60'000};            // ffmpeg's, for a whole recording
-  std::chrono::milliseconds piece_wall{600'000};    // recognition of one piece, by the clock; as page_wall
-  std::chrono::milliseconds sentence_cpu{10'000};   // saying one sentence
-  std::chrono::milliseconds sentence_wall{60'000};  // and the same by the clock
+  std::chrono::milliseconds piece_wall{600'000};     // recognition of one piece, by the clock; as page_wall
+  std::chrono::milliseconds sentence_cpu{10'000};    // saying one sentence
+  std::chrono::milliseconds sentence_wall{60'000};   // and the same by the clock
+  std::chrono::milliseconds speech_wall{1'800'000};  // a whole text, by the clock
+
+  // Of a child that does not do what it should, kept by us alone. A request fits into the socket's buffer:
+  // one that is not taken within `request_wall` is one that nobody reads.
+  std::chrono::milliseconds request_wall{5'000};
+  // Beyond the bounds that the child keeps by itself: then it is stuck and is killed.
+  std::chrono::milliseconds child_grace{10'000};
 
   // What the child itself may use for one page, decoding and preparing included. Where no library asks for
   // the time, the kernel ends it.

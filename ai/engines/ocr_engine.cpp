@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 
+#include "ai/engines/answer_call.h"
 #include "ai/engines/parts_call.h"
 #include "ai/engines/pdf_info.h"
 
@@ -22,11 +23,10 @@ bool open_in(EngineChild& child, const DocumentPtr& document) {
   return child.open(document, opening, document->fd());
 }
 
-class InspectCall final : public EngineCall {
+class InspectCall final : public AnswerCall<DocumentInfo> {
  public:
-  InspectCall(const EngineLimits& limits, DocumentPtr document,
-              std::function<void(base::Result<DocumentInfo>)> done)
-      : limits_(limits), document_(std::move(document)), done_(std::move(done)) {}
+  InspectCall(const EngineLimits& limits, DocumentPtr document, Done done)
+      : AnswerCall(std::move(done)), limits_(limits), document_(std::move(document)) {}
 
   bool ask(EngineChild& child) override {
     Request request;
@@ -35,33 +35,21 @@ class InspectCall final : public EngineCall {
   }
   milliseconds patience() const override { return limits_.page_wall + limits_.page_cpu; }
   Place place() const override { return {-1, schemas::name(document_->media())}; }
-  std::optional<EngineEnd> handle(Event event) override {
-    if (event.kind == Event::Kind::kFailed) return failed(std::move(event.error));
-    if (event.kind != Event::Kind::kInfo) return broken();
-    info_ = {document_->media(), event.pages};
-    return ended(EngineEnd::Kind::kDone);
-  }
   std::optional<EngineEnd> stuck(Stuck why) override {
     return failed(why == Stuck::kByClock ? opened_too_slowly() : opening_is_a_bomb());
   }
-  void end(EngineEnd how) override {
-    switch (how.kind) {
-      case EngineEnd::Kind::kDone:
-        return done_(info_);
-      case EngineEnd::Kind::kCrashed:
-        return done_(base::error(Code::kDocumentDamaged, "the document breaks the program that opens it"));
-      case EngineEnd::Kind::kCancelled:
-        return done_(base::error(Code::kJobCancelled, "cancelled"));
-      case EngineEnd::Kind::kFailed:
-        return done_(std::move(*how.error));
-    }
-  }
 
  private:
+  base::Error crash_error() const override {
+    return base::error(Code::kDocumentDamaged, "the document breaks the program that opens it");
+  }
+  std::optional<DocumentInfo> answer_in(Event event) const override {
+    if (event.kind != Event::Kind::kInfo) return std::nullopt;
+    return DocumentInfo{document_->media(), event.pages};
+  }
+
   const EngineLimits& limits_;
   DocumentPtr document_;
-  std::function<void(base::Result<DocumentInfo>)> done_;
-  DocumentInfo info_;
 };
 
 class RecogniseCall final : public PartsCall {
@@ -69,12 +57,11 @@ class RecogniseCall final : public PartsCall {
   RecogniseCall(const EngineLimits& limits, DocumentPtr document, const std::vector<int>& pages,
                 RecogniseOptions options, std::function<void(PageOutcome)> on_page,
                 std::function<void(EngineEnd)> done)
-      : PartsCall({pages.begin(), pages.end()}),
+      : PartsCall({pages.begin(), pages.end()}, std::move(done)),
         limits_(limits),
         document_(std::move(document)),
         options_(options),
-        on_page_(std::move(on_page)),
-        done_(std::move(done)) {}
+        on_page_(std::move(on_page)) {}
 
   bool ask(EngineChild& child) override {
     Request request;
@@ -85,26 +72,13 @@ class RecogniseCall final : public PartsCall {
   }
   milliseconds patience() const override { return limits_.page_wall + limits_.page_cpu; }
   Place place() const override { return {blamed(), schemas::name(document_->media())}; }
-  std::optional<EngineEnd> handle(Event event) override {
-    switch (event.kind) {
-      case Event::Kind::kBegin:
-        begin(event.page);
-        return std::nullopt;
-      case Event::Kind::kPage:
-        if (!take(event.outcome.index)) return broken();
-        on_page_(std::move(event.outcome));
-        return std::nullopt;
-      case Event::Kind::kFailed:
-        return failed(std::move(event.error));
-      case Event::Kind::kDone:
-        return done();
-      default:
-        return broken();
-    }
-  }
-  void end(EngineEnd how) override { done_(std::move(how)); }
 
  private:
+  std::optional<int> part_in(const Event& event) const override {
+    if (event.kind != Event::Kind::kPage) return std::nullopt;
+    return event.outcome.index;
+  }
+  void report(Event event) override { on_page_(std::move(event.outcome)); }
   base::Error stuck_error(int /*page*/, Stuck why) const override {
     if (why == Stuck::kByClock) {
       return base::error(Code::kPageTimeout, "the page takes too long (ocr.page_timeout)");
@@ -124,7 +98,6 @@ class RecogniseCall final : public PartsCall {
   DocumentPtr document_;
   RecogniseOptions options_;
   std::function<void(PageOutcome)> on_page_;
-  std::function<void(EngineEnd)> done_;
 };
 
 // What a broken child says is held to what a picture is.
@@ -133,11 +106,14 @@ bool is_small_jpeg(const std::string& bytes) {
   return bytes.size() <= kPictureBytesMax && schemas::detect_media(bytes) == schemas::Media::kJpeg;
 }
 
-class DrawCall final : public EngineCall {
+class DrawCall final : public AnswerCall<std::string> {
  public:
-  DrawCall(const EngineLimits& limits, DocumentPtr document, int page, int side,
-           std::function<void(base::Result<std::string>)> done)
-      : limits_(limits), document_(std::move(document)), page_(page), side_(side), done_(std::move(done)) {}
+  DrawCall(const EngineLimits& limits, DocumentPtr document, int page, int side, Done done)
+      : AnswerCall(std::move(done)),
+        limits_(limits),
+        document_(std::move(document)),
+        page_(page),
+        side_(side) {}
 
   bool ask(EngineChild& child) override {
     Request request;
@@ -148,34 +124,22 @@ class DrawCall final : public EngineCall {
   }
   milliseconds patience() const override { return limits_.page_wall; }
   Place place() const override { return {page_, schemas::name(document_->media())}; }
-  std::optional<EngineEnd> handle(Event event) override {
-    if (event.kind == Event::Kind::kFailed) return failed(std::move(event.error));
-    if (event.kind != Event::Kind::kPicture || !is_small_jpeg(event.picture)) return broken();
-    picture_ = std::move(event.picture);
-    return ended(EngineEnd::Kind::kDone);
-  }
   std::optional<EngineEnd> stuck(Stuck /*why*/) override {
     return failed(base::error(Code::kPageTimeout, "the page takes too long to draw"));
   }
-  void end(EngineEnd how) override {
-    switch (how.kind) {
-      case EngineEnd::Kind::kDone:
-        return done_(std::move(picture_));
-      case EngineEnd::Kind::kCrashed:
-        return done_(base::error(Code::kPageFailed, "the page breaks the program that draws it"));
-      case EngineEnd::Kind::kCancelled:
-        return done_(base::error(Code::kJobCancelled, "cancelled"));
-      case EngineEnd::Kind::kFailed:
-        return done_(std::move(*how.error));
-    }
-  }
 
  private:
+  base::Error crash_error() const override {
+    return base::error(Code::kPageFailed, "the page breaks the program that draws it");
+  }
+  std::optional<std::string> answer_in(Event event) const override {
+    if (event.kind != Event::Kind::kPicture || !is_small_jpeg(event.picture)) return std::nullopt;
+    return std::move(event.picture);
+  }
+
   const EngineLimits& limits_;
   DocumentPtr document_;
   const int page_, side_;
-  std::function<void(base::Result<std::string>)> done_;
-  std::string picture_;
 };
 
 }  // namespace

@@ -1,6 +1,40 @@
 #include "ai/engines/parts_call.h"
 
+#include <utility>
+
 namespace millrace::engines {
+namespace {
+
+// A page is read, drawn and recognised, each within its bound; once more, as the child is given its grace
+// too.
+constexpr int kStagesPerPart = 4;
+// Each of these stages says so, when it starts over too: nine times at the most.
+constexpr std::size_t kBeginsPerPart = 16;
+
+}  // namespace
+
+PartsCall::PartsCall(std::set<int> parts, std::function<void(EngineEnd)> done)
+    : left_(std::move(parts)), done_(std::move(done)), begins_left_(left_.size() * kBeginsPerPart) {}
+
+std::chrono::milliseconds PartsCall::wall() const {
+  return patience() * kStagesPerPart * static_cast<int>(left_.size());
+}
+
+std::optional<EngineEnd> PartsCall::handle(Event event) {
+  if (event.kind == Event::Kind::kFailed) return failed(std::move(event.error));
+  if (event.kind == Event::Kind::kDone) return left_.empty() ? ended(EngineEnd::Kind::kDone) : broken();
+  if (event.kind == Event::Kind::kBegin) {
+    if (begins_left_ == 0) return broken();
+    --begins_left_;
+    at_ = event.page;
+    return std::nullopt;
+  }
+  const auto part = part_in(event);
+  // One that was not asked for, or comes twice: the word of a broken child.
+  if (!part || left_.erase(*part) == 0) return broken();
+  report(std::move(event));
+  return std::nullopt;
+}
 
 std::optional<EngineEnd> PartsCall::stuck(Stuck why) {
   if (left_.empty()) return ended(EngineEnd::Kind::kDone);

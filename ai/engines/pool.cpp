@@ -18,10 +18,9 @@ namespace {
 
 using base::Code;
 using std::chrono::milliseconds;
+using Steady = std::chrono::steady_clock;
 
 constexpr milliseconds kStartAgain{5'000};
-// Beyond the child's own bounds: then the child itself is stuck and is killed.
-constexpr milliseconds kChildGrace{10'000};
 
 std::string_view words(EngineCall::Stuck why) {
   return why == EngineCall::Stuck::kByClock ? "clock" : "processor_time";
@@ -132,6 +131,7 @@ class EnginePool::Pump {
 
   // A child that does not even take the request, once, says nothing of the call: it gets another.
   EngineEnd serve(EngineCall& call) {
+    const auto deadline = Steady::now() + call.wall() + shared_.options.limits.child_grace;
     for (bool is_first = true;;) {
       if (call.is_cancelled()) return ended(EngineEnd::Kind::kCancelled);
       if (auto status = ready_child(); !status) return failed(not_now(status.error()));
@@ -140,8 +140,9 @@ class EnginePool::Pump {
         drop_child(true);
         continue;
       }
-      const auto end = follow(call);
+      const auto end = follow(call, deadline);
       if (end) return *end;
+      if (Steady::now() >= deadline) return call.broken();
     }
   }
 
@@ -176,10 +177,10 @@ class EnginePool::Pump {
 
   // Events until the call's end; nullopt: the child was ended over a part of it, and a new one is asked for
   // what is left.
-  std::optional<EngineEnd> follow(EngineCall& call) {
+  std::optional<EngineEnd> follow(EngineCall& call, Steady::time_point deadline) {
     for (;;) {
       Event event;
-      switch (child_->next(event, call.patience() + kChildGrace, call.cancelled_fd())) {
+      switch (child_->next(event, patience(call, deadline), call.cancelled_fd())) {
         case EngineChild::Got::kInterrupted:
           drop_child(false);
           return ended(EngineEnd::Kind::kCancelled);
@@ -194,6 +195,12 @@ class EnginePool::Pump {
           }
       }
     }
+  }
+
+  // A child that talks all the time is heard no longer than the call may last.
+  milliseconds patience(const EngineCall& call, Steady::time_point deadline) const {
+    const auto left = std::chrono::ceil<milliseconds>(deadline - Steady::now());
+    return std::min(call.patience() + shared_.options.limits.child_grace, left);
   }
 
   EngineEnd gone(const EngineCall& call, EngineEnd end) {

@@ -23,6 +23,7 @@ class SpeakCall final : public EngineCall {
     return child.send(request);
   }
   std::chrono::milliseconds patience() const override { return limits_.sentence_wall; }
+  std::chrono::milliseconds wall() const override { return limits_.speech_wall; }
   Place place() const override { return {-1, task_.voice}; }
   std::optional<EngineEnd> handle(Event event) override {
     switch (event.kind) {

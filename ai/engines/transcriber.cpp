@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 
+#include "ai/engines/answer_call.h"
 #include "ai/engines/parts_call.h"
 
 namespace millrace::engines {
@@ -45,11 +46,10 @@ bool sound(const RecordingInfo& info, milliseconds length_max) {
   return info.pieces.empty() || at == info.ms;
 }
 
-class ListenCall final : public EngineCall {
+class ListenCall final : public AnswerCall<RecordingInfo> {
  public:
-  ListenCall(const EngineLimits& limits, RecordingPtr recording,
-             std::function<void(base::Result<RecordingInfo>)> done)
-      : limits_(limits), recording_(std::move(recording)), done_(std::move(done)) {}
+  ListenCall(const EngineLimits& limits, RecordingPtr recording, Done done)
+      : AnswerCall(std::move(done)), limits_(limits), recording_(std::move(recording)) {}
 
   bool ask(EngineChild& child) override {
     Request request;
@@ -58,38 +58,25 @@ class ListenCall final : public EngineCall {
   }
   milliseconds patience() const override { return limits_.piece_wall; }
   Place place() const override { return {-1, schemas::name(recording_->format())}; }
-  std::optional<EngineEnd> handle(Event event) override {
-    if (event.kind == Event::Kind::kFailed) return failed(std::move(event.error));
-    if (event.kind != Event::Kind::kRecording || !sound(event.recording, limits_.recording_max)) {
-      return broken();
-    }
-    info_ = std::move(event.recording);
-    return ended(EngineEnd::Kind::kDone);
-  }
   // Bombs meet the bound of processor time; the clock alone says that the machine is busy.
   std::optional<EngineEnd> stuck(Stuck why) override {
     if (why == Stuck::kByClock) return failed(busy());
     return failed(base::error(Code::kAudioDamaged,
                               "decoding the recording takes more processor time than any sound one"));
   }
-  void end(EngineEnd how) override {
-    switch (how.kind) {
-      case EngineEnd::Kind::kDone:
-        return done_(std::move(info_));
-      case EngineEnd::Kind::kCrashed:
-        return done_(base::error(Code::kInternal, "the program that decodes the recording ended"));
-      case EngineEnd::Kind::kCancelled:
-        return done_(base::error(Code::kJobCancelled, "cancelled"));
-      case EngineEnd::Kind::kFailed:
-        return done_(std::move(*how.error));
-    }
-  }
 
  private:
+  base::Error crash_error() const override {
+    return base::error(Code::kInternal, "the program that decodes the recording ended");
+  }
+  std::optional<RecordingInfo> answer_in(Event event) const override {
+    const bool is_one = event.kind == Event::Kind::kRecording;
+    if (!is_one || !sound(event.recording, limits_.recording_max)) return std::nullopt;
+    return std::move(event.recording);
+  }
+
   const EngineLimits& limits_;
   RecordingPtr recording_;
-  std::function<void(base::Result<RecordingInfo>)> done_;
-  RecordingInfo info_;
 };
 
 std::set<int> indexes(const std::map<int, schemas::AudioPiece>& pieces) {
@@ -109,12 +96,11 @@ class TranscribeCall final : public PartsCall {
   TranscribeCall(const EngineLimits& limits, RecordingPtr recording,
                  std::map<int, schemas::AudioPiece> pieces, std::function<void(PieceOutcome)> on_piece,
                  std::function<void(EngineEnd)> done)
-      : PartsCall(indexes(pieces)),
+      : PartsCall(indexes(pieces), std::move(done)),
         limits_(limits),
         recording_(std::move(recording)),
         pieces_(std::move(pieces)),
-        on_piece_(std::move(on_piece)),
-        done_(std::move(done)) {}
+        on_piece_(std::move(on_piece)) {}
 
   bool ask(EngineChild& child) override {
     Request request;
@@ -124,26 +110,13 @@ class TranscribeCall final : public PartsCall {
   }
   milliseconds patience() const override { return limits_.piece_wall; }
   Place place() const override { return {blamed(), schemas::name(recording_->format())}; }
-  std::optional<EngineEnd> handle(Event event) override {
-    switch (event.kind) {
-      case Event::Kind::kBegin:
-        begin(event.page);
-        return std::nullopt;
-      case Event::Kind::kPiece:
-        if (!take(event.piece.index)) return broken();
-        on_piece_(std::move(event.piece));
-        return std::nullopt;
-      case Event::Kind::kFailed:
-        return failed(std::move(event.error));
-      case Event::Kind::kDone:
-        return done();
-      default:
-        return broken();
-    }
-  }
-  void end(EngineEnd how) override { done_(std::move(how)); }
 
  private:
+  std::optional<int> part_in(const Event& event) const override {
+    if (event.kind != Event::Kind::kPiece) return std::nullopt;
+    return event.piece.index;
+  }
+  void report(Event event) override { on_piece_(std::move(event.piece)); }
   base::Error stuck_error(int index, Stuck why) const override {
     using std::chrono::seconds;
     const schemas::AudioPiece& piece = pieces_.at(index);
@@ -165,7 +138,6 @@ class TranscribeCall final : public PartsCall {
   RecordingPtr recording_;
   const std::map<int, schemas::AudioPiece> pieces_;
   std::function<void(PieceOutcome)> on_piece_;
-  std::function<void(EngineEnd)> done_;
 };
 
 }  // namespace

@@ -42,7 +42,9 @@ class ChatSink {
   // before an error that comes first.
   virtual void on_head(const ChatHead& head) = 0;
   virtual void on_piece(schemas::ChatPiece&& piece) = 0;  // streams only
-  virtual bool is_ready() { return true; }                // streams only; false: until ChatRun::resume
+  // After all pieces that have come at once: who has gathered them sends them now. Not before the end.
+  virtual void on_pause() {}
+  virtual bool is_ready() { return true; }  // streams only; false: until ChatRun::resume
   // Directly before each call goes out, be it a retry, a fallback, or one of several at a time (deferred jobs
   // look at their lease and write the first down); `go` once, later too. false ends the run.
   virtual void before_sending(std::function<void(bool go)> go) { go(true); }

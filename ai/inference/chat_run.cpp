@@ -59,6 +59,9 @@ base::Result<std::vector<Step>> Run::steps() {
 TryEars Run::ears() {
   TryEars ears;
   ears.on_piece = [this](ChatPiece&& piece) { hear(std::move(piece)); };
+  ears.on_pause = [this] {
+    if (sink_ != nullptr) sink_->on_pause();
+  };
   ears.is_ready = [this] { return sink_ == nullptr || sink_->is_ready(); };
   ears.before_sending = [this](std::function<void(bool)> go) {
     if (sink_ == nullptr) return go(false);

@@ -20,7 +20,7 @@ std::optional<Refusal> ImageErrand::refusal(const ModelRow& row) const {
 }
 
 std::size_t ImageErrand::begin(const Target& target) {
-  const int calls = request_->stream ? 1 : providers::image_calls(target, *request_);
+  const int calls = providers::image_calls(target, *request_);
   replies_.assign(static_cast<std::size_t>(calls), {});
   by_url_ = schemas::images_by_url(*request_, schemas::bare_model_name(target.model));
   return replies_.size();
@@ -28,8 +28,8 @@ std::size_t ImageErrand::begin(const Target& target) {
 
 std::int64_t ImageErrand::tokens(std::size_t) const { return schemas::estimated_tokens(request_->prompt); }
 
-base::Result<providers::WireRequest> ImageErrand::write(const Target& target, std::size_t) {
-  return providers::image_request(target, *request_);
+base::Result<providers::WireRequest> ImageErrand::write(const Target& target, std::size_t part) {
+  return providers::image_request(target, *request_, static_cast<int>(part));
 }
 
 base::Status ImageErrand::read(const Target& target, std::size_t part, std::string body) {
@@ -45,14 +45,17 @@ base::Status ImageErrand::read(const Target& target, std::size_t part, std::stri
   return {};
 }
 
-// An upstream that does not stream although it was asked to.
+// An upstream that does not stream although it was asked to, or that cannot.
 void ImageErrand::tell_whole(schemas::ImageReply& reply) {
+  const auto format = reply.extra.find("output_format");
+  const bool says_format = format != reply.extra.end() && format->is_string();
   for (schemas::Image& image : reply.images) {
     schemas::ImageEvent event;
     event.completed = true;
     event.b64_json = std::move(image.b64_json);
     event.created_at = reply.created;
     event.usage = reply.usage;
+    if (says_format) event.output_format = format->get<std::string>();
     tell(std::move(event));
   }
   reply.images.clear();

@@ -78,6 +78,7 @@ class Listing {
 
 std::vector<McpTool> tools_of(const McpToolList& list) {
   std::vector<McpTool> tools;
+  tools.reserve(list.size());
   for (const McpListedTool& each : list) tools.push_back(each.tool);
   return tools;
 }

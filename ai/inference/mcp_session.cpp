@@ -48,6 +48,16 @@ base::Error refused(const McpAsk& ask, const McpReply& reply) {
   return mcp_fault(reply.message.words.empty() ? what : what.append(": ").append(reply.message.words));
 }
 
+McpDeadline no_later(McpDeadline deadline, std::chrono::milliseconds from_now) {
+  return std::min(deadline, std::chrono::steady_clock::now() + from_now);
+}
+
+base::Error not_greeted(std::chrono::milliseconds limit) {
+  std::string what = "the server did not finish initialize within ";
+  what.append(std::to_string(limit.count())).append(" ms (greeting_timeout)");
+  return base::error(base::Code::kUpstreamTimeout, std::move(what));
+}
+
 JsonResult result_of(const McpAsk& ask, McpReply reply) {
   if (reply.message.kind == McpMessage::Kind::kResult) return std::move(reply.message.result);
   return refused(ask, reply);
@@ -58,6 +68,7 @@ JsonResult result_of(const McpAsk& ask, McpReply reply) {
 McpSession::McpSession(net::Loop& loop, McpChannel& channel, const McpLimits& limits, std::string version,
                        McpEra remembered)
     : channel_(channel),
+      limits_(limits),
       stream_(loop, channel, limits),
       version_given_(!version.empty()),
       version_(std::move(version)) {
@@ -183,7 +194,17 @@ net::Task<base::Status> McpSession::renew(int used, McpDeadline deadline, net::C
   co_return made;
 }
 
+// A server that does not greet in time has not begun to work: it does not get the time of those that do.
 net::Task<base::Status> McpSession::initialize(McpDeadline deadline, net::Cancel& cancel) {
+  const McpDeadline greeted_by = no_later(deadline, limits_.greeting_timeout);
+  net::Task<base::Status> wait = make_session(greeted_by, cancel);
+  base::Status made = co_await wait;
+  const bool is_late = !made && made.error().code == base::Code::kUpstreamTimeout && greeted_by < deadline;
+  if (is_late) co_return not_greeted(limits_.greeting_timeout);
+  co_return made;
+}
+
+net::Task<base::Status> McpSession::make_session(McpDeadline deadline, net::Cancel& cancel) {
   spoken_.clear();
   session_.clear();
   if (era_ == McpEra::kStream) {
@@ -211,7 +232,7 @@ net::Task<ReplyResult> McpSession::greet(McpDeadline deadline, net::Cancel& canc
   net::Task<ReplyResult> wait = send(legacy_post(ask, deadline), cancel);
   ReplyResult reply = co_await wait;
   if (!reply || !may_speak_in_a_stream(*reply)) co_return reply;
-  net::Task<base::Status> open = stream_.open(deadline, cancel);
+  net::Task<base::Status> open = stream_.open(no_later(deadline, limits_.place_timeout), cancel);
   const base::Status opened = co_await open;
   if (!opened) co_return reply;
   era_ = McpEra::kStream;

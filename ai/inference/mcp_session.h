@@ -46,6 +46,7 @@ class McpSession {
                                                          net::Cancel& cancel);
   net::Task<base::Status> renew(int used, McpDeadline deadline, net::Cancel& cancel);
   net::Task<base::Status> initialize(McpDeadline deadline, net::Cancel& cancel);
+  net::Task<base::Status> make_session(McpDeadline deadline, net::Cancel& cancel);
   net::Task<base::Result<McpReply>> greet(McpDeadline deadline, net::Cancel& cancel);
   net::Task<base::Status> confirm(McpDeadline deadline, net::Cancel& cancel);
   net::Task<base::Result<McpReply>> send(McpPost post, net::Cancel& cancel);
@@ -54,6 +55,7 @@ class McpSession {
   base::Status take_session(const nlohmann::json& initialized, const std::string& session);
 
   McpChannel& channel_;
+  const McpLimits& limits_;
   McpStream stream_;
   const bool version_given_;
   std::string version_;  // that we ask for

@@ -5,11 +5,12 @@
 namespace millrace::inference {
 namespace {
 
-std::string label_of(const Registry& registry, const std::string& model) {
+const std::string& label_of(const Registry& registry, const std::string& model) {
+  static const std::string kOther = "other";
   const auto& models = registry.configured();
   const bool known =
       std::any_of(models.begin(), models.end(), [&](const auto& m) { return m->name == model; });
-  return known ? model : "other";
+  return known ? model : kOther;
 }
 
 // Seconds, 50 ms … 20 min: completions take longer than requests of ours.
@@ -38,7 +39,7 @@ base::Counter Meters::tokens(const std::string& model, const char* type) {
 }
 
 Meters::Series& Meters::of(const Registry& registry, const std::string& model) {
-  const std::string label = label_of(registry, model);
+  const std::string& label = label_of(registry, model);
   const auto found = series_.find(label);
   if (found != series_.end()) return found->second;
   const base::Labels labels{{"model", label}};

@@ -8,7 +8,6 @@ namespace millrace::inference {
 namespace {
 
 using std::chrono::milliseconds;
-using std::chrono::steady_clock;
 
 constexpr milliseconds kAtOnce{0};
 constexpr milliseconds kSlice{500};

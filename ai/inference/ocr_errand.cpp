@@ -1,8 +1,5 @@
 #include "ai/inference/ocr_errand.h"
 
-#include <algorithm>
-#include <utility>
-
 #include "ai/inference/routing.h"
 
 namespace millrace::inference {
@@ -16,31 +13,15 @@ std::optional<schemas::Refusal> OcrErrand::refusal(const ModelRow& row) const {
                           {}};
 }
 
-std::size_t OcrErrand::begin(const Target&) {
-  pages_.clear();
-  return 1;
-}
-
 base::Result<providers::WireRequest> OcrErrand::write(const Target& target, std::size_t) {
   return providers::ocr_request(target, order_);
 }
 
-base::Status OcrErrand::read(const Target& target, std::size_t, std::string body) {
-  auto pages = providers::ocr_reply(target, body);
-  if (!pages) return pages.error();
-  pages_ = *std::move(pages);
-  return {};
+base::Result<OcrErrand::Answer> OcrErrand::answer_in(const Target& target, const std::string& body) const {
+  return providers::ocr_reply(target, body);
 }
 
 // The mock's models read nothing (refusal).
 base::Status OcrErrand::mock(const Target& target, std::size_t) { return *providers::no_ocr(target); }
-
-void OcrErrand::on_end(base::Result<MediaEnd> end) {
-  if (!end) return done_(std::move(end.error()));
-  OcrEnd told;
-  static_cast<MediaEnd&>(told) = *std::move(end);
-  told.pages = std::move(pages_);
-  done_(std::move(told));
-}
 
 }  // namespace millrace::inference

@@ -68,6 +68,7 @@ base::Error unknown_model(const ModelSettings& settings, const std::vector<Model
                           std::string_view name) {
   std::string message = "there is no model '" + std::string(name.substr(0, kNameShownMax)) + "'";
   std::vector<std::string_view> names;
+  names.reserve(models.size());
   for (const ModelPtr& model : models) names.push_back(model->name);
   const auto [prefix, rest] = parted(name);
   const auto alias = settings.aliases.find(std::string(prefix));

@@ -126,6 +126,7 @@ net::Task<void> ToolBox::list(Server& server) {
 net::Task<void> ToolBox::open(ChatRequest& request, ToolReport& report) {
   for (const schemas::McpServerRef& ref : request.mcp_servers) connect(ref, report);
   std::vector<net::Task<void>> tasks;
+  tasks.reserve(servers_.size());
   for (Server& server : servers_) tasks.push_back(list(server));
   net::Task<void> all = net::all(std::move(tasks), schemas::kMcpServersMax);
   co_await all;
@@ -189,6 +190,7 @@ void ToolBox::leave_out(const ToolCall& call, McpToolResult& said) const {
 net::Task<std::vector<ToolResult>> ToolBox::call(std::vector<ToolCall> calls, ToolReport& report) {
   std::vector<McpToolResult> said(calls.size());
   std::vector<net::Task<void>> tasks;
+  tasks.reserve(std::min(calls.size(), kCallsPerTurn));
   for (std::size_t i = 0; i < std::min(calls.size(), kCallsPerTurn); ++i)
     tasks.push_back(call_one(calls[i], said[i]));
   for (std::size_t i = kCallsPerTurn; i < calls.size(); ++i) leave_out(calls[i], said[i]);

@@ -18,33 +18,18 @@ std::optional<schemas::Refusal> TranscriptionErrand::refusal(const ModelRow& row
                           {}};
 }
 
-std::size_t TranscriptionErrand::begin(const Target&) {
-  transcript_ = {};
-  return 1;
-}
-
 base::Result<providers::WireRequest> TranscriptionErrand::write(const Target& target, std::size_t) {
   return providers::transcription_request(target, order_);
 }
 
-base::Status TranscriptionErrand::read(const Target& target, std::size_t, std::string body) {
-  auto transcript = providers::transcription_reply(target, body);
-  if (!transcript) return transcript.error();
-  transcript_ = *std::move(transcript);
-  return {};
+base::Result<TranscriptionErrand::Answer> TranscriptionErrand::answer_in(const Target& target,
+                                                                         const std::string& body) const {
+  return providers::transcription_reply(target, body);
 }
 
 // The mock's models hear nothing (refusal).
 base::Status TranscriptionErrand::mock(const Target& target, std::size_t) {
   return *providers::no_transcription(target);
-}
-
-void TranscriptionErrand::on_end(base::Result<MediaEnd> end) {
-  if (!end) return done_(std::move(end.error()));
-  TranscriptEnd told;
-  static_cast<MediaEnd&>(told) = *std::move(end);
-  told.transcript = std::move(transcript_);
-  done_(std::move(told));
 }
 
 }  // namespace millrace::inference

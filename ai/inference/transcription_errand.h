@@ -1,38 +1,23 @@
 #pragma once
-#include <functional>
 #include <string>
 
-#include "ai/inference/errand.h"
-#include "ai/inference/media.h"
+#include "ai/inference/whole_errand.h"
 
 namespace millrace::inference {
 
-// What a recording says, from one target in one call.
-class TranscriptionErrand final : public Errand {
+// What a recording says.
+class TranscriptionErrand final
+    : public WholeErrand<providers::TranscriptionOrder, TranscriptEnd, &TranscriptEnd::transcript> {
  public:
-  using Done = std::function<void(base::Result<TranscriptEnd>)>;
-  TranscriptionErrand(std::string model, providers::TranscriptionOrder order, Done done)
-      : model_(std::move(model)), order_(std::move(order)), done_(std::move(done)) {}
+  using WholeErrand::WholeErrand;
 
   Ability ability() const override { return Ability::kAudio; }
-  const std::string& model() const override { return model_; }
-  bool strict() const override { return false; }
-  bool is_large() const override { return true; }
   std::optional<schemas::Refusal> refusal(const ModelRow& row) const override;
-
-  std::size_t begin(const providers::Target& target) override;
-  std::int64_t tokens(std::size_t) const override { return 0; }
   base::Result<providers::WireRequest> write(const providers::Target& target, std::size_t part) override;
-  base::Status read(const providers::Target& target, std::size_t part, std::string body) override;
   base::Status mock(const providers::Target& target, std::size_t part) override;
-  schemas::ChatUsage usage(std::size_t) const override { return {}; }
-  void on_end(base::Result<MediaEnd> end) override;
 
  private:
-  const std::string model_;
-  const providers::TranscriptionOrder order_;
-  const Done done_;
-  schemas::Transcript transcript_;
+  base::Result<Answer> answer_in(const providers::Target& target, const std::string& body) const override;
 };
 
 }  // namespace millrace::inference

@@ -105,6 +105,7 @@ net::Task<ReplyOrError> Tries::ask_many(const Step& step, const ChatRequest& req
   const int listener = cancel_.listen([&together] { together.request(); });
   std::vector<std::optional<ReplyOrError>> replies(static_cast<std::size_t>(request.n));
   std::vector<net::Task<void>> tasks;
+  tasks.reserve(replies.size());
   for (int i = 0; i < request.n; ++i)
     tasks.push_back(ask_one_of(step, request, i, together, replies[static_cast<std::size_t>(i)]));
   net::Task<void> wait = net::all(std::move(tasks), kFanOut);
@@ -142,7 +143,7 @@ net::Task<ReplyOrError> Tries::ask_part(Part& part) {
   part.began = Clock::now();
   ReplyOrError reply = co_await try_part(part);
   if (reply) settle(part, *reply);
-  if (!reply && part.heard_tokens > 0) settle_broken(part);
+  if (!reply && part.is_owed) settle_broken(part);
   part.step.state->gate.leave();
   co_return reply;
 }
@@ -151,6 +152,7 @@ net::Task<ReplyOrError> Tries::try_part(Part& part) {
   for (int number = 1;; ++number) {
     part.sent = false;
     part.heard_tokens = 0;
+    part.is_owed = false;
     ReplyOrError reply = co_await call_once(part);
     if (reply && part.keeps) {
       net::Task<void> check = hold_to_schema(part, reply);

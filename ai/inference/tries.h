@@ -18,6 +18,7 @@ namespace millrace::inference {
 // How a run hears of its calls. Must not block.
 struct TryEars {
   std::function<void(schemas::ChatPiece&&)> on_piece;  // streams only
+  std::function<void()> on_pause;                      // after all that have come at once
   std::function<bool()> is_ready;
   std::function<void(std::function<void(bool go)>)> before_sending;  // each call
   // After the first piece of the only call for a request, which nobody reads from then on. May be null.
@@ -61,6 +62,7 @@ class Tries {
     std::int64_t tokens = 0;                 // that the limits were charged for
     std::int64_t prompt_tokens = 0;          // once it has begun, estimated
     std::int64_t heard_tokens = 0;           // of the newest call's pieces
+    bool is_owed = false;                    // for them, and for the prompt that they answer
     ContinuityEar continuity = {};
     std::string unread = {};  // the body of a large reply
     bool keeps = false;       // pieces, for there is a schema that this target is told of

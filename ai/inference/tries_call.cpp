@@ -12,7 +12,6 @@
 namespace millrace::inference {
 namespace {
 
-using base::Code;
 using schemas::ChatPiece;
 using schemas::ChatReply;
 
@@ -104,6 +103,7 @@ net::Task<std::optional<ReplyOrError>> Tries::exchange(Part& part, WirePtr wire)
   const auto begin = [&](std::function<void(ReplyOrError)> done) -> std::function<void()> {
     call = start(part, *wire, std::move(done));
     wire.reset();
+    if (manner_.stream && !large_) part.prompt_tokens = estimated_prompt(part.request);  // while nobody waits
     calls_.insert(call);
     return [call] { call->cancel(); };
   };
@@ -142,6 +142,7 @@ net::Task<void> Tries::hold_to_schema(Part& part, ReplyOrError& reply) {
   settle(part, *reply);
   part.tokens = 0;
   part.heard_tokens = 0;
+  part.is_owed = false;
   part.continuity = {};
   reply = std::move(fits.error());
 }
@@ -151,6 +152,7 @@ std::shared_ptr<providers::Call> Tries::start(Part& part, providers::WireRequest
   providers::CallHandlers handlers;
   handlers.on_pieces = [this, &part](std::vector<ChatPiece>&& pieces) {
     for (ChatPiece& piece : pieces) hear(part, std::move(piece));
+    ears_.on_pause();
   };
   handlers.is_ready = ears_.is_ready;
   handlers.on_unread = [&part, done](std::string body) {
@@ -169,16 +171,16 @@ std::shared_ptr<providers::Call> Tries::start(Part& part, providers::WireRequest
 void Tries::hear(Part& part, ChatPiece&& piece) {
   const bool is_first = !std::exchange(part.begun, true);
   begun_ = true;
-  if (!std::exchange(first_token_told_, true))
-    parts_.meters.first_token(*registry_, part.step.model->name, seconds(Clock::now() - began_));
   part.heard_tokens += estimated_completion(piece);
+  part.is_owed = true;
   part.continuity.hear(piece);
   piece.continuity.clear();
   if (part.keeps) keep(part, piece);
   if (part.index) piece.index = *part.index;
   ears_.on_piece(std::move(piece));
+  if (!std::exchange(first_token_told_, true))
+    parts_.meters.first_token(*registry_, part.step.model->name, seconds(Clock::now() - began_));
   if (!is_first) return;
-  if (!large_) part.prompt_tokens = estimated_prompt(part.request);
   if (!part.index && ears_.on_begun) ears_.on_begun(large_);
 }
 

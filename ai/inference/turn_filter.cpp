@@ -1,6 +1,9 @@
 #include "ai/inference/turn_filter.h"
 
+#include <array>
 #include <utility>
+
+#include "schemas/json_text.h"
 
 namespace millrace::inference {
 
@@ -11,11 +14,14 @@ void TurnFilter::begin(bool all_calls) {
   all_calls_ = all_calls;
   calls_.clear();
   next_index_ = 0;
+  said_before_ = said_;
   turn_.take();
 }
 
 std::optional<ChatPiece> TurnFilter::pass(ChatPiece&& piece) {
   turn_.add(piece);
+  if (piece.content) said_ += schemas::characters(*piece.content);
+  if (said_before_ > 0 && piece.extra.is_object()) count_from_first_turn(piece);
   piece.finish_reason.clear();
   std::vector<ToolCallPiece> calls;
   for (ToolCallPiece& call : std::exchange(piece.tool_calls, {})) pass_call(std::move(call), calls);
@@ -25,6 +31,21 @@ std::optional<ChatPiece> TurnFilter::pass(ChatPiece&& piece) {
                               !piece.extra.is_null();
   if (!says_something) return std::nullopt;
   return std::move(piece);
+}
+
+void TurnFilter::count_from_first_turn(ChatPiece& piece) const {
+  constexpr std::array<const char*, 2> kPlaces{"start_index", "end_index"};
+  const auto annotations = piece.extra.find("annotations");
+  if (annotations == piece.extra.end() || !annotations->is_array()) return;
+  for (nlohmann::json& each : *annotations) {
+    if (!each.is_object() || !each.contains("url_citation") || !each["url_citation"].is_object()) continue;
+    nlohmann::json& cited = each["url_citation"];
+    for (const char* const place : kPlaces) {
+      const auto at = cited.find(place);
+      if (at == cited.end() || !at->is_number_integer() || *at < 0) continue;
+      *at = at->get<std::size_t>() + said_before_;
+    }
+  }
 }
 
 void TurnFilter::pass_call(ToolCallPiece&& piece, std::vector<ToolCallPiece>& out) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "ai/providers/anthropic_citations.h"
 #include "ai/providers/anthropic_continuity.h"
 #include "ai/providers/upstream_words.h"
 #include "ai/providers/wire_words.h"
@@ -34,10 +35,18 @@ void add_text(schemas::ChatChoice& choice, std::string_view text) {
   choice.content->append(text);
 }
 
-void take_block(const Json& block, schemas::ChatChoice& choice, AnthropicContinuity& continuity) {
+void take_text(const Json& block, schemas::ChatChoice& choice, AnthropicCitations& citations) {
+  citations.begin_block(block);
+  add_text(choice, text_of(block, "text"));
+  citations.say(text_of(block, "text"));
+  citations.end_block();
+}
+
+void take_block(const Json& block, schemas::ChatChoice& choice, AnthropicContinuity& continuity,
+                AnthropicCitations& citations) {
   const std::string_view type = text_of(block, "type");
   if (type == "text") {
-    add_text(choice, text_of(block, "text"));
+    take_text(block, choice, citations);
     continuity.text();
   } else if (type == "thinking") {
     choice.reasoning.append(text_of(block, "thinking"));
@@ -114,7 +123,9 @@ base::Result<schemas::ChatReply> anthropic_reply(const Target& target, std::stri
   reply.model = text_of(*message, "model");
   schemas::ChatChoice& choice = reply.choices.emplace_back();
   AnthropicContinuity continuity;
-  for (const Json& block : *content) take_block(block, choice, continuity);
+  AnthropicCitations citations;
+  for (const Json& block : *content) take_block(block, choice, continuity, citations);
+  citations.tell(choice.extra);
   choice.finish_reason = anthropic_finish_reason(text_of(*message, "stop_reason"));
   if (const std::string_view why = anthropic_refusal(*message); !why.empty()) choice.refusal = why;
   if (!choice.content && choice.tool_calls.empty()) choice.content = "";

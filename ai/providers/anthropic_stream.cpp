@@ -3,6 +3,7 @@
 #include <map>
 #include <utility>
 
+#include "ai/providers/anthropic_citations.h"
 #include "ai/providers/anthropic_continuity.h"
 #include "ai/providers/anthropic_reply.h"
 #include "ai/providers/wire_words.h"
@@ -71,6 +72,7 @@ class AnthropicStream final : public StreamReader {
     block.type = text_of(*given, "type");
     if (block.type == "text") {
       continuity_.text();
+      citations_.begin_block(*given);
       if (const std::string_view text = text_of(*given, "text"); !text.empty()) say(text, out);
     } else if (block.type == "thinking") {
       think(block, text_of(*given, "thinking"), out);
@@ -103,6 +105,8 @@ class AnthropicStream final : public StreamReader {
     const std::string_view type = text_of(*delta, "type");
     if (type == "text_delta" && block.type == "text") {
       say(text_of(*delta, "text"), out);
+    } else if (type == "citations_delta" && block.type == "text") {
+      if (const Json* citation = member(*delta, "citation")) citations_.cite(*citation);
     } else if (type == "thinking_delta" && block.type == "thinking") {
       think(block, text_of(*delta, "thinking"), out);
     } else if (type == "signature_delta") {
@@ -112,8 +116,16 @@ class AnthropicStream final : public StreamReader {
     }
   }
 
-  static void say(std::string_view text, std::vector<schemas::ChatPiece>& out) {
+  void say(std::string_view text, std::vector<schemas::ChatPiece>& out) {
+    citations_.say(text);
     out.emplace_back().content = text;
+  }
+
+  void tell_citations(std::vector<schemas::ChatPiece>& out) {
+    schemas::ChatPiece piece;
+    citations_.end_block();
+    citations_.tell(piece.extra);
+    if (!piece.extra.is_null()) out.push_back(std::move(piece));
   }
 
   static void think(Block& block, std::string_view text, std::vector<schemas::ChatPiece>& out) {
@@ -135,6 +147,7 @@ class AnthropicStream final : public StreamReader {
     const auto found = blocks_.find(integer_of(event, "index").value_or(0));
     if (found == blocks_.end()) return;
     Block& block = found->second;
+    if (block.type == "text") tell_citations(out);
     if (block.type == "thinking") continuity_.thinking(block.thinking, block.signature);
     if (block.type == "tool_use" && !block.has_arguments) add_arguments(block, block.input, out);
     blocks_.erase(found);
@@ -155,6 +168,7 @@ class AnthropicStream final : public StreamReader {
   const Target& target_;
   std::map<std::int64_t, Block> blocks_;  // those that are open
   AnthropicContinuity continuity_;
+  AnthropicCitations citations_;
   AnthropicUsage usage_;
   schemas::ChatFacts facts_;
   int calls_ = 0;

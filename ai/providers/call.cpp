@@ -10,8 +10,6 @@
 namespace millrace::providers {
 namespace {
 
-using base::Code;
-
 // After its end word a stream has so long to end by itself, which keeps its connection.
 constexpr std::chrono::milliseconds kEndWait{250};
 // One whose choices are all over may still tell its usage; without a word for so long it has ended, too.
@@ -70,9 +68,9 @@ class ChatCall final : public Call, public std::enable_shared_from_this<ChatCall
 
   void start(WireRequest wire) {
     choices_ = wire.choices;
-    net::HttpClient::Handlers hear;
-    hear.on_head = [self = shared_from_this()](const net::HttpReply& head) { self->on_head(head); };
-    hear.on_data = [self = shared_from_this()](std::string_view bytes) { return self->on_data(bytes); };
+    net::HttpClient::Handlers hear;  // of which the last holds this, for all of them
+    hear.on_head = [this](const net::HttpReply& head) { on_head(head); };
+    hear.on_data = [this](std::string_view bytes) { return on_data(bytes); };
     hear.on_done = [self = shared_from_this()](base::Result<net::HttpReply> reply) {
       self->transfer_.reset();
       self->end_wait_.cancel();
@@ -80,9 +78,7 @@ class ChatCall final : public Call, public std::enable_shared_from_this<ChatCall
       if (!self->cancelled_) self->finish(self->outcome(reply));
     };
     if (stream_ && handlers_.is_ready)
-      hear.is_ready = [self = shared_from_this()] {
-        return self->cancelled_ || self->is_over() || self->handlers_.is_ready();
-      };
+      hear.is_ready = [this] { return cancelled_ || is_over() || handlers_.is_ready(); };
     transfer_ = client_.start(request(std::move(wire)), std::move(hear));
   }
 

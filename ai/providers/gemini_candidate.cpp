@@ -47,12 +47,15 @@ Json token_logprob(const Json& said) {
 base::Result<bool> GeminiCandidate::read(const Target& target, const Json& candidate,
                                          schemas::ChatPiece& out) {
   out.index = index_;
+  citations_.begin_event();
   if (const Json* parts = member(member(candidate, "content"), "parts");
       parts != nullptr && parts->is_array()) {
     for (const Json& part : *parts) take_part(part, out);
   }
   out.logprobs = gemini_logprobs(member(candidate, "logprobsResult"));
   has_content_ = has_content_ || out.content.has_value();
+  citations_.take(candidate);
+  citations_.tell(out.extra);
   if (base::Status ended = finish(target, candidate, out); !ended) return ended.error();
   return out.content || !out.reasoning.empty() || !out.tool_calls.empty() || !out.finish_reason.empty() ||
          !out.logprobs.is_null() || !out.extra.is_null();
@@ -60,6 +63,7 @@ base::Result<bool> GeminiCandidate::read(const Target& target, const Json& candi
 
 void GeminiCandidate::take_part(const Json& part, schemas::ChatPiece& out) {
   const std::string_view signature = text_of(part, "thoughtSignature");
+  citations_.begin_part();
   if (const Json* call = member(part, "functionCall")) {
     take_call(*call, signature, out);
   } else if (const Json* data = member(part, "inlineData")) {
@@ -70,6 +74,7 @@ void GeminiCandidate::take_part(const Json& part, schemas::ChatPiece& out) {
     continuity_.text(signature);
     const std::string_view text = text_of(part, "text");
     if (!text.empty()) out.content = out.content.value_or("").append(text);
+    citations_.say(text);
   }
 }
 
@@ -113,9 +118,7 @@ base::Status GeminiCandidate::finish(const Target& target, const Json& candidate
     return stream_error(target, 0, upstream_words(words));
   }
   finished_ = true;
-  out.finish_reason = reason == "MAX_TOKENS"     ? "length"
-                      : holds(kFiltered, reason) ? "content_filter"
-                                                 : "stop";
+  out.finish_reason = reason == "MAX_TOKENS" ? "length" : gemini_filters(reason) ? "content_filter" : "stop";
   if (out.finish_reason == "stop" && calls_ > 0) out.finish_reason = "tool_calls";
   if (!has_content_ && calls_ == 0) out.content = "";
   out.continuity = continuity_.take();
@@ -163,6 +166,8 @@ base::Error gemini_error(const Target& target, const Json& error) {
   const auto code = static_cast<int>(std::clamp<std::int64_t>(integer_of(error, "code").value_or(0), 0, 999));
   return stream_error(target, code, upstream_words(text_of(error, "message")));
 }
+
+bool gemini_filters(std::string_view finish_reason) { return holds(kFiltered, finish_reason); }
 
 schemas::ChatPiece gemini_blocked(const Json& feedback) {
   schemas::ChatPiece piece;

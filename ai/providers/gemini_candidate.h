@@ -2,6 +2,7 @@
 #include <string>
 #include <string_view>
 
+#include "ai/providers/gemini_citations.h"
 #include "ai/providers/gemini_continuity.h"
 #include "ai/providers/json_access.h"
 #include "ai/providers/provider.h"
@@ -30,6 +31,7 @@ class GeminiCandidate {
   int calls_ = 0;
   bool has_content_ = false, finished_ = false;
   GeminiContinuity continuity_;
+  GeminiCitations citations_;
 };
 
 // What a whole answer and a stream have in common.
@@ -39,6 +41,8 @@ Json gemini_logprobs(const Json* result);
 // An error that is said in a reply or a stream: {code, message, status}; in a list, too.
 const Json* gemini_error_of(const Json& said);
 base::Error gemini_error(const Target& target, const Json& error);
+// A candidate's finishReason is that of a filter.
+bool gemini_filters(std::string_view finish_reason);
 // The prompt was refused: an answer without content.
 schemas::ChatPiece gemini_blocked(const Json& feedback);
 

@@ -2,6 +2,7 @@
 
 #include <stdexcept>
 
+#include "ai/providers/gemini_images.h"
 #include "ai/providers/gemini_media.h"
 #include "ai/providers/openai_media.h"
 
@@ -24,8 +25,8 @@ std::optional<base::Error> no_embeddings(const Target& target) {
 }
 
 std::optional<base::Error> no_images(const Target& target) {
-  const bool has = target.preset->family == Family::kOpenai || target.preset->family == Family::kMock;
-  if (!has || target.preset->dialect == Dialect::kGroq) return has_no(target, "images");
+  if (target.preset->family == Family::kAnthropic || target.preset->dialect == Dialect::kGroq)
+    return has_no(target, "images");
   return std::nullopt;
 }
 
@@ -77,6 +78,29 @@ base::Result<schemas::EmbeddingReply> embedding_reply(const Target& target, std:
       break;
   }
   throw std::logic_error("the mock provider has no wire");
+}
+
+int image_calls(const Target& target, const schemas::ImageRequest& request) {
+  switch (target.preset->family) {
+    case Family::kOpenai:
+      return openai_image_calls(target, request);
+    case Family::kGemini:
+      return gemini_image_calls(target, request);
+    case Family::kAnthropic:
+    case Family::kMock:
+      break;
+  }
+  return 1;
+}
+
+WireRequest image_request(const Target& target, const schemas::ImageRequest& request, int call) {
+  return target.preset->family == Family::kGemini ? gemini_image_request(target, request, call)
+                                                  : openai_image_request(target, request);
+}
+
+base::Result<schemas::ImageReply> image_reply(const Target& target, std::string_view body) {
+  return target.preset->family == Family::kGemini ? gemini_image_reply(target, body)
+                                                  : openai_image_reply(target, body);
 }
 
 }  // namespace millrace::providers

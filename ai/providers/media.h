@@ -32,9 +32,9 @@ base::Result<schemas::EmbeddingReply> embedding_reply(const Target& target, std:
 std::optional<base::Error> no_images(const Target& target);
 // Calls that make a request's images: where one call makes one, as many as are wanted.
 int image_calls(const Target& target, const schemas::ImageRequest& request);
-// REQUIRES: no_images(target) is nullopt; kMock has no wire request.
-WireRequest image_request(const Target& target, const schemas::ImageRequest& request);
-// kUpstream for what is no reply, or has no image.
+// REQUIRES: no_images(target) is nullopt; kMock has no wire request. `call`: which of image_calls, from 0.
+WireRequest image_request(const Target& target, const schemas::ImageRequest& request, int call = 0);
+// kUpstream for what is no reply, or has no image; kBadRequest where a filter of the provider refused.
 base::Result<schemas::ImageReply> image_reply(const Target& target, std::string_view body);
 // An event of a stream; nullopt: none that tells of an image. An error that the upstream says inside of it is
 // returned.

@@ -3,13 +3,12 @@
 #include <utility>
 
 #include "ai/providers/json_access.h"
-#include "ai/providers/media.h"
+#include "ai/providers/openai_media.h"
 #include "ai/providers/openai_reply.h"
 #include "ai/providers/upstream_words.h"
 #include "ai/providers/wire_words.h"
 #include "schemas/json_body.h"
 
-// …/images/generations, as OpenAI published it and others speak it.
 namespace millrace::providers {
 namespace {
 
@@ -74,17 +73,18 @@ bool take_image(Json& row, ImageReply& reply) {
 
 }  // namespace
 
-int image_calls(const Target& target, const ImageRequest& request) {
-  return target.preset->dialect == Dialect::kLocal ? request.n : 1;
+// A server that makes one image in a call and streams it has one stream, whatever n is.
+int openai_image_calls(const Target& target, const ImageRequest& request) {
+  return target.preset->dialect == Dialect::kLocal && !request.stream ? request.n : 1;
 }
 
-WireRequest image_request(const Target& target, const ImageRequest& request) {
+WireRequest openai_image_request(const Target& target, const ImageRequest& request) {
   const std::string_view model = schemas::bare_model_name(target.model);
   WireRequest made;
   Json rest = request.rest;
   rest["model"] = target.model;
   rest["prompt"] = request.prompt;
-  if (image_calls(target, request) > 1) {
+  if (openai_image_calls(target, request) > 1) {
     made.dropped.push_back({"n", DroppedParam::How::kEmulated});
   } else if (request.n > 1) {
     rest["n"] = request.n;
@@ -101,7 +101,7 @@ WireRequest image_request(const Target& target, const ImageRequest& request) {
   return made;
 }
 
-base::Result<ImageReply> image_reply(const Target& target, std::string_view body) {
+base::Result<ImageReply> openai_image_reply(const Target& target, std::string_view body) {
   std::optional<Json> value = parse_wire(body);
   if (!value || !value->is_object()) return not_a_reply(target);
   if (auto error = said_instead(target, *value)) return *std::move(error);

@@ -1,5 +1,7 @@
 #include "ai/providers/openai_quick.h"
 
+#include <cstring>
+
 #include <simdjson.h>
 
 namespace millrace::providers {
@@ -49,9 +51,16 @@ bool is_error_word(const dom::element& value) {
   return value.get_string().get(text) != simdjson::SUCCESS || text == "error";
 }
 
+// A comparison that the compiler writes out: there are some thirty for each chunk of a stream.
+template <std::size_t N>
+bool is_name(std::string_view text, const char (&name)[N]) {
+  return text.size() == N - 1 && std::memcmp(text.data(), name, N - 1) == 0;
+}
+
 // Members that mean something even if they are empty: they are left to the tree then.
 bool tells_by_being_there(std::string_view name) {
-  return name == "error" || name == "usage" || name == "logprobs" || name == "function_call";
+  return is_name(name, "error") || is_name(name, "usage") || is_name(name, "logprobs") ||
+         is_name(name, "function_call");
 }
 
 // Calls `read(name, value)` for each member that says something, until one is false.
@@ -68,18 +77,18 @@ bool each_member(const dom::element& of, Read&& read) {
 
 bool read_prompt_details(const dom::element& details, schemas::ChatUsage& usage) {
   return each_member(details, [&](std::string_view name, const dom::element& value) {
-    if (name == "cached_tokens") return read_count(value, usage.cached);
-    if (name == "audio_tokens") return read_count(value, usage.prompt_audio);
+    if (is_name(name, "cached_tokens")) return read_count(value, usage.cached);
+    if (is_name(name, "audio_tokens")) return read_count(value, usage.prompt_audio);
     return true;
   });
 }
 
 bool read_completion_details(const dom::element& details, schemas::ChatUsage& usage) {
   return each_member(details, [&](std::string_view name, const dom::element& value) {
-    if (name == "reasoning_tokens") return read_count(value, usage.reasoning);
-    if (name == "audio_tokens") return read_count(value, usage.completion_audio);
-    if (name == "accepted_prediction_tokens") return read_count(value, usage.accepted_prediction);
-    if (name == "rejected_prediction_tokens") return read_count(value, usage.rejected_prediction);
+    if (is_name(name, "reasoning_tokens")) return read_count(value, usage.reasoning);
+    if (is_name(name, "audio_tokens")) return read_count(value, usage.completion_audio);
+    if (is_name(name, "accepted_prediction_tokens")) return read_count(value, usage.accepted_prediction);
+    if (is_name(name, "rejected_prediction_tokens")) return read_count(value, usage.rejected_prediction);
     return true;
   });
 }
@@ -90,12 +99,12 @@ bool read_usage(const dom::element& said, std::optional<schemas::ChatUsage>& to)
   schemas::ChatUsage& usage = to.emplace();
   std::optional<std::int64_t> total;
   const bool read = each_member(said, [&](std::string_view name, const dom::element& value) {
-    if (name == "prompt_tokens") return read_count(value, usage.prompt);
-    if (name == "completion_tokens") return read_count(value, usage.completion);
-    if (name == "total_tokens") return read_count(value, total);
-    if (name == "prompt_tokens_details") return read_prompt_details(value, usage);
-    if (name == "completion_tokens_details") return read_completion_details(value, usage);
-    return name != "prompt_cache_hit_tokens" && name != "reasoning_tokens";
+    if (is_name(name, "prompt_tokens")) return read_count(value, usage.prompt);
+    if (is_name(name, "completion_tokens")) return read_count(value, usage.completion);
+    if (is_name(name, "total_tokens")) return read_count(value, total);
+    if (is_name(name, "prompt_tokens_details")) return read_prompt_details(value, usage);
+    if (is_name(name, "completion_tokens_details")) return read_completion_details(value, usage);
+    return !is_name(name, "prompt_cache_hit_tokens") && !is_name(name, "reasoning_tokens");
   });
   usage.total = total.value_or(usage.prompt + usage.completion);
   return read;
@@ -103,18 +112,18 @@ bool read_usage(const dom::element& said, std::optional<schemas::ChatUsage>& to)
 
 bool read_message(const dom::element& message, schemas::ChatPiece& piece) {
   return each_member(message, [&](std::string_view name, const dom::element& value) {
-    if (name == "content") return read_text(value, piece.content);
-    if (name == "role") return true;
-    if (name == "refusal") return read_text(value, piece.refusal);
-    return name == "reasoning_content" && read_text(value, piece.reasoning);
+    if (is_name(name, "content")) return read_text(value, piece.content);
+    if (is_name(name, "role")) return true;
+    if (is_name(name, "refusal")) return read_text(value, piece.refusal);
+    return is_name(name, "reasoning_content") && read_text(value, piece.reasoning);
   });
 }
 
 bool read_choice(const dom::element& choice, QuickReply& out) {
   return each_member(choice, [&](std::string_view name, const dom::element& value) {
-    if (name == "delta" || name == "message") return read_message(value, out.piece);
-    if (name == "index") return read_count(value, out.index);
-    return name == "finish_reason" && read_text(value, out.finish_word);
+    if (is_name(name, "delta") || is_name(name, "message")) return read_message(value, out.piece);
+    if (is_name(name, "index")) return read_count(value, out.index);
+    return is_name(name, "finish_reason") && read_text(value, out.finish_word);
   });
 }
 
@@ -127,25 +136,28 @@ bool read_choices(const dom::element& choices, QuickReply& out) {
 
 bool read_reply(const dom::element& reply, QuickReply& out) {
   return each_member(reply, [&](std::string_view name, const dom::element& value) {
-    if (name == "id") return read_text(value, out.facts.id);
-    if (name == "choices") return read_choices(value, out);
-    if (name == "model") return read_text(value, out.facts.model);
-    if (name == "created") return read_count(value, out.facts.created);
-    if (name == "usage") return read_usage(value, out.facts.usage);
-    if (name == "service_tier") return read_text(value, out.facts.service_tier);
-    if (name == "system_fingerprint") return read_text(value, out.facts.system_fingerprint);
-    if (name == "object") return !is_error_word(value);
-    return name == "obfuscation" || name == "p";
+    if (is_name(name, "id")) return read_text(value, out.facts.id);
+    if (is_name(name, "choices")) return read_choices(value, out);
+    if (is_name(name, "model")) return read_text(value, out.facts.model);
+    if (is_name(name, "created")) return read_count(value, out.facts.created);
+    if (is_name(name, "usage")) return read_usage(value, out.facts.usage);
+    if (is_name(name, "service_tier")) return read_text(value, out.facts.service_tier);
+    if (is_name(name, "system_fingerprint")) return read_text(value, out.facts.system_fingerprint);
+    if (is_name(name, "object")) return !is_error_word(value);
+    return is_name(name, "obfuscation") || is_name(name, "p");
   });
+}
+
+// Halves of their pairs are not looked at closely enough here.
+bool may_have_surrogates(std::string_view json) {
+  return json.find('\\') != std::string_view::npos &&
+         (json.find("\\ud") != std::string_view::npos || json.find("\\uD") != std::string_view::npos);
 }
 
 }  // namespace
 
 std::optional<QuickReply> quick_reply(std::string_view json) {
-  // Halves of surrogate pairs are not looked at closely enough here.
-  if (json.size() > kQuickBytesMax || json.find("\\ud") != std::string_view::npos ||
-      json.find("\\uD") != std::string_view::npos)
-    return std::nullopt;
+  if (json.size() > kQuickBytesMax || may_have_surrogates(json)) return std::nullopt;
   thread_local dom::parser parser;
   dom::element root;
   if (parser.parse(json.data(), json.size()).get(root) != simdjson::SUCCESS) return std::nullopt;

@@ -41,6 +41,13 @@ void Connection::cut() {
   lose(remains);
 }
 
+void Connection::drop() noexcept {
+  const Lock lock(mutex_);
+  if (!open_) return;
+  read_stop_.end();
+  ::shutdown(fd_, SHUT_RDWR);
+}
+
 void Connection::close_if_idle() {
   Remains remains;
   const Lock lock(mutex_);
@@ -64,12 +71,12 @@ void Connection::shut(Remains& remains) {
   open_ = false;
   read_stop_.end();
   if (phase_ == Phase::kBusy) core_->request_done();
-  if (drained_) core_->aux.post(std::exchange(drained_, nullptr));
   if (streaming_ && framing_ == BodyFraming::kUntilClose && phase_ == Phase::kBusy) {
     reset_on_close(fd_);
   } else {
     ::shutdown(fd_, SHUT_RDWR);
   }
+  if (drained_) core_->aux.post(std::exchange(drained_, nullptr));
   output_.clear();
   remains.reply_hold.swap(reply_hold_);
   count_output();

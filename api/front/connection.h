@@ -47,12 +47,16 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // Any thread.
   void close_if_idle();
   void cut();
+  // Shuts the client's socket and no more: what `cut` does follows when Pistache tells of the end. For a
+  // failure that `cut` may meet too.
+  void drop() noexcept;
 
   // Behind Responder; see exchange.h.
   bool send(std::uint64_t sequence, Reply reply);
-  bool start_stream(std::uint64_t sequence, const Reply& head, std::optional<std::uint64_t> length);
+  bool start_stream(std::uint64_t sequence, const Reply& head, std::optional<std::uint64_t> length,
+                    std::string_view first);
   bool write(std::uint64_t sequence, std::string_view bytes);
-  bool end(std::uint64_t sequence);
+  bool end(std::uint64_t sequence, std::string_view last);
   bool abort(std::uint64_t sequence);
   bool alive(std::uint64_t sequence);
   std::size_t backlog(std::uint64_t sequence);
@@ -121,7 +125,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void settle();
   void count_output();
   BodyFraming stream_framing(int status, bool has_length) const;
-  Output::State send_piece(std::string_view bytes);
+  bool is_too_slow_for(std::string_view bytes) const;
+  Output::State send_piece(std::string_view bytes, std::string_view before = {},
+                           std::string_view behind = {});
   ConnectionHeader connection_header() const;
   bool is_current(std::uint64_t sequence) const;
 

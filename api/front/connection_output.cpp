@@ -65,8 +65,8 @@ BodyFraming Connection::stream_framing(int status, bool has_length) const {
   return http10_ ? BodyFraming::kUntilClose : BodyFraming::kChunked;
 }
 
-bool Connection::start_stream(std::uint64_t sequence, const Reply& head,
-                              std::optional<std::uint64_t> length) {
+bool Connection::start_stream(std::uint64_t sequence, const Reply& head, std::optional<std::uint64_t> length,
+                              std::string_view first) {
   Remains remains;
   const Lock lock(mutex_);
   if (!is_current(sequence) || streaming_) return false;
@@ -77,7 +77,8 @@ bool Connection::start_stream(std::uint64_t sequence, const Reply& head,
   if (core_->refusing() || framing_ == BodyFraming::kUntilClose) keep_alive_ = false;
   std::string text =
       reply_head(head, framing_, unwritten_, connection_header(), std::chrono::system_clock::now());
-  after_output(output_.send(fd_, std::move(text), {}), remains);
+  const bool alone = muted_ || first.empty();
+  after_output(alone ? output_.send(fd_, std::move(text), {}) : send_piece(first, text), remains);
   return open_;
 }
 
@@ -90,7 +91,7 @@ bool Connection::write(std::uint64_t sequence, std::string_view bytes) {
     shut(remains);
     return false;
   }
-  if (output_.bytes() + bytes.size() > core_->limits.stream_backlog_max) {
+  if (is_too_slow_for(bytes)) {
     lose(remains);
     return false;
   }
@@ -98,31 +99,43 @@ bool Connection::write(std::uint64_t sequence, std::string_view bytes) {
   return open_;
 }
 
-Output::State Connection::send_piece(std::string_view bytes) {
-  if (framing_ != BodyFraming::kChunked) {
+bool Connection::is_too_slow_for(std::string_view bytes) const {
+  return output_.bytes() + bytes.size() > core_->limits.stream_backlog_max;
+}
+
+// A piece of the stream, in its framing; `before` and `behind` as they are.
+Output::State Connection::send_piece(std::string_view bytes, std::string_view before,
+                                     std::string_view behind) {
+  if (framing_ != BodyFraming::kChunked || bytes.empty()) {
     unwritten_ -= framing_ == BodyFraming::kLength ? bytes.size() : 0;
-    return output_.send(fd_, std::span(&bytes, 1));
+    const std::array<std::string_view, 3> plain = {before, bytes, behind};
+    return output_.send(fd_, plain);
   }
   std::array<char, 20> digits{};
   const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(), bytes.size(), 16);
   const std::string_view size(digits.data(), static_cast<std::size_t>(end - digits.data()));
-  const std::array<std::string_view, 4> framed = {size, "\r\n", bytes, "\r\n"};
+  const std::array<std::string_view, 6> framed = {before, size, "\r\n", bytes, "\r\n", behind};
   return output_.send(fd_, framed);
 }
 
-bool Connection::end(std::uint64_t sequence) {
+bool Connection::end(std::uint64_t sequence, std::string_view last) {
   Remains remains;
   const Lock lock(mutex_);
   if (!is_current(sequence) || !streaming_) return false;
-  if (framing_ == BodyFraming::kLength && !muted_ && unwritten_ > 0) {
+  if (framing_ == BodyFraming::kLength && !muted_ && unwritten_ != last.size()) {
     shut(remains);
     return false;
   }
+  if (!last.empty() && !muted_ && is_too_slow_for(last)) {
+    lose(remains);
+    return false;
+  }
   constexpr std::string_view kLastChunk = "0\r\n\r\n";
-  const bool chunked = framing_ == BodyFraming::kChunked && !muted_;
+  const std::string_view mark = framing_ == BodyFraming::kChunked ? kLastChunk : std::string_view();
   complete(remains);
   phase_ = keep_alive_ ? Phase::kFlushing : Phase::kClosing;
-  after_output(chunked ? output_.send(fd_, std::span(&kLastChunk, 1)) : output_.flush(fd_), remains);
+  const bool says = !muted_ && !(last.empty() && mark.empty());
+  after_output(says ? send_piece(last, {}, mark) : output_.flush(fd_), remains);
   core_->request_done();
   return open_;
 }

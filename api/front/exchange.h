@@ -90,8 +90,10 @@ class Responder {
   // `abort` cuts the connection, so that a reader cannot take what has come for all of it. To a HEAD the head
   // is the same, and the pieces are dropped.
   bool start_stream(Reply head, std::optional<std::uint64_t> length = std::nullopt) const;
+  // A chunked one whose head leaves together with its first piece: its reader is woken once for both.
+  bool start_stream(Reply head, std::string_view first) const;
   bool write(std::string_view bytes) const;
-  bool end() const;
+  bool end(std::string_view last = {}) const;  // with its last piece, in the same way
   bool abort() const;
 
   bool alive() const;

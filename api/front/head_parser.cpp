@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::size_t kAroundPath = 32;          // method, version and the ends of lines
 constexpr std::size_t kLineBytesMax = 1u << 20;  // above every Limits::head_bytes_max
+constexpr std::size_t kLineKeptMax = 256;        // of a line that is remembered
 
 // Pistache knows nine methods; another valid token is the application's to refuse (405), so it is shown as
 // GET.
@@ -22,6 +23,18 @@ std::string_view known_method(std::string_view method) {
     if (method == known) return method;
   }
   return "GET";
+}
+
+// A line that Pistache has read, and what it made of it.
+struct KnownLine {
+  std::string text, resource;
+  bool http10 = false;
+};
+
+// The last good one of this thread: clients ask the same thing over and over.
+KnownLine& last_line() {
+  thread_local KnownLine line;
+  return line;
 }
 
 std::string line_for_pistache(const CheckedHead& checked) {
@@ -39,17 +52,34 @@ Pistache::Http::RequestParser& line_parser() {
   return parser;
 }
 
+bool read_line(KnownLine& line) {
+  Pistache::Http::RequestParser& parser = line_parser();
+  if (!parser.feed(line.text.data(), line.text.size())) return false;
+  if (parser.parse() != Pistache::Http::Private::State::Done) return false;
+  line.resource = parser.request.resource();
+  line.http10 = parser.request.version() == Pistache::Http::Version::Http10;
+  return true;
+}
+
+bool take(const KnownLine& line, CheckedHead& checked) {
+  checked.head.path = line.resource;
+  checked.http10 = line.http10;
+  return true;
+}
+
 }  // namespace
 
 bool parse_by_pistache(CheckedHead& checked) {
   try {
-    const std::string text = line_for_pistache(checked);
-    Pistache::Http::RequestParser& parser = line_parser();
-    if (!parser.feed(text.data(), text.size())) return false;
-    if (parser.parse() != Pistache::Http::Private::State::Done) return false;
-    checked.head.path = parser.request.resource();
-    checked.http10 = parser.request.version() == Pistache::Http::Version::Http10;
-    return true;
+    std::string text = line_for_pistache(checked);
+    KnownLine& last = last_line();
+    if (text != last.text) {
+      KnownLine read{.text = std::move(text), .resource = {}};
+      if (!read_line(read)) return false;
+      if (read.text.size() > kLineKeptMax) return take(read, checked);
+      last = std::move(read);
+    }
+    return take(last, checked);
   } catch (const std::exception&) {
     return false;
   }

@@ -28,7 +28,7 @@ namespace http = Pistache::Http;
 namespace tcp = Pistache::Tcp;
 using PeerPtr = std::shared_ptr<tcp::Peer>;
 
-constexpr const char* kConnectionKey = "connection";
+const std::string kConnectionKey = "connection";
 constexpr std::chrono::seconds kStartDeadline{10};
 // Clients that are told 503 at the same time; more are cut without a word.
 constexpr std::uint64_t kTurnedAwayMax = 256;
@@ -128,7 +128,7 @@ class PistacheHandler : public http::Handler {
       if (data == nullptr) return;
       if (const auto connection = data->leave()) connection->on_disconnected();
     } catch (const std::exception& e) {
-      drop(peer, e.what());
+      tell(e.what());  // Pistache closes it
     }
   }
 
@@ -138,9 +138,17 @@ class PistacheHandler : public http::Handler {
     return static_cast<PeerData*>(peer->tryGetData(kConnectionKey).get());
   }
 
+  static void tell(const char* what) { base::log_error("front_callback_failed", {{"error", what}}); }
+
+  // The number of a connection that rests stands for the socket that all share: only it knows its own.
   static void drop(const PeerPtr& peer, const char* what) {
-    base::log_error("front_callback_failed", {{"error", what}});
-    ::shutdown(peer->fd(), SHUT_RDWR);
+    tell(what);
+    const PeerData* data = data_of(peer);
+    if (data == nullptr) {
+      ::shutdown(peer->fd(), SHUT_RDWR);
+    } else if (data->connection()) {
+      data->connection()->drop();
+    }
   }
 
   // As Pistache asked for its events in the beginning.

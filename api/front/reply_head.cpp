@@ -24,7 +24,7 @@ void append_two_digits(std::string& text, long number) {
 }
 
 // IMF-fixdate: `Sun, 06 Nov 1994 08:49:37 GMT`.
-void append_date(std::string& text, std::chrono::system_clock::time_point now) {
+void append_date_anew(std::string& text, std::chrono::system_clock::time_point now) {
   using namespace std::chrono;
   constexpr std::array<std::string_view, 7> kDays = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
   constexpr std::array<std::string_view, 12> kMonths = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
@@ -45,13 +45,39 @@ void append_date(std::string& text, std::chrono::system_clock::time_point now) {
   text.append(" GMT\r\n");
 }
 
-bool written_here(std::string_view name) {
-  constexpr std::array<std::string_view, 5> kNames = {"content-length", "transfer-encoding", "connection",
-                                                      "date", "content-type"};
-  for (std::string_view own : kNames) {
-    if (own.size() == name.size() && strncasecmp(own.data(), name.data(), name.size()) == 0) return true;
+// Written once a second by each thread.
+void append_date(std::string& text, std::chrono::system_clock::time_point now) {
+  struct Written {
+    std::chrono::sys_seconds second{};
+    std::string line = {};
+  };
+  thread_local Written last;
+  const auto second = std::chrono::floor<std::chrono::seconds>(now);
+  if (last.line.empty() || second != last.second) {
+    last.line.clear();
+    append_date_anew(last.line, now);
+    last.second = second;
   }
-  return false;
+  text.append(last.line);
+}
+
+// The length decides first: cheap.
+bool written_here(std::string_view name) {
+  const auto is = [name](const char* own) { return strncasecmp(own, name.data(), name.size()) == 0; };
+  switch (name.size()) {
+    case 4:
+      return is("date");
+    case 10:
+      return is("connection");
+    case 12:
+      return is("content-type");
+    case 14:
+      return is("content-length");
+    case 17:
+      return is("transfer-encoding");
+    default:
+      return false;
+  }
 }
 
 void append_header(std::string& text, std::string_view name, std::string_view value) {

@@ -10,14 +10,18 @@ bool Responder::send(Reply reply) const {
 }
 
 bool Responder::start_stream(Reply head, std::optional<std::uint64_t> length) const {
-  return connection_ && connection_->start_stream(sequence_, head, length);
+  return connection_ && connection_->start_stream(sequence_, head, length, {});
+}
+
+bool Responder::start_stream(Reply head, std::string_view first) const {
+  return connection_ && connection_->start_stream(sequence_, head, std::nullopt, first);
 }
 
 bool Responder::write(std::string_view bytes) const {
   return connection_ && connection_->write(sequence_, bytes);
 }
 
-bool Responder::end() const { return connection_ && connection_->end(sequence_); }
+bool Responder::end(std::string_view last) const { return connection_ && connection_->end(sequence_, last); }
 
 bool Responder::abort() const { return connection_ && connection_->abort(sequence_); }
 

@@ -1,11 +1,14 @@
 #include "api/front/transport.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
 #include <utility>
 #include <vector>
 
+#include <pistache/peer.h>
 #include <pistache/tcp.h>
+#include <sys/socket.h>
 
 namespace millrace::front {
 namespace {
@@ -20,6 +23,14 @@ Event event_of(const Entry& entry) {
   if (entry.isWritable()) event.flags.setFlag(NotifyOn::Write);
   if (entry.isHangup()) event.flags.setFlag(NotifyOn::Hangup);
   return event;
+}
+
+// The other side sends no more. Pistache's entry knows it and does not say it, so it is looked at as the
+// event that it is.
+bool has_ended(const Entry& entry) {
+  using Told = const Event&;
+  const Event& event = Told(entry);
+  return event.flags.hasFlag(NotifyOn::Shutdown) || event.flags.hasFlag(NotifyOn::Hangup);
 }
 
 }  // namespace
@@ -45,15 +56,34 @@ std::shared_ptr<Pistache::Aio::Handler> Transport::clone() const {
   return std::make_shared<Transport>(handler_->clone(), watched_);
 }
 
+// What is beside comes first: a reply that has arrived frees its connection for the request that came with
+// it.
 void Transport::onReady(const Pistache::Aio::FdSet& fds) {
-  const auto is_beside = [this](const Entry& entry) { return watched_->is(entry); };
-  if (std::none_of(fds.begin(), fds.end(), is_beside)) return Pistache::Tcp::Transport::onReady(fds);
+  if (std::any_of(fds.begin(), fds.end(), [this](const Entry& entry) { return watched_->is(entry); }))
+    watched_->ready();
   std::vector<Event> others;
   for (const Entry& entry : fds) {
-    if (!is_beside(entry)) others.push_back(event_of(entry));
+    if (!watched_->is(entry) && !read(entry)) others.push_back(event_of(entry));
   }
   if (!others.empty()) Pistache::Tcp::Transport::onReady(Pistache::Aio::FdSet(std::move(others)));
-  watched_->ready();
+}
+
+// False: the event is not a client's that has sent something, or it is its last. A read that does not fill
+// the buffer has emptied the socket, and what comes after it is another event; but an end that came with the
+// bytes has been told by now.
+bool Transport::read(const Entry& entry) {
+  const auto found = entry.isReadable() ? peers.find(static_cast<int>(entry.getTag().value())) : peers.end();
+  if (found == peers.end()) return false;
+  const std::shared_ptr<Pistache::Tcp::Peer>& peer = found->second;  // which only Pistache's own turn ends
+  const bool ends = has_ended(entry);
+  for (;;) {
+    const ssize_t got = ::recv(peer->fd(), buffer_.data(), buffer_.size(), MSG_DONTWAIT);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
+    const auto size = static_cast<std::size_t>(got);
+    handler_->onInput(buffer_.data(), size, peer);
+    if (size < buffer_.size() && !ends) return true;
+  }
 }
 
 }  // namespace millrace::front

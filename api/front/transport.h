@@ -1,4 +1,6 @@
 #pragma once
+#include <array>
+#include <cstddef>
 #include <memory>
 
 #include <pistache/transport.h>
@@ -25,7 +27,9 @@ class Watched {
 };
 
 // Pistache's own, which would end the process at an event that is not of its clients. (Its reactor knows of
-// several handlers, but loses the number of one where it encodes an event.)
+// several handlers, but loses the number of one where it encodes an event.) It also reads what clients send
+// itself: Pistache's asks every socket once more, which has been emptied already; how a client ends is
+// Pistache's again.
 class Transport final : public Pistache::Tcp::Transport {
  public:
   Transport(const std::shared_ptr<Pistache::Tcp::Handler>& handler, std::shared_ptr<Watched> watched)
@@ -35,8 +39,13 @@ class Transport final : public Pistache::Tcp::Transport {
   void onReady(const Pistache::Aio::FdSet& fds) override;
 
  private:
+  static constexpr std::size_t kReadBytes = 16u << 10;  // at a time
+
+  bool read(const Pistache::Aio::FdSet::Entry& entry);
+
   const std::shared_ptr<Pistache::Tcp::Handler> handler_;
   const std::shared_ptr<Watched> watched_;
+  std::array<char, kReadBytes> buffer_;
 };
 
 }  // namespace millrace::front

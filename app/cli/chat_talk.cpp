@@ -1,53 +1,26 @@
 #include "app/cli/chat_talk.h"
 
-#include <array>
 #include <cstdio>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
-#include <unistd.h>
-
+#include "app/cli/chat_history.h"
+#include "app/cli/chat_lines.h"
+#include "app/cli/chat_question.h"
 #include "app/cli/interrupt.h"
 
 namespace millrace::cli {
 using nlohmann::json;
 namespace {
 
-constexpr std::size_t kLineBytes = 4096;  // what a terminal hands out at a time
-
-// Lines of standard input. At a terminal one that was interrupted is forgotten, as the terminal does it.
-class Lines {
- public:
-  explicit Lines(Interrupt& interrupt) : interrupt_(interrupt) {}
-
-  enum class End { kLine, kNoMore, kInterrupted };
-  End next(std::string& line) {
-    for (;;) {
-      if (const std::size_t end = buffer_.find('\n'); end != std::string::npos) {
-        line = buffer_.substr(0, end);
-        buffer_.erase(0, end + 1);
-        return End::kLine;
-      }
-      if (interrupt_.wait_beside(STDIN_FILENO)) return buffer_.clear(), End::kInterrupted;
-      std::array<char, kLineBytes> piece;
-      const ssize_t got = ::read(STDIN_FILENO, piece.data(), piece.size());
-      if (got <= 0) return last(line);
-      buffer_.append(piece.data(), static_cast<std::size_t>(got));
-    }
-  }
-
- private:
-  End last(std::string& line) {
-    line = std::exchange(buffer_, {});
-    return line.empty() ? End::kNoMore : End::kLine;
-  }
-  Interrupt& interrupt_;
-  std::string buffer_;
-};
-
 constexpr std::string_view kBlanks = " \t\r";
+constexpr const char* kTalkHelp =
+    R"(A line is a question, and what was said before goes with it. With a \ at its end it goes on in the
+next one; a text of several lines stands between two """. Ctrl-C stops an answer. /exit or Ctrl-D ends.
+)";
 
 enum class Meaning { kNothing, kExit, kHelp, kQuestion };
 
@@ -67,25 +40,27 @@ bool is_hopeless(int exit_code) {
 class Conversation {
  public:
   Conversation(ChatAsking& asking, Interrupt& interrupt, const ChatManner& manner, json messages)
-      : asking_(asking), manner_(manner), messages_(std::move(messages)), lines_(interrupt) {}
+      : asking_(asking),
+        manner_(manner),
+        messages_(std::move(messages)),
+        history_(chat_history_file()),
+        lines_(chat_lines(interrupt, history_)) {}
 
   int run() {
     std::fprintf(stderr, "%s · Ctrl-C stops an answer, Ctrl-D ends, /help\n", manner_.model.c_str());
     while (!end_) {
-      std::fputs("> ", stderr);
-      std::fflush(stderr);
       std::string line;
-      const Lines::End end = lines_.next(line);
-      if (end != Lines::End::kLine) std::fputs("\n", stderr);
+      const ChatLines::End end = lines_->next(question_.is_open() ? ". " : "> ", line);
+      if (end != ChatLines::End::kLine) std::fputs("\n", stderr);
       switch (end) {
-        case Lines::End::kLine:
+        case ChatLines::End::kLine:
           interrupted_ = false;
           take(line);
           break;
-        case Lines::End::kNoMore:
+        case ChatLines::End::kNoMore:
           end_ = kOk;
           break;
-        case Lines::End::kInterrupted:
+        case ChatLines::End::kInterrupted:
           be_interrupted();
           break;
       }
@@ -95,6 +70,7 @@ class Conversation {
 
  private:
   void be_interrupted() {
+    question_.forget();
     if (std::exchange(interrupted_, true)) {
       end_ = kInterrupted;
     } else {
@@ -103,26 +79,24 @@ class Conversation {
   }
 
   void take(const std::string& line) {
-    switch (meaning_of(line)) {
+    switch (question_.is_open() ? Meaning::kQuestion : meaning_of(line)) {
       case Meaning::kNothing:
         break;
       case Meaning::kExit:
         end_ = kOk;
         break;
       case Meaning::kHelp:
-        std::fputs(
-            "A line is a question, and what was said before goes with it. Ctrl-C stops an answer. /exit or "
-            "Ctrl-D ends.\n",
-            stderr);
+        std::fputs(kTalkHelp, stderr);
         break;
       case Meaning::kQuestion:
-        ask(line);
+        if (question_.add(line)) ask(question_.take());
         break;
     }
   }
 
-  void ask(const std::string& line) {
-    messages_.push_back(message_of("user", line));
+  void ask(const std::string& question) {
+    if (question.find_first_not_of(kBlanks) == std::string::npos) return;
+    messages_.push_back(message_of("user", question));
     const ChatAsked asked = asking_.ask(manner_, messages_);
     if (!asked.text.empty()) {
       messages_.push_back(message_of("assistant", asked.text));
@@ -136,7 +110,9 @@ class Conversation {
   ChatAsking& asking_;
   const ChatManner& manner_;
   json messages_;
-  Lines lines_;
+  ChatHistory history_;
+  std::unique_ptr<ChatLines> lines_;
+  ChatQuestion question_;
   std::optional<int> end_;
   bool answered_ = false;     // something, by now
   bool interrupted_ = false;  // at the question before this one

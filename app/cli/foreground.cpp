@@ -86,6 +86,7 @@ Foreground::~Foreground() {
 
 base::Result<int> Foreground::run(const std::vector<std::string>& argv) {
   std::vector<char*> words;
+  words.reserve(argv.size() + 1);
   for (const std::string& word : argv) words.push_back(const_cast<char*>(word.c_str()));  // NOLINT
   words.push_back(nullptr);
   const Attributes attributes;

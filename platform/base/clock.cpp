@@ -62,9 +62,10 @@ struct Scanner {
   }
 };
 
-// Writes `value`, 0 or more, over `count` digits from `at` on.
-void put_digits(std::string& text, std::size_t at, std::size_t count, int value) {
-  for (std::size_t i = count; i-- > 0; value /= 10) text[at + i] = static_cast<char>('0' + value % 10);
+// `value` below 100.
+void put_two(char* at, unsigned value) {
+  at[0] = static_cast<char>('0' + value / 10);
+  at[1] = static_cast<char>('0' + value % 10);
 }
 
 }  // namespace
@@ -105,18 +106,27 @@ void ManualClock::reboot(std::string new_boot_id) {
 }
 
 std::string rfc3339(WallTime t) {
+  std::string out;
+  append_rfc3339(out, t);
+  return out;
+}
+
+void append_rfc3339(std::string& out, WallTime t) {
   const auto day = std::chrono::floor<std::chrono::days>(t);
   const std::chrono::year_month_day date(day);
-  const std::chrono::hh_mm_ss<milliseconds> time(t - day);
-  std::string out = "0000-00-00T00:00:00.000Z";
-  put_digits(out, 0, 4, static_cast<int>(date.year()));
-  put_digits(out, 5, 2, static_cast<int>(static_cast<unsigned>(date.month())));
-  put_digits(out, 8, 2, static_cast<int>(static_cast<unsigned>(date.day())));
-  put_digits(out, 11, 2, static_cast<int>(time.hours().count()));
-  put_digits(out, 14, 2, static_cast<int>(time.minutes().count()));
-  put_digits(out, 17, 2, static_cast<int>(time.seconds().count()));
-  put_digits(out, 20, 3, static_cast<int>(time.subseconds().count()));
-  return out;
+  const auto ms = static_cast<unsigned>((t - day).count());
+  const auto year = static_cast<unsigned>(static_cast<int>(date.year()));
+  char text[] = "0000-00-00T00:00:00.000Z";
+  put_two(text, year / 100 % 100);
+  put_two(text + 2, year % 100);
+  put_two(text + 5, static_cast<unsigned>(date.month()));
+  put_two(text + 8, static_cast<unsigned>(date.day()));
+  put_two(text + 11, ms / 3'600'000);
+  put_two(text + 14, ms / 60'000 % 60);
+  put_two(text + 17, ms / 1'000 % 60);
+  put_two(text + 20, ms % 1'000 / 10);
+  text[22] = static_cast<char>('0' + ms % 10);
+  out.append(text, sizeof text - 1);
 }
 
 bool parse_rfc3339(std::string_view text, WallTime& out) {

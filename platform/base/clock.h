@@ -66,6 +66,7 @@ inline BootTime boot_from(std::int64_t ms) { return BootTime(std::chrono::millis
 
 // RFC 3339 in UTC with milliseconds and `Z`, as every date-time in a reply.
 std::string rfc3339(WallTime t);
+void append_rfc3339(std::string& out, WallTime t);  // the same text
 // Parses RFC 3339 with `Z` or a numeric offset; false if it is not one.
 bool parse_rfc3339(std::string_view text, WallTime& out);
 

@@ -80,6 +80,7 @@ class ConfigReader {
 
   static std::vector<std::string_view> keys(const Names& names) {
     std::vector<std::string_view> out;
+    out.reserve(names.size());
     for (const auto& [name, index] : names) out.push_back(name);
     return out;
   }

@@ -66,6 +66,21 @@ int hex_value(char c) {
   return -1;
 }
 
+// "00", "01" … "ff".
+constexpr std::array<char, 512> hex_pairs() {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  std::array<char, 512> pairs{};
+  for (std::size_t byte = 0; byte < 256; ++byte) {
+    pairs[2 * byte] = kHex[byte >> 4];
+    pairs[2 * byte + 1] = kHex[byte & 15];
+  }
+  return pairs;
+}
+constexpr std::array<char, 512> kHexPairs = hex_pairs();
+
+// Where each byte's pair stands in the text.
+constexpr std::array<std::uint8_t, 16> kPlaces{0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34};
+
 constexpr bool is_dash_place(std::size_t i) { return i == 8 || i == 13 || i == 18 || i == 23; }
 
 }  // namespace
@@ -113,15 +128,11 @@ std::string Uuid::str() const {
 }
 
 void Uuid::append_to(std::string& out) const {
-  constexpr std::string_view kHex = "0123456789abcdef";
-  std::size_t at = out.size();
-  const std::size_t start = at;
-  out.append(36, '-');
-  for (const std::uint8_t byte : bytes_) {
-    if (is_dash_place(at - start)) ++at;
-    out[at++] = kHex[byte >> 4];
-    out[at++] = kHex[byte & 15];
-  }
+  std::array<char, 36> text{};
+  text.fill('-');
+  for (std::size_t i = 0; i < bytes_.size(); ++i)
+    std::memcpy(text.data() + kPlaces[i], kHexPairs.data() + std::size_t{2} * bytes_[i], 2);
+  out.append(text.data(), text.size());
 }
 
 std::string_view Uuid::bytes() const { return {reinterpret_cast<const char*>(bytes_.data()), bytes_.size()}; }

@@ -30,6 +30,7 @@ constexpr milliseconds kGather{5};
 constexpr milliseconds kPollSlice{50};
 constexpr milliseconds kDirectPatience{200};  // for a line written without the thread
 constexpr milliseconds kStopPatience{1000};   // for what is queued at the end
+constexpr milliseconds kFlushPatience{1000};
 constexpr std::string_view kKeyMark = "mr_live_";
 constexpr std::size_t kKeyIdSize = 8;
 
@@ -172,6 +173,14 @@ class Sink {
     if (writer.joinable()) writer.request_stop();
   }
 
+  void flush() {
+    std::unique_lock lock(mutex_);
+    if (!queued_) return;
+    urgent_ = urgent_ || !queue_.empty();
+    ready_.notify_one();
+    written_.wait_for(lock, kFlushPatience, [this] { return queue_bytes_ == 0; });
+  }
+
   bool takes(LogLevel level) const { return level >= level_.load(std::memory_order_relaxed); }
 
   void take(LogLevel level, std::string_view event, std::initializer_list<Field> fields) {
@@ -243,6 +252,7 @@ class Sink {
       if (!write_patiently(text, patience(stop))) dropped_.fetch_add(lines);
       std::lock_guard lock(mutex_);
       queue_bytes_ -= text.size();
+      if (queue_bytes_ == 0) written_.notify_all();
     }
   }
 
@@ -258,9 +268,10 @@ class Sink {
   std::atomic<std::uint64_t> dropped_{0};
   std::mutex mutex_;
   std::condition_variable_any ready_;
+  std::condition_variable written_;
   std::deque<std::string> queue_;
   std::size_t queue_bytes_ = 0;  // of the queue, and of what is being written
-  bool urgent_ = false;          // an error is in the queue
+  bool urgent_ = false;          // what is in the queue waits for no more
   bool queued_ = false;
   Steady::time_point give_up_at_{};  // the writer's own
   std::jthread writer_;
@@ -278,6 +289,7 @@ void log(LogLevel level, std::string_view event, std::initializer_list<Field> fi
 }
 bool log_enabled(LogLevel level) { return sink().takes(level); }
 void log_start(LogFormat format, LogLevel level) { sink().start(format, level); }
+void log_flush() { sink().flush(); }
 void log_stop() { sink().stop(); }
 std::uint64_t log_dropped() { return sink().dropped(); }
 

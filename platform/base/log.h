@@ -42,6 +42,8 @@ inline void log_error(std::string_view event, std::initializer_list<Field> f = {
 }
 
 void log_start(LogFormat format, LogLevel level);
+// Returns when the lines before it are written, or after a second with a reader that takes none.
+void log_flush();
 void log_stop();
 std::uint64_t log_dropped();
 

@@ -24,7 +24,7 @@ class CurlWay final : public HttpWay, public std::enable_shared_from_this<CurlWa
         timer_(loop.impl().context),
         deadlines_(loop.impl(),
                    [this](HttpClient::Transfer& late) { due(static_cast<CurlTransfer&>(late)); }),
-        sockets_(loop.impl(), [this](int fd, bool in, bool out) { ready(fd, in, out); }),
+        sockets_(loop.impl(), [this](int fd, bool in, bool out) { return ready(fd, in, out); }),
         multi_(curl_multi_init()) {
     curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, kIdleConnectionsMax);
     curl_multi_setopt(multi_, CURLMOPT_SOCKETFUNCTION, &CurlWay::on_socket);
@@ -89,8 +89,10 @@ class CurlWay final : public HttpWay, public std::enable_shared_from_this<CurlWa
     sockets_.watch(fd, (what & CURL_POLL_IN) != 0, (what & CURL_POLL_OUT) != 0);
   }
 
-  void ready(int fd, bool readable, bool writable) {
+  // How much of it curl has read it does not say.
+  bool ready(int fd, bool readable, bool writable) {
     act(fd, (readable ? CURL_CSELECT_IN : 0) | (writable ? CURL_CSELECT_OUT : 0));
+    return false;
   }
 
   // 0 comes with every request: what is posted on its own thread costs no system call. One that comes up

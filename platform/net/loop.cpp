@@ -140,6 +140,7 @@ void Loop::visit(std::function<void()> f) {
       guarded(next);
     }
   }
+  if (impl.of_visit.empty()) return;
   for (auto& left : std::exchange(impl.of_visit, {})) post(std::move(left));
 }
 

@@ -85,10 +85,11 @@ void PlainConnection::watch() {
   sockets_.watch(fd_, *this, watches_read_, watches_write_);
 }
 
-void PlainConnection::ready(bool readable, bool writable) {
+bool PlainConnection::ready(bool readable, bool writable) {
   if (writable && wants_to_send_) write_on();
-  if (readable && listens_ && is_open()) read_on();
+  const bool emptied = !readable || !listens_ || !is_open() || read_on();
   watch();
+  return emptied;
 }
 
 void PlainConnection::write_on() {
@@ -98,16 +99,18 @@ void PlainConnection::write_on() {
   ear_->connected(pending_error(fd_));
 }
 
-void PlainConnection::read_on() {
+// False: others have their turn first. What is not listened to any more is told when it is again.
+bool PlainConnection::read_on() {
   for (int round = 0; round < kRoundsMax && is_open() && listens_; ++round) {
     const std::size_t most = at_once_;
     const ssize_t got = ::recv(fd_, sockets_.scratch().data(), most, MSG_DONTWAIT);
-    if (got < 0 && is_for_later(errno)) return;
-    if (got <= 0) return tell_end(got < 0 ? errno : 0);
-    if (ear_ == nullptr) return tell_end(0);
+    if (got < 0 && is_for_later(errno)) return true;
+    if (got <= 0) return tell_end(got < 0 ? errno : 0), true;
+    if (ear_ == nullptr) return tell_end(0), true;
     ear_->received({sockets_.scratch().data(), static_cast<std::size_t>(got)});
-    if (static_cast<std::size_t>(got) < most) return;
+    if (static_cast<std::size_t>(got) < most) return true;
   }
+  return !is_open() || !listens_;
 }
 
 void PlainConnection::tell_end(int error) {

@@ -50,8 +50,8 @@ class PlainConnection : public std::enable_shared_from_this<PlainConnection> {
   bool is_open() const { return fd_ >= 0; }
   PeerAddress peer() const;
 
-  // Of PlainSockets: it can be read, written, or both.
-  void ready(bool readable, bool writable);
+  // Of PlainSockets: it can be read, written, or both. False: there may be more to read at once.
+  bool ready(bool readable, bool writable);
 
   // Of the pool: whose it is, and since when.
   std::string origin;
@@ -63,7 +63,7 @@ class PlainConnection : public std::enable_shared_from_this<PlainConnection> {
 
   void watch();
   void write_on();
-  void read_on();
+  bool read_on();
   void tell_end(int error);
 
   PlainSockets& sockets_;

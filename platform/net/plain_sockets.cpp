@@ -17,9 +17,9 @@ void PlainSockets::forget(int fd) {
   ready_.forget(fd);
 }
 
-void PlainSockets::tell(int fd, bool readable, bool writable) {
+bool PlainSockets::tell(int fd, bool readable, bool writable) {
   const auto of = connections_[static_cast<std::size_t>(fd)]->shared_from_this();
-  of->ready(readable, writable);
+  return of->ready(readable, writable);
 }
 
 }  // namespace millrace::net

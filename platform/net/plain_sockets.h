@@ -16,7 +16,7 @@ class PlainSockets {
   static constexpr std::size_t kReadBytes = 32u << 10;  // at a time
 
   explicit PlainSockets(Loop::Impl& impl)
-      : ready_(impl, [this](int fd, bool readable, bool writable) { tell(fd, readable, writable); }) {}
+      : ready_(impl, [this](int fd, bool readable, bool writable) { return tell(fd, readable, writable); }) {}
 
   // As SocketSet's; `of` is told, until `forget` or both are false.
   void watch(int fd, PlainConnection& of, bool read, bool write);
@@ -27,7 +27,7 @@ class PlainSockets {
   std::array<char, kReadBytes>& scratch() { return scratch_; }
 
  private:
-  void tell(int fd, bool readable, bool writable);
+  bool tell(int fd, bool readable, bool writable);
 
   SocketSet ready_;
   std::vector<PlainConnection*> connections_;  // by fd

@@ -1,6 +1,7 @@
 #include "platform/net/plain_url.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 
 namespace millrace::net {
@@ -8,17 +9,28 @@ namespace {
 
 constexpr std::string_view kHttp = "http://";
 
-bool is_host_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-' ||
-         c == '_';
+using UrlLetters = std::array<bool, 256>;
+
+template <class Is>
+constexpr UrlLetters url_letters(Is is) {
+  UrlLetters all{};
+  for (std::size_t byte = 0; byte < all.size(); ++byte) all[byte] = is(static_cast<char>(byte));
+  return all;
 }
 
-bool is_v6_letter(char c) {
-  return (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F') || (c >= '0' && c <= '9') || c == ':' || c == '.';
-}
-
+constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+constexpr UrlLetters kHostLetters = url_letters([](char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '.' || c == '-' || c == '_';
+});
+constexpr UrlLetters kV6Letters = url_letters([](char c) {
+  return (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F') || is_digit(c) || c == ':' || c == '.';
+});
 // Seen characters only; '#' begins what is not sent.
-bool is_target_letter(char c) { return c > ' ' && c < '\x7f' && c != '#'; }
+constexpr UrlLetters kTargetLetters = url_letters([](char c) { return c > ' ' && c < '\x7f' && c != '#'; });
+
+bool has_only(const UrlLetters& letters, std::string_view text) {
+  return std::ranges::all_of(text, [&](char c) { return letters[static_cast<unsigned char>(c)]; });
+}
 
 std::optional<std::uint16_t> port_of(std::string_view text) {
   std::uint16_t port = 0;
@@ -44,14 +56,13 @@ std::optional<PlainUrl> plain_url(std::string_view url) {
     out.host.remove_prefix(1);
     rest.remove_prefix(1);
   }
-  if (out.host.empty() || !std::ranges::all_of(out.host, is_v6 ? is_v6_letter : is_host_letter))
-    return std::nullopt;
+  if (out.host.empty() || !has_only(is_v6 ? kV6Letters : kHostLetters, out.host)) return std::nullopt;
   if (!rest.empty()) {
     const auto port = rest.front() == ':' ? port_of(rest.substr(1)) : std::nullopt;
     if (!port) return std::nullopt;
     out.port = *port;
   }
-  if (!std::ranges::all_of(out.target, is_target_letter)) return std::nullopt;
+  if (!has_only(kTargetLetters, out.target)) return std::nullopt;
   return out;
 }
 

@@ -14,7 +14,7 @@ namespace millrace::net {
 namespace {
 
 constexpr std::size_t kReadyMax = 64;  // told at a time; the loop turns in between
-constexpr int kRoundsMax = 2;          // of those, where nothing may be left
+constexpr int kRoundsMax = 2;          // of those, where something was left
 
 std::uint64_t key_of(int fd, std::uint32_t number) {
   return std::uint64_t{number} << 32 | static_cast<std::uint32_t>(fd);
@@ -32,7 +32,7 @@ void SocketSet::watch(int fd, bool read, bool write) {
   const auto [entry, fresh] = watched_.try_emplace(fd, last_ + 1);
   if (fresh) ++last_;
   epoll_event event{};
-  event.events = (read ? EPOLLIN : 0u) | (write ? EPOLLOUT : 0u);
+  event.events = (read ? EPOLLIN | EPOLLRDHUP : 0u) | (write ? EPOLLOUT : 0u);
   event.data.u64 = key_of(fd, entry->second);
   if (::epoll_ctl(fd_, fresh ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, fd, &event) != 0)
     base::log_error("socket_not_watched", {{"errno", errno}});
@@ -65,15 +65,15 @@ void SocketSet::wait() {
   set_.async_wait(asio::posix::stream_descriptor::wait_read,
                   in_turn(impl_, [this, alive = std::weak_ptr(alive_)](asio::error_code error) {
                     if (error || alive.expired()) return;
-                    tell_some();
+                    tell_all_ready();
                     if (!alive.expired() && !others_wait_) wait();
                   }));
 }
 
-// An edge is told once: nothing may be left that is ready.
+// An edge is told once: nothing may be left that was ready. What becomes ready meanwhile is another edge.
 void SocketSet::come_up() {
   for (int round = 0; round < kRoundsMax; ++round) {
-    if (!tell_some()) return;
+    if (tell_all_ready()) return;
   }
   come_up_later();
 }
@@ -84,22 +84,26 @@ void SocketSet::come_up_later() {
              }));
 }
 
-// False: nothing was ready, or this is closed now.
-bool SocketSet::tell_some() {
-  if (fd_ < 0) return false;
+// False: there may be more that was ready before.
+bool SocketSet::tell_all_ready() {
+  if (fd_ < 0) return true;
   std::array<epoll_event, kReadyMax> events;
   const int count = ::epoll_wait(fd_, events.data(), static_cast<int>(events.size()), 0);
   const std::weak_ptr alive = alive_;
+  bool all = count < static_cast<int>(events.size());
   for (int i = 0; i < count; ++i) {
     const epoll_event& event = events[static_cast<std::size_t>(i)];
     const int fd = static_cast<int>(event.data.u64 & 0xffffffffu);
     const auto found = watched_.find(fd);
     if (found == watched_.end() || key_of(fd, found->second) != event.data.u64) continue;
     const bool broken = (event.events & (EPOLLERR | EPOLLHUP)) != 0;
-    ready_(fd, broken || (event.events & EPOLLIN) != 0, broken || (event.events & EPOLLOUT) != 0);
-    if (alive.expired()) return false;
+    const bool ended = broken || (event.events & EPOLLRDHUP) != 0;  // which is read behind the last bytes
+    const bool taken =
+        ready_(fd, broken || (event.events & EPOLLIN) != 0, broken || (event.events & EPOLLOUT) != 0);
+    if (alive.expired()) return true;
+    all = all && taken && !ended;
   }
-  return count > 0;
+  return all;
 }
 
 }  // namespace millrace::net

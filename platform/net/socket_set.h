@@ -14,8 +14,9 @@ namespace millrace::net {
 // hears once for all that is ready in it. In the loop's turn only; for this room's sources.
 class SocketSet {
  public:
-  // `ready` is told of a socket that can be read, written, or both; again, as long as it can.
-  using Ready = std::function<void(int fd, bool readable, bool writable)>;
+  // `ready` is told of a socket that can be read, written, or both; again, as long as it can. False: it has
+  // left something that can be taken at once.
+  using Ready = std::function<bool(int fd, bool readable, bool writable)>;
   SocketSet(Loop::Impl& impl, Ready ready);
 
   void watch(int fd, bool read, bool write);  // both false: as forget
@@ -28,7 +29,7 @@ class SocketSet {
   int fd() const { return fd_; }
 
  private:
-  bool tell_some();
+  bool tell_all_ready();
   void wait();
   void come_up_later();
 

@@ -30,6 +30,16 @@ def test_the_overview_counts_what_ended_and_leads_to_it(page, site):
     page.wait_for("table.jobs .chip", "failed")
 
 
+def test_the_overview_draws_how_fast_jobs_end_from_now_on(page, site):
+    broken_job(site.client)
+    go(page, site, "overview")
+    page.wait_for(".pulse", "Jobs that end a second")
+    broken_job(site.client)
+    words = "return document.querySelector('.pulse svg').getAttribute('aria-label')"
+    page.eventually(lambda: float(page.run(words).rsplit(" ", 1)[1]) > 0, what="a second in which a job ended")
+    page.wait_for(".pulse polyline")
+
+
 def test_the_overview_lives_by_the_stream_and_asks_for_nothing(page, site):
     go(page, site, "overview")
     page.wait_for(".link.is-live", "live")

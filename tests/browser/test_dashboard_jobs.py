@@ -1,6 +1,11 @@
 """The lists of jobs, and one of them."""
 
-from dashboard import broken_job, go
+import json
+import os
+import subprocess
+
+from dashboard import broken_job, go, local_machine, needs_commands
+from documents import data_uri, tiny_pdf
 from millrace import Client
 
 
@@ -19,6 +24,29 @@ def test_jobs_are_filtered_and_what_failed_is_retried_together(page, site):
     page.wait_for("h2", "No job passes")
     page.click("button", "Clear the filters")
     page.wait_for("table.jobs tr[data-id]")
+
+
+def test_what_waits_is_found_by_its_model_and_age_and_cancelled_together(page, site):
+    site.client.post("/v1/admin/queues/chat/pause", {})
+    try:
+        chat = {"model": "mock/chat", "messages": "Never mind", "deferred": True}
+        waiting = {site.client.post("/v1/chat/completions", chat).json()["request_id"] for _ in range(2)}
+        other = site.client.submit_ocr(data_uri(tiny_pdf("Other"))).json()["id"]
+        go(page, site, "jobs")
+        page.wait_for(f"tr[data-id='{other}']")
+        page.type("input[aria-label=Model]", "mock/chat")
+        page.run("const s = document.querySelector(\"select[aria-label='Made within']\"); s.value = '3600'; s.dispatchEvent(new Event('change'))")
+        page.eventually(lambda: page.run("return !document.querySelector(`tr[data-id='${arguments[0]}']`)", other))
+        assert "since=3600" in page.run("return location.hash"), "a filter is in the address"
+        for job in waiting:
+            page.click(f"tr[data-id='{job}'] input")
+        page.click(".chosen button", "Cancel 2")
+        page.click("dialog button", "Cancel them")
+        page.wait_for(".toast", "2 jobs told to stop")
+        for job in waiting:
+            page.wait_for(f"tr[data-id='{job}'] .chip", "cancelled")
+    finally:
+        site.client.post("/v1/admin/queues/chat/resume", {})
 
 
 def test_an_administrator_sees_all_tenants_and_retries_all_that_failed(page, site):
@@ -62,7 +90,57 @@ def test_a_failed_job_says_why_and_what_to_do(page, site):
     page.wait_for(".facts", "Retry of")
 
 
-def test_a_deferred_chat_shows_its_answer(page, site):
-    made = site.client.post("/v1/chat/completions", {"model": "mock/chat", "messages": "Answer me later", "deferred": True})
+SQUARE = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII="
+
+
+def again(page, site):
+    """Runs the first command of the screen, as it is copied: what it answers."""
+    page.wait_for(".side-column .code", "$MILLRACE_API_KEY")
+    command = page.run("return document.querySelector('.side-column .code code').textContent")
+    env = {**os.environ, "MILLRACE_API_KEY": site.client.key}
+    done = subprocess.run(["bash", "-c", command], env=env, capture_output=True, text=True, timeout=60, check=True)
+    return json.loads(done.stdout)
+
+
+def test_a_deferred_chat_is_a_conversation_of_what_was_asked_and_the_answer(page, site):
+    said = [
+        {"role": "system", "content": "You are a miller's bookkeeper."},
+        {"role": "user", "content": [{"type": "text", "text": "What is *this*?"}, {"type": "image_url", "image_url": {"url": SQUARE}}]},
+        {"role": "assistant", "content": None, "tool_calls": [{"id": "a", "type": "function", "function": {"name": "look_up", "arguments": "{}"}}]},
+        {"role": "tool", "tool_call_id": "a", "content": "12 sacks"},
+        {"role": "user", "content": "It's later: answer me"},
+    ]
+    made = site.client.post("/v1/chat/completions", {"model": "mock/chat", "messages": said, "deferred": True, "temperature": 0.5})
+    job = made.json()["request_id"]
+    go(page, site, f"jobs/{job}")
+    page.wait_for(".bubble.assistant", "It's later: answer me")
+    roles = page.run("return [...document.querySelectorAll('.bubble')].map((e) => e.getAttribute('aria-label'))")
+    assert roles == ["system", "user", "assistant", "tool", "user", "assistant"]
+    assert "What is *this*?" in page.text(".bubble.user"), "people are shown as they wrote"
+    page.eventually(lambda: page.run("return document.querySelector('.bubble.user img')?.naturalWidth") == 1)
+    page.wait_for(".bubble summary", "Calls look_up")
+    remade = again(page, site)["request_id"]
+    assert remade != job
+    assert site.client.get(f"/v1/jobs/{remade}/request").json()["body"] == site.client.get(f"/v1/jobs/{job}/request").json()["body"]
+
+
+def test_a_long_conversation_is_repeated_from_where_it_is_kept(page, site):
+    made = site.client.post("/v1/chat/completions", {"model": "mock/chat", "messages": "word " * 2000, "deferred": True})
     go(page, site, f"jobs/{made.json()['request_id']}")
-    page.wait_for(".bubble.assistant", "Answer me later")
+    page.wait_for(".side-column .code", "/request")
+    remade = again(page, site)["request_id"]
+    assert site.client.get(f"/v1/jobs/{remade}/request").json()["body"]["messages"][0]["content"] == "word " * 2000
+
+
+def test_a_command_names_what_it_had_and_is_repeated_with_its_values_anew(page, site):
+    needs_commands(site)
+    path = f"/v1/machines/{local_machine(site)['machine_id']}/executions"
+    body = {"command": ["sh", "-c", "echo 'a word:' $WORD"], "env": {"WORD": "secret"}, "cwd": "/tmp"}
+    job = site.client.post(path, body, headers={"Idempotency-Key": "with-environment"}).json()["execution_id"]
+    go(page, site, f"jobs/{job}")
+    page.wait_for(".facts code", "sh -c 'echo '\\''a word:'\\'' $WORD'")
+    page.wait_for(".terminal", "a word: secret")
+    page.wait_for(".side-column p", "the value of WORD")
+    assert "secret" not in page.text(".side-column"), "values of an environment are told nowhere"
+    remade = again(page, site)
+    assert remade["command"] == body["command"] and remade["cwd"] == "/tmp"

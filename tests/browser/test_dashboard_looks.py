@@ -21,7 +21,7 @@ def furnished(site):
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 360])
+@pytest.mark.parametrize("width", [3840, 1280, 360])
 def test_every_screen_fits_is_accessible_and_has_its_picture_taken(page, site, furnished, width, dark):
     page.look(width, dark)
     shown = {**{screen: screen for screen in SCREENS}, **furnished}

@@ -1,6 +1,7 @@
 """Machines, and what runs on them."""
 
 from dashboard import ENTER, go, local_machine, needs_commands
+from millrace import eventually
 
 
 def test_the_output_of_a_command_is_seen_while_it_runs_and_it_can_be_cancelled(page, site):
@@ -14,7 +15,7 @@ def test_the_output_of_a_command_is_seen_while_it_runs_and_it_can_be_cancelled(p
     page.wait_for(".code", "/executions")
 
 
-def test_a_machine_is_made_put_to_sleep_and_destroyed(page, site):
+def test_a_machine_is_made_put_to_sleep_woken_and_destroyed(page, site):
     needs_commands(site)
     go(page, site, "machines")
     page.click("summary", "New machine")
@@ -23,6 +24,18 @@ def test_a_machine_is_made_put_to_sleep_and_destroyed(page, site):
     page.wait_for("section[aria-label='browser-made'] .chip", "running", within_s=60)
     page.click("section[aria-label='browser-made'] button", "Sleep")
     page.wait_for("section[aria-label='browser-made'] .chip", "sleeping", within_s=60)
+    page.click("section[aria-label='browser-made'] button", "Wake")
+    page.wait_for("section[aria-label='browser-made'] .chip", "running", within_s=60)
     page.click("section[aria-label='browser-made'] button", "Destroy")
     page.click("dialog button", "Destroy it")
     page.eventually(lambda: page.run("return !document.querySelector(\"section[aria-label='browser-made']\")"), within_s=60)
+
+
+def test_a_machine_has_its_line_for_ssh_and_its_executions_their_artifacts(page, site):
+    needs_commands(site)
+    go(page, site, f"machines/{local_machine(site)['machine_id']}")
+    page.wait_for(".code", "millrace ssh local")
+    page.type("input[name=line]", "echo flour > $MILLRACE_ARTIFACTS/list-of-sacks.txt" + ENTER)
+    page.click(".files button", "list-of-sacks.txt")
+    text = eventually(lambda: next((f.read_text() for f in page.folder.glob("list-of-sacks*.txt")), None), what="the download")
+    assert text == "flour\n"

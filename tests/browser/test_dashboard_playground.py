@@ -37,3 +37,17 @@ def test_markup_in_what_a_model_says_stays_text(page, site):
     page.type(".compose textarea", "<img src=x onerror=alert(1)> [link](javascript:alert(1))" + ENTER)
     page.wait_for(".bubble.assistant", "<img src=x")
     assert page.run("return document.querySelectorAll('.bubble img, .bubble a').length") == 0
+
+
+def test_a_model_is_found_by_its_name_and_tried_with_a_first_question(page, site):
+    go(page, site, "models")
+    page.type("input[type=search]", "mock/ch")
+    page.eventually(lambda: page.run("return document.querySelectorAll('tbody tr').length") == 1)
+    page.wait_for("tbody .chip", "closed")
+    page.click("tbody a", "mock/chat")
+    page.wait_for("h1", "Playground")
+    assert page.run("return document.querySelector('select').value") == "mock/chat"
+    page.click("button", "New conversation")
+    page.click(".empty button", "Why is the sky blue?")
+    page.wait_for(".bubble.user", "Why is the sky blue?")
+    page.wait_for(".bubble.assistant", "Why is the sky blue?")

@@ -14,6 +14,7 @@ from terminal import Terminal
 PICTURES = Path(BUILD).parent / "screenshots" / "pictures"
 BYTES_MOST = 200 * 1024
 COLUMNS = 128
+LINE_LEAST = 10
 PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>terminal</title><style>
 body {{ margin: 0; padding: 28px; background: #0d161c; }}
 .window {{ border-radius: 12px; overflow: hidden; box-shadow: 0 8px 40px rgb(0 0 0 / 60%); background: #070e12; border: 1px solid #263740; }}
@@ -41,8 +42,12 @@ def some_jobs(client, count):
 
 def backlog(client, count):
     for number in range(count):
-        pages = [f"Page {page} of ledger {number}" for page in range(60)]
-        client.submit_ocr(data_uri(tiny_pdf(*pages)))
+        client.submit_ocr(data_uri(letter(number)))
+
+
+def line_length(chromium):
+    """How many values the line of the jobs that end has."""
+    return chromium.run("return document.querySelector('.pulse polyline')?.points.length ?? 0")
 
 
 def small(picture):
@@ -54,15 +59,17 @@ def test_the_dashboard_of_a_gateway_at_work(chromium, site):
         site.client.wait_terminal(job)
     chromium.look(1280, dark=False)
     sign_in(chromium, site)
-    backlog(site.client, 40)
+    backlog(site.client, 300)
     for dark in (False, True):
         chromium.look(1280, dark)
         chromium.open(f"{site.url}/#/overview")
         chromium.wait_for(".link.is-live", "live")
         chromium.wait_for("section[aria-label='OCR'] svg rect")
+        chromium.eventually(lambda: line_length(chromium) >= LINE_LEAST, within_s=60, what="a line of some length")
         picture = PICTURES / f"dashboard-{'dark' if dark else 'light'}.png"
         chromium.screenshot(picture)
         small(picture)
+    assert site.client.post("/v1/admin/jobs/cancel", {"filter": {"kind": "ocr"}}).status == 200, "the next test has the gateway for itself"
 
 
 def lay_down(lines, row, column, text):

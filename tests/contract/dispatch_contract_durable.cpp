@@ -29,6 +29,21 @@ class DurableDispatchContract : public testing::TestWithParam<DispatchMaker> {
     ASSERT_EQ(deliveries.delivered(), 1U);
   }
 
+  // Some for each partition; every one of them is taken.
+  void publish_to_all(Dispatch& dispatch, Taker& taker) {
+    std::vector<Token> tokens;
+    for (int i = 0; i < 32; ++i) tokens.push_back(new_token());
+    for (const Token& token : tokens) publish(dispatch, token);
+    for (const Token& token : tokens) ASSERT_TRUE(taker.got(token, 30s));
+  }
+  bool share(Dispatch& dispatch, Taker& left, Taker& right) {
+    const auto both_took = [&] {
+      publish(dispatch, new_token());
+      return left.count() > 0 && right.count() > 0;
+    };
+    return wait_until(both_took, 30s);
+  }
+
   const std::string prefix_ = new_prefix();
 };
 
@@ -56,10 +71,7 @@ TEST_P(DurableDispatchContract, ADecidedTokenDoesNotComeAgain) {
 
   Taker after;
   auto second = process("worker-1", after, 100);
-  std::vector<Token> later;
-  for (int i = 0; i < 32; ++i) later.push_back(new_token());  // some in each partition
-  for (const Token& token : later) publish(*second, token);
-  for (const Token& token : later) ASSERT_TRUE(after.got(token, 30s));
+  publish_to_all(*second, after);
   EXPECT_FALSE(after.jobs().contains(decided.job.str()));
 }
 
@@ -86,22 +98,14 @@ TEST_P(DurableDispatchContract, TwoWorkersOfOneKindShare) {
   Taker left, right;
   auto first = process("worker-1", left, 10'000);
   auto second = process("worker-2", right, 10'000);
-  const auto both_took = [&] {
-    publish(*first, new_token());
-    return left.count() > 0 && right.count() > 0;
-  };
-  EXPECT_TRUE(wait_until(both_took, 30s));
+  EXPECT_TRUE(share(*first, left, right));
 }
 
 TEST_P(DurableDispatchContract, AWorkerThatLeavesGivesItsPartitionsToTheOthers) {
   Taker left, right;
   auto first = process("worker-1", left, 10'000);
   auto second = process("worker-2", right, 10'000);
-  const auto both_took = [&] {
-    publish(*first, new_token());
-    return left.count() > 0 && right.count() > 0;
-  };
-  ASSERT_TRUE(wait_until(both_took, 30s));
+  ASSERT_TRUE(share(*first, left, right));
   first->leave(kKind);
   const auto partitions = static_cast<std::size_t>(cluster_at(support::shared_kafka(), prefix_).partitions);
   const auto one_has_all = [&] {
@@ -109,10 +113,7 @@ TEST_P(DurableDispatchContract, AWorkerThatLeavesGivesItsPartitionsToTheOthers) 
   };
   ASSERT_TRUE(wait_until(one_has_all, 30s));
   const std::size_t taken = left.count();
-  std::vector<Token> later;
-  for (int i = 0; i < 32; ++i) later.push_back(new_token());  // some in each partition
-  for (const Token& token : later) publish(*first, token);
-  for (const Token& token : later) ASSERT_TRUE(right.got(token, 30s));
+  publish_to_all(*first, right);
   EXPECT_EQ(left.count(), taken);
 }
 
@@ -170,18 +171,16 @@ class KafkaDispatchOutage : public KafkaOutage<KafkaDispatch> {
     bus_->set_room(kKind, 100'000);
     ASSERT_TRUE(bus_->start());
   }
-  // Publishes until one of the tokens that were published since now arrives.
-  bool works() {
-    std::vector<Token> published;
-    return wait_until(
-        [&] {
+  bool works() override {
+    return works_by<Token>(
+        [this] {
           Deliveries deliveries;
-          published.push_back(new_token());
-          bus_->publish(published.back(), deliveries.done());
+          Token token = new_token();
+          bus_->publish(token, deliveries.done());
           EXPECT_TRUE(deliveries.ended(1, kOutage)) << "done was not called";
-          return taker_.got_any(published, 200ms);
+          return token;
         },
-        kOutage);
+        [this](const std::vector<Token>& tokens) { return taker_.got_any(tokens, 200ms); });
   }
 
   Taker taker_;
@@ -199,8 +198,7 @@ TEST_F(KafkaDispatchOutage, StartSucceedsWithTheBrokerDownAndRecoversWhenItComes
   EXPECT_EQ(report.health, Health::kDegraded);
   EXPECT_NE(report.detail.find(address), std::string::npos) << report.detail;
   broker_.start();
-  EXPECT_TRUE(comes_up()) << bus_->health().detail;
-  EXPECT_TRUE(works());
+  works_again();
 }
 
 TEST_F(KafkaDispatchOutage, ABrokerKilledAndRestartedCostsLatencyOnly) {
@@ -213,31 +211,26 @@ TEST_F(KafkaDispatchOutage, ABrokerKilledAndRestartedCostsLatencyOnly) {
   bus_->publish(new_token(), deliveries.done());
   EXPECT_TRUE(deliveries.ended(1, kOutage));
   broker_.start();
-  EXPECT_TRUE(comes_up()) << bus_->health().detail;
-  EXPECT_TRUE(works());
+  works_again();
 }
 
 TEST_F(KafkaDispatchOutage, ABrokerWhoseDataIsWipedCostsLatencyOnly) {
   run(broker_.start());
-  ASSERT_TRUE(comes_up());
-  for (int i = 0; i < 20; ++i) ASSERT_TRUE(works());
+  works_well();
   taker_.decide_all();
   broker_.kill();
   broker_.wipe();
   broker_.start();
-  EXPECT_TRUE(works());
-  EXPECT_TRUE(comes_up()) << bus_->health().detail;
+  works_again();
 }
 
 TEST_F(KafkaDispatchOutage, ADeletedTopicIsMadeAgain) {
   const std::string address = broker_.start();
   run(address);
-  ASSERT_TRUE(comes_up());
-  for (int i = 0; i < 20; ++i) ASSERT_TRUE(works());
+  works_well();
   taker_.decide_all();
   delete_kafka_topic(address, "millrace.jobs.ocr");
-  EXPECT_TRUE(works());
-  EXPECT_TRUE(comes_up()) << bus_->health().detail;
+  works_again();
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -60,6 +61,30 @@ class KafkaOutage : public testing::Test {
   }
   bool goes_down() {
     return support::wait_until([&] { return !is_up(*bus_); }, kOutage);
+  }
+
+  // What is published now arrives.
+  virtual bool works() = 0;
+  // Publishes with `publish` until `got` says that one of those has arrived.
+  template <class Message, class Publish, class Got>
+  bool works_by(Publish publish, Got got) {
+    std::vector<Message> published;
+    return support::wait_until(
+        [&] {
+          published.push_back(publish());
+          return got(published);
+        },
+        kOutage);
+  }
+  // Long enough that each partition has carried something.
+  void works_well() {
+    ASSERT_TRUE(comes_up());
+    for (int i = 0; i < 20; ++i) ASSERT_TRUE(works());
+  }
+  // After an outage: by itself, in no fixed order.
+  void works_again() {
+    EXPECT_TRUE(works());
+    EXPECT_TRUE(comes_up()) << bus_->health().detail;
   }
 
   support::TempDir folder_;

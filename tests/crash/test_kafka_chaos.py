@@ -138,12 +138,13 @@ def outcomes_in_log(worker, jobs, since):
 
 def test_a_worker_stopped_past_its_lease_comes_back_and_its_late_result_is_refused(house):
     api, workers = house
-    ledger = Ledger(lambda: api.client, pages=30)
+    ledger = Ledger(lambda: api.client, pages=30, open_per_thread=20)
     ledger.start(threads=4)
     ledger.wait_acknowledged(12)
     held = stop_while_it_holds_leases(api, workers[0], "one")
     stopped_at = workers[0].log.stat().st_size
-    ledger.wait_acknowledged(ledger.acknowledged() + 12)
+    # Once all threads have all their open orders, the next one waits for what is held, and so for the lease.
+    ledger.wait_acknowledged(ledger.acknowledged() + 12, within_s=180)
     ledger.stop()
     # Everything ends while it is stopped: what it held is run by the other one after the lease.
     ledger.check(api.client)

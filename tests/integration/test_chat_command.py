@@ -11,7 +11,7 @@ import openai_words
 import pytest
 from commands import MILLRACE, cli, environment, on_terminal
 from millrace import Gateway, eventually
-from upstream import Upstream, sse_reply
+from upstream import sse_reply
 
 PIXEL = base64.b64decode("R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7")
 
@@ -22,12 +22,6 @@ def shared(tmp_path_factory):
     gateway = Gateway(tmp_path_factory.mktemp("chat") / "data", env={"MILLRACE_MOCK": "true"}).start()
     yield gateway
     gateway.close()
-
-
-@pytest.fixture
-def upstream():
-    with Upstream() as provider:
-        yield provider
 
 
 @pytest.fixture

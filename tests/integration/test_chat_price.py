@@ -7,16 +7,10 @@ import openai_words
 import pytest
 from millrace import Gateway, eventually
 from open_stream import OpenStream
-from upstream import Reply, Upstream
+from upstream import Reply
 
 CHAT = "/v1/chat/completions"
 COST = "x-millrace-cost-usd"
-
-
-@pytest.fixture
-def upstream():
-    with Upstream() as instance:
-        yield instance
 
 
 @pytest.fixture

@@ -13,18 +13,12 @@ from millrace import Gateway
 from open_stream import OpenStream
 from sandboxed import bubblewrap_works
 from tls_front import TlsFront, trusting
-from upstream import Reply, Upstream
+from upstream import Reply
 
 CHAT = "/v1/chat/completions"
 LET_GO_WITHIN_S = 0.1  # the bound of the design
 TIMES = 20  # the quickest is what the gateway adds; the others may have met a busy machine
 STAGES = ["before the head", "in a stream", "in a whole reply"]
-
-
-@pytest.fixture
-def upstream():
-    with Upstream() as instance:
-        yield instance
 
 
 @contextlib.contextmanager

@@ -8,7 +8,7 @@ from chat_events import calls_of, chunks_of, error_of, finish_of, text_of
 from families import ALL
 from millrace import Gateway
 from open_stream import OpenStream
-from upstream import Reply, Upstream
+from upstream import Reply
 
 CHAT = "/v1/chat/completions"
 TEXT = "Grüße an die Welt 🙂 – in vielen kleinen Stücken"
@@ -21,12 +21,6 @@ MIB = 1 << 20
 @pytest.fixture(params=ALL, ids=str)
 def family(request):
     return request.param
-
-
-@pytest.fixture
-def upstream():
-    with Upstream() as instance:
-        yield instance
 
 
 @pytest.fixture

@@ -26,12 +26,6 @@ def family(request):
 
 
 @pytest.fixture
-def upstream():
-    with Upstream() as instance:
-        yield instance
-
-
-@pytest.fixture
 def opened(tmp_path, family, upstream):
     """Starts a gateway whose models `m` and `second` are asked of the upstream, each with its own address."""
     gateways = []

@@ -370,7 +370,7 @@ def test_commands_on_a_data_directory_list_no_setting_of_serving_but_take_them(s
 def test_doctor_finds_nothing_wrong_here(shared):
     checked = millrace(shared, "doctor", "--data", shared.data)
     assert checked.returncode == 0, checked.stdout + checked.stderr
-    for part in ("store", "disk", "engine", "sandbox", "clock"):
+    for part in ("store", "disk", "engine", "sandbox", "clock", "hears a recording", "says a sentence"):
         assert part in checked.stdout.lower(), part
     names = [line.split()[1] for line in checked.stdout.splitlines() if not line.startswith(" ")]
     assert len(set(names)) == len(names), "each check has a name of its own"

@@ -8,7 +8,7 @@ import openai_words
 import pytest
 from families import ANTHROPIC, GEMINI, OPENAI
 from millrace import Gateway
-from upstream import Reply, Upstream
+from upstream import Reply
 
 EMBEDDINGS = "/v1/embeddings"
 KEY = "Provider.Key.7c1f"
@@ -27,12 +27,6 @@ NO_ANSWERS = {
     "a page": Reply(200, [b"<html>"], {"Content-Type": "text/html"}),
     "half a number": Reply(200, [b'{"data": [{"index": 0, "embedding": "AAA="}, {"index": 1, "embedding": "AAAAAA=="}]}']),
 }
-
-
-@pytest.fixture
-def upstream():
-    with Upstream() as instance:
-        yield instance
 
 
 @pytest.fixture

@@ -1,21 +1,17 @@
 """Server-side tools over a running gateway: MCP servers of both eras, a published one among them."""
 
-import contextlib
 import http.client
 import json
 import threading
 
 import openai_words
 import pytest
-from mcp_server import SILENT, McpServer, SessionServer, StreamServer, said, tool
-from millrace import Gateway
+from mcp_chat import CHAT, EVERYTHING, chat, named, only_result, opened
+from mcp_server import SILENT, McpServer, SessionServer, said, tool
 from node_server import NodeServer
 from npm_programs import node_package
 from upstream import Reply, Upstream
 
-CHAT = "/v1/chat/completions"
-MOCK = {"MILLRACE_MOCK": "true"}
-EVERYTHING = ("@modelcontextprotocol/server-everything", "2026.8.31")
 REFUSED = [
     "http://example.com/mcp",
     "https://127.0.0.1/mcp",
@@ -24,37 +20,6 @@ REFUSED = [
     "https://169.254.169.254/mcp",
     "https://example.com:22/mcp",
 ]
-
-
-def chat(gateway, text, *servers, **more):
-    """The mock model calls the tool whose name the text says."""
-    body = {"model": "mock/chat", "messages": [{"role": "user", "content": text}], "mcp_servers": list(servers), **more}
-    reply = gateway.client.post(CHAT, body)
-    assert reply.status == 200, reply.body
-    return reply if more.get("stream") else reply.json()
-
-
-def named(name, server):
-    return {"name": name, "url": server if isinstance(server, str) else server.mcp_url}
-
-
-@contextlib.contextmanager
-def opened(folder, *hosts, config=None):
-    """A gateway that may reach these hosts of loopback."""
-    arguments = ["--fetch.allow-hosts", ",".join(hosts)] if hosts else []
-    if config:
-        (folder / "millrace.yaml").write_text(config)
-        arguments += ["--config", folder / "millrace.yaml"]
-    gateway = Gateway(folder / "data", *arguments, env=MOCK).start()
-    try:
-        yield gateway
-    finally:
-        gateway.close()
-
-
-def only_result(reply):
-    (outcome,) = reply["mcp_tool_results"]
-    return outcome
 
 
 @pytest.fixture(scope="module")
@@ -353,39 +318,6 @@ def test_a_server_that_has_become_another_is_found_out_anew(tmp_path):
         server.reply_always(after._reply)
         assert only_result(chat(gateway, "call s__old", named("s", server)))["is_error"]
         assert only_result(chat(gateway, "call s__new", named("s", server)))["result"] == "new"
-
-
-def test_a_server_of_the_first_version_answers_in_its_stream(tmp_path):
-    with StreamServer({"t": tool(lambda given: said("done"))}) as server, opened(tmp_path, server.host) as gateway:
-        assert only_result(chat(gateway, "call s__t", named("s", server)))["result"] == "done"
-        stream = next(seen for seen in server.requests if seen.method == "GET")
-        assert stream.gone.wait(30), "the stream ends with the request"
-        before = len(server.requests)
-        assert only_result(chat(gateway, "call s__t", named("s", server)))["result"] == "done"
-        again = [seen.json.get("method") if seen.method == "POST" else "GET" for seen in server.requests[before:]]
-        assert again == ["GET", "initialize", "notifications/initialized", "tools/call"]
-
-
-def test_a_stream_that_ends_before_the_answer_is_an_error_and_the_call_not_sent_again(tmp_path):
-    tools = {"t": tool(lambda given: said("done"))}
-    with StreamServer(tools, breaks=True) as server, opened(tmp_path, server.host) as gateway:
-        outcome = only_result(chat(gateway, "call s__t", named("s", server)))
-        assert outcome["is_error"] and "ended its stream" in outcome["result"] and len(server.calls) == 1
-
-
-def test_a_stream_does_not_lead_elsewhere(tmp_path):
-    with Upstream() as other, StreamServer({}, place=f"{other.url}/messages") as server:
-        with opened(tmp_path, server.host, other.url.removeprefix("http://")) as gateway:
-            error = chat(gateway, "hello", named("s", server))["mcp_server_errors"]["s"]
-            assert error["code"] == "upstream_error" and other.requests == [], error
-
-
-def test_a_published_server_of_the_first_version_is_spoken_to(tmp_path):
-    script = node_package(*EVERYTHING) / "dist" / "index.js"
-    with NodeServer(tmp_path, script, "sse") as server:
-        with opened(tmp_path, server.url.removeprefix("http://")) as gateway:
-            reply = chat(gateway, "say s__echo", named("s", f"{server.url}/sse"))
-            assert only_result(reply)["result"] == "Echo: say s__echo", reply
 
 
 def test_a_wanted_version_is_spoken_without_trying_others(tmp_path):

@@ -6,7 +6,7 @@ import threading
 import pytest
 from documents import tiny_pdf
 from millrace import Gateway, eventually
-from upstream import Upstream, json_reply
+from upstream import json_reply
 
 KEY = "Provider.Key.7c1f"
 
@@ -21,12 +21,6 @@ def page(index, markdown):
 
 def read(*pages):
     return json_reply({"pages": list(pages), "model": "mistral-ocr-2505", "usage_info": {"pages_processed": len(pages)}})
-
-
-@pytest.fixture
-def upstream():
-    with Upstream() as instance:
-        yield instance
 
 
 @pytest.fixture

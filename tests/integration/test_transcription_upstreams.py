@@ -6,7 +6,7 @@ from email.parser import BytesParser
 import pytest
 from millrace import Gateway, eventually
 from recordings import ask, clip, submit
-from upstream import Upstream, json_reply
+from upstream import json_reply
 
 KEY = "Provider.Key.7c1f"
 VERBOSE = {
@@ -22,12 +22,6 @@ VERBOSE = {
     ],
     "words": [{"word": "Guten", "start": 0.0, "end": 0.5}],
 }
-
-
-@pytest.fixture
-def upstream():
-    with Upstream() as instance:
-        yield instance
 
 
 @pytest.fixture

@@ -15,7 +15,8 @@ FILE_MACHINE = "dm-0192f0a1-7c1e-7000-8000-00000000000f"
 def environment(gateway, **more):
     env = {k: v for k, v in os.environ.items() if not k.startswith("MILLRACE_")}
     key = gateway.client.key if hasattr(gateway, "client") else "mr_live_any_key"
-    return {**env, "MILLRACE_URL": gateway.url, "MILLRACE_API_KEY": key, "TERM": "xterm", **more}
+    ours = {"MILLRACE_URL": gateway.url, "MILLRACE_API_KEY": key, "MILLRACE_CHAT_HISTORY": "", "TERM": "xterm"}
+    return {**env, **ours, **more}
 
 
 def cli(gateway, *words, env=None, **kwargs):

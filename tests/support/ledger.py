@@ -15,7 +15,7 @@ from documents import data_uri, tiny_pdf
 from millrace import TERMINAL
 
 CONNECTION_ERRORS = (ConnectionError, http.client.HTTPException, TimeoutError, OSError)
-OPEN_PER_THREAD = 100  # orders handed in and not known to have ended
+OPEN_PER_THREAD = 100  # orders handed in and not known to have ended, unless the test says otherwise
 
 
 @dataclass
@@ -31,9 +31,10 @@ class Ledger:
     """Hands in orders from several threads while the gateway may die at any moment. `client` is asked for anew at every
     try, since a restarted gateway has another port."""
 
-    def __init__(self, client, pages=1):
+    def __init__(self, client, pages=1, open_per_thread=OPEN_PER_THREAD):
         self._client = client
         self._pages = pages
+        self._open_per_thread = open_per_thread
         self._lock = threading.Condition()
         self._numbers = itertools.count()
         self._stopping = threading.Event()
@@ -74,7 +75,7 @@ class Ledger:
     def _hand_in(self):
         unsettled = collections.deque()
         while not self._stopping.is_set():
-            if len(unsettled) == OPEN_PER_THREAD:
+            if len(unsettled) == self._open_per_thread:
                 self._until_terminal(unsettled.popleft())
             number = next(self._numbers)
             order = Order(nonce=f"nonce {number} {uuid.uuid4().hex}", key=f"key-{number}-{uuid.uuid4().hex}")

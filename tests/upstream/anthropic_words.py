@@ -53,6 +53,40 @@ def _block(index, block, deltas):
     ]
 
 
+def searched(blocks, streamed=False):
+    """An answer of text blocks, each with the (title, url) of what it cites."""
+    content = [
+        {
+            "type": "text",
+            "text": text,
+            "citations": [
+                {"type": "web_search_result_location", "url": url, "title": title, "cited_text": "x", "encrypted_index": "e"}
+                for title, url in cited
+            ],
+        }
+        for text, cited in blocks
+    ]
+    whole = {
+        "id": "msg_upstream",
+        "type": "message",
+        "role": "assistant",
+        "model": "claude-upstream",
+        "content": [] if streamed else content,
+        "stop_reason": None if streamed else "end_turn",
+        "usage": {"input_tokens": 9, "output_tokens": 3},
+    }
+    if not streamed:
+        return json_reply(whole)
+    events = [{"type": "message_start", "message": whole}]
+    for at, block in enumerate(content):
+        deltas = [{"type": "text_delta", "text": block["text"]}]
+        deltas += [{"type": "citations_delta", "citation": each} for each in block["citations"]]
+        events += _block(at, {"type": "text", "text": "", "citations": []}, deltas)
+    events.append({"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 3}})
+    events.append({"type": "message_stop"})
+    return sse_reply([(event["type"], event) for event in events])
+
+
 def refusal(status, text="Overloaded", kind="overloaded_error", **headers):
     return json_reply({"type": "error", "error": {"type": kind, "message": text}}, status, **headers)
 

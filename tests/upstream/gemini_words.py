@@ -28,6 +28,41 @@ def embeddings(vectors):
     return json_reply({"embeddings": [{"values": vector} for vector in vectors]})
 
 
+def drawing(image, finish="STOP"):
+    """Of a model that draws: an image in base64; None: words instead of one."""
+    parts = [{"text": "Here it is"}]
+    if image is not None:
+        parts.append({"inlineData": {"mimeType": "image/png", "data": image}})
+    return json_reply(_body(parts, finish))
+
+
+def predictions(*images, filtered=None):
+    """Of Imagen: images in base64, and the reason of one that was filtered."""
+    rows = [{"mimeType": "image/png", "bytesBase64Encoded": image, "prompt": "better"} for image in images]
+    return json_reply({"predictions": rows + ([{"raiFilteredReason": filtered}] if filtered else [])})
+
+
+def grounded(body, chunks, supports):
+    """`body` of an answer with what its text is grounded on: (title, uri) of each source; of each segment its bytes and
+    sources."""
+    body["candidates"][0]["groundingMetadata"] = {
+        "groundingChunks": [{"web": {"uri": uri, "title": title}} for title, uri in chunks],
+        "groundingSupports": [
+            {"segment": {"startIndex": begin, "endIndex": end}, "groundingChunkIndices": list(sources)}
+            for begin, end, sources in supports
+        ],
+    }
+    return body
+
+
+def searched(text, chunks, supports, streamed=False):
+    if not streamed:
+        return json_reply(grounded(_body([{"text": text}], "STOP"), chunks, supports))
+    half = len(text) // 2
+    last = grounded(_body([{"text": text[half:]}], "STOP"), chunks, supports)
+    return sse_reply([(None, _body([{"text": text[:half]}])), (None, last)])
+
+
 def refusal(status, text="overloaded", name="UNAVAILABLE", **headers):
     return json_reply({"error": {"code": status, "message": text, "status": name}}, status, **headers)
 

@@ -14,7 +14,6 @@ namespace {
 
 using base::Code;
 using std::chrono::milliseconds;
-using std::chrono::seconds;
 
 constexpr int kRateMin = 4'000;
 constexpr int kRateMax = 768'000;

@@ -1,5 +1,6 @@
 #include "ai/engines/host/once.h"
 
+#include <algorithm>
 #include <iostream>
 #include <map>
 #include <numeric>

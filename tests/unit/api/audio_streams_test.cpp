@@ -1,3 +1,5 @@
+#include <optional>
+
 #include "tests/support/wait_until.h"
 #include "tests/unit/api/audio.h"
 
@@ -6,22 +8,33 @@ namespace {
 
 using base::Code;
 
-TEST_F(Audio, AStreamSaysThePiecesInOrderAndThenTheWhole) {
-  start();
-  const FormText form = good_form().field("stream", "true").field("color", "red");
-  Connection client(server->port());
-  client.send({.method = "POST",
-               .path = "/v1/audio/transcriptions",
-               .key = owner,
-               .body = form.text(),
-               .type = form.type()});
+class AudioStreams : public Audio {
+ protected:
+  // A form that wishes a stream; `client` has what comes of it.
+  void ask(const FormText& form = streamed_form(), const std::string& headers = {}) {
+    start();
+    client.emplace(server->port());
+    client->send({.method = "POST",
+                  .path = "/v1/audio/transcriptions",
+                  .key = owner,
+                  .headers = headers,
+                  .body = form.text(),
+                  .type = form.type()});
+  }
+  static FormText streamed_form() { return good_form().field("stream", "true"); }
+
+  std::optional<Connection> client;
+};
+
+TEST_F(AudioStreams, AStreamSaysThePiecesInOrderAndThenTheWhole) {
+  ask(streamed_form().field("color", "red"));
   const storage::Claimed job = claimed();
   part(job.lease, 1, piece_text("It never stops."));
   part(job.lease, 0, piece_text(" The mill turns."));
-  ASSERT_TRUE(client.saw(R"({"type":"transcript.text.delta","delta":"The mill turns."})"));
-  ASSERT_TRUE(client.saw(R"({"type":"transcript.text.delta","delta":" It never stops."})"));
+  ASSERT_TRUE(client->saw(R"({"type":"transcript.text.delta","delta":"The mill turns."})"));
+  ASSERT_TRUE(client->saw(R"({"type":"transcript.text.delta","delta":" It never stops."})"));
   finish(job.lease, result_text());
-  const Answer answer = client.answer();
+  const Answer answer = client->answer();
   EXPECT_EQ(answer.status, 200);
   EXPECT_EQ(answer.header("content-type"), "text/event-stream");
   EXPECT_EQ(answer.header("x-millrace-job"), job.lease.job.str());
@@ -32,71 +45,42 @@ TEST_F(Audio, AStreamSaysThePiecesInOrderAndThenTheWhole) {
       << answer.body;
 }
 
-TEST_F(Audio, AStreamOfAJobWithoutPiecesSaysItsTextAtTheEnd) {
-  start();
-  const FormText form = good_form().field("stream", "true");
-  Connection client(server->port());
-  client.send({.method = "POST",
-               .path = "/v1/audio/transcriptions",
-               .key = owner,
-               .headers = "Idempotency-Key: k\r\n",
-               .body = form.text(),
-               .type = form.type()});
+TEST_F(AudioStreams, AStreamOfAJobWithoutPiecesSaysItsTextAtTheEnd) {
+  ask(streamed_form(), "Idempotency-Key: k\r\n");
   finish(claimed().lease, result_text());
-  const Answer answer = client.answer();
+  const Answer answer = client->answer();
   EXPECT_NE(answer.body.find(R"("delta":"The mill turns. It never stops.")"), std::string::npos);
-  const Answer again = transcribe(form, "Idempotency-Key: k\r\n");
+  const Answer again = transcribe(streamed_form(), "Idempotency-Key: k\r\n");
   EXPECT_EQ(again.body, answer.body);
   EXPECT_EQ(again.header("idempotent-replayed"), "true");
 }
 
-TEST_F(Audio, AStreamThatHasNotBegunFailsAsAnyRequest) {
-  start();
-  const FormText form = good_form().field("stream", "true");
-  Connection client(server->port());
-  client.send({.method = "POST",
-               .path = "/v1/audio/transcriptions",
-               .key = owner,
-               .body = form.text(),
-               .type = form.type()});
+TEST_F(AudioStreams, AStreamThatHasNotBegunFailsAsAnyRequest) {
+  ask();
   fail(claimed().lease, Code::kAudioDamaged, "the recording is damaged");
-  const Answer answer = client.answer();
+  const Answer answer = client->answer();
   EXPECT_EQ(code(answer), "422 audio_damaged");
   EXPECT_EQ(answer.header("x-should-retry"), "false");
 }
 
-TEST_F(Audio, AStreamThatHasBegunEndsWithAnEvent) {
-  start();
-  const FormText form = good_form().field("stream", "true");
-  Connection client(server->port());
-  client.send({.method = "POST",
-               .path = "/v1/audio/transcriptions",
-               .key = owner,
-               .body = form.text(),
-               .type = form.type()});
+TEST_F(AudioStreams, AStreamThatHasBegunEndsWithAnEvent) {
+  ask();
   const storage::Claimed job = claimed();
   part(job.lease, 0, piece_text("The mill turns."));
-  ASSERT_TRUE(client.saw("The mill turns."));
+  ASSERT_TRUE(client->saw("The mill turns."));
   fail(job.lease, Code::kWorkerLost, "the worker was lost");
-  const Answer answer = client.answer();
+  const Answer answer = client->answer();
   EXPECT_EQ(answer.status, 200);
   EXPECT_NE(answer.body.find("event: error\ndata: {\"error\":"), std::string::npos);
   EXPECT_EQ(answer.body.find("transcript.text.done"), std::string::npos);
 }
 
-TEST_F(Audio, DrainingEndsAStreamWithTheJobsName) {
-  start();
-  const FormText form = good_form().field("stream", "true");
-  Connection client(server->port());
-  client.send({.method = "POST",
-               .path = "/v1/audio/transcriptions",
-               .key = owner,
-               .body = form.text(),
-               .type = form.type()});
+TEST_F(AudioStreams, DrainingEndsAStreamWithTheJobsName) {
+  ask();
   const std::string job = claimed().lease.job.str();
   ASSERT_TRUE(support::wait_until([&] { return waiters->count() == 1; }));
   service->drain();
-  const Answer answer = client.answer();
+  const Answer answer = client->answer();
   EXPECT_EQ(answer.status, 504);
   EXPECT_NE(answer.body.find(job), std::string::npos);
 }

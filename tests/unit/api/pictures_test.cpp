@@ -1,7 +1,10 @@
-#include <atomic>
+#include <future>
+#include <mutex>
+#include <vector>
 
 #include <unistd.h>
 
+#include "tests/support/wait_until.h"
 #include "tests/unit/api/served.h"
 
 namespace millrace::api::test {
@@ -30,9 +33,9 @@ PagePictures numbered() {
 
 class Pictures : public Served {
  protected:
-  void begin(PagePictures with) {
+  void begin(PagePictures with, Options options = {}) {
     pictures = std::move(with);
-    start();
+    start(std::move(options));
   }
   std::string submitted(const std::string& body) { return post("/v1/ocr", body, kAsync).json()["id"]; }
   Answer picture(const std::string& job, const std::string& page) {
@@ -82,6 +85,65 @@ TEST_F(Pictures, WithoutAnEngineTheAnswerSaysWhyThereIsNone) {
   const Answer answer = picture(submitted(ocr_body(pdf_of(12))), "0");
   EXPECT_EQ(answer.status, 503);
   EXPECT_EQ(answer.json()["error"]["message"], "pictures.children is 0");
+}
+
+// Draws nothing until it is told to.
+struct Slow {
+  std::mutex mutex;
+  std::vector<PagePictures::Done> waiting;
+
+  PagePictures pictures() {
+    PagePictures out;
+    out.draw = [this](const storage::OpenFile&, int,
+                      PagePictures::Done done) -> base::Result<PagePictures::Stop> {
+      const std::lock_guard lock(mutex);
+      waiting.push_back(std::move(done));
+      return PagePictures::Stop([] {});
+    };
+    return out;
+  }
+  std::size_t count() {
+    const std::lock_guard lock(mutex);
+    return waiting.size();
+  }
+  void draw_all() {
+    std::vector<PagePictures::Done> now;
+    {
+      const std::lock_guard lock(mutex);
+      now.swap(waiting);
+    }
+    for (const PagePictures::Done& done : now) done(kJpeg);
+  }
+};
+
+TEST_F(Pictures, ATenantThatWaitsForAsManyAsItMayLeavesTheOthersTheirPlaces) {
+  Slow slow;
+  begin(slow.pictures(), {.pictures_per_tenant = 2});
+  const std::string job = submitted(ocr_body(pdf_of(12)));
+  const std::string their_key = key(schemas::ScopeSet::of_a_new_key(), "other");
+  const std::string theirs = send({.method = "POST",
+                                   .path = "/v1/ocr",
+                                   .key = their_key,
+                                   .headers = kAsync,
+                                   .body = ocr_body(pdf_of(12))})
+                                 .json()["id"];
+  auto first = std::async(std::launch::async, [&] { return picture(job, "0").status; });
+  auto second = std::async(std::launch::async, [&] { return picture(job, "1").status; });
+  EXPECT_TRUE(support::wait_until([&] { return slow.count() == 2; }));
+  const Answer third = picture(job, "0");
+  EXPECT_EQ(third.status, 429);
+  EXPECT_NE(third.body.find("pictures.per_tenant"), std::string::npos) << third.body;
+  EXPECT_EQ(third.header("retry-after-ms"), "2000");
+  auto other = std::async(std::launch::async, [&] {
+    return send({.path = "/v1/jobs/" + theirs + "/pages/0/picture", .key = their_key}).status;
+  });
+  EXPECT_TRUE(support::wait_until([&] { return slow.count() == 3; }));
+  slow.draw_all();
+  for (auto* each : {&first, &second, &other}) EXPECT_EQ(each->get(), 200);
+  auto again = std::async(std::launch::async, [&] { return picture(job, "0").status; });
+  EXPECT_TRUE(support::wait_until([&] { return slow.count() == 1; }));
+  slow.draw_all();
+  EXPECT_EQ(again.get(), 200) << "its places are free again";
 }
 
 TEST_F(Pictures, ManyAtOnceAreToldToComeAgain) {

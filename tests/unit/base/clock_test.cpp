@@ -74,6 +74,11 @@ TEST(Clock, DateTimesAreWrittenInUtcWithMilliseconds) {
   EXPECT_EQ(rfc3339(wall_from(1'700'000'000'007)), "2023-11-14T22:13:20.007Z");
   EXPECT_EQ(rfc3339(wall_from(0)), "1970-01-01T00:00:00.000Z");
   EXPECT_EQ(rfc3339(wall_from(-1)), "1969-12-31T23:59:59.999Z");
+  for (std::int64_t ms = -1'000'000'000'000; ms < 4'000'000'000'000; ms += 98'765'432'123) {
+    WallTime back{};
+    ASSERT_TRUE(parse_rfc3339(rfc3339(wall_from(ms)), back)) << ms;
+    EXPECT_EQ(millis(back), ms);
+  }
 }
 
 }  // namespace

@@ -53,6 +53,8 @@ TEST(Ids, ThreadsNeverMakeTheSameId) {
 TEST(Ids, TextAndBytesLeadBackToTheId) {
   const Uuid id = Uuid::make(wall_from(kNow));
   EXPECT_EQ(Uuid::parse(id.str()), id);
+  const auto known = Uuid::from_bytes("\x01\x92\xf0\xa1\x7c\x1e\x70\x0f\x80\xff\x09\xab\xcd\xef\x10\x7f");
+  EXPECT_EQ(known.value().str(), "0192f0a1-7c1e-700f-80ff-09abcdef107f");
   EXPECT_EQ(Uuid::from_bytes(id.bytes()), id);
   EXPECT_FALSE(id.is_nil());
   EXPECT_TRUE(Uuid().is_nil());

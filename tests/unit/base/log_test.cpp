@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <poll.h>
 #include <unistd.h>
 
 namespace millrace::base {
@@ -39,6 +40,11 @@ class StderrPipe {
 
   void make_small() { ::fcntl(reader_, F_SETPIPE_SZ, 4096); }
   void close_reader() { ::dup2(::open("/dev/null", O_RDONLY | O_CLOEXEC), reader_); }
+  // Whether something has been written that nobody has read.
+  bool has_text() const {
+    pollfd ready{reader_, POLLIN, 0};
+    return ::poll(&ready, 1, 0) == 1;
+  }
   // Everything written, once the log has stopped.
   std::string text() {
     std::string all;
@@ -143,6 +149,15 @@ TEST(Log, LinesOfTheSameMomentAreWrittenTogetherInTheirOrder) {
     at = all.find("line." + std::to_string(i) + ".\n", at);
     ASSERT_NE(at, std::string::npos) << i;
   }
+}
+
+TEST(Log, WhatWasSaidBeforeAFlushIsWrittenAfterIt) {
+  StderrPipe pipe;
+  log_start(LogFormat::kText, LogLevel::kInfo);
+  log_info("before");
+  log_flush();
+  EXPECT_TRUE(pipe.has_text());
+  EXPECT_THAT(pipe.text(), EndsWith(" before\n"));
 }
 
 TEST(Log, AStoppedReaderCostsLinesAndNeverTime) {

@@ -1,24 +1,16 @@
 #pragma once
-#include <chrono>
-#include <condition_variable>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <numeric>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include <gtest/gtest.h>
-
 #include "ai/engines/ocr_engine.h"
 #include "tests/support/pdf_maker.h"
-#include "tests/unit/engines/real_documents.h"
+#include "tests/unit/engines/pool_ground.h"
 
 namespace millrace::engines::testing {
-
-inline constexpr std::chrono::milliseconds kReadingPatience{120'000};
 
 inline const std::vector<std::string> kReportLines{"*Annual Report",
                                                    "",
@@ -28,13 +20,8 @@ inline const std::vector<std::string> kReportLines{"*Annual Report",
                                                    "",
                                                    "Every range of pages is a task of its own with a lease."};
 
-// Collects a call's callbacks and waits for its end.
-struct OcrCall {
-  std::mutex mutex;
-  std::condition_variable changed;
+struct OcrCall : InfoProbe<DocumentInfo> {
   std::map<int, PageOutcome> pages;
-  std::optional<EngineEnd> end;
-  std::optional<base::Result<DocumentInfo>> info;
 
   std::function<void(PageOutcome)> on_page() {
     return [this](PageOutcome page) {
@@ -44,32 +31,9 @@ struct OcrCall {
       changed.notify_all();
     };
   }
-  std::function<void(EngineEnd)> on_end() {
-    return [this](EngineEnd how) {
-      const std::lock_guard lock(mutex);
-      EXPECT_FALSE(end) << "two ends";
-      end = std::move(how);
-      changed.notify_all();
-    };
-  }
-  std::function<void(base::Result<DocumentInfo>)> on_info() {
-    return [this](base::Result<DocumentInfo> result) {
-      const std::lock_guard lock(mutex);
-      info.emplace(std::move(result));
-      changed.notify_all();
-    };
-  }
-  bool wait(const std::function<bool()>& condition) {
-    std::unique_lock lock(mutex);
-    return changed.wait_for(lock, kReadingPatience, condition);
-  }
-  EngineEnd wait_end() {
-    EXPECT_TRUE(wait([this] { return end.has_value(); }));
-    return end.value_or(EngineEnd{});
-  }
 };
 
-class OcrEngineTest : public ::testing::Test {
+class OcrEngineTest : public PoolTest {
  protected:
   // A document of one scanned page, `count` times.
   base::Result<std::shared_ptr<const Document>> scans(int count, int dpi) {
@@ -84,14 +48,11 @@ class OcrEngineTest : public ::testing::Test {
     return pages;
   }
   void make(EnginePool::Options options = engine_options()) {
-    const auto probe = process::Jail::probe(spawner_, options.jail);
-    ASSERT_TRUE(probe.usable) << probe.reason;
-    make(std::move(options), probe.confinement);
+    make_pool(std::move(options));
+    engine_ = std::make_unique<OcrEngine>(*pool_);
   }
   void make(EnginePool::Options options, process::Confinement form) {
-    auto pool = EnginePool::make(spawner_, std::move(options), form);
-    ASSERT_TRUE(pool) << pool.error().message;
-    pool_ = std::move(*pool);
+    make_pool(std::move(options), form);
     engine_ = std::make_unique<OcrEngine>(*pool_);
   }
 
@@ -112,8 +73,6 @@ class OcrEngineTest : public ::testing::Test {
     return *call.info ? base::Code::kInternal : call.info->error().code;
   }
 
-  process::Spawner spawner_;
-  std::unique_ptr<EnginePool> pool_;
   std::unique_ptr<OcrEngine> engine_;
 };
 

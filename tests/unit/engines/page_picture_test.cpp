@@ -1,11 +1,6 @@
-#include <condition_variable>
-#include <mutex>
-
-#include <gtest/gtest.h>
-
 #include "ai/engines/ocr_engine.h"
 #include "tests/support/pdf_maker.h"
-#include "tests/unit/engines/real_documents.h"
+#include "tests/unit/engines/pool_ground.h"
 
 namespace millrace::engines {
 namespace {
@@ -35,36 +30,19 @@ JpegSize size_of_jpeg(const std::string& bytes) {
   return {};
 }
 
-class PagePictureTest : public ::testing::Test {
+class PagePictureTest : public testing::PoolTest {
  protected:
-  void SetUp() override {
-    EnginePool::Options options = testing::engine_options();
-    const auto probe = process::Jail::probe(spawner_, options.jail);
-    ASSERT_TRUE(probe.usable) << probe.reason;
-    auto pool = EnginePool::make(spawner_, std::move(options), probe.confinement);
-    ASSERT_TRUE(pool) << pool.error().message;
-    pool_ = std::move(*pool);
-  }
+  void SetUp() override { make_pool(); }
 
   Drawn draw(const std::string& bytes, int page) {
     auto document = testing::document_of(bytes);
     if (!document) return document.error();
-    std::mutex mutex;
-    std::condition_variable changed;
-    std::optional<Drawn> drawn;
-    const auto ticket = OcrEngine(*pool_).draw(*document, page, kSide, [&](Drawn result) {
-      const std::lock_guard lock(mutex);
-      drawn.emplace(std::move(result));
-      changed.notify_all();
-    });
+    testing::InfoProbe<std::string> drawn;
+    const auto ticket = OcrEngine(*pool_).draw(*document, page, kSide, drawn.on_info());
     if (!ticket) return ticket.error();
-    std::unique_lock lock(mutex);
-    EXPECT_TRUE(changed.wait_for(lock, std::chrono::minutes(2), [&] { return drawn.has_value(); }));
-    return drawn ? *std::move(drawn) : Drawn(base::error(Code::kInternal, "no answer"));
+    EXPECT_TRUE(drawn.wait([&] { return drawn.info.has_value(); }));
+    return drawn.info ? *std::move(drawn.info) : Drawn(base::error(Code::kInternal, "no answer"));
   }
-
-  process::Spawner spawner_;
-  std::unique_ptr<EnginePool> pool_;
 };
 
 TEST_F(PagePictureTest, APageOfAPdfIsAJpegThatFitsIntoTheSide) {

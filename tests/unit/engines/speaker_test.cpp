@@ -1,13 +1,9 @@
 #include "ai/engines/speaker.h"
 
-#include <condition_variable>
-#include <mutex>
 #include <set>
 
-#include <gtest/gtest.h>
-
 #include "tests/support/wait_until.h"
-#include "tests/unit/engines/real_documents.h"
+#include "tests/unit/engines/pool_ground.h"
 #include "tests/unit/engines/real_recordings.h"
 
 namespace millrace::engines {
@@ -19,13 +15,9 @@ using schemas::SpeechEncoding;
 const std::string kSentences =
     "The gateway keeps its promises. Nobody has to wait for a result that is lost.";
 
-// Collects what is said and waits for its end.
-struct Talked {
-  std::mutex mutex;
-  std::condition_variable changed;
+struct Talked : testing::CallProbe {
   std::string bytes;
   int chunks = 0;
-  std::optional<EngineEnd> end;
 
   std::function<void(std::string)> on_audio() {
     return [this](const std::string& some) {
@@ -37,33 +29,14 @@ struct Talked {
       changed.notify_all();
     };
   }
-  std::function<void(EngineEnd)> on_end() {
-    return [this](EngineEnd how) {
-      const std::lock_guard lock(mutex);
-      end = std::move(how);
-      changed.notify_all();
-    };
-  }
-  bool wait(const std::function<bool()>& condition) {
-    std::unique_lock lock(mutex);
-    return changed.wait_for(lock, std::chrono::minutes(2), condition);
-  }
-  EngineEnd wait_end() {
-    EXPECT_TRUE(wait([this] { return end.has_value(); }));
-    return end.value_or(EngineEnd{});
-  }
 };
 
-class SpeakerTest : public ::testing::Test {
+class SpeakerTest : public testing::PoolTest {
  protected:
   void SetUp() override { make(testing::engine_options()); }
   void make(EnginePool::Options options) {
     options.in_background = false;
-    const auto probe = process::Jail::probe(spawner_, options.jail);
-    ASSERT_TRUE(probe.usable) << probe.reason;
-    auto pool = EnginePool::make(spawner_, std::move(options), probe.confinement);
-    ASSERT_TRUE(pool) << pool.error().message;
-    pool_ = std::move(*pool);
+    make_pool(std::move(options));
     speaker_ = std::make_unique<Speaker>(*pool_);
   }
   static schemas::SpeechRequest request_for(const std::string& text,
@@ -82,8 +55,6 @@ class SpeakerTest : public ::testing::Test {
     return talked.bytes;
   }
 
-  process::Spawner spawner_;
-  std::unique_ptr<EnginePool> pool_;
   std::unique_ptr<Speaker> speaker_;
 };
 

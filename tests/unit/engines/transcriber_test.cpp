@@ -1,13 +1,9 @@
 #include "ai/engines/transcriber.h"
 
-#include <condition_variable>
 #include <csignal>
 #include <map>
-#include <mutex>
 
-#include <gtest/gtest.h>
-
-#include "tests/unit/engines/real_documents.h"
+#include "tests/unit/engines/pool_ground.h"
 #include "tests/unit/engines/real_recordings.h"
 
 namespace millrace::engines {
@@ -19,7 +15,6 @@ using std::chrono::milliseconds;
 using testing::recording_of;
 using testing::spoken;
 
-constexpr milliseconds kListenPatience{120'000};
 constexpr unsigned kSpokenRate = 24'000;
 
 const std::string kSaid =
@@ -27,13 +22,8 @@ const std::string kSaid =
     "spring "
     "a young family moved in with two children and a small brown dog.";
 
-// Collects a call's callbacks and waits for its end.
-struct Hearing {
-  std::mutex mutex;
-  std::condition_variable changed;
+struct Hearing : testing::InfoProbe<RecordingInfo> {
   std::map<int, schemas::SpokenPiece> pieces;
-  std::optional<EngineEnd> end;
-  std::optional<base::Result<RecordingInfo>> info;
 
   std::function<void(PieceOutcome)> on_piece() {
     return [this](PieceOutcome outcome) {
@@ -43,41 +33,16 @@ struct Hearing {
       changed.notify_all();
     };
   }
-  std::function<void(EngineEnd)> on_end() {
-    return [this](EngineEnd how) {
-      const std::lock_guard lock(mutex);
-      end = std::move(how);
-      changed.notify_all();
-    };
-  }
-  std::function<void(base::Result<RecordingInfo>)> on_info() {
-    return [this](base::Result<RecordingInfo> result) {
-      const std::lock_guard lock(mutex);
-      info.emplace(std::move(result));
-      changed.notify_all();
-    };
-  }
-  bool wait(const std::function<bool()>& condition) {
-    std::unique_lock lock(mutex);
-    return changed.wait_for(lock, kListenPatience, condition);
-  }
-  EngineEnd wait_end() {
-    EXPECT_TRUE(wait([this] { return end.has_value(); }));
-    return end.value_or(EngineEnd{});
-  }
 };
 
-class TranscriberTest : public ::testing::Test {
+class TranscriberTest : public testing::PoolTest {
  protected:
   void make(EnginePool::Options options = testing::engine_options()) {
-    const auto probe = process::Jail::probe(spawner_, options.jail);
-    ASSERT_TRUE(probe.usable) << probe.reason;
-    make(std::move(options), probe.confinement);
+    make_pool(std::move(options));
+    transcriber_ = std::make_unique<Transcriber>(*pool_);
   }
   void make(EnginePool::Options options, process::Confinement form) {
-    auto pool = EnginePool::make(spawner_, std::move(options), form);
-    ASSERT_TRUE(pool) << pool.error().message;
-    pool_ = std::move(*pool);
+    make_pool(std::move(options), form);
     transcriber_ = std::make_unique<Transcriber>(*pool_);
   }
   base::Result<RecordingInfo> inspect(const std::string& bytes) {
@@ -110,8 +75,6 @@ class TranscriberTest : public ::testing::Test {
     return pieces;
   }
 
-  process::Spawner spawner_;
-  std::unique_ptr<EnginePool> pool_;
   std::unique_ptr<Transcriber> transcriber_;
 };
 

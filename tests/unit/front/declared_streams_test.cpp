@@ -1,3 +1,5 @@
+#include <string_view>
+
 #include <gtest/gtest.h>
 
 #include "tests/support/wait_until.h"
@@ -78,6 +80,21 @@ TEST_F(DeclaredStreams, ThatEndEarlyCutTheConnection) {
     EXPECT_TRUE(one.ends());
   }
   EXPECT_TRUE(wait_until([&] { return server->stats().in_flight == 0; }));
+}
+
+TEST_F(DeclaredStreams, MayEndWithTheirLastPieceAndWithNoOther) {
+  start();
+  for (const char* last : {"world", "worl", "world!"}) {
+    RawClient one = client();
+    const Responder stream = begin(one, get("/"), 11);
+    EXPECT_TRUE(stream.write("hello "));
+    const bool whole = std::string_view(last).size() == 5;
+    EXPECT_EQ(whole, stream.end(last));
+    const auto reply = one.reply();
+    ASSERT_TRUE(reply);
+    EXPECT_EQ(whole, reply->complete);
+    EXPECT_EQ(reply->body, whole ? "hello world" : "hello ");
+  }
 }
 
 TEST_F(DeclaredStreams, NeverHaveAByteMoreThanTheirLength) {

@@ -10,7 +10,7 @@ using support::wait_until;
 
 class Serving : public Served {
  protected:
-  Signal released;
+  Signal released, gone;
 };
 
 TEST_F(Serving, AnswersAGetAndKeepsTheConnection) {
@@ -195,6 +195,26 @@ TEST_F(Serving, WhatAdmissionTookIsGivenBackIfTheClientLeavesWithinTheBody) {
   one.reset();
   EXPECT_TRUE(released.wait());
   EXPECT_EQ(application.ran(), 0u);
+}
+
+TEST_F(Serving, AnEndThatCameTogetherWithItsRequestIsNoticed) {
+  application.on_run = [this](const Request& request, const Responder& responder) {
+    const std::string& path = request.head.path;
+    if (path == "/holds") released.wait();  // the one thread that reads
+    if (path != "/leaves") return static_cast<void>(responder.send(text_reply("ok")));
+    responder.on_gone([this] { gone.set(); });
+    parked.park(responder);
+  };
+  start();
+  RawClient one = client(), other = client();
+  ASSERT_TRUE(one.send(get("/")));
+  ASSERT_TRUE(one.reply());
+  ASSERT_TRUE(other.send(get("/holds")));
+  ASSERT_TRUE(wait_until([&] { return application.ran() == 2; }));
+  ASSERT_TRUE(one.send(get("/leaves")));
+  one.half_close();
+  released.set();
+  EXPECT_TRUE(gone.wait());
 }
 
 TEST_F(Serving, OnlyTheFirstAnswerOfARequestCounts) {

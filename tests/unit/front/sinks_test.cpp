@@ -3,7 +3,12 @@
 #include <string>
 
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "api/front/connection.h"
+#include "api/front/core.h"
 #include "tests/unit/front/served.h"
 
 namespace millrace::front::test {
@@ -40,6 +45,22 @@ class FakeSink : public BodySink {
   const std::shared_ptr<Seen> seen_;
 };
 
+// A request of which only so much of its body has been sent.
+std::string begun_post(std::size_t length, const std::string& some) {
+  return "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: " + std::to_string(length) + "\r\n\r\n" + some;
+}
+
+bool is_same_socket(int one, int other) {
+  struct stat first {};
+  struct stat second {};
+  return ::fstat(one, &first) == 0 && ::fstat(other, &second) == 0 && first.st_ino == second.st_ino;
+}
+
+std::string state_of(int socket) {
+  char byte = 0;
+  return ::recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0 ? "ended" : "silent";
+}
+
 class Sinks : public Served {
  protected:
   void serve(Limits limits = {}) {
@@ -70,6 +91,13 @@ class Sinks : public Served {
     }
     go_on();
   }
+  // One whose body waits for its sink.
+  RawClient resting_client(const std::string& request) {
+    RawClient one = client();
+    EXPECT_TRUE(one.send(request));
+    EXPECT_TRUE(seen->rests.wait());
+    return one;
+  }
   const std::shared_ptr<Seen> seen = std::make_shared<Seen>();
 };
 
@@ -84,7 +112,7 @@ TEST_F(Sinks, TakeTheBodyInPlaceOfTheRequest) {
 TEST_F(Sinks, HaveTheBytesBeforeTheBodyIsWhole) {
   serve();
   RawClient one = client();
-  ASSERT_TRUE(one.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 8\r\n\r\nhalf"));
+  ASSERT_TRUE(one.send(begun_post(8, "half")));
   EXPECT_TRUE(seen->some.wait());
   EXPECT_EQ(bytes(), "half");
   EXPECT_EQ(application.ran(), 0u);
@@ -116,8 +144,7 @@ TEST_F(Sinks, ThatWantNoMoreEndTheRequestAtOnce) {
   serve();
   seen->most = 10;
   RawClient one = client();
-  ASSERT_TRUE(
-      one.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n" + std::string(5000, 'x')));
+  ASSERT_TRUE(one.send(begun_post(1'000'000, std::string(5000, 'x'))));
   const auto reply = one.reply();
   ASSERT_TRUE(reply);
   EXPECT_EQ(reply->status, 200);
@@ -142,7 +169,7 @@ TEST_F(Sinks, AreDroppedWhenTheClientLeaves) {
   serve();
   {
     RawClient one = client();
-    ASSERT_TRUE(one.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 8\r\n\r\nhalf"));
+    ASSERT_TRUE(one.send(begun_post(8, "half")));
     EXPECT_TRUE(seen->some.wait());
     EXPECT_FALSE(seen->gone.is_set());
   }
@@ -153,7 +180,7 @@ TEST_F(Sinks, AreDroppedWhenTheClientLeaves) {
 TEST_F(Sinks, AreDroppedWhenTheBodyIsTooLarge) {
   serve();
   RawClient one = client();
-  ASSERT_TRUE(one.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2000000\r\n\r\n"));
+  ASSERT_TRUE(one.send(begun_post(2'000'000, {})));
   EXPECT_EQ(one.reply()->status, 413);
   EXPECT_TRUE(seen->gone.wait());
   RawClient other = client();
@@ -164,10 +191,7 @@ TEST_F(Sinks, AreDroppedWhenTheBodyIsTooLarge) {
 TEST_F(Sinks, ThatRestLetTheClientWait) {
   serve();
   seen->rest_at = 100'000;
-  RawClient one = client();
-  ASSERT_TRUE(
-      one.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n" + std::string(100'001, 'x')));
-  ASSERT_TRUE(seen->rests.wait());
+  RawClient one = resting_client(begun_post(1'000'000, std::string(100'001, 'x')));
   const std::size_t before = bytes().size();
   ASSERT_TRUE(one.send(std::string(5'000, 'x')));
   EXPECT_EQ(ask(get("/other"))->status, 200) << "others are served";
@@ -181,10 +205,7 @@ TEST_F(Sinks, ThatRestLetTheClientWait) {
 TEST_F(Sinks, ThatRestMayEndTheRequest) {
   serve();
   seen->rest_at = 100'000;
-  RawClient one = client();
-  ASSERT_TRUE(
-      one.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n" + std::string(100'001, 'x')));
-  ASSERT_TRUE(seen->rests.wait());
+  RawClient one = resting_client(begun_post(1'000'000, std::string(100'001, 'x')));
   end_rest(0);
   ASSERT_TRUE(one.send("x"));
   EXPECT_EQ(one.reply()->headers.at("connection"), "close");
@@ -193,22 +214,37 @@ TEST_F(Sinks, ThatRestMayEndTheRequest) {
 TEST_F(Sinks, ThatRestAreDroppedWithTheirServer) {
   serve();
   seen->rest_at = 0;
-  RawClient one = client();
-  ASSERT_TRUE(one.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 8\r\n\r\nhalf"));
-  ASSERT_TRUE(seen->rests.wait());
+  RawClient one = resting_client(begun_post(8, "half"));
   server->stop();
   EXPECT_TRUE(seen->gone.wait());
   EXPECT_TRUE(one.ends());
 }
 
+TEST_F(Sinks, ThatRestAreDroppedAloneThoughAllRestingNumbersStandForOneSocket) {
+  seen->rest_at = 0;
+  application.on_admit = [this](const Head&) {
+    return Admit{.body_max = kMegabyte, .sink = std::make_shared<FakeSink>(seen)};
+  };
+  const auto core = std::make_shared<Core>(application, Limits{});
+  ASSERT_TRUE(core->silence.open());
+  int ends[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends), 0);
+  const auto connection = std::make_shared<Connection>(core, 1, ends[0], "127.0.0.1", [] {});
+  connection->on_input(begun_post(8, "half"));
+  ASSERT_TRUE(seen->rests.is_set());
+  ASSERT_TRUE(is_same_socket(ends[0], core->silence.fd()));
+  connection->drop();
+  EXPECT_FALSE(is_same_socket(ends[0], core->silence.fd()));
+  EXPECT_EQ(state_of(core->silence.fd()), "silent");
+  EXPECT_EQ(state_of(ends[1]), "ended");
+  connection->on_disconnected();
+  for (const int end : ends) ::close(end);
+}
+
 TEST_F(Sinks, ThatRestHearOfAClientThatLeftWhenTheyGoOn) {
   serve();
   seen->rest_at = 0;
-  {
-    RawClient one = client();
-    ASSERT_TRUE(one.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 8\r\n\r\nhalf"));
-    ASSERT_TRUE(seen->rests.wait());
-  }
+  resting_client(begun_post(8, "half")).close();
   EXPECT_FALSE(seen->gone.is_set());
   end_rest();
   EXPECT_TRUE(seen->gone.wait());
@@ -219,9 +255,7 @@ TEST_F(Sinks, ThatRestAreNoStandstillOfTheClient) {
   limits.body_stall_timeout = std::chrono::milliseconds(100);
   serve(limits);
   seen->rest_at = 0;
-  RawClient one = client();
-  ASSERT_TRUE(one.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 8\r\n\r\nhalf"));
-  ASSERT_TRUE(seen->rests.wait());
+  RawClient one = resting_client(begun_post(8, "half"));
   EXPECT_FALSE(one.reply(false, std::chrono::milliseconds(500)));
 }
 
@@ -230,7 +264,7 @@ TEST_F(Sinks, DoNotHideABodyThatStopsComing) {
   limits.body_stall_timeout = std::chrono::milliseconds(300);
   serve(limits);
   RawClient one = client();
-  ASSERT_TRUE(one.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 8\r\n\r\nhalf"));
+  ASSERT_TRUE(one.send(begun_post(8, "half")));
   EXPECT_EQ(one.reply()->status, 408);
   EXPECT_TRUE(seen->gone.wait());
 }

@@ -68,6 +68,36 @@ TEST_F(Streams, AreChunkedAndLeaveTheConnectionUsable) {
   EXPECT_EQ(one.reply()->body, "next");
 }
 
+TEST_F(Streams, MayBeginWithTheirFirstPieceAndEndWithTheirLast) {
+  start();
+  for (const char* line : {"GET / HTTP/1.1", "GET / HTTP/1.0"}) {
+    RawClient one = client();
+    ASSERT_TRUE(one.send(std::string(line) + "\r\nHost: a\r\n\r\n"));
+    const Responder stream = parked.next();
+    ASSERT_TRUE(stream.start_stream(text_reply(""), "first "));
+    ASSERT_TRUE(stream.write("and "));
+    ASSERT_TRUE(stream.end("last"));
+    EXPECT_FALSE(stream.end("again"));
+    const auto reply = one.reply();
+    ASSERT_TRUE(reply);
+    EXPECT_TRUE(reply->complete);
+    EXPECT_EQ(reply->body, "first and last");
+  }
+}
+
+TEST_F(Streams, ToHeadDropTheirFirstAndTheirLastPieceToo) {
+  start();
+  RawClient one = client();
+  ASSERT_TRUE(one.send("HEAD / HTTP/1.1\r\nHost: a\r\n\r\n"));
+  const Responder stream = parked.next();
+  ASSERT_TRUE(stream.start_stream(text_reply(""), "first"));
+  ASSERT_TRUE(stream.end("last"));
+  ASSERT_TRUE(one.reply(true));
+  ASSERT_TRUE(one.send(get("/")));
+  parked.next().send(text_reply("next"));
+  EXPECT_EQ(one.reply()->body, "next");
+}
+
 TEST_F(Streams, ThatAreAbortedHaveNoLastChunk) {
   start();
   RawClient one = client();

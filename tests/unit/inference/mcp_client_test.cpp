@@ -55,7 +55,7 @@ class McpClients : public ::testing::Test {
            std::size_t cancel_at = 0) {
     McpEndpoint endpoint;
     endpoint.url = server.base_url();
-    endpoint.version = "2026-07-28";
+    endpoint.version = version_;
     endpoint.guarded = false;
     const McpClient::Ground ground{loop_, http_, guard_, memory_};
     McpClient client(ground, std::move(endpoint), limits_);
@@ -81,6 +81,7 @@ class McpClients : public ::testing::Test {
   }
 
   McpLimits limits_;
+  std::string version_ = "2026-07-28";
 
  private:
   template <class T>
@@ -127,6 +128,28 @@ TEST_F(McpClients, AListThatDoesNotComeInTimeIsATimeOut) {
   const ListResult tools = list(server);
   ASSERT_FALSE(tools);
   EXPECT_EQ(Code::kUpstreamTimeout, tools.error().code);
+}
+
+TEST_F(McpClients, AServerThatDoesNotAnswerAGreetingHasLessTimeThanAList) {
+  version_.clear();
+  limits_.greeting_timeout = kShort;
+  ScriptedUpstream server({http(400, "{}"), ""});
+  const ListResult tools = list(server);
+  ASSERT_FALSE(tools);
+  EXPECT_EQ(Code::kUpstreamTimeout, tools.error().code);
+  EXPECT_EQ("the server did not finish initialize within 60 ms (greeting_timeout)", tools.error().message);
+  EXPECT_TRUE(server.wait_for_caller_gone());
+  EXPECT_EQ(2u, server.bodies().size());
+}
+
+TEST_F(McpClients, AServerThatRefusesAGreetingAndSaysNothingInAStreamIsToldByItsRefusal) {
+  version_.clear();
+  limits_.place_timeout = kShort;
+  ScriptedUpstream server({http(400, "{}"), http(405, "no"), ""});
+  const ListResult tools = list(server);
+  ASSERT_FALSE(tools);
+  EXPECT_EQ("the server refused initialize (HTTP 405)", tools.error().message);
+  EXPECT_EQ(3u, server.bodies().size());
 }
 
 TEST_F(McpClients, ACallThatIsNotAnsweredInTimeIsATimeOutAndSentOnce) {

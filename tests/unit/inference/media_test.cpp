@@ -96,7 +96,8 @@ TEST(Media, WhatTheModelDoesNotTakeIsToldBeforeAnythingIsSent) {
   EXPECT_EQ(refused(ground.media.check(texts("c", {"x"}))), "bad_request");
   EXPECT_EQ(refused(ground.media.check(texts("mock/chat", {"x"}))), "bad_request");
   EXPECT_EQ(refused(ground.media.check(texts("nobody", {"x"}))), "model_not_found");
-  EXPECT_EQ(refused(ground.media.check(picture("g"))), "bad_request");
+  EXPECT_EQ(refused(ground.media.check(picture("c"))), "bad_request");
+  EXPECT_EQ(refused(ground.media.check(picture("g"))), "");
   EXPECT_EQ(refused(ground.media.check(texts("mock/embedding", {"x"}))), "");
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "ai/inference/registry.h"
 #include "schemas/chat_request.h"
@@ -13,6 +14,16 @@ inline ModelRow row(const std::string& name, const std::string& provider = "mock
   row.target.preset = providers::preset_named(provider);
   row.target.model = name.substr(name.find('/') + 1);
   return row;
+}
+
+// One model, whose provider is at this address. No abilities: those that its name tells.
+inline ModelSettings only_model(const std::string& name, const std::string& provider,
+                                const std::string& base_url, std::vector<Ability> abilities = {}) {
+  ModelSettings settings;
+  settings.models = {row(name, provider)};
+  settings.models.front().target.base_url = base_url;
+  settings.models.front().abilities = std::move(abilities);
+  return settings;
 }
 
 inline providers::Target open_provider(const std::string& provider) {

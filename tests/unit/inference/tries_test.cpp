@@ -113,6 +113,21 @@ TEST(Tries, AStreamThatBreaksAfterItsFirstPieceIsAnErrorAndNotTriedAgain) {
   EXPECT_EQ(1u, heard.heads.size());
 }
 
+// The provider has read the prompt by then.
+TEST(Tries, AStreamThatBreaksAfterAnEmptyPieceIsOwedItsPrompt) {
+  ScriptedUpstream upstream({event_stream(chunk(R"({"role":"assistant","content":""})"))});
+  Heard heard;
+  auto asked = request("a/m", "four words of prompt");
+  asked.stream = true;
+  ModelRow row = upstream_row("a/m", upstream);
+  row.price = Price{.prompt = 1e6, .completion = 0, .cached = {}};  // a dollar a token
+  ChatGround ground(models({std::move(row)}));
+  ASSERT_FALSE(ground.answer(asked, heard));
+  EXPECT_EQ("", heard.text());
+  ASSERT_TRUE(heard.failed_cost.has_value());
+  EXPECT_GE(*heard.failed_cost, 4.0);
+}
+
 TEST(Tries, AStreamIsTriedAgainBeforeItsFirstPiece) {
   ScriptedUpstream upstream({failure(), event_stream(chunk(R"({"content":"whole"})") +
                                                      chunk("{}", R"("stop")") + "data: [DONE]\n\n")});

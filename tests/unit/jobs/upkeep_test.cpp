@@ -92,7 +92,7 @@ class UpkeepOfMachines : public ::testing::Test {
     order.spec = "{}";
     order.machine = machine.id;
     support::Answer<storage::Submitted> made;
-    core.submitter->submit(order, made.take());
+    core.submitter->submit(std::move(order), made.take());
     return made.wait().value().job;
   }
   schemas::MachinePhase phase() { return machines.any(machine.id)->phase; }

@@ -4,6 +4,7 @@
 
 #include <sys/stat.h>
 
+#include "tests/support/processes.h"
 #include "tests/support/wait_until.h"
 #include "tests/unit/machines/local_sshd_fixture.h"
 #include "tests/unit/machines/sandbox_fixture.h"
@@ -136,7 +137,7 @@ TEST_F(LocalSshdTest, NothingIsLeftOfASessionThatHasEnded) {
   inside(
       "nohup setsid sleep 54321.7 >/dev/null 2>&1 & disown; setsid -f sleep 54321.7 </dev/null >/dev/null "
       "2>&1");
-  EXPECT_TRUE(wait_until([] { return processes_with("54321.7") == 0; }));
+  EXPECT_TRUE(wait_until([] { return support::processes_with("54321.7") == 0; }));
 }
 
 TEST_F(LocalSshdTest, ItsUseIsToldAtTheBeginningAndAtTheEnd) {

@@ -1,17 +1,11 @@
 #include "tests/unit/machines/sandbox_fixture.h"
 
-#include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-
 #include <sys/stat.h>
 
 #include "schemas/machine.h"
 #include "tests/support/machine_number.h"
 
 namespace millrace::machines {
-namespace fs = std::filesystem;
 
 void SandboxTest::SetUp() {
   ::chmod(data_.str().c_str(), 0711);
@@ -66,19 +60,6 @@ std::string SandboxTest::machine_folder() const {
   const std::string own = data_.str() + "/machines/" + schemas::machine_id(machine_);
   const bool image = sandbox_->host_facts().disk == "image";
   return "/proc/self/fd/" + std::to_string(root_.get()) + own + (image ? "/disk" : "");
-}
-
-int processes_with(const std::string& mark) {
-  int count = 0;
-  std::error_code gone;
-  for (const auto& entry : fs::directory_iterator("/proc", gone)) {
-    const std::string name = entry.path().filename().string();
-    if (!std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; })) continue;
-    std::ifstream file(entry.path() / "cmdline", std::ios::binary);
-    const std::string words{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-    if (words.find(mark) != std::string::npos) ++count;
-  }
-  return count;
 }
 
 }  // namespace millrace::machines

@@ -48,7 +48,4 @@ class PlainSandboxTest : public SandboxTest {
   Sandbox::Options options() const override;
 };
 
-// How many processes of this host have `mark` among their arguments.
-int processes_with(const std::string& mark);
-
 }  // namespace millrace::machines

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "platform/process/jail_words.h"
+#include "tests/support/processes.h"
 #include "tests/support/wait_until.h"
 #include "tests/unit/machines/sandbox_fixture.h"
 
@@ -99,7 +100,7 @@ TEST_F(ResidentTest, WhoeverOwnsTheChildEndsWhatItStarted) {
   start_script("(setsid sh -c 'trap \"\" TERM HUP; echo up; exec sleep 7398.25' &); exec sleep 600");
   ASSERT_EQ(line(), "up");
   ::kill(-child_.pid, SIGKILL);
-  EXPECT_TRUE(support::wait_until([] { return processes_with("7398.25") == 0; }));
+  EXPECT_TRUE(support::wait_until([] { return support::processes_with("7398.25") == 0; }));
 }
 
 TEST_F(ResidentTest, AResidentCountsAgainstTheMachinesMemory) {

@@ -214,7 +214,10 @@ void take_until(HttpClient& client, int lent, const std::function<bool()>& done)
   const int set = ::epoll_create1(EPOLL_CLOEXEC);
   epoll_event event{.events = EPOLLIN | EPOLLET, .data = {.u64 = 0}};
   ASSERT_EQ(0, ::epoll_ctl(set, EPOLL_CTL_ADD, lent, &event));
-  while (!done() && ::epoll_wait(set, &event, 1, 10'000) > 0) client.take_replies();
+  const auto until = std::chrono::steady_clock::now() + support::kDeadline;
+  while (!done() && std::chrono::steady_clock::now() < until) {
+    if (::epoll_wait(set, &event, 1, 50) > 0) client.take_replies();
+  }
   ::close(set);
 }
 
@@ -230,6 +233,36 @@ TEST_F(PlainHttpTest, RepliesThatAreLentAreHeardByWhoTookThem) {
     take_until(client_, lent, [&] { return heard.load(); });
     ASSERT_TRUE(heard);
   }
+}
+
+TEST_F(PlainHttpTest, AnEndThatComesWithALentReplyIsHeard) {
+  ScriptedUpstream upstream([](Exchange& exchange) {
+    exchange.send("HTTP/1.1 200 OK\r\n\r\nok");
+    exchange.close();
+  });
+  const int lent = client_.lend_replies();
+  for (int round = 0; round < 50; ++round) {
+    std::atomic<bool> heard = false;
+    HttpClient::Handlers handlers;
+    handlers.on_done = [&](const base::Result<HttpReply>& reply) { heard = reply && reply->body == "ok"; };
+    loop_.visit([&] { client_.start(post(upstream), std::move(handlers)); });
+    take_until(client_, lent, [&] { return heard.load(); });
+    ASSERT_TRUE(heard) << round;
+  }
+}
+
+TEST_F(PlainHttpTest, ALentReplyThatIsLongerThanOneTurnIsHeardToItsEnd) {
+  const std::string body(8u << 20, 'x');
+  ScriptedUpstream upstream([&](Exchange& exchange) {
+    exchange.send("HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
+  });
+  const int lent = client_.lend_replies();
+  std::atomic<bool> heard = false;
+  HttpClient::Handlers handlers;
+  handlers.on_done = [&](const base::Result<HttpReply>& reply) { heard = reply && reply->body == body; };
+  loop_.visit([&] { client_.start(post(upstream), std::move(handlers)); });
+  take_until(client_, lent, [&] { return heard.load(); });
+  EXPECT_TRUE(heard);
 }
 
 TEST_F(PlainHttpTest, RepliesThatWereGivenBackAreHeardByTheLoop) {

@@ -52,6 +52,8 @@ constexpr const char* kSchema =
     R"({"type": "object", "properties": {"q": {"type": "string"}}, "additionalProperties": false})";
 constexpr const char* kRequired = R"({"tools": [{"type": "function", "function": {"name": "f", "parameters":
     {"type": "object", "properties": {"q": {"type": "string"}}}}}], "tool_choice": "required"})";
+constexpr const char* kOneByOne = R"({"tools": [{"type": "function", "function": {"name": "f"}}],
+    "parallel_tool_calls": false})";
 constexpr const char* kFormat = R"({"response_format": {"type": "json_schema", "json_schema": {"name": "n",
     "schema": {"type": "object"}}}})";
 constexpr const char* kBudget = R"({"thinking": {"type": "enabled", "budget_tokens": 2000}})";
@@ -118,6 +120,8 @@ const Cell kSamplingCells[] = {
     {"max_tokens", "mistral", "m", kMost, "/max_tokens", "9"},
     {"max_tokens", "groq", "m", kMost, "/max_completion_tokens", "9"},
     {"max_tokens", "ollama", "m", kMost, "/max_tokens", "9"},
+    {"max_tokens", "vllm", "m", kMost, "/max_tokens", "9"},
+    {"max_tokens", "llamacpp", "m", kMost, "/max_tokens", "9"},
 
     {"temperature", "anthropic", kHaiku, kHot, "/temperature", "1.0", "temperature;clamped"},
     {"temperature", "anthropic", kOpus, kHot, "/temperature", nullptr, "temperature"},
@@ -163,11 +167,15 @@ const Cell kSamplingCells[] = {
     {"penalties", "vllm", "m", kPenalties, "/frequency_penalty", "0.5"},
     {"logit_bias", "anthropic", kHaiku, kBias, "/logit_bias", nullptr, "logit_bias"},
     {"logit_bias", "gemini", kFlash, kBias, "/logit_bias", nullptr, "logit_bias"},
+    {"logit_bias", "xai", kGrok, kBias, "/logit_bias", nullptr, "logit_bias"},
+    {"logit_bias", "mistral", "m", kBias, "/logit_bias", nullptr, "logit_bias"},
     {"logit_bias", "groq", "m", kBias, "/logit_bias", nullptr, "logit_bias"},
     {"logit_bias", "vllm", "m", kBias, "/logit_bias", R"({"1": 2})"},
     {"logprobs", "anthropic", kHaiku, kLogprobs, "/logprobs", nullptr, "logprobs, top_logprobs"},
     {"logprobs", "gemini", kFlash, kLogprobs, "/generationConfig",
      R"({"responseLogprobs": true, "logprobs": 2})"},
+    {"logprobs", "xai", kGrok, kLogprobs, "/top_logprobs", "2"},
+    {"logprobs", "mistral", "m", kLogprobs, "/logprobs", nullptr, "logprobs, top_logprobs"},
     {"logprobs", "groq", "m", kLogprobs, "/logprobs", nullptr, "logprobs, top_logprobs"},
     {"logprobs", "vllm", "m", kLogprobs, "/top_logprobs", "2"},
 
@@ -211,6 +219,7 @@ const Cell kReasoningCells[] = {
     {"reasoning_effort", "mistral", "m", kEffort, "/reasoning_effort", R"("high")"},
     {"reasoning_effort", "mistral", "m", R"({"reasoning_effort": "low"})", "/reasoning_effort", nullptr,
      "reasoning_effort"},
+    {"reasoning_effort", "mistral", "m", R"({"reasoning_effort": "none"})", "/reasoning_effort", R"("none")"},
     {"reasoning_effort", "groq", "openai/gpt-oss-20b", kEffort, "/reasoning_effort", R"("high")"},
     {"reasoning_effort", "groq", "llama-3.3", kEffort, "/reasoning_effort", nullptr, "reasoning_effort"},
     {"reasoning_effort", "vllm", "m", kEffort, "/reasoning_effort", R"("high")"},
@@ -231,6 +240,15 @@ const Cell kToolCells[] = {
     {"tool_choice", "mistral", "m", kRequired, "/tool_choice", R"("any")"},
     {"tool_choice", "groq", "m", kRequired, "/tool_choice", R"("required")"},
     {"tool_choice", "vllm", "m", kRequired, "/tool_choice", R"("required")"},
+
+    {"parallel_tool_calls", "anthropic", kHaiku, kOneByOne, "/tool_choice",
+     R"({"type": "auto", "disable_parallel_tool_use": true})"},
+    {"parallel_tool_calls", "gemini", kFlash, kOneByOne, "/parallel_tool_calls", nullptr,
+     "parallel_tool_calls"},
+    {"parallel_tool_calls", "xai", kGrok, kOneByOne, "/parallel_tool_calls", "false"},
+    {"parallel_tool_calls", "mistral", "m", kOneByOne, "/parallel_tool_calls", "false"},
+    {"parallel_tool_calls", "groq", "m", kOneByOne, "/parallel_tool_calls", "false"},
+    {"parallel_tool_calls", "vllm", "m", kOneByOne, "/parallel_tool_calls", "false"},
 
     {"response_format", "anthropic", kSonnet, kFormat, "/output_config/format",
      R"({"type": "json_schema", "schema": {"type": "object"}})"},

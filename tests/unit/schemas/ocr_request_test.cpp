@@ -1,8 +1,7 @@
 #include "schemas/ocr_request.h"
 
-#include <gtest/gtest.h>
-
 #include "schemas/page_list.h"
+#include "tests/unit/schemas/ocr_both_ways.h"
 
 namespace millrace::schemas {
 namespace {
@@ -10,7 +9,9 @@ namespace {
 using base::Code;
 using nlohmann::json;
 
-tl::expected<OcrRequest, Refusal> parse(std::string body) { return parse_ocr_request(body); }
+tl::expected<OcrRequest, Refusal> parse(const std::string& body) {
+  return testing::parse_ocr_both_ways(body);
+}
 
 // A request with one document member, and more members beside it.
 std::string with_document(std::string_view document, std::string_view more = "") {

@@ -37,6 +37,15 @@ TEST(OperationQueueTest, AGroupEndsAtItsNumberOfOperations) {
   EXPECT_EQ(group_of(queue).size(), 44u);
 }
 
+TEST(OperationQueueTest, ItsDepthIsWhatNobodyHasTakenYet) {
+  OperationQueue queue(10);
+  push(queue, Priority::kNormal);
+  push(queue, Priority::kUrgent);
+  EXPECT_EQ(queue.depth(), 2u);
+  group_of(queue);
+  EXPECT_EQ(queue.depth(), 0u);
+}
+
 TEST(OperationQueueTest, AGroupEndsAtItsPayload) {
   OperationQueue queue(10);
   for (int i = 0; i < 3; ++i) push(queue, Priority::kNormal, 500'000);

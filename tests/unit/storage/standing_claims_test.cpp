@@ -36,6 +36,11 @@ TEST_F(StandingClaims, TheNextJobIsClaimedInTheCommitThatAcceptsIt) {
   EXPECT_EQ(s.status(job), JobStatus::kRunning);
 }
 
+TEST_F(StandingClaims, AreNotAmongTheOperationsThatWaitForTheWriter) {
+  Claims standing = stand();
+  EXPECT_EQ(s.store().stats().queue_depth, 0u);
+}
+
 TEST_F(StandingClaims, AJobThatWasClaimedInItsOwnCommitIsNotAnnouncedAsReady) {
   Claims standing = stand();
   s.submit();

@@ -16,13 +16,9 @@ namespace millrace::workers {
 // A house whose worker answers deferred completions, with a Chat on a loop of its own.
 class ChatHouse {
  public:
-  explicit ChatHouse(inference::ModelSettings models, int slots = 4) : house({.with_worker = false}) {
-    Worker::Options options;
-    options.data_dir = house.dir.str();
-    options.lease = house.options.lease;
-    options.look_min = house.options.look_min;
-    options.look_max = house.options.look_max;
-    worker = std::move(Worker::make(options, house.ground()).value());
+  explicit ChatHouse(inference::ModelSettings models, int slots = 4)
+      : house({.drain_grace = std::chrono::seconds(10), .with_worker = false}) {
+    worker = house.bare_worker();
     chat = std::make_unique<inference::Chat>(
         inference::Chat::Ground{chat_loop, http, guard, house.pool, house.metrics, {}},
         std::make_shared<const inference::Registry>(std::move(models)));
@@ -52,23 +48,15 @@ class ChatHouse {
   }
   schemas::JobId submit(jobs::Order order, const std::string& model = "mock/chat") {
     order.id = house.submitter->new_id(schemas::Kind::kChat);
-    order.tenant = "default";
     order.model = model;
-    Answer<storage::Submitted> answer;
-    house.submitter->submit(std::move(order), answer.take());
-    return answer.wait().value().job;
+    return house.submit(std::move(order));
   }
   schemas::JobId submit_for(const std::string& model) {
     jobs::Order order;
     order.spec = schemas::chat_spec(request({{"model", model}, {"deferred", true}}));
     return submit(std::move(order), model);
   }
-  std::vector<std::string> history(const schemas::JobId& job) {
-    std::vector<std::string> types;
-    const auto events = storage::JobQueries(*house.store).events("default", job, 0, 20).value();
-    for (const schemas::JobEvent& event : events) types.push_back(event.type);
-    return types;
-  }
+  std::vector<std::string> history(const schemas::JobId& job) { return house.event_types(job); }
 
   House house;
   net::Loop chat_loop{"chat"};

@@ -66,15 +66,7 @@ ExecHouse::ExecHouse(RunCommand play, Options options) : house(options.house) {
     ++begun;
     return play(order, stop, hooks);
   };
-  Worker::Options worker_options;
-  worker_options.data_dir = house.dir.str();
-  worker_options.lease = house.options.lease;
-  worker_options.look_min = house.options.look_min;
-  worker_options.look_max = house.options.look_max;
-  worker_options.drain_grace = house.options.drain_grace;
-  auto worker = Worker::make(worker_options, house.ground());
-  if (!worker) throw std::runtime_error(worker.error().message);
-  house.worker = std::move(*worker);
+  house.worker = house.bare_worker();
   ExecRunner::Options runner{.secret_key = secret_key, .output_max = options.output_max};
   house.worker->add(schemas::Kind::kExec, options.slots,
                     std::make_unique<ExecRunner>(std::move(run), std::move(runner)));
@@ -92,7 +84,6 @@ schemas::ExecutionSpec ExecHouse::spec() const {
 schemas::JobId ExecHouse::submit(Wanted wanted) {
   jobs::Order order;
   order.id = house.submitter->new_id(schemas::Kind::kExec);
-  order.tenant = "default";
   order.lane_key = schemas::machine_id(wanted.spec.machine);
   order.rerun_on_loss = wanted.rerun_on_loss;
   for (const auto& [name, value] : wanted.environment) wanted.spec.env_names.push_back(name);
@@ -112,11 +103,7 @@ schemas::JobId ExecHouse::submit(Wanted wanted) {
     const std::string& key = wanted.sealed_with.empty() ? secret_key : wanted.sealed_with;
     order.secret = base::seal(key, order.id.str(), schemas::to_json(wanted.environment));
   }
-  Answer<storage::Submitted> answer;
-  house.submitter->submit(std::move(order), answer.take());
-  const auto made = answer.wait();
-  if (!made) throw std::runtime_error(made.error().message);
-  return made->job;
+  return house.submit(std::move(order));
 }
 
 base::Result<schemas::JobView> ExecHouse::cancel(const schemas::JobId& job) {

@@ -35,7 +35,7 @@ RecordingPtr watched_recording(std::function<void(base::Result<bool>)> gone) {
 class FarHearingGround {
  public:
   explicit FarHearingGround(const std::string& reply)
-      : upstream({reply}), ground(settings(upstream.base_url())), pool({}) {}
+      : upstream({reply}), ground(far::only_model("team/whisper", "openai", upstream.base_url())), pool({}) {}
 
   FarAudio::Cancel transcribe(const std::string& model = "team/whisper") {
     schemas::TranscriptionSpec spec;
@@ -50,15 +50,6 @@ class FarHearingGround {
   far::ScriptedUpstream upstream;
   far::ChatGround ground;
   base::Pool pool;
-
- private:
-  static inference::ModelSettings settings(const std::string& base_url) {
-    inference::ModelRow row = far::row("team/whisper", "openai");
-    row.target.base_url = base_url;
-    inference::ModelSettings out;
-    out.models = {row};
-    return out;
-  }
 };
 
 TEST(FarAudio, ARecordingThatWasHeardIsHeldByNobody) {

@@ -42,7 +42,9 @@ DocumentPtr watched_document(std::function<void(base::Result<bool>)> gone) {
 class FarCallGround {
  public:
   explicit FarCallGround(const std::string& reply, base::Pool::Options options = {})
-      : upstream({reply}), ground(settings(upstream.base_url())), pool(options) {}
+      : upstream({reply}),
+        ground(far::only_model("team/reader", "mistral", upstream.base_url(), {inference::Ability::kOcr})),
+        pool(options) {}
 
   PageReader::Cancel recognise(std::vector<int> pages = {0}, const std::string& model = "team/reader") {
     return FarPages({ground.chat, ground.loop}, pool)
@@ -73,16 +75,6 @@ class FarCallGround {
   far::ScriptedUpstream upstream;
   far::ChatGround ground;
   base::Pool pool;
-
- private:
-  static inference::ModelSettings settings(const std::string& base_url) {
-    inference::ModelRow row = far::row("team/reader", "mistral");
-    row.target.base_url = base_url;
-    row.abilities = {inference::Ability::kOcr};
-    inference::ModelSettings out;
-    out.models = {row};
-    return out;
-  }
 };
 
 TEST(FarPages, ADocumentThatWasReadIsHeldByNobody) {

@@ -2,8 +2,12 @@
 
 #include <stdexcept>
 
+#include "workers/payload.h"
+
 namespace millrace::workers {
 namespace {
+
+constexpr int kEventsRead = 100;
 
 class ScriptedRun final : public Run {
  public:
@@ -84,7 +88,7 @@ House::~House() {
   upkeep_loop.stop();
 }
 
-std::unique_ptr<Worker> House::make_worker(Script& of, const std::string& name) {
+std::unique_ptr<Worker> House::bare_worker(const std::string& name) {
   Worker::Options worker_options;
   worker_options.data_dir = dir.str();
   worker_options.name = name;
@@ -94,9 +98,14 @@ std::unique_ptr<Worker> House::make_worker(Script& of, const std::string& name) 
   worker_options.drain_grace = options.drain_grace;
   auto made = Worker::make(worker_options, ground());
   if (!made) throw std::runtime_error(made.error().message);
-  (*made)->add(schemas::Kind::kOcr, options.slots, std::make_unique<ScriptedRunner>(of));
-  (*made)->start();
   return std::move(*made);
+}
+
+std::unique_ptr<Worker> House::make_worker(Script& of, const std::string& name) {
+  auto made = bare_worker(name);
+  made->add(schemas::Kind::kOcr, options.slots, std::make_unique<ScriptedRunner>(of));
+  made->start();
+  return made;
 }
 
 schemas::JobId House::submit(const std::string& tenant, const std::string& spec) {
@@ -105,6 +114,15 @@ schemas::JobId House::submit(const std::string& tenant, const std::string& spec)
   order.tenant = tenant;
   order.model = "millrace/ocr";
   order.spec = spec;
+  return submitted(std::move(order));
+}
+
+schemas::JobId House::submit(jobs::Order order) {
+  order.tenant = "default";
+  return submitted(std::move(order));
+}
+
+schemas::JobId House::submitted(jobs::Order order) {
   Answer<storage::Submitted> answer;
   submitter->submit(std::move(order), answer.take());
   const auto made = answer.wait();
@@ -116,6 +134,19 @@ schemas::JobView House::view(const schemas::JobId& job, const std::string& tenan
   auto found = storage::JobQueries(*store).job(tenant, job);
   if (!found) throw std::runtime_error(found.error().message);
   return *found;
+}
+
+std::vector<std::string> House::event_types(const schemas::JobId& job) {
+  std::vector<std::string> types;
+  const auto found = storage::JobQueries(*store).events("default", job, 0, kEventsRead);
+  for (const schemas::JobEvent& event : found.value()) types.push_back(event.type);
+  return types;
+}
+
+std::optional<std::string> House::result_text(const schemas::JobId& job) {
+  auto stored = storage::JobQueries(*store).result("default", job);
+  if (!stored || !stored->payload) return std::nullopt;
+  return bytes_of(store->blobs(), std::move(*stored->payload)).value();
 }
 
 bool House::reaches(const schemas::JobId& job, schemas::JobStatus status, const std::string& tenant) {

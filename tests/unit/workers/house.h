@@ -3,6 +3,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -106,9 +107,17 @@ class House {
   ~House();
 
   schemas::JobId submit(const std::string& tenant = "default", const std::string& spec = "{}");
+  // Its tenant is `default`.
+  schemas::JobId submit(jobs::Order order);
   schemas::JobView view(const schemas::JobId& job, const std::string& tenant = "default");
   bool reaches(const schemas::JobId& job, schemas::JobStatus status, const std::string& tenant = "default");
+  // Its history, as names.
+  std::vector<std::string> event_types(const schemas::JobId& job);
+  // What it ended with; nullopt: nothing is stored.
+  std::optional<std::string> result_text(const schemas::JobId& job);
   Worker::Ground ground() { return {*store, dispatch, pool, *clock, metrics}; }
+  // One that runs no kind yet and is not started.
+  std::unique_ptr<Worker> bare_worker(const std::string& name = {});
   std::unique_ptr<Worker> make_worker(Script& script, const std::string& name = {});
 
   void add_upkeep();
@@ -130,6 +139,9 @@ class House {
   std::unique_ptr<jobs::Submit> submitter;
   Script script;
   std::unique_ptr<Worker> worker;
+
+ private:
+  schemas::JobId submitted(jobs::Order order);
 };
 
 }  // namespace millrace::workers

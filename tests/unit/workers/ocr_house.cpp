@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "platform/base/base64.h"
-#include "workers/payload.h"
+#include "storage/stage.h"
 
 namespace millrace::workers {
 
@@ -84,15 +84,7 @@ OcrHouse::OcrHouse(std::function<void(ScriptedEngine&)> prepare, OcrRunner::Opti
     }
     return std::function<void()>([] {});
   };
-  Worker::Options options;
-  options.data_dir = house.dir.str();
-  options.lease = house.options.lease;
-  options.look_min = house.options.look_min;
-  options.look_max = house.options.look_max;
-  options.drain_grace = house.options.drain_grace;
-  auto made = Worker::make(options, house.ground());
-  if (!made) throw std::runtime_error(made.error().message);
-  house.worker = std::move(*made);
+  house.worker = house.bare_worker();
   house.worker->add(schemas::Kind::kOcr, slots,
                     std::make_unique<OcrRunner>(std::move(scripted), std::move(fetch), runner_options));
   house.worker->start();
@@ -111,10 +103,8 @@ schemas::JobId OcrHouse::submit_small(schemas::PageList pages) {
 }
 
 nlohmann::json OcrHouse::reply(const schemas::JobId& job) {
-  auto stored = storage::JobQueries(*house.store).result("default", job);
-  if (!stored || !stored->payload) return nullptr;
-  const auto bytes = bytes_of(house.store->blobs(), std::move(*stored->payload));
-  return bytes ? nlohmann::json::parse(*bytes) : nlohmann::json();
+  const auto text = house.result_text(job);
+  return text ? nlohmann::json::parse(*text) : nlohmann::json();
 }
 
 }  // namespace millrace::workers

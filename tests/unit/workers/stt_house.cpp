@@ -2,7 +2,7 @@
 
 #include <stdexcept>
 
-#include "workers/payload.h"
+#include "storage/stage.h"
 
 namespace millrace::workers {
 
@@ -95,15 +95,7 @@ SttHouse::SttHouse(std::function<void(ScriptedListener&)> prepare, SttRunner::Op
   auto scripted = std::make_unique<ScriptedListener>();
   if (prepare) prepare(*scripted);
   listener = scripted.get();
-  Worker::Options options;
-  options.data_dir = house.dir.str();
-  options.lease = house.options.lease;
-  options.look_min = house.options.look_min;
-  options.look_max = house.options.look_max;
-  options.drain_grace = house.options.drain_grace;
-  auto made = Worker::make(options, house.ground());
-  if (!made) throw std::runtime_error(made.error().message);
-  house.worker = std::move(*made);
+  house.worker = house.bare_worker();
   auto runner = std::make_unique<SttRunner>(std::move(scripted), runner_options, std::move(far));
   house.worker->add(schemas::Kind::kStt, house.options.slots,
                     std::make_unique<DyingRunner>(std::move(runner), deaths));
@@ -117,29 +109,15 @@ schemas::JobId SttHouse::submit(schemas::TranscriptionSpec spec) {
   if (!staged) throw std::runtime_error(staged.error().message);
   jobs::Order order;
   order.id = house.submitter->new_id(schemas::Kind::kStt);
-  order.tenant = "default";
   order.model = spec.model;
   order.spec = schemas::to_json(spec);
   order.input = *std::move(staged);
-  Answer<storage::Submitted> answer;
-  house.submitter->submit(std::move(order), answer.take());
-  const auto submitted = answer.wait();
-  if (!submitted) throw std::runtime_error(submitted.error().message);
-  return submitted->job;
+  return house.submit(std::move(order));
 }
 
 schemas::StoredTranscript SttHouse::transcript(const schemas::JobId& job) {
-  auto stored = storage::JobQueries(*house.store).result("default", job);
-  if (!stored || !stored->payload) return {};
-  const auto bytes = bytes_of(house.store->blobs(), std::move(*stored->payload));
-  return schemas::stored_transcript(bytes.value()).value();
-}
-
-std::vector<std::string> SttHouse::event_types(const schemas::JobId& job) {
-  std::vector<std::string> types;
-  const auto events = storage::JobQueries(*house.store).events("default", job, 0, 100);
-  for (const schemas::JobEvent& event : events.value()) types.push_back(event.type);
-  return types;
+  const auto text = house.result_text(job);
+  return text ? schemas::stored_transcript(*text).value() : schemas::StoredTranscript{};
 }
 
 }  // namespace millrace::workers

@@ -48,7 +48,6 @@ class SttHouse {
   schemas::JobId submit(schemas::TranscriptionSpec spec = {});
   // Of a job that succeeded.
   schemas::StoredTranscript transcript(const schemas::JobId& job);
-  std::vector<std::string> event_types(const schemas::JobId& job);
 
   House house;
   ScriptedListener* listener = nullptr;

@@ -33,7 +33,7 @@ TEST(SttRunner, AShortRecordingIsHeardInOneAttempt) {
   EXPECT_EQ(stt.house.view(job).progress_done, 2);
   EXPECT_EQ(stt.house.view(job).progress_total, 2);
   EXPECT_EQ(stt.listener->calls(), 1);
-  const auto types = stt.event_types(job);
+  const auto types = stt.house.event_types(job);
   EXPECT_EQ(std::count(types.begin(), types.end(), "piece"), 2);
 }
 
@@ -83,7 +83,7 @@ TEST(SttRunner, ThereAreNoMoreSharesThanPieces) {
   const auto job = stt.submit();
   ASSERT_TRUE(stt.house.reaches(job, JobStatus::kSucceeded));
   EXPECT_EQ(stt.listener->calls(), 1);
-  const auto types = stt.event_types(job);
+  const auto types = stt.house.event_types(job);
   EXPECT_EQ(std::count(types.begin(), types.end(), "waiting"), 0);
 }
 
@@ -109,7 +109,7 @@ TEST(SttRunner, APieceThatFailedIsMissingAndTheOwnerIsWarned) {
   const auto job = stt.submit();
   ASSERT_TRUE(stt.house.reaches(job, JobStatus::kSucceeded));
   EXPECT_EQ(stt.transcript(job).transcript.text, "Piece 1");
-  const auto types = stt.event_types(job);
+  const auto types = stt.house.event_types(job);
   EXPECT_EQ(std::count(types.begin(), types.end(), "warning"), 1);
 }
 
@@ -174,7 +174,7 @@ class FarStt {
  public:
   explicit FarStt(std::vector<std::string> replies, int deaths = 0)
       : upstream(std::move(replies)),
-        ground(settings(upstream.base_url())),
+        ground(far::only_model("team/whisper", "openai", upstream.base_url())),
         pool({}),
         stt({}, {}, std::make_unique<FarAudio>(ChatSource{ground.chat, ground.loop}, pool), deaths) {}
 
@@ -190,15 +190,6 @@ class FarStt {
   far::ChatGround ground;
   base::Pool pool;
   SttHouse stt;
-
- private:
-  static inference::ModelSettings settings(const std::string& base_url) {
-    inference::ModelRow row = far::row("team/whisper", "openai");
-    row.target.base_url = base_url;
-    inference::ModelSettings out;
-    out.models = {row};
-    return out;
-  }
 };
 
 TEST(SttRunner, AProvidersModelHearsARecordingWholeAndTellsItsLength) {

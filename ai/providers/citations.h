@@ -1,0 +1,28 @@
+#pragma once
+#include <cstddef>
+#include <set>
+#include <string>
+#include <string_view>
+#include <tuple>
+
+#include "ai/providers/json_access.h"
+
+namespace millrace::providers {
+
+inline constexpr std::size_t kCitationsMax = 1'000;  // of one choice; more are left out
+
+// What one choice of an answer cites, as OpenAI says it: `annotations` of its message, or of its deltas.
+class Citations {
+ public:
+  // Of the characters from `begin` to before `end` of the content. Said before, or no http(s) URL: nothing.
+  void add(std::size_t begin, std::size_t end, std::string_view url, std::string_view title);
+  bool empty() const { return known_.empty(); }
+  // Puts what is new into the other members of a message or delta, if there is anything.
+  void tell(Json& extra);
+
+ private:
+  std::set<std::tuple<std::size_t, std::size_t, std::string>> known_;
+  Json fresh_ = Json::array();
+};
+
+}  // namespace millrace::providers

@@ -1,0 +1,59 @@
+#include <utility>
+
+#include "api/call.h"
+#include "api/handlers.h"
+#include "api/job_result.h"
+#include "api/job_text.h"
+#include "platform/base/bytes.h"
+#include "schemas/asked.h"
+#include "storage/job_queries.h"
+
+namespace millrace::api {
+namespace {
+
+using base::Code;
+
+base::Error larger_than_shown(std::size_t bytes, std::size_t most) {
+  const auto text = [](std::size_t size) { return base::format_bytes(static_cast<std::int64_t>(size)); };
+  return base::error(Code::kTooLarge, "What this job was asked has " + text(bytes) +
+                                          ", more than is told back (http.asked_max, " + text(most) + ")");
+}
+
+// Room for what is read and told, taken before it is read; kept until the reply has left.
+base::Result<std::shared_ptr<void>> room_to_tell(Context& context, std::size_t bytes) {
+  if (bytes > context.options.asked_bytes_max)
+    return larger_than_shown(bytes, context.options.asked_bytes_max);
+  if (bytes <= kSmallReply) return std::shared_ptr<void>();
+  auto room = context.replies.take(bytes);
+  if (!room) return replies_full();
+  return std::shared_ptr<void>(std::make_shared<ByteBudget::Hold>(std::move(*room)));
+}
+
+void tell_asked(Context& context, Call& call, const schemas::JobId& id, storage::StoredInput stored) {
+  const storage::StoredPayload& spec = stored.spec;
+  const std::size_t bytes = spec.blob ? static_cast<std::size_t>(spec.blob->bytes) : spec.bytes.size();
+  if (bytes == 0)
+    return call.fail(base::error(Code::kResultExpired, "What this job was asked is not kept any more"));
+  auto room = room_to_tell(context, bytes);
+  if (!room) return call.fail(room.error());
+  const auto text = bytes_of(context.store, std::move(stored.spec));
+  if (!text) return call.fail(base::error(Code::kInternal, "What this job was asked cannot be read"));
+  const auto asked = schemas::asked_request(id.kind, *text, stored.input.has_value());
+  if (!asked) return call.fail(asked.error());
+  front::Reply reply = json_reply(200, schemas::to_json(id, *asked));
+  reply.hold = std::move(*room);
+  call.reply(std::move(reply));
+}
+
+}  // namespace
+
+void job_asked(Context& context, CallPtr call) {
+  const auto id = shown_job_id(call->params.front());
+  if (!id) return call->fail(base::error(Code::kNotFound, "There is no such job"));
+  call->name_job(id->str());
+  auto stored = storage::JobQueries(context.store).input(call->tenant(), *id);
+  if (!stored) return call->fail(stored.error());
+  tell_asked(context, *call, *id, *std::move(stored));
+}
+
+}  // namespace millrace::api

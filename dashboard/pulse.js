@@ -1,0 +1,59 @@
+// How fast jobs end and how many wait, since this page looks: a line that grows with each overview.
+import { area } from "./chart.js";
+import { h } from "./dom.js";
+import { count, duration, plural } from "./format.js";
+import { card } from "./parts.js";
+
+const kSamplesMost = 120;
+const kGapMs = 15000;  // after a longer one it begins anew
+
+function sum(kinds, pick) {
+  return kinds.reduce((all, kind) => all + pick(kind), 0);
+}
+
+// Of `day`: what went out of it meanwhile is left aside.
+function sampleOf({ at, kinds }) {
+  return { at: new Date(at).getTime(), ended: sum(kinds, ({ day }) => day.succeeded + day.failed + day.cancelled + day.expired), queued: sum(kinds, (k) => k.queued ?? 0) };
+}
+
+function perSecond(number) {
+  return number >= 100 ? count(Math.round(number)) : number.toFixed(number && number < 10 ? 1 : 0);
+}
+
+function panel(title, now, values, { look, label }) {
+  return h("div", { class: "pulse" }, h("p", {}, h("span", { class: "faint" }, title), " ", h("strong", { class: "number" }, now)), area(values, { look, label }));
+}
+
+export class Pulse {
+  constructor() {
+    this.samples = [];
+  }
+
+  take(overview) {
+    const sample = sampleOf(overview);
+    const last = this.samples.at(-1);
+    if (last && sample.at <= last.at) return;
+    if (last && sample.at - last.at > kGapMs) this.samples = [];
+    this.samples.push(sample);
+    this.samples.splice(0, Math.max(0, this.samples.length - kSamplesMost));
+  }
+
+  // Of each sample but the first.
+  rates() {
+    return this.samples.slice(1).map((sample, i) => {
+      const { at, ended } = this.samples[i];
+      return (Math.max(0, sample.ended - ended) * 1000) / (sample.at - at);
+    });
+  }
+
+  element() {
+    const rates = this.rates();
+    const queued = this.samples.map((sample) => sample.queued);
+    const span = rates.length ? `over ${duration(this.samples.at(-1).at - this.samples[0].at)}` : "from now on";
+    const rate = rates.at(-1) ?? 0;
+    return card("", h("div", { class: "pulses" },
+      panel("Jobs that end a second", perSecond(rate), rates, { look: "good", label: `Jobs that end a second, ${span}: now ${perSecond(rate)}, at most ${perSecond(Math.max(0, ...rates))}` }),
+      panel("Jobs that wait", count(queued.at(-1) ?? 0), queued, { look: "busy", label: `Jobs that wait, ${span}: now ${plural(queued.at(-1) ?? 0, "job")}, at most ${count(Math.max(0, ...queued))}` })),
+    h("p", { class: "axis-names faint", "aria-hidden": "true" }, h("span", {}, rates.length ? `${duration(this.samples.at(-1).at - this.samples[0].at)} ago` : "since this page is open"), h("span", {}, "now")));
+  }
+}

@@ -1,0 +1,173 @@
+#include "schemas/asked.h"
+
+#include <utility>
+
+#include "schemas/chat_request.h"
+#include "schemas/execution.h"
+#include "schemas/json_body.h"
+#include "schemas/machine.h"
+#include "schemas/ocr.h"
+#include "schemas/transcription.h"
+#include "schemas/url_text.h"
+
+namespace millrace::schemas {
+namespace {
+
+using nlohmann::json;
+using LeftOut = std::vector<std::string>;
+
+// A signed URL opens what it names to whoever reads it.
+void cut_query(std::string& url, const std::string& place, LeftOut& left_out) {
+  if (!has_scheme(url, "https://") && !has_scheme(url, "http://")) return;
+  const std::size_t query = url.find('?');
+  if (query == std::string::npos) return;
+  url.resize(query);
+  left_out.push_back(place);
+}
+
+// Every URL in a part of a message, wherever its kind of part has it.
+void cut_queries(json& value, const std::string& place, LeftOut& left_out) {
+  if (auto* text = value.get_ptr<std::string*>()) return cut_query(*text, place, left_out);
+  if (!value.is_object()) return;
+  for (auto& [name, inner] : value.items()) {
+    const bool is_said = name == "text" || name == "refusal";
+    if (!is_said) cut_queries(inner, place + "." + name, left_out);
+  }
+}
+
+void cut_message_queries(json& body, LeftOut& left_out) {
+  const auto messages = body.find("messages");
+  if (messages == body.end() || !messages->is_array()) return;
+  for (std::size_t m = 0; m < messages->size(); ++m) {
+    json& message = (*messages)[m];
+    const auto content = message.is_object() ? message.find("content") : message.end();
+    if (content == message.end() || !content->is_array()) continue;
+    const std::string place = "messages." + std::to_string(m) + ".content.";
+    for (std::size_t p = 0; p < content->size(); ++p)
+      cut_queries((*content)[p], place + std::to_string(p), left_out);
+  }
+}
+
+json asked_servers(std::vector<McpServerRef> servers, LeftOut& left_out) {
+  json out = json::array();
+  for (McpServerRef& each : servers) {
+    cut_query(each.url, "mcp_servers." + std::to_string(out.size()) + ".url", left_out);
+    json server = json::object();
+    if (!each.slug.empty()) server["slug"] = each.slug;
+    if (!each.version.empty()) server["version"] = each.version;
+    if (!each.url.empty()) server["url"] = each.url;
+    if (!each.name.empty()) server["name"] = each.name;
+    out.push_back(std::move(server));
+  }
+  return out;
+}
+
+// What a chat has beside that which models are told.
+void add_own(ChatRequest& request, AskedRequest& out) {
+  json& body = out.body;
+  body["deferred"] = true;
+  body["model"] = request.models.size() == 1 ? json(request.models.front()) : json(request.models);
+  if (request.priority != 0) body["priority"] = request.priority;
+  if (!request.execute_tools) body["auto_execute_tools"] = false;
+  if (request.max_turns != kChatTurnsDefault) body["max_turns"] = request.max_turns;
+  if (!request.model_attributes.empty()) body["model_attributes"] = request.model_attributes;
+  if (!request.agent_attributes.empty()) body["agent_attributes"] = request.agent_attributes;
+  if (!request.mcp_servers.empty())
+    body["mcp_servers"] = asked_servers(std::move(request.mcp_servers), out.left_out);
+}
+
+base::Result<AskedRequest> asked_chat(std::string_view spec) {
+  auto request = chat_request_from_spec(spec);
+  if (!request) return request.error();
+  AskedRequest out{.path = "/v1/chat/completions", .body = std::move(request->body), .left_out = {}};
+  for (const std::string& name : request->unknown) {
+    out.body.erase(name);
+    out.left_out.push_back(name);
+  }
+  cut_message_queries(out.body, out.left_out);
+  add_own(*request, out);
+  return out;
+}
+
+base::Result<AskedRequest> asked_ocr(std::string_view spec) {
+  auto request = ocr_spec_from_json(spec);
+  if (!request) return request.error();
+  AskedRequest out{.path = "/v1/ocr", .body = {{"model", request->model}}, .left_out = {}};
+  json document = json::object();
+  if (request->document_url.empty()) {
+    out.left_out.push_back("document.document_url");
+  } else {
+    cut_query(request->document_url, "document.document_url", out.left_out);
+    document["document_url"] = request->document_url;
+  }
+  out.body["document"] = std::move(document);
+  if (!request->document_name.empty()) out.body["document_name"] = request->document_name;
+  if (!request->pages.empty()) out.body["pages"] = request->pages;
+  if (request->include_image_base64) out.body["include_image_base64"] = true;
+  return out;
+}
+
+json granularities(const TranscriptStyle& style) {
+  json out = json::array();
+  if (style.segments) out.push_back("segment");
+  if (style.words) out.push_back("word");
+  return out;
+}
+
+base::Result<AskedRequest> asked_transcription(std::string_view spec) {
+  auto request = transcription_spec_from_json(spec);
+  if (!request) return request.error();
+  const TranscriptStyle& style = request->style;
+  AskedRequest out{.path = style.translate ? "/v1/audio/translations" : "/v1/audio/transcriptions",
+                   .is_form = true,
+                   .body = {{"model", request->model}, {"response_format", name(style.form)}},
+                   .left_out = {"file"}};
+  if (!request->language.empty()) out.body["language"] = request->language;
+  if (!request->prompt.empty()) out.body["prompt"] = request->prompt;
+  if (request->temperature) out.body["temperature"] = *request->temperature;
+  if (style.words) out.body["timestamp_granularities[]"] = granularities(style);
+  return out;
+}
+
+base::Result<AskedRequest> asked_execution(std::string_view spec, bool has_input) {
+  auto request = execution_spec_from_json(spec);
+  if (!request) return request.error();
+  AskedRequest out{.path = "/v1/machines/" + machine_id(request->machine) + "/executions",
+                   .body = {{"command", request->command}},
+                   .left_out = {}};
+  if (!request->cwd.empty()) out.body["cwd"] = request->cwd;
+  if (request->timeout != kTimeoutDefault) out.body["timeout_ms"] = request->timeout.count();
+  for (const std::string& each : request->env_names) out.left_out.push_back("env." + each);
+  if (has_input) out.left_out.push_back("stdin");
+  return out;
+}
+
+}  // namespace
+
+base::Result<AskedRequest> asked_request(Kind kind, std::string_view spec, bool has_input) {
+  switch (kind) {
+    case Kind::kOcr:
+      return asked_ocr(spec);
+    case Kind::kStt:
+      return asked_transcription(spec);
+    case Kind::kChat:
+      return asked_chat(spec);
+    case Kind::kExec:
+      return asked_execution(spec, has_input);
+    case Kind::kMachine:
+      break;
+  }
+  return base::error(base::Code::kInternal, "Nobody asked for a job of that kind");
+}
+
+std::string to_json(const JobId& job, const AskedRequest& asked) {
+  return dump({{"job_id", job.str()},
+               {"kind", name(job.kind)},
+               {"method", "POST"},
+               {"path", asked.path},
+               {"content_type", asked.is_form ? "multipart/form-data" : "application/json"},
+               {"body", asked.body},
+               {"left_out", asked.left_out}});
+}
+
+}  // namespace millrace::schemas

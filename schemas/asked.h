@@ -1,0 +1,30 @@
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "platform/base/result.h"
+#include "schemas/job.h"
+
+namespace millrace::schemas {
+
+// What a job was asked, as a request that asks for the same again: made from what is kept of it.
+struct AskedRequest {
+  std::string path;      // of the POST: "/v1/chat/completions"
+  bool is_form = false;  // multipart/form-data, of which `body` has the fields; else `body` is its JSON
+  nlohmann::json body;   // in the present form of the API, whatever older one was sent
+  // Where something is missing from `body`: the bytes of a document, a recording or a standard input, the
+  // values of an environment, the query of a URL (it may be a secret), members that no field table knows.
+  std::vector<std::string> left_out;
+};
+
+// `spec`: as the job's row keeps it. `has_input`: bytes were handed in with it, and are kept still.
+// kInternal: it is none of that kind. REQUIRES: `kind` is not kMachine.
+base::Result<AskedRequest> asked_request(Kind kind, std::string_view spec, bool has_input);
+
+// {job_id, kind, method, path, content_type, body, left_out}
+std::string to_json(const JobId& job, const AskedRequest& asked);
+
+}  // namespace millrace::schemas

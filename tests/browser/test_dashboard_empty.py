@@ -1,0 +1,38 @@
+"""A gateway that nobody has asked for anything: each screen says what it is for, and what to try."""
+
+import pytest
+from dashboard import SCREENSHOTS, go, sign_in, violations
+from millrace import Gateway
+from sandboxed import reachable_folder
+
+LESSONS = {
+    "overview": "millrace ocr",
+    "jobs": "millrace ocr",
+    "drop": "base64 -w0",
+    "playground": "OPENAI_API_KEY",
+    "dead": "/v1/ocr",
+    "keys": "New key",
+}
+
+
+@pytest.fixture(scope="module")
+def new_site():
+    with reachable_folder() as folder:
+        gateway = Gateway(folder / "data")
+        try:
+            yield gateway.start()
+        finally:
+            gateway.close()
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_empty_screens_teach_the_command_to_try(chromium, new_site, dark):
+    chromium.console()
+    chromium.look(1280, dark)
+    sign_in(chromium, new_site)
+    for screen, lesson in LESSONS.items():
+        go(chromium, new_site, screen)
+        chromium.wait_for("main", lesson)
+        chromium.screenshot(SCREENSHOTS / f"empty-{screen}-1280-{'dark' if dark else 'light'}.png")
+        assert violations(chromium) == "", screen
+    assert chromium.console() == []

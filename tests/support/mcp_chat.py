@@ -1,0 +1,40 @@
+"""Chats of the mock model with the tools of MCP servers."""
+
+import contextlib
+
+from millrace import Gateway
+
+CHAT = "/v1/chat/completions"
+MOCK = {"MILLRACE_MOCK": "true"}
+EVERYTHING = ("@modelcontextprotocol/server-everything", "2026.8.31")
+
+
+def chat(gateway, text, *servers, **more):
+    """The mock model calls the tool whose name the text says."""
+    body = {"model": "mock/chat", "messages": [{"role": "user", "content": text}], "mcp_servers": list(servers), **more}
+    reply = gateway.client.post(CHAT, body)
+    assert reply.status == 200, reply.body
+    return reply if more.get("stream") else reply.json()
+
+
+def named(name, server):
+    return {"name": name, "url": server if isinstance(server, str) else server.mcp_url}
+
+
+@contextlib.contextmanager
+def opened(folder, *hosts, config=None):
+    """A gateway that may reach these hosts of loopback."""
+    arguments = ["--fetch.allow-hosts", ",".join(hosts)] if hosts else []
+    if config:
+        (folder / "millrace.yaml").write_text(config)
+        arguments += ["--config", folder / "millrace.yaml"]
+    gateway = Gateway(folder / "data", *arguments, env=MOCK).start()
+    try:
+        yield gateway
+    finally:
+        gateway.close()
+
+
+def only_result(reply):
+    (outcome,) = reply["mcp_tool_results"]
+    return outcome

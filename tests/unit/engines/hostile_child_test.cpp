@@ -1,0 +1,106 @@
+#include <filesystem>
+
+#include "ai/engines/speaker.h"
+#include "tests/support/temp_dir.h"
+#include "tests/unit/engines/ocr_reading.h"
+
+namespace millrace::engines {
+namespace {
+
+using base::Code;
+using std::chrono::milliseconds;
+using testing::OcrCall;
+using testing::OcrEngineTest;
+
+constexpr milliseconds kNever = std::chrono::hours(1);
+constexpr std::string_view kSilent = "#!/bin/sh\nexec sleep 3600\n";
+// The frame of {"ev":"begin","page":0}, and of a byte of sound.
+constexpr std::string_view kBeginsNowAndThen = R"(#!/bin/sh
+while :; do printf '\027\0\0\0{"ev":"begin","page":0}' >&3; sleep 0.4; done
+)";
+constexpr std::string_view kBeginsAllTheTime = R"(#!/bin/sh
+while :; do printf '\027\0\0\0{"ev":"begin","page":0}' >&3; done
+)";
+constexpr std::string_view kSoundsAllTheTime = R"(#!/bin/sh
+while :; do printf '\002\0\0\0\001x' >&3; done
+)";
+
+// Children that somebody has taken over: a script in the place of millrace-engine.
+class HostileChildTest : public OcrEngineTest {
+ protected:
+  void make_of(std::string_view script, milliseconds page_wall = milliseconds(100)) {
+    const auto program = folder_.write("engine", script);
+    std::filesystem::permissions(program, std::filesystem::perms(0755));
+    EnginePool::Options options = testing::engine_options();
+    options.engine_path = program;
+    options.children = 1;
+    options.limits.page_cpu = milliseconds(100);
+    options.limits.page_wall = page_wall;
+    options.limits.speech_wall = milliseconds(400);
+    options.limits.request_wall = milliseconds(200);
+    options.limits.child_grace = milliseconds(100);
+    make(options, process::Confinement::kReduced);
+  }
+  EngineEnd asked_for(std::vector<int> pages, OcrCall& call) {
+    auto document = testing::document_of(support::PdfMaker().text_page(testing::kReportLines).bytes());
+    EXPECT_TRUE(document);
+    EXPECT_TRUE(engine_->recognise(*document, std::move(pages), {}, call.on_page(), call.on_end()));
+    return call.wait_end();
+  }
+
+  support::TempDir folder_;
+};
+
+TEST_F(HostileChildTest, AChildThatNeitherReadsNorWritesIsKilledPageByPage) {
+  make_of(kSilent);
+  OcrCall call;
+  EXPECT_EQ(asked_for({0, 1, 2}, call).kind, EngineEnd::Kind::kDone);
+  ASSERT_EQ(call.pages.size(), 3U);
+  for (const auto& [index, page] : call.pages) {
+    ASSERT_TRUE(page.error);
+    EXPECT_EQ(page.error->code, Code::kPageTimeout);
+  }
+  EXPECT_EQ(pool_->counts().children_crashed, 3U);
+}
+
+TEST_F(HostileChildTest, ARequestThatNobodyReadsIsNotWaitedFor) {
+  make_of(kSilent);
+  OcrCall call;
+  constexpr int kMoreThanTheSocketHolds = 200'000;
+  EXPECT_EQ(asked_for(first_pages(kMoreThanTheSocketHolds), call).kind, EngineEnd::Kind::kCrashed);
+  EXPECT_TRUE(call.pages.empty());
+  EXPECT_EQ(pool_->counts().children_started, 2U) << "one that does not take a request says nothing of it";
+}
+
+TEST_F(HostileChildTest, AChildThatTalksNowAndThenHoldsItsPumpNoLongerThanTheCallMayLast) {
+  make_of(kBeginsNowAndThen, milliseconds(1'000));
+  OcrCall call;
+  EXPECT_EQ(asked_for({0}, call).kind, EngineEnd::Kind::kDone);
+  ASSERT_TRUE(call.pages.contains(0));
+  EXPECT_EQ(call.pages.at(0).error->code, Code::kPageTimeout);
+}
+
+TEST_F(HostileChildTest, AChildThatTalksAllTheTimeIsBroken) {
+  make_of(kBeginsAllTheTime, kNever);
+  OcrCall call;
+  const EngineEnd end = asked_for({0, 1}, call);
+  EXPECT_EQ(end.kind, EngineEnd::Kind::kCrashed);
+  EXPECT_EQ(end.page, 0);
+  EXPECT_TRUE(call.pages.empty());
+}
+
+TEST_F(HostileChildTest, ASpeechWithoutEndIsEnded) {
+  make_of(kSoundsAllTheTime);
+  schemas::SpeechRequest request;
+  request.input = "Hello.";
+  request.voice = "slt";
+  OcrCall call;
+  ASSERT_TRUE(Speaker(*pool_).speak(
+      request, [](const std::string& /*sound*/) {}, call.on_end()));
+  const EngineEnd end = call.wait_end();
+  ASSERT_EQ(end.kind, EngineEnd::Kind::kFailed);
+  EXPECT_EQ(end.error->code, Code::kOverloaded);
+}
+
+}  // namespace
+}  // namespace millrace::engines

@@ -1,0 +1,75 @@
+#pragma once
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include <gtest/gtest.h>
+
+#include "ai/engines/pool.h"
+#include "tests/unit/engines/real_documents.h"
+
+namespace millrace::engines::testing {
+
+inline constexpr std::chrono::milliseconds kCallPatience{120'000};
+
+// Collects a call's callbacks and waits for its end.
+struct CallProbe {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::optional<EngineEnd> end;
+
+  std::function<void(EngineEnd)> on_end() {
+    return [this](EngineEnd how) {
+      const std::lock_guard lock(mutex);
+      EXPECT_FALSE(end) << "two ends";
+      end = std::move(how);
+      changed.notify_all();
+    };
+  }
+  bool wait(const std::function<bool()>& condition) {
+    std::unique_lock lock(mutex);
+    return changed.wait_for(lock, kCallPatience, condition);
+  }
+  EngineEnd wait_end() {
+    EXPECT_TRUE(wait([this] { return end.has_value(); }));
+    return end.value_or(EngineEnd{});
+  }
+};
+
+// The same of a call with one answer.
+template <class Info>
+struct InfoProbe : CallProbe {
+  std::optional<base::Result<Info>> info;
+
+  std::function<void(base::Result<Info>)> on_info() {
+    return [this](base::Result<Info> result) {
+      const std::lock_guard lock(mutex);
+      info.emplace(std::move(result));
+      changed.notify_all();
+    };
+  }
+};
+
+// A pool of real children.
+class PoolTest : public ::testing::Test {
+ protected:
+  // Locked in as well as this machine can.
+  void make_pool(EnginePool::Options options = engine_options()) {
+    const auto probe = process::Jail::probe(spawner_, options.jail);
+    ASSERT_TRUE(probe.usable) << probe.reason;
+    make_pool(std::move(options), probe.confinement);
+  }
+  void make_pool(EnginePool::Options options, process::Confinement form) {
+    auto pool = EnginePool::make(spawner_, std::move(options), form);
+    ASSERT_TRUE(pool) << pool.error().message;
+    pool_ = std::move(*pool);
+  }
+
+  process::Spawner spawner_;
+  std::unique_ptr<EnginePool> pool_;
+};
+
+}  // namespace millrace::engines::testing

@@ -1,0 +1,43 @@
+#include "ai/inference/turn_filter.h"
+
+#include <gtest/gtest.h>
+
+namespace millrace::inference {
+namespace {
+
+using nlohmann::json;
+
+schemas::ChatPiece piece_of(std::string text, json extra = nullptr) {
+  schemas::ChatPiece piece;
+  piece.content = std::move(text);
+  piece.extra = std::move(extra);
+  return piece;
+}
+
+json citing(int begin, int end) {
+  json cited = {{"start_index", begin}, {"end_index", end}, {"url", "https://a/"}, {"title", "a"}};
+  return {{"annotations", json::array({{{"type", "url_citation"}, {"url_citation", std::move(cited)}}})}};
+}
+
+TEST(TurnFilters, CitationsOfALaterTurnCountTheTextOfThoseBefore) {
+  TurnFilter filter([](const std::string&) { return false; });
+  filter.begin(false);
+  EXPECT_EQ(citing(0, 2), filter.pass(piece_of("üb", citing(0, 2)))->extra);
+  filter.begin(false);
+  EXPECT_EQ(citing(3, 5), filter.pass(piece_of("cde", citing(1, 3)))->extra);
+  const auto turn = filter.take();
+  EXPECT_EQ(citing(1, 3), turn.choices.at(0).extra);  // of the turn itself, which goes back to the model
+}
+
+TEST(TurnFilters, OddAnnotationsPassAsTheyAre) {
+  TurnFilter filter([](const std::string&) { return false; });
+  filter.begin(false);
+  filter.pass(piece_of("text"));
+  filter.begin(false);
+  for (const char* odd : {R"({"annotations":7})", R"({"annotations":[7,{}]})", R"({"other":1})",
+                          R"({"annotations":[{"url_citation":{"start_index":"x","end_index":-1}}]})"})
+    EXPECT_EQ(json::parse(odd), filter.pass(piece_of("a", json::parse(odd)))->extra);
+}
+
+}  // namespace
+}  // namespace millrace::inference

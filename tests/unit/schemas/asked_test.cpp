@@ -1,0 +1,139 @@
+#include "schemas/asked.h"
+
+#include <gtest/gtest.h>
+
+#include "schemas/chat_request.h"
+#include "schemas/execution.h"
+#include "schemas/machine.h"
+#include "schemas/ocr.h"
+#include "schemas/transcription.h"
+
+namespace millrace::schemas {
+namespace {
+
+using nlohmann::json;
+using Places = std::vector<std::string>;
+
+AskedRequest asked(Kind kind, const std::string& spec, bool has_input = false) {
+  auto out = asked_request(kind, spec, has_input);
+  EXPECT_TRUE(out.has_value()) << spec;
+  return out ? *std::move(out) : AskedRequest{};
+}
+
+// A deferred chat as it is kept.
+std::string kept(const json& body) {
+  std::string text = body.dump();
+  auto request = read_chat_request(text);
+  EXPECT_TRUE(request.has_value()) << body;
+  form_body(*request);
+  return chat_spec(*request);
+}
+
+json chat_of(const json& more) {
+  json body = {{"model", "mock/chat"}, {"messages", "Hello"}, {"deferred", true}};
+  body.update(more);
+  return body;
+}
+
+TEST(AskedChats, TheSameRequestIsKeptOfWhatIsToldBack) {
+  const json body = chat_of(
+      {{"model", {"mock/chat", "mock/other"}},
+       {"system", "You are a miller."},
+       {"temperature", 0.5},
+       {"priority", 7},
+       {"max_turns", 4},
+       {"auto_execute_tools", false},
+       {"mcp_servers", {{{"slug", "office"}, {"version", "1"}, {"name", "o"}}}},
+       {"model_attributes", {{"mock/chat", {{"speed", 0.5}}}}},
+       {"agent_attributes", {{"speed", 1}}},
+       {"tools",
+        {{{"type", "function"}, {"function", {{"name", "weather"}, {"parameters", json::object()}}}}}},
+       {"response_format", {{"type", "json_object"}}}});
+  const AskedRequest told = asked(Kind::kChat, kept(body));
+  EXPECT_EQ(told.path, "/v1/chat/completions");
+  EXPECT_FALSE(told.is_form);
+  EXPECT_TRUE(told.left_out.empty());
+  EXPECT_EQ(told.body["messages"], json::parse(R"([{"role":"system","content":"You are a miller."},)"
+                                               R"({"role":"user","content":"Hello"}])"));
+  const AskedRequest again = asked(Kind::kChat, kept(told.body));
+  EXPECT_EQ(again.body, told.body);
+  for (const char* name : {"priority", "max_turns", "auto_execute_tools", "model_attributes", "tools",
+                           "agent_attributes", "response_format", "temperature", "model", "mcp_servers"})
+    EXPECT_EQ(told.body[name], body[name]) << name;
+}
+
+TEST(AskedChats, NeitherCredentialsNorWhatNoTableKnowsNorQueriesAreToldBack) {
+  const json picture = {{"type", "image_url"},
+                        {"image_url", {{"url", "https://a.example/p.png?sig=SECRET"}}}};
+  const json text = {{"type", "text"}, {"text", "https://a.example/?q=said"}};
+  const AskedRequest told = asked(
+      Kind::kChat,
+      kept(
+          chat_of({{"messages", json::array({{{"role", "user"}, {"content", json::array({text, picture})}}})},
+                   {"credentials", {{"office", "SECRET"}}},
+                   {"extra_headers", {{"authorization", "SECRET"}}},
+                   {"mcp_servers", {"https://tools.example/mcp?key=SECRET", "office"}}})));
+  const std::string all = to_json(JobId{Kind::kChat, {}}, told);
+  EXPECT_EQ(all.find("SECRET"), std::string::npos) << all;
+  EXPECT_EQ(told.left_out,
+            (Places{"extra_headers", "messages.0.content.1.image_url.url", "mcp_servers.0.url"}));
+  EXPECT_EQ(told.body["messages"][0]["content"][0], text) << "what is said is told as it was";
+  EXPECT_EQ(told.body["messages"][0]["content"][1]["image_url"]["url"], "https://a.example/p.png");
+  EXPECT_EQ(told.body["mcp_servers"][1]["slug"], "office");
+}
+
+TEST(AskedDocuments, OneThatWasFetchedIsNamedAndOneThatWasSentIsLeftOut) {
+  OcrSpec spec;
+  spec.model = "millrace/ocr";
+  spec.document_url = "https://papers.example/a.pdf?X-Signature=SECRET";
+  spec.pages = {0, 3};
+  spec.include_image_base64 = true;
+  const AskedRequest fetched = asked(Kind::kOcr, to_json(spec));
+  EXPECT_EQ(fetched.body, json::parse(R"({"model":"millrace/ocr","pages":[0,3],"include_image_base64":true,)"
+                                      R"("document":{"document_url":"https://papers.example/a.pdf"}})"));
+  EXPECT_EQ(fetched.left_out, Places{"document.document_url"});
+  OcrSpec small;
+  small.model = "millrace/ocr";
+  small.document_name = "a.pdf";
+  small.inline_document = "JVBERi0=";
+  const AskedRequest sent = asked(Kind::kOcr, to_json(small));
+  EXPECT_EQ(sent.body, json::parse(R"({"model":"millrace/ocr","document":{},"document_name":"a.pdf"})"));
+  EXPECT_EQ(sent.left_out, Places{"document.document_url"});
+}
+
+TEST(AskedRecordings, AreFormsWithoutTheirFile) {
+  TranscriptionSpec spec;
+  spec.model = "whisper-1";
+  spec.language = "en";
+  spec.temperature = 0.5;
+  spec.style = {.form = TranscriptForm::kVerboseJson, .segments = false, .words = true};
+  const AskedRequest told = asked(Kind::kStt, to_json(spec), true);
+  EXPECT_EQ(told.path, "/v1/audio/transcriptions");
+  EXPECT_TRUE(told.is_form);
+  EXPECT_EQ(told.body,
+            json::parse(R"({"model":"whisper-1","language":"en","temperature":0.5,)"
+                        R"("response_format":"verbose_json","timestamp_granularities[]":["word"]})"));
+  EXPECT_EQ(told.left_out, Places{"file"});
+  spec.style.translate = true;
+  EXPECT_EQ(asked(Kind::kStt, to_json(spec)).path, "/v1/audio/translations");
+}
+
+TEST(AskedCommands, HaveNoValuesOfTheirEnvironment) {
+  ExecutionSpec spec;
+  spec.command = {"sh", "-c", "true"};
+  spec.cwd = "/workspace/a";
+  spec.env_names = {"TOKEN"};
+  spec.timeout = std::chrono::milliseconds(5);
+  const AskedRequest told = asked(Kind::kExec, to_json(spec), true);
+  EXPECT_EQ(told.path, "/v1/machines/" + machine_id(spec.machine) + "/executions");
+  EXPECT_EQ(told.body, json::parse(R"({"command":["sh","-c","true"],"cwd":"/workspace/a","timeout_ms":5})"));
+  EXPECT_EQ(told.left_out, (Places{"env.TOKEN", "stdin"}));
+}
+
+TEST(AskedRequests, WhatIsNoSpecIsAnError) {
+  for (const Kind kind : {Kind::kOcr, Kind::kStt, Kind::kChat, Kind::kExec, Kind::kMachine})
+    EXPECT_FALSE(asked_request(kind, "nonsense", false).has_value()) << name(kind);
+}
+
+}  // namespace
+}  // namespace millrace::schemas
