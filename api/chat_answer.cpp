@@ -134,6 +134,7 @@ void ChatAnswer::on_piece(schemas::ChatPiece&& piece) {
   std::string text = chunks_->piece(piece);
   if (opening_ && !text.empty()) return open(text);
   unsaid_ = with_unsaid(std::move(text));
+  if (unsaid_.size() > kBacklogPause) on_pause();
 }
 
 void ChatAnswer::on_pause() {

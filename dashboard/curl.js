@@ -6,11 +6,17 @@ export function quoted(text) {
   return kSafe.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
+// Of what people have written curl reads no `@file`, and the terminal no control characters.
+function field(name, value) {
+  const plain = String(value).replace(/[^\P{Cc}\n\t]/gu, "");
+  return name === "file" ? `-F ${quoted(`file=${plain}`)}` : `--form-string ${quoted(`${name}=${plain}`)}`;
+}
+
 export function curl(method, path, { json, form, headers = {}, more = [] } = {}) {
   const parts = [method === "GET" ? "curl" : `curl -X ${method}`, quoted(location.origin + path)];
   parts.push('-H "Authorization: Bearer $MILLRACE_API_KEY"');
   for (const [name, value] of Object.entries(headers)) parts.push(`-H ${quoted(`${name}: ${value}`)}`);
   if (json !== undefined) parts.push("-H 'Content-Type: application/json'", `-d ${quoted(JSON.stringify(json))}`);
-  for (const [name, value] of form ?? []) parts.push(`-F ${quoted(`${name}=${value}`)}`);
+  for (const [name, value] of form ?? []) parts.push(field(name, value));
   return [...parts, ...more].join(" \\\n  ").replace(/^(curl(?: -X \w+)?) \\\n {2}/, "$1 ");
 }

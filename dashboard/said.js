@@ -26,7 +26,7 @@ function picture(url) {
 }
 
 function part(role, each) {
-  if (each.type === "text" || each.type === "refusal") return words(role, each.text ?? each.refusal ?? "");
+  if (each.type === "text" || each.type === "refusal") return words(role, String(each[each.type] ?? ""));
   if (each.type === "image_url") return picture(String(each.image_url?.url ?? ""));
   if (each.type === "input_audio") return h("p", { class: "faint" }, `A recording (${each.input_audio?.format ?? "audio"})`);
   return h("p", { class: "faint breaks" }, each.file?.filename ? `A file: ${each.file.filename}` : `A part of type ${each.type}`);

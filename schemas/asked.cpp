@@ -1,5 +1,6 @@
 #include "schemas/asked.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "schemas/chat_request.h"
@@ -16,22 +17,60 @@ namespace {
 using nlohmann::json;
 using LeftOut = std::vector<std::string>;
 
-// A signed URL opens what it names to whoever reads it.
+// A signed URL opens what it names to whoever reads it, and so do a fragment's token and a user's password.
 void cut_query(std::string& url, const std::string& place, LeftOut& left_out) {
   if (!has_scheme(url, "https://") && !has_scheme(url, "http://")) return;
-  const std::size_t query = url.find('?');
-  if (query == std::string::npos) return;
-  url.resize(query);
+  const std::size_t end = std::min(url.find_first_of("?#"), url.size());
+  const bool is_whole = end == url.size() && !has_credentials(url);
+  if (is_whole) return;
+  url.resize(end);
+  if (has_credentials(url)) {
+    const std::size_t host = url.find("://") + 3;
+    url.erase(host, url.rfind('@', url.find('/', host)) + 1 - host);
+  }
   left_out.push_back(place);
 }
 
-// Every URL in a part of a message, wherever its kind of part has it.
+// Every URL in a part of a message or in what a search is told, wherever it stands.
 void cut_queries(json& value, const std::string& place, LeftOut& left_out) {
   if (auto* text = value.get_ptr<std::string*>()) return cut_query(*text, place, left_out);
+  if (value.is_array()) {
+    for (std::size_t i = 0; i < value.size(); ++i)
+      cut_queries(value[i], place + "." + std::to_string(i), left_out);
+  }
   if (!value.is_object()) return;
   for (auto& [name, inner] : value.items()) {
     const bool is_said = name == "text" || name == "refusal";
-    if (!is_said) cut_queries(inner, place + "." + name, left_out);
+    if (!is_said) cut_queries(inner, std::string(place).append(".").append(name), left_out);
+  }
+}
+
+void leave_out(json& holder, const char* name, const std::string& place, LeftOut& left_out) {
+  if (holder.is_object() && holder.erase(name) > 0) left_out.push_back(place + "." + name);
+}
+
+// The bytes of files and recordings are the client's own.
+void leave_bytes_out(json& part, const std::string& place, LeftOut& left_out) {
+  if (!part.is_object()) return;
+  if (const auto file = part.find("file"); file != part.end())
+    leave_out(*file, "file_data", place + ".file", left_out);
+  if (const auto sound = part.find("input_audio"); sound != part.end())
+    leave_out(*sound, "data", place + ".input_audio", left_out);
+}
+
+// What a tool of a provider signs in with.
+void leave_tool_secrets_out(json& body, LeftOut& left_out) {
+  const auto tools = body.find("tools");
+  if (tools == body.end() || !tools->is_array()) return;
+  for (std::size_t i = 0; i < tools->size(); ++i) {
+    for (const char* secret : {"headers", "authorization", "api_key"})
+      leave_out((*tools)[i], secret, "tools." + std::to_string(i), left_out);
+  }
+}
+
+void cut_search_queries(json& body, LeftOut& left_out) {
+  for (const char* name : {"search_parameters", "web_search_options", "tool_config", "generation_config"}) {
+    if (const auto found = body.find(name); found != body.end()) cut_queries(*found, name, left_out);
   }
 }
 
@@ -43,8 +82,10 @@ void cut_message_queries(json& body, LeftOut& left_out) {
     const auto content = message.is_object() ? message.find("content") : message.end();
     if (content == message.end() || !content->is_array()) continue;
     const std::string place = "messages." + std::to_string(m) + ".content.";
-    for (std::size_t p = 0; p < content->size(); ++p)
+    for (std::size_t p = 0; p < content->size(); ++p) {
+      leave_bytes_out((*content)[p], place + std::to_string(p), left_out);
       cut_queries((*content)[p], place + std::to_string(p), left_out);
+    }
   }
 }
 
@@ -85,6 +126,8 @@ base::Result<AskedRequest> asked_chat(std::string_view spec) {
     out.left_out.push_back(name);
   }
   cut_message_queries(out.body, out.left_out);
+  cut_search_queries(out.body, out.left_out);
+  leave_tool_secrets_out(out.body, out.left_out);
   add_own(*request, out);
   return out;
 }

@@ -15,8 +15,9 @@ struct AskedRequest {
   std::string path;      // of the POST: "/v1/chat/completions"
   bool is_form = false;  // multipart/form-data, of which `body` has the fields; else `body` is its JSON
   nlohmann::json body;   // in the present form of the API, whatever older one was sent
-  // Where something is missing from `body`: the bytes of a document, a recording or a standard input, the
-  // values of an environment, the query of a URL (it may be a secret), members that no field table knows.
+  // Where something is missing from `body`: the bytes of a document, a file, a recording or a standard input,
+  // the values of an environment, the query, fragment and user of a URL (they may be secrets), what a tool
+  // signs in with, members of the body that no field table knows.
   std::vector<std::string> left_out;
 };
 

@@ -1,5 +1,6 @@
 #include "ai/providers/anthropic_citations.h"
 
+#include "ai/providers/wire_words.h"
 #include "schemas/json_text.h"
 
 namespace millrace::providers {
@@ -18,8 +19,8 @@ void AnthropicCitations::say(std::string_view text) { said_ += schemas::characte
 void AnthropicCitations::cite(const Json& citation) {
   std::string_view url = text_of(citation, "url");
   if (url.empty()) url = text_of(citation, "source");
-  if (url.empty() || pending_.size() >= kCitationsMax) return;
-  pending_.emplace_back(url, text_of(citation, "title"));
+  if (!is_citable(url) || pending_.size() >= kCitationsMax) return;
+  pending_.emplace_back(url, cut_text(text_of(citation, "title"), kCitedTitleMax));
 }
 
 void AnthropicCitations::end_block() {

@@ -10,6 +10,11 @@
 namespace millrace::providers {
 
 inline constexpr std::size_t kCitationsMax = 1'000;  // of one choice; more are left out
+inline constexpr std::size_t kCitedUrlMax = 8192;    // bytes; a longer one is left out
+inline constexpr std::size_t kCitedTitleMax = 1024;  // bytes; a longer one is cut
+
+// Whether a source can be told of at all: an http(s) URL within its bound.
+bool is_citable(std::string_view url);
 
 // What one choice of an answer cites, as OpenAI says it: `annotations` of its message, or of its deltas.
 class Citations {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "ai/providers/wire_words.h"
+
 namespace millrace::providers {
 namespace {
 
@@ -31,9 +33,10 @@ void GeminiCitations::begin_part() {
 }
 
 void GeminiCitations::keep(const Json& segment, std::string_view url, std::string_view title) {
-  if (segments_.size() >= kCitationsMax) return;
+  if (segments_.size() >= kCitationsMax || !is_citable(url)) return;
   segments_.push_back({place_of(segment, "partIndex"), place_of(segment, "startIndex"),
-                       place_of(segment, "endIndex"), std::string(url), std::string(title)});
+                       place_of(segment, "endIndex"), std::string(url),
+                       std::string(cut_text(title, kCitedTitleMax))});
 }
 
 void GeminiCitations::take_support(const Json& support, const Json& chunks) {

@@ -41,7 +41,7 @@ class Telling {
 
   // Nothing is told of what is left to the model.
   bool tell(const std::string& name, const Json& value) {
-    if (is_word(value, "auto")) return true;
+    if (name != "user" && is_word(value, "auto")) return true;
     if (name == "size") return tell_size(text_of(&value));
     if (!model_.is_imagen) return false;
     if (name == "output_format") return tell_format(text_of(&value));
@@ -119,17 +119,27 @@ bool take_image(Json& holder, const char* data, ImageReply& reply) {
   return true;
 }
 
+// What an upstream counts is within what sums of it can hold, and what JSON's readers keep exact.
+std::int64_t told_count(std::int64_t count) {
+  constexpr std::int64_t kCountMax = std::int64_t{1} << 53;
+  return std::clamp<std::int64_t>(count, 0, kCountMax);
+}
+
+void json_count(Json& sum, std::int64_t count) {
+  sum = told_count(sum.get<std::int64_t>() + told_count(count));
+}
+
 std::optional<schemas::ImageUsage> drawn_usage(const Json* said) {
   const auto counted = gemini_usage(said);
   if (!counted) return std::nullopt;
-  schemas::ImageUsage usage{counted->prompt, counted->completion, counted->total, nullptr};
+  schemas::ImageUsage usage{told_count(counted->prompt), told_count(counted->completion),
+                            told_count(counted->total), nullptr};
   const Json* details = member(said, "promptTokensDetails");
   if (details == nullptr || !details->is_array()) return usage;
   usage.input_details = {{"text_tokens", 0}, {"image_tokens", 0}};
   for (const Json& each : *details) {
-    const char* const name = text_of(each, "modality") == "IMAGE" ? "image_tokens" : "text_tokens";
-    usage.input_details[name] =
-        usage.input_details[name].get<std::int64_t>() + integer_of(each, "tokenCount").value_or(0);
+    json_count(usage.input_details[text_of(each, "modality") == "IMAGE" ? "image_tokens" : "text_tokens"],
+               integer_of(each, "tokenCount").value_or(0));
   }
   return usage;
 }

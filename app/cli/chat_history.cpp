@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace millrace::cli {
@@ -22,6 +23,8 @@ std::filesystem::path folder_named(const char* variable) {
 void write_lines(const std::filesystem::path& file, int how, std::string_view text) {
   const int fd = ::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | how, 0600);
   if (fd < 0) return;
+  struct stat made {};
+  if (::fstat(fd, &made) == 0 && S_ISREG(made.st_mode)) ::fchmod(fd, 0600);  // it may have been there
   const bool written = ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
   ::close(fd);
   if (!written && how == O_TRUNC) ::unlink(file.c_str());

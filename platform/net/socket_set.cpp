@@ -34,7 +34,9 @@ void SocketSet::watch(int fd, bool read, bool write) {
   epoll_event event{};
   event.events = (read ? EPOLLIN | EPOLLRDHUP : 0u) | (write ? EPOLLOUT : 0u);
   event.data.u64 = key_of(fd, entry->second);
-  if (::epoll_ctl(fd_, fresh ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, fd, &event) != 0)
+  // One that is changed while it still counts as ready would wake nobody outside; one that is added does.
+  const bool anew = fresh || (others_wait_ && ::epoll_ctl(fd_, EPOLL_CTL_DEL, fd, nullptr) == 0);
+  if (::epoll_ctl(fd_, anew ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, fd, &event) != 0)
     base::log_error("socket_not_watched", {{"errno", errno}});
 }
 

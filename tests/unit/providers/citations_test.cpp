@@ -181,6 +181,17 @@ TEST(Citations, PastTheirBoundTheyAreLeftOut) {
   EXPECT_TRUE(none.is_null());
 }
 
+TEST(Citations, ASourceWhoseUrlIsTooLongIsLeftOutAndALongTitleCut) {
+  Citations citations;
+  citations.add(0, 1, "https://a.example/" + std::string(kCitedUrlMax, 'a'), "A");
+  EXPECT_TRUE(citations.empty());
+  citations.add(0, 1, "https://a.example/", std::string(2 * kCitedTitleMax, 'a'));
+  json extra;
+  citations.tell(extra);
+  const json& told = extra["annotations"][0]["url_citation"];
+  EXPECT_LE(told["title"].get_ref<const std::string&>().size(), kCitedTitleMax);
+}
+
 TEST(TextMeter, ACharacterIsFoundByItsByteHoweverTheTextCame) {
   std::string text;
   for (int i = 0; i < 2'000; ++i) text += i % 3 == 0 ? "ü" : "a";

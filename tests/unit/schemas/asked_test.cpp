@@ -82,6 +82,27 @@ TEST(AskedChats, NeitherCredentialsNorWhatNoTableKnowsNorQueriesAreToldBack) {
   EXPECT_EQ(told.body["mcp_servers"][1]["slug"], "office");
 }
 
+TEST(AskedChats, NeitherFilesNorRecordingsNorWhatAToolSignsInWithAreToldBack) {
+  const json parts = json::parse(R"([
+      {"type": "file", "file": {"filename": "a.pdf", "file_data": "SECRET"}},
+      {"type": "input_audio", "input_audio": {"format": "wav", "data": "SECRET"}},
+      {"type": "image_url", "image_url": {"url": "https://ann:SECRET@a.example/p.png#token=SECRET"}}])");
+  // As a row may have it, whatever requests are held to today.
+  const json body = {
+      {"messages", {{{"role", "user"}, {"content", parts}}}},
+      {"tools", {{{"type", "mcp"}, {"authorization", "SECRET"}, {"headers", {{"x", "SECRET"}}}}}},
+      {"search_parameters", {{"sources", {{{"links", {"https://a.example/feed?key=SECRET"}}}}}}}};
+  json spec = json::parse(kept(chat_of(json::object())));
+  spec["body"].update(body);
+  const AskedRequest told = asked(Kind::kChat, spec.dump());
+  EXPECT_EQ(told.body.dump().find("SECRET"), std::string::npos) << told.body;
+  EXPECT_EQ(told.left_out,
+            (Places{"messages.0.content.0.file.file_data", "messages.0.content.1.input_audio.data",
+                    "messages.0.content.2.image_url.url", "search_parameters.sources.0.links.0",
+                    "tools.0.headers", "tools.0.authorization"}));
+  EXPECT_EQ(told.body["messages"][0]["content"][2]["image_url"]["url"], "https://a.example/p.png");
+}
+
 TEST(AskedDocuments, OneThatWasFetchedIsNamedAndOneThatWasSentIsLeftOut) {
   OcrSpec spec;
   spec.model = "millrace/ocr";
