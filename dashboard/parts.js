@@ -15,7 +15,7 @@ export function chip(status, look = status) {
   return h("span", { class: `chip ${look}` }, h("span", { class: "dot", "aria-hidden": "true" }), status.replaceAll("_", " "));
 }
 
-// Whether what a screen shows comes by itself, or is asked for now and then.
+// Whether what a screen shows comes by itself, or is asked at times.
 export function showLink(element, up) {
   element.classList.toggle("is-live", up);
   setText(element, up ? "live" : "every few seconds");
