@@ -62,6 +62,7 @@ front::Server::Options server_options(const Settings& settings) {
   options.host = settings.listen.host;
   options.port = settings.listen.port;
   options.threads = settings.http_threads;
+  options.limits.idle_poll = settings.http_idle_poll;
   options.limits.connections_max = static_cast<std::size_t>(settings.http_connections_max);
   return options;
 }

@@ -15,10 +15,10 @@ function slots(used, all, name) {
 }
 
 // Tokens that wait in Kafka, and in which partitions.
-function lag(partitions) {
+function lag(kind, partitions, opened) {
   if (!partitions) return null;
   const all = partitions.reduce((sum, p) => sum + p.lag, 0);
-  return h("details", { class: "lags" }, h("summary", {}, count(all), " in ", count(partitions.length), " partitions"),
+  return h("details", { class: "lags", open: opened.has(kind), data: { kind } }, h("summary", { data: { act: `partitions ${kind}` } }, count(all), " in ", count(partitions.length), " partitions"),
     h("ul", {}, partitions.map((p) => h("li", {}, h("span", { class: "faint" }, `partition ${p.partition}`), " ", count(p.lag)))));
 }
 
@@ -45,7 +45,7 @@ function queueRow(queue, again) {
     h("td", { "data-label": "Running", class: "number" }, count(queue.running + queue.waiting)),
     h("td", { "data-label": "Oldest" }, queue.oldest_queued_seconds === undefined ? "–" : duration(queue.oldest_queued_seconds * 1000)),
     h("td", { "data-label": "Slots" }, slots(queue.used, queue.slots, name)),
-    queue.withLag ? h("td", { "data-label": "In Kafka" }, lag(queue.partitions) ?? "–") : null,
+    queue.withLag ? h("td", { "data-label": "In Kafka" }, lag(queue.kind, queue.partitions, queue.opened) ?? "–") : null,
     h("td", { class: "act" }, switchOf(queue, again)));
 }
 
@@ -82,9 +82,10 @@ function table(caption, heads, rows) {
 }
 
 function draw(place, queues, workers, again) {
+  const opened = new Set([...place.querySelectorAll("details[open]")].map((details) => details.dataset.kind));
   const withLag = queues.some((queue) => queue.partitions);
   const heads = ["Kind", "State", "Queued", "Running", "Oldest", "Slots", ...(withLag ? ["In Kafka"] : []), h("span", { class: "unseen" }, "Acts")];
-  fill(place, h("h2", {}, "Queues"), table("Queues", heads, queues.map((queue) => queueRow({ ...queue, withLag }, again))),
+  fill(place, h("h2", {}, "Queues"), table("Queues", heads, queues.map((queue) => queueRow({ ...queue, withLag, opened }, again))),
     h("h2", { class: "spaced" }, "Workers"),
     workers.length ? table("Workers", ["Name", "State", "Host", "Version", "Heard of", "Slots", h("span", { class: "unseen" }, "Acts")], workers.map((worker) => workerRow(worker, again)))
       : empty("No worker has reported", "Jobs wait in their queues until one does. Start one on the same store, or with the same Kafka:",
@@ -95,11 +96,10 @@ export const title = "Workers";
 export async function show(place, { signal }) {
   const body = h("div", {});
   fill(place, heading("Queues and workers", "What waits, and who works on it."), body);
-  const look = async (asked = false) => {
+  const look = async () => {
     const [queues, workers] = await Promise.all([getJson("/v1/admin/queues", { signal }), getJson("/v1/admin/workers", { signal })]);
-    if (!asked && body.querySelector("details[open]")) return;  // somebody reads
     const held = body.contains(document.activeElement) ? document.activeElement.dataset.act : null;
-    draw(body, queues.items.filter((q) => q.kind !== kActs), workers.items, () => look(true));
+    draw(body, queues.items.filter((q) => q.kind !== kActs), workers.items, look);
     if (held) [...body.querySelectorAll("[data-act]")].find((b) => b.dataset.act === held)?.focus({ preventScroll: true });
   };
   try {

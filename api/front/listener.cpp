@@ -229,8 +229,9 @@ struct Listener::Impl {
   void serve(int threads) {
     const auto handler = std::make_shared<PistacheHandler>(core, workers, watched);
     listener->init(static_cast<std::size_t>(threads), socket_options(), "front");
-    listener->setTransportFactory(
-        [handler, beside = watched] { return std::make_shared<Transport>(handler, beside); });
+    listener->setTransportFactory([handler, all = core, beside = watched] {
+      return std::make_shared<Transport>(handler, all, beside);
+    });
     listener->setHandler(handler);
     listener->bind();
     listener->runThreaded();

@@ -23,7 +23,9 @@ struct Limits {
   std::size_t body_bytes_per_second_min = 1024;           // averaged, after body_stall_timeout; 408
   std::chrono::milliseconds write_stall_timeout{30'000};  // a reader that takes nothing is cut
   std::chrono::milliseconds idle_timeout{75'000};         // keep-alive without a request
-  std::chrono::milliseconds linger{2'000};  // input discarded after an error reply, before the cut
+  // How long a front thread looks for what comes next before it sleeps, where that comes so soon (RestJudge).
+  std::chrono::microseconds idle_poll{200};  // 0: never
+  std::chrono::milliseconds linger{2'000};   // input discarded after an error reply, before the cut
 };
 
 struct Stats {

@@ -53,12 +53,19 @@ bool Watched::is(const Entry& entry) const {
 }
 
 std::shared_ptr<Pistache::Aio::Handler> Transport::clone() const {
-  return std::make_shared<Transport>(handler_->clone(), watched_);
+  return std::make_shared<Transport>(handler_->clone(), core_, watched_);
+}
+
+void Transport::onReady(const Pistache::Aio::FdSet& fds) {
+  if (watched_->fd() >= 0 && !std::exchange(beside_is_watched_, true)) awake_.watch(watched_->fd());
+  awake_.turn_begins(fds.size());
+  take(fds);
+  awake_.turn_ends(core_->in_flight());
 }
 
 // What is beside comes first: a reply that has arrived frees its connection for the request that came with
 // it.
-void Transport::onReady(const Pistache::Aio::FdSet& fds) {
+void Transport::take(const Pistache::Aio::FdSet& fds) {
   if (std::any_of(fds.begin(), fds.end(), [this](const Entry& entry) { return watched_->is(entry); }))
     watched_->ready();
   std::vector<Event> others;
@@ -76,6 +83,7 @@ bool Transport::read(const Entry& entry) {
   if (found == peers.end()) return false;
   const std::shared_ptr<Pistache::Tcp::Peer>& peer = found->second;  // which only Pistache's own turn ends
   const bool ends = has_ended(entry);
+  awake_.heard(peer->fd(), peer->getID());
   for (;;) {
     const ssize_t got = ::recv(peer->fd(), buffer_.data(), buffer_.size(), MSG_DONTWAIT);
     if (got < 0 && errno == EINTR) continue;

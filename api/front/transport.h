@@ -5,6 +5,8 @@
 
 #include <pistache/transport.h>
 
+#include "api/front/awake.h"
+#include "api/front/core.h"
 #include "api/front/server.h"
 
 // Pistache's side of the sockets, for the listener's source only.
@@ -18,6 +20,7 @@ class Watched {
   void begin(Pistache::Tcp::Transport& transport);  // on the front thread, whose transport it is
   void end();                                       // when that thread has ended
   bool is(const Pistache::Aio::FdSet::Entry& entry) const;
+  int fd() const { return fd_; }  // -1: none
   void ready() const { what_.ready(); }
 
  private:
@@ -29,11 +32,16 @@ class Watched {
 // Pistache's own, which would end the process at an event that is not of its clients. (Its reactor knows of
 // several handlers, but loses the number of one where it encodes an event.) It also reads what clients send
 // itself: Pistache's asks every socket once more, which has been emptied already; how a client ends is
-// Pistache's again.
+// Pistache's again. Between two turns of its thread it may stay awake.
 class Transport final : public Pistache::Tcp::Transport {
  public:
-  Transport(const std::shared_ptr<Pistache::Tcp::Handler>& handler, std::shared_ptr<Watched> watched)
-      : Pistache::Tcp::Transport(handler), handler_(handler), watched_(std::move(watched)) {}
+  Transport(const std::shared_ptr<Pistache::Tcp::Handler>& handler, std::shared_ptr<Core> core,
+            std::shared_ptr<Watched> watched)
+      : Pistache::Tcp::Transport(handler),
+        handler_(handler),
+        core_(std::move(core)),
+        watched_(std::move(watched)),
+        awake_(core_->limits.idle_poll) {}
 
   std::shared_ptr<Pistache::Aio::Handler> clone() const override;
   void onReady(const Pistache::Aio::FdSet& fds) override;
@@ -41,10 +49,14 @@ class Transport final : public Pistache::Tcp::Transport {
  private:
   static constexpr std::size_t kReadBytes = 16u << 10;  // at a time
 
+  void take(const Pistache::Aio::FdSet& fds);
   bool read(const Pistache::Aio::FdSet::Entry& entry);
 
   const std::shared_ptr<Pistache::Tcp::Handler> handler_;
+  const std::shared_ptr<Core> core_;
   const std::shared_ptr<Watched> watched_;
+  Awake awake_;
+  bool beside_is_watched_ = false;  // by it
   std::array<char, kReadBytes> buffer_;
 };
 

@@ -1,0 +1,66 @@
+#include "api/front/rest_judge.h"
+
+#include <gtest/gtest.h>
+
+namespace millrace::front {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::chrono::microseconds kMost{50};
+const RestJudge::Clock::time_point kNow{1h};
+
+class RestJudgeTest : public testing::Test {
+ protected:
+  void rest_shortly(int times = RestJudge::kShortRests) {
+    for (int i = 0; i < times; ++i) judge_.turn(1, 20us);
+  }
+
+  RestJudge judge_{kMost};
+};
+
+TEST_F(RestJudgeTest, AThreadSleepsUntilItsRestsHaveBeenShortForAWhile) {
+  rest_shortly(RestJudge::kShortRests - 1);
+  EXPECT_FALSE(judge_.may_wait(kNow, 0));
+  rest_shortly(1);
+  EXPECT_TRUE(judge_.may_wait(kNow, 0));
+}
+
+TEST_F(RestJudgeTest, OneLongRestEndsIt) {
+  rest_shortly();
+  judge_.turn(1, kMost);
+  EXPECT_FALSE(judge_.may_wait(kNow, 0));
+  rest_shortly(RestJudge::kShortRests - 1);
+  EXPECT_FALSE(judge_.may_wait(kNow, 0));
+}
+
+TEST_F(RestJudgeTest, ManyEventsAtATimeEndIt) {
+  rest_shortly();
+  judge_.turn(RestJudge::kFew + 1, 1us);
+  EXPECT_FALSE(judge_.may_wait(kNow, 0));
+}
+
+TEST_F(RestJudgeTest, ItIsForFewRequestsUnderWay) {
+  rest_shortly();
+  EXPECT_TRUE(judge_.may_wait(kNow, RestJudge::kFew));
+  EXPECT_FALSE(judge_.may_wait(kNow, RestJudge::kFew + 1));
+}
+
+TEST_F(RestJudgeTest, WhereOthersNeedTheProcessorItIsLeftToThem) {
+  rest_shortly();
+  judge_.was_away(kNow, RestJudge::kRobbed);
+  EXPECT_TRUE(judge_.may_wait(kNow, 0));
+  judge_.was_away(kNow, RestJudge::kRobbed + 1us);
+  EXPECT_FALSE(judge_.may_wait(kNow, 0));
+  EXPECT_FALSE(judge_.may_wait(kNow + RestJudge::kLeftToThem - 1us, 0));
+  EXPECT_TRUE(judge_.may_wait(kNow + RestJudge::kLeftToThem, 0));
+}
+
+TEST(RestJudge, WithoutATimeItNeverWaits) {
+  RestJudge judge(0us);
+  for (int i = 0; i < 2 * RestJudge::kShortRests; ++i) judge.turn(1, 0us);
+  EXPECT_FALSE(judge.may_wait(kNow, 0));
+}
+
+}  // namespace
+}  // namespace millrace::front
