@@ -25,7 +25,7 @@ RUN set -eu; \
       libcurl4 libedit2 libflite1 libjemalloc2 liblept5 libpistache0 libpocketsphinx3 libprometheus-cpp-core1.0 libqpdf29 \
       librdkafka1 libseccomp2 libsimdjson14 libsndfile1 libsphinxbase3 libsqlite3-0 libssl3 libtesseract5 \
       libvo-aacenc0 libyaml-cpp0.7 \
-      bubblewrap ca-certificates curl ffmpeg openssh-client pocketsphinx-en-us poppler-utils \
+      bubblewrap ca-certificates curl ffmpeg openssh-client pocketsphinx-en-us poppler-data poppler-utils \
       tesseract-ocr-eng tini >/dev/null; \
     rm -rf /usr/lib/*/dri /usr/lib/*/libLLVM* /usr/lib/*/libz3* /usr/lib/*/mfx \
       /usr/share/doc /usr/share/man /usr/share/locale /var/cache/apt /var/lib/apt/lists/* \

@@ -21,6 +21,24 @@ std::string_view circuit_name(inference::BreakerState state) {
   return "closed";
 }
 
+std::string_view work_name(inference::Work work) {
+  switch (work) {
+    case inference::Work::kChat:
+      return "chat";
+    case inference::Work::kEmbeddings:
+      return "embeddings";
+    case inference::Work::kImages:
+      return "images";
+    case inference::Work::kSpeech:
+      return "speech";
+    case inference::Work::kTranscription:
+      return "transcription";
+    case inference::Work::kOcr:
+      return "ocr";
+  }
+  return "chat";
+}
+
 std::string price_json(const inference::Price& price) {
   JsonObject out;
   out.raw("prompt", std::to_string(price.prompt)).raw("completion", std::to_string(price.completion));
@@ -39,6 +57,7 @@ std::string target_json(const inference::TargetHealth& target, const inference::
       .member("provider", target.provider)
       .member("upstream_model", target.upstream_model)
       .member("circuit", circuit_name(target.breaker))
+      .member("circuit_of", work_name(target.work))
       .number("failures_in_a_row", target.failures_in_a_row)
       .number("running", target.running)
       .number("waiting", target.waiting);

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 
 #include "api/call.h"
@@ -19,14 +20,27 @@ base::Error larger_than_shown(std::size_t bytes, std::size_t most) {
                                           ", more than is told back (http.asked_max, " + text(most) + ")");
 }
 
-// Room for what is read and told, taken before it is read; kept until the reply has left.
-base::Result<std::shared_ptr<void>> room_to_tell(Context& context, std::size_t bytes) {
+// Room for what is read, its tree and what is told, taken before it is read. Where the whole budget is less
+// than that, it is all of it: one at a time is told. Small ones take none.
+base::Result<ByteBudget::Hold> room_to_tell(Context& context, std::size_t bytes) {
   if (bytes > context.options.asked_bytes_max)
     return larger_than_shown(bytes, context.options.asked_bytes_max);
-  if (bytes <= kSmallReply) return std::shared_ptr<void>();
-  auto room = context.replies.take(bytes);
+  if (bytes <= kSmallReply) return ByteBudget::Hold();
+  const std::size_t needed = std::min(schemas::telling_bytes(bytes), context.replies.max());
+  auto room = context.replies.take(std::max(needed, bytes));
   if (!room) return replies_full();
-  return std::shared_ptr<void>(std::make_shared<ByteBudget::Hold>(std::move(*room)));
+  return *std::move(room);
+}
+
+// Each copy goes before the next but one is made.
+base::Result<std::string> told(Context& context, const schemas::JobId& id, storage::StoredInput stored) {
+  auto text = bytes_of(context.store, std::move(stored.spec));
+  if (!text) return base::error(Code::kInternal, "What this job was asked cannot be read");
+  auto asked = schemas::asked_request(id.kind, *text, stored.input.has_value());
+  if (!asked) return std::move(asked.error());
+  text->clear();
+  text->shrink_to_fit();
+  return schemas::to_json(id, *std::move(asked));
 }
 
 void tell_asked(Context& context, Call& call, const schemas::JobId& id, storage::StoredInput stored) {
@@ -36,12 +50,11 @@ void tell_asked(Context& context, Call& call, const schemas::JobId& id, storage:
     return call.fail(base::error(Code::kResultExpired, "What this job was asked is not kept any more"));
   auto room = room_to_tell(context, bytes);
   if (!room) return call.fail(room.error());
-  const auto text = bytes_of(context.store, std::move(stored.spec));
-  if (!text) return call.fail(base::error(Code::kInternal, "What this job was asked cannot be read"));
-  const auto asked = schemas::asked_request(id.kind, *text, stored.input.has_value());
-  if (!asked) return call.fail(asked.error());
-  front::Reply reply = json_reply(200, schemas::to_json(id, *asked));
-  reply.hold = std::move(*room);
+  auto text = told(context, id, std::move(stored));
+  if (!text) return call.fail(text.error());
+  room->shrink(text->size());
+  front::Reply reply = json_reply(200, *std::move(text));
+  reply.hold = std::make_shared<ByteBudget::Hold>(*std::move(room));
   call.reply(std::move(reply));
 }
 

@@ -4,6 +4,7 @@
 #include "api/headers.h"
 #include "api/job_answer.h"
 #include "api/transcript_stream.h"
+#include "api/wrong_model.h"
 #include "schemas/dropped.h"
 #include "schemas/transcription_request.h"
 
@@ -40,11 +41,15 @@ void submit_recording(const RecordingIntake& intake, Form form) {
   Call& call = *intake.call;
   auto order = order_of(call, [&form] { return form.fingerprint; });
   if (!order) return call.fail(order.error());
+  const auto registry = intake.context.chat.registry();
+  std::string asked;
   auto request = schemas::parse_transcription_request(
-      intake.task, form.fields, form.file != nullptr, [&intake](const std::string& model) {
-        return inference::transcription_model(*intake.context.chat.registry(), model).has_value();
+      intake.task, form.fields, form.file != nullptr, [&](const std::string& model) {
+        asked = model;
+        return inference::transcription_model(*registry, model).has_value();
       });
-  if (!request) return call.refuse(request.error());
+  if (!request)
+    return call.refuse(of_wrong_model(*registry, asked, "hear recordings", std::move(request.error())));
   for (std::string& name : form.dropped) request->dropped.push_back({.name = std::move(name)});
   if (auto good = inference::check_strict(intake.strict, request->dropped); !good)
     return call.fail(good.error());

@@ -102,18 +102,21 @@ void ChatAnswer::start() {
   if (over_) return;
   if (!context_.chat_answers.add(shared_from_this())) return call_->fail(shutting_down());
   auto run = context_.chat.start(std::move(*std::exchange(request_, nullptr)), *this);
-  if (!over_) run_ = std::move(run);
+  if (over_) return;
+  run_ = std::move(run);
+  if (stream_) context_.chat_answers.keep_beating(*this, context_.options.chat_heartbeat);
 }
 
 void ChatAnswer::on_head(const inference::ChatHead& head) {
   if (over_) return;
   head_ = head;
   if (!stream_) return;
-  opening_ = std::make_unique<front::Reply>(model_stream_head());
-  add_chat_headers(*opening_, head.model, head.attempts, schemas::dropped_text(head.dropped), std::nullopt);
   const auto created =
       std::chrono::duration_cast<std::chrono::seconds>(context_.clock.wall().time_since_epoch()).count();
   chunks_.emplace(head.id, created, head.model, chunk_options_);
+  if (opened_early_) return drop_request();
+  opening_ = std::make_unique<front::Reply>(model_stream_head());
+  add_chat_headers(*opening_, head.model, head.attempts, schemas::dropped_text(head.dropped), std::nullopt);
   context_.loop.post([weak = weak_from_this()] {
     if (const auto self = weak.lock(); self && !self->over_) self->open({});
   });
@@ -123,9 +126,14 @@ void ChatAnswer::on_head(const inference::ChatHead& head) {
 void ChatAnswer::open(std::string_view first) {
   const auto head = std::move(opening_);
   if (!head) return;
-  if (call_->start_stream(std::move(*head), first))
-    context_.chat_answers.keep_beating(*this, context_.options.chat_heartbeat);
+  opened_ = true;
+  call_->start_stream(std::move(*head), first);
   call_->drop_headers();
+  if (chunks_) drop_request();
+}
+
+// Once somebody answers, the run has no more use for it either.
+void ChatAnswer::drop_request() {
   if (asked_once_) call_->drop_body();
 }
 
@@ -156,8 +164,16 @@ void ChatAnswer::resume() {
   if (run_) run_->resume();
 }
 
+// What is tried again behind an early head is not known to clients; how it ends is the stream's end.
 void ChatAnswer::beat() {
-  if (!over_) call_->responder().write(schemas::ChatChunks::kHeartbeat);
+  if (over_) return;
+  if (opened_) {
+    call_->responder().write(schemas::ChatChunks::kHeartbeat);
+    return;
+  }
+  opened_early_ = !opening_;
+  if (opened_early_) opening_ = std::make_unique<front::Reply>(model_stream_head());
+  open(schemas::ChatChunks::kHeartbeat);
 }
 
 void ChatAnswer::on_failed_calls(const inference::ChatHead& head, std::optional<double> cost_usd) {
@@ -175,7 +191,10 @@ void ChatAnswer::on_end(base::Result<inference::ChatEnd> end) {
 void ChatAnswer::say_end(base::Result<inference::ChatEnd>&& end) {
   if (!end) return say_error(end.error());
   if (!chunks_) return say_whole(*std::move(end));
-  const std::string last = with_unsaid(chunks_->end(facts_of(*end), end->reply.tools));
+  schemas::ChatFacts facts = facts_of(*end);
+  if (opened_early_ && !head_.dropped.empty())
+    facts.extra["dropped_params"] = schemas::dropped_text(head_.dropped);
+  const std::string last = with_unsaid(chunks_->end(facts, end->reply.tools));
   open({});
   call_->responder().end(last);
 }
@@ -195,7 +214,7 @@ void ChatAnswer::say_whole(inference::ChatEnd&& end) {
 }
 
 void ChatAnswer::say_error(const base::Error& error) {
-  if (!chunks_) return say_failure(error);
+  if (!chunks_ && !opened_) return say_failure(error);
   const front::Responder& client = call_->responder();
   const auto body = schemas::error_body(call_->head().path, error).body;
   open({});

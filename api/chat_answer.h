@@ -39,8 +39,10 @@ class OpenAnswer {
 };
 
 // The answer to one chat request, whole or in pieces, straight from the run on the loop's thread to the
-// client. What goes wrong before the first byte is a plain error; after it, an event `error`, and the stream
-// ends without [DONE]. A client that leaves ends the run, one that reads slowly makes the upstream wait.
+// client. A stream's head leaves with its first piece, or with the first heartbeat if that comes sooner: it
+// cannot say then who answers. What goes wrong before the first byte is a plain error; after it, an event
+// `error`, and the stream ends without [DONE]. A client that leaves ends the run, one that reads slowly makes
+// the upstream wait.
 class ChatAnswer final : public OpenAnswer,
                          public inference::ChatSink,
                          public std::enable_shared_from_this<ChatAnswer> {
@@ -64,6 +66,7 @@ class ChatAnswer final : public OpenAnswer,
   // All on the loop's thread.
   void start();
   void open(std::string_view first);
+  void drop_request();
   std::string with_unsaid(std::string text);
   void say_end(base::Result<inference::ChatEnd>&& end);
   void say_whole(inference::ChatEnd&& end);
@@ -83,9 +86,10 @@ class ChatAnswer final : public OpenAnswer,
   inference::ChatHead head_{.id = {}, .model = {}, .attempts = 0, .dropped = {}};
   std::optional<double> failures_cost_;
   std::shared_ptr<inference::ChatRun> run_;
-  std::optional<schemas::ChatChunks> chunks_;  // set: the stream has begun
-  std::unique_ptr<front::Reply> opening_;      // its head, until it leaves
-  std::string unsaid_;                         // of it: what comes at once leaves at once
+  std::optional<schemas::ChatChunks> chunks_;   // set: somebody answers the stream
+  std::unique_ptr<front::Reply> opening_;       // its head, until it leaves
+  bool opened_ = false, opened_early_ = false;  // the head has left; before it was known who answers
+  std::string unsaid_;                          // of it: what comes at once leaves at once
   bool over_ = false;
 };
 

@@ -8,6 +8,7 @@
 #include "api/headers.h"
 #include "api/job_result.h"
 #include "api/list_query.h"
+#include "api/wrong_model.h"
 #include "platform/base/crypto.h"
 
 namespace millrace::api {
@@ -60,7 +61,9 @@ void create_chat(Context& context, CallPtr call) {
   call->name_model(request->models.front());
   request->strict = *strict;
   request->tenant = call->tenant();
-  if (const base::Status good = context.chat.check(*request); !good) return call->fail(good.error());
+  if (const base::Status good = context.chat.check(*request); !good)
+    return call->fail(
+        of_wrong_model(*context.chat.registry(), request->models.front(), "chat", good.error()));
   if (request->deferred) return defer_chat(context, call, *std::move(request), *std::move(key));
   std::string().swap(call->body());  // the request holds as much, and its share of the budget
   std::make_shared<ChatAnswer>(context, std::move(call), *std::move(request))->begin();

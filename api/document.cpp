@@ -1,6 +1,7 @@
 #include "api/document.h"
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 
 #include "platform/base/base64.h"
@@ -17,7 +18,23 @@ constexpr std::size_t kPieceChars = 1u << 20;  // of base64 per step
 base::Error refuse(Code code, std::string message) {
   return base::error(code, std::move(message), "document.document_url");
 }
-base::Error not_base64() { return refuse(Code::kInvalidField, "The data URI does not hold valid base64"); }
+
+bool is_space(char c) { return c == '\n' || c == '\r' || c == ' ' || c == '\t'; }
+
+std::string without_space(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  std::copy_if(text.begin(), text.end(), std::back_inserter(out), [](char c) { return !is_space(c); });
+  return out;
+}
+
+base::Error not_base64(std::string_view base64) {
+  std::string message = "The data URI does not hold valid base64";
+  message += base64.find_first_of("-_") == std::string_view::npos
+                 ? ": `base64 -w0 FILE` makes it"
+                 : ": it is of the URL-safe alphabet, with '-' and '_' where '+' and '/' are wanted";
+  return refuse(Code::kInvalidField, std::move(message));
+}
 
 base::Status check_head(std::string_view head) {
   if (head.empty()) return refuse(Code::kDocumentEmpty, "The document is empty");
@@ -25,7 +42,8 @@ base::Status check_head(std::string_view head) {
   return refuse(Code::kDocumentUnsupported, "The document is none of PDF, PNG, JPEG and WebP");
 }
 
-// The document's bytes in pieces; each one lives until the next.
+// The document's bytes in pieces; each one lives until the next. Space in the base64, as the line breaks that
+// `base64 FILE` makes, is left out in a second try, so that base64 without any costs nothing more.
 class Pieces {
  public:
   explicit Pieces(std::string_view base64)
@@ -34,24 +52,44 @@ class Pieces {
         buffer_(std::make_unique<char[]>(room_)) {}
 
   bool done() const { return rest_.empty(); }
+  bool had_space() const { return had_space_; }
   // kInvalidField: it is not base64.
   base::Result<std::string_view> next() {
     const std::string_view piece = rest_.substr(0, kPieceChars);
     rest_.remove_prefix(piece.size());
-    const auto body = decoder_.decode(piece, buffer_.get());
-    if (!body) return not_base64();
+    const auto body = decode(piece);
+    if (!body) return not_base64(piece);
     const auto tail = rest_.empty() ? decoder_.finish(buffer_.get() + *body) : std::optional<std::size_t>(0);
-    if (!tail) return not_base64();
+    if (!tail) return not_base64(piece);
     return std::string_view(buffer_.get(), *body + *tail);
   }
 
  private:
+  std::optional<std::size_t> decode(std::string_view piece) {
+    const base::Base64Decoder before = decoder_;
+    if (const auto body = decoder_.decode(piece, buffer_.get())) return body;
+    if (std::none_of(piece.begin(), piece.end(), is_space)) return std::nullopt;
+    had_space_ = true;
+    decoder_ = before;
+    return decoder_.decode(without_space(piece), buffer_.get());
+  }
+
   static constexpr std::size_t kTail = 8;
   std::string_view rest_;
   std::size_t room_;
   std::unique_ptr<char[]> buffer_;
   base::Base64Decoder decoder_;
+  bool had_space_ = false;
 };
+
+// Exactly, where the estimate is too much for lines.
+std::int64_t size_without_space(std::string_view base64) {
+  const auto size = static_cast<std::int64_t>(decoded_size(base64));
+  if (size <= schemas::kDocumentBytesMax) return size;
+  const auto chars =
+      std::count_if(base64.begin(), base64.end(), [](char c) { return !is_space(c) && c != '='; });
+  return chars * 3 / 4;
+}
 
 }  // namespace
 
@@ -60,17 +98,20 @@ std::size_t decoded_size(std::string_view base64) {
   return base64.size() * 3 / 4;
 }
 
-base::Status check_small_document(std::string_view base64) {
-  if (base64.empty()) return check_head({});
+base::Result<std::string_view> small_document(std::string_view base64, std::string& room) {
+  if (base64.empty()) return check_head({}).error();
   Pieces pieces(base64);
   const auto bytes = pieces.next();
   if (!bytes) return bytes.error();
-  return check_head(*bytes);
+  if (auto good = check_head(*bytes); !good) return good.error();
+  if (!pieces.had_space()) return base64;
+  room = without_space(base64);
+  return room;
 }
 
 base::Result<storage::Staged> stage_document(storage::Blobs& blobs, std::string_view base64) {
   if (base64.empty()) return check_head({}).error();
-  const auto size = static_cast<std::int64_t>(decoded_size(base64));
+  const std::int64_t size = size_without_space(base64);
   if (size > schemas::kDocumentBytesMax)
     return refuse(Code::kDocumentTooLarge, "The document is larger than 50 MB");
   Pieces pieces(base64);

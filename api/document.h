@@ -10,14 +10,15 @@
 // kDocumentUnsupported.
 namespace millrace::api {
 
-// How many bytes `base64` decodes to, if it is base64.
+// How many bytes `base64` decodes to, if it is base64; at least that where it has line breaks.
 std::size_t decoded_size(std::string_view base64);
 
-// Decodes and looks; the bytes are thrown away. For documents of at most schemas::kInlineDocumentMax.
-base::Status check_small_document(std::string_view base64);
+// Decodes and looks; the bytes are thrown away. For documents of at most schemas::kInlineDocumentMax. Gives
+// the base64 that strict decoders take: itself, or `room` with what it is without line breaks and spaces.
+base::Result<std::string_view> small_document(std::string_view base64, std::string& room);
 
-// Decodes in pieces straight into a new blob: no second copy of the document is in memory. Blocks on the
-// disk.
+// Decodes in pieces straight into a new blob: no second copy of the document is in memory. Line
+// breaks and spaces are left out. Blocks on the disk.
 base::Result<storage::Staged> stage_document(storage::Blobs& blobs, std::string_view base64);
 
 }  // namespace millrace::api

@@ -144,6 +144,7 @@ void create_execution(Context& context, CallPtr call) {
   if (!machine) return;
   if (const auto runs = may_run(context, *machine); !runs) return call->fail(runs.error());
   request->spec.machine = machine->id;
+  request->spec.has_input = !request->input.empty();
   auto order = order_of(context, *call, *request);
   if (!order) return call->fail(order.error());
   order->idempotency = std::move(*key);

@@ -27,6 +27,22 @@ base::Result<std::string> boundary_of(const front::Head& head) {
   return front::form_boundary(head.header("content-type").value_or(""));
 }
 
+// No body is decoded, so none is taken for what it is not (RFC 9110 §8.4, §15.5.16).
+bool is_coded(const front::Head& head) {
+  const std::string_view coding = trimmed(head.header("content-encoding").value_or(""));
+  constexpr std::string_view kNone = "identity";
+  const bool none = std::equal(coding.begin(), coding.end(), kNone.begin(), kNone.end(),
+                               [](char a, char b) { return (a | 0x20) == b; });
+  return has_body(head) && !coding.empty() && !none;
+}
+
+base::Error no_key(const front::Head& head) {
+  if (trimmed(head.header("authorization").value_or("")).empty()) return key_error(Code::kUnauthenticated);
+  return base::error(Code::kUnauthenticated,
+                     "The header Authorization holds no Bearer key: send `Authorization: Bearer KEY`, or "
+                     "`X-API-Key: KEY`");
+}
+
 }  // namespace
 
 front::Admission Guard::admit(const front::Head& head) {
@@ -70,8 +86,9 @@ Guard::Refusal Guard::check_with_key(const front::Head& head, Call& call) {
 // the key alone is looked at.
 void Guard::admit_stranger(const front::Head& head, Call& call) {
   if (!has_body(head)) return;
-  const bool fits = head.content_length.value_or(0) <= call.route->body_max &&
-                    (call.route->body != BodyKind::kForm || boundary_of(head).has_value());
+  const bool readable = (call.route->body != BodyKind::kForm || boundary_of(head).has_value()) &&
+                        (call.route->body == BodyKind::kNone || !is_coded(head));
+  const bool fits = readable && head.content_length.value_or(0) <= call.route->body_max;
   auto hold = fits ? with_.strangers_budget.take(reserved(head, *call.route)) : std::nullopt;
   call.body_skipped = !hold;
   if (hold) call.budget = std::move(*hold);
@@ -119,7 +136,7 @@ Guard::Refusal Guard::authenticate(const front::Head& head, Call& call) {
   call.principal = verdict.principal;
   call.key_unknown = verdict.look;
   if (verdict.principal || verdict.look) return {};
-  return key_error(verdict.refusal);
+  return verdict.refusal == Code::kUnauthenticated ? no_key(head) : key_error(verdict.refusal);
 }
 
 Guard::Refusal Guard::scope(Call& call) {
@@ -151,6 +168,10 @@ Guard::Refusal Guard::place(const front::Head& head, Call& call) {
 
 Guard::Refusal Guard::content_type(const front::Head& head, Call& call) {
   if (!has_body(head) || call.route->body == BodyKind::kNone) return {};
+  if (is_coded(head))
+    return base::error(Code::kUnsupportedType,
+                       "The body must be sent as it is, without `Content-Encoding`: codings such as gzip "
+                       "are not taken");
   if (call.route->body == BodyKind::kForm) {
     const auto boundary = boundary_of(head);
     return boundary ? Refusal() : boundary.error();
@@ -186,6 +207,8 @@ front::Reply Guard::refused(const front::Head& head, const base::Error& error) c
   front::Reply reply = error_reply(head.path, error);
   if (error.code == Code::kMethodNotAllowed)
     add_header(reply, "allow", router_.match(head.method, head.path).allow);
+  if (error.code == Code::kUnsupportedType && is_coded(head))
+    add_header(reply, "accept-encoding", "identity");
   return reply;
 }
 
@@ -203,7 +226,8 @@ void Guard::look_up_key(const CallPtr& call) {
     call->principal = verdict.principal;
     if (!call->principal) return call->fail(key_error(verdict.refusal));
     call->key_unknown = false;
-    if (const Refusal no = check_with_key(call->head(), *call)) return call->fail(*no);
+    if (const Refusal no = check_with_key(call->head(), *call))
+      return call->fail(*no, refused(call->head(), *no));
     dispatch(call);
   });
 }

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "platform/base/log.h"
+
 namespace millrace::api {
 
 void JobStream::watch(std::int64_t after_version, std::chrono::milliseconds period) {
@@ -44,7 +46,7 @@ void JobStream::pump() {
       again_ = false;
       if (!running_) return;
     }
-    const Look seen = look();
+    const Look seen = caught_look();
     if (seen == Look::kOver) return over();
     const std::lock_guard lock(mutex_);
     if (seen == Look::kMore) again_ = true;
@@ -54,6 +56,17 @@ void JobStream::pump() {
       if (const auto held = weak.lock()) held->wake();
     });
     return;
+  }
+}
+
+// A stream that stopped looking would wait for ever.
+JobStream::Look JobStream::caught_look() {
+  try {
+    return look();
+  } catch (const std::exception& problem) {
+    base::log_error("job_stream_threw", {{"job_id", job_.str()}, {"what", problem.what()}});
+    look_threw();
+    return Look::kOver;
   }
 }
 

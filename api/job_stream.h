@@ -25,8 +25,10 @@ class JobStream : public Waiting, public std::enable_shared_from_this<JobStream>
   void over();
 
   enum class Look { kCaughtUp, kMore, kBacklog, kOver };
-  // Says what is new. On the pool, one thread at a time; must not throw.
+  // Says what is new. On the pool, one thread at a time. What it throws is logged and ends the stream.
   virtual Look look() = 0;
+  // Says so to the client, before the end.
+  virtual void look_threw() {}
   // False: the client has gone. On the loop.
   virtual bool beat() = 0;
   // The last word of `over`.
@@ -41,6 +43,7 @@ class JobStream : public Waiting, public std::enable_shared_from_this<JobStream>
  private:
   void wake();
   void pump();
+  Look caught_look();
   void schedule_beat(std::chrono::milliseconds period);
 
   // Under the mutex:

@@ -6,6 +6,7 @@
 #include "api/image_files.h"
 #include "api/list_query.h"
 #include "api/media_answer.h"
+#include "api/wrong_model.h"
 
 namespace millrace::api {
 namespace {
@@ -32,7 +33,7 @@ void create_embeddings(Context& context, CallPtr call) {
   if (!request) return call->refuse(request.error());
   request->strict = *strict;
   if (const auto wrong = inference::Media(context.chat, context.pool).check(*request))
-    return call->refuse(*wrong);
+    return call->refuse(of_wrong_model(*context.chat.registry(), request->model, "make embeddings", *wrong));
   std::string().swap(call->body());  // its share of the budget stays: the request holds as much
   std::make_shared<EmbeddingAnswer>(context, std::move(call), *std::move(request))->begin();
 }
@@ -44,7 +45,7 @@ void create_images(Context& context, CallPtr call) {
   if (!request) return call->refuse(request.error());
   request->strict = *strict;
   if (const auto wrong = inference::Media(context.chat, context.pool).check(*request))
-    return call->refuse(*wrong);
+    return call->refuse(of_wrong_model(*context.chat.registry(), request->model, "make images", *wrong));
   std::make_shared<ImageAnswer>(context, std::move(call), *std::move(request))->begin();
 }
 

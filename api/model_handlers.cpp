@@ -12,7 +12,7 @@
 #include "schemas/json_text.h"
 #include "schemas/ocr_request.h"
 #include "schemas/speech.h"
-#include "schemas/transcription.h"
+#include "schemas/transcription_request.h"
 
 namespace millrace::api {
 namespace {
@@ -68,9 +68,27 @@ std::string speech_json(std::string_view id) {
                     [](Ability ability) { return ability == Ability::kAudio; });
 }
 
-std::string hearing_json() {
-  return model_json({schemas::kTranscriptionModel, "millrace", "PocketSphinx, English", {}, 0},
+std::string hearing_json(std::string_view id) {
+  const bool own = id == schemas::kTranscriptionModel;
+  const std::string_view name = own ? "PocketSphinx, English" : "PocketSphinx, English (another name)";
+  return model_json({id, "millrace", name, {}, 0},
                     [](Ability ability) { return ability == Ability::kAudio; });
+}
+
+// Of a model that is here, as its endpoint would choose it; empty: a provider's, or nobody's.
+std::string own_json(const inference::Registry& registry, const std::string& id) {
+  if (schemas::is_local_ocr_model(id)) return ocr_json(id);
+  if (schemas::is_local_transcription_model(id) && !inference::transcription_model(registry, id))
+    return hearing_json(id);
+  if (schemas::is_local_speech_model(id) && !inference::speech_model(registry, id)) return speech_json(id);
+  return {};
+}
+
+// The registry's name of a model that published clients name without its provider: "whisper-1", "tts-1".
+std::string known_as(const inference::Registry& registry, const std::string& id) {
+  if (registry.look_up(id)) return id;
+  if (auto name = inference::transcription_model(registry, id)) return *std::move(name);
+  return inference::speech_model(registry, id).value_or(id);
 }
 
 // What a model can do whose row does not say it: by its name, as providers give them.
@@ -123,7 +141,7 @@ void send_list(const Context& context, Call& call, const std::vector<Listed>& li
   std::unordered_set<std::string_view> names;
   const auto add = [&](const std::string& model) { data.append(data.size() > 1 ? "," : "").append(model); };
   for (std::string_view id : schemas::ocr_model_names()) add(ocr_json(id));
-  add(hearing_json());
+  add(hearing_json(schemas::kTranscriptionModel));
   add(speech_json(schemas::kSpeechModel));
   const inference::RegistryPtr registry = context.chat.registry();
   for (const inference::ModelPtr& model : registry->configured()) {
@@ -146,18 +164,17 @@ void list_models(Context& context, CallPtr call) {
 
 void get_model(Context& context, CallPtr call) {
   const std::string& id = call->params.front();
-  if (schemas::is_local_ocr_model(id)) return call->reply(json_reply(200, ocr_json(id)));
-  if (id == schemas::kTranscriptionModel) return call->reply(json_reply(200, hearing_json()));
   const auto registry = context.chat.registry();
-  const bool speaks_here = schemas::is_local_speech_model(id) && !inference::speech_model(*registry, id);
-  if (speaks_here) return call->reply(json_reply(200, speech_json(id)));
-  const auto model = registry->find(id);
+  if (const std::string own = own_json(*registry, id); !own.empty()) return call->reply(json_reply(200, own));
+  const auto model = registry->find(known_as(*registry, id));
   if (model) {
     const auto listed = context.model_lists.known();
     return call->reply(json_reply(200, row_json(**model, find_listed(*listed, **model))));
   }
   std::vector<std::string_view> own(schemas::ocr_model_names().begin(), schemas::ocr_model_names().end());
-  own.insert(own.end(), {schemas::kTranscriptionModel, schemas::kSpeechModel});
+  const auto hearing = schemas::transcription_model_names();
+  own.insert(own.end(), hearing.begin(), hearing.end());
+  own.push_back(schemas::kSpeechModel);
   const std::string_view near = base::nearest(id, own);
   if (near.empty()) return call->fail(model.error());
   call->fail(base::error(base::Code::kModelNotFound,

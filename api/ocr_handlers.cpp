@@ -4,6 +4,7 @@
 #include "api/handlers.h"
 #include "api/headers.h"
 #include "api/job_answer.h"
+#include "api/wrong_model.h"
 #include "schemas/dropped.h"
 #include "schemas/ocr_request.h"
 
@@ -26,9 +27,10 @@ void submit(OcrIntake& intake) {
 
 // It travels in the spec.
 void place_in_spec(OcrIntake& intake) {
-  const schemas::OcrRequest& request = intake.request;
-  if (auto good = check_small_document(request.base64); !good) return intake.call->fail(good.error());
-  intake.order.spec = schemas::to_json(request.spec, request.base64);
+  std::string room;
+  const auto base64 = small_document(intake.request.base64, room);
+  if (!base64) return intake.call->fail(base64.error());
+  intake.order.spec = schemas::to_json(intake.request.spec, *base64);
   intake.call->drop_body();
   submit(intake);
 }
@@ -63,10 +65,14 @@ void place_document(OcrIntake intake) {
 void create_ocr(Context& context, CallPtr call) {
   auto order = order_of(*call, [&call] { return base::sha256(call->body()); });
   if (!order) return call->fail(order.error());
-  auto request = schemas::read_ocr_request(call->body(), [&context](const std::string& model) {
-    return inference::ocr_model(*context.chat.registry(), model).has_value();
+  const auto registry = context.chat.registry();
+  std::string asked;
+  auto request = schemas::read_ocr_request(call->body(), [&](const std::string& model) {
+    asked = model;
+    return inference::ocr_model(*registry, model).has_value();
   });
-  if (!request) return call->refuse(request.error());
+  if (!request)
+    return call->refuse(of_wrong_model(*registry, asked, "read documents", std::move(request.error())));
   order->model = request->spec.model;
   JobAnswer::Terms terms{.kind = schemas::Kind::kOcr,
                          .subject = "The document",

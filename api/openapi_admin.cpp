@@ -79,6 +79,8 @@ constexpr std::string_view kAdminSchemas = R"json({
     "properties": {
       "model": {"type": "string"}, "provider": {"type": "string"}, "upstream_model": {"type": "string"},
       "circuit": {"type": "string", "enum": ["closed", "half_open", "open"]},
+      "circuit_of": {"type": "string", "enum": ["chat", "embeddings", "images", "speech", "transcription", "ocr"],
+        "description": "Each has a circuit of its own; told is the one that goes worst"},
       "failures_in_a_row": {"type": "integer"}, "running": {"type": "integer"}, "waiting": {"type": "integer"},
       "opens_again_seconds": {"type": "number", "description": "Until a call is let through"},
       "latency_seconds": {"type": "number", "description": "Of whole calls that went well, smoothed"},

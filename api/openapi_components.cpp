@@ -166,6 +166,7 @@ constexpr std::string_view kHeaders = R"json({
   "ReferrerPolicy": {"description": "`no-referrer`", "schema": {"const": "no-referrer"}},
   "Vary": {"description": "`accept`: by it the answer is a page or JSON", "schema": {"const": "accept"}},
   "ContentTypeOptions": {"description": "`nosniff`", "schema": {"const": "nosniff"}},
+  "AcceptEncoding": {"description": "`identity`, where the body came with another Content-Encoding", "schema": {"type": "string"}},
   "Allow": {"description": "The methods of this path", "schema": {"type": "string"}},
   "WwwAuthenticate": {"description": "`Bearer`", "schema": {"type": "string"}}
 })json";

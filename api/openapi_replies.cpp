@@ -40,6 +40,7 @@ constexpr Header kShouldRetry{"x-should-retry", "ShouldRetry"};
 constexpr Header kRetryAfter{"retry-after", "RetryAfter"};
 constexpr Header kRetryAfterMs{"retry-after-ms", "RetryAfterMs"};
 constexpr Header kAllow{"allow", "Allow"};
+constexpr Header kAcceptEncoding{"accept-encoding", "AcceptEncoding"};
 constexpr Header kAuthenticate{"www-authenticate", "WwwAuthenticate"};
 constexpr std::array kRate{Header{"x-ratelimit-limit-requests", "RateLimit"},
                            Header{"x-ratelimit-remaining-requests", "RateRemaining"},
@@ -106,6 +107,7 @@ json headers_of(const Route& route, int status) {
   }
   if (status == 401) add(headers, kAuthenticate);
   if (status == 405) add(headers, kAllow);
+  if (status == 415) add(headers, kAcceptEncoding);
   if (status == 429 || status == 503) {
     add(headers, kRetryAfter);
     add(headers, kRetryAfterMs);

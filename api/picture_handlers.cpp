@@ -1,3 +1,4 @@
+#include <atomic>
 #include <charconv>
 #include <chrono>
 #include <utility>
@@ -32,6 +33,20 @@ base::Error too_many_at_once(const Context& context) {
   error.retry_after = kPictureAgain;
   return error;
 }
+
+// One of the tenant's places: given back with the picture or when its client goes, whichever is first. The
+// engine itself counts nobody who has gone. Thread-safe.
+class WaitingPlace {
+ public:
+  explicit WaitingPlace(CountedPlaces::Place place) : place_(std::move(place)) {}
+  void give_back() {
+    if (!given_back_.exchange(true)) place_.reset();
+  }
+
+ private:
+  std::atomic<bool> given_back_{false};
+  CountedPlaces::Place place_;
+};
 
 constexpr int kPagesShown = 1000;  // no document that is read has more
 
@@ -106,19 +121,22 @@ void page_picture(Context& context, CallPtr call) {
   call->name_job(id->str());
   const auto page = page_named(call->params.at(1));
   if (!page) return call->fail(no_such_page());
-  auto place = context.picture_places.take(call->tenant());
-  if (!place) return call->fail(too_many_at_once(context));
+  auto taken = context.picture_places.take(call->tenant());
+  if (!taken) return call->fail(too_many_at_once(context));
+  const auto place = std::make_shared<WaitingPlace>(std::move(taken));
   auto document = document_of(context.store, call->tenant(), *id);
   if (!document) return call->fail(document.error());
   if (!context.pictures.draw) return call->fail(base::error(Code::kOverloaded, context.pictures.off));
-  auto begun = context.pictures.draw(
-      std::move(*document), *page,
-      [&context, call, place = std::move(place)](base::Result<std::string> jpeg) mutable {
-        place.reset();
-        send_picture(context, *call, std::move(jpeg));
-      });
+  auto begun = context.pictures.draw(std::move(*document), *page,
+                                     [&context, call, place](base::Result<std::string> jpeg) {
+                                       place->give_back();
+                                       send_picture(context, *call, std::move(jpeg));
+                                     });
   if (!begun) return call->fail(begun.error());
-  call->on_gone(std::move(*begun));
+  call->on_gone([place, stop = *std::move(begun)] {
+    stop();
+    place->give_back();
+  });
 }
 
 }  // namespace millrace::api

@@ -2,6 +2,7 @@
 
 #include "api/handlers.h"
 #include "api/speech_answer.h"
+#include "api/wrong_model.h"
 
 namespace millrace::api {
 
@@ -12,7 +13,7 @@ void create_speech(Context& context, CallPtr call) {
   if (!request) return call->refuse(request.error());
   request->strict = *strict;
   if (const auto wrong = inference::Media(context.chat, context.pool).check(*request))
-    return call->refuse(*wrong);
+    return call->refuse(of_wrong_model(*context.chat.registry(), request->model, "speak", *wrong));
   call->name_model(request->model);
   call->drop_body();
   std::make_shared<SpeechAnswer>(context, std::move(call), *std::move(request))->begin();

@@ -4,7 +4,6 @@
 
 #include "api/chat_answer.h"
 #include "api/transcript_answer.h"
-#include "platform/base/log.h"
 #include "schemas/chat_reply.h"
 #include "schemas/json_text.h"
 #include "schemas/transcript.h"
@@ -23,15 +22,10 @@ void TranscriptStream::start(Context& context, CallPtr call, const schemas::JobI
       ->watch(0, context.options.chat_heartbeat);
 }
 
-// Whatever is thrown ends it: a stream that stopped looking would wait for ever.
-JobStream::Look TranscriptStream::look() {
-  try {
-    return say_news() ? Look::kCaughtUp : Look::kOver;
-  } catch (const std::exception& problem) {
-    base::log_error("transcript_stream_threw", {{"what", problem.what()}});
-    fail(base::error(Code::kInternal, "The transcript could not be read"), false);
-    return Look::kOver;
-  }
+JobStream::Look TranscriptStream::look() { return say_news() ? Look::kCaughtUp : Look::kOver; }
+
+void TranscriptStream::look_threw() {
+  fail(base::error(Code::kInternal, "The transcript could not be read"), false);
 }
 
 // False: there is no more to say.

@@ -28,6 +28,7 @@ class TranscriptStream final : public JobStream {
 
  private:
   Look look() override;
+  void look_threw() override;
   bool beat() override;
   bool say_news();
   base::Status say_pieces();

@@ -23,7 +23,9 @@ using cli::ClientOptions;
 void add_ocr(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand("ocr", "Reads PDFs and images into markdown");
   auto request = std::make_shared<cli::OcrRequest>();
-  command->add_option("inputs", request->inputs, "Files, and folders with PDF, PNG, JPEG or WebP")
+  command
+      ->add_option("inputs", request->inputs,
+                   "Files, folders with PDF, PNG, JPEG or WebP, or - for standard input")
       ->required();
   command->add_option("-o,--output", request->output_folder,
                       "Folder for the markdown (default: standard output)");
@@ -42,7 +44,9 @@ void add_ocr(CLI::App& app, int& exit_code) {
 void add_transcribe(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand("transcribe", "Writes down what recordings say");
   auto request = std::make_shared<cli::TranscribeRequest>();
-  command->add_option("inputs", request->inputs, "Files, and folders with FLAC, MP3, M4A, Ogg, WAV, WebM …")
+  command
+      ->add_option("inputs", request->inputs,
+                   "Files, folders with FLAC, MP3, M4A, Ogg, WAV, WebM …, or - for standard input")
       ->required();
   command->add_option("-o,--output", request->output_folder,
                       "Folder for the transcripts (default: standard output)");

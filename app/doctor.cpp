@@ -1,5 +1,6 @@
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <iostream>
 #include <string>
 #include <vector>
@@ -141,6 +142,12 @@ void check_engine(const Settings& settings, Report& report) {
   read ? report.ok("engine", "millrace/ocr reads a page")
        : report.fail("engine", read.error().message,
                      "scripts/setup installs tesseract-ocr, its English data and poppler-utils.");
+  if (!std::filesystem::exists("/usr/share/poppler/cMap")) {
+    report.warn("fonts",
+                "poppler-data is missing: Chinese, Japanese and Korean text is lost where a document"
+                " does not bring its fonts",
+                "scripts/setup installs it.");
+  }
   const base::Status heard = try_hearing(**children);
   heard ? report.ok("hearing", "millrace/sphinx-en hears a recording")
         : report.fail("hearing", heard.error().message,

@@ -187,7 +187,8 @@ base::Status Gateway::Parts::add_file_machines() {
 base::Status Gateway::Parts::start_api() {
   auto pepper = api::pepper(settings.data_dir);
   if (!pepper) return pepper.error();
-  if (base::Status made = api::ensure_admin_key(*core.store, *pepper); !made) return made;
+  if (base::Status made = api::ensure_admin_key(*core.store, *pepper); !made)
+    return base::error(made.error().code, settings.data_dir + ": " + made.error().message);
   auto secret_key = api::secret_key(settings.data_dir);
   if (!secret_key) return secret_key.error();
   api::Service::Dependencies needs{*core.store,       *submit,    *control,
@@ -255,6 +256,10 @@ void Gateway::Parts::stop() {
 }
 
 base::Result<std::unique_ptr<Gateway>> Gateway::start(const Settings& settings, const Roles& roles) {
+  if (roles.api) {  // before there is a data directory
+    const base::Status free = front::Server::try_address(server_options(settings));
+    if (!free) return free.error();
+  }
   auto parts = std::make_unique<Parts>(settings, roles);
   std::unique_ptr<Gateway> gateway(new Gateway(std::move(parts)));
   Parts& p = *gateway->parts_;

@@ -19,6 +19,7 @@
 #include "app/gateway.h"
 #include "app/model_to_try.h"
 #include "app/settings.h"
+#include "app/with_store.h"
 #include "platform/base/log.h"
 
 namespace millrace::app {
@@ -177,11 +178,7 @@ int announce(const Settings& settings, const Gateway& gateway) {
 
 int serve(const ServeRequest& request, const Flags& flags) {
   const LoadedSettings loaded = load_settings(flags);
-  for (const base::ConfigMistake& mistake : loaded.mistakes) {
-    std::cerr << (mistake.fatal ? "error: " : "warning: ") << mistake.place << ": " << mistake.message
-              << '\n';
-  }
-  if (!loaded.settings) return kExitUsage;
+  if (const int code = print_mistakes(loaded); code != kExitOk) return code;
   const auto roles = roles_of(request);
   if (!roles) {
     std::cerr << "millrace: " << roles.error().message << '\n';

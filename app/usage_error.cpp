@@ -144,6 +144,14 @@ std::string said_of(const Unread& unread) {
   return whose + "command \"" + unread.word + "\"" + near_command(unread);
 }
 
+// CLI11's "--mock: 1 required TEXT missing" in words.
+std::string in_words(std::string said) {
+  constexpr std::string_view kOne = ": 1 required ", kMissing = " missing";
+  const std::size_t at = said.find(kOne);
+  if (at == std::string::npos || !said.ends_with(kMissing)) return said;
+  return said.substr(0, at) + " needs a value";
+}
+
 }  // namespace
 
 std::string usage_error(const CLI::App& app, const CLI::Error& error,
@@ -156,7 +164,7 @@ std::string usage_error(const CLI::App& app, const CLI::Error& error,
   const bool lacks_command = !is_named && is_missing && !below(*unread.command).empty();
   if (lacks_command) return help_of(*unread.command);
   const std::string path = path_of(*unread.command);
-  return "millrace: " + (is_named ? said_of(unread) : std::string(error.what())) + "\n`" + cli::program() +
+  return "millrace: " + (is_named ? said_of(unread) : in_words(error.what())) + "\n`" + cli::program() +
          (path.empty() ? "" : " " + path) + " --help` shows what there is.\n";
 }
 

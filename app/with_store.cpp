@@ -1,6 +1,8 @@
 #include "app/with_store.h"
 
+#include <algorithm>
 #include <iostream>
+#include <string_view>
 
 #include "api/secret_file.h"
 #include "app/cli/program.h"
@@ -23,6 +25,17 @@ base::Result<std::unique_ptr<OpenedStore>> open_store(const Settings& settings) 
   return opened;
 }
 
+// A flag says its setting's name already.
+std::string_view said_of(const base::ConfigMistake& mistake) {
+  std::string_view said = mistake.message;
+  const std::size_t end = said.find(": ");
+  if (end == std::string_view::npos) return said;
+  std::string flag = "--" + std::string(said.substr(0, end));
+  std::replace(flag.begin(), flag.end(), '_', '-');
+  if (flag == mistake.place) said.remove_prefix(end + 2);
+  return said;
+}
+
 }  // namespace
 
 int fail(const std::string& message) {
@@ -37,7 +50,7 @@ int usage(const std::string& message) {
 
 int print_mistakes(const LoadedSettings& loaded) {
   for (const base::ConfigMistake& mistake : loaded.mistakes) {
-    std::cerr << (mistake.fatal ? "error: " : "warning: ") << mistake.place << ": " << mistake.message
+    std::cerr << (mistake.fatal ? "error: " : "warning: ") << mistake.place << ": " << said_of(mistake)
               << '\n';
   }
   return loaded.settings ? kExitOk : kExitUsage;

@@ -46,7 +46,9 @@ set(CPACK_DEBIAN_PACKAGE_SECTION net)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 # Beside the libraries: what is started as a program, or read as data.
 set(CPACK_DEBIAN_PACKAGE_DEPENDS
-    "adduser, bubblewrap, ca-certificates, ffmpeg, openssh-client, pocketsphinx-en-us, poppler-utils, tesseract-ocr-eng")
+    "adduser, bubblewrap, ca-certificates, ffmpeg, openssh-client, pocketsphinx-en-us, poppler-data, poppler-utils"
+    "tesseract-ocr-eng")
+list(JOIN CPACK_DEBIAN_PACKAGE_DEPENDS ", " CPACK_DEBIAN_PACKAGE_DEPENDS)
 # SSH into machines and disks of a fixed size, which want root.
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "e2fsprogs, openssh-server")
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)

@@ -8,10 +8,15 @@ function abilities(model) {
   return Object.entries(model.capabilities).filter(([, has]) => has).map(([name]) => h("span", { class: "tag" }, name));
 }
 
+// Each thing that a model does has a circuit of its own; this is the one that goes worst.
+function circuit(state) {
+  return state.circuit === "closed" ? "closed" : `${state.circuit.replace("_", " ")}: ${state.circuit_of}`;
+}
+
 function providerCells(state) {
   if (!state) return [h("td", { "data-label": "Circuit" }, "–"), h("td", { "data-label": "Latency" }, "–"), h("td", { "data-label": "Price" }, "–")];
   const price = state.price ? `$${state.price.prompt} / $${state.price.completion}` : "–";
-  return [h("td", { "data-label": "Circuit" }, h("span", { class: `chip ${state.circuit === "closed" ? "ok" : state.circuit}` }, h("span", { class: "dot", "aria-hidden": "true" }), state.circuit.replace("_", " "))),
+  return [h("td", { "data-label": "Circuit" }, h("span", { class: `chip ${state.circuit === "closed" ? "ok" : state.circuit}` }, h("span", { class: "dot", "aria-hidden": "true" }), circuit(state))),
     h("td", { "data-label": "Latency" }, state.latency_seconds === undefined ? "–" : duration(state.latency_seconds * 1000)),
     h("td", { "data-label": "Price" }, price)];
 }

@@ -74,7 +74,24 @@ void cut_search_queries(json& body, LeftOut& left_out) {
   }
 }
 
-void cut_message_queries(json& body, LeftOut& left_out) {
+// What stands for a picture that was too large to be kept (drop_large_images).
+bool is_unkept_picture(const json& part) {
+  constexpr std::string_view kBegin = "[an image of ", kEnd = " bytes, not kept]";
+  if (!part.is_object() || part.value("type", json()) != "text") return false;
+  const auto text = part.find("text");
+  if (text == part.end() || !text->is_string()) return false;
+  const auto& said = text->get_ref<const std::string&>();
+  if (!said.starts_with(kBegin) || !said.ends_with(kEnd)) return false;
+  return said.find_first_not_of("0123456789", kBegin.size()) == said.size() - kEnd.size();
+}
+
+void leave_out_of_part(json& part, const std::string& place, LeftOut& left_out) {
+  if (is_unkept_picture(part)) return left_out.push_back(place);
+  leave_bytes_out(part, place, left_out);
+  cut_queries(part, place, left_out);
+}
+
+void leave_out_of_messages(json& body, LeftOut& left_out) {
   const auto messages = body.find("messages");
   if (messages == body.end() || !messages->is_array()) return;
   for (std::size_t m = 0; m < messages->size(); ++m) {
@@ -82,10 +99,8 @@ void cut_message_queries(json& body, LeftOut& left_out) {
     const auto content = message.is_object() ? message.find("content") : message.end();
     if (content == message.end() || !content->is_array()) continue;
     const std::string place = "messages." + std::to_string(m) + ".content.";
-    for (std::size_t p = 0; p < content->size(); ++p) {
-      leave_bytes_out((*content)[p], place + std::to_string(p), left_out);
-      cut_queries((*content)[p], place + std::to_string(p), left_out);
-    }
+    for (std::size_t p = 0; p < content->size(); ++p)
+      leave_out_of_part((*content)[p], place + std::to_string(p), left_out);
   }
 }
 
@@ -125,7 +140,7 @@ base::Result<AskedRequest> asked_chat(std::string_view spec) {
     out.body.erase(name);
     out.left_out.push_back(name);
   }
-  cut_message_queries(out.body, out.left_out);
+  leave_out_of_messages(out.body, out.left_out);
   cut_search_queries(out.body, out.left_out);
   leave_tool_secrets_out(out.body, out.left_out);
   add_own(*request, out);
@@ -181,7 +196,7 @@ base::Result<AskedRequest> asked_execution(std::string_view spec, bool has_input
   if (!request->cwd.empty()) out.body["cwd"] = request->cwd;
   if (request->timeout != kTimeoutDefault) out.body["timeout_ms"] = request->timeout.count();
   for (const std::string& each : request->env_names) out.left_out.push_back("env." + each);
-  if (has_input) out.left_out.push_back("stdin");
+  if (has_input || request->has_input) out.left_out.push_back("stdin");
   return out;
 }
 
@@ -203,14 +218,21 @@ base::Result<AskedRequest> asked_request(Kind kind, std::string_view spec, bool 
   return base::error(base::Code::kInternal, "Nobody asked for a job of that kind");
 }
 
-std::string to_json(const JobId& job, const AskedRequest& asked) {
+std::string to_json(const JobId& job, AskedRequest asked) {
   return dump({{"job_id", job.str()},
                {"kind", name(job.kind)},
                {"method", "POST"},
                {"path", asked.path},
                {"content_type", asked.is_form ? "multipart/form-data" : "application/json"},
-               {"body", asked.body},
+               {"body", std::move(asked.body)},
                {"left_out", asked.left_out}});
+}
+
+std::size_t telling_bytes(std::size_t spec_bytes) {
+  constexpr std::size_t kValueBytes = 128;    // an empty object as a member: its node, its name and itself
+  constexpr std::size_t kValueTextBytes = 2;  // "0,"
+  const std::size_t values = std::min(spec_bytes / kValueTextBytes, kJsonValuesMax);
+  return 2 * spec_bytes + values * kValueBytes;
 }
 
 }  // namespace millrace::schemas

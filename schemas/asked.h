@@ -1,4 +1,5 @@
 #pragma once
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,17 +16,22 @@ struct AskedRequest {
   std::string path;      // of the POST: "/v1/chat/completions"
   bool is_form = false;  // multipart/form-data, of which `body` has the fields; else `body` is its JSON
   nlohmann::json body;   // in the present form of the API, whatever older one was sent
-  // Where something is missing from `body`: the bytes of a document, a file, a recording or a standard input,
-  // the values of an environment, the query, fragment and user of a URL (they may be secrets), what a tool
-  // signs in with, members of the body that no field table knows.
+  // Where something is missing from `body`: the bytes of a document, a file, a recording or a standard input
+  // (kept still or not), a picture of which no copy is kept, the values of an environment, the query,
+  // fragment and user of a URL (they may be secrets), what a tool signs in with, members of the body that no
+  // field table knows.
   std::vector<std::string> left_out;
 };
 
-// `spec`: as the job's row keeps it. `has_input`: bytes were handed in with it, and are kept still.
+// `spec`: as the job's row keeps it. `has_input`: bytes that were handed in with it are kept still.
 // kInternal: it is none of that kind. REQUIRES: `kind` is not kMachine.
 base::Result<AskedRequest> asked_request(Kind kind, std::string_view spec, bool has_input);
 
 // {job_id, kind, method, path, content_type, body, left_out}
-std::string to_json(const JobId& job, const AskedRequest& asked);
+std::string to_json(const JobId& job, AskedRequest asked);
+
+// What `asked_request` and `to_json` need at most for a spec of so many bytes: two copies of its texts at
+// once, and the values of its tree.
+std::size_t telling_bytes(std::size_t spec_bytes);
 
 }  // namespace millrace::schemas

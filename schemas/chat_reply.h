@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "platform/base/result.h"
+#include "schemas/chat_tokens.h"
 
 namespace millrace::schemas {
 
@@ -138,10 +139,5 @@ class ChatChunks {
   std::vector<std::pair<int, int>> custom_;  // choice and index of calls that are no functions
   std::string held_;                         // the newest event with a finish_reason, without its end
 };
-
-// Tokens of a text where nobody has counted them: an upper estimate, at least 1 for a text that is not empty.
-// Stated and tested bound: never below the count of a common BPE tokenizer on ASCII prose by more than a
-// tenth, never above the count of bytes.
-std::int64_t estimated_tokens(std::string_view text);
 
 }  // namespace millrace::schemas

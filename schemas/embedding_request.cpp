@@ -3,7 +3,7 @@
 #include <array>
 #include <utility>
 
-#include "schemas/chat_reply.h"
+#include "schemas/chat_tokens.h"
 #include "schemas/json_tokens.h"
 
 namespace millrace::schemas {
@@ -20,6 +20,7 @@ constexpr std::array<std::string_view, 2> kEncodings{"float", "base64"};
 
 struct EmbeddingWanted : EmbeddingRequest {
   std::string encoding;
+  std::int64_t least_tokens = 0;  // of all inputs
 };
 
 template <auto Member>
@@ -28,7 +29,7 @@ constexpr auto into_embedding = &store_in<EmbeddingWanted, Member>;
 std::string bound_ctx(std::int64_t bound) { return dump(json{{"max_tokens", bound}}); }
 
 void check_tokens(FieldReader& reader, EmbeddingWanted& wanted, std::int64_t tokens, std::string_view how) {
-  wanted.input_tokens += tokens;
+  wanted.least_tokens += tokens;
   if (tokens <= kEmbeddingTokensMax) return;
   reader.problem("Input should have at most 8192 tokens: it has " + std::string(how) + std::to_string(tokens),
                  "too_many_tokens", nullptr, bound_ctx(kEmbeddingTokensMax));
@@ -38,7 +39,8 @@ void read_text(FieldReader& reader, const json& value, EmbeddingWanted& wanted) 
   const auto text = reader.text(value);
   if (!text) return reader.problem("Input should be a valid string", "string_type", &value);
   if (text->empty()) return reader.problem("Input should not be an empty string", "string_too_short", &value);
-  check_tokens(reader, wanted, estimated_tokens(*text), "by our estimate ");
+  check_tokens(reader, wanted, least_tokens(*text), "at least ");
+  wanted.input_tokens += estimated_tokens(*text);
   wanted.texts.emplace_back(*text);
 }
 
@@ -55,7 +57,9 @@ void read_token_list(FieldReader& reader, const json& value, EmbeddingWanted& wa
     const FieldReader::Inside item(reader, i);
     return reader.problem("Tokens are integers from 0", "int_type", &each);
   }
-  check_tokens(reader, wanted, static_cast<std::int64_t>(tokens.size()), "");
+  const auto count = static_cast<std::int64_t>(tokens.size());
+  check_tokens(reader, wanted, count, "");
+  wanted.input_tokens += count;
   wanted.tokens.push_back(std::move(tokens));
 }
 
@@ -90,10 +94,10 @@ void read_input(void* object, FieldReader& reader, const json& value) {
     reader.problem("Input should be a string, a list of strings, a list of tokens or a list of such lists",
                    "embedding_input", &value);
   }
-  if (wanted.input_tokens <= kEmbeddingTokensInAllMax) return;
+  if (wanted.least_tokens <= kEmbeddingTokensInAllMax) return;
   reader.problem("All inputs together should have at most 300000 tokens: they have " +
-                     std::string(wanted.texts.empty() ? "" : "by our estimate ") +
-                     std::to_string(wanted.input_tokens),
+                     std::string(wanted.texts.empty() ? "" : "at least ") +
+                     std::to_string(wanted.least_tokens),
                  "too_many_tokens", nullptr, bound_ctx(kEmbeddingTokensInAllMax));
 }
 
@@ -104,12 +108,15 @@ constexpr std::string_view kInputSchema =
     R"({"type":"array","minItems":1,"maxItems":2048,"items":{"type":"array","minItems":1,"items":{"type":"integer","minimum":0}}}]})";
 
 constexpr std::array kEmbeddingTable{
-    Field{.name = "input",
-          .type = FieldType::kCustom,
-          .required = true,
-          .text = "At most 8,192 tokens each and 300,000 in all; those of texts are estimated",
-          .schema = kInputSchema,
-          .custom = &read_input},
+    Field{
+        .name = "input",
+        .type = FieldType::kCustom,
+        .required = true,
+        .text =
+            "At most 8,192 tokens each and 300,000 in all. A text is refused here only where it has more for "
+            "certain; the rest its provider counts",
+        .schema = kInputSchema,
+        .custom = &read_input},
     Field{.name = "model",
           .required = true,
           .min = 1,

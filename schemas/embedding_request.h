@@ -14,7 +14,8 @@
 namespace millrace::schemas {
 
 inline constexpr std::size_t kEmbeddingInputsMax = 2048;
-// Of a text by schemas::estimated_tokens, whose bound is stated there; of a list of tokens its length.
+// Of a list of tokens its length; of a text schemas::least_tokens, so that nothing is refused that fits: what
+// that lets pass, the upstream counts.
 inline constexpr std::int64_t kEmbeddingTokensMax = 8'192;         // of one input
 inline constexpr std::int64_t kEmbeddingTokensInAllMax = 300'000;  // of one request
 inline constexpr std::int64_t kEmbeddingDimensionsMax = 65'536;
@@ -30,7 +31,7 @@ struct EmbeddingRequest {
   std::string user;
   nlohmann::json extra = nlohmann::json::object();  // members that no row of the table knows
   bool strict = false;                              // ?strict=true: set by the handler
-  std::int64_t input_tokens = 0;                    // of all inputs
+  std::int64_t input_tokens = 0;                    // of all inputs; those of texts are estimated
 
   std::size_t inputs() const { return texts.empty() ? tokens.size() : texts.size(); }
 };

@@ -1,5 +1,7 @@
 #include "schemas/error_body.h"
 
+#include <algorithm>
+
 #include "platform/base/http_phrase.h"
 #include "schemas/json_body.h"
 
@@ -62,6 +64,15 @@ ErrorBody machine(const base::Error& error, const Problems& problems) {
   return {"application/json", dump(body)};
 }
 
+// The reverse of `dotted`.
+void append_dotted(std::vector<std::string>& loc, std::string_view param) {
+  while (!param.empty()) {
+    const std::size_t end = std::min(param.find('.'), param.size());
+    loc.emplace_back(param.substr(0, end));
+    param.remove_prefix(std::min(end + 1, param.size()));
+  }
+}
+
 base::Code code_of(int status) {
   switch (status) {
     case 404:
@@ -105,7 +116,7 @@ ErrorBody error_body(std::string_view path, const base::Error& error, const Prob
                     .type = std::string(base::name(error.code)),
                     .input = {},
                     .ctx = {}};
-  if (!error.param.empty()) only.loc.push_back(error.param);
+  append_dotted(only.loc, error.param);
   return openai(error, {std::move(only)});
 }
 

@@ -48,7 +48,8 @@ bool is_spec(const json& value) {
          value.contains("command") && is_texts(value["command"]) && !value["command"].empty() &&
          value.contains("cwd") && value["cwd"].is_string() && value.contains("env_names") &&
          is_texts(value["env_names"]) && value.contains("timeout_ms") &&
-         value["timeout_ms"].is_number_integer();
+         value["timeout_ms"].is_number_integer() &&
+         (!value.contains("has_input") || value["has_input"].is_boolean());
 }
 
 bool is_result(const json& value) {
@@ -113,13 +114,12 @@ std::string_view error_code(Code code) {
 }  // namespace
 
 std::string to_json(const ExecutionSpec& spec) {
-  return JsonObject()
-      .member("machine", machine_id(spec.machine))
-      .raw("command", list(spec.command))
-      .member("cwd", spec.cwd)
-      .raw("env_names", list(spec.env_names))
-      .number("timeout_ms", spec.timeout.count())
-      .finish();
+  JsonObject out;
+  out.member("machine", machine_id(spec.machine)).raw("command", list(spec.command));
+  out.member("cwd", spec.cwd).raw("env_names", list(spec.env_names));
+  out.number("timeout_ms", spec.timeout.count());
+  if (spec.has_input) out.flag("has_input", true);
+  return out.finish();
 }
 
 base::Result<ExecutionSpec> execution_spec_from_json(std::string_view text) {
@@ -133,6 +133,7 @@ base::Result<ExecutionSpec> execution_spec_from_json(std::string_view text) {
   value["cwd"].get_to(out.cwd);
   value["env_names"].get_to(out.env_names);
   out.timeout = std::chrono::milliseconds(value["timeout_ms"].get<std::int64_t>());
+  out.has_input = value.value("has_input", false);
   return out;
 }
 

@@ -35,6 +35,7 @@ struct ExecutionSpec {
   std::string cwd;                   // empty: the machine's /workspace
   std::vector<std::string> env_names;
   std::chrono::milliseconds timeout = kTimeoutDefault;
+  bool has_input = false;  // bytes for its stdin were handed in: known still when they are not kept any more
 };
 std::string to_json(const ExecutionSpec& spec);
 base::Result<ExecutionSpec> execution_spec_from_json(std::string_view json);
@@ -46,7 +47,8 @@ using Environment = std::vector<std::pair<std::string, std::string>>;
 std::string to_json(const Environment& environment);
 base::Result<Environment> environment_from_json(std::string_view json);
 
-// POST …/executions, its shape checked. `spec.machine` is the caller's to fill (it is in the path).
+// POST …/executions, its shape checked. `spec.machine` is the caller's to fill (it is in the path), and
+// `spec.has_input`.
 struct ExecutionRequest {
   ExecutionSpec spec;
   Environment environment;

@@ -233,12 +233,17 @@ void assign(FieldReader& reader, const json& value, std::optional<base::WallTime
 
 namespace {
 
+bool is_cased(std::string_view text, std::string_view word) {
+  return std::equal(text.begin(), text.end(), word.begin(), word.end(),
+                    [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a | 0x20 : a) == b; });
+}
+
 // The text of a query parameter or a form's field as the JSON that its row expects; text that does not fit
 // stays text, so that the row's check names it.
 json from_text(const Field& field, const std::string& text) {
   if (field.type == FieldType::kBool) {
-    if (text == "true" || text == "True" || text == "1") return true;
-    if (text == "false" || text == "False" || text == "0") return false;
+    if (is_cased(text, "true") || text == "1") return true;
+    if (is_cased(text, "false") || text == "0") return false;
   }
   if (field.type == FieldType::kNumber) {
     if (const auto number = json_number(text)) return *number;

@@ -163,22 +163,55 @@ void put_back(json& node, const std::vector<std::string_view>& long_strings) {
   }
 }
 
+constexpr std::string_view kSomethingFollows = "there is something after the object";
+
 base::Error refusal(std::string_view what) {
   return base::error(base::Code::kBadRequest,
                      "The body cannot be read as a JSON object: " + std::string(what));
 }
 
+// Where no object begins, in words that say what stands there instead; empty: one does.
+std::string_view no_object(std::string_view body) {
+  if (body.starts_with("\xEF\xBB\xBF")) return "it begins with a byte order mark, which JSON has not";
+  const std::size_t first = body.find_first_not_of(" \t\r\n");
+  if (first == std::string_view::npos) return "there are only blanks";
+  return body[first] == '{' ? "" : "it has to be an object, which begins with {";
+}
+
+// Whether the object at the beginning ends before the body does.
+bool ends_early(std::string_view body) {
+  int depth = 0;
+  for (std::size_t at = 0; at < body.size(); ++at) {
+    const char c = body[at];
+    if (c == '"') {
+      for (++at; at < body.size() && body[at] != '"'; ++at) at += body[at] == '\\' ? 1 : 0;
+    } else if (c == '{' || c == '[') {
+      ++depth;
+    } else if ((c == '}' || c == ']') && --depth == 0) {
+      return body.find_first_not_of(" \t\r\n", at + 1) != std::string_view::npos;
+    }
+  }
+  return false;
+}
+
+base::Error refusal(simdjson::error_code code, std::string_view body) {
+  const bool is_open = code == simdjson::INCOMPLETE_ARRAY_OR_OBJECT;
+  if (is_open && ends_early(body)) return refusal(kSomethingFollows);
+  return refusal(simdjson::error_message(code));
+}
+
 base::Result<JsonBody> read(sj::parser& parser, std::string& body, std::size_t values_max) {
+  if (const auto why = no_object(body); !why.empty()) return refusal(why);
   sj::document document;
   const auto padded = simdjson::padded_string_view(body.data(), body.size(), body.capacity());
-  if (const auto code = parser.iterate(padded).get(document)) return refusal(simdjson::error_message(code));
+  if (const auto code = parser.iterate(padded).get(document)) return refusal(code, body);
   sj::object object;
-  if (const auto code = document.get_object().get(object)) return refusal(simdjson::error_message(code));
+  if (const auto code = document.get_object().get(object)) return refusal(code, body);
   JsonBody out;
   Walk walk(body, values_max, out);
   if (!walk.object(object, out.value, 1)) return refusal(walk.what());
   const char* rest = nullptr;
-  if (document.current_location().get(rest) == simdjson::SUCCESS) return refusal("something follows it");
+  if (document.current_location().get(rest) == simdjson::SUCCESS) return refusal(kSomethingFollows);
   return out;
 }
 

@@ -177,6 +177,8 @@ void take_source(const Source& source, OcrRequest& out, Problems& problems) {
     problems.push_back(at_document(
         source.field, "Input should be an HTTPS URL or a data URI data:<media_type>;base64,<data>",
         "url_parsing"));
+  } else if (has_credentials(source.url)) {
+    problems.push_back(at_document(source.field, "URL should carry no user and no password", "url_parsing"));
   } else {
     out.spec.document_url = source.url;
   }

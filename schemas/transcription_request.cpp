@@ -107,7 +107,8 @@ constexpr std::array kTranscriptionTable{
           .custom = &read_granularities},
     Field{.name = "stream",
           .type = FieldType::kBool,
-          .text = "The text as Server-Sent Events while it is recognised",
+          .text = "The text as Server-Sent Events while it is recognised; of `response_format` srt, vtt and "
+                  "verbose_json the job's result alone has the times",
           .default_json = "false",
           .store = into_transcription<&TranscriptionWanted::stream>},
     Field{.name = "include",
@@ -164,10 +165,19 @@ Refusal no_speech_model(const std::string& model) {
   return {base::error(base::Code::kModelNotFound, std::move(message), "model"), {}};
 }
 
+// The events of a stream carry the text alone. The job's result has the form that was asked for.
+void note_unstreamed(const TranscriptionWanted& wanted, DroppedParams& dropped) {
+  const bool is_plain = wanted.form == "json" || wanted.form == "text";
+  if (!wanted.stream || is_plain) return;
+  dropped.push_back({.name = "response_format"});
+  if (wanted.asks_detail) dropped.push_back({.name = "timestamp_granularities"});
+}
+
 // The local engine has no choice that a temperature could widen: 0 is what it does.
 void note_dropped(const TranscriptionWanted& wanted, bool is_local, DroppedParams& dropped) {
   if (is_local && !wanted.prompt.empty()) dropped.push_back({.name = "prompt"});
   if (is_local && wanted.temperature.value_or(0) > 0) dropped.push_back({.name = "temperature"});
+  note_unstreamed(wanted, dropped);
   if (wanted.include) dropped.push_back({.name = "include"});
   if (wanted.chunking) dropped.push_back({.name = "chunking_strategy"});
 }

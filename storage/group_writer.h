@@ -2,6 +2,8 @@
 #include <atomic>
 #include <functional>
 #include <mutex>
+#include <optional>
+#include <string>
 #include <thread>
 
 #include "storage/announcer.h"
@@ -53,7 +55,7 @@ class GroupWriter final : public Writer {
   void run();
   void run_group();
   void count(const Group& group, bool first_try, std::chrono::steady_clock::duration took);
-  const char* refusal(Priority priority) const;
+  std::optional<std::string> refusal(Priority priority) const;
   void refuse(std::vector<Queued> operations, const std::string& why);
   void refuse_standing();
 

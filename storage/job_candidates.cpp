@@ -132,7 +132,7 @@ std::optional<JobCandidates> by_state(Db& db, const JobFilter& filter, const Job
 std::optional<JobCandidates> candidates(Db& db, const JobFilter& filter, const JobWalk& walk,
                                         std::size_t wanted) {
   if (auto few = by_state(db, filter, walk)) return few;
-  const bool grouped = filter.tenant || filter.kind || filter.model;
+  const bool grouped = filter.tenant || filter.kind || filter.model || !filter.id_contains.empty();
   return grouped ? newest_of_groups(db, filter, walk, wanted) : std::nullopt;
 }
 

@@ -105,11 +105,11 @@ class JobClaims {
  public:
   explicit JobClaims(Store& store) : store_(store) {}
 
-  // Up to `count` jobs of the kind, queued and due, tenants in turn and within a tenant by priority then age;
-  // those of `hints` first, unless their epoch is above the row's (rule 10). Raises attempt, writes a random
-  // token and lease_until = boot + lease. A child is claimed only while its parent is waiting. Of a kind that
-  // is paused (KindPauses) nothing is claimed, and a claim that may stand does. Jobs past
-  // their deadline and children of an ended parent are never claimed: a claim that meets them ends them.
+  // Up to `count` jobs of the kind, queued and due, tenants in turn and within a tenant by priority then age
+  // (Turns); those of `hints` first, unless their epoch is above the row's (rule 10). Raises attempt, writes
+  // a random token and lease_until = boot + lease. A child is claimed only while its parent is waiting. Of a
+  // kind that is paused (KindPauses) nothing is claimed, and a claim that may stand does. Jobs past their
+  // deadline and children of an ended parent are never claimed: a claim that meets them ends them.
   struct Request {
     schemas::Kind kind;
     std::string worker;

@@ -14,6 +14,8 @@ constexpr std::size_t kUnevenGroupsMax = 4;
 // Entries of the index that one step looks at for a text in their ids; as much work as a row is four of them.
 constexpr int kEntriesPerRead = 40'000;
 constexpr int kEntriesPerRow = 4;
+constexpr std::size_t kFoundEnough = 1'000;  // some pages
+constexpr int kEntriesEachMax = 500;         // of one group at a time: many times what the seek to them costs
 
 struct JobGroup {
   std::string tenant;
@@ -74,45 +76,100 @@ bool ids_decide(const JobFilter& filter) {
 }
 
 int entries_per_group(const JobFilter& filter, std::size_t groups, std::size_t wanted) {
-  const std::size_t most = filter.id_contains.empty() ? kRowsPerRead : kEntriesPerRead;
-  if (ids_decide(filter) && filter.id_contains.empty()) return static_cast<int>(std::min(wanted, most));
-  return static_cast<int>(std::max<std::size_t>(most / groups, 1));
+  constexpr std::size_t kMost = kRowsPerRead;
+  if (ids_decide(filter)) return static_cast<int>(std::min(wanted, kMost));
+  return static_cast<int>(std::max<std::size_t>(kMost / groups, 1));
 }
 
 // Adds what a group has above `down_to`, which it raises where there may be more.
-void add_newest(Db& db, const JobGroup& group, const JobFilter& filter, const JobWalk& walk, int entries_max,
-                JobCandidates& out) {
+void add_newest(Db& db, const JobGroup& group, const JobWalk& walk, int entries_max, JobCandidates& out) {
   auto s = db.prepare(
       "SELECT id FROM jobs INDEXED BY jobs_listed WHERE parent_id IS NULL AND tenant = ?1 AND kind = ?2 AND "
       "model = ?3 AND id < ?4 AND id >= ?5 ORDER BY id DESC LIMIT ?6");
   const Uuid floor = out.down_to;  // bound by reference
   s.bind(group.tenant, group.kind, group.model, walk.before, floor, entries_max);
   int entries = 0;
-  Uuid last;
-  std::string text;
-  for (; s.step(); ++entries) {
-    last = s.uuid(0);
-    if (has_text({group.kind, last}, filter.id_contains, text)) out.ids.push_back(last);
-  }
-  if (!filter.id_contains.empty()) out.rows_read += entries / kEntriesPerRow;
+  for (; s.step(); ++entries) out.ids.push_back(s.uuid(0));
   if (entries == entries_max) {
     out.all = false;
-    out.down_to = last;
+    out.down_to = out.ids.back();
   }
 }
+
+// Looks for a text in the ids of a step's groups. It reads on where the ids are newest, so that large groups
+// and small ones come down together and little is read twice.
+class TextSearch {
+ public:
+  TextSearch(Db& db, const JobFilter& filter, const JobWalk& walk, std::vector<JobGroup> groups)
+      : db_(db),
+        text_(filter.id_contains),
+        walk_(walk),
+        entries_each_(std::clamp(kEntriesPerRead / 4 / static_cast<int>(groups.size()), 1, kEntriesEachMax)) {
+    for (JobGroup& group : groups) left_.push_back({std::move(group), walk.before});
+  }
+
+  JobCandidates newest() {
+    int entries = 0;
+    while (!left_.empty() && entries < kEntriesPerRead && found_.ids.size() < kFoundEnough) {
+      std::ranges::pop_heap(left_, {}, &Left::below);
+      const int read = read_on(left_.back());
+      entries += read;
+      if (read < entries_each_) {
+        left_.pop_back();
+      } else {
+        std::ranges::push_heap(left_, {}, &Left::below);
+      }
+    }
+    found_.rows_read = entries / kEntriesPerRow;
+    found_.all = left_.empty();
+    found_.down_to = left_.empty() ? walk_.from : left_.front().below;
+    std::erase_if(found_.ids, [this](const Uuid& id) { return id < found_.down_to; });
+    std::ranges::sort(found_.ids, std::greater<>());
+    return std::move(found_);
+  }
+
+ private:
+  struct Left {
+    JobGroup group;
+    Uuid below;  // the ids of it that are still to be read
+  };
+
+  // How many entries it has read.
+  int read_on(Left& left) {
+    auto s = db_.prepare(
+        "SELECT id FROM jobs INDEXED BY jobs_listed WHERE parent_id IS NULL AND tenant = ?1 AND kind = ?2 "
+        "AND model = ?3 AND id < ?4 AND id >= ?5 ORDER BY id DESC LIMIT ?6");
+    const Uuid below = left.below;  // bound by reference
+    s.bind(left.group.tenant, left.group.kind, left.group.model, below, walk_.from, entries_each_);
+    int entries = 0;
+    for (; s.step(); ++entries) {
+      left.below = s.uuid(0);
+      if (text_.is_in({left.group.kind, left.below})) found_.ids.push_back(left.below);
+    }
+    return entries;
+  }
+
+  Db& db_;
+  IdText text_;
+  const JobWalk& walk_;
+  const int entries_each_;
+  std::vector<Left> left_;  // a heap: the newest first
+  JobCandidates found_;
+};
 
 }  // namespace
 
 std::optional<JobCandidates> newest_of_groups(Db& db, const JobFilter& filter, const JobWalk& walk,
                                               std::size_t wanted) {
-  const auto groups = groups_of(db, filter);
-  const bool uneven = !ids_decide(filter) || !filter.id_contains.empty();
-  // All jobs are walked rather than the unlike groups of many tenants; those of one tenant may be few.
-  if (!groups || (uneven && !filter.tenant && groups->size() > kUnevenGroupsMax)) return std::nullopt;
+  auto groups = groups_of(db, filter);
+  if (!groups) return std::nullopt;
   JobCandidates out{.ids = {}, .down_to = walk.from, .all = true};
   if (groups->empty()) return out;
+  if (!filter.id_contains.empty()) return TextSearch(db, filter, walk, *std::move(groups)).newest();
+  // All jobs are walked rather than the unlike groups of many tenants; those of one tenant may be few.
+  if (!ids_decide(filter) && !filter.tenant && groups->size() > kUnevenGroupsMax) return std::nullopt;
   const int entries_max = entries_per_group(filter, groups->size(), wanted);
-  for (const JobGroup& group : *groups) add_newest(db, group, filter, walk, entries_max, out);
+  for (const JobGroup& group : *groups) add_newest(db, group, walk, entries_max, out);
   if (!out.all) std::erase_if(out.ids, [&](const Uuid& id) { return id < out.down_to; });
   std::ranges::sort(out.ids, std::greater<>());
   return out;

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "storage/ids_ahead.h"
 #include "storage/job_candidates.h"
 #include "storage/job_match.h"
 #include "storage/job_queries.h"
@@ -20,6 +21,8 @@ class PageSearch {
 
   // One read transaction's share.
   void step(Db& db) {
+    if (!std::exchange(begun_, true) && filter_.created_before)
+      begin_before(walk_, *filter_.created_before, ids_ahead(db));
     if (auto found = candidates(db, filter_, walk_, wanted_)) {
       look_at(db, *found);
     } else {
@@ -46,8 +49,8 @@ class PageSearch {
     if (auto view = find_view(db, job.id.uuid, store_.options())) items_.push_back(std::move(*view));
   }
 
+  // What was read of an index counts afterwards: a step always comes further.
   void look_at(Db& db, const JobCandidates& found) {
-    walk_.rows_left -= found.rows_read;
     for (const base::Uuid& id : found.ids) {
       if (full() || walk_.rows_left <= 0) return;
       auto s = db.prepare(
@@ -57,6 +60,7 @@ class PageSearch {
       walk_.before = id;
       --walk_.rows_left;
     }
+    walk_.rows_left -= found.rows_read;
     walk_.finished = found.all && !full();
     if (!full()) walk_.before = found.down_to;
   }
@@ -84,6 +88,7 @@ class PageSearch {
   const JobFilter& filter_;
   JobWalk walk_;
   const std::size_t wanted_;
+  bool begun_ = false;
   std::vector<schemas::JobView> items_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <utility>
 
 #include "storage/job_rows.h"
@@ -11,14 +12,15 @@
 namespace millrace::storage {
 namespace {
 
-// An id is made before its row, by at most this (the writer's queue). It may also be later than its row's
-// time: ids never step back, and the wall clock does. So ids bound `created_after` only.
+// An id is made before its row, by at most this (the writer's queue). By how much it may be later than its
+// row's time: storage/ids_ahead.h.
 constexpr std::chrono::minutes kIdLead{5};
 
 // The smallest id that a UUIDv7 of this millisecond can have.
 base::Uuid first_id_of(base::WallTime t) {
   std::array<std::uint8_t, 16> bytes{};
-  auto ms = static_cast<std::uint64_t>(std::max<std::int64_t>(0, base::millis(t)));
+  constexpr std::int64_t kLastMs = (std::int64_t{1} << 48) - 1;
+  auto ms = static_cast<std::uint64_t>(std::clamp<std::int64_t>(base::millis(t), 0, kLastMs));
   for (std::size_t i = 6; i-- > 0; ms >>= 8) bytes[i] = static_cast<std::uint8_t>(ms & 0xFF);
   return base::Uuid(bytes);
 }
@@ -40,6 +42,13 @@ std::optional<base::Uuid> filled_up(std::string_view beginning, char digit) {
   std::string text(beginning);
   for (std::size_t i = text.size(); i < kForm.size(); ++i) text += kForm[i] == '-' ? '-' : digit;
   return base::Uuid::parse(text);
+}
+
+// A character that is in no id: the walk looks nowhere.
+bool is_in_no_id(std::string_view text) {
+  std::string all = "0123456789abcdef-";
+  for (const schemas::Kind kind : schemas::kKinds) all += schemas::prefix(kind);
+  return text.find_first_not_of(all) != std::string_view::npos;
 }
 
 // A text with a kind's prefix can only be the beginning of an id: the walk looks nowhere else.
@@ -67,7 +76,12 @@ JobWalk start_walk(const JobFilter& filter, std::optional<base::Uuid> before, in
   JobWalk walk{.before = before.value_or(last_id()), .from = {}, .rows_left = rows_max, .finished = false};
   if (filter.created_after) walk.from = first_id_of(*filter.created_after - kIdLead);
   narrow(walk, filter.id_contains);
+  walk.finished = is_in_no_id(filter.id_contains);
   return walk;
+}
+
+void begin_before(JobWalk& walk, base::WallTime created_before, std::chrono::milliseconds ahead) {
+  walk.before = std::min(walk.before, first_id_of(created_before + ahead));
 }
 
 JobCandidate candidate_at(const Statement& row) {
@@ -85,21 +99,39 @@ bool has_kind(schemas::Kind kind, const JobFilter& filter) {
   return filter.kind ? kind == *filter.kind : !kind_rules(kind).internal;
 }
 
-bool has_text(const schemas::JobId& id, std::string_view text, std::string& room) {
-  if (text.empty()) return true;
-  room = schemas::prefix(id.kind);
-  id.uuid.append_to(room);
-  return room.find(text) != std::string::npos;
+// Three digits of a text have a whole byte of the id, wherever they stand: the first two or the last two. No
+// prefix has so many.
+IdText::IdText(std::string_view text) : text_(text) {
+  constexpr std::size_t kDigits = 3;
+  if (text.size() < kDigits || text.find_first_not_of("0123456789abcdef") != std::string_view::npos) return;
+  unsigned value = 0;
+  std::from_chars(text.data(), text.data() + kDigits, value, 16);
+  bytes_ = {static_cast<unsigned char>(value >> 4), static_cast<unsigned char>(value & 0xFF)};
+}
+
+bool IdText::may_be_in(const base::Uuid& id) const {
+  if (!bytes_) return true;
+  const auto has = [&](unsigned char byte) {
+    return id.bytes().find(static_cast<char>(byte)) != std::string_view::npos;
+  };
+  return has((*bytes_)[0]) || has((*bytes_)[1]);
+}
+
+bool IdText::is_in(const schemas::JobId& id) {
+  if (text_.empty()) return true;
+  if (!may_be_in(id.uuid)) return false;
+  room_ = schemas::prefix(id.kind);
+  id.uuid.append_to(room_);
+  return room_.find(text_) != std::string::npos;
 }
 
 bool matches(const JobCandidate& job, const JobFilter& filter) {
-  std::string text;
   return !job.is_child && (!filter.tenant || job.tenant == *filter.tenant) && has_kind(job.id.kind, filter) &&
          has_status(job, filter) && (!filter.model || job.model == *filter.model) &&
          (!filter.error || job.error == *filter.error) &&
          (!filter.created_after || job.created_at >= *filter.created_after) &&
          (!filter.created_before || job.created_at < *filter.created_before) &&
-         has_text(job.id, filter.id_contains, text);
+         IdText(filter.id_contains).is_in(job.id);
 }
 
 }  // namespace millrace::storage

@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,8 +21,10 @@ struct JobWalk {
   int rows_left = 0;      // that may still be looked at
   bool finished = false;  // there are no more
 };
-// Within the bounds that the filter's times and the beginning of an id set.
+// Within the bounds that `created_after` and the beginning of an id set.
 JobWalk start_walk(const JobFilter& filter, std::optional<base::Uuid> before, int rows_max);
+// No higher than the id of a row of before that time may be; `ahead`: ids_ahead.
+void begin_before(JobWalk& walk, base::WallTime created_before, std::chrono::milliseconds ahead);
 
 // What a filter asks of a row.
 struct JobCandidate {
@@ -39,8 +42,20 @@ JobCandidate candidate_at(const Statement& row);
 // Children match no filter.
 bool matches(const JobCandidate& job, const JobFilter& filter);
 bool has_kind(schemas::Kind kind, const JobFilter& filter);
-// `room`: for the id's text, used again by the next.
-bool has_text(const schemas::JobId& id, std::string_view text, std::string& room);
+
+// Which ids have a text in them; an empty one is in all. The text is borrowed.
+class IdText {
+ public:
+  explicit IdText(std::string_view text);
+  bool is_in(const schemas::JobId& id);
+
+ private:
+  bool may_be_in(const base::Uuid& id) const;
+  const std::string_view text_;
+  // An id with the text has one of them. Absent: not known.
+  std::optional<std::array<unsigned char, 2>> bytes_;
+  std::string room_;  // for an id's text, used again by the next
+};
 
 // A page of the jobs that match, step by step, until it is full, the walk has finished or has seen enough.
 base::Result<JobPage> page_of_jobs(Store& store, const JobFilter& filter, int limit,

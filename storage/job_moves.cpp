@@ -3,6 +3,7 @@
 #include <string>
 
 #include "storage/blob_rows.h"
+#include "storage/ids_ahead.h"
 #include "storage/job_events.h"
 #include "storage/kind_rules.h"
 #include "storage/machine_table.h"
@@ -133,6 +134,7 @@ void JobMoves::enqueue(JobRow row, std::string_view traceparent) {
   if (!ready) record_waking(tx_, row);
   if (!row.parent) tell(tx_, row);
   if (ready) publisher_.announce(row, std::string(traceparent));
+  note_ahead(tx_.db, row);
   insert_job(tx_.db, std::move(row));
 }
 

@@ -28,8 +28,8 @@ struct Payload {
 inline constexpr std::size_t kEventMax = kInlineMax * 8;
 
 struct ChildSpec {
-  std::string spec;  // JSON, ≤ kInlineMax
-  schemas::JobId id;
+  std::string spec;   // JSON, ≤ kInlineMax
+  schemas::JobId id;  // of a split: rising, made in one go (storage/turns.h)
 };
 
 // What a retry costs.

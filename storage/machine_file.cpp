@@ -147,7 +147,7 @@ void Machines::take_from_file(std::vector<Machine> machines, std::vector<schemas
   const Store::Options& options = store_.options();
   const std::size_t bytes = kMachineRowBytes * (listed.size() + 1);
   submit_move<int>(
-      store_.writer(), Writer::Priority::kNormal, bytes,
+      store_.writer(), Writer::Priority::kAsked, bytes,
       [listed = std::move(listed), &options](Tx& tx) { return take_in(tx, options, listed); },
       std::move(done));
 }

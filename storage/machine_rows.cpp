@@ -148,7 +148,7 @@ void Machines::ensure_local(std::string tenant, base::Uuid fresh, schemas::JobId
   local.source = schemas::MachineSource::kLocal;
   const Store::Options& options = store_.options();
   submit_move<Machine>(
-      store_.writer(), Writer::Priority::kNormal, kMachineRowBytes,
+      store_.writer(), Writer::Priority::kAsked, kMachineRowBytes,
       [local = std::move(local), act, &options](Tx& tx) { return local_in(tx, options, local, act); },
       std::move(done));
 }

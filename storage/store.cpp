@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "platform/base/bytes.h"
 #include "platform/base/log.h"
 #include "storage/checkpoint.h"
 #include "storage/data_dir.h"
@@ -121,16 +122,26 @@ void FileStore::close() {
   readers_.close();
 }
 
+// What has no room for its log and the log's index says "disk I/O error".
+base::Error cannot_open(const std::string& data_dir, std::string why) {
+  constexpr std::int64_t kRoom = 1 << 20;
+  const std::int64_t free = free_bytes(data_dir);
+  if (free < 0 || free >= kRoom) return base::error(base::Code::kInternal, std::move(why));
+  return base::error(base::Code::kInternal, data_dir + ": the disk is full: " + std::to_string(free) +
+                                                " bytes are free, and a start needs " +
+                                                base::format_bytes(kRoom) + "; make room (" + why + ")");
+}
+
 }  // namespace
 
 base::Result<std::unique_ptr<Store>> Store::open(Options options, const base::Clock& clock) {
   const std::string data_dir = options.data_dir;
   try {
     auto parts = open_parts(options);
-    if (!parts) return parts.error();
+    if (!parts) return cannot_open(data_dir, parts.error().message);
     return std::unique_ptr<Store>(std::make_unique<FileStore>(std::move(options), clock, std::move(*parts)));
   } catch (const SqliteError& e) {
-    return base::error(base::Code::kInternal, data_dir + ": " + e.message);
+    return cannot_open(data_dir, data_dir + ": " + e.message);
   }
 }
 

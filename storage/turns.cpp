@@ -1,6 +1,22 @@
 #include "storage/turns.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace millrace::storage {
+namespace {
+
+// Long documents of one tenant that a turn looks behind: beyond them it is the oldest's.
+constexpr int kDocumentsPerTurn = 256;
+
+// Shares get their ids in their order, one right after the other, so that the last one's is behind them all.
+base::Uuid last_share(Db& db, const base::Uuid& parent) {
+  auto s = db.prepare("SELECT id FROM jobs WHERE parent_id = ?1 ORDER BY child_index DESC LIMIT 1");
+  s.bind(parent).step();
+  return s.uuid(0);
+}
+
+}  // namespace
 
 WhoseTurn::WhoseTurn(Db& db, schemas::Kind kind, TurnUse use) : db_(db), kind_(kind), use_(use) {
   auto s = db_.prepare("SELECT tenant FROM turns WHERE kind = ?1 AND use = ?2");
@@ -9,24 +25,63 @@ WhoseTurn::WhoseTurn(Db& db, schemas::Kind kind, TurnUse use) : db_(db), kind_(k
 
 std::optional<base::Uuid> Turns::next() {
   const std::string last = whose_.tenant();
-  auto job = after(last);
-  if (!job && !last.empty()) job = after({});
-  return job;
+  auto head = first_after(last);
+  if (!head && !last.empty()) head = first_after({});
+  if (!head) return std::nullopt;
+  whose_.served(head->tenant);
+  return head->is_late() ? share_or_other(*head) : head->id;
 }
 
-std::optional<base::Uuid> Turns::after(const std::string& tenant) {
-  // Published jobs are passed over: they lie at the heads and are never more than the window.
-  auto s =
-      use_ == TurnUse::kClaim
-          ? db_.prepare(
-                "SELECT tenant, id FROM jobs WHERE status = 0 AND run_at = 0 AND kind = ?1 AND tenant > ?2 "
-                "ORDER BY tenant, priority DESC, id LIMIT 1")
-          : db_.prepare(
-                "SELECT tenant, id FROM jobs WHERE status = 0 AND run_at = 0 AND kind = ?1 AND tenant > ?2 "
-                "AND published_at = 0 ORDER BY tenant, priority DESC, id LIMIT 1");
-  if (!s.bind(kind_, tenant).step()) return std::nullopt;
-  whose_.served(s.text(0));
-  return s.uuid(1);
+// Published jobs are passed over: they lie at the heads and are never more than the window.
+std::optional<Turns::Head> Turns::first_after(const std::string& tenant) {
+  auto s = db_.prepare(
+      "SELECT tenant, priority, id, parent_id, child_index FROM jobs INDEXED BY jobs_ready WHERE status = 0 "
+      "AND run_at = 0 AND kind = ?1 AND tenant > ?2 AND (?3 = 0 OR published_at = 0) "
+      "ORDER BY tenant, priority DESC, id LIMIT 1");
+  if (!s.bind(kind_, tenant, use_).step()) return std::nullopt;
+  return Head{s.text(0), s.integer(1), s.uuid(2), s.optional_uuid(3), static_cast<int>(s.integer(4))};
+}
+
+std::optional<Turns::Head> Turns::first_behind(const Head& head) {
+  auto s = db_.prepare(
+      "SELECT id, parent_id, child_index FROM jobs INDEXED BY jobs_ready WHERE status = 0 AND run_at = 0 "
+      "AND kind = ?1 AND tenant = ?2 AND priority = ?3 AND id > ?4 AND (?5 = 0 OR published_at = 0) "
+      "ORDER BY id LIMIT 1");
+  const base::Uuid behind = std::max(head.id, last_share(db_, *head.parent));
+  if (!s.bind(kind_, head.tenant, head.priority, behind, use_).step()) return std::nullopt;
+  return Head{head.tenant, head.priority, s.uuid(0), s.optional_uuid(1), static_cast<int>(s.integer(2))};
+}
+
+// Others go first, so that a document that is alone costs no write; what is passed over comes next.
+base::Uuid Turns::share_or_other(const Head& late) {
+  if (was_passed_over(late.tenant)) return late.id;
+  const auto other = first_not_late(late);
+  if (!other) return late.id;
+  pass_over(late.tenant);
+  return *other;
+}
+
+std::optional<base::Uuid> Turns::first_not_late(Head head) {
+  for (int documents = 0; documents < kDocumentsPerTurn; ++documents) {
+    auto next = first_behind(head);
+    if (!next) return std::nullopt;
+    if (!next->is_late()) return next->id;
+    head = std::move(*next);
+  }
+  return std::nullopt;
+}
+
+// True once: what was passed over has its turn now.
+bool Turns::was_passed_over(const std::string& tenant) {
+  auto s = db_.prepare("DELETE FROM passed_over WHERE kind = ?1 AND use = ?2 AND tenant = ?3");
+  s.bind(kind_, use_, tenant).run();
+  return s.changes() == 1;
+}
+
+void Turns::pass_over(const std::string& tenant) {
+  db_.prepare("INSERT INTO passed_over (kind, use, tenant) VALUES (?1, ?2, ?3)")
+      .bind(kind_, use_, tenant)
+      .run();
 }
 
 void WhoseTurn::save() {

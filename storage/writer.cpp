@@ -1,3 +1,4 @@
+#include <string>
 #include <utility>
 
 #include "storage/failures.h"
@@ -26,7 +27,7 @@ GroupWriter::GroupWriter(Options options, const base::Clock& clock, Turnstile& t
 GroupWriter::~GroupWriter() { close(std::chrono::milliseconds(0)); }
 
 void GroupWriter::submit(Priority priority, std::size_t payload_bytes, Operation operation, Completion done) {
-  if (const char* why = refusal(priority)) return done(overloaded(why, kWriteAgain));
+  if (const auto why = refusal(priority)) return done(overloaded(*why, kWriteAgain));
   Queued queued{priority, payload_bytes, std::move(operation), std::move(done)};
   switch (queue_.push(queued)) {
     case OperationQueue::Push::kTaken:
@@ -38,12 +39,11 @@ void GroupWriter::submit(Priority priority, std::size_t payload_bytes, Operation
   }
 }
 
-const char* GroupWriter::refusal(Priority priority) const {
-  if (priority == Priority::kUrgent) return nullptr;
+std::optional<std::string> GroupWriter::refusal(Priority priority) const {
+  if (priority == Priority::kUrgent) return std::nullopt;
   if (health_.degraded()) return "the store waits for another process";
-  if (priority == Priority::kAsked) return nullptr;
-  if (health_.disk_low()) return "the disk of the data directory is nearly full (store.disk_free_min)";
-  return nullptr;
+  if (priority == Priority::kAsked || !health_.disk_low()) return std::nullopt;
+  return "the disk of the data directory is nearly full: " + health_.health().disk_detail;
 }
 
 void GroupWriter::run() {

@@ -80,10 +80,10 @@ struct Tx {
 class Writer {
  public:
   // kUrgent: finishes, heartbeats, claims, and what frees space. They go first, and on to the end when the
-  // disk is nearly full or the store degraded; kNormal is refused then. kAsked: cancels and revocations, for
-  // which somebody waits. They go with the urgent ones, and on a disk that is nearly full too, but are
-  // refused while the store is degraded: at the latest Store::Options::stuck_lock_after and a quarter of it
-  // after the lock was asked for.
+  // disk is nearly full or the store degraded; kNormal is refused then. kAsked: cancels, revocations and what
+  // a start writes, for which somebody waits. They go with the urgent ones, and on a disk that is nearly full
+  // too, but are refused while the store is degraded: at the latest Store::Options::stuck_lock_after and a
+  // quarter of it after the lock was asked for.
   enum class Priority { kUrgent, kAsked, kNormal };
   // Runs on the commit thread inside a savepoint-free group: it must change nothing when it returns an error
   // (check first, then write). An error reaches `done`; the group goes on. It may run again: a group that

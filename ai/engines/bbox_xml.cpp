@@ -4,12 +4,16 @@
 #include <charconv>
 #include <cstdint>
 
+#include "ai/engines/direction.h"
+
 namespace millrace::engines {
 namespace {
 
 constexpr std::string_view kPageStart = "<page ";
 constexpr std::string_view kPageEnd = "</page>";
 constexpr std::string_view kWordStart = "<word ";
+constexpr std::string_view kLineStart = "<line ";
+constexpr std::size_t kWithinLine = 40;  // bytes from the end of a word to the next of its line are fewer
 // pdftohtml writes pixels at 1.5 per point.
 constexpr float kStyleScale = 1.5F;
 constexpr std::size_t kBoldLinesMax = 1000;
@@ -76,10 +80,24 @@ Box box_of(std::string_view tag) {
   return {values[0], values[1], values[2], values[3]};
 }
 
+// U+FB00 … U+FB06 are one glyph for some letters.
+void split_ligatures(std::string& text) {
+  constexpr std::string_view kLetters[] = {"ff", "fi", "fl", "ffi", "ffl", "st", "st"};
+  for (std::size_t at = 0; (at = text.find("\xEF\xAC", at)) != std::string::npos; ++at) {
+    const std::size_t which = at + 2 < text.size() ? static_cast<unsigned char>(text[at + 2]) ^ 0x80U : 7;
+    if (which < 7) text.replace(at, 3, kLetters[which]);
+  }
+}
+
 Word word_of(std::string_view tag, std::string_view text) {
   Word word;
   word.box = box_of(tag);
   append_unescaped(word.text, text);
+  // Neither ligatures nor letters that run from right to left begin with a smaller byte.
+  if (std::any_of(word.text.begin(), word.text.end(), [](char c) { return c < 0 && c >= '\xD6'; })) {
+    split_ligatures(word.text);
+    word.leftwards = set_in_reading_order(word.text);
+  }
   return word;
 }
 
@@ -90,14 +108,20 @@ PageText page_of(std::string_view xml) {
   page.width = attribute(head, "width");
   page.height = attribute(head, "height");
   std::size_t at = 0;
+  std::size_t last = 0;  // where the word before ends
+  std::vector<std::size_t> lines;
   while ((at = xml.find(kWordStart, at)) != std::string_view::npos &&
          page.words.size() < BboxReader::kWordsMax) {
+    if (at - last > kWithinLine && xml.substr(last, at - last).find(kLineStart) != std::string_view::npos) {
+      lines.push_back(page.words.size());
+    }
     const std::size_t open = xml.find('>', at);
     const std::size_t close = open == std::string_view::npos ? open : xml.find("</word>", open);
     if (close == std::string_view::npos) break;
     page.words.push_back(word_of(xml.substr(at, open - at), xml.substr(open + 1, close - open - 1)));
-    at = close;
+    at = last = close;
   }
+  mark_turns(page.words, lines);
   return page;
 }
 
@@ -186,7 +210,6 @@ void mark_bold(PageText& page, const std::vector<Box>& lines) {
 }
 
 bool sane_text(const PageText& page) {
-  constexpr std::size_t kCharactersMin = 20;
   constexpr double kUnmappedMax = 0.1;
   std::size_t characters = 0;
   std::size_t bad = 0;
@@ -197,8 +220,7 @@ bool sane_text(const PageText& page) {
       if (unmapped(word.text, i)) ++bad;
     }
   }
-  return characters >= kCharactersMin &&
-         static_cast<double>(bad) < kUnmappedMax * static_cast<double>(characters);
+  return characters > 0 && static_cast<double>(bad) < kUnmappedMax * static_cast<double>(characters);
 }
 
 }  // namespace millrace::engines

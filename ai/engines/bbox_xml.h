@@ -46,7 +46,8 @@ class StyleReader {
 // Marks the words that lie in one of `lines`.
 void mark_bold(PageText& page, const std::vector<Box>& lines);
 
-// Whether a text layer can be trusted: at least 20 characters, hardly any of them unmapped.
+// Whether a text layer can be trusted: it has characters, hardly any of them unmapped. However short it is: a
+// word that is written down is better than one that is read.
 bool sane_text(const PageText& page);
 
 // Appends `xml` with its entities resolved; unmapped or forbidden characters are dropped.

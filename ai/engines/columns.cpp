@@ -1,7 +1,10 @@
 #include "ai/engines/columns.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
+
+#include "ai/engines/markers.h"
 
 namespace millrace::engines {
 namespace {
@@ -11,7 +14,19 @@ constexpr float kGutterMin = 0.9F;         // times the letter height
 constexpr std::size_t kGutterRowsMin = 4;  // on each side of a gutter
 constexpr float kRowFill = 0.6F;           // prose: the median row fills this part of its column
 constexpr std::size_t kRowWords = 3;       // prose: the median row has so many words
-constexpr float kBandMin = 4.5F;           // height of two columns, times the letter height
+// Prose among much else, as the tables in a column of a paper: this part of the rows is full, with so many
+// words.
+constexpr float kFullRow = 0.85F;
+constexpr std::size_t kFullRowWords = 6;
+constexpr float kFullRows = 0.2F;
+constexpr float kBandMin = 4.5F;  // height of two columns, times the letter height
+
+constexpr float kAligned = 0.8F;     // of a table: this part of the rows has one beside it at the same height
+constexpr float kAlignedBy = 0.25F;  // times the letter height
+constexpr float kTablePitch = 1.9F;  // rows beside each other that are so far apart are a table's
+constexpr float kRiverMin = 0.8F;    // times the letter height: white through all rows of a side
+constexpr float kCellWordsMax = 0.12F;  // prose: so many of its words may stand in narrow columns
+constexpr float kLeader = 3;            // times the letter height
 
 constexpr float kStepsMax = 300;  // places that are tried for a gutter
 
@@ -42,31 +57,137 @@ Parts split(const Words& words, const Cut& cut) {
   return parts;
 }
 
-bool is_prose(const Words& side) {
-  const std::vector<Row> rows = make_rows(side);
+bool is_prose(const std::vector<Row>& rows, float width) {
   if (rows.size() < kGutterRowsMin) return false;
-  const float width = bounds(side).width();
   std::vector<float> fills;
   std::vector<float> counts;
+  std::size_t full = 0;
   for (const Row& row : rows) {
     if (row.figure()) continue;
     fills.push_back(row.box.width() / width);
     counts.push_back(static_cast<float>(row.words.size()));
+    if (fills.back() >= kFullRow && row.words.size() >= kFullRowWords) ++full;
   }
+  const bool enough =
+      full >= kGutterRowsMin && static_cast<float>(full) >= kFullRows * static_cast<float>(rows.size());
+  if (enough) return true;
   return median(fills) >= kRowFill && median(counts) >= static_cast<float>(kRowWords);
 }
 
-// Of the bands of y where no box crosses `x` the tallest one. REQUIRES: `boxes` come by their y0.
-Cut tallest_band(const std::vector<Box>& boxes, const Box& region, float x) {
-  Cut best{x, 0, 0, 0};
-  float top = region.y0;
-  for (const Box& box : boxes) {
-    if (box.x0 >= x || box.x1 <= x) continue;
-    if (box.y0 - top > best.bottom - best.top) best = {x, top, box.y0, 0};
-    top = std::max(top, box.y1);
+// The rows of both sides stand beside each other. Lines of prose in two columns may do so, too.
+bool aligned(const std::vector<Row>& left, const std::vector<Row>& right, float letters) {
+  std::size_t common = 0;
+  for (std::size_t i = 0, k = 0; i < left.size() && k < right.size();) {
+    const float apart = left[i].box.middle_y() - right[k].box.middle_y();
+    const bool beside = std::abs(apart) < kAlignedBy * letters;
+    if (beside) ++common;
+    if (beside || apart < 0) ++i;
+    if (beside || apart > 0) ++k;
   }
-  if (region.y1 - top > best.bottom - best.top) best = {x, top, region.y1, 0};
+  return static_cast<float>(common) >= kAligned * static_cast<float>(std::min(left.size(), right.size()));
+}
+
+float row_step(const std::vector<Row>& rows) {
+  std::vector<float> steps;
+  for (std::size_t i = 1; i < rows.size(); ++i) steps.push_back(rows[i].box.y0 - rows[i - 1].box.y0);
+  return median(std::move(steps));
+}
+
+// How many words a row has that has any; `rows` has each word's.
+float usual_count(std::vector<std::size_t> rows) {
+  std::sort(rows.begin(), rows.end());
+  std::vector<float> counts;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (i == 0 || rows[i] != rows[i - 1]) counts.push_back(0);
+    ++counts.back();
+  }
+  return median(std::move(counts));
+}
+
+bool is_list(const std::vector<Row>& rows) {
+  const auto items = std::count_if(rows.begin(), rows.end(),
+                                   [](const Row& row) { return is_list_marker(row.words.front()->text); });
+  return static_cast<std::size_t>(items) * 3 >= rows.size();
+}
+
+// White rivers cut the side into columns, and some of its words stand in columns too narrow for prose. Marks
+// of lists and the like are few words, or none.
+bool has_narrow_columns(const std::vector<Row>& rows, float letters) {
+  struct Span {
+    float from, to;
+    std::size_t row;
+  };
+  std::vector<Span> spans;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    for (const Word* word : rows[i].words) {
+      const bool marker = word == rows[i].words.front() && is_list_marker(word->text);
+      // A row of dots leads to the number after it.
+      const bool dots = word->text.find_first_not_of('.') == std::string::npos;
+      const float to = word->box.x1 + (dots ? kLeader * letters : 0);
+      if (!marker && !word->figure) spans.push_back({word->box.x0, to, i});
+    }
+  }
+  std::sort(spans.begin(), spans.end(), [](const Span& a, const Span& b) { return a.from < b.from; });
+  std::size_t in_cells = 0;
+  for (std::size_t first = 0; first < spans.size();) {
+    float reach = spans[first].to;
+    std::size_t end = first;
+    std::vector<std::size_t> in_rows;
+    for (; end < spans.size() && spans[end].from - reach <= kRiverMin * letters; ++end) {
+      reach = std::max(reach, spans[end].to);
+      in_rows.push_back(spans[end].row);
+    }
+    if (usual_count(std::move(in_rows)) < static_cast<float>(kRowWords)) in_cells += end - first;
+    first = end;
+  }
+  return static_cast<float>(in_cells) > kCellWordsMax * static_cast<float>(spans.size());
+}
+
+// Two columns of prose; the rows of a table read across.
+bool are_columns(const Parts& parts, float letters) {
+  const std::vector<Row> left = make_rows(parts.left);
+  if (!is_prose(left, bounds(parts.left).width())) return false;
+  const std::vector<Row> right = make_rows(parts.right);
+  if (!is_prose(right, bounds(parts.right).width())) return false;
+  if (!aligned(left, right, letters)) return true;
+  const bool wide = std::min(row_step(left), row_step(right)) > kTablePitch * letters;
+  if (wide && !is_list(left) && !is_list(right)) return false;
+  return !has_narrow_columns(left, letters) && !has_narrow_columns(right, letters);
+}
+
+// For each place x, rising: of the bands of y where no box crosses it the tallest one. REQUIRES: `boxes` come
+// by their y0.
+std::vector<Cut> tallest_bands(const std::vector<Box>& boxes, const Box& region,
+                               const std::vector<float>& places) {
+  std::vector<Cut> best;
+  best.reserve(places.size());
+  for (const float x : places) best.push_back({x, region.y0, region.y0, 0});
+  std::vector<float> tops(places.size(), region.y0);
+  const auto end_band = [&](std::size_t i, float bottom) {
+    if (bottom - tops[i] > best[i].bottom - best[i].top) best[i] = {places[i], tops[i], bottom, 0};
+  };
+  for (const Box& box : boxes) {
+    auto i =
+        static_cast<std::size_t>(std::upper_bound(places.begin(), places.end(), box.x0) - places.begin());
+    for (; i < places.size() && places[i] < box.x1; ++i) {
+      end_band(i, box.y0);
+      tops[i] = std::max(tops[i], box.y1);
+    }
+  }
+  for (std::size_t i = 0; i < places.size(); ++i) end_band(i, region.y1);
   return best;
+}
+
+// Where a gutter is tried.
+std::vector<float> places_in(const Box& region, float letters) {
+  const float step = std::max(letters / 2, region.width() / kStepsMax);
+  std::vector<float> places;
+  for (float i = 0; i < kStepsMax; ++i) {
+    const float x = region.x0 + 4 * letters + i * step;
+    if (!(x < region.x1 - 4 * letters)) break;
+    places.push_back(x);
+  }
+  return places;
 }
 
 std::vector<Box> boxes_by_top(const Words& words) {
@@ -96,17 +217,13 @@ void fit(const Words& words, Cut& cut) {
 
 std::optional<Cut> best_cut(const Words& words, float letters) {
   const Box region = bounds(words);
-  const std::vector<Box> boxes = boxes_by_top(words);
   std::optional<Cut> best;
-  const float step = std::max(letters / 2, region.width() / kStepsMax);
-  for (float x = region.x0 + 4 * letters; x < region.x1 - 4 * letters; x += step) {
-    Cut cut = tallest_band(boxes, region, x);
+  for (Cut& cut : tallest_bands(boxes_by_top(words), region, places_in(region, letters))) {
     const float height = cut.bottom - cut.top;
     if (height < kBandMin * letters || (best && height <= best->bottom - best->top)) continue;
     fit(words, cut);
     if (cut.gutter < kGutterMin * letters) continue;
-    const Parts parts = split(words, cut);
-    if (is_prose(parts.left) && is_prose(parts.right)) best = cut;
+    if (are_columns(split(words, cut), letters)) best = cut;
   }
   return best;
 }

@@ -1,9 +1,12 @@
 #include "ai/engines/layout.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
+#include <string_view>
 
 #include "ai/engines/columns.h"
+#include "ai/engines/direction.h"
 #include "ai/engines/markers.h"
 #include "ai/engines/region.h"
 
@@ -61,21 +64,77 @@ void append_blocks(std::vector<Block>& all, std::vector<Block> more) {
   }
 }
 
-// Text that would read as markup at the beginning of a line.
-std::string escaped(const std::string& text) {
-  const bool markup = text.starts_with('#') || text.starts_with('>') || text.starts_with('|');
-  return markup ? "\\" + text : text;
+// Whether the line is nothing but a rule, or underlines the one above.
+bool is_rule(std::string_view line) {
+  if (line.empty() || std::string_view("-=*_").find(line.front()) == std::string_view::npos) return false;
+  const std::string_view allowed = line.front() == '-'   ? "- "
+                                   : line.front() == '=' ? "= "
+                                   : line.front() == '*' ? "* "
+                                                         : "_ ";
+  return line.find_first_not_of(allowed) == std::string_view::npos;
+}
+
+// Whether it would read as markup at the beginning of a line.
+bool begins_markup(std::string_view line) {
+  for (const std::string_view mark : {"#", ">", "|", "```", "~~~", "+ ", "- ", "* "}) {
+    if (line.starts_with(mark)) return true;
+  }
+  return line == "+" || is_rule(line);
+}
+
+// Whether `text` begins as a tag of HTML does; a link in angle brackets is none.
+bool begins_tag(std::string_view text) {
+  if (text.size() < 2 || text[0] != '<' || text.starts_with("<http://") || text.starts_with("<https://")) {
+    return false;
+  }
+  const char next = text[1];
+  return next == '/' || next == '!' || next == '?' || std::isalpha(static_cast<unsigned char>(next)) != 0;
+}
+
+// The text without soft hyphens; what would read as HTML is escaped.
+std::string plain(std::string_view text) {
+  constexpr std::string_view kSoftHyphen = "\u00ad";
+  std::string out;
+  while (true) {
+    const std::size_t at = text.find_first_of("<\xC2");
+    out += text.substr(0, at);
+    if (at == std::string_view::npos) return out;
+    text.remove_prefix(at);
+    if (text.starts_with(kSoftHyphen)) {
+      text.remove_prefix(kSoftHyphen.size());
+      continue;
+    }
+    if (begins_tag(text)) out += '\\';
+    out += text.front();
+    text.remove_prefix(1);
+  }
+}
+
+// Lines, each kept from reading as markup; two spaces at the end of a line break it in markdown.
+std::string escaped(std::string_view text) {
+  std::string out;
+  while (true) {
+    const std::size_t end = text.find(kLineBreak);
+    const std::string_view line = text.substr(0, end);
+    if (begins_markup(line)) out += '\\';
+    out += plain(line);
+    if (end == std::string_view::npos) return out;
+    out += "  \n";
+    text.remove_prefix(end + 1);
+  }
 }
 
 std::string markdown_of_block(const Block& block) {
   switch (block.kind) {
     case Block::Kind::kHeading:
-      return std::string(static_cast<std::size_t>(block.level), '#') + " " + block.text;
+      return std::string(static_cast<std::size_t>(block.level), '#') + " " + plain(block.text);
     case Block::Kind::kItem:
-      return std::string(static_cast<std::size_t>(block.level) * 3, ' ') + block.marker + " " + block.text;
+      return std::string(static_cast<std::size_t>(block.level) * 3, ' ') + block.marker + " " +
+             escaped(block.text);
     case Block::Kind::kParagraph:
       return escaped(block.text);
     case Block::Kind::kTable:
+      return plain(block.text);
     case Block::Kind::kFigure:
       return block.text;
   }
@@ -93,19 +152,51 @@ std::string joined(const std::vector<Block>& blocks) {
   return out;
 }
 
-}  // namespace
+// How far to the right the rows of a region could reach: to its own edge when another one stands beside it,
+// else over the page, whose margins are taken to be alike.
+float right_edge(const std::vector<Box>& regions, std::size_t which, float page_width) {
+  const Box& box = regions[which];
+  float left = box.x0;
+  float right = box.x1;
+  for (const Box& other : regions) {
+    const bool beside = other.y0 < box.y1 && other.y1 > box.y0 && (other.x0 > box.x1 || other.x1 < box.x0);
+    if (beside) return box.x1;
+    left = std::min(left, other.x0);
+    right = std::max(right, other.x1);
+  }
+  return std::max(right, page_width - left);
+}
 
-std::string markdown_of(const PageText& page) {
+std::string markdown_of_plain(const PageText& page) {
   const Words words = words_of(page);
-  PageMetrics metrics{page.index, page.height, page.recognised, body_letters(words), 0};
+  PageMetrics metrics{page.index, page.height, page.recognised, body_letters(words), 0, 0};
   std::vector<std::vector<Row>> regions;
-  for (Words& region : reading_order(words)) regions.push_back(make_rows(std::move(region)));
+  std::vector<Box> boxes;
+  for (Words& region : reading_order(words)) {
+    boxes.push_back(bounds(region));
+    regions.push_back(make_rows(std::move(region)));
+    metrics.rows += regions.back().size();
+  }
   metrics.pitch = row_pitch(regions, metrics.letters);
   std::vector<Block> blocks;
   for (std::size_t i = 0; i < regions.size(); ++i) {
-    append_blocks(blocks, RegionReader(metrics, std::move(regions[i]), i == 0).read());
+    const float right = right_edge(boxes, i, page.width);
+    append_blocks(blocks, RegionReader(metrics, std::move(regions[i]), right, i == 0).read());
   }
   return joined(blocks);
+}
+
+}  // namespace
+
+std::string markdown_of(const PageText& page) {
+  if (runs_plainly(page)) return markdown_of_plain(page);
+  std::string out;
+  for (const PageText& part : plain_pages(page)) {
+    const std::string text = markdown_of_plain(part);
+    if (!out.empty() && !text.empty()) out += "\n\n";
+    out += text;
+  }
+  return out;
 }
 
 }  // namespace millrace::engines

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <charconv>
 #include <string>
 
 namespace millrace::engines {
@@ -30,19 +31,37 @@ bool roman(std::string_view text) {
   return !text.empty() && text.size() <= 4 && text.find_first_not_of("ivx") == std::string_view::npos;
 }
 
+int number_of(std::string_view digits) {
+  int number = 0;
+  std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  return number;
+}
+
+int roman_value(std::string_view text) {
+  const auto value = [](char c) { return c == 'x' ? 10 : c == 'v' ? 5 : 1; };
+  int sum = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool less = i + 1 < text.size() && value(text[i]) < value(text[i + 1]);
+    sum += less ? -value(text[i]) : value(text[i]);
+  }
+  return sum;
+}
+
 std::string_view trimmed(std::string_view text, std::string_view set) {
   const auto from = text.find_first_not_of(set);
   if (from == std::string_view::npos) return {};
   return text.substr(from, text.find_last_not_of(set) - from + 1);
 }
 
-// Letters outside ASCII are UTF-8. Latin-1 has its small letters from U+00DF on; other scripts count as
-// lower.
+// Letters outside ASCII are UTF-8. Latin-1 has its small letters from U+00DF on.
 bool lower_end(std::string_view text) { return !text.empty() && (lower(text.back()) || text.back() < 0); }
 bool lower_begin(std::string_view text) {
   if (text.empty()) return false;
   const auto first = static_cast<unsigned char>(text.front());
-  if (first == 0xC3 && text.size() > 1) return static_cast<unsigned char>(text[1]) >= 0x9F;
+  const unsigned second = text.size() > 1 ? static_cast<unsigned char>(text[1]) : 0;
+  if (first == 0xC3) return second >= 0x9F;
+  if (first == 0xCE) return second >= 0xAC;  // Greek
+  if (first == 0xD0) return second >= 0xB0;  // Cyrillic
   return lower(text.front()) || (first >= 0xC4 && first <= 0xD1);
 }
 
@@ -51,6 +70,14 @@ std::size_t hyphen_length(std::string_view text) {
   if (text.ends_with("\u2010")) return 3;
   if (text.ends_with("\u00ad")) return 2;
   return text.ends_with('-') ? 1 : 0;
+}
+
+// Chinese and Japanese have no spaces between words; `at`: the first byte of a letter.
+bool has_no_spaces(std::string_view text, std::size_t at) {
+  if (at >= text.size()) return false;
+  const auto first = static_cast<unsigned char>(text[at]);
+  const unsigned second = at + 1 < text.size() ? static_cast<unsigned char>(text[at + 1]) : 0;
+  return (first >= 0xE3 && first <= 0xE9) || (first == 0xEF && (second == 0xBC || second == 0xBD));
 }
 
 }  // namespace
@@ -71,6 +98,20 @@ bool is_item_number(std::string_view word) {
 }
 
 bool is_list_marker(std::string_view word) { return is_bullet(word) || is_item_number(word); }
+
+bool follows_on(std::string_view before, std::string_view after) {
+  if (before.size() < 2 || after.size() < 2 || before.back() != after.back()) return false;
+  if ((before.front() == '(') != (after.front() == '(')) return false;
+  const std::size_t from = before.front() == '(' ? 1 : 0;
+  before = before.substr(from, before.size() - from - 1);
+  after = after.substr(from, after.size() - from - 1);
+  if (all_digits(before) && all_digits(after)) return number_of(after) == number_of(before) + 1;
+  if (before.size() == 1 && after.size() == 1) {
+    const bool letters = (lower(before[0]) && lower(after[0])) || (upper(before[0]) && upper(after[0]));
+    if (letters && after[0] == before[0] + 1) return true;
+  }
+  return roman(before) && roman(after) && roman_value(after) == roman_value(before) + 1;
+}
 
 int section_depth(std::string_view word) {
   int parts = 0;
@@ -108,6 +149,16 @@ bool ends_sentence(std::string_view text) {
 
 bool starts_lower(std::string_view text) { return lower_begin(text); }
 
+bool starts_afresh(std::string_view text) {
+  if (text.empty()) return false;
+  if (text.front() >= 0) return upper(text.front()) || digit(text.front()) || text.front() == '`';
+  const auto first = static_cast<unsigned char>(text.front());
+  const unsigned second = text.size() > 1 ? static_cast<unsigned char>(text[1]) : 0;
+  const bool greek = first == 0xCE && second < 0xAC;
+  const bool cyrillic = first == 0xD0 && second < 0xB0;
+  return (first == 0xC3 && second < 0x9F) || greek || cyrillic;
+}
+
 bool ends_hyphenated(std::string_view text) {
   const std::size_t length = hyphen_length(text);
   if (length == 0 || text.size() <= length) return false;
@@ -121,7 +172,9 @@ void join_line(std::string& paragraph, std::string_view line) {
     return;
   }
   if (!ends_hyphenated(paragraph)) {
-    paragraph += ' ';
+    const bool together =
+        paragraph.size() >= 3 && has_no_spaces(paragraph, paragraph.size() - 3) && has_no_spaces(line, 0);
+    if (!together) paragraph += ' ';
     paragraph += line;
     return;
   }

@@ -9,12 +9,15 @@ bool is_bullet(std::string_view word);          // • - – * ▪ … as a text
 bool is_misread_bullet(std::string_view word);  // e o ¢ « ° ® + …: what OCR makes of a bullet
 bool is_item_number(std::string_view word);     // 1. 12) (3) a) iv. B.
 bool is_list_marker(std::string_view word);     // a bullet or an item number
+// Two item numbers of one list that follow each other: 1. 2., (a) (b), iv) v).
+bool follows_on(std::string_view before, std::string_view after);
 // Dots of a section number, "1." is 1, "2.3" and "2.3." are 2; 0: it is none.
 int section_depth(std::string_view word);
 bool is_page_number(std::string_view line);  // 7, - 7 -, Page 7, 7 / 12, 7 of 12
 
 bool ends_sentence(std::string_view text);  // by . ! ? : ; or a closing mark after it
 bool starts_lower(std::string_view text);
+bool starts_afresh(std::string_view text);  // by a capital or a digit; scripts without capitals never do
 // The line ends in a hyphen after a letter.
 bool ends_hyphenated(std::string_view text);
 // Appends a line to a paragraph: a word broken at a hyphen is healed when both halves are lower-case.

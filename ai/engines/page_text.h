@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -13,12 +14,17 @@ struct Box {
   float middle_y() const { return (y0 + y1) / 2; }
 };
 
+// How a word lies on the page: upright, read upwards, read downwards, upside down.
+enum class Turn : std::uint8_t { kNone, kUp, kDown, kOver };
+
 // One word, or a picture that takes its place in the reading order (then `text` is its markdown).
 struct Word {
   Box box;  // the height is that of its row's letters (ascent to descent), not the ink of this word
   std::string text;
   bool bold = false;
   bool figure = false;
+  bool leftwards = false;  // has letters that run from right to left; `text` is as it is read
+  Turn turn = Turn::kNone;
 };
 
 // What stands on a page, as a text layer or the recogniser gives it; the order of `words` does not matter.

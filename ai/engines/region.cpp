@@ -19,7 +19,9 @@ constexpr float kLargerText = 1.15F;        // letters of a heading in a text la
 constexpr float kLargerRecognised = 1.25F;  // the same by OCR, whose heights are estimates
 constexpr float kBulletGap = 0.6F;
 constexpr float kNumberGap = 0.5F;
-constexpr float kShortRow = 0.75F;  // a row that ends before this part of the column may end a paragraph
+constexpr float kShortRow = 0.75F;       // a row that ends before this part of the column may end a paragraph
+constexpr float kSamePlace = 0.5F;       // list numbers that begin, or end, so close are of one list
+constexpr std::size_t kItemRowsMax = 8;  // rows of an item, when its neighbours are looked for
 constexpr float kPageNumberEdge = 0.1F;
 constexpr float kNoRowAbove = 100.0F;
 
@@ -44,8 +46,9 @@ std::string plain_number(const std::string& marker) {
 
 }  // namespace
 
-RegionReader::RegionReader(const PageMetrics& metrics, std::vector<Row> rows, bool first_on_page)
-    : metrics_(metrics), rows_(std::move(rows)), first_on_page_(first_on_page) {
+RegionReader::RegionReader(const PageMetrics& metrics, std::vector<Row> rows, float right_edge,
+                           bool first_on_page)
+    : metrics_(metrics), rows_(std::move(rows)), right_edge_(right_edge), first_on_page_(first_on_page) {
   Words all;
   for (const Row& each : rows_) all.insert(all.end(), each.words.begin(), each.words.end());
   box_ = bounds(all);
@@ -86,6 +89,7 @@ bool RegionReader::indented(std::size_t i) const {
 }
 
 bool RegionReader::lone_page_number(std::size_t i) const {
+  if (metrics_.rows == 1) return false;  // a page that says nothing else says this
   const float y = row(i).box.middle_y();
   const bool at_edge = y > (1 - kPageNumberEdge) * metrics_.height || y < kPageNumberEdge * metrics_.height;
   return at_edge && (i == 0 || i + 1 == rows_.size()) && is_page_number(row(i).text());
@@ -173,9 +177,33 @@ std::optional<std::string> RegionReader::item_marker(std::size_t i) const {
   if (misread && gap > kBulletGap) return "-";
   if (!is_item_number(first)) return std::nullopt;
   const bool digits = std::isdigit(static_cast<unsigned char>(first[0])) != 0 || first[0] == '(';
+  if (counted_with_neighbour(i)) return plain_number(first);
   const bool apart = gap > kNumberGap || gap_above(i) > kParagraphGap;
   return digits ? (apart || indented(i) ? std::optional(plain_number(first)) : std::nullopt)
                 : (gap > kNumberGap ? std::optional(plain_number(first)) : std::nullopt);
+}
+
+// A row near by at the same place has the number before or after this one's: no line of a text begins so by
+// chance.
+bool RegionReader::counted_with_neighbour(std::size_t i) const {
+  const Word& mark = *row(i).words[0];
+  const auto counted = [&](std::size_t k, bool after) {
+    const Word& other = *row(k).words[0];
+    const bool same_place = std::abs(other.box.x0 - mark.box.x0) < kSamePlace * metrics_.letters ||
+                            std::abs(other.box.x1 - mark.box.x1) < kSamePlace * metrics_.letters;
+    return same_place && is_item_number(other.text) &&
+           (after ? follows_on(mark.text, other.text) : follows_on(other.text, mark.text));
+  };
+  const auto outside = [&](std::size_t k) {
+    return row(k).figure() || row(k).box.x0 < mark.box.x0 - kIndent * metrics_.letters;
+  };
+  for (std::size_t k = i + 1; k < std::min(rows_.size(), i + kItemRowsMax) && !outside(k); ++k) {
+    if (counted(k, true)) return true;
+  }
+  for (std::size_t k = i; k > 0 && k + kItemRowsMax > i && !outside(k - 1); --k) {
+    if (counted(k - 1, false)) return true;
+  }
+  return false;
 }
 
 bool RegionReader::item_goes_on(std::size_t i, float marker_x) const {
@@ -214,9 +242,37 @@ bool RegionReader::paragraph_ends_before(std::size_t i) const {
   return item_marker(i).has_value() || heading(i) || table_at(rows_, i, metrics_.letters).rows > 0;
 }
 
+// Whoever set the row before ended it on purpose: the first word of this one would have had room there, with
+// much to spare, and begins afresh.
+bool RegionReader::breaks_before(std::size_t i) const {
+  const Row& before = row(i - 1);
+  const std::string text = row(i).text();
+  if (!starts_afresh(text) || ends_hyphenated(before.words.back()->text)) return false;
+  if (before.box.x1 > box_.x0 + kShortRow * (right_edge_ - box_.x0)) return false;
+  return before.box.x1 + metrics_.letters + row(i).words[0]->box.width() < right_edge_;
+}
+
+// An address, a verse, names with their values: every line ends on purpose.
+bool RegionReader::keeps_lines(std::size_t first, std::size_t end) const {
+  for (std::size_t i = first + 1; i < end; ++i) {
+    if (!breaks_before(i)) return false;
+  }
+  return true;
+}
+
 void RegionReader::take_paragraph() {
-  Block block{Block::Kind::kParagraph, 0, {}, row(next_).text()};
-  while (!paragraph_ends_before(++next_)) join_line(block.text, row(next_).text());
+  const std::size_t first = next_;
+  while (!paragraph_ends_before(++next_)) {
+  }
+  const bool lines = keeps_lines(first, next_);
+  Block block{Block::Kind::kParagraph, 0, {}, row(first).text()};
+  for (std::size_t i = first + 1; i < next_; ++i) {
+    if (lines) {
+      block.text += kLineBreak + row(i).text();
+    } else {
+      join_line(block.text, row(i).text());
+    }
+  }
   blocks_.push_back(std::move(block));
 }
 

@@ -14,8 +14,10 @@ struct Block {
   Kind kind = Kind::kParagraph;
   int level = 0;       // of a heading: 1 … 6; of an item: its depth from 0
   std::string marker;  // of an item: "-" or its number as "3."
-  std::string text;
+  std::string text;    // kLineBreak is between the lines of a paragraph that are no running text
 };
+
+inline constexpr char kLineBreak = '\n';
 
 // Sizes that hold for a page.
 struct PageMetrics {
@@ -24,12 +26,14 @@ struct PageMetrics {
   bool recognised = false;
   float letters = 0;  // height of body letters
   float pitch = 0;    // from row to row in running text
+  std::size_t rows = 0;
 };
 
 // Reads the rows of one column from top to bottom into blocks.
 class RegionReader {
  public:
-  RegionReader(const PageMetrics& metrics, std::vector<Row> rows, bool first_on_page);
+  // `right_edge`: how far to the right its rows could reach.
+  RegionReader(const PageMetrics& metrics, std::vector<Row> rows, float right_edge, bool first_on_page);
   std::vector<Block> read();
 
  private:
@@ -51,8 +55,11 @@ class RegionReader {
   int heading_level(std::size_t i) const;
   bool heading_goes_on(std::size_t i) const;
   std::optional<std::string> item_marker(std::size_t i) const;
+  bool counted_with_neighbour(std::size_t i) const;
   bool item_goes_on(std::size_t i, float marker_x) const;
   bool paragraph_ends_before(std::size_t i) const;
+  bool breaks_before(std::size_t i) const;
+  bool keeps_lines(std::size_t first, std::size_t end) const;
 
   void take_heading();
   void take_item(const std::string& marker);
@@ -62,6 +69,7 @@ class RegionReader {
   const PageMetrics& metrics_;
   std::vector<Row> rows_;
   Box box_;
+  float right_edge_;
   bool first_on_page_;
   std::size_t next_ = 0;
   std::vector<float> list_indents_;

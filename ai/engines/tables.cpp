@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "ai/engines/markers.h"
 
@@ -10,9 +11,12 @@ namespace {
 
 constexpr std::size_t kTableRowsMin = 3;
 constexpr std::size_t kRowsMax = 200;
-constexpr float kGap = 1.1F;         // times the letter height: what a row of a table has
-constexpr float kRiver = 0.55F;      // the narrowest river between columns
-constexpr float kPitchMax = 2.6F;    // rows further apart belong to different things
+constexpr float kGap = 1.1F;       // times the letter height: what a row of a table has
+constexpr float kRiver = 0.55F;    // the narrowest river between columns
+constexpr float kPitchMax = 2.6F;  // rows further apart belong to different things …
+constexpr float kEvenMax = 5;      // … unless they are evenly so
+constexpr float kEvenBy = 0.15F;
+constexpr float kWrapPitch = 1.4F;   // a cell's second line is so close below its first
 constexpr float kFilledRows = 0.6F;  // part of the rows that has two cells or more
 
 bool has_cells(const Row& row, float letters) {
@@ -23,11 +27,53 @@ bool has_cells(const Row& row, float letters) {
   return row.widest_gap(at, from) > kGap * letters;
 }
 
+// The one cell of a row that goes on from the row close above: it begins where one of its cells does and ends
+// before the next. In the first column it must be closer to that row than to another one of the table below:
+// so begins the text after a table, too.
+bool goes_on(const std::vector<Row>& rows, std::size_t i, float letters) {
+  const Row& row = rows[i];
+  const Row& above = rows[i - 1];
+  const float step = row.box.y0 - above.box.y0;
+  if (row.figure() || above.figure() || step > kWrapPitch * letters) return false;
+  float right = 0;
+  std::size_t cell = 0;
+  bool found = false;
+  for (std::size_t k = 0; k < above.words.size(); ++k) {
+    const Word& word = *above.words[k];
+    const bool begins = k == 0 || word.box.x0 - above.words[k - 1]->box.x1 > kGap * letters;
+    if (!begins) continue;
+    if (found && right == 0) right = word.box.x0;
+    if (std::abs(word.box.x0 - row.box.x0) < letters / 2) {
+      found = true;
+      cell = k;
+      right = 0;
+    }
+  }
+  if (!found || (right > 0 && row.box.x1 > right)) return false;
+  if (cell > 0) return true;
+  return i + 1 < rows.size() && has_cells(rows[i + 1], letters) &&
+         rows[i + 1].box.y0 - row.box.y0 > 1.1F * step;
+}
+
+bool close_enough(float step, float letters, float& even) {
+  if (step <= kPitchMax * letters) return true;
+  if (step > kEvenMax * letters) return false;
+  if (even == 0) even = step;
+  return std::abs(step - even) < kEvenBy * even;
+}
+
 std::size_t run_length(const std::vector<Row>& rows, std::size_t first, float letters) {
-  std::size_t end = first;
-  while (end < std::min(rows.size(), first + kRowsMax) && has_cells(rows[end], letters)) {
-    if (end > first && rows[end].box.y0 - rows[end - 1].box.y0 > kPitchMax * letters) break;
-    ++end;
+  if (!has_cells(rows[first], letters)) return 0;
+  std::size_t end = first + 1;
+  std::size_t above = first;  // the last row that has cells
+  float even = 0;
+  for (; end < std::min(rows.size(), first + kRowsMax); ++end) {
+    if (!has_cells(rows[end], letters)) {
+      if (above + 1 != end || !goes_on(rows, end, letters)) break;
+      continue;
+    }
+    if (!close_enough(rows[end].box.y0 - rows[above].box.y0, letters, even)) break;
+    above = end;
   }
   return end - first;
 }
@@ -83,6 +129,12 @@ std::vector<std::string> cells_of(const Row& row, const std::vector<float>& cuts
   return cells;
 }
 
+void append_cells(std::vector<std::string>& row, const std::vector<std::string>& more) {
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    if (!more[i].empty()) join_line(row[i], more[i]);
+  }
+}
+
 bool enough_cells(const Table& table) {
   const auto filled = std::count_if(table.cells.begin(), table.cells.end(), [](const auto& row) {
     return std::count_if(row.begin(), row.end(), [](const std::string& cell) { return !cell.empty(); }) >= 2;
@@ -112,8 +164,15 @@ Table table_at(const std::vector<Row>& rows, std::size_t first, float letters) {
   const std::size_t count = table_length(rows, first, run, letters);
   if (count < kTableRowsMin) return table;
   const std::vector<float> cuts = rivers(rows, first, count, letters);
-  for (std::size_t i = first; i < first + count; ++i) table.cells.push_back(cells_of(rows[i], cuts));
-  if (enough_cells(table)) table.rows = count;
+  for (std::size_t i = first; i < first + count; ++i) {
+    std::vector<std::string> cells = cells_of(rows[i], cuts);
+    if (i == first || has_cells(rows[i], letters)) {
+      table.cells.push_back(std::move(cells));
+    } else {
+      append_cells(table.cells.back(), cells);
+    }
+  }
+  if (table.cells.size() >= kTableRowsMin && enough_cells(table)) table.rows = count;
   return table;
 }
 

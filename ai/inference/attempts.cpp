@@ -16,13 +16,12 @@ constexpr milliseconds kProbeAgain{1'000};  // while another call looks how the 
 constexpr milliseconds kRest{500}, kRestMax{600'000};
 
 bool is_worth_again(const base::Error& error) {
-  return is_worth_another(error.code) && error.code != Code::kModelNotFound &&
-         !providers::is_key_fault(error);
+  return is_worth_another(error.code) && error.code != Code::kModelNotFound && !error.lasting;
 }
 
-// The target itself is at fault: not where it forbids the one thing that was asked.
+// The target itself is at fault: not where it forbids, or cannot do, the one thing that was asked.
 bool is_its_failure(const base::Error& error) {
-  if (providers::is_key_fault(error)) return providers::is_bad_key(error);
+  if (providers::is_refusal(error)) return false;
   return error.code == Code::kUpstream || error.code == Code::kUpstreamTimeout ||
          error.code == Code::kOverloaded;
 }
@@ -32,8 +31,8 @@ bool is_its_failure(const base::Error& error) {
 bool is_mock(const Step& step) { return step.row->target.preset->family == providers::Family::kMock; }
 
 bool is_worth_another(Code code) {
-  return code == Code::kRateLimited || code == Code::kUpstream || code == Code::kUpstreamTimeout ||
-         code == Code::kOverloaded || code == Code::kModelNotFound;
+  return code == Code::kRateLimited || code == Code::kQuota || code == Code::kUpstream ||
+         code == Code::kUpstreamTimeout || code == Code::kOverloaded || code == Code::kModelNotFound;
 }
 
 // Half of the pause is chance, so that those who failed together do not come again together.
@@ -54,7 +53,7 @@ base::Error left_alone(const Step& step) {
   base::Error error = base::error(Code::kOverloaded, "model '" + step.model->name +
                                                          "' has failed several times in a row and is "
                                                          "left alone for a while");
-  const milliseconds rest = step.state->breaker.opens_again(steady_clock::now());
+  const milliseconds rest = step.breaker().opens_again(steady_clock::now());
   error.retry_after = rest.count() > 0 ? rest : kProbeAgain;
   return error;
 }
@@ -71,13 +70,13 @@ void judge(ChatParts& parts, const Registry& registry, const Step& step, Breaker
   } else {
     parts.meters.failed(registry, name, error->code);
   }
-  if (error != nullptr && error->code == Code::kRateLimited) {
-    state.breaker.withdraw(pass);
+  if (error != nullptr && (error->code == Code::kRateLimited || error->code == Code::kQuota)) {
+    step.breaker().withdraw(pass);
     state.gate.rest(error->retry_after.count() > 0 ? std::min(error->retry_after, kRestMax) : kRest);
   } else {
-    state.breaker.report(pass, error == nullptr || !is_its_failure(*error), steady_clock::now());
+    step.breaker().report(pass, error == nullptr || !is_its_failure(*error), steady_clock::now());
   }
-  parts.meters.breaker(registry, name, state.breaker.state());
+  parts.meters.breaker(registry, name, state.breaker_state(steady_clock::now()));
 }
 
 std::optional<double> settle(ChatParts& parts, const Registry& registry, const Step& step,

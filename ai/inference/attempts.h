@@ -13,6 +13,9 @@ struct Step {
   ModelPtr model;
   const ModelRow* row;  // of the model
   TargetStatePtr state;
+  Work work = Work::kChat;
+
+  Breaker& breaker() const { return state->breaker(work); }
 };
 
 bool is_mock(const Step& step);

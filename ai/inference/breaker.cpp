@@ -41,6 +41,11 @@ void Breaker::withdraw(Pass pass) {
   if (pass.probe_ != 0 && pass.probe_ == probe_) probe_ = 0;
 }
 
+BreakerState Breaker::state(Time now) const {
+  const BreakerState state = state_;
+  return state == BreakerState::kOpen && now >= until_.load() ? BreakerState::kHalfOpen : state;
+}
+
 void Breaker::open(Time now) {
   rest_ = rest_.count() == 0 ? kRest : std::min(rest_ * 2, kRestMax);
   until_ = now + rest_;

@@ -29,6 +29,7 @@ class Breaker {
   void withdraw(Pass pass);  // it went out without saying how the target is, or not at all
 
   BreakerState state() const { return state_; }
+  BreakerState state(Time now) const;  // half-open as soon as a call would be let through
   int failures() const { return failures_; }
   std::chrono::milliseconds opens_again(Time now) const;  // 0: not open
 

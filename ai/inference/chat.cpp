@@ -63,7 +63,7 @@ std::string Chat::first_choice(const schemas::ChatRequest& request) const {
   if (way.size() == 1) return way.front()->name;
   const auto answers = [&](const ModelPtr& model) {
     return std::any_of(model->rows.begin(), model->rows.end(), [&](const ModelRow& row) {
-      return parts_->targets.of(row)->breaker.state() != BreakerState::kOpen;
+      return parts_->targets.of(row)->breaker(Work::kChat).state() != BreakerState::kOpen;
     });
   };
   const auto found = std::find_if(way.begin(), way.end(), answers);

@@ -1,6 +1,7 @@
 #include "ai/inference/chat_run.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "ai/inference/aside.h"
@@ -12,6 +13,11 @@ namespace millrace::inference {
 using schemas::ChatPiece;
 
 namespace {
+
+std::int64_t unix_seconds() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::seconds>(now).count();
+}
 
 // What would wait for one target of a model goes to another that has room.
 bool has_room(const Step& step) { return step.state->gate.room(step.row->limits).calls > 0; }
@@ -50,7 +56,7 @@ base::Result<std::vector<Step>> Run::steps() {
   for (const ModelPtr& model : with_fallbacks(*registry_, std::move(*models), *request_)) {
     const auto first = static_cast<std::ptrdiff_t>(steps.size());
     for (const ModelRow* row : by_weight(*model, [this] { return parts_->chance(); }))
-      steps.push_back({model, row, parts_->targets.of(*row)});
+      steps.push_back({model, row, parts_->targets.of(*row), Work::kChat});
     if (request_->deferred) std::stable_partition(steps.begin() + first, steps.end(), has_room);
   }
   return steps;
@@ -145,6 +151,7 @@ void Run::end(ReplyOrError reply) {
   end.reply = std::move(*reply);
   end.reply.id = tries_->head().id;
   end.reply.model = tries_->head().model;
+  if (end.reply.created == 0) end.reply.created = unix_seconds();
   end.cost_usd = tries_->cost_usd();
   sink->on_end(std::move(end));
 }

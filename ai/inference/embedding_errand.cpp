@@ -103,7 +103,7 @@ void EmbeddingErrand::on_end(base::Result<MediaEnd> end) {
               std::back_inserter(told.reply.vectors));
   }
   const schemas::EmbeddingReply& first = replies_.front();
-  told.reply.model = first.model.empty() ? told.head.model : first.model;
+  told.reply.model = told.head.model;
   told.reply.id = first.id.empty() ? "embd-" + base::hex(base::random_bytes(kEmbeddingIdBytes)) : first.id;
   done_(std::move(told));
 }

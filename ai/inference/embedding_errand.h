@@ -21,7 +21,7 @@ class EmbeddingErrand final : public Errand {
   using RequestPtr = std::shared_ptr<const schemas::EmbeddingRequest>;
   EmbeddingErrand(RequestPtr request, Done done) : request_(std::move(request)), done_(std::move(done)) {}
 
-  Ability ability() const override { return Ability::kEmbeddings; }
+  Work work() const override { return Work::kEmbeddings; }
   const std::string& model() const override { return request_->model; }
   bool strict() const override { return request_->strict; }
   bool is_large() const override;

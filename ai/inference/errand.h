@@ -12,7 +12,7 @@ namespace millrace::inference {
 class Errand {
  public:
   virtual ~Errand() = default;
-  virtual Ability ability() const = 0;
+  virtual Work work() const = 0;
   virtual const std::string& model() const = 0;  // as the client names it
   virtual bool strict() const = 0;
   virtual bool is_large() const = 0;

@@ -15,7 +15,7 @@ class ImageErrand final : public Errand {
   // `sink` may be null where the request is checked only.
   ImageErrand(RequestPtr request, ImageSink* sink) : request_(std::move(request)), sink_(sink) {}
 
-  Ability ability() const override { return Ability::kImages; }
+  Work work() const override { return Work::kImages; }
   const std::string& model() const override { return request_->model; }
   bool strict() const override { return request_->strict; }
   bool is_large() const override { return !request_->stream; }

@@ -11,6 +11,23 @@ namespace {
 
 using schemas::Refusal;
 
+Ability ability_for(Work work) {
+  switch (work) {
+    case Work::kChat:
+      return Ability::kChat;
+    case Work::kEmbeddings:
+      return Ability::kEmbeddings;
+    case Work::kImages:
+      return Ability::kImages;
+    case Work::kSpeech:
+    case Work::kTranscription:
+      return Ability::kAudio;
+    case Work::kOcr:
+      return Ability::kOcr;
+  }
+  return Ability::kChat;
+}
+
 std::string_view verb(Ability ability) {
   switch (ability) {
     case Ability::kChat:
@@ -28,11 +45,11 @@ std::string_view verb(Ability ability) {
 }
 
 std::optional<Refusal> refusal_of(const Model& model, const Errand& errand) {
+  const Ability needed = ability_for(errand.work());
   for (const ModelRow& row : model.rows) {
-    if (!serves(row, errand.ability())) {
+    if (!serves(row, needed)) {
       std::string message = "model '" + model.name + "' does not ";
-      return Refusal{base::error(base::Code::kBadRequest, message.append(verb(errand.ability())), "model"),
-                     {}};
+      return Refusal{base::error(base::Code::kBadRequest, message.append(verb(needed)), "model"), {}};
     }
     if (auto refusal = errand.refusal(row)) return refusal;
   }
@@ -70,7 +87,7 @@ tl::expected<std::vector<Step>, Refusal> way_of(ChatParts& parts, const Registry
   std::vector<Step> steps;
   for (const ModelPtr& model : models) {
     for (const ModelRow* row : by_weight(*model, [&parts] { return parts.chance(); }))
-      steps.push_back({model, row, parts.targets.of(*row)});
+      steps.push_back({model, row, parts.targets.of(*row), errand.work()});
   }
   return steps;
 }

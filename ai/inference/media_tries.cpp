@@ -74,16 +74,19 @@ net::Task<void> MediaTries::ask_part(Part& part) {
 }
 
 net::Task<base::Status> MediaTries::try_part(Part& part) {
+  base::Status said;  // by an earlier call: a breaker that opens meanwhile does not hide it
   for (int number = 1;; ++number) {
     part.sent = false;
     net::Task<base::Status> call = call_once(part);
     base::Status status = co_await call;
+    if (!said && !part.sent && status.error().code == Code::kOverloaded) co_return said;
     if (status || !part.sent || errand_.has_begun() || part.cancel.requested()) co_return status;
     const auto wait = retry_wait(parts_, part.began, status.error(), number);
     if (!wait) co_return status;
     net::Task<bool> pause = net::pause(parts_.loop, *wait, part.cancel);
     const bool passed = co_await pause;
     if (!passed) co_return cancelled();
+    said = std::move(status);
     part.step.state->gate.charge(part.step.row->limits, 1, 0, MinuteLimit::Manner::kAtOnce);
   }
 }
@@ -99,7 +102,7 @@ net::Task<base::Status> MediaTries::call_once(Part& part) {
   if (const base::Status honoured = check_strict(errand_.strict(), wire->dropped); !honoured)
     co_return honoured;
   if (part.cancel.requested()) co_return cancelled();
-  const auto pass = part.step.state->breaker.admit(Clock::now());
+  const auto pass = part.step.breaker().admit(Clock::now());
   if (!pass) co_return left_alone(part.step);
   part.sent = true;
   head_.model = part.step.model->name;
@@ -110,7 +113,7 @@ net::Task<base::Status> MediaTries::call_once(Part& part) {
   net::Task<base::Status> wait = answer(part, *std::move(wire));
   const base::Status status = co_await wait;
   if (!status && status.error().code == Code::kJobCancelled) {
-    part.step.state->breaker.withdraw(*pass);
+    part.step.breaker().withdraw(*pass);
     co_return status;
   }
   judge(parts_, registry_, part.step, *pass, status ? nullptr : &status.error(), Clock::now() - began);

@@ -11,7 +11,7 @@ class OcrErrand final : public WholeErrand<providers::OcrOrder, OcrEnd, &OcrEnd:
  public:
   using WholeErrand::WholeErrand;
 
-  Ability ability() const override { return Ability::kOcr; }
+  Work work() const override { return Work::kOcr; }
   std::optional<schemas::Refusal> refusal(const ModelRow& row) const override;
   base::Result<providers::WireRequest> write(const providers::Target& target, std::size_t part) override;
   base::Status mock(const providers::Target& target, std::size_t part) override;

@@ -15,7 +15,7 @@ class SpeechErrand final : public Errand {
   SpeechErrand(std::string model, RequestPtr request, SpeechSink* sink)
       : model_(std::move(model)), request_(std::move(request)), sink_(sink) {}
 
-  Ability ability() const override { return Ability::kAudio; }
+  Work work() const override { return Work::kSpeech; }
   const std::string& model() const override { return model_; }
   bool strict() const override { return request_->strict; }
   bool is_large() const override { return false; }

@@ -1,6 +1,16 @@
 #include "ai/inference/targets.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace millrace::inference {
+
+Work TargetState::worst(Breaker::Time now) const {
+  const auto rank = [now](const Breaker& each) { return std::pair(each.state(now), each.failures()); };
+  const auto worst = std::max_element(breakers_.begin(), breakers_.end(),
+                                      [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
+  return static_cast<Work>(worst - breakers_.begin());
+}
 
 TargetStatePtr Targets::of(const ModelRow& row) {
   const providers::Target& target = row.target;
@@ -20,9 +30,10 @@ TargetStatePtr Targets::of(const ModelRow& row) {
 // it goes with a later turn of the loop.
 void Targets::forget_idle() {
   std::vector<TargetStatePtr> idle;
+  const auto now = std::chrono::steady_clock::now();
   std::erase_if(known_, [&](const auto& entry) {
     const TargetStatePtr& state = entry.second.state;
-    const bool is_idle = state.use_count() == 1 && state->breaker.state() == BreakerState::kClosed;
+    const bool is_idle = state.use_count() == 1 && state->breaker_state(now) != BreakerState::kOpen;
     if (is_idle) idle.push_back(state);
     return is_idle;
   });
@@ -42,9 +53,11 @@ std::vector<TargetHealth> Targets::health(const Registry& registry) {
     health.model = known.model;
     health.provider = known.provider;
     health.upstream_model = known.upstream_model;
-    health.breaker = state.breaker.state();
-    health.failures_in_a_row = state.breaker.failures();
-    health.opens_again = state.breaker.opens_again(now);
+    health.work = state.worst(now);
+    const Breaker& worst = state.breaker(health.work);
+    health.breaker = worst.state(now);
+    health.failures_in_a_row = worst.failures();
+    if (health.breaker == BreakerState::kOpen) health.opens_again = worst.opens_again(now);
     health.running = state.gate.running();
     health.waiting = state.gate.waiting();
     health.latency = std::chrono::milliseconds(state.latency_ms);

@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -15,9 +16,15 @@ namespace millrace::inference {
 // allow.
 struct TargetState {
   TargetState(net::Loop& loop, std::function<void()> eased) : gate(loop, std::move(eased)) {}
-  Breaker breaker;
+  Breaker& breaker(Work work) { return breakers_[static_cast<std::size_t>(work)]; }
+  const Breaker& breaker(Work work) const { return breakers_[static_cast<std::size_t>(work)]; }
+  Work worst(Breaker::Time now) const;  // whose breaker is farthest open, or the nearest to it
+  BreakerState breaker_state(Breaker::Time now) const { return breaker(worst(now)).state(now); }
   Gate gate;
   std::atomic<std::int64_t> latency_ms{0};
+
+ private:
+  std::array<Breaker, kWorks> breakers_;
 };
 using TargetStatePtr = std::shared_ptr<TargetState>;
 

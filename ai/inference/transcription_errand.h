@@ -11,7 +11,7 @@ class TranscriptionErrand final
  public:
   using WholeErrand::WholeErrand;
 
-  Ability ability() const override { return Ability::kAudio; }
+  Work work() const override { return Work::kTranscription; }
   std::optional<schemas::Refusal> refusal(const ModelRow& row) const override;
   base::Result<providers::WireRequest> write(const providers::Target& target, std::size_t part) override;
   base::Status mock(const providers::Target& target, std::size_t part) override;

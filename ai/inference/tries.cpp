@@ -148,7 +148,9 @@ net::Task<ReplyOrError> Tries::ask_part(Part& part) {
   co_return reply;
 }
 
+// A breaker that opens between two calls does not hide what the first of them was told.
 net::Task<ReplyOrError> Tries::try_part(Part& part) {
+  std::optional<ReplyOrError> said;
   for (int number = 1;; ++number) {
     part.sent = false;
     part.heard_tokens = 0;
@@ -158,11 +160,13 @@ net::Task<ReplyOrError> Tries::try_part(Part& part) {
       net::Task<void> check = hold_to_schema(part, reply);
       co_await check;
     }
+    if (said && !part.sent && reply.error().code == Code::kOverloaded) co_return std::move(*said);
     if (reply || !part.sent || part.begun || part.cancel.requested()) co_return reply;
     const auto wait = retry_wait(parts_, part.began, reply.error(), number);
     if (!wait) co_return reply;
     const bool passed = co_await net::pause(parts_.loop, *wait, part.cancel);
     if (!passed) co_return cancelled();
+    said = std::move(reply);
     part.step.state->gate.charge(part.step.row->limits, 1, 0, limits_manner());
   }
 }

@@ -80,7 +80,7 @@ net::Task<ReplyOrError> Tries::call_once(Part& part) {
   WirePtr wire;
   Refusal refused = co_await make_ready(part, wire);
   if (refused) co_return std::move(*refused);
-  const auto pass = part.step.state->breaker.admit(Clock::now());
+  const auto pass = part.step.breaker().admit(Clock::now());
   if (!pass) co_return let_be(part);
   part.sent = true;
   part.keeps = manner_.schema && !is_lost(wire->dropped, "response_format");
@@ -91,7 +91,7 @@ net::Task<ReplyOrError> Tries::call_once(Part& part) {
   net::Task<std::optional<ReplyOrError>> call = exchange(part, std::move(wire));
   std::optional<ReplyOrError> reply = co_await call;
   if (!reply) {
-    part.step.state->breaker.withdraw(*pass);
+    part.step.breaker().withdraw(*pass);
     co_return cancelled();
   }
   judge(parts_, *registry_, part.step, *pass, *reply ? nullptr : &reply->error(), Clock::now() - began);

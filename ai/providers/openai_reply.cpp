@@ -7,6 +7,7 @@
 #include "ai/providers/json_access.h"
 #include "ai/providers/openai_message.h"
 #include "ai/providers/openai_quick.h"
+#include "ai/providers/upstream_status.h"
 #include "ai/providers/upstream_words.h"
 #include "ai/providers/wire_words.h"
 
@@ -175,7 +176,10 @@ void read_facts(Json& chunk, schemas::ChatFacts& facts) {
 std::optional<base::Error> said_instead(const Target& target, const Json& value) {
   const Json* error = member(value, "error");
   if (error == nullptr && text_of(value, "object") != "error") return std::nullopt;
-  return stream_error(target, status_in(error != nullptr ? *error : value), upstream_words(words_in(value)));
+  const Json& fields = error != nullptr ? *error : value;
+  base::Error told = stream_error(target, status_in(fields), upstream_words(words_in(value)));
+  name_cause(told, fields);
+  return told;
 }
 
 void keep_unknown(Json& object, std::span<const std::string_view> known, Json& extra) {

@@ -91,11 +91,15 @@ const Translation& gemini_translation();
 bool is_key_fault(const base::Error& error);
 // It refuses the key itself (401), whatever is asked.
 bool is_bad_key(const base::Error& error);
+// It refuses what was asked, which says nothing of how it does other things (403, 405, 409, 415, 501 …).
+bool is_refusal(const base::Error& error);
 
 // An error reply as an Error of ours. 400 and 422 → kBadRequest; 401 and 403 → kUpstream (the operator's key,
 // not the client's; is_key_fault); 404 → kModelNotFound; 408, 504 → kUpstreamTimeout; 413 → kTooLarge; 429 →
 // kRateLimited with retry_after from retry-after-ms, retry-after or the body; 503, 529 → kOverloaded; the
-// rest → kUpstream. The message says the model's name in the registry and what the provider said.
+// rest → kUpstream; a 4xx or 501 of these is lasting, but for 409, 425 and 499. Where the reply names one of
+// the causes that clients know, or says it in known words, that is the code: kContextLength, kContentPolicy,
+// kContentFilter, kQuota. The message says the model's name in the registry and what the provider said.
 base::Error upstream_error(const Target& target, int status,
                            const std::vector<std::pair<std::string, std::string>>& headers,
                            std::string_view body);

@@ -136,14 +136,31 @@ std::string masked(const Target& target, std::string_view words) {
   return text;
 }
 
-// Of errors of ours: what tells a key's fault from others.
+// Of errors of ours: what tells a key's fault, and what was refused, from others.
+std::string status_detail(int status) { return R"({"upstream_status":)" + std::to_string(status) + "}"; }
 constexpr std::string_view kBadKey = R"({"upstream_status":401})";
 constexpr std::string_view kForbidden = R"({"upstream_status":403})";
+
+// 402, 407: the operator's account, or the way there, whatever is asked.
+bool is_of_the_request(int status) { return status != 402 && status != 407; }
+// 499: a call that was cancelled there.
+bool may_pass(int status) { return status == 409 || status == 425 || status == 499; }
+
+// The words of Anthropic, of Gemini, and of servers of OpenAI's protocol that name no code.
+bool is_too_long_for_the_model(std::string_view words) {
+  const auto says = [&](std::string_view part) { return words.find(part) != std::string_view::npos; };
+  return says("prompt is too long") || says("maximum context length") || says("available context size") ||
+         (says("input token count") && says("exceeds"));
+}
 
 }  // namespace
 
 bool is_bad_key(const base::Error& error) { return error.details == kBadKey; }
 bool is_key_fault(const base::Error& error) { return is_bad_key(error) || error.details == kForbidden; }
+bool is_refusal(const base::Error& error) {
+  return error.code == Code::kUpstream && error.details.starts_with(R"({"upstream_status":)") &&
+         !is_bad_key(error);
+}
 
 base::Error said_error(const Target& target, int status, std::string_view words, int meant) {
   if (meant == 0) meant = status;
@@ -153,8 +170,10 @@ base::Error said_error(const Target& target, int status, std::string_view words,
   if (!words.empty()) message.append(": ").append(masked(target, words));
   base::Error error = base::error(code_of(meant), std::move(message));
   if (error.code == Code::kModelNotFound) error.param = "model";
-  if (meant == 401) error.details = kBadKey;
-  if (meant == 403) error.details = kForbidden;
+  if (error.code == Code::kBadRequest && is_too_long_for_the_model(words)) error.code = Code::kContextLength;
+  const bool refused = error.code == Code::kUpstream && ((meant >= 400 && meant < 500) || meant == 501);
+  if (refused && is_of_the_request(meant)) error.details = status_detail(meant);
+  error.lasting = refused && !may_pass(meant);
   return error;
 }
 
@@ -171,6 +190,7 @@ base::Error upstream_error(const Target& target, int status, const Headers& head
   base::Error error = said_error(target, status, words, meant_status(status, body));
   if (error.code == Code::kRateLimited || error.code == Code::kOverloaded)
     error.retry_after = retry_after(headers, body);
+  name_cause(error, body);
   return error;
 }
 

@@ -2,8 +2,7 @@
 
 #include <algorithm>
 #include <array>
-
-#include "ai/providers/json_access.h"
+#include <cctype>
 
 namespace millrace::providers {
 namespace {
@@ -41,7 +40,43 @@ int status_of_reasons(const Json* details) {
   return 0;
 }
 
+// By the word's own status: a quota that is used up is no wrong request.
+std::optional<base::Code> cause_in(const Json& said, int status) {
+  static constexpr std::array kKnown{base::Code::kContextLength, base::Code::kContentPolicy,
+                                     base::Code::kContentFilter, base::Code::kQuota};
+  for (const std::string_view field : {"code", "type"}) {
+    const std::string_view word = text_of(said, field);
+    const auto* found = std::find_if(kKnown.begin(), kKnown.end(), [&](base::Code each) {
+      return base::name(each) == word && base::info(each).http_status == status;
+    });
+    if (found != kKnown.end()) return *found;
+  }
+  return std::nullopt;
+}
+
+// "messages", "messages[1].content", "tools.0.function".
+bool is_field(std::string_view name) {
+  constexpr std::size_t kFieldMax = 128;
+  const auto belongs = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' || c == '[' || c == ']';
+  };
+  return !name.empty() && name.size() <= kFieldMax && std::all_of(name.begin(), name.end(), belongs);
+}
+
 }  // namespace
+
+void name_cause(base::Error& error, const Json& said) {
+  const int status = base::info(error.code).http_status;
+  if (const auto cause = cause_in(said, status)) error.code = *cause;
+  if (error.code == base::Code::kQuota) error.lasting = true;
+  const std::string_view field = text_of(said, "param");
+  if (status == 400 && error.param.empty() && is_field(field)) error.param = field;
+}
+
+void name_cause(base::Error& error, std::string_view body) {
+  const std::optional<Json> read = parse_wire(body);
+  if (read) name_cause(error, *error_in(*read));
+}
 
 int meant_status(int http_status, std::string_view body) {
   if (http_status < 400 || http_status > 499) return http_status;

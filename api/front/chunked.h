@@ -19,6 +19,8 @@ class ChunkedDecoder {
 
   explicit ChunkedDecoder(std::size_t body_max) : body_max_(body_max) {}
 
+  std::size_t body_max() const { return body_max_; }
+
   // Takes what it can from the front of `input` and appends the decoded bytes to `body`, which keeps
   // kBodyPadding bytes of capacity past its end. After anything but kMore the decoder is at its end.
   State feed(std::string_view& input, std::string& body);

@@ -3,8 +3,17 @@
 #include <utility>
 
 #include "api/front/connection.h"
+#include "platform/base/bytes.h"
 
 namespace millrace::front {
+namespace {
+
+std::string too_large(std::size_t body_max) {
+  return "The body is larger than " + base::format_bytes(static_cast<std::int64_t>(body_max)) +
+         ", the most that this path takes";
+}
+
+}  // namespace
 
 bool Connection::begin_body(Lock& lock, Admit granted, bool more_bytes) {
   const auto length = incoming_.head.content_length.value_or(0);
@@ -21,7 +30,7 @@ bool Connection::begin_body(Lock& lock, Admit granted, bool more_bytes) {
     return true;
   }
   if (length > granted.body_max) {
-    fail(lock, 413, "The request body is too large.");
+    fail(lock, 413, too_large(granted.body_max));
     return false;
   }
   phase_ = Phase::kBody;
@@ -75,7 +84,7 @@ bool Connection::read_chunks(Lock& lock, std::string_view& bytes) {
       fail(lock, 400, "The chunked body is malformed.");
       return false;
     case ChunkedDecoder::State::kTooLarge:
-      fail(lock, 413, "The request body is too large.");
+      fail(lock, 413, too_large(chunked_->body_max()));
       return false;
   }
   return false;

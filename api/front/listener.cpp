@@ -2,11 +2,13 @@
 
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
 #include <optional>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -193,14 +195,22 @@ class PistacheHandler : public http::Handler {
   std::shared_ptr<http::RequestParser> idle_parser_ = std::make_shared<http::RequestParser>(0);
 };
 
-// Pistache aborts on a name that it cannot resolve, so that it only ever sees an address.
-std::optional<Pistache::Address> resolve(const std::string& host, std::uint16_t port) {
+using Found = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>;
+
+// Null: the name has no address.
+Found look_up(const std::string& host, std::uint16_t port) {
   addrinfo hints{};
   hints.ai_flags = AI_PASSIVE;
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
-  if (::getaddrinfo(host.c_str(), nullptr, &hints, &found) != 0) return std::nullopt;
-  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(found, &::freeaddrinfo);
+  if (::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found) != 0) found = nullptr;
+  return {found, &::freeaddrinfo};
+}
+
+// Pistache aborts on a name that it cannot resolve, so that it only ever sees an address.
+std::optional<Pistache::Address> resolve(const std::string& host, std::uint16_t port) {
+  const Found found = look_up(host, port);
+  if (!found) return std::nullopt;
   return Pistache::Address(Pistache::IP(found->ai_addr), Pistache::Port(port));
 }
 
@@ -245,6 +255,18 @@ Listener::Listener(std::shared_ptr<Core> core, Server::Options::Beside beside)
 }
 
 Listener::~Listener() { stop(); }
+
+base::Status Listener::try_address(const std::string& host, std::uint16_t port) {
+  if (port == 0) return {};
+  const Found found = look_up(host, port);
+  if (!found) return cannot_listen(host, port, "the name has no address");
+  const int socket = ::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const int again = 1;
+  ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &again, sizeof again);
+  const int failed = ::bind(socket, found->ai_addr, found->ai_addrlen) == 0 ? 0 : errno;
+  ::close(socket);
+  return failed == 0 ? base::Status() : cannot_listen(host, port, std::generic_category().message(failed));
+}
 
 base::Status Listener::start(const std::string& host, std::uint16_t port, int threads) {
   try {

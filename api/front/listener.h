@@ -19,6 +19,8 @@ class Listener {
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
 
+  // The error that `start` would have now, if the address is taken or none of ours.
+  static base::Status try_address(const std::string& host, std::uint16_t port);
   // Binds, starts the threads and waits until they serve. `host`: an address or a name; port 0: a free one.
   base::Status start(const std::string& host, std::uint16_t port, int threads);
   std::uint16_t port() const;

@@ -55,6 +55,10 @@ base::Status Server::start() {
   return listening;
 }
 
+base::Status Server::try_address(const Options& options) {
+  return Listener::try_address(options.host, options.port);
+}
+
 std::uint16_t Server::port() const { return impl_->listener.port(); }
 
 void Server::refuse_new() {

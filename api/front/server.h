@@ -58,6 +58,8 @@ class Server {
 
   // Binds and serves. Error: the address cannot be bound (message names it).
   base::Status start();
+  // The error that `start` would have now, before anything is made for it.
+  static base::Status try_address(const Options& options);
   std::uint16_t port() const;
 
   // From now on every new request that is not admitted for a drain (Admit::while_draining) is answered with

@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "app/cli/interrupt.h"
 #include "app/cli/job_text.h"
 #include "app/cli/job_waiting.h"
 #include "app/cli/whole_file.h"
@@ -109,6 +110,10 @@ void Batch::answered() {
 // False: nothing more can be handed in now.
 bool Batch::hand_in(Document document) {
   auto upload = work_.upload(document.input.file);
+  if (!upload && interrupt_waits()) {  // it broke off the reading of a pipe
+    waiting_.push_front(std::move(document));
+    return false;
+  }
   if (!upload) {
     const bool unread = upload.error().code == base::Code::kNotFound;
     refuse(document, unread ? "unreadable" : std::string(base::name(upload.error().code)),

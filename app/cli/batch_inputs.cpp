@@ -8,6 +8,8 @@ namespace millrace::cli {
 namespace fs = std::filesystem;
 namespace {
 
+const fs::path kStandardInput = "/dev/stdin";
+
 bool is_taken(const fs::path& path, const InputKinds& kinds) {
   std::string extension = path.extension().string();
   std::transform(extension.begin(), extension.end(), extension.begin(),
@@ -25,9 +27,13 @@ struct Tree {
   std::vector<std::string> unread;  // "FOLDER: why"
 };
 
+// What is hidden is nobody's document: a trash folder, "._scan.pdf" beside a Mac's "scan.pdf".
+bool is_hidden(const fs::path& path) { return path.filename().native().starts_with('.'); }
+
 // Links to folders are not followed: they may lead back.
 void add_entry(const fs::directory_entry& entry, const InputKinds& kinds, Tree& tree,
                std::vector<fs::path>& folders) {
+  if (is_hidden(entry.path())) return;
   std::error_code unknown;
   if (entry.is_directory(unknown) && !entry.is_symlink(unknown)) {
     folders.push_back(entry.path());
@@ -66,6 +72,11 @@ base::Status add_folder(const fs::path& folder, const InputKinds& kinds, std::ve
   return {};
 }
 
+base::Error named_nothing() {
+  return base::error(base::Code::kInvalidField,
+                     "-: standard input has no name for a file in the output folder: leave -o out");
+}
+
 // A file that is named twice is one document.
 void drop_repeated(std::vector<Found>& found) {
   std::set<fs::path> seen;
@@ -101,7 +112,10 @@ base::Result<BatchInputs> collect_inputs(const std::vector<std::string>& paths, 
   std::vector<std::string> skipped;
   for (const std::string& path : paths) {
     std::error_code failed;
-    if (fs::is_directory(path, failed)) {
+    if (path == "-") {
+      if (!output_folder.empty()) return named_nothing();
+      found.push_back({kStandardInput, kStandardInput.filename()});
+    } else if (fs::is_directory(path, failed)) {
       if (const base::Status added = add_folder(path, kinds, found, skipped); !added) return added.error();
     } else if (fs::exists(path, failed)) {
       found.push_back({path, fs::path(path).filename()});

@@ -25,9 +25,11 @@ struct BatchInputs {
   std::vector<std::string> skipped;  // folders below the named ones that cannot be read: "FOLDER: why"
 };
 
-// Files as named, folders with every file of those kinds below them (in order). Outputs keep the
+// Files as named ("-": standard input), folders with every file of those kinds below them that is not hidden
+// (in order). Outputs keep the
 // sub-folders; two inputs never share one output ("scan.pdf" and "scan.png": "scan.pdf.md", "scan.png.md").
-// kNotFound: a path is not there; kInvalidField: a folder holds no document that can be reached.
+// kNotFound: a path is not there; kInvalidField: a folder holds no document that can be reached, or
+// "-" stands beside an output folder.
 base::Result<BatchInputs> collect_inputs(const std::vector<std::string>& paths,
                                          const std::filesystem::path& output_folder, const InputKinds& kinds);
 

@@ -14,7 +14,8 @@ inline constexpr std::size_t kHistoryBytesMax = std::size_t{1} << 20;  // of the
 std::filesystem::path chat_history_file();
 
 // Lines that were typed in conversations, from one to the next, in a file that its user alone reads (0600).
-// Several conversations may add to it. A file that cannot be read or written is done without.
+// Several conversations may add to it at once, and none loses another's lines. A file that cannot be read or
+// written is done without.
 class ChatHistory {
  public:
   explicit ChatHistory(std::filesystem::path file);

@@ -41,6 +41,12 @@ bool Interrupt::take() {
   return ::read(fd_, &info, sizeof info) == static_cast<ssize_t>(sizeof info);
 }
 
+bool interrupt_waits() {
+  sigset_t pending;
+  return ::sigpending(&pending) == 0 &&
+         (sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGTERM) == 1);
+}
+
 void end_interrupted_line() {
   if (::isatty(STDERR_FILENO) != 0) std::fputc('\n', stderr);
 }

@@ -24,6 +24,9 @@ class Interrupt {
   int fd_ = -1;
 };
 
+// A SIGINT or SIGTERM has come while they are blocked, and nobody has taken it yet.
+bool interrupt_waits();
+
 // What is said next stands on a line of its own: on a terminal Ctrl-C has left its ^C on this one.
 void end_interrupted_line();
 

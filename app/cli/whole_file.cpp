@@ -1,12 +1,38 @@
 #include "app/cli/whole_file.h"
 
+#include <algorithm>
 #include <fstream>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include "app/cli/interrupt.h"
 
 namespace millrace::cli {
 namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t kReadPieceBytes = std::size_t{1} << 20;
+constexpr int kLookForInterruptMs = 100;
+
+bool wait_for_more(int fd) {
+  pollfd wanted{fd, POLLIN, 0};
+  while (::poll(&wanted, 1, kLookForInterruptMs) <= 0) {
+    if (interrupt_waits()) return false;
+  }
+  return true;
+}
+
+// Appends what is there; 0: the end, -1: it cannot be read.
+ssize_t read_piece(int fd, std::string& bytes) {
+  if (!wait_for_more(fd)) return -1;
+  const std::size_t had = bytes.size();
+  bytes.resize(had + kReadPieceBytes);
+  const ssize_t got = ::read(fd, bytes.data() + had, kReadPieceBytes);
+  bytes.resize(had + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  return got;
+}
 
 }  // namespace
 
@@ -15,16 +41,14 @@ base::Result<std::string> read_whole(const fs::path& file, std::size_t bytes_max
   std::error_code unknown;  // a pipe has no size: what comes out of it is counted
   const std::uintmax_t size = fs::file_size(file, unknown);
   if (!unknown && size > bytes_max) return too_large;
-  std::ifstream in(file, std::ios::binary);
+  // A pipe that nobody writes to would hold up its opening.
+  const int in = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   std::string bytes;
-  while (in && bytes.size() <= bytes_max) {
-    const std::size_t had = bytes.size();
-    bytes.resize(had + kReadPieceBytes);
-    in.read(bytes.data() + had, static_cast<std::streamsize>(kReadPieceBytes));
-    bytes.resize(had + static_cast<std::size_t>(in.gcount()));
-  }
+  ssize_t got = in < 0 ? -1 : 1;
+  while (got > 0 && bytes.size() <= bytes_max) got = read_piece(in, bytes);
+  if (in >= 0) ::close(in);
   if (bytes.size() > bytes_max) return too_large;
-  if (!in.eof()) return base::error(base::Code::kNotFound, "the file cannot be read");
+  if (got < 0) return base::error(base::Code::kNotFound, "the file cannot be read");
   return bytes;
 }
 

@@ -8,7 +8,8 @@
 // Local files as wholes.
 namespace millrace::cli {
 
-// `too_large`: it has more than `bytes_max`, and is not read beyond that. kNotFound: it cannot be read.
+// `too_large`: it has more than `bytes_max`, and is not read beyond that. kNotFound: it cannot be read, or is
+// a pipe or terminal that says nothing more until an interrupt waits.
 base::Result<std::string> read_whole(const std::filesystem::path& file, std::size_t bytes_max,
                                      const base::Error& too_large);
 

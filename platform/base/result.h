@@ -34,6 +34,11 @@ enum class Code {
   kUpstreamTimeout,  // 504: a server did not answer in time, or a wait for a job that goes on is over
   kOverloaded,       // 503: a bound of ours is reached (queue, bytes, disk, drain)
   kModelNotFound,
+  // What a model's provider says in a word that clients know.
+  kContextLength,  // 400: more than the model reads at once
+  kContentPolicy,  // 400, as the next
+  kContentFilter,
+  kQuota,  // 429: the operator's account there has nothing left
   // Documents (contract.md §6).
   kDocumentUnsupported,
   kDocumentEmpty,
@@ -93,6 +98,7 @@ struct Error {
   std::string param;                         // the field it is about, or empty
   std::chrono::milliseconds retry_after{0};  // > 0: when it may be worth trying again
   std::string details = {};                  // for programs: a JSON object, or empty
+  bool lasting = false;                      // the same request fails again, whatever its code's class
 };
 
 // A value or an Error; must be looked at. Early return, no `.and_then` chains.
@@ -107,7 +113,7 @@ class [[nodiscard]] Result : public tl::expected<T, Error> {
 using Status = Result<void>;
 
 inline Error error(Code code, std::string message, std::string param = {}) {
-  return Error{code, std::move(message), std::move(param), {}, {}};
+  return Error{code, std::move(message), std::move(param), {}, {}, false};
 }
 
 }  // namespace millrace::base

@@ -4,11 +4,13 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <fstream>
 
 #include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "platform/base/log.h"
 #include "platform/process/poll_limit.h"
 
 namespace millrace::process {
@@ -105,6 +107,28 @@ class Capture {
   bool ended_ = false;
 };
 
+// False: it has not ended by then, or who traces it has not let go of it.
+bool reap(const Fd& pidfd, Steady::time_point deadline) {
+  constexpr int kAgainMs = 10;
+  pollfd ended{pidfd.get(), POLLIN, 0};
+  ::poll(&ended, 1, poll_limit(deadline));
+  for (;;) {
+    siginfo_t info{};
+    const int failed = ::waitid(P_PIDFD, static_cast<id_t>(pidfd.get()), &info, WEXITED | WNOHANG);
+    if (failed != 0 || info.si_pid != 0) return true;
+    if (Steady::now() >= deadline) return false;
+    ::poll(nullptr, 0, kAgainMs);
+  }
+}
+
+// As the kernel knows it. REQUIRES: it is not reaped.
+std::string name_of(pid_t pid) {
+  std::ifstream in("/proc/" + std::to_string(pid) + "/comm");
+  std::string name;
+  std::getline(in, name);
+  return name;
+}
+
 }  // namespace
 
 base::Result<Child> Child::start(Spawner& spawner, const Command& command) {
@@ -115,14 +139,14 @@ base::Result<Child> Child::start(Spawner& spawner, const Command& command) {
 
 Child& Child::operator=(Child&& other) noexcept {
   if (this != &other) {
-    finish();
+    end();
     spawned_ = std::move(other.spawned_);
     exit_ = other.exit_;
   }
   return *this;
 }
 
-Child::~Child() { finish(); }
+Child::~Child() { end(); }
 
 std::optional<Exit> Child::wait(milliseconds timeout) {
   if (exit_ || !spawned_.pidfd) return exit_;
@@ -132,7 +156,7 @@ std::optional<Exit> Child::wait(milliseconds timeout) {
   }
   siginfo_t info{};
   const auto id = static_cast<id_t>(spawned_.pidfd.get());
-  // Left unreaped until `finish`: the zombie keeps its number, so that the group kill can never hit a
+  // Left unreaped until `end`: the zombie keeps its number, so that the group kill can never hit a
   // stranger.
   if (::waitid(P_PIDFD, id, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) return std::nullopt;
   const bool by_itself = info.si_code == CLD_EXITED;
@@ -144,12 +168,14 @@ void Child::kill_tree() {
   if (spawned_.pidfd) ::kill(-spawned_.pid, SIGKILL);
 }
 
-void Child::finish() {
-  if (!spawned_.pidfd) return;
+bool Child::end(milliseconds within) {
+  if (!spawned_.pidfd) return true;
   kill_tree();
-  siginfo_t info{};
-  ::waitid(P_PIDFD, static_cast<id_t>(spawned_.pidfd.get()), &info, WEXITED);
+  const bool ended = reap(spawned_.pidfd, Steady::now() + within);
+  if (!ended)
+    base::log_error("child_outlives_sigkill", {{"pid", spawned_.pid}, {"program", name_of(spawned_.pid)}});
   spawned_.pidfd.reset();
+  return ended;
 }
 
 base::Result<Captured> capture(Spawner& spawner, Command command, const CaptureLimits& limits,

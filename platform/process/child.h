@@ -17,8 +17,8 @@ struct Exit {
   bool ok() const { return code == 0 && signal == 0; }
 };
 
-// Owner of one child and its process group: what is left of it is killed and reaped by the destructor. Not
-// thread-safe.
+// Owner of one child and its process group: what is left of it is killed and reaped by the destructor, as
+// `end` says. Not thread-safe.
 class Child {
  public:
   static base::Result<Child> start(Spawner& spawner, const Command& command);
@@ -35,9 +35,13 @@ class Child {
   std::optional<Exit> wait(std::chrono::milliseconds timeout);
   // SIGKILL to the process group; a jailed tree goes with its PID namespace.
   void kill_tree();
+  // Kills what is left and reaps the child, for which it waits so long: one that a dead disk or a debugger
+  // holds is left to the kernel then, and to init after us. False: that is so, and a log line names it. No
+  // other call but the destructor may follow.
+  bool end(std::chrono::milliseconds within = kEndWithin);
+  static constexpr std::chrono::milliseconds kEndWithin{5'000};
 
  private:
-  void finish();
   Spawned spawned_;
   std::optional<Exit> exit_;
 };

@@ -4,9 +4,10 @@ import json
 import os
 import subprocess
 
-from dashboard import broken_job, go, local_machine, needs_commands
+from dashboard import broken_job, go, local_machine
 from documents import data_uri, tiny_pdf
 from millrace import Client
+from sandboxed import skip_without_commands
 
 
 def test_jobs_are_filtered_and_what_failed_is_retried_together(page, site):
@@ -133,7 +134,7 @@ def test_a_long_conversation_is_repeated_from_where_it_is_kept(page, site):
 
 
 def test_a_command_names_what_it_had_and_is_repeated_with_its_values_anew(page, site):
-    needs_commands(site)
+    skip_without_commands(site)
     path = f"/v1/machines/{local_machine(site)['machine_id']}/executions"
     body = {"command": ["sh", "-c", "echo 'a word:' $WORD"], "env": {"WORD": "secret"}, "cwd": "/tmp"}
     job = site.client.post(path, body, headers={"Idempotency-Key": "with-environment"}).json()["execution_id"]

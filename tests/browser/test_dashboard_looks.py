@@ -1,14 +1,15 @@
 """What each screen looks like: it fits, it is accessible, and its picture is taken, light and dark."""
 
 import pytest
-from dashboard import SCREENS, SCREENSHOTS, broken_job, execution, go, local_machine, needs_commands, violations
+from dashboard import SCREENS, SCREENSHOTS, broken_job, execution, go, local_machine, violations
 from documents import data_uri, tiny_pdf
+from sandboxed import skip_without_commands
 
 
 @pytest.fixture(scope="module")
 def furnished(site):
     """Something to see on every screen."""
-    needs_commands(site)
+    skip_without_commands(site)
     job = site.client.submit_ocr(data_uri(tiny_pdf("Delivery note 88", "Twelve sacks of flour", "Signed by the miller"))).json()["id"]
     site.client.wait_terminal(job)
     broken_job(site.client)

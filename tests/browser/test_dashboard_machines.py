@@ -1,11 +1,12 @@
 """Machines, and what runs on them."""
 
-from dashboard import ENTER, go, local_machine, needs_commands
+from dashboard import ENTER, go, local_machine
 from millrace import eventually
+from sandboxed import skip_without_commands
 
 
 def test_the_output_of_a_command_is_seen_while_it_runs_and_it_can_be_cancelled(page, site):
-    needs_commands(site)
+    skip_without_commands(site)
     go(page, site, f"machines/{local_machine(site)['machine_id']}")
     page.type("input[name=line]", "echo begun; sleep 300" + ENTER)
     page.wait_for(".terminal", "begun", within_s=60)
@@ -16,7 +17,7 @@ def test_the_output_of_a_command_is_seen_while_it_runs_and_it_can_be_cancelled(p
 
 
 def test_a_machine_is_made_put_to_sleep_woken_and_destroyed(page, site):
-    needs_commands(site)
+    skip_without_commands(site)
     go(page, site, "machines")
     page.click("summary", "New machine")
     page.type("input[name=name]", "browser-made")
@@ -32,7 +33,7 @@ def test_a_machine_is_made_put_to_sleep_woken_and_destroyed(page, site):
 
 
 def test_a_machine_has_its_line_for_ssh_and_its_executions_their_artifacts(page, site):
-    needs_commands(site)
+    skip_without_commands(site)
     go(page, site, f"machines/{local_machine(site)['machine_id']}")
     page.wait_for(".code", "millrace ssh local")
     page.type("input[name=line]", "echo flour > $MILLRACE_ARTIFACTS/list-of-sacks.txt" + ENTER)

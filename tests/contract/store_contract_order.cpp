@@ -171,6 +171,18 @@ TEST_P(DeliveryOrder, Rule11_TenantsAreServedInTurnAndWithinATenantByPriorityThe
   EXPECT_EQ(served, (std::vector<JobId>{urgent, b[0], c, a[0], b[1], a[1], a[2], a[3]}));
 }
 
+TEST_P(DeliveryOrder, Rule11_ThePublisherPassesOverALongDocumentInTurnAsAWorkerDoes) {
+  auto& s = fresh(true);
+  const Lease parent = s.submit_and_claim();
+  s.split(parent, 12);  // eight of them fill the window
+  const std::vector<JobId> others{s.submit(), s.submit()};
+  s.beat({}, 7, 0);  // fourteen do now
+  std::vector<bool> is_other;
+  for (const auto& ready : take(s))
+    is_other.push_back(std::find(others.begin(), others.end(), ready.job) != others.end());
+  EXPECT_EQ(is_other, (std::vector<bool>{true, false, true, false, false, false}));
+}
+
 TEST_P(DeliveryOrder, Rule11_ThePublisherTakesJobsInTheOrderInWhichAWorkerWould) {
   auto order_of = [&](bool outbox) {
     auto& s = fresh(outbox);

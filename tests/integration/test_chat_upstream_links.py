@@ -11,7 +11,7 @@ import pytest
 from families import ALL
 from millrace import Gateway
 from open_stream import OpenStream
-from sandboxed import bubblewrap_works
+from sandboxed import skip_without_namespaces
 from tls_front import TlsFront, trusting
 from upstream import Reply
 
@@ -83,8 +83,7 @@ def test_a_provider_is_let_go_within_the_bound_when_the_client_leaves(tmp_path, 
 
 @pytest.fixture(params=[True, False], ids=["HTTP/2", "HTTP/1.1"])
 def front(request, tmp_path, upstream):
-    if not bubblewrap_works():
-        pytest.skip("bubblewrap makes no namespaces on this machine, so no gateway can be made to trust a certificate")
+    skip_without_namespaces("no gateway can be made to trust a certificate")
     with TlsFront(tmp_path, upstream.url, http2=request.param) as instance:
         yield instance
 

@@ -81,6 +81,52 @@ def test_comments_and_a_byte_order_mark_are_no_part_of_the_answer(family, upstre
     assert text_of(chunks_of(streamed(gateway))) == TEXT
 
 
+@pytest.fixture
+def beating(tmp_path, family, upstream):
+    config = tmp_path / "millrace.yaml"
+    config.write_text(f"models:\n{family.row('m', upstream)}")
+    instance = Gateway(tmp_path / "data", "--config", config, "--chat.tries", "2", "--chat.heartbeat", "100ms").start()
+    yield instance
+    instance.close()
+
+
+def opened_early(gateway, **more):
+    """A stream that has been answered although nobody has said anything yet."""
+    stream = OpenStream(gateway.client, CHAT, body(**more))
+    assert stream.status == 200 and stream.headers["content-type"] == "text/event-stream", stream.rest()
+    assert "x-millrace-model" not in stream.headers and "x-millrace-attempts" not in stream.headers
+    stream.read_until(b": keep-alive\n\n: keep-alive\n\n")
+    return stream
+
+
+@pytest.mark.parametrize("after", ["nothing", "its head", "its first event"])
+def test_a_client_has_its_head_and_comments_while_the_provider_says_nothing(family, upstream, beating, gate, after):
+    reply = family.stream(TEXT)
+    if after == "its first event" and family.name != "anthropic":
+        pytest.skip("that one has words or a role: the head leaves with it")
+    upstream.reply({"nothing": reply.held(gate), "its head": reply.gated(0, gate), "its first event": reply.gated(1, gate)}[after])
+    with opened_early(beating, guardrails=[]) as stream:
+        gate.set()
+        chunks = chunks_of(stream.rest())
+    assert text_of(chunks) == TEXT and {chunk["model"] for chunk in chunks} == {"m"}
+    assert chunks[-1]["dropped_params"] == "guardrails", "is told in no header"
+
+
+def test_another_try_goes_on_behind_a_head_that_has_left(family, upstream, beating, gate):
+    upstream.reply(family.refusal(500, "broken").held(gate), family.stream(TEXT))
+    with opened_early(beating) as stream:
+        gate.set()
+        assert text_of(chunks_of(stream.rest())) == TEXT
+
+
+def test_what_fails_behind_a_head_that_has_left_is_the_streams_error(family, upstream, beating, gate):
+    upstream.reply(family.refusal(400, "too strange").held(gate))
+    with opened_early(beating) as stream:
+        gate.set()
+        error = error_of(stream.rest())
+    assert error["code"] == "bad_request" and "too strange" in error["message"]
+
+
 def test_words_reach_the_client_while_the_provider_thinks(family, upstream, gateway, gate):
     upstream.reply(family.stream(TEXT).gated(BEGUN, gate))
     with begun(gateway) as stream:

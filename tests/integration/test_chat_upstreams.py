@@ -10,7 +10,7 @@ import pytest
 from chat_events import error_of
 from families import ALL, OPENAI
 from millrace import Gateway, eventually
-from upstream import Reply, Upstream
+from upstream import Reply, Upstream, json_reply
 
 CHAT = "/v1/chat/completions"
 KEY = "Provider.Key.7c1f"  # of no known form: it has to be found as what it is
@@ -125,6 +125,67 @@ def test_what_the_provider_calls_a_wrong_request_is_told_and_not_sent_again(open
     reply = ask(opened())
     assert reply.status == 400 and "messages: too strange" in reply.json()["error"]["message"], reply.body
     assert reply.headers["x-should-retry"] == "false" and len(upstream.requests) == 1
+
+
+def test_what_the_provider_said_is_told_although_its_breaker_opens_meanwhile(opened, family, upstream):
+    upstream.reply_always(family.refusal(500, "broken"))
+    gateway = opened()
+    first, second, third = (ask(gateway) for _ in range(3))
+    for reply, attempts in ((first, "3"), (second, "2")):
+        assert failed(reply, 502, "upstream_error") == "m answered 500: broken"
+        assert reply.headers["x-millrace-attempts"] == attempts
+    assert "left alone" in failed(third, 503, "overloaded") and "x-millrace-attempts" not in third.headers
+
+
+@pytest.mark.parametrize("status", [401, 402, 403, 405, 415, 451, 501])
+def test_what_the_operator_has_to_mend_is_not_sent_again_by_us_nor_by_clients(opened, family, upstream, status):
+    upstream.reply_always(family.refusal(status, "not so"))
+    reply = ask(opened())
+    assert "not so" in failed(reply, 502, "upstream_error")
+    assert reply.headers["x-should-retry"] == "false" and len(upstream.requests) == 1
+
+
+def test_a_reply_says_when_it_was_made(opened, family, upstream):
+    upstream.reply_always(family.whole("Hello"))
+    gateway = opened()
+    job = gateway.client.wait_terminal(ask(gateway, deferred=True).json()["request_id"])
+    later = gateway.client.get(f"/v1/chat/deferred-completion/{job['id']}")
+    said_by_openai = 1_700_000_000
+    for reply in (ask(gateway), ask(gateway, n=2), later):
+        created = reply.json()["created"]
+        assert created == said_by_openai or abs(created - time.time()) < 60, reply.body
+
+
+OVERFLOWS = {
+    "openai": {"message": "Too many.", "type": "invalid_request_error", "param": "messages", "code": "context_length_exceeded"},
+    "anthropic": {"type": "invalid_request_error", "message": "prompt is too long: 213462 tokens > 200000 maximum"},
+    "gemini": {"code": 400, "status": "INVALID_ARGUMENT", "message": "The input token count (9) exceeds the maximum (8)."},
+}
+
+
+def test_a_conversation_that_is_too_long_is_told_by_the_code_that_clients_know(opened, family, upstream):
+    upstream.reply_always(json_reply({"type": "error", "error": OVERFLOWS[family.name]}, 400))
+    gateway = opened()
+    reply = ask(gateway)
+    failed(reply, 400, "context_length_exceeded")
+    assert reply.json()["error"]["param"] == OVERFLOWS[family.name].get("param")
+    assert reply.json()["error"]["type"] == "invalid_request_error"
+    job = gateway.client.wait_terminal(ask(gateway, deferred=True).json()["request_id"])
+    stored = gateway.client.get(f"/v1/chat/deferred-completion/{job['id']}")
+    assert stored.status == 400 and stored.json()["error"] == reply.json()["error"], stored.body
+
+
+@pytest.mark.parametrize("status", [404, 405, 501])
+def test_calls_of_an_endpoint_that_a_server_lacks_do_not_take_its_chats_away(formats, upstream, status):
+    missing = openai_words.refusal(status, "This server does not support embeddings")
+    chats = openai_words.completion("still here")
+    upstream.reply_always(lambda seen: missing if seen.path.endswith("/embeddings") else chats)
+    for _ in range(6):  # one more than open a breaker
+        refused = formats.client.post("/v1/embeddings", {"model": "m", "input": "x"})
+        assert refused.headers["x-should-retry"] == "false", refused.body
+        spoken = formats.client.post("/v1/audio/speech", {"model": "m", "input": "x", "voice": "alloy"})
+        assert spoken.status >= 400, spoken.body
+    assert said(ask(formats)) == "still here"
 
 
 @pytest.mark.parametrize("status", [401, 403, 500])

@@ -313,6 +313,12 @@ def test_an_address_that_is_taken_says_what_to_do_and_no_ready_file_stays(shared
     refused = millrace(shared, "serve", "--data", tmp_path / "data", "--listen", where, "--ready-file", ready)
     assert refused.returncode == 1 and "already in use" in refused.stderr and "--listen HOST:PORT" in refused.stderr
     assert not ready.exists()
+    assert not (tmp_path / "data").exists(), "it is seen before a store is made"
+
+
+def test_a_flag_that_is_wrong_is_named_once(shared, tmp_path):
+    refused = millrace(shared, "serve", "--data", tmp_path / "data", "--listen", "8080")
+    assert refused.returncode == 2 and refused.stderr.startswith('error: --listen: "8080" is not HOST:PORT'), refused.stderr
 
 
 def test_doctor_compares_the_open_files_with_the_connections(shared):
@@ -374,3 +380,27 @@ def test_doctor_finds_nothing_wrong_here(shared):
         assert part in checked.stdout.lower(), part
     names = [line.split()[1] for line in checked.stdout.splitlines() if not line.startswith(" ")]
     assert len(set(names)) == len(names), "each check has a name of its own"
+
+
+def test_a_document_comes_from_standard_input_or_through_a_pipe(shared, folder):
+    document = folder / "one.pdf"
+    with document.open("rb") as stdin:
+        done = millrace(shared, "ocr", "-", stdin=stdin)
+    assert done.returncode == 0 and "the first document" in done.stdout, done.stderr
+    piped = subprocess.run(
+        ["bash", "-c", f"cat {document} | {MILLRACE} ocr - --url {shared.url}"],
+        capture_output=True, text=True, env={**os.environ, "MILLRACE_API_KEY": shared.client.key}, timeout=120,
+    )  # fmt: skip
+    assert piped.returncode == 0 and "the first document" in piped.stdout, piped.stderr
+
+
+def test_a_pipe_that_nobody_writes_to_is_given_up_at_an_interrupt(shared, tmp_path):
+    pipe = tmp_path / "q.pdf"
+    os.mkfifo(pipe)
+    env = {**os.environ, "MILLRACE_API_KEY": shared.client.key}
+    command = [MILLRACE, "ocr", pipe, "--url", shared.url]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, env=env, text=True) as waiting:
+        writer = os.open(pipe, os.O_WRONLY)  # returns when it reads
+        waiting.send_signal(signal.SIGTERM)
+        assert waiting.wait(20) == 130, waiting.stderr.read()
+        os.close(writer)

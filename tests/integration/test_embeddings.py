@@ -101,11 +101,20 @@ def test_an_upstream_is_asked_once_and_its_floats_are_told_in_either_form(shared
         upstream.reply(said([packed(given)]))
         reply = ask(shared, "x", "up/small", encoding_format=encoding)
         (vector,) = vectors(reply)
-        assert reply.headers["x-millrace-model"] == "up/small" and reply.json()["model"] == "said"
+        assert reply.headers["x-millrace-model"] == "up/small" and reply.json()["model"] == "up/small"
         seen = upstream.requests[-1]
         assert seen.path == "/v1/embeddings" and seen.headers["authorization"] == "Bearer sk-0123456789"
         assert seen.json["model"] == "text-embedding-3-small" and seen.json["input"] == ["x"]
         assert vector == expected if expected else packed(vector) == packed(given)
+
+
+def test_a_text_that_fits_is_asked_and_the_upstreams_own_limit_is_passed_on(shared, upstream):
+    text = "Мельница мелет зерно, и вода течёт по жёлобу. " * 320  # 8,001 tokens of cl100k_base
+    upstream.reply(said([[1.0]]))
+    assert vectors(ask(shared, text, "up/small")) == [[1]]
+    upstream.reply(json_reply({"error": {"message": "maximum context length is 8192 tokens"}}, 400))
+    reply = ask(shared, text + text, "up/small")
+    assert reply.status == 400 and "maximum context length is 8192 tokens" in reply.json()["error"]["message"]
 
 
 def test_a_busy_upstream_is_asked_again(shared, upstream):

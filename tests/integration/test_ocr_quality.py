@@ -136,6 +136,97 @@ def test_lines_alike_whose_letters_stand_one_below_the_other_are_not_taken_for_a
     assert rate <= 0.02, rate
 
 
+def read_file(gateway, picture, kind, **how):
+    out = io.BytesIO()
+    picture.save(out, format=kind, **how)
+    body = {"document": {"type": "image_url", "image_url": data_uri(out.getvalue(), f"image/{kind}")}}
+    reply = gateway.client.post("/v1/ocr", body)
+    assert reply.status == 200, reply.body
+    return reply.json()["pages"][0]["markdown"]
+
+
+def few_lines(size=(1654, 2339), mode="L", ink=0, paper=255):
+    page, font = Image.new(mode, size, paper), ImageFont.truetype(FONTS["sans"], 40)
+    text = "Invoice number 4711 Dear customer, the quick brown fox jumps over the lazy dog near the river bank."
+    write_in = ImageDraw.Draw(page)
+    for number, line in enumerate(("Invoice number 4711", "Dear customer, the quick brown fox", "jumps over the lazy dog near the river bank.")):
+        write_in.text((150, 200 + 70 * number), line, font=font, fill=ink)
+    return page, text
+
+
+@pytest.mark.parametrize("turn", [90, 180, 270])
+def test_a_turned_page_of_a_few_lines_is_read_upright(shared, turn):
+    page, text = few_lines()
+    assert error_rate(read(shared, page.rotate(turn, expand=True)), text) <= 0.02
+
+
+@pytest.mark.parametrize("orientation, shown_by", [(3, Image.ROTATE_180), (5, Image.TRANSPOSE), (6, Image.ROTATE_90), (2, Image.FLIP_LEFT_RIGHT)])
+def test_a_photograph_is_read_as_its_camera_was_held(shared, orientation, shown_by):
+    page, text = few_lines()
+    exif = Image.Exif()
+    exif[0x112] = orientation
+    assert error_rate(read_file(shared, page.transpose(shown_by), "jpeg", exif=exif), text) <= 0.02
+
+
+@pytest.mark.parametrize("angle", [6, -8, 12])
+def test_a_page_that_lies_askew_is_read_line_by_line(shared, angle):
+    page, text = text_page("serif", 12, seed=51)
+    assert error_rate(read(shared, page.rotate(angle, resample=Image.BICUBIC, expand=True, fillcolor=255)), text) <= 0.03
+
+
+def test_an_image_as_long_as_many_pages_loses_nothing(shared):
+    page, font, lines = Image.new("L", (1000, 16000), 255), ImageFont.truetype(FONTS["sans"], 30), []
+    for number in range(110):
+        lines.append(f"Line {number} says that {WORDS[number % len(WORDS)]} is a word")
+        ImageDraw.Draw(page).text((80, 150 + 143 * number), lines[-1], font=font, fill=0)
+    assert error_rate(read_file(shared, page, "png"), " ".join(lines)) <= 0.03
+
+
+def test_a_picture_that_moves_is_read_by_its_first_frame(shared):
+    page, text = few_lines(size=(1400, 600), mode="RGB", ink=(0, 0, 0), paper=(255, 255, 255))
+    second = Image.new("RGB", page.size, (255, 255, 255))
+    said = read_file(shared, page, "webp", save_all=True, append_images=[second], duration=100, lossless=True)
+    assert error_rate(said, text) <= 0.02
+
+
+@pytest.mark.parametrize("ink", [0, 255])
+def test_letters_on_clear_ground_are_read_whatever_their_colour(shared, ink):
+    page, text = few_lines(mode="RGBA", ink=(ink, ink, ink, 255), paper=(0, 0, 0, 0))
+    assert error_rate(read_file(shared, page, "png"), text) <= 0.02
+
+
+def test_a_picture_one_pixel_high_is_an_empty_page(shared):
+    assert read_file(shared, Image.new("L", (30000, 1), 255), "png").strip() == ""
+
+
+@pytest.mark.parametrize("part", [0.5, 0.75])
+def test_a_scan_within_margins_is_read_beside_the_words_of_its_page(shared, part):
+    said = read_placed(shared, part, ["Scanned by ACME Mail Room 2026-11-23"])
+    assert "quick brown fox" in said and "Mail Room" in said, said
+
+
+def test_a_scan_under_many_words_that_stand_elsewhere_is_read(shared):
+    said = read_placed(shared, 1, ["This notice of ten words stands below every scanned page"] * 7)
+    assert "quick brown fox" in said and said.count("notice of ten words") == 7, said
+
+
+def read_placed(gateway, part, footer):
+    from reportlab.lib.utils import ImageReader
+    from reportlab.pdfgen import canvas
+
+    out = io.BytesIO()
+    pdf = canvas.Canvas(out, pagesize=(595, 842))
+    page, _ = few_lines()
+    pdf.drawImage(ImageReader(page), 595 * (1 - part) / 2, 842 * (1 - part) / 2, 595 * part, 842 * part)
+    pdf.setFont("Helvetica", 6)
+    for number, line in enumerate(footer):
+        pdf.drawString(40, 50 - 7 * number, line)
+    pdf.save()
+    reply = gateway.client.post("/v1/ocr", {"document": {"document_url": data_uri(out.getvalue())}})
+    assert reply.status == 200, reply.body
+    return reply.json()["pages"][0]["markdown"]
+
+
 @pytest.mark.parametrize("noise", [False, True])
 def test_two_columns_are_read_one_after_the_other(shared, noise):
     page, text = text_page("serif", 11, seed=31, columns=2, count=200)

@@ -25,9 +25,9 @@ REFUSED = [
     "https://192.168.0.1/a.pdf",
     "https://169.254.169.254/latest/meta-data",
     "https://100.64.0.1/a.pdf",
-    "https://user:pass@example.com/a.pdf",
     "https://example.com:22/a.pdf",
 ]
+WITH_CREDENTIALS = ["https://user:pass@example.com/a.pdf", "https://user@example.com/a.pdf", "https://@example.com/a.pdf"]
 NO_WEB_ADDRESS = ["file:///etc/passwd", "ftp://example.com/a.pdf", "gopher://example.com/", "/etc/passwd"]
 OTHER_LETTERS = ["https://localho\u017ft/a.pdf", "https://127\u30020\u30020\u30021/a.pdf", "https://\uff11\uff12\uff17.0.0.1/a.pdf"]
 
@@ -109,6 +109,13 @@ def test_what_is_no_web_address_makes_no_job(opened, url):
     reply = ocr(opened, url)
     assert reply.status == 422 and reply.json()["detail"], (reply.status, reply.body)
     assert "x-millrace-job" not in reply.headers
+
+
+@pytest.mark.parametrize("url", WITH_CREDENTIALS)
+def test_an_address_with_credentials_makes_no_job_and_is_not_told_back(opened, url):
+    reply = ocr(opened, url)
+    assert reply.status == 422 and "password" in reply.json()["detail"][0]["msg"], (reply.status, reply.body)
+    assert "x-millrace-job" not in reply.headers and b"pass@" not in bytes(reply.body)
 
 
 @pytest.mark.parametrize("url", ["https://127.0.0.1/a.pdf", "http://127.0.0.1:1/a.pdf", "file:///etc/passwd"])

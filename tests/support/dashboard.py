@@ -3,11 +3,9 @@
 import json
 from pathlib import Path
 
-import pytest
 from documents import data_uri
 from millrace import BUILD
 from npm_programs import node_package
-from sandboxed import bubblewrap_works
 
 SCREENSHOTS = Path(BUILD).parent / "screenshots"
 SCREENS = ["overview", "jobs", "drop", "playground", "machines", "models", "workers", "dead", "keys"]
@@ -41,12 +39,6 @@ def broken_job(client):
 def local_machine(site):
     items = site.client.get("/v1/machines").json()["items"]
     return next(machine for machine in items if machine["name"] == "local")
-
-
-def needs_commands(site):
-    if "executions_off" in site.log.read_text():
-        assert not bubblewrap_works(), site.tail()
-        pytest.skip("bubblewrap makes no namespaces on this machine, so executions are off")
 
 
 def execution(site, *command):

@@ -15,13 +15,28 @@ PROBLEM = "application/problem+json"
 
 def start(data, *args):
     gateway = Gateway(data, *args).start()
-    if "executions_off" not in gateway.log.read_text():
-        return gateway
-    gateway.close()
-    if "chmod o+x" in gateway.log.read_text():
-        pytest.skip(f"a machine's uid cannot reach {data}: the temporary folder is closed to others")
-    assert not bubblewrap_works(), gateway.tail()
-    pytest.skip("bubblewrap makes no namespaces on this machine, so executions are off")
+    try:
+        skip_without_commands(gateway)
+    except BaseException:
+        gateway.close()
+        raise
+    return gateway
+
+
+def skip_without_commands(process):
+    """A gateway or worker that runs no commands must have no other reason than this host."""
+    log = process.log.read_text()
+    if "executions_off" not in log:
+        return
+    if "chmod o+x" in log:
+        pytest.skip(f"a machine's uid cannot reach the data of {process.log}: the temporary folder is closed to others")
+    skip_without_namespaces("executions are off")
+    pytest.fail(process.tail())
+
+
+def skip_without_namespaces(then):
+    if not bubblewrap_works():
+        pytest.skip(f"bubblewrap makes no namespaces on this machine, so {then}")
 
 
 def bubblewrap_works():

@@ -77,6 +77,10 @@ class Reply:
         """Waits for `gate` before the piece of that number."""
         return self._with(pieces=[*self.pieces[:place], gate, *self.pieces[place:]])
 
+    def held(self, gate):
+        """Says nothing before `gate` is open."""
+        return self._with(before_head=gate)
+
     def broken_at(self, place, *gate, **end):
         """Nothing after so many pieces but, once the gate is open, `end` (reset, cut or endless)."""
         return self._with(pieces=[*self.pieces[:place], *gate], **end)

@@ -19,9 +19,9 @@ constexpr float kLetterTarget =
 constexpr float kLargerThan = 1.15F;
 constexpr float kSmallerThan = 0.75F;
 constexpr double kEnlargeMax = 2.5;
-constexpr int kSideMax = 7200;  // pixels: A4 at 600 dpi; more is halved first
 constexpr int kBlankComponents = 3;
-constexpr int kMarkMin = 3;  // pixels, at the letter size of kLetterTarget
+constexpr int kLetterMin = 4;  // pixels: what is lower is a speck
+constexpr int kMarkMin = 3;    // pixels, at the letter size of kLetterTarget
 constexpr int kMarkMax = 12;
 constexpr std::size_t kMarksMax = 5000;
 constexpr int kMiddleGray = 128;
@@ -29,7 +29,14 @@ constexpr int kPaperMin = 96;
 constexpr float kWhitePoint = 0.90F;
 constexpr float kBlackPoint = 0.30F;
 constexpr float kSkewMin = 0.25F;  // degrees
-constexpr float kSkewMax = 8.0F;
+constexpr float kSkewSure = 3;     // of leptonica's confidence: text in lines is above it
+constexpr float kSkewNear = 6.0F;  // what leptonica's own sweep finds well
+constexpr float kSkewFar = 20.0F;  // the wide sweep, for pages where that one finds nothing
+constexpr float kSkewStep = 1.0F;
+constexpr float kSkewExact = 0.05F;
+constexpr int kBright = 160;  // of ink on transparent ground
+constexpr float kBrightPart = 0.99F;
+constexpr double kSampledPixels = 1e6;
 constexpr int kPieceQuality = 80;  // of JPEG files
 constexpr int kSmallQuality = 70;
 
@@ -80,7 +87,7 @@ Letters letters_of(Pix* binary) {
   for (int i = 0; i < boxaGetCount(boxes.get()); ++i) {
     int x = 0, y = 0, w = 0, h = 0;
     boxaGetBoxGeometry(boxes.get(), i, &x, &y, &w, &h);
-    if (h >= 4 && h <= 160 && w >= 2 && w <= 4 * h) heights.push_back(h);
+    if (h >= kLetterMin && h <= 160 && w >= 2 && w <= 4 * h) heights.push_back(h);
   }
   if (heights.empty()) return {};
   const auto middle = heights.begin() + static_cast<std::ptrdiff_t>(heights.size() / 2);
@@ -115,11 +122,21 @@ std::vector<Box> marks_of(const Picture& gray, double scale) {
   return marks;
 }
 
-Picture deskewed(Picture gray, Pix* binary) {
+// In degrees; nullopt: nothing that lies in lines. The near sweep serves nearly all pages and is the cheaper.
+std::optional<float> skew_of(Pix* binary) {
   float angle = 0;
   float confidence = 0;
-  if (pixFindSkew(binary, &angle, &confidence) != 0 || confidence < 3) return gray;
-  if (std::fabs(angle) < kSkewMin || std::fabs(angle) > kSkewMax) return gray;
+  const bool near = pixFindSkew(binary, &angle, &confidence) == 0 && confidence >= kSkewSure;
+  if (near && std::fabs(angle) <= kSkewNear) return angle;
+  const bool far =
+      pixFindSkewSweepAndSearch(binary, &angle, &confidence, 4, 2, kSkewFar, kSkewStep, kSkewExact) == 0;
+  if (far && confidence >= kSkewSure) return angle;
+  return std::nullopt;
+}
+
+Picture deskewed(Picture gray, Pix* binary) {
+  const float angle = skew_of(binary).value_or(0);
+  if (std::fabs(angle) < kSkewMin) return gray;
   constexpr float kRadians = 3.14159265F / 180;
   Picture straight =
       owned(pixRotate(gray.get(), angle * kRadians, L_ROTATE_AREA_MAP, L_BRING_IN_WHITE, 0, 0));
@@ -143,6 +160,26 @@ std::string jpeg_of(Pix* picture, int quality) {
   std::string jpeg(reinterpret_cast<const char*>(bytes), size);
   std::free(bytes);
   return jpeg;
+}
+
+// Whether nearly all that is not transparent is bright; some of the pixels of a large picture stand for all.
+bool bright_ink(Pix* picture) {
+  const int across = pixGetWidth(picture);
+  const int down = pixGetHeight(picture);
+  const int step = std::max(1, static_cast<int>(std::sqrt(double{1} * across * down / kSampledPixels)));
+  int opaque = 0;
+  int bright = 0;
+  for (int y = 0; y < down; y += step) {
+    const l_uint32* line = pixGetData(picture) + static_cast<std::ptrdiff_t>(y) * pixGetWpl(picture);
+    for (int x = 0; x < across; x += step) {
+      l_int32 red = 0, green = 0, blue = 0;
+      extractRGBValues(line[x], &red, &green, &blue);
+      if ((line[x] & 0xFF) < kMiddleGray) continue;
+      ++opaque;
+      if (3 * red + 6 * green + blue >= 10 * kBright) ++bright;
+    }
+  }
+  return opaque > 0 && static_cast<float>(bright) >= kBrightPart * static_cast<float>(opaque);
 }
 
 double scale_for(float letter_px) {
@@ -200,6 +237,15 @@ Picture picture_of(const NetpbmHead& head, std::string_view pixels) {
   return picture;
 }
 
+Picture flattened(Picture picture) {
+  l_int32 opaque = 1;
+  if (PIXCMAP* colours = pixGetColormap(picture.get())) pixcmapIsOpaque(colours, &opaque);
+  if (opaque == 0) picture = owned(pixRemoveColormap(picture.get(), REMOVE_CMAP_WITH_ALPHA));
+  if (!picture || pixGetDepth(picture.get()) != 32 || pixGetSpp(picture.get()) != 4) return picture;
+  constexpr l_uint32 kWhite = 0xFFFFFF00;
+  return owned(pixAlphaBlendUniform(picture.get(), bright_ink(picture.get()) ? 0 : kWhite));
+}
+
 Picture to_gray(const Picture& picture) {
   Picture flat = owned(pixRemoveAlpha(picture.get()));
   return flat ? owned(pixConvertTo8(flat.get(), 0)) : Picture();
@@ -213,6 +259,8 @@ Prepared prepare(const Picture& given, std::optional<int> quarter_turns) {
   Prepared result;
   result.width = width(given);
   result.height = height(given);
+  result.blank = std::min(result.width, result.height) < kLetterMin;
+  if (result.blank) return result;
   Picture gray = owned(pixClone(given.get()));
   while (gray && std::max(width(gray), height(gray)) > kSideMax) {
     gray = owned(pixScaleAreaMap2(gray.get()));
@@ -222,6 +270,7 @@ Prepared prepare(const Picture& given, std::optional<int> quarter_turns) {
   Picture binary = gray ? binary_of(gray.get(), paper) : Picture();
   const Letters letters = binary ? letters_of(binary.get()) : Letters{};
   result.letter_px = letters.height;
+  result.letters = letters.count;
   result.blank = gray && letters.count <= kBlankComponents;
   if (result.blank || !binary) return result;
   result.quarter_turns = quarter_turns ? *quarter_turns : quarter_turns_of(binary.get());

@@ -38,6 +38,8 @@ std::optional<NetpbmHead> netpbm_head(std::string_view data);
 // 8-bit gray or 32-bit colour. `pixels` holds at least head.bytes().
 Picture picture_of(const NetpbmHead& head, std::string_view pixels);
 
+constexpr int kSideMax = 7200;  // pixels: A4 at 600 dpi; more is halved before it is prepared
+
 // What recognition needs of a page: upright, gray, letters of the size that the recogniser likes, paper
 // white.
 struct Prepared {
@@ -48,12 +50,16 @@ struct Prepared {
   int height = 0;
   bool blank = false;      // nothing that could be letters
   float letter_px = 0;     // median height of components before scaling
+  int letters = 0;         // how many components could be letters
   std::vector<Box> marks;  // small solid dots that may be bullets, in pixels of the picture turned upright
 };
 // `quarter_turns`: how to turn it; without, leptonica's guess from ascenders and descenders.
 Prepared prepare(const Picture& gray, std::optional<int> quarter_turns = std::nullopt);
 
 Picture to_gray(const Picture& picture);
+// What is transparent gets a paper that the ink stands out from: black under ink that is all bright, white
+// under any other. Empty: no memory.
+Picture flattened(Picture picture);
 Picture turned(const Picture& picture, int quarter_turns);
 
 // The bytes of a JPEG file, scaled down to `side` pixels on its long side where it is larger; empty when it

@@ -9,6 +9,7 @@
 #include "ai/engines/bbox_xml.h"
 #include "ai/engines/host/figures.h"
 #include "ai/engines/host/image.h"
+#include "ai/engines/host/inset.h"
 #include "ai/engines/host/memory_copy.h"
 #include "ai/engines/host/page_tree.h"
 #include "ai/engines/layout.h"
@@ -21,10 +22,11 @@ using base::Code;
 constexpr int kFineDpi = 300;
 constexpr float kFineLetters = 8;  // pixels at 200 dpi: smaller letters read better at 300
 constexpr int kFigureDpi = 72;
-constexpr int kSureConfidence = 75;  // a page that is read the wrong way round stays far below
 // A scan may carry a few words of text, as a stamp or a header: its picture is the page.
 constexpr float kScanPart = 0.6F;
 constexpr std::size_t kScanWords = 50;
+constexpr float kInsetPart = 0.1F;  // a smaller picture among text is no scan of a page
+constexpr int kScanLetters = 40;    // fewer are what a photograph has by chance
 constexpr std::size_t kDataBytesMax = std::size_t{32} << 20;  // of all pictures of a page
 
 bool is_scan(const PageText& text, float picture_part) {
@@ -153,7 +155,7 @@ base::Status DocumentReader::recognise_pdf(const std::vector<int>& pages, const 
                                            const Sink& sink) {
   const bool may_have_pictures = names_pictures(bytes_);
   std::vector<int> scans;
-  std::map<int, PageText> pictured;
+  std::map<int, Pictured> pictured;
   for (const Run run : runs_of(pages)) {
     sink.begin(run.first);
     const auto pictures = may_have_pictures ? pdf_->pictures(run) : std::map<int, float>{};
@@ -163,15 +165,15 @@ base::Status DocumentReader::recognise_pdf(const std::vector<int>& pages, const 
         sink.page(failed_page(page, std::move(text.error())));
       } else if (!text || !sane_text(*text) || is_scan(*text, part)) {
         scans.push_back(page);
-      } else if (part > 0 && part < kScanPart) {
-        pictured.emplace(page, std::move(*text));
+      } else if (part > 0 && (part < kScanPart || leaves_room(*text))) {
+        pictured.emplace(page, Pictured{std::move(*text), part});
       } else {
         sink.page(text_outcome(std::move(*text), {}));
       }
     });
     if (!status) return status;
   }
-  read_pictured(std::move(pictured), options, sink);
+  if (auto status = read_pictured(std::move(pictured), options, sink); !status) return status;
   return read_scans(std::move(scans), options, sink);
 }
 
@@ -189,24 +191,60 @@ PageOutcome DocumentReader::text_outcome(PageText text, const std::vector<Box>& 
   return outcome;
 }
 
-void DocumentReader::read_pictured(std::map<int, PageText> pictured, const RecogniseOptions& options,
-                                   const Sink& sink) {
+base::Status DocumentReader::read_pictured(std::map<int, Pictured> pictured, const RecogniseOptions& options,
+                                           const Sink& sink) {
+  base::Status status;
   std::vector<int> pages;
   pages.reserve(pictured.size());
   for (const auto& [page, text] : pictured) pages.push_back(page);
   for (const Run run : runs_of(std::move(pages))) {
     pdf_->raster(run, {.dpi = kFigureDpi}, sink.begin, [&](int page, base::Result<Picture> small) {
+      if (!status) return;
       sink.begin(page);
-      PageText& text = pictured.at(page);
-      text.width = pdf_->size_of(page).width;
-      const std::vector<Box> figures = small ? find_figures(*small, text) : std::vector<Box>{};
-      PageOutcome outcome = text_outcome(std::move(text), figures);
-      if (options.image_data && !outcome.images.empty()) {
-        add_data(outcome.images, drawn_alone(page, Pdf::kDpi, true));
+      Pictured& found = pictured.at(page);
+      auto outcome = small ? pictured_outcome(std::move(found), *small, options)
+                           : base::Result<PageOutcome>(text_outcome(std::move(found.text), {}));
+      if (outcome) {
+        sink.page(std::move(*outcome));
+      } else {
+        status = std::move(outcome.error());
       }
-      sink.page(std::move(outcome));
     });
   }
+  return status;
+}
+
+base::Result<PageOutcome> DocumentReader::pictured_outcome(Pictured page, const Picture& small,
+                                                           const RecogniseOptions& options) {
+  const int index = page.text.index;
+  page.text.width = pdf_->size_of(index).width;
+  page.text.height = pdf_->size_of(index).height;
+  std::vector<Box> figures = find_figures(small, page.text);
+  if (page.part >= kInsetPart && hides_scan(small, page.text, figures)) {
+    if (auto status = add_scan(page, figures); !status) return std::move(status.error());
+  }
+  PageOutcome outcome = text_outcome(std::move(page.text), figures);
+  if (options.image_data && !outcome.images.empty()) {
+    add_data(outcome.images, drawn_alone(index, Pdf::kDpi, true));
+  }
+  return outcome;
+}
+
+// What stands in the pictures of a page of text that are scans. One that cannot be read fails no page: it has
+// text. An error: the engine's own.
+base::Status DocumentReader::add_scan(Pictured& page, std::vector<Box>& figures) {
+  Picture raster = drawn_alone(page.text.index, Pdf::kDpi, false);
+  if (!raster) return {};
+  wipe_words(raster, page.text);
+  Prepared prepared = prepare(raster);
+  if (prepared.letters < kScanLetters) return {};
+  auto reading = scan_reader_.read(raster, std::move(prepared));
+  if (reading) {
+    add_reading(std::move(*reading), page.text, figures);
+  } else if (of_engine(reading.error())) {
+    return std::move(reading.error());
+  }
+  return {};
 }
 
 base::Status DocumentReader::read_scans(std::vector<int> scans, const RecogniseOptions& options,
@@ -238,18 +276,6 @@ Picture DocumentReader::drawn_alone(int page, int dpi, bool colour) {
   return drawn;
 }
 
-// A page that was turned on a guess and reads badly so is read as it lay, too; the better reading counts, and
-// `prepared` is its.
-base::Result<Recognised> DocumentReader::recognise_upright(const Picture& picture, Prepared& prepared) {
-  auto turned = recogniser_.recognise(prepared);
-  if (!turned || prepared.quarter_turns == 0 || turned->confidence >= kSureConfidence) return turned;
-  Prepared as_it_lay = prepare(picture, 0);
-  auto lying = recogniser_.recognise(as_it_lay);
-  if (!lying || lying->confidence <= turned->confidence) return turned;
-  prepared = std::move(as_it_lay);
-  return lying;
-}
-
 base::Result<PageOutcome> DocumentReader::scan_outcome(int page, Picture raster,
                                                        const RecogniseOptions& options) {
   int dpi = pdf_->real_dpi(page, Pdf::kDpi);
@@ -262,12 +288,12 @@ base::Result<PageOutcome> DocumentReader::scan_outcome(int page, Picture raster,
       prepared = prepare(raster);
     }
   }
-  auto recognised = recognise_upright(raster, prepared);
-  if (!recognised) return std::move(recognised.error());
-  PageOutcome outcome = recognised_outcome(page, std::move(*recognised), dpi);
+  auto reading = scan_reader_.read(raster, std::move(prepared));
+  if (!reading) return std::move(reading.error());
+  PageOutcome outcome = recognised_outcome(page, std::move(reading->recognised), dpi);
   if (options.image_data && !outcome.images.empty()) {
     const Picture colour = drawn_alone(page, dpi, true);
-    if (colour) add_data(outcome.images, turned(colour, prepared.quarter_turns));
+    if (colour) add_data(outcome.images, turned(colour, reading->quarter_turns));
   }
   return outcome;
 }
@@ -280,16 +306,15 @@ base::Status DocumentReader::recognise_image(const RecogniseOptions& options, co
   const Picture gray = to_gray(*picture);
   if (!options.image_data) picture->reset();
   if (!gray) return base::error(Code::kImageTooLarge, "the image needs more memory than the engine has");
-  Prepared prepared = prepare(gray);
-  auto recognised = recognise_upright(gray, prepared);
-  if (!recognised) {
-    if (of_engine(recognised.error())) return std::move(recognised.error());
-    sink.page(failed_page(0, std::move(recognised.error())));
+  auto reading = scan_reader_.read(gray);
+  if (!reading) {
+    if (of_engine(reading.error())) return std::move(reading.error());
+    sink.page(failed_page(0, std::move(reading.error())));
     return {};
   }
-  PageOutcome outcome = recognised_outcome(0, std::move(*recognised), dpi);
+  PageOutcome outcome = recognised_outcome(0, std::move(reading->recognised), dpi);
   if (options.image_data && !outcome.images.empty()) {
-    add_data(outcome.images, turned(*picture, prepared.quarter_turns));
+    add_data(outcome.images, turned(*picture, reading->quarter_turns));
   }
   sink.page(std::move(outcome));
   return {};

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "ai/engines/host/pdf.h"
-#include "ai/engines/host/recogniser.h"
+#include "ai/engines/host/scan_reader.h"
 #include "ai/engines/pages.h"
 #include "platform/process/fd.h"
 
@@ -24,7 +24,7 @@ struct Sink {
 class DocumentReader {
  public:
   DocumentReader(const Tools& tools, const EngineLimits& limits, Recogniser& recogniser)
-      : tools_(tools), limits_(limits), recogniser_(recogniser) {}
+      : tools_(tools), limits_(limits), scan_reader_(limits, recogniser) {}
   ~DocumentReader() { close(); }
   DocumentReader(const DocumentReader&) = delete;
   DocumentReader& operator=(const DocumentReader&) = delete;
@@ -45,9 +45,17 @@ class DocumentReader {
   base::Status recognise_pdf(const std::vector<int>& pages, const RecogniseOptions& options,
                              const Sink& sink);
   base::Status recognise_image(const RecogniseOptions& options, const Sink& sink);
-  void read_pictured(std::map<int, PageText> pictured, const RecogniseOptions& options, const Sink& sink);
+  // A page of text with a picture that covers this part of it.
+  struct Pictured {
+    PageText text;
+    float part = 0;
+  };
+  base::Status read_pictured(std::map<int, Pictured> pictured, const RecogniseOptions& options,
+                             const Sink& sink);
+  base::Result<PageOutcome> pictured_outcome(Pictured page, const Picture& small,
+                                             const RecogniseOptions& options);
+  base::Status add_scan(Pictured& page, std::vector<Box>& figures);
   base::Status read_scans(std::vector<int> scans, const RecogniseOptions& options, const Sink& sink);
-  base::Result<Recognised> recognise_upright(const Picture& picture, Prepared& prepared);
   base::Result<PageOutcome> scan_outcome(int page, Picture raster, const RecogniseOptions& options);
   PageOutcome text_outcome(PageText text, const std::vector<Box>& figures) const;
   Picture drawn_alone(int page, int dpi, bool colour);
@@ -56,7 +64,7 @@ class DocumentReader {
 
   const Tools& tools_;
   const EngineLimits& limits_;
-  Recogniser& recogniser_;
+  ScanReader scan_reader_;
   schemas::Media media_ = schemas::Media::kPdf;
   process::Fd copy_;
   std::string_view bytes_;

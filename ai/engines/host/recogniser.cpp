@@ -31,14 +31,9 @@ milliseconds cpu_used() {
          std::chrono::duration_cast<milliseconds>(std::chrono::nanoseconds(now.tv_nsec));
 }
 
-struct Deadline {
-  milliseconds cpu_end;
-  Steady::time_point wall_end;
-};
-
 // Tesseract asks between words.
-bool too_late(void* deadline, int /*words*/) {
-  const auto* end = static_cast<const Deadline*>(deadline);
+bool too_late(void* time, int /*words*/) {
+  const auto* end = static_cast<const PageTime*>(time);
   return cpu_used() > end->cpu_end || Steady::now() > end->wall_end;
 }
 
@@ -52,6 +47,12 @@ Box box_of(const tesseract::PageIterator& at, tesseract::PageIteratorLevel level
   at.BoundingBox(level, &x0, &y0, &x1, &y1);
   const auto back = [scale](int value) { return static_cast<float>(value / scale); };
   return {back(x0), back(y0), back(x1), back(y1)};
+}
+
+// Whether a word of several letters is higher than it is wide: it is read, but not from left to right.
+bool on_end(const Word& word) {
+  constexpr std::size_t kSeveral = 3;
+  return word.text.size() >= kSeveral && word.box.height() > word.box.width();
 }
 
 bool has_letter_or_digit(std::string_view text) {
@@ -99,9 +100,13 @@ base::Status Recogniser::ready() {
   return {};
 }
 
-base::Error Recogniser::late(bool by_cpu) const {
-  const auto limit =
-      std::chrono::duration_cast<std::chrono::seconds>(by_cpu ? limits_.page_cpu : limits_.page_wall);
+PageTime Recogniser::time_for(milliseconds cpu) const {
+  return {cpu, cpu_used() + cpu, Steady::now() + limits_.page_wall};
+}
+
+base::Error Recogniser::late(const PageTime& time) const {
+  const bool by_cpu = cpu_used() > time.cpu_end;
+  const auto limit = std::chrono::duration_cast<std::chrono::seconds>(by_cpu ? time.cpu : limits_.page_wall);
   const std::string seconds = std::to_string(limit.count());
   return base::error(Code::kPageTimeout,
                      by_cpu ? "the page takes more than " + seconds + " s of processor time to recognise"
@@ -109,15 +114,15 @@ base::Error Recogniser::late(bool by_cpu) const {
                                   " s (ocr.page_timeout): the machine is busy");
 }
 
-base::Status Recogniser::run(const Prepared& prepared) {
-  Deadline deadline{cpu_used() + limits_.page_cpu, Steady::now() + limits_.page_wall};
+base::Status Recogniser::run(const Prepared& prepared, PageTime time) {
+  if (too_late(&time, 0)) return late(time);
   tesseract::ETEXT_DESC monitor;
   monitor.cancel = too_late;
-  monitor.cancel_this = &deadline;
+  monitor.cancel_this = &time;
   api_->SetImage(prepared.gray.get());
   api_->SetSourceResolution(kAssumedDpi);
   const int failure = api_->Recognize(&monitor);
-  if (too_late(&deadline, 0)) return late(cpu_used() > deadline.cpu_end);
+  if (too_late(&time, 0)) return late(time);
   if (failure != 0) return base::error(Code::kPageFailed, "the page cannot be recognised");
   return {};
 }
@@ -125,14 +130,17 @@ base::Status Recogniser::run(const Prepared& prepared) {
 void Recogniser::collect(const Prepared& prepared, Recognised& result) {
   const std::unique_ptr<tesseract::ResultIterator> at(api_->GetIterator());
   if (!at) return;
+  std::size_t words_on_end = 0;
   do {
     if (at->Empty(tesseract::RIL_WORD)) continue;
     const std::unique_ptr<char[]> text(at->GetUTF8Text(tesseract::RIL_WORD));
     if (!text || noise(*at, text.get())) continue;
     Word word{box_of(*at, tesseract::RIL_WORD, prepared.scale), text.get(), false, false};
+    if (on_end(word)) ++words_on_end;
     use_row_height(*at, prepared.scale, word.box);
     result.text.words.push_back(std::move(word));
   } while (at->Next(tesseract::RIL_WORD));
+  result.sideways = 2 * words_on_end > result.text.words.size();
   add_bullets(prepared.marks, result.text.words);
   const float page_area = result.text.width * result.text.height;
   at->Begin();
@@ -143,7 +151,7 @@ void Recogniser::collect(const Prepared& prepared, Recognised& result) {
   } while (at->Next(tesseract::RIL_BLOCK));
 }
 
-base::Result<Recognised> Recogniser::recognise(const Prepared& prepared) {
+base::Result<Recognised> Recogniser::recognise(const Prepared& prepared, const PageTime& time) {
   Recognised result;
   result.text.width = static_cast<float>(prepared.width);
   result.text.height = static_cast<float>(prepared.height);
@@ -151,7 +159,7 @@ base::Result<Recognised> Recogniser::recognise(const Prepared& prepared) {
   if (prepared.blank) return result;
   if (!prepared.gray) return base::error(Code::kPageFailed, "the page is too large to be worked on");
   if (auto status = ready(); !status) return std::move(status.error());
-  if (auto status = run(prepared); !status) {
+  if (auto status = run(prepared, time); !status) {
     api_->Clear();
     return std::move(status.error());
   }

@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <memory>
 #include <vector>
 
@@ -17,6 +18,14 @@ struct Recognised {
   PageText text;             // in pixels of the upright page as it was given (not of the scaled copy)
   std::vector<Box> figures;  // pictures, in the same pixels
   int confidence = 0;        // of the words on the average, 0 to 100
+  bool sideways = false;     // most of the words stand on end: each is read well, their order is not
+};
+
+// How long the work on a page may last.
+struct PageTime {
+  std::chrono::milliseconds cpu{0};      // what is given
+  std::chrono::milliseconds cpu_end{0};  // of this process
+  std::chrono::steady_clock::time_point wall_end;
 };
 
 // One Tesseract instance, made at the first page (55 ms) and kept.
@@ -27,14 +36,15 @@ class Recogniser {
   Recogniser(const Recogniser&) = delete;
   Recogniser& operator=(const Recogniser&) = delete;
 
-  // kPageTimeout: `page_cpu` or `page_wall` passed. kPageFailed: the picture cannot be worked on. kInternal:
-  // no model.
-  base::Result<Recognised> recognise(const Prepared& prepared);
+  // From now on: this much of the processor, and `page_wall`.
+  PageTime time_for(std::chrono::milliseconds cpu) const;
+  // kPageTimeout: the time is over. kPageFailed: the picture cannot be worked on. kInternal: no model.
+  base::Result<Recognised> recognise(const Prepared& prepared, const PageTime& time);
 
  private:
   base::Status ready();
-  base::Status run(const Prepared& prepared);
-  base::Error late(bool by_cpu) const;
+  base::Status run(const Prepared& prepared, PageTime time);
+  base::Error late(const PageTime& time) const;
   void collect(const Prepared& prepared, Recognised& result);
 
   const EngineLimits& limits_;

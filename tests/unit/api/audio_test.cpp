@@ -72,6 +72,17 @@ TEST_F(Audio, FilesThatAreNoRecordingAreRefused) {
   EXPECT_TRUE(leaves_nothing());
 }
 
+TEST_F(Audio, AModelThatDoesNotHearIs400) {
+  start();
+  for (const char* model : {"mock/chat", "millrace/ocr", "tts-1"}) {
+    const Answer answer = transcribe(FormText().field("model", model).file(wav_of(99)), kAsync);
+    EXPECT_EQ(answer.status, 400) << answer.body;
+    EXPECT_EQ(answer.json()["error"]["message"],
+              "model '" + std::string(model) + "' does not hear recordings");
+  }
+  EXPECT_EQ(transcribe(FormText().field("model", "none").file(wav_of(99)), kAsync).status, 404);
+}
+
 TEST_F(Audio, AFileIsRefusedWhileItStillComes) {
   start();
   know_key();

@@ -47,6 +47,35 @@ std::vector<std::string> events(const std::string& body) {
   return out;
 }
 
+TEST_F(ApiChat, AModelThatDoesSomethingElseIs400AtEveryEndpoint) {
+  const std::pair<const char*, json> asked[] = {
+      {kChat, request({{"model", "millrace/ocr"}})},
+      {kChat, request({{"model", "whisper-1"}})},
+      {kChat, request({{"model", "mock/embedding"}})},
+      {"/v1/embeddings", {{"model", "millrace/ocr"}, {"input", "x"}}},
+      {"/v1/embeddings", {{"model", "mock/chat"}, {"input", "x"}}},
+      {"/v1/images/generations", {{"model", "millrace/flite"}, {"prompt", "x"}}},
+      {"/v1/audio/speech", {{"model", "millrace/ocr"}, {"input", "x"}, {"voice", "alloy"}}},
+      {"/v1/ocr", {{"model", "mock/chat"}, {"document", {{"document_url", "https://a.example/x.pdf"}}}}}};
+  for (const auto& [path, body] : asked) {
+    const Answer answer = post(path, body.dump());
+    EXPECT_EQ(answer.status, 400) << path << answer.body;
+    const json error = answer.json()["error"];
+    EXPECT_EQ(error["param"], "model") << path;
+    const std::string begin = "model '" + body["model"].get<std::string>() + "' does not ";
+    EXPECT_TRUE(error["message"].get<std::string>().starts_with(begin)) << path << answer.body;
+  }
+  EXPECT_EQ(chat_with({{"model", "millrace/none"}}).status, 404);
+}
+
+TEST_F(ApiChat, AModelIsFoundByEachNameThatItsEndpointTakes) {
+  for (const char* name : {"whisper-1", "tts-1", "mistral-ocr-latest", "millrace/sphinx-en", "mock/chat"}) {
+    const Answer answer = get(std::string("/v1/models/") + name);
+    EXPECT_EQ(answer.status, 200) << answer.body;
+    EXPECT_EQ(answer.json()["id"], name);
+  }
+}
+
 TEST_F(ApiChat, AWholeCompletionSaysWhoAnsweredAndAfterHowManyTries) {
   const Answer answer = chat_with();
   ASSERT_EQ(answer.status, 200) << answer.body;

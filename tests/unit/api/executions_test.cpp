@@ -38,6 +38,7 @@ TEST_F(Executions, TheWorkerGetsTheSpecAndTheSealedEnvironment) {
   EXPECT_EQ(claimed->lease.job.str(), id);
   const auto spec = schemas::execution_spec_from_json(claimed->spec).value();
   EXPECT_EQ(spec.timeout, std::chrono::milliseconds(5));
+  EXPECT_TRUE(spec.has_input) << "which is known when the bytes are gone";
   ASSERT_TRUE(claimed->input.has_value());
   EXPECT_EQ(store->blobs().read(*claimed->input).value(), "in");
   const std::string sealed = storage::JobQueries(*store).secret(claimed->lease.job).value();

@@ -60,6 +60,39 @@ TEST_F(Guard, A401SaysBearer) {
   EXPECT_EQ(answer.json()["error"]["code"], "invalid_api_key");
 }
 
+TEST_F(Guard, AKeyWithoutItsSchemeIsToldHowToSendIt) {
+  start();
+  const auto said = [&](const std::string& headers) {
+    const Answer answer = send({.path = "/v1/models", .headers = headers});
+    EXPECT_EQ(answer.status, 401);
+    return answer.json()["error"]["message"].get<std::string>();
+  };
+  const std::string bare = said("Authorization: " + owner + "\r\n");
+  EXPECT_NE(bare.find("holds no Bearer key: send `Authorization: Bearer KEY`"), std::string::npos) << bare;
+  EXPECT_NE(said("").find("No API key was sent"), std::string::npos);
+}
+
+TEST_F(Guard, ABodyWithACodingIs415AndToldWhatIsTaken) {
+  start();
+  const std::string stranger = key({Scope::kOcr});  // not in memory yet
+  for (const std::string& who : {owner, stranger}) {
+    for (const char* coding : {"gzip", "br", "identity, gzip"}) {
+      const Answer answer = send({.method = "POST",
+                                  .path = "/v1/ocr",
+                                  .key = who,
+                                  .headers = std::string("Content-Encoding: ") + coding + "\r\n",
+                                  .body = "{}"});
+      EXPECT_EQ(answer.status, 415) << coding;
+      EXPECT_EQ(answer.header("accept-encoding"), "identity") << coding;
+      EXPECT_NE(answer.body.find("Content-Encoding"), std::string::npos) << answer.body;
+    }
+  }
+  EXPECT_EQ(post("/v1/ocr", "{}", "Content-Encoding: Identity\r\n").status, 422);
+  EXPECT_EQ(get("/v1/models", "Content-Encoding: gzip\r\n").status, 200);
+  EXPECT_FALSE(send({.method = "POST", .path = "/v1/ocr", .key = owner, .body = "{}", .type = "text/plain"})
+                   .has("accept-encoding"));
+}
+
 TEST_F(Guard, TakesBothCredentialFormsAndLetsANonEmptyBearerDecide) {
   start();
   const std::string bad = schemas::make_key_text();

@@ -72,6 +72,48 @@ TEST_F(Ocr, EscapedSlashesInADataUriAreUnderstood) {
   EXPECT_EQ(*store->blobs().read(*job->input), document);
 }
 
+// As `base64 FILE` and Python's encodebytes write it, in JSON.
+std::string in_lines(const std::string& document) {
+  const std::string base64 = base::base64_encode(document);
+  std::string body = R"({"document":{"document_url":"data:application/pdf;base64,)";
+  for (std::size_t at = 0; at < base64.size(); at += 76) body += base64.substr(at, 76) + "\\r\\n";
+  return body + R"("}})";
+}
+
+TEST_F(Ocr, LineBreaksInADataUriAreLeftOut) {
+  start();
+  std::string document = pdf_of(5'000'000);
+  for (std::size_t i = 9; i < document.size(); ++i) document[i] = static_cast<char>(i * 7919 >> 3);
+  ASSERT_EQ(post("/v1/ocr", in_lines(document), kAsync).status, 202);
+  const auto large = claim();
+  ASSERT_TRUE(large.has_value() && large->input.has_value());
+  EXPECT_EQ(*store->blobs().read(*large->input), document);
+  document.resize(1'000);
+  ASSERT_EQ(post("/v1/ocr", in_lines(document), kAsync).status, 202);
+  const auto small = claim();
+  ASSERT_TRUE(small.has_value());
+  EXPECT_EQ(schemas::ocr_spec_from_json(small->spec)->inline_document, base::base64_encode(document));
+}
+
+TEST_F(Ocr, FiftyMegabytesInLinesAreTakenAndNoMore) {
+  start();
+  EXPECT_EQ(post("/v1/ocr", in_lines(pdf_of(50u << 20)), kAsync).status, 202);
+  EXPECT_EQ(post("/v1/ocr", in_lines(pdf_of((50u << 20) + 3)), kAsync).status, 413);
+}
+
+TEST_F(Ocr, WhatIsWrongWithBase64IsSaid) {
+  start();
+  const auto message = [&](const std::string& base64) {
+    const Answer answer =
+        post("/v1/ocr", R"({"document":{"document_url":"data:;base64,)" + base64 + R"("}})");
+    return answer.json()["error"].value("message", "");
+  };
+  EXPECT_NE(message("JVBERi0x!!!!").find("base64 -w0"), std::string::npos);
+  EXPECT_NE(message("JVBERi0xLj-_").find("URL-safe"), std::string::npos);
+  const Answer placed = post("/v1/ocr", R"({"document":{"document_url":"data:;base64,!!!!"}})");
+  EXPECT_EQ(placed.json()["detail"][0]["loc"], json({"body", "document", "document_url"}));
+}
+
 TEST_F(Ocr, AUrlIsLeftToTheRunner) {
   start();
   ASSERT_EQ(

@@ -158,6 +158,12 @@ TEST_F(OpenApiHeaders, OfRefusals) {
   expect(expectation, 417, "/v1/models", "get", {"x-should-retry"});
   const auto coding = send({.path = "/v1/models", .key = owner, .headers = "Transfer-Encoding: gzip\r\n"});
   expect(coding, 501, "/v1/models", "get", {"x-should-retry"});
+  const auto coded = send({.method = "POST",
+                           .path = "/v1/ocr",
+                           .key = key({schemas::Scope::kOcr}),
+                           .headers = "Content-Encoding: gzip\r\n",
+                           .body = "{}"});
+  expect(coded, 415, "/v1/ocr", "post", rate({"accept-encoding", "x-should-retry"}));
   service->drain();
   expect(send({.path = "/readyz"}), 503, "/readyz", "get", {"retry-after", "retry-after-ms"});
 }

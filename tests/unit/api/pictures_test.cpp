@@ -91,6 +91,7 @@ TEST_F(Pictures, WithoutAnEngineTheAnswerSaysWhyThereIsNone) {
 struct Slow {
   std::mutex mutex;
   std::vector<PagePictures::Done> waiting;
+  std::size_t stopped = 0;
 
   PagePictures pictures() {
     PagePictures out;
@@ -98,13 +99,20 @@ struct Slow {
                       PagePictures::Done done) -> base::Result<PagePictures::Stop> {
       const std::lock_guard lock(mutex);
       waiting.push_back(std::move(done));
-      return PagePictures::Stop([] {});
+      return PagePictures::Stop([this] {
+        const std::lock_guard again(mutex);
+        ++stopped;
+      });
     };
     return out;
   }
   std::size_t count() {
     const std::lock_guard lock(mutex);
     return waiting.size();
+  }
+  std::size_t stops() {
+    const std::lock_guard lock(mutex);
+    return stopped;
   }
   void draw_all() {
     std::vector<PagePictures::Done> now;
@@ -144,6 +152,27 @@ TEST_F(Pictures, ATenantThatWaitsForAsManyAsItMayLeavesTheOthersTheirPlaces) {
   EXPECT_TRUE(support::wait_until([&] { return slow.count() == 1; }));
   slow.draw_all();
   EXPECT_EQ(again.get(), 200) << "its places are free again";
+}
+
+TEST_F(Pictures, AClientThatHasGoneHoldsNoPlace) {
+  Slow slow;
+  begin(slow.pictures(), {.pictures_per_tenant = 1});
+  const std::string path = "/v1/jobs/" + submitted(ocr_body(pdf_of(12))) + "/pages/0/picture";
+  {
+    Connection leaving(server->port());
+    leaving.send({.path = path, .key = owner});
+    EXPECT_TRUE(support::wait_until([&] { return slow.count() == 1; }));
+    EXPECT_EQ(get(path).status, 429);
+  }
+  EXPECT_TRUE(support::wait_until([&] { return slow.stops() == 1; }));
+  auto next = std::async(std::launch::async, [&] {
+    Answer answer;
+    support::wait_until([&] { return (answer = get(path)).status != 429; });
+    return answer.status;
+  });
+  EXPECT_TRUE(support::wait_until([&] { return slow.count() == 2; })) << "the first is drawn still";
+  slow.draw_all();
+  EXPECT_EQ(next.get(), 200);
 }
 
 TEST_F(Pictures, ManyAtOnceAreToldToComeAgain) {

@@ -15,9 +15,20 @@ class ReplyBudget : public Served {
     return id;
   }
   static std::string result_of(const std::string& id) { return "/v1/jobs/" + id + "/result"; }
+  // A deferred chat that says so much.
+  std::string chat_of(std::size_t bytes) {
+    const nlohmann::json body = {
+        {"model", "mock/chat"}, {"messages", std::string(bytes, 'a')}, {"deferred", true}};
+    return post("/v1/chat/completions", body.dump()).json()["request_id"];
+  }
+  static std::string request_of(const std::string& id) { return "/v1/jobs/" + id + "/request"; }
+  std::size_t held() {
+    const std::string name = "\nmillrace_in_flight_reply_bytes ";
+    const std::string all = metrics.scrape();
+    return std::stoul(all.substr(all.find(name) + name.size()));
+  }
   bool holds(std::size_t bytes) {
-    const std::string line = "\nmillrace_in_flight_reply_bytes " + std::to_string(bytes) + "\n";
-    return support::wait_until([&] { return metrics.scrape().find(line) != std::string::npos; });
+    return support::wait_until([&] { return held() == bytes; });
   }
   void expect_later(const Answer& answer, const std::string& id) {
     EXPECT_EQ(answer.status, 503) << answer.body.substr(0, 500);
@@ -62,6 +73,28 @@ TEST_F(ReplyBudget, AReaderThatTakesNothingKeepsItsRoomUntilItLeaves) {
   slow.close();
   EXPECT_TRUE(holds(0));
   EXPECT_EQ(get(result_of(other)).status, 200);
+}
+
+TEST_F(ReplyBudget, WhatAJobWasAskedTakesRoomForItsTreeAndThenForItsTextAlone) {
+  constexpr std::size_t kBytes = 24u << 20;
+  constexpr std::size_t kSaid = 12u << 20;  // more than the kernel takes
+  start({.reply_bytes_max = kBytes, .reply_budget_bytes = kBytes + 1'000'000});
+  const std::string large = job_with(kBytes), asked = chat_of(100'000), long_asked = chat_of(kSaid);
+  {
+    Connection slow(server->port());
+    slow.send({.path = result_of(large), .key = owner});
+    EXPECT_TRUE(holds(kBytes));
+    const Answer later = get(request_of(asked));
+    EXPECT_EQ(later.status, 503) << "there is room for its text, and none for its tree";
+    EXPECT_NE(later.body.find("http.reply_budget"), std::string::npos) << later.body;
+  }
+  EXPECT_TRUE(holds(0));
+  EXPECT_EQ(get(request_of(asked)).status, 200);
+  EXPECT_TRUE(holds(0));
+  Connection slow(server->port());
+  slow.send({.path = request_of(long_asked), .key = owner});
+  ASSERT_TRUE(slow.saw("HTTP/1.1 200"));
+  EXPECT_TRUE(support::wait_until([&] { return held() > kSaid && held() < kSaid + 1000; })) << held();
 }
 
 }  // namespace

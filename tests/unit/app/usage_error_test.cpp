@@ -85,6 +85,10 @@ TEST_F(UsageError, AValueIsNoWordOfTheCommandLine) {
   EXPECT_EQ(said({"jobs", "ls", "--limit", "5", "-q"}), "it was read");
 }
 
+TEST_F(UsageError, AFlagWithoutItsValueIsToldSo) {
+  EXPECT_THAT(said({"jobs", "ls", "--limit"}), HasSubstr("millrace: --limit needs a value\n"));
+}
+
 TEST_F(UsageError, WhatIsMissingIsNamedAndACommandWithoutItsSubcommandGetsItsHelp) {
   EXPECT_THAT(said({"jobs", "show"}), HasSubstr("millrace: id is required\n"));
   EXPECT_THAT(said({"jobs"}), HasSubstr("Lists"));

@@ -1,9 +1,12 @@
 #include "app/cli/batch_inputs.h"
 
 #include <fstream>
+#include <thread>
 
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/fsuid.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "app/cli/ocr_upload.h"
@@ -79,6 +82,50 @@ TEST_F(BatchFiles, ADocumentIsReadWholeUpToTheLimitAndNotAtAllBeyondIt) {
   const auto missing = read_document(root_ / "missing.pdf");
   ASSERT_FALSE(missing);
   EXPECT_EQ(base::Code::kNotFound, missing.error().code);
+}
+
+TEST_F(BatchFiles, HiddenFilesOfAFolderAreLeftOutAndNamedOnesAreTaken) {
+  file("in/a.pdf");
+  file("in/._a.pdf");
+  file("in/.trash/b.pdf");
+  const auto inputs = collect_inputs({(root_ / "in").string()}, "out", kDocuments);
+  ASSERT_TRUE(inputs);
+  ASSERT_EQ(1u, inputs->documents.size());
+  EXPECT_EQ("out/a.md", inputs->documents[0].output);
+  const auto named =
+      collect_inputs({(root_ / "in/._a.pdf").string(), (root_ / "in/.trash").string()}, "out", kDocuments);
+  ASSERT_TRUE(named);
+  EXPECT_EQ(2u, named->documents.size());
+}
+
+TEST_F(BatchFiles, StandardInputHasNoNameInAnOutputFolder) {
+  const auto alone = collect_inputs({"-"}, "", kDocuments);
+  ASSERT_TRUE(alone);
+  EXPECT_EQ("/dev/stdin", alone->documents.at(0).file);
+  EXPECT_FALSE(collect_inputs({"-"}, "out", kDocuments));
+}
+
+TEST_F(BatchFiles, APipeIsReadToItsEnd) {
+  const fs::path pipe = root_ / "q.pdf";
+  ASSERT_EQ(0, ::mkfifo(pipe.c_str(), 0600));
+  std::jthread writer([&pipe] { std::ofstream(pipe) << "x"; });
+  EXPECT_EQ("x", read_document(pipe).value());
+}
+
+TEST_F(BatchFiles, APipeThatNobodyWritesToIsGivenUpForASignal) {
+  const fs::path pipe = root_ / "q.pdf";
+  ASSERT_EQ(0, ::mkfifo(pipe.c_str(), 0600));
+  sigset_t term;
+  sigemptyset(&term);
+  sigaddset(&term, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &term, nullptr);
+  pthread_kill(pthread_self(), SIGTERM);
+  const auto read = read_document(pipe);
+  const timespec at_once{};
+  EXPECT_EQ(SIGTERM, ::sigtimedwait(&term, nullptr, &at_once)) << "whoever waits for it finds it still";
+  pthread_sigmask(SIG_UNBLOCK, &term, nullptr);
+  ASSERT_FALSE(read);
+  EXPECT_EQ(base::Code::kNotFound, read.error().code);
 }
 
 TEST_F(BatchFiles, TwoInputsNeverShareAnOutput) {

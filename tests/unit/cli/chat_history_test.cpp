@@ -1,7 +1,10 @@
 #include "app/cli/chat_history.h"
 
+#include <algorithm>
 #include <fstream>
 #include <iterator>
+#include <latch>
+#include <thread>
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -61,6 +64,33 @@ TEST_F(ChatHistories, AFileThatHasGrownTooLongIsShortenedToItsNewestLines) {
   EXPECT_EQ(lines.back(), "the last");
   EXPECT_LT(std::filesystem::file_size(file), kHistoryBytesMax);
   EXPECT_EQ(kept(), lines);
+  const auto entries = std::filesystem::directory_iterator(file.parent_path());
+  EXPECT_EQ(1, std::distance(begin(entries), end(entries)));
+}
+
+TEST_F(ChatHistories, ConversationsThatShortenItAtTheSameTimeLoseNoLine) {
+  constexpr int kRounds = 30;
+  std::filesystem::create_directories(file.parent_path());
+  const std::string old_lines = [] {
+    std::string text;
+    while (text.size() <= kHistoryBytesMax) text.append(2'000, 'x').append("\n");
+    return text;
+  }();
+  for (int round = 0; round < kRounds; ++round) {
+    std::ofstream(file) << old_lines;
+    std::latch begin(2);
+    const auto talk = [&](const std::string& said) {
+      begin.arrive_and_wait();
+      ChatHistory(file).add(said);
+    };
+    { std::jthread one(talk, "one"), other(talk, "other"); }
+    Lines lines = kept();
+    ASSERT_GT(lines.size(), 2U);
+    Lines last(lines.end() - 2, lines.end());
+    std::ranges::sort(last);
+    ASSERT_EQ(last, (Lines{"one", "other"})) << round;
+    ASSERT_LT(std::filesystem::file_size(file), kHistoryBytesMax);
+  }
   const auto entries = std::filesystem::directory_iterator(file.parent_path());
   EXPECT_EQ(1, std::distance(begin(entries), end(entries)));
 }

@@ -242,6 +242,10 @@ TEST(Layout, ALonePageNumberIsLeftOut) {
             std::string::npos);
 }
 
+TEST(Layout, ANumberThatIsAllThatAPageSaysIsKept) {
+  EXPECT_EQ(Sheet().put(290, 770, "4711").markdown(), "4711");
+}
+
 TEST(Layout, AFigureStandsWhereItIs) {
   Sheet sheet;
   sheet.lines(50, 100, kProse).figure({50, 160, 300, 260}, "![img](img)").lines(50, 280, kProse);
@@ -251,6 +255,129 @@ TEST(Layout, AFigureStandsWhereItIs) {
 
 TEST(Layout, TextThatLooksLikeMarkupIsEscaped) {
   EXPECT_EQ(Sheet().put(50, 100, "# no heading").markdown(), "\\# no heading");
+}
+
+TEST(Layout, WhatWouldReadAsMarkupAtTheBeginningOfALineIsEscaped) {
+  for (const std::string text : {"```", "~~~ text", "---", "====", "+ plus", "***", "|", "> quoted"}) {
+    EXPECT_EQ(Sheet().put(50, 100, text).markdown(), "\\" + text);
+  }
+  for (const std::string text : {"-5 degrees", "+49 30 1234", "a --- b", "~ten"}) {
+    EXPECT_EQ(Sheet().put(50, 100, text).markdown(), text);
+  }
+}
+
+TEST(Layout, TagsOfHtmlAreEscapedWhereverTheyStand) {
+  EXPECT_EQ(Sheet().put(50, 100, "see <b>this</b> and <!-- that").markdown(),
+            "see \\<b>this\\</b> and \\<!-- that");
+  EXPECT_EQ(Sheet().put(50, 100, "a < b <= c <3 <https://mill.example>").markdown(),
+            "a < b <= c <3 <https://mill.example>");
+}
+
+TEST(Layout, SoftHyphensWithinALineAreLeftOut) {
+  EXPECT_EQ(Sheet().put(50, 100, "soft\u00adhyphen and more\u00ad").markdown(), "softhyphen and more");
+}
+
+TEST(Layout, ItemsAreKnownByTheNumbersThatFollowEachOther) {
+  EXPECT_EQ(Sheet().lines(50, 100, {"1. one thing", "2. two things", "3. three"}).markdown(),
+            "1. one thing\n2. two things\n3. three");
+  EXPECT_EQ(Sheet().lines(50, 100, {"a) one thing", "b) two things"}).markdown(),
+            "a) one thing\nb) two things");
+  Sheet wrapped;
+  wrapped.lines(50, 100, {"(1) one thing that goes on", "    over this line", "(2) two"});
+  EXPECT_EQ(wrapped.markdown(), "1. one thing that goes on over this line\n2. two");
+}
+
+TEST(Layout, ALineOfProseThatBeginsWithANumberIsNoItem) {
+  const std::string line = "3. and that is all there is about it but for a number that ends its line";
+  EXPECT_EQ(Sheet().lines(50, 100, {kProse[0], line, kProse[1]}).markdown(),
+            kProse[0] + " " + line + " " + kProse[1]);
+}
+
+TEST(Layout, LinesThatEndOnPurposeAreKept) {
+  EXPECT_EQ(Sheet().lines(50, 100, {"Date: 2026-11-23", "Customer: 998", "Total: 12.00 EUR"}).markdown(),
+            "Date: 2026-11-23  \nCustomer: 998  \nTotal: 12.00 EUR");
+}
+
+TEST(Layout, NarrowLinesOfRunningTextAreJoined) {
+  EXPECT_EQ(Sheet()
+                .lines(50, 100, {"This text was set in a", "Narrow column, and it", "goes on and on"})
+                .markdown(),
+            "This text was set in a Narrow column, and it goes on and on");
+}
+
+// Puts a row of cells, their columns `step` apart.
+void put_cells(Sheet& sheet, float y, float step, const std::vector<std::string>& cells) {
+  float x = 50;
+  for (const std::string& cell : cells) {
+    sheet.put(x, y, cell);
+    x += step;
+  }
+}
+
+TEST(Layout, ATableOfManyWordsIsNotCutIntoColumns) {
+  Sheet sheet;
+  for (int i = 0; i < 6; ++i) {
+    const float y = 100 + kPitch * static_cast<float>(i);
+    put_cells(sheet, y, 180,
+              {"A long description of it", "and a remark on that", std::to_string(i) + ".00 EUR"});
+  }
+  EXPECT_TRUE(sheet.markdown().ends_with("\n| A long description of it | and a remark on that | 5.00 EUR |"))
+      << sheet.markdown();
+}
+
+TEST(Layout, ATableOfEvenColumnsIsOneTable) {
+  for (const float pitch : {kPitch, 1.8F * kPitch, 3 * kPitch}) {
+    Sheet sheet;
+    for (int i = 0; i < 5; ++i) {
+      put_cells(sheet, 100 + pitch * static_cast<float>(i), 130,
+                {"one cell", "two cell", "red cell", "blue cell"});
+    }
+    EXPECT_TRUE(sheet.markdown().starts_with("| one cell | two cell | red cell | blue cell |\n| --- |"))
+        << pitch << sheet.markdown();
+    EXPECT_EQ(sheet.markdown().find("\n\n"), std::string::npos) << pitch << sheet.markdown();
+  }
+}
+
+TEST(Layout, ACellOfTwoLinesIsOne) {
+  Sheet sheet;
+  for (int i = 0; i < 4; ++i) {
+    put_cells(sheet, 100 + 30 * static_cast<float>(i), 130, {"name", "value", "share"});
+  }
+  sheet.put(180, 142, "goes on");
+  EXPECT_NE(sheet.markdown().find("| name | value goes on | share |\n| name | value | share |"),
+            std::string::npos)
+      << sheet.markdown();
+}
+
+TEST(Layout, ColumnsWithTablesAmongTheirProseStayColumns) {
+  Sheet sheet;
+  for (int i = 0; i < 20; ++i) {
+    const float y = 100 + kPitch * static_cast<float>(i);
+    for (const float x : {50.0F, 330.0F}) {
+      if (i % 10 < 4) sheet.put(x, y, "some words that fill a line of one column and");
+      if (i % 10 >= 4) sheet.put(x + 40, y, "Case").put(x + 90, y, "12").put(x + 130, y, "3.5");
+    }
+  }
+  const std::string text = sheet.markdown();
+  std::size_t tables = 0;
+  for (std::size_t at = 0;
+       (at = text.find("| Case | 12 | 3.5 |\n| --- | --- | --- |", at)) != std::string::npos; ++at)
+    ++tables;
+  EXPECT_EQ(tables, 4U) << text;
+}
+
+TEST(Layout, ColumnsOfReferencesOnTheSameLinesStayColumns) {
+  Sheet sheet;
+  for (int i = 0; i < 12; ++i) {
+    const float y = 100 + kPitch * static_cast<float>(i);
+    if (i % 3 == 0)
+      sheet.put(50, y, "[" + std::to_string(i) + "]").put(330, y, "[" + std::to_string(90 + i) + "]");
+    sheet.put(75, y, "left words that fill their line and");
+    sheet.put(355, y, "right words that fill the line and");
+  }
+  const std::string text = sheet.markdown();
+  EXPECT_EQ(text.find('|'), std::string::npos) << text;
+  EXPECT_GT(text.find("right words"), text.rfind("left words")) << text;
 }
 
 TEST(Layout, HostileBoxesDoNoHarm) {

@@ -85,9 +85,9 @@ PageText page_of(const std::string& text) {
   return page;
 }
 
-TEST(SaneText, FewOrUnmappedCharactersAreNoTextLayer) {
+TEST(SaneText, NoOrUnmappedCharactersAreNoTextLayer) {
   EXPECT_FALSE(sane_text(page_of("")));
-  EXPECT_FALSE(sane_text(page_of("short")));
+  EXPECT_TRUE(sane_text(page_of("short")));
   EXPECT_TRUE(sane_text(page_of("twenty or more of good characters")));
   std::string unmapped;
   for (int i = 0; i < 40; ++i) unmapped += "\uE012\uFFFD";
@@ -108,6 +108,39 @@ TEST(Markers, ListAndSectionMarks) {
   EXPECT_EQ(section_depth("1999.5x"), 0);
 }
 
+TEST(Markers, NumbersOfOneListFollowOnEachOther) {
+  for (const auto& [before, after] : {std::pair("1.", "2."),
+                                      {"9)", "10)"},
+                                      {"(a)", "(b)"},
+                                      {"C.", "D."},
+                                      {"iii.", "iv."},
+                                      {"ix)", "x)"},
+                                      {"i.", "ii."},
+                                      {"h)", "i)"}}) {
+    EXPECT_TRUE(follows_on(before, after)) << before << after;
+  }
+  for (const auto& [before, after] : {std::pair("1.", "3."),
+                                      {"2.", "1."},
+                                      {"1.", "2)"},
+                                      {"(1)", "2)"},
+                                      {"a)", "B)"},
+                                      {"1.", "b."},
+                                      {"", "1."},
+                                      {".", "."}}) {
+    EXPECT_FALSE(follows_on(before, after)) << before << after;
+  }
+}
+
+TEST(Markers, ALineBeginsAfreshByACapitalOrADigit) {
+  for (const char* text : {"The", "7 mills", "Über", "Глава", "Ωmega"})
+    EXPECT_TRUE(starts_afresh(text)) << text;
+  for (const char* text : {"the", "über", "глава", "ωmega", "שלום", "文章", "(", ""}) {
+    EXPECT_FALSE(starts_afresh(text)) << text;
+  }
+  EXPECT_TRUE(starts_lower("глава"));
+  EXPECT_FALSE(starts_lower("Глава"));
+}
+
 TEST(Markers, EndsOfSentences) {
   EXPECT_TRUE(ends_sentence("so.") && ends_sentence("so?\"") && ends_sentence("(so.)") &&
               ends_sentence("so.”"));
@@ -125,6 +158,16 @@ TEST(Markers, HyphensHealOnlyBetweenSmallLetters) {
   EXPECT_EQ(joined("pages 3 -", "7"), "pages 3 - 7");
   EXPECT_EQ(joined("über-", "über"), "überüber");
   EXPECT_EQ(joined("", "x"), "x");
+}
+
+TEST(Markers, LinesOfChineseAndJapaneseAreJoinedWithoutASpace) {
+  const auto joined = [](std::string text, const char* line) {
+    join_line(text, line);
+    return text;
+  };
+  EXPECT_EQ(joined("吾輩は", "猫である。"), "吾輩は猫である。");
+  EXPECT_EQ(joined("文章。", "PDF"), "文章。 PDF");
+  EXPECT_EQ(joined("문장", "입니다"), "문장 입니다");
 }
 
 TEST(Bullets, ADotAloneBeforeARowIsItsBullet) {

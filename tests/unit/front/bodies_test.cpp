@@ -87,6 +87,7 @@ TEST_F(Bodies, ThatAreChunkedAndTooLargeAreRefusedWhileTheyCome) {
   const auto reply = one.reply();
   ASSERT_TRUE(reply);
   EXPECT_EQ(reply->status, 413);
+  EXPECT_NE(reply->body.find("larger than 1MiB"), std::string::npos) << reply->body;
   EXPECT_TRUE(one.ends());
 }
 

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "ai/inference/breaker.h"
 #include "tests/support/answer.h"
 #include "tests/unit/inference/chat_ground.h"
+#include "tests/unit/inference/scripted_upstream.h"
 
 namespace millrace::inference {
 namespace {
@@ -110,6 +112,42 @@ TEST(Media, ATargetThatFailsIsTriedAgainAndThenItsFallback) {
   ASSERT_TRUE(end) << end.error().message;
   EXPECT_EQ(end->head.model, "mock/embedding");
   EXPECT_EQ(end->head.attempts, ChatOptions().tries_max + 1);
+}
+
+ModelRow able(const std::string& name, const testing::ScriptedUpstream& upstream) {
+  ModelRow made = row(name, "openai");
+  made.target.base_url = upstream.base_url();
+  made.abilities = {Ability::kChat, Ability::kEmbeddings};
+  return made;
+}
+
+TEST(Media, ATargetThatFailsAtOneThingGoesOnWithTheOthers) {
+  const std::string failure = testing::http(500, R"({"error":{"message":"broken"}})");
+  std::vector<std::string> script(Breaker::kFailures, failure);
+  script.push_back(testing::completion("hi"));
+  testing::ScriptedUpstream upstream(std::move(script));
+  ModelSettings settings;
+  settings.models = {able("m", upstream)};
+  MediaGround ground(settings);
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(ground.embed(texts("m", {"a"})).error().code, Code::kUpstream);
+  EXPECT_EQ(ground.embed(texts("m", {"a"})).error().code, Code::kOverloaded) << "is left alone";
+  EXPECT_EQ(ground.chat.health().at(0).breaker, BreakerState::kOpen);
+  EXPECT_EQ(ground.chat.health().at(0).work, Work::kEmbeddings) << "that goes worst";
+  testing::Heard heard;
+  const auto end = ground.answer(testing::request("m"), heard);
+  ASSERT_TRUE(end) << end.error().message;
+  EXPECT_EQ(end->reply.choices.at(0).content, "hi");
+}
+
+TEST(Media, TheModelOfEmbeddingsIsTheGatewaysName) {
+  testing::ScriptedUpstream upstream({testing::http(
+      200, R"({"object":"list","model":"theirs","data":[{"index":0,"embedding":[0.5]}],"usage":{}})")});
+  ModelSettings settings;
+  settings.models = {able("m", upstream)};
+  MediaGround ground(settings);
+  const auto end = ground.embed(texts("m", {"a"}));
+  ASSERT_TRUE(end) << end.error().message;
+  EXPECT_EQ(end->reply.model, "m");
 }
 
 TEST(Media, ThePriceOfItsTokensIsTold) {

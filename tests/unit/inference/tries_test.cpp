@@ -177,6 +177,57 @@ TEST(Tries, ATargetThatFailsInARowIsLeftAloneAndSaysSo) {
             ground.metrics.scrape().find("millrace_upstream_breaker_state{model=\"a/m\"} 2"));
 }
 
+TEST(Tries, ABreakerThatOpensMeanwhileDoesNotHideWhatTheUpstreamSaid) {
+  ScriptedUpstream upstream({failure()});
+  ChatGround ground(models({upstream_row("a/m", upstream)}));
+  Heard first, second;
+  EXPECT_FALSE(ground.answer(request("a/m"), first));
+  const auto end = ground.answer(request("a/m"), second);
+  ASSERT_FALSE(end);
+  EXPECT_EQ(2, second.failed->attempts);
+  EXPECT_EQ(Code::kUpstream, end.error().code);
+  EXPECT_TRUE(end.error().message.starts_with("a/m answered 500: ")) << end.error().message;
+}
+
+TEST(Tries, WhatNoRetryHelpsIsAskedOnceAndDoesNotOpenTheBreaker) {
+  for (const int status : {403, 405, 415, 451, 501}) {
+    ScriptedUpstream upstream({http(status, R"({"error":{"message":"not this"}})")});
+    ChatGround ground(models({upstream_row("a/m", upstream)}));
+    for (int i = 0; i <= Breaker::kFailures; ++i) {
+      Heard heard;
+      const auto end = ground.answer(request("a/m"), heard);
+      ASSERT_FALSE(end);
+      EXPECT_EQ(Code::kUpstream, end.error().code) << status;
+      EXPECT_EQ(1, heard.failed->attempts) << status;
+    }
+    EXPECT_EQ(BreakerState::kClosed, ground.chat.health().at(0).breaker) << status;
+  }
+}
+
+TEST(Tries, AnAccountWithoutQuotaIsLeftForAFallbackAtOnce) {
+  ScriptedUpstream empty({http(429, R"({"error":{"message":"pay","code":"insufficient_quota"}})")});
+  ScriptedUpstream good({completion("from the fallback")});
+  auto asked = request("a/m");
+  asked.models = {"a/m", "b/m"};
+  Heard heard;
+  ChatGround ground(models({upstream_row("a/m", empty), upstream_row("b/m", good)}));
+  const auto end = ground.answer(asked, heard);
+  ASSERT_TRUE(end) << end.error().message;
+  EXPECT_EQ(2, heard.heads.at(0).attempts);
+}
+
+TEST(Tries, AReplyThatSaysNoTimeHasTheGatewaysOwn) {
+  const std::string untimed = R"({"choices":[{"message":{"content":"hi"},"finish_reason":"stop"}]})";
+  ScriptedUpstream upstream({http(200, untimed), completion("hi")});
+  ChatGround ground(models({upstream_row("a/m", upstream)}));
+  Heard first, second;
+  const auto before = std::chrono::system_clock::now() - std::chrono::seconds(1);
+  const auto end = ground.answer(request("a/m"), first);
+  ASSERT_TRUE(end) << end.error().message;
+  EXPECT_GE(end->reply.created, std::chrono::system_clock::to_time_t(before));
+  EXPECT_EQ(1, ground.answer(request("a/m"), second)->reply.created) << "is the upstream's where it says one";
+}
+
 TEST(Tries, AClientThatLeavesLetsItsUpstreamGoAtOnce) {
   ScriptedUpstream upstream({""});
   Heard heard;

@@ -55,6 +55,56 @@ TEST(UpstreamError, AKeyIsAtFaultByStatusAndByTheFieldsThatSaySo) {
   }
 }
 
+TEST(UpstreamError, ARequestThatTheServerCannotServeIsARefusalAndNotItsFailure) {
+  for (int status : {403, 405, 409, 410, 415, 424, 451, 501})
+    EXPECT_TRUE(is_refusal(error_of(status))) << status;
+  for (int status : {400, 401, 402, 404, 407, 408, 429, 500, 502, 503, 504, 529})
+    EXPECT_FALSE(is_refusal(error_of(status))) << status;
+}
+
+TEST(UpstreamError, WhatNoRetryHelpsIsLasting) {
+  for (int status : {401, 402, 403, 405, 415, 424, 451, 501}) EXPECT_TRUE(error_of(status).lasting) << status;
+  for (int status : {408, 409, 425, 429, 499, 500, 502, 503, 504, 529})
+    EXPECT_FALSE(error_of(status).lasting) << status;
+}
+
+TEST(UpstreamError, ACauseThatClientsKnowKeepsItsCodeAndItsField) {
+  const base::Error overflow = error_of(
+      400, {}, R"({"error":{"message":"m","code":"context_length_exceeded","param":"messages[0].content"}})");
+  EXPECT_EQ(Code::kContextLength, overflow.code);
+  EXPECT_EQ("messages[0].content", overflow.param);
+  EXPECT_EQ(Code::kContentPolicy, error_of(400, {}, R"({"error":{"code":"content_policy_violation"}})").code);
+  EXPECT_EQ(Code::kContentFilter, error_of(400, {}, R"({"error":{"code":"content_filter"}})").code);
+  const base::Error quota = error_of(429, {}, R"({"error":{"type":"insufficient_quota"}})");
+  EXPECT_EQ(Code::kQuota, quota.code);
+  EXPECT_TRUE(quota.lasting);
+  EXPECT_EQ("temperature", error_of(400, {}, R"({"error":{"message":"m","param":"temperature"}})").param);
+}
+
+TEST(UpstreamError, ACauseThatDoesNotFitToItsStatusAndAFieldThatIsNoneAreNotPassedOn) {
+  EXPECT_EQ(Code::kUpstream,
+            error_of(500, {}, R"({"error":{"code":"context_length_exceeded","param":"x"}})").code);
+  EXPECT_EQ("", error_of(500, {}, R"({"error":{"param":"x"}})").param);
+  EXPECT_EQ(Code::kBadRequest, error_of(400, {}, R"({"error":{"code":"insufficient_quota"}})").code);
+  EXPECT_EQ(Code::kBadRequest,
+            error_of(400, {}, R"({"error":{"code":"server_error","param":"/etc/x y"}})").code);
+  EXPECT_EQ("", error_of(400, {}, R"({"error":{"param":"/etc/x y"}})").param);
+}
+
+TEST(UpstreamError, APromptThatIsTooLongIsKnownByEachProvidersWords) {
+  const std::pair<const char*, const char*> words[] = {
+      {"anthropic", "prompt is too long: 213462 tokens > 200000 maximum"},
+      {"gemini", "The input token count (1048577) exceeds the maximum number of tokens allowed (1048576)."},
+      {"vllm", "This model's maximum context length is 4096 tokens."},
+      {"llamacpp", "the request exceeds the available context size, try increasing it"}};
+  for (const auto& [provider, said] : words) {
+    const std::string body = R"({"error":{"message":")" + std::string(said) + R"("}})";
+    const Target target = target_of(provider, "m");
+    EXPECT_EQ(Code::kContextLength, upstream_error(target, 400, {}, body).code) << said;
+    EXPECT_EQ(Code::kOverloaded, upstream_error(target, 503, {}, body).code) << said;
+  }
+}
+
 TEST(UpstreamError, TheMessageSaysWhoSaidWhat) {
   const std::string message = error_of(400, {}, R"({"error":{"message":"bad tool","type":"x"}})").message;
   EXPECT_EQ("openai/gpt-4o answered 400: bad tool", message);

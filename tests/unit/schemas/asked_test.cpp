@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "schemas/chat_job.h"
 #include "schemas/chat_request.h"
 #include "schemas/execution.h"
 #include "schemas/machine.h"
@@ -103,6 +104,22 @@ TEST(AskedChats, NeitherFilesNorRecordingsNorWhatAToolSignsInWithAreToldBack) {
   EXPECT_EQ(told.body["messages"][0]["content"][2]["image_url"]["url"], "https://a.example/p.png");
 }
 
+TEST(AskedChats, APictureOfWhichNoCopyIsKeptIsNamedWhereItWas) {
+  const std::string large = "data:image/png;base64," + std::string(12u << 20, 'A');
+  const json picture = {{"type", "image_url"}, {"image_url", {{"url", large}}}};
+  const json text = {{"type", "text"}, {"text", "[an image of some bytes, not kept] is what I read"}};
+  std::string body =
+      chat_of({{"messages", json::array({{{"role", "user"}, {"content", json::array({text, picture})}}})}})
+          .dump();
+  auto request = read_chat_request(body);
+  ASSERT_TRUE(request.has_value());
+  form_body(*request);
+  ASSERT_TRUE(drop_large_images(*request));
+  const AskedRequest told = asked(Kind::kChat, chat_spec(*request));
+  EXPECT_EQ(told.left_out, Places{"messages.0.content.1"});
+  EXPECT_EQ(told.body["messages"][0]["content"][0], text);
+}
+
 TEST(AskedDocuments, OneThatWasFetchedIsNamedAndOneThatWasSentIsLeftOut) {
   OcrSpec spec;
   spec.model = "millrace/ocr";
@@ -149,6 +166,24 @@ TEST(AskedCommands, HaveNoValuesOfTheirEnvironment) {
   EXPECT_EQ(told.path, "/v1/machines/" + machine_id(spec.machine) + "/executions");
   EXPECT_EQ(told.body, json::parse(R"({"command":["sh","-c","true"],"cwd":"/workspace/a","timeout_ms":5})"));
   EXPECT_EQ(told.left_out, (Places{"env.TOKEN", "stdin"}));
+}
+
+TEST(AskedCommands, NameTheirInputWhetherItIsKeptStillOrNot) {
+  ExecutionSpec spec;
+  spec.command = {"cat"};
+  EXPECT_EQ(asked(Kind::kExec, to_json(spec), false).left_out, Places{});
+  EXPECT_EQ(asked(Kind::kExec, to_json(spec), true).left_out, Places{"stdin"})
+      << "a spec of an older version";
+  spec.has_input = true;
+  EXPECT_EQ(asked(Kind::kExec, to_json(spec), false).left_out, Places{"stdin"});
+  EXPECT_EQ(asked(Kind::kExec, to_json(spec), true).left_out, Places{"stdin"});
+}
+
+TEST(AskedRequests, NeedRoomForTheirTextsTwiceAndForTheValuesOfTheirTree) {
+  constexpr std::size_t kMiB = std::size_t{1} << 20;
+  EXPECT_GE(telling_bytes(65'000), 2 * 65'000 + 32'000 * std::size_t{100});
+  EXPECT_GE(telling_bytes(16 * kMiB), 32 * kMiB);
+  EXPECT_LE(telling_bytes(16 * kMiB), 48 * kMiB) << "a tree has no more values than a body may have";
 }
 
 TEST(AskedRequests, WhatIsNoSpecIsAnError) {

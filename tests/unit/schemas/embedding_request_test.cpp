@@ -84,12 +84,31 @@ TEST(EmbeddingRequest, ThereAreAtMost2048Inputs) {
   EXPECT_EQ(wrong(parse(json(std::vector<std::vector<int>>(2049, {1})))), "body.input");
 }
 
-TEST(EmbeddingRequest, AnInputHasAtMost8192TokensByTheEstimateOrTheirCount) {
+TEST(EmbeddingRequest, AnInputHasAtMost8192TokensForCertainOrByTheirCount) {
   EXPECT_EQ(wrong(parse(words(8192))), "");
   EXPECT_EQ(wrong(parse(words(8193))), "body.input");
   EXPECT_EQ(wrong(parse({"a", words(8193)})), "body.input.1");
   EXPECT_EQ(wrong(parse(json::array({tokens(8192)}))), "");
   EXPECT_EQ(wrong(parse(json::array({tokens(8193)}))), "body.input.0");
+}
+
+// Each has less than 8,192 tokens by cl100k_base, all together less than 300,000 (chat_tokens_test.cpp).
+TEST(EmbeddingRequest, ATextThatFitsIsNotRefusedHoweverManyTokensAnEstimateGivesIt) {
+  const auto many = [](std::string_view unit, int times) {
+    std::string text;
+    for (int i = 0; i < times; ++i) text += unit;
+    return text;
+  };
+  const std::vector<std::string> texts{
+      many("Мельница мелет зерно, и вода течёт по жёлобу. ", 320),
+      many("水车磨谷物，水沿着水槽流下。人们每天早上来这里取面粉。", 220),
+      many("| name | value | unit |\n| --- | --- | --- |\n| speed | 12 | m/s |\n", 340),
+      many("for (int i = 0; i < n; ++i) {\n    if (a[i] != NULL && b->next == 0) return -1;\n}\n", 220),
+      many("1.2 Introduction .......................................................... 17\n", 800),
+      std::string(500'000, '-')};
+  for (const std::string& text : texts) EXPECT_EQ(wrong(parse(text)), "") << text.substr(0, 60);
+  EXPECT_EQ(wrong(parse(json(std::vector<std::string>(37, texts.front())))), "");
+  EXPECT_GT(parse(texts.front())->input_tokens, 7'000);
 }
 
 TEST(EmbeddingRequest, AllInputsHaveAtMost300000Tokens) {

@@ -42,6 +42,17 @@ TEST(ErrorBody, Every422HasADetailList) {
   EXPECT_EQ(body["error"]["code"], "document_empty");
 }
 
+// As contract.md has it, each item is a string.
+TEST(ErrorBody, ADottedFieldIsTakenApartInItsPlace) {
+  const auto place = [](const char* param) {
+    return json::parse(
+        error_body("/v1/ocr", base::error(Code::kInvalidField, "no", param)).body)["detail"][0]["loc"];
+  };
+  EXPECT_EQ(place("document.document_url"), json::parse(R"(["body","document","document_url"])"));
+  EXPECT_EQ(place("mcp_servers.0"), json::parse(R"(["body","mcp_servers","0"])"));
+  EXPECT_EQ(place(""), json::parse(R"(["body"])"));
+}
+
 TEST(ErrorBody, MachineEndpointsSpeakTheirOwnShape) {
   base::Error busy = base::error(Code::kOverloaded, "later");
   busy.retry_after = std::chrono::milliseconds(1500);

@@ -44,6 +44,7 @@ TEST(ExecutionSpec, ComesBackAsItWasWritten) {
   spec.cwd = "a b";
   spec.env_names = {"A", "B"};
   spec.timeout = std::chrono::milliseconds(1);
+  spec.has_input = true;
   const auto read = execution_spec_from_json(to_json(spec));
   ASSERT_TRUE(read.has_value());
   EXPECT_EQ(read->machine, spec.machine);
@@ -51,11 +52,15 @@ TEST(ExecutionSpec, ComesBackAsItWasWritten) {
   EXPECT_EQ(read->cwd, spec.cwd);
   EXPECT_EQ(read->env_names, spec.env_names);
   EXPECT_EQ(read->timeout, spec.timeout);
+  EXPECT_TRUE(read->has_input);
+  EXPECT_FALSE(execution_spec_from_json(to_json(spec_of({"true"})))->has_input);
 }
 
 TEST(ExecutionSpec, AnythingElseIsAnError) {
   for (const char* text :
-       {"", "[]", "{}", R"({"machine":"x","command":["a"],"cwd":"","env_names":[],"timeout_ms":1})"}) {
+       {"", "[]", "{}", R"({"machine":"x","command":["a"],"cwd":"","env_names":[],"timeout_ms":1})",
+        R"({"machine":"dm-0192f0a1-7c1e-7000-8000-000000000002","command":["a"],"cwd":"","env_names":[],)"
+        R"("timeout_ms":1,"has_input":1})"}) {
     EXPECT_FALSE(execution_spec_from_json(text).has_value()) << text;
   }
 }

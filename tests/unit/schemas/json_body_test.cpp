@@ -75,6 +75,25 @@ TEST(JsonBody, RefusesWhatIsNotAnObjectOfValidJson) {
   }
 }
 
+TEST(JsonBody, SaysWhatIsThereInsteadOfAnObject) {
+  const std::pair<std::string, std::string_view> rows[] = {
+      {"null", "has to be an object"},
+      {" []", "has to be an object"},
+      {"  ", "only blanks"},
+      {"\xEF\xBB\xBF{}", "byte order mark"},
+      {"{} x", "something after the object"},
+      {R"({"a":"}\"","b":[{}]} x)", "something after the object"},
+      {"{\"a\":1}{}", "something after the object"},
+  };
+  for (const auto& [text, said] : rows) {
+    const auto body = read(text);
+    ASSERT_FALSE(body.has_value()) << text;
+    EXPECT_NE(body.error().message.find(said), std::string::npos) << text << body.error().message;
+  }
+  for (const char* open : {"{", R"({"a":"} x")", R"({"a":{} )"})
+    EXPECT_EQ(read(open).error().message.find("after the object"), std::string::npos) << open;
+}
+
 TEST(JsonBody, TakesNumbersThatFitNoIntegerAndNoDouble) {
   constexpr double kLargest = std::numeric_limits<double>::max();
   const auto body = read(

@@ -99,6 +99,8 @@ TEST(OcrRequest, RefusesWrongShapesNamingTheField) {
       {with_document(R"({"document_url":"https://"})"), "document.document_url", "url_parsing"},
       {with_document(R"({"document_url":"https:///x"})"), "document.document_url", "url_parsing"},
       {with_document(R"({"document_url":"https://e.org/a b"})"), "document.document_url", "url_parsing"},
+      {with_document(R"({"document_url":"https://u:pw@e.org/a"})"), "document.document_url", "url_parsing"},
+      {with_document(R"({"image_url":{"url":"https://u@e.org/a"}})"), "document.image_url", "url_parsing"},
       {with_document(R"({"document_url":"https://e.org/)" + std::string(8192, 'x') + R"("})"),
        "document.document_url", "url_too_long"},
       {with_document(R"({"document_url":"data:application/pdf,abc"})"), "document.document_url",

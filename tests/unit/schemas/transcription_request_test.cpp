@@ -65,7 +65,7 @@ TEST(TranscriptionRequests, TakeTheirFieldsAsText) {
   EXPECT_EQ(parsed->spec.prompt, "Umlaute");
   EXPECT_EQ(parsed->spec.style.form, TranscriptForm::kSrt);
   EXPECT_EQ(parsed->spec.temperature, 0.25);
-  EXPECT_EQ(dropped(parsed), "");
+  EXPECT_EQ(dropped(parsed), "response_format");
 }
 
 TEST(TranscriptionRequests, EmptyFieldsCountAsAbsent) {
@@ -135,6 +135,24 @@ TEST(TranscriptionRequests, TranslationsHaveFewerFields) {
   EXPECT_TRUE(parsed->spec.style.translate);
   EXPECT_FALSE(parsed->stream);
   EXPECT_EQ(dropped(parsed), "language, stream, timestamp_granularities%5B%5D");
+}
+
+TEST(TranscriptionRequests, WhatAStreamDoesNotCarryIsReported) {
+  for (const char* form : {"srt", "vtt", "verbose_json"}) {
+    EXPECT_EQ(dropped(local({{"stream", "true"}, {"response_format", form}})), "response_format") << form;
+    EXPECT_EQ(dropped(local({{"response_format", form}})), "") << form;
+  }
+  EXPECT_EQ(
+      dropped(far(
+          {{"stream", "true"}, {"response_format", "verbose_json"}, {"timestamp_granularities[]", "word"}})),
+      "response_format, timestamp_granularities");
+  for (const char* form : {"json", "text"})
+    EXPECT_EQ(dropped(local({{"stream", "true"}, {"response_format", form}})), "") << form;
+}
+
+TEST(TranscriptionRequests, TrueAndFalseAreReadInWhateverCase) {
+  for (const char* yes : {"true", "True", "TRUE", "1"}) EXPECT_TRUE(local({{"stream", yes}})->stream) << yes;
+  for (const char* no : {"false", "False", "FALSE", "0"}) EXPECT_FALSE(local({{"stream", no}})->stream) << no;
 }
 
 TEST(TranscriptionRequests, UnknownModelsNameTheNearest) {

@@ -1,5 +1,6 @@
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -124,6 +125,18 @@ int commit_too_much(const std::string& folder) {
   return freed || freed.error().code == base::Code::kOverloaded ? 0 : 4;
 }
 
+// What there is has no room for its log any more.
+int open_without_room(const std::string& folder) {
+  base::SystemClock clock;
+  if (!write(*opened(test_options(folder + "/data"), clock), bump)) return 2;
+  std::ofstream(folder + "/much") << std::string(8 << 20, 'x');
+  const auto full = Store::open(test_options(folder + "/data"), clock);
+  if (full) return 3;
+  const bool is_named =
+      full.error().message.starts_with(folder + "/data: the disk is full: 0 bytes are free");
+  return is_named ? 0 : 4;
+}
+
 void expect_fine_on_a_small_disk(int (*body)(const std::string&)) {
   support::TempDir dir;
   OtherProcess other([&](auto&) { return on_a_small_disk(dir.str(), body); });
@@ -134,6 +147,10 @@ void expect_fine_on_a_small_disk(int (*body)(const std::string&)) {
 
 TEST(SmallDiskTest, ABlobThatDoesNotFitIsRefusedAndLeavesNothing) {
   expect_fine_on_a_small_disk(&stage_too_much);
+}
+
+TEST(SmallDiskTest, AStoreThatHasNoRoomToOpenSaysThatTheDiskIsFull) {
+  expect_fine_on_a_small_disk(&open_without_room);
 }
 
 TEST(SmallDiskTest, ACommitThatMeetsEnospcIsRefusedAndTheProcessLives) {

@@ -1,9 +1,13 @@
 #include "storage/job_claims.h"
 
+#include <algorithm>
+
 #include "tests/unit/storage/job_store.h"
 
 namespace millrace::storage::testing {
 namespace {
+
+using schemas::JobId;
 
 TEST(JobClaims, AClaimTakesNoMoreThanItsCount) {
   JobStore s;
@@ -81,6 +85,130 @@ TEST(JobClaims, TheTurnOfTheTenantsOutlivesTheProcess) {
   s.claim_one();
   s.reopen();
   EXPECT_EQ(s.claim_one().job, b);
+}
+
+// A document that was split into `shares`, at whose first share it is.
+JobId long_document(JobStore& s, int shares, const std::string& tenant = kTenant, int priority = 0) {
+  auto order = s.order(tenant);
+  order.priority = priority;
+  s.submit(order);
+  const Lease parent = s.claim_one();
+  EXPECT_EQ(s.split(parent, shares), Applied::kYes);
+  return parent.job;
+}
+
+// "share 2" of whatever document, or the number of the job among `others`.
+std::string named(const Claimed& job, const std::vector<JobId>& others) {
+  if (job.parent) return "share " + std::to_string(job.child_index);
+  const auto at = std::find(others.begin(), others.end(), job.lease.job);
+  return at == others.end() ? "parent" : "other " + std::to_string(at - others.begin());
+}
+
+using Names = std::vector<std::string>;
+
+Names claim_all(JobStore& s, const std::vector<JobId>& others) {
+  Names names;
+  for (auto claimed = s.claim(1); !claimed.empty(); claimed = s.claim(1))
+    names.push_back(named(claimed[0], others));
+  return names;
+}
+
+TEST(LongDocuments, BehindTheirFirstSharesTheyTakeTurnsWithWhatCameLater) {
+  JobStore s;
+  long_document(s, 7);
+  const std::vector<JobId> others{s.submit(), s.submit(), s.submit()};
+  EXPECT_EQ(claim_all(s, others), (Names{"share 0", "share 1", "other 0", "share 2", "other 1", "share 3",
+                                         "other 2", "share 4", "share 5", "share 6"}));
+}
+
+TEST(LongDocuments, TakeTheirTurnsInOneClaimOfManyToo) {
+  JobStore s;
+  long_document(s, 5);
+  const std::vector<JobId> others{s.submit(), s.submit()};
+  Names names;
+  for (const Claimed& each : s.claim(9)) names.push_back(named(each, others));
+  EXPECT_EQ(names, (Names{"share 0", "share 1", "other 0", "share 2", "other 1", "share 3", "share 4"}));
+}
+
+TEST(LongDocuments, GoOnHoweverMuchComesAfterThem) {
+  JobStore s;
+  long_document(s, 6);
+  s.claim(2);
+  int shares = 0;
+  for (int i = 0; i < 8; ++i) {
+    s.submit();
+    s.submit();
+    shares += s.claim(1).at(0).parent ? 1 : 0;
+  }
+  EXPECT_EQ(shares, 4);
+}
+
+TEST(LongDocuments, ManyOfThemHoldUpAnotherJobNoMoreThanOneDoes) {
+  JobStore s;
+  for (int i = 0; i < 20; ++i) s.submit();
+  for (const Claimed& parent : s.claim(20)) s.split(parent.lease, 10);
+  s.claim(80);  // the first shares of all, and as many late ones of the oldest
+  const std::vector<JobId> others{s.submit()};
+  Names names;
+  for (const Claimed& each : s.claim(2)) names.push_back(named(each, others));
+  EXPECT_NE(std::find(names.begin(), names.end(), "other 0"), names.end());
+}
+
+TEST(LongDocuments, DoNotHoldUpTheFirstSharesOfOthers) {
+  JobStore s;
+  long_document(s, 9);
+  s.claim(2);
+  const JobId second = long_document(s, 3);
+  std::vector<std::pair<bool, int>> order;
+  for (const Claimed& each : s.claim(5))
+    order.emplace_back(each.parent->uuid == second.uuid, each.child_index);
+  // The last claim took the second one's parent past the first document: it comes next.
+  EXPECT_EQ(order,
+            (std::vector<std::pair<bool, int>>{{false, 2}, {true, 0}, {false, 3}, {true, 1}, {false, 4}}));
+}
+
+TEST(LongDocuments, EachTenantsTakeTurnsForThemselves) {
+  JobStore s;
+  for (const char* tenant : {"a", "b"}) long_document(s, 6, tenant);
+  s.claim(4);
+  for (const char* tenant : {"a", "a", "b", "b"}) s.submit(s.order(tenant));
+  Names names;
+  for (const Claimed& each : s.claim(8)) names.push_back(each.tenant + (each.parent ? " share" : " other"));
+  EXPECT_EQ(names,
+            (Names{"a other", "b other", "a share", "b share", "a other", "b other", "a share", "b share"}));
+}
+
+TEST(LongDocuments, AreBehindAHigherAndBeforeALowerPriority) {
+  JobStore s;
+  long_document(s, 4, kTenant, 1);
+  s.claim(2);
+  std::vector<JobId> others{s.submit()};
+  auto urgent = s.order();
+  urgent.priority = 2;
+  others.push_back(s.submit(urgent));
+  EXPECT_EQ(claim_all(s, others), (Names{"other 1", "share 2", "share 3", "other 0"}));
+}
+
+TEST(LongDocuments, TheirTurnOutlivesTheProcess) {
+  JobStore s;
+  long_document(s, 5);
+  s.claim(2);
+  const std::vector<JobId> others{s.submit(), s.submit()};
+  EXPECT_EQ(s.claim_one().job, others[0]);
+  s.reopen();
+  EXPECT_TRUE(s.claim(1).at(0).parent.has_value());
+  EXPECT_EQ(s.claim_one().job, others[1]);
+}
+
+TEST(LongDocuments, WhatIsDoneWithThemIsPutTogetherAtOnce) {
+  JobStore s;
+  const JobId first = long_document(s, 1);
+  const Lease only = s.claim_one();
+  long_document(s, 5);
+  s.claim(2);
+  s.submit();
+  s.finish(only);
+  EXPECT_EQ(s.claim_one().job, first);
 }
 
 TEST(JobClaims, AHeartbeatRenewsWhatIsHeldAndNamesWhatIsLost) {

@@ -1,4 +1,9 @@
+#include <algorithm>
+#include <iterator>
+
 #include "storage/admin_queries.h"
+#include "storage/ids_ahead.h"
+#include "storage/migrations.h"
 #include "tests/unit/storage/job_store.h"
 
 // Lists whose filter hardly a job passes: each test allows so few rows that a walk over the others would find
@@ -102,9 +107,84 @@ TEST_F(JobLists, TheBeginningOfAnIdIsFoundAndSoIsItsEnd) {
   others();
   expect_found({.id_contains = wanted.str()}, {wanted});
   expect_found({.id_contains = wanted.str().substr(0, wanted.str().size() - 4)}, {wanted});
-  expect_own({.id_contains = wanted.str().substr(wanted.str().size() - 8)}, {wanted});
-  expect_own({.id_contains = "exec-"}, {});
-  expect_own({.id_contains = "nothing has this"}, {});
+  expect_found({.id_contains = wanted.str().substr(wanted.str().size() - 8)}, {wanted});
+  expect_found({.id_contains = "exec-"}, {});
+  expect_found({.id_contains = "nothing has this"}, {});
+}
+
+TEST_F(JobLists, ATextFromTheMiddleOfIdsIsFoundInTheOrderOfAllJobsWhosesoeverTheyAre) {
+  std::vector<schemas::JobId> jobs;  // a large group, a small one, one of the oldest only
+  for (int i = 0; i < 1'200; ++i) {
+    auto order = i < 3 ? s.command() : s.order(i % 100 == 0 ? "other" : kTenant);
+    jobs.insert(jobs.begin(), s.submit(order));
+  }
+  const auto found = [this](const std::string& text) {
+    std::vector<schemas::JobId> all;
+    std::optional<base::Uuid> next;
+    for (int pages = 0; pages == 0 || (next && pages < 1'000); ++pages) {
+      const JobPage page = AdminQueries(s.store()).jobs({.id_contains = text}, 50, next, 100).value();
+      for (const auto& id : names_of(page)) all.push_back(id);
+      next = page.next;
+    }
+    return all;
+  };
+  for (const std::string text : {"7", "a1", "-8", "c4d", "ec-0", "0b", "nothing"}) {
+    std::vector<schemas::JobId> wanted;
+    std::ranges::copy_if(jobs, std::back_inserter(wanted), [&](const schemas::JobId& job) {
+      return job.str().find(text) != std::string::npos;
+    });
+    EXPECT_EQ(found(text), wanted) << text;
+  }
+}
+
+TEST_F(JobLists, WhatWasMadeBeforeATimeIsFoundWithoutALookAtWhatCameLater) {
+  s.clock.advance(s.new_id().uuid.time() -
+                  s.clock.wall());  // ids of earlier tests are ahead of this store's clock
+  const auto first = s.submit();
+  s.clock.advance(1h);
+  const auto since = s.clock.wall();
+  s.clock.advance(1min);
+  others();
+  expect_found({.created_before = since}, {first});
+  expect_found({.created_before = since - 1h}, {});
+}
+
+TEST_F(JobLists, AnIdThatIsAheadOfItsRowsTimeIsFoundByThatTime) {
+  const auto before = s.submit();
+  s.clock.advance(12h);
+  others();
+  s.clock.jump_wall(-11h);
+  const auto late = s.submit();  // its id goes on where the others' ended
+  s.clock.advance(1min);
+  const JobFilter early{.created_before = s.clock.wall()};
+  EXPECT_EQ(names_of(s.queries().list(kTenant, early, 5, {}).value()), (std::vector{late, before}));
+  s.reopen();
+  EXPECT_EQ(names_of(s.queries().list(kTenant, early, 5, {}).value()), (std::vector{late, before}))
+      << "which the store has written down";
+}
+
+TEST(JobListsOfAnOlderStore, HowFarIdsAreAheadOfTheirRowsIsReckonedOnce) {
+  const support::TempDir dir;
+  Db db({.path = dir.str() + "/older.db"});
+  for (const Migration& step : migrations().first(12)) db.script(step.sql);
+  const auto add = [&db](std::int64_t created_at, std::chrono::milliseconds ahead) {
+    db.prepare(
+          "INSERT INTO jobs (id, tenant, kind, status, priority, rerun, deadline, created_at, model, spec) "
+          "VALUES (?1, 't', 1, 0, 0, 0, 0, ?2, 'm', 1)")
+        .bind(base::Uuid::make(base::wall_from(created_at) + ahead), created_at)
+        .run();
+  };
+  const std::int64_t now =
+      base::millis(base::SystemClock().wall()) + 400L * 86'400'000;  // past all other ids
+  add(now, -1min);
+  add(now + 60'000, 300ms);
+  db.script(migrations()[12].sql);
+  EXPECT_EQ(ids_ahead(db), kAheadOfAny);
+  db.execute("DROP TABLE meta");
+  add(now + 120'000, 3h + 7ms);
+  add(now + 180'000 + 3 * 3'600'000, 2h);
+  db.script(migrations()[12].sql);
+  EXPECT_EQ(ids_ahead(db), 3h + 7ms);
 }
 
 TEST_F(JobLists, AnAdministratorMayAskForOneTenant) {

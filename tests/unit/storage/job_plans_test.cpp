@@ -150,6 +150,15 @@ void run_completions(JobStore& s) {
   s.finish(claimed[1].lease);
 }
 
+// Its late shares take turns with another job.
+void run_long_document(JobStore& s) {
+  const Lease parent = s.submit_and_claim();
+  s.split(parent, 4);
+  s.submit();
+  for (const Claimed& each : s.claim(5)) s.finish(each.lease);
+  s.finish(s.claim_one());
+}
+
 // One life of everything, so that every role prepares what it has.
 void live(MachineStore& s) {
   auto order = s.order();
@@ -158,6 +167,7 @@ void live(MachineStore& s) {
   run_completions(s);
   run_machines(s);
   run_acts(s);
+  run_long_document(s);
   s.submit(order);
   (void)s.try_submit(order);
   const Lease parent = s.claim_one();

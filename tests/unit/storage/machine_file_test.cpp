@@ -98,5 +98,22 @@ TEST_F(MachinesOfTheFile, OneThatTheFileReplacesByAnotherOfItsNameGivesThatUp) {
   EXPECT_EQ(s.look(old.id).source, schemas::MachineSource::kApi);
 }
 
+TEST(MachinesOnANearlyFullDisk, WhatAStartMakesOfThemIsWritten) {
+  support::TempDir dir;
+  base::ManualClock clock;
+  Store::Options options = test_options(dir.str() + "/data");
+  options.disk_free_min_bytes = std::int64_t{1} << 60;
+  const auto store = opened(options, clock);
+  Machines machines(*store);
+  const auto act = [&] { return schemas::JobId{schemas::Kind::kMachine, base::Uuid::make(clock.wall())}; };
+  EXPECT_TRUE(await<Machine>(
+      [&](auto done) { machines.ensure_local("default", base::Uuid::make(clock.wall()), act(), done); }));
+  Machine web;
+  web.id = base::Uuid::make(clock.wall());
+  web.tenant = kTenant;
+  web.name = "web";
+  EXPECT_TRUE(await<int>([&](auto done) { machines.take_from_file({web}, {act()}, done); }));
+}
+
 }  // namespace
 }  // namespace millrace::storage::testing

@@ -170,6 +170,8 @@ TEST_F(WriterTest, BelowTheDiskMinimumSubmitsAreRefusedAndUrgentOperationsGoOn) 
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, base::Code::kOverloaded);
   EXPECT_GT(refused.error().retry_after.count(), 0);
+  EXPECT_NE(refused.error().message.find(" bytes free, store.disk_free_min is "), std::string::npos)
+      << refused.error().message;
   EXPECT_TRUE(write(*store_, bump, Priority::kUrgent));
 }
 

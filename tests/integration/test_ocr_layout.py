@@ -1,0 +1,177 @@
+"""POST /v1/ocr over pages with a text layer: what stands on them comes back in the order it is read in."""
+
+import io
+
+import pytest
+from documents import data_uri
+from millrace import Gateway
+from reportlab.lib.pagesizes import A4
+from reportlab.pdfbase import pdfmetrics
+from reportlab.pdfbase.cidfonts import UnicodeCIDFont
+from reportlab.pdfbase.ttfonts import TTFont
+from reportlab.pdfgen import canvas
+
+pdfmetrics.registerFont(TTFont("DejaVu", "/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf"))
+ACROSS = "The table of the quarter with all its rows stands below; it was made by the mill and is complete."
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    gateway = Gateway(tmp_path_factory.mktemp("layout") / "data").start()
+    yield gateway
+    gateway.close()
+
+
+def read(gateway, document):
+    reply = gateway.client.post("/v1/ocr", {"document": {"document_url": data_uri(document)}})
+    assert reply.status == 200, reply.body
+    return reply.json()["pages"][0]["markdown"].strip()
+
+
+def drawn(draw, size=A4, font="Helvetica", points=11):
+    out = io.BytesIO()
+    page = canvas.Canvas(out, pagesize=size)
+    page.setFont(font, points)
+    draw(page)
+    page.save()
+    return out.getvalue()
+
+
+def lines(texts, font="Helvetica", pitch=14, left=80):
+    def draw(page):
+        for number, text in enumerate(texts):
+            page.drawString(left, 760 - number * pitch, text)
+
+    return drawn(draw, font=font)
+
+
+def table(rows, step, pitch, heading=ACROSS):
+    def draw(page):
+        page.drawString(60, 790, heading)
+        for number, row in enumerate(rows):
+            for column, cell in enumerate(row):
+                page.drawString(60 + column * step, 740 - number * pitch, cell)
+
+    return drawn(draw, points=9)
+
+
+def cells(markdown):
+    rows = [line.strip("|").split("|") for line in markdown.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in row] for row in rows if "---" not in row[0]]
+
+
+@pytest.mark.parametrize("text", ["Il1O0-B8S5", "Глава первая", "€ 1.234,56", "4711"])
+def test_a_text_layer_is_never_guessed_at_however_short_it_is(shared, text):
+    assert read(shared, lines([text], font="DejaVu")) == text
+
+
+def test_a_word_on_a_page_as_large_as_a_house_is_found(shared):
+    assert read(shared, drawn(lambda page: page.drawString(7000, 7000, "Hello plain page"), (14400, 14400))) == "Hello plain page"
+
+
+def test_text_from_right_to_left_is_read_in_its_own_order(shared):
+    logical = ["בתחילה ברא אלוהים את השמים ואת הארץ", "מחיר: 120 שקלים בלבד"]
+
+    def draw(page):
+        for number, line in enumerate(logical):
+            seen = [word if word.isdigit() else word[::-1] for word in reversed(line.split())]
+            page.drawRightString(500, 700 - number * 18, " ".join(seen))
+
+    assert read(shared, drawn(draw, font="DejaVu", points=12)) == " ".join(logical)
+
+
+@pytest.mark.parametrize("step, pitch", [(125, 14), (125, 18), (125, 30)])
+def test_a_table_of_even_columns_keeps_its_rows(shared, step, pitch):
+    rows = [[f"r{row}c{column} text" for column in range(4)] for row in range(6)]
+    assert cells(read(shared, table(rows, step, pitch))) == rows
+
+
+def test_a_table_of_many_words_keeps_its_rows(shared):
+    rows = [[f"A longer description {n}", f"and a remark of words {n}", f"{n}.00 EUR"] for n in range(7)]
+    assert cells(read(shared, table(rows, 170, 14))) == rows
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_columns_of_prose_whose_lines_stand_side_by_side_are_read_one_after_the_other(shared, count):
+    words = "the river turns a wheel and the wheel turns a stone so every sack of grain becomes flour".split()
+    width = 480 // count
+    text = [[words[(7 * row + 3 * column + k) % len(words)] for k in range(40)] for row in range(30) for column in range(count)]
+
+    def draw(page):
+        for column in range(count):
+            for row in range(30):
+                line = ""
+                for word in text[row * count + column]:
+                    if page.stringWidth(f"{line} {word}", "Helvetica", 9) < width - 20:
+                        line = f"{line} {word}".strip()
+                page.drawString(55 + column * width, 740 - 11 * row, line)
+            page.drawString(55 + column * width, 400, f"This is the end of column {column}")
+
+    markdown = read(shared, drawn(draw, points=9))
+    assert "|" not in markdown
+    ends = [markdown.index(f"end of column {n}") for n in range(count)]
+    assert ends == sorted(ends), markdown
+    assert markdown.count("\n\n") <= 2 * count, markdown
+
+
+def test_items_keep_lines_of_their_own(shared):
+    for marks in (["1.", "2.", "3."], ["a)", "b)", "c)"]):
+        texts = [f"{mark} item {name}" for mark, name in zip(marks, ("one", "two", "three"))]
+        assert read(shared, lines(texts)) == "\n".join(texts)
+
+
+def test_an_address_and_names_with_their_values_keep_their_lines(shared):
+    address = ["ACME Mills", "12 River Street", "London E1 6AN"]
+    for texts in (address, ["Invoice no: 4711", "Date: 2026-11-23", "Total: 12.00 EUR"]):
+        assert read(shared, lines(texts)) == "  \n".join(texts)
+
+
+@pytest.mark.parametrize("turn", [0, 90, 180, 270])
+def test_text_is_read_upright_however_it_lies(shared, turn):
+    texts = ["The first line of a page that lies", "on its side or on its head, and the", "third line that ends it here."]
+
+    def draw(page):
+        page.translate(300, 400)
+        page.rotate(turn)
+        for number, text in enumerate(texts):
+            page.drawString(-100, 20 - number * 14, text)
+
+    assert read(shared, drawn(draw)) == " ".join(texts)
+
+
+def test_a_table_on_its_side_below_an_upright_line_is_a_table(shared):
+    rows = [["Item", "Count", "Price"], ["Widget", "3", "9.99"], ["Gadget", "14", "120.00"]]
+
+    def draw(page):
+        page.drawString(72, 810, "Appendix A, see the table")
+        page.translate(500, 100)
+        page.rotate(90)
+        for number, row in enumerate(rows):
+            for column, cell in enumerate(row):
+                page.drawString(column * 150, 100 - number * 20, cell)
+
+    markdown = read(shared, drawn(draw))
+    assert markdown.startswith("Appendix A, see the table\n\n|")
+    assert cells(markdown) == rows
+
+
+def test_text_that_reads_as_markup_is_escaped(shared):
+    for text in ("```", "~~~", "---", "+ plus", "<script>alert(1)</script>"):
+        assert read(shared, lines([text], font="DejaVu")).replace("\\</", "</") == "\\" + text
+
+
+def test_ligatures_and_soft_hyphens_are_written_as_letters(shared):
+    assert read(shared, lines(["\ufb01nal of\ufb01ce soft\u00adhyphen"], font="DejaVu")) == "final office softhyphen"
+
+
+@pytest.mark.parametrize(
+    "font, text",
+    [
+        ("HeiseiMin-W3", "日本語の文章です。吾輩は猫である。"),
+        ("STSong-Light", "这是一个中文句子。"),
+        ("HYSMyeongJo-Medium", "한국어 문장입니다"),
+    ],
+)
+def test_chinese_japanese_and_korean_in_fonts_that_are_not_in_the_document_are_read(shared, font, text):
+    pdfmetrics.registerFont(UnicodeCIDFont(font))
+    assert read(shared, lines([text], font=font)) == text

@@ -1,0 +1,67 @@
+#include "api/job_stream.h"
+
+#include <stdexcept>
+
+#include "api/chat_answer.h"
+#include "api/counted_places.h"
+#include "api/live_overview.h"
+#include "api/revocations.h"
+#include "tests/support/wait_until.h"
+#include "tests/unit/api/served.h"
+
+namespace millrace::api::test {
+namespace {
+
+// What a stream stands on, beside what Served has.
+class JobStreams : public Served {
+ protected:
+  JobStreams() { start(); }
+
+  const std::string openapi = "{}";
+  const std::atomic<bool> draining{false};
+  const std::function<DispatchHealth()> health;
+  const Options options;
+  JobWaits waits{*waiters, *loop};
+  JobPlaces places{1, *waiters};
+  ByteBudget replies{1};
+  Revocations revocations{*store, authority, clock};
+  ChatAnswers chat_answers{*loop};
+  LiveOverview live_overview;
+  CountedPlaces picture_places{1};
+  HttpMetrics http_metrics{metrics, {}};
+  Context context{*store,      *submit,       *control, *pool,        *loop,
+                  metrics,     clock,         health,   options,      waits,
+                  places,      replies,       draining, openapi,      secret_key,
+                  authority,   revocations,   *chat,    *model_lists, chat_answers,
+                  pepper_text, live_overview, &feed,    pictures,     picture_places};
+};
+
+class Throwing final : public JobStream {
+ public:
+  using JobStream::JobStream;
+  void begin() { watch(0, std::chrono::hours(1)); }
+  void drain() override { over(); }
+
+  std::atomic<int> looks{0}, told{0}, ended{0};
+
+ private:
+  Look look() override {
+    ++looks;
+    throw std::runtime_error("there is no memory");
+  }
+  void look_threw() override { told += ended == 0 ? 1 : 100; }
+  bool beat() override { return true; }
+  void end_answer() override { ++ended; }
+};
+
+TEST_F(JobStreams, OneWhoseLookThrowsTellsItsClientAndEnds) {
+  const auto stream = std::make_shared<Throwing>(context, std::make_shared<Call>(front::Head(), http_metrics),
+                                                 submit->new_id(schemas::Kind::kOcr));
+  stream->begin();
+  EXPECT_TRUE(support::wait_until([&] { return stream->ended == 1 && stream.use_count() == 1; }));
+  EXPECT_EQ(stream->told, 1);
+  EXPECT_EQ(stream->looks, 1);
+}
+
+}  // namespace
+}  // namespace millrace::api::test

@@ -1,0 +1,204 @@
+#include <gtest/gtest.h>
+#include <leptonica/allheaders.h>
+
+#include "ai/engines/host/bands.h"
+#include "ai/engines/host/exif.h"
+#include "ai/engines/host/inset.h"
+#include "ai/engines/host/moving_webp.h"
+
+namespace millrace::engines::host {
+namespace {
+
+// EXIF's TIFF part: one entry, the orientation, in the order of bytes that `order` names.
+std::string tiff_of(const std::string& order, char orientation) {
+  const bool big = order == "MM";
+  const auto two = [big](char low) { return big ? std::string{'\0', low} : std::string{low, '\0'}; };
+  const auto four = [big](char low) {
+    return big ? std::string{'\0', '\0', '\0', low} : std::string{low, '\0', '\0', '\0'};
+  };
+  const std::string tag = big ? "\x01\x12" : "\x12\x01";
+  return order + two(42) + four(8) + two(1) + tag + two(3) + four(1) + two(orientation) + two(0) + four(0);
+}
+
+const std::string kExif("Exif\0\0", 6);
+
+std::string jpeg_with(const std::string& tiff) {
+  const std::string body = kExif + tiff;
+  return std::string("\xFF\xD8\xFF\xE0\x00\x04xx\xFF\xE1", 10) + '\0' + static_cast<char>(body.size() + 2) +
+         body + "\xFF\xDA";
+}
+
+std::string chunk_of(const std::string& name, const std::string& body) {
+  return name + static_cast<char>(body.size()) + std::string(3, '\0') + body +
+         (body.size() % 2 != 0 ? std::string(1, '\0') : std::string());
+}
+
+std::string webp_of(const std::string& chunks) { return chunk_of("RIFF", "WEBP" + chunks); }
+
+TEST(Exif, TheOrientationIsReadInBothOrdersOfBytes) {
+  EXPECT_EQ(exif_orientation(jpeg_with(tiff_of("II", 6))), 6);
+  EXPECT_EQ(exif_orientation(jpeg_with(tiff_of("MM", 3))), 3);
+}
+
+TEST(Exif, PngAndWebpSayItInChunksOfTheirOwn) {
+  const std::string tiff = tiff_of("II", 8);
+  const std::string length{'\0', '\0', '\0', static_cast<char>(tiff.size())};
+  EXPECT_EQ(exif_orientation("\x89PNG\r\n\x1a\n" + length + "eXIf" + tiff + "sums"), 8);
+  EXPECT_EQ(exif_orientation(webp_of(chunk_of("VP8 ", "odd") + chunk_of("EXIF", tiff))), 8);
+  EXPECT_EQ(exif_orientation(webp_of(chunk_of("EXIF", kExif + tiff))), 8);
+}
+
+TEST(Exif, WhatIsNoOrientationIsUpright) {
+  EXPECT_EQ(exif_orientation(""), 1);
+  EXPECT_EQ(exif_orientation("\xFF\xD8"), 1);
+  EXPECT_EQ(exif_orientation(jpeg_with(tiff_of("II", 0))), 1);
+  EXPECT_EQ(exif_orientation(jpeg_with(tiff_of("II", 9))), 1);
+  EXPECT_EQ(exif_orientation(jpeg_with("II*")), 1);
+}
+
+TEST(Exif, AFileThatIsCutOffAnywhereOrLiesAboutLengthsDoesNoHarm) {
+  for (const std::string& file :
+       {jpeg_with(tiff_of("MM", 6)), webp_of(chunk_of("EXIF", tiff_of("II", 6))),
+        "\x89PNG\r\n\x1a\n" + std::string("\xFF\xFF\xFF\xFF") + "eXIf" + tiff_of("II", 6)}) {
+    for (std::size_t size = 0; size < file.size(); ++size) {
+      const int orientation = exif_orientation(file.substr(0, size));
+      EXPECT_TRUE(orientation >= 1 && orientation <= 8) << size;
+      std::string lying = file;
+      lying[size] = '\xFF';
+      EXPECT_LE(exif_orientation(lying), 8) << size;
+    }
+  }
+}
+
+TEST(MovingWebp, TheFirstFrameBecomesAFileOfItsOwn) {
+  const std::string head(16, '\0');
+  const std::string frames =
+      chunk_of("ANMF", head + chunk_of("VP8L", "one")) + chunk_of("ANMF", head + chunk_of("VP8L", "two"));
+  EXPECT_EQ(first_frame(webp_of(chunk_of("ANIM", "colour") + frames)), webp_of(chunk_of("VP8L", "one")));
+}
+
+TEST(MovingWebp, AFrameWithAlphaGetsTheHeadThatSaysSo) {
+  const std::string head("\0\0\0\0\0\0\x09\0\0\x04\0\0\0\0\0\0", 16);
+  const std::string pieces = chunk_of("ALPH", "a") + chunk_of("VP8 ", "b");
+  const std::string extended("\x10\0\0\0\x09\0\0\x04\0\0", 10);
+  EXPECT_EQ(first_frame(webp_of(chunk_of("ANMF", head + pieces))),
+            webp_of(chunk_of("VP8X", extended) + pieces));
+}
+
+TEST(MovingWebp, AStillOrBrokenFileHasNone) {
+  EXPECT_EQ(first_frame(""), "");
+  EXPECT_EQ(first_frame(webp_of(chunk_of("VP8 ", "still"))), "");
+  const std::string whole = webp_of(chunk_of("ANMF", std::string(16, '\0') + chunk_of("VP8L", "four")));
+  for (std::size_t size = 0; size < whole.size(); ++size)
+    EXPECT_EQ(first_frame(whole.substr(0, size)), "") << size;
+}
+
+std::vector<int> ends_of(const std::vector<Band>& bands) {
+  std::vector<int> ends;
+  for (const Band& band : bands) ends.push_back(band.end);
+  return ends;
+}
+
+TEST(Bands, ThePictureIsCutInTheWidestGapOfTheLastHalfOfABand) {
+  std::vector<int> ink(30, 5);
+  ink[6] = 0;                     // a narrow gap
+  ink[8] = ink[9] = ink[10] = 0;  // a wide one
+  ink[2] = ink[3] = ink[4] = 0;   // too early: the band would be short
+  EXPECT_EQ(ends_of(bands_of(ink, 12)).front(), 10);
+}
+
+TEST(Bands, WithoutAGapItIsCutWhereTheInkIsLeast) {
+  std::vector<int> ink(20, 9);
+  ink[7] = 2;
+  EXPECT_EQ(ends_of(bands_of(ink, 10)).front(), 8);
+}
+
+TEST(Bands, TheyCoverEveryRowOnceAndNoneIsTooLong) {
+  const std::vector<int> ink(1000, 1);
+  int row = 0;
+  for (const Band& band : bands_of(ink, 7)) {
+    EXPECT_EQ(band.first, row);
+    EXPECT_GT(band.end, band.first);
+    EXPECT_LE(band.end - band.first, 7);
+    row = band.end;
+  }
+  EXPECT_EQ(row, 1000);
+  EXPECT_TRUE(bands_of(std::vector<int>{}, 7).empty());
+}
+
+PageText page_with_rows(float first, float last) {
+  PageText page;
+  page.width = 600;
+  page.height = 800;
+  for (float y = first; y < last; y += 20) page.words.push_back({{50, y, 90, y + 10}, "word", false, false});
+  return page;
+}
+
+TEST(Inset, ATextLayerThatFillsThePageLeavesNoRoomForAScan) {
+  EXPECT_FALSE(leaves_room(page_with_rows(50, 750)));
+  EXPECT_TRUE(leaves_room(page_with_rows(740, 790)));
+  EXPECT_TRUE(leaves_room(page_with_rows(20, 100)));
+  EXPECT_TRUE(leaves_room(page_with_rows(0, 0)));
+}
+
+Reading reading_of(int words, int confidence) {
+  Reading reading;
+  reading.recognised.text.width = 1200;
+  reading.recognised.confidence = confidence;
+  for (int i = 0; i < words; ++i) {
+    const auto y = static_cast<float>(200 + 40 * i);
+    reading.recognised.text.words.push_back({{200, y, 300, y + 20}, "scanned", false, false});
+  }
+  return reading;
+}
+
+TEST(Inset, WhatTheScanSaysJoinsThePagesOwnWordsAndIsNoFigure) {
+  PageText page = page_with_rows(740, 790);
+  std::vector<Box> figures{{50, 50, 400, 700}};
+  add_reading(reading_of(10, 90), page, figures);
+  EXPECT_EQ(page.words.size(), 13U);
+  EXPECT_EQ(page.words.back().box.x0, 100);
+  EXPECT_TRUE(figures.empty());
+}
+
+TEST(Inset, APictureOfAFewWordsOrOneThatIsReadBadlyStaysAFigure) {
+  for (Reading reading : {reading_of(3, 95), reading_of(30, 40)}) {
+    PageText page = page_with_rows(740, 790);
+    std::vector<Box> figures{{50, 50, 400, 700}};
+    add_reading(std::move(reading), page, figures);
+    EXPECT_EQ(page.words.size(), 3U);
+    EXPECT_EQ(figures.size(), 1U);
+  }
+}
+
+// Clear ground with a stroke of this colour.
+Picture stroke_of(int value) {
+  Picture picture(pixCreate(40, 40, 32));
+  pixSetSpp(picture.get(), 4);
+  for (int x = 10; x < 30; ++x) {
+    l_uint32 pixel = 0;
+    composeRGBAPixel(value, value, value, 255, &pixel);
+    pixSetPixel(picture.get(), x, 20, pixel);
+  }
+  return picture;
+}
+
+TEST(Flattened, ClearGroundBecomesThePaperThatTheInkStandsOutFrom) {
+  for (const int ink : {0, 255}) {
+    const Picture gray = to_gray(flattened(stroke_of(ink)));
+    l_uint32 ground = 0;
+    l_uint32 stroke = 0;
+    pixGetPixel(gray.get(), 5, 5, &ground);
+    pixGetPixel(gray.get(), 15, 20, &stroke);
+    EXPECT_EQ(ground, ink == 0 ? 255U : 0U);
+    EXPECT_EQ(stroke, static_cast<l_uint32>(ink));
+  }
+}
+
+TEST(Prepared, APictureTooLowForLettersIsBlankHoweverWideItIs) {
+  const Picture line(pixCreate(30'000, 1, 8));
+  EXPECT_TRUE(prepare(line).blank);
+}
+
+}  // namespace
+}  // namespace millrace::engines::host
