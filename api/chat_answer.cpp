@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "platform/base/log.h"
 #include "schemas/chat_job.h"
 #include "schemas/dropped.h"
 #include "schemas/json_tree.h"
@@ -215,6 +216,9 @@ void ChatAnswer::say_whole(inference::ChatEnd&& end) {
 
 void ChatAnswer::say_error(const base::Error& error) {
   if (!chunks_ && !opened_) return say_failure(error);
+  base::log_warn(
+      "chat_stream_failed",
+      {{"request_id", call_->request_id()}, {"code", base::name(error.code)}, {"model", head_.model}});
   const front::Responder& client = call_->responder();
   const auto body = schemas::error_body(call_->head().path, error).body;
   open({});

@@ -59,13 +59,22 @@ void JobStream::pump() {
   }
 }
 
+// Where there is no memory for the words either, the end alone has to do.
+void JobStream::tell_look_threw() {
+  try {
+    look_threw();
+  } catch (const std::exception&) {
+    call_->responder().abort();
+  }
+}
+
 // A stream that stopped looking would wait for ever.
 JobStream::Look JobStream::caught_look() {
   try {
     return look();
   } catch (const std::exception& problem) {
     base::log_error("job_stream_threw", {{"job_id", job_.str()}, {"what", problem.what()}});
-    look_threw();
+    tell_look_threw();
     return Look::kOver;
   }
 }

@@ -27,8 +27,8 @@ class JobStream : public Waiting, public std::enable_shared_from_this<JobStream>
   enum class Look { kCaughtUp, kMore, kBacklog, kOver };
   // Says what is new. On the pool, one thread at a time. What it throws is logged and ends the stream.
   virtual Look look() = 0;
-  // Says so to the client, before the end.
-  virtual void look_threw() {}
+  // Says so to the client, before the end: by a clean end it would think that this is all.
+  virtual void look_threw() { call_->responder().abort(); }
   // False: the client has gone. On the loop.
   virtual bool beat() = 0;
   // The last word of `over`.
@@ -44,6 +44,7 @@ class JobStream : public Waiting, public std::enable_shared_from_this<JobStream>
   void wake();
   void pump();
   Look caught_look();
+  void tell_look_threw();
   void schedule_beat(std::chrono::milliseconds period);
 
   // Under the mutex:

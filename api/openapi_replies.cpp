@@ -90,10 +90,11 @@ void add_job_headers(json& headers, JobReplies job, int status) {
   if (job == JobReplies::kSubmitted) add(headers, kDropped);
 }
 
-// x-should-retry goes on what no retry can help: 4xx but for 408 and 429, and failures that a job has stored.
+// x-should-retry goes on what no retry can help: 4xx but for 408, a quota that is used up, what a provider
+// refuses for good, and failures that a job has stored.
 bool may_be_lasting(JobReplies job, int status) {
-  if (status == 408 || status == 429 || status == 503 || status < 400) return false;
-  if (status < 500 || status == 501) return true;
+  if (status == 408 || status == 503 || status < 400) return false;
+  if (status < 500 || status == 501 || status == 502) return true;
   return job == JobReplies::kResult || job == JobReplies::kSubmitted;
 }
 

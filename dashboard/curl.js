@@ -6,6 +6,12 @@ export function quoted(text) {
   return kSafe.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
+// Words of the command-line program, which asks this gateway where it would not by itself. `rest`: behind "--".
+export function cli(words, rest = "") {
+  const here = location.origin === "http://127.0.0.1:8080" ? "" : ` --url ${quoted(location.origin)}`;
+  return `millrace ${words}${here}${rest && ` -- ${rest}`}`;
+}
+
 // Of what people have written curl reads no `@file`, and the terminal no control characters.
 function field(name, value) {
   const plain = String(value).replace(/[^\P{Cc}\n\t]/gu, "");

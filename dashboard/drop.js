@@ -1,7 +1,7 @@
 // The drop box: documents become pages of markdown, recordings become transcripts, while one watches.
 import { call, getJson, send } from "./api.js";
 import { adviceFor } from "./advice.js";
-import { curl } from "./curl.js";
+import { cli, curl } from "./curl.js";
 import { add, button, fill, h, setText } from "./dom.js";
 import { bytes, duration } from "./format.js";
 import { code, heading, kTerminal, pausedNote, setChip } from "./parts.js";
@@ -230,7 +230,7 @@ async function speechModel(signal) {
 
 function commands(speech) {
   return h("details", { class: "card", open: items.length === 0 }, h("summary", {}, "The same from a script"),
-    code("millrace ocr scan.pdf -o text/", "On the command line"), code(ocrCommand(), "By the API"),
+    code(cli("ocr scan.pdf -o text/"), "On the command line"), code(ocrCommand(), "By the API"),
     speech && code(curl("POST", kTranscriptions, { form: [["model", speech], ["file", "@talk.wav"]] }), "A transcript"));
 }
 

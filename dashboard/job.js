@@ -2,7 +2,7 @@
 import { getJson, send } from "./api.js";
 import { adviceFor } from "./advice.js";
 import { askedOf, commandOfAsked, noteOfAsked } from "./asked.js";
-import { curl } from "./curl.js";
+import { cli, curl } from "./curl.js";
 import { add, button, fill, h, setText } from "./dom.js";
 import { bytes, clockTime, duration, fullTime, plural, ran, waited } from "./format.js";
 import { card, chip, code, copyText, facts, kindName, kTerminal, pausedNote, setChip, troubled } from "./parts.js";
@@ -129,7 +129,7 @@ class JobScreen {
     const list = [h("p", { class: "faint" }, "Its result, when it is there:"), code(curl("GET", `${path}/result`), "Get the result")];
     if (this.asked) list.unshift(h("p", { class: "faint" }, noteOfAsked(this.asked)), code(commandOfAsked(this.asked), "Do it again"));
     if (this.canRetry) list.push(h("p", { class: "faint" }, "Make it anew from what it was made of:"), code(curl("POST", `${path}/retry`), "Retry it"));
-    list.push(h("p", { class: "faint" }, "On the command line:"), code(`millrace jobs tail ${this.job.id}`, "Follow it"));
+    list.push(h("p", { class: "faint" }, "On the command line:"), code(cli(`jobs tail ${this.job.id}`), "Follow it"));
     return list;
   }
 

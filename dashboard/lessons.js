@@ -1,19 +1,18 @@
 // What empty screens teach: the command to try first.
-import { curl } from "./curl.js";
+import { cli, curl } from "./curl.js";
 import { h } from "./dom.js";
 import { code, empty } from "./parts.js";
 
 export function firstJobs() {
   return empty("No jobs yet", "Text recognition, transcriptions, deferred chats and commands on machines show here as soon as somebody asks for them.",
     h("p", {}, "Drop a document into the ", h("a", { href: "#/drop" }, "drop box"), ", or try one of these:"),
-    code("millrace ocr scan.pdf -o text/", "Read a document"),
-    code(curl("POST", "/v1/chat/completions", { json: { model: "mock/chat", messages: "Hello", deferred: true } }), "A chat that is answered later"),
-    h("p", { class: "faint" }, "mock/chat answers where the gateway runs with MILLRACE_MOCK=true; Models lists the others."));
+    code(cli("ocr scan.pdf -o text/"), "Read a document"),
+    code(cli("exec run", "echo hello"), "Run a command"));
 }
 
 export function firstMachine() {
   return empty("No machines yet", "A machine is where commands run: its disk outlives them, and it sleeps while nobody needs it.",
-    code("millrace machines create --name first", "Make a machine"),
+    code(cli("machines create --name first"), "Make a machine"),
     code(curl("POST", "/v1/machines", { json: { name: "first", autosleep: "15m" }, headers: { "Idempotency-Key": "first-machine" } }), "The same by the API"));
 }
 

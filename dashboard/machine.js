@@ -1,6 +1,6 @@
 // One machine: run a command on it, see what ran, copy the line that logs in.
 import { getJson, newKey, send } from "./api.js";
-import { curl, quoted } from "./curl.js";
+import { cli, curl, quoted } from "./curl.js";
 import { fill, h } from "./dom.js";
 import { duration, ran } from "./format.js";
 import { card, chip, code, empty, facts, heading, troubled, when } from "./parts.js";
@@ -39,7 +39,7 @@ function runForm(path) {
 
 function commands(machine) {
   const path = `/v1/machines/${machine.machine_id}`;
-  return [code(`millrace ssh ${quoted(machine.name)}`, "Log in"), code(`millrace exec run -m ${quoted(machine.name)} -- uname -a`, "Run a command"),
+  return [code(cli(`ssh ${quoted(machine.name)}`), "Log in"), code(cli(`exec run -m ${quoted(machine.name)}`, "uname -a"), "Run a command"),
     code(curl("POST", `${path}/executions`, { json: { command: ["uname", "-a"] }, headers: { "Idempotency-Key": "a-new-key" } }), "The same by the API")];
 }
 

@@ -101,7 +101,8 @@ bool is_lettered(std::string_view run) {
 }
 
 // A run begins a piece unless what stands before it may be of the same one. A run of kOther may be anything.
-// A lone sign belongs to the letters behind it, and "don't" may be one piece.
+// A lone sign belongs to the letters behind it, and "don't" may be one piece. Slashes at the beginning of a
+// line belong to the signs that ended the one before (o200k_base).
 std::int64_t least_pieces(Letter kind, std::string_view run, char last, Letter before, Letter behind) {
   if (before == Letter::kOther) return 0;
   switch (kind) {
@@ -112,6 +113,7 @@ std::int64_t least_pieces(Letter kind, std::string_view run, char last, Letter b
     case Letter::kSpace:
       return before != Letter::kSign && run.size() > 1 ? 1 : 0;
     case Letter::kSign:
+      if (before == Letter::kSpace && run.front() == '/') return 0;
       return run.size() > 1 || (behind != Letter::kWord && behind != Letter::kOther) ? 1 : 0;
     case Letter::kOther:
     case Letter::kNone:

@@ -110,7 +110,8 @@ class TextSearch {
 
   JobCandidates newest() {
     int entries = 0;
-    while (!left_.empty() && entries < kEntriesPerRead && found_.ids.size() < kFoundEnough) {
+    while (!left_.empty() && entries < kEntriesPerRead &&
+           (has_unread() || found_.ids.size() < kFoundEnough)) {
       std::ranges::pop_heap(left_, {}, &Left::below);
       const int read = read_on(left_.back());
       entries += read;
@@ -133,6 +134,9 @@ class TextSearch {
     JobGroup group;
     Uuid below;  // the ids of it that are still to be read
   };
+
+  // A group of which nothing has been read: what the others have found cannot be told before it has.
+  bool has_unread() const { return left_.front().below == walk_.before; }
 
   // How many entries it has read.
   int read_on(Left& left) {

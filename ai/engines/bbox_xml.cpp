@@ -94,7 +94,7 @@ Word word_of(std::string_view tag, std::string_view text) {
   word.box = box_of(tag);
   append_unescaped(word.text, text);
   // Neither ligatures nor letters that run from right to left begin with a smaller byte.
-  if (std::any_of(word.text.begin(), word.text.end(), [](char c) { return c < 0 && c >= '\xD6'; })) {
+  if (std::any_of(word.text.begin(), word.text.end(), [](unsigned char c) { return c >= 0xD6; })) {
     split_ligatures(word.text);
     word.leftwards = set_in_reading_order(word.text);
   }
@@ -207,6 +207,17 @@ void mark_bold(PageText& page, const std::vector<Box>& lines) {
       return x > line.x0 && x < line.x1 && y > line.y0 && y < line.y1;
     });
   }
+}
+
+bool short_text(const PageText& page) {
+  constexpr std::size_t kCharactersMin = 20;
+  std::size_t characters = 0;
+  for (const Word& word : page.words) {
+    for (const char c : word.text) {
+      if ((static_cast<unsigned char>(c) & 0xC0) != 0x80) ++characters;
+    }
+  }
+  return characters < kCharactersMin;
 }
 
 bool sane_text(const PageText& page) {

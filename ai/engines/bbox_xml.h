@@ -46,6 +46,9 @@ class StyleReader {
 // Marks the words that lie in one of `lines`.
 void mark_bold(PageText& page, const std::vector<Box>& lines);
 
+// Fewer characters than a line has: a page number, a stamp. They seldom are all that the page says.
+bool short_text(const PageText& page);
+
 // Whether a text layer can be trusted: it has characters, hardly any of them unmapped. However short it is: a
 // word that is written down is better than one that is read.
 bool sane_text(const PageText& page);

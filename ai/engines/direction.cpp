@@ -68,6 +68,7 @@ std::vector<Letter> letters_of(const std::string& word) {
   std::vector<Letter> letters;
   std::size_t begin = 0;
   for (const std::uint32_t code : code_points(word)) {
+    if (begin >= word.size()) break;  // bytes too many in a letter are codes of their own, but no letters
     std::size_t end = begin + 1;
     while (end < word.size() && (static_cast<unsigned char>(word[end]) & 0xC0) == 0x80) ++end;
     const std::string bytes = word.substr(begin, end - begin);

@@ -74,12 +74,14 @@ net::Task<void> MediaTries::ask_part(Part& part) {
 }
 
 net::Task<base::Status> MediaTries::try_part(Part& part) {
-  base::Status said;  // by an earlier call: a breaker that opens meanwhile does not hide it
+  base::Status said;  // by an earlier call: a breaker that opens meanwhile hides it from jobs alone
+  const bool of_job = errand_.work() == Work::kOcr || errand_.work() == Work::kTranscription;
   for (int number = 1;; ++number) {
     part.sent = false;
     net::Task<base::Status> call = call_once(part);
     base::Status status = co_await call;
-    if (!said && !part.sent && status.error().code == Code::kOverloaded) co_return said;
+    const bool is_shut = !status && !part.sent && status.error().code == Code::kOverloaded;
+    if (!said && is_shut && !of_job) co_return said;
     if (status || !part.sent || errand_.has_begun() || part.cancel.requested()) co_return status;
     const auto wait = retry_wait(parts_, part.began, status.error(), number);
     if (!wait) co_return status;

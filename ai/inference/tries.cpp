@@ -148,7 +148,8 @@ net::Task<ReplyOrError> Tries::ask_part(Part& part) {
   co_return reply;
 }
 
-// A breaker that opens between two calls does not hide what the first of them was told.
+// A breaker that opens between two calls does not hide what the first of them was told, but from a job, which
+// waits for the target and pays nothing for that.
 net::Task<ReplyOrError> Tries::try_part(Part& part) {
   std::optional<ReplyOrError> said;
   for (int number = 1;; ++number) {
@@ -160,7 +161,8 @@ net::Task<ReplyOrError> Tries::try_part(Part& part) {
       net::Task<void> check = hold_to_schema(part, reply);
       co_await check;
     }
-    if (said && !part.sent && reply.error().code == Code::kOverloaded) co_return std::move(*said);
+    const bool is_shut = !reply && !part.sent && reply.error().code == Code::kOverloaded;
+    if (said && is_shut && !manner_.deferred) co_return std::move(*said);
     if (reply || !part.sent || part.begun || part.cancel.requested()) co_return reply;
     const auto wait = retry_wait(parts_, part.began, reply.error(), number);
     if (!wait) co_return reply;

@@ -178,7 +178,7 @@ std::optional<base::Error> said_instead(const Target& target, const Json& value)
   if (error == nullptr && text_of(value, "object") != "error") return std::nullopt;
   const Json& fields = error != nullptr ? *error : value;
   base::Error told = stream_error(target, status_in(fields), upstream_words(words_in(value)));
-  name_cause(told, fields);
+  name_cause(target, told, fields);
   return told;
 }
 

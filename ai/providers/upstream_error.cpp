@@ -123,19 +123,6 @@ std::string without(std::string text, std::string_view secret) {
   return text;
 }
 
-// `words` without the key and the values of the operator's headers; of credentials also without their scheme.
-std::string masked(const Target& target, std::string_view words) {
-  std::string text = without(std::string(words), target.key.reveal());
-  for (const auto& [name, whole] : target.headers) {
-    const std::string_view value = whole;
-    if (value.size() < kHeaderSecretMin) continue;
-    text = without(std::move(text), value);
-    if (::strcasecmp(name.c_str(), "authorization") == 0)
-      text = without(std::move(text), value.substr(value.rfind(' ') + 1));
-  }
-  return text;
-}
-
 // Of errors of ours: what tells a key's fault, and what was refused, from others.
 std::string status_detail(int status) { return R"({"upstream_status":)" + std::to_string(status) + "}"; }
 constexpr std::string_view kBadKey = R"({"upstream_status":401})";
@@ -154,6 +141,18 @@ bool is_too_long_for_the_model(std::string_view words) {
 }
 
 }  // namespace
+
+std::string masked(const Target& target, std::string_view words) {
+  std::string text = without(std::string(words), target.key.reveal());
+  for (const auto& [name, whole] : target.headers) {
+    const std::string_view value = whole;
+    if (value.size() < kHeaderSecretMin) continue;
+    text = without(std::move(text), value);
+    if (::strcasecmp(name.c_str(), "authorization") == 0)
+      text = without(std::move(text), value.substr(value.rfind(' ') + 1));
+  }
+  return text;
+}
 
 bool is_bad_key(const base::Error& error) { return error.details == kBadKey; }
 bool is_key_fault(const base::Error& error) { return is_bad_key(error) || error.details == kForbidden; }
@@ -190,7 +189,7 @@ base::Error upstream_error(const Target& target, int status, const Headers& head
   base::Error error = said_error(target, status, words, meant_status(status, body));
   if (error.code == Code::kRateLimited || error.code == Code::kOverloaded)
     error.retry_after = retry_after(headers, body);
-  name_cause(error, body);
+  name_cause(target, error, body);
   return error;
 }
 

@@ -4,6 +4,8 @@
 #include <array>
 #include <cctype>
 
+#include "ai/providers/upstream_words.h"
+
 namespace millrace::providers {
 namespace {
 
@@ -65,17 +67,18 @@ bool is_field(std::string_view name) {
 
 }  // namespace
 
-void name_cause(base::Error& error, const Json& said) {
+void name_cause(const Target& target, base::Error& error, const Json& said) {
   const int status = base::info(error.code).http_status;
   if (const auto cause = cause_in(said, status)) error.code = *cause;
   if (error.code == base::Code::kQuota) error.lasting = true;
   const std::string_view field = text_of(said, "param");
-  if (status == 400 && error.param.empty() && is_field(field)) error.param = field;
+  if (status == 400 && error.param.empty() && is_field(field) && masked(target, field) == field)
+    error.param = field;
 }
 
-void name_cause(base::Error& error, std::string_view body) {
+void name_cause(const Target& target, base::Error& error, std::string_view body) {
   const std::optional<Json> read = parse_wire(body);
-  if (read) name_cause(error, *error_in(*read));
+  if (read) name_cause(target, error, *error_in(*read));
 }
 
 int meant_status(int http_status, std::string_view body) {

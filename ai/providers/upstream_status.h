@@ -2,6 +2,7 @@
 #include <string_view>
 
 #include "ai/providers/json_access.h"
+#include "ai/providers/provider.h"
 #include "platform/base/result.h"
 
 namespace millrace::providers {
@@ -12,8 +13,9 @@ namespace millrace::providers {
 int meant_status(int http_status, std::string_view body);
 
 // Gives `error` the code that its provider says in a field, if clients know that one and it fits to the
-// status, and a 400 also the field that it is about. `said`: the object with the fields. Pure.
-void name_cause(base::Error& error, const Json& said);
-void name_cause(base::Error& error, std::string_view body);
+// status, and a 400 also the field that it is about, unless that has a secret of `target`. `said`: the object
+// with the fields. Pure.
+void name_cause(const Target& target, base::Error& error, const Json& said);
+void name_cause(const Target& target, base::Error& error, std::string_view body);
 
 }  // namespace millrace::providers

@@ -1,5 +1,7 @@
 #include "api/front/awake.h"
 
+#include <algorithm>
+
 #include <sched.h>
 #include <sys/epoll.h>
 #include <unistd.h>
@@ -12,7 +14,9 @@ using Clock = RestJudge::Clock;
 }  // namespace
 
 Awake::Awake(std::chrono::microseconds most)
-    : judge_(most), set_(most > most.zero() ? ::epoll_create1(EPOLL_CLOEXEC) : -1) {}
+    : judge_(most), set_(most > most.zero() ? ::epoll_create1(EPOLL_CLOEXEC) : -1) {
+  heard_.fill(~std::uint64_t{0});
+}
 
 Awake::~Awake() {
   if (set_ >= 0) ::close(set_);
@@ -30,27 +34,29 @@ void Awake::turn_begins(std::size_t events) {
 
 // It may be watched already: then this changes nothing.
 void Awake::heard(int fd, std::uint64_t id) {
-  if (id == last_heard_ || !judge_.rests_are_short()) return;
-  last_heard_ = id;
+  if (!judge_.rests_are_short() || std::ranges::find(heard_, id) != heard_.end()) return;
+  heard_[oldest_] = id;
+  oldest_ = (oldest_ + 1) % heard_.size();
   watch(fd);
 }
 
-void Awake::turn_ends(std::size_t requests_under_way) {
-  if (set_ < 0) return;
+Awake::Rest Awake::turn_ends(std::size_t requests_under_way) {
+  if (set_ < 0) return Rest::kNone;
   turn_ended_ = Clock::now();
-  if (judge_.may_wait(turn_ended_, requests_under_way)) wait(turn_ended_);
+  return judge_.may_wait(turn_ended_, requests_under_way) ? wait(turn_ended_) : Rest::kNone;
 }
 
 // Whoever else can run on this processor does so in between.
-void Awake::wait(Clock::time_point began) {
+Awake::Rest Awake::wait(Clock::time_point began) {
   Clock::time_point before = began;
   for (;;) {
     epoll_event ready;
-    if (::epoll_wait(set_, &ready, 1, 0) != 0) return;
+    if (::epoll_wait(set_, &ready, 1, 0) != 0) return Rest::kHeard;
     ::sched_yield();
     const Clock::time_point now = Clock::now();
     judge_.was_away(now, now - before);
-    if (now - began >= judge_.most() || !judge_.may_wait(now, 0)) return;
+    if (!judge_.may_wait(now, 0)) return Rest::kLeftToOthers;
+    if (now - began >= judge_.most()) return Rest::kLongEnough;
     before = now;
   }
 }

@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -20,15 +21,18 @@ class Awake {
   void turn_begins(std::size_t events);
   // A client, by its socket and by a number that nobody else has ever had. Until it closes.
   void heard(int fd, std::uint64_t id);
-  // Returns when one of them can be read, or when it is time to sleep.
-  void turn_ends(std::size_t requests_under_way);
+  // What ended the wait: there was none, one of them can be read, it was long enough, others need the
+  // processor.
+  enum class Rest : std::uint8_t { kNone, kHeard, kLongEnough, kLeftToOthers };
+  Rest turn_ends(std::size_t requests_under_way);
 
  private:
-  void wait(RestJudge::Clock::time_point began);
+  Rest wait(RestJudge::Clock::time_point began);
 
   RestJudge judge_;
   const int set_;  // the kernel's, of the sockets that are looked at; -1: it gave none, so this never waits
-  std::uint64_t last_heard_ = ~std::uint64_t{0};
+  std::array<std::uint64_t, RestJudge::kFew> heard_;  // of late
+  std::size_t oldest_ = 0;                            // of these
   RestJudge::Clock::time_point turn_ended_{};
 };
 

@@ -261,6 +261,7 @@ base::Status Listener::try_address(const std::string& host, std::uint16_t port) 
   const Found found = look_up(host, port);
   if (!found) return cannot_listen(host, port, "the name has no address");
   const int socket = ::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (socket < 0) return cannot_listen(host, port, std::generic_category().message(errno));
   const int again = 1;
   ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &again, sizeof again);
   const int failed = ::bind(socket, found->ai_addr, found->ai_addrlen) == 0 ? 0 : errno;

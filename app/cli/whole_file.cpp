@@ -1,6 +1,7 @@
 #include "app/cli/whole_file.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <fstream>
 
 #include <fcntl.h>
@@ -34,6 +35,13 @@ ssize_t read_piece(int fd, std::string& bytes) {
   return got;
 }
 
+// A pipe that nobody writes to would hold up its opening, and a socket cannot be opened by its name, not even
+// as standard input.
+int open_to_read(const fs::path& file) {
+  const int fd = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  return fd < 0 && errno == ENXIO && file == "/dev/stdin" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : fd;
+}
+
 }  // namespace
 
 base::Result<std::string> read_whole(const fs::path& file, std::size_t bytes_max,
@@ -41,8 +49,7 @@ base::Result<std::string> read_whole(const fs::path& file, std::size_t bytes_max
   std::error_code unknown;  // a pipe has no size: what comes out of it is counted
   const std::uintmax_t size = fs::file_size(file, unknown);
   if (!unknown && size > bytes_max) return too_large;
-  // A pipe that nobody writes to would hold up its opening.
-  const int in = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  const int in = open_to_read(file);
   std::string bytes;
   ssize_t got = in < 0 ? -1 : 1;
   while (got > 0 && bytes.size() <= bytes_max) got = read_piece(in, bytes);

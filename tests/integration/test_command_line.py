@@ -3,7 +3,9 @@
 import json
 import os
 import signal
+import socket
 import subprocess
+import threading
 import time
 
 import bad_documents
@@ -392,6 +394,11 @@ def test_a_document_comes_from_standard_input_or_through_a_pipe(shared, folder):
         capture_output=True, text=True, env={**os.environ, "MILLRACE_API_KEY": shared.client.key}, timeout=120,
     )  # fmt: skip
     assert piped.returncode == 0 and "the first document" in piped.stdout, piped.stderr
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        threading.Thread(target=lambda: (ours.sendall(document.read_bytes()), ours.shutdown(socket.SHUT_WR)), daemon=True).start()
+        heard = millrace(shared, "ocr", "-", stdin=theirs)
+    assert heard.returncode == 0 and "the first document" in heard.stdout, heard.stderr
 
 
 def test_a_pipe_that_nobody_writes_to_is_given_up_at_an_interrupt(shared, tmp_path):

@@ -210,6 +210,93 @@ def test_a_scan_under_many_words_that_stand_elsewhere_is_read(shared):
     assert "quick brown fox" in said and said.count("notice of ten words") == 7, said
 
 
+def read_drawn(gateway, draw):
+    from reportlab.pdfgen import canvas
+
+    out = io.BytesIO()
+    pdf = canvas.Canvas(out, pagesize=(595, 842))
+    draw(pdf)
+    pdf.save()
+    reply = gateway.client.post("/v1/ocr", {"document": {"document_url": data_uri(out.getvalue())}})
+    assert reply.status == 200, reply.body
+    return reply.json()["pages"][0]
+
+
+def place(pdf, picture, left, bottom, across, up):
+    from reportlab.lib.utils import ImageReader
+
+    pdf.drawImage(ImageReader(picture), left, bottom, across, up)
+
+
+def test_a_page_of_outlines_is_read_beside_its_page_number(shared):
+    page, _ = few_lines()
+    page = page.resize((827, 1170))
+
+    def draw(pdf):
+        for y in range(page.height):
+            row = [page.getpixel((x, y)) < 128 for x in range(page.width)] + [False]
+            starts = [x for x in range(page.width) if row[x] and not (x and row[x - 1])]
+            for x in starts:
+                pdf.rect(x * 0.72, 842 - (y + 1) * 0.72, row.index(False, x) * 0.72 - x * 0.72, 0.74, stroke=0, fill=1)
+        pdf.drawString(290, 30, "7")
+
+    said = read_drawn(shared, draw)["markdown"]
+    assert "quick brown fox" in said, said
+
+
+def test_a_scan_in_strips_is_read_beside_its_stamp(shared):
+    page, _ = few_lines()
+
+    def draw(pdf):
+        high = page.height // 16
+        for n in range(16):
+            place(pdf, page.crop((0, n * high, page.width, (n + 1) * high)), 0, 842 - (n + 1) * 842 / 16, 595, 842 / 16)
+        pdf.drawString(450, 20, "ABC000123")
+
+    said = read_drawn(shared, draw)["markdown"]
+    assert "quick brown fox" in said and "ABC000123" in said, said
+
+
+def prose(pdf, top, lines):
+    for number in range(lines):
+        pdf.drawString(72, top - 14 * number, "The mill turns a stone and every sack of grain becomes flour by night.")
+
+
+@pytest.mark.parametrize("ground", [235, 255])
+def test_a_chart_beside_text_stays_a_picture_and_its_labels_no_lines(shared, ground):
+    chart, font = Image.new("L", (1000, 600), ground), ImageFont.truetype(FONTS["sans"], 26)
+    draw_in = ImageDraw.Draw(chart)
+    for number, name in enumerate(("January", "February", "March", "April", "May", "June")):
+        draw_in.rectangle((80 + 150 * number, 200 - 20 * number, 180 + 150 * number, 540), fill=70 + 10 * number)
+        draw_in.text((80 + 150 * number, 556), name, font=font, fill=0)
+        draw_in.text((6, 540 - 100 * number), str(100 * number), font=font, fill=0)
+    draw_in.text((300, 20), "Sacks of flour in each month", font=font, fill=0)
+
+    def draw(pdf):
+        prose(pdf, 780, 12)
+        place(pdf, chart, 90, 200, 400, 240)
+
+    page = read_drawn(shared, draw)
+    assert page["images"], page["markdown"]
+    assert "February" not in page["markdown"]
+
+
+def test_a_photo_on_the_page_of_a_sideways_scan_stays_a_picture(shared):
+    scan, font = Image.new("L", (1500, 900), 255), ImageFont.truetype(FONTS["sans"], 40)
+    text = paragraph(77, 60)
+    write(ImageDraw.Draw(scan), text, font, 60, 60, 1380, 60)
+    photo = Image.effect_noise((300, 200), 80).convert("RGB")
+
+    def draw(pdf):
+        prose(pdf, 800, 4)
+        place(pdf, scan.rotate(90, expand=True), 60, 220, 280, 467)
+        place(pdf, photo, 370, 300, 180, 120)
+
+    page = read_drawn(shared, draw)
+    assert " ".join(text.split()[:5]) in page["markdown"]
+    assert len(page["images"]) == 1, page
+
+
 def read_placed(gateway, part, footer):
     from reportlab.lib.utils import ImageReader
     from reportlab.pdfgen import canvas

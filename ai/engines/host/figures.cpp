@@ -20,7 +20,7 @@ struct Release {
 };
 
 void erase(Pix* binary, const Box& word, float scale) {
-  const auto at = [scale](float value) { return static_cast<int>(value * scale); };
+  const auto at = [scale](float value) { return pixel_at(value * scale); };
   const std::unique_ptr<::Box, Release> box(
       boxCreate(at(word.x0) - 1, at(word.y0) - 1, at(word.width()) + 3, at(word.height()) + 3));
   if (box) pixClearInRect(binary, box.get());

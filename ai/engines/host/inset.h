@@ -19,8 +19,17 @@ bool hides_scan(const Picture& small, const PageText& text, const std::vector<Bo
 // Paints over the words, so that they are not read a second time.
 void wipe_words(const Picture& gray, const PageText& text);
 
-// Puts what was read beside the words of a page among them, and drops the figures that were scans. What is
-// read badly, or is a word or two, stays a figure. `reading` is of the page drawn at any size.
-void add_reading(Reading reading, PageText& text, std::vector<Box>& figures);
+// What has to be there before a reading counts: less is what a photograph has by chance.
+struct Enough {
+  int letters = 40;  // as Prepared counts them
+  int confidence = 60;
+  std::size_t words = 8;
+};
+
+// Puts what was read beside the words of a page among them, and drops the figures that were scans: paper
+// under prose. What is not enough, and the labels of a chart, stay figures. `reading` is of the page drawn at
+// any size, `small` that page.
+void add_reading(Reading reading, const Picture& small, const Enough& enough, PageText& text,
+                 std::vector<Box>& figures);
 
 }  // namespace millrace::engines::host

@@ -162,16 +162,20 @@ std::string jpeg_of(Pix* picture, int quality) {
   return jpeg;
 }
 
-// Whether nearly all that is not transparent is bright; some of the pixels of a large picture stand for all.
+// Whether the picture is bright ink on clear ground: nearly all that is not transparent is bright, and most
+// is transparent. A bright card with clear corners has its ground. Some pixels of a large picture stand for
+// all.
 bool bright_ink(Pix* picture) {
   const int across = pixGetWidth(picture);
   const int down = pixGetHeight(picture);
   const int step = std::max(1, static_cast<int>(std::sqrt(double{1} * across * down / kSampledPixels)));
+  int seen = 0;
   int opaque = 0;
   int bright = 0;
   for (int y = 0; y < down; y += step) {
     const l_uint32* line = pixGetData(picture) + static_cast<std::ptrdiff_t>(y) * pixGetWpl(picture);
     for (int x = 0; x < across; x += step) {
+      ++seen;
       l_int32 red = 0, green = 0, blue = 0;
       extractRGBValues(line[x], &red, &green, &blue);
       if ((line[x] & 0xFF) < kMiddleGray) continue;
@@ -179,7 +183,8 @@ bool bright_ink(Pix* picture) {
       if (3 * red + 6 * green + blue >= 10 * kBright) ++bright;
     }
   }
-  return opaque > 0 && static_cast<float>(bright) >= kBrightPart * static_cast<float>(opaque);
+  const bool on_clear_ground = opaque > 0 && opaque < seen - opaque;
+  return on_clear_ground && static_cast<float>(bright) >= kBrightPart * static_cast<float>(opaque);
 }
 
 double scale_for(float letter_px) {
@@ -195,6 +200,10 @@ void PixRelease::operator()(Pix* pix) const { pixDestroy(&pix); }
 
 int width(const Picture& picture) { return pixGetWidth(picture.get()); }
 int height(const Picture& picture) { return pixGetHeight(picture.get()); }
+int pixel_at(float place) {
+  constexpr float kFar = 1e6F;
+  return std::isnan(place) ? 0 : static_cast<int>(std::clamp(place, -kFar, kFar));
+}
 int resolution(const Picture& picture) { return pixGetXRes(picture.get()); }
 
 std::optional<NetpbmHead> netpbm_head(std::string_view data) {

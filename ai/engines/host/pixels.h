@@ -22,6 +22,9 @@ int width(const Picture& picture);
 int height(const Picture& picture);
 int resolution(const Picture& picture);  // dots per inch, as its file said
 
+// The pixel a place on a page falls into; a document may say that a word lies anywhere, or nowhere.
+int pixel_at(float place);
+
 // The size of one raw PGM or PPM in a stream and where its pixels begin.
 struct NetpbmHead {
   int channels = 1;

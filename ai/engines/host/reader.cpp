@@ -26,7 +26,8 @@ constexpr int kFigureDpi = 72;
 constexpr float kScanPart = 0.6F;
 constexpr std::size_t kScanWords = 50;
 constexpr float kInsetPart = 0.1F;  // a smaller picture among text is no scan of a page
-constexpr int kScanLetters = 40;    // fewer are what a photograph has by chance
+// Where the text layer is a page number or a stamp, what stands beside it is the page.
+constexpr Enough kEnoughBesideShort{.letters = 8, .confidence = 45, .words = 2};
 constexpr std::size_t kDataBytesMax = std::size_t{32} << 20;  // of all pictures of a page
 
 bool is_scan(const PageText& text, float picture_part) {
@@ -165,8 +166,11 @@ base::Status DocumentReader::recognise_pdf(const std::vector<int>& pages, const 
         sink.page(failed_page(page, std::move(text.error())));
       } else if (!text || !sane_text(*text) || is_scan(*text, part)) {
         scans.push_back(page);
+      } else if (short_text(*text)) {
+        // Letters may be drawn as outlines, or a scan as strips too small to count: only a look tells.
+        pictured.emplace(page, Pictured{std::move(*text), part, true});
       } else if (part > 0 && (part < kScanPart || leaves_room(*text))) {
-        pictured.emplace(page, Pictured{std::move(*text), part});
+        pictured.emplace(page, Pictured{std::move(*text), part, false});
       } else {
         sink.page(text_outcome(std::move(*text), {}));
       }
@@ -219,9 +223,11 @@ base::Result<PageOutcome> DocumentReader::pictured_outcome(Pictured page, const 
   const int index = page.text.index;
   page.text.width = pdf_->size_of(index).width;
   page.text.height = pdf_->size_of(index).height;
-  std::vector<Box> figures = find_figures(small, page.text);
-  if (page.part >= kInsetPart && hides_scan(small, page.text, figures)) {
-    if (auto status = add_scan(page, figures); !status) return std::move(status.error());
+  // Most short pages have nothing else on them, which a count of their ink says at once.
+  const bool bare = page.part == 0 && !hides_scan(small, page.text, {});
+  std::vector<Box> figures = bare ? std::vector<Box>{} : find_figures(small, page.text);
+  if ((page.is_short || page.part >= kInsetPart) && hides_scan(small, page.text, figures)) {
+    if (auto status = add_scan(page, small, figures); !status) return std::move(status.error());
   }
   PageOutcome outcome = text_outcome(std::move(page.text), figures);
   if (options.image_data && !outcome.images.empty()) {
@@ -232,15 +238,16 @@ base::Result<PageOutcome> DocumentReader::pictured_outcome(Pictured page, const 
 
 // What stands in the pictures of a page of text that are scans. One that cannot be read fails no page: it has
 // text. An error: the engine's own.
-base::Status DocumentReader::add_scan(Pictured& page, std::vector<Box>& figures) {
+base::Status DocumentReader::add_scan(Pictured& page, const Picture& small, std::vector<Box>& figures) {
   Picture raster = drawn_alone(page.text.index, Pdf::kDpi, false);
   if (!raster) return {};
   wipe_words(raster, page.text);
+  const Enough enough = page.is_short ? kEnoughBesideShort : Enough{};
   Prepared prepared = prepare(raster);
-  if (prepared.letters < kScanLetters) return {};
+  if (prepared.letters < enough.letters) return {};
   auto reading = scan_reader_.read(raster, std::move(prepared));
   if (reading) {
-    add_reading(std::move(*reading), page.text, figures);
+    add_reading(std::move(*reading), small, enough, page.text, figures);
   } else if (of_engine(reading.error())) {
     return std::move(reading.error());
   }

@@ -49,12 +49,13 @@ class DocumentReader {
   struct Pictured {
     PageText text;
     float part = 0;
+    bool is_short = false;  // what else is on it is text rather than a picture
   };
   base::Status read_pictured(std::map<int, Pictured> pictured, const RecogniseOptions& options,
                              const Sink& sink);
   base::Result<PageOutcome> pictured_outcome(Pictured page, const Picture& small,
                                              const RecogniseOptions& options);
-  base::Status add_scan(Pictured& page, std::vector<Box>& figures);
+  base::Status add_scan(Pictured& page, const Picture& small, std::vector<Box>& figures);
   base::Status read_scans(std::vector<int> scans, const RecogniseOptions& options, const Sink& sink);
   base::Result<PageOutcome> scan_outcome(int page, Picture raster, const RecogniseOptions& options);
   PageOutcome text_outcome(PageText text, const std::vector<Box>& figures) const;

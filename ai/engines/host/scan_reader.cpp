@@ -10,6 +10,8 @@ namespace {
 
 using base::Code;
 
+// Two readings below it, the right and the wrong way up: what is on the page is no text, however it lies.
+constexpr int kHopelessConfidence = 40;
 constexpr int kSureConfidence = 75;  // a page that is read the wrong way round stays far below
 // By how much another turn has to be better: a few digits are read well either way round.
 constexpr int kClearlyBetter = 5;
@@ -25,6 +27,8 @@ std::size_t characters(const Recognised& recognised) {
   return std::accumulate(words.begin(), words.end(), std::size_t{0},
                          [](std::size_t sum, const Word& word) { return sum + word.text.size(); });
 }
+
+bool hopeless(const Recognised& said) { return said.confidence < kHopelessConfidence && !said.sideways; }
 
 bool sure(const Recognised& said) { return said.confidence >= kSureConfidence && !said.sideways; }
 
@@ -76,12 +80,16 @@ base::Result<Reading> ScanReader::upright(const Picture& gray, Prepared prepared
   if (!first) return std::move(first.error());
   Reading best{std::move(*first), guess};
   if (prepared.blank || !may_turn) return best;
+  int readings = 1;
+  int hopeless_ones = hopeless(best.recognised) ? 1 : 0;
   for (const int turns : {0, 2, 1, 3}) {
-    if (sure(best.recognised)) break;
+    if (sure(best.recognised) || (readings == 2 && hopeless_ones == 2)) break;
     if (best.recognised.sideways && (turns + best.quarter_turns) % 2 == 0) continue;
     if (turns == guess || (turns != 0 && !few && !best.recognised.sideways)) continue;
     auto other = recogniser_.recognise(prepare(gray, turns), time);
     if (!other) break;
+    ++readings;
+    if (hopeless(*other)) ++hopeless_ones;
     if (better(*other, best.recognised, turns == 0 ? 0 : kClearlyBetter)) best = {std::move(*other), turns};
   }
   return best;

@@ -111,6 +111,12 @@ TEST(Direction, LigaturesAreTheirLetters) {
             "final office st");
 }
 
+TEST(Direction, BytesTooManyInALetterDoNoHarm) {
+  for (const std::string word : {"\xD7\x90\x80\x80", "\xD7\x90\x80\x80\xD7", "\x80\xD7\x90\x80\x80"}) {
+    EXPECT_EQ(read(word).size(), word.size());
+  }
+}
+
 TEST(Direction, HostileWordsDoNoHarm) {
   PageText page;
   const float nan = std::numeric_limits<float>::quiet_NaN();

@@ -95,6 +95,12 @@ TEST(SaneText, NoOrUnmappedCharactersAreNoTextLayer) {
   EXPECT_TRUE(sane_text(page_of("日本語の文章はここにあります。二十文字より長い。")));
 }
 
+TEST(SaneText, APageNumberIsShortHoweverManyBytesItHas) {
+  EXPECT_TRUE(short_text(page_of("")) && short_text(page_of("ABC000123")));
+  EXPECT_TRUE(short_text(page_of("日本語の文章")));
+  EXPECT_FALSE(short_text(page_of("twenty or more of good characters")));
+}
+
 TEST(Markers, ListAndSectionMarks) {
   EXPECT_TRUE(is_bullet("•") && is_bullet("–") && !is_bullet("e"));
   EXPECT_TRUE(is_item_number("1.") && is_item_number("(12)") && is_item_number("a)") &&

@@ -1,3 +1,5 @@
+#include <limits>
+
 #include <gtest/gtest.h>
 #include <leptonica/allheaders.h>
 
@@ -141,34 +143,91 @@ TEST(Inset, ATextLayerThatFillsThePageLeavesNoRoomForAScan) {
   EXPECT_TRUE(leaves_room(page_with_rows(0, 0)));
 }
 
-Reading reading_of(int words, int confidence) {
+// `words` of a page that is drawn at two pixels per point, `in_line` one after the other.
+Reading reading_of(int words, int confidence, int in_line) {
   Reading reading;
   reading.recognised.text.width = 1200;
+  reading.recognised.text.height = 1600;
   reading.recognised.confidence = confidence;
   for (int i = 0; i < words; ++i) {
-    const auto y = static_cast<float>(200 + 40 * i);
-    reading.recognised.text.words.push_back({{200, y, 300, y + 20}, "scanned", false, false});
+    const auto x = static_cast<float>(120 + 75 * (i % in_line));
+    const auto y = static_cast<float>(200 + 40 * (i / in_line));
+    reading.recognised.text.words.push_back({{x, y, x + 65, y + 20}, "scanned", false, false});
   }
   return reading;
 }
 
+// The page that this reading is of, with grounds of these grays where the figures lie: < 0 is a photograph.
+Picture drawn_page(const std::vector<Box>& figures, const std::vector<int>& grays) {
+  Picture page(pixCreate(600, 800, 8));
+  pixSetAllArbitrary(page.get(), 255);
+  for (std::size_t i = 0; i < figures.size(); ++i) {
+    const Box& box = figures[i];
+    for (int y = pixel_at(box.y0); y < pixel_at(box.y1); ++y) {
+      for (int x = pixel_at(box.x0); x < pixel_at(box.x1); ++x) {
+        pixSetPixel(page.get(), x, y, static_cast<l_uint32>(grays[i] < 0 ? (x * 7 + y) % 256 : grays[i]));
+      }
+    }
+  }
+  return page;
+}
+
+const Box kSheet{50, 50, 400, 700};
+const Box kPhoto{450, 50, 590, 400};
+
 TEST(Inset, WhatTheScanSaysJoinsThePagesOwnWordsAndIsNoFigure) {
   PageText page = page_with_rows(740, 790);
-  std::vector<Box> figures{{50, 50, 400, 700}};
-  add_reading(reading_of(10, 90), page, figures);
-  EXPECT_EQ(page.words.size(), 13U);
-  EXPECT_EQ(page.words.back().box.x0, 100);
+  std::vector<Box> figures{kSheet};
+  add_reading(reading_of(16, 90, 8), drawn_page(figures, {230}), {}, page, figures);
+  EXPECT_EQ(page.words.size(), 19U);
+  EXPECT_EQ(page.words[3].box.x0, 60);
   EXPECT_TRUE(figures.empty());
 }
 
 TEST(Inset, APictureOfAFewWordsOrOneThatIsReadBadlyStaysAFigure) {
-  for (Reading reading : {reading_of(3, 95), reading_of(30, 40)}) {
+  for (Reading reading : {reading_of(3, 95, 8), reading_of(30, 40, 8)}) {
     PageText page = page_with_rows(740, 790);
-    std::vector<Box> figures{{50, 50, 400, 700}};
-    add_reading(std::move(reading), page, figures);
+    std::vector<Box> figures{kSheet};
+    add_reading(std::move(reading), drawn_page(figures, {230}), {}, page, figures);
     EXPECT_EQ(page.words.size(), 3U);
     EXPECT_EQ(figures.size(), 1U);
   }
+}
+
+TEST(Inset, AChartStaysAFigureWithItsLabels) {
+  PageText page = page_with_rows(740, 790);
+  std::vector<Box> figures{kSheet};
+  add_reading(reading_of(12, 90, 1), drawn_page(figures, {230}), {}, page, figures);
+  EXPECT_EQ(page.words.size(), 3U);
+  EXPECT_EQ(figures.size(), 1U);
+}
+
+TEST(Inset, LabelsAmongThePiecesOfAChartAreSeenThere) {
+  PageText page = page_with_rows(740, 790);
+  std::vector<Box> figures{{110, 100, 140, 400}, {70, 100, 100, 400}};
+  add_reading(reading_of(8, 90, 1), drawn_page(figures, {60, 60}), {}, page, figures);
+  EXPECT_EQ(page.words.size(), 3U);
+  EXPECT_EQ(figures.size(), 2U);
+}
+
+TEST(Inset, OfATurnedReadingOnlyThePaperIsNoFigure) {
+  PageText page = page_with_rows(740, 790);
+  std::vector<Box> figures{kSheet, kPhoto};
+  Reading reading = reading_of(16, 90, 8);
+  reading.quarter_turns = 1;
+  add_reading(std::move(reading), drawn_page(figures, {230, -1}), {}, page, figures);
+  EXPECT_EQ(page.words.size(), 19U);
+  ASSERT_EQ(figures.size(), 1U);
+  EXPECT_EQ(figures[0].x0, kPhoto.x0);
+}
+
+TEST(Inset, WordsThatLieNowhereDoNoHarm) {
+  PageText page = page_with_rows(0, 0);
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  page.words.push_back({{-1e30F, nan, 1e30F, 3e38F}, "far", false, false});
+  const Picture drawn = drawn_page({}, {});
+  wipe_words(drawn, page);
+  EXPECT_FALSE(hides_scan(drawn, page, {}));
 }
 
 // Clear ground with a stroke of this colour.
@@ -193,6 +252,20 @@ TEST(Flattened, ClearGroundBecomesThePaperThatTheInkStandsOutFrom) {
     EXPECT_EQ(ground, ink == 0 ? 255U : 0U);
     EXPECT_EQ(stroke, static_cast<l_uint32>(ink));
   }
+}
+
+TEST(Flattened, ABrightCardKeepsItsGroundWhereItsCornersAreClear) {
+  Picture card(pixCreate(40, 40, 32));
+  pixSetSpp(card.get(), 4);
+  for (int y = 0; y < 40; ++y) {
+    l_uint32 pixel = 0;
+    composeRGBAPixel(250, 250, 250, 255, &pixel);
+    for (int x = y < 4 ? 4 : 0; x < 40; ++x) pixSetPixel(card.get(), x, y, pixel);
+  }
+  const Picture gray = to_gray(flattened(std::move(card)));
+  l_uint32 corner = 0;
+  pixGetPixel(gray.get(), 1, 1, &corner);
+  EXPECT_EQ(corner, 255U);
 }
 
 TEST(Prepared, APictureTooLowForLettersIsBlankHoweverWideItIs) {

@@ -189,6 +189,19 @@ TEST(Tries, ABreakerThatOpensMeanwhileDoesNotHideWhatTheUpstreamSaid) {
   EXPECT_TRUE(end.error().message.starts_with("a/m answered 500: ")) << end.error().message;
 }
 
+TEST(Tries, AJobIsToldOfTheBreakerThatOpensMeanwhileForItWaitsUntilItClosesAndPaysNothing) {
+  ScriptedUpstream upstream({failure()});
+  ChatGround ground(models({upstream_row("a/m", upstream)}));
+  auto asked = request("a/m");
+  asked.deferred = true;
+  Heard first, second;
+  EXPECT_FALSE(ground.answer(asked, first));
+  const auto end = ground.answer(asked, second);
+  ASSERT_FALSE(end);
+  EXPECT_EQ(2, second.failed->attempts);
+  EXPECT_EQ(Code::kOverloaded, end.error().code);
+}
+
 TEST(Tries, WhatNoRetryHelpsIsAskedOnceAndDoesNotOpenTheBreaker) {
   for (const int status : {403, 405, 415, 451, 501}) {
     ScriptedUpstream upstream({http(status, R"({"error":{"message":"not this"}})")});

@@ -68,6 +68,12 @@ TEST(UpstreamError, WhatNoRetryHelpsIsLasting) {
     EXPECT_FALSE(error_of(status).lasting) << status;
 }
 
+TEST(UpstreamError, AFieldThatHoldsTheKeyIsNotTold) {
+  Target target = target_of("openai", "gpt-4o");
+  target.key = base::Secret("Provider.Key.7c1f");
+  EXPECT_EQ("", upstream_error(target, 400, {}, R"({"error":{"param":"keys.Provider.Key.7c1f"}})").param);
+}
+
 TEST(UpstreamError, ACauseThatClientsKnowKeepsItsCodeAndItsField) {
   const base::Error overflow = error_of(
       400, {}, R"({"error":{"message":"m","code":"context_length_exceeded","param":"messages[0].content"}})");

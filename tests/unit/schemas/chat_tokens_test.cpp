@@ -64,6 +64,7 @@ constexpr Counted kCounted[] = {
     {"é-é--é — – x— 1²3 ½ a\u00A0 \u00A0 b × ÷a и\u0301 ", 300, 7501, 6901},
     {"😀🎉 ok ", 1600, 8002, 6401},
     {"word ", 8192, 8193, 8193},
+    {"});\n\n//a", 1000, 3000, 2000},
 };
 
 TEST(LeastTokens, OfNoTextAreMoreThanATokenizerCounts) {

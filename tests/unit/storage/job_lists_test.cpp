@@ -137,6 +137,19 @@ TEST_F(JobLists, ATextFromTheMiddleOfIdsIsFoundInTheOrderOfAllJobsWhosesoeverThe
   }
 }
 
+TEST_F(JobLists, ATextThatManyIdsOfManyGroupsHaveIsFoundPageByPage) {
+  std::vector<schemas::JobId> jobs;
+  for (int i = 0; i < 2'400; ++i)
+    jobs.insert(jobs.begin(), s.submit(s.order("tenant" + std::to_string(i % 4))));
+  const std::string begins = jobs.front().str().substr(4, 2);
+  const JobPage first = AdminQueries(s.store()).jobs({.id_contains = begins}, 50, {}).value();
+  ASSERT_EQ(first.items.size(), 50u);
+  EXPECT_EQ(first.items.front().id, jobs.front());
+  const JobPage next = AdminQueries(s.store()).jobs({.id_contains = begins}, 50, first.next).value();
+  ASSERT_EQ(next.items.size(), 50u);
+  EXPECT_EQ(next.items.front().id, jobs[50]);
+}
+
 TEST_F(JobLists, WhatWasMadeBeforeATimeIsFoundWithoutALookAtWhatCameLater) {
   s.clock.advance(s.new_id().uuid.time() -
                   s.clock.wall());  // ids of earlier tests are ahead of this store's clock
