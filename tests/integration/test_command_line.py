@@ -3,9 +3,7 @@
 import json
 import os
 import signal
-import socket
 import subprocess
-import threading
 import time
 
 import bad_documents
@@ -382,32 +380,3 @@ def test_doctor_finds_nothing_wrong_here(shared):
         assert part in checked.stdout.lower(), part
     names = [line.split()[1] for line in checked.stdout.splitlines() if not line.startswith(" ")]
     assert len(set(names)) == len(names), "each check has a name of its own"
-
-
-def test_a_document_comes_from_standard_input_or_through_a_pipe(shared, folder):
-    document = folder / "one.pdf"
-    with document.open("rb") as stdin:
-        done = millrace(shared, "ocr", "-", stdin=stdin)
-    assert done.returncode == 0 and "the first document" in done.stdout, done.stderr
-    piped = subprocess.run(
-        ["bash", "-c", f"cat {document} | {MILLRACE} ocr - --url {shared.url}"],
-        capture_output=True, text=True, env={**os.environ, "MILLRACE_API_KEY": shared.client.key}, timeout=120,
-    )  # fmt: skip
-    assert piped.returncode == 0 and "the first document" in piped.stdout, piped.stderr
-    ours, theirs = socket.socketpair()
-    with ours, theirs:
-        threading.Thread(target=lambda: (ours.sendall(document.read_bytes()), ours.shutdown(socket.SHUT_WR)), daemon=True).start()
-        heard = millrace(shared, "ocr", "-", stdin=theirs)
-    assert heard.returncode == 0 and "the first document" in heard.stdout, heard.stderr
-
-
-def test_a_pipe_that_nobody_writes_to_is_given_up_at_an_interrupt(shared, tmp_path):
-    pipe = tmp_path / "q.pdf"
-    os.mkfifo(pipe)
-    env = {**os.environ, "MILLRACE_API_KEY": shared.client.key}
-    command = [MILLRACE, "ocr", pipe, "--url", shared.url]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, env=env, text=True) as waiting:
-        writer = os.open(pipe, os.O_WRONLY)  # returns when it reads
-        waiting.send_signal(signal.SIGTERM)
-        assert waiting.wait(20) == 130, waiting.stderr.read()
-        os.close(writer)
