@@ -13,6 +13,7 @@ namespace {
 
 using schemas::JsonObject;
 using storage::QueueDepth;
+using storage::WorkerLeases;
 using storage::WorkerView;
 
 std::string lags_json(const std::vector<storage::PartitionLag>& lags) {
@@ -29,19 +30,47 @@ std::string slots_json(const storage::WorkerSlots& slots) {
   return out.finish();
 }
 
-std::string worker_json(const WorkerView& worker, base::WallTime now) {
+std::string lease_json(const storage::HeldLease& lease, base::WallTime now) {
+  JsonObject out;
+  out.member("job", lease.job.str())
+      .member("kind", schemas::name(lease.job.kind))
+      .member("tenant", lease.tenant)
+      .number("attempt", lease.attempt);
+  if (lease.part) out.number("part", *lease.part);
+  if (lease.since) out.member("since", base::rfc3339(*lease.since));
+  out.flag("over", !lease.remaining || lease.remaining->count() < 0);
+  if (lease.remaining) {
+    out.raw("expires_in_seconds", seconds_text(*lease.remaining))
+        .member("expires_at", base::rfc3339(now + *lease.remaining));
+  }
+  return out.finish();
+}
+
+void add_leases(JsonObject& out, const std::vector<WorkerLeases>& all, const std::string& worker,
+                base::WallTime now) {
+  const auto found = std::ranges::find(all, worker, &WorkerLeases::worker);
+  JsonItems items;
+  if (found != all.end()) {
+    for (const storage::HeldLease& lease : found->leases) items.add(lease_json(lease, now));
+  }
+  out.number("leases_held", found == all.end() ? 0 : found->held).raw("leases", items.finish());
+}
+
+std::string worker_json(const WorkerView& worker, const std::vector<WorkerLeases>& leases,
+                        base::WallTime now) {
   JsonItems slots;
   for (const storage::WorkerSlots& each : worker.slots) slots.add(slots_json(each));
-  return JsonObject()
-      .member("name", worker.name)
+  JsonObject out;
+  out.member("name", worker.name)
       .member("host", worker.host)
       .member("version", worker.version)
       .flag("live", worker.live)
       .flag("draining", worker.draining)
       .member("seen_at", base::rfc3339(worker.seen_at))
       .raw("heartbeat_age_seconds", age_text(worker.seen_at, now))
-      .raw("slots", slots.finish())
-      .finish();
+      .raw("slots", slots.finish());
+  add_leases(out, leases, worker.name, now);
+  return out.finish();
 }
 
 // Those of live workers. One that drains has as many as it still uses.
@@ -119,13 +148,27 @@ void set_pause(Context& context, const CallPtr& call, PauseMove move, const char
   });
 }
 
+struct Staff {
+  std::vector<WorkerView> workers;
+  std::vector<WorkerLeases> leases;
+};
+
+base::Result<Staff> call_the_roll(storage::Store& store) {
+  storage::AdminQueries queries(store);
+  auto workers = queries.workers();
+  if (!workers) return workers.error();
+  auto leases = queries.leases();
+  if (!leases) return leases.error();
+  return Staff{*std::move(workers), *std::move(leases)};
+}
+
 void send_worker(Context& context, Call& call) {
-  const auto workers = storage::AdminQueries(context.store).workers();
-  if (!workers) return call.fail(workers.error());
-  const auto found = std::ranges::find(*workers, call.params.front(), &WorkerView::name);
-  if (found == workers->end())
+  const auto staff = call_the_roll(context.store);
+  if (!staff) return call.fail(staff.error());
+  const auto found = std::ranges::find(staff->workers, call.params.front(), &WorkerView::name);
+  if (found == staff->workers.end())
     return call.fail(base::error(base::Code::kNotFound, "The worker has left in good order"));
-  call.reply(json_reply(200, worker_json(*found, context.clock.wall())));
+  call.reply(json_reply(200, worker_json(*found, staff->leases, context.clock.wall())));
 }
 
 void send_items(Call& call, JsonItems items) {
@@ -151,10 +194,11 @@ void admin_resume_queue(Context& context, CallPtr call) {
 }
 
 void admin_workers(Context& context, CallPtr call) {
-  const auto workers = storage::AdminQueries(context.store).workers();
-  if (!workers) return call->fail(workers.error());
+  const auto staff = call_the_roll(context.store);
+  if (!staff) return call->fail(staff.error());
   JsonItems items;
-  for (const WorkerView& worker : *workers) items.add(worker_json(worker, context.clock.wall()));
+  for (const WorkerView& worker : staff->workers)
+    items.add(worker_json(worker, staff->leases, context.clock.wall()));
   send_items(*call, std::move(items));
 }
 

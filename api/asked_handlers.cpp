@@ -1,12 +1,15 @@
 #include <algorithm>
 #include <utility>
 
+#include <unistd.h>
+
 #include "api/call.h"
 #include "api/handlers.h"
 #include "api/job_result.h"
 #include "api/job_text.h"
 #include "platform/base/bytes.h"
 #include "schemas/asked.h"
+#include "schemas/audio_format.h"
 #include "storage/job_queries.h"
 
 namespace millrace::api {
@@ -32,11 +35,25 @@ base::Result<ByteBudget::Hold> room_to_tell(Context& context, std::size_t bytes)
   return *std::move(room);
 }
 
+// How a document or a recording begins; empty: it is not kept any more.
+std::string head_of(storage::Store& store, const schemas::JobId& id,
+                    const std::optional<storage::BlobRef>& input) {
+  const bool is_file = id.kind == schemas::Kind::kOcr || id.kind == schemas::Kind::kStt;
+  if (!is_file || !input) return {};
+  const auto file = store.blobs().open(*input);
+  if (!file) return {};
+  std::string head(schemas::kAudioHeadBytes, '\0');
+  const ssize_t got = ::pread(file->fd(), head.data(), head.size(), 0);
+  head.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+  return head;
+}
+
 // Each copy goes before the next but one is made.
 base::Result<std::string> told(Context& context, const schemas::JobId& id, storage::StoredInput stored) {
   auto text = bytes_of(context.store, std::move(stored.spec));
   if (!text) return base::error(Code::kInternal, "What this job was asked cannot be read");
-  auto asked = schemas::asked_request(id.kind, *text, stored.input.has_value());
+  auto asked = schemas::asked_request(id.kind, *text, stored.input.has_value(),
+                                      head_of(context.store, id, stored.input));
   if (!asked) return std::move(asked.error());
   text->clear();
   text->shrink_to_fit();

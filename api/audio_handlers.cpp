@@ -6,6 +6,7 @@
 #include "api/transcript_stream.h"
 #include "api/wrong_model.h"
 #include "schemas/dropped.h"
+#include "schemas/job_name.h"
 #include "schemas/transcription_request.h"
 
 namespace millrace::api {
@@ -58,8 +59,9 @@ void submit_recording(const RecordingIntake& intake, Form form) {
   order->model = request->spec.model;
   order->spec = schemas::to_json(request->spec);
   order->input = std::move(form.file);
-  std::make_shared<JobAnswer>(intake.context, intake.call, *std::move(order), terms_of(intake, *request))
-      ->submit();
+  JobAnswer::Terms terms = terms_of(intake, *request);
+  terms.name = schemas::job_name(schemas::Kind::kStt, order->spec);
+  std::make_shared<JobAnswer>(intake.context, intake.call, *std::move(order), std::move(terms))->submit();
 }
 
 void take_recording(Context& context, CallPtr call, SpeechTask task) {

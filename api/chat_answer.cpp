@@ -68,6 +68,18 @@ front::Reply model_stream_head() {
   return head;
 }
 
+void fail_stream(Call& call, const base::Error& error, std::string_view model, std::string unsaid) {
+  base::log_warn("model_stream_failed",
+                 {{"request_id", call.request_id()}, {"code", base::name(error.code)}, {"model", model}});
+  const front::Responder& client = call.responder();
+  const auto body = schemas::error_body(call.head().path, error).body;
+  if (client.write(std::move(unsaid).append(schemas::ChatChunks::error(body)))) {
+    client.end();
+  } else {
+    client.abort();
+  }
+}
+
 void add_chat_headers(front::Reply& reply, std::string_view model, int attempts, std::string_view dropped,
                       std::optional<double> cost_usd) {
   if (!model.empty()) add_header(reply, "x-millrace-model", model);
@@ -216,17 +228,8 @@ void ChatAnswer::say_whole(inference::ChatEnd&& end) {
 
 void ChatAnswer::say_error(const base::Error& error) {
   if (!chunks_ && !opened_) return say_failure(error);
-  base::log_warn(
-      "chat_stream_failed",
-      {{"request_id", call_->request_id()}, {"code", base::name(error.code)}, {"model", head_.model}});
-  const front::Responder& client = call_->responder();
-  const auto body = schemas::error_body(call_->head().path, error).body;
   open({});
-  if (client.write(with_unsaid(schemas::ChatChunks::error(body)))) {
-    client.end();
-  } else {
-    client.abort();
-  }
+  fail_stream(*call_, error, head_.model, std::exchange(unsaid_, {}));
 }
 
 void ChatAnswer::say_failure(const base::Error& error) {

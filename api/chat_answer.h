@@ -138,6 +138,9 @@ base::Error shutting_down();
 base::Result<std::shared_ptr<void>> reply_room(Context& context, std::size_t bytes);
 // How a model's stream begins.
 front::Reply model_stream_head();
+// Ends one that has begun: `unsaid`, then an event `error`; cut where that cannot be written. `model`: who
+// was asked last, for the log.
+void fail_stream(Call& call, const base::Error& error, std::string_view model, std::string unsaid = {});
 // x-millrace-model, -attempts, -dropped-params, -cost-usd; what is empty or 0 is left out.
 void add_chat_headers(front::Reply& reply, std::string_view model, int attempts, std::string_view dropped,
                       std::optional<double> cost_usd);

@@ -116,7 +116,7 @@ front::Reply chat_reply_of(std::string stored) {
 front::Reply chat_failure(std::string_view path, base::Error error, const std::string& stored) {
   const auto outcome = schemas::chat_outcome_from(stored);
   if (!outcome) return lasting_failure(path, error);
-  error.param = outcome->param;
+  if (error.param.empty()) error.param = outcome->param;
   front::Reply reply = lasting_failure(path, error);
   add_chat_headers(reply, outcome->model, outcome->attempts, outcome->dropped, outcome->cost_usd);
   return reply;

@@ -59,7 +59,7 @@ struct Options {
   std::chrono::milliseconds feed_tell{250};             // of /v1/admin/events: between its looks for changes
   std::chrono::milliseconds feed_overview{2'000};       // the same: between overviews
   std::chrono::milliseconds ssh_lifetime{15 * 60'000};  // of the certificate of an SSH session
-  std::chrono::milliseconds chat_heartbeat{15'000};     // between comments in a chat stream
+  std::chrono::milliseconds chat_heartbeat{15'000};     // between comments in a model's stream
   std::chrono::milliseconds chat_grace{4'000};          // of chat answers under way, at drain
 };
 

@@ -16,7 +16,7 @@ using base::Code;
 constexpr std::size_t kPieceChars = 1u << 20;  // of base64 per step
 
 base::Error refuse(Code code, std::string message) {
-  return base::error(code, std::move(message), "document.document_url");
+  return base::error(code, std::move(message), std::string(schemas::kDocumentField));
 }
 
 bool is_space(char c) { return c == '\n' || c == '\r' || c == ' ' || c == '\t'; }

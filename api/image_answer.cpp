@@ -46,12 +46,14 @@ std::int64_t ImageAnswer::now_seconds() const {
 }
 
 std::shared_ptr<inference::ChatRun> ImageAnswer::start_run(const inference::Media& media) {
+  if (request_.stream) keep_beating();
   return media.draw(request_, *this);
 }
 
 void ImageAnswer::on_image(const inference::ChatHead& head, schemas::ImageEvent&& event) {
   if (is_over()) return;
-  if (!streaming()) begin_stream(head, model_stream_head(), true);
+  if (!streaming()) begin_stream(head, model_stream_head());
+  if (event.completed) event.dropped_params = unsaid_dropped(head);
   call_->responder().write(schemas::image_event_text(event, request_, now_seconds()));
 }
 

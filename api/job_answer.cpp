@@ -37,6 +37,7 @@ schemas::JobView JobAnswer::fresh_view(const JobId& id) const {
   schemas::JobView job;
   job.id = id;
   job.model = model_;
+  job.name = terms_.name;
   job.created_at = id.uuid.time();
   job.deadline = job.created_at + jobs::policy(id.kind).deadline;
   return job;

@@ -26,6 +26,7 @@ class JobAnswer : public std::enable_shared_from_this<JobAnswer> {
     std::string_view subject;  // of the 504: "The document"
     std::chrono::milliseconds wait{0};
     bool respond_async = false;
+    std::string name = {};     // of the job
     std::string dropped = {};  // x-millrace-dropped-params
     // Set: it answers instead, with the job as it goes on. On the pool, once the job is on disk.
     std::function<void(const schemas::JobId& job, bool replayed)> follow = {};

@@ -26,7 +26,7 @@ constexpr std::int64_t kPagesTextMax = 8192;
 
 struct ResultQuery {
   bool partial = false;
-  std::string pages;
+  std::string pages, format;
 };
 constexpr std::array kResultFields{
     Field{.name = "partial",
@@ -36,9 +36,14 @@ constexpr std::array kResultFields{
           .store = &schemas::store_in<ResultQuery, &ResultQuery::partial>},
     Field{.name = "pages",
           .text = "Only these of the pages that there are so far, such as `0-5,7`: a result too large for "
-                  "one reply is read by pages",
+                  "one reply is read by pages. With `partial` of a recording: of its pieces",
           .max = kPagesTextMax,
           .store = &schemas::store_in<ResultQuery, &ResultQuery::pages>},
+    Field{.name = "format",
+          .text = "Of a transcript: in this form instead of the one that it was asked for in; verbose_json, "
+                  "srt and vtt have its times",
+          .choices = schemas::kTranscriptForms,
+          .store = &schemas::store_in<ResultQuery, &ResultQuery::format>},
 };
 
 // The job that the path names; answers 404 else, with the words of any job that is not there.
@@ -52,7 +57,7 @@ std::optional<JobId> path_job(Call& call) {
   return id;
 }
 
-// A job as it is after a wait that has ended.
+// A job as it is now.
 void send_job(Context& context, Call& call, const JobId& id) {
   const auto job = storage::JobQueries(context.store).job(call.tenant(), id);
   if (!job) return call.fail(job.error());
@@ -95,9 +100,9 @@ void cancel_job(Context& context, CallPtr call) {
   const auto id = path_job(*call);
   if (!id) return;
   storage::Caller by{call->tenant(), call->principal->key_id};
-  context.control.cancel(std::move(by), *id, [&context, call](const base::Result<JobView>& job) {
+  context.control.cancel(std::move(by), *id, [&context, call, id = *id](const base::Result<JobView>& job) {
     if (!job) return call->fail(job.error());
-    call->reply(json_reply(200, job_json(*job, context.options.public_url)));
+    owed_on_pool(context, call, [&context, call, id] { send_job(context, *call, id); });
   });
 }
 
@@ -129,8 +134,9 @@ void job_result(Context& context, CallPtr call) {
   if (id->kind == schemas::Kind::kExec) return send_execution_result(context, *call, *id, query.partial);
   const bool is_speech = id->kind == schemas::Kind::kStt, is_paged = id->kind == schemas::Kind::kOcr;
   const bool in_parts = (is_speech && query.partial) || (is_paged && (query.partial || !pages->empty()));
-  if (in_parts) return send_partial_result(context, *call, *id, *pages);
-  send_result(context, *call, *id, Freshness::kFirst);
+  const OtherForm form = schemas::transcript_form_named(query.format);
+  if (in_parts) return send_partial_result(context, *call, *id, *pages, form);
+  send_result(context, *call, *id, Freshness::kFirst, {}, form);
 }
 
 }  // namespace millrace::api

@@ -29,8 +29,8 @@ constexpr auto into = &schemas::store_in<JobListQuery, Member>;
 constexpr std::array<std::string_view, 4> kKindNames{"ocr", "exec", "chat", "stt"};
 static_assert(kKindNames.size() + 1 == schemas::kKinds.size(),
               "a new kind is a new choice; acts are not listed");
-constexpr std::array<std::string_view, 6> kStatusNames{"queued", "running",   "succeeded",
-                                                       "failed", "cancelled", "expired"};
+constexpr std::array<std::string_view, 7> kStatusNames{
+    "wake_in_progress", "queued", "running", "succeeded", "failed", "cancelled", "expired"};
 
 constexpr std::array kJobListFields{
     Field{
@@ -46,7 +46,7 @@ constexpr std::array kJobListFields{
           .store = into<&JobListQuery::error>},
     Field{.name = "created_after",
           .type = FieldType::kTime,
-          .text = "Only jobs made after this time",
+          .text = "Only jobs made at this time or later",
           .store = into<&JobListQuery::created_after>},
     Field{.name = "created_before",
           .type = FieldType::kTime,

@@ -4,7 +4,6 @@
 #include <memory>
 
 #include "api/chat_jobs.h"
-#include "api/transcript_answer.h"
 #include "platform/base/bytes.h"
 #include "platform/base/log.h"
 #include "schemas/ocr.h"
@@ -23,6 +22,7 @@ constexpr std::size_t kTailBytes = 256;  // of a reply's end, at least
 struct Marks {
   Freshness freshness = Freshness::kFirst;
   std::string dropped;
+  OtherForm form;
 };
 
 // The error that a job without a result answers with.
@@ -78,9 +78,9 @@ void send_marked(Call& call, front::Reply reply, const Marks& marks) {
 }
 
 // What a job has stored, as its kind's clients get it.
-base::Result<front::Reply> reply_of_kind(schemas::Kind kind, std::string stored) {
+base::Result<front::Reply> reply_of_kind(schemas::Kind kind, std::string stored, OtherForm form) {
   if (kind == schemas::Kind::kChat) return chat_reply_of(std::move(stored));
-  if (kind == schemas::Kind::kStt) return transcript_reply(stored);
+  if (kind == schemas::Kind::kStt) return transcript_reply(stored, form);
   return json_reply(200, std::move(stored));
 }
 
@@ -90,15 +90,14 @@ void send_payload(Context& context, Call& call, const schemas::JobId& job, stora
   if (!room) return call.fail(room.error());
   auto bytes = bytes_of(context.store, std::move(payload));
   if (!bytes) return call.fail(base::error(Code::kInternal, "The result of this job cannot be read"));
-  auto reply = reply_of_kind(job.kind, *std::move(bytes));
+  auto reply = reply_of_kind(job.kind, *std::move(bytes), marks.form);
   if (!reply) return call.fail(reply.error());
   reply->hold = std::move(*room);
   send_marked(call, *std::move(reply), marks);
 }
 
 void send_ending(Call& call, const storage::StoredResult& stored, const Marks& marks) {
-  const schemas::JobError ended = ending(stored.job);
-  base::Error error = base::error(ended.code, ended.message);
+  base::Error error = error_of(stored.job);
   const std::string& path = call.head().path;
   const bool says_more = stored.job.id.kind == schemas::Kind::kChat && stored.payload;
   send_marked(
@@ -135,20 +134,22 @@ void keep_only(std::vector<storage::PartSize>& parts, const schemas::PageList& p
 }
 
 base::Result<front::Reply> reply_of_parts(Context& context, const Call& call, const schemas::JobView& job,
-                                          const std::vector<storage::PartSize>& parts, std::size_t bytes) {
-  if (job.id.kind == schemas::Kind::kStt) return partial_transcript(context, call.tenant(), job.id, parts);
+                                          const std::vector<storage::PartSize>& parts, std::size_t bytes,
+                                          OtherForm form) {
+  if (job.id.kind == schemas::Kind::kStt)
+    return partial_transcript(context, call.tenant(), job.id, parts, form);
   auto body = reply_of(context, call, job, parts, bytes);
   if (!body) return body.error();
   return json_reply(200, *std::move(body));
 }
 
 void send_parts(Context& context, Call& call, const schemas::JobView& job,
-                const std::vector<storage::PartSize>& parts) {
+                const std::vector<storage::PartSize>& parts, OtherForm form) {
   std::size_t bytes = schemas::kOcrReplyHead.size() + kTailBytes + job.model.size();
   for (const storage::PartSize& part : parts) bytes += 1 + part.bytes;
   auto room = room_for(context, bytes, job.id);
   if (!room) return call.fail(room.error());
-  auto reply = reply_of_parts(context, call, job, parts, bytes);
+  auto reply = reply_of_parts(context, call, job, parts, bytes, form);
   if (!reply) return call.fail(reply.error());
   reply->hold = std::move(*room);
   call.reply(*std::move(reply));
@@ -158,12 +159,13 @@ void send_parts(Context& context, Call& call, const schemas::JobView& job,
 
 base::Error expired_result() {
   return base::error(Code::kResultExpired,
-                     "The result of this job has been removed: results are kept for 24 hours");
+                     "The result of this job has been removed: results are kept for as long as "
+                     "retention.results says");
 }
 
 base::Error error_of(const schemas::JobView& job) {
-  const schemas::JobError error = ending(job);
-  return base::error(error.code, error.message);
+  schemas::JobError error = ending(job);
+  return base::error(error.code, std::move(error.message), std::move(error.param));
 }
 
 base::Result<std::string> bytes_of(storage::Store& store, storage::StoredPayload payload) {
@@ -174,8 +176,8 @@ base::Result<std::string> bytes_of(storage::Store& store, storage::StoredPayload
 }
 
 void send_result(Context& context, Call& call, const schemas::JobId& job, Freshness freshness,
-                 const std::string& dropped) {
-  const Marks marks{freshness, dropped};
+                 const std::string& dropped, OtherForm form) {
+  const Marks marks{freshness, dropped, form};
   auto stored = storage::JobQueries(context.store).result(call.tenant(), job);
   if (!stored) return call.fail(stored.error());
   if (!schemas::is_terminal(stored->job.status)) return call.reply(empty_reply(202));
@@ -185,19 +187,19 @@ void send_result(Context& context, Call& call, const schemas::JobId& job, Freshn
 }
 
 void send_partial_result(Context& context, Call& call, const schemas::JobId& job,
-                         const schemas::PageList& pages) {
+                         const schemas::PageList& pages, OtherForm form) {
   storage::JobQueries queries(context.store);
   auto stored = queries.result(call.tenant(), job);
   if (!stored) return call.fail(stored.error());
   if (stored->payload && pages.empty())
-    return send_payload(context, call, job, std::move(*stored->payload), {});
+    return send_payload(context, call, job, std::move(*stored->payload), {Freshness::kFirst, {}, form});
   const bool over = schemas::is_terminal(stored->job.status);
   if (stored->job.status == JobStatus::kSucceeded && !stored->payload) return call.fail(expired_result());
   auto parts = queries.part_sizes(call.tenant(), job);
   if (!parts) return call.fail(parts.error());
   if (parts->empty() && over && !stored->payload) return send_ending(call, *stored, {});
   keep_only(*parts, pages);
-  send_parts(context, call, stored->job, *parts);
+  send_parts(context, call, stored->job, *parts, form);
 }
 
 }  // namespace millrace::api

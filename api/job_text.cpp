@@ -30,7 +30,10 @@ void append_time(std::string& out, base::WallTime time) {
 }
 
 std::string error(const schemas::JobError& error) {
-  return JsonObject().member("code", base::name(error.code)).member("message", error.message).finish();
+  JsonObject out;
+  out.member("code", base::name(error.code)).member("message", error.message);
+  if (!error.param.empty()) out.member("param", error.param);
+  return out.finish();
 }
 
 }  // namespace
@@ -58,9 +61,9 @@ std::string job_json(const schemas::JobView& job, std::string_view public_url, b
 std::string job_json(const schemas::JobView& job, const JobNames& names, bool held) {
   constexpr std::size_t kUsualBytes = 1024;
   JsonObject out(kUsualBytes);
-  out.member("id", names.id)
-      .member("kind", schemas::name(job.id.kind))
-      .member("status", schemas::public_name(job.status));
+  out.member("id", names.id).member("kind", schemas::name(job.id.kind));
+  if (!job.name.empty()) out.member("name", job.name);
+  out.member("status", schemas::public_status(job));
   if (held) out.flag("paused", true);
   append_time(out.value("created_at"), job.created_at);
   if (job.started_at) append_time(out.value("started_at"), *job.started_at);

@@ -5,6 +5,7 @@
 #include "api/admin_text.h"
 #include "api/call.h"
 #include "api/handlers.h"
+#include "api/health_words.h"
 #include "storage/admin_queries.h"
 
 namespace millrace::api {
@@ -55,11 +56,22 @@ std::string kind_json(const storage::KindEnds& ends, const QueueDepth* depth, ba
       .finish();
 }
 
-std::string part_json(bool ok, const std::string& detail) {
+std::string part_json(HealthPart part, bool ok, const std::string& detail) {
   JsonObject out;
   out.flag("ok", ok);
   if (!detail.empty()) out.member("detail", detail);
+  add_health_words(out, part, ok);
   return out.finish();
+}
+
+std::string health_json(const Context& context) {
+  const storage::Store::Health health = context.store.health();
+  const DispatchHealth dispatch = context.dispatch_health();
+  return JsonObject()
+      .raw("store", part_json(HealthPart::kStore, health.store_ok, health.store_detail))
+      .raw("dispatch", part_json(HealthPart::kDispatch, dispatch.ok, dispatch.detail))
+      .raw("disk", part_json(HealthPart::kDisk, health.disk_ok, health.disk_detail))
+      .finish();
 }
 
 std::string store_json(const storage::Store& store) {
@@ -79,21 +91,14 @@ base::Result<std::string> overview_json(Context& context) {
   if (!ends) return ends.error();
   const auto depths = storage::JobQueries(context.store).depths();
   if (!depths) return depths.error();
-  const base::WallTime now = context.clock.wall();
+  const base::WallTime now = ends->at;
   JsonItems kinds;
   for (const storage::KindEnds& kind : ends->kinds)
     kinds.add(kind_json(kind, depth_of(*depths, kind.kind), now));
-  const storage::Store::Health health = context.store.health();
-  const DispatchHealth dispatch = context.dispatch_health();
   JsonObject out;
   out.member("at", base::rfc3339(now)).raw("kinds", kinds.finish());
   if (ends->since) out.member("counted_since", base::rfc3339(*ends->since));
-  out.raw("store", store_json(context.store))
-      .raw("health", JsonObject()
-                         .raw("store", part_json(health.store_ok, health.store_detail))
-                         .raw("dispatch", part_json(dispatch.ok, dispatch.detail))
-                         .raw("disk", part_json(health.disk_ok, health.disk_detail))
-                         .finish());
+  out.raw("store", store_json(context.store)).raw("health", health_json(context));
   return out.finish();
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 #include <memory>
+#include <string_view>
 
 #include "ai/inference/media.h"
 #include "api/call.h"
@@ -29,6 +30,8 @@ class MediaAnswer : public OpenAnswer, public std::enable_shared_from_this<Media
   // The run has ended: nothing more is heard.
   void over();
   bool is_over() const { return over_; }
+  // Of its last call, once the run has ended; empty: none was made.
+  std::string_view asked_model() const { return calls_ ? calls_->head.model : std::string_view(); }
   void resume() {
     if (run_) run_->resume();
   }

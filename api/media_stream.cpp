@@ -6,16 +6,29 @@
 
 namespace millrace::api {
 
-void MediaStream::beat() {
-  if (!is_over()) call_->responder().write(schemas::ChatChunks::kHeartbeat);
+void MediaStream::keep_beating() {
+  context_.chat_answers.keep_beating(*this, context_.options.chat_heartbeat);
 }
 
-void MediaStream::begin_stream(const inference::ChatHead& asked, front::Reply head, bool beats) {
+// What is tried again behind an early head is not known to clients; how it ends is the stream's end.
+void MediaStream::beat() {
+  if (is_over()) return;
+  if (streaming_) {
+    call_->responder().write(schemas::ChatChunks::kHeartbeat);
+    return;
+  }
+  streaming_ = begun_early_ = true;
+  call_->start_stream(model_stream_head(), schemas::ChatChunks::kHeartbeat);
+}
+
+void MediaStream::begin_stream(const inference::ChatHead& asked, front::Reply head) {
   streaming_ = true;
   add_chat_headers(head, asked.model, asked.attempts, schemas::dropped_text(asked.dropped), std::nullopt);
-  if (call_->start_stream(std::move(head)) && beats) {
-    context_.chat_answers.keep_beating(*this, context_.options.chat_heartbeat);
-  }
+  call_->start_stream(std::move(head));
+}
+
+std::string MediaStream::unsaid_dropped(const inference::ChatHead& asked) const {
+  return begun_early_ ? schemas::dropped_text(asked.dropped) : std::string();
 }
 
 bool MediaStream::has_room() {
@@ -32,13 +45,7 @@ bool MediaStream::has_room() {
 
 void MediaStream::say_error(const base::Error& error) {
   if (!streaming_) return fail(error);
-  const front::Responder& client = call_->responder();
-  const auto body = schemas::error_body(call_->head().path, error).body;
-  if (client.write(schemas::ChatChunks::error(body))) {
-    client.end();
-  } else {
-    client.abort();
-  }
+  fail_stream(*call_, error, asked_model());
 }
 
 }  // namespace millrace::api

@@ -38,11 +38,30 @@ struct Card {
   std::int64_t created = 0;  // 0: nobody says
 };
 
+// What of audio a model does, where it does any.
+struct Sound {
+  bool hears = false, speaks = false;
+};
+
+// By its name; one that does not tell: both.
+Sound sound_of(std::string_view name) {
+  constexpr std::array<std::string_view, 3> kHearing{"whisper", "transcribe", "voxtral"};
+  constexpr std::array<std::string_view, 2> kSpeaking{"tts", "flite"};
+  const auto is_among = [&](const auto& words) {
+    return std::ranges::any_of(words, [&](std::string_view word) { return name.find(word) != name.npos; });
+  };
+  const bool hears = is_among(kHearing);
+  const bool speaks = is_among(kSpeaking);
+  return {.hears = hears || !speaks, .speaks = speaks || !hears};
+}
+
 template <class Has>
-std::string model_json(const Card& card, const Has& has) {
+std::string model_json(const Card& card, const Has& has, Sound sound) {
   const std::int64_t created = card.created > 0 ? card.created : kCreated;
   JsonObject abilities;
   for (const AbilityWord& each : kAbilities) abilities.flag(each.name, has(each.ability));
+  const bool audio = has(Ability::kAudio);
+  abilities.flag("transcription", audio && sound.hears).flag("speech", audio && sound.speaks);
   return JsonObject()
       .member("id", card.id)
       .member("object", "model")
@@ -59,20 +78,20 @@ std::string model_json(const Card& card, const Has& has) {
 std::string ocr_json(std::string_view id) {
   const bool own = id == schemas::kOcrModel;
   return model_json({id, "millrace", own ? "Millrace OCR" : "Millrace OCR (another name)", {}, 0},
-                    [](Ability ability) { return ability == Ability::kOcr; });
+                    [](Ability ability) { return ability == Ability::kOcr; }, {});
 }
 
 std::string speech_json(std::string_view id) {
   const bool own = id == schemas::kSpeechModel;
   return model_json({id, "millrace", own ? "Flite" : "Flite (another name)", {}, 0},
-                    [](Ability ability) { return ability == Ability::kAudio; });
+                    [](Ability ability) { return ability == Ability::kAudio; }, {.speaks = true});
 }
 
 std::string hearing_json(std::string_view id) {
   const bool own = id == schemas::kTranscriptionModel;
   const std::string_view name = own ? "PocketSphinx, English" : "PocketSphinx, English (another name)";
-  return model_json({id, "millrace", name, {}, 0},
-                    [](Ability ability) { return ability == Ability::kAudio; });
+  return model_json({id, "millrace", name, {}, 0}, [](Ability ability) { return ability == Ability::kAudio; },
+                    {.hears = true});
 }
 
 // Of a model that is here, as its endpoint would choose it; empty: a provider's, or nobody's.
@@ -111,8 +130,9 @@ using Listed = inference::ModelLists::Listed;
 
 std::string listed_json(const Listed& listed) {
   const auto& [id, display_name, owned_by, created] = listed.model;
-  return model_json({listed.name, listed.provider, display_name, owned_by, created},
-                    [ability = guessed(id)](Ability each) { return each == ability; });
+  return model_json(
+      {listed.name, listed.provider, display_name, owned_by, created},
+      [ability = guessed(id)](Ability each) { return each == ability; }, sound_of(id));
 }
 
 // `listed`: what its provider says of it, or null.
@@ -124,9 +144,10 @@ std::string row_json(const inference::Model& model, const Listed* listed) {
     card.created = listed->model.created;
     if (!listed->model.display_name.empty()) card.display_name = listed->model.display_name;
   }
-  return model_json(card, [&](Ability ability) {
+  const auto has = [&](Ability ability) {
     return row.abilities.empty() ? ability == guessed(row.target.model) : inference::serves(row, ability);
-  });
+  };
+  return model_json(card, has, sound_of(row.target.model));
 }
 
 const Listed* find_listed(const std::vector<Listed>& list, const inference::Model& model) {

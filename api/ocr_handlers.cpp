@@ -6,6 +6,7 @@
 #include "api/job_answer.h"
 #include "api/wrong_model.h"
 #include "schemas/dropped.h"
+#include "schemas/job_name.h"
 #include "schemas/ocr_request.h"
 
 namespace millrace::api {
@@ -78,6 +79,7 @@ void create_ocr(Context& context, CallPtr call) {
                          .subject = "The document",
                          .wait = context.options.sync_wait,
                          .respond_async = request->deferred || prefer(call->head()).respond_async,
+                         .name = schemas::job_name(request->spec.document_name),
                          .dropped = schemas::dropped_text(request->dropped)};
   place_document({context, std::move(call), *std::move(order), std::move(terms), *std::move(request)});
 }

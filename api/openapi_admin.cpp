@@ -2,6 +2,7 @@
 
 #include "api/openapi.h"
 #include "schemas/admin_request.h"
+#include "storage/admin_queries.h"
 
 namespace millrace::api {
 namespace {
@@ -15,7 +16,7 @@ constexpr std::string_view kAdminSchemas = R"json({
   "AdminSpread": {"type": "object", "description": "Seconds, of what ended within the last hour; empty: nothing did",
     "properties": {"p50": {"type": "number"}, "p95": {"type": "number"}}},
   "AdminMinutes": {"type": "array", "minItems": 60, "maxItems": 60, "items": {"type": "integer"},
-    "description": "Per minute of the last hour, the oldest first"},
+    "description": "Per minute of the clock, the oldest first: the last one is that of `at` and not over yet"},
   "AdminKind": {"type": "object",
     "required": ["kind", "minute", "hour", "day", "wait_seconds", "run_seconds", "succeeded_by_minute", "failed_by_minute"],
     "properties": {
@@ -29,7 +30,9 @@ constexpr std::string_view kAdminSchemas = R"json({
       "succeeded_by_minute": {"$ref": "#/components/schemas/AdminMinutes"},
       "failed_by_minute": {"$ref": "#/components/schemas/AdminMinutes"}}},
   "AdminPart": {"type": "object", "required": ["ok"], "properties": {
-    "ok": {"type": "boolean"}, "detail": {"type": "string"}}},
+    "ok": {"type": "boolean"}, "detail": {"type": "string"},
+    "means": {"type": "string", "description": "What this part is, in a plain line"},
+    "what_to_do": {"type": "string", "description": "Where it is not ok"}}},
   "AdminOverview": {"type": "object", "required": ["at", "kinds", "store", "health"], "properties": {
     "at": {"type": "string", "format": "date-time"},
     "kinds": {"type": "array", "items": {"$ref": "#/components/schemas/AdminKind"}},
@@ -55,15 +58,29 @@ constexpr std::string_view kAdminSchemas = R"json({
         "description": "With Kafka: of the kind's topic, those that a live worker has"}}},
   "AdminQueueList": {"type": "object", "required": ["items"], "properties": {
     "items": {"type": "array", "items": {"$ref": "#/components/schemas/AdminQueue"}}}},
+  "AdminLease": {"type": "object", "required": ["job", "kind", "tenant", "attempt", "over"],
+    "description": "The right of a worker to run one attempt: renewed by its heartbeats, and taken back once it is over",
+    "properties": {
+      "job": {"type": "string"}, "kind": {"type": "string"}, "tenant": {"type": "string"},
+      "part": {"type": "integer", "description": "It runs this part of `job`, from 0"},
+      "attempt": {"type": "integer", "description": "Of the job, or of the part"},
+      "since": {"type": "string", "format": "date-time", "description": "When the attempt began, where that is known"},
+      "over": {"type": "boolean"},
+      "expires_in_seconds": {"type": "number",
+        "description": "Below 0: over for so long. Absent: of the time before the host started anew, and over"},
+      "expires_at": {"type": "string", "format": "date-time"}}},
   "AdminWorker": {"type": "object",
-    "required": ["name", "host", "version", "live", "draining", "seen_at", "heartbeat_age_seconds", "slots"],
+    "required": ["name", "host", "version", "live", "draining", "seen_at", "heartbeat_age_seconds", "slots", "leases_held", "leases"],
     "properties": {
       "name": {"type": "string"}, "host": {"type": "string"}, "version": {"type": "string"}, "live": {"type": "boolean"},
       "draining": {"type": "boolean", "description": "It takes nothing new"},
       "seen_at": {"type": "string", "format": "date-time"}, "heartbeat_age_seconds": {"type": "number"},
       "slots": {"type": "array", "items": {"type": "object", "required": ["kind", "slots", "used"], "properties": {
         "kind": {"type": "string"}, "slots": {"type": "integer"}, "used": {"type": "integer"},
-        "partitions": {"type": "array", "items": {"$ref": "#/components/schemas/AdminPartition"}}}}}}},
+        "partitions": {"type": "array", "items": {"$ref": "#/components/schemas/AdminPartition"}}}}},
+      "leases_held": {"type": "integer", "description": "All of them"},
+      "leases": {"type": "array", "items": {"$ref": "#/components/schemas/AdminLease"},
+        "description": "What it runs, the oldest job first; of more, those that end first"}}},
   "AdminWorkerList": {"type": "object", "required": ["items"], "properties": {
     "items": {"type": "array", "items": {"$ref": "#/components/schemas/AdminWorker"}}}},
   "AdminDeadList": {"type": "object", "required": ["items"], "properties": {
@@ -110,6 +127,7 @@ json closed_object(std::span<const schemas::Field> table) {
 
 json openapi_admin_schemas() {
   json shapes = json::parse(kAdminSchemas);
+  shapes["AdminWorker"]["properties"]["leases"]["maxItems"] = storage::kLeasesShownMax;
   shapes["AdminBulkRequest"] = closed_object(schemas::bulk_request_fields());
   shapes["AdminBulkRequest"]["examples"] =
       json::array({{{"filter", {{"kind", "ocr"}, {"status", "failed"}}}}});

@@ -17,7 +17,9 @@ constexpr std::string_view kReplySchemas = R"json({
     "openapi": {"type": "string"}, "health": {"type": "string"}}},
   "Status": {"type": "object", "required": ["status"], "properties": {"status": {"type": "string"}}},
   "Part": {"type": "object", "required": ["status"], "properties": {
-    "status": {"type": "string", "enum": ["ok", "degraded", "full"]}, "detail": {"type": "string"}}},
+    "status": {"type": "string", "enum": ["ok", "degraded", "full"]}, "detail": {"type": "string"},
+    "means": {"type": "string", "description": "What this part is, in a plain line"},
+    "what_to_do": {"type": "string", "description": "Where it is not ok"}}},
   "Readiness": {"type": "object", "required": ["status", "store", "dispatch", "disk"], "properties": {
     "status": {"type": "string", "enum": ["ok", "degraded", "unavailable", "draining"]},
     "store": {"$ref": "#/components/schemas/Part"},
@@ -31,7 +33,8 @@ constexpr std::string_view kReplySchemas = R"json({
       "id": {"type": "string"}, "object": {"const": "model"}, "created": {"type": "integer"},
       "created_at": {"type": "string", "format": "date-time"}, "owned_by": {"type": "string"},
       "provider": {"type": "string"}, "display_name": {"type": "string"}, "type": {"const": "base"},
-      "capabilities": {"type": "object", "additionalProperties": {"type": "boolean"}}}},
+      "capabilities": {"type": "object", "additionalProperties": {"type": "boolean"},
+        "description": "`audio`: it hears (`transcription`), speaks (`speech`), or both"}}},
   "ModelList": {"type": "object", "required": ["object", "data"], "properties": {
     "object": {"const": "list"}, "data": {"type": "array", "items": {"$ref": "#/components/schemas/Model"}}}},
   "OcrImage": {"type": "object",
@@ -54,11 +57,16 @@ constexpr std::string_view kReplySchemas = R"json({
       "pages_processed": {"type": "integer", "description": "Pages without an error"},
       "doc_size_bytes": {"type": ["integer", "null"], "description": "null in a partial result"}}}}},
   "JobError": {"type": "object", "required": ["code", "message"], "properties": {
-    "code": {"type": "string"}, "message": {"type": "string"}}},
+    "code": {"type": "string"}, "message": {"type": "string"},
+    "param": {"type": "string", "description": "The field that it is about, such as `pages`"}}},
   "Job": {"type": "object", "required": ["id", "kind", "status", "created_at", "expires_at", "attempt", "links"],
     "properties": {
       "id": {"type": "string"}, "kind": {"type": "string", "enum": ["ocr", "exec", "chat", "stt"]},
-      "status": {"type": "string", "enum": ["queued", "running", "succeeded", "failed", "cancelled", "expired"]},
+      "name": {"type": "string", "maxLength": 255,
+        "description": "Of its document or recording, as the request gave it: at most 255 bytes of it"},
+      "status": {"type": "string",
+        "enum": ["wake_in_progress", "queued", "running", "succeeded", "failed", "cancelled", "expired"],
+        "description": "`wake_in_progress`: of kind exec, queued until its machine is awake"},
       "paused": {"type": "boolean", "description": "True while it is queued and no job of its kind is begun, by an operator's word"},
       "created_at": {"type": "string", "format": "date-time"},
       "started_at": {"type": "string", "format": "date-time"},
@@ -84,7 +92,10 @@ constexpr std::string_view kReplySchemas = R"json({
       "content_type": {"type": "string", "enum": ["application/json", "multipart/form-data"]},
       "body": {"type": "object", "description": "The JSON, or the fields of the form"},
       "left_out": {"type": "array", "items": {"type": "string"},
-        "description": "Where something is missing from `body`, such as `document.document_url`"}}},
+        "description": "Where something is missing from `body`, such as `document.document_url`"},
+      "file": {"type": "object", "description": "Of a document or recording that was handed in", "properties": {
+        "name": {"type": "string", "description": "As its client told it"},
+        "media_type": {"type": "string", "description": "By its bytes, while they are kept"}}}}},
   "JobList": {"type": "object", "required": ["items"], "properties": {
     "items": {"type": "array", "items": {"$ref": "#/components/schemas/Job"}}, "next_cursor": {"type": "string"}}},
   "JobEvent": {"type": "object", "required": ["version", "at", "type", "data"], "properties": {

@@ -16,7 +16,9 @@ constexpr std::string_view kExamples = R"json({
   "Root": {"name": "millrace", "version": "0.1.0", "docs": "/docs", "openapi": "/openapi.json", "health": "/readyz"},
   "Version": {"name": "millrace", "version": "0.1.0"},
   "Readiness": {"status": "unavailable", "store": {"status": "ok"}, "dispatch": {"status": "ok"},
-    "disk": {"status": "full", "detail": "less than store.disk_free_min is free"}},
+    "disk": {"status": "full", "detail": "less than store.disk_free_min is free",
+      "means": "Free room on the disk of the data directory.",
+      "what_to_do": "New jobs are refused until there is room: free some, or lower store.disk_free_min."}},
   "Object": {"openapi": "3.1.0", "info": {"title": "Millrace", "version": "0.1.0"}, "paths": {}},
   "Text": "The mill turns by day and by night.",
   "Error": {"error": {"message": "There is no such job", "type": "invalid_request_error", "param": null, "code": "not_found"}},
@@ -27,7 +29,7 @@ constexpr std::string_view kExamples = R"json({
       "type": "greater_than_equal", "input": 0, "ctx": {"ge": 1}}]},
   "Problem": {"type": "about:blank", "title": "Not Found", "status": 404, "detail": "There is no such machine"},
   "MachineError": {"error_code": "AUTH_INVALID", "message": "The API key is unknown, revoked or expired", "retryable": false},
-  "Job": {"id": "ocr-0192f0a1-7c1e-7000-8000-000000000001", "kind": "ocr", "status": "succeeded",
+  "Job": {"id": "ocr-0192f0a1-7c1e-7000-8000-000000000001", "kind": "ocr", "name": "invoice.pdf", "status": "succeeded",
     "created_at": "2026-05-04T08:30:00.000Z", "started_at": "2026-05-04T08:30:00.004Z",
     "completed_at": "2026-05-04T08:30:00.650Z", "expires_at": "2026-05-05T08:30:00.650Z", "attempt": 1,
     "progress": {"done": 1, "total": 1}, "model": "millrace/ocr",
@@ -43,7 +45,8 @@ constexpr std::string_view kExamples = R"json({
   "JobEvent": {"version": 4, "at": "2026-05-04T08:30:00.640Z", "type": "page", "data": {"index": 0}},
   "Model": {"id": "mock/chat", "object": "model", "created": 1735689600, "created_at": "2025-01-01T00:00:00.000Z",
     "owned_by": "mock", "provider": "mock", "display_name": "chat", "type": "base",
-    "capabilities": {"chat": true, "embeddings": false, "images": false, "audio": false, "ocr": false}},
+    "capabilities": {"chat": true, "embeddings": false, "images": false, "audio": false, "ocr": false,
+      "transcription": false, "speech": false}},
   "TranscriptionForm": {"file": "talk.mp3", "model": "millrace/sphinx-en", "response_format": "json"},
   "TranslationForm": {"file": "talk.mp3", "model": "whisper-1", "response_format": "json"},
   "Machine": {"machine_id": "dm-0192f0a1-7c1e-7000-8000-000000000001", "name": "local", "driver": "sandbox", "vcpu": 1,
@@ -74,7 +77,10 @@ constexpr std::string_view kExamples = R"json({
     "used": 2, "paused": false},
   "AdminWorker": {"name": "mill-1", "host": "mill", "version": "0.1.0", "live": true, "draining": false,
     "seen_at": "2026-05-04T08:30:00.000Z", "heartbeat_age_seconds": 0.74,
-    "slots": [{"kind": "ocr", "slots": 2, "used": 1}]},
+    "slots": [{"kind": "ocr", "slots": 2, "used": 1}], "leases_held": 1,
+    "leases": [{"job": "ocr-0192f0a1-7c1e-7000-8000-000000000005", "kind": "ocr", "tenant": "default", "attempt": 1,
+      "since": "2026-05-04T08:29:58.000Z", "over": false, "expires_in_seconds": 19.26,
+      "expires_at": "2026-05-04T08:30:19.260Z"}]},
   "AdminProviderList": {"items": [{"model": "mock/chat", "provider": "mock", "upstream_model": "chat",
     "circuit": "closed", "failures_in_a_row": 0, "running": 0, "waiting": 0, "latency_seconds": 0.8}],
     "mcp_servers": [{"slug": "office"}]}
@@ -88,7 +94,9 @@ constexpr std::string_view kOverview =
   "day": {"succeeded": 700, "failed": 4, "cancelled": 2, "expired": 0},
   "wait_seconds": {"p50": 0.04, "p95": 2.1}, "run_seconds": {"p50": 0.65, "p95": 4.8}}],
   "store": {"db_bytes": 4096000, "wal_bytes": 65536, "disk_free_bytes": 51539607552, "queue_depth": 0},
-  "health": {"store": {"ok": true}, "dispatch": {"ok": true}, "disk": {"ok": true}}})json";
+  "health": {"store": {"ok": true, "means": "The database that every job is kept in."},
+    "dispatch": {"ok": true, "means": "How free workers hear of new jobs: inside this process, or by Kafka."},
+    "disk": {"ok": true, "means": "Free room on the disk of the data directory."}}})json";
 constexpr std::size_t kMinutesOfAnHour = 60;
 
 json overview_example() {

@@ -56,7 +56,7 @@ void add_header(front::Reply& reply, std::string_view name, std::string_view val
 
 front::Reply error_reply(std::string_view path, const base::Error& error, const schemas::Problems& problems) {
   base::Error shown = error;
-  const base::RetryClass retry = error.lasting ? base::RetryClass::kPermanent : base::info(error.code).retry;
+  const base::RetryClass retry = base::retry_class(error);
   if (retry != base::RetryClass::kPermanent) shown.retry_after = std::min(shown.retry_after, kRetryAfterMax);
   front::Reply reply = plain_error(path, shown, problems);
   add_retry_headers(reply, shown, retry);

@@ -1,6 +1,7 @@
 #include "api/call.h"
 #include "api/dashboard_files.h"
 #include "api/handlers.h"
+#include "api/health_words.h"
 #include "api/metrics_door.h"
 #include "schemas/json_text.h"
 
@@ -9,10 +10,13 @@ namespace {
 
 using schemas::JsonObject;
 
-std::string state(bool ok, const std::string& detail, std::string_view otherwise) {
+constexpr const char* kDiskFull = "less than store.disk_free_min is free";  // the figures are for admins
+
+std::string state(HealthPart part, bool ok, const std::string& detail, std::string_view otherwise) {
   JsonObject out;
   out.member("status", ok ? "ok" : otherwise);
   if (!detail.empty()) out.member("detail", detail);
+  add_health_words(out, part, ok);
   return out.finish();
 }
 
@@ -46,9 +50,9 @@ void readyz(Context& context, CallPtr call) {
   const bool ready = store.store_ok && store.disk_ok && !draining;
   JsonObject out;
   out.member("status", draining ? "draining" : !ready ? "unavailable" : dispatch.ok ? "ok" : "degraded");
-  out.raw("store", state(store.store_ok, store.store_detail, "degraded"));
-  out.raw("dispatch", state(dispatch.ok, dispatch.detail, "degraded"));
-  out.raw("disk", state(store.disk_ok, store.disk_detail, "full"));
+  out.raw("store", state(HealthPart::kStore, store.store_ok, store.store_detail, "degraded"));
+  out.raw("dispatch", state(HealthPart::kDispatch, dispatch.ok, dispatch.detail, "degraded"));
+  out.raw("disk", state(HealthPart::kDisk, store.disk_ok, store.disk_ok ? "" : kDiskFull, "full"));
   front::Reply reply = json_reply(ready ? 200 : 503, out.finish());
   if (!ready) {
     add_header(reply, "retry-after-ms", "1000");

@@ -22,12 +22,14 @@ SpeechAnswer::SpeechAnswer(Context& context, CallPtr call, schemas::SpeechReques
       request_(std::move(request)) {}
 
 std::shared_ptr<inference::ChatRun> SpeechAnswer::start_run(const inference::Media& media) {
+  if (events_) keep_beating();
   return media.speak(std::move(request_), *this);
 }
 
 void SpeechAnswer::on_audio(const inference::ChatHead& head, std::string bytes) {
   if (is_over()) return;
-  if (!streaming()) begin_stream(head, events_ ? model_stream_head() : sound_head(encoding_), events_);
+  sounded_ = true;
+  if (!streaming()) begin_stream(head, events_ ? model_stream_head() : sound_head(encoding_));
   call_->responder().write(events_ ? schemas::speech_delta_text(bytes) : std::move(bytes));
 }
 
@@ -36,8 +38,9 @@ void SpeechAnswer::on_end(base::Result<inference::SpeechEnd> end) {
   const auto self = shared_from_this();
   over();
   if (!end) return say_error(end.error());
-  if (!streaming()) return say_error(base::error(base::Code::kInternal, "no sound was made"));
-  if (events_) call_->responder().write(schemas::speech_done_text(end->input_tokens));
+  if (!sounded_) return say_error(base::error(base::Code::kInternal, "no sound was made"));
+  if (events_)
+    call_->responder().write(schemas::speech_done_text(end->input_tokens, unsaid_dropped(end->head)));
   call_->responder().end();
 }
 

@@ -21,6 +21,7 @@ class SpeechAnswer final : public MediaStream, public inference::SpeechSink {
   const bool events_;
   const schemas::SpeechEncoding encoding_;
   schemas::SpeechRequest request_;  // moved away by `start_run`
+  bool sounded_ = false;
 };
 
 }  // namespace millrace::api

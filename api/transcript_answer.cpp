@@ -29,6 +29,14 @@ front::Reply told(const schemas::Transcript& transcript, const schemas::Transcri
           .body = schemas::render(transcript, style)};
 }
 
+// In another form than was asked for: with all its segments.
+schemas::TranscriptStyle style_for(schemas::TranscriptStyle style, OtherForm other) {
+  if (!other) return style;
+  style.form = *other;
+  style.segments = true;
+  return style;
+}
+
 base::Result<schemas::TranscriptionSpec> spec_of(Context& context, const std::string& tenant,
                                                  const schemas::JobId& job) {
   auto record = storage::JobQueries(context.store).record(tenant, job);
@@ -40,10 +48,10 @@ base::Result<schemas::TranscriptionSpec> spec_of(Context& context, const std::st
 
 }  // namespace
 
-base::Result<front::Reply> transcript_reply(const std::string& stored) {
+base::Result<front::Reply> transcript_reply(const std::string& stored, OtherForm other) {
   const auto read = schemas::stored_transcript(stored);
   if (!read) return unreadable_transcript();
-  return told(read->transcript, read->style);
+  return told(read->transcript, style_for(read->style, other));
 }
 
 base::Result<schemas::SpokenPiece> spoken_piece(Context& context, const std::string& tenant,
@@ -59,7 +67,7 @@ base::Result<schemas::SpokenPiece> spoken_piece(Context& context, const std::str
 
 base::Result<front::Reply> partial_transcript(Context& context, const std::string& tenant,
                                               const schemas::JobId& job,
-                                              const std::vector<storage::PartSize>& parts) {
+                                              const std::vector<storage::PartSize>& parts, OtherForm other) {
   const auto spec = spec_of(context, tenant, job);
   if (!spec) return spec.error();
   std::vector<schemas::SpokenPiece> pieces;
@@ -70,7 +78,7 @@ base::Result<front::Reply> partial_transcript(Context& context, const std::strin
     pieces.push_back(*std::move(piece));
   }
   const std::string language = spec->by_provider ? spec->language : "english";
-  return told(schemas::join(pieces, language, std::nullopt), spec->style);
+  return told(schemas::join(pieces, language, std::nullopt), style_for(spec->style, other));
 }
 
 }  // namespace millrace::api

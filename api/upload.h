@@ -17,12 +17,13 @@
 #include "platform/base/crypto.h"
 #include "platform/base/pool.h"
 #include "schemas/error_body.h"
+#include "schemas/transcription.h"
 #include "storage/blobs.h"
 
 namespace millrace::api {
 
 inline constexpr std::size_t kFormFieldMax = 64 * 1024;  // bytes of a field's value; 422
-inline constexpr std::string_view kFormFile = "file";    // the part that is the recording
+inline constexpr std::string_view kFormFile = schemas::kRecordingField;
 // What an upload has in memory at the most: what waits for the pool (the client waits where more would) and
 // what is parsed, up to 2 MiB each with their room to grow, the fields, and a MiB of the file.
 inline constexpr std::size_t kUploadMemoryMax = 8u << 20;

@@ -21,7 +21,7 @@ void add_manner(CLI::App& chat, cli::ChatWish& wish) {
   chat.add_option("--image", wish.images, "PNG, JPEG, GIF or WebP, or the URL of one; may be repeated")
       ->take_all()
       ->allow_extra_args(false);
-  chat.add_option("--max-tokens", wish.max_tokens, "Longest answer, reasoning included")
+  chat.add_option("--max-tokens", wish.max_tokens, "Longest answer in tokens, reasoning included")
       ->check(CLI::Range(1, kTokensMost));
   chat.add_option("--temperature", wish.temperature, "0 to 2")->check(CLI::Range(0.0, kHottest));
   chat.add_flag("--no-stream", wish.no_stream, "The answer at once, when it is whole");

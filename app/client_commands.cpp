@@ -20,6 +20,10 @@ namespace {
 
 using cli::ClientOptions;
 
+constexpr const char* kAgain =
+    "Run again with the same -o folder, it does only what is missing, has changed or has failed. Ctrl-C "
+    "leaves while the jobs go on; a second one within 2 s cancels them.";
+
 void add_ocr(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand("ocr", "Reads PDFs and images into markdown");
   auto request = std::make_shared<cli::OcrRequest>();
@@ -27,17 +31,18 @@ void add_ocr(CLI::App& app, int& exit_code) {
       ->add_option("inputs", request->inputs,
                    "Files, folders with PDF, PNG, JPEG or WebP, or - for standard input")
       ->required();
-  command->add_option("-o,--output", request->output_folder,
-                      "Folder for the markdown (default: standard output)");
+  command
+      ->add_option("-o,--output", request->output_folder,
+                   "Folder for the markdown (default: standard output)")
+      ->option_text("DIR");
   command->add_option("--pages", request->pages, "Zero-based pages, \"0-5,7\" (default: all)");
   command->add_option("--model", request->model, "OCR model (default: the local engine)");
   command->add_flag("--images", request->images, "Write the pictures of each page beside the markdown");
-  command->add_option("--in-flight", request->in_flight, "Documents handed in at once (default: 16)")
+  command
+      ->add_option("--in-flight", request->in_flight, "Documents handed in at once, 1 to 100 (default: 16)")
       ->check(CLI::Range(1, 100));
   auto options = add_client_options(*command);
-  command->footer(
-      "Run again with the same -o folder, it resumes and skips what is done. Ctrl-C detaches, twice "
-      "cancels.");
+  command->footer(kAgain);
   command->callback([=, &exit_code] { exit_code = cli::run_ocr(*request, *options); });
 }
 
@@ -48,19 +53,20 @@ void add_transcribe(CLI::App& app, int& exit_code) {
       ->add_option("inputs", request->inputs,
                    "Files, folders with FLAC, MP3, M4A, Ogg, WAV, WebM …, or - for standard input")
       ->required();
-  command->add_option("-o,--output", request->output_folder,
-                      "Folder for the transcripts (default: standard output)");
+  command
+      ->add_option("-o,--output", request->output_folder,
+                   "Folder for the transcripts (default: standard output)")
+      ->option_text("DIR");
   command->add_option("--format", request->format, "text, srt, vtt, json or verbose_json (default: text)")
       ->check(CLI::IsMember({"text", "srt", "vtt", "json", "verbose_json"}));
   command->add_option("--model", request->model, "Model (default: the local engine, English)");
   command->add_option("--language", request->language, "Language that is spoken, \"en\"");
   command->add_flag("--translate", request->translate, "Into English");
-  command->add_option("--in-flight", request->in_flight, "Recordings handed in at once (default: 16)")
+  command
+      ->add_option("--in-flight", request->in_flight, "Recordings handed in at once, 1 to 100 (default: 16)")
       ->check(CLI::Range(1, 100));
   auto options = add_client_options(*command);
-  command->footer(
-      "Run again with the same -o folder, it resumes and skips what is done. Ctrl-C detaches, twice "
-      "cancels.");
+  command->footer(kAgain);
   command->callback([=, &exit_code] { exit_code = cli::run_transcribe(*request, *options); });
 }
 

@@ -54,9 +54,11 @@ std::shared_ptr<ClientOptions> add_client_options(CLI::App& command) {
   // Its variable stands behind --data, a flag: not an `envname`, which would look like --key.
   command.add_option("--key", options->key,
                      "API key (Env:MILLRACE_API_KEY; default: DATA/admin.key if readable)");
-  command.add_option("--data", options->data,
-                     "Data directory whose admin.key is used, before MILLRACE_API_KEY and for any --url "
-                     "(MILLRACE_DATA: after it, for a loopback one)");
+  command
+      .add_option("--data", options->data,
+                  "Data directory whose admin.key is used, before MILLRACE_API_KEY and for any --url "
+                  "(MILLRACE_DATA: after it, for a loopback one)")
+      ->option_text("DIR");
   command.add_flag("--json", options->json, "One JSON object per line on stdout");
   command.add_flag("-q,--quiet", options->quiet, "No progress on stderr");
   command.add_flag("--no-color", options->no_color, "No colours (also NO_COLOR)");

@@ -1,3 +1,4 @@
+#include <cctype>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -49,6 +50,13 @@ class Report {
     hint(advice);
     failed_ = true;
   }
+  // `said`: what is so, then `; ` and what to do about it.
+  void fail(const char* what, const std::string& said) {
+    const std::size_t end = said.rfind("; ");
+    std::string advice = end == std::string::npos ? std::string() : said.substr(end + 2) + ".";
+    if (!advice.empty()) advice.front() = static_cast<char>(std::toupper(advice.front()));
+    fail(what, said.substr(0, end), advice);
+  }
   int exit_code() const { return failed_ ? kExitFailed : kExitOk; }
 
  private:
@@ -71,9 +79,7 @@ void check_store(const Settings& settings, Report& report) {
                        "`millrace serve` makes it; --data names another directory.");
   }
   auto store = storage::Store::open(options, clock);
-  if (!store)
-    return report.fail("store", store.error().message,
-                       "Name another folder with --data, or make it writable.");
+  if (!store) return report.fail("store", store.error().message);
   const storage::Store::Health health = (*store)->health();
   const std::string where = settings.data_dir + ", " + base::format_bytes((*store)->stats().db_bytes);
   health.store_ok ? report.ok("store", where)

@@ -1,10 +1,16 @@
 #include "app/effective_settings.h"
 
+#include <algorithm>
 #include <string>
 #include <string_view>
+#include <utility>
+
+#include "app/cli/json_cells.h"
 
 namespace millrace::app {
 namespace {
+
+constexpr std::size_t kColumnMax = 40;  // what is longer stands out
 
 std::string slots_text(const std::map<schemas::Kind, int>& slots) {
   std::string out;
@@ -56,7 +62,50 @@ base::Config::Line model_line(const inference::ModelRow& row, const std::string&
   return {"models." + target.name, std::string(target.preset->name) + " " + target.model + where, place};
 }
 
+// Where it stands in the file, else the variable that has its key.
+base::Config::Line provider_line(const providers::Target& provider, const base::ConfigNode& section) {
+  const std::string name(provider.preset->name);
+  const auto entry = std::ranges::find(section.items, name, &base::ConfigNode::key);
+  const bool is_filed = entry != section.items.end();
+  return {"providers." + name, provider.base_url + (provider.key.empty() ? ", no key" : ", key ****"),
+          is_filed ? entry->place : std::string(provider.preset->key_variable)};
+}
+
+// "https://user:secret@host/v1" keeps its user and host.
+std::string without_password(std::string value) {
+  for (std::size_t at = value.find("://"); at != std::string::npos; at = value.find("://", at + 1)) {
+    const std::size_t begin = at + 3, end = value.find_first_of("/?#, ", begin);
+    const std::size_t sign = value.substr(0, end).rfind('@');
+    const std::size_t colon = value.find(':', begin);
+    if (sign != std::string::npos && sign > begin && colon < sign)
+      value.replace(colon + 1, sign - colon - 1, "****");
+  }
+  return value;
+}
+
+std::string source_text(const std::string& origin) {
+  if (origin == "default") return origin;
+  if (origin.starts_with("--")) return "flag " + origin;
+  return (origin.find(':') == std::string::npos ? "environment " : "file ") + origin;
+}
+
 }  // namespace
+
+std::string settings_text(const std::vector<base::Config::Line>& lines) {
+  const base::Config::Line head{"SETTING", "VALUE", "FROM"};
+  std::size_t path_width = head.path.size(), value_width = head.value.size();
+  for (const base::Config::Line& line : lines) {
+    path_width = std::max(path_width, std::min(line.path.size(), kColumnMax));
+    value_width = std::max(value_width, std::min(line.value.size(), kColumnMax));
+  }
+  const auto row = [&](const base::Config::Line& line, const std::string& source) {
+    return cli::padded(line.path, path_width) + "  " + cli::padded(line.value, value_width) + "  " + source +
+           "\n";
+  };
+  std::string out = row(head, head.origin);
+  for (const base::Config::Line& line : lines) out += row(line, source_text(line.origin));
+  return out;
+}
 
 std::vector<base::Config::Line> effective_settings(const LoadedSettings& loaded) {
   std::vector<base::Config::Line> lines = loaded.config.effective();
@@ -72,6 +121,11 @@ std::vector<base::Config::Line> effective_settings(const LoadedSettings& loaded)
   for (std::size_t i = 0; loaded.settings && i < loaded.model_places.size(); ++i) {
     lines.push_back(model_line(loaded.settings->models.models[i], loaded.model_places[i]));
   }
+  if (loaded.settings) {
+    for (const providers::Target& provider : loaded.settings->models.open_providers)
+      lines.push_back(provider_line(provider, loaded.config.section("providers")));
+  }
+  for (base::Config::Line& line : lines) line.value = without_password(std::move(line.value));
   return lines;
 }
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <string>
 #include <vector>
 
 #include "app/settings.h"
@@ -6,8 +7,13 @@
 namespace millrace::app {
 
 // What `config check` prints: where a setting is left to the program, the value that it has chosen, "(how it
-// will be chosen)" where that shows only while serving, and "-" for none; then a line for each machine and
-// each model of the file. With a fatal mistake only what does not depend on the other settings is chosen.
+// will be chosen)" where that shows only while serving, and "-" for none; then a line for each machine
+// and each model of the file, and for each provider whose models are all reachable. Secrets are masked, the
+// password in a URL, too. With a fatal mistake only what does not depend on the other settings is chosen.
 std::vector<base::Config::Line> effective_settings(const LoadedSettings& loaded);
+
+// They in columns, under a head: setting, value, and whether a default, the file (with its line), a variable
+// of the environment or a flag says so.
+std::string settings_text(const std::vector<base::Config::Line>& lines);
 
 }  // namespace millrace::app

@@ -43,6 +43,12 @@ storage::Store::Options store_options(const Settings& settings) {
   return options;
 }
 
+// For who starts it; tenants are told the limit alone.
+std::string disk_figures(const storage::Store& store) {
+  const storage::Store::Health health = store.health();
+  return health.disk_ok ? "" : " (" + health.disk_detail + ")";
+}
+
 std::unique_ptr<bus::Dispatch> make_dispatch(const Settings& settings) {
   if (settings.kafka_brokers.empty()) return std::make_unique<bus::LocalDispatch>();
   bus::KafkaDispatch::Options options;
@@ -188,7 +194,8 @@ base::Status Gateway::Parts::start_api() {
   auto pepper = api::pepper(settings.data_dir);
   if (!pepper) return pepper.error();
   if (base::Status made = api::ensure_admin_key(*core.store, *pepper); !made)
-    return base::error(made.error().code, settings.data_dir + ": " + made.error().message);
+    return base::error(made.error().code,
+                       settings.data_dir + ": " + made.error().message + disk_figures(*core.store));
   auto secret_key = api::secret_key(settings.data_dir);
   if (!secret_key) return secret_key.error();
   api::Service::Dependencies needs{*core.store,       *submit,    *control,

@@ -10,6 +10,7 @@
 #include "app/command_tree.h"
 #include "app/commands.h"
 #include "app/completion.h"
+#include "app/help_form.h"
 #include "app/manual.h"
 #include "app/settings.h"
 #include "app/usage_error.h"
@@ -22,19 +23,22 @@ enum class Listed { kAll, kData };
 
 // Every setting as a flag of the command; what was given lands in `flags`.
 void add_settings(CLI::App& command, Flags& flags, Listed listed = Listed::kAll) {
-  const auto add = [&](std::string names, const std::string& key, std::string help) {
+  const auto add = [&](std::string names, const std::string& key, std::string help, const std::string& word) {
     CLI::Option* option = command.add_option_function<std::string>(
         std::move(names), [&flags, key](const std::string& value) { flags[key] = value; }, std::move(help));
+    option->option_text(word);
     if (listed == Listed::kData && key != "config" && key != "data") option->group("");
   };
-  add("--config", "config", "Configuration file (default: DATA/millrace.yaml, /etc/millrace/millrace.yaml)");
+  if (listed == Listed::kAll) command.footer(kValueWords);
+  add("--config", "config", "Configuration file (default: DATA/millrace.yaml, /etc/millrace/millrace.yaml)",
+      "FILE");
   for (const base::Setting& setting : settings_table()) {
     const std::string name = base::flag_name(setting);
     std::string names = "--" + name;
     if (!setting.flag_alias.empty()) names += ",--" + std::string(setting.flag_alias);
     std::string help(setting.help);
     if (!setting.default_text.empty()) help += " (default: " + std::string(setting.default_text) + ")";
-    add(std::move(names), name, std::move(help));
+    add(std::move(names), name, std::move(help), value_word(setting));
   }
 }
 
@@ -177,6 +181,7 @@ int run(int argc, char** argv) {
   CLI::App app{"Millrace: a self-hosted compute and AI gateway with a durable job queue", "millrace"};
   app.set_version_flag("--version,-V", "millrace " MILLRACE_VERSION);
   app.require_subcommand(1);
+  app.formatter(help_form());
   Flags flags;
   int exit_code = kExitOk;
   add_gateway_commands(app, flags, exit_code);

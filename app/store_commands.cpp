@@ -11,6 +11,7 @@
 #include "app/cli/program.h"
 #include "app/commands.h"
 #include "app/effective_settings.h"
+#include "app/environment.h"
 #include "app/settings.h"
 #include "app/with_store.h"
 #include "platform/base/bytes.h"
@@ -47,6 +48,16 @@ json key_json(const storage::KeyRow& row) {
   if (row.revoked_at) out["revoked_at"] = base::rfc3339(*row.revoked_at);
   if (row.last_used_at) out["last_used_at"] = base::rfc3339(*row.last_used_at);
   return out;
+}
+
+// Which file it is.
+base::Config::Line config_line(const LoadedSettings& loaded, const Flags& flags) {
+  constexpr const char* kVariable = "MILLRACE_CONFIG";
+  const bool is_named = environment().contains(kVariable);
+  return {"config", loaded.file.empty() ? "-" : loaded.file,
+          flags.contains("config") ? "--config"
+          : is_named               ? kVariable
+                                   : "default"};
 }
 
 }  // namespace
@@ -113,9 +124,9 @@ int keys_revoke(const std::string& id, const Flags& flags) {
 
 int config_check(const Flags& flags) {
   const LoadedSettings loaded = load_settings(flags);
-  for (const base::Config::Line& line : effective_settings(loaded)) {
-    std::printf("%-24s %-32s %s\n", line.path.c_str(), line.value.c_str(), line.origin.c_str());
-  }
+  std::vector<base::Config::Line> lines = effective_settings(loaded);
+  lines.insert(lines.begin(), config_line(loaded, flags));
+  std::cout << settings_text(lines) << std::flush;
   return print_mistakes(loaded);
 }
 

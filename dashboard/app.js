@@ -129,7 +129,7 @@ function showSignIn(reason = "") {
   h("p", { class: "problem", id: "problem", role: "alert" }, reason),
   h("button", { type: "submit", name: "go", class: "button primary" }, "Sign in"),
   h("details", {}, h("summary", {}, "Where do I find a key?"),
-    h("p", {}, "The first start wrote one into the file ", h("code", {}, "admin.key"), " of the data directory. Another one is made by:"),
+    h("p", {}, "The first start wrote one into the file ", h("code", {}, "admin.key"), " of the data directory, and printed its path: DIR of --data DIR, else /var/lib/millrace (root) or ~/.local/share/millrace. Another one is made by:"),
     h("pre", { tabindex: "0" }, h("code", {}, "millrace keys create --name me"))));
   fill(shell, h("main", { id: "main", class: "gate", tabindex: "-1" }, form));
   key.focus();

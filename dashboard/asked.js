@@ -1,34 +1,56 @@
 // What a job was asked, and the command that asks for the same again.
 import { getJson } from "./api.js";
-import { curl, quoted } from "./curl.js";
+import { curl, fileOf, quoted } from "./curl.js";
 
 const kInLineMost = 3000;  // characters of a body that people can still read in a command
 const kKey = '-H "Authorization: Bearer $MILLRACE_API_KEY"';
 const kDocument = "document.document_url";
-const kFileUrl = "data:application/pdf;base64,";
 const kLostValue = "…";
-const kWords = { [kDocument]: "your file in the place of scan.pdf", file: "your file in the place of talk.wav", stdin: "what it read" };
+const kEndings = {
+  "application/pdf": "pdf", "image/png": "png", "image/jpeg": "jpg", "image/webp": "webp",
+  "audio/flac": "flac", "audio/mpeg": "mp3", "audio/mp4": "mp4", "video/mpeg": "mpeg", "audio/ogg": "ogg", "audio/wav": "wav", "audio/webm": "webm",
+};
+const kAnyDocument = { name: "", type: "application/pdf" };
+const kAnyRecording = { name: "", type: "audio/wav" };
 
 // {asked}, or {problem: in words} where it is not there; never rejected.
-export async function askedOf(job, signal) {
+export async function askedOf(id, signal) {
   try {
-    return { asked: await getJson(`/v1/jobs/${job.id}/request`, { signal }) };
+    return { asked: await getJson(`/v1/jobs/${id}/request`, { signal }) };
   } catch (error) {
     return { problem: error.message };
   }
 }
 
-// Documents are handed in again by who has them: what was sent is not told back.
-export function ocrCommand(body = {}) {
-  const text = JSON.stringify({ document: null, ...body, document: { document_url: kFileUrl } });
-  const middle = text.indexOf(kFileUrl) + kFileUrl.length;
-  const [head, tail] = [text.slice(0, middle), text.slice(middle)].map((each) => quoted(each));
-  return `{ printf %s ${head}; base64 -w0 scan.pdf; printf %s ${tail}; } |\n  ${curl("POST", "/v1/ocr", { headers: { "Content-Type": "application/json" }, more: ["--data-binary @-"] })}`;
+function typeByName(name) {
+  const ending = name.slice(name.lastIndexOf(".") + 1).toLowerCase();
+  return Object.keys(kEndings).find((type) => kEndings[type] === ending || (ending === "jpeg" && type === "image/jpeg"));
 }
 
-function formOf(body) {
-  const pairs = Object.entries(body).flatMap(([name, value]) => (Array.isArray(value) ? value.map((each) => [name, each]) : [[name, value]]));
-  return [...pairs, ["file", "@talk.wav"]];
+// Of what was handed in: the name that it had, without a folder and what terminals act on, and its media type; what
+// it may be called where it had no name.
+function handedIn({ kind, file = {} }) {
+  const any = kind === "ocr" ? kAnyDocument : kAnyRecording;
+  const name = (file.name ?? "").replace(/^.*[/\\]/, "").replace(/\p{C}/gu, "");
+  const type = file.media_type ?? typeByName(name) ?? any.type;
+  const usual = `${kind === "ocr" ? "scan" : "talk"}.${kEndings[type] ?? "bin"}`;
+  return { name: name || usual, type, isNamed: name !== "" };
+}
+
+// Documents are handed in again by who has them: what was sent is not told back.
+export function ocrCommand(body = {}, { name, type } = { name: "scan.pdf", type: kAnyDocument.type }) {
+  const url = `data:${type};base64,`;
+  const text = JSON.stringify({ document: null, ...body, document: { document_url: url } });
+  const middle = text.indexOf(url) + url.length;
+  const [head, tail] = [text.slice(0, middle), text.slice(middle)].map((each) => quoted(each));
+  const here = name.startsWith("-") ? `./${name}` : name;
+  return `{ printf %s ${head}\n  base64 -w0 ${quoted(here)}\n  printf %s ${tail}; } |\n  ${curl("POST", "/v1/ocr", { headers: { "Content-Type": "application/json" }, more: ["--data-binary @-"] })}`;
+}
+
+function formOf(asked) {
+  const pairs = Object.entries(asked.body).flatMap(([name, value]) => (Array.isArray(value) ? value.map((each) => [name, each]) : [[name, value]]));
+  const { name, type } = handedIn(asked);
+  return [...pairs, ["file", fileOf(name, type)]];
 }
 
 function withEnvironment({ body, left_out: leftOut }) {
@@ -38,21 +60,30 @@ function withEnvironment({ body, left_out: leftOut }) {
 
 // Of a body that is too long to be read, from where it is kept.
 function piped(asked) {
-  const kept = `curl -s ${quoted(`${location.origin}/v1/jobs/${asked.job_id}/request`)} ${kKey}`;
-  return `${kept} | jq -c .body |\n  ${curl("POST", asked.path, { headers: { "Content-Type": "application/json" }, more: ["--data-binary @-"] })}`;
+  const kept = `curl -s ${quoted(`${location.origin}/v1/jobs/${asked.job_id}/request`)} \\\n  ${kKey}`;
+  return `${kept} |\n  jq -c .body |\n  ${curl("POST", asked.path, { headers: { "Content-Type": "application/json" }, more: ["--data-binary @-"] })}`;
 }
 
 export function commandOfAsked(asked) {
   const { kind, path, body, content_type: type, left_out: leftOut } = asked;
-  if (type === "multipart/form-data") return curl("POST", path, { form: formOf(body) });
-  if (kind === "ocr" && leftOut.includes(kDocument) && !body.document.document_url) return ocrCommand(body);
+  if (type === "multipart/form-data") return curl("POST", path, { form: formOf(asked) });
+  if (kind === "ocr" && leftOut.includes(kDocument) && !body.document.document_url) return ocrCommand(body, handedIn(asked));
   if (kind === "exec") return curl("POST", path, { json: withEnvironment(asked), headers: { "Idempotency-Key": "a-new-key" } });
   return JSON.stringify(body).length > kInLineMost ? piped(asked) : curl("POST", path, { json: body });
 }
 
+function wordsOf(place, asked) {
+  if (place === kDocument && asked.body.document.document_url) return `the query of ${kDocument}`;
+  if (place === kDocument || place === "file") {
+    const { name, isNamed } = handedIn(asked);
+    return isNamed ? `${name} in the folder that you are in` : `your file in the place of ${name}`;
+  }
+  if (place.startsWith("env.")) return `the value of ${place.slice("env.".length)}`;
+  return place === "stdin" ? "what it read" : place;
+}
+
 // What stands before the command: what it needs that is not in it.
-export function noteOfAsked({ body, left_out: leftOut }) {
-  const missing = leftOut.map((place) => (place === kDocument && body.document.document_url ? `the query of ${kDocument}`
-    : place.startsWith("env.") ? `the value of ${place.slice("env.".length)}` : kWords[place] ?? place));
+export function noteOfAsked(asked) {
+  const missing = asked.left_out.map((place) => wordsOf(place, asked));
   return missing.length ? `Do it again, with ${missing.join(", ")}:` : "Do it again:";
 }

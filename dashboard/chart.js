@@ -6,14 +6,23 @@ const kWidth = 240;
 const kHeight = 56;
 const kGap = 1;
 
-// Stacked bars: `rows` are lists of one length, the first at the bottom, each with its class.
+// What the height of a chart stands for: 1, 2, 5, 10, 20, 50 …, so that it changes seldom.
+export function scaleFor(most) {
+  for (let ten = 1; ; ten *= 10) {
+    for (const scale of [ten, 2 * ten, 5 * ten]) if (scale >= most) return scale;
+  }
+}
+
+// Stacked bars: `rows` are lists of one length, the first at the bottom, each with its class. The last bar still grows,
+// and is drawn so.
 export function bars(rows, { label, names }) {
   const length = rows[0].values.length;
   const sums = Array.from({ length }, (_, at) => rows.reduce((sum, row) => sum + row.values[at], 0));
-  const most = Math.max(1, ...sums);
+  const most = scaleFor(Math.max(...sums));
   const step = kWidth / length;
   const picture = svg("svg", { class: "chart", viewBox: `0 0 ${kWidth} ${kHeight}`, preserveAspectRatio: "none", role: "img", "aria-label": label });
-  picture.append(svg("line", { class: "axis", x1: 0, x2: kWidth, y1: kHeight - 0.5, y2: kHeight - 0.5 }));
+  picture.append(svg("line", { class: "axis", x1: 0, x2: kWidth, y1: kHeight - 0.5, y2: kHeight - 0.5 }),
+    svg("rect", { class: "present", x: kWidth - step, y: 0, width: step - kGap, height: kHeight - 1 }, svg("title", {}, names(length - 1))));
   for (let at = 0; at < length; ++at) {
     let top = kHeight - 1;
     for (const row of rows) {
@@ -21,7 +30,8 @@ export function bars(rows, { label, names }) {
       if (!height) continue;
       top -= height;
       const words = `${plural(row.values[at], row.name)}, ${names(at)}`;
-      picture.append(svg("rect", { class: row.look, x: at * step, y: top, width: step - kGap, height: Math.max(height, 1) }, svg("title", {}, words)));
+      const look = at === length - 1 ? `${row.look} unfinished` : row.look;
+      picture.append(svg("rect", { class: look, x: at * step, y: top, width: step - kGap, height: Math.max(height, 1) }, svg("title", {}, words)));
     }
   }
   return picture;

@@ -12,6 +12,12 @@ export function cli(words, rest = "") {
   return `millrace ${words}${here}${rest && ` -- ${rest}`}`;
 }
 
+// What a field `file` of a form says of a file that is here: curl reads a name with signs of its own in quotes.
+export function fileOf(name, type = "") {
+  const plain = /[;,"\\]|^\s|\s$/.test(name) ? `"${name.replace(/["\\]/g, "\\$&")}"` : name;
+  return `@${plain}${type && `;type=${type}`}`;
+}
+
 // Of what people have written curl reads no `@file`, and the terminal no control characters.
 function field(name, value) {
   const plain = String(value).replace(/[^\P{Cc}\n\t]/gu, "");

@@ -4,12 +4,17 @@ import { getJson, send } from "./api.js";
 import { curl } from "./curl.js";
 import { button, fill, h } from "./dom.js";
 import { count, plural } from "./format.js";
-import { live } from "./live.js";
-import { card, code, confirmed, empty, heading, kindName, showLink, troubled, when } from "./parts.js";
+import { live, overviewWatch } from "./live.js";
+import { code, confirmed, empty, facts, heading, kindName, linkMark, nameText, showLink, troubled, when } from "./parts.js";
+import { Places, settle } from "./settle.js";
 import { guarded, toast } from "./toast.js";
 
 const kLookMs = 8000;
 const kCallsMost = 1000;  // of one retry: 1,000 jobs each
+
+function keyOf(group) {
+  return `${group.kind} ${group.code}`;
+}
 
 function filterOf(group) {
   return { kind: group.kind, status: "failed", error: group.code };
@@ -29,7 +34,8 @@ async function retryAll(group) {
 
 function retryButton(group, look) {
   if (group.kind === "exec") return h("p", { class: "faint" }, "Commands are not run again by themselves: their environment is gone. Ask for them anew.");
-  const control = button(`Retry ${count(group.jobs)}`, async () => {
+  return button(`Retry ${count(group.jobs)}`, async (event) => {
+    const control = event.currentTarget;
     const sure = await confirmed(`Retry ${plural(group.jobs, "job")} that failed of ${group.code}?`,
       "Each is made anew from its input, with an id of its own. Those that failed stay in the list until they are a week old.", "Retry them");
     if (sure) await guarded(control, async () => {
@@ -37,16 +43,16 @@ function retryButton(group, look) {
       await look();
     });
   }, { kind: "primary", "aria-label": `Retry all that failed of ${group.code}` });
-  return control;
 }
 
 function groupCard(group, look) {
   const { newest } = group;
   const list = `#/jobs?${new URLSearchParams({ ...filterOf(group), all: "1" })}`;
-  return h("section", { class: "card dead-group", "aria-label": `${kindName(group.kind)}: ${group.code}` },
+  const said = newest.error?.message ?? "";
+  return h("section", { class: "card dead-group", "aria-label": `${kindName(group.kind)}: ${group.code}`, data: { key: keyOf(group) } },
     h("header", {}, h("h2", {}, h("code", {}, group.code || "no code")), h("span", { class: "faint" }, `${kindName(group.kind)} · ${plural(group.jobs, "job")}`)),
-    h("p", {}, newest.error?.message ?? ""), h("p", { class: "faint" }, adviceFor(group.code)),
-    h("p", {}, "The newest ended ", when(newest.completed_at), ", of tenant ", h("strong", {}, newest.tenant), "."),
+    h("p", { class: "said-last", title: said }, said), h("p", { class: "faint" }, adviceFor(group.code)),
+    facts([["The newest", when(newest.completed_at)], ["Tenant", h("strong", {}, newest.tenant)], ["Its name", newest.name ? nameText(newest.name) : "–"]]),
     h("div", { class: "actions" }, retryButton(group, look), h("a", { class: "button", href: list }, "Inspect them")),
     group.kind === "exec" ? null : h("details", {}, h("summary", {}, "The same by the API"),
       code(curl("POST", "/v1/admin/jobs/retry", { json: { filter: filterOf(group) } }), `Retry what failed of ${group.code}`)));
@@ -58,24 +64,28 @@ function nothing() {
     code(curl("POST", "/v1/ocr", { json: { document: { document_url: "data:application/pdf;base64,bm90aGluZw==" } }, headers: { Prefer: "respond-async" } }), "A document that fails"));
 }
 
-function draw(body, { items }, look) {
-  fill(body, items.length ? h("div", { class: "grid dead" }, items.map((group) => groupCard(group, look))) : nothing());
+// The largest first as they are first shown; then each stays where it is.
+function draw(body, places, items, look) {
+  settle(body, items.length ? h("div", { class: "grid dead" }, places.order(items, keyOf).map((group) => groupCard(group, look))) : nothing());
 }
 
 export const title = "Dead letters";
 export async function show(place, { signal }) {
   const body = h("div", {});
-  const link = h("span", { class: "link", role: "status" });
+  const link = linkMark();
+  const places = new Places();
   fill(place, heading("Dead letters", "What failed for good, by reason. Retry it when the cause is gone.", link), body);
   const look = async () => {
-    const dead = await getJson("/v1/admin/dead", { signal });
-    if (!body.contains(document.activeElement) && !body.querySelector("details[open]")) draw(body, dead, look);
+    const { items } = await getJson("/v1/admin/dead", { signal });
+    draw(body, places, items, look);
   };
   try {
     await look();
   } catch (error) {
     if (error.name !== "AbortError") fill(body, troubled(error));
   }
-  live({ signal, ms: kLookMs, look, onLink: (up) => showLink(link, up),
+  const moved = overviewWatch();
+  live({ signal, ms: kLookMs, look, onLink: (state) => showLink(link, state),
+    onOverview: (overview) => moved(overview) && look().catch(() => {}),
     onJobs: (changes) => changes.some((job) => job.status === "failed") && look().catch(() => {}) });
 }

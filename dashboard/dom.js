@@ -2,10 +2,28 @@
 
 const kSvg = "http://www.w3.org/2000/svg";
 
+// What elements listen with: element → {types, now}. One that is settled (settle.js) listens with what is new.
+const listening = new WeakMap();
+
+function listen(element, handlers) {
+  const mine = listening.get(element) ?? { types: new Set() };
+  listening.set(element, mine);
+  mine.now = handlers;
+  for (const type of Object.keys(handlers)) {
+    if (mine.types.has(type)) continue;
+    mine.types.add(type);
+    element.addEventListener(type, (event) => mine.now[type]?.(event));
+  }
+}
+
+export function listenAs(element, other) {
+  if (listening.has(element) || listening.has(other)) listen(element, listening.get(other)?.now ?? {});
+}
+
 function setProperty(element, name, value) {
   if (value === undefined || value === null || value === false) return;
   if (name === "class") element.setAttribute("class", value);
-  else if (name === "on") for (const [type, f] of Object.entries(value)) element.addEventListener(type, f);
+  else if (name === "on") listen(element, value);
   else if (name === "data") Object.assign(element.dataset, value);
   else if (name === "value") element.value = value;
   else if (name === "checked" || name === "disabled" || name === "hidden") element[name] = Boolean(value);

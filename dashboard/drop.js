@@ -7,15 +7,14 @@ import { bytes, duration } from "./format.js";
 import { code, heading, kTerminal, pausedNote, setChip } from "./parts.js";
 import { PagePictures } from "./page_picture.js";
 import { ocrCommand } from "./asked.js";
-import { PageList } from "./result_ocr.js";
-import { readTranscript, transcriptView } from "./result_stt.js";
+import { PageFeed, PageList, pagesToCome } from "./result_ocr.js";
+import { Hearing, TranscriptView } from "./result_stt.js";
 import { follow } from "./stream.js";
 import { tellError, toast } from "./toast.js";
 
 const kDocumentMost = 50 * 1048576;
 const kAudioMost = 25 * 1048576;
 const kAtOnce = 3;
-const kPagesPerAsk = 50;
 const kDocuments = { pdf: "application/pdf", png: "image/png", jpg: "image/jpeg", jpeg: "image/jpeg", webp: "image/webp" };
 const kAudio = ["flac", "mp3", "mp4", "mpeg", "mpga", "m4a", "ogg", "wav", "webm"];
 const kTranscriptions = "/v1/audio/transcriptions";
@@ -33,21 +32,21 @@ function dataUri(file, type) {
   });
 }
 
-// One file and what becomes of it. It goes on while other screens are shown.
+// One file and what becomes of it, in a place of a height that stays. It goes on while other screens are shown.
 class Item {
-  constructor(file, speech) {
-    this.file = file;
-    this.speech = speech;
+  constructor(file, speech, onState) {
+    Object.assign(this, { file, speech, onState });
     this.left = new AbortController();  // when it is cleared away
-    this.state = h("span", {});
+    this.state = h("span", { class: "state" });
     this.note = h("span", { class: "faint", role: "status" });
-    this.bar = h("progress", { hidden: true, "aria-label": `Progress of ${file.name}` });
-    this.body = h("div", {});
+    this.bar = h("progress", { class: "is-idle", "aria-label": `Progress of ${file.name}` });
     this.hold = h("div", {});
-    this.link = h("span", {});
+    this.body = h("div", {}, h("p", { class: "faint" }, this.isDocument ? "Its text comes here, page by page." : "What is said comes here."));
+    this.pane = h("div", { class: `pane ${this.isDocument ? "" : "is-short"}`, tabindex: "0", role: "region", "aria-label": `What ${file.name} says` }, this.hold, this.body);
+    this.link = h("a", { class: "button small is-idle" }, "Open the job");
     this.element = h("section", { class: "card item", "aria-label": file.name },
       h("header", {}, h("div", {}, h("h2", { class: "breaks" }, file.name), h("p", { class: "faint" }, bytes(file.size), " ", this.note)), this.state, this.link),
-      this.hold, this.bar, this.body);
+      this.bar, this.pane);
     this.say("queued");
   }
 
@@ -55,20 +54,38 @@ class Item {
     this.status = status;
     setChip(this.state, status);
     setText(this.note, note);
+    if (kTerminal.has(status)) this.showProgress(null);
+    this.onState();
+  }
+
+  // `progress`: {done, total}, or null: there is none to be seen.
+  showProgress(progress) {
+    this.bar.classList.toggle("is-idle", !progress);
+    if (progress) Object.assign(this.bar, { max: progress.total, value: progress.done });
   }
 
   fail(error, errorCode = error.code) {
-    this.say("failed");
-    this.bar.hidden = true;
-    fill(this.body, this.pages?.element, h("div", { class: "notice bad", role: "alert" }, h("strong", {}, error.message), h("p", {}, adviceFor(errorCode))));
+    this.say("failed", `· ${error.message}`);
+    this.pages?.end();
+    if (!this.begun) this.body.replaceChildren();
+    add(this.body, h("div", { class: "notice bad", role: "alert" }, h("strong", {}, error.message), h("p", {}, adviceFor(errorCode))));
   }
 
   async run() {
     try {
-      await (kDocuments[endingOf(this.file)] ? this.read() : this.hear());
+      await (this.isDocument ? this.read() : this.hear());
     } catch (error) {
       this.fail(error);
     }
+  }
+
+  get isDocument() {
+    return endingOf(this.file) in kDocuments;
+  }
+
+  begin(...children) {
+    this.begun = true;
+    fill(this.body, children);
   }
 
   // As a job: its pages show as they finish.
@@ -78,8 +95,8 @@ class Item {
     const job = await send("POST", "/v1/ocr", { document: { type: "document_url", document_url: uri }, document_name: this.file.name, include_image_base64: true },
       { headers: { Prefer: "respond-async" } });
     this.named(job);
-    this.pages = new PageList(() => this.file.name.replace(/\.\w+$/, ""), this.isPicture ? null : new PagePictures(job.id, this.left.signal));
-    fill(this.body, this.beside(this.pages.element));
+    const pictures = this.isPicture ? null : new PagePictures(job.id, this.left.signal, this.pane);
+    this.pages = new PageList(() => this.file.name.replace(/\.\w+$/, ""), pictures);
     await this.watch(job);
   }
 
@@ -102,50 +119,54 @@ class Item {
 
   named(job) {
     this.job = job;
-    fill(this.link, h("a", { href: `#/jobs/${job.id}`, class: "button small" }, "Open the job"));
+    this.link.href = `#/jobs/${job.id}`;
+    this.link.classList.remove("is-idle");
+  }
+
+  showPages(total) {
+    if (!this.begun) this.begin(this.beside(this.pages.element));
+    if (total) this.pages.expect(pagesToCome(total));
   }
 
   // The pages as they finish, then all of them.
   async watch(job) {
-    const path = `/v1/jobs/${job.id}`;
-    const fresh = new Set();
-    let asking = null;
-    const ask = async () => {
-      while (fresh.size) {
-        const wanted = [...fresh].slice(0, kPagesPerAsk);
-        wanted.forEach((index) => fresh.delete(index));
-        const result = await getJson(`${path}/result?partial=true&pages=${wanted.join(",")}`);
-        this.pages.take(result?.pages ?? []);
-      }
-      asking = null;
-    };
-    const ended = await this.untilOver(path, (type, data) => {
-      if (type !== "page") return;
-      fresh.add(data.index);
-      asking ??= ask().catch(tellError);
+    const feed = new PageFeed(job.id, (pages) => this.pages.take(pages), this.left.signal);
+    const ended = await this.untilOver(`/v1/jobs/${job.id}`, ({ type, data }) => {
+      if (type === "progress") this.showPages(data.total);
+      if (type === "page") feed.want(data.index);
     });
-    await asking;
     if (ended.status !== "succeeded") return this.failAs(ended);
-    const result = await getJson(`${path}/result`);
-    this.pages.take(result.pages);
+    this.showPages();
+    const { pages } = await feed.all();
     const took = new Date(ended.completed_at) - new Date(ended.created_at);
-    return this.say("succeeded", `· ${duration(took)}, ${duration(took / Math.max(1, result.pages.length))} a page`);
+    return this.say("succeeded", `· ${duration(took)}, ${duration(took / Math.max(1, pages.length))} a page`);
   }
 
   // Follows the job to its end; the job as it is then.
   async untilOver(path, onEvent) {
-    await follow(`${path}/events`, (event) => {
-      const data = JSON.parse(event.data).data ?? {};
-      if (event.type === "progress") Object.assign(this.bar, { max: data.total, hidden: false, value: data.done });
-      if (event.type === "page" || event.type === "piece") this.bar.value += 1;
-      onEvent(event.type, data);
+    let progress = null;
+    let parts = 0;
+    const lookAtShares = async () => {
+      const { progress: known } = await getJson(path).catch(() => ({}));
+      if (!known || kTerminal.has(this.status)) return;
+      progress = { done: parts, total: known.total };
+      onEvent({ type: "progress", data: known });
+      this.showProgress(progress);
+    };
+    await follow(`${path}/events`, (told) => {
+      const event = { data: {}, ...JSON.parse(told.data), type: told.type };
+      if (event.type === "progress") progress = { ...event.data };
+      if (event.type === "waiting") lookAtShares();
+      if (event.type === "page" || event.type === "piece") ++parts;
+      if (progress) progress.done = Math.min(progress.total, Math.max(progress.done, parts));
+      onEvent(event);
       if (kTerminal.has(event.type)) return "over";
       this.say(event.type === "queued" ? "queued" : "running");
+      this.showProgress(progress);
       if (event.type === "queued") this.tellPause(path);
       else this.hold.replaceChildren();
       return "";
     }, { signal: new AbortController().signal });
-    this.bar.hidden = true;
     return getJson(path);
   }
 
@@ -170,15 +191,16 @@ class Item {
     const job = await response.json();
     this.named(job);
     const player = this.player();
-    fill(this.body, player);
-    const ended = await this.untilOver(`/v1/jobs/${job.id}`, () => {});
-    if (ended.status !== "succeeded") return this.failAs(ended);
-    const transcript = await readTranscript(await call("GET", `/v1/jobs/${job.id}/result`));
     const seek = (seconds) => {
       player.currentTime = seconds;
       player.play().catch(tellError);
     };
-    fill(this.body, player, transcriptView(transcript, this.file.name, seek));
+    const view = new TranscriptView(() => this.file.name.replace(/\.\w+$/, ""), seek);
+    const hearing = new Hearing(job.id, view, this.left.signal);
+    this.begin(player, view.element);
+    const ended = await this.untilOver(`/v1/jobs/${job.id}`, (event) => hearing.onEvent(event));
+    if (ended.status !== "succeeded") return this.failAs(ended);
+    await hearing.end();
     return this.say("succeeded", `· ${duration(new Date(ended.completed_at) - new Date(ended.created_at))}`);
   }
 }
@@ -205,6 +227,8 @@ function refusal(file) {
   return `neither a document (${Object.keys(kDocuments).join(", ")}) nor a recording (${kAudio.join(", ")})`;
 }
 
+let onState = () => {};  // of the screen that is shown
+
 function take(files, list, speech) {
   for (const file of files) {
     const no = file.size ? refusal(file) : "empty";
@@ -212,7 +236,7 @@ function take(files, list, speech) {
       toast(`${file.name} is ${no}`, { bad: true });
       continue;
     }
-    const item = new Item(file, speech);
+    const item = new Item(file, speech, () => onState());
     items.unshift(item);
     line.push(item);
     list.prepend(item.element);
@@ -224,7 +248,7 @@ function take(files, list, speech) {
 async function speechModel(signal) {
   const [document_, models] = await Promise.all([getJson("/openapi.json", { signal }), getJson("/v1/models", { signal }).catch(() => ({ data: [] }))]);
   if (!document_.paths[kTranscriptions]) return "";
-  const able = models.data.filter((m) => m.capabilities.audio && !/flite|tts|speech/i.test(m.id));
+  const able = models.data.filter((m) => m.capabilities.transcription);
   return able.find((m) => m.provider === "millrace")?.id ?? able[0]?.id ?? "";
 }
 
@@ -237,7 +261,6 @@ function commands(speech) {
 export const title = "Drop box";
 export async function show(place, { signal }) {
   const list = h("div", { class: "items" });
-  const about = h("p", { class: "faint" });
   const input = h("input", { type: "file", multiple: true, id: "files", class: "unseen", "aria-describedby": "drop-about",
     on: { change: () => {
       take([...input.files], list, speech);
@@ -251,14 +274,17 @@ export async function show(place, { signal }) {
     zone.classList.toggle("is-over", on);
     if (event.type === "drop") take([...event.dataTransfer.files], list, speech);
   };
-  fill(place, heading("Drop box", "Documents become markdown, page by page, while you watch; recordings become transcripts."), input, zone, about, list);
+  const clear = button("Clear what is done", () => clearDone(list), { kind: "small", disabled: true });
+  onState = () => (clear.disabled = !items.some((item) => kTerminal.has(item.status)));
+  signal.addEventListener("abort", () => (onState = () => {}));
+  fill(place, heading("Drop box", "Documents become markdown, page by page, while you watch; recordings become transcripts.", clear), input, zone, list);
   for (const [type, on] of [["dragenter", true], ["dragover", true], ["dragleave", false], ["drop", false]])
     document.addEventListener(type, over(on), { signal });
   add(list, items.map((item) => item.element));
+  onState();
   speech = await speechModel(signal).catch(() => "");
   if (speech) zone.lastChild.append(", and recordings up to 25 MB");
   add(place, commands(speech));
-  if (items.some((item) => kTerminal.has(item.status))) add(place, button("Clear what is done", () => clearDone(list), { kind: "small" }));
 }
 
 function clearDone(list) {
@@ -268,4 +294,5 @@ function clearDone(list) {
   }
   items.splice(0, items.length, ...items.filter((item) => !kTerminal.has(item.status)));
   fill(list, items.map((item) => item.element));
+  onState();
 }

@@ -25,6 +25,10 @@ export function clockTime(time) {
   return new Date(time).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
 }
 
+export function minuteTime(time) {
+  return new Date(time).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+}
+
 export function fullTime(time) {
   return new Date(time).toLocaleString([], { dateStyle: "medium", timeStyle: "medium", hourCycle: "h23" });
 }

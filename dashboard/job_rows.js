@@ -1,7 +1,7 @@
 // The table of jobs: one row each, that changes in its place.
 import { fill, h, setText } from "./dom.js";
 import { duration, fullTime, ran, relative } from "./format.js";
-import { kindName, kTerminal, setChip } from "./parts.js";
+import { kindName, kTerminal, nameText, setChip } from "./parts.js";
 
 const kTickMs = 1000;
 
@@ -15,6 +15,7 @@ class Row {
     this.element = h("tr", { data: { id: job.id } },
       h("td", { class: "pick" }, this.box), this.state,
       h("td", { class: "id" }, h("a", { href: `#/jobs/${job.id}`, title: job.id }, shortId(job.id)), " ", this.progress),
+      h("td", { class: job.name ? "clip" : "clip none", "data-label": "Name" }, job.name ? nameText(job.name) : "–"),
       h("td", { "data-label": "Kind" }, kindName(job.kind)),
       h("td", { "data-label": "Model", class: "clip" }, job.model ?? "–"),
       job.tenant ? h("td", { "data-label": "Tenant" }, job.tenant) : null,
@@ -37,7 +38,7 @@ class Row {
 }
 
 // Ids differ in their ends: the beginning is their time.
-function shortId(id) {
+export function shortId(id) {
   return `${id.slice(0, id.indexOf("-"))}-…${id.slice(-12)}`;
 }
 
@@ -82,7 +83,7 @@ export class JobRows {
     jobs.forEach((job) => this.update(job));
     this.chosen.forEach((id) => this.byId.has(id) || this.chosen.delete(id));
     fill(this.head, h("tr", {}, h("th", { class: "pick", scope: "col" }, this.all),
-      ["State", "Job", "Kind", "Model", jobs[0]?.tenant && "Tenant", "Made", "Took"].map((name) => name && h("th", { scope: "col" }, name))));
+      ["State", "Job", "Name", "Kind", "Model", jobs[0]?.tenant && "Tenant", "Made", "Took"].map((name) => name && h("th", { scope: "col" }, name))));
     this.body.replaceChildren(...[...this.byId.values()].map((row) => row.element));
     this.showAll();
   }

@@ -2,9 +2,9 @@
 import { getJson, inTurns, query, send } from "./api.js";
 import { button, fill, h, setText } from "./dom.js";
 import { plural } from "./format.js";
-import { confirmed, empty, heading, kTerminal, select, troubled } from "./parts.js";
-import { live } from "./live.js";
-import { everyWhile, pause } from "./stream.js";
+import { confirmed, empty, heading, kTerminal, linkMark, select, showLink, troubled } from "./parts.js";
+import { live, overviewWatch } from "./live.js";
+import { pause } from "./stream.js";
 import { guarded, toast } from "./toast.js";
 import { JobRows } from "./job_rows.js";
 import { firstJobs } from "./lessons.js";
@@ -12,7 +12,7 @@ import { firstJobs } from "./lessons.js";
 const kLookMs = 2500;
 const kCalmMs = 500;  // between two looks, however much happens
 const kPage = 50;
-const kStatuses = ["queued", "running", "succeeded", "failed", "cancelled", "expired"];
+const kStatuses = ["wake_in_progress", "queued", "running", "succeeded", "failed", "cancelled", "expired"];
 const kTimes = [["", "Any time"], ["3600", "Last hour"], ["86400", "Last day"], ["604800", "Last week"]];
 const kFilters = ["kind", "status", "model", "error", "since", "q", "tenant"];
 const kBulkCallsMost = 1000;  // of acts on all that match: 1,000 jobs each
@@ -35,6 +35,7 @@ class JobsScreen {
     this.next = null;
     this.rows = new JobRows({ onChoice: () => this.showChoice(), signal });
     this.everyone = h("div", { class: "bar" });
+    this.link = linkMark();
     this.fresh = null;  // a first page that waits until the reader wants it
   }
 
@@ -47,8 +48,9 @@ class JobsScreen {
     this.kinds = await knownKinds();
     this.layOut();
     await this.load();
-    if (!this.isAdmin) return everyWhile(kLookMs, () => this.look(), this.signal);
-    live({ signal: this.signal, ms: kLookMs, look: () => this.look(), onJobs: (changes) => this.hear(changes) });
+    const moved = overviewWatch();
+    live({ signal: this.signal, ms: kLookMs, look: () => this.look(), stream: this.isAdmin, onLink: (state) => showLink(this.link, state),
+      onJobs: (changes) => this.hear(changes), onOverview: (overview) => moved(overview) && this.hear(this.rows.jobs()) });
   }
 
   // Whether a change concerns this list only the gateway knows: it is asked, for all of them at once.
@@ -76,7 +78,7 @@ class JobsScreen {
     this.body = h("div", {});
     this.pager = h("nav", { class: "pager", "aria-label": "Pages of jobs" });
     this.chosen = h("div", { class: "chosen", hidden: true });
-    fill(this.place, heading("Jobs", "Everything that was asked of this gateway, newest first; it refreshes by itself."),
+    fill(this.place, heading("Jobs", "Everything that was asked of this gateway, newest first.", this.link),
       this.filters(), this.everyone, this.news, this.body, this.pager, this.chosen);
     this.showEveryone();
   }
@@ -89,7 +91,7 @@ class JobsScreen {
     return h("div", { class: "filters", role: "search" },
       text("q", { placeholder: "Text in the id", "aria-label": "Text in the id", id: "search" }),
       named("Kind", "kind", [["", "All kinds"], ...this.kinds.map((k) => [k, k])]),
-      named("State", "status", [["", "All states"], ...kStatuses.map((s) => [s, s])]),
+      named("State", "status", [["", "All states"], ...kStatuses.map((s) => [s, s.replaceAll("_", " ")])]),
       text("model", { placeholder: "Model", "aria-label": "Model", list: "models" }),
       h("datalist", { id: "models" }, this.models.map((m) => h("option", { value: m }))),
       named("Made within", "since", kTimes),

@@ -1,13 +1,18 @@
 // API keys: who may do what, and until when.
 import { getJson, send } from "./api.js";
 import { add, button, fill, h } from "./dom.js";
+import { live } from "./live.js";
 import { plural } from "./format.js";
-import { chip, code, confirmed, field, heading, loaded, select, when } from "./parts.js";
+import { chip, code, confirmed, field, heading, linkMark, select, showLink, troubled, when } from "./parts.js";
+import { Places, settle } from "./settle.js";
+import { steadyTable } from "./tables.js";
 import { guarded, toast } from "./toast.js";
 
 const kScopes = ["models", "chat", "embeddings", "images", "audio", "ocr", "exec:run", "exec:read", "ssh:issue", "machines:write", "jobs:read", "jobs:write", "metrics", "admin"];
 const kLives = [["", "Never ends"], ["30", "Ends in 30 days"], ["90", "Ends in 90 days"], ["365", "Ends in a year"]];
 const kDayMs = 86400000;
+const kLookMs = 5000;
+const kColumns = [["Name", 14], ["State", 7], ["Tenant", 8], ["May", 10], ["Used", 8], ["Ends", 7], ["-Acts", 12]];
 
 function stateOf(key) {
   const now = Date.now();
@@ -33,7 +38,8 @@ function showMade(made) {
 
 function scopesText(key) {
   if (key.scopes.length === kScopes.length) return "everything";
-  return key.scopes.length > 4 ? h("span", { title: key.scopes.join(", ") }, plural(key.scopes.length, "scope")) : key.scopes.join(", ");
+  const all = key.scopes.join(", ");
+  return h("span", { title: all }, key.scopes.length > 4 ? plural(key.scopes.length, "scope") : all);
 }
 
 function row(key, again) {
@@ -54,7 +60,7 @@ function row(key, again) {
       await again();
     });
   };
-  return h("tr", {}, h("th", { scope: "row" }, key.name, " ", h("span", { class: "mono faint" }, key.id)), h("td", {}, stateOf(key)),
+  return h("tr", { data: { key: key.id } }, h("th", { scope: "row", class: "breaks" }, key.name, " ", h("span", { class: "mono faint" }, key.id)), h("td", {}, stateOf(key)),
     h("td", { "data-label": "Tenant" }, key.tenant), h("td", { "data-label": "May" }, scopesText(key)),
     h("td", { "data-label": "Used" }, key.last_used_at ? when(key.last_used_at) : "never"), h("td", { "data-label": "Ends" }, key.expires_at ? when(key.expires_at) : "–"),
     h("td", { class: "act" }, isLive(key) ? h("div", { class: "actions" }, button("Rotate", rotate, { kind: "small", "aria-label": `Rotate ${key.name}` }),
@@ -84,17 +90,26 @@ function newKeyForm(again) {
   return h("details", { class: "card" }, h("summary", {}, "New key"), form);
 }
 
-function table(keys, again) {
-  const heads = ["Name", "State", "Tenant", "May", "Used", "Ends", ""];
+// The live ones first as they are first shown; then each stays where it is.
+function table(keys, places, again) {
   const sorted = [...keys].sort((a, b) => isLive(b) - isLive(a) || b.created_at.localeCompare(a.created_at));
-  return h("div", { class: "wide" }, h("table", { class: "cards" }, h("caption", { class: "unseen" }, "API keys"),
-    h("thead", {}, h("tr", {}, heads.map((text) => text ? h("th", { scope: "col" }, text) : h("td", {})))), h("tbody", {}, sorted.map((key) => row(key, again)))));
+  return steadyTable("API keys", kColumns, places.order(sorted, (key) => key.id).map((key) => row(key, again)));
 }
 
 export const title = "Keys";
-export function show(place, { signal }) {
-  const body = h("div", {});
-  const again = () => loaded(body, () => getJson("/v1/admin/keys", { signal }), ({ items }) => table(items, again));
-  fill(place, heading("Keys", "A key belongs to a tenant and may do what its scopes say. The key itself is stored nowhere."), newKeyForm(again), body);
-  return again();
+export async function show(place, { signal }) {
+  const body = h("div", {}, h("p", { class: "faint", role: "status" }, "Loading …"));
+  const link = linkMark();
+  const places = new Places({ newFirst: true });
+  const look = async () => {
+    const { items } = await getJson("/v1/admin/keys", { signal });
+    settle(body, table(items, places, look));
+  };
+  fill(place, heading("Keys", "A key belongs to a tenant and may do what its scopes say. The key itself is stored nowhere.", link), newKeyForm(look), body);
+  try {
+    await look();
+  } catch (error) {
+    if (error.name !== "AbortError") fill(body, troubled(error, look));
+  }
+  live({ signal, ms: kLookMs, look, stream: false, onLink: (state) => showLink(link, state) });
 }

@@ -16,8 +16,19 @@ export function firstMachine() {
     code(curl("POST", "/v1/machines", { json: { name: "first", autosleep: "15m" }, headers: { "Idempotency-Key": "first-machine" } }), "The same by the API"));
 }
 
+// How a gateway comes to a provider's models.
+export const kWithProvider = "OPENAI_API_KEY=… millrace serve";
+const kOwnServer = `models:
+  - name: local/llama
+    provider: openai
+    base_url: http://127.0.0.1:11434/v1
+    model: llama3`;
+
 export function firstModel() {
   return empty("No models to talk to", "Set a provider's key before the start, and its models are here:",
-    code("OPENAI_API_KEY=… millrace serve", "With a provider's key"),
-    code("MILLRACE_MOCK=true millrace serve", "With the mock models, for a first try"));
+    code(kWithProvider, "With a provider's key"),
+    h("p", {}, "A server of yours that speaks OpenAI's protocol is named in millrace.yaml of the data directory; kill -HUP reads it:"),
+    code(kOwnServer, "With a server of yours"),
+    h("p", {}, "An echo without any provider, for a first try:"),
+    code("millrace serve --mock true", "With the mock models"));
 }

@@ -3,17 +3,38 @@
 import { everyWhile, follow } from "./stream.js";
 
 const kCalmMs = 400;  // what changes faster is told together
+const kSilenceMs = 10000;  // the stream has an overview every 2 s, and a look is answered sooner: else it is lost
 
 // `onOverview(overview)` and `onJobs(changes)`, each {id, kind, tenant, status, version}, come by the stream. `look()`
-// runs at once, whenever the stream begins anew, and every `ms` while there is none. `onLink(live)` says which.
-export function live({ signal, ms, look, onOverview = () => {}, onJobs = () => {}, onLink = () => {} }) {
+// runs at once, whenever the stream begins anew, and every `ms` while there is none; `stream` false: by looks alone.
+// `onLink(state)` says how it comes, as showLink has it.
+export function live({ signal, ms, look, stream = true, onOverview = () => {}, onJobs = () => {}, onLink = () => {} }) {
   let up = false;
+  let answered = true;
   let waiting = [];
   let timer = null;
+  const tellLink = () => signal.aborted || onLink(up ? "live" : answered ? "asked" : "lost");
+  const setAnswered = (now) => {
+    if (answered === now) return;
+    answered = now;
+    tellLink();
+  };
+  const ask = async () => {
+    const late = setTimeout(() => setAnswered(false), kSilenceMs);
+    try {
+      await look();
+      setAnswered(true);
+    } catch (error) {
+      if (error.name !== "AbortError") setAnswered(Boolean(error.status));
+      throw error;
+    } finally {
+      clearTimeout(late);
+    }
+  };
   const setUp = (now) => {
-    if (now && !up) look().catch(() => {});
+    if (now && !up) ask().catch(() => {});
     up = now;
-    onLink(up);
+    tellLink();
   };
   const tell = () => {
     timer = null;
@@ -31,21 +52,37 @@ export function live({ signal, ms, look, onOverview = () => {}, onJobs = () => {
     return "";
   };
   // Browsers have six connections to a server: a page that nobody sees keeps none of them.
-  let stream = null;
+  let mine = null;
   const open = () => {
-    const mine = (stream = new AbortController());
-    follow("/v1/admin/events", take, { signal: mine.signal, onLink: (now) => now || setUp(false) }).catch(() => setUp(false));
+    mine = new AbortController();
+    const down = () => setUp(false);
+    follow("/v1/admin/events", take, { signal: mine.signal, silenceMs: kSilenceMs, onLink: (now) => now || down() }).catch(down);
   };
   const shut = () => {
-    stream?.abort();
+    mine?.abort();
     setUp(false);
   };
-  document.addEventListener("visibilitychange", () => {
+  const followWhileSeen = () => {
+    document.addEventListener("visibilitychange", () => {
+      if (document.visibilityState === "visible") open();
+      else shut();
+    }, { signal });
+    window.addEventListener("pagehide", shut, { signal });
+    signal.addEventListener("abort", () => mine?.abort());
     if (document.visibilityState === "visible") open();
-    else shut();
-  }, { signal });
-  window.addEventListener("pagehide", shut, { signal });
-  signal.addEventListener("abort", () => stream?.abort());
-  if (document.visibilityState === "visible") open();
-  everyWhile(ms, () => (up ? Promise.resolve() : look()), signal);
+  };
+  if (stream) followWhileSeen();
+  else tellLink();
+  everyWhile(ms, () => (up ? Promise.resolve() : ask()), signal);
+}
+
+// Whether an overview counts other jobs than the one before it. It counts those of all processes: of what others than
+// the asked one have done, a stream without Kafka says no more.
+export function overviewWatch() {
+  let last = "";
+  return ({ kinds }) => {
+    const before = last;
+    last = JSON.stringify(kinds.map(({ kind, queued, running, waiting, day }) => [kind, queued, running, waiting, day]));
+    return before !== "" && before !== last;
+  };
 }

@@ -2,8 +2,9 @@
 import { getJson, newKey, query, send } from "./api.js";
 import { button, fill, h } from "./dom.js";
 import { firstMachine } from "./lessons.js";
-import { chip, confirmed, field, heading, troubled, when } from "./parts.js";
-import { everyWhile } from "./stream.js";
+import { live } from "./live.js";
+import { chip, confirmed, field, heading, linkMark, showLink, troubled, when } from "./parts.js";
+import { settle } from "./settle.js";
 import { guarded, toast } from "./toast.js";
 
 const kLookMs = 4000;
@@ -25,11 +26,11 @@ export function actsOn(machine, after) {
       await after("destroyed");
     });
   };
-  const asleep = machine.phase === "sleeping";
-  return [asleep ? button("Wake", act("wake", "wakes"), { kind: "small" }) : null,
-    machine.phase === "running" ? button("Sleep", act("sleep", "goes to sleep"), { kind: "small" }) : null,
-    machine.phase === "running" ? button("Reboot", act("reboot", "reboots"), { kind: "small" }) : null,
-    button("Destroy", destroy, { kind: "small danger" })];
+  const runs = machine.phase === "running";
+  return [machine.phase === "sleeping" ? button("Wake", act("wake", "wakes"), { kind: "small" })
+    : button("Sleep", act("sleep", "goes to sleep"), { kind: "small", disabled: !runs }),
+    button("Reboot", act("reboot", "reboots"), { kind: "small", disabled: !runs }),
+    button("Destroy", destroy, { kind: "small danger", disabled: machine.phase.startsWith("destroy") })];
 }
 
 // A machine that runs is well; a job that runs is at work.
@@ -42,11 +43,11 @@ export function sizeOf(machine) {
 }
 
 function machineCard(machine, again) {
-  return h("section", { class: "card", "aria-label": machine.name },
+  return h("section", { class: "card machine", "aria-label": machine.name, data: { key: machine.machine_id } },
     h("header", {}, h("h2", {}, h("a", { href: `#/machines/${machine.machine_id}` }, machine.name)), phaseChip(machine.phase)),
     h("p", { class: "faint" }, machine.driver, " · ", sizeOf(machine)),
-    h("p", { class: "faint" }, "made ", when(machine.created_at), machine.autosleep_seconds ? ` · sleeps after ${machine.autosleep_seconds} s` : " · never sleeps by itself"),
-    h("div", { class: "actions" }, actsOn(machine, again)));
+    h("p", { class: "faint" }, machine.autosleep_seconds ? `sleeps after ${machine.autosleep_seconds} s` : "never sleeps by itself", " · made ", when(machine.created_at)),
+    h("div", { class: "actions machine-acts" }, actsOn(machine, again)));
 }
 
 function newMachine(again) {
@@ -69,29 +70,22 @@ export const title = "Machines";
 export async function show(place, { signal }) {
   const list = h("div", { class: "grid" });
   let cursors = [""];
-  let shown = "";
+  const link = linkMark();
   const pager = h("nav", { class: "pager", "aria-label": "Pages of machines" });
   const look = async () => {
     const page = await getJson(`/v1/machines${query({ cursor: cursors.at(-1) })}`, { signal });
-    const text = JSON.stringify(page);
-    if (text === shown || list.contains(document.activeElement)) return;
-    shown = text;
-    fill(list, page.items.length ? page.items.map((m) => machineCard(m, again)) : firstMachine());
+    settle(list, page.items.length ? page.items.map((m) => machineCard(m, look)) : firstMachine());
     const turn = (to) => () => {
       cursors = to;
-      again();
+      look();
     };
-    fill(pager, cursors.length > 1 ? button("Newer", turn(cursors.slice(0, -1))) : null, page.next_cursor ? button("Older", turn([...cursors, page.next_cursor])) : null);
+    settle(pager, cursors.length > 1 ? button("Newer", turn(cursors.slice(0, -1))) : null, page.next_cursor ? button("Older", turn([...cursors, page.next_cursor])) : null);
   };
-  const again = () => {
-    document.activeElement?.blur();
-    return look();
-  };
-  fill(place, heading("Machines", "Where commands run. A machine's disk outlives its commands and its sleep."), newMachine(again), list, pager);
+  fill(place, heading("Machines", "Where commands run. A machine's disk outlives its commands and its sleep.", link), newMachine(look), list, pager);
   try {
     await look();
   } catch (error) {
-    fill(list, troubled(error, again));
+    fill(list, troubled(error, look));
   }
-  everyWhile(kLookMs, look, signal);
+  live({ signal, ms: kLookMs, look, stream: false, onLink: (state) => showLink(link, state) });
 }

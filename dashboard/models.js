@@ -2,10 +2,19 @@
 import { getJson } from "./api.js";
 import { fill, h } from "./dom.js";
 import { duration } from "./format.js";
-import { heading, loaded } from "./parts.js";
+import { live } from "./live.js";
+import { heading, linkMark, showLink, troubled } from "./parts.js";
+import { settle } from "./settle.js";
+import { steadyTable } from "./tables.js";
 
-function abilities(model) {
-  return Object.entries(model.capabilities).filter(([, has]) => has).map(([name]) => h("span", { class: "tag" }, name));
+const kLookMs = 5000;
+const kColumns = [["Name", 18], ["Provider", 6], ["Can", 14]];
+const kProviderColumns = [["Circuit", 11], ["Latency", 6], ["Price of a million tokens, in / out", 10]];
+// What each capability of the API is called here.
+const kAbilities = { chat: "chat", embeddings: "embeddings", images: "images", transcription: "hears speech", speech: "speaks", ocr: "reads documents" };
+
+function abilities({ capabilities }) {
+  return Object.entries(kAbilities).filter(([name]) => capabilities[name]).map(([name, words]) => h("span", { class: "tag", title: `capabilities.${name}` }, words));
 }
 
 // Each thing that a model does has a circuit of its own; this is the one that goes worst.
@@ -13,37 +22,57 @@ function circuit(state) {
   return state.circuit === "closed" ? "closed" : `${state.circuit.replace("_", " ")}: ${state.circuit_of}`;
 }
 
+function circuitChip(state) {
+  const words = circuit(state);
+  return h("span", { class: `chip ${state.circuit === "closed" ? "ok" : state.circuit}`, title: words }, h("span", { class: "dot", "aria-hidden": "true" }), words);
+}
+
 function providerCells(state) {
   if (!state) return [h("td", { "data-label": "Circuit" }, "–"), h("td", { "data-label": "Latency" }, "–"), h("td", { "data-label": "Price" }, "–")];
   const price = state.price ? `$${state.price.prompt} / $${state.price.completion}` : "–";
-  return [h("td", { "data-label": "Circuit" }, h("span", { class: `chip ${state.circuit === "closed" ? "ok" : state.circuit}` }, h("span", { class: "dot", "aria-hidden": "true" }), circuit(state))),
+  return [h("td", { "data-label": "Circuit" }, circuitChip(state)),
     h("td", { "data-label": "Latency" }, state.latency_seconds === undefined ? "–" : duration(state.latency_seconds * 1000)),
     h("td", { "data-label": "Price" }, price)];
 }
 
 function row(model, states) {
   const name = model.capabilities.chat ? h("a", { href: `#/playground?model=${encodeURIComponent(model.id)}`, title: "Try it in the playground" }, model.id) : model.id;
-  return h("tr", {}, h("th", { scope: "row", class: "mono breaks" }, name), h("td", { "data-label": "Provider" }, model.provider),
-    h("td", { "data-label": "Can" }, abilities(model)), states && providerCells(states.get(model.id)));
+  return h("tr", { data: { key: model.id } }, h("th", { scope: "row", class: "mono breaks" }, name), h("td", { "data-label": "Provider" }, model.provider),
+    h("td", { "data-label": "Can", class: "tags" }, abilities(model)), states && providerCells(states.get(model.id)));
 }
 
-async function load(signal, isAdmin) {
-  const [models, providers] = await Promise.all([getJson("/v1/models", { signal }), isAdmin ? getJson("/v1/admin/providers", { signal }) : null]);
-  return { models: models.data, states: providers && new Map(providers.items.map((p) => [p.model, p])) };
+// Those whose name or provider has `text` in it. `search`: what a new text is told to.
+function draw(body, { models, states }, text, search) {
+  const wanted = text.toLowerCase();
+  const shown = models.filter((m) => `${m.id} ${m.provider}`.toLowerCase().includes(wanted));
+  settle(body,
+    h("div", { class: "filters" }, h("input", { type: "search", placeholder: "Name or provider", "aria-label": "Name or provider", on: { input: (e) => search(e.target.value.trim()) } })),
+    steadyTable("Models", [...kColumns, ...(states ? kProviderColumns : [])], shown.map((m) => row(m, states))),
+    states && h("p", { class: "faint legend" }, "A circuit is closed while its provider answers. After failures in a row it is open: for a while calls go to the model's fallbacks, or are refused at once. Half open lets one call through to try."));
 }
 
-function table({ models, states }) {
-  const heads = ["Name", "Provider", "Can", ...(states ? ["Circuit", "Latency", "Price of a million tokens, in / out"] : [])];
-  const body = h("tbody", {});
-  const show = (text) => fill(body, models.filter((m) => `${m.id} ${m.provider}`.toLowerCase().includes(text.toLowerCase())).map((m) => row(m, states)));
-  show("");
-  return h("div", {}, h("div", { class: "filters" }, h("input", { type: "search", placeholder: "Name or provider", "aria-label": "Name or provider", on: { input: (e) => show(e.target.value.trim()) } })),
-    h("div", { class: "wide" }, h("table", { class: "cards" }, h("caption", { class: "unseen" }, "Models"), h("thead", {}, h("tr", {}, heads.map((text) => h("th", { scope: "col" }, text)))), body)));
+async function askStates(signal) {
+  const { items } = await getJson("/v1/admin/providers", { signal });
+  return new Map(items.map((p) => [p.model, p]));
 }
 
 export const title = "Models";
-export function show(place, { signal, isAdmin }) {
-  const body = h("div", {});
-  fill(place, heading("Models", "Names that clients ask for. A provider's key in the environment makes its models reachable."), body);
-  return loaded(body, () => load(signal, isAdmin), table);
+export async function show(place, { signal, isAdmin }) {
+  const body = h("div", {}, h("p", { class: "faint", role: "status" }, "Loading …"));
+  const link = isAdmin ? linkMark() : null;
+  const seen = { models: [], states: null };
+  let text = "";
+  const search = (wanted) => draw(body, seen, (text = wanted), search);
+  const look = async () => {
+    if (isAdmin) seen.states = await askStates(signal);
+    search(text);
+  };
+  const begin = async () => {
+    seen.models = (await getJson("/v1/models", { signal })).data;
+    await look();
+    if (isAdmin) live({ signal, ms: kLookMs, look, stream: false, onLink: (state) => showLink(link, state) });
+  };
+  const tryIt = () => begin().catch((error) => error.name !== "AbortError" && fill(body, troubled(error, tryIt)));
+  fill(place, heading("Models", "Names that clients ask for. A provider's key in the environment makes its models reachable.", link), body);
+  await tryIt();
 }

@@ -1,15 +1,17 @@
 // How the gateway does, at a glance: what waits, what runs, what went through, what failed.
 import { getJson } from "./api.js";
-import { bars } from "./chart.js";
+import { bars, scaleFor } from "./chart.js";
 import { fill, h } from "./dom.js";
-import { bytes, count, duration, fullTime, plural, relative } from "./format.js";
-import { card, chip, facts, heading, kindName, showLink, troubled } from "./parts.js";
+import { bytes, clockTime, count, duration, fullTime, minuteTime } from "./format.js";
+import { chip, facts, heading, kindName, linkMark, showLink, troubled } from "./parts.js";
 import { live } from "./live.js";
 import { firstJobs } from "./lessons.js";
 import { Pulse } from "./pulse.js";
+import { settle } from "./settle.js";
 
 const kLookMs = 4000;
 const kMinutes = 60;
+const kMinuteMs = 60000;
 
 function seconds(value) {
   return value === undefined ? "–" : duration(value * 1000);
@@ -23,52 +25,69 @@ function total(kinds, pick) {
   return kinds.reduce((sum, kind) => sum + (pick(kind) ?? 0), 0);
 }
 
-function figures({ kinds }) {
+// What the figures of the last hour are of: less, where so much ended that not all of it was counted.
+function hourWords({ at, counted_since: since }) {
+  const cut = since && new Date(at) - new Date(since) < kMinutes * kMinuteMs;
+  return cut ? { during: `since ${clockTime(since)}`, of: `since ${clockTime(since)}` } : { during: "in the last hour", of: "of the last hour" };
+}
+
+function figures(overview) {
+  const { kinds } = overview;
+  const hour = hourWords(overview);
   const bad = total(kinds, (k) => k.hour.failed + k.hour.expired);
   const over = total(kinds, (k) => k.hour.succeeded) + bad;
   const oldest = Math.max(...kinds.map((k) => k.oldest_queued_seconds ?? 0));
   return h("dl", { class: "figures" },
     figure("Queued", count(total(kinds, (k) => k.queued)), oldest ? `the oldest for ${seconds(oldest)}` : "nothing waits", oldest > 60 ? "warn" : ""),
     figure("Running", count(total(kinds, (k) => (k.running ?? 0) + (k.waiting ?? 0))), "now"),
-    figure("Done", count(total(kinds, (k) => k.hour.succeeded)), "in the last hour"),
-    figure("Failed", count(bad), over ? `${((bad / over) * 100).toFixed(bad && bad / over < 0.1 ? 1 : 0)} % of the last hour` : "in the last hour", bad ? "bad" : ""));
+    figure("Done", count(total(kinds, (k) => k.hour.succeeded)), hour.during),
+    figure("Failed", count(bad), over ? `${((bad / over) * 100).toFixed(bad && bad / over < 0.1 ? 1 : 0)} % ${hour.of}` : hour.during, bad ? "bad" : ""));
 }
 
-function minuteName(at) {
-  const ago = kMinutes - 1 - at;
-  return ago === 0 ? "this minute" : `${plural(ago, "minute")} ago`;
+// Bars are minutes of the clock; the last one is that of `at`.
+function minuteNames(at) {
+  const present = Math.floor(new Date(at).getTime() / kMinuteMs);
+  return (bar) => (bar === kMinutes - 1 ? "this minute, which is not over" : minuteTime((present - (kMinutes - 1 - bar)) * kMinuteMs));
 }
 
-// What the highest bar stands for.
-function peakText(rows) {
-  const peak = Math.max(...rows[0].values.map((_, at) => rows.reduce((sum, row) => sum + row.values[at], 0)));
-  return peak ? `at most ${count(peak)} a minute` : "nothing ended in this hour";
+// What the height of the bars stands for.
+function scaleText(rows) {
+  const sums = rows[0].values.map((_, at) => rows.reduce((sum, row) => sum + row.values[at], 0));
+  const most = Math.max(...sums);
+  return most ? `full height: ${count(scaleFor(most))} a minute` : "nothing ended in this hour";
 }
 
-function kindCard(kind) {
+function kindCard(kind, overview) {
   const name = kindName(kind.kind);
-  const done = kind.hour.succeeded;
   const bad = kind.hour.failed + kind.hour.expired;
   const rows = [{ values: kind.succeeded_by_minute, look: "good", name: "job done" }, { values: kind.failed_by_minute, look: "bad", name: "job failed" }];
-  return h("section", { class: "card kind", "aria-label": name },
+  const names = minuteNames(overview.at);
+  const [good, worse] = rows.map(({ values }) => count(values.reduce((sum, value) => sum + value, 0)));
+  const age = kind.oldest_queued_seconds;
+  return h("section", { class: "card kind", "aria-label": name, data: { key: kind.kind } },
     h("header", {}, h("h2", {}, h("a", { href: `#/jobs?kind=${kind.kind}` }, name)),
       h("span", { class: "faint" }, `${count(kind.queued ?? 0)} queued · ${count((kind.running ?? 0) + (kind.waiting ?? 0))} running`)),
-    bars(rows, { label: `${name}, last hour by minute: ${done} done, ${bad} failed`, names: minuteName }),
-    h("p", { class: "axis-names faint", "aria-hidden": "true" }, h("span", {}, "60 min ago"), h("span", {}, peakText(rows)), h("span", {}, "now")),
+    bars(rows, { label: `${name}, minute by minute since ${names(0)}: ${good} done, ${worse} failed`, names }),
+    h("p", { class: "axis-names faint", "aria-hidden": "true" }, h("span", {}, names(0)), h("span", {}, scaleText(rows)), h("span", {}, "this minute")),
     facts([["Last minute", `${count(kind.minute.succeeded)} done, ${count(kind.minute.failed + kind.minute.expired)} failed`],
-      ["Last hour", `${count(done)} done, ${count(bad)} failed`],
+      ["Last hour", `${count(kind.hour.succeeded)} done, ${count(bad)} failed`],
       ["Last day", `${count(kind.day.succeeded)} done, ${count(kind.day.failed + kind.day.expired)} failed`],
       ["Wait p50 / p95", `${seconds(kind.wait_seconds.p50)} / ${seconds(kind.wait_seconds.p95)}`],
       ["Run p50 / p95", `${seconds(kind.run_seconds.p50)} / ${seconds(kind.run_seconds.p95)}`],
-      ["Oldest waiting", kind.oldest_queued_seconds !== undefined && seconds(kind.oldest_queued_seconds)]]),
-    bad ? h("p", {}, h("a", { href: `#/jobs?kind=${kind.kind}&status=failed&all=1` }, "See what failed")) : null);
+      ["Oldest waiting", age === undefined ? "none" : seconds(age)]]),
+    h("p", { class: bad ? "" : "faint" }, bad ? h("a", { href: `#/jobs?kind=${kind.kind}&status=failed&all=1` }, "See what failed") : "Nothing failed in this hour"));
+}
+
+// What is well needs no more words than what it is.
+function healthPart({ ok, detail, means, what_to_do: advice }) {
+  return h("div", {}, chip(ok ? "ok" : "degraded"), h("small", {}, means), ok ? null : h("strong", {}, advice), detail && h("small", {}, detail));
 }
 
 function healthCard({ health, store, at }) {
-  const part = (name, { ok, detail }) => [name, h("span", {}, chip(ok ? "ok" : "degraded"), " ", h("span", { class: "faint" }, detail))];
-  return card("Health", facts([part("Store", health.store), part("Dispatch", health.dispatch), part("Disk", health.disk),
+  const list = facts([["Store", healthPart(health.store)], ["Dispatch", healthPart(health.dispatch)], ["Disk", healthPart(health.disk)],
     ["Free disk", bytes(store.disk_free_bytes)], ["Database", `${bytes(store.db_bytes)} and ${bytes(store.wal_bytes)} of log`],
-    ["Writes waiting", count(store.queue_depth)], ["Seen", relative(at)]]));
+    ["Writes waiting", count(store.queue_depth)], ["Seen", clockTime(at)]]);
+  return h("section", { class: "card health" }, h("h2", {}, "Health"), list);
 }
 
 // Outlives the screen, not the page.
@@ -76,20 +95,20 @@ const pulse = new Pulse();
 
 function draw(place, overview) {
   const idle = overview.kinds.every((k) => !k.queued && !k.running && !k.waiting && !Object.values(k.day).some(Boolean));
-  fill(place, figures(overview),
-    overview.counted_since ? h("p", { class: "faint" }, `So much ended that only what ended since ${fullTime(overview.counted_since)} is counted.`) : null,
-    idle ? firstJobs() : [pulse.element(), h("div", { class: "grid kinds" }, overview.kinds.map(kindCard))],
-    healthCard(overview));
+  settle(place, figures(overview),
+    idle ? firstJobs() : [pulse.element(), h("div", { class: "grid kinds" }, overview.kinds.map((kind) => kindCard(kind, overview)))],
+    healthCard(overview),
+    overview.counted_since ? h("p", { class: "faint" }, `So much ended that only what ended since ${fullTime(overview.counted_since)} is counted.`) : null);
 }
 
 export const title = "Overview";
 export async function show(place, { signal }) {
   const body = h("div", {});
-  const link = h("span", { class: "link", role: "status" });
+  const link = linkMark();
   fill(place, heading("Overview", "All tenants, as it happens.", link), body);
   const show = (overview) => {
     pulse.take(overview);
-    if (!body.contains(document.activeElement)) draw(body, overview);
+    draw(body, overview);
   };
   const look = async () => show(await getJson("/v1/admin/overview", { signal }));
   try {
@@ -97,5 +116,5 @@ export async function show(place, { signal }) {
   } catch (error) {
     if (error.name !== "AbortError") fill(body, troubled(error));
   }
-  live({ signal, ms: kLookMs, look, onOverview: show, onLink: (up) => showLink(link, up) });
+  live({ signal, ms: kLookMs, look, onOverview: show, onLink: (state) => showLink(link, state) });
 }

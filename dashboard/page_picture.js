@@ -11,10 +11,10 @@ const kNearView = "400px";  // asked for a little before it is seen
 const kPaper = { width: 210, height: 297 };  // of a page whose size is not known
 
 export class PagePictures {
-  // `signal`: when nobody looks any more.
-  constructor(jobId, signal) {
+  // `signal`: when nobody looks any more. `root`: what scrolls them, where it is not the window.
+  constructor(jobId, signal, root = null) {
     Object.assign(this, { jobId, signal, line: [], places: new Map(), urls: [], busy: false });
-    this.watcher = new IntersectionObserver((seen) => this.see(seen), { rootMargin: kNearView });
+    this.watcher = new IntersectionObserver((seen) => this.see(seen), { root, rootMargin: kNearView });
     signal.addEventListener("abort", () => this.close());
   }
 

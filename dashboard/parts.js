@@ -15,10 +15,21 @@ export function chip(status, look = status) {
   return h("span", { class: `chip ${look}` }, h("span", { class: "dot", "aria-hidden": "true" }), status.replaceAll("_", " "));
 }
 
-// Whether what a screen shows comes by itself, or is asked at times.
-export function showLink(element, up) {
-  element.classList.toggle("is-live", up);
-  setText(element, up ? "live" : "every few seconds");
+// How what a screen shows comes: "live" by a stream, "asked" at times, or "lost": not at all.
+const kLinks = { live: "live", asked: "every few seconds", lost: "no answer: trying again" };
+export function showLink(element, state) {
+  element.classList.toggle("is-live", state === "live");
+  element.classList.toggle("is-lost", state === "lost");
+  setText(element, kLinks[state]);
+}
+
+export function linkMark() {
+  return h("span", { class: "link", role: "status" });
+}
+
+// What a client has called something: shown in one line, the direction of its writing is its own.
+export function nameText(name) {
+  return h("bdi", { class: "name", title: name }, name);
 }
 
 // Changes what a chip says only where it differs.
@@ -58,13 +69,6 @@ export function empty(title, text, ...more) {
 export function pausedNote(kind) {
   return h("p", { class: "notice warn", role: "status" }, `The queue ${kind} is paused: this waits until an administrator resumes it. `,
     h("code", {}, `millrace queues resume ${kind}`));
-}
-
-// What stands in the place of a result that is not there.
-export function waiting(job) {
-  if (job.status === "succeeded") return null;
-  if (kTerminal.has(job.status)) return empty(`No result: ${job.status}`, "What went wrong is said above.");
-  return empty(job.status === "queued" ? "Waiting for its turn" : "At work", "What it makes shows here as it comes; you need not wait.");
 }
 
 export function heading(title, about, ...actions) {
@@ -120,17 +124,6 @@ export function confirmed(question, detail, yes) {
     document.body.append(dialog);
     dialog.showModal();
   });
-}
-
-// Shows what a promise gives, a line while it is awaited, and its error with a way to try again.
-export async function loaded(place, load, show) {
-  place.replaceChildren(h("p", { class: "faint", role: "status" }, "Loading …"));
-  try {
-    place.replaceChildren(show(await load()));
-  } catch (error) {
-    if (error.name === "AbortError") return;
-    place.replaceChildren(troubled(error, () => loaded(place, load, show)));
-  }
 }
 
 export function troubled(error, again) {

@@ -7,19 +7,20 @@ import { markdown } from "./markdown.js";
 import { code, field, heading, select } from "./parts.js";
 import { bubble, toolCall, toolResult } from "./said.js";
 import { eventsOf } from "./stream.js";
-import { firstModel } from "./lessons.js";
+import { firstModel, kWithProvider } from "./lessons.js";
 
 const kNearEnd = 120;  // px: who has scrolled up is left there
 
 // What a stream of chat.completion.chunks adds up to.
 class Answer {
   constructor() {
-    Object.assign(this, { text: "", calls: [], usage: null, finish: "", model: "", results: [], troubles: {} });
+    Object.assign(this, { text: "", calls: [], usage: null, finish: "", model: "", dropped: "", results: [], troubles: {} });
   }
 
   take(chunk) {
     if (chunk.usage) this.usage = chunk.usage;
     if (chunk.model) this.model = chunk.model;
+    this.dropped = chunk.dropped_params ?? this.dropped;
     this.results = chunk.mcp_tool_results ?? this.results;
     this.troubles = chunk.mcp_server_errors ?? this.troubles;
     for (const choice of chunk.choices ?? []) {
@@ -85,11 +86,15 @@ class Playground {
       this.showCommand();
     };
     const number = (label, name, properties, hint) => field(label, h("input", { type: "number", value: talk[name], placeholder: "the model's own", ...properties, on: { input: set(name) } }), hint);
+    this.note = h("p", { class: "faint", id: "model-note" });
+    this.showNote();
     return h("section", { class: "card" }, h("h2", {}, "Settings"),
       field("Model", select(this.models.map((m) => [m.id, m.id]), talk.model, (value) => {
         talk.model = value;
+        this.showNote();
         this.showCommand();
-      })),
+      }, { "aria-describedby": "model-note" })),
+      this.note,
       field("System", h("textarea", { rows: "3", value: talk.system, placeholder: "You are …", on: { input: set("system") } })),
       number("Temperature", "temperature", { min: "0", max: "2", step: "0.1" }, "0 to 2"),
       h("details", {}, h("summary", {}, "More parameters"),
@@ -97,6 +102,20 @@ class Playground {
         number("Most tokens", "max_completion_tokens", { min: "1", step: "1" }),
         field("Stop at", h("input", { type: "text", value: talk.stop, on: { input: set("stop") } }), "a text that ends the answer")),
       this.tools(set));
+  }
+
+  isEcho(name) {
+    return this.models.some((m) => m.id === name && m.provider === "mock");
+  }
+
+  hasModels() {
+    return this.models.some((m) => m.provider !== "mock");
+  }
+
+  showNote() {
+    this.note.hidden = !this.isEcho(talk.model);
+    fill(this.note, `${talk.model} is an echo: it says again what it is asked. `,
+      "For a model: ", this.hasModels() ? "choose another." : h("code", {}, kWithProvider));
   }
 
   tools(set) {
@@ -225,7 +244,7 @@ class Playground {
     };
     try {
       const response = await call("POST", "/v1/chat/completions", { json: this.request(true), signal: this.under.signal });
-      const dropped = response.headers.get("x-millrace-dropped-params");
+      answer.dropped = response.headers.get("x-millrace-dropped-params") ?? "";
       for await (const event of eventsOf(response)) {
         if (event.data === "[DONE]") break;
         const chunk = JSON.parse(event.data);
@@ -235,7 +254,7 @@ class Playground {
         if (!painting) requestAnimationFrame(paint);
         painting = true;
       }
-      this.tell(answer, first - begun, performance.now() - begun, dropped);
+      this.tell(answer, first - begun, performance.now() - begun);
     } catch (error) {
       setText(this.status, error.name === "AbortError" ? "Stopped." : `${error.message}${error.requestId ? ` (request ${error.requestId})` : ""}`);
     }
@@ -255,10 +274,11 @@ class Playground {
     return `about $${((usage.prompt_tokens * price.prompt + usage.completion_tokens * price.completion) / 1e6).toPrecision(2)} · `;
   }
 
-  tell(answer, firstMs, allMs, dropped) {
+  tell(answer, firstMs, allMs) {
     const tokens = answer.usage ? `${answer.usage.prompt_tokens} tokens in, ${answer.usage.completion_tokens} out · ` : "";
     const ends = answer.finish && answer.finish !== "stop" ? ` · ended by ${answer.finish}` : "";
-    setText(this.status, `${tokens}${this.cost(answer.usage)}first word after ${duration(firstMs)}, all after ${duration(allMs)}${ends}${dropped ? ` · dropped: ${dropped}` : ""}`);
+    const echo = this.isEcho(talk.model) ? ` · an echo; for a model: ${this.hasModels() ? "choose another" : kWithProvider}` : "";
+    setText(this.status, `${tokens}${this.cost(answer.usage)}first word after ${duration(firstMs)}, all after ${duration(allMs)}${ends}${answer.dropped ? ` · dropped: ${answer.dropped}` : ""}${echo}`);
   }
 }
 

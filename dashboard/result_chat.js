@@ -1,7 +1,7 @@
 // A deferred chat as the conversation that it was: what it was asked, and the answer.
 import { getJson } from "./api.js";
 import { button, fill, h } from "./dom.js";
-import { card, waiting } from "./parts.js";
+import { card } from "./parts.js";
 import { bubble, toolResult } from "./said.js";
 import { tellError } from "./toast.js";
 
@@ -17,9 +17,9 @@ function answer(completion) {
     bubble("assistant", message.content ?? message.refusal ?? "", { calls: message.tool_calls, model }))];
 }
 
-export function chatResult(job, signal, request) {
+export function chatResult(job, signal, { note, request }) {
   const asked = h("div", { class: "conversation" });
-  const end = h("div", { class: "conversation" }, waiting(job));
+  const end = h("div", { class: "conversation" });
 
   function showAsked(messages, most = kTurnsMost) {
     const hidden = messages.length - most;
@@ -40,9 +40,9 @@ export function chatResult(job, signal, request) {
     }
   }
   return {
-    element: card("Conversation", h("div", { class: "conversation" }, asked, end)),
+    element: card("Conversation", h("div", { class: "conversation" }, asked, end, note.element)),
     begin: (now) => Promise.all([loadAsked(), now.status === "succeeded" && load()]),
     onEvent() {},
-    finish: (now) => (now.status === "succeeded" ? load() : fill(end, waiting(now))),
+    finish: (now) => now.status === "succeeded" && load(),
   };
 }

@@ -1,12 +1,13 @@
 // The output of a command as a terminal, from the events of its job.
 import { call, getJson } from "./api.js";
 import { quoted } from "./curl.js";
-import { add, fill, h } from "./dom.js";
+import { add, fill, h, setText } from "./dom.js";
 import { bytes } from "./format.js";
-import { card, facts, save } from "./parts.js";
+import { card, facts, kTerminal, save } from "./parts.js";
 import { tellError } from "./toast.js";
 
 const kLinesMost = 5000;
+const kUnknown = "–";
 const kNearEnd = 40;  // px: who has scrolled up is left there
 
 function textOf({ chunk, encoding }) {
@@ -21,10 +22,17 @@ function withoutEscapes(text) {
 
 export class Terminal {
   constructor() {
-    this.screen = h("pre", { class: "terminal", tabindex: "0", role: "log", "aria-label": "Output" });
+    this.hint = h("span", { class: "note" });
+    this.screen = h("pre", { class: "terminal", tabindex: "0", role: "log", "aria-label": "Output" }, this.hint);
+  }
+
+  // What stands there as long as there is no output.
+  say(text) {
+    setText(this.hint, text);
   }
 
   write(kind, text) {
+    this.hint.remove();
     const { screen } = this;
     const follows = screen.scrollHeight - screen.scrollTop - screen.clientHeight < kNearEnd;
     const last = screen.lastChild;
@@ -50,24 +58,48 @@ function artifactList(machine, items) {
     " ", h("span", { class: "faint" }, bytes(artifact.size_bytes)))));
 }
 
-export function execResult(job, signal) {
+function endOf(execution) {
+  if (execution.exit_code !== undefined) return `exit ${execution.exit_code}`;
+  return execution.signal ? `signal ${execution.signal}` : kUnknown;
+}
+
+function sizesOf(execution) {
+  if (execution.stdout_bytes === undefined) return kUnknown;
+  const cut = execution.stdout_truncated || execution.stderr_truncated;
+  return `${bytes(execution.stdout_bytes)} out, ${bytes(execution.stderr_bytes)} err${cut ? ": more than is kept, cut" : ""}`;
+}
+
+// What was asked stands there from the beginning, how it ended has its place.
+function about(asked) {
+  const machine = asked?.path.split("/")[3] ?? "";
+  const end = h("span", {}, kUnknown);
+  const sizes = h("span", {}, kUnknown);
+  const element = facts([["Command", h("code", { class: "breaks" }, (asked?.body.command ?? [kUnknown]).map(quoted).join(" "))],
+    ["Machine", machine && h("a", { href: `#/machines/${machine}`, class: "mono breaks" }, machine)], ["Folder", asked?.body.cwd], ["End", end], ["Output", sizes]]);
+  return { element, show(execution) {
+    setText(end, endOf(execution));
+    setText(sizes, sizesOf(execution));
+  } };
+}
+
+export function execResult(job, signal, { note, request, asked }) {
   const terminal = new Terminal();
-  const about = h("div", {});
+  const top = h("div", {});
   const files = h("div", {});
-  let execution = null;
+  let shown = null;
+  note.give();  // the terminal says that nothing is there yet
 
-  function show() {
-    const end = execution.exit_code !== undefined ? `exit ${execution.exit_code}` : execution.signal ? `signal ${execution.signal}` : "";
-    const cut = execution.stdout_truncated || execution.stderr_truncated;
-    fill(about, facts([["Command", h("code", { class: "breaks" }, execution.command.map(quoted).join(" "))],
-      ["Machine", h("a", { href: `#/machines/${execution.machine_id}`, class: "mono breaks" }, execution.machine_id)], ["Folder", execution.cwd], ["End", end],
-      ["Output", execution.stdout_bytes !== undefined && `${bytes(execution.stdout_bytes)} out, ${bytes(execution.stderr_bytes)} err${cut ? ", cut" : ""}`]]));
+  function showFacts(told) {
+    shown ??= about(told);
+    if (!top.firstChild) fill(top, shown.element);
   }
-
-  async function load() {
+  async function load(now) {
     try {
-      execution = await getJson(`/v1/jobs/${job.id}/result?partial=true`, { signal });
-      show();
+      const execution = await getJson(`/v1/jobs/${job.id}/result?partial=true`, { signal });
+      showFacts((await request).asked ?? { path: `/v1/machines/${execution.machine_id}`, body: execution });
+      shown.show(execution);
+      const wrote = execution.stdout_bytes || execution.stderr_bytes;
+      terminal.say(!kTerminal.has(now.status) ? "Nothing written yet." : wrote ? "" : "No output.");
       const list = await getJson(`/v1/machines/${execution.machine_id}/artifacts?execution_id=${job.id}`, { signal });
       if (list.items.length) fill(files, h("h3", {}, "Artifacts"), artifactList(execution.machine_id, list.items));
     } catch (error) {
@@ -75,8 +107,9 @@ export function execResult(job, signal) {
     }
   }
 
+  if (asked) showFacts(asked);
   return {
-    element: card("Output", about, terminal.screen, files),
+    element: card("Output", top, terminal.screen, files, note.element),
     begin: load,
     onEvent(event) {
       if (event.type === "running" && event.data.attempt > 1) terminal.write("note", `— attempt ${event.data.attempt} —\n`);

@@ -1,10 +1,10 @@
 // The pages of a document beside their markdown, as they finish.
 import { getJson } from "./api.js";
-import { button, fill, h } from "./dom.js";
+import { button, fill, h, setText } from "./dom.js";
 import { plural } from "./format.js";
 import { markdown } from "./markdown.js";
 import { PagePictures } from "./page_picture.js";
-import { card, copyText, save, waiting } from "./parts.js";
+import { card, copyText, kTerminal, save } from "./parts.js";
 import { tellError } from "./toast.js";
 
 const kGatherMs = 120;  // pages that finish together are asked for together
@@ -32,12 +32,14 @@ export class PageList {
     this.name = name;
     this.pictures = pictures;
     this.pages = new Map();
+    this.expected = [];
     this.raw = false;
     this.most = kShownMost;
     this.list = h("div", { class: "pages" });
     this.more = h("div", {});
     this.toggle = button("Show the markdown", () => this.setRaw(!this.raw), { kind: "small", "aria-pressed": "false" });
-    this.bar = h("div", { class: "bar", hidden: true }, h("strong", {}), this.toggle,
+    this.count = h("strong", {});
+    this.bar = h("div", { class: "bar", hidden: true }, this.count, this.toggle,
       button("Copy all", () => copyText(this.text(), "The markdown of all pages is copied"), { kind: "small", iconName: "copy" }),
       button("Download .md", () => save(this.text(), `${this.name()}.md`), { kind: "small", iconName: "drop" }));
     this.element = h("div", {}, this.bar, this.list, this.more);
@@ -54,8 +56,22 @@ export class PageList {
   setRaw(raw) {
     this.raw = raw;
     this.toggle.setAttribute("aria-pressed", String(raw));
-    this.toggle.lastChild.textContent = raw ? "Show the page" : "Show the markdown";
+    setText(this.toggle.lastChild, raw ? "Show the page" : "Show the markdown");
     this.list.replaceChildren();
+    this.show();
+  }
+
+  // These are on their way: each has its place from now on, so that no page pushes another one away.
+  expect(indexes) {
+    if (this.expected.length) return;
+    this.expected = indexes;
+    this.show();
+  }
+
+  // Nothing more comes.
+  end() {
+    this.isOver = true;
+    this.list.querySelectorAll(".not-yet").forEach((place) => setText(place, "Not read: the job ended before."));
     this.show();
   }
 
@@ -66,73 +82,116 @@ export class PageList {
 
   // Puts in what is missing, in order; what is there stays as it is.
   show() {
-    const pages = this.sorted();
+    const indexes = [...new Set([...this.expected, ...this.pages.keys()])].sort((a, b) => a - b);
     const shown = new Map([...this.list.children].map((element) => [Number(element.dataset.page), element]));
-    const wanted = pages.slice(0, this.most);
-    wanted.forEach((page, place) => {
-      const element = shown.get(page.index) ?? this.sheet(page);
+    indexes.slice(0, this.most).forEach((index, place) => {
+      const element = this.sheetFor(index, shown.get(index));
       if (this.list.children[place] !== element) this.list.insertBefore(element, this.list.children[place] ?? null);
     });
-    this.bar.hidden = pages.length === 0;
-    this.bar.firstChild.textContent = plural(pages.length, "page");
-    fill(this.more, pages.length > this.most ? button(`Show ${Math.min(kShownMost, pages.length - this.most)} more pages`, () => {
+    this.bar.hidden = indexes.length === 0;
+    setText(this.count, this.pages.size < indexes.length ? `${this.pages.size} of ${plural(indexes.length, "page")}` : plural(indexes.length, "page"));
+    fill(this.more, indexes.length > this.most ? button(`Show ${Math.min(kShownMost, indexes.length - this.most)} more pages`, () => {
       this.most += kShownMost;
       this.show();
     }) : null);
   }
 
-  sheet(page) {
+  sheetFor(index, before) {
+    const page = this.pages.get(index);
+    if (before && (!page || before.dataset.read)) return before;
+    const element = page ? this.sheet(page, Boolean(before)) : this.place(index);
+    before?.replaceWith(element);
+    return element;
+  }
+
+  get hasPictures() {
+    return this.pictures && !this.pictures.gone;
+  }
+
+  // Of a page that is not read yet: about as large as it will be.
+  place(index) {
+    const picture = this.hasPictures && h("div", { class: "picture is-paper" });
+    return h("article", { class: "sheet is-placed", data: { page: index }, "aria-label": `Page ${index + 1}` }, h("header", {}, h("h3", {}, `Page ${index + 1}`)),
+      h("div", { class: "pictured" }, picture, h("div", { class: "text" }, h("p", { class: "faint not-yet" }, this.isOver ? "Not read." : "Not read yet …"))));
+  }
+
+  // `hadPlace`: its picture keeps the size of that.
+  sheet(page, hadPlace = false) {
     const size = page.dimensions ? `${page.dimensions.width} × ${page.dimensions.height} px` : "";
-    const picture = this.pictures && !this.pictures.gone && this.pictures.place(page);
-    return h("article", { class: "sheet", data: { page: page.index }, "aria-label": `Page ${page.index + 1}` },
+    return h("article", { class: `sheet ${hadPlace ? "is-placed" : ""}`, data: { page: page.index, read: "1" }, "aria-label": `Page ${page.index + 1}` },
       h("header", {}, h("h3", {}, `Page ${page.index + 1}`), h("span", { class: "faint" }, size)),
-      h("div", { class: "pictured" }, picture, h("div", { class: "text" }, pageBody(page, this.raw))));
+      h("div", { class: "pictured" }, this.hasPictures && this.pictures.place(hadPlace ? { index: page.index } : page), h("div", { class: "text" }, pageBody(page, this.raw))));
   }
 }
 
-export function ocrResult(job, signal) {
-  const pages = new PageList(() => job.id, new PagePictures(job.id, signal));
-  const note = h("div", {}, waiting(job));
-  const missing = new Set();
-  let timer = null;
+// The numbers of the pages that a job reads, as far as they are known.
+export function pagesToCome(total, asked) {
+  const chosen = asked?.body.pages;
+  return chosen?.length === total ? chosen : Array.from({ length: total }, (_, index) => index);
+}
 
-  async function ask() {
-    timer = null;
-    const wanted = [...missing].slice(0, kPagesPerAsk);
-    wanted.forEach((index) => missing.delete(index));
+// Asks for pages as they are told to be there, those that finish together in one go.
+export class PageFeed {
+  constructor(id, take, signal) {
+    Object.assign(this, { path: `/v1/jobs/${id}/result`, take, signal, missing: new Set(), timer: null });
+  }
+
+  want(index) {
+    this.missing.add(index);
+    this.timer ??= setTimeout(() => this.ask(), kGatherMs);
+  }
+
+  async ask() {
+    const wanted = [...this.missing].slice(0, kPagesPerAsk);
+    wanted.forEach((index) => this.missing.delete(index));
     try {
-      const result = await getJson(`/v1/jobs/${job.id}/result?partial=true&pages=${wanted.join(",")}`, { signal });
-      if (result) pages.take(result.pages);
+      const result = await getJson(`${this.path}?partial=true&pages=${wanted.join(",")}`, { signal: this.signal });
+      if (result) this.take(result.pages);
     } catch (error) {
       tellError(error);
     }
-    if (pages.pages.size) note.replaceChildren();
-    if (missing.size) timer = setTimeout(ask, kGatherMs);
+    this.timer = this.missing.size ? setTimeout(() => this.ask(), kGatherMs) : null;
   }
 
-  async function all() {
-    const result = await getJson(`/v1/jobs/${job.id}/result`, { signal });
-    if (result) pages.take(result.pages);
-    note.replaceChildren();
+  async all() {
+    const result = await getJson(this.path, { signal: this.signal });
+    if (result) this.take(result.pages);
+    return result;
+  }
+}
+
+export function ocrResult(job, signal, { note, request }) {
+  const pages = new PageList(() => job.id, new PagePictures(job.id, signal));
+  const take = (list) => {
+    pages.take(list);
+    if (list.length) note.give();
+  };
+  const feed = new PageFeed(job.id, take, signal);
+
+  async function expect({ progress }) {
+    if (!progress?.total) return;
+    const { asked } = await request;
+    pages.expect(pagesToCome(progress.total, asked));
+    note.give();
   }
 
   return {
-    element: card("Pages", note, pages.element),
+    element: card("Pages", pages.element, note.element),
     async begin(now) {
       try {
-        if (now.status === "succeeded") await all();
+        if (now.status === "succeeded") await feed.all();
+        else if (!kTerminal.has(now.status)) await expect(now);
       } catch (error) {
         tellError(error);
       }
     },
     onEvent(event) {
-      if (event.type !== "page" || pages.pages.has(event.data.index) || job.status === "succeeded") return;
-      missing.add(event.data.index);
-      timer ??= setTimeout(ask, kGatherMs);
+      if (event.type === "progress" && !kTerminal.has(job.status)) expect({ progress: event.data });
+      if (event.type === "page" && !pages.pages.has(event.data.index) && job.status !== "succeeded") feed.want(event.data.index);
     },
     async finish(now) {
-      if (now.status === "succeeded") await all();
-      else if (!pages.pages.size) fill(note, waiting(now));
+      if (now.status === "succeeded") await feed.all();
+      pages.end();
     },
   };
 }

@@ -1,9 +1,12 @@
-// A transcript with its times.
-import { call } from "./api.js";
-import { button, fill, h } from "./dom.js";
+// A transcript with its times, as far as it is heard.
+import { call, getJson } from "./api.js";
+import { button, fill, h, setText } from "./dom.js";
 import { stamp } from "./format.js";
-import { card, copyText, facts, save, waiting } from "./parts.js";
+import { card, copyText, save } from "./parts.js";
 import { tellError } from "./toast.js";
+
+const kUnknown = "–";
+const kWithTimes = "format=verbose_json";  // whatever form the job was asked for in
 
 function segmentRow(segment, seek) {
   const time = stamp(segment.start);
@@ -11,37 +14,100 @@ function segmentRow(segment, seek) {
     : h("span", { class: "mono faint" }, time), h("span", {}, segment.text.trim()));
 }
 
-// `transcript`: the reply of json or verbose_json, or the text of the other formats. `seek(seconds)`: plays the
-// recording from there, where it is at hand.
-export function transcriptView(transcript, name, seek = null) {
-  if (typeof transcript === "string") return h("pre", { class: "raw", tabindex: "0" }, transcript);
-  const { text = "", segments = [], duration, language } = transcript;
-  return h("div", {},
-    facts([["Language", language], ["Length", duration !== undefined && stamp(duration)]]),
-    h("div", { class: "bar" }, button("Copy", () => copyText(text), { kind: "small", iconName: "copy" }),
-      button("Download .txt", () => save(text, `${name}.txt`, "text/plain"), { kind: "small", iconName: "drop" })),
-    segments.length ? h("ol", { class: "transcript" }, segments.map((segment) => segmentRow(segment, seek))) : h("p", { class: "as-typed" }, text || "Nothing was heard."));
+function fact(word, value) {
+  return h("div", {}, h("dt", {}, word), value);
 }
 
-export async function readTranscript(response) {
-  const json = (response.headers.get("content-type") ?? "").includes("json");
-  return json ? response.json() : response.text();
-}
+export class TranscriptView {
+  // `name()`: of the files that are saved. `seek(seconds)`: plays the recording from there, where it is at hand.
+  constructor(name, seek = null) {
+    Object.assign(this, { name, seek, path: "", text: "" });
+    this.language = h("dd", {}, kUnknown);
+    this.length = h("dd", {}, kUnknown);
+    this.list = h("ol", { class: "transcript" });
+    this.rest = h("div", {});
+    this.bar = h("div", { class: "bar" }, button("Copy", () => copyText(this.text), { kind: "small", iconName: "copy", disabled: true }),
+      button("Download .txt", () => save(this.text, `${this.name()}.txt`, "text/plain"), { kind: "small", iconName: "drop", disabled: true }),
+      button("Download .srt", () => this.saveTimed(), { kind: "small", iconName: "drop", disabled: true }));
+    this.element = h("div", { class: "heard" }, h("dl", { class: "facts" }, fact("Language", this.language), fact("Length", this.length)), this.bar, this.list, this.rest);
+  }
 
-export function sttResult(job, signal) {
-  const body = h("div", {}, waiting(job));
-  async function load() {
+  append(segments) {
+    this.list.append(...segments.map((segment) => segmentRow(segment, this.seek)));
+    this.text = [this.text, ...segments.map((segment) => segment.text.trim())].filter(Boolean).join(" ");
+    this.allow({ text: this.text !== "", times: false });
+  }
+
+  // What there is to be taken away.
+  allow({ text, times }) {
+    this.bar.querySelectorAll("button").forEach((control, at) => (control.disabled = !(at < 2 ? text : times)));
+  }
+
+  // `transcript`: the reply of verbose_json; `path`: where it comes from.
+  end({ text, language, duration, segments }, path) {
+    this.append(segments.slice(this.list.children.length));
+    Object.assign(this, { text, path });
+    setText(this.language, language);
+    setText(this.length, duration === null ? kUnknown : stamp(duration));
+    this.allow({ text: text !== "", times: segments.length > 0 });
+    if (text && !segments.length) fill(this.rest, h("p", { class: "faint" }, "The model told no times: here is the text alone."), h("p", { class: "as-typed" }, text));
+    if (!text) fill(this.rest, h("p", {}, "Nothing was heard: the recording has no words in it that the model knows."));
+  }
+
+  async saveTimed() {
     try {
-      const response = await call("GET", `/v1/jobs/${job.id}/result`, { signal });
-      if (response.status !== 202) fill(body, transcriptView(await readTranscript(response), job.id));
+      const response = await call("GET", `${this.path}?format=srt`);
+      save(await response.text(), `${this.name()}.srt`, "application/x-subrip");
     } catch (error) {
       tellError(error);
     }
   }
+}
+
+// Follows what a job hears: its pieces in their order, then all of it.
+export class Hearing {
+  constructor(id, view, signal) {
+    Object.assign(this, { path: `/v1/jobs/${id}/result`, view, signal, heard: new Set(), next: 0, asking: null });
+  }
+
+  onEvent({ type, data }) {
+    if (type === "progress") this.isWhole = data.total === 1;  // then there is nothing before the end
+    if (type !== "piece" || this.isWhole) return;
+    this.heard.add(data.index);
+    this.asking ??= this.ask().catch(tellError).finally(() => (this.asking = null));
+  }
+
+  // Pieces behind one that is missing still wait for it: what is read stays where it is.
+  async ask() {
+    while (this.heard.has(this.next)) {
+      const first = this.next;
+      while (this.heard.has(this.next)) ++this.next;
+      const { segments } = await getJson(`${this.path}?partial=true&${kWithTimes}&pages=${first}-${this.next - 1}`, { signal: this.signal });
+      this.view.append(segments);
+    }
+  }
+
+  async end() {
+    await this.asking;
+    const transcript = await getJson(`${this.path}?${kWithTimes}`, { signal: this.signal });
+    if (transcript) this.view.end(transcript, this.path);
+  }
+}
+
+export function sttResult(job, signal, { note }) {
+  const view = new TranscriptView(() => job.id);
+  const hearing = new Hearing(job.id, view, signal);
+  const load = async () => {
+    try {
+      await hearing.end();
+    } catch (error) {
+      tellError(error);
+    }
+  };
   return {
-    element: card("Transcript", body),
+    element: card("Transcript", view.element, note.element),
     begin: (now) => now.status === "succeeded" && load(),
-    onEvent() {},
-    finish: (now) => (now.status === "succeeded" ? load() : fill(body, waiting(now))),
+    onEvent: (event) => job.status !== "succeeded" && hearing.onEvent(event),
+    finish: (now) => now.status === "succeeded" && load(),
   };
 }

@@ -8,14 +8,14 @@ import { ocrResult } from "./result_ocr.js";
 import { sttResult } from "./result_stt.js";
 
 // Of a kind that this page does not know yet: its result as it is.
-function plainResult(job, signal) {
+function plainResult(job, signal, { note }) {
   const body = h("div", {});
   const load = async () => {
     const result = await getJson(`/v1/jobs/${job.id}/result`, { signal });
     body.replaceChildren(h("pre", { tabindex: "0" }, JSON.stringify(result, null, 2)));
   };
   return {
-    element: card("Result", body),
+    element: card("Result", body, note.element),
     begin: (now) => now.status === "succeeded" && load(),
     onEvent() {},
     finish: (now) => now.status === "succeeded" && load(),
@@ -24,7 +24,7 @@ function plainResult(job, signal) {
 
 const kViews = { ocr: ocrResult, chat: chatResult, exec: execResult, stt: sttResult };
 
-// `request`: a promise of what it was asked (asked.js).
-export function resultView(job, signal, request) {
-  return (kViews[job.kind] ?? plainResult)(job, signal, request);
+// `request`: a promise of what it was asked (asked.js). `note`: what stands where there is nothing yet (job_note.js).
+export function resultView(job, signal, about) {
+  return (kViews[job.kind] ?? plainResult)(job, signal, about);
 }

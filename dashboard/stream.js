@@ -3,6 +3,7 @@ import { ApiError, call } from "./api.js";
 
 const kRetryMs = 1500;
 const kRetryMostMs = 15000;
+const kSilenceMs = 40000;  // streams of ours say something every 15 s
 
 function parseBlock(block) {
   const event = { id: null, type: "message", data: [] };
@@ -45,13 +46,35 @@ export function pause(ms, signal) {
   });
 }
 
-async function followOnce(path, state, onEvent, signal) {
+// A signal that is aborted with another one, and when nobody has said `heard()` for so long.
+class Silence {
+  constructor(signal, ms) {
+    Object.assign(this, { signal, ms, own: new AbortController() });
+    this.end = () => this.own.abort();
+    signal.addEventListener("abort", this.end);
+    this.heard();
+  }
+
+  heard() {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(this.end, this.ms);
+  }
+
+  over() {
+    clearTimeout(this.timer);
+    this.signal.removeEventListener("abort", this.end);
+  }
+}
+
+async function followOnce(path, state, onEvent, { silence, onLink }) {
   const headers = { Accept: "text/event-stream" };
   if (state.last) headers["Last-Event-ID"] = state.last;
-  const response = await call("GET", path, { headers, signal });
+  const response = await call("GET", path, { headers, signal: silence.own.signal });
   if (response.status === 204) return "over";
   state.wait = kRetryMs;
+  onLink(true);
   for await (const event of eventsOf(response)) {
+    silence.heard();
     if (event.id) state.last = event.id;
     if (event.type !== "ping" && onEvent(event) === "over") return "over";
   }
@@ -59,16 +82,20 @@ async function followOnce(path, state, onEvent, signal) {
 }
 
 // Follows a resumable stream until `onEvent` says "over", the stream says 204, or `signal` is aborted. `onLink(up)`
-// tells whether it is connected.
-export async function follow(path, onEvent, { signal, onLink = () => {} }) {
+// tells whether it is connected; a connection on which nothing comes for `silenceMs` is none.
+export async function follow(path, onEvent, { signal, silenceMs = kSilenceMs, onLink = () => {} }) {
   const state = { last: null, wait: kRetryMs };
   while (!signal.aborted) {
+    const silence = new Silence(signal, silenceMs);
     try {
-      if ((await followOnce(path, state, onEvent, signal)) === "over") return;
+      if ((await followOnce(path, state, onEvent, { silence, onLink })) === "over") return;
     } catch (error) {
-      if (error.name === "AbortError") return;
+      if (signal.aborted) return;
       if (error instanceof ApiError && error.status >= 400 && error.status < 500 && error.status !== 429) throw error;
+    } finally {
+      silence.over();
     }
+    if (signal.aborted) return;
     onLink(false);
     try {
       await pause(state.wait, signal);
@@ -76,7 +103,6 @@ export async function follow(path, onEvent, { signal, onLink = () => {} }) {
       return;
     }
     state.wait = Math.min(state.wait * 2, kRetryMostMs);
-    onLink(true);
   }
 }
 

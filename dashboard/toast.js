@@ -28,6 +28,7 @@ export function tellError(error) {
 // An act behind a button: disabled while it runs, its error told.
 export async function guarded(control, act) {
   control.disabled = true;
+  control.setAttribute("aria-busy", "true");
   try {
     return await act();
   } catch (error) {
@@ -35,5 +36,6 @@ export async function guarded(control, act) {
     return undefined;
   } finally {
     control.disabled = false;
+    control.removeAttribute("aria-busy");
   }
 }

@@ -3,34 +3,38 @@ import { getJson, send } from "./api.js";
 import { gauge } from "./chart.js";
 import { button, fill, h } from "./dom.js";
 import { count, duration, relative } from "./format.js";
-import { chip, code, confirmed, empty, heading, kindName, troubled } from "./parts.js";
-import { everyWhile } from "./stream.js";
+import { LeaseLines, countLeases, leaseList } from "./leases.js";
+import { live } from "./live.js";
+import { chip, code, confirmed, empty, heading, kindName, linkMark, showLink, troubled } from "./parts.js";
+import { settle } from "./settle.js";
+import { steadyTable } from "./tables.js";
 import { guarded, toast } from "./toast.js";
 
 const kLookMs = 3000;
 const kActs = "machine";  // the store's own acts on machines: nobody asked for them by name
+const kQueueColumns = [["Kind", 8], ["State", 12], ["Queued", 6], ["Running", 6], ["Oldest", 8], ["Slots", 10]];
+const kWorkerColumns = [["Name", 10], ["State", 8], ["Host", 8], ["Version", 6], ["Heard of", 8], ["Slots", 18], ["-Acts", 7]];
 
 function slots(used, all, name) {
   return h("span", { class: "slots" }, gauge(used, all, `${name}: ${used} of ${all} slots in use`), ` ${used} of ${all}`);
 }
 
 // Tokens that wait in Kafka, and in which partitions.
-function lag(kind, partitions, opened) {
+function lag(kind, partitions) {
   if (!partitions) return null;
   const all = partitions.reduce((sum, p) => sum + p.lag, 0);
-  return h("details", { class: "lags", open: opened.has(kind), data: { kind } }, h("summary", { data: { act: `partitions ${kind}` } }, count(all), " in ", count(partitions.length), " partitions"),
+  return h("details", { class: "lags" }, h("summary", { data: { act: `partitions ${kind}` } }, count(all), " in ", count(partitions.length), " partitions"),
     h("ul", {}, partitions.map((p) => h("li", {}, h("span", { class: "faint" }, `partition ${p.partition}`), " ", count(p.lag)))));
 }
 
 function switchOf(queue, again) {
   const verb = queue.paused ? "resume" : "pause";
   const name = kindName(queue.kind);
-  const control = button(queue.paused ? "Resume" : "Pause", () => guarded(control, async () => {
+  return button(queue.paused ? "Resume" : "Pause", (event) => guarded(event.currentTarget, async () => {
     await send("POST", `/v1/admin/queues/${queue.kind}/${verb}`);
     toast(queue.paused ? `${name} goes on` : `${name} is paused: jobs are taken in and wait`);
     await again();
   }), { kind: queue.paused ? "small primary" : "small", "aria-label": `${queue.paused ? "Resume" : "Pause"} ${name}`, data: { act: `queue ${queue.kind}` } });
-  return control;
 }
 
 function queueState(queue) {
@@ -41,16 +45,17 @@ function queueState(queue) {
 
 function queueRow(queue, again) {
   const name = kindName(queue.kind);
-  return h("tr", {}, h("th", { scope: "row" }, name), h("td", {}, queueState(queue)), h("td", { "data-label": "Queued", class: "number" }, count(queue.queued)),
+  return h("tr", { data: { key: queue.kind } }, h("th", { scope: "row" }, name), h("td", {}, queueState(queue)), h("td", { "data-label": "Queued", class: "number" }, count(queue.queued)),
     h("td", { "data-label": "Running", class: "number" }, count(queue.running + queue.waiting)),
     h("td", { "data-label": "Oldest" }, queue.oldest_queued_seconds === undefined ? "–" : duration(queue.oldest_queued_seconds * 1000)),
     h("td", { "data-label": "Slots" }, slots(queue.used, queue.slots, name)),
-    queue.withLag ? h("td", { "data-label": "In Kafka" }, lag(queue.kind, queue.partitions, queue.opened) ?? "–") : null,
+    queue.withLag ? h("td", { "data-label": "In Kafka" }, lag(queue.kind, queue.partitions) ?? "–") : null,
     h("td", { class: "act" }, switchOf(queue, again)));
 }
 
 function drainOf(worker, again) {
-  const control = button("Drain", async () => {
+  const drain = async (event) => {
+    const control = event.currentTarget;
     const sure = await confirmed(`Drain ${worker.name}?`, "It finishes what it runs and takes nothing new, until its process is started again. Jobs that wait go to other workers.", "Drain it");
     if (!sure) return;
     await guarded(control, async () => {
@@ -58,8 +63,8 @@ function drainOf(worker, again) {
       toast(`${worker.name} takes nothing new within one heartbeat`);
       await again();
     });
-  }, { kind: "small", "aria-label": `Drain ${worker.name}`, data: { act: `worker ${worker.name}` } });
-  return control;
+  };
+  return button("Drain", drain, { kind: "small", "aria-label": `Drain ${worker.name}`, disabled: !worker.live || worker.draining, data: { act: `worker ${worker.name}` } });
 }
 
 function workerState(worker) {
@@ -68,44 +73,53 @@ function workerState(worker) {
   return chip(worker.slots.some((s) => s.used) ? "draining" : "drained");
 }
 
-function workerRow(worker, again) {
-  return h("tr", {}, h("th", { scope: "row", class: "breaks" }, worker.name), h("td", {}, workerState(worker)),
+// A row for the worker, and one below it for what it holds.
+function workerRows(worker, lines, again) {
+  const own = worker.slots.filter((s) => s.kind !== kActs);
+  const leases = worker.leases.filter((lease) => lease.kind !== kActs);
+  const placed = lines.place(leases, own.reduce((sum, s) => sum + s.slots, 0));
+  return [h("tr", { class: "has-more", data: { key: worker.name } }, h("th", { scope: "row", class: "breaks" }, worker.name), h("td", {}, workerState(worker)),
     h("td", { "data-label": "Host", class: "breaks" }, worker.host), h("td", { "data-label": "Version" }, worker.version),
     h("td", { "data-label": "Heard of" }, `${duration(worker.heartbeat_age_seconds * 1000)} ago`),
-    h("td", { "data-label": "Slots" }, h("div", { class: "slot-list" }, worker.slots.filter((s) => s.kind !== kActs).map((s) => h("div", {}, h("span", { class: "faint" }, kindName(s.kind)), slots(s.used, s.slots, `${worker.name}, ${s.kind}`))))),
-    h("td", { class: "act" }, worker.live && !worker.draining ? drainOf(worker, again) : null));
+    h("td", { "data-label": "Slots" }, h("div", { class: "slot-list" }, own.map((s) => h("div", {}, h("span", { class: "faint" }, kindName(s.kind)), slots(s.used, s.slots, `${worker.name}, ${s.kind}`))))),
+    h("td", { class: "act" }, drainOf(worker, again))),
+  h("tr", { class: "more", data: { key: `${worker.name} holds` } }, h("td", { class: "whole", colspan: kWorkerColumns.length },
+    leaseList(worker.name, placed, worker.leases_held - (worker.leases.length - leases.length))))];
 }
 
-function table(caption, heads, rows) {
-  return h("div", { class: "wide" }, h("table", { class: "cards" }, h("caption", { class: "unseen" }, caption),
-    h("thead", {}, h("tr", {}, heads.map((name) => h("th", { scope: "col" }, name)))), h("tbody", {}, rows)));
+function workerTable(workers, linesOf, again) {
+  if (!workers.length)
+    return empty("No worker has reported", "Jobs wait in their queues until one does. Start one on the same store, or with the same Kafka:",
+      code("millrace worker --kinds ocr,stt,chat,exec", "Start a worker"));
+  return steadyTable("Workers", kWorkerColumns, workers.map((worker) => workerRows(worker, linesOf(worker.name), again)));
 }
 
-function draw(place, queues, workers, again) {
-  const opened = new Set([...place.querySelectorAll("details[open]")].map((details) => details.dataset.kind));
+// `linesOf`: where each worker's leases have their lines.
+function draw(place, queues, workers, { linesOf, again }) {
   const withLag = queues.some((queue) => queue.partitions);
-  const heads = ["Kind", "State", "Queued", "Running", "Oldest", "Slots", ...(withLag ? ["In Kafka"] : []), h("span", { class: "unseen" }, "Acts")];
-  fill(place, h("h2", {}, "Queues"), table("Queues", heads, queues.map((queue) => queueRow({ ...queue, withLag, opened }, again))),
+  settle(place, h("h2", {}, "Queues"),
+    steadyTable("Queues", [...kQueueColumns, ...(withLag ? [["In Kafka", 11]] : []), ["-Acts", 7]], queues.map((queue) => queueRow({ ...queue, withLag }, again))),
     h("h2", { class: "spaced" }, "Workers"),
-    workers.length ? table("Workers", ["Name", "State", "Host", "Version", "Heard of", "Slots", h("span", { class: "unseen" }, "Acts")], workers.map((worker) => workerRow(worker, again)))
-      : empty("No worker has reported", "Jobs wait in their queues until one does. Start one on the same store, or with the same Kafka:",
-        code("millrace worker --kinds ocr,stt,chat,exec", "Start a worker")));
+    h("p", { class: "faint" }, "A lease is the right to run one attempt of a job. Heartbeats renew it; once it is over the job goes to another worker."),
+    workerTable(workers, linesOf, again));
 }
 
 export const title = "Workers";
 export async function show(place, { signal }) {
   const body = h("div", {});
-  fill(place, heading("Queues and workers", "What waits, and who works on it."), body);
+  const link = linkMark();
+  const lines = new Map();
+  const linesOf = (name) => lines.get(name) ?? lines.set(name, new LeaseLines()).get(name);
+  fill(place, heading("Queues and workers", "What waits, and who works on it.", link), body);
   const look = async () => {
     const [queues, workers] = await Promise.all([getJson("/v1/admin/queues", { signal }), getJson("/v1/admin/workers", { signal })]);
-    const held = body.contains(document.activeElement) ? document.activeElement.dataset.act : null;
-    draw(body, queues.items.filter((q) => q.kind !== kActs), workers.items, look);
-    if (held) [...body.querySelectorAll("[data-act]")].find((b) => b.dataset.act === held)?.focus({ preventScroll: true });
+    draw(body, queues.items.filter((q) => q.kind !== kActs), workers.items, { linesOf, again: look });
   };
   try {
     await look();
   } catch (error) {
     if (error.name !== "AbortError") fill(body, troubled(error));
   }
-  everyWhile(kLookMs, () => look(), signal);
+  countLeases(body, signal);
+  live({ signal, ms: kLookMs, look, stream: false, onLink: (state) => showLink(link, state) });
 }

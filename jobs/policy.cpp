@@ -37,15 +37,20 @@ milliseconds retry_delay(int tries, milliseconds retry_after, double random) {
   return std::max(jittered, retry_after);
 }
 
+base::RetryClass job_retry_class(const base::Error& error) {
+  return error.code == base::Code::kQuota ? base::info(error.code).retry : base::retry_class(error);
+}
+
 storage::RetryPlan retry_plan(const KindPolicy& policy, int attempt, const base::Error& error,
                               double random) {
   storage::RetryPlan plan;
-  plan.error = {error.code, error.message};
+  plan.error = {error.code, error.message, error.param};
   plan.crashes_max = kCrashesMax;
   plan.losses_max = kLossesMax;
   plan.delay = retry_delay(attempt - 1, error.retry_after, random);
-  if (error.code == base::Code::kOverloaded) return plan;  // a bound of ours: the job pays nothing for it
-  switch (base::info(error.code).retry) {
+  const bool is_ours = error.code == base::Code::kOverloaded && !error.lasting;
+  if (is_ours) return plan;  // a bound of ours: the job pays nothing for it
+  switch (job_retry_class(error)) {
     case base::RetryClass::kPermanent:
       plan.attempts_max = 1;  // another try would end the same way
       break;

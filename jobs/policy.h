@@ -35,7 +35,11 @@ struct LeasePolicy {
 // floor. `random` is uniform in [0, 1).
 std::chrono::milliseconds retry_delay(int tries, std::chrono::milliseconds retry_after, double random);
 
-// What an attempt that ended with `error` may cost (error class → plan). `attempt` counts from 1.
+// What a job makes of an error: its base::retry_class; but that the operator's account has nothing left is
+// waited for until the job's deadline, as a rate limit is.
+base::RetryClass job_retry_class(const base::Error& error);
+
+// What an attempt that ended with `error` may cost (job_retry_class → plan). `attempt` counts from 1.
 storage::RetryPlan retry_plan(const KindPolicy& policy, int attempt, const base::Error& error, double random);
 // The same for an attempt whose own child died; `crashes` before this one.
 storage::RetryPlan crash_plan(int crashes, const base::Error& error, double random);

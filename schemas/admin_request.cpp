@@ -102,7 +102,7 @@ constexpr std::array kBulkRequest{
     Field{.name = "filter",
           .type = FieldType::kCustom,
           .text = "Or those that `GET /v1/admin/jobs` would list with these parameters: kind, status, model, "
-                  "created_after, created_before, q; and `cursor`",
+                  "error, created_after, created_before, q, tenant; and `cursor`",
           .schema = R"({"type":"object"})",
           .custom = &keep_filter},
 };

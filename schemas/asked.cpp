@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "platform/base/base64.h"
+#include "schemas/audio_format.h"
 #include "schemas/chat_request.h"
 #include "schemas/execution.h"
 #include "schemas/json_body.h"
 #include "schemas/machine.h"
+#include "schemas/media.h"
 #include "schemas/ocr.h"
 #include "schemas/transcription.h"
 #include "schemas/url_text.h"
@@ -147,13 +150,31 @@ base::Result<AskedRequest> asked_chat(std::string_view spec) {
   return out;
 }
 
-base::Result<AskedRequest> asked_ocr(std::string_view spec) {
+std::string media_of_document(std::string_view head) {
+  const auto media = detect_media(head);
+  return media ? std::string(mime(*media)) : std::string();
+}
+
+std::string media_of_recording(std::string_view head) {
+  const auto format = detect_audio(head);
+  return format ? std::string(mime(*format)) : std::string();
+}
+
+// The first bytes of a small document, which travels in its spec.
+std::string head_of_inline(std::string_view base64) {
+  constexpr std::size_t kHeadText = (kMediaHeadBytes + 2) / 3 * 4;
+  return base::base64_decode(base64.substr(0, kHeadText)).value_or(std::string());
+}
+
+base::Result<AskedRequest> asked_ocr(std::string_view spec, std::string_view head) {
   auto request = ocr_spec_from_json(spec);
   if (!request) return request.error();
   AskedRequest out{.path = "/v1/ocr", .body = {{"model", request->model}}, .left_out = {}};
   json document = json::object();
   if (request->document_url.empty()) {
     out.left_out.push_back("document.document_url");
+    const std::string small = head_of_inline(request->inline_document);
+    out.file = AskedFile{request->document_name, media_of_document(small.empty() ? head : small)};
   } else {
     cut_query(request->document_url, "document.document_url", out.left_out);
     document["document_url"] = request->document_url;
@@ -172,18 +193,26 @@ json granularities(const TranscriptStyle& style) {
   return out;
 }
 
-base::Result<AskedRequest> asked_transcription(std::string_view spec) {
+base::Result<AskedRequest> asked_transcription(std::string_view spec, std::string_view head) {
   auto request = transcription_spec_from_json(spec);
   if (!request) return request.error();
   const TranscriptStyle& style = request->style;
   AskedRequest out{.path = style.translate ? "/v1/audio/translations" : "/v1/audio/transcriptions",
                    .is_form = true,
                    .body = {{"model", request->model}, {"response_format", name(style.form)}},
-                   .left_out = {"file"}};
+                   .left_out = {"file"},
+                   .file = AskedFile{request->file_name, media_of_recording(head)}};
   if (!request->language.empty()) out.body["language"] = request->language;
   if (!request->prompt.empty()) out.body["prompt"] = request->prompt;
   if (request->temperature) out.body["temperature"] = *request->temperature;
   if (style.words) out.body["timestamp_granularities[]"] = granularities(style);
+  return out;
+}
+
+json file_json(const AskedFile& file) {
+  json out = json::object();
+  if (!file.name.empty()) out["name"] = file.name;
+  if (!file.media_type.empty()) out["media_type"] = file.media_type;
   return out;
 }
 
@@ -202,12 +231,13 @@ base::Result<AskedRequest> asked_execution(std::string_view spec, bool has_input
 
 }  // namespace
 
-base::Result<AskedRequest> asked_request(Kind kind, std::string_view spec, bool has_input) {
+base::Result<AskedRequest> asked_request(Kind kind, std::string_view spec, bool has_input,
+                                         std::string_view head) {
   switch (kind) {
     case Kind::kOcr:
-      return asked_ocr(spec);
+      return asked_ocr(spec, head);
     case Kind::kStt:
-      return asked_transcription(spec);
+      return asked_transcription(spec, head);
     case Kind::kChat:
       return asked_chat(spec);
     case Kind::kExec:
@@ -219,13 +249,15 @@ base::Result<AskedRequest> asked_request(Kind kind, std::string_view spec, bool 
 }
 
 std::string to_json(const JobId& job, AskedRequest asked) {
-  return dump({{"job_id", job.str()},
-               {"kind", name(job.kind)},
-               {"method", "POST"},
-               {"path", asked.path},
-               {"content_type", asked.is_form ? "multipart/form-data" : "application/json"},
-               {"body", std::move(asked.body)},
-               {"left_out", asked.left_out}});
+  json out{{"job_id", job.str()},
+           {"kind", name(job.kind)},
+           {"method", "POST"},
+           {"path", asked.path},
+           {"content_type", asked.is_form ? "multipart/form-data" : "application/json"},
+           {"body", std::move(asked.body)},
+           {"left_out", asked.left_out}};
+  if (asked.file) out["file"] = file_json(*asked.file);
+  return dump(out);
 }
 
 std::size_t telling_bytes(std::size_t spec_bytes) {

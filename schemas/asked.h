@@ -1,5 +1,6 @@
 #pragma once
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,12 @@
 
 namespace millrace::schemas {
 
+// A document or recording that was handed in with a request.
+struct AskedFile {
+  std::string name;        // as its client told it; empty: it did not
+  std::string media_type;  // by its bytes; empty: of none that we know, or not kept any more
+};
+
 // What a job was asked, as a request that asks for the same again: made from what is kept of it.
 struct AskedRequest {
   std::string path;      // of the POST: "/v1/chat/completions"
@@ -21,13 +28,16 @@ struct AskedRequest {
   // fragment and user of a URL (they may be secrets), what a tool signs in with, members of the body that no
   // field table knows.
   std::vector<std::string> left_out;
+  std::optional<AskedFile> file = std::nullopt;
 };
 
 // `spec`: as the job's row keeps it. `has_input`: bytes that were handed in with it are kept still.
-// kInternal: it is none of that kind. REQUIRES: `kind` is not kMachine.
-base::Result<AskedRequest> asked_request(Kind kind, std::string_view spec, bool has_input);
+// `head`: how they begin, kAudioHeadBytes or all. kInternal: it is none of that kind. REQUIRES: `kind` is not
+// kMachine.
+base::Result<AskedRequest> asked_request(Kind kind, std::string_view spec, bool has_input,
+                                         std::string_view head = {});
 
-// {job_id, kind, method, path, content_type, body, left_out}
+// {job_id, kind, method, path, content_type, body, left_out, file?: {name?, media_type?}}
 std::string to_json(const JobId& job, AskedRequest asked);
 
 // What `asked_request` and `to_json` need at most for a spec of so many bytes: two copies of its texts at

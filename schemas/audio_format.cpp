@@ -10,14 +10,14 @@ using namespace std::string_view_literals;
 
 struct AudioRow {
   AudioFormat format;
-  std::string_view name;
+  std::string_view name, mime;
 };
 
 constexpr std::array kAudioRows{
-    AudioRow{AudioFormat::kFlac, "flac"}, AudioRow{AudioFormat::kMp3, "mp3"},
-    AudioRow{AudioFormat::kMp4, "mp4"},   AudioRow{AudioFormat::kMpeg, "mpeg"},
-    AudioRow{AudioFormat::kOgg, "ogg"},   AudioRow{AudioFormat::kWav, "wav"},
-    AudioRow{AudioFormat::kWebm, "webm"},
+    AudioRow{AudioFormat::kFlac, "flac", "audio/flac"}, AudioRow{AudioFormat::kMp3, "mp3", "audio/mpeg"},
+    AudioRow{AudioFormat::kMp4, "mp4", "audio/mp4"},    AudioRow{AudioFormat::kMpeg, "mpeg", "video/mpeg"},
+    AudioRow{AudioFormat::kOgg, "ogg", "audio/ogg"},    AudioRow{AudioFormat::kWav, "wav", "audio/wav"},
+    AudioRow{AudioFormat::kWebm, "webm", "audio/webm"},
 };
 
 unsigned octet(std::string_view bytes, std::size_t at) { return static_cast<unsigned char>(bytes[at]); }
@@ -94,6 +94,8 @@ std::optional<AudioFormat> detect_audio(std::string_view head) {
 }
 
 std::string_view name(AudioFormat format) { return kAudioRows[static_cast<std::size_t>(format)].name; }
+
+std::string_view mime(AudioFormat format) { return kAudioRows[static_cast<std::size_t>(format)].mime; }
 
 std::optional<AudioFormat> audio_format_named(std::string_view name) {
   for (const AudioRow& row : kAudioRows) {

@@ -18,6 +18,7 @@ inline constexpr std::size_t kAudioHeadBytes = 4096;
 std::optional<AudioFormat> detect_audio(std::string_view head);
 
 std::string_view name(AudioFormat format);  // "flac", "mp3", …
+std::string_view mime(AudioFormat format);  // "audio/flac", …
 std::optional<AudioFormat> audio_format_named(std::string_view name);
 // The names of all of them, as an error lists them.
 std::string_view audio_format_names();

@@ -55,7 +55,6 @@ std::string chat_outcome_text(const ChatOutcome& outcome) {
   if (!outcome.dropped.empty()) line.member("dropped", outcome.dropped);
   if (!outcome.usage.empty()) line.raw("usage", outcome.usage);
   if (outcome.cost_usd) line.raw("cost_usd", dollars(*outcome.cost_usd));
-  if (!outcome.param.empty()) line.member("param", outcome.param);
   return line.finish().append("\n").append(outcome.completion);
 }
 

@@ -17,7 +17,7 @@ struct ChatOutcome {
   std::string dropped;  // dropped_text
   std::string usage;    // a JSON object; empty: not known
   std::optional<double> cost_usd;
-  std::string param;       // of its error
+  std::string param = {};  // of its error, where an older release wrote it: since then the job's error has it
   std::string completion;  // as chat_completion_json; empty: there is none
 };
 // What a job keeps as its result: a line of ours, then the completion.

@@ -77,6 +77,7 @@ std::string image_event_text(const ImageEvent& event, const ImageRequest& reques
       .member("background", said_or(event.background, request.word("background", "auto")))
       .member("output_format", said_or(event.output_format, request.word("output_format", "png")));
   if (event.completed) data.raw("usage", usage_json(event.usage.value_or(ImageUsage())));
+  if (!event.dropped_params.empty()) data.member("dropped_params", event.dropped_params);
   return std::string("event: ").append(type).append("\ndata: ").append(data.finish()).append("\n\n");
 }
 

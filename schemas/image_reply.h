@@ -39,6 +39,7 @@ struct ImageEvent {
   std::int64_t created_at = 0;                                               // Unix seconds; 0: not said
   std::optional<ImageUsage> usage = {};                                      // of a completed one
   std::string size = {}, quality = {}, background = {}, output_format = {};  // empty: not said
+  std::string dropped_params = {};  // that the stream's head has gone too early to say
 };
 std::string image_event_text(const ImageEvent& event, const ImageRequest& request, std::int64_t now);
 

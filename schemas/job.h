@@ -58,10 +58,11 @@ bool legal_move(JobStatus from, JobStatus to);
 // How a job is run again. At-most-once is fixed at submission and never returns to the queue once claimed.
 enum class Rerun : std::uint8_t { kAtLeastOnce = 0, kAtMostOnce = 1 };
 
-// A job's error as stored and shown: {code, message}.
+// A job's error as stored and shown: {code, message, param?}.
 struct JobError {
   base::Code code = base::Code::kInternal;
   std::string message;
+  std::string param = {};  // the field it is about, or empty
   friend bool operator==(const JobError&, const JobError&) = default;
 };
 
@@ -71,6 +72,7 @@ struct JobView {
   std::string tenant;
   JobStatus status = JobStatus::kQueued;
   std::string model;
+  std::string name{};  // of its document or recording (job_name.h); read where jobs are shown, else empty
   int priority = 0;
   int attempt = 0;
   std::int64_t version = 1;  // of its newest event

@@ -17,6 +17,9 @@ inline constexpr std::int64_t kDocumentBytesMax = 50ll << 20;  // decoded file
 inline constexpr int kDocumentPagesMax = 1000;
 inline constexpr std::int64_t kDocumentNameMax = 255;  // bytes, as of the name of a model
 
+// Where a request has its document: what errors about it name.
+inline constexpr std::string_view kDocumentField = "document.document_url";
+
 inline constexpr std::string_view kOcrModel = "millrace/ocr";
 inline constexpr std::string_view kOcrModelDefault = "vendor-ocr-latest";
 

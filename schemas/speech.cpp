@@ -215,11 +215,12 @@ std::string speech_delta_text(std::string_view audio) {
   return speech_event(kType, data);
 }
 
-std::string speech_done_text(std::int64_t input_tokens) {
+std::string speech_done_text(std::int64_t input_tokens, std::string_view dropped_params) {
   constexpr std::string_view kType = "speech.audio.done";
   JsonObject usage, data;
   usage.number("input_tokens", input_tokens).number("output_tokens", 0).number("total_tokens", input_tokens);
   data.member("type", kType).raw("usage", usage.finish());
+  if (!dropped_params.empty()) data.member("dropped_params", dropped_params);
   return speech_event(kType, data);
 }
 

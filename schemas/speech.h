@@ -62,8 +62,9 @@ std::optional<Refusal> local_speech_refusal(const SpeechRequest& request);
 DroppedParams local_speech_dropped(const SpeechRequest& request);
 
 // The events of `stream_format` sse, as they are written. `audio`: bytes of the file, as they come. Audio is
-// not counted in tokens: `output_tokens` is 0, those of the input are estimated.
+// not counted in tokens: `output_tokens` is 0, those of the input are estimated. `dropped_params`: that the
+// stream's head has gone too early to say.
 std::string speech_delta_text(std::string_view audio);
-std::string speech_done_text(std::int64_t input_tokens);
+std::string speech_done_text(std::int64_t input_tokens, std::string_view dropped_params = {});
 
 }  // namespace millrace::schemas

@@ -1,6 +1,6 @@
 #include "schemas/transcript.h"
 
-#include <array>
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -112,18 +112,6 @@ std::string_view without_spaces(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(kSpaces) + 1 - begin);
 }
 
-struct FormRow {
-  TranscriptForm form;
-  std::string_view name;
-};
-constexpr std::array kForms{
-    FormRow{TranscriptForm::kJson, "json"},
-    FormRow{TranscriptForm::kText, "text"},
-    FormRow{TranscriptForm::kSrt, "srt"},
-    FormRow{TranscriptForm::kVtt, "vtt"},
-    FormRow{TranscriptForm::kVerboseJson, "verbose_json"},
-};
-
 }  // namespace
 
 std::string to_json(const SpokenPiece& piece) {
@@ -167,13 +155,12 @@ Transcript join(const std::vector<SpokenPiece>& pieces, std::string language, st
   return out;
 }
 
-std::string_view name(TranscriptForm form) { return kForms[static_cast<std::size_t>(form)].name; }
+std::string_view name(TranscriptForm form) { return kTranscriptForms[static_cast<std::size_t>(form)]; }
 
 std::optional<TranscriptForm> transcript_form_named(std::string_view name) {
-  for (const FormRow& row : kForms) {
-    if (row.name == name) return row.form;
-  }
-  return std::nullopt;
+  const auto found = std::find(kTranscriptForms.begin(), kTranscriptForms.end(), name);
+  if (found == kTranscriptForms.end()) return std::nullopt;
+  return static_cast<TranscriptForm>(found - kTranscriptForms.begin());
 }
 
 std::string to_json(const Transcript& transcript, const TranscriptStyle& style) {

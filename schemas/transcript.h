@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -55,7 +56,9 @@ void add_words(std::string& text, std::string_view more);
 Transcript join(const std::vector<SpokenPiece>& pieces, std::string language, std::optional<double> seconds);
 
 enum class TranscriptForm : std::uint8_t { kJson, kText, kSrt, kVtt, kVerboseJson };
-std::string_view name(TranscriptForm form);  // "json", "text", …
+inline constexpr std::array<std::string_view, 5> kTranscriptForms{"json", "text", "srt", "vtt",
+                                                                  "verbose_json"};  // by their numbers
+std::string_view name(TranscriptForm form);
 std::optional<TranscriptForm> transcript_form_named(std::string_view name);
 
 // How a transcript is to be told.

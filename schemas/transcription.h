@@ -12,6 +12,9 @@ namespace millrace::schemas {
 
 inline constexpr std::int64_t kAudioBytesMax = 25ll << 20;  // of a recording; 413 (spec)
 
+// The part of the form that is the recording: what errors about it name.
+inline constexpr std::string_view kRecordingField = "file";
+
 inline constexpr std::string_view kTranscriptionModel = "millrace/sphinx-en";
 
 // A stretch of a recording that is recognised in one go: `index` counts them, times in milliseconds.

@@ -48,17 +48,16 @@ void note_chunking(void* object, FieldReader&, const json&) {
   static_cast<TranscriptionWanted*>(object)->chunking = true;
 }
 
-constexpr std::array<std::string_view, 5> kFormNames{"json", "text", "srt", "vtt", "verbose_json"};
 constexpr std::string_view kGranularitySchema =
     R"({"type":"array","items":{"type":"string","enum":["word","segment"]}})";
 
 constexpr Field kFileField{
-    .name = "file",
+    .name = kRecordingField,
     .type = FieldType::kCustom,
     .required = true,
     .text =
         "The recording: flac, mp3, mp4, mpeg, mpga, m4a, ogg, wav or webm, told by its bytes; at most "
-        "25 MB",
+        "25 MB. Its file name is the `name` of the job",
     .schema = R"({"type":"string","format":"binary"})",
     .custom = &pass_file};
 constexpr Field kModelField{.name = "model",
@@ -74,7 +73,7 @@ constexpr Field kPromptField{.name = "prompt",
                              .max = kPromptMax,
                              .store = into_transcription<&TranscriptionWanted::prompt>};
 constexpr Field kFormField{.name = "response_format",
-                           .choices = kFormNames,
+                           .choices = kTranscriptForms,
                            .default_json = "\"json\"",
                            .store = into_transcription<&TranscriptionWanted::form>};
 constexpr Field kTemperatureField{.name = "temperature",

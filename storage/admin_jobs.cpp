@@ -11,7 +11,7 @@ std::optional<schemas::JobView> find_root_view(Db& db, const schemas::JobId& job
                                                const Store::Options& options) {
   auto s = db.prepare("SELECT 1 FROM jobs WHERE id = ?1 AND kind = ?2 AND parent_id IS NULL");
   if (!s.bind(job.uuid, job.kind).step()) return std::nullopt;
-  return find_view(db, job.uuid, options);
+  return find_named_view(db, job.uuid, options);
 }
 
 }  // namespace

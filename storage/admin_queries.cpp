@@ -55,16 +55,24 @@ milliseconds between(base::WallTime from, base::WallTime to) {
   return std::max(milliseconds(0), std::chrono::duration_cast<milliseconds>(to - from));
 }
 
+// Which bar an end is part of; none: it lies before them.
+std::optional<std::size_t> minute_bar(base::WallTime ended, base::WallTime now) {
+  using std::chrono::minutes;
+  const auto ago =
+      std::max(minutes(0), std::chrono::floor<minutes>(now) - std::chrono::floor<minutes>(ended));
+  if (ago >= minutes(kEndMinutes)) return std::nullopt;
+  return kEndMinutes - 1 - static_cast<std::size_t>(ago.count());
+}
+
 void gather(Gathering& into, const EndedJob& job, base::WallTime now) {
   const auto age = between(job.completed_at, now);
   count(into.ends.day, job.status);
   if (age >= kHour) return;
   count(into.ends.hour, job.status);
   if (age < std::chrono::minutes(1)) count(into.ends.minute, job.status);
-  const auto minute = kEndMinutes - 1 -
-                      static_cast<std::size_t>(std::chrono::duration_cast<std::chrono::minutes>(age).count());
-  if (job.status == JobStatus::kSucceeded) ++into.ends.good[minute];
-  if (job.status == JobStatus::kFailed || job.status == JobStatus::kExpired) ++into.ends.bad[minute];
+  const auto bar = minute_bar(job.completed_at, now);
+  if (bar && job.status == JobStatus::kSucceeded) ++into.ends.good[*bar];
+  if (bar && (job.status == JobStatus::kFailed || job.status == JobStatus::kExpired)) ++into.ends.bad[*bar];
   if (!job.started_at) return;
   into.waits.push_back(between(job.created_at, *job.started_at));
   into.runs.push_back(between(*job.started_at, job.completed_at));
@@ -149,7 +157,7 @@ void add_slots(Db& db, WorkerView& worker) {
 
 base::Result<RecentEnds> AdminQueries::ends(int rows_max) {
   const base::WallTime now = store_.clock().wall();
-  RecentEnds out;
+  RecentEnds out{.at = now};
   std::vector<Gathering> kinds = gatherings();
   auto status = store_.readers().read([&](Db& db) {
     for (const bool stripped : {false, true}) {

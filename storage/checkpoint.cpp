@@ -11,6 +11,8 @@ namespace millrace::storage {
 namespace {
 
 constexpr int kBusyMs = 5;  // how long a new start of the log may wait for readers while writers wait for it
+constexpr int kCatchUpTurns = 8;
+constexpr int kFewFrames = 128;                        // so many may be left to be copied while writers wait
 constexpr std::int64_t kFrameBytes = kPageBytes + 24;  // a page of the database and its head in the log
 constexpr std::int64_t kFileOverLimit = 4;  // a file this many times the limit long is cut to nothing
 
@@ -41,8 +43,9 @@ void Checkpointer::stop() {
   if (thread_.joinable()) thread_.join();
 }
 
-void Checkpointer::committed() {
-  if (dirty_.exchange(true)) return;
+void Checkpointer::committed(int log_frames) {
+  const bool grew_long = log_frames * kFrameBytes > options_.wal_max_bytes && !long_.exchange(true);
+  if (dirty_.exchange(true) && !grew_long) return;
   std::lock_guard lock(mutex_);
   changed_.notify_one();
 }
@@ -52,9 +55,10 @@ Checkpointer::Counts Checkpointer::counts() const { return {checkpoints_, restar
 void Checkpointer::run(std::stop_token stop) {
   std::unique_lock lock(mutex_);
   while (changed_.wait(lock, stop, [this] { return dirty_.load(); })) {
-    changed_.wait_for(lock, stop, options_.interval, [&] { return stop.stop_requested(); });
+    changed_.wait_for(lock, stop, options_.interval, [this] { return long_ && !in_vain_; });
     if (stop.stop_requested()) return;
     dirty_ = false;
+    long_ = false;
     lock.unlock();
     const bool again = !round();
     lock.lock();
@@ -64,10 +68,11 @@ void Checkpointer::run(std::stop_token stop) {
 
 // False: it is another process's turn, and ours may come.
 bool Checkpointer::round() {
+  in_vain_ = true;
   if (!election_.try_lock(LockFile::Mode::kExclusive)) return false;
   election_.sign();
   try {
-    checkpoint();
+    in_vain_ = !checkpoint();
   } catch (const SqliteError& e) {
     ++failures_;
     base::log_error("store_checkpoint_failed", {{"code", e.code}, {"error", e.message}});
@@ -76,26 +81,46 @@ bool Checkpointer::round() {
   return true;
 }
 
-void Checkpointer::checkpoint() {
+// False: the log is too long and stays so.
+bool Checkpointer::checkpoint() {
   const Log log = run_checkpoint(SQLITE_CHECKPOINT_PASSIVE);
   ++checkpoints_;
-  if (log.busy || log.frames * kFrameBytes <= options_.wal_max_bytes) return;
-  const bool too_long = file_bytes(options_.database + "-wal") > kFileOverLimit * options_.wal_max_bytes;
-  start_anew(too_long ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_RESTART);
+  if (log.busy) return false;
+  if (log.frames * kFrameBytes <= options_.wal_max_bytes) return true;
+  const bool anew = start_anew(log.copied);
+  long_ = false;  // what was said meanwhile was of the old log
+  return anew;
 }
 
-// What has come in during the last PASSIVE is copied by another one first, so that little is left to do under
-// the lock.
-void Checkpointer::start_anew(int mode) {
-  run_checkpoint(SQLITE_CHECKPOINT_PASSIVE);
-  if (!turnstile_->acquire()) return;
+bool Checkpointer::start_anew(int copied) {
+  catch_up(copied);
+  const bool too_long = file_bytes(options_.database + "-wal") > kFileOverLimit * options_.wal_max_bytes;
+  if (!turnstile_->acquire()) return false;
   try {
-    if (!run_checkpoint(mode).busy) ++restarts_;
+    const Log log = run_checkpoint(too_long ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_RESTART);
+    turnstile_->release();
+    if (!log.busy) ++restarts_;
+    return !log.busy;
   } catch (...) {
     turnstile_->release();
     throw;
   }
-  turnstile_->release();
+}
+
+// A PASSIVE leaves what came in while it ran, and while there is any, the sync as well.
+void Checkpointer::catch_up(int copied) {
+  for (int turn = 0; turn < kCatchUpTurns; ++turn) {
+    sync_database();
+    const int before = std::exchange(copied, run_checkpoint(SQLITE_CHECKPOINT_PASSIVE).copied);
+    if (copied - before <= kFewFrames) return;
+  }
+}
+
+void Checkpointer::sync_database() {
+  sqlite3_file* file = nullptr;
+  sqlite3_file_control(db_.handle(), "main", SQLITE_FCNTL_FILE_POINTER, &file);
+  const int code = file->pMethods->xSync(file, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY);
+  if (code != SQLITE_OK) throw SqliteError{code, "the database's file could not be synced"};
 }
 
 Checkpointer::Log Checkpointer::run_checkpoint(int mode) {

@@ -17,11 +17,13 @@ namespace millrace::storage {
 
 // Brings the write-ahead log back into the database, off the commit path (delivery.md, SQLite settings). At
 // any time one process does: whoever gets DATA/locks/checkpoint.lock without waiting; the others try again an
-// interval later. PASSIVE on its own thread; past `wal_max_bytes` a RESTART, only while holding the write
-// lock and only if no reader is in its way for 5 ms: the next commit writes over the log from its start. The
-// file keeps its length, for a log that grows costs each commit the file system's own writes; only one that
-// readers let grow to four times the limit is cut (TRUNCATE). Sleeps until `committed` is called: an idle
-// store costs nothing.
+// interval later. PASSIVE on its own thread, an interval after the first commit, or at once when the log is
+// longer than `wal_max_bytes`. Then it is also begun anew: what came in meanwhile is copied and synced in
+// turns until next to nothing is left, and a RESTART does that rest while holding the write lock, only if no
+// reader is in its way for 5 ms; else it is tried again an interval later. The next commit writes over the
+// log from its start. The file keeps its length, for a log that grows costs each commit the file system's own
+// writes; only one that readers let grow to four times the limit is cut (TRUNCATE). Sleeps until `committed`
+// is called: an idle store costs nothing.
 class Checkpointer {
  public:
   struct Options {
@@ -39,8 +41,8 @@ class Checkpointer {
   static base::Result<std::unique_ptr<Checkpointer>> open(Options options);
   ~Checkpointer() { stop(); }
 
-  // The log may have grown. Cheap; any thread.
-  void committed();
+  // The log has so many pages now. Cheap; any thread.
+  void committed(int log_frames);
   Counts counts() const;
   // Ends the thread. Idempotent.
   void stop();
@@ -54,8 +56,10 @@ class Checkpointer {
   Checkpointer(Options options, LockFile election, std::unique_ptr<Turnstile> turnstile);
   void run(std::stop_token stop);
   bool round();
-  void checkpoint();
-  void start_anew(int mode);
+  bool checkpoint();
+  bool start_anew(int copied);
+  void catch_up(int copied);
+  void sync_database();
   Log run_checkpoint(int mode);
 
   Options options_;
@@ -63,6 +67,8 @@ class Checkpointer {
   std::unique_ptr<Turnstile> turnstile_;
   Db db_;
   std::atomic<bool> dirty_{false};
+  std::atomic<bool> long_{false};  // past its limit
+  bool in_vain_ = false;           // the last round could not begin the log anew, or was another process's
   std::atomic<std::uint64_t> checkpoints_{0}, restarts_{0}, failures_{0};
   std::mutex mutex_;
   std::condition_variable_any changed_;

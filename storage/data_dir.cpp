@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "platform/base/log.h"
+#include "storage/open_failure.h"
 
 namespace millrace::storage {
 namespace {
@@ -68,6 +69,7 @@ base::Status make_folder(const std::string& path, mode_t mode) {
     return refused(path, "belongs to another user; chown it or set --data to another folder");
   }
   if (::access(path.c_str(), W_OK | X_OK) == 0) return {};
+  if (errno != EACCES) return refused(path, "cannot be written: " + system_failure(errno));
   return refused(path, "cannot be written by this user; chown it or set --data to another folder");
 }
 

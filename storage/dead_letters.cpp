@@ -39,7 +39,7 @@ base::Result<std::vector<DeadGroup>> AdminQueries::dead() {
   std::vector<DeadGroup> groups;
   auto status = store_.readers().read([&](Db& db) {
     for (DeadCount& count : count_dead(db)) {
-      auto newest = find_view(db, count.newest, store_.options());
+      auto newest = find_named_view(db, count.newest, store_.options());
       if (newest) groups.push_back({count.kind, std::move(count.code), count.jobs, std::move(*newest)});
     }
   });

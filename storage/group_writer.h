@@ -31,9 +31,9 @@ class GroupWriter final : public Writer {
   };
 
   // Opens its connection; throws SqliteError. `committed` runs on the commit thread after each group, outside
-  // of the lock: it tells the checkpointer.
+  // of the lock, with the pages that are in the log: it tells the checkpointer.
   GroupWriter(Options options, const base::Clock& clock, Turnstile& turnstile, HealthBoard& health,
-              std::function<void()> committed);
+              std::function<void(int)> committed);
   ~GroupWriter() override;
 
   void submit(Priority priority, std::size_t payload_bytes, Operation operation, Completion done) override;
@@ -62,7 +62,7 @@ class GroupWriter final : public Writer {
   Options options_;
   Turnstile& turnstile_;
   HealthBoard& health_;
-  std::function<void()> committed_;
+  std::function<void(int)> committed_;
   Store::GroupWatch watch_;
   OperationQueue queue_;
   Announcer announcer_;

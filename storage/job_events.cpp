@@ -26,7 +26,8 @@ void record_waking(Tx& tx, const JobRow& row) {
 }
 
 std::string error_data(const schemas::JobError& error) {
-  const nlohmann::json data = {{"code", base::name(error.code)}, {"message", error.message}};
+  nlohmann::json data = {{"code", base::name(error.code)}, {"message", error.message}};
+  if (!error.param.empty()) data["param"] = error.param;
   return data.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 

@@ -46,7 +46,7 @@ class PageSearch {
 
   void take(Db& db, const JobCandidate& job) {
     if (!matches(job, filter_)) return;
-    if (auto view = find_view(db, job.id.uuid, store_.options())) items_.push_back(std::move(*view));
+    if (auto view = find_named_view(db, job.id.uuid, store_.options())) items_.push_back(std::move(*view));
   }
 
   // What was read of an index counts afterwards: a step always comes further.

@@ -14,7 +14,7 @@ namespace {
 std::optional<schemas::JobView> root_view(Db& db, const Store& store, const std::string& tenant,
                                           const schemas::JobId& job) {
   if (!find_root(db, tenant, job)) return std::nullopt;
-  return find_view(db, job.uuid, store.options());
+  return find_named_view(db, job.uuid, store.options());
 }
 
 std::vector<StoredPart> parts_of(Db& db, const base::Uuid& root) {

@@ -1,5 +1,6 @@
 #include "storage/job_views.h"
 
+#include "schemas/job_name.h"
 #include "storage/kind_rules.h"
 
 namespace millrace::storage {
@@ -10,6 +11,12 @@ std::optional<base::WallTime> wall(std::optional<std::int64_t> ms) {
   return base::wall_from(*ms);
 }
 
+std::string name_of(Db& db, const schemas::JobId& job) {
+  auto s = db.prepare("SELECT bytes FROM job_specs WHERE id = (SELECT spec FROM jobs WHERE id = ?1)");
+  if (!s.bind(job.uuid).step()) return {};
+  return schemas::job_name(job.kind, s.blob(0));
+}
+
 }  // namespace
 
 std::optional<schemas::JobView> find_view(Db& db, const base::Uuid& id, const Store::Options& options) {
@@ -17,7 +24,9 @@ std::optional<schemas::JobView> find_view(Db& db, const base::Uuid& id, const St
       "SELECT kind, tenant, status, model, priority, attempt, version, cancel_requested, created_at, "
       "started_at, "
       "completed_at, deadline, progress_done, progress_total, error_code, error_message, retry_of, "
-      "result IS NOT NULL, status = 0 AND run_at = 9223372036854775807 FROM jobs WHERE id = ?1");
+      "result IS NOT NULL, status = 0 AND run_at = 9223372036854775807, "
+      "CASE WHEN error_code IS NOT NULL THEN (SELECT json_extract(data, '$.param') FROM job_events "
+      "WHERE job = jobs.id AND version = jobs.version) END FROM jobs WHERE id = ?1");
   if (!s.bind(id).step()) return std::nullopt;
   schemas::JobView view;
   view.id = {static_cast<schemas::Kind>(s.integer(0)), id};
@@ -38,10 +47,16 @@ std::optional<schemas::JobView> find_view(Db& db, const base::Uuid& id, const St
   }
   view.progress_done = static_cast<int>(s.integer(12));
   view.progress_total = static_cast<int>(s.integer(13));
-  if (const auto code = s.optional_text(14)) view.error = {base::code_named(*code), s.text(15)};
+  if (const auto code = s.optional_text(14)) view.error = {base::code_named(*code), s.text(15), s.text(19)};
   if (const auto old = s.optional_uuid(16)) view.retry_of = schemas::JobId{view.id.kind, *old};
   view.has_result = s.integer(17) != 0;
   view.waking = s.integer(18) != 0;
+  return view;
+}
+
+std::optional<schemas::JobView> find_named_view(Db& db, const base::Uuid& id, const Store::Options& options) {
+  auto view = find_view(db, id, options);
+  if (view && schemas::may_have_name(view->id.kind)) view->name = name_of(db, view->id);
   return view;
 }
 

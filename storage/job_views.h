@@ -10,5 +10,8 @@ namespace millrace::storage {
 
 // `options` say how long results are kept after the end.
 std::optional<schemas::JobView> find_view(Db& db, const base::Uuid& id, const Store::Options& options);
+// The same with its name, for which the spec of a kind that has names is read: some 10 us, for reads that
+// show jobs.
+std::optional<schemas::JobView> find_named_view(Db& db, const base::Uuid& id, const Store::Options& options);
 
 }  // namespace millrace::storage

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <fstream>
 #include <sstream>
 #include <utility>
@@ -12,6 +11,8 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
+
+#include "storage/open_failure.h"
 
 namespace millrace::storage {
 namespace {
@@ -52,7 +53,7 @@ std::string name_in_proc(int fd) {
 base::Result<LockFile> LockFile::open(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (fd >= 0) return LockFile(path, fd);
-  return base::error(base::Code::kInternal, path + ": cannot be opened: " + std::strerror(errno));
+  return base::error(base::Code::kInternal, path + ": cannot be opened: " + system_failure(errno));
 }
 
 LockFile::LockFile(std::string path, int fd) : path_(std::move(path)), fd_(fd), own_line_(own_line()) {}

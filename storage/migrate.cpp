@@ -4,6 +4,7 @@
 
 #include "platform/base/log.h"
 #include "storage/data_dir.h"
+#include "storage/open_failure.h"
 #include "storage/schema_backup.h"
 #include "storage/sqlite.h"
 
@@ -110,9 +111,7 @@ class Migrator {
     base::log_info("store_migrated", {{"schema", step.number}, {"name", step.name}});
   }
 
-  base::Error failed(const SqliteError& e) const {
-    return base::error(base::Code::kInternal, database_ + ": " + e.message);
-  }
+  base::Error failed(const SqliteError& e) const { return cannot_open(database_, e); }
   base::Error is_changed_elsewhere() const {
     return base::error(base::Code::kInternal, database_ + ": " + lock_.holders() +
                                                   " changes its schema; start again when it is ready");

@@ -16,8 +16,9 @@ constexpr int kLookasideBytes = 1200, kLookasideSlots = 256;
 
 // ENOSPC reaches us as SQLITE_FULL from a write, but as an I/O error when -shm had to grow.
 SqliteError failure(sqlite3* db, int code) {
-  if ((code & 0xff) == SQLITE_IOERR && sqlite3_system_errno(db) == ENOSPC) code = SQLITE_FULL;
-  return SqliteError{code, db != nullptr ? sqlite3_errmsg(db) : sqlite3_errstr(code)};
+  const int system = db != nullptr ? sqlite3_system_errno(db) : 0;
+  if ((code & 0xff) == SQLITE_IOERR && system == ENOSPC) code = SQLITE_FULL;
+  return SqliteError{code, db != nullptr ? sqlite3_errmsg(db) : sqlite3_errstr(code), system};
 }
 
 void check(sqlite3* db, int code) {
@@ -30,13 +31,18 @@ void run_script(sqlite3* db, const char* sql) { check(db, sqlite3_exec(db, sql, 
 // file without opening it: only SQLite opens it (delivery.md).
 void make_private(const std::string& path) {
   if (::mknod(path.c_str(), S_IFREG | S_IRUSR | S_IWUSR, 0) == 0 || errno == EEXIST) return;
-  throw SqliteError{errno == ENOSPC ? SQLITE_FULL : SQLITE_CANTOPEN, path + ": cannot be made"};
+  throw SqliteError{errno == ENOSPC ? SQLITE_FULL : SQLITE_CANTOPEN, "cannot be made", errno};
 }
 
 // Whoever rolls back, SQLite itself after an error too, gives the write lock away.
 void forget_at_rollback(sqlite3* db) {
   sqlite3_rollback_hook(
       db, [](void* own) { forget_gathered(static_cast<sqlite3*>(own)); }, db);
+}
+
+int note_log_frames(void* frames, sqlite3*, const char*, int now) {
+  *static_cast<int*>(frames) = now;
+  return SQLITE_OK;
 }
 
 sqlite3_stmt* compile(sqlite3* db, std::string_view sql) {
@@ -145,6 +151,8 @@ Db::Db(const Options& options) {
   const int code = sqlite3_open_v2(options.path.c_str(), &handle_, flags, gathering_vfs());
   try {
     check(handle_, code);
+    // SQLite takes what it may only read for that.
+    if (sqlite3_db_readonly(handle_, "main") == 1) throw SqliteError{SQLITE_READONLY, "cannot be written"};
     // Before the first statement: later it is refused.
     check(handle_,
           sqlite3_db_config(handle_, SQLITE_DBCONFIG_LOOKASIDE, nullptr, kLookasideBytes, kLookasideSlots));
@@ -167,6 +175,7 @@ void Db::configure(const Options& options) {
   const std::string cache = "PRAGMA cache_size = -" + std::to_string(options.cache_kib);
   run_script(handle_, cache.c_str());
   if (options.mode == Mode::kReader) run_script(handle_, "PRAGMA query_only = ON");
+  sqlite3_wal_hook(handle_, note_log_frames, &log_frames_);  // after wal_autocheckpoint, which is one, too
 }
 
 void Db::use_wal() {

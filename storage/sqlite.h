@@ -24,6 +24,7 @@ inline constexpr int kPageBytes = 8192;
 struct SqliteError {
   int code = 0;  // extended result code
   std::string message;
+  int system = 0;        // errno behind it; 0: not known
   bool is_full() const;  // SQLITE_FULL or ENOSPC
   bool is_io() const;    // SQLITE_IOERR_*, SQLITE_CORRUPT, SQLITE_NOTADB
   bool is_constraint() const;
@@ -149,6 +150,8 @@ class Db {
   void execute(Sql sql);              // one or more statements without parameters
   void script(std::string_view sql);  // migrations only
   sqlite3* handle() const { return handle_; }
+  // Pages in the write-ahead log, everybody's, when this connection last wrote to it; 0 before.
+  int log_frames() const { return log_frames_; }
 
  private:
   friend class Statement;
@@ -157,6 +160,7 @@ class Db {
   void close();
 
   sqlite3* handle_ = nullptr;
+  int log_frames_ = 0;
   std::unique_ptr<Pending> pending_;
   std::unordered_map<const char*, sqlite3_stmt*> cache_;
 };

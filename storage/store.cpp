@@ -2,12 +2,11 @@
 
 #include <utility>
 
-#include "platform/base/bytes.h"
-#include "platform/base/log.h"
 #include "storage/checkpoint.h"
 #include "storage/data_dir.h"
 #include "storage/group_writer.h"
 #include "storage/migrate.h"
+#include "storage/open_failure.h"
 #include "storage/reader_pool.h"
 #include "storage/store_watch.h"
 
@@ -63,7 +62,7 @@ class FileStore final : public Store {
         parts_(std::move(parts)),
         readers_(parts_.dir.database, options_.readers),
         writer_(writer_options(options_, parts_.dir), clock_, *parts_.turnstile, health_,
-                [this] { committed(); }),
+                [this](int log_frames) { parts_.checkpointer->committed(log_frames); }),
         watch_(std::make_unique<StoreWatch>(
             StoreWatch::Options{.folder = parts_.dir.root,
                                 .log = parts_.dir.database + "-wal",
@@ -87,8 +86,6 @@ class FileStore final : public Store {
   void close() override;
 
  private:
-  void committed() { parts_.checkpointer->committed(); }
-
   const Options options_;
   const base::Clock& clock_;
   HealthBoard health_;
@@ -122,26 +119,16 @@ void FileStore::close() {
   readers_.close();
 }
 
-// What has no room for its log and the log's index says "disk I/O error".
-base::Error cannot_open(const std::string& data_dir, std::string why) {
-  constexpr std::int64_t kRoom = 1 << 20;
-  const std::int64_t free = free_bytes(data_dir);
-  if (free < 0 || free >= kRoom) return base::error(base::Code::kInternal, std::move(why));
-  return base::error(base::Code::kInternal, data_dir + ": the disk is full: " + std::to_string(free) +
-                                                " bytes are free, and a start needs " +
-                                                base::format_bytes(kRoom) + "; make room (" + why + ")");
-}
-
 }  // namespace
 
 base::Result<std::unique_ptr<Store>> Store::open(Options options, const base::Clock& clock) {
-  const std::string data_dir = options.data_dir;
+  const std::string database = DataDir(options.data_dir).database;
   try {
     auto parts = open_parts(options);
-    if (!parts) return cannot_open(data_dir, parts.error().message);
+    if (!parts) return parts.error();
     return std::unique_ptr<Store>(std::make_unique<FileStore>(std::move(options), clock, std::move(*parts)));
   } catch (const SqliteError& e) {
-    return cannot_open(data_dir, data_dir + ": " + e.message);
+    return cannot_open(database, e);
   }
 }
 

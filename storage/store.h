@@ -66,7 +66,7 @@ class Store {
     bool store_ok = true;
     std::string store_detail;  // names the holder of a stuck lock
     bool disk_ok = true;
-    std::string disk_detail;  // free bytes against `disk_free_min`
+    std::string disk_detail;  // free bytes against `disk_free_min`: for operators, no tenant sees it
   };
   virtual Health health() const = 0;
 

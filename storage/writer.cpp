@@ -12,7 +12,7 @@ constexpr std::chrono::seconds kWriteAgain{2};
 }  // namespace
 
 GroupWriter::GroupWriter(Options options, const base::Clock& clock, Turnstile& turnstile, HealthBoard& health,
-                         std::function<void()> committed)
+                         std::function<void(int)> committed)
     : options_(std::move(options)),
       turnstile_(turnstile),
       health_(health),
@@ -43,7 +43,8 @@ std::optional<std::string> GroupWriter::refusal(Priority priority) const {
   if (priority == Priority::kUrgent) return std::nullopt;
   if (health_.degraded()) return "the store waits for another process";
   if (priority == Priority::kAsked || !health_.disk_low()) return std::nullopt;
-  return "the disk of the data directory is nearly full: " + health_.health().disk_detail;
+  return "the disk of the data directory is nearly full: less than store.disk_free_min is free. Try again "
+         "later; the gateway's operator has to make room";
 }
 
 void GroupWriter::run() {
@@ -69,7 +70,7 @@ void GroupWriter::run_group() {
   if (group.size() == 0) return;  // withdrawn while we stood in line
   count(group, first_try, std::chrono::steady_clock::now() - begun);
   announcer_.announce(group.announcement());
-  committed_();
+  committed_(db_.log_frames());
 }
 
 void GroupWriter::count(const Group& group, bool first_try, std::chrono::steady_clock::duration took) {

@@ -22,7 +22,7 @@ double random_fraction() {
   return std::uniform_real_distribution<double>(0.0, 1.0)(engine);
 }
 
-schemas::JobError stored(const base::Error& error) { return {error.code, error.message}; }
+schemas::JobError stored(const base::Error& error) { return {error.code, error.message, error.param}; }
 
 // What the store made of a move that was to end the attempt in `meant`.
 AttemptEnd end_of(Applied applied, AttemptEnd meant) {

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "jobs/policy.h"
 #include "schemas/dropped.h"
 #include "schemas/json_text.h"
 #include "workers/guarded.h"
@@ -117,8 +118,7 @@ void ChatTry::on_end(base::Result<inference::ChatEnd> answer) {
 
 void ChatTry::fail(const base::Error& error) {
   if (error.code == Code::kJobCancelled) return end(Lost{});  // the run ends, not the job
-  const bool permanent = base::info(error.code).retry == base::RetryClass::kPermanent;
-  outcome_.param = error.param;
+  const bool permanent = jobs::job_retry_class(error) == base::RetryClass::kPermanent;
   std::string outcome = schemas::chat_outcome_text(outcome_);
   if (!permanent) return end(Retry{error, false, std::move(outcome)});
   end(Fail{error, {std::move(outcome), nullptr}});

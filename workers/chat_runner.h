@@ -8,8 +8,8 @@ namespace millrace::workers {
 
 // Jobs of kind chat: deferred completions. Each is asked of its model at least once: that it is sent is
 // written into its history before it goes out. A limit of the provider's costs no attempt and waits for as
-// long as it says; errors that a retry cannot help end the job with what a direct request would have been
-// told. No job is claimed whose model has no room for it.
+// long as it says; errors that a retry cannot help, and refusals that last, end the job with what a direct
+// request would have been told. No job is claimed whose model has no room for it.
 class ChatRunner final : public Runner {
  public:
   // The source goes after the last run has ended.

@@ -83,7 +83,8 @@ base::Error too_large(std::int64_t bytes, std::int64_t bytes_max) {
   return base::error(Code::kDocumentTooLarge,
                      "the reply would have " + base::format_bytes(bytes) + ", more than ocr.reply_max (" +
                          base::format_bytes(bytes_max) +
-                         "): ask for fewer pages at a time, or leave out include_image_base64");
+                         "): ask for fewer pages at a time, or leave out include_image_base64",
+                     "pages");
 }
 
 // The reply on its way into the store: one page in memory at a time.

@@ -47,11 +47,11 @@ void OcrRun::fetched(base::Result<storage::Staged> staged) {
   came_back();
   if (!goes_on()) return;
   if (staged) return attach(*staged, [this, document = *staged] { open_fetched(document); });
+  base::Error error = staged.error();
+  if (!error.param.empty()) error.param = schemas::kDocumentField;  // a fetch knows its last part alone
   // A failed fetch without a word of when to come back will fail again.
-  if (staged.error().code == Code::kFetchFailed && staged.error().retry_after.count() == 0) {
-    return end(Fail{staged.error(), {}});
-  }
-  fail(staged.error());
+  error.lasting = error.code == Code::kFetchFailed && error.retry_after.count() == 0;
+  fail(std::move(error));
 }
 
 void OcrRun::attach(const storage::Staged& staged, std::function<void()> then) {

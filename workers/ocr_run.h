@@ -45,6 +45,7 @@ class OcrRun final : public PartsRun {
   void conclude() override;
   base::Error crash_error(int page) const override;
   std::string failed_part(int page, const base::Error& error) const override;
+  std::string_view input_field() const override { return schemas::kDocumentField; }
   void count(bool good) const override { context().metrics().ocr_page(good); }
 
   const OcrReaders readers_;

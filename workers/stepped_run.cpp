@@ -2,7 +2,19 @@
 
 #include <exception>
 
+#include "jobs/policy.h"
+
 namespace millrace::workers {
+
+namespace {
+
+bool is_of_input(base::Code code) {
+  constexpr int kTooLargeStatus = 413, kUnprocessableStatus = 422;
+  const int status = base::info(code).http_status;
+  return status == kTooLargeStatus || status == kUnprocessableStatus;
+}
+
+}  // namespace
 
 bool is_ours(const base::Error& error) { return error.code == base::Code::kOverloaded; }
 
@@ -53,7 +65,8 @@ void SteppedRun::end(Outcome outcome) {
 }
 
 void SteppedRun::fail(base::Error error) {
-  const bool permanent = base::info(error.code).retry == base::RetryClass::kPermanent;
+  if (error.param.empty() && is_of_input(error.code)) error.param = input_field();
+  const bool permanent = jobs::job_retry_class(error) == base::RetryClass::kPermanent;
   if (permanent) return end(Fail{std::move(error), {}});
   end(Retry{std::move(error)});
 }

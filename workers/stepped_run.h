@@ -35,7 +35,7 @@ class SteppedRun : public Run, public std::enable_shared_from_this<SteppedRun> {
   // False: the run has ended, or ends here as it was told to.
   bool goes_on();
   void end(Outcome outcome);
-  // The input's own faults end the job; everything else may pass.
+  // The input's own faults, and what lasts, end the job; everything else may pass.
   void fail(base::Error error);
   // By the outcome that the last step found; what met a bound of ours is done `again` later.
   void end_with(base::Result<Outcome> outcome, std::function<void()> again);
@@ -54,6 +54,8 @@ class SteppedRun : public Run, public std::enable_shared_from_this<SteppedRun> {
 
  private:
   virtual void ending() {}  // the last word before `ended`
+  // Of the request: faults of the input that name no field are about this one.
+  virtual std::string_view input_field() const = 0;
 
   const std::string_view step_;
   const storage::Claimed job_;

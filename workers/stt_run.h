@@ -40,6 +40,7 @@ class SttRun final : public PartsRun {
   void concluded(base::Result<Transcribed> ended);
   base::Error crash_error(int piece) const override;
   std::string failed_part(int piece, const base::Error& error) const override;
+  std::string_view input_field() const override { return schemas::kRecordingField; }
   void count(bool good) const override { context().metrics().stt_piece(good); }
 
   const SttListeners listeners_;

@@ -1,6 +1,7 @@
 #include "ai/inference/attempts.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "ai/inference/price.h"
 
@@ -47,6 +48,17 @@ std::optional<milliseconds> retry_wait(ChatParts& parts, steady_clock::time_poin
   const milliseconds wait = error.retry_after + jittered;
   if (steady_clock::now() + wait > began + options.retry_window) return std::nullopt;
   return wait;
+}
+
+void Refusals::add(base::Error error, bool asked) {
+  all_last_ = all_last_ && base::retry_class(error) == base::RetryClass::kPermanent;
+  if (asked || !of_upstream_) said_ = std::make_unique<base::Error>(std::move(error));
+  of_upstream_ = of_upstream_ || asked;
+}
+
+base::Error Refusals::told() && {
+  said_->lasting = said_->lasting && all_last_;
+  return std::move(*said_);
 }
 
 base::Error left_alone(const Step& step) {

@@ -1,5 +1,6 @@
 #pragma once
 #include <chrono>
+#include <memory>
 #include <optional>
 
 #include "ai/inference/chat_parts.h"
@@ -27,6 +28,20 @@ bool is_worth_another(base::Code code);
 std::optional<std::chrono::milliseconds> retry_wait(ChatParts& parts,
                                                     std::chrono::steady_clock::time_point began,
                                                     const base::Error& error, int number);
+
+// What targets that were asked one after the other have refused with. Small: requests wait with one.
+class Refusals {
+ public:
+  // `asked`: an upstream has said so; else it was not called at all.
+  void add(base::Error error, bool asked);
+  // The last upstream's word, if one was asked; lasting only where none of all may do better later. REQUIRES:
+  // `add`.
+  base::Error told() &&;
+
+ private:
+  std::unique_ptr<base::Error> said_;
+  bool of_upstream_ = false, all_last_ = true;
+};
 
 // The breaker does not let a call out.
 base::Error left_alone(const Step& step);

@@ -19,19 +19,16 @@ void MediaTries::resume() {
 }
 
 net::Task<base::Status> MediaTries::ask() {
-  std::optional<base::Error> said;  // by an upstream, if one was asked at all
-  bool of_upstream = false;
+  Refusals refusals;
   for (const Step& step : steps_) {
     const int attempts = head_.attempts;
     net::Task<base::Status> wait = ask_step(step);
     base::Status status = co_await wait;
     const bool over = status || errand_.has_begun() || cancel_.requested();
     if (over || !is_worth_another(status.error().code)) co_return status;
-    const bool asked = head_.attempts > attempts;
-    if (asked || !of_upstream) said = std::move(status.error());
-    of_upstream = of_upstream || asked;
+    refusals.add(std::move(status.error()), head_.attempts > attempts);
   }
-  co_return *said;
+  co_return std::move(refusals).told();
 }
 
 // All parts, or none: another target's answers do not fit to those of this one.

@@ -77,18 +77,15 @@ void Tries::resume() {
 net::Task<ReplyOrError> Tries::ask(ChatRequest& request) {
   begun_ = false;
   large_ = schemas::text_bytes(request.body) > kSmallJson;
-  std::optional<ReplyOrError> said;  // by an upstream, if one was asked at all
-  bool of_upstream = false;
+  Refusals refusals;
   for (std::size_t i = first_; i < steps_.size(); ++i) {
     const int attempts = head_.attempts;
     ReplyOrError reply = co_await ask_step(steps_[i], request);
     if (reply) first_ = i;
     if (reply || begun_ || cancel_.requested() || !is_worth_another(reply.error().code)) co_return reply;
-    const bool asked = head_.attempts > attempts;
-    if (asked || !of_upstream) said = std::move(reply);
-    of_upstream = of_upstream || asked;
+    refusals.add(std::move(reply.error()), head_.attempts > attempts);
   }
-  co_return std::move(*said);
+  co_return std::move(refusals).told();
 }
 
 net::Task<ReplyOrError> Tries::ask_step(const Step& step, ChatRequest& request) {

@@ -38,11 +38,11 @@ Batch::Batch(const BatchRequest& request, const BatchWork& work, std::vector<Bat
     : request_(request), work_(work), client_(client), resume_(resume), progress_(progress) {
   ended_.words = work.words();
   ended_.documents = static_cast<int>(inputs.size());
+  before_.documents = ended_.documents;
+  before_.folder = request_.output_folder;
+  if (resume_ != nullptr) before_.resume_file = resume_->path();
   for (BatchInput& input : inputs) place(std::move(input));
-  if (skipped_ > 0) {
-    progress_.line(std::to_string(skipped_) + " of " + std::to_string(ended_.documents) +
-                   " done before: skipped");
-  }
+  if (const std::string text = before_text(before_, work_.words()); !text.empty()) progress_.line(text);
 }
 
 void Batch::place(BatchInput input) {
@@ -54,10 +54,12 @@ void Batch::place(BatchInput input) {
     ResumeEntry& entry = resume_->entry(document.input.file.string(), document.stamp);
     std::error_code unknown;
     if (entry.status == "succeeded" && fs::exists(document.input.output, unknown)) return skip(entry);
+    before_.failed += entry.status == "failed" ? 1 : 0;
     if (!entry.status.empty()) entry = {document.stamp, document.key, {}, {}, 0};  // ended: a new try
     document.key = entry.key;
     document.job = entry.job;
     document.from_before = !entry.job.empty();
+    before_.going_on += document.from_before ? 1 : 0;
   }
   if (document.job.empty()) {
     waiting_.push_back(std::move(document));
@@ -67,7 +69,7 @@ void Batch::place(BatchInput input) {
 }
 
 void Batch::skip(const ResumeEntry& entry) {
-  ++skipped_, ++ended_.documents_done;
+  ++before_.done, ++ended_.documents_done, ++ended_.documents_before;
   ended_.documents_counted += entry.pages > 0 ? 1 : 0;
   ended_.pages_done += entry.pages;
   ended_.pages_before += entry.pages;

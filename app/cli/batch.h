@@ -12,6 +12,7 @@
 #include "app/cli/batch_command.h"
 #include "app/cli/batch_inputs.h"
 #include "app/cli/batch_report.h"
+#include "app/cli/batch_words.h"
 #include "app/cli/batch_work.h"
 #include "app/cli/client.h"
 #include "app/cli/progress.h"
@@ -87,7 +88,7 @@ class Batch {
   std::optional<std::chrono::steady_clock::time_point> trouble_since_;
   bool reached_ = false;  // the gateway has answered once
   bool held_ = false;     // jobs waited for a paused queue at the last look
-  int skipped_ = 0;
+  Before before_;
   Totals ended_;  // of what has ended; `documents` is all of them
 };
 

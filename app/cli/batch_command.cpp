@@ -4,6 +4,7 @@
 #include <iostream>
 
 #include "app/cli/batch.h"
+#include "app/cli/batch_words.h"
 #include "app/cli/interrupt.h"
 #include "app/cli/program.h"
 
@@ -47,8 +48,8 @@ void cancel(const Run& run) {
   Progress& progress = run.progress;
   progress.line("Cancelling …");
   if (const auto error = batch.cancel_all()) {
-    progress.line(std::to_string(batch.under_way()) + " " + std::string(run.work.words().documents) +
-                  " were not cancelled: " + error->message);
+    progress.line(counted(batch.under_way(), run.work.words().documents) +
+                  (batch.under_way() == 1 ? " was" : " were") + " not cancelled: " + error->message);
   } else {
     progress.line("Cancelled.");
   }
@@ -57,20 +58,11 @@ void cancel(const Run& run) {
                   gateway_options(run.options) + "` shows it if the gateway has it.");
 }
 
-// "1 document goes", "2 documents go".
-std::string who_go(int count, std::string_view documents) {
-  if (count == 1) documents.remove_suffix(1);
-  return std::to_string(count).append(" ").append(documents).append(count == 1 ? " goes" : " go");
-}
-
 // Detached: the jobs go on, unless a second Ctrl-C says otherwise.
 int interrupted(const Run& run) {
   const Batch& batch = run.batch;
-  const std::string waiting = std::to_string(batch.not_handed_in());
-  run.progress.line("Detached: " + who_go(batch.under_way(), run.work.words().documents) +
-                    " on in the gateway" +
-                    (batch.not_handed_in() == 0 ? "" : ", " + waiting + " were not handed in") +
-                    ". Ctrl-C again within 2 s cancels them.");
+  run.progress.line(
+      detached_text(batch.totals(), batch.under_way(), batch.not_handed_in(), run.request.output_folder));
   run.progress.line(how_to_go_on(run));
   if (run.interrupt.wait(kSecondCtrlC)) cancel(run);
   return kInterrupted;
@@ -80,12 +72,23 @@ int interrupted(const Run& run) {
 int broken_off(const Run& run, const ClientError& fault) {
   run.progress.settle();
   print_error(fault);
+  const std::string done = so_far_text(run.batch.totals(), run.request.output_folder);
+  if (!done.empty()) run.progress.line(done);
   if (run.batch.has_begun()) run.progress.line(how_to_go_on(run));
   return fault.exit_code;
 }
 
+void tell_all_ended(const Run& run) {
+  const Totals totals = run.batch.totals();
+  run.progress.settle();
+  if (!run.progress.on_terminal() && totals.documents > 1) run.progress.line(totals_line(totals));
+  const std::string results = results_text(totals, run.request.output_folder);
+  if (!results.empty()) run.progress.line(results);
+}
+
 int follow(const Run& run) {
   Batch& batch = run.batch;
+  if (batch.done()) return run.folders_skipped ? kFailed : kOk;  // by runs before this one
   while (batch.step() && !batch.done()) {
     batch.show();
     if (run.interrupt.wait(kLookEvery)) return interrupted(run);
@@ -93,8 +96,7 @@ int follow(const Run& run) {
   if (batch.interrupted()) return interrupted(run);
   batch.show();
   if (batch.fault()) return broken_off(run, *batch.fault());
-  if (!run.progress.on_terminal() && batch.totals().documents > 1)
-    run.progress.line(totals_line(batch.totals()));
+  tell_all_ended(run);
   return batch.failed() == 0 && !run.folders_skipped ? kOk : kFailed;
 }
 

@@ -19,6 +19,7 @@ using nlohmann::json;
 namespace {
 
 constexpr const char* kPath = "/v1/chat/completions";
+constexpr const char* kDroppedHeader = "x-millrace-dropped-params";
 constexpr const char* kDeferredPath = "/v1/chat/deferred-completion/";
 constexpr std::chrono::milliseconds kPauseMax{2'000};
 constexpr int kPending = 202;
@@ -83,9 +84,15 @@ ChatAsked ChatAsking::ask(const ChatManner& manner, const json& messages) {
   if (answer.error.exit_code == kInterrupted) {
     asked.exit_code = kInterrupted;
   } else {
-    asked.exit_code = answer.ok ? tell_end(printer, answer.reply) : fail(answer.error);
+    asked.exit_code = answer.ok ? tell_end(printer, answer.reply) : fail_with_advice(answer.error);
   }
   return asked;
+}
+
+int ChatAsking::fail_with_advice(const ClientError& error) const {
+  print_error(error);
+  if (error.code == base::name(base::Code::kModelNotFound)) std::cerr << models_advice(client_.options());
+  return error.exit_code;
 }
 
 int ChatAsking::tell_end(const ChatPrinter& printer, const net::HttpReply& head) {
@@ -93,7 +100,7 @@ int ChatAsking::tell_end(const ChatPrinter& printer, const net::HttpReply& head)
   ClientError error{kServerError, 0, {}, "the answer broke off before its end", {}, true};
   if (heard.error) error = *heard.error;
   error.request_id = head.header("x-request-id");
-  if (heard.error || !heard.whole) return fail(error);
+  if (heard.error || !heard.whole) return fail_with_advice(error);
   tell_more(printer, head);
   return tell_short(heard);
 }
@@ -101,12 +108,13 @@ int ChatAsking::tell_end(const ChatPrinter& printer, const net::HttpReply& head)
 // What the model was not told is never kept back; the rest is for those who ask.
 void ChatAsking::tell_more(const ChatPrinter& printer, const net::HttpReply& head) {
   const ChatHeard& heard = printer.heard();
-  std::string line;
-  add_header_text(line, head, "x-millrace-dropped-params", "millrace: not told as asked: ", "\n");
-  if (!client_.options().quiet) std::cerr << line;
+  std::string_view dropped = head.header(kDroppedHeader);
+  if (dropped.empty()) dropped = heard.dropped;
+  if (!dropped.empty() && !client_.options().quiet)
+    std::cerr << "millrace: not told as asked: " << dropped << '\n';
   if (!verbose_) return;
   const std::string_view named = head.header("x-millrace-model");
-  line = named.empty() ? heard.model : std::string(named);
+  std::string line = named.empty() ? heard.model : std::string(named);
   if (heard.usage.is_object())
     line += " · " + count_of(heard.usage, "prompt_tokens") + " + " +
             count_of(heard.usage, "completion_tokens") + " tokens";
@@ -119,7 +127,7 @@ void ChatAsking::tell_more(const ChatPrinter& printer, const net::HttpReply& hea
 
 int ChatAsking::defer(const ChatManner& manner, const json& messages, bool wait) {
   const auto answer = client_.request("POST", kPath, chat_body(manner, messages), fresh_key_header());
-  if (!answer.ok) return fail(answer.error);
+  if (!answer.ok) return fail_with_advice(answer.error);
   const std::string id = answer.json->value("request_id", "");
   if (id.empty()) return fail(client_.no_gateway("its answer names no `request_id`"));
   if (wait) return await(id, kFaultsMax);
@@ -130,7 +138,7 @@ int ChatAsking::defer(const ChatManner& manner, const json& messages, bool wait)
 int ChatAsking::read_deferred(const std::string& request_id, bool wait) {
   if (wait || ::isatty(STDERR_FILENO) == 1) return await(request_id, 0);
   const auto answer = client_.request("GET", kDeferredPath + percent_encoded(request_id));
-  if (!answer.ok) return fail(answer.error);
+  if (!answer.ok) return fail_with_advice(answer.error);
   return answer.reply.status == kPending ? tell_not_yet(request_id) : show_whole(answer);
 }
 
@@ -153,7 +161,7 @@ int ChatAsking::await(const std::string& request_id, int faults_left) {
     if (answer.ok) faults_left = kFaultsMax;
     const bool stopped = answer.error.exit_code == kInterrupted;
     const bool is_fault = answer.error.transient && faults_left-- > 0;
-    if (!answer.ok && !stopped && !is_fault) return waiting.clear(), fail(answer.error);
+    if (!answer.ok && !stopped && !is_fault) return waiting.clear(), fail_with_advice(answer.error);
     waiting.show();
     if (!stopped && !interrupt_.wait(pause.next(kPauseMax))) continue;
     waiting.clear();
@@ -176,7 +184,7 @@ std::string ChatAsking::model_for(const std::string& wanted, int& exit_code) {
   exit_code = found.exit_code;
   if (exit_code != kOk) return {};
   if (found.names.size() == 1) return found.names.front();
-  std::cerr << choice_text(found.names);
+  std::cerr << choice_text(found.names, client_.options());
   exit_code = kUsage;
   return {};
 }

@@ -35,6 +35,7 @@ class ChatAsking {
   std::string model_for(const std::string& wanted, int& exit_code);
 
  private:
+  int fail_with_advice(const ClientError& error) const;
   int await(const std::string& request_id, int faults_left);
   int tell_not_yet(const std::string& request_id);
   int show_whole(const Client::Answer& answer);

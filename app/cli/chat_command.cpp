@@ -9,10 +9,13 @@
 #include "app/cli/chat_talk.h"
 #include "app/cli/interrupt.h"
 #include "app/cli/message_words.h"
+#include "app/cli/program.h"
 
 namespace millrace::cli {
 using nlohmann::json;
 namespace {
+
+constexpr const char* kMockPrefix = "mock/";
 
 ChatManner manner_of(const ChatWish& wish, std::string model) {
   ChatManner manner;
@@ -35,6 +38,13 @@ int read_images(const ChatWish& wish, std::vector<std::string>& urls) {
   return kOk;
 }
 
+// Who tries it out at a terminal would take its answers for a model's.
+void say_if_echo(const std::string& model, const ClientOptions& options) {
+  if (options.quiet || !model.starts_with(kMockPrefix) || ::isatty(STDERR_FILENO) != 1) return;
+  std::cerr << model << " is an echo: it says again what it is asked. For a model, start the gateway with a "
+            << "provider's key: OPENAI_API_KEY=… " << program() << " serve\n";
+}
+
 }  // namespace
 
 int run_chat(const ChatWish& wish, ClientOptions options) {
@@ -53,6 +63,7 @@ int run_chat(const ChatWish& wish, ClientOptions options) {
   if (exit_code != kOk) return exit_code;
   const std::string model = asking.model_for(wish.model, exit_code);
   if (model.empty()) return exit_code;
+  say_if_echo(model, options);
   const ChatManner manner = manner_of(wish, model);
   json messages = json::array();
   if (!wish.system.empty()) messages.push_back(message_of("system", wish.system));

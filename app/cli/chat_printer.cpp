@@ -1,5 +1,7 @@
 #include "app/cli/chat_printer.h"
 
+#include <utility>
+
 #include "app/cli/json_cells.h"
 #include "app/cli/refusal.h"
 
@@ -64,6 +66,7 @@ void ChatPrinter::take_whole(const json& completion) {
 
 void ChatPrinter::take_chunk(const json& chunk) {
   if (const std::string model = text_at(chunk, "model"); !model.empty()) heard_.model = model;
+  if (std::string named = text_at(chunk, "dropped_params"); !named.empty()) heard_.dropped = std::move(named);
   if (chunk.contains("usage") && chunk["usage"].is_object()) heard_.usage = chunk["usage"];
   if (chunk.contains("cost_usd") && chunk["cost_usd"].is_number()) heard_.cost_usd = chunk["cost_usd"];
   const auto choices = chunk.find("choices");

@@ -24,6 +24,7 @@ struct ChatShow {
 // What was heard of an answer.
 struct ChatHeard {
   std::string text, refusal, finish_reason, model;
+  std::string dropped;               // what the model was not told as asked, where no header could say it
   nlohmann::json usage;              // null: not said
   std::optional<double> cost_usd;    // said beside it
   std::optional<ClientError> error;  // the stream's own

@@ -16,17 +16,11 @@ namespace {
 constexpr int kExecutionsPerPage = 200;
 constexpr std::size_t kCommandBytes = 60;
 
-// Control characters of a command are not the terminal's.
 std::string command_text(const json& execution) {
   std::string out;
   for (const json& word : execution.value("command", json::array()))
     out += (out.empty() ? "" : " ") + shell_word(plain(word));
-  std::replace_if(
-      out.begin(), out.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
-  if (out.size() <= kCommandBytes) return out;
-  std::size_t end = kCommandBytes;
-  while (end > 0 && (static_cast<unsigned char>(out[end]) & 0xc0) == 0x80) --end;  // whole characters
-  return out.substr(0, end) + "…";
+  return one_line(out, kCommandBytes);
 }
 
 std::string exit_text(const json& execution) {

@@ -13,9 +13,10 @@ namespace millrace::cli {
 using nlohmann::json;
 namespace {
 
-constexpr std::array<std::string_view, 13> kJobFields = {
-    "id",           "kind",       "status",  "waiting",  "model", "created_at", "started_at",
-    "completed_at", "expires_at", "attempt", "progress", "error", "retry_of"};
+constexpr std::array<std::string_view, 14> kJobFields = {
+    "id",         "kind",         "name",       "status",  "waiting",  "model", "created_at",
+    "started_at", "completed_at", "expires_at", "attempt", "progress", "error", "retry_of"};
+constexpr std::size_t kNameBytes = 60;
 constexpr std::size_t kFieldColumns = 16;  // more where a name is longer
 constexpr std::string_view kLinkPrefix = "link ";
 constexpr std::size_t kTypeColumns = 9;  // of an event
@@ -51,7 +52,7 @@ std::string table_text(const std::vector<Row>& rows) {
   std::size_t width = kFieldColumns;
   for (const Row& row : rows) width = std::max(width, row.name.size());
   std::string out;
-  for (const Row& row : rows) out += padded(row.name, width) + " " + row.value + "\n";
+  for (const Row& row : rows) out += padded(row.name, width) + " " + one_line(row.value) + "\n";
   return out;
 }
 
@@ -78,7 +79,28 @@ std::string what(json data) {
   return out.empty() || rest.empty() ? out + rest : out + ", " + rest;
 }
 
+std::string cells_text(std::string id, std::string status, std::string progress, std::string created,
+                       std::string model, std::string error, const std::string& name) {
+  return padded(std::move(id), 41) + "  " + padded(std::move(status), 10) + "  " +
+         padded(std::move(progress), 9) + "  " + padded(std::move(created), 24) + "  " +
+         padded(std::move(model), 24) + "  " + padded(std::move(error), 20) + "  " + name;
+}
+
+std::string or_dash(const std::string& text) { return text.empty() ? "-" : one_line(text); }
+
 }  // namespace
+
+std::string job_header() {
+  return cells_text("ID", "STATUS", "PROGRESS", "CREATED", "MODEL", "ERROR", "NAME");
+}
+
+std::string job_row(const json& job) {
+  const std::string name = one_line(text_at(job, "name"), kNameBytes);
+  const std::string error = job.contains("error") ? text_at(job["error"], "code") : "";
+  return cells_text(text_at(job, "id"), text_at(job, "status"), progress_text(job),
+                    text_at(job, "created_at"), or_dash(text_at(job, "model")), or_dash(error),
+                    or_dash(name));
+}
 
 std::string progress_text(const json& job) {
   const auto progress = job.find("progress");
@@ -126,7 +148,7 @@ std::string event_text(const json& event) {
   const auto text = [&](const char* name) { return event.contains(name) ? plain(event[name]) : ""; };
   const std::string said = event.contains("data") ? what(event["data"]) : "";
   const std::string type = text("type");
-  return text("at") + "  " + (said.empty() ? type : padded(type, kTypeColumns) + "  " + said);
+  return one_line(text("at") + "  " + (said.empty() ? type : padded(type, kTypeColumns) + "  " + said));
 }
 
 }  // namespace millrace::cli

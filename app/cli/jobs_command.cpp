@@ -1,7 +1,6 @@
 #include "app/cli/jobs_command.h"
 
 #include <charconv>
-#include <cstdio>
 #include <iostream>
 
 #include <nlohmann/json.hpp>
@@ -16,18 +15,6 @@ namespace millrace::cli {
 using nlohmann::json;
 namespace {
 
-void print_cells(const std::string& id, const std::string& status, const std::string& progress,
-                 const std::string& created, const std::string& model, const std::string& error) {
-  std::printf("%-41s  %-10s  %-9s  %-24s  %-24s  %s\n", id.c_str(), status.c_str(), progress.c_str(),
-              created.c_str(), model.c_str(), error.c_str());
-}
-
-void print_row(const json& job) {
-  const std::string model = text_at(job, "model");
-  print_cells(text_at(job, "id"), text_at(job, "status"), progress_text(job), text_at(job, "created_at"),
-              model.empty() ? "-" : model, job.contains("error") ? text_at(job["error"], "code") : "");
-}
-
 // The same call for each job; the last refusal decides the exit code.
 int each(const std::vector<std::string>& jobs, const char* act, ClientOptions options) {
   Client client(std::move(options));
@@ -38,11 +25,7 @@ int each(const std::vector<std::string>& jobs, const char* act, ClientOptions op
       exit_code = fail(answer.error);
       continue;
     }
-    if (client.options().json) {
-      std::cout << answer.json->dump() << '\n';
-    } else {
-      print_row(*answer.json);
-    }
+    std::cout << (client.options().json ? answer.json->dump() : job_row(*answer.json)) << '\n';
   }
   return exit_code;
 }
@@ -68,12 +51,10 @@ int jobs_ls(const JobsListRequest& request, ClientOptions options) {
     if (!answer.ok) return fail(answer.error);
     const json& page = *answer.json;
     if (!page.contains("items")) return fail(client.no_gateway("its list of jobs has no `items`"));
-    if (cursor.empty() && !client.options().json) {
-      print_cells("ID", "STATUS", "PROGRESS", "CREATED", "MODEL", "ERROR");
-    }
+    if (cursor.empty() && !client.options().json) std::cout << job_header() << '\n';
     for (const json& job : page["items"]) {
       if (left-- <= 0) break;
-      client.options().json ? static_cast<void>(std::cout << job.dump() << '\n') : print_row(job);
+      std::cout << (client.options().json ? job.dump() : job_row(job)) << '\n';
     }
     cursor = page.value("next_cursor", "");
     if (cursor.empty()) break;

@@ -7,6 +7,30 @@
 namespace millrace::cli {
 
 using nlohmann::json;
+namespace {
+
+// How many bytes at the front are a character that is no terminal's; 0: what is there may be shown.
+std::size_t unshown_bytes(std::string_view utf8) {
+  const auto byte = [&](std::size_t at) {
+    return at < utf8.size() ? static_cast<unsigned char>(utf8[at]) : 0U;
+  };
+  if (byte(0) < 0x20 || byte(0) == 0x7f) return 1;
+  if (byte(0) == 0xc2 && byte(1) >= 0x80 && byte(1) < 0xa0) return 2;  // U+0080 to U+009F
+  if (byte(0) != 0xe2) return 0;
+  const bool breaks_or_turns = byte(1) == 0x80 && byte(2) >= 0xa8 && byte(2) <= 0xae;  // U+2028 to U+202E
+  const bool isolates = byte(1) == 0x81 && byte(2) >= 0xa6 && byte(2) <= 0xa9;         // U+2066 to U+2069
+  return breaks_or_turns || isolates ? 3 : 0;
+}
+
+void cut_at(std::string& utf8, std::size_t bytes_max) {
+  if (utf8.size() <= bytes_max) return;
+  std::size_t end = bytes_max;
+  while (end > 0 && (static_cast<unsigned char>(utf8[end]) & 0xc0) == 0x80) --end;
+  utf8.resize(end);
+  utf8 += "…";
+}
+
+}  // namespace
 
 std::string text_at(const json& of, const char* key) {
   const auto found = of.find(key);
@@ -16,6 +40,17 @@ std::string text_at(const json& of, const char* key) {
 std::string plain(const json& value) {
   return value.is_string() ? value.get<std::string>()
                            : value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+std::string one_line(std::string_view utf8, std::size_t bytes_max) {
+  std::string out;
+  while (!utf8.empty()) {
+    const std::size_t unshown = unshown_bytes(utf8);
+    out += unshown > 0 ? ' ' : utf8.front();
+    utf8.remove_prefix(std::min(utf8.size(), std::max<std::size_t>(unshown, 1)));
+  }
+  cut_at(out, bytes_max);
+  return out;
 }
 
 std::string padded(std::string text, std::size_t width) {

@@ -1,5 +1,7 @@
 #pragma once
+#include <cstddef>
 #include <string>
+#include <string_view>
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -10,6 +12,10 @@ namespace millrace::cli {
 std::string text_at(const nlohmann::json& of, const char* key);
 // Text as it is, anything else as JSON.
 std::string plain(const nlohmann::json& value);
+// A client's text as one line that moves no cursor: control characters, ends of lines and paragraphs, and
+// what turns the direction of writing become spaces. What is longer than `bytes_max` is cut between
+// characters, with "…" behind.
+std::string one_line(std::string_view utf8, std::size_t bytes_max = std::string_view::npos);
 // With spaces to `width` bytes; what is longer stays.
 std::string padded(std::string text, std::size_t width);
 

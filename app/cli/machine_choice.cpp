@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "app/cli/program.h"
 #include "platform/base/nearest.h"
 #include "schemas/machine.h"
 
@@ -78,6 +79,9 @@ FoundMachine find_machine(Client& client, const std::string& wanted) {
   if (const auto error = list_machines(client, machines)) return {{}, fail(*error), {}};
   FoundMachine found = choose_machine(machines, wanted);
   if (found.exit_code != kOk) std::cerr << "millrace: " << found.problem << '\n';
+  if (found.exit_code == kNotFound)
+    std::cerr << "`" << program() << " machines ls" << gateway_options(client.options())
+              << "` shows those that there are.\n";
   return found;
 }
 

@@ -13,6 +13,11 @@ using nlohmann::json;
 namespace {
 
 constexpr std::size_t kNamesShown = 20;
+constexpr const char* kMockFlag = "--mock true";
+
+std::string list_command(const ClientOptions& options) {
+  return "`" + program() + " models ls" + gateway_options(options) + "`";
+}
 
 // The list's `data`; its faults are those of any other answer.
 Client::Answer list(Client& client) {
@@ -41,7 +46,11 @@ int models_ls(ClientOptions options) {
 int models_show(const std::string& name, ClientOptions options) {
   Client client(std::move(options));
   const auto answer = client.request("GET", "/v1/models/" + percent_encoded(name));
-  if (!answer.ok) return fail(answer.error);
+  if (!answer.ok) {
+    print_error(answer.error);
+    if (answer.error.exit_code == kNotFound) std::cerr << models_advice(client.options());
+    return answer.error.exit_code;
+  }
   std::cout << (client.options().json ? answer.json->dump() + "\n" : model_text(*answer.json));
   return kOk;
 }
@@ -59,18 +68,24 @@ ChatModels chat_models(Client& client) {
   return out;
 }
 
-std::string choice_text(const std::vector<std::string>& names) {
+std::string choice_text(const std::vector<std::string>& names, const ClientOptions& options) {
   if (names.empty()) {
     return "millrace: the gateway has no model to chat with\n"
-           "docs/chat.md says how to name one; `" +
-           program() + " serve --mock true` offers mock/chat, which needs no provider.\n";
+           "A provider's key in its environment (OPENAI_API_KEY …) adds that provider's, docs/chat.md says "
+           "how "
+           "to name your own; `" +
+           program() + " serve " + kMockFlag + "` offers mock/chat, an echo that needs no provider.\n";
   }
   std::string out = "millrace: --model is needed; there are";
   for (std::size_t i = 0; i < std::min(names.size(), kNamesShown); ++i)
     out += (i == 0 ? " " : ", ") + names[i];
-  if (names.size() > kNamesShown)
-    out += " and " + std::to_string(names.size() - kNamesShown) + " more: " + program() + " models ls";
-  return out + "\n";
+  if (names.size() > kNamesShown) out += " and " + std::to_string(names.size() - kNamesShown) + " more";
+  return out + "\nName one with -m; " + list_command(options) + " shows what each does.\n";
+}
+
+std::string models_advice(const ClientOptions& options) {
+  return list_command(options) + " lists those that there are; `" + program() + " serve " + kMockFlag +
+         "` has mock/chat, an echo that needs no provider.\n";
 }
 
 }  // namespace millrace::cli

@@ -18,6 +18,8 @@ struct ChatModels {
 ChatModels chat_models(Client& client);
 
 // What to say where one model has to be named, and there is none or more than one; every line ends.
-std::string choice_text(const std::vector<std::string>& names);
+std::string choice_text(const std::vector<std::string>& names, const ClientOptions& options);
+// What to do about a name that no model has; a line.
+std::string models_advice(const ClientOptions& options);
 
 }  // namespace millrace::cli

@@ -83,11 +83,16 @@ bool is_ended(const Totals& totals) { return totals.documents_done == totals.doc
 // A document that failed is not read.
 std::string documents_text(const Totals& totals) {
   const std::string all = std::to_string(totals.documents);
-  const std::string read =
-      std::to_string(totals.documents_done - totals.documents_failed) + " " + std::string(totals.words.done);
-  const std::string failed = ", " + std::to_string(totals.documents_failed) + " failed";
-  if (is_ended(totals)) return totals.documents_failed > 0 ? read + failed : read;
-  if (totals.documents_failed > 0) return read + failed + " of " + all;
+  const int good = totals.documents_done - totals.documents_failed;
+  const std::string done = " " + std::string(totals.words.done);
+  const std::string failed =
+      totals.documents_failed == 0 ? "" : ", " + std::to_string(totals.documents_failed) + " failed";
+  if (is_ended(totals)) {
+    const int before = totals.documents_before;
+    return std::to_string(good - before) + done + failed +
+           (before == 0 ? "" : ", " + std::to_string(before) + " before");
+  }
+  if (totals.documents_failed > 0) return std::to_string(good) + done + failed + " of " + all;
   return std::to_string(totals.documents_done) + "/" + all + " " + std::string(totals.words.documents);
 }
 
@@ -95,14 +100,16 @@ std::string documents_text(const Totals& totals) {
 
 std::string totals_line(const Totals& totals) {
   const double seconds = std::chrono::duration<double>(totals.elapsed).count();
-  const double rate = seconds > 0 ? (totals.pages_done - totals.pages_before) / seconds : 0;
+  const int read_now = totals.pages_done - totals.pages_before;
+  const double rate = seconds > 0 ? read_now / seconds : 0;
   const int expected = pages_expected(totals);
   char speed[32];
   std::snprintf(speed, sizeof speed, "%.1f ", rate);
-  std::string out = documents_text(totals) + " · " + std::to_string(totals.pages_done);
-  if (!is_ended(totals)) out += "/" + expected_text(totals);
+  const bool ended = is_ended(totals);
+  std::string out = documents_text(totals) + " · " + std::to_string(ended ? read_now : totals.pages_done);
+  if (!ended) out += "/" + expected_text(totals);
   const Words& words = totals.words;
-  out.append(" ").append(totals.pages_done == 1 && is_ended(totals) ? words.page : words.pages);
+  out.append(" ").append(read_now == 1 && ended ? words.page : words.pages);
   out.append(" · ").append(speed).append(words.pages).append("/s");
   if (is_ended(totals)) return out + " · " + clock_text(seconds);
   if (rate > 0 && expected > totals.pages_done) {

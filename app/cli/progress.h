@@ -22,6 +22,7 @@ struct Bar {
 // All of them.
 struct Totals {
   int documents = 0, documents_done = 0, documents_failed = 0;
+  int documents_before = 0;             // of documents_done: by an earlier run
   int documents_counted = 0;            // those whose pages are in pages_total
   int documents_open = 0;               // whose number of pages is not known yet
   int pages_done = 0, pages_total = 0;  // of the counted ones
@@ -33,9 +34,9 @@ struct Totals {
 // Pure: what the screen shows, one line per bar and one for the whole, each at most `width` columns.
 std::vector<std::string> render(const std::vector<Bar>& bars, const Totals& totals, int width, int rows_max,
                                 bool color);
-// While it runs "12/50 documents", with what failed apart: "10 read, 2 failed of 50"; at the end what was
-// read. Speed counts this run's pages; open documents are taken to have as many as the counted ones on
-// average.
+// While it runs "12/50 documents", with what failed apart: "10 read, 2 failed of 50"; at the end what this
+// run has read, and how many were before: "2 read, 10 before". Speed counts this run's pages; open documents
+// are taken to have as many as the counted ones on average.
 std::string totals_line(const Totals& totals);
 
 // Progress on stderr: bars that redraw themselves on a terminal, plain lines otherwise; when quiet, failures

@@ -12,7 +12,7 @@ using nlohmann::json;
 namespace {
 
 constexpr std::array<std::size_t, 6> kQueueColumns{8, 9, 9, 9, 9, 9};
-constexpr std::array<std::size_t, 4> kWorkerColumns{28, 9, 9, 36};
+constexpr std::array<std::size_t, 4> kWorkerColumns{28, 9, 9, 50};
 
 template <std::size_t N>
 std::string queue_line(const std::array<std::size_t, N>& widths, std::array<std::string, N> cells,

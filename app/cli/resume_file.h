@@ -29,6 +29,7 @@ class ResumeFile {
   // The entry of the input, new if the stamp has changed.
   ResumeEntry& entry(const std::string& input, const std::string& stamp);
   base::Status save() const;
+  const std::filesystem::path& path() const { return path_; }
 
  private:
   std::filesystem::path path_;

@@ -88,6 +88,10 @@ static_assert(in_order(), "one row per code, in the order of the enumerators");
 
 const CodeInfo& info(Code code) { return kTable[static_cast<std::size_t>(code)]; }
 
+RetryClass retry_class(const Error& error) {
+  return error.lasting ? RetryClass::kPermanent : info(error.code).retry;
+}
+
 Code code_named(std::string_view name) {
   const auto* row =
       std::find_if(kTable.begin(), kTable.end(), [&](const CodeInfo& r) { return r.name == name; });

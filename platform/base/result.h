@@ -115,5 +115,7 @@ using Status = Result<void>;
 inline Error error(Code code, std::string message, std::string param = {}) {
   return Error{code, std::move(message), std::move(param), {}, {}, false};
 }
+// Its code's class, but for one that lasts: that is permanent.
+RetryClass retry_class(const Error& error);
 
 }  // namespace millrace::base

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "platform/process/file_rules.h"
+#include "platform/process/namespace_advice.h"
 
 namespace millrace::process {
 namespace {
@@ -77,10 +78,7 @@ std::string namespaces_advice(std::string_view reason) {
   if (reason.find("setresuid") != std::string_view::npos || reason.find("setuid") != std::string_view::npos) {
     return "the container maps too few user ids: run Millrace as a user other than root";
   }
-  return "allow user namespaces: sysctl -w kernel.unprivileged_userns_clone=1 "
-         "user.max_user_namespaces=10000; in "
-         "Docker: --security-opt seccomp=deploy/seccomp-exec.json (or seccomp=unconfined) --security-opt "
-         "apparmor=unconfined, and a whole /proc: docs/compose.md";
+  return allow_namespaces(forbidding_settings());
 }
 
 }  // namespace millrace::process

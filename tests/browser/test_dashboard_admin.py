@@ -1,6 +1,8 @@
 """The screens of administrators: overview, workers, dead letters, keys."""
 
-from dashboard import broken_job, go, sign_in
+import urllib.parse
+
+from dashboard import SCREENSHOTS, broken_job, go, sign_in, violations
 from documents import data_uri, tiny_pdf
 from millrace import Client, Gateway, eventually
 from sandboxed import reachable_folder
@@ -50,17 +52,22 @@ def test_the_overview_lives_by_the_stream_and_asks_for_nothing(page, site):
     assert [url for url in page.requests() if url.startswith(f"{site.url}/v1")] == []
 
 
-def test_the_screens_ask_now_and_then_once_the_stream_has_ended(chromium, site):
+def test_a_screen_whose_gateway_has_gone_says_so_and_lives_again_with_it(chromium):
     with reachable_folder() as folder:
-        gateway = Gateway(folder / "data", "--drain.timeout", "1s", env={"MILLRACE_MOCK": "true"})
+        gateway = Gateway(folder / "data", env={"MILLRACE_MOCK": "true"})
         try:
             gateway.start()
             chromium.look(1280, dark=False)
             sign_in(chromium, gateway)
-            go(chromium, gateway, "overview")
-            chromium.wait_for(".link.is-live", "live")
-            gateway.close()
-            chromium.wait_for(".link:not(.is-live)", "every few seconds")
+            where = urllib.parse.urlsplit(gateway.url).netloc
+            for screen in ("overview", "jobs", "dead"):
+                go(chromium, gateway, screen)
+                chromium.wait_for(".link.is-live", "live")
+                gateway.close()
+                chromium.wait_for(".link.is-lost", "no answer")
+                gateway.command[gateway.command.index("--listen") + 1] = where
+                gateway.start()
+                chromium.wait_for(".link.is-live", "live", within_s=40)
         finally:
             gateway.close()
             chromium.open("about:blank")
@@ -71,6 +78,56 @@ def test_workers_say_what_they_have_free(page, site):
     go(page, site, "workers")
     page.wait_for("table.cards tr", "live")
     page.wait_for("meter")
+
+
+# Two workers' answers, as the gateway might give them: one lease that ends soon, one that ended.
+LEASES = """
+const real = window.fetch;
+window.fetch = async (path, ...rest) => {
+  const answer = await real(path, ...rest);
+  if (path !== '/v1/admin/workers') return answer;
+  const body = await answer.json();
+  const now = Date.now();
+  const lease = (job, left) => ({ job, kind: 'ocr', tenant: 'acme', attempt: 2, part: 0, over: left < 0, since: new Date(now - 61000).toISOString(),
+    expires_in_seconds: left, expires_at: new Date(now + left * 1000).toISOString() });
+  window.ends ??= now + 2500;
+  Object.assign(body.items[0], { leases_held: 2, leases: [lease('ocr-0192f0a1-7c1e-7000-8000-000000000001', (window.ends - now) / 1000), lease('ocr-0192f0a1-7c1e-7000-8000-000000000002', -3)] });
+  return new Response(JSON.stringify(body), { status: 200, headers: { 'Content-Type': 'application/json' } });
+};
+"""
+
+
+def test_a_lease_is_counted_down_and_marked_once_it_is_over(page, site):
+    go(page, site, "overview")
+    page.run(LEASES)
+    page.click("#nav a", "Workers")
+    page.click(".leases summary", "Holds 2 leases")
+    page.wait_for(".leases summary .chip", "1 over")
+    page.wait_for(".leases li", "attempt 2")
+    page.wait_for(".leases li", "part 1")
+    page.wait_for(".leases li", "for 1 min")
+    page.wait_for(".leases li:nth-child(2) .is-over", "over for 3 s")
+    page.wait_for(".leases li:nth-child(1) .is-over", "over for")
+    page.wait_for(".leases summary .chip", "2 over")
+    page.wait_for(".leases a[href='#/jobs/ocr-0192f0a1-7c1e-7000-8000-000000000001']")
+    for width in (1280, 360):
+        page.look(width, dark=False)
+        page.screenshot(SCREENSHOTS / f"workers-leases-{width}-light.png")
+        assert page.run("return document.documentElement.scrollWidth <= innerWidth")
+        assert violations(page) == ""
+
+
+def test_models_say_in_words_what_they_can(page, site):
+    go(page, site, "models")
+    for model, words in [("mock/chat", "chat"), ("mock/embedding", "embeddings"), ("mock/image", "images"), ("millrace/ocr", "reads documents"),
+                         ("millrace/sphinx-en", "hears speech"), ("millrace/flite", "speaks")]:
+        page.wait_for(f"tr[data-key='{model}'] .tags", words)
+
+
+def test_the_health_card_says_what_its_parts_are(page, site):
+    go(page, site, "overview")
+    page.wait_for(".health dd", "The database that every job is kept in.")
+    page.wait_for(".health dd", "How free workers hear of new jobs")
 
 
 def test_a_queue_is_paused_takes_jobs_in_and_is_resumed(page, site):

@@ -2,9 +2,11 @@
 
 from pathlib import Path
 
-from dashboard import go
+import pytest
+from dashboard import go, violations
 from documents import tiny_pdf
 from millrace import eventually
+from still import Still
 
 SPEECH = Path("/usr/share/pocketsphinx/test/data/cards/001.wav")  # "ten of clubs"
 
@@ -41,6 +43,7 @@ def test_a_dropped_recording_becomes_a_transcript_with_times(page, site):
     page.wait_for(".item .chip", "succeeded", within_s=120)
     assert "ten of" in page.text(".item .transcript").lower()
     page.wait_for(".item audio")
+    assert violations(page) == ""
     page.click(".item a", "Open the job")
     page.wait_for("h1", "Transcription")
     page.wait_for(".transcript li", "0:0")
@@ -69,3 +72,35 @@ def test_who_drops_something_into_a_paused_queue_is_told(page, site, tmp_path):
     page.wait_for("h1 .chip", "succeeded", within_s=60)
     page.wait_for(".sheet", "Later")
     page.eventually(lambda: not page.run("return document.querySelector('.notice.warn')"))
+
+
+@pytest.mark.parametrize("width", [1280, 360])
+def test_nothing_moves_while_files_wait_are_read_and_end(page, site, tmp_path, width):
+    page.look(width, dark=False)
+    page.cdp("Emulation.setDeviceMetricsOverride", width=width, height=2600, deviceScaleFactor=1, mobile=width < 500)
+    good, bad, talk = tmp_path / "a-rather-long-name-of-a-document-that-was-scanned.pdf", tmp_path / "broken.pdf", tmp_path / "talk.wav"
+    good.write_bytes(tiny_pdf("The first page", "The second page", "The third page"))
+    bad.write_bytes(b"%PDF-1.4\nnothing more")
+    talk.write_bytes(SPEECH.read_bytes())
+    kinds = ("ocr", "stt")
+    for kind in kinds:
+        site.client.post(f"/v1/admin/queues/{kind}/pause", {})
+    try:
+        go(page, site, "drop")
+        page.wait_for("summary", "The same from a script")
+        before = Still(page, ["h1", ".zone", ".heading button"])
+        page.choose_file("#files", good, bad, talk)
+        page.eventually(lambda: page.run("return document.querySelectorAll('.item .notice.warn').length") == len((good, bad, talk)))
+        assert before.now() == before.tops
+        still = Still(page, ["h1", ".zone", ".item", ".item .pane", ".item progress", "summary"], apart=".pane")
+    finally:
+        for kind in kinds:
+            site.client.post(f"/v1/admin/queues/{kind}/resume", {})
+    page.eventually(lambda: page.run("return [...document.querySelectorAll('.item .chip')].map((e) => e.textContent).sort().join()")
+                    == "failed,succeeded,succeeded", within_s=120)
+    page.wait_for(".sheet", "The third page")
+    page.wait_for(".transcript li", "0:0")
+    page.wait_for(".item .notice.bad", "qpdf")
+    still.check()
+    page.click(".heading button", "Clear what is done")
+    page.eventually(lambda: page.run("return document.querySelectorAll('.item').length") == 0)

@@ -36,3 +36,10 @@ def test_empty_screens_teach_the_command_to_try(chromium, new_site, dark):
         chromium.screenshot(SCREENSHOTS / f"empty-{screen}-1280-{'dark' if dark else 'light'}.png")
         assert violations(chromium) == "", screen
     assert chromium.console() == []
+
+
+def test_where_no_model_chats_a_key_a_server_and_the_echo_are_taught(chromium, new_site):
+    sign_in(chromium, new_site)
+    go(chromium, new_site, "playground")
+    for lesson in ("OPENAI_API_KEY=… millrace serve", "base_url: http://127.0.0.1:11434/v1", "millrace serve --mock true"):
+        chromium.wait_for(".empty .code", lesson)

@@ -4,10 +4,12 @@ import json
 import os
 import subprocess
 
-from dashboard import broken_job, go, local_machine
+from dashboard import broken_job, go, local_machine, sign_in
 from documents import data_uri, tiny_pdf
-from millrace import Client
-from sandboxed import skip_without_commands
+from millrace import Client, Gateway, Worker
+from sandboxed import reachable_folder, skip_without_commands
+
+NAME = '<img src="x" onerror="alert(1)"> & März \u202egnp.fdp\u001b[2J ' + "a long name " * 12 + ".pdf"
 
 
 def test_jobs_are_filtered_and_what_failed_is_retried_together(page, site):
@@ -81,6 +83,97 @@ def test_new_jobs_come_into_the_list_by_themselves_and_nothing_jumps_under_a_rea
     page.click(".news")
     page.wait_for(f"tr[data-id='{third}']")
     assert page.run("return document.querySelector(`tr[data-id='${arguments[0]}'] input`).checked", first)
+
+
+def named_and_broken(client):
+    job = client.submit_ocr(data_uri(b"%PDF-1.4\nnothing more"), document_name=NAME).json()
+    assert job["name"] == NAME and client.wait_terminal(job["id"])["status"] == "failed"
+    return job["id"]
+
+
+def test_a_job_has_its_documents_name_as_text_cut_where_it_is_long(page, site):
+    job = named_and_broken(site.client)
+    go(page, site, "jobs")
+    for width in (1280, 390):
+        page.look(width, dark=False)
+        page.wait_for(f"tr[data-id='{job}'] .name", "März")
+        shown = page.run("const e = document.querySelector(`tr[data-id='${arguments[0]}'] .name`);"
+                         "const box = getComputedStyle(e).display === 'inline' ? e.parentElement : e;"
+                         "return [e.textContent, e.title, e.children.length, getComputedStyle(box).textOverflow, box.scrollWidth > box.clientWidth,"
+                         " document.documentElement.scrollWidth <= innerWidth]", job)
+        assert shown == [NAME, NAME, 0, "ellipsis", True, True], width
+    page.look(1280, dark=False)
+    go(page, site, f"jobs/{job}")
+    page.wait_for(".heading .name", "März")
+    go(page, site, "dead")
+    page.wait_for("section[aria-label='OCR: document_damaged'] .name", "März")
+    assert page.run("return document.querySelector('.dead-group .name').title") == NAME
+
+
+def test_the_list_and_a_job_say_that_they_are_live_and_a_job_that_is_over_says_nothing(page, site):
+    site.client.post("/v1/admin/queues/chat/pause", {})
+    try:
+        go(page, site, "jobs")
+        page.wait_for(".link.is-live", "live")
+        chat = {"model": "mock/chat", "messages": "Never mind", "deferred": True}
+        job = site.client.post("/v1/chat/completions", chat).json()["request_id"]
+        go(page, site, f"jobs/{job}")
+        page.wait_for(".link.is-live", "live")
+        site.client.post(f"/v1/jobs/{job}/cancel", {})
+        page.wait_for("h1 .chip", "cancelled")
+        page.eventually(lambda: page.run("return document.querySelector('.link').hidden"), what="no mark")
+    finally:
+        site.client.post("/v1/admin/queues/chat/resume", {})
+
+
+def test_who_has_no_stream_is_told_that_the_list_is_asked_for(chromium, site):
+    key = site.client.post("/v1/admin/keys", {"name": "asks", "scopes": ["jobs:read", "models"]}).json()["key"]
+    chromium.look(1280, dark=False)
+    sign_in(chromium, site, key=key)
+    chromium.wait_for(".link:not(.is-live, .is-lost)", "every few seconds")
+    chromium.click("button", "Sign out")
+    chromium.wait_for("input[name=key]")
+
+
+def test_a_stream_on_which_nothing_comes_any_more_is_not_live(chromium):
+    with reachable_folder() as folder:
+        gateway = Gateway(folder / "data", env={"MILLRACE_MOCK": "true"})
+        try:
+            gateway.start()
+            chromium.look(1280, dark=False)
+            sign_in(chromium, gateway)
+            go(chromium, gateway, "jobs")
+            chromium.wait_for(".link.is-live", "live")
+            gateway.pause()
+            chromium.wait_for(".link:not(.is-live)", "")
+            gateway.resume()
+            chromium.wait_for(".link.is-live", "live", within_s=40)
+        finally:
+            gateway.resume()
+            gateway.close()
+            chromium.open("about:blank")
+            chromium.console()
+
+
+def test_what_another_process_does_comes_into_a_list_that_says_it_is_live(chromium):
+    with reachable_folder() as folder:
+        gateway, worker = Gateway(folder / "data", role="api"), Worker(folder / "data")
+        try:
+            gateway.start()
+            chromium.look(1280, dark=False)
+            sign_in(chromium, gateway)
+            go(chromium, gateway, "jobs")
+            chromium.wait_for(".link.is-live", "live")
+            job = gateway.client.submit_ocr(data_uri(b"%PDF-1.4\nnothing more")).json()["id"]
+            chromium.wait_for(f"tr[data-id='{job}'] .chip", "queued")
+            worker.start()
+            chromium.wait_for(f"tr[data-id='{job}'] .chip", "failed", within_s=60)
+            chromium.wait_for(".link.is-live", "live")
+        finally:
+            worker.close()
+            gateway.close()
+            chromium.open("about:blank")
+            chromium.console()
 
 
 def test_a_failed_job_says_why_and_what_to_do(page, site):

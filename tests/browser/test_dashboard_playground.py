@@ -12,6 +12,32 @@ def test_a_chat_is_streamed_as_a_conversation(page, site):
     page.wait_for(".code", "/v1/chat/completions")
 
 
+def test_an_echo_is_said_to_be_one_where_it_is_chosen_and_after_its_answer(page, site):
+    go(page, site, "playground")
+    page.wait_for("#model-note", "mock/chat is an echo")
+    page.wait_for("#model-note code", "OPENAI_API_KEY=… millrace serve")
+    page.type(".compose textarea", "Are you there?" + ENTER)
+    page.wait_for("[role=status]", "an echo; for a model: ")
+    assert "OPENAI_API_KEY" in page.run("return document.querySelector('.talk [role=status]').textContent")
+
+
+DROPPED = r"""
+  const real = window.fetch;
+  const body = 'data: {"choices": [{"delta": {"content": "yes"}}], "dropped_params": "guardrails"}\n\ndata: [DONE]\n\n';
+  window.fetch = (url, options) => {
+    if (!String(url).includes("/chat/completions")) return real(url, options);
+    window.fetch = real;
+    return Promise.resolve(new Response(body, { headers: { "content-type": "text/event-stream" } }));
+  };"""
+
+
+def test_what_only_the_end_of_a_stream_says_was_dropped_is_shown(page, site):
+    go(page, site, "playground")
+    page.run(DROPPED)
+    page.type(".compose textarea", "Guard it" + ENTER)
+    page.wait_for("[role=status]", "dropped: guardrails")
+
+
 def test_a_model_calls_a_tool_and_goes_on_with_what_its_caller_says(page, site):
     go(page, site, "playground")
     page.click("summary", "Tools")

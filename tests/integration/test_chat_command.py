@@ -70,6 +70,7 @@ def test_without_a_message_nothing_is_asked(shared):
 def test_where_there_is_a_choice_the_models_are_named(behind, upstream):
     done = chat(behind, "hello")
     assert done.returncode == 2 and "mine, capped" in done.stderr and "vendor-ocr" not in done.stderr
+    assert f" models ls --url {behind.url}` shows what each does" in done.stderr
     assert upstream.requests == []
 
 
@@ -127,6 +128,8 @@ def test_a_refusal_has_its_message_its_code_and_its_request(shared):
     done = chat(shared, "-m", "mock/cht", "hi")
     assert done.returncode == 11 and done.stdout == ""
     assert "mock/chat" in done.stderr and "(model_not_found, request " in done.stderr
+    for asked in (done, cli(shared, "models", "show", "mock/cht")):
+        assert f" models ls --url {shared.url}` lists" in asked.stderr and "serve --mock true` has mock/chat" in asked.stderr
     assert chat(shared, "hi", env={"MILLRACE_API_KEY": "mr_live_no"}).returncode == 10
     assert chat(shared, "hi", env={"MILLRACE_URL": "http://127.0.0.1:1"}).returncode == 15
 
@@ -221,6 +224,14 @@ def test_reasoning_is_for_a_terminal(behind, upstream):
         terminal.until("\x1b[2mhmm\x1b[0m")
         terminal.until("yes")
         assert terminal.end()[1] == 0
+
+
+def test_at_a_terminal_an_echo_is_said_to_be_one(shared):
+    with on_terminal(shared, "chat", "hi") as terminal:
+        terminal.until("mock/chat is an echo: ")
+        terminal.until("OPENAI_API_KEY=… ")
+        assert terminal.end()[1] == 0
+    assert chat(shared, "hi").stderr == "", "a program is told nothing"
 
 
 def test_a_conversation_remembers_what_was_said(behind, upstream):

@@ -4,15 +4,17 @@ import gzip
 import json
 import threading
 import time
+from contextlib import closing
 
 import openai_words
 import pytest
+from chat_calls import CHAT, ask, body, failed, said
 from chat_events import error_of
 from families import ALL, OPENAI
 from millrace import Gateway, eventually
+from model_gateway import model_gateway
 from upstream import Reply, Upstream, json_reply
 
-CHAT = "/v1/chat/completions"
 KEY = "Provider.Key.7c1f"  # of no known form: it has to be found as what it is
 LATE = ("--chat.first-byte-timeout", "1s")
 BOMB = gzip.compress(b" " * 300_000_000)
@@ -41,27 +43,6 @@ def opened(tmp_path, family, upstream):
     yield start
     for gateway in gateways:
         gateway.close()
-
-
-def body(**more):
-    return {"model": "m", "messages": [{"role": "user", "content": "hello"}], **more}
-
-
-def ask(gateway, **more):
-    return gateway.client.post(CHAT, body(**more))
-
-
-def said(reply):
-    assert reply.status == 200, reply.body
-    (choice,) = reply.json()["choices"]
-    return choice["message"]["content"]
-
-
-def failed(reply, status, code):
-    assert reply.status == status, reply.body
-    error = reply.json()["error"]
-    assert error["code"] == code, error
-    return error["message"]
 
 
 def test_the_key_goes_to_the_provider_and_a_header_names_the_model_that_answered(opened, family, upstream):
@@ -176,16 +157,17 @@ def test_a_conversation_that_is_too_long_is_told_by_the_code_that_clients_know(o
 
 
 @pytest.mark.parametrize("status", [404, 405, 501])
-def test_calls_of_an_endpoint_that_a_server_lacks_do_not_take_its_chats_away(formats, upstream, status):
+def test_calls_of_an_endpoint_that_a_server_lacks_do_not_take_its_chats_away(tmp_path, upstream, status):
     missing = openai_words.refusal(status, "This server does not support embeddings")
     chats = openai_words.completion("still here")
     upstream.reply_always(lambda seen: missing if seen.path.endswith("/embeddings") else chats)
-    for _ in range(6):  # one more than open a breaker
-        refused = formats.client.post("/v1/embeddings", {"model": "m", "input": "x"})
-        assert refused.headers["x-should-retry"] == "false", refused.body
-        spoken = formats.client.post("/v1/audio/speech", {"model": "m", "input": "x", "voice": "alloy"})
-        assert spoken.status >= 400, spoken.body
-    assert said(ask(formats)) == "still here"
+    with closing(model_gateway(tmp_path, [("m", "openai", "upstream-model", f"{upstream.url}/v1")])) as gateway:
+        for _ in range(6):  # one more than open a breaker
+            refused = gateway.client.post("/v1/embeddings", {"model": "m", "input": "x"})
+            assert refused.headers["x-should-retry"] == "false", refused.body
+            spoken = gateway.client.post("/v1/audio/speech", {"model": "m", "input": "x", "voice": "alloy"})
+            assert spoken.status >= 400, spoken.body
+        assert said(ask(gateway)) == "still here"
 
 
 @pytest.mark.parametrize("status", [401, 403, 500])
@@ -390,49 +372,6 @@ def test_a_url_of_a_host_that_the_operator_opens_goes_to_the_provider_as_it_is(o
     gateway = opened("--fetch.allow-hosts", "pictures.local")
     assert said(ask(gateway, messages=[{"role": "user", "content": parts}])) == "a cat"
     assert b"http://pictures.local/cat.png" in upstream.requests[0].body
-
-
-SCHEMA = {"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}, "additionalProperties": False}
-
-
-def strict_format(schema):
-    return {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": schema}}
-
-
-@pytest.fixture
-def formats(tmp_path, upstream):
-    """A gateway whose model `m` is asked of the upstream in OpenAI's form."""
-    config = tmp_path / "millrace.yaml"
-    config.write_text(f"models:\n{OPENAI.row('m', upstream, api_key='env:THE_KEY')}")
-    gateway = Gateway(tmp_path / "data", "--config", config, env={"THE_KEY": KEY}).start()
-    yield gateway
-    gateway.close()
-
-
-def test_an_answer_that_breaks_a_strict_schema_is_asked_for_again_and_then_an_error(formats, upstream):
-    upstream.reply(openai_words.completion('{"n": "two"}'), openai_words.completion('{"n": 2}'))
-    reply = ask(formats, response_format=strict_format(SCHEMA))
-    assert json.loads(said(reply)) == {"n": 2} and reply.headers["x-millrace-attempts"] == "2"
-    upstream.reply_always(openai_words.completion('{"n": 1, "m": 2}'))
-    reply = ask(formats, response_format=strict_format(SCHEMA))
-    assert "$.m: should not be there" in failed(reply, 502, "upstream_error")
-    assert reply.headers["x-should-retry"] == "false"
-    assert reply.headers["x-millrace-model"] == "m" and reply.headers["x-millrace-attempts"] == "3"
-    assert reply.json()["error"]["param"] == "response_format"
-
-
-def test_a_stream_that_breaks_a_strict_schema_ends_with_an_error_and_without_done(formats, upstream):
-    upstream.reply(openai_words.stream('{"n": "two"}'))
-    reply = ask(formats, response_format=strict_format(SCHEMA), stream=True)
-    assert "$.n: should be of type" in error_of(reply.body)["message"] and b"[DONE]" not in reply.body
-
-
-def test_a_schema_that_is_none_is_refused_before_any_call(formats, upstream):
-    for schema in ({"type": "objekt"}, {"$ref": "https://example.com/schema.json"}, {"anyOf": [{"$ref": "#"}]}):
-        reply = ask(formats, response_format=strict_format(schema))
-        failed(reply, 422, "invalid_field")
-        assert reply.json()["error"]["param"] == "response_format.json_schema.schema"
-    assert not upstream.requests
 
 
 def test_a_refused_key_is_not_tried_again_and_not_shown(opened, family, upstream):

@@ -8,7 +8,7 @@ import time
 
 import bad_documents
 import pytest
-from documents import tiny_pdf
+from documents import data_uri, tiny_pdf
 from millrace import BUILD, Gateway, Worker, eventually
 from silent_gateway import SilentGateway
 
@@ -54,7 +54,7 @@ def test_a_folder_becomes_a_folder_of_markdown_and_a_second_run_skips_what_is_do
     assert "the first document" in (out / "one.md").read_text()
     assert "on two pages" in (out / "sub" / "two.md").read_text()
     second = millrace(shared, "ocr", folder, "-o", out, "--json")
-    assert second.returncode == 0 and second.stdout == "" and "skipped" in second.stderr
+    assert second.returncode == 0 and second.stdout == "" and "All 2 documents were read before" in second.stderr
     (folder / "one.pdf").write_bytes(tiny_pdf("a document that has changed since"))
     third = millrace(shared, "ocr", folder, "-o", out, "--json")
     assert len(third.stdout.splitlines()) == 1 and "a document that has changed since" in (out / "one.md").read_text()
@@ -189,7 +189,7 @@ def test_ctrl_c_is_heard_within_an_upload_that_nobody_reads(silent, tmp_path):
     with ocr_of(silent, tmp_path / "big.pdf", "--pages", "0-3", "-o", tmp_path / "out") as running:
         line, _ = silent.next_request()
         assert line.startswith("POST /v1/ocr ")
-        assert "Detached: 0 documents go on in the gateway, 1 were not handed in" in press_ctrl_c(running)
+        assert "Detached: 0 documents go on in the gateway, 1 was not handed in." in press_ctrl_c(running)
         said = running.stderr.readline()
         again = f"{MILLRACE.resolve()} ocr {tmp_path}/big.pdf --pages 0-3 --url {silent.url} -o {tmp_path}/out"
         assert said == f"To go on, run it again: {again}\n"
@@ -210,7 +210,7 @@ def test_ctrl_c_is_heard_within_a_wait_for_a_silent_gateway_and_cancels_as_well(
         assert "Cancelling" in press_ctrl_c(running)
         line, _ = silent.next_request()
         assert line == f"POST /v1/jobs/{job}/cancel HTTP/1.1"
-        assert "1 documents were not cancelled" in press_ctrl_c(running)  # nor does that wait for ever
+        assert "1 document was not cancelled" in press_ctrl_c(running)  # nor does that wait for ever
         assert running.wait(10) == 130
 
 
@@ -258,12 +258,25 @@ def test_jobs_are_listed_shown_followed_and_cancelled(shared, folder):
     assert millrace(shared, "ocr", folder / "one.pdf").returncode == 0
     listed = millrace(shared, "jobs", "ls", "--json", "--limit", "1")
     job = json.loads(listed.stdout)["id"]
-    assert job in millrace(shared, "jobs", "ls").stdout
+    assert json.loads(listed.stdout)["name"] == "one.pdf"
+    head, row, *_ = millrace(shared, "jobs", "ls").stdout.splitlines()
+    assert row.startswith(job) and row[head.index("NAME"):] == "one.pdf"
     assert json.loads(millrace(shared, "jobs", "show", job, "--json").stdout)["id"] == job
     tail = millrace(shared, "jobs", "tail", job)
     assert tail.returncode == 0 and "succeeded" in tail.stdout
     assert millrace(shared, "jobs", "cancel", job).returncode == 0
     assert millrace(shared, "jobs", "retry", job).returncode == 13
+
+
+def test_a_name_is_printed_as_one_line_that_moves_no_cursor(shared):
+    name = "bad\u001b[2J\nmärz\u202efdp" + "x" * 80
+    job = shared.client.submit_ocr(data_uri(tiny_pdf("named")), document_name=name).json()["id"]
+    for command in (["ls", "--limit", "1"], ["show", job], ["cancel", job]):
+        printed = millrace(shared, "jobs", *command).stdout
+        assert "bad [2J märz fdpxxx" in printed and not set(printed) & {"\x1b", "\u202e"}, command
+    assert "x" * 80 in millrace(shared, "jobs", "show", job).stdout
+    assert "x…\n" in millrace(shared, "jobs", "ls", "--limit", "1").stdout
+    assert json.loads(millrace(shared, "jobs", "ls", "--limit", "1", "--json").stdout)["name"] == name
 
 
 def test_exit_codes_tell_what_went_wrong(shared, tmp_path):

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import signal
 import subprocess
 
 import bad_documents
@@ -80,17 +81,60 @@ def test_keys_of_a_folder_that_is_no_data_directory_are_refused_and_nothing_is_m
     assert refused.stdout == "" and not (tmp_path / "typo").exists()
 
 
+def test_a_machine_that_is_none_is_answered_with_the_command_that_lists_them(shared):
+    for command in (["exec", "run", "-m", "nobody", "--", "ls"], ["ssh", "nobody"], ["machines", "show", "nobody"]):
+        refused = millrace(shared, *command)
+        assert refused.returncode == 11 and refused.stdout == ""
+        assert f" machines ls --url {shared.url}` shows those that there are" in refused.stderr, refused.stderr
+
+
+def test_help_names_the_unit_of_a_setting_and_says_what_it_is(shared):
+    helped = millrace(shared, "serve", "--help").stdout
+    for said in ("--data DIR ", "--config FILE ", "--store.wal-max SIZE ", "--ocr.wait DURATION ", "DURATION: 500ms, 30s"):
+        assert said in helped, said
+
+
 def test_config_check_shows_what_is_in_force_where_nothing_was_said(shared):
     checked = millrace(shared, "config", "check")
     values = {line.split()[0]: line.split()[1] for line in checked.stdout.splitlines()}
     assert values["data"].endswith("/millrace") and values["log.format"] == "json"
+    assert values["SETTING"] == "VALUE" and values["config"] == "-"
     assert re.fullmatch(r"ocr=\d+(,\w+=\d+)*", values["slots"])
 
 
 def test_failures_are_counted_apart_from_what_was_read(shared, folder, tmp_path):
     done = millrace(shared, "ocr", folder, "-o", tmp_path / "out")
     assert done.returncode == 1
-    assert done.stderr.splitlines()[-1].startswith("2 read, 1 failed · 3 pages · "), done.stderr
+    *_, totals, results = done.stderr.splitlines()
+    assert totals.startswith("2 read, 1 failed · 3 pages · "), done.stderr
+    assert results == f"The results are in {tmp_path}/out; run it again to try what failed once more"
+
+
+def test_a_run_says_what_runs_before_it_did_what_remains_and_where_the_results_are(shared, folder, tmp_path):
+    out = tmp_path / "out"
+    first = millrace(shared, "ocr", folder, "-o", out).stderr
+    assert "before" not in first
+    second = millrace(shared, "ocr", folder, "-o", out).stderr.splitlines()
+    assert second[0] == f"2 of 3 documents were read before, their results are in {out}; 1 remains (1 failed before, tried again)"
+    assert second[2].startswith("0 read, 1 failed, 2 before · 0 pages · ")
+    (folder / "locked.pdf").unlink()
+    third = millrace(shared, "ocr", folder, "-o", out)
+    assert third.returncode == 0 and third.stderr == (
+        f"All 2 documents were read before; their results are in {out}. To do it anew, remove {out}/.millrace-ocr.json\n"
+    )
+
+
+def test_a_run_after_an_interrupted_one_says_what_is_at_the_gateway_already(silent, tmp_path):
+    (tmp_path / "a.pdf").write_bytes(tiny_pdf("never read"))
+    for _ in range(2):
+        with start(silent, "ocr", tmp_path / "a.pdf", "-o", tmp_path / "out") as running:
+            if not (tmp_path / "out" / ".millrace-ocr.json").exists():
+                silent.answer(silent.next_request()[1], 202, x_millrace_job=JOB)
+            silent.next_request()
+            running.send_signal(signal.SIGINT)
+            _, said = running.communicate(timeout=30)
+        assert running.returncode == 130
+    assert said.startswith("The run before has read none; 1 remains (1 at the gateway already)\nDetached: 1 document goes on")
 
 
 def test_a_quiet_batch_still_names_its_failures(shared, folder, tmp_path):
@@ -184,3 +228,17 @@ def test_json_ends_with_one_line_end(shared, job, folder):
 def test_a_group_without_its_command_shows_how_it_is_called(group):
     done = subprocess.run([MILLRACE, group], capture_output=True, text=True, check=False)
     assert done.returncode == 2 and f"Usage: millrace {group} " in done.stderr
+
+
+def events(*chunks):
+    return "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks) + "data: [DONE]\n\n"
+
+
+@pytest.mark.parametrize("header", [{}, {"x_millrace_dropped_params": "guardrails"}], ids=["last chunk", "header"])
+def test_what_a_model_was_not_told_is_said_once_wherever_the_stream_says_it(silent, header):
+    last = {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}], "dropped_params": "guardrails"}
+    body = events({"choices": [{"index": 0, "delta": {"content": "yes"}}]}, last)
+    with start(silent, "chat", "-m", "mine", "hi") as running:
+        silent.answer(silent.next_request()[1], 200, body, Content_Type="text/event-stream", **header)
+        out, said = running.communicate(timeout=30)
+    assert (running.returncode, out, said) == (0, "yes\n", "millrace: not told as asked: guardrails\n")

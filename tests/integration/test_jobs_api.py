@@ -4,6 +4,7 @@ import threading
 import uuid
 
 import pytest
+import recordings
 from documents import data_uri, tiny_pdf
 from millrace import Client, Gateway
 
@@ -90,6 +91,24 @@ def test_the_list_is_newest_first_in_pages_and_knows_its_filters(asleep):
     assert asleep.client.get("/v1/jobs?ids=").json() == {"items": []}
     for wrong in ("limit=0", "limit=201", "limit=x", "cursor=@@", "status=lost", "kind=tea", "created_after=yesterday"):
         assert asleep.client.get(f"/v1/jobs?{wrong}").status == 422, wrong
+
+
+def test_a_document_and_a_recording_give_their_names_to_their_jobs(asleep):
+    name = 'märz "1" \u001b[2J.pdf'
+    by_request = asleep.client.submit_ocr(URI, document_name=name).json()
+    inside = {"document": {"document_url": URI, "document_name": "inner.pdf"}}
+    by_document = asleep.client.post("/v1/ocr", inside, headers={"Prefer": "respond-async"}).json()
+    large = asleep.client.submit_ocr(data_uri(tiny_pdf(*["a document of many pages"] * 200)), document_name="large.pdf").json()
+    recording = recordings.ask(asleep, recordings.silence(1), headers={"Prefer": "respond-async"}).json()
+    names = {by_request["id"]: name, by_document["id"]: "inner.pdf", large["id"]: "large.pdf", recording["id"]: "speech.wav"}
+    assert [job["name"] for job in (by_request, by_document, large, recording)] == list(names.values()), "the 202 has them"
+    for path in ("/v1/jobs?limit=200", "/v1/admin/jobs?limit=200", f"/v1/jobs?ids={','.join(names)}"):
+        listed = {job["id"]: job.get("name") for job in asleep.client.get(path).json()["items"]}
+        assert names.items() <= listed.items(), path
+    assert {job: asleep.client.job(job)["name"] for job in names} == names
+    assert "name" not in asleep.client.job(submit(asleep))
+    assert asleep.client.post(f"/v1/jobs/{large['id']}/cancel").json()["name"] == "large.pdf"
+    assert asleep.client.post(f"/v1/jobs/{large['id']}/retry").json()["name"] == "large.pdf"
 
 
 def test_someone_elses_job_is_a_404(asleep):

@@ -54,6 +54,8 @@ class Web(http.server.ThreadingHTTPServer):
                 return
             if self.path == "/a.pdf":
                 body, status = tiny_pdf("fetched from afar"), 200
+            elif self.path == "/words":
+                body, status = b"no document at all", 200
             elif self.path == "/big":
                 body, status = b"%PDF-1.4\n" + b"x" * (51 << 20), 200
             else:
@@ -83,8 +85,20 @@ def opened(tmp_path_factory, web):
     gateway.close()
 
 
-def ocr(gateway, url):
-    return gateway.client.post("/v1/ocr", {"document": {"type": "document_url", "document_url": url}})
+def ocr(gateway, url, **more):
+    return gateway.client.post("/v1/ocr", {"document": {"type": "document_url", "document_url": url}, **more})
+
+
+def names_the_field(gateway, reply, field):
+    """In the reply as in any 422, and in the error that the job keeps and tells."""
+    assert reply.status == 422 and reply.json()["error"]["param"] == field, (reply.status, reply.body)
+    assert reply.json()["detail"][0]["loc"] == ["body", *field.split(".")], reply.body
+    job = gateway.client.job(reply.headers["x-millrace-job"])
+    assert job["error"]["param"] == field, job
+    *_, last = gateway.client.get(f"/v1/jobs/{job['id']}/events").json()["items"]
+    assert last["type"] == "failed" and last["data"] == job["error"], last
+    stored = gateway.client.get(f"/v1/jobs/{job['id']}/result")
+    assert stored.json() == reply.json(), stored.body
 
 
 def test_a_document_of_an_opened_host_is_fetched_and_read(opened, web):
@@ -102,6 +116,12 @@ def test_an_address_that_is_not_public_is_refused(opened, url):
     reply = ocr(opened, url)
     assert reply.status == 422, (reply.status, reply.body)
     assert reply.json()["error"]["code"] == "fetch_refused"
+
+
+def test_what_the_worker_finds_wrong_names_the_field_that_it_is_about(opened, web):
+    names_the_field(opened, ocr(opened, REFUSED[1]), "document.document_url")
+    names_the_field(opened, ocr(opened, f"http://{web.host}/a.pdf", pages=[7]), "pages")
+    names_the_field(opened, ocr(opened, f"http://{web.host}/words"), "document.document_url")
 
 
 @pytest.mark.parametrize("url", NO_WEB_ADDRESS + OTHER_LETTERS)

@@ -1,11 +1,14 @@
-"""A stream of sound or of images whose provider pauses says meanwhile that it is still there, and goes on."""
+"""A stream of sound or of images whose provider is silent says meanwhile that it is still there, and goes on."""
 
+import json
 import threading
 
+import gemini_words
 import pytest
-from millrace import Gateway
+from chat_events import error_of
+from millrace import Gateway, eventually
 from open_stream import OpenStream
-from upstream import Reply, sse_reply
+from upstream import Reply, json_reply, sse_reply
 
 HEARTBEAT = b": keep-alive\n\n"
 PARTIAL = {"type": "image_generation.partial_image", "b64_json": "BBBB", "partial_image_index": 0}
@@ -33,6 +36,7 @@ def gateway(tmp_path, upstream):
     row = f"provider: openai, base_url: '{upstream.url}/v1'"
     config.write_text(
         f"models:\n- {{name: voice, model: gpt-4o-mini-tts, {row}}}\n- {{name: gpt-image-1, model: gpt-image-1, {row}}}\n"
+        f"- {{name: drawing, model: gemini-2.5-flash-image, provider: gemini, base_url: '{upstream.url}'}}\n"
     )
     instance = Gateway(tmp_path / "data", "--config", config, "--chat.heartbeat", "100ms").start()
     yield instance
@@ -46,8 +50,85 @@ def test_a_stream_that_waits_for_its_provider_beats_and_goes_on(gateway, upstrea
     upstream.reply(reply(gate))
     with OpenStream(gateway.client, path, body) as stream:
         assert stream.status == 200 and stream.headers["content-type"] == "text/event-stream"
-        before = stream.read_until(HEARTBEAT)
-        assert b"data: " in before and LAST[kind] not in before
-        stream.read_until(HEARTBEAT + HEARTBEAT)
+        stream.read_until(b"data: ")
+        assert LAST[kind] not in stream.read_until(HEARTBEAT + HEARTBEAT)
         gate.set()
         assert LAST[kind] in stream.rest()
+
+
+def last_data(seen):
+    *_, last = [each for each in seen.decode().split("\n\n") if "data: " in each]
+    return json.loads(last.partition("data: ")[2])
+
+
+def silent(reply):
+    """The same of a provider that does not even begin until the gate is open; and the gate."""
+    gate = threading.Event()
+    return reply(gate).held(gate), gate
+
+
+@pytest.mark.parametrize("kind", CASES)
+def test_a_stream_whose_provider_has_not_begun_beats_with_its_head(gateway, upstream, kind):
+    path, body, reply = CASES[kind]
+    late, gate = silent(reply)
+    upstream.reply(late)
+    with OpenStream(gateway.client, path, body) as stream:
+        assert stream.status == 200 and stream.headers["content-type"] == "text/event-stream"
+        assert stream.read_until(HEARTBEAT + HEARTBEAT).replace(HEARTBEAT, b"") == b""
+        assert "x-millrace-model" not in stream.headers
+        gate.set()
+        assert LAST[kind] in stream.rest() and b"dropped_params" not in stream.seen
+
+
+@pytest.mark.parametrize("kind", CASES)
+def test_what_fails_behind_an_early_head_is_an_event(gateway, upstream, kind):
+    path, body, _ = CASES[kind]
+    gate = threading.Event()
+    upstream.reply(Reply(400, json_reply({"error": {"message": "not this"}}).pieces, before_head=gate))
+    with OpenStream(gateway.client, path, body) as stream:
+        stream.read_until(HEARTBEAT)
+        gate.set()
+        assert "not this" in error_of(stream.rest())["message"]
+        request = stream.headers["x-request-id"]
+
+    def logged():
+        lines = [json.loads(line) for line in gateway.log.read_text().splitlines() if '"model_stream_failed"' in line]
+        return [(line["request_id"], line["model"]) for line in lines]
+
+    eventually(lambda: logged() == [(request, body["model"])], what="the failure's line in the log")
+
+
+def test_what_is_dropped_behind_an_early_head_is_named_by_the_last_event(gateway, upstream):
+    path, body, _ = CASES["images"]
+    body = {**body, "model": "drawing"}
+    gate = threading.Event()
+    upstream.reply(gemini_words.drawing("AAAA").held(gate), gemini_words.drawing("AAAA"))
+    with OpenStream(gateway.client, path, body) as stream:
+        stream.read_until(HEARTBEAT)
+        gate.set()
+        told = last_data(stream.rest())["dropped_params"]
+    with OpenStream(gateway.client, path, body) as stream:
+        assert "dropped_params" not in last_data(stream.rest())
+        assert told == stream.headers["x-millrace-dropped-params"]
+
+
+def test_sound_as_a_file_begins_with_its_first_bytes_and_has_no_comment_in_it(gateway, upstream):
+    path, body, _ = CASES["speech"]
+    heard = []
+
+    def hear():
+        heard.append(gateway.client.post(path, {**body, "stream_format": "audio"}))
+
+    late, gate = silent(sound)
+    upstream.reply(late)
+    hearing = threading.Thread(target=hear)
+    hearing.start()
+    upstream.wait_for(1)
+    beating, _ = silent(sound)
+    upstream.reply(beating)
+    with OpenStream(gateway.client, path, body) as stream:
+        stream.read_until(HEARTBEAT + HEARTBEAT)
+    gate.set()
+    hearing.join()
+    assert heard[0].status == 200 and heard[0].body == b"firstsecond"
+    assert heard[0].headers["x-millrace-model"] == "voice"

@@ -39,6 +39,21 @@ def test_text_srt_and_vtt_are_plain_text(shared):
     assert re.match(r"WEBVTT\n\n(1\n)?00:00:00\.\d{3} --> 00:00:0\d\.\d{3}\n\S", bodies["vtt"])
 
 
+def test_a_result_is_read_in_any_form_and_stays_what_was_asked_for(shared):
+    job = submit(shared, clip(4), response_format="text")
+    ended = shared.client.wait_terminal(job, within_s=120)
+    assert ended["status"] == "succeeded", ended
+    path = f"/v1/jobs/{job}/result"
+    text = shared.client.get(path)
+    assert text.headers["content-type"].startswith("text/plain")
+    verbose = shared.client.get(path + "?format=verbose_json").json()
+    assert verbose["text"] + "\n" == text.body.decode() and verbose["segments"][-1]["end"] <= verbose["duration"] + 0.1
+    assert shared.client.get(path + "?format=vtt").body.startswith(b"WEBVTT\n\n")
+    assert shared.client.get(path + "?format=json").json()["duration"] == verbose["duration"]
+    assert shared.client.get(path + "?format=words").status == 422
+    assert shared.client.get(path).body == text.body
+
+
 def test_verbose_json_has_segments_and_the_words_that_are_asked_for(shared):
     fields = {"response_format": "verbose_json", "timestamp_granularities[]": ["segment", "word"]}
     body = ask(shared, clip(4), **fields).json()
@@ -126,7 +141,7 @@ def test_the_command_fills_a_folder_and_skips_what_is_done(shared, tmp_path):
     assert (out / "a.srt").read_text().startswith("1\n00:00:0") and (out / "more" / "b.srt").exists()
     assert "2 transcribed, 1 failed" in first.stderr
     second = cli(shared, "transcribe", talks, "-o", out, "--format", "srt")
-    assert second.returncode == 1 and "2 of 3 done before: skipped" in second.stderr
+    assert second.returncode == 1 and "2 of 3 recordings were transcribed before" in second.stderr
     third = cli(shared, "transcribe", talks / "a.wav", "-o", out, "--format", "text")
     assert third.returncode == 0 and (out / "a.txt").exists(), third.stderr
 

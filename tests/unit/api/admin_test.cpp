@@ -35,6 +35,12 @@ class Admin : public Served {
         .json()["id"];
   }
   std::string status(const std::string& job) { return read("/jobs?ids=" + job)["items"][0]["status"]; }
+  void report(storage::WorkerReport report) {
+    std::promise<bool> reported;
+    storage::JobClaims(*store).heartbeat(std::move(report), {}, std::chrono::seconds(20),
+                                         [&](const auto& reply) { reported.set_value(reply.has_value()); });
+    ASSERT_TRUE(reported.get_future().get());
+  }
   const json* kind(const json& list, const std::string& name) {
     for (const json& each : list) {
       if (each["kind"] == name) return &each;
@@ -213,14 +219,44 @@ TEST_F(Admin, AQueueThatIsNoneAndAWorkerThatIsNoneAreNotFound) {
 
 TEST_F(Admin, AWorkerThatIsToldToDrainIsShownSo) {
   begin();
-  const storage::WorkerReport report{"box-1", base::Uuid::make(clock.wall()), "box", "1", {}};
-  std::promise<bool> reported;
-  storage::JobClaims(*store).heartbeat(report, {}, std::chrono::seconds(20),
-                                       [&](const auto& reply) { reported.set_value(reply.has_value()); });
-  ASSERT_TRUE(reported.get_future().get());
+  report({"box-1", base::Uuid::make(clock.wall()), "box", "1", {}});
   EXPECT_EQ(read("/workers")["items"][0]["draining"], false);
   EXPECT_EQ(ask("POST", "/workers/box-1/drain").json()["draining"], true);
   EXPECT_EQ(read("/workers")["items"][0]["draining"], true);
+}
+
+TEST_F(Admin, AWorkerIsListedWithTheLeasesThatItHoldsAndWhenTheyEnd) {
+  begin();
+  const std::string job = make(owner);
+  const auto claimed = claim();
+  ASSERT_TRUE(claimed);
+  report({"test", base::Uuid::make(clock.wall()), "box", "1", {}});
+  const json seen = read("/workers")["items"][0];
+  EXPECT_EQ(seen["leases_held"], 1);
+  const json lease = seen["leases"][0];
+  EXPECT_EQ(lease["job"], job);
+  EXPECT_EQ(lease["kind"], "ocr");
+  EXPECT_EQ(lease["tenant"], "default");
+  EXPECT_EQ(lease["attempt"], 1);
+  EXPECT_EQ(lease["over"], false);
+  EXPECT_GT(lease["expires_in_seconds"].get<double>(), 10);
+  EXPECT_LE(lease["expires_in_seconds"].get<double>(), 20);
+  EXPECT_GT(lease["expires_at"], lease["since"]);
+  finish(claimed->lease, kReply);
+  EXPECT_EQ(read("/workers")["items"][0]["leases"], json::array());
+}
+
+TEST_F(Admin, EachPartOfTheHealthSaysWhatItIsAndWhatToDoOnceItIsNotWell) {
+  begin();
+  dispatch = {false, "Kafka box:9092: refused"};
+  const json ready = send({.path = "/readyz"}).json();
+  const json seen = read("/overview")["health"];
+  for (const char* part : {"store", "dispatch", "disk"}) {
+    EXPECT_EQ(seen[part]["means"], ready[part]["means"]);
+    EXPECT_NE(ready[part]["means"], "");
+    EXPECT_EQ(ready[part].contains("what_to_do"), std::string(part) == "dispatch");
+  }
+  EXPECT_NE(seen["dispatch"]["what_to_do"].get<std::string>().find("No job is lost"), std::string::npos);
 }
 
 class AdminFeed : public Admin {

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "schemas/ocr.h"
 #include "tests/unit/api/served.h"
 
 namespace millrace::api::test {
@@ -73,6 +74,14 @@ TEST_F(Asked, ADocumentThatWasSentIsLeftOut) {
   const json told = asked(job).json();
   EXPECT_EQ(told["left_out"], json::parse(R"(["document.document_url"])"));
   EXPECT_EQ(told["path"], "/v1/ocr");
+}
+
+TEST_F(Asked, ADocumentsMediaTypeIsThatOfItsBytesInTheSpecOrInAFile) {
+  start();
+  for (const std::size_t bytes : {std::size_t{2'000}, schemas::kInlineDocumentMax + 1}) {
+    const std::string job = post("/v1/ocr", ocr_body(pdf_of(bytes)), kAsync).json()["id"];
+    EXPECT_EQ(asked(job).json()["file"], json::parse(R"({"media_type":"application/pdf"})")) << bytes;
+  }
 }
 
 }  // namespace

@@ -73,6 +73,33 @@ TEST_F(Audio, APartialResultHasTheFormThatWasAskedFor) {
   const std::string path = "/v1/jobs/" + transcribe(form, kAsync).header("x-millrace-job") + "/result";
   part(claimed().lease, 0, piece_text(" The mill turns."));
   EXPECT_EQ(get(path + "?partial=true").body, "The mill turns.\n");
+  EXPECT_EQ(get(path + "?partial=true&format=json").json()["text"], "The mill turns.");
+}
+
+TEST_F(Audio, AResultIsToldInAnyFormByItsReaderAndStaysWhatWasAskedFor) {
+  start();
+  const FormText form = good_form().field("response_format", "text");
+  const std::string path = "/v1/jobs/" + transcribe(form, kAsync).header("x-millrace-job") + "/result";
+  finish(claimed().lease, result_text(schemas::TranscriptForm::kText));
+  const std::string asked_for = "The mill turns. It never stops.\n";
+  EXPECT_EQ(get(path).body, asked_for);
+  const Answer verbose = get(path + "?format=verbose_json");
+  EXPECT_EQ(verbose.header("content-type"), "application/json");
+  EXPECT_EQ(verbose.json()["segments"][0]["end"], 1.25) << verbose.body;
+  EXPECT_EQ(get(path + "?format=srt").body, "1\n00:00:00,000 --> 00:00:01,250\nThe mill turns.\n\n");
+  EXPECT_EQ(get(path + "?format=json&partial=true").json()["duration"], 2.5);
+  EXPECT_EQ(get(path).body, asked_for);
+  EXPECT_EQ(get(path + "?format=").body, asked_for) << "empty is absent";
+  EXPECT_EQ(get(path + "?format=docx").status, 422);
+}
+
+TEST_F(Audio, PiecesOfARecordingAreReadByTheirNumbers) {
+  start();
+  const std::string path = "/v1/jobs/" + transcribe(good_form(), kAsync).header("x-millrace-job") + "/result";
+  const storage::Claimed job = claimed();
+  part(job.lease, 0, piece_text("The mill turns."));
+  part(job.lease, 1, piece_text("It never stops."));
+  EXPECT_EQ(get(path + "?partial=true&pages=1&format=verbose_json").json()["text"], "It never stops.");
 }
 
 }  // namespace

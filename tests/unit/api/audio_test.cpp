@@ -22,6 +22,8 @@ TEST_F(Audio, ARecordingBecomesTheInputOfAJob) {
                                      kAsync);
     ASSERT_EQ(answer.status, 202) << answer.body;
     EXPECT_EQ(answer.json()["kind"], "stt");
+    EXPECT_EQ(answer.json()["name"], "b.wav");
+    EXPECT_EQ(get("/v1/jobs").json()["items"][0]["name"], "b.wav");
     EXPECT_EQ(answer.header("x-millrace-job").substr(0, 4), "stt-");
     const storage::Claimed job = claimed();
     ASSERT_TRUE(job.input.has_value());

@@ -179,9 +179,8 @@ TEST_F(ApiChat, AFailedOneAnswersWithItsOriginalErrorForGood) {
   const std::string id = deferred();
   const auto job = claim(Kind::kChat);
   ASSERT_TRUE(job.has_value());
-  schemas::ChatOutcome refused;
-  refused.param = "messages";
-  fail(job->lease, base::Code::kBadRequest, "the provider said no", schemas::chat_outcome_text(refused));
+  const std::string kept_by_an_older_release = "{\"model\":\"m\",\"attempts\":1,\"param\":\"messages\"}\n";
+  fail(job->lease, base::Code::kBadRequest, "the provider said no", kept_by_an_older_release);
   const Answer answer = later(id);
   EXPECT_EQ(answer.status, 400);
   EXPECT_EQ(answer.json()["error"]["message"], "the provider said no");
@@ -265,6 +264,16 @@ TEST_F(ApiChat, ModelsAreListedWithWhatTheyCanDo) {
   EXPECT_EQ(get("/v1/models/mock/chat").json()["id"], "mock/chat");
   EXPECT_EQ(get("/v1/models/millrace/ocr").json()["capabilities"]["ocr"], true);
   EXPECT_EQ(get("/v1/models/mock/chart").status, 404);
+}
+
+TEST_F(ApiChat, ModelsOfAudioSayWhetherTheyHearOrSpeak) {
+  const auto does = [&](const std::string& model, const char* what) {
+    return get("/v1/models/" + model).json()["capabilities"][what] == true;
+  };
+  EXPECT_TRUE(does("millrace/sphinx-en", "transcription") && !does("millrace/sphinx-en", "speech"));
+  EXPECT_TRUE(does("millrace/flite", "speech") && !does("millrace/flite", "transcription"));
+  EXPECT_TRUE(does("millrace/flite", "audio"));
+  for (const char* what : {"transcription", "speech", "audio"}) EXPECT_FALSE(does("mock/chat", what)) << what;
 }
 
 }  // namespace

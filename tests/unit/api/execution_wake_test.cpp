@@ -18,11 +18,17 @@ TEST_F(Executions, OneOnAMachineThatSleepsWaitsForItAndSaysHowLong) {
   EXPECT_EQ(made.header("retry-after-ms"), "1000");
   const std::string path = root_ + "/" + made.json()["execution_id"].get<std::string>();
   EXPECT_EQ(get(path).header("retry-after-ms"), "1000");
+  const std::string job = "/v1/jobs/" + made.json()["execution_id"].get<std::string>();
+  EXPECT_EQ(get(job).json()["status"], "wake_in_progress");
+  EXPECT_EQ(get("/v1/jobs?status=wake_in_progress").json()["items"].size(), 1u);
+  EXPECT_EQ(get("/v1/jobs?status=queued").json()["items"].size(), 0u);
   EXPECT_FALSE(claim(Kind::kExec).has_value());
   EXPECT_EQ(act(), "wake");
   EXPECT_EQ(act(), "");
   const Answer awake = get(path);
   EXPECT_EQ(awake.json()["status"], "queued");
+  EXPECT_EQ(get(job).json()["status"], "queued");
+  EXPECT_EQ(get("/v1/jobs?status=queued").json()["items"].size(), 1u);
   EXPECT_FALSE(awake.has("retry-after-ms"));
   EXPECT_TRUE(claim(Kind::kExec).has_value());
 }

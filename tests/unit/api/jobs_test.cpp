@@ -38,6 +38,29 @@ TEST_F(Jobs, AreListedNewestFirstInPages) {
   EXPECT_EQ(pages, 3);
 }
 
+TEST_F(Jobs, ANameIsInEveryAnswerThatHasTheJob) {
+  start();
+  const std::string body = ocr_body(pdf_of(9), R"(,"document_name":"march \"1\" ü\\\u001b[2J.pdf")");
+  const json made = post("/v1/ocr", body, kAsync).json();
+  const std::string shown = "march \"1\" ü\\\x1b[2J.pdf";
+  EXPECT_EQ(made["name"], shown);
+  const std::string path = "/v1/jobs/" + made["id"].get<std::string>();
+  EXPECT_EQ(get(path).json()["name"], shown);
+  EXPECT_EQ(get("/v1/jobs").json()["items"][0]["name"], shown);
+  EXPECT_EQ(get("/v1/jobs?ids=" + made["id"].get<std::string>()).json()["items"][0]["name"], shown);
+  EXPECT_EQ(post(path + "/cancel", "").json()["name"], shown);
+  EXPECT_EQ(post(path + "/retry", "").json()["name"], shown);
+  EXPECT_FALSE(get("/v1/jobs/" + make()).json().contains("name"));
+}
+
+TEST_F(Jobs, WithOneKeyTheSecondAnswerHasTheName) {
+  start();
+  const std::string body = ocr_body(pdf_of(9), R"(,"document_name":"a.pdf")");
+  const std::string headers = std::string(kAsync) + "Idempotency-Key: one\r\n";
+  EXPECT_EQ(post("/v1/ocr", body, headers).json()["name"], "a.pdf");
+  EXPECT_EQ(post("/v1/ocr", body, headers).json()["name"], "a.pdf");
+}
+
 TEST_F(Jobs, ThatAreRareAreFoundBehindManyOthersAndNoPageIsEmptyWithACursor) {
   start({.list_rows_max = 3});
   std::vector<std::string> done;

@@ -49,6 +49,15 @@ TEST(Result, AFailureThatARetryCannotHelpIsPermanent) {
   }
 }
 
+TEST(Result, WhatLastsIsPermanentWhateverItsCodesClass) {
+  for (const Code code : {Code::kUpstream, Code::kQuota, Code::kDocumentDamaged}) {
+    Error refusal = error(code, "no");
+    EXPECT_EQ(retry_class(refusal), info(code).retry);
+    refusal.lasting = true;
+    EXPECT_EQ(retry_class(refusal), RetryClass::kPermanent);
+  }
+}
+
 struct StatusRow {
   Code code;
   int status;

@@ -134,5 +134,13 @@ TEST(ChatPrinter, WhatIsNoChunkIsPassedOver) {
   EXPECT_EQ(shown.out.text(), "");
 }
 
+TEST(ChatPrinter, WhatAStreamSaysItsModelWasNotToldIsHeard) {
+  Shown shown;
+  shown.delta(R"({"content":"one"})", "stop");
+  shown.printer.take("message", R"({"choices":[],"dropped_params":"guardrails, n;emulated"})");
+  shown.printer.take("message", "[DONE]");
+  EXPECT_EQ(shown.printer.heard().dropped, "guardrails, n;emulated");
+}
+
 }  // namespace
 }  // namespace millrace::cli

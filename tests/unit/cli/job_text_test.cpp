@@ -33,6 +33,18 @@ TEST(JobText, FieldsStandInTheOrderOfAPersonsQuestionsAndLinksLast) {
       job_text(kJob));
 }
 
+TEST(JobText, ARowEndsWithTheNameCutAndWithoutControlCharacters) {
+  json job = kJob;
+  job["name"] = "in\nvoice\x1b]0;x\x07 " + std::string(80, 'n');
+  const std::string row = job_row(job);
+  EXPECT_EQ(row.substr(row.find("page_failed")),
+            "page_failed" + std::string(11, ' ') + "in voice ]0;x  " + std::string(45, 'n') + "…");
+  EXPECT_EQ(job_header().find("NAME"), row.find("in voice"));
+  EXPECT_EQ(job_row({{"id", "ocr-1"}}).substr(41 + 2 + 10 + 2 + 9 + 2 + 24 + 2),
+            "-" + std::string(25, ' ') + "-" + std::string(21, ' ') + "-");
+  EXPECT_NE(job_text(job).find("\nname             in voice ]0;x  nnn"), std::string::npos) << job_text(job);
+}
+
 TEST(JobText, WhatIsNotKnownOfAJobHasNoLine) {
   EXPECT_EQ("id               ocr-1\n", job_text({{"id", "ocr-1"}}));
   EXPECT_EQ("-", progress_text({{"id", "ocr-1"}}));
@@ -75,6 +87,10 @@ TEST(JobText, AnEventIsOneLineOfTimeTypeAndWhat) {
             event_of("failed", R"({"code":"document_encrypted","message":"it is locked"})"));
   EXPECT_EQ("T1  retry      it fell (worker_lost), attempt 1, run_at T2",
             event_of("retry", R"({"code":"worker_lost","message":"it fell","attempt":1,"run_at":"T2"})"));
+}
+
+TEST(JobText, AnEventMovesNoCursor) {
+  EXPECT_EQ("T1  failed     no\\ [2J", event_of("failed", R"({"message":"no\\\u001b[2J"})"));
 }
 
 TEST(JobText, AnEventOfAnotherShapeIsShownWhole) {

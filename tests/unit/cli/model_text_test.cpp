@@ -31,9 +31,21 @@ TEST(ModelText, OnlyAYesIsACapability) {
 }
 
 TEST(ModelText, TheChoiceIsNamedAndALongOneCutShort) {
-  EXPECT_EQ(choice_text({"a", "b"}), "millrace: --model is needed; there are a, b\n");
-  EXPECT_THAT(choice_text({}), HasSubstr("--mock true"));
-  EXPECT_THAT(choice_text(std::vector<std::string>(25, "m")), HasSubstr("and 5 more"));
+  EXPECT_THAT(choice_text({"a", "b"}, {}),
+              testing::StartsWith("millrace: --model is needed; there are a, b\n"));
+  EXPECT_THAT(choice_text({"a", "b"}, {}), HasSubstr(" models ls` shows"));
+  EXPECT_THAT(choice_text(std::vector<std::string>(25, "m"), {}), HasSubstr("and 5 more"));
+}
+
+TEST(ModelText, WhereThereIsNoneAKeyAndTheEchoAreNamed) {
+  EXPECT_THAT(choice_text({}, {}), testing::AllOf(HasSubstr("OPENAI_API_KEY"), HasSubstr("--mock true")));
+}
+
+TEST(ModelText, TheListThatIsAdvisedIsThatOfTheGatewayThatWasAsked) {
+  ClientOptions elsewhere;
+  elsewhere.url = "http://box:9";
+  EXPECT_THAT(models_advice(elsewhere), HasSubstr(" models ls --url http://box:9` lists"));
+  EXPECT_THAT(models_advice({}), testing::AllOf(HasSubstr(" models ls` lists"), HasSubstr("mock/chat")));
 }
 
 }  // namespace

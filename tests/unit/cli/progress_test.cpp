@@ -57,6 +57,15 @@ TEST(Progress, ADocumentThatFailedIsNotCountedAmongThoseThatWereRead) {
   EXPECT_EQ("48 read, 2 failed · 20 pages · 2.0 pages/s · 0:10", totals_line(totals));
 }
 
+TEST(Progress, TheEndOfAResumedRunCountsItsOwnAndNamesThoseBefore) {
+  Totals totals = totals_at(30, 30, std::chrono::seconds(2));
+  totals.documents = totals.documents_done = 12;
+  totals.documents_before = 9;
+  totals.documents_failed = 1;
+  totals.pages_before = 26;
+  EXPECT_EQ("2 read, 1 failed, 9 before · 4 pages · 2.0 pages/s · 0:02", totals_line(totals));
+}
+
 TEST(Progress, EachDocumentHasABarAndLongNamesAreCutByCharactersNotBytes) {
   const std::vector<Bar> bars = {{"a.pdf", "running", 5, 10},
                                  {"überaus-langer-name-eines-dokuments-ohne-ende.pdf", "queued", 0, 0}};

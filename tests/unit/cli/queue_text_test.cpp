@@ -38,10 +38,20 @@ TEST(QueueText, AWorkerSaysHowItStandsAndWhatItHas) {
   constexpr const char* kRest =
       R"("name":"box-1","host":"box","heartbeat_age_seconds":3,"slots":[{"kind":"ocr","slots":2,"used":1}])";
   const auto row = [&](const std::string& state) { return worker(("{" + state + kRest + "}").c_str()); };
-  EXPECT_EQ("box-1                         live       3 s        ocr 1/2                               box",
-            row(R"("live":true,"draining":false,)"));
+  EXPECT_EQ(
+      "box-1                         live       3 s        ocr 1/2                                           "
+      "  box",
+      row(R"("live":true,"draining":false,)"));
   EXPECT_NE(row(R"("live":true,"draining":true,)").find("draining"), std::string::npos);
   EXPECT_NE(row(R"("live":false,"draining":true,)").find("silent"), std::string::npos);
+}
+
+TEST(QueueText, TheHostOfAWorkerOfAllKindsStandsBelowItsHead) {
+  const std::string row = worker(
+      R"({"name":"box-1","live":true,"host":"box","slots":[{"kind":"ocr","slots":16,"used":10},
+          {"kind":"exec","slots":4,"used":0},{"kind":"machine","slots":4,"used":0},
+          {"kind":"chat","slots":64,"used":0},{"kind":"stt","slots":2,"used":1}]})");
+  EXPECT_EQ(worker_header().find("HOST"), row.find("box", 5));
 }
 
 }  // namespace

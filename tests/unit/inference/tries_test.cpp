@@ -229,6 +229,22 @@ TEST(Tries, AnAccountWithoutQuotaIsLeftForAFallbackAtOnce) {
   EXPECT_EQ(2, heard.heads.at(0).attempts);
 }
 
+TEST(Tries, ARefusalLastsWhereNoneOfTheTargetsMayDoBetterLater) {
+  const std::string refusal = http(403, R"({"error":{"message":"not this"}})");
+  const std::string shut = http(401, R"({"error":{"message":"no such key"}})");
+  for (const auto& [first, lasts] : {std::pair(failure(), false), std::pair(shut, true)}) {
+    ScriptedUpstream one({first}), other({refusal});
+    auto asked = request("a/m");
+    asked.models = {"a/m", "b/m"};
+    Heard heard;
+    ChatGround ground(models({upstream_row("a/m", one), upstream_row("b/m", other)}));
+    const auto end = ground.answer(asked, heard);
+    ASSERT_FALSE(end);
+    EXPECT_TRUE(end.error().message.starts_with("b/m answered 403")) << end.error().message;
+    EXPECT_EQ(lasts, end.error().lasting);
+  }
+}
+
 TEST(Tries, AReplyThatSaysNoTimeHasTheGatewaysOwn) {
   const std::string untimed = R"({"choices":[{"message":{"content":"hi"},"finish_reason":"stop"}]})";
   ScriptedUpstream upstream({http(200, untimed), completion("hi")});

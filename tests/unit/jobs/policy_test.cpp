@@ -60,6 +60,28 @@ TEST(Policy, AnErrorsClassDecidesWhatAnAttemptCosts) {
   EXPECT_EQ(retry_plan(ocr, 1, base::error(base::Code::kOverloaded, ""), 0.5).attempts_max, 0);
 }
 
+TEST(Policy, WhatLastsIsNotTriedAgainWhateverItsCodesClass) {
+  const KindPolicy& chat = policy(schemas::Kind::kChat);
+  for (const base::Code code : {base::Code::kUpstream, base::Code::kOverloaded}) {
+    base::Error refusal = base::error(code, "");
+    EXPECT_NE(retry_plan(chat, 1, refusal, 0.5).attempts_max, 1) << base::name(code);
+    refusal.lasting = true;
+    EXPECT_EQ(retry_plan(chat, 1, refusal, 0.5).attempts_max, 1) << base::name(code);
+  }
+}
+
+TEST(Policy, AnAccountWithNothingLeftIsWaitedFor) {
+  base::Error refusal = base::error(base::Code::kQuota, "");
+  refusal.lasting = true;
+  EXPECT_EQ(retry_plan(policy(schemas::Kind::kChat), 1, refusal, 0.5).attempts_max, 0);
+}
+
+TEST(Policy, ARetryKeepsTheFieldThatItsErrorIsAbout) {
+  const KindPolicy& chat = policy(schemas::Kind::kChat);
+  const base::Error error = base::error(base::Code::kUpstream, "no", "response_format");
+  EXPECT_EQ(retry_plan(chat, 1, error, 0.5).error.param, "response_format");
+}
+
 TEST(Policy, ACrashCountsAsACrashAndNothingElse) {
   const storage::RetryPlan plan = crash_plan(1, base::error(base::Code::kInternal, "signal 11"), 0.5);
   EXPECT_TRUE(plan.crash);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "platform/base/base64.h"
 #include "schemas/chat_job.h"
 #include "schemas/chat_request.h"
 #include "schemas/execution.h"
@@ -15,8 +16,8 @@ namespace {
 using nlohmann::json;
 using Places = std::vector<std::string>;
 
-AskedRequest asked(Kind kind, const std::string& spec, bool has_input = false) {
-  auto out = asked_request(kind, spec, has_input);
+AskedRequest asked(Kind kind, const std::string& spec, bool has_input = false, std::string_view head = {}) {
+  auto out = asked_request(kind, spec, has_input, head);
   EXPECT_TRUE(out.has_value()) << spec;
   return out ? *std::move(out) : AskedRequest{};
 }
@@ -139,6 +140,25 @@ TEST(AskedDocuments, OneThatWasFetchedIsNamedAndOneThatWasSentIsLeftOut) {
   EXPECT_EQ(sent.left_out, Places{"document.document_url"});
 }
 
+json file_of(const AskedRequest& told) {
+  return json::parse(to_json(JobId{Kind::kOcr, {}}, told)).value("file", json());
+}
+
+TEST(AskedDocuments, HaveTheNameThatWasToldAndTheMediaTypeOfTheirBytes) {
+  OcrSpec spec;
+  spec.model = "millrace/ocr";
+  const std::string png("\x89PNG\r\n\x1a\n and more");
+  EXPECT_EQ(file_of(asked(Kind::kOcr, to_json(spec), true, png)),
+            json::parse(R"({"media_type":"image/png"})"));
+  EXPECT_EQ(file_of(asked(Kind::kOcr, to_json(spec))), json::object()) << "its bytes are not kept any more";
+  spec.document_name = "bill.pdf";
+  spec.inline_document = base::base64_encode("%PDF-1.7" + std::string(3000, ' '));
+  EXPECT_EQ(file_of(asked(Kind::kOcr, to_json(spec))),
+            json::parse(R"({"name":"bill.pdf","media_type":"application/pdf"})"));
+  spec.document_url = "https://papers.example/a.pdf";
+  EXPECT_EQ(file_of(asked(Kind::kOcr, to_json(spec), true, png)), json()) << "nothing was handed in";
+}
+
 TEST(AskedRecordings, AreFormsWithoutTheirFile) {
   TranscriptionSpec spec;
   spec.model = "whisper-1";
@@ -154,6 +174,15 @@ TEST(AskedRecordings, AreFormsWithoutTheirFile) {
   EXPECT_EQ(told.left_out, Places{"file"});
   spec.style.translate = true;
   EXPECT_EQ(asked(Kind::kStt, to_json(spec)).path, "/v1/audio/translations");
+}
+
+TEST(AskedRecordings, HaveTheNameThatWasToldAndTheMediaTypeOfTheirBytes) {
+  TranscriptionSpec spec;
+  spec.model = "whisper-1";
+  spec.file_name = "talk.ogg";
+  EXPECT_EQ(file_of(asked(Kind::kStt, to_json(spec), true, "OggS and more")),
+            json::parse(R"({"name":"talk.ogg","media_type":"audio/ogg"})"));
+  EXPECT_EQ(file_of(asked(Kind::kStt, to_json(spec))), json::parse(R"({"name":"talk.ogg"})"));
 }
 
 TEST(AskedCommands, HaveNoValuesOfTheirEnvironment) {

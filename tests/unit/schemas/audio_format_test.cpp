@@ -57,6 +57,7 @@ TEST(AudioFormats, NamesRoundTrip) {
         AudioFormat::kWav, AudioFormat::kWebm}) {
     EXPECT_EQ(audio_format_named(name(format)), format);
     EXPECT_NE(audio_format_names().find(name(format)), std::string_view::npos);
+    EXPECT_NE(mime(format).find('/'), std::string_view::npos);
   }
   EXPECT_FALSE(audio_format_named("aac"));
 }

@@ -118,6 +118,7 @@ TEST(SpeechEvents, TheirTypeIsInTheirData) {
   EXPECT_EQ(speech_done_text(3),
             "event: speech.audio.done\ndata: {\"type\":\"speech.audio.done\",\"usage\":"
             "{\"input_tokens\":3,\"output_tokens\":0,\"total_tokens\":3}}\n\n");
+  EXPECT_NE(speech_done_text(3, "lang").find(R"("dropped_params":"lang")"), std::string::npos);
 }
 
 }  // namespace

@@ -1,5 +1,8 @@
 #include "storage/admin_queries.h"
 
+#include <algorithm>
+#include <numeric>
+
 #include "tests/unit/storage/job_store.h"
 
 namespace millrace::storage::testing {
@@ -35,6 +38,38 @@ TEST(AdminQueries, WhatEndedIsCountedByTheMinuteTheHourAndTheDay) {
   EXPECT_EQ(ocr.good[kEndMinutes - 6], 3);
   EXPECT_EQ(of(ends, schemas::Kind::kChat).day.succeeded, 0);
   EXPECT_EQ(ends.since, std::nullopt);
+}
+
+TEST(AdminQueries, BarsAreMinutesOfTheClockSoThatOnlyTheOneThatIsNotOverGrows) {
+  JobStore s;
+  s.clock.advance(60s - std::chrono::milliseconds(base::millis(s.clock.wall()) % 60'000));  // a minute begins
+  const auto bars = [&] { return of(AdminQueries(s.store()).ends().value(), schemas::Kind::kOcr).good; };
+  end_some(s, 2, 0ms, 1s);
+  s.clock.advance(56s);
+  EXPECT_EQ(bars().back(), 2);
+  s.clock.advance(3s);  // one second into the next minute, and less than a minute after the ends
+  const auto begun = bars();
+  EXPECT_EQ(begun[kEndMinutes - 2], 2);
+  EXPECT_EQ(begun.back(), 0);
+  for (int i = 0; i < 5; ++i) {
+    end_some(s, 1, 0ms, 10s);
+    const auto now = bars();
+    EXPECT_TRUE(std::equal(now.begin(), now.end() - 1, begun.begin())) << i;
+    EXPECT_EQ(now.back(), i + 1);
+  }
+}
+
+TEST(AdminQueries, AnHourHasItsBarsAndWhatLiesBeforeTheFirstIsInNone) {
+  JobStore s;
+  s.clock.advance(60s - std::chrono::milliseconds(base::millis(s.clock.wall()) % 60'000));
+  end_some(s, 1, 0ms, 30s);
+  s.clock.advance(59min);
+  KindEnds ocr = of(AdminQueries(s.store()).ends().value(), schemas::Kind::kOcr);
+  EXPECT_EQ(ocr.good.front(), 1);
+  s.clock.advance(30s);  // within the hour, and 60 minutes of the clock ago
+  ocr = of(AdminQueries(s.store()).ends().value(), schemas::Kind::kOcr);
+  EXPECT_EQ(std::accumulate(ocr.good.begin(), ocr.good.end(), 0), 0);
+  EXPECT_EQ(ocr.hour.succeeded, 1);
 }
 
 TEST(AdminQueries, WaitsAndRunsAreOfTheLastHourByNearestRank) {

@@ -133,8 +133,21 @@ int open_without_room(const std::string& folder) {
   const auto full = Store::open(test_options(folder + "/data"), clock);
   if (full) return 3;
   const bool is_named =
-      full.error().message.starts_with(folder + "/data: the disk is full: 0 bytes are free");
+      full.error().message.starts_with(folder + "/data: the disk is full: 0 bytes are free") &&
+      full.error().message.ends_with("; make room");
   return is_named ? 0 : 4;
+}
+
+// What is wrong with it is something else.
+int open_what_is_no_database(const std::string& folder) {
+  base::SystemClock clock;
+  opened(test_options(folder + "/data"), clock);
+  std::ofstream(folder + "/data/millrace.db") << std::string(4096, 'x');
+  std::ofstream(folder + "/much") << std::string(8 << 20, 'x');
+  const auto other = Store::open(test_options(folder + "/data"), clock);
+  if (other) return 2;
+  const std::string& told = other.error().message;
+  return told.find("is no database") != std::string::npos && told.find("full") == std::string::npos ? 0 : 3;
 }
 
 void expect_fine_on_a_small_disk(int (*body)(const std::string&)) {
@@ -151,6 +164,10 @@ TEST(SmallDiskTest, ABlobThatDoesNotFitIsRefusedAndLeavesNothing) {
 
 TEST(SmallDiskTest, AStoreThatHasNoRoomToOpenSaysThatTheDiskIsFull) {
   expect_fine_on_a_small_disk(&open_without_room);
+}
+
+TEST(SmallDiskTest, AStoreThatCannotBeOpenedForAnotherReasonSaysThatOne) {
+  expect_fine_on_a_small_disk(&open_what_is_no_database);
 }
 
 TEST(SmallDiskTest, ACommitThatMeetsEnospcIsRefusedAndTheProcessLives) {

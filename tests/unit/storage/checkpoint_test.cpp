@@ -19,9 +19,12 @@ constexpr std::int64_t kWalMax = 256 * 1024;
 
 class CheckpointTest : public ::testing::Test {
  protected:
-  CheckpointTest() {
+  CheckpointTest() { open_with(test_options(dir_.str()).checkpoint_interval); }
+  void open_with(milliseconds interval) {
+    store_.reset();
     Store::Options options = test_options(dir_.str());
     options.wal_max_bytes = kWalMax;
+    options.checkpoint_interval = interval;
     store_ = opened(options, clock_);
   }
   std::uint64_t checkpoints() { return store_->stats().checkpoints_total; }
@@ -94,6 +97,32 @@ TEST_F(CheckpointTest, AReaderInTheWayHoldsNoWriterUp) {
   reader.join();
   ASSERT_TRUE(write(*store_, bump));
   EXPECT_TRUE(wait_until([&] { return store_->stats().wal_bytes <= kWalMax; }));
+}
+
+TEST_F(CheckpointTest, ALongLogIsBegunAnewWithoutWaitingForTheInterval) {
+  open_with(std::chrono::hours(1));
+  for (std::uint64_t restarts = 1; restarts <= 3; ++restarts) {
+    while (store_->stats().wal_restarts_total < restarts) write_much(1);
+  }
+  EXPECT_LT(store_->stats().wal_bytes, 4 * kWalMax);
+}
+
+TEST_F(CheckpointTest, ALongLogThatAReaderKeepsIsTriedAgainOnlyAnIntervalLater) {
+  open_with(std::chrono::hours(1));
+  std::promise<void> reading, enough;
+  std::jthread reader([&] {
+    EXPECT_TRUE(store_->readers().read([&](Db& db) {
+      db.prepare("SELECT count(*) FROM access_version").run();
+      reading.set_value();
+      enough.get_future().wait();
+    }));
+  });
+  reading.get_future().wait();
+  const auto before = checkpoints();
+  while (checkpoints() == before) write_much(1);
+  write_much();
+  EXPECT_EQ(checkpoints(), before + 1);
+  enough.set_value();
 }
 
 TEST_F(CheckpointTest, AnIdleStoreDoesNotCheckpoint) {

@@ -61,6 +61,17 @@ TEST(JobOutcomes, AFailedJobKeepsItsErrorAndWhatItsKindHasToShow) {
             R"({"code":"document_encrypted","message":"the document asks for a \"password\""})");
 }
 
+TEST(JobOutcomes, AFailedJobKeepsTheFieldThatItsErrorIsAbout) {
+  JobStore s;
+  const Lease lease = s.submit_and_claim();
+  const schemas::JobError error{base::Code::kInvalidField, "9 is out of range", "pages"};
+  EXPECT_EQ(s.fail(lease, error), Applied::kYes);
+  EXPECT_EQ(s.view(lease.job).error, error);
+  EXPECT_EQ((*s.queries().result(kTenant, lease.job)).job.error, error);
+  EXPECT_EQ((*s.queries().events(kTenant, lease.job, 2, 9)).at(0).data,
+            R"({"code":"invalid_field","message":"9 is out of range","param":"pages"})");
+}
+
 TEST(JobOutcomes, ALongErrorMessageIsCutBetweenCharacters) {
   JobStore s;
   const Lease lease = s.submit_and_claim();

@@ -2,6 +2,7 @@
 
 #include <sqlite3.h>
 
+#include "storage/admin_queries.h"
 #include "storage/artifact_rows.h"
 #include "storage/audit.h"
 #include "storage/machine_rows.h"
@@ -159,6 +160,18 @@ void run_long_document(JobStore& s) {
   s.finish(s.claim_one());
 }
 
+// What administrators see of leases: of a first attempt, of a later one and of a part.
+void look_at_leases(JobStore& s) {
+  s.give_back(s.submit_and_claim());
+  const Lease again = s.claim_one();
+  const Lease parent = s.submit_and_claim();
+  s.split(parent, 1);
+  const Lease part = s.claim_one();
+  EXPECT_GE(AdminQueries(s.store()).leases().value().at(0).held, 2);
+  for (const Lease& lease : {again, part}) s.finish(lease);
+  s.finish(s.claim_one());
+}
+
 // One life of everything, so that every role prepares what it has.
 void live(MachineStore& s) {
   auto order = s.order();
@@ -168,6 +181,7 @@ void live(MachineStore& s) {
   run_machines(s);
   run_acts(s);
   run_long_document(s);
+  look_at_leases(s);
   s.submit(order);
   (void)s.try_submit(order);
   const Lease parent = s.claim_one();

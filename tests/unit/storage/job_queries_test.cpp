@@ -1,5 +1,6 @@
 #include "storage/job_queries.h"
 
+#include "storage/admin_queries.h"
 #include "tests/unit/storage/job_store.h"
 
 namespace millrace::storage::testing {
@@ -55,6 +56,32 @@ TEST(JobQueries, AListLooksAtSoManyRowsAndGoesOnBehindThem) {
   const auto all = s.queries().list(kTenant, {}, 5, {}, 4).value();
   EXPECT_EQ(ids(all), (std::vector{jobs[0], jobs[1], jobs[2], jobs[3]}));
   EXPECT_EQ(all.next, jobs[3].uuid);
+}
+
+TEST(JobQueries, AJobIsShownWithTheNameThatItsSpecHas) {
+  JobStore s;
+  auto order = s.order();
+  order.spec = R"({"model":"m","inline_document":")" + std::string(22'000, 'A') +
+               R"(","document_name":"march \"1\".pdf"})";
+  const auto named = s.submit(order);
+  s.clock.advance(1s);
+  const auto unnamed = s.submit();
+  const auto page = list(s, {}).items;
+  ASSERT_EQ(page.size(), 2u);
+  EXPECT_EQ(page[0].name, "");
+  EXPECT_EQ(page[1].name, "march \"1\".pdf");
+  EXPECT_EQ(s.view(named).name, "march \"1\".pdf");
+  EXPECT_EQ(s.view(unnamed).name, "");
+  EXPECT_EQ(s.queries().jobs(kTenant, {named}).value().at(0).name, "march \"1\".pdf");
+  AdminQueries admin(s.store());
+  EXPECT_EQ(admin.jobs({named}).value().at(0).name, "march \"1\".pdf");
+  EXPECT_EQ(admin.jobs({}, 9, {})->items.at(1).name, "march \"1\".pdf");
+  s.fail(s.claim_one());
+  EXPECT_EQ(admin.dead().value().at(0).newest.name, "march \"1\".pdf");
+  EXPECT_EQ(s.view(s.retry_job(named)->job).name, "march \"1\".pdf");
+  s.clock.advance(2 * 24h);
+  s.step([&](auto done) { s.upkeep().drop_results(24h, 9, done); });
+  EXPECT_EQ(s.view(named).name, "march \"1\".pdf") << "it stays as long as the job";
 }
 
 TEST(JobQueries, EveryFilterHoldsForEveryItem) {

@@ -165,14 +165,20 @@ TEST_F(WriterTest, AFullQueueIsRefusedAtOnceWithARetryAfter) {
 TEST_F(WriterTest, BelowTheDiskMinimumSubmitsAreRefusedAndUrgentOperationsGoOn) {
   open([](Store::Options& o) { o.disk_free_min_bytes = std::int64_t{1} << 60; });
   EXPECT_FALSE(store_->health().disk_ok);
-  EXPECT_NE(store_->health().disk_detail.find("store.disk_free_min"), std::string::npos);
+  EXPECT_NE(store_->health().disk_detail.find(" bytes free, store.disk_free_min is "), std::string::npos);
   const auto refused = write(*store_, bump);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, base::Code::kOverloaded);
   EXPECT_GT(refused.error().retry_after.count(), 0);
-  EXPECT_NE(refused.error().message.find(" bytes free, store.disk_free_min is "), std::string::npos)
-      << refused.error().message;
   EXPECT_TRUE(write(*store_, bump, Priority::kUrgent));
+}
+
+TEST_F(WriterTest, WhoIsRefusedForTheDiskIsToldTheLimitAndNoFigures) {
+  open([](Store::Options& o) { o.disk_free_min_bytes = std::int64_t{1} << 60; });
+  const std::string message = write(*store_, bump).error().message;
+  EXPECT_NE(message.find("store.disk_free_min"), std::string::npos) << message;
+  EXPECT_NE(message.find("Try again later"), std::string::npos) << message;
+  EXPECT_EQ(message.find_first_of("0123456789"), std::string::npos) << message;
 }
 
 base::Status set_page_limit(Tx& tx, std::int64_t spare) {

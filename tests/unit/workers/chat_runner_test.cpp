@@ -62,7 +62,7 @@ TEST_F(ChatJobs, AModelThatHasGoneEndsTheJobWithTheErrorOfADirectRequest) {
   const auto job = submit_spec(schemas::chat_spec(request({{"model", "mock/gone"}})));
   ASSERT_TRUE(house.reaches(job, JobStatus::kFailed));
   EXPECT_EQ(house.view(job).error->code, base::Code::kModelNotFound);
-  EXPECT_EQ(outcome(job).param, "model");
+  EXPECT_EQ(house.view(job).error->param, "model");
 }
 
 TEST_F(ChatJobs, AnAnswerTooLongForTheJobsRowIsKeptBesideIt) {

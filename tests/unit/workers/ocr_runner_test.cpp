@@ -41,6 +41,7 @@ TEST(OcrRunner, APageOutOfRangeIsAnInvalidField) {
   const auto job = ocr.submit_small({7});
   ASSERT_TRUE(ocr.house.reaches(job, JobStatus::kFailed));
   EXPECT_EQ(ocr.house.view(job).error->code, Code::kInvalidField);
+  EXPECT_EQ(ocr.house.view(job).error->param, "pages");
   EXPECT_EQ(ocr.engine->calls(), 0);
 }
 
@@ -50,6 +51,7 @@ TEST(OcrRunner, ADocumentsOwnFaultFailsItAtOnce) {
   const auto job = ocr.submit_small();
   ASSERT_TRUE(ocr.house.reaches(job, JobStatus::kFailed));
   EXPECT_EQ(ocr.house.view(job).error->code, Code::kDocumentEncrypted);
+  EXPECT_EQ(ocr.house.view(job).error->param, schemas::kDocumentField);
   EXPECT_EQ(ocr.house.view(job).attempt, 1);
 }
 
@@ -195,7 +197,7 @@ TEST(OcrRunner, ADocumentByUrlIsFetchedOnce) {
 
 TEST(OcrRunner, ARefusedUrlFailsAndAnUnreachableOneIsTriedAgain) {
   OcrHouse ocr;
-  ocr.urls.emplace("https://refused", base::error(Code::kFetchRefused, "a private address"));
+  ocr.urls.emplace("https://refused", base::error(Code::kFetchRefused, "a private address", "document_url"));
   base::Error later = base::error(Code::kFetchFailed, "503");
   later.retry_after = std::chrono::milliseconds(1);
   ocr.urls.emplace("https://down", later);
@@ -206,6 +208,7 @@ TEST(OcrRunner, ARefusedUrlFailsAndAnUnreachableOneIsTriedAgain) {
   const auto second = ocr.submit(down);
   EXPECT_TRUE(ocr.house.reaches(first, JobStatus::kFailed));
   EXPECT_EQ(ocr.house.view(first).error->code, Code::kFetchRefused);
+  EXPECT_EQ(ocr.house.view(first).error->param, schemas::kDocumentField);
   EXPECT_EQ(ocr.house.view(first).attempt, 1);
   ASSERT_TRUE(ocr.house.reaches(second, JobStatus::kFailed));
   EXPECT_EQ(ocr.house.view(second).error->code, Code::kFetchFailed);

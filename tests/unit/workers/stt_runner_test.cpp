@@ -101,6 +101,7 @@ TEST(SttRunner, ARecordingsOwnFaultFailsItAtOnce) {
   const auto job = stt.submit();
   ASSERT_TRUE(stt.house.reaches(job, JobStatus::kFailed));
   EXPECT_EQ(stt.house.view(job).error->code, Code::kAudioTooLong);
+  EXPECT_EQ(stt.house.view(job).error->param, schemas::kRecordingField);
   EXPECT_EQ(stt.house.view(job).attempt, 1);
 }
 

@@ -1,0 +1,32 @@
+#pragma once
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "app/cli/progress.h"
+
+// What a command of many files says of all of them. Pure.
+namespace millrace::cli {
+
+// "1 document", "2 documents"; `documents` is the plural.
+std::string counted(int count, std::string_view documents);
+
+// What a run finds of those before it.
+struct Before {
+  int documents = 0;  // that this run is about
+  int done = 0;       // their results are there, and stay
+  int going_on = 0;   // handed in by then, and not ended
+  int failed = 0;     // tried again
+  std::filesystem::path folder, resume_file;
+};
+// What was done before and what remains; empty for a first run.
+std::string before_text(const Before& before, const Words& words);
+
+// Of a run that ends, or is left, where its results are: "…; 12 of 35 are read, in out". Empty: none is.
+std::string so_far_text(const Totals& totals, const std::string& folder);
+// Its last line; empty where no folder has its results.
+std::string results_text(const Totals& totals, const std::string& folder);
+// Of a first Ctrl-C.
+std::string detached_text(const Totals& totals, int going_on, int not_handed_in, const std::string& folder);
+
+}  // namespace millrace::cli

@@ -1,0 +1,51 @@
+// The facts of a job. Each has its place from the beginning, so that nothing moves when it becomes known.
+import { h, setText } from "./dom.js";
+import { count, duration, fullTime, ran, waited } from "./format.js";
+import { kTerminal } from "./parts.js";
+
+const kUnknown = "–";
+
+// Of small sums the digits that say something.
+function dollars(sum) {
+  const number = Number(sum);
+  if (number === 0 || number >= 1) return `$${number.toFixed(2)}`;
+  return `$${number.toFixed(Math.min(12, 2 - Math.floor(Math.log10(number))))}`;
+}
+
+function tokens({ usage }) {
+  return usage && `${count(usage.prompt_tokens ?? 0)} in, ${count(usage.completion_tokens ?? 0)} out`;
+}
+
+const over = (job) => kTerminal.has(job.status);
+
+const kOfAll = [
+  ["Waited", (job) => duration(waited(job))], ["Ran", (job) => job.started_at && duration(ran(job))], ["Attempts", (job) => String(job.attempt)]];
+const kParts = (job) => job.progress && `${count(job.progress.done)} of ${count(job.progress.total)}`;
+const kOfKind = {
+  ocr: [["Pages", kParts]],
+  stt: [["Parts", kParts]],
+  chat: [["Answered by", (job) => job.answered_by], ["Tokens", tokens],
+    ["Cost", (job) => (job.cost_usd === undefined ? job.usage && "not known" : dollars(job.cost_usd))],
+    ["Dropped", (job) => job.dropped_params ?? (job.usage && "nothing")]],
+};
+
+function row(word, value) {
+  return h("div", {}, h("dt", {}, word), value);
+}
+
+export class JobFacts {
+  constructor(job) {
+    this.rows = [...kOfAll, ...(kOfKind[job.kind] ?? []), ["Kept until", (now) => over(now) && fullTime(now.expires_at)]]
+      .map(([word, text]) => ({ text, value: h("dd", {}), word }));
+    this.element = h("dl", { class: "facts" },
+      job.model && job.kind !== "exec" ? row("Model", h("dd", {}, job.model)) : null,
+      row("Made", h("dd", {}, h("time", { datetime: job.created_at }, fullTime(job.created_at)))),
+      job.retry_of ? row("Retry of", h("dd", {}, h("a", { href: `#/jobs/${job.retry_of}`, class: "mono" }, job.retry_of))) : null,
+      this.rows.map(({ word, value }) => row(word, value)));
+    this.show(job);
+  }
+
+  show(job) {
+    this.rows.forEach(({ text, value }) => setText(value, text(job) || kUnknown));
+  }
+}

@@ -1,0 +1,60 @@
+// What stands where a job's result will be: that it waits or is at work, or why there is none.
+import { adviceFor } from "./advice.js";
+import { fill, h } from "./dom.js";
+import { duration, ran } from "./format.js";
+import { empty, kTerminal, pausedNote } from "./parts.js";
+
+const kMeanwhile = "What it makes shows here as it comes; you need not wait.";
+const kEnds = {
+  failed: ["It failed", "Nothing more is known of it."],
+  expired: ["It expired", "It was not started before its deadline: are there workers for this kind, with free slots?"],
+  cancelled: ["It was cancelled", "Somebody told it to stop. What it had made until then is shown."],
+};
+
+function ended(job) {
+  const [title, about] = kEnds[job.status];
+  if (!job.error) return h("div", { class: "notice idle" }, h("strong", {}, title), h("p", {}, about));
+  return h("div", { class: "notice bad", role: "alert" },
+    h("strong", {}, job.error.message), h("p", {}, adviceFor(job.error.code), " ", h("code", {}, job.error.code)));
+}
+
+export class JobNote {
+  constructor() {
+    this.element = h("div", { class: "job-note" });
+    this.hasResult = false;
+    this.said = "";
+  }
+
+  // From now on there is something to see: no word of waiting.
+  give() {
+    this.hasResult = true;
+    if (this.job) this.show(this.job);
+  }
+
+  show(job) {
+    this.job = job;
+    const said = JSON.stringify([job.status, job.paused, job.error, this.hasResult]);
+    if (said === this.said) return;
+    this.said = said;
+    fill(this.element, this.words(job));
+  }
+
+  words(job) {
+    if (job.status === "succeeded") return null;
+    if (kTerminal.has(job.status)) return ended(job);
+    if (job.status === "queued" && job.paused) return pausedNote(job.kind);
+    if (this.hasResult) return null;
+    return job.status === "running" ? empty("At work", kMeanwhile) : empty("Waiting for its turn", kMeanwhile);
+  }
+}
+
+// The same in a line, for the place above all.
+export function lineOf(job) {
+  const { done, total } = job.progress ?? {};
+  if (job.status === "succeeded") return `Done in ${duration(ran(job))}`;
+  if (kTerminal.has(job.status)) return job.error?.message ?? kEnds[job.status][0];
+  if (job.cancel_requested) return "Told to stop";
+  if (job.status === "wake_in_progress") return "Its machine wakes up";
+  if (job.status === "queued") return job.paused ? `The queue ${job.kind} is paused` : "Waiting for its turn";
+  return total ? `${done} of ${total} ${job.kind === "ocr" ? "pages" : "parts"}` : "At work";
+}

@@ -1,0 +1,10 @@
+// Tables whose columns stay where they are, whatever their cells say.
+import { h } from "./dom.js";
+
+// `columns`: [name, width in rem] each; a name that begins with "-" is for screen readers alone. Rows are `tr`.
+export function steadyTable(caption, columns, rows) {
+  const heads = columns.map(([name]) => h("th", { scope: "col" }, name.startsWith("-") ? h("span", { class: "unseen" }, name.slice(1)) : name));
+  return h("div", { class: "wide" }, h("table", { class: "cards steady" }, h("caption", { class: "unseen" }, caption),
+    h("colgroup", {}, columns.map(([, width]) => h("col", { class: `w${width}` }))),
+    h("thead", {}, h("tr", {}, heads)), h("tbody", {}, rows)));
+}

@@ -1,0 +1,16 @@
+#pragma once
+#include <string>
+
+#include "platform/base/result.h"
+#include "storage/sqlite.h"
+
+// Inside storage: why a data directory cannot be opened, each cause as "what is so; what to do about it".
+namespace millrace::storage {
+
+// Of a system call on something in it. `error`: errno.
+std::string system_failure(int error);
+
+// Of the database's file, its log or the log's index. Looks at them and at the disk, opens nothing.
+base::Error cannot_open(const std::string& database, const SqliteError& e);
+
+}  // namespace millrace::storage

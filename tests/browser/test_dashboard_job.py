@@ -1,0 +1,273 @@
+"""The screen of one job: what it shows of each kind, what stays where it is meanwhile, and the commands that repeat it."""
+
+import base64
+import contextlib
+import json
+import os
+import subprocess
+import uuid
+
+import pytest
+from dashboard import broken_job, go, local_machine, sign_in
+from documents import data_uri, scan_pdf
+from millrace import Gateway
+from recordings import as_mp3, clip, speech, submit
+from sandboxed import create, skip_without_commands
+from still import Still
+from upstream import json_reply
+
+SQUARE = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII=")
+WIDTHS = [1280, 360]
+
+
+@contextlib.contextmanager
+def paused(site, kind):
+    """Jobs of that kind wait meanwhile."""
+    site.client.post(f"/v1/admin/queues/{kind}/pause", {})
+    try:
+        yield
+    finally:
+        site.client.post(f"/v1/admin/queues/{kind}/resume", {})
+
+
+def scan(pages):
+    """Pages that take their time: pictures of text."""
+    from PIL import Image, ImageDraw, ImageFont
+
+    font = ImageFont.truetype("/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf", 40)
+    images = [Image.new("L", (1654, 2339), 255) for _ in range(pages)]
+    for number, image in enumerate(images):
+        for line in range(12):
+            ImageDraw.Draw(image).text((150, 150 + 80 * line), f"Sheet {number + 1}, line {line + 1}: flour of the mill", font=font, fill=0)
+    return scan_pdf(images)
+
+
+def new_chat(site, **more):
+    body = {"model": "mock/chat", "messages": "A list:\n\n- one\n- two", "deferred": True, **more}
+    return site.client.post("/v1/chat/completions", body).json()["request_id"]
+
+
+MADE = {
+    "ocr": lambda site: site.client.submit_ocr(data_uri(scan(3))).json()["id"],
+    "stt": lambda site: submit(site, clip(4), response_format="text"),
+    "chat": new_chat,
+}
+SHOWN = {"ocr": (".sheet[data-page='2']", "flour"), "stt": (".transcript li", "0:0"), "chat": (".bubble.assistant", "one")}
+PLACES = ["h1", ".strip", ".strip progress", ".main-column > .card", ".main-column h2"]
+
+
+def places(width):
+    """In one column the other cards are behind the result, out of sight."""
+    return PLACES + ([".side-column > .card", ".side-column .facts > div", ".side-column .code"] if width > 1000 else [])
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("kind", ["ocr", "stt", "chat"])
+def test_nothing_moves_while_a_job_waits_runs_and_ends(page, site, kind, width):
+    page.look(width, dark=False)
+    with paused(site, kind):
+        job = MADE[kind](site)
+        go(page, site, f"jobs/{job}")
+        page.wait_for(".notice.warn", "paused")
+        page.wait_for(".link.is-live")
+        still = Still(page, places(width), apart=".pages, .conversation, .transcript")
+    if kind == "ocr":
+        page.wait_for(".strip", "of 3 pages")
+        page.eventually(lambda: page.run("return getComputedStyle(document.querySelector('.strip progress')).visibility") == "visible")
+    page.wait_for("h1 .chip", "succeeded", within_s=120)
+    page.wait_for(*SHOWN[kind])
+    page.wait_for(".strip", "Done")
+    still.check()
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_nothing_moves_when_a_job_fails_and_the_reason_is_told(page, site, width):
+    page.look(width, dark=False)
+    with paused(site, "ocr"):
+        job = site.client.submit_ocr(data_uri(b"%PDF-1.4\nnothing more")).json()["id"]
+        go(page, site, f"jobs/{job}")
+        page.wait_for(".notice.warn", "paused")
+        page.wait_for(".link.is-live")
+        still = Still(page, places(width))
+    page.wait_for("h1 .chip", "failed", within_s=60)
+    page.wait_for(".main-column .notice.bad", "document_damaged")
+    assert page.text(".strip p.problem"), "the reason stands at the top, too"
+    page.wait_for(".trail button", "Retry")
+    still.check()
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_nothing_moves_while_a_command_writes_and_ends(page, site, width):
+    skip_without_commands(site)
+    page.look(width, dark=False)
+    gate = f"gate-{uuid.uuid4()}"
+    wait = f"mkfifo {gate}; echo begun; read x < {gate}; seq 200; echo flour > $MILLRACE_ARTIFACTS/sacks.txt; exit 3"
+    job = create(site.client, ["sh", "-c", wait], cwd="/workspace").json()["execution_id"]
+    go(page, site, f"jobs/{job}")
+    page.wait_for(".terminal", "begun", within_s=60)
+    page.wait_for(".facts code", "mkfifo")
+    still = Still(page, [*places(width), ".terminal", ".main-column .facts > div"], apart=".terminal")
+    create(site.client, ["sh", "-c", f"echo on > {gate}"], cwd="/workspace")
+    page.wait_for("h1 .chip", "failed", within_s=60)
+    page.wait_for(".main-column .facts", "exit 3")
+    page.wait_for(".files button", "sacks.txt")
+    still.check()
+    assert "200" in page.text(".terminal")
+    assert page.run("const e = document.querySelector('.terminal'); return e.scrollHeight - e.scrollTop - e.clientHeight < 5"), "its end is in sight"
+
+
+def test_what_has_written_nothing_says_so(page, site):
+    skip_without_commands(site)
+    gate = f"gate-{uuid.uuid4()}"
+    job = create(site.client, ["sh", "-c", f"mkfifo {gate}; touch {gate}.there; read x < {gate}"], cwd="/workspace").json()["execution_id"]
+    go(page, site, f"jobs/{job}")
+    page.wait_for("h1 .chip", "running", within_s=60)
+    page.wait_for(".terminal", "Nothing written yet.")
+    create(site.client, ["sh", "-c", f"until [ -e {gate}.there ]; do :; done; echo on > {gate}"], cwd="/workspace")
+    page.wait_for("h1 .chip", "succeeded", within_s=60)
+    page.wait_for(".terminal", "No output.")
+    page.wait_for(".main-column .facts", "exit 0")
+
+
+def test_pages_that_are_not_read_yet_have_their_place(page, site):
+    go(page, site, f"jobs/{MADE['ocr'](site)}")
+    page.wait_for("h1 .chip", "succeeded", within_s=60)
+    page.run("""return import('/dashboard/result_ocr.js').then(({ PageList }) => {
+      window.list = new PageList(() => 'a');
+      document.querySelector('#main').replaceChildren(list.element);
+      list.expect([0, 1, 2]);
+    })""")
+    still = Still(page, [".sheet"])
+    page.run("list.take([{ index: 2, markdown: 'The last came first', images: [] }])")
+    page.wait_for(".bar", "1 of 3 pages")
+    assert page.run("return [...document.querySelectorAll('.sheet')].map((e) => e.dataset.page)") == ["0", "1", "2"]
+    page.run("list.take([{ index: 0, markdown: 'The first', images: [] }]); list.end()")
+    page.wait_for(".sheet[data-page='1']", "Not read")
+    still.check()
+
+
+def test_a_transcript_has_its_times_whatever_form_the_job_was_asked_for_in(page, site):
+    job = submit(site, clip(4), response_format="text")
+    assert site.client.wait_terminal(job, within_s=120)["status"] == "succeeded"
+    path = f"/v1/jobs/{job}/result"
+    asked_for = site.client.get(path)
+    assert asked_for.headers["content-type"].startswith("text/plain")
+    go(page, site, f"jobs/{job}")
+    page.wait_for(".transcript li", "0:0")
+    page.wait_for(".heard .facts", "0:03.3")
+    page.click(".heard button", "Download .srt")
+    found = page.eventually(lambda: next(iter(page.folder.glob(f"{job}*.srt")), None))
+    assert "-->" in found.read_text()
+    assert site.client.get(path).body == asked_for.body
+
+
+def test_a_long_recording_shows_what_was_heard_so_far(page, site):
+    job = submit(site, as_mp3(speech(150)), response_format="json")
+    go(page, site, f"jobs/{job}")
+    page.wait_for(".strip", "parts", within_s=60)
+    assert page.run("return document.querySelector('.strip progress').max") > 1
+    page.wait_for(".transcript li", "0:0", within_s=120)
+    assert not page.run("return document.querySelector('.heard button').disabled"), "what is there can be copied"
+    first = page.text(".transcript li")
+    page.wait_for("h1 .chip", "succeeded", within_s=240)
+    page.wait_for(".heard .facts", "2:30")
+    shown = page.run("return [...document.querySelectorAll('.transcript li')].map((e) => e.lastChild.textContent)")
+    segments = site.client.get(f"/v1/jobs/{job}/result?format=verbose_json").json()["segments"]
+    assert shown == [segment["text"].strip() for segment in segments]
+    assert page.text(".transcript li") == first, "what is read stays"
+
+
+def test_a_model_that_tells_no_times_is_said_to(chromium, tmp_path, upstream):
+    config = tmp_path / "millrace.yaml"
+    config.write_text(f"models:\n- {{name: team/plain, model: gpt-4o-transcribe, provider: openai, base_url: '{upstream.url}/v1', api_key: env:THE_KEY}}\n")
+    upstream.reply(json_reply({"text": "Good day.", "usage": {"type": "tokens", "total_tokens": 9}}))
+    gateway = Gateway(tmp_path / "data", "--config", config, env={"THE_KEY": "k"}).start()
+    try:
+        job = submit(gateway, clip(4), model="team/plain")
+        gateway.client.wait_terminal(job)
+        chromium.look(1280, dark=False)
+        sign_in(chromium, gateway)
+        go(chromium, gateway, f"jobs/{job}")
+        chromium.wait_for(".heard", "told no times")
+        chromium.wait_for(".heard .as-typed", "Good day.")
+    finally:
+        chromium.open("about:blank")
+        gateway.close()
+
+
+def repeated(page, site, folder):
+    """Runs the command that does it again in that folder, as it is copied: what it answers."""
+    page.wait_for(".side-column .code", "$MILLRACE_API_KEY")
+    command = page.run("return document.querySelector(\".side-column .code pre[aria-label='Do it again'] code\").textContent")
+    env = {**os.environ, "MILLRACE_API_KEY": site.client.key}
+    done = subprocess.run(["bash", "-c", command], env=env, cwd=folder, capture_output=True, text=True, timeout=120, check=True)
+    return command, json.loads(done.stdout)
+
+
+def newest(site, kind, but):
+    (job,) = [job for job in site.client.get(f"/v1/jobs?kind={kind}&limit=1").json()["items"] if job["id"] != but]
+    return site.client.get(f"/v1/jobs/{job['id']}/request").json()
+
+
+@pytest.mark.parametrize("name", ["it's a bill; $(no) .png", "-n.png", ""])
+def test_a_picture_is_done_again_under_its_own_name_and_as_what_it_is(page, site, tmp_path, name):
+    job = site.client.submit_ocr(data_uri(SQUARE, "image/png"), **({"document_name": name} if name else {})).json()["id"]
+    site.client.wait_terminal(job)
+    (tmp_path / (name or "scan.png")).write_bytes(SQUARE)
+    go(page, site, f"jobs/{job}")
+    page.wait_for(".side-column p", name or "your file in the place of scan.png")
+    command, reply = repeated(page, site, tmp_path)
+    assert "data:image/png;base64," in command and "pdf" not in command
+    assert len(reply["pages"]) == 1
+    again = newest(site, "ocr", job)
+    assert again["file"] == {"media_type": "image/png", **({"name": name} if name else {})}
+
+
+@pytest.mark.parametrize("name", ['the "talk"; one, two.mp3', "../talk.mp3", ""])
+def test_a_recording_is_done_again_under_its_own_name_and_as_what_it_is(page, site, tmp_path, name):
+    job = submit(site, as_mp3(clip(4)), name=name.replace('"', "%22"), response_format="json", language="en")
+    site.client.wait_terminal(job, within_s=120)
+    kept = site.client.get(f"/v1/jobs/{job}/request").json()["file"]
+    assert kept["media_type"] == "audio/mpeg"
+    here = kept.get("name", "talk.mp3").split("/")[-1]
+    (tmp_path / here).write_bytes(as_mp3(clip(4)))
+    go(page, site, f"jobs/{job}")
+    page.wait_for(".side-column p", here)
+    command, reply = repeated(page, site, tmp_path)
+    assert "audio/mpeg" in command and reply["language"] == "english"
+    again = newest(site, "stt", job)
+    assert again["file"]["media_type"] == "audio/mpeg" and again["body"]["language"] == "en"
+
+
+@pytest.mark.parametrize("width", [3840, *WIDTHS])
+def test_commands_are_shown_in_their_own_lines(page, site, width):
+    page.look(width, dark=False)
+    go(page, site, f"jobs/{broken_job(site.client)}")
+    page.wait_for(".side-column .code", "/retry")
+    lines = page.run("return [...document.querySelectorAll('.code code')].map((e) => [new Set([...e.getClientRects()].map((r) => r.top)).size, e.textContent.split('\\n').length])")
+    assert len(lines) >= 4 and all(shown == written for shown, written in lines), lines
+    assert page.run("return document.documentElement.scrollWidth <= innerWidth")
+    assert page.run("return [...document.querySelectorAll('.code')].every((e) => e.querySelector('pre').getBoundingClientRect().right <= e.querySelector('button').getBoundingClientRect().left)")
+
+
+def test_a_job_that_was_cancelled_says_so_in_the_place_of_its_result(page, site):
+    with paused(site, "chat"):
+        job = new_chat(site)
+        site.client.post(f"/v1/jobs/{job}/cancel", {})
+    go(page, site, f"jobs/{job}")
+    page.wait_for(".main-column .notice", "cancelled")
+    page.wait_for(".strip", "cancelled")
+    page.wait_for(".trail button", "Retry")
+
+
+def test_a_chats_cost_and_tokens_are_told_and_a_machine_is_one_click_away(page, site):
+    job = new_chat(site)
+    site.client.wait_terminal(job)
+    go(page, site, f"jobs/{job}")
+    page.wait_for(".side-column .facts", "in, ")
+    page.wait_for(".side-column .facts", "Cost")
+    skip_without_commands(site)
+    command = create(site.client, ["true"]).json()["execution_id"]
+    go(page, site, f"jobs/{command}")
+    page.click(".main-column .facts a", "dm-")
+    page.wait_for("h1", local_machine(site)["name"])

@@ -1,0 +1,49 @@
+"""Answers by a strict schema of the client's."""
+
+import json
+from contextlib import closing
+
+import openai_words
+import pytest
+from chat_calls import ask, failed, said
+from chat_events import error_of
+from model_gateway import model_gateway
+
+SCHEMA = {"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}, "additionalProperties": False}
+
+
+def strict_format(schema):
+    return {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": schema}}
+
+
+@pytest.fixture
+def gateway(tmp_path, upstream):
+    """Its model `m` is asked of the upstream in OpenAI's form."""
+    with closing(model_gateway(tmp_path, [("m", "openai", "upstream-model", f"{upstream.url}/v1")])) as started:
+        yield started
+
+
+def test_an_answer_that_breaks_a_strict_schema_is_asked_for_again_and_then_an_error(gateway, upstream):
+    upstream.reply(openai_words.completion('{"n": "two"}'), openai_words.completion('{"n": 2}'))
+    reply = ask(gateway, response_format=strict_format(SCHEMA))
+    assert json.loads(said(reply)) == {"n": 2} and reply.headers["x-millrace-attempts"] == "2"
+    upstream.reply_always(openai_words.completion('{"n": 1, "m": 2}'))
+    reply = ask(gateway, response_format=strict_format(SCHEMA))
+    assert "$.m: should not be there" in failed(reply, 502, "upstream_error")
+    assert reply.headers["x-should-retry"] == "false"
+    assert reply.headers["x-millrace-model"] == "m" and reply.headers["x-millrace-attempts"] == "3"
+    assert reply.json()["error"]["param"] == "response_format"
+
+
+def test_a_stream_that_breaks_a_strict_schema_ends_with_an_error_and_without_done(gateway, upstream):
+    upstream.reply(openai_words.stream('{"n": "two"}'))
+    reply = ask(gateway, response_format=strict_format(SCHEMA), stream=True)
+    assert "$.n: should be of type" in error_of(reply.body)["message"] and b"[DONE]" not in reply.body
+
+
+def test_a_schema_that_is_none_is_refused_before_any_call(gateway, upstream):
+    for schema in ({"type": "objekt"}, {"$ref": "https://example.com/schema.json"}, {"anyOf": [{"$ref": "#"}]}):
+        reply = ask(gateway, response_format=strict_format(schema))
+        failed(reply, 422, "invalid_field")
+        assert reply.json()["error"]["param"] == "response_format.json_schema.schema"
+    assert not upstream.requests

@@ -1,0 +1,71 @@
+#include "app/cli/batch_words.h"
+
+#include <gtest/gtest.h>
+
+namespace millrace::cli {
+namespace {
+
+Before before_of(int documents, int done) {
+  return {.documents = documents, .done = done, .folder = "out", .resume_file = "out/.millrace-ocr.json"};
+}
+
+TEST(BatchWords, AFirstRunHasNothingToSayOfOthers) { EXPECT_EQ("", before_text(before_of(3, 0), {})); }
+
+TEST(BatchWords, ASecondRunSaysWhatIsDoneWhereItIsAndWhatRemains) {
+  EXPECT_EQ("10 of 12 documents were read before, their results are in out; 2 remain",
+            before_text(before_of(12, 10), {}));
+  EXPECT_EQ("1 of 2 documents was read before, its result is in out; 1 remains",
+            before_text(before_of(2, 1), {}));
+}
+
+TEST(BatchWords, WhatGoesOnAndWhatFailedBeforeAreToldOfTheRest) {
+  Before before = before_of(12, 8);
+  before.going_on = 3;
+  before.failed = 1;
+  EXPECT_EQ(
+      "8 of 12 documents were read before, their results are in out; 4 remain (3 at the gateway already, 1 "
+      "failed before, tried again)",
+      before_text(before, {}));
+  before.done = before.failed = 0;
+  EXPECT_EQ("The run before has read none; 12 remain (3 at the gateway already)", before_text(before, {}));
+}
+
+TEST(BatchWords, WhereAllIsDoneItSaysHowToDoItAnew) {
+  EXPECT_EQ(
+      "All 12 documents were read before; their results are in out. To do it anew, remove "
+      "out/.millrace-ocr.json",
+      before_text(before_of(12, 12), {}));
+  EXPECT_EQ("It was transcribed before; its result is in out. To do it anew, remove out/.millrace-ocr.json",
+            before_text(before_of(1, 1), {"recordings", "piece", "pieces", "transcribed"}));
+}
+
+Totals totals_of(int documents, int done, int failed) {
+  Totals totals;
+  totals.documents = documents;
+  totals.documents_done = done;
+  totals.documents_failed = failed;
+  return totals;
+}
+
+TEST(BatchWords, WhoLeavesIsToldWhatGoesOnWhatDoesNotAndWhatIsDone) {
+  EXPECT_EQ(
+      "Detached: 3 documents go on in the gateway, 20 were not handed in; 12 of 36 are read, in out. "
+      "Ctrl-C again within 2 s cancels them.",
+      detached_text(totals_of(36, 13, 1), 3, 20, "out"));
+  EXPECT_EQ("Detached: 1 document goes on in the gateway. Ctrl-C again within 2 s cancels it.",
+            detached_text(totals_of(1, 0, 0), 1, 0, ""));
+  EXPECT_EQ("Detached: 0 documents go on in the gateway, 1 was not handed in.",
+            detached_text(totals_of(1, 0, 0), 0, 1, "out"));
+}
+
+TEST(BatchWords, TheEndSaysWhereTheResultsAreIfThereAreAny) {
+  EXPECT_EQ("The results are in out", results_text(totals_of(3, 3, 0), "out"));
+  EXPECT_EQ("The result is in out", results_text(totals_of(1, 1, 0), "out"));
+  EXPECT_EQ("The results are in out; run it again to try what failed once more",
+            results_text(totals_of(3, 3, 1), "out"));
+  EXPECT_EQ("", results_text(totals_of(3, 3, 3), "out"));
+  EXPECT_EQ("", results_text(totals_of(3, 3, 0), ""));
+}
+
+}  // namespace
+}  // namespace millrace::cli
