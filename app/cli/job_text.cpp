@@ -80,10 +80,16 @@ std::string what(json data) {
 }
 
 std::string cells_text(std::string id, std::string status, std::string progress, std::string created,
-                       std::string model, std::string error, const std::string& name) {
+                       std::string model, std::string name, const std::string& error) {
   return padded(std::move(id), 41) + "  " + padded(std::move(status), 10) + "  " +
-         padded(std::move(progress), 9) + "  " + padded(std::move(created), 24) + "  " +
-         padded(std::move(model), 24) + "  " + padded(std::move(error), 20) + "  " + name;
+         padded(std::move(progress), 8) + "  " + padded(std::move(created), 20) + "  " +
+         padded(std::move(model), 18) + "  " + padded(std::move(name), 18) + "  " + error;
+}
+
+// "…T14:16:34.888Z" without the part of the second.
+std::string to_the_second(std::string time) {
+  const auto point = time.find('.');
+  return point == std::string::npos ? time : time.substr(0, point) + "Z";
 }
 
 std::string or_dash(const std::string& text) { return text.empty() ? "-" : one_line(text); }
@@ -91,15 +97,15 @@ std::string or_dash(const std::string& text) { return text.empty() ? "-" : one_l
 }  // namespace
 
 std::string job_header() {
-  return cells_text("ID", "STATUS", "PROGRESS", "CREATED", "MODEL", "ERROR", "NAME");
+  return cells_text("ID", "STATUS", "PROGRESS", "CREATED", "MODEL", "NAME", "ERROR");
 }
 
 std::string job_row(const json& job) {
   const std::string name = one_line(text_at(job, "name"), kNameBytes);
   const std::string error = job.contains("error") ? text_at(job["error"], "code") : "";
   return cells_text(text_at(job, "id"), text_at(job, "status"), progress_text(job),
-                    text_at(job, "created_at"), or_dash(text_at(job, "model")), or_dash(error),
-                    or_dash(name));
+                    to_the_second(text_at(job, "created_at")), or_dash(text_at(job, "model")), or_dash(name),
+                    or_dash(error));
 }
 
 std::string progress_text(const json& job) {

@@ -22,8 +22,8 @@ std::string paused_text(const nlohmann::json& job);
 // "TIME  TYPE  WHAT", without a line end.
 std::string event_text(const nlohmann::json& event);
 
-// A line of a list, without a line end: id, status, progress, when it was made, model, the code of its error,
-// and, cut, its name; "-" where there is none. And the line above.
+// A line of a list, without a line end: id, status, progress, the second in which it was made, model, its
+// name, cut, and the code of its error; "-" where there is none. And the line above.
 std::string job_row(const nlohmann::json& job);
 std::string job_header();
 
