@@ -83,7 +83,7 @@ std::string cells_text(std::string id, std::string status, std::string progress,
                        std::string model, std::string name, const std::string& error) {
   return padded(std::move(id), 41) + "  " + padded(std::move(status), 10) + "  " +
          padded(std::move(progress), 8) + "  " + padded(std::move(created), 20) + "  " +
-         padded(std::move(model), 18) + "  " + padded(std::move(name), 18) + "  " + error;
+         padded(std::move(model), 18) + "  " + padded(std::move(name), 14) + "  " + error;
 }
 
 // "…T14:16:34.888Z" without the part of the second.

@@ -49,9 +49,8 @@ TEST(JobText, ARowOfTheUsualJobFitsATerminalOf128Columns) {
                                    {"status", "succeeded"},
                                    {"created_at", "2026-11-23T14:16:34.888Z"},
                                    {"model", "vendor-ocr-latest"}});
-  EXPECT_EQ(row,
-            id + "  succeeded   -         2026-11-23T14:16:34Z  vendor-ocr-latest   -                   -");
-  EXPECT_LE(row.size(), 128u);
+  EXPECT_EQ(row, id + "  succeeded   -         2026-11-23T14:16:34Z  vendor-ocr-latest   -               -");
+  EXPECT_LE(job_header().size(), 128u);
   EXPECT_EQ(job_header().find("ERROR"), row.size() - 1);
 }
 
