@@ -27,11 +27,11 @@ function typeByName(name) {
   return Object.keys(kEndings).find((type) => kEndings[type] === ending || (ending === "jpeg" && type === "image/jpeg"));
 }
 
-// Of what was handed in: the name that it had, without a folder and what terminals act on, and its media type; what
-// it may be called where it had no name.
+// Of what was handed in: the name that it had, without what terminals act on and without a folder, and its media type;
+// what it may be called where it had no name.
 function handedIn({ kind, file = {} }) {
   const any = kind === "ocr" ? kAnyDocument : kAnyRecording;
-  const name = (file.name ?? "").replace(/^.*[/\\]/, "").replace(/\p{C}/gu, "");
+  const name = (file.name ?? "").replace(/\p{C}/gu, "").replace(/^.*[/\\]/s, "");
   const type = file.media_type ?? typeByName(name) ?? any.type;
   const usual = `${kind === "ocr" ? "scan" : "talk"}.${kEndings[type] ?? "bin"}`;
   return { name: name || usual, type, isNamed: name !== "" };

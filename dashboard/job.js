@@ -7,6 +7,7 @@ import { bytes, clockTime, fullTime, plural } from "./format.js";
 import { JobFacts } from "./job_facts.js";
 import { JobNote, lineOf } from "./job_note.js";
 import { card, chip, code, copyText, kindName, kTerminal, linkMark, nameText, setChip, showLink, troubled } from "./parts.js";
+import { settle } from "./settle.js";
 import { follow, pause } from "./stream.js";
 import { guarded, toast } from "./toast.js";
 import { resultView } from "./results.js";
@@ -74,7 +75,7 @@ class JobScreen {
     this.state = h("span", {});
     this.link = linkMark();
     this.actions = h("div", { class: "actions" });
-    this.line = h("p", {});
+    this.line = h("p", { role: "status" });
     this.bar = h("progress", { "aria-label": "Progress" });
     this.note = new JobNote();
     this.facts = new JobFacts(this.job);
@@ -97,22 +98,23 @@ class JobScreen {
     setChip(this.state, job.cancel_requested && !over ? "cancelling" : job.status);
     this.facts.show(job);
     this.note.show(job);
+    const { done, total } = job.progress ?? {};
+    const counts = job.status === "running" && Boolean(total);
+    this.line.setAttribute("aria-live", counts ? "off" : "polite");  // each page need not be read out
     setText(this.line, lineOf(job));
     this.line.classList.toggle("problem", over && Boolean(job.error));
-    const { done, total } = job.progress ?? {};
     this.bar.classList.toggle("is-idle", !total || over);
     if (total) Object.assign(this.bar, { max: total, value: done });
     this.showActions(over);
   }
 
-  // Anew only where they are others: a button that one is about to press stays.
+  // A button that one is about to press stays. The keyboard of one that can be pressed no more goes to the heading.
   showActions(over) {
     const { cancel_requested: told } = this.job;
-    const key = [over, told, this.canRetry].join();
-    if (key === this.acts) return;
-    this.acts = key;
-    fill(this.actions, over ? null : button("Cancel", (e) => this.act(e, "cancel"), { kind: "danger", disabled: told }),
-      this.canRetry ? button("Retry", (e) => this.act(e, "retry"), { kind: "primary" }) : null);
+    const isHeld = this.actions.contains(document.activeElement);
+    settle(this.actions, over ? null : button("Cancel", (e) => this.act(e, "cancel"), { kind: "danger", disabled: told, data: { key: "cancel" } }),
+      this.canRetry ? button("Retry", (e) => this.act(e, "retry"), { kind: "primary", data: { key: "retry" } }) : null);
+    if (isHeld && !this.actions.querySelector(":focus:enabled")) this.place.querySelector("h1").focus({ preventScroll: true });
   }
 
   // What it was asked took long to be told.

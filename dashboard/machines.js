@@ -79,7 +79,8 @@ export async function show(place, { signal }) {
       cursors = to;
       look();
     };
-    settle(pager, cursors.length > 1 ? button("Newer", turn(cursors.slice(0, -1))) : null, page.next_cursor ? button("Older", turn([...cursors, page.next_cursor])) : null);
+    settle(pager, cursors.length > 1 ? button("Newer", turn(cursors.slice(0, -1)), { data: { key: "newer" } }) : null,
+      page.next_cursor ? button("Older", turn([...cursors, page.next_cursor]), { data: { key: "older" } }) : null);
   };
   fill(place, heading("Machines", "Where commands run. A machine's disk outlives its commands and its sleep.", link), newMachine(look), list, pager);
   try {

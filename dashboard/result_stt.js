@@ -43,8 +43,10 @@ export class TranscriptView {
     this.bar.querySelectorAll("button").forEach((control, at) => (control.disabled = !(at < 2 ? text : times)));
   }
 
-  // `transcript`: the reply of verbose_json; `path`: where it comes from.
+  // `transcript`: the reply of verbose_json; `path`: where it comes from. What it begins with stays as it is shown.
   end({ text, language, duration, segments }, path) {
+    const isBegun = [...this.list.children].every((row, at) => row.lastChild.textContent === segments[at]?.text.trim());
+    if (!isBegun) this.list.replaceChildren();
     this.append(segments.slice(this.list.children.length));
     Object.assign(this, { text, path });
     setText(this.language, language);
@@ -80,10 +82,11 @@ export class Hearing {
   // Pieces behind one that is missing still wait for it: what is read stays where it is.
   async ask() {
     while (this.heard.has(this.next)) {
-      const first = this.next;
-      while (this.heard.has(this.next)) ++this.next;
-      const { segments } = await getJson(`${this.path}?partial=true&${kWithTimes}&pages=${first}-${this.next - 1}`, { signal: this.signal });
+      let after = this.next;
+      while (this.heard.has(after)) ++after;
+      const { segments } = await getJson(`${this.path}?partial=true&${kWithTimes}&pages=${this.next}-${after - 1}`, { signal: this.signal });
       this.view.append(segments);
+      this.next = after;  // not before: what could not be had is asked for again
     }
   }
 

@@ -4,7 +4,7 @@ import { add, listenAs } from "./dom.js";
 
 // Attributes that are the reader's own, and those of an act that is under way.
 const kReaders = new Set(["open"]);
-const kActing = new Set(["disabled", "aria-busy"]);
+const kActing = new Set(["aria-busy", "aria-disabled"]);
 
 function isSame(shown, wanted) {
   return shown.nodeName === wanted.nodeName && shown.dataset?.key === wanted.dataset?.key;
@@ -31,23 +31,27 @@ function settleNode(shown, wanted) {
   settleChildren(shown, wanted);
 }
 
+// Which of what is shown becomes each of `children`: the first of its like, or none. The others go.
+function pair(shown, children) {
+  const free = [...shown.childNodes];
+  const pairs = children.map((child) => {
+    const at = free.findIndex((each) => isSame(each, child));
+    return [child, at < 0 ? null : free.splice(at, 1)[0]];
+  });
+  free.forEach((each) => each.remove());
+  return pairs;
+}
+
+// What is moved loses the keyboard, and how far it is scrolled: what stays in its order is never moved. One that the
+// next one overtakes waits behind for its turn.
 function settleChildren(shown, wanted) {
+  const pairs = pair(shown, [...wanted.childNodes]);
   let at = shown.firstChild;
-  for (const child of [...wanted.childNodes]) {
-    let found = at;
-    while (found && !isSame(found, child)) found = found.nextSibling;
-    if (!found) {
-      shown.insertBefore(child, at);
-      continue;
-    }
-    if (found === at) at = at.nextSibling;
-    else shown.insertBefore(found, at);
-    settleNode(found, child);
-  }
-  while (at) {
-    const next = at.nextSibling;
-    at.remove();
-    at = next;
+  for (const [child, found] of pairs) {
+    if (found && found === at?.nextSibling) at = found;
+    if (found && found === at) at = at.nextSibling;
+    else shown.insertBefore(found ?? child, at);
+    if (found) settleNode(found, child);
   }
 }
 

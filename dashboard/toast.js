@@ -25,17 +25,19 @@ export function tellError(error) {
   if (!known) console.error(error);
 }
 
-// An act behind a button: disabled while it runs, its error told.
+// An act behind a button, which does nothing more while it runs; its error told. Whether the button is `disabled` is
+// the screen's to say, then and afterwards.
 export async function guarded(control, act) {
-  control.disabled = true;
+  if (control.getAttribute("aria-busy") === "true") return undefined;
   control.setAttribute("aria-busy", "true");
+  control.setAttribute("aria-disabled", "true");
   try {
     return await act();
   } catch (error) {
     tellError(error);
     return undefined;
   } finally {
-    control.disabled = false;
     control.removeAttribute("aria-busy");
+    control.removeAttribute("aria-disabled");
   }
 }

@@ -37,6 +37,8 @@ milliseconds retry_delay(int tries, milliseconds retry_after, double random) {
   return std::max(jittered, retry_after);
 }
 
+bool is_ours(const base::Error& error) { return error.code == base::Code::kOverloaded && !error.lasting; }
+
 base::RetryClass job_retry_class(const base::Error& error) {
   return error.code == base::Code::kQuota ? base::info(error.code).retry : base::retry_class(error);
 }
@@ -48,8 +50,7 @@ storage::RetryPlan retry_plan(const KindPolicy& policy, int attempt, const base:
   plan.crashes_max = kCrashesMax;
   plan.losses_max = kLossesMax;
   plan.delay = retry_delay(attempt - 1, error.retry_after, random);
-  const bool is_ours = error.code == base::Code::kOverloaded && !error.lasting;
-  if (is_ours) return plan;  // a bound of ours: the job pays nothing for it
+  if (is_ours(error)) return plan;  // the job pays nothing for it
   switch (job_retry_class(error)) {
     case base::RetryClass::kPermanent:
       plan.attempts_max = 1;  // another try would end the same way

@@ -35,6 +35,8 @@ struct LeasePolicy {
 // floor. `random` is uniform in [0, 1).
 std::chrono::milliseconds retry_delay(int tries, std::chrono::milliseconds retry_after, double random);
 
+// It met a bound of ours (disk, descriptors, queues, a target left alone): the same may pass in a moment.
+bool is_ours(const base::Error& error);
 // What a job makes of an error: its base::retry_class; but that the operator's account has nothing left is
 // waited for until the job's deadline, as a rate limit is.
 base::RetryClass job_retry_class(const base::Error& error);

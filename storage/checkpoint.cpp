@@ -93,7 +93,7 @@ bool Checkpointer::checkpoint() {
 }
 
 bool Checkpointer::start_anew(int copied) {
-  catch_up(copied);
+  if (!catch_up(copied)) return false;
   const bool too_long = file_bytes(options_.database + "-wal") > kFileOverLimit * options_.wal_max_bytes;
   if (!turnstile_->acquire()) return false;
   try {
@@ -107,13 +107,16 @@ bool Checkpointer::start_anew(int copied) {
   }
 }
 
-// A PASSIVE leaves what came in while it ran, and while there is any, the sync as well.
-void Checkpointer::catch_up(int copied) {
+// A PASSIVE leaves what came in while it ran, and while there is any, the sync as well. False: more is left,
+// which a reader still needs where it is.
+bool Checkpointer::catch_up(int copied) {
+  Log log{.copied = copied};
   for (int turn = 0; turn < kCatchUpTurns; ++turn) {
     sync_database();
-    const int before = std::exchange(copied, run_checkpoint(SQLITE_CHECKPOINT_PASSIVE).copied);
-    if (copied - before <= kFewFrames) return;
+    const int before = std::exchange(log, run_checkpoint(SQLITE_CHECKPOINT_PASSIVE)).copied;
+    if (log.busy || log.copied - before <= kFewFrames) break;
   }
+  return !log.busy && log.frames - log.copied <= kFewFrames;
 }
 
 void Checkpointer::sync_database() {

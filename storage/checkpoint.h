@@ -58,7 +58,7 @@ class Checkpointer {
   bool round();
   bool checkpoint();
   bool start_anew(int copied);
-  void catch_up(int copied);
+  bool catch_up(int copied);
   void sync_database();
   Log run_checkpoint(int mode);
 

@@ -28,27 +28,39 @@ LeasesOfWorker& leases_of(std::vector<LeasesOfWorker>& all, const std::string& w
   return *found;
 }
 
-// In one walk over an index that has an entry for each job that runs.
-std::vector<LeasesOfWorker> walk_leases(Db& db, std::int64_t boot, base::BootTime now) {
-  std::vector<LeasesOfWorker> all;
-  auto s = db.prepare(
-      "SELECT id, worker, lease_boot, lease_until FROM jobs INDEXED BY jobs_running WHERE status = 1");
+void add_leases(Statement& s, std::optional<base::BootTime> now, std::vector<LeasesOfWorker>& all) {
   while (s.step()) {
     LeasesOfWorker& of = leases_of(all, s.is_null(1) ? std::string() : s.text(1));
     ++of.told.held;
     if (of.shown.size() == kLeasesShownMax) continue;
     LeaseEntry entry{.job = s.uuid(0)};
-    if (s.integer(2) == boot) entry.remaining = base::boot_from(s.integer(3)) - now;
+    if (now) entry.remaining = base::boot_from(s.integer(2)) - *now;
     of.shown.push_back(entry);
   }
+}
+
+// Over an index that has an entry for each job that runs. Those of another boot are over.
+std::vector<LeasesOfWorker> walk_leases(Db& db, std::int64_t boot, base::BootTime now) {
+  std::vector<LeasesOfWorker> all;
+  auto over = db.prepare(
+      "SELECT id, worker, lease_until FROM jobs INDEXED BY jobs_running WHERE status = 1 AND lease_boot <> "
+      "?1");
+  over.bind(boot);
+  add_leases(over, std::nullopt, all);
+  auto live = db.prepare(
+      "SELECT id, worker, lease_until FROM jobs INDEXED BY jobs_running WHERE status = 1 AND lease_boot = ?1 "
+      "ORDER BY lease_until");
+  live.bind(boot);
+  add_leases(live, now, all);
   return all;
 }
 
 // When a later attempt of a job began, if that is among its newest events: those of parts are not kept.
 std::optional<base::WallTime> attempt_began(Db& db, const base::Uuid& job) {
   auto s = db.prepare(
-      "SELECT at FROM (SELECT at, type FROM job_events WHERE job = ?1 ORDER BY version DESC LIMIT ?2) "
-      "WHERE type = 'running' LIMIT 1");
+      "SELECT at FROM (SELECT at, type, version FROM job_events WHERE job = ?1 ORDER BY version DESC LIMIT "
+      "?2) "
+      "WHERE type = 'running' ORDER BY version DESC LIMIT 1");
   if (!s.bind(job, kEventsLookedAtMax).step()) return std::nullopt;
   return base::wall_from(s.integer(0));
 }

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "jobs/policy.h"
+
 namespace millrace::workers {
 
 using base::Code;
@@ -20,7 +22,7 @@ void OcrRun::open() {
 }
 
 void OcrRun::opened(base::Result<OcrTask> task) {
-  if (!task && is_ours(task.error())) return again_later([this] { open(); });
+  if (!task && jobs::is_ours(task.error())) return again_later([this] { open(); });
   if (!task) return fail(task.error());
   task_ = std::move(*task);
   if (job().children_done) return conclude();
@@ -50,7 +52,7 @@ void OcrRun::fetched(base::Result<storage::Staged> staged) {
   base::Error error = staged.error();
   if (!error.param.empty()) error.param = schemas::kDocumentField;  // a fetch knows its last part alone
   // A failed fetch without a word of when to come back will fail again.
-  error.lasting = error.code == Code::kFetchFailed && error.retry_after.count() == 0;
+  error.lasting = error.lasting || (error.code == Code::kFetchFailed && error.retry_after.count() == 0);
   fail(std::move(error));
 }
 
@@ -112,7 +114,7 @@ void OcrRun::split() {
       [&blobs = context().store().blobs(), this] { return stage_inline_document(blobs, task_.spec); },
       [this, go](base::Result<storage::Staged> staged) {
         if (staged) return attach(*staged, go);
-        if (is_ours(staged.error())) return again_later([this] { split(); });
+        if (jobs::is_ours(staged.error())) return again_later([this] { split(); });
         fail(staged.error());
       });
 }

@@ -16,8 +16,6 @@ bool is_of_input(base::Code code) {
 
 }  // namespace
 
-bool is_ours(const base::Error& error) { return error.code == base::Code::kOverloaded; }
-
 SteppedRun::SteppedRun(std::string_view step, storage::Claimed job, AttemptContext& context,
                        Runner::Ended ended)
     : step_(step), job_(std::move(job)), context_(context), ended_(std::move(ended)), link_(context.link()) {}
@@ -73,7 +71,7 @@ void SteppedRun::fail(base::Error error) {
 
 void SteppedRun::end_with(base::Result<Outcome> outcome, std::function<void()> again) {
   if (outcome) return end(std::move(*outcome));
-  if (is_ours(outcome.error())) return again_later(std::move(again));
+  if (jobs::is_ours(outcome.error())) return again_later(std::move(again));
   fail(outcome.error());
 }
 

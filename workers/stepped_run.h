@@ -10,9 +10,6 @@
 
 namespace millrace::workers {
 
-// It met a bound of ours (disk, descriptors, queues): the same step may pass in a moment.
-bool is_ours(const base::Error& error);
-
 // An attempt as steps that follow each other by callbacks on the loop. Each begins with `goes_on`, so that a
 // stop ends the run at the next turn. Loop thread only, but for `post`.
 class SteppedRun : public Run, public std::enable_shared_from_this<SteppedRun> {

@@ -1,6 +1,7 @@
 #include <map>
 #include <utility>
 
+#include "jobs/policy.h"
 #include "storage/job_queries.h"
 #include "workers/payload.h"
 #include "workers/stepped_run.h"
@@ -77,7 +78,7 @@ base::Result<SpokenPiece> piece_of(storage::Store& store, Stored& stored, int in
   const auto part = stored.find(index);
   if (part == stored.end()) return SpokenPiece{{}, {}, why_not};
   const auto json = bytes_of(store.blobs(), std::move(part->second));
-  if (!json && is_ours(json.error())) return json.error();
+  if (!json && jobs::is_ours(json.error())) return json.error();
   auto piece = json ? schemas::piece_from_json(*json) : json.error();
   if (!piece) return stored_piece_lost(index, piece.error());
   return piece;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "jobs/policy.h"
 #include "schemas/execution.h"
 
 namespace millrace::workers {
@@ -35,7 +36,7 @@ void SttRun::open() {
 }
 
 void SttRun::opened(base::Result<SttTask> task) {
-  if (!task && is_ours(task.error())) return again_later([this] { open(); });
+  if (!task && jobs::is_ours(task.error())) return again_later([this] { open(); });
   if (!task) return fail(task.error());
   task_ = std::move(*task);
   if (job().children_done) return conclude();

@@ -27,6 +27,10 @@ bool is_its_failure(const base::Error& error) {
          error.code == Code::kOverloaded;
 }
 
+bool may_do_better(const base::Error& error) {
+  return error.code == Code::kQuota || base::retry_class(error) != base::RetryClass::kPermanent;
+}
+
 }  // namespace
 
 bool is_mock(const Step& step) { return step.row->target.preset->family == providers::Family::kMock; }
@@ -51,15 +55,12 @@ std::optional<milliseconds> retry_wait(ChatParts& parts, steady_clock::time_poin
 }
 
 void Refusals::add(base::Error error, bool asked) {
-  all_last_ = all_last_ && base::retry_class(error) == base::RetryClass::kPermanent;
+  if (may_do_better(error)) hopeful_ = std::make_unique<base::Error>(error);
   if (asked || !of_upstream_) said_ = std::make_unique<base::Error>(std::move(error));
   of_upstream_ = of_upstream_ || asked;
 }
 
-base::Error Refusals::told() && {
-  said_->lasting = said_->lasting && all_last_;
-  return std::move(*said_);
-}
+base::Error Refusals::told() && { return std::move(hopeful_ && !may_do_better(*said_) ? *hopeful_ : *said_); }
 
 base::Error left_alone(const Step& step) {
   base::Error error = base::error(Code::kOverloaded, "model '" + step.model->name +

@@ -34,13 +34,13 @@ class Refusals {
  public:
   // `asked`: an upstream has said so; else it was not called at all.
   void add(base::Error error, bool asked);
-  // The last upstream's word, if one was asked; lasting only where none of all may do better later. REQUIRES:
-  // `add`.
+  // The last upstream's word, if one was asked; but where that one is for good and another of all may do
+  // better later, as an account that is filled up again may, the last of those. REQUIRES: `add`.
   base::Error told() &&;
 
  private:
-  std::unique_ptr<base::Error> said_;
-  bool of_upstream_ = false, all_last_ = true;
+  std::unique_ptr<base::Error> said_, hopeful_;
+  bool of_upstream_ = false;
 };
 
 // The breaker does not let a call out.

@@ -52,8 +52,9 @@ int exec_ls(const ExecListRequest& request, ClientOptions options) {
   const std::string path = "/v1/machines/" + percent_encoded(machine.id) + "/executions?limit=";
   std::string cursor;
   for (int left = request.limit; left > 0;) {
-    const auto answer =
-        client.request("GET", path + std::to_string(std::min(left, kExecutionsPerPage)) + cursor);
+    std::string page = path;
+    page.append(std::to_string(std::min(left, kExecutionsPerPage))).append(cursor);
+    const auto answer = client.request("GET", page);
     if (!answer.ok) return fail(answer.error);
     const auto items = answer.json->find("items");
     if (items == answer.json->end() || !items->is_array())

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from dashboard import go, violations
+from dashboard import go, paused, violations
 from documents import tiny_pdf
 from millrace import eventually
 from still import Still
@@ -58,8 +58,7 @@ def test_a_file_of_no_known_kind_is_refused_with_what_would_do(page, site, tmp_p
 
 
 def test_who_drops_something_into_a_paused_queue_is_told(page, site, tmp_path):
-    site.client.post("/v1/admin/queues/ocr/pause", {})
-    try:
+    with paused(site, "ocr"):
         file = tmp_path / "later.pdf"
         file.write_bytes(tiny_pdf("Later"))
         go(page, site, "drop")
@@ -67,8 +66,6 @@ def test_who_drops_something_into_a_paused_queue_is_told(page, site, tmp_path):
         page.wait_for(".item .notice.warn", "paused")
         page.click(".item a", "Open the job")
         page.wait_for(".notice.warn", "paused")
-    finally:
-        site.client.post("/v1/admin/queues/ocr/resume", {})
     page.wait_for("h1 .chip", "succeeded", within_s=60)
     page.wait_for(".sheet", "Later")
     page.eventually(lambda: not page.run("return document.querySelector('.notice.warn')"))
@@ -82,10 +79,7 @@ def test_nothing_moves_while_files_wait_are_read_and_end(page, site, tmp_path, w
     good.write_bytes(tiny_pdf("The first page", "The second page", "The third page"))
     bad.write_bytes(b"%PDF-1.4\nnothing more")
     talk.write_bytes(SPEECH.read_bytes())
-    kinds = ("ocr", "stt")
-    for kind in kinds:
-        site.client.post(f"/v1/admin/queues/{kind}/pause", {})
-    try:
+    with paused(site, "ocr", "stt"):
         go(page, site, "drop")
         page.wait_for("summary", "The same from a script")
         before = Still(page, ["h1", ".zone", ".heading button"])
@@ -93,9 +87,6 @@ def test_nothing_moves_while_files_wait_are_read_and_end(page, site, tmp_path, w
         page.eventually(lambda: page.run("return document.querySelectorAll('.item .notice.warn').length") == len((good, bad, talk)))
         assert before.now() == before.tops
         still = Still(page, ["h1", ".zone", ".item", ".item .pane", ".item progress", "summary"], apart=".pane")
-    finally:
-        for kind in kinds:
-            site.client.post(f"/v1/admin/queues/{kind}/resume", {})
     page.eventually(lambda: page.run("return [...document.querySelectorAll('.item .chip')].map((e) => e.textContent).sort().join()")
                     == "failed,succeeded,succeeded", within_s=120)
     page.wait_for(".sheet", "The third page")

@@ -1,14 +1,13 @@
 """The screen of one job: what it shows of each kind, what stays where it is meanwhile, and the commands that repeat it."""
 
 import base64
-import contextlib
 import json
 import os
 import subprocess
 import uuid
 
 import pytest
-from dashboard import broken_job, go, local_machine, sign_in
+from dashboard import broken_job, go, local_machine, paused, sign_in
 from documents import data_uri, scan_pdf
 from millrace import Gateway
 from recordings import as_mp3, clip, speech, submit
@@ -18,16 +17,6 @@ from upstream import json_reply
 
 SQUARE = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII=")
 WIDTHS = [1280, 360]
-
-
-@contextlib.contextmanager
-def paused(site, kind):
-    """Jobs of that kind wait meanwhile."""
-    site.client.post(f"/v1/admin/queues/{kind}/pause", {})
-    try:
-        yield
-    finally:
-        site.client.post(f"/v1/admin/queues/{kind}/resume", {})
 
 
 def scan(pages):
@@ -177,6 +166,34 @@ def test_a_long_recording_shows_what_was_heard_so_far(page, site):
     assert page.text(".transcript li") == first, "what is read stays"
 
 
+def test_a_piece_that_could_not_be_had_is_asked_for_again_and_the_whole_sets_right_what_is_shown(page):
+    page.run("""return Promise.all([import('/dashboard/result_stt.js'), import('/dashboard/api.js')]).then(([{ Hearing, TranscriptView }]) => {
+      const segment = (text) => ({ start: 0, end: 1, text: ` ${text}` });
+      window.words = ['one', 'two', 'three', 'four'].map(segment);
+      window.asked = [];
+      window.fetch = async (path) => {
+        asked.push(new URLSearchParams(path.split('?')[1]).get('pages'));
+        if (asked.length === 1) return new Response('{}', { status: 503 });
+        const [first, last] = (asked.at(-1) ?? `0-${words.length - 1}`).split('-').map(Number);
+        return new Response(JSON.stringify({ text: words.map((w) => w.text.trim()).join(' '), language: 'english', duration: 4, segments: words.slice(first, last + 1) }));
+      };
+      window.view = new TranscriptView(() => 'talk');
+      window.hearing = new Hearing('stt-1', view, new AbortController().signal);
+      document.querySelector('#main').replaceChildren(view.element);
+    })""")
+    heard = "return [...document.querySelectorAll('.transcript li')].map((e) => e.lastChild.textContent)"
+    page.run("hearing.onEvent({ type: 'piece', data: { index: 0 } }); return hearing.asking")
+    assert page.run(heard) == []
+    page.run("hearing.onEvent({ type: 'piece', data: { index: 1 } }); return hearing.asking")
+    assert page.run(heard) == ["one", "two"]
+    page.run("window.first = document.querySelector('.transcript li'); return hearing.end()")
+    assert page.run(heard) == ["one", "two", "three", "four"]
+    assert page.run("return document.querySelector('.transcript li') === first"), "what is read stays"
+    page.run("words[1].text = 'too'; return hearing.end()")
+    assert page.run(heard) == ["one", "too", "three", "four"]
+    assert page.run("return asked") == ["0-0", "0-1", None, None]
+
+
 def test_a_model_that_tells_no_times_is_said_to(chromium, tmp_path, upstream):
     config = tmp_path / "millrace.yaml"
     config.write_text(f"models:\n- {{name: team/plain, model: gpt-4o-transcribe, provider: openai, base_url: '{upstream.url}/v1', api_key: env:THE_KEY}}\n")
@@ -223,6 +240,15 @@ def test_a_picture_is_done_again_under_its_own_name_and_as_what_it_is(page, site
     assert again["file"] == {"media_type": "image/png", **({"name": name} if name else {})}
 
 
+@pytest.mark.parametrize("name", ["\n/etc/passwd", "/etc/\x1b/passwd", "..\u2028\\passwd"])
+@pytest.mark.parametrize(("kind", "asked"), [
+    ("ocr", {"path": "/v1/ocr", "content_type": "application/json", "body": {"document": {}}, "left_out": ["document.document_url"]}),
+    ("stt", {"path": "/v1/audio/transcriptions", "content_type": "multipart/form-data", "body": {}, "left_out": ["file"]})])
+def test_a_command_names_no_file_of_another_folder(page, name, kind, asked):
+    command = page.run("return import('/dashboard/asked.js').then(({ commandOfAsked }) => commandOfAsked(arguments[0]))", {**asked, "kind": kind, "file": {"name": name}})
+    assert "passwd" in command and not any(part in command for part in ("etc", "/passwd", "\\passwd", "..")), command
+
+
 @pytest.mark.parametrize("name", ['the "talk"; one, two.mp3', "../talk.mp3", ""])
 def test_a_recording_is_done_again_under_its_own_name_and_as_what_it_is(page, site, tmp_path, name):
     job = submit(site, as_mp3(clip(4)), name=name.replace('"', "%22"), response_format="json", language="en")
@@ -258,6 +284,23 @@ def test_a_job_that_was_cancelled_says_so_in_the_place_of_its_result(page, site)
     page.wait_for(".main-column .notice", "cancelled")
     page.wait_for(".strip", "cancelled")
     page.wait_for(".trail button", "Retry")
+
+
+def test_the_keyboard_of_a_button_that_goes_is_at_the_heading(page, site):
+    with paused(site, "chat"):
+        go(page, site, f"jobs/{new_chat(site)}")
+        page.click(".trail button", "Cancel")
+        page.wait_for(".trail button", "Retry")
+        page.wait_for("h1 .chip", "cancelled")
+        assert page.run("return document.activeElement.tagName") == "H1"
+
+
+def test_the_state_of_a_job_is_announced_and_how_far_it_is_is_not(page, site):
+    with paused(site, "ocr"):
+        go(page, site, f"jobs/{MADE['ocr'](site)}")
+        page.wait_for(".strip p[role=status][aria-live=polite]", "paused")
+    page.wait_for(".strip p[role=status][aria-live=off]", "of 3 pages", within_s=60)
+    page.wait_for(".strip p[role=status][aria-live=polite]", "Done", within_s=60)
 
 
 def test_a_chats_cost_and_tokens_are_told_and_a_machine_is_one_click_away(page, site):

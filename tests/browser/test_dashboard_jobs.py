@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 
-from dashboard import broken_job, go, local_machine, sign_in
+from dashboard import broken_job, go, local_machine, paused, sign_in
 from documents import data_uri, tiny_pdf
 from millrace import Client, Gateway, Worker
 from sandboxed import reachable_folder, skip_without_commands
@@ -30,8 +30,7 @@ def test_jobs_are_filtered_and_what_failed_is_retried_together(page, site):
 
 
 def test_what_waits_is_found_by_its_model_and_age_and_cancelled_together(page, site):
-    site.client.post("/v1/admin/queues/chat/pause", {})
-    try:
+    with paused(site, "chat"):
         chat = {"model": "mock/chat", "messages": "Never mind", "deferred": True}
         waiting = {site.client.post("/v1/chat/completions", chat).json()["request_id"] for _ in range(2)}
         other = site.client.submit_ocr(data_uri(tiny_pdf("Other"))).json()["id"]
@@ -48,8 +47,6 @@ def test_what_waits_is_found_by_its_model_and_age_and_cancelled_together(page, s
         page.wait_for(".toast", "2 jobs told to stop")
         for job in waiting:
             page.wait_for(f"tr[data-id='{job}'] .chip", "cancelled")
-    finally:
-        site.client.post("/v1/admin/queues/chat/resume", {})
 
 
 def test_an_administrator_sees_all_tenants_and_retries_all_that_failed(page, site):
@@ -111,8 +108,7 @@ def test_a_job_has_its_documents_name_as_text_cut_where_it_is_long(page, site):
 
 
 def test_the_list_and_a_job_say_that_they_are_live_and_a_job_that_is_over_says_nothing(page, site):
-    site.client.post("/v1/admin/queues/chat/pause", {})
-    try:
+    with paused(site, "chat"):
         go(page, site, "jobs")
         page.wait_for(".link.is-live", "live")
         chat = {"model": "mock/chat", "messages": "Never mind", "deferred": True}
@@ -122,8 +118,6 @@ def test_the_list_and_a_job_say_that_they_are_live_and_a_job_that_is_over_says_n
         site.client.post(f"/v1/jobs/{job}/cancel", {})
         page.wait_for("h1 .chip", "cancelled")
         page.eventually(lambda: page.run("return document.querySelector('.link').hidden"), what="no mark")
-    finally:
-        site.client.post("/v1/admin/queues/chat/resume", {})
 
 
 def test_who_has_no_stream_is_told_that_the_list_is_asked_for(chromium, site):

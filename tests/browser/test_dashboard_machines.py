@@ -32,6 +32,21 @@ def test_a_machine_is_made_put_to_sleep_woken_and_destroyed(page, site):
     page.eventually(lambda: page.run("return !document.querySelector(\"section[aria-label='browser-made']\")"), within_s=60)
 
 
+def test_the_button_to_the_next_page_does_not_become_the_one_back(page, site):
+    page.run("""
+      const ask = window.fetch;
+      const machine = (id) => ({ machine_id: id, name: id, phase: 'running', driver: 'local', vcpu: 1, memory_mib: 64, storage_gib: 1, created_at: new Date().toISOString() });
+      window.fetch = async (path, how) => path === '/v1/machines' ? new Response(JSON.stringify({ items: [machine('dm-1')], next_cursor: 'two' }))
+        : path === '/v1/machines?cursor=two' ? new Response(JSON.stringify({ items: [machine('dm-2')] })) : ask(path, how);
+    """)
+    go(page, site, "machines")
+    page.wait_for(".pager button", "Older")
+    page.run("window.held = document.querySelector('.pager button'); held.focus()")
+    page.press(ENTER)
+    page.wait_for(".pager button", "Newer")
+    assert page.run("return document.activeElement !== document.querySelector('.pager button') && !held.isConnected")
+
+
 def test_a_machine_has_its_line_for_ssh_and_its_executions_their_artifacts(page, site):
     skip_without_commands(site)
     go(page, site, f"machines/{local_machine(site)['machine_id']}")

@@ -1,8 +1,10 @@
 """Nothing on a screen moves while what it says changes: measured, in a wide window and in a narrow one."""
 
+import itertools
+
 import bad_documents
 import pytest
-from dashboard import broken_job, go
+from dashboard import broken_job, go, paused
 from documents import data_uri, scan_pdf, tiny_pdf
 from millrace import Client, eventually
 from PIL import Image, ImageDraw
@@ -22,10 +24,6 @@ def changes(page, css, within_s=30):
     """Until what stands there says something else than now."""
     before = page.text(css)
     return lambda: page.eventually(lambda: page.text(css) != before, within_s, f"another text of {css} than {before!r}")
-
-
-def queue(site, verb):
-    assert site.client.post(f"/v1/admin/queues/ocr/{verb}").status == 200
 
 
 def scan(number):
@@ -52,10 +50,9 @@ def test_the_overview_stays_where_it_is(look, site):
     look.wait_for("section[aria-label='OCR'] a", "See what failed")
     still = Stillness(look)
     other, failed = changes(look, ".figure"), changes(look, ".figure.bad")
-    queue(site, "pause")
-    jobs = [site.client.submit_ocr(data_uri(tiny_pdf(f"Sack {number}"))).json()["id"] for number in range(DOCUMENTS)]
-    other()
-    queue(site, "resume")
+    with paused(site, "ocr"):
+        jobs = [site.client.submit_ocr(data_uri(tiny_pdf(f"Sack {number}"))).json()["id"] for number in range(DOCUMENTS)]
+        other()
     for job in jobs:
         site.client.wait_terminal(job)
     broken_job(site.client)
@@ -73,6 +70,75 @@ def test_what_has_the_keyboard_keeps_it_and_goes_on(page, site):
     broken_job(site.client)
     other()
     assert page.run("return document.activeElement === held")
+
+
+def test_what_has_the_keyboard_keeps_it_when_what_stands_above_goes(page, site):
+    broken_job(site.client)
+    fail_with(site.client, bad_documents.encrypted())
+    go(page, site, "dead")
+    page.eventually(lambda: page.run("return document.querySelectorAll('.dead-group').length") > 1)
+    page.run("""
+      window.held = document.querySelector('.dead-group:nth-child(2) a');
+      held.focus();
+      const ask = window.fetch;
+      window.fetch = async (path, how) => path !== '/v1/admin/dead' ? ask(path, how)
+        : new Response(JSON.stringify({ items: (await (await ask(path, how)).json()).items.filter((g) => `${g.kind} ${g.code}` === held.closest('section').dataset.key) }));
+    """)
+    broken_job(site.client)
+    page.eventually(lambda: page.run("return document.querySelectorAll('.dead-group').length") == 1)
+    assert page.run("return document.activeElement === held")
+
+
+def test_what_stays_in_its_order_is_never_moved(page):
+    page.run("""return Promise.all([import('/dashboard/settle.js'), import('/dashboard/dom.js')]).then(([{ settle }, { h }]) => {
+      const list = (keys) => [...keys].map((key) => h('p', { data: { key } }, key));
+      window.turn = (from, to) => {
+        const place = h('div', {});
+        settle(place, list(from));
+        const before = new Map([...place.children].map((e) => [e.dataset.key, e]));
+        const watcher = new MutationObserver(() => {});
+        watcher.observe(place, { childList: true });
+        settle(place, list(to));
+        const touched = watcher.takeRecords().flatMap(({ addedNodes, removedNodes }) => [...addedNodes, ...removedNodes]);
+        return { shown: place.textContent, same: [...place.children].every((e) => (before.get(e.dataset.key) ?? e) === e), touched: [...new Set(touched.map((e) => e.textContent))].join('') };
+      };
+    })""")
+    for before, after, touched in [("abc", "bc", "a"), ("abc", "ac", "b"), ("abcd", "xbd", "acx"), ("abc", "bca", "a"), ("abc", "cab", "c"), ("abc", "axbc", "x"), ("", "ab", "ab")]:
+        assert page.run("return turn(arguments[0], arguments[1])", before, after) == {"shown": after, "same": True, "touched": touched}, (before, after)
+    for after in map("".join, itertools.permutations("abcd")):
+        turned = page.run("return turn('abcd', arguments[0])", after)
+        assert turned["shown"] == after and turned["same"], after
+
+
+def test_a_button_acts_once_and_is_then_what_its_screen_says(page):
+    page.run("""return Promise.all(['settle', 'dom', 'toast'].map((name) => import(`/dashboard/${name}.js`))).then(([{ settle }, { button }, { guarded }]) => {
+      const place = document.querySelector('#main');
+      const sleep = (disabled) => button('Sleep', (event) => guarded(event.currentTarget, async () => {
+        acts += 1;
+        settle(place, sleep(true));
+        await new Promise((done) => (window.end = done));
+      }), { disabled });
+      window.acts = 0;
+      settle(place, sleep(false));
+    })""")
+    press = "const b = document.querySelector('#main button'); b.click(); b.dispatchEvent(new MouseEvent('click'))"
+    said = "const b = document.querySelector('#main button'); return [acts, b.disabled, b.ariaBusy, b.ariaDisabled]"
+    page.run(press)
+    assert page.run(said) == [1, True, "true", "true"]
+    page.run_async("end(); setTimeout(arguments[0])")
+    assert page.run(said) == [1, True, None, None]
+
+
+def test_what_moves_without_a_change_of_the_screen_is_seen_to(page, site):
+    go(page, site, "models")
+    page.wait_for("table.steady td")
+    still = Stillness(page)
+    page.run("document.querySelector('#main h1').title = 'a change'")
+    page.eventually(lambda: page.run("return stillness.looks()") > 0)
+    still.holds()
+    page.run("document.getElementById('main').parentElement.style.paddingTop = '90px'")
+    with pytest.raises(AssertionError, match="H1"):
+        still.holds()
 
 
 def test_the_last_bar_is_the_minute_that_is_not_over(page, site):
@@ -94,10 +160,9 @@ def test_queues_workers_and_their_leases_stay_where_they_are(look, site):
     look.wait_for(".leases li", "free")
     still = Stillness(look)
     waiting = changes(look, "table.steady td.number")
-    queue(site, "pause")
-    jobs = [site.client.submit_ocr(data_uri(scan(number))).json()["id"] for number in range(DOCUMENTS)]
-    waiting()
-    queue(site, "resume")
+    with paused(site, "ocr"):
+        jobs = [site.client.submit_ocr(data_uri(scan(number))).json()["id"] for number in range(DOCUMENTS)]
+        waiting()
     look.wait_for(".leases li a[href^='#/jobs/ocr-']", within_s=60)
     look.wait_for(".leases li", "left")
     for job in jobs:

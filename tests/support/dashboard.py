@@ -1,5 +1,6 @@
 """What the tests of the dashboard's screens share: signing in, going somewhere, something to see, and what an accessible page is."""
 
+import contextlib
 import json
 from pathlib import Path
 
@@ -34,6 +35,16 @@ def broken_job(client):
     job = client.submit_ocr(data_uri(b"%PDF-1.4\nnothing more")).json()
     assert client.wait_terminal(job["id"])["status"] == "failed"
     return job["id"]
+
+
+@contextlib.contextmanager
+def paused(site, *kinds):
+    """Jobs of those kinds wait meanwhile."""
+    with contextlib.ExitStack() as resumed:
+        for kind in kinds:
+            resumed.callback(site.client.post, f"/v1/admin/queues/{kind}/resume", {})
+            assert site.client.post(f"/v1/admin/queues/{kind}/pause", {}).status == 200
+        yield
 
 
 def local_machine(site):

@@ -17,16 +17,21 @@ const first = places();
 const moved = new Map();
 let looks = 0;
 const look = () => {
-  ++looks;
   for (const [at, now] of places()) {
     const then = first.get(at);
     if (!then) first.set(at, now);
     else if (Math.abs(then.top - now.top) > 1 || aside(then, now)) moved.set(at, [then, now]);
   }
 };
-const watcher = new MutationObserver(look);
+const watcher = new MutationObserver(() => {
+  ++looks;
+  look();
+});
 watcher.observe(main, { subtree: true, childList: true, characterData: true, attributes: true });
-window.stillness = { watcher, looks: () => looks, moved: () => [...moved].map(([at, places]) => `${at}: ${JSON.stringify(places)}`) };
+window.stillness = { watcher, looks: () => looks, moved: () => {
+  look();
+  return [...moved].map(([at, places]) => `${at}: ${JSON.stringify(places)}`);
+} };
 """
 
 

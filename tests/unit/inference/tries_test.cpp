@@ -229,19 +229,35 @@ TEST(Tries, AnAccountWithoutQuotaIsLeftForAFallbackAtOnce) {
   EXPECT_EQ(2, heard.heads.at(0).attempts);
 }
 
-TEST(Tries, ARefusalLastsWhereNoneOfTheTargetsMayDoBetterLater) {
+struct ChainRow {
+  std::string first, second;
+  Code told;
+  const char* says;  // begins with
+  bool lasts;
+};
+
+TEST(Tries, ARefusalIsToldWhereNoneOfTheTargetsMayDoBetterLater) {
   const std::string refusal = http(403, R"({"error":{"message":"not this"}})");
   const std::string shut = http(401, R"({"error":{"message":"no such key"}})");
-  for (const auto& [first, lasts] : {std::pair(failure(), false), std::pair(shut, true)}) {
-    ScriptedUpstream one({first}), other({refusal});
+  const std::string absent = http(404, R"({"error":{"message":"what model?"}})");
+  const std::string poor = http(429, R"({"error":{"message":"pay","code":"insufficient_quota"}})");
+  const ChainRow rows[] = {{failure(), refusal, Code::kUpstream, "a/m", false},
+                           {shut, refusal, Code::kUpstream, "b/m answered 403", true},
+                           {failure(), absent, Code::kUpstream, "a/m", false},
+                           {absent, failure(), Code::kUpstream, "b/m", false},
+                           {poor, refusal, Code::kQuota, "a/m", true},
+                           {refusal, poor, Code::kQuota, "b/m", true}};
+  for (const ChainRow& row : rows) {
+    ScriptedUpstream one({row.first}), other({row.second});
     auto asked = request("a/m");
     asked.models = {"a/m", "b/m"};
     Heard heard;
     ChatGround ground(models({upstream_row("a/m", one), upstream_row("b/m", other)}));
     const auto end = ground.answer(asked, heard);
     ASSERT_FALSE(end);
-    EXPECT_TRUE(end.error().message.starts_with("b/m answered 403")) << end.error().message;
-    EXPECT_EQ(lasts, end.error().lasting);
+    EXPECT_EQ(row.told, end.error().code) << row.says;
+    EXPECT_TRUE(end.error().message.starts_with(row.says)) << end.error().message;
+    EXPECT_EQ(row.lasts, end.error().lasting) << row.says;
   }
 }
 

@@ -102,5 +102,23 @@ TEST(HeldLeases, OfManyThoseThatEndFirstAreShownAndAllAreCounted) {
   EXPECT_TRUE(std::ranges::is_sorted(held.leases, {}, &HeldLease::job));
 }
 
+TEST(HeldLeases, ThoseOfOtherBootsAreShownBeforeAnyThatLives) {
+  JobStore s;
+  std::vector<schemas::JobId> over;
+  for (const char* boot : {"boot-2", "boot-3", "boot-4"}) {
+    over.push_back(s.submit_and_claim().job);
+    s.clock.reboot(boot);
+  }
+  const int more = static_cast<int>(kLeasesShownMax);
+  for (int i = 0; i < more; ++i) s.submit();
+  s.claim(more);
+  const WorkerLeases held = held_by(s, "w-1");
+  ASSERT_EQ(held.leases.size(), kLeasesShownMax);
+  for (const schemas::JobId& job : over) {
+    const auto is_it = [&](const HeldLease& each) { return each.job == job && !each.remaining; };
+    EXPECT_TRUE(std::ranges::any_of(held.leases, is_it));
+  }
+}
+
 }  // namespace
 }  // namespace millrace::storage::testing
