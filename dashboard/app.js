@@ -150,11 +150,21 @@ function replaceSearch(name) {
   };
 }
 
+// Questions and errors of the screen that is left.
+function leaveBehind() {
+  document.querySelectorAll("dialog[open]").forEach((dialog) => {
+    dialog.dispatchEvent(new Event("cancel"));
+    dialog.close();
+  });
+  document.querySelectorAll("#toasts .bad").forEach((box) => box.remove());
+}
+
 async function showScreen() {
   if (!session.key || !main) return;
   const { found, id, path, search } = routeOf(location.hash);
   leave?.abort();
   leave = new AbortController();
+  leaveBehind();
   const screen = id ? found.below : found.screen;
   document.title = `${screen.title} · Millrace`;
   document.querySelectorAll("#nav a").forEach((a) => {

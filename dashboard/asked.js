@@ -68,7 +68,7 @@ export function commandOfAsked(asked) {
   const { kind, path, body, content_type: type, left_out: leftOut } = asked;
   if (type === "multipart/form-data") return curl("POST", path, { form: formOf(asked) });
   if (kind === "ocr" && leftOut.includes(kDocument) && !body.document.document_url) return ocrCommand(body, handedIn(asked));
-  if (kind === "exec") return curl("POST", path, { json: withEnvironment(asked), headers: { "Idempotency-Key": "a-new-key" } });
+  if (kind === "exec") return curl("POST", path, { json: withEnvironment(asked), fresh: true });
   return JSON.stringify(body).length > kInLineMost ? piped(asked) : curl("POST", path, { json: body });
 }
 

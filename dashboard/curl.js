@@ -1,4 +1,5 @@
 // Commands that people can copy. `form`: pairs of a field and what it says. The key stays out of them: it is read from the environment.
+// `fresh`: with an idempotency key of its own each time.
 
 const kSafe = /^[A-Za-z0-9_@%+=:,./-]+$/;
 
@@ -24,11 +25,12 @@ function field(name, value) {
   return name === "file" ? `-F ${quoted(`file=${plain}`)}` : `--form-string ${quoted(`${name}=${plain}`)}`;
 }
 
-export function curl(method, path, { json, form, headers = {}, more = [] } = {}) {
+export function curl(method, path, { json, form, headers = {}, fresh = false, more = [] } = {}) {
   const parts = [method === "GET" ? "curl" : `curl -X ${method}`, quoted(location.origin + path)];
   parts.push('-H "Authorization: Bearer $MILLRACE_API_KEY"');
   for (const [name, value] of Object.entries(headers)) parts.push(`-H ${quoted(`${name}: ${value}`)}`);
   if (json !== undefined) parts.push("-H 'Content-Type: application/json'", `-d ${quoted(JSON.stringify(json))}`);
+  if (fresh) parts.push('-H "Idempotency-Key: $(cat /proc/sys/kernel/random/uuid)"');
   for (const [name, value] of form ?? []) parts.push(field(name, value));
   return [...parts, ...more].join(" \\\n  ").replace(/^(curl(?: -X \w+)?) \\\n {2}/, "$1 ");
 }

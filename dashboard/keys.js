@@ -105,7 +105,7 @@ export async function show(place, { signal }) {
     const { items } = await getJson("/v1/admin/keys", { signal });
     settle(body, table(items, places, look));
   };
-  fill(place, heading("Keys", "A key belongs to a tenant and may do what its scopes say. The key itself is stored nowhere.", link), newKeyForm(look), body);
+  fill(place, heading("Keys", "A key belongs to a tenant and may do what its scopes say. Only a hash of it is stored: copy a key when it is made. The first one is also in admin.key of the data directory.", link), newKeyForm(look), body);
   try {
     await look();
   } catch (error) {

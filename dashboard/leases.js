@@ -79,5 +79,5 @@ export function leaseList(worker, lines, held) {
   return h("details", { class: "leases" },
     h("summary", { data: { act: `leases ${worker}` } }, held ? `Holds ${plural(held, "lease")}` : "Holds no lease", over ? [" ", chip(`${over} over`, "lost")] : null,
       held > shown.length ? h("span", { class: "faint" }, `: the ${shown.length} that end first`) : null),
-    h("ul", { tabindex: "0", "aria-label": `Leases of ${worker}` }, lines.map((lease) => (lease ? lineOf(lease, now) : h("li", { class: "faint" }, "free")))));
+    h("ul", { tabindex: "0", "aria-label": `Leases of ${worker}` }, lines.map((lease) => (lease ? lineOf(lease, now) : h("li", { class: "none" }, "\u00a0")))));
 }

@@ -40,7 +40,7 @@ function runForm(path) {
 function commands(machine) {
   const path = `/v1/machines/${machine.machine_id}`;
   return [code(cli(`ssh ${quoted(machine.name)}`), "Log in"), code(cli(`exec run -m ${quoted(machine.name)}`, "uname -a"), "Run a command"),
-    code(curl("POST", `${path}/executions`, { json: { command: ["uname", "-a"] }, headers: { "Idempotency-Key": "a-new-key" } }), "The same by the API")];
+    code(curl("POST", `${path}/executions`, { json: { command: ["uname", "-a"] }, fresh: true }), "The same by the API")];
 }
 
 function statusFacts(machine) {

@@ -39,7 +39,7 @@ function figures(overview) {
   const oldest = Math.max(...kinds.map((k) => k.oldest_queued_seconds ?? 0));
   return h("dl", { class: "figures" },
     figure("Queued", count(total(kinds, (k) => k.queued)), oldest ? `the oldest for ${seconds(oldest)}` : "nothing waits", oldest > 60 ? "warn" : ""),
-    figure("Running", count(total(kinds, (k) => (k.running ?? 0) + (k.waiting ?? 0))), "now"),
+    figure("Running", count(total(kinds, (k) => k.running ?? 0)), "now"),
     figure("Done", count(total(kinds, (k) => k.hour.succeeded)), hour.during),
     figure("Failed", count(bad), over ? `${((bad / over) * 100).toFixed(bad && bad / over < 0.1 ? 1 : 0)} % ${hour.of}` : hour.during, bad ? "bad" : ""));
 }
@@ -66,7 +66,7 @@ function kindCard(kind, overview) {
   const age = kind.oldest_queued_seconds;
   return h("section", { class: "card kind", "aria-label": name, data: { key: kind.kind } },
     h("header", {}, h("h2", {}, h("a", { href: `#/jobs?kind=${kind.kind}` }, name)),
-      h("span", { class: "faint" }, `${count(kind.queued ?? 0)} queued · ${count((kind.running ?? 0) + (kind.waiting ?? 0))} running`)),
+      h("span", { class: "faint" }, `${count(kind.queued ?? 0)} queued · ${count(kind.running ?? 0)} running`)),
     bars(rows, { label: `${name}, minute by minute since ${names(0)}: ${good} done, ${worse} failed`, names }),
     h("p", { class: "axis-names faint", "aria-hidden": "true" }, h("span", {}, names(0)), h("span", {}, scaleText(rows)), h("span", {}, "this minute")),
     facts([["Last minute", `${count(kind.minute.succeeded)} done, ${count(kind.minute.failed + kind.minute.expired)} failed`],

@@ -128,7 +128,8 @@ export function confirmed(question, detail, yes) {
 
 export function troubled(error, again) {
   const scope = error.status === 403 ? "Sign in with a key that has this scope, or make one: millrace keys create --scopes …" : "";
+  const other = error.status === 404 ? "It is gone by now, or another tenant's: a key reads what is its own tenant's." : "";
   if (!error.status && error.code !== "unreachable") tellError(error);
   return h("div", { class: "empty bad", role: "alert" }, h("h2", {}, "That did not work"), h("p", {}, error.message),
-    scope && h("p", { class: "faint" }, scope), again && button("Try again", again));
+    (scope || other) && h("p", { class: "faint" }, scope || other), again && button("Try again", again));
 }

@@ -46,7 +46,7 @@ function queueState(queue) {
 function queueRow(queue, again) {
   const name = kindName(queue.kind);
   return h("tr", { data: { key: queue.kind } }, h("th", { scope: "row" }, name), h("td", {}, queueState(queue)), h("td", { "data-label": "Queued", class: "number" }, count(queue.queued)),
-    h("td", { "data-label": "Running", class: "number" }, count(queue.running + queue.waiting)),
+    h("td", { "data-label": "Running", class: "number" }, count(queue.running)),
     h("td", { "data-label": "Oldest" }, queue.oldest_queued_seconds === undefined ? "–" : duration(queue.oldest_queued_seconds * 1000)),
     h("td", { "data-label": "Slots" }, slots(queue.used, queue.slots, name)),
     queue.withLag ? h("td", { "data-label": "In Kafka" }, lag(queue.kind, queue.partitions) ?? "–") : null,

@@ -157,7 +157,7 @@ def test_the_last_bar_is_the_minute_that_is_not_over(page, site):
 def test_queues_workers_and_their_leases_stay_where_they_are(look, site):
     go(look, site, "workers")
     look.click(".leases summary", "lease")
-    look.wait_for(".leases li", "free")
+    look.wait_for(".leases li.none")
     still = Stillness(look)
     waiting = changes(look, "table.steady td.number")
     with paused(site, "ocr"):

@@ -1,7 +1,10 @@
 """Whether what a screen shows stays where it is while it changes."""
 
+from still import SETTLED
+
 # Places of all elements of the screen, by their way down to it: elements that are made anew count as the same. What
-# grows to the right, to the left or to both sides alike has not moved.
+# grows to the right, to the left or to both sides alike has not moved. Looked at after each change, what is loaded
+# and what grows without one, too.
 WATCH = """
 const main = document.getElementById('main');
 const step = (e) => e.dataset.key ? `${e.tagName}[${e.dataset.key}]`
@@ -11,7 +14,7 @@ const places = () => new Map([...main.querySelectorAll('*')].filter((e) => !e.cl
   const { left, right, top, width, height } = e.getBoundingClientRect();
   return width > 1 && height > 1 ? [[way(e), { left: left + scrollX, right: right + scrollX, top: top + scrollY, text: e.textContent.slice(0, 60) }]] : [];
 }));
-window.stillness?.watcher.disconnect();
+window.stillness?.end();
 const aside = (then, now) => [now.left - then.left, now.right - then.right, (now.left + now.right - then.left - then.right) / 2].every((by) => Math.abs(by) > 1);
 const first = places();
 const moved = new Map();
@@ -28,20 +31,30 @@ const watcher = new MutationObserver(() => {
   look();
 });
 watcher.observe(main, { subtree: true, childList: true, characterData: true, attributes: true });
-window.stillness = { watcher, looks: () => looks, moved: () => {
+const sizes = new ResizeObserver(look);
+sizes.observe(main);
+main.addEventListener('load', look, true);
+window.stillness = { looks: () => looks, moved: () => {
   look();
   return [...moved].map(([at, places]) => `${at}: ${JSON.stringify(places)}`);
+}, end: () => {
+  [watcher, sizes].forEach((each) => each.disconnect());
+  main.removeEventListener('load', look, true);
 } };
 """
 
 
 class Stillness:
+    """From now on, of all of the screen: what is out of sight, too (still.py: what a reader sees)."""
+
     def __init__(self, page):
         self.page = page
+        page.run_async(SETTLED)
         page.run(WATCH)
 
     def holds(self):
         """That something has changed since, and nothing has moved."""
+        self.page.run_async(SETTLED)
         moved = self.page.run("return stillness.moved()")
         assert moved == [], "\n".join(moved)
         assert self.page.run("return stillness.looks()") > 0, "nothing has changed"
