@@ -33,8 +33,8 @@ std::string image_json(const Image& image) {
   return out.finish();
 }
 
-std::string said_or(const std::string& said, std::string otherwise) {
-  return said.empty() ? std::move(otherwise) : said;
+const std::string& said_or(const std::string& said, const std::string& otherwise) {
+  return said.empty() ? otherwise : said;
 }
 
 }  // namespace
