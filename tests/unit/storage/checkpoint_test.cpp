@@ -1,6 +1,9 @@
 #include "storage/checkpoint.h"
 
 #include <future>
+#include <optional>
+#include <thread>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -17,6 +20,26 @@ using support::wait_until;
 
 constexpr std::int64_t kWalMax = 256 * 1024;
 constexpr int kWritesMax = 20'000;  // before a checkpointer that does nothing is given up
+
+// Reads from its making to its end what is in the log by then.
+class ReaderInTheWay {
+ public:
+  explicit ReaderInTheWay(Store& store)
+      : thread_([this, &store] {
+          EXPECT_TRUE(store.readers().read([&](Db& db) {
+            db.prepare("SELECT count(*) FROM access_version").run();
+            reading_.set_value();
+            enough_.get_future().wait();
+          }));
+        }) {
+    reading_.get_future().wait();
+  }
+  ~ReaderInTheWay() { enough_.set_value(); }
+
+ private:
+  std::promise<void> reading_, enough_;
+  std::jthread thread_;
+};
 
 class CheckpointTest : public ::testing::Test {
  protected:
@@ -81,21 +104,12 @@ TEST_F(CheckpointTest, PastItsLimitTheLogIsWrittenAnewFromItsStart) {
 }
 
 TEST_F(CheckpointTest, AReaderInTheWayHoldsNoWriterUp) {
-  std::promise<void> reading, enough;
-  std::jthread reader([&] {
-    EXPECT_TRUE(store_->readers().read([&](Db& db) {
-      db.prepare("SELECT count(*) FROM access_version").run();
-      reading.set_value();
-      enough.get_future().wait();
-    }));
-  });
-  reading.get_future().wait();
+  std::optional<ReaderInTheWay> reader(std::in_place, *store_);
   const auto restarts = store_->stats().wal_restarts_total;
   write_much();
   EXPECT_EQ(store_->stats().wal_restarts_total, restarts) << "it gives up";
   EXPECT_LT(store_->stats().commit_seconds_max, 5.0) << "not SQLite's busy time-out";
-  enough.set_value();
-  reader.join();
+  reader.reset();
   ASSERT_TRUE(write(*store_, bump));
   EXPECT_TRUE(wait_until([&] { return store_->stats().wal_bytes <= kWalMax; }));
 }
@@ -110,20 +124,11 @@ TEST_F(CheckpointTest, ALongLogIsBegunAnewWithoutWaitingForTheInterval) {
 
 TEST_F(CheckpointTest, ALongLogThatAReaderKeepsIsTriedAgainOnlyAnIntervalLater) {
   open_with(std::chrono::hours(1));
-  std::promise<void> reading, enough;
-  std::jthread reader([&] {
-    EXPECT_TRUE(store_->readers().read([&](Db& db) {
-      db.prepare("SELECT count(*) FROM access_version").run();
-      reading.set_value();
-      enough.get_future().wait();
-    }));
-  });
-  reading.get_future().wait();
+  const ReaderInTheWay reader(*store_);
   const auto before = checkpoints();
   while (checkpoints() == before) write_much(1);
   write_much();
   EXPECT_EQ(checkpoints(), before + 1);
-  enough.set_value();
 }
 
 TEST_F(CheckpointTest, AnIdleStoreDoesNotCheckpoint) {
