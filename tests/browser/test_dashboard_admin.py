@@ -2,7 +2,7 @@
 
 import urllib.parse
 
-from dashboard import SCREENSHOTS, broken_job, go, sign_in, violations
+from dashboard import SCREENSHOTS, broken_job, go, own_gateway, sign_in, violations
 from documents import data_uri, tiny_pdf
 from millrace import Client, Gateway, eventually
 from sandboxed import reachable_folder
@@ -53,25 +53,16 @@ def test_the_overview_lives_by_the_stream_and_asks_for_nothing(page, site):
 
 
 def test_a_screen_whose_gateway_has_gone_says_so_and_lives_again_with_it(chromium):
-    with reachable_folder() as folder:
-        gateway = Gateway(folder / "data", env={"MILLRACE_MOCK": "true"})
-        try:
-            gateway.start()
-            chromium.look(1280, dark=False)
-            sign_in(chromium, gateway)
-            where = urllib.parse.urlsplit(gateway.url).netloc
-            for screen in ("overview", "jobs", "dead"):
-                go(chromium, gateway, screen)
-                chromium.wait_for(".link.is-live", "live")
-                gateway.close()
-                chromium.wait_for(".link.is-lost", "no answer")
-                gateway.command[gateway.command.index("--listen") + 1] = where
-                gateway.start()
-                chromium.wait_for(".link.is-live", "live", within_s=40)
-        finally:
+    with own_gateway(chromium) as gateway:
+        where = urllib.parse.urlsplit(gateway.url).netloc
+        for screen in ("overview", "jobs", "dead"):
+            go(chromium, gateway, screen)
+            chromium.wait_for(".link.is-live", "live")
             gateway.close()
-            chromium.open("about:blank")
-            chromium.console()
+            chromium.wait_for(".link.is-lost", "no answer")
+            gateway.command[gateway.command.index("--listen") + 1] = where
+            gateway.start()
+            chromium.wait_for(".link.is-live", "live", within_s=40)
 
 
 def test_workers_say_what_they_have_free(page, site):

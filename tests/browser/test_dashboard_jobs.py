@@ -4,10 +4,10 @@ import json
 import os
 import subprocess
 
-from dashboard import broken_job, go, local_machine, paused, sign_in
+from dashboard import broken_job, go, local_machine, own_gateway, paused, sign_in
 from documents import data_uri, tiny_pdf
-from millrace import Client, Gateway, Worker
-from sandboxed import reachable_folder, skip_without_commands
+from millrace import Client, Worker
+from sandboxed import skip_without_commands
 
 NAME = '<img src="x" onerror="alert(1)"> & März \u202egnp.fdp\u001b[2J ' + "a long name " * 12 + ".pdf"
 
@@ -130,32 +130,21 @@ def test_who_has_no_stream_is_told_that_the_list_is_asked_for(chromium, site):
 
 
 def test_a_stream_on_which_nothing_comes_any_more_is_not_live(chromium):
-    with reachable_folder() as folder:
-        gateway = Gateway(folder / "data", env={"MILLRACE_MOCK": "true"})
+    with own_gateway(chromium) as gateway:
+        go(chromium, gateway, "jobs")
+        chromium.wait_for(".link.is-live", "live")
+        gateway.pause()
         try:
-            gateway.start()
-            chromium.look(1280, dark=False)
-            sign_in(chromium, gateway)
-            go(chromium, gateway, "jobs")
-            chromium.wait_for(".link.is-live", "live")
-            gateway.pause()
             chromium.wait_for(".link:not(.is-live)", "")
-            gateway.resume()
-            chromium.wait_for(".link.is-live", "live", within_s=40)
         finally:
             gateway.resume()
-            gateway.close()
-            chromium.open("about:blank")
-            chromium.console()
+        chromium.wait_for(".link.is-live", "live", within_s=40)
 
 
 def test_what_another_process_does_comes_into_a_list_that_says_it_is_live(chromium):
-    with reachable_folder() as folder:
-        gateway, worker = Gateway(folder / "data", role="api"), Worker(folder / "data")
+    with own_gateway(chromium, role="api") as gateway:
+        worker = Worker(gateway.data)
         try:
-            gateway.start()
-            chromium.look(1280, dark=False)
-            sign_in(chromium, gateway)
             go(chromium, gateway, "jobs")
             chromium.wait_for(".link.is-live", "live")
             job = gateway.client.submit_ocr(data_uri(b"%PDF-1.4\nnothing more")).json()["id"]
@@ -165,9 +154,6 @@ def test_what_another_process_does_comes_into_a_list_that_says_it_is_live(chromi
             chromium.wait_for(".link.is-live", "live")
         finally:
             worker.close()
-            gateway.close()
-            chromium.open("about:blank")
-            chromium.console()
 
 
 def test_a_failed_job_says_why_and_what_to_do(page, site):

@@ -5,8 +5,9 @@ import json
 from pathlib import Path
 
 from documents import data_uri
-from millrace import BUILD
+from millrace import BUILD, Gateway
 from npm_programs import node_package
+from sandboxed import reachable_folder
 
 SCREENSHOTS = Path(BUILD).parent / "screenshots"
 SCREENS = ["overview", "jobs", "drop", "playground", "machines", "models", "workers", "dead", "keys"]
@@ -35,6 +36,22 @@ def broken_job(client):
     job = client.submit_ocr(data_uri(b"%PDF-1.4\nnothing more")).json()
     assert client.wait_terminal(job["id"])["status"] == "failed"
     return job["id"]
+
+
+@contextlib.contextmanager
+def own_gateway(chromium, **more):
+    """A gateway that a test may stop, its dashboard open."""
+    with reachable_folder() as folder:
+        gateway = Gateway(folder / "data", **more)
+        try:
+            gateway.start()
+            chromium.look(1280, dark=False)
+            sign_in(chromium, gateway)
+            yield gateway
+        finally:
+            gateway.close()
+            chromium.open("about:blank")
+            chromium.console()
 
 
 @contextlib.contextmanager
