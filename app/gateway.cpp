@@ -80,6 +80,13 @@ front::Server::Options::Beside replies_of(net::HttpClient& client) {
           .end = [&client] { client.return_replies(); }};
 }
 
+// The jobs that were accepted at once are answered where the next requests are read.
+front::Server::Options::Beside announcements_of(storage::Store& store) {
+  return {.begin = [&store] { return store.lend_announcements(); },
+          .ready = [&store] { store.take_announcements(); },
+          .end = [&store] { store.return_announcements(); }};
+}
+
 // Declaration order is the order of building; destruction runs it backwards.
 struct Core {
   explicit Core(const Settings& settings)
@@ -231,7 +238,8 @@ base::Status Gateway::Parts::start_api() {
   service = std::make_unique<api::Service>(std::move(needs), *std::move(pepper));
   if (base::Status started = service->start(); !started) return started;
   front::Server::Options options = server_options(settings);
-  if (inference) options.beside = replies_of(inference->client());
+  options.beside.push_back(announcements_of(*core.store));
+  if (inference) options.beside.push_back(replies_of(inference->client()));
   server = std::make_unique<front::Server>(std::move(options), *service);
   add_server_metrics(core.metrics, *server);
   return server->start();

@@ -1,7 +1,11 @@
 #include "storage/announcer.h"
 
+#include <cstdint>
 #include <exception>
 #include <utility>
+
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include "platform/base/log.h"
 
@@ -20,39 +24,99 @@ void guarded(const char* what, F&& f) {
 
 }  // namespace
 
-Announcer::Announcer(Finished finished) : finished_(std::move(finished)), thread_([this] { run(); }) {}
+Announcer::Announcer(Finished finished, std::chrono::milliseconds patience)
+    : finished_(std::move(finished)), patience_(patience), thread_([this] { run(); }) {}
 
 void Announcer::close() {
   {
-    std::lock_guard lock(mutex_);
+    Lock lock(mutex_);
     closed_ = true;
     ready_.notify_one();
   }
   if (thread_.joinable()) thread_.join();
+  if (const int bell = std::exchange(bell_, -1); bell >= 0) ::close(bell);
+}
+
+int Announcer::lend() {
+  Lock lock(mutex_);
+  if (bell_ < 0) bell_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  shared_ = bell_ >= 0;
+  return bell_;
+}
+
+void Announcer::return_lent() {
+  Lock lock(mutex_);
+  shared_ = false;
+  if (left_until_.has_value()) wake();
+  left_until_.reset();
 }
 
 void Announcer::announce(Announcement announcement) {
-  std::lock_guard lock(mutex_);
+  Lock lock(mutex_);
+  const bool is_left = shared_ && announcement.answers.size() >= kManyAnswers;
+  const bool is_first = queue_.empty();
   queue_.push_back(std::move(announcement));
-  if (std::exchange(waiting_, false)) ready_.notify_one();
+  if (delivering_) return;  // whoever is at it goes on
+  if (!is_left) {
+    left_until_.reset();
+    return wake();
+  }
+  if (!is_first) return;
+  left_until_ = Clock::now() + patience_;
+  if (sleep_ == Sleep::kUntilWoken) wake();  // it sleeps until then at most
+  lock.unlock();
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const auto written = ::write(bell_, &one, sizeof one);
+}
+
+void Announcer::take_lent() {
+  std::uint64_t rung = 0;
+  [[maybe_unused]] const auto got = ::read(bell_, &rung, sizeof rung);
+  Lock lock(mutex_);
+  for (int rounds = 0; rounds < kLentRounds && !queue_.empty() && !delivering_; ++rounds)
+    deliver_queued(lock);
+  if (closed_ || !queue_.empty()) wake();
 }
 
 void Announcer::run() {
-  std::vector<Announcement> batch;
+  Lock lock(mutex_);
   while (true) {
-    {
-      std::unique_lock lock(mutex_);
-      while (queue_.empty() && !closed_) {
-        waiting_ = true;
-        ready_.wait(lock);
-      }
-      waiting_ = false;
-      if (queue_.empty()) return;
-      std::swap(batch, queue_);
-    }
-    for (Announcement& announcement : batch) deliver(announcement);
-    batch.clear();
+    while (!is_due() && !(closed_ && queue_.empty() && !delivering_)) sleep(lock);
+    if (queue_.empty()) return;
+    deliver_queued(lock);
   }
+}
+
+// For the announce thread.
+bool Announcer::is_due() const {
+  if (queue_.empty() || delivering_) return false;
+  return closed_ || !left_until_ || Clock::now() >= *left_until_;
+}
+
+void Announcer::sleep(Lock& lock) {
+  sleep_ = left_until_ ? Sleep::kUntilTime : Sleep::kUntilWoken;
+  if (left_until_) {
+    const Clock::time_point until = *left_until_;
+    ready_.wait_until(lock, until);
+  } else {
+    ready_.wait(lock);
+  }
+  sleep_ = Sleep::kNone;
+}
+
+void Announcer::wake() {
+  if (std::exchange(sleep_, Sleep::kNone) != Sleep::kNone) ready_.notify_one();
+}
+
+void Announcer::deliver_queued(Lock& lock) {
+  delivering_ = true;
+  left_until_.reset();
+  std::swap(batch_, queue_);
+  lock.unlock();
+  for (Announcement& announcement : batch_) deliver(announcement);
+  batch_.clear();
+  lock.lock();
+  delivering_ = false;
 }
 
 void Announcer::deliver(Announcement& announcement) {

@@ -41,6 +41,7 @@ class GroupWriter final : public Writer {
 
   void on_group(Store::GroupWatch watch) { watch_ = std::move(watch); }
   void announce_within(std::function<std::shared_ptr<void>()> s) { announcer_.announce_within(std::move(s)); }
+  Announcer& announcer() { return announcer_; }
 
   // Answers what is not urgent and has not begun with kOverloaded. Any thread.
   void withdraw(const std::string& why);

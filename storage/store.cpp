@@ -80,6 +80,9 @@ class FileStore final : public Store {
   void announce_within(std::function<std::shared_ptr<void>()> scope) override {
     writer_.announce_within(std::move(scope));
   }
+  int lend_announcements() override { return writer_.announcer().lend(); }
+  void take_announcements() override { writer_.announcer().take_lent(); }
+  void return_announcements() override { writer_.announcer().return_lent(); }
   void on_group(GroupWatch watch) override { writer_.on_group(std::move(watch)); }
   Health health() const override { return health_.health(); }
   Stats stats() const override;

@@ -57,6 +57,13 @@ class Store {
   // `scope` runs on the announce thread before the completions of each group; what it returns is destroyed
   // after them. Set before the first move.
   virtual void announce_within(std::function<std::shared_ptr<void>()> scope) = 0;
+  // A thread whose clients wait for what is announced may share the announce thread's work (ADR 33): it is
+  // lent a descriptor, which can be read when there is something for it (-1: none to be had), then takes what
+  // there is, on that thread. Completions and hook are as on the announce thread, one group at a time, in
+  // order. Returned before the store is closed.
+  virtual int lend_announcements() = 0;
+  virtual void take_announcements() = 0;
+  virtual void return_announcements() = 0;
 
   // Runs on the commit thread after each committed group, outside of the lock: how many operations it had,
   // and the time from the lock to the end of COMMIT. Set before the first move. ≤ 1 µs, never blocks.

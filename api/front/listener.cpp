@@ -248,7 +248,7 @@ struct Listener::Impl {
   }
 };
 
-Listener::Listener(std::shared_ptr<Core> core, Server::Options::Beside beside)
+Listener::Listener(std::shared_ptr<Core> core, std::vector<Server::Options::Beside> beside)
     : impl_(std::make_unique<Impl>()) {
   impl_->core = std::move(core);
   impl_->watched = std::make_shared<Watched>(std::move(beside));

@@ -14,7 +14,7 @@ namespace millrace::front {
 class Listener {
  public:
   // `beside`: only where there will be one thread.
-  Listener(std::shared_ptr<Core> core, Server::Options::Beside beside);
+  Listener(std::shared_ptr<Core> core, std::vector<Server::Options::Beside> beside);
   ~Listener();
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;

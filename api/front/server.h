@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "api/front/exchange.h"
 #include "platform/base/result.h"
@@ -43,12 +44,13 @@ class Server {
     std::uint16_t port = 8080;  // 0: a free one
     int threads = 1;            // 1, at most 2
     Limits limits;
-    // What the front's thread waits for beside its clients, where it is the only one; empty: nothing.
+    // Something that the front's thread waits for beside its clients, where it is the only one.
     struct Beside {
       std::function<int()> begin;   // once, on that thread: what to watch, edge by edge; -1: nothing
       std::function<void()> ready;  // there is something; on that thread, must not block or throw
       std::function<void()> end;    // nobody watches any more
-    } beside = {};
+    };
+    std::vector<Beside> beside = {};
   };
 
   Server(Options options, Application& application);

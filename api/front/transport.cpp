@@ -33,23 +33,31 @@ bool has_ended(const Entry& entry) {
   return event.flags.hasFlag(NotifyOn::Shutdown) || event.flags.hasFlag(NotifyOn::Hangup);
 }
 
+int fd_of(const Entry& entry) { return static_cast<int>(entry.getTag().value()); }
+
 }  // namespace
 
 void Watched::begin(Pistache::Tcp::Transport& transport) {
-  if (!what_.begin || std::exchange(begun_, true)) return;
-  fd_ = what_.begin();
-  if (fd_ < 0) return;
-  transport.reactor()->registerFd(transport.key(), fd_, NotifyOn::Read,
-                                  Pistache::Polling::Tag(static_cast<std::uint64_t>(fd_)),
-                                  Pistache::Polling::Mode::Edge);
+  if (std::exchange(begun_, true)) return;
+  for (const auto& each : what_) {
+    const int fd = fds_.emplace_back(each.begin());
+    if (fd < 0) continue;
+    transport.reactor()->registerFd(transport.key(), fd, NotifyOn::Read,
+                                    Pistache::Polling::Tag(static_cast<std::uint64_t>(fd)),
+                                    Pistache::Polling::Mode::Edge);
+  }
 }
 
 void Watched::end() {
-  if (std::exchange(begun_, false)) what_.end();
+  if (!std::exchange(begun_, false)) return;
+  for (const auto& each : what_) each.end();
 }
 
-bool Watched::is(const Entry& entry) const {
-  return fd_ >= 0 && entry.getTag().value() == static_cast<std::uint64_t>(fd_);
+bool Watched::is(const Entry& entry) const { return std::ranges::find(fds_, fd_of(entry)) != fds_.end(); }
+
+void Watched::ready(const Entry& entry) const {
+  const auto found = std::ranges::find(fds_, fd_of(entry));
+  if (found != fds_.end()) what_[static_cast<std::size_t>(found - fds_.begin())].ready();
 }
 
 std::shared_ptr<Pistache::Aio::Handler> Transport::clone() const {
@@ -57,17 +65,23 @@ std::shared_ptr<Pistache::Aio::Handler> Transport::clone() const {
 }
 
 void Transport::onReady(const Pistache::Aio::FdSet& fds) {
-  if (watched_->fd() >= 0 && !std::exchange(beside_is_watched_, true)) awake_.watch(watched_->fd());
+  stay_awake_for_beside();
   awake_.turn_begins(fds.size());
   take(fds);
   awake_.turn_ends(core_->in_flight());
 }
 
+void Transport::stay_awake_for_beside() {
+  if (watched_->fds().empty() || std::exchange(beside_is_watched_, true)) return;
+  for (const int fd : watched_->fds()) {
+    if (fd >= 0) awake_.watch(fd);
+  }
+}
+
 // What is beside comes first: a reply that has arrived frees its connection for the request that came with
 // it.
 void Transport::take(const Pistache::Aio::FdSet& fds) {
-  if (std::any_of(fds.begin(), fds.end(), [this](const Entry& entry) { return watched_->is(entry); }))
-    watched_->ready();
+  for (const Entry& entry : fds) watched_->ready(entry);
   std::vector<Event> others;
   for (const Entry& entry : fds) {
     if (!watched_->is(entry) && !read(entry)) others.push_back(event_of(entry));
@@ -79,7 +93,7 @@ void Transport::take(const Pistache::Aio::FdSet& fds) {
 // the buffer has emptied the socket, and what comes after it is another event; but an end that came with the
 // bytes has been told by now.
 bool Transport::read(const Entry& entry) {
-  const auto found = entry.isReadable() ? peers.find(static_cast<int>(entry.getTag().value())) : peers.end();
+  const auto found = entry.isReadable() ? peers.find(fd_of(entry)) : peers.end();
   if (found == peers.end()) return false;
   const std::shared_ptr<Pistache::Tcp::Peer>& peer = found->second;  // which only Pistache's own turn ends
   const bool ends = has_ended(entry);

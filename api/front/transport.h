@@ -2,6 +2,7 @@
 #include <array>
 #include <cstddef>
 #include <memory>
+#include <vector>
 
 #include <pistache/transport.h>
 
@@ -12,21 +13,21 @@
 // Pistache's side of the sockets, for the listener's source only.
 namespace millrace::front {
 
-// What the one front thread waits for beside its clients.
+// What the one front thread waits for beside its clients. On that thread but for `end`.
 class Watched {
  public:
-  explicit Watched(Server::Options::Beside what) : what_(std::move(what)) {}
+  explicit Watched(std::vector<Server::Options::Beside> what) : what_(std::move(what)) {}
 
-  void begin(Pistache::Tcp::Transport& transport);  // on the front thread, whose transport it is
+  void begin(Pistache::Tcp::Transport& transport);  // whose thread it is
   void end();                                       // when that thread has ended
-  bool is(const Pistache::Aio::FdSet::Entry& entry) const;
-  int fd() const { return fd_; }  // -1: none
-  void ready() const { what_.ready(); }
+  const std::vector<int>& fds() const { return fds_; }
+  bool is(const Pistache::Aio::FdSet::Entry& entry) const;     // and no client
+  void ready(const Pistache::Aio::FdSet::Entry& entry) const;  // nothing, if it is a client
 
  private:
-  const Server::Options::Beside what_;
+  const std::vector<Server::Options::Beside> what_;
   bool begun_ = false;
-  int fd_ = -1;
+  std::vector<int> fds_;  // of each of them; -1: none
 };
 
 // Pistache's own, which would end the process at an event that is not of its clients. (Its reactor knows of
@@ -49,6 +50,7 @@ class Transport final : public Pistache::Tcp::Transport {
  private:
   static constexpr std::size_t kReadBytes = 16u << 10;  // at a time
 
+  void stay_awake_for_beside();
   void take(const Pistache::Aio::FdSet& fds);
   bool read(const Pistache::Aio::FdSet::Entry& entry);
 

@@ -52,13 +52,12 @@ TEST_F(FrontServer, HearsWhatItsThreadWaitsForBeside) {
     responder.send({});
   };
   Server::Options options{.host = "127.0.0.1", .port = 0, .threads = 1, .limits = {}};
-  options.beside = {.begin = [=] { return beside; },
-                    .ready =
-                        [&] {
-                          on_front = front.load() == std::this_thread::get_id();
-                          told.set();
-                        },
-                    .end = [&] { ended.set(); }};
+  const auto hears = [&] {
+    on_front = front.load() == std::this_thread::get_id();
+    told.set();
+  };
+  options.beside.push_back({.begin = [] { return -1; }, .ready = [] {}, .end = [] {}});
+  options.beside.push_back({.begin = [=] { return beside; }, .ready = hears, .end = [&] { ended.set(); }});
   server.emplace(std::move(options), application);
   ASSERT_TRUE(server->start());
   EXPECT_EQ(ask(get("/"))->status, 200);
