@@ -11,6 +11,7 @@ std::string group_json(const storage::DeadGroup& group, const std::string& publi
   return schemas::JsonObject()
       .member("kind", schemas::name(group.kind))
       .member("code", group.code)
+      .member("type", base::info(base::code_named(group.code)).openai_type)
       .number("jobs", group.jobs)
       .raw("newest", job_json_with_tenant(group.newest, public_url, false))
       .finish();

@@ -138,7 +138,7 @@ bool can_be_cancelled(const JobView& job) {
 
 bool can_be_retried(const JobView& job) {
   const bool over = schemas::is_terminal(job.status) && job.status != schemas::JobStatus::kSucceeded;
-  return over && job.id.kind != schemas::Kind::kExec;  // its environment is gone
+  return over && schemas::can_be_retried(job.id.kind);
 }
 
 }  // namespace

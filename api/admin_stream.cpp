@@ -19,7 +19,7 @@ std::string change_json(const jobs::Feed::Change& change) {
       .member("id", change.job.str())
       .member("kind", schemas::name(change.job.kind))
       .member("tenant", change.tenant)
-      .member("status", schemas::public_name(change.status))
+      .member("status", schemas::public_status(change.status, change.waking))
       .number("version", change.version)
       .finish();
 }

@@ -37,6 +37,14 @@ JobAnswer::Terms terms_of(const RecordingIntake& intake, const schemas::Transcri
   return terms;
 }
 
+void note_untold_times(const inference::Registry& registry, schemas::TranscriptionRequest& request) {
+  if (!request.asks_times) return;
+  const auto [segments, words] = inference::told_times(registry, request.spec.model, request.spec.language);
+  const schemas::TranscriptStyle& style = request.spec.style;
+  if ((style.segments && !segments) || (style.words && !words))
+    request.dropped.push_back({.name = "timestamp_granularities"});
+}
+
 // The form is whole. Pool.
 void submit_recording(const RecordingIntake& intake, Form form) {
   Call& call = *intake.call;
@@ -51,6 +59,7 @@ void submit_recording(const RecordingIntake& intake, Form form) {
       });
   if (!request)
     return call.refuse(of_wrong_model(*registry, asked, "hear recordings", std::move(request.error())));
+  note_untold_times(*registry, *request);
   for (std::string& name : form.dropped) request->dropped.push_back({.name = std::move(name)});
   if (auto good = inference::check_strict(intake.strict, request->dropped); !good)
     return call.fail(good.error());

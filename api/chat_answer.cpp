@@ -96,7 +96,8 @@ ChatAnswer::ChatAnswer(Context& context, CallPtr call, schemas::ChatRequest requ
       asked_once_(request_->n == 1 && request_->mcp_servers.empty()),
       chunk_options_{.include_usage = request_->include_usage,
                      .include_obfuscation = request_->include_obfuscation,
-                     .old_functions = request_->old_functions} {}
+                     .old_functions = request_->old_functions,
+                     .usage_with_reason = !request_->has_stream_options} {}
 
 std::function<void()> ChatAnswer::later(void (ChatAnswer::*f)()) {
   return [&loop = context_.loop, weak = weak_from_this(), f] {
@@ -126,7 +127,9 @@ void ChatAnswer::on_head(const inference::ChatHead& head) {
   if (!stream_) return;
   const auto created =
       std::chrono::duration_cast<std::chrono::seconds>(context_.clock.wall().time_since_epoch()).count();
-  chunks_.emplace(head.id, created, head.model, chunk_options_);
+  schemas::ChatChunks::Options options = chunk_options_;
+  options.usage_with_reason = options.usage_with_reason && head.tells_usage;
+  chunks_.emplace(head.id, created, head.model, options);
   if (opened_early_) return drop_request();
   opening_ = std::make_unique<front::Reply>(model_stream_head());
   add_chat_headers(*opening_, head.model, head.attempts, schemas::dropped_text(head.dropped), std::nullopt);

@@ -82,7 +82,7 @@ class ChatAnswer final : public OpenAnswer,
   std::unique_ptr<schemas::ChatRequest> request_;  // null once `start` has run
   const bool stream_;
   const bool asked_once_;  // once the stream has begun, nobody holds the request any more
-  const schemas::ChatChunks::Options chunk_options_;
+  const schemas::ChatChunks::Options chunk_options_;  // usage_with_reason: if who answers tells it
   inference::ChatHead head_{.id = {}, .model = {}, .attempts = 0, .dropped = {}};
   std::optional<double> failures_cost_;
   std::shared_ptr<inference::ChatRun> run_;

@@ -78,19 +78,19 @@ void send_marked(Call& call, front::Reply reply, const Marks& marks) {
 }
 
 // What a job has stored, as its kind's clients get it.
-base::Result<front::Reply> reply_of_kind(schemas::Kind kind, std::string stored, OtherForm form) {
-  if (kind == schemas::Kind::kChat) return chat_reply_of(std::move(stored));
-  if (kind == schemas::Kind::kStt) return transcript_reply(stored, form);
+base::Result<front::Reply> reply_of_kind(const schemas::JobView& job, std::string stored, OtherForm form) {
+  if (job.id.kind == schemas::Kind::kChat) return chat_reply_of(std::move(stored));
+  if (job.id.kind == schemas::Kind::kStt) return transcript_reply(stored, job.model, form);
   return json_reply(200, std::move(stored));
 }
 
-void send_payload(Context& context, Call& call, const schemas::JobId& job, storage::StoredPayload payload,
+void send_payload(Context& context, Call& call, const schemas::JobView& job, storage::StoredPayload payload,
                   const Marks& marks) {
-  auto room = room_for(context, size_of(payload), job);
+  auto room = room_for(context, size_of(payload), job.id);
   if (!room) return call.fail(room.error());
   auto bytes = bytes_of(context.store, std::move(payload));
   if (!bytes) return call.fail(base::error(Code::kInternal, "The result of this job cannot be read"));
-  auto reply = reply_of_kind(job.kind, *std::move(bytes), marks.form);
+  auto reply = reply_of_kind(job, *std::move(bytes), marks.form);
   if (!reply) return call.fail(reply.error());
   reply->hold = std::move(*room);
   send_marked(call, *std::move(reply), marks);
@@ -183,7 +183,7 @@ void send_result(Context& context, Call& call, const schemas::JobId& job, Freshn
   if (!schemas::is_terminal(stored->job.status)) return call.reply(empty_reply(202));
   if (stored->job.status != JobStatus::kSucceeded) return send_ending(call, *stored, marks);
   if (!stored->payload) return call.fail(expired_result());
-  send_payload(context, call, job, std::move(*stored->payload), marks);
+  send_payload(context, call, stored->job, std::move(*stored->payload), marks);
 }
 
 void send_partial_result(Context& context, Call& call, const schemas::JobId& job,
@@ -192,7 +192,8 @@ void send_partial_result(Context& context, Call& call, const schemas::JobId& job
   auto stored = queries.result(call.tenant(), job);
   if (!stored) return call.fail(stored.error());
   if (stored->payload && pages.empty())
-    return send_payload(context, call, job, std::move(*stored->payload), {Freshness::kFirst, {}, form});
+    return send_payload(context, call, stored->job, std::move(*stored->payload),
+                        {Freshness::kFirst, {}, form});
   const bool over = schemas::is_terminal(stored->job.status);
   if (stored->job.status == JobStatus::kSucceeded && !stored->payload) return call.fail(expired_result());
   auto parts = queries.part_sizes(call.tenant(), job);

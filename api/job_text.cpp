@@ -1,6 +1,7 @@
 #include "api/job_text.h"
 
 #include <array>
+#include <span>
 
 #include "schemas/json_text.h"
 
@@ -9,14 +10,15 @@ namespace {
 
 using schemas::JsonObject;
 
-// The five URLs differ in their ends alone.
-void append_links(std::string& out, std::string_view self) {
+// The URLs differ in their ends alone. `retry` comes last: not every kind has it.
+void append_links(std::string& out, std::string_view self, schemas::Kind kind) {
   constexpr std::array<std::string_view, 4> kBelow{"result", "events", "cancel", "retry"};
+  const std::size_t count = kBelow.size() - (schemas::can_be_retried(kind) ? 0 : 1);
   out.append(R"({"self":)");
   const std::size_t from = out.size();
   schemas::append_json_string(out, self);
   const std::size_t size = out.size() - from - 1;  // without its last quote
-  for (const std::string_view below : kBelow) {
+  for (const std::string_view below : std::span(kBelow).first(count)) {
     out.append(",\"").append(below).append("\":").append(out, from, size);
     out.append("/").append(below).append("\"");
   }
@@ -78,7 +80,7 @@ std::string job_json(const schemas::JobView& job, const JobNames& names, bool he
   if (!job.model.empty()) out.member("model", job.model);
   if (job.retry_of) out.member("retry_of", job.retry_of->str());
   if (job.cancel_requested && !schemas::is_terminal(job.status)) out.flag("cancel_requested", true);
-  append_links(out.value("links"), names.url);
+  append_links(out.value("links"), names.url, job.id.kind);
   return out.finish();
 }
 

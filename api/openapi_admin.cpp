@@ -84,8 +84,10 @@ constexpr std::string_view kAdminSchemas = R"json({
   "AdminWorkerList": {"type": "object", "required": ["items"], "properties": {
     "items": {"type": "array", "items": {"$ref": "#/components/schemas/AdminWorker"}}}},
   "AdminDeadList": {"type": "object", "required": ["items"], "properties": {
-    "items": {"type": "array", "items": {"type": "object", "required": ["kind", "code", "jobs", "newest"], "properties": {
+    "items": {"type": "array", "items": {"type": "object", "required": ["kind", "code", "type", "jobs", "newest"], "properties": {
       "kind": {"type": "string"}, "code": {"type": "string", "description": "`code` of their error"},
+      "type": {"type": "string", "enum": ["invalid_request_error", "permission_error", "rate_limit_error", "server_error"],
+        "description": "As in an error body. `invalid_request_error`: the request itself is the reason"},
       "jobs": {"type": "integer"}, "newest": {"$ref": "#/components/schemas/Job"}}}}}},
   "AdminProviderList": {"type": "object", "required": ["items", "mcp_servers"], "properties": {
     "mcp_servers": {"type": "array", "description": "Those that chats may name", "items": {"type": "object",

@@ -21,7 +21,7 @@ constexpr std::string_view kAudioSchemas = R"json({
       "temperature": {"type": "number"}, "avg_logprob": {"type": "number"},
       "compression_ratio": {"type": "number"}, "no_speech_prob": {"type": "number"}}},
   "Transcription": {"type": "object", "required": ["text", "language", "duration"], "properties": {
-    "text": {"type": "string"},
+    "text": {"type": "string"}, "model": {"type": "string", "description": "As it was asked for"},
     "language": {"type": "string", "description": "Its English name, or `unknown`"},
     "duration": {"type": ["number", "null"], "description": "Seconds; null while it is not known"},
     "usage": {"type": "object", "required": ["type", "seconds"], "properties": {

@@ -82,9 +82,10 @@ constexpr std::string_view kReplySchemas = R"json({
       "usage": {"$ref": "#/components/schemas/ChatUsage"}, "cost_usd": {"type": "number"},
       "model": {"type": "string"}, "retry_of": {"type": "string"}, "cancel_requested": {"type": "boolean"},
       "tenant": {"type": "string", "description": "In lists for administrators"},
-      "links": {"type": "object", "required": ["self", "result", "events", "cancel", "retry"], "properties": {
+      "links": {"type": "object", "required": ["self", "result", "events", "cancel"], "properties": {
         "self": {"type": "string"}, "result": {"type": "string"}, "events": {"type": "string"},
-        "cancel": {"type": "string"}, "retry": {"type": "string"}}}}},
+        "cancel": {"type": "string"},
+        "retry": {"type": "string", "description": "Absent of kind exec: an execution is submitted again instead"}}}}},
   "JobRequest": {"type": "object",
     "required": ["job_id", "kind", "method", "path", "content_type", "body", "left_out"], "properties": {
       "job_id": {"type": "string"}, "kind": {"type": "string", "enum": ["ocr", "exec", "chat", "stt"]},

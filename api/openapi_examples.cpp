@@ -109,7 +109,11 @@ json overview_example() {
 json dead_example(json job) {
   job["status"] = "failed";
   job["error"] = {{"code", "document_damaged"}, {"message", "The document cannot be opened"}};
-  json row = {{"kind", "ocr"}, {"code", "document_damaged"}, {"jobs", 3}, {"newest", std::move(job)}};
+  json row = {{"kind", "ocr"},
+              {"code", "document_damaged"},
+              {"type", "invalid_request_error"},
+              {"jobs", 3},
+              {"newest", std::move(job)}};
   return {{"items", json::array({std::move(row)})}};
 }
 

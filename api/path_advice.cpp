@@ -8,7 +8,7 @@ namespace {
 constexpr std::string_view kVersion = "/v1";
 constexpr std::size_t kShownMax = 128;  // bytes of a path that is said back
 
-// What users of OpenAI's API ask for, and what does it here.
+// What users of other APIs ask for, and what does it here.
 struct Advice {
   std::string_view path;  // and all below
   std::string_view text;
@@ -16,9 +16,13 @@ struct Advice {
 constexpr std::array kAdvice{
     Advice{"/v1/responses", "chat is at /v1/chat/completions, which takes `input` and `instructions`, too"},
     Advice{"/v1/completions", "chat is at /v1/chat/completions"},
-    Advice{"/v1/audio", "this gateway neither hears nor speaks; what it does is in /openapi.json"},
+    Advice{"/v1/messages", "chat is at /v1/chat/completions, in OpenAI's words"},
+    Advice{"/v1/audio", "sound is at /v1/audio/speech, /v1/audio/transcriptions and /v1/audio/translations"},
+    Advice{"/v1/images", "images are made at /v1/images/generations; none is changed"},
     Advice{"/v1/batches", "send each request to /v1/chat/completions with \"deferred\": true"},
+    Advice{"/v1/batch", "send each request to /v1/chat/completions with \"deferred\": true"},
     Advice{"/v1/files", "files go into the request itself, as data URIs"},
+    Advice{"/v1/moderations", "nothing is moderated here"},
 };
 
 bool is_at(std::string_view path, std::string_view place) {
@@ -30,11 +34,16 @@ bool is_known(const Router& router, std::string_view path) {
   return match.route != nullptr || !match.allow.empty();
 }
 
-// With the version that was forgotten, without the one that was said twice.
+// With the version that was forgotten, without the one that was said twice and without empty segments.
 std::string mended(std::string_view path) {
-  if (!is_at(path, kVersion)) return std::string(kVersion).append(path);
-  path.remove_prefix(kVersion.size());
-  return std::string(is_at(path, kVersion) ? path : std::string_view());
+  std::string out;
+  for (const char c : path) {
+    if (c != '/' || !out.ends_with('/')) out += c;
+  }
+  if (out.ends_with('/')) out.pop_back();
+  if (!is_at(out, kVersion)) return std::string(kVersion).append(out);
+  if (is_at(std::string_view(out).substr(kVersion.size()), kVersion)) out.erase(0, kVersion.size());
+  return out;
 }
 
 }  // namespace

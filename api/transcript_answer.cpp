@@ -22,11 +22,12 @@ base::Error unreadable_piece(int index) {
           "send the recording again");
 }
 
-front::Reply told(const schemas::Transcript& transcript, const schemas::TranscriptStyle& style) {
+front::Reply told(const schemas::Transcript& transcript, const schemas::TranscriptStyle& style,
+                  const std::string& model) {
   return {.status = 200,
           .content_type = std::string(schemas::content_type(style.form)),
           .headers = {},
-          .body = schemas::render(transcript, style)};
+          .body = schemas::render(transcript, style, model)};
 }
 
 // In another form than was asked for: with all its segments.
@@ -48,10 +49,11 @@ base::Result<schemas::TranscriptionSpec> spec_of(Context& context, const std::st
 
 }  // namespace
 
-base::Result<front::Reply> transcript_reply(const std::string& stored, OtherForm other) {
+base::Result<front::Reply> transcript_reply(const std::string& stored, const std::string& model,
+                                            OtherForm other) {
   const auto read = schemas::stored_transcript(stored);
   if (!read) return unreadable_transcript();
-  return told(read->transcript, style_for(read->style, other));
+  return told(read->transcript, style_for(read->style, other), model);
 }
 
 base::Result<schemas::SpokenPiece> spoken_piece(Context& context, const std::string& tenant,
@@ -78,7 +80,7 @@ base::Result<front::Reply> partial_transcript(Context& context, const std::strin
     pieces.push_back(*std::move(piece));
   }
   const std::string language = spec->by_provider ? spec->language : "english";
-  return told(schemas::join(pieces, language, std::nullopt), style_for(spec->style, other));
+  return told(schemas::join(pieces, language, std::nullopt), style_for(spec->style, other), spec->model);
 }
 
 }  // namespace millrace::api

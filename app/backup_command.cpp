@@ -4,6 +4,7 @@
 #include "app/commands.h"
 #include "app/settings.h"
 #include "app/with_store.h"
+#include "platform/base/bytes.h"
 #include "storage/data_copy.h"
 
 namespace millrace::app {
@@ -14,8 +15,10 @@ int backup(const std::string& folder, const Flags& flags) {
     const std::string& data = options.data_dir;
     const auto copied = storage::copy_data_dir(data, folder, options.disk_free_min_bytes);
     if (!copied) return fail(copied.error().message);
-    std::cerr << "millrace: " << data << " is copied: a database of " << copied->database_bytes << " bytes, "
-              << copied->files << " files of " << copied->file_bytes << " bytes\n";
+    std::cerr << "millrace: " << data << " is copied: a database of "
+              << base::short_bytes(copied->database_bytes) << ", " << copied->files
+              << (copied->files == 1 ? " file of " : " files of ") << base::short_bytes(copied->file_bytes)
+              << "\n";
     if (copied->gone > 0)
       std::cerr << "millrace: " << copied->gone << " files were removed with their jobs meanwhile\n";
     if (std::filesystem::exists(data + "/machines"))

@@ -8,6 +8,7 @@
 #include "app/cli/chat_command.h"
 #include "app/cli/models_command.h"
 #include "app/client_options.h"
+#include "app/list_command.h"
 
 namespace millrace::app {
 namespace {
@@ -52,7 +53,7 @@ void add_models(CLI::App& app, int& exit_code) {
   CLI::App* models = app.add_subcommand("models", "Models of a running gateway");
   models->require_subcommand(1);
 
-  CLI::App* ls = models->add_subcommand("ls", "Lists them, the providers' own lists among them");
+  CLI::App* ls = add_list_command(*models, "Lists them, the providers' own lists among them");
   auto list_options = add_client_options(*ls);
   ls->callback([=, &exit_code] { exit_code = cli::models_ls(*list_options); });
 

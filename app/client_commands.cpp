@@ -14,6 +14,7 @@
 #include "app/client_machine_commands.h"
 #include "app/client_operator_commands.h"
 #include "app/client_options.h"
+#include "app/list_command.h"
 
 namespace millrace::app {
 namespace {
@@ -74,7 +75,7 @@ void add_jobs(CLI::App& app, int& exit_code) {
   CLI::App* jobs = app.add_subcommand("jobs", "Jobs of a running gateway");
   jobs->require_subcommand(1);
 
-  CLI::App* ls = jobs->add_subcommand("ls", "Lists jobs, newest first");
+  CLI::App* ls = add_list_command(*jobs, "Lists jobs, newest first");
   auto list = std::make_shared<cli::JobsListRequest>();
   ls->add_option("--kind", list->kind, "ocr, stt, chat, exec");
   ls->add_option("--status", list->status, "queued, running, succeeded, failed, cancelled, expired");

@@ -12,6 +12,7 @@
 #include "app/cli/machines_command.h"
 #include "app/cli/ssh_command.h"
 #include "app/client_options.h"
+#include "app/list_command.h"
 
 namespace millrace::app {
 namespace {
@@ -56,7 +57,7 @@ void add_exec_logs(CLI::App& exec, int& exit_code) {
 }
 
 void add_exec_list(CLI::App& exec, int& exit_code) {
-  CLI::App* ls = exec.add_subcommand("ls", "Lists a machine's executions, newest first");
+  CLI::App* ls = add_list_command(exec, "Lists a machine's executions, newest first");
   auto request = std::make_shared<cli::ExecListRequest>();
   ls->add_option("-m,--machine", request->machine, kMachineHelp);
   ls->add_option("--limit", request->limit, "At most so many (default: 50)")->check(CLI::Range(1, 1'000'000));
@@ -182,7 +183,7 @@ void add_machines(CLI::App& app, int& exit_code) {
   CLI::App* machines = app.add_subcommand("machines", "Machines of a running gateway");
   machines->require_subcommand(1);
 
-  CLI::App* ls = machines->add_subcommand("ls", "Lists machines, by name");
+  CLI::App* ls = add_list_command(*machines, "Lists machines, by name");
   auto ls_options = add_client_options(*ls);
   ls->callback([=, &exit_code] { exit_code = cli::machines_ls(*ls_options); });
 

@@ -8,12 +8,13 @@
 
 #include "app/cli/queues_command.h"
 #include "app/client_options.h"
+#include "app/list_command.h"
 
 namespace millrace::app {
 namespace {
 
 void add_list(CLI::App& group, const char* help, int (*act)(cli::ClientOptions), int& exit_code) {
-  CLI::App* command = group.add_subcommand("ls", help);
+  CLI::App* command = add_list_command(group, help);
   auto options = add_client_options(*command);
   command->callback([=, &exit_code] { exit_code = act(*options); });
 }

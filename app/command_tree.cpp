@@ -18,6 +18,7 @@ CommandNode node_of(const CLI::App& app, const std::string& path) {
   CommandNode node{.path = path,
                    .help = app.get_description(),
                    .footer = app.get_footer(),
+                   .also = app.get_aliases(),
                    .flags = {},
                    .words = {},
                    .children = {}};

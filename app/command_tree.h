@@ -24,6 +24,7 @@ struct CommandNode {
   std::string path;  // "millrace jobs ls"
   std::string help;
   std::string footer;
+  std::vector<std::string> also;  // other last words that are understood: "list" of "millrace jobs ls"
   std::vector<CommandFlag> flags;
   std::vector<CommandWord> words;
   std::vector<CommandNode> children;

@@ -37,13 +37,20 @@ std::string flags_of(const CommandNode& node, bool with_value_only) {
   return out;
 }
 
+// As a pattern of `case`: its path, with each last word that it is known by.
+std::string names_of(const CommandNode& node) {
+  std::string out = in_quotes(node.path);
+  for (const std::string& word : node.also)
+    out += "|" + in_quotes(node.path.substr(0, node.path.rfind(' ') + 1) + word);
+  return out;
+}
+
 // Both shells read this: which command stands before the cursor (`$path`); its commands (`$below`), its flags
 // (`$flags`), and those of them that want a value (`$valued`).
 std::string steps(const CommandNode& root) {
   std::string out = "    case \"$path $word\" in\n";
   each_command(root, [&](const CommandNode& node) {
-    if (node.path != root.path)
-      out += "      " + in_quotes(node.path) + ") path=" + in_quotes(node.path) + " ;;\n";
+    if (node.path != root.path) out += "      " + names_of(node) + ") path=" + in_quotes(node.path) + " ;;\n";
   });
   return out + "    esac\n";
 }
@@ -97,6 +104,7 @@ std::string condition(const CommandNode& node) {
                                                : "__fish_seen_subcommand_from " + node.path.substr(first + 1);
   const std::size_t second = out.find(' ', out.find(' ') + 1);
   if (second != std::string::npos) out.replace(second, 1, "; and __fish_seen_subcommand_from ");
+  for (const std::string& word : node.also) out += " " + word;
   return in_quotes(out);
 }
 

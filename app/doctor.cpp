@@ -31,11 +31,7 @@ namespace {
 constexpr std::chrono::seconds kKafkaWait{10};
 constexpr rlim_t kFilesBesideConnections = 512;  // store, blobs, engines, Kafka
 
-std::string free_text(std::int64_t bytes) {
-  constexpr std::int64_t kMiB = 1 << 20, kGiB = 1 << 30;
-  const std::int64_t unit = bytes >= 10 * kGiB ? kGiB : kMiB;
-  return base::format_bytes(bytes / unit * unit) + " free";
-}
+std::string free_text(std::int64_t bytes) { return base::short_bytes(bytes) + " free"; }
 
 // One line per check; the worst decides the exit code.
 class Report {
@@ -81,7 +77,7 @@ void check_store(const Settings& settings, Report& report) {
   auto store = storage::Store::open(options, clock);
   if (!store) return report.fail("store", store.error().message);
   const storage::Store::Health health = (*store)->health();
-  const std::string where = settings.data_dir + ", " + base::format_bytes((*store)->stats().db_bytes);
+  const std::string where = settings.data_dir + ", " + base::short_bytes((*store)->stats().db_bytes);
   health.store_ok ? report.ok("store", where)
                   : report.fail("store", health.store_detail, "End or resume that process.");
   health.disk_ok ? report.ok("disk", free_text((*store)->stats().disk_free_bytes))

@@ -13,6 +13,7 @@
 #include "ai/engines/ocr_engine.h"
 #include "ai/engines/speaker.h"
 #include "ai/engines/transcriber.h"
+#include "platform/base/bytes.h"
 
 namespace millrace::app {
 namespace {
@@ -114,8 +115,9 @@ base::Status try_speaking(engines::EnginePool& children) {
       [ending](const engines::EngineEnd& end) { ending->set_value(ended_well(end)); });
   if (base::Status said = outcome(ticket, ending->get_future()); !said) return said;
   if (*bytes >= kSpokenMin) return {};
-  return base::error(base::Code::kInternal,
-                     "a sentence came back as " + std::to_string(*bytes) + " bytes of sound");
+  return base::error(
+      base::Code::kInternal,
+      "a sentence came back as " + base::short_bytes(static_cast<std::int64_t>(*bytes)) + " of sound");
 }
 
 }  // namespace millrace::app

@@ -1,5 +1,7 @@
 #include "app/help_form.h"
 
+#include <sstream>
+
 #include <CLI/CLI.hpp>
 
 namespace millrace::app {
@@ -15,6 +17,13 @@ class HelpForm final : public CLI::Formatter {
     if (option->get_required() && !option->get_positional()) out += " (required)";
     if (!option->get_envname().empty()) out += " (Env:" + option->get_envname() + ")";
     return out;
+  }
+
+  // Its one name: what else is understood is not listed.
+  std::string make_subcommand(const CLI::App* command) const override {
+    std::stringstream out;
+    CLI::detail::format_help(out, command->get_name(), command->get_description(), get_column_width());
+    return out.str();
   }
 
  private:

@@ -11,6 +11,7 @@
 #include "app/commands.h"
 #include "app/completion.h"
 #include "app/help_form.h"
+#include "app/list_command.h"
 #include "app/manual.h"
 #include "app/settings.h"
 #include "app/usage_error.h"
@@ -70,7 +71,7 @@ void add_key_commands(CLI::App& app, Flags& flags, int& exit_code) {
   add_settings(*create, flags, Listed::kData);
   create->callback([request, &flags, &exit_code] { exit_code = keys_create(*request, flags); });
 
-  CLI::App* list = keys->add_subcommand("list", "Ids, names, tenants and scopes; never the keys");
+  CLI::App* list = add_list_command(*keys, "Ids, names, tenants and scopes; never the keys");
   auto json = std::make_shared<bool>(false);
   list->add_flag("--json", *json, "As JSON");
   add_settings(*list, flags, Listed::kData);

@@ -3,6 +3,8 @@
 #include <limits>
 #include <string_view>
 
+#include "platform/base/bytes.h"
+
 namespace millrace::app {
 namespace {
 
@@ -16,25 +18,9 @@ std::string_view section_of(const Setting& setting) {
   return dot == std::string_view::npos ? std::string_view() : setting.path.substr(0, dot);
 }
 
-std::string duration_text(std::int64_t ms) {
-  constexpr std::int64_t kMinute = 60'000, kHourOfMs = 60 * kMinute;
-  if (ms % kHourOfMs == 0 && ms != 0) return std::to_string(ms / kHourOfMs) + "h";
-  if (ms % kMinute == 0 && ms != 0) return std::to_string(ms / kMinute) + "m";
-  if (ms % 1000 == 0) return std::to_string(ms / 1000) + "s";
-  return std::to_string(ms) + "ms";
-}
-
-std::string size_text(std::int64_t bytes) {
-  constexpr std::int64_t kKiBytes = 1024, kMiBytes = 1024 * kKiBytes, kGiBytes = 1024 * kMiBytes;
-  if (bytes % kGiBytes == 0 && bytes != 0) return std::to_string(bytes / kGiBytes) + "GiB";
-  if (bytes % kMiBytes == 0 && bytes != 0) return std::to_string(bytes / kMiBytes) + "MiB";
-  if (bytes % kKiBytes == 0 && bytes != 0) return std::to_string(bytes / kKiBytes) + "KiB";
-  return std::to_string(bytes);
-}
-
 std::string bound_text(SettingType type, std::int64_t value) {
-  if (type == SettingType::kDuration) return duration_text(value);
-  return type == SettingType::kBytes ? size_text(value) : std::to_string(value);
+  if (type == SettingType::kDuration) return base::format_duration(std::chrono::milliseconds(value));
+  return type == SettingType::kBytes ? base::format_bytes(value) : std::to_string(value);
 }
 
 std::string range_text(const Setting& setting) {

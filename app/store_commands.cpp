@@ -117,7 +117,7 @@ int keys_revoke(const std::string& id, const Flags& flags) {
     const base::Status revoked = api::revoke_key(*opened.store, id, kCliActor);
     if (revoked) return static_cast<int>(kExitOk);
     if (revoked.error().code != base::Code::kNotFound) return fail(revoked.error().message);
-    fail("no key has this id; `" + cli::program() + " keys list` shows those there are");
+    fail("no key has this id; `" + cli::program() + " keys ls` shows those there are");
     return static_cast<int>(kExitNotFound);
   });
 }

@@ -76,7 +76,7 @@ class Reading {
   bool take_word(const std::string& word) {
     const Commands commands = below(*at_);
     const auto found = std::find_if(commands.begin(), commands.end(),
-                                    [&](const CLI::App* each) { return each->get_name() == word; });
+                                    [&](const CLI::App* each) { return each->check_name(word); });
     if (found == commands.end()) return commands.empty();  // else an argument
     at_ = *found;
     return true;

@@ -28,6 +28,7 @@ struct Hint {
   std::string tenant;
   std::int64_t version = 0;
   schemas::JobStatus status = schemas::JobStatus::kQueued;
+  bool waking = false;  // queued, and its machine is not awake
 };
 
 // Tokens of one partition that are not decided.

@@ -47,8 +47,8 @@ void KafkaEvents::publish(Hint hint) {
   const auto delivered = [this](const base::Status& outcome) {
     if (!outcome) parts_->lost.fetch_add(1, std::memory_order_relaxed);
   };
-  auto payload =
-      schemas::encode(schemas::HintEnvelope{hint.job, std::move(hint.tenant), hint.version, hint.status});
+  auto payload = schemas::encode(
+      schemas::HintEnvelope{hint.job, std::move(hint.tenant), hint.version, hint.status, hint.waking});
   if (!payload) return delivered(payload.error());
   parts_->producer.produce({parts_->options.cluster.events_topic(), hint.job.str(), std::move(*payload), {}},
                            delivered);

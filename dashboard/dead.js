@@ -11,6 +11,7 @@ import { guarded, toast } from "./toast.js";
 
 const kLookMs = 8000;
 const kCallsMost = 1000;  // of one retry: 1,000 jobs each
+const kOfTheRequest = "invalid_request_error";
 
 function keyOf(group) {
   return `${group.kind} ${group.code}`;
@@ -42,7 +43,12 @@ function retryButton(group, look) {
       toast(`${plural(await retryAll(group), "new job")} made`);
       await look();
     });
-  }, { kind: "primary", "aria-label": `Retry all that failed of ${group.code}` });
+  }, { kind: group.type === kOfTheRequest ? "" : "primary", "aria-label": `Retry all that failed of ${group.code}` });
+}
+
+function retryHint(group) {
+  if (group.type !== kOfTheRequest || group.kind === "exec") return null;
+  return h("p", { class: "faint" }, "The request itself is the reason: made anew as it is, it is likely to fail again.");
 }
 
 function groupCard(group, look) {
@@ -53,7 +59,7 @@ function groupCard(group, look) {
     h("header", {}, h("h2", {}, h("code", {}, group.code || "no code")), h("span", { class: "faint" }, `${kindName(group.kind)} · ${plural(group.jobs, "job")}`)),
     h("p", { class: "said-last", title: said }, said), h("p", { class: "faint" }, adviceFor(group.code)),
     facts([["The newest", when(newest.completed_at)], ["Tenant", h("strong", {}, newest.tenant)], ["Its name", newest.name ? nameText(newest.name) : "–"]]),
-    h("div", { class: "actions" }, retryButton(group, look), h("a", { class: "button", href: list }, "Inspect them")),
+    retryHint(group), h("div", { class: "actions" }, retryButton(group, look), h("a", { class: "button", href: list }, "Inspect them")),
     group.kind === "exec" ? null : h("details", {}, h("summary", {}, "The same by the API"),
       code(curl("POST", "/v1/admin/jobs/retry", { json: { filter: filterOf(group) } }), `Retry what failed of ${group.code}`)));
 }

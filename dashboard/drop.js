@@ -67,8 +67,9 @@ class Item {
   fail(error, errorCode = error.code) {
     this.say("failed", `· ${error.message}`);
     this.pages?.end();
-    if (!this.begun) this.body.replaceChildren();
-    add(this.body, h("div", { class: "notice bad", role: "alert" }, h("strong", {}, error.message), h("p", {}, adviceFor(errorCode))));
+    const reason = h("div", { class: "notice bad", role: "alert" }, h("strong", {}, error.message), h("p", {}, adviceFor(errorCode)));
+    if (this.begun) add(this.body, reason);
+    else fill(this.pane, reason);  // all of the place where its text would be
   }
 
   async run() {

@@ -6,7 +6,7 @@ import { add, button, fill, h, setText } from "./dom.js";
 import { bytes, clockTime, fullTime, plural } from "./format.js";
 import { JobFacts } from "./job_facts.js";
 import { JobNote, lineOf } from "./job_note.js";
-import { card, chip, code, copyText, kindName, kTerminal, linkMark, nameText, setChip, showLink, troubled } from "./parts.js";
+import { card, chip, code, copyText, empty, heading, kindName, kTerminal, linkMark, nameText, setChip, showLink, troubled } from "./parts.js";
 import { settle } from "./settle.js";
 import { follow, pause } from "./stream.js";
 import { guarded, toast } from "./toast.js";
@@ -19,13 +19,13 @@ const kAskedMs = 600;  // what the job was asked is waited for so long, so that 
 const kPartNames = { page: "page", piece: "piece" };
 const kQuietEvents = new Set(["stdout", "stderr", ...Object.keys(kPartNames)]);
 
-// What an event says, beyond its name.
-function eventText(event) {
+// What an event says, beyond its name. `shares`: how often the job was shared out before it.
+export function eventText(event, shares) {
   const data = event.data ?? {};
   if (event.type === "progress") return `${data.done} of ${data.total}`;
   if (data.message) return data.message;
   if (data.code) return data.code;
-  return data.attempt ? `attempt ${data.attempt}` : "";
+  return data.attempt - shares > 1 ? `attempt ${data.attempt - shares}` : "";
 }
 
 class JobScreen {
@@ -34,6 +34,7 @@ class JobScreen {
     this.last = null;  // the event that the timeline ended with
     this.version = 0;
     this.parts = 0;  // pages or pieces that were told to be there
+    this.shares = 0;  // how often it was shared out: what gathers the parts is an attempt of the API, and no repeat
   }
 
   async begin() {
@@ -56,8 +57,8 @@ class JobScreen {
 
   showNone(error) {
     const gone = error.status === 404;
-    fill(this.place, h("p", {}, h("a", { href: "#/jobs" }, "← Jobs")), troubled(error, gone ? null : () => this.begin()),
-      gone ? h("p", { class: "faint" }, "Jobs are kept for a week after their end. One of another tenant is seen with a key of that tenant.") : null);
+    fill(this.place, h("p", {}, h("a", { href: "#/jobs" }, "← Jobs")), heading(gone ? "No such job" : "Job", h("span", { class: "mono breaks" }, this.id)),
+      gone ? empty("It is gone, or another tenant's", "Jobs are kept for a week after their end. One of another tenant is seen with a key of that tenant.") : troubled(error, () => this.begin()));
   }
 
   async listen() {
@@ -96,7 +97,7 @@ class JobScreen {
     const { job } = this;
     const over = kTerminal.has(job.status);
     setChip(this.state, job.cancel_requested && !over ? "cancelling" : job.status);
-    this.facts.show(job);
+    this.facts.show(job, this.shares);
     this.note.show(job);
     const { done, total } = job.progress ?? {};
     const counts = job.status === "running" && Boolean(total);
@@ -140,12 +141,13 @@ class JobScreen {
   }
 
   tick() {
-    if (!kTerminal.has(this.job.status)) this.facts.show(this.job);
+    if (!kTerminal.has(this.job.status)) this.facts.show(this.job, this.shares);
   }
 
   onEvent(event) {
     if (event.version <= this.version) return "";
     this.version = event.version;
+    if (event.type === "waiting") this.tellShare();
     this.writeDown(event);
     this.result.onEvent(event);
     const over = kTerminal.has(event.type);
@@ -158,10 +160,20 @@ class JobScreen {
     if (event.type === "progress") this.job.progress = { ...event.data };
     if (event.type === "waiting") this.lookAtShares();
     if (kPartNames[event.type]) this.countPart();
-    if (event.type === "running") this.job.started_at ??= event.at;
+    if (event.type === "running") this.begun(event);
     if (over || event.type === "running" || event.type === "queued") this.job.status = event.type;
     if (!kQuietEvents.has(event.type) || kPartNames[event.type]) this.show();
     if (over) this.refresh();
+  }
+
+  begun({ at, data }) {
+    this.job.started_at ??= at;
+    this.job.attempt = data.attempt;
+  }
+
+  tellShare() {
+    ++this.shares;
+    this.facts.show(this.job, this.shares);
   }
 
   countPart() {
@@ -195,7 +207,7 @@ class JobScreen {
         kPartNames[event.type] ? null : quiet ? h("span", { class: "mono" }, event.type) : chip(event.type), " ", this.last.text));
     }
     const { count } = this.last;
-    setText(this.last.text, !quiet ? eventText(event) : kPartNames[event.type] ? plural(count, kPartNames[event.type]) : bytes(this.last.size));
+    setText(this.last.text, !quiet ? eventText(event, this.shares) : kPartNames[event.type] ? plural(count, kPartNames[event.type]) : bytes(this.last.size));
     while (timeline.children.length > kTimelineMost) timeline.firstChild.remove();
     if (follows) timeline.scrollTop = timeline.scrollHeight;
   }

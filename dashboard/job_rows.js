@@ -5,17 +5,25 @@ import { kindName, kTerminal, nameText, setChip } from "./parts.js";
 
 const kTickMs = 1000;
 
+// What stands under its id: why it failed, or how far it is.
+function moreOf(job) {
+  const { done, total } = job.progress ?? {};
+  if (job.status === "failed" && job.error) return job.error.code;
+  if (total) return `${done}/${total}`;
+  return job.attempt > 1 ? `attempt ${job.attempt}` : "";
+}
+
 class Row {
   constructor(job, onChoice) {
     this.box = h("input", { type: "checkbox", "aria-label": `Choose ${job.id}`, on: { change: () => onChoice(job.id, this.box.checked) } });
     this.state = h("td", { class: "state" });
     this.age = h("time", { datetime: job.created_at, title: fullTime(job.created_at) });
     this.took = h("td", { class: "number", "data-label": "Took" });
-    this.progress = h("span", { class: "faint" });
+    this.more = h("small", { class: "faint" });
     this.element = h("tr", { data: { id: job.id } },
       h("td", { class: "pick" }, this.box), this.state,
-      h("td", { class: "id" }, h("a", { href: `#/jobs/${job.id}`, title: job.id }, shortId(job.id)), " ", this.progress),
-      h("td", { class: job.name ? "clip" : "clip none", "data-label": "Name" }, job.name ? nameText(job.name) : "–"),
+      h("td", { class: "id" }, h("a", { href: `#/jobs/${job.id}`, title: job.id }, shortId(job.id)), " ", this.more),
+      h("td", { class: job.name ? "clip rest" : "clip rest none", "data-label": "Name" }, job.name ? nameText(job.name) : "–"),
       h("td", { "data-label": "Kind" }, kindName(job.kind)),
       h("td", { "data-label": "Model", class: "clip" }, job.model ?? "–"),
       job.tenant ? h("td", { "data-label": "Tenant" }, job.tenant) : null,
@@ -26,8 +34,7 @@ class Row {
   update(job) {
     this.job = job;
     setChip(this.state, job.cancel_requested && !kTerminal.has(job.status) ? "cancelling" : job.status);
-    const { done, total } = job.progress ?? {};
-    setText(this.progress, total ? `${done}/${total}` : job.attempt > 1 ? `attempt ${job.attempt}` : "");
+    setText(this.more, moreOf(job));
     this.tick(Date.now());
   }
 
@@ -51,7 +58,7 @@ export class JobRows {
     this.body = h("tbody");
     this.all = h("input", { type: "checkbox", "aria-label": "Choose all on this page", on: { change: () => this.chooseAll(this.all.checked) } });
     this.head = h("thead");
-    this.table = h("div", { class: "wide" }, h("table", { class: "jobs" }, h("caption", { class: "unseen" }, "Jobs"), this.head, this.body));
+    this.table = h("div", { class: "wide" }, h("table", { class: "jobs two-lined" }, h("caption", { class: "unseen" }, "Jobs"), this.head, this.body));
     this.table.addEventListener("keydown", (event) => this.onKey(event));
     const timer = setInterval(() => {
       if (!this.table.isConnected) return;

@@ -31,6 +31,12 @@ export class Terminal {
     setText(this.hint, text);
   }
 
+  // Nothing comes any more and nothing came: no room for it.
+  end() {
+    this.say("No output.");
+    this.screen.classList.add("is-empty");
+  }
+
   write(kind, text) {
     this.hint.remove();
     const { screen } = this;
@@ -99,7 +105,9 @@ export function execResult(job, signal, { note, request, asked }) {
       showFacts((await request).asked ?? { path: `/v1/machines/${execution.machine_id}`, body: execution });
       shown.show(execution);
       const wrote = execution.stdout_bytes || execution.stderr_bytes;
-      terminal.say(!kTerminal.has(now.status) ? "Nothing written yet." : wrote ? "" : "No output.");
+      if (!kTerminal.has(now.status)) terminal.say("Nothing written yet.");
+      else if (wrote) terminal.say("");
+      else terminal.end();
       const list = await getJson(`/v1/machines/${execution.machine_id}/artifacts?execution_id=${job.id}`, { signal });
       if (list.items.length) fill(files, h("h3", {}, "Artifacts"), artifactList(execution.machine_id, list.items));
     } catch (error) {

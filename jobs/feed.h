@@ -22,6 +22,7 @@ class Feed {
     std::string tenant;
     std::int64_t version = 0;
     schemas::JobStatus status = schemas::JobStatus::kQueued;
+    bool waking = false;  // queued, and its machine is not awake
   };
 
   static constexpr std::size_t kFollowersMax = 32;

@@ -59,14 +59,14 @@ void Relay::tell_worker(const storage::Commit& commit) {
 
 // Waiters of this process need no bus; the hint that comes back from it finds them informed.
 void Relay::tell(const storage::Change& change) {
-  const bus::Hint hint{change.job, change.tenant, change.version, change.status};
+  const bus::Hint hint{change.job, change.tenant, change.version, change.status, change.waking};
   hear(hint);
   events_.publish(hint);
 }
 
 void Relay::hear(const bus::Hint& hint) {
   waiters_.hear(hint.job, hint.version, hint.status);
-  if (feed_ != nullptr) feed_->hear({hint.job, hint.tenant, hint.version, hint.status});
+  if (feed_ != nullptr) feed_->hear({hint.job, hint.tenant, hint.version, hint.status, hint.waking});
 }
 
 void Relay::publish(const storage::Ready& ready) {

@@ -186,6 +186,8 @@ std::string ChatChunks::piece(const ChatPiece& piece) {
 
 std::string ChatChunks::end(const ChatFacts& facts, const ToolReport& tools) {
   std::string last;
+  if (options_.usage_with_reason && !options_.include_usage && facts.usage)
+    append_usage(last += ",\"usage\":", facts.usage);
   append_facts(last, facts.service_tier, facts.system_fingerprint, facts.extra, tools);
   std::string out;
   if (options_.include_usage) {

@@ -13,9 +13,16 @@ using nlohmann::json;
 
 void read_image_url(void* object, FieldReader& reader, const json& value);
 void read_source(void* object, FieldReader& reader, const json& value);
+void read_thinking(void* object, FieldReader& reader, const json& value);
 
 constexpr std::array kTextPart{Field{.name = "text", .required = true}};
 constexpr std::array kRefusalPart{Field{.name = "refusal", .required = true}};
+constexpr std::array kThought{
+    Field{.name = "type", .required = true},
+    Field{.name = "text"},
+};
+constexpr std::array kThinkingPart{
+    Field{.name = "thinking", .type = FieldType::kCustom, .required = true, .custom = &read_thinking}};
 constexpr std::array kImagePart{
     Field{.name = "image_url", .type = FieldType::kCustom, .required = true, .custom = &read_image_url}};
 constexpr std::array kAudio{
@@ -46,6 +53,7 @@ constexpr std::array kPartTypes{
     PartType{"input_audio", kAudioPart, false, true, false, false},
     PartType{"file", kFilePart, false, true, false, true},
     PartType{"refusal", kRefusalPart, false, false, true, false},
+    PartType{"thinking", kThinkingPart, false, false, true, false},
     PartType{"input_text", kTextPart, true, true, true, true},
     PartType{"output_text", kTextPart, true, true, true, true},
     PartType{"input_image", kImagePart, false, true, false, true},
@@ -110,6 +118,15 @@ void read_source(void* urls, FieldReader& reader, const json& value) {
   if (!has_scheme(source, "http://") && !has_scheme(source, "https://")) return;
   if (is_web_url(source)) return note_url(urls, reader, source);
   reader.problem("Input should be an HTTPS URL without credentials", "url_parsing");
+}
+
+// Mistral says what a model thought as parts in turn, others as one text.
+void read_thinking(void*, FieldReader& reader, const json& value) {
+  if (reader.text(value) || !reader.is_list(value)) return;
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    const FieldReader::Inside item(reader, i);
+    reader.read(kThought, value[i], nullptr);
+  }
 }
 
 void check_file(FieldReader& reader, const json& file) {

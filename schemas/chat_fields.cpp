@@ -132,7 +132,8 @@ constexpr std::array kChatTable{
     old(text("user", "The end user; use safety_identifier and prompt_cache_key")),
     integer("n", 1, 128, "How many answers", into_chat<&ChatWanted::n>, "1"),
     flag("stream", "Answer as Server-Sent Events", into_chat<&ChatWanted::stream>, "false"),
-    object("stream_options", kStreamOptions, "Only together with `stream`"),
+    object("stream_options", kStreamOptions,
+           "Only together with `stream`. Without them the last chunk of a Mistral model has its usage"),
     custom("response_format", &read_response_format,
            R"({"type":"object","required":["type"],"properties":{"type":{"type":"string","enum":["text",)"
            R"("json_object","json_schema"]},"json_schema":{"type":"object","required":["name"],)"
@@ -141,7 +142,7 @@ constexpr std::array kChatTable{
            "Refused for models whose provider does not honour it"),
     custom("tools", &read_chat_tools, kObjects, "Function tools and custom tools"),
     custom("tool_choice", &read_tool_choice, kTextOrObject,
-           "none, auto, required, or a tool of `tools` by its name"),
+           "none, auto, required (or any, which says the same), or a tool of `tools` by its name"),
     flag("parallel_tool_calls", "Several calls in one turn"),
     old(custom("functions", &read_chat_functions, kObjects, "Use tools")),
     old(custom("function_call", &read_function_call, kTextOrObject, "Use tool_choice")),

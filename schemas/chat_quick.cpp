@@ -188,6 +188,7 @@ class QuickWalk {
   bool stream_options(sj::value& value) {
     sj::object object;
     if (!is_good(value.get_object().get(object))) return false;
+    out_.has_stream_options = true;
     bool usage = false, obfuscation = false;
     return read_members(object, end_, [&](std::string_view member, sj::value& said) {
       if (member == "include_usage")

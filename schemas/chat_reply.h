@@ -113,6 +113,8 @@ class ChatChunks {
  public:
   struct Options {
     bool include_usage = false, include_obfuscation = false, old_functions = false;
+    // Mistral's way: usage in the chunk with the finish_reason. include_usage wins over it.
+    bool usage_with_reason = false;
   };
   ChatChunks(std::string id, std::int64_t created, std::string model, Options options);
 

@@ -107,7 +107,8 @@ void note_own(const json& body, ChatRequest& out) {
     if (std::string_view(name).starts_with(kHandoffPrefix)) note(out, name);
   if (body.contains("priority") && !out.deferred) note(out, "priority");
   const auto options = body.find("stream_options");
-  if (options == body.end()) return;
+  out.has_stream_options = options != body.end();
+  if (!out.has_stream_options) return;
   for (const auto& [name, ignored] : options->items())
     if (name != "include_usage" && name != "include_obfuscation") note(out, "stream_options." + name);
 }

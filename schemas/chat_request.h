@@ -55,16 +55,18 @@ struct ChatRequest {
   // What the model is to be told: the parameters that were given, in OpenAI's present form and by their own
   // names. `messages` is a list (of `messages`, else of `input`); `instructions` and `system` have become its
   // first message, of role system, in their order of precedence; function_call and functions have become
-  // tool_choice and tools, messages of role function have become ones of role tool; `stop` is a list;
-  // max_tokens has become max_completion_tokens; null members are gone, and what says the default
-  // (response_format text, n of 1, logprobs false, empty lists of tools and of stop). Without model, stream,
-  // stream_options, and what is ours alone (contract.md §4, "our own fields", and
-  // disable_automatic_function_calling, which is `execute_tools`). Unknown fields are in it. Content parts
-  // have OpenAI's present names (text, image_url as an object, input_audio, file, refusal).
+  // tool_choice and tools, a tool_choice of `any` has become `required`, messages of role function have
+  // become ones of role tool; `stop` is a list; max_tokens has become max_completion_tokens; null members are
+  // gone, and what says the default (response_format text, n of 1, logprobs false, empty lists of tools and
+  // of stop). Without model, stream, stream_options, and what is ours alone (contract.md §4, "our own
+  // fields", and disable_automatic_function_calling, which is `execute_tools`). Unknown fields are in it.
+  // Content parts have OpenAI's present names (text, image_url as an object, input_audio, file, refusal), or
+  // are Mistral's own (thinking).
   nlohmann::json body;
   ChatText quick;  // not empty: all that is told the model is in it, and `body` is null (read_chat_request)
   std::vector<std::string> unknown;  // members of `body` that no row of the table knows
   bool stream = false, include_usage = false, include_obfuscation = false;
+  bool has_stream_options = false;  // for streams alone: not in a chat_spec
   bool deferred = false;
   bool strict = false;         // ?strict=true: set by the handler
   std::string tenant;          // who asks: set by the handler and by the runner; not of the spec

@@ -51,7 +51,7 @@ constexpr std::array kAllowedChoice{
 
 constexpr std::array<std::string_view, 3> kChoiceTypes{"function", "custom", "allowed_tools"};
 constexpr std::array kChoice{Field{.name = "type", .required = true, .choices = kChoiceTypes}};
-constexpr std::array<std::string_view, 3> kChoiceWords{"none", "auto", "required"};
+constexpr std::array<std::string_view, 4> kChoiceWords{"none", "auto", "required", "any"};
 constexpr std::array<std::string_view, 2> kOldWords{"none", "auto"};
 
 std::string_view type_of(FieldReader& reader, const json& value) {
@@ -122,7 +122,9 @@ void read_function_call(void* object, FieldReader& reader, const json& value) {
 
 void form_tool_choice(json& body) {
   const auto choice = body.find("tool_choice");
-  if (choice == body.end() || !choice->is_object()) return;
+  if (choice == body.end()) return;
+  if (*choice == "any") *choice = "required";  // Mistral's word for it
+  if (!choice->is_object()) return;
   if (choice->contains("function") || !choice->contains("name")) return;
   *choice = function_tool({{"name", std::move((*choice)["name"])}});
 }

@@ -64,6 +64,10 @@ class Fields {
     const auto value = it->get<std::int64_t>();
     return value < 0 ? std::nullopt : std::optional(value);
   }
+  bool is_true(const char* key) const {
+    const auto it = object_.find(key);
+    return it != object_.end() && *it == true;
+  }
   std::optional<JobId> job() const {
     const auto id = text("job");
     return id ? JobId::parse(*id) : std::nullopt;
@@ -107,11 +111,13 @@ base::Result<std::string> encode(const TokenEnvelope& token) {
 }
 
 base::Result<std::string> encode(const HintEnvelope& hint) {
-  return written({{"v", kEnvelopeVersion},
-                  {"job", hint.job.str()},
-                  {"tenant", hint.tenant},
-                  {"version", hint.version},
-                  {"status", wire_name(hint.status)}});
+  json envelope = {{"v", kEnvelopeVersion},
+                   {"job", hint.job.str()},
+                   {"tenant", hint.tenant},
+                   {"version", hint.version},
+                   {"status", wire_name(hint.status)}};
+  if (hint.waking) envelope["waking"] = true;
+  return written(envelope);
 }
 
 Decoded<TokenEnvelope> decode_token(std::string_view text) {
@@ -132,7 +138,7 @@ Decoded<HintEnvelope> decode_hint(std::string_view text) {
   auto tenant = fields->text("tenant");
   const auto status = status_named(fields->text("status").value_or(""));
   if (!job || !version || !tenant || !status) return tl::make_unexpected(EnvelopeFault::kMalformed);
-  return HintEnvelope{*job, std::move(*tenant), *version, *status};
+  return HintEnvelope{*job, std::move(*tenant), *version, *status, fields->is_true("waking")};
 }
 
 }  // namespace millrace::schemas

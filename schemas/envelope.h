@@ -26,12 +26,13 @@ struct TokenEnvelope {
 };
 
 // `{"v":1,"job":"ocr-…","tenant":"default","version":4,"status":"running"}`; unlike the API, `waiting` is a
-// status.
+// status. `"waking":true` is there of a job that is queued until its machine is awake.
 struct HintEnvelope {
   JobId job;
   std::string tenant;
   std::int64_t version = 0;
   JobStatus status = JobStatus::kQueued;
+  bool waking = false;
   friend bool operator==(const HintEnvelope&, const HintEnvelope&) = default;
 };
 

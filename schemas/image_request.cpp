@@ -49,7 +49,9 @@ constexpr std::array kImageTable{
           .store = into_image<&ImageRequest::n>},
     word("quality", "auto; high, medium, low (gpt-image-1); hd, standard (dall-e-3); standard (dall-e-2)"),
     Field{.name = "response_format",
-          .text = "dall-e-2 and dall-e-3; gpt-image-1 always gives base64. A url is good for 60 minutes",
+          .text = "Not of gpt-image-1, which always gives base64. Absent: b64_json of a gpt-image model, url "
+                  "of any "
+                  "other. A url is good for 60 minutes",
           .choices = kResponseFormats,
           .store = into_image<&ImageRequest::response_format>},
     word("output_format", "gpt-image-1", kOutputFormats),
@@ -198,10 +200,14 @@ Problems image_problems(const ImageRequest& request, std::string_view model) {
   return problems;
 }
 
+bool always_base64(std::string_view model) {
+  return model.starts_with("gpt-image") || model.starts_with("chatgpt-image");
+}
+
 bool images_by_url(const ImageRequest& request, std::string_view model) {
-  const Rule* rule = rule_of(model);
-  const bool always_base64 = request.stream || (rule != nullptr && rule->is_prefix);
-  return !always_base64 && request.response_format != kResponseFormats[1];
+  if (request.stream) return false;
+  if (!request.response_format.empty()) return request.response_format == kResponseFormats[0];
+  return !always_base64(model);
 }
 
 }  // namespace millrace::schemas

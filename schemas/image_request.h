@@ -38,7 +38,9 @@ tl::expected<ImageRequest, Refusal> parse_image_request(std::string& body);
 
 // What the model's row of the spec does not allow; `model`: its bare name. Empty: nothing, or it has no row.
 Problems image_problems(const ImageRequest& request, std::string_view model);
-// Images come by URL and not as base64: what was asked for, else the model's default.
+// The model's own replies are base64 and it knows no `response_format`: gpt-image-…, chatgpt-image-….
+bool always_base64(std::string_view model);
+// Images come by URL and not as base64: what was asked for, else as the model itself gives them.
 bool images_by_url(const ImageRequest& request, std::string_view model);
 
 // "gpt-image-1" of "owner/gpt-image-1".

@@ -73,7 +73,10 @@ std::string_view public_name(JobStatus status) {
   return {};
 }
 
-std::string_view public_status(const JobView& job) { return job.waking ? kWaking : public_name(job.status); }
+std::string_view public_status(JobStatus status, bool waking) {
+  return waking ? kWaking : public_name(status);
+}
+std::string_view public_status(const JobView& job) { return public_status(job.status, job.waking); }
 
 std::optional<std::string_view> known_status(std::string_view name) {
   const auto* found = std::find(kPublicNames.begin(), kPublicNames.end(), name);

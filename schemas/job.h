@@ -21,6 +21,9 @@ inline constexpr std::array kKinds = {Kind::kOcr, Kind::kExec, Kind::kMachine, K
 std::string_view name(Kind kind);    // "ocr": in topics, flags, JSON
 std::string_view prefix(Kind kind);  // "ocr-": of job ids
 std::optional<Kind> kind_named(std::string_view name);
+// Its owner can have a job of that kind run again from what is stored of it, once it failed, expired or was
+// cancelled. Executions: what they were given goes with their end.
+constexpr bool can_be_retried(Kind kind) { return kind != Kind::kExec && kind != Kind::kMachine; }
 
 // A job's name to the outside: the kind's prefix and a UUIDv7. Storage keys are the 16 bytes alone.
 struct JobId {
@@ -46,8 +49,10 @@ enum class JobStatus : std::uint8_t {
   kExpired = 6,
 };
 std::string_view public_name(JobStatus status);  // "running" for kWaiting
+// `waking`: queued, and its machine is not awake: "wake_in_progress".
+std::string_view public_status(JobStatus status, bool waking);
 struct JobView;
-std::string_view public_status(const JobView& job);  // also "wake_in_progress"
+std::string_view public_status(const JobView& job);
 // Every public status that the name stands for ("running" → kRunning, kWaiting); empty: no such name.
 std::optional<std::string_view> known_status(std::string_view name);
 constexpr bool is_terminal(JobStatus s) { return s >= JobStatus::kSucceeded; }

@@ -69,8 +69,9 @@ struct TranscriptStyle {
   bool words = false;      // and with its words
 };
 
-// The body of the reply in that form, and its Content-Type (text/plain for text, srt and vtt).
-std::string render(const Transcript& transcript, const TranscriptStyle& style);
+// The body of the reply in that form, and its Content-Type (text/plain for text, srt and vtt). `model`: what
+// was asked to hear it; empty: the reply does not say.
+std::string render(const Transcript& transcript, const TranscriptStyle& style, std::string_view model = {});
 std::string_view content_type(TranscriptForm form);
 
 // `usage` of a reply, JSON: {type: "duration", seconds}, whole seconds begun; empty: the length is not known.

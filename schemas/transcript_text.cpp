@@ -53,12 +53,13 @@ std::string_view told_language(const Transcript& transcript, const TranscriptSty
   return transcript.language.empty() ? kUnknownLanguage : std::string_view(transcript.language);
 }
 
-json whole_reply(const Transcript& transcript, const TranscriptStyle& style) {
+json whole_reply(const Transcript& transcript, const TranscriptStyle& style, std::string_view model) {
   json out{{"text", transcript.text},
            {"language", told_language(transcript, style)},
            {"duration", transcript.seconds ? json(rounded(*transcript.seconds, kTimeSteps)) : json()}};
   if (const auto usage = transcript_usage(transcript); !usage.empty())
     out["usage"] = json::parse(usage, nullptr, false);
+  if (!model.empty()) out["model"] = model;
   if (style.form != TranscriptForm::kVerboseJson) return out;
   out["task"] = style.translate ? "translate" : "transcribe";
   if (style.segments) out["segments"] = spoken_segments(transcript);
@@ -124,7 +125,7 @@ std::string transcript_usage(const Transcript& transcript) {
   return dump(json{{"type", "duration"}, {"seconds", static_cast<std::int64_t>(begun)}});
 }
 
-std::string render(const Transcript& transcript, const TranscriptStyle& style) {
+std::string render(const Transcript& transcript, const TranscriptStyle& style, std::string_view model) {
   switch (style.form) {
     case TranscriptForm::kText:
       return transcript.text + "\n";
@@ -136,7 +137,7 @@ std::string render(const Transcript& transcript, const TranscriptStyle& style) {
     case TranscriptForm::kVerboseJson:
       break;
   }
-  return dump(whole_reply(transcript, style));
+  return dump(whole_reply(transcript, style, model));
 }
 
 std::string_view content_type(TranscriptForm form) {

@@ -10,8 +10,9 @@ namespace {
 
 using nlohmann::json;
 
-// Published clients send OpenAI's own name.
-constexpr std::array<std::string_view, 2> kHearingModels{kTranscriptionModel, "whisper-1"};
+// Published clients send OpenAI's own names.
+constexpr std::array<std::string_view, 4> kHearingModels{kTranscriptionModel, "whisper-1",
+                                                         "gpt-4o-transcribe", "gpt-4o-mini-transcribe"};
 constexpr std::int64_t kHearingModelMax = 255;
 constexpr std::int64_t kLanguageMax = 64;
 constexpr std::int64_t kPromptMax = 4096;  // bytes; Whisper looks at some 900 of them
@@ -63,8 +64,10 @@ constexpr Field kFileField{
 constexpr Field kModelField{.name = "model",
                             .required = true,
                             .text =
-                                "`millrace/sphinx-en` or `whisper-1`, the local engine, which knows "
-                                "English only; or a provider's model that hears",
+                                "`millrace/sphinx-en`, the local engine, which knows English only, or a "
+                                "provider's model that hears; whisper-1, gpt-4o-transcribe and "
+                                "gpt-4o-mini-transcribe are other names of the local engine while no "
+                                "provider has them",
                             .min = 1,
                             .max = kHearingModelMax,
                             .store = into_transcription<&TranscriptionWanted::model>};
@@ -186,6 +189,7 @@ TranscriptionRequest request_of(SpeechTask task, TranscriptionWanted wanted, boo
   note_dropped(wanted, !by_provider, out.dropped);
   out.stream = wanted.stream;
   out.deferred = wanted.deferred;
+  out.asks_times = wanted.asks_detail;
   out.spec.model = std::move(wanted.model);
   out.spec.language = std::move(wanted.language);
   out.spec.prompt = std::move(wanted.prompt);

@@ -3,9 +3,16 @@
 #include <nlohmann/json.hpp>
 
 namespace millrace::storage {
+namespace {
+
+bool is_waking(const JobRow& row) {
+  return row.status == schemas::JobStatus::kQueued && row.run_at == kWaitsForMachine;
+}
+
+}  // namespace
 
 void tell(Tx& tx, const JobRow& row) {
-  tx.commit.changes.push_back({row.job(), row.tenant, row.version, row.status});
+  tx.commit.changes.push_back({row.job(), row.tenant, row.version, row.status, is_waking(row)});
 }
 
 void record(Tx& tx, JobRow& row, std::string_view type, std::string_view data) {
@@ -18,10 +25,8 @@ void record(Tx& tx, JobRow& row, std::string_view type, std::string_view data) {
 }
 
 void record_waking(Tx& tx, const JobRow& row) {
-  schemas::JobView waking;
-  waking.waking = true;
   tx.db.prepare("INSERT INTO job_events (job, version, at, type, data) VALUES (?1, 1, ?2, ?3, '{}')")
-      .bind(row.id, row.created_at, schemas::public_status(waking))
+      .bind(row.id, row.created_at, schemas::public_status(row.status, true))
       .run();
 }
 

@@ -112,7 +112,7 @@ base::Result<Submitted> retry_in(Tx& tx, const Store::Options& options, const Re
   if (!may_be_retried(old->status)) {
     return base::error(base::Code::kInvalidState, "only failed, expired and cancelled jobs can be retried");
   }
-  if (!kind_rules(old->kind).can_be_retried()) {
+  if (!schemas::can_be_retried(old->kind)) {
     return base::error(base::Code::kInvalidState,
                        "a job of this kind is not run again from what is stored of it; submit it again");
   }

@@ -156,9 +156,12 @@ base::Result<std::vector<Change>> JobQueries::versions(const std::vector<schemas
   return read(store_.readers(), [&](Db& db) {
     std::vector<Change> changes;
     for (const auto& job : jobs) {
-      auto s = db.prepare("SELECT tenant, version, status FROM jobs WHERE id = ?1 AND kind = ?2");
+      auto s = db.prepare(
+          "SELECT tenant, version, status, status = 0 AND run_at = 9223372036854775807 FROM jobs "
+          "WHERE id = ?1 AND kind = ?2");
       if (!s.bind(job.uuid, job.kind).step()) continue;
-      changes.push_back({job, s.text(0), s.integer(1), static_cast<schemas::JobStatus>(s.integer(2))});
+      changes.push_back(
+          {job, s.text(0), s.integer(1), static_cast<schemas::JobStatus>(s.integer(2)), s.integer(3) != 0});
     }
     return changes;
   });

@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <string_view>
 
 #include "schemas/job.h"
@@ -28,9 +29,6 @@ struct KindRules {
   // Jobs are the store's own doing: acts of machines, whose ends move these. Lists leave them out unless they
   // are asked for.
   bool internal = false;
-
-  // Jobs can be run again by their owner from what is stored of them.
-  constexpr bool can_be_retried() const { return !keeps_secrets && !internal; }
 };
 
 constexpr KindRules kind_rules(schemas::Kind kind) {
@@ -52,5 +50,13 @@ constexpr KindRules kind_rules(schemas::Kind kind) {
   }
   return {};
 }
+
+static_assert(std::ranges::all_of(schemas::kKinds,
+                                  [](schemas::Kind kind) {
+                                    const KindRules rules = kind_rules(kind);
+                                    return schemas::can_be_retried(kind) ==
+                                           (!rules.keeps_secrets && !rules.internal);
+                                  }),
+              "what is sealed does not outlive its job");
 
 }  // namespace millrace::storage

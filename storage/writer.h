@@ -23,6 +23,7 @@ struct Change {
   std::string tenant;
   std::int64_t version = 0;
   schemas::JobStatus status = schemas::JobStatus::kQueued;
+  bool waking = false;  // queued, and its machine is not awake
 };
 
 // A job that became ready to run in a group: what Dispatch is to be told. With an outbox it is in here only

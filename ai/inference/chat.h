@@ -28,6 +28,7 @@ struct ChatHead {
   std::string model;  // x-millrace-model: the name in the registry of who answers
   int attempts = 1;   // x-millrace-attempts: calls to upstreams, this one included, over all targets
   schemas::DroppedParams dropped;
+  bool tells_usage = false;  // who answers ends its streams with usage, asked or not
 };
 struct ChatEnd {
   schemas::ChatReply reply;  // of a stream without choices: usage, tools and facts

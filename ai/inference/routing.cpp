@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "ai/providers/ocr.h"
-#include "ai/providers/transcription.h"
 #include "schemas/speech.h"
 
 namespace millrace::inference {
@@ -120,6 +119,19 @@ std::optional<std::string> transcription_model(const Registry& registry, std::st
     if (model && std::all_of((*model)->rows.begin(), (*model)->rows.end(), hears)) return (*model)->name;
   }
   return std::nullopt;
+}
+
+providers::ToldTimes told_times(const Registry& registry, std::string_view name, std::string_view language) {
+  providers::ToldTimes all{.segments = true, .words = true};
+  const std::optional<std::string> known = transcription_model(registry, name);
+  const ModelPtr model = known ? registry.look_up(*known) : nullptr;
+  if (!model) return all;
+  for (const ModelRow& row : model->rows) {
+    const providers::ToldTimes times = providers::told_times(row.target, language);
+    all.segments = all.segments && times.segments;
+    all.words = all.words && times.words;
+  }
+  return all;
 }
 
 std::optional<std::string> speech_model(const Registry& registry, std::string_view name) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ai/inference/registry.h"
+#include "ai/providers/transcription.h"
 #include "schemas/chat_request.h"
 
 // Which models a request may be answered by, and in which order (contract.md §4, Routing). Pure.
@@ -52,5 +53,8 @@ bool hears(const ModelRow& row);
 // name of a model that a provider is known for ("whisper-1"), the one there. nullopt: the local engine's, or
 // nobody's.
 std::optional<std::string> transcription_model(const Registry& registry, std::string_view name);
+// The times that come with what is heard for `name`, whichever row hears it, its fallbacks aside; `language`:
+// as the request has it, or empty. The local engine tells them all.
+providers::ToldTimes told_times(const Registry& registry, std::string_view name, std::string_view language);
 
 }  // namespace millrace::inference

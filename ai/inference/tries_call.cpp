@@ -86,6 +86,7 @@ net::Task<ReplyOrError> Tries::call_once(Part& part) {
   part.keeps = manner_.schema && !is_lost(wire->dropped, "response_format");
   head_.model = part.step.model->name;
   head_.dropped = wire->dropped;
+  head_.tells_usage = providers::tells_usage(part.step.row->target.preset->dialect);
   ++head_.attempts;
   const auto began = Clock::now();
   net::Task<std::optional<ReplyOrError>> call = exchange(part, std::move(wire));

@@ -71,7 +71,7 @@ Json anthropic_text_block(std::string_view text, const Json* cache_control) {
 }
 
 base::Result<Json> anthropic_blocks(const Json* content, Parameters& report, bool& names_files) {
-  const auto parts = read_content(content);
+  const auto parts = read_content(content, report);
   if (!parts) return parts.error();
   Json blocks = Json::array();
   for (const ContentPart& part : *parts) {

@@ -5,6 +5,8 @@
 #include <cctype>
 #include <utility>
 
+#include "ai/providers/wire_words.h"
+
 namespace millrace::providers {
 namespace {
 
@@ -100,7 +102,7 @@ base::Status take_part(const Json& given, ContentPart& part) {
 
 }  // namespace
 
-base::Result<std::vector<ContentPart>> read_content(const Json* content) {
+base::Result<std::vector<ContentPart>> read_content(const Json* content, Parameters& report) {
   std::vector<ContentPart> parts;
   if (content == nullptr) return parts;
   if (content->is_string()) {
@@ -111,6 +113,8 @@ base::Result<std::vector<ContentPart>> read_content(const Json* content) {
   for (const Json& given : *content) {
     if (given.is_string()) {
       parts.emplace_back().text = text_of(&given);
+    } else if (text_of(given, "type") == "thinking") {
+      report.dropped(kThinkingParts);
     } else if (base::Status taken = take_part(given, parts.emplace_back()); !taken) {
       return taken.error();
     }

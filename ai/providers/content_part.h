@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "ai/providers/json_access.h"
+#include "ai/providers/parameters.h"
 #include "platform/base/result.h"
 
 namespace millrace::providers {
@@ -22,8 +23,8 @@ struct ContentPart {
 };
 
 // A string is one text part; absent content has none. kInvalidField: a part that is none of OpenAI's, or a
-// data URI that is no base64.
-base::Result<std::vector<ContentPart>> read_content(const Json* content);
+// data URI that is no base64. Parts of thinking are left out and reported: no provider takes another's.
+base::Result<std::vector<ContentPart>> read_content(const Json* content, Parameters& report);
 
 // Blank: nothing, or white space alone.
 bool is_blank(std::string_view text);

@@ -31,7 +31,7 @@ Json media_part(const ContentPart& part) {
 }  // namespace
 
 base::Result<Json> gemini_parts(const Json* content, Parameters& report) {
-  const auto given = read_content(content);
+  const auto given = read_content(content, report);
   if (!given) return given.error();
   Json parts = Json::array();
   for (const ContentPart& part : *given) {

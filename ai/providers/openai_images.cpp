@@ -23,9 +23,6 @@ constexpr std::array<std::string_view, 7> kNotXai{
     "size", "quality", "style", "background", "moderation", "output_format", "output_compression"};
 constexpr std::array<std::string_view, 3> kImageMembers{"created", "data", "usage"};
 
-bool always_base64(std::string_view model) {
-  return model.starts_with("gpt-image") || model.starts_with("chatgpt-image");
-}
 bool is_dall_e(std::string_view model) { return model.starts_with("dall-e"); }
 
 void tell_user(Json& rest, WireRequest& made) {
@@ -89,7 +86,7 @@ WireRequest openai_image_request(const Target& target, const ImageRequest& reque
   } else if (request.n > 1) {
     rest["n"] = request.n;
   }
-  if (!always_base64(model)) rest["response_format"] = "b64_json";
+  if (!schemas::always_base64(model)) rest["response_format"] = "b64_json";
   if (is_dall_e(model) && request.word("quality") == "auto") rest.erase("quality");
   if (request.stream) rest["stream"] = true;
   if (request.stream && request.partial_images > 0) rest["partial_images"] = request.partial_images;

@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <cctype>
 
+#include "ai/providers/json_access.h"
 #include "ai/providers/openai_request.h"
+#include "ai/providers/wire_words.h"
 #include "schemas/json_body.h"
 
 namespace millrace::providers {
@@ -40,6 +42,26 @@ void speak_mistral(json& message) {
   }
 }
 
+bool is_thinking(const json& part) { return text_of(part, "type") == "thinking"; }
+
+bool has_thinking(const json& message) {
+  const json* content = member(message, "content");
+  return content != nullptr && content->is_array() && std::ranges::any_of(*content, is_thinking);
+}
+
+// False: there was none.
+bool erase_thinking(json& message) {
+  if (!has_thinking(message)) return false;
+  json& content = message["content"];
+  std::erase_if(content.get_ref<json::array_t&>(), is_thinking);
+  if (content.empty() && message.contains("tool_calls")) {
+    message.erase("content");
+  } else if (content.empty()) {
+    content = "";
+  }
+  return true;
+}
+
 bool changes(const Target& target, const json& messages) {
   switch (target.preset->dialect) {
     case Dialect::kMistral:
@@ -54,7 +76,7 @@ bool changes(const Target& target, const json& messages) {
       break;
   }
   return std::ranges::any_of(messages, [](const json& message) {
-    return message.is_object() && message.contains(schemas::kContinuity);
+    return message.is_object() && (message.contains(schemas::kContinuity) || has_thinking(message));
   });
 }
 
@@ -63,14 +85,17 @@ bool changes(const Target& target, const json& messages) {
 std::string openai_messages(const Target& target, const json& messages, schemas::DroppedParams& dropped) {
   if (!changes(target, messages)) return schemas::dump(messages);
   json told = messages;
-  bool name_lost = false;
+  const Dialect dialect = target.preset->dialect;
+  bool name_lost = false, thinking_lost = false;
   for (json& message : told) {
     if (!message.is_object()) continue;
     message.erase(std::string(schemas::kContinuity));
-    if (target.preset->dialect == Dialect::kMistral) speak_mistral(message);
-    if (target.preset->dialect == Dialect::kGroq) name_lost |= message.erase("name") > 0;
+    if (dialect == Dialect::kMistral) speak_mistral(message);
+    if (dialect != Dialect::kMistral) thinking_lost |= erase_thinking(message);
+    if (dialect == Dialect::kGroq) name_lost |= message.erase("name") > 0;
   }
   if (name_lost) dropped.push_back({"messages.name", schemas::DroppedParam::How::kDropped});
+  if (thinking_lost) dropped.push_back({std::string(kThinkingParts), schemas::DroppedParam::How::kDropped});
   return schemas::dump(told);
 }
 

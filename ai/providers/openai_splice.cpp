@@ -40,11 +40,10 @@ WireRequest openai_wire(bool stream) {
 
 bool takes_max_tokens(Dialect dialect) { return dialect == Dialect::kMistral || dialect == Dialect::kLocal; }
 
-// Usage is always asked for: it is counted whether the client wants to see it or not. Mistral says it unasked
-// and refuses the option.
+// Usage is always asked for: it is counted whether the client wants to see it or not.
 void tell_stream(Dialect dialect, schemas::JsonObject& out) {
   out.flag("stream", true);
-  if (dialect != Dialect::kMistral) out.raw("stream_options", R"({"include_usage":true})");
+  if (!tells_usage(dialect)) out.raw("stream_options", R"({"include_usage":true})");
 }
 
 std::optional<WireRequest> openai_splice(const Target& target, const schemas::ChatRequest& request,

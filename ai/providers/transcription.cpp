@@ -27,11 +27,6 @@ base::Error has_no_audio(const Target& target, std::string_view what) {
                      "model");
 }
 
-// OpenAI's newer models answer with plain text alone; Whisper, wherever it runs, tells times.
-bool tells_times(const Target& target) {
-  return target.preset->dialect != Dialect::kMistral && target.model.find("gpt-") == std::string::npos;
-}
-
 bool ends_as(std::string_view ending, schemas::AudioFormat format) {
   using schemas::AudioFormat;
   switch (format) {
@@ -63,16 +58,15 @@ std::string name_to_tell(const TranscriptionOrder& order) {
 }
 
 void ask_for_times(const Target& target, const TranscriptionOrder& order, FormBody& form) {
-  if (tells_times(target)) {
-    form.field("response_format", "verbose_json");
-    if (!order.words || order.translate) return;
-    form.field("timestamp_granularities[]", "segment");
-    form.field("timestamp_granularities[]", "word");
-  } else if (target.preset->dialect != Dialect::kMistral) {
-    form.field("response_format", "json");
-  } else if (order.language.empty()) {  // the two exclude each other there
-    form.field("timestamp_granularities", "segment");
+  const ToldTimes times = told_times(target, order.language);
+  if (target.preset->dialect == Dialect::kMistral) {
+    if (times.segments) form.field("timestamp_granularities", "segment");
+    return;
   }
+  form.field("response_format", times.segments ? "verbose_json" : "json");
+  if (!times.words || !order.words || order.translate) return;
+  form.field("timestamp_granularities[]", "segment");
+  form.field("timestamp_granularities[]", "word");
 }
 
 void tell_wishes(const Target& target, const TranscriptionOrder& order, FormBody& form) {
@@ -154,6 +148,14 @@ std::optional<double> seconds_told(const Json& reply) {
 }
 
 }  // namespace
+
+// OpenAI's newer models answer with plain text alone; Whisper, wherever it runs, tells times. Mistral takes
+// either a language or the wish for segments.
+ToldTimes told_times(const Target& target, std::string_view language) {
+  if (target.preset->dialect == Dialect::kMistral) return {.segments = language.empty(), .words = false};
+  const bool tells = target.model.find("gpt-") == std::string::npos;
+  return {.segments = tells, .words = tells};
+}
 
 std::optional<base::Error> no_transcription(const Target& target) {
   const bool has = target.preset->family == Family::kOpenai && target.preset->dialect != Dialect::kXai;

@@ -23,8 +23,15 @@ struct TranscriptionOrder {
   std::string prompt;
   std::optional<double> temperature;
   bool translate = false;  // into English
-  bool words = false;      // the times of single words, where the model tells them
+  bool words = false;      // the times of single words, where the model tells them (told_times)
 };
+
+// The times that the model tells beside its text, where it is asked for them.
+struct ToldTimes {
+  bool segments = false, words = false;
+};
+// `language`: as the order has it; Mistral's models tell no times where it is said.
+ToldTimes told_times(const Target& target, std::string_view language);
 
 // nullopt: its API has it. kBadRequest else, for a translation also where it only has transcriptions.
 std::optional<base::Error> no_transcription(const Target& target);

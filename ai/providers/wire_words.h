@@ -17,6 +17,9 @@ inline constexpr std::pair<std::string_view, std::string_view> kAnthropicVersion
 // Said for a client whose conversation begins with the model.
 inline constexpr std::string_view kOpening = ".";
 
+// The name under which parts of thinking in messages are reported.
+inline constexpr std::string_view kThinkingParts = "messages.thinking";
+
 // `text` of at most `bytes_max` bytes, cut between characters.
 std::string_view cut_text(std::string_view text, std::size_t bytes_max);
 

@@ -19,14 +19,6 @@ constexpr std::array<std::string_view, 14> kJobFields = {
 constexpr std::size_t kNameBytes = 60;
 constexpr std::size_t kFieldColumns = 16;  // more where a name is longer
 constexpr std::string_view kLinkPrefix = "link ";
-constexpr std::size_t kTypeColumns = 9;  // of an event
-
-// "MESSAGE (CODE)" of {code, message}; of anything else, all of it.
-std::string error_text(const json& error) {
-  if (!error.is_object() || !error.contains("message")) return plain(error);
-  const std::string code = error.contains("code") ? plain(error["code"]) : "";
-  return plain(error["message"]) + (code.empty() ? "" : " (" + code + ")");
-}
 
 std::string share_text(const json& share) {
   if (!share.is_object() || !share.contains("done") || !share.contains("total")) return plain(share);
@@ -56,29 +48,6 @@ std::string table_text(const std::vector<Row>& rows) {
   return out;
 }
 
-// The members that no sentence has been made of, by name.
-std::string rest_text(const json& data) {
-  std::string out;
-  for (const auto& [name, value] : data.items())
-    out += (out.empty() ? "" : ", ") + name + " " + field_text(name, value);
-  return out;
-}
-
-// Of an event: an error or a share of the whole first, then the rest.
-std::string what(json data) {
-  std::string out;
-  if (!data.is_object()) return plain(data);
-  if (data.contains("message")) {
-    out = error_text(data);
-    data.erase("message"), data.erase("code");
-  } else if (data.contains("done") && data.contains("total")) {
-    out = share_text(data);
-    data.erase("done"), data.erase("total");
-  }
-  const std::string rest = rest_text(data);
-  return out.empty() || rest.empty() ? out + rest : out + ", " + rest;
-}
-
 std::string cells_text(std::string id, std::string status, std::string progress, std::string created,
                        std::string model, std::string name, const std::string& error) {
   return padded(std::move(id), 41) + "  " + padded(std::move(status), 10) + "  " +
@@ -95,6 +64,12 @@ std::string to_the_second(std::string time) {
 std::string or_dash(const std::string& text) { return text.empty() ? "-" : one_line(text); }
 
 }  // namespace
+
+std::string error_text(const json& error) {
+  if (!error.is_object() || !error.contains("message")) return plain(error);
+  const std::string code = error.contains("code") ? plain(error["code"]) : "";
+  return plain(error["message"]) + (code.empty() ? "" : " (" + code + ")");
+}
 
 std::string job_header() {
   return cells_text("ID", "STATUS", "PROGRESS", "CREATED", "MODEL", "NAME", "ERROR");
@@ -147,14 +122,6 @@ bool is_held(const json& job) { return job.value("paused", json()) == true; }
 std::string paused_text(const json& job) {
   const std::string kind = text_at(job, "kind");
   return "the queue of kind " + kind + " is paused until `millrace queues resume " + kind + "`";
-}
-
-std::string event_text(const json& event) {
-  if (!event.is_object()) return plain(event);
-  const auto text = [&](const char* name) { return event.contains(name) ? plain(event[name]) : ""; };
-  const std::string said = event.contains("data") ? what(event["data"]) : "";
-  const std::string type = text("type");
-  return one_line(text("at") + "  " + (said.empty() ? type : padded(type, kTypeColumns) + "  " + said));
 }
 
 }  // namespace millrace::cli

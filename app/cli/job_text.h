@@ -4,7 +4,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-// Jobs and their events as a person reads them.
+// Jobs as a person reads them.
 namespace millrace::cli {
 
 // One line per field, the usual questions first (what, how it stands, when), links last; every line ends.
@@ -19,8 +19,8 @@ std::string waiting_text(const nlohmann::json& job, const nlohmann::json& last_e
 bool is_held(const nlohmann::json& job);
 std::string paused_text(const nlohmann::json& job);
 
-// "TIME  TYPE  WHAT", without a line end.
-std::string event_text(const nlohmann::json& event);
+// "MESSAGE (CODE)" of {code, message}; of anything else, all of it.
+std::string error_text(const nlohmann::json& error);
 
 // A line of a list, without a line end: id, status, progress, the second in which it was made, model, its
 // name, cut, and the code of its error; "-" where there is none. And the line above.

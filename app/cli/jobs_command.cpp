@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "app/cli/event_text.h"
 #include "app/cli/interrupt.h"
 #include "app/cli/job_text.h"
 #include "app/cli/job_waiting.h"

@@ -13,10 +13,11 @@ namespace millrace::cli {
 using nlohmann::json;
 namespace {
 
+constexpr int kMebibyteShift = 20, kGibibyteShift = 30;
 constexpr std::size_t kFactColumns = 21;
 constexpr std::array<std::string_view, 10> kMachineFields = {
-    "machine_id", "name",       "driver",      "desired_state",     "phase",
-    "vcpu",       "memory_mib", "storage_gib", "autosleep_seconds", "created_at"};
+    "machine_id", "name",   "driver",  "desired_state", "phase",
+    "vcpu",       "memory", "storage", "autosleep",     "created_at"};
 
 std::string cell(const json& of, const char* key) {
   const auto found = of.find(key);
@@ -35,6 +36,11 @@ std::string autosleep_text(const json& machine) {
   if (found == machine.end() || !found->is_number_integer()) return "-";
   const std::chrono::seconds time(found->get<std::int64_t>());
   return time.count() == 0 ? "never" : base::format_duration(time);
+}
+
+// A number with its unit in its name becomes one with it behind.
+void reword(json& machine, const char* from, const char* to, std::string text) {
+  if (machine.erase(from) > 0) machine[to] = std::move(text);
 }
 
 std::string columns(const std::array<std::string, 8>& cells) {
@@ -56,13 +62,17 @@ std::string machine_header() {
 
 std::string machine_row(const json& machine) {
   return columns({cell(machine, "name"), cell(machine, "machine_id"), cell(machine, "phase"),
-                  cell(machine, "driver"), cell(machine, "vcpu"), size_text(machine, "memory_mib", 20),
-                  size_text(machine, "storage_gib", 30), autosleep_text(machine)});
+                  cell(machine, "driver"), cell(machine, "vcpu"),
+                  size_text(machine, "memory_mib", kMebibyteShift),
+                  size_text(machine, "storage_gib", kGibibyteShift), autosleep_text(machine)});
 }
 
 std::string machine_text(const json& machine) {
   std::string out;
   json rest = machine;
+  reword(rest, "memory_mib", "memory", size_text(machine, "memory_mib", kMebibyteShift));
+  reword(rest, "storage_gib", "storage", size_text(machine, "storage_gib", kGibibyteShift));
+  reword(rest, "autosleep_seconds", "autosleep", autosleep_text(machine));
   for (const std::string_view name : kMachineFields) {
     const auto found = rest.find(name);
     if (found == rest.end()) continue;

@@ -1,18 +1,23 @@
 #include "app/cli/queue_text.h"
 
+#include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
+#include <optional>
 
 #include <nlohmann/json.hpp>
 
 #include "app/cli/json_cells.h"
+#include "platform/base/bytes.h"
+#include "platform/base/clock.h"
 
 namespace millrace::cli {
 using nlohmann::json;
 namespace {
 
 constexpr std::array<std::size_t, 6> kQueueColumns{8, 9, 9, 9, 9, 9};
-constexpr std::array<std::size_t, 4> kWorkerColumns{28, 9, 9, 50};
+constexpr std::array<std::size_t, 5> kWorkerColumns{28, 9, 9, 50, 16};
 
 template <std::size_t N>
 std::string queue_line(const std::array<std::size_t, N>& widths, std::array<std::string, N> cells,
@@ -22,23 +27,20 @@ std::string queue_line(const std::array<std::size_t, N>& widths, std::array<std:
   return out + last;
 }
 
+std::chrono::milliseconds as_ms(double seconds) {
+  return std::chrono::milliseconds(std::llround(seconds * 1000));
+}
+
 std::string count_at(const json& of, const char* key) {
   const auto found = of.find(key);
   return found == of.end() ? "-" : plain(*found);
 }
 
-// "12 s", "5 min", "3 h", "2 d"; "-" where nothing is known.
+// "119s", "2h"; "-" where nothing is known.
 std::string age_at(const json& of, const char* key) {
   const auto found = of.find(key);
   if (found == of.end() || !found->is_number()) return "-";
-  constexpr double kMinuteS = 60, kHourS = 3600, kDayS = 86'400;
-  const double seconds = found->get<double>();
-  const auto text = [&](double unit, const char* name) {
-    return std::to_string(std::lround(std::floor(seconds / unit))) + name;
-  };
-  if (seconds < 2 * kMinuteS) return text(1, " s");
-  if (seconds < 2 * kHourS) return text(kMinuteS, " min");
-  return seconds < 2 * kDayS ? text(kHourS, " h") : text(kDayS, " d");
+  return base::short_duration(as_ms(found->get<double>()));
 }
 
 std::string share_at(const json& of) { return count_at(of, "used") + "/" + count_at(of, "slots"); }
@@ -48,6 +50,34 @@ std::string slots_text(const json& worker) {
   for (const json& each : worker.value("slots", json::array()))
     out += (out.empty() ? "" : " ") + text_at(each, "kind") + " " + share_at(each);
   return out.empty() ? "-" : out;
+}
+
+// By the gateway's clock, not ours: when it heard of the worker, and how long ago that was.
+std::optional<base::WallTime> asked_at(const json& worker) {
+  base::WallTime seen;
+  const auto age = worker.find("heartbeat_age_seconds");
+  if (age == worker.end() || !age->is_number() || !base::parse_rfc3339(text_at(worker, "seen_at"), seen))
+    return std::nullopt;
+  return seen + as_ms(age->get<double>());
+}
+
+std::optional<base::WallTime> oldest_lease(const json& worker) {
+  std::optional<base::WallTime> oldest;
+  for (const json& lease : worker.value("leases", json::array())) {
+    base::WallTime since;
+    if (!base::parse_rfc3339(text_at(lease, "since"), since)) continue;
+    oldest = std::min(oldest.value_or(since), since);
+  }
+  return oldest;
+}
+
+// "3, oldest 12s": the jobs that it has the right to, and how long it has had it to the first of them.
+std::string leases_text(const json& worker) {
+  const std::string held = count_at(worker, "leases_held");
+  const auto now = asked_at(worker), since = oldest_lease(worker);
+  if (!now || !since) return held;
+  const auto age = std::chrono::duration_cast<std::chrono::milliseconds>(*now - *since);
+  return held + ", oldest " + base::short_duration(age);
 }
 
 // How it stands with a worker: one that drains still ends what it runs.
@@ -71,13 +101,13 @@ std::string queue_row(const json& queue) {
 }
 
 std::string worker_header() {
-  return queue_line(kWorkerColumns, {"NAME", "STATE", "HEARD", "SLOTS"}, "HOST");
+  return queue_line(kWorkerColumns, {"NAME", "STATE", "HEARD", "SLOTS", "LEASES"}, "HOST");
 }
 
 std::string worker_row(const json& worker) {
   return queue_line(kWorkerColumns,
                     {text_at(worker, "name"), worker_state(worker), age_at(worker, "heartbeat_age_seconds"),
-                     slots_text(worker)},
+                     slots_text(worker), leases_text(worker)},
                     text_at(worker, "host"));
 }
 

@@ -1,5 +1,6 @@
 #include "platform/base/bytes.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <limits>
@@ -30,6 +31,8 @@ constexpr std::array kDurations{
     Unit{"w", 7LL * 86'400'000}, Unit{"d", 86'400'000}, Unit{"h", 3'600'000},
     Unit{"m", 60'000},           Unit{"s", 1'000},      Unit{"ms", 1},
 };
+
+constexpr std::int64_t kSecondMs = 1'000;
 
 template <std::size_t N>
 const Unit* unit_named(const std::array<Unit, N>& units, std::string_view name) {
@@ -82,6 +85,18 @@ std::string format_bytes(std::int64_t bytes) {
   return "0B";
 }
 
+std::string short_bytes(std::int64_t bytes) {
+  constexpr std::int64_t kWholeFrom = 10;
+  for (const Unit& unit : kSizes) {
+    if (bytes < unit.factor || unit.factor == 1) continue;
+    const std::int64_t tenths = bytes / unit.factor * 10 + bytes % unit.factor * 10 / unit.factor;
+    std::string out = std::to_string(tenths / 10);
+    if (tenths < kWholeFrom * 10 && tenths % 10 != 0) out += "." + std::to_string(tenths % 10);
+    return out + std::string(unit.name);
+  }
+  return std::to_string(bytes) + "B";
+}
+
 std::optional<std::chrono::milliseconds> parse_duration(std::string_view text) {
   if (text == "0") return std::chrono::milliseconds(0);
   if (text.empty()) return std::nullopt;
@@ -110,6 +125,15 @@ std::string format_duration(std::chrono::milliseconds duration) {
     left %= unit.factor;
   }
   return out;
+}
+
+std::string short_duration(std::chrono::milliseconds duration) {
+  for (const Unit& unit : kDurations) {
+    if (unit.name == "w" || duration.count() < 2 * unit.factor) continue;
+    if (unit.factor < kSecondMs) break;
+    return std::to_string(duration.count() / unit.factor) + std::string(unit.name);
+  }
+  return std::to_string(std::max<std::int64_t>(0, duration.count() / kSecondMs)) + "s";
 }
 
 }  // namespace millrace::base

@@ -162,3 +162,27 @@ def test_dead_letters_are_grouped_by_reason_inspected_and_retried_together(page,
     page.click("dialog button", "Retry them")
     page.wait_for(".toast", "made")
     assert failed in {job.get("retry_of") for job in site.client.get("/v1/jobs?kind=ocr&limit=200").json()["items"]}
+
+
+# One more answer, as the gateway might give it: what a worker that went away left behind.
+LOST = """
+const real = window.fetch;
+window.fetch = async (path, ...rest) => {
+  const answer = await real(path, ...rest);
+  if (path !== '/v1/admin/dead') return answer;
+  const body = await answer.json();
+  body.items.push({ ...body.items[0], code: 'worker_lost', type: 'server_error' });
+  return new Response(JSON.stringify(body), { status: 200, headers: { 'Content-Type': 'application/json' } });
+};
+"""
+
+
+def test_a_retry_is_offered_first_only_where_it_can_help(page, site):
+    broken_job(site.client)
+    go(page, site, "overview")
+    page.run(LOST)
+    page.click("#nav a", "Dead letters")
+    page.wait_for("section[aria-label='OCR: worker_lost'] button.primary", "Retry")
+    page.wait_for("section[aria-label='OCR: document_damaged'] button:not(.primary)", "Retry")
+    page.wait_for("section[aria-label='OCR: document_damaged']", "likely to fail again")
+    assert "likely to fail again" not in page.text("section[aria-label='OCR: worker_lost']")

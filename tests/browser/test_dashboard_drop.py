@@ -49,6 +49,24 @@ def test_a_dropped_recording_becomes_a_transcript_with_times(page, site):
     page.wait_for(".transcript li", "0:0")
 
 
+def test_the_reason_of_a_document_that_failed_takes_the_place_of_its_text(page, site, tmp_path):
+    file = tmp_path / "broken.pdf"
+    file.write_bytes(b"%PDF-1.4\nnothing more")
+    go(page, site, "drop")
+    for width in (1280, 360):
+        page.look(width, dark=False)
+        page.choose_file("#files", file)
+        page.wait_for(".item .notice.bad", "qpdf", within_s=60)
+        sizes = page.run("const e = document.querySelector('.item .pane'); return [e.children.length, e.clientHeight, e.firstChild.offsetHeight, e.scrollHeight]")
+        assert sizes[0] == 1 and sizes[1] == sizes[2] == sizes[3] < 150, sizes
+        page.choose_file("#files", file)
+        page.eventually(lambda: page.run("return document.querySelectorAll('.item .notice.bad').length") == 2, within_s=60)
+        above, below = page.run("return [...document.querySelectorAll('.item .pane')].map((e) => e.clientHeight - e.firstChild.offsetHeight)")
+        assert (above, below) == (0, 0)
+        page.click(".heading button", "Clear what is done")
+        page.eventually(lambda: page.run("return document.querySelectorAll('.item').length") == 0)
+
+
 def test_a_file_of_no_known_kind_is_refused_with_what_would_do(page, site, tmp_path):
     file = tmp_path / "notes.txt"
     file.write_text("text")

@@ -7,8 +7,8 @@ import subprocess
 import uuid
 
 import pytest
-from dashboard import broken_job, go, local_machine, paused, sign_in
-from documents import data_uri, scan_pdf
+from dashboard import broken_job, go, local_machine, own_gateway, paused, sign_in, violations
+from documents import data_uri, scan_pdf, tiny_pdf
 from millrace import Gateway
 from recordings import as_mp3, clip, speech, submit
 from sandboxed import create, skip_without_commands
@@ -112,10 +112,54 @@ def test_what_has_written_nothing_says_so(page, site):
     go(page, site, f"jobs/{job}")
     page.wait_for("h1 .chip", "running", within_s=60)
     page.wait_for(".terminal", "Nothing written yet.")
+    page.wait_for(".main-column .facts code", "mkfifo")
+    still = Still(page, [*places(1280), ".terminal", ".main-column .facts > div"])
     create(site.client, ["sh", "-c", f"until [ -e {gate}.there ]; do :; done; echo on > {gate}"], cwd="/workspace")
     page.wait_for("h1 .chip", "succeeded", within_s=60)
     page.wait_for(".terminal", "No output.")
     page.wait_for(".main-column .facts", "exit 0")
+    still.check()
+
+
+def test_what_failed_without_a_word_has_no_room_for_words(page, site):
+    skip_without_commands(site)
+    heights = {}
+    for line in ("exit 3", "echo flour; exit 3"):
+        job = create(site.client, ["sh", "-c", line]).json()["execution_id"]
+        site.client.wait_terminal(job)
+        go(page, site, f"jobs/{job}")
+        page.wait_for(".terminal", "flour" if "flour" in line else "No output.")
+        page.wait_for(".main-column .notice.bad", "command_failed")
+        heights[line] = page.run("return document.querySelector('.terminal').offsetHeight")
+    assert heights["exit 3"] < 60 < heights["echo flour; exit 3"], heights
+
+
+@pytest.mark.parametrize("job", ["ocr-0192f0a1-7c1e-7000-8000-000000000005", "no id at all"])
+def test_a_job_that_is_not_there_is_said_to_be_none(page, site, job):
+    page.open(f"{site.url}/#/jobs/{job}")
+    page.wait_for("h1", "No such job")
+    page.wait_for(".heading", job)
+    page.wait_for(".empty", "kept for a week")
+    assert violations(page) == ""
+    page.console()  # the browser itself tells of each 404
+
+
+def test_what_gathers_the_parts_of_a_document_is_no_second_attempt(chromium):
+    with own_gateway(chromium, env={"MILLRACE_OCR_RANGE_PAGES": "1"}) as gateway:
+        job = gateway.client.submit_ocr(data_uri(tiny_pdf("One", "Two", "Three"))).json()["id"]
+        assert gateway.client.wait_terminal(job)["attempt"] == 2, "it was shared out, and its parts gathered"
+        go(chromium, gateway, f"jobs/{job}")
+        chromium.wait_for(".timeline .chip", "succeeded")
+        assert "attempt" not in chromium.text(".timeline")
+        assert "Attempts\n1" in chromium.text(".side-column .facts")
+
+
+def test_an_attempt_that_repeats_one_says_so(page):
+    said = page.run("""return import('/dashboard/job.js').then(({ eventText }) => {
+      const running = (attempt) => ({ type: 'running', data: { attempt } });
+      return [eventText(running(1), 0), eventText(running(2), 0), eventText(running(2), 1), eventText(running(3), 1)];
+    })""")
+    assert said == ["", "attempt 2", "", "attempt 2"]
 
 
 def test_pages_that_are_not_read_yet_have_their_place(page, site):

@@ -8,6 +8,7 @@ from dashboard import broken_job, go, local_machine, own_gateway, paused, sign_i
 from documents import data_uri, tiny_pdf
 from millrace import Client, Worker
 from sandboxed import skip_without_commands
+from still import Still
 
 NAME = '<img src="x" onerror="alert(1)"> & März \u202egnp.fdp\u001b[2J ' + "a long name " * 12 + ".pdf"
 
@@ -80,6 +81,31 @@ def test_new_jobs_come_into_the_list_by_themselves_and_nothing_jumps_under_a_rea
     page.click(".news")
     page.wait_for(f"tr[data-id='{third}']")
     assert page.run("return document.querySelector(`tr[data-id='${arguments[0]}'] input`).checked", first)
+
+
+def test_a_job_that_failed_says_of_what_in_the_list_and_no_row_moves(page, site):
+    with paused(site, "ocr"):
+        jobs = [site.client.submit_ocr(data_uri(document)).json()["id"] for document in (b"%PDF-1.4\nnothing more", tiny_pdf("One", "Two"))]
+        go(page, site, "jobs?kind=ocr")
+        page.wait_for(f"tr[data-id='{jobs[1]}'] .chip", "queued")
+        still = Still(page, ["table.jobs tr", "table.jobs th"])
+    page.wait_for(f"tr[data-id='{jobs[0]}'] .id", "document_damaged")
+    page.wait_for(f"tr[data-id='{jobs[1]}'] .id", "2/2")
+    still.check()
+    page.look(360, dark=False)
+    page.wait_for(f"tr[data-id='{jobs[0]}'] .id", "document_damaged")
+
+
+def test_all_columns_of_all_tenants_jobs_can_be_read_at_once(page, site):
+    tenant = "the-team-of-the-upper-mill"
+    key = site.client.post("/v1/admin/keys", {"name": tenant, "tenant": tenant}).json()["key"]
+    job = named_and_broken(Client(site.url, key))
+    go(page, site, "jobs?all=1")
+    page.wait_for(f"tr[data-id='{job}'] [data-label=Tenant]", tenant)
+    beyond = page.run("""const table = document.querySelector('.wide');
+      return [...document.querySelectorAll(`tr[data-id='${arguments[0]}'] > td`)].filter((cell) => cell.getBoundingClientRect().right > table.getBoundingClientRect().right
+        || (cell.dataset.label === 'Tenant' && cell.scrollWidth > cell.clientWidth)).map((cell) => cell.textContent)""", job)
+    assert beyond == []
 
 
 def named_and_broken(client):

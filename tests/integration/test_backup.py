@@ -1,5 +1,6 @@
 """`millrace backup`: a copy made while the gateway works is a data directory of its own."""
 
+import re
 import subprocess
 
 from documents import data_uri, tiny_pdf
@@ -19,6 +20,7 @@ def test_a_gateway_goes_on_from_a_backup_with_keys_jobs_and_results(tmp_path):
         gateway.client.wait_terminal(done)
         ran = backup(gateway.data, copied)
         assert ran.returncode == 0 and ran.stdout == f"{copied}\n", ran.stderr
+        assert re.search(r"a database of [\d.]+[KM]iB, \d+ files? of [\d.]+(Ki|Mi)?B\n", ran.stderr), ran.stderr
         later = gateway.client.submit_ocr(data_uri(tiny_pdf("after it"))).json()["id"]
         gateway.client.wait_terminal(later)
     finally:

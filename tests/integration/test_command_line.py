@@ -2,14 +2,13 @@
 
 import json
 import os
-import signal
 import subprocess
 import time
 
 import bad_documents
 import pytest
 from documents import data_uri, tiny_pdf
-from millrace import BUILD, Gateway, Worker, eventually
+from millrace import BUILD, Gateway, eventually
 from silent_gateway import SilentGateway
 
 MILLRACE = BUILD / "millrace"
@@ -68,24 +67,6 @@ def test_a_bad_document_is_named_with_its_code_and_the_others_are_done(shared, f
     assert (tmp_path / "out" / "one.md").exists() and not (tmp_path / "out" / "locked.md").exists()
 
 
-def test_a_killed_command_goes_on_where_it_was(shared, tmp_path):
-    inputs = tmp_path / "many"
-    inputs.mkdir()
-    for number in range(30):
-        (inputs / f"{number:02}.pdf").write_bytes(tiny_pdf(*[f"document {number} is long, page {page}" for page in range(4)]))
-    env = {**os.environ, "MILLRACE_URL": shared.url, "MILLRACE_API_KEY": shared.client.key}
-    command = [MILLRACE, "ocr", inputs, "-o", tmp_path / "out", "--quiet", "--in-flight", "4"]
-    with subprocess.Popen(command, env=env) as running:
-        eventually(lambda: len(list((tmp_path / "out").glob("*.md"))) >= 2, 60, "two documents")
-        running.kill()
-    before = {job["id"] for job in all_ocr_jobs(shared)}
-    done = millrace(shared, "ocr", inputs, "-o", tmp_path / "out", "--json")
-    assert done.returncode == 0, done.stderr
-    assert len(list((tmp_path / "out").glob("*.md"))) == 30
-    assert len(done.stdout.splitlines()) < 30
-    assert before <= {job["id"] for job in all_ocr_jobs(shared)}
-
-
 def test_a_document_that_is_too_large_is_refused_here_with_the_code_of_the_gateway(shared, folder, tmp_path):
     with open(folder / "huge.pdf", "wb") as huge:
         huge.truncate(5 << 30)
@@ -102,131 +83,11 @@ def test_a_row_holds_the_markdown_where_no_file_does(shared, folder, tmp_path):
     assert "markdown" not in json.loads(done.stdout)
 
 
-def all_ocr_jobs(gateway):
-    return gateway.client.get("/v1/jobs?limit=200").json()["items"]
-
-
-def has_handed_in(folder):
-    """Its job is known to the command, not to the gateway alone."""
-    resume = folder / ".millrace-ocr.json"
-    return resume.exists() and "ocr-" in resume.read_text()
-
-
-@pytest.mark.parametrize("presses, status", [(1, "queued"), (2, "cancelled")])
-def test_ctrl_c_detaches_and_twice_cancels(tmp_path, presses, status):
-    asleep = Gateway(tmp_path / "data", role="api").start()
-    try:
-        (tmp_path / "a.pdf").write_bytes(tiny_pdf("never read"))
-        env = {**os.environ, "MILLRACE_URL": asleep.url, "MILLRACE_API_KEY": asleep.client.key}
-        command = [MILLRACE, "ocr", tmp_path / "a.pdf", "-o", tmp_path / "out"]
-        with subprocess.Popen(command, env=env, stderr=subprocess.PIPE, text=True) as running:
-            eventually(lambda: has_handed_in(tmp_path / "out"), 30, "handed in")
-            running.send_signal(signal.SIGINT)
-            assert "Detached" in running.stderr.readline()
-            if presses == 2:
-                running.send_signal(signal.SIGINT)
-            rest = running.stderr.read()
-            assert running.wait(30) == 130
-        assert "run it again" in rest and ("Cancelled." in rest) == (presses == 2)
-        assert all_ocr_jobs(asleep)[0]["status"] == status
-        all_is_read_by_the_next_run(asleep, *command[1:])
-        assert len(all_ocr_jobs(asleep)) == presses
-    finally:
-        asleep.close()
-
-
-def all_is_read_by_the_next_run(asleep, *arguments):
-    worker = Worker(asleep.data).start()
-    try:
-        done = millrace(asleep, *arguments, "--json")
-        assert done.returncode == 0, done.stderr
-        assert {json.loads(line)["status"] for line in done.stdout.splitlines()} == {"succeeded"}
-    finally:
-        worker.close()
-
-
-@pytest.mark.parametrize("answer_was_lost", [False, True])
-def test_a_job_that_was_cancelled_since_is_made_anew(tmp_path, answer_was_lost):
-    asleep = Gateway(tmp_path / "data", role="api").start()
-    try:
-        (tmp_path / "a.pdf").write_bytes(tiny_pdf("read after all"))
-        env = {**os.environ, "MILLRACE_URL": asleep.url, "MILLRACE_API_KEY": asleep.client.key}
-        command = [MILLRACE, "ocr", tmp_path / "a.pdf", "-o", tmp_path / "out"]
-        with subprocess.Popen(command, env=env, stderr=subprocess.PIPE) as running:
-            eventually(lambda: has_handed_in(tmp_path / "out"), 30, "handed in")
-            running.send_signal(signal.SIGINT)
-            assert running.wait(30) == 130
-        assert asleep.client.post(f"/v1/jobs/{all_ocr_jobs(asleep)[0]['id']}/cancel").status == 200
-        resume = tmp_path / "out" / ".millrace-ocr.json"
-        known = json.loads(resume.read_text())
-        if answer_was_lost:  # the key joins the cancelled job
-            known["inputs"][str(tmp_path / "a.pdf")]["job"] = ""
-            resume.write_text(json.dumps(known))
-        all_is_read_by_the_next_run(asleep, *command[1:])
-        assert "read after all" in (tmp_path / "out" / "a.md").read_text()
-    finally:
-        asleep.close()
-
-
 @pytest.fixture
 def silent():
     gateway = SilentGateway()
     yield gateway
     gateway.close()
-
-
-def ocr_of(silent, *arguments):
-    env = {**os.environ, "MILLRACE_URL": silent.url, "MILLRACE_API_KEY": "mr_live_any_key"}
-    command = [MILLRACE, "ocr", *map(str, arguments)]
-    return subprocess.Popen(command, env=env, stderr=subprocess.PIPE, text=True)
-
-
-def press_ctrl_c(running):
-    """What is said at once."""
-    pressed = time.monotonic()
-    running.send_signal(signal.SIGINT)
-    said = running.stderr.readline()
-    assert time.monotonic() - pressed < 1
-    return said
-
-
-def test_ctrl_c_is_heard_within_an_upload_that_nobody_reads(silent, tmp_path):
-    (tmp_path / "big.pdf").write_bytes(os.urandom(30 << 20))
-    with ocr_of(silent, tmp_path / "big.pdf", "--pages", "0-3", "-o", tmp_path / "out") as running:
-        line, _ = silent.next_request()
-        assert line.startswith("POST /v1/ocr ")
-        assert "Detached: 0 documents go on in the gateway, 1 was not handed in." in press_ctrl_c(running)
-        said = running.stderr.readline()
-        again = f"{MILLRACE.resolve()} ocr {tmp_path}/big.pdf --pages 0-3 --url {silent.url} -o {tmp_path}/out"
-        assert said == f"To go on, run it again: {again}\n"
-        assert running.wait(10) == 130
-
-
-def test_ctrl_c_is_heard_within_a_wait_for_a_silent_gateway_and_cancels_as_well(silent, tmp_path):
-    job = "ocr-01900000-0000-7000-8000-000000000000"
-    (tmp_path / "a.pdf").write_bytes(tiny_pdf("never read"))
-    with ocr_of(silent, tmp_path / "a.pdf") as running:
-        _, connection = silent.next_request()
-        silent.answer(connection, 202, x_millrace_job=job)
-        line, _ = silent.next_request()
-        assert line.startswith("GET /v1/jobs?") and job in line
-        assert "Detached: 1 document goes on" in press_ctrl_c(running)
-        said = running.stderr.readline() + running.stderr.readline()
-        assert f"Its job: {MILLRACE.resolve()} jobs show {job} --url {silent.url}\n" in said
-        assert "Cancelling" in press_ctrl_c(running)
-        line, _ = silent.next_request()
-        assert line == f"POST /v1/jobs/{job}/cancel HTTP/1.1"
-        assert "1 document was not cancelled" in press_ctrl_c(running)  # nor does that wait for ever
-        assert running.wait(10) == 130
-
-
-def test_ctrl_c_ends_a_tail_of_a_silent_gateway(silent):
-    env = {**os.environ, "MILLRACE_URL": silent.url, "MILLRACE_API_KEY": "mr_live_any_key"}
-    command = [MILLRACE, "jobs", "tail", "ocr-01900000-0000-7000-8000-000000000000"]
-    with subprocess.Popen(command, env=env, stdout=subprocess.PIPE) as running:
-        silent.next_request()
-        running.send_signal(signal.SIGINT)
-        assert running.wait(10) == 130
 
 
 def key_sent(silent, *arguments, **env):
@@ -306,7 +167,7 @@ def test_keys_are_made_listed_and_ended(shared):
     assert shared.client.request("GET", "/v1/jobs", headers={"Authorization": f"Bearer {key}"}).status == 200
     forbidden = shared.client.request("POST", "/v1/ocr", {}, headers={"Authorization": f"Bearer {key}"})
     assert forbidden.status == 403
-    listed = millrace(shared, "keys", "list", *data).stdout
+    listed = millrace(shared, "keys", "ls", *data).stdout
     assert "batch" in listed and key not in listed
     assert millrace(shared, "keys", "revoke", key.split("_")[2], *data).returncode == 0
     eventually(
@@ -386,7 +247,7 @@ def test_doctor_says_of_a_gateway_that_no_worker_serves_it(shared, tmp_path):
 
 
 def test_commands_on_a_data_directory_list_no_setting_of_serving_but_take_them(shared):
-    for command in (["audit", "verify"], ["keys", "list"], ["ssh-ca", "show"]):
+    for command in (["audit", "verify"], ["keys", "ls"], ["ssh-ca", "show"]):
         helped = millrace(shared, *command, "--help").stdout
         assert "--data" in helped and "--config" in helped and "--listen" not in helped
     assert millrace(shared, "audit", "verify", "--data", shared.data, "--listen", "127.0.0.1:0").returncode == 0

@@ -203,10 +203,20 @@ def test_a_job_is_shown_in_the_order_of_a_persons_questions(shared, job):
 def test_events_are_a_line_each_for_people_and_as_they_came_for_programs(shared, job):
     lines = millrace(shared, "jobs", "tail", job).stdout.splitlines()
     assert [line.split()[1] for line in lines][:2] == ["queued", "running"] and "{" not in "".join(lines)
-    assert re.fullmatch(r"\d{4}-\d\d-\d\dT[\d:.]+Z  running +attempt 1", lines[1])
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT[\d:.]+Z  running +attempt 1 begins", lines[1])
+    assert lines[0].endswith("  queued     it waits for a worker") and any(line.endswith("  page 0 is read") for line in lines)
     events = [json.loads(line) for line in millrace(shared, "jobs", "tail", job, "--json").stdout.splitlines()]
     assert [event["type"] for event in events] == [line.split()[1] for line in lines]
     assert [event["version"] for event in events] == list(range(1, len(events) + 1))
+
+
+def test_whatever_lists_is_called_by_either_word_and_shown_by_one(shared):
+    for command in (["jobs"], ["machines"], ["models"], ["queues"], ["workers"], ["keys"], ["exec"]):
+        data = ["--data", shared.data] if command == ["keys"] else []
+        listed, ls = (millrace(shared, *command, word, "--json", *data) for word in ("list", "ls"))
+        assert listed.returncode == ls.returncode and bool(listed.stdout) == bool(ls.stdout), (command, listed.stderr)
+        shown = millrace(shared, *command, "--help").stdout
+        assert re.search(r"^  ls +", shown, re.M) and not re.search(r"\blist\b", shown), shown
 
 
 def test_json_ends_with_one_line_end(shared, job, folder):
@@ -216,7 +226,7 @@ def test_json_ends_with_one_line_end(shared, job, folder):
         ["jobs", "tail", job, "--json"],
         ["jobs", "cancel", job, "--json"],
         ["ocr", folder / "one.pdf", "--json"],
-        ["keys", "list", "--json", "--data", shared.data],
+        ["keys", "ls", "--json", "--data", shared.data],
         ["openapi"],
     ):
         printed = millrace(shared, *command).stdout

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 
@@ -69,6 +70,29 @@ def test_json_is_an_event_a_line(shared):
     events = [json.loads(line) for line in done.stdout.splitlines()]
     assert {(e["type"], e.get("chunk")) for e in events} >= {("stdout", "a\n"), ("stderr", "b\n")}
     assert events[-1]["status"] == "succeeded" and done.stderr == ""
+
+
+def of_program(gateway, *words):
+    command = [str(BUILD / "millrace"), *words, "--url", gateway.url, "--key", gateway.client.key]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60)
+
+
+def test_a_tail_of_its_job_has_a_line_for_each_that_the_command_wrote(shared):
+    execution = cli(shared, "run", "--detach", "--", "sh", "-c", "printf 'one\\ntwo\\n'").stdout.strip()
+    tail = of_program(shared, "jobs", "tail", execution).stdout
+    said = [line.split("  ", 1)[1] for line in tail.splitlines()]
+    assert {"running    attempt 1 begins", "stdout     one", "stdout     two"} <= set(said), tail
+    assert said[-1] == "succeeded" and "{" not in tail
+    assert "link retry" not in of_program(shared, "jobs", "show", execution).stdout
+
+
+def test_workers_ls_says_which_leases_are_held_and_since_when(shared):
+    with begun(shared, "echo begun; exec sleep 1000") as running:
+        head, row = of_program(shared, "workers", "list").stdout.splitlines()
+        told = row[head.index("LEASES") : head.index("HOST")].strip()
+        assert re.fullmatch(r"1, oldest \d+s", told), row
+        running.send_signal(signal.SIGINT)
+        assert running.wait(30) == 130
 
 
 def test_exec_run_reads_our_stdin(shared):

@@ -42,6 +42,7 @@ def in_zsh(script, words):
         (["millrace", "jobs", "ca"], {"cancel"}),
         (["millrace", "ocr", "--out"], {"--output"}),
         (["millrace", "jobs", "ls", "--stat"], {"--status"}),
+        (["millrace", "jobs", "list", "--stat"], {"--status"}),
         (["millrace", "serve", "--store.wal"], {"--store.wal-max"}),
     ],
 )

@@ -33,6 +33,7 @@ def gateway(tmp_path, upstream):
         f"- {{name: whisper-1, {row}}}\n"
         f"- {{name: team/ears, model: m, abilities: [audio], {row}}}\n"
         f"- {{name: team/plain, model: gpt-4o-transcribe, {row}}}\n"
+        f"- {{name: team/voxtral, model: voxtral-mini-latest, provider: mistral, base_url: '{upstream.url}/v1'}}\n"
         f"- {{name: team/chat, model: gpt-5, abilities: [chat], {row}}}\n"
     )
     started = Gateway(tmp_path / "data", "--config", config, "--chat.tries", "2", env={"THE_KEY": KEY}).start()
@@ -86,6 +87,29 @@ def test_words_are_asked_for_and_told(gateway, upstream):
     more = {"response_format": "verbose_json", "timestamp_granularities[]": ["word"]}
     body = ask(gateway, clip(4), model="whisper-1", **more).json()
     assert body["words"] == VERBOSE["words"] and fields(upstream.requests[0])["timestamp_granularities[]"] == ["segment", "word"]
+
+
+@pytest.mark.parametrize(
+    ("model", "wish", "dropped"),
+    [
+        ("whisper-1", {"timestamp_granularities[]": ["word"], "language": "de"}, None),
+        ("team/plain", {"timestamp_granularities[]": ["word"]}, "timestamp_granularities"),
+        ("team/plain", {"timestamp_granularities[]": ["segment"]}, "timestamp_granularities"),
+        ("team/plain", {}, None),
+        ("team/voxtral", {"timestamp_granularities[]": ["segment", "word"]}, "timestamp_granularities"),
+        ("team/voxtral", {"timestamp_granularities[]": ["segment"]}, None),
+        ("team/voxtral", {"timestamp_granularities[]": ["segment"], "language": "de"}, "timestamp_granularities"),
+    ],
+)
+def test_times_that_its_model_does_not_tell_are_named(gateway, upstream, model, wish, dropped):
+    upstream.reply(*[json_reply({"text": "Good day."})] * 2)
+    reply = ask(gateway, clip(4), model=model, response_format="verbose_json", **wish)
+    assert reply.status == 200 and reply.headers.get("x-millrace-dropped-params") == dropped, reply.body
+    assert reply.json()["model"] == model
+    strict = ask(gateway, clip(4), task="transcriptions?strict=true", model=model, response_format="verbose_json", **wish)
+    assert strict.status == (400 if dropped else 200) and len(upstream.requests) == (1 if dropped else 2), strict.body
+    if dropped:
+        assert strict.json()["error"]["param"] == dropped
 
 
 def test_a_model_that_tells_no_times_is_measured_here(gateway, upstream):

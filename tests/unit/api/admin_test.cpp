@@ -1,4 +1,5 @@
 #include <future>
+#include <map>
 
 #include <gtest/gtest.h>
 
@@ -124,6 +125,19 @@ TEST_F(Admin, ARetryMakesNewJobsOfWhatFailedInTheirTenants) {
   const json fresh = read("/jobs")["items"][0];
   EXPECT_EQ(fresh["tenant"], "other");
   EXPECT_TRUE(fresh.contains("retry_of"));
+}
+
+TEST_F(Admin, WhatFailedIsOfTheTypeThatAnErrorBodyGivesItsCode) {
+  begin();
+  for (const Code code : {Code::kDocumentEncrypted, Code::kWorkerLost}) {
+    make(owner);
+    fail(claim()->lease, code, "it failed");
+  }
+  std::map<std::string, std::string> types;
+  const json dead = read("/dead");
+  for (const json& group : dead["items"]) types[group["code"]] = group["type"];
+  EXPECT_EQ(types, (std::map<std::string, std::string>{{"document_encrypted", "invalid_request_error"},
+                                                       {"worker_lost", "server_error"}}));
 }
 
 TEST_F(Admin, ABulkActNamesItsJobsInOneWay) {
@@ -278,6 +292,20 @@ TEST_F(AdminFeed, TellsTheOverviewFirstAndThenTheJobsOfAllTenantsAsTheyChange) {
   EXPECT_NE(stream.seen().find(job), std::string::npos);
   finish(claim()->lease, kReply);
   EXPECT_TRUE(stream.saw(R"("status":"succeeded")"));
+}
+
+TEST_F(AdminFeed, CallsAJobByTheWordOfTheListsWhileItsMachineWakes) {
+  begin();
+  Connection stream(server->port());
+  open(stream);
+  const std::string id = new_machine();
+  const Answer made =
+      post("/v1/machines/" + id + "/executions", R"({"command":["true"]})", "Idempotency-Key: a\r\n");
+  ASSERT_EQ(made.status, 200) << made.body;
+  ASSERT_TRUE(stream.saw(R"("tenant":"default","status":"wake_in_progress","version":1)"));
+  EXPECT_EQ(get("/v1/jobs").json()["items"][0]["status"], "wake_in_progress");
+  EXPECT_EQ(act(), "wake");
+  EXPECT_TRUE(stream.saw(R"("tenant":"default","status":"queued","version":2)"));
 }
 
 TEST_F(AdminFeed, TellsTheOverviewAgainAndPingsInBetween) {

@@ -25,6 +25,7 @@ TEST_F(Audio, ASynchronousRequestGetsTheTranscriptInItsForm) {
     EXPECT_EQ(answer.header("content-type"), type);
     EXPECT_EQ(answer.header("x-millrace-job"), job.lease.job.str());
     EXPECT_NE(answer.body.find("The mill turns."), std::string::npos);
+    EXPECT_EQ(answer.body.find("\"model\":\"whisper-1\"") != std::string::npos, answer.body.starts_with('{'));
     const Answer later = get("/v1/jobs/" + job.lease.job.str() + "/result");
     EXPECT_EQ(later.body, answer.body);
     EXPECT_EQ(later.header("content-type"), type);
@@ -50,6 +51,7 @@ TEST_F(Audio, APartialResultIsThePiecesSoFar) {
   const Answer partial = get(path + "?partial=true");
   EXPECT_EQ(partial.status, 200);
   EXPECT_EQ(partial.json()["text"], "The mill turns. It never stops.");
+  EXPECT_EQ(partial.json()["model"], "whisper-1");
   finish(job.lease, result_text());
   EXPECT_EQ(get(path + "?partial=true").body, get(path).body);
 }

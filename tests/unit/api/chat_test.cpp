@@ -69,7 +69,8 @@ TEST_F(ApiChat, AModelThatDoesSomethingElseIs400AtEveryEndpoint) {
 }
 
 TEST_F(ApiChat, AModelIsFoundByEachNameThatItsEndpointTakes) {
-  for (const char* name : {"whisper-1", "tts-1", "mistral-ocr-latest", "millrace/sphinx-en", "mock/chat"}) {
+  for (const char* name :
+       {"whisper-1", "gpt-4o-transcribe", "tts-1", "mistral-ocr-latest", "millrace/sphinx-en", "mock/chat"}) {
     const Answer answer = get(std::string("/v1/models/") + name);
     EXPECT_EQ(answer.status, 200) << answer.body;
     EXPECT_EQ(answer.json()["id"], name);

@@ -33,6 +33,16 @@ TEST_F(Executions, OneOnAMachineThatSleepsWaitsForItAndSaysHowLong) {
   EXPECT_TRUE(claim(Kind::kExec).has_value());
 }
 
+TEST_F(Executions, ThatAreNeverRunAgainHaveNoLinkToThat) {
+  begin();
+  const std::string job = "/v1/jobs/" + make();
+  const json links = get(job).json()["links"];
+  EXPECT_EQ(links.size(), 4u) << links;
+  EXPECT_FALSE(links.contains("retry")) << links;
+  EXPECT_EQ(post(job + "/cancel", "").json()["links"], links);
+  EXPECT_EQ(post(job + "/retry", "").status, 409);
+}
+
 TEST_F(Executions, OneWhoseMachineDoesNotWakeFails) {
   start();
   id_ = new_machine();

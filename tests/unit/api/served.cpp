@@ -43,7 +43,7 @@ Served::Served(std::chrono::milliseconds stuck_lock_after) {
   store->on_commit([this](const storage::Commit& commit) {
     for (const storage::Change& each : commit.changes) {
       waiters->hear(each.job, each.version, each.status);
-      feed.hear({each.job, each.tenant, each.version, each.status});
+      feed.hear({each.job, each.tenant, each.version, each.status, each.waking});
     }
   });
 }

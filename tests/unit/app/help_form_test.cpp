@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "app/list_command.h"
 #include "app/settings.h"
 
 namespace millrace::app {
@@ -33,6 +34,17 @@ TEST(HelpForm, OptionsSayWhatTheyTakeAndNotHowTheyAreChecked) {
   EXPECT_THAT(help, HasSubstr("--format TEXT  "));
   EXPECT_THAT(help, HasSubstr("--raw  "));
   EXPECT_THAT(help, Not(HasSubstr("INT")));
+}
+
+TEST(HelpForm, ACommandIsListedByOneNameAndUnderstoodByTheOther) {
+  CLI::App app{"test", "millrace"};
+  app.formatter(help_form());
+  bool listed = false;
+  add_list_command(app, "Lists")->callback([&] { listed = true; });
+  EXPECT_THAT(app.help(), HasSubstr("  ls  "));
+  EXPECT_THAT(app.help(), Not(HasSubstr("list")));
+  app.parse(std::vector<std::string>{"list"});
+  EXPECT_TRUE(listed);
 }
 
 TEST(HelpForm, EverySettingNamesItsUnit) {

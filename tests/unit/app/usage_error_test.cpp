@@ -56,6 +56,12 @@ TEST_F(UsageError, AWrongCommandGetsTheNearestOfItsGroup) {
               HasSubstr("`millrace jobs` has no command \"lss\"; did you mean `jobs ls`?\n"));
 }
 
+TEST_F(UsageError, AFlagIsLookedForInTheCommandByEachOfItsNames) {
+  app_.get_subcommand("jobs")->get_subcommand("ls")->alias("list");
+  EXPECT_THAT(said({"jobs", "list", "--limt", "3"}),
+              HasSubstr("`millrace jobs ls` has no flag --limt; did you mean `--limit`?"));
+}
+
 TEST_F(UsageError, ACommandWithoutItsGroupIsFoundInIt) {
   EXPECT_THAT(said({"ls"}), HasSubstr("has no command \"ls\"; did you mean `jobs ls`?\n"));
 }

@@ -39,6 +39,28 @@ TEST(Bytes, SizesAreWrittenInTheLargestUnitThatDividesThem) {
   EXPECT_EQ(format_bytes(0), "0B");
 }
 
+TEST(Sizes, ThatWereMeasuredAreWrittenInShort) {
+  EXPECT_EQ(short_bytes(0), "0B");
+  EXPECT_EQ(short_bytes(1'023), "1023B");
+  EXPECT_EQ(short_bytes(1'024), "1KiB");
+  EXPECT_EQ(short_bytes(1'600), "1.5KiB");
+  EXPECT_EQ(short_bytes(1'234'567), "1.1MiB");
+  EXPECT_EQ(short_bytes(67'108'865), "64MiB");
+  EXPECT_EQ(short_bytes(INT64_MAX), "8388607TiB");
+}
+
+TEST(Durations, ThatAreAgesAreInTheUnitThatAPersonWouldUse) {
+  using std::chrono::seconds;
+  EXPECT_EQ(short_duration(std::chrono::milliseconds(-3'000)), "0s");
+  EXPECT_EQ(short_duration(std::chrono::milliseconds(999)), "0s");
+  EXPECT_EQ(short_duration(seconds(1)), "1s");
+  EXPECT_EQ(short_duration(seconds(119)), "119s");
+  EXPECT_EQ(short_duration(seconds(120)), "2m");
+  EXPECT_EQ(short_duration(seconds(7'200)), "2h");
+  EXPECT_EQ(short_duration(seconds(172'800)), "2d");
+  EXPECT_EQ(short_duration(seconds(3'000'000)), "34d");
+}
+
 TEST(Durations, AreReadWithUnitsAndAsSums) {
   const Row rows[] = {{"0", 0},
                       {"250ms", 250},

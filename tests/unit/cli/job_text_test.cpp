@@ -83,30 +83,5 @@ TEST(JobText, AJobWhoseQueueIsPausedSaysWhatOpensIt) {
             waiting_text(held, {}, "T1"));
 }
 
-std::string event_of(const char* type, const char* data) {
-  return event_text({{"version", 3}, {"at", "T1"}, {"type", type}, {"data", json::parse(data)}});
-}
-
-TEST(JobText, AnEventIsOneLineOfTimeTypeAndWhat) {
-  EXPECT_EQ("T1  queued", event_of("queued", "{}"));
-  EXPECT_EQ("T1  running    attempt 1", event_of("running", R"({"attempt":1})"));
-  EXPECT_EQ("T1  progress   0/12", event_of("progress", R"({"done":0,"total":12})"));
-  EXPECT_EQ("T1  page       index 3", event_of("page", R"({"index":3})"));
-  EXPECT_EQ("T1  failed     it is locked (document_encrypted)",
-            event_of("failed", R"({"code":"document_encrypted","message":"it is locked"})"));
-  EXPECT_EQ("T1  retry      it fell (worker_lost), attempt 1, run_at T2",
-            event_of("retry", R"({"code":"worker_lost","message":"it fell","attempt":1,"run_at":"T2"})"));
-}
-
-TEST(JobText, AnEventMovesNoCursor) {
-  EXPECT_EQ("T1  failed     no\\ [2J", event_of("failed", R"({"message":"no\\\u001b[2J"})"));
-}
-
-TEST(JobText, AnEventOfAnotherShapeIsShownWhole) {
-  EXPECT_EQ("[1]", event_text(json::parse("[1]")));
-  EXPECT_EQ("T1  odd        [1]", event_of("odd", "[1]"));
-  EXPECT_EQ("T1  odd        3", event_of("odd", R"({"message":3})"));
-}
-
 }  // namespace
 }  // namespace millrace::cli

@@ -34,6 +34,10 @@ TEST(MachineText, AllOfAMachineIsShownOnceItsStatusIncluded) {
   const std::string text = machine_text(kMachine);
   EXPECT_THAT(text, HasSubstr("name                  local\n"));
   EXPECT_THAT(text, HasSubstr("reason                ready\n"));
+  EXPECT_THAT(
+      text,
+      HasSubstr("memory                2GiB\nstorage               4GiB\nautosleep             1h30m\n"));
+  EXPECT_THAT(text, testing::Not(HasSubstr("autosleep_seconds")));
   EXPECT_EQ(text.find("phase "), text.rfind("phase "));
 }
 

@@ -156,6 +156,28 @@ TEST(HearingModels, ARowHearsByItsAbilitiesElseByItsName) {
     EXPECT_FALSE(transcription_model(*models, name)) << name;
 }
 
+// "segments words"
+std::string told(const Registry& models, std::string_view name, std::string_view language = {}) {
+  const auto [segments, words] = told_times(models, name, language);
+  return std::string(segments ? "segments" : "") + (words ? " words" : "");
+}
+
+TEST(HearingModels, TheTimesOfANameAreThoseThatEachOfItsRowsTells) {
+  ModelSettings settings;
+  settings.models = {testing::row("team/whisper", "openai"), testing::row("team/voxtral", "mistral"),
+                     testing::row("team/mixed-whisper", "groq"),
+                     testing::row("team/mixed-whisper", "openai")};
+  settings.models.back().target.model = "gpt-4o-transcribe";
+  settings.open_providers = {testing::open_provider("openai")};
+  const RegistryPtr models = testing::registry(std::move(settings));
+  EXPECT_EQ(told(*models, "team/whisper", "de"), "segments words");
+  EXPECT_EQ(told(*models, "team/voxtral"), "segments");
+  EXPECT_EQ(told(*models, "team/voxtral", "de"), "");
+  EXPECT_EQ(told(*models, "team/mixed-whisper"), "");
+  EXPECT_EQ(told(*models, "gpt-4o-transcribe"), "");
+  EXPECT_EQ(told(*models, "millrace/sphinx-en"), "segments words");
+}
+
 TEST(HearingModels, AKnownNameIsItsProvidersOnceThatIsOpen) {
   ModelSettings settings;
   settings.open_providers = {testing::open_provider("openai"), testing::open_provider("groq")};

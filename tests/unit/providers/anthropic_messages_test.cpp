@@ -112,6 +112,15 @@ TEST(AnthropicMessages, NamesAndDetailAreReported) {
             "messages.name, messages.detail");
 }
 
+TEST(AnthropicMessages, AnotherProvidersThinkingIsLeftOutAndReported) {
+  const std::string said = R"([{"role": "user", "content": "u"}, {"role": "assistant", "content": [
+      {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}, {"type": "text", "text": "t"}]},
+      {"role": "user", "content": "v"}])";
+  EXPECT_EQ(turns(said)[1],
+            json::parse(R"({"role": "assistant", "content": [{"type": "text", "text": "t"}]})"));
+  EXPECT_EQ(dropped_of(kModel, R"({"messages": )" + said + "}"), "messages.thinking");
+}
+
 TEST(AnthropicMessages, ThinkingIsToldAgainWhereItStood) {
   const std::string kept = json(R"({"provider": "anthropic", "blocks": [
       {"type": "thinking", "thinking": "hm", "signature": "sig"}, {"type": "text"},

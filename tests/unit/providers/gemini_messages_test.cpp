@@ -75,6 +75,14 @@ TEST(GeminiMessages, ASignatureOfTheTextIsToldAgain) {
             json::parse(R"([{"text": "t", "thoughtSignature": "sig"}])"));
 }
 
+TEST(GeminiMessages, AnotherProvidersThinkingIsLeftOutAndReported) {
+  const std::string said = R"([{"role": "user", "content": "u"}, {"role": "assistant", "content": [
+      {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}, {"type": "text", "text": "t"}]},
+      {"role": "user", "content": "v"}])";
+  EXPECT_EQ(request(said)["contents"][1], json::parse(R"({"role": "model", "parts": [{"text": "t"}]})"));
+  EXPECT_EQ(testing::dropped_of(kModel, R"({"messages": )" + said + "}"), "messages.thinking");
+}
+
 TEST(GeminiMessages, MediaGoAsBytesOrAddresses) {
   EXPECT_EQ(request(R"([{"role": "user", "content": [
       {"type": "image_url", "image_url": {"url": "data:image/png;base64,QUJD"}},

@@ -50,6 +50,13 @@ TEST(ImageWire, DallEIsAskedForBase64AndGptImageIsNot) {
                                                                       {"n", 3}}));
 }
 
+TEST(ImageWire, WhoAlwaysGivesBase64IsNotToldToAlsoWhereTheClientIs) {
+  ImageRequest asked = request();
+  asked.response_format = "b64_json";
+  for (const char* model : {"gpt-image-2", "chatgpt-image-latest"})
+    EXPECT_EQ(sent(target_of("openai", model), asked), (json{{"model", model}, {"prompt", "a mill"}}));
+}
+
 TEST(ImageWire, WhatAProviderIsNotToldIsReported) {
   const WireRequest wire = image_request(target_of("xai", "grok-image"),
                                          request({{"size", "1x1"}, {"user", std::string(65, 'u')}}));

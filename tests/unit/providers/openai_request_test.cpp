@@ -192,6 +192,28 @@ TEST(OpenaiRequest, MistralHasItsOwnWords) {
   EXPECT_EQ(id, told.body["messages"][2]["tool_call_id"]);
 }
 
+TEST(OpenaiRequest, PartsOfThinkingAreForMistralAlone) {
+  const json text{{"type", "text"}, {"text", "4"}};
+  const json thinking{{"type", "thinking"}, {"thinking", {{{"type", "text"}, {"text", "2 + 2"}}}}};
+  const json body{{"messages", {{{"role", "assistant"}, {"content", {thinking, text}}}}}};
+  const Told mistral = tell("mistral", "m", body);
+  EXPECT_EQ(mistral.body["messages"], body["messages"]);
+  EXPECT_TRUE(mistral.dropped.empty());
+  for (const char* other : {"openai", "groq", "xai", "vllm"}) {
+    const Told told = tell(other, "m", body);
+    EXPECT_EQ(told.body["messages"][0]["content"], json::array({text})) << other;
+    EXPECT_TRUE(told.lost("messages.thinking")) << other;
+  }
+}
+
+TEST(OpenaiRequest, AMessageOfThinkingAloneSaysNothing) {
+  const json thinking{{"type", "thinking"}, {"thinking", "hm"}};
+  json message{{"role", "assistant"}, {"content", json::array({thinking})}};
+  EXPECT_EQ(tell("openai", "m", {{"messages", {message}}}).body["messages"][0]["content"], "");
+  message["tool_calls"] = {{{"id", "c"}, {"type", "function"}}};
+  EXPECT_FALSE(tell("openai", "m", {{"messages", {message}}}).body["messages"][0].contains("content"));
+}
+
 TEST(OpenaiRequest, GroqSeesNoNamesOfMessages) {
   const Told told =
       tell("groq", "m", {{"messages", {{{"role", "user"}, {"content", "x"}, {"name", "ann"}}}}});

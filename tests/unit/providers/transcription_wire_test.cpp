@@ -89,6 +89,24 @@ TEST(TranscriptionWire, MistralIsAskedInItsOwnWords) {
   EXPECT_TRUE(no_translation(target_of("mistral", "voxtral-mini-latest")));
 }
 
+// "segments words"
+std::string told(const std::string& provider, const std::string& model, std::string_view language = {}) {
+  const ToldTimes times = told_times(target_of(provider, model), language);
+  return std::string(times.segments ? "segments" : "") + (times.words ? " words" : "");
+}
+
+TEST(TranscriptionWire, WhoTellsTimesIsKnownBeforeItIsAsked) {
+  EXPECT_EQ(told("openai", "whisper-1", "de"), "segments words");
+  EXPECT_EQ(told("vllm", "ears"), "segments words");
+  EXPECT_EQ(told("openai", "gpt-4o-transcribe"), "");
+  EXPECT_EQ(told("mistral", "voxtral-mini-latest"), "segments");
+  EXPECT_EQ(told("mistral", "voxtral-mini-latest", "de"), "");
+  TranscriptionOrder order = order_of();
+  order.language = "de";
+  EXPECT_EQ(form_of(target_of("mistral", "voxtral-mini-latest"), order).find("granularities"),
+            std::string::npos);
+}
+
 TEST(TranscriptionWire, TheFilesNameEndsAsItsBytesAre) {
   const Target target = target_of("openai", "whisper-1");
   for (const auto& [given, told] :

@@ -14,6 +14,7 @@ inline void expect_same(const ChatRequest& tree, const ChatRequest& quick, const
   EXPECT_EQ(tree.models, quick.models) << body;
   EXPECT_EQ(tree.stream, quick.stream) << body;
   EXPECT_EQ(tree.include_usage, quick.include_usage) << body;
+  EXPECT_EQ(tree.has_stream_options, quick.has_stream_options) << body;
   EXPECT_EQ(tree.include_obfuscation, quick.include_obfuscation) << body;
   EXPECT_EQ(tree.dropped, quick.dropped) << body;
   EXPECT_EQ(tree.unknown, quick.unknown) << body;

@@ -94,6 +94,18 @@ TEST(ChatChunkEvents, UsageIsALastChunkAndNullBefore) {
               .append(kDone));
 }
 
+TEST(ChatChunkEvents, UsageMayBeInTheChunkWithTheReason) {
+  ChatFacts facts;
+  facts.usage = ChatUsage{.prompt = 1, .completion = 2, .total = 3};
+  ChatChunks out = chunks({.usage_with_reason = true});
+  EXPECT_FALSE(data_of(out.piece(text("x"))).contains("usage"));
+  out.piece(finish("stop"));
+  EXPECT_EQ(out.end(facts, {}),
+            event(R"({"index":0,"delta":{},"logprobs":null,"finish_reason":"stop"})",
+                  R"(,"usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3})")
+                .append(kDone));
+}
+
 TEST(ChatChunkEvents, ToolsRideOnTheLastChunk) {
   ToolReport tools;
   tools.executed = {"s__f"};

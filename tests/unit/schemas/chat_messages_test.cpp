@@ -35,7 +35,9 @@ TEST(ChatMessages, TakeEveryRoleAndPart) {
       R"({"role":"assistant","tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}},)"
       R"({"id":"d","type":"custom","custom":{"name":"g","input":"x"}}]},)"
       R"({"role":"tool","tool_call_id":"c","content":"1"},)"
-      R"({"role":"assistant","content":[{"type":"refusal","refusal":"no"}]}])";
+      R"({"role":"assistant","content":[{"type":"refusal","refusal":"no"},)"
+      R"({"type":"thinking","thinking":[{"type":"text","text":"hm"},{"type":"reference","reference_ids":[1]}]},)"
+      R"({"type":"thinking","thinking":"hm"}]}])";
   EXPECT_EQ(told(R"("messages":)" + messages), json::parse(messages));
 }
 
@@ -89,6 +91,14 @@ TEST(ChatMessages, RefuseWrongShapesNamingTheirPlace) {
       {R"([{"role":"user","content":[{"type":"input_audio","input_audio":{"data":"AA"}}]}])",
        "messages.0.content.0.input_audio.format", "missing"},
       {R"([{"role":"user","content":[{"type":"file","file":{}}]}])", "messages.0.content.0.file", "missing"},
+      {R"([{"role":"user","content":[{"type":"thinking","thinking":[]}]}])", "messages.0.content.0.type",
+       "literal_error"},
+      {R"([{"role":"assistant","content":[{"type":"thinking"}]}])", "messages.0.content.0.thinking",
+       "missing"},
+      {R"([{"role":"assistant","content":[{"type":"thinking","thinking":7}]}])",
+       "messages.0.content.0.thinking", "list_type"},
+      {R"([{"role":"assistant","content":[{"type":"thinking","thinking":[{"type":"text","text":7}]}]}])",
+       "messages.0.content.0.thinking.0.text", "string_type"},
       {R"([{"role":"tool","content":"x"}])", "messages.0.tool_call_id", "missing"},
       {R"([{"role":"user","content":"x","tool_calls":[]}])", "messages.0.tool_calls", "value_error"},
       {R"([{"role":"assistant","tool_calls":[{"id":"c"}]}])", "messages.0.tool_calls.0.function", "missing"},

@@ -52,6 +52,18 @@ TEST(ChatQuick, ReadsParametersWithinTheirBounds) {
   }
 }
 
+TEST(ChatQuick, KnowsWhetherStreamOptionsWereGiven) {
+  const auto given = [](const std::string& options) {
+    std::string body = with_parameter(R"(,"stream":true)" + options);
+    parse_both_ways(body);
+    const auto got = quick_chat_request(body);
+    return got && got->has_stream_options;
+  };
+  EXPECT_TRUE(given(R"(,"stream_options":{})"));
+  EXPECT_FALSE(given(R"(,"stream_options":null)"));
+  EXPECT_FALSE(given(""));
+}
+
 TEST(ChatQuick, LeavesEverythingElseToTheTree) {
   for (const char* each : {R"(,"temperature":2.1)",
                            R"(,"temperature":"1")",

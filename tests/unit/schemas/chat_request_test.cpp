@@ -104,6 +104,17 @@ TEST(ChatRequestBody, AnySayingNoStopsTheExecutionOfTools) {
   }
 }
 
+TEST(ChatRequestBody, MistralsWordForARequiredToolIsOpenais) {
+  const std::string tools = R"(,"tools":[{"type":"function","function":{"name":"f"}}])";
+  EXPECT_EQ(with(tools + R"(,"tool_choice":"any")").body["tool_choice"], "required");
+}
+
+TEST(ChatRequestBody, KnowsWhetherStreamOptionsWereGiven) {
+  EXPECT_FALSE(with(R"(,"stream":true)").has_stream_options);
+  EXPECT_FALSE(with(R"(,"stream":true,"stream_options":null)").has_stream_options);
+  EXPECT_TRUE(with(R"(,"stream":true,"stream_options":{})").has_stream_options);
+}
+
 TEST(ChatRequestBody, TheOldFormOfFunctionsBecomesTools) {
   const ChatRequest got =
       with(R"(,"functions":[{"name":"f","parameters":{"type":"object"}}],"function_call":{"name":"f"})");

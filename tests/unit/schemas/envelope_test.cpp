@@ -37,6 +37,16 @@ TEST(Envelope, AHintReadsBackAsItWasWrittenInEveryStatus) {
   }
 }
 
+TEST(Envelope, AHintOfAJobThatWaitsForItsMachineSaysSo) {
+  HintEnvelope sent = hint();
+  sent.status = JobStatus::kQueued;
+  EXPECT_FALSE(nlohmann::json::parse(*encode(sent)).contains("waking"));
+  sent.waking = true;
+  const auto text = encode(sent);
+  EXPECT_EQ(nlohmann::json::parse(*text)["waking"], true);
+  EXPECT_EQ(*decode_hint(*text), sent);
+}
+
 TEST(Envelope, TheWireFormIsThatOfTheHeader) {
   EXPECT_EQ(nlohmann::json::parse(*encode(token())),
             nlohmann::json({{"v", 1}, {"job", kJob}, {"kind", "ocr"}, {"epoch", 3}, {"tenant", "acme"}}));

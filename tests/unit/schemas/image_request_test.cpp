@@ -84,12 +84,15 @@ TEST(ImageRequest, CompressionAndTransparencyNeedAFormatThatHasThem) {
 
 TEST(ImageRequest, AnUnknownModelHasNoRules) {
   EXPECT_EQ(refused("draw", {{"size", "7x7"}, {"style", "wild"}, {"stream", true}, {"n", 10}}), "");
+  EXPECT_EQ(refused("gpt-image-2", {{"size", "2048x1152"}, {"response_format", "b64_json"}}), "");
 }
 
 TEST(ImageRequest, ImagesComeByUrlUnlessTheModelOrTheClientSaysBase64) {
   EXPECT_TRUE(images_by_url(*parse(json::object()), "dall-e-3"));
   EXPECT_FALSE(images_by_url(*parse({{"response_format", "b64_json"}}), "dall-e-3"));
-  EXPECT_FALSE(images_by_url(*parse(json::object()), "gpt-image-1"));
+  EXPECT_TRUE(images_by_url(*parse({{"response_format", "url"}}), "gpt-image-2"));
+  for (const char* model : {"gpt-image-1", "gpt-image-1-mini", "gpt-image-2", "chatgpt-image-latest"})
+    EXPECT_FALSE(images_by_url(*parse(json::object()), model)) << model;
   EXPECT_FALSE(images_by_url(*parse({{"stream", true}}), "draw"));
 }
 

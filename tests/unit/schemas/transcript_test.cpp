@@ -108,6 +108,8 @@ TEST(Transcripts, OfATranslationAreEnglish) {
 }
 
 TEST(Transcripts, SayWhatIsNotKnown) {
+  for (const TranscriptForm form : {TranscriptForm::kJson, TranscriptForm::kVerboseJson})
+    EXPECT_EQ(json::parse(render(two_lines(), {.form = form}, "team/ears"))["model"], "team/ears");
   const json said = json::parse(render({}, {.form = TranscriptForm::kJson}));
   EXPECT_EQ(said, json::parse(R"({"text":"","language":"unknown","duration":null})"));
   Transcript odd = two_lines();

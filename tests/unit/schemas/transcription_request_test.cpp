@@ -107,6 +107,9 @@ TEST(TranscriptionRequests, GranularitiesSayWhatAVerboseReplyHas) {
   EXPECT_EQ(style({{"timestamp_granularities", "segment"}}), std::pair(true, false));
   EXPECT_EQ(style({{"timestamp_granularities[]", "word"}, {"timestamp_granularities[]", "segment"}}),
             std::pair(true, true));
+  EXPECT_FALSE(local({{"response_format", "verbose_json"}})->asks_times);
+  EXPECT_TRUE(
+      local({{"response_format", "verbose_json"}, {"timestamp_granularities[]", "segment"}})->asks_times);
   EXPECT_EQ(problems(local({{"timestamp_granularities[]", "word"}})),
             "body.timestamp_granularities value_error");
 }
@@ -160,7 +163,10 @@ TEST(TranscriptionRequests, UnknownModelsNameTheNearest) {
   ASSERT_FALSE(parsed.has_value());
   EXPECT_EQ(parsed.error().error.code, base::Code::kModelNotFound);
   EXPECT_NE(parsed.error().error.message.find("'whisper-1'"), std::string::npos);
-  EXPECT_TRUE(parse({{"model", "whisper-1"}}).has_value());
+  for (const char* name : {"whisper-1", "gpt-4o-transcribe", "gpt-4o-mini-transcribe"}) {
+    const Parsed named = parse({{"model", name}});
+    EXPECT_TRUE(named.has_value() && !named->spec.by_provider) << name;
+  }
 }
 
 TEST(TranscriptionRequests, AStreamIsNotDeferred) {
