@@ -43,11 +43,15 @@ function retryButton(group, look) {
       toast(`${plural(await retryAll(group), "new job")} made`);
       await look();
     });
-  }, { kind: group.type === kOfTheRequest ? "" : "primary", "aria-label": `Retry all that failed of ${group.code}` });
+  }, { kind: isOfTheRequest(group) ? "" : "primary", "aria-label": `Retry all that failed of ${group.code}` });
 }
 
+// Of these the operator can remove the cause, or it may pass.
+const kCanBeMended = ["model_not_found", "fetch_refused", "page_timeout", "piece_timeout"];
+const isOfTheRequest = (group) => group.type === kOfTheRequest && !kCanBeMended.includes(group.code);
+
 function retryHint(group) {
-  if (group.type !== kOfTheRequest || group.kind === "exec") return null;
+  if (!isOfTheRequest(group) || group.kind === "exec") return null;
   return h("p", { class: "faint" }, "The request itself is the reason: made anew as it is, it is likely to fail again.");
 }
 

@@ -50,8 +50,7 @@ constexpr std::array kImageTable{
     word("quality", "auto; high, medium, low (gpt-image-1); hd, standard (dall-e-3); standard (dall-e-2)"),
     Field{.name = "response_format",
           .text = "Not of gpt-image-1, which always gives base64. Absent: b64_json of a gpt-image model, url "
-                  "of any "
-                  "other. A url is good for 60 minutes",
+                  "of any other. A url is good for 60 minutes",
           .choices = kResponseFormats,
           .store = into_image<&ImageRequest::response_format>},
     word("output_format", "gpt-image-1", kOutputFormats),

@@ -27,6 +27,11 @@ void guarded(const char* what, F&& f) {
 Announcer::Announcer(Finished finished, std::chrono::milliseconds patience)
     : finished_(std::move(finished)), patience_(patience), thread_([this] { run(); }) {}
 
+Announcer::~Announcer() {
+  close();
+  if (bell_ >= 0) ::close(bell_);
+}
+
 void Announcer::close() {
   {
     Lock lock(mutex_);
@@ -34,7 +39,6 @@ void Announcer::close() {
     ready_.notify_one();
   }
   if (thread_.joinable()) thread_.join();
-  if (const int bell = std::exchange(bell_, -1); bell >= 0) ::close(bell);
 }
 
 int Announcer::lend() {
@@ -53,10 +57,11 @@ void Announcer::return_lent() {
 
 void Announcer::announce(Announcement announcement) {
   Lock lock(mutex_);
-  const bool is_left = shared_ && announcement.answers.size() >= kManyAnswers;
+  const bool is_left = shared_ && announcement.answers.size() >= kManyAnswers && !announcement.commit.empty();
   const bool is_first = queue_.empty();
   queue_.push_back(std::move(announcement));
   if (delivering_) return;  // whoever is at it goes on
+  if (ended_) return deliver_all(lock);
   if (!is_left) {
     left_until_.reset();
     return wake();
@@ -64,9 +69,10 @@ void Announcer::announce(Announcement announcement) {
   if (!is_first) return;
   left_until_ = Clock::now() + patience_;
   if (sleep_ == Sleep::kUntilWoken) wake();  // it sleeps until then at most
+  const int bell = bell_;
   lock.unlock();
   const std::uint64_t one = 1;
-  [[maybe_unused]] const auto written = ::write(bell_, &one, sizeof one);
+  [[maybe_unused]] const auto written = ::write(bell, &one, sizeof one);
 }
 
 void Announcer::take_lent() {
@@ -82,9 +88,10 @@ void Announcer::run() {
   Lock lock(mutex_);
   while (true) {
     while (!is_due() && !(closed_ && queue_.empty() && !delivering_)) sleep(lock);
-    if (queue_.empty()) return;
+    if (queue_.empty()) break;
     deliver_queued(lock);
   }
+  ended_ = true;
 }
 
 // For the announce thread.
@@ -106,6 +113,10 @@ void Announcer::sleep(Lock& lock) {
 
 void Announcer::wake() {
   if (std::exchange(sleep_, Sleep::kNone) != Sleep::kNone) ready_.notify_one();
+}
+
+void Announcer::deliver_all(Lock& lock) {
+  while (!queue_.empty()) deliver_queued(lock);
 }
 
 void Announcer::deliver_queued(Lock& lock) {

@@ -25,7 +25,8 @@ struct Announcement {
 
 // The announce thread (architecture.md §6): completions, then the commit hook, group by group. Its queue is
 // bounded by the operation queue, which counts what is not announced yet. One other thread may share its work
-// and is left the large groups (docs/adr/0033); never do both announce at once, and the order stays.
+// and is left large groups that were committed (docs/adr/0033); never do both announce at once, and the order
+// stays.
 class Announcer {
  public:
   using Finished = std::function<void(std::size_t operations)>;
@@ -37,12 +38,13 @@ class Announcer {
 
   // `finished` is told how many completions have run. A bound on time is the completions' own duty.
   explicit Announcer(Finished finished, std::chrono::milliseconds patience = kPatience);
-  ~Announcer() { close(); }
+  ~Announcer();  // close()
 
   // Before the first group.
   void on_commit(std::function<void(const Commit&)> hook) { hook_ = std::move(hook); }
   // Before the first group. What `scope` returns lives while the completions of one group run.
   void announce_within(std::function<std::shared_ptr<void>()> scope) { scope_ = std::move(scope); }
+  // Any thread. After `close`: on the calling one.
   void announce(Announcement announcement);
 
   // For the thread that shares: lends it a descriptor, which can be read when there is something for it. -1:
@@ -63,6 +65,7 @@ class Announcer {
   bool is_due() const;
   void sleep(Lock& lock);
   void wake();
+  void deliver_all(Lock& lock);
   void deliver_queued(Lock& lock);
   void deliver(Announcement& announcement);
 
@@ -80,6 +83,7 @@ class Announcer {
   int bell_ = -1;  // an eventfd, that thread's
   Sleep sleep_ = Sleep::kNone;
   bool closed_ = false;
+  bool ended_ = false;  // the announce thread has
   std::jthread thread_;
 };
 

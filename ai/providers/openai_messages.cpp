@@ -54,7 +54,8 @@ bool erase_thinking(json& message) {
   if (!has_thinking(message)) return false;
   json& content = message["content"];
   std::erase_if(content.get_ref<json::array_t&>(), is_thinking);
-  if (content.empty() && message.contains("tool_calls")) {
+  const json* calls = member(message, "tool_calls");
+  if (content.empty() && calls != nullptr && !calls->empty()) {
     message.erase("content");
   } else if (content.empty()) {
     content = "";

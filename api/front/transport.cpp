@@ -50,6 +50,7 @@ void Watched::begin(Pistache::Tcp::Transport& transport) {
 
 void Watched::end() {
   if (!std::exchange(begun_, false)) return;
+  fds_.clear();
   for (const auto& each : what_) each.end();
 }
 

@@ -24,7 +24,7 @@ class Said {
 
   bool has(const char* name) const { return data_.contains(name); }
   std::string take(const char* name) {
-    const std::string out = plain(data_[name]);
+    std::string out = plain(data_[name]);
     data_.erase(name);
     return out;
   }
@@ -53,7 +53,7 @@ std::string of_queued(Said& said) {
                              Why{"worker_lost", "its worker was lost; it waits for another one"},
                              Why{"drain", "its worker leaves; it waits for another one"}};
   if (!said.has("reason")) return "it waits for a worker";
-  const std::string reason = said.take("reason");
+  std::string reason = said.take("reason");
   for (const Why& why : kWhys) {
     if (why.reason == reason) return std::string(why.sentence);
   }
@@ -101,6 +101,7 @@ std::string of_output(Said& said) {
     return base::short_bytes(bytes ? static_cast<std::int64_t>(bytes->size()) : 0) + " that are no text";
   }
   if (chunk.ends_with('\n')) chunk.pop_back();
+  if (chunk.ends_with('\r')) chunk.pop_back();
   return chunk;
 }
 

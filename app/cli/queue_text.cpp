@@ -73,7 +73,7 @@ std::optional<base::WallTime> oldest_lease(const json& worker) {
 
 // "3, oldest 12s": the jobs that it has the right to, and how long it has had it to the first of them.
 std::string leases_text(const json& worker) {
-  const std::string held = count_at(worker, "leases_held");
+  std::string held = count_at(worker, "leases_held");
   const auto now = asked_at(worker), since = oldest_lease(worker);
   if (!now || !since) return held;
   const auto age = std::chrono::duration_cast<std::chrono::milliseconds>(*now - *since);

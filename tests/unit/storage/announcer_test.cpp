@@ -30,6 +30,7 @@ class AnnouncerTest : public ::testing::Test {
 
   void announce(std::size_t size, const std::function<void()>& meanwhile = {}) {
     Announcement group;
+    group.commit.changes.emplace_back();
     for (std::size_t i = 0; i < size; ++i) {
       Announcement::Answer& answer = group.answers.emplace_back();
       answer.operation.done = [this, number = next_++, meanwhile](const base::Status&) {
@@ -156,6 +157,20 @@ TEST_F(AnnouncerTest, AnnouncesWhatIsLeftWhenItIsClosed) {
   announcer_.return_lent();
   announcer_.close();
   EXPECT_TRUE(all_ran());
+}
+
+TEST_F(AnnouncerTest, AnnouncesOnTheCallersThreadWhatComesAfterItsEnd) {
+  announcer_.close();
+  announce(kFew);
+  EXPECT_TRUE(all_ran());
+  EXPECT_TRUE(ran_in_order(here_));
+}
+
+TEST_F(AnnouncerTest, LeavesNoRefusalsToTheThreadThatShares) {
+  bell_ = announcer_.lend();
+  announcer_.announce({.answers = std::vector<Announcement::Answer>(kMany), .commit = {}});
+  EXPECT_TRUE(wait_until([&] { return finished_ == kMany; }));
+  EXPECT_FALSE(is_rung());
 }
 
 TEST_F(AnnouncerTest, KeepsTheOrderBetweenTwoThreads) {
