@@ -47,9 +47,10 @@ def chat(gateway, *words, **kwargs):
 def test_a_start_that_is_asked_for_commands_to_try_has_one_that_chats_where_a_model_does(tmp_path, mock):
     gateway = Gateway(tmp_path / "data", env={"MILLRACE_MOCK": mock, "MILLRACE_TRY": "1"}).start()
     try:
-        tried = eventually(lambda: re.findall(r"^  \S+ (\w+) .*", gateway.log.read_text(), re.M)[:3], what="the lines")
+        said = eventually(lambda: "/admin.key\n\n" in (text := gateway.log.read_text()) and text, what="the last line")
+        tried = re.findall(r"^  \S+ (\w+) .*", said, re.M)
         assert tried == (["ocr", "exec", "chat"] if mock == "true" else ["ocr", "exec"])
-        line = re.search(r"chat --url (\S+) --data (\S+) -m mock/chat Hello$", gateway.log.read_text(), re.M)
+        line = re.search(r"chat --url (\S+) --data (\S+) -m mock/chat Hello$", said, re.M)
         assert (line is not None) == (mock == "true")
     finally:
         gateway.close()
