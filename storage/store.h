@@ -51,16 +51,16 @@ class Store {
 
   using GroupWatch = std::function<void(std::size_t operations, std::chrono::duration<double> took)>;
 
-  // Runs on the announce thread after each committed group that changed something, after its completions. Set
-  // once, before the first move. ≤ 10 µs, never blocks, never waits for the writer.
+  // Runs where the group is announced (below) after each one that changed something, after its completions.
+  // Set once, before the first move. ≤ 10 µs, never blocks, never waits for the writer.
   virtual void on_commit(std::function<void(const Commit&)> hook) = 0;
-  // `scope` runs on the announce thread before the completions of each group; what it returns is destroyed
+  // `scope` runs on that thread before the completions of each group; what it returns is destroyed
   // after them. Set before the first move.
   virtual void announce_within(std::function<std::shared_ptr<void>()> scope) = 0;
   // A thread whose clients wait for what is announced may share the announce thread's work (ADR 33): it is
   // lent a descriptor, which can be read when there is something for it (-1: none to be had), then takes what
-  // there is, on that thread. Completions and hook are as on the announce thread, one group at a time, in
-  // order. Returned before the store is closed.
+  // there is, on its own thread: completions and hook run there then, one group at a time, in order.
+  // Returned before the store is closed.
   virtual int lend_announcements() = 0;
   virtual void take_announcements() = 0;
   virtual void return_announcements() = 0;
