@@ -16,6 +16,8 @@ RUN set -eu; \
       deploy/entrypoint deploy/healthy
 
 FROM ${BASE}
+# Of scanned text, as ocr.languages names them: "eng,deu". English is always there.
+ARG OCR_LANGUAGES=eng
 # Libraries as `ldd` names them (checked below), then what is started as a program or read as data. OpenSSH's client
 # alone: an sshd in a container would have no port that anybody reaches.
 # ffmpeg's window on a screen (SDL) brings GPU drivers and a compiler for them, 160 MB that nothing here can use.
@@ -26,7 +28,7 @@ RUN set -eu; \
       librdkafka1 libseccomp2 libsimdjson14 libsndfile1 libsphinxbase3 libsqlite3-0 libssl3 libtesseract5 \
       libvo-aacenc0 libyaml-cpp0.7 \
       bubblewrap ca-certificates curl ffmpeg openssh-client pocketsphinx-en-us poppler-data poppler-utils \
-      tesseract-ocr-eng tini >/dev/null; \
+      tesseract-ocr-eng $(echo "$OCR_LANGUAGES" | tr '_,+' '-  ' | xargs -n 1 printf 'tesseract-ocr-%s ') tini >/dev/null; \
     rm -rf /usr/lib/*/dri /usr/lib/*/libLLVM* /usr/lib/*/libz3* /usr/lib/*/mfx \
       /usr/share/doc /usr/share/man /usr/share/locale /var/cache/apt /var/lib/apt/lists/* \
       /var/log/*.log /var/log/apt; \

@@ -18,6 +18,7 @@
 #include "app/live_workers.h"
 #include "app/machine_room.h"
 #include "app/machine_seat.h"
+#include "app/ocr_languages.h"
 #include "app/provider_check.h"
 #include "app/settings.h"
 #include "bus/kafka_dispatch.h"
@@ -144,6 +145,10 @@ void check_engine(const Settings& settings, Report& report) {
   read ? report.ok("engine", "millrace/ocr reads a page")
        : report.fail("engine", read.error().message,
                      "scripts/setup installs tesseract-ocr, its English data and poppler-utils.");
+  const base::Status languages = have_ocr_languages(settings.ocr_languages);
+  languages ? report.ok("languages", "scanned text in " + settings.ocr_languages)
+            : report.fail("languages", languages.error().message,
+                          "Install it, or leave the language out of ocr.languages.");
   if (!std::filesystem::exists("/usr/share/poppler/cMap")) {
     report.warn("fonts",
                 "poppler-data is missing: Chinese, Japanese and Korean text is lost where a document"

@@ -6,6 +6,7 @@
 #include "ai/engines/ocr_engine.h"
 #include "app/document_fetch.h"
 #include "app/engine_children.h"
+#include "app/ocr_languages.h"
 #include "platform/net/fetch.h"
 #include "workers/ocr_runner.h"
 
@@ -37,6 +38,7 @@ engines::EnginePool::Options engine_options(const Settings& settings) {
   engines::EnginePool::Options options;
   options.children = static_cast<unsigned>(settings.slots.at(schemas::Kind::kOcr));
   options.idle_after = settings.ocr_idle;
+  options.languages = settings.ocr_languages;
   options.limits.page_wall = settings.ocr_page_timeout;
   options.jail.unjailed = settings.ocr_unjailed;
   options.limits.page_cpu = std::min(options.limits.page_cpu, settings.ocr_page_timeout);
@@ -48,6 +50,9 @@ engines::EnginePool::Options engine_options(const Settings& settings) {
 base::Result<std::unique_ptr<OcrEngineRoom>> OcrEngineRoom::open(const Settings& settings, net::Loop& loop,
                                                                  base::Pool& pool, storage::Store& store,
                                                                  base::Metrics& metrics) {
+  if (settings.ocr_languages != Settings().ocr_languages) {  // what an operator asks for
+    if (auto have = have_ocr_languages(settings.ocr_languages); !have) return have.error();
+  }
   auto parts = std::make_unique<Parts>(settings, loop, pool, store);
   auto children =
       EngineChildren::open(engine_options(settings), {"ocr", "documents cannot be opened"}, metrics);

@@ -13,6 +13,7 @@
 #include "app/environment.h"
 #include "app/machines_section.h"
 #include "app/models_section.h"
+#include "app/ocr_languages.h"
 #include "app/place_line.h"
 
 namespace millrace::app {
@@ -128,6 +129,20 @@ void read_metrics_listen(const base::Config& config, Settings& s,
   }
 }
 
+void read_ocr(const base::Config& config, Settings& s, std::vector<base::ConfigMistake>& mistakes) {
+  s.ocr_range_pages = static_cast<int>(config.integer("ocr.range_pages"));
+  if (auto languages = ocr_languages(config.list("ocr.languages"))) {
+    s.ocr_languages = *std::move(languages);
+  } else {
+    mistakes.push_back({config.origin("ocr.languages"), "ocr.languages: " + languages.error().message});
+  }
+  s.ocr_wait = config.duration("ocr.wait");
+  s.ocr_page_timeout = config.duration("ocr.page_timeout");
+  s.ocr_reply_max_bytes = config.bytes("ocr.reply_max");
+  s.ocr_unjailed = config.boolean("ocr.unjailed");
+  s.ocr_idle = config.duration("ocr.idle");
+}
+
 void read_audio(const base::Config& config, Settings& s) {
   s.stt_range_pieces = static_cast<int>(config.integer("stt.range_pieces"));
   s.stt_wait = config.duration("stt.wait");
@@ -194,12 +209,7 @@ Settings typed(const base::Config& config, std::vector<base::ConfigMistake>& mis
   read_metrics_listen(config, s, mistakes);
   s.requests_per_minute = static_cast<int>(config.integer("limits.requests_per_minute"));
   s.concurrent_jobs = static_cast<int>(config.integer("limits.concurrent_jobs"));
-  s.ocr_range_pages = static_cast<int>(config.integer("ocr.range_pages"));
-  s.ocr_wait = config.duration("ocr.wait");
-  s.ocr_page_timeout = config.duration("ocr.page_timeout");
-  s.ocr_reply_max_bytes = config.bytes("ocr.reply_max");
-  s.ocr_unjailed = config.boolean("ocr.unjailed");
-  s.ocr_idle = config.duration("ocr.idle");
+  read_ocr(config, s, mistakes);
   s.exec_output_max_bytes = config.bytes("exec.output_max");
   s.drain_timeout = config.duration("drain.timeout");
   read_audio(config, s);

@@ -46,6 +46,7 @@ struct Settings {
   int requests_per_minute = 0, concurrent_jobs = 0;  // per API key; 0: no limit
   int ocr_range_pages = 8;
   std::int64_t ocr_reply_max_bytes = 0;
+  std::string ocr_languages = "eng";  // as Tesseract writes several: eng+deu
   bool ocr_unjailed = false;
   int speech_children = 0;
   int picture_children = 0, pictures_per_tenant = 0;

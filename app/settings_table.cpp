@@ -140,6 +140,13 @@ constexpr std::array kTable = {
                   .help = "A document with more pages is shared out in ranges of so many",
                   .min = 1,
                   .max = 1000},
+    base::Setting{.path = "ocr.languages",
+                  .type = SettingType::kList,
+                  .default_text = "eng",
+                  .help =
+                      "Languages of scanned text, as Tesseract names them, the most frequent first: eng,deu. "
+                      "Each needs its data (apt-get install tesseract-ocr-deu) and takes time on every "
+                      "page"},
     base::Setting{.path = "ocr.wait",
                   .type = SettingType::kDuration,
                   .default_text = "120s",

@@ -30,7 +30,8 @@ base::Result<EngineChild> EngineChild::start(process::Spawner& spawner, const pr
   process::Fd ours(ends[0]);
   const process::Fd theirs(ends[1]);
   auto wrapped =
-      jail.wrap({.argv = {options.engine_path, "--serve", "--socket-fd", std::to_string(kSocketFd)},
+      jail.wrap({.argv = {options.engine_path, "--serve", "--socket-fd", std::to_string(kSocketFd),
+                          "--languages", options.languages},
                  .environment = {"PATH=/usr/bin:/bin", "LC_ALL=C.UTF-8", "HOME=/tmp", "OMP_THREAD_LIMIT=1"},
                  .fds = {{kSocketFd, theirs.get()}},
                  .idle = options.in_background});

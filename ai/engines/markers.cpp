@@ -16,8 +16,8 @@ bool one_of(std::string_view word, const std::array<std::string_view, N>& set) {
 
 constexpr std::array<std::string_view, 18> kBullets{"•", "◦", "▪", "▫", "■", "□", "●", "○", "∙",
                                                     "·", "‣", "–", "—", "-", "*", "→", "➢", "✓"};
-constexpr std::array<std::string_view, 16> kMisread{"e", "o",  "¢",  "«", "°", "®",  "+", "©",
-                                                    "»", "¢.", "e.", "O", "0", "*.", "@", "¥"};
+constexpr std::array<std::string_view, 17> kMisread{"e",  "o",  "¢", "«", "°",  "®", "+", "©", "»",
+                                                    "¢.", "e.", "O", "0", "*.", "@", "¥", "."};
 
 bool digit(char c) { return c >= '0' && c <= '9'; }
 bool lower(char c) { return c >= 'a' && c <= 'z'; }
@@ -166,15 +166,17 @@ bool ends_hyphenated(std::string_view text) {
   return lower(before) || upper(before) || before < 0;
 }
 
+bool written_together(std::string_view before, std::string_view after) {
+  return before.size() >= 3 && has_no_spaces(before, before.size() - 3) && has_no_spaces(after, 0);
+}
+
 void join_line(std::string& paragraph, std::string_view line) {
   if (paragraph.empty()) {
     paragraph = line;
     return;
   }
   if (!ends_hyphenated(paragraph)) {
-    const bool together =
-        paragraph.size() >= 3 && has_no_spaces(paragraph, paragraph.size() - 3) && has_no_spaces(line, 0);
-    if (!together) paragraph += ' ';
+    if (!written_together(paragraph, line)) paragraph += ' ';
     paragraph += line;
     return;
   }

@@ -20,6 +20,8 @@ bool starts_lower(std::string_view text);
 bool starts_afresh(std::string_view text);  // by a capital or a digit; scripts without capitals never do
 // The line ends in a hyphen after a letter.
 bool ends_hyphenated(std::string_view text);
+// Letters of Chinese or Japanese meet here, which have no spaces between words.
+bool written_together(std::string_view before, std::string_view after);
 // Appends a line to a paragraph: a word broken at a hyphen is healed when both halves are lower-case.
 void join_line(std::string& paragraph, std::string_view line);
 

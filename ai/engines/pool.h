@@ -43,6 +43,7 @@ class EnginePool {
     unsigned warm_children = 0;
     // Children give way to everything else on the machine (SCHED_IDLE). False: somebody waits for each word.
     bool in_background = true;
+    std::string languages = "eng";  // of scanned text, as Tesseract writes several: eng+deu
     EngineLimits limits = {};
     process::JailOptions jail = {};
   };

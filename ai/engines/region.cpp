@@ -29,7 +29,10 @@ bool has_letter(const std::string& text) {
   return std::any_of(text.begin(), text.end(), [](char c) { return c < 0 || (std::isalpha(c) != 0); });
 }
 
-bool starts_upper(const std::string& text) { return !text.empty() && text[0] >= 'A' && text[0] <= 'Z'; }
+// By a capital: `starts_afresh` is true of digits as well.
+bool starts_upper(const std::string& text) {
+  return starts_afresh(text) && std::isdigit(static_cast<unsigned char>(text[0])) == 0 && text[0] != '`';
+}
 
 std::string text_from(const Row& row, std::size_t first) {
   Row rest{row.box, row.height, {row.words.begin() + static_cast<std::ptrdiff_t>(first), row.words.end()}};
@@ -134,10 +137,11 @@ bool RegionReader::title_by_place(std::size_t i) const {
 bool RegionReader::heading(std::size_t i) const {
   if (!heading_shape(i)) return false;
   if (title_by_place(i)) return true;
+  if (item_marker(i).value_or("") == "-") return false;
   const bool set_off = gap_above(i) > kHeadingGap;
   const float larger = metrics_.recognised ? kLargerRecognised : kLargerText;
   if (size_ratio(i) > larger && row(i).text().size() > 1) return set_off || size_ratio(i) > 1.3F;
-  if (!set_off || item_marker(i).value_or("") == "-") return false;
+  if (!set_off) return false;
   if (row(i).bold() || numbered_heading(i)) return true;
   return metrics_.recognised && heading_by_place(i);
 }
@@ -174,13 +178,26 @@ std::optional<std::string> RegionReader::item_marker(std::size_t i) const {
   const float gap = (each.words[1]->box.x0 - each.words[0]->box.x1) / metrics_.letters;
   if (is_bullet(first)) return "-";
   const bool misread = metrics_.recognised ? is_misread_bullet(first) : first == "o";
-  if (misread && gap > kBulletGap) return "-";
+  if (misread && (gap > kBulletGap || marked_like_neighbour(i))) return "-";
   if (!is_item_number(first)) return std::nullopt;
   const bool digits = std::isdigit(static_cast<unsigned char>(first[0])) != 0 || first[0] == '(';
   if (counted_with_neighbour(i)) return plain_number(first);
   const bool apart = gap > kNumberGap || gap_above(i) > kParagraphGap;
   return digits ? (apart || indented(i) ? std::optional(plain_number(first)) : std::nullopt)
                 : (gap > kNumberGap ? std::optional(plain_number(first)) : std::nullopt);
+}
+
+// The row before or after has a mark at the same place: what begins both is read from the same bullet.
+bool RegionReader::marked_like_neighbour(std::size_t i) const {
+  const Word& mark = *row(i).words[0];
+  if (std::isalnum(static_cast<unsigned char>(mark.text[0])) != 0) return false;  // lines may begin with "e"
+  const auto marked = [&](const Row& other) {
+    if (other.figure() || other.words.size() < 2) return false;
+    const Word& first = *other.words[0];
+    return std::abs(first.box.x0 - mark.box.x0) < kSamePlace * metrics_.letters &&
+           (is_bullet(first.text) || is_misread_bullet(first.text));
+  };
+  return (i > 0 && marked(row(i - 1))) || (i + 1 < rows_.size() && marked(row(i + 1)));
 }
 
 // A row near by at the same place has the number before or after this one's: no line of a text begins so by

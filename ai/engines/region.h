@@ -55,6 +55,7 @@ class RegionReader {
   int heading_level(std::size_t i) const;
   bool heading_goes_on(std::size_t i) const;
   std::optional<std::string> item_marker(std::size_t i) const;
+  bool marked_like_neighbour(std::size_t i) const;
   bool counted_with_neighbour(std::size_t i) const;
   bool item_goes_on(std::size_t i, float marker_x) const;
   bool paragraph_ends_before(std::size_t i) const;

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 
+#include "ai/engines/markers.h"
+
 namespace millrace::engines {
 namespace {
 
 constexpr float kOverlap = 0.5F;
+constexpr float kTogether = 0.8F;  // letter heights; a full stop has room around it
 
 bool overlaps(const Row& row, const Word& word) {
   if (row.figure() || word.figure) return false;
@@ -39,6 +42,12 @@ void finish(Row& row) {
   row.height = row.figure() ? row.box.height() : letter_height(row.words);
 }
 
+// A recogniser makes words of what is written without spaces.
+bool run_on(const Word& before, const Word& after) {
+  const float gap = after.box.x0 - before.box.x1;
+  return gap < kTogether * after.box.height() && written_together(before.text, after.text);
+}
+
 // How many of the rows above a word may be its own: the words come from top to bottom.
 constexpr std::size_t kLookBack = 6;
 
@@ -50,9 +59,11 @@ bool Row::bold() const {
 
 std::string Row::text() const {
   std::string result;
+  const Word* before = nullptr;
   for (const Word* word : words) {
-    if (!result.empty()) result += ' ';
+    if (before != nullptr && !run_on(*before, *word)) result += ' ';
     result += word->text;
+    before = word;
   }
   return result;
 }

@@ -23,9 +23,10 @@ constexpr std::string_view kHelp =
     R"(millrace-engine: reads documents (PDF, PNG, JPEG, WebP) into markdown, writes
 down recordings of English speech (flac, mp3, mp4, mpeg, m4a, ogg, wav, webm), and speaks
 
-  millrace-engine --once FILE [--pages A-B] [--markdown | --json] [--image-data]
+  millrace-engine --once FILE [--pages A-B] [--languages L] [--markdown | --json] [--image-data]
       Reads FILE and prints its pages: as markdown (default), or as one JSON object per line.
       --pages A-B     only these pages, counted from 0; a single number is one page
+      --languages L   of scanned text, as Tesseract names them: eng (default), eng+deu
       --image-data    with --json: pictures as data URIs
   millrace-engine --once FILE [--json]
       FILE is a recording: prints what was said, a line for each stretch of speech.
@@ -38,7 +39,10 @@ down recordings of English speech (flac, mp3, mp4, mpeg, m4a, ogg, wav, webm), a
       --format F      mp3 (default), opus, aac, flac, wav or pcm
       --speed S       0.25 to 4; 1 by default
 
-  millrace-engine --serve --socket-fd N [--rules-fd N] [--seccomp-fd N]
+  millrace-engine --check-languages L
+      Whether scanned text in these can be read here. Exit code: 0 yes, 1 no, and what to install.
+
+  millrace-engine --serve --socket-fd N [--languages L] [--rules-fd N] [--seccomp-fd N]
       How the gateway starts it. Not for people.
 
   millrace-engine --help | --version
@@ -48,6 +52,7 @@ struct Arguments {
   bool serve = false;
   bool help = false;
   bool version = false;
+  bool check_languages = false;
   int socket_fd = -1;
   process::Fd rules;
   process::Fd filter;
@@ -80,6 +85,11 @@ bool read_option(std::string_view name, std::string_view value, Arguments& argum
   }
   if (const auto read = read_speech_option(name, value, arguments.speech)) return *read;
   if (name == "--pages") return read_pages(value, arguments.once.pages);
+  if (name == "--languages" || name == "--check-languages") {
+    arguments.check_languages = name == "--check-languages";
+    arguments.once.languages = value;
+    return !value.empty();
+  }
   if (name == "--once") {
     arguments.once.file = value;
     return !value.empty();
@@ -98,7 +108,8 @@ std::optional<Arguments> read_arguments(int count, char** words) {
     const std::string_view word = words[i];
     const bool valued = word == "--once" || word == "--pages" || word == "--socket-fd" ||
                         word == "--rules-fd" || word == "--seccomp-fd" || word == "--speak" ||
-                        word == "--voice" || word == "--format" || word == "--speed" || word == "-o";
+                        word == "--voice" || word == "--format" || word == "--speed" || word == "-o" ||
+                        word == "--languages" || word == "--check-languages";
     if (valued) {
       if (++i >= count || !read_option(word, words[i], arguments)) return std::nullopt;
     } else if (word == "--serve") {
@@ -136,6 +147,7 @@ int run(Arguments arguments) {
     std::cout << "millrace-engine " MILLRACE_VERSION "\n";
     return 0;
   }
+  if (arguments.check_languages) return check_languages(arguments.once.languages);
   if (!arguments.serve && !arguments.once.file.empty()) return once(arguments.once);
   if (!arguments.serve && !arguments.speech.text.empty() && !arguments.output.empty()) {
     return speak_once(arguments.speech, arguments.output);
@@ -152,7 +164,7 @@ int run(Arguments arguments) {
     }
   }
   ::prctl(PR_SET_NAME, "millrace-engine");  // it was started by descriptor and has no name of its own
-  return serve(arguments.socket_fd);
+  return serve(arguments.socket_fd, arguments.once.languages);
 }
 
 }  // namespace

@@ -80,7 +80,7 @@ int once(const OnceOptions& options) {
   const EngineLimits limits;
   process::Spawner spawner;
   const Tools tools(spawner, limits);
-  Recogniser recogniser(limits);
+  Recogniser recogniser(limits, options.languages);
   DocumentReader reader(tools, limits, recogniser);
   const process::Fd bytes(::fcntl((*document)->fd(), F_DUPFD_CLOEXEC, 0));
   if (auto status = reader.open(bytes, (*document)->media(), (*document)->size_bytes()); !status) {
@@ -97,6 +97,13 @@ int once(const OnceOptions& options) {
   const Sink sink{[](int) {}, [&printer](PageOutcome page) { printer.take(std::move(page)); }};
   if (auto status = reader.recognise(pages, {options.image_data}, sink); !status) return fail(status.error());
   return printer.failed() ? 3 : 0;
+}
+
+int check_languages(const std::string& languages) {
+  const EngineLimits limits;
+  const base::Status ready = Recogniser(limits, languages).ready();
+  if (!ready) std::cerr << ready.error().message << '\n';
+  return ready ? 0 : 1;
 }
 
 }  // namespace millrace::engines::host

@@ -1,9 +1,13 @@
 #include "ai/engines/host/recogniser.h"
 
 #include <algorithm>
+#include <cctype>
 #include <chrono>
 #include <ctime>
+#include <optional>
+#include <sstream>
 #include <string_view>
+#include <utility>
 
 #include <leptonica/allheaders.h>
 #include <tesseract/baseapi.h>
@@ -11,6 +15,7 @@
 #include <tesseract/resultiterator.h>
 
 #include "ai/engines/bullets.h"
+#include "schemas/json_text.h"
 
 namespace millrace::engines::host {
 namespace {
@@ -52,13 +57,32 @@ Box box_of(const tesseract::PageIterator& at, tesseract::PageIteratorLevel level
 // Whether a word of several letters is higher than it is wide: it is read, but not from left to right.
 bool on_end(const Word& word) {
   constexpr std::size_t kSeveral = 3;
-  return word.text.size() >= kSeveral && word.box.height() > word.box.width();
+  return schemas::characters(word.text) >= kSeveral && word.box.height() > word.box.width();
 }
 
+// Marks outside ASCII begin, as UTF-8, with C2 (« ° ¢) or E2 (– • “); nothing else that is read here does.
 bool has_letter_or_digit(std::string_view text) {
-  return std::any_of(text.begin(), text.end(), [](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  return std::ranges::any_of(text, [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte < 0x80 ? std::isalnum(byte) != 0 : byte > 0xC2 && byte != 0xE2;
   });
+}
+
+// Tesseract goes on without a language that it has no data for, as long as there is one.
+std::optional<std::string> first_missing(const tesseract::TessBaseAPI* api, const std::string& languages) {
+  std::vector<std::string> loaded;
+  if (api != nullptr) api->GetLoadedLanguagesAsVector(&loaded);
+  std::istringstream asked(languages);
+  for (std::string each; std::getline(asked, each, '+');) {
+    if (std::ranges::find(loaded, each) == loaded.end()) return each;
+  }
+  return std::nullopt;
+}
+
+// Debian's.
+std::string package_of(std::string language) {
+  std::ranges::replace(language, '_', '-');
+  return "tesseract-ocr-" + language;
 }
 
 // White space, and specks in the gaps of a table that are read as dashes.
@@ -84,15 +108,17 @@ void use_row_height(const tesseract::ResultIterator& at, double scale, Box& box)
 
 }  // namespace
 
-Recogniser::Recogniser(const EngineLimits& limits) : limits_(limits) {}
+Recogniser::Recogniser(const EngineLimits& limits, std::string languages)
+    : limits_(limits), languages_(std::move(languages)) {}
 Recogniser::~Recogniser() = default;
 
 base::Status Recogniser::ready() {
   if (api_) return {};
   auto api = std::make_unique<tesseract::TessBaseAPI>();
-  if (api->Init(nullptr, "eng", tesseract::OEM_LSTM_ONLY) != 0) {
-    return base::error(Code::kInternal,
-                       "the recogniser's model is not installed: apt-get install tesseract-ocr-eng");
+  const bool begun = api->Init(nullptr, languages_.c_str(), tesseract::OEM_LSTM_ONLY) == 0;
+  if (const auto missing = first_missing(begun ? api.get() : nullptr, languages_)) {
+    return base::error(Code::kInternal, "the recogniser's data for the language " + *missing +
+                                            " is not installed: apt-get install " + package_of(*missing));
   }
   api->SetVariable("debug_file", "/dev/null");
   api->SetPageSegMode(tesseract::PSM_AUTO);

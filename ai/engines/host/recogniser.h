@@ -1,6 +1,7 @@
 #pragma once
 #include <chrono>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "ai/engines/host/pixels.h"
@@ -28,26 +29,30 @@ struct PageTime {
   std::chrono::steady_clock::time_point wall_end;
 };
 
-// One Tesseract instance, made at the first page (55 ms) and kept.
+// One Tesseract instance, made at the first page (55 ms with one language) and kept.
 class Recogniser {
  public:
-  explicit Recogniser(const EngineLimits& limits);
+  // `languages` as Tesseract writes them: "eng+deu", the first one first.
+  Recogniser(const EngineLimits& limits, std::string languages);
   ~Recogniser();
   Recogniser(const Recogniser&) = delete;
   Recogniser& operator=(const Recogniser&) = delete;
 
   // From now on: this much of the processor, and `page_wall`.
   PageTime time_for(std::chrono::milliseconds cpu) const;
-  // kPageTimeout: the time is over. kPageFailed: the picture cannot be worked on. kInternal: no model.
+  // kPageTimeout: the time is over. kPageFailed: the picture cannot be worked on. Else as `ready`.
   base::Result<Recognised> recognise(const Prepared& prepared, const PageTime& time);
 
- private:
+  // Loads its model, once. kInternal: the data of a language is not installed; the message says how to.
   base::Status ready();
+
+ private:
   base::Status run(const Prepared& prepared, PageTime time);
   base::Error late(const PageTime& time) const;
   void collect(const Prepared& prepared, Recognised& result);
 
   const EngineLimits& limits_;
+  const std::string languages_;
   std::unique_ptr<tesseract::TessBaseAPI> api_;
 };
 

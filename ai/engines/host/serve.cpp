@@ -22,10 +22,10 @@ Event failed(base::Error error) {
 // at once.
 class Session {
  public:
-  explicit Session(int socket)
+  Session(int socket, const std::string& languages)
       : socket_(socket),
         tools_(spawner_, limits_),
-        recogniser_(limits_),
+        recogniser_(limits_, languages),
         reader_(tools_, limits_, recogniser_),
         recordings_(tools_, limits_, listener_) {}
 
@@ -173,6 +173,6 @@ class Session {
 
 }  // namespace
 
-int serve(int socket) { return Session(socket).run(); }
+int serve(int socket, const std::string& languages) { return Session(socket, languages).run(); }
 
 }  // namespace millrace::engines::host

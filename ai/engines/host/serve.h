@@ -1,8 +1,10 @@
 #pragma once
+#include <string>
 
 namespace millrace::engines::host {
 
-// Serves requests (ai/engines/wire.h) from `socket` until it closes. Returns the exit code.
-int serve(int socket);
+// Serves requests (ai/engines/wire.h) from `socket` until it closes; scanned text is read in `languages`
+// (Recogniser). Returns the exit code.
+int serve(int socket, const std::string& languages);
 
 }  // namespace millrace::engines::host

@@ -84,6 +84,7 @@ std::array<std::string, 3> right_values(const Setting& setting) {
     return {first, last, first};
   }
   if (setting.path == "slots") return {"ocr=1", "ocr=2", "ocr=3"};
+  if (setting.path == "ocr.languages") return {"deu", "fra", "chi_sim"};
   if (setting.path.starts_with("ssh.")) return {"127.0.0.1", "127.0.0.2", "::1"};
   return {"127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3"};
 }
@@ -132,6 +133,7 @@ TEST_F(SettingsTable, ADefaultMeansWhatItSays) {
   EXPECT_EQ(s.retention_jobs, hours(7 * 24));
   EXPECT_EQ(s.ocr_wait, seconds(120));
   EXPECT_EQ(s.drain_timeout, seconds(30));
+  EXPECT_EQ(s.ocr_languages, "eng");
   EXPECT_FALSE(s.ocr_unjailed);
   EXPECT_EQ(s.requests_per_minute, 0);
   EXPECT_GE(s.slots.at(schemas::Kind::kOcr), 1);
@@ -252,6 +254,18 @@ TEST_F(SettingsTable, SlotsAreGivenByKindAndTheKindIsChecked) {
     EXPECT_FALSE(loaded.settings) << wrong;
     EXPECT_THAT(mistakes_of(loaded), HasSubstr("slots: \"" + std::string(wrong) + "\""));
   }
+}
+
+TEST_F(SettingsTable, LanguagesOfScansAreAListOrWrittenAsTesseractWritesThem) {
+  for (const char* written : {"chi_sim,eng", "chi_sim+eng"})
+    EXPECT_EQ(load({{"ocr.languages", written}}).settings.value().ocr_languages, "chi_sim+eng");
+  EXPECT_EQ(load({}, "ocr: {languages: [deu, eng]}\n").settings.value().ocr_languages, "deu+eng");
+  for (const char* wrong : {"de-DE", "German", "../eng", "_eng", "deu++eng"}) {
+    const LoadedSettings loaded = load({{"ocr.languages", wrong}});
+    EXPECT_FALSE(loaded.settings) << wrong;
+    EXPECT_THAT(mistakes_of(loaded), HasSubstr("ocr.languages: `")) << wrong;
+  }
+  EXPECT_THAT(mistakes_of(load({}, "ocr: {languages: []}\n")), HasSubstr("at least one language"));
 }
 
 TEST_F(SettingsTable, ABareNumberOfSlotsIsForEveryKindThatIsNotNamed) {

@@ -1,5 +1,6 @@
 #include "ai/engines/layout.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace millrace::engines {
@@ -140,6 +141,28 @@ TEST(Layout, AMisreadBulletIsABulletOnlyInFrontOfAGap) {
   wide.put(50, 100, "e").put(70, 100, "read as a letter").put(50, 113, "¢").put(70, 113, "read as money");
   EXPECT_EQ(wide.markdown(), "- read as a letter\n- read as money");
   EXPECT_EQ(Sheet(true).put(50, 100, "e is a number").markdown(), "e is a number");
+}
+
+TEST(Layout, MarksThatStandBelowEachOtherAreBulletsWithoutAGap) {
+  Sheet sheet(true);
+  sheet.lines(50, 100, {"« first of them", ". second of them", "* third of them"});
+  EXPECT_EQ(sheet.markdown(), "- first of them\n- second of them\n- third of them");
+  EXPECT_EQ(Sheet(true).put(50, 100, "« quoted » alone").markdown(), "« quoted » alone");
+  EXPECT_EQ(Sheet(true).lines(50, 100, {"e cosi via", "e cosi sia"}).markdown(), "e cosi via e cosi sia");
+}
+
+TEST(Layout, AnItemIsNoHeadingHoweverLargeItsLettersSeem) {
+  Sheet sheet(true);
+  sheet.lines(50, 100, kProse).put(50, 170, "• an item of a list", false, 1.5F);
+  EXPECT_THAT(sheet.markdown(), ::testing::EndsWith("\n\n- an item of a list"));
+}
+
+TEST(Layout, WordsOfAScriptWithoutSpacesAreJoinedUnlessTheyStandApart) {
+  Sheet near(true);
+  near.put(50, 100, "設備").put(81, 100, "点検。").put(128, 100, "来月");
+  EXPECT_EQ(near.markdown(), "設備点検。来月");
+  EXPECT_EQ(Sheet(true).put(50, 100, "氏名").put(100, 100, "山田").markdown(), "氏名 山田");
+  EXPECT_EQ(Sheet(true).put(50, 100, "設備").put(81, 100, "is").markdown(), "設備 is");
 }
 
 TEST(Layout, NumberedItemsKeepTheirNumbers) {
