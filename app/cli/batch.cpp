@@ -40,7 +40,6 @@ Batch::Batch(const BatchRequest& request, const BatchWork& work, std::vector<Bat
   ended_.documents = static_cast<int>(inputs.size());
   before_.documents = ended_.documents;
   before_.folder = request_.output_folder;
-  if (resume_ != nullptr) before_.resume_file = resume_->path();
   for (BatchInput& input : inputs) place(std::move(input));
   if (const std::string text = before_text(before_, work_.words()); !text.empty()) progress_.line(text);
 }
@@ -51,11 +50,13 @@ void Batch::place(BatchInput input) {
   document.input = std::move(input);
   document.key = fresh_key(work_.command());
   if (resume_ != nullptr) {
-    ResumeEntry& entry = resume_->entry(document.input.file.string(), document.stamp);
+    ResumeEntry& entry = resume_->entry(document.input.file, document.stamp);
     std::error_code unknown;
-    if (entry.status == "succeeded" && fs::exists(document.input.output, unknown)) return skip(entry);
+    if (entry.status == "succeeded" && fs::exists(document.input.output, unknown))
+      return skip(document.input, entry);
     before_.failed += entry.status == "failed" ? 1 : 0;
-    if (!entry.status.empty()) entry = {document.stamp, document.key, {}, {}, 0};  // ended: a new try
+    if (!entry.status.empty())  // ended: a new try
+      entry = {document.stamp, document.key, {}, {}, 0, std::move(entry.output)};
     document.key = entry.key;
     document.job = entry.job;
     document.from_before = !entry.job.empty();
@@ -68,11 +69,21 @@ void Batch::place(BatchInput input) {
   }
 }
 
-void Batch::skip(const ResumeEntry& entry) {
+// In a list for programs it has its row all the same.
+void Batch::skip(const BatchInput& input, const ResumeEntry& entry) {
   ++before_.done, ++ended_.documents_done, ++ended_.documents_before;
   ended_.documents_counted += entry.pages > 0 ? 1 : 0;
   ended_.pages_done += entry.pages;
   ended_.pages_before += entry.pages;
+  if (!client_.options().json) return;
+  DocumentEnd end;
+  end.file = input.file.string();
+  end.job = entry.job;
+  end.output = input.output.string();
+  end.status = "succeeded";
+  end.before = true;
+  end.pages = entry.pages;
+  report(end, style(), progress_);
 }
 
 bool Batch::step() {
@@ -277,15 +288,20 @@ void Batch::write(Document document, const BatchWork::Made& made) {
 void Batch::refuse(const Document& document, const std::string& code, const std::string& message) {
   ++ended_.documents_done, ++ended_.documents_failed;
   record(document, "failed");
-  report({document.input.file.string(), document.job, document.input.output.string(), "failed",
-          document.pages_done, code, message, std::nullopt},
-         style(), progress_);
+  DocumentEnd end;
+  end.file = document.input.file.string();
+  end.job = document.job;
+  end.status = "failed";
+  end.pages = document.pages_done;
+  end.code = code;
+  end.message = message;
+  report(end, style(), progress_);
 }
 
 void Batch::record(const Document& document, const std::string& status) {
   if (resume_ == nullptr) return;
-  resume_->entry(document.input.file.string(), document.stamp) = {document.stamp, document.key, document.job,
-                                                                  status, document.pages_done};
+  ResumeEntry& entry = resume_->entry(document.input.file, document.stamp);
+  entry = {document.stamp, document.key, document.job, status, document.pages_done, std::move(entry.output)};
   if (const base::Status saved = resume_->save(); !saved) {
     fault_ = ClientError{kFailed, 0, {}, saved.error().message, {}, false};
   }

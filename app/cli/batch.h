@@ -57,7 +57,7 @@ class Batch {
     int attempts_told = 0;            // whose end was said, and what it waits for
   };
   void place(BatchInput input);
-  void skip(const ResumeEntry& entry);
+  void skip(const BatchInput& input, const ResumeEntry& entry);
   bool hand_in(Document document);
   bool not_accepted(Document document, const Client::Answer& answer);
   void hand_in_anew(Document document);

@@ -6,6 +6,7 @@
 #include "app/cli/batch.h"
 #include "app/cli/batch_words.h"
 #include "app/cli/interrupt.h"
+#include "app/cli/output_names.h"
 #include "app/cli/program.h"
 
 namespace millrace::cli {
@@ -108,16 +109,22 @@ int run_batch(const BatchRequest& request, const BatchWork& work, const ClientOp
   if (!inputs) return misused(inputs.error().message);
 
   std::optional<ResumeFile> resume;
+  process::Fd lock;
   if (!request.output_folder.empty()) {
     std::error_code failed;
     std::filesystem::create_directories(request.output_folder, failed);
     if (failed) return misused("cannot make " + request.output_folder + ": " + failed.message());
+    auto held = lock_outputs(request.output_folder, work.command());
+    if (!held) return misused(held.error().message);
+    lock = *std::move(held);
     auto opened = ResumeFile::open(request.output_folder, work.command());
     if (!opened) return misused(opened.error().message);
     resume = *std::move(opened);
+    name_outputs(inputs->documents, request.output_folder, work.kinds().output_ending, *resume);
   }
   Client client(options, &interrupt);
   Progress progress(options.quiet, options.no_color);
+  if (!inputs->left_out.empty()) progress.line(left_out_text(inputs->left_out, work.kinds().shown));
   for (const std::string& folder : inputs->skipped) progress.failure("✗ " + folder + " (skipped)");
   const bool folders_skipped = !inputs->skipped.empty();
   Batch batch(request, work, std::move(inputs->documents), client, resume ? &*resume : nullptr, progress);

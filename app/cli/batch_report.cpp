@@ -14,6 +14,7 @@ void print_row(const DocumentEnd& end, const ReportStyle& style) {
   if (!end.output.empty()) row["output"] = end.output;
   if (!end.code.empty() || !end.message.empty())
     row["error"] = {{"code", end.code}, {"message", end.message}};
+  if (end.before) row["before"] = true;
   if (end.text) row[style.text_member] = *end.text;
   std::cout << row.dump(-1, ' ', false, json::error_handler_t::replace) << '\n' << std::flush;
 }

@@ -13,6 +13,7 @@ struct DocumentEnd {
   int pages = 0;
   std::string code, message;        // of what went wrong, in whole or in part
   std::optional<std::string> text;  // a member of the JSON row, where no file holds it
+  bool before = false;              // by a run before this one
 };
 
 struct ReportStyle {

@@ -7,7 +7,7 @@ std::string all_done_text(const Before& before, const Words& words) {
   const bool one = before.documents == 1;
   std::string text = one ? "It was " : "All " + counted(before.documents, words.documents) + " were ";
   text.append(words.done).append(one ? " before; its result is" : " before; their results are");
-  return text + " in " + before.folder.string() + ". To do it anew, remove " + before.resume_file.string();
+  return text + " in " + before.folder.string() + ". To do it anew, remove " + (one ? "it" : "them");
 }
 
 std::string done_text(const Before& before, const Words& words) {
@@ -53,6 +53,15 @@ std::string results_text(const Totals& totals, const std::string& folder) {
   std::string text = totals.documents == 1 ? "The result is in " : "The results are in ";
   text += folder;
   return totals.documents_failed == 0 ? text : text + "; run it again to try what failed once more";
+}
+
+std::string left_out_text(const std::map<std::string, int>& by_ending, const std::string& kinds) {
+  std::string text;
+  for (const auto& [ending, count] : by_ending) {
+    text += (text.empty() ? "Left out: " : ", ") + std::to_string(count) + " ";
+    text += ending.empty() ? "without an ending" : ending;
+  }
+  return text + ": not " + kinds + ".";
 }
 
 std::string detached_text(const Totals& totals, int going_on, int not_handed_in, const std::string& folder) {

@@ -1,5 +1,6 @@
 #pragma once
 #include <filesystem>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -17,7 +18,7 @@ struct Before {
   int done = 0;       // their results are there, and stay
   int going_on = 0;   // handed in by then, and not ended
   int failed = 0;     // tried again
-  std::filesystem::path folder, resume_file;
+  std::filesystem::path folder;
 };
 // What was done before and what remains; empty for a first run.
 std::string before_text(const Before& before, const Words& words);
@@ -28,5 +29,8 @@ std::string so_far_text(const Totals& totals, const std::string& folder);
 std::string results_text(const Totals& totals, const std::string& folder);
 // Of a first Ctrl-C.
 std::string detached_text(const Totals& totals, int going_on, int not_handed_in, const std::string& folder);
+
+// "Left out: 2 .tiff, 1 without an ending: not PDF or PNG."
+std::string left_out_text(const std::map<std::string, int>& by_ending, const std::string& kinds);
 
 }  // namespace millrace::cli

@@ -57,6 +57,8 @@ base::Result<BatchWork::Made> OcrWork::read(std::string body) const {
   made.parts = result->value("usage_info", nlohmann::json::object()).value("pages_processed", 0);
   if (const int bad = failed_pages(*result); bad > 0)
     made.complaint = std::to_string(bad) + " pages could not be read";
+  else if (made.text.find_first_not_of(" \n") == std::string::npos)
+    made.complaint = "no text on " + std::string(made.parts == 1 ? "it" : "them");
   made.write = [result, images = request_.images](const std::filesystem::path& output) {
     return write_output(*result, output, images);
   };

@@ -1,22 +1,46 @@
 #include "app/cli/resume_file.h"
 
+#include <cerrno>
 #include <fstream>
+#include <system_error>
+#include <utility>
 
+#include <fcntl.h>
 #include <nlohmann/json.hpp>
+#include <sys/file.h>
 
 #include "platform/base/crypto.h"
 #include "platform/base/ids.h"
 
 namespace millrace::cli {
 namespace fs = std::filesystem;
+namespace {
+
+constexpr int kVersion = 2;  // 1 knew inputs as they were written, and no outputs
+
+}  // namespace
 
 std::string fresh_key(const std::string& command) {
   constexpr std::size_t kKeyBytes = 16;
   return command + "-" + base::hex(base::random_bytes(kKeyBytes));
 }
 
+base::Result<process::Fd> lock_outputs(const fs::path& folder, const std::string& command) {
+  const fs::path path = folder / (".millrace-" + command + ".lock");
+  process::Fd file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  if (!file) {
+    return base::error(base::Code::kInternal,
+                       "cannot write " + path.string() + ": " + std::generic_category().message(errno));
+  }
+  if (::flock(file.get(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return file;
+  return base::error(base::Code::kBadRequest, "another `" + command + "` works for " + folder.string() +
+                                                  " already: wait for its end, or name another folder");
+}
+
 base::Result<ResumeFile> ResumeFile::open(const fs::path& folder, std::string command) {
   ResumeFile file;
+  std::error_code unknown;
+  file.folder_ = fs::weakly_canonical(folder, unknown);
   file.path_ = folder / (".millrace-" + command + ".json");
   file.command_ = std::move(command);
   std::ifstream in(file.path_);
@@ -26,29 +50,59 @@ base::Result<ResumeFile> ResumeFile::open(const fs::path& folder, std::string co
     return base::error(base::Code::kBadRequest,
                        file.path_.string() + " is not a resume file; remove it to start anew");
   }
+  const bool as_written = root.value("version", 1) < kVersion;  // from the folder in which it was made
   for (const auto& [input, row] : root["inputs"].items()) {
-    file.entries_[input] = {row.value("stamp", ""), row.value("key", ""), row.value("job", ""),
-                            row.value("status", ""), row.value("pages", 0)};
+    file.entries_[as_written ? file.key_of(input) : input] = {
+        row.value("stamp", ""),  row.value("key", ""),  row.value("job", ""),
+        row.value("status", ""), row.value("pages", 0), row.value("output", "")};
   }
   return file;
 }
 
-ResumeEntry& ResumeFile::entry(const std::string& input, const std::string& stamp) {
-  ResumeEntry& entry = entries_[input];
-  if (entry.stamp != stamp) entry = {stamp, fresh_key(command_), {}, {}, 0};
+// Relative to the output folder.
+std::string ResumeFile::key_of(const fs::path& input) const {
+  std::error_code unknown;
+  const fs::path whole = fs::weakly_canonical(fs::absolute(input, unknown), unknown);
+  const fs::path relative = whole.lexically_relative(folder_);
+  return (relative.empty() ? whole : relative).string();
+}
+
+ResumeEntry& ResumeFile::entry(const fs::path& input, const std::string& stamp) {
+  ResumeEntry& entry = entries_[key_of(input)];
+  if (entry.stamp != stamp) entry = {stamp, fresh_key(command_), {}, {}, 0, std::move(entry.output)};
   return entry;
+}
+
+bool ResumeFile::knows(const fs::path& input) const { return entries_.contains(key_of(input)); }
+
+std::string ResumeFile::output(const fs::path& input) const {
+  const auto found = entries_.find(key_of(input));
+  return found == entries_.end() ? std::string() : found->second.output;
+}
+
+void ResumeFile::set_output(const fs::path& input, const fs::path& output) {
+  entries_[key_of(input)].output = output.string();
+}
+
+std::set<fs::path> ResumeFile::outputs() const {
+  std::set<fs::path> all;
+  for (const auto& [input, entry] : entries_) {
+    if (!entry.output.empty()) all.insert(entry.output);
+  }
+  return all;
 }
 
 base::Status ResumeFile::save() const {
   nlohmann::json inputs = nlohmann::json::object();
   for (const auto& [input, e] : entries_) {
-    inputs[input] = {
-        {"stamp", e.stamp}, {"key", e.key}, {"job", e.job}, {"status", e.status}, {"pages", e.pages}};
+    inputs[input] = {{"stamp", e.stamp},   {"key", e.key},     {"job", e.job},
+                     {"status", e.status}, {"pages", e.pages}, {"output", e.output}};
   }
   const fs::path fresh = path_.string() + ".new";
   {
     std::ofstream out(fresh, std::ios::trunc);
-    out << nlohmann::json{{"inputs", inputs}}.dump(1, ' ', false, nlohmann::json::error_handler_t::replace)
+    out << nlohmann::json{{"version", kVersion}, {"inputs", inputs}}.dump(
+               1, ' ', false, nlohmann::json::error_handler_t::replace)
         << '\n';
     if (!out.flush()) return base::error(base::Code::kInternal, "cannot write " + fresh.string());
   }

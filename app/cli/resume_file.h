@@ -1,9 +1,11 @@
 #pragma once
 #include <filesystem>
 #include <map>
+#include <set>
 #include <string>
 
 #include "platform/base/result.h"
+#include "platform/process/fd.h"
 
 namespace millrace::cli {
 
@@ -18,20 +20,34 @@ struct ResumeEntry {
   std::string job;     // empty: not acknowledged yet
   std::string status;  // "": under way, "succeeded", "failed", "cancelled"
   int pages = 0;
+  std::string output{};  // below the output folder: this input's for good; empty: not named yet
 };
 
-// DIR/.millrace-<command>.json: which inputs of an output folder are done, and which jobs go on. Written
+// Held while a command works for the output folder `folder`. kBadRequest: another process does. Where the
+// file system knows no locks, nothing keeps others out.
+base::Result<process::Fd> lock_outputs(const std::filesystem::path& folder, const std::string& command);
+
+// DIR/.millrace-<command>.json: which inputs of an output folder are done, which jobs go on, and whose each
+// output is. An input is the same however it is written, and wherever the folders are moved together. Written
 // atomically.
 class ResumeFile {
  public:
   // kBadRequest: it is there and is not one of ours.
   static base::Result<ResumeFile> open(const std::filesystem::path& folder, std::string command);
   // The entry of the input, new if the stamp has changed.
-  ResumeEntry& entry(const std::string& input, const std::string& stamp);
+  ResumeEntry& entry(const std::filesystem::path& input, const std::string& stamp);
+  bool knows(const std::filesystem::path& input) const;
+  // Of the input: empty while it has none.
+  std::string output(const std::filesystem::path& input) const;
+  void set_output(const std::filesystem::path& input, const std::filesystem::path& output);
+  std::set<std::filesystem::path> outputs() const;  // all of them
   base::Status save() const;
   const std::filesystem::path& path() const { return path_; }
 
  private:
+  std::string key_of(const std::filesystem::path& input) const;
+
+  std::filesystem::path folder_;  // canonical
   std::filesystem::path path_;
   std::string command_;
   std::map<std::string, ResumeEntry> entries_;

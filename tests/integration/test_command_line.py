@@ -53,10 +53,46 @@ def test_a_folder_becomes_a_folder_of_markdown_and_a_second_run_skips_what_is_do
     assert "the first document" in (out / "one.md").read_text()
     assert "on two pages" in (out / "sub" / "two.md").read_text()
     second = millrace(shared, "ocr", folder, "-o", out, "--json")
-    assert second.returncode == 0 and second.stdout == "" and "All 2 documents were read before" in second.stderr
+    assert second.returncode == 0 and "All 2 documents were read before" in second.stderr
+    assert [json.loads(line) for line in second.stdout.splitlines()] == [{**row, "before": True} for row in by_file(rows)]
     (folder / "one.pdf").write_bytes(tiny_pdf("a document that has changed since"))
     third = millrace(shared, "ocr", folder, "-o", out, "--json")
-    assert len(third.stdout.splitlines()) == 1 and "a document that has changed since" in (out / "one.md").read_text()
+    assert [json.loads(line).get("before", False) for line in third.stdout.splitlines()] == [True, False]
+    assert "a document that has changed since" in (out / "one.md").read_text()
+
+
+def by_file(rows):
+    return sorted(rows, key=lambda row: row["file"])
+
+
+def test_runs_for_one_output_folder_never_write_over_each_other_or_over_a_file_of_somebody_else(shared, tmp_path):
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "notes.md").write_text("by hand")
+    for month in ("jan", "feb"):
+        (tmp_path / month).mkdir()
+        (tmp_path / month / "invoice.pdf").write_bytes(tiny_pdf(f"the invoice of {month}"))
+        (tmp_path / month / "fax.tiff").write_bytes(b"II*")
+        done = millrace(shared, "ocr", tmp_path / month, "-o", out)
+        assert done.returncode == 0, done.stderr
+        assert "Left out: 1 .tiff: not PDF, PNG, JPEG or WebP." in done.stderr
+    (tmp_path / "notes.pdf").write_bytes(tiny_pdf("some notes"))
+    assert millrace(shared, "ocr", tmp_path / "notes.pdf", "-o", out).returncode == 0
+    texts = {path.name: path.read_text().strip() for path in out.glob("*.md")}
+    assert texts == {
+        "invoice.md": "the invoice of jan",
+        "invoice.pdf.md": "the invoice of feb",
+        "notes.md": "by hand",
+        "notes.pdf.md": "some notes",
+    }
+    again = millrace(shared, "ocr", "jan", "-o", "out", cwd=tmp_path)
+    assert "It was read before" in again.stderr, again.stderr
+
+
+def test_a_document_without_text_says_so(shared, tmp_path):
+    (tmp_path / "blank.pdf").write_bytes(tiny_pdf(""))
+    done = millrace(shared, "ocr", tmp_path / "blank.pdf", "-o", tmp_path / "out")
+    assert done.returncode == 0 and "1 page, no text on it" in done.stderr, done.stderr
 
 
 def test_a_bad_document_is_named_with_its_code_and_the_others_are_done(shared, folder, tmp_path):

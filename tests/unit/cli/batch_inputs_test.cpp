@@ -40,11 +40,19 @@ TEST_F(BatchFiles, AFolderGivesItsDocumentsInOrderAndKeepsSubFolders) {
   const auto inputs = collect_inputs({(root_ / "in").string()}, "out", kDocuments);
   ASSERT_TRUE(inputs);
   ASSERT_EQ(2u, inputs->documents.size());
-  EXPECT_EQ("out/a/c.md", inputs->documents[0].output);
-  EXPECT_EQ("out/b.md", inputs->documents[1].output);
+  EXPECT_EQ("a/c.jpeg", inputs->documents[0].relative);
+  EXPECT_EQ("b.PDF", inputs->documents[1].relative);
   const auto with_slash = collect_inputs({(root_ / "in").string() + "/"}, "out", kDocuments);
   ASSERT_TRUE(with_slash);
-  EXPECT_EQ("out/a/c.md", with_slash->documents[0].output);
+  EXPECT_EQ("a/c.jpeg", with_slash->documents[0].relative);
+}
+
+TEST_F(BatchFiles, FilesOfAFolderThatAreOfNoKindAreCountedByTheirEnding) {
+  for (const char* name : {"in/a.pdf", "in/fax.TIFF", "in/b/old.tiff", "in/README", "in/.hidden.txt"})
+    file(name);
+  const auto inputs = collect_inputs({(root_ / "in").string()}, "out", kDocuments);
+  ASSERT_TRUE(inputs);
+  EXPECT_EQ((std::map<std::string, int>{{"", 1}, {".tiff", 2}}), inputs->left_out);
 }
 
 TEST_F(BatchFiles, AFolderThatCannotBeReadIsNamedAndTheOthersAreTaken) {
@@ -61,7 +69,7 @@ TEST_F(BatchFiles, AFolderThatCannotBeReadIsNamedAndTheOthersAreTaken) {
   fs::permissions(root_ / "in/locked", fs::perms(0755));
   ASSERT_TRUE(inputs);
   ASSERT_EQ(2u, inputs->documents.size());
-  EXPECT_EQ("out/open/c.md", inputs->documents[1].output);
+  EXPECT_EQ("open/c.pdf", inputs->documents[1].relative);
   ASSERT_EQ(1u, inputs->skipped.size());
   EXPECT_EQ((root_ / "in/locked").string() + ": Permission denied", inputs->skipped[0]);
   ASSERT_FALSE(alone);
@@ -91,7 +99,7 @@ TEST_F(BatchFiles, HiddenFilesOfAFolderAreLeftOutAndNamedOnesAreTaken) {
   const auto inputs = collect_inputs({(root_ / "in").string()}, "out", kDocuments);
   ASSERT_TRUE(inputs);
   ASSERT_EQ(1u, inputs->documents.size());
-  EXPECT_EQ("out/a.md", inputs->documents[0].output);
+  EXPECT_EQ("a.pdf", inputs->documents[0].relative);
   const auto named =
       collect_inputs({(root_ / "in/._a.pdf").string(), (root_ / "in/.trash").string()}, "out", kDocuments);
   ASSERT_TRUE(named);
@@ -128,26 +136,13 @@ TEST_F(BatchFiles, APipeThatNobodyWritesToIsGivenUpForASignal) {
   EXPECT_EQ(base::Code::kNotFound, read.error().code);
 }
 
-TEST_F(BatchFiles, TwoInputsNeverShareAnOutput) {
-  file("in/scan.pdf");
-  file("in/scan.png");
-  file("other/scan.pdf");
-  const auto inputs =
-      collect_inputs({(root_ / "in").string(), (root_ / "other/scan.pdf").string()}, "out", kDocuments);
-  ASSERT_TRUE(inputs);
-  ASSERT_EQ(3u, inputs->documents.size());
-  EXPECT_EQ("out/scan.pdf.md", inputs->documents[0].output);
-  EXPECT_EQ("out/scan.png.md", inputs->documents[1].output);
-  EXPECT_EQ("out/scan.pdf.2.md", inputs->documents[2].output);
-}
-
 TEST_F(BatchFiles, EachCommandTakesItsOwnKindsAndEndings) {
   file("in/talk.MP3");
   file("in/scan.pdf");
   const auto inputs = collect_inputs({(root_ / "in").string()}, "out", {{".mp3"}, "MP3", ".srt"});
   ASSERT_TRUE(inputs);
   ASSERT_EQ(1u, inputs->documents.size());
-  EXPECT_EQ("out/talk.srt", inputs->documents[0].output);
+  EXPECT_EQ("talk.MP3", inputs->documents[0].relative);
 }
 
 TEST_F(BatchFiles, CommandsThatShareAFolderDoNotShareWhatTheyKnow) {

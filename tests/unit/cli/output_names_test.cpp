@@ -1,0 +1,98 @@
+#include "app/cli/output_names.h"
+
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/temp_dir.h"
+
+namespace millrace::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+
+class OutputNames : public testing::Test {
+ protected:
+  void SetUp() override { fs::create_directories(out_); }
+
+  BatchInput input(const std::string& name) {
+    const fs::path path = root_ / "in" / name;
+    fs::create_directories(path.parent_path());
+    std::ofstream(path) << "x";
+    return {path, path.filename()};
+  }
+  // Of one run, which writes all of them; below the output folder.
+  std::vector<std::string> run(const std::vector<std::string>& files) {
+    std::vector<BatchInput> inputs;
+    for (const std::string& file : files) inputs.push_back(input(file));
+    auto resume = ResumeFile::open(out_, "ocr").value();
+    name_outputs(inputs, out_, ".md", resume);
+    EXPECT_TRUE(resume.save());
+    std::vector<std::string> names;
+    for (const BatchInput& each : inputs) {
+      names.push_back(each.output.lexically_relative(out_).string());
+      std::ofstream(each.output) << each.file;
+    }
+    return names;
+  }
+
+  support::TempDir folder_;
+  fs::path root_{folder_.path()};
+  fs::path out_{root_ / "out"};
+};
+
+TEST_F(OutputNames, InputsOfOneRunNeverShareAnOutput) {
+  EXPECT_THAT(run({"scan.pdf", "scan.png", "other/scan.pdf", "scan.pdf.2.pdf"}),
+              ElementsAre("scan.pdf.md", "scan.png.md", "scan.pdf.2.md", "scan.pdf.2.pdf.md"));
+}
+
+TEST_F(OutputNames, TheSameNameInAnotherFolderDoesNotTakeTheOutputOfAnEarlierRun) {
+  EXPECT_THAT(run({"jan/invoice.pdf"}), ElementsAre("invoice.md"));
+  EXPECT_THAT(run({"feb/invoice.pdf"}), ElementsAre("invoice.pdf.md"));
+  EXPECT_THAT(run({"mar/invoice.pdf", "jan/invoice.pdf"}), ElementsAre("invoice.pdf.2.md", "invoice.md"));
+}
+
+TEST_F(OutputNames, AnInputKeepsItsOutputWhateverComesToLieBesideIt) {
+  EXPECT_THAT(run({"x.pdf"}), ElementsAre("x.md"));
+  EXPECT_THAT(run({"x.png", "x.pdf"}), ElementsAre("x.png.md", "x.md"));
+  EXPECT_THAT(run({"x.pdf"}), ElementsAre("x.md"));
+}
+
+TEST_F(OutputNames, AFileThatNobodyHereHasWrittenIsLeftAlone) {
+  std::ofstream(out_ / "README.md") << "by hand";
+  EXPECT_THAT(run({"README.pdf"}), ElementsAre("README.pdf.md"));
+  EXPECT_THAT(run({"README.pdf"}), ElementsAre("README.pdf.md"));
+}
+
+TEST_F(OutputNames, AnInputIsTheSameHoweverItIsWritten) {
+  auto resume = ResumeFile::open(out_, "ocr").value();
+  const BatchInput scan = input("scan.pdf");
+  const std::string key = resume.entry(scan.file, "v1").key;
+  EXPECT_EQ(key, resume.entry(root_ / "in/../in/./scan.pdf", "v1").key);
+  EXPECT_EQ(key, resume.entry(fs::relative(scan.file), "v1").key);
+}
+
+TEST_F(OutputNames, WhatAnOlderVersionHasNotedIsGoneOnWith) {
+  const BatchInput scan = input("scan.pdf");
+  std::ofstream(out_ / "scan.md") << "read";
+  std::ofstream(out_ / ".millrace-ocr.json")
+      << R"({"inputs":{")" << scan.file.string() << R"(":{"stamp":"v1","key":"k","status":"succeeded"}}})";
+  EXPECT_THAT(run({"scan.pdf"}), ElementsAre("scan.md"));
+  EXPECT_EQ("k", ResumeFile::open(out_, "ocr").value().entry(scan.file, "v1").key);
+}
+
+TEST_F(OutputNames, TwoCommandsDoNotWorkForOneFolderAtOnce) {
+  auto first = lock_outputs(out_, "ocr");
+  ASSERT_TRUE(first);
+  const auto second = lock_outputs(out_, "ocr");
+  ASSERT_FALSE(second);
+  EXPECT_THAT(second.error().message, testing::HasSubstr("works for " + out_.string() + " already"));
+  EXPECT_TRUE(lock_outputs(out_, "transcribe"));
+  first->reset();
+  EXPECT_TRUE(lock_outputs(out_, "ocr"));
+}
+
+}  // namespace
+}  // namespace millrace::cli
