@@ -1,7 +1,9 @@
 #include "api/keys.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <future>
+#include <system_error>
 
 #include <unistd.h>
 
@@ -76,6 +78,22 @@ base::Result<std::string> admin_key_text(const std::string& path) {
 
 base::Sha256Digest key_mac(std::string_view pepper, std::string_view key_text) {
   return base::hmac_sha256(pepper, key_text);
+}
+
+// The keys first: another process may be making its pepper and a key under it just now.
+base::Result<std::string> pepper_of(storage::Store& store) {
+  const std::string& folder = store.options().data_dir;
+  const auto keys = list_keys(store);
+  if (!keys) return keys.error();
+  const std::string path = folder + "/pepper";
+  std::error_code unreadable;
+  const bool is_missing = !std::filesystem::exists(path, unreadable) && !unreadable;
+  if (keys->empty() || !is_missing) return pepper(folder);
+  return base::error(
+      base::Code::kInternal,
+      path + " is missing, and without it no key of this store works; restore it from a backup " +
+          "(docs/operations.md, The data directory), or write a new one (`openssl rand -hex 32 >" + path +
+          "`) and make new keys (`millrace keys create`)");
 }
 
 base::Result<MadeKey> create_key(storage::Store& store, std::string_view pepper, const NewKey& wanted,

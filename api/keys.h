@@ -15,6 +15,10 @@ namespace millrace::api {
 
 base::Sha256Digest key_mac(std::string_view pepper, std::string_view key_text);
 
+// DATA/pepper (api/secret_file.h); a store without keys gets one. kInternal: the store has keys and the file
+// is missing, so that none of them could work.
+base::Result<std::string> pepper_of(storage::Store& store);
+
 struct NewKey {
   std::string name = {};
   std::string tenant = "default";

@@ -198,7 +198,7 @@ base::Status Gateway::Parts::add_file_machines() {
 }
 
 base::Status Gateway::Parts::start_api() {
-  auto pepper = api::pepper(settings.data_dir);
+  auto pepper = api::pepper_of(*core.store);
   if (!pepper) return pepper.error();
   if (base::Status made = api::ensure_admin_key(*core.store, *pepper); !made)
     return base::error(made.error().code,

@@ -1,6 +1,6 @@
 #include "app/metrics_room.h"
 
-#include "api/secret_file.h"
+#include "api/keys.h"
 #include "app/listener_url.h"
 #include "platform/base/log.h"
 
@@ -28,7 +28,7 @@ MetricsRoom::MetricsRoom(const base::NetAddress& listen, api::MetricsDoor::Groun
 
 base::Result<std::unique_ptr<MetricsRoom>> MetricsRoom::open(const Settings& settings,
                                                              api::MetricsDoor::Ground ground) {
-  auto pepper = api::pepper(settings.data_dir);
+  auto pepper = api::pepper_of(ground.store);
   if (!pepper) return pepper.error();
   std::unique_ptr<MetricsRoom> room(new MetricsRoom(*settings.metrics_listen, ground, *pepper));
   if (base::Status started = room->server_.start(); !started) {

@@ -4,7 +4,7 @@
 #include <iostream>
 #include <string_view>
 
-#include "api/secret_file.h"
+#include "api/keys.h"
 #include "app/cli/program.h"
 #include "app/data_dir.h"
 
@@ -19,7 +19,7 @@ base::Result<std::unique_ptr<OpenedStore>> open_store(const Settings& settings) 
   auto store = storage::Store::open(options, opened->clock);
   if (!store) return store.error();
   opened->store = *std::move(store);
-  auto pepper = api::pepper(settings.data_dir);
+  auto pepper = api::pepper_of(*opened->store);
   if (!pepper) return pepper.error();
   opened->pepper = *std::move(pepper);
   return opened;

@@ -1,5 +1,7 @@
 #include "storage/clock_watch.h"
 
+#include "platform/base/log.h"
+
 namespace millrace::storage {
 namespace {
 
@@ -17,8 +19,11 @@ ClockWatch::ClockWatch(base::WallTime now, base::BootTime boot)
 void ClockWatch::group_begins(base::WallTime now, base::BootTime boot) {
   if (boot - trust_.last_commit.value_or(opened_) > kCommitGapMax) trust_.regular_since = boot;
   const auto offset_now = offset(now, boot);
-  if (std::chrono::abs(offset_now - offset_) > kClocksApartMax) trust_.agreed_since = boot;
+  const auto jump = offset_now - offset_;
   offset_ = offset_now;
+  if (std::chrono::abs(jump) <= kClocksApartMax) return;
+  trust_.agreed_since = boot;
+  base::log_warn("clock_jumped", {{"by_ms", jump.count()}, {"fix", "look at the host's time service"}});
 }
 
 }  // namespace millrace::storage

@@ -3,8 +3,8 @@
 
 namespace millrace::storage {
 
-// Keeps the writer's ClockTrust: told of each group's clocks when it starts and when it has committed. Commit
-// thread only.
+// Keeps the writer's ClockTrust: told of each group's clocks when it starts and when it has committed. A
+// jump of the wall clock is logged. Commit thread only.
 class ClockWatch {
  public:
   static constexpr std::chrono::milliseconds kCommitGapMax{10'000};

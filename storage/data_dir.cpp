@@ -92,7 +92,30 @@ base::Status check_file_system(const std::string& path) {
                      ", where file locks and the write-ahead log do not hold; set --data to a local disk");
 }
 
+// What is in the folder only after a store has been opened there; empty: nothing.
+std::string trace_of_a_store(const DataDir& dir) {
+  std::error_code unreadable;
+  if (std::filesystem::exists(dir.pepper, unreadable)) return dir.pepper;
+  std::filesystem::recursive_directory_iterator entry(dir.blobs, unreadable);
+  for (; !unreadable && entry != std::filesystem::end(entry); entry.increment(unreadable)) {
+    if (entry->is_regular_file(unreadable)) return dir.blobs;
+  }
+  return {};
+}
+
 }  // namespace
+
+// The trace first: another process may be making all of it just now, and the database comes before the trace.
+std::string lost_database(const DataDir& dir) {
+  const std::string trace = trace_of_a_store(dir);
+  if (trace.empty()) return {};
+  std::error_code failed;
+  const bool is_there = std::filesystem::exists(dir.database, failed);
+  if (failed || (is_there && file_bytes(dir.database) > 0)) return {};
+  return dir.database + (is_there ? " is empty" : " is missing") + ", but " + trace +
+         " shows that there was a store; " + std::string(kRestoreBackup) + ", or move " + dir.root +
+         " away to begin anew";
+}
 
 base::Result<DataDir> open_data_dir(const std::string& root) {
   DataDir dir(root);

@@ -11,9 +11,19 @@ namespace millrace::storage {
 // Where things lie in DATA. DATA is 0711, everything that storage makes in it 0700 or 0600.
 struct DataDir {
   explicit DataDir(const std::string& path)
-      : root(path), locks(path + "/locks"), blobs(path + "/blobs"), database(path + "/millrace.db") {}
+      : root(path),
+        locks(path + "/locks"),
+        blobs(path + "/blobs"),
+        database(path + "/millrace.db"),
+        pepper(path + "/pepper") {}
   std::string root, locks, blobs, database;
+  std::string pepper;  // the API's, which makes it when the store has been opened
 };
+
+// Why no store may be made here: the database is missing or empty, and what is made only beside one is there
+// (the pepper, a blob). Empty: there is a database, or there never was one; a first start that was cut short
+// may be repeated. Looks only.
+std::string lost_database(const DataDir& dir);
 
 // Makes what is missing, sets the modes, and refuses a folder that cannot be written, that holds other things
 // and is open to other users, or that lies on a network file system. The message says what to do.

@@ -11,6 +11,7 @@
 #include "storage/payload_rows.h"
 #include "storage/readers.h"
 #include "storage/turns.h"
+#include "storage/upkeep_steps.h"
 #include "storage/worker_rows.h"
 
 namespace millrace::storage {
@@ -20,8 +21,9 @@ using schemas::JobStatus;
 
 constexpr std::size_t kClaimBytes = 512;
 // Jobs that a claim meets and cannot take (past their deadline, or children of a parent that has ended) it
-// ends on its way, so that a queue full of them is never walked twice; at most this many per claim.
-constexpr int kEndedPerClaim = 64;
+// ends on its way, so that a queue full of them is never walked twice; at most this many per claim. While the
+// clocks cannot be trusted an overdue one stays where it is, and is met again when its tenant's turn comes.
+constexpr int kUnclaimablePerClaim = 64;
 
 bool update_claimed(Tx& tx, const JobClaims::Request& request, const base::Uuid& id,
                     const base::Uuid& token) {
@@ -101,14 +103,14 @@ class Claim {
 
   void take_in_turn() {
     Turns turns(tx_.db, request_.kind, TurnUse::kClaim);
-    int ended = 0;
-    while (!full() && ended < kEndedPerClaim) {
+    int met = 0;
+    while (!full() && met < kUnclaimablePerClaim) {
       const auto id = turns.next();
       if (!id) break;
       auto row = find_job(tx_.db, *id);
       if (!take(*row)) {
-        moves_.end(*row, end_of_unclaimable(*row));
-        ++ended;
+        end_unclaimable(*row);
+        ++met;
       }
     }
     turns.save();
@@ -116,16 +118,16 @@ class Claim {
 
   void take_by_lanes() {
     LaneTurns turns(tx_.db, request_.kind, *request_.lanes);
-    int ended = 0;
-    while (!full() && ended < kEndedPerClaim) {
+    int met = 0;
+    while (!full() && met < kUnclaimablePerClaim) {
       auto head = turns.next();
       if (!head) break;
       auto row = find_job(tx_.db, head->id);
       if (take(*row)) {
         claimed_.back().place = std::move(head->place);
       } else {
-        moves_.end(*row, end_of_unclaimable(*row));
-        ++ended;
+        end_unclaimable(*row);
+        ++met;
       }
     }
     turns.save();
@@ -144,9 +146,10 @@ class Claim {
     return true;
   }
 
-  End end_of_unclaimable(const JobRow& row) const {
+  void end_unclaimable(JobRow& row) {
     const bool overdue = row.deadline <= base::millis(tx_.now);
-    return {.status = overdue ? JobStatus::kExpired : JobStatus::kCancelled};
+    if (overdue && !may_end_overdue(tx_)) return;
+    moves_.end(row, {.status = overdue ? JobStatus::kExpired : JobStatus::kCancelled});
   }
 
   Tx& tx_;

@@ -109,7 +109,8 @@ class JobClaims {
   // (Turns); those of `hints` first, unless their epoch is above the row's (rule 10). Raises attempt, writes
   // a random token and lease_until = boot + lease. A child is claimed only while its parent is waiting. Of a
   // kind that is paused (KindPauses) nothing is claimed, and a claim that may stand does. Jobs past their
-  // deadline and children of an ended parent are never claimed: a claim that meets them ends them.
+  // deadline and children of an ended parent are never claimed: a claim that meets them ends them, those past
+  // their deadline not within a minute after a clock jump or a start.
   struct Request {
     schemas::Kind kind;
     std::string worker;

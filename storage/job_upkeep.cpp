@@ -78,8 +78,10 @@ std::vector<base::Uuid> overdue(const Tx& tx, FreshDeadlines& fresh, int limit) 
 }
 
 int expire_deadlines_in(Tx& tx, const Store::Options& options, FreshDeadlines& fresh, int limit) {
+  const auto jobs = overdue(tx, fresh, limit);
+  if (!may_end_overdue(tx)) return 0;  // they come again
   JobMoves moves(tx, options);
-  return for_each_job(tx.db, overdue(tx, fresh, limit), [&](JobRow& row) {
+  return for_each_job(tx.db, jobs, [&](JobRow& row) {
     const bool ended = schemas::is_terminal(row.status);  // with an act of its machine, just now
     if (!ended) moves.end(row, {.status = JobStatus::kExpired});
   });

@@ -38,6 +38,7 @@ class JobUpkeep {
   // The same at once for every lease of a worker whose process is known to be dead (its lock was taken).
   void release_worker(std::string worker, int losses_max, Done<int> done);
   // queued or waiting past the deadline → expired. Fresh jobs are found queue by queue (fresh_deadlines.h).
+  // Waits a minute after a clock jump or a start.
   void expire_deadlines(int limit, Done<int> done);
   // Children of terminal parents that are not terminal → cancelled, or cancel_requested while they run.
   void cancel_orphans(int limit, Done<int> done);

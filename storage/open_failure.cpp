@@ -15,7 +15,6 @@ namespace millrace::storage {
 namespace {
 
 constexpr std::int64_t kRoomToStart = 1 << 20;  // the log and the log's index
-constexpr const char* kBackup = "restore a backup (docs/operations.md, The data directory)";
 
 int primary(const SqliteError& e) { return e.code & 0xff; }
 
@@ -47,9 +46,9 @@ std::string cause(const std::string& database, const SqliteError& e) {
   switch (primary(e)) {
     case SQLITE_NOTADB:
       return database + " is no database of millrace's, or a damaged one (" + e.message +
-             "); set --data to another folder, or " + kBackup;
+             "); set --data to another folder, or " + std::string(kRestoreBackup);
     case SQLITE_CORRUPT:
-      return database + " is damaged (" + e.message + "); " + kBackup;
+      return database + " is damaged (" + e.message + "); " + std::string(kRestoreBackup);
     case SQLITE_BUSY:
       return database + " is locked by another program, such as a tool for databases; end it (`fuser " +
              database + "` tells its pid) and start again";

@@ -28,6 +28,8 @@ struct Parts {
 base::Result<Parts> open_parts(const Store::Options& options) {
   auto dir = open_data_dir(options.data_dir);
   if (!dir) return dir.error();
+  if (const std::string lost = lost_database(*dir); !lost.empty())
+    return base::error(base::Code::kInternal, lost);
   auto file = LockFile::open(dir->locks + "/schema.lock");
   if (!file) return file.error();
   SchemaLock schema(std::move(*file));

@@ -8,4 +8,6 @@ bool may_end_leases(const Tx& tx, std::chrono::milliseconds lease) {
 
 bool may_retire_rows(const Tx& tx) { return tx.boot - tx.clocks.agreed_since >= kRetentionWait; }
 
+bool may_end_overdue(const Tx& tx) { return tx.boot - tx.clocks.agreed_since >= kDeadlineWait; }
+
 }  // namespace millrace::storage

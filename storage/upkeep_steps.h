@@ -12,12 +12,17 @@ namespace millrace::storage {
 inline constexpr std::size_t kStepBytes = 4096;
 // Retention waits this long after a clock jump (delivery.md, Clocks).
 inline constexpr std::chrono::hours kRetentionWait{1};
+// No job ends by its deadline so long after a clock jump or a start: a clock that is set right again within
+// this time has expired nothing.
+inline constexpr std::chrono::minutes kDeadlineWait{1};
 
 // False for one lease after the clocks, or this process, stood still or jumped: workers may not have had a
 // chance to renew theirs.
 bool may_end_leases(const Tx& tx, std::chrono::milliseconds lease);
 // False for kRetentionWait after a clock jump.
 bool may_retire_rows(const Tx& tx);
+// False for kDeadlineWait after a clock jump, and after the opening: the clock may have been wrong then.
+bool may_end_overdue(const Tx& tx);
 
 // A move that answers how many rows it changed.
 template <class Step>

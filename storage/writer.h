@@ -45,8 +45,9 @@ struct Commit {
 };
 
 // How far the clocks of this process may be trusted (delivery.md, Clocks), as of the group's start. All times
-// are of the boot clock. Upkeep expires leases only when both times lie a lease back, and what it does by
-// wall time only when `agreed_since` lies an hour back.
+// are of the boot clock. Upkeep expires leases only when both times lie a lease back. What is done by wall
+// time waits for `agreed_since`: a job ends by its deadline only when it lies a minute back, retention takes
+// rows only when it lies an hour back (upkeep_steps.h).
 struct ClockTrust {
   // This writer's last commit before this group; absent: none since the store was opened.
   std::optional<base::BootTime> last_commit;

@@ -39,6 +39,9 @@ class EngineCall {
   // The child was ended over what it was at. nullopt: that alone failed, and a new child is asked for what is
   // left.
   virtual std::optional<EngineEnd> stuck(Stuck why) = 0;
+  // How many children may die over the call, or talk nonsense, before that is its end: each time another is
+  // asked for what is left.
+  virtual int crashes_borne() const { return 0; }
   // The one end of the call.
   virtual void end(EngineEnd how) = 0;
 

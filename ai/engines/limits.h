@@ -29,6 +29,9 @@ struct EngineLimits {
   std::chrono::milliseconds request_wall{5'000};
   // Beyond the bounds that the child keeps by itself: then it is stuck and is killed.
   std::chrono::milliseconds child_grace{10'000};
+  // Before another child is asked what one has died over, and twice as long before the third: what killed it
+  // from outside, as a host without memory does, has an end by then.
+  std::chrono::milliseconds crash_pause{2'000};
 
   // What the child itself may use for one page, decoding and preparing included. Where no library asks for
   // the time, the kernel ends it.

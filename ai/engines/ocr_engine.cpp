@@ -23,6 +23,8 @@ bool open_in(EngineChild& child, const DocumentPtr& document) {
   return child.open(document, opening, document->fd());
 }
 
+// Whoever ends a child that opens a document may have meant the child: it is the document once three have
+// ended so, as jobs are that end their own.
 class InspectCall final : public AnswerCall<DocumentInfo> {
  public:
   InspectCall(const EngineLimits& limits, DocumentPtr document, Done done)
@@ -38,10 +40,12 @@ class InspectCall final : public AnswerCall<DocumentInfo> {
   std::optional<EngineEnd> stuck(Stuck why) override {
     return failed(why == Stuck::kByClock ? opened_too_slowly() : opening_is_a_bomb());
   }
+  int crashes_borne() const override { return 2; }
 
  private:
   base::Error crash_error() const override {
-    return base::error(Code::kDocumentDamaged, "the document breaks the program that opens it");
+    return base::error(Code::kDocumentDamaged,
+                       "the document cannot be opened: the engine ended three times at it");
   }
   std::optional<DocumentInfo> answer_in(Event event) const override {
     if (event.kind != Event::Kind::kInfo) return std::nullopt;

@@ -21,7 +21,8 @@ class OcrEngine {
   // callback): too many calls wait already.
 
   // Page count and the document's own errors (kDocumentDamaged, kDocumentEncrypted, kDocumentBomb,
-  // kDocumentPageCount, kDocumentTooManyPages, kImageTooLarge). A cancelled call ends with kJobCancelled.
+  // kDocumentPageCount, kDocumentTooManyPages, kImageTooLarge). A child that dies over it is replaced twice,
+  // after a pause; the third makes it kDocumentDamaged. A cancelled call ends with kJobCancelled.
   base::Result<Ticket> inspect(std::shared_ptr<const Document> document,
                                std::function<void(base::Result<DocumentInfo>)> done);
 

@@ -38,9 +38,7 @@ base::Error failure(const process::Captured& pdfinfo) {
     return error(Code::kDocumentEncrypted, "the document is encrypted: send it without a password");
   }
   if (pdfinfo.timed_out) return opened_too_slowly();
-  if (pdfinfo.exit.signal == SIGKILL || pdfinfo.exit.signal == SIGXCPU) {
-    return opening_is_a_bomb();
-  }
+  if (pdfinfo.exit.signal == SIGXCPU) return opening_is_a_bomb();
   if (says(pdfinfo.err, "Invalid page count") || says(pdfinfo.err, "Page count (")) return wrong_page_count();
   if (says(pdfinfo.err, "Wrong page range")) {
     return error(Code::kInvalidField, "the pages are not in the document", "pages");

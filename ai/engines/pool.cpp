@@ -7,11 +7,13 @@
 #include <thread>
 #include <vector>
 
+#include <poll.h>
 #include <unistd.h>
 
 #include "ai/engines/engine_call.h"
 #include "ai/engines/engine_child.h"
 #include "platform/base/log.h"
+#include "platform/process/poll_limit.h"
 
 namespace millrace::engines {
 namespace {
@@ -129,20 +131,29 @@ class EnginePool::Pump {
     return call;
   }
 
-  // A child that does not even take the request, once, says nothing of the call: it gets another.
   EngineEnd serve(EngineCall& call) {
     const auto deadline = Steady::now() + call.wall() + shared_.options.limits.child_grace;
-    for (bool is_first = true;;) {
+    for (int crashes = 0;;) {
       if (call.is_cancelled()) return ended(EngineEnd::Kind::kCancelled);
       if (auto status = ready_child(); !status) return failed(not_now(status.error()));
-      if (!call.ask(*child_)) {
-        if (!std::exchange(is_first, false)) return gone(call, call.broken());
-        drop_child(true);
-        continue;
-      }
-      const auto end = follow(call, deadline);
-      if (end) return *end;
+      const bool taken = call.ask(*child_);
+      const auto end = taken ? follow(call, deadline) : gone(call, call.broken());
+      const bool crashed = end && end->kind == EngineEnd::Kind::kCrashed;
+      if (end && (!crashed || ++crashes > crashes_borne(call, taken))) return *end;
       if (Steady::now() >= deadline) return call.broken();
+      if (crashed && call.crashes_borne() > 0) pause(call, crashes);
+    }
+  }
+
+  // A child that does not even take the request, once, says nothing of the call: it gets another.
+  static int crashes_borne(const EngineCall& call, bool taken) {
+    return std::max(call.crashes_borne(), taken ? 0 : 1);
+  }
+
+  void pause(const EngineCall& call, int crashes) const {
+    const auto until = Steady::now() + crashes * shared_.options.limits.crash_pause;
+    pollfd cancelled{call.cancelled_fd(), POLLIN, 0};
+    while (Steady::now() < until && ::poll(&cancelled, 1, process::poll_limit(until)) <= 0) {
     }
   }
 

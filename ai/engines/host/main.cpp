@@ -15,6 +15,7 @@
 #include "ai/engines/host/once_speech.h"
 #include "ai/engines/host/serve.h"
 #include "platform/process/lock_in.h"
+#include "platform/process/oom_score.h"
 
 namespace millrace::engines::host {
 namespace {
@@ -156,6 +157,7 @@ int run(Arguments arguments) {
     std::cerr << kHelp;
     return 2;
   }
+  process::offer_to_oom_killer();  // before the rules, which take /proc away
   if (arguments.rules || arguments.filter) {
     const auto locked = process::lock_in(std::move(arguments.rules), std::move(arguments.filter));
     if (!locked) {

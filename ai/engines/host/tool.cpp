@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <string_view>
 
 #include <fcntl.h>
 #include <poll.h>
@@ -20,6 +21,12 @@ constexpr milliseconds kEndGrace{2000};
 constexpr int kCpuGrace = 2;  // seconds from SIGXCPU to SIGKILL, for what would not end by the former
 constexpr int kNotExecutable = 126, kNotFound = 127;  // exit codes of prlimit
 
+[[noreturn]] void end_like_the_killed() {
+  constexpr std::string_view kWhy = "millrace-engine: a program that it started was killed\n";
+  static_cast<void>(!::write(STDERR_FILENO, kWhy.data(), kWhy.size()));
+  ::_exit(1);
+}
+
 }  // namespace
 
 ToolStream::Read ToolStream::read_some(std::string& to, Time deadline) {
@@ -35,9 +42,16 @@ ToolStream::Read ToolStream::read_some(std::string& to, Time deadline) {
 ToolStream::Stop ToolStream::stop() {
   const auto exit = child_.wait(kEndGrace);
   const bool not_run = exit && (exit->code == kNotExecutable || exit->code == kNotFound);
-  if (!exit || exit->signal == SIGKILL || not_run) return Stop::kHost;
+  if (!exit || not_run) return Stop::kHost;
+  if (exit->signal == SIGKILL) return Stop::kKilled;
   // An allocation that the memory bound refused aborts the program.
   return exit->signal == SIGXCPU || exit->signal == SIGABRT ? Stop::kBounds : Stop::kItself;
+}
+
+bool ToolStream::hit_bounds() {
+  const Stop how = stop();
+  if (how == Stop::kKilled) end_like_the_killed();
+  return how != Stop::kItself;
 }
 
 process::Command Tools::command(const std::string& program, std::vector<std::string> arguments,
@@ -73,8 +87,11 @@ base::Result<ToolStream> Tools::start(const std::string& program, std::vector<st
 
 base::Result<process::Captured> Tools::capture(const std::string& program, std::vector<std::string> arguments,
                                                int document_fd) const {
-  return process::capture(spawner_, command(program, std::move(arguments), document_fd, limits_.poppler_cpu),
-                          {.wall = limits_.page_wall, .output_bytes_max = kCaptureBytesMax});
+  auto captured =
+      process::capture(spawner_, command(program, std::move(arguments), document_fd, limits_.poppler_cpu),
+                       {.wall = limits_.page_wall, .output_bytes_max = kCaptureBytesMax});
+  if (captured && !captured->timed_out && captured->exit.signal == SIGKILL) end_like_the_killed();
+  return captured;
 }
 
 }  // namespace millrace::engines::host

@@ -19,10 +19,11 @@ class ToolStream {
   // Appends what comes next to `to`; waits for it until `deadline`. Once that has passed nothing is read.
   Read read_some(std::string& to, Time deadline);
   // After kEnd, how it came to it: by itself, stopped by its bounds (CPU, memory), or by the host, which says
-  // nothing about the document: it was killed, could not be started, or does not go.
-  enum class Stop { kItself, kBounds, kHost };
+  // nothing about the document: it was killed, or it could not be started or does not go.
+  enum class Stop { kItself, kBounds, kKilled, kHost };
   Stop stop();
-  bool hit_bounds() { return stop() != Stop::kItself; }
+  // After kEnd. Does not return when it was killed (Tools::capture).
+  bool hit_bounds();
 
  private:
   process::Child child_;
@@ -40,6 +41,8 @@ class Tools {
   // (a memory file). `cpu` is for the whole run.
   base::Result<ToolStream> start(const std::string& program, std::vector<std::string> arguments,
                                  int document_fd, std::chrono::milliseconds cpu) const;
+  // Ends this process when the program is killed (but by its time): whoever did it, as a host without memory,
+  // could as well have killed this one, and the gateway's rules for that decide.
   base::Result<process::Captured> capture(const std::string& program, std::vector<std::string> arguments,
                                           int document_fd) const;
 

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "tests/support/temp_dir.h"
 
@@ -53,6 +54,20 @@ class AdminKey : public ::testing::Test {
   std::unique_ptr<storage::Store> store;
   const std::string path = folder.str() + "/admin.key";
 };
+
+TEST_F(AdminKey, APepperIsMadeOnlyForAStoreWithoutKeys) {
+  const auto made = pepper_of(*store);
+  ASSERT_TRUE(made) << made.error().message;
+  ASSERT_TRUE(ensure_admin_key(*store, *made));
+  EXPECT_EQ(*pepper_of(*store), *made);
+  ASSERT_EQ(::unlink((folder.str() + "/pepper").c_str()), 0);
+  const auto lost = pepper_of(*store);
+  ASSERT_FALSE(lost);
+  EXPECT_TRUE(lost.error().message.starts_with(folder.str() + "/pepper is missing, "))
+      << lost.error().message;
+  folder.write("pepper", *made + "\n");
+  EXPECT_EQ(*pepper_of(*store), *made);
+}
 
 TEST_F(AdminKey, IsMadeOnTheFirstStartAndStays) {
   first_start();

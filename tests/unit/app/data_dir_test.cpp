@@ -15,5 +15,11 @@ TEST(DataDir, HoldsAStoreOnceAGatewayHasMadeIt) {
   EXPECT_TRUE(holds_store(folder.str()));
 }
 
+TEST(DataDir, HoldsOneToBeOpenedWhereItsDatabaseIsLost) {
+  const support::TempDir folder;
+  folder.write("pepper", "salt");
+  EXPECT_TRUE(holds_store(folder.str()));
+}
+
 }  // namespace
 }  // namespace millrace::app

@@ -2,6 +2,7 @@
 
 #include "ai/engines/speaker.h"
 #include "tests/support/temp_dir.h"
+#include "tests/support/wait_until.h"
 #include "tests/unit/engines/ocr_reading.h"
 
 namespace millrace::engines {
@@ -25,6 +26,13 @@ constexpr std::string_view kSoundsAllTheTime = R"(#!/bin/sh
 while :; do printf '\002\0\0\0\001x' >&3; done
 )";
 
+// Until it is asked what a document is.
+const std::string kReads = R"(#!/bin/sh
+perl -e 'sysread(STDIN, $all, 4096, length($all)) || exit until $all =~ /inspect/' <&3
+)";
+const std::string kKilledAtWork = kReads + "kill -KILL $$\n";
+const std::string kHitsItsCpuBound = kReads + "kill -XCPU $$\n";
+
 // Children that somebody has taken over: a script in the place of millrace-engine.
 class HostileChildTest : public OcrEngineTest {
  protected:
@@ -39,6 +47,7 @@ class HostileChildTest : public OcrEngineTest {
     options.limits.speech_wall = milliseconds(400);
     options.limits.request_wall = milliseconds(200);
     options.limits.child_grace = milliseconds(100);
+    options.limits.crash_pause = crash_pause_;
     make(options, process::Confinement::kReduced);
   }
   EngineEnd asked_for(std::vector<int> pages, OcrCall& call) {
@@ -48,7 +57,28 @@ class HostileChildTest : public OcrEngineTest {
     return call.wait_end();
   }
 
+  base::Result<Ticket> look(OcrCall& call) {
+    auto document = testing::document_of(support::PdfMaker().text_page(testing::kReportLines).bytes());
+    EXPECT_TRUE(document);
+    return engine_->inspect(*document, call.on_info());
+  }
+  base::Result<DocumentInfo> looked_at() {
+    OcrCall call;
+    EXPECT_TRUE(look(call));
+    EXPECT_TRUE(call.wait([&] { return call.info.has_value(); }));
+    return *call.info;
+  }
+  // The first two are killed at work, the third says that the document has two pages.
+  std::string two_are_killed() {
+    std::filesystem::permissions(folder_.path(), std::filesystem::perms(0777));
+    const std::string first = "mkdir " + folder_.str() + "/first 2>/dev/null";
+    const std::string second = "mkdir " + folder_.str() + "/second 2>/dev/null";
+    return kReads + "if " + first + " || " + second + "; then kill -KILL $$; fi\n" +
+           R"(printf '\027\0\0\0{"ev":"info","pages":2}' >&3; exec cat <&3 >/dev/null)" + "\n";
+  }
+
   support::TempDir folder_;
+  milliseconds crash_pause_{10};
 };
 
 TEST_F(HostileChildTest, AChildThatNeitherReadsNorWritesIsKilledPageByPage) {
@@ -87,6 +117,47 @@ TEST_F(HostileChildTest, AChildThatTalksAllTheTimeIsBroken) {
   EXPECT_EQ(end.kind, EngineEnd::Kind::kCrashed);
   EXPECT_EQ(end.page, 0);
   EXPECT_TRUE(call.pages.empty());
+}
+
+TEST_F(HostileChildTest, ADocumentIsNotBlamedForTwoChildrenThatAreKilledWhileItIsOpened) {
+  make_of(two_are_killed());
+  const auto info = looked_at();
+  ASSERT_TRUE(info) << info.error().message;
+  EXPECT_EQ(info->pages, 2);
+  EXPECT_EQ(pool_->counts().children_crashed, 2U);
+  EXPECT_EQ(pool_->counts().children_started, 3U);
+}
+
+TEST_F(HostileChildTest, ADocumentAtWhichThreeChildrenEndIsDamagedAndCostsNoMore) {
+  make_of(kKilledAtWork);
+  const auto info = looked_at();
+  ASSERT_FALSE(info);
+  EXPECT_EQ(info.error().code, Code::kDocumentDamaged);
+  EXPECT_NE(info.error().message.find("three times"), std::string::npos) << info.error().message;
+  EXPECT_EQ(pool_->counts().children_started, 3U);
+  EXPECT_EQ(pool_->counts().children_crashed, 3U);
+}
+
+TEST_F(HostileChildTest, ADocumentThatUsesUpItsChildsProcessorTimeIsABombAtOnce) {
+  make_of(kHitsItsCpuBound);
+  const auto info = looked_at();
+  ASSERT_FALSE(info);
+  EXPECT_EQ(info.error().code, Code::kDocumentBomb);
+  EXPECT_EQ(pool_->counts().children_started, 1U);
+}
+
+TEST_F(HostileChildTest, ThePauseAfterAKilledChildEndsWhenTheCallIsCancelled) {
+  crash_pause_ = kNever;
+  make_of(kKilledAtWork, kNever);
+  OcrCall call;
+  const auto ticket = look(call);
+  ASSERT_TRUE(ticket);
+  ASSERT_TRUE(
+      support::wait_until([this] { return pool_->counts().children_crashed > 0; }, testing::kCallPatience));
+  ticket->cancel();
+  ASSERT_TRUE(call.wait([&] { return call.info.has_value(); }));
+  EXPECT_EQ(call.info->error().code, Code::kJobCancelled);
+  EXPECT_EQ(pool_->counts().children_started, 1U);
 }
 
 TEST_F(HostileChildTest, ASpeechWithoutEndIsEnded) {

@@ -1,4 +1,7 @@
+#include <algorithm>
 #include <csignal>
+#include <fstream>
+#include <string>
 
 #include "tests/support/wait_until.h"
 #include "tests/unit/engines/ocr_reading.h"
@@ -69,6 +72,26 @@ TEST_F(OcrEngineTest, ACancelledCallEndsAndTheNextIsServed) {
   EXPECT_LT(call.pages.size(), 16U);
   OcrCall next;
   EXPECT_EQ(recognise(PdfMaker().text_page(kReportLines).bytes(), {0}, next).kind, EngineEnd::Kind::kDone);
+}
+
+int oom_score_of(const std::string& process) {
+  std::ifstream file("/proc/" + process + "/oom_score_adj");
+  int score = -1;
+  file >> score;
+  return score;
+}
+
+TEST_F(OcrEngineTest, AHostWithoutMemoryTakesAChildRatherThanUs) {
+  const int more = std::min(oom_score_of("self") + 500, 1000);
+  const auto best = process::Jail::probe(spawner_, {}).confinement;
+  for (const auto form : {best, process::Confinement::kFileRules, process::Confinement::kReduced}) {
+    make(testing::engine_options(), form);
+    OcrCall call;
+    ASSERT_EQ(recognise(PdfMaker().text_page(kReportLines).bytes(), {0}, call).kind, EngineEnd::Kind::kDone);
+    const pid_t child = testing::engine_child_of_this_process();
+    ASSERT_GT(child, 0);
+    EXPECT_EQ(oom_score_of(std::to_string(child)), more);
+  }
 }
 
 TEST_F(OcrEngineTest, AChildServesManyCallsAndGoesWhenItIsIdle) {

@@ -81,5 +81,29 @@ TEST_F(PdfTest, PicturesThatCannotBeListedInTimeAreNotTakenForNone) {
   EXPECT_TRUE(none->empty());
 }
 
+// In a process of its own, which has no thread of another spawner.
+template <class Use>
+void use_tools(const Use& use) {
+  process::Spawner spawner;
+  const EngineLimits limits;
+  const process::Fd file = file_of("of no account");
+  use(Tools(spawner, limits), file.get());
+  ::_exit(0);
+}
+
+TEST(ToolDeathTest, AProgramThatIsKilledFromOutsideEndsTheEngineAndSaysNothingOfTheDocument) {
+  const std::vector<std::string> killed{"-c", "kill -KILL $$"};
+  EXPECT_EXIT(
+      use_tools([&](const Tools& tools, int fd) { static_cast<void>(tools.capture("sh", killed, fd)); }),
+      ::testing::ExitedWithCode(1), "was killed");
+  EXPECT_EXIT(use_tools([&](const Tools& tools, int fd) {
+                auto stream = tools.start("sh", killed, fd, milliseconds(1'000));
+                std::string text;
+                stream->read_some(text, std::chrono::steady_clock::now() + std::chrono::minutes(1));
+                static_cast<void>(stream->hit_bounds());
+              }),
+              ::testing::ExitedWithCode(1), "was killed");
+}
+
 }  // namespace
 }  // namespace millrace::engines::host

@@ -1,5 +1,8 @@
 #include "storage/clock_watch.h"
 
+#include <algorithm>
+#include <string>
+
 #include <gtest/gtest.h>
 
 namespace millrace::storage {
@@ -58,8 +61,21 @@ TEST_F(ClockWatchTest, WallAndBootClockApartByMoreThanFiveSecondsStartTrustAnew)
 TEST_F(ClockWatchTest, ASmallCorrectionOfTheWallClockIsNoJump) {
   commit();
   clock_.jump_wall(seconds(5));
+  ::testing::internal::CaptureStderr();
   commit();
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
   EXPECT_EQ(watch_.trust().agreed_since, base::BootTime{});
+}
+
+TEST_F(ClockWatchTest, AJumpIsLoggedOnceWithHowFarTheWallClockWent) {
+  clock_.jump_wall(std::chrono::hours(-48));
+  ::testing::internal::CaptureStderr();
+  commit();
+  clock_.advance(seconds(1));
+  commit();
+  const std::string lines = ::testing::internal::GetCapturedStderr();
+  EXPECT_NE(lines.find("clock_jumped by_ms=-172800000"), std::string::npos) << lines;
+  EXPECT_EQ(std::count(lines.begin(), lines.end(), '\n'), 1) << lines;
 }
 
 }  // namespace

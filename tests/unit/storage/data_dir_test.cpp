@@ -1,5 +1,7 @@
 #include "storage/data_dir.h"
 
+#include <filesystem>
+
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -35,6 +37,56 @@ TEST(DataDirTest, APrivateFolderMayHoldOtherThingsAndASharedOneIsLeftAsItIs) {
     EXPECT_EQ(open_data_dir(data).has_value(), mode == 0700);
     EXPECT_EQ(rights_of(data), mode == 0700 ? 0711u : 0755u);
   }
+}
+
+// A data directory that a gateway has used: the API makes its pepper there.
+class LostDatabase : public ::testing::Test {
+ protected:
+  LostDatabase() {
+    opened(test_options(data), clock);
+    dir.write("data/pepper", "salt");
+  }
+  std::string told() const {
+    const auto store = Store::open(test_options(data), clock);
+    return store ? "it opened" : store.error().message;
+  }
+
+  const support::TempDir dir;
+  const std::string data = dir.str() + "/data";
+  const std::string database = data + "/millrace.db";
+  const base::SystemClock clock;
+};
+
+TEST_F(LostDatabase, AMissingOneIsNotReplacedByANewOne) {
+  EXPECT_EQ(told(), "it opened");
+  std::filesystem::remove(database);
+  const std::string what = told();
+  EXPECT_TRUE(what.starts_with(database + " is missing, but " + data + "/pepper shows")) << what;
+  EXPECT_NE(what.find("; restore a backup"), std::string::npos) << what;
+  EXPECT_NE(what.find(", or move " + data + " away"), std::string::npos) << what;
+  EXPECT_FALSE(std::filesystem::exists(database));
+}
+
+TEST_F(LostDatabase, AnEmptyOneIsLeftAsItIs) {
+  std::filesystem::resize_file(database, 0);
+  EXPECT_TRUE(told().starts_with(database + " is empty, but ")) << told();
+  EXPECT_EQ(std::filesystem::file_size(database), 0u);
+}
+
+TEST_F(LostDatabase, BlobsTellOfItToo) {
+  std::filesystem::remove(database);
+  std::filesystem::remove(data + "/pepper");
+  dir.write("data/blobs/0a/some", "x");
+  EXPECT_NE(told().find(data + "/blobs shows"), std::string::npos) << told();
+}
+
+TEST_F(LostDatabase, AStartThatWasCutShortBeforeOrAfterItIsRepeated) {
+  std::filesystem::remove(data + "/pepper");
+  EXPECT_EQ(told(), "it opened") << "the database and no pepper yet";
+  std::filesystem::resize_file(database, 0);
+  EXPECT_EQ(told(), "it opened") << "the file alone";
+  std::filesystem::remove(database);
+  EXPECT_EQ(told(), "it opened") << "the folders alone";
 }
 
 TEST(DataDirTest, NetworkFileSystemsAreRefusedByName) {

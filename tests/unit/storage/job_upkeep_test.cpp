@@ -1,5 +1,6 @@
 #include "storage/job_upkeep.h"
 
+#include "storage/upkeep_steps.h"
 #include "tests/unit/storage/fake_blob.h"
 #include "tests/unit/storage/job_store.h"
 
@@ -59,6 +60,54 @@ TEST(JobUpkeep, ADeadlineEndsQueuedAndWaitingJobsAndNoRunningOnes) {
   EXPECT_EQ(s.status(running.job), JobStatus::kRunning);
   EXPECT_EQ(s.status(waiting.job), JobStatus::kExpired);
   EXPECT_EQ(s.status(retried.job), JobStatus::kExpired);
+}
+
+// A fresh job and one that has an entry among the deadlines, in a store that has run for a while.
+std::vector<schemas::JobId> two_queued(JobStore& s) {
+  auto order = s.order();
+  order.deadline_after = kDay + 1h;
+  std::vector jobs{s.submit(), s.submit(std::move(order))};
+  s.clock.advance(2min);
+  EXPECT_EQ(s.expire_deadlines(), 0);
+  return jobs;
+}
+
+TEST(JobUpkeep, AClockThatJumpsAndIsSetRightWithinAMinuteExpiresNothing) {
+  JobStore s;
+  const auto jobs = two_queued(s);
+  s.clock.jump_wall(2 * kDay);
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_EQ(s.expire_deadlines(), 0);
+    EXPECT_TRUE(s.claim(2).empty()) << "overdue by this clock";
+    s.clock.advance(1s);
+  }
+  s.clock.jump_wall(-2 * kDay);
+  EXPECT_EQ(s.expire_deadlines(), 0);
+  for (const auto& job : jobs) EXPECT_EQ(s.status(job), JobStatus::kQueued);
+  EXPECT_EQ(s.claim(2).size(), 2u);
+}
+
+TEST(JobUpkeep, ADeadlineCountsAMinuteAfterAClockJumpThatStays) {
+  JobStore s;
+  two_queued(s);
+  s.clock.jump_wall(2 * kDay);
+  EXPECT_EQ(s.expire_deadlines(), 0);
+  s.clock.advance(kDeadlineWait - 1ms);
+  EXPECT_EQ(s.expire_deadlines(), 0);
+  s.clock.advance(1ms);
+  EXPECT_EQ(s.expire_deadlines(), 2);
+}
+
+TEST(JobUpkeep, AStartWithAWrongClockExpiresNothingForAMinute) {
+  JobStore s;
+  const auto job = s.submit();
+  s.clock.jump_wall(2 * kDay);
+  s.reopen();
+  EXPECT_EQ(s.expire_deadlines(), 0);
+  EXPECT_TRUE(s.claim(1).empty());
+  s.clock.advance(kDeadlineWait);
+  EXPECT_EQ(s.expire_deadlines(), 1);
+  EXPECT_EQ(s.status(job), JobStatus::kExpired);
 }
 
 TEST(JobUpkeep, RetentionTakesResultsFirstAndInputsOfSucceededJobs) {
