@@ -42,7 +42,6 @@ class ResumeFile {
   void set_output(const std::filesystem::path& input, const std::filesystem::path& output);
   std::set<std::filesystem::path> outputs() const;  // all of them
   base::Status save() const;
-  const std::filesystem::path& path() const { return path_; }
 
  private:
   std::string key_of(const std::filesystem::path& input) const;
