@@ -56,7 +56,7 @@ void Batch::place(BatchInput input) {
       return skip(document.input, entry);
     before_.failed += entry.status == "failed" ? 1 : 0;
     if (!entry.status.empty())  // ended: a new try
-      entry = {document.stamp, document.key, {}, {}, 0, std::move(entry.output)};
+      entry = {document.stamp, document.key, {}, {}, 0, std::move(entry.outputs)};
     document.key = entry.key;
     document.job = entry.job;
     document.from_before = !entry.job.empty();
@@ -301,7 +301,7 @@ void Batch::refuse(const Document& document, const std::string& code, const std:
 void Batch::record(const Document& document, const std::string& status) {
   if (resume_ == nullptr) return;
   ResumeEntry& entry = resume_->entry(document.input.file, document.stamp);
-  entry = {document.stamp, document.key, document.job, status, document.pages_done, std::move(entry.output)};
+  entry = {document.stamp, document.key, document.job, status, document.pages_done, std::move(entry.outputs)};
   if (const base::Status saved = resume_->save(); !saved) {
     fault_ = ClientError{kFailed, 0, {}, saved.error().message, {}, false};
   }

@@ -25,22 +25,22 @@ void name_outputs(std::vector<BatchInput>& inputs, const fs::path& folder, const
   std::set<fs::path> taken = resume.outputs();
   std::map<fs::path, int> uses;
   for (const BatchInput& input : inputs) {
-    if (resume.output(input.file).empty()) ++uses[plain_name(input, ending)];
+    if (resume.output(input.file, ending).empty()) ++uses[plain_name(input, ending)];
   }
   const auto is_free = [&](const fs::path& name, bool may_be_there) {
     std::error_code unknown;
     return !taken.contains(name) && (may_be_there || !fs::exists(folder / name, unknown));
   };
   for (BatchInput& input : inputs) {
-    fs::path name = resume.output(input.file);
+    fs::path name = resume.output(input.file, ending);
     const bool is_new = name.empty();
-    const bool ours = resume.knows(input.file);  // of a version that noted no outputs
+    const bool ours = resume.knows_no_output(input.file);
     int number = uses[plain_name(input, ending)] > 1 ? 2 : 1;
     while (name.empty()) {
       const fs::path next = candidate(input, ending, number++);
       if (is_free(next, ours)) name = next;
     }
-    if (is_new) resume.set_output(input.file, name);
+    if (is_new) resume.set_output(input.file, ending, name);
     taken.insert(name);
     input.output = folder / name;
   }

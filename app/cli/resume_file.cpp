@@ -53,8 +53,9 @@ base::Result<ResumeFile> ResumeFile::open(const fs::path& folder, std::string co
   const bool as_written = root.value("version", 1) < kVersion;  // from the folder in which it was made
   for (const auto& [input, row] : root["inputs"].items()) {
     file.entries_[as_written ? file.key_of(input) : input] = {
-        row.value("stamp", ""),  row.value("key", ""),  row.value("job", ""),
-        row.value("status", ""), row.value("pages", 0), row.value("output", "")};
+        row.value("stamp", ""), row.value("key", ""),
+        row.value("job", ""),   row.value("status", ""),
+        row.value("pages", 0),  row.value("outputs", std::map<std::string, std::string>())};
   }
   return file;
 }
@@ -69,25 +70,30 @@ std::string ResumeFile::key_of(const fs::path& input) const {
 
 ResumeEntry& ResumeFile::entry(const fs::path& input, const std::string& stamp) {
   ResumeEntry& entry = entries_[key_of(input)];
-  if (entry.stamp != stamp) entry = {stamp, fresh_key(command_), {}, {}, 0, std::move(entry.output)};
+  if (entry.stamp != stamp) entry = {stamp, fresh_key(command_), {}, {}, 0, std::move(entry.outputs)};
   return entry;
 }
 
-bool ResumeFile::knows(const fs::path& input) const { return entries_.contains(key_of(input)); }
-
-std::string ResumeFile::output(const fs::path& input) const {
+bool ResumeFile::knows_no_output(const fs::path& input) const {
   const auto found = entries_.find(key_of(input));
-  return found == entries_.end() ? std::string() : found->second.output;
+  return found != entries_.end() && found->second.outputs.empty();
 }
 
-void ResumeFile::set_output(const fs::path& input, const fs::path& output) {
-  entries_[key_of(input)].output = output.string();
+std::string ResumeFile::output(const fs::path& input, const std::string& ending) const {
+  const auto known = entries_.find(key_of(input));
+  if (known == entries_.end()) return {};
+  const auto named = known->second.outputs.find(ending);
+  return named == known->second.outputs.end() ? std::string() : named->second;
+}
+
+void ResumeFile::set_output(const fs::path& input, const std::string& ending, const fs::path& output) {
+  entries_[key_of(input)].outputs[ending] = output.string();
 }
 
 std::set<fs::path> ResumeFile::outputs() const {
   std::set<fs::path> all;
   for (const auto& [input, entry] : entries_) {
-    if (!entry.output.empty()) all.insert(entry.output);
+    for (const auto& [ending, output] : entry.outputs) all.insert(output);
   }
   return all;
 }
@@ -96,7 +102,7 @@ base::Status ResumeFile::save() const {
   nlohmann::json inputs = nlohmann::json::object();
   for (const auto& [input, e] : entries_) {
     inputs[input] = {{"stamp", e.stamp},   {"key", e.key},     {"job", e.job},
-                     {"status", e.status}, {"pages", e.pages}, {"output", e.output}};
+                     {"status", e.status}, {"pages", e.pages}, {"outputs", e.outputs}};
   }
   const fs::path fresh = path_.string() + ".new";
   {

@@ -20,7 +20,7 @@ struct ResumeEntry {
   std::string job;     // empty: not acknowledged yet
   std::string status;  // "": under way, "succeeded", "failed", "cancelled"
   int pages = 0;
-  std::string output{};  // below the output folder: this input's for good; empty: not named yet
+  std::map<std::string, std::string> outputs{};  // by ending, below the output folder: this input's for good
 };
 
 // Held while a command works for the output folder `folder`. kBadRequest: another process does. Where the
@@ -36,10 +36,12 @@ class ResumeFile {
   static base::Result<ResumeFile> open(const std::filesystem::path& folder, std::string command);
   // The entry of the input, new if the stamp has changed.
   ResumeEntry& entry(const std::filesystem::path& input, const std::string& stamp);
-  bool knows(const std::filesystem::path& input) const;
-  // Of the input: empty while it has none.
-  std::string output(const std::filesystem::path& input) const;
-  void set_output(const std::filesystem::path& input, const std::filesystem::path& output);
+  // Known, of a version that noted no outputs.
+  bool knows_no_output(const std::filesystem::path& input) const;
+  // Of the input and the ending of a form (".md"): empty while it has none.
+  std::string output(const std::filesystem::path& input, const std::string& ending) const;
+  void set_output(const std::filesystem::path& input, const std::string& ending,
+                  const std::filesystem::path& output);
   std::set<std::filesystem::path> outputs() const;  // all of them
   base::Status save() const;
 

@@ -24,11 +24,11 @@ class OutputNames : public testing::Test {
     return {path, path.filename()};
   }
   // Of one run, which writes all of them; below the output folder.
-  std::vector<std::string> run(const std::vector<std::string>& files) {
+  std::vector<std::string> run(const std::vector<std::string>& files, const std::string& ending = ".md") {
     std::vector<BatchInput> inputs;
     for (const std::string& file : files) inputs.push_back(input(file));
     auto resume = ResumeFile::open(out_, "ocr").value();
-    name_outputs(inputs, out_, ".md", resume);
+    name_outputs(inputs, out_, ending, resume);
     EXPECT_TRUE(resume.save());
     std::vector<std::string> names;
     for (const BatchInput& each : inputs) {
@@ -58,6 +58,13 @@ TEST_F(OutputNames, AnInputKeepsItsOutputWhateverComesToLieBesideIt) {
   EXPECT_THAT(run({"x.pdf"}), ElementsAre("x.md"));
   EXPECT_THAT(run({"x.png", "x.pdf"}), ElementsAre("x.png.md", "x.md"));
   EXPECT_THAT(run({"x.pdf"}), ElementsAre("x.md"));
+}
+
+TEST_F(OutputNames, AnInputHasAnOutputOfItsOwnForEachForm) {
+  std::ofstream(out_ / "talk.txt") << "by hand";
+  EXPECT_THAT(run({"talk.wav"}, ".srt"), ElementsAre("talk.srt"));
+  EXPECT_THAT(run({"talk.wav"}, ".txt"), ElementsAre("talk.wav.txt"));
+  EXPECT_THAT(run({"talk.wav"}, ".srt"), ElementsAre("talk.srt"));
 }
 
 TEST_F(OutputNames, AFileThatNobodyHereHasWrittenIsLeftAlone) {
