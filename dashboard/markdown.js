@@ -10,7 +10,7 @@ const kInline = [
   { pattern: /\*(?=\S)([^*]+)\*|(?<!\w)_(?=\S)([^_]+)_(?!\w)/, make: (m, on) => h("em", {}, inline(m[1] ?? m[2], on)) },
   { pattern: /~~(?=\S)(.+?)~~/, make: (m, on) => h("s", {}, inline(m[1], on)) },
   { pattern: /<?(https?:\/\/[^\s<>)\]]+)>?/, make: (m) => link(m[1], [m[1]]) },
-  { pattern: /\\([\\`*_{}[\]()#+\-.!|$])/, make: (m) => m[1] },
+  { pattern: /\\([!-/:-@[-`{-~])/, make: (m) => m[1] },
 ];
 
 function link(target, children) {

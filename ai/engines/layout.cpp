@@ -1,12 +1,11 @@
 #include "ai/engines/layout.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
-#include <string_view>
 
 #include "ai/engines/columns.h"
 #include "ai/engines/direction.h"
+#include "ai/engines/literal.h"
 #include "ai/engines/markers.h"
 #include "ai/engines/region.h"
 
@@ -64,77 +63,21 @@ void append_blocks(std::vector<Block>& all, std::vector<Block> more) {
   }
 }
 
-// Whether the line is nothing but a rule, or underlines the one above.
-bool is_rule(std::string_view line) {
-  if (line.empty() || std::string_view("-=*_").find(line.front()) == std::string_view::npos) return false;
-  const std::string_view allowed = line.front() == '-'   ? "- "
-                                   : line.front() == '=' ? "= "
-                                   : line.front() == '*' ? "* "
-                                                         : "_ ";
-  return line.find_first_not_of(allowed) == std::string_view::npos;
-}
-
-// Whether it would read as markup at the beginning of a line.
-bool begins_markup(std::string_view line) {
-  for (const std::string_view mark : {"#", ">", "|", "```", "~~~", "+ ", "- ", "* "}) {
-    if (line.starts_with(mark)) return true;
-  }
-  return line == "+" || is_rule(line);
-}
-
-// Whether `text` begins as a tag of HTML does; a link in angle brackets is none.
-bool begins_tag(std::string_view text) {
-  if (text.size() < 2 || text[0] != '<' || text.starts_with("<http://") || text.starts_with("<https://")) {
-    return false;
-  }
-  const char next = text[1];
-  return next == '/' || next == '!' || next == '?' || std::isalpha(static_cast<unsigned char>(next)) != 0;
-}
-
-// The text without soft hyphens; what would read as HTML is escaped.
-std::string plain(std::string_view text) {
-  constexpr std::string_view kSoftHyphen = "\u00ad";
-  std::string out;
-  while (true) {
-    const std::size_t at = text.find_first_of("<\xC2");
-    out += text.substr(0, at);
-    if (at == std::string_view::npos) return out;
-    text.remove_prefix(at);
-    if (text.starts_with(kSoftHyphen)) {
-      text.remove_prefix(kSoftHyphen.size());
-      continue;
-    }
-    if (begins_tag(text)) out += '\\';
-    out += text.front();
-    text.remove_prefix(1);
-  }
-}
-
-// Lines, each kept from reading as markup; two spaces at the end of a line break it in markdown.
-std::string escaped(std::string_view text) {
-  std::string out;
-  while (true) {
-    const std::size_t end = text.find(kLineBreak);
-    const std::string_view line = text.substr(0, end);
-    if (begins_markup(line)) out += '\\';
-    out += plain(line);
-    if (end == std::string_view::npos) return out;
-    out += "  \n";
-    text.remove_prefix(end + 1);
-  }
+bool known_to_markdown(const std::string& marker) {
+  return marker == "-" || (marker.front() >= '0' && marker.front() <= '9');
 }
 
 std::string markdown_of_block(const Block& block) {
   switch (block.kind) {
     case Block::Kind::kHeading:
-      return std::string(static_cast<std::size_t>(block.level), '#') + " " + plain(block.text);
+      return std::string(static_cast<std::size_t>(block.level), '#') + " " +
+             literal(block.text, Place::kHeading);
     case Block::Kind::kItem:
       return std::string(static_cast<std::size_t>(block.level) * 3, ' ') + block.marker + " " +
-             escaped(block.text);
+             literal(block.text, known_to_markdown(block.marker) ? Place::kItem : Place::kLoose);
     case Block::Kind::kParagraph:
-      return escaped(block.text);
+      return literal(block.text, Place::kParagraph);
     case Block::Kind::kTable:
-      return plain(block.text);
     case Block::Kind::kFigure:
       return block.text;
   }

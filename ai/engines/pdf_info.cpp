@@ -40,7 +40,8 @@ base::Error failure(const process::Captured& pdfinfo) {
   if (pdfinfo.timed_out) return opened_too_slowly();
   if (pdfinfo.exit.signal == SIGXCPU) return opening_is_a_bomb();
   if (says(pdfinfo.err, "Invalid page count") || says(pdfinfo.err, "Page count (")) return wrong_page_count();
-  if (says(pdfinfo.err, "Wrong page range")) {
+  // A document without any page is none that can be opened, whichever pages were asked for.
+  if (says(pdfinfo.err, "Wrong page range") && !says(pdfinfo.err, "the last page (0)")) {
     return error(Code::kInvalidField, "the pages are not in the document", "pages");
   }
   return error(Code::kDocumentDamaged, "the document is damaged or cut off: it cannot be opened");

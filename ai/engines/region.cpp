@@ -17,6 +17,7 @@ constexpr float kHeadingFill = 0.75F;
 constexpr std::size_t kHeadingWords = 14;
 constexpr float kLargerText = 1.15F;        // letters of a heading in a text layer
 constexpr float kLargerRecognised = 1.25F;  // the same by OCR, whose heights are estimates
+constexpr float kTitleMin = 0.95F;          // letters of a title that is known by its place
 constexpr float kBulletGap = 0.6F;
 constexpr float kNumberGap = 0.5F;
 constexpr float kShortRow = 0.75F;       // a row that ends before this part of the column may end a paragraph
@@ -125,9 +126,11 @@ bool RegionReader::heading_by_place(std::size_t i) const {
          row(i + 1).box.x1 > box_.x1 - 0.15F * box_.width();
 }
 
-// One row in the middle of the first page's top, with room below.
+// One row in the middle of the first page's top, with room below. In smaller letters than the text it is a
+// running head.
 bool RegionReader::title_by_place(std::size_t i) const {
   if (metrics_.index != 0 || !first_on_page_ || i != 0 || rows_.size() < 2) return false;
+  if (size_ratio(i) < kTitleMin) return false;
   const float left = row(i).box.x0 - box_.x0;
   const float right = box_.x1 - row(i).box.x1;
   const bool centred = left > 0.1F * box_.width() && std::abs(left - right) < 0.1F * box_.width();

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "ai/engines/literal.h"
 #include "ai/engines/markers.h"
 
 namespace millrace::engines {
@@ -145,12 +146,7 @@ bool enough_cells(const Table& table) {
 void append_row(std::string& out, const std::vector<std::string>& cells) {
   out += '|';
   for (const std::string& cell : cells) {
-    out += ' ';
-    for (const char c : cell) {
-      if (c == '|') out += '\\';
-      out += c;
-    }
-    out += " |";
+    out.append(" ").append(literal(cell, Place::kCell)).append(" |");
   }
   out += '\n';
 }

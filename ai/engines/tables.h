@@ -16,7 +16,7 @@ struct Table {
 // height.
 Table table_at(const std::vector<Row>& rows, std::size_t first, float letters);
 
-// As markdown, the first row as the head. `|` in a cell is escaped.
+// As markdown, the first row as the head; the cells are texts (literal.h).
 std::string table_markdown(const Table& table);
 
 }  // namespace millrace::engines

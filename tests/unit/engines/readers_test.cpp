@@ -224,6 +224,11 @@ TEST(PdfInfo, EachFailureHasItsCode) {
                          "the last page (3).\n",
                          99)),
             Code::kInvalidField);
+  EXPECT_EQ(code(pdfinfo("",
+                         "Command Line Error: Wrong page range given: the first page (1) can not be after "
+                         "the last page (0).\n",
+                         99)),
+            Code::kDocumentDamaged);
   EXPECT_EQ(code(pdfinfo("Pages: 2\nPage 1 size: 1 x 1 pts\nPage 2 size: 0 x 0 pts\n", "", 0)),
             Code::kDocumentPageCount);
   EXPECT_EQ(code(pdfinfo("Pages: 11\n", "", 0)), Code::kDocumentTooManyPages);

@@ -1,0 +1,73 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/engines/sheet.h"
+
+namespace millrace::engines {
+namespace {
+
+TEST(LayoutLists, BulletsAreItemsAndTheirLinesAreJoined) {
+  Sheet sheet;
+  sheet.lines(50, 100, {"• first of them goes over", "  two lines", "• second"});
+  EXPECT_EQ(sheet.markdown(), "- first of them goes over two lines\n- second");
+}
+
+TEST(LayoutLists, AMisreadBulletIsABulletOnlyInFrontOfAGap) {
+  Sheet wide(true);
+  wide.put(50, 100, "e").put(70, 100, "read as a letter").put(50, 113, "¢").put(70, 113, "read as money");
+  EXPECT_EQ(wide.markdown(), "- read as a letter\n- read as money");
+  EXPECT_EQ(Sheet(true).put(50, 100, "e is a number").markdown(), "e is a number");
+}
+
+TEST(LayoutLists, MarksThatStandBelowEachOtherAreBulletsWithoutAGap) {
+  Sheet sheet(true);
+  sheet.lines(50, 100, {"« first of them", ". second of them", "* third of them"});
+  EXPECT_EQ(sheet.markdown(), "- first of them\n- second of them\n- third of them");
+  EXPECT_EQ(Sheet(true).put(50, 100, "« quoted » alone").markdown(), "« quoted » alone");
+  EXPECT_EQ(Sheet(true).lines(50, 100, {"e cosi via", "e cosi sia"}).markdown(), "e cosi via e cosi sia");
+}
+
+TEST(LayoutLists, AnItemIsNoHeadingHoweverLargeItsLettersSeem) {
+  Sheet sheet(true);
+  sheet.lines(50, 100, kProse).put(50, 170, "• an item of a list", false, 1.5F);
+  EXPECT_THAT(sheet.markdown(), ::testing::EndsWith("\n\n- an item of a list"));
+}
+
+TEST(LayoutLists, NumberedItemsKeepTheirNumbers) {
+  Sheet sheet;
+  sheet.lines(50, 100, kProse);
+  for (int i = 1; i <= 3; ++i) {
+    const float y = 150 + kPitch * static_cast<float>(i);
+    sheet.put(50, y, std::to_string(i) + ")").put(75, y, "point and more");
+  }
+  EXPECT_NE(sheet.markdown().find("\n\n1. point and more\n2. point and more\n3. point"), std::string::npos)
+      << sheet.markdown();
+}
+
+TEST(LayoutLists, ItemsInItemsAreIndented) {
+  Sheet sheet;
+  sheet.put(50, 100, "• outer item")
+      .put(80, 113, "– inner item")
+      .put(80, 126, "– inner again")
+      .put(50, 139, "• outer");
+  EXPECT_EQ(sheet.markdown(), "- outer item\n   - inner item\n   - inner again\n- outer");
+}
+
+TEST(LayoutLists, ItemsAreKnownByTheNumbersThatFollowEachOther) {
+  EXPECT_EQ(Sheet().lines(50, 100, {"1. one thing", "2. two things", "3. three"}).markdown(),
+            "1. one thing\n2. two things\n3. three");
+  EXPECT_EQ(Sheet().lines(50, 100, {"a) one thing", "b) two things"}).markdown(),
+            "a) one thing\nb) two things");
+  Sheet wrapped;
+  wrapped.lines(50, 100, {"(1) one thing that goes on", "    over this line", "(2) two"});
+  EXPECT_EQ(wrapped.markdown(), "1. one thing that goes on over this line\n2. two");
+}
+
+TEST(LayoutLists, ALineOfProseThatBeginsWithANumberIsNoItem) {
+  const std::string line = "3. and that is all there is about it but for a number that ends its line";
+  EXPECT_EQ(Sheet().lines(50, 100, {kProse[0], line, kProse[1]}).markdown(),
+            kProse[0] + " " + line + " " + kProse[1]);
+}
+
+}  // namespace
+}  // namespace millrace::engines

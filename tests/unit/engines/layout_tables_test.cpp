@@ -1,0 +1,156 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/engines/sheet.h"
+
+namespace millrace::engines {
+namespace {
+
+// Puts a row of cells, their columns `step` apart.
+void put_cells(Sheet& sheet, float y, float step, const std::vector<std::string>& cells) {
+  float x = 50;
+  for (const std::string& cell : cells) {
+    sheet.put(x, y, cell);
+    x += step;
+  }
+}
+
+TEST(LayoutTables, RowsWithWhiteRiversAreATable) {
+  Sheet sheet;
+  sheet.lines(50, 100, kProse);
+  const std::vector<std::vector<std::string>> rows{
+      {"Name", "Count", "Share"}, {"red apples", "12", "3.5 %"}, {"pears", "7", "a|b"}};
+  float y = 160;
+  for (const auto& row : rows) {
+    sheet.put(100, y, row[0]).put(250, y, row[1]).put(350, y, row[2]);
+    y += kPitch;
+  }
+  sheet.lines(50, y + 20, kProse);
+  EXPECT_NE(sheet.markdown().find(
+                "alone\n\n| Name | Count | Share |\n| --- | --- | --- |\n| red apples | 12 | 3.5 % |\n"
+                "| pears | 7 | a\\|b |\n\nThe gateway"),
+            std::string::npos)
+      << sheet.markdown();
+}
+
+TEST(LayoutTables, ALineOfProseWithAWideGapAfterATableIsNotOfIt) {
+  Sheet sheet;
+  float y = 100;
+  for (const std::string name : {"one", "two", "three", "four"}) {
+    sheet.put(100, y, name).put(250, y, "12").put(350, y, "77");
+    y += kPitch;
+  }
+  sheet.put(50, y + 10, "prose that begins here and goes on")
+      .put(260, y + 10, "over the gap in it and far on");
+  EXPECT_TRUE(sheet.markdown().ends_with(
+      "| four | 12 | 77 |\n\nprose that begins here and goes on over the gap in it "
+      "and far on"))
+      << sheet.markdown();
+}
+
+TEST(LayoutTables, AnEmptyCellStaysEmpty) {
+  Sheet sheet;
+  sheet.put(100, 100, "a").put(250, 100, "b").put(350, 100, "c");
+  sheet.put(100, 113, "d").put(350, 113, "f");
+  sheet.put(100, 126, "g").put(250, 126, "h").put(350, 126, "i");
+  EXPECT_EQ(sheet.markdown(), "| a | b | c |\n| --- | --- | --- |\n| d |  | f |\n| g | h | i |");
+}
+
+TEST(LayoutTables, TwoColumnsAreReadOneAfterTheOtherUnderTheirHeading) {
+  Sheet sheet;
+  sheet.put(150, 60, "A Title Over Both Columns", false, 1.6F);
+  std::string left;
+  std::string right;
+  for (int i = 0; i < 8; ++i) {
+    const float y = 100 + kPitch * static_cast<float>(i);
+    const std::string number = std::to_string(i);
+    sheet.put(50, y, "left words of the line number " + number)
+        .put(320, y + 4, "right words of the line number " + number);
+    left += (i > 0 ? " " : "") + ("left words of the line number " + number);
+    right += (i > 0 ? " " : "") + ("right words of the line number " + number);
+  }
+  sheet.put(50, 260, "A full line below both of the columns that crosses the gutter of the page and");
+  const std::string text = sheet.markdown();
+  EXPECT_NE(text.find("# A Title Over Both Columns\n\n" + left), std::string::npos) << text;
+  EXPECT_NE(text.find(right), std::string::npos) << text;
+  EXPECT_LT(text.find(left), text.find(right));
+  EXPECT_LT(text.find("right words"), text.find("A full line below"));
+}
+
+TEST(LayoutTables, AParagraphRunsOnFromColumnToColumn) {
+  Sheet sheet;
+  for (int i = 0; i < 6; ++i) {
+    const float y = 100 + kPitch * static_cast<float>(i);
+    sheet.put(50, y, "these words go on and on").put(320, y, "those words go on and on");
+  }
+  EXPECT_EQ(sheet.markdown().find('\n'), std::string::npos) << sheet.markdown();
+}
+
+TEST(LayoutTables, ATableOfManyWordsIsNotCutIntoColumns) {
+  Sheet sheet;
+  for (int i = 0; i < 6; ++i) {
+    const float y = 100 + kPitch * static_cast<float>(i);
+    put_cells(sheet, y, 180,
+              {"A long description of it", "and a remark on that", std::to_string(i) + ".00 EUR"});
+  }
+  EXPECT_TRUE(sheet.markdown().ends_with("\n| A long description of it | and a remark on that | 5.00 EUR |"))
+      << sheet.markdown();
+}
+
+TEST(LayoutTables, ATableOfEvenColumnsIsOneTable) {
+  for (const float pitch : {kPitch, 1.8F * kPitch, 3 * kPitch}) {
+    Sheet sheet;
+    for (int i = 0; i < 5; ++i) {
+      put_cells(sheet, 100 + pitch * static_cast<float>(i), 130,
+                {"one cell", "two cell", "red cell", "blue cell"});
+    }
+    EXPECT_TRUE(sheet.markdown().starts_with("| one cell | two cell | red cell | blue cell |\n| --- |"))
+        << pitch << sheet.markdown();
+    EXPECT_EQ(sheet.markdown().find("\n\n"), std::string::npos) << pitch << sheet.markdown();
+  }
+}
+
+TEST(LayoutTables, ACellOfTwoLinesIsOne) {
+  Sheet sheet;
+  for (int i = 0; i < 4; ++i) {
+    put_cells(sheet, 100 + 30 * static_cast<float>(i), 130, {"name", "value", "share"});
+  }
+  sheet.put(180, 142, "goes on");
+  EXPECT_NE(sheet.markdown().find("| name | value goes on | share |\n| name | value | share |"),
+            std::string::npos)
+      << sheet.markdown();
+}
+
+TEST(LayoutTables, ColumnsWithTablesAmongTheirProseStayColumns) {
+  Sheet sheet;
+  for (int i = 0; i < 20; ++i) {
+    const float y = 100 + kPitch * static_cast<float>(i);
+    for (const float x : {50.0F, 330.0F}) {
+      if (i % 10 < 4) sheet.put(x, y, "some words that fill a line of one column and");
+      if (i % 10 >= 4) sheet.put(x + 40, y, "Case").put(x + 90, y, "12").put(x + 130, y, "3.5");
+    }
+  }
+  const std::string text = sheet.markdown();
+  std::size_t tables = 0;
+  for (std::size_t at = 0;
+       (at = text.find("| Case | 12 | 3.5 |\n| --- | --- | --- |", at)) != std::string::npos; ++at)
+    ++tables;
+  EXPECT_EQ(tables, 4U) << text;
+}
+
+TEST(LayoutTables, ColumnsOfReferencesOnTheSameLinesStayColumns) {
+  Sheet sheet;
+  for (int i = 0; i < 12; ++i) {
+    const float y = 100 + kPitch * static_cast<float>(i);
+    if (i % 3 == 0)
+      sheet.put(50, y, "[" + std::to_string(i) + "]").put(330, y, "[" + std::to_string(90 + i) + "]");
+    sheet.put(75, y, "left words that fill their line and");
+    sheet.put(355, y, "right words that fill the line and");
+  }
+  const std::string text = sheet.markdown();
+  EXPECT_EQ(text.find('|'), std::string::npos) << text;
+  EXPECT_GT(text.find("right words"), text.rfind("left words")) << text;
+}
+
+}  // namespace
+}  // namespace millrace::engines
