@@ -32,7 +32,8 @@ std::string tidied_lines(std::string_view text) {
 // A text and which of its characters are escaped.
 class Literal {
  public:
-  Literal(std::string_view text, Place place) : text_(text), place_(place), marked_(text.size()) {
+  Literal(std::string_view text, Place place)
+      : text_(text), place_(place), last_name_(text.rfind("]:")), marked_(text.size()) {
     mark_signs();
     mark_code();
     mark_links();
@@ -84,6 +85,7 @@ class Literal {
 
   std::string_view text_;
   Place place_;
+  std::size_t last_name_;  // where the last "]:" is
   std::vector<bool> marked_;
 };
 
@@ -196,7 +198,7 @@ std::size_t Literal::end_of_number(std::string_view line) {
 bool Literal::begins_bracket(std::size_t from, std::string_view line) const {
   if (!line.starts_with('[')) return false;
   const bool task = line.size() > 3 && line[2] == ']' && line[3] == ' ';
-  return (task && place_ == Place::kItem) || text_.find("]:", from) != kNowhere;
+  return (task && place_ == Place::kItem) || (last_name_ != kNowhere && last_name_ > from);
 }
 
 void Literal::mark_beginning(std::size_t from, std::string_view line) {

@@ -63,6 +63,13 @@ TEST(Literal, EachPlaceHasItsOwnSigns) {
   EXPECT_EQ(literal("- a `b", Place::kLoose), "- a \\`b");
 }
 
+// A search of its own for the end of each name would be quadratic.
+TEST(Literal, AMegabyteOfOpenBracketsIsReadInOnePass) {
+  std::string brackets;
+  for (int i = 0; i < 500'000; ++i) brackets += "[\n";
+  EXPECT_EQ(line(brackets).size(), brackets.size() + 2 * 500'000);  // two blanks a line, nothing escaped
+}
+
 TEST(Literal, SoftHyphensAreLeftOut) {
   EXPECT_EQ(line("soft\u00adhyphen and more\u00ad"), "softhyphen and more");
 }
