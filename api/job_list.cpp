@@ -93,14 +93,14 @@ void send_jobs(Context& context, Call& call, Reach reach, const std::vector<JobV
   page.send(call, job_cursor(jobs[page.count() - 1].id.uuid));
 }
 
-// nullopt: one of them is no job id.
+// Each once. nullopt: one of them is no job id.
 std::optional<std::vector<JobId>> split_ids(std::string_view text) {
   std::vector<JobId> out;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find(','), text.size());
     const auto id = shown_job_id(text.substr(0, end));
     if (!id) return std::nullopt;
-    out.push_back(*id);
+    if (std::ranges::find(out, *id) == out.end()) out.push_back(*id);
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return out;

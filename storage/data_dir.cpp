@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include <pwd.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/statvfs.h>
@@ -73,6 +74,26 @@ base::Status make_folder(const std::string& path, mode_t mode) {
   return refused(path, "cannot be written by this user; chown it or set --data to another folder");
 }
 
+std::string user_name(uid_t user) {
+  passwd entry{};
+  passwd* found = nullptr;
+  std::array<char, 4096> text{};
+  ::getpwuid_r(user, &entry, text.data(), text.size(), &found);
+  return found != nullptr ? found->pw_name : std::string();
+}
+
+// Root may write anywhere; what it makes in a service's folder, the service cannot open.
+base::Status check_owner(const DataDir& dir) {
+  struct stat database {};
+  if (::geteuid() != 0 || ::stat(dir.database.c_str(), &database) != 0 || database.st_uid == 0) return {};
+  const std::string name = user_name(database.st_uid);
+  const std::string owner = name.empty() ? "user " + std::to_string(database.st_uid) : name;
+  return refused(dir.root, "its database belongs to " + owner +
+                               ", who could not open what root makes beside it; run this as that user" +
+                               (name.empty() ? "" : " (runuser -u " + name + " -- millrace ...)") +
+                               ", or chown -R the folder to root");
+}
+
 base::Status check_file_system(const std::string& path) {
   struct statfs fs {};
   if (::statfs(path.c_str(), &fs) != 0) return refused(path, std::string("statfs: ") + std::strerror(errno));
@@ -119,6 +140,7 @@ std::string lost_database(const DataDir& dir) {
 
 base::Result<DataDir> open_data_dir(const std::string& root) {
   DataDir dir(root);
+  if (auto own = check_owner(dir); !own) return own.error();
   std::error_code parents;  // make_folder says it better
   std::filesystem::create_directories(std::filesystem::path(root).parent_path(), parents);
   if (auto made = make_folder(dir.root, 0711); !made) return made.error();

@@ -26,7 +26,8 @@ struct DataDir {
 std::string lost_database(const DataDir& dir);
 
 // Makes what is missing, sets the modes, and refuses a folder that cannot be written, that holds other things
-// and is open to other users, or that lies on a network file system. The message says what to do.
+// and is open to other users, that lies on a network file system, or whose database is another user's where
+// this is root, whose files that user could not open. The message says what to do.
 base::Result<DataDir> open_data_dir(const std::string& root);
 
 enum class FileSystem { kLocal, kUnknown, kRefused };

@@ -35,7 +35,7 @@ namespace {
 
 base::Error failure(const process::Captured& pdfinfo) {
   if (says(pdfinfo.err, "Incorrect password")) {
-    return error(Code::kDocumentEncrypted, "the document is encrypted: send it without a password");
+    return error(Code::kDocumentEncrypted, "the document needs a password: send a copy that has none");
   }
   if (pdfinfo.timed_out) return opened_too_slowly();
   if (pdfinfo.exit.signal == SIGXCPU) return opening_is_a_bomb();

@@ -57,17 +57,19 @@ Tree walk(const fs::path& root, const InputKinds& kinds) {
   return tree;
 }
 
-base::Status add_folder(const fs::path& folder, const InputKinds& kinds, BatchInputs& inputs) {
-  Tree tree = walk(folder, kinds);
-  if (tree.files.empty()) {
-    std::string message = folder.string() + ": no " + kinds.shown + " in this folder";
-    for (const std::string& unread : tree.unread) message += "; " + unread;
-    return base::error(base::Code::kInvalidField, std::move(message));
-  }
+void add_folder(const fs::path& folder, const InputKinds& kinds, BatchInputs& inputs) {
+  const Tree tree = walk(folder, kinds);
+  if (tree.files.empty())
+    inputs.skipped.push_back(folder.string() + ": no " + kinds.shown + " in this folder");
   for (const fs::path& file : tree.files) inputs.documents.push_back({file, file.lexically_relative(folder)});
   for (const auto& [ending, count] : tree.left_out) inputs.left_out[ending] += count;
   inputs.skipped.insert(inputs.skipped.end(), tree.unread.begin(), tree.unread.end());
-  return {};
+}
+
+base::Error no_document(const std::vector<std::string>& skipped) {
+  std::string message;
+  for (const std::string& each : skipped) message += (message.empty() ? "" : "; ") + each;
+  return base::error(base::Code::kInvalidField, std::move(message));
 }
 
 base::Error named_nothing() {
@@ -96,7 +98,7 @@ base::Result<BatchInputs> collect_inputs(const std::vector<std::string>& paths, 
       if (!output_folder.empty()) return named_nothing();
       inputs.documents.push_back({kStandardInput, kStandardInput.filename()});
     } else if (fs::is_directory(path, failed)) {
-      if (const base::Status added = add_folder(path, kinds, inputs); !added) return added.error();
+      add_folder(path, kinds, inputs);
     } else if (fs::exists(path, failed)) {
       inputs.documents.push_back({path, fs::path(path).filename()});
     } else {
@@ -104,6 +106,7 @@ base::Result<BatchInputs> collect_inputs(const std::vector<std::string>& paths, 
                          path + ": " + (failed ? failed.message() : "no such file or folder"));
     }
   }
+  if (inputs.documents.empty()) return no_document(inputs.skipped);
   drop_repeated(inputs.documents);
   return inputs;
 }

@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "app/cli/exec_stream.h"
 #include "app/cli/interrupt.h"
 #include "app/cli/machine_choice.h"
 #include "app/cli/partial_file.h"
@@ -64,6 +65,11 @@ class Copier {
         wanted.push_back({artifact.value("artifact_id", ""), name});
     }
     if (!wanted.empty()) return kOk;
+    const std::string status = execution.value("status", "");
+    if (!is_end(status)) {
+      return fail(source.execution + " is " + status + ": its artifacts are there when it has ended",
+                  kNotFound);
+    }
     if (names.empty()) return fail(source.execution + " has no artifacts", kNotFound);
     return fail(source.execution + " has no artifact \"" + source.name + "\"; there are: " + names,
                 kNotFound);

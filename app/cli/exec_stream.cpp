@@ -15,10 +15,6 @@ namespace millrace::cli {
 using nlohmann::json;
 namespace {
 
-bool is_end(std::string_view status) {
-  return status == "succeeded" || status == "failed" || status == "cancelled" || status == "expired";
-}
-
 void print_chunk(const json& of, std::FILE* to) {
   std::string bytes = of.value("chunk", "");
   if (of.value("encoding", "") == "base64") bytes = base::base64_decode(bytes).value_or("");
@@ -123,6 +119,10 @@ class Follower {
 };
 
 }  // namespace
+
+bool is_end(std::string_view status) {
+  return status == "succeeded" || status == "failed" || status == "cancelled" || status == "expired";
+}
 
 void print_event(const json& event) {
   const std::string type = event.value("type", "");

@@ -15,6 +15,9 @@ class Interrupt;
 // An event of an execution: its output to our stdout or stderr, what it warns of to stderr as "millrace: …".
 void print_event(const nlohmann::json& event);
 
+// Whether an execution of this status, as the API shows it, has ended.
+bool is_end(std::string_view status);
+
 // How an execution ended, as its last event says.
 struct ExecEnd {
   std::string status{};  // empty: not known, `exit_code` of ours says why

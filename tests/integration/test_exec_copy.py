@@ -93,11 +93,18 @@ def copying(silent, *words, **kwargs):
     return subprocess.Popen(command, env=environment(silent), stderr=subprocess.PIPE, text=True, **kwargs)
 
 
-def say_artifacts(silent, *names):
+def say_artifacts(silent, *names, status="succeeded"):
     line, connection = silent.next_request()
     assert line.startswith(f"GET /v1/machines/{FILE_MACHINE}/executions/{EXECUTION} ")
     rows = [{"artifact_id": "art-1", "name": name} for name in names]
-    silent.answer(connection, 200, json.dumps({"artifacts": rows}), content_type="application/json")
+    silent.answer(connection, 200, json.dumps({"status": status, "artifacts": rows}), content_type="application/json")
+
+
+def test_a_command_that_runs_has_no_artifacts_yet(silent, tmp_path):
+    with copying(silent, f"{EXECUTION}:", tmp_path) as running:
+        say_artifacts(silent, status="running")
+        assert f"{EXECUTION} is running: its artifacts" in running.stderr.read()
+        assert running.wait(30) == 11
 
 
 @pytest.mark.parametrize("name", ["../evil", "/tmp/evil", "a/../../evil", "link/evil"])

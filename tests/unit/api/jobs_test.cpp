@@ -103,6 +103,16 @@ TEST_F(Jobs, AreFiltered) {
   EXPECT_EQ(ids("ids=" + done + "," + queued).size(), 2u);
 }
 
+TEST_F(Jobs, AnIdThatIsSentTwiceIsListedAndCountedOnce) {
+  start();
+  const std::string id = make();
+  std::string many = id;
+  for (int i = 0; i < 120; ++i) many += "," + id;
+  const json page = get("/v1/jobs?ids=" + many).json();
+  ASSERT_EQ(page["items"].size(), 1u) << page;
+  EXPECT_EQ(page["items"][0]["id"], id);
+}
+
 TEST_F(Jobs, AnEmptyListOfIdsNamesNoJob) {
   start();
   make();
@@ -129,7 +139,8 @@ TEST_F(Jobs, BadFiltersAreNamed) {
   EXPECT_EQ(param("created_after=yesterday"), "created_after");
   EXPECT_EQ(param("ids=x"), "ids");
   std::string many;
-  for (int i = 0; i < 101; ++i) many += "ocr-01932b6c-8a00-7000-8000-000000000001,";
+  for (int i = 0; i < 101; ++i)
+    many += "ocr-01932b6c-8a00-7000-8000-000000000" + std::to_string(100 + i) + ",";
   EXPECT_EQ(param("ids=" + many), "ids");
   EXPECT_EQ(param("ids=ocr-01932b6c-8a00-7000-8000-000000000001&status=queued"), "ids");
 }

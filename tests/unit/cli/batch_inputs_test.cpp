@@ -161,7 +161,21 @@ TEST_F(BatchFiles, AMissingPathAndAFolderWithoutDocumentsAreErrorsThatNameThem) 
   const auto missing = collect_inputs({"/no/such/file.pdf"}, "out", kDocuments);
   ASSERT_FALSE(missing);
   EXPECT_NE(std::string::npos, missing.error().message.find("/no/such/file.pdf"));
-  EXPECT_FALSE(collect_inputs({(root_ / "empty").string()}, "out", kDocuments));
+  const auto empty = collect_inputs({(root_ / "empty").string()}, "out", kDocuments);
+  ASSERT_FALSE(empty);
+  EXPECT_EQ((root_ / "empty").string() + ": no PDF, PNG, JPEG or WebP in this folder", empty.error().message);
+}
+
+TEST_F(BatchFiles, AFolderWithoutDocumentsIsNamedAndTheOthersAreTaken) {
+  fs::create_directories(root_ / "empty");
+  file("in/a.pdf");
+  const auto inputs =
+      collect_inputs({(root_ / "empty").string(), (root_ / "in").string()}, "out", kDocuments);
+  ASSERT_TRUE(inputs);
+  ASSERT_EQ(1u, inputs->documents.size());
+  EXPECT_EQ("a.pdf", inputs->documents[0].relative);
+  ASSERT_EQ(1u, inputs->skipped.size());
+  EXPECT_TRUE(inputs->skipped[0].starts_with((root_ / "empty").string() + ": no PDF")) << inputs->skipped[0];
 }
 
 TEST_F(BatchFiles, AKeyIsKeptUntilTheFileChanges) {

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "tests/support/temp_dir.h"
 #include "tests/unit/storage/opened_store.h"
@@ -37,6 +38,22 @@ TEST(DataDirTest, APrivateFolderMayHoldOtherThingsAndASharedOneIsLeftAsItIs) {
     EXPECT_EQ(open_data_dir(data).has_value(), mode == 0700);
     EXPECT_EQ(rights_of(data), mode == 0700 ? 0711u : 0755u);
   }
+}
+
+TEST(DataDirTest, RootLeavesAnothersStoreAsItIsAndSaysWhoseItIs) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root may write what is another user's";
+  const support::TempDir dir;
+  const std::string data = dir.str() + "/data";
+  const base::SystemClock clock;
+  opened(test_options(data), clock);
+  std::filesystem::remove_all(data + "/locks");
+  ASSERT_EQ(::chown((data + "/millrace.db").c_str(), 65534, 65534), 0);
+  const auto refused = Store::open(test_options(data), clock);
+  ASSERT_FALSE(refused);
+  const std::string& what = refused.error().message;
+  EXPECT_NE(what.find("belongs to nobody"), std::string::npos) << what;
+  EXPECT_NE(what.find("runuser -u nobody -- "), std::string::npos) << what;
+  EXPECT_FALSE(std::filesystem::exists(data + "/locks"));
 }
 
 // A data directory that a gateway has used: the API makes its pepper there.
