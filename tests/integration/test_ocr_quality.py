@@ -314,6 +314,37 @@ def read_placed(gateway, part, footer):
     return reply.json()["pages"][0]["markdown"]
 
 
+RECEIPT = """CITY MARKET
+12 HIGH STREET
+MILK 2L                     1.85
+BREAD WHOLEMEAL             1.40
+EGGS FREE RANGE X12         3.20
+APPLES 0.742KG @ 2.10       1.56
+COFFEE GROUND 250G          4.75
+BUTTER UNSALTED             2.15
+TOTAL                 GBP  14.91
+CASH                       20.00
+CHANGE                      5.09""".splitlines()
+
+
+def receipt(font_file, whole_page, points=10):
+    size = round(points * DPI / 72)
+    font, pitch = ImageFont.truetype(font_file, size), int(size * 1.25)
+    page = sheet() if whole_page else Image.new("L", (int(font.getlength(RECEIPT[-1])) + DPI, len(RECEIPT) * pitch + DPI), 255)
+    for number, line in enumerate(RECEIPT):
+        ImageDraw.Draw(page).text((DPI // 2, DPI // 2 + number * pitch), line, font=font, fill=0)
+    return page
+
+
+@pytest.mark.parametrize("whole_page", [True, False])
+@pytest.mark.parametrize("font_file", [FONTS["mono"], "/usr/share/fonts/truetype/liberation/LiberationMono-Regular.ttf"])
+def test_a_receipt_keeps_its_column_of_prices(shared, font_file, whole_page):
+    said = read_file(shared, receipt(font_file, whole_page), "png")
+    words, read_ones = " ".join(RECEIPT).split(), said.replace("|", " ").replace("\\", "").split()
+    lost = [word for word in words if word not in read_ones]
+    assert len(lost) <= 0.05 * len(words), (lost, said)
+
+
 @pytest.mark.parametrize("noise", [False, True])
 def test_two_columns_are_read_one_after_the_other(shared, noise):
     page, text = text_page("serif", 11, seed=31, columns=2, count=200)

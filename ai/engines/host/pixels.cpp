@@ -107,19 +107,26 @@ int quarter_turns_of(Pix* binary) {
   return orientation == L_TEXT_ORIENT_RIGHT ? 3 : 0;
 }
 
-// Solid dots, not smaller than a third of the letters and not larger than they, in the units of `scale`.
-std::vector<Box> marks_of(const Picture& gray, double scale) {
+bool is_letter(int w, int h) {
+  constexpr auto kTarget = static_cast<int>(kLetterTarget);
+  return h >= kTarget * 2 / 3 && h <= kTarget * 2 && w >= 2 && w <= kTarget * 2;
+}
+
+// Solid dots, not smaller than a third of the letters and not larger than they.
+bool is_mark(int w, int h) { return h >= kMarkMin && h <= kMarkMax && std::abs(w - h) <= 2; }
+
+// Of the scaled page; the boxes are those of the page as it was given.
+void find_marks_and_letters(const Picture& gray, Prepared& result) {
   const Picture binary = owned(pixConvertTo1(gray.get(), kMiddleGray));
   const std::unique_ptr<Boxa, BoxaRelease> boxes(binary ? pixConnCompBB(binary.get(), 8) : nullptr);
-  std::vector<Box> marks;
-  for (int i = 0; boxes && i < boxaGetCount(boxes.get()) && marks.size() < kMarksMax; ++i) {
+  const auto back = [&result](int value) { return static_cast<float>(value / result.scale); };
+  for (int i = 0; boxes && i < boxaGetCount(boxes.get()); ++i) {
     int x = 0, y = 0, w = 0, h = 0;
     boxaGetBoxGeometry(boxes.get(), i, &x, &y, &w, &h);
-    if (h < kMarkMin || h > kMarkMax || std::abs(w - h) > 2) continue;
-    const auto back = [scale](int value) { return static_cast<float>(value / scale); };
-    marks.push_back({back(x), back(y), back(x + w), back(y + h)});
+    const Box box{back(x), back(y), back(x + w), back(y + h)};
+    if (is_mark(w, h) && result.marks.size() < kMarksMax) result.marks.push_back(box);
+    if (is_letter(w, h)) result.letter_boxes.push_back(box);
   }
-  return marks;
 }
 
 // In degrees; nullopt: nothing that lies in lines. The near sweep serves nearly all pages and is the cheaper.
@@ -297,7 +304,7 @@ Prepared prepare(const Picture& given, std::optional<int> quarter_turns) {
     pixGammaTRC(gray.get(), gray.get(), 1.0F, static_cast<int>(kBlackPoint * level),
                 static_cast<int>(kWhitePoint * level));
   }
-  if (gray) result.marks = marks_of(gray, result.scale);
+  if (gray) find_marks_and_letters(gray, result);
   result.gray = std::move(gray);
   return result;
 }

@@ -55,6 +55,7 @@ struct Prepared {
   float letter_px = 0;     // median height of components before scaling
   int letters = 0;         // how many components could be letters
   std::vector<Box> marks;  // small solid dots that may be bullets, in pixels of the picture turned upright
+  std::vector<Box> letter_boxes;  // components as large as letters, in the same pixels
 };
 // `quarter_turns`: how to turn it; without, leptonica's guess from ascenders and descenders.
 Prepared prepare(const Picture& gray, std::optional<int> quarter_turns = std::nullopt);

@@ -27,6 +27,7 @@ using Steady = std::chrono::steady_clock;
 constexpr float kMarkConfidence =
     65;  // marks without a letter below this are specks and rules, but for bullets
 constexpr float kFigurePart = 0.01F;  // of the page: smaller pictures are ornaments
+constexpr int kAboutAsSure = 5;       // of confidence
 constexpr int kAssumedDpi = 160;      // about what the scaled page has; only estimates of sizes depend on it
 
 milliseconds cpu_used() {
@@ -106,6 +107,14 @@ void use_row_height(const tesseract::ResultIterator& at, double scale, Box& box)
   box.y0 = box.y1 - static_cast<float>(row_height / scale);
 }
 
+Recognised nothing_on(const Prepared& prepared) {
+  Recognised nothing;
+  nothing.text.width = static_cast<float>(prepared.width);
+  nothing.text.height = static_cast<float>(prepared.height);
+  nothing.text.recognised = true;
+  return nothing;
+}
+
 }  // namespace
 
 Recogniser::Recogniser(const EngineLimits& limits, std::string languages)
@@ -121,7 +130,6 @@ base::Status Recogniser::ready() {
                                             " is not installed: apt-get install " + package_of(*missing));
   }
   api->SetVariable("debug_file", "/dev/null");
-  api->SetPageSegMode(tesseract::PSM_AUTO);
   api_ = std::move(api);
   return {};
 }
@@ -140,34 +148,35 @@ base::Error Recogniser::late(const PageTime& time) const {
                                   " s (ocr.page_timeout): the machine is busy");
 }
 
-base::Status Recogniser::run(const Prepared& prepared, PageTime time) {
+base::Status Recogniser::run(PageTime time) {
   if (too_late(&time, 0)) return late(time);
   tesseract::ETEXT_DESC monitor;
   monitor.cancel = too_late;
   monitor.cancel_this = &time;
-  api_->SetImage(prepared.gray.get());
-  api_->SetSourceResolution(kAssumedDpi);
   const int failure = api_->Recognize(&monitor);
   if (too_late(&time, 0)) return late(time);
   if (failure != 0) return base::error(Code::kPageFailed, "the page cannot be recognised");
   return {};
 }
 
-void Recogniser::collect(const Prepared& prepared, Recognised& result) {
+std::vector<Placed> Recogniser::collect(const Prepared& prepared, Recognised& result) {
+  std::vector<Placed> placed;
   const std::unique_ptr<tesseract::ResultIterator> at(api_->GetIterator());
-  if (!at) return;
+  if (!at) return placed;
   std::size_t words_on_end = 0;
+  int block = 0;
   do {
+    if (at->IsAtBeginningOf(tesseract::RIL_BLOCK)) ++block;
     if (at->Empty(tesseract::RIL_WORD)) continue;
     const std::unique_ptr<char[]> text(at->GetUTF8Text(tesseract::RIL_WORD));
     if (!text || noise(*at, text.get())) continue;
     Word word{box_of(*at, tesseract::RIL_WORD, prepared.scale), text.get(), false, false};
     if (on_end(word)) ++words_on_end;
     use_row_height(*at, prepared.scale, word.box);
+    placed.push_back({word.box, block});
     result.text.words.push_back(std::move(word));
   } while (at->Next(tesseract::RIL_WORD));
   result.sideways = 2 * words_on_end > result.text.words.size();
-  add_bullets(prepared.marks, result.text.words);
   const float page_area = result.text.width * result.text.height;
   at->Begin();
   do {
@@ -175,24 +184,48 @@ void Recogniser::collect(const Prepared& prepared, Recognised& result) {
     const Box box = box_of(*at, tesseract::RIL_BLOCK, prepared.scale);
     if (box.width() * box.height() >= kFigurePart * page_area) result.figures.push_back(box);
   } while (at->Next(tesseract::RIL_BLOCK));
+  return placed;
+}
+
+base::Result<Recogniser::Look> Recogniser::look(Layout layout, const Prepared& prepared,
+                                                const PageTime& time) {
+  api_->SetPageSegMode(layout == Layout::kOfAPage ? tesseract::PSM_AUTO : tesseract::PSM_SINGLE_BLOCK);
+  if (auto status = run(time); !status) return std::move(status.error());
+  Look seen{nothing_on(prepared), {}};
+  const auto placed = collect(prepared, seen.said);
+  seen.said.confidence = api_->MeanTextConf();
+  seen.left = leftovers_of(prepared.letter_boxes, placed, seen.said.figures);
+  return seen;
+}
+
+// What the layout of a page leaves out or tears apart is read again as one block of lines: the columns of a
+// receipt or a price list are none of a page. Pictures would be read as letters then.
+Recogniser::Look Recogniser::best_look(Look first, const Prepared& prepared, const PageTime& time) {
+  if (!worth_another_look(first.left, prepared.letter_boxes.size())) return first;
+  if (first.said.sideways || !first.said.figures.empty()) return first;
+  auto again = look(Layout::kOneBlock, prepared, time);
+  if (!again || 2 * again->left.count() >= first.left.count()) return first;
+  return again->said.confidence + kAboutAsSure >= first.said.confidence ? std::move(*again)
+                                                                        : std::move(first);
+}
+
+base::Result<Recognised> Recogniser::read(const Prepared& prepared, const PageTime& time) {
+  api_->SetImage(prepared.gray.get());
+  api_->SetSourceResolution(kAssumedDpi);
+  auto first = look(Layout::kOfAPage, prepared, time);
+  if (!first) return std::move(first.error());
+  Recognised said = best_look(std::move(*first), prepared, time).said;
+  add_bullets(prepared.marks, said.text.words);
+  return said;
 }
 
 base::Result<Recognised> Recogniser::recognise(const Prepared& prepared, const PageTime& time) {
-  Recognised result;
-  result.text.width = static_cast<float>(prepared.width);
-  result.text.height = static_cast<float>(prepared.height);
-  result.text.recognised = true;
-  if (prepared.blank) return result;
+  if (prepared.blank) return nothing_on(prepared);
   if (!prepared.gray) return base::error(Code::kPageFailed, "the page is too large to be worked on");
   if (auto status = ready(); !status) return std::move(status.error());
-  if (auto status = run(prepared, time); !status) {
-    api_->Clear();
-    return std::move(status.error());
-  }
-  collect(prepared, result);
-  result.confidence = api_->MeanTextConf();
+  auto said = read(prepared, time);
   api_->Clear();
-  return result;
+  return said;
 }
 
 }  // namespace millrace::engines::host

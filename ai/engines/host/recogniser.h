@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "ai/engines/host/leftovers.h"
 #include "ai/engines/host/pixels.h"
 #include "ai/engines/limits.h"
 #include "ai/engines/page_text.h"
@@ -47,9 +48,17 @@ class Recogniser {
   base::Status ready();
 
  private:
-  base::Status run(const Prepared& prepared, PageTime time);
+  enum class Layout { kOfAPage, kOneBlock };
+  struct Look {
+    Recognised said;
+    Leftovers left;
+  };
+  base::Result<Look> look(Layout layout, const Prepared& prepared, const PageTime& time);
+  Look best_look(Look first, const Prepared& prepared, const PageTime& time);
+  base::Result<Recognised> read(const Prepared& prepared, const PageTime& time);
+  base::Status run(PageTime time);
   base::Error late(const PageTime& time) const;
-  void collect(const Prepared& prepared, Recognised& result);
+  std::vector<Placed> collect(const Prepared& prepared, Recognised& result);
 
   const EngineLimits& limits_;
   const std::string languages_;
