@@ -1,6 +1,7 @@
 #include "app/gateway.h"
 
 #include <algorithm>
+#include <thread>
 #include <utility>
 
 #include "api/front/cork.h"
@@ -69,6 +70,8 @@ front::Server::Options server_options(const Settings& settings) {
   options.port = settings.listen.port;
   options.threads = settings.http_threads;
   options.limits.idle_poll = settings.http_idle_poll;
+  // On one processor, whoever looks for it keeps it from coming.
+  if (std::thread::hardware_concurrency() < 2) options.limits.due_poll = std::chrono::microseconds(0);
   options.limits.connections_max = static_cast<std::size_t>(settings.http_connections_max);
   return options;
 }
@@ -84,7 +87,8 @@ front::Server::Options::Beside replies_of(net::HttpClient& client) {
 front::Server::Options::Beside announcements_of(storage::Store& store) {
   return {.begin = [&store] { return store.lend_announcements(); },
           .ready = [&store] { store.take_announcements(); },
-          .end = [&store] { store.return_announcements(); }};
+          .end = [&store] { store.return_announcements(); },
+          .due = [&store] { return store.announcements_are_due(); }};
 }
 
 // Declaration order is the order of building; destruction runs it backwards.

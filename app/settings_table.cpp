@@ -92,14 +92,14 @@ constexpr std::array kTable = {
                   .help = "Threads that read requests",
                   .min = 1,
                   .max = 2},
-    base::Setting{.path = "http.idle_poll_us",
-                  .type = SettingType::kInteger,
-                  .default_text = "200",
-                  .help =
-                      "Microseconds for which a thread that reads requests stays awake for the next, where "
-                      "they come as fast as that; 0 is never",
-                  .min = 0,
-                  .max = 1000},
+    base::Setting{
+        .path = "http.idle_poll_us",
+        .type = SettingType::kInteger,
+        .default_text = "200",
+        .help = "Microseconds for which a thread that reads requests stays awake for the next, where "
+                "they come as fast as that; 0 is never, nor for replies that the store is about to give",
+        .min = 0,
+        .max = 1000},
     base::Setting{.path = "http.connections_max",
                   .type = SettingType::kInteger,
                   .default_text = "10000",

@@ -50,6 +50,9 @@ class GroupWriter final : public Writer {
   void close(std::chrono::milliseconds patience);
 
   std::size_t depth() const { return queue_.depth(); }
+  // So many operations that the thread which shares announcements will be left some soon. Claims that stand
+  // are none. Waits for nobody; any thread.
+  bool has_many_under_way() const { return queue_.unfinished() >= Announcer::kManyAnswers + standing_; }
   Counts counts() const;
 
  private:
@@ -70,6 +73,7 @@ class GroupWriter final : public Writer {
   ClockWatch clocks_;
   Db db_;
   Group::Context context_;
+  std::atomic<std::size_t> standing_{0};  // operations in it
   mutable std::mutex mutex_;
   Counts counts_;
   bool ended_ = false;

@@ -1,4 +1,5 @@
 #pragma once
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
@@ -42,6 +43,8 @@ class OperationQueue {
   void finished(std::size_t count);
   void close();
   std::size_t depth() const;  // operations that nobody has taken yet: claims that stand are none
+  // Those that the bound counts. Waits for nobody.
+  std::size_t unfinished() const { return unfinished_.load(std::memory_order_relaxed); }
 
  private:
   bool empty() const { return urgent_.empty() && normal_.empty(); }
@@ -49,9 +52,9 @@ class OperationQueue {
   const std::size_t max_;
   mutable std::mutex mutex_;
   std::condition_variable ready_;
-  std::deque<Queued> urgent_, normal_;  // what is asked for stands with the urgent ones
-  std::size_t unfinished_ = 0;
-  bool waiting_ = false;  // the commit thread waits: a push has to wake it
+  std::deque<Queued> urgent_, normal_;      // what is asked for stands with the urgent ones
+  std::atomic<std::size_t> unfinished_{0};  // changed under the mutex
+  bool waiting_ = false;                    // the commit thread waits: a push has to wake it
   bool closed_ = false;
 };
 

@@ -85,6 +85,7 @@ class FileStore final : public Store {
   int lend_announcements() override { return writer_.announcer().lend(); }
   void take_announcements() override { writer_.announcer().take_lent(); }
   void return_announcements() override { writer_.announcer().return_lent(); }
+  bool announcements_are_due() const override { return writer_.has_many_under_way(); }
   void on_group(GroupWatch watch) override { writer_.on_group(std::move(watch)); }
   Health health() const override { return health_.health(); }
   Stats stats() const override;

@@ -69,7 +69,9 @@ void GroupWriter::run_group() {
   turnstile_.release();
   if (group.size() == 0) return;  // withdrawn while we stood in line
   count(group, first_try, std::chrono::steady_clock::now() - begun);
-  announcer_.announce(group.announcement());
+  Announcement announcement = group.announcement();
+  standing_ = context_.standing.size();
+  announcer_.announce(std::move(announcement));
   committed_(db_.log_frames());
 }
 

@@ -15,6 +15,7 @@ namespace {
 
 using Entry = Pistache::Aio::FdSet::Entry;
 using Pistache::Polling::Event;
+using Pistache::Polling::Mode;
 using Pistache::Polling::NotifyOn;
 
 Event event_of(const Entry& entry) {
@@ -33,6 +34,7 @@ bool has_ended(const Entry& entry) {
   return event.flags.hasFlag(NotifyOn::Shutdown) || event.flags.hasFlag(NotifyOn::Hangup);
 }
 
+Pistache::Polling::Tag tag_of(int fd) { return Pistache::Polling::Tag(static_cast<std::uint64_t>(fd)); }
 int fd_of(const Entry& entry) { return static_cast<int>(entry.getTag().value()); }
 
 }  // namespace
@@ -42,9 +44,7 @@ void Watched::begin(Pistache::Tcp::Transport& transport) {
   for (const auto& each : what_) {
     const int fd = fds_.emplace_back(each.begin());
     if (fd < 0) continue;
-    transport.reactor()->registerFd(transport.key(), fd, NotifyOn::Read,
-                                    Pistache::Polling::Tag(static_cast<std::uint64_t>(fd)),
-                                    Pistache::Polling::Mode::Edge);
+    transport.reactor()->registerFd(transport.key(), fd, NotifyOn::Read, tag_of(fd), Mode::Edge);
   }
 }
 
@@ -56,6 +56,10 @@ void Watched::end() {
 
 bool Watched::is(const Entry& entry) const { return std::ranges::find(fds_, fd_of(entry)) != fds_.end(); }
 
+bool Watched::is_due() const {
+  return std::ranges::any_of(what_, [](const auto& each) { return each.due && each.due(); });
+}
+
 void Watched::ready(const Entry& entry) const {
   const auto found = std::ranges::find(fds_, fd_of(entry));
   if (found != fds_.end()) what_[static_cast<std::size_t>(found - fds_.begin())].ready();
@@ -66,17 +70,31 @@ std::shared_ptr<Pistache::Aio::Handler> Transport::clone() const {
 }
 
 void Transport::onReady(const Pistache::Aio::FdSet& fds) {
-  stay_awake_for_beside();
-  awake_.turn_begins(fds.size());
-  take(fds);
-  awake_.turn_ends(core_->in_flight());
+  begin_beside();
+  const bool brought_something = turn(fds);
+  const bool is_due = core_->in_flight() >= kManyRequests && watched_->is_due();
+  if (is_due || vigil_.stays_awake()) vigil_.turn_ended(brought_something, is_due, Vigil::Clock::now());
 }
 
-void Transport::stay_awake_for_beside() {
-  if (watched_->fds().empty() || std::exchange(beside_is_watched_, true)) return;
+// What is beside is there from the first turn on.
+void Transport::begin_beside() {
+  if (watched_->fds().empty() || std::exchange(beside_begun_, true)) return;
   for (const int fd : watched_->fds()) {
     if (fd >= 0) awake_.watch(fd);
   }
+  if (vigil_.fd() < 0) return;
+  reactor()->registerFd(key(), vigil_.fd(), NotifyOn::Read, tag_of(vigil_.fd()), Mode::Level);
+}
+
+bool Transport::is_vigil(const Entry& entry) const { return fd_of(entry) == vigil_.fd(); }
+
+// False: there was nothing but the vigil.
+bool Transport::turn(const Pistache::Aio::FdSet& fds) {
+  if (fds.size() == 1 && is_vigil(*fds.begin())) return false;
+  awake_.turn_begins(fds.size());
+  take(fds);
+  awake_.turn_ends(core_->in_flight());
+  return true;
 }
 
 // What is beside comes first: a reply that has arrived frees its connection for the request that came with
@@ -85,7 +103,7 @@ void Transport::take(const Pistache::Aio::FdSet& fds) {
   for (const Entry& entry : fds) watched_->ready(entry);
   std::vector<Event> others;
   for (const Entry& entry : fds) {
-    if (!watched_->is(entry) && !read(entry)) others.push_back(event_of(entry));
+    if (!watched_->is(entry) && !is_vigil(entry) && !read(entry)) others.push_back(event_of(entry));
   }
   if (!others.empty()) Pistache::Tcp::Transport::onReady(Pistache::Aio::FdSet(std::move(others)));
 }

@@ -1,6 +1,7 @@
 #pragma once
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "api/front/awake.h"
 #include "api/front/core.h"
 #include "api/front/server.h"
+#include "api/front/vigil.h"
 
 // Pistache's side of the sockets, for the listener's source only.
 namespace millrace::front {
@@ -22,6 +24,7 @@ class Watched {
   void end();                                       // when that thread has ended
   const std::vector<int>& fds() const { return fds_; }
   bool is(const Pistache::Aio::FdSet::Entry& entry) const;     // and no client
+  bool is_due() const;                                         // one of them
   void ready(const Pistache::Aio::FdSet::Entry& entry) const;  // nothing, if it is a client
 
  private:
@@ -42,7 +45,8 @@ class Transport final : public Pistache::Tcp::Transport {
         handler_(handler),
         core_(std::move(core)),
         watched_(std::move(watched)),
-        awake_(core_->limits.idle_poll) {}
+        awake_(core_->limits.idle_poll),
+        vigil_(core_->limits.idle_poll.count() > 0 ? core_->limits.due_poll : std::chrono::microseconds(0)) {}
 
   std::shared_ptr<Pistache::Aio::Handler> clone() const override;
   void onReady(const Pistache::Aio::FdSet& fds) override;
@@ -50,7 +54,11 @@ class Transport final : public Pistache::Tcp::Transport {
  private:
   static constexpr std::size_t kReadBytes = 16u << 10;  // at a time
 
-  void stay_awake_for_beside();
+  static constexpr std::uint64_t kManyRequests = 8;  // under way: it stays awake for what is due
+
+  void begin_beside();
+  bool is_vigil(const Pistache::Aio::FdSet::Entry& entry) const;
+  bool turn(const Pistache::Aio::FdSet& fds);
   void take(const Pistache::Aio::FdSet& fds);
   bool read(const Pistache::Aio::FdSet::Entry& entry);
 
@@ -58,7 +66,8 @@ class Transport final : public Pistache::Tcp::Transport {
   const std::shared_ptr<Core> core_;
   const std::shared_ptr<Watched> watched_;
   Awake awake_;
-  bool beside_is_watched_ = false;  // by it
+  Vigil vigil_;
+  bool beside_begun_ = false;
   std::array<char, kReadBytes> buffer_;
 };
 

@@ -1,6 +1,7 @@
 #include "api/front/server.h"
 
 #include <atomic>
+#include <deque>
 #include <thread>
 #include <vector>
 
@@ -22,6 +23,8 @@ class FrontServer : public Served {
   Signal answered, told, ended;
   std::atomic<bool> on_front = false;
   std::atomic<std::thread::id> front{};
+  std::atomic<int> asked = 0;
+  std::atomic<bool> due = true;
 };
 
 TEST_F(FrontServer, NamesTheAddressThatItCannotBind) {
@@ -69,6 +72,41 @@ TEST_F(FrontServer, HearsWhatItsThreadWaitsForBeside) {
   EXPECT_FALSE(ended.is_set());
   server->stop();
   EXPECT_TRUE(ended.is_set());
+  ::close(beside);
+}
+
+// Its thread asks again and again what is due, without an event, and serves its clients meanwhile.
+TEST_F(FrontServer, StaysAwakeForWhatIsDueToManyRequests) {
+  constexpr std::size_t kMany = 8;
+  const int beside = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  application.on_run = [&](Request request, Responder responder) {
+    if (request.head.path == "/now") {
+      responder.send({});
+    } else {
+      parked.park(std::move(responder));
+    }
+  };
+  Server::Options options{.host = "127.0.0.1", .port = 0, .threads = 1, .limits = {}};
+  options.limits.due_poll = std::chrono::seconds(60);
+  options.beside.push_back({.begin = [=] { return beside; },
+                            .ready = [] {},
+                            .end = [] {},
+                            .due = [&] { return ++asked, due.load(); }});
+  server.emplace(std::move(options), application);
+  ASSERT_TRUE(server->start());
+  std::deque<RawClient> clients;
+  for (std::size_t i = 0; i < kMany; ++i) {
+    EXPECT_EQ(ask(get("/now"))->status, 200);
+    EXPECT_EQ(asked, 0) << "with " << i << " under way";
+    ASSERT_TRUE(clients.emplace_back(server->port()).send(get("/later")));
+    ASSERT_TRUE(wait_until([&] { return application.ran() == 2 * (i + 1); }));
+  }
+  EXPECT_TRUE(wait_until([&] { return asked > 1000; }));
+  EXPECT_EQ(ask(get("/now"))->status, 200);
+  due = false;
+  for (std::size_t i = 0; i < kMany; ++i) parked.next().send({});
+  for (RawClient& client : clients) EXPECT_EQ(client.reply()->status, 200);
+  server->stop();
   ::close(beside);
 }
 

@@ -1,6 +1,7 @@
 // Claims that wait in the store for the next job (docs/adr/0007).
 #include "storage/sqlite.h"
 #include "tests/support/answer.h"
+#include "tests/support/wait_until.h"
 #include "tests/unit/storage/job_store.h"
 #include "tests/unit/storage/opened_store.h"
 
@@ -39,6 +40,12 @@ TEST_F(StandingClaims, TheNextJobIsClaimedInTheCommitThatAcceptsIt) {
 TEST_F(StandingClaims, AreNotAmongTheOperationsThatWaitForTheWriter) {
   Claims standing = stand();
   EXPECT_EQ(s.store().stats().queue_depth, 0u);
+}
+
+TEST_F(StandingClaims, AreNotAmongTheAnnouncementsThatAreDue) {
+  std::vector<Claims> standing;
+  for (int i = 0; i < 10; ++i) standing.push_back(stand());
+  EXPECT_TRUE(support::wait_until([&] { return !s.store().announcements_are_due(); }));
 }
 
 TEST_F(StandingClaims, AJobThatWasClaimedInItsOwnCommitIsNotAnnouncedAsReady) {

@@ -52,6 +52,23 @@ TEST_F(WriterTest, OperationsThatWaitTogetherShareACommit) {
   EXPECT_EQ(bumps(*store_), 100);
 }
 
+TEST_F(WriterTest, ManyOperationsUnderWayAreToldToWhoSharesTheirAnnouncement) {
+  constexpr int kMany = 8;
+  open();
+  HeldWriter held(*store_);  // is one of them
+  std::latch answered(kMany - 1);
+  const auto add_one = [&] {
+    writer().submit(Priority::kNormal, 0, bump, [&](base::Status) { answered.count_down(); });
+  };
+  for (int i = 2; i < kMany; ++i) add_one();
+  EXPECT_FALSE(store_->announcements_are_due());
+  add_one();
+  EXPECT_TRUE(store_->announcements_are_due());
+  held.let_go();
+  answered.wait();
+  EXPECT_TRUE(wait_until([&] { return !store_->announcements_are_due(); }));
+}
+
 TEST_F(WriterTest, AnErrorOfOneOperationLeavesTheOthersOfItsGroup) {
   open();
   HeldWriter held(*store_);
