@@ -8,9 +8,12 @@
 #include "ai/engines/literal.h"
 #include "ai/engines/markers.h"
 #include "ai/engines/region.h"
+#include "ai/engines/stamps.h"
 
 namespace millrace::engines {
 namespace {
+
+constexpr float kGutter = 2;  // letter heights between two columns
 
 // Letter height by characters, not by words: captions and marks do not outvote running text.
 float body_letters(const Words& words) {
@@ -95,19 +98,19 @@ std::string joined(const std::vector<Block>& blocks) {
   return out;
 }
 
-// How far to the right the rows of a region could reach: to its own edge when another one stands beside it,
-// else over the page, whose margins are taken to be alike.
-float right_edge(const std::vector<Box>& regions, std::size_t which, float page_width) {
+// How far to the right the rows of a region could reach: to the gutter before the one that stands right of
+// it, else over the page, whose margins are taken to be alike.
+float right_edge(const std::vector<Box>& regions, std::size_t which, const PageMetrics& metrics,
+                 float page_width) {
   const Box& box = regions[which];
-  float left = box.x0;
-  float right = box.x1;
+  float left = box.x0, right = box.x1, next = page_width;
   for (const Box& other : regions) {
-    const bool beside = other.y0 < box.y1 && other.y1 > box.y0 && (other.x0 > box.x1 || other.x1 < box.x0);
-    if (beside) return box.x1;
+    const bool beside = other.y0 < box.y1 && other.y1 > box.y0;
+    if (beside && other.x0 > box.x1) next = std::min(next, other.x0 - kGutter * metrics.letters);
     left = std::min(left, other.x0);
     right = std::max(right, other.x1);
   }
-  return std::max(right, page_width - left);
+  return std::max(box.x1, std::min(next, std::max(right, page_width - left)));
 }
 
 std::string markdown_of_plain(const PageText& page) {
@@ -123,22 +126,31 @@ std::string markdown_of_plain(const PageText& page) {
   metrics.pitch = row_pitch(regions, metrics.letters);
   std::vector<Block> blocks;
   for (std::size_t i = 0; i < regions.size(); ++i) {
-    const float right = right_edge(boxes, i, page.width);
+    const float right = right_edge(boxes, i, metrics, page.width);
     append_blocks(blocks, RegionReader(metrics, std::move(regions[i]), right, i == 0).read());
   }
   return joined(blocks);
 }
 
+void append_apart(std::string& out, const std::string& text) {
+  if (!out.empty() && !text.empty()) out += "\n\n";
+  out += text;
+}
+
+std::string markdown_of_directions(const PageText& page) {
+  if (runs_plainly(page)) return markdown_of_plain(page);
+  std::string out;
+  for (const PageText& part : plain_pages(page)) append_apart(out, markdown_of_plain(part));
+  return out;
+}
+
 }  // namespace
 
 std::string markdown_of(const PageText& page) {
-  if (runs_plainly(page)) return markdown_of_plain(page);
-  std::string out;
-  for (const PageText& part : plain_pages(page)) {
-    const std::string text = markdown_of_plain(part);
-    if (!out.empty() && !text.empty()) out += "\n\n";
-    out += text;
-  }
+  const auto unstamped = without_stamps(page);
+  if (!unstamped) return markdown_of_directions(page);
+  std::string out = markdown_of_directions(unstamped->page);
+  for (const std::string& stamp : unstamped->stamps) append_apart(out, literal(stamp, Place::kParagraph));
   return out;
 }
 

@@ -14,8 +14,8 @@ bool one_of(std::string_view word, const std::array<std::string_view, N>& set) {
   return std::find(set.begin(), set.end(), word) != set.end();
 }
 
-constexpr std::array<std::string_view, 18> kBullets{"•", "◦", "▪", "▫", "■", "□", "●", "○", "∙",
-                                                    "·", "‣", "–", "—", "-", "*", "→", "➢", "✓"};
+constexpr std::array<std::string_view, 17> kBullets{"•", "◦", "▪", "▫", "■", "□", "●", "○", "∙",
+                                                    "·", "‣", "–", "-", "*", "→", "➢", "✓"};
 constexpr std::array<std::string_view, 17> kMisread{"e",  "o",  "¢", "«", "°",  "®", "+", "©", "»",
                                                     "¢.", "e.", "O", "0", "*.", "@", "¥", "."};
 
@@ -86,6 +86,8 @@ bool is_bullet(std::string_view word) {
   // Symbol fonts put their bullets into the private use area (U+F0A7, U+F0B7).
   return one_of(word, kBullets) || word == "\uf0b7" || word == "\uf0a7" || word == "\uf0d8";
 }
+
+bool is_speech_dash(std::string_view word) { return word.starts_with("—"); }
 
 bool is_misread_bullet(std::string_view word) { return one_of(word, kMisread); }
 

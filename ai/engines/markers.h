@@ -6,6 +6,7 @@ namespace millrace::engines {
 // What a line begins or consists of.
 
 bool is_bullet(std::string_view word);          // • - – * ▪ … as a text layer has them
+bool is_speech_dash(std::string_view word);     // —, with which what somebody says begins
 bool is_misread_bullet(std::string_view word);  // e o ¢ « ° ® + …: what OCR makes of a bullet
 bool is_item_number(std::string_view word);     // 1. 12) (3) a) iv. B.
 bool is_list_marker(std::string_view word);     // a bullet or an item number

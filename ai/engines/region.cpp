@@ -252,6 +252,13 @@ void RegionReader::take_item(const std::string& marker) {
   blocks_.push_back(std::move(block));
 }
 
+// Somebody else speaks, or the next of what is listed so.
+bool RegionReader::begins_speech(std::size_t i) const {
+  const Row& before = row(i - 1);
+  return is_speech_dash(row(i).words[0]->text) &&
+         (ends_sentence(before.text()) || is_speech_dash(before.words[0]->text));
+}
+
 bool RegionReader::paragraph_ends_before(std::size_t i) const {
   if (i >= rows_.size() || row(i).figure() || gap_above(i) > kParagraphGap) return true;
   const float change = row(i).height / row(i - 1).height;
@@ -259,6 +266,7 @@ bool RegionReader::paragraph_ends_before(std::size_t i) const {
   const float step = row(i).box.x0 - row(i - 1).box.x0;
   if (indented(i) && step > kIndent * metrics_.letters) return true;
   if (ends_short(i - 1) && ends_sentence(row(i - 1).text())) return true;
+  if (begins_speech(i)) return true;
   return item_marker(i).has_value() || heading(i) || table_at(rows_, i, metrics_.letters).rows > 0;
 }
 

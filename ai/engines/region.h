@@ -58,6 +58,7 @@ class RegionReader {
   bool marked_like_neighbour(std::size_t i) const;
   bool counted_with_neighbour(std::size_t i) const;
   bool item_goes_on(std::size_t i, float marker_x) const;
+  bool begins_speech(std::size_t i) const;
   bool paragraph_ends_before(std::size_t i) const;
   bool breaks_before(std::size_t i) const;
   bool keeps_lines(std::size_t first, std::size_t end) const;

@@ -155,6 +155,22 @@ def test_a_table_on_its_side_below_an_upright_line_is_a_table(shared):
     assert cells(markdown) == rows
 
 
+@pytest.mark.parametrize(("stamp", "angle", "points"), [("CONFIDENTIAL", 45, 70), ("DO NOT COPY", 55, 60), ("SAMPLE", 0, 120), ("Draft 3", 30, 30)])
+def test_what_is_stamped_across_the_text_leaves_its_lines_alone_and_comes_last(shared, stamp, angle, points):
+    prose = [f"Line {number} of a page of prose whose words should be read in their order and no other." for number in range(1, 41)]
+
+    def draw(page):
+        for number, text in enumerate(prose):
+            page.drawString(60, 770 - number * 16, text)
+        page.translate(A4[0] / 2, A4[1] / 2)
+        page.rotate(angle)
+        page.setFont("Helvetica-Bold", points)
+        page.setFillGray(0.85)
+        page.drawCentredString(0, 0, stamp)
+
+    assert read(shared, drawn(draw)) == " ".join(prose) + "\n\n" + stamp
+
+
 def test_text_that_reads_as_markup_is_escaped(shared):
     for text in ("```", "~~~", "---", "+ plus", "<script>alert(1)</script>"):
         assert read(shared, lines([text], font="DejaVu")).replace("\\</", "</") == "\\" + text

@@ -69,5 +69,25 @@ TEST(LayoutLists, ALineOfProseThatBeginsWithANumberIsNoItem) {
             kProse[0] + " " + line + " " + kProse[1]);
 }
 
+TEST(LayoutLists, ADashOfSpeechIsNoBullet) {
+  EXPECT_EQ(Sheet()
+                .lines(50, 100,
+                       {"— I shall come tomorrow, said the old man, and closed the door behind",
+                        "him without another word.", "— So be it."})
+                .markdown(),
+            "— I shall come tomorrow, said the old man, and closed the door behind him without another word."
+            "\n\n— So be it.");
+}
+
+TEST(LayoutLists, LinesThatAllBeginWithADashAreNotJoined) {
+  EXPECT_EQ(Sheet().lines(50, 100, {"— a certificate of the address", "— two photographs"}).markdown(),
+            "— a certificate of the address\n\n— two photographs");
+}
+
+TEST(LayoutLists, ADashAtTheBeginningOfALineDoesNotEndItsSentence) {
+  EXPECT_EQ(Sheet().lines(50, 100, {kProse[0], "— and nobody", kProse[1]}).markdown(),
+            kProse[0] + " — and nobody " + kProse[1]);
+}
+
 }  // namespace
 }  // namespace millrace::engines

@@ -136,5 +136,19 @@ TEST(Layout, HostileBoxesDoNoHarm) {
   EXPECT_FALSE(markdown_of(page).empty());
 }
 
+// The widest line of the left one does not reach the right one: it has ended on purpose, too.
+TEST(Layout, AnAddressBesideAnotherBlockKeepsItsLines) {
+  EXPECT_EQ(Sheet()
+                .lines(50, 100,
+                       {"Acme Industrial Supplies Ltd", "14 Harbour Road", "Building C, Floor 3",
+                        "Portsmouth PO1 3AX", "United Kingdom"})
+                .lines(330, 100, kProse)
+                .lines(330, 139, kProse)
+                .markdown(),
+            "Acme Industrial Supplies Ltd  \n14 Harbour Road  \nBuilding C, Floor 3  \nPortsmouth PO1 3AX  \n"
+            "United Kingdom\n\n" +
+                kProseText + " " + kProseText);
+}
+
 }  // namespace
 }  // namespace millrace::engines

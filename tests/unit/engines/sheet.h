@@ -48,6 +48,11 @@ class Sheet {
     page_.words.push_back({box, text, false, true});
     return *this;
   }
+  Sheet& box(const Box& box, const std::string& text) {
+    page_.words.push_back({box, text});
+    return *this;
+  }
+  const PageText& page() const { return page_; }
   std::string markdown() const { return markdown_of(page_); }
 
  private:
@@ -58,5 +63,6 @@ inline const std::vector<std::string> kProse{
     "The gateway accepts every document once and keeps its result until",
     "someone reads it while workers share the pages between them so that",
     "a long report is finished sooner than one process could do it alone"};
+inline const std::string kProseText = kProse[0] + " " + kProse[1] + " " + kProse[2];  // in one paragraph
 
 }  // namespace millrace::engines
