@@ -170,6 +170,18 @@ void sort_by_line(std::vector<base::ConfigMistake>& mistakes, const std::string&
                            [&](const auto& mistake) { return place_line(mistake.place, file); });
 }
 
+// What is right by itself and not beside another setting.
+void compare(const base::Config& config, const Settings& s, std::vector<base::ConfigMistake>& mistakes) {
+  const auto refuse = [&](const char* path, const char* why) {
+    mistakes.push_back({config.origin(path), std::string(path) + " must not be " + why});
+  };
+  if (s.retention_jobs < s.retention_results) refuse("retention.jobs", "shorter than retention.results");
+  if (s.http_reply_budget_bytes < s.ocr_reply_max_bytes)
+    refuse("http.reply_budget", "smaller than ocr.reply_max");
+  if (s.disk_free_min_bytes < s.wal_max_bytes)
+    refuse("store.disk_free_min", "smaller than store.wal_max: running jobs need that room to end");
+}
+
 Settings typed(const base::Config& config, std::vector<base::ConfigMistake>& mistakes) {
   Settings s;
   s.data_dir = config.is_set("data") ? config.text("data") : default_data_dir();
@@ -215,14 +227,7 @@ Settings typed(const base::Config& config, std::vector<base::ConfigMistake>& mis
   read_audio(config, s);
   read_ssh(config, s, mistakes);
   read_chat(config, s);
-  if (s.retention_jobs < s.retention_results) {
-    mistakes.push_back(
-        {config.origin("retention.jobs"), "retention.jobs must not be shorter than retention.results"});
-  }
-  if (s.http_reply_budget_bytes < s.ocr_reply_max_bytes) {
-    mistakes.push_back(
-        {config.origin("http.reply_budget"), "http.reply_budget must not be smaller than ocr.reply_max"});
-  }
+  compare(config, s, mistakes);
   return s;
 }
 

@@ -176,6 +176,8 @@ TEST_F(SettingsTable, ANumberOutsideItsBoundsIsRefusedByNameAndOneAtABoundIsTake
       const std::string other = setting.path == "retention.jobs" ? "retention.results" : "retention.orphans";
       std::map<std::string, std::string> flags = {{flag, value}, {other, "60s"}};
       if (setting.path == "http.reply_budget") flags.emplace("ocr.reply-max", "1MiB");
+      if (setting.path == "store.disk_free_min") flags.emplace("store.wal-max", "1MiB");
+      if (setting.path == "store.wal_max") flags.emplace("store.disk-free-min", "16GiB");
       const LoadedSettings loaded = load(flags);
       const bool shorter = setting.path == "retention.jobs" && value == number(setting, 0);
       EXPECT_EQ(loaded.settings.has_value(), !shorter) << flag << " " << value << mistakes_of(loaded);
@@ -227,6 +229,13 @@ TEST_F(SettingsTable, TheLargestReplyHasRoomInTheBudget) {
   EXPECT_FALSE(loaded.settings);
   EXPECT_THAT(mistakes_of(loaded), HasSubstr("http.reply_budget must not be smaller than ocr.reply_max"));
   EXPECT_TRUE(load({{"http.reply-budget", "100MiB"}, {"ocr.reply-max", "100MiB"}}).settings);
+}
+
+TEST_F(SettingsTable, ANearlyFullDiskHasRoomForTheLog) {
+  const LoadedSettings loaded = load({{"store.disk-free-min", "32MiB"}});
+  EXPECT_FALSE(loaded.settings);
+  EXPECT_THAT(mistakes_of(loaded), HasSubstr("store.disk_free_min must not be smaller than store.wal_max"));
+  EXPECT_TRUE(load({{"store.disk-free-min", "32MiB"}, {"store.wal-max", "32MiB"}}).settings);
 }
 
 TEST_F(SettingsTable, TheFileOfTheDataDirectoryIsReadUnlessOneIsNamed) {
