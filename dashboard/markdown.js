@@ -2,38 +2,70 @@
 // pictures are shown only where `picture(name)` gives a node for them.
 import { h } from "./dom.js";
 
+const kEscape = /\\([!-/:-@[-`{-~])/g;
+const kAddress = /https?:\/\/(?:\([^\s<>()]*\)|[^\s<>()\]])*(?<![.,;:!?*_~])/;
+
 const kInline = [
   { pattern: /`+([^`]+)`+/, make: (m) => h("code", {}, m[1]) },
   { pattern: /!\[([^\]]*)\]\(([^()\s]+)(?:\s[^)]*)?\)/, make: (m, on) => on.picture?.(m[2], m[1]) ?? h("span", { class: "faint" }, `[${m[1] || m[2]}]`) },
   { pattern: /\[([^\]]+)\]\(([^()\s]+)(?:\s[^)]*)?\)/, make: (m, on) => link(m[2], inline(m[1], on)) },
-  { pattern: /\*\*(?=\S)(.+?)\*\*|__(?=\S)(.+?)__/, make: (m, on) => h("strong", {}, inline(m[1] ?? m[2], on)) },
-  { pattern: /\*(?=\S)([^*]+)\*|(?<!\w)_(?=\S)([^_]+)_(?!\w)/, make: (m, on) => h("em", {}, inline(m[1] ?? m[2], on)) },
-  { pattern: /~~(?=\S)(.+?)~~/, make: (m, on) => h("s", {}, inline(m[1], on)) },
-  { pattern: /<?(https?:\/\/[^\s<>)\]]+)>?/, make: (m) => link(m[1], [m[1]]) },
-  { pattern: /\\([!-/:-@[-`{-~])/, make: (m) => m[1] },
-];
+  { pattern: /\*\*(?=\S)(.+?)(?<=\S)\*\*|(?<!\w)__(?=\S)(.+?)(?<=\S)__(?!\w)/, make: (m, on) => h("strong", {}, inline(m[1] ?? m[2], on)) },
+  { pattern: /\*(?=\S)([^*]+)(?<=\S)\*|(?<!\w)_(?=\S)([^_]+)(?<=\S)_(?!\w)/, make: (m, on) => h("em", {}, inline(m[1] ?? m[2], on)) },
+  { pattern: /~~(?=\S)(.+?)(?<=\S)~~/, make: (m, on) => h("s", {}, inline(m[1], on)) },
+  { pattern: /<(https?:\/\/[^\s<>]+)>/, make: (m) => plainLink(m[1]) },
+  { pattern: kAddress, make: (m) => plainLink(m[0]) },
+  { pattern: kEscape, make: (m) => m[1] },
+].map((rule) => ({ ...rule, pattern: new RegExp(rule.pattern, "g") }));
 
 function link(target, children) {
   if (!/^https?:\/\//i.test(target)) return h("span", {}, children);
   return h("a", { href: target, rel: "noopener noreferrer", target: "_blank" }, children);
 }
 
+function plainLink(text) {
+  const target = text.replace(kEscape, "$1");
+  return link(target, [target]);
+}
+
+// What each rule finds next in a text. It is looked for once, until it is passed: text that only begins many things
+// would take a look at all that follows for each of them.
+class Finds {
+  constructor(text) {
+    this.text = text;
+    this.next = new Map();
+  }
+  first(from) {
+    let first = null;
+    for (const rule of kInline) {
+      const match = this.of(rule, from);
+      if (match && (!first || match.index < first.match.index)) first = { rule, match };
+    }
+    return first;
+  }
+  of(rule, from) {
+    const known = this.next.get(rule);
+    if (known === null || known?.index >= from) return known;
+    rule.pattern.lastIndex = from;
+    const found = rule.pattern.exec(this.text);
+    this.next.set(rule, found);
+    return found;
+  }
+}
+
 // The nodes and strings of one run of text.
 export function inline(text, on = {}) {
   if (text.length > kInlineMost) return [text];
+  const finds = new Finds(text);
   const out = [];
-  let rest = text;
-  while (rest) {
-    let first = null;
-    for (const rule of kInline) {
-      const match = rule.pattern.exec(rest);
-      if (match && (!first || match.index < first.match.index)) first = { rule, match };
-    }
-    if (!first || out.length > kInlinePartsMost) return [...out, rest];
-    if (first.match.index > 0) out.push(rest.slice(0, first.match.index));
+  let from = 0;
+  while (from < text.length && out.length <= kInlinePartsMost) {
+    const first = finds.first(from);
+    if (!first) break;
+    if (first.match.index > from) out.push(text.slice(from, first.match.index));
     out.push(first.rule.make(first.match, on));
-    rest = rest.slice(first.match.index + first.match[0].length);
+    from = first.match.index + first.match[0].length;
   }
+  if (from < text.length) out.push(text.slice(from));
   return out;
 }
 

@@ -64,7 +64,7 @@ class Store {
   virtual int lend_announcements() = 0;
   virtual void take_announcements() = 0;
   virtual void return_announcements() = 0;
-  // Whether there will be something for that thread as soon as the log is on the disk. Cheap.
+  // Whether there will probably be something for that thread as soon as the log is on the disk. Cheap.
   virtual bool announcements_are_due() const = 0;
 
   // Runs on the commit thread after each committed group, outside of the lock: how many operations it had,

@@ -66,18 +66,46 @@ void append_blocks(std::vector<Block>& all, std::vector<Block> more) {
   }
 }
 
+bool is_item(const Block& block) { return block.kind == Block::Kind::kItem; }
+
 bool known_to_markdown(const std::string& marker) {
   return marker == "-" || (marker.front() >= '0' && marker.front() <= '9');
 }
 
-std::string markdown_of_block(const Block& block) {
+// Whether markdown begins an item here, too: else it takes the line into the paragraph of the one above. A
+// list inside of an item may begin with no other number than 1.
+bool begins_item(const Block& block, const Block* above) {
+  const bool nested = above != nullptr && block.level > above->level;
+  return known_to_markdown(block.marker) && (!nested || block.marker == "-" || block.marker == "1.");
+}
+
+// Of the items from `first` on: whether markdown makes one paragraph of some.
+bool are_loose(const std::vector<Block>& blocks, std::size_t first) {
+  for (std::size_t i = first; i < blocks.size() && is_item(blocks[i]); ++i) {
+    if (!begins_item(blocks[i], i > first ? &blocks[i - 1] : nullptr)) return true;
+  }
+  return false;
+}
+
+Place place_of_item(const Block& block, bool among_loose) {
+  if (!known_to_markdown(block.marker)) return Place::kLoose;
+  return among_loose ? Place::kAmongLoose : Place::kItem;
+}
+
+// An item without text would underline what stands above it.
+std::string markdown_of_item(const Block& block, bool among_loose) {
+  const std::string text = literal(block.text, place_of_item(block, among_loose));
+  if (text.empty()) return {};
+  return std::string(static_cast<std::size_t>(block.level) * 3, ' ') + block.marker + " " + text;
+}
+
+std::string markdown_of_block(const Block& block, bool among_loose) {
   switch (block.kind) {
     case Block::Kind::kHeading:
       return std::string(static_cast<std::size_t>(block.level), '#') + " " +
              literal(block.text, Place::kHeading);
     case Block::Kind::kItem:
-      return std::string(static_cast<std::size_t>(block.level) * 3, ' ') + block.marker + " " +
-             literal(block.text, known_to_markdown(block.marker) ? Place::kItem : Place::kLoose);
+      return markdown_of_item(block, among_loose);
     case Block::Kind::kParagraph:
       return literal(block.text, Place::kParagraph);
     case Block::Kind::kTable:
@@ -89,11 +117,13 @@ std::string markdown_of_block(const Block& block) {
 
 std::string joined(const std::vector<Block>& blocks) {
   std::string out;
+  bool among_loose = false;
   for (std::size_t i = 0; i < blocks.size(); ++i) {
-    const bool in_list =
-        i > 0 && blocks[i].kind == Block::Kind::kItem && blocks[i - 1].kind == Block::Kind::kItem;
-    if (i > 0) out += in_list ? "\n" : "\n\n";
-    out += markdown_of_block(blocks[i]);
+    const bool in_list = i > 0 && is_item(blocks[i]) && is_item(blocks[i - 1]);
+    if (!in_list) among_loose = are_loose(blocks, i);
+    const std::string text = markdown_of_block(blocks[i], among_loose);
+    if (!out.empty() && !text.empty()) out += in_list ? "\n" : "\n\n";
+    out += text;
   }
   return out;
 }

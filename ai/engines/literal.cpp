@@ -37,7 +37,7 @@ class Literal {
     mark_signs();
     mark_code();
     mark_links();
-    if (place == Place::kParagraph || place == Place::kItem) mark_beginnings();
+    if (place == Place::kParagraph || place == Place::kItem || place == Place::kAmongLoose) mark_beginnings();
     for (const char sign : {'*', '_', '~'}) mark_emphasis(sign);
     if (place == Place::kHeading) mark_end_of_heading();
   }
@@ -70,6 +70,8 @@ class Literal {
     return std::min(text_.find_first_not_of(text_[i], i), text_.size());
   }
   void mark(std::size_t i) { marked_[i] = true; }
+  // What begins here may end in another text, and the other way round.
+  bool pairs_over_lines() const { return place_ == Place::kLoose || place_ == Place::kAmongLoose; }
 
   void mark_signs();
   void mark_code();
@@ -125,7 +127,7 @@ void Literal::mark_signs() {
 void Literal::mark_code() {
   const std::size_t first = text_.find('`');
   if (first == kNowhere) return;
-  if (place_ != Place::kLoose && text_.find('`', run_end(first)) == kNowhere) return;
+  if (!pairs_over_lines() && text_.find('`', run_end(first)) == kNowhere) return;
   for (std::size_t i = first; i != kNowhere; i = text_.find('`', i + 1)) mark(i);
 }
 
@@ -154,7 +156,7 @@ void Literal::mark_emphasis(char sign) {
   }
   auto first = runs.begin();
   auto last = runs.end();
-  if (place_ != Place::kLoose) {
+  if (!pairs_over_lines()) {
     first = std::find_if(first, last, [](const Run& run) { return run.opens; });
     while (last != first && !std::prev(last)->closes) --last;
     if (last - first < 2) return;
@@ -194,9 +196,11 @@ std::size_t Literal::end_of_number(std::string_view line) {
   return end + 1 == line.size() || line[end + 1] == ' ' ? end : kNowhere;
 }
 
-// "[x] " of a task, "[name]: " of what links and notes refer to; the name may go on over lines.
+// "[x] " of a task, "[name]: " of what links and notes refer to; the name may go on over lines, and so over
+// loose items.
 bool Literal::begins_bracket(std::size_t from, std::string_view line) const {
   if (!line.starts_with('[')) return false;
+  if (place_ == Place::kAmongLoose) return true;
   const bool task = line.size() > 3 && line[2] == ']' && line[3] == ' ';
   return (task && place_ == Place::kItem) || (last_name_ != kNowhere && last_name_ > from);
 }

@@ -26,8 +26,9 @@ struct Limits {
   std::chrono::milliseconds idle_timeout{75'000};         // keep-alive without a request
   // How long a front thread looks for what comes next before it sleeps, where that comes so soon (RestJudge).
   std::chrono::microseconds idle_poll{200};  // 0: never, nor for what is due
-  // How long it looks for what is due beside its clients (Options::Beside::due) and does not come.
-  std::chrono::microseconds due_poll{500};
+  // How long it looks for what is due beside its clients (Options::Beside::due): since it is, or since the
+  // last of it came.
+  std::chrono::microseconds due_poll{2'000};
   std::chrono::milliseconds linger{2'000};  // input discarded after an error reply, before the cut
 };
 
@@ -51,7 +52,8 @@ class Server {
       std::function<int()> begin;   // once, on that thread: what to watch, edge by edge; -1: nothing
       std::function<void()> ready;  // there is something; on that thread, must not block or throw
       std::function<void()> end;    // nobody watches any more
-      // Whether it will be ready within a millisecond or so. On that thread, often; empty: that is not known.
+      // Whether it will probably be ready within a millisecond or so. On that thread, often, where `begin`
+      // gave something; empty: that is not known.
       std::function<bool()> due = nullptr;
     };
     std::vector<Beside> beside = {};

@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
+#include <exception>
 #include <utility>
 #include <vector>
 
 #include <pistache/peer.h>
 #include <pistache/tcp.h>
 #include <sys/socket.h>
+
+#include "platform/base/log.h"
 
 namespace millrace::front {
 namespace {
@@ -57,12 +60,17 @@ void Watched::end() {
 bool Watched::is(const Entry& entry) const { return std::ranges::find(fds_, fd_of(entry)) != fds_.end(); }
 
 bool Watched::is_due() const {
-  return std::ranges::any_of(what_, [](const auto& each) { return each.due && each.due(); });
+  for (std::size_t i = 0; i < fds_.size(); ++i) {
+    if (fds_[i] >= 0 && what_[i].due && what_[i].due()) return true;
+  }
+  return false;
 }
 
-void Watched::ready(const Entry& entry) const {
+bool Watched::ready(const Entry& entry) const {
   const auto found = std::ranges::find(fds_, fd_of(entry));
-  if (found != fds_.end()) what_[static_cast<std::size_t>(found - fds_.begin())].ready();
+  if (found == fds_.end()) return false;
+  what_[static_cast<std::size_t>(found - fds_.begin())].ready();
+  return true;
 }
 
 std::shared_ptr<Pistache::Aio::Handler> Transport::clone() const {
@@ -71,41 +79,48 @@ std::shared_ptr<Pistache::Aio::Handler> Transport::clone() const {
 
 void Transport::onReady(const Pistache::Aio::FdSet& fds) {
   begin_beside();
-  const bool brought_something = turn(fds);
+  const bool has_come = turn(fds);
   const bool is_due = core_->in_flight() >= kManyRequests && watched_->is_due();
-  if (is_due || vigil_.stays_awake()) vigil_.turn_ended(brought_something, is_due, Vigil::Clock::now());
+  if (is_due || vigil_.stays_awake()) vigil_.turn_ended(has_come, is_due, Vigil::Clock::now());
 }
 
-// What is beside is there from the first turn on.
+// In the first turn after the one in which the listener let what is beside begin.
 void Transport::begin_beside() {
   if (watched_->fds().empty() || std::exchange(beside_begun_, true)) return;
   for (const int fd : watched_->fds()) {
     if (fd >= 0) awake_.watch(fd);
   }
-  if (vigil_.fd() < 0) return;
-  reactor()->registerFd(key(), vigil_.fd(), NotifyOn::Read, tag_of(vigil_.fd()), Mode::Level);
+  if (vigil_.begin() < 0) return;
+  try {
+    reactor()->registerFd(key(), vigil_.fd(), NotifyOn::Read, tag_of(vigil_.fd()), Mode::Level);
+  } catch (const std::exception& e) {
+    base::log_warn("front_vigil_failed", {{"error", e.what()}});  // then the thread sleeps as it comes
+  }
 }
 
 bool Transport::is_vigil(const Entry& entry) const { return fd_of(entry) == vigil_.fd(); }
 
-// False: there was nothing but the vigil.
+// True: something from beside has come.
 bool Transport::turn(const Pistache::Aio::FdSet& fds) {
-  if (fds.size() == 1 && is_vigil(*fds.begin())) return false;
-  awake_.turn_begins(fds.size());
-  take(fds);
+  const auto events = std::ranges::count_if(fds, [this](const Entry& entry) { return !is_vigil(entry); });
+  if (events == 0) return false;
+  awake_.turn_begins(static_cast<std::size_t>(events));
+  const bool has_come = take(fds);
   awake_.turn_ends(core_->in_flight());
-  return true;
+  return has_come;
 }
 
 // What is beside comes first: a reply that has arrived frees its connection for the request that came with
 // it.
-void Transport::take(const Pistache::Aio::FdSet& fds) {
-  for (const Entry& entry : fds) watched_->ready(entry);
+bool Transport::take(const Pistache::Aio::FdSet& fds) {
+  bool has_come = false;
+  for (const Entry& entry : fds) has_come = watched_->ready(entry) || has_come;
   std::vector<Event> others;
   for (const Entry& entry : fds) {
     if (!watched_->is(entry) && !is_vigil(entry) && !read(entry)) others.push_back(event_of(entry));
   }
   if (!others.empty()) Pistache::Tcp::Transport::onReady(Pistache::Aio::FdSet(std::move(others)));
+  return has_come;
 }
 
 // False: the event is not a client's that has sent something, or it is its last. A read that does not fill

@@ -25,7 +25,7 @@ class Watched {
   const std::vector<int>& fds() const { return fds_; }
   bool is(const Pistache::Aio::FdSet::Entry& entry) const;     // and no client
   bool is_due() const;                                         // one of them
-  void ready(const Pistache::Aio::FdSet::Entry& entry) const;  // nothing, if it is a client
+  bool ready(const Pistache::Aio::FdSet::Entry& entry) const;  // false: it is a client, and nothing was done
 
  private:
   const std::vector<Server::Options::Beside> what_;
@@ -59,7 +59,7 @@ class Transport final : public Pistache::Tcp::Transport {
   void begin_beside();
   bool is_vigil(const Pistache::Aio::FdSet::Entry& entry) const;
   bool turn(const Pistache::Aio::FdSet& fds);
-  void take(const Pistache::Aio::FdSet& fds);
+  bool take(const Pistache::Aio::FdSet& fds);
   bool read(const Pistache::Aio::FdSet::Entry& entry);
 
   const std::shared_ptr<Pistache::Tcp::Handler> handler_;

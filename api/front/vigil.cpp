@@ -7,16 +7,22 @@
 
 namespace millrace::front {
 
-Vigil::Vigil(std::chrono::microseconds most)
-    : most_(most), fd_(most > most.zero() ? ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) : -1) {}
-
 Vigil::~Vigil() {
   if (fd_ >= 0) ::close(fd_);
 }
 
-void Vigil::turn_ended(bool brought_something, bool is_due, Clock::time_point now) {
-  if (brought_something) last_brought_ = now;
-  const bool wanted = fd_ >= 0 && is_due && now - last_brought_ < most_;
+int Vigil::begin() {
+  if (fd_ < 0 && most_ > most_.zero()) fd_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  return fd_;
+}
+
+void Vigil::turn_ended(bool has_come, bool is_due, Clock::time_point now) {
+  if (has_come || !was_due_) since_ = now;
+  was_due_ = is_due;
+  stay_awake(fd_ >= 0 && is_due && now - since_ < most_);
+}
+
+void Vigil::stay_awake(bool wanted) {
   if (wanted == awake_) return;
   awake_ = wanted;
   std::uint64_t count = 1;

@@ -10,23 +10,28 @@ class Vigil {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // Awake for at most so long after the last turn that brought something; 0: never.
-  explicit Vigil(std::chrono::microseconds most);
+  // Awake for at most so long for each thing that is due; 0: never.
+  explicit Vigil(std::chrono::microseconds most) : most_(most) {}
   ~Vigil();
   Vigil(const Vigil&) = delete;
   Vigil& operator=(const Vigil&) = delete;
 
-  int fd() const { return fd_; }  // -1: there is none, and it never stays awake
+  // Makes the descriptor, once. -1: there is none, and it never stays awake.
+  int begin();
+  int fd() const { return fd_; }
 
-  // After each turn: whether it was told of something else than `fd`, and whether something is due.
-  void turn_ended(bool brought_something, bool is_due, Clock::time_point now);
+  // After each turn: whether something that was due has come with it, and whether something is due.
+  void turn_ended(bool has_come, bool is_due, Clock::time_point now);
   bool stays_awake() const { return awake_; }
 
  private:
+  void stay_awake(bool wanted);
+
   const std::chrono::microseconds most_;
-  const int fd_;
+  int fd_ = -1;
   bool awake_ = false;
-  Clock::time_point last_brought_{};
+  bool was_due_ = false;
+  Clock::time_point since_{};  // something is due, or came last
 };
 
 }  // namespace millrace::front

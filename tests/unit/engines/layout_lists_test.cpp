@@ -89,5 +89,22 @@ TEST(LayoutLists, ADashAtTheBeginningOfALineDoesNotEndItsSentence) {
             kProse[0] + " — and nobody " + kProse[1]);
 }
 
+// Markdown makes one paragraph of these lines: nothing may begin in one of them and end in the next.
+TEST(LayoutLists, NothingPairsOverItemsThatMarkdownDoesNotKnow) {
+  EXPECT_EQ(Sheet().lines(50, 100, {"- [x", "a) y]: https://mill.example/p.png", "b) z"}).markdown(),
+            "- \\[x\na) y]: https://mill.example/p.png\nb) z");
+  EXPECT_EQ(Sheet().lines(50, 100, {"- it`s", "a) the` end", "b) *x", "c) y*"}).markdown(),
+            "- it\\`s\na) the\\` end\nb) \\*x\nc) y\\*");
+}
+
+TEST(LayoutLists, NothingPairsOverAListInsideAnItemThatBeginsWithAnotherNumber) {
+  EXPECT_EQ(Sheet().lines(50, 100, {"- a `b"}).lines(80, 113, {"5. c` d", "6. e"}).markdown(),
+            "- a \\`b\n   5. c\\` d\n   6. e");
+}
+
+TEST(LayoutLists, AnItemWithoutTextIsLeftOut) {
+  EXPECT_EQ(Sheet().lines(50, 100, {"a) one", "- \u00ad", "b) two"}).markdown(), "a) one\nb) two");
+}
+
 }  // namespace
 }  // namespace millrace::engines

@@ -10,7 +10,9 @@ using namespace std::chrono_literals;
 
 class VigilTest : public testing::Test {
  protected:
-  static constexpr bool kBrought = true, kNothing = false, kDue = true, kNotDue = false;
+  static constexpr bool kCame = true, kNothing = false, kDue = true, kNotDue = false;
+
+  void SetUp() override { ASSERT_GE(vigil.begin(), 0); }
 
   bool can_be_read() const {
     pollfd one{vigil.fd(), POLLIN, 0};
@@ -22,7 +24,7 @@ class VigilTest : public testing::Test {
 };
 
 TEST_F(VigilTest, WhileSomethingIsDueItCanBeRead) {
-  vigil.turn_ended(kBrought, kDue, start);
+  vigil.turn_ended(kNothing, kDue, start);
   EXPECT_TRUE(can_be_read());
   vigil.turn_ended(kNothing, kDue, start + 499us);
   EXPECT_TRUE(can_be_read());
@@ -30,31 +32,41 @@ TEST_F(VigilTest, WhileSomethingIsDueItCanBeRead) {
 }
 
 TEST_F(VigilTest, WithNothingDueItSleeps) {
-  vigil.turn_ended(kBrought, kNotDue, start);
+  vigil.turn_ended(kCame, kNotDue, start);
   EXPECT_FALSE(can_be_read());
-  vigil.turn_ended(kBrought, kDue, start);
+  vigil.turn_ended(kCame, kDue, start);
   vigil.turn_ended(kNothing, kNotDue, start + 1us);
   EXPECT_FALSE(can_be_read());
   EXPECT_FALSE(vigil.stays_awake());
 }
 
+// Clients that go on asking are no reason to wait for a store that stands.
 TEST_F(VigilTest, WhatDoesNotComeInItsTimeIsNotWaitedFor) {
-  vigil.turn_ended(kBrought, kDue, start);
-  vigil.turn_ended(kNothing, kDue, start + 500us);
+  for (auto after = 0us; after <= 500us; after += 100us) vigil.turn_ended(kNothing, kDue, start + after);
+  EXPECT_FALSE(can_be_read());
+  vigil.turn_ended(kNothing, kDue, start + 10ms);
   EXPECT_FALSE(can_be_read());
 }
 
-TEST_F(VigilTest, EachTurnThatBringsSomethingBeginsItsTimeAnew) {
-  vigil.turn_ended(kBrought, kDue, start);
-  vigil.turn_ended(kBrought, kDue, start + 400us);
+TEST_F(VigilTest, WhatComesBeginsTheTimeOfTheNextThing) {
+  vigil.turn_ended(kNothing, kDue, start);
+  vigil.turn_ended(kCame, kDue, start + 400us);
   vigil.turn_ended(kNothing, kDue, start + 800us);
+  EXPECT_TRUE(can_be_read());
+}
+
+TEST_F(VigilTest, WhatBecomesDueAgainHasItsTime) {
+  vigil.turn_ended(kNothing, kDue, start);
+  vigil.turn_ended(kNothing, kDue, start + 500us);
+  vigil.turn_ended(kNothing, kNotDue, start + 600us);
+  vigil.turn_ended(kNothing, kDue, start + 700us);
   EXPECT_TRUE(can_be_read());
 }
 
 TEST_F(VigilTest, WithoutATimeItNeverStaysAwake) {
   Vigil never(0us);
-  never.turn_ended(kBrought, kDue, start);
-  EXPECT_LT(never.fd(), 0);
+  EXPECT_LT(never.begin(), 0);
+  never.turn_ended(kCame, kDue, start);
   EXPECT_FALSE(never.stays_awake());
 }
 
