@@ -1,6 +1,7 @@
 #include "ai/engines/columns.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 
@@ -74,17 +75,29 @@ bool is_prose(const std::vector<Row>& rows, float width) {
   return median(fills) >= kRowFill && median(counts) >= static_cast<float>(kRowWords);
 }
 
+// The first and the row after the last that stand beside the other side at all.
+std::array<std::size_t, 2> beside(const std::vector<Row>& rows, const std::vector<Row>& others) {
+  const float top = others.front().box.y0, bottom = others.back().box.y1;
+  std::size_t first = 0, end = rows.size();
+  while (first < end && rows[first].box.middle_y() < top) ++first;
+  while (end > first && rows[end - 1].box.middle_y() > bottom) --end;
+  return {first, end};
+}
+
 // The rows of both sides stand beside each other. Lines of prose in two columns may do so, too.
 bool aligned(const std::vector<Row>& left, const std::vector<Row>& right, float letters) {
+  auto [i, left_end] = beside(left, right);
+  auto [k, right_end] = beside(right, left);
+  const std::size_t fewer = std::min(left_end - i, right_end - k);
   std::size_t common = 0;
-  for (std::size_t i = 0, k = 0; i < left.size() && k < right.size();) {
+  while (i < left_end && k < right_end) {
     const float apart = left[i].box.middle_y() - right[k].box.middle_y();
-    const bool beside = std::abs(apart) < kAlignedBy * letters;
-    if (beside) ++common;
-    if (beside || apart < 0) ++i;
-    if (beside || apart > 0) ++k;
+    const bool together = std::abs(apart) < kAlignedBy * letters;
+    if (together) ++common;
+    if (together || apart < 0) ++i;
+    if (together || apart > 0) ++k;
   }
-  return static_cast<float>(common) >= kAligned * static_cast<float>(std::min(left.size(), right.size()));
+  return static_cast<float>(common) >= kAligned * static_cast<float>(fewer);
 }
 
 float row_step(const std::vector<Row>& rows) {

@@ -5,11 +5,14 @@ import io
 import pytest
 from documents import data_uri
 from millrace import Gateway
+from reportlab.lib import colors
 from reportlab.lib.pagesizes import A4
+from reportlab.lib.styles import getSampleStyleSheet
 from reportlab.pdfbase import pdfmetrics
 from reportlab.pdfbase.cidfonts import UnicodeCIDFont
 from reportlab.pdfbase.ttfonts import TTFont
 from reportlab.pdfgen import canvas
+from reportlab.platypus import Paragraph, SimpleDocTemplate, Table
 
 pdfmetrics.registerFont(TTFont("DejaVu", "/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf"))
 ACROSS = "The table of the quarter with all its rows stands below; it was made by the mill and is complete."
@@ -112,6 +115,18 @@ def test_columns_of_prose_whose_lines_stand_side_by_side_are_read_one_after_the_
     ends = [markdown.index(f"end of column {n}") for n in range(count)]
     assert ends == sorted(ends), markdown
     assert markdown.count("\n\n") <= 2 * count, markdown
+
+
+@pytest.mark.parametrize("widths", [[30, 220, 40, 80, 80], [30, 150, 40, 80, 80], None])
+def test_a_short_invoice_is_one_table_below_its_title(shared, widths):
+    rows = [["Pos", "Description", "Qty", "Unit price", "Amount"], ["1", "Wheat flour", "12", "18.40", "220.80"],
+            ["2", "Rye, whole grain", "3", "15.00", "45.00"], ["", "", "", "Total", "265.80"]]
+    ruled = Table(rows, colWidths=widths, style=[("GRID", (0, 0), (-1, -1), 0.5, colors.black), ("ALIGN", (2, 0), (-1, -1), "RIGHT")])
+    styles, out = getSampleStyleSheet(), io.BytesIO()
+    SimpleDocTemplate(out).build([Paragraph("Invoice", styles["Title"]), ruled, Paragraph("Pay soon.", styles["Normal"])])
+    markdown = read(shared, out.getvalue())
+    assert markdown.startswith("# Invoice\n\n|") and markdown.endswith("|\n\nPay soon."), markdown
+    assert cells(markdown) == rows
 
 
 def test_items_keep_lines_of_their_own(shared):

@@ -152,5 +152,66 @@ TEST(LayoutTables, ColumnsOfReferencesOnTheSameLinesStayColumns) {
   EXPECT_GT(text.find("right words"), text.rfind("left words")) << text;
 }
 
+// Rows of cells at these places, one below the other.
+Sheet& rows(Sheet& sheet, float y, const std::vector<float>& places,
+            const std::vector<std::vector<std::string>>& cells, float step = 18) {
+  for (const auto& row : cells) {
+    for (std::size_t i = 0; i < row.size(); ++i) sheet.put(places[i], y, row[i]);
+    y += step;
+  }
+  return sheet;
+}
+
+TEST(LayoutTables, AFewRowsUnderATitleAreOneTableHoweverWideACellIs) {
+  Sheet sheet;
+  sheet.put(270, 60, "Invoice", false, 1.8F);
+  rows(sheet, 100, {50, 80, 310, 360, 450},
+       {{"Pos", "Description", "Qty", "Unit price", "Amount"},
+        {"1", "Wheat flour", "12", "18.40", "220.80"},
+        {"2", "Rye, whole grain", "3", "15.00", "45.00"}});
+  sheet.put(360, 154, "Total").put(450, 154, "265.80").put(50, 190, "Pay soon.");
+  EXPECT_EQ(
+      sheet.markdown(),
+      "# Invoice\n\n| Pos | Description | Qty | Unit price | Amount |\n| --- | --- | --- | --- | --- |\n"
+      "| 1 | Wheat flour | 12 | 18.40 | 220.80 |\n| 2 | Rye, whole grain | 3 | 15.00 | 45.00 |\n"
+      "|  |  |  | Total | 265.80 |\n\nPay soon.");
+}
+
+TEST(LayoutTables, ALineOfTwoPartsAboveATableIsNoneOfItsRows) {
+  Sheet sheet;
+  sheet.put(50, 82, "Invoice 4711").put(400, 82, "Date: 3 March 2026");
+  rows(sheet, 100, {50, 300, 380, 460},
+       {{"Description", "Qty", "Price", "Amount"},
+        {"Wheat flour", "12", "18.40", "220.80"},
+        {"Rye", "3", "15.00", "45.00"}});
+  EXPECT_EQ(
+      sheet.markdown(),
+      "Invoice 4711 Date: 3 March 2026\n\n| Description | Qty | Price | Amount |\n| --- | --- | --- | --- |\n"
+      "| Wheat flour | 12 | 18.40 | 220.80 |\n| Rye | 3 | 15.00 | 45.00 |");
+}
+
+TEST(LayoutTables, ShortHeadsAreOfTheLongFiguresBelowThem) {
+  Sheet sheet;
+  rows(sheet, 100, {50, 100, 142, 184},
+       {{"Region", "Q1", "Q2", "Q3"},
+        {"North", "31,200", "77,688", "71,343"},
+        {"South", "48,500", "79,167", "62,145"}});
+  EXPECT_EQ(sheet.markdown(),
+            "| Region | Q1 | Q2 | Q3 |\n| --- | --- | --- | --- |\n| North | 31,200 | 77,688 | 71,343 |\n"
+            "| South | 48,500 | 79,167 | 62,145 |");
+}
+
+TEST(LayoutTables, TheFirstLineOfACellThatStandsAboveItsRowIsOfIt) {
+  Sheet sheet;
+  rows(sheet, 100, {50, 80, 300, 380},
+       {{"Pos", "Description", "Qty", "Amount"}, {"1", "Wheat flour", "12", "220.80"}});
+  sheet.put(80, 143, "Delivery to the harbour,");
+  rows(sheet, 155, {50, 80, 300, 380}, {{"2", "including unloading", "1", "35.00"}});
+  EXPECT_EQ(
+      sheet.markdown(),
+      "| Pos | Description | Qty | Amount |\n| --- | --- | --- | --- |\n| 1 | Wheat flour | 12 | 220.80 |\n"
+      "| 2 | Delivery to the harbour, including unloading | 1 | 35.00 |");
+}
+
 }  // namespace
 }  // namespace millrace::engines
