@@ -29,6 +29,10 @@ constexpr float kRiverMin = 0.8F;    // times the letter height: white through a
 constexpr float kCellWordsMax = 0.12F;  // prose: so many of its words may stand in narrow columns
 constexpr float kLeader = 3;            // times the letter height
 
+constexpr float kSidebarWidth = 0.7F;  // of the text that it stands beside
+constexpr float kSidebarPitch = 2.2F;  // times the letter height
+constexpr std::size_t kBesideRunningMin = 2;
+
 constexpr float kStepsMax = 300;  // places that are tried for a gutter
 
 struct Cut {
@@ -56,6 +60,12 @@ Parts split(const Words& words, const Cut& cut) {
     }
   }
   return parts;
+}
+
+Box bounds_of(const std::vector<Row>& rows) {
+  Words words;
+  for (const Row& row : rows) words.insert(words.end(), row.words.begin(), row.words.end());
+  return bounds(words);
 }
 
 bool is_prose(const std::vector<Row>& rows, float width) {
@@ -156,12 +166,43 @@ bool has_narrow_columns(const std::vector<Row>& rows, float letters) {
   return static_cast<float>(in_cells) > kCellWordsMax * static_cast<float>(spans.size());
 }
 
-// Two columns of prose; the rows of a table read across.
+// The row goes on with the sentence of the one above.
+bool runs_on_from_above(const std::vector<Row>& rows, std::size_t i) {
+  if (i == 0 || rows[i].figure() || rows[i - 1].figure()) return false;
+  return starts_lower(rows[i].words.front()->text) && !ends_sentence(rows[i - 1].words.back()->text);
+}
+
+// Rows of the text that go on with the one above and have one of the side beside them that does not.
+std::size_t beside_running_rows(const std::vector<Row>& side, const std::vector<Row>& text, float letters) {
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool has_one = runs_on_from_above(text, i) && std::ranges::any_of(side, [&](const Row& row) {
+                           return std::abs(row.box.middle_y() - text[i].box.middle_y()) < letters / 2 &&
+                                  !starts_lower(row.words.front()->text);
+                         });
+    count += has_one ? 1 : 0;
+  }
+  return count;
+}
+
+// Short rows, close to each other, beside text: they stand where its rows do not, or where it goes on. Names
+// beside what is said of them are a table: they stand where it begins.
+bool is_sidebar(const std::vector<Row>& side, const std::vector<Row>& text, float letters) {
+  if (side.size() < kGutterRowsMin || row_step(side) > kSidebarPitch * letters) return false;
+  const float width = bounds_of(text).width();
+  if (bounds_of(side).width() > kSidebarWidth * width || !is_prose(text, width)) return false;
+  if (aligned(side, text, letters) && beside_running_rows(side, text, letters) < kBesideRunningMin)
+    return false;
+  return !has_narrow_columns(text, letters);
+}
+
+// Two columns of prose, or one of short rows beside one; the rows of a table read across.
 bool are_columns(const Parts& parts, float letters) {
   const std::vector<Row> left = make_rows(parts.left);
-  if (!is_prose(left, bounds(parts.left).width())) return false;
   const std::vector<Row> right = make_rows(parts.right);
-  if (!is_prose(right, bounds(parts.right).width())) return false;
+  if (is_sidebar(left, right, letters) || is_sidebar(right, left, letters)) return true;
+  if (!is_prose(left, bounds(parts.left).width()) || !is_prose(right, bounds(parts.right).width()))
+    return false;
   if (!aligned(left, right, letters)) return true;
   const bool wide = std::min(row_step(left), row_step(right)) > kTablePitch * letters;
   if (wide && !is_list(left) && !is_list(right)) return false;

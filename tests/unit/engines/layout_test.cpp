@@ -150,5 +150,32 @@ TEST(Layout, AnAddressBesideAnotherBlockKeepsItsLines) {
                 kProseText + " " + kProseText);
 }
 
+// What stands beside running text, on the same lines or between them, is read by itself.
+TEST(Layout, ASidebarIsReadApartFromTheTextBesideIt) {
+  const std::vector<std::string> side{"Contact", "Ada Lovelace", "Bremen", "Skills", "Milling"};
+  const std::vector<std::string> text{
+      "The mill stands by the river and turns by day", "and by night. Every sack of grain is weighed",
+      "before it is ground, and the miller writes", "it into the ledger. Nobody has ever seen him",
+      "rest on a day when the wind was good."};
+  std::string whole;
+  for (const std::string& line : text) whole += (whole.empty() ? "" : " ") + line;
+  const std::string apart = "Contact  \nAda Lovelace  \nBremen  \nSkills  \nMilling\n\n" + whole;
+  EXPECT_EQ(Sheet().lines(50, 100, side).lines(200, 100, text).markdown(), apart);
+  EXPECT_EQ(Sheet().lines(50, 106, side).lines(200, 100, text).markdown(), apart);
+}
+
+TEST(Layout, NamesBesideWhatIsSaidOfThemAreATable) {
+  Sheet sheet;
+  const std::vector<std::string> names{"Flour", "Rye bread", "Oats", "Bran"};
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const float y = 100 + 30 * static_cast<float>(i);
+    sheet.put(50, y, names[i])
+        .put(200, y, "is what the mill makes first of all and")
+        .put(200, y + 12, "sells to the bakers of the town");
+  }
+  EXPECT_TRUE(sheet.markdown().starts_with("| Flour | is what the mill makes first of all and sells"))
+      << sheet.markdown();
+}
+
 }  // namespace
 }  // namespace millrace::engines
