@@ -71,6 +71,23 @@ void add_transcribe(CLI::App& app, int& exit_code) {
   command->callback([=, &exit_code] { exit_code = cli::run_transcribe(*request, *options); });
 }
 
+void add_job_result(CLI::App& jobs, int& exit_code) {
+  CLI::App* command = jobs.add_subcommand("result", "What a job has come to, as the API answers it");
+  auto request = std::make_shared<cli::JobResultRequest>();
+  command->add_option("id", request->job, "Job id")->required();
+  command->add_option("-o,--output", request->output, "File for it (default: standard output)")
+      ->option_text("FILE");
+  command
+      ->add_option("--format", request->format,
+                   "Of a transcript: text, srt, vtt, json or verbose_json (default: as it was asked for)")
+      ->check(CLI::IsMember({"text", "srt", "vtt", "json", "verbose_json"}));
+  command->add_option("--pages", request->pages, "Of a document: zero-based pages, \"0-5,7\" (default: all)");
+  command->add_flag("--partial", request->partial, "What there is so far of a job that goes on");
+  auto options = add_client_options(*command);
+  command->footer("A job that has not ended ends it with exit code 16.");
+  command->callback([=, &exit_code] { exit_code = cli::jobs_result(*request, *options); });
+}
+
 void add_jobs(CLI::App& app, int& exit_code) {
   CLI::App* jobs = app.add_subcommand("jobs", "Jobs of a running gateway");
   jobs->require_subcommand(1);
@@ -104,6 +121,7 @@ void add_jobs(CLI::App& app, int& exit_code) {
     command->callback([=, &exit_code] { exit_code = act(*ids, *options); });
   };
   add_one("show", "One job, whole", &cli::jobs_show);
+  add_job_result(*jobs, exit_code);
   add_one("tail", "Events of a job as they come, until it ends", &cli::jobs_tail);
   add_many("cancel", "Cancels jobs", &cli::jobs_cancel);
   add_many("retry", "Runs failed, expired or cancelled jobs again, each as a new job", &cli::jobs_retry);

@@ -59,7 +59,8 @@ constexpr const char* kFiles =
     ".TP\n.I /var/lib/millrace\nThe data directory of the service and of root; "
     "other users have ~/.local/share/millrace.\n"
     ".SH EXIT STATUS\n0 done, 1 failed, 2 usage, 10 credentials, 11 not found, 12 rate limited, "
-    "13 another refusal, 14 server error, 15 no connection, 130 interrupted.\n";
+    "13 another refusal, 14 server error, 15 no connection, 16 not there yet, "
+    "130 interrupted.\n";
 
 std::string program_page(const CommandNode& root) {
   std::string out = title("millrace", root.help) + ".SH SYNOPSIS\n" + synopsis(root) + ".SH COMMANDS\n";
