@@ -13,7 +13,7 @@ std::string group_json(const storage::DeadGroup& group, const std::string& publi
       .member("code", group.code)
       .member("type", base::info(base::code_named(group.code)).openai_type)
       .number("jobs", group.jobs)
-      .raw("newest", job_json_with_tenant(group.newest, public_url, false))
+      .raw("newest", job_json_with_tenant(group.newest, public_url))
       .finish();
 }
 

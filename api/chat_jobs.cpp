@@ -123,7 +123,7 @@ front::Reply chat_failure(std::string_view path, base::Error error, const std::s
 }
 
 std::string chat_job_json(Context& context, const std::string& tenant, const schemas::JobView& job) {
-  std::string text = job_json(job, context.options.public_url, HeldJobs(context.store).has(job));
+  std::string text = job_json(job, context.options.public_url, HeldJobs(context.store).of(job));
   if (!schemas::is_terminal(job.status) || !job.has_result) return text;
   auto stored = storage::JobQueries(context.store).result(tenant, job.id);
   if (!stored || !stored->payload) return text;

@@ -64,7 +64,7 @@ void send_job(Context& context, Call& call, const JobId& id) {
   const bool is_chat = id.kind == schemas::Kind::kChat;
   call.reply(json_reply(
       200, is_chat ? chat_job_json(context, call.tenant(), *job)
-                   : job_json(*job, context.options.public_url, HeldJobs(context.store).has(*job))));
+                   : job_json(*job, context.options.public_url, HeldJobs(context.store).of(*job))));
 }
 
 // `Prefer: wait=SECONDS`: registers, then reads the row once; answers when the job is over or time is up.

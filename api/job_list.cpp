@@ -77,8 +77,8 @@ constexpr auto kAllJobsFields = [] {
 }();
 
 std::string shown_to(Reach reach, const Context& context, const JobView& job, HeldJobs& held) {
-  return reach == Reach::kAll ? job_json_with_tenant(job, context.options.public_url, held.has(job))
-                              : job_json(job, context.options.public_url, held.has(job));
+  return reach == Reach::kAll ? job_json_with_tenant(job, context.options.public_url, held.of(job))
+                              : job_json(job, context.options.public_url, held.of(job));
 }
 
 void send_jobs(Context& context, Call& call, Reach reach, const std::vector<JobView>& jobs,

@@ -68,6 +68,7 @@ constexpr std::string_view kReplySchemas = R"json({
         "enum": ["wake_in_progress", "queued", "running", "succeeded", "failed", "cancelled", "expired"],
         "description": "`wake_in_progress`: of kind exec, queued until its machine is awake"},
       "paused": {"type": "boolean", "description": "True while it is queued and no job of its kind is begun, by an operator's word"},
+      "unserved": {"type": "boolean", "description": "True while it is queued, not paused, and no worker serves its kind at the moment: the job is kept"},
       "created_at": {"type": "string", "format": "date-time"},
       "started_at": {"type": "string", "format": "date-time"},
       "completed_at": {"type": "string", "format": "date-time"},

@@ -20,6 +20,8 @@ namespace {
 constexpr std::chrono::seconds kTroubleMax{120};
 constexpr std::chrono::seconds kFirstAnswerMax{5};  // of a gateway that has never answered this command
 constexpr std::size_t kIdsPerLook = 100;
+// A gateway that starts, or a worker that is replaced, need not be told of.
+constexpr std::chrono::seconds kUnservedPatience{3};
 
 bool is_replay(const Client::Answer& answer) {
   return answer.reply.header("idempotent-replayed") == std::string_view("true");
@@ -183,9 +185,11 @@ void Batch::hand_in_anew(Document document) {
 bool Batch::look() {
   const std::vector<std::string> jobs = this->jobs();
   const std::span<const std::string> all(jobs);
+  unserved_.clear();
   for (std::size_t begin = 0; begin < all.size(); begin += kIdsPerLook) {
     if (!look_at(all.subspan(begin, std::min(kIdsPerLook, all.size() - begin)))) return false;
   }
+  say_if_unserved();
   return !fault_;
 }
 
@@ -201,6 +205,8 @@ bool Batch::look_at(std::span<const std::string> jobs) {
   answered();
   const auto held = std::ranges::find_if(rows, [](const auto& row) { return is_held(row.second); });
   say_if_held(held == rows.end() ? json() : held->second);
+  const auto unserved = std::ranges::find_if(rows, [](const auto& row) { return is_unserved(row.second); });
+  if (unserved != rows.end()) unserved_ = unserved_text(unserved->second);
   for (const std::string& job : jobs) {
     Document& document = active_[job];
     const auto row = rows.find(job);
@@ -222,6 +228,20 @@ bool Batch::look_at(std::span<const std::string> jobs) {
 void Batch::say_if_held(const json& held) {
   const bool was_held = std::exchange(held_, held.is_object());
   if (held_ && !was_held) progress_.line("Waiting: " + paused_text(held));
+}
+
+// Once each time that it lasts.
+void Batch::say_if_unserved() {
+  const auto now = std::chrono::steady_clock::now();
+  if (unserved_.empty()) {
+    unserved_since_.reset();
+    unserved_told_ = false;
+    return;
+  }
+  if (!unserved_since_) unserved_since_ = now;
+  if (unserved_told_ || now - *unserved_since_ < kUnservedPatience) return;
+  unserved_told_ = true;
+  progress_.line("Waiting: " + unserved_);
 }
 
 // Once after each attempt that did not end its job: a provider that cannot be reached, say.

@@ -65,6 +65,7 @@ class Batch {
   bool look_at(std::span<const std::string> jobs);
   static void update(Document& document, const nlohmann::json& row);
   void say_if_held(const nlohmann::json& held);
+  void say_if_unserved();
   void say_if_again(Document& document, const nlohmann::json& row);
   void take(Document document, const std::string& status);
   void write(Document document, const BatchWork::Made& made);
@@ -88,6 +89,9 @@ class Batch {
   std::optional<std::chrono::steady_clock::time_point> trouble_since_;
   bool reached_ = false;  // the gateway has answered once
   bool held_ = false;     // jobs waited for a paused queue at the last look
+  std::string unserved_;  // why some wait for a worker, by this look; empty: none does
+  std::optional<std::chrono::steady_clock::time_point> unserved_since_;
+  bool unserved_told_ = false;
   Before before_;
   Totals ended_;  // of what has ended; `documents` is all of them
 };

@@ -114,10 +114,19 @@ std::string waiting_text(const json& job, const json& last_event, std::string_vi
     if (at.empty()) return error_text(data);
     return error_text(data) + (at > now ? ", next at " : ", due since ") + at;
   }
+  if (is_unserved(job)) return unserved_text(job);
   return job.value("attempt", json()) > 0 ? "for its next attempt" : "no worker has begun it yet";
 }
 
 bool is_held(const json& job) { return job.value("paused", json()) == true; }
+
+bool is_unserved(const json& job) { return job.value("unserved", json()) == true; }
+
+std::string unserved_text(const json& job) {
+  const std::string kind = text_at(job, "kind");
+  return "no worker serves the kind " + kind + " at the moment (`millrace worker --kinds " + kind +
+         "` starts one); the job is kept";
+}
 
 std::string paused_text(const json& job) {
   const std::string kind = text_at(job, "kind");

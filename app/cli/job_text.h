@@ -18,6 +18,9 @@ std::string waiting_text(const nlohmann::json& job, const nlohmann::json& last_e
 // It waits because no job of its kind is begun, and what to say of that.
 bool is_held(const nlohmann::json& job);
 std::string paused_text(const nlohmann::json& job);
+// It waits because no worker serves its kind at the moment, and what to say of that.
+bool is_unserved(const nlohmann::json& job);
+std::string unserved_text(const nlohmann::json& job);
 
 // "MESSAGE (CODE)" of {code, message}; of anything else, all of it.
 std::string error_text(const nlohmann::json& error);

@@ -74,7 +74,7 @@ int jobs_show(const std::string& job, ClientOptions options) {
   }
   json shown = *answer.json;
   if (text_at(shown, "status") == "queued") shown["waiting"] = why_it_waits(client, shown);
-  shown.erase("paused");  // `waiting` says it
+  for (const char* said : {"paused", "unserved"}) shown.erase(said);  // `waiting` says it
   std::cout << job_text(shown);
   return kOk;
 }

@@ -1,3 +1,5 @@
+#include <future>
+
 #include <gtest/gtest.h>
 
 #include "tests/support/wait_until.h"
@@ -13,6 +15,15 @@ class Jobs : public Served {
  protected:
   std::string make() {
     return post("/v1/ocr", ocr_body(pdf_of(9)), "Prefer: respond-async\r\n").json()["id"];
+  }
+  // Some worker's heartbeat.
+  void serve(schemas::Kind kind) {
+    storage::WorkerReport report{
+        "w-" + std::string(schemas::name(kind)), base::Uuid::make(clock.wall()), "host", "1", {{kind, 1, 0}}};
+    std::promise<bool> heard;
+    storage::JobClaims(*store).heartbeat(report, {}, std::chrono::seconds(20),
+                                         [&](const auto& reply) { heard.set_value(reply.has_value()); });
+    ASSERT_TRUE(heard.get_future().get());
   }
   storage::Lease make_and_claim() {
     make();
@@ -36,6 +47,23 @@ TEST_F(Jobs, AreListedNewestFirstInPages) {
   } while (!cursor.empty());
   EXPECT_EQ(seen, made);
   EXPECT_EQ(pages, 3);
+}
+
+TEST_F(Jobs, AQueuedJobSaysWhileNoWorkerServesItsKind) {
+  start();
+  const std::string id = make();
+  EXPECT_EQ(get("/v1/jobs/" + id).json()["unserved"], true);
+  EXPECT_EQ(get("/v1/jobs").json()["items"][0]["unserved"], true);
+  serve(schemas::Kind::kExec);
+  EXPECT_EQ(get("/v1/jobs/" + id).json()["unserved"], true) << "another kind";
+  serve(schemas::Kind::kOcr);
+  EXPECT_FALSE(get("/v1/jobs/" + id).json().contains("unserved"));
+  EXPECT_FALSE(get("/v1/jobs?ids=" + id).json()["items"][0].contains("unserved"));
+}
+
+TEST_F(Jobs, AJobThatIsNotQueuedIsNeverUnserved) {
+  start();
+  EXPECT_FALSE(get("/v1/jobs/" + make_and_claim().job.str()).json().contains("unserved"));
 }
 
 TEST_F(Jobs, ANameIsInEveryAnswerThatHasTheJob) {

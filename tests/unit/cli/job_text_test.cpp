@@ -83,5 +83,15 @@ TEST(JobText, AJobWhoseQueueIsPausedSaysWhatOpensIt) {
             waiting_text(held, {}, "T1"));
 }
 
+TEST(JobText, AJobThatNoWorkerServesSaysSoUnlessItsLastAttemptSaysMore) {
+  const json unserved = {{"status", "queued"}, {"kind", "ocr"}, {"attempt", 1}, {"unserved", true}};
+  EXPECT_EQ(
+      "no worker serves the kind ocr at the moment (`millrace worker --kinds ocr` starts one); the job is "
+      "kept",
+      waiting_text(unserved, {}, "T1"));
+  const json failed = {{"type", "retry"}, {"data", {{"message", "it fell"}, {"run_at", "T2"}}}};
+  EXPECT_EQ("it fell, next at T2", waiting_text(unserved, failed, "T1"));
+}
+
 }  // namespace
 }  // namespace millrace::cli

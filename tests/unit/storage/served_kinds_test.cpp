@@ -1,0 +1,39 @@
+#include "storage/served_kinds.h"
+
+#include "storage/worker_drains.h"
+#include "tests/unit/storage/job_store.h"
+
+namespace millrace::storage::testing {
+namespace {
+
+using Kinds = std::vector<schemas::Kind>;
+
+TEST(ServedKinds, AreThoseThatALiveWorkerHasSlotsFor) {
+  JobStore s;
+  EXPECT_EQ(served_kinds(s.store()).value(), Kinds{});
+  s.beat({}, 0, 0);
+  EXPECT_EQ(served_kinds(s.store()).value(), Kinds{}) << "without a slot";
+  s.beat({}, 4, 4);
+  EXPECT_EQ(served_kinds(s.store()).value(), Kinds{schemas::Kind::kOcr}) << "busy is served";
+}
+
+TEST(ServedKinds, AWorkerThatIsNotHeardOfServesNothing) {
+  JobStore s;
+  s.beat({});
+  s.clock.advance(19s);
+  EXPECT_EQ(served_kinds(s.store()).value().size(), 1u);
+  s.clock.advance(2s);
+  EXPECT_EQ(served_kinds(s.store()).value(), Kinds{});
+  s.beat({});
+  EXPECT_EQ(served_kinds(s.store()).value().size(), 1u);
+}
+
+TEST(ServedKinds, AWorkerThatDrainsServesNothing) {
+  JobStore s;
+  s.beat({});
+  EXPECT_TRUE(await<bool>([&](auto done) { WorkerDrains(s.store()).drain("w-1", done); }).value());
+  EXPECT_EQ(served_kinds(s.store()).value(), Kinds{});
+}
+
+}  // namespace
+}  // namespace millrace::storage::testing
