@@ -74,7 +74,7 @@ constexpr std::string_view kReplySchemas = R"json({
       "completed_at": {"type": "string", "format": "date-time"},
       "expires_at": {"type": "string", "format": "date-time",
         "description": "Once over: when the result is removed. Before: by when the job must have started"},
-      "attempt": {"type": "integer"},
+      "attempt": {"type": "integer", "description": "How often it has begun: above 1 it was begun anew. What puts together the parts of a document or recording that was read in parts does not count"},
       "progress": {"type": "object", "required": ["done", "total"], "properties": {
         "done": {"type": "integer"}, "total": {"type": "integer"}}},
       "error": {"$ref": "#/components/schemas/JobError"},

@@ -34,7 +34,7 @@ class JobScreen {
     this.last = null;  // the event that the timeline ended with
     this.version = 0;
     this.parts = 0;  // pages or pieces that were told to be there
-    this.shares = 0;  // how often it was shared out: what gathers the parts is an attempt of the API, and no repeat
+    this.shares = 0;  // how often it was shared out: what gathers the parts is an attempt in its events, and no repeat
   }
 
   async begin() {
@@ -97,7 +97,7 @@ class JobScreen {
     const { job } = this;
     const over = kTerminal.has(job.status);
     setChip(this.state, job.cancel_requested && !over ? "cancelling" : job.status);
-    this.facts.show(job, this.shares);
+    this.facts.show(job);
     this.note.show(job);
     const { done, total } = job.progress ?? {};
     const counts = job.status === "running" && Boolean(total);
@@ -141,13 +141,13 @@ class JobScreen {
   }
 
   tick() {
-    if (!kTerminal.has(this.job.status)) this.facts.show(this.job, this.shares);
+    if (!kTerminal.has(this.job.status)) this.facts.show(this.job);
   }
 
   onEvent(event) {
     if (event.version <= this.version) return "";
     this.version = event.version;
-    if (event.type === "waiting") this.tellShare();
+    if (event.type === "waiting") ++this.shares;
     this.writeDown(event);
     this.result.onEvent(event);
     const over = kTerminal.has(event.type);
@@ -168,12 +168,7 @@ class JobScreen {
 
   begun({ at, data }) {
     this.job.started_at ??= at;
-    this.job.attempt = data.attempt;
-  }
-
-  tellShare() {
-    ++this.shares;
-    this.facts.show(this.job, this.shares);
+    this.job.attempt = data.attempt - this.shares;
   }
 
   countPart() {

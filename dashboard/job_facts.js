@@ -20,7 +20,7 @@ const over = (job) => kTerminal.has(job.status);
 
 const kOfAll = [
   ["Waited", (job) => duration(waited(job))], ["Ran", (job) => job.started_at && duration(ran(job))],
-  ["Attempts", (job, shares) => String(job.attempt && Math.max(1, job.attempt - shares))]];
+  ["Attempts", (job) => String(job.attempt)]];
 const kParts = (job) => job.progress && `${count(job.progress.done)} of ${count(job.progress.total)}`;
 const kOfKind = {
   ocr: [["Pages", kParts]],
@@ -46,8 +46,7 @@ export class JobFacts {
     this.show(job);
   }
 
-  // `shares`: how often it was shared out.
-  show(job, shares = 0) {
-    this.rows.forEach(({ text, value }) => setText(value, text(job, shares) || kUnknown));
+  show(job) {
+    this.rows.forEach(({ text, value }) => setText(value, text(job) || kUnknown));
   }
 }

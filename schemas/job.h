@@ -79,7 +79,7 @@ struct JobView {
   std::string model;
   std::string name{};  // of its document or recording (job_name.h); read where jobs are shown, else empty
   int priority = 0;
-  int attempt = 0;
+  int attempt = 0;  // how often it has begun; what puts the parts of a split job together does not count
   std::int64_t version = 1;  // of its newest event
   bool cancel_requested = false;
   bool waking = false;  // queued, and its machine is not awake: shown as "wake_in_progress"

@@ -17,6 +17,11 @@ std::string name_of(Db& db, const schemas::JobId& job) {
   return schemas::job_name(job.kind, s.blob(0));
 }
 
+// A job that was split has one more claim, which puts the parts together: no attempt that repeats one.
+int shown_attempt(std::int64_t attempt, std::optional<std::int64_t> of_the_split) {
+  return static_cast<int>(of_the_split && attempt > *of_the_split ? attempt - 1 : attempt);
+}
+
 }  // namespace
 
 std::optional<schemas::JobView> find_view(Db& db, const base::Uuid& id, const Store::Options& options) {
@@ -26,7 +31,11 @@ std::optional<schemas::JobView> find_view(Db& db, const base::Uuid& id, const St
       "completed_at, deadline, progress_done, progress_total, error_code, error_message, retry_of, "
       "result IS NOT NULL, status = 0 AND run_at = 9223372036854775807, "
       "CASE WHEN error_code IS NOT NULL THEN (SELECT json_extract(data, '$.param') FROM job_events "
-      "WHERE job = jobs.id AND version = jobs.version) END FROM jobs WHERE id = ?1");
+      "WHERE job = jobs.id AND version = jobs.version) END, "
+      "CASE WHEN children > 0 THEN (SELECT json_extract(data, '$.attempt') FROM job_events "
+      "WHERE job = jobs.id AND type = 'running' AND version < (SELECT version FROM job_events "
+      "WHERE job = jobs.id AND type = 'waiting' ORDER BY version LIMIT 1) "
+      "ORDER BY version DESC LIMIT 1) END FROM jobs WHERE id = ?1");
   if (!s.bind(id).step()) return std::nullopt;
   schemas::JobView view;
   view.id = {static_cast<schemas::Kind>(s.integer(0)), id};
@@ -34,7 +43,7 @@ std::optional<schemas::JobView> find_view(Db& db, const base::Uuid& id, const St
   view.status = static_cast<schemas::JobStatus>(s.integer(2));
   view.model = s.text(3);
   view.priority = static_cast<int>(s.integer(4));
-  view.attempt = static_cast<int>(s.integer(5));
+  view.attempt = shown_attempt(s.integer(5), s.optional_integer(20));
   view.version = s.integer(6);
   view.cancel_requested = s.integer(7) != 0;
   view.created_at = base::wall_from(s.integer(8));

@@ -63,6 +63,7 @@ std::string of_queued(Said& said) {
 std::string of_waking(Said&) { return "it waits until its machine is awake"; }
 
 std::string of_running(Said& said) {
+  if (said.has("message")) return said.take("message");
   return said.has("attempt") ? "attempt " + said.take("attempt") + " begins" : "";
 }
 
@@ -151,6 +152,19 @@ std::string event_text(const json& event) {
   const std::string said = event.contains("data") ? what(type, event["data"]) : "";
   if (said.empty()) return one_line(text("at") + "  " + type);
   return lines(text("at") + "  " + padded(type, kTypeColumns) + "  ", said);
+}
+
+std::string JobHistory::text(json event) {
+  const std::string type = event.is_object() ? text_at(event, "type") : "";
+  in_parts_ = in_parts_ || type == "waiting";
+  const bool has_data = event.is_object() && event.contains("data") && event["data"].is_object();
+  if (!has_data || !event["data"].contains("attempt")) return event_text(event);
+  json& attempt = event["data"]["attempt"];
+  if (in_parts_ && attempt.is_number_integer()) attempt = attempt.get<std::int64_t>() - 1;
+  const bool puts_together = in_parts_ && type == "running" && attempt == attempt_;
+  if (type == "running" && attempt.is_number_integer()) attempt_ = attempt.get<std::int64_t>();
+  if (puts_together) event["data"] = {{"message", "its parts are put together"}};
+  return event_text(event);
 }
 
 }  // namespace millrace::cli

@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <string>
 
 #include <nlohmann/json_fwd.hpp>
@@ -9,5 +10,16 @@ namespace millrace::cli {
 // "TIME  TYPE  SENTENCE", without a line end; what a command wrote has a line for each of its own. Members
 // that no sentence is made of stand behind it by their names.
 std::string event_text(const nlohmann::json& event);
+
+// The same of one job's events in their order: of a job that is read in parts, what puts them together is
+// said to do so, and is not counted among its attempts.
+class JobHistory {
+ public:
+  std::string text(nlohmann::json event);
+
+ private:
+  bool in_parts_ = false;
+  std::int64_t attempt_ = 0;  // the last that began, as it is counted here
+};
 
 }  // namespace millrace::cli

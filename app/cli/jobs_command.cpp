@@ -85,6 +85,7 @@ int jobs_tail(const std::string& job, ClientOptions options) {
   const bool as_json = client.options().json;
   std::int64_t last = 0;
   std::string end;
+  JobHistory history;
   for (int tries = 0; tries < kReconnectsMax; ++tries) {
     const auto answer = client.stream(
         "/v1/jobs/" + percent_encoded(job) + "/events", last,
@@ -93,7 +94,7 @@ int jobs_tail(const std::string& job, ClientOptions options) {
           std::from_chars(id.data(), id.data() + id.size(), last);
           tries = 0;
           end = event;
-          std::cout << (as_json ? std::string(data) : event_text(json::parse(data, nullptr, false)))
+          std::cout << (as_json ? std::string(data) : history.text(json::parse(data, nullptr, false)))
                     << std::endl;
           return true;
         });

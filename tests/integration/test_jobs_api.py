@@ -226,3 +226,16 @@ def test_pages_of_a_long_document_can_be_read_while_it_runs(shared):
     some = shared.client.get(f"/v1/jobs/{job}/result?pages=3-5,39").json()["pages"]
     assert [page["index"] for page in some] == [3, 4, 5, 39]
     assert job in [item["id"] for item in shared.client.get("/v1/jobs?limit=200").json()["items"]]
+
+
+def test_a_document_that_is_read_in_parts_shows_one_attempt(tmp_path):
+    gateway = Gateway(tmp_path / "data", "--ocr.range-pages", "1").start()
+    try:
+        job = gateway.client.submit_ocr(data_uri(tiny_pdf("One", "Two", "Three"))).json()["id"]
+        assert gateway.client.wait_terminal(job)["attempt"] == 1
+        history = gateway.client.get(f"/v1/jobs/{job}/events").json()["items"]
+        assert "waiting" in [event["type"] for event in history], "it was read in parts"
+        listed = gateway.client.get("/v1/jobs").json()["items"]
+        assert [item["attempt"] for item in listed] == [1]
+    finally:
+        gateway.close()

@@ -63,5 +63,21 @@ TEST(EventText, AnEventOfAnotherShapeIsShownWhole) {
   EXPECT_EQ("T1  retry", event_of("retry", "{}"));
 }
 
+TEST(JobHistory, WhatPutsPartsTogetherIsNotCountedAmongTheAttempts) {
+  JobHistory history;
+  const auto told = [&](const char* type, const json& data) {
+    return history.text({{"at", "T1"}, {"type", type}, {"data", data}});
+  };
+  EXPECT_EQ("T1  running    attempt 1 begins", told("running", {{"attempt", 1}}));
+  EXPECT_EQ("T1  running    attempt 2 begins", told("running", {{"attempt", 2}}));
+  EXPECT_EQ("T1  waiting    it is read in 3 parts", told("waiting", {{"children", 3}}));
+  EXPECT_EQ("T1  running    its parts are put together", told("running", {{"attempt", 3}}));
+  EXPECT_EQ("T1  retry      it fell; attempt 2 failed",
+            told("retry", {{"message", "it fell"}, {"attempt", 3}}));
+  EXPECT_EQ("T1  running    attempt 3 begins", told("running", {{"attempt", 4}}));
+  EXPECT_EQ("T1  succeeded", told("succeeded", json::object()));
+  EXPECT_EQ("[1]", history.text(json::parse("[1]")));
+}
+
 }  // namespace
 }  // namespace millrace::cli

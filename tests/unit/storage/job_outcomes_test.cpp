@@ -185,6 +185,46 @@ TEST(JobOutcomes, ChildrenGetTheirParentsDocumentAndOwnSpecs) {
   EXPECT_EQ(ends[1].spec, R"({"range":1})");
 }
 
+// The parts of a split job, read; then what it came from is claimed to put them together.
+Lease merge_of(JobStore& s, const Lease& parent) {
+  s.split(parent, 2);
+  for (int i = 0; i < 2; ++i) s.finish(s.claim_one());
+  return s.claim_one();
+}
+
+TEST(JobOutcomes, PuttingThePartsTogetherIsShownAsNoFurtherAttempt) {
+  JobStore s;
+  const Lease parent = s.submit_and_claim();
+  const Lease merge = merge_of(s, parent);
+  EXPECT_EQ(merge.attempt, 2) << "the lease has its own";
+  EXPECT_EQ(s.view(parent.job).attempt, 1);
+  s.finish(merge);
+  EXPECT_EQ(s.view(parent.job).attempt, 1);
+}
+
+TEST(JobOutcomes, ASplitJobShowsTheAttemptsThatRepeatOne) {
+  JobStore s;
+  const Lease first = s.submit_and_claim();
+  s.give_back(first);
+  const Lease second = s.claim_one();
+  const Lease merge = merge_of(s, second);
+  EXPECT_EQ(s.view(first.job).attempt, 2);
+  s.give_back(merge);
+  EXPECT_EQ(s.view(first.job).attempt, 2) << "it waits for the next";
+  const Lease again = s.claim_one();
+  EXPECT_EQ(again.attempt, 4);
+  EXPECT_EQ(s.view(first.job).attempt, 3);
+}
+
+TEST(JobOutcomes, ASplitJobThatIsCancelledBeforeItsPartsAreReadShowsItsAttempt) {
+  JobStore s;
+  const Lease parent = s.submit_and_claim();
+  s.split(parent, 2);
+  EXPECT_EQ(s.view(parent.job).attempt, 1);
+  s.cancel(parent.job).value();
+  EXPECT_EQ(s.view(parent.job).attempt, 1);
+}
+
 TEST(JobOutcomes, NothingSplitsTwiceAndNoChildSplits) {
   JobStore s;
   const Lease parent = s.submit_and_claim();
