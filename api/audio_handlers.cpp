@@ -1,7 +1,6 @@
 #include "ai/inference/routing.h"
 #include "api/call.h"
 #include "api/handlers.h"
-#include "api/headers.h"
 #include "api/job_answer.h"
 #include "api/transcript_stream.h"
 #include "api/wrong_model.h"
@@ -25,9 +24,8 @@ struct RecordingIntake {
 JobAnswer::Terms terms_of(const RecordingIntake& intake, const schemas::TranscriptionRequest& request) {
   JobAnswer::Terms terms{.kind = schemas::Kind::kStt,
                          .subject = "The recording",
-                         .wait = intake.context.options.stt_wait,
-                         .respond_async = request.deferred || prefer(intake.call->head()).respond_async,
                          .dropped = schemas::dropped_text(request.dropped)};
+  set_patience(terms, intake.call->head(), request.deferred, intake.context.options.stt_wait);
   if (!request.stream) return terms;
   terms.follow = [&context = intake.context, call = intake.call, dropped = terms.dropped](
                      const schemas::JobId& job, bool replayed) {

@@ -28,10 +28,11 @@ constexpr ReplyFacts kLaterJob{202,
                                kJsonType,
                                "Job",
                                kRecordingJobExample,
-                               "location"};
+                               "location preference-applied"};
 constexpr ReplyFacts kModelFailed{502, "The model's provider failed", kJsonType, "Error"};
-constexpr ReplyFacts kTooSlow{
-    504, "The wait is over; the job that x-millrace-job names goes on", kJsonType, "Error", {}, "location"};
+constexpr ReplyFacts kTooSlow{504,       "The wait is over; the job that x-millrace-job names goes on",
+                              kJsonType, "Error",
+                              {},        "location preference-applied"};
 
 constexpr std::array kTranscriptionReplies{
     ReplyFacts{200, "What was said; with `verbose_json` more of it", kJsonType, "Transcription",

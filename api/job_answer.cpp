@@ -1,5 +1,7 @@
 #include "api/job_answer.h"
 
+#include <algorithm>
+
 #include "api/headers.h"
 #include "api/job_result.h"
 #include "api/job_text.h"
@@ -22,6 +24,7 @@ constexpr unsigned kCommitted = 1, kWaitEnded = 2;
 void JobAnswer::reply(front::Reply reply) {
   if (replayed_) add_header(reply, "idempotent-replayed", "true");
   if (!terms_.dropped.empty()) add_header(reply, "x-millrace-dropped-params", terms_.dropped);
+  if (!terms_.preferred.empty()) add_header(reply, "preference-applied", terms_.preferred);
   call_->reply(std::move(reply));
 }
 
@@ -56,11 +59,27 @@ void JobAnswer::reply_timeout() {
   reply(std::move(late));
 }
 
+// REQUIRES: the job is on disk. It may have moved since, or be over.
+void JobAnswer::wait_is_over() {
+  if (!terms_.respond_async) return reply_timeout();
+  owed_on_pool(context_, call_, [self = shared_from_this()] {
+    self->reply_as_it_is(storage::JobQueries(self->context_.store).job(self->call_->tenant(), *self->job_));
+  });
+}
+
+// Pool.
+void JobAnswer::reply_as_it_is(const base::Result<schemas::JobView>& row) {
+  if (!row) return call_->fail(row.error());
+  if (!schemas::is_terminal(row->status)) return reply_accepted(*row);
+  send_result(context_, *call_, row->id, replayed_ ? Freshness::kReplayed : Freshness::kFirst,
+              terms_.dropped);
+}
+
 std::shared_ptr<JobWait> JobAnswer::wait_for_result(const JobId& job) {
   auto done = [self = shared_from_this(), job](JobWait::End end) {
     if (end != JobWait::End::kTerminal) {
       const bool on_disk = (self->marks_.fetch_or(kWaitEnded) & kCommitted) != 0;
-      if (on_disk) self->reply_timeout();
+      if (on_disk) self->wait_is_over();
       return;
     }
     owed_on_pool(self->context_, self->call_, [self, job] {
@@ -79,11 +98,9 @@ std::shared_ptr<JobWait> JobAnswer::wait_for_result(const JobId& job) {
 void JobAnswer::join(const JobId& job) {
   const auto wait = waits() ? wait_for_result(job) : nullptr;
   const auto row = storage::JobQueries(context_.store).job(call_->tenant(), job);
-  const bool over = row && schemas::is_terminal(row->status);
-  if (wait && (!row || over)) wait->cancel();
-  if (!row) return call_->fail(row.error());
-  if (over) return send_result(context_, *call_, job, Freshness::kReplayed, terms_.dropped);
-  if (!wait) reply_accepted(*row);
+  if (wait && row && !schemas::is_terminal(row->status)) return;
+  if (wait) wait->cancel();
+  reply_as_it_is(row);
 }
 
 // A key without a place for another job could still have joined one of its own.
@@ -109,7 +126,7 @@ void JobAnswer::committed(const Submitted& made, const JobId& fresh, const std::
   job_ = made.job;
   replayed_ = made.replayed;
   if (auto place = call_->take_place(); !made.replayed) context_.places.keep(std::move(place), fresh);
-  if ((marks_.fetch_or(kCommitted) & kWaitEnded) != 0) return reply_timeout();
+  if ((marks_.fetch_or(kCommitted) & kWaitEnded) != 0) return wait_is_over();
   if (terms_.follow) return follow(made.job);
   if (!made.replayed) {
     if (!wait) reply_accepted(fresh_view(fresh));
@@ -121,6 +138,18 @@ void JobAnswer::committed(const Submitted& made, const JobId& fresh, const std::
 void JobAnswer::follow(const JobId& job) {
   owed_on_pool(context_, call_,
                [self = shared_from_this(), job] { self->terms_.follow(job, self->replayed_); });
+}
+
+void set_patience(JobAnswer::Terms& terms, const front::Head& head, bool deferred,
+                  std::chrono::milliseconds most) {
+  const Prefer wish = prefer(head);
+  terms.respond_async = deferred || wish.respond_async;
+  terms.wait = terms.respond_async ? std::chrono::milliseconds(0) : most;
+  if (!wish.wait || wish.wait->count() == 0) return;
+  terms.wait = std::min<std::chrono::milliseconds>(*wish.wait, most);
+  const std::string wait = *wish.wait <= most ? "wait=" + std::to_string(wish.wait->count()) : "";
+  const std::string async = wish.respond_async ? "respond-async" : "";
+  terms.preferred = async + (async.empty() || wait.empty() ? "" : ", ") + wait;
 }
 
 base::Result<jobs::Order> order_of(Call& call, const std::function<base::Sha256Digest()>& fingerprint) {

@@ -17,17 +17,18 @@
 namespace millrace::api {
 
 // The answer to a request that makes a job, or joins the one that its Idempotency-Key has made: the job at
-// once (202), its result when it is over, or 504 naming the job, which goes on. No answer names a job that is
-// not on disk. Thread-safe.
+// once or after a wait (202), its result when it is over, or 504 naming the job, which goes on. No answer
+// names a job that is not on disk. Thread-safe.
 class JobAnswer : public std::enable_shared_from_this<JobAnswer> {
  public:
   struct Terms {
     schemas::Kind kind = schemas::Kind::kOcr;
-    std::string_view subject;  // of the 504: "The document"
-    std::chrono::milliseconds wait{0};
-    bool respond_async = false;
-    std::string name = {};     // of the job
-    std::string dropped = {};  // x-millrace-dropped-params
+    std::string_view subject;           // of the 504: "The document"
+    std::chrono::milliseconds wait{0};  // for the result; 0: not at all
+    bool respond_async = false;         // what ends the wait is the job, as it goes on, and no 504
+    std::string preferred = {};         // preference-applied of an answer without the result
+    std::string name = {};              // of the job
+    std::string dropped = {};           // x-millrace-dropped-params
     // Set: it answers instead, with the job as it goes on. On the pool, once the job is on disk.
     std::function<void(const schemas::JobId& job, bool replayed)> follow = {};
   };
@@ -52,7 +53,9 @@ class JobAnswer : public std::enable_shared_from_this<JobAnswer> {
   void reply(front::Reply reply);
   void reply_accepted(const schemas::JobView& job);
   void reply_timeout();
-  bool waits() const { return !terms_.respond_async && !terms_.follow; }
+  void wait_is_over();
+  void reply_as_it_is(const base::Result<schemas::JobView>& row);
+  bool waits() const { return (terms_.wait.count() > 0 || !terms_.respond_async) && !terms_.follow; }
   base::Error refusal(const base::Error& error) const;
   schemas::JobView fresh_view(const schemas::JobId& id) const;
 
@@ -65,6 +68,11 @@ class JobAnswer : public std::enable_shared_from_this<JobAnswer> {
   std::atomic<bool> replayed_{false};  // the key had made the job before
   std::atomic<unsigned> marks_{0};
 };
+
+// How long the request waits, and for what: as `Prefer` says (RFC 7240), for `most` where it says nothing and
+// never for longer. `deferred`: as respond-async, in the body.
+void set_patience(JobAnswer::Terms& terms, const front::Head& head, bool deferred,
+                  std::chrono::milliseconds most);
 
 // What an order has of its request: tenant, traceparent, and the Idempotency-Key bound to `fingerprint`,
 // which is asked for only where there is a key. kBadRequest: the key is malformed.

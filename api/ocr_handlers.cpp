@@ -2,7 +2,6 @@
 #include "api/call.h"
 #include "api/document.h"
 #include "api/handlers.h"
-#include "api/headers.h"
 #include "api/job_answer.h"
 #include "api/wrong_model.h"
 #include "schemas/dropped.h"
@@ -77,10 +76,9 @@ void create_ocr(Context& context, CallPtr call) {
   order->model = request->spec.model;
   JobAnswer::Terms terms{.kind = schemas::Kind::kOcr,
                          .subject = "The document",
-                         .wait = context.options.sync_wait,
-                         .respond_async = request->deferred || prefer(call->head()).respond_async,
                          .name = schemas::job_name(request->spec.document_name),
                          .dropped = schemas::dropped_text(request->dropped)};
+  set_patience(terms, call->head(), request->deferred, context.options.sync_wait);
   place_document({context, std::move(call), *std::move(order), std::move(terms), *std::move(request)});
 }
 

@@ -120,7 +120,7 @@ constexpr std::string_view kReplySchemas = R"json({
 constexpr std::string_view kParameters = R"json({
   "RequestId": {"name": "x-request-id", "in": "header", "description": "Echoed; at most 128 of A-Z a-z 0-9 . _ -",
     "schema": {"type": "string", "maxLength": 128, "pattern": "^[A-Za-z0-9._-]+$"}},
-  "Prefer": {"name": "prefer", "in": "header", "description": "`respond-async`: 202 with the job at once",
+  "Prefer": {"name": "prefer", "in": "header", "description": "`respond-async`: 202 with the job at once. `respond-async, wait=SECONDS`: the result if it is there within that time, else 202. `wait=SECONDS`: the result, or 504 after that time. No wait is longer than one without it",
     "schema": {"type": "string"}, "example": "respond-async"},
   "PreferWait": {"name": "prefer", "in": "header",
     "description": "`wait=SECONDS`: answers when the job is over, at the latest after 60 s",
@@ -155,6 +155,7 @@ constexpr std::string_view kHeaders = R"json({
   "RetryAfterMs": {"description": "Milliseconds, below 60000", "schema": {"type": "integer"}},
   "Job": {"description": "The job that the answer is about", "schema": {"type": "string"}},
   "Location": {"description": "The job's own URL", "schema": {"type": "string"}},
+  "PreferenceApplied": {"description": "What the request preferred and got: `respond-async`, `wait=SECONDS` or both, of a request with `wait`", "schema": {"type": "string"}},
   "Replayed": {"description": "The Idempotency-Key was used before: what it made then, or the reply that it had then",
     "schema": {"const": "true"}},
   "DroppedParams": {"description": "Parameters of the request that were ignored, separated by commas; `;clamped`: cut to a bound, `;emulated`: done by the gateway",

@@ -52,6 +52,7 @@ void add(json& headers, const Header& header) {
 
 // What single answers carry (ReplyFacts::headers).
 constexpr std::array kNamed{Header{"location", "Location"},
+                            Header{"preference-applied", "PreferenceApplied"},
                             Header{"x-millrace-model", "AnsweredBy"},
                             Header{"x-millrace-attempts", "Attempts"},
                             Header{"x-millrace-dropped-params", "DroppedParams"},

@@ -61,14 +61,14 @@ constexpr std::array kModelReplies{ReplyFacts{200, "The model", kJsonType, "Mode
 constexpr std::array kOcrReplies{
     ReplyFacts{200, "The text, page by page", kJsonType, "OcrReply", kOcrExample},
     ReplyFacts{202, "The job, which goes on: `Prefer: respond-async` or `deferred`", kJsonType, "Job",
-               kJobExample, "location"},
+               kJobExample, "location preference-applied"},
     ReplyFacts{502, "The document could not be fetched", kJsonType, "Error"},
     ReplyFacts{504,
                "The wait is over; the job that x-millrace-job names goes on",
                kJsonType,
                "Error",
                {},
-               "location"}};
+               "location preference-applied"}};
 constexpr std::string_view kChatExample =
     R"({"id":"chatcmpl-1f0c","object":"chat.completion","created":1735689600,"model":"mock/chat","choices":[{"index":0,"message":)"
     R"({"role":"assistant","content":"Hello","refusal":null},"logprobs":null,"finish_reason":"stop"}],)"

@@ -40,6 +40,14 @@ TEST_F(Audio, AWaitThatEndsNamesTheJobThatGoesOn) {
   EXPECT_EQ(get("/v1/jobs/" + answer.header("x-millrace-job")).json()["status"], "queued");
 }
 
+TEST_F(Audio, APreferredWaitThatEndsIsAnsweredWithTheJob) {
+  start({.stt_wait = std::chrono::milliseconds(1)});
+  const Answer answer = transcribe(good_form(), "Prefer: respond-async, wait=5\r\n");
+  ASSERT_EQ(answer.status, 202);
+  EXPECT_EQ(answer.json()["kind"], "stt");
+  EXPECT_EQ(answer.header("location"), "/v1/jobs/" + answer.header("x-millrace-job"));
+}
+
 TEST_F(Audio, APartialResultIsThePiecesSoFar) {
   start();
   const std::string path = "/v1/jobs/" + transcribe(good_form(), kAsync).header("x-millrace-job") + "/result";

@@ -145,6 +145,8 @@ TEST_F(OpenApiHeaders, OfFailuresThatAJobHasStored) {
 TEST_F(OpenApiHeaders, OfAWaitThatIsOver) {
   start({.sync_wait = std::chrono::milliseconds(1)});
   expect(ocr(), 504, "/v1/ocr", "post", {"location", "x-millrace-job", "x-should-retry"});
+  expect(ocr("Prefer: respond-async, wait=1\r\n"), 202, "/v1/ocr", "post",
+         {"location", "preference-applied", "x-millrace-job"});
 }
 
 TEST_F(OpenApiHeaders, OfRefusals) {
