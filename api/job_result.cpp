@@ -47,6 +47,11 @@ std::size_t size_of(const storage::StoredPayload& payload) {
   return payload.blob ? static_cast<std::size_t>(payload.blob->bytes) : payload.bytes.size();
 }
 
+// A client is told that much of why stored bytes cannot be had.
+base::Error not_read(const base::Error& why, const char* what) {
+  return why.code == Code::kStoredDamaged ? why : base::error(Code::kInternal, what);
+}
+
 base::Error too_large(std::size_t bytes, const Context& context, const schemas::JobId& job) {
   const auto text = [](std::size_t size) { return base::format_bytes(static_cast<std::int64_t>(size)); };
   return base::error(Code::kTooLarge, "The result has " + text(bytes) + ", more than one reply may hold " +
@@ -89,7 +94,7 @@ void send_payload(Context& context, Call& call, const schemas::JobView& job, sto
   auto room = room_for(context, size_of(payload), job.id);
   if (!room) return call.fail(room.error());
   auto bytes = bytes_of(context.store, std::move(payload));
-  if (!bytes) return call.fail(base::error(Code::kInternal, "The result of this job cannot be read"));
+  if (!bytes) return call.fail(not_read(bytes.error(), "The result of this job cannot be read"));
   auto reply = reply_of_kind(job, *std::move(bytes), marks.form);
   if (!reply) return call.fail(reply.error());
   reply->hold = std::move(*room);
@@ -118,7 +123,7 @@ base::Result<std::string> reply_of(Context& context, const Call& call, const sch
     auto stored = queries.part(call.tenant(), job.id, part.index);
     if (!stored) return stored.error().code == Code::kNotFound ? expired_result() : stored.error();
     const auto page = bytes_of(context.store, std::move(*stored));
-    if (!page) return base::error(Code::kInternal, "A part of this result cannot be read");
+    if (!page) return not_read(page.error(), "A part of this result cannot be read");
     if (&part != parts.data()) out += ',';
     out += *page;
     good += schemas::ocr_page_failed(*page) ? 0 : 1;

@@ -13,6 +13,7 @@ const kAdvice = {
   fetch_refused: "The gateway does not fetch from there: only https and public addresses, or what fetch.allow-hosts opens.",
   poison_job: "The job ended its worker several times. Look into the worker's log before you retry it.",
   worker_lost: "The worker went away while it ran this. A retry is likely to succeed.",
+  stored_file_damaged: "A file of the gateway's store is damaged: its operator puts it back from a backup; the log names it.",
   job_expired: "It was not started before its deadline: are there workers for this kind, with free slots?",
   upstream_error: "The provider failed. See Models for its state, or give the model fallbacks in the configuration.",
   upstream_timeout: "The provider did not answer in time. Retry, or use a faster model.",

@@ -69,6 +69,12 @@ base::Error file_error(int error_number, std::string_view what) {
   return e;
 }
 
+base::Error damaged_blob(const BlobRef& ref, const std::string& what) {
+  base::log_error("store_blob_damaged", {{"blob", ref.path}, {"bytes", ref.bytes}, {"what", what}});
+  return base::error(base::Code::kStoredDamaged,
+                     "A file that the gateway has stored for this is damaged on its disk: its log names it");
+}
+
 base::Status sync_folder(const std::string& folder) {
   const OpenFile file(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (file.fd() < 0 || ::fsync(file.fd()) != 0) return file_error(errno, "sync a folder");

@@ -17,6 +17,9 @@ std::string new_blob_path(const std::string& sha256_hex);
 // kOverloaded when the disk is full, kInternal otherwise; `what` is for the log.
 base::Error file_error(int error_number, std::string_view what);
 
+// kStoredDamaged; the log has the file's name below the blob folder, and `what` is wrong with it.
+base::Error damaged_blob(const BlobRef& ref, const std::string& what);
+
 base::Status sync_folder(const std::string& folder);
 
 // A file that is being written: preallocated, written in pieces, hashed on the way, with a shared flock from

@@ -69,6 +69,8 @@ class Blobs {
   virtual ~Blobs() = default;
   // kOverloaded ("disk_free_min") if `expected_bytes` would leave less than the minimum free.
   virtual base::Result<std::unique_ptr<BlobWriter>> begin(std::int64_t expected_bytes) = 0;
+  // kStoredDamaged, and a line in the log that names the blob: it has not the length any more that `ref` has;
+  // what is read as a whole must have its hash, too.
   virtual base::Result<OpenFile> open(const BlobRef& ref) const = 0;
   virtual base::Result<std::string> read(const BlobRef& ref) const = 0;
   // Removes the file of a row that the GC has deleted and committed.

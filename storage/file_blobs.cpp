@@ -27,10 +27,14 @@ class FileBlobs final : public Blobs {
   }
 
   base::Result<OpenFile> open(const BlobRef& ref) const override {
-    const int fd = ::open(full(ref.path).c_str(), O_RDONLY | O_CLOEXEC);
-    if (fd >= 0) return OpenFile(fd);
-    if (errno == ENOENT) return base::error(base::Code::kNotFound, "the stored file is gone");
-    return file_error(errno, "open a blob");
+    OpenFile file(::open(full(ref.path).c_str(), O_RDONLY | O_CLOEXEC));
+    if (file.fd() < 0 && errno == ENOENT)
+      return base::error(base::Code::kNotFound, "the stored file is gone");
+    struct stat about {};
+    if (file.fd() < 0 || ::fstat(file.fd(), &about) != 0) return file_error(errno, "open a blob");
+    if (about.st_size != ref.bytes)
+      return damaged_blob(ref, "it has " + std::to_string(about.st_size) + " bytes now");
+    return file;
   }
 
   base::Result<std::string> read(const BlobRef& ref) const override;
@@ -68,6 +72,7 @@ base::Result<std::string> FileBlobs::read(const BlobRef& ref) const {
     if (got <= 0) return file_error(got < 0 ? errno : EIO, "read a blob");
     have += static_cast<std::size_t>(got);
   }
+  if (base::hex(base::sha256(bytes)) != ref.sha256_hex) return damaged_blob(ref, "its bytes are others now");
   return bytes;
 }
 

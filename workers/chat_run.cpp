@@ -64,8 +64,12 @@ void ChatTry::read() {
 }
 
 void ChatTry::ask(base::Result<schemas::ChatRequest> request) {
-  if (!request)
-    return end(Fail{base::error(Code::kInternal, "what the job was made from cannot be read"), {}});
+  if (!request) {
+    const bool damaged = request.error().code == Code::kStoredDamaged;
+    return end(Fail{
+        damaged ? request.error() : base::error(Code::kInternal, "what the job was made from cannot be read"),
+        {}});
+  }
   if (!context_.may_start()) return end(Lost{});
   request->stream = false;
   request->tenant = job_.tenant;

@@ -63,6 +63,7 @@ enum class Code {
   kFetchRefused,  // 422
   kPoisonJob,
   kWorkerLost,
+  kStoredDamaged,  // a file of the store has not the bytes any more that were written
   // Executions (contract.md §1).
   kCommandFailed,  // the command's own end: another exit code than 0, or a signal
   kExecutionTimedOut,

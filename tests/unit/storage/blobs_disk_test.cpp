@@ -35,9 +35,40 @@ class BlobsDiskTest : public ::testing::Test {
     return std::move(*opened);
   }
 
+  static BlobRef kept(Blobs& blobs, const std::string& content) {
+    auto writer = blobs.begin(0);
+    EXPECT_TRUE((*writer)->append(content));
+    const Staged blob = (*writer)->finish().value();
+    blob->adopted(true);
+    return blob->ref();
+  }
+
   support::TempDir dir_;
   std::string folder_ = dir_.str() + "/blobs";
 };
+
+TEST_F(BlobsDiskTest, AFileThatHasLostOrGotBytesIsDamagedAndIsNotOpened) {
+  const auto blobs = open();
+  const BlobRef ref = kept(*blobs, std::string(100'000, 'x'));
+  for (const std::uintmax_t size : {0u, 99'999u, 100'001u}) {
+    std::filesystem::resize_file(folder_ + "/" + ref.path, size);
+    EXPECT_EQ(blobs->open(ref).error().code, base::Code::kStoredDamaged) << size;
+    EXPECT_EQ(blobs->read(ref).error().code, base::Code::kStoredDamaged) << size;
+  }
+}
+
+TEST_F(BlobsDiskTest, AFileWithABitThatHasFlippedIsNotRead) {
+  const auto blobs = open();
+  const BlobRef ref = kept(*blobs, std::string(100'000, 'x'));
+  std::fstream file(folder_ + "/" + ref.path, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(50'000).put('x' ^ 1).flush();
+  const auto read = blobs->read(ref);
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().code, base::Code::kStoredDamaged);
+  EXPECT_EQ(read.error().message.find(ref.sha256_hex), std::string::npos) << "names are the log's";
+  file.seekp(50'000).put('x').flush();
+  EXPECT_TRUE(blobs->read(ref)) << "restored, it is whole again";
+}
 
 TEST_F(BlobsDiskTest, AFileLiesUnderItsHashAndIsPrivate) {
   auto blobs = open();
