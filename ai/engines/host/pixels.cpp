@@ -9,6 +9,7 @@
 
 #include <leptonica/allheaders.h>
 
+#include "ai/engines/host/speckle.h"
 #include "platform/base/base64.h"
 
 namespace millrace::engines::host {
@@ -20,8 +21,10 @@ constexpr float kLargerThan = 1.15F;
 constexpr float kSmallerThan = 0.75F;
 constexpr double kEnlargeMax = 2.5;
 constexpr int kBlankComponents = 3;
-constexpr int kLetterMin = 4;  // pixels: what is lower is a speck
-constexpr int kMarkMin = 3;    // pixels, at the letter size of kLetterTarget
+constexpr int kCalmedMax = 2;       // times: each costs letters, too
+constexpr int kPiecesMax = 50'000;  // larger than a pixel: as many letters take longer than a page may last
+constexpr int kLetterMin = 4;       // pixels: what is lower is a speck
+constexpr int kMarkMin = 3;         // pixels, at the letter size of kLetterTarget
 constexpr int kMarkMax = 12;
 constexpr std::size_t kMarksMax = 5000;
 constexpr int kMiddleGray = 128;
@@ -120,13 +123,16 @@ void find_marks_and_letters(const Picture& gray, Prepared& result) {
   const Picture binary = owned(pixConvertTo1(gray.get(), kMiddleGray));
   const std::unique_ptr<Boxa, BoxaRelease> boxes(binary ? pixConnCompBB(binary.get(), 8) : nullptr);
   const auto back = [&result](int value) { return static_cast<float>(value / result.scale); };
+  int pieces = 0;
   for (int i = 0; boxes && i < boxaGetCount(boxes.get()); ++i) {
     int x = 0, y = 0, w = 0, h = 0;
     boxaGetBoxGeometry(boxes.get(), i, &x, &y, &w, &h);
+    if (std::max(w, h) > 1) ++pieces;
     const Box box{back(x), back(y), back(x + w), back(y + h)};
     if (is_mark(w, h) && result.marks.size() < kMarksMax) result.marks.push_back(box);
     if (is_letter(w, h)) result.letter_boxes.push_back(box);
   }
+  result.noise = pieces > kPiecesMax;
 }
 
 // In degrees; nullopt: nothing that lies in lines. The near sweep serves nearly all pages and is the cheaper.
@@ -192,6 +198,26 @@ bool bright_ink(Pix* picture) {
   }
   const bool on_clear_ground = opaque > 0 && opaque < seen - opaque;
   return on_clear_ground && static_cast<float>(bright) >= kBrightPart * static_cast<float>(opaque);
+}
+
+// A page as it is measured: bright paper, its brightness, and what is ink.
+struct Sheet {
+  Picture gray;
+  int paper = 0;
+  Picture binary;
+};
+
+Sheet sheet_of(Picture gray) {
+  Sheet sheet{std::move(gray), 0, {}};
+  if (!sheet.gray) return sheet;
+  sheet.paper = whiten_dark(sheet.gray);
+  sheet.binary = binary_of(sheet.gray.get(), sheet.paper);
+  for (int times = 0; times < kCalmedMax && sheet.binary && speckled(sheet.binary.get()); ++times) {
+    sheet.gray = calmed(sheet.gray.get());
+    sheet.paper = sheet.gray ? std::max(paper_value(sheet.gray.get()), kPaperMin) : 0;
+    sheet.binary = sheet.gray ? binary_of(sheet.gray.get(), sheet.paper) : Picture();
+  }
+  return sheet;
 }
 
 double scale_for(float letter_px) {
@@ -282,8 +308,9 @@ Prepared prepare(const Picture& given, std::optional<int> quarter_turns) {
     gray = owned(pixScaleAreaMap2(gray.get()));
     result.scale /= 2;
   }
-  const int paper = gray ? whiten_dark(gray) : 0;
-  Picture binary = gray ? binary_of(gray.get(), paper) : Picture();
+  Sheet sheet = sheet_of(std::move(gray));
+  gray = std::move(sheet.gray);
+  Picture binary = std::move(sheet.binary);
   const Letters letters = binary ? letters_of(binary.get()) : Letters{};
   result.letter_px = letters.height;
   result.letters = letters.count;
@@ -300,7 +327,7 @@ Prepared prepare(const Picture& given, std::optional<int> quarter_turns) {
   }
   if (gray && binary) gray = deskewed(std::move(gray), binary.get());
   if (gray) {
-    const auto level = static_cast<float>(paper);
+    const auto level = static_cast<float>(sheet.paper);
     pixGammaTRC(gray.get(), gray.get(), 1.0F, static_cast<int>(kBlackPoint * level),
                 static_cast<int>(kWhitePoint * level));
   }

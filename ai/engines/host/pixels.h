@@ -52,6 +52,7 @@ struct Prepared {
   int width = 0;          // of the picture that was given, turned upright
   int height = 0;
   bool blank = false;      // nothing that could be letters
+  bool noise = false;      // so many specks that no letters can be told from them in any bearable time
   float letter_px = 0;     // median height of components before scaling
   int letters = 0;         // how many components could be letters
   std::vector<Box> marks;  // small solid dots that may be bullets, in pixels of the picture turned upright

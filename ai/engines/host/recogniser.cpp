@@ -221,6 +221,7 @@ base::Result<Recognised> Recogniser::read(const Prepared& prepared, const PageTi
 
 base::Result<Recognised> Recogniser::recognise(const Prepared& prepared, const PageTime& time) {
   if (prepared.blank) return nothing_on(prepared);
+  if (prepared.noise) return base::error(Code::kPageFailed, "the page is specks all over: scan it in gray");
   if (!prepared.gray) return base::error(Code::kPageFailed, "the page is too large to be worked on");
   if (auto status = ready(); !status) return std::move(status.error());
   auto said = read(prepared, time);
