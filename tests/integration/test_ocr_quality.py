@@ -371,6 +371,24 @@ def test_a_scan_with_salt_and_pepper_is_read(shared, font, percent, bound):
     assert found >= bound, found
 
 
+def shaded(page, light, side):
+    """A shadow with a soft edge over all that is left or below of the middle."""
+    width, height = page.size
+    shadow = Image.new("L", page.size, 255)
+    box = (0, 0, width // 2, height) if side == "left" else (0, height // 4, width, height)
+    shadow.paste(round(255 * light), box)
+    return ImageChops.multiply(grayish(page, 245), shadow.filter(ImageFilter.GaussianBlur(15)))
+
+
+@pytest.mark.parametrize("font", FONTS)
+@pytest.mark.parametrize("light", [0.4, 0.6])
+@pytest.mark.parametrize("side", ["left", "below"])
+def test_a_page_with_a_shadow_over_it_is_read(shared, font, light, side):
+    page, text = text_page(font, 11, seed=64, count=250)
+    found = recall(read_file(shared, shaded(page, light, side), "png"), text)
+    assert found >= 0.97, found
+
+
 def test_text_beside_a_dithered_photograph_is_read(shared):
     page, text = text_page("serif", 11, seed=63)
     page.paste(Image.linear_gradient("L").resize((1000, 700)), (300, 1400))

@@ -9,6 +9,7 @@
 
 #include <leptonica/allheaders.h>
 
+#include "ai/engines/host/light.h"
 #include "ai/engines/host/speckle.h"
 #include "platform/base/base64.h"
 
@@ -207,10 +208,20 @@ struct Sheet {
   Picture binary;
 };
 
+// Where it cannot be, the page is read as it is.
+void even_out(Sheet& sheet) {
+  if (!unevenly_lit(sheet.gray.get())) return;
+  Picture even = evenly_lit(sheet.gray.get());
+  if (!even) return;
+  sheet.gray = std::move(even);
+  sheet.paper = std::max(paper_value(sheet.gray.get()), kPaperMin);
+}
+
 Sheet sheet_of(Picture gray) {
   Sheet sheet{std::move(gray), 0, {}};
   if (!sheet.gray) return sheet;
   sheet.paper = whiten_dark(sheet.gray);
+  even_out(sheet);
   sheet.binary = binary_of(sheet.gray.get(), sheet.paper);
   for (int times = 0; times < kCalmedMax && sheet.binary && speckled(sheet.binary.get()); ++times) {
     sheet.gray = calmed(sheet.gray.get());
