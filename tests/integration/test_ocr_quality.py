@@ -210,6 +210,19 @@ def test_a_scan_under_many_words_that_stand_elsewhere_is_read(shared):
     assert "quick brown fox" in said and said.count("notice of ten words") == 7, said
 
 
+@pytest.mark.parametrize(("count", "size"), [(16, 28), (30, 34)])
+def test_small_shapes_that_are_no_letters_are_not_read_as_text(shared, count, size):
+    dice, page = random.Random(count), Image.new("L", (1654, 2339), 255)
+    draw = ImageDraw.Draw(page)
+    for number in range(count):
+        x, y = dice.randint(100, 1500), dice.randint(100, 2200)
+        if number % 2:
+            draw.ellipse((x, y, x + size, y + size), outline=0, width=3)
+        else:
+            draw.line([(x, y), (x + size, y + size), (x, y + size)], fill=0, width=3)
+    assert len(read(shared, page).split()) <= 3
+
+
 def read_drawn(gateway, draw):
     from reportlab.pdfgen import canvas
 

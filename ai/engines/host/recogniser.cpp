@@ -204,9 +204,11 @@ Recogniser::Look Recogniser::best_look(Look first, const Prepared& prepared, con
   if (!worth_another_look(first.left, prepared.letter_boxes.size())) return first;
   if (first.said.sideways || !first.said.figures.empty()) return first;
   auto again = look(Layout::kOneBlock, prepared, time);
-  if (!again || 2 * again->left.count() >= first.left.count()) return first;
-  return again->said.confidence + kAboutAsSure >= first.said.confidence ? std::move(*again)
-                                                                        : std::move(first);
+  if (!again || again->said.text.words.size() > kLeftoversMax) return first;
+  if (2 * again->left.count() >= first.left.count()) return first;
+  // Marks that are no letters are read as some, if nothing else is to be had.
+  const int least = first.said.text.words.empty() ? kSureConfidence : first.said.confidence - kAboutAsSure;
+  return again->said.confidence >= least ? std::move(*again) : std::move(first);
 }
 
 base::Result<Recognised> Recogniser::read(const Prepared& prepared, const PageTime& time) {

@@ -23,6 +23,8 @@ struct Recognised {
   bool sideways = false;     // most of the words stand on end: each is read well, their order is not
 };
 
+constexpr int kSureConfidence = 75;  // a page that is read the wrong way round stays far below
+
 // How long the work on a page may last.
 struct PageTime {
   std::chrono::milliseconds cpu{0};      // what is given

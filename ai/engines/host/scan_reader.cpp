@@ -12,7 +12,6 @@ using base::Code;
 
 // Two readings below it, the right and the wrong way up: what is on the page is no text, however it lies.
 constexpr int kHopelessConfidence = 40;
-constexpr int kSureConfidence = 75;  // a page that is read the wrong way round stays far below
 // By how much another turn has to be better: a few digits are read well either way round.
 constexpr int kClearlyBetter = 5;
 // Of many letters the guess from ascenders and descenders is right, and reading them again costs most.
