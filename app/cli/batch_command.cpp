@@ -6,6 +6,7 @@
 #include "app/cli/batch.h"
 #include "app/cli/batch_words.h"
 #include "app/cli/interrupt.h"
+#include "app/cli/json_cells.h"
 #include "app/cli/output_names.h"
 #include "app/cli/program.h"
 
@@ -36,12 +37,11 @@ std::string again(const Run& run) {
   return command + client_options(run.options) + " -o " + shell_word(run.request.output_folder);
 }
 
-std::string how_to_go_on(const Run& run) {
-  if (!run.request.output_folder.empty()) return "To go on, run it again: " + again(run);
-  std::string text = "Without an output folder it cannot be resumed.";
+void say_how_to_go_on(const Run& run) {
+  if (!run.request.output_folder.empty()) return run.progress.line("To go on, run it again: " + again(run));
+  run.progress.line("Without an output folder it cannot be resumed.");
   for (const std::string& job : run.batch.jobs())
-    text += "\nIts job: " + program() + " jobs show " + job + gateway_options(run.options);
-  return text;
+    run.progress.line("Its job: " + program() + " jobs show " + job + gateway_options(run.options));
 }
 
 void cancel(const Run& run) {
@@ -64,18 +64,19 @@ int interrupted(const Run& run) {
   const Batch& batch = run.batch;
   run.progress.line(
       detached_text(batch.totals(), batch.under_way(), batch.not_handed_in(), run.request.output_folder));
-  run.progress.line(how_to_go_on(run));
+  say_how_to_go_on(run);
   if (run.interrupt.wait(kSecondCtrlC)) cancel(run);
   return kInterrupted;
 }
 
 // What was handed in goes on, as after a Ctrl-C.
-int broken_off(const Run& run, const ClientError& fault) {
+int broken_off(const Run& run, ClientError fault) {
   run.progress.settle();
+  fault.message = one_line(fault.message);
   print_error(fault);
   const std::string done = so_far_text(run.batch.totals(), run.request.output_folder);
   if (!done.empty()) run.progress.line(done);
-  if (run.batch.has_begun()) run.progress.line(how_to_go_on(run));
+  if (run.batch.has_begun()) say_how_to_go_on(run);
   return fault.exit_code;
 }
 
@@ -101,24 +102,27 @@ int follow(const Run& run) {
   return batch.failed() == 0 && !run.folders_skipped ? kOk : kFailed;
 }
 
+// A name in it moves no cursor.
+int misused_batch(const std::string& message) { return misused(one_line(message)); }
+
 }  // namespace
 
 int run_batch(const BatchRequest& request, const BatchWork& work, const ClientOptions& options) {
   Interrupt interrupt;  // before any thread, so that each inherits the mask
   auto inputs = collect_inputs(request.inputs, request.output_folder, work.kinds());
-  if (!inputs) return misused(inputs.error().message);
+  if (!inputs) return misused_batch(inputs.error().message);
 
   std::optional<ResumeFile> resume;
   process::Fd lock;
   if (!request.output_folder.empty()) {
     std::error_code failed;
     std::filesystem::create_directories(request.output_folder, failed);
-    if (failed) return misused("cannot make " + request.output_folder + ": " + failed.message());
+    if (failed) return misused_batch("cannot make " + request.output_folder + ": " + failed.message());
     auto held = lock_outputs(request.output_folder, work.command());
-    if (!held) return misused(held.error().message);
+    if (!held) return misused_batch(held.error().message);
     lock = *std::move(held);
     auto opened = ResumeFile::open(request.output_folder, work.command());
-    if (!opened) return misused(opened.error().message);
+    if (!opened) return misused_batch(opened.error().message);
     resume = *std::move(opened);
     name_outputs(inputs->documents, request.output_folder, work.kinds().output_ending, *resume);
   }

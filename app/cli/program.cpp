@@ -4,6 +4,8 @@
 #include <cctype>
 #include <cstdlib>
 
+#include "app/cli/json_cells.h"
+
 namespace millrace::cli {
 namespace fs = std::filesystem;
 namespace {
@@ -13,10 +15,26 @@ bool is_plain(char c) {
          std::string_view("_@%+=:,./-").find(c) != std::string_view::npos;
 }
 
+// $'…' of bash, zsh and POSIX 2024: with nothing in it that a terminal acts on.
+std::string escaped_word(const std::string& text) {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  std::string out = "$'";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte >= 0x7f) {
+      out.append("\\x").append({kHex[byte >> 4], kHex[byte & 0xf]});
+    } else {
+      out.append(c == '\'' || c == '\\' ? "\\" : "").push_back(c);
+    }
+  }
+  return out + "'";
+}
+
 }  // namespace
 
 std::string shell_word(const std::string& text) {
   if (!text.empty() && std::all_of(text.begin(), text.end(), is_plain)) return text;
+  if (one_line(text) != text) return escaped_word(text);
   std::string out = "'";
   for (const char c : text) c == '\'' ? static_cast<void>(out += "'\\''") : out.push_back(c);
   return out + "'";

@@ -8,7 +8,7 @@
 // Commands that are printed for people to paste.
 namespace millrace::cli {
 
-// `text` as one word of a shell command, in quotes if it needs them.
+// `text` as one word of a shell command, in quotes if it needs them; never with what moves a cursor.
 std::string shell_word(const std::string& text);
 
 // "millrace" if the first of that name on `path_variable` is the file `self`, else `self` as a shell word.

@@ -7,6 +7,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "app/cli/json_cells.h"
+
 namespace millrace::cli {
 namespace {
 
@@ -56,7 +58,7 @@ std::string clock_text(double seconds) {
 
 std::string bar_line(const Bar& bar) {
   std::string pages = bar.total > 0 ? std::to_string(bar.done) + "/" + std::to_string(bar.total) : bar.state;
-  return padded_or_cut(bar.name, kNameColumns) + " " + bar_of(bar.done, bar.total) + " " + pages;
+  return padded_or_cut(one_line(bar.name), kNameColumns) + " " + bar_of(bar.done, bar.total) + " " + pages;
 }
 
 int terminal_value(bool width) {
@@ -172,7 +174,7 @@ void Progress::line(const std::string& text) {
 
 void Progress::failure(const std::string& text) {
   if (terminal_) erase();
-  std::fprintf(stderr, "%s\n", text.c_str());
+  std::fprintf(stderr, "%s\n", one_line(text).c_str());
   std::fflush(stderr);
 }
 

@@ -50,7 +50,7 @@ class Progress {
 
   // Redraws; without a terminal it says nothing.
   void show(const std::vector<Bar>& bars, const Totals& totals);
-  // A line that stays: a finished document, a warning.
+  // A line that stays, and is one whatever names are in it (one_line): a finished document, a warning.
   void line(const std::string& text);
   // The same of what went wrong, also when quiet.
   void failure(const std::string& text);

@@ -137,6 +137,29 @@ def test_a_run_after_an_interrupted_one_says_what_is_at_the_gateway_already(sile
     assert said.startswith("The run before has read none; 1 remains (1 at the gateway already)\nDetached: 1 document goes on")
 
 
+def test_a_file_name_moves_no_cursor_wherever_it_is_printed(shared, silent, tmp_path):
+    name = "red\x1b[31m\x1b]0;owned\x07 a\nb\u202e"
+    inputs, out = tmp_path / f"in {name}", tmp_path / f"out {name}"
+    inputs.mkdir()
+    (inputs / f"{name}.pdf").write_bytes(tiny_pdf("named so"))
+    (inputs / f"bad {name}.pdf").write_bytes(b"no document")
+    (tmp_path / f"empty {name}").mkdir()
+    (tmp_path / "pdf").mkdir()
+    (tmp_path / "pdf" / f"a.{name}").touch()
+    named = (inputs, tmp_path / f"empty {name}", tmp_path / "pdf")
+    said = [millrace(shared, "ocr", *named, "-o", out).stderr for _ in range(2)]
+    said += [millrace(shared, "ocr", path).stderr for path in (inputs / f"{name}.gone", tmp_path / f"empty {name}")]
+    assert "✓ " in said[0] and "✗ " in said[0] and "The run before" not in said[0] and "before" in said[1]
+    with start(silent, "ocr", inputs, "-o", tmp_path / f"2 {name}") as running:
+        silent.next_request()
+        running.send_signal(signal.SIGINT)
+        said.append(running.communicate(timeout=30)[1])
+    assert "run it again" in said[-1] and "owned" in said[-1]
+    assert not set("".join(said)) & {"\x1b", "\x07", "\u202e"}, said
+    assert not [line for text in said for line in text.splitlines() if line.startswith("b")], said
+    assert (out / f"{name}.md").read_text() == "named so\n"
+
+
 def test_a_quiet_batch_still_names_its_failures(shared, folder, tmp_path):
     done = millrace(shared, "ocr", folder, "-o", tmp_path / "out", "-q")
     assert done.returncode == 1 and done.stdout == ""

@@ -30,6 +30,12 @@ TEST(Program, AWordIsQuotedWhereTheShellWouldReadMoreIntoIt) {
   EXPECT_EQ("''", shell_word(""));
 }
 
+TEST(Program, AWordWithWhatATerminalActsOnIsWrittenWithEscapes) {
+  EXPECT_EQ(R"($'red\x1b[31m\x0a it\'s \\ \xe2\x80\xae.pdf')",
+            shell_word("red\x1b[31m\n it's \\ \u202e.pdf"));
+  EXPECT_EQ("'märz 1.pdf'", shell_word("märz 1.pdf"));
+}
+
 TEST(Program, OptionsThatDifferAreRepeatedAndAKeyNever) {
   EXPECT_EQ("", client_options({}));
   ClientOptions options;

@@ -34,6 +34,11 @@ TEST(Progress, TimeLeftCountsDocumentsWhosePagesAreNotKnownByTheMeanOfTheOthers)
   EXPECT_EQ("1/500 documents · 20/~5000 pages · 2.0 pages/s · 41:30 left", totals_line(totals));
 }
 
+TEST(Progress, ANameMovesNoCursorInABar) {
+  const auto lines = render({{"red\x1b[31m\n.pdf", "queued"}}, totals_at(0, 0, {}), 80, 10, false);
+  EXPECT_TRUE(lines[0].starts_with("red [31m .pdf  ")) << lines[0];
+}
+
 TEST(Progress, WhereNothingIsKnownNoTotalAndNoTimeAreMadeUp) {
   Totals totals = totals_at(0, 0, std::chrono::seconds(10));
   totals.documents_done = 0;
