@@ -17,7 +17,7 @@ struct BatchRequest {
 // Hands files in as jobs, follows them, writes what they make. Progress on stderr, data on stdout. Ctrl-C
 // once detaches (the jobs go on) and prints how to resume, twice cancels them. Run again with the same output
 // folder it resumes and skips what is done. Exit code: 0 all done, 1 some failed, 130 interrupted, else as
-// ExitCode. A folder that cannot be read is named, skipped, and counts as failed.
+// ExitCode. What cannot be read of a folder is named, skipped, and counts as failed.
 int run_batch(const BatchRequest& request, const BatchWork& work, const ClientOptions& options);
 
 }  // namespace millrace::cli

@@ -19,25 +19,36 @@ std::string ending_of(const fs::path& path) {
 struct Tree {
   std::vector<fs::path> files;
   std::map<std::string, int> left_out;
-  std::vector<std::string> unread;  // "FOLDER: why"
+  std::vector<std::string> unread;  // "PATH: why"
 };
 
 // What is hidden is nobody's document: a trash folder, "._scan.pdf" beside a Mac's "scan.pdf".
 bool is_hidden(const fs::path& path) { return path.filename().native().starts_with('.'); }
 
+// Of something that has the name of a document; empty: it is a file.
+std::string why_unread(const fs::file_status& status, const std::error_code& failed) {
+  if (fs::is_regular_file(status)) return {};
+  if (status.type() == fs::file_type::not_found) return "a link to nothing";
+  return failed ? failed.message() : "neither a file nor a folder";
+}
+
 // Links to folders are not followed: they may lead back.
 void add_entry(const fs::directory_entry& entry, const InputKinds& kinds, Tree& tree,
                std::vector<fs::path>& folders) {
-  if (is_hidden(entry.path())) return;
-  std::error_code unknown;
-  if (entry.is_directory(unknown) && !entry.is_symlink(unknown)) {
-    folders.push_back(entry.path());
-  } else if (entry.is_regular_file(unknown)) {
-    const std::string ending = ending_of(entry.path());
-    const bool taken = std::ranges::find(kinds.endings, ending) != kinds.endings.end();
-    if (taken) tree.files.push_back(entry.path());
-    if (!taken) ++tree.left_out[ending];
+  const fs::path& path = entry.path();
+  if (is_hidden(path)) return;
+  std::error_code failed, unknown;
+  const fs::file_status status = entry.status(failed);
+  if (fs::is_directory(status)) {
+    if (!entry.is_symlink(unknown)) return folders.push_back(path);
+    return tree.unread.push_back(path.string() + ": a link to a folder, not followed: name it");
   }
+  const std::string ending = ending_of(path);
+  if (std::ranges::find(kinds.endings, ending) == kinds.endings.end())
+    return static_cast<void>(++tree.left_out[ending]);
+  const std::string why = why_unread(status, failed);
+  if (why.empty()) return tree.files.push_back(path);
+  tree.unread.push_back(path.string() + ": " + why);
 }
 
 // What cannot be read is left out, not the end.
@@ -59,7 +70,7 @@ Tree walk(const fs::path& root, const InputKinds& kinds) {
 
 void add_folder(const fs::path& folder, const InputKinds& kinds, BatchInputs& inputs) {
   const Tree tree = walk(folder, kinds);
-  if (tree.files.empty())
+  if (tree.files.empty() && tree.unread.empty())
     inputs.skipped.push_back(folder.string() + ": no " + kinds.shown + " in this folder");
   for (const fs::path& file : tree.files) inputs.documents.push_back({file, file.lexically_relative(folder)});
   for (const auto& [ending, count] : tree.left_out) inputs.left_out[ending] += count;
@@ -77,6 +88,13 @@ base::Error named_nothing() {
                      "-: standard input has no name for a file in the output folder: leave -o out");
 }
 
+// However often it is named, and however it is written.
+bool named_first(const fs::path& folder, std::set<fs::path>& seen) {
+  std::error_code failed;
+  const fs::path real = fs::canonical(folder, failed);
+  return failed || seen.insert(real).second;
+}
+
 // A file that is named twice is one document.
 void drop_repeated(std::vector<BatchInput>& inputs) {
   std::set<fs::path> seen;
@@ -92,13 +110,14 @@ void drop_repeated(std::vector<BatchInput>& inputs) {
 base::Result<BatchInputs> collect_inputs(const std::vector<std::string>& paths, const fs::path& output_folder,
                                          const InputKinds& kinds) {
   BatchInputs inputs;
+  std::set<fs::path> folders;
   for (const std::string& path : paths) {
     std::error_code failed;
     if (path == "-") {
       if (!output_folder.empty()) return named_nothing();
       inputs.documents.push_back({kStandardInput, kStandardInput.filename()});
     } else if (fs::is_directory(path, failed)) {
-      add_folder(path, kinds, inputs);
+      if (named_first(path, folders)) add_folder(path, kinds, inputs);
     } else if (fs::exists(path, failed)) {
       inputs.documents.push_back({path, fs::path(path).filename()});
     } else {

@@ -24,13 +24,15 @@ struct BatchInput {
 
 struct BatchInputs {
   std::vector<BatchInput> documents;
-  std::vector<std::string> skipped;     // folders without a document, or that cannot be read: "FOLDER: why"
+  // "PATH: why". Folders without a document, or that cannot be read; in folders, links to folders, and what
+  // has the name of a document and is no file.
+  std::vector<std::string> skipped;
   std::map<std::string, int> left_out;  // files of folders that are of no such kind, by ending: ".tiff"
 };
 
 // Files as named ("-": standard input), folders with every file of those kinds below them that is not hidden
-// (in order). Their outputs are not named yet. kNotFound: a path is not there; kInvalidField: there is no
-// document in any of them, or "-" stands beside an output folder.
+// (in order); what is named twice counts once. Their outputs are not named yet. kNotFound: a path is not
+// there; kInvalidField: there is no document in any of them, or "-" stands beside an output folder.
 base::Result<BatchInputs> collect_inputs(const std::vector<std::string>& paths,
                                          const std::filesystem::path& output_folder, const InputKinds& kinds);
 

@@ -73,7 +73,45 @@ TEST_F(BatchFiles, AFolderThatCannotBeReadIsNamedAndTheOthersAreTaken) {
   ASSERT_EQ(1u, inputs->skipped.size());
   EXPECT_EQ((root_ / "in/locked").string() + ": Permission denied", inputs->skipped[0]);
   ASSERT_FALSE(alone);
-  EXPECT_NE(std::string::npos, alone.error().message.find("Permission denied"));
+  EXPECT_EQ((root_ / "in/locked").string() + ": Permission denied", alone.error().message);
+}
+
+TEST_F(BatchFiles, WhatAFolderHasBesideFilesAndFoldersIsNamedWithTheReason) {
+  file("in/a.pdf");
+  file("elsewhere/b.pdf");
+  fs::create_symlink(root_ / "elsewhere/b.pdf", root_ / "in/link.pdf");
+  fs::create_directory_symlink("../elsewhere", root_ / "in/folder");
+  fs::create_symlink("nowhere", root_ / "in/gone.pdf");
+  fs::create_symlink("loop.pdf", root_ / "in/loop.pdf");
+  ASSERT_EQ(0, ::mkfifo((root_ / "in/pipe.pdf").c_str(), 0600));
+  ASSERT_EQ(0, ::mkfifo((root_ / "in/pipe.log").c_str(), 0600));
+  fs::create_symlink("nowhere", root_ / "in/.hidden.pdf");
+  const auto inputs = collect_inputs({(root_ / "in").string()}, "out", kDocuments);
+  ASSERT_TRUE(inputs);
+  ASSERT_EQ(2u, inputs->documents.size());
+  EXPECT_EQ("link.pdf", inputs->documents[1].relative);
+  const std::string in = (root_ / "in/").string();
+  EXPECT_EQ(
+      (std::vector<std::string>{
+          in + "folder: a link to a folder, not followed: name it", in + "gone.pdf: a link to nothing",
+          in + "loop.pdf: Too many levels of symbolic links", in + "pipe.pdf: neither a file nor a folder"}),
+      inputs->skipped);
+  EXPECT_EQ((std::map<std::string, int>{{".log", 1}}), inputs->left_out);
+}
+
+TEST_F(BatchFiles, AFolderThatIsNamedTwiceCountsOnce) {
+  fs::create_directories(root_ / "empty");
+  file("in/a.pdf");
+  file("in/b.tiff");
+  const std::string empty = root_ / "empty", in = root_ / "in";
+  const auto nothing = collect_inputs({empty, empty + "/../empty"}, "out", kDocuments);
+  ASSERT_FALSE(nothing);
+  EXPECT_EQ(empty + ": no PDF, PNG, JPEG or WebP in this folder", nothing.error().message);
+  const auto inputs = collect_inputs({in, empty, empty, in}, "out", kDocuments);
+  ASSERT_TRUE(inputs);
+  EXPECT_EQ(1u, inputs->documents.size());
+  EXPECT_EQ(1u, inputs->skipped.size());
+  EXPECT_EQ((std::map<std::string, int>{{".tiff", 1}}), inputs->left_out);
 }
 
 TEST_F(BatchFiles, ADocumentIsReadWholeUpToTheLimitAndNotAtAllBeyondIt) {
