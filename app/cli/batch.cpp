@@ -52,13 +52,13 @@ void Batch::place(BatchInput input) {
   document.input = std::move(input);
   document.key = fresh_key(work_.command());
   if (resume_ != nullptr) {
-    ResumeEntry& entry = resume_->entry(document.input.file, document.stamp);
+    ResumeEntry& entry = noted(document);
     std::error_code unknown;
     if (entry.status == "succeeded" && fs::exists(document.input.output, unknown))
       return skip(document.input, entry);
     before_.failed += entry.status == "failed" ? 1 : 0;
     if (!entry.status.empty())  // ended: a new try
-      entry = {document.stamp, document.key, {}, {}, 0, std::move(entry.outputs)};
+      entry = {document.stamp, document.key, {}, {}, 0};
     document.key = entry.key;
     document.job = entry.job;
     document.from_before = !entry.job.empty();
@@ -318,10 +318,13 @@ void Batch::refuse(const Document& document, const std::string& code, const std:
   report(end, style(), progress_);
 }
 
+ResumeEntry& Batch::noted(const Document& document) {
+  return resume_->entry(document.input.file, work_.kinds().output_ending, document.stamp);
+}
+
 void Batch::record(const Document& document, const std::string& status) {
   if (resume_ == nullptr) return;
-  ResumeEntry& entry = resume_->entry(document.input.file, document.stamp);
-  entry = {document.stamp, document.key, document.job, status, document.pages_done, std::move(entry.outputs)};
+  noted(document) = {document.stamp, document.key, document.job, status, document.pages_done};
   if (const base::Status saved = resume_->save(); !saved) {
     fault_ = ClientError{kFailed, 0, {}, saved.error().message, {}, false};
   }

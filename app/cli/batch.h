@@ -70,6 +70,7 @@ class Batch {
   void take(Document document, const std::string& status);
   void write(Document document, const BatchWork::Made& made);
   void refuse(const Document& document, const std::string& code, const std::string& message);
+  ResumeEntry& noted(const Document& document);
   void record(const Document& document, const std::string& status);
   bool ride_out(const ClientError& error);
   void answered();

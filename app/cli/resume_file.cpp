@@ -14,9 +14,21 @@
 
 namespace millrace::cli {
 namespace fs = std::filesystem;
+using nlohmann::json;
 namespace {
 
-constexpr int kVersion = 2;  // 1 knew inputs as they were written, and no outputs
+// 1 knew inputs as they were written, and no outputs; 2 one entry of an input for all its forms.
+constexpr int kVersion = 3;
+constexpr int kFirstWithPlaces = 2;
+
+ResumeEntry entry_of(const json& row) {
+  return {row.value("stamp", ""), row.value("key", ""), row.value("job", ""), row.value("status", ""),
+          row.value("pages", 0)};
+}
+
+json row_of(const ResumeEntry& e) {
+  return {{"stamp", e.stamp}, {"key", e.key}, {"job", e.job}, {"status", e.status}, {"pages", e.pages}};
+}
 
 }  // namespace
 
@@ -45,17 +57,18 @@ base::Result<ResumeFile> ResumeFile::open(const fs::path& folder, std::string co
   file.command_ = std::move(command);
   std::ifstream in(file.path_);
   if (!in) return file;
-  const auto root = nlohmann::json::parse(in, nullptr, false);
+  const auto root = json::parse(in, nullptr, false);
   if (!root.is_object() || !root.contains("inputs") || !root["inputs"].is_object()) {
     return base::error(base::Code::kBadRequest,
                        file.path_.string() + " is not a resume file; remove it to start anew");
   }
-  const bool as_written = root.value("version", 1) < kVersion;  // from the folder in which it was made
-  for (const auto& [input, row] : root["inputs"].items()) {
-    file.entries_[as_written ? file.key_of(input) : input] = {
-        row.value("stamp", ""), row.value("key", ""),
-        row.value("job", ""),   row.value("status", ""),
-        row.value("pages", 0),  row.value("outputs", std::map<std::string, std::string>())};
+  const bool as_written =
+      root.value("version", 1) < kFirstWithPlaces;  // from the folder in which it was made
+  for (const auto& [name, row] : root["inputs"].items()) {
+    Input& input = file.inputs_[as_written ? file.key_of(name) : name];
+    input.outputs = row.value("outputs", input.outputs);
+    const json forms = row.value("forms", json::object({{"", row}}));
+    for (const auto& [ending, form] : forms.items()) input.forms[ending] = entry_of(form);
   }
   return file;
 }
@@ -68,47 +81,52 @@ std::string ResumeFile::key_of(const fs::path& input) const {
   return (relative.empty() ? whole : relative).string();
 }
 
-ResumeEntry& ResumeFile::entry(const fs::path& input, const std::string& stamp) {
-  ResumeEntry& entry = entries_[key_of(input)];
-  if (entry.stamp != stamp) entry = {stamp, fresh_key(command_), {}, {}, 0, std::move(entry.outputs)};
+ResumeEntry& ResumeFile::entry(const fs::path& input, const std::string& ending, const std::string& stamp) {
+  std::map<std::string, ResumeEntry>& forms = inputs_[key_of(input)].forms;
+  if (const auto old = forms.find({}); old != forms.end() && old->second.stamp == stamp) {
+    forms[ending] = std::move(old->second);
+    forms.erase(old);
+  }
+  ResumeEntry& entry = forms[ending];
+  if (entry.stamp != stamp) entry = {stamp, fresh_key(command_), {}, {}, 0};
   return entry;
 }
 
 bool ResumeFile::knows_no_output(const fs::path& input) const {
-  const auto found = entries_.find(key_of(input));
-  return found != entries_.end() && found->second.outputs.empty();
+  const auto found = inputs_.find(key_of(input));
+  return found != inputs_.end() && found->second.outputs.empty();
 }
 
 std::string ResumeFile::output(const fs::path& input, const std::string& ending) const {
-  const auto known = entries_.find(key_of(input));
-  if (known == entries_.end()) return {};
+  const auto known = inputs_.find(key_of(input));
+  if (known == inputs_.end()) return {};
   const auto named = known->second.outputs.find(ending);
   return named == known->second.outputs.end() ? std::string() : named->second;
 }
 
 void ResumeFile::set_output(const fs::path& input, const std::string& ending, const fs::path& output) {
-  entries_[key_of(input)].outputs[ending] = output.string();
+  inputs_[key_of(input)].outputs[ending] = output.string();
 }
 
 std::set<fs::path> ResumeFile::outputs() const {
   std::set<fs::path> all;
-  for (const auto& [input, entry] : entries_) {
-    for (const auto& [ending, output] : entry.outputs) all.insert(output);
+  for (const auto& [name, input] : inputs_) {
+    for (const auto& [ending, output] : input.outputs) all.insert(output);
   }
   return all;
 }
 
 base::Status ResumeFile::save() const {
-  nlohmann::json inputs = nlohmann::json::object();
-  for (const auto& [input, e] : entries_) {
-    inputs[input] = {{"stamp", e.stamp},   {"key", e.key},     {"job", e.job},
-                     {"status", e.status}, {"pages", e.pages}, {"outputs", e.outputs}};
+  json inputs = json::object();
+  for (const auto& [name, input] : inputs_) {
+    json forms = json::object();
+    for (const auto& [ending, entry] : input.forms) forms[ending] = row_of(entry);
+    inputs[name] = {{"outputs", input.outputs}, {"forms", forms}};
   }
   const fs::path fresh = path_.string() + ".new";
   {
     std::ofstream out(fresh, std::ios::trunc);
-    out << nlohmann::json{{"version", kVersion}, {"inputs", inputs}}.dump(
-               1, ' ', false, nlohmann::json::error_handler_t::replace)
+    out << json{{"version", kVersion}, {"inputs", inputs}}.dump(1, ' ', false, json::error_handler_t::replace)
         << '\n';
     if (!out.flush()) return base::error(base::Code::kInternal, "cannot write " + fresh.string());
   }

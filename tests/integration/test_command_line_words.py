@@ -207,7 +207,7 @@ def test_a_page_in_place_of_a_result_breaks_the_batch_off_and_fails_no_document(
         out, said = running.communicate(timeout=30)
     assert running.returncode == 15 and out == "" and "To go on, run it again" in said
     resume = json.loads((tmp_path / "out" / ".millrace-ocr.json").read_text())
-    assert resume["inputs"]["../a.pdf"]["job"] == JOB
+    assert resume["inputs"]["../a.pdf"]["forms"][".md"]["job"] == JOB
 
 
 @pytest.fixture(scope="module")

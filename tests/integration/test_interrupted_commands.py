@@ -52,7 +52,7 @@ def all_ocr_jobs(gateway):
 def has_handed_in(folder):
     """Its job is known to the command, not to the gateway alone."""
     resume = folder / ".millrace-ocr.json"
-    return resume.exists() and any(known["job"] for known in json.loads(resume.read_text())["inputs"].values())
+    return resume.exists() and any(known["forms"][".md"]["job"] for known in json.loads(resume.read_text())["inputs"].values())
 
 
 @pytest.mark.parametrize("presses, status", [(1, "queued"), (2, "cancelled")])
@@ -101,7 +101,7 @@ def test_a_job_that_was_cancelled_since_is_made_anew(tmp_path, answer_was_lost):
         resume = tmp_path / "out" / ".millrace-ocr.json"
         known = json.loads(resume.read_text())
         if answer_was_lost:  # the key joins the cancelled job
-            known["inputs"]["../a.pdf"]["job"] = ""
+            known["inputs"]["../a.pdf"]["forms"][".md"]["job"] = ""
             resume.write_text(json.dumps(known))
         all_is_read_by_the_next_run(asleep, *command[1:])
         assert "read after all" in (tmp_path / "out" / "a.md").read_text()

@@ -144,6 +144,10 @@ def test_the_command_fills_a_folder_and_skips_what_is_done(shared, tmp_path):
     assert second.returncode == 1 and "2 of 3 recordings were transcribed before" in second.stderr
     third = cli(shared, "transcribe", talks / "a.wav", "-o", out, "--format", "text")
     assert third.returncode == 0 and (out / "a.txt").exists(), third.stderr
+    (out / "a.srt").write_text("mended by hand")
+    fourth = cli(shared, "transcribe", talks / "a.wav", "-o", out, "--format", "srt")
+    assert fourth.returncode == 0 and "It was transcribed before" in fourth.stderr, fourth.stderr
+    assert (out / "a.srt").read_text() == "mended by hand"
 
 
 def test_the_command_refuses_what_the_gateway_would(shared, tmp_path):

@@ -186,12 +186,12 @@ TEST_F(BatchFiles, EachCommandTakesItsOwnKindsAndEndings) {
 TEST_F(BatchFiles, CommandsThatShareAFolderDoNotShareWhatTheyKnow) {
   auto ocr = ResumeFile::open(root_, "ocr");
   ASSERT_TRUE(ocr);
-  const std::string key = ocr->entry("a", "v1").key;
+  const std::string key = ocr->entry("a", ".md", "v1").key;
   ASSERT_TRUE(ocr->save());
   auto other = ResumeFile::open(root_, "transcribe");
   ASSERT_TRUE(other);
-  EXPECT_NE(key, other->entry("a", "v1").key);
-  EXPECT_TRUE(other->entry("a", "v1").key.starts_with("transcribe-"));
+  EXPECT_NE(key, other->entry("a", ".md", "v1").key);
+  EXPECT_TRUE(other->entry("a", ".md", "v1").key.starts_with("transcribe-"));
 }
 
 TEST_F(BatchFiles, AMissingPathAndAFolderWithoutDocumentsAreErrorsThatNameThem) {
@@ -219,12 +219,12 @@ TEST_F(BatchFiles, AFolderWithoutDocumentsIsNamedAndTheOthersAreTaken) {
 TEST_F(BatchFiles, AKeyIsKeptUntilTheFileChanges) {
   auto resume = ResumeFile::open(root_, "ocr");
   ASSERT_TRUE(resume);
-  const std::string key = resume->entry("a.pdf", "v1").key;
+  const std::string key = resume->entry("a.pdf", ".md", "v1").key;
   ASSERT_TRUE(resume->save());
   auto again = ResumeFile::open(root_, "ocr");
   ASSERT_TRUE(again);
-  EXPECT_EQ(key, again->entry("a.pdf", "v1").key);
-  EXPECT_NE(key, again->entry("a.pdf", "v2").key);
+  EXPECT_EQ(key, again->entry("a.pdf", ".md", "v1").key);
+  EXPECT_NE(key, again->entry("a.pdf", ".md", "v2").key);
 }
 
 TEST_F(BatchFiles, AStrangeResumeFileIsAnErrorAndNotOverwritten) {

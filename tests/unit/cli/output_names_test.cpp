@@ -76,9 +76,9 @@ TEST_F(OutputNames, AFileThatNobodyHereHasWrittenIsLeftAlone) {
 TEST_F(OutputNames, AnInputIsTheSameHoweverItIsWritten) {
   auto resume = ResumeFile::open(out_, "ocr").value();
   const BatchInput scan = input("scan.pdf");
-  const std::string key = resume.entry(scan.file, "v1").key;
-  EXPECT_EQ(key, resume.entry(root_ / "in/../in/./scan.pdf", "v1").key);
-  EXPECT_EQ(key, resume.entry(fs::relative(scan.file), "v1").key);
+  const std::string key = resume.entry(scan.file, ".md", "v1").key;
+  EXPECT_EQ(key, resume.entry(root_ / "in/../in/./scan.pdf", ".md", "v1").key);
+  EXPECT_EQ(key, resume.entry(fs::relative(scan.file), ".md", "v1").key);
 }
 
 TEST_F(OutputNames, WhatAnOlderVersionHasNotedIsGoneOnWith) {
@@ -87,7 +87,39 @@ TEST_F(OutputNames, WhatAnOlderVersionHasNotedIsGoneOnWith) {
   std::ofstream(out_ / ".millrace-ocr.json")
       << R"({"inputs":{")" << scan.file.string() << R"(":{"stamp":"v1","key":"k","status":"succeeded"}}})";
   EXPECT_THAT(run({"scan.pdf"}), ElementsAre("scan.md"));
-  EXPECT_EQ("k", ResumeFile::open(out_, "ocr").value().entry(scan.file, "v1").key);
+  EXPECT_EQ("k", ResumeFile::open(out_, "ocr").value().entry(scan.file, ".md", "v1").key);
+}
+
+TEST_F(OutputNames, EachFormOfAnInputIsGoneOnWithByItself) {
+  const BatchInput talk = input("talk.wav");
+  auto resume = ResumeFile::open(out_, "transcribe").value();
+  resume.entry(talk.file, ".srt", "as srt").status = "succeeded";
+  const std::string text = resume.entry(talk.file, ".txt", "as text").key;
+  ASSERT_TRUE(resume.save());
+  auto again = ResumeFile::open(out_, "transcribe").value();
+  EXPECT_EQ("succeeded", again.entry(talk.file, ".srt", "as srt").status);
+  EXPECT_EQ(text, again.entry(talk.file, ".txt", "as text").key);
+  EXPECT_EQ("", again.entry(talk.file, ".srt", "changed").status);
+  EXPECT_EQ(text, again.entry(talk.file, ".txt", "as text").key);
+}
+
+TEST_F(OutputNames, OfTheTimeBeforeFormsTheEntryIsThatOfTheFormThatHasItsStamp) {
+  const BatchInput talk = input("talk.wav");
+  std::ofstream(out_ / ".millrace-transcribe.json")
+      << R"({"version":2,"inputs":{"../in/talk.wav":{"stamp":"as text","key":"k","job":"j","status":"succeeded",)"
+      << R"("pages":3,"outputs":{".srt":"talk.srt",".txt":"talk.wav.txt"}}}})";
+  for (int run = 0; run < 2; ++run) {  // the second reads what the first has written
+    auto resume = ResumeFile::open(out_, "transcribe").value();
+    EXPECT_EQ("", resume.entry(talk.file, ".srt", "as srt").status);
+    const ResumeEntry& text = resume.entry(talk.file, ".txt", "as text");
+    EXPECT_EQ("succeeded", text.status);
+    EXPECT_EQ("k", text.key);
+    EXPECT_EQ("j", text.job);
+    EXPECT_EQ(3, text.pages);
+    EXPECT_EQ("talk.srt", resume.output(talk.file, ".srt"));
+    EXPECT_EQ("talk.wav.txt", resume.output(talk.file, ".txt"));
+    ASSERT_TRUE(resume.save());
+  }
 }
 
 TEST_F(OutputNames, TwoCommandsDoNotWorkForOneFolderAtOnce) {
