@@ -22,6 +22,7 @@ constexpr std::chrono::seconds kFirstAnswerMax{5};  // of a gateway that has nev
 constexpr std::size_t kIdsPerLook = 100;
 // A gateway that starts, or a worker that is replaced, need not be told of.
 constexpr std::chrono::seconds kUnservedPatience{3};
+constexpr const char* kCancelling = "cancelling";
 
 bool is_replay(const Client::Answer& answer) {
   return answer.reply.header("idempotent-replayed") == std::string_view("true");
@@ -31,6 +32,13 @@ bool is_replay(const Client::Answer& answer) {
 bool is_lost_job(const std::string& code) {
   return code == base::name(base::Code::kJobCancelled) || code == base::name(base::Code::kJobExpired) ||
          code == base::name(base::Code::kResultExpired);
+}
+
+// How a job that was asked to end is remembered. What runs ends within a heartbeat: the next run looks at it
+// and sees how it ended. What was over before is a result to fetch.
+std::string remembered(const std::string& status) {
+  if (status == "cancelled") return status;
+  return status == "succeeded" || status == "failed" || status == "expired" ? "" : kCancelling;
 }
 
 }  // namespace
@@ -57,12 +65,13 @@ void Batch::place(BatchInput input) {
     if (entry.status == "succeeded" && fs::exists(document.input.output, unknown))
       return skip(document.input, entry);
     before_.failed += entry.status == "failed" ? 1 : 0;
-    if (!entry.status.empty())  // ended: a new try
+    const bool under_way = entry.status.empty();
+    if (!under_way && entry.status != kCancelling)  // ended: a new try
       entry = {document.stamp, document.key, {}, {}, 0};
     document.key = entry.key;
     document.job = entry.job;
     document.from_before = !entry.job.empty();
-    before_.going_on += document.from_before ? 1 : 0;
+    before_.going_on += document.from_before && under_way ? 1 : 0;
   }
   if (document.job.empty()) {
     waiting_.push_back(std::move(document));
@@ -360,13 +369,12 @@ std::vector<std::string> Batch::jobs() const {
   return out;
 }
 
-// What runs ends within a heartbeat: the next run looks at it and sees how it ended.
 std::optional<ClientError> Batch::cancel_all() {
   std::optional<ClientError> first;
   for (const std::string& job : jobs()) {
     const auto answer = client_.request("POST", "/v1/jobs/" + job + "/cancel");
     if (answer.ok) {
-      if (answer.json->value("status", "") == "cancelled") record(active_[job], "cancelled");
+      record(active_[job], remembered(answer.json->value("status", "")));
       active_.erase(job);
       continue;
     }

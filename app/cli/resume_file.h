@@ -15,10 +15,11 @@ std::string fresh_key(const std::string& command);
 // What is known of one input in one form (an ending: ".md"). A key is made before the first request, so that
 // a request whose answer was lost is never made twice.
 struct ResumeEntry {
-  std::string stamp;   // size and modification time of the file, and the options: changed means new
-  std::string key;     // Idempotency-Key
-  std::string job;     // empty: not acknowledged yet
-  std::string status;  // "": under way, "succeeded", "failed", "cancelled"
+  std::string stamp;  // size and modification time of the file, and the options: changed means new
+  std::string key;    // Idempotency-Key
+  std::string job;    // empty: not acknowledged yet
+  // "": under way, "cancelling": asked to end, and not over by then; "succeeded", "failed", "cancelled"
+  std::string status;
   int pages = 0;
 };
 

@@ -153,6 +153,36 @@ def test_ctrl_c_is_heard_within_a_wait_for_a_silent_gateway_and_cancels_as_well(
         assert running.wait(10) == 130
 
 
+def test_what_was_asked_to_end_is_not_said_to_go_on_and_is_made_anew(silent, tmp_path):
+    jobs = [f"ocr-01900000-0000-7000-8000-00000000000{number}" for number in range(2)]
+    for name in ("a.pdf", "b.pdf"):
+        (tmp_path / name).write_bytes(tiny_pdf("never read"))
+    documents = (tmp_path / "a.pdf", tmp_path / "b.pdf", "-o", tmp_path / "out")
+    with ocr_of(silent, *documents) as running:
+        for job in jobs:
+            silent.answer(silent.next_request()[1], 202, x_millrace_job=job)
+        silent.next_request()
+        press_ctrl_c(running)
+        running.stderr.readline()
+        press_ctrl_c(running)
+        for status in ("running", "cancelled"):
+            silent.answer(silent.next_request()[1], 200, json.dumps({"status": status}))
+        assert "Cancelled." in running.stderr.read() and running.wait(10) == 130
+    with ocr_of(silent, *documents) as running:
+        assert silent.next_request()[0].startswith("POST /v1/ocr ")  # the second, whose end is known
+        running.send_signal(signal.SIGINT)
+        assert "already" not in running.communicate(timeout=30)[1]
+    with ocr_of(silent, *documents) as running:
+        silent.answer(silent.next_request()[1], 202, x_millrace_job=jobs[1])
+        line, connection = silent.next_request()
+        assert line.startswith("GET /v1/jobs?") and jobs[0] in line
+        rows = [{"id": jobs[0], "status": "cancelled"}, {"id": jobs[1], "status": "running"}]
+        silent.answer(connection, 200, json.dumps({"items": rows}))
+        assert silent.next_request()[0].startswith("POST /v1/ocr "), "the first, once its end is seen"
+        running.send_signal(signal.SIGINT)
+        running.communicate(timeout=30)
+
+
 def test_ctrl_c_ends_a_tail_of_a_silent_gateway(silent):
     command = [MILLRACE, "jobs", "tail", "ocr-01900000-0000-7000-8000-000000000000"]
     with subprocess.Popen(command, env=environment(silent), stdout=subprocess.PIPE) as running:
