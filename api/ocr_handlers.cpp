@@ -60,19 +60,33 @@ void place_document(OcrIntake intake) {
   on_pool(later->context, base::Pool::Lane::kLarge, later->call, [later] { place_in_blob(*later); });
 }
 
+// nullopt: the call has been answered.
+std::optional<schemas::OcrRequest> read_ocr(const inference::Registry& registry, Call& call) {
+  const auto strict = read_strict(call);
+  if (!strict) return std::nullopt;
+  std::string asked;
+  auto request = schemas::read_ocr_request(call.body(), [&](const std::string& model) {
+    asked = model;
+    return inference::ocr_model(registry, model).has_value();
+  });
+  if (!request) {
+    call.refuse(of_wrong_model(registry, asked, "read documents", std::move(request.error())));
+    return std::nullopt;
+  }
+  if (const auto good = inference::check_strict(*strict, request->dropped); !good) {
+    call.fail(good.error());
+    return std::nullopt;
+  }
+  return *std::move(request);
+}
+
 }  // namespace
 
 void create_ocr(Context& context, CallPtr call) {
   auto order = order_of(*call, [&call] { return base::sha256(call->body()); });
   if (!order) return call->fail(order.error());
-  const auto registry = context.chat.registry();
-  std::string asked;
-  auto request = schemas::read_ocr_request(call->body(), [&](const std::string& model) {
-    asked = model;
-    return inference::ocr_model(*registry, model).has_value();
-  });
-  if (!request)
-    return call->refuse(of_wrong_model(*registry, asked, "read documents", std::move(request.error())));
+  auto request = read_ocr(*context.chat.registry(), *call);
+  if (!request) return;
   order->model = request->spec.model;
   JobAnswer::Terms terms{.kind = schemas::Kind::kOcr,
                          .subject = "The document",

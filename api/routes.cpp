@@ -162,7 +162,7 @@ const std::array kRoutes{
 
     Route{Method::kPost, "/v1/ocr", Access::kScope, Scope::kOcr, BodyKind::kJson, kOcrBody, Lane::kBody, &create_ocr,
           {.id = "createOcr", .tag = "ocr", .summary = "Text of a PDF or an image as markdown", .replies = kOcrReplies,
-           .headers = "Prefer IdempotencyKey Traceparent", .body = "OcrRequest", .state = true,
+           .query = chat_query_fields(), .headers = "Prefer IdempotencyKey Traceparent", .body = "OcrRequest", .state = true,
            .job = JobReplies::kSubmitted},
           Makes::kJobByKey},
 

@@ -155,6 +155,18 @@ TEST_F(Ocr, UnknownFieldsAreNamedInAHeader) {
   EXPECT_EQ(answer.header("x-millrace-dropped-params"), "a%20b%0A, image_limit");
 }
 
+TEST_F(Ocr, WhatWouldBeDroppedIsRefusedWhenAskedToBeStrict) {
+  start();
+  const std::string body = ocr_body(pdf_of(9), R"(,"table_format":"html")");
+  const Answer answer = post("/v1/ocr?strict=true", body, kAsync);
+  EXPECT_EQ(answer.status, 400) << answer.body;
+  EXPECT_EQ(answer.json()["error"]["param"], "table_format");
+  EXPECT_FALSE(claim()) << "no job is made";
+  EXPECT_EQ(post("/v1/ocr?strict=false", body, kAsync).status, 202);
+  EXPECT_EQ(post("/v1/ocr?strict=true", ocr_body(pdf_of(9)), kAsync).status, 202);
+  EXPECT_EQ(post("/v1/ocr?strict=maybe", body, kAsync).status, 422);
+}
+
 TEST_F(Ocr, ASynchronousRequestWaitsForTheJobsResult) {
   start();
   Connection client(server->port());
