@@ -11,6 +11,7 @@
 #include "app/cli/json_cells.h"
 #include "app/cli/models_command.h"
 #include "app/cli/program.h"
+#include "app/cli/terminal.h"
 #include "app/cli/waiting_line.h"
 #include "schemas/chat_job.h"
 
@@ -30,7 +31,8 @@ ChatShow show_of(const ClientOptions& options) {
   ChatShow show;
   show.json = options.json;
   show.reasoning = at_terminal && !options.quiet;
-  show.color = at_terminal && !options.no_color && std::getenv("NO_COLOR") == nullptr;  // NOLINT
+  show.color =
+      moves_cursor(STDERR_FILENO) && !options.no_color && std::getenv("NO_COLOR") == nullptr;  // NOLINT
   show.terminal = ::isatty(STDOUT_FILENO) == 1;
   return show;
 }

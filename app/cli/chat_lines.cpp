@@ -2,14 +2,13 @@
 
 #include <array>
 #include <cstdio>
-#include <cstdlib>
-#include <string_view>
 #include <utility>
 
 #include <unistd.h>
 
 #include "app/cli/edited_lines.h"
 #include "app/cli/interrupt.h"
+#include "app/cli/terminal.h"
 
 namespace millrace::cli {
 namespace {
@@ -48,16 +47,11 @@ class PlainLines final : public ChatLines {
   std::string buffer_;
 };
 
-bool moves_cursor() {
-  const char* const kind = std::getenv("TERM");  // NOLINT(concurrency-mt-unsafe)
-  const std::string_view name = kind == nullptr ? "" : kind;
-  return !name.empty() && name != "dumb" && ::isatty(STDIN_FILENO) == 1 && ::isatty(STDERR_FILENO) == 1;
-}
-
 }  // namespace
 
 std::unique_ptr<ChatLines> chat_lines(Interrupt& interrupt, ChatHistory& history) {
-  std::unique_ptr<ChatLines> edited = moves_cursor() ? edited_lines(interrupt, history) : nullptr;
+  const bool at_screen = ::isatty(STDIN_FILENO) == 1 && moves_cursor(STDERR_FILENO);
+  std::unique_ptr<ChatLines> edited = at_screen ? edited_lines(interrupt, history) : nullptr;
   if (edited != nullptr) return edited;
   return std::make_unique<PlainLines>(interrupt);
 }

@@ -15,6 +15,7 @@
 #include "app/cli/interrupt.h"
 #include "app/cli/machine_choice.h"
 #include "app/cli/program.h"
+#include "app/cli/terminal.h"
 #include "app/cli/waiting_line.h"
 
 namespace millrace::cli {
@@ -114,7 +115,7 @@ ExecEnd follow_patiently(const std::string& path, const std::string& status, con
   const bool silent = options.quiet || options.json;
   WaitingLine waking("waking the machine…", options.quiet);
   DelayedLine asleep("millrace: " + id + " waits for its machine, which a worker wakes; " + doctor,
-                     kQueuedPatience, silent || ::isatty(STDERR_FILENO) != 0);
+                     kQueuedPatience, silent || moves_cursor(STDERR_FILENO));
   DelayedLine queued(
       "millrace: " + id + " is queued: it waits for a worker with a free slot of kind exec; " + doctor,
       kQueuedPatience, silent);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "app/cli/json_cells.h"
+#include "app/cli/terminal.h"
 
 namespace millrace::cli {
 namespace {
@@ -149,7 +150,7 @@ std::vector<std::string> render(const std::vector<Bar>& bars, const Totals& tota
 
 Progress::Progress(bool quiet, bool no_color)
     : quiet_(quiet),
-      terminal_(::isatty(STDERR_FILENO) == 1),
+      terminal_(moves_cursor(STDERR_FILENO)),
       color_(!no_color && std::getenv("NO_COLOR") == nullptr) {}  // NOLINT(concurrency-mt-unsafe)
 
 Progress::~Progress() { std::fflush(stderr); }

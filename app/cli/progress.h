@@ -39,8 +39,8 @@ std::vector<std::string> render(const std::vector<Bar>& bars, const Totals& tota
 // are taken to have as many as the counted ones on average.
 std::string totals_line(const Totals& totals);
 
-// Progress on stderr: bars that redraw themselves on a terminal, plain lines otherwise; when quiet, failures
-// alone.
+// Progress on stderr: bars that redraw themselves on a terminal (moves_cursor), plain lines otherwise; when
+// quiet, failures alone.
 class Progress {
  public:
   Progress(bool quiet, bool no_color);

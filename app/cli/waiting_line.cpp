@@ -5,6 +5,8 @@
 
 #include <unistd.h>
 
+#include "app/cli/terminal.h"
+
 namespace millrace::cli {
 namespace {
 
@@ -13,7 +15,7 @@ constexpr std::string_view kWheel = "|/-\\";
 }  // namespace
 
 WaitingLine::WaitingLine(std::string text, bool quiet)
-    : text_(std::move(text)), on_(!quiet && ::isatty(STDERR_FILENO) != 0) {}
+    : text_(std::move(text)), on_(!quiet && moves_cursor(STDERR_FILENO)) {}
 
 WaitingLine::~WaitingLine() { clear(); }
 

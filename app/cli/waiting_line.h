@@ -3,8 +3,8 @@
 
 namespace millrace::cli {
 
-// What we wait for, as one line on a terminal's stderr that is gone once it is over; elsewhere, and when
-// quiet, nothing. Not thread-safe.
+// What we wait for, as one line on a terminal's stderr (moves_cursor) that is gone once it is over;
+// elsewhere, and when quiet, nothing. Not thread-safe.
 class WaitingLine {
  public:
   WaitingLine(std::string text, bool quiet);

@@ -225,6 +225,9 @@ def test_reasoning_is_for_a_terminal(behind, upstream):
         terminal.until("\x1b[2mhmm\x1b[0m")
         terminal.until("yes")
         assert terminal.end()[1] == 0
+    with on_terminal(behind, "chat", "-m", "mine", "hi", TERM="dumb") as terminal:
+        shown, code = terminal.end()
+    assert code == 0 and "hmm" in shown and "yes" in shown and "\x1b" not in shown
 
 
 def test_at_a_terminal_an_echo_is_said_to_be_one(shared):

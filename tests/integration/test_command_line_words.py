@@ -8,6 +8,7 @@ import subprocess
 
 import bad_documents
 import pytest
+from commands import on_terminal
 from documents import tiny_pdf
 from millrace import BUILD, Gateway
 from silent_gateway import SilentGateway
@@ -158,6 +159,14 @@ def test_a_file_name_moves_no_cursor_wherever_it_is_printed(shared, silent, tmp_
     assert not set("".join(said)) & {"\x1b", "\x07", "\u202e"}, said
     assert not [line for text in said for line in text.splitlines() if line.startswith("b")], said
     assert (out / f"{name}.md").read_text() == "named so\n"
+
+
+@pytest.mark.parametrize("kind, moves", [("xterm", True), ("dumb", False), ("", False)])
+def test_a_terminal_that_cannot_move_its_cursor_is_told_what_a_pipe_is(shared, folder, tmp_path, kind, moves):
+    with on_terminal(shared, "ocr", folder, "-o", tmp_path / "out", TERM=kind) as terminal:
+        shown, code = terminal.end()
+    assert code == 1 and "2 read, 1 failed" in shown
+    assert ("\x1b" in shown) == moves and ("✓ " in shown) != moves, shown
 
 
 def test_a_quiet_batch_still_names_its_failures(shared, folder, tmp_path):
