@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include "ai/engines/literal.h"
@@ -19,8 +20,10 @@ constexpr float kRiver = 0.55F;           // the narrowest river between columns
 constexpr float kPitchMax = 2.6F;         // rows further apart belong to different things …
 constexpr float kEvenMax = 5;             // … unless they are evenly so
 constexpr float kEvenBy = 0.15F;
-constexpr float kWrapPitch = 1.4F;   // a cell's second line is so close below its first
-constexpr float kFilledRows = 0.6F;  // part of the rows that has two cells or more
+constexpr float kWrapPitch = 1.4F;    // a cell's second line is so close below its first
+constexpr float kWiderStep = 1.1F;    // than the lines of a cell have: between two rows
+constexpr std::size_t kWrapMax = 12;  // lines of a cell
+constexpr float kFilledRows = 0.6F;   // part of the rows that has two cells or more
 
 bool has_cells(const Row& row, float letters) {
   if (row.figure() || row.words.size() < 2) return false;
@@ -30,47 +33,66 @@ bool has_cells(const Row& row, float letters) {
   return row.widest_gap(at, from) > kGap * letters;
 }
 
-// The one cell of a row that goes on from the row close above: it begins where one of its cells does and ends
-// before the next. In the first column it must be closer to that row than to another one of the table below:
-// so begins the text after a table, too.
-bool goes_on(const std::vector<Row>& rows, std::size_t i, float letters) {
-  const Row& row = rows[i];
-  const Row& above = rows[i - 1];
-  const float step = row.box.y0 - above.box.y0;
-  if (row.figure() || above.figure() || step > kWrapPitch * letters) return false;
-  float right = 0;
-  std::size_t cell = 0;
-  bool found = false;
-  for (std::size_t k = 0; k < above.words.size(); ++k) {
-    const Word& word = *above.words[k];
-    const bool begins = k == 0 || word.box.x0 - above.words[k - 1]->box.x1 > kGap * letters;
-    if (!begins) continue;
-    if (found && right == 0) right = word.box.x0;
-    if (std::abs(word.box.x0 - row.box.x0) < letters / 2) {
-      found = true;
-      cell = k;
-      right = 0;
-    }
+// Which word of the row begins the cell that the line goes on with: it begins where that does and ends before
+// the next.
+std::optional<std::size_t> cell_of(const Row& line, const Row& row, float letters) {
+  std::optional<std::size_t> cell;
+  for (std::size_t k = 0; k < row.words.size(); ++k) {
+    const float x = row.words[k]->box.x0;
+    if (k > 0 && x - row.words[k - 1]->box.x1 <= kGap * letters) continue;
+    if (cell && x > row.words[*cell]->box.x0) return line.box.x1 <= x ? cell : std::nullopt;
+    if (std::abs(x - line.box.x0) < letters / 2) cell = k;
   }
-  if (!found || (right > 0 && row.box.x1 > right)) return false;
-  if (cell > 0) return true;
-  return i + 1 < rows.size() && has_cells(rows[i + 1], letters) &&
-         rows[i + 1].box.y0 - row.box.y0 > 1.1F * step;
+  return cell;
 }
 
-// The one cell of a row that goes on in the row close below, where the others of its row stand at its end: it
-// begins where one of them does, but for the first, and ends before the next.
-bool leads_on(const std::vector<Row>& rows, std::size_t i, float letters) {
-  if (i + 1 >= rows.size() || rows[i].figure() || !has_cells(rows[i + 1], letters)) return false;
-  const Row& below = rows[i + 1];
-  if (below.box.y0 - rows[i].box.y0 > kWrapPitch * letters) return false;
-  for (std::size_t k = 1; k < below.words.size(); ++k) {
-    if (std::abs(below.words[k]->box.x0 - rows[i].box.x0) >= letters / 2) continue;
-    const auto next = std::find_if(below.words.begin() + static_cast<std::ptrdiff_t>(k), below.words.end(),
-                                   [&](const Word* word) { return word->box.x0 > rows[i].box.x1; });
-    return next == below.words.end() || (*next)->box.x0 - rows[i].box.x1 > kRiver * letters;
+// The nearest row with cells before (-1) or after (1) a line that has none; nullopt: it is not near.
+std::optional<std::size_t> row_with_cells(const std::vector<Row>& rows, std::size_t line, int way,
+                                          float letters) {
+  std::size_t i = line;
+  for (std::size_t lines = 0; lines < kWrapMax; ++lines) {
+    if (way < 0 ? i == 0 : i + 1 == rows.size()) return std::nullopt;
+    i = way < 0 ? i - 1 : i + 1;
+    if (rows[i].figure()) return std::nullopt;
+    if (has_cells(rows[i], letters)) return i;
   }
-  return false;
+  return std::nullopt;
+}
+
+float step_to(const std::vector<Row>& rows, std::size_t i) { return rows[i].box.y0 - rows[i - 1].box.y0; }
+
+// Where the lines between two rows of a table part: the first that is the lower one's. Without a wider step
+// all are the upper one's.
+std::size_t parting(const std::vector<Row>& rows, std::size_t upper, std::size_t lower) {
+  std::size_t widest = lower;
+  float narrowest = step_to(rows, lower);
+  for (std::size_t i = upper + 1; i < lower; ++i) {
+    if (step_to(rows, i) > step_to(rows, widest)) widest = i;
+    narrowest = std::min(narrowest, step_to(rows, i));
+  }
+  return step_to(rows, widest) > kWiderStep * narrowest ? widest : lower;
+}
+
+bool are_close(const std::vector<Row>& rows, std::size_t first, std::size_t last, float letters) {
+  for (std::size_t i = first + 1; i <= last; ++i) {
+    if (step_to(rows, i) > kWrapPitch * letters) return false;
+  }
+  return true;
+}
+
+// The row of a table that a line without cells is of: one of its cells has several lines, of which the others
+// of the row may stand beside the first or the last. In the first column it may not be the last of the table,
+// for so begins the text after it, too.
+std::optional<std::size_t> row_of(const std::vector<Row>& rows, std::size_t line, float letters) {
+  if (rows[line].figure()) return std::nullopt;
+  const auto upper = row_with_cells(rows, line, -1, letters), lower = row_with_cells(rows, line, 1, letters);
+  const bool is_lower = lower && (!upper || line >= parting(rows, *upper, *lower));
+  const auto row = is_lower ? lower : upper;
+  if (!row || !are_close(rows, std::min(line, *row), std::max(line, *row), letters)) return std::nullopt;
+  const auto cell = cell_of(rows[line], rows[*row], letters);
+  const bool may_be_first = !is_lower && lower && parting(rows, *upper, *lower) > line &&
+                            step_to(rows, *lower) > kWiderStep * step_to(rows, line);
+  return cell && (*cell > 0 || may_be_first) ? row : std::nullopt;
 }
 
 bool close_enough(float step, float letters, float& even) {
@@ -80,6 +102,13 @@ bool close_enough(float step, float letters, float& even) {
   return std::abs(step - even) < kEvenBy * even;
 }
 
+// Between two rows and the lines of their cells.
+float widest_step(const std::vector<Row>& rows, std::size_t upper, std::size_t lower) {
+  float widest = 0;
+  for (std::size_t i = upper + 1; i <= lower; ++i) widest = std::max(widest, step_to(rows, i));
+  return widest;
+}
+
 std::size_t run_length(const std::vector<Row>& rows, std::size_t first, float letters) {
   if (!has_cells(rows[first], letters)) return 0;
   std::size_t end = first + 1;
@@ -87,14 +116,13 @@ std::size_t run_length(const std::vector<Row>& rows, std::size_t first, float le
   float even = 0;
   for (; end < std::min(rows.size(), first + kRowsMax); ++end) {
     if (!has_cells(rows[end], letters)) {
-      if (leads_on(rows, end, letters)) continue;
-      if (above + 1 != end || !goes_on(rows, end, letters)) break;
+      if (!row_of(rows, end, letters)) break;
       continue;
     }
-    if (!close_enough(rows[end].box.y0 - rows[above].box.y0, letters, even)) break;
+    if (!close_enough(widest_step(rows, above, end), letters, even)) break;
     above = end;
   }
-  while (end > above + 1 && leads_on(rows, end - 1, letters)) --end;  // to what is no more of the run
+  while (end > above + 1 && row_of(rows, end - 1, letters).value_or(end) >= end) --end;
   return end - first;
 }
 
@@ -214,14 +242,17 @@ Table table_at(const std::vector<Row>& rows, std::size_t first, float letters) {
   if (above > 0) count = std::min(count, above);
   if (count < kTableRowsMin) return table;
   const std::vector<River> cuts = rivers(rows, first, count, letters);
-  std::vector<std::string> led;  // of the rows before one that lead on to it
+  std::vector<std::string> led;  // lines before the row that they are of
   for (std::size_t i = first; i < first + count; ++i) {
     std::vector<std::string> cells = cells_of(rows[i], cuts);
-    if (!led.empty()) cells = joined_cells(std::exchange(led, {}), cells);
-    if (i == first || has_cells(rows[i], letters)) {
-      table.cells.push_back(std::move(cells));
-    } else if (i + 1 < first + count && leads_on(rows, i, letters)) {
-      led = std::move(cells);
+    const bool is_row = i == first || has_cells(rows[i], letters);
+    if (is_row || row_of(rows, i, letters).value_or(0) > i) {
+      if (!led.empty()) cells = joined_cells(std::exchange(led, {}), cells);
+      if (is_row) {
+        table.cells.push_back(std::move(cells));
+      } else {
+        led = std::move(cells);
+      }
     } else {
       table.cells.back() = joined_cells(std::move(table.cells.back()), cells);
     }

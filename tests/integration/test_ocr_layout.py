@@ -129,6 +129,19 @@ def test_a_short_invoice_is_one_table_below_its_title(shared, widths):
     assert cells(markdown) == rows
 
 
+@pytest.mark.parametrize("sentences", [1, 3])
+@pytest.mark.parametrize("side", ["TOP", "MIDDLE", "BOTTOM"])
+def test_a_cell_of_several_lines_is_one_wherever_its_neighbours_stand_beside_it(shared, side, sentences):
+    said, styles, out = " ".join([ACROSS] * sentences), getSampleStyleSheet(), io.BytesIO()
+    rows = [["Name", "What it does", "Qty"], ["Flour", said, "12"], ["Rye", said, "9"], ["Oats", said, "3"]]
+    drawn_rows = [[name, Paragraph(text, styles["Normal"]) if text == said else text, count] for name, text, count in rows]
+    after = Paragraph(ACROSS, styles["Normal"])
+    SimpleDocTemplate(out).build([Table(drawn_rows, colWidths=[80, 260, 60], style=[("VALIGN", (0, 0), (-1, -1), side)]), after])
+    markdown = read(shared, out.getvalue())
+    assert cells(markdown) == rows
+    assert markdown.endswith("|\n\n" + ACROSS)
+
+
 def test_items_keep_lines_of_their_own(shared):
     for marks in (["1.", "2.", "3."], ["a)", "b)", "c)"]):
         texts = [f"{mark} item {name}" for mark, name in zip(marks, ("one", "two", "three"))]
