@@ -33,6 +33,16 @@ bool has_cells(const Row& row, float letters) {
   return row.widest_gap(at, from) > kGap * letters;
 }
 
+// The line stands between two cells of the row: theirs is the middle of a cell whose lines are even in
+// number.
+std::optional<std::size_t> between_cells(const Row& line, const Row& row, float letters) {
+  for (std::size_t k = 1; k < row.words.size(); ++k) {
+    const float left = row.words[k - 1]->box.x1, right = row.words[k]->box.x0;
+    if (left + kRiver * letters < line.box.x0 && line.box.x1 + kRiver * letters < right) return k;
+  }
+  return std::nullopt;
+}
+
 // Which word of the row begins the cell that the line goes on with: it begins where that does and ends before
 // the next.
 std::optional<std::size_t> cell_of(const Row& line, const Row& row, float letters) {
@@ -43,7 +53,7 @@ std::optional<std::size_t> cell_of(const Row& line, const Row& row, float letter
     if (cell && x > row.words[*cell]->box.x0) return line.box.x1 <= x ? cell : std::nullopt;
     if (std::abs(x - line.box.x0) < letters / 2) cell = k;
   }
-  return cell;
+  return cell ? cell : between_cells(line, row, letters);
 }
 
 // The nearest row with cells before (-1) or after (1) a line that has none; nullopt: it is not near.
