@@ -15,7 +15,21 @@ namespace {
 using base::Code;
 using nlohmann::json;
 
-class Ocr : public Served {};
+class Ocr : public Served {
+ protected:
+  // A document by a request with this preference, whose answer is still to come; its job runs when this
+  // returns. Nullopt: none came.
+  std::optional<storage::Claimed> hand_in_and_claim(Connection& client, const std::string& preference) {
+    client.send({.method = "POST",
+                 .path = "/v1/ocr",
+                 .key = owner,
+                 .headers = "Prefer: " + preference + "\r\n",
+                 .body = ocr_body(pdf_of(9))});
+    std::optional<storage::Claimed> job;
+    (void)support::wait_until([&] { return (job = claim()).has_value(); });
+    return job;
+  }
+};
 
 TEST_F(Ocr, AnAsynchronousRequestIsAnsweredWithTheJob) {
   start({.public_url = "http://gateway"});
@@ -208,13 +222,8 @@ TEST_F(Ocr, AWaitThatEndsNamesTheJobThatGoesOn) {
 TEST_F(Ocr, APreferredWaitThatEndsIsAnsweredWithTheJobAsItIsByThen) {
   start({.public_url = "http://gateway"});
   Connection client(server->port());
-  client.send({.method = "POST",
-               .path = "/v1/ocr",
-               .key = owner,
-               .headers = "Prefer: respond-async, wait=2\r\n",
-               .body = ocr_body(pdf_of(9))});
-  std::optional<storage::Claimed> job;
-  ASSERT_TRUE(support::wait_until([&] { return (job = claim()).has_value(); }));
+  const auto job = hand_in_and_claim(client, "respond-async, wait=2");
+  ASSERT_TRUE(job.has_value());
   const Answer answer = client.answer();
   const std::string id = job->lease.job.str();
   ASSERT_EQ(answer.status, 202) << answer.body;
@@ -227,13 +236,8 @@ TEST_F(Ocr, APreferredWaitThatEndsIsAnsweredWithTheJobAsItIsByThen) {
 TEST_F(Ocr, AJobThatEndsWithinThePreferredWaitIsAnsweredWithItsResult) {
   start();
   Connection client(server->port());
-  client.send({.method = "POST",
-               .path = "/v1/ocr",
-               .key = owner,
-               .headers = "Prefer: respond-async, wait=60\r\n",
-               .body = ocr_body(pdf_of(9))});
-  std::optional<storage::Claimed> job;
-  ASSERT_TRUE(support::wait_until([&] { return (job = claim()).has_value(); }));
+  const auto job = hand_in_and_claim(client, "respond-async, wait=60");
+  ASSERT_TRUE(job.has_value());
   ASSERT_EQ(finish(job->lease, kReply), storage::Applied::kYes);
   const Answer answer = client.answer();
   EXPECT_EQ(answer.status, 200);
