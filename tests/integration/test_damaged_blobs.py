@@ -1,7 +1,7 @@
 """A file of the store that is damaged on the disk: it is said, and nothing is made or answered of what it holds."""
 
 from documents import data_uri, tiny_pdf
-from millrace import Gateway, Worker
+from millrace import Gateway, Worker, eventually
 
 PAGES = 300
 
@@ -37,7 +37,7 @@ def test_a_damaged_result_is_refused_with_its_code_and_named_in_the_log(tmp_path
             refused = gateway.client.get(path)
             assert refused.status == 500 and refused.json()["error"]["code"] == "stored_file_damaged", refused.body
             assert refused.headers["x-should-retry"] == "false" and blob.name not in refused.body.decode()
-        assert len(logged(gateway, blob)) == 2
+        eventually(lambda: len(logged(gateway, blob)) == 2, what="a line for each refusal")
         blob.write_bytes(whole)
         assert gateway.client.get(path).body == good.body, "put back from a backup, it is read"
     finally:
@@ -55,7 +55,7 @@ def test_a_job_whose_document_has_lost_bytes_on_the_disk_fails_at_once(tmp_path)
         ended = gateway.client.wait_terminal(job)
         assert ended["status"] == "failed" and ended["error"]["code"] == "stored_file_damaged", ended
         assert ended["attempt"] == 1, "no other attempt would find it whole"
-        assert logged(worker, blob)
+        eventually(lambda: logged(worker, blob), what="the worker's line")
     finally:
         worker.close()
         gateway.close()

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from millrace import Gateway, Worker
+from millrace import Gateway, Worker, eventually
 from recordings import SAID, as_mp3, errors, speech, submit
 
 WRONG_AT_MOST = 0.5
@@ -29,14 +29,19 @@ def shares_heard(worker, job):
     return [line["job_id"] for line in ended if line["outcome"] == "succeeded"]
 
 
+def all_heard(workers, job, pieces):
+    shares = [shares_heard(worker, job) for worker in workers]
+    return shares if len(set(sum(shares, []))) == pieces else None
+
+
 def test_both_workers_hear_a_long_recording_and_its_text_is_whole(house):
     api, workers = house
     job = submit(api, as_mp3(speech(SECONDS)), response_format="verbose_json")
     ended = api.client.wait_terminal(job, within_s=500)
     assert ended["status"] == "succeeded", ended
-    shares = [shares_heard(worker, job) for worker in workers]
     pieces = ended["progress"]["total"]
-    assert all(shares) and len(set(shares[0] + shares[1])) == pieces >= 3, shares
+    heard = eventually(lambda: all_heard(workers, job, pieces), what="a line in a worker's log for each piece")
+    assert all(heard) and pieces >= 3, heard
     events = api.client.get(f"/v1/jobs/{job}/events?limit=200").json()["items"]
     assert sorted(event["data"]["index"] for event in events if event["type"] == "piece") == list(range(pieces))
     body = api.client.get(f"/v1/jobs/{job}/result").json()
