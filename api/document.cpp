@@ -52,7 +52,6 @@ class Pieces {
         buffer_(std::make_unique<char[]>(room_)) {}
 
   bool done() const { return rest_.empty(); }
-  bool had_space() const { return had_space_; }
   // kInvalidField: it is not base64.
   base::Result<std::string_view> next() {
     const std::string_view piece = rest_.substr(0, kPieceChars);
@@ -69,7 +68,6 @@ class Pieces {
     const base::Base64Decoder before = decoder_;
     if (const auto body = decoder_.decode(piece, buffer_.get())) return body;
     if (std::none_of(piece.begin(), piece.end(), is_space)) return std::nullopt;
-    had_space_ = true;
     decoder_ = before;
     return decoder_.decode(without_space(piece), buffer_.get());
   }
@@ -79,7 +77,6 @@ class Pieces {
   std::size_t room_;
   std::unique_ptr<char[]> buffer_;
   base::Base64Decoder decoder_;
-  bool had_space_ = false;
 };
 
 // Exactly, where the estimate is too much for lines.
@@ -98,15 +95,13 @@ std::size_t decoded_size(std::string_view base64) {
   return base64.size() * 3 / 4;
 }
 
-base::Result<std::string_view> small_document(std::string_view base64, std::string& room) {
+base::Result<std::string> small_document(std::string_view base64) {
   if (base64.empty()) return check_head({}).error();
   Pieces pieces(base64);
   const auto bytes = pieces.next();
   if (!bytes) return bytes.error();
   if (auto good = check_head(*bytes); !good) return good.error();
-  if (!pieces.had_space()) return base64;
-  room = without_space(base64);
-  return room;
+  return std::string(*bytes);
 }
 
 base::Result<storage::Staged> stage_document(storage::Blobs& blobs, std::string_view base64) {

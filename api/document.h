@@ -13,9 +13,8 @@ namespace millrace::api {
 // How many bytes `base64` decodes to, if it is base64; at least that where it has line breaks.
 std::size_t decoded_size(std::string_view base64);
 
-// Decodes and looks; the bytes are thrown away. For documents of at most schemas::kInlineDocumentMax. Gives
-// the base64 that strict decoders take: itself, or `room` with what it is without line breaks and spaces.
-base::Result<std::string_view> small_document(std::string_view base64, std::string& room);
+// The bytes of a document of at most schemas::kInlineDocumentMax. Line breaks and spaces are left out.
+base::Result<std::string> small_document(std::string_view base64);
 
 // Decodes in pieces straight into a new blob: no second copy of the document is in memory. Line
 // breaks and spaces are left out. Blocks on the disk.

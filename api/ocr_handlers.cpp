@@ -27,17 +27,16 @@ void submit(OcrIntake& intake) {
 
 // It travels in the spec.
 void place_in_spec(OcrIntake& intake) {
-  std::string room;
-  const auto base64 = small_document(intake.request.base64, room);
-  if (!base64) return intake.call->fail(base64.error());
-  intake.order.spec = schemas::to_json(intake.request.spec, *base64);
+  const auto document = small_document(intake.request.base64);
+  if (!document) return intake.call->fail(document.error());
+  intake.order.spec = schemas::pack(intake.request.spec, *document);
   intake.call->drop_body();
   submit(intake);
 }
 
 // To be fetched.
 void place_url(OcrIntake& intake) {
-  intake.order.spec = schemas::to_json(intake.request.spec);
+  intake.order.spec = schemas::pack(intake.request.spec);
   intake.call->drop_body();
   submit(intake);
 }
@@ -46,7 +45,7 @@ void place_url(OcrIntake& intake) {
 void place_in_blob(OcrIntake& intake) {
   auto staged = stage_document(intake.context.store.blobs(), intake.request.base64);
   if (!staged) return intake.call->fail(staged.error());
-  intake.order.spec = schemas::to_json(intake.request.spec);
+  intake.order.spec = schemas::pack(intake.request.spec);
   intake.order.input = std::move(*staged);
   intake.call->drop_body();
   submit(intake);

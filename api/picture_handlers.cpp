@@ -10,7 +10,6 @@
 #include "api/handlers.h"
 #include "api/job_text.h"
 #include "api/page_pictures.h"
-#include "platform/base/base64.h"
 #include "schemas/ocr.h"
 #include "storage/job_queries.h"
 
@@ -60,12 +59,10 @@ std::optional<int> page_named(std::string_view text) {
 }
 
 // The small document that travelled inside its job's spec.
-base::Result<OpenFile> inline_file(const std::string& base64) {
-  const auto bytes = base::base64_decode(base64);
-  if (!bytes) return base::error(Code::kDocumentDamaged, "The document is not base64");
+base::Result<OpenFile> inline_file(const std::string& bytes) {
   OpenFile file(::memfd_create("document", MFD_CLOEXEC));
-  const bool written = file.fd() >= 0 && ::write(file.fd(), bytes->data(), bytes->size()) ==
-                                             static_cast<ssize_t>(bytes->size());
+  const bool written =
+      file.fd() >= 0 && ::write(file.fd(), bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size());
   if (!written) return base::error(Code::kOverloaded, "There is no memory for the document now");
   return file;
 }
@@ -83,7 +80,7 @@ base::Result<OpenFile> document_of(storage::Store& store, const std::string& ten
   if (input->input) return store.blobs().open(*input->input);
   const auto text = spec_text(store.blobs(), std::move(input->spec));
   if (!text) return text.error();
-  const auto spec = schemas::ocr_spec_from_json(*text);
+  const auto spec = schemas::unpack_ocr_spec(*text);
   if (!spec) return spec.error();
   if (!spec->inline_document.empty()) return inline_file(spec->inline_document);
   return base::error(Code::kResultExpired,

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "platform/base/base64.h"
 #include "schemas/audio_format.h"
 #include "schemas/chat_request.h"
 #include "schemas/execution.h"
@@ -160,20 +159,14 @@ std::string media_of_recording(std::string_view head) {
   return format ? std::string(mime(*format)) : std::string();
 }
 
-// The first bytes of a small document, which travels in its spec.
-std::string head_of_inline(std::string_view base64) {
-  constexpr std::size_t kHeadText = (kMediaHeadBytes + 2) / 3 * 4;
-  return base::base64_decode(base64.substr(0, kHeadText)).value_or(std::string());
-}
-
 base::Result<AskedRequest> asked_ocr(std::string_view spec, std::string_view head) {
-  auto request = ocr_spec_from_json(spec);
+  auto request = unpack_ocr_spec(spec);
   if (!request) return request.error();
   AskedRequest out{.path = "/v1/ocr", .body = {{"model", request->model}}, .left_out = {}};
   json document = json::object();
   if (request->document_url.empty()) {
     out.left_out.push_back("document.document_url");
-    const std::string small = head_of_inline(request->inline_document);
+    const std::string& small = request->inline_document;
     out.file = AskedFile{request->document_name, media_of_document(small.empty() ? head : small)};
   } else {
     cut_query(request->document_url, "document.document_url", out.left_out);

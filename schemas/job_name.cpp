@@ -4,6 +4,7 @@
 
 #include "schemas/json_body.h"
 #include "schemas/json_parser.h"
+#include "schemas/ocr.h"
 #include "schemas/quick_json.h"
 
 namespace millrace::schemas {
@@ -31,6 +32,7 @@ bool may_have_name(Kind kind) { return !name_member(kind).empty(); }
 std::string job_name(Kind kind, std::string spec) {
   const std::string_view member = name_member(kind);
   if (member.empty() || spec.size() > kSharedParserMax) return {};
+  spec.resize(json_size(spec));
   const auto text = padded(spec, kJsonPadding);
   simdjson::ondemand::document document;
   if (!is_good(shared_parser().iterate(text).get(document))) return {};

@@ -1,10 +1,12 @@
 #include "schemas/ocr.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 #include <simdjson.h>
 
+#include "platform/base/base64.h"
 #include "schemas/json_text.h"
 
 namespace millrace::schemas {
@@ -12,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-// Specs and parts are written by to_json alone: anything else in their place is a damaged store.
+// Specs and parts are written here alone: anything else in their place is a damaged store.
 base::Error unreadable(std::string_view what) {
   return base::error(base::Code::kInternal, "the stored " + std::string(what) + " cannot be read");
 }
@@ -95,11 +97,16 @@ OcrPage page_from(const json& from) {
   return page;
 }
 
+constexpr char kDocumentMark = '\0';  // stands in no JSON
+
+std::string document_before_15(const json& from) {
+  return base::base64_decode(from.value("inline_document", std::string())).value_or(std::string());
+}
+
 OcrSpec spec_from(const json& from) {
   OcrSpec spec;
   spec.model = from.at("model").get<std::string>();
   spec.document_url = from.value("document_url", std::string());
-  spec.inline_document = from.value("inline_document", std::string());
   spec.document_name = from.value("document_name", std::string());
   spec.pages = from.value("pages", PageList());
   spec.include_image_base64 = from.value("include_image_base64", false);
@@ -110,25 +117,32 @@ OcrSpec spec_from(const json& from) {
 
 }  // namespace
 
-std::string to_json(const OcrSpec& spec) { return to_json(spec, spec.inline_document); }
+std::string pack(const OcrSpec& spec) { return pack(spec, spec.inline_document); }
 
-std::string to_json(const OcrSpec& spec, std::string_view document) {
+std::string pack(const OcrSpec& spec, std::string_view document) {
   constexpr std::size_t kNamesAndMarks = 256;
   JsonObject out(document.size() + spec.document_url.size() + kNamesAndMarks);
   out.member("model", spec.model);
   if (!spec.document_url.empty()) out.member("document_url", spec.document_url);
-  if (!document.empty()) out.member("inline_document", document);
   if (!spec.document_name.empty()) out.member("document_name", spec.document_name);
   if (!spec.pages.empty()) out.raw("pages", pages_json(spec.pages));
   if (spec.include_image_base64) out.flag("include_image_base64", true);
   if (spec.by_provider) out.flag("by_provider", true);
   if (spec.is_range) out.flag("is_range", true);
-  return out.finish();
+  std::string packed = out.finish();
+  if (!document.empty()) packed.append(1, kDocumentMark).append(document);
+  return packed;
 }
 
-base::Result<OcrSpec> ocr_spec_from_json(std::string_view text) {
+std::size_t json_size(std::string_view packed) { return std::min(packed.find(kDocumentMark), packed.size()); }
+
+base::Result<OcrSpec> unpack_ocr_spec(std::string_view packed) {
+  const std::size_t mark = json_size(packed);
   try {
-    return spec_from(json::parse(text));
+    const json from = json::parse(packed.substr(0, mark));
+    OcrSpec spec = spec_from(from);
+    spec.inline_document = mark < packed.size() ? packed.substr(mark + 1) : document_before_15(from);
+    return spec;
   } catch (const json::exception&) {
     return unreadable("OCR request");
   }

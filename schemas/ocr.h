@@ -34,8 +34,8 @@ using PageList = std::vector<int>;
 struct OcrSpec {
   std::string model;         // as asked for: it is echoed
   std::string document_url;  // https URL that the runner fetches; empty: the input blob is there
-  // A small document (decoded ≤ kInlineDocumentMax) as checked base64, so that accepting it writes no file:
-  // then there is neither input blob nor URL, and the runner decodes it into a blob or a memory file first.
+  // A small document (≤ kInlineDocumentMax) itself, so that accepting it writes no file: then there is
+  // neither input blob nor URL, and the runner makes a blob or a memory file of it first.
   std::string inline_document;
   std::string document_name;
   PageList pages;
@@ -44,10 +44,14 @@ struct OcrSpec {
   // Set in a child: its share of the root's pages.
   bool is_range = false;
 };
-std::string to_json(const OcrSpec& spec);
+// As a job's row keeps it: JSON and, of an inline document, a zero byte and its bytes behind that.
+std::string pack(const OcrSpec& spec);
 // The same with `document` as its inline document, which needs no copy for it.
-std::string to_json(const OcrSpec& spec, std::string_view document);
-base::Result<OcrSpec> ocr_spec_from_json(std::string_view json);
+std::string pack(const OcrSpec& spec, std::string_view document);
+// How much of it is the JSON.
+std::size_t json_size(std::string_view packed);
+// Takes what programs before schema 15 wrote, too: the document as base64 within the JSON.
+base::Result<OcrSpec> unpack_ocr_spec(std::string_view packed);
 
 // One page of the reply (contract.md §5). `error` set: markdown "", no images, dimensions null.
 struct OcrImage {

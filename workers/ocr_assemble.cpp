@@ -30,7 +30,7 @@ base::Result<Wanted> pages_of_children(storage::JobQueries& queries, const schem
   if (!children) return children.error();
   Wanted wanted;
   for (const auto& child : *children) {
-    const auto spec = schemas::ocr_spec_from_json(child.spec);
+    const auto spec = schemas::unpack_ocr_spec(child.spec);
     if (!spec) return spec.error();
     for (const int page : spec->pages) wanted.emplace(page, page_error(child.error));
   }

@@ -5,7 +5,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "platform/base/base64.h"
 #include "storage/job_queries.h"
 #include "workers/payload.h"
 
@@ -21,19 +20,11 @@ base::Result<DocumentPtr> document_of(const storage::OpenFile& file) {
   return engines::Document::from(std::move(*own));
 }
 
-base::Result<std::string> decode(const schemas::OcrSpec& spec) {
-  auto bytes = base::base64_decode(spec.inline_document);
-  if (!bytes) return base::error(Code::kDocumentDamaged, "the document is not base64");
-  return std::move(*bytes);
-}
-
 // In memory: a small document costs no file.
-base::Result<DocumentPtr> inline_document(const schemas::OcrSpec& spec) {
-  auto bytes = decode(spec);
-  if (!bytes) return bytes.error();
+base::Result<DocumentPtr> inline_document(const std::string& bytes) {
   process::Fd fd(::memfd_create("document", MFD_CLOEXEC));
-  const auto size = static_cast<ssize_t>(bytes->size());
-  if (!fd || ::write(fd.get(), bytes->data(), bytes->size()) != size) {
+  const auto size = static_cast<ssize_t>(bytes.size());
+  if (!fd || ::write(fd.get(), bytes.data(), bytes.size()) != size) {
     return base::error(Code::kOverloaded, "no memory for a document");
   }
   return engines::Document::from(std::move(fd));
@@ -43,7 +34,7 @@ base::Result<DocumentPtr> stored_document(storage::Store& store, const storage::
                                           const schemas::OcrSpec& spec) {
   if (!job.input) {
     if (spec.inline_document.empty()) return DocumentPtr();
-    return inline_document(spec);
+    return inline_document(spec.inline_document);
   }
   auto file = store.blobs().open(*job.input);
   if (!file) return file.error();
@@ -55,7 +46,7 @@ base::Result<DocumentPtr> stored_document(storage::Store& store, const storage::
 base::Result<OcrTask> open_task(storage::Store& store, const storage::Claimed& job) {
   auto text = bytes_of(store.blobs(), {job.spec, job.spec_blob});
   if (!text) return text.error();
-  auto spec = schemas::ocr_spec_from_json(*text);
+  auto spec = schemas::unpack_ocr_spec(*text);
   if (!spec) return spec.error();
   OcrTask task{std::move(*spec), nullptr, {}};
   if (job.children_done) return task;
@@ -74,12 +65,6 @@ base::Result<DocumentPtr> open_document(const storage::StagedBlob& staged) {
   const auto file = staged.open();
   if (!file) return file.error();
   return document_of(*file);
-}
-
-base::Result<storage::Staged> stage_inline_document(storage::Blobs& blobs, const schemas::OcrSpec& spec) {
-  const auto bytes = decode(spec);
-  if (!bytes) return bytes.error();
-  return stage(blobs, *bytes);
 }
 
 base::Result<schemas::PageList> wanted_pages(const schemas::OcrSpec& spec, int document_pages) {
@@ -111,7 +96,7 @@ std::vector<storage::ChildSpec> page_ranges(const schemas::OcrSpec& spec, const 
     const std::size_t to = std::min(pages.size(), from + step);
     range.pages.assign(pages.begin() + static_cast<std::ptrdiff_t>(from),
                        pages.begin() + static_cast<std::ptrdiff_t>(to));
-    children.push_back({schemas::to_json(range), {schemas::Kind::kOcr, base::Uuid::make(now)}});
+    children.push_back({schemas::pack(range), {schemas::Kind::kOcr, base::Uuid::make(now)}});
   }
   return children;
 }

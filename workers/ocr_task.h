@@ -23,9 +23,6 @@ struct OcrTask {
 base::Result<OcrTask> open_task(storage::Store& store, const storage::Claimed& job);
 
 base::Result<std::shared_ptr<const engines::Document>> open_document(const storage::StagedBlob& staged);
-// The small document that travelled inside the spec, as an input that children can share.
-base::Result<storage::Staged> stage_inline_document(storage::Blobs& blobs, const schemas::OcrSpec& spec);
-
 // The pages of a document that a job is about; kInvalidField names one that is not there.
 base::Result<schemas::PageList> wanted_pages(const schemas::OcrSpec& spec, int document_pages);
 // One child per `range_pages` pages.

@@ -1,5 +1,7 @@
 """A store of an older program under the present one: a backup, the migration, and every job that was under way."""
 
+import base64
+import json
 import select
 import sqlite3
 import subprocess
@@ -27,7 +29,14 @@ def specs(tmp_path_factory):
     assert gateway.client.post("/v1/chat/completions", chat).status in (200, 202)
     gateway.terminate()
     sql = "SELECT jobs.kind, job_specs.bytes, jobs.model FROM jobs JOIN job_specs ON job_specs.id = jobs.spec"
-    return {kind: (spec, model) for kind, spec, model in rows_of(gateway.data / "millrace.db", sql)}
+    rows = rows_of(gateway.data / "millrace.db", sql)
+    return {kind: (in_json(spec) if kind == OCR else spec, model) for kind, spec, model in rows}
+
+
+def in_json(spec):
+    """As specs of OCR jobs were before schema 15: the document as base64 within the JSON."""
+    head, document = bytes(spec).split(b"\0", 1)
+    return json.dumps(json.loads(head) | {"inline_document": base64.b64encode(document).decode()}).encode()
 
 
 def filled(data, specs, jobs=JOBS):

@@ -58,9 +58,9 @@ TEST_F(Ocr, ASmallDocumentTravelsInTheSpec) {
   const auto job = claim();
   ASSERT_TRUE(job.has_value());
   EXPECT_FALSE(job->input.has_value());
-  const auto spec = schemas::ocr_spec_from_json(job->spec);
+  const auto spec = schemas::unpack_ocr_spec(job->spec);
   ASSERT_TRUE(spec.has_value());
-  EXPECT_EQ(base::base64_decode(spec->inline_document), pdf_of(schemas::kInlineDocumentMax));
+  EXPECT_EQ(spec->inline_document, pdf_of(schemas::kInlineDocumentMax));
 }
 
 TEST_F(Ocr, ALargerDocumentBecomesTheJobsInput) {
@@ -70,7 +70,7 @@ TEST_F(Ocr, ALargerDocumentBecomesTheJobsInput) {
     const auto job = claim();
     ASSERT_TRUE(job.has_value() && job->input.has_value());
     EXPECT_EQ(*store->blobs().read(*job->input), pdf_of(size));
-    EXPECT_EQ(schemas::ocr_spec_from_json(job->spec)->inline_document, "");
+    EXPECT_EQ(schemas::unpack_ocr_spec(job->spec)->inline_document, "");
   }
 }
 
@@ -106,7 +106,7 @@ TEST_F(Ocr, LineBreaksInADataUriAreLeftOut) {
   ASSERT_EQ(post("/v1/ocr", in_lines(document), kAsync).status, 202);
   const auto small = claim();
   ASSERT_TRUE(small.has_value());
-  EXPECT_EQ(schemas::ocr_spec_from_json(small->spec)->inline_document, base::base64_encode(document));
+  EXPECT_EQ(schemas::unpack_ocr_spec(small->spec)->inline_document, document);
 }
 
 TEST_F(Ocr, FiftyMegabytesInLinesAreTakenAndNoMore) {
@@ -136,7 +136,7 @@ TEST_F(Ocr, AUrlIsLeftToTheRunner) {
       202);
   const auto job = claim();
   ASSERT_TRUE(job.has_value());
-  const auto spec = schemas::ocr_spec_from_json(job->spec);
+  const auto spec = schemas::unpack_ocr_spec(job->spec);
   EXPECT_EQ(spec->document_url, "https://example.org/a.pdf");
   EXPECT_EQ(spec->pages, (schemas::PageList{1, 2}));
 }

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "platform/base/base64.h"
 #include "schemas/chat_job.h"
 #include "schemas/chat_request.h"
 #include "schemas/execution.h"
@@ -127,15 +126,15 @@ TEST(AskedDocuments, OneThatWasFetchedIsNamedAndOneThatWasSentIsLeftOut) {
   spec.document_url = "https://papers.example/a.pdf?X-Signature=SECRET";
   spec.pages = {0, 3};
   spec.include_image_base64 = true;
-  const AskedRequest fetched = asked(Kind::kOcr, to_json(spec));
+  const AskedRequest fetched = asked(Kind::kOcr, pack(spec));
   EXPECT_EQ(fetched.body, json::parse(R"({"model":"millrace/ocr","pages":[0,3],"include_image_base64":true,)"
                                       R"("document":{"document_url":"https://papers.example/a.pdf"}})"));
   EXPECT_EQ(fetched.left_out, Places{"document.document_url"});
   OcrSpec small;
   small.model = "millrace/ocr";
   small.document_name = "a.pdf";
-  small.inline_document = "JVBERi0=";
-  const AskedRequest sent = asked(Kind::kOcr, to_json(small));
+  small.inline_document = "%PDF-";
+  const AskedRequest sent = asked(Kind::kOcr, pack(small));
   EXPECT_EQ(sent.body, json::parse(R"({"model":"millrace/ocr","document":{},"document_name":"a.pdf"})"));
   EXPECT_EQ(sent.left_out, Places{"document.document_url"});
 }
@@ -148,15 +147,14 @@ TEST(AskedDocuments, HaveTheNameThatWasToldAndTheMediaTypeOfTheirBytes) {
   OcrSpec spec;
   spec.model = "millrace/ocr";
   const std::string png("\x89PNG\r\n\x1a\n and more");
-  EXPECT_EQ(file_of(asked(Kind::kOcr, to_json(spec), true, png)),
-            json::parse(R"({"media_type":"image/png"})"));
-  EXPECT_EQ(file_of(asked(Kind::kOcr, to_json(spec))), json::object()) << "its bytes are not kept any more";
+  EXPECT_EQ(file_of(asked(Kind::kOcr, pack(spec), true, png)), json::parse(R"({"media_type":"image/png"})"));
+  EXPECT_EQ(file_of(asked(Kind::kOcr, pack(spec))), json::object()) << "its bytes are not kept any more";
   spec.document_name = "bill.pdf";
-  spec.inline_document = base::base64_encode("%PDF-1.7" + std::string(3000, ' '));
-  EXPECT_EQ(file_of(asked(Kind::kOcr, to_json(spec))),
+  spec.inline_document = "%PDF-1.7" + std::string(3000, ' ');
+  EXPECT_EQ(file_of(asked(Kind::kOcr, pack(spec))),
             json::parse(R"({"name":"bill.pdf","media_type":"application/pdf"})"));
   spec.document_url = "https://papers.example/a.pdf";
-  EXPECT_EQ(file_of(asked(Kind::kOcr, to_json(spec), true, png)), json()) << "nothing was handed in";
+  EXPECT_EQ(file_of(asked(Kind::kOcr, pack(spec), true, png)), json()) << "nothing was handed in";
 }
 
 TEST(AskedRecordings, AreFormsWithoutTheirFile) {

@@ -8,7 +8,7 @@
 namespace millrace::schemas {
 namespace {
 
-OcrSpec spec_of(std::string name, std::string document = "JVBERi0=") {
+OcrSpec spec_of(std::string name, std::string document = "%PDF-") {
   OcrSpec spec;
   spec.model = "m";
   spec.inline_document = std::move(document);
@@ -17,8 +17,8 @@ OcrSpec spec_of(std::string name, std::string document = "JVBERi0=") {
 }
 
 TEST(JobName, ItIsTheDocumentsOrTheRecordingsAsTheClientGaveIt) {
-  EXPECT_EQ(job_name(Kind::kOcr, to_json(spec_of("a \"b\"\n\x1b[2J ü.pdf"))), "a \"b\"\n\x1b[2J ü.pdf");
-  EXPECT_EQ(job_name(Kind::kOcr, to_json(spec_of("long.pdf", std::string(22'000, 'A')))), "long.pdf");
+  EXPECT_EQ(job_name(Kind::kOcr, pack(spec_of("a \"b\"\n\x1b[2J ü.pdf"))), "a \"b\"\n\x1b[2J ü.pdf");
+  EXPECT_EQ(job_name(Kind::kOcr, pack(spec_of("long.pdf", std::string(16'000, '\xFF')))), "long.pdf");
   TranscriptionSpec heard;
   heard.model = "m";
   heard.file_name = "talk.mp3";
@@ -26,7 +26,7 @@ TEST(JobName, ItIsTheDocumentsOrTheRecordingsAsTheClientGaveIt) {
 }
 
 TEST(JobName, WhatHasNoneHasAnEmptyOne) {
-  EXPECT_EQ(job_name(Kind::kOcr, to_json(spec_of(""))), "");
+  EXPECT_EQ(job_name(Kind::kOcr, pack(spec_of(""))), "");
   EXPECT_EQ(job_name(Kind::kChat, R"({"document_name":"a","file_name":"b"})"), "");
   EXPECT_EQ(job_name(Kind::kExec, R"({"document_name":"a","file_name":"b"})"), "");
   for (const char* unreadable : {"", "{", "[]", "3", R"({"document_name":3})", R"({"document_name":"a)"})
@@ -41,7 +41,7 @@ TEST(JobName, ALongOneIsCutBetweenCharacters) {
   std::string wide;
   while (wide.size() < 300) wide += "é";
   EXPECT_EQ(job_name(wide), wide.substr(0, kJobNameMax - 1));
-  EXPECT_EQ(job_name(Kind::kOcr, to_json(spec_of(wide))), wide.substr(0, kJobNameMax - 1));
+  EXPECT_EQ(job_name(Kind::kOcr, pack(spec_of(wide))), wide.substr(0, kJobNameMax - 1));
 }
 
 }  // namespace

@@ -27,29 +27,38 @@ OcrPage failed_page() {
 TEST(OcrDocuments, ASpecComesBackAsItWasWritten) {
   OcrSpec spec;
   spec.model = "millrace/ocr";
-  spec.inline_document = "JVBERi0=";
+  spec.inline_document = std::string("%PDF-\0\xFF\n{", 9);
   spec.document_name = "a \"b\".pdf";
   spec.pages = {0, 2, 7};
   spec.include_image_base64 = true;
   spec.by_provider = true;
   spec.is_range = true;
-  const auto back = ocr_spec_from_json(to_json(spec));
+  const auto back = unpack_ocr_spec(pack(spec));
   ASSERT_TRUE(back);
-  EXPECT_EQ(to_json(*back), to_json(spec));
+  EXPECT_EQ(pack(*back), pack(spec));
+  EXPECT_EQ(back->inline_document, spec.inline_document);
   EXPECT_EQ(back->pages, spec.pages);
   EXPECT_TRUE(back->by_provider);
   EXPECT_EQ(back->document_name, spec.document_name);
 }
 
+TEST(OcrDocuments, ASpecOfAnOlderProgramHasItsDocumentAsBase64) {
+  const auto spec =
+      unpack_ocr_spec(R"({"model":"m","inline_document":"JVBERi0xLjQ=","document_name":"a.pdf"})");
+  ASSERT_TRUE(spec);
+  EXPECT_EQ(spec->inline_document, "%PDF-1.4");
+  EXPECT_EQ(spec->document_name, "a.pdf");
+}
+
 TEST(OcrDocuments, AnEmptySpecIsShort) {
   OcrSpec spec;
   spec.model = "m";
-  EXPECT_EQ(to_json(spec), R"({"model":"m"})");
+  EXPECT_EQ(pack(spec), R"({"model":"m"})");
 }
 
 TEST(OcrDocuments, TextThatIsNoSpecOrPageIsAnError) {
-  EXPECT_FALSE(ocr_spec_from_json("{"));
-  EXPECT_FALSE(ocr_spec_from_json(R"({"model":3})"));
+  EXPECT_FALSE(unpack_ocr_spec("{"));
+  EXPECT_FALSE(unpack_ocr_spec(R"({"model":3})"));
   EXPECT_FALSE(ocr_page_from_json(R"({"index":1})"));
 }
 

@@ -2,7 +2,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "platform/base/base64.h"
 #include "storage/stage.h"
 
 namespace millrace::workers {
@@ -92,12 +91,12 @@ OcrHouse::OcrHouse(std::function<void(ScriptedEngine&)> prepare, OcrRunner::Opti
 
 schemas::JobId OcrHouse::submit(schemas::OcrSpec spec) {
   if (spec.model.empty()) spec.model = "vendor-ocr-latest";
-  return house.submit("default", schemas::to_json(spec));
+  return house.submit("default", schemas::pack(spec));
 }
 
 schemas::JobId OcrHouse::submit_small(schemas::PageList pages) {
   schemas::OcrSpec spec;
-  spec.inline_document = base::base64_encode("%PDF-1.4 a small one");
+  spec.inline_document = "%PDF-1.4 a small one";
   spec.pages = std::move(pages);
   return submit(std::move(spec));
 }

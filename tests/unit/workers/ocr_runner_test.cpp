@@ -61,7 +61,7 @@ TEST(OcrRunner, UnderANameThatIsNotItsOwnTheLocalEngineReadsNothing) {
     schemas::OcrSpec spec;
     spec.model = "team/reader";
     spec.by_provider = by_provider;
-    spec.inline_document = "JVBERi0xLjQ=";
+    spec.inline_document = "%PDF-1.4";
     const auto job = ocr.submit(std::move(spec));
     ASSERT_TRUE(ocr.house.reaches(job, JobStatus::kFailed));
     EXPECT_EQ(ocr.house.view(job).error->code, Code::kModelNotFound);
@@ -75,7 +75,7 @@ TEST(OcrRunner, AJobOfAProvidersModelThatHasGoneIsNotReadHereUnderItsName) {
   schemas::OcrSpec spec;
   spec.model = "mistral-ocr-latest";  // the provider's where there is one, when the job is accepted
   spec.by_provider = true;
-  spec.inline_document = "JVBERi0xLjQ=";
+  spec.inline_document = "%PDF-1.4";
   ASSERT_TRUE(ocr.house.reaches(ocr.submit(std::move(spec)), JobStatus::kFailed));
   EXPECT_EQ(ocr.engine->calls(), 0);
 }
