@@ -26,4 +26,9 @@ std::optional<std::string_view> or_null(std::string_view text) {
   return text;
 }
 
+std::optional<BlobView> inline_bytes(std::string_view bytes, std::optional<std::int64_t> blob) {
+  if (blob) return std::nullopt;
+  return BlobView{bytes};
+}
+
 }  // namespace millrace::storage

@@ -16,5 +16,7 @@ std::string_view bytes_of(const base::Sha256Digest& digest);
 base::Sha256Digest digest_at(const Statement& row, int column);
 std::optional<base::WallTime> time_of(std::optional<std::int64_t> ms);
 std::optional<std::string_view> or_null(std::string_view text);  // absent: it is empty
+// Of a payload's columns `bytes` and `blob`; absent: it lies in the blob.
+std::optional<BlobView> inline_bytes(std::string_view bytes, std::optional<std::int64_t> blob);
 
 }  // namespace millrace::storage

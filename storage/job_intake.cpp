@@ -65,7 +65,7 @@ base::Result<Submitted> submit_in(Tx& tx, const Store::Options& options, const S
   std::optional<std::int64_t> spec_blob;
   if (s.spec_blob) spec_blob = adoption.take(tx.db, s.tenant, s.spec_blob);
   if (s.input) row.input = adoption.take(tx.db, s.tenant, s.input);
-  row.spec = insert_spec(tx.db, s.spec, spec_blob, s.traceparent);
+  row.spec = insert_job_spec(tx.db, {s.spec, spec_blob, s.traceparent});
   if (!s.secret.empty()) insert_secret(tx.db, row.id, s.secret);
   JobMoves(tx, options).enqueue(std::move(row), s.traceparent);
   if (s.machine) use_machine(tx, options, s, *use);
@@ -136,7 +136,7 @@ base::Result<Submitted> retry_in(Tx& tx, const Store::Options& options, const Re
   row.input = old->input;
   if (row.input) add_ref(tx.db, *row.input);
   if (spec->blob) add_ref(tx.db, *spec->blob);
-  row.spec = insert_spec(tx.db, spec->payload.bytes, spec->blob, order.traceparent);
+  row.spec = insert_spec(tx.db, {spec->payload.bytes, spec->blob, order.traceparent});
   JobMoves(tx, options).enqueue(std::move(row), order.traceparent);
   return Submitted{order.fresh, false, JobStatus::kQueued};
 }

@@ -40,6 +40,12 @@ struct JobRow {
   schemas::JobId job() const { return {kind, id}; }
 };
 
+struct NewSpec {
+  std::string_view bytes;            // at most 32 KiB; unused with a blob
+  std::optional<std::int64_t> blob;  // blobs.id, whose reference the row takes over
+  std::string_view traceparent;      // empty: none
+};
+
 std::optional<JobRow> find_job(Db& db, const base::Uuid& id);
 // The same, absent also when the id names another kind, another tenant, or a child.
 std::optional<JobRow> find_root(Db& db, std::string_view tenant, const schemas::JobId& job);
@@ -47,6 +53,9 @@ std::optional<JobRow> find_root(Db& db, std::string_view tenant, const schemas::
 // or the end of the transaction: those that come one after the other are written by few statements. A row
 // that cannot be written ends the transaction then.
 void insert_job(Db& db, JobRow row);
+// The spec of a new job, pending as its job is: what the views show must be there until the end of the
+// transaction. Returns job_specs.id.
+std::int64_t insert_job_spec(Db& db, const NewSpec& spec);
 
 // A move has just read the row that it writes, inside one transaction: a guard that does not hold then is a
 // fault of ours. Throws SqliteError, so that the operation is rolled back and fails alone.

@@ -62,9 +62,10 @@ base::Result<Applied> split_in(Tx& tx, const Store::Options& options, const Leas
   int index = 0;
   for (const ChildSpec& spec : children) {
     JobRow child = child_of(tx, row, spec, index++);
-    child.spec = insert_spec(tx.db, spec.spec, std::nullopt, traceparent);
+    child.spec = insert_job_spec(tx.db, {spec.spec, std::nullopt, traceparent});
     moves.enqueue(std::move(child), traceparent);
   }
+  tx.db.write_pending();  // while the traceparent is there
   return Applied::kYes;
 }
 

@@ -23,7 +23,8 @@ void insert_act(Tx& tx, const Store::Options& options, MachineRow& row, MachineA
   job.lane_key = schemas::machine_id(row.machine.id);
   job.created_at = base::millis(tx.now);
   job.deadline = base::millis(tx.now + kActDeadline);
-  job.spec = insert_spec(tx.db, schemas::to_json(schemas::ActSpec{row.machine.id, act}), std::nullopt, {});
+  const std::string spec = schemas::to_json(schemas::ActSpec{row.machine.id, act});
+  job.spec = insert_spec(tx.db, {.bytes = spec, .blob = std::nullopt, .traceparent = {}});
   row.act = job.id;
   JobMoves(tx, options).enqueue(std::move(job), {});
 }

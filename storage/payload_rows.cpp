@@ -6,19 +6,10 @@
 #include "storage/job_rows.h"
 
 namespace millrace::storage {
-namespace {
 
-std::optional<BlobView> inline_bytes(std::string_view bytes, std::optional<std::int64_t> blob) {
-  if (blob) return std::nullopt;
-  return BlobView{bytes};
-}
-
-}  // namespace
-
-std::int64_t insert_spec(Db& db, std::string_view bytes, std::optional<std::int64_t> blob,
-                         std::string_view traceparent) {
-  db.prepare_apart("INSERT INTO job_specs (traceparent, bytes, blob) VALUES (?1, ?2, ?3)")
-      .bind(or_null(traceparent), inline_bytes(bytes, blob), blob)
+std::int64_t insert_spec(Db& db, const NewSpec& spec) {
+  db.prepare("INSERT INTO job_specs (traceparent, bytes, blob) VALUES (?1, ?2, ?3)")
+      .bind(or_null(spec.traceparent), inline_bytes(spec.bytes, spec.blob), spec.blob)
       .run();
   return sqlite3_last_insert_rowid(db.handle());
 }

@@ -20,8 +20,7 @@ struct SpecRow {
 };
 
 // Return the new row's id. `blob` is a blobs.id whose reference the row takes over.
-std::int64_t insert_spec(Db& db, std::string_view bytes, std::optional<std::int64_t> blob,
-                         std::string_view traceparent);
+std::int64_t insert_spec(Db& db, const NewSpec& spec);
 std::int64_t insert_result(Db& db, std::string_view bytes, std::optional<std::int64_t> blob);
 
 std::optional<SpecRow> find_spec(Db& db, std::optional<std::int64_t> id);

@@ -111,8 +111,8 @@ class Statement {
 class Pending {
  public:
   virtual ~Pending() = default;
-  // Writes what there is, if anything, through statements of `prepare_apart`. Afterwards there is nothing,
-  // also when it throws.
+  // Writes what there is, if anything, through statements of `prepare_apart`. Afterwards there is nothing;
+  // what throws leaves a transaction that can only be rolled back (Db::forget_pending).
   virtual void write(Db& db) = 0;
 };
 

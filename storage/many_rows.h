@@ -1,0 +1,64 @@
+#pragma once
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "storage/sqlite.h"
+
+// Many rows by one statement: a statement of its own opens the table and its indexes for each row. Inside
+// storage.
+namespace millrace::storage {
+
+inline constexpr std::size_t kRowsOfStatement = 32;
+
+// INSERT with the values of `Rows` rows. A `Table` has the text before the values, the text of a row's, the
+// type of a row and how it is bound: kHead, kRow, Row, bind(Statement&, const Row&).
+template <class Table, std::size_t Rows>
+class ManyRowsText {
+ public:
+  consteval ManyRowsText() {
+    append(Table::kHead);
+    for (std::size_t row = 0; row < Rows; ++row) {
+      if (row > 0) append(",");
+      append(Table::kRow);
+    }
+  }
+
+  // A comma between two, the zero behind the last.
+  char text[Table::kHead.size() + Rows * (Table::kRow.size() + 1)]{};
+
+ private:
+  consteval void append(std::string_view part) {
+    std::copy(part.begin(), part.end(), text + size_);
+    size_ += part.size();
+  }
+  std::size_t size_ = 0;
+};
+
+template <class Table, std::size_t Rows>
+constexpr ManyRowsText<Table, Rows> kManyRows;
+
+template <class Table, std::size_t Rows>
+void write_so_many(Db& db, const typename Table::Row* rows) {
+  auto s = db.prepare_apart(kManyRows<Table, Rows>.text);
+  for (std::size_t i = 0; i < Rows; ++i) Table::bind(s, rows[i]);
+  s.run();
+}
+
+// For `Pending::write`. Each number of rows has a statement of its own, prepared when it is first met.
+template <class Table>
+void write_rows(Db& db, std::span<const typename Table::Row> rows) {
+  static constexpr auto kWriters = []<std::size_t... I>(std::index_sequence<I...>) {
+    return std::array{&write_so_many<Table, I + 1>...};
+  }(std::make_index_sequence<kRowsOfStatement>());
+  while (!rows.empty()) {
+    const std::size_t count = std::min(rows.size(), kRowsOfStatement);
+    kWriters[count - 1](db, rows.data());
+    rows = rows.subspan(count);
+  }
+}
+
+}  // namespace millrace::storage
