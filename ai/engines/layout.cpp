@@ -15,16 +15,6 @@ namespace {
 
 constexpr float kGutter = 2;  // letter heights between two columns
 
-// Letter height by characters, not by words: captions and marks do not outvote running text.
-float body_letters(const Words& words) {
-  std::vector<float> heights;
-  for (const Word* word : words) {
-    if (word->figure) continue;
-    heights.insert(heights.end(), std::min<std::size_t>(word->text.size(), 12), word->box.height());
-  }
-  return std::max(median(std::move(heights)), 1.0F);
-}
-
 // The usual step from row to row; wide steps are between paragraphs and say nothing.
 float row_pitch(const std::vector<std::vector<Row>>& regions, float letters) {
   std::vector<float> steps;
@@ -145,7 +135,8 @@ float right_edge(const std::vector<Box>& regions, std::size_t which, const PageM
 
 std::string markdown_of_plain(const PageText& page) {
   const Words words = words_of(page);
-  PageMetrics metrics{page.index, page.height, page.recognised, body_letters(words), 0, 0};
+  const float letters = page.letters > 0 ? page.letters : body_letters(words);
+  PageMetrics metrics{page.index, page.height, page.recognised, letters, 0, 0};
   std::vector<std::vector<Row>> regions;
   std::vector<Box> boxes;
   for (Words& region : reading_order(words)) {

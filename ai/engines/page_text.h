@@ -31,6 +31,7 @@ struct Word {
 struct PageText {
   int index = 0;  // in the document, from 0
   float width = 0, height = 0;
+  float letters = 0;        // height of its body letters; 0: as its words say
   bool recognised = false;  // by OCR: bullets may be misread, no word is known to be bold
   std::vector<Word> words;
 };

@@ -93,6 +93,16 @@ float median(std::vector<float> values) {
   return *middle;
 }
 
+float body_letters(const Words& words) {
+  constexpr std::size_t kCharactersMost = 12;  // of a word
+  std::vector<float> heights;
+  for (const Word* word : words) {
+    if (word->figure) continue;
+    heights.insert(heights.end(), std::min(word->text.size(), kCharactersMost), word->box.height());
+  }
+  return std::max(median(std::move(heights)), 1.0F);
+}
+
 float letter_height(const Words& words) {
   std::vector<float> heights;
   heights.reserve(words.size());

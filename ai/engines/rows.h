@@ -26,6 +26,9 @@ Box bounds(const Words& words);
 std::vector<Row> make_rows(Words words);
 // The middle value, 0 when there is none.
 float median(std::vector<float> values);
+// Height of the letters by characters, not by words: captions and marks do not outvote running text. At
+// least 1.
+float body_letters(const Words& words);
 // Median height of the words that are no figures.
 float letter_height(const Words& words);
 

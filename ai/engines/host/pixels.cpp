@@ -10,6 +10,7 @@
 #include <leptonica/allheaders.h>
 
 #include "ai/engines/host/light.h"
+#include "ai/engines/host/rules.h"
 #include "ai/engines/host/speckle.h"
 #include "platform/base/base64.h"
 
@@ -85,12 +86,9 @@ struct Letters {
 
 // Components that could be letters: neither specks nor rules nor pictures.
 Letters letters_of(Pix* binary) {
-  const std::unique_ptr<Boxa, BoxaRelease> boxes(pixConnCompBB(binary, 8));
-  if (!boxes) return {};
   std::vector<int> heights;
-  for (int i = 0; i < boxaGetCount(boxes.get()); ++i) {
-    int x = 0, y = 0, w = 0, h = 0;
-    boxaGetBoxGeometry(boxes.get(), i, &x, &y, &w, &h);
+  for (const Box& piece : pieces_of(binary)) {
+    const int w = static_cast<int>(piece.width()), h = static_cast<int>(piece.height());
     if (h >= kLetterMin && h <= 160 && w >= 2 && w <= 4 * h) heights.push_back(h);
   }
   if (heights.empty()) return {};
@@ -122,14 +120,13 @@ bool is_mark(int w, int h) { return h >= kMarkMin && h <= kMarkMax && std::abs(w
 // Of the scaled page; the boxes are those of the page as it was given.
 void find_marks_and_letters(const Picture& gray, Prepared& result) {
   const Picture binary = owned(pixConvertTo1(gray.get(), kMiddleGray));
-  const std::unique_ptr<Boxa, BoxaRelease> boxes(binary ? pixConnCompBB(binary.get(), 8) : nullptr);
-  const auto back = [&result](int value) { return static_cast<float>(value / result.scale); };
+  if (!binary) return;
+  const auto back = [&result](float value) { return static_cast<float>(value / result.scale); };
   int pieces = 0;
-  for (int i = 0; boxes && i < boxaGetCount(boxes.get()); ++i) {
-    int x = 0, y = 0, w = 0, h = 0;
-    boxaGetBoxGeometry(boxes.get(), i, &x, &y, &w, &h);
+  for (const Box& piece : pieces_of(binary.get())) {
+    const int w = static_cast<int>(piece.width()), h = static_cast<int>(piece.height());
     if (std::max(w, h) > 1) ++pieces;
-    const Box box{back(x), back(y), back(x + w), back(y + h)};
+    const Box box{back(piece.x0), back(piece.y0), back(piece.x1), back(piece.y1)};
     if (is_mark(w, h) && result.marks.size() < kMarksMax) result.marks.push_back(box);
     if (is_letter(w, h)) result.letter_boxes.push_back(box);
   }
@@ -248,6 +245,19 @@ int pixel_at(float place) {
   constexpr float kFar = 1e6F;
   return std::isnan(place) ? 0 : static_cast<int>(std::clamp(place, -kFar, kFar));
 }
+
+std::vector<Box> pieces_of(Pix* binary) {
+  std::vector<Box> pieces;
+  const std::unique_ptr<Boxa, BoxaRelease> boxes(pixConnCompBB(binary, 8));
+  for (int i = 0; boxes && i < boxaGetCount(boxes.get()); ++i) {
+    int x = 0, y = 0, w = 0, h = 0;
+    boxaGetBoxGeometry(boxes.get(), i, &x, &y, &w, &h);
+    const auto at = [](int pixel) { return static_cast<float>(pixel); };
+    pieces.push_back({at(x), at(y), at(x + w), at(y + h)});
+  }
+  return pieces;
+}
+
 int resolution(const Picture& picture) { return pixGetXRes(picture.get()); }
 
 std::optional<NetpbmHead> netpbm_head(std::string_view data) {
@@ -343,6 +353,7 @@ Prepared prepare(const Picture& given, std::optional<int> quarter_turns) {
                 static_cast<int>(kWhitePoint * level));
   }
   if (gray) find_marks_and_letters(gray, result);
+  if (gray) result.tables = take_tables(gray, kLetterTarget);
   result.gray = std::move(gray);
   return result;
 }

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ai/engines/grids.h"
 #include "ai/engines/page_text.h"
 
 struct Pix;
@@ -21,6 +22,9 @@ using Picture = std::unique_ptr<Pix, PixRelease>;
 int width(const Picture& picture);
 int height(const Picture& picture);
 int resolution(const Picture& picture);  // dots per inch, as its file said
+
+// Around each piece of ink, those of its pixels that touch at a corner belonging together. `binary`: 1 bit.
+std::vector<Box> pieces_of(Pix* binary);
 
 // The pixel a place on a page falls into; a document may say that a word lies anywhere, or nowhere.
 int pixel_at(float place);
@@ -41,6 +45,19 @@ std::optional<NetpbmHead> netpbm_head(std::string_view data);
 // 8-bit gray or 32-bit colour. `pixels` holds at least head.bytes().
 Picture picture_of(const NetpbmHead& head, std::string_view pixels);
 
+// A table that is drawn on a page, taken out of it: a recogniser would read its lines as letters, and what
+// stands in one cell together with what is beside it.
+struct DrawnTable {
+  // What is at a place of `apart` was moved there by so much.
+  struct Piece {
+    Box box;
+    float across = 0, down = 0;
+  };
+  Grid grid;
+  Picture apart;  // the cells, set apart
+  std::vector<Piece> pieces;
+};
+
 constexpr int kSideMax = 7200;  // pixels: A4 at 600 dpi; more is halved before it is prepared
 
 // What recognition needs of a page: upright, gray, letters of the size that the recogniser likes, paper
@@ -57,6 +74,7 @@ struct Prepared {
   int letters = 0;         // how many components could be letters
   std::vector<Box> marks;  // small solid dots that may be bullets, in pixels of the picture turned upright
   std::vector<Box> letter_boxes;  // components as large as letters, in the same pixels
+  std::vector<DrawnTable> tables;
 };
 // `quarter_turns`: how to turn it; without, leptonica's guess from ascenders and descenders.
 Prepared prepare(const Picture& gray, std::optional<int> quarter_turns = std::nullopt);

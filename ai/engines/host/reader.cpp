@@ -96,6 +96,8 @@ bool of_engine(const base::Error& error) { return error.code == Code::kInternal;
 PageOutcome recognised_outcome(int page, Recognised recognised, int dpi) {
   PageOutcome outcome;
   outcome.index = recognised.text.index = page;
+  for (const Box& drawing : set_tables(recognised.grids, recognised.text))
+    recognised.figures.push_back(drawing);
   outcome.images = place_figures(recognised.text, recognised.figures, 1);
   outcome.dimensions = PageDimensions{dpi, rounded(recognised.text.height), rounded(recognised.text.width)};
   outcome.markdown = markdown_of(recognised.text);

@@ -15,6 +15,7 @@
 #include <tesseract/resultiterator.h>
 
 #include "ai/engines/bullets.h"
+#include "ai/engines/host/apart.h"
 #include "schemas/json_text.h"
 
 namespace millrace::engines::host {
@@ -159,7 +160,7 @@ base::Status Recogniser::run(PageTime time) {
   return {};
 }
 
-std::vector<Placed> Recogniser::collect(const Prepared& prepared, Recognised& result) {
+std::vector<Placed> Recogniser::collect(double scale, Recognised& result) {
   std::vector<Placed> placed;
   const std::unique_ptr<tesseract::ResultIterator> at(api_->GetIterator());
   if (!at) return placed;
@@ -170,9 +171,9 @@ std::vector<Placed> Recogniser::collect(const Prepared& prepared, Recognised& re
     if (at->Empty(tesseract::RIL_WORD)) continue;
     const std::unique_ptr<char[]> text(at->GetUTF8Text(tesseract::RIL_WORD));
     if (!text || noise(*at, text.get())) continue;
-    Word word{box_of(*at, tesseract::RIL_WORD, prepared.scale), text.get(), false, false};
+    Word word{box_of(*at, tesseract::RIL_WORD, scale), text.get(), false, false};
     if (on_end(word)) ++words_on_end;
-    use_row_height(*at, prepared.scale, word.box);
+    use_row_height(*at, scale, word.box);
     placed.push_back({word.box, block});
     result.text.words.push_back(std::move(word));
   } while (at->Next(tesseract::RIL_WORD));
@@ -181,7 +182,7 @@ std::vector<Placed> Recogniser::collect(const Prepared& prepared, Recognised& re
   at->Begin();
   do {
     if (!picture_block(at->BlockType())) continue;
-    const Box box = box_of(*at, tesseract::RIL_BLOCK, prepared.scale);
+    const Box box = box_of(*at, tesseract::RIL_BLOCK, scale);
     if (box.width() * box.height() >= kFigurePart * page_area) result.figures.push_back(box);
   } while (at->Next(tesseract::RIL_BLOCK));
   return placed;
@@ -192,10 +193,34 @@ base::Result<Recogniser::Look> Recogniser::look(Layout layout, const Prepared& p
   api_->SetPageSegMode(layout == Layout::kOfAPage ? tesseract::PSM_AUTO : tesseract::PSM_SINGLE_BLOCK);
   if (auto status = run(time); !status) return std::move(status.error());
   Look seen{nothing_on(prepared), {}};
-  const auto placed = collect(prepared, seen.said);
+  const auto placed = collect(prepared.scale, seen.said);
   seen.said.confidence = api_->MeanTextConf();
   seen.left = leftovers_of(prepared.letter_boxes, placed, seen.said.figures);
   return seen;
+}
+
+// The words of a page and what is read of it as tables count alike, by their number.
+base::Status Recogniser::read_table(const DrawnTable& table, const Prepared& prepared, const PageTime& time,
+                                    Recognised& page) {
+  if (!table.apart) return {};
+  api_->SetImage(table.apart.get());
+  api_->SetSourceResolution(kAssumedDpi);
+  api_->SetPageSegMode(tesseract::PSM_SINGLE_BLOCK);
+  if (auto status = run(time); !status) return status;
+  Recognised cells;
+  collect(1, cells);
+  const auto scale = static_cast<float>(prepared.scale);
+  const std::size_t before = page.text.words.size();
+  for (Word& word : cells.text.words) {
+    if (!put_back(table, word.box)) continue;
+    word.box = {word.box.x0 / scale, word.box.y0 / scale, word.box.x1 / scale, word.box.y1 / scale};
+    page.text.words.push_back(std::move(word));
+  }
+  const auto all = static_cast<int>(page.text.words.size()), old = static_cast<int>(before);
+  if (all > 0) page.confidence = (page.confidence * old + api_->MeanTextConf() * (all - old)) / all;
+  page.grids.push_back(table.grid);
+  page.grids.back().scale(1 / scale);
+  return {};
 }
 
 // What the layout of a page leaves out or tears apart is read again as one block of lines: the columns of a
@@ -218,6 +243,9 @@ base::Result<Recognised> Recogniser::read(const Prepared& prepared, const PageTi
   if (!first) return std::move(first.error());
   Recognised said = best_look(std::move(*first), prepared, time).said;
   add_bullets(prepared.marks, said.text.words);
+  for (const DrawnTable& table : prepared.tables) {
+    if (auto status = read_table(table, prepared, time, said); !status) return std::move(status.error());
+  }
   return said;
 }
 

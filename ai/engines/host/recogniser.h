@@ -19,6 +19,7 @@ namespace millrace::engines::host {
 struct Recognised {
   PageText text;             // in pixels of the upright page as it was given (not of the scaled copy)
   std::vector<Box> figures;  // pictures, in the same pixels
+  std::vector<Grid> grids;   // tables that are drawn
   int confidence = 0;        // of the words on the average, 0 to 100
   bool sideways = false;     // most of the words stand on end: each is read well, their order is not
 };
@@ -60,7 +61,9 @@ class Recogniser {
   base::Result<Recognised> read(const Prepared& prepared, const PageTime& time);
   base::Status run(PageTime time);
   base::Error late(const PageTime& time) const;
-  std::vector<Placed> collect(const Prepared& prepared, Recognised& result);
+  base::Status read_table(const DrawnTable& table, const Prepared& prepared, const PageTime& time,
+                          Recognised& page);
+  std::vector<Placed> collect(double scale, Recognised& result);
 
   const EngineLimits& limits_;
   const std::string languages_;

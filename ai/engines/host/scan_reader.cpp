@@ -55,6 +55,10 @@ void append(Recognised band, float across, float down, Recognised& whole) {
     shift(figure, across, down);
     whole.figures.push_back(figure);
   }
+  for (Grid& grid : band.grids) {
+    grid.move(across, down);
+    whole.grids.push_back(std::move(grid));
+  }
 }
 
 }  // namespace

@@ -1,0 +1,138 @@
+#include "ai/engines/grids.h"
+
+#include <limits>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace millrace::engines {
+namespace {
+
+constexpr float kLetterHeight = 10;
+
+std::vector<Box> across(const std::vector<float>& ys, float from = 0, float to = 300) {
+  std::vector<Box> rules;
+  for (const float y : ys) rules.push_back({from, y - 1, to, y + 1});
+  return rules;
+}
+
+std::vector<Box> down(const std::vector<float>& xs, float from = 0, float to = 90) {
+  std::vector<Box> rules;
+  for (const float x : xs) rules.push_back({x - 1, from, x + 1, to});
+  return rules;
+}
+
+Word word(float x, float y, std::string text) { return {{x, y, x + 30, y + 10}, std::move(text)}; }
+
+PageText page_of(std::vector<Word> words) {
+  PageText page;
+  page.words = std::move(words);
+  return page;
+}
+
+Grid three_by_three() { return *Grid::of(across({0, 30, 60, 90}), down({0, 100, 200, 300}), kLetterHeight); }
+
+std::string table_in(const PageText& page) {
+  for (const Word& each : page.words) {
+    if (each.figure) return each.text;
+  }
+  return {};
+}
+
+TEST(Grids, TheLinesCutATableIntoCells) {
+  PageText page =
+      page_of({word(110, 10, "Qty"), word(10, 10, "Item"), word(210, 10, "Price"), word(10, 40, "Bolt"),
+               word(110, 40, "12"), word(45, 40, "M6"), word(210, 70, "4"), word(10, 150, "after")});
+  EXPECT_TRUE(set_tables({three_by_three()}, page).empty());
+  EXPECT_EQ(table_in(page), "| Item | Qty | Price |\n| --- | --- | --- |\n| Bolt M6 | 12 |  |\n|  |  | 4 |");
+  ASSERT_EQ(page.words.size(), 2u) << "what stands outside stays";
+  EXPECT_FLOAT_EQ(page.letters, 10) << "the words that are gone still tell how large letters are";
+}
+
+TEST(Grids, LinesOfACellAreJoined) {
+  PageText page = page_of(
+      {word(10, 2, "two"), word(10, 16, "lines"), word(110, 10, "b"), word(10, 40, "c"), word(110, 40, "d")});
+  set_tables({three_by_three()}, page);
+  EXPECT_EQ(table_in(page), "| two lines | b |\n| --- | --- |\n| c | d |")
+      << "nothing stands in the third column";
+}
+
+TEST(Grids, ACellOverSeveralColumnsOrRowsIsWrittenWhereItBegins) {
+  std::vector<Box> rules_down = down({0, 300});
+  for (const float x : {100.0F, 200.0F}) rules_down.push_back({x - 1, 30, x + 1, 90});
+  std::vector<Box> rules_across = across({0, 30, 90});
+  rules_across.push_back({100, 59, 300, 61});
+  const auto grid = Grid::of(rules_across, rules_down, kLetterHeight);
+  ASSERT_TRUE(grid);
+  EXPECT_EQ(grid->cells().size(), 6u);
+  PageText page = page_of({word(130, 10, "head"), word(240, 10, "line"), word(10, 55, "both"),
+                           word(110, 40, "a"), word(210, 40, "b"), word(110, 70, "c"), word(210, 70, "d")});
+  set_tables({*grid}, page);
+  EXPECT_EQ(table_in(page), "| head line |  |  |\n| --- | --- | --- |\n| both | a | b |\n|  | c | d |");
+}
+
+TEST(Grids, AFrameThatIsOpenAtItsSidesEndsWhereItsRulesDo) {
+  const auto grid = Grid::of(across({0, 30, 60}), down({100, 200}, 0, 60), kLetterHeight);
+  ASSERT_TRUE(grid);
+  EXPECT_EQ(grid->columns(), 3u);
+  EXPECT_EQ(grid->box().x1, 300);
+}
+
+TEST(Grids, PiecesOfALineAndDoubleLinesAreOne) {
+  std::vector<Box> rules = across({0, 30, 33, 60}, 0, 150);
+  for (const Box& rule : across({0, 31, 61}, 152, 300)) rules.push_back(rule);
+  const auto grid = Grid::of(rules, down({0, 150, 300}, 0, 60), kLetterHeight);
+  ASSERT_TRUE(grid);
+  EXPECT_EQ(grid->rows(), 2u);
+}
+
+TEST(Grids, AFrameOfOneColumnAndBoxesForSingleLettersAreNone) {
+  EXPECT_FALSE(Grid::of(across({0, 30, 60}), down({0, 300}), kLetterHeight));
+  EXPECT_FALSE(Grid::of(across({0, 90}), down({0, 100, 200, 300}), kLetterHeight));
+  std::vector<float> combs;
+  for (float x = 0; x <= 300; x += 15) combs.push_back(x);
+  EXPECT_FALSE(Grid::of(across({0, 30, 60}), down(combs, 0, 60), kLetterHeight));
+  EXPECT_FALSE(Grid::of({}, {}, kLetterHeight));
+}
+
+TEST(Grids, LinesThatMakeNoRectanglesAreNone) {
+  std::vector<Box> rules_down = down({0, 300});
+  rules_down.push_back({99, 0, 101, 30});
+  rules_down.push_back({199, 30, 201, 90});
+  std::vector<Box> rules_across = across({0, 90});
+  rules_across.push_back({0, 29, 100, 31});
+  rules_across.push_back({200, 59, 300, 61});
+  EXPECT_FALSE(Grid::of(rules_across, rules_down, kLetterHeight));
+}
+
+TEST(Grids, OneWithNextToNothingInItLeavesItsWordsAsTheyAre) {
+  PageText page = page_of({word(10, 10, "lonely"), word(210, 70, "words")});
+  EXPECT_TRUE(set_tables({three_by_three()}, page).empty());
+  EXPECT_EQ(page.words.size(), 2u);
+  EXPECT_EQ(table_in(page), "");
+}
+
+TEST(Grids, OneOfMarksIsTheGroundOfADrawing) {
+  PageText page = page_of({word(10, 10, "/"), word(110, 40, "\\"), word(210, 40, "—x"), word(110, 70, "|"),
+                           word(10, 150, "legend")});
+  page.words[2].text = "_";
+  const auto drawings = set_tables({three_by_three()}, page);
+  ASSERT_EQ(drawings.size(), 1u);
+  EXPECT_EQ(drawings[0].y1, 90);
+  ASSERT_EQ(page.words.size(), 1u);
+  EXPECT_EQ(page.words[0].text, "legend");
+}
+
+TEST(Grids, ItMovesAndGrowsWithItsPicture) {
+  Grid grid = three_by_three();
+  grid.scale(2);
+  grid.move(5, 7);
+  EXPECT_EQ(grid.box().x0, 5);
+  EXPECT_EQ(grid.box().y1, 187);
+  EXPECT_EQ(grid.cell_at(210, 70)->column, 1u);
+  EXPECT_FALSE(grid.cell_at(4, 70));
+  EXPECT_FALSE(grid.cell_at(std::numeric_limits<float>::quiet_NaN(), 70));
+}
+
+}  // namespace
+}  // namespace millrace::engines
