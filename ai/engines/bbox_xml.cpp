@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstdint>
 
 #include "ai/engines/direction.h"
@@ -67,6 +68,15 @@ void append_entity(std::string& out, std::string_view name) {
   append_utf8(out, code);
 }
 
+float held(float value) { return std::isnan(value) ? 0 : std::clamp(value, -kFarthest, kFarthest); }
+
+// Far from its corner a page has fewer places than letters are high: a box is not lost for having no height.
+Box sane_box(float x0, float y0, float x1, float y1) {
+  const Box box{std::min(x0, x1), std::min(y0, y1), std::max(x0, x1), std::max(y0, y1)};
+  if (box.y1 > box.y0) return box;
+  return {box.x0, box.y0, box.x1, std::max(box.y0 + 1, std::nextafter(box.y0, 2 * kFarthest))};
+}
+
 // The four numbers of a word in one pass, as poppler orders them: xMin, yMin, xMax, yMax.
 Box box_of(std::string_view tag) {
   float values[4] = {};
@@ -77,7 +87,7 @@ Box box_of(std::string_view tag) {
     std::from_chars(tag.data() + at + 1, tag.data() + tag.size(), value);
     at = tag.find('"', at + 1) + 1;
   }
-  return {values[0], values[1], values[2], values[3]};
+  return sane_box(held(values[0]), held(values[1]), held(values[2]), held(values[3]));
 }
 
 // U+FB00 … U+FB06 are one glyph for some letters.

@@ -53,6 +53,14 @@ std::string_view trimmed(std::string_view text, std::string_view set) {
   return text.substr(from, text.find_last_not_of(set) - from + 1);
 }
 
+// A letter of U+0100 … U+017F, where a small one mostly follows its capital: which of them it is.
+bool lower_of_extended(unsigned first, unsigned second) {
+  const unsigned code = (first & 0x1FU) << 6 | (second & 0x3FU);
+  const bool capital_is_odd = (code >= 0x138 && code <= 0x148) || (code >= 0x179 && code <= 0x17E);
+  return (code % 2 == 1) != capital_is_odd;
+}
+bool is_extended(unsigned first) { return first == 0xC4 || first == 0xC5; }
+
 // Letters outside ASCII are UTF-8. Latin-1 has its small letters from U+00DF on.
 bool lower_end(std::string_view text) { return !text.empty() && (lower(text.back()) || text.back() < 0); }
 bool lower_begin(std::string_view text) {
@@ -60,9 +68,10 @@ bool lower_begin(std::string_view text) {
   const auto first = static_cast<unsigned char>(text.front());
   const unsigned second = text.size() > 1 ? static_cast<unsigned char>(text[1]) : 0;
   if (first == 0xC3) return second >= 0x9F;
+  if (is_extended(first)) return lower_of_extended(first, second);
   if (first == 0xCE) return second >= 0xAC;  // Greek
   if (first == 0xD0) return second >= 0xB0;  // Cyrillic
-  return lower(text.front()) || (first >= 0xC4 && first <= 0xD1);
+  return lower(text.front()) || (first >= 0xC6 && first <= 0xD1);
 }
 
 // How long the hyphen at the end is: "-", U+2010 or the soft hyphen U+00AD; 0: there is none.
@@ -128,6 +137,17 @@ int section_depth(std::string_view word) {
   return parts == 1 && !dot_at_end ? 0 : parts;
 }
 
+bool is_amount(std::string_view text) {
+  constexpr std::size_t kAmountMax = 40;  // bytes
+  if (text.size() > kAmountMax) return false;
+  std::string plain(text);
+  for (const std::string_view sign : {"€", "£", "¥", "–", "−", "\u00a0", "\u202f"}) {
+    for (std::size_t at = 0; (at = plain.find(sign)) != std::string::npos;) plain.erase(at, sign.size());
+  }
+  return plain.find_first_of("0123456789") != std::string::npos &&
+         plain.find_first_not_of("0123456789 .,:'()+-/%$") == std::string::npos;
+}
+
 bool is_page_number(std::string_view line) {
   std::string_view text = trimmed(line, " -–—|[]");
   for (const std::string_view word : {"Page ", "page ", "p. ", "PAGE "}) {
@@ -158,7 +178,8 @@ bool starts_afresh(std::string_view text) {
   const unsigned second = text.size() > 1 ? static_cast<unsigned char>(text[1]) : 0;
   const bool greek = first == 0xCE && second < 0xAC;
   const bool cyrillic = first == 0xD0 && second < 0xB0;
-  return (first == 0xC3 && second < 0x9F) || greek || cyrillic;
+  const bool extended = is_extended(first) && !lower_of_extended(first, second);
+  return (first == 0xC3 && second < 0x9F) || extended || greek || cyrillic;
 }
 
 bool ends_hyphenated(std::string_view text) {

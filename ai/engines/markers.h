@@ -14,6 +14,7 @@ bool is_list_marker(std::string_view word);     // a bullet or an item number
 bool follows_on(std::string_view before, std::string_view after);
 // Dots of a section number, "1." is 1, "2.3" and "2.3." are 2; 0: it is none.
 int section_depth(std::string_view word);
+bool is_amount(std::string_view text);       // 1,300.00, (5 %), -3, € 12: digits and signs, but no letter
 bool is_page_number(std::string_view line);  // 7, - 7 -, Page 7, 7 / 12, 7 of 12
 
 bool ends_sentence(std::string_view text);  // by . ! ? : ; or a closing mark after it

@@ -5,6 +5,9 @@
 
 namespace millrace::engines {
 
+// No box of a word lies further from the page's corner, in either direction.
+inline constexpr float kFarthest = 1e9F;
+
 // In the page's own units (points for a text layer, pixels for a scan); y grows downwards.
 struct Box {
   float x0 = 0, y0 = 0, x1 = 0, y1 = 0;

@@ -52,7 +52,7 @@ bool names_pictures(std::string_view pdf) {
   return false;
 }
 
-int rounded(float value) { return static_cast<int>(std::lround(value)); }
+int rounded(float value) { return static_cast<int>(std::lround(std::clamp(value, -kFarthest, kFarthest))); }
 
 // Puts the figures among the words and lists them in pixels; `scale` is pixels per unit of `text`.
 std::vector<PageImage> place_figures(PageText& text, const std::vector<Box>& figures, float scale) {

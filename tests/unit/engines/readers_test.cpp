@@ -1,3 +1,4 @@
+#include <cmath>
 #include <csignal>
 
 #include <gtest/gtest.h>
@@ -54,6 +55,23 @@ TEST(BboxReader, BrokenXmlGivesFewerWordsAndNoHarm) {
     reader.feed(xml);
     EXPECT_TRUE(reader.next()) << xml;
   }
+}
+
+// 10 points on a page of 1e9 are less than a step of the numbers there.
+TEST(BboxReader, NoWordIsLostForItsBox) {
+  const auto box_of = [](const std::string& x0, const std::string& y0, const std::string& x1,
+                         const std::string& y1) {
+    BboxReader reader;
+    reader.feed("<page width=\"600\"><word xMin=\"" + x0 + "\" yMin=\"" + y0 + "\" xMax=\"" + x1 +
+                "\" yMax=\"" + y1 + "\">a</word></page>");
+    return reader.next().value().words.at(0).box;
+  };
+  const Box far = box_of("72", "999999000", "90", "999999010");
+  EXPECT_GT(far.y1, far.y0);
+  const Box inverted = box_of("90", "20", "72", "10");
+  EXPECT_TRUE(inverted.x0 == 72 && inverted.y0 == 10 && inverted.x1 == 90 && inverted.y1 == 20);
+  const Box wild = box_of("nan", "-inf", "inf", "nan");
+  EXPECT_TRUE(std::isfinite(wild.width()) && std::isfinite(wild.height()));
 }
 
 TEST(BboxReader, APageWithoutAnEndIsReportedAsOverflow) {
@@ -145,6 +163,21 @@ TEST(Markers, ALineBeginsAfreshByACapitalOrADigit) {
   }
   EXPECT_TRUE(starts_lower("глава"));
   EXPECT_FALSE(starts_lower("Глава"));
+}
+
+TEST(Markers, CapitalsOfCentralEuropeAreKnown) {
+  for (const char* text : {"Škoda", "Łódź", "Żaba", "Ÿ", "Őrség", "İzmir"}) {
+    EXPECT_TRUE(starts_afresh(text) && !starts_lower(text)) << text;
+  }
+  for (const char* text : {"škoda", "łódź", "żaba", "őrség", "ısı", "ĸ", "ŉ", "ſ"}) {
+    EXPECT_TRUE(!starts_afresh(text) && starts_lower(text)) << text;
+  }
+}
+
+TEST(Markers, AmountsAreDigitsWithTheirSigns) {
+  for (const char* text : {"300", "1,300.00", "(5 %)", "-3", "€ 12", "−7", "1 200"})
+    EXPECT_TRUE(is_amount(text)) << text;
+  for (const char* text : {"", "-", "12 kg", "x2", "三"}) EXPECT_FALSE(is_amount(text)) << text;
 }
 
 TEST(Markers, EndsOfSentences) {
