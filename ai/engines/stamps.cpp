@@ -55,20 +55,27 @@ std::string text_of(const Words& chain) {
   return text;
 }
 
+// Else its height is its length, as that of a stamp's steep pieces may be.
+bool is_level(const Word& word) { return word.turn == Turn::kNone || word.turn == Turn::kOver; }
+
 // What the page's words may be by their height.
 struct Sorted {
   Words tall, ordinary;
 };
 
 Sorted by_height(const PageText& page) {
-  Words words;
+  Words words, level;
   for (const Word& word : page.words) {
-    if (!word.figure && std::isfinite(word.box.height()) && word.box.height() > 0) words.push_back(&word);
+    if (word.figure || !std::isfinite(word.box.middle_x()) || !(word.box.height() > 0)) continue;
+    words.push_back(&word);
+    if (is_level(word)) level.push_back(&word);
   }
-  const float letters = letter_height(words);
+  const float letters = letter_height(level);
   Sorted sorted;
   for (const Word* word : words) {
     if (word->box.height() >= kStampTall * letters) sorted.tall.push_back(word);
+  }
+  for (const Word* word : level) {
     if (word->box.height() <= kCrossedTall * letters) sorted.ordinary.push_back(word);
   }
   return sorted;
@@ -96,8 +103,7 @@ std::optional<Unstamped> without_stamps(const PageText& page) {
     if (std::ranges::find(out.stamps, text) == out.stamps.end()) out.stamps.push_back(std::move(text));
   }
   if (taken.empty()) return std::nullopt;
-  out.page = page;
-  out.page.words.clear();
+  out.page = {page.index, page.width, page.height, page.recognised, {}};
   for (const Word& word : page.words) {
     if (std::ranges::find(taken, &word) == taken.end()) out.page.words.push_back(word);
   }

@@ -56,11 +56,41 @@ TEST(Stamps, ARecogniserKnowsNone) {
   EXPECT_FALSE(without_stamps(sheet.page()));
 }
 
-TEST(Stamps, APageOfTallLettersAloneIsLeftAsItIs) {
+TEST(Stamps, APageWithVeryManyTallLettersIsLeftAsItIs) {
+  const auto stamped = [](int times) {
+    Sheet sheet;
+    for (int i = 0; i < 9; ++i) sheet.lines(50, 100 + 39 * static_cast<float>(i), kProse);
+    for (int i = 0; i < times; ++i) sheet.box({60, 102, 150, 136}, "SAMPLE");
+    return sheet.page();
+  };
+  EXPECT_TRUE(without_stamps(stamped(256)));
+  EXPECT_FALSE(without_stamps(stamped(257)));
+}
+
+TEST(Stamps, LongWordsOfATextOnItsSideAreNone) {
+  PageText page = Sheet().page();
+  for (int line = 0; line < 3; ++line) {
+    const float x = 100 + 11 * static_cast<float>(line);
+    float y = 100 + 55 * static_cast<float>(line);
+    for (const float length : {20.0F, 20.0F, 60.0F, 20.0F, 20.0F, 60.0F}) {
+      page.words.push_back({{x, y, x + 12, y + length}, "mill", false, false, false, Turn::kUp});
+      y += length + 5;
+    }
+  }
+  EXPECT_FALSE(without_stamps(page));
+}
+
+TEST(Stamps, SteepLettersAreAStampThoughTheyAreTakenForTurned) {
   Sheet sheet;
   sheet.lines(50, 100, kProse);
-  for (int i = 0; i < 300; ++i) sheet.box({60, 102, 150, 136}, "SAMPLE");
-  EXPECT_FALSE(without_stamps(sheet.page()));
+  put_rising(sheet, 150, 135, {"D", "RA", "FT"});
+  PageText page = sheet.page();
+  for (Word& word : page.words) {
+    if (word.box.height() > kLetters) word.turn = Turn::kUp;
+  }
+  const auto unstamped = without_stamps(page);
+  ASSERT_TRUE(unstamped);
+  EXPECT_EQ(unstamped->stamps, std::vector<std::string>{"DRAFT"});
 }
 
 }  // namespace
