@@ -23,7 +23,12 @@ constexpr float kEvenBy = 0.15F;
 constexpr float kWrapPitch = 1.4F;    // a cell's second line is so close below its first
 constexpr float kWiderStep = 1.1F;    // than the lines of a cell have: between two rows
 constexpr std::size_t kWrapMax = 12;  // lines of a cell
+constexpr float kSameEnd = 0.25F;     // times the letter height: amounts that end below each other
 constexpr float kFilledRows = 0.6F;   // part of the rows that has two cells or more
+
+bool begins_cell(const Row& row, std::size_t k, float letters) {
+  return k == 0 || row.words[k]->box.x0 - row.words[k - 1]->box.x1 > kGap * letters;
+}
 
 bool has_cells(const Row& row, float letters) {
   if (row.figure() || row.words.size() < 2) return false;
@@ -33,8 +38,7 @@ bool has_cells(const Row& row, float letters) {
   return row.widest_gap(at, from) > kGap * letters;
 }
 
-// The line stands between two cells of the row: theirs is the middle of a cell whose lines are even in
-// number.
+// Which word of the row begins the cell after the one that the line stands in.
 std::optional<std::size_t> between_cells(const Row& line, const Row& row, float letters) {
   for (std::size_t k = 1; k < row.words.size(); ++k) {
     const float left = row.words[k - 1]->box.x1, right = row.words[k]->box.x0;
@@ -43,17 +47,31 @@ std::optional<std::size_t> between_cells(const Row& line, const Row& row, float 
   return std::nullopt;
 }
 
-// Which word of the row begins the cell that the line goes on with: it begins where that does and ends before
-// the next.
-std::optional<std::size_t> cell_of(const Row& line, const Row& row, float letters) {
+// Which word of the row begins the cell that the line stands below or above: it begins where that does and
+// ends before the next.
+std::optional<std::size_t> aligned_cell(const Row& line, const Row& row, float letters) {
   std::optional<std::size_t> cell;
   for (std::size_t k = 0; k < row.words.size(); ++k) {
     const float x = row.words[k]->box.x0;
-    if (k > 0 && x - row.words[k - 1]->box.x1 <= kGap * letters) continue;
+    if (!begins_cell(row, k, letters)) continue;
     if (cell && x > row.words[*cell]->box.x0) return line.box.x1 <= x ? cell : std::nullopt;
     if (std::abs(x - line.box.x0) < letters / 2) cell = k;
   }
-  return cell ? cell : between_cells(line, row, letters);
+  return cell;
+}
+
+// Whether the line begins or ends where a cell of the row does that is an amount.
+bool is_below_amount(const Row& line, const Row& row, float letters) {
+  for (std::size_t k = 1, end = k; k < row.words.size(); k = end) {
+    while (++end < row.words.size() && !begins_cell(row, end, letters)) continue;
+    const Words words(row.words.begin() + static_cast<std::ptrdiff_t>(k),
+                      row.words.begin() + static_cast<std::ptrdiff_t>(end));
+    const bool below = std::abs(words.front()->box.x0 - line.box.x0) < letters / 2 ||
+                       std::abs(words.back()->box.x1 - line.box.x1) < kSameEnd * letters;
+    if (below && begins_cell(row, k, letters) && is_amount(Row{row.box, row.height, words}.text()))
+      return true;
+  }
+  return false;
 }
 
 // The nearest row with cells before (-1) or after (1) a line that has none; nullopt: it is not near.
@@ -90,18 +108,52 @@ bool are_close(const std::vector<Row>& rows, std::size_t first, std::size_t last
   return true;
 }
 
+// The row with cells above or below that a line without some is nearer to.
+std::optional<std::size_t> nearest_row(const std::vector<Row>& rows, std::size_t line, float letters) {
+  const auto upper = row_with_cells(rows, line, -1, letters), lower = row_with_cells(rows, line, 1, letters);
+  const auto row = lower && (!upper || line >= parting(rows, *upper, *lower)) ? lower : upper;
+  if (!row || !are_close(rows, std::min(line, *row), std::max(line, *row), letters)) return std::nullopt;
+  return row;
+}
+
+// The row's is the middle of a cell whose lines are even in number: the line stands between two cells of the
+// row, and so does the one as far on the other side.
+std::optional<std::size_t> cell_about(const std::vector<Row>& rows, std::size_t line, std::size_t row,
+                                      float letters) {
+  if (line > 2 * row || 2 * row - line >= rows.size()) return std::nullopt;
+  const std::size_t other = 2 * row - line;
+  const auto cell = between_cells(rows[line], rows[row], letters);
+  const bool even = cell && between_cells(rows[other], rows[row], letters) == cell &&
+                    nearest_row(rows, other, letters) == row;
+  return even ? cell : std::nullopt;
+}
+
+bool leads_to_wider_step(const std::vector<Row>& rows, std::size_t line, float letters) {
+  const auto lower = row_with_cells(rows, line, 1, letters);
+  return lower && step_to(rows, *lower) > kWiderStep * step_to(rows, line);
+}
+
+// An amount below one of the row, no closer to it than the rows are to each other.
+bool is_total(const std::vector<Row>& rows, std::size_t line, std::size_t row, float letters) {
+  if (row > line || !is_amount(rows[line].text()) || !is_below_amount(rows[line], rows[row], letters))
+    return false;
+  const bool rows_above_apart = row == 0 || step_to(rows, row) > kWiderStep * step_to(rows, line);
+  const bool last = !row_with_cells(rows, line, 1, letters);
+  return !rows_above_apart || !(last || leads_to_wider_step(rows, line, letters));
+}
+
 // The row of a table that a line without cells is of: one of its cells has several lines, of which the others
-// of the row may stand beside the first or the last. In the first column it may not be the last of the table,
-// for so begins the text after it, too.
+// of the row may stand beside the first or the last. In the first column it may only go on with the row
+// above, and not as the last of the table: so begin the text after it and the names of groups. A total is a
+// row of its own.
 std::optional<std::size_t> row_of(const std::vector<Row>& rows, std::size_t line, float letters) {
   if (rows[line].figure()) return std::nullopt;
-  const auto upper = row_with_cells(rows, line, -1, letters), lower = row_with_cells(rows, line, 1, letters);
-  const bool is_lower = lower && (!upper || line >= parting(rows, *upper, *lower));
-  const auto row = is_lower ? lower : upper;
-  if (!row || !are_close(rows, std::min(line, *row), std::max(line, *row), letters)) return std::nullopt;
-  const auto cell = cell_of(rows[line], rows[*row], letters);
-  const bool may_be_first = !is_lower && lower && parting(rows, *upper, *lower) > line &&
-                            step_to(rows, *lower) > kWiderStep * step_to(rows, line);
+  const auto row = nearest_row(rows, line, letters);
+  if (!row) return std::nullopt;
+  if (is_total(rows, line, *row, letters)) return line;
+  auto cell = aligned_cell(rows[line], rows[*row], letters);
+  if (!cell) cell = cell_about(rows, line, *row, letters);
+  const bool may_be_first = *row < line && leads_to_wider_step(rows, line, letters);
   return cell && (*cell > 0 || may_be_first) ? row : std::nullopt;
 }
 
@@ -141,19 +193,42 @@ struct River {
   float from = 0, to = 0;
 };
 
-std::vector<River> rivers(const std::vector<Row>& rows, std::size_t first, std::size_t count, float letters) {
-  std::vector<std::array<float, 2>> spans;
-  for (std::size_t i = first; i < first + count; ++i) {
-    for (const Word* word : rows[i].words) spans.push_back({word->box.x0, word->box.x1});
+// Those of rows that come one by one.
+class Rivers {
+ public:
+  explicit Rivers(float letters) : narrowest_(kRiver * letters) {}
+  void add(const Row& row);
+  std::vector<River> all() const;
+
+ private:
+  float narrowest_;
+  std::vector<std::array<float, 2>> covered_;  // from left to right, with a river between any two
+};
+
+void Rivers::add(const Row& row) {
+  for (const Word* word : row.words) covered_.push_back({word->box.x0, word->box.x1});
+  std::sort(covered_.begin(), covered_.end());
+  std::size_t last = 0;
+  for (const auto& span : covered_) {
+    if (span[0] - covered_[last][1] > narrowest_) {
+      covered_[++last] = span;
+    } else {
+      covered_[last][1] = std::max(covered_[last][1], span[1]);
+    }
   }
-  std::sort(spans.begin(), spans.end());
+  covered_.resize(last + 1);
+}
+
+std::vector<River> Rivers::all() const {
   std::vector<River> result;
-  float reach = spans.front()[1];
-  for (const auto& [from, to] : spans) {
-    if (from - reach > kRiver * letters) result.push_back({reach, from});
-    reach = std::max(reach, to);
-  }
+  for (std::size_t i = 1; i < covered_.size(); ++i) result.push_back({covered_[i - 1][1], covered_[i][0]});
   return result;
+}
+
+std::vector<River> rivers(const std::vector<Row>& rows, std::size_t first, std::size_t count, float letters) {
+  Rivers result(letters);
+  for (std::size_t i = first; i < first + count; ++i) result.add(rows[i]);
+  return result.all();
 }
 
 // Whether too little of it is white where the row passes.
@@ -173,9 +248,11 @@ bool closes(const Row& row, const River& river, float letters) {
 std::size_t table_length(const std::vector<Row>& rows, std::size_t first, std::size_t run, float letters) {
   float left = rows[first].box.x0;
   float right = rows[first].box.x1;
+  Rivers open(letters);
   for (std::size_t count = 1; count < run; ++count) {
+    open.add(rows[first + count - 1]);
     const Row& next = rows[first + count];
-    const std::vector<River> all = rivers(rows, first, count, letters);
+    const std::vector<River> all = open.all();
     const bool stands_out = next.box.x0 < left - letters || next.box.x1 > right + letters;
     const auto closed = static_cast<std::size_t>(
         std::ranges::count_if(all, [&](const River& river) { return closes(next, river, letters); }));
@@ -187,10 +264,8 @@ std::size_t table_length(const std::vector<Row>& rows, std::size_t first, std::s
 }
 
 std::size_t cell_count(const Row& row, float letters) {
-  std::size_t count = 1;
-  for (std::size_t i = 1; i < row.words.size(); ++i) {
-    if (row.words[i]->box.x0 - row.words[i - 1]->box.x1 > kGap * letters) ++count;
-  }
+  std::size_t count = 0;
+  for (std::size_t k = 0; k < row.words.size(); ++k) count += begins_cell(row, k, letters) ? 1 : 0;
   return count;
 }
 
@@ -208,15 +283,16 @@ std::size_t rows_above(const std::vector<Row>& rows, std::size_t first, std::siz
 }
 
 std::vector<std::string> cells_of(const Row& row, const std::vector<River>& all) {
-  std::vector<std::string> cells(all.size() + 1);
+  std::vector<Row> cells(all.size() + 1);
   for (const Word* word : row.words) {
     const auto column = std::ranges::count_if(
         all, [&](const River& river) { return (river.from + river.to) / 2 <= word->box.middle_x(); });
-    std::string& cell = cells[static_cast<std::size_t>(column)];
-    if (!cell.empty()) cell += ' ';
-    cell += word->text;
+    cells[static_cast<std::size_t>(column)].words.push_back(word);
   }
-  return cells;
+  std::vector<std::string> texts;
+  texts.reserve(cells.size());
+  for (const Row& cell : cells) texts.push_back(cell.text());
+  return texts;
 }
 
 std::vector<std::string> joined_cells(std::vector<std::string> row, const std::vector<std::string>& more) {
@@ -241,6 +317,46 @@ void append_row(std::string& out, const std::vector<std::string>& cells) {
   out += '\n';
 }
 
+// Lines before a row that is none of the table are none of it either.
+std::size_t without_leading_lines(const std::vector<Row>& rows, std::size_t first, std::size_t count,
+                                  float letters) {
+  const auto leads_out = [&](std::size_t i) {
+    return !has_cells(rows[i], letters) && row_of(rows, i, letters).value_or(0) >= first + count;
+  };
+  while (count > 0 && leads_out(first + count - 1)) --count;
+  return count;
+}
+
+// Rows whose lines come one by one.
+class Cells {
+ public:
+  Cells(const std::vector<Row>& rows, float letters) : rows_(rows), letters_(letters) {}
+  // The next line, the `i`th of the region, cut into cells.
+  void add(std::size_t i, std::vector<std::string> cells);
+  std::vector<std::vector<std::string>> take() { return std::move(all_); }
+  // How many rows are more than a total.
+  std::size_t whole() const { return whole_; }
+
+ private:
+  const std::vector<Row>& rows_;
+  float letters_;
+  std::vector<std::vector<std::string>> all_;
+  std::vector<std::string> led_;  // lines before the row that they are of
+  std::size_t whole_ = 0;
+};
+
+void Cells::add(std::size_t i, std::vector<std::string> cells) {
+  const bool is_whole = all_.empty() || has_cells(rows_[i], letters_);
+  const std::size_t row = is_whole ? i : row_of(rows_, i, letters_).value_or(0);
+  if (row < i) {
+    all_.back() = joined_cells(std::move(all_.back()), cells);
+    return;
+  }
+  if (!led_.empty()) cells = joined_cells(std::exchange(led_, {}), cells);
+  (row > i ? led_ : all_.emplace_back()) = std::move(cells);
+  whole_ += is_whole ? 1 : 0;
+}
+
 }  // namespace
 
 Table table_at(const std::vector<Row>& rows, std::size_t first, float letters) {
@@ -250,24 +366,13 @@ Table table_at(const std::vector<Row>& rows, std::size_t first, float letters) {
   std::size_t count = table_length(rows, first, run, letters);
   const std::size_t above = rows_above(rows, first, run, rivers(rows, first, count, letters).size(), letters);
   if (above > 0) count = std::min(count, above);
+  count = without_leading_lines(rows, first, count, letters);
   if (count < kTableRowsMin) return table;
   const std::vector<River> cuts = rivers(rows, first, count, letters);
-  std::vector<std::string> led;  // lines before the row that they are of
-  for (std::size_t i = first; i < first + count; ++i) {
-    std::vector<std::string> cells = cells_of(rows[i], cuts);
-    const bool is_row = i == first || has_cells(rows[i], letters);
-    if (is_row || row_of(rows, i, letters).value_or(0) > i) {
-      if (!led.empty()) cells = joined_cells(std::exchange(led, {}), cells);
-      if (is_row) {
-        table.cells.push_back(std::move(cells));
-      } else {
-        led = std::move(cells);
-      }
-    } else {
-      table.cells.back() = joined_cells(std::move(table.cells.back()), cells);
-    }
-  }
-  if (table.cells.size() >= kTableRowsMin && enough_cells(table)) table.rows = count;
+  Cells cells(rows, letters);
+  for (std::size_t i = first; i < first + count; ++i) cells.add(i, cells_of(rows[i], cuts));
+  table.cells = cells.take();
+  if (cells.whole() >= kTableRowsMin && enough_cells(table)) table.rows = count;
   return table;
 }
 

@@ -1,3 +1,5 @@
+#include <utility>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -211,6 +213,64 @@ TEST(LayoutTables, TheFirstLineOfACellThatStandsAboveItsRowIsOfIt) {
       sheet.markdown(),
       "| Pos | Description | Qty | Amount |\n| --- | --- | --- | --- |\n| 1 | Wheat flour | 12 | 220.80 |\n"
       "| 2 | Delivery to the harbour, including unloading | 1 | 35.00 |");
+}
+
+TEST(LayoutTables, ALineBeforeARowThatIsNoneOfTheTableIsNotLost) {
+  Sheet sheet;
+  rows(sheet, 100, {100, 250, 350}, {{"one", "12", "77"}, {"two", "12", "77"}, {"three", "12", "77"}});
+  sheet.put(250, 154, "more");
+  sheet.put(50, 166, "prose that begins here and goes on").put(250, 166, "over the gap in it and far on");
+  EXPECT_TRUE(
+      sheet.markdown().starts_with("| one | 12 | 77 |\n| --- | --- | --- |\n| two | 12 | 77 |\n"
+                                   "| three | 12 | 77 |\n\nmore"))
+      << sheet.markdown();
+}
+
+TEST(LayoutTables, ANoteInTheMiddleBelowATableIsNoneOfItsCells) {
+  Sheet sheet;
+  rows(sheet, 100, {50, 400}, {{"Flour", "12"}, {"Rye", "7"}, {"Oats", "3"}}, kPitch);
+  sheet.put(200, 139, "(in thousands)");
+  EXPECT_EQ(sheet.markdown(), "| Flour | 12 |\n| --- | --- |\n| Rye | 7 |\n| Oats | 3 |\n\n(in thousands)");
+}
+
+TEST(LayoutTables, TheLinesOfACellAreEvenAboutTheMiddleOfItsRow) {
+  Sheet sheet;
+  rows(sheet, 75, {50, 130, 400}, {{"Name", "What it is", "Qty"}});
+  for (const float y : {100.0F, 140.0F}) {
+    sheet.put(50, y, "Flour").put(400, y, "12");
+    sheet.put(130, y - 6.5F, "ground by the mill").put(130, y + 6.5F, "in the old way");
+  }
+  EXPECT_EQ(sheet.markdown(),
+            "| Name | What it is | Qty |\n| --- | --- | --- |\n"
+            "| Flour | ground by the mill in the old way | 12 |\n"
+            "| Flour | ground by the mill in the old way | 12 |");
+}
+
+TEST(LayoutTables, ATotalBelowAColumnIsARowOfItsOwn) {
+  for (const auto& [x, total] : {std::pair(200.0F, "300"), std::pair(190.0F, "1,300")}) {
+    Sheet sheet;
+    rows(sheet, 100, {50, 200}, {{"Flour", "Sum"}, {"Wheat", "200"}, {"Rye", "100"}}, kPitch);
+    sheet.put(x, 139, total);
+    EXPECT_EQ(
+        sheet.markdown(),
+        std::string("| Flour | Sum |\n| --- | --- |\n| Wheat | 200 |\n| Rye | 100 |\n|  | ") + total + " |");
+  }
+}
+
+TEST(LayoutTables, AnAmountCloserToItsRowThanTheNextRowIsOfItsCell) {
+  Sheet sheet;
+  for (const float y : {100.0F, 130.0F, 160.0F})
+    sheet.put(50, y, "Flour").put(200, y, "1.25").put(200, y + 12, "(0.03)");
+  EXPECT_EQ(sheet.markdown(),
+            "| Flour | 1.25 (0.03) |\n| --- | --- |\n| Flour | 1.25 (0.03) |\n| Flour | 1.25 (0.03) |");
+}
+
+TEST(LayoutTables, WordsOfAScriptWithoutSpacesAreJoinedInACell) {
+  Sheet sheet;
+  for (const float y : {100.0F, 118.0F, 136.0F})
+    sheet.put(50, y, "設備").put(81, y, "点検").put(250, y, "12");
+  EXPECT_TRUE(sheet.markdown().starts_with("| 設備点検 | 12 |\n| --- | --- |\n| 設備点検 | 12 |"))
+      << sheet.markdown();
 }
 
 }  // namespace
