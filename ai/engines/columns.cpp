@@ -11,6 +11,7 @@ namespace millrace::engines {
 namespace {
 
 constexpr int kDepthMax = 6;               // columns in columns; deeper is noise
+constexpr int kBandsMax = 32;              // pairs of columns that stand above each other
 constexpr float kGutterMin = 0.9F;         // times the letter height
 constexpr std::size_t kGutterRowsMin = 4;  // on each side of a gutter
 constexpr float kRowFill = 0.6F;           // prose: the median row fills this part of its column
@@ -33,12 +34,13 @@ constexpr float kSidebarWidth = 0.7F;  // of the text that it stands beside
 constexpr float kSidebarPitch = 2.2F;  // times the letter height
 constexpr std::size_t kBesideRunningMin = 2;
 
-constexpr float kStepsMax = 300;  // places that are tried for a gutter
+constexpr int kStepsMax = 300;  // places that are tried for a gutter
 
 struct Cut {
   float x = 0;
   float top = 0, bottom = 0;
   float gutter = 0;
+  bool operator==(const Cut&) const = default;
 };
 
 struct Parts {
@@ -120,9 +122,9 @@ float row_step(const std::vector<Row>& rows) {
 float usual_count(std::vector<std::size_t> rows) {
   std::sort(rows.begin(), rows.end());
   std::vector<float> counts;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (i == 0 || rows[i] != rows[i - 1]) counts.push_back(0);
-    ++counts.back();
+  for (std::size_t first = 0, end = 0; first < rows.size(); first = end) {
+    while (end < rows.size() && rows[end] == rows[first]) ++end;
+    counts.push_back(static_cast<float>(end - first));
   }
   return median(std::move(counts));
 }
@@ -174,25 +176,51 @@ bool runs_on_from_above(const std::vector<Row>& rows, std::size_t i) {
 
 // Rows of the text that go on with the one above and have one of the side beside them that does not.
 std::size_t beside_running_rows(const std::vector<Row>& side, const std::vector<Row>& text, float letters) {
+  const float near = letters / 2;
   std::size_t count = 0;
+  auto from = side.begin();  // none before it stands beside this row of the text or one below
   for (std::size_t i = 0; i < text.size(); ++i) {
-    const bool has_one = runs_on_from_above(text, i) && std::ranges::any_of(side, [&](const Row& row) {
-                           return std::abs(row.box.middle_y() - text[i].box.middle_y()) < letters / 2 &&
-                                  !starts_lower(row.words.front()->text);
-                         });
-    count += has_one ? 1 : 0;
+    const Box& box = text[i].box;
+    while (from != side.end() && from->box.y1 < box.y0 - near) ++from;
+    if (!runs_on_from_above(text, i)) continue;
+    for (auto row = from; row != side.end() && row->box.y0 < box.middle_y() + near; ++row) {
+      if (std::abs(row->box.middle_y() - box.middle_y()) >= near) continue;
+      if (starts_lower(row->words.front()->text)) continue;
+      ++count;
+      break;
+    }
   }
   return count;
 }
 
+// A sentence begins within the row, or a word is broken at its end.
+bool breaks_anywhere(const Row& row) {
+  for (std::size_t k = 1; k < row.words.size(); ++k) {
+    if (ends_sentence(row.words[k - 1]->text) && starts_afresh(row.words[k]->text)) return true;
+  }
+  return ends_hyphenated(row.words.back()->text);
+}
+
+// The text is one over all of its rows, and so goes on past those of the side. What is said of names is set
+// in rows, too, and goes on in small letters, but breaks off where it is said.
+bool runs_past(const std::vector<Row>& side, const std::vector<Row>& text, float letters) {
+  return std::ranges::any_of(text, breaks_anywhere) &&
+         beside_running_rows(side, text, letters) >= kBesideRunningMin;
+}
+
+bool are_marks(const std::vector<Row>& rows) {
+  const auto marks = std::ranges::count_if(
+      rows, [](const Row& row) { return row.words.size() == 1 && is_list_marker(row.words.front()->text); });
+  return static_cast<std::size_t>(marks) * 2 > rows.size();
+}
+
 // Short rows, close to each other, beside text: they stand where its rows do not, or where it goes on. Names
-// beside what is said of them are a table: they stand where it begins.
+// beside what is said of them are a table: they stand where it begins. Marks are of the items beside them.
 bool is_sidebar(const std::vector<Row>& side, const std::vector<Row>& text, float letters) {
   if (side.size() < kGutterRowsMin || row_step(side) > kSidebarPitch * letters) return false;
   const float width = bounds_of(text).width();
   if (bounds_of(side).width() > kSidebarWidth * width || !is_prose(text, width)) return false;
-  if (aligned(side, text, letters) && beside_running_rows(side, text, letters) < kBesideRunningMin)
-    return false;
+  if (are_marks(side) || (aligned(side, text, letters) && !runs_past(side, text, letters))) return false;
   return !has_narrow_columns(text, letters);
 }
 
@@ -234,10 +262,10 @@ std::vector<Cut> tallest_bands(const std::vector<Box>& boxes, const Box& region,
 
 // Where a gutter is tried.
 std::vector<float> places_in(const Box& region, float letters) {
-  const float step = std::max(letters / 2, region.width() / kStepsMax);
+  const float step = std::max(letters / 2, region.width() / static_cast<float>(kStepsMax));
   std::vector<float> places;
-  for (float i = 0; i < kStepsMax; ++i) {
-    const float x = region.x0 + 4 * letters + i * step;
+  for (int i = 0; i < kStepsMax; ++i) {
+    const float x = region.x0 + 4 * letters + static_cast<float>(i) * step;
     if (!(x < region.x1 - 4 * letters)) break;
     places.push_back(x);
   }
@@ -252,7 +280,8 @@ std::vector<Box> boxes_by_top(const Words& words) {
   return boxes;
 }
 
-// Shrinks the band to what the two sides share, and measures the gutter; 0 when a side is empty.
+// Moves the cut to the middle of its gutter and measures that; 0 when a side is empty or the two hardly stand
+// beside each other.
 void fit(const Words& words, Cut& cut) {
   Words left;
   Words right;
@@ -272,33 +301,39 @@ void fit(const Words& words, Cut& cut) {
 std::optional<Cut> best_cut(const Words& words, float letters) {
   const Box region = bounds(words);
   std::optional<Cut> best;
+  Cut refused;  // the last one: all places in a gutter make the same cut
   for (Cut& cut : tallest_bands(boxes_by_top(words), region, places_in(region, letters))) {
     const float height = cut.bottom - cut.top;
     if (height < kBandMin * letters || (best && height <= best->bottom - best->top)) continue;
     fit(words, cut);
-    if (cut.gutter < kGutterMin * letters) continue;
-    if (are_columns(split(words, cut), letters)) best = cut;
+    if (cut.gutter < kGutterMin * letters || cut == refused) continue;
+    if (are_columns(split(words, cut), letters)) {
+      best = cut;
+    } else {
+      refused = cut;
+    }
   }
   return best;
 }
 
-void order(Words words, int depth, std::vector<Words>& out) {
+void order(Words words, int depth, int bands, std::vector<Words>& out) {
   if (words.empty()) return;
   const float letters = letter_height(words);
-  const auto cut = depth < kDepthMax && letters > 0 ? best_cut(words, letters) : std::nullopt;
+  const bool may_have = depth < kDepthMax && bands < kBandsMax && letters > 0;
+  const auto cut = may_have ? best_cut(words, letters) : std::nullopt;
   if (!cut) return out.push_back(std::move(words));
   Parts parts = split(words, *cut);
-  order(std::move(parts.above), depth + 1, out);
-  order(std::move(parts.left), depth + 1, out);
-  order(std::move(parts.right), depth + 1, out);
-  order(std::move(parts.below), depth + 1, out);
+  order(std::move(parts.above), depth, bands + 1, out);
+  order(std::move(parts.left), depth + 1, bands, out);
+  order(std::move(parts.right), depth + 1, bands, out);
+  order(std::move(parts.below), depth, bands + 1, out);
 }
 
 }  // namespace
 
 std::vector<Words> reading_order(const Words& words) {
   std::vector<Words> result;
-  order(words, 0, result);
+  order(words, 0, 0, result);
   return result;
 }
 

@@ -106,5 +106,16 @@ TEST(LayoutLists, AnItemWithoutTextIsLeftOut) {
   EXPECT_EQ(Sheet().lines(50, 100, {"a) one", "- \u00ad", "b) two"}).markdown(), "a) one\nb) two");
 }
 
+TEST(LayoutLists, MarksBelowATextAreOfTheItemsBesideThem) {
+  Sheet sheet;
+  sheet.lines(50, 100, kProse);
+  for (int i = 0; i < 6; ++i) {
+    const float y = 150 + kPitch * static_cast<float>(i);
+    sheet.put(110, y, "-").put(130, y, "flour that was ground by the mill");
+  }
+  EXPECT_THAT(sheet.markdown(),
+              ::testing::HasSubstr("alone\n\n- flour that was ground by the mill\n- flour"));
+}
+
 }  // namespace
 }  // namespace millrace::engines

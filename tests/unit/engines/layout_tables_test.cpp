@@ -226,6 +226,19 @@ TEST(LayoutTables, ALineBeforeARowThatIsNoneOfTheTableIsNotLost) {
       << sheet.markdown();
 }
 
+TEST(LayoutTables, OptionsBesideWhatIsSaidOfThemAreATable) {
+  Sheet sheet;
+  rows(sheet, 100, {50, 150},
+       {{"--quiet", "print nothing but the errors"},
+        {"--output", "write the result to this file"},
+        {"--force", "overwrite what is there already"},
+        {"--jobs", "run so many of them at a time"},
+        {"--dry", "show what would be done only"}},
+       kPitch);
+  EXPECT_THAT(sheet.markdown(),
+              ::testing::HasSubstr("| --output | write the result to this file |\n| --force | overwrite"));
+}
+
 TEST(LayoutTables, ANoteInTheMiddleBelowATableIsNoneOfItsCells) {
   Sheet sheet;
   rows(sheet, 100, {50, 400}, {{"Flour", "12"}, {"Rye", "7"}, {"Oats", "3"}}, kPitch);
@@ -271,6 +284,24 @@ TEST(LayoutTables, WordsOfAScriptWithoutSpacesAreJoinedInACell) {
     sheet.put(50, y, "設備").put(81, y, "点検").put(250, y, "12");
   EXPECT_TRUE(sheet.markdown().starts_with("| 設備点検 | 12 |\n| --- | --- |\n| 設備点検 | 12 |"))
       << sheet.markdown();
+}
+
+TEST(LayoutTables, PairsOfColumnsBelowEachOtherAreAllReadAsColumns) {
+  Sheet sheet;
+  for (int band = 0; band < 9; ++band) {
+    const float top = 40 + 6 * kPitch * static_cast<float>(band);
+    for (int i = 0; i < 5; ++i) {
+      const float y = top + kPitch * static_cast<float>(i);
+      sheet.put(50, y, "left" + std::to_string(band) + " words of the line number")
+          .put(320, y + 4, "right" + std::to_string(band) + " words of the line number");
+    }
+    sheet.put(50, top + 5 * kPitch,
+              "A full line below both of the columns that crosses the gutter of the page and");
+  }
+  const std::string text = sheet.markdown();
+  for (int band = 0; band < 9; ++band) {
+    EXPECT_LT(text.rfind("left" + std::to_string(band)), text.find("right" + std::to_string(band))) << text;
+  }
 }
 
 }  // namespace
