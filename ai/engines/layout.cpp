@@ -56,6 +56,11 @@ void append_blocks(std::vector<Block>& all, std::vector<Block> more) {
   }
 }
 
+// Nothing but soft hyphens and blanks: an item of them would underline what stands above it.
+bool says_nothing(const Block& block) {
+  return block.text.find_first_not_of(" \t\n\u00ad") == std::string::npos;
+}
+
 bool is_item(const Block& block) { return block.kind == Block::Kind::kItem; }
 
 bool known_to_markdown(const std::string& marker) {
@@ -82,12 +87,22 @@ Place place_of_item(const Block& block, bool among_loose) {
   return among_loose ? Place::kAmongLoose : Place::kItem;
 }
 
-// An item without text would underline what stands above it.
-std::string markdown_of_item(const Block& block, bool among_loose) {
-  const std::string text = literal(block.text, place_of_item(block, among_loose));
-  if (text.empty()) return {};
-  return std::string(static_cast<std::size_t>(block.level) * 3, ' ') + block.marker + " " + text;
-}
+// How far the items of a list are indented: one inside of another begins where that one's text does, or
+// further to the right.
+class Indents {
+ public:
+  // Of the next item.
+  std::size_t of(const Block& item) {
+    inside_.resize(std::min(static_cast<std::size_t>(item.level), inside_.size()));
+    const std::size_t indent = inside_.empty() ? 0 : inside_.back();
+    inside_.push_back(indent + std::max(kIndentMin, item.marker.size() + 1));
+    return indent;
+  }
+
+ private:
+  static constexpr std::size_t kIndentMin = 3;
+  std::vector<std::size_t> inside_;  // of an item inside of the last one, by its depth
+};
 
 std::string markdown_of_block(const Block& block, bool among_loose) {
   switch (block.kind) {
@@ -95,7 +110,7 @@ std::string markdown_of_block(const Block& block, bool among_loose) {
       return std::string(static_cast<std::size_t>(block.level), '#') + " " +
              literal(block.text, Place::kHeading);
     case Block::Kind::kItem:
-      return markdown_of_item(block, among_loose);
+      return block.marker + " " + literal(block.text, place_of_item(block, among_loose));
     case Block::Kind::kParagraph:
       return literal(block.text, Place::kParagraph);
     case Block::Kind::kTable:
@@ -105,15 +120,20 @@ std::string markdown_of_block(const Block& block, bool among_loose) {
   return {};
 }
 
-std::string joined(const std::vector<Block>& blocks) {
+std::string joined(std::vector<Block> blocks) {
+  std::erase_if(blocks, says_nothing);
   std::string out;
   bool among_loose = false;
+  Indents indents;
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     const bool in_list = i > 0 && is_item(blocks[i]) && is_item(blocks[i - 1]);
-    if (!in_list) among_loose = are_loose(blocks, i);
-    const std::string text = markdown_of_block(blocks[i], among_loose);
-    if (!out.empty() && !text.empty()) out += in_list ? "\n" : "\n\n";
-    out += text;
+    if (!in_list) {
+      among_loose = are_loose(blocks, i);
+      indents = {};
+    }
+    if (i > 0) out += in_list ? "\n" : "\n\n";
+    if (is_item(blocks[i])) out.append(indents.of(blocks[i]), ' ');
+    out += markdown_of_block(blocks[i], among_loose);
   }
   return out;
 }
@@ -150,7 +170,7 @@ std::string markdown_of_plain(const PageText& page) {
     const float right = right_edge(boxes, i, metrics, page.width);
     append_blocks(blocks, RegionReader(metrics, std::move(regions[i]), right, i == 0).read());
   }
-  return joined(blocks);
+  return joined(std::move(blocks));
 }
 
 void append_apart(std::string& out, const std::string& text) {

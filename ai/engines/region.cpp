@@ -96,7 +96,16 @@ bool RegionReader::lone_page_number(std::size_t i) const {
   if (metrics_.rows == 1) return false;  // a page that says nothing else says this
   const float y = row(i).box.middle_y();
   const bool at_edge = y > (1 - kPageNumberEdge) * metrics_.height || y < kPageNumberEdge * metrics_.height;
-  return at_edge && (i == 0 || i + 1 == rows_.size()) && is_page_number(row(i).text());
+  return at_edge && (i == 0 || i + 1 == rows_.size()) && is_page_number(row(i).text()) && !in_column(i);
+}
+
+// One of the amounts that stand below each other.
+bool RegionReader::in_column(std::size_t i) const {
+  if (rows_.size() == 1 || gap_above(std::max<std::size_t>(i, 1)) > kParagraphGap) return false;
+  const Word &last = *row(i).words.back(), &near = *row(i == 0 ? 1 : i - 1).words.back();
+  const bool same_place = std::abs(last.box.x0 - near.box.x0) < kSamePlace * metrics_.letters ||
+                          std::abs(last.box.x1 - near.box.x1) < kSamePlace * metrics_.letters;
+  return same_place && is_amount(last.text) && is_amount(near.text);
 }
 
 bool RegionReader::heading_shape(std::size_t i) const {
@@ -217,7 +226,7 @@ bool RegionReader::counted_with_neighbour(std::size_t i) const {
   const auto outside = [&](std::size_t k) {
     return row(k).figure() || row(k).box.x0 < mark.box.x0 - kIndent * metrics_.letters;
   };
-  for (std::size_t k = i + 1; k < std::min(rows_.size(), i + kItemRowsMax) && !outside(k); ++k) {
+  for (std::size_t k = i + 1; k < std::min(rows_.size(), i + kItemRowsMax + 1) && !outside(k); ++k) {
     if (counted(k, true)) return true;
   }
   for (std::size_t k = i; k > 0 && k + kItemRowsMax > i && !outside(k - 1); --k) {

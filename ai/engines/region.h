@@ -47,6 +47,7 @@ class RegionReader {
   bool indented(std::size_t i) const;
 
   bool lone_page_number(std::size_t i) const;
+  bool in_column(std::size_t i) const;
   bool heading(std::size_t i) const;
   bool heading_shape(std::size_t i) const;
   bool numbered_heading(std::size_t i) const;

@@ -106,6 +106,18 @@ TEST(LayoutLists, AnItemWithoutTextIsLeftOut) {
   EXPECT_EQ(Sheet().lines(50, 100, {"a) one", "- \u00ad", "b) two"}).markdown(), "a) one\nb) two");
 }
 
+TEST(LayoutLists, AnItemWithoutTextDoesNotJoinTheNextToTheParagraphAbove) {
+  Sheet sheet;
+  sheet.lines(50, 100, {"a `b", "- \u00ad"}).put(50, 126, "2.").put(75, 126, "c` d");
+  EXPECT_EQ(sheet.markdown(), "a `b\n\n2. c` d");
+}
+
+TEST(LayoutLists, AnItemInsideOfOneWithALongNumberIsIndentedFurther) {
+  Sheet sheet;
+  sheet.lines(50, 100, {"9. nine", "10. ten"}).put(80, 126, "– inner").put(110, 139, "– within");
+  EXPECT_EQ(sheet.markdown(), "9. nine\n10. ten\n    - inner\n       - within");
+}
+
 TEST(LayoutLists, MarksBelowATextAreOfTheItemsBesideThem) {
   Sheet sheet;
   sheet.lines(50, 100, kProse);
@@ -115,6 +127,14 @@ TEST(LayoutLists, MarksBelowATextAreOfTheItemsBesideThem) {
   }
   EXPECT_THAT(sheet.markdown(),
               ::testing::HasSubstr("alone\n\n- flour that was ground by the mill\n- flour"));
+}
+
+TEST(LayoutLists, AnItemIsKnownByTheNextHoweverManyLinesItHas) {
+  Sheet sheet;
+  sheet.lines(50, 100, {kProse[0], "1. " + kProse[1]});
+  for (int i = 2; i < 9; ++i) sheet.put(65, 100 + kPitch * static_cast<float>(i), kProse[2]);
+  sheet.lines(50, 100 + 9 * kPitch, {"2. and that is all"});
+  EXPECT_THAT(sheet.markdown(), ::testing::HasSubstr("\n\n1. someone reads it"));
 }
 
 }  // namespace

@@ -101,6 +101,19 @@ TEST(Layout, ALonePageNumberIsLeftOut) {
             std::string::npos);
 }
 
+TEST(Layout, ALonePageNumberBelowALineOfTheFootIsLeftOut) {
+  const std::string text =
+      Sheet().lines(50, 100, kProse).put(270, 757, "Annual Report").put(297, 770, "7").markdown();
+  EXPECT_TRUE(text.ends_with("\n\nAnnual Report")) << text;
+}
+
+TEST(Layout, TheLastAmountOfAColumnIsNoPageNumber) {
+  const std::string text =
+      Sheet().lines(500, 731, {"1,200", " 100", "1,300"}).put(510, 770, "300").markdown();
+  EXPECT_NE(text.find("300"), std::string::npos) << text;
+  EXPECT_NE(Sheet().lines(500, 744, {"200", "100", "300"}).markdown().find("300"), std::string::npos);
+}
+
 TEST(Layout, ANumberThatIsAllThatAPageSaysIsKept) {
   EXPECT_EQ(Sheet().put(290, 770, "4711").markdown(), "4711");
 }
