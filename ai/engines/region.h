@@ -37,6 +37,11 @@ class RegionReader {
   std::vector<Block> read();
 
  private:
+  // In letter heights or row pitches.
+  static constexpr float kParagraphGap = 1.3F;
+  static constexpr float kIndent = 1.0F;
+  static constexpr float kSamePlace = 0.5F;  // list numbers that begin, or end, so close are of one list
+
   const Row& row(std::size_t i) const { return rows_[i]; }
   // From the top of the row before to the top of this one, in pitches of its own letter size; large for the
   // first.

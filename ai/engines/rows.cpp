@@ -86,6 +86,12 @@ Box bounds(const Words& words) {
   return box;
 }
 
+Box bounds(const std::vector<Row>& rows) {
+  Words words;
+  for (const Row& row : rows) words.insert(words.end(), row.words.begin(), row.words.end());
+  return bounds(words);
+}
+
 float median(std::vector<float> values) {
   if (values.empty()) return 0;
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);

@@ -22,6 +22,7 @@ struct Row {
 using Words = std::vector<const Word*>;
 
 Box bounds(const Words& words);
+Box bounds(const std::vector<Row>& rows);  // of their words
 // Rows from top to bottom: words whose heights overlap by more than half of the smaller one.
 std::vector<Row> make_rows(Words words);
 // The middle value, 0 when there is none.
