@@ -103,7 +103,7 @@ std::optional<Unstamped> without_stamps(const PageText& page) {
     if (std::ranges::find(out.stamps, text) == out.stamps.end()) out.stamps.push_back(std::move(text));
   }
   if (taken.empty()) return std::nullopt;
-  out.page = {page.index, page.width, page.height, page.recognised, {}};
+  out.page = {page.index, page.width, page.height, page.letters, page.recognised, {}};
   for (const Word& word : page.words) {
     if (std::ranges::find(taken, &word) == taken.end()) out.page.words.push_back(word);
   }
