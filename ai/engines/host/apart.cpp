@@ -16,6 +16,9 @@ constexpr float kBetween = 0.5F;   // two lines
 constexpr float kNear = 1.05F;     // single words, each of which the recogniser reads better beside others
 constexpr float kFar = 5;          // texts, or the spaces in them are taken for gaps in words
 constexpr float kSpace = 0.42F;    // between words
+constexpr float kSeveralLetters = 2.5F;
+
+constexpr std::size_t kSeveral = 3;
 
 constexpr int kSpeck = 3;  // pixels
 constexpr int kMargin = 2;
@@ -39,6 +42,11 @@ class BoxOf {
   ::Box* box_;
 };
 
+Picture clipped(Pix* picture, const engines::Box& box) {
+  const BoxOf place{Area(box)};
+  return Picture(place.get() == nullptr ? nullptr : pixClipRectangle(picture, place.get(), nullptr));
+}
+
 // What is in a cell, without the white around it. nullopt: nothing but a speck.
 std::optional<engines::Box> ink_in(Pix* ink, const engines::Box& cell) {
   const BoxOf place{Area(cell)};
@@ -56,8 +64,7 @@ std::optional<engines::Box> ink_in(Pix* ink, const engines::Box& cell) {
 
 // The widest white between two columns of ink, in pixels.
 float widest_white(Pix* ink, const engines::Box& box) {
-  const BoxOf place{Area(box)};
-  const Picture part(place.get() == nullptr ? nullptr : pixClipRectangle(ink, place.get(), nullptr));
+  const Picture part = clipped(ink, box);
   Numa* columns = part ? pixCountPixelsByColumn(part.get()) : nullptr;
   float widest = 0, white = 0;
   bool begun = false;
@@ -70,6 +77,24 @@ float widest_white(Pix* ink, const engines::Box& box) {
   }
   numaDestroy(&columns);
   return widest;
+}
+
+std::size_t pieces_in(Pix* ink, const engines::Box& box) {
+  const Picture part = clipped(ink, box);
+  return part ? pieces_of(part.get()).size() : 0;
+}
+
+// Whether most lines of several letters stand on end.
+bool lies(const Grid& grid, Pix* ink, float letters) {
+  int across = 0, down = 0;
+  for (const Grid::CellBox& cell : grid.cells()) {
+    const auto inside = ink_in(ink, cell.box);
+    if (!inside || std::min(inside->width(), inside->height()) > kLineMost * letters) continue;
+    if (pieces_in(ink, *inside) < kSeveral) continue;
+    if (inside->width() > kSeveralLetters * letters) ++across;
+    if (inside->height() > kSeveralLetters * letters) ++down;
+  }
+  return down > across;
 }
 
 // Puts what is in the cells of a row side by side where that is one line, and else below each other: lines
@@ -149,7 +174,7 @@ Picture spread(const Picture& gray, const std::vector<DrawnTable::Piece>& pieces
 
 DrawnTable take_out(const Picture& gray, Grid grid, float letters) {
   const Picture ink(pixThresholdToBinary(gray.get(), kHalfInk));
-  if (!ink) return {std::move(grid), {}, {}};
+  if (!ink || lies(grid, ink.get(), letters)) return {std::move(grid), {}, {}};
   Spreading spreading(grid, ink.get(), letters);
   const int width = spreading.width(), height = spreading.height();
   std::vector<DrawnTable::Piece> pieces = std::move(spreading).pieces();

@@ -347,6 +347,7 @@ Prepared prepare(const Picture& given, std::optional<int> quarter_turns) {
     result.scale *= scale;
   }
   if (gray && binary) gray = deskewed(std::move(gray), binary.get());
+  if (gray.get() == given.get()) gray = owned(pixCopy(nullptr, given.get()));
   if (gray) {
     const auto level = static_cast<float>(sheet.paper);
     pixGammaTRC(gray.get(), gray.get(), 1.0F, static_cast<int>(kBlackPoint * level),

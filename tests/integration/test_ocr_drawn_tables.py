@@ -1,0 +1,183 @@
+"""POST /v1/ocr over scans of tables that are drawn with lines: cells come back as cells."""
+
+import io
+import random
+
+import pytest
+from documents import data_uri
+from millrace import Gateway
+from PIL import Image, ImageDraw, ImageFilter, ImageFont
+
+FONT = "/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf"
+DPI = 200
+NAMES = "Bolt Washer Hinge Screw Panel Cable Motor Wheel Paint Brush North South East West Total Hours Rate".split()
+HEADS = "Item Qty Price 2019 2020 Sum Days".split()
+RIGHT_CELLS = 0.95
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    gateway = Gateway(tmp_path_factory.mktemp("tables") / "data").start()
+    yield gateway
+    gateway.close()
+
+
+class Sheet:
+    """A page that is drawn in points."""
+
+    def __init__(self, dpi=DPI):
+        self.scale = dpi / 72
+        self.image = Image.new("L", (int(595 * self.scale), int(842 * self.scale)), 255)
+        self.draw = ImageDraw.Draw(self.image)
+
+    def font(self, points=10):
+        return ImageFont.truetype(FONT, int(points * self.scale))
+
+    def text(self, x, y, text, points=10):
+        self.draw.text((x * self.scale, y * self.scale), text, font=self.font(points), fill=0)
+
+    def line(self, x0, y0, x1, y1, width=2):
+        self.draw.line([x * self.scale for x in (x0, y0, x1, y1)], fill=0, width=width)
+
+    def frame(self, x0, y0, x1, y1):
+        self.draw.rectangle([x * self.scale for x in (x0, y0, x1, y1)], outline=0, width=2)
+
+    def width(self, text, points):
+        return self.font(points).getlength(text) / self.scale
+
+
+def read(gateway, image):
+    out = io.BytesIO()
+    image.save(out, "PNG")
+    reply = gateway.client.post("/v1/ocr", {"document": {"document_url": data_uri(out.getvalue(), "image/png")}})
+    assert reply.status == 200, reply.body
+    return reply.json()["pages"][0]
+
+
+def rows_of(markdown):
+    lines = [line for line in markdown.splitlines() if line.startswith("|") and "---" not in line]
+    return [[cell.strip() for cell in line.strip()[1:-1].split(" | ")] for line in lines]
+
+
+def figures(chance):
+    return chance.choice([str(chance.randint(2, 9)), str(chance.randint(10, 999)), f"{chance.random() * 100:.2f}"])
+
+
+def some_table(chance):
+    columns, rows = chance.randint(2, 7), chance.randint(3, 9)
+    head = [chance.choice(NAMES)] + [chance.choice(HEADS) for _ in range(columns - 1)]
+    return [head] + [[chance.choice(NAMES)] + [figures(chance) for _ in head[1:]] for _ in range(rows - 1)]
+
+
+def ruled(chance, cells):
+    """As tight as word processors set them, or wider; alone on the page, or among text."""
+    sheet = Sheet(chance.choice([150, 200, 300]))
+    points, padding = chance.choice([8, 9, 10, 11]), chance.choice([2, 3, 4])
+    wide, pitch, line = chance.choice([0, 20]), points * chance.choice([1.35, 1.6, 2]), chance.choice([1, 2, 3])
+    widths = [max(sheet.width(row[n], points) for row in cells) + 2 * padding + wide for n in range(len(cells[0]))]
+    top = 60
+    for _ in range(chance.randint(0, 3)):
+        sheet.text(60, top, "Dear customer, thank you for your order. Please find what we sent", points)
+        top += points * 1.5
+    for number in range(len(cells) + 1):
+        sheet.line(60, top + 8 + number * pitch, 60 + sum(widths), top + 8 + number * pitch, line)
+    for number in range(len(widths) + 1):
+        left = 60 + sum(widths[:number])
+        sheet.line(left, top + 8, left, top + 8 + len(cells) * pitch, line)
+    for down, row in enumerate(cells):
+        for across, cell in enumerate(row):
+            left = 60 + sum(widths[:across]) + padding
+            sheet.text(left, top + 8 + down * pitch + (pitch - points) / 2 - 1, cell, points)
+    return sheet.image.filter(ImageFilter.GaussianBlur(0.6))
+
+
+def test_the_cells_of_clean_tables_are_read_into_their_places(shared):
+    chance = random.Random(11)
+    good = total = 0
+    for _ in range(16):
+        cells = some_table(chance)
+        found = rows_of(read(shared, ruled(chance, cells))["markdown"])
+        assert len(found) == len(cells), (cells, found)
+        total += sum(map(len, cells))
+        good += sum(a == b for row, other in zip(cells, found, strict=True) for a, b in zip(row, other, strict=False))
+    assert good / total >= RIGHT_CELLS, f"{good} of {total}"
+
+
+NOTE = """| Goods that were delivered in November |  |  |  |
+| --- | --- | --- | --- |
+| Item | Description | Qty | Price |
+| Chair, oak | With four legs and a back, painted in green | 12 | 49.00 |
+| Table, oak | Round, for six persons | 2 | 250.00 |
+| Total | 1,088.00 euros, to be paid at once |  |  |"""
+
+
+def delivery_note():
+    sheet = Sheet()
+    sheet.text(60, 50, "Delivery note", 18)
+    sheet.frame(60, 100, 500, 300)
+    for y in (125, 150, 215, 275):
+        sheet.line(60, y, 500, y)
+    sheet.line(200, 125, 200, 300)
+    for x in (350, 430):
+        sheet.line(x, 125, x, 275)
+    sheet.text(65, 105, "Goods that were delivered in November")
+    for x, y, texts in (
+        (65, 131, ["Item"]),
+        (205, 131, ["Description"]),
+        (355, 131, ["Qty"]),
+        (435, 131, ["Price"]),
+        (65, 155, ["Chair, oak"]),
+        (205, 155, ["With four legs and", "a back, painted", "in green"]),
+        (355, 155, ["12"]),
+        (435, 155, ["49.00"]),
+        (65, 220, ["Table, oak"]),
+        (205, 220, ["Round, for six", "persons"]),
+        (355, 220, ["2"]),
+        (435, 220, ["250.00"]),
+        (65, 280, ["Total"]),
+        (205, 280, ["1,088.00 euros, to be paid at once"]),
+    ):
+        for number, text in enumerate(texts):
+            sheet.text(x, y + 15 * number, text)
+    sheet.text(60, 330, "We thank you for your order and hope to see you again soon.")
+    return sheet.image
+
+
+def worn(image):
+    turned = image.rotate(0.8, fillcolor=255, resample=Image.BICUBIC).filter(ImageFilter.GaussianBlur(0.7))
+    out = io.BytesIO()
+    Image.blend(turned, Image.effect_noise(image.size, 40), 0.15).save(out, "JPEG", quality=45)
+    return Image.open(out)
+
+
+@pytest.mark.parametrize("scanned", [lambda image: image, worn, lambda image: image.rotate(90, expand=True)], ids=["clean", "worn", "lying"])
+def test_cells_of_several_lines_and_over_several_columns_are_whole(shared, scanned):
+    markdown = read(shared, scanned(delivery_note()))["markdown"]
+    assert NOTE in markdown
+    assert markdown.startswith("# Delivery note") and markdown.endswith("again soon.")
+
+
+def test_text_in_a_frame_stays_text(shared):
+    sheet = Sheet()
+    sheet.frame(30, 30, 565, 812)
+    sheet.frame(60, 120, 530, 200)
+    lines = ["The water will be turned off on Monday from nine to twelve.", "Please keep enough of it ready for that time, and do not use"]
+    for number, line in enumerate(lines):
+        sheet.text(70, 130 + 18 * number, line)
+    sheet.text(60, 230, "With kind regards, the management of the house.")
+    markdown = read(shared, sheet.image)["markdown"]
+    assert all(line in markdown for line in lines) and "|" not in markdown
+
+
+def test_the_ground_of_a_chart_is_a_figure(shared):
+    sheet = Sheet()
+    for y in range(120, 321, 40):
+        sheet.line(80, y, 480, y, 1)
+    for x in range(80, 481, 50):
+        sheet.line(x, 120, x, 320, 1)
+    for number, y in enumerate((300, 180, 260, 140, 220, 300, 160, 240)):
+        sheet.line(80 + 50 * number, y, 130 + 50 * number, 440 - y, 5)
+    sheet.text(60, 380, "The chart shows that sales have gone up and down all through the year.")
+    page = read(shared, sheet.image)
+    assert "|" not in page["markdown"] and len(page["images"]) == 1, page
+    assert page["markdown"].endswith("all through the year.")
