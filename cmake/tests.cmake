@@ -86,7 +86,7 @@ foreach(room machines workers app)
   endif()
 endforeach()
 set(MILLRACE_HOST_PARTS
-  apart.cpp bands.cpp cpu_bound.cpp decode.cpp exif.cpp inset.cpp leftovers.cpp light.cpp loudness.cpp moving_webp.cpp page_tree.cpp
+  apart.cpp bands.cpp cpu_bound.cpp decode.cpp exif.cpp filled.cpp inset.cpp leftovers.cpp light.cpp loudness.cpp moving_webp.cpp page_tree.cpp
   pauses.cpp pdf.cpp pixels.cpp resample.cpp rules.cpp segments.cpp
   speckle.cpp spoken_text.cpp told_size.cpp tool.cpp)
 if(TARGET unit_engines)  # what the program millrace-engine does with poppler, tried without the program around it

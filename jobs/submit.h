@@ -15,7 +15,7 @@ struct Order {
   std::string tenant;
   std::string model;
   int priority = 0;
-  std::string spec;  // JSON ≤ storage::kInlineMax, else
+  std::string spec;  // as its kind packs it, ≤ storage::kInlineMax, else
   storage::Staged spec_blob;
   storage::Staged input;                             // the document; may be null
   std::optional<base::Uuid> machine{};               // storage::Submission::machine

@@ -51,7 +51,7 @@ struct Claimed {
   Lease lease;
   std::string tenant;
   std::string model;
-  std::string spec;                  // JSON; read from its blob if it has one
+  std::string spec;                  // as its kind packs it; read from its blob if it has one
   std::optional<BlobRef> spec_blob;  // set: `spec` is empty and the runner reads it
   std::optional<BlobRef> input;      // own, or the parent's for a child
   schemas::Rerun rerun = schemas::Rerun::kAtLeastOnce;

@@ -15,7 +15,7 @@ namespace millrace::storage {
 
 inline constexpr std::size_t kSecretMax = kInlineMax * 8;
 
-// A job to be. `spec` (JSON) above `kInlineMax` travels as `spec_blob` instead.
+// A job to be. `spec` (JSON, or as its kind packs it) above `kInlineMax` travels as `spec_blob` instead.
 struct Submission {
   schemas::JobId id;
   std::string tenant;

@@ -17,6 +17,8 @@ constexpr float kOpenSide = 1.5F;     // rules that reach so far beyond the last
 constexpr float kLetterBoxes = 1.8F;  // columns that are narrower on the average are boxes for letters
 constexpr float kCellsArea = 1.01F;   // of the area: cells that lack lines so that they are no rectangles
 constexpr std::size_t kLinesMax = 200;
+constexpr std::size_t kRulesMost = 2000;
+constexpr float kRoom = 0.2F;  // letter heights on either side of a line
 constexpr float kFilledCells = 0.25F;
 constexpr std::size_t kFilledRowsMin = 2;
 
@@ -128,13 +130,36 @@ bool is_in(const Grid& grid, const Word& word) {
   return !word.figure && grid.cell_at(word.box.middle_x(), word.box.middle_y());
 }
 
-Texts texts_in(const Grid& grid, const std::vector<Word>& words) {
+// Whether the words leave so much white where a line would be that it is only not drawn.
+bool leave_room(const Words& words, float line, float letters) {
+  return std::ranges::none_of(words, [=](const Word* word) {
+    return word->box.x0 < line + kRoom * letters && word->box.x1 > line - kRoom * letters;
+  });
+}
+
+// The head of a table is often filled, without lines between its columns.
+void part_cells(const Grid& grid, float letters, std::vector<std::vector<Words>>& inside) {
+  for (const Grid::CellBox& box : grid.cells()) {
+    const std::vector<float> lines = grid.lines_through(box);
+    std::vector<Words>& row = inside[box.cell.row];
+    const auto stays = [&](float line) { return !leave_room(row[box.cell.column], line, letters); };
+    if (std::ranges::any_of(lines, stays)) continue;
+    for (const Word* word : std::exchange(row[box.cell.column], {})) {
+      const auto before =
+          std::ranges::count_if(lines, [=](float line) { return line < word->box.middle_x(); });
+      row[box.cell.column + static_cast<std::size_t>(before)].push_back(word);
+    }
+  }
+}
+
+Texts texts_in(const Grid& grid, const PageText& page) {
   std::vector<std::vector<Words>> inside(grid.rows(), std::vector<Words>(grid.columns()));
-  for (const Word& word : words) {
+  for (const Word& word : page.words) {
     if (!is_in(grid, word)) continue;
     const auto cell = *grid.cell_at(word.box.middle_x(), word.box.middle_y());
     inside[cell.row][cell.column].push_back(&word);
   }
+  part_cells(grid, page.letters, inside);
   return texts_of(inside);
 }
 
@@ -142,12 +167,13 @@ bool is_drawing(const Grid& grid, const std::vector<Word>& words) {
   const auto all = std::ranges::count_if(words, [&](const Word& word) { return is_in(grid, word); });
   const auto good = std::ranges::count_if(
       words, [&](const Word& word) { return is_in(grid, word) && has_letter_or_digit(word); });
-  return 2 * good < all;
+  return all == 0 || 2 * good < all;
 }
 
 }  // namespace
 
 std::optional<Grid> Grid::of(const std::vector<Box>& across, const std::vector<Box>& down, float letters) {
+  if (across.size() + down.size() > kRulesMost) return std::nullopt;
   std::vector<float> xs, ys;
   for (const Box& rule : down) xs.push_back(rule.middle_x());
   for (const Box& rule : across) ys.push_back(rule.middle_y());
@@ -222,6 +248,13 @@ std::vector<Grid::CellBox> Grid::cells() const {
   return all;
 }
 
+std::vector<float> Grid::lines_through(const CellBox& cell) const {
+  std::vector<float> lines;
+  std::ranges::copy_if(xs_, std::back_inserter(lines),
+                       [&](float x) { return x > cell.box.x0 && x < cell.box.x1; });
+  return lines;
+}
+
 std::vector<Box> set_tables(const std::vector<Grid>& grids, PageText& page) {
   std::vector<Box> drawings;
   Words all;
@@ -229,7 +262,7 @@ std::vector<Box> set_tables(const std::vector<Grid>& grids, PageText& page) {
   if (!grids.empty()) page.letters = body_letters(all);
   for (const Grid& grid : grids) {
     const bool drawing = is_drawing(grid, page.words);
-    const Texts cells = drawing ? Texts() : texts_in(grid, page.words);
+    const Texts cells = drawing ? Texts() : texts_in(grid, page);
     if (!drawing && !is_table(cells)) continue;
     std::erase_if(page.words, [&](const Word& word) { return is_in(grid, word); });
     if (drawing) {

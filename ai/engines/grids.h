@@ -12,7 +12,8 @@ namespace millrace::engines {
 class Grid {
  public:
   // `across` and `down`: the rules that meet in one frame, as thin boxes; `letters`: the height of a letter,
-  // in the same units. nullopt: fewer than two columns or rows, or boxes for single letters.
+  // in the same units. nullopt: fewer than two columns or rows or more than 200, boxes for single letters,
+  // cells that are no rectangles, or more than 2,000 rules.
   static std::optional<Grid> of(const std::vector<Box>& across, const std::vector<Box>& down, float letters);
 
   std::size_t columns() const { return xs_.size() - 1; }
@@ -33,6 +34,9 @@ class Grid {
   };
   // Row by row.
   std::vector<CellBox> cells() const;
+  const std::vector<float>& columns_at() const { return xs_; }  // their lines, from left to right
+  // Where the lines between columns would cross a cell.
+  std::vector<float> lines_through(const CellBox& cell) const;
 
  private:
   Grid(std::vector<float> xs, std::vector<float> ys) : xs_(std::move(xs)), ys_(std::move(ys)) {}
@@ -45,7 +49,8 @@ class Grid {
 
 // Sets the words that stand in a grid as its table, which takes their place as a figure does. A grid with
 // too little in it is none: its words stay as they are. Nor is one whose words are no words: it is the ground
-// of a drawing, they go, and its place is returned.
+// of a drawing, they go, and its place is returned; so is one without words. The height of the letters is
+// noted, for what is left may be little.
 std::vector<Box> set_tables(const std::vector<Grid>& grids, PageText& page);
 
 }  // namespace millrace::engines

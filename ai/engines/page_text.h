@@ -5,7 +5,7 @@
 
 namespace millrace::engines {
 
-// No box of a word lies further from the page's corner, in either direction.
+// No box of a word begins further from the page's corner, in either direction.
 inline constexpr float kFarthest = 1e9F;
 
 // In the page's own units (points for a text layer, pixels for a scan); y grows downwards.

@@ -111,6 +111,16 @@ NOTE = """| Goods that were delivered in November |  |  |  |
 | Total | 1,088.00 euros, to be paid at once |  |  |"""
 
 
+PLANS = [
+    ["Model", "Users", "Space", "Price"],
+    ["Basic", "25", "10 GB", "9.00"],
+    ["Medium", "20", "50 GB", "29.00"],
+    ["Large", "100", "250 GB", "99.00"],
+    ["Huge", "500", "900 GB", "399.00"],
+]
+COLUMNS = (65, 190, 270, 345)
+
+
 def delivery_note():
     sheet = Sheet()
     sheet.text(60, 50, "Delivery note", 18)
@@ -155,6 +165,47 @@ def test_cells_of_several_lines_and_over_several_columns_are_whole(shared, scann
     markdown = read(shared, scanned(delivery_note()))["markdown"]
     assert NOTE in markdown
     assert markdown.startswith("# Delivery note") and markdown.endswith("again soon.")
+
+
+@pytest.mark.parametrize("fill", [0, 40, 90])
+@pytest.mark.parametrize("framed", [True, False])
+def test_bright_letters_in_a_filled_head_are_read(shared, fill, framed):
+    sheet = Sheet()
+    sheet.text(60, 60, "These are the plans that we have for you at this time of the year.")
+    sheet.draw.rectangle([x * sheet.scale for x in (60, 100, 420, 124)], fill=fill)
+    head, *rows = PLANS
+    for number, row in enumerate(rows):
+        if framed:
+            sheet.frame(60, 124 + number * 24, 420, 148 + number * 24)
+        for x, text in zip(COLUMNS, row, strict=True):
+            sheet.text(x, 129 + number * 24, text)
+    for x, text in zip(COLUMNS, head, strict=True):
+        sheet.draw.text((x * sheet.scale, 105 * sheet.scale), text, font=sheet.font(), fill=255)
+    for x in (180, 260, 340) if framed else ():
+        sheet.line(x, 124, x, 124 + len(rows) * 24)
+    assert rows_of(read(shared, sheet.image)["markdown"]) == PLANS
+
+
+def test_letters_alone_in_their_cells_stay_alone(shared):
+    sheet = Sheet()
+    cells = [["Team", "Mon", "Tue", "Wed", "Thu", "Fri"], ["North", "3", "4", "5", "6", "7"], ["South", "8", "2", "9", "4", "3"]]
+    for down, row in enumerate(cells):
+        sheet.frame(60, 100 + down * 40, 420, 140 + down * 40)
+        for across, cell in enumerate(row):
+            sheet.line(60 + across * 60, 100 + down * 40, 60 + across * 60, 140 + down * 40)
+            sheet.text(64 + across * 60, 104 + down * 40, cell)
+    assert rows_of(read(shared, sheet.image)["markdown"]) == cells
+
+
+def test_squared_paper_is_no_table(shared):
+    sheet = Sheet()
+    for number in range(58):
+        sheet.line(14, 14 + number * 14.17, 581, 14 + number * 14.17, 1)
+        sheet.line(14 + min(number, 40) * 14.17, 14, 14 + min(number, 40) * 14.17, 822, 1)
+    for number, text in enumerate(["We will meet again next week and talk about", "the garden and the roof of the old house"] * 3):
+        sheet.text(70, 100 + number * 28.3, text, 12)
+    markdown = read(shared, sheet.image)["markdown"]
+    assert "| --- |" not in markdown and "next week" in markdown and "house" in markdown, markdown
 
 
 def test_text_in_a_frame_stays_text(shared):

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 #include <utility>
+#include <vector>
 
 #include <leptonica/allheaders.h>
 
@@ -16,13 +16,21 @@ constexpr float kBetween = 0.5F;   // two lines
 constexpr float kNear = 1.05F;     // single words, each of which the recogniser reads better beside others
 constexpr float kFar = 5;          // texts, or the spaces in them are taken for gaps in words
 constexpr float kSpace = 0.42F;    // between words
+constexpr float kTwoLetters = 1.6F;
 constexpr float kSeveralLetters = 2.5F;
 
 constexpr std::size_t kSeveral = 3;
+constexpr int kText = 60;  // pieces: fewer may be of a drawing
 
 constexpr int kSpeck = 3;  // pixels
 constexpr int kMargin = 2;
-constexpr int kHalfInk = 128;
+constexpr float kTouches = 2;  // pixels beside a line, as far as it is wide
+
+constexpr float kPicture = 4;           // letter heights: a piece of ink as large is no letter
+constexpr float kPictureInk = 0.15F;    // of its box: less is a line of a chart
+constexpr float kWrittenOver = 0.3F;    // of the pieces
+constexpr int kSideOfPicture = 32'000;  // Tesseract takes no larger ones
+constexpr double kPagesMost = 4;        // times the page
 
 struct Area {
   explicit Area(const engines::Box& box)
@@ -47,19 +55,28 @@ Picture clipped(Pix* picture, const engines::Box& box) {
   return Picture(place.get() == nullptr ? nullptr : pixClipRectangle(picture, place.get(), nullptr));
 }
 
-// What is in a cell, without the white around it. nullopt: nothing but a speck.
-std::optional<engines::Box> ink_in(Pix* ink, const engines::Box& cell) {
-  const BoxOf place{Area(cell)};
-  ::Box* found = nullptr;
-  if (place.get() == nullptr || pixClipBoxToForeground(ink, place.get(), nullptr, &found) != 0 ||
-      found == nullptr)
-    return std::nullopt;
-  int x = 0, y = 0, w = 0, h = 0;
-  boxGetGeometry(found, &x, &y, &w, &h);
-  boxDestroy(&found);
-  if (std::max(w, h) < kSpeck) return std::nullopt;
-  const auto at = [](int pixel) { return static_cast<float>(pixel); };
-  return engines::Box{at(x - kMargin), at(y - kMargin), at(x + w + kMargin), at(y + h + kMargin)};
+// A cell's box, and that of what is in it.
+struct Content {
+  engines::Box cell, ink;
+};
+
+// Without what is nothing but a speck.
+std::vector<Content> contents_of(const Grid& grid, Pix* ink) {
+  std::vector<Content> all;
+  for (const Grid::CellBox& cell : grid.cells()) {
+    const BoxOf place{Area(cell.box)};
+    ::Box* found = nullptr;
+    const bool empty =
+        place.get() == nullptr || pixClipBoxToForeground(ink, place.get(), nullptr, &found) != 0;
+    if (empty || found == nullptr) continue;
+    int x = 0, y = 0, w = 0, h = 0;
+    boxGetGeometry(found, &x, &y, &w, &h);
+    boxDestroy(&found);
+    const auto at = [](int pixel) { return static_cast<float>(pixel); };
+    if (std::max(w, h) < kSpeck) continue;
+    all.push_back({cell.box, {at(x - kMargin), at(y - kMargin), at(x + w + kMargin), at(y + h + kMargin)}});
+  }
+  return all;
 }
 
 // The widest white between two columns of ink, in pixels.
@@ -79,35 +96,58 @@ float widest_white(Pix* ink, const engines::Box& box) {
   return widest;
 }
 
-std::size_t pieces_in(Pix* ink, const engines::Box& box) {
-  const Picture part = clipped(ink, box);
-  return part ? pieces_of(part.get()).size() : 0;
-}
-
 // Whether most lines of several letters stand on end.
-bool lies(const Grid& grid, Pix* ink, float letters) {
+bool lies(const std::vector<Content>& contents, Pix* ink, float letters) {
   int across = 0, down = 0;
-  for (const Grid::CellBox& cell : grid.cells()) {
-    const auto inside = ink_in(ink, cell.box);
-    if (!inside || std::min(inside->width(), inside->height()) > kLineMost * letters) continue;
-    if (pieces_in(ink, *inside) < kSeveral) continue;
-    if (inside->width() > kSeveralLetters * letters) ++across;
-    if (inside->height() > kSeveralLetters * letters) ++down;
+  for (const Content& each : contents) {
+    if (std::min(each.ink.width(), each.ink.height()) > kLineMost * letters) continue;
+    const Picture part = clipped(ink, each.ink);
+    if (!part || pieces_of(part.get()).size() < kSeveral) continue;
+    if (each.ink.width() > kSeveralLetters * letters) ++across;
+    if (each.ink.height() > kSeveralLetters * letters) ++down;
   }
   return down > across;
 }
 
-// Puts what is in the cells of a row side by side where that is one line, and else below each other: lines
-// that are not level would be read into each other.
+bool has_picture(const std::vector<Content>& contents, Pix* ink, float letters) {
+  const float large = kPicture * letters;
+  return std::ranges::any_of(contents, [=](const Content& each) {
+    if (std::min(each.ink.width(), each.ink.height()) < large) return false;
+    const Picture part = clipped(ink, each.ink);
+    l_float32 dark = 0;
+    if (!part || pixForegroundFraction(part.get(), &dark) != 0 || dark < kPictureInk) return false;
+    return std::ranges::any_of(pieces_of(part.get()), [=](const engines::Box& piece) {
+      return std::min(piece.width(), piece.height()) >= large;
+    });
+  });
+}
+
+// Whether text runs on through the lines: squared paper.
+bool is_written_over(const Grid& grid, Pix* ink, float letters) {
+  const Picture part = clipped(ink, grid.box());
+  if (!part) return false;
+  std::vector<float> lines = grid.columns_at();
+  int pieces = 0, touching = 0;
+  for (const engines::Box& piece : pieces_of(part.get())) {
+    if (std::max(piece.width(), piece.height()) > 2 * kLineMost * letters) continue;
+    const float left = piece.x0 + grid.box().x0 - kTouches, right = piece.x1 + grid.box().x0 + kTouches;
+    ++pieces;
+    const auto next = std::ranges::lower_bound(lines, left);
+    if (next != lines.end() && *next < right) ++touching;
+  }
+  return pieces >= kText && static_cast<float>(touching) > kWrittenOver * static_cast<float>(pieces);
+}
+
+// Puts what is in the cells of a row side by side where it is level, one line of text each, and else below
+// each other: lines that are not level would be read into each other.
 class Spreading {
  public:
-  Spreading(const Grid& grid, Pix* ink, float letters) : ink_(ink), letters_(letters) {
-    std::size_t row = 0;
-    for (const Grid::CellBox& cell : grid.cells()) {
-      if (std::exchange(row, cell.cell.row) != cell.cell.row) place_row();
-      if (const auto inside = ink_in(ink, cell.box)) row_.push_back(*inside);
+  Spreading(const std::vector<Content>& contents, Pix* ink, float letters) : ink_(ink), letters_(letters) {
+    for (const Content& each : contents) {
+      if (!lines_.empty() && each.cell.y0 != lines_.front().contents.front().cell.y0) place_lines();
+      add(each);
     }
-    place_row();
+    place_lines();
   }
 
   int width() const { return pixel_at(right_ + kBetween * letters_); }
@@ -115,45 +155,56 @@ class Spreading {
   std::vector<DrawnTable::Piece> pieces() && { return std::move(pieces_); }
 
  private:
-  void place_row() {
-    if (row_.empty()) return;
-    const float top = std::ranges::min(row_, {}, &engines::Box::y0).y0;
-    const float end = std::ranges::max(row_, {}, &engines::Box::y1).y1;
-    if (end - top <= kLineMost * letters_) {
-      place_line(top, end);
-    } else {
-      for (const engines::Box& box : row_) {
-        put(box, kBetween * letters_);
-        end_line(box.height());
-      }
+  struct Line {
+    float top = 0, end = 0;
+    std::vector<Content> contents;
+  };
+
+  void add(const Content& content) {
+    for (Line& line : lines_) {
+      const float top = std::min(line.top, content.ink.y0), end = std::max(line.end, content.ink.y1);
+      if (end - top > kLineMost * letters_) continue;
+      line.top = top;
+      line.end = end;
+      return line.contents.push_back(content);
     }
-    row_.clear();
+    lines_.push_back({content.ink.y0, content.ink.y1, {content}});
   }
 
-  void place_line(float top, float end) {
-    const bool single_words = std::ranges::all_of(
-        row_, [this](const engines::Box& box) { return widest_white(ink_, box) < kSpace * letters_; });
+  void place_lines() {
+    for (const Line& line : lines_) place(line);
+    lines_.clear();
+  }
+
+  // Single letters at equal distances would be read as one word.
+  bool may_be_near(const std::vector<Content>& contents) const {
+    const auto longer = std::ranges::count_if(
+        contents, [this](const Content& each) { return each.ink.width() > kTwoLetters * letters_; });
+    return 3 * static_cast<std::size_t>(longer) >= contents.size() &&
+           std::ranges::all_of(contents, [this](const Content& each) {
+             return widest_white(ink_, each.ink) < kSpace * letters_;
+           });
+  }
+
+  void place(const Line& line) {
+    const bool near = may_be_near(line.contents);
+    const float down = std::round(bottom_ - line.top);
     float x = kBetween * letters_;
-    for (const engines::Box& box : row_) {
-      put({box.x0, top, box.x1, end}, x);
-      x += box.width() + (single_words ? kNear : kFar) * letters_;
+    for (const auto& [cell, ink] : line.contents) {
+      const float across = std::round(x - ink.x0);
+      const float top = std::max(line.top, cell.y0), end = std::min(line.end, cell.y1);
+      pieces_.push_back({{ink.x0 + across, top + down, ink.x1 + across, end + down}, across, down});
+      x += ink.width() + (near ? kNear : kFar) * letters_;
     }
-    end_line(end - top);
+    right_ = std::max(right_, pieces_.back().box.x1);
+    bottom_ += line.end - line.top + kBetween * letters_;
   }
-
-  void put(const engines::Box& box, float x) {
-    const float across = std::round(x - box.x0), down = std::round(bottom_ - box.y0);
-    const engines::Box to{box.x0 + across, box.y0 + down, box.x1 + across, box.y1 + down};
-    pieces_.push_back({to, across, down});
-    right_ = std::max(right_, to.x1);
-  }
-  void end_line(float height) { bottom_ += height + kBetween * letters_; }
 
   Pix* ink_;
   const float letters_;
   float right_ = 0;
   float bottom_ = kBetween * letters_;
-  std::vector<engines::Box> row_;
+  std::vector<Line> lines_;  // of one row of the table
   std::vector<DrawnTable::Piece> pieces_;
 };
 
@@ -172,26 +223,31 @@ Picture spread(const Picture& gray, const std::vector<DrawnTable::Piece>& pieces
 
 }  // namespace
 
-DrawnTable take_out(const Picture& gray, Grid grid, float letters) {
-  const Picture ink(pixThresholdToBinary(gray.get(), kHalfInk));
-  if (!ink || lies(grid, ink.get(), letters)) return {std::move(grid), {}, {}};
-  Spreading spreading(grid, ink.get(), letters);
-  const int width = spreading.width(), height = spreading.height();
+DrawnTable take_out(const Picture& gray, Pix* ink, Grid grid, float letters) {
+  const std::vector<Content> contents = contents_of(grid, ink);
+  const bool stays = lies(contents, ink, letters) || has_picture(contents, ink, letters) ||
+                     is_written_over(grid, ink, letters);
+  if (contents.empty() || stays) return {std::move(grid), {}, {}};
+  Spreading spreading(contents, ink, letters);
+  const int across = spreading.width(), down = spreading.height();
   std::vector<DrawnTable::Piece> pieces = std::move(spreading).pieces();
-  Picture apart = spread(gray, pieces, width, height);
-  const Area area(grid.box());
-  if (apart) pixRasterop(gray.get(), area.x, area.y, area.w, area.h, PIX_SET, nullptr, 0, 0);
+  const double area = double{1} * across * down, page = double{1} * width(gray) * height(gray);
+  if (std::max(across, down) > kSideOfPicture || area > kPagesMost * page) return {std::move(grid), {}, {}};
+  Picture apart = spread(gray, pieces, across, down);
+  const Area place(grid.box());
+  if (apart) pixRasterop(gray.get(), place.x, place.y, place.w, place.h, PIX_SET, nullptr, 0, 0);
   return {std::move(grid), std::move(apart), std::move(pieces)};
 }
 
-bool put_back(const DrawnTable& table, Box& word) {
+void put_back(const DrawnTable& table, Box& word) {
   const float x = word.middle_x(), y = word.middle_y();
-  const auto from = std::ranges::find_if(table.pieces, [=](const DrawnTable::Piece& piece) {
-    return piece.box.x0 <= x && x < piece.box.x1 && piece.box.y0 <= y && y < piece.box.y1;
-  });
-  if (from == table.pieces.end()) return false;
-  word = {word.x0 - from->across, word.y0 - from->down, word.x1 - from->across, word.y1 - from->down};
-  return true;
+  const auto distance = [=](const DrawnTable::Piece& piece) {
+    const float across = std::max({piece.box.x0 - x, x - piece.box.x1, 0.0F});
+    const float down = std::max({piece.box.y0 - y, y - piece.box.y1, 0.0F});
+    return across + down;
+  };
+  const DrawnTable::Piece& from = std::ranges::min(table.pieces, {}, distance);
+  word = {word.x0 - from.across, word.y0 - from.down, word.x1 - from.across, word.y1 - from.down};
 }
 
 }  // namespace millrace::engines::host

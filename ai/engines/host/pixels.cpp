@@ -9,6 +9,7 @@
 
 #include <leptonica/allheaders.h>
 
+#include "ai/engines/host/filled.h"
 #include "ai/engines/host/light.h"
 #include "ai/engines/host/rules.h"
 #include "ai/engines/host/speckle.h"
@@ -122,6 +123,8 @@ void find_marks_and_letters(const Picture& gray, Prepared& result) {
   const Picture binary = owned(pixConvertTo1(gray.get(), kMiddleGray));
   if (!binary) return;
   const auto back = [&result](float value) { return static_cast<float>(value / result.scale); };
+  result.marks.clear();
+  result.letter_boxes.clear();
   int pieces = 0;
   for (const Box& piece : pieces_of(binary.get())) {
     const int w = static_cast<int>(piece.width()), h = static_cast<int>(piece.height());
@@ -226,6 +229,18 @@ Sheet sheet_of(Picture gray) {
     sheet.binary = sheet.gray ? binary_of(sheet.gray.get(), sheet.paper) : Picture();
   }
   return sheet;
+}
+
+// White paper, black ink, and nothing but text: what is found on it is noted.
+void clear_up(const Picture& gray, int paper, Prepared& result) {
+  const auto level = static_cast<float>(paper);
+  pixGammaTRC(gray.get(), gray.get(), 1.0F, static_cast<int>(kBlackPoint * level),
+              static_cast<int>(kWhitePoint * level));
+  empty_filled_bands(gray, kLetterTarget);
+  find_marks_and_letters(gray, result);
+  if (result.noise) return;
+  result.tables = take_tables(gray, kLetterTarget);
+  if (!result.tables.empty()) find_marks_and_letters(gray, result);  // of what is left
 }
 
 double scale_for(float letter_px) {
@@ -347,14 +362,8 @@ Prepared prepare(const Picture& given, std::optional<int> quarter_turns) {
     result.scale *= scale;
   }
   if (gray && binary) gray = deskewed(std::move(gray), binary.get());
-  if (gray.get() == given.get()) gray = owned(pixCopy(nullptr, given.get()));
-  if (gray) {
-    const auto level = static_cast<float>(sheet.paper);
-    pixGammaTRC(gray.get(), gray.get(), 1.0F, static_cast<int>(kBlackPoint * level),
-                static_cast<int>(kWhitePoint * level));
-  }
-  if (gray) find_marks_and_letters(gray, result);
-  if (gray) result.tables = take_tables(gray, kLetterTarget);
+  if (gray.get() == given.get()) gray = owned(pixCopy(nullptr, given.get()));  // it is changed from here on
+  if (gray) clear_up(gray, sheet.paper, result);
   result.gray = std::move(gray);
   return result;
 }

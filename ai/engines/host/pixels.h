@@ -63,7 +63,7 @@ constexpr int kSideMax = 7200;  // pixels: A4 at 600 dpi; more is halved before 
 // What recognition needs of a page: upright, gray, letters of the size that the recogniser likes, paper
 // white.
 struct Prepared {
-  Picture gray;
+  Picture gray;           // without the tables that are drawn on it
   double scale = 1;       // of `gray` to the picture that was given, turned upright
   int quarter_turns = 0;  // clockwise, to make it upright
   int width = 0;          // of the picture that was given, turned upright
@@ -73,8 +73,8 @@ struct Prepared {
   float letter_px = 0;     // median height of components before scaling
   int letters = 0;         // how many components could be letters
   std::vector<Box> marks;  // small solid dots that may be bullets, in pixels of the picture turned upright
-  std::vector<Box> letter_boxes;  // components as large as letters, in the same pixels
-  std::vector<DrawnTable> tables;
+  std::vector<Box> letter_boxes;   // components as large as letters, in the same pixels
+  std::vector<DrawnTable> tables;  // in pixels of `gray`; marks and letters are of what is left
 };
 // `quarter_turns`: how to turn it; without, leptonica's guess from ascenders and descenders.
 Prepared prepare(const Picture& gray, std::optional<int> quarter_turns = std::nullopt);

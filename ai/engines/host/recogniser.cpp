@@ -202,7 +202,6 @@ base::Result<Recogniser::Look> Recogniser::look(Layout layout, const Prepared& p
 // The words of a page and what is read of it as tables count alike, by their number.
 base::Status Recogniser::read_table(const DrawnTable& table, const Prepared& prepared, const PageTime& time,
                                     Recognised& page) {
-  if (!table.apart) return {};
   api_->SetImage(table.apart.get());
   api_->SetSourceResolution(kAssumedDpi);
   api_->SetPageSegMode(tesseract::PSM_SINGLE_BLOCK);
@@ -212,7 +211,7 @@ base::Status Recogniser::read_table(const DrawnTable& table, const Prepared& pre
   const auto scale = static_cast<float>(prepared.scale);
   const std::size_t before = page.text.words.size();
   for (Word& word : cells.text.words) {
-    if (!put_back(table, word.box)) continue;
+    put_back(table, word.box);
     word.box = {word.box.x0 / scale, word.box.y0 / scale, word.box.x1 / scale, word.box.y1 / scale};
     page.text.words.push_back(std::move(word));
   }

@@ -1,5 +1,6 @@
 #include "ai/engines/host/rules.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <leptonica/allheaders.h>
@@ -18,6 +19,10 @@ constexpr int kThick = 7;  // pixels: what fills a square of that size is no lin
 constexpr float kWidthMin = 7;
 constexpr float kHeightMin = 2.5F;
 constexpr std::size_t kTablesMost = 32;  // of a page
+constexpr std::size_t kFramesMost = 256;
+constexpr float kBodyHeight = 14;  // letter heights of a cell that may be the body of a page within its frame
+constexpr float kBodyPart = 0.4F;  // of the grid
+constexpr int kFaint = 175;        // of the letters in a table
 constexpr l_uint32 kPaper = 255;
 
 // The long thin strokes of one direction. Empty: no memory.
@@ -37,32 +42,55 @@ struct Frame {
   int x = 0, y = 0;
 };
 
+// Without what else lies within its box.
+Picture largest_piece(Pix* part) {
+  Pixa* pieces = nullptr;
+  Boxa* boxes = pixConnComp(part, &pieces, 8);
+  Picture whole;
+  for (int i = 0; pieces != nullptr && i < pixaGetCount(pieces) && !whole; ++i) {
+    Picture piece(pixaGetPix(pieces, i, L_CLONE));
+    if (piece && width(piece) == pixGetWidth(part) && height(piece) == pixGetHeight(part))
+      whole = std::move(piece);
+  }
+  boxaDestroy(&boxes);
+  pixaDestroy(&pieces);
+  return whole;
+}
+
 // Those that are large enough to be of a table.
 std::vector<Frame> frames_of(Pix* lines, float letters) {
   std::vector<Frame> frames;
-  Pixa* parts = nullptr;
-  Boxa* boxes = pixConnComp(lines, &parts, 8);
-  for (int i = 0; boxes != nullptr && i < boxaGetCount(boxes) && frames.size() < kTablesMost; ++i) {
-    int x = 0, y = 0, w = 0, h = 0;
-    boxaGetBoxGeometry(boxes, i, &x, &y, &w, &h);
-    const auto width = static_cast<float>(w), height = static_cast<float>(h);
-    if (width >= kWidthMin * letters && height >= kHeightMin * letters)
-      frames.push_back({Picture(pixaGetPix(parts, i, L_CLONE)), x, y});
+  for (const engines::Box& box : pieces_of(lines)) {
+    if (box.width() < kWidthMin * letters || box.height() < kHeightMin * letters) continue;
+    if (frames.size() == kFramesMost) break;
+    const int x = pixel_at(box.x0), y = pixel_at(box.y0);
+    ::Box* place = boxCreate(x, y, pixel_at(box.width()), pixel_at(box.height()));
+    Picture part(place == nullptr ? nullptr : pixClipRectangle(lines, place, nullptr));
+    boxDestroy(&place);
+    if (part) part = largest_piece(part.get());
+    if (part) frames.push_back({std::move(part), x, y});
   }
-  boxaDestroy(&boxes);
-  pixaDestroy(&parts);
   return frames;
 }
 
 // The strokes of one direction that belong to a frame.
-std::vector<engines::Box> rules_of(const Frame& frame, Pix* strokes) {
+std::vector<engines::Box> rules_of(const Frame& frame, Pix* of_direction) {
   const Picture lines(pixCopy(nullptr, frame.lines.get()));
   if (!lines) return {};
-  pixRasterop(lines.get(), 0, 0, width(lines), height(lines), PIX_SRC & PIX_DST, strokes, frame.x, frame.y);
+  pixRasterop(lines.get(), 0, 0, width(lines), height(lines), PIX_SRC & PIX_DST, of_direction, frame.x,
+              frame.y);
   std::vector<engines::Box> rules = pieces_of(lines.get());
   const auto x = static_cast<float>(frame.x), y = static_cast<float>(frame.y);
   for (engines::Box& rule : rules) rule = {rule.x0 + x, rule.y0 + y, rule.x1 + x, rule.y1 + y};
   return rules;
+}
+
+bool has_body(const Grid& grid, float letters) {
+  const float all = grid.box().width() * grid.box().height();
+  return std::ranges::any_of(grid.cells(), [=](const Grid::CellBox& cell) {
+    return cell.box.height() > kBodyHeight * letters &&
+           cell.box.width() * cell.box.height() > kBodyPart * all;
+  });
 }
 
 }  // namespace
@@ -76,12 +104,18 @@ std::vector<DrawnTable> take_tables(const Picture& gray, float letters) {
   const Picture both(down && across ? pixOr(nullptr, down.get(), across.get()) : nullptr);
   const Picture lines(both ? pixDilateBrick(nullptr, both.get(), 3, 3) : nullptr);  // with their pale edges
   if (!lines) return tables;
+  std::vector<Grid> grids;
   for (const Frame& frame : frames_of(lines.get(), letters)) {
     auto grid = Grid::of(rules_of(frame, across.get()), rules_of(frame, down.get()), letters);
-    if (!grid) continue;
+    if (!grid || has_body(*grid, letters) || grids.size() == kTablesMost) continue;
     pixPaintThroughMask(gray.get(), frame.lines.get(), frame.x, frame.y, kPaper);
-    tables.push_back(take_out(gray, *std::move(grid), letters));
+    grids.push_back(*std::move(grid));
   }
+  const Picture rest(grids.empty() ? nullptr : pixThresholdToBinary(gray.get(), kFaint));
+  for (Grid& grid : grids) {
+    if (rest) tables.push_back(take_out(gray, rest.get(), std::move(grid), letters));
+  }
+  std::erase_if(tables, [](const DrawnTable& table) { return !table.apart; });
   return tables;
 }
 

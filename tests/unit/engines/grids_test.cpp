@@ -57,18 +57,28 @@ TEST(Grids, LinesOfACellAreJoined) {
       << "nothing stands in the third column";
 }
 
-TEST(Grids, ACellOverSeveralColumnsOrRowsIsWrittenWhereItBegins) {
+// Its first row has no lines within, its first column is one cell below that.
+Grid with_wide_cells() {
   std::vector<Box> rules_down = down({0, 300});
   for (const float x : {100.0F, 200.0F}) rules_down.push_back({x - 1, 30, x + 1, 90});
   std::vector<Box> rules_across = across({0, 30, 90});
   rules_across.push_back({100, 59, 300, 61});
-  const auto grid = Grid::of(rules_across, rules_down, kLetterHeight);
-  ASSERT_TRUE(grid);
-  EXPECT_EQ(grid->cells().size(), 6u);
-  PageText page = page_of({word(130, 10, "head"), word(240, 10, "line"), word(10, 55, "both"),
+  return *Grid::of(rules_across, rules_down, kLetterHeight);
+}
+
+TEST(Grids, ACellOverSeveralColumnsOrRowsIsWrittenWhereItBegins) {
+  EXPECT_EQ(with_wide_cells().cells().size(), 6u);
+  PageText page = page_of({word(80, 10, "head"), word(180, 10, "line"), word(10, 55, "both"),
                            word(110, 40, "a"), word(210, 40, "b"), word(110, 70, "c"), word(210, 70, "d")});
-  set_tables({*grid}, page);
+  set_tables({with_wide_cells()}, page);
   EXPECT_EQ(table_in(page), "| head line |  |  |\n| --- | --- | --- |\n| both | a | b |\n|  | c | d |");
+}
+
+TEST(Grids, WordsThatKeepClearOfLinesThatAreNotDrawnHaveCellsOfTheirOwn) {
+  PageText page = page_of({word(10, 10, "x"), word(110, 10, "y"), word(210, 10, "z"), word(10, 55, "both"),
+                           word(110, 40, "a"), word(210, 40, "b"), word(110, 70, "c"), word(210, 70, "d")});
+  set_tables({with_wide_cells()}, page);
+  EXPECT_EQ(table_in(page), "| x | y | z |\n| --- | --- | --- |\n| both | a | b |\n|  | c | d |");
 }
 
 TEST(Grids, AFrameThatIsOpenAtItsSidesEndsWhereItsRulesDo) {
