@@ -17,9 +17,8 @@ constexpr float kNear = 1.05F;     // single words, each of which the recogniser
 constexpr float kFar = 5;          // texts, or the spaces in them are taken for gaps in words
 constexpr float kSpace = 0.42F;    // between words
 constexpr float kTwoLetters = 1.6F;
-constexpr float kSeveralLetters = 2.5F;
 
-constexpr std::size_t kSeveral = 3;
+constexpr int kSeveral = 3;
 constexpr int kText = 60;  // pieces: fewer may be of a drawing
 
 constexpr int kSpeck = 3;  // pixels
@@ -96,15 +95,27 @@ float widest_white(Pix* ink, const engines::Box& box) {
   return widest;
 }
 
-// Whether most lines of several letters stand on end.
-bool lies(const std::vector<Content>& contents, Pix* ink, float letters) {
+// How many groups with white between them the pieces make, seen from one side.
+int groups_of(std::vector<engines::Box> pieces, float engines::Box::*from, float engines::Box::*to) {
+  std::ranges::sort(pieces, {}, from);
+  int groups = 0;
+  float end = 0;
+  for (const engines::Box& piece : pieces) {
+    if (groups == 0 || piece.*from > end) ++groups;
+    end = std::max(end, piece.*to);
+  }
+  return groups;
+}
+
+// Whether in most cells the letters stand below each other.
+bool lies(const std::vector<Content>& contents, Pix* ink) {
   int across = 0, down = 0;
   for (const Content& each : contents) {
-    if (std::min(each.ink.width(), each.ink.height()) > kLineMost * letters) continue;
     const Picture part = clipped(ink, each.ink);
-    if (!part || pieces_of(part.get()).size() < kSeveral) continue;
-    if (each.ink.width() > kSeveralLetters * letters) ++across;
-    if (each.ink.height() > kSeveralLetters * letters) ++down;
+    const auto pieces = part ? pieces_of(part.get()) : std::vector<engines::Box>();
+    const int beside = groups_of(pieces, &engines::Box::x0, &engines::Box::x1);
+    const int below = groups_of(pieces, &engines::Box::y0, &engines::Box::y1);
+    if (std::max(beside, below) >= kSeveral && beside != below) ++(beside > below ? across : down);
   }
   return down > across;
 }
@@ -120,22 +131,6 @@ bool has_picture(const std::vector<Content>& contents, Pix* ink, float letters) 
       return std::min(piece.width(), piece.height()) >= large;
     });
   });
-}
-
-// Whether text runs on through the lines: squared paper.
-bool is_written_over(const Grid& grid, Pix* ink, float letters) {
-  const Picture part = clipped(ink, grid.box());
-  if (!part) return false;
-  std::vector<float> lines = grid.columns_at();
-  int pieces = 0, touching = 0;
-  for (const engines::Box& piece : pieces_of(part.get())) {
-    if (std::max(piece.width(), piece.height()) > 2 * kLineMost * letters) continue;
-    const float left = piece.x0 + grid.box().x0 - kTouches, right = piece.x1 + grid.box().x0 + kTouches;
-    ++pieces;
-    const auto next = std::ranges::lower_bound(lines, left);
-    if (next != lines.end() && *next < right) ++touching;
-  }
-  return pieces >= kText && static_cast<float>(touching) > kWrittenOver * static_cast<float>(pieces);
 }
 
 // Puts what is in the cells of a row side by side where it is level, one line of text each, and else below
@@ -223,20 +218,33 @@ Picture spread(const Picture& gray, const std::vector<DrawnTable::Piece>& pieces
 
 }  // namespace
 
-DrawnTable take_out(const Picture& gray, Pix* ink, Grid grid, float letters) {
+bool is_written_over(const Grid& grid, Pix* ink, float letters) {
+  const Picture part = clipped(ink, grid.box());
+  if (!part) return false;
+  std::vector<float> lines = grid.columns_at();
+  int pieces = 0, touching = 0;
+  for (const engines::Box& piece : pieces_of(part.get())) {
+    if (std::max(piece.width(), piece.height()) > 2 * kLineMost * letters) continue;
+    const float left = piece.x0 + grid.box().x0 - kTouches, right = piece.x1 + grid.box().x0 + kTouches;
+    ++pieces;
+    const auto next = std::ranges::lower_bound(lines, left);
+    if (next != lines.end() && *next < right) ++touching;
+  }
+  return pieces >= kText && static_cast<float>(touching) > kWrittenOver * static_cast<float>(pieces);
+}
+
+std::optional<DrawnTable> set_apart(const Picture& gray, Pix* ink, Grid grid, float letters) {
   const std::vector<Content> contents = contents_of(grid, ink);
-  const bool stays = lies(contents, ink, letters) || has_picture(contents, ink, letters) ||
-                     is_written_over(grid, ink, letters);
-  if (contents.empty() || stays) return {std::move(grid), {}, {}};
+  const bool stays = lies(contents, ink) || has_picture(contents, ink, letters);
+  if (contents.empty() || stays) return std::nullopt;
   Spreading spreading(contents, ink, letters);
   const int across = spreading.width(), down = spreading.height();
   std::vector<DrawnTable::Piece> pieces = std::move(spreading).pieces();
   const double area = double{1} * across * down, page = double{1} * width(gray) * height(gray);
-  if (std::max(across, down) > kSideOfPicture || area > kPagesMost * page) return {std::move(grid), {}, {}};
+  if (std::max(across, down) > kSideOfPicture || area > kPagesMost * page) return std::nullopt;
   Picture apart = spread(gray, pieces, across, down);
-  const Area place(grid.box());
-  if (apart) pixRasterop(gray.get(), place.x, place.y, place.w, place.h, PIX_SET, nullptr, 0, 0);
-  return {std::move(grid), std::move(apart), std::move(pieces)};
+  if (!apart) return std::nullopt;
+  return DrawnTable{std::move(grid), std::move(apart), std::move(pieces)};
 }
 
 void put_back(const DrawnTable& table, Box& word) {

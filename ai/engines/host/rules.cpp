@@ -42,19 +42,16 @@ struct Frame {
   int x = 0, y = 0;
 };
 
-// Without what else lies within its box.
-Picture largest_piece(Pix* part) {
-  Pixa* pieces = nullptr;
-  Boxa* boxes = pixConnComp(part, &pieces, 8);
-  Picture whole;
-  for (int i = 0; pieces != nullptr && i < pixaGetCount(pieces) && !whole; ++i) {
-    Picture piece(pixaGetPix(pieces, i, L_CLONE));
-    if (piece && width(piece) == pixGetWidth(part) && height(piece) == pixGetHeight(part))
-      whole = std::move(piece);
+// Those that touch the first one at the top: without what else lies within their box.
+Picture touching_top(Pix* lines) {
+  Picture seed(pixCreateTemplate(lines));
+  if (!seed) return seed;
+  l_uint32 ink = 0;
+  for (int x = 0; x < pixGetWidth(lines) && ink == 0; ++x) {
+    pixGetPixel(lines, x, 0, &ink);
+    pixSetPixel(seed.get(), x, 0, ink);
   }
-  boxaDestroy(&boxes);
-  pixaDestroy(&pieces);
-  return whole;
+  return Picture(pixSeedfillBinary(nullptr, seed.get(), lines, 8));
 }
 
 // Those that are large enough to be of a table.
@@ -67,11 +64,16 @@ std::vector<Frame> frames_of(Pix* lines, float letters) {
     ::Box* place = boxCreate(x, y, pixel_at(box.width()), pixel_at(box.height()));
     Picture part(place == nullptr ? nullptr : pixClipRectangle(lines, place, nullptr));
     boxDestroy(&place);
-    if (part) part = largest_piece(part.get());
+    if (part) part = touching_top(part.get());
     if (part) frames.push_back({std::move(part), x, y});
   }
   return frames;
 }
+
+struct Drawn {
+  Frame frame;
+  Grid grid;
+};
 
 // The strokes of one direction that belong to a frame.
 std::vector<engines::Box> rules_of(const Frame& frame, Pix* of_direction) {
@@ -93,6 +95,29 @@ bool has_body(const Grid& grid, float letters) {
   });
 }
 
+// The lines of `both` directions that draw tables.
+std::vector<Drawn> drawn_on(Pix* across, Pix* down, float letters) {
+  std::vector<Drawn> found;
+  const Picture both(pixOr(nullptr, down, across));
+  const Picture lines(both ? pixDilateBrick(nullptr, both.get(), 3, 3) : nullptr);  // with their pale edges
+  if (!lines) return found;
+  for (Frame& frame : frames_of(lines.get(), letters)) {
+    auto grid = Grid::of(rules_of(frame, across), rules_of(frame, down), letters);
+    if (grid && !has_body(*grid, letters) && found.size() < kTablesMost)
+      found.push_back({std::move(frame), *std::move(grid)});
+  }
+  return found;
+}
+
+void wipe_lines(const Picture& gray, const Frame& frame) {
+  pixPaintThroughMask(gray.get(), frame.lines.get(), frame.x, frame.y, kPaper);
+}
+
+void wipe(const Picture& gray, const engines::Box& box) {
+  const int x = pixel_at(box.x0), y = pixel_at(box.y0);
+  pixRasterop(gray.get(), x, y, pixel_at(box.x1) - x, pixel_at(box.y1) - y, PIX_SET, nullptr, 0, 0);
+}
+
 }  // namespace
 
 std::vector<DrawnTable> take_tables(const Picture& gray, float letters) {
@@ -101,21 +126,21 @@ std::vector<DrawnTable> take_tables(const Picture& gray, float letters) {
   if (!ink) return tables;
   const Picture down = strokes(ink.get(), 1, static_cast<int>(kDownMin * letters));
   const Picture across = strokes(ink.get(), static_cast<int>(kAcrossMin * letters), 1);
-  const Picture both(down && across ? pixOr(nullptr, down.get(), across.get()) : nullptr);
-  const Picture lines(both ? pixDilateBrick(nullptr, both.get(), 3, 3) : nullptr);  // with their pale edges
-  if (!lines) return tables;
-  std::vector<Grid> grids;
-  for (const Frame& frame : frames_of(lines.get(), letters)) {
-    auto grid = Grid::of(rules_of(frame, across.get()), rules_of(frame, down.get()), letters);
-    if (!grid || has_body(*grid, letters) || grids.size() == kTablesMost) continue;
-    pixPaintThroughMask(gray.get(), frame.lines.get(), frame.x, frame.y, kPaper);
-    grids.push_back(*std::move(grid));
+  if (!down || !across) return tables;
+  std::vector<Drawn> found = drawn_on(across.get(), down.get(), letters);
+  const Picture bare(found.empty() ? nullptr : pixCopy(nullptr, gray.get()));
+  if (!bare) return tables;
+  for (const Drawn& each : found) wipe_lines(bare, each.frame);
+  const Picture rest(pixThresholdToBinary(bare.get(), kFaint));
+  if (!rest) return tables;
+  for (Drawn& each : found) {
+    const bool paper = is_written_over(each.grid, rest.get(), letters);
+    auto table = paper ? std::nullopt : set_apart(bare, rest.get(), each.grid, letters);
+    if (paper || table) wipe_lines(gray, each.frame);
+    if (!table) continue;
+    wipe(gray, each.grid.box());
+    tables.push_back(*std::move(table));
   }
-  const Picture rest(grids.empty() ? nullptr : pixThresholdToBinary(gray.get(), kFaint));
-  for (Grid& grid : grids) {
-    if (rest) tables.push_back(take_out(gray, rest.get(), std::move(grid), letters));
-  }
-  std::erase_if(tables, [](const DrawnTable& table) { return !table.apart; });
   return tables;
 }
 
