@@ -186,6 +186,22 @@ def test_bright_letters_in_a_filled_head_are_read(shared, fill, framed):
     assert rows_of(read(shared, sheet.image)["markdown"]) == PLANS
 
 
+def test_a_scanned_table_within_a_page_of_text_is_one(shared):
+    from reportlab.lib.utils import ImageReader
+    from reportlab.pdfgen import canvas
+
+    out = io.BytesIO()
+    pdf = canvas.Canvas(out, pagesize=(595, 842))
+    note = delivery_note().crop((0, 0, int(595 * DPI / 72), int(380 * DPI / 72)))
+    pdf.drawImage(ImageReader(note), 40, 240, 515, 329)
+    pdf.setFont("Helvetica", 9)
+    for number in range(4):
+        pdf.drawString(60, 790 - 12 * number, "The note that came with the delivery is put in here as it was scanned in our office.")
+    pdf.save()
+    reply = shared.client.post("/v1/ocr", {"document": {"document_url": data_uri(out.getvalue())}})
+    assert reply.status == 200 and NOTE in reply.json()["pages"][0]["markdown"], reply.body
+
+
 def test_letters_alone_in_their_cells_stay_alone(shared):
     sheet = Sheet()
     cells = [["Team", "Mon", "Tue", "Wed", "Thu", "Fri"], ["North", "3", "4", "5", "6", "7"], ["South", "8", "2", "9", "4", "3"]]

@@ -150,6 +150,13 @@ std::vector<Word> words_in(Reading reading, const PageText& text) {
   return words;
 }
 
+// Of what was read in the page's own turn.
+std::vector<Grid> grids_in(const Reading& reading, const PageText& text) {
+  std::vector<Grid> grids = reading.quarter_turns == 0 ? reading.recognised.grids : std::vector<Grid>();
+  for (Grid& grid : grids) grid.scale(text.width / reading.recognised.text.width);
+  return grids;
+}
+
 }  // namespace
 
 bool leaves_room(const PageText& text) {
@@ -193,6 +200,7 @@ void add_reading(Reading reading, const Picture& small, const Enough& enough, Pa
                  std::vector<Box>& figures) {
   if (reading.recognised.confidence < enough.confidence || text.width <= 0) return;
   const bool set_below = reading.quarter_turns != 0;
+  const std::vector<Grid> grids = grids_in(reading, text);
   std::vector<Word> words = words_in(std::move(reading), text);
   if (words.size() < enough.words) return;
   const float scale = static_cast<float>(width(small)) / text.width;
@@ -205,6 +213,7 @@ void add_reading(Reading reading, const Picture& small, const Enough& enough, Pa
   text.recognised = words.size() > text.words.size();
   text.words.insert(text.words.end(), std::make_move_iterator(words.begin()),
                     std::make_move_iterator(words.end()));
+  for (const Box& drawing : set_tables(grids, text)) figures.push_back(drawing);
 }
 
 }  // namespace millrace::engines::host
