@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "jobs/policy.h"
+#include "storage/stage.h"
 
 namespace millrace::workers {
 
