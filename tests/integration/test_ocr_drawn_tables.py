@@ -155,8 +155,9 @@ def delivery_note():
 
 def worn(image):
     turned = image.rotate(0.8, fillcolor=255, resample=Image.BICUBIC).filter(ImageFilter.GaussianBlur(0.7))
+    noise = Image.frombytes("L", image.size, random.Random(5).randbytes(image.width * image.height))
     out = io.BytesIO()
-    Image.blend(turned, Image.effect_noise(image.size, 40), 0.15).save(out, "JPEG", quality=45)
+    Image.blend(turned, noise, 0.12).save(out, "JPEG", quality=45)
     return Image.open(out)
 
 
