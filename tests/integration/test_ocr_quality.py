@@ -6,18 +6,8 @@ import random
 import pytest
 from documents import data_uri, scan_pdf
 from millrace import Gateway
-from PIL import Image, ImageChops, ImageDraw, ImageFilter, ImageFont
-
-WORDS = (
-    "the river turns a wheel and the wheel turns stone so every sack of grain that comes down from hills becomes flour "
-    "before night falls over quiet water while millers count their work in bags and hours with patience"
-).split()
-FONTS = {
-    "sans": "/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf",
-    "serif": "/usr/share/fonts/truetype/liberation/LiberationSerif-Regular.ttf",
-    "mono": "/usr/share/fonts/truetype/dejavu/DejaVuSansMono.ttf",
-}
-DPI = 200
+from PIL import Image, ImageDraw, ImageFilter, ImageFont
+from scans import DPI, FONTS, WORDS, paragraph, plain, read_file, sheet, text_page, write
 
 
 @pytest.fixture(scope="module")
@@ -27,50 +17,11 @@ def shared(tmp_path_factory):
     gateway.close()
 
 
-def sheet():
-    return Image.new("L", (int(8.27 * DPI), int(11.69 * DPI)), 255)
-
-
-def paragraph(seed, count):
-    chance = random.Random(seed)
-    return " ".join(chance.choice(WORDS) for _ in range(count)).capitalize() + "."
-
-
-def write(draw, text, font, left, top, width, pitch):
-    """Sets text in lines of at most `width` pixels; returns where the next line would begin."""
-    line = ""
-    for word in text.split():
-        longer = f"{line} {word}".strip()
-        if draw.textlength(longer, font=font) > width:
-            draw.text((left, top), line, font=font, fill=0)
-            top, line = top + pitch, word
-        else:
-            line = longer
-    draw.text((left, top), line, font=font, fill=0)
-    return top + pitch
-
-
-def text_page(font_name, points, seed=1, columns=1, count=140):
-    page, size = sheet(), int(points * DPI / 72)
-    draw, font = ImageDraw.Draw(page), ImageFont.truetype(FONTS[font_name], size)
-    texts = [paragraph(seed + n, count // columns) for n in range(columns)]
-    gap, margin = int(0.4 * DPI), int(0.9 * DPI)
-    width = (page.width - 2 * margin - gap * (columns - 1)) // columns
-    for number, text in enumerate(texts):
-        write(draw, text, font, margin + number * (width + gap), margin, width, int(size * 1.35))
-    return page, " ".join(texts)
-
-
 def noisy(page, seed=7):
     page = page.rotate(0.6, resample=Image.BICUBIC, fillcolor=255).filter(ImageFilter.GaussianBlur(0.6))
     chance = random.Random(seed)
     speck = Image.frombytes("L", page.size, chance.randbytes(page.width * page.height)).point(lambda v: v // 6)
     return Image.blend(page, Image.eval(speck, lambda v: 235 - v // 2), 0.18)
-
-
-def plain(text):
-    keep = "".join(c if c.isalnum() else " " for c in text.lower())
-    return " ".join(keep.split())
 
 
 def error_rate(said, meant):
@@ -134,15 +85,6 @@ def test_lines_alike_whose_letters_stand_one_below_the_other_are_not_taken_for_a
         ImageDraw.Draw(page).text((120, 120 + 52 * number), line, font=font, fill=0)
     rate = error_rate(read(shared, page), " ".join(lines))
     assert rate <= 0.02, rate
-
-
-def read_file(gateway, picture, kind, **how):
-    out = io.BytesIO()
-    picture.save(out, format=kind, **how)
-    body = {"document": {"type": "image_url", "image_url": data_uri(out.getvalue(), f"image/{kind}")}}
-    reply = gateway.client.post("/v1/ocr", body)
-    assert reply.status == 200, reply.body
-    return reply.json()["pages"][0]["markdown"]
 
 
 def few_lines(size=(1654, 2339), mode="L", ink=0, paper=255):
@@ -325,88 +267,6 @@ def read_placed(gateway, part, footer):
     reply = gateway.client.post("/v1/ocr", {"document": {"document_url": data_uri(out.getvalue())}})
     assert reply.status == 200, reply.body
     return reply.json()["pages"][0]["markdown"]
-
-
-def grayish(page, paper):
-    """As a scanner sees it: paper and ink are no white and no black."""
-    return page.filter(ImageFilter.GaussianBlur(0.8)).point(lambda v: 45 + (paper - 45) * v // 255)
-
-
-def diffused(page):
-    return page.convert("1")  # Floyd and Steinberg's
-
-
-def ordered(page):
-    """Dithered by Bayer's matrix of 8 by 8."""
-    square = Image.new("L", (8, 8))
-    for x in range(8):
-        for y in range(8):
-            rank = sum(((x ^ y) >> bit & 1) << (5 - 2 * bit) | (y >> bit & 1) << (4 - 2 * bit) for bit in range(3))
-            square.putpixel((x, y), 4 * rank + 2)
-    wall = Image.new("L", page.size)
-    for x in range(0, page.width, 8):
-        wall.paste(square, (x, 0))
-    row = wall.crop((0, 0, page.width, 8))
-    for y in range(0, page.height, 8):
-        wall.paste(row, (0, y))
-    return ImageChops.subtract(page, wall).point(lambda v: 255 if v else 0).convert("1", dither=0)
-
-
-def speckled(page, percent, seed=9):
-    """Salt and pepper: so many pixels of a hundred are the other colour."""
-    chance = Image.frombytes("L", page.size, random.Random(seed).randbytes(page.width * page.height))
-    return ImageChops.difference(page, chance.point(lambda v: 255 if v < 2.56 * percent else 0)).convert("1", dither=0)
-
-
-def recall(said, meant):
-    left, found = plain(said).split(), 0
-    for word in plain(meant).split():
-        if word in left:
-            left.remove(word)
-            found += 1
-    return found / len(plain(meant).split())
-
-
-@pytest.mark.parametrize("font", FONTS)
-@pytest.mark.parametrize("paper", [225, 190])
-@pytest.mark.parametrize("dither, bound", [(diffused, 0.97), (ordered, 0.88)])
-def test_a_gray_scan_dithered_to_black_and_white_is_read(shared, font, paper, dither, bound):
-    page, text = text_page(font, 11, seed=61)
-    found = recall(read_file(shared, dither(grayish(page, paper)), "png"), text)
-    assert found >= bound, found
-
-
-@pytest.mark.parametrize("font", FONTS)
-@pytest.mark.parametrize("percent, bound", [(1, 0.98), (3, 0.97), (6, 0.93), (10, 0.88)])
-def test_a_scan_with_salt_and_pepper_is_read(shared, font, percent, bound):
-    page, text = text_page(font, 11, seed=62)
-    found = recall(read_file(shared, speckled(page, percent), "png"), text)
-    assert found >= bound, found
-
-
-def shaded(page, light, side):
-    """A shadow with a soft edge over all that is left or below of the middle."""
-    width, height = page.size
-    shadow = Image.new("L", page.size, 255)
-    box = (0, 0, width // 2, height) if side == "left" else (0, height // 4, width, height)
-    shadow.paste(round(255 * light), box)
-    return ImageChops.multiply(grayish(page, 245), shadow.filter(ImageFilter.GaussianBlur(15)))
-
-
-@pytest.mark.parametrize("font", FONTS)
-@pytest.mark.parametrize("light", [0.4, 0.6])
-@pytest.mark.parametrize("side", ["left", "below"])
-def test_a_page_with_a_shadow_over_it_is_read(shared, font, light, side):
-    page, text = text_page(font, 11, seed=64, count=250)
-    found = recall(read_file(shared, shaded(page, light, side), "png"), text)
-    assert found >= 0.97, found
-
-
-def test_text_beside_a_dithered_photograph_is_read(shared):
-    page, text = text_page("serif", 11, seed=63)
-    page.paste(Image.linear_gradient("L").resize((1000, 700)), (300, 1400))
-    found = recall(read_file(shared, diffused(page), "png"), text)
-    assert found >= 0.98, found
 
 
 RECEIPT = """CITY MARKET
