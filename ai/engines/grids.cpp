@@ -1,7 +1,6 @@
 #include "ai/engines/grids.h"
 
 #include <algorithm>
-#include <cctype>
 #include <string>
 #include <utility>
 
@@ -119,13 +118,6 @@ bool is_table(const Texts& cells) {
          static_cast<float>(all) >= kFilledCells * squares;
 }
 
-bool has_letter_or_digit(const Word& word) {
-  return std::ranges::any_of(word.text, [](char c) {
-    const auto byte = static_cast<unsigned char>(c);
-    return byte >= 0x80 || std::isalnum(byte) != 0;
-  });
-}
-
 bool is_in(const Grid& grid, const Word& word) {
   return !word.figure && grid.cell_at(word.box.middle_x(), word.box.middle_y());
 }
@@ -166,7 +158,7 @@ Texts texts_in(const Grid& grid, const PageText& page) {
 bool is_drawing(const Grid& grid, const std::vector<Word>& words) {
   const auto all = std::ranges::count_if(words, [&](const Word& word) { return is_in(grid, word); });
   const auto good = std::ranges::count_if(
-      words, [&](const Word& word) { return is_in(grid, word) && has_letter_or_digit(word); });
+      words, [&](const Word& word) { return is_in(grid, word) && has_letter_or_digit(word.text); });
   return all == 0 || 2 * good < all;
 }
 

@@ -210,4 +210,11 @@ void join_line(std::string& paragraph, std::string_view line) {
   paragraph += line;
 }
 
+bool has_letter_or_digit(std::string_view text) {
+  return std::ranges::any_of(text, [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte < 0x80 ? std::isalnum(byte) != 0 : byte > 0xC2 && byte != 0xE2;
+  });
+}
+
 }  // namespace millrace::engines

@@ -27,4 +27,8 @@ bool written_together(std::string_view before, std::string_view after);
 // Appends a line to a paragraph: a word broken at a hyphen is healed when both halves are lower-case.
 void join_line(std::string& paragraph, std::string_view line);
 
+// Of what is recognised: marks outside ASCII begin, as UTF-8, with C2 (« ° ¢) or E2 (– • “), nothing else
+// does.
+bool has_letter_or_digit(std::string_view text);
+
 }  // namespace millrace::engines

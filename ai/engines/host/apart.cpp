@@ -49,11 +49,6 @@ class BoxOf {
   ::Box* box_;
 };
 
-Picture clipped(Pix* picture, const engines::Box& box) {
-  const BoxOf place{Area(box)};
-  return Picture(place.get() == nullptr ? nullptr : pixClipRectangle(picture, place.get(), nullptr));
-}
-
 // A cell's box, and that of what is in it.
 struct Content {
   engines::Box cell, ink;

@@ -16,25 +16,20 @@ constexpr float kHighMost = 5;
 constexpr float kDarkMin = 0.55F;    // of a band: lines of dark letters have less
 constexpr float kDarkMost = 0.998F;  // what has more has no letters
 
-Picture part_of(Pix* picture, ::Box* place) {
-  return Picture(place == nullptr ? nullptr : pixClipRectangle(picture, place, nullptr));
-}
-
 bool is_filled(Pix* part) {
   l_float32 dark = 0;
   return pixForegroundFraction(part, &dark) == 0 && dark >= kDarkMin && dark <= kDarkMost;
 }
 
-void empty(const Picture& gray, ::Box* place) {
-  const Picture part = part_of(gray.get(), place);
+void empty(const Picture& gray, const engines::Box& band) {
+  const Picture part = clipped(gray.get(), band);
   if (!part) return;
   pixInvert(part.get(), part.get());
   // Its ground is white, whatever its colour was.
   pixGammaTRC(part.get(), part.get(), 1.0F, 0, kHalfDark);
   pixSetOrClearBorder(part.get(), 1, 1, 1, 1, PIX_CLR);
-  l_int32 x = 0, y = 0, w = 0, h = 0;
-  boxGetGeometry(place, &x, &y, &w, &h);
-  pixRasterop(gray.get(), x, y, w, h, PIX_SRC, part.get(), 0, 0);
+  pixRasterop(gray.get(), pixel_at(band.x0), pixel_at(band.y0), width(part), height(part), PIX_SRC,
+              part.get(), 0, 0);
 }
 
 // What is bright within it and as small as a letter is dark afterwards.
@@ -60,11 +55,8 @@ void empty_filled_bands(const Picture& gray, float letters) {
   if (!bands) return;
   for (const engines::Box& band : pieces_of(bands.get())) {
     if (band.height() > kHighMost * letters) continue;
-    ::Box* place =
-        boxCreate(pixel_at(band.x0), pixel_at(band.y0), pixel_at(band.width()), pixel_at(band.height()));
-    const Picture part = part_of(dark.get(), place);
-    if (part && is_filled(part.get())) empty(gray, place);
-    boxDestroy(&place);
+    const Picture part = clipped(dark.get(), band);
+    if (part && is_filled(part.get())) empty(gray, band);
   }
 }
 

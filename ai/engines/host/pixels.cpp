@@ -273,6 +273,14 @@ std::vector<Box> pieces_of(Pix* binary) {
   return pieces;
 }
 
+Picture clipped(Pix* picture, const Box& box) {
+  const int x = pixel_at(box.x0), y = pixel_at(box.y0);
+  ::Box* place = boxCreate(x, y, pixel_at(box.x1) - x, pixel_at(box.y1) - y);
+  Picture part = owned(place == nullptr ? nullptr : pixClipRectangle(picture, place, nullptr));
+  boxDestroy(&place);
+  return part;
+}
+
 int resolution(const Picture& picture) { return pixGetXRes(picture.get()); }
 
 std::optional<NetpbmHead> netpbm_head(std::string_view data) {

@@ -26,6 +26,9 @@ int resolution(const Picture& picture);  // dots per inch, as its file said
 // Around each piece of ink, those of its pixels that touch at a corner belonging together. `binary`: 1 bit.
 std::vector<Box> pieces_of(Pix* binary);
 
+// The part of a picture within a box of its own pixels. Empty: there is none, or no memory.
+Picture clipped(Pix* picture, const Box& box);
+
 // The pixel a place on a page falls into; a document may say that a word lies anywhere, or nowhere.
 int pixel_at(float place);
 

@@ -1,7 +1,6 @@
 #include "ai/engines/host/recogniser.h"
 
 #include <algorithm>
-#include <cctype>
 #include <chrono>
 #include <ctime>
 #include <optional>
@@ -16,6 +15,7 @@
 
 #include "ai/engines/bullets.h"
 #include "ai/engines/host/apart.h"
+#include "ai/engines/markers.h"
 #include "schemas/json_text.h"
 
 namespace millrace::engines::host {
@@ -60,14 +60,6 @@ Box box_of(const tesseract::PageIterator& at, tesseract::PageIteratorLevel level
 bool on_end(const Word& word) {
   constexpr std::size_t kSeveral = 3;
   return schemas::characters(word.text) >= kSeveral && word.box.height() > word.box.width();
-}
-
-// Marks outside ASCII begin, as UTF-8, with C2 (« ° ¢) or E2 (– • “); nothing else that is read here does.
-bool has_letter_or_digit(std::string_view text) {
-  return std::ranges::any_of(text, [](char c) {
-    const auto byte = static_cast<unsigned char>(c);
-    return byte < 0x80 ? std::isalnum(byte) != 0 : byte > 0xC2 && byte != 0xE2;
-  });
 }
 
 // Tesseract goes on without a language that it has no data for, as long as there is one.

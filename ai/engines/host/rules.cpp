@@ -60,12 +60,9 @@ std::vector<Frame> frames_of(Pix* lines, float letters) {
   for (const engines::Box& box : pieces_of(lines)) {
     if (box.width() < kWidthMin * letters || box.height() < kHeightMin * letters) continue;
     if (frames.size() == kFramesMost) break;
-    const int x = pixel_at(box.x0), y = pixel_at(box.y0);
-    ::Box* place = boxCreate(x, y, pixel_at(box.width()), pixel_at(box.height()));
-    Picture part(place == nullptr ? nullptr : pixClipRectangle(lines, place, nullptr));
-    boxDestroy(&place);
+    Picture part = clipped(lines, box);
     if (part) part = touching_top(part.get());
-    if (part) frames.push_back({std::move(part), x, y});
+    if (part) frames.push_back({std::move(part), pixel_at(box.x0), pixel_at(box.y0)});
   }
   return frames;
 }
