@@ -7,10 +7,10 @@ import subprocess
 
 import machine
 from bench_run import apt_get, picked, run_measured
+from bench_scans import error_percent, scanned_document, text_document
 from documents import data_uri
 from millrace import BUILD
 from report import Result, say
-from scans import error_percent, scanned_document, text_document
 
 SCANS = 10
 READABLE_PERCENT = 2.0  # a peer with more character errors has not read the pages: nothing follows from its speed
