@@ -60,6 +60,7 @@ class Checkpointer {
   bool start_anew(int copied);
   bool catch_up(int copied);
   void sync_database();
+  Log copy();
   Log run_checkpoint(int mode);
 
   Options options_;

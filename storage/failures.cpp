@@ -7,6 +7,15 @@
 #include "platform/base/log.h"
 
 namespace millrace::storage {
+namespace {
+
+[[noreturn]] void die(const char* event, const SqliteError& e) {
+  base::log_error(event, {{"code", e.code}, {"error", e.message}});
+  base::log_stop();
+  ::_exit(1);
+}
+
+}  // namespace
 
 base::Error overloaded(std::string why, std::chrono::milliseconds retry_after) {
   base::Error e = base::error(base::Code::kOverloaded, std::move(why));
@@ -24,10 +33,8 @@ base::Error store_error(const SqliteError& e) {
   return base::error(base::Code::kInternal, "the store could not do it");
 }
 
-void die_of_commit(const SqliteError& e) {
-  base::log_error("store_commit_failed", {{"code", e.code}, {"error", e.message}});
-  base::log_stop();
-  ::_exit(1);
-}
+void die_of_commit(const SqliteError& e) { die("store_commit_failed", e); }
+
+void die_of_copy(const SqliteError& e) { die("store_copy_failed", e); }
 
 }  // namespace millrace::storage

@@ -8,22 +8,19 @@
 
 #include <sqlite3.h>
 
+#include "storage/file_over.h"
 #include "storage/sqlite.h"
 
 namespace millrace::storage {
 namespace {
 
-constexpr const char* kName = "millrace-gathering";
 // SQLite writes at most 131,071 bytes with one call.
 constexpr sqlite3_int64 kGatherBytes = 15 * (kPageBytes + 24);
 static_assert(kGatherBytes <= 0x1ffff);
 
-// The log's file as SQLite sees it. The file behind it lies directly after it, in the same allocation.
-class LogFile : public sqlite3_file {
+class LogFile : public FileOver {
  public:
-  LogFile() : sqlite3_file{nullptr} {}
-  sqlite3_file* file() { return reinterpret_cast<sqlite3_file*>(this + 1); }
-  const sqlite3_io_methods& below() { return *file()->pMethods; }
+  explicit LogFile(sqlite3_file* below) : FileOver(below) {}
 
   int write(const void* bytes, int size, sqlite3_int64 at) {
     if (!joins(size, at)) {
@@ -64,17 +61,7 @@ class LogFile : public sqlite3_file {
   sqlite3_int64 size_ = 0;        // of these gathered
 };
 
-static_assert(sizeof(LogFile) % alignof(sqlite3_int64) == 0);
-
 LogFile& log_of(sqlite3_file* file) { return *static_cast<LogFile*>(file); }
-
-// What is gathered is of no commit: its place may be another connection's by now.
-int close_file(sqlite3_file* file) {
-  LogFile& log = log_of(file);
-  const int closed = log.below().xClose(log.file());
-  log.~LogFile();
-  return closed;
-}
 
 int read_file(sqlite3_file* file, void* bytes, int size, sqlite3_int64 at) {
   LogFile& log = log_of(file);
@@ -107,67 +94,28 @@ int measure_file(sqlite3_file* file, sqlite3_int64* size) {
   return code;
 }
 
-int control_file(sqlite3_file* file, int what, void* argument) {
-  LogFile& log = log_of(file);
-  return log.below().xFileControl(log.file(), what, argument);
-}
-
-int sector_bytes(sqlite3_file* file) { return log_of(file).below().xSectorSize(log_of(file).file()); }
-
-int characteristics(sqlite3_file* file) {
-  return log_of(file).below().xDeviceCharacteristics(log_of(file).file());
-}
-
-// SQLite locks the database's file, never the log's.
-int no_lock(sqlite3_file*, int) { return SQLITE_IOERR_LOCK; }
-int no_lock_held(sqlite3_file*, int*) { return SQLITE_IOERR_CHECKRESERVEDLOCK; }
-
+// What is gathered when it closes is of no commit: its place may be another connection's by now.
 constexpr sqlite3_io_methods log_methods() {
-  sqlite3_io_methods methods{};
-  methods.iVersion = 1;  // of a log nothing is mapped or shared
-  methods.xClose = close_file;
+  sqlite3_io_methods methods = handed_on<LogFile>(1);
   methods.xRead = read_file;
   methods.xWrite = write_file;
   methods.xTruncate = truncate_file;
   methods.xSync = sync_file;
   methods.xFileSize = measure_file;
-  methods.xLock = no_lock;
-  methods.xUnlock = no_lock;
-  methods.xCheckReservedLock = no_lock_held;
-  methods.xFileControl = control_file;
-  methods.xSectorSize = sector_bytes;
-  methods.xDeviceCharacteristics = characteristics;
   return methods;
 }
 
 constexpr sqlite3_io_methods kLogMethods = log_methods();
 
-int open_file(sqlite3_vfs*, const char* path, sqlite3_file* file, int flags, int* flags_out) {
-  sqlite3_vfs* own = sqlite3_vfs_find(nullptr);
-  if ((flags & SQLITE_OPEN_WAL) == 0) return own->xOpen(own, path, file, flags, flags_out);
-  auto* log = new (file) LogFile;
-  const int code = own->xOpen(own, path, log->file(), flags, flags_out);
-  if (log->file()->pMethods != nullptr) log->pMethods = &kLogMethods;
-  return code;
-}
-
-// SQLite keeps the address and links it into its list: it lives as long as the process.
-sqlite3_vfs registered_copy() {
-  sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
-  sqlite3_vfs copy = *sqlite3_vfs_find(nullptr);
-  copy.zName = kName;
-  copy.szOsFile += static_cast<int>(sizeof(LogFile));
-  copy.pNext = nullptr;
-  copy.xOpen = open_file;
-  return copy;
-}
-
 }  // namespace
 
-const char* gathering_vfs() {
-  static sqlite3_vfs vfs = registered_copy();
-  static const int registered = sqlite3_vfs_register(&vfs, 0);
-  return registered == SQLITE_OK ? kName : nullptr;
+const int kLogFileBytes = sizeof(LogFile);
+
+int open_log(sqlite3_vfs& own, const char* path, sqlite3_file* place, int flags, int* flags_out) {
+  auto* log = new (place) LogFile(place_below<LogFile>(place));
+  const int code = own.xOpen(&own, path, log->file(), flags, flags_out);
+  if (log->file()->pMethods != nullptr) log->pMethods = &kLogMethods;
+  return code;
 }
 
 void forget_gathered(sqlite3* db) {

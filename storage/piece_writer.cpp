@@ -6,29 +6,17 @@
 #include <new>
 #include <utility>
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include "storage/blob_files.h"
 
 namespace millrace::storage {
-namespace {
-
-// What every disk takes as the unit of a direct write, and of the memory that it is made from.
-constexpr std::size_t kDirectUnit = 4096;
-
-bool set_direct(int fd, bool on) {
-  const int flags = ::fcntl(fd, F_GETFL);
-  return flags >= 0 && ::fcntl(fd, F_SETFL, on ? flags | O_DIRECT : flags & ~O_DIRECT) == 0;
-}
-
-}  // namespace
 
 PieceWriter::PieceWriter(int fd, std::int64_t expected_bytes)
     : fd_(fd), direct_(expected_bytes >= kLargeBytes && set_direct(fd, true)) {}
 
 base::Status PieceWriter::append(std::string_view bytes) {
-  if (!piece_) piece_.reset(static_cast<char*>(std::aligned_alloc(kDirectUnit, kPieceBytes)));
+  if (!piece_) piece_ = direct_room(kPieceBytes);
   if (!piece_) throw std::bad_alloc();
   while (!bytes.empty()) {
     const std::size_t taken = std::min(bytes.size(), kPieceBytes - used_);

@@ -1,11 +1,10 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
-#include <memory>
 #include <string_view>
 
 #include "platform/base/result.h"
+#include "storage/direct_io.h"
 
 // Inside storage: how the bytes of a blob reach its file.
 namespace millrace::storage {
@@ -28,15 +27,12 @@ class PieceWriter {
   base::Status finish();
 
  private:
-  struct Free {
-    void operator()(char* bytes) const { std::free(bytes); }
-  };
   base::Status write_out();
   bool through_cache();
 
   int fd_;
   bool direct_ = false;  // O_DIRECT is on: whole pieces only
-  std::unique_ptr<char, Free> piece_;
+  DirectRoom piece_;
   std::size_t used_ = 0;
 };
 

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "storage/log_writes.h"
+#include "storage/sqlite_files.h"
 
 namespace millrace::storage {
 namespace {
@@ -148,7 +149,7 @@ Db::Db(const Options& options) {
   make_private(options.path);
   const int flags =
       SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_EXRESCODE;
-  const int code = sqlite3_open_v2(options.path.c_str(), &handle_, flags, gathering_vfs());
+  const int code = sqlite3_open_v2(options.path.c_str(), &handle_, flags, vfs_name(options.copies));
   try {
     check(handle_, code);
     // SQLite takes what it may only read for that.

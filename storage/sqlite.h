@@ -14,8 +14,9 @@
 struct sqlite3;
 struct sqlite3_stmt;
 
-// SQLite on one screen. sqlite3.h stays in storage/*.cpp. Errors of SQLite are exceptions inside storage
-// (SqliteError), caught at the writer and at the readers' edge and never seen outside the room.
+// SQLite on one screen. sqlite3.h stays in storage/*.cpp (and in file_over.h, which is theirs). Errors of
+// SQLite are exceptions inside storage (SqliteError), caught at the writer and at the readers' edge and never
+// seen outside the room.
 namespace millrace::storage {
 
 // Of a new database (delivery.md, SQLite settings).
@@ -130,6 +131,7 @@ class Db {
     Mode mode = Mode::kReadWrite;
     int busy_timeout_ms = 5000;
     int cache_kib = 16 * 1024;
+    bool copies = false;  // the log into the database: the checkpointer's (copy_writes.h)
   };
   explicit Db(const Options& options);  // throws SqliteError
   ~Db();

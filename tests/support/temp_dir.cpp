@@ -7,8 +7,10 @@
 
 namespace millrace::support {
 
-TempDir::TempDir() {
-  std::string name = (std::filesystem::temp_directory_path() / "millrace-test-XXXXXX").string();
+TempDir::TempDir() : TempDir(std::filesystem::temp_directory_path()) {}
+
+TempDir::TempDir(const std::filesystem::path& under) {
+  std::string name = (under / "millrace-test-XXXXXX").string();
   if (mkdtemp(name.data()) == nullptr) throw std::system_error(errno, std::generic_category(), name);
   path_ = name;
 }

@@ -9,6 +9,7 @@ namespace millrace::support {
 class TempDir {
  public:
   TempDir();
+  explicit TempDir(const std::filesystem::path& under);
   ~TempDir();
   TempDir(const TempDir&) = delete;
   TempDir& operator=(const TempDir&) = delete;

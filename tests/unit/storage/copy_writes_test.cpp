@@ -1,0 +1,211 @@
+#include "storage/copy_writes.h"
+
+#include <csignal>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include "storage/data_dir.h"
+#include "storage/sqlite.h"
+#include "tests/support/temp_dir.h"
+
+namespace millrace::storage {
+namespace {
+
+std::string text(Db& db, Sql sql) {
+  auto s = db.prepare(sql);
+  s.step();
+  return s.text(0);
+}
+
+std::string bytes_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// Calls by which this process has written so far.
+std::int64_t write_calls() {
+  std::ifstream io("/proc/self/io");
+  std::string name;
+  std::int64_t count = 0;
+  while (io >> name >> count) {
+    if (name == "syscw:") return count;
+  }
+  return -1;
+}
+
+// A database whose log is copied by hand.
+class Copied {
+ public:
+  explicit Copied(std::string path, bool in_runs = true)
+      : path_(std::move(path)), writer_({.path = path_}), copier_({.path = path_, .copies = in_runs}) {
+    writer_.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, bytes BLOB)");
+    text(copier_, "SELECT count(*) FROM t");
+  }
+
+  // A row has a third of a page.
+  void insert(int rows) {
+    const std::string bytes(2600, 'x');
+    writer_.execute("BEGIN IMMEDIATE");
+    for (int i = 0; i < rows; ++i) {
+      writer_.prepare("INSERT INTO t (bytes) VALUES (?1)").bind(BlobView{bytes}).run();
+    }
+    writer_.execute("COMMIT");
+  }
+  void change_every(int nth) {
+    writer_.prepare("UPDATE t SET bytes = x'02' WHERE id % ?1 = 0").bind(nth).run();
+  }
+  // Pages that are in the database now.
+  std::int64_t copy() {
+    auto s = copier_.prepare("PRAGMA wal_checkpoint(PASSIVE)");
+    s.step();
+    EXPECT_EQ(s.integer(0), 0);
+    return s.integer(2);
+  }
+  // Nothing is left that the database's file does not have.
+  void drop_log() { copier_.execute("PRAGMA wal_checkpoint(TRUNCATE)"); }
+  std::int64_t bytes() const { return file_bytes(path_); }
+  const std::string& path() const { return path_; }
+
+  void expect_rows(int rows) const {
+    Db reader({.path = path_, .mode = Db::Mode::kReader});
+    EXPECT_EQ(text(reader, "SELECT count(*) FROM t"), std::to_string(rows));
+    EXPECT_EQ(text(reader, "PRAGMA integrity_check"), "ok");
+  }
+
+ private:
+  std::string path_;
+  Db writer_, copier_;
+};
+
+// While it lives, no file gets longer than this.
+class LongestFile {
+ public:
+  explicit LongestFile(std::int64_t bytes) {
+    ::getrlimit(RLIMIT_FSIZE, &own_);
+    handler_ = std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit small{static_cast<rlim_t>(bytes), own_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &small);
+  }
+  ~LongestFile() {
+    ::setrlimit(RLIMIT_FSIZE, &own_);
+    std::signal(SIGXFSZ, handler_);
+  }
+  LongestFile(const LongestFile&) = delete;
+  LongestFile& operator=(const LongestFile&) = delete;
+
+ private:
+  rlimit own_{};
+  void (*handler_)(int) = nullptr;
+};
+
+class CopyWritesTest : public ::testing::Test {
+ protected:
+  std::string path(const char* name = "x.db") const { return dir_.str() + "/" + name; }
+  support::TempDir dir_;
+};
+
+TEST_F(CopyWritesTest, PagesThatLieTogetherAreWrittenByFewCalls) {
+  Copied database(path());
+  database.insert(900);
+  const std::int64_t before = write_calls();
+  ASSERT_GE(before, 0);
+  EXPECT_GT(database.copy(), 300);
+  EXPECT_LT(write_calls() - before, 30);
+  database.drop_log();
+  database.expect_rows(900);
+}
+
+TEST_F(CopyWritesTest, TheFileIsWhatSQLiteItselfWouldHaveWritten) {
+  Copied in_runs(path("runs.db")), by_page(path("page.db"), false);
+  for (Copied* database : {&in_runs, &by_page}) {
+    database->insert(900);
+    database->copy();
+    database->insert(2);
+    database->change_every(7);
+    database->copy();
+    database->insert(500);
+    database->drop_log();
+    database->expect_rows(1402);
+  }
+  EXPECT_EQ(bytes_of(in_runs.path()), bytes_of(by_page.path()));
+}
+
+TEST_F(CopyWritesTest, AFileSystemInMemoryHasItAll) {
+  const support::TempDir memory("/dev/shm");
+  Copied database(memory.str() + "/x.db");
+  database.insert(900);
+  database.drop_log();
+  database.expect_rows(900);
+}
+
+TEST_F(CopyWritesTest, WhatAReaderHadReadBeforeIsReadAnew) {
+  Copied database(path());
+  database.insert(900);
+  database.drop_log();
+  Db reader({.path = path(), .mode = Db::Mode::kReader, .cache_kib = 64});
+  EXPECT_EQ(text(reader, "SELECT sum(length(bytes)) FROM t"), std::to_string(900 * 2600));
+  database.change_every(2);
+  database.insert(300);
+  database.drop_log();
+  EXPECT_EQ(text(reader, "SELECT sum(length(bytes)) FROM t"), std::to_string((450 + 300) * 2600 + 450));
+}
+
+TEST_F(CopyWritesTest, APartIsCopiedWhereAReaderNeedsTheRestInTheLog) {
+  Copied database(path());
+  database.insert(900);
+  Db reader({.path = path(), .mode = Db::Mode::kReader});
+  reader.execute("BEGIN");
+  EXPECT_EQ(text(reader, "SELECT count(*) FROM t"), "900");
+  database.insert(600);
+  const std::int64_t part = database.copy();
+  EXPECT_GT(part, 300);
+  EXPECT_EQ(text(reader, "SELECT count(*) FROM t WHERE length(bytes) = 2600"), "900");
+  database.expect_rows(1500);
+  reader.execute("COMMIT");
+  EXPECT_GT(database.copy(), part);
+  database.drop_log();
+  database.expect_rows(1500);
+}
+
+TEST_F(CopyWritesTest, ADatabaseThatMayNotGrowKeepsItsLog) {
+  Copied database(path());
+  database.insert(30);
+  database.copy();
+  database.insert(900);
+  {
+    const LongestFile longest(database.bytes() + 40 * kPageBytes);
+    EXPECT_THROW(database.copy(), SqliteError);
+  }
+  database.expect_rows(930);
+  EXPECT_GT(database.copy(), 300);
+  database.drop_log();
+  database.expect_rows(930);
+}
+
+// The log's last page is not copied, so that the run's end is written where SQLite hears no error.
+void fail_at_the_end_of_a_part(const std::string& path) {
+  Copied database(path);
+  database.insert(30);
+  database.copy();
+  database.insert(60);
+  Db reader({.path = path, .mode = Db::Mode::kReader});
+  reader.execute("BEGIN");
+  text(reader, "SELECT count(*) FROM t");
+  database.insert(300);
+  const LongestFile longest(database.bytes() + kPageBytes);
+  database.copy();
+}
+
+TEST_F(CopyWritesTest, AProcessEndsBeforeItTakesForCopiedWhatIsNot) {
+  EXPECT_EXIT(fail_at_the_end_of_a_part(path()), ::testing::ExitedWithCode(1), "store_copy_failed");
+  Db reader({.path = path(), .mode = Db::Mode::kReader});
+  EXPECT_EQ(text(reader, "SELECT count(*) FROM t WHERE length(bytes) = 2600"), "390");
+  EXPECT_EQ(text(reader, "PRAGMA integrity_check"), "ok");
+}
+
+}  // namespace
+}  // namespace millrace::storage
