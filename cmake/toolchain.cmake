@@ -81,7 +81,7 @@ endforeach()
 add_library(pkg_asio INTERFACE)
 target_compile_definitions(pkg_asio INTERFACE ASIO_STANDALONE ASIO_NO_DEPRECATED)
 
-file(WRITE ${CMAKE_BINARY_DIR}/generated/empty.cpp "")
+file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/empty.cpp CONTENT "")
 add_library(millrace_pch OBJECT ${CMAKE_BINARY_DIR}/generated/empty.cpp)
 target_link_libraries(millrace_pch PRIVATE millrace_flags)
 set(MILLRACE_PCH

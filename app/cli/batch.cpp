@@ -257,6 +257,8 @@ void Batch::say_if_unserved() {
 void Batch::say_if_again(Document& document, const json& row) {
   const int attempts = row.value("attempt", 0);
   if (document.status != "queued" || is_held(row) || attempts <= document.attempts_told) return;
+  const bool is_all_read = document.pages_total > 0 && document.pages_done == document.pages_total;
+  if (is_all_read) return;  // it is only put together
   document.attempts_told = attempts;
   progress_.line("Waiting: " + document.input.file.string() + ": " + why_it_waits(client_, row));
 }

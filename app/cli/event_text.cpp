@@ -154,6 +154,14 @@ std::string event_text(const json& event) {
   return lines(text("at") + "  " + padded(type, kTypeColumns) + "  ", said);
 }
 
+std::string queued_reason(const json& event) {
+  if (!event.is_object() || text_at(event, "type") != "queued") return {};
+  const json data = event.value("data", json());
+  if (!data.is_object() || !data.contains("reason")) return {};
+  Said said(data);
+  return of_queued(said);
+}
+
 std::string JobHistory::text(json event) {
   const std::string type = event.is_object() ? text_at(event, "type") : "";
   in_parts_ = in_parts_ || type == "waiting";

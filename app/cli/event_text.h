@@ -11,7 +11,10 @@ namespace millrace::cli {
 // that no sentence is made of stand behind it by their names.
 std::string event_text(const nlohmann::json& event);
 
-// The same of one job's events in their order: of a job that is read in parts, what puts them together is
+// Why a job is queued again, by its `queued` event; empty for one without a reason, and for any other event.
+std::string queued_reason(const nlohmann::json& event);
+
+// `event_text` of one job's events in their order: of a job that is read in parts, what puts them together is
 // said to do so, and is not counted among its attempts.
 class JobHistory {
  public:

@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "app/cli/event_text.h"
 #include "app/cli/json_cells.h"
 
 namespace millrace::cli {
@@ -115,6 +116,7 @@ std::string waiting_text(const json& job, const json& last_event, std::string_vi
     return error_text(data) + (at > now ? ", next at " : ", due since ") + at;
   }
   if (is_unserved(job)) return unserved_text(job);
+  if (std::string reason = queued_reason(last_event); !reason.empty()) return reason;
   return job.value("attempt", json()) > 0 ? "for its next attempt" : "no worker has begun it yet";
 }
 

@@ -125,6 +125,18 @@ def test_a_run_says_what_runs_before_it_did_what_remains_and_where_the_results_a
     )
 
 
+def test_a_long_document_that_is_only_put_together_waits_for_no_attempt(shared, tmp_path):
+    inputs = tmp_path / "many"
+    inputs.mkdir()
+    for number in range(12):
+        pages = [f"document {number} page {page}" for page in range(20)]
+        (inputs / f"{number:02}-long.pdf").write_bytes(tiny_pdf(*pages))
+        (inputs / f"{number:02}-short.pdf").write_bytes(tiny_pdf(f"document {number}"))
+    done = millrace(shared, "ocr", inputs, "--output", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    assert "Waiting" not in done.stderr
+
+
 def test_a_run_after_an_interrupted_one_says_what_is_at_the_gateway_already(silent, tmp_path):
     (tmp_path / "a.pdf").write_bytes(tiny_pdf("never read"))
     for _ in range(2):

@@ -71,6 +71,8 @@ TEST(JobText, AJobThatWaitsSaysForWhat) {
       R"({"type":"retry","data":{"code":"rate_limited","message":"mine answered 429","attempt":1,"run_at":"T2"}})");
   EXPECT_EQ("mine answered 429 (rate_limited), next at T2", waiting_text(queued, refused, "T1"));
   EXPECT_EQ("mine answered 429 (rate_limited), due since T2", waiting_text(queued, refused, "T3"));
+  const json lost = {{"type", "queued"}, {"data", {{"reason", "worker_lost"}}}};
+  EXPECT_EQ("its worker was lost; it waits for another one", waiting_text(queued, lost, "T1"));
   EXPECT_EQ("for its next attempt", waiting_text(queued, {{"type", "queued"}}, "T1"));
   EXPECT_EQ("for its next attempt", waiting_text(queued, {}, "T1"));
   EXPECT_EQ("no worker has begun it yet", waiting_text({{"status", "queued"}, {"attempt", 0}}, {}, "T1"));
