@@ -32,7 +32,7 @@ Checkpointer::Checkpointer(Options options, LockFile election, std::unique_ptr<T
     : options_(std::move(options)),
       election_(std::move(election)),
       turnstile_(std::move(turnstile)),
-      db_({.path = options_.database, .cache_kib = 1024, .copies = true}) {
+      db_({.path = options_.database, .cache_kib = 1024, .checkpoints = true}) {
   db_.prepare("SELECT count(*) FROM sqlite_schema").run();
   sqlite3_busy_timeout(db_.handle(), kBusyMs);
   thread_ = std::jthread([this](std::stop_token stop) { run(std::move(stop)); });
@@ -127,7 +127,8 @@ void Checkpointer::sync_database() {
   if (code != SQLITE_OK) throw SqliteError{code, "the database's file could not be synced"};
 }
 
-// A commit that ends just now makes SQLite see half of what it tells the others, and say that it is busy.
+// A PASSIVE is also BUSY when it reads the head of the log's index just as a commit writes it; that passes at
+// once. A reader in the way does not make it BUSY.
 Checkpointer::Log Checkpointer::copy() {
   Log log = run_checkpoint(SQLITE_CHECKPOINT_PASSIVE);
   for (int tries = 1; log.busy && tries < kCopyTries; ++tries) {

@@ -18,23 +18,42 @@ constexpr sqlite3_int64 kRunBytes = 1 << 20;
 constexpr sqlite3_int64 kDirectBytes = 64 << 10;  // a run of so many goes past the cache
 constexpr sqlite3_int64 kCallBytes = 120 << 10;   // SQLite writes at most 131,071 with one call
 
+// Of the locks beside the log's index (wal.c): the one of who checkpoints, and the first of the readers that
+// a checkpoint may have to stop at.
+constexpr int kCheckpointLock = 1, kFirstReaderLock = 4;
+
 class RunFile : public FileOver {
  public:
   explicit RunFile(sqlite3_file* below) : FileOver(below) {}
-  void use(int fd) { fd_ = fd; }
+  void direct_through(int fd) { fd_ = fd; }
 
-  // The checkpoint that has begun will leave a file of so many bytes, which is longer than before.
-  void grow_to(sqlite3_int64 bytes) { grown_bytes_ = bytes; }
+  void locked(int slot, int flags, int code) {
+    if (flags != (SQLITE_SHM_LOCK | SQLITE_SHM_EXCLUSIVE)) return;
+    if (slot == kCheckpointLock) stops_at_reader_ = false;
+    if (slot >= kFirstReaderLock && code == SQLITE_BUSY) stops_at_reader_ = true;
+  }
+
+  void copy_begins() {
+    copies_ = true;
+    end_ = 0;
+  }
+
+  // It will leave a file of so many bytes, which is longer than before.
+  void grow_to(sqlite3_int64 bytes) {
+    if (!copies_ || stops_at_reader_) return;
+    if (below().xFileSize(file(), &old_end_) == SQLITE_OK) end_ = bytes;
+  }
 
   int write(const void* bytes, int size, sqlite3_int64 at) {
     if (size_ > 0 && (at != begin_ + size_ || size_ + size > kRunBytes)) {
       if (const int code = flush(); code != SQLITE_OK) return code;
     }
-    if (at + size > grown_bytes_ || !has_room()) return below().xWrite(file(), bytes, size, at);
+    const bool is_appended = at >= old_end_ && at + size <= end_;
+    if (!is_appended || !has_room()) return below().xWrite(file(), bytes, size, at);
     if (size_ == 0) begin_ = at;
     std::memcpy(room_.get() + size_, bytes, static_cast<std::size_t>(size));
     size_ += size;
-    return at + size == grown_bytes_ ? flush() : SQLITE_OK;
+    return at + size == end_ ? flush() : SQLITE_OK;
   }
 
   int flush() {
@@ -50,8 +69,9 @@ class RunFile : public FileOver {
 
   void copy_ends() {
     const int code = flush();
-    if (code != SQLITE_OK) die_of_copy({code, "the end of a run of pages could not be written"});
-    grown_bytes_ = 0;
+    if (code != SQLITE_OK) die_of_copy({code, "a run of pages could not be written to the database"});
+    copies_ = false;
+    end_ = 0;
   }
 
  private:
@@ -69,23 +89,33 @@ class RunFile : public FileOver {
   }
 
   int fd_ = -1;
-  DirectRoom room_;                // made for the first run
-  sqlite3_int64 grown_bytes_ = 0;  // 0: the file keeps its length, and nothing is gathered
-  sqlite3_int64 begin_ = 0;        // where the first byte of the run goes
-  sqlite3_int64 size_ = 0;         // of the run
+  DirectRoom room_;               // made for the first run
+  bool copies_ = false;           // a checkpoint is under way
+  bool stops_at_reader_ = false;  // and will not have all of the log
+  sqlite3_int64 old_end_ = 0;     // of the file, as the checkpoint found it
+  sqlite3_int64 end_ = 0;         // as it leaves it; 0: nothing is gathered
+  sqlite3_int64 begin_ = 0;       // where the first byte of the run goes
+  sqlite3_int64 size_ = 0;        // of the run
 };
 
-RunFile& copy_of(sqlite3_file* file) { return *static_cast<RunFile*>(file); }
+RunFile& over_of(sqlite3_file* file) { return *static_cast<RunFile*>(file); }
 
 int write_page(sqlite3_file* file, const void* bytes, int size, sqlite3_int64 at) {
-  return copy_of(file).write(bytes, size, at);
+  return over_of(file).write(bytes, size, at);
 }
 
 int control_file(sqlite3_file* file, int what, void* argument) {
-  RunFile& copy = copy_of(file);
-  if (what == SQLITE_FCNTL_SIZE_HINT) copy.grow_to(*static_cast<sqlite3_int64*>(argument));
-  if (what == SQLITE_FCNTL_CKPT_DONE) copy.copy_ends();
+  RunFile& over = over_of(file);
+  if (what == SQLITE_FCNTL_CKPT_START) over.copy_begins();
+  if (what == SQLITE_FCNTL_SIZE_HINT) over.grow_to(*static_cast<sqlite3_int64*>(argument));
+  if (what == SQLITE_FCNTL_CKPT_DONE) over.copy_ends();
   return HandedOn<&sqlite3_io_methods::xFileControl>::on(file, what, argument);
+}
+
+int lock_shared(sqlite3_file* file, int slot, int count, int flags) {
+  const int code = HandedOn<&sqlite3_io_methods::xShmLock>::on(file, slot, count, flags);
+  over_of(file).locked(slot, flags, code);
+  return code;
 }
 
 // A method that finds the run in the file.
@@ -94,7 +124,7 @@ struct Flushed;
 template <class... Args, int (*sqlite3_io_methods::*Method)(sqlite3_file*, Args...)>
 struct Flushed<Method> {
   static int on(sqlite3_file* file, Args... args) {
-    const int code = copy_of(file).flush();
+    const int code = over_of(file).flush();
     return code != SQLITE_OK ? code : HandedOn<Method>::on(file, args...);
   }
 };
@@ -104,6 +134,7 @@ constexpr sqlite3_io_methods copy_methods() {
   Methods methods = handed_on<RunFile>(2);
   methods.xWrite = write_page;
   methods.xFileControl = control_file;
+  methods.xShmLock = lock_shared;
   methods.xRead = Flushed<&Methods::xRead>::on;
   methods.xTruncate = Flushed<&Methods::xTruncate>::on;
   methods.xSync = Flushed<&Methods::xSync>::on;
@@ -118,11 +149,11 @@ constexpr sqlite3_io_methods kCopyMethods = copy_methods();
 const int kRunFileBytes = sizeof(RunFile);
 
 int open_for_copies(sqlite3_vfs& own, const char* path, sqlite3_file* place, int flags, int* flags_out,
-                    int (*opened)()) {
-  auto* copy = new (place) RunFile(place_below<RunFile>(place));
-  const int code = own.xOpen(&own, path, copy->file(), flags, flags_out);
-  if (copy->file()->pMethods != nullptr) copy->pMethods = &kCopyMethods;
-  copy->use(opened());
+                    int (*take_opened_fd)()) {
+  auto* over = new (place) RunFile(place_below<RunFile>(place));
+  const int code = own.xOpen(&own, path, over->file(), flags, flags_out);
+  if (over->file()->pMethods != nullptr) over->pMethods = &kCopyMethods;
+  over->direct_through(take_opened_fd());
   return code;
 }
 

@@ -6,11 +6,12 @@
 // Inside storage: writes past the page cache.
 namespace millrace::storage {
 
-// What every disk takes as the unit of a direct write, of its place, and of the memory that it is made from.
+// The unit of a direct write, of its place, and of the memory that it is made from. A disk of larger sectors
+// refuses such a write with EINVAL.
 inline constexpr std::size_t kDirectUnit = 4096;
 
-// Whether `fd` writes past the page cache from now on. False: it is as it was, as the file system cannot do
-// that; one that can may still refuse a write, with EINVAL.
+// From now on `fd` writes past the page cache, or no longer. False: it is as it was, as the file system
+// cannot do that; one that can may still refuse a write, with EINVAL.
 bool set_direct(int fd, bool on);
 
 struct FreeRoom {

@@ -17,7 +17,7 @@ base::Error store_error(const SqliteError& e);
 
 // One log line, then exit(1): the outcome of a COMMIT is unknown, and only a new process may find out.
 [[noreturn]] void die_of_commit(const SqliteError& e);
-// The same where a part of the log could not be copied, and SQLite would take it for copied.
+// The same where a part of the log is not in the database, and SQLite takes it for copied.
 [[noreturn]] void die_of_copy(const SqliteError& e);
 
 }  // namespace millrace::storage

@@ -45,8 +45,8 @@ struct HandedOn<Method> {
   }
 };
 
-// The methods of a `File` that hands everything on. `version` as SQLite's: 2 has shared memory, which a
-// database has and a log has not; nothing is mapped.
+// The methods of a `File` that hands everything on. `version`: SQLite's iVersion; 2 has shared memory, which
+// a database has and a log has not; nothing is mapped.
 template <class File>
 constexpr sqlite3_io_methods handed_on(int version) {
   using Methods = sqlite3_io_methods;

@@ -18,11 +18,11 @@ namespace {
 thread_local int opened_fd = -1;
 
 int open_and_note(const char* path, int flags, int mode) {
-  opened_fd = ::open(path, flags | O_CLOEXEC, mode);
+  opened_fd = ::open(path, flags, mode);
   return opened_fd;
 }
 
-int opened() { return std::exchange(opened_fd, -1); }
+int take_opened_fd() { return std::exchange(opened_fd, -1); }
 
 int open_file(sqlite3_vfs*, const char* path, sqlite3_file* file, int flags, int* flags_out) {
   sqlite3_vfs& own = *sqlite3_vfs_find(nullptr);
@@ -32,8 +32,8 @@ int open_file(sqlite3_vfs*, const char* path, sqlite3_file* file, int flags, int
 
 int open_copied(sqlite3_vfs* vfs, const char* path, sqlite3_file* file, int flags, int* flags_out) {
   if ((flags & SQLITE_OPEN_MAIN_DB) == 0) return open_file(vfs, path, file, flags, flags_out);
-  opened();
-  return open_for_copies(*sqlite3_vfs_find(nullptr), path, file, flags, flags_out, opened);
+  take_opened_fd();
+  return open_for_copies(*sqlite3_vfs_find(nullptr), path, file, flags, flags_out, take_opened_fd);
 }
 
 void set_up_sqlite() {
@@ -62,11 +62,11 @@ struct Vfs {
 
 }  // namespace
 
-const char* vfs_name(bool copies) {
+const char* vfs_name(bool checkpoints) {
   static const bool is_set_up = (set_up_sqlite(), true);
-  static const Vfs gathering("millrace-gathering", open_file);
-  static const Vfs copying("millrace-copying", open_copied);
-  return is_set_up ? (copies ? copying : gathering).name() : nullptr;
+  static Vfs gathering("millrace-gathering", open_file);
+  static Vfs copying("millrace-copying", open_copied);
+  return is_set_up ? (checkpoints ? copying : gathering).name() : nullptr;
 }
 
 }  // namespace millrace::storage
