@@ -5,7 +5,6 @@
 
 #include <fcntl.h>
 #include <sqlite3.h>
-#include <sys/stat.h>
 
 #include "storage/copy_writes.h"
 #include "storage/log_writes.h"
