@@ -35,6 +35,27 @@ set(MILLRACE_TESTS_APART unit_base unit_schemas unit_providers unit_app)
 
 add_custom_target(unit_and_contract)
 
+# A test of ctest for each test of a binary that `filter` leaves; what else it shall see in its environment comes
+# with `variables`. A program under a sanitizer takes longer to start than most tests: there a test of ctest is a
+# quarter of the binary's, and each alone has the label `each`, for scripts/test -R.
+function(millrace_gtest_runs name label prefix filter)
+  cmake_parse_arguments(ARG "" "" "VARIABLES" ${ARGN})
+  set(environment MILLRACE_BUILD=${CMAKE_BINARY_DIR} ${ARG_VARIABLES})
+  set(properties COST ${MILLRACE_COST_${label}} ${ARG_UNPARSED_ARGUMENTS})
+  set(label_of_each ${label})
+  if(MILLRACE_SANITIZE)
+    set(label_of_each each)
+    foreach(shard RANGE 3)
+      add_test(NAME ${prefix}${name}.${shard} COMMAND ${name} --gtest_filter=${filter})
+      set_tests_properties(${prefix}${name}.${shard} PROPERTIES LABELS ${label} TIMEOUT 900 ${properties}
+        ENVIRONMENT "${environment};GTEST_TOTAL_SHARDS=4;GTEST_SHARD_INDEX=${shard}")
+    endforeach()
+  endif()
+  gtest_discover_tests(${name} TEST_PREFIX "${prefix}" TEST_FILTER "${filter}" TEST_LIST ${prefix}${name}_tests
+    DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
+    PROPERTIES LABELS ${label_of_each} TIMEOUT 300 ${properties} ENVIRONMENT "${environment}")
+endfunction()
+
 # One binary with its ctest label; packages are those of the room, so that a test may look behind its headers.
 function(millrace_gtest name label)
   cmake_parse_arguments(ARG "" "" "SOURCES;USES;PROPERTIES" ${ARGN})
@@ -52,9 +73,7 @@ function(millrace_gtest name label)
   foreach(room ${ARG_USES})
     target_link_libraries(${name} PRIVATE millrace_${room})
   endforeach()
-  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
-    PROPERTIES LABELS ${label} COST ${MILLRACE_COST_${label}} TIMEOUT 300
-               ENVIRONMENT MILLRACE_BUILD=${CMAKE_BINARY_DIR} ${ARG_PROPERTIES})
+  millrace_gtest_runs(${name} ${label} "" "*" ${ARG_PROPERTIES})
   add_dependencies(unit_and_contract ${name})
 endfunction()
 
@@ -69,10 +88,7 @@ foreach(pair "net;Fetch.*:HttpClient.*" "providers;Calls.*:Ends.*")
   list(GET pair 0 room)
   list(GET pair 1 filter)
   if(TARGET unit_${room})
-    gtest_discover_tests(unit_${room} TEST_PREFIX curl. TEST_FILTER "${filter}" TEST_LIST unit_${room}_by_curl
-      DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
-      PROPERTIES LABELS unit COST ${MILLRACE_COST_unit} TIMEOUT 300
-                 ENVIRONMENT "MILLRACE_BUILD=${CMAKE_BINARY_DIR};MILLRACE_TEST_HTTP=curl")
+    millrace_gtest_runs(unit_${room} unit curl. "${filter}" VARIABLES MILLRACE_TEST_HTTP=curl)
   endif()
 endforeach()
 foreach(room engines workers)  # their tests start it
