@@ -82,7 +82,8 @@ class RunFile : public FileOver {
 
   // Bytes that have been written; the rest, whatever the reason, goes through the cache.
   sqlite3_int64 write_directly(sqlite3_int64 size) {
-    if (size < kDirectBytes || fd_ < 0 || begin_ % kDirectUnit != 0 || size % kDirectUnit != 0) return 0;
+    constexpr auto kUnit = static_cast<sqlite3_int64>(kDirectUnit);
+    if (size < kDirectBytes || fd_ < 0 || begin_ % kUnit != 0 || size % kUnit != 0) return 0;
     if (!set_direct(fd_, true)) return 0;
     const ssize_t wrote = ::pwrite(fd_, room_.get(), static_cast<std::size_t>(size), begin_);
     return set_direct(fd_, false) ? std::max<sqlite3_int64>(wrote, 0) : 0;
