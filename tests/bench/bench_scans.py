@@ -5,10 +5,12 @@ import random
 
 from documents import scan_pdf
 from PIL import Image, ImageChops, ImageDraw, ImageFilter, ImageFont
+from scans import write
 
 DPI = 300
 PAGE = (int(8.27 * DPI), int(11.69 * DPI))
 MARGIN = DPI
+INK = 40
 # Share of noise in a page. From about 0.2 on, Tesseract at 300 dpi begins to take speckle for letters: OCRmyPDF's CPU time
 # per page rises up to sixfold, at 0.3 it loses whole pages, and a ratio would say more about this number than about us.
 NOISE = 0.12
@@ -43,20 +45,6 @@ def paragraphs(seed, count=5, sentences=6):
     return [" ".join(sentence(chance) for _ in range(sentences)) for _ in range(count)]
 
 
-def _set_text(draw, text, font, top, pitch):
-    """Lines of at most the page's text width; returns where the next line would begin."""
-    line = ""
-    for word in text.split():
-        longer = f"{line} {word}".strip()
-        if draw.textlength(longer, font=font) > PAGE[0] - 2 * MARGIN:
-            draw.text((MARGIN, top), line, font=font, fill=40)
-            top, line = top + pitch, word
-        else:
-            line = longer
-    draw.text((MARGIN, top), line, font=font, fill=40)
-    return top + pitch
-
-
 def _noise(chance):
     """Gray noise with its middle at 128."""
     layers = [Image.frombytes("L", PAGE, chance.randbytes(PAGE[0] * PAGE[1])) for _ in range(2)]
@@ -72,7 +60,7 @@ def scan(number):
     draw, font = ImageDraw.Draw(page), ImageFont.truetype(FONTS[number % len(FONTS)], size)
     top, texts = MARGIN, paragraphs(number)
     for text in texts:
-        top = _set_text(draw, text, font, top, int(size * 1.3)) + size
+        top = write(draw, text, font, MARGIN, top, PAGE[0] - 2 * MARGIN, int(size * 1.3), ink=INK) + size
     assert top < PAGE[1] - MARGIN // 2, "the page is too full"
     page = page.rotate(chance.uniform(-0.5, 0.5), resample=Image.BICUBIC, fillcolor=232)
     page = page.filter(ImageFilter.GaussianBlur(0.8))

@@ -27,17 +27,17 @@ def paragraph(seed, count):
     return " ".join(chance.choice(WORDS) for _ in range(count)).capitalize() + "."
 
 
-def write(draw, text, font, left, top, width, pitch):
+def write(draw, text, font, left, top, width, pitch, ink=0):
     """Sets text in lines of at most `width` pixels; returns where the next line would begin."""
     line = ""
     for word in text.split():
         longer = f"{line} {word}".strip()
         if draw.textlength(longer, font=font) > width:
-            draw.text((left, top), line, font=font, fill=0)
+            draw.text((left, top), line, font=font, fill=ink)
             top, line = top + pitch, word
         else:
             line = longer
-    draw.text((left, top), line, font=font, fill=0)
+    draw.text((left, top), line, font=font, fill=ink)
     return top + pitch
 
 
