@@ -5,6 +5,7 @@ import os
 import sqlite3
 import subprocess
 import uuid
+from pathlib import Path
 
 import pytest
 from documents import data_uri, tiny_pdf
@@ -91,18 +92,31 @@ def test_topics_deleted_under_a_running_house_cost_no_job(house, kafka):
     assert all(process.popen.poll() is None for process in (api, *workers))
 
 
-def holds_write_lock(data, pid):
-    """True if the process holds the flock on locks/write.lock now, by /proc/locks."""
-    lock = os.stat(data / "locks" / "write.lock")
+def holds_lock(data, pid, name="write"):
+    """True if the process holds the flock on locks/NAME.lock now, by /proc/locks."""
+    lock = os.stat(data / "locks" / f"{name}.lock")
     wanted = f"{os.major(lock.st_dev):02x}:{os.minor(lock.st_dev):02x}:{lock.st_ino}"
     with open("/proc/locks", encoding="ascii") as table:
         rows = [line.split() for line in table]
     return any(row[1] == "FLOCK" and row[4] == str(pid) and row[5] == wanted for row in rows if row[1] != "->")
 
 
+def stands_in_the_way(data, pid):
+    """True if it writes to the store, or is the first of those who wait to: nobody passes it."""
+    return holds_lock(data, pid, "write") or holds_lock(data, pid, "next")
+
+
+def state_of(thread):
+    with open(thread / "stat", encoding="ascii") as stat:
+        return stat.read().rsplit(")", 1)[1].split()[0]
+
+
 def is_stopped(pid):
-    with open(f"/proc/{pid}/stat", encoding="ascii") as stat:
-        return stat.read().rsplit(")", 1)[1].split()[0] == "T"
+    """Every thread has: one that waited for the lock in the kernel may still get it while the first one has stopped."""
+    try:
+        return all(state_of(thread) == "T" for thread in Path(f"/proc/{pid}/task").iterdir())
+    except (FileNotFoundError, ProcessLookupError):  # a thread ended meanwhile
+        return False
 
 
 def running_under_leases_of(api, name):
@@ -113,12 +127,12 @@ def running_under_leases_of(api, name):
 
 
 def stop_while_it_holds_leases(api, worker, name):
-    """Stops the worker in the middle of its work, but outside of its transactions; returns what it holds."""
+    """Stops the worker in the middle of its work, but where it keeps nobody from the store; returns what it holds."""
 
     def caught():
         worker.pause()
         eventually(lambda: is_stopped(worker.popen.pid), 10, "stopped")
-        if not holds_write_lock(api.data, worker.popen.pid):
+        if not stands_in_the_way(api.data, worker.popen.pid):
             if held := running_under_leases_of(api, name):
                 return held
         worker.resume()
@@ -162,10 +176,10 @@ def stop_while_it_holds_the_lock(api, worker):
     def caught():
         some_jobs(api, 1)
         for _ in range(200):
-            if holds_write_lock(api.data, pid):
+            if holds_lock(api.data, pid):
                 worker.pause()
                 eventually(lambda: is_stopped(pid), 10, "stopped")
-                if holds_write_lock(api.data, pid):
+                if holds_lock(api.data, pid):
                     return True
                 worker.resume()
         return False
