@@ -10,6 +10,7 @@
 
 #include "platform/base/base64.h"
 #include "platform/base/crypto.h"
+#include "platform/base/fd.h"
 #include "platform/base/ids.h"
 #include "platform/base/log.h"
 
@@ -19,21 +20,6 @@ namespace {
 constexpr std::size_t kSecretFileMax = 4096;
 constexpr std::size_t kPepperBytes = 32;
 constexpr std::size_t kSecretKeyBytes = 32;
-
-class Fd {
- public:
-  explicit Fd(int fd) : fd_(fd) {}
-  ~Fd() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Fd(const Fd&) = delete;
-  Fd& operator=(const Fd&) = delete;
-  int get() const { return fd_; }
-  explicit operator bool() const { return fd_ >= 0; }
-
- private:
-  int fd_;
-};
 
 base::Error failed(const std::string& path, std::string_view act) {
   return base::error(base::Code::kInternal,
@@ -47,7 +33,7 @@ std::string without_line_end(std::string text) {
 
 // nullopt: there is no such file.
 base::Result<std::optional<std::string>> read_secret(const std::string& path) {
-  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const base::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file && errno == ENOENT) return std::optional<std::string>();
   if (!file) return failed(path, "open");
   struct stat about {};
@@ -62,7 +48,7 @@ base::Result<std::optional<std::string>> read_secret(const std::string& path) {
 }
 
 base::Status write_whole(const std::string& path, const std::string& text) {
-  const Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  const base::Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!file) return failed(path, "create");
   if (::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()))
     return failed(path, "write");
@@ -72,7 +58,7 @@ base::Status write_whole(const std::string& path, const std::string& text) {
 
 base::Status sync_folder(const std::string& path) {
   const std::string folder = path.substr(0, path.rfind('/') + 1);
-  const Fd fd(::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const base::Fd fd(::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd || ::fsync(fd.get()) != 0) return failed(folder, "sync");
   return {};
 }

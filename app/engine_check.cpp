@@ -43,8 +43,8 @@ std::string trial_recording() {
          std::string(kBytes, '\0');
 }
 
-process::Fd memory_file(std::string_view bytes) {
-  process::Fd fd(::memfd_create("doctor", MFD_CLOEXEC));
+base::Fd memory_file(std::string_view bytes) {
+  base::Fd fd(::memfd_create("doctor", MFD_CLOEXEC));
   static_cast<void>(!::write(fd.get(), bytes.data(), bytes.size()));
   return fd;
 }

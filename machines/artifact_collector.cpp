@@ -46,10 +46,10 @@ static_assert(schemas::kArtifactBytesMax == std::int64_t{100} << 20 && schemas::
                   schemas::kArtifactNameMax == 1024 && kDepthMax == 16,
               "the texts say so");
 
-process::Fd reopened(const process::Fd& entry, int flags) {
+base::Fd reopened(const base::Fd& entry, int flags) {
   // The entry is known to be no link: this opens it again and nothing else.
   const std::string self = "/proc/self/fd/" + std::to_string(entry.get());
-  return process::Fd(::open(self.c_str(), flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  return base::Fd(::open(self.c_str(), flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
 }
 
 class Collector {
@@ -69,7 +69,7 @@ class Collector {
   }
 
   void look_at(int folder, const std::string& name, const std::string& path, std::size_t depth) {
-    const process::Fd entry = entry_of(folder, name);
+    const base::Fd entry = entry_of(folder, name);
     struct stat found {};
     if (!entry || ::fstat(entry.get(), &found) != 0) return leave_out(Reason::kUnread);
     if (S_ISLNK(found.st_mode)) return leave_out(Reason::kLink);
@@ -77,18 +77,18 @@ class Collector {
     if (path.size() > schemas::kArtifactNameMax || !schemas::is_text(path)) return leave_out(Reason::kName);
     if (S_ISREG(found.st_mode)) return take(entry, found, path);
     if (depth > kDepthMax) return leave_out(Reason::kDeep);
-    const process::Fd inner = reopened(entry, O_RDONLY | O_DIRECTORY);
+    const base::Fd inner = reopened(entry, O_RDONLY | O_DIRECTORY);
     if (!inner) return leave_out(Reason::kUnread);
     enter(inner.get(), path + "/", depth + 1);
   }
 
-  void take(const process::Fd& entry, const struct stat& found, const std::string& path) {
+  void take(const base::Fd& entry, const struct stat& found, const std::string& path) {
     if (found.st_nlink != 1) return leave_out(Reason::kHardLink);
     if (found.st_size > schemas::kArtifactBytesMax) return leave_out(Reason::kLarge);
     if (result_.files.size() == static_cast<std::size_t>(schemas::kArtifactsMax)) {
       return leave_out(Reason::kMany);
     }
-    process::Fd content = reopened(entry, O_RDONLY);
+    base::Fd content = reopened(entry, O_RDONLY);
     if (!content) return leave_out(Reason::kUnread);
     result_.files.push_back({path, found.st_size, std::move(content)});
   }

@@ -23,7 +23,7 @@ void remove_folder(int parent, int folder, const std::string& name) {
 
 }  // namespace
 
-ArtifactFolder::ArtifactFolder(process::Fd parent, process::Fd folder, std::string name, std::string path)
+ArtifactFolder::ArtifactFolder(base::Fd parent, base::Fd folder, std::string name, std::string path)
     : parent_(std::move(parent)),
       folder_(std::move(folder)),
       name_(std::move(name)),
@@ -32,14 +32,14 @@ ArtifactFolder::ArtifactFolder(process::Fd parent, process::Fd folder, std::stri
 base::Result<ArtifactFolder> ArtifactFolder::make(int root, const std::string& parent,
                                                   const std::string& name, uid_t uid) {
   if (auto made = make_folder(root, {parent, 0700, uid}); !made) return std::move(made.error());
-  process::Fd above = open_folder(root, parent);
+  base::Fd above = open_folder(root, parent);
   std::string path = parent + "/" + name;
   bool made = above && ::mkdirat(above.get(), name.c_str(), 0700) == 0;
   if (above && !made && errno == EEXIST) {  // of an attempt whose process was killed
     sweep(root, parent);
     made = ::mkdirat(above.get(), name.c_str(), 0700) == 0;
   }
-  process::Fd folder = open_folder(root, path);
+  base::Fd folder = open_folder(root, path);
   const bool locked = made && folder && ::flock(folder.get(), LOCK_EX | LOCK_NB) == 0;
   if (!locked || (::geteuid() == 0 && ::fchown(folder.get(), uid, uid) != 0)) {
     return base::error(base::Code::kHostAgentFailed, "cannot make " + path + ": " + std::strerror(errno));
@@ -57,10 +57,10 @@ CollectedArtifacts ArtifactFolder::collect() const {
 }
 
 void ArtifactFolder::sweep(int root, const std::string& parent) {
-  const process::Fd above = open_folder(root, parent);
+  const base::Fd above = open_folder(root, parent);
   if (!above) return;
   for (const std::string& name : names_in(above.get(), kSweptAtOnce)) {
-    const process::Fd folder = open_folder(root, parent + "/" + name);
+    const base::Fd folder = open_folder(root, parent + "/" + name);
     if (folder && ::flock(folder.get(), LOCK_EX | LOCK_NB) == 0) {
       remove_folder(above.get(), folder.get(), name);
     }

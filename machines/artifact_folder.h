@@ -4,8 +4,8 @@
 #include <sys/types.h>
 
 #include "machines/artifact_collector.h"
+#include "platform/base/fd.h"
 #include "platform/base/result.h"
-#include "platform/process/fd.h"
 
 namespace millrace::machines {
 
@@ -27,9 +27,9 @@ class ArtifactFolder {
   static void sweep(int root, const std::string& parent);
 
  private:
-  ArtifactFolder(process::Fd parent, process::Fd folder, std::string name, std::string path);
-  process::Fd parent_;
-  process::Fd folder_;  // locked while it is owned
+  ArtifactFolder(base::Fd parent, base::Fd folder, std::string name, std::string path);
+  base::Fd parent_;
+  base::Fd folder_;  // locked while it is owned
   std::string name_;
   std::string path_;
 };

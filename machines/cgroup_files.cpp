@@ -19,7 +19,7 @@ constexpr int kOwnTries = 3;
 constexpr std::size_t kGroupsMax = 100'000;
 
 std::vector<std::string> groups_in(const std::string& parent) {
-  const process::Fd folder(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const base::Fd folder(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   std::vector<std::string> paths;
   if (!folder) return paths;
   for (const std::string& name : names_in(folder.get(), kGroupsMax)) {
@@ -34,12 +34,12 @@ std::vector<std::string> groups_in(const std::string& parent) {
 }  // namespace
 
 bool write_group_file(const std::string& path, std::string_view text) {
-  const process::Fd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  const base::Fd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
   return file && ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
 }
 
 std::string read_group_file(const std::string& path) {
-  const process::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const base::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   std::string text;
   std::array<char, 16384> buffer;
   while (file) {
@@ -52,10 +52,10 @@ std::string read_group_file(const std::string& path) {
 
 bool make_group(const std::string& path) { return ::mkdir(path.c_str(), 0755) == 0 || errno == EEXIST; }
 
-process::Fd own_group(const std::string& path) {
+base::Fd own_group(const std::string& path) {
   for (int i = 0; i < kOwnTries; ++i) {
     if (!make_group(path)) return {};
-    process::Fd group(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    base::Fd group(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     // Between the two somebody may have swept it.
     if (group && ::flock(group.get(), LOCK_SH | LOCK_NB) == 0 && ::access(path.c_str(), F_OK) == 0)
       return group;
@@ -65,7 +65,7 @@ process::Fd own_group(const std::string& path) {
 
 void sweep_groups(const std::string& parent) {
   for (const std::string& path : groups_in(parent)) {
-    const process::Fd group(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    const base::Fd group(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!group || ::flock(group.get(), LOCK_EX | LOCK_NB) != 0) continue;
     for (const std::string& inner : groups_in(path)) ::rmdir(inner.c_str());
     ::rmdir(path.c_str());

@@ -190,7 +190,7 @@ void CommandPump::gone() {
   enter(Phase::kGone, kDrainGrace);
 }
 
-void CommandPump::pass_on(process::Fd& from, schemas::OutputStream stream) {
+void CommandPump::pass_on(base::Fd& from, schemas::OutputStream stream) {
   const ssize_t count = ::read(from.get(), buffer_.data(), buffer_.size());
   if (count <= 0) return from.reset();
   if (hooks_.output) hooks_.output(stream, {buffer_.data(), static_cast<std::size_t>(count)});

@@ -7,8 +7,8 @@
 
 #include "machines/driver.h"
 #include "machines/jail_link.h"
+#include "platform/base/fd.h"
 #include "platform/process/child.h"
-#include "platform/process/fd.h"
 
 namespace millrace::machines {
 
@@ -16,9 +16,9 @@ namespace millrace::machines {
 struct JailHandles {
   process::Child child;  // our program, which becomes bubblewrap
   JailLink link;
-  process::Fd output;
-  process::Fd errors;
-  process::Fd setup_errors;
+  base::Fd output;
+  base::Fd errors;
+  base::Fd setup_errors;
 };
 
 // Lets the command in a started jail begin, moves its output and watches over its end. For one `run`.
@@ -48,7 +48,7 @@ class CommandPump {
   void kill(CommandEnd::How why);
   void gone();
   void enter(Phase phase, std::chrono::milliseconds limit);
-  void pass_on(process::Fd& from, schemas::OutputStream stream);
+  void pass_on(base::Fd& from, schemas::OutputStream stream);
   void read_setup_errors();
   CommandEnd result();
 

@@ -60,7 +60,7 @@ base::Status run(const ImageTools& tools, Tool tool) {
 
 base::Status make_new(const ImageTools& tools, const std::string& path, std::uint64_t bytes, uid_t owner) {
   const std::string draft = path + ".new";
-  const process::Fd file(::open(draft.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
+  const base::Fd file(::open(draft.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!file || ::ftruncate(file.get(), static_cast<off_t>(bytes)) != 0) return failed_at(draft);
   const std::string user = std::to_string(owner);
   auto made = run(
@@ -76,7 +76,7 @@ std::string growth_mark(const std::string& path) { return path + ".grows"; }
 
 base::Status grow(const ImageTools& tools, const std::string& path, std::uint64_t bytes) {
   const std::string mark = growth_mark(path);
-  if (!process::Fd(::open(mark.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600))) {
+  if (!base::Fd(::open(mark.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600))) {
     return failed_at(mark);
   }
   if (::truncate(path.c_str(), static_cast<off_t>(bytes)) != 0) return failed_at(path);
@@ -125,8 +125,8 @@ void detach_image(process::Spawner& spawner, const std::string& folder) {
   static_cast<void>(run({spawner}, {{kUnmount, "-n", "-l", folder}}));
 }
 
-base::Result<process::Fd> lock_image(const std::string& path) {
-  process::Fd file(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+base::Result<base::Fd> lock_image(const std::string& path) {
+  base::Fd file(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!file) return failed_at(path);
   const auto deadline = std::chrono::steady_clock::now() + kLockLimit;
   while (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {

@@ -5,8 +5,8 @@
 
 #include <sys/types.h>
 
+#include "platform/base/fd.h"
 #include "platform/base/result.h"
-#include "platform/process/fd.h"
 #include "platform/process/spawner.h"
 
 // A file with a filesystem in it. Errors are kHostAgentFailed, for the operator alone; all block.
@@ -37,6 +37,6 @@ void detach_image(process::Spawner& spawner, const std::string& folder);
 // The lock of the one process whose jails may have an image mounted, at `path` (0600). It holds until each
 // copy of the descriptor is closed: hand one to each jail. Waits some seconds for jails of a process that was
 // killed. kMachineNotRoutable: another worker has it.
-base::Result<process::Fd> lock_image(const std::string& path);
+base::Result<base::Fd> lock_image(const std::string& path);
 
 }  // namespace millrace::machines

@@ -4,7 +4,7 @@
 
 #include "machines/folder_entries.h"
 #include "machines/machine_folder.h"
-#include "platform/process/fd.h"
+#include "platform/base/fd.h"
 
 namespace millrace::machines {
 namespace {
@@ -39,7 +39,7 @@ void DiskWatch::run(const std::stop_token& stop) {
 }
 
 void DiskWatch::look(const base::Uuid& machine, const Watched& watched) {
-  const process::Fd folder = open_folder(root_, watched.folder);
+  const base::Fd folder = open_folder(root_, watched.folder);
   if (!folder) return;
   const auto bytes = bytes_below(folder.get());
   if (!bytes || *bytes > watched.bytes_max) uses_.end(machine, kDiskFull);

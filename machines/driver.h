@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "platform/base/fd.h"
 #include "platform/base/result.h"
-#include "platform/process/fd.h"
 #include "schemas/execution.h"
 #include "schemas/machine.h"
 
@@ -31,7 +31,7 @@ struct CommandOrder {
 struct ArtifactFile {
   std::string name;  // its path below $MILLRACE_ARTIFACTS
   std::int64_t bytes = 0;
-  process::Fd content;
+  base::Fd content;
 };
 
 struct CommandEnd {
@@ -70,7 +70,7 @@ class StopSwitch {
   bool killed() const;
 
  private:
-  process::Fd event_;
+  base::Fd event_;
   std::shared_ptr<std::atomic<bool>> killed_;
 };
 inline constexpr std::chrono::seconds kStopGrace{5};

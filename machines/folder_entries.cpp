@@ -38,8 +38,8 @@ const dirent* next(DIR* listing) {
   return nullptr;
 }
 
-process::Fd folder_in(int folder, const char* name) {
-  return process::Fd(::openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+base::Fd folder_in(int folder, const char* name) {
+  return base::Fd(::openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
 
 // Of one name: removed, or a folder that is not empty (false).
@@ -49,10 +49,10 @@ bool removed(int folder, const std::string& name) {
 }
 
 // Whatever its owner, who is us or whose right we have, did to its mode.
-process::Fd opened_fully(int folder, const std::string& name) {
-  process::Fd inner = folder_in(folder, name.c_str());
+base::Fd opened_fully(int folder, const std::string& name) {
+  base::Fd inner = folder_in(folder, name.c_str());
   if (!inner && errno == EACCES) {
-    const process::Fd entry = entry_of(folder, name);
+    const base::Fd entry = entry_of(folder, name);
     ::chmod(("/proc/self/fd/" + std::to_string(entry.get())).c_str(), 0700);
     inner = folder_in(folder, name.c_str());
   }
@@ -62,7 +62,7 @@ process::Fd opened_fully(int folder, const std::string& name) {
 
 // Moves the folders of `name` up beside it, so that no depth is ever walked, and removes the rest of it.
 bool flatten(int top, const std::string& name, std::uint64_t& moved) {
-  const process::Fd inner = opened_fully(top, name);
+  const base::Fd inner = opened_fully(top, name);
   if (!inner) return false;
   for (auto names = names_in(inner.get(), kBatch); !names.empty(); names = names_in(inner.get(), kBatch)) {
     for (const std::string& each : names) {
@@ -91,11 +91,11 @@ std::vector<std::string> names_in(int folder, std::size_t most) {
   return names;
 }
 
-process::Fd entry_of(int folder, const std::string& name) {
+base::Fd entry_of(int folder, const std::string& name) {
   open_how how{};
   how.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC;
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
-  return process::Fd(static_cast<int>(::syscall(SYS_openat2, folder, name.c_str(), &how, sizeof how)));
+  return base::Fd(static_cast<int>(::syscall(SYS_openat2, folder, name.c_str(), &how, sizeof how)));
 }
 
 std::optional<std::uint64_t> bytes_below(int folder) {
@@ -116,7 +116,7 @@ std::optional<std::uint64_t> bytes_below(int folder) {
     bytes += static_cast<std::uint64_t>(found.st_blocks) * 512;
     if (!S_ISDIR(found.st_mode)) continue;
     if (open.size() == kOpenFoldersMax) return std::nullopt;
-    const process::Fd inner = folder_in(::dirfd(now), entry->d_name);
+    const base::Fd inner = folder_in(::dirfd(now), entry->d_name);
     if (inner) open.push_back(listing_of(inner.get()));
   }
   return bytes;

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "platform/process/fd.h"
+#include "platform/base/fd.h"
 
 // Folders that a command wrote, looked at from outside: nothing here follows a symbolic link, leaves the
 // folder, or blocks on what it finds.
@@ -15,7 +15,7 @@ namespace millrace::machines {
 std::vector<std::string> names_in(int folder, std::size_t most);
 
 // An entry of the folder as O_PATH, itself even where it is a symbolic link; empty: errno.
-process::Fd entry_of(int folder, const std::string& name);
+base::Fd entry_of(int folder, const std::string& name);
 
 // The bytes that the files below it take on the disk. Looks at 1,000,000 entries at most; what is closed to
 // us is not counted. nullopt: it is nested deeper than is looked at (256).

@@ -13,11 +13,11 @@ base::Error not_locked(const std::string& path) {
   return base::error(base::Code::kInternal, "cannot lock " + path + ": " + std::strerror(errno));
 }
 
-process::Fd opened(const std::string& path) {
-  return process::Fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+base::Fd opened(const std::string& path) {
+  return base::Fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
 
-bool locked(const process::Fd& fd, int operation) {
+bool locked(const base::Fd& fd, int operation) {
   int done = 0;
   do {
     done = ::flock(fd.get(), operation);
@@ -28,13 +28,13 @@ bool locked(const process::Fd& fd, int operation) {
 }  // namespace
 
 base::Result<FolderLock> FolderLock::wait(const std::string& path) {
-  process::Fd fd = opened(path);
+  base::Fd fd = opened(path);
   if (!fd || !locked(fd, LOCK_EX)) return not_locked(path);
   return FolderLock(std::move(fd));
 }
 
 base::Result<std::optional<FolderLock>> FolderLock::try_now(const std::string& path) {
-  process::Fd fd = opened(path);
+  base::Fd fd = opened(path);
   if (!fd) return not_locked(path);
   if (locked(fd, LOCK_EX | LOCK_NB)) return std::optional(FolderLock(std::move(fd)));
   if (errno == EWOULDBLOCK) return std::optional<FolderLock>();

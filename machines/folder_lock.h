@@ -2,8 +2,8 @@
 #include <optional>
 #include <string>
 
+#include "platform/base/fd.h"
 #include "platform/base/result.h"
-#include "platform/process/fd.h"
 
 namespace millrace::machines {
 
@@ -17,8 +17,8 @@ class FolderLock {
   static base::Result<std::optional<FolderLock>> try_now(const std::string& path);
 
  private:
-  explicit FolderLock(process::Fd fd) : fd_(std::move(fd)) {}
-  process::Fd fd_;
+  explicit FolderLock(base::Fd fd) : fd_(std::move(fd)) {}
+  base::Fd fd_;
 };
 
 }  // namespace millrace::machines

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "platform/process/fd.h"
+#include "platform/base/fd.h"
 #include "schemas/machine.h"
 
 namespace millrace::machines {
@@ -25,7 +25,7 @@ class GroupTree {
   // Makes the machine's groups and gives them its size. False: errno.
   bool set(const schemas::Machine& machine, const std::string& name, unsigned processes) const;
   // What a process writes "0" to, to enter the machine's groups. Empty: errno, one of them is not there.
-  std::vector<process::Fd> entrances(const std::string& name) const;
+  std::vector<base::Fd> entrances(const std::string& name) const;
   std::uint64_t memory_kills(const std::string& name) const;
   // Removes the machine's groups that are empty. False: something is still in one of them.
   bool remove(const std::string& name) const;
@@ -40,7 +40,7 @@ class GroupTree {
   Kind kind_ = Kind::kNone;
   std::vector<std::string> folders_;  // v1: of memory, pids and (where there is one) cpu; v2: the one
   std::vector<std::string> made_;     // outermost first
-  std::vector<process::Fd> owned_;    // so that nobody sweeps them
+  std::vector<base::Fd> owned_;       // so that nobody sweeps them
 };
 
 }  // namespace millrace::machines

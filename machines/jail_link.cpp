@@ -22,8 +22,8 @@ pid_t sender_of(msghdr& header) {
   return 0;
 }
 
-process::Fd opened(pid_t pid) {
-  return pid > 0 ? process::Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))) : process::Fd();
+base::Fd opened(pid_t pid) {
+  return pid > 0 ? base::Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))) : base::Fd();
 }
 
 }  // namespace
@@ -34,7 +34,7 @@ base::Result<JailLink::Made> JailLink::make() {
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
     return base::error(base::Code::kOverloaded, "no file descriptor is left for a jail: raise `ulimit -n`");
   }
-  Made made{JailLink(process::Fd(ends[0])), process::Fd(ends[1])};
+  Made made{JailLink(base::Fd(ends[0])), base::Fd(ends[1])};
   ::setsockopt(ends[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof on);
   return made;
 }

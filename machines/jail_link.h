@@ -2,8 +2,8 @@
 #include <optional>
 
 #include "machines/jail_protocol.h"
+#include "platform/base/fd.h"
 #include "platform/base/result.h"
-#include "platform/process/fd.h"
 
 namespace millrace::machines {
 
@@ -27,14 +27,14 @@ class JailLink {
   void kill();
 
  private:
-  explicit JailLink(process::Fd socket) : socket_(std::move(socket)) {}
-  process::Fd socket_;
-  process::Fd process_;
+  explicit JailLink(base::Fd socket) : socket_(std::move(socket)) {}
+  base::Fd socket_;
+  base::Fd process_;
 };
 
 struct JailLink::Made {
   JailLink link;
-  process::Fd far_end;
+  base::Fd far_end;
 };
 
 }  // namespace millrace::machines

@@ -10,8 +10,8 @@ namespace {
 
 constexpr int kPipeBytes = 256 << 10;
 
-base::Result<process::Pipe> output_pipe(uid_t uid) {
-  auto pipe = process::make_pipe();
+base::Result<base::Pipe> output_pipe(uid_t uid) {
+  auto pipe = base::make_pipe();
   // So that the command may open its /dev/stdout.
   if (pipe && ::geteuid() == 0 && ::fchown(pipe->write.get(), uid, uid) != 0) {
     return base::error(base::Code::kHostAgentFailed, "a pipe cannot be given to the machine's uid");
@@ -24,9 +24,9 @@ base::Result<process::Pipe> output_pipe(uid_t uid) {
 struct BothEnds {
   JailEnds theirs;
   JailLink link;
-  process::Fd output;
-  process::Fd errors;
-  process::Fd setup_errors;
+  base::Fd output;
+  base::Fd errors;
+  base::Fd setup_errors;
 };
 
 base::Result<BothEnds> make_ends(const CommandOrder& order, const JailParts& parts, const JailSite& site) {
@@ -43,7 +43,7 @@ base::Result<BothEnds> make_ends(const CommandOrder& order, const JailParts& par
   if (!output) return std::move(output.error());
   auto errors = output_pipe(site.uid);
   if (!errors) return std::move(errors.error());
-  auto setup = process::make_pipe();
+  auto setup = base::make_pipe();
   if (!setup) return std::move(setup.error());
   return BothEnds{{std::move(link->far_end), std::move(*file), std::move(*filter), std::move(*input),
                    std::move(output->write), std::move(errors->write), std::move(setup->write)},

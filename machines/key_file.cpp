@@ -12,8 +12,8 @@
 
 #include "machines/ssh_wire.h"
 #include "platform/base/crypto.h"
+#include "platform/base/fd.h"
 #include "platform/base/ids.h"
-#include "platform/process/fd.h"
 
 namespace millrace::machines {
 namespace {
@@ -44,8 +44,8 @@ class DraftFile {
   DraftFile& operator=(const DraftFile&) = delete;
 
   base::Status write(const std::string& bytes, unsigned mode) const {
-    const process::Fd fd(::open(name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-                                static_cast<mode_t>(0600)));
+    const base::Fd fd(::open(name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                             static_cast<mode_t>(0600)));
     const bool written = fd && write_whole(fd.get(), bytes) &&
                          ::fchmod(fd.get(), static_cast<mode_t>(mode)) == 0 && ::fsync(fd.get()) == 0;
     return written ? base::Status() : base::Status(failed("write", name_));
@@ -59,13 +59,13 @@ class DraftFile {
 base::Status sync_folder_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
-  const process::Fd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const base::Fd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   return fd && ::fsync(fd.get()) == 0 ? base::Status() : base::Status(failed("write", folder));
 }
 
 // The whole of a small file that only its owner may read; nullopt: there is none.
 base::Result<std::optional<std::string>> read_secret(const std::string& path) {
-  const process::Fd fd(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  const base::Fd fd(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!fd && errno == ENOENT) return std::optional<std::string>();
   struct stat found {};
   if (!fd || ::fstat(fd.get(), &found) != 0) return failed("read", path);

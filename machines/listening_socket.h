@@ -1,13 +1,13 @@
 #pragma once
 #include <string>
 
+#include "platform/base/fd.h"
 #include "platform/base/result.h"
-#include "platform/process/fd.h"
 
 namespace millrace::machines {
 
 struct ListeningSocket {
-  process::Fd socket;  // does not block
+  base::Fd socket;  // does not block
   int port = 0;
 };
 

@@ -54,7 +54,7 @@ base::Result<SshdConnection> LocalSshd::Parts::begin(const SshdDoors::Visitor& v
   const std::string id = schemas::machine_id(visitor.machine.id);
   auto files = sshd_files({id, visitor.host_name, visitor.host_key, std::move(*serials), now()}, *authority);
   if (!files) return std::move(files.error());
-  auto words = process::make_pipe();
+  auto words = base::make_pipe();
   if (!words) return std::move(words.error());
   ::fcntl(words->read.get(), F_SETFL, O_NONBLOCK);
   Sandbox::ResidentOrder order;

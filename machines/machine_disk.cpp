@@ -109,7 +109,7 @@ base::Status MachineDisks::open_image(const schemas::Machine& machine, const std
   if (!point) return std::move(point.error());
   if (auto mounted = mount_image(tools, image_in(folder), mount_in(folder)); !mounted) return mounted;
   place.image = true;
-  place.lock = std::make_shared<const process::Fd>(std::move(*lock));
+  place.lock = std::make_shared<const base::Fd>(std::move(*lock));
   place.folder = mount_in(folder);
   auto made = make_places(place, uid);
   if (!made) detach_image(spawner_, mount_in(folder));
@@ -167,13 +167,13 @@ base::Status MachineDisks::remove(const base::Uuid& machine) {
   if (disk->open && disk->place.image) detach_image(spawner_, mount_in(folder));
   const MachinePlace place = std::exchange(disk->place, {});  // our lock, if we have it
   disk->open = false;
-  const process::Fd own = open_folder(root(), folder);
+  const base::Fd own = open_folder(root(), folder);
   if (!own) {
     if (errno == ENOENT) return {};
     return base::error(base::Code::kHostAgentFailed, folder + ": " + std::strerror(errno));
   }
   ::fchmod(own.get(), 0700);
-  const auto own_lock = place.lock ? base::Result<process::Fd>(process::Fd()) : lock_image(lock_in(folder));
+  const auto own_lock = place.lock ? base::Result<base::Fd>(base::Fd()) : lock_image(lock_in(folder));
   if (!own_lock) {
     return own_lock.error().code == base::Code::kMachineNotRoutable ? in_use() : own_lock.error();
   }

@@ -9,8 +9,8 @@
 
 #include "machines/machine_uses.h"
 #include "machines/trial_folder.h"
+#include "platform/base/fd.h"
 #include "platform/base/result.h"
-#include "platform/process/fd.h"
 #include "platform/process/spawner.h"
 #include "schemas/machine.h"
 
@@ -23,7 +23,7 @@ struct MachinePlace {
   std::string artifacts;  // folders of executions
   bool image = false;
   // Of an image: each jail is handed a copy, so that no other process mounts it while one is left.
-  std::shared_ptr<const process::Fd> lock;
+  std::shared_ptr<const base::Fd> lock;
 };
 
 // The disks of the machines: DATA/machines/<id>/ with `workspace` and `artifacts` in it, or both on an image
@@ -69,7 +69,7 @@ class MachineDisks {
   const std::string data_dir_;
   process::Spawner& spawner_;
   MachineUses& uses_;
-  process::Fd root_;
+  base::Fd root_;
   bool images_ = false;
   std::mutex mutex_;
   std::map<base::Uuid, std::shared_ptr<Disk>> disks_;

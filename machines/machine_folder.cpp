@@ -20,10 +20,10 @@ const char* below(const std::string& path) { return path.c_str() + 1; }
 
 }  // namespace
 
-base::Result<process::Fd> make_folder(int root, const FolderRule& rule) {
+base::Result<base::Fd> make_folder(int root, const FolderRule& rule) {
   if (::mkdirat(root, below(rule.path), 0700) != 0 && errno != EEXIST) return not_made(rule.path);
   // By O_PATH: a command may have taken its folder's owner every right to it.
-  process::Fd fd(::openat(root, below(rule.path), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  base::Fd fd(::openat(root, below(rule.path), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   struct stat found {};
   if (!fd || ::fstat(fd.get(), &found) != 0) return not_made(rule.path);
   const std::string self = "/proc/self/fd/" + std::to_string(fd.get());
@@ -36,12 +36,12 @@ base::Result<process::Fd> make_folder(int root, const FolderRule& rule) {
   return fd;
 }
 
-process::Fd open_folder(int root, const std::string& path) {
-  return process::Fd(::openat(root, below(path), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+base::Fd open_folder(int root, const std::string& path) {
+  return base::Fd(::openat(root, below(path), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
 
 bool has_entries(int root, const std::string& path) {
-  const process::Fd folder = open_folder(root, path);
+  const base::Fd folder = open_folder(root, path);
   return folder && !names_in(folder.get(), 1).empty();
 }
 

@@ -3,8 +3,8 @@
 
 #include <sys/types.h>
 
+#include "platform/base/fd.h"
 #include "platform/base/result.h"
-#include "platform/process/fd.h"
 
 // Folders of machines. Paths are absolute and looked up from `root`, the root folder as the jails see it
 // (process::Spawner::root): what lies on an image is nowhere else. Errors are kHostAgentFailed, their message
@@ -18,10 +18,10 @@ struct FolderRule {
 };
 
 // Makes it, or makes an old one so; whatever a command did to its mode. Returns it, O_PATH.
-base::Result<process::Fd> make_folder(int root, const FolderRule& rule);
+base::Result<base::Fd> make_folder(int root, const FolderRule& rule);
 
 // An existing folder, to be read; no symbolic link in the path is followed. Empty: it is not there.
-process::Fd open_folder(int root, const std::string& path);
+base::Fd open_folder(int root, const std::string& path);
 
 // True if it is there and something is in it.
 bool has_entries(int root, const std::string& path);

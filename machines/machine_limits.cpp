@@ -82,8 +82,8 @@ bool MachineLimits::set_groups(const schemas::Machine& machine, const std::strin
   return true;
 }
 
-std::vector<process::Fd> MachineLimits::enter(const schemas::Machine& machine, const std::string& name) {
-  std::vector<process::Fd> files;
+std::vector<base::Fd> MachineLimits::enter(const schemas::Machine& machine, const std::string& name) {
+  std::vector<base::Fd> files;
   if (set_groups(machine, name)) files = tree_.entrances(name);
   if (files.empty()) sizes_.erase(name);
   return files;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "machines/group_tree.h"
-#include "platform/process/fd.h"
+#include "platform/base/fd.h"
 #include "schemas/machine.h"
 
 namespace millrace::machines {
@@ -33,8 +33,8 @@ class MachineLimits {
   void give_up();
 
   struct Entrances {
-    Kind kind = Kind::kRlimits;      // what bounds who enters
-    std::vector<process::Fd> files;  // to write "0" to; none: rlimits
+    Kind kind = Kind::kRlimits;   // what bounds who enters
+    std::vector<base::Fd> files;  // to write "0" to; none: rlimits
   };
   // How a process enters the groups of `machine` with all that it starts then, whatever its uid. The groups
   // get the machine's size.
@@ -52,7 +52,7 @@ class MachineLimits {
   };
   // All with the lock.
   bool set_groups(const schemas::Machine& machine, const std::string& name);
-  std::vector<process::Fd> enter(const schemas::Machine& machine, const std::string& name);
+  std::vector<base::Fd> enter(const schemas::Machine& machine, const std::string& name);
   void settle();
   void note(const std::string& name, bool bounded, int problem);
   void remove_groups(const std::string& name);

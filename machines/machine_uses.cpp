@@ -15,8 +15,8 @@ bool has_ended(int pidfd, std::chrono::milliseconds limit) {
   return ::poll(&fd, 1, static_cast<int>(std::max<std::chrono::milliseconds::rep>(limit.count(), 0))) > 0;
 }
 
-void drop_ended(std::vector<process::Fd>& residents) {
-  std::erase_if(residents, [](const process::Fd& each) { return has_ended(each.get(), {}); });
+void drop_ended(std::vector<base::Fd>& residents) {
+  std::erase_if(residents, [](const base::Fd& each) { return has_ended(each.get(), {}); });
 }
 
 }  // namespace
@@ -29,7 +29,7 @@ std::unique_ptr<MachineUses::Use> MachineUses::begin(const base::Uuid& machine,
   return use;
 }
 
-void MachineUses::add_resident(const base::Uuid& machine, process::Fd pidfd) {
+void MachineUses::add_resident(const base::Uuid& machine, base::Fd pidfd) {
   const std::lock_guard lock(mutex_);
   auto& residents = machines_[machine].residents;
   drop_ended(residents);
@@ -45,7 +45,7 @@ void MachineUses::end(const base::Uuid& machine, const std::string& reason) {
     use->end_.kill();
     if (use->on_end_) use->on_end_();
   }
-  for (const process::Fd& each : found->second.residents) {
+  for (const base::Fd& each : found->second.residents) {
     ::syscall(SYS_pidfd_send_signal, each.get(), SIGKILL, nullptr, 0);
   }
 }
@@ -66,8 +66,8 @@ bool MachineUses::ended(const base::Uuid& machine, std::chrono::milliseconds lim
     return std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
   };
   const bool all = std::all_of(residents.begin(), residents.end(),
-                               [&](const process::Fd& each) { return has_ended(each.get(), left()); });
-  for (process::Fd& each : residents) {
+                               [&](const base::Fd& each) { return has_ended(each.get(), left()); });
+  for (base::Fd& each : residents) {
     if (!all) add_resident(machine, std::move(each));
   }
   return all;

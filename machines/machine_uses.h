@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "machines/driver.h"
+#include "platform/base/fd.h"
 #include "platform/base/ids.h"
-#include "platform/process/fd.h"
 
 namespace millrace::machines {
 
@@ -25,7 +25,7 @@ class MachineUses {
   // `end`, on its thread; it must neither block nor come back here.
   std::unique_ptr<Use> begin(const base::Uuid& machine, std::function<void()> on_end = {});
   // A child that somebody else owns; it is killed with the others.
-  void add_resident(const base::Uuid& machine, process::Fd pidfd);
+  void add_resident(const base::Uuid& machine, base::Fd pidfd);
 
   // Tells all of the machine to end.
   void end(const base::Uuid& machine, const std::string& reason);
@@ -36,7 +36,7 @@ class MachineUses {
  private:
   struct OfMachine {
     std::list<Use*> commands;
-    std::vector<process::Fd> residents;
+    std::vector<base::Fd> residents;
   };
   void forget(Use* use);
 

@@ -65,7 +65,7 @@ base::Error with_reason(base::Error error) {
 }
 
 // The file's bytes from its beginning, whoever else reads it.
-base::Result<process::Fd> copy_of(int file) {
+base::Result<base::Fd> copy_of(int file) {
   std::string bytes(kResidentFileMax, '\0');
   const ssize_t count = ::pread(file, bytes.data(), bytes.size(), 0);
   if (count < 0) return base::error(base::Code::kHostAgentFailed, "a file of a resident cannot be read");
@@ -182,7 +182,7 @@ base::Result<std::unique_ptr<Sandbox>> Sandbox::open(Options options, process::S
   if (options.init_program.empty()) options.init_program = init_beside_us();
   options.init_program = std::filesystem::absolute(options.init_program).string();
   options.data_dir = std::filesystem::absolute(options.data_dir).string();
-  process::Fd program(::open(options.init_program.c_str(), O_PATH | O_CLOEXEC));
+  base::Fd program(::open(options.init_program.c_str(), O_PATH | O_CLOEXEC));
   if (!program || ::access(options.init_program.c_str(), X_OK) != 0) {
     return unusable(options.init_program + " is not there", "install it beside millrace");
   }
@@ -245,7 +245,7 @@ base::Result<process::Spawned> Sandbox::start_resident(const schemas::Machine& m
   if (!site) return std::move(site.error());
   auto filter = process::memory_file(parts_->jail.filter);
   if (!filter) return std::move(filter.error());
-  std::vector<process::Fd> files;
+  std::vector<base::Fd> files;
   for (const ResidentOrder::Bind& bind : order.read_only) {
     auto file = copy_of(bind.fd);
     if (!file) return std::move(file.error());
@@ -253,7 +253,7 @@ base::Result<process::Spawned> Sandbox::start_resident(const schemas::Machine& m
   }
   auto child = parts_->spawner.spawn(resident_command(parts_->jail, *site, machine, order, *filter, files));
   if (!child) return child;
-  process::Fd copy(::fcntl(child->pidfd.get(), F_DUPFD_CLOEXEC, 0));
+  base::Fd copy(::fcntl(child->pidfd.get(), F_DUPFD_CLOEXEC, 0));
   if (copy) parts_->uses.add_resident(machine.id, std::move(copy));
   return child;
 }

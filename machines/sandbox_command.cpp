@@ -51,7 +51,7 @@ process::Words outer_words(const JailParts& parts, const JailSite& site, unsigne
 }
 
 void map_entrances(process::Command& command, const JailSite& site, int first) {
-  for (const process::Fd& each : site.entrances) command.fds.push_back({first++, each.get()});
+  for (const base::Fd& each : site.entrances) command.fds.push_back({first++, each.get()});
 }
 
 process::Words resident_words(const JailLimits& limits, int first_group) {
@@ -120,7 +120,7 @@ process::Command jail_command(const JailParts& parts, const JailSite& site, cons
 
 process::Command resident_command(const JailParts& parts, const JailSite& site,
                                   const schemas::Machine& machine, const Sandbox::ResidentOrder& order,
-                                  const process::Fd& filter, const std::vector<process::Fd>& files) {
+                                  const base::Fd& filter, const std::vector<base::Fd>& files) {
   process::Command command;
   command.fds = order.fds;
   int next = 3;

@@ -7,8 +7,8 @@
 #include "machines/jail_protocol.h"
 #include "machines/machine_disk.h"
 #include "machines/sandbox.h"
+#include "platform/base/fd.h"
 #include "platform/base/result.h"
-#include "platform/process/fd.h"
 #include "platform/process/spawner.h"
 
 namespace millrace::machines {
@@ -16,28 +16,28 @@ namespace millrace::machines {
 // What all jails of a sandbox are made from. Immutable.
 struct JailParts {
   Sandbox::Options limits;
-  process::Fd program;  // millrace-jail-init, opened as a path
-  std::string filter;   // the seccomp filter of commands: BPF
+  base::Fd program;    // millrace-jail-init, opened as a path
+  std::string filter;  // the seccomp filter of commands: BPF
 };
 
 // What one jail is made of, beside those.
 struct JailSite {
   uid_t uid = 0;  // outside
   MachinePlace place;
-  std::string artifacts;               // the folder that is seen as /artifacts; empty: none
-  std::vector<process::Fd> entrances;  // MachineLimits
+  std::string artifacts;            // the folder that is seen as /artifacts; empty: none
+  std::vector<base::Fd> entrances;  // MachineLimits
   bool network = false;
 };
 
 // The far ends of a command's jail: they go when it has been started.
 struct JailEnds {
-  process::Fd socket;
-  process::Fd order;
-  process::Fd filter;
-  process::Fd input;
-  process::Fd output;
-  process::Fd errors;
-  process::Fd setup_errors;  // what our program and bubblewrap say
+  base::Fd socket;
+  base::Fd order;
+  base::Fd filter;
+  base::Fd input;
+  base::Fd output;
+  base::Fd errors;
+  base::Fd setup_errors;  // what our program and bubblewrap say
 };
 
 // The uid of a machine's processes: 210000 + its number as root, else our own. kHostAgentFailed: the number
@@ -61,6 +61,6 @@ process::Command jail_command(const JailParts& parts, const JailSite& site, cons
 // environment. `files`: the bytes that are seen at the paths of the order, in its order.
 process::Command resident_command(const JailParts& parts, const JailSite& site,
                                   const schemas::Machine& machine, const Sandbox::ResidentOrder& order,
-                                  const process::Fd& filter, const std::vector<process::Fd>& files);
+                                  const base::Fd& filter, const std::vector<base::Fd>& files);
 
 }  // namespace millrace::machines

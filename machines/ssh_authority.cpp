@@ -44,7 +44,7 @@ base::Status give_to_owner(const std::string& data_dir, const std::string& folde
 
 // nullopt: there is no list.
 std::optional<std::uint64_t> version_in(const std::string& path) {
-  const process::Fd fd(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  const base::Fd fd(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   std::array<char, kRevocationListHead> head;
   const ssize_t count = fd ? ::read(fd.get(), head.data(), head.size()) : -1;
   if (count < 0) return std::nullopt;

@@ -24,8 +24,8 @@ constexpr std::chrono::milliseconds kLoginTrialLimit{30'000};
 constexpr const char* kCannotRun = "the gateway could not start a connection to the machine";
 
 struct SocketPair {
-  process::Fd ours;
-  process::Fd theirs;
+  base::Fd ours;
+  base::Fd theirs;
 };
 
 base::Result<SocketPair> make_sockets() {
@@ -33,16 +33,16 @@ base::Result<SocketPair> make_sockets() {
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     return base::error(base::Code::kOverloaded, "no file descriptor is left: raise `ulimit -n`");
   }
-  return SocketPair{process::Fd(ends[0]), process::Fd(ends[1])};
+  return SocketPair{base::Fd(ends[0]), base::Fd(ends[1])};
 }
 
 // A client with its streams; the command waits there for its order.
 base::Result<SshHandles> start_client(process::Spawner& spawner, process::Command command) {
   auto input = make_sockets();
   if (!input) return std::move(input.error());
-  auto output = process::make_pipe();
+  auto output = base::make_pipe();
   if (!output) return std::move(output.error());
-  auto errors = process::make_pipe();
+  auto errors = base::make_pipe();
   if (!errors) return std::move(errors.error());
   command.fds = {{0, input->theirs.get()}, {1, output->write.get()}, {2, errors->write.get()}};
   auto child = process::Child::start(spawner, command);

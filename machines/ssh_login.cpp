@@ -13,8 +13,8 @@
 
 #include "machines/ssh_folder.h"
 #include "platform/base/clock.h"
+#include "platform/base/fd.h"
 #include "platform/base/ids.h"
-#include "platform/process/fd.h"
 
 namespace millrace::machines {
 namespace {
@@ -103,7 +103,7 @@ base::Result<SshLogin> SshLogin::make(const std::string& home, const std::string
 
 base::Status SshLogin::write(const std::string& file, const std::string& content) const {
   const std::string path = *folder_ + file;
-  const process::Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
+  const base::Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
   const auto size = static_cast<ssize_t>(content.size());
   if (!fd || ::write(fd.get(), content.data(), content.size()) != size) return cannot_make(path);
   return {};

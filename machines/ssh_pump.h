@@ -8,17 +8,17 @@
 
 #include "machines/driver.h"
 #include "machines/remote_script.h"
+#include "platform/base/fd.h"
 #include "platform/process/child.h"
-#include "platform/process/fd.h"
 
 namespace millrace::machines {
 
 // Our ends of an OpenSSH client that was started with a kRun (machines/remote_script.h).
 struct SshHandles {
   process::Child client;
-  process::Fd input;  // a socket that does not block
-  process::Fd output;
-  process::Fd errors;
+  base::Fd input;  // a socket that does not block
+  base::Fd output;
+  base::Fd errors;
 };
 
 // The message of a kHostFailed that says just this.

@@ -2,8 +2,8 @@
 #include <cstdint>
 #include <string>
 
+#include "platform/base/fd.h"
 #include "platform/process/child.h"
-#include "platform/process/fd.h"
 
 namespace millrace::machines {
 
@@ -11,7 +11,7 @@ namespace millrace::machines {
 class SshdConnection {
  public:
   // `words`: our end of its standard error, without blocking.
-  SshdConnection(std::string machine, process::Child sshd, process::Fd words)
+  SshdConnection(std::string machine, process::Child sshd, base::Fd words)
       : machine_(std::move(machine)), sshd_(std::move(sshd)), words_(std::move(words)) {}
 
   int process_fd() const { return sshd_.pidfd(); }  // readable: it has ended
@@ -27,7 +27,7 @@ class SshdConnection {
 
   std::string machine_;
   process::Child sshd_;
-  process::Fd words_;
+  base::Fd words_;
   std::string line_, last_line_;
 };
 

@@ -187,7 +187,7 @@ std::shared_ptr<const SshdDoors::Visitor> SshdDoors::visitor(const base::Uuid& m
   const auto found = doors_.find(machine);
   if (found == doors_.end() || found->second.ending || attended_.contains(machine)) return nullptr;
   SshdDoor& door = found->second;
-  process::Fd socket(::accept4(door.listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  base::Fd socket(::accept4(door.listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
   if (!socket) {
     const bool gone = errno == EAGAIN || errno == ECONNABORTED || errno == EINTR;
     if (!gone) deaf_until_ = Steady::now() + kDeafness;

@@ -17,8 +17,8 @@
 #include "machines/local_sshd.h"
 #include "machines/sshd_connection.h"
 #include "machines/sshd_starts.h"
+#include "platform/base/fd.h"
 #include "platform/base/ids.h"
-#include "platform/process/fd.h"
 
 namespace millrace::machines {
 
@@ -27,7 +27,7 @@ struct SshdDoor {
   schemas::Machine machine;
   LocalSshd::Endpoint endpoint;
   Ed25519Key host_key;
-  process::Fd listener;
+  base::Fd listener;
   std::map<std::uint64_t, SshdConnection> connections;  // by a number of their own
   bool full_told = false;                               // that it is full: once until there is room again
   bool ending = false;                                  // somebody removes it: nobody comes in any more
@@ -43,7 +43,7 @@ class SshdDoors {
     schemas::Machine machine;
     std::string host_name;
     Ed25519Key host_key;
-    process::Fd socket;
+    base::Fd socket;
   };
   // Starts the sshd of an accepted connection. `stop`: the start is to fail soon. Several at once, of
   // different machines.
@@ -100,7 +100,7 @@ class SshdDoors {
   const std::chrono::milliseconds round_;
   const LocalSshd::Hooks& hooks_;
   const Begin begin_;
-  const process::Fd woken_;
+  const base::Fd woken_;
   std::mutex mutex_;
   std::condition_variable settled_;
   std::map<base::Uuid, SshdDoor> doors_;

@@ -6,7 +6,7 @@
 #include "machines/ed25519_key.h"
 #include "machines/ssh_authority.h"
 #include "platform/base/clock.h"
-#include "platform/process/fd.h"
+#include "platform/base/fd.h"
 
 // What an sshd in a machine's jail is given beside the machine's disk.
 namespace millrace::machines {
@@ -22,7 +22,7 @@ struct SshdOrder {
 // One file, seen inside at `path`.
 struct JailFile {
   std::string path;
-  process::Fd content;  // in memory, sealed
+  base::Fd content;  // in memory, sealed
 };
 
 // The words that start sshd on the connection at its descriptors 0 and 1; what it says goes to 2.

@@ -23,8 +23,8 @@ std::string new_name() {
 }
 
 // The folder of all, locked: nobody sweeps what another has made and not yet locked.
-process::Fd locked_parent(int root, const std::string& data_dir) {
-  process::Fd parent = open_folder(root, data_dir + "/machines");
+base::Fd locked_parent(int root, const std::string& data_dir) {
+  base::Fd parent = open_folder(root, data_dir + "/machines");
   while (parent && ::flock(parent.get(), LOCK_EX) != 0) {
     if (errno != EINTR) return {};
   }
@@ -39,11 +39,11 @@ void remove_folder(int folder, const std::string& path) {
 
 base::Result<TrialFolder> TrialFolder::make(int root, const std::string& data_dir, uid_t machine_uid) {
   if (auto all = make_machines_folder(root, data_dir); !all) return std::move(all.error());
-  const process::Fd parent = locked_parent(root, data_dir);
+  const base::Fd parent = locked_parent(root, data_dir);
   std::string name = new_name();
   auto path = make_machine_folder(root, data_dir, name, machine_uid);
   if (!path) return std::move(path.error());
-  process::Fd folder = open_folder(root, *path);
+  base::Fd folder = open_folder(root, *path);
   if (!parent || !folder || ::flock(folder.get(), LOCK_EX | LOCK_NB) != 0) {
     return base::error(base::Code::kHostAgentFailed, *path + ": " + std::strerror(errno));
   }
@@ -51,12 +51,12 @@ base::Result<TrialFolder> TrialFolder::make(int root, const std::string& data_di
 }
 
 void TrialFolder::sweep(int root, const std::string& data_dir) {
-  const process::Fd parent = locked_parent(root, data_dir);
+  const base::Fd parent = locked_parent(root, data_dir);
   if (!parent) return;
   for (const std::string& name : names_in(parent.get(), kNamesMax)) {
     if (!name.starts_with(kPrefix)) continue;
     const std::string path = data_dir + "/machines/" + name;
-    const process::Fd folder = open_folder(root, path);
+    const base::Fd folder = open_folder(root, path);
     if (folder && ::flock(folder.get(), LOCK_EX | LOCK_NB) == 0) remove_folder(folder.get(), path);
   }
 }

@@ -3,8 +3,8 @@
 
 #include <sys/types.h>
 
+#include "platform/base/fd.h"
 #include "platform/base/result.h"
-#include "platform/process/fd.h"
 
 namespace millrace::machines {
 
@@ -26,11 +26,11 @@ class TrialFolder {
   const std::string& path() const { return path_; }
 
  private:
-  TrialFolder(std::string name, std::string path, process::Fd folder)
+  TrialFolder(std::string name, std::string path, base::Fd folder)
       : name_(std::move(name)), path_(std::move(path)), folder_(std::move(folder)) {}
   std::string name_;
   std::string path_;
-  process::Fd folder_;  // locked as long as the trial goes on
+  base::Fd folder_;  // locked as long as the trial goes on
 };
 
 }  // namespace millrace::machines

@@ -3,7 +3,7 @@
 
 Usage: scripts/check_layers.py [--root DIR] [--table]
 The rooms and what each may use are the `millrace_library` lines of CMakeLists.txt. Prints file:line, the rule and what
-to do; exit 1 if anything is found. --table prints the arrows as markdown.
+to do; exit 1 if anything is found. --table prints the arrows as docs/architecture.md has them.
 """
 import argparse
 import pathlib
@@ -32,6 +32,8 @@ THIRD_PARTY = [
 # The headers that move a job, and who may include them.
 MOVERS = re.compile(r"^storage/job_(intake|claims|outcomes|upkeep)\.h$")
 MAY_MOVE = ("jobs/", "workers/", "storage/", "app/compose")
+
+MAP = "docs/architecture.md"  # has the table of the arrows
 
 DATABASE_FILE = re.compile(r'"[^"]*(millrace\.db|-wal|-shm)[^"]*"')
 OPENS_FILE = re.compile(r"\b(open|open64|openat|fopen|freopen|mmap|creat|copy_file|[io]?fstream)\b\s*[({\w]")
@@ -103,6 +105,7 @@ class Checker:
                 self.check_includes(name, text)
                 self.check_database(name, text)
             self.check_awaits(name, without_strings(text))
+        self.check_map()
         return self.found
 
     def check_includes(self, name, text):
@@ -149,11 +152,15 @@ class Checker:
         for match in AWAIT_AGGREGATE.finditer(text):
             self.say(name, line_of(text, match.start()), "await-aggregate", "an aggregate temporary in an expression with co_await: name it first, then move it")
 
+    def check_map(self):
+        place = self.root / MAP
+        if place.exists() and table(self.rooms) not in place.read_text(encoding="utf-8"):
+            self.say(MAP, 1, "map", "its table is not what CMakeLists.txt says: scripts/check_layers.py --table prints it")
+
 
 def table(rooms):
-    print("| room | folder | may use |\n|---|---|---|")
-    for room in rooms:
-        print(f"| {room.name} | `{room.folder}` | {', '.join(room.uses) or '–'} |")
+    rows = [f"| {room.name} | `{room.folder}` | {', '.join(room.uses) or '–'} |" for room in rooms]
+    return "\n".join(["| room | folder | may use |", "|---|---|---|", *rows])
 
 
 def main():
@@ -163,7 +170,7 @@ def main():
     arguments = parser.parse_args()
     checker = Checker(arguments.root.resolve())
     if arguments.table:
-        table(checker.rooms)
+        print(table(checker.rooms))
         return 0
     found = checker.run()
     print("\n".join(found), end="\n" if found else "")

@@ -10,7 +10,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "platform/process/fd.h"
+#include "platform/base/fd.h"
 
 namespace millrace::workers {
 namespace {
@@ -38,7 +38,7 @@ class Reply {
   }
 
  private:
-  process::Fd event_;
+  base::Fd event_;
   std::mutex mutex_;
   std::optional<base::Result<int>> status_;
 };

@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "platform/base/fd.h"
 #include "platform/base/result.h"
-#include "platform/process/fd.h"
 #include "storage/blobs.h"
 #include "storage/job_outcomes.h"
 #include "storage/job_queries.h"
@@ -17,7 +17,7 @@ namespace millrace::workers {
 base::Result<std::string> bytes_of(const storage::Blobs& blobs, storage::StoredPayload payload);
 
 // A descriptor of its own on the same file. kOverloaded: none is left.
-base::Result<process::Fd> own_descriptor(const storage::OpenFile& file);
+base::Result<base::Fd> own_descriptor(const storage::OpenFile& file);
 // Appends a file of that many bytes, from its beginning. kInternal: it has fewer.
 base::Status append_file(std::string& out, int fd, std::uint64_t bytes);
 

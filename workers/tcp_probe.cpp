@@ -12,8 +12,8 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include "platform/base/fd.h"
 #include "platform/process/child.h"
-#include "platform/process/fd.h"
 #include "platform/process/poll_limit.h"
 
 namespace millrace::workers {
@@ -58,7 +58,7 @@ std::vector<std::string> resolve(process::Spawner& spawner, const std::string& n
 }
 
 bool connects(const addrinfo& to, Steady::time_point deadline, const machines::StopSwitch& stop) {
-  const process::Fd fd(::socket(to.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  const base::Fd fd(::socket(to.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd) return false;
   if (::connect(fd.get(), to.ai_addr, to.ai_addrlen) == 0) return true;
   if (errno != EINPROGRESS) return false;

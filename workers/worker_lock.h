@@ -3,8 +3,8 @@
 #include <utility>
 #include <vector>
 
+#include "platform/base/fd.h"
 #include "platform/base/result.h"
-#include "platform/process/fd.h"
 
 namespace millrace::workers {
 
@@ -32,7 +32,7 @@ class WorkerLock {
   void remove();
 
  private:
-  WorkerLock(std::string path, std::string name, process::Fd fd)
+  WorkerLock(std::string path, std::string name, base::Fd fd)
       : path_(std::move(path)), name_(std::move(name)), fd_(std::move(fd)) {}
   enum class Attempted { kTaken, kHeld, kGone };
   static base::Result<WorkerLock> open(const std::string& path, std::string name, bool make);
@@ -41,7 +41,7 @@ class WorkerLock {
 
   std::string path_;
   std::string name_;
-  process::Fd fd_;
+  base::Fd fd_;
 };
 
 }  // namespace millrace::workers

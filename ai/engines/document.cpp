@@ -10,10 +10,10 @@ using base::Code;
 
 }  // namespace
 
-Document::Document(process::Fd fd, std::uint64_t size_bytes, schemas::Media media)
+Document::Document(base::Fd fd, std::uint64_t size_bytes, schemas::Media media)
     : fd_(std::move(fd)), size_bytes_(size_bytes), media_(media) {}
 
-base::Result<std::shared_ptr<const Document>> Document::from(process::Fd fd) {
+base::Result<std::shared_ptr<const Document>> Document::from(base::Fd fd) {
   struct stat status {};
   if (!fd || ::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
     return base::error(Code::kInternal, "the document's bytes cannot be read");

@@ -2,8 +2,8 @@
 #include <cstdint>
 #include <memory>
 
+#include "platform/base/fd.h"
 #include "platform/base/result.h"
-#include "platform/process/fd.h"
 #include "schemas/media.h"
 
 namespace millrace::engines {
@@ -16,15 +16,15 @@ class Document {
 
   // `fd`: a regular file opened for reading. Looks at its size and first bytes (blocks for one read).
   // kDocumentEmpty, kDocumentTooLarge (above 50 MB), kDocumentUnsupported.
-  static base::Result<std::shared_ptr<const Document>> from(process::Fd fd);
+  static base::Result<std::shared_ptr<const Document>> from(base::Fd fd);
 
   int fd() const { return fd_.get(); }
   std::uint64_t size_bytes() const { return size_bytes_; }
   schemas::Media media() const { return media_; }
 
  private:
-  Document(process::Fd fd, std::uint64_t size_bytes, schemas::Media media);
-  process::Fd fd_;
+  Document(base::Fd fd, std::uint64_t size_bytes, schemas::Media media);
+  base::Fd fd_;
   std::uint64_t size_bytes_;
   schemas::Media media_;
 };

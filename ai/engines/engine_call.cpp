@@ -11,7 +11,7 @@ EngineEnd ended(EngineEnd::Kind kind) { return {kind, -1, std::nullopt}; }
 
 EngineEnd failed(base::Error error) { return {EngineEnd::Kind::kFailed, -1, std::move(error)}; }
 
-process::Fd EngineCall::cancel_event() { return process::Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)); }
+base::Fd EngineCall::cancel_event() { return base::Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)); }
 
 // Reading takes the event away: it is put back.
 bool EngineCall::is_cancelled() const {

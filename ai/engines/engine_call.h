@@ -5,7 +5,7 @@
 
 #include "ai/engines/engine_child.h"
 #include "ai/engines/engine_end.h"
-#include "platform/process/fd.h"
+#include "platform/base/fd.h"
 
 namespace millrace::engines {
 
@@ -57,8 +57,8 @@ class EngineCall {
   void cancel() const;
 
  private:
-  static process::Fd cancel_event();
-  process::Fd cancelled_ = cancel_event();
+  static base::Fd cancel_event();
+  base::Fd cancelled_ = cancel_event();
 };
 
 }  // namespace millrace::engines

@@ -27,8 +27,8 @@ base::Result<EngineChild> EngineChild::start(process::Spawner& spawner, const pr
     return base::error(base::Code::kOverloaded,
                        "no file descriptor is left for an engine: raise `ulimit -n`");
   }
-  process::Fd ours(ends[0]);
-  const process::Fd theirs(ends[1]);
+  base::Fd ours(ends[0]);
+  const base::Fd theirs(ends[1]);
   auto wrapped =
       jail.wrap({.argv = {options.engine_path, "--serve", "--socket-fd", std::to_string(kSocketFd),
                           "--languages", options.languages},

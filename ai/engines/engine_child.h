@@ -34,12 +34,12 @@ class EngineChild {
   bool alive() { return !child_.wait(std::chrono::milliseconds(0)); }
 
  private:
-  EngineChild(process::Child child, process::Fd socket, std::chrono::milliseconds request_wall)
+  EngineChild(process::Child child, base::Fd socket, std::chrono::milliseconds request_wall)
       : child_(std::move(child)), socket_(std::move(socket)), request_wall_(request_wall) {}
   bool take_frame(Event& event, Got& got);
 
   process::Child child_;
-  process::Fd socket_;
+  base::Fd socket_;
   std::chrono::milliseconds request_wall_;
   FrameReader frames_;
   std::weak_ptr<const void> opened_;

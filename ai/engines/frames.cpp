@@ -28,12 +28,12 @@ void attach(msghdr& message, char* control, std::size_t control_bytes, const int
   std::memcpy(CMSG_DATA(header), &fd, sizeof fd);
 }
 
-process::Fd received_fd(msghdr& message) {
+base::Fd received_fd(msghdr& message) {
   const cmsghdr* header = CMSG_FIRSTHDR(&message);
   if (header == nullptr || header->cmsg_type != SCM_RIGHTS) return {};
   int fd = -1;
   std::memcpy(&fd, CMSG_DATA(header), sizeof fd);
-  return process::Fd(fd);
+  return base::Fd(fd);
 }
 
 // False: there is none until then.
@@ -96,7 +96,7 @@ FrameReader::State FrameReader::read_some(int socket) {
   const bool again = count < 0 && (errno == EINTR || errno == EAGAIN);
   buffer_.resize(size + (count > 0 ? static_cast<std::size_t>(count) : 0));
   if (count <= 0) return again ? State::kOpen : State::kClosed;
-  if (process::Fd fd = received_fd(message)) fd_ = std::move(fd);
+  if (base::Fd fd = received_fd(message)) fd_ = std::move(fd);
   const auto length = frame_length();
   return length && *length > kFrameBytesMax ? State::kClosed : State::kOpen;
 }

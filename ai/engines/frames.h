@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "platform/process/fd.h"
+#include "platform/base/fd.h"
 
 namespace millrace::engines {
 
@@ -28,13 +28,13 @@ class FrameReader {
   State read_some(int socket);
   std::optional<std::string> next();
   // The descriptor that came with a frame, once.
-  process::Fd take_fd() { return std::move(fd_); }
+  base::Fd take_fd() { return std::move(fd_); }
 
  private:
   std::optional<std::size_t> frame_length() const;
   std::string buffer_;
   std::size_t taken_ = 0;
-  process::Fd fd_;
+  base::Fd fd_;
 };
 
 }  // namespace millrace::engines

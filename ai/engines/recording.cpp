@@ -7,10 +7,10 @@
 
 namespace millrace::engines {
 
-Recording::Recording(process::Fd fd, std::uint64_t size_bytes, schemas::AudioFormat format)
+Recording::Recording(base::Fd fd, std::uint64_t size_bytes, schemas::AudioFormat format)
     : fd_(std::move(fd)), size_bytes_(size_bytes), format_(format) {}
 
-base::Result<std::shared_ptr<const Recording>> Recording::from(process::Fd fd) {
+base::Result<std::shared_ptr<const Recording>> Recording::from(base::Fd fd) {
   using base::Code;
   struct stat status {};
   if (!fd || ::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode)) {

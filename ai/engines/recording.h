@@ -2,8 +2,8 @@
 #include <cstdint>
 #include <memory>
 
+#include "platform/base/fd.h"
 #include "platform/base/result.h"
-#include "platform/process/fd.h"
 #include "schemas/audio_format.h"
 
 namespace millrace::engines {
@@ -14,15 +14,15 @@ class Recording {
  public:
   // `fd`: a regular file opened for reading. Looks at its size and first bytes (blocks for one read).
   // kAudioEmpty, kAudioTooLarge (above schemas::kAudioBytesMax), kAudioUnsupported.
-  static base::Result<std::shared_ptr<const Recording>> from(process::Fd fd);
+  static base::Result<std::shared_ptr<const Recording>> from(base::Fd fd);
 
   int fd() const { return fd_.get(); }
   std::uint64_t size_bytes() const { return size_bytes_; }
   schemas::AudioFormat format() const { return format_; }
 
  private:
-  Recording(process::Fd fd, std::uint64_t size_bytes, schemas::AudioFormat format);
-  process::Fd fd_;
+  Recording(base::Fd fd, std::uint64_t size_bytes, schemas::AudioFormat format);
+  base::Fd fd_;
   std::uint64_t size_bytes_;
   schemas::AudioFormat format_;
 };

@@ -113,7 +113,7 @@ int run_batch(const BatchRequest& request, const BatchWork& work, const ClientOp
   if (!inputs) return misused_batch(inputs.error().message);
 
   std::optional<ResumeFile> resume;
-  process::Fd lock;
+  base::Fd lock;
   if (!request.output_folder.empty()) {
     std::error_code failed;
     std::filesystem::create_directories(request.output_folder, failed);

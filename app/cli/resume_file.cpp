@@ -37,9 +37,9 @@ std::string fresh_key(const std::string& command) {
   return command + "-" + base::hex(base::random_bytes(kKeyBytes));
 }
 
-base::Result<process::Fd> lock_outputs(const fs::path& folder, const std::string& command) {
+base::Result<base::Fd> lock_outputs(const fs::path& folder, const std::string& command) {
   const fs::path path = folder / (".millrace-" + command + ".lock");
-  process::Fd file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  base::Fd file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
   if (!file) {
     return base::error(base::Code::kInternal,
                        "cannot write " + path.string() + ": " + std::generic_category().message(errno));

@@ -4,8 +4,8 @@
 #include <set>
 #include <string>
 
+#include "platform/base/fd.h"
 #include "platform/base/result.h"
-#include "platform/process/fd.h"
 
 namespace millrace::cli {
 
@@ -25,7 +25,7 @@ struct ResumeEntry {
 
 // Held while a command works for the output folder `folder`. kBadRequest: another process does. Where the
 // file system knows no locks, nothing keeps others out.
-base::Result<process::Fd> lock_outputs(const std::filesystem::path& folder, const std::string& command);
+base::Result<base::Fd> lock_outputs(const std::filesystem::path& folder, const std::string& command);
 
 // DIR/.millrace-<command>.json: which inputs of an output folder are done in which form, which jobs go on,
 // and whose each output is. An input is the same however it is written, and wherever the folders are moved

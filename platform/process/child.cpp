@@ -24,7 +24,7 @@ constexpr milliseconds kDrainGrace{500};
 
 // One end of a capture: appends up to the bound, counts the rest as truncated.
 struct Sink {
-  Fd fd;
+  base::Fd fd;
   std::string* text;
 
   void read_some(std::size_t bytes_max, bool& truncated) {
@@ -40,7 +40,7 @@ struct Sink {
 
 class Capture {
  public:
-  Capture(Child child, Fd out, Fd err, const CaptureLimits& limits, const std::vector<int>& stops)
+  Capture(Child child, base::Fd out, base::Fd err, const CaptureLimits& limits, const std::vector<int>& stops)
       : child_(std::move(child)),
         limits_(limits),
         stops_(stops),
@@ -108,7 +108,7 @@ class Capture {
 };
 
 // False: it has not ended by then, or who traces it has not let go of it.
-bool reap(const Fd& pidfd, Steady::time_point deadline) {
+bool reap(const base::Fd& pidfd, Steady::time_point deadline) {
   constexpr int kAgainMs = 10;
   pollfd ended{pidfd.get(), POLLIN, 0};
   ::poll(&ended, 1, poll_limit(deadline));
@@ -180,8 +180,8 @@ bool Child::end(milliseconds within) {
 
 base::Result<Captured> capture(Spawner& spawner, Command command, const CaptureLimits& limits,
                                const std::vector<int>& stops) {
-  auto out = make_pipe();
-  auto err = make_pipe();
+  auto out = base::make_pipe();
+  auto err = base::make_pipe();
   if (!out) return std::move(out.error());
   if (!err) return std::move(err.error());
   command.fds.push_back({1, out->write.get()});

@@ -49,7 +49,7 @@ base::Error refused(const std::string& what) {
 
 // A path that is not there needs no rule. A file takes no right of folders.
 bool allow(int rules, const char* path, std::uint64_t rights) {
-  const Fd at(::open(path, O_PATH | O_CLOEXEC));
+  const base::Fd at(::open(path, O_PATH | O_CLOEXEC));
   if (!at) return errno == ENOENT;
   struct stat status {};
   if (::fstat(at.get(), &status) != 0) return false;
@@ -60,11 +60,11 @@ bool allow(int rules, const char* path, std::uint64_t rights) {
 
 }  // namespace
 
-base::Result<Fd> engine_file_rules() {
+base::Result<base::Fd> engine_file_rules() {
   const long version = ::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
   if (version < 1) return refused("this kernel has none (5.13, and lsm= must name it)");
   const Ruleset wanted = ruleset(version);
-  Fd rules(static_cast<int>(::syscall(SYS_landlock_create_ruleset, &wanted, sizeof wanted, 0)));
+  base::Fd rules(static_cast<int>(::syscall(SYS_landlock_create_ruleset, &wanted, sizeof wanted, 0)));
   if (!rules) return refused("no ruleset is made");
   bool allowed = allow(rules.get(), "/usr", kReadFile | kList | kRun) &&
                  allow(rules.get(), "/dev/null", kReadFile | kWriteFile) &&

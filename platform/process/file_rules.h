@@ -1,6 +1,6 @@
 #pragma once
+#include "platform/base/fd.h"
 #include "platform/base/result.h"
-#include "platform/process/fd.h"
 
 namespace millrace::process {
 
@@ -12,6 +12,6 @@ inline constexpr const char* kReadableFiles[] = {"/etc/alternatives", "/etc/ld.s
 // Those files and the null device as a Landlock ruleset, to be taken by `lock_in`: everything else can be
 // neither read nor made, written, renamed or removed, whoever owns it; no TCP port is opened and, on a kernel
 // that can, no process outside is signalled. kInternal: this kernel has no Landlock.
-base::Result<Fd> engine_file_rules();
+base::Result<base::Fd> engine_file_rules();
 
 }  // namespace millrace::process

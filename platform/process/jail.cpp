@@ -42,11 +42,12 @@ std::string child_failure(Spawner& spawner, const JailOptions& options, Confinem
 }
 
 // Locks the calling thread in and tries what must not work then.
-std::string lock_failure(Fd rules, Fd filter) {
+std::string lock_failure(base::Fd rules, base::Fd filter) {
   const bool ruled = static_cast<bool>(rules);
   if (auto locked = lock_in(std::move(rules), std::move(filter)); !locked) return locked.error().message;
-  if (ruled && Fd(::open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC))) return "Landlock does not hold here";
-  if (Fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0))) return "seccomp does not hold here";
+  if (ruled && base::Fd(::open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC)))
+    return "Landlock does not hold here";
+  if (base::Fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0))) return "seccomp does not hold here";
   return {};
 }
 
@@ -55,9 +56,9 @@ std::string trial_failure(Spawner& spawner, const JailOptions& options, Confinem
   std::string failure = child_failure(spawner, options, form);
   if (!failure.empty() || form == Confinement::kNamespaces) return failure;
   auto bytes = engine_seccomp_filter();
-  auto filter = bytes ? memory_file(*bytes) : base::Result<Fd>(std::move(bytes.error()));
+  auto filter = bytes ? memory_file(*bytes) : base::Result<base::Fd>(std::move(bytes.error()));
   if (!filter) return filter.error().message;
-  auto rules = form == Confinement::kFileRules ? engine_file_rules() : base::Result<Fd>(Fd());
+  auto rules = form == Confinement::kFileRules ? engine_file_rules() : base::Result<base::Fd>(base::Fd());
   if (!rules) return rules.error().message;
   std::jthread([&] { failure = lock_failure(std::move(*rules), std::move(*filter)); }).join();
   return failure;

@@ -59,9 +59,9 @@ class Jail {
   // descriptors of `inner` and of the `Wrapped` itself until it is spawned.
   struct Wrapped {
     Command command;
-    Fd program;
-    Fd filter;
-    Fd rules;
+    base::Fd program;
+    base::Fd filter;
+    base::Fd rules;
   };
   base::Result<Wrapped> wrap(const Command& inner) const;
 

@@ -59,8 +59,8 @@ Words namespace_words(std::string_view hostname, std::uint64_t tmp_bytes, const 
   return words;
 }
 
-base::Result<Fd> memory_file(const std::string& bytes) {
-  Fd fd(::memfd_create("bytes", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+base::Result<base::Fd> memory_file(const std::string& bytes) {
+  base::Fd fd(::memfd_create("bytes", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   const auto length = static_cast<ssize_t>(bytes.size());
   if (!fd || ::write(fd.get(), bytes.data(), bytes.size()) != length || ::lseek(fd.get(), 0, SEEK_SET) != 0) {
     return base::error(base::Code::kOverloaded, "no file descriptor is left for a jail: raise `ulimit -n`");

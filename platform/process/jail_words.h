@@ -6,8 +6,8 @@
 
 #include <sys/types.h>
 
+#include "platform/base/fd.h"
 #include "platform/base/result.h"
-#include "platform/process/fd.h"
 
 // The words that jails are started with, shared by those of engines and of machines.
 namespace millrace::process {
@@ -37,7 +37,7 @@ Words namespace_words(std::string_view hostname, std::uint64_t tmp_bytes,
 
 // An anonymous file with these bytes, at its beginning; nobody can change it. kOverloaded: no descriptor is
 // left.
-base::Result<Fd> memory_file(const std::string& bytes);
+base::Result<base::Fd> memory_file(const std::string& bytes);
 
 // What an operator can do about a jail with namespaces that failed for this reason.
 std::string namespaces_advice(std::string_view reason);

@@ -33,7 +33,7 @@ std::vector<sock_filter> instructions_in(int fd) {
 
 }  // namespace
 
-base::Status lock_in(Fd rules, Fd filter) {
+base::Status lock_in(base::Fd rules, base::Fd filter) {
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return refused("no_new_privs cannot be set");
   // First: the filter does not know these calls.
   if (rules && ::syscall(SYS_landlock_restrict_self, rules.get(), 0) != 0) {

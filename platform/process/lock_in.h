@@ -1,6 +1,6 @@
 #pragma once
+#include "platform/base/fd.h"
 #include "platform/base/result.h"
-#include "platform/process/fd.h"
 
 namespace millrace::process {
 
@@ -8,6 +8,6 @@ namespace millrace::process {
 // looks at any input. For the calling thread and whatever it starts later, for good; no new privileges
 // either. `rules`: of engine_file_rules; empty: none. `filter`: a file with BPF of engine_seccomp_filter, at
 // its beginning; empty: none. kInternal: the kernel refuses.
-base::Status lock_in(Fd rules, Fd filter);
+base::Status lock_in(base::Fd rules, base::Fd filter);
 
 }  // namespace millrace::process

@@ -7,7 +7,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "platform/process/fd.h"
+#include "platform/base/fd.h"
 
 namespace millrace::process {
 namespace {
@@ -18,7 +18,7 @@ constexpr int kMost = 1000;
 }  // namespace
 
 void offer_to_oom_killer() {
-  const Fd file(::open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC));
+  const base::Fd file(::open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC));
   char text[16]{};
   if (!file || ::pread(file.get(), text, sizeof text - 1, 0) <= 0) return;
   const std::string score = std::to_string(std::min(std::atoi(text) + kMore, kMost));

@@ -3,7 +3,7 @@
 #include <seccomp.h>
 #include <unistd.h>
 
-#include "platform/process/fd.h"
+#include "platform/base/fd.h"
 
 namespace millrace::process {
 
@@ -12,7 +12,7 @@ void SeccompRelease::operator()(void* context) const { seccomp_release(context);
 base::Result<std::string> seccomp_bytes(const SeccompContext& context) {
   seccomp_attr_set(context.get(), SCMP_FLTATR_CTL_OPTIMIZE,
                    2);  // a binary tree instead of a list: cheaper calls
-  auto pipe = make_pipe();
+  auto pipe = base::make_pipe();
   if (!pipe) return std::move(pipe.error());
   // About 2 KB of instructions: they fit into the pipe at once.
   if (seccomp_export_bpf(context.get(), pipe->write.get()) != 0) {

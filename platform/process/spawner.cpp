@@ -51,7 +51,7 @@ int last_child_fd(const Command& command) {
 }
 
 // Fills 0 … last with what is mapped or /dev/null or nothing, and closes all that follows.
-bool arrange(const Command& command, std::vector<Fd>& staged, Actions& actions) {
+bool arrange(const Command& command, std::vector<base::Fd>& staged, Actions& actions) {
   const int last = last_child_fd(command);
   std::vector<int> source(static_cast<std::size_t>(last) + 1, -1);
   for (const Command::Mapping& mapping : command.fds) {
@@ -106,7 +106,7 @@ std::vector<char*> pointers(const std::vector<std::string>& strings) {
 base::Result<Spawned> start(const Command& command) {
   Actions actions;
   Attributes attributes;
-  std::vector<Fd> staged;
+  std::vector<base::Fd> staged;
   if (!arrange(command, staged, actions)) {
     return base::error(base::Code::kOverloaded, "no file descriptor is left for a child: raise `ulimit -n`");
   }
@@ -163,8 +163,8 @@ base::Result<Spawned> Spawner::spawn(const Command& command) {
 
 bool Spawner::has_own_mounts() const { return own_mounts_; }
 
-base::Result<Fd> Spawner::root() const {
-  Fd root(::fcntl(root_.get(), F_DUPFD_CLOEXEC, 0));
+base::Result<base::Fd> Spawner::root() const {
+  base::Fd root(::fcntl(root_.get(), F_DUPFD_CLOEXEC, 0));
   if (!root) {
     return base::error(base::Code::kOverloaded, "no file descriptor is left: raise `ulimit -n`");
   }
@@ -173,7 +173,7 @@ base::Result<Fd> Spawner::root() const {
 
 void Spawner::look_around(bool own_mounts) {
   const bool apart = own_mounts && leave_mounts();
-  Fd root(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  base::Fd root(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
   const std::lock_guard lock(mutex_);
   own_mounts_ = apart;
   root_ = std::move(root);

@@ -8,8 +8,8 @@
 
 #include <sys/types.h>
 
+#include "platform/base/fd.h"
 #include "platform/base/result.h"
-#include "platform/process/fd.h"
 
 namespace millrace::process {
 
@@ -31,7 +31,7 @@ struct Command {
 // A started process, not yet owned: `Child` owns it.
 struct Spawned {
   pid_t pid = -1;  // also its process group
-  Fd pidfd;
+  base::Fd pidfd;
 };
 
 // The one thread that starts children (posix_spawn, own process group, default signals, empty mask). The
@@ -55,7 +55,7 @@ class Spawner {
   // True if `own_mounts` was asked for and is so.
   bool has_own_mounts() const;
   // The root folder as its children see it (O_PATH), to open files that lie on their mounts.
-  base::Result<Fd> root() const;
+  base::Result<base::Fd> root() const;
 
  private:
   struct Request;
@@ -67,7 +67,7 @@ class Spawner {
   std::deque<Request*> requests_;
   bool ready_ = false;  // the two that follow are set, for good
   bool own_mounts_ = false;
-  Fd root_;
+  base::Fd root_;
   std::jthread thread_;
 };
 

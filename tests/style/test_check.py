@@ -78,6 +78,7 @@ BROKEN = [
     ("movers", "api/x.cpp", '#include "storage/job_intake.h"\n'),
     ("database-file", "storage/x.cpp", 'void f() { std::ifstream in(data + "/millrace.db"); }\n'),
     ("database-file", "storage/x.cpp", 'int fd = ::open((path + "-wal").c_str(), 0);\n'),
+    ("map", "docs/architecture.md", "Everything may use everything.\n"),
     ("await-lambda", "api/x.cpp", "Task f() {\n  co_await g(\n      [this] { return 1; });\n}\n"),
     ("await-lambda", "api/x.cpp", "Task f() { auto x = co_await g(1, [&](int n) mutable { return n; }); }\n"),
     ("await-aggregate", "api/x.cpp", "Task f() { co_await fetch(Options{.name = n}); }\n"),

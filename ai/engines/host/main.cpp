@@ -55,8 +55,8 @@ struct Arguments {
   bool version = false;
   bool check_languages = false;
   int socket_fd = -1;
-  process::Fd rules;
-  process::Fd filter;
+  base::Fd rules;
+  base::Fd filter;
   OnceOptions once;
   SpeechTask speech{.text = {}, .voice = "slt"};
   std::string output;

@@ -5,8 +5,8 @@
 
 namespace millrace::engines::host {
 
-base::Result<process::Fd> memory_copy(const process::Fd& fd, std::uint64_t size_bytes) {
-  process::Fd copy(::memfd_create("input", MFD_CLOEXEC));
+base::Result<base::Fd> memory_copy(const base::Fd& fd, std::uint64_t size_bytes) {
+  base::Fd copy(::memfd_create("input", MFD_CLOEXEC));
   const auto size = static_cast<off_t>(size_bytes);
   off_t at = 0;
   while (copy && at < size) {

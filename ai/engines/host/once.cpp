@@ -72,7 +72,7 @@ class InOrder {
 }  // namespace
 
 int once(const OnceOptions& options) {
-  process::Fd fd(::open(options.file.c_str(), O_RDONLY | O_CLOEXEC));
+  base::Fd fd(::open(options.file.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd) return fail(base::error(base::Code::kNotFound, "cannot read " + options.file));
   if (is_recording(fd)) return transcribe_once(std::move(fd), options.json);
   auto document = Document::from(std::move(fd));
@@ -82,7 +82,7 @@ int once(const OnceOptions& options) {
   const Tools tools(spawner, limits);
   Recogniser recogniser(limits, options.languages);
   DocumentReader reader(tools, limits, recogniser);
-  const process::Fd bytes(::fcntl((*document)->fd(), F_DUPFD_CLOEXEC, 0));
+  const base::Fd bytes(::fcntl((*document)->fd(), F_DUPFD_CLOEXEC, 0));
   if (auto status = reader.open(bytes, (*document)->media(), (*document)->size_bytes()); !status) {
     return fail(status.error());
   }

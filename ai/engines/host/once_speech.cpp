@@ -69,7 +69,7 @@ int fail(const base::Error& error) {
   return 1;
 }
 
-bool is_recording(const process::Fd& file) {
+bool is_recording(const base::Fd& file) {
   char head[schemas::kAudioHeadBytes];
   const ssize_t count = ::pread(file.get(), head, sizeof head, 0);
   if (count <= 0) return false;
@@ -77,7 +77,7 @@ bool is_recording(const process::Fd& file) {
   return !schemas::detect_media(bytes) && schemas::detect_audio(bytes);
 }
 
-int transcribe_once(process::Fd file, bool json) {
+int transcribe_once(base::Fd file, bool json) {
   auto recording = Recording::from(std::move(file));
   if (!recording) return fail(recording.error());
   const EngineLimits limits;
@@ -85,7 +85,7 @@ int transcribe_once(process::Fd file, bool json) {
   const Tools tools(spawner, limits);
   Listener listener;
   RecordingReader reader(tools, limits, listener);
-  const process::Fd bytes(::dup((*recording)->fd()));
+  const base::Fd bytes(::dup((*recording)->fd()));
   if (auto status = reader.open(bytes, (*recording)->format(), (*recording)->size_bytes()); !status) {
     return fail(status.error());
   }

@@ -4,8 +4,8 @@
 #include <string_view>
 
 #include "ai/engines/speech_task.h"
+#include "platform/base/fd.h"
 #include "platform/base/result.h"
-#include "platform/process/fd.h"
 
 namespace millrace::engines::host {
 
@@ -13,8 +13,8 @@ namespace millrace::engines::host {
 // codes as `once`.
 
 // By its first bytes, and no document.
-bool is_recording(const process::Fd& file);
-int transcribe_once(process::Fd file, bool json);
+bool is_recording(const base::Fd& file);
+int transcribe_once(base::Fd file, bool json);
 int speak_once(const SpeechTask& task, const std::string& output);
 
 // --speak, --voice, --format and --speed. nullopt: none of these; false: the value does not do.

@@ -113,7 +113,7 @@ void DocumentReader::close() {
   copy_.reset();
 }
 
-base::Status DocumentReader::open(const process::Fd& fd, schemas::Media media, std::uint64_t size_bytes) {
+base::Status DocumentReader::open(const base::Fd& fd, schemas::Media media, std::uint64_t size_bytes) {
   close();
   media_ = media;
   auto copy = memory_copy(fd, size_bytes);

@@ -9,7 +9,7 @@
 #include "ai/engines/host/pdf.h"
 #include "ai/engines/host/scan_reader.h"
 #include "ai/engines/pages.h"
-#include "platform/process/fd.h"
+#include "platform/base/fd.h"
 
 namespace millrace::engines::host {
 
@@ -30,7 +30,7 @@ class DocumentReader {
   DocumentReader& operator=(const DocumentReader&) = delete;
 
   // Copies `fd` from its beginning. kInternal: it has not `size_bytes` bytes, or memory is short.
-  base::Status open(const process::Fd& fd, schemas::Media media, std::uint64_t size_bytes);
+  base::Status open(const base::Fd& fd, schemas::Media media, std::uint64_t size_bytes);
 
   base::Result<int> page_count();
   // Reports every page of `pages` once, or fails as a whole with a document error.
@@ -67,7 +67,7 @@ class DocumentReader {
   const EngineLimits& limits_;
   ScanReader scan_reader_;
   schemas::Media media_ = schemas::Media::kPdf;
-  process::Fd copy_;
+  base::Fd copy_;
   std::string_view bytes_;
   std::optional<Pdf> pdf_;
 };

@@ -80,7 +80,7 @@ base::Error cut_off(std::chrono::duration<double> told, std::int64_t samples) {
 
 }  // namespace
 
-base::Status RecordingReader::open(const process::Fd& fd, schemas::AudioFormat format,
+base::Status RecordingReader::open(const base::Fd& fd, schemas::AudioFormat format,
                                    std::uint64_t size_bytes) {
   decoder_.reset();
   auto copy = memory_copy(fd, size_bytes);

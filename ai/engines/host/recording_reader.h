@@ -6,7 +6,7 @@
 #include "ai/engines/host/decode.h"
 #include "ai/engines/host/listener.h"
 #include "ai/engines/pieces.h"
-#include "platform/process/fd.h"
+#include "platform/base/fd.h"
 
 namespace millrace::engines::host {
 
@@ -24,7 +24,7 @@ class RecordingReader {
       : tools_(tools), limits_(limits), listener_(listener) {}
 
   // Copies `fd` from its beginning. kInternal: it has not `size_bytes` bytes, or memory is short.
-  base::Status open(const process::Fd& fd, schemas::AudioFormat format, std::uint64_t size_bytes);
+  base::Status open(const base::Fd& fd, schemas::AudioFormat format, std::uint64_t size_bytes);
 
   // Its length and its pieces. Errors: Decoder's.
   base::Result<RecordingInfo> listen();
@@ -38,7 +38,7 @@ class RecordingReader {
   const Tools& tools_;
   const EngineLimits& limits_;
   Listener& listener_;
-  process::Fd copy_;
+  base::Fd copy_;
   std::optional<Decoder> decoder_;
 };
 

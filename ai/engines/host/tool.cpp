@@ -75,7 +75,7 @@ process::Command Tools::command(const std::string& program, std::vector<std::str
 
 base::Result<ToolStream> Tools::start(const std::string& program, std::vector<std::string> arguments,
                                       int document_fd, milliseconds cpu) const {
-  auto pipe = process::make_pipe();
+  auto pipe = base::make_pipe();
   if (!pipe) return std::move(pipe.error());
   ::fcntl(pipe->read.get(), F_SETPIPE_SZ, kPipeBytes);  // fewer turns for rasters; a refusal costs only speed
   process::Command started = command(program, std::move(arguments), document_fd, cpu);

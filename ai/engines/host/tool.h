@@ -15,7 +15,7 @@ class ToolStream {
   enum class Read { kData, kEnd, kTimeout };
   using Time = std::chrono::steady_clock::time_point;
 
-  ToolStream(process::Child child, process::Fd out) : child_(std::move(child)), out_(std::move(out)) {}
+  ToolStream(process::Child child, base::Fd out) : child_(std::move(child)), out_(std::move(out)) {}
   // Appends what comes next to `to`; waits for it until `deadline`. Once that has passed nothing is read.
   Read read_some(std::string& to, Time deadline);
   // After kEnd, how it came to it: by itself, stopped by its bounds (CPU, memory), or by the host, which says
@@ -27,7 +27,7 @@ class ToolStream {
 
  private:
   process::Child child_;
-  process::Fd out_;
+  base::Fd out_;
   std::vector<char> piece_;
 };
 

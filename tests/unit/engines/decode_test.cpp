@@ -29,7 +29,7 @@ struct Decoded {
 class DecoderTest : public ::testing::Test {
  protected:
   Decoded decode(const std::string& bytes, AudioFormat format) {
-    const process::Fd copy(::memfd_create("recording", MFD_CLOEXEC));
+    const base::Fd copy(::memfd_create("recording", MFD_CLOEXEC));
     EXPECT_EQ(::write(copy.get(), bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
     const Tools tools(spawner_, limits_);
     const Decoder decoder(tools, limits_, copy.get(), format);
@@ -203,7 +203,7 @@ TEST_F(DecoderTest, APlaylistInARecordingsPlaceReadsNoFile) {
 }
 
 TEST_F(DecoderTest, WhoHasEnoughEndsTheDecoding) {
-  const process::Fd copy(::memfd_create("recording", MFD_CLOEXEC));
+  const base::Fd copy(::memfd_create("recording", MFD_CLOEXEC));
   const std::string bytes = generated(spawner_, "sine=duration=600:sample_rate=16000", "wav");
   ASSERT_EQ(::write(copy.get(), bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
   const Tools tools(spawner_, limits_);

@@ -13,8 +13,8 @@ using base::Code;
 using millrace::support::PdfMaker;
 using std::chrono::milliseconds;
 
-process::Fd file_of(const std::string& pdf) {
-  process::Fd file(::memfd_create("document", MFD_CLOEXEC));
+base::Fd file_of(const std::string& pdf) {
+  base::Fd file(::memfd_create("document", MFD_CLOEXEC));
   EXPECT_EQ(::write(file.get(), pdf.data(), pdf.size()), static_cast<ssize_t>(pdf.size()));
   return file;
 }
@@ -23,7 +23,7 @@ class PdfTest : public ::testing::Test {
  protected:
   // What the text layer of all pages gives, by page; the status of the whole beside it.
   std::map<int, base::Result<PageText>> text_of(const std::string& pdf, int pages) {
-    const process::Fd file = file_of(pdf);
+    const base::Fd file = file_of(pdf);
     const Tools tools(spawner_, limits_);
     std::map<int, base::Result<PageText>> found;
     status_ = Pdf(tools, limits_, file.get())
@@ -71,10 +71,10 @@ TEST_F(PdfTest, ATextLayerThatUsesUpItsComputingTimeIsABomb) {
 
 TEST_F(PdfTest, PicturesThatCannotBeListedInTimeAreNotTakenForNone) {
   limits_.page_wall = milliseconds(200);
-  const process::Fd file = file_of(PdfMaker().bomb_page(9).bytes());
+  const base::Fd file = file_of(PdfMaker().bomb_page(9).bytes());
   const Tools tools(spawner_, limits_);
   EXPECT_FALSE(Pdf(tools, limits_, file.get()).pictures({0, 0}));
-  const process::Fd good = file_of(PdfMaker().text_page({"no picture"}).bytes());
+  const base::Fd good = file_of(PdfMaker().text_page({"no picture"}).bytes());
   limits_.page_wall = milliseconds(60'000);
   const auto none = Pdf(tools, limits_, good.get()).pictures({0, 0});
   ASSERT_TRUE(none);
@@ -86,7 +86,7 @@ template <class Use>
 void use_tools(const Use& use) {
   process::Spawner spawner;
   const EngineLimits limits;
-  const process::Fd file = file_of("of no account");
+  const base::Fd file = file_of("of no account");
   use(Tools(spawner, limits), file.get());
   ::_exit(0);
 }

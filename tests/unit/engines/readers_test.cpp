@@ -282,7 +282,7 @@ TEST(PdfInfo, ALookThatTookTooLongByTheClockMayBeTriedAgain) {
 }
 
 struct Sockets {
-  process::Fd near, far;
+  base::Fd near, far;
   Sockets() {
     int ends[2];
     EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
@@ -321,7 +321,7 @@ TEST(Wire, ARequestSurvivesTheWay) {
 
 TEST(Wire, FramesAndADescriptorCross) {
   Sockets sockets;
-  auto pipe = process::make_pipe();
+  auto pipe = base::make_pipe();
   ASSERT_TRUE(pipe);
   ASSERT_TRUE(send_frame(sockets.near.get(), "one"));
   ASSERT_TRUE(send_frame(sockets.near.get(), "two", pipe->write.get()));
@@ -332,7 +332,7 @@ TEST(Wire, FramesAndADescriptorCross) {
     while (auto frame = reader.next()) frames.push_back(*frame);
   }
   EXPECT_EQ(frames, (std::vector<std::string>{"one", "two"}));
-  const process::Fd received = reader.take_fd();
+  const base::Fd received = reader.take_fd();
   ASSERT_EQ(::write(received.get(), "x", 1), 1);
   char c = 0;
   EXPECT_EQ(::read(pipe->read.get(), &c, 1), 1);

@@ -14,14 +14,14 @@
 namespace millrace::engines::testing {
 namespace {
 
-process::Fd file_of(const std::string& bytes) {
-  process::Fd fd(::open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+base::Fd file_of(const std::string& bytes) {
+  base::Fd fd(::open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
   if (::write(fd.get(), bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size())) fd.reset();
   return fd;
 }
 
 std::string drawn(process::Spawner& spawner, const std::string& pdf, std::vector<std::string> arguments) {
-  const process::Fd document = file_of(pdf);
+  const base::Fd document = file_of(pdf);
   ::lseek(document.get(), 0, SEEK_SET);
   arguments.insert(arguments.begin(), {"/usr/bin/pdftoppm", "-singlefile"});
   arguments.emplace_back("/proc/self/fd/0");

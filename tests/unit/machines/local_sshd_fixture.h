@@ -70,7 +70,7 @@ class SilentClient {
 
  private:
   bool readable() const;
-  process::Fd socket_;
+  base::Fd socket_;
   bool connected_ = false;
 };
 

@@ -37,7 +37,7 @@ class SandboxTest : public testing::Test {
   support::TempDir data_;
   process::Spawner spawner_{process::Spawner::Options{.own_mounts = true}};
   mutable int orders_ = 0;
-  process::Fd root_;  // as its commands see it
+  base::Fd root_;  // as its commands see it
   std::unique_ptr<Sandbox> sandbox_;
   base::Uuid machine_ = *base::Uuid::parse("01890000-0000-7000-8000-0000000000ab");
 };

@@ -23,7 +23,7 @@ class ResidentTest : public SandboxTest {
     int ends[2];
     ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
     connection_.reset(ends[0]);
-    const process::Fd theirs(ends[1]);
+    const base::Fd theirs(ends[1]);
     order.fds = {{0, theirs.get()}, {1, theirs.get()}, {2, theirs.get()}};
     auto spawned = sandbox_->start_resident(order_of({}).machine, order, {});
     ASSERT_TRUE(spawned) << spawned.error().message;
@@ -58,7 +58,7 @@ class ResidentTest : public SandboxTest {
     ::waitpid(child_.pid, nullptr, 0);
   }
 
-  process::Fd connection_;
+  base::Fd connection_;
   process::Spawned child_;
 };
 
@@ -117,7 +117,7 @@ TEST_F(ResidentTest, TheDisksLockIsHeldToTheEndOfTheJailAndNotByTheProgram) {
   start_script("ls -l /proc/self/fd | grep -c disk.lock; exec 0<&- 1>&- 2>&-; exec sleep 600");
   EXPECT_EQ(line(), "0");
   sandbox_.reset();  // whose own copy goes with it
-  const process::Fd lock(::open(file.c_str(), O_RDWR | O_CLOEXEC));
+  const base::Fd lock(::open(file.c_str(), O_RDWR | O_CLOEXEC));
   ASSERT_TRUE(lock);
   EXPECT_NE(::flock(lock.get(), LOCK_EX | LOCK_NB), 0) << "the jail lives";
   ::kill(-child_.pid, SIGKILL);

@@ -76,7 +76,7 @@ class Listener {
   }
 
  private:
-  process::Fd socket_;
+  base::Fd socket_;
   int port_ = 0;
 };
 
@@ -224,7 +224,7 @@ TEST(Sandbox, AnOrdinaryUsersGatewayHasTheSameWalls) {
   constexpr uid_t kUser = 54'321;
   const support::TempDir data;
   ASSERT_EQ(::chown(data.str().c_str(), kUser, kUser), 0);
-  auto pipe = process::make_pipe();
+  auto pipe = base::make_pipe();
   ASSERT_TRUE(pipe);
   const pid_t user = ::fork();
   if (user == 0) {

@@ -36,7 +36,7 @@ SshdDoor door_of(const base::Uuid& machine, const Ed25519Key& key) {
   SshdDoor door{.machine = {},
                 .endpoint = {},
                 .host_key = key,
-                .listener = process::Fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)),
+                .listener = base::Fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)),
                 .connections = {}};
   door.machine.id = machine;
   sockaddr_in address = loopback(0);
@@ -49,8 +49,8 @@ SshdDoor door_of(const base::Uuid& machine, const Ed25519Key& key) {
   return door;
 }
 
-process::Fd client_of(const LocalSshd::Endpoint& endpoint) {
-  process::Fd client(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+base::Fd client_of(const LocalSshd::Endpoint& endpoint) {
+  base::Fd client(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const sockaddr_in address = loopback(endpoint.port);
   EXPECT_EQ(::connect(client.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
   return client;
@@ -79,7 +79,7 @@ TEST_F(SshdDoorsTest, ADoorsEndStopsEachStartWheneverItBegan) {
   for (int i = 0; i < kRounds && untold_ == 0; ++i) {
     const base::Uuid machine = machine_number(i);
     const LocalSshd::Endpoint endpoint = doors_.add(door_of(machine, key_));
-    std::vector<process::Fd> clients;
+    std::vector<base::Fd> clients;
     for (int k = 0; k <= i % 4; ++k) clients.push_back(client_of(endpoint));
     doors_.remove(machine);
   }

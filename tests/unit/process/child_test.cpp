@@ -27,7 +27,7 @@ TEST(Child, EndKillsAndReapsIt) {
 }
 
 struct TwoPipes {
-  Pipe up = make_pipe().value(), down = make_pipe().value();
+  base::Pipe up = base::make_pipe().value(), down = base::make_pipe().value();
 };
 
 // A process of its own, as only ancestors may trace everywhere: tells its child's number, and ends it when it

@@ -112,7 +112,7 @@ TEST_P(Namespaced, AnIdleJailStaysInTheIdleClass) {
 }
 
 TEST_P(Namespaced, KillingTheTreeTakesSessionsOfTheirOwnToo) {
-  auto pipe = make_pipe();
+  auto pipe = base::make_pipe();
   ASSERT_TRUE(pipe);
   auto jail = Jail::make(options_, GetParam());
   ASSERT_TRUE(jail);

@@ -37,15 +37,15 @@ class LockIn : public testing::Test {
       look();
     }).join();
   }
-  static Fd filter_of_engines() {
-    Fd file(::memfd_create("filter", MFD_CLOEXEC));
+  static base::Fd filter_of_engines() {
+    base::Fd file(::memfd_create("filter", MFD_CLOEXEC));
     const auto bytes = engine_seccomp_filter();
     EXPECT_EQ(::write(file.get(), bytes->data(), bytes->size()), static_cast<ssize_t>(bytes->size()));
     ::lseek(file.get(), 0, SEEK_SET);
     return file;
   }
   static bool opens(const std::string& path, int flags) {
-    return static_cast<bool>(Fd(::open(path.c_str(), flags | O_CLOEXEC, 0600)));
+    return static_cast<bool>(base::Fd(::open(path.c_str(), flags | O_CLOEXEC, 0600)));
   }
 
   support::TempDir dir_;
@@ -80,7 +80,7 @@ TEST_F(LockIn, NothingIsWrittenMadeMovedOrRemoved) {
 }
 
 TEST_F(LockIn, TheSystemsFilesAreReadAndMemoryFilesOpenedAgain) {
-  const Fd memory(::memfd_create("document", MFD_CLOEXEC));
+  const base::Fd memory(::memfd_create("document", MFD_CLOEXEC));
   locked_in([&] {
     EXPECT_TRUE(opens("/usr/bin/pdftotext", O_RDONLY));
     EXPECT_TRUE(opens("/usr/share", O_RDONLY | O_DIRECTORY));
@@ -92,8 +92,8 @@ TEST_F(LockIn, TheSystemsFilesAreReadAndMemoryFilesOpenedAgain) {
 
 TEST_F(LockIn, NoSocketIsMadeAndNoOtherProcessIsBounded) {
   locked_in([&] {
-    EXPECT_FALSE(Fd(::socket(AF_INET, SOCK_STREAM, 0)));
-    EXPECT_FALSE(Fd(::socket(AF_UNIX, SOCK_STREAM, 0)));
+    EXPECT_FALSE(base::Fd(::socket(AF_INET, SOCK_STREAM, 0)));
+    EXPECT_FALSE(base::Fd(::socket(AF_UNIX, SOCK_STREAM, 0)));
     rlimit files{};
     EXPECT_EQ(::prlimit(0, RLIMIT_NOFILE, nullptr, &files), 0);
     EXPECT_NE(::prlimit(::getppid(), RLIMIT_NOFILE, &files, nullptr), 0);
@@ -102,9 +102,10 @@ TEST_F(LockIn, NoSocketIsMadeAndNoOtherProcessIsBounded) {
 
 TEST_F(LockIn, ADescriptorThatIsNoRulesetIsAnError) {
   std::jthread([] {
-    const auto locked = lock_in(Fd(::open("/dev/null", O_RDONLY | O_CLOEXEC)), Fd());
+    const auto locked = lock_in(base::Fd(::open("/dev/null", O_RDONLY | O_CLOEXEC)), base::Fd());
     EXPECT_FALSE(locked);
-    EXPECT_FALSE(lock_in(Fd(), Fd(::open("/dev/null", O_RDONLY | O_CLOEXEC)))) << "an empty filter";
+    EXPECT_FALSE(lock_in(base::Fd(), base::Fd(::open("/dev/null", O_RDONLY | O_CLOEXEC))))
+        << "an empty filter";
   }).join();
 }
 

@@ -34,9 +34,9 @@ TEST(Spawner, AProgramThatDoesNotExistIsAnError) {
 
 TEST(Spawner, AChildGetsOnlyTheDescriptorsThatWereMapped) {
   Spawner spawner;
-  auto pipe = make_pipe();
+  auto pipe = base::make_pipe();
   ASSERT_TRUE(pipe);
-  const Fd leaked(::dup(pipe->read.get()));  // not close-on-exec: a library may be as careless
+  const base::Fd leaked(::dup(pipe->read.get()));  // not close-on-exec: a library may be as careless
   Command command = shell("ls /proc/self/fd");
   command.argv = {"/bin/ls", "/proc/self/fd"};
   command.fds = {{5, pipe->read.get()}};
@@ -46,8 +46,8 @@ TEST(Spawner, AChildGetsOnlyTheDescriptorsThatWereMapped) {
 
 TEST(Spawner, MappingsThatSwapTwoNumbersDoNotOverwriteEachOther) {
   Spawner spawner;
-  auto first = make_pipe();
-  auto second = make_pipe();
+  auto first = base::make_pipe();
+  auto second = base::make_pipe();
   ASSERT_TRUE(first && second);
   ASSERT_EQ(::write(first->write.get(), "first\n", 6), 6);
   ASSERT_EQ(::write(second->write.get(), "second\n", 7), 7);
@@ -72,7 +72,7 @@ TEST(Spawner, AnIdleChildAndItsChildrenRunInTheIdleClass) {
 }
 
 TEST(Spawner, AChildThatDiesWithUsEndsWhenWeAreKilled) {
-  auto pipe = make_pipe();
+  auto pipe = base::make_pipe();
   ASSERT_TRUE(pipe);
   const pid_t gateway = ::fork();
   if (gateway == 0) {
@@ -138,7 +138,7 @@ TEST(Child, TheExitCodeAndTheSignalAreTold) {
 
 TEST(Child, ARunningChildHasNoExitAndItsOwnerKillsItsTree) {
   Spawner spawner;
-  auto pipe = make_pipe();
+  auto pipe = base::make_pipe();
   ASSERT_TRUE(pipe);
   Command command = shell("sh -c 'echo up; exec sleep 600' & wait");
   command.fds = {{1, pipe->write.get()}};
@@ -176,7 +176,7 @@ TEST(Capture, AChildThatRunsTooLongIsKilled) {
 
 TEST(Capture, AChildIsKilledOnceAStopIsReadable) {
   Spawner spawner;
-  auto stop = make_pipe();
+  auto stop = base::make_pipe();
   ASSERT_TRUE(stop);
   ASSERT_EQ(::write(stop->write.get(), "x", 1), 1);
   auto captured =

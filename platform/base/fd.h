@@ -3,7 +3,7 @@
 
 #include "platform/base/result.h"
 
-namespace millrace::process {
+namespace millrace::base {
 
 // Owner of a file descriptor. Empty: -1.
 class Fd {
@@ -34,6 +34,6 @@ struct Pipe {
 };
 
 // Both ends O_CLOEXEC and blocking. kOverloaded when the process has no descriptor left.
-base::Result<Pipe> make_pipe();
+Result<Pipe> make_pipe();
 
-}  // namespace millrace::process
+}  // namespace millrace::base
