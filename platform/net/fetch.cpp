@@ -7,6 +7,8 @@
 
 #include <curl/curl.h>
 
+#include "platform/net/http_words.h"
+
 namespace millrace::net {
 namespace {
 
@@ -102,7 +104,7 @@ class Fetch::Running : public std::enable_shared_from_this<Running> {
     request.stall_timeout = limits_.stall_timeout;
     request.body_bytes_max = limits_.bytes_max;
     const auto left =
-        std::chrono::duration_cast<std::chrono::milliseconds>(deadline_ - std::chrono::steady_clock::now());
+        std::chrono::ceil<std::chrono::milliseconds>(deadline_ - std::chrono::steady_clock::now());
     request.total_timeout = std::max(left, std::chrono::milliseconds(1));
     request.vet = [guard = &guard_, target = std::move(target)](const sockaddr& address) {
       return guard->check_address(target, address);
@@ -133,6 +135,10 @@ class Fetch::Running : public std::enable_shared_from_this<Running> {
       return base::error(base::Code::kDocumentTooLarge,
                          "the document is larger than " + std::to_string(limits_.bytes_max >> 20) + " MB",
                          "document_url");
+    }
+    if (error.code == base::Code::kUpstreamTimeout && std::chrono::steady_clock::now() >= deadline_) {
+      // The last hop had only what the others had left.
+      return failed(timed_out("the document did not end", "total", limits_.total_timeout).message, true);
     }
     return failed(error.message, true);
   }

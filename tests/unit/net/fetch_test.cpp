@@ -8,41 +8,16 @@
 
 #include "tests/support/plain_http.h"
 #include "tests/support/wait_until.h"
-#include "tests/unit/net/web_server.h"
+#include "tests/unit/net/fetching.h"
 
 namespace millrace::net {
 namespace {
 
+using testing::fetch;
 using testing::ok;
+using testing::redirect;
 using testing::Replies;
 using testing::WebServer;
-
-std::string redirect(const std::string& where) {
-  return "HTTP/1.1 302 Found\r\nLocation: " + where + "\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
-}
-
-base::Result<std::string> fetch(const FetchGuard& guard, const std::string& url, FetchLimits limits = {}) {
-  Loop loop("test");
-  HttpClient client(loop, support::plain_http());
-  Fetch fetch(loop, client, guard, limits);
-  std::promise<base::Result<std::string>> promise;
-  std::string document;
-  Receiver receiver;
-  receiver.on_data = [&](std::string_view bytes) {
-    document += bytes;
-    return true;
-  };
-  receiver.on_done = [&](base::Status how) {
-    promise.set_value(how ? base::Result<std::string>(document) : how.error());
-  };
-  fetch.start(url, std::move(receiver));
-  auto future = promise.get_future();
-  if (future.wait_for(std::chrono::seconds(20)) != std::future_status::ready) {
-    ADD_FAILURE() << "fetch did not end";
-    std::abort();
-  }
-  return future.get();
-}
 
 TEST(Fetch, ADocumentOfAnOpenedHostArrivesWhole) {
   const std::string body(200'000, 'x');

@@ -1,9 +1,12 @@
 #pragma once
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include <arpa/inet.h>
@@ -16,11 +19,18 @@ namespace millrace::net::testing {
 
 using Replies = std::map<std::string, std::string>;
 
+// How a server sends its replies: so many bytes at a time, and a pause after each.
+struct Pace {
+  std::size_t piece = 65'536;
+  std::chrono::milliseconds pause{0};
+  std::chrono::milliseconds patience{2'000};  // with a client that stays after the last
+};
+
 // Serves fixed replies by path on loopback, one connection at a time; an empty one is never sent. The real
 // thing on the other side is curl.
 class WebServer {
  public:
-  explicit WebServer(Replies replies) : replies_(std::move(replies)) {
+  explicit WebServer(Replies replies, Pace pace = {}) : replies_(std::move(replies)), pace_(pace) {
     listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_in address{};
     address.sin_family = AF_INET;
@@ -57,10 +67,14 @@ class WebServer {
       const int fd = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
       if (fd < 0) return;
       answer(fd, read_head(fd));
-      pollfd gone{fd, POLLIN, 0};
-      ::poll(&gone, 1, 2000);
+      leaves(fd, pace_.patience);
       ::close(fd);
     }
+  }
+
+  static bool leaves(int fd, std::chrono::milliseconds within) {
+    pollfd gone{fd, POLLIN, 0};
+    return ::poll(&gone, 1, static_cast<int>(within.count())) == 1;
   }
 
   std::string read_head(int fd) {
@@ -79,16 +93,25 @@ class WebServer {
         found == replies_.end() ? "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n" : found->second;
     if (reply.empty()) return;
     for (std::size_t at = 0; at < reply.size();) {
-      const std::size_t piece = std::min<std::size_t>(reply.size() - at, 65'536);
+      if (at > 0 && pace_.pause.count() > 0 && leaves(fd, pace_.pause)) return;
+      const std::size_t piece = std::min(reply.size() - at, pace_.piece);
       const ssize_t sent = ::send(fd, reply.data() + at, piece, MSG_NOSIGNAL);
       if (sent <= 0) break;
       at += static_cast<std::size_t>(sent);
       sent_bytes_ += static_cast<std::size_t>(sent);
     }
-    ::shutdown(fd, SHUT_WR);
+    if (is_whole(reply)) ::shutdown(fd, SHUT_WR);
+  }
+
+  // A reply that is shorter than its head says is followed by silence.
+  static bool is_whole(const std::string& reply) {
+    const std::string_view name = "Content-Length: ";
+    const std::size_t at = reply.find(name), body = reply.find("\r\n\r\n");
+    return at == std::string::npos || reply.size() - body - 4 >= std::stoul(reply.substr(at + name.size()));
   }
 
   Replies replies_;
+  const Pace pace_;
   mutable std::mutex mutex_;
   std::string last_head_;
   std::atomic<std::size_t> sent_bytes_{0};
