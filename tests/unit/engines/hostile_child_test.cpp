@@ -120,7 +120,7 @@ TEST_F(HostileChildTest, AChildThatTalksAllTheTimeIsBroken) {
 }
 
 TEST_F(HostileChildTest, ADocumentIsNotBlamedForTwoChildrenThatAreKilledWhileItIsOpened) {
-  make_of(two_are_killed());
+  make_of(two_are_killed(), kNever);
   const auto info = looked_at();
   ASSERT_TRUE(info) << info.error().message;
   EXPECT_EQ(info->pages, 2);
@@ -129,7 +129,7 @@ TEST_F(HostileChildTest, ADocumentIsNotBlamedForTwoChildrenThatAreKilledWhileItI
 }
 
 TEST_F(HostileChildTest, ADocumentAtWhichThreeChildrenEndIsDamagedAndCostsNoMore) {
-  make_of(kKilledAtWork);
+  make_of(kKilledAtWork, kNever);
   const auto info = looked_at();
   ASSERT_FALSE(info);
   EXPECT_EQ(info.error().code, Code::kDocumentDamaged);
@@ -139,7 +139,7 @@ TEST_F(HostileChildTest, ADocumentAtWhichThreeChildrenEndIsDamagedAndCostsNoMore
 }
 
 TEST_F(HostileChildTest, ADocumentThatUsesUpItsChildsProcessorTimeIsABombAtOnce) {
-  make_of(kHitsItsCpuBound);
+  make_of(kHitsItsCpuBound, kNever);
   const auto info = looked_at();
   ASSERT_FALSE(info);
   EXPECT_EQ(info.error().code, Code::kDocumentBomb);
