@@ -8,6 +8,7 @@
 #include "jobs/policy.h"
 #include "platform/base/log.h"
 #include "workers/guarded.h"
+#include "workers/upkeep_turn.h"
 
 namespace millrace::workers {
 
@@ -42,16 +43,15 @@ struct UpkeepTimer::Turn : std::enable_shared_from_this<Turn> {
   storage::JobUpkeep moves;
   jobs::Upkeep& upkeep;
   const Options options;
-  storage::LockFile lock;
   std::atomic<bool> far{false};      // the next round is not soon
   std::atomic<bool> waiting{false};  // between two rounds
   std::atomic<Nudge> nudged{Nudge::kNone};
 
   std::mutex mutex;
   std::condition_variable ended;
+  UpkeepTurn whose;
   bool busy = false;  // a round is under way
   bool stopped = false;
-  bool owner = false;
 
   // Loop thread only.
   std::chrono::steady_clock::time_point next_at{};
@@ -64,7 +64,7 @@ struct UpkeepTimer::Turn : std::enable_shared_from_this<Turn> {
   void round();
   void release_dead(std::vector<WorkerLock> dead);
   void release(std::shared_ptr<std::vector<WorkerLock>> dead, std::size_t at);
-  enum class Begun { kStopped, kStandby, kOwner };
+  enum class Begun { kStopped, kStandby, kOurs };
   Begun begin();
   void end(milliseconds next);
 };
@@ -72,9 +72,8 @@ struct UpkeepTimer::Turn : std::enable_shared_from_this<Turn> {
 UpkeepTimer::Turn::Begun UpkeepTimer::Turn::begin() {
   const std::lock_guard guard(mutex);
   if (stopped) return Begun::kStopped;
-  if (!owner) owner = lock.try_lock(storage::LockFile::Mode::kExclusive);
-  busy = owner;
-  return owner ? Begun::kOwner : Begun::kStandby;
+  busy = whose.is_ours(store.clock().boot());
+  return busy ? Begun::kOurs : Begun::kStandby;
 }
 
 // From the pool or the announce thread; the first word about a round counts.
@@ -82,6 +81,7 @@ void UpkeepTimer::Turn::end(milliseconds next) {
   {
     const std::lock_guard guard(mutex);
     if (!std::exchange(busy, false)) return;
+    if (!stopped) whose.note_next(store.clock().boot() + next);
   }
   ended.notify_all();
   link.post([self = shared_from_this(), next] { self->plan(next); });
@@ -116,7 +116,7 @@ void UpkeepTimer::Turn::run() {
       return;
     case Begun::kStandby:
       return plan(options.standby);
-    case Begun::kOwner:
+    case Begun::kOurs:
       break;
   }
   const bool posted = pool.post(base::Pool::Lane::kQuick, [self = shared_from_this()] { self->round(); });
@@ -162,9 +162,9 @@ UpkeepTimer::~UpkeepTimer() {
 }
 
 base::Status UpkeepTimer::start() {
-  auto lock = storage::LockFile::open(turn_->options.data_dir + "/locks/upkeep.lock");
-  if (!lock) return lock.error();
-  turn_->lock = std::move(*lock);
+  auto whose = UpkeepTurn::open(turn_->options.data_dir + "/locks/upkeep.lock", turn_->options.patience);
+  if (!whose) return whose.error();
+  turn_->whose = std::move(*whose);
   link_.post([turn = turn_] { turn->plan(milliseconds(0)); });
   return {};
 }
@@ -189,7 +189,7 @@ void UpkeepTimer::stop(milliseconds deadline) {
   std::unique_lock guard(turn_->mutex);
   turn_->stopped = true;
   turn_->ended.wait_for(guard, deadline, [this] { return !turn_->busy; });
-  turn_->lock.unlock();
+  turn_->whose.give_up();
 }
 
 }  // namespace millrace::workers

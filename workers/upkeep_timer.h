@@ -7,21 +7,21 @@
 #include "jobs/upkeep.h"
 #include "platform/base/pool.h"
 #include "platform/net/loop.h"
-#include "storage/lock_file.h"
 #include "workers/loop_link.h"
 #include "workers/worker_lock.h"
 
 namespace millrace::workers {
 
-// Runs jobs::Upkeep in whichever process of a data directory holds DATA/locks/upkeep.lock, and releases the
+// Runs jobs::Upkeep in the one process of a data directory whose turn it is (upkeep_turn.h), and releases the
 // leases of workers that died on this host, whose lock files tell. Any process with an open store may have
-// one; those without the lock only try to get it now and then.
+// one; the others only look now and then whether it is theirs.
 class UpkeepTimer {
  public:
   struct Options {
     std::string data_dir;
-    std::chrono::milliseconds standby{500};    // between two tries to get the lock
-    std::chrono::milliseconds nudge_wait{50};  // after a nudge, so that a burst costs one round
+    std::chrono::milliseconds standby{500};      // between two looks whether it is our turn
+    std::chrono::milliseconds patience{10'000};  // with a round that is late before another process stands in
+    std::chrono::milliseconds nudge_wait{50};    // after a nudge, so that a burst costs one round
   };
 
   // `upkeep`, `store` and `pool` must outlive it. The loop stays the caller's.

@@ -13,11 +13,31 @@ from ledger import Ledger
 from millrace import Gateway, Worker, eventually
 
 
+def processes(tmp_path, kafka):
+    data = tmp_path / "data"
+    api = Gateway(data, "--kafka", kafka.address, role="api")
+    workers = [Worker(data, "--kafka", kafka.address, name=name) for name in ("one", "two")]
+    return api, workers
+
+
 @pytest.fixture
 def house(tmp_path, kafka):
-    data = tmp_path / "data"
-    api = Gateway(data, "--kafka", kafka.address, role="api").start()
-    workers = [Worker(data, "--kafka", kafka.address, name=name).start() for name in ("one", "two")]
+    api, workers = processes(tmp_path, kafka)
+    for process in (api, *workers):
+        process.start()
+    yield api, workers
+    for process in (api, *workers):
+        process.close()
+
+
+@pytest.fixture
+def house_kept_by_a_worker(tmp_path, kafka):
+    """The first worker does the upkeep of all, as it was there first."""
+    api, workers = processes(tmp_path, kafka)
+    workers[0].start()
+    eventually(lambda: holds_lock(api.data, workers[0].popen.pid, "upkeep"), 10, "the first worker does upkeep")
+    for process in (workers[1], api):
+        process.start()
     yield api, workers
     for process in (api, *workers):
         process.close()
@@ -150,8 +170,7 @@ def outcomes_in_log(worker, jobs, since):
     return found
 
 
-def test_a_worker_stopped_past_its_lease_comes_back_and_its_late_result_is_refused(house):
-    api, workers = house
+def a_stopped_workers_jobs_are_run_by_the_other(api, workers):
     ledger = Ledger(lambda: api.client, pages=30, open_per_thread=20)
     ledger.start(threads=4)
     ledger.wait_acknowledged(12)
@@ -167,6 +186,16 @@ def test_a_worker_stopped_past_its_lease_comes_back_and_its_late_result_is_refus
     assert outcomes_in_log(workers[0], held, stopped_at) == {job: ["lost"] for job in held}
     assert ledger.check(api.client) == len(ledger.orders)
     all_succeed(api, some_jobs(api, 5))
+
+
+def test_a_worker_stopped_past_its_lease_comes_back_and_its_late_result_is_refused(house):
+    a_stopped_workers_jobs_are_run_by_the_other(*house)
+
+
+def test_a_stopped_worker_that_does_the_upkeep_of_all_is_stood_in_for(house_kept_by_a_worker):
+    api, workers = house_kept_by_a_worker
+    a_stopped_workers_jobs_are_run_by_the_other(api, workers)
+    assert any("upkeep_stands_still" in process.log.read_text() for process in (api, workers[1]))
 
 
 def stop_while_it_holds_the_lock(api, worker):

@@ -1,0 +1,69 @@
+#include "workers/upkeep_turn.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/temp_dir.h"
+
+namespace millrace::workers {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kPatience{1'000};
+
+base::BootTime at(int ms) { return base::BootTime(milliseconds(ms)); }
+
+class UpkeepTurnTest : public ::testing::Test {
+ protected:
+  UpkeepTurn process() { return UpkeepTurn::open((dir_.path() / "upkeep.lock").string(), kPatience).value(); }
+
+  support::TempDir dir_;
+  UpkeepTurn first_ = process(), second_ = process(), third_ = process();
+};
+
+TEST_F(UpkeepTurnTest, ItIsTheFirstOnesUntilItGivesUp) {
+  EXPECT_TRUE(first_.is_ours(at(0)));
+  EXPECT_FALSE(second_.is_ours(at(0)));
+  first_.note_next(at(30'000));
+  EXPECT_FALSE(second_.is_ours(at(30'999)));
+  EXPECT_TRUE(first_.is_ours(at(30'999)));
+  first_.give_up();
+  EXPECT_TRUE(second_.is_ours(at(30'999)));
+}
+
+TEST_F(UpkeepTurnTest, OneProcessStandsInForOneThatIsLate) {
+  ASSERT_TRUE(first_.is_ours(at(0)));
+  first_.note_next(at(500));
+  EXPECT_TRUE(second_.is_ours(at(1'500)));
+  EXPECT_FALSE(third_.is_ours(at(1'500)));
+  second_.note_next(at(2'000));
+  EXPECT_FALSE(third_.is_ours(at(2'500)));
+  EXPECT_TRUE(second_.is_ours(at(2'500)));
+}
+
+TEST_F(UpkeepTurnTest, OneThatIsStoppedInItsFirstRoundIsStoodInFor) {
+  ASSERT_TRUE(first_.is_ours(at(0)));
+  EXPECT_FALSE(second_.is_ours(at(999)));
+  EXPECT_TRUE(second_.is_ours(at(1'000)));
+}
+
+TEST_F(UpkeepTurnTest, WhoStandsInIsStoodInFor) {
+  ASSERT_TRUE(first_.is_ours(at(0)));
+  ASSERT_TRUE(second_.is_ours(at(1'000)));
+  second_.note_next(at(1'500));
+  EXPECT_TRUE(third_.is_ours(at(2'500)));
+  EXPECT_FALSE(second_.is_ours(at(2'600)));
+}
+
+TEST_F(UpkeepTurnTest, WhoComesBackHasItsTurnAgain) {
+  ASSERT_TRUE(first_.is_ours(at(0)));
+  ASSERT_TRUE(second_.is_ours(at(1'000)));
+  second_.note_next(at(1'500));
+  EXPECT_TRUE(first_.is_ours(at(1'600)));
+  first_.note_next(at(2'100));
+  EXPECT_FALSE(second_.is_ours(at(2'000)));
+  EXPECT_FALSE(second_.is_ours(at(3'099)));
+}
+
+}  // namespace
+}  // namespace millrace::workers
