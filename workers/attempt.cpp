@@ -4,8 +4,8 @@
 #include <random>
 #include <utility>
 
-#include "platform/base/log.h"
 #include "workers/guarded.h"
+#include "workers/job_log.h"
 
 namespace millrace::workers {
 namespace {
@@ -147,11 +147,9 @@ void Attempt::retry(const Retry& retry) {
       retry.crash ? jobs::crash_plan(job_.crashes, retry.error, random)
                   : jobs::retry_plan(policy, job_.lease.attempt - job_.losses, retry.error, random);
   plan.result = retry.result;
-  base::log_info("job_retry", {{"job_id", job_.lease.job.str()},
-                               {"attempt", job_.lease.attempt},
-                               {"code", base::name(plan.error.code)},
-                               {"why", plan.error.message},
-                               {"delay_ms", plan.delay.count()}});
+  log_job(
+      base::LogLevel::kInfo, "job_retry", job_,
+      {{"code", base::name(plan.error.code)}, {"why", plan.error.message}, {"delay_ms", plan.delay.count()}});
   move([this, plan = std::move(plan)](auto d) { outcomes_.retry(job_.lease, plan, std::move(d)); },
        AttemptEnd::kRetry);
 }
@@ -171,8 +169,8 @@ void Attempt::move(Send send, AttemptEnd end) {
 
 // A split of a child, say: the job must still end.
 void Attempt::refused(const base::Error& error, AttemptEnd meant) {
-  base::log_error("job_move_impossible",
-                  {{"job_id", job_.lease.job.str()}, {"outcome", name(meant)}, {"why", error.message}});
+  log_job(base::LogLevel::kError, "job_move_impossible", job_,
+          {{"outcome", name(meant)}, {"why", error.message}});
   if (meant == AttemptEnd::kFailed) return depart(AttemptEnd::kLost);
   const schemas::JobError fault{base::Code::kInternal, "the job's result could not be recorded"};
   move([this, fault](auto d) { outcomes_.fail(job_.lease, fault, {}, std::move(d)); }, AttemptEnd::kFailed);
@@ -185,9 +183,7 @@ void Attempt::until_decided(Send send, milliseconds wait, Decided decided) {
     link.post([self, send, wait, decided, applied = std::move(applied)] {
       const bool final = applied || base::info(applied.error().code).retry == base::RetryClass::kPermanent;
       if (final) return decided(applied);
-      base::log_warn("job_move_refused", {{"job_id", self->job_.lease.job.str()},
-                                          {"tenant", self->job_.tenant},
-                                          {"why", applied.error().message}});
+      log_job(base::LogLevel::kWarn, "job_move_refused", self->job_, {{"why", applied.error().message}});
       self->wait_and_send(send, wait, decided);
     });
   };
@@ -247,15 +243,7 @@ void Attempt::depart(AttemptEnd end) {
   if (std::exchange(departed_, true)) return;
   const milliseconds ran = shop_.clock.boot() - started_at_;
   shop_.metrics.ended(kind(), end, ran);
-  if (base::log_enabled(base::LogLevel::kInfo)) {
-    base::log_info("job_attempt", {{"job_id", job_.lease.job.str()},
-                                   {"tenant", job_.tenant},
-                                   {"kind", schemas::name(kind())},
-                                   {"attempt", job_.lease.attempt},
-                                   {"outcome", name(end)},
-                                   {"duration_ms", ran.count()},
-                                   {"traceparent", job_.traceparent}});
-  }
+  log_job(base::LogLevel::kInfo, "job_attempt", job_, {{"outcome", name(end)}, {"duration_ms", ran.count()}});
   gone_(*this);
 }
 

@@ -4,11 +4,11 @@
 #include <system_error>
 #include <utility>
 
-#include "platform/base/log.h"
 #include "schemas/json_text.h"
 #include "workers/exec_outcome.h"
 #include "workers/exec_task.h"
 #include "workers/guarded.h"
+#include "workers/job_log.h"
 
 namespace millrace::workers {
 namespace {
@@ -108,8 +108,7 @@ void ExecRun::refused(const base::Error& error) {
   if (error.code == Code::kOverloaded) {
     return again_later([](ExecRun& run) { run.prepare(); });
   }
-  base::log_warn("exec_not_prepared",
-                 {{"job_id", job_->lease.job.str()}, {"tenant", job_->tenant}, {"why", error.message}});
+  log_job(base::LogLevel::kWarn, "exec_not_prepared", *job_, {{"why", error.message}});
   if (base::info(error.code).retry == base::RetryClass::kPermanent) return end(failed(error));
   if (job_->rerun == schemas::Rerun::kAtLeastOnce) return end(Retry{error});
   end(failed(base::error(Code::kHostAgentFailed, "the command could not be prepared")));
@@ -131,7 +130,7 @@ void ExecRun::run(const OrderPtr& order) {
   try {
     command_ = std::make_unique<ExecCommand>(shop_, context_.store(), *order, std::move(hooks));
   } catch (const std::system_error&) {
-    base::log_warn("exec_thread_refused", {{"job_id", job_->lease.job.str()}, {"tenant", job_->tenant}});
+    log_job(base::LogLevel::kWarn, "exec_thread_refused", *job_);
     again_later([order](ExecRun& run) { run.run(order); });
   }
 }
@@ -169,11 +168,8 @@ void ExecRun::ended(const std::shared_ptr<ExecEnd>& end) {
 void ExecRun::log_failure(const machines::CommandEnd& end) const {
   using How = machines::CommandEnd::How;
   if (end.how != How::kHostFailed && end.how != How::kNotRoutable) return;
-  base::log_error("exec_host_failed", {{"job_id", job_->lease.job.str()},
-                                       {"tenant", job_->tenant},
-                                       {"machine", schemas::machine_id(machine_)},
-                                       {"why", end.message},
-                                       {"said", end.detail}});
+  log_job(base::LogLevel::kError, "exec_host_failed", *job_,
+          {{"machine", schemas::machine_id(machine_)}, {"why", end.message}, {"said", end.detail}});
 }
 
 // The job ends when its command has, and all that it wrote and left is in the store.
@@ -195,7 +191,7 @@ bool ExecRun::write_artifacts() {
     const auto self = weak.lock();
     if (!self) return;
     self->take([held](ExecRun& run) {
-      if (!held) base::log_warn("artifacts_refused", {{"job_id", run.job_->lease.job.str()}});
+      if (!held) log_job(base::LogLevel::kWarn, "artifacts_refused", *run.job_);
       run.writing_ = false;
       run.settle();
     });
@@ -206,8 +202,7 @@ bool ExecRun::write_artifacts() {
 bool ExecRun::write_note() {
   const std::string note = std::exchange(end_->kept.note, {});
   if (note.empty()) return false;
-  base::log_warn("artifacts_left_out",
-                 {{"job_id", job_->lease.job.str()}, {"tenant", job_->tenant}, {"why", note}});
+  log_job(base::LogLevel::kWarn, "artifacts_left_out", *job_, {{"why", note}});
   writing_ = true;
   context_.write_events({{std::string(schemas::kWarning), schemas::warning_event_data(note)}},
                         [weak = weak_from_this()](bool held) {

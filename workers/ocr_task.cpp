@@ -22,7 +22,7 @@ base::Result<DocumentPtr> document_of(const storage::OpenFile& file) {
 
 // In memory: a small document costs no file.
 base::Result<DocumentPtr> inline_document(const std::string& bytes) {
-  process::Fd fd(::memfd_create("document", MFD_CLOEXEC));
+  base::Fd fd(::memfd_create("document", MFD_CLOEXEC));
   const auto size = static_cast<ssize_t>(bytes.size());
   if (!fd || ::write(fd.get(), bytes.data(), bytes.size()) != size) {
     return base::error(Code::kOverloaded, "no memory for a document");

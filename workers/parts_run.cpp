@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "jobs/policy.h"
-#include "platform/base/log.h"
+#include "workers/job_log.h"
 
 namespace millrace::workers {
 
@@ -58,10 +58,7 @@ void PartsRun::engine_ended(const EngineEnd& how) {
 
 // The job's last crash is not reported: the part to blame fails, its neighbours do not.
 void PartsRun::crashed(int blamed) {
-  base::log_warn("part_crashed", {{"job_id", job().lease.job.str()},
-                                  {"tenant", job().tenant},
-                                  {"part", blamed},
-                                  {"crashes", job().crashes + 1}});
+  log_job(base::LogLevel::kWarn, "part_crashed", job(), {{"part", blamed}, {"crashes", job().crashes + 1}});
   const base::Error error = crash_error(blamed);
   if (job().crashes + 1 < jobs::kCrashesMax) {
     return write_and([this, error] { end(Retry{error, true}); });

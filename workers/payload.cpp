@@ -13,8 +13,8 @@ base::Result<std::string> bytes_of(const storage::Blobs& blobs, storage::StoredP
   return blobs.read(*payload.blob);
 }
 
-base::Result<process::Fd> own_descriptor(const storage::OpenFile& file) {
-  process::Fd own(::fcntl(file.fd(), F_DUPFD_CLOEXEC, 0));
+base::Result<base::Fd> own_descriptor(const storage::OpenFile& file) {
+  base::Fd own(::fcntl(file.fd(), F_DUPFD_CLOEXEC, 0));
   if (!own) return base::error(base::Code::kOverloaded, "no file descriptor is left: raise `ulimit -n`");
   return own;
 }

@@ -79,7 +79,7 @@ std::string how(const process::Exit& exit, const std::string& line) {
   return "the wake command " + by + (line.empty() ? "" : ": " + line);
 }
 
-base::Result<bool> follow(process::Child& child, const process::Fd& output, Steady::time_point deadline,
+base::Result<bool> follow(process::Child& child, const base::Fd& output, Steady::time_point deadline,
                           const machines::StopSwitch& stop) {
   LastLine line;
   bool open = true;
@@ -106,7 +106,7 @@ base::Error wake_failed(std::string message) {
 base::Result<bool> run_wake_command(process::Spawner& spawner, const schemas::Machine& machine,
                                     const std::vector<std::string>& argv, Steady::time_point deadline,
                                     const machines::StopSwitch& stop) {
-  auto output = process::make_pipe();
+  auto output = base::make_pipe();
   if (!output) return output.error();
   ::fcntl(output->read.get(), F_SETFL, O_NONBLOCK);
   auto child = process::Child::start(spawner, command_of(machine, argv, output->write.get()));

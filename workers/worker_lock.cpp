@@ -49,7 +49,7 @@ base::Status make_folder(const std::string& folder) {
 }  // namespace
 
 base::Result<WorkerLock> WorkerLock::open(const std::string& path, std::string name, bool make) {
-  process::Fd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC | (make ? O_CREAT : 0), 0600));
+  base::Fd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC | (make ? O_CREAT : 0), 0600));
   if (!fd) return base::error(Code::kInternal, path + ": cannot be opened: " + std::strerror(errno));
   return WorkerLock(path, std::move(name), std::move(fd));
 }

@@ -92,7 +92,7 @@ std::string timestamp() {
   return rfc3339(std::chrono::time_point_cast<milliseconds>(std::chrono::system_clock::now()));
 }
 
-std::string text_line(LogLevel level, std::string_view event, std::initializer_list<Field> fields) {
+std::string text_line(LogLevel level, std::string_view event, std::span<const Field> fields) {
   std::string line = timestamp();
   line.append(" ").append(level_name(level)).append(" ").append(event);
   for (const Field& field : fields) {
@@ -102,7 +102,7 @@ std::string text_line(LogLevel level, std::string_view event, std::initializer_l
   return line;
 }
 
-std::string json_line(LogLevel level, std::string_view event, std::initializer_list<Field> fields) {
+std::string json_line(LogLevel level, std::string_view event, std::span<const Field> fields) {
   std::string line = R"({"time":")" + timestamp() + R"(","level":")";
   line.append(level_name(level)).append(R"(","event":)");
   append_quoted(line, event);
@@ -117,7 +117,7 @@ std::string json_line(LogLevel level, std::string_view event, std::initializer_l
 }
 
 std::string make_line(LogFormat format, LogLevel level, std::string_view event,
-                      std::initializer_list<Field> fields) {
+                      std::span<const Field> fields) {
   std::string line =
       format == LogFormat::kJson ? json_line(level, event, fields) : text_line(level, event, fields);
   mask_keys(line);
@@ -183,7 +183,7 @@ class Sink {
 
   bool takes(LogLevel level) const { return level >= level_.load(std::memory_order_relaxed); }
 
-  void take(LogLevel level, std::string_view event, std::initializer_list<Field> fields) {
+  void take(LogLevel level, std::string_view event, std::span<const Field> fields) {
     if (!takes(level)) return;
     std::string line = make_line(format_.load(std::memory_order_relaxed), level, event, fields);
     {
@@ -259,7 +259,8 @@ class Sink {
   void report_drops(std::uint64_t& reported, const std::stop_token& stop) {
     const std::uint64_t now = dropped();
     if (now == reported) return;
-    const std::string line = make_line(format_, LogLevel::kWarn, "log.dropped", {{"lines", now - reported}});
+    const Field lines{"lines", now - reported};
+    const std::string line = make_line(format_, LogLevel::kWarn, "log.dropped", {&lines, 1});
     if (write_patiently(line, patience(stop))) reported = now;
   }
 
@@ -284,7 +285,7 @@ Sink& sink() {
 
 }  // namespace
 
-void log(LogLevel level, std::string_view event, std::initializer_list<Field> fields) {
+void log(LogLevel level, std::string_view event, std::span<const Field> fields) {
   sink().take(level, event, fields);
 }
 bool log_enabled(LogLevel level) { return sink().takes(level); }

@@ -2,6 +2,7 @@
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -28,7 +29,10 @@ struct Field {
 // One line on stderr: time, level, event, fields. Never blocks: lines go through a bounded queue to one
 // thread, within some milliseconds, errors at once; a full queue drops the line and counts it
 // (`log_dropped`). Before `log_start` and after `log_stop` lines are written directly. Thread-safe.
-void log(LogLevel level, std::string_view event, std::initializer_list<Field> fields = {});
+void log(LogLevel level, std::string_view event, std::span<const Field> fields);
+inline void log(LogLevel level, std::string_view event, std::initializer_list<Field> fields = {}) {
+  log(level, event, std::span(fields.begin(), fields.size()));
+}
 // Whether a line of that level would be written: for callers to whom making its fields costs too much.
 bool log_enabled(LogLevel level);
 inline void log_info(std::string_view event, std::initializer_list<Field> f = {}) {

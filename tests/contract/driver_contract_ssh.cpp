@@ -108,7 +108,7 @@ TEST_F(SshDriverTest, AHostThatDoesNotAnswerIsGivenUp) {
   const auto driver = SshDriver::open(
       {.data_dir = other.str(), .connect_timeout = std::chrono::milliseconds(1'000)}, spawner, *authority);
   ASSERT_TRUE(driver) << driver.error().message;
-  const process::Fd silent(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const base::Fd silent(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);

@@ -20,7 +20,7 @@ using RecordingPtr = std::shared_ptr<const engines::Recording>;
 
 // Tells when nobody holds it any more.
 RecordingPtr watched_recording(std::function<void(base::Result<bool>)> gone) {
-  process::Fd fd(::memfd_create("recording", MFD_CLOEXEC));
+  base::Fd fd(::memfd_create("recording", MFD_CLOEXEC));
   constexpr std::string_view kBytes("RIFF\x24\0\0\0WAVEfmt ", 16);
   EXPECT_EQ(static_cast<ssize_t>(kBytes.size()), ::write(fd.get(), kBytes.data(), kBytes.size()));
   RecordingPtr made = engines::Recording::from(std::move(fd)).value();

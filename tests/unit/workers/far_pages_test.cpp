@@ -27,7 +27,7 @@ constexpr const char* kOnePage =
 
 // Tells when nobody holds it any more.
 DocumentPtr watched_document(std::function<void(base::Result<bool>)> gone) {
-  process::Fd fd(::memfd_create("document", MFD_CLOEXEC));
+  base::Fd fd(::memfd_create("document", MFD_CLOEXEC));
   constexpr std::string_view kBytes = "%PDF-1.4 a small one";
   EXPECT_EQ(static_cast<ssize_t>(kBytes.size()), ::write(fd.get(), kBytes.data(), kBytes.size()));
   DocumentPtr made = engines::Document::from(std::move(fd)).value();

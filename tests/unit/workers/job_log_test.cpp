@@ -1,0 +1,37 @@
+#include "workers/job_log.h"
+
+#include <gtest/gtest.h>
+
+namespace millrace::workers {
+namespace {
+
+using base::LogLevel;
+
+std::string line_about(const storage::Claimed& job) {
+  testing::internal::CaptureStderr();
+  log_job(LogLevel::kWarn, "job_stumbled", job, {{"why", "a stone"}});
+  return testing::internal::GetCapturedStderr();
+}
+
+storage::Claimed some_job() {
+  storage::Claimed job;
+  job.lease.job.kind = schemas::Kind::kOcr;
+  job.lease.attempt = 3;
+  job.tenant = "acme";
+  return job;
+}
+
+TEST(JobLog, ALineTellsTheAttemptAndTheTraceOfItsOrder) {
+  storage::Claimed job = some_job();
+  job.traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+  EXPECT_TRUE(line_about(job).ends_with(" warn job_stumbled job_id=" + job.lease.job.str() +
+                                        " tenant=acme kind=ocr attempt=3 traceparent=" + job.traceparent +
+                                        " why=\"a stone\"\n"));
+}
+
+TEST(JobLog, AnOrderWithoutATraceHasNone) {
+  EXPECT_TRUE(line_about(some_job()).ends_with(" tenant=acme kind=ocr attempt=3 why=\"a stone\"\n"));
+}
+
+}  // namespace
+}  // namespace millrace::workers
