@@ -5,6 +5,8 @@ import random
 from ledger import Ledger
 from millrace import Gateway
 
+KILLS_AT_START = 15  # fewer than the lost workers that end a job
+LONGER_THAN_A_START_S = 0.5
 KILLS = 50
 
 
@@ -29,6 +31,27 @@ def test_no_job_is_lost_or_doubled_over_fifty_kills(tmp_path):
         gateway.close()
     repeats = sum(order.repeats for order in ledger.orders)
     print(f"{KILLS} kills, {jobs} jobs, {repeats} requests repeated")
+
+
+def test_no_job_is_lost_when_the_gateway_is_killed_again_and_again_while_it_starts(tmp_path):
+    """From before it opens the store to well into the work that it finds there; in two turns, since twenty lost workers
+    end a job."""
+    gateway = Gateway(tmp_path / "data").start()
+    ledger = Ledger(lambda: gateway.client, pages=3, open_per_thread=20)
+    chance = random.Random(20261125)
+    ledger.start(threads=4)
+    try:
+        for _ in range(2):
+            ledger.wait_acknowledged(ledger.acknowledged() + 20)
+            gateway.kill()
+            for _ in range(KILLS_AT_START):
+                gateway.start_and_kill(chance.uniform(0, LONGER_THAN_A_START_S))
+            gateway.restart()
+            ledger.wait_progress(gateway.client)
+        ledger.stop()
+        assert ledger.check(gateway.client) >= 40
+    finally:
+        gateway.close()
 
 
 def test_documents_under_way_come_out_once_when_the_gateway_is_killed_in_the_middle(tmp_path):

@@ -40,16 +40,29 @@ class Process:
     url: str = None
 
     def start(self):
+        self._spawn()
+        line = self._first_line()
+        assert line.startswith("millrace ready"), f"{self.command}: {line!r}\n{self.tail()}"
+        self.url = line.split()[2] if len(line.split()) > 2 else None
+        return self
+
+    def start_and_kill(self, after_s):
+        """kill -9 so long after its start, ready or not."""
+        self._spawn()
+        try:
+            ended = self.popen.wait(after_s)
+        except subprocess.TimeoutExpired:
+            self.kill()
+        else:
+            raise AssertionError(f"{self.command} ended by itself: exit {ended}\n{self.tail()}")
+
+    def _spawn(self):
         env = {k: v for k, v in os.environ.items() if not k.startswith("MILLRACE_")}
         env.update(self.env)
         with open(self.log, "ab") as log:
             self.popen = subprocess.Popen(
                 [str(part) for part in self.command], stdout=subprocess.PIPE, stderr=log, env=env, start_new_session=True
             )
-        line = self._first_line()
-        assert line.startswith("millrace ready"), f"{self.command}: {line!r}\n{self.tail()}"
-        self.url = line.split()[2] if len(line.split()) > 2 else None
-        return self
 
     def _first_line(self):
         deadline = time.monotonic() + READY_WITHIN_S
