@@ -3,27 +3,12 @@
 import sqlite3
 import time
 
-from documents import data_uri, scan_pdf
+from documents import data_uri, full_scans
 from ledger import Ledger
 from millrace import Gateway, eventually
 
 DRAIN_S = 6  # running attempts get a third of it
 DRAINS = 3
-
-
-def scans(pages):
-    """Pages that take longer to read than a drain waits for."""
-    from PIL import Image, ImageDraw, ImageFont
-
-    font = ImageFont.truetype("/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf", 26)
-    images = []
-    for page in range(pages):
-        image = Image.new("L", (1654, 2339), 255)
-        draw = ImageDraw.Draw(image)
-        for line in range(55):
-            draw.text((120, 100 + 40 * line), f"page {page} line {line}: what a worker began another one may finish", 0, font)
-        images.append(image)
-    return data_uri(scan_pdf(images))
 
 
 def running(gateway):
@@ -47,7 +32,7 @@ def test_a_drain_under_load_ends_in_time_and_costs_no_job_an_attempt(tmp_path):
     gateway = Gateway(tmp_path / "data", "--drain.timeout", f"{DRAIN_S}s", "--slots", "ocr=2").start()
     ledger = Ledger(lambda: gateway.client, pages=12)
     try:
-        slow = [gateway.client.submit_ocr(scans(pages), key=f"slow-{pages}").headers["x-millrace-job"] for pages in (6, 10)]
+        slow = [gateway.client.submit_ocr(data_uri(full_scans(pages)), key=f"slow-{pages}").headers["x-millrace-job"] for pages in (6, 10)]
         ledger.start(threads=4)
         for _ in range(DRAINS):
             ledger.wait_acknowledged(ledger.acknowledged() + 4)

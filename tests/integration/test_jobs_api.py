@@ -5,8 +5,8 @@ import uuid
 
 import pytest
 import recordings
-from documents import data_uri, tiny_pdf
-from millrace import Client, Gateway
+from documents import data_uri, full_scans, tiny_pdf
+from millrace import TERMINAL, Client, Gateway, eventually
 
 URI = data_uri(tiny_pdf("a job of its own"))
 
@@ -214,10 +214,22 @@ def test_limits_of_a_key_answer_429_with_when_to_come_again(tmp_path):
 
 
 def test_pages_of_a_long_document_can_be_read_while_it_runs(shared):
+    job = shared.client.submit_ocr(data_uri(full_scans(10))).json()["id"]
+
+    def some_pages():
+        reply = shared.client.get(f"/v1/jobs/{job}/result?partial=true")
+        assert reply.status == 200, reply.body
+        return reply.json()["pages"]
+
+    pages = eventually(some_pages, 60, "a page of it")
+    assert shared.client.job(job)["status"] not in TERMINAL and len(pages) < 10
+    assert all(f"page {page['index']} line" in page["markdown"] for page in pages)
+    assert shared.client.post(f"/v1/jobs/{job}/cancel").status in (200, 202)
+
+
+def test_all_or_some_pages_of_a_document_that_was_read_in_parts_can_be_had(shared):
     uri = data_uri(tiny_pdf(*[f"this is leaf {n} of the book" for n in range(40)]))
     job = shared.client.submit_ocr(uri).json()["id"]
-    partial = shared.client.get(f"/v1/jobs/{job}/result?partial=true")
-    assert partial.status == 200 and "pages" in partial.json()
     done = shared.client.wait_terminal(job)
     assert done["status"] == "succeeded" and done["progress"] == {"done": 40, "total": 40}
     pages = shared.client.get(f"/v1/jobs/{job}/result").json()["pages"]

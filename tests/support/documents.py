@@ -8,8 +8,8 @@ def data_uri(document, media="application/pdf"):
     return f"data:{media};base64,{base64.b64encode(document).decode()}"
 
 
-def tiny_pdf(*pages):
-    """A PDF with one text line per page, about 600 bytes a page, without a library."""
+def tiny_pdf(*pages, padding=0):
+    """A PDF with one text line per page, about 600 bytes a page, without a library; with so many bytes that are of no page."""
     objects = {1: b"<< /Type /Catalog /Pages 2 0 R >>", 3: b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"}
     kids = []
     for number, text in enumerate(pages):
@@ -23,7 +23,17 @@ def tiny_pdf(*pages):
         ).encode()
         objects[content] = b"<< /Length %d >>\nstream\n%s\nendstream" % (len(stream), stream)
     objects[2] = f"<< /Type /Pages /Count {len(kids)} /Kids [{' '.join(kids)}] >>".encode()
+    if padding:
+        objects[max(objects) + 1] = b"<< /Length %d >>\nstream\n%s\nendstream" % (padding, b"x" * padding)
     return assemble_pdf(objects)
+
+
+def tiny_pdf_of(size, *pages):
+    """The same, of exactly so many bytes."""
+    padding = size - len(tiny_pdf(*pages))
+    while (over := len(document := tiny_pdf(*pages, padding=padding)) - size) != 0:
+        padding -= over
+    return document
 
 
 def assemble_pdf(objects, trailer=b""):
@@ -58,3 +68,18 @@ def scan_pdf(images, dpi=200, quality=60):
         sheet.showPage()
     sheet.save()
     return out.getvalue()
+
+
+def full_scans(pages):
+    """A PDF of pictures full of text, of which each takes about a second to read."""
+    from PIL import Image, ImageDraw, ImageFont
+
+    font = ImageFont.truetype("/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf", 26)
+    images = []
+    for page in range(pages):
+        image = Image.new("L", (1654, 2339), 255)
+        draw = ImageDraw.Draw(image)
+        for line in range(55):
+            draw.text((120, 100 + 40 * line), f"page {page} line {line}: what a worker began another one may finish", 0, font)
+        images.append(image)
+    return scan_pdf(images)

@@ -167,7 +167,7 @@ TEST(OcrRunner, APageThatEndsItsChildFailsAloneAfterThreeCrashes) {
   EXPECT_EQ(ocr.engine->reads_of(2), 1);
 }
 
-TEST(OcrRunner, AKillerPageTakesOnlyItselfOutOfASplitDocument) {
+TEST(OcrRunner, ARangeOfASplitDocumentThatEndsItsChildIsTriedAgainAlone) {
   OcrHouse ocr(
       [](ScriptedEngine& e) {
         e.pages = 6;
@@ -179,6 +179,8 @@ TEST(OcrRunner, AKillerPageTakesOnlyItselfOutOfASplitDocument) {
   const auto reply = ocr.reply(job);
   EXPECT_EQ(reply["usage_info"]["pages_processed"], 5);
   EXPECT_EQ(reply["pages"][3]["error"]["code"], "page_failed");
+  for (const int page : {0, 1, 2, 4, 5}) EXPECT_EQ(ocr.engine->reads_of(page), 1) << page;
+  EXPECT_EQ(ocr.engine->reads_of(3), 3);
 }
 
 TEST(OcrRunner, ADocumentByUrlIsFetchedOnce) {
