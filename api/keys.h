@@ -36,11 +36,11 @@ struct MadeKey {
 base::Result<MadeKey> create_key(storage::Store& store, std::string_view pepper, const NewKey& wanted,
                                  const std::string& actor = "gateway");
 base::Result<std::vector<storage::KeyRow>> list_keys(storage::Store& store);
-// From within a second on the key works nowhere. kNotFound: no such id.
 // A new key in the place of one that goes on for `overlap`, so that clients can change over. kNotFound: no
 // such id, or it is revoked.
 base::Result<MadeKey> rotate_key(storage::Store& store, std::string_view pepper, const std::string& id,
                                  std::chrono::seconds overlap, const std::string& actor = "gateway");
+// From within a second on the key works nowhere. kNotFound: no such id.
 base::Status revoke_key(storage::Store& store, const std::string& id, const std::string& actor = "gateway");
 
 // A store without a live key of scope admin gets one of tenant `default` with every scope, whose text is put

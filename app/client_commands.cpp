@@ -8,6 +8,7 @@
 #include "app/cli/client.h"
 #include "app/cli/jobs_command.h"
 #include "app/cli/ocr_command.h"
+#include "app/cli/queues_command.h"
 #include "app/cli/transcribe_command.h"
 #include "app/client_audio_commands.h"
 #include "app/client_chat_commands.h"
@@ -125,6 +126,10 @@ void add_jobs(CLI::App& app, int& exit_code) {
   add_one("tail", "Events of a job as they come, until it ends", &cli::jobs_tail);
   add_many("cancel", "Cancels jobs", &cli::jobs_cancel);
   add_many("retry", "Runs failed, expired or cancelled jobs again, each as a new job", &cli::jobs_retry);
+
+  CLI::App* dead = jobs->add_subcommand("dead", "What failed, by kind and error (key with scope admin)");
+  auto dead_options = add_client_options(*dead);
+  dead->callback([=, &exit_code] { exit_code = cli::jobs_dead(*dead_options); });
 }
 
 }  // namespace

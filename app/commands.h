@@ -44,7 +44,10 @@ struct KeyRequest {
 };
 int keys_create(const KeyRequest& request, const Flags& flags);  // the key alone on stdout, once
 int keys_list(bool json, const Flags& flags);
-int keys_revoke(const std::string& id, const Flags& flags);  // kExitNotFound: no such key
+// kExitNotFound: no such key.
+int keys_revoke(const std::string& id, const Flags& flags);
+// The new key alone on stdout, once; the old one goes on for `overlap`, a duration.
+int keys_rotate(const std::string& id, const std::string& overlap, const Flags& flags);
 
 // The audit log of a data directory. kExitFailed: the chain is broken.
 int audit_verify(const Flags& flags);

@@ -82,6 +82,13 @@ void add_key_commands(CLI::App& app, Flags& flags, int& exit_code) {
   revoke->add_option("id", *id, "The 8 characters after mr_live_")->required();
   add_settings(*revoke, flags, Listed::kData);
   revoke->callback([id, &flags, &exit_code] { exit_code = keys_revoke(*id, flags); });
+
+  CLI::App* rotate = keys->add_subcommand("rotate", "Prints a new key in the place of one, once");
+  auto overlap = std::make_shared<std::string>("24h");
+  rotate->add_option("id", *id, "The 8 characters after mr_live_")->required();
+  rotate->add_option("--overlap", *overlap, "How long the old key goes on: 24h (default), 0s …");
+  add_settings(*rotate, flags, Listed::kData);
+  rotate->callback([id, overlap, &flags, &exit_code] { exit_code = keys_rotate(*id, *overlap, flags); });
 }
 
 void add_audit_commands(CLI::App& app, Flags& flags, int& exit_code) {

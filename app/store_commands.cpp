@@ -60,6 +60,12 @@ base::Config::Line config_line(const LoadedSettings& loaded, const Flags& flags)
                                    : "default"};
 }
 
+int no_such_key(const base::Error& error) {
+  if (error.code != base::Code::kNotFound) return fail(error.message);
+  fail("no live key has this id; `" + cli::program() + " keys ls` shows those there are");
+  return kExitNotFound;
+}
+
 }  // namespace
 
 int keys_create(const KeyRequest& request, const Flags& flags) {
@@ -115,10 +121,19 @@ int keys_list(bool as_json, const Flags& flags) {
 int keys_revoke(const std::string& id, const Flags& flags) {
   return with_store(flags, [&](OpenedStore& opened) {
     const base::Status revoked = api::revoke_key(*opened.store, id, kCliActor);
-    if (revoked) return static_cast<int>(kExitOk);
-    if (revoked.error().code != base::Code::kNotFound) return fail(revoked.error().message);
-    fail("no key has this id; `" + cli::program() + " keys ls` shows those there are");
-    return static_cast<int>(kExitNotFound);
+    return revoked ? static_cast<int>(kExitOk) : no_such_key(revoked.error());
+  });
+}
+
+int keys_rotate(const std::string& id, const std::string& overlap, const Flags& flags) {
+  const auto duration = base::parse_duration(overlap);
+  if (!duration || duration->count() < 0) return usage("--overlap takes a duration: 24h, 0s");
+  return with_store(flags, [&](OpenedStore& opened) {
+    const auto seconds = std::chrono::ceil<std::chrono::seconds>(*duration);
+    const auto made = api::rotate_key(*opened.store, opened.pepper, id, seconds, kCliActor);
+    if (!made) return no_such_key(made.error());
+    std::cout << made->text << '\n';
+    return static_cast<int>(kExitOk);
   });
 }
 

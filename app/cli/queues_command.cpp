@@ -19,6 +19,7 @@ struct HousePart {
 };
 constexpr HousePart kQueues{"/v1/admin/queues", "queues", &queue_header, &queue_row};
 constexpr HousePart kWorkers{"/v1/admin/workers", "workers", &worker_header, &worker_row};
+constexpr HousePart kDead{"/v1/admin/dead", "dead jobs", &dead_header, &dead_row};
 
 void print_one(const Client& client, const HousePart& part, const json& one) {
   std::cout << (client.options().json ? one.dump() : part.row(one)) << '\n';
@@ -70,5 +71,7 @@ int workers_ls(ClientOptions options) { return list_all(kWorkers, std::move(opti
 int workers_drain(const std::vector<std::string>& names, ClientOptions options) {
   return tell_each(kWorkers, names, "drain", std::move(options));
 }
+
+int jobs_dead(ClientOptions options) { return list_all(kDead, std::move(options)); }
 
 }  // namespace millrace::cli

@@ -17,4 +17,7 @@ int workers_ls(ClientOptions options);
 // They begin nothing new from their next heartbeat on, and end what they run.
 int workers_drain(const std::vector<std::string>& names, ClientOptions options);
 
+// `millrace jobs dead`: what failed, grouped by kind and error, the most first.
+int jobs_dead(ClientOptions options);
+
 }  // namespace millrace::cli

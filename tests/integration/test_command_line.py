@@ -212,6 +212,35 @@ def test_keys_are_made_listed_and_ended(shared):
     )
 
 
+def test_a_key_is_rotated_and_the_old_one_goes_on_for_a_while(shared):
+    data = ("--data", shared.data)
+
+    def status(key):
+        return shared.client.request("GET", "/v1/jobs", headers={"Authorization": f"Bearer {key}"}).status
+
+    old = millrace(shared, "keys", "create", "--name", "rotated", "--scopes", "jobs:read", *data).stdout.strip()
+    rotated = millrace(shared, "keys", "rotate", old.split("_")[2], *data)
+    key = rotated.stdout.strip()
+    assert rotated.returncode == 0 and key.startswith("mr_live_") and key != old
+    assert status(key) == 200 and status(old) == 200
+    last = millrace(shared, "keys", "rotate", key.split("_")[2], "--overlap", "0s", *data).stdout.strip()
+    eventually(lambda: status(key) == 401, 5, "the old one has ended")
+    assert status(last) == 200
+    assert millrace(shared, "keys", "rotate", "abcdefgh", *data).returncode == 11
+    refused = millrace(shared, "keys", "rotate", last.split("_")[2], "--overlap", "soon", *data)
+    assert refused.returncode == 2 and "--overlap" in refused.stderr
+
+
+def test_dead_jobs_are_shown_by_what_they_died_of(shared):
+    failed = shared.client.submit_ocr(data_uri(b"%PDF-1.4\nnothing of the kind")).json()["id"]
+    assert shared.client.wait_terminal(failed)["status"] == "failed"
+    dead = millrace(shared, "jobs", "dead")
+    assert dead.returncode == 0 and dead.stdout.startswith("KIND")
+    assert any(failed in line and "document_damaged" in line for line in dead.stdout.splitlines()), dead.stdout
+    as_json = [json.loads(line) for line in millrace(shared, "jobs", "dead", "--json").stdout.splitlines()]
+    assert failed in [group["newest"]["id"] for group in as_json]
+
+
 def test_wrong_words_about_keys_are_usage_errors_and_an_unknown_key_is_not_found(shared):
     data = ("--data", shared.data)
     wrong_ones = (["--scopes", "brew"], ["--scopes", ""], ["--expires", "soon"], ["--expires", "0s"],

@@ -18,6 +18,17 @@ TEST(QueueText, AQueueIsOneLineBelowItsHeads) {
                       "slots":4,"used":2,"paused":false})"));
 }
 
+TEST(QueueText, AGroupOfDeadJobsIsNamedWithItsNewest) {
+  EXPECT_EQ(
+      "KIND      CODE                          JOBS       NEWEST                                    WHY",
+      dead_header());
+  EXPECT_EQ(
+      "ocr       document_encrypted            12         ocr-1                                     "
+      "the document wants a password",
+      dead_row(json::parse(R"({"kind":"ocr","code":"document_encrypted","jobs":12,
+                      "newest":{"id":"ocr-1","error":{"message":"the document wants a password"}}})")));
+}
+
 TEST(QueueText, APausedOneSaysSinceWhen) {
   EXPECT_EQ("stt       0          0          0          -          0/2        paused since T1",
             queue(R"({"kind":"stt","queued":0,"running":0,"waiting":0,"slots":2,"used":0,"paused":true,
