@@ -16,6 +16,7 @@
 #include "app/with_store.h"
 #include "platform/base/bytes.h"
 #include "schemas/access.h"
+#include "schemas/admin_request.h"
 #include "storage/access_rows.h"
 
 namespace millrace::app {
@@ -62,7 +63,7 @@ base::Config::Line config_line(const LoadedSettings& loaded, const Flags& flags)
 
 int no_such_key(const base::Error& error) {
   if (error.code != base::Code::kNotFound) return fail(error.message);
-  fail("no live key has this id; `" + cli::program() + " keys ls` shows those there are");
+  fail(error.message + "; `" + cli::program() + " keys ls` shows those there are");
   return kExitNotFound;
 }
 
@@ -127,7 +128,8 @@ int keys_revoke(const std::string& id, const Flags& flags) {
 
 int keys_rotate(const std::string& id, const std::string& overlap, const Flags& flags) {
   const auto duration = base::parse_duration(overlap);
-  if (!duration || duration->count() < 0) return usage("--overlap takes a duration: 24h, 0s");
+  if (!duration || *duration > schemas::kOverlapMax)
+    return usage("--overlap takes a duration, 30d at most: 24h, 0s");
   return with_store(flags, [&](OpenedStore& opened) {
     const auto seconds = std::chrono::ceil<std::chrono::seconds>(*duration);
     const auto made = api::rotate_key(*opened.store, opened.pepper, id, seconds, kCliActor);

@@ -16,7 +16,7 @@ namespace millrace::jobs {
 // due retries, expired leases, deadlines, orphan children; machines that fall asleep or are not where they
 // are wanted, and what waits for them; with an outbox the backlog, and tokens that got lost; and, less often,
 // retention, idempotency rows, replies, sessions and blobs. No thread and no timer of its own: one
-// process of a data directory, whichever holds `upkeep.lock`, calls `tick` when it is due.
+// process of a data directory (workers/upkeep_turn.h) calls `tick` when it is due; two at a time do no harm.
 class Upkeep {
  public:
   struct Options {

@@ -10,7 +10,6 @@ namespace {
 using nlohmann::json;
 
 constexpr std::int64_t kKeyNameMax = 64;
-constexpr std::int64_t kOverlapMax = 30LL * 24 * 3600;
 
 // The texts of a list; nullopt, and a problem: it is none.
 std::optional<std::vector<std::string>> texts_of(FieldReader& reader, const json& value, std::size_t max) {
@@ -72,7 +71,7 @@ constexpr std::array kRotation{
           .type = FieldType::kInteger,
           .text = "How long the old key goes on",
           .min = 0,
-          .max = kOverlapMax,
+          .max = kOverlapMax.count(),
           .default_json = "86400",
           .store = &store_in<Rotation, &Rotation::overlap_seconds>},
 };

@@ -25,6 +25,7 @@ tl::expected<KeyRequest, Refusal> parse_key_request(std::string& body);
 
 // POST /v1/admin/keys/{id}/rotate: {overlap_seconds?}, how long the old one goes on.
 inline constexpr std::chrono::seconds kOverlapDefault{std::chrono::hours(24)};
+inline constexpr std::chrono::seconds kOverlapMax{std::chrono::hours(24) * 30};
 tl::expected<std::chrono::seconds, Refusal> parse_rotation(std::string& body);
 
 // POST /v1/admin/jobs/retry and /cancel: one of `ids` and `filter`, whose fields are those of the list.

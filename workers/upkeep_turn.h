@@ -11,9 +11,10 @@ namespace millrace::workers {
 
 // Which process of a data directory does upkeep: whoever holds DATA/locks/upkeep.lock. One that is stopped
 // (SIGSTOP, a frozen container) holds it and does nothing; so each also notes in that file when its next
-// round begins, and for one that is `patience` late another process stands in until the note is renewed. Two
-// at a time do no harm: each statement of upkeep repeats its condition (delivery.md, Leases and upkeep). One
-// thread at a time.
+// round begins, and for one that is `patience` late another process stands in until somebody else renews the
+// note. One that is merely slow is stood in for as well. Two at a time do no harm: each statement of upkeep
+// repeats its condition (delivery.md, Leases and upkeep). One thread at a time; blocks for a write of a few
+// bytes.
 class UpkeepTurn {
  public:
   UpkeepTurn() = default;
@@ -24,7 +25,7 @@ class UpkeepTurn {
   bool is_ours(base::BootTime now);
   // After a round of ours.
   void note_next(base::BootTime next);
-  void give_up() { lock_.unlock(); }
+  void give_up();
 
  private:
   UpkeepTurn(storage::LockFile lock, base::Fd file, std::chrono::milliseconds patience);
@@ -32,7 +33,7 @@ class UpkeepTurn {
   bool stand_in(base::BootTime now);
 
   storage::LockFile lock_;
-  base::Fd file_;
+  base::Fd file_;  // the lock's, once more: a LockFile lends its descriptor to nobody
   std::chrono::milliseconds patience_{};
   bool holds_ = false;
   std::optional<base::BootTime> stood_in_;  // our note, while we stand in for who holds the lock

@@ -62,8 +62,6 @@ std::string to_the_second(std::string time) {
   return point == std::string::npos ? time : time.substr(0, point) + "Z";
 }
 
-std::string or_dash(const std::string& text) { return text.empty() ? "-" : one_line(text); }
-
 }  // namespace
 
 std::string error_text(const json& error) {

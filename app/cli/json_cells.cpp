@@ -53,6 +53,8 @@ std::string one_line(std::string_view utf8, std::size_t bytes_max) {
   return out;
 }
 
+std::string or_dash(const std::string& text) { return text.empty() ? "-" : one_line(text); }
+
 std::string padded(std::string text, std::size_t width) {
   text.resize(std::max(text.size(), width), ' ');
   return text;

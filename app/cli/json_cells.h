@@ -16,6 +16,8 @@ std::string plain(const nlohmann::json& value);
 // what turns the direction of writing become spaces. What is longer than `bytes_max` is cut between
 // characters, with "…" behind.
 std::string one_line(std::string_view utf8, std::size_t bytes_max = std::string_view::npos);
+// The same of a text that may be empty: then "-".
+std::string or_dash(const std::string& text);
 // With spaces to `width` bytes; what is longer stays.
 std::string padded(std::string text, std::size_t width);
 

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::array<std::size_t, 6> kQueueColumns{8, 9, 9, 9, 9, 9};
 constexpr std::array<std::size_t, 5> kWorkerColumns{28, 9, 9, 50, 16};
-constexpr std::array<std::size_t, 4> kDeadColumns{8, 28, 9, 40};
+constexpr std::array<std::size_t, 4> kDeadColumns{8, 28, 9, 41};
 
 template <std::size_t N>
 std::string queue_line(const std::array<std::size_t, N>& widths, std::array<std::string, N> cells,
@@ -116,10 +116,11 @@ std::string dead_header() { return queue_line(kDeadColumns, {"KIND", "CODE", "JO
 
 std::string dead_row(const json& group) {
   const json newest = group.value("newest", json::object());
-  return queue_line(
-      kDeadColumns,
-      {text_at(group, "kind"), text_at(group, "code"), count_at(group, "jobs"), text_at(newest, "id")},
-      text_at(newest.value("error", json::object()), "message"));
+  const std::string why = text_at(newest.value("error", json::object()), "message");
+  return queue_line(kDeadColumns,
+                    {text_at(group, "kind"), or_dash(text_at(group, "code")), count_at(group, "jobs"),
+                     text_at(newest, "id")},
+                    or_dash(why));
 }
 
 }  // namespace millrace::cli

@@ -23,24 +23,28 @@ def processes(tmp_path, kafka):
 @pytest.fixture
 def house(tmp_path, kafka):
     api, workers = processes(tmp_path, kafka)
-    for process in (api, *workers):
-        process.start()
-    yield api, workers
-    for process in (api, *workers):
-        process.close()
+    try:
+        for process in (api, *workers):
+            process.start()
+        yield api, workers
+    finally:
+        for process in (api, *workers):
+            process.close()
 
 
 @pytest.fixture
 def house_kept_by_a_worker(tmp_path, kafka):
     """The first worker does the upkeep of all, as it was there first."""
     api, workers = processes(tmp_path, kafka)
-    workers[0].start()
-    eventually(lambda: holds_lock(api.data, workers[0].popen.pid, "upkeep"), 10, "the first worker does upkeep")
-    for process in (workers[1], api):
-        process.start()
-    yield api, workers
-    for process in (api, *workers):
-        process.close()
+    try:
+        workers[0].start()
+        eventually(lambda: holds_lock(api.data, workers[0].popen.pid, "upkeep"), 10, "the first worker does upkeep")
+        for process in (workers[1], api):
+            process.start()
+        yield api, workers
+    finally:
+        for process in (api, *workers):
+            process.close()
 
 
 TOPICS = ("millrace.jobs.ocr", "millrace.events")

@@ -37,12 +37,16 @@ def traced(process):
     with subprocess.Popen([str(part) for part in command], stderr=subprocess.PIPE, text=True) as strace:
         said = strace.stderr.readline()
         if "attached" not in said:
+            strace.kill()
             pytest.skip(f"strace cannot attach here: {said.strip()}")
         try:
             yield calls
         finally:
             process.kill()
-            strace.wait(ENDS_WITHIN_S)
+            try:
+                strace.wait(ENDS_WITHIN_S)
+            finally:
+                strace.kill()
     calls += read(trace.read_bytes().splitlines())
 
 

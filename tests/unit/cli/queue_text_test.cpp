@@ -18,15 +18,21 @@ TEST(QueueText, AQueueIsOneLineBelowItsHeads) {
                       "slots":4,"used":2,"paused":false})"));
 }
 
-TEST(QueueText, AGroupOfDeadJobsIsNamedWithItsNewest) {
+TEST(QueueText, AGroupOfDeadJobsIsOneLineWithItsNewest) {
   EXPECT_EQ(
-      "KIND      CODE                          JOBS       NEWEST                                    WHY",
+      "KIND      CODE                          JOBS       NEWEST                                     WHY",
       dead_header());
   EXPECT_EQ(
-      "ocr       document_encrypted            12         ocr-1                                     "
-      "the document wants a password",
+      "ocr       document_encrypted            12         ocr-1                                      "
+      "it wants a password",
       dead_row(json::parse(R"({"kind":"ocr","code":"document_encrypted","jobs":12,
-                      "newest":{"id":"ocr-1","error":{"message":"the document wants a password"}}})")));
+                      "newest":{"id":"ocr-1","error":{"message":"it wants\na password"}}})")));
+}
+
+TEST(QueueText, ACommandThatEndedWithoutAnErrorHasNoneToShow) {
+  EXPECT_EQ("exec      -                             1          exec-01a214a4-b393-7064-b6e4-ea1e133cc923  -",
+            dead_row(json::parse(R"({"kind":"exec","code":"","jobs":1,
+                      "newest":{"id":"exec-01a214a4-b393-7064-b6e4-ea1e133cc923"}})")));
 }
 
 TEST(QueueText, APausedOneSaysSinceWhen) {

@@ -29,6 +29,7 @@ TEST_F(UpkeepTurnTest, ItIsTheFirstOnesUntilItGivesUp) {
   EXPECT_TRUE(first_.is_ours(at(30'999)));
   first_.give_up();
   EXPECT_TRUE(second_.is_ours(at(30'999)));
+  EXPECT_FALSE(first_.is_ours(at(30'999)));
 }
 
 TEST_F(UpkeepTurnTest, OneProcessStandsInForOneThatIsLate) {
@@ -63,6 +64,24 @@ TEST_F(UpkeepTurnTest, WhoComesBackHasItsTurnAgain) {
   first_.note_next(at(2'100));
   EXPECT_FALSE(second_.is_ours(at(2'000)));
   EXPECT_FALSE(second_.is_ours(at(3'099)));
+}
+
+TEST_F(UpkeepTurnTest, WhoStandsInNotesNothingOverTheNoteOfWhoCameBack) {
+  ASSERT_TRUE(first_.is_ours(at(0)));
+  ASSERT_TRUE(second_.is_ours(at(1'000)));
+  EXPECT_TRUE(first_.is_ours(at(1'600)));
+  first_.note_next(at(2'100));
+  second_.note_next(at(2'200));
+  EXPECT_FALSE(second_.is_ours(at(2'700)));
+}
+
+TEST_F(UpkeepTurnTest, ANoteOfAnEarlierLifeOfTheHostIsWrittenOver) {
+  ASSERT_TRUE(first_.is_ours(at(900'000)));
+  first_.note_next(at(930'000));
+  first_.give_up();
+  ASSERT_TRUE(second_.is_ours(at(5)));
+  EXPECT_FALSE(third_.is_ours(at(1'000)));
+  EXPECT_TRUE(third_.is_ours(at(1'005)));
 }
 
 }  // namespace
