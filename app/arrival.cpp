@@ -85,7 +85,7 @@ void Arrival::fail(base::Error error) {
 
 base::Status Arrival::append(const std::string& piece) {
   if (!writer_) {
-    auto writer = blobs_.begin(expected_bytes_);
+    auto writer = blobs_.begin_owed(expected_bytes_);
     if (!writer) return writer.error();
     writer_ = *std::move(writer);
   }

@@ -6,7 +6,7 @@
 
 namespace millrace::app {
 
-// Stable exit codes (docs: exit codes of the command line).
+// Stable exit codes (docs/jobs.md, Exit codes).
 enum ExitCode : int {
   kExitOk = 0,
   kExitFailed = 1,

@@ -21,9 +21,9 @@ inline constexpr int kCrashesMax = 3;  // deaths of the job's own child: poison_
 inline constexpr int kLossesMax = 20;  // lost workers: worker_lost
 
 // The lease arithmetic. A heartbeat every 5 s and a lease of 20 s leave three missed beats; a worker starts
-// nothing, and kills what it began, once less than 5 s of its lease may be left, counted from before it sent
-// its last good claim or heartbeat (rule 2): a worker that is slow by up to 5 s between the check and the
-// start is still inside its lease.
+// nothing, and kills what it began, once less than 5 s of its lease may be left, counted from the moment of
+// its claim in the store, or from before it sent its last good heartbeat (rule 2): a worker that is slow by
+// up to 5 s between the check and the start is still inside its lease.
 struct LeasePolicy {
   std::chrono::milliseconds heartbeat{5'000};
   std::chrono::milliseconds lease{20'000};

@@ -67,8 +67,12 @@ class BlobWriter {
 class Blobs {
  public:
   virtual ~Blobs() = default;
-  // kOverloaded ("disk_free_min") if `expected_bytes` would leave less than the minimum free.
+  // Of work that is handed in. kOverloaded ("disk_free_min") if `expected_bytes` would leave less than the
+  // minimum free.
   virtual base::Result<std::unique_ptr<BlobWriter>> begin(std::int64_t expected_bytes) = 0;
+  // Of what accepted work must write to come to its end, in what the minimum keeps free (delivery.md, Disk
+  // full). kOverloaded: the disk has not the room at all.
+  virtual base::Result<std::unique_ptr<BlobWriter>> begin_owed(std::int64_t expected_bytes) = 0;
   // kStoredDamaged, and a line in the log that names the blob: it has not the length any more that `ref` has;
   // what is read as a whole must have its hash, too.
   virtual base::Result<OpenFile> open(const BlobRef& ref) const = 0;

@@ -23,6 +23,10 @@ class FileBlobs final : public Blobs {
     const std::int64_t free = free_bytes(folder_);
     if (free >= 0 && free - std::max<std::int64_t>(expected_bytes, 0) < disk_free_min_bytes_)
       return disk_low();
+    return begin_owed(expected_bytes);
+  }
+
+  base::Result<std::unique_ptr<BlobWriter>> begin_owed(std::int64_t expected_bytes) override {
     return IncomingFile::create(folder_, expected_bytes);
   }
 

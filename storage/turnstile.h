@@ -20,8 +20,8 @@ namespace millrace::storage {
 // `waiting`, `holder`, `held_elsewhere` and `interrupt` are for other threads.
 class Turnstile {
  public:
-  // Opens (makes) `folder`/next and `folder`/write. Sets the process's SIGURG handler to one that does
-  // nothing and has no SA_RESTART: flock has no time-out, and that signal is how a blocked one is ended.
+  // Opens (makes) `folder`/next.lock and `folder`/write.lock. Sets the process's SIGURG handler to one that
+  // does nothing and has no SA_RESTART: flock has no time-out, and that signal is how a blocked one is ended.
   static base::Result<std::unique_ptr<Turnstile>> open(const std::string& folder);
 
   // Blocks until this thread may write; false: `interrupt` was called, and nothing is held.

@@ -132,7 +132,7 @@ void ChatTry::keep(std::string result) {
   if (result.size() <= storage::kInlineMax) return end(Done{{std::move(result), nullptr}});
   auto bytes = std::make_shared<const std::string>(std::move(result));
   on_pool(
-      Lane::kLarge, [&blobs = context_.store().blobs(), bytes] { return stage(blobs, *bytes); },
+      Lane::kLarge, [&blobs = context_.store().blobs(), bytes] { return stage_owed(blobs, *bytes); },
       [this, bytes](base::Result<storage::Staged> staged) {
         if (staged) return end(Done{{{}, *std::move(staged)}});
         if (staged.error().code != Code::kOverloaded) return end(Retry{staged.error()});

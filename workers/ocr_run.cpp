@@ -112,7 +112,7 @@ void OcrRun::split() {
   if (job().input || task_.spec.inline_document.empty()) return go();
   on_pool(
       Lane::kLarge,
-      [&blobs = context().store().blobs(), this] { return stage(blobs, task_.spec.inline_document); },
+      [&blobs = context().store().blobs(), this] { return stage_owed(blobs, task_.spec.inline_document); },
       [this, go](base::Result<storage::Staged> staged) {
         if (staged) return attach(*staged, go);
         if (jobs::is_ours(staged.error())) return again_later([this] { split(); });

@@ -36,7 +36,7 @@ void PartWriter::stage_large(int index, std::string json) {
   const bool posted =
       context_.pool().post(base::Pool::Lane::kLarge, [self = shared_from_this(), link = context_.link(),
                                                       &blobs = context_.store().blobs(), index, text, again] {
-        auto staged = guarded("part", [&] { return stage(blobs, *text); });
+        auto staged = guarded("part", [&] { return stage_owed(blobs, *text); });
         link.post([self, index, again, staged = std::move(staged)] {
           if (!staged) return again();
           --self->staging_;

@@ -46,12 +46,14 @@ struct UpkeepTimer::Turn : std::enable_shared_from_this<Turn> {
   std::atomic<bool> far{false};      // the next round is not soon
   std::atomic<bool> waiting{false};  // between two rounds
   std::atomic<Nudge> nudged{Nudge::kNone};
+  std::atomic<bool> in_round{false};
 
   std::mutex mutex;
   std::condition_variable ended;
-  UpkeepTurn whose;
-  bool busy = false;  // a round is under way
+  bool busy = false;  // it is looked whose turn it is, or a round is under way
   bool stopped = false;
+
+  UpkeepTurn whose;  // on the pool while `busy`, then of who stops us
 
   // Loop thread only.
   std::chrono::steady_clock::time_point next_at{};
@@ -61,27 +63,35 @@ struct UpkeepTimer::Turn : std::enable_shared_from_this<Turn> {
   void plan_sooner();
   milliseconds longest_wait(Nudge nudge) const;
   void run();
+  bool begin();
+  void look();
   void round();
   void release_dead(std::vector<WorkerLock> dead);
   void release(std::shared_ptr<std::vector<WorkerLock>> dead, std::size_t at);
-  enum class Begun { kStopped, kStandby, kOurs };
-  Begun begin();
   void end(milliseconds next);
+  void over(milliseconds next);
 };
 
-UpkeepTimer::Turn::Begun UpkeepTimer::Turn::begin() {
+bool UpkeepTimer::Turn::begin() {
   const std::lock_guard guard(mutex);
-  if (stopped) return Begun::kStopped;
-  busy = whose.is_ours(store.clock().boot());
-  return busy ? Begun::kOurs : Begun::kStandby;
+  busy = !stopped;
+  return busy;
 }
 
-// From the pool or the announce thread; the first word about a round counts.
+// On any thread; the first word about a round counts.
 void UpkeepTimer::Turn::end(milliseconds next) {
+  if (!in_round.exchange(false)) return;
+  const bool posted = pool.post_owed(base::Pool::Lane::kQuick, [self = shared_from_this(), next] {
+    self->whose.note_next(self->store.clock().boot() + next);
+    self->over(next);
+  });
+  if (!posted) over(next);
+}
+
+void UpkeepTimer::Turn::over(milliseconds next) {
   {
     const std::lock_guard guard(mutex);
-    if (!std::exchange(busy, false)) return;
-    if (!stopped) whose.note_next(store.clock().boot() + next);
+    busy = false;
   }
   ended.notify_all();
   link.post([self = shared_from_this(), next] { self->plan(next); });
@@ -110,20 +120,18 @@ void UpkeepTimer::Turn::plan(milliseconds wait) {
 }
 
 void UpkeepTimer::Turn::run() {
-  if (!waiting.exchange(false)) return;
-  switch (begin()) {
-    case Begun::kStopped:
-      return;
-    case Begun::kStandby:
-      return plan(options.standby);
-    case Begun::kOurs:
-      break;
-  }
-  const bool posted = pool.post(base::Pool::Lane::kQuick, [self = shared_from_this()] { self->round(); });
-  if (!posted) end(kSoon);
+  if (!waiting.exchange(false) || !begin()) return;
+  const bool posted = pool.post(base::Pool::Lane::kQuick, [self = shared_from_this()] { self->look(); });
+  if (!posted) over(kSoon);
+}
+
+void UpkeepTimer::Turn::look() {
+  if (!whose.is_ours(store.clock().boot())) return over(options.standby);
+  round();
 }
 
 void UpkeepTimer::Turn::round() {
+  in_round = true;
   const auto begun = guarded("upkeep", [this]() -> base::Status {
     release_dead(WorkerLock::dead(options.data_dir));
     return {};
@@ -188,8 +196,7 @@ void UpkeepTimer::nudge(bool delayed) {
 void UpkeepTimer::stop(milliseconds deadline) {
   std::unique_lock guard(turn_->mutex);
   turn_->stopped = true;
-  turn_->ended.wait_for(guard, deadline, [this] { return !turn_->busy; });
-  turn_->whose.give_up();
+  if (turn_->ended.wait_for(guard, deadline, [this] { return !turn_->busy; })) turn_->whose.give_up();
 }
 
 }  // namespace millrace::workers

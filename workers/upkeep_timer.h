@@ -30,7 +30,8 @@ class UpkeepTimer {
   ~UpkeepTimer();
 
   base::Status start();
-  // Waits for the round under way (at most `deadline`), gives up the lock. Idempotent. Not on the loop.
+  // Waits for the round under way (at most `deadline`) and gives up the lock; a round that lasts longer keeps
+  // it to its end. Idempotent. Not on the loop.
   void stop(std::chrono::milliseconds deadline);
   // Relay::Nudge: any thread, never blocks; costs nothing unless the next round is far away.
   void nudge(bool delayed);

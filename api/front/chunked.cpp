@@ -1,6 +1,7 @@
 #include "api/front/chunked.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "api/front/characters.h"
 #include "api/front/exchange.h"
@@ -9,6 +10,7 @@ namespace millrace::front {
 namespace {
 
 constexpr std::size_t kSizeDigitsMax = 16;
+constexpr std::uint64_t kSizeMax = std::numeric_limits<std::int64_t>::max();  // past it a size is none
 constexpr std::size_t kExtensionBytesMax = 256;
 constexpr std::size_t kTrailerBytesMax = 8 * 1024;
 
@@ -101,6 +103,7 @@ ChunkedDecoder::State ChunkedDecoder::end_of_size_line() {
     step_ = Step::kTrailer;
     return State::kMore;
   }
+  if (left_ > kSizeMax) return State::kMalformed;
   if (left_ > body_max_ - decoded_) return State::kTooLarge;
   decoded_ += static_cast<std::size_t>(left_);
   step_ = Step::kData;

@@ -18,7 +18,7 @@ namespace millrace::cli {
 
 class Interrupt;
 
-// Stable exit codes of the client commands.
+// Stable exit codes of the client commands (docs/jobs.md, Exit codes; 16: ADR 38).
 enum ExitCode : int {
   kOk = 0,
   kFailed = 1,

@@ -81,7 +81,7 @@ constexpr bool in_order() {
   for (std::size_t i = 0; i < kTable.size(); ++i) {
     if (kTable[i].code != static_cast<Code>(i)) return false;
   }
-  return kTable.size() == static_cast<std::size_t>(Code::kMachineWakeFailed) + 1;
+  return kTable.size() == static_cast<std::size_t>(kCodes);
 }
 static_assert(in_order(), "one row per code, in the order of the enumerators");
 

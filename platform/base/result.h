@@ -73,6 +73,7 @@ enum class Code {
   kMachineNotRoutable,  // destroyed, or its driver cannot reach it
   kMachineWakeFailed,   // it did not wake before its deadline
 };
+inline constexpr int kCodes = static_cast<int>(Code::kMachineWakeFailed) + 1;
 
 // What a caller that sees the error may do. Retryability is data on the error.
 enum class RetryClass { kPermanent, kTransient, kRateLimited };

@@ -183,6 +183,15 @@ TEST_P(BlobsContract, WhatWouldLeaveLessThanTheDiskMinimumIsRefusedBeforeAByte) 
   EXPECT_GT(refused.error().retry_after.count(), 0);
 }
 
+TEST_P(BlobsContract, WhatAcceptedWorkWritesIsTakenBelowTheDiskMinimum) {
+  blobs_ = open(std::int64_t{1} << 60);
+  ASSERT_FALSE(blobs_->begin(0));
+  auto writer = blobs_->begin_owed(5);
+  ASSERT_TRUE(writer);
+  ASSERT_TRUE((*writer)->append("hello"));
+  EXPECT_EQ(blobs_->read((*writer)->finish().value()->ref()).value(), "hello");
+}
+
 INSTANTIATE_TEST_SUITE_P(Implementations, BlobsContract,
                          testing::Values(Implementation{"Files", &open_file_blobs}),
                          [](const auto& p) { return std::string(p.param.name); });

@@ -73,6 +73,15 @@ TEST_P(Delivery, Rule08_OnlyFailedExpiredAndCancelledJobsAreRetried) {
   EXPECT_TRUE(s.retry_job(cancelled).has_value());
 }
 
+TEST_P(Delivery, Rule08_AJobThatExpiredIsRetriedAndOneThatRunsIsNot) {
+  auto& s = fresh();
+  const Lease lease = s.submit_and_claim();
+  EXPECT_EQ(s.retry_job(lease.job).error().code, Code::kInvalidState);
+  s.expired(lease);
+  ASSERT_EQ(s.status(lease.job), JobStatus::kExpired);
+  EXPECT_TRUE(s.retry_job(lease.job).has_value());
+}
+
 TEST_P(Delivery, Rule08_ClientsRetryNoChildren) {
   auto& s = fresh();
   s.split(s.submit_and_claim(), 1);

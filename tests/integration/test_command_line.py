@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import time
+from contextlib import closing
 
 import bad_documents
 import pytest
@@ -180,6 +181,13 @@ def test_a_name_is_printed_as_one_line_that_moves_no_cursor(shared):
     assert "x" * 80 in millrace(shared, "jobs", "show", job).stdout
     assert "x…  -\n" in millrace(shared, "jobs", "ls", "--limit", "1").stdout
     assert json.loads(millrace(shared, "jobs", "ls", "--limit", "1", "--json").stdout)["name"] == name
+
+
+def test_a_key_over_its_rate_is_told_by_an_exit_code_of_its_own(tmp_path):
+    with closing(Gateway(tmp_path / "data", "--limits.requests-per-minute", "1").start()) as gateway:
+        assert millrace(gateway, "jobs", "ls").returncode == 0
+        limited = millrace(gateway, "jobs", "ls")
+        assert limited.returncode == 12 and "limits.requests_per_minute" in limited.stderr, limited
 
 
 def test_exit_codes_tell_what_went_wrong(shared, tmp_path):

@@ -11,16 +11,26 @@ URI = data_uri(tiny_pdf("what was read before the disk filled"))
 MORE_THAN_THERE_IS = ("--store.disk-free-min", "1000000GiB")
 
 
+def pages_of(gateway, job_id):
+    result = gateway.client.get(f"/v1/jobs/{job_id}/result")
+    assert result.status == 200, result.body
+    return [page["markdown"] for page in result.json()["pages"]]
+
+
 def test_a_start_reaches_what_there_is_and_runs_what_is_queued(tmp_path):
+    # A worker writes a file of its own: of a small document whose pages it shares out, and of a result past 32 KiB.
+    shared_out = [f"page {n} of a small document" for n in range(12)]
+    large = [f"page {n} of a document whose result is no small one by the time it is read" for n in range(300)]
     with closing(Gateway(tmp_path / "data").start()) as gateway:
         done = gateway.client.submit_ocr(URI).json()["id"]
         gateway.client.wait_terminal(done)
     with closing(Gateway(tmp_path / "data", role="api").start()) as gateway:
-        queued = gateway.client.submit_ocr(URI).json()["id"]
+        queued = [gateway.client.submit_ocr(data_uri(tiny_pdf(*pages))).json()["id"] for pages in (shared_out, large)]
     with closing(Gateway(tmp_path / "data", *MORE_THAN_THERE_IS).start()) as gateway:
-        result = gateway.client.get(f"/v1/jobs/{done}/result")
-        assert result.status == 200 and "before the disk filled" in result.json()["pages"][0]["markdown"]
-        assert gateway.client.wait_terminal(queued)["status"] == "succeeded"
+        assert pages_of(gateway, done) == ["what was read before the disk filled"]
+        assert [gateway.client.wait_terminal(job)["status"] for job in queued] == ["succeeded", "succeeded"]
+        assert [pages_of(gateway, job) for job in queued] == [shared_out, large]
+        assert len(gateway.client.get(f"/v1/jobs/{queued[1]}/result").body) > 32 * 1024
         refused = gateway.client.post("/v1/ocr", {"document": {"document_url": URI}})
         assert refused.status == 503 and int(refused.headers["retry-after"]) > 0
 

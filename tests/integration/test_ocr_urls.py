@@ -20,6 +20,8 @@ REFUSED = [
     "https://localho%C5%BFt/a.pdf",
     "https://[::1]/a.pdf",
     "https://[::ffff:127.0.0.1]/a.pdf",
+    "https://[fe80::1%25eth0]/a.pdf",
+    "https://[::1%25lo]/a.pdf",
     "https://10.0.0.1/a.pdf",
     "https://172.16.0.1/a.pdf",
     "https://192.168.0.1/a.pdf",

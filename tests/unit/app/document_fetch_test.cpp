@@ -35,9 +35,12 @@ class WatchedBlobs final : public storage::Blobs {
   }
 
   base::Result<std::unique_ptr<storage::BlobWriter>> begin(std::int64_t expected_bytes) override {
+    return disk_->begin(expected_bytes);
+  }
+  base::Result<std::unique_ptr<storage::BlobWriter>> begin_owed(std::int64_t expected_bytes) override {
     const std::lock_guard lock(mutex_);
     expected_ = expected_bytes;
-    auto writer = disk_->begin(expected_bytes);
+    auto writer = disk_->begin_owed(expected_bytes);
     if (!writer) return writer.error();
     return std::unique_ptr<storage::BlobWriter>(std::make_unique<Writer>(*this, *std::move(writer)));
   }

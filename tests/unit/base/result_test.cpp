@@ -9,8 +9,6 @@
 namespace millrace::base {
 namespace {
 
-constexpr int kCodes = static_cast<int>(Code::kMachineNotFound) + 1;
-
 TEST(Result, EveryCodeFindsItsOwnRow) {
   for (int i = 0; i < kCodes; ++i) EXPECT_EQ(info(static_cast<Code>(i)).code, static_cast<Code>(i));
 }

@@ -74,7 +74,9 @@ TEST(ChunkedDecoder, RefusesWhatIsNoChunk) {
 TEST(ChunkedDecoder, RefusesAChunkThatWouldPassTheLimitBeforeReadingIt) {
   EXPECT_EQ(decode("3e8\r\n").state, State::kMore);
   EXPECT_EQ(decode("3e9\r\n").state, State::kTooLarge);
-  EXPECT_EQ(decode("ffffffffffffffff\r\n").state, State::kTooLarge);
+  EXPECT_EQ(decode("7fffffffffffffff\r\n").state, State::kTooLarge);
+  EXPECT_EQ(decode("8000000000000000\r\n").state, State::kMalformed);
+  EXPECT_EQ(decode("ffffffffffffffff\r\n").state, State::kMalformed);
   EXPECT_EQ(decode("3e8\r\n" + std::string(1000, 'x') + "\r\n1\r\n").state, State::kTooLarge);
 }
 

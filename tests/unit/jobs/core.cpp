@@ -5,7 +5,10 @@
 namespace millrace::jobs {
 
 void KeptDispatch::publish(bus::Token token, OnDelivered done) {
-  if (down) return done(base::error(base::Code::kOverloaded, "the broker is down"));
+  if (down) {
+    ++refused;
+    return done(base::error(base::Code::kOverloaded, "the broker is down"));
+  }
   {
     const std::lock_guard lock(mutex_);
     tokens_.push_back(std::move(token));

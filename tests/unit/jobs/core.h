@@ -34,6 +34,7 @@ class KeptDispatch final : public bus::Dispatch {
 
   std::vector<bus::Token> tokens() const;
   std::atomic<bool> down{false};
+  std::atomic<int> refused{0};
   std::atomic<bool> throws{false};
 
  private:

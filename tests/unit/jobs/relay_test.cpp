@@ -50,6 +50,7 @@ TEST(Relay, WhatABrokerRefusedIsPublishedWhenItIsBack) {
   dispatch.down = true;
   Core core(nullptr, &dispatch);
   core.submit();
+  ASSERT_TRUE(support::wait_until([&] { return dispatch.refused > 0; }));
   dispatch.down = false;
   EXPECT_TRUE(support::wait_until([&] {
     core.relay->pump(schemas::Kind::kOcr);

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/plain_http.h"
+#include "tests/support/temp_dir.h"
 #include "tests/support/wait_until.h"
 #include "tests/unit/net/fetching.h"
 
@@ -30,13 +31,28 @@ TEST(Fetch, ADocumentOfAnOpenedHostArrivesWhole) {
 TEST(Fetch, ARedirectIsFollowedRelativeAndAbsoluteUpToTheBound) {
   WebServer server(Replies{{"/1", redirect("/2")},
                            {"/2", redirect("3?x=1")},
-                           {"/3?x=1", ok("here")},
-                           {"/loop", redirect("/loop")}});
+                           {"/3?x=1", redirect("/4")},
+                           {"/4", ok("here")},
+                           {"/0", redirect("/1")}});
   const FetchGuard guard({server.host()});
   EXPECT_EQ("here", fetch(guard, server.url("/1")).value());
-  const auto looped = fetch(guard, server.url("/loop"));
-  ASSERT_FALSE(looped);
-  EXPECT_EQ(base::Code::kFetchFailed, looped.error().code);
+  const auto one_too_many = fetch(guard, server.url("/0"));
+  ASSERT_FALSE(one_too_many);
+  EXPECT_EQ(base::Code::kFetchFailed, one_too_many.error().code);
+}
+
+TEST(Fetch, NoCredentialsOfTheUsersNetrcAreSent) {
+  WebServer server(Replies{{"/a.pdf", ok("itself")}});
+  support::TempDir home;
+  home.write(".netrc",
+             "machine 127.0.0.1 login someone password secret\ndefault login other password secret\n");
+  const char* had = std::getenv("HOME");
+  const std::string before = had ? had : "";
+  ::setenv("HOME", home.str().c_str(), 1);
+  const auto result = fetch(FetchGuard({server.host()}), server.url("/a.pdf"));
+  had ? ::setenv("HOME", before.c_str(), 1) : ::unsetenv("HOME");
+  EXPECT_EQ("itself", result.value());
+  EXPECT_EQ(std::string::npos, server.last_head().find("uthorization")) << server.last_head();
 }
 
 TEST(Fetch, ARedirectToAPrivateAddressOrAnotherSchemeIsRefused) {

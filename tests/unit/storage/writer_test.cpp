@@ -11,6 +11,7 @@
 #include "tests/support/temp_dir.h"
 #include "tests/support/wait_until.h"
 #include "tests/unit/storage/opened_store.h"
+#include "tests/unit/storage/page_limit.h"
 
 namespace millrace::storage {
 namespace {
@@ -196,15 +197,6 @@ TEST_F(WriterTest, WhoIsRefusedForTheDiskIsToldTheLimitAndNoFigures) {
   EXPECT_NE(message.find("store.disk_free_min"), std::string::npos) << message;
   EXPECT_NE(message.find("Try again later"), std::string::npos) << message;
   EXPECT_EQ(message.find_first_of("0123456789"), std::string::npos) << message;
-}
-
-base::Status set_page_limit(Tx& tx, std::int64_t spare) {
-  auto s = tx.db.prepare("PRAGMA page_count");
-  s.step();
-  const std::int64_t pages = s.integer(0);
-  s.step();
-  tx.db.script("PRAGMA max_page_count = " + std::to_string(pages + spare));
-  return {};
 }
 
 TEST_F(WriterTest, OnAFullDiskEachOperationIsTriedAloneAndFinishesGoFirst) {

@@ -4,6 +4,7 @@
 
 #include "storage/job_intake.h"
 #include "storage/lock_file.h"
+#include "tests/unit/storage/page_limit.h"
 #include "tests/unit/workers/house.h"
 
 namespace millrace::workers {
@@ -124,7 +125,34 @@ TEST(Attempt, AnAtMostOnceJobIsNeverGivenBack) {
   EXPECT_EQ(house.view(one.job).error->code, base::Code::kWorkerLost);
 }
 
-TEST(Attempt, AFinishThatTheStoreRefusesForNowIsSentAgain) {
+bool limit_growth(House& house, std::int64_t pages) {
+  Answer<bool> set;
+  house.store->writer().submit(
+      storage::Writer::Priority::kUrgent, 0, [pages](storage::Tx& tx) { return set_page_limit(tx, pages); },
+      [done = set.take()](const base::Status& status) { done(status.has_value()); });
+  return set.wait().value_or(false);
+}
+
+TEST(Attempt, AFinishThatMeetsAFullDiskIsKeptAndSentUntilThereIsRoom) {
+  House house({.with_worker = false});
+  OneAttempt one(house);
+  one.start();
+  const auto held = house.script.attempt(0);
+  ASSERT_TRUE(held);
+  ASSERT_TRUE(limit_growth(house, 0));
+  const std::string several_pages(storage::kInlineMax - 100, 'x');
+  house.script.end(held, Done{{.bytes = several_pages, .blob = nullptr}});
+  ASSERT_TRUE(support::wait_until([&] { return house.store->stats().failed_groups_total >= 2; }));
+  EXPECT_EQ(house.view(one.job).status, JobStatus::kRunning);
+  ASSERT_TRUE(limit_growth(house, 1'000));
+  ASSERT_TRUE(one.gone());
+  EXPECT_EQ(house.view(one.job).status, JobStatus::kSucceeded);
+  EXPECT_EQ(house.result_text(one.job), several_pages);
+  const auto types = house.event_types(one.job);
+  EXPECT_EQ(std::count(types.begin(), types.end(), "succeeded"), 1);
+}
+
+TEST(Attempt, AFinishWaitsForALockThatAnotherProcessHolds) {
   House house({.stuck_lock_after = milliseconds(50), .with_worker = false});
   OneAttempt one(house);
   one.start();

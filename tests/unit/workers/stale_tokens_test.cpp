@@ -1,0 +1,61 @@
+#include <gtest/gtest.h>
+
+#include "tests/unit/workers/house.h"
+
+namespace millrace::workers {
+namespace {
+
+using std::chrono::milliseconds;
+
+// A broker whose tokens come when the test says so, older than what the store knows.
+class TokensByHand final : public bus::Dispatch {
+ public:
+  void publish(bus::Token /*token*/, OnDelivered done) override { done({}); }
+  void subscribe(schemas::Kind /*kind*/, std::string /*worker*/, OnToken on_token) override {
+    on_token_ = std::move(on_token);
+  }
+  void set_room(schemas::Kind /*kind*/, std::size_t /*tokens*/) override {}
+  base::Status start() override { return {}; }
+  void stop(milliseconds /*deadline*/) override {}
+  bus::HealthReport health() const override { return {}; }
+  std::int64_t lag(schemas::Kind /*kind*/) const override { return 0; }
+  bool durable() const override { return true; }
+
+  // False: it is not decided in time.
+  bool hand(const bus::Token& token) {
+    Answer<bool> decided;
+    on_token_(token, [done = decided.take()] { done(true); });
+    return decided.wait().value_or(false);
+  }
+
+ private:
+  OnToken on_token_;
+};
+
+TEST(Delivery, Rule10_ATokenWhoseJobIsOverCostsNoWrite) {
+  TokensByHand broker;
+  House house({.with_worker = false});
+  house.script.instant = true;
+  Worker::Options options;
+  options.data_dir = house.dir.str();
+  options.lease = {milliseconds(60'000), milliseconds(240'000), milliseconds(60'000)};
+  options.look_min = options.look_max = milliseconds(60'000);
+  const Worker::Ground ground{*house.store, broker, house.pool, *house.clock, house.metrics};
+  house.worker = Worker::make(options, ground).value();
+  house.worker->add(schemas::Kind::kOcr, 2, std::make_unique<ScriptedRunner>(house.script));
+  house.worker->start();
+  const auto job = house.submit();
+  const bus::Token token{.job = job, .epoch = 1, .tenant = "default", .traceparent = {}};
+  ASSERT_TRUE(broker.hand(token));
+  ASSERT_TRUE(house.reaches(job, schemas::JobStatus::kSucceeded));
+  const auto costs_nothing = [&] {
+    const auto before = house.store->stats().operations_total;
+    for (int i = 0; i < 5; ++i) EXPECT_TRUE(broker.hand(token));
+    return house.store->stats().operations_total == before;
+  };
+  EXPECT_TRUE(support::wait_until(costs_nothing));
+  EXPECT_EQ(house.script.started(), 1U);
+}
+
+}  // namespace
+}  // namespace millrace::workers
