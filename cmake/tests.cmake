@@ -30,9 +30,6 @@ set(MILLRACE_COST_browser 350)
 set(MILLRACE_COST_integration 400)
 set(MILLRACE_COST_crash 500)
 
-# Tests that say the same short words of different things (a row, `read`, `parse`), and so are no unity files.
-set(MILLRACE_TESTS_APART unit_base unit_schemas unit_providers unit_app)
-
 add_custom_target(unit_and_contract)
 
 # A test of ctest for each test of a binary that `filter` leaves; what else it shall see in its environment comes
@@ -64,9 +61,6 @@ function(millrace_gtest name label)
     target_sources(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests/sanitize/c11_threads.cpp)
     set_source_files_properties(${CMAKE_SOURCE_DIR}/tests/sanitize/c11_threads.cpp PROPERTIES
                                 SKIP_UNITY_BUILD_INCLUSION ON)
-  endif()
-  if(name IN_LIST MILLRACE_TESTS_APART)
-    set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
   endif()
   target_precompile_headers(${name} REUSE_FROM millrace_test_pch)
   target_link_libraries(${name} PRIVATE millrace_test_support millrace_test_flags GTest::gtest_main)
@@ -107,11 +101,10 @@ set(MILLRACE_HOST_PARTS
   speckle.cpp spoken_text.cpp told_size.cpp tool.cpp)
 if(TARGET unit_engines)  # what the program millrace-engine does with poppler, tried without the program around it
   list(TRANSFORM MILLRACE_HOST_PARTS PREPEND ${CMAKE_SOURCE_DIR}/ai/engines/host/)
-  target_sources(unit_engines PRIVATE ${MILLRACE_HOST_PARTS})
-  if(MILLRACE_SANITIZE MATCHES "undefined")  # these are no tests
-    set_source_files_properties(${MILLRACE_HOST_PARTS} PROPERTIES COMPILE_OPTIONS -fsanitize=undefined)
-  endif()
-  target_link_libraries(unit_engines PRIVATE pkg_leptonica pkg_qpdf pkg_zlib)
+  add_library(millrace_host_parts STATIC ${MILLRACE_HOST_PARTS})
+  target_precompile_headers(millrace_host_parts REUSE_FROM millrace_pch)
+  target_link_libraries(millrace_host_parts PUBLIC millrace_flags millrace_engines pkg_leptonica pkg_qpdf pkg_zlib)
+  target_link_libraries(unit_engines PRIVATE millrace_host_parts)
 endif()
 foreach(pair "store;storage" "blobs;storage" "dispatch;bus" "events;bus" "driver;machines")
   list(GET pair 0 seam)

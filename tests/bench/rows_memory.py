@@ -1,4 +1,4 @@
-"""Row 13: memory of an idle gateway, and of one in which a thousand requests wait."""
+"""Row 13: memory and CPU of an idle gateway, and memory of one in which a thousand requests wait."""
 
 import re
 import resource
@@ -25,6 +25,9 @@ def _idle(bench):
     _settle(gateway)
     pids = machine.tree(gateway.popen.pid)
     sample = {"gateway": machine.memory_mb(pids[0]), "children": sum(machine.memory_mb(pid) for pid in pids[1:])}
+    before = machine.running_ms(pids)
+    _settle(gateway)
+    sample["cpu"] = (machine.running_ms(pids) - before) / SETTLE_S
     bench.end(gateway)
     return sample
 
@@ -63,5 +66,6 @@ def memory(bench):
     return [
         Result(13, "idle memory of the gateway process", "MB", [s["gateway"] for s in samples["idle"]], most=60),
         Result(13, "its children at the same time", "MB", [s["children"] for s in samples["idle"]], note="resident, shared pages counted in each"),
+        Result(13, "CPU of both while idle", "ms/s", [s["cpu"] for s in samples["idle"]], most=5),
         Result(13, f"memory per waiting request ({WAITING} of them)", "KB", samples["waiting"], most=10),
     ]

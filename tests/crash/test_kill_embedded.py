@@ -87,9 +87,9 @@ def test_a_long_document_goes_on_from_its_finished_pages(tmp_path):
     try:
         job = gateway.client.submit_ocr(data_uri(full_scans(12))).json()["id"]
         eventually(lambda: pages_done(gateway, job) >= 3, within_s=120, what="three pages are done")
+        kept = pages_done(gateway, job)
         gateway.kill()
         gateway.restart()
-        kept = pages_done(gateway, job)
         ended = gateway.client.wait_terminal(job, within_s=240)
         assert ended["status"] == "succeeded", ended
         assert 3 <= kept < 12, "the kill came too late to prove anything"

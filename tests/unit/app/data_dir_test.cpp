@@ -4,7 +4,7 @@
 
 #include "tests/support/temp_dir.h"
 
-namespace millrace::app {
+namespace millrace::app::data_dir_test {
 namespace {
 
 TEST(DataDir, HoldsAStoreOnceAGatewayHasMadeIt) {
@@ -22,4 +22,4 @@ TEST(DataDir, HoldsOneToBeOpenedWhereItsDatabaseIsLost) {
 }
 
 }  // namespace
-}  // namespace millrace::app
+}  // namespace millrace::app::data_dir_test

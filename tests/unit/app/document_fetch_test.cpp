@@ -10,7 +10,7 @@
 #include "tests/support/temp_dir.h"
 #include "tests/unit/net/web_server.h"
 
-namespace millrace::app {
+namespace millrace::app::document_fetch_test {
 namespace {
 
 using net::testing::ok;
@@ -174,4 +174,4 @@ TEST_F(DocumentFetchTest, ACancelledFetchLeavesNothingBehind) {
 }
 
 }  // namespace
-}  // namespace millrace::app
+}  // namespace millrace::app::document_fetch_test

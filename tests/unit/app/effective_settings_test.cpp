@@ -7,7 +7,7 @@
 
 #include "tests/support/temp_dir.h"
 
-namespace millrace::app {
+namespace millrace::app::effective_settings_test {
 namespace {
 
 std::string value_of(const std::vector<base::Config::Line>& lines, std::string_view path) {
@@ -93,4 +93,4 @@ TEST(EffectiveSettings, AProviderIsShownWithWhereItsKeyIsFromAndNoSecret) {
 }
 
 }  // namespace
-}  // namespace millrace::app
+}  // namespace millrace::app::effective_settings_test

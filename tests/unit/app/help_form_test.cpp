@@ -10,7 +10,7 @@
 #include "app/list_command.h"
 #include "app/settings.h"
 
-namespace millrace::app {
+namespace millrace::app::help_form_test {
 namespace {
 
 using testing::HasSubstr;
@@ -61,4 +61,4 @@ TEST(HelpForm, EverySettingNamesItsUnit) {
 }
 
 }  // namespace
-}  // namespace millrace::app
+}  // namespace millrace::app::help_form_test

@@ -8,7 +8,7 @@
 #include "app/models_section.h"
 #include "app/settings.h"
 
-namespace millrace::app {
+namespace millrace::app::litellm_import_test {
 namespace {
 
 using testing::Contains;
@@ -228,4 +228,4 @@ TEST(LitellmImportRefusal, AFileWithoutAModelIsRefusedWithEveryReason) {
 }
 
 }  // namespace
-}  // namespace millrace::app
+}  // namespace millrace::app::litellm_import_test

@@ -6,7 +6,7 @@
 
 #include "tests/support/temp_dir.h"
 
-namespace millrace::app {
+namespace millrace::app::live_workers_test {
 namespace {
 
 TEST(LiveWorkers, LocksThatNobodyHoldsNameNobodyAndNoneIsMade) {
@@ -20,4 +20,4 @@ TEST(LiveWorkers, LocksThatNobodyHoldsNameNobodyAndNoneIsMade) {
 }
 
 }  // namespace
-}  // namespace millrace::app
+}  // namespace millrace::app::live_workers_test

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace millrace::app {
+namespace millrace::app::machines_section_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -207,4 +207,4 @@ TEST(MachinesSection, ARemoteMachineWithoutAWakeCommandIsProbedAtItsSshPort) {
 }
 
 }  // namespace
-}  // namespace millrace::app
+}  // namespace millrace::app::machines_section_test

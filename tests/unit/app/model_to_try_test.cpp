@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace millrace::app {
+namespace millrace::app::model_to_try_test {
 namespace {
 
 inference::ModelRow row(const char* name, std::vector<inference::Ability> abilities) {
@@ -24,4 +24,4 @@ TEST(ModelToTry, IsTheMockElseTheFirstThatChats) {
 }
 
 }  // namespace
-}  // namespace millrace::app
+}  // namespace millrace::app::model_to_try_test

@@ -8,7 +8,7 @@
 
 #include "tests/support/temp_dir.h"
 
-namespace millrace::app {
+namespace millrace::app::models_section_test {
 namespace {
 
 using testing::ElementsAre;
@@ -175,4 +175,4 @@ TEST(ModelsSectionOfMocks, TheyAreFallbacksWhereTheyAreSwitchedOn) {
 }
 
 }  // namespace
-}  // namespace millrace::app
+}  // namespace millrace::app::models_section_test

@@ -9,7 +9,7 @@
 
 #include "tests/support/temp_dir.h"
 
-namespace millrace::app {
+namespace millrace::app::settings_test {
 namespace {
 
 using base::Setting;
@@ -335,4 +335,4 @@ TEST_F(SettingsTable, MistakesComeInTheOrderOfTheirLinesAndThoseOfNoFileLast) {
 }
 
 }  // namespace
-}  // namespace millrace::app
+}  // namespace millrace::app::settings_test

@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace millrace::app {
+namespace millrace::app::usage_error_test {
 namespace {
 
 using testing::HasSubstr;
@@ -103,4 +103,4 @@ TEST_F(UsageError, WhatIsMissingIsNamedAndACommandWithoutItsSubcommandGetsItsHel
 }
 
 }  // namespace
-}  // namespace millrace::app
+}  // namespace millrace::app::usage_error_test

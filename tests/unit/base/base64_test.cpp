@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace millrace::base {
+namespace millrace::base::base64_test {
 namespace {
 
 std::string sample(std::size_t size) {
@@ -120,4 +120,4 @@ TEST(Base64, IsToldWithoutKeepingWhatItDecodesTo) {
 }
 
 }  // namespace
-}  // namespace millrace::base
+}  // namespace millrace::base::base64_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace millrace::base {
+namespace millrace::base::bytes_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -90,4 +90,4 @@ TEST(Durations, AreWrittenAsTheyAreRead) {
 }
 
 }  // namespace
-}  // namespace millrace::base
+}  // namespace millrace::base::bytes_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace millrace::base {
+namespace millrace::base::clock_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -82,4 +82,4 @@ TEST(Clock, DateTimesAreWrittenInUtcWithMilliseconds) {
 }
 
 }  // namespace
-}  // namespace millrace::base
+}  // namespace millrace::base::clock_test

@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace millrace::base {
+namespace millrace::base::config_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -241,4 +241,4 @@ TEST(Config, AnchorsMakeNoSectionWithoutAnEnd) {
 }
 
 }  // namespace
-}  // namespace millrace::base
+}  // namespace millrace::base::config_test

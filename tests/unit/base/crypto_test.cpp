@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace millrace::base {
+namespace millrace::base::crypto_test {
 namespace {
 
 TEST(Crypto, Sha256GivesThePublishedDigests) {
@@ -75,4 +75,4 @@ TEST(Crypto, AKeyOfAnotherSizeSealsNothing) {
 TEST(Crypto, HexIsLowerCase) { EXPECT_EQ(hex(std::string_view("\x00\xAF\xff", 3)), "00afff"); }
 
 }  // namespace
-}  // namespace millrace::base
+}  // namespace millrace::base::crypto_test

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace millrace::base {
+namespace millrace::base::ids_test {
 namespace {
 
 constexpr std::int64_t kNow = 4'000'000'000'000;  // past every real clock of this process
@@ -79,4 +79,4 @@ TEST(Ids, RandomBytesComeInTheCountAskedForAndDiffer) {
 }
 
 }  // namespace
-}  // namespace millrace::base
+}  // namespace millrace::base::ids_test

@@ -11,7 +11,7 @@
 #include <poll.h>
 #include <unistd.h>
 
-namespace millrace::base {
+namespace millrace::base::log_test {
 namespace {
 
 using testing::EndsWith;
@@ -185,4 +185,4 @@ TEST(Log, AReaderThatIsGoneIsNoReasonToDie) {
 }
 
 }  // namespace
-}  // namespace millrace::base
+}  // namespace millrace::base::log_test

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace millrace::base {
+namespace millrace::base::metrics_test {
 namespace {
 
 using testing::HasSubstr;
@@ -47,4 +47,4 @@ TEST(Metrics, LatencyBoundsRiseFromHalfAMillisecondToAMinute) {
 }
 
 }  // namespace
-}  // namespace millrace::base
+}  // namespace millrace::base::metrics_test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace millrace::base {
+namespace millrace::base::nearest_test {
 namespace {
 
 TEST(Nearest, DistanceCountsEditsAndNeighbourSwaps) {
@@ -24,4 +24,4 @@ TEST(Nearest, NamesTheClosestAndNothingWhenAllAreFar) {
 }
 
 }  // namespace
-}  // namespace millrace::base
+}  // namespace millrace::base::nearest_test

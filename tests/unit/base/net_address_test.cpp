@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace millrace::base {
+namespace millrace::base::net_address_test {
 namespace {
 
 struct Row {
@@ -64,4 +64,4 @@ TEST(IsHost, IsANameOrAnAddressWithoutAPortThatIsNoOption) {
 }
 
 }  // namespace
-}  // namespace millrace::base
+}  // namespace millrace::base::net_address_test

@@ -7,7 +7,7 @@
 
 #include "tests/support/wait_until.h"
 
-namespace millrace::base {
+namespace millrace::base::pool_test {
 namespace {
 
 using Lane = Pool::Lane;
@@ -110,4 +110,4 @@ TEST(Pool, AClosedPoolRefuses) {
 }
 
 }  // namespace
-}  // namespace millrace::base
+}  // namespace millrace::base::pool_test

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace millrace::base {
+namespace millrace::base::result_test {
 namespace {
 
 TEST(Result, EveryCodeFindsItsOwnRow) {
@@ -115,4 +115,4 @@ TEST(Result, AStatusIsFineUntilAnErrorIsGiven) {
 }
 
 }  // namespace
-}  // namespace millrace::base
+}  // namespace millrace::base::result_test

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-namespace millrace::base {
+namespace millrace::base::secret_test {
 namespace {
 
 template <class Stream>
@@ -31,4 +31,4 @@ TEST(Secrets, AreMadeOnPurposeAndRevealedByName) {
 }
 
 }  // namespace
-}  // namespace millrace::base
+}  // namespace millrace::base::secret_test

@@ -4,7 +4,7 @@
 
 #include "tests/unit/providers/family_cases.h"
 
-namespace millrace::providers {
+namespace millrace::providers::anthropic_messages_test {
 namespace {
 
 using nlohmann::json;
@@ -150,4 +150,4 @@ TEST(AnthropicMessages, ArgumentsThatAreNoObjectStandInOne) {
 }
 
 }  // namespace
-}  // namespace millrace::providers
+}  // namespace millrace::providers::anthropic_messages_test

@@ -2,7 +2,7 @@
 
 #include "tests/unit/providers/family_cases.h"
 
-namespace millrace::providers {
+namespace millrace::providers::anthropic_reply_test {
 namespace {
 
 using nlohmann::json;
@@ -123,4 +123,4 @@ TEST(AnthropicError, ItsMessageIsWhatTheProviderSays) {
 }
 
 }  // namespace
-}  // namespace millrace::providers
+}  // namespace millrace::providers::anthropic_reply_test

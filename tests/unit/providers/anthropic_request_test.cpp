@@ -3,7 +3,7 @@
 #include "ai/providers/anthropic_messages.h"
 #include "tests/unit/providers/family_cases.h"
 
-namespace millrace::providers {
+namespace millrace::providers::anthropic_request_test {
 namespace {
 
 using testing::dropped_of;
@@ -129,4 +129,4 @@ TEST(AnthropicRequest, AFileOfTheirsNamesItsBeta) {
 }
 
 }  // namespace
-}  // namespace millrace::providers
+}  // namespace millrace::providers::anthropic_request_test

@@ -2,7 +2,7 @@
 
 #include "tests/unit/providers/family_cases.h"
 
-namespace millrace::providers {
+namespace millrace::providers::anthropic_stream_test {
 namespace {
 
 using nlohmann::json;
@@ -187,4 +187,4 @@ TEST(AnthropicStream, ARefusalSaysWhy) {
 }
 
 }  // namespace
-}  // namespace millrace::providers
+}  // namespace millrace::providers::anthropic_stream_test

@@ -2,7 +2,7 @@
 
 #include "tests/unit/providers/family_cases.h"
 
-namespace millrace::providers {
+namespace millrace::providers::anthropic_tools_test {
 namespace {
 
 using nlohmann::json;
@@ -145,4 +145,4 @@ TEST(AnthropicThinking, ThinkingBetweenCallsNamesItsBeta) {
 }
 
 }  // namespace
-}  // namespace millrace::providers
+}  // namespace millrace::providers::anthropic_tools_test

@@ -4,7 +4,7 @@
 #include "ai/providers/media_call.h"
 #include "tests/unit/providers/calls.h"
 
-namespace millrace::providers {
+namespace millrace::providers::call_ends_test {
 namespace {
 
 using base::Code;
@@ -180,4 +180,4 @@ TEST_F(Ends, ABrokenStreamOfGeminiIsWholeOnlyWithAllItsCandidates) {
 TEST_F(Ends, AStreamOfFewerChoicesThanAskedMayEndByItself) { EXPECT_TRUE(ask_two({said("a"), kEnd}, false)); }
 
 }  // namespace
-}  // namespace millrace::providers
+}  // namespace millrace::providers::call_ends_test

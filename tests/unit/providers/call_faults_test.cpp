@@ -5,7 +5,7 @@
 #include "ai/providers/call.h"
 #include "tests/unit/providers/calls.h"
 
-namespace millrace::providers {
+namespace millrace::providers::call_faults_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -196,4 +196,4 @@ TEST_F(Calls, ACompressedReplyCountsAsWhatItBecomes) {
 }
 
 }  // namespace
-}  // namespace millrace::providers
+}  // namespace millrace::providers::call_faults_test

@@ -7,7 +7,7 @@
 
 #include "tests/unit/providers/calls.h"
 
-namespace millrace::providers {
+namespace millrace::providers::call_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -178,4 +178,4 @@ TEST_F(Calls, TheQueryOfABaseUrlStaysAtTheEnd) {
 }
 
 }  // namespace
-}  // namespace millrace::providers
+}  // namespace millrace::providers::call_test

@@ -7,7 +7,7 @@
 #include "tests/unit/providers/family_cases.h"
 
 // What answers cite, after the providers' published descriptions, as OpenAI's `annotations`.
-namespace millrace::providers {
+namespace millrace::providers::citations_test {
 namespace {
 
 using nlohmann::json;
@@ -206,4 +206,4 @@ TEST(TextMeter, ACharacterIsFoundByItsByteHoweverTheTextCame) {
 }
 
 }  // namespace
-}  // namespace millrace::providers
+}  // namespace millrace::providers::citations_test

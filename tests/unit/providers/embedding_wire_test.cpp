@@ -7,7 +7,7 @@
 #include "ai/providers/mock_media.h"
 #include "tests/unit/providers/openai_cases.h"
 
-namespace millrace::providers {
+namespace millrace::providers::embedding_wire_test {
 namespace {
 
 using nlohmann::json;
@@ -164,4 +164,4 @@ TEST(MockEmbedding, DimensionsAreHonoured) {
 }
 
 }  // namespace
-}  // namespace millrace::providers
+}  // namespace millrace::providers::embedding_wire_test

@@ -8,7 +8,7 @@
 #include "ai/providers/model_rules.h"
 #include "tests/unit/providers/openai_cases.h"
 
-namespace millrace::providers {
+namespace millrace::providers::families_test {
 namespace {
 
 using testing::target_of;
@@ -85,4 +85,4 @@ TEST(ModelRules, AWordIsTakenWhereTheModelKnowsIt) {
 }
 
 }  // namespace
-}  // namespace millrace::providers
+}  // namespace millrace::providers::families_test

@@ -4,7 +4,7 @@
 #include "tests/unit/providers/openai_cases.h"
 
 // Images of Gemini's API, after its published description: requests out, replies in.
-namespace millrace::providers {
+namespace millrace::providers::gemini_image_wire_test {
 namespace {
 
 using nlohmann::json;
@@ -188,4 +188,4 @@ TEST(GeminiImageWire, AnAnswerWithoutAnImageIsTheProvidersFault) {
 }
 
 }  // namespace
-}  // namespace millrace::providers
+}  // namespace millrace::providers::gemini_image_wire_test

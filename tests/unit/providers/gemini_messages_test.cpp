@@ -2,7 +2,7 @@
 
 #include "tests/unit/providers/family_cases.h"
 
-namespace millrace::providers {
+namespace millrace::providers::gemini_messages_test {
 namespace {
 
 using nlohmann::json;
@@ -108,4 +108,4 @@ TEST(GeminiMessages, NothingSaidIsRefused) {
 }
 
 }  // namespace
-}  // namespace millrace::providers
+}  // namespace millrace::providers::gemini_messages_test

@@ -4,7 +4,7 @@
 
 #include "tests/unit/providers/family_cases.h"
 
-namespace millrace::providers {
+namespace millrace::providers::gemini_reply_test {
 namespace {
 
 using nlohmann::json;
@@ -218,4 +218,4 @@ TEST(GeminiStream, ItIsTheSameWhereverItIsCut) {
 }
 
 }  // namespace
-}  // namespace millrace::providers
+}  // namespace millrace::providers::gemini_reply_test

@@ -3,7 +3,7 @@
 #include "ai/providers/gemini_schema.h"
 #include "tests/unit/providers/family_cases.h"
 
-namespace millrace::providers {
+namespace millrace::providers::gemini_request_test {
 namespace {
 
 using nlohmann::json;
@@ -208,4 +208,4 @@ TEST(GeminiSchema, WhatGrowsByReferencesIsBounded) {
 }
 
 }  // namespace
-}  // namespace millrace::providers
+}  // namespace millrace::providers::gemini_request_test

@@ -6,7 +6,7 @@
 #include "platform/base/base64.h"
 #include "tests/unit/providers/openai_cases.h"
 
-namespace millrace::providers {
+namespace millrace::providers::image_wire_test {
 namespace {
 
 using nlohmann::json;
@@ -141,4 +141,4 @@ TEST(MockPng, ItIsAWholePngWhoseBytesFollowFromSeedAndSize) {
 }
 
 }  // namespace
-}  // namespace millrace::providers
+}  // namespace millrace::providers::image_wire_test

@@ -2,7 +2,7 @@
 
 #include "ai/providers/mock.h"
 
-namespace millrace::providers {
+namespace millrace::providers::mock_value_test {
 namespace {
 
 using nlohmann::json;
@@ -42,4 +42,4 @@ TEST(MockValue, AShapeThatHoldsItselfManyTimesIsBounded) {
 }
 
 }  // namespace
-}  // namespace millrace::providers
+}  // namespace millrace::providers::mock_value_test

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace millrace::providers {
+namespace millrace::providers::model_list_test {
 namespace {
 
 using testing::Contains;
@@ -61,4 +61,4 @@ TEST(ModelList, WhatIsNoListIsTheProvidersFault) {
 }
 
 }  // namespace
-}  // namespace millrace::providers
+}  // namespace millrace::providers::model_list_test

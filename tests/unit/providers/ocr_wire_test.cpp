@@ -3,7 +3,7 @@
 
 #include "ai/providers/ocr.h"
 
-namespace millrace::providers {
+namespace millrace::providers::ocr_wire_test {
 namespace {
 
 using nlohmann::json;
@@ -87,4 +87,4 @@ TEST(OcrWire, OnlyOpenaiShapedApisHaveIt) {
 }
 
 }  // namespace
-}  // namespace millrace::providers
+}  // namespace millrace::providers::ocr_wire_test

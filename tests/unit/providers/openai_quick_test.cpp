@@ -8,7 +8,7 @@
 #include "ai/providers/openai_reply.h"
 #include "tests/unit/providers/openai_cases.h"
 
-namespace millrace::providers {
+namespace millrace::providers::openai_quick_test {
 namespace {
 
 using nlohmann::json;
@@ -70,4 +70,4 @@ TEST(OpenaiQuick, WhatIsNotUsualIsLeftToTheTree) {
 }
 
 }  // namespace
-}  // namespace millrace::providers
+}  // namespace millrace::providers::openai_quick_test

@@ -4,7 +4,7 @@
 
 #include "tests/unit/providers/openai_cases.h"
 
-namespace millrace::providers {
+namespace millrace::providers::openai_reply_test {
 namespace {
 
 using nlohmann::json;
@@ -106,4 +106,4 @@ TEST(OpenaiReply, UsageWithoutATotalIsAdded) {
 }
 
 }  // namespace
-}  // namespace millrace::providers
+}  // namespace millrace::providers::openai_reply_test

@@ -7,7 +7,7 @@
 
 #include "tests/unit/providers/openai_cases.h"
 
-namespace millrace::providers {
+namespace millrace::providers::openai_request_test {
 namespace {
 
 using nlohmann::json;
@@ -254,4 +254,4 @@ TEST(OpenaiRequest, WhatTheGatewayPutIntoAMessageStaysHere) {
 }
 
 }  // namespace
-}  // namespace millrace::providers
+}  // namespace millrace::providers::openai_request_test

@@ -7,7 +7,7 @@
 #include "tests/unit/providers/openai_cases.h"
 
 // What is told of a request that is read without a tree has to be what is told of the same as a tree.
-namespace millrace::providers {
+namespace millrace::providers::openai_splice_test {
 namespace {
 
 using testing::target_of;
@@ -69,4 +69,4 @@ TEST(OpenaiSplice, LeavesToTheTreeWhatATargetIsToldOtherwise) {
 }
 
 }  // namespace
-}  // namespace millrace::providers
+}  // namespace millrace::providers::openai_splice_test

@@ -4,7 +4,7 @@
 
 #include "tests/unit/providers/openai_cases.h"
 
-namespace millrace::providers {
+namespace millrace::providers::openai_stream_test {
 namespace {
 
 using nlohmann::json;
@@ -241,4 +241,4 @@ TEST(OpenaiStream, WhateverTheMembersAreNothingThrows) {
 }
 
 }  // namespace
-}  // namespace millrace::providers
+}  // namespace millrace::providers::openai_stream_test

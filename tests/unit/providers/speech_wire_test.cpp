@@ -4,7 +4,7 @@
 #include "ai/providers/speech.h"
 #include "tests/unit/providers/openai_cases.h"
 
-namespace millrace::providers {
+namespace millrace::providers::speech_wire_test {
 namespace {
 
 using nlohmann::json;
@@ -58,4 +58,4 @@ TEST(SpeechWire, ProvidersOfOpenAisFormSpeakAndOthersSayThatTheyDoNot) {
 }
 
 }  // namespace
-}  // namespace millrace::providers
+}  // namespace millrace::providers::speech_wire_test

@@ -5,7 +5,7 @@
 
 #include "tests/unit/providers/family_cases.h"
 
-namespace millrace::providers {
+namespace millrace::providers::table_test {
 namespace {
 
 using nlohmann::json;
@@ -393,4 +393,4 @@ TEST(ProviderEnds, EachWordForAnEndHasOurs) {
 }
 
 }  // namespace
-}  // namespace millrace::providers
+}  // namespace millrace::providers::table_test

@@ -3,7 +3,7 @@
 #include "ai/providers/transcription.h"
 #include "tests/unit/providers/openai_cases.h"
 
-namespace millrace::providers {
+namespace millrace::providers::transcription_wire_test {
 namespace {
 
 using testing::target_of;
@@ -180,4 +180,4 @@ TEST(TranscriptionWire, ProvidersWithoutItAreNamed) {
 }
 
 }  // namespace
-}  // namespace millrace::providers
+}  // namespace millrace::providers::transcription_wire_test

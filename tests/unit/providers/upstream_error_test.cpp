@@ -3,7 +3,7 @@
 #include "ai/providers/upstream_words.h"
 #include "tests/unit/providers/openai_cases.h"
 
-namespace millrace::providers {
+namespace millrace::providers::upstream_error_test {
 namespace {
 
 using base::Code;
@@ -201,4 +201,4 @@ TEST(UpstreamError, LongAndWildTextIsCutToOneLine) {
 }
 
 }  // namespace
-}  // namespace millrace::providers
+}  // namespace millrace::providers::upstream_error_test

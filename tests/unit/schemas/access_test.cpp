@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace millrace::schemas {
+namespace millrace::schemas::access_test {
 namespace {
 
 TEST(Scopes, EveryScopeHasANameOfItsOwn) {
@@ -53,4 +53,4 @@ TEST(KeyText, AnythingElseIsNoKey) {
 }
 
 }  // namespace
-}  // namespace millrace::schemas
+}  // namespace millrace::schemas::access_test

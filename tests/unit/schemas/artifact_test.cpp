@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-namespace millrace::schemas {
+namespace millrace::schemas::artifact_test {
 namespace {
 
 using nlohmann::json;
@@ -65,4 +65,4 @@ TEST(Artifact, TheResourceHasEveryFieldOfTheContract) {
 }
 
 }  // namespace
-}  // namespace millrace::schemas
+}  // namespace millrace::schemas::artifact_test

@@ -9,7 +9,7 @@
 #include "schemas/ocr.h"
 #include "schemas/transcription.h"
 
-namespace millrace::schemas {
+namespace millrace::schemas::asked_test {
 namespace {
 
 using nlohmann::json;
@@ -219,4 +219,4 @@ TEST(AskedRequests, WhatIsNoSpecIsAnError) {
 }
 
 }  // namespace
-}  // namespace millrace::schemas
+}  // namespace millrace::schemas::asked_test

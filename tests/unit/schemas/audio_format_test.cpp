@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace millrace::schemas {
+namespace millrace::schemas::audio_format_test {
 namespace {
 
 using namespace std::string_literals;
@@ -63,4 +63,4 @@ TEST(AudioFormats, NamesRoundTrip) {
 }
 
 }  // namespace
-}  // namespace millrace::schemas
+}  // namespace millrace::schemas::audio_format_test

@@ -2,7 +2,7 @@
 
 #include "schemas/chat_reply.h"
 
-namespace millrace::schemas {
+namespace millrace::schemas::chat_chunks_test {
 namespace {
 
 using nlohmann::json;
@@ -227,4 +227,4 @@ TEST(ChatAssemblyParts, ArePutTogetherByChoiceAndCall) {
 }
 
 }  // namespace
-}  // namespace millrace::schemas
+}  // namespace millrace::schemas::chat_chunks_test

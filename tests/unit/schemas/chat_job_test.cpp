@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace millrace::schemas {
+namespace millrace::schemas::chat_job_test {
 namespace {
 
 using nlohmann::json;
@@ -64,4 +64,4 @@ TEST(KeptImages, OnlyOneThatStandsInTheRequestAndIsTooLargeIsDropped) {
 }
 
 }  // namespace
-}  // namespace millrace::schemas
+}  // namespace millrace::schemas::chat_job_test

@@ -3,7 +3,7 @@
 #include "schemas/chat_request.h"
 #include "tests/unit/schemas/both_ways.h"
 
-namespace millrace::schemas {
+namespace millrace::schemas::chat_messages_test {
 namespace {
 
 using nlohmann::json;
@@ -256,4 +256,4 @@ TEST(ChatMessages, LongTextsAreKeptWhole) {
 }
 
 }  // namespace
-}  // namespace millrace::schemas
+}  // namespace millrace::schemas::chat_messages_test

@@ -4,7 +4,7 @@
 #include "tests/unit/schemas/both_ways.h"
 
 // Every parameter of the specification's table, in its order: accepted at its bounds, refused past them.
-namespace millrace::schemas {
+namespace millrace::schemas::chat_parameters_test {
 namespace {
 
 using nlohmann::json;
@@ -279,4 +279,4 @@ TEST(ChatParameters, TheirSchemaMarksTheOldOnes) {
 }
 
 }  // namespace
-}  // namespace millrace::schemas
+}  // namespace millrace::schemas::chat_parameters_test

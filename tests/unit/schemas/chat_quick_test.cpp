@@ -4,7 +4,7 @@
 #include "tests/unit/schemas/both_ways.h"
 #include "tests/unit/schemas/mutilated.h"
 
-namespace millrace::schemas {
+namespace millrace::schemas::chat_quick_test {
 namespace {
 
 using nlohmann::json;
@@ -118,4 +118,4 @@ TEST(ChatQuick, CountsTokensAsOfTheTextsThemselves) {
 }
 
 }  // namespace
-}  // namespace millrace::schemas
+}  // namespace millrace::schemas::chat_quick_test

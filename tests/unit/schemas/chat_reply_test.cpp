@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace millrace::schemas {
+namespace millrace::schemas::chat_reply_test {
 namespace {
 
 using nlohmann::json;
@@ -126,4 +126,4 @@ TEST(EstimatedTokens, OfProseAreNotBelowATokenizersByMoreThanATenth) {
 }
 
 }  // namespace
-}  // namespace millrace::schemas
+}  // namespace millrace::schemas::chat_reply_test

@@ -5,7 +5,7 @@
 #include "schemas/chat_reply.h"
 #include "tests/unit/schemas/both_ways.h"
 
-namespace millrace::schemas {
+namespace millrace::schemas::chat_request_test {
 namespace {
 
 using base::Code;
@@ -238,4 +238,4 @@ TEST(ChatRequestTurn, GoesOnWithTheCallsAndTheirResults) {
 }
 
 }  // namespace
-}  // namespace millrace::schemas
+}  // namespace millrace::schemas::chat_request_test

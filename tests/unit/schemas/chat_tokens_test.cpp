@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace millrace::schemas {
+namespace millrace::schemas::chat_tokens_test {
 namespace {
 
 // Texts by rule, and how many tokens OpenAI's own encodings make of them (gpt-tokenizer 4, of npm).
@@ -112,4 +112,4 @@ TEST(EstimatedTokens, AreNeverTenTimesTheCount) {
 }
 
 }  // namespace
-}  // namespace millrace::schemas
+}  // namespace millrace::schemas::chat_tokens_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace millrace::schemas {
+namespace millrace::schemas::dropped_test {
 namespace {
 
 using How = DroppedParam::How;
@@ -41,4 +41,4 @@ TEST(DroppedText, IsCutAtABoundAndSaysSo) {
 }
 
 }  // namespace
-}  // namespace millrace::schemas
+}  // namespace millrace::schemas::dropped_test

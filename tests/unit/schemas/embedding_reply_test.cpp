@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-namespace millrace::schemas {
+namespace millrace::schemas::embedding_reply_test {
 namespace {
 
 using nlohmann::json;
@@ -64,4 +64,4 @@ TEST(EmbeddingReply, WhatIsNoPackedVectorOfFiniteNumbersIsRefused) {
 }
 
 }  // namespace
-}  // namespace millrace::schemas
+}  // namespace millrace::schemas::embedding_reply_test

@@ -4,7 +4,7 @@
 
 #include "schemas/chat_reply.h"
 
-namespace millrace::schemas {
+namespace millrace::schemas::embedding_request_test {
 namespace {
 
 using nlohmann::json;
@@ -143,4 +143,4 @@ TEST(EmbeddingRequest, ABrokenBodyIsNoFieldProblem) {
 }
 
 }  // namespace
-}  // namespace millrace::schemas
+}  // namespace millrace::schemas::embedding_request_test

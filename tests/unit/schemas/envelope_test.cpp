@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-namespace millrace::schemas {
+namespace millrace::schemas::envelope_test {
 namespace {
 
 constexpr std::string_view kJob = "ocr-0192f0a1-7c1e-7000-8000-000000000001";
@@ -130,4 +130,4 @@ TEST(Envelope, ATenantThatIsNotUtf8StillTravels) {
 }
 
 }  // namespace
-}  // namespace millrace::schemas
+}  // namespace millrace::schemas::envelope_test

@@ -4,7 +4,7 @@
 
 #include "schemas/json_body.h"
 
-namespace millrace::schemas {
+namespace millrace::schemas::error_body_test {
 namespace {
 
 using base::Code;
@@ -87,4 +87,4 @@ TEST(ErrorBody, BytesThatAreNotUtf8DoNotThrow) {
 }
 
 }  // namespace
-}  // namespace millrace::schemas
+}  // namespace millrace::schemas::error_body_test

@@ -3,7 +3,7 @@
 #include "schemas/execution.h"
 #include "schemas/json_body.h"
 
-namespace millrace::schemas {
+namespace millrace::schemas::execution_request_test {
 namespace {
 
 using base::Code;
@@ -162,4 +162,4 @@ TEST(ExecutionRequest, MalformedJsonIsABadRequest) {
 }
 
 }  // namespace
-}  // namespace millrace::schemas
+}  // namespace millrace::schemas::execution_request_test

@@ -5,7 +5,7 @@
 
 #include "schemas/machine.h"
 
-namespace millrace::schemas {
+namespace millrace::schemas::execution_test {
 namespace {
 
 using base::Code;
@@ -248,4 +248,4 @@ TEST(ExecutionResource, NamesTheFilesThatItHasLeft) {
 }
 
 }  // namespace
-}  // namespace millrace::schemas
+}  // namespace millrace::schemas::execution_test

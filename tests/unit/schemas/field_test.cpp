@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace millrace::schemas {
+namespace millrace::schemas::field_test {
 namespace {
 
 using nlohmann::json;
@@ -80,4 +80,4 @@ TEST(FieldTable, TheSameRowMakesTheSchema) {
 }
 
 }  // namespace
-}  // namespace millrace::schemas
+}  // namespace millrace::schemas::field_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace millrace::schemas {
+namespace millrace::schemas::form_body_test {
 namespace {
 
 // The body with its boundary called B.
@@ -41,4 +41,4 @@ TEST(FormBody, NoTwoHaveTheSameBoundary) {
 }
 
 }  // namespace
-}  // namespace millrace::schemas
+}  // namespace millrace::schemas::form_body_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace millrace::schemas {
+namespace millrace::schemas::image_request_test {
 namespace {
 
 using nlohmann::json;
@@ -97,4 +97,4 @@ TEST(ImageRequest, ImagesComeByUrlUnlessTheModelOrTheClientSaysBase64) {
 }
 
 }  // namespace
-}  // namespace millrace::schemas
+}  // namespace millrace::schemas::image_request_test

@@ -5,7 +5,7 @@
 #include "schemas/ocr.h"
 #include "schemas/transcription.h"
 
-namespace millrace::schemas {
+namespace millrace::schemas::job_name_test {
 namespace {
 
 OcrSpec spec_of(std::string name, std::string document = "%PDF-") {
@@ -45,4 +45,4 @@ TEST(JobName, ALongOneIsCutBetweenCharacters) {
 }
 
 }  // namespace
-}  // namespace millrace::schemas
+}  // namespace millrace::schemas::job_name_test

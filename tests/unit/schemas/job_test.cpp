@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace millrace::schemas {
+namespace millrace::schemas::job_test {
 namespace {
 
 constexpr std::array kAll = {JobStatus::kQueued,    JobStatus::kRunning, JobStatus::kWaiting,
@@ -89,4 +89,4 @@ TEST(JobStates, OnlyAQueuedJobIsClaimed) {
 }
 
 }  // namespace
-}  // namespace millrace::schemas
+}  // namespace millrace::schemas::job_test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace millrace::schemas {
+namespace millrace::schemas::json_body_test {
 namespace {
 
 using nlohmann::json;
@@ -221,4 +221,4 @@ TEST(JsonBody, AgreesWithAnotherParserOnEveryTruncationAndEveryChangedByte) {
 }
 
 }  // namespace
-}  // namespace millrace::schemas
+}  // namespace millrace::schemas::json_body_test

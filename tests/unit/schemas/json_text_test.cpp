@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-namespace millrace::schemas {
+namespace millrace::schemas::json_text_test {
 namespace {
 
 std::string as_json(std::string_view text) {
@@ -37,4 +37,4 @@ TEST(JsonText, WritesMembersInTheOrderOfTheCalls) {
 }
 
 }  // namespace
-}  // namespace millrace::schemas
+}  // namespace millrace::schemas::json_text_test

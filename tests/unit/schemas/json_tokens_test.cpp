@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace millrace::schemas {
+namespace millrace::schemas::json_tokens_test {
 namespace {
 
 TEST(JsonTokens, AreCountedAsJsonWritesThem) {
@@ -25,4 +25,4 @@ TEST(JsonTokens, AreCountedAsJsonWritesThem) {
 }
 
 }  // namespace
-}  // namespace millrace::schemas
+}  // namespace millrace::schemas::json_tokens_test

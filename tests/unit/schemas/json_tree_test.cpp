@@ -6,7 +6,7 @@
 
 #include "schemas/json_body.h"
 
-namespace millrace::schemas {
+namespace millrace::schemas::json_tree_test {
 namespace {
 
 using nlohmann::json;
@@ -73,4 +73,4 @@ TEST(JsonDump, WhatIsNoUtf8IsReplaced) {
 }
 
 }  // namespace
-}  // namespace millrace::schemas
+}  // namespace millrace::schemas::json_tree_test

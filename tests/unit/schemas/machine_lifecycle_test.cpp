@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace millrace::schemas {
+namespace millrace::schemas::machine_lifecycle_test {
 namespace {
 
 using A = MachineAct;
@@ -93,4 +93,4 @@ TEST(MachineLifecycle, WhatWasNotWrittenByUsIsRefused) {
 }
 
 }  // namespace
-}  // namespace millrace::schemas
+}  // namespace millrace::schemas::machine_lifecycle_test

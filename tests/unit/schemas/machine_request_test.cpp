@@ -4,7 +4,7 @@
 
 #include "schemas/json_body.h"
 
-namespace millrace::schemas {
+namespace millrace::schemas::machine_request_test {
 namespace {
 
 tl::expected<MachineChange, Refusal> change(std::string body) {
@@ -88,4 +88,4 @@ TEST(RebootRequest, IsForcedOnlyWhenItSaysSo) {
 }
 
 }  // namespace
-}  // namespace millrace::schemas
+}  // namespace millrace::schemas::machine_request_test

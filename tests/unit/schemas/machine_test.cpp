@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-namespace millrace::schemas {
+namespace millrace::schemas::machine_test {
 namespace {
 
 using nlohmann::json;
@@ -112,4 +112,4 @@ TEST(MachineSettings, AreEmptyUnlessTheFileSaysMore) {
 }
 
 }  // namespace
-}  // namespace millrace::schemas
+}  // namespace millrace::schemas::machine_test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace millrace::schemas {
+namespace millrace::schemas::media_test {
 namespace {
 
 TEST(Media, IsToldByItsFirstBytes) {
@@ -39,4 +39,4 @@ TEST(Media, NamesRoundTrip) {
 }
 
 }  // namespace
-}  // namespace millrace::schemas
+}  // namespace millrace::schemas::media_test

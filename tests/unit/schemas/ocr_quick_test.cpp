@@ -3,7 +3,7 @@
 #include "tests/unit/schemas/mutilated.h"
 #include "tests/unit/schemas/ocr_both_ways.h"
 
-namespace millrace::schemas {
+namespace millrace::schemas::ocr_quick_test {
 namespace {
 
 using testing::mutilated;
@@ -105,4 +105,4 @@ TEST(OcrQuick, NeverTakesWhatTheTreeRefusesNorReadsItOtherwise) {
 }
 
 }  // namespace
-}  // namespace millrace::schemas
+}  // namespace millrace::schemas::ocr_quick_test

@@ -3,7 +3,7 @@
 #include "schemas/page_list.h"
 #include "tests/unit/schemas/ocr_both_ways.h"
 
-namespace millrace::schemas {
+namespace millrace::schemas::ocr_request_test {
 namespace {
 
 using base::Code;
@@ -208,4 +208,4 @@ TEST(OcrRequest, ItsSchemaNamesEveryField) {
 }
 
 }  // namespace
-}  // namespace millrace::schemas
+}  // namespace millrace::schemas::ocr_request_test

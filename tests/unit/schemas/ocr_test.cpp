@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-namespace millrace::schemas {
+namespace millrace::schemas::ocr_test {
 namespace {
 
 using nlohmann::json;
@@ -113,4 +113,4 @@ TEST(OcrDocuments, AnUnknownSizeIsNull) {
 }
 
 }  // namespace
-}  // namespace millrace::schemas
+}  // namespace millrace::schemas::ocr_test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace millrace::schemas {
+namespace millrace::schemas::speech_test {
 namespace {
 
 using nlohmann::json;
@@ -122,4 +122,4 @@ TEST(SpeechEvents, TheirTypeIsInTheirData) {
 }
 
 }  // namespace
-}  // namespace millrace::schemas
+}  // namespace millrace::schemas::speech_test

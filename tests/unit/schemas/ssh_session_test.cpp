@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-namespace millrace::schemas {
+namespace millrace::schemas::ssh_session_test {
 namespace {
 
 using base::Code;
@@ -131,4 +131,4 @@ TEST(SshRequest, OfAnotherShapeIsRefusedWithItsPlace) {
 }
 
 }  // namespace
-}  // namespace millrace::schemas
+}  // namespace millrace::schemas::ssh_session_test

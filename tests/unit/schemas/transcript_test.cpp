@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-namespace millrace::schemas {
+namespace millrace::schemas::transcript_test {
 namespace {
 
 using nlohmann::json;
@@ -185,4 +185,4 @@ TEST(TranscriptForms, NamesRoundTrip) {
 }
 
 }  // namespace
-}  // namespace millrace::schemas
+}  // namespace millrace::schemas::transcript_test

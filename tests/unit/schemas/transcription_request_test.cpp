@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace millrace::schemas {
+namespace millrace::schemas::transcription_request_test {
 namespace {
 
 using Parsed = tl::expected<TranscriptionRequest, Refusal>;
@@ -196,4 +196,4 @@ TEST(TranscriptionSpecs, ComeBackAsTheyWereWritten) {
 }
 
 }  // namespace
-}  // namespace millrace::schemas
+}  // namespace millrace::schemas::transcription_request_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace millrace::schemas {
+namespace millrace::schemas::url_text_test {
 namespace {
 
 TEST(UrlText, TheHostIsWithoutUserPortAndBrackets) {
@@ -25,4 +25,4 @@ TEST(UrlText, CredentialsAreThoseBeforeTheHost) {
 }
 
 }  // namespace
-}  // namespace millrace::schemas
+}  // namespace millrace::schemas::url_text_test
