@@ -312,6 +312,8 @@ std::string Gateway::url() const {
 std::string Gateway::metrics_url() const { return parts_->watched ? parts_->watched->url() : ""; }
 std::string Gateway::name() const { return parts_->worker ? parts_->worker->worker().name() : ""; }
 
+bool Gateway::runs_commands() const { return parts_->worker && parts_->worker->has_sandbox(); }
+
 base::Status Gateway::reload_machines(std::vector<schemas::Machine> machines) {
   return take_machines(*parts_->core.store, std::move(machines));
 }

@@ -28,6 +28,7 @@ class Gateway {
   std::string url() const;          // empty without api
   std::string metrics_url() const;  // empty without settings.metrics_listen
   std::string name() const;         // of the worker; empty without one
+  bool runs_commands() const;       // this process does, on machine `local`
   // The configuration file's machines from now on (storage::Machines::take_from_file). Blocks until the
   // commit.
   base::Status reload_machines(std::vector<schemas::Machine> machines);

@@ -89,7 +89,7 @@ bool write_ready_file(const std::string& path, const Gateway& gateway) {
 }
 
 // Commands that a newcomer can paste, when scripts/run asks for it or a person is watching.
-void print_try_line(const std::string& url, const Settings& settings) {
+void print_try_line(const std::string& url, const Settings& settings, bool runs_commands) {
   const bool asked = std::getenv("MILLRACE_TRY") != nullptr;  // NOLINT(concurrency-mt-unsafe)
   if (!asked && ::isatty(STDERR_FILENO) == 0) return;
   std::error_code unknown;
@@ -99,8 +99,10 @@ void print_try_line(const std::string& url, const Settings& settings) {
   const std::string chat =
       model.empty() ? ""
                     : "\n  " + cli::program() + " chat" + where + " -m " + cli::shell_word(model) + " Hello";
-  std::cerr << "\nTry it, in another terminal:\n\n  " << cli::program() << " ocr FILE.pdf" << where << "\n  "
-            << cli::program() << " exec run" << where << " -- echo hello" << chat
+  const std::string exec =
+      runs_commands ? "\n  " + cli::program() + " exec run" + where + " -- echo hello" : "";
+  std::cerr << "\nTry it, in another terminal:\n\n  " << cli::program() << " ocr FILE.pdf" << where << exec
+            << chat
             << "\n\nor a whole folder, with progress: FOLDER -o OUT in place of FILE.pdf. Recordings: "
                "transcribe in place of ocr.\n"
             << "In a browser: " << url << ", and " << url << "/docs for the API; the key is in " << data
@@ -170,7 +172,7 @@ int announce(const Settings& settings, const Gateway& gateway) {
     return cannot("cannot write the ready file " + settings.ready_file);
   base::log_flush();  // who reads this line may look for what was said before it
   std::cout << "millrace ready" << (url.empty() ? "" : " " + url) << std::endl;
-  if (!url.empty()) print_try_line(url, settings);
+  if (!url.empty()) print_try_line(url, settings, gateway.runs_commands());
   return kExitOk;
 }
 

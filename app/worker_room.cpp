@@ -1,6 +1,7 @@
 #include "app/worker_room.h"
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 #include "api/secret_file.h"
@@ -42,6 +43,7 @@ struct WorkerRoom::Parts {
   std::unique_ptr<workers::Worker> worker;
   bool seat_taken = false;  // by now, or given up for good
   bool executions_off = false;
+  std::atomic<bool> has_sandbox{false};
 
   base::Status add(Kind kind);
   base::Status add_ocr();
@@ -117,6 +119,7 @@ base::Status WorkerRoom::Parts::add_machines() {
   worker->add(Kind::kExec, settings.slots.at(Kind::kExec), machines->make_exec_runner(*std::move(key)));
   worker->add(Kind::kMachine, kMachineSlots, machines->make_machine_runner());
   if (!machines->findings().sandbox_off.empty()) return {};
+  has_sandbox = true;
   return ensure_local_machine(ground.worker.store);
 }
 
@@ -166,6 +169,7 @@ bool WorkerRoom::stop_claiming(std::chrono::milliseconds deadline) {
 bool WorkerRoom::drain(std::chrono::milliseconds deadline) { return parts_->worker->drain(deadline); }
 
 const workers::Worker& WorkerRoom::worker() const { return *parts_->worker; }
+bool WorkerRoom::has_sandbox() const { return parts_->has_sandbox; }
 bool WorkerRoom::executions_off() const { return parts_->executions_off; }
 
 }  // namespace millrace::app

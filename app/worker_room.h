@@ -40,6 +40,8 @@ class WorkerRoom {
   const workers::Worker& worker() const;  // its name, and its cancel hook
   // This host was tried, and no machine of any kind can be used on it.
   bool executions_off() const;
+  // Machine `local` is there, and this process runs its commands.
+  bool has_sandbox() const;
 
  private:
   struct Parts;

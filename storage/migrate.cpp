@@ -96,8 +96,11 @@ class Migrator {
     auto kept = back_up_schema(db, database_, found, bounds_.disk_free_min_bytes);
     if (!kept) return kept;
     for (const Migration& step : steps_) {
-      if (step.number > user_version(db)) take(db, step);
+      if (step.number <= user_version(db)) continue;
+      take(db, step);
+      if (found > 0) base::log_info("store_migrated", {{"schema", step.number}, {"name", step.name}});
     }
+    if (found == 0) base::log_info("store_made", {{"schema", newest_}});
     return {};
   } catch (const SqliteError& e) {
     return failed(e);
@@ -108,7 +111,6 @@ class Migrator {
     db.script(step.sql);
     db.script("PRAGMA user_version = " + std::to_string(step.number));
     db.execute("COMMIT");
-    base::log_info("store_migrated", {{"schema", step.number}, {"name", step.name}});
   }
 
   base::Error failed(const SqliteError& e) const { return cannot_open(database_, e); }

@@ -300,7 +300,8 @@ void Batch::write(Document document, const BatchWork::Made& made) {
   } else if (client_.options().json) {
     end.text = made.text;
   } else {
-    std::cout << made.text << std::flush;
+    const bool is_first = ended_.documents_done == ended_.documents_failed;
+    std::cout << (is_first ? "" : "\n") << made.text << std::flush;
   }
   document.pages_done = made.parts.value_or(document.pages_done);
   ++ended_.documents_done, ++ended_.documents_counted;

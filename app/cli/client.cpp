@@ -49,6 +49,11 @@ std::string advice(const ClientError& error) {
   }
 }
 
+bool may_pass(int status) { return status == 429 || (status >= 500 && status != 501); }
+
+// What a server says that does not know our paths at all.
+bool is_of_any_server(int status) { return status == 404 || status == 405 || status == 501; }
+
 // "text/html", "nothing", …: what a reply holds, in a sentence.
 std::string kind_of(const net::HttpReply& reply) {
   const std::string_view type = reply.header("content-type");
@@ -150,8 +155,11 @@ Client::Answer Client::judge(std::optional<base::Result<net::HttpReply>> result)
   answer.error.message = "the gateway answered " + std::to_string(status);
   answer.error.request_id = answer.reply.header("x-request-id");
   answer.error.transient =
-      (status == 429 || status >= 500) && answer.reply.header("x-should-retry") != std::string_view("false");
+      may_pass(status) && answer.reply.header("x-should-retry") != std::string_view("false");
   read_refusal(answer.reply.body, answer.error);
+  const bool is_from_us = !answer.error.request_id.empty() || !answer.error.code.empty();
+  if (!is_from_us && is_of_any_server(status))
+    answer.error = no_gateway("with " + std::to_string(status) + " and " + kind_of(answer.reply));
   return answer;
 }
 

@@ -45,6 +45,9 @@ std::string several(const std::vector<std::string>& ids, std::string_view wanted
   return out;
 }
 
+constexpr const char* kNoMachines =
+    "there is no machine yet: `millrace serve`, or a worker of kind exec, makes `local` at its first start";
+
 }  // namespace
 
 std::optional<ClientError> list_machines(Client& client, json& machines) {
@@ -69,6 +72,7 @@ FoundMachine choose_machine(const json& machines, const std::string& wanted) {
   const std::vector<std::string> ids = ids_of(machines, wanted.empty() ? kUsual : wanted);
   if (ids.size() == 1) return {ids.front(), kOk, {}};
   if (ids.size() > 1) return {{}, kUsage, several(ids, wanted.empty() ? kUsual : wanted)};
+  if (machines.empty()) return {{}, kNotFound, kNoMachines};
   return {
       {}, kNotFound, wanted.empty() ? "there is no machine `local`; name one" : unknown(machines, wanted)};
 }

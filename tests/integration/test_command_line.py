@@ -45,6 +45,19 @@ def test_one_file_goes_to_standard_output(shared, folder):
     assert "the first document" in done.stdout
 
 
+def test_several_files_on_standard_output_have_an_empty_line_between_them(shared, folder):
+    said = millrace(shared, "ocr", folder / "one.pdf", folder / "sub" / "two.pdf").stdout
+    assert said in ("the first document\n\nthe second\n\non two pages\n", "the second\n\non two pages\n\nthe first document\n")
+
+
+@pytest.mark.parametrize("role", ["serve", "api"])
+def test_only_a_gateway_that_runs_commands_offers_one_to_try(tmp_path, role):
+    with closing(Gateway(tmp_path / "data", role=role, env={"MILLRACE_TRY": "1"}).start()) as gateway:
+        told = eventually(lambda: log if "In a browser" in (log := gateway.log.read_text()) else None)
+        runs_commands = role == "serve" and "executions_off" not in told
+        assert " ocr FILE.pdf --url " in told and (" exec run --url " in told) == runs_commands, told
+
+
 def test_a_folder_becomes_a_folder_of_markdown_and_a_second_run_skips_what_is_done(shared, folder, tmp_path):
     out = tmp_path / "out"
     first = millrace(shared, "ocr", folder, "-o", out, "--json")

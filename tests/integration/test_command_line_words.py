@@ -209,6 +209,17 @@ def test_a_proxys_page_is_no_gateway_and_its_address_is_named(silent, tmp_path):
         assert f"{silent.url} is no Millrace gateway" in said and "with text/html" in said, said
 
 
+@pytest.mark.parametrize("status", [404, 405, 501])
+def test_a_server_that_does_not_know_the_path_is_no_gateway_and_is_not_tried_again(silent, tmp_path, status):
+    (tmp_path / "a.pdf").write_bytes(tiny_pdf("never read"))
+    for command in (["jobs", "ls"], ["ocr", tmp_path / "a.pdf"]):
+        with start(silent, *command) as running:
+            silent.answer(silent.next_request()[1], status, PAGE, Content_Type="text/html")
+            out, said = running.communicate(timeout=30)
+        assert running.returncode == 15 and out == "", (command, said)
+        assert f"{silent.url} is no Millrace gateway" in said and f"with {status} and text/html" in said, said
+
+
 def test_json_of_something_else_is_no_gateway_either(silent, tmp_path):
     (tmp_path / "a.pdf").write_bytes(tiny_pdf("never read"))
     for command in (["jobs", "ls"], ["ocr", tmp_path / "a.pdf"]):

@@ -22,6 +22,7 @@ TEST(MachineChoice, WithoutANameItIsLocalOrTheOnlyOne) {
   EXPECT_EQ(choose_machine(kTwo, "").id, "dm-1");
   EXPECT_EQ(choose_machine(json::parse(R"([{"machine_id": "dm-9", "name": "far"}])"), "").id, "dm-9");
   EXPECT_EQ(choose_machine(json::array(), "").exit_code, kNotFound);
+  EXPECT_THAT(choose_machine(json::array(), "").problem, HasSubstr("makes `local` at its first start"));
 }
 
 TEST(MachineChoice, AnUnknownNameGetsTheNearest) {
