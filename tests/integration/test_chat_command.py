@@ -1,6 +1,7 @@
 """`millrace chat` and `millrace models` against a running gateway: with pipes, and at a terminal."""
 
 import base64
+import contextlib
 import json
 import re
 import signal
@@ -11,6 +12,7 @@ import openai_words
 import pytest
 from commands import MILLRACE, cli, environment, on_terminal
 from millrace import Gateway, eventually
+from sandboxed import bubblewrap_works, reachable_folder
 from upstream import sse_reply
 
 PIXEL = base64.b64decode("R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7")
@@ -39,21 +41,33 @@ def behind(tmp_path, upstream):
     gateway.close()
 
 
+@contextlib.contextmanager
+def commands_to_try(data, env=()):
+    """What a start that is asked for them says."""
+    gateway = Gateway(data, env={**dict(env), "MILLRACE_TRY": "1"}).start()
+    try:
+        yield eventually(lambda: "/admin.key\n\n" in (text := gateway.log.read_text()) and text, what="the last line")
+    finally:
+        gateway.close()
+
+
 def chat(gateway, *words, **kwargs):
     return cli(gateway, "chat", *words, **kwargs)
 
 
 @pytest.mark.parametrize("mock", ["true", "false"])
 def test_a_start_that_is_asked_for_commands_to_try_has_one_that_chats_where_a_model_does(tmp_path, mock):
-    gateway = Gateway(tmp_path / "data", env={"MILLRACE_MOCK": mock, "MILLRACE_TRY": "1"}).start()
-    try:
-        said = eventually(lambda: "/admin.key\n\n" in (text := gateway.log.read_text()) and text, what="the last line")
-        tried = re.findall(r"^  \S+ (\w+) .*", said, re.M)
-        assert tried == (["ocr", "exec", "chat"] if mock == "true" else ["ocr", "exec"])
-        line = re.search(r"chat --url (\S+) --data (\S+) -m mock/chat Hello$", said, re.M)
-        assert (line is not None) == (mock == "true")
-    finally:
-        gateway.close()
+    with commands_to_try(tmp_path / "data", {"MILLRACE_MOCK": mock}) as said:
+        line = re.search(r"^  \S+ chat --url (\S+) --data (\S+) -m mock/chat Hello$", said, re.M)
+        assert (line is not None) == (mock == "true"), said
+
+
+def test_a_start_that_is_asked_for_commands_to_try_has_one_that_runs_a_command_where_this_host_does(tmp_path):
+    if bubblewrap_works():
+        with reachable_folder() as folder, commands_to_try(folder / "data") as said:
+            assert re.findall(r"^  \S+ (\w+) .*", said, re.M) == ["ocr", "exec"]
+    with commands_to_try(tmp_path / "data", {"PATH": "/nowhere"}) as said:
+        assert re.findall(r"^  \S+ (\w+) .*", said, re.M) == ["ocr"]
 
 
 def test_a_message_is_words_or_standard_input_or_both(shared):
