@@ -10,10 +10,13 @@ add_library(millrace_test_support STATIC ${support_sources})
 target_precompile_headers(millrace_test_support REUSE_FROM millrace_pch)
 target_link_libraries(millrace_test_support PUBLIC millrace_flags millrace_base millrace_schemas pkg_json)
 
-# What tests add to the flags. Not theirs is UBSan: it doubles the time that GoogleTest's macros take to compile,
-# and what it watches is our rooms.
+# What tests add to the flags. They are not optimized where that costs no time (ADR 12). Not theirs is UBSan: it
+# doubles the time that GoogleTest's macros take to compile, and what it watches is our rooms.
 add_library(millrace_test_flags INTERFACE)
 target_link_libraries(millrace_test_flags INTERFACE millrace_flags GTest::gmock GTest::gtest)
+if(NOT MILLRACE_SANITIZE MATCHES "thread")
+  target_compile_options(millrace_test_flags INTERFACE -O0)
+endif()
 if(MILLRACE_SANITIZE MATCHES "undefined")
   target_compile_options(millrace_test_flags INTERFACE -fno-sanitize=undefined)
 endif()
@@ -30,27 +33,36 @@ set(MILLRACE_COST_browser 350)
 set(MILLRACE_COST_integration 400)
 set(MILLRACE_COST_crash 500)
 
+# Of the six that scripts/test gives to its two processors: what computes has three, what mostly waits has one.
+set(MILLRACE_SHARES_unit 1)
+set(MILLRACE_SHARES_style 2)
+set(MILLRACE_SHARES_contract 1)
+set(MILLRACE_SHARES_clients 3)
+set(MILLRACE_SHARES_browser 3)
+set(MILLRACE_SHARES_integration 2)
+set(MILLRACE_SHARES_crash 3)
+if(MILLRACE_SANITIZE)
+  set(MILLRACE_SHARES_unit 2)
+  set(MILLRACE_SHARES_contract 2)
+endif()
+
 add_custom_target(unit_and_contract)
 
-# A test of ctest for each test of a binary that `filter` leaves; what else it shall see in its environment comes
-# with `variables`. A program under a sanitizer takes longer to start than most tests: there a test of ctest is a
-# quarter of the binary's, and each alone has the label `each`, for scripts/test -R.
+# Four tests of ctest, each a quarter of a binary's tests that `filter` leaves: a program takes longer to start than
+# most tests. Each test alone has the label `each`. What else they shall see in their environment comes with
+# `variables`.
 function(millrace_gtest_runs name label prefix filter)
   cmake_parse_arguments(ARG "" "" "VARIABLES" ${ARGN})
   set(environment MILLRACE_BUILD=${CMAKE_BINARY_DIR} ${ARG_VARIABLES})
-  set(properties COST ${MILLRACE_COST_${label}} ${ARG_UNPARSED_ARGUMENTS})
-  set(label_of_each ${label})
-  if(MILLRACE_SANITIZE)
-    set(label_of_each each)
-    foreach(shard RANGE 3)
-      add_test(NAME ${prefix}${name}.${shard} COMMAND ${name} --gtest_filter=${filter})
-      set_tests_properties(${prefix}${name}.${shard} PROPERTIES LABELS ${label} TIMEOUT 900 ${properties}
-        ENVIRONMENT "${environment};GTEST_TOTAL_SHARDS=4;GTEST_SHARD_INDEX=${shard}")
-    endforeach()
-  endif()
+  set(properties COST ${MILLRACE_COST_${label}} PROCESSORS ${MILLRACE_SHARES_${label}} ${ARG_UNPARSED_ARGUMENTS})
+  foreach(quarter RANGE 3)
+    add_test(NAME ${prefix}${name}.${quarter} COMMAND ${name} --gtest_filter=${filter})
+    set_tests_properties(${prefix}${name}.${quarter} PROPERTIES LABELS ${label} TIMEOUT 900 ${properties}
+      ENVIRONMENT "${environment};GTEST_TOTAL_SHARDS=4;GTEST_SHARD_INDEX=${quarter}")
+  endforeach()
   gtest_discover_tests(${name} TEST_PREFIX "${prefix}" TEST_FILTER "${filter}" TEST_LIST ${prefix}${name}_tests
     DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
-    PROPERTIES LABELS ${label_of_each} TIMEOUT 300 ${properties} ENVIRONMENT "${environment}")
+    PROPERTIES LABELS each TIMEOUT 300 ${properties} ENVIRONMENT "${environment}")
 endfunction()
 
 # One binary with its ctest label; packages are those of the room, so that a test may look behind its headers.
@@ -141,14 +153,14 @@ if(NOT MILLRACE_SANITIZE)
                WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
       # The longest first; the short ones fill what is left at the end.
       set_tests_properties(${suite}.${stem} PROPERTIES LABELS ${suite} TIMEOUT 1200 COST ${MILLRACE_COST_${suite}}
-                           ENVIRONMENT MILLRACE_BUILD=${CMAKE_BINARY_DIR})
+                           PROCESSORS ${MILLRACE_SHARES_${suite}} ENVIRONMENT MILLRACE_BUILD=${CMAKE_BINARY_DIR})
     endforeach()
   endforeach()
   add_test(NAME docs.check_docs COMMAND ${CMAKE_SOURCE_DIR}/scripts/check-docs WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
-  set_tests_properties(docs.check_docs PROPERTIES LABELS docs TIMEOUT 900
+  set_tests_properties(docs.check_docs PROPERTIES LABELS docs TIMEOUT 900 PROCESSORS 3
                        COST ${MILLRACE_COST_integration} ENVIRONMENT MILLRACE_BUILD=${CMAKE_BINARY_DIR})
   # It begins first: most of it waits for packages. 77: this machine has no engine and cannot have one.
   add_test(NAME compose.test_compose COMMAND ${CMAKE_SOURCE_DIR}/scripts/test-compose)
-  set_tests_properties(compose.test_compose PROPERTIES LABELS compose TIMEOUT 1200 COST 600 SKIP_RETURN_CODE 77
+  set_tests_properties(compose.test_compose PROPERTIES LABELS compose TIMEOUT 1200 COST 600 PROCESSORS 2 SKIP_RETURN_CODE 77
                        ENVIRONMENT MILLRACE_BUILD=${CMAKE_BINARY_DIR})
 endif()

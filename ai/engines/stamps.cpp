@@ -46,7 +46,7 @@ std::vector<Words> chains(Words pieces) {
   return all;
 }
 
-std::string text_of(const Words& chain) {
+std::string text_along(const Words& chain) {
   std::string text;
   for (std::size_t i = 0; i < chain.size(); ++i) {
     if (i > 0 && !close_by(*chain[i - 1], *chain[i], kTouching)) text += ' ';
@@ -99,7 +99,7 @@ std::optional<Unstamped> without_stamps(const PageText& page) {
   for (const Words& chain : chains(sorted.tall)) {
     if (!is_stamp(chain, sorted.ordinary)) continue;
     taken.insert(taken.end(), chain.begin(), chain.end());
-    std::string text = text_of(chain);
+    std::string text = text_along(chain);
     if (std::ranges::find(out.stamps, text) == out.stamps.end()) out.stamps.push_back(std::move(text));
   }
   if (taken.empty()) return std::nullopt;

@@ -39,7 +39,7 @@ void add_calls(const schemas::ChatChoice& choice, std::vector<ChatPiece>& out) {
   }
 }
 
-std::vector<ChatPiece> pieces_of(const schemas::ChatReply& reply) {
+std::vector<ChatPiece> streamed_pieces(const schemas::ChatReply& reply) {
   std::vector<ChatPiece> pieces;
   for (const schemas::ChatChoice& choice : reply.choices) {
     if (choice.content) add_words(choice, pieces);
@@ -56,7 +56,7 @@ class MockCall final : public Call, public std::enable_shared_from_this<MockCall
  public:
   MockCall(net::Loop& loop, schemas::ChatReply reply, bool stream, CallHandlers handlers)
       : loop_(loop), reply_(std::move(reply)), handlers_(std::move(handlers)) {
-    if (stream) pieces_ = pieces_of(reply_);
+    if (stream) pieces_ = streamed_pieces(reply_);
     if (stream) reply_.choices.clear();
   }
   void step_later() {

@@ -2,7 +2,7 @@
 
 import pytest
 from browser import Browser
-from dashboard import sign_in
+from dashboard import signed_in
 from millrace import Gateway
 from sandboxed import reachable_folder
 
@@ -29,7 +29,7 @@ def page(chromium, site):
     """Signed in, at the first screen. Afterwards: nothing on the console, and nobody else was asked for anything."""
     chromium.console(), chromium.requests()
     chromium.look(1280, dark=False)
-    sign_in(chromium, site)
+    signed_in(chromium, site)
     yield chromium
     strangers = [url for url in chromium.requests() if not url.startswith((site.url, "data:", "blob:", "about:", "chrome:"))]
     assert strangers == []

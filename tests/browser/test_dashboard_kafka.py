@@ -6,7 +6,7 @@ from millrace import Gateway, Worker, eventually
 from PIL import Image, ImageDraw
 from sandboxed import reachable_folder
 
-DOCUMENTS = 10
+DOCUMENTS = 5
 
 
 def scan(number):

@@ -12,6 +12,7 @@ from sandboxed import skip_without_commands
 from stillness import Stillness
 
 DOCUMENTS = 12
+SCANS = 5
 
 
 @pytest.fixture(params=[1280, 360])
@@ -161,7 +162,7 @@ def test_queues_workers_and_their_leases_stay_where_they_are(look, site):
     still = Stillness(look)
     waiting = changes(look, "table.steady td.number")
     with paused(site, "ocr"):
-        jobs = [site.client.submit_ocr(data_uri(scan(number))).json()["id"] for number in range(DOCUMENTS)]
+        jobs = [site.client.submit_ocr(data_uri(scan(number))).json()["id"] for number in range(SCANS)]
         waiting()
     look.wait_for(".leases li a[href^='#/jobs/ocr-']", within_s=60)
     look.wait_for(".leases li", "left")

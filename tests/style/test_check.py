@@ -147,6 +147,14 @@ def hidden(declaration):
     return f"namespace millrace {{\nnamespace {{\n\n{declaration}\n\n}}  // namespace\n}}  // namespace millrace\n"
 
 
+@pytest.mark.parametrize("first, second", [("Row& row", "const Row& row"), ("Row row", "const Row& row"), ("Row&& row, int n", "Row row, int n")])
+def test_functions_among_which_a_call_would_choose_by_const_and_reference_are_found(tree, first, second):
+    put(tree, "storage/first.cpp", hidden(f"int rows({first}) {{"))
+    put(tree, "storage/second.cpp", hidden(f"int rows({second}) {{"))
+    done = run(NAMES, tree)
+    assert done.returncode == 1 and "storage/second.cpp:4: [names]" in done.stdout, done.stdout
+
+
 @pytest.mark.parametrize("declaration", [
     "constexpr std::size_t kRows = 4;", "struct Row {\n  int a;\n};", "enum class Row { kA };",
     "const std::map<int, std::string> kRows{\n};", "int rows(const std::string& text, int n = 1) {",

@@ -7,7 +7,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::chrono::microseconds kMost{50};
+constexpr std::chrono::microseconds kMostRest{50};
 const RestJudge::Clock::time_point kNow{1h};
 
 class RestJudgeTest : public testing::Test {
@@ -16,7 +16,7 @@ class RestJudgeTest : public testing::Test {
     for (int i = 0; i < times; ++i) judge_.turn(1, 20us);
   }
 
-  RestJudge judge_{kMost};
+  RestJudge judge_{kMostRest};
 };
 
 TEST_F(RestJudgeTest, AThreadSleepsUntilItsRestsHaveBeenShortForAWhile) {
@@ -28,7 +28,7 @@ TEST_F(RestJudgeTest, AThreadSleepsUntilItsRestsHaveBeenShortForAWhile) {
 
 TEST_F(RestJudgeTest, OneLongRestEndsIt) {
   rest_shortly();
-  judge_.turn(1, kMost);
+  judge_.turn(1, kMostRest);
   EXPECT_FALSE(judge_.may_wait(kNow, 0));
   rest_shortly(RestJudge::kShortRests - 1);
   EXPECT_FALSE(judge_.may_wait(kNow, 0));

@@ -6,8 +6,8 @@
 namespace millrace::providers::model_list_test {
 namespace {
 
-using testing::Contains;
-using testing::Pair;
+using ::testing::Contains;
+using ::testing::Pair;
 
 Target target(const char* provider) {
   Target out;

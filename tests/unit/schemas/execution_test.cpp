@@ -140,7 +140,7 @@ TEST(ExecutionOutput, OnlyTheBeginningOfACharacterWaitsForMore) {
       {"\xf0\x9f\x41", 0},
   };
   for (const auto& [bytes, count] : table)
-    EXPECT_EQ(incomplete_tail(bytes), count) << testing::PrintToString(bytes);
+    EXPECT_EQ(incomplete_tail(bytes), count) << ::testing::PrintToString(bytes);
 }
 
 TEST(ExecutionResource, AlwaysHasItsFirstSixMembersAndNoneThatIsAbsent) {

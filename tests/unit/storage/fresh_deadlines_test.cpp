@@ -9,8 +9,6 @@
 namespace millrace::storage::testing {
 namespace {
 
-constexpr auto kDay = 24h;
-
 int expire(JobStore& s, int limit = 100) {
   return s.step([&](auto done) { s.upkeep().expire_deadlines(limit, done); });
 }

@@ -27,6 +27,7 @@ using namespace std::chrono_literals;
 using schemas::JobStatus;
 
 inline constexpr std::chrono::milliseconds kLease = 20s;
+inline constexpr auto kDay = 24h;
 inline constexpr int kLossesMax = 20;
 inline const std::string kTenant = "acme";
 

@@ -7,8 +7,6 @@
 namespace millrace::storage::testing {
 namespace {
 
-constexpr auto kDay = 24h;
-
 int drop_results(JobStore& s, int limit = 100) {
   return s.step([&](auto done) { s.upkeep().drop_results(kDay, limit, done); });
 }
