@@ -46,7 +46,11 @@ if(MILLRACE_SANITIZE)
   set(MILLRACE_SHARES_contract 2)
 endif()
 
+# What scripts/test builds: for the sanitizers unit_and_contract; without one the programs, and of unit and contract
+# tests those that ask more of a program without one. All others have the label `sanitized`.
 add_custom_target(unit_and_contract)
+add_custom_target(programs_and_plain_tests)
+set(MILLRACE_PLAIN_TESTS unit_engines unit_front)
 
 # Four tests of ctest, each a quarter of a binary's tests that `filter` leaves: a program takes longer to start than
 # most tests. Each test alone has the label `each`. What else they shall see in their environment comes with
@@ -55,9 +59,13 @@ function(millrace_gtest_runs name label prefix filter)
   cmake_parse_arguments(ARG "" "" "VARIABLES" ${ARGN})
   set(environment MILLRACE_BUILD=${CMAKE_BINARY_DIR} ${ARG_VARIABLES})
   set(properties COST ${MILLRACE_COST_${label}} PROCESSORS ${MILLRACE_SHARES_${label}} ${ARG_UNPARSED_ARGUMENTS})
+  set(labels ${label})
+  if(NOT name IN_LIST MILLRACE_PLAIN_TESTS)
+    list(APPEND labels sanitized)
+  endif()
   foreach(quarter RANGE 3)
     add_test(NAME ${prefix}${name}.${quarter} COMMAND ${name} --gtest_filter=${filter})
-    set_tests_properties(${prefix}${name}.${quarter} PROPERTIES LABELS ${label} TIMEOUT 900 ${properties}
+    set_tests_properties(${prefix}${name}.${quarter} PROPERTIES LABELS "${labels}" TIMEOUT 900 ${properties}
       ENVIRONMENT "${environment};GTEST_TOTAL_SHARDS=4;GTEST_SHARD_INDEX=${quarter}")
   endforeach()
   gtest_discover_tests(${name} TEST_PREFIX "${prefix}" TEST_FILTER "${filter}" TEST_LIST ${prefix}${name}_tests
@@ -81,6 +89,9 @@ function(millrace_gtest name label)
   endforeach()
   millrace_gtest_runs(${name} ${label} "" "*" ${ARG_PROPERTIES})
   add_dependencies(unit_and_contract ${name})
+  if(name IN_LIST MILLRACE_PLAIN_TESTS)
+    add_dependencies(programs_and_plain_tests ${name})
+  endif()
 endfunction()
 
 foreach(room base net process schemas storage bus jobs providers inference engines machines workers front api cli app)
@@ -95,6 +106,11 @@ foreach(pair "net;Fetch.*:HttpClient.*" "providers;Calls.*:Ends.*")
   list(GET pair 1 filter)
   if(TARGET unit_${room})
     millrace_gtest_runs(unit_${room} unit curl. "${filter}" VARIABLES MILLRACE_TEST_HTTP=curl)
+  endif()
+endforeach()
+foreach(program millrace millrace-engine millrace-jail-init)
+  if(TARGET ${program})
+    add_dependencies(programs_and_plain_tests ${program})
   endif()
 endforeach()
 foreach(room engines workers)  # their tests start it
