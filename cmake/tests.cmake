@@ -17,6 +17,9 @@ target_link_libraries(millrace_test_flags INTERFACE millrace_flags GTest::gmock 
 if(NOT MILLRACE_SANITIZE MATCHES "thread")
   target_compile_options(millrace_test_flags INTERFACE -O0)
 endif()
+if(MILLRACE_SANITIZE MATCHES "address")  # the one build that has them all in a whole scripts/test
+  target_compile_options(millrace_test_flags INTERFACE -Werror)
+endif()
 if(MILLRACE_SANITIZE MATCHES "undefined")
   target_compile_options(millrace_test_flags INTERFACE -fno-sanitize=undefined)
 endif()
@@ -33,7 +36,8 @@ set(MILLRACE_COST_browser 350)
 set(MILLRACE_COST_integration 400)
 set(MILLRACE_COST_crash 500)
 
-# Of the six that scripts/test gives to its two processors: what computes has three, what mostly waits has one.
+# Of the six that scripts/test gives to its two processors: what computes has three, what mostly waits has
+# one, what does both has two.
 set(MILLRACE_SHARES_unit 1)
 set(MILLRACE_SHARES_style 2)
 set(MILLRACE_SHARES_contract 1)
@@ -46,7 +50,7 @@ if(MILLRACE_SANITIZE)
   set(MILLRACE_SHARES_contract 2)
 endif()
 
-# What scripts/test builds: for the sanitizers unit_and_contract; without one the programs, and of unit and contract
+# What a whole scripts/test builds: for the sanitizers unit_and_contract; without one the programs, and of unit and contract
 # tests those that ask more of a program without one. All others have the label `sanitized`.
 add_custom_target(unit_and_contract)
 add_custom_target(programs_and_plain_tests)
@@ -157,8 +161,8 @@ add_test(NAME kafka.start COMMAND sh -c
          "${CMAKE_SOURCE_DIR}/scripts/kafka start --dir '${kafka_dir}' >'${kafka_address}'")
 add_test(NAME kafka.stop COMMAND sh -c
          "rm -f '${kafka_address}' && ${CMAKE_SOURCE_DIR}/scripts/kafka stop --dir '${kafka_dir}'")
-set_tests_properties(kafka.start PROPERTIES FIXTURES_SETUP kafka TIMEOUT 300)
-set_tests_properties(kafka.stop PROPERTIES FIXTURES_CLEANUP kafka TIMEOUT 60)
+set_tests_properties(kafka.start PROPERTIES LABELS sanitized FIXTURES_SETUP kafka TIMEOUT 300)
+set_tests_properties(kafka.stop PROPERTIES LABELS sanitized FIXTURES_CLEANUP kafka TIMEOUT 60)
 
 if(NOT MILLRACE_SANITIZE)
   foreach(suite integration crash clients browser style)

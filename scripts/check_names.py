@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Finds names that two files of a room declare in anonymous namespaces: unity files (release, asan, tsan) would clash.
+"""Finds names that two files of a room declare in anonymous namespaces: unity files (release, test, asan, tsan) would clash.
 
 Usage: scripts/check_names.py [--root DIR]
 Functions may share a name where the types of their parameters differ in more than const and &, by which a call would
-choose, unseen; and a type alias may be written twice. Prints file:line of the second one; exit 1 if anything is found.
+choose, unseen (template arguments do not count); and a type alias may be written twice. Prints file:line of the second one; exit 1 if anything is found.
 """
 import argparse
 import pathlib
@@ -32,8 +32,9 @@ def without_templates(text):
 def parameters(rest):
     """The types of `int a, const T& b)`: what stands before each last word, without defaults, const and &."""
     inside = rest.split(")")[0]
-    words = (re.sub(r"\s*=.*|\bconst\b|&", "", one).strip() for one in inside.split(","))
-    return tuple(re.sub(r"\s*\b\w+$", "", one) if re.search(r"[\s*]\w+$", one) else one for one in words)
+    words = (re.sub(r"\s*=.*|\bconst\b", "", one).strip() for one in inside.split(","))
+    types = (re.sub(r"\s*\b\w+$", "", one) if re.search(r"[\s&*]\w+$", one) else one for one in words)
+    return tuple(re.sub(r"\s*&", "", one) for one in types)
 
 
 def signature(statement):

@@ -6,7 +6,7 @@ from millrace import Gateway, Worker, eventually
 from PIL import Image, ImageDraw
 from sandboxed import reachable_folder
 
-DOCUMENTS = 5
+DOCUMENTS = 7
 
 
 def scan(number):

@@ -29,8 +29,9 @@ def sign_in(chromium, site, key=None, ready="#nav a"):
 
 def signed_in(chromium, site):
     """As in a tab that kept the key, in a fraction of the time of the form, which test_dashboard_shell fills in."""
-    kept = f"if (location.origin === {json.dumps(site.url)}) {{ sessionStorage.clear(); localStorage.clear(); sessionStorage.setItem('millrace.key', {json.dumps(site.client.key)}) }}"
-    before = chromium.cdp("Page.addScriptToEvaluateOnNewDocument", source=kept)["identifier"]
+    here, key = json.dumps(site.url), json.dumps(site.client.key)
+    keep = f"sessionStorage.clear(); localStorage.clear(); sessionStorage.setItem('millrace.key', {key})"
+    before = chromium.cdp("Page.addScriptToEvaluateOnNewDocument", source=f"if (location.origin === {here}) {{ {keep} }}")["identifier"]
     chromium.open(site.url + "/")
     chromium.cdp("Page.removeScriptToEvaluateOnNewDocument", identifier=before)
     chromium.wait_for("#nav a")
