@@ -41,13 +41,12 @@ set(MILLRACE_COST_crash 500)
 set(MILLRACE_SHARES_unit 1)
 set(MILLRACE_SHARES_style 2)
 set(MILLRACE_SHARES_contract 1)
-set(MILLRACE_SHARES_clients 3)
+set(MILLRACE_SHARES_clients 2)
 set(MILLRACE_SHARES_browser 3)
 set(MILLRACE_SHARES_integration 2)
-set(MILLRACE_SHARES_crash 3)
+set(MILLRACE_SHARES_crash 2)
 if(MILLRACE_SANITIZE)
   set(MILLRACE_SHARES_unit 2)
-  set(MILLRACE_SHARES_contract 2)
 endif()
 
 # What a whole scripts/test builds: for the sanitizers unit_and_contract; without one the programs, and of unit and contract
@@ -177,7 +176,7 @@ if(NOT MILLRACE_SANITIZE)
     endforeach()
   endforeach()
   add_test(NAME docs.check_docs COMMAND ${CMAKE_SOURCE_DIR}/scripts/check-docs WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
-  set_tests_properties(docs.check_docs PROPERTIES LABELS docs TIMEOUT 900 PROCESSORS 3
+  set_tests_properties(docs.check_docs PROPERTIES LABELS docs TIMEOUT 900 PROCESSORS 2
                        COST ${MILLRACE_COST_integration} ENVIRONMENT MILLRACE_BUILD=${CMAKE_BINARY_DIR})
   # It begins first: most of it waits for packages. 77: this machine has no engine and cannot have one.
   add_test(NAME compose.test_compose COMMAND ${CMAKE_SOURCE_DIR}/scripts/test-compose)

@@ -35,8 +35,8 @@ if(MILLRACE_SANITIZE)
   target_link_options(millrace_flags INTERFACE -fsanitize=${MILLRACE_SANITIZE})
 endif()
 if(MILLRACE_SANITIZE MATCHES "undefined")
-  # These three are half of what UBSan costs the compiler. A null or freed pointer is ASan's; x86 reads anywhere.
-  target_compile_options(millrace_flags INTERFACE -fno-sanitize=null,alignment,vptr)
+  # These are most of what UBSan costs the compiler. A null, freed or stray pointer is ASan's; x86 reads anywhere.
+  target_compile_options(millrace_flags INTERFACE -fno-sanitize=null,alignment,vptr,pointer-overflow,object-size)
 endif()
 
 # Third-party packages, by the short names that millrace_packages uses.
