@@ -49,8 +49,8 @@ if(MILLRACE_SANITIZE)
   set(MILLRACE_SHARES_unit 2)
 endif()
 
-# What a whole scripts/test builds: for the sanitizers unit_and_contract; without one the programs, and of unit and contract
-# tests those that ask more of a program without one. All others have the label `sanitized`.
+# What a whole scripts/test builds: for the sanitizers unit_and_contract; without one the programs, and of unit and
+# contract tests those that ask more of a program without one. All others have the label `sanitized`.
 add_custom_target(unit_and_contract)
 add_custom_target(programs_and_plain_tests)
 set(MILLRACE_PLAIN_TESTS unit_engines unit_front)

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Finds names that two files of a room declare in anonymous namespaces: unity files (release, test, asan, tsan) would clash.
+"""Finds names that two files of a room declare in anonymous namespaces: unity files would clash.
 
 Usage: scripts/check_names.py [--root DIR]
 Functions may share a name where the types of their parameters differ in more than const and &, by which a call would
-choose, unseen (template arguments do not count); and a type alias may be written twice. Prints file:line of the second one; exit 1 if anything is found.
+choose, unseen (template arguments do not count); and a type alias may be written twice. Prints file:line of the
+second one; exit 1 if anything is found.
 """
 import argparse
 import pathlib
