@@ -81,20 +81,34 @@ base::Status sync_folder(const std::string& folder) {
   return {};
 }
 
+base::Result<std::string> BlobFolders::folder(const std::string& sha256_hex) {
+  std::string path = root_ + "/" + sha256_hex.substr(0, 2);
+  std::atomic<bool>& is_synced = is_synced_[std::stoul(sha256_hex.substr(0, 2), nullptr, 16)];
+  if (is_synced) return path;
+  if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return file_error(errno, "make a folder of blobs");
+  if (auto synced = sync_folder(root_); !synced) return synced.error();
+  is_synced = true;
+  return path;
+}
+
 base::Result<std::unique_ptr<BlobWriter>> IncomingFile::create(const std::string& folder,
+                                                               std::shared_ptr<BlobFolders> folders,
                                                                std::int64_t expected_bytes) {
   std::string path = folder + "/" + std::string(kIncomingFolder) + "/" + random_name();
   const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd < 0) return file_error(errno, "make an incoming file");
-  std::unique_ptr<IncomingFile> file(new IncomingFile(folder, std::move(path), fd, expected_bytes));
+  std::unique_ptr<IncomingFile> file(
+      new IncomingFile(folder, std::move(folders), std::move(path), fd, expected_bytes));
   if (::flock(fd, LOCK_SH | LOCK_NB) != 0) return file_error(errno, "lock an incoming file");
   if (auto reserved = file->preallocate(); !reserved) return reserved.error();
   return std::unique_ptr<BlobWriter>(std::move(file));
 }
 
-IncomingFile::IncomingFile(std::string folder, std::string path, int fd, std::int64_t expected_bytes)
+IncomingFile::IncomingFile(std::string folder, std::shared_ptr<BlobFolders> folders, std::string path, int fd,
+                           std::int64_t expected_bytes)
     : folder_(std::move(folder)),
       path_(std::move(path)),
+      folders_(std::move(folders)),
       file_(fd),
       writer_(fd, expected_bytes),
       expected_bytes_(expected_bytes) {}
@@ -139,12 +153,7 @@ base::Status IncomingFile::complete() {
 base::Result<BlobRef> IncomingFile::give_name() {
   const std::string sha256 = base::hex(hash_.finish());
   BlobRef ref{sha256, new_blob_path(sha256), bytes_};
-  const std::string shard = folder_ + "/" + ref.path.substr(0, 2);
-  if (::mkdir(shard.c_str(), 0700) == 0) {
-    if (auto synced = sync_folder(folder_); !synced) return synced.error();
-  } else if (errno != EEXIST) {
-    return file_error(errno, "make a folder of blobs");
-  }
+  if (auto folder = folders_->folder(sha256); !folder) return folder.error();
   const std::string target = folder_ + "/" + ref.path;
   if (::rename(path_.c_str(), target.c_str()) != 0) return file_error(errno, "name a blob");
   return ref;

@@ -1,4 +1,7 @@
 #pragma once
+#include <array>
+#include <atomic>
+#include <memory>
 #include <string>
 
 #include "platform/base/crypto.h"
@@ -22,11 +25,26 @@ base::Error damaged_blob(const BlobRef& ref, const std::string& what);
 
 base::Status sync_folder(const std::string& folder);
 
+// The 256 folders that blobs lie in. Thread-safe.
+class BlobFolders {
+ public:
+  explicit BlobFolders(std::string root) : root_(std::move(root)) {}
+
+  // The folder of blobs with this hash. Makes it if it is missing, and syncs its name once, whoever made it:
+  // another thread or process may not have come to that yet.
+  base::Result<std::string> folder(const std::string& sha256_hex);
+
+ private:
+  const std::string root_;
+  std::array<std::atomic<bool>, 256> is_synced_{};
+};
+
 // A file that is being written: preallocated, written in pieces, hashed on the way, with a shared flock from
 // its first moment.
 class IncomingFile final : public BlobWriter {
  public:
   static base::Result<std::unique_ptr<BlobWriter>> create(const std::string& folder,
+                                                          std::shared_ptr<BlobFolders> folders,
                                                           std::int64_t expected_bytes);
   ~IncomingFile() override;
 
@@ -35,12 +53,14 @@ class IncomingFile final : public BlobWriter {
   base::Result<Staged> finish() override;
 
  private:
-  IncomingFile(std::string folder, std::string path, int fd, std::int64_t expected_bytes);
+  IncomingFile(std::string folder, std::shared_ptr<BlobFolders> folders, std::string path, int fd,
+               std::int64_t expected_bytes);
   base::Status preallocate();
   base::Status complete();
   base::Result<BlobRef> give_name();
 
   std::string folder_, path_;
+  std::shared_ptr<BlobFolders> folders_;
   OpenFile file_;
   PieceWriter writer_;
   std::int64_t expected_bytes_;

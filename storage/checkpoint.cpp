@@ -32,7 +32,7 @@ Checkpointer::Checkpointer(Options options, LockFile election, std::unique_ptr<T
     : options_(std::move(options)),
       election_(std::move(election)),
       turnstile_(std::move(turnstile)),
-      db_({.path = options_.database, .cache_kib = 1024, .checkpoints = true}) {
+      db_({.path = options_.database, .cache_kib = 1024}) {
   db_.prepare("SELECT count(*) FROM sqlite_schema").run();
   sqlite3_busy_timeout(db_.handle(), kBusyMs);
   thread_ = std::jthread([this](std::stop_token stop) { run(std::move(stop)); });
@@ -108,23 +108,14 @@ bool Checkpointer::start_anew(int copied) {
   }
 }
 
-// A PASSIVE leaves what came in while it ran, and while there is any, the sync as well. False: more is left,
-// which a reader still needs where it is.
+// A PASSIVE leaves what came in while it ran. False: more is left, which a reader still needs where it is.
 bool Checkpointer::catch_up(int copied) {
   Log log{.copied = copied};
   for (int turn = 0; turn < kCatchUpTurns; ++turn) {
-    sync_database();
     const int before = std::exchange(log, copy()).copied;
     if (log.busy || log.copied - before <= kFewFrames) break;
   }
   return !log.busy && log.frames - log.copied <= kFewFrames;
-}
-
-void Checkpointer::sync_database() {
-  sqlite3_file* file = nullptr;
-  sqlite3_file_control(db_.handle(), "main", SQLITE_FCNTL_FILE_POINTER, &file);
-  const int code = file->pMethods->xSync(file, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY);
-  if (code != SQLITE_OK) throw SqliteError{code, "the database's file could not be synced"};
 }
 
 // A PASSIVE is also BUSY when it reads the head of the log's index just as a commit writes it; that passes at

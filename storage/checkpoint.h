@@ -18,12 +18,13 @@ namespace millrace::storage {
 // Brings the write-ahead log back into the database, off the commit path (delivery.md, SQLite settings). At
 // any time one process does: whoever gets DATA/locks/checkpoint.lock without waiting; the others try again an
 // interval later. PASSIVE on its own thread, an interval after the first commit, or at once when the log is
-// longer than `wal_max_bytes`. Then it is also begun anew: what came in meanwhile is copied and synced in
-// turns until next to nothing is left, and a RESTART does that rest while holding the write lock, only if no
-// reader is in its way for 5 ms; else it is tried again an interval later. The next commit writes over the
-// log from its start. The file keeps its length, for a log that grows costs each commit the file system's own
-// writes; only one that readers let grow to four times the limit is cut (TRUNCATE). Sleeps until `committed`
-// is called: an idle store costs nothing.
+// longer than `wal_max_bytes`. Then it is also begun anew: what came in meanwhile is copied in turns until
+// next to nothing is left, and a RESTART does that rest while holding the write lock, only if no reader is in
+// its way for 5 ms; else it is tried again an interval later. The next commit writes over the log from its
+// start. The file keeps its length, for a log that grows costs each commit the file system's own writes; only
+// one that readers let grow to four times the limit is cut (TRUNCATE). Each copy is synced before SQLite
+// counts it as done; a sync that fails ends the process (copy_writes.h). Sleeps until `committed` is called:
+// an idle store costs nothing.
 class Checkpointer {
  public:
   struct Options {
@@ -59,7 +60,6 @@ class Checkpointer {
   bool checkpoint();
   bool start_anew(int copied);
   bool catch_up(int copied);
-  void sync_database();
   Log copy();
   Log run_checkpoint(int mode);
 

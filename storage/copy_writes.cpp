@@ -24,7 +24,7 @@ constexpr int kCheckpointLock = 1, kFirstReaderLock = 4;
 
 class RunFile : public FileOver {
  public:
-  explicit RunFile(sqlite3_file* below) : FileOver(below) {}
+  RunFile(sqlite3_file* below, const char* path) : FileOver(below, path) {}
   void direct_through(int fd) { fd_ = fd; }
 
   void locked(int slot, int flags, int code) {
@@ -45,6 +45,7 @@ class RunFile : public FileOver {
   }
 
   int write(const void* bytes, int size, sqlite3_int64 at) {
+    is_unsynced_ = true;
     if (size_ > 0 && (at != begin_ + size_ || size_ + size > kRunBytes)) {
       if (const int code = flush(); code != SQLITE_OK) return code;
     }
@@ -67,11 +68,24 @@ class RunFile : public FileOver {
     return SQLITE_OK;
   }
 
+  // SQLite counts the pages as copied next, and syncs them by itself only if it copied the whole log.
   void copy_ends() {
     const int code = flush();
     if (code != SQLITE_OK) die_of_copy({code, "a run of pages could not be written to the database"});
+    if (copies_) sync_own(SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY);
     copies_ = false;
     end_ = 0;
+  }
+
+  // Syncs what this connection has written; other connections sync what they write.
+  int sync_own(int flags) { return std::exchange(is_unsynced_, false) ? sync(flags) : SQLITE_OK; }
+
+  // SQLite cuts the file after each copy of the whole log, nearly always to the size that it has.
+  int truncate(sqlite3_int64 size) {
+    sqlite3_int64 now = 0;
+    if (const int code = below().xFileSize(file(), &now); code != SQLITE_OK || now == size) return code;
+    is_unsynced_ = true;
+    return below().xTruncate(file(), size);
   }
 
  private:
@@ -91,6 +105,7 @@ class RunFile : public FileOver {
 
   int fd_ = -1;
   DirectRoom room_;               // made for the first run
+  bool is_unsynced_ = false;      // this connection wrote since its last sync
   bool copies_ = false;           // a checkpoint is under way
   bool stops_at_reader_ = false;  // and will not have all of the log
   sqlite3_int64 old_end_ = 0;     // of the file, as the checkpoint found it
@@ -130,6 +145,18 @@ struct Flushed<Method> {
   }
 };
 
+int sync_database(sqlite3_file* file, int flags) {
+  RunFile& over = over_of(file);
+  const int code = over.flush();
+  return code != SQLITE_OK ? code : over.sync_own(flags);
+}
+
+int truncate_database(sqlite3_file* file, sqlite3_int64 size) {
+  RunFile& over = over_of(file);
+  const int code = over.flush();
+  return code != SQLITE_OK ? code : over.truncate(size);
+}
+
 constexpr sqlite3_io_methods copy_methods() {
   using Methods = sqlite3_io_methods;
   Methods methods = handed_on<RunFile>(2);
@@ -137,8 +164,8 @@ constexpr sqlite3_io_methods copy_methods() {
   methods.xFileControl = control_file;
   methods.xShmLock = lock_shared;
   methods.xRead = Flushed<&Methods::xRead>::on;
-  methods.xTruncate = Flushed<&Methods::xTruncate>::on;
-  methods.xSync = Flushed<&Methods::xSync>::on;
+  methods.xTruncate = truncate_database;
+  methods.xSync = sync_database;
   methods.xFileSize = Flushed<&Methods::xFileSize>::on;
   return methods;
 }
@@ -151,7 +178,7 @@ const int kRunFileBytes = sizeof(RunFile);
 
 int open_for_copies(sqlite3_vfs& own, const char* path, sqlite3_file* place, int flags, int* flags_out,
                     int (*take_opened_fd)()) {
-  auto* over = new (place) RunFile(place_below<RunFile>(place));
+  auto* over = new (place) RunFile(place_below<RunFile>(place), path);
   const int code = own.xOpen(&own, path, over->file(), flags, flags_out);
   if (over->file()->pMethods != nullptr) over->pMethods = &kCopyMethods;
   over->direct_through(take_opened_fd());

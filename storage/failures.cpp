@@ -1,18 +1,30 @@
 #include "storage/failures.h"
 
+#include <cstring>
+#include <initializer_list>
+#include <string>
 #include <utility>
 
 #include <unistd.h>
 
 #include "platform/base/log.h"
+#include "storage/failure_flag.h"
 
 namespace millrace::storage {
 namespace {
 
-[[noreturn]] void die(const char* event, const SqliteError& e) {
-  base::log_error(event, {{"code", e.code}, {"error", e.message}});
+constexpr const char* kAdvice =
+    "start millrace again: it reads the store anew from the disk and goes on; if this comes again, look at "
+    "the disk (`dmesg`), move the data directory to another, or restore a backup";
+
+[[noreturn]] void die(const char* event, std::initializer_list<base::Field> fields) {
+  base::log_error(event, fields);
   base::log_stop();
   ::_exit(1);
+}
+
+[[noreturn]] void die(const char* event, const SqliteError& e) {
+  die(event, {{"code", e.code}, {"error", e.message}});
 }
 
 }  // namespace
@@ -36,5 +48,15 @@ base::Error store_error(const SqliteError& e) {
 void die_of_commit(const SqliteError& e) { die("store_commit_failed", e); }
 
 void die_of_copy(const SqliteError& e) { die("store_copy_failed", e); }
+
+void die_of_sync(const char* file, int error) {
+  const std::string why = std::strerror(error);
+  FailureFlag::set_for(file, why);
+  die("store_sync_failed", {{"file", file}, {"error", why}, {"advice", kAdvice}});
+}
+
+void die_of_other(const std::string& reason) {
+  die("store_failed_elsewhere", {{"reason", reason}, {"advice", kAdvice}});
+}
 
 }  // namespace millrace::storage

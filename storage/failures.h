@@ -15,9 +15,16 @@ base::Error no_such_job();  // kNotFound
 // with its text and answered as internal.
 base::Error store_error(const SqliteError& e);
 
-// One log line, then exit(1): the outcome of a COMMIT is unknown, and only a new process may find out.
+// Each writes one log line and ends the process with exit code 1.
+// The outcome of a COMMIT is unknown: only a new process may find out.
 [[noreturn]] void die_of_commit(const SqliteError& e);
-// The same where a part of the log is not in the database, and SQLite takes it for copied.
+// A part of the log is not in the database, and SQLite takes it for copied.
 [[noreturn]] void die_of_copy(const SqliteError& e);
+// The database or its log could not be synced. The kernel takes the unwritten pages for written from then on:
+// what is read back may not be on the disk. Ends every process of the store (failure_flag.h); the next start
+// reads the files anew from the disk. `error`: errno.
+[[noreturn]] void die_of_sync(const char* file, int error);
+// A sync failed in another process of the store; `reason` is FailureFlag's.
+[[noreturn]] void die_of_other(const std::string& reason);
 
 }  // namespace millrace::storage

@@ -17,7 +17,10 @@ namespace {
 class FileBlobs final : public Blobs {
  public:
   FileBlobs(std::string folder, std::int64_t disk_free_min_bytes)
-      : folder_(std::move(folder)), disk_free_min_bytes_(disk_free_min_bytes), sweep_(folder_) {}
+      : folder_(std::move(folder)),
+        folders_(std::make_shared<BlobFolders>(folder_)),
+        disk_free_min_bytes_(disk_free_min_bytes),
+        sweep_(folder_) {}
 
   base::Result<std::unique_ptr<BlobWriter>> begin(std::int64_t expected_bytes) override {
     const std::int64_t free = free_bytes(folder_);
@@ -27,7 +30,7 @@ class FileBlobs final : public Blobs {
   }
 
   base::Result<std::unique_ptr<BlobWriter>> begin_owed(std::int64_t expected_bytes) override {
-    return IncomingFile::create(folder_, expected_bytes);
+    return IncomingFile::create(folder_, folders_, expected_bytes);
   }
 
   base::Result<OpenFile> open(const BlobRef& ref) const override {
@@ -61,6 +64,7 @@ class FileBlobs final : public Blobs {
   }
 
   const std::string folder_;
+  const std::shared_ptr<BlobFolders> folders_;
   const std::int64_t disk_free_min_bytes_;
   OrphanSweep sweep_;
 };

@@ -1,21 +1,33 @@
 #pragma once
+#include <cerrno>
+
 #include <sqlite3.h>
+
+#include "storage/failures.h"
 
 // Inside storage, for those .cpp that stand between SQLite and its files.
 namespace millrace::storage {
 
 // An open file as SQLite sees it, over the one that does the work. That one lies directly behind it, in the
-// memory that SQLite gives an open file.
+// memory that SQLite gives an open file. `path` is SQLite's own copy, which lives as long as the file.
 class FileOver : public sqlite3_file {
  public:
   sqlite3_file* file() const { return below_; }
   const sqlite3_io_methods& below() const { return *below_->pMethods; }
 
+  // Syncs the file. A sync that fails does not return: it ends the process (die_of_sync, failures.h).
+  int sync(int flags) {
+    const int code = below().xSync(below_, flags);
+    if (code != SQLITE_OK) die_of_sync(path_, errno);
+    return code;
+  }
+
  protected:
-  explicit FileOver(sqlite3_file* below) : sqlite3_file{nullptr}, below_(below) {}
+  FileOver(sqlite3_file* below, const char* path) : sqlite3_file{nullptr}, below_(below), path_(path) {}
 
  private:
   sqlite3_file* below_;
+  const char* path_;
 };
 
 // Where the file below a `File` lies that is made at `place`.

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "storage/announcer.h"
+#include "storage/failure_flag.h"
 #include "storage/group.h"
 #include "storage/health_board.h"
 #include "storage/operation_queue.h"
@@ -32,8 +33,8 @@ class GroupWriter final : public Writer {
 
   // Opens its connection; throws SqliteError. `committed` runs on the commit thread after each group, outside
   // of the lock, with the pages that are in the log: it tells the checkpointer.
-  GroupWriter(Options options, const base::Clock& clock, Turnstile& turnstile, HealthBoard& health,
-              std::function<void(int)> committed);
+  GroupWriter(Options options, const base::Clock& clock, Turnstile& turnstile, const FailureFlag& failure,
+              HealthBoard& health, std::function<void(int)> committed);
   ~GroupWriter() override;
 
   void submit(Priority priority, std::size_t payload_bytes, Operation operation, Completion done) override;
@@ -65,6 +66,7 @@ class GroupWriter final : public Writer {
 
   Options options_;
   Turnstile& turnstile_;
+  const FailureFlag& failure_;
   HealthBoard& health_;
   std::function<void(int)> committed_;
   Store::GroupWatch watch_;

@@ -20,7 +20,7 @@ static_assert(kGatherBytes <= 0x1ffff);
 
 class LogFile : public FileOver {
  public:
-  explicit LogFile(sqlite3_file* below) : FileOver(below) {}
+  LogFile(sqlite3_file* below, const char* path) : FileOver(below, path) {}
 
   int write(const void* bytes, int size, sqlite3_int64 at) {
     if (!joins(size, at)) {
@@ -84,7 +84,7 @@ int truncate_file(sqlite3_file* file, sqlite3_int64 size) {
 int sync_file(sqlite3_file* file, int flags) {
   LogFile& log = log_of(file);
   if (const int code = log.flush(); code != SQLITE_OK) return code;
-  return log.below().xSync(log.file(), flags);
+  return log.sync(flags);
 }
 
 int measure_file(sqlite3_file* file, sqlite3_int64* size) {
@@ -112,7 +112,7 @@ constexpr sqlite3_io_methods kLogMethods = log_methods();
 const int kLogFileBytes = sizeof(LogFile);
 
 int open_log(sqlite3_vfs& own, const char* path, sqlite3_file* place, int flags, int* flags_out) {
-  auto* log = new (place) LogFile(place_below<LogFile>(place));
+  auto* log = new (place) LogFile(place_below<LogFile>(place), path);
   const int code = own.xOpen(&own, path, log->file(), flags, flags_out);
   if (log->file()->pMethods != nullptr) log->pMethods = &kLogMethods;
   return code;

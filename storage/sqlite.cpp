@@ -149,7 +149,7 @@ Db::Db(const Options& options) {
   make_private(options.path);
   const int flags =
       SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_EXRESCODE;
-  const int code = sqlite3_open_v2(options.path.c_str(), &handle_, flags, vfs_name(options.checkpoints));
+  const int code = sqlite3_open_v2(options.path.c_str(), &handle_, flags, vfs_name());
   try {
     check(handle_, code);
     // SQLite takes what it may only read for that.

@@ -131,7 +131,6 @@ class Db {
     Mode mode = Mode::kReadWrite;
     int busy_timeout_ms = 5000;
     int cache_kib = 16 * 1024;
-    bool checkpoints = false;  // the checkpointer's (copy_writes.h)
   };
   explicit Db(const Options& options);  // throws SqliteError
   ~Db();

@@ -26,13 +26,9 @@ int take_opened_fd() { return std::exchange(opened_fd, -1); }
 int open_file(sqlite3_vfs*, const char* path, sqlite3_file* file, int flags, int* flags_out) {
   sqlite3_vfs& own = *sqlite3_vfs_find(nullptr);
   if ((flags & SQLITE_OPEN_WAL) != 0) return open_log(own, path, file, flags, flags_out);
-  return own.xOpen(&own, path, file, flags, flags_out);
-}
-
-int open_copied(sqlite3_vfs* vfs, const char* path, sqlite3_file* file, int flags, int* flags_out) {
-  if ((flags & SQLITE_OPEN_MAIN_DB) == 0) return open_file(vfs, path, file, flags, flags_out);
+  if ((flags & SQLITE_OPEN_MAIN_DB) == 0) return own.xOpen(&own, path, file, flags, flags_out);
   take_opened_fd();
-  return open_for_copies(*sqlite3_vfs_find(nullptr), path, file, flags, flags_out, take_opened_fd);
+  return open_for_copies(own, path, file, flags, flags_out, take_opened_fd);
 }
 
 void set_up_sqlite() {
@@ -61,11 +57,10 @@ struct Vfs {
 
 }  // namespace
 
-const char* vfs_name(bool checkpoints) {
+const char* vfs_name() {
   static const bool is_set_up = (set_up_sqlite(), true);
-  static Vfs gathering("millrace-gathering", open_file);
-  static Vfs copying("millrace-copying", open_copied);
-  return is_set_up ? (checkpoints ? copying : gathering).name() : nullptr;
+  static Vfs vfs("millrace", open_file);
+  return is_set_up ? vfs.name() : nullptr;
 }
 
 }  // namespace millrace::storage

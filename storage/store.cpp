@@ -2,11 +2,14 @@
 
 #include <utility>
 
+#include "storage/blob_files.h"
 #include "storage/checkpoint.h"
 #include "storage/data_dir.h"
+#include "storage/failure_flag.h"
 #include "storage/group_writer.h"
 #include "storage/migrate.h"
 #include "storage/open_failure.h"
+#include "storage/page_cache.h"
 #include "storage/reader_pool.h"
 #include "storage/store_watch.h"
 
@@ -20,10 +23,47 @@ constexpr std::chrono::milliseconds kClosePatience{5'000};
 struct Parts {
   DataDir dir;
   SchemaLock schema;
+  std::unique_ptr<FailureFlag> failure;
   std::unique_ptr<Turnstile> turnstile;
   std::unique_ptr<Blobs> blobs;
   std::unique_ptr<Checkpointer> checkpointer;
 };
+
+base::Error still_failing(const DataDir& dir, const SchemaLock& schema, const FailureFlag& failure) {
+  return base::error(base::Code::kInternal, dir.database + ": a sync failed (" + failure.reason() + "), and " +
+                                                schema.holders() +
+                                                " still has the store open; end it and start again");
+}
+
+// The first process of a store begins with what is on the disk. Where a sync failed, all others are ending:
+// they are waited for. Returns with `schema` not held.
+base::Status begin_from_disk(const DataDir& dir, SchemaLock& schema, FailureFlag& failure,
+                             std::chrono::milliseconds wait) {
+  const auto end = std::chrono::steady_clock::now() + wait;
+  while (!schema.try_exclude()) {
+    if (!failure.is_set()) return {};
+    if (std::chrono::steady_clock::now() >= end) return still_failing(dir, schema, failure);
+    pause_before_asking_again();
+  }
+  for (const std::string& file : {dir.database, dir.database + "-wal"}) {
+    if (auto dropped = drop_cached_pages(file); !dropped) return dropped;
+  }
+  failure.clear();
+  schema.release();
+  return {};
+}
+
+// Returns with `schema` shared. A sync that fails meanwhile in another process begins it anew.
+base::Status begin(const DataDir& dir, SchemaLock& schema, FailureFlag& failure,
+                   const Store::Options& options) {
+  const MigrationBounds bounds{options.schema_wait, options.disk_free_min_bytes};
+  while (true) {
+    if (auto begun = begin_from_disk(dir, schema, failure, options.schema_wait); !begun) return begun;
+    if (auto due = migrate(dir.database, schema, migrations(), bounds); !due) return due;
+    if (!failure.is_set()) return {};
+    schema.release();
+  }
+}
 
 base::Result<Parts> open_parts(const Store::Options& options) {
   auto dir = open_data_dir(options.data_dir);
@@ -33,8 +73,9 @@ base::Result<Parts> open_parts(const Store::Options& options) {
   auto file = LockFile::open(dir->locks + "/schema.lock");
   if (!file) return file.error();
   SchemaLock schema(std::move(*file));
-  const MigrationBounds bounds{options.schema_wait, options.disk_free_min_bytes};
-  if (auto due = migrate(dir->database, schema, migrations(), bounds); !due) return due.error();
+  auto failure = FailureFlag::open(dir->locks, dir->database);
+  if (!failure) return failure.error();
+  if (auto begun = begin(*dir, schema, **failure, options); !begun) return begun.error();
   auto turnstile = Turnstile::open(dir->locks);
   if (!turnstile) return turnstile.error();
   auto blobs = open_file_blobs(dir->blobs, options.disk_free_min_bytes);
@@ -44,8 +85,10 @@ base::Result<Parts> open_parts(const Store::Options& options) {
                                           .wal_max_bytes = options.wal_max_bytes,
                                           .interval = options.checkpoint_interval});
   if (!checkpointer) return checkpointer.error();
-  return Parts{std::move(*dir), std::move(schema), std::move(*turnstile), std::move(*blobs),
-               std::move(*checkpointer)};
+  // The log's name too: SQLite makes it when the store is opened, and does not look how the folder's sync went.
+  if (auto synced = sync_folder(dir->root); !synced) return synced.error();
+  return Parts{std::move(*dir),       std::move(schema), std::move(*failure),
+               std::move(*turnstile), std::move(*blobs), std::move(*checkpointer)};
 }
 
 GroupWriter::Options writer_options(const Store::Options& options, const DataDir& dir) {
@@ -63,14 +106,15 @@ class FileStore final : public Store {
         clock_(clock),
         parts_(std::move(parts)),
         readers_(parts_.dir.database, options_.readers),
-        writer_(writer_options(options_, parts_.dir), clock_, *parts_.turnstile, health_,
+        writer_(writer_options(options_, parts_.dir), clock_, *parts_.turnstile, *parts_.failure, health_,
                 [this](int log_frames) { parts_.checkpointer->committed(log_frames); }),
         watch_(std::make_unique<StoreWatch>(
             StoreWatch::Options{.folder = parts_.dir.root,
                                 .log = parts_.dir.database + "-wal",
                                 .disk_free_min_bytes = options_.disk_free_min_bytes,
                                 .stuck_after = options_.stuck_lock_after},
-            *parts_.turnstile, health_, [this](const std::string& why) { writer_.withdraw(why); })) {}
+            *parts_.turnstile, *parts_.failure, health_,
+            [this](const std::string& why) { writer_.withdraw(why); })) {}
   ~FileStore() override { close(); }
 
   Writer& writer() override { return writer_; }

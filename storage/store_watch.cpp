@@ -15,8 +15,13 @@ constexpr std::chrono::milliseconds kDiskEvery{1'000};
 
 }  // namespace
 
-StoreWatch::StoreWatch(Options options, Turnstile& turnstile, HealthBoard& health, Withdraw withdraw)
-    : options_(std::move(options)), turnstile_(turnstile), health_(health), withdraw_(std::move(withdraw)) {
+StoreWatch::StoreWatch(Options options, Turnstile& turnstile, const FailureFlag& failure, HealthBoard& health,
+                       Withdraw withdraw)
+    : options_(std::move(options)),
+      turnstile_(turnstile),
+      failure_(failure),
+      health_(health),
+      withdraw_(std::move(withdraw)) {
   look_at_disk();
   thread_ = std::jthread([this](std::stop_token stop) { run(std::move(stop)); });
 }
@@ -28,6 +33,7 @@ void StoreWatch::run(std::stop_token stop) {
   std::condition_variable_any stopped;
   std::unique_lock lock(mutex);
   while (!stopped.wait_for(lock, stop, tick, [&] { return stop.stop_requested(); })) {
+    failure_.end_if_set();
     look_at_line();
     if (std::chrono::steady_clock::now() < disk_due) continue;
     look_at_disk();

@@ -7,6 +7,7 @@
 #include <string>
 #include <thread>
 
+#include "storage/failure_flag.h"
 #include "storage/health_board.h"
 #include "storage/turnstile.h"
 
@@ -15,7 +16,8 @@ namespace millrace::storage {
 // Looks at the free disk each second, and at how long the writer has stood in line. Past `stuck_after` the
 // store is degraded, naming who is in front, and what is not urgent is withdrawn; the writer itself says when
 // it is over. While the writer has nothing to do it looks whether anyone could write: a lock that is held at
-// every look for so long, while nothing was written to the log, is stuck too.
+// every look for so long, while nothing was written to the log, is stuck too. Ends the process where another
+// one says that the store failed.
 class StoreWatch {
  public:
   struct Options {
@@ -26,7 +28,8 @@ class StoreWatch {
   };
   using Withdraw = std::function<void(const std::string& why)>;
 
-  StoreWatch(Options options, Turnstile& turnstile, HealthBoard& health, Withdraw withdraw);
+  StoreWatch(Options options, Turnstile& turnstile, const FailureFlag& failure, HealthBoard& health,
+             Withdraw withdraw);
 
   // The last look, bytes; -1: unknown.
   std::int64_t disk_free() const { return disk_free_; }
@@ -40,6 +43,7 @@ class StoreWatch {
 
   Options options_;
   Turnstile& turnstile_;
+  const FailureFlag& failure_;
   HealthBoard& health_;
   Withdraw withdraw_;
   std::atomic<std::int64_t> disk_free_{-1};

@@ -11,10 +11,11 @@ constexpr std::chrono::seconds kWriteAgain{2};
 
 }  // namespace
 
-GroupWriter::GroupWriter(Options options, const base::Clock& clock, Turnstile& turnstile, HealthBoard& health,
-                         std::function<void(int)> committed)
+GroupWriter::GroupWriter(Options options, const base::Clock& clock, Turnstile& turnstile,
+                         const FailureFlag& failure, HealthBoard& health, std::function<void(int)> committed)
     : options_(std::move(options)),
       turnstile_(turnstile),
+      failure_(failure),
       health_(health),
       committed_(std::move(committed)),
       queue_(options_.queue_max),
@@ -66,6 +67,7 @@ void GroupWriter::run_group() {
   const auto begun = std::chrono::steady_clock::now();
   Group group(context_);
   const bool first_try = group.run();
+  failure_.end_if_set();  // nothing is confirmed after a failed sync in another process
   turnstile_.release();
   if (group.size() == 0) return;  // withdrawn while we stood in line
   count(group, first_try, std::chrono::steady_clock::now() - begun);

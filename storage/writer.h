@@ -78,7 +78,7 @@ struct Tx {
 // operations first; one BEGIN IMMEDIATE … COMMIT at synchronous=FULL under the turnstile of DATA/locks
 // (delivery.md). Operations of a group that failed are retried one by one. Completions run on the announce
 // thread after COMMIT returned, in order, then the commit hook. An I/O error from COMMIT ends the process
-// (exit 1, after one log line).
+// (exit 1, after one log line); a failed sync ends every process of the store (failure_flag.h).
 class Writer {
  public:
   // kUrgent: finishes, heartbeats, claims, and what frees space. They go first, and on to the end when the

@@ -249,14 +249,14 @@ TEST_F(Guard, MetricsAreOpenOnLoopback) {
   start({.metrics_open = true});
   ASSERT_EQ(get("/v1/models").status, 200);
   ASSERT_EQ(get("/v1/models/no-such-model").status, 404);
-  const auto metrics = [&] { return send({.path = "/metrics"}).body; };
+  const auto text = [&] { return send({.path = "/metrics"}).body; };
   EXPECT_EQ(send({.path = "/metrics"}).status, 200);
   for (const char* counted : {
            R"(millrace_http_requests_total{method="GET",route="/v1/models",status="200"} 1)",
            R"(millrace_http_requests_total{method="GET",route="/v1/models/{model...}",status="404"} 1)",
            R"(millrace_request_duration_seconds_count{method="GET",route="/v1/models"} 1)",
        }) {
-    EXPECT_TRUE(support::wait_until([&] { return metrics().find(counted) != std::string::npos; })) << counted;
+    EXPECT_TRUE(support::wait_until([&] { return text().find(counted) != std::string::npos; })) << counted;
   }
 }
 

@@ -27,7 +27,7 @@ class IdleStoreWatch : public ::testing::Test {
                                       .log = folder.str() + "/log",
                                       .disk_free_min_bytes = 0,
                                       .stuck_after = stuck_after},
-                  *line, health, [](const std::string&) {});
+                  *line, *failure, health, [](const std::string&) {});
   }
   bool degraded_within(std::chrono::milliseconds time) {
     return wait_until([&] { return health.degraded(); }, time);
@@ -35,6 +35,7 @@ class IdleStoreWatch : public ::testing::Test {
 
   support::TempDir folder;
   std::unique_ptr<Turnstile> line = turnstile(folder), other = turnstile(folder);
+  std::unique_ptr<FailureFlag> failure = *FailureFlag::open(folder.str(), folder.str() + "/millrace.db");
   HealthBoard health;
   std::optional<StoreWatch> watch;
 };

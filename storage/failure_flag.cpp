@@ -1,0 +1,90 @@
+#include "storage/failure_flag.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <filesystem>
+#include <mutex>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "storage/failures.h"
+#include "storage/open_failure.h"
+
+namespace millrace::storage {
+namespace {
+
+// The file's content: the reason, filled up with zeros. Of fixed size, so that to set it takes no block.
+using Content = std::array<char, 1024>;
+
+std::mutex flags_mutex;
+std::vector<std::pair<std::string, int>> open_flags;  // database, as SQLite names it, and descriptor
+
+std::string own_name() {
+  std::array<char, 65> host{};
+  ::gethostname(host.data(), host.size() - 1);
+  return "pid " + std::to_string(::getpid()) + ", host " + host.data();
+}
+
+// False: errno.
+bool write_content(int file, const std::string& reason) {
+  Content content{};
+  std::copy_n(reason.begin(), std::min(reason.size(), content.size() - 1), content.begin());
+  return ::pwrite(file, content.data(), content.size(), 0) == static_cast<ssize_t>(content.size());
+}
+
+}  // namespace
+
+base::Result<std::unique_ptr<FailureFlag>> FailureFlag::open(const std::string& folder,
+                                                             std::string database) {
+  const std::string path = folder + "/failure";
+  base::Fd file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  const bool is_new = file && ::lseek(file.get(), 0, SEEK_END) == 0;
+  if (!file || (is_new && !write_content(file.get(), {})))
+    return base::error(base::Code::kInternal, path + ": cannot be opened: " + system_failure(errno));
+  std::error_code failed;
+  const std::filesystem::path whole = std::filesystem::weakly_canonical(database, failed);
+  return std::unique_ptr<FailureFlag>(
+      new FailureFlag(failed ? std::move(database) : whole.string(), std::move(file)));
+}
+
+FailureFlag::FailureFlag(std::string database, base::Fd file)
+    : database_(std::move(database)), file_(std::move(file)) {
+  const std::lock_guard lock(flags_mutex);
+  open_flags.emplace_back(database_, file_.get());
+}
+
+FailureFlag::~FailureFlag() {
+  const std::lock_guard lock(flags_mutex);
+  std::erase(open_flags, std::pair(database_, file_.get()));
+}
+
+std::string FailureFlag::reason() const {
+  Content content{};
+  if (::pread(file_.get(), content.data(), content.size(), 0) <= 0) return {};
+  return {content.begin(), std::find(content.begin(), content.end(), '\0')};
+}
+
+// What is not cleared ends this process at its first look, which says so.
+void FailureFlag::clear() {
+  if (is_set()) static_cast<void>(write_content(file_.get(), {}));
+}
+
+void FailureFlag::end_if_set() const {
+  if (const std::string why = reason(); !why.empty()) die_of_other(why);
+}
+
+void FailureFlag::set_for(const std::string& file, const std::string& error) {
+  const std::lock_guard lock(flags_mutex);
+  for (const auto& [database, flag] : open_flags) {
+    if (file != database && file != database + "-wal") continue;
+    // Where even this cannot be written, the others find the disk failing by themselves.
+    static_cast<void>(write_content(flag, own_name() + ": " + file + ": " + error));
+  }
+}
+
+}  // namespace millrace::storage

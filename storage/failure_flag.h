@@ -1,0 +1,39 @@
+#pragma once
+#include <memory>
+#include <string>
+
+#include "platform/base/fd.h"
+#include "platform/base/result.h"
+
+namespace millrace::storage {
+
+// DATA/locks/failure, by which one process tells all others of the store that a sync failed (ADR 39). It is
+// read and written through the page cache, which works while the disk does not. Thread-safe.
+class FailureFlag {
+ public:
+  // Makes the file if it is missing. die_of_sync finds the flag by `database`; several of one process may
+  // name the same one.
+  static base::Result<std::unique_ptr<FailureFlag>> open(const std::string& folder, std::string database);
+  ~FailureFlag();
+  FailureFlag(const FailureFlag&) = delete;
+  FailureFlag& operator=(const FailureFlag&) = delete;
+
+  // Who set it and why: "pid 12, host db1: DATA/millrace.db-wal: Input/output error". Empty: it is not set.
+  std::string reason() const;
+  bool is_set() const { return !reason().empty(); }
+  // REQUIRES: no other process has the store open (SchemaLock::try_exclude).
+  void clear();
+  // Ends this process if the flag is set: one log line, exit code 1.
+  void end_if_set() const;
+
+  // Sets the flag of each store that this process has open and whose database or log is `file`.
+  static void set_for(const std::string& file, const std::string& error);
+
+ private:
+  FailureFlag(std::string database, base::Fd file);
+
+  const std::string database_;
+  const base::Fd file_;
+};
+
+}  // namespace millrace::storage
