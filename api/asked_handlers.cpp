@@ -51,7 +51,7 @@ std::string head_of(storage::Store& store, const schemas::JobId& id,
 // Each copy goes before the next but one is made.
 base::Result<std::string> told(Context& context, const schemas::JobId& id, storage::StoredInput stored) {
   auto text = bytes_of(context.store, std::move(stored.spec));
-  if (!text) return base::error(Code::kInternal, "What this job was asked cannot be read");
+  if (!text) return not_read(text.error(), "What this job was asked cannot be read");
   auto asked = schemas::asked_request(id.kind, *text, stored.input.has_value(),
                                       head_of(context.store, id, stored.input));
   if (!asked) return std::move(asked.error());
@@ -63,7 +63,7 @@ base::Result<std::string> told(Context& context, const schemas::JobId& id, stora
 void tell_asked(Context& context, Call& call, const schemas::JobId& id, storage::StoredInput stored) {
   const storage::StoredPayload& spec = stored.spec;
   const std::size_t bytes = spec.blob ? static_cast<std::size_t>(spec.blob->bytes) : spec.bytes.size();
-  if (bytes == 0)
+  if (bytes == 0 && !spec.damaged)
     return call.fail(base::error(Code::kResultExpired, "What this job was asked is not kept any more"));
   auto room = room_to_tell(context, bytes);
   if (!room) return call.fail(room.error());

@@ -20,7 +20,7 @@ base::Error no_execution() { return base::error(Code::kNotFound, "There is no su
 
 base::Error unreadable(const JobId& job, const base::Error& why) {
   base::log_error("execution_not_read", {{"job_id", job.str()}, {"error", why.message}});
-  return base::error(Code::kInternal, "What is stored of this execution cannot be read");
+  return not_read(why, "What is stored of this execution cannot be read");
 }
 
 // The status that a lifecycle event tells of; empty: none.

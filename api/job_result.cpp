@@ -47,11 +47,6 @@ std::size_t size_of(const storage::StoredPayload& payload) {
   return payload.blob ? static_cast<std::size_t>(payload.blob->bytes) : payload.bytes.size();
 }
 
-// A client is told that much of why stored bytes cannot be had.
-base::Error not_read(const base::Error& why, const char* what) {
-  return why.code == Code::kStoredDamaged ? why : base::error(Code::kInternal, what);
-}
-
 base::Error too_large(std::size_t bytes, const Context& context, const schemas::JobId& job) {
   const auto text = [](std::size_t size) { return base::format_bytes(static_cast<std::int64_t>(size)); };
   return base::error(Code::kTooLarge, "The result has " + text(bytes) + ", more than one reply may hold " +
@@ -173,7 +168,14 @@ base::Error error_of(const schemas::JobView& job) {
   return base::error(error.code, std::move(error.message), std::move(error.param));
 }
 
+base::Error not_read(const base::Error& why, const char* what) {
+  const bool is_damaged = why.code == Code::kStoredDamaged || why.code == Code::kRequestDamaged ||
+                          why.code == Code::kResultDamaged;
+  return is_damaged ? why : base::error(Code::kInternal, what);
+}
+
 base::Result<std::string> bytes_of(storage::Store& store, storage::StoredPayload payload) {
+  if (payload.damaged) return storage::damaged_payload(*payload.damaged);
   if (!payload.blob) return std::move(payload.bytes);
   auto read = store.blobs().read(*payload.blob);
   if (!read) base::log_error("result_blob_not_read", {{"error", read.error().message}});

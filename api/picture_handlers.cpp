@@ -8,6 +8,7 @@
 
 #include "api/call.h"
 #include "api/handlers.h"
+#include "api/job_result.h"
 #include "api/job_text.h"
 #include "api/page_pictures.h"
 #include "schemas/ocr.h"
@@ -67,18 +68,13 @@ base::Result<OpenFile> inline_file(const std::string& bytes) {
   return file;
 }
 
-base::Result<std::string> spec_text(const storage::Blobs& blobs, storage::StoredPayload spec) {
-  if (!spec.blob) return std::move(spec.bytes);
-  return blobs.read(*spec.blob);
-}
-
 // The document of a job, while it is kept.
 base::Result<OpenFile> document_of(storage::Store& store, const std::string& tenant,
                                    const schemas::JobId& job) {
   auto input = storage::JobQueries(store).input(tenant, job);
   if (!input) return std::move(input.error());
   if (input->input) return store.blobs().open(*input->input);
-  const auto text = spec_text(store.blobs(), std::move(input->spec));
+  const auto text = bytes_of(store, std::move(input->spec));
   if (!text) return text.error();
   const auto spec = schemas::unpack_ocr_spec(*text);
   if (!spec) return spec.error();

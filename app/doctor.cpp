@@ -24,7 +24,7 @@
 #include "bus/kafka_dispatch.h"
 #include "platform/base/bytes.h"
 #include "platform/process/jail.h"
-#include "storage/store.h"
+#include "storage/inspection.h"
 
 namespace millrace::app {
 namespace {
@@ -66,23 +66,57 @@ class Report {
   bool failed_ = false;
 };
 
+std::string schema_text(const storage::StoreInspection& found) {
+  return "schema " + std::to_string(found.schema) + ", this millrace has " +
+         std::to_string(found.newest_schema);
+}
+
+std::string store_text(const Settings& settings, const storage::StoreInspection& found) {
+  std::string text = settings.data_dir + ", " + base::short_bytes(found.database_bytes) + ", " +
+                     std::to_string(found.rows) + " requests and results as they were stored";
+  if (found.log_bytes > 0)
+    text += "; it was not closed: the next start takes over " + base::short_bytes(found.log_bytes) + " of log";
+  return text;
+}
+
+std::string damage_text(const std::vector<std::string>& damage) {
+  std::string text = "not as it was stored: ";
+  for (const std::string& each : damage) text += (&each == damage.data() ? "" : ", ") + each;
+  return damage.size() == storage::kDamageMax ? text + " and more" : text;
+}
+
+void report_store(const Settings& settings, const storage::StoreInspection& found, Report& report) {
+  if (!found.stuck_lock.empty()) {
+    return report.fail("store", "the write lock is held by " + found.stuck_lock, "End or resume that process.");
+  }
+  if (found.schema > found.newest_schema) {
+    return report.fail("store", schema_text(found),
+                       "Run the newer millrace, or restore a backup (docs/operations.md, Upgrade).");
+  }
+  if (!found.damage.empty()) {
+    return report.fail("store", damage_text(found.damage),
+                       "Run these jobs again and look at the disk (docs/operations.md, A damaged file).");
+  }
+  found.schema == found.newest_schema
+      ? report.ok("store", store_text(settings, found))
+      : report.warn("store", schema_text(found), "The next start of `millrace` brings it up to date.");
+}
+
+// Changes nothing.
 void check_store(const Settings& settings, Report& report) {
-  const base::SystemClock clock;
-  storage::Store::Options options;
-  options.data_dir = settings.data_dir;
-  options.disk_free_min_bytes = settings.disk_free_min_bytes;
   if (!holds_store(settings.data_dir)) {
     return report.warn("store", settings.data_dir + ": no store here yet",
                        "`millrace serve` makes it; --data names another directory.");
   }
-  auto store = storage::Store::open(options, clock);
-  if (!store) return report.fail("store", store.error().message);
-  const storage::Store::Health health = (*store)->health();
-  const std::string where = settings.data_dir + ", " + base::short_bytes((*store)->stats().db_bytes);
-  health.store_ok ? report.ok("store", where)
-                  : report.fail("store", health.store_detail, "End or resume that process.");
-  health.disk_ok ? report.ok("disk", free_text((*store)->stats().disk_free_bytes))
-                 : report.fail("disk", health.disk_detail, "Free some disk, or lower store.disk_free_min.");
+  const auto found = storage::inspect_store(settings.data_dir);
+  if (!found) return report.fail("store", found.error().message);
+  report_store(settings, *found, report);
+  const bool is_low = found->disk_free_bytes >= 0 && found->disk_free_bytes < settings.disk_free_min_bytes;
+  is_low ? report.fail("disk",
+                       std::to_string(found->disk_free_bytes) + " bytes free, store.disk_free_min is " +
+                           base::format_bytes(settings.disk_free_min_bytes),
+                       "Free some disk, or lower store.disk_free_min.")
+         : report.ok("disk", free_text(found->disk_free_bytes));
 }
 
 void check_kafka(const Settings& settings, Report& report) {

@@ -14,6 +14,8 @@ const kAdvice = {
   poison_job: "The job ended its worker several times. Look into the worker's log before you retry it.",
   worker_lost: "The worker went away while it ran this. A retry is likely to succeed.",
   stored_file_damaged: "A file of the gateway's store is damaged: its operator puts it back from a backup; the log names it.",
+  request_damaged: "What this job was made from has changed on the gateway's disk, so it is not run. Send it again; the operator looks at the disk.",
+  result_damaged: "The stored result has changed on the gateway's disk. Run the job again; the operator looks at the disk.",
   job_expired: "It was not started before its deadline: are there workers for this kind, with free slots?",
   upstream_error: "The provider failed. See Models for its state, or give the model fallbacks in the configuration.",
   upstream_timeout: "The provider did not answer in time. Retry, or use a faster model.",

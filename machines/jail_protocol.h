@@ -43,8 +43,9 @@ struct JailLimits {
   std::uint32_t groups = 0;     // to enter before anything else
 };
 
-// A program of ours in the place of a command (Sandbox::start_resident): the words of the first process are
-// this one, the JailLimits as decimal numbers, the descriptor of its first group, and the program's own.
+// A program of the host's in the place of a command (Sandbox::start_resident): the words of the first process
+// are this one, the JailLimits as decimal numbers, and the program's own. The program gets descriptors 0, 1
+// and 2; of those above the first process finds kJailProgram, kJailFilter, kJailDisk and kJailGroups.
 inline constexpr const char* kJailResident = "resident";
 
 // Outside, before there is a jail: this word, the uid that bubblewrap is to run as (our own, unless we are

@@ -34,11 +34,11 @@ struct LocalSshd::Parts {
         sandbox(jails),
         authority(std::move(signer)),
         hooks(std::move(asked)),
-        doors(options, hooks, [this](const SshdDoors::Visitor& visitor, const StopSwitch& stop) {
+        doors(options, hooks, [this](SshdDoors::Visitor& visitor, const StopSwitch& stop) {
           return begin(visitor, stop);
         }) {}
 
-  base::Result<SshdConnection> begin(const SshdDoors::Visitor& visitor, const StopSwitch& stop) const;
+  base::Result<SshdConnection> begin(SshdDoors::Visitor& visitor, const StopSwitch& stop) const;
 
   const Options options;
   Sandbox& sandbox;
@@ -47,23 +47,29 @@ struct LocalSshd::Parts {
   SshdDoors doors;  // last: its threads use all of the above
 };
 
-base::Result<SshdConnection> LocalSshd::Parts::begin(const SshdDoors::Visitor& visitor,
+base::Result<SshdConnection> LocalSshd::Parts::begin(SshdDoors::Visitor& visitor,
                                                      const StopSwitch& stop) const {
   auto serials = hooks.revoked();
   if (!serials) return std::move(serials.error());
   const std::string id = schemas::machine_id(visitor.machine.id);
   auto files = sshd_files({id, visitor.host_name, visitor.host_key, std::move(*serials), now()}, *authority);
   if (!files) return std::move(files.error());
-  auto words = base::make_pipe();
-  if (!words) return std::move(words.error());
-  ::fcntl(words->read.get(), F_SETFL, O_NONBLOCK);
+  auto log = base::make_pipe();
+  if (!log) return std::move(log.error());
+  ::fcntl(log->read.get(), F_SETFL, O_NONBLOCK);
+  auto connection = ConnectionRelay::start(std::move(visitor.socket));
+  if (!connection) return std::move(connection.error());
   Sandbox::ResidentOrder order;
   order.argv = sshd_words();
-  order.fds = {{0, visitor.socket.get()}, {1, visitor.socket.get()}, {2, words->write.get()}};
+  order.input = connection->jail.input.get();
+  order.output = connection->jail.output.get();
+  order.errors = log->write.get();
+  order.hidden_programs = sshd_programs();
   for (const JailFile& file : *files) order.read_only.push_back({file.content.get(), file.path});
   auto spawned = sandbox.start_resident(visitor.machine, order, stop);
   if (!spawned) return std::move(spawned.error());
-  return SshdConnection(id, process::Child(std::move(*spawned)), std::move(words->read));
+  return SshdConnection(id, visitor.client, process::Child(std::move(*spawned)), std::move(connection->relay),
+                        std::move(log->read));
 }
 
 base::Result<std::unique_ptr<LocalSshd>> LocalSshd::open(Options options, Sandbox& sandbox,

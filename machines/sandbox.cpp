@@ -1,5 +1,7 @@
 #include "machines/sandbox.h"
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 
 #include <fcntl.h>
@@ -71,6 +73,24 @@ base::Result<base::Fd> copy_of(int file) {
   if (count < 0) return base::error(base::Code::kHostAgentFailed, "a file of a resident cannot be read");
   bytes.resize(static_cast<std::size_t>(count));
   return process::memory_file(bytes);
+}
+
+base::Result<ResidentFiles> resident_files(const Sandbox::ResidentOrder& order, const std::string& filter) {
+  ResidentFiles files;
+  auto rules = process::memory_file(filter);
+  if (!rules) return std::move(rules.error());
+  files.filter = std::move(*rules);
+  for (const Sandbox::ResidentOrder::Bind& bind : order.read_only) {
+    auto file = copy_of(bind.fd);
+    if (!file) return std::move(file.error());
+    files.read_only.push_back(std::move(*file));
+  }
+  for (const std::string& program : order.hidden_programs) {
+    base::Fd file(::open(program.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!file) return base::error(base::Code::kHostAgentFailed, program + ": " + std::strerror(errno));
+    files.hidden.push_back(std::move(file));
+  }
+  return files;
 }
 
 }  // namespace
@@ -243,15 +263,9 @@ base::Result<process::Spawned> Sandbox::start_resident(const schemas::Machine& m
   if (told.told()) return base::error(base::Code::kMachineNotRoutable, "the machine's SSH is being closed");
   auto site = parts_->site(machine, schemas::machine_id(machine.id), std::move(*place));
   if (!site) return std::move(site.error());
-  auto filter = process::memory_file(parts_->jail.filter);
-  if (!filter) return std::move(filter.error());
-  std::vector<base::Fd> files;
-  for (const ResidentOrder::Bind& bind : order.read_only) {
-    auto file = copy_of(bind.fd);
-    if (!file) return std::move(file.error());
-    files.push_back(std::move(*file));
-  }
-  auto child = parts_->spawner.spawn(resident_command(parts_->jail, *site, machine, order, *filter, files));
+  auto files = resident_files(order, parts_->jail.filter);
+  if (!files) return std::move(files.error());
+  auto child = parts_->spawner.spawn(resident_command(parts_->jail, *site, machine, order, *files));
   if (!child) return child;
   base::Fd copy(::fcntl(child->pidfd.get(), F_DUPFD_CLOEXEC, 0));
   if (copy) parts_->uses.add_resident(machine.id, std::move(copy));

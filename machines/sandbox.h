@@ -50,13 +50,15 @@ class Sandbox final : public Driver {
   base::Status stop(const schemas::Machine& machine, const StopSwitch& told) override;
   base::Status destroy(const schemas::Machine& machine, const StopSwitch& told) override;
 
-  // Starts a program of the host's in a jail of the machine, for machines/local_sshd: the same limits, disk
-  // and lifetime as a command's, uid 1000 inside. `fds` and `read_only` (source, path inside) are given to
-  // it. The caller owns the child and kills it; it dies with this process. Blocks as `start`, and `told` is
-  // as there.
+  // Starts a program of the host's in a jail of the machine, for machines/local_sshd: the same limits, disk,
+  // first process and lifetime as a command's, uid 1000 inside. The caller owns the child and kills it; it
+  // dies with this process. Blocks as `start`, and `told` is as there.
   struct ResidentOrder {
     std::vector<std::string> argv;
-    std::vector<process::Command::Mapping> fds;
+    int input = -1, output = -1, errors = -1;  // its descriptors 0, 1 and 2, and all that it is given
+    // Programs of the host's that may be executed in this jail and not read: what runs them can be neither
+    // traced nor looked into by the others of its uid.
+    std::vector<std::string> hidden_programs;
     struct Bind {
       int fd;            // of a file: its bytes
       std::string path;  // where they are seen

@@ -54,16 +54,36 @@ void map_entrances(process::Command& command, const JailSite& site, int first) {
   for (const base::Fd& each : site.entrances) command.fds.push_back({first++, each.get()});
 }
 
-process::Words resident_words(const JailLimits& limits, int first_group) {
+process::Words resident_words(const JailLimits& limits) {
   return {kJailResident,
           std::to_string(limits.memory_bytes),
           std::to_string(limits.file_bytes),
           std::to_string(limits.cpu_seconds),
           std::to_string(limits.open_files),
           std::to_string(limits.processes),
-          std::to_string(limits.groups),
-          std::to_string(first_group)};
+          std::to_string(limits.groups)};
 }
+
+// Copies of files, seen inside; each is read through a descriptor from `next` on.
+class SeenFiles {
+ public:
+  SeenFiles(process::Command& command, process::Words& words, int next)
+      : command_(command), words_(words), next_(next) {}
+  void add(int file, const std::string& path) {
+    command_.fds.push_back({next_, file});
+    process::append(words_, {"--ro-bind-data", std::to_string(next_++), path});
+  }
+  // May be executed inside, not read.
+  void add_hidden(int file, const std::string& path) {
+    process::append(words_, {"--perms", "0111"});
+    add(file, path);
+  }
+
+ private:
+  process::Command& command_;
+  process::Words& words_;
+  int next_;
+};
 
 }  // namespace
 
@@ -120,33 +140,27 @@ process::Command jail_command(const JailParts& parts, const JailSite& site, cons
 
 process::Command resident_command(const JailParts& parts, const JailSite& site,
                                   const schemas::Machine& machine, const Sandbox::ResidentOrder& order,
-                                  const base::Fd& filter, const std::vector<base::Fd>& files) {
+                                  const ResidentFiles& files) {
   process::Command command;
-  command.fds = order.fds;
-  int next = 3;
-  for (const auto& mapping : order.fds) next = std::max(next, mapping.child_fd + 1);
-  const int program = next++;
-  const int rules = next++;
-  command.fds.push_back({program, parts.program.get()});
-  command.fds.push_back({rules, filter.get()});
+  command.fds = {{0, order.input},
+                 {1, order.output},
+                 {2, order.errors},
+                 {kJailProgram, parts.program.get()},
+                 {kJailFilter, files.filter.get()}};
+  if (site.place.lock) command.fds.push_back({kJailDisk, site.place.lock->get()});
+  map_entrances(command, site, kJailGroups);
   process::Words words = outer_words(parts, site, kResidentUid);
-  for (std::size_t i = 0; i < files.size(); ++i, ++next) {
-    command.fds.push_back({next, files[i].get()});
-    process::append(words, {"--ro-bind-data", std::to_string(next), order.read_only[i].path});
-  }
-  map_entrances(command, site, next);
-  const int lock = next + static_cast<int>(site.entrances.size());
-  if (site.place.lock) {
-    command.fds.push_back({lock, site.place.lock->get()});
-    process::append(words, {"--sync-fd", std::to_string(lock)});  // kept open to the end of the jail
-  }
-  process::append(words,
-                  {"--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/workspace", "--clearenv"});
+  SeenFiles seen(command, words, kJailGroups + static_cast<int>(site.entrances.size()));
+  for (std::size_t i = 0; i < files.read_only.size(); ++i)
+    seen.add(files.read_only[i].get(), order.read_only[i].path);
+  for (std::size_t i = 0; i < files.hidden.size(); ++i)
+    seen.add_hidden(files.hidden[i].get(), order.hidden_programs[i]);
+  process::append(words, {"--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/workspace", "--clearenv"});
   process::append(words, {"--setenv", "PATH", "/usr/local/bin:/usr/bin:/bin:/usr/sbin", "--setenv", "HOME",
                           "/workspace", "--setenv", "MILLRACE_MACHINE_ID", schemas::machine_id(machine.id)});
-  process::append(
-      words, {"--add-seccomp-fd", std::to_string(rules), "--", "/proc/self/fd/" + std::to_string(program)});
-  process::append(words, resident_words(jail_limits(machine, parts.limits, site, kResidentTime), next));
+  process::append(words, {"--as-pid-1", "--add-seccomp-fd", std::to_string(kJailFilter), "--",
+                          "/proc/self/fd/" + std::to_string(kJailProgram)});
+  process::append(words, resident_words(jail_limits(machine, parts.limits, site, kResidentTime)));
   process::append(words, order.argv);
   command.argv = std::move(words);
   return command;

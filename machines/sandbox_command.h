@@ -57,10 +57,17 @@ std::string jail_order(const CommandOrder& order, const JailLimits& limits);
 // There is no secret in it: others may read it in /proc.
 process::Command jail_command(const JailParts& parts, const JailSite& site, const JailEnds& ends);
 
+// What a resident's jail is made from: the seccomp filter, and the files whose bytes are seen at the paths of
+// `read_only` and `hidden_programs` of the order, in its order.
+struct ResidentFiles {
+  base::Fd filter;
+  std::vector<base::Fd> read_only, hidden;
+};
+
 // The same for a program of the host's: uid 1000 inside, PATH, HOME and MILLRACE_MACHINE_ID in its
-// environment. `files`: the bytes that are seen at the paths of the order, in its order.
+// environment.
 process::Command resident_command(const JailParts& parts, const JailSite& site,
                                   const schemas::Machine& machine, const Sandbox::ResidentOrder& order,
-                                  const base::Fd& filter, const std::vector<base::Fd>& files);
+                                  const ResidentFiles& files);
 
 }  // namespace millrace::machines

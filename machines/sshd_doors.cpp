@@ -1,11 +1,13 @@
 #include "machines/sshd_doors.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <exception>
 #include <utility>
 
+#include <netdb.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -19,6 +21,14 @@ using schemas::SshDoor;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kDeafness{250};
+
+std::string address_text(const sockaddr_storage& address, socklen_t size) {
+  std::array<char, NI_MAXHOST> host{};
+  std::array<char, NI_MAXSERV> port{};
+  const int failed = ::getnameinfo(reinterpret_cast<const sockaddr*>(&address), size, host.data(), host.size(),
+                                   port.data(), port.size(), NI_NUMERICHOST | NI_NUMERICSERV);
+  return failed != 0 ? "unknown" : std::string(host.data()) + " port " + port.data();
+}
 
 bool is_over(const base::Result<SshDoor>& door) { return door && *door == SshDoor::kOver; }
 
@@ -118,8 +128,8 @@ SshdDoors::Watched SshdDoors::watched() {
   for (const auto& [id, door] : doors_) {
     if (!deaf && !door.ending && !attended_.contains(id)) add(door.listener.get(), {id, 0});
     for (const auto& [number, connection] : door.connections) {
-      add(connection.process_fd(), {id, number});
-      add(connection.words_fd(), {id, number});
+      add(connection.end_fd(), {id, number});
+      add(connection.log_fd(), {id, number});
     }
   }
   return all;
@@ -150,7 +160,7 @@ void SshdDoors::answer(const base::Uuid& machine) {
 }
 
 // Whoever removes the door later finds this start and stops it.
-void SshdDoors::start(const Visitor& visitor, const StopSwitch& stop) {
+void SshdDoors::start(Visitor& visitor, const StopSwitch& stop) {
   try {
     if (ends(visitor.machine.id)) return leave(visitor.machine.id);
     const auto door = asked(visitor.machine.id);
@@ -169,7 +179,7 @@ base::Result<SshDoor> SshdDoors::asked(const base::Uuid& machine) const {
   }
 }
 
-base::Result<SshdConnection> SshdDoors::served(const Visitor& visitor, const base::Result<SshDoor>& door,
+base::Result<SshdConnection> SshdDoors::served(Visitor& visitor, const base::Result<SshDoor>& door,
                                                const StopSwitch& stop) const {
   if (!door) return door.error();
   if (*door != SshDoor::kServes) {
@@ -182,12 +192,14 @@ base::Result<SshdConnection> SshdDoors::served(const Visitor& visitor, const bas
   }
 }
 
-std::shared_ptr<const SshdDoors::Visitor> SshdDoors::visitor(const base::Uuid& machine) {
+std::shared_ptr<SshdDoors::Visitor> SshdDoors::visitor(const base::Uuid& machine) {
   const std::lock_guard lock(mutex_);
   const auto found = doors_.find(machine);
   if (found == doors_.end() || found->second.ending || attended_.contains(machine)) return nullptr;
   SshdDoor& door = found->second;
-  base::Fd socket(::accept4(door.listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  sockaddr_storage from{};
+  socklen_t size = sizeof from;
+  base::Fd socket(::accept4(door.listener.get(), reinterpret_cast<sockaddr*>(&from), &size, SOCK_CLOEXEC));
   if (!socket) {
     const bool gone = errno == EAGAIN || errno == ECONNABORTED || errno == EINTR;
     if (!gone) deaf_until_ = Steady::now() + kDeafness;
@@ -200,8 +212,8 @@ std::shared_ptr<const SshdDoors::Visitor> SshdDoors::visitor(const base::Uuid& m
     }
     return nullptr;
   }
-  auto visitor = std::make_shared<const Visitor>(
-      Visitor{door.machine, door.endpoint.host, door.host_key, std::move(socket)});
+  auto visitor = std::make_shared<Visitor>(
+      Visitor{door.machine, door.endpoint.host, door.host_key, std::move(socket), address_text(from, size)});
   attended_.insert(machine);
   return visitor;
 }
@@ -251,8 +263,8 @@ void SshdDoors::attend(const Watch& watch) {
   auto& connections = door->second.connections;
   const auto connection = connections.find(watch.connection);
   if (connection == connections.end()) return;
-  if (connection->second.words_fd() >= 0) connection->second.hear();
-  if (!connection->second.over()) return;
+  if (connection->second.log_fd() >= 0) connection->second.read_log();
+  if (!connection->second.is_over()) return;
   door->second.full_told = false;
   const auto ended = connections.extract(connection);
   lock.unlock();

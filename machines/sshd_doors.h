@@ -44,10 +44,11 @@ class SshdDoors {
     std::string host_name;
     Ed25519Key host_key;
     base::Fd socket;
+    std::string client;  // its address and port
   };
-  // Starts the sshd of an accepted connection. `stop`: the start is to fail soon. Several at once, of
+  // Starts the sshd of an accepted connection, whose socket it takes. `stop`: the start is to fail soon. Several at once, of
   // different machines.
-  using Begin = std::function<base::Result<SshdConnection>(const Visitor& visitor, const StopSwitch& stop)>;
+  using Begin = std::function<base::Result<SshdConnection>(Visitor& visitor, const StopSwitch& stop)>;
   // `hooks` outlive it.
   SshdDoors(const LocalSshd::Options& options, const LocalSshd::Hooks& hooks, Begin begin);
   ~SshdDoors();
@@ -80,9 +81,9 @@ class SshdDoors {
   int wait_limit() const;
   void look_at(const Watch& watch);
   void answer(const base::Uuid& machine);
-  std::shared_ptr<const Visitor> visitor(const base::Uuid& machine);
-  void start(const Visitor& visitor, const StopSwitch& stop);
-  base::Result<SshdConnection> served(const Visitor& visitor, const base::Result<schemas::SshDoor>& door,
+  std::shared_ptr<Visitor> visitor(const base::Uuid& machine);
+  void start(Visitor& visitor, const StopSwitch& stop);
+  base::Result<SshdConnection> served(Visitor& visitor, const base::Result<schemas::SshDoor>& door,
                                       const StopSwitch& stop) const;
   bool starts_full();
   bool ends(const base::Uuid& machine);

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include <unistd.h>
+
 #include "machines/local_sshd.h"
 #include "machines/ssh_wire.h"
 #include "platform/base/ids.h"
@@ -88,6 +90,16 @@ std::vector<std::pair<std::string, std::string>> texts(const SshdOrder& order,
 }
 
 }  // namespace
+
+std::vector<std::string> sshd_programs() {
+  // The last two are of OpenSSH 9.8 and later, where sshd starts them.
+  constexpr const char* kPrograms[] = {kSshdProgram, "/usr/lib/openssh/sshd-session", "/usr/lib/openssh/sshd-auth"};
+  std::vector<std::string> here;
+  for (const char* program : kPrograms) {
+    if (::access(program, X_OK) == 0) here.emplace_back(program);
+  }
+  return here;
+}
 
 std::vector<std::string> sshd_words() { return {kSshdProgram, "-i", "-e", "-f", kConfig}; }
 

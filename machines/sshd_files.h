@@ -25,6 +25,10 @@ struct JailFile {
   base::Fd content;  // in memory, sealed
 };
 
+// The programs of sshd that are here. Its user has the uid of whoever logs in: they run from copies that it
+// cannot read, so that the kernel closes their memory and descriptors to that user.
+std::vector<std::string> sshd_programs();
+
 // The words that start sshd on the connection at its descriptors 0 and 1; what it says goes to 2.
 std::vector<std::string> sshd_words();
 

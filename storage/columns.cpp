@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <string>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 namespace millrace::storage {
 
 std::string_view bytes_of(const base::Sha256Digest& digest) {
@@ -29,6 +32,11 @@ std::optional<std::string_view> or_null(std::string_view text) {
 std::optional<BlobView> inline_bytes(std::string_view bytes, std::optional<std::int64_t> blob) {
   if (blob) return std::nullopt;
   return BlobView{bytes};
+}
+
+std::optional<std::int64_t> inline_hash(std::string_view bytes, std::optional<std::int64_t> blob) {
+  if (blob) return std::nullopt;
+  return static_cast<std::int64_t>(XXH3_64bits(bytes.data(), bytes.size()));
 }
 
 }  // namespace millrace::storage

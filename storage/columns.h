@@ -18,5 +18,7 @@ std::optional<base::WallTime> time_of(std::optional<std::int64_t> ms);
 std::optional<std::string_view> or_null(std::string_view text);  // absent: it is empty
 // Of a payload's columns `bytes` and `blob`; absent: it lies in the blob.
 std::optional<BlobView> inline_bytes(std::string_view bytes, std::optional<std::int64_t> blob);
+// Its column `hash`: XXH3 (64 bits) of `bytes`; absent: they lie in the blob.
+std::optional<std::int64_t> inline_hash(std::string_view bytes, std::optional<std::int64_t> blob);
 
 }  // namespace millrace::storage

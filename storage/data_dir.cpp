@@ -116,12 +116,19 @@ base::Status check_file_system(const std::string& path) {
 // What is in the folder only after a store has been opened there; empty: nothing.
 std::string trace_of_a_store(const DataDir& dir) {
   std::error_code unreadable;
-  if (std::filesystem::exists(dir.pepper, unreadable)) return dir.pepper;
+  for (const std::string& file : {dir.identity, dir.pepper}) {
+    if (std::filesystem::exists(file, unreadable)) return file;
+  }
   std::filesystem::recursive_directory_iterator entry(dir.blobs, unreadable);
   for (; !unreadable && entry != std::filesystem::end(entry); entry.increment(unreadable)) {
     if (entry->is_regular_file(unreadable)) return dir.blobs;
   }
   return {};
+}
+
+std::string was_a_store(const DataDir& dir, const std::string& what, const std::string& trace) {
+  return dir.database + what + ", but " + trace + " shows that there was a store; " +
+         std::string(kRestoreBackup) + ", or move " + dir.root + " away to begin anew";
 }
 
 }  // namespace
@@ -133,9 +140,12 @@ std::string lost_database(const DataDir& dir) {
   std::error_code failed;
   const bool is_there = std::filesystem::exists(dir.database, failed);
   if (failed || (is_there && file_bytes(dir.database) > 0)) return {};
-  return dir.database + (is_there ? " is empty" : " is missing") + ", but " + trace +
-         " shows that there was a store; " + std::string(kRestoreBackup) + ", or move " + dir.root +
-         " away to begin anew";
+  return was_a_store(dir, is_there ? " is empty" : " is missing", trace);
+}
+
+std::string emptied_database(const DataDir& dir) {
+  const std::string trace = trace_of_a_store(dir);
+  return trace.empty() ? std::string() : was_a_store(dir, " has no tables", trace);
 }
 
 base::Result<DataDir> open_data_dir(const std::string& root) {

@@ -15,15 +15,19 @@ struct DataDir {
         locks(path + "/locks"),
         blobs(path + "/blobs"),
         database(path + "/millrace.db"),
+        identity(path + "/identity"),
         pepper(path + "/pepper") {}
   std::string root, locks, blobs, database;
+  std::string identity;  // which store it is (identity.h)
   std::string pepper;  // the API's, which makes it when the store has been opened
 };
 
 // Why no store may be made here: the database is missing or empty, and what is made only beside one is there
-// (the pepper, a blob). Empty: there is a database, or there never was one; a first start that was cut short
-// may be repeated. Looks only.
+// (its identity, the pepper, a blob). Empty: there is a database, or there never was one; a first start that
+// was cut short may be repeated. Looks only.
 std::string lost_database(const DataDir& dir);
+// The same of a database without a table.
+std::string emptied_database(const DataDir& dir);
 
 // Makes what is missing, sets the modes, and refuses a folder that cannot be written, that holds other things
 // and is open to other users, that lies on a network file system, or whose database is another user's where

@@ -57,6 +57,7 @@ Claimed claimed_job(const Tx& tx, const JobRow& row) {
   claimed.model = row.model;
   if (auto spec = find_spec(db, row.spec)) {
     claimed.spec = std::move(spec->payload.bytes);
+    claimed.spec_damaged = spec->payload.damaged.has_value();
     claimed.spec_blob = std::move(spec->payload.blob);
     claimed.traceparent = std::move(spec->traceparent);
   }

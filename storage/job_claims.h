@@ -53,6 +53,7 @@ struct Claimed {
   std::string model;
   std::string spec;                  // as its kind packs it; read from its blob if it has one
   std::optional<BlobRef> spec_blob;  // set: `spec` is empty and the runner reads it
+  bool spec_damaged = false;         // `spec` is empty; the job is to fail
   std::optional<BlobRef> input;      // own, or the parent's for a child
   schemas::Rerun rerun = schemas::Rerun::kAtLeastOnce;
   int crashes = 0, losses = 0;

@@ -51,12 +51,13 @@ struct NumberedSpec {
 struct Specs {
   using Row = NumberedSpec;
   static constexpr std::string_view kHead =
-      "INSERT OR ROLLBACK INTO job_specs (id, traceparent, bytes, blob) VALUES ";
-  static constexpr std::string_view kRow = "(?,?,?,?)";
+      "INSERT OR ROLLBACK INTO job_specs (id, traceparent, bytes, blob, hash) VALUES ";
+  static constexpr std::string_view kRow = "(?,?,?,?,?)";
 
   static void bind(Statement& s, const NumberedSpec& row) {
     const NewSpec& spec = row.spec;
-    s.bind(row.id, or_null(spec.traceparent), inline_bytes(spec.bytes, spec.blob), spec.blob);
+    s.bind(row.id, or_null(spec.traceparent), inline_bytes(spec.bytes, spec.blob), spec.blob,
+           inline_hash(spec.bytes, spec.blob));
   }
 };
 

@@ -122,6 +122,7 @@ base::Result<Submitted> retry_in(Tx& tx, const Store::Options& options, const Re
   if (!spec || !has_input) {
     return base::error(base::Code::kInvalidState, "the job's input is no longer stored; submit it again");
   }
+  if (spec->payload.damaged) return damaged_payload(*spec->payload.damaged);
   JobRow row;
   row.id = order.fresh.uuid;
   row.kind = old->kind;

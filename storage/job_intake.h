@@ -68,7 +68,7 @@ class JobIntake {
   void remove(schemas::JobId job, MachineCall call, Compose<JobRecord> reply, Done<Answer> done);
   // A new job `fresh` (retry_of = old) from the stored spec and input of a failed, expired or cancelled root
   // job; kInvalidState otherwise, when the input is gone, or for kind exec, whose
-  // environment went with the old job.
+  // environment went with the old job; kRequestDamaged: the spec is not what was stored.
   void retry(std::string tenant, schemas::JobId old, schemas::JobId fresh, std::string traceparent,
              std::chrono::milliseconds deadline_after, Done<Submitted> done);
 

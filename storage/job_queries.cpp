@@ -17,11 +17,18 @@ std::optional<schemas::JobView> root_view(Db& db, const Store& store, const std:
   return find_named_view(db, job.uuid, store.options());
 }
 
+std::string part_name(const base::Uuid& root, int index) {
+  return "job_parts " + root.str() + " " + std::to_string(index);
+}
+
 std::vector<StoredPart> parts_of(Db& db, const base::Uuid& root) {
   std::vector<StoredPart> parts;
-  auto s = db.prepare("SELECT part_index, bytes, blob FROM job_parts WHERE root = ?1 ORDER BY part_index");
+  auto s = db.prepare("SELECT part_index, bytes, blob, hash FROM job_parts WHERE root = ?1 ORDER BY part_index");
   s.bind(root);
-  while (s.step()) parts.push_back({static_cast<int>(s.integer(0)), payload_at(db, s, 1)});
+  while (s.step()) {
+    const auto index = static_cast<int>(s.integer(0));
+    parts.push_back({index, payload_at(db, s, 1, base::Code::kResultDamaged, part_name(root, index))});
+  }
   return parts;
 }
 
@@ -84,6 +91,17 @@ base::Result<std::vector<schemas::JobEvent>> JobQueries::events(const std::strin
   return std::move(**events);
 }
 
+base::Error damaged_payload(base::Code code) {
+  if (code == base::Code::kRequestDamaged) {
+    return base::error(code,
+                       "What this job was made from has changed on the gateway's disk, so it is not used: send "
+                       "it again. The gateway's log names the row");
+  }
+  return base::error(code,
+                     "The stored result of this job has changed on the gateway's disk, so it is not sent: run the "
+                     "job again. The gateway's log names the row");
+}
+
 base::Result<StoredResult> JobQueries::result(const std::string& tenant, const schemas::JobId& job) {
   auto result = read(store_.readers(), [&](Db& db) -> std::optional<StoredResult> {
     const auto row = find_root(db, tenant, job);
@@ -110,9 +128,9 @@ base::Result<StoredPayload> JobQueries::part(const std::string& tenant, const sc
                                              int index) {
   auto part = read(store_.readers(), [&](Db& db) -> std::optional<StoredPayload> {
     if (!find_root(db, tenant, root)) return std::nullopt;
-    auto s = db.prepare("SELECT bytes, blob FROM job_parts WHERE root = ?1 AND part_index = ?2");
+    auto s = db.prepare("SELECT bytes, blob, hash FROM job_parts WHERE root = ?1 AND part_index = ?2");
     if (!s.bind(root.uuid, index).step()) return std::nullopt;
-    return payload_at(db, s, 0);
+    return payload_at(db, s, 0, base::Code::kResultDamaged, part_name(root.uuid, index));
   });
   if (!part) return part.error();
   if (!*part) return base::error(base::Code::kNotFound, "no such part");
@@ -134,8 +152,9 @@ base::Result<std::vector<StoredPart>> JobQueries::all_parts(const schemas::JobId
 }
 
 base::Result<std::vector<JobQueries::ChildEnd>> JobQueries::children(const schemas::JobId& parent) {
-  return read(store_.readers(), [&](Db& db) {
-    std::vector<ChildEnd> ends;
+  bool is_damaged = false;
+  auto ends = read(store_.readers(), [&](Db& db) {
+    std::vector<ChildEnd> found;
     auto s = db.prepare(
         "SELECT child_index, spec, status, error_code, error_message FROM jobs WHERE parent_id = ?1 "
         "ORDER BY child_index");
@@ -143,13 +162,17 @@ base::Result<std::vector<JobQueries::ChildEnd>> JobQueries::children(const schem
     while (s.step()) {
       ChildEnd end;
       end.child_index = static_cast<int>(s.integer(0));
-      if (auto spec = find_spec(db, s.optional_integer(1))) end.spec = std::move(spec->payload.bytes);
+      auto spec = find_spec(db, s.optional_integer(1));
+      is_damaged = is_damaged || (spec && spec->payload.damaged);
+      if (spec) end.spec = std::move(spec->payload.bytes);
       end.status = static_cast<schemas::JobStatus>(s.integer(2));
       if (const auto code = s.optional_text(3)) end.error = {base::code_named(*code), s.text(4)};
-      ends.push_back(std::move(end));
+      found.push_back(std::move(end));
     }
-    return ends;
+    return found;
   });
+  if (is_damaged) return damaged_payload(base::Code::kRequestDamaged);
+  return ends;
 }
 
 base::Result<std::vector<Change>> JobQueries::versions(const std::vector<schemas::JobId>& jobs) {

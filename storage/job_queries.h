@@ -14,7 +14,12 @@ namespace millrace::storage {
 struct StoredPayload {
   std::string bytes;
   std::optional<BlobRef> blob;  // set: `bytes` is empty
+  // kRequestDamaged or kResultDamaged: the bytes in the row are not those that were stored; `bytes` is empty.
+  std::optional<base::Code> damaged{};
 };
+
+// The error of a payload that is damaged, for clients.
+base::Error damaged_payload(base::Code code);
 
 struct StoredPart {
   int index = 0;
@@ -109,7 +114,7 @@ class JobQueries {
     schemas::JobStatus status;
     std::optional<schemas::JobError> error;
   };
-  base::Result<std::vector<ChildEnd>> children(const schemas::JobId& parent);
+  base::Result<std::vector<ChildEnd>> children(const schemas::JobId& parent);  // kRequestDamaged: a child's
 
   // For waiters: (job, version, status) of many jobs at once.
   base::Result<std::vector<Change>> versions(const std::vector<schemas::JobId>& jobs);

@@ -56,6 +56,13 @@ base::Result<LockFile> LockFile::open(const std::string& path) {
   return base::error(base::Code::kInternal, path + ": cannot be opened: " + system_failure(errno));
 }
 
+base::Result<LockFile> LockFile::open_existing(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd >= 0) return LockFile(path, fd);
+  return base::error(errno == ENOENT ? base::Code::kNotFound : base::Code::kInternal,
+                     path + ": cannot be opened: " + system_failure(errno));
+}
+
 LockFile::LockFile(std::string path, int fd) : path_(std::move(path)), fd_(fd), own_line_(own_line()) {}
 
 LockFile::~LockFile() {

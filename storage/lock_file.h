@@ -14,6 +14,8 @@ class LockFile {
   enum class Mode { kShared, kExclusive };
 
   static base::Result<LockFile> open(const std::string& path);  // makes the file
+  // One that is there, to look at: it is not signed. kNotFound: it is not there.
+  static base::Result<LockFile> open_existing(const std::string& path);
   LockFile() = default;
   ~LockFile();
   LockFile(LockFile&& other) noexcept;

@@ -1,9 +1,11 @@
 #include "storage/migrate.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "platform/base/log.h"
 #include "storage/data_dir.h"
+#include "storage/identity.h"
 #include "storage/open_failure.h"
 #include "storage/schema_backup.h"
 #include "storage/sqlite.h"
@@ -29,6 +31,7 @@ class Migrator {
   Migrator(const std::string& database, SchemaLock& lock, std::span<const Migration> steps,
            MigrationBounds bounds)
       : database_(database),
+        dir_(std::filesystem::path(database).parent_path()),
         lock_(lock),
         steps_(steps),
         bounds_(bounds),
@@ -93,6 +96,9 @@ class Migrator {
     const int found = user_version(db);
     auto due = judge(found);
     if (!due || *due == Due::kNo) return due ? base::Status() : due.error();
+    if (found == 0) {
+      if (auto fresh = check_fresh(db); !fresh) return fresh;
+    }
     auto kept = back_up_schema(db, database_, found, bounds_.disk_free_min_bytes);
     if (!kept) return kept;
     for (const Migration& step : steps_) {
@@ -106,9 +112,22 @@ class Migrator {
     return failed(e);
   }
 
-  static void take(Db& db, const Migration& step) {
+  // Nothing is made over what may be a store, or another program's.
+  base::Status check_fresh(Db& db) const {
+    auto s = db.prepare("SELECT count(*) FROM sqlite_schema");
+    s.step();
+    if (s.integer(0) > 0) {
+      return base::error(base::Code::kInternal,
+                         database_ + " has tables, but none of millrace's; set --data to another folder");
+    }
+    const std::string lost = emptied_database(dir_);
+    return lost.empty() ? base::Status() : base::error(base::Code::kInternal, lost);
+  }
+
+  void take(Db& db, const Migration& step) const {
     db.execute("BEGIN IMMEDIATE");
     db.script(step.sql);
+    if (step.number == kIdentitySchema) insert_identity(db, dir_);
     db.script("PRAGMA user_version = " + std::to_string(step.number));
     db.execute("COMMIT");
   }
@@ -124,6 +143,7 @@ class Migrator {
   }
 
   const std::string& database_;
+  const DataDir dir_;
   SchemaLock& lock_;
   std::span<const Migration> steps_;
   MigrationBounds bounds_;

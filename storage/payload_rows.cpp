@@ -2,40 +2,50 @@
 
 #include <sqlite3.h>
 
+#include "platform/base/log.h"
 #include "storage/columns.h"
 #include "storage/job_rows.h"
 
 namespace millrace::storage {
 
 std::int64_t insert_spec(Db& db, const NewSpec& spec) {
-  db.prepare("INSERT INTO job_specs (traceparent, bytes, blob) VALUES (?1, ?2, ?3)")
-      .bind(or_null(spec.traceparent), inline_bytes(spec.bytes, spec.blob), spec.blob)
+  db.prepare("INSERT INTO job_specs (traceparent, bytes, blob, hash) VALUES (?1, ?2, ?3, ?4)")
+      .bind(or_null(spec.traceparent), inline_bytes(spec.bytes, spec.blob), spec.blob,
+            inline_hash(spec.bytes, spec.blob))
       .run();
   return sqlite3_last_insert_rowid(db.handle());
 }
 
 std::int64_t insert_result(Db& db, std::string_view bytes, std::optional<std::int64_t> blob) {
-  db.prepare("INSERT INTO job_results (bytes, blob) VALUES (?1, ?2)")
-      .bind(inline_bytes(bytes, blob), blob)
+  db.prepare("INSERT INTO job_results (bytes, blob, hash) VALUES (?1, ?2, ?3)")
+      .bind(inline_bytes(bytes, blob), blob, inline_hash(bytes, blob))
       .run();
   return sqlite3_last_insert_rowid(db.handle());
 }
 
-StoredPayload payload_at(Db& db, const Statement& row, int bytes_column) {
+StoredPayload payload_at(Db& db, const Statement& row, int bytes_column, base::Code damaged,
+                         const std::string& row_name) {
   StoredPayload payload;
   if (const auto blob = row.optional_integer(bytes_column + 1)) {
     payload.blob = find_blob(db, *blob);
-  } else {
-    payload.bytes = row.blob(bytes_column);
+    return payload;
+  }
+  payload.bytes = row.blob(bytes_column);
+  const auto hash = row.optional_integer(bytes_column + 2);
+  if (hash && hash != inline_hash(payload.bytes, std::nullopt)) {
+    base::log_error("store_row_damaged", {{"row", row_name}, {"bytes", payload.bytes.size()}});
+    payload.bytes.clear();
+    payload.damaged = damaged;
   }
   return payload;
 }
 
 std::optional<SpecRow> find_spec(Db& db, std::optional<std::int64_t> id) {
   if (!id) return std::nullopt;
-  auto s = db.prepare("SELECT traceparent, bytes, blob FROM job_specs WHERE id = ?1");
+  auto s = db.prepare("SELECT traceparent, bytes, blob, hash FROM job_specs WHERE id = ?1");
   if (!s.bind(*id).step()) return std::nullopt;
-  return SpecRow{s.text(0), payload_at(db, s, 1), s.optional_integer(2)};
+  const std::string name = "job_specs " + std::to_string(*id);
+  return SpecRow{s.text(0), payload_at(db, s, 1, base::Code::kRequestDamaged, name), s.optional_integer(2)};
 }
 
 std::string traceparent_of(Db& db, std::optional<std::int64_t> spec) {
@@ -46,9 +56,9 @@ std::string traceparent_of(Db& db, std::optional<std::int64_t> spec) {
 
 std::optional<StoredPayload> find_result(Db& db, std::optional<std::int64_t> id) {
   if (!id) return std::nullopt;
-  auto s = db.prepare("SELECT bytes, blob FROM job_results WHERE id = ?1");
+  auto s = db.prepare("SELECT bytes, blob, hash FROM job_results WHERE id = ?1");
   if (!s.bind(*id).step()) return std::nullopt;
-  return payload_at(db, s, 0);
+  return payload_at(db, s, 0, base::Code::kResultDamaged, "job_results " + std::to_string(*id));
 }
 
 void drop_spec(Db& db, std::optional<std::int64_t> id) {
@@ -82,14 +92,15 @@ PartWrite write_part(Db& db, Adoption& adoption, const JobRow& root, const JobOu
   std::optional<std::int64_t> blob;
   if (part.payload.blob) blob = adoption.take(db, root.tenant, part.payload.blob);
   if (old_id) {
-    db.prepare("UPDATE job_parts SET bytes = ?2, blob = ?3 WHERE id = ?1")
-        .bind(*old_id, inline_bytes(part.payload.bytes, blob), blob)
+    db.prepare("UPDATE job_parts SET bytes = ?2, blob = ?3, hash = ?4 WHERE id = ?1")
+        .bind(*old_id, inline_bytes(part.payload.bytes, blob), blob, inline_hash(part.payload.bytes, blob))
         .run();
     drop_ref(db, old_blob);
     return PartWrite::kReplaced;
   }
-  db.prepare("INSERT INTO job_parts (root, part_index, bytes, blob) VALUES (?1, ?2, ?3, ?4)")
-      .bind(root.id, part.index, inline_bytes(part.payload.bytes, blob), blob)
+  db.prepare("INSERT INTO job_parts (root, part_index, bytes, blob, hash) VALUES (?1, ?2, ?3, ?4, ?5)")
+      .bind(root.id, part.index, inline_bytes(part.payload.bytes, blob), blob,
+            inline_hash(part.payload.bytes, blob))
       .run();
   return PartWrite::kNew;
 }

@@ -10,7 +10,9 @@
 #include "storage/job_rows.h"
 #include "storage/sqlite.h"
 
-// Inside storage: specs, results and parts, each inline or as a reference to a blob.
+// Inside storage: specs, results and parts, each inline or as a reference to a blob. Bytes that lie in their
+// row have their hash beside them. Whoever reads them gets them only if it is theirs; else the payload is
+// `damaged`, and the log names the row.
 namespace millrace::storage {
 
 struct SpecRow {
@@ -31,8 +33,9 @@ void drop_spec(Db& db, std::optional<std::int64_t> id);
 void drop_result(Db& db, std::optional<std::int64_t> id);
 void drop_parts(Db& db, const base::Uuid& root);
 
-// Columns `bytes`, `blob` of a row.
-StoredPayload payload_at(Db& db, const Statement& row, int bytes_column);
+// Columns `bytes`, `blob`, `hash` of a row. `damaged`: the code if they do not fit; `row_name` is for the log.
+StoredPayload payload_at(Db& db, const Statement& row, int bytes_column, base::Code damaged,
+                         const std::string& row_name);
 
 enum class PartWrite { kNew, kReplaced, kKept };
 PartWrite write_part(Db& db, Adoption& adoption, const JobRow& root, const JobOutcomes::Part& part);

@@ -5,6 +5,8 @@
 #include <sqlite3.h>
 #include <sys/stat.h>
 
+#include "platform/base/crypto.h"
+#include "storage/data_dir.h"
 #include "storage/log_writes.h"
 #include "storage/sqlite_files.h"
 
@@ -44,6 +46,15 @@ void forget_at_rollback(sqlite3* db) {
 int note_log_frames(void* frames, sqlite3*, const char*, int now) {
   *static_cast<int*>(frames) = now;
   return SQLITE_OK;
+}
+
+std::string immutable_uri(const std::string& path) {
+  std::string uri = "file:";
+  for (const char c : path) {
+    const bool is_special = c == '?' || c == '#' || c == '%';
+    uri += is_special ? "%" + base::hex(std::string(1, c)) : std::string(1, c);
+  }
+  return uri + "?immutable=1";
 }
 
 sqlite3_stmt* compile(sqlite3* db, std::string_view sql) {
@@ -146,12 +157,14 @@ void Statement::bind_one(const BlobView& view) {
 }
 
 Db::Db(const Options& options) {
-  make_private(options.path);
-  const int flags =
-      SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_EXRESCODE;
-  const int code = sqlite3_open_v2(options.path.c_str(), &handle_, flags, vfs_name());
+  const bool inspects = options.mode == Mode::kInspect || options.mode == Mode::kInspectAlone;
+  if (!inspects) make_private(options.path);
   try {
-    check(handle_, code);
+    open_file(options);
+    if (inspects) {
+      configure_inspection(options);
+      return;
+    }
     // SQLite takes what it may only read for that.
     if (sqlite3_db_readonly(handle_, "main") == 1) throw SqliteError{SQLITE_READONLY, "cannot be written"};
     // Before the first statement: later it is refused.
@@ -162,6 +175,27 @@ Db::Db(const Options& options) {
     close();
     throw;
   }
+}
+
+// A database without a log is read as it is, without SQLite's files beside it. One with a log that nobody has
+// open needs an index of it: SQLite makes that in memory for a connection that has the database alone, which
+// has to be one that could write.
+void Db::open_file(const Options& options) {
+  constexpr int kFlags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_EXRESCODE;
+  const bool has_log = file_bytes(options.path + "-wal") > 0;
+  const bool is_as_it_is = options.mode == Mode::kInspectAlone && !has_log;
+  const bool is_read_only = options.mode == Mode::kInspect || is_as_it_is;
+  const int flags = kFlags | (is_read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE) |
+                    (is_as_it_is ? SQLITE_OPEN_URI : 0);
+  const std::string name = is_as_it_is ? immutable_uri(options.path) : options.path;
+  check(handle_, sqlite3_open_v2(name.c_str(), &handle_, flags, vfs_name()));
+}
+
+void Db::configure_inspection(const Options& options) {
+  check(handle_, sqlite3_busy_timeout(handle_, options.busy_timeout_ms));
+  check(handle_, sqlite3_db_config(handle_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr));
+  if (options.mode == Mode::kInspectAlone) run_script(handle_, "PRAGMA locking_mode = EXCLUSIVE");
+  run_script(handle_, "PRAGMA query_only = ON; PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 0");
 }
 
 void Db::configure(const Options& options) {

@@ -125,7 +125,9 @@ class Pending {
 // has not been in the log.
 class Db {
  public:
-  enum class Mode { kReadWrite, kReader };  // kReader: query_only
+  // kReader: query_only. kInspect, kInspectAlone: an existing database that is not changed, nor a file made
+  // beside it; alone: REQUIRES that no process has it open, and none opens it meanwhile.
+  enum class Mode { kReadWrite, kReader, kInspect, kInspectAlone };
   struct Options {
     std::string path;
     Mode mode = Mode::kReadWrite;
@@ -156,7 +158,9 @@ class Db {
 
  private:
   friend class Statement;
+  void open_file(const Options& options);
   void configure(const Options& options);
+  void configure_inspection(const Options& options);
   void use_wal();
   void close();
 

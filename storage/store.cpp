@@ -7,6 +7,7 @@
 #include "storage/data_dir.h"
 #include "storage/failure_flag.h"
 #include "storage/group_writer.h"
+#include "storage/identity.h"
 #include "storage/migrate.h"
 #include "storage/open_failure.h"
 #include "storage/page_cache.h"
@@ -60,9 +61,11 @@ base::Status begin(const DataDir& dir, SchemaLock& schema, FailureFlag& failure,
   while (true) {
     if (auto begun = begin_from_disk(dir, schema, failure, options.schema_wait); !begun) return begun;
     if (auto due = migrate(dir.database, schema, migrations(), bounds); !due) return due;
-    if (!failure.is_set()) return {};
+    if (!failure.is_set()) break;
     schema.release();
   }
+  Db db({.path = dir.database});
+  return check_identity(db, dir, true);
 }
 
 base::Result<Parts> open_parts(const Store::Options& options) {

@@ -4,6 +4,7 @@
 #include <random>
 #include <utility>
 
+#include "storage/job_queries.h"
 #include "workers/guarded.h"
 #include "workers/job_log.h"
 
@@ -58,6 +59,7 @@ void Attempt::start(Runner& runner) {
   if (!may_start()) return give_back();
   shop_.metrics.started(kind(), shop_.clock.wall() - job_.created_at);
   running_ = true;
+  if (job_.spec_damaged) return ended(Fail{storage::damaged_payload(base::Code::kRequestDamaged), {}});
   const auto ended_with = [self = weak_from_this()](Outcome outcome) {
     if (const auto attempt = self.lock()) attempt->ended(std::move(outcome));
   };

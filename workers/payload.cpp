@@ -9,6 +9,7 @@
 namespace millrace::workers {
 
 base::Result<std::string> bytes_of(const storage::Blobs& blobs, storage::StoredPayload payload) {
+  if (payload.damaged) return storage::damaged_payload(*payload.damaged);
   if (!payload.blob) return std::move(payload.bytes);
   return blobs.read(*payload.blob);
 }

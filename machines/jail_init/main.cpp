@@ -1,7 +1,7 @@
 // millrace-jail-init: the first process of a command's jail. It begins the command, reaps what is left to it,
 // passes SIGTERM on to all processes of the jail and says how the command ended; with it ends the jail. It is
 // linked statically and allocates little: it must start fast, and nothing that the command brings along
-// (LD_PRELOAD, a broken library) may reach it. For a resident program it only sets the limits and becomes it.
+// (LD_PRELOAD, a broken library) may reach it. A resident program it runs to its end.
 // And before there is a jail it becomes bubblewrap as the machine's user.
 #include <cerrno>
 #include <csignal>
@@ -85,7 +85,7 @@ void offer_to_oom_killer() {
 }
 
 int run() {
-  offer_to_oom_killer();
+  ::close(kJailProgram);
   JailOrder order;
   if (::pread(kJailOrder, &order, sizeof order, 0) != sizeof order) return 1;
   if (!enter_groups(kJailGroups, order.limits.groups)) {
@@ -112,13 +112,12 @@ int main(int count, char** words) {
   if (count > 1 && std::strcmp(words[1], millrace::machines::kJailUser) == 0) {
     return millrace::machines::become_user(words + 2);
   }
-  if (count > 1 && std::strcmp(words[1], millrace::machines::kJailResident) == 0) {
-    return millrace::machines::become_resident(words + 2);
-  }
   if (::getpid() != 1) {
     std::fputs("millrace-jail-init: starts as the first process of a jail only; see `millrace exec`\n",
                stderr);
     return 2;
   }
-  ::_exit(millrace::machines::run());
+  millrace::machines::offer_to_oom_killer();
+  const bool is_resident = count > 1 && std::strcmp(words[1], millrace::machines::kJailResident) == 0;
+  ::_exit(is_resident ? millrace::machines::run_resident(words + 2) : millrace::machines::run());
 }

@@ -1,12 +1,14 @@
 #include "machines/jail_init/resident.h"
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
-#include <linux/close_range.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "machines/jail_init/limits.h"
@@ -14,11 +16,38 @@
 namespace millrace::machines {
 namespace {
 
-constexpr int kNumbers = 7;
+constexpr int kNumbers = 6;
+constexpr int kSignalled = 128;
+
+int failed(const char* what) {
+  std::fprintf(stderr, "millrace-jail-init: %s: %s\n", what, std::strerror(errno));
+  return 1;
+}
+
+void close_from(unsigned first, unsigned last) { ::syscall(SYS_close_range, first, last, 0); }
+
+// In the child. The lock of the disk is not the program's.
+[[noreturn]] void become(const JailLimits& limits, char** words) {
+  close_from(3, ~0U);
+  ::setsid();
+  if (set_limits(limits)) ::execv(*words, words);
+  ::_exit(failed(*words));
+}
+
+// Reaps whatever ends in the jail until `program` has.
+int wait_for(pid_t program) {
+  for (;;) {
+    int status = 0;
+    const pid_t ended = ::waitpid(-1, &status, 0);
+    if (ended < 0 && errno != EINTR) return failed("waitpid");
+    if (ended != program) continue;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : kSignalled + WTERMSIG(status);
+  }
+}
 
 }  // namespace
 
-int become_resident(char** words) {
+int run_resident(char** words) {
   unsigned long long numbers[kNumbers] = {};
   for (unsigned long long& number : numbers) {
     if (*words == nullptr) return 2;
@@ -32,13 +61,15 @@ int become_resident(char** words) {
   limits.processes = static_cast<std::uint32_t>(numbers[4]);
   limits.groups = static_cast<std::uint32_t>(numbers[5]);
   if (*words == nullptr) return 2;
-  const auto first = static_cast<unsigned>(numbers[6]);
-  if (enter_groups(static_cast<int>(first), limits.groups) && set_limits(limits)) {
-    ::syscall(SYS_close_range, first, ~0U, CLOSE_RANGE_CLOEXEC);  // the lock of the disk is not the program's
-    ::execv(*words, words);
-  }
-  std::fprintf(stderr, "millrace-jail-init: %s: %s\n", *words, std::strerror(errno));
-  return 1;
+  if (!enter_groups(kJailGroups, limits.groups)) return failed("cgroup");
+  // Neither its memory nor its descriptors are open to the others, which have the same uid.
+  if (::prctl(PR_SET_DUMPABLE, 0) != 0) return failed("dumpable");
+  const pid_t program = ::fork();
+  if (program == 0) become(limits, words);
+  if (program < 0) return failed("fork");
+  close_from(0, kJailDisk - 1);
+  close_from(kJailDisk + 1, ~0U);
+  return wait_for(program);
 }
 
 }  // namespace millrace::machines

@@ -2,8 +2,9 @@
 
 namespace millrace::machines {
 
-// Becomes a program of the host's with the limits of its jail. `words` are those after kJailResident
-// (machines/jail_protocol.h). Returns only when it failed: the exit code.
-int become_resident(char** words);
+// Runs a program of the host's as the jail's first process: with the limits of the jail, to its end. `words`
+// are those after kJailResident (machines/jail_protocol.h). The exit code: the program's, 128 and the number
+// of the signal that ended it, or 1 if it could not be started, which descriptor 2 says.
+int run_resident(char** words);
 
 }  // namespace millrace::machines

@@ -67,6 +67,8 @@ constexpr std::array kTable{
     CodeInfo{Code::kPoisonJob,           500, kNever, "poison_job",               kServer,  ""},
     CodeInfo{Code::kWorkerLost,          500, kNever, "worker_lost",              kServer,  ""},
     CodeInfo{Code::kStoredDamaged,       500, kNever, "stored_file_damaged",      kServer,  ""},
+    CodeInfo{Code::kRequestDamaged,      500, kNever, "request_damaged",          kServer,  ""},
+    CodeInfo{Code::kResultDamaged,       500, kNever, "result_damaged",           kServer,  ""},
     CodeInfo{Code::kCommandFailed,       500, kNever, "command_failed",           kServer,  ""},
     CodeInfo{Code::kExecutionTimedOut,   504, kNever, "execution_timed_out",      kServer,  ""},
     CodeInfo{Code::kExecutionPrepareFailed, 500, kNever, "execution_runner_prepare_failed", kServer, ""},

@@ -63,7 +63,10 @@ enum class Code {
   kFetchRefused,  // 422
   kPoisonJob,
   kWorkerLost,
-  kStoredDamaged,  // a file of the store has not the bytes any more that were written
+  // What the store reads is not what was written.
+  kStoredDamaged,   // a file of a job
+  kRequestDamaged,  // what a job was made from, in its row
+  kResultDamaged,   // a result, or a part of one, in its row
   // Executions (contract.md §1).
   kCommandFailed,  // the command's own end: another exit code than 0, or a signal
   kExecutionTimedOut,

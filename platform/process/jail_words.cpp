@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "platform/process/file_rules.h"
@@ -9,6 +10,31 @@
 
 namespace millrace::process {
 namespace {
+
+// What the kernel tells of the host as a whole and no program needs: its command line, other users' keys,
+// disks, devices. What is not there, or is root's alone, has not to be hidden.
+constexpr const char* kHostFiles[] = {"/proc/cmdline",    "/proc/diskstats",   "/proc/interrupts",
+                                      "/proc/kallsyms",   "/proc/key-users",   "/proc/keys",
+                                      "/proc/modules",    "/proc/partitions",  "/proc/sched_debug",
+                                      "/proc/swaps",      "/proc/timer_list"};
+constexpr const char* kHostFolders[] = {"/proc/acpi", "/proc/fs", "/proc/scsi"};
+
+bool all_may_read(const char* path) {
+  struct stat about {};
+  return ::stat(path, &about) == 0 && (about.st_mode & S_IROTH) != 0;
+}
+
+// A device on a mount without devices: it can be neither opened nor written.
+Words hiding_words() {
+  Words words;
+  for (const char* file : kHostFiles) {
+    if (all_may_read(file)) append(words, {"--ro-bind", "/dev/null", file});
+  }
+  for (const char* folder : kHostFolders) {
+    if (all_may_read(folder)) append(words, {"--tmpfs", folder, "--remount-ro", folder});
+  }
+  return words;
+}
 
 constexpr const char* kNetworkFiles[] = {"/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf",
                                          "/etc/ssl/certs"};
@@ -55,7 +81,10 @@ Words namespace_words(std::string_view hostname, std::uint64_t tmp_bytes, const 
   for (const char* path : kNetworkFiles) {
     if (options.network) append(words, {"--ro-bind-try", path, path});
   }
-  append(words, {"--proc", "/proc", "--dev", "/dev", "--size", std::to_string(tmp_bytes), "--tmpfs", "/tmp"});
+  append(words, {"--proc", "/proc"});
+  static const Words hidden = hiding_words();
+  append(words, hidden);
+  append(words, {"--dev", "/dev", "--size", std::to_string(tmp_bytes), "--tmpfs", "/tmp"});
   return words;
 }
 

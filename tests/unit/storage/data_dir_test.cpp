@@ -78,7 +78,7 @@ TEST_F(LostDatabase, AMissingOneIsNotReplacedByANewOne) {
   EXPECT_EQ(told(), "it opened");
   std::filesystem::remove(database);
   const std::string what = told();
-  EXPECT_TRUE(what.starts_with(database + " is missing, but " + data + "/pepper shows")) << what;
+  EXPECT_TRUE(what.starts_with(database + " is missing, but " + data + "/identity shows")) << what;
   EXPECT_NE(what.find("; restore a backup"), std::string::npos) << what;
   EXPECT_NE(what.find(", or move " + data + " away"), std::string::npos) << what;
   EXPECT_FALSE(std::filesystem::exists(database));
@@ -90,8 +90,10 @@ TEST_F(LostDatabase, AnEmptyOneIsLeftAsItIs) {
   EXPECT_EQ(std::filesystem::file_size(database), 0u);
 }
 
-TEST_F(LostDatabase, BlobsTellOfItToo) {
+TEST_F(LostDatabase, PepperAndBlobsShowItToo) {
   std::filesystem::remove(database);
+  std::filesystem::remove(data + "/identity");
+  EXPECT_NE(told().find(data + "/pepper shows"), std::string::npos) << told();
   std::filesystem::remove(data + "/pepper");
   dir.write("data/blobs/0a/some", "x");
   EXPECT_NE(told().find(data + "/blobs shows"), std::string::npos) << told();
@@ -99,9 +101,12 @@ TEST_F(LostDatabase, BlobsTellOfItToo) {
 
 TEST_F(LostDatabase, AStartThatWasCutShortBeforeOrAfterItIsRepeated) {
   std::filesystem::remove(data + "/pepper");
-  EXPECT_EQ(told(), "it opened") << "the database and no pepper yet";
+  std::filesystem::remove(data + "/identity");
+  EXPECT_EQ(told(), "it opened") << "the database and nothing else yet";
+  std::filesystem::remove(data + "/identity");
   std::filesystem::resize_file(database, 0);
   EXPECT_EQ(told(), "it opened") << "the file alone";
+  std::filesystem::remove(data + "/identity");
   std::filesystem::remove(database);
   EXPECT_EQ(told(), "it opened") << "the folders alone";
 }

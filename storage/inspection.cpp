@@ -1,0 +1,180 @@
+#include "storage/inspection.h"
+
+#include <optional>
+#include <utility>
+
+#include <poll.h>
+
+#include "schemas/job.h"
+#include "storage/columns.h"
+#include "storage/data_dir.h"
+#include "storage/identity.h"
+#include "storage/lock_file.h"
+#include "storage/migrations.h"
+#include "storage/open_failure.h"
+#include "storage/sqlite.h"
+
+namespace millrace::storage {
+namespace {
+
+constexpr int kRowsOfRead = 256;  // a gateway's log is not begun anew while a read lasts
+constexpr int kLockLooks = 40, kLockPauseMs = 50;
+
+using schemas::JobId;
+
+// The schema's lock, where nobody has the store open: no gateway starts meanwhile. Absent: one has it open.
+struct Alone {
+  bool is_alone = true;
+  std::optional<LockFile> lock;
+};
+
+base::Result<Alone> try_alone(const DataDir& dir) {
+  auto lock = LockFile::open_existing(dir.locks + "/schema.lock");
+  if (!lock && lock.error().code == base::Code::kNotFound) return Alone{};
+  if (!lock) return lock.error();
+  const bool is_alone = lock->try_lock(LockFile::Mode::kExclusive);
+  return Alone{is_alone, std::move(*lock)};
+}
+
+// Busy writers hold it for milliseconds.
+std::string stuck_lock(const DataDir& dir) {
+  auto lock = LockFile::open_existing(dir.locks + "/write.lock");
+  if (!lock) return {};
+  for (int i = 0; i < kLockLooks; ++i) {
+    if (lock->try_lock(LockFile::Mode::kShared)) return {};
+    ::poll(nullptr, 0, kLockPauseMs);
+  }
+  const std::string holder = lock->seen_holders();
+  return holder.empty() ? "an unknown process" : holder;
+}
+
+class Inspector {
+ public:
+  Inspector(Db& db, const DataDir& dir, StoreInspection& found) : db_(db), dir_(dir), found_(found) {}
+
+  base::Status run() {
+    if (auto whole = check_structure(); !whole) return whole;
+    found_.schema = static_cast<int>(number("PRAGMA user_version"));
+    found_.newest_schema = static_cast<int>(migrations().size());
+    if (found_.schema == 0) {
+      const std::string lost = emptied_database(dir_);
+      if (!lost.empty()) return base::error(base::Code::kInternal, lost);
+    }
+    if (found_.schema < kIdentitySchema) return {};
+    if (auto own = check_identity(db_, dir_, false); !own) return own;
+    if (found_.schema > found_.newest_schema) return {};
+    check_jobs();
+    check_parts();
+    check_files();
+    return {};
+  }
+
+ private:
+  std::int64_t number(Sql sql) {
+    auto s = db_.prepare(sql);
+    return s.step() ? s.integer(0) : 0;
+  }
+
+  base::Status check_structure() {
+    auto s = db_.prepare("PRAGMA quick_check(1)");
+    if (s.step() && s.text(0) == "ok") return {};
+    return base::error(base::Code::kInternal,
+                       dir_.database + " is malformed (" + s.text(0) + "); " + std::string(kRestoreBackup));
+  }
+
+  // Columns `bytes`, `hash` of a row.
+  bool is_damaged(const Statement& row, int column) {
+    const auto hash = row.optional_integer(column + 1);
+    if (!hash) return false;
+    ++found_.rows;
+    return hash != inline_hash(row.blob(column), std::nullopt);
+  }
+
+  void report(std::string what) {
+    if (found_.damage.size() < kDamageMax) found_.damage.push_back(std::move(what));
+  }
+
+  void check_jobs() {
+    base::Uuid last;
+    for (int rows = kRowsOfRead; rows == kRowsOfRead;) {
+      rows = 0;
+      auto s = db_.prepare(
+          "SELECT j.id, j.kind, coalesce(j.parent_id, j.id), s.bytes, s.hash, r.bytes, r.hash FROM jobs j "
+          "LEFT JOIN job_specs s ON s.id = j.spec LEFT JOIN job_results r ON r.id = j.result "
+          "WHERE j.id > ?1 ORDER BY j.id LIMIT ?2");
+      s.bind(last, kRowsOfRead);
+      for (; s.step(); ++rows) {
+        last = s.uuid(0);
+        const JobId job{static_cast<schemas::Kind>(s.integer(1)), s.uuid(2)};
+        if (is_damaged(s, 3)) report("request of " + job.str());
+        if (is_damaged(s, 5)) report("result of " + job.str());
+      }
+    }
+  }
+
+  void check_parts() {
+    base::Uuid root;
+    std::int64_t index = -1;
+    for (int rows = kRowsOfRead; rows == kRowsOfRead;) {
+      rows = 0;
+      auto s = db_.prepare(
+          "SELECT p.root, p.part_index, p.bytes, p.hash, j.kind FROM job_parts p JOIN jobs j ON j.id = p.root "
+          "WHERE (p.root, p.part_index) > (?1, ?2) ORDER BY p.root, p.part_index LIMIT ?3");
+      s.bind(root, index, kRowsOfRead);
+      for (; s.step(); ++rows) {
+        root = s.uuid(0);
+        index = s.integer(1);
+        const JobId job{static_cast<schemas::Kind>(s.integer(4)), root};
+        if (is_damaged(s, 2)) report("part " + std::to_string(index) + " of " + job.str());
+      }
+    }
+  }
+
+  // What was removed while this ran is no damage.
+  void check_files() {
+    std::vector<std::pair<std::int64_t, std::string>> odd;
+    std::int64_t last = 0;
+    for (int rows = kRowsOfRead; rows == kRowsOfRead;) {
+      rows = 0;
+      auto s = db_.prepare("SELECT id, path, bytes FROM blobs WHERE id > ?1 AND refs > 0 ORDER BY id LIMIT ?2");
+      s.bind(last, kRowsOfRead);
+      for (; s.step(); ++rows) {
+        last = s.integer(0);
+        if (file_bytes(dir_.blobs + "/" + s.text(1)) != s.integer(2)) odd.emplace_back(last, s.text(1));
+      }
+    }
+    for (const auto& [id, path] : odd) {
+      auto s = db_.prepare("SELECT 1 FROM blobs WHERE id = ?1 AND refs > 0");
+      if (s.bind(id).step()) report("file blobs/" + path);
+    }
+  }
+
+  Db& db_;
+  const DataDir& dir_;
+  StoreInspection& found_;
+};
+
+}  // namespace
+
+base::Result<StoreInspection> inspect_store(const std::string& data_dir) {
+  const DataDir dir(data_dir);
+  if (const std::string lost = lost_database(dir); !lost.empty())
+    return base::error(base::Code::kInternal, lost);
+  auto alone = try_alone(dir);
+  if (!alone) return alone.error();
+  StoreInspection found;
+  found.is_open = !alone->is_alone;
+  found.database_bytes = file_bytes(dir.database);
+  found.disk_free_bytes = free_bytes(data_dir);
+  if (alone->is_alone) found.log_bytes = file_bytes(dir.database + "-wal");
+  if (found.is_open) found.stuck_lock = stuck_lock(dir);
+  try {
+    Db db({.path = dir.database, .mode = alone->is_alone ? Db::Mode::kInspectAlone : Db::Mode::kInspect});
+    if (auto looked = Inspector(db, dir, found).run(); !looked) return looked.error();
+  } catch (const SqliteError& e) {
+    return cannot_open(dir.database, e);
+  }
+  return found;
+}
+
+}  // namespace millrace::storage
