@@ -207,7 +207,6 @@ void report_facts(const schemas::MachineFacts& facts, Report& report) {
                     "As root, with loop devices and mkfs.ext4, disks are images of that size.");
 }
 
-// The trial needs the folder in which machines live; doctor makes none.
 void check_machines(const Settings& settings, Report& report) {
   if (!holds_store(settings.data_dir)) return report.ok("machines", "not tried before the first start");
   const MachineFindings found = try_machines(settings);

@@ -5,6 +5,9 @@
 #include <future>
 #include <utility>
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "machines/local_sshd.h"
 #include "machines/sandbox.h"
 #include "machines/ssh_driver.h"
@@ -79,7 +82,8 @@ class TrialFolder {
   TrialFolder() {
     std::error_code failed;
     path_ = (std::filesystem::temp_directory_path(failed) / "millrace-XXXXXX").string();
-    if (::mkdtemp(path_.data()) == nullptr) path_.clear();
+    // As a data directory: machines' users pass through it.
+    if (::mkdtemp(path_.data()) == nullptr || ::chmod(path_.c_str(), 0711) != 0) path_.clear();
   }
   ~TrialFolder() {
     std::error_code ignored;
@@ -92,6 +96,19 @@ class TrialFolder {
  private:
   std::string path_;
 };
+
+// The first folder on the way to `data_dir` that other users may not pass; empty: there is none, or machines
+// have this user.
+std::string closed_folder(const std::string& data_dir) {
+  if (::geteuid() != 0) return {};
+  std::filesystem::path way;
+  for (const auto& part : std::filesystem::weakly_canonical(std::filesystem::absolute(data_dir))) {
+    way /= part;
+    struct stat about {};
+    if (::stat(way.c_str(), &about) == 0 && (about.st_mode & S_IXOTH) == 0) return way.string();
+  }
+  return {};
+}
 
 base::Result<std::vector<std::uint64_t>> revoked_serials(storage::Store& store) {
   const auto revoked = storage::SshSessions(store).revoked();
@@ -166,12 +183,20 @@ MachineFindings try_machines(const Settings& settings) {
   const auto none = [](const std::string& why) {
     return MachineFindings{.sandbox_off = why, .ssh_off = why, .sshd_off = why, .facts = {}};
   };
-  const auto authority = machines::SshAuthority::open(settings.data_dir);
-  if (!authority) return none(authority.error().message);
   const TrialFolder folder;
   if (folder.path().empty()) return none("no temporary folder can be made: make /tmp, or TMPDIR, writable");
+  const auto authority = machines::SshAuthority::open(folder.path());
+  if (!authority) return none(authority.error().message);
+  Settings trial = settings;
+  trial.data_dir = folder.path();
   DriverRow row;
-  open_drivers(row, settings, folder.path(), *authority, {});
+  open_drivers(row, trial, trial.data_dir, *authority, {});
+  const std::string closed = row.findings.sandbox_off.empty() ? closed_folder(settings.data_dir) : "";
+  if (closed.empty()) return row.findings;
+  row.findings.sandbox_off = "no command can be run in a sandbox here: " + closed +
+                             " is closed to the users that machines have; let other users pass (chmod o+x) "
+                             "through each folder above --data";
+  row.findings.sshd_off = "it runs inside of the sandbox, which does not work here";
   return row.findings;
 }
 

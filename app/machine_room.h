@@ -50,8 +50,8 @@ class MachineRoom {
   std::unique_ptr<Parts> parts_;
 };
 
-// The same trials alone, for doctor, also beside a gateway that serves. Makes the CAs in the data directory
-// if they are not there. Blocks.
+// The same trials alone, for doctor, also beside a gateway that serves, in a temporary folder: nothing is
+// written in the data directory. Blocks.
 MachineFindings try_machines(const Settings& settings);
 
 // The first start makes the machine `local` of tenant `default`; once destroyed it stays so. Blocks until the

@@ -18,18 +18,23 @@ namespace {
 
 class ResidentTest : public SandboxTest {
  protected:
-  // A resident whose stdin, stdout and stderr are one socket, as those of `sshd -i`.
+  // A resident whose stdin, stdout and stderr are one socket.
   void start(Sandbox::ResidentOrder order) {
     int ends[2];
     ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
     connection_.reset(ends[0]);
     const base::Fd theirs(ends[1]);
-    order.fds = {{0, theirs.get()}, {1, theirs.get()}, {2, theirs.get()}};
+    order.input = order.output = order.errors = theirs.get();
     auto spawned = sandbox_->start_resident(order_of({}).machine, order, {});
     ASSERT_TRUE(spawned) << spawned.error().message;
     child_ = std::move(*spawned);
   }
-  void start_script(const std::string& script) { start({{"/bin/sh", "-c", script}, {}, {}}); }
+  void start_script(const std::string& script, std::vector<std::string> hidden_programs = {}) {
+    Sandbox::ResidentOrder order;
+    order.argv = {"/bin/sh", "-c", script};
+    order.hidden_programs = std::move(hidden_programs);
+    start(std::move(order));
+  }
 
   // What it says until it ends.
   std::string all() {
@@ -75,9 +80,10 @@ TEST_F(ResidentTest, FilesOfTheOrderAreSeenWhereItSays) {
   auto file = process::memory_file("machine:x:1000:1000::/workspace:/bin/bash\n");
   ASSERT_TRUE(file);
   for (int i = 0; i < 2; ++i) {  // each resident reads it from its beginning
-    start({{"/bin/sh", "-c", "id -un; (echo x >> /etc/passwd) 2>/dev/null || echo kept"},
-           {},
-           {{file->get(), "/etc/passwd"}}});
+    Sandbox::ResidentOrder order;
+    order.argv = {"/bin/sh", "-c", "id -un; (echo x >> /etc/passwd) 2>/dev/null || echo kept"};
+    order.read_only = {{file->get(), "/etc/passwd"}};
+    start(std::move(order));
     EXPECT_EQ(all(), "machine\nkept\n");
     TearDown();
   }
@@ -124,8 +130,36 @@ TEST_F(ResidentTest, TheDisksLockIsHeldToTheEndOfTheJailAndNotByTheProgram) {
   EXPECT_TRUE(support::wait_until([&] { return ::flock(lock.get(), LOCK_EX | LOCK_NB) == 0; }));
 }
 
+// By its uid alone each could.
+TEST_F(ResidentTest, NobodyLooksIntoTheFirstProcessOrAHiddenProgram) {
+  start_script(
+      "sleep 600 & hidden=$!; until [ $(cat /proc/$hidden/comm) = sleep ]; do :; done; "
+      "cat /usr/bin/sleep 2>/dev/null || echo unreadable; "
+      "for process in 1 $hidden; do for entry in mem maps environ exe; do "
+      "(: < /proc/$process/$entry) 2>/dev/null && echo $process $entry is open; done; "
+      "(: <> /proc/$process/mem) 2>/dev/null && echo $process is written; "
+      "ls /proc/$process/fd 2>/dev/null; done; (: < /proc/$$/mem) && echo its own is not closed; kill $hidden",
+      {"/usr/bin/sleep"});
+  EXPECT_EQ(all(), "unreadable\nits own is not closed\n");
+}
+
+TEST_F(ResidentTest, TheProgramHasThreeDescriptors) {
+  start_script("ls /proc/$$/fd | tr '\\n' ' '");
+  EXPECT_EQ(all(), "0 1 2 ");
+}
+
+TEST_F(ResidentTest, TheExitCodeIsThePrograms) {
+  start_script("exit 7");
+  EXPECT_EQ(all(), "");
+  siginfo_t info{};
+  EXPECT_EQ(::waitid(P_PIDFD, static_cast<id_t>(child_.pidfd.get()), &info, WEXITED | WNOWAIT), 0);
+  EXPECT_EQ(info.si_status, 7);
+}
+
 TEST_F(ResidentTest, AProgramThatIsNotThereSaysSo) {
-  start({{"/nowhere/sshd", "-i"}, {}, {}});
+  Sandbox::ResidentOrder order;
+  order.argv = {"/nowhere/sshd", "-i"};
+  start(std::move(order));
   EXPECT_NE(all().find("/nowhere/sshd: No such file or directory"), std::string::npos);
 }
 
