@@ -75,7 +75,8 @@ std::string store_text(const Settings& settings, const storage::StoreInspection&
   std::string text = settings.data_dir + ", " + base::short_bytes(found.database_bytes) + ", " +
                      std::to_string(found.rows) + " requests and results as they were stored";
   if (found.log_bytes > 0)
-    text += "; it was not closed: the next start takes over " + base::short_bytes(found.log_bytes) + " of log";
+    text +=
+        "; it was not closed: the next start takes over " + base::short_bytes(found.log_bytes) + " of log";
   return text;
 }
 
@@ -87,7 +88,8 @@ std::string damage_text(const std::vector<std::string>& damage) {
 
 void report_store(const Settings& settings, const storage::StoreInspection& found, Report& report) {
   if (!found.stuck_lock.empty()) {
-    return report.fail("store", "the write lock is held by " + found.stuck_lock, "End or resume that process.");
+    return report.fail("store", "the write lock is held by " + found.stuck_lock,
+                       "End or resume that process.");
   }
   if (found.schema > found.newest_schema) {
     return report.fail("store", schema_text(found),

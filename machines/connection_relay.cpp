@@ -55,9 +55,8 @@ base::Result<ConnectionRelay::Started> ConnectionRelay::start(base::Fd socket) {
     return base::error(base::Code::kOverloaded, "no file descriptor is left: raise `ulimit -n`");
   }
   set_options(socket.get());
-  std::unique_ptr<ConnectionRelay> relay(new ConnectionRelay(std::move(socket), std::move(input->write),
-                                                             std::move(output->read), std::move(stop),
-                                                             std::move(over)));
+  std::unique_ptr<ConnectionRelay> relay(new ConnectionRelay(
+      std::move(socket), std::move(input->write), std::move(output->read), std::move(stop), std::move(over)));
   return Started{std::move(relay), {std::move(input->read), std::move(output->write)}};
 }
 
@@ -108,10 +107,10 @@ void ConnectionRelay::end_within(std::chrono::seconds time) {
 bool ConnectionRelay::step() {
   const bool hears_client = !client_has_ended_ && (is_shut_ || (to_jail_ && in_.is_empty()));
   const int client_events = (hears_client ? POLLIN : 0) | (out_.is_empty() ? 0 : POLLOUT);
-  std::array<pollfd, 4> fds{
-      pollfd{stop_.get(), POLLIN, 0}, pollfd{socket_.get(), static_cast<short>(client_events), 0},
-      pollfd{to_jail_.get(), static_cast<short>(in_.is_empty() ? 0 : POLLOUT), 0},
-      pollfd{out_.is_empty() ? from_jail_.get() : -1, POLLIN, 0}};
+  std::array<pollfd, 4> fds{pollfd{stop_.get(), POLLIN, 0},
+                            pollfd{socket_.get(), static_cast<short>(client_events), 0},
+                            pollfd{to_jail_.get(), static_cast<short>(in_.is_empty() ? 0 : POLLOUT), 0},
+                            pollfd{out_.is_empty() ? from_jail_.get() : -1, POLLIN, 0}};
   const int ready = ::poll(fds.data(), fds.size(), wait_limit());
   if (ready < 0) return errno == EINTR;
   if (ready == 0 || fds[0].revents != 0) return false;

@@ -60,8 +60,8 @@ class ConnectionRelay {
   base::Fd to_jail_;    // closed: the jail gets no more
   base::Fd from_jail_;  // closed: the jail sends no more
   const base::Fd stop_, over_;
-  bool client_has_ended_ = false;  // it sends no more
-  bool is_shut_ = false;           // it was told that there is no more
+  bool client_has_ended_ = false;                     // it sends no more
+  bool is_shut_ = false;                              // it was told that there is no more
   std::chrono::steady_clock::time_point deadline_{};  // counts once the jail sends no more
   Flow in_, out_;
   std::jthread thread_;

@@ -34,9 +34,8 @@ struct LocalSshd::Parts {
         sandbox(jails),
         authority(std::move(signer)),
         hooks(std::move(asked)),
-        doors(options, hooks, [this](SshdDoors::Visitor& visitor, const StopSwitch& stop) {
-          return begin(visitor, stop);
-        }) {}
+        doors(options, hooks,
+              [this](SshdDoors::Visitor& visitor, const StopSwitch& stop) { return begin(visitor, stop); }) {}
 
   base::Result<SshdConnection> begin(SshdDoors::Visitor& visitor, const StopSwitch& stop) const;
 

@@ -155,7 +155,8 @@ process::Command resident_command(const JailParts& parts, const JailSite& site,
     seen.add(files.read_only[i].get(), order.read_only[i].path);
   for (std::size_t i = 0; i < files.hidden.size(); ++i)
     seen.add_hidden(files.hidden[i].get(), order.hidden_programs[i]);
-  process::append(words, {"--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/workspace", "--clearenv"});
+  process::append(words,
+                  {"--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/workspace", "--clearenv"});
   process::append(words, {"--setenv", "PATH", "/usr/local/bin:/usr/bin:/bin:/usr/sbin", "--setenv", "HOME",
                           "/workspace", "--setenv", "MILLRACE_MACHINE_ID", schemas::machine_id(machine.id)});
   process::append(words, {"--as-pid-1", "--add-seccomp-fd", std::to_string(kJailFilter), "--",

@@ -25,8 +25,8 @@ constexpr milliseconds kDeafness{250};
 std::string address_text(const sockaddr_storage& address, socklen_t size) {
   std::array<char, NI_MAXHOST> host{};
   std::array<char, NI_MAXSERV> port{};
-  const int failed = ::getnameinfo(reinterpret_cast<const sockaddr*>(&address), size, host.data(), host.size(),
-                                   port.data(), port.size(), NI_NUMERICHOST | NI_NUMERICSERV);
+  const int failed = ::getnameinfo(reinterpret_cast<const sockaddr*>(&address), size, host.data(),
+                                   host.size(), port.data(), port.size(), NI_NUMERICHOST | NI_NUMERICSERV);
   return failed != 0 ? "unknown" : std::string(host.data()) + " port " + port.data();
 }
 

@@ -46,8 +46,8 @@ class SshdDoors {
     base::Fd socket;
     std::string client;  // its address and port
   };
-  // Starts the sshd of an accepted connection, whose socket it takes. `stop`: the start is to fail soon. Several at once, of
-  // different machines.
+  // Starts the sshd of an accepted connection, whose socket it takes. `stop`: the start is to fail soon.
+  // Several at once, of different machines.
   using Begin = std::function<base::Result<SshdConnection>(Visitor& visitor, const StopSwitch& stop)>;
   // `hooks` outlive it.
   SshdDoors(const LocalSshd::Options& options, const LocalSshd::Hooks& hooks, Begin begin);

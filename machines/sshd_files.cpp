@@ -93,7 +93,8 @@ std::vector<std::pair<std::string, std::string>> texts(const SshdOrder& order,
 
 std::vector<std::string> sshd_programs() {
   // The last two are of OpenSSH 9.8 and later, where sshd starts them.
-  constexpr const char* kPrograms[] = {kSshdProgram, "/usr/lib/openssh/sshd-session", "/usr/lib/openssh/sshd-auth"};
+  constexpr const char* kPrograms[] = {kSshdProgram, "/usr/lib/openssh/sshd-session",
+                                       "/usr/lib/openssh/sshd-auth"};
   std::vector<std::string> here;
   for (const char* program : kPrograms) {
     if (::access(program, X_OK) == 0) here.emplace_back(program);

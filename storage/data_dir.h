@@ -19,7 +19,7 @@ struct DataDir {
         pepper(path + "/pepper") {}
   std::string root, locks, blobs, database;
   std::string identity;  // which store it is (identity.h)
-  std::string pepper;  // the API's, which makes it when the store has been opened
+  std::string pepper;    // the API's, which makes it when the store has been opened
 };
 
 // Why no store may be made here: the database is missing or empty, and what is made only beside one is there

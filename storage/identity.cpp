@@ -40,8 +40,8 @@ base::Error other_store(const DataDir& dir, const base::Uuid& row, const base::U
   return base::error(base::Code::kInternal,
                      dir.database + " is the database of store " + row.str() + ", but " + dir.identity +
                          " says that this is store " + file.str() + "; put its own database back, " +
-                         std::string(kRestoreBackup) + ", or, to keep this database with these files, remove " +
-                         dir.identity);
+                         std::string(kRestoreBackup) +
+                         ", or, to keep this database with these files, remove " + dir.identity);
 }
 
 base::Error not_written(const std::string& path) {

@@ -7,8 +7,9 @@
 #include "storage/data_dir.h"
 #include "storage/sqlite.h"
 
-// Inside storage: which store a data directory is. One id, made with the database, in its table `identity` and
-// in the file DATA/identity: where they differ, the database is not the one that pepper and blobs belong to.
+// Inside storage: which store a data directory is. One id, made with the database, in its table `identity`
+// and in the file DATA/identity: where they differ, the database is not the one that pepper and blobs belong
+// to.
 namespace millrace::storage {
 
 // The schema that has the table.

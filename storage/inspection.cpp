@@ -118,7 +118,8 @@ class Inspector {
     for (int rows = kRowsOfRead; rows == kRowsOfRead;) {
       rows = 0;
       auto s = db_.prepare(
-          "SELECT p.root, p.part_index, p.bytes, p.hash, j.kind FROM job_parts p JOIN jobs j ON j.id = p.root "
+          "SELECT p.root, p.part_index, p.bytes, p.hash, j.kind FROM job_parts p JOIN jobs j ON j.id = "
+          "p.root "
           "WHERE (p.root, p.part_index) > (?1, ?2) ORDER BY p.root, p.part_index LIMIT ?3");
       s.bind(root, index, kRowsOfRead);
       for (; s.step(); ++rows) {
@@ -136,7 +137,8 @@ class Inspector {
     std::int64_t last = 0;
     for (int rows = kRowsOfRead; rows == kRowsOfRead;) {
       rows = 0;
-      auto s = db_.prepare("SELECT id, path, bytes FROM blobs WHERE id > ?1 AND refs > 0 ORDER BY id LIMIT ?2");
+      auto s =
+          db_.prepare("SELECT id, path, bytes FROM blobs WHERE id > ?1 AND refs > 0 ORDER BY id LIMIT ?2");
       s.bind(last, kRowsOfRead);
       for (; s.step(); ++rows) {
         last = s.integer(0);

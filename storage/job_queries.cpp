@@ -23,7 +23,8 @@ std::string part_name(const base::Uuid& root, int index) {
 
 std::vector<StoredPart> parts_of(Db& db, const base::Uuid& root) {
   std::vector<StoredPart> parts;
-  auto s = db.prepare("SELECT part_index, bytes, blob, hash FROM job_parts WHERE root = ?1 ORDER BY part_index");
+  auto s =
+      db.prepare("SELECT part_index, bytes, blob, hash FROM job_parts WHERE root = ?1 ORDER BY part_index");
   s.bind(root);
   while (s.step()) {
     const auto index = static_cast<int>(s.integer(0));
@@ -93,13 +94,15 @@ base::Result<std::vector<schemas::JobEvent>> JobQueries::events(const std::strin
 
 base::Error damaged_payload(base::Code code) {
   if (code == base::Code::kRequestDamaged) {
-    return base::error(code,
-                       "What this job was made from has changed on the gateway's disk, so it is not used: send "
-                       "it again. The gateway's log names the row");
+    return base::error(
+        code,
+        "What this job was made from has changed on the gateway's disk, so it is not used: send "
+        "it again. The gateway's log names the row");
   }
-  return base::error(code,
-                     "The stored result of this job has changed on the gateway's disk, so it is not sent: run the "
-                     "job again. The gateway's log names the row");
+  return base::error(
+      code,
+      "The stored result of this job has changed on the gateway's disk, so it is not sent: run the "
+      "job again. The gateway's log names the row");
 }
 
 base::Result<StoredResult> JobQueries::result(const std::string& tenant, const schemas::JobId& job) {

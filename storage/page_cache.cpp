@@ -18,9 +18,8 @@ base::Status drop_cached_pages(const std::string& file) {
   if (!opened)
     return base::error(base::Code::kInternal, file + ": cannot be opened: " + system_failure(errno));
   if (::fdatasync(opened.get()) != 0) {
-    return base::error(base::Code::kInternal,
-                       file + " cannot be synced: " + system_failure(errno) +
-                           "; look at the disk: `dmesg` says more; then start again");
+    return base::error(base::Code::kInternal, file + " cannot be synced: " + system_failure(errno) +
+                                                  "; look at the disk: `dmesg` says more; then start again");
   }
   // Where it is not supported (tmpfs), the pages are the file.
   ::posix_fadvise(opened.get(), 0, 0, POSIX_FADV_DONTNEED);

@@ -33,7 +33,8 @@ void drop_spec(Db& db, std::optional<std::int64_t> id);
 void drop_result(Db& db, std::optional<std::int64_t> id);
 void drop_parts(Db& db, const base::Uuid& root);
 
-// Columns `bytes`, `blob`, `hash` of a row. `damaged`: the code if they do not fit; `row_name` is for the log.
+// Columns `bytes`, `blob`, `hash` of a row. `damaged`: the code if they do not fit; `row_name` is for the
+// log.
 StoredPayload payload_at(Db& db, const Statement& row, int bytes_column, base::Code damaged,
                          const std::string& row_name);
 

@@ -31,8 +31,8 @@ struct Parts {
 };
 
 base::Error still_failing(const DataDir& dir, const SchemaLock& schema, const FailureFlag& failure) {
-  return base::error(base::Code::kInternal, dir.database + ": a sync failed (" + failure.reason() + "), and " +
-                                                schema.holders() +
+  return base::error(base::Code::kInternal, dir.database + ": a sync failed (" + failure.reason() +
+                                                "), and " + schema.holders() +
                                                 " still has the store open; end it and start again");
 }
 
@@ -88,7 +88,8 @@ base::Result<Parts> open_parts(const Store::Options& options) {
                                           .wal_max_bytes = options.wal_max_bytes,
                                           .interval = options.checkpoint_interval});
   if (!checkpointer) return checkpointer.error();
-  // The log's name too: SQLite makes it when the store is opened, and does not look how the folder's sync went.
+  // The log's name too: SQLite makes it when the store is opened, and does not look how the folder's sync
+  // went.
   if (auto synced = sync_folder(dir->root); !synced) return synced.error();
   return Parts{std::move(*dir),       std::move(schema), std::move(*failure),
                std::move(*turnstile), std::move(*blobs), std::move(*checkpointer)};

@@ -13,10 +13,10 @@ namespace {
 
 // What the kernel tells of the host as a whole and no program needs: its command line, other users' keys,
 // disks, devices. What is not there, or is root's alone, has not to be hidden.
-constexpr const char* kHostFiles[] = {"/proc/cmdline",    "/proc/diskstats",   "/proc/interrupts",
-                                      "/proc/kallsyms",   "/proc/key-users",   "/proc/keys",
-                                      "/proc/modules",    "/proc/partitions",  "/proc/sched_debug",
-                                      "/proc/swaps",      "/proc/timer_list"};
+constexpr const char* kHostFiles[] = {"/proc/cmdline",  "/proc/diskstats",  "/proc/interrupts",
+                                      "/proc/kallsyms", "/proc/key-users",  "/proc/keys",
+                                      "/proc/modules",  "/proc/partitions", "/proc/sched_debug",
+                                      "/proc/swaps",    "/proc/timer_list"};
 constexpr const char* kHostFolders[] = {"/proc/acpi", "/proc/fs", "/proc/scsi"};
 
 bool all_may_read(const char* path) {

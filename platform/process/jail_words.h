@@ -29,9 +29,9 @@ struct NamespaceOptions {
   bool network = false;        // the host's network, and what is needed to use it (names, certificates)
 };
 
-// bwrap with namespaces of its own, without capabilities; /usr read-only and what belongs to it, /proc without
-// what it tells of the host as a whole, /dev and a private /tmp. What is to be written or hidden further, the working directory and the environment are
-// the caller's to add.
+// bwrap with namespaces of its own, without capabilities; /usr read-only and what belongs to it, /proc
+// without what it tells of the host as a whole, /dev and a private /tmp. What is to be written or hidden
+// further, the working directory and the environment are the caller's to add.
 Words namespace_words(std::string_view hostname, std::uint64_t tmp_bytes,
                       const NamespaceOptions& options = {});
 

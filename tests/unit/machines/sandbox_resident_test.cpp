@@ -138,7 +138,8 @@ TEST_F(ResidentTest, NobodyLooksIntoTheFirstProcessOrAHiddenProgram) {
       "for process in 1 $hidden; do for entry in mem maps environ exe; do "
       "(: < /proc/$process/$entry) 2>/dev/null && echo $process $entry is open; done; "
       "(: <> /proc/$process/mem) 2>/dev/null && echo $process is written; "
-      "ls /proc/$process/fd 2>/dev/null; done; (: < /proc/$$/mem) && echo its own is not closed; kill $hidden",
+      "ls /proc/$process/fd 2>/dev/null; done; (: < /proc/$$/mem) && echo its own is not closed; kill "
+      "$hidden",
       {"/usr/bin/sleep"});
   EXPECT_EQ(all(), "unreadable\nits own is not closed\n");
 }

@@ -59,7 +59,8 @@ class PlainSqlite {
 // A database whose log is copied by hand.
 class Copied {
  public:
-  explicit Copied(std::string path) : path_(std::move(path)), writer_({.path = path_}), copier_({.path = path_}) {
+  explicit Copied(std::string path)
+      : path_(std::move(path)), writer_({.path = path_}), copier_({.path = path_}) {
     writer_.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, bytes BLOB)");
     text(copier_, "SELECT count(*) FROM t");
   }

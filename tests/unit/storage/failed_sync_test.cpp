@@ -62,7 +62,9 @@ class FailedSync : public ::testing::Test {
 
 TEST_F(FailedSync, OfTheLogEndsTheProcess) { EXPECT_EQ(end_of_writer(log()), kFailed); }
 
-TEST_F(FailedSync, OfTheDatabaseInACheckpointEndsTheProcess) { EXPECT_EQ(end_of_writer(database()), kFailed); }
+TEST_F(FailedSync, OfTheDatabaseInACheckpointEndsTheProcess) {
+  EXPECT_EQ(end_of_writer(database()), kFailed);
+}
 
 TEST_F(FailedSync, EndsEveryProcessOfTheStore) {
   for (const std::string& file : {log(), database()}) {
@@ -95,7 +97,8 @@ TEST_F(FailedSync, AStartRefusesWhileAnotherProcessKeepsTheStoreOpen) {
   const auto store = Store::open(options, clock);
   ASSERT_FALSE(store);
   EXPECT_NE(store.error().message.find("Input/output error"), std::string::npos) << store.error().message;
-  EXPECT_NE(store.error().message.find("still has the store open"), std::string::npos) << store.error().message;
+  EXPECT_NE(store.error().message.find("still has the store open"), std::string::npos)
+      << store.error().message;
 }
 
 TEST_F(FailedSync, TheFlagNamesProcessFileAndError) {

@@ -18,11 +18,11 @@ namespace fs = std::filesystem;
 // Those of the system call `number` whose first argument is `descriptor`.
 void deny(std::vector<sock_filter>& filter, long number, int descriptor) {
   constexpr unsigned kLoad = BPF_LD | BPF_W | BPF_ABS, kEqual = BPF_JMP | BPF_JEQ | BPF_K;
-  filter.insert(filter.end(),
-                {BPF_STMT(kLoad, offsetof(seccomp_data, nr)), BPF_JUMP(kEqual, static_cast<unsigned>(number), 0, 3),
-                 BPF_STMT(kLoad, offsetof(seccomp_data, args[0])),
-                 BPF_JUMP(kEqual, static_cast<unsigned>(descriptor), 0, 1),
-                 BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EIO)});
+  filter.insert(filter.end(), {BPF_STMT(kLoad, offsetof(seccomp_data, nr)),
+                               BPF_JUMP(kEqual, static_cast<unsigned>(number), 0, 3),
+                               BPF_STMT(kLoad, offsetof(seccomp_data, args[0])),
+                               BPF_JUMP(kEqual, static_cast<unsigned>(descriptor), 0, 1),
+                               BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EIO)});
 }
 
 }  // namespace

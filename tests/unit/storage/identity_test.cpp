@@ -97,9 +97,10 @@ TEST_F(Identity, AFileWithoutAnIdIsRefused) {
 // As by `restore a backup` of before an upgrade.
 TEST_F(Identity, ADatabaseOfBeforeTheTableTakesTheIdOfTheFile) {
   const std::string id = line_of(files_.identity);
-  make_database(files_.database,
-                "DROP TABLE identity; ALTER TABLE job_specs DROP COLUMN hash; ALTER TABLE job_results DROP COLUMN "
-                "hash; ALTER TABLE job_parts DROP COLUMN hash; PRAGMA user_version = 15");
+  make_database(
+      files_.database,
+      "DROP TABLE identity; ALTER TABLE job_specs DROP COLUMN hash; ALTER TABLE job_results DROP COLUMN "
+      "hash; ALTER TABLE job_parts DROP COLUMN hash; PRAGMA user_version = 15");
   EXPECT_EQ(start(), "");
   EXPECT_EQ(line_of(files_.identity), id);
   EXPECT_EQ(identity_of(*std::make_unique<Db>(Db::Options{.path = files_.database})).str(), id);

@@ -96,7 +96,8 @@ TEST_F(Inspection, MakesNothingOverADatabaseWithoutTables) {
   const auto before = content_of(data_);
   const auto found = inspect_store(data_);
   ASSERT_FALSE(found);
-  EXPECT_NE(found.error().message.find("shows that there was a store"), std::string::npos) << found.error().message;
+  EXPECT_NE(found.error().message.find("shows that there was a store"), std::string::npos)
+      << found.error().message;
   EXPECT_EQ(content_of(data_), before);
 }
 
@@ -166,7 +167,8 @@ TEST_F(DamagedRow, AResultIsNotRead) {
   const auto result = store_.queries().result(kTenant, job);
   EXPECT_EQ(result->payload->bytes, "");
   EXPECT_EQ(result->payload->damaged, base::Code::kResultDamaged);
-  EXPECT_EQ(store_.queries().result(kTenant, other)->payload->bytes, R"({"amount":1})") << "nothing else is touched";
+  EXPECT_EQ(store_.queries().result(kTenant, other)->payload->bytes, R"({"amount":1})")
+      << "nothing else is touched";
   EXPECT_EQ(damage(), std::vector<std::string>{"result of " + job.str()});
 }
 
