@@ -19,7 +19,7 @@ namespace {
 constexpr int kNumbers = 6;
 constexpr int kSignalled = 128;
 
-int failed(const char* what) {
+int not_run(const char* what) {
   std::fprintf(stderr, "millrace-jail-init: %s: %s\n", what, std::strerror(errno));
   return 1;
 }
@@ -31,7 +31,7 @@ void close_from(unsigned first, unsigned last) { ::syscall(SYS_close_range, firs
   close_from(3, ~0U);
   ::setsid();
   if (set_limits(limits)) ::execv(*words, words);
-  ::_exit(failed(*words));
+  ::_exit(not_run(*words));
 }
 
 // Reaps whatever ends in the jail until `program` has.
@@ -39,7 +39,7 @@ int wait_for(pid_t program) {
   for (;;) {
     int status = 0;
     const pid_t ended = ::waitpid(-1, &status, 0);
-    if (ended < 0 && errno != EINTR) return failed("waitpid");
+    if (ended < 0 && errno != EINTR) return not_run("waitpid");
     if (ended != program) continue;
     return WIFEXITED(status) ? WEXITSTATUS(status) : kSignalled + WTERMSIG(status);
   }
@@ -61,12 +61,12 @@ int run_resident(char** words) {
   limits.processes = static_cast<std::uint32_t>(numbers[4]);
   limits.groups = static_cast<std::uint32_t>(numbers[5]);
   if (*words == nullptr) return 2;
-  if (!enter_groups(kJailGroups, limits.groups)) return failed("cgroup");
+  if (!enter_groups(kJailGroups, limits.groups)) return not_run("cgroup");
   // Neither its memory nor its descriptors are open to the others, which have the same uid.
-  if (::prctl(PR_SET_DUMPABLE, 0) != 0) return failed("dumpable");
+  if (::prctl(PR_SET_DUMPABLE, 0) != 0) return not_run("dumpable");
   const pid_t program = ::fork();
   if (program == 0) become(limits, words);
-  if (program < 0) return failed("fork");
+  if (program < 0) return not_run("fork");
   close_from(0, kJailDisk - 1);
   close_from(kJailDisk + 1, ~0U);
   return wait_for(program);

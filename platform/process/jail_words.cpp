@@ -13,20 +13,21 @@ namespace {
 
 // What the kernel tells of the host as a whole and no program needs: its command line, other users' keys,
 // disks, devices. What is not there, or is root's alone, has not to be hidden.
-constexpr const char* kHostFiles[] = {"/proc/cmdline",  "/proc/diskstats",  "/proc/interrupts",
-                                      "/proc/kallsyms", "/proc/key-users",  "/proc/keys",
-                                      "/proc/modules",  "/proc/partitions", "/proc/sched_debug",
-                                      "/proc/swaps",    "/proc/timer_list"};
-constexpr const char* kHostFolders[] = {"/proc/acpi", "/proc/fs", "/proc/scsi"};
+constexpr const char* kHostFiles[] = {"/proc/bootconfig",  "/proc/cmdline",  "/proc/diskstats",
+                                      "/proc/interrupts",  "/proc/kallsyms", "/proc/key-users",
+                                      "/proc/keys",        "/proc/modules",  "/proc/partitions",
+                                      "/proc/sched_debug", "/proc/swaps",    "/proc/timer_list"};
+constexpr const char* kHostFolders[] = {"/proc/acpi", "/proc/asound", "/proc/fs", "/proc/scsi"};
 
 bool all_may_read(const char* path) {
   struct stat about {};
   return ::stat(path, &about) == 0 && (about.st_mode & S_IROTH) != 0;
 }
 
-// A device on a mount without devices: it can be neither opened nor written.
+// A device on a mount without devices can be neither opened nor written. The settings of the jail's own
+// namespaces could be, by bubblewrap's look at /proc/sys alone.
 Words hiding_words() {
-  Words words;
+  Words words{"--ro-bind", "/proc/sys", "/proc/sys"};
   for (const char* file : kHostFiles) {
     if (all_may_read(file)) append(words, {"--ro-bind", "/dev/null", file});
   }

@@ -1,0 +1,274 @@
+"""What a process in a jail can see and touch, on every way in: whatever is not on a list here is a leak of the host."""
+
+import json
+import os
+import re
+import subprocess
+
+import jail_outside
+import pytest
+from commands import cli, environment
+from jail_ways import PROBED, WAYS, Sftp, Ways, skip_without_ssh
+from millrace import BUILD, Gateway, eventually
+from sandboxed import reachable_folder, skip_without_namespaces, start
+
+ROOT_ALONE = "only root can look into the jails from outside"
+SSH_WAYS = ("login", "terminal", "sftp")
+
+
+@pytest.fixture(scope="module")
+def house():
+    with reachable_folder() as folder:
+        gateway = start(folder / "data")
+        (folder / "run").mkdir(mode=0o700)
+        yield Ways(gateway, folder / "run")
+        gateway.close()
+
+
+@pytest.fixture
+def inside(house, way):
+    look(house, way)
+    return house.inside[way]
+
+
+@pytest.fixture
+def outside(house, way):
+    if os.geteuid() != 0:
+        pytest.skip(ROOT_ALONE)
+    look(house, way)
+    return house.outside[way]
+
+
+def look(house, way):
+    skip_without_ssh(house.gateway, way)
+    if way == "engine":
+        skip_without_namespaces("the engine's jail has other walls")
+    if way not in house.inside and way not in house.outside:
+        house.look(way)
+
+
+probed = pytest.mark.parametrize("way", PROBED)
+every_way = pytest.mark.parametrize("way", WAYS)
+
+
+# Processes: what they hold, what they are told, what they may.
+
+DESCRIPTORS = {
+    "first": {"pipe", "anon_inode:[signalfd]", "anon_inode:[eventfd]", "/dev/null of the host", "AF_UNIX socket of the host", "disk.lock of the host"},
+    "sshd": {"pipe", "/dev/null of the jail", "AF_UNIX socket of the jail", "/dev/ptmx of the jail", "/dev/pts/ptmx of the jail"},
+    "user": {"pipe", "memory file", "/dev/null of the jail", "/dev/pts/0 of the jail", "/dev/tty of the jail"},
+    # To the gateway it speaks by a socket that was given to it: its filter knows no call that binds or connects one.
+    "engine": {"/dev/null of the host", "AF_UNIX socket of the host", "memory file", "millrace-engine of the host", "/ of the jail"},
+}
+
+
+@every_way
+def test_each_descriptor_is_of_a_kind_that_its_process_needs(outside):
+    leaks = [(each.title, number, kind) for each in outside for number, kind in each.descriptors.items() if kind not in DESCRIPTORS[each.role]]
+    assert not leaks
+
+
+@pytest.mark.parametrize("way", [way for way in WAYS if way != "engine"])
+def test_only_the_first_process_of_a_jail_holds_a_socket_of_the_host_or_the_lock_of_its_disk(outside):
+    theirs = re.compile("socket of the host|disk.lock")
+    assert not [(each.title, kind) for each in outside for kind in each.descriptors.values() if each.role != "first" and theirs.search(kind)]
+
+
+@pytest.mark.parametrize("way", SSH_WAYS)
+def test_no_process_of_a_login_holds_a_socket_of_the_host(outside):
+    assert not [(each.title, kind) for each in outside for kind in each.descriptors.values() if "socket of the host" in kind]
+
+
+@every_way
+def test_each_process_is_in_a_folder_of_its_jail(outside):
+    assert [each.title for each in outside if not each.is_at_home] == []
+
+
+OURS = {"PATH", "HOME", "PWD", "MILLRACE_MACHINE_ID"}
+OF_A_LOGIN = OURS | {"USER", "LOGNAME", "MAIL", "SHELL", "SHLVL", "OLDPWD", "_", "SSH_CLIENT", "SSH_CONNECTION", "SSH_TTY", "TERM", "LANG"}
+OF_AN_ENGINE = {"PATH", "HOME", "PWD", "LC_ALL", "OMP_THREAD_LIMIT"}
+VARIABLES = {
+    "command": OURS | {"MILLRACE_ARTIFACTS", "MILLRACE_EXECUTION_ID"},
+    **dict.fromkeys(SSH_WAYS, OF_A_LOGIN),
+    "engine": OF_AN_ENGINE,
+}
+
+
+@every_way
+def test_each_variable_is_one_that_its_process_needs(outside, way):
+    leaks = [(each.title, name) for each in outside for name in set(each.environment) - VARIABLES[way] if not name.startswith("LC_")]
+    assert not leaks
+
+
+@every_way
+def test_no_command_line_and_no_variable_names_the_data_directory(outside, house):
+    data = str(house.gateway.data)
+    told = {each.title: " ".join([*each.command, *each.environment.values()]) for each in outside}
+    assert not [title for title, words in told.items() if data in words or str(BUILD) in words]
+
+
+@every_way
+def test_every_namespace_but_the_clocks_is_the_jails_own(outside, house):
+    for each in outside:
+        same = {name for name, number in each.namespaces.items() if house.namespaces[name] == number}
+        assert same <= {"time", "time_for_children"}, each.title
+
+
+@every_way
+def test_no_process_has_a_capability_or_a_way_to_one(outside):
+    for each in outside:
+        assert_is_bounded(each.status, each.title)
+
+
+@probed
+def test_no_process_that_is_seen_inside_has_a_capability_or_a_way_to_one(inside):
+    assert inside["groups"] == []
+    for process in inside["processes"].values():
+        assert_is_bounded(process["status"], process["name"])
+
+
+def assert_is_bounded(status, title):
+    held = {name for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb") if int(status[name], 16) != 0}
+    assert (held, status["NoNewPrivs"], status["Seccomp"], status["Groups"]) == (set(), "1", "2", ""), title
+
+
+# What is closed to the jail's user: the first process, and sshd.
+
+READ_OF_OTHERS = set(
+    "arch_status autogroup cgroup cmdline comm coredump_filter cpuset cpu_resctrl_groups gid_map limits loginuid mountinfo mounts oom_adj oom_score "
+    "oom_score_adj projid_map sched schedstat sessionid setgroups stat statm status timens_offsets timerslack_ns uid_map wchan".split()
+)
+WRITTEN_OF_OTHERS = {"timerslack_ns"}  # opens for everybody; a write is refused
+
+
+def closed(inside):
+    return {pid: process for pid, process in inside["processes"].items() if pid == "1" or process["name"].startswith("sshd")}
+
+
+@probed
+def test_memory_descriptors_and_variables_of_the_first_process_and_of_sshd_are_closed(inside, way):
+    assert len(closed(inside)) == (1 if way == "command" else 3)
+    for pid, process in closed(inside).items():
+        shown = (process["memory"], process["follows"], process["descriptors"], process["environment"])
+        assert shown == ([], [], "!EACCES", "!EACCES"), (pid, process["name"])
+        assert set(process["lists"]) <= {"attr"}, (pid, process["name"])
+
+
+@probed
+def test_the_first_process_and_sshd_show_their_state_alone(inside):
+    for pid, process in closed(inside).items():
+        assert set(process["reads"]) - READ_OF_OTHERS == set(), (pid, process["name"])
+        assert set(process["writes"]) - WRITTEN_OF_OTHERS == set(), (pid, process["name"])
+
+
+@probed
+def test_calls_that_reach_into_another_process_are_refused(inside):
+    for pid, calls in inside["taken"].items():
+        assert {name: how for name, how in calls.items() if how not in ("EPERM", "EACCES")} == {}, pid
+
+
+@pytest.mark.parametrize("way", ["login"])
+def test_a_login_finds_no_socket_and_no_open_memory_of_its_sshd(house, way):
+    skip_without_ssh(house.gateway, way)
+    script = (
+        "for p in /proc/[0-9]*; do case $(cat $p/comm) in sshd*) echo sshd; (: <>$p/mem) && echo memory; esac; "
+        "find $p/fd -lname 'socket:*' -printf 'socket\\n'; done 2>/dev/null | sort -u"
+    )
+    done = cli(house.gateway, "ssh", "local", "--", script, env={"XDG_RUNTIME_DIR": str(house.runtime)})
+    assert done.stdout == "sshd\n", done.stderr
+
+
+@pytest.mark.parametrize("way", ["sftp"])
+@pytest.mark.parametrize("path", ["/proc/self/mem", "/proc/self/environ", "/proc/1/environ", "/proc/1/mem", "/proc/1/fd/10", "/usr/sbin/sshd"])
+def test_sftp_opens_nothing_of_its_own_server(house, way, path):
+    skip_without_ssh(house.gateway, way)
+    with house._by_sftp():
+        for flags in (1, 2, 3):
+            assert house.sftp.opens(path, flags) == Sftp.REFUSED
+
+
+# The kernel's folders.
+
+HIDDEN = set(
+    "acpi asound bootconfig cmdline diskstats fs interrupts kallsyms kcore key-users keys kmsg kpagecgroup kpagecount kpageflags modules "
+    "pagetypeinfo partitions sched_debug scsi slabinfo swaps sysrq-trigger timer_list vmallocinfo".split()
+)
+NEEDED = {"cpuinfo", "meminfo", "stat", "loadavg", "uptime", "version", "filesystems"}
+# The same for whoever asks, or the jail's own.
+HARMLESS = set(
+    "buddyinfo bus cgroups config.gz consoles crypto devices dma driver execdomains iomem ioports irq locks mdstat misc mtrr pressure softirqs "
+    "sys sysvipc tty vmstat zoneinfo".split()
+)
+
+
+@probed
+def test_proc_shows_what_programs_need_and_hides_what_it_knows_of_the_host(inside):
+    read = {path.split("/")[2] for path in inside["proc"]["reads"]}
+    assert NEEDED <= read
+    assert read & HIDDEN == set(), "is to be hidden"
+    assert read - NEEDED - HARMLESS == set(), "is on no list"
+
+
+@probed
+def test_no_setting_of_the_kernel_can_be_written(inside):
+    assert [path for path in inside["proc"]["writes"] if not path.startswith("/proc/pressure/")] == []
+
+
+@probed
+def test_there_is_no_sys(inside):
+    assert inside["sys"] is False
+
+
+# Files and devices.
+
+READ_ONLY = {"/", "/usr", "/dev", "/etc/alternatives", "/etc/ld.so.cache", "/etc/fonts", "/var/cache/fontconfig"}
+WRITABLE = {"/proc", "/dev/pts", "/tmp"}
+DEVICES = {f"/dev/{name}" for name in ("full", "null", "random", "tty", "urandom", "zero")}
+OF_SSHD = re.compile("/etc/(ssh/[^/]+|passwd|group|nsswitch.conf|hosts)|/usr/(sbin/sshd|lib/openssh/sshd-(session|auth))")
+MACHINE = {"/dev/shm", "/workspace"}
+
+
+@every_way
+def test_each_mount_is_one_that_the_jail_needs(outside, way):
+    more = {"command": MACHINE | {"/artifacts"}, "engine": set()}.get(way, MACHINE)
+    for point, (kind, access) in outside[-1].mounts.items():
+        if point in WRITABLE | DEVICES | more:
+            continue
+        mask = re.match("/proc/[^/]+", point) and kind in ("tmpfs", "devtmpfs", "proc")
+        assert point in READ_ONLY or mask or (way in SSH_WAYS and OF_SSHD.fullmatch(point)), (point, kind)
+        assert access == "ro", (point, kind)
+
+
+@probed
+def test_no_mount_lets_a_program_gain_rights_and_only_the_standard_devices_are_devices(inside):
+    for line in inside["mounts"]:
+        point, options = line.split()[4], line.split()[5].split(",")
+        assert "nosuid" in options, line
+        assert "nodev" in options or point in DEVICES | {"/dev/pts"}, line
+
+
+@probed
+def test_the_devices_are_the_standard_ones(inside):
+    assert {path for path in inside["devices"] if not re.fullmatch("/dev/pts/[0-9]+", path)} <= DEVICES | {"/dev/pts/ptmx"}
+
+
+@probed
+def test_only_the_machines_own_folders_and_the_standard_devices_can_be_written(inside, way):
+    folders = MACHINE | {"/tmp", "/dev/pts"} | ({"/artifacts"} if way == "command" else set())
+    assert set(inside["writable"]) == folders | DEVICES
+
+
+@probed
+def test_etc_is_what_programs_need(inside, way):
+    ours = {"alternatives", "fonts", "ld.so.cache"}
+    login = {"ssh", "passwd", "group", "nsswitch.conf", "hosts"} if way != "command" else set()
+    assert set(inside["etc"]) <= ours | login
+
+
+@probed
+def test_there_is_no_network_and_no_queue_and_no_key_of_others(inside):
+    assert inside["interfaces"] == ["lo"] and inside["routes"] == []
+    assert inside["sockets"]["tcp"] == inside["sockets"]["udp"] == []
+    assert not [line for line in inside["sockets"]["unix"] if len(line.split()) > 7], "a socket with a name"
+    assert inside["queues"] == {"msg": [], "sem": [], "shm": []}
+    assert inside["keyring"] == "EPERM" and inside["hostname"] == "machine"

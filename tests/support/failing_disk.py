@@ -1,0 +1,197 @@
+"""A disk that fails to write on command, with a real ext4: a FUSE file system has one file, a loop device makes a disk of it.
+What the FUSE file takes is on the disk (`disk.img` in the folder) and stays there through a power cut.
+
+As a program it is that FUSE file system: failing_disk.py MOUNT IMAGE CONTROL"""
+
+import errno
+import functools
+import mmap
+import os
+import re
+import shutil
+import signal
+import stat
+import struct
+import subprocess
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+
+DISK_BYTES = 1 << 30
+BLOCK = 4096
+HEAD = struct.Struct("<II")  # of the control file: how many ranges fail, how many writes have failed
+RANGE = struct.Struct("<QQ")  # first byte, byte after the last
+RANGES_MAX = 4000
+CONTROL_BYTES = 64 << 10
+EXTENT = re.compile(r"^ *\d+: +\d+\.\. *\d+: +(\d+)\.\. *(\d+):", re.MULTILINE)
+PROGRAMS = ("losetup", "mkfs.ext4", "filefrag", "mount", "umount")
+
+
+@functools.cache
+def why_not_here():
+    """What this machine lacks; empty: nothing."""
+    if os.geteuid() != 0:
+        return "only root may mount"
+    missing = [path for path in ("/dev/fuse", "/dev/loop-control") if not os.path.exists(path)]
+    missing += [program for program in PROGRAMS if not shutil.which(program)]
+    try:
+        import fusepy  # noqa: F401
+    except (ImportError, OSError):
+        missing.append("python3-fusepy")
+    if missing:
+        return f"not here: {', '.join(missing)}"
+    free = subprocess.run(["losetup", "-f"], capture_output=True, text=True, check=False)
+    return "" if free.returncode == 0 else f"no loop device is free: {free.stderr.strip()}"
+
+
+def run(*command):
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
+    return done.stdout
+
+
+class Mounted:
+    """An ext4 on a loop device on `file`, mounted until `close`."""
+
+    def __init__(self, file, place, new=False):
+        self.place = Path(place)
+        self.place.mkdir()
+        self._undo = ExitStack()
+        try:
+            self._device = run("losetup", "-f", "--show", "--direct-io=on", file).strip()
+            self._undo.callback(run, "losetup", "-d", self._device)
+            if new:
+                run("mkfs.ext4", "-q", "-F", "-N", "8192", "-J", "size=16", "-E", "nodiscard,lazy_itable_init=0", self._device)
+            self._mount()
+        except BaseException:
+            self.close()
+            raise
+
+    def _mount(self):
+        run("mount", "-t", "ext4", "-o", "errors=continue", self._device, self.place)
+        self._is_mounted = True
+
+    def remount(self):
+        """Its files are read from the disk again."""
+        run("umount", self.place)
+        self._is_mounted = False
+        self._mount()
+
+    def close(self):
+        if getattr(self, "_is_mounted", False):
+            self._undo.callback(run, "umount", self.place)
+            self._is_mounted = False
+        self._undo.close()
+
+
+class FailingDisk:
+    """A mounted disk, of which chosen blocks can be made to fail. For `with`."""
+
+    def __init__(self, folder):
+        self._folder = Path(folder)
+        self._undo = ExitStack()
+        self._image = self._folder / "disk.img"
+
+    def __enter__(self):
+        try:
+            self._serve()
+            self.disk = Mounted(self._folder / "fuse" / "disk", self._folder / "mounted", new=True)
+            self._undo.callback(self.disk.close)
+            self.root = self.disk.place
+            return self
+        except BaseException:
+            self._undo.close()
+            raise
+
+    def __exit__(self, *_):
+        self.heal()
+        self._undo.close()
+
+    def _serve(self):
+        mount, control = self._folder / "fuse", self._folder / "disk.control"
+        mount.mkdir()
+        with open(self._image, "wb") as image:
+            image.truncate(DISK_BYTES)
+        control.write_bytes(bytes(CONTROL_BYTES))
+        with open(control, "r+b") as file:
+            self._control = mmap.mmap(file.fileno(), CONTROL_BYTES)
+        self._server = subprocess.Popen([sys.executable, "-B", __file__, mount, self._image, control], stdout=subprocess.PIPE)
+        self._undo.callback(self._server.wait, 10)
+        self._undo.callback(self._server.stdout.close)
+        assert self._server.stdout.readline() == b"mounted\n", "the FUSE file system was not mounted"
+        self._undo.callback(run, "umount", mount)
+
+    def fail_writes_to(self, path):
+        """To the blocks that a file has now, and to no others: the journal of ext4 goes on."""
+        run("sync", "-f", path)
+        extents = EXTENT.findall(run("filefrag", "-v", "-b4096", path))
+        assert 0 < len(extents) <= RANGES_MAX, f"{path} has {len(extents)} extents"
+        for number, (first, last) in enumerate(extents):
+            RANGE.pack_into(self._control, HEAD.size + number * RANGE.size, int(first) * BLOCK, (int(last) + 1) * BLOCK)
+        self._control[0:4] = struct.pack("<I", len(extents))
+
+    def heal(self):
+        self._control[0:4] = bytes(4)
+
+    def failed_writes(self):
+        return HEAD.unpack_from(self._control)[1]
+
+    def power_cut(self, place):
+        """What the disk has at this moment, mounted elsewhere."""
+        copy = self._folder / f"{Path(place).name}.img"
+        self._server.send_signal(signal.SIGSTOP)  # nothing is written meanwhile
+        try:
+            run("cp", "--sparse=always", self._image, copy)
+        finally:
+            self._server.send_signal(signal.SIGCONT)
+        disk = Mounted(copy, place)
+        self._undo.callback(disk.close)
+        return disk
+
+
+def serve(mount, image, control):
+    import fusepy
+
+    class OneFile(fusepy.Operations):
+        def __init__(self):
+            self._fd = os.open(image, os.O_RDWR)
+            with open(control, "r+b") as file:
+                self._control = mmap.mmap(file.fileno(), CONTROL_BYTES)
+
+        def init(self, path):
+            os.write(sys.stdout.fileno(), b"mounted\n")
+
+        def getattr(self, path, fh=None):
+            if path == "/":
+                return {"st_mode": stat.S_IFDIR | 0o700, "st_nlink": 2}
+            if path != "/disk":
+                raise fusepy.FuseOSError(errno.ENOENT)
+            return {"st_mode": stat.S_IFREG | 0o600, "st_nlink": 1, "st_size": DISK_BYTES}
+
+        def readdir(self, path, fh):
+            return [".", "..", "disk"]
+
+        def read(self, path, size, offset, fh):
+            return os.pread(self._fd, size, offset)
+
+        def write(self, path, data, offset, fh):
+            if self._fails(offset, offset + len(data)):
+                self._control[4:8] = struct.pack("<I", HEAD.unpack_from(self._control)[1] + 1)
+                raise fusepy.FuseOSError(errno.EIO)
+            return os.pwrite(self._fd, data, offset)
+
+        def fsync(self, path, datasync, fh):
+            return 0
+
+        def _fails(self, begin, end):
+            ranges = HEAD.unpack_from(self._control)[0]
+            return any(
+                first < end and begin < last
+                for first, last in (RANGE.unpack_from(self._control, HEAD.size + n * RANGE.size) for n in range(ranges))
+            )
+
+    fusepy.FUSE(OneFile(), mount, foreground=True, nothreads=True, big_writes=True, max_read=1 << 17)
+
+
+if __name__ == "__main__":
+    serve(*sys.argv[1:])
