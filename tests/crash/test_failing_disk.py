@@ -8,8 +8,8 @@ from millrace import eventually
 from store_processes import StoreProcesses, accepted, assert_kept
 
 FILES = {"database": "millrace.db", "log": "millrace.db-wal"}
-ORDERS = 100
-MORE_ORDERS = 200  # so many that the log is begun anew
+ORDERS = 60
+MORE_ORDERS = 60  # so many that the log is begun anew
 
 pytestmark = pytest.mark.skipif(bool(why_not_here()), reason=why_not_here())
 

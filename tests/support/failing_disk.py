@@ -17,6 +17,8 @@ import sys
 from contextlib import ExitStack
 from pathlib import Path
 
+from millrace import eventually
+
 DISK_BYTES = 1 << 30
 BLOCK = 4096
 HEAD = struct.Struct("<II")  # of the control file: how many ranges fail, how many writes have failed
@@ -24,6 +26,7 @@ RANGE = struct.Struct("<QQ")  # first byte, byte after the last
 RANGES_MAX = 4000
 CONTROL_BYTES = 64 << 10
 EXTENT = re.compile(r"^ *\d+: +\d+\.\. *\d+: +(\d+)\.\. *(\d+):", re.MULTILINE)
+KERNEL_MOUNTS = Path("/proc/fs/ext4")
 PROGRAMS = ("losetup", "mkfs.ext4", "filefrag", "mount", "umount")
 
 
@@ -50,6 +53,12 @@ def run(*command):
     return done.stdout
 
 
+def unmount(place):
+    """A device or a process that is just ending may keep it for a moment."""
+    command = ["umount", str(place)]
+    eventually(lambda: subprocess.run(command, capture_output=True, check=False).returncode == 0, what=f"umount {place}")
+
+
 class Mounted:
     """An ext4 on a loop device on `file`, mounted until `close`."""
 
@@ -57,6 +66,7 @@ class Mounted:
         self.place = Path(place)
         self.place.mkdir()
         self._undo = ExitStack()
+        self._is_mounted = False
         try:
             self._device = run("losetup", "-f", "--show", "--direct-io=on", file).strip()
             self._undo.callback(run, "losetup", "-d", self._device)
@@ -73,14 +83,18 @@ class Mounted:
 
     def remount(self):
         """Its files are read from the disk again."""
-        run("umount", self.place)
-        self._is_mounted = False
+        self._unmount()
         self._mount()
 
+    def _unmount(self):
+        """And waits until the kernel has let go of it: a jail of another test may have had its mounts."""
+        unmount(self.place)
+        self._is_mounted = False
+        eventually(lambda: not (KERNEL_MOUNTS / Path(self._device).name).exists(), what=f"{self._device} is free")
+
     def close(self):
-        if getattr(self, "_is_mounted", False):
-            self._undo.callback(run, "umount", self.place)
-            self._is_mounted = False
+        if self._is_mounted:
+            self._undo.callback(self._unmount)
         self._undo.close()
 
 
@@ -116,10 +130,16 @@ class FailingDisk:
         with open(control, "r+b") as file:
             self._control = mmap.mmap(file.fileno(), CONTROL_BYTES)
         self._server = subprocess.Popen([sys.executable, "-B", __file__, mount, self._image, control], stdout=subprocess.PIPE)
-        self._undo.callback(self._server.wait, 10)
-        self._undo.callback(self._server.stdout.close)
+        self._undo.callback(self._end_server)
         assert self._server.stdout.readline() == b"mounted\n", "the FUSE file system was not mounted"
-        self._undo.callback(run, "umount", mount)
+        self._undo.callback(unmount, mount)
+
+    def _end_server(self):
+        try:
+            self._server.wait(10)
+        finally:
+            self._server.kill()  # where something above has failed
+            self._server.communicate()
 
     def fail_writes_to(self, path):
         """To the blocks that a file has now, and to no others: the journal of ext4 goes on."""

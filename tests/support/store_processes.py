@@ -22,6 +22,7 @@ class StoreProcesses:
         self._workers = workers
         self._env = env
         self.all = []
+        self._client = None
         self._is_closed = False
 
     @property
@@ -32,13 +33,15 @@ class StoreProcesses:
     def client(self):
         if self._is_closed:
             raise SystemExit  # ends the thread of a Ledger that repeats an order
-        return self.front.client
+        return self._client
 
     def start(self):
         role = "api" if self._workers else "serve"
-        self.all = [Gateway(self.data, *SMALL_LOG, role=role, env=self._env(role)).start()]
-        for name in self._workers:
-            self.all.append(Worker(self.data, *SMALL_LOG, name=name, env=self._env(name)).start())
+        self.all = [Gateway(self.data, *SMALL_LOG, role=role, env=self._env(role))]
+        self.all += [Worker(self.data, *SMALL_LOG, name=name, env=self._env(name)) for name in self._workers]
+        for process in self.all:
+            process.start()
+        self._client = self.front.client
         return self
 
     def of(self, role):
