@@ -44,6 +44,8 @@ process::Words outer_words(const JailParts& parts, const JailSite& site, unsigne
   process::Words words{parts.limits.init_program, kJailUser, std::to_string(site.uid)};
   const process::NamespaceOptions options{inner_uid, site.network};
   process::append(words, process::namespace_words("machine", parts.limits.tmp_bytes, options));
+  // Nobody writes another process's memory, nor a setting of the jail's namespaces.
+  process::append(words, {"--remount-ro", "/proc"});
   process::append(words, {"--size", std::to_string(parts.limits.tmp_bytes), "--tmpfs", "/dev/shm"});
   process::append(words, {"--bind", site.place.workspace, "/workspace"});
   if (!site.artifacts.empty()) process::append(words, {"--bind", site.artifacts, "/artifacts"});

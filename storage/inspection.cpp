@@ -94,10 +94,17 @@ class Inspector {
     if (found_.damage.size() < kDamageMax) found_.damage.push_back(std::move(what));
   }
 
+  // `read` reads up to kRowsOfRead rows and returns how many there were.
+  template <class Read>
+  static void in_short_reads(const Read& read) {
+    while (read() == kRowsOfRead) {
+    }
+  }
+
   void check_jobs() {
     base::Uuid last;
-    for (int rows = kRowsOfRead; rows == kRowsOfRead;) {
-      rows = 0;
+    in_short_reads([&] {
+      int rows = 0;
       auto s = db_.prepare(
           "SELECT j.id, j.kind, coalesce(j.parent_id, j.id), s.bytes, s.hash, r.bytes, r.hash FROM jobs j "
           "LEFT JOIN job_specs s ON s.id = j.spec LEFT JOIN job_results r ON r.id = j.result "
@@ -109,14 +116,15 @@ class Inspector {
         if (is_damaged(s, 3)) report("request of " + job.str());
         if (is_damaged(s, 5)) report("result of " + job.str());
       }
-    }
+      return rows;
+    });
   }
 
   void check_parts() {
     base::Uuid root;
     std::int64_t index = -1;
-    for (int rows = kRowsOfRead; rows == kRowsOfRead;) {
-      rows = 0;
+    in_short_reads([&] {
+      int rows = 0;
       auto s = db_.prepare(
           "SELECT p.root, p.part_index, p.bytes, p.hash, j.kind FROM job_parts p JOIN jobs j ON j.id = "
           "p.root "
@@ -128,15 +136,16 @@ class Inspector {
         const JobId job{static_cast<schemas::Kind>(s.integer(4)), root};
         if (is_damaged(s, 2)) report("part " + std::to_string(index) + " of " + job.str());
       }
-    }
+      return rows;
+    });
   }
 
   // What was removed while this ran is no damage.
   void check_files() {
     std::vector<std::pair<std::int64_t, std::string>> odd;
     std::int64_t last = 0;
-    for (int rows = kRowsOfRead; rows == kRowsOfRead;) {
-      rows = 0;
+    in_short_reads([&] {
+      int rows = 0;
       auto s =
           db_.prepare("SELECT id, path, bytes FROM blobs WHERE id > ?1 AND refs > 0 ORDER BY id LIMIT ?2");
       s.bind(last, kRowsOfRead);
@@ -144,7 +153,8 @@ class Inspector {
         last = s.integer(0);
         if (file_bytes(dir_.blobs + "/" + s.text(1)) != s.integer(2)) odd.emplace_back(last, s.text(1));
       }
-    }
+      return rows;
+    });
     for (const auto& [id, path] : odd) {
       auto s = db_.prepare("SELECT 1 FROM blobs WHERE id = ?1 AND refs > 0");
       if (s.bind(id).step()) report("file blobs/" + path);

@@ -10,14 +10,14 @@
 
 namespace millrace::storage {
 
-// Dirty pages are not dropped: hence the sync. The kernel tells a failed write once, so that a start that is
-// refused here drops those pages the next time.
+// Dirty pages are not dropped: hence the sync. A first one may fail for pages that could not be written before
+// this start: the kernel reports that once, and they are among those that are dropped.
 base::Status drop_cached_pages(const std::string& file) {
   const base::Fd opened(::open(file.c_str(), O_RDWR | O_CLOEXEC));
   if (!opened && errno == ENOENT) return {};
   if (!opened)
     return base::error(base::Code::kInternal, file + ": cannot be opened: " + system_failure(errno));
-  if (::fdatasync(opened.get()) != 0) {
+  if (::fdatasync(opened.get()) != 0 && ::fdatasync(opened.get()) != 0) {
     return base::error(base::Code::kInternal, file + " cannot be synced: " + system_failure(errno) +
                                                   "; look at the disk: `dmesg` says more; then start again");
   }

@@ -75,15 +75,6 @@ std::optional<int> attend(pid_t command, int child_ended) {
   }
 }
 
-// Rather this jail than the gateway when the host runs out of memory; to offer more of oneself needs no
-// right. What it starts inherits it.
-void offer_to_oom_killer() {
-  const int score = ::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-  if (score < 0) return;
-  static_cast<void>(!::write(score, "1000", 4));
-  ::close(score);
-}
-
 int run() {
   ::close(kJailProgram);
   JailOrder order;
@@ -117,7 +108,6 @@ int main(int count, char** words) {
                stderr);
     return 2;
   }
-  millrace::machines::offer_to_oom_killer();
   const bool is_resident = count > 1 && std::strcmp(words[1], millrace::machines::kJailResident) == 0;
   ::_exit(is_resident ? millrace::machines::run_resident(words + 2) : millrace::machines::run());
 }

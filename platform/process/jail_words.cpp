@@ -24,10 +24,9 @@ bool all_may_read(const char* path) {
   return ::stat(path, &about) == 0 && (about.st_mode & S_IROTH) != 0;
 }
 
-// A device on a mount without devices can be neither opened nor written. The settings of the jail's own
-// namespaces could be, by bubblewrap's look at /proc/sys alone.
+// A device on a mount without devices can be neither opened nor written.
 Words hiding_words() {
-  Words words{"--ro-bind", "/proc/sys", "/proc/sys"};
+  Words words;
   for (const char* file : kHostFiles) {
     if (all_may_read(file)) append(words, {"--ro-bind", "/dev/null", file});
   }

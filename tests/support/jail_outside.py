@@ -133,8 +133,6 @@ def inmates(gateway):
     return [sorted(jail, key=lambda inmate: inmate.inner) for jail in jails.values()]
 
 
-def jail_with(gateway, word):
-    """The jail in which a process has `word` in its name or command."""
-    found = [jail for jail in inmates(gateway) if any(word in inmate.name or word in " ".join(inmate.command()) for inmate in jail)]
-    assert found, f"no jail with {word}"
-    return found[0]
+def jails_with(gateway, word):
+    """The jails in which a process has `word` in its name or command."""
+    return [jail for jail in inmates(gateway) if any(word in inmate.name or word in " ".join(inmate.command()) for inmate in jail)]

@@ -19,7 +19,7 @@ from terminal import Terminal
 PROBE = Path(__file__).with_name("jail_probe.py")
 PROBED = ("command", "login", "terminal")
 WAYS = (*PROBED, "sftp", "engine")
-MARKS = {"sftp": "internal-sftp", "engine": "millrace-engine"}  # in a name or command of the jail, and in no other jail's
+MARKS = {"sftp": "internal-sftp", "engine": "millrace-engine"}  # in a name or command of the way's jail alone; of engines there are several
 
 
 @dataclass
@@ -82,28 +82,29 @@ class Ways:
     def __init__(self, gateway, folder):
         self.gateway, self.runtime = gateway, folder
         self.inside, self.outside, self.sftp = {}, {}, None
-        self.namespaces = jail_outside.namespaces_of(gateway.popen.pid)
+        self.namespaces = jail_outside.namespaces_of("self")  # the gateway has those of who starts it
         done, output = run(gateway.client, ["sh", "-c", "cat > /workspace/probe.py"], stdin=PROBE.read_text())
         assert done["status"] == "succeeded", output
 
     def look(self, way):
         """Opens it, looks, and leaves it."""
-        with getattr(self, f"_by_{way}")():
+        with getattr(self, f"by_{way}")():
             if way in PROBED:
                 self.inside[way] = json.loads(run(self.gateway.client, ["cat", f"/workspace/{way}.json"])[1]["stdout"])
             if os.geteuid() == 0:
-                jail = jail_outside.jail_with(self.gateway.popen.pid, MARKS.get(way, f"{way}.json"))
-                self.outside[way] = [seen(inmate) for inmate in jail]
+                jails = jail_outside.jails_with(self.gateway.popen.pid, MARKS.get(way, f"{way}.json"))
+                assert len(jails) == 1 or (jails and way == "engine"), jails
+                self.outside[way] = [seen(inmate) for jail in jails for inmate in jail]
 
     @staticmethod
     def words(way):
         return ["python3", "/workspace/probe.py", f"/workspace/{way}.json"]
 
-    def _environment(self):
+    def environment(self):
         return environment(self.gateway, XDG_RUNTIME_DIR=str(self.runtime))
 
     @contextlib.contextmanager
-    def _by_command(self):
+    def by_command(self):
         client = self.gateway.client
         execution = started(client, self.words("command"))
         eventually(lambda: "probed" in client.get(place(execution) + "/output").json()["stdout"], 90, what="the probe of a command")
@@ -111,31 +112,31 @@ class Ways:
         client.request("DELETE", place(execution))
 
     @contextlib.contextmanager
-    def _by_login(self):
+    def by_login(self):
         command = [str(MILLRACE), "ssh", "local", "--", *self.words("login")]
-        with subprocess.Popen(command, env=self._environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as process:
+        with subprocess.Popen(command, env=self.environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as process:
             assert process.stdout.readline() == "probed\n"
             yield
             process.terminate()
 
     @contextlib.contextmanager
-    def _by_terminal(self):
-        terminal = Terminal([MILLRACE, "ssh", "local"], self._environment())
+    def by_terminal(self):
+        terminal = Terminal([MILLRACE, "ssh", "local"], self.environment())
         terminal.type(" ".join(self.words("terminal")) + "\n")
         terminal.until("probed")
         yield
         terminal.close()
 
     @contextlib.contextmanager
-    def _by_sftp(self):
+    def by_sftp(self):
         command = [str(MILLRACE), "ssh", "local", "--ssh-option", "SessionType=subsystem", "--", "sftp"]
-        with subprocess.Popen(command, env=self._environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        with subprocess.Popen(command, env=self.environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
             self.sftp = Sftp(process)
             yield
             process.terminate()
 
     @contextlib.contextmanager
-    def _by_engine(self):
+    def by_engine(self):
         reply = self.gateway.client.post("/v1/ocr", {"document": {"document_url": data_uri(tiny_pdf("words"))}})
         assert reply.status == 200, reply.body
         yield
