@@ -1,5 +1,6 @@
 #include "storage/failures.h"
 
+#include <atomic>
 #include <cstring>
 #include <initializer_list>
 #include <string>
@@ -17,6 +18,13 @@ constexpr const char* kAdvice =
     "start millrace again: it reads the store anew from the disk and goes on; if this comes again, look at "
     "the disk (`dmesg`), move the data directory to another, or restore a backup";
 
+// One thread ends the process; another one that is to, too, waits for that.
+void claim_end() {
+  static std::atomic_flag is_claimed;
+  while (is_claimed.test_and_set()) ::pause();
+}
+
+// REQUIRES: claim_end.
 [[noreturn]] void die(const char* event, std::initializer_list<base::Field> fields) {
   base::log_error(event, fields);
   base::log_stop();
@@ -24,6 +32,7 @@ constexpr const char* kAdvice =
 }
 
 [[noreturn]] void die(const char* event, const SqliteError& e) {
+  claim_end();
   die(event, {{"code", e.code}, {"error", e.message}});
 }
 
@@ -50,12 +59,14 @@ void die_of_commit(const SqliteError& e) { die("store_commit_failed", e); }
 void die_of_copy(const SqliteError& e) { die("store_copy_failed", e); }
 
 void die_of_sync(const char* file, int error) {
+  claim_end();
   const std::string why = std::strerror(error);
   FailureFlag::set_for(file, why);
   die("store_sync_failed", {{"file", file}, {"error", why}, {"advice", kAdvice}});
 }
 
 void die_of_other(const std::string& reason) {
+  claim_end();
   die("store_failed_elsewhere", {{"reason", reason}, {"advice", kAdvice}});
 }
 

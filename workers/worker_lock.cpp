@@ -111,18 +111,27 @@ std::vector<WorkerLock> WorkerLock::dead(const std::string& data_dir) {
 }
 
 void WorkerLock::sign(const std::string& boot_id) {
-  const std::string line = ProcessIdentity::of(::getpid(), boot_id).str() + "\n";
+  const std::string line = ProcessIdentity::of(::getpid(), boot_id).str() + " file " + own_file() + "\n";
   // On a full disk the leases are released all the same; only what to kill is not known.
   if (::ftruncate(fd_.get(), 0) != 0 || ::pwrite(fd_.get(), line.data(), line.size(), 0) < 0) {
     base::log_warn("worker_lock_not_signed", {{"worker", name_}, {"why", std::strerror(errno)}});
   }
 }
 
+std::string WorkerLock::own_file() const {
+  struct stat file {};
+  return ::fstat(fd_.get(), &file) == 0 ? std::to_string(file.st_dev) + ":" + std::to_string(file.st_ino)
+                                        : "";
+}
+
+// A copy of the data directory names the processes of the original, which are none of ours.
 void WorkerLock::kill_leftovers(const std::string& boot_id) const {
   std::array<char, 512> text{};
   const ssize_t got = ::pread(fd_.get(), text.data(), text.size(), 0);
   if (got <= 0) return;
-  const auto before = ProcessIdentity::parse({text.data(), static_cast<std::size_t>(got)});
+  const std::string line(text.data(), static_cast<std::size_t>(got));
+  if (!line.ends_with(" file " + own_file() + "\n")) return;
+  const auto before = ProcessIdentity::parse(line);
   if (before && before->kill_if_same(boot_id)) {
     base::log_warn("worker_leftover_killed", {{"worker", name_}, {"pid", before->pid}});
   }

@@ -26,12 +26,13 @@ class WorkerLock {
   WorkerLock& operator=(WorkerLock&&) = default;
 
   const std::string& name() const { return name_; }
-  // Kills what the worker that held it before left behind.
+  // Kills what the worker that held this very file before left behind.
   void kill_leftovers(const std::string& boot_id) const;
   // Ends it in good order: the file goes.
   void remove();
 
  private:
+  std::string own_file() const;  // "device:inode" of the lock file; empty: unknown
   WorkerLock(std::string path, std::string name, base::Fd fd)
       : path_(std::move(path)), name_(std::move(name)), fd_(std::move(fd)) {}
   enum class Attempted { kTaken, kHeld, kGone };

@@ -3,6 +3,7 @@ What the FUSE file takes is on the disk (`disk.img` in the folder) and stays the
 
 As a program it is that FUSE file system: failing_disk.py MOUNT IMAGE CONTROL"""
 
+import ctypes
 import errno
 import functools
 import mmap
@@ -27,6 +28,7 @@ RANGES_MAX = 4000
 CONTROL_BYTES = 64 << 10
 EXTENT = re.compile(r"^ *\d+: +\d+\.\. *\d+: +(\d+)\.\. *(\d+):", re.MULTILINE)
 KERNEL_MOUNTS = Path("/proc/fs/ext4")
+NEW_MOUNTS = 0x00020000  # CLONE_NEWNS
 PROGRAMS = ("losetup", "mkfs.ext4", "filefrag", "mount", "umount")
 
 
@@ -54,9 +56,18 @@ def run(*command):
 
 
 def unmount(place):
-    """A device or a process that is just ending may keep it for a moment."""
+    """What is just ending may keep it for a moment."""
     command = ["umount", str(place)]
     eventually(lambda: subprocess.run(command, capture_output=True, check=False).returncode == 0, what=f"umount {place}")
+
+
+@functools.cache
+def have_own_mounts():
+    """Gives the thread, and what it starts from now on, mounts that no other process can have a copy of: a jail of another
+    test would keep the disk mounted."""
+    library = ctypes.CDLL(None, use_errno=True)
+    assert library.unshare(NEW_MOUNTS) == 0, os.strerror(ctypes.get_errno())
+    run("mount", "--make-rprivate", "/")
 
 
 class Mounted:
@@ -65,37 +76,30 @@ class Mounted:
     def __init__(self, file, place, new=False):
         self.place = Path(place)
         self.place.mkdir()
-        self._undo = ExitStack()
+        self._file = file
         self._is_mounted = False
-        try:
-            self._device = run("losetup", "-f", "--show", "--direct-io=on", file).strip()
-            self._undo.callback(run, "losetup", "-d", self._device)
-            if new:
-                run("mkfs.ext4", "-q", "-F", "-N", "8192", "-J", "size=16", "-E", "nodiscard,lazy_itable_init=0", self._device)
-            self._mount()
-        except BaseException:
-            self.close()
-            raise
+        self._mount(new)
 
-    def _mount(self):
-        run("mount", "-t", "ext4", "-o", "errors=continue", self._device, self.place)
-        self._is_mounted = True
+    def _mount(self, new=False):
+        device = run("losetup", "-f", "--show", "--direct-io=on", self._file).strip()
+        try:
+            if new:
+                run("mkfs.ext4", "-q", "-F", "-N", "8192", "-J", "size=16", "-E", "nodiscard,lazy_itable_init=0", device)
+            run("mount", "-t", "ext4", "-o", "errors=continue", device, self.place)
+        finally:
+            run("losetup", "-d", device)  # when it is no longer mounted
+        self._device, self._is_mounted = Path(device), True
 
     def remount(self):
         """Its files are read from the disk again."""
-        self._unmount()
+        self.close()
         self._mount()
-
-    def _unmount(self):
-        """And waits until the kernel has let go of it: a jail of another test may have had its mounts."""
-        unmount(self.place)
-        self._is_mounted = False
-        eventually(lambda: not (KERNEL_MOUNTS / Path(self._device).name).exists(), what=f"{self._device} is free")
 
     def close(self):
         if self._is_mounted:
-            self._undo.callback(self._unmount)
-        self._undo.close()
+            unmount(self.place)
+            self._is_mounted = False
+            eventually(lambda: not (KERNEL_MOUNTS / self._device.name).exists(), what=f"{self._device} is free")
 
 
 class FailingDisk:
@@ -107,6 +111,7 @@ class FailingDisk:
         self._image = self._folder / "disk.img"
 
     def __enter__(self):
+        have_own_mounts()
         try:
             self._serve()
             self.disk = Mounted(self._folder / "fuse" / "disk", self._folder / "mounted", new=True)

@@ -2,6 +2,7 @@
 every accepted job, which comes to its end once."""
 
 import json
+import re
 import sqlite3
 import subprocess
 import time
@@ -15,10 +16,12 @@ SMALL_LOG = ("--store.wal-max", "1MiB")  # begun anew every few seconds under lo
 
 
 class StoreProcesses:
-    """`millrace serve`, or `millrace api` with workers. `env(role)`: what a process of that role has in its environment."""
+    """`millrace serve`, or `millrace api` with workers. `env(role)`: what a process of that role has in its environment.
+    Their logs are in the folder `logs`, else beside the data."""
 
-    def __init__(self, data, workers=(), env=lambda role: {}):
+    def __init__(self, data, workers=(), env=lambda role: {}, logs=None):
         self.data = data
+        self._logs = logs or data.parent
         self._workers = workers
         self._env = env
         self.all = []
@@ -40,6 +43,7 @@ class StoreProcesses:
         self.all = [Gateway(self.data, *SMALL_LOG, role=role, env=self._env(role))]
         self.all += [Worker(self.data, *SMALL_LOG, name=name, env=self._env(name)) for name in self._workers]
         for process in self.all:
+            process.log = self._logs / process.log.name
             process.start()
         self._client = self.front.client
         return self
@@ -83,6 +87,14 @@ def events(process, name):
 def accepted(ledger):
     """The orders whose 202 the client has."""
     return [order for order in list(ledger.orders) if order.job]
+
+
+def as_after_a_boot(cut, data):
+    """Makes the files by which workers are known those of another boot, which a power cut means: else a start would wait for
+    leases of this boot, and end the processes of this boot that the files name."""
+    for lock in (data / "workers").glob("*.lock"):
+        (cut / "workers").mkdir(mode=0o700, exist_ok=True)
+        (cut / "workers" / lock.name).write_text(re.sub(r"\bboot .*", "boot before", lock.read_text()))
 
 
 def integrity(data):

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <spawn.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -105,6 +106,14 @@ TEST(WorkerLock, ANameThatIsNoFileNameIsRefused) {
   EXPECT_FALSE(WorkerLock::take(dir.str(), ".hidden", "boot-1"));
 }
 
+// As that process would have signed it.
+void write_line(const std::string& path, const ProcessIdentity& process) {
+  std::ofstream file(path);
+  struct stat about {};
+  ASSERT_EQ(::stat(path.c_str(), &about), 0);
+  file << process.str() << " file " << about.st_dev << ":" << about.st_ino << "\n";
+}
+
 TEST(WorkerLock, LeftoversAreKilledOnlyIfTheyAreTheVeryProcess) {
   support::TempDir dir;
   const std::string path = lock_path(dir, "left");
@@ -117,10 +126,21 @@ TEST(WorkerLock, LeftoversAreKilledOnlyIfTheyAreTheVeryProcess) {
   ProcessIdentity elsewhere = same;
   elsewhere.pid_namespace += 1;
   EXPECT_FALSE(elsewhere.kill_if_same("boot-1"));
-  std::ofstream(path) << same.str() << "\n";
+  write_line(path, same);
   auto lock = WorkerLock::take(dir.str(), "left", "boot-1");
   ASSERT_TRUE(lock);
   EXPECT_TRUE(support::wait_until([&] { return leftover.was_killed(); }));
+}
+
+// Somebody copied the data directory of a gateway that goes on.
+TEST(WorkerLock, TheProcessesOfACopiedFolderAreLeftAlone) {
+  support::TempDir dir, copy;
+  const std::string path = lock_path(dir, "left");
+  OtherWorker original(dir.str() + "/unrelated.lock");
+  write_line(path, ProcessIdentity::of(original.pid(), "boot-1"));
+  std::filesystem::copy(dir.path() / "workers", copy.path() / "workers");
+  ASSERT_TRUE(WorkerLock::take(copy.str(), "left", "boot-1"));
+  EXPECT_FALSE(original.was_killed());
 }
 
 TEST(WorkerLock, AProcessIsReadBackAsItWasWritten) {
