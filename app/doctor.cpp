@@ -97,7 +97,7 @@ void report_store(const Settings& settings, const storage::StoreInspection& foun
   }
   if (!found.damage.empty()) {
     return report.fail("store", damage_text(found.damage),
-                       "Run these jobs again and look at the disk (docs/operations.md, A damaged file).");
+                       "Run these jobs again and look at the disk (docs/operations.md, A damaged row).");
   }
   found.schema == found.newest_schema
       ? report.ok("store", store_text(settings, found))

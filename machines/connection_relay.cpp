@@ -114,6 +114,8 @@ bool ConnectionRelay::step() {
   const int ready = ::poll(fds.data(), fds.size(), wait_limit());
   if (ready < 0) return errno == EINTR;
   if (ready == 0 || fds[0].revents != 0) return false;
+  // Whatever a client sends after the jail's end.
+  if (!from_jail_ && std::chrono::steady_clock::now() >= deadline_) return false;
   if ((fds[1].revents & POLLIN) != 0) client_speaks();
   if ((fds[1].revents & POLLOUT) != 0) give_to_client();
   if ((fds[1].revents & (POLLERR | POLLHUP)) != 0) socket_.reset();

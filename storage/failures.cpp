@@ -18,10 +18,14 @@ constexpr const char* kAdvice =
     "start millrace again: it reads the store anew from the disk and goes on; if this comes again, look at "
     "the disk (`dmesg`), move the data directory to another, or restore a backup";
 
-// One thread ends the process; another one that is to, too, waits for that.
-void claim_end() {
+// One thread ends the process: true for the first one. The others wait for that (wait_for_end).
+bool claim_end() {
   static std::atomic_flag is_claimed;
-  while (is_claimed.test_and_set()) ::pause();
+  return !is_claimed.test_and_set();
+}
+
+[[noreturn]] void wait_for_end() {
+  while (true) ::pause();
 }
 
 // REQUIRES: claim_end.
@@ -32,7 +36,7 @@ void claim_end() {
 }
 
 [[noreturn]] void die(const char* event, const SqliteError& e) {
-  claim_end();
+  if (!claim_end()) wait_for_end();
   die(event, {{"code", e.code}, {"error", e.message}});
 }
 
@@ -59,14 +63,15 @@ void die_of_commit(const SqliteError& e) { die("store_commit_failed", e); }
 void die_of_copy(const SqliteError& e) { die("store_copy_failed", e); }
 
 void die_of_sync(const char* file, int error) {
-  claim_end();
+  const bool is_first = claim_end();
   const std::string why = std::strerror(error);
   FailureFlag::set_for(file, why);
+  if (!is_first) wait_for_end();
   die("store_sync_failed", {{"file", file}, {"error", why}, {"advice", kAdvice}});
 }
 
 void die_of_other(const std::string& reason) {
-  claim_end();
+  if (!claim_end()) wait_for_end();
   die("store_failed_elsewhere", {{"reason", reason}, {"advice", kAdvice}});
 }
 

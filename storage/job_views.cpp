@@ -2,6 +2,7 @@
 
 #include "schemas/job_name.h"
 #include "storage/kind_rules.h"
+#include "storage/payload_rows.h"
 
 namespace millrace::storage {
 namespace {
@@ -12,9 +13,11 @@ std::optional<base::WallTime> wall(std::optional<std::int64_t> ms) {
 }
 
 std::string name_of(Db& db, const schemas::JobId& job) {
-  auto s = db.prepare("SELECT bytes FROM job_specs WHERE id = (SELECT spec FROM jobs WHERE id = ?1)");
+  auto s =
+      db.prepare("SELECT bytes, blob, hash FROM job_specs WHERE id = (SELECT spec FROM jobs WHERE id = ?1)");
   if (!s.bind(job.uuid).step()) return {};
-  return schemas::job_name(job.kind, s.blob(0));
+  const auto spec = payload_at(db, s, 0, base::Code::kRequestDamaged, "job_specs of " + job.str());
+  return schemas::job_name(job.kind, spec.bytes);
 }
 
 // A job that was split has one more claim, which puts the parts together: no attempt that repeats one.

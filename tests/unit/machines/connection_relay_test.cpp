@@ -105,6 +105,15 @@ TEST_F(ConnectionRelayTest, AClientThatKeepsItsEndIsLeftAfterAWhile) {
   EXPECT_TRUE(ends());
 }
 
+TEST_F(ConnectionRelayTest, AClientThatGoesOnSendingIsLeftAsWell) {
+  jail_ = {};
+  std::jthread sends([&] {
+    while (::send(client_.get(), "x", 1, MSG_NOSIGNAL) == 1) {
+    }
+  });
+  EXPECT_TRUE(ends());
+}
+
 TEST_F(ConnectionRelayTest, AClientThatBreaksOffEndsTheJailsInput) {
   const linger at_once{1, 0};
   ::setsockopt(client_.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
