@@ -10,8 +10,8 @@
 
 namespace millrace::storage {
 
-// Dirty pages are not dropped: hence the sync. A first one may fail for pages that could not be written before
-// this start: the kernel reports that once, and they are among those that are dropped.
+// Dirty pages are not dropped: hence the sync. A first one may fail for pages that could not be written
+// before this start: the kernel reports that once, and they are among those that are dropped.
 base::Status drop_cached_pages(const std::string& file) {
   const base::Fd opened(::open(file.c_str(), O_RDWR | O_CLOEXEC));
   if (!opened && errno == ENOENT) return {};
