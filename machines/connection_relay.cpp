@@ -105,8 +105,8 @@ void ConnectionRelay::end_within(std::chrono::seconds time) {
 
 // False: the connection is over, or is to end.
 bool ConnectionRelay::step() {
-  const bool hears_client = !client_has_ended_ && (is_shut_ || (to_jail_ && in_.is_empty()));
-  const int client_events = (hears_client ? POLLIN : 0) | (out_.is_empty() ? 0 : POLLOUT);
+  const bool reads_client = !client_has_ended_ && (is_shut_ || (to_jail_ && in_.is_empty()));
+  const int client_events = (reads_client ? POLLIN : 0) | (out_.is_empty() ? 0 : POLLOUT);
   std::array<pollfd, 4> fds{pollfd{stop_.get(), POLLIN, 0},
                             pollfd{socket_.get(), static_cast<short>(client_events), 0},
                             pollfd{to_jail_.get(), static_cast<short>(in_.is_empty() ? 0 : POLLOUT), 0},
@@ -116,18 +116,18 @@ bool ConnectionRelay::step() {
   if (ready == 0 || fds[0].revents != 0) return false;
   // Whatever a client sends after the jail's end.
   if (!from_jail_ && std::chrono::steady_clock::now() >= deadline_) return false;
-  if ((fds[1].revents & POLLIN) != 0) client_speaks();
-  if ((fds[1].revents & POLLOUT) != 0) give_to_client();
+  if ((fds[1].revents & POLLIN) != 0) read_client();
+  if ((fds[1].revents & POLLOUT) != 0) write_client();
   if ((fds[1].revents & (POLLERR | POLLHUP)) != 0) socket_.reset();
   if ((fds[2].revents & POLLERR) != 0) to_jail_.reset();
-  if (to_jail_ && (fds[2].revents & POLLOUT) != 0) give_to_jail();
-  if (fds[3].revents != 0) take_from_jail();
+  if (to_jail_ && (fds[2].revents & POLLOUT) != 0) write_jail();
+  if (fds[3].revents != 0) read_jail();
   settle();
   return static_cast<bool>(socket_);
 }
 
 // What comes after the jail's end is dropped.
-void ConnectionRelay::client_speaks() {
+void ConnectionRelay::read_client() {
   const ssize_t count = ::read(socket_.get(), in_.bytes.get(), kFlowBytes);
   if (count < 0 && passes()) return;
   if (count <= 0) client_has_ended_ = true;
@@ -136,7 +136,7 @@ void ConnectionRelay::client_speaks() {
   in_.end = count > 0 && to_jail_ ? static_cast<std::size_t>(count) : 0;
 }
 
-void ConnectionRelay::take_from_jail() {
+void ConnectionRelay::read_jail() {
   const ssize_t count = ::read(from_jail_.get(), out_.bytes.get(), kFlowBytes);
   if (count < 0 && passes()) return;
   if (count <= 0) {
@@ -147,14 +147,14 @@ void ConnectionRelay::take_from_jail() {
   out_.end = static_cast<std::size_t>(count);
 }
 
-void ConnectionRelay::give_to_jail() {
+void ConnectionRelay::write_jail() {
   const ssize_t count = ::write(to_jail_.get(), in_.bytes.get() + in_.begin, in_.end - in_.begin);
   if (count < 0 && passes()) return;
   if (count < 0) return to_jail_.reset();
   in_.begin += static_cast<std::size_t>(count);
 }
 
-void ConnectionRelay::give_to_client() {
+void ConnectionRelay::write_client() {
   const ssize_t count =
       ::send(socket_.get(), out_.bytes.get() + out_.begin, out_.end - out_.begin, MSG_NOSIGNAL);
   if (count < 0 && passes()) return;

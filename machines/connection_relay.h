@@ -50,10 +50,10 @@ class ConnectionRelay {
   bool step();
   int wait_limit() const;
   void end_within(std::chrono::seconds time);
-  void client_speaks();
-  void take_from_jail();
-  void give_to_jail();
-  void give_to_client();
+  void read_client();
+  void read_jail();
+  void write_jail();
+  void write_client();
   void settle();
 
   base::Fd socket_;     // closed: the connection is over
@@ -61,7 +61,7 @@ class ConnectionRelay {
   base::Fd from_jail_;  // closed: the jail sends no more
   const base::Fd stop_, over_;
   bool client_has_ended_ = false;                     // it sends no more
-  bool is_shut_ = false;                              // it was told that there is no more
+  bool is_shut_ = false;                              // our end of file was sent to the client
   std::chrono::steady_clock::time_point deadline_{};  // counts once the jail sends no more
   Flow in_, out_;
   std::jthread thread_;

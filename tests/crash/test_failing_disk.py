@@ -67,6 +67,12 @@ class Scene:
         self.disk.disk.remount()
         assert_kept(self.data, accepted(self.ledger))
 
+    def assert_a_new_start_keeps_all(self):
+        self.go_on()
+        self.assert_kept_after_power_cut()
+        self.stop()
+        self.assert_kept_on_disk()
+
     def assert_kept_after_power_cut(self):
         orders = accepted(self.ledger)
         cut = self.disk.power_cut(self.folder / "cut")
@@ -92,10 +98,7 @@ def test_the_disk_has_every_accepted_job_when_the_gateway_has_ended_by_itself(tm
 def test_a_start_on_what_the_kernel_has_mends_what_the_disk_lacks(tmp_path, disk, failing):
     with Scene(tmp_path, disk, failing) as scene:
         scene.wait_ends()
-        scene.go_on()
-        scene.assert_kept_after_power_cut()
-        scene.stop()
-        scene.assert_kept_on_disk()
+        scene.assert_a_new_start_keeps_all()
 
 
 def test_a_start_mends_the_store_beside_a_reader_that_has_kept_the_index_of_the_log(tmp_path, disk):
@@ -113,10 +116,7 @@ def test_a_start_mends_the_store_beside_a_reader_that_has_kept_the_index_of_the_
 def test_a_gateway_killed_while_its_disk_fails_loses_no_accepted_job(tmp_path, disk):
     with Scene(tmp_path, disk) as scene:
         scene.kill()
-        scene.go_on()
-        scene.assert_kept_after_power_cut()
-        scene.stop()
-        scene.assert_kept_on_disk()
+        scene.assert_a_new_start_keeps_all()
 
 
 def test_sigterm_while_the_disk_fails_is_no_success_and_loses_no_accepted_job(tmp_path, disk):
@@ -129,7 +129,4 @@ def test_sigterm_while_the_disk_fails_is_no_success_and_loses_no_accepted_job(tm
 def test_api_and_workers_end_together_and_lose_no_accepted_job(tmp_path, disk):
     with Scene(tmp_path, disk, workers=("one", "two")) as scene:
         scene.wait_ends()
-        scene.go_on()
-        scene.assert_kept_after_power_cut()
-        scene.stop()
-        scene.assert_kept_on_disk()
+        scene.assert_a_new_start_keeps_all()
