@@ -1,4 +1,4 @@
-# millrace_dashboard(NAME FOLDER): embeds the files of FOLDER into the library of room NAME as the table that
+# millrace_dashboard(NAME FOLDER): embeds the files of FOLDER into the library of module NAME as the table that
 # api/dashboard_files.h declares. A change of a file embeds it anew.
 set(MILLRACE_TYPE_html "text/html; charset=utf-8")
 set(MILLRACE_TYPE_css "text/css; charset=utf-8")

@@ -1,5 +1,5 @@
 # millrace_migrations(NAME FOLDER): embeds FOLDER/NNNN_name.sql, in the order of their numbers, into the library of
-# room NAME as the table that storage/migrations.h declares. Numbers start at 1 and have no gap.
+# module NAME as the table that storage/migrations.h declares. Numbers start at 1 and have no gap.
 function(millrace_migrations name folder)
   file(GLOB files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/*.sql)
   list(SORT files)

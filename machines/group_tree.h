@@ -34,7 +34,6 @@ class GroupTree {
 
  private:
   bool below(const std::string& place, const std::string& name, bool offers);
-  bool make_v1(const std::string& name);
   std::vector<std::string> groups(const std::string& name) const;
 
   Kind kind_ = Kind::kNone;

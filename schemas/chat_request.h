@@ -108,16 +108,6 @@ std::span<const Field> chat_request_more_fields();
 std::string chat_spec(const ChatRequest& request);
 base::Result<ChatRequest> chat_request_from_spec(std::string_view spec);
 
-// The same without the image parts above kStoredImageMax bytes (decoded), for copies that are kept once the
-// model has seen them (contract.md §4, `store`). `left_out`: their places, "messages.0.content.1". A content
-// that had nothing else is "".
-inline constexpr std::size_t kStoredImageMax = 8u << 20;
-struct StoredChat {
-  std::string spec;
-  DroppedParams left_out;
-};
-StoredChat stored_chat(const ChatRequest& request);
-
 // Member of a message of `body`, put there by the gateway, never by a client: what the provider of an earlier
 // turn wants to see again with it (ChatChoice::continuity). Translations take it out.
 inline constexpr std::string_view kContinuity = "millrace_continuity";

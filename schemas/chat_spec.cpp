@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <utility>
 
 #include "schemas/chat_reply.h"
@@ -7,7 +6,6 @@
 #include "schemas/json_body.h"
 #include "schemas/json_text.h"
 #include "schemas/json_tree.h"
-#include "schemas/url_text.h"
 
 // Chat requests as they are kept, and as they go on.
 namespace millrace::schemas {
@@ -121,39 +119,6 @@ ChatRequest from_tree(json& spec) {
   return out;
 }
 
-// Bytes of the image that a part holds as a data URI, decoded; 0 for any other part.
-std::size_t image_bytes(const json& part) {
-  if (!part.is_object() || part.value("type", "") != "image_url") return 0;
-  const auto image = part.find("image_url");
-  if (image == part.end() || !image->is_object() || !image->contains("url")) return 0;
-  const auto* url = (*image)["url"].get_ptr<const std::string*>();
-  const auto base64 = url == nullptr ? std::nullopt : data_uri_base64(*url);
-  if (!base64 || !has_scheme(*url, "data:")) return 0;
-  const std::size_t unpadded = std::min(base64->find('='), base64->size());
-  return unpadded / 4 * 3 + unpadded % 4 * 3 / 4;
-}
-
-// The parts of a message's content that are kept; the places of the others go to `left_out`.
-json kept_parts(const json& content, std::size_t message, DroppedParams& left_out) {
-  json kept = json::array();
-  for (std::size_t i = 0; i < content.size(); ++i) {
-    if (image_bytes(content[i]) <= kStoredImageMax) {
-      kept.push_back(content[i]);
-    } else {
-      left_out.push_back({.name = "messages." + std::to_string(message) + ".content." + std::to_string(i)});
-    }
-  }
-  if (kept.empty() && !content.empty()) return "";
-  return kept;
-}
-
-json kept_message(const json& message, std::size_t place, DroppedParams& left_out) {
-  json out = json::object();
-  for (const auto& [name, value] : message.items())
-    out[name] = name == "content" && value.is_array() ? kept_parts(value, place, left_out) : value;
-  return out;
-}
-
 json call_json(const ToolCall& call) {
   const bool custom = call.type == "custom";
   return {{"id", call.id},
@@ -174,22 +139,6 @@ json assistant_json(const ChatChoice& answer) {
 }  // namespace
 
 std::string chat_spec(const ChatRequest& request) { return spec_text(request, request.body); }
-
-StoredChat stored_chat(const ChatRequest& request) {
-  StoredChat out;
-  json body = json::object();
-  for (const auto& [name, value] : request.body.items()) {
-    json& to = body[name];
-    if (name != "messages" || !value.is_array()) {
-      to = value;
-      continue;
-    }
-    to = json::array();
-    for (std::size_t i = 0; i < value.size(); ++i) to.push_back(kept_message(value[i], i, out.left_out));
-  }
-  out.spec = spec_text(request, body);
-  return out;
-}
 
 base::Result<ChatRequest> chat_request_from_spec(std::string_view spec) {
   try {

@@ -84,22 +84,4 @@ std::optional<std::string_view> known_status(std::string_view name) {
   return *found;
 }
 
-bool legal_move(JobStatus from, JobStatus to) {
-  using S = JobStatus;
-  switch (from) {
-    case S::kQueued:
-      return to == S::kRunning || to == S::kFailed || to == S::kCancelled || to == S::kExpired;
-    case S::kRunning:
-      return to != S::kRunning;
-    case S::kWaiting:
-      return to == S::kQueued || to == S::kCancelled || to == S::kExpired;
-    case S::kSucceeded:
-    case S::kFailed:
-    case S::kCancelled:
-    case S::kExpired:
-      return false;
-  }
-  return false;
-}
-
 }  // namespace millrace::schemas

@@ -56,9 +56,6 @@ std::string_view public_status(const JobView& job);
 // Every public status that the name stands for ("running" → kRunning, kWaiting); empty: no such name.
 std::optional<std::string_view> known_status(std::string_view name);
 constexpr bool is_terminal(JobStatus s) { return s >= JobStatus::kSucceeded; }
-// The legal moves of delivery.md, once, and queued → failed (its machine did not wake); storage's SQL guards
-// each by the state it expects, and a test holds them against each other.
-bool legal_move(JobStatus from, JobStatus to);
 
 // How a job is run again. At-most-once is fixed at submission and never returns to the queue once claimed.
 enum class Rerun : std::uint8_t { kAtLeastOnce = 0, kAtMostOnce = 1 };

@@ -1,20 +1,21 @@
 #!/usr/bin/env python3
-"""Checks the arrows between the rooms and a few rules that no compiler knows.
+"""Checks the dependencies between the modules and a few rules that no compiler knows.
 
 Usage: scripts/check_layers.py [--root DIR] [--table]
-The rooms and what each may use are the `millrace_library` lines of CMakeLists.txt. Prints file:line, the rule and what
-to do; exit 1 if anything is found. --table prints the arrows as docs/architecture.md has them.
+The modules and what each may use are the `millrace_library` lines of CMakeLists.txt, and its programs that are folders. Prints file:line, the rule and what
+to do; exit 1 if anything is found. --table prints the dependencies as docs/architecture.md shows them.
 """
 import argparse
 import pathlib
 import re
 import sys
 
-LIBRARY = re.compile(r"^millrace_library\(\s*(\w+)\s+(\S+?)(?:\s+USES\s+([\w\s]+?))?\s*\)", re.M)
+LIBRARY = re.compile(r"^millrace_library\(\s*(\w+)\s+(\S+?)(?:\s+EXCEPT\s+[\w.\s]+?)?(?:\s+USES\s+([\w\s]+?))?\s*\)", re.M)
 PROGRAM = re.compile(r"^millrace_program\(\s*(\S+)\s+(\S+)\s+USES\s+([\w\s]+?)(?:\s+PACKAGES\s+[\w\s]+?)?\s*\)", re.M)
+JAIL_PROGRAM = re.compile(r"^millrace_jail_program\(\s*(\S+)\s+(\S+)\s+USES\s+([\w\s]+?)\s*\)", re.M)
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')
 
-# Third-party header → where it may stand: a folder, or a file without its suffix (architecture.md §4 of the design).
+# Third-party header → where it may be included: a folder, or a file without its suffix.
 THIRD_PARTY = [
     (re.compile(r"^pistache/"), ["api/front/"]),
     (re.compile(r"^librdkafka/"), ["bus/kafka_"]),
@@ -30,8 +31,8 @@ THIRD_PARTY = [
 ]
 
 # The headers that move a job, and who may include them.
-MOVERS = re.compile(r"^storage/job_(intake|claims|outcomes|upkeep)\.h$")
-MAY_MOVE = ("jobs/", "workers/", "storage/", "app/compose")
+MOVERS = re.compile(r"^storage/(jobs/)?job_(intake|claims|outcomes|upkeep|maintenance)\.h$")
+MAY_MOVE = ("jobs/", "workers/", "storage/")
 
 MAP = "docs/architecture.md"  # has the table of the arrows
 
@@ -44,24 +45,24 @@ AWAIT_LAMBDA = re.compile(EXPRESSION + r"\[\s*[&=\w*][^\]]*\]\s*(\([^)]*\)\s*)?(
 AWAIT_AGGREGATE = re.compile(EXPRESSION + r"(?:[(,]\s*|\b[A-Z]\w*)\{\s*\.\w+\s*=")
 
 
-class Room:
-    def __init__(self, name, folder, uses, whole_tree):
-        self.name, self.folder, self.uses, self.whole_tree = name, folder.rstrip("/") + "/", uses, whole_tree
+class Module:
+    def __init__(self, name, folder, uses):
+        self.name, self.folder, self.uses = name, folder.rstrip("/") + "/", uses
 
 
-def read_rooms(root):
+def read_modules(root):
     text = (root / "CMakeLists.txt").read_text(encoding="utf-8")
-    rooms = [Room(n, f, (u or "").split(), False) for n, f, u in LIBRARY.findall(text)]
-    for _, source, uses in PROGRAM.findall(text):
+    modules = [Module(n, f, (u or "").split()) for n, f, u in LIBRARY.findall(text)]
+    for _, source, uses in PROGRAM.findall(text) + JAIL_PROGRAM.findall(text):
         if not source.endswith(".cpp"):
-            rooms.append(Room(source, source, uses.split(), True))
-    return rooms
+            modules.append(Module(source, source, uses.split()))
+    return modules
 
 
-def room_of(path, rooms):
-    """The room whose folder holds `path`: the deepest one."""
-    holding = [room for room in rooms if path.startswith(room.folder)]
-    return max(holding, key=lambda room: len(room.folder), default=None)
+def module_of(path, modules):
+    """The module whose folder holds `path`: the deepest one."""
+    holding = [module for module in modules if path.startswith(module.folder)]
+    return max(holding, key=lambda module: len(module.folder), default=None)
 
 
 def blank(match):
@@ -83,15 +84,15 @@ def line_of(text, offset):
 class Checker:
     def __init__(self, root):
         self.root = root
-        self.rooms = read_rooms(root)
-        self.by_name = {room.name: room for room in self.rooms}
+        self.modules = read_modules(root)
+        self.by_name = {module.name: module for module in self.modules}
         self.found = []
 
-    def say(self, path, line, rule, text):
+    def report(self, path, line, rule, text):
         self.found.append(f"{path}:{line}: [{rule}] {text}")
 
     def sources(self):
-        folders = {room.folder.split("/")[0] for room in self.rooms} | {"tests"}
+        folders = {module.folder.split("/")[0] for module in self.modules} | {"tests"}
         for folder in sorted(folders):
             for path in sorted((self.root / folder).rglob("*")):
                 if path.suffix in (".h", ".cpp") and path.is_file():
@@ -109,58 +110,58 @@ class Checker:
         return self.found
 
     def check_includes(self, name, text):
-        room = room_of(name, self.rooms)
+        module = module_of(name, self.modules)
         for number, line in enumerate(text.splitlines(), 1):
             include = INCLUDE.match(line)
             if not include:
                 continue
-            if room:
-                self.check_arrow(name, number, room, include.group(2))
+            if module:
+                self.check_dependency(name, number, module, include.group(2))
             self.check_third_party(name, number, include.group(2))
             if MOVERS.match(include.group(2)) and not name.startswith(MAY_MOVE):
-                self.say(name, number, "movers", f"{include.group(2)} moves jobs: only jobs/, workers/ and app/compose include it; "
+                self.report(name, number, "movers", f"{include.group(2)} moves jobs: only jobs/, workers/ and storage/ include it; "
                          "read through storage/job_queries, move through jobs/")
 
-    def check_arrow(self, name, number, room, header):
+    def check_dependency(self, name, number, module, header):
         if "/" not in header:
             sibling = self.root / pathlib.Path(name).parent / header
             if sibling.exists():
-                self.say(name, number, "root-relative", f'write "{room.folder}{header}": includes are root-relative')
+                self.report(name, number, "root-relative", f'write "{module.folder}{header}": includes are root-relative')
             return
-        target = room_of(header, self.rooms)
-        if target is None or target is room or target.name in room.uses:
+        target = module_of(header, self.modules)
+        if target is None or target is module or target.name in module.uses:
             return
         if not (self.root / header).exists():
             return  # a system header such as <net/if.h>
-        allowed = " ".join(room.uses) or "nothing"
-        self.say(name, number, "arrows", f"{room.name} may use {allowed}; {header} is of {target.name} (CMakeLists.txt has the arrows)")
+        allowed = " ".join(module.uses) or "nothing"
+        self.report(name, number, "dependencies", f"{module.name} may use {allowed}; {header} is of {target.name} (see the millrace_library lines of CMakeLists.txt)")
 
     def check_third_party(self, name, number, header):
         for pattern, places in THIRD_PARTY:
             if pattern.match(header) and not name.startswith(tuple(places)):
-                self.say(name, number, "third-party", f"<{header}> stays in {', '.join(places)}")
+                self.report(name, number, "third-party", f"<{header}> stays in {', '.join(places)}")
 
     def check_database(self, name, text):
         for number, line in enumerate(text.splitlines(), 1):
             named = DATABASE_FILE.search(line)
             if named and OPENS_FILE.search(without_strings(line)) and "sqlite3_open" not in line:
-                self.say(name, number, "database-file", f"{named.group()} is opened by SQLite alone: another open and close drops its locks")
+                self.report(name, number, "database-file", f"{named.group()} is opened by SQLite alone: another open and close drops its locks")
 
     def check_awaits(self, name, text):
         for match in AWAIT_LAMBDA.finditer(text):
-            self.say(name, line_of(text, match.start()), "await-lambda", "a capturing lambda in an expression with co_await: name it first, then move it")
+            self.report(name, line_of(text, match.start()), "await-lambda", "a capturing lambda in an expression with co_await: name it first, then move it")
         for match in AWAIT_AGGREGATE.finditer(text):
-            self.say(name, line_of(text, match.start()), "await-aggregate", "an aggregate temporary in an expression with co_await: name it first, then move it")
+            self.report(name, line_of(text, match.start()), "await-aggregate", "an aggregate temporary in an expression with co_await: name it first, then move it")
 
     def check_map(self):
         place = self.root / MAP
-        if place.exists() and table(self.rooms) not in place.read_text(encoding="utf-8"):
-            self.say(MAP, 1, "map", "its table is not what CMakeLists.txt says: scripts/check_layers.py --table prints it")
+        if place.exists() and table(self.modules) not in place.read_text(encoding="utf-8"):
+            self.report(MAP, 1, "map", "its table is not what CMakeLists.txt says: scripts/check_layers.py --table prints it")
 
 
-def table(rooms):
-    rows = [f"| {room.name} | `{room.folder}` | {', '.join(room.uses) or '–'} |" for room in rooms]
-    return "\n".join(["| room | folder | may use |", "|---|---|---|", *rows])
+def table(modules):
+    rows = [f"| {module.name} | `{module.folder}` | {', '.join(module.uses) or '–'} |" for module in modules]
+    return "\n".join(["| module | folder | may use |", "|---|---|---|", *rows])
 
 
 def main():
@@ -170,7 +171,7 @@ def main():
     arguments = parser.parse_args()
     checker = Checker(arguments.root.resolve())
     if arguments.table:
-        print(table(checker.rooms))
+        print(table(checker.modules))
         return 0
     found = checker.run()
     print("\n".join(found), end="\n" if found else "")

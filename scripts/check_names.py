@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Finds names that two files of a room declare in anonymous namespaces: unity files would clash.
+"""Finds names that two files of a module declare in anonymous namespaces: unity files would clash.
 
 Usage: scripts/check_names.py [--root DIR]
 Functions may share a name where the types of their parameters differ in more than const and &, by which a call would
@@ -12,7 +12,7 @@ import re
 import sys
 
 sys.dont_write_bytecode = True
-from check_layers import read_rooms  # noqa: E402
+from check_layers import module_of, read_modules  # noqa: E402
 
 OPENS, ENDS = "namespace {", "}  // namespace"
 RAW_STRING = re.compile(r'R"(\w*)\(.*?\)\1"', re.S)
@@ -69,9 +69,9 @@ def without_comment(statement):
     return re.sub(r"//.*?(?=  |$)", "", statement)
 
 
-def clashes(folder, whole_tree):
+def clashes(paths):
     seen = {}
-    for path in sorted(folder.rglob("*.cpp") if whole_tree else folder.glob("*.cpp")):
+    for path in paths:
         for line, name, differs in declarations(path.read_text(encoding="utf-8")):
             for other, known in seen.setdefault(name, {}).items():
                 same = known == differs and not str(differs).startswith("alias ")
@@ -86,8 +86,11 @@ def main():
     parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parent.parent)
     root = parser.parse_args().root.resolve()
     failed = False
-    for room in read_rooms(root):
-        for path, line, name, other in clashes(root / room.folder, room.whole_tree):
+    modules = read_modules(root)
+    for module in modules:
+        paths = sorted((root / module.folder).rglob("*.cpp"))
+        own = [path for path in paths if module_of(path.relative_to(root).as_posix(), modules) is module]
+        for path, line, name, other in clashes(own):
             print(f"{path.relative_to(root)}:{line}: [names] {other.name} has a `{name}`, too: "
                   "one thing is written once in a header, two things have two names")
             failed = True

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Reports functions past 60 lines and files past 500; files past 500 fail.
+"""Reports functions past 60 lines and files past 500. It never fails: the reader decides.
 
 Usage: scripts/check_sizes.py [--root DIR]
 """
@@ -80,17 +80,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parent.parent)
     root = parser.parse_args().root.resolve()
-    failed = False
     for path, relative in sources(root):
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
         if len(lines) > FILE_LINES_MAX:
-            print(f"{relative}:1: [file-size] {len(lines)} lines, the bound is {FILE_LINES_MAX}: a second purpose inside?")
-            failed = True
+            print(f"{relative}:1: [file-size] {len(lines)} lines, past {FILE_LINES_MAX}: split it if it has a second purpose (a report)")
         functions = {".cpp": cpp_functions, ".h": cpp_functions, ".py": python_functions}.get(path.suffix)
         for start, length in functions(lines) if functions else ():
             if length > FUNCTION_LINES_MAX:
                 print(f"{relative}:{start + 1}: [function-size] {length} lines, past {FUNCTION_LINES_MAX} (a report)")
-    return 1 if failed else 0
+    return 0
 
 
 if __name__ == "__main__":

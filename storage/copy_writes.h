@@ -3,28 +3,16 @@
 struct sqlite3_file;
 struct sqlite3_vfs;
 
-// Inside storage: how pages of the log reach the database's file.
+// Inside storage: how a checkpoint makes the pages that it copies durable.
 namespace millrace::storage {
 
-// Opens a database, which any connection may checkpoint. Of a checkpoint that makes the file longer, the
-// pages behind its old end are gathered where they lie one after the other, and written in runs of up to a
-// MiB. A run of 64 KB or more goes past the page cache, where the file system can do that: what is appended
-// under load is seldom read soon, the cache would take fresh memory for it, and the sync of all of it at once
-// would keep the disk from the log. All other pages are written as SQLite writes them.
+// Opens a database file that any connection may checkpoint. SQLite (3.40, wal.c) syncs the database only
+// after a checkpoint of the whole log, but counts pages as copied after every checkpoint, and it ignores the
+// result of SQLITE_FCNTL_CKPT_DONE. So this file syncs what its connection has written when SQLite reports
+// SQLITE_FCNTL_CKPT_DONE, before SQLite counts the pages. A sync that fails ends the process (ADR 39).
 //
-// SQLite (3.40, wal.c) counts pages as copied after SQLITE_FCNTL_CKPT_DONE, whose answer it does not read. So
-// a run is in the file before the write of the file's last page returns, and a failure is that write's, which
-// SQLite heeds: it keeps its log. A copy of the whole log has that page, as the file grew by it. One that
-// stops before a reader's pages may not have it, and gathers nothing. Reads, cuts, syncs and the length of
-// the file find the run in it, too. If something is left all the same when the copy is done and cannot be
-// written, the process ends. SQLite syncs the database only after a copy of the whole log, but counts pages
-// as copied after each: so the file is synced at SQLITE_FCNTL_CKPT_DONE, before SQLite counts them.
-//
-// For sqlite_files.cpp: `place` has kRunFileBytes before the room for a file of `own`. `take_opened_fd` gives
-// the descriptor that `own` has opened just now, -1 if it opened none: then nothing goes past the cache. It
-// is the file's own; to open a second one and close it would give SQLite's locks away.
-int open_for_copies(sqlite3_vfs& own, const char* path, sqlite3_file* place, int flags, int* flags_out,
-                    int (*take_opened_fd)());
-extern const int kRunFileBytes;
+// For sqlite_files.cpp: `place` has kDatabaseFileBytes before the space for a file of `own`.
+int open_database_file(sqlite3_vfs& own, const char* path, sqlite3_file* place, int flags, int* flags_out);
+extern const int kDatabaseFileBytes;
 
 }  // namespace millrace::storage

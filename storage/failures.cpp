@@ -60,8 +60,6 @@ base::Error store_error(const SqliteError& e) {
 
 void die_of_commit(const SqliteError& e) { die("store_commit_failed", e); }
 
-void die_of_copy(const SqliteError& e) { die("store_copy_failed", e); }
-
 void die_of_sync(const char* file, int error) {
   const bool is_first = claim_end();
   const std::string why = std::strerror(error);

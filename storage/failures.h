@@ -18,8 +18,6 @@ base::Error store_error(const SqliteError& e);
 // Each writes one log line and ends the process with exit code 1.
 // The outcome of a COMMIT is unknown: only a new process may find out.
 [[noreturn]] void die_of_commit(const SqliteError& e);
-// A part of the log is not in the database, and SQLite takes it for copied.
-[[noreturn]] void die_of_copy(const SqliteError& e);
 // The database or its log could not be synced. The kernel takes the unwritten pages for written from then on:
 // what is read back may not be on the disk. Ends every process of the store (failure_flag.h); the next start
 // reads the files anew from the disk. `error`: errno.

@@ -67,11 +67,6 @@ sqlite3_stmt* compile(sqlite3* db, std::string_view sql) {
 }  // namespace
 
 bool SqliteError::is_full() const { return (code & 0xff) == SQLITE_FULL; }
-bool SqliteError::is_io() const {
-  const int primary = code & 0xff;
-  return primary == SQLITE_IOERR || primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB;
-}
-bool SqliteError::is_constraint() const { return (code & 0xff) == SQLITE_CONSTRAINT; }
 bool SqliteError::is_busy() const { return (code & 0xff) == SQLITE_BUSY; }
 
 Statement::~Statement() {

@@ -27,8 +27,6 @@ struct SqliteError {
   std::string message;
   int system = 0;        // errno behind it; 0: not known
   bool is_full() const;  // SQLITE_FULL or ENOSPC
-  bool is_io() const;    // SQLITE_IOERR_*, SQLITE_CORRUPT, SQLITE_NOTADB
-  bool is_constraint() const;
   bool is_busy() const;
 };
 

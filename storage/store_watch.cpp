@@ -43,7 +43,6 @@ void StoreWatch::run(std::stop_token stop) {
 
 void StoreWatch::look_at_disk() {
   const std::int64_t free = free_bytes(options_.folder);
-  disk_free_ = free;
   const bool low = free >= 0 && free < options_.disk_free_min_bytes;
   if (!low && !health_.disk_low()) return;
   health_.set_disk(low, std::to_string(free) + " bytes free, store.disk_free_min is " +

@@ -32,7 +32,6 @@ class StoreWatch {
              Withdraw withdraw);
 
   // The last look, bytes; -1: unknown.
-  std::int64_t disk_free() const { return disk_free_; }
 
  private:
   void run(std::stop_token stop);
@@ -46,7 +45,6 @@ class StoreWatch {
   const FailureFlag& failure_;
   HealthBoard& health_;
   Withdraw withdraw_;
-  std::atomic<std::int64_t> disk_free_{-1};
   // The thread's own: since when the lock was held at every look, and the log not written.
   std::optional<std::chrono::steady_clock::time_point> held_since_;
   std::int64_t log_written_ns_ = 0;

@@ -16,8 +16,6 @@ namespace {
 using base::Code;
 using Lane = base::Pool::Lane;
 
-// Between two tries of what met a bound of ours: a full pool or disk, no thread.
-
 }  // namespace
 
 ExecRun::ExecRun(const storage::Claimed& job, AttemptContext& context, std::shared_ptr<ExecShop> shop,

@@ -87,15 +87,13 @@ const Translation& openai_translation();
 const Translation& anthropic_translation();
 const Translation& gemini_translation();
 
-// The target refuses the key or what it may do (401, 403): asking again is of no use.
-bool is_key_fault(const base::Error& error);
-// It refuses the key itself (401), whatever is asked.
+// The target refuses the key itself (401), whatever is asked.
 bool is_bad_key(const base::Error& error);
 // It refuses what was asked, which says nothing of how it does other things (403, 405, 409, 415, 501 …).
 bool is_refusal(const base::Error& error);
 
 // An error reply as an Error of ours. 400 and 422 → kBadRequest; 401 and 403 → kUpstream (the operator's key,
-// not the client's; is_key_fault); 404 → kModelNotFound; 408, 504 → kUpstreamTimeout; 413 → kTooLarge; 429 →
+// not the client's); 404 → kModelNotFound; 408, 504 → kUpstreamTimeout; 413 → kTooLarge; 429 →
 // kRateLimited with retry_after from retry-after-ms, retry-after or the body; 503, 529 → kOverloaded; the
 // rest → kUpstream; a 4xx or 501 of these is lasting, but for 409, 425 and 499. Where the reply names one of
 // the causes that clients know, or says it in known words, that is the code: kContextLength, kContentPolicy,

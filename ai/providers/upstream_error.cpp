@@ -126,7 +126,6 @@ std::string without(std::string text, std::string_view secret) {
 // Of errors of ours: what tells a key's fault, and what was refused, from others.
 std::string status_detail(int status) { return R"({"upstream_status":)" + std::to_string(status) + "}"; }
 constexpr std::string_view kBadKey = R"({"upstream_status":401})";
-constexpr std::string_view kForbidden = R"({"upstream_status":403})";
 
 // 402, 407: the operator's account, or the way there, whatever is asked.
 bool is_of_the_request(int status) { return status != 402 && status != 407; }
@@ -155,7 +154,6 @@ std::string masked(const Target& target, std::string_view words) {
 }
 
 bool is_bad_key(const base::Error& error) { return error.details == kBadKey; }
-bool is_key_fault(const base::Error& error) { return is_bad_key(error) || error.details == kForbidden; }
 bool is_refusal(const base::Error& error) {
   return error.code == Code::kUpstream && error.details.starts_with(R"({"upstream_status":)") &&
          !is_bad_key(error);

@@ -52,7 +52,6 @@ class PlainTransfer final : public HttpClient::Transfer,
   void look_up();
   void connect_to(NameLookup::Addresses addresses);
   void connect_next();
-  void send_all();
   void send_on();
   bool again();
 

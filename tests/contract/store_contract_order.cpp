@@ -2,6 +2,7 @@
 #include <set>
 
 #include "tests/contract/store_contract.h"
+#include "tests/support/legal_moves.h"
 
 namespace millrace::storage::testing {
 namespace {
@@ -343,7 +344,7 @@ TEST_P(DeliveryOrder, TheStoreMakesExactlyTheLegalMoves) {
       }
       for (const Change& change : s.heard().all().changes) {
         if (change.job != lease.job || change.status == at) continue;
-        EXPECT_TRUE(schemas::legal_move(at, change.status))
+        EXPECT_TRUE(support::legal_move(at, change.status))
             << move.name << ": " << static_cast<int>(at) << " → " << static_cast<int>(change.status);
         made.emplace(at, change.status);
         at = change.status;
@@ -358,7 +359,7 @@ TEST_P(DeliveryOrder, TheStoreMakesExactlyTheLegalMoves) {
   for (int from = 0; from <= static_cast<int>(JobStatus::kExpired); ++from) {
     for (int to = 0; to <= static_cast<int>(JobStatus::kExpired); ++to) {
       const auto pair = std::pair(static_cast<JobStatus>(from), static_cast<JobStatus>(to));
-      if (schemas::legal_move(pair.first, pair.second)) {
+      if (support::legal_move(pair.first, pair.second)) {
         EXPECT_TRUE(made.contains(pair)) << from << " → " << to << " is legal and nothing makes it";
       }
     }

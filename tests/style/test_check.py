@@ -1,4 +1,4 @@
-"""The rules of the house hold in this tree, and each of them fires on a snippet that breaks it."""
+"""The checks pass on this tree, and each of them reports a snippet that breaks its rule."""
 import pathlib
 import subprocess
 import sys
@@ -9,6 +9,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 LAYERS = ROOT / "scripts" / "check_layers.py"
 NAMES = ROOT / "scripts" / "check_names.py"
 SIZES = ROOT / "scripts" / "check_sizes.py"
+REFERENCES = ROOT / "scripts" / "check_references.py"
 
 CMAKE = """\
 millrace_library(base      platform/base)
@@ -30,7 +31,7 @@ def run(script, root, *arguments):
 
 @pytest.fixture
 def tree(tmp_path):
-    """A small house in which every arrow is right."""
+    """A small tree in which every dependency is allowed."""
     (tmp_path / "CMakeLists.txt").write_text(CMAKE)
     for header in HEADERS:
         put(tmp_path, header, "#pragma once\n")
@@ -44,30 +45,25 @@ def put(tree, name, text):
     path.write_text(text)
 
 
-def test_this_tree_keeps_its_arrows():
+def test_this_tree_has_only_allowed_dependencies():
     done = run(LAYERS, ROOT)
     assert done.returncode == 0, done.stdout
 
 
-def test_this_tree_has_no_file_past_its_bound():
-    done = run(SIZES, ROOT)
-    assert done.returncode == 0, done.stdout
-
-
-def test_no_two_files_of_a_room_of_this_tree_clash():
+def test_no_two_files_of_a_module_of_this_tree_clash():
     done = run(NAMES, ROOT)
     assert done.returncode == 0, done.stdout
 
 
-def test_a_house_in_order_passes_silently(tree):
+def test_a_correct_tree_passes_silently(tree):
     done = run(LAYERS, tree)
     assert (done.returncode, done.stdout) == (0, "")
 
 
 BROKEN = [
-    ("arrows", "storage/x.cpp", '#include "jobs/submit.h"\n'),
-    ("arrows", "platform/base/x.cpp", '\n#include "storage/job_queries.h"\n'),
-    ("arrows", "ai/engines/host/main.cpp", '#include "storage/job_queries.h"\n'),
+    ("dependencies", "storage/x.cpp", '#include "jobs/submit.h"\n'),
+    ("dependencies", "platform/base/x.cpp", '\n#include "storage/job_queries.h"\n'),
+    ("dependencies", "ai/engines/host/main.cpp", '#include "storage/job_queries.h"\n'),
     ("root-relative", "api/x.cpp", '#include "routes.h"\n'),
     ("third-party", "api/x.cpp", "#include <sqlite3.h>\n"),
     ("third-party", "api/x.cpp", "#include <pistache/endpoint.h>\n"),
@@ -113,16 +109,16 @@ def test_what_is_allowed_passes(tree, name, text):
     assert done.returncode == 0, done.stdout
 
 
-def test_the_table_names_every_room_and_its_arrows(tree):
+def test_the_table_lists_every_module_and_its_dependencies(tree):
     done = run(LAYERS, tree, "--table")
     assert "| jobs | `jobs/` | storage, base |" in done.stdout
     assert "| base | `platform/base/` | – |" in done.stdout
 
 
-def test_a_file_past_its_bound_fails(tree):
+def test_a_long_file_is_reported_and_passes(tree):
     put(tree, "jobs/long.cpp", "int x;\n" * 501)
     done = run(SIZES, tree)
-    assert done.returncode == 1
+    assert done.returncode == 0
     assert "jobs/long.cpp:1: [file-size] 501 lines" in done.stdout
 
 
@@ -175,4 +171,53 @@ def test_what_unity_files_can_hold_passes(tree, first, second):
     put(tree, "storage/second.cpp", hidden(second))
     put(tree, "jobs/third.cpp", hidden(first))
     done = run(NAMES, tree)
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+@pytest.fixture
+def documents(tree):
+    """A small tree with two pages, whose references are right."""
+    put(tree, "docs/design/delivery.md", "# Delivery\n\n## 1. States\n\n### 1.1 Final states\n\n## 2. Leases\n")
+    put(tree, "docs/adr/0001-a-decision.md", "# A decision\n")
+    put(tree, "README.md", "[Leases](docs/design/delivery.md#2-leases), [states](docs/design/delivery.md), [jobs](jobs/), [here](#top)\n\n# Top\n")
+    put(tree, "jobs/submit.h", "#pragma once\n// docs/design/delivery.md §1.1 and ADR 1; see storage/job_intake.h.\n")
+    subprocess.run(["git", "init", "-q", tree], check=True)
+    return tree
+
+
+def test_this_tree_has_only_references_that_lead_somewhere():
+    done = run(REFERENCES, ROOT)
+    assert done.returncode == 0, done.stdout
+
+
+def test_references_that_lead_somewhere_pass_silently(documents):
+    done = run(REFERENCES, documents)
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+@pytest.mark.parametrize("rule, name, text", [
+    ("page", "jobs/x.cpp", "// docs/design/absent.md says why.\n"),
+    ("section", "jobs/x.cpp", "// docs/design/delivery.md §3 says why.\n"),
+    ("section", "tests/x.py", "# docs/design/delivery.md §1.2\n"),
+    ("adr", "jobs/x.cpp", "int x;  // ADR 2\n"),
+    ("path", "jobs/x.cpp", "// jobs/absent.h has it.\n"),
+    ("path", "docs/x.md", "Look into `jobs/absent.cpp`.\n"),
+    ("outside", "jobs/x.cpp", "// delivery.md has the rule.\n"),
+    ("link", "docs/x.md", "[there](absent.md)\n"),
+    ("link", "docs/x.md", "[there](design/delivery.md#3-clocks)\n"),
+])
+def test_a_reference_that_leads_nowhere_is_found(documents, rule, name, text):
+    put(documents, name, text)
+    done = run(REFERENCES, documents)
+    assert done.returncode == 1 and f"{name}:1: [{rule}]" in done.stdout, done.stdout
+
+
+@pytest.mark.parametrize("name, text", [
+    ("jobs/x.cpp", 'const char* kName = "docs/absent.md jobs/absent.h";\n'),
+    ("docs/x.md", "```\n[not a link](absent.md)\n```\n"),
+    ("docs/adr/0001-a-decision.md", "It was in jobs/absent.cpp.\n"),
+])
+def test_what_is_no_reference_passes(documents, name, text):
+    put(documents, name, text)
+    done = run(REFERENCES, documents)
     assert (done.returncode, done.stdout) == (0, "")

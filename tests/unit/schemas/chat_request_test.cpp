@@ -201,29 +201,6 @@ TEST(ChatRequestSpec, TextThatIsNoSpecIsAnError) {
     EXPECT_FALSE(chat_request_from_spec(text).has_value()) << text;
 }
 
-TEST(ChatRequestSpec, AStoredOneIsWithoutLargeImages) {
-  const std::string small = "data:image/png;base64," + std::string(kStoredImageMax / 3 * 4, 'A');
-  const std::string large = small + "AAAAAAAA";
-  json body = {
-      {"model", "a"},
-      {"messages",
-       {{{"role", "user"},
-         {"content",
-          {{{"type", "text"}, {"text", "t"}},
-           {{"type", "image_url"}, {"image_url", {{"url", small}}}},
-           {{"type", "image_url"}, {"image_url", {{"url", large}}}}}}},
-        {{"role", "user"}, {"content", {{{"type", "image_url"}, {"image_url", {{"url", large}}}}}}}}}};
-  const auto request = parse(body.dump());
-  ASSERT_TRUE(request.has_value()) << request.error().error.message;
-  const StoredChat stored = stored_chat(*request);
-  EXPECT_EQ(names(stored.left_out), (Names{"messages.0.content.2", "messages.1.content.0"}));
-  const auto back = chat_request_from_spec(stored.spec);
-  ASSERT_TRUE(back.has_value());
-  EXPECT_EQ(back->body["messages"][0]["content"].size(), 2u);
-  EXPECT_EQ(back->body["messages"][1]["content"], "");
-  EXPECT_EQ(request->body["messages"][0]["content"].size(), 3u);
-}
-
 TEST(ChatRequestTurn, GoesOnWithTheCallsAndTheirResults) {
   ChatRequest request = with("");
   ChatChoice answer;

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/legal_moves.h"
+
 namespace millrace::schemas::job_test {
 namespace {
 
@@ -59,9 +61,9 @@ TEST(JobStates, TerminalStatesAreImmutable) {
   for (JobStatus from : kAll) {
     for (JobStatus to : kAll) {
       if (is_terminal(from)) {
-        EXPECT_FALSE(legal_move(from, to)) << public_name(from);
+        EXPECT_FALSE(support::legal_move(from, to)) << public_name(from);
       }
-      EXPECT_FALSE(from == to && legal_move(from, to));
+      EXPECT_FALSE(from == to && support::legal_move(from, to));
     }
   }
 }
@@ -69,22 +71,22 @@ TEST(JobStates, TerminalStatesAreImmutable) {
 TEST(JobStates, OnlyARunningJobSucceedsOrWaitsAndAQueuedOneFailsWithItsMachine) {
   for (JobStatus from : kAll) {
     const bool running = from == JobStatus::kRunning;
-    EXPECT_EQ(legal_move(from, JobStatus::kSucceeded), running);
-    EXPECT_EQ(legal_move(from, JobStatus::kFailed), running || from == JobStatus::kQueued);
-    EXPECT_EQ(legal_move(from, JobStatus::kWaiting), running);
+    EXPECT_EQ(support::legal_move(from, JobStatus::kSucceeded), running);
+    EXPECT_EQ(support::legal_move(from, JobStatus::kFailed), running || from == JobStatus::kQueued);
+    EXPECT_EQ(support::legal_move(from, JobStatus::kWaiting), running);
   }
 }
 
 TEST(JobStates, EveryOpenStateCanBeCancelledAndCanExpire) {
   for (JobStatus from : kAll) {
-    EXPECT_EQ(legal_move(from, JobStatus::kCancelled), !is_terminal(from));
-    EXPECT_EQ(legal_move(from, JobStatus::kExpired), !is_terminal(from));
+    EXPECT_EQ(support::legal_move(from, JobStatus::kCancelled), !is_terminal(from));
+    EXPECT_EQ(support::legal_move(from, JobStatus::kExpired), !is_terminal(from));
   }
 }
 
 TEST(JobStates, OnlyAQueuedJobIsClaimed) {
   for (JobStatus from : kAll) {
-    EXPECT_EQ(legal_move(from, JobStatus::kRunning), from == JobStatus::kQueued);
+    EXPECT_EQ(support::legal_move(from, JobStatus::kRunning), from == JobStatus::kQueued);
   }
 }
 

@@ -5,11 +5,9 @@
 #include <iterator>
 #include <string>
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include "storage/data_dir.h"
 #include "storage/sqlite.h"
@@ -27,17 +25,6 @@ std::string text(Db& db, Sql sql) {
 std::string bytes_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
-}
-
-// Calls by which this process has written so far.
-std::int64_t write_calls() {
-  std::ifstream io("/proc/self/io");
-  std::string name;
-  std::int64_t count = 0;
-  while (io >> name >> count) {
-    if (name == "syscw:") return count;
-  }
-  return -1;
 }
 
 // A connection through SQLite's own VFS alone.
@@ -132,56 +119,22 @@ class CopyWritesTest : public ::testing::Test {
   support::TempDir dir_;
 };
 
-TEST_F(CopyWritesTest, AppendedPagesThatLieTogetherAreWrittenByFewCalls) {
-  Copied database(path());
-  database.insert(900);
-  const std::int64_t before = write_calls();
-  ASSERT_GE(before, 0);
-  EXPECT_GT(database.copy(), 300);
-  EXPECT_LT(write_calls() - before, 30);
-  database.drop_log();
-  database.expect_rows(900);
-}
-
-// Through the cache they take a call each 120 KB.
-TEST_F(CopyWritesTest, LargeRunsGoPastTheCacheWhereThatIsPossible) {
-  const int probe = ::open(path("probe").c_str(), O_RDWR | O_CREAT | O_DIRECT | O_CLOEXEC, 0600);
-  if (probe < 0) GTEST_SKIP() << "this file system does no direct writes";
-  ::close(probe);
-  Copied database(path());
-  database.insert(900);
-  const std::int64_t before = write_calls();
-  EXPECT_GT(database.copy(), 300);
-  EXPECT_LT(write_calls() - before, 12);
-}
-
-TEST_F(CopyWritesTest, WhatIsWrittenOverIsWrittenPageByPage) {
-  Copied database(path());
-  database.insert(900);
-  database.drop_log();
-  database.change_all();
-  const std::int64_t before = write_calls();
-  EXPECT_GE(database.copy(), 300);
-  EXPECT_GE(write_calls() - before, 300);
-  database.expect_rows(900);
-}
-
 TEST_F(CopyWritesTest, TheFileIsWhatSQLiteItselfWouldHaveWritten) {
-  for (const char* name : {"runs.db", "page.db"}) {
+  for (const char* name : {"ours.db", "plain.db"}) {
     Copied database(path(name));
     PlainSqlite plain(path(name));
-    const bool in_runs = std::string(name) == "runs.db";
-    const auto copy = [&] { in_runs ? void(database.copy()) : plain.run("PRAGMA wal_checkpoint(PASSIVE)"); };
+    const bool is_ours = std::string(name) == "ours.db";
+    const auto copy = [&] { is_ours ? void(database.copy()) : plain.run("PRAGMA wal_checkpoint(PASSIVE)"); };
     database.insert(900);
     copy();
     database.insert(2);
     database.change_every(7);
     copy();
     database.insert(500);
-    in_runs ? database.drop_log() : plain.run("PRAGMA wal_checkpoint(TRUNCATE)");
+    is_ours ? database.drop_log() : plain.run("PRAGMA wal_checkpoint(TRUNCATE)");
     database.expect_rows(1402);
   }
-  EXPECT_EQ(bytes_of(path("runs.db")), bytes_of(path("page.db")));
+  EXPECT_EQ(bytes_of(path("ours.db")), bytes_of(path("plain.db")));
 }
 
 TEST_F(CopyWritesTest, AFileSystemInMemoryHasItAll) {
@@ -234,22 +187,6 @@ TEST_F(CopyWritesTest, ADatabaseThatMayNotGrowKeepsItsLog) {
   EXPECT_GT(database.copy(), 300);
   database.drop_log();
   database.expect_rows(930);
-}
-
-// Its failure is heard where SQLite still asks.
-TEST_F(CopyWritesTest, TheLastRunIsWrittenBeforeTheCopyIsDone) {
-  Copied database(path());
-  database.insert(30);
-  database.copy();
-  database.insert(90);
-  {
-    const LongestFile longest(database.bytes() + 10 * kPageBytes);
-    EXPECT_THROW(database.copy(), SqliteError);
-  }
-  database.expect_rows(120);
-  EXPECT_GT(database.copy(), 30);
-  database.drop_log();
-  database.expect_rows(120);
 }
 
 TEST_F(CopyWritesTest, APartThatMayNotGrowTheDatabaseFailsAndKeepsTheLog) {

@@ -1,17 +1,19 @@
-# millrace_library(NAME FOLDER USES room…): a room is a folder, a namespace and a static library.
-# Sources are the .cpp files directly in the folder (a sub-folder is a room or a program of its own).
+# millrace_library(NAME FOLDER [EXCEPT path…] USES module…): a module is a folder, a namespace and a static library.
+# Sources are all .cpp files below the folder, except those below the paths after EXCEPT, which belong to other targets.
 function(millrace_library name folder)
-  cmake_parse_arguments(ARG "" "" "USES" ${ARGN})
-  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/*.cpp)
-  list(FILTER sources EXCLUDE REGEX "/app/main\\.cpp$")
+  cmake_parse_arguments(ARG "" "" "EXCEPT;USES" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/*.cpp)
+  foreach(path ${ARG_EXCEPT})
+    list(FILTER sources EXCLUDE REGEX "^${CMAKE_SOURCE_DIR}/${folder}/${path}(/|$)")
+  endforeach()
   if(NOT sources)
     set(sources ${CMAKE_BINARY_DIR}/generated/empty.cpp)
   endif()
   add_library(millrace_${name} STATIC ${sources})
   target_precompile_headers(millrace_${name} REUSE_FROM millrace_pch)
   target_link_libraries(millrace_${name} PUBLIC millrace_flags)
-  foreach(room ${ARG_USES})
-    target_link_libraries(millrace_${name} PUBLIC millrace_${room})
+  foreach(module ${ARG_USES})
+    target_link_libraries(millrace_${name} PUBLIC millrace_${module})
   endforeach()
 endfunction()
 
@@ -25,11 +27,11 @@ function(millrace_packages name)
   endforeach()
 endfunction()
 
-# millrace_program(NAME SOURCE|FOLDER USES room… [PACKAGES pkg…]): an executable in the build folder.
+# millrace_program(NAME SOURCE|FOLDER USES module… [PACKAGES pkg…]): an executable in the build folder.
 function(millrace_program name source)
   cmake_parse_arguments(ARG "" "" "USES;PACKAGES" ${ARGN})
   if(IS_DIRECTORY ${CMAKE_SOURCE_DIR}/${source})
-    file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${source}/*.cpp)
+    file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${source}/*.cpp)
   else()
     file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${source})
   endif()
@@ -39,16 +41,17 @@ function(millrace_program name source)
   add_executable(${name} ${sources})
   target_precompile_headers(${name} REUSE_FROM millrace_pch)
   target_link_libraries(${name} PRIVATE millrace_flags)
-  foreach(room ${ARG_USES})
-    target_link_libraries(${name} PRIVATE millrace_${room})
+  foreach(module ${ARG_USES})
+    target_link_libraries(${name} PRIVATE millrace_${module})
   endforeach()
   foreach(package ${ARG_PACKAGES})
     target_link_libraries(${name} PRIVATE pkg_${package})
   endforeach()
 endfunction()
 
-# millrace_jail_program(NAME FOLDER): the first process of a jail. Static, so that it starts fast and depends on nothing
-# that lies in the jail; without sanitizers, which want more of /proc and of the kernel than a jail has.
+# millrace_jail_program(NAME FOLDER USES module…): the first process of a jail. It is linked statically, so it starts fast and
+# needs no file of the jail. It is built without sanitizers: they need parts of /proc and system calls that a jail lacks.
+# It may include headers of the modules that it uses; it links none of them.
 function(millrace_jail_program name folder)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/*.cpp)
   add_executable(${name} ${sources})
