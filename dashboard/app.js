@@ -78,7 +78,7 @@ function showShell() {
   main = h("main", { id: "main", tabindex: "-1" });
   fill(shell, h("header", { class: "top" }, menu, brand(), h("div", { class: "tools" },
     h("a", { class: "button plain", href: "/docs", title: "Every call of the API, with a command for it" }, icon("docs"), h("span", {}, "API")),
-    button("Keyboard", showKeyboardHelp, { kind: "plain", iconName: "help", title: "Keys of the keyboard (?)" }),
+    button("Keyboard", showKeyboardHelp, { kind: "plain", iconName: "help", title: "Keyboard shortcuts (?)" }),
     button("Theme", switchTheme, { kind: "plain", iconName: "theme", title: "Light or dark" }),
     button("Sign out", () => signOut(), { kind: "plain", iconName: "leave", title: "Sign out" }))), nav, main);
 }

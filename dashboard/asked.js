@@ -85,5 +85,5 @@ function wordsOf(place, asked) {
 // What stands before the command: what it needs that is not in it.
 export function noteOfAsked(asked) {
   const missing = asked.left_out.map((place) => wordsOf(place, asked));
-  return missing.length ? `Do it again, with ${missing.join(", ")}:` : "Do it again:";
+  return missing.length ? `Run it again, with ${missing.join(", ")}:` : "Run it again:";
 }

@@ -62,9 +62,9 @@ function groupCard(group, look) {
   return h("section", { class: "card dead-group", "aria-label": `${kindName(group.kind)}: ${group.code}`, data: { key: keyOf(group) } },
     h("header", {}, h("h2", {}, h("code", {}, group.code || "no code")), h("span", { class: "faint" }, `${kindName(group.kind)} · ${plural(group.jobs, "job")}`)),
     h("p", { class: "said-last", title: said }, said), h("p", { class: "faint" }, adviceFor(group.code)),
-    facts([["The newest", when(newest.completed_at)], ["Tenant", h("strong", {}, newest.tenant)], ["Its name", newest.name ? nameText(newest.name) : "–"]]),
+    facts([["The newest", when(newest.completed_at)], ["Tenant", h("strong", {}, newest.tenant)], ["Name", newest.name ? nameText(newest.name) : "–"]]),
     retryHint(group), h("div", { class: "actions" }, retryButton(group, look), h("a", { class: "button", href: list }, "Inspect them")),
-    group.kind === "exec" ? null : h("details", {}, h("summary", {}, "The same by the API"),
+    group.kind === "exec" ? null : h("details", {}, h("summary", {}, "API"),
       code(curl("POST", "/v1/admin/jobs/retry", { json: { filter: filterOf(group) } }), `Retry what failed of ${group.code}`)));
 }
 
@@ -84,7 +84,7 @@ export async function show(place, { signal }) {
   const body = h("div", {});
   const link = linkMark();
   const places = new Places();
-  fill(place, heading("Dead letters", "What failed for good, by reason. Retry it when the cause is gone.", link), body);
+  fill(place, heading("Dead letters", "Jobs that failed, by reason. Retry them when the cause is gone.", link), body);
   const look = async () => {
     const { items } = await getJson("/v1/admin/dead", { signal });
     draw(body, places, items, look);

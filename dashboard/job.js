@@ -58,7 +58,7 @@ class JobScreen {
   showNone(error) {
     const gone = error.status === 404;
     fill(this.place, h("p", {}, h("a", { href: "#/jobs" }, "← Jobs")), heading(gone ? "No such job" : "Job", h("span", { class: "mono breaks" }, this.id)),
-      gone ? empty("It is gone, or another tenant's", "Jobs are kept for a week after their end. One of another tenant is seen with a key of that tenant.") : troubled(error, () => this.begin()));
+      gone ? empty("The job does not exist, or it belongs to another tenant", "Jobs are kept for a week after their end. One of another tenant is seen with a key of that tenant.") : troubled(error, () => this.begin()));
   }
 
   async listen() {
@@ -80,16 +80,16 @@ class JobScreen {
     this.bar = h("progress", { "aria-label": "Progress" });
     this.note = new JobNote();
     this.facts = new JobFacts(this.job);
-    this.timeline = h("ol", { class: "timeline", tabindex: "0", "aria-label": "What happened" });
+    this.timeline = h("ol", { class: "timeline", tabindex: "0", "aria-label": "Events" });
     this.result = resultView(this.job, this.signal, { note: this.note, request: this.request, asked: this.asked });
-    this.repeat = card("The same by the API", this.commands());
+    this.repeat = card("API", this.commands());
     fill(this.place, h("div", { class: "heading trail" }, h("p", {}, h("a", { href: "#/jobs" }, "← Jobs")), this.link, this.actions),
       h("div", { class: "heading" }, h("div", {}, h("h1", { tabindex: "-1" }, kindName(this.job.kind), " ", this.state),
         this.job.name ? h("p", { class: "breaks" }, nameText(this.job.name)) : null,
-        h("p", { class: "mono breaks" }, this.job.id, " ", button("Copy the id", () => copyText(this.job.id), { kind: "small" })))),
+        h("p", { class: "mono breaks" }, this.job.id, " ", button("Copy id", () => copyText(this.job.id), { kind: "small" })))),
       h("div", { class: "strip" }, this.line, this.bar),
       h("div", { class: `columns ${this.wasOver ? "" : "is-under-way"}` }, h("div", { class: "main-column" }, this.result.element),
-        h("div", { class: "side-column" }, card("Facts", this.facts.element), card("What happened", this.timeline), this.repeat)));
+        h("div", { class: "side-column" }, card("Details", this.facts.element), card("Events", this.timeline), this.repeat)));
     this.show();
   }
 
@@ -114,14 +114,14 @@ class JobScreen {
     const { cancel_requested: told } = this.job;
     const isHeld = this.actions.contains(document.activeElement);
     settle(this.actions, over ? null : button("Cancel", (e) => this.act(e, "cancel"), { kind: "danger", disabled: told, data: { key: "cancel" } }),
-      this.canRetry ? button("Retry", (e) => this.act(e, "retry"), { kind: "primary", data: { key: "retry" } }) : null);
+      this.canRetry ? button("Retry", (e) => this.act(e, "retry"), { data: { key: "retry" } }) : null);
     if (isHeld && !this.actions.querySelector(":focus:enabled")) this.place.querySelector("h1").focus({ preventScroll: true });
   }
 
   // What it was asked took long to be told.
   async showLateCommands() {
     this.asked = (await this.request).asked;
-    if (this.asked && !this.signal.aborted) fill(this.repeat, h("h2", {}, "The same by the API"), this.commands());
+    if (this.asked && !this.signal.aborted) fill(this.repeat, h("h2", {}, "API"), this.commands());
   }
 
   get canRetry() {
@@ -131,9 +131,9 @@ class JobScreen {
   commands() {
     const path = `/v1/jobs/${this.job.id}`;
     const list = [h("p", { class: "faint" }, "Its result, when it is there:"), code(curl("GET", `${path}/result`), "Get the result")];
-    if (this.asked) list.unshift(h("p", { class: "faint" }, noteOfAsked(this.asked)), code(commandOfAsked(this.asked), "Do it again"));
+    if (this.asked) list.unshift(h("p", { class: "faint" }, noteOfAsked(this.asked)), code(commandOfAsked(this.asked), "Run it again"));
     if (this.job.kind !== "exec" && this.job.status !== "succeeded") {
-      list.push(h("p", { class: "faint" }, this.canRetry ? "Make it anew from what it was made of:" : "Should it fail, make it anew from what it was made of:"),
+      list.push(h("p", { class: "faint" }, this.canRetry ? "Run it again from its stored input:" : "If it fails, run it again from its stored input:"),
         code(curl("POST", `${path}/retry`), "Retry it"));
     }
     list.push(h("p", { class: "faint" }, "On the command line:"), code(cli(`jobs tail ${this.job.id}`), "Follow it"));
@@ -228,7 +228,7 @@ class JobScreen {
     return guarded(event.currentTarget, async () => {
       const job = await send("POST", `/v1/jobs/${this.id}/${verb}`);
       if (verb === "retry") {
-        toast("A new job was made from the same input");
+        toast("A new job was created from the same input");
         location.hash = `#/jobs/${job.id}`;
         return;
       }

@@ -40,7 +40,7 @@ export class JobFacts {
       .map(([word, text]) => ({ text, value: h("dd", {}), word }));
     this.element = h("dl", { class: "facts" },
       job.model && job.kind !== "exec" ? row("Model", h("dd", {}, job.model)) : null,
-      row("Made", h("dd", {}, h("time", { datetime: job.created_at }, fullTime(job.created_at)))),
+      row("Created", h("dd", {}, h("time", { datetime: job.created_at }, fullTime(job.created_at)))),
       job.retry_of ? row("Retry of", h("dd", {}, h("a", { href: `#/jobs/${job.retry_of}`, class: "mono" }, job.retry_of))) : null,
       this.rows.map(({ word, value }) => row(word, value)));
     this.show(job);

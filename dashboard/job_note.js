@@ -4,11 +4,11 @@ import { fill, h } from "./dom.js";
 import { duration, ran } from "./format.js";
 import { empty, kTerminal, pausedNote } from "./parts.js";
 
-const kMeanwhile = "What it makes shows here as it comes; you need not wait.";
+const kMeanwhile = "Results appear here as they arrive; you can leave this page.";
 const kEnds = {
-  failed: ["It failed", "Nothing more is known of it."],
-  expired: ["It expired", "It was not started before its deadline: are there workers for this kind, with free slots?"],
-  cancelled: ["It was cancelled", "Somebody told it to stop. What it had made until then is shown."],
+  failed: ["Failed", "No more details are known."],
+  expired: ["Expired", "It was not started before its deadline: are there workers for this kind, with free slots?"],
+  cancelled: ["Cancelled", "Its cancellation was requested. Partial results are shown."],
 };
 
 function ended(job) {
@@ -44,7 +44,7 @@ export class JobNote {
     if (kTerminal.has(job.status)) return ended(job);
     if (job.status === "queued" && job.paused) return pausedNote(job.kind);
     if (this.hasResult) return null;
-    return job.status === "running" ? empty("At work", kMeanwhile) : empty("Waiting for its turn", kMeanwhile);
+    return job.status === "running" ? empty("Running", kMeanwhile) : empty("Queued", kMeanwhile);
   }
 }
 
@@ -53,8 +53,8 @@ export function lineOf(job) {
   const { done, total } = job.progress ?? {};
   if (job.status === "succeeded") return `Done in ${duration(ran(job))}`;
   if (kTerminal.has(job.status)) return job.error?.message ?? kEnds[job.status][0];
-  if (job.cancel_requested) return "Told to stop";
-  if (job.status === "wake_in_progress") return "Its machine wakes up";
-  if (job.status === "queued") return job.paused ? `The queue ${job.kind} is paused` : "Waiting for its turn";
-  return total ? `${done} of ${total} ${job.kind === "ocr" ? "pages" : "parts"}` : "At work";
+  if (job.cancel_requested) return "Being cancelled";
+  if (job.status === "wake_in_progress") return "The machine is waking up";
+  if (job.status === "queued") return job.paused ? `The queue ${job.kind} is paused` : "Queued";
+  return total ? `${done} of ${total} ${job.kind === "ocr" ? "pages" : "parts"}` : "Running";
 }

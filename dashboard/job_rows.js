@@ -5,7 +5,7 @@ import { kindName, kTerminal, nameText, setChip } from "./parts.js";
 
 const kTickMs = 1000;
 
-// What stands under its id: why it failed, or how far it is.
+// What stands behind its state: why it failed, or how far it is.
 function moreOf(job) {
   const { done, total } = job.progress ?? {};
   if (job.status === "failed" && job.error) return job.error.code;
@@ -15,19 +15,20 @@ function moreOf(job) {
 
 class Row {
   constructor(job, onChoice) {
-    this.box = h("input", { type: "checkbox", "aria-label": `Choose ${job.id}`, on: { change: () => onChoice(job.id, this.box.checked) } });
-    this.state = h("td", { class: "state" });
+    this.box = h("input", { type: "checkbox", "aria-label": `Select ${job.id}`, on: { change: () => onChoice(job.id, this.box.checked) } });
+    this.state = h("span", {});
     this.age = h("time", { datetime: job.created_at, title: fullTime(job.created_at) });
-    this.took = h("td", { class: "number", "data-label": "Took" });
+    this.took = h("td", { class: "number", "data-label": "Duration" });
     this.more = h("small", { class: "faint" });
     this.element = h("tr", { data: { id: job.id } },
-      h("td", { class: "pick" }, this.box), this.state,
-      h("td", { class: "id" }, h("a", { href: `#/jobs/${job.id}`, title: job.id }, shortId(job.id)), " ", this.more),
-      h("td", { class: job.name ? "clip rest" : "clip rest none", "data-label": "Name" }, job.name ? nameText(job.name) : "–"),
+      h("td", { class: "pick" }, this.box), h("td", { class: "state" }, this.state, " ", this.more),
+      h("td", { class: "id" }, h("a", { href: `#/jobs/${job.id}`, title: job.id }, shortId(job.id))),
+      h("td", { class: job.name ? "clip rest" : "clip rest none", "data-label": "Name" },
+        job.name ? h("a", { href: `#/jobs/${job.id}`, tabindex: "-1" }, nameText(job.name)) : "–"),
       h("td", { "data-label": "Kind" }, kindName(job.kind)),
       h("td", { "data-label": "Model", class: "clip" }, job.model ?? "–"),
       job.tenant ? h("td", { "data-label": "Tenant" }, job.tenant) : null,
-      h("td", { "data-label": "Made" }, this.age), this.took);
+      h("td", { "data-label": "Created" }, this.age), this.took);
     this.update(job);
   }
 
@@ -56,9 +57,9 @@ export class JobRows {
     this.byId = new Map();
     this.chosen = new Set();
     this.body = h("tbody");
-    this.all = h("input", { type: "checkbox", "aria-label": "Choose all on this page", on: { change: () => this.chooseAll(this.all.checked) } });
+    this.all = h("input", { type: "checkbox", "aria-label": "Select all on this page", on: { change: () => this.chooseAll(this.all.checked) } });
     this.head = h("thead");
-    this.table = h("div", { class: "wide" }, h("table", { class: "jobs two-lined" }, h("caption", { class: "unseen" }, "Jobs"), this.head, this.body));
+    this.table = h("div", { class: "wide" }, h("table", { class: "jobs one-lined" }, h("caption", { class: "unseen" }, "Jobs"), this.head, this.body));
     this.table.addEventListener("keydown", (event) => this.onKey(event));
     const timer = setInterval(() => {
       if (!this.table.isConnected) return;
@@ -90,7 +91,7 @@ export class JobRows {
     jobs.forEach((job) => this.update(job));
     this.chosen.forEach((id) => this.byId.has(id) || this.chosen.delete(id));
     fill(this.head, h("tr", {}, h("th", { class: "pick", scope: "col" }, this.all),
-      ["State", "Job", "Name", "Kind", "Model", jobs[0]?.tenant && "Tenant", "Made", "Took"].map((name) => name && h("th", { scope: "col" }, name))));
+      ["State", "Job", "Name", "Kind", "Model", jobs[0]?.tenant && "Tenant", "Created", "Duration"].map((name) => name && h("th", { scope: "col" }, name))));
     this.body.replaceChildren(...[...this.byId.values()].map((row) => row.element));
     this.showAll();
   }

@@ -78,7 +78,7 @@ class JobsScreen {
     this.body = h("div", {});
     this.pager = h("nav", { class: "pager", "aria-label": "Pages of jobs" });
     this.chosen = h("div", { class: "chosen", hidden: true });
-    fill(this.place, heading("Jobs", "Everything that was asked of this gateway, newest first.", this.link),
+    fill(this.place, heading("Jobs", "All jobs of this gateway, newest first.", this.link),
       this.filters(), this.everyone, this.news, this.body, this.pager, this.chosen);
     this.showEveryone();
   }
@@ -89,12 +89,12 @@ class JobsScreen {
     const text = (name, properties) => h("input", { type: "search", value: this.filter[name], spellcheck: "false",
       on: { input: (event) => this.setFilterSoon(name, event.target.value.trim()) }, ...properties });
     return h("div", { class: "filters", role: "search" },
-      text("q", { placeholder: "Text in the id", "aria-label": "Text in the id", id: "search" }),
+      text("q", { placeholder: "Search by id", "aria-label": "Search by id", id: "search" }),
       named("Kind", "kind", [["", "All kinds"], ...this.kinds.map((k) => [k, k])]),
       named("State", "status", [["", "All states"], ...kStatuses.map((s) => [s, s.replaceAll("_", " ")])]),
       text("model", { placeholder: "Model", "aria-label": "Model", list: "models" }),
       h("datalist", { id: "models" }, this.models.map((m) => h("option", { value: m }))),
-      named("Made within", "since", kTimes),
+      named("Created within", "since", kTimes),
       this.filter.error ? button(`Failed of ${this.filter.error} ×`, () => {
         this.setFilter("error", "");
         this.layOut();
@@ -116,15 +116,15 @@ class JobsScreen {
     };
     const tenant = h("input", { type: "search", value: this.filter.tenant, placeholder: "Tenant", "aria-label": "Tenant", spellcheck: "false", class: "short",
       on: { input: (event) => this.setFilterSoon("tenant", event.target.value.trim()) } });
-    fill(this.everyone, h("label", { class: "check" }, box, h("span", {}, "Of all tenants")),
+    fill(this.everyone, h("label", { class: "check" }, box, h("span", {}, "All tenants")),
       this.whole ? [tenant, h("span", { class: "spring" }), all("retry", "Retry all that match", ""), all("cancel", "Cancel all that match", "danger")] : null);
   }
 
   async actOnAll(control, verb) {
     const filter = Object.fromEntries(Object.entries(this.asked()).filter(([, value]) => value));
     const which = Object.keys(filter).length ? "that match the filters" : "of this gateway";
-    const detail = verb === "retry" ? "Each one that failed, expired or was cancelled is made anew from its input." : "Each one that is not over is told to stop.";
-    if (!(await confirmed(`${verb === "retry" ? "Retry" : "Cancel"} all jobs ${which}?`, detail, "Do it"))) return;
+    const detail = verb === "retry" ? "Each job that failed, expired or was cancelled is run again from its stored input." : "Each job that has not ended is cancelled.";
+    if (!(await confirmed(`${verb === "retry" ? "Retry" : "Cancel"} all jobs ${which}?`, detail, "Confirm"))) return;
     await guarded(control, async () => {
       let changed = 0;
       let cursor;
@@ -133,7 +133,7 @@ class JobsScreen {
         changed += outcome.changed;
         cursor = outcome.next_cursor;
       }
-      toast(verb === "retry" ? `${plural(changed, "new job")} made` : `${plural(changed, "job")} told to stop`);
+      toast(verb === "retry" ? `${plural(changed, "new job")} created` : `${plural(changed, "job")} being cancelled`);
       await this.load();
     });
   }
@@ -201,8 +201,8 @@ class JobsScreen {
   nothing() {
     const filtered = kFilters.some((name) => this.filter[name]);
     if (!filtered) return firstJobs();
-    return empty("No job passes these filters", "Take one of them away to see more.",
-      button("Clear the filters", () => {
+    return empty("No matching jobs", "Remove a filter to see more jobs.",
+      button("Clear filters", () => {
         this.filter = Object.fromEntries(kFilters.map((name) => [name, ""]));
         this.remember();
         this.layOut();
@@ -262,8 +262,8 @@ class JobsScreen {
     const over = jobs.filter((job) => ["failed", "expired", "cancelled"].includes(job.status) && job.kind !== "exec");
     const cancel = button(`Cancel ${open.length}`, () => this.act(cancel, open, "cancel"), { disabled: !open.length });
     const retry = button(`Retry ${over.length}`, () => this.act(retry, over, "retry"), { disabled: !over.length });
-    fill(this.chosen, h("strong", {}, `${plural(jobs.length, "job")} chosen`), cancel, retry,
-      button("Choose none", () => this.rows.chooseNone()));
+    fill(this.chosen, h("strong", {}, `${plural(jobs.length, "job")} selected`), cancel, retry,
+      button("Clear selection", () => this.rows.chooseNone()));
   }
 
   // {done, failed}: one call for jobs of all tenants, else one each.
@@ -280,7 +280,7 @@ class JobsScreen {
     await guarded(control, async () => {
       const outcome = await this.actOn(jobs, verb);
       this.rows.chooseNone();
-      const done = verb === "retry" ? `${plural(outcome.done, "new job")} made` : `${plural(outcome.done, "job")} told to stop`;
+      const done = verb === "retry" ? `${plural(outcome.done, "new job")} created` : `${plural(outcome.done, "job")} being cancelled`;
       if (outcome.failed.length) toast(`${done}; ${outcome.failed.length} refused`, { bad: true, detail: outcome.failed[0].message });
       else toast(done);
       await this.load();

@@ -1,4 +1,4 @@
-// Keys of the keyboard. Single letters can be switched off, for those whose speech or tremor would type them.
+// Keyboard shortcuts. Single letters can be switched off, for those whose speech or tremor would type them.
 import { add, button, h } from "./dom.js";
 
 const kOff = "millrace.keys-off";
@@ -42,10 +42,10 @@ export function showKeyboardHelp() {
   const rows = [["/", "Go to the first filter or field"], ["↑ ↓", "From job to job in the list"], ["x", "Choose the job that has the keyboard"],
     ["t", "Light or dark"], ["?", "This help"], ...[...letters()].map(([letter, { title }]) => [`g ${letter}`, title])];
   const box = h("input", { type: "checkbox", checked: !switchedOff, on: { change: () => setSwitch(!box.checked) } });
-  const dialog = h("dialog", { "aria-label": "Keys of the keyboard" });
-  add(dialog, h("h2", {}, "Keys of the keyboard"),
+  const dialog = h("dialog", { "aria-label": "Keyboard shortcuts" });
+  add(dialog, h("h2", {}, "Keyboard shortcuts"),
     h("dl", { class: "facts" }, rows.map(([key, text]) => h("div", {}, h("dt", {}, h("kbd", {}, key)), h("dd", {}, text)))),
-    h("label", { class: "check" }, box, h("span", {}, "Single letters do something")),
+    h("label", { class: "check" }, box, h("span", {}, "Use single-letter shortcuts")),
     h("div", { class: "actions" }, button("Close", () => dialog.close(), { kind: "primary" })));
   dialog.addEventListener("close", () => dialog.remove());
   document.body.append(dialog);

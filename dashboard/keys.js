@@ -9,10 +9,12 @@ import { steadyTable } from "./tables.js";
 import { guarded, toast } from "./toast.js";
 
 const kScopes = ["models", "chat", "embeddings", "images", "audio", "ocr", "exec:run", "exec:read", "ssh:issue", "machines:write", "jobs:read", "jobs:write", "metrics", "admin"];
-const kLives = [["", "Never ends"], ["30", "Ends in 30 days"], ["90", "Ends in 90 days"], ["365", "Ends in a year"]];
+// Ticked for a new key: what an ordinary client needs. Commands, SSH, machines and administration are ticked by hand.
+const kOrdinaryScopes = new Set(["models", "chat", "embeddings", "images", "audio", "ocr", "jobs:read", "jobs:write"]);
+const kLives = [["", "Never expires"], ["30", "Expires in 30 days"], ["90", "Expires in 90 days"], ["365", "Expires in a year"]];
 const kDayMs = 86400000;
 const kLookMs = 5000;
-const kColumns = [["Name", 14], ["State", 7], ["Tenant", 8], ["May", 10], ["Used", 8], ["Ends", 7], ["-Acts", 12]];
+const kColumns = [["Name", 14], ["State", 7], ["Tenant", 8], ["Scopes", 10], ["Last used", 8], ["Expires", 7], ["-Acts", 12]];
 
 function stateOf(key) {
   const now = Date.now();
@@ -29,8 +31,8 @@ function isLive(key) {
 // The one time that a key is seen.
 function showMade(made) {
   const dialog = h("dialog", { "aria-label": "The new key" });
-  add(dialog, h("h2", {}, `The key of ${made.name}`), h("p", {}, "It is shown now and never again: put it where it is needed."),
-    code(made.key, "The key"), h("div", { class: "actions" }, button("I have it", () => dialog.close(), { kind: "primary" })));
+  add(dialog, h("h2", {}, `The key of ${made.name}`), h("p", {}, "It is shown only once. Copy it now."),
+    code(made.key, "The key"), h("div", { class: "actions" }, button("Done", () => dialog.close(), { kind: "primary" })));
   dialog.addEventListener("close", () => dialog.remove());
   document.body.append(dialog);
   dialog.showModal();
@@ -45,7 +47,7 @@ function scopesText(key) {
 function row(key, again) {
   const rotate = async (event) => {
     const control = event.currentTarget;
-    if (!(await confirmed(`Rotate ${key.name}?`, "A new key with the same rights is made. The old one goes on for a day, so that its users can change over.", "Rotate it"))) return;
+    if (!(await confirmed(`Rotate ${key.name}?`, "A new key with the same scopes is created. The old one stays valid for a day.", "Rotate it"))) return;
     await guarded(control, async () => {
       showMade(await send("POST", `/v1/admin/keys/${key.id}/rotate`, {}));
       await again();
@@ -53,7 +55,7 @@ function row(key, again) {
   };
   const revoke = async (event) => {
     const control = event.currentTarget;
-    if (!(await confirmed(`Revoke ${key.name}?`, "Whoever uses it is refused from within a second on. There is no way back.", "Revoke it"))) return;
+    if (!(await confirmed(`Revoke ${key.name}?`, "Requests with this key are refused within a second. This cannot be undone.", "Revoke it"))) return;
     await guarded(control, async () => {
       await send("DELETE", `/v1/admin/keys/${key.id}`);
       toast(`${key.name} is revoked`);
@@ -61,8 +63,8 @@ function row(key, again) {
     });
   };
   return h("tr", { data: { key: key.id } }, h("th", { scope: "row", class: "breaks" }, key.name, " ", h("span", { class: "mono faint" }, key.id)), h("td", {}, stateOf(key)),
-    h("td", { "data-label": "Tenant" }, key.tenant), h("td", { "data-label": "May" }, scopesText(key)),
-    h("td", { "data-label": "Used" }, key.last_used_at ? when(key.last_used_at) : "never"), h("td", { "data-label": "Ends" }, key.expires_at ? when(key.expires_at) : "–"),
+    h("td", { "data-label": "Tenant" }, key.tenant), h("td", { "data-label": "Scopes" }, scopesText(key)),
+    h("td", { "data-label": "Last used" }, key.last_used_at ? when(key.last_used_at) : "never"), h("td", { "data-label": "Expires" }, key.expires_at ? when(key.expires_at) : "–"),
     h("td", { class: "act" }, isLive(key) ? h("div", { class: "actions" }, button("Rotate", rotate, { kind: "small", "aria-label": `Rotate ${key.name}` }),
       button("Revoke", revoke, { kind: "small danger", "aria-label": `Revoke ${key.name}` })) : null));
 }
@@ -71,7 +73,7 @@ function newKeyForm(again) {
   const name = h("input", { name: "name", required: true, maxlength: "64", pattern: "[A-Za-z0-9._\\-]+", placeholder: "ci", autocomplete: "off" });
   const tenant = h("input", { name: "tenant", value: "default", required: true, maxlength: "64", pattern: "[A-Za-z0-9._\\-]+", autocomplete: "off" });
   let days = "";
-  const boxes = kScopes.map((scope) => h("input", { type: "checkbox", name: "scope", value: scope, checked: scope !== "admin" && scope !== "metrics" }));
+  const boxes = kScopes.map((scope) => h("input", { type: "checkbox", name: "scope", value: scope, checked: kOrdinaryScopes.has(scope) }));
   const form = h("form", { on: { submit: (event) => {
     event.preventDefault();
     guarded(form.querySelector("button"), async () => {
@@ -82,11 +84,11 @@ function newKeyForm(again) {
       showMade(made);
       await again();
     });
-  } } }, h("div", { class: "inline" }, field("Name", name), field("Tenant", tenant), field("Until", select(kLives, "", (value) => {
+  } } }, h("div", { class: "inline" }, field("Name", name), field("Tenant", tenant), field("Expires", select(kLives, "", (value) => {
     days = value;
   }))),
-  h("fieldset", { class: "scopes" }, h("legend", {}, "It may"), kScopes.map((scope, at) => h("label", { class: "check" }, boxes[at], h("span", { class: "mono" }, scope)))),
-  h("button", { type: "submit", class: "button primary" }, "Make the key"));
+  h("fieldset", { class: "scopes" }, h("legend", {}, "Scopes"), kScopes.map((scope, at) => h("label", { class: "check" }, boxes[at], h("span", { class: "mono" }, scope)))),
+  h("button", { type: "submit", class: "button primary" }, "Create key"));
   return h("details", { class: "card" }, h("summary", {}, "New key"), form);
 }
 

@@ -77,7 +77,7 @@ export function leaseList(worker, lines, held) {
   const shown = lines.filter(Boolean);
   const over = shown.filter((lease) => lease.over).length;
   return h("details", { class: "leases" },
-    h("summary", { data: { act: `leases ${worker}` } }, held ? `Holds ${plural(held, "lease")}` : "Holds no lease", over ? [" ", chip(`${over} over`, "lost")] : null,
+    h("summary", { data: { act: `leases ${worker}` } }, held ? plural(held, "lease") : "No leases", over ? [" ", chip(`${over} over`, "lost")] : null,
       held > shown.length ? h("span", { class: "faint" }, `: the ${shown.length} that end first`) : null),
     h("ul", { tabindex: "0", "aria-label": `Leases of ${worker}` }, lines.map((lease) => (lease ? lineOf(lease, now) : h("li", { class: "none" }, "\u00a0")))));
 }

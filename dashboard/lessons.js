@@ -13,7 +13,7 @@ export function firstJobs() {
 export function firstMachine() {
   return empty("No machines yet", "A machine is where commands run: its disk outlives them, and it sleeps while nobody needs it.",
     code(cli("machines create --name first"), "Make a machine"),
-    code(curl("POST", "/v1/machines", { json: { name: "first", autosleep: "15m" }, headers: { "Idempotency-Key": "first-machine" } }), "The same by the API"));
+    code(curl("POST", "/v1/machines", { json: { name: "first", autosleep: "15m" }, headers: { "Idempotency-Key": "first-machine" } }), "API"));
 }
 
 // How a gateway comes to a provider's models.

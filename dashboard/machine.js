@@ -14,13 +14,13 @@ function executionRow(execution) {
   return h("tr", {}, h("td", { class: "state" }, chip(execution.status)),
     h("td", { class: "clip" }, h("a", { href: `#/jobs/${execution.execution_id}`, class: "mono" }, execution.command.join(" "))),
     h("td", { "data-label": "End" }, execution.exit_code !== undefined ? `exit ${execution.exit_code}` : execution.signal ?? "–"),
-    h("td", { "data-label": "Made" }, when(execution.created_at)), h("td", { class: "number", "data-label": "Took" }, duration(ran(execution))));
+    h("td", { "data-label": "Created" }, when(execution.created_at)), h("td", { class: "number", "data-label": "Duration" }, duration(ran(execution))));
 }
 
 function executionTable(items) {
-  if (!items.length) return empty("Nothing has run here yet", "Run the first command with the form above.");
+  if (!items.length) return empty("No executions yet", "Run the first command with the form above.");
   return h("div", { class: "wide" }, h("table", { class: "jobs" }, h("caption", { class: "unseen" }, "Executions"),
-    h("thead", {}, h("tr", {}, ["State", "Command", "End", "Made", "Took"].map((name) => h("th", { scope: "col" }, name)))),
+    h("thead", {}, h("tr", {}, ["State", "Command", "End", "Created", "Duration"].map((name) => h("th", { scope: "col" }, name)))),
     h("tbody", {}, items.map(executionRow))));
 }
 
@@ -40,14 +40,14 @@ function runForm(path) {
 function commands(machine) {
   const path = `/v1/machines/${machine.machine_id}`;
   return [code(cli(`ssh ${quoted(machine.name)}`), "Log in"), code(cli(`exec run -m ${quoted(machine.name)}`, "uname -a"), "Run a command"),
-    code(curl("POST", `${path}/executions`, { json: { command: ["uname", "-a"] }, fresh: true }), "The same by the API")];
+    code(curl("POST", `${path}/executions`, { json: { command: ["uname", "-a"] }, fresh: true }), "API")];
 }
 
 function statusFacts(machine) {
   const { status = {} } = machine;
-  return facts([["State", phaseChip(machine.phase)], ["Wanted", machine.desired_state], ["Reason", status.reason], ["Last error", status.last_error],
+  return facts([["State", phaseChip(machine.phase)], ["Desired state", machine.desired_state], ["Reason", status.reason], ["Last error", status.last_error],
     ["Size", sizeOf(machine)], ["Driver", machine.driver], ["Sleeps after", machine.autosleep_seconds ? `${machine.autosleep_seconds} s` : "never"],
-    ["Made", when(machine.created_at)], ["Id", h("span", { class: "mono breaks" }, machine.machine_id)]]);
+    ["Created", when(machine.created_at)], ["Id", h("span", { class: "mono breaks" }, machine.machine_id)]]);
 }
 
 export const title = "Machine";
@@ -78,7 +78,7 @@ export async function show(place, { id, signal }) {
     return fill(place, h("p", {}, h("a", { href: "#/machines" }, "← Machines")), troubled(error));
   }
   fill(place, h("p", {}, h("a", { href: "#/machines" }, "← Machines")), heading(machine.name, "", actions),
-    h("div", { class: "columns" }, h("div", { class: "main-column" }, card("Run a command", runForm(path)), card("What ran", history)),
-      h("div", { class: "side-column" }, card("Facts", state), card("From elsewhere", commands(machine)))));
+    h("div", { class: "columns" }, h("div", { class: "main-column" }, card("Run a command", runForm(path)), card("Executions", history)),
+      h("div", { class: "side-column" }, card("Details", state), card("From another machine", commands(machine)))));
   return void everyWhile(kLookMs, look, signal);
 }

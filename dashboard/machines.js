@@ -18,7 +18,7 @@ export function actsOn(machine, after) {
   });
   const destroy = async (event) => {
     const control = event.currentTarget;
-    const sure = await confirmed(`Destroy ${machine.name}?`, "Its disk goes with it, and what runs on it is cancelled. There is no way back.", "Destroy it");
+    const sure = await confirmed(`Destroy ${machine.name}?`, "Its disk is deleted and its running commands are cancelled. This cannot be undone.", "Destroy it");
     if (!sure) return;
     await guarded(control, async () => {
       await send("DELETE", path, undefined, { headers: { "Idempotency-Key": newKey() } });
@@ -46,7 +46,7 @@ function machineCard(machine, again) {
   return h("section", { class: "card machine", "aria-label": machine.name, data: { key: machine.machine_id } },
     h("header", {}, h("h2", {}, h("a", { href: `#/machines/${machine.machine_id}` }, machine.name)), phaseChip(machine.phase)),
     h("p", { class: "faint" }, machine.driver, " · ", sizeOf(machine)),
-    h("p", { class: "faint" }, machine.autosleep_seconds ? `sleeps after ${machine.autosleep_seconds} s` : "never sleeps by itself", " · made ", when(machine.created_at)),
+    h("p", { class: "faint" }, machine.autosleep_seconds ? `sleeps after ${machine.autosleep_seconds} s` : "no autosleep", " · created ", when(machine.created_at)),
     h("div", { class: "actions machine-acts" }, actsOn(machine, again)));
 }
 
@@ -58,11 +58,11 @@ function newMachine(again) {
     guarded(form.querySelector("button"), async () => {
       const wanted = { name: name.value, ...(rest.value ? { autosleep: rest.value } : {}) };
       await send("POST", "/v1/machines", wanted, { headers: { "Idempotency-Key": newKey() } });
-      toast(`${name.value} is being made`);
+      toast(`${name.value} is being created`);
       form.reset();
       await again();
     });
-  } } }, field("Name", name), field("Sleeps after", rest), h("button", { type: "submit", class: "button primary" }, "Make the machine"));
+  } } }, field("Name", name), field("Sleeps after", rest), h("button", { type: "submit", class: "button primary" }, "Create machine"));
   return h("details", { class: "card" }, h("summary", {}, "New machine"), form);
 }
 

@@ -8,10 +8,10 @@ import { settle } from "./settle.js";
 import { steadyTable } from "./tables.js";
 
 const kLookMs = 5000;
-const kColumns = [["Name", 18], ["Provider", 6], ["Can", 14]];
+const kColumns = [["Name", 18], ["Provider", 6], ["Capabilities", 14]];
 const kProviderColumns = [["Circuit", 11], ["Latency", 6], ["Price of a million tokens, in / out", 10]];
 // What each capability of the API is called here.
-const kAbilities = { chat: "chat", embeddings: "embeddings", images: "images", transcription: "hears speech", speech: "speaks", ocr: "reads documents" };
+const kAbilities = { chat: "chat", embeddings: "embeddings", images: "images", transcription: "transcription", speech: "speech", ocr: "OCR" };
 
 function abilities({ capabilities }) {
   return Object.entries(kAbilities).filter(([name]) => capabilities[name]).map(([name, words]) => h("span", { class: "tag", title: `capabilities.${name}` }, words));
@@ -38,7 +38,7 @@ function providerCells(state) {
 function row(model, states) {
   const name = model.capabilities.chat ? h("a", { href: `#/playground?model=${encodeURIComponent(model.id)}`, title: "Try it in the playground" }, model.id) : model.id;
   return h("tr", { data: { key: model.id } }, h("th", { scope: "row", class: "mono breaks" }, name), h("td", { "data-label": "Provider" }, model.provider),
-    h("td", { "data-label": "Can", class: "tags" }, abilities(model)), states && providerCells(states.get(model.id)));
+    h("td", { "data-label": "Capabilities", class: "tags" }, abilities(model)), states && providerCells(states.get(model.id)));
 }
 
 // Those whose name or provider has `text` in it. `search`: what a new text is told to.
@@ -73,6 +73,6 @@ export async function show(place, { signal, isAdmin }) {
     if (isAdmin) live({ signal, ms: kLookMs, look, stream: false, onLink: (state) => showLink(link, state) });
   };
   const tryIt = () => begin().catch((error) => error.name !== "AbortError" && fill(body, troubled(error, tryIt)));
-  fill(place, heading("Models", "Names that clients ask for. A provider's key in the environment makes its models reachable.", link), body);
+  fill(place, heading("Models", "Model names that clients can use. Set a provider's key to enable its models.", link), body);
   await tryIt();
 }

@@ -1,4 +1,4 @@
-// How the gateway does, at a glance: what waits, what runs, what went through, what failed.
+// State of the gateway, at a glance: what waits, what runs, what went through, what failed.
 import { getJson } from "./api.js";
 import { bars, scaleFor } from "./chart.js";
 import { fill, h } from "./dom.js";
@@ -38,7 +38,7 @@ function figures(overview) {
   const over = total(kinds, (k) => k.hour.succeeded) + bad;
   const oldest = Math.max(...kinds.map((k) => k.oldest_queued_seconds ?? 0));
   return h("dl", { class: "figures" },
-    figure("Queued", count(total(kinds, (k) => k.queued)), oldest ? `the oldest for ${seconds(oldest)}` : "nothing waits", oldest > 60 ? "warn" : ""),
+    figure("Queued", count(total(kinds, (k) => k.queued)), oldest ? `the oldest for ${seconds(oldest)}` : "the queues are empty", oldest > 60 ? "warn" : ""),
     figure("Running", count(total(kinds, (k) => k.running ?? 0)), "now"),
     figure("Done", count(total(kinds, (k) => k.hour.succeeded)), hour.during),
     figure("Failed", count(bad), over ? `${((bad / over) * 100).toFixed(bad && bad / over < 0.1 ? 1 : 0)} % ${hour.of}` : hour.during, bad ? "bad" : ""));
@@ -47,14 +47,14 @@ function figures(overview) {
 // Bars are minutes of the clock; the last one is that of `at`.
 function minuteNames(at) {
   const present = Math.floor(new Date(at).getTime() / kMinuteMs);
-  return (bar) => (bar === kMinutes - 1 ? "this minute, which is not over" : minuteTime((present - (kMinutes - 1 - bar)) * kMinuteMs));
+  return (bar) => (bar === kMinutes - 1 ? "the current minute" : minuteTime((present - (kMinutes - 1 - bar)) * kMinuteMs));
 }
 
 // What the height of the bars stands for.
 function scaleText(rows) {
   const sums = rows[0].values.map((_, at) => rows.reduce((sum, row) => sum + row.values[at], 0));
   const most = Math.max(...sums);
-  return most ? `full height: ${count(scaleFor(most))} a minute` : "nothing ended in this hour";
+  return most ? `scale: ${count(scaleFor(most))} per minute` : "no jobs ended in the last hour";
 }
 
 function kindCard(kind, overview) {
@@ -72,10 +72,10 @@ function kindCard(kind, overview) {
     facts([["Last minute", `${count(kind.minute.succeeded)} done, ${count(kind.minute.failed + kind.minute.expired)} failed`],
       ["Last hour", `${count(kind.hour.succeeded)} done, ${count(bad)} failed`],
       ["Last day", `${count(kind.day.succeeded)} done, ${count(kind.day.failed + kind.day.expired)} failed`],
-      ["Wait p50 / p95", `${seconds(kind.wait_seconds.p50)} / ${seconds(kind.wait_seconds.p95)}`],
-      ["Run p50 / p95", `${seconds(kind.run_seconds.p50)} / ${seconds(kind.run_seconds.p95)}`],
-      ["Oldest waiting", age === undefined ? "none" : seconds(age)]]),
-    h("p", { class: bad ? "" : "faint" }, bad ? h("a", { href: `#/jobs?kind=${kind.kind}&status=failed&all=1` }, "See what failed") : "Nothing failed in this hour"));
+      ["Queue time p50 / p95", `${seconds(kind.wait_seconds.p50)} / ${seconds(kind.wait_seconds.p95)}`],
+      ["Run time p50 / p95", `${seconds(kind.run_seconds.p50)} / ${seconds(kind.run_seconds.p95)}`],
+      ["Oldest queued", age === undefined ? "none" : seconds(age)]]),
+    h("p", { class: bad ? "" : "faint" }, bad ? h("a", { href: `#/jobs?kind=${kind.kind}&status=failed&all=1` }, "Show failed jobs") : "No failures in the last hour"));
 }
 
 // What is well needs no more words than what it is.
@@ -86,7 +86,7 @@ function healthPart({ ok, detail, means, what_to_do: advice }) {
 function healthCard({ health, store, at }) {
   const list = facts([["Store", healthPart(health.store)], ["Dispatch", healthPart(health.dispatch)], ["Disk", healthPart(health.disk)],
     ["Free disk", bytes(store.disk_free_bytes)], ["Database", `${bytes(store.db_bytes)} and ${bytes(store.wal_bytes)} of log`],
-    ["Writes waiting", count(store.queue_depth)], ["Seen", clockTime(at)]]);
+    ["Queued writes", count(store.queue_depth)], ["As of", clockTime(at)]]);
   return h("section", { class: "card health" }, h("h2", {}, "Health"), list);
 }
 
@@ -98,14 +98,14 @@ function draw(place, overview) {
   settle(place, figures(overview),
     idle ? firstJobs() : [pulse.element(), h("div", { class: "grid kinds" }, overview.kinds.map((kind) => kindCard(kind, overview)))],
     healthCard(overview),
-    overview.counted_since ? h("p", { class: "faint" }, `So much ended that only what ended since ${fullTime(overview.counted_since)} is counted.`) : null);
+    overview.counted_since ? h("p", { class: "faint" }, `Too many jobs ended to count all of them: only those since ${fullTime(overview.counted_since)} are counted.`) : null);
 }
 
 export const title = "Overview";
 export async function show(place, { signal }) {
   const body = h("div", {});
   const link = linkMark();
-  fill(place, heading("Overview", "All tenants, as it happens.", link), body);
+  fill(place, heading("Overview", "Jobs of all tenants, live.", link), body);
   const show = (overview) => {
     pulse.take(overview);
     draw(body, overview);

@@ -16,7 +16,7 @@ export function chip(status, look = status) {
 }
 
 // How what a screen shows comes: "live" by a stream, "asked" at times, or "lost": not at all.
-const kLinks = { live: "live", asked: "every few seconds", lost: "no answer: trying again" };
+const kLinks = { live: "live", asked: "every few seconds", lost: "connection lost, retrying" };
 export function showLink(element, state) {
   element.classList.toggle("is-live", state === "live");
   element.classList.toggle("is-lost", state === "lost");
@@ -119,7 +119,7 @@ export function confirmed(question, detail, yes) {
       resolve(answer);
     };
     add(dialog, h("h2", {}, question), h("p", {}, detail),
-      h("div", { class: "actions" }, button("No, go back", () => end(false)), button(yes, () => end(true), { kind: "danger" })));
+      h("div", { class: "actions" }, button("Back", () => end(false)), button(yes, () => end(true), { kind: "danger" })));
     dialog.addEventListener("cancel", () => end(false));
     document.body.append(dialog);
     dialog.showModal();
@@ -130,6 +130,6 @@ export function troubled(error, again) {
   const scope = error.status === 403 ? "Sign in with a key that has this scope, or make one: millrace keys create --scopes …" : "";
   const other = error.status === 404 ? "It is gone by now, or another tenant's: a key reads what is its own tenant's." : "";
   if (!error.status && error.code !== "unreachable") tellError(error);
-  return h("div", { class: "empty bad", role: "alert" }, h("h2", {}, "That did not work"), h("p", {}, error.message),
+  return h("div", { class: "empty bad", role: "alert" }, h("h2", {}, "The request failed"), h("p", {}, error.message),
     (scope || other) && h("p", { class: "faint" }, scope || other), again && button("Try again", again));
 }

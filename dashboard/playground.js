@@ -77,7 +77,7 @@ class Playground {
     }, { kind: "small" });
     fill(this.place, heading("Playground", "A conversation with one of the models, as clients have it.", clear),
       h("div", { class: "columns" }, h("div", { class: "main-column card talk" }, this.log, this.status, h("div", { class: "compose" }, this.text, h("div", { class: "actions" }, this.halt, this.go))),
-        h("div", { class: "side-column" }, this.settings(), h("section", { class: "card" }, h("h2", {}, "The same by the API"), this.command))));
+        h("div", { class: "side-column" }, this.settings(), h("section", { class: "card" }, h("h2", {}, "API"), this.command))));
   }
 
   settings() {
@@ -176,7 +176,7 @@ class Playground {
       this.text.value = text;
       this.send();
     }, { kind: "small" });
-    return h("div", { class: "empty" }, h("h2", {}, "Nothing said yet"), h("p", {}, "The answer comes word by word. Say something below, or begin with:"),
+    return h("div", { class: "empty" }, h("h2", {}, "No messages yet"), h("p", {}, "The answer comes word by word. Say something below, or begin with:"),
       h("div", { class: "actions" }, kBeginnings.map(beginning)));
   }
 

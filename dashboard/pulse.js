@@ -52,8 +52,8 @@ export class Pulse {
     const span = rates.length ? `over ${duration(this.samples.at(-1).at - this.samples[0].at)}` : "from now on";
     const rate = rates.at(-1) ?? 0;
     return card("", h("div", { class: "pulses" },
-      panel("Jobs that end a second", perSecond(rate), rates, { look: "good", label: `Jobs that end a second, ${span}: now ${perSecond(rate)}, at most ${perSecond(Math.max(0, ...rates))}` }),
-      panel("Jobs that wait", count(queued.at(-1) ?? 0), queued, { look: "busy", label: `Jobs that wait, ${span}: now ${plural(queued.at(-1) ?? 0, "job")}, at most ${count(Math.max(0, ...queued))}` })),
+      panel("Completed per second", perSecond(rate), rates, { look: "good", label: `Completed per second, ${span}: now ${perSecond(rate)}, at most ${perSecond(Math.max(0, ...rates))}` }),
+      panel("Queued", count(queued.at(-1) ?? 0), queued, { look: "busy", label: `Queued jobs, ${span}: now ${plural(queued.at(-1) ?? 0, "job")}, at most ${count(Math.max(0, ...queued))}` })),
     h("p", { class: "axis-names faint", "aria-hidden": "true" }, h("span", {}, rates.length ? `${duration(this.samples.at(-1).at - this.samples[0].at)} ago` : "since this page is open"), h("span", {}), h("span", {}, "now")));
   }
 }

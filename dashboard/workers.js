@@ -13,7 +13,7 @@ import { guarded, toast } from "./toast.js";
 const kLookMs = 3000;
 const kActs = "machine";  // the store's own acts on machines: nobody asked for them by name
 const kQueueColumns = [["Kind", 8], ["State", 12], ["Queued", 6], ["Running", 6], ["Oldest", 8], ["Slots", 10]];
-const kWorkerColumns = [["Name", 10], ["State", 8], ["Host", 8], ["Version", 6], ["Heard of", 8], ["Slots", 18], ["-Acts", 7]];
+const kWorkerColumns = [["Name", 10], ["State", 8], ["Host", 8], ["Version", 6], ["Last heartbeat", 8], ["Slots", 18], ["-Acts", 7]];
 
 function slots(used, all, name) {
   return h("span", { class: "slots" }, gauge(used, all, `${name}: ${used} of ${all} slots in use`), ` ${used} of ${all}`);
@@ -32,7 +32,7 @@ function switchOf(queue, again) {
   const name = kindName(queue.kind);
   return button(queue.paused ? "Resume" : "Pause", (event) => guarded(event.currentTarget, async () => {
     await send("POST", `/v1/admin/queues/${queue.kind}/${verb}`);
-    toast(queue.paused ? `${name} goes on` : `${name} is paused: jobs are taken in and wait`);
+    toast(queue.paused ? `${name} is resumed` : `${name} is paused: new jobs are queued`);
     await again();
   }), { kind: queue.paused ? "small primary" : "small", "aria-label": `${queue.paused ? "Resume" : "Pause"} ${name}`, data: { act: `queue ${queue.kind}` } });
 }
@@ -56,11 +56,11 @@ function queueRow(queue, again) {
 function drainOf(worker, again) {
   const drain = async (event) => {
     const control = event.currentTarget;
-    const sure = await confirmed(`Drain ${worker.name}?`, "It finishes what it runs and takes nothing new, until its process is started again. Jobs that wait go to other workers.", "Drain it");
+    const sure = await confirmed(`Drain ${worker.name}?`, "It finishes its running jobs and accepts no new ones until its process is restarted. Queued jobs go to other workers.", "Drain it");
     if (!sure) return;
     await guarded(control, async () => {
       await send("POST", `/v1/admin/workers/${encodeURIComponent(worker.name)}/drain`);
-      toast(`${worker.name} takes nothing new within one heartbeat`);
+      toast(`${worker.name} accepts no new jobs after its next heartbeat`);
       await again();
     });
   };
@@ -80,7 +80,7 @@ function workerRows(worker, lines, again) {
   const placed = lines.place(leases, own.reduce((sum, s) => sum + s.slots, 0));
   return [h("tr", { class: "has-more", data: { key: worker.name } }, h("th", { scope: "row", class: "breaks" }, worker.name), h("td", {}, workerState(worker)),
     h("td", { "data-label": "Host", class: "breaks" }, worker.host), h("td", { "data-label": "Version" }, worker.version),
-    h("td", { "data-label": "Heard of" }, `${duration(worker.heartbeat_age_seconds * 1000)} ago`),
+    h("td", { "data-label": "Last heartbeat" }, `${duration(worker.heartbeat_age_seconds * 1000)} ago`),
     h("td", { "data-label": "Slots" }, h("div", { class: "slot-list" }, own.map((s) => h("div", {}, h("span", { class: "faint" }, kindName(s.kind)), slots(s.used, s.slots, `${worker.name}, ${s.kind}`))))),
     h("td", { class: "act" }, drainOf(worker, again))),
   h("tr", { class: "more", data: { key: `${worker.name} holds` } }, h("td", { class: "whole", colspan: kWorkerColumns.length },
@@ -110,7 +110,7 @@ export async function show(place, { signal }) {
   const link = linkMark();
   const lines = new Map();
   const linesOf = (name) => lines.get(name) ?? lines.set(name, new LeaseLines()).get(name);
-  fill(place, heading("Queues and workers", "What waits, and who works on it.", link), body);
+  fill(place, heading("Queues and workers", "Queued jobs by kind, and the workers that run them.", link), body);
   const look = async () => {
     const [queues, workers] = await Promise.all([getJson("/v1/admin/queues", { signal }), getJson("/v1/admin/workers", { signal })]);
     draw(body, queues.items.filter((q) => q.kind !== kActs), workers.items, { linesOf, again: look });

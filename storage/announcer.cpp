@@ -12,7 +12,7 @@
 namespace millrace::storage {
 namespace {
 
-// What callers hand us must not throw; if it does, the others are still told.
+// Callbacks must not throw. If one throws, the others still run.
 template <class F>
 void guarded(const char* what, F&& f) {
   try {
@@ -60,7 +60,7 @@ void Announcer::announce(Announcement announcement) {
   const bool is_left = shared_ && announcement.answers.size() >= kManyAnswers && !announcement.commit.empty();
   const bool is_first = queue_.empty();
   queue_.push_back(std::move(announcement));
-  if (delivering_) return;  // whoever is at it goes on
+  if (delivering_) return;  // the thread that is running completions continues
   if (ended_) return deliver_all(lock);
   if (!is_left) {
     left_until_.reset();
@@ -68,7 +68,7 @@ void Announcer::announce(Announcement announcement) {
   }
   if (!is_first) return;
   left_until_ = Clock::now() + patience_;
-  if (sleep_ == Sleep::kUntilWoken) wake();  // it sleeps until then at most
+  if (sleep_ == Sleep::kUntilWoken) wake();  // from now on it sleeps until `shared_until_` at most
   const int bell = bell_;
   lock.unlock();
   const std::uint64_t one = 1;
@@ -94,7 +94,7 @@ void Announcer::run() {
   ended_ = true;
 }
 
-// For the announce thread.
+// Whether the completion thread has to run now.
 bool Announcer::is_due() const {
   if (queue_.empty() || delivering_) return false;
   return closed_ || !left_until_ || Clock::now() >= *left_until_;

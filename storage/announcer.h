@@ -13,47 +13,50 @@
 
 namespace millrace::storage {
 
-// A group whose outcome is known: completions in order, and what it did if it was committed.
+// A finished group: its completions in order, and, if it was committed, what it changed.
 struct Announcement {
   struct Answer {
-    Queued operation;  // what it holds is given back on the thread that announces it, too
+    Queued operation;  // also destroyed on the thread that runs the completion
     base::Status status;
   };
   std::vector<Answer> answers;
   Commit commit;
 };
 
-// The announce thread (architecture.md §6): completions, then the commit hook, group by group. Its queue is
-// bounded by the operation queue, which counts what is not announced yet. One other thread may share its work
-// and is left large groups that were committed (docs/adr/0033); never do both announce at once, and the order
-// stays.
+// The completion thread (docs/design/architecture.md §6). For each group it runs the completions, then the
+// commit hook. The queue is bounded by the operation queue, which counts operations whose completion has not
+// run. One other thread can share the work: it is offered large committed groups (docs/adr/0033). The two
+// threads never run completions at the same time, and the order is kept.
 class Announcer {
  public:
   using Finished = std::function<void(std::size_t operations)>;
 
   static constexpr std::size_t kManyAnswers =
-      8;  // from so many on, a group is left to the thread that shares,
-  static constexpr std::chrono::milliseconds kPatience{20};  // for so long: then the announce thread has it
-  static constexpr int kLentRounds = 4;  // what has come meanwhile is taken so often at a time
+      8;  // from this number of operations, a committed group is offered to the sharing thread,
+  static constexpr std::chrono::milliseconds kPatience{
+      20};                               // for this long; then the completion thread runs it
+  static constexpr int kLentRounds = 4;  // how often the sharing thread takes newly queued groups per call
 
-  // `finished` is told how many completions have run. A bound on time is the completions' own duty.
+  // `finished` gets the number of completions that have run. There is no time limit here: completions must be
+  // short.
   explicit Announcer(Finished finished, std::chrono::milliseconds patience = kPatience);
-  ~Announcer();  // close()
+  ~Announcer();  // calls close()
 
-  // Before the first group.
+  // Call before the first group.
   void on_commit(std::function<void(const Commit&)> hook) { hook_ = std::move(hook); }
-  // Before the first group. What `scope` returns lives while the completions of one group run.
+  // Call before the first group. The value that `scope` returns lives while the completions of one group run.
   void announce_within(std::function<std::shared_ptr<void>()> scope) { scope_ = std::move(scope); }
-  // Any thread. After `close`: on the calling one.
+  // Any thread. After `close`, the completions run on the calling thread.
   void announce(Announcement announcement);
 
-  // For the thread that shares: lends it a descriptor, which can be read when there is something for it. -1:
-  // the kernel has none. Then, on that thread, `take_lent`, until `return_lent`, on whichever.
+  // Starts sharing. Returns an eventfd that becomes readable when a group is offered; -1 if the kernel has
+  // none left. Call `run_shared` on the sharing thread when it is readable. `stop_sharing` ends it; any
+  // thread may call it.
   int lend();
   void take_lent();
   void return_lent();
 
-  // Runs what is queued, then joins. Idempotent; not from a completion.
+  // Runs what is queued, then joins the thread. Idempotent. Must not be called from a completion.
   void close();
 
  private:
@@ -76,14 +79,14 @@ class Announcer {
   std::mutex mutex_;
   std::condition_variable ready_;
   std::vector<Announcement> queue_;
-  std::vector<Announcement> batch_;  // of the thread that delivers
+  std::vector<Announcement> batch_;  // used by the thread that runs completions
   bool delivering_ = false;
-  std::optional<Clock::time_point> left_until_;  // the queue is left to the thread that shares
+  std::optional<Clock::time_point> left_until_;  // until then the queue is offered to the sharing thread
   bool shared_ = false;
-  int bell_ = -1;  // an eventfd, that thread's
+  int bell_ = -1;  // wakes the sharing thread
   Sleep sleep_ = Sleep::kNone;
   bool closed_ = false;
-  bool ended_ = false;  // the announce thread has
+  bool ended_ = false;  // the completion thread has ended
   std::jthread thread_;
 };
 

@@ -18,7 +18,7 @@ namespace {
 
 std::string random_name() { return base::hex(base::random_bytes(16)); }
 
-// A finished file. It is removed unless a row names it; its descriptor holds the lock until then.
+// A finished file. It is removed unless a row references it. Its descriptor holds the lock until then.
 class StagedFile final : public StagedBlob {
  public:
   StagedFile(std::string folder, BlobRef ref, OpenFile file)
@@ -117,7 +117,7 @@ IncomingFile::~IncomingFile() {
   if (!spent_) ::unlink(path_.c_str());
 }
 
-// Overwriting blocks that are already there is up to ten times cheaper than growing the file.
+// Overwriting allocated blocks is up to ten times cheaper than growing the file.
 base::Status IncomingFile::preallocate() {
   if (expected_bytes_ <= 0) return {};
   if (::fallocate(file_.fd(), 0, 0, expected_bytes_) == 0 || errno == EOPNOTSUPP) return {};

@@ -9,29 +9,29 @@
 #include "storage/blobs.h"
 #include "storage/piece_writer.h"
 
-// Inside storage: the files behind file_blobs.cpp.
+// Inside storage: the files of the local blob implementation.
 namespace millrace::storage {
 
 inline constexpr std::string_view kIncomingFolder = "incoming";
 
-// Where a blob of this hash lies: a folder by its first two digits, and a name that nobody has had before.
+// The path of a new blob with this hash: a folder named by the first two digits, and a unique file name.
 std::string new_blob_path(const std::string& sha256_hex);
 
-// kOverloaded when the disk is full, kInternal otherwise; `what` is for the log.
+// kOverloaded if the disk is full, otherwise kInternal. `what` is for the log.
 base::Error file_error(int error_number, std::string_view what);
 
-// kStoredDamaged; the log has the file's name below the blob folder, and `what` is wrong with it.
+// kStoredDamaged. Logs the file's path below the blob folder and `what` is wrong with it.
 base::Error damaged_blob(const BlobRef& ref, const std::string& what);
 
 base::Status sync_folder(const std::string& folder);
 
-// The 256 folders that blobs lie in. Thread-safe.
+// The 256 folders that hold the blobs. Thread-safe.
 class BlobFolders {
  public:
   explicit BlobFolders(std::string root) : root_(std::move(root)) {}
 
-  // The folder of blobs with this hash. Makes it if it is missing, and syncs its name once, whoever made it:
-  // another thread or process may not have come to that yet.
+  // The folder for blobs with this hash. Creates it if it is missing, and syncs its directory entry once,
+  // whoever created it: another thread or process may not have synced it yet.
   base::Result<std::string> folder(const std::string& sha256_hex);
 
  private:
@@ -39,8 +39,8 @@ class BlobFolders {
   std::array<std::atomic<bool>, 256> is_synced_{};
 };
 
-// A file that is being written: preallocated, written in pieces, hashed on the way, with a shared flock from
-// its first moment.
+// A file that is being written. It is preallocated, written in pieces, hashed while it is written, and holds
+// a shared flock from the start.
 class IncomingFile final : public BlobWriter {
  public:
   static base::Result<std::unique_ptr<BlobWriter>> create(const std::string& folder,

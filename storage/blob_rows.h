@@ -11,26 +11,26 @@
 #include "storage/sqlite.h"
 #include "storage/writer.h"
 
-// Inside storage: the rows that name blobs and count who needs them (delivery.md, Blobs).
+// Inside storage: rows that name blobs and count their references (docs/design/delivery.md, Blobs).
 namespace millrace::storage {
 
-// The staged files of one move. The operation takes them; the completion tells each whether a row names its
-// file.
+// The staged files of one write. The operation claims them. The completion then reports to each file whether
+// a row references it.
 class Adoption {
  public:
-  // A group that failed is tried again operation by operation: each run begins anew.
+  // A failed group is retried operation by operation, and each run starts with an empty claim.
   void begin() { taken_.clear(); }
-  // Raises the refs of the row with the same (sha256, tenant), or makes one that names the file. Returns
-  // blobs.id.
+  // Increments `refs` of the row with the same (sha256, tenant), or inserts a row that names the file.
+  // Returns blobs.id.
   std::int64_t take(Db& db, std::string_view tenant, const Staged& staged);
-  // After the commit. Files of which nothing was told go with their last owner.
+  // Call after the commit. Files that get no report are removed with their last owner.
   void committed();
 
  private:
   std::vector<std::pair<Staged, bool>> taken_;
 };
 
-// `done`, after the files were told.
+// Wraps `done` so that a successful commit is first reported to the claimed files.
 template <class T>
 Done<T> adopting(std::shared_ptr<Adoption> adoption, Done<T> done) {
   return [adoption = std::move(adoption), done = std::move(done)](base::Result<T> result) {
@@ -41,9 +41,9 @@ Done<T> adopting(std::shared_ptr<Adoption> adoption, Done<T> done) {
 
 std::optional<BlobRef> find_blob(Db& db, std::int64_t id);
 void add_ref(Db& db, std::int64_t id);
-void drop_ref(Db& db, std::optional<std::int64_t> id);  // the row goes later (drop_blobs)
+void drop_ref(Db& db, std::optional<std::int64_t> id);  // the row is deleted later (drop_blobs)
 
-// True if a row names this file, whose name begins with the hash of its content.
+// True if a row references this file. The file name begins with the hash of its content.
 bool names_path(Db& db, const std::string& path);
 
 }  // namespace millrace::storage

@@ -10,10 +10,10 @@
 
 namespace millrace::storage {
 
-// Payloads up to this stand in their row, larger ones in a blob.
+// Payloads up to this size are stored in their row, larger ones in a blob.
 inline constexpr std::size_t kInlineMax = 32 * 1024;
 
-// A blob that the database knows. `path` is relative to the blob folder and is never reused.
+// A blob that has a row in the database. `path` is relative to the blob folder and is never reused.
 struct BlobRef {
   std::string sha256_hex;
   std::string path;
@@ -21,7 +21,7 @@ struct BlobRef {
   friend bool operator==(const BlobRef&, const BlobRef&) = default;
 };
 
-// An open, read-only file; closes itself.
+// An open, read-only file; the destructor closes it.
 class OpenFile {
  public:
   OpenFile() = default;
@@ -35,58 +35,60 @@ class OpenFile {
   int fd_ = -1;
 };
 
-// A file on its way into the database: complete, fsynced, under its own name `<sha>-<random>`, with a shared
-// flock that keeps the orphan GC away. The transaction that adopts it either names its file in a new row or
-// raises the refs of a row with the same (tenant, sha256); `adopted(true)` after the commit keeps the file.
-// Otherwise the destructor removes it. Shared by the move that carries it; thread-safe once made.
+// A complete, fsynced file that no row references yet. Its name is `<sha>-<random>`, and it holds a shared
+// flock that protects it from the orphan collection. The transaction that claims it either inserts a row that
+// names its file, or increments `refs` of the row with the same (tenant, sha256). `set_referenced(true)`
+// after the commit keeps the file; otherwise the destructor removes it. Shared with the write that carries
+// it; thread-safe after construction.
 class StagedBlob {
  public:
   virtual ~StagedBlob() = default;
   virtual const BlobRef& ref() const = 0;
-  // Told by the store after the commit: true if a row now names this file.
+  // The store calls this after the commit; true if a row now names this file.
   virtual void adopted(bool file_is_named) = 0;
   virtual base::Result<OpenFile> open() const = 0;
 };
 using Staged = std::shared_ptr<StagedBlob>;
 
-// A blob that is still arriving: append, then finish. Blocking (disk): on the pool only. One thread at a
-// time.
+// A blob that is being written: append, then finish. Blocks on the disk: for pool threads only. One thread at
+// a time.
 class BlobWriter {
  public:
   virtual ~BlobWriter() = default;
   virtual base::Status append(std::string_view bytes) = 0;
   virtual std::int64_t bytes() const = 0;
-  // fsync file, rename, fsync folder. After it the writer is spent. A writer that is dropped removes its
-  // file.
+  // Syncs the file, renames it and syncs the folder. The writer cannot be used afterwards. A writer that is
+  // destroyed before `finish` removes its file.
   virtual base::Result<Staged> finish() = 0;
 };
 
-// Content-addressed files under DATA/blobs. The seam: files now, S3-compatible later;
-// tests/contract/blobs_contract.cpp holds for every implementation. Thread-safe; everything blocks on the
-// disk.
+// Content-addressed files under DATA/blobs. This interface allows other implementations, such as
+// S3-compatible storage; tests/contract/blobs_contract.cpp tests every implementation. Thread-safe; every
+// method blocks on the disk.
 class Blobs {
  public:
   virtual ~Blobs() = default;
-  // Of work that is handed in. kOverloaded ("disk_free_min") if `expected_bytes` would leave less than the
-  // minimum free.
+  // For new work. kOverloaded ("disk_free_min") if less than the minimum would be free after
+  // `expected_bytes`.
   virtual base::Result<std::unique_ptr<BlobWriter>> begin(std::int64_t expected_bytes) = 0;
-  // Of what accepted work must write to come to its end, in what the minimum keeps free (delivery.md, Disk
-  // full). kOverloaded: the disk has not the room at all.
+  // For data that accepted work must write to finish; it may use the space that the minimum keeps free
+  // (docs/design/delivery.md, Disk full). kOverloaded: the disk is full.
   virtual base::Result<std::unique_ptr<BlobWriter>> begin_owed(std::int64_t expected_bytes) = 0;
-  // kStoredDamaged, and a line in the log that names the blob: it has not the length any more that `ref` has;
-  // what is read as a whole must have its hash, too.
+  // kStoredDamaged, and a log line that names the blob, if its length differs from `ref`; `read` also checks
+  // the hash.
   virtual base::Result<OpenFile> open(const BlobRef& ref) const = 0;
   virtual base::Result<std::string> read(const BlobRef& ref) const = 0;
-  // Removes the file of a row that the GC has deleted and committed.
+  // Removes the file of a row whose deletion by the garbage collection is committed.
   virtual void unlink(const std::string& path) = 0;
-  // Removes files that no row names and nobody holds, older than `age_ms`, at most `limit` looked at per
-  // call; `is_named(path)` asks the database. Returns files removed.
+  // Removes files older than `age_ms` that no row references and no process holds. Looks at `limit` files at
+  // most per call; `is_referenced(path)` asks the database. Returns the number of files removed.
   using IsNamed = bool (*)(void* context, const std::string& path);
   virtual int collect_orphans(std::int64_t now_ms, std::int64_t age_ms, int limit, IsNamed is_named,
                               void* context) = 0;
 };
 
-// DATA/blobs on the local disk; `disk_free_min_bytes` (default 512 MB) is delivery.md's disk-full rule.
+// DATA/blobs on the local disk. `disk_free_min_bytes` (default 512 MB) is the minimum of
+// docs/design/delivery.md, Disk full.
 base::Result<std::unique_ptr<Blobs>> open_file_blobs(const std::string& folder,
                                                      std::int64_t disk_free_min_bytes);
 

@@ -10,12 +10,12 @@
 namespace millrace::storage {
 namespace {
 
-constexpr int kBusyMs = 5;  // how long a new start of the log may wait for readers while writers wait for it
+constexpr int kBusyMs = 5;  // how long a restart may wait for readers while writers are blocked
 constexpr int kCatchUpTurns = 8;
 constexpr int kCopyTries = 8;
-constexpr int kFewFrames = 128;                        // so many may be left to be copied while writers wait
-constexpr std::int64_t kFrameBytes = kPageBytes + 24;  // a page of the database and its head in the log
-constexpr std::int64_t kFileOverLimit = 4;  // a file this many times the limit long is cut to nothing
+constexpr int kFewFrames = 128;  // pages that may still have to be copied while writers are blocked
+constexpr std::int64_t kFrameBytes = kPageBytes + 24;  // a database page and its header in the log
+constexpr std::int64_t kFileOverLimit = 4;             // a file of this many times the limit is truncated
 
 }  // namespace
 
@@ -67,7 +67,7 @@ void Checkpointer::run(std::stop_token stop) {
   }
 }
 
-// False: it is another process's turn, and ours may come.
+// False: another process runs the checkpoints now; try again later.
 bool Checkpointer::round() {
   in_vain_ = true;
   if (!election_.try_lock(LockFile::Mode::kExclusive)) return false;
@@ -82,14 +82,14 @@ bool Checkpointer::round() {
   return true;
 }
 
-// False: the log is too long and stays so.
+// False: the log is too long and could not be restarted.
 bool Checkpointer::checkpoint() {
   const Log log = copy();
   ++checkpoints_;
   if (log.busy) return false;
   if (log.frames * kFrameBytes <= options_.wal_max_bytes) return true;
   const bool anew = start_anew(log.copied);
-  long_ = false;  // what was said meanwhile was of the old log
+  long_ = false;  // reports that came in meanwhile were about the old log
   return anew;
 }
 
@@ -108,7 +108,8 @@ bool Checkpointer::start_anew(int copied) {
   }
 }
 
-// A PASSIVE leaves what came in while it ran. False: more is left, which a reader still needs where it is.
+// A PASSIVE checkpoint leaves the pages that were added while it ran. False: more pages are left, because a
+// reader still needs them.
 bool Checkpointer::catch_up(int copied) {
   Log log{.copied = copied};
   for (int turn = 0; turn < kCatchUpTurns; ++turn) {
@@ -118,8 +119,8 @@ bool Checkpointer::catch_up(int copied) {
   return !log.busy && log.frames - log.copied <= kFewFrames;
 }
 
-// A PASSIVE is also BUSY when it reads the head of the log's index just as a commit writes it; that passes at
-// once. A reader in the way does not make it BUSY.
+// A PASSIVE checkpoint also returns BUSY when it reads the header of the log's index just while a commit
+// writes it. Retrying helps at once. A reader does not make it BUSY.
 Checkpointer::Log Checkpointer::copy() {
   Log log = run_checkpoint(SQLITE_CHECKPOINT_PASSIVE);
   for (int tries = 1; log.busy && tries < kCopyTries; ++tries) {

@@ -15,16 +15,16 @@
 
 namespace millrace::storage {
 
-// Brings the write-ahead log back into the database, off the commit path (delivery.md, SQLite settings). At
-// any time one process does: whoever gets DATA/locks/checkpoint.lock without waiting; the others try again an
-// interval later. PASSIVE on its own thread, an interval after the first commit, or at once when the log is
-// longer than `wal_max_bytes`. Then it is also begun anew: what came in meanwhile is copied in turns until
-// next to nothing is left, and a RESTART does that rest while holding the write lock, only if no reader is in
-// its way for 5 ms; else it is tried again an interval later. The next commit writes over the log from its
-// start. The file keeps its length, for a log that grows costs each commit the file system's own writes; only
-// one that readers let grow to four times the limit is cut (TRUNCATE). Each copy is synced before SQLite
-// counts it as done; a sync that fails ends the process (copy_writes.h). Sleeps until `committed` is called:
-// an idle store costs nothing.
+// Copies the write-ahead log back into the database, off the commit path (docs/design/delivery.md, SQLite
+// settings). One process does this at a time: the one that gets DATA/locks/checkpoint.lock without waiting.
+// The others try again one interval later. A PASSIVE checkpoint runs on the checkpointer's own thread, one
+// interval after the first commit, or at once if the log is longer than `wal_max_bytes`. In that case the log
+// is also restarted: rounds of PASSIVE checkpoints copy new pages until almost none are left. Then a RESTART
+// copies the rest while holding the write lock, but only if no reader blocks it for 5 ms; otherwise it is
+// retried one interval later. The next commit overwrites the log from its start. The file keeps its length,
+// because growing a log costs each commit extra file system writes. Only a file that readers let grow to four
+// times the limit is truncated (TRUNCATE). Each copy is synced before SQLite counts it as done; a failed sync
+// ends the process (vfs.h). Sleeps until `committed` is called, so an idle store costs nothing.
 class Checkpointer {
  public:
   struct Options {
@@ -37,12 +37,12 @@ class Checkpointer {
     std::uint64_t checkpoints = 0, restarts = 0, failures = 0;
   };
 
-  // Opens its connection and reads once: a checkpoint on a connection that never read does nothing and says
-  // OK. Throws SqliteError.
+  // Opens its connection and reads once, because a checkpoint on a connection that never read does nothing
+  // and returns OK. Throws SqliteError.
   static base::Result<std::unique_ptr<Checkpointer>> open(Options options);
   ~Checkpointer() { stop(); }
 
-  // The log has so many pages now. Cheap; any thread.
+  // Reports the number of pages that the log has now. Cheap; any thread.
   void committed(int log_frames);
   Counts counts() const;
   // Ends the thread. Idempotent.
@@ -50,9 +50,9 @@ class Checkpointer {
 
  private:
   struct Log {
-    int frames = 0;     // in the log
-    int copied = 0;     // of these, in the database
-    bool busy = false;  // somebody was in the way
+    int frames = 0;     // pages in the log
+    int copied = 0;     // of these, already in the database
+    bool busy = false;  // another connection blocked it
   };
   Checkpointer(Options options, LockFile election, std::unique_ptr<Turnstile> turnstile);
   void run(std::stop_token stop);
@@ -68,8 +68,8 @@ class Checkpointer {
   std::unique_ptr<Turnstile> turnstile_;
   Db db_;
   std::atomic<bool> dirty_{false};
-  std::atomic<bool> long_{false};  // past its limit
-  bool in_vain_ = false;           // the last round could not begin the log anew, or was another process's
+  std::atomic<bool> long_{false};  // the log is longer than its limit
+  bool in_vain_ = false;  // the last round could not restart the log, or another process holds the lock
   std::atomic<std::uint64_t> checkpoints_{0}, restarts_{0}, failures_{0};
   std::mutex mutex_;
   std::condition_variable_any changed_;

@@ -3,8 +3,8 @@
 
 namespace millrace::storage {
 
-// The one place where children_left is lowered (rule 5). The last child releases a parent that waits; one
-// that has ended meanwhile only counts.
+// The only place where children_left is decremented (rule 5). The last child releases a waiting parent. For a
+// parent that has ended meanwhile, it only counts.
 void JobMoves::child_ended(const base::Uuid& parent) {
   auto lower =
       tx_.db.prepare("UPDATE jobs SET children_left = children_left - 1 WHERE id = ?1 AND children_left > 0");

@@ -3,8 +3,8 @@
 
 namespace millrace::storage {
 
-// Keeps the writer's ClockTrust: told of each group's clocks when it starts and when it has committed. A
-// jump of the wall clock is logged. Commit thread only.
+// Maintains the writer's ClockTrust. It is called with the clocks of each group when the group starts and
+// when it has committed. It logs jumps of the wall clock. Commit thread only.
 class ClockWatch {
  public:
   static constexpr std::chrono::milliseconds kCommitGapMax{10'000};
@@ -18,7 +18,7 @@ class ClockWatch {
  private:
   ClockTrust trust_;
   base::BootTime opened_;
-  std::chrono::milliseconds offset_;  // wall minus boot at the last group
+  std::chrono::milliseconds offset_;  // wall time minus boot time at the last group
 };
 
 }  // namespace millrace::storage

@@ -17,7 +17,8 @@ class DatabaseFile : public FileOver {
     return below().xWrite(file(), bytes, size, at);
   }
 
-  // SQLite truncates the file after each checkpoint of the whole log, nearly always to the size that it has.
+  // SQLite truncates the file after each checkpoint of the whole log, nearly always to the size that it
+  // already has.
   int truncate(sqlite3_int64 size) {
     sqlite3_int64 now = 0;
     if (const int code = below().xFileSize(file(), &now); code != SQLITE_OK || now == size) return code;
@@ -25,7 +26,7 @@ class DatabaseFile : public FileOver {
     return below().xTruncate(file(), size);
   }
 
-  // Syncs what this connection has written. Other connections sync what they write.
+  // Syncs what this connection has written. Other connections sync their own writes.
   int sync_own(int flags) { return std::exchange(is_unsynced_, false) ? sync(flags) : SQLITE_OK; }
 
   void checkpoint_begins() { in_checkpoint_ = true; }
@@ -34,7 +35,7 @@ class DatabaseFile : public FileOver {
   }
 
  private:
-  bool is_unsynced_ = false;  // this connection wrote since its last sync
+  bool is_unsynced_ = false;  // this connection has written since its last sync
   bool in_checkpoint_ = false;
 };
 

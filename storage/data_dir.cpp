@@ -45,7 +45,7 @@ base::Error refused(const std::string& path, const std::string& why) {
   return base::error(base::Code::kInternal, "data directory " + path + ": " + why);
 }
 
-// A folder that others look into, and that holds other things, is not ours to change.
+// The mode of a folder that holds other files and is open to other users is not changed.
 bool is_shared(const struct stat& folder) { return (folder.st_mode & 077) != 0; }
 bool is_foreign(const std::string& path) {
   std::error_code failed;
@@ -82,7 +82,7 @@ std::string user_name(uid_t user) {
   return found != nullptr ? found->pw_name : std::string();
 }
 
-// Root may write anywhere; what it makes in a service's folder, the service cannot open.
+// Root may write anywhere, but the service cannot open files that root creates in its folder.
 base::Status check_owner(const DataDir& dir) {
   struct stat database {};
   if (::geteuid() != 0 || ::stat(dir.database.c_str(), &database) != 0 || database.st_uid == 0) return {};
@@ -113,7 +113,7 @@ base::Status check_file_system(const std::string& path) {
                      ", where file locks and the write-ahead log do not hold; set --data to a local disk");
 }
 
-// What is in the folder only after a store has been opened there; empty: nothing.
+// A file that exists only after a store has been opened in this folder; empty if there is none.
 std::string trace_of_a_store(const DataDir& dir) {
   std::error_code unreadable;
   for (const std::string& file : {dir.identity, dir.pepper}) {
@@ -133,7 +133,8 @@ std::string was_a_store(const DataDir& dir, const std::string& what, const std::
 
 }  // namespace
 
-// The trace first: another process may be making all of it just now, and the database comes before the trace.
+// Looks for the evidence first: another process may be creating the store just now, and it creates the
+// database first.
 std::string lost_database(const DataDir& dir) {
   const std::string trace = trace_of_a_store(dir);
   if (trace.empty()) return {};
@@ -151,7 +152,7 @@ std::string emptied_database(const DataDir& dir) {
 base::Result<DataDir> open_data_dir(const std::string& root) {
   DataDir dir(root);
   if (auto own = check_owner(dir); !own) return own.error();
-  std::error_code parents;  // make_folder says it better
+  std::error_code parents;  // make_folder reports the error with a better message
   std::filesystem::create_directories(std::filesystem::path(root).parent_path(), parents);
   if (auto made = make_folder(dir.root, 0711); !made) return made.error();
   if (auto local = check_file_system(dir.root); !local) return local.error();

@@ -3,15 +3,15 @@
 #include <cstdlib>
 #include <memory>
 
-// Inside storage: writes past the page cache.
+// Inside storage: writes that bypass the page cache.
 namespace millrace::storage {
 
-// The unit of a direct write, of its place, and of the memory that it is made from. A disk of larger sectors
-// refuses such a write with EINVAL.
+// The alignment of a direct write's size, file offset and memory. A disk with larger sectors refuses such a
+// write with EINVAL.
 inline constexpr std::size_t kDirectUnit = 4096;
 
-// From now on `fd` writes past the page cache, or no longer. False: it is as it was, as the file system
-// cannot do that; one that can may still refuse a write, with EINVAL.
+// Turns O_DIRECT on or off for `fd`. False: nothing changed, because the file system does not support it. A
+// file system that accepts the flag may still refuse a write with EINVAL.
 bool set_direct(int fd, bool on);
 
 struct FreeRoom {
@@ -19,7 +19,7 @@ struct FreeRoom {
 };
 using DirectRoom = std::unique_ptr<char, FreeRoom>;
 
-// Memory for direct writes; `bytes` is a multiple of the unit. Empty: there is none.
+// Allocates memory for direct writes. `bytes` must be a multiple of kDirectAlignment. Empty: out of memory.
 inline DirectRoom direct_room(std::size_t bytes) {
   return DirectRoom(static_cast<char*>(std::aligned_alloc(kDirectUnit, bytes)));
 }

@@ -18,11 +18,13 @@
 namespace millrace::storage {
 namespace {
 
-// The file's content: the reason, filled up with zeros. Of fixed size, so that to set it takes no block.
+// The content of the file: the reason, padded with zeros. The size is fixed, so that setting the flag
+// allocates no disk block.
 using Content = std::array<char, 1024>;
 
 std::mutex flags_mutex;
-std::vector<std::pair<std::string, int>> open_flags;  // database, as SQLite names it, and descriptor
+std::vector<std::pair<std::string, int>>
+    open_flags;  // the database path as SQLite names it, and the descriptor
 
 std::string own_name() {
   std::array<char, 65> host{};
@@ -30,7 +32,7 @@ std::string own_name() {
   return "pid " + std::to_string(::getpid()) + ", host " + host.data();
 }
 
-// False: errno.
+// False: see errno.
 bool write_content(int file, const std::string& reason) {
   Content content{};
   std::copy_n(reason.begin(), std::min(reason.size(), content.size() - 1), content.begin());
@@ -69,7 +71,7 @@ std::string FailureFlag::reason() const {
   return {content.begin(), std::find(content.begin(), content.end(), '\0')};
 }
 
-// What is not cleared ends this process at its first look, which says so.
+// If clearing fails, this process ends at its first check, with a log line.
 void FailureFlag::clear() {
   if (is_set()) static_cast<void>(write_content(file_.get(), {}));
 }
@@ -82,7 +84,7 @@ void FailureFlag::set_for(const std::string& file, const std::string& error) {
   const std::lock_guard lock(flags_mutex);
   for (const auto& [database, flag] : open_flags) {
     if (file != database && file != database + "-wal") continue;
-    // Where even this cannot be written, the others find the disk failing by themselves.
+    // If even this cannot be written, the other processes notice the failing disk themselves.
     static_cast<void>(write_content(flag, own_name() + ": " + file + ": " + error));
   }
 }

@@ -7,26 +7,26 @@
 
 namespace millrace::storage {
 
-// DATA/locks/failure, by which one process tells all others of the store that a sync failed (ADR 39). It is
-// read and written through the page cache, which works while the disk does not. Thread-safe.
+// The file DATA/locks/failure. With it one process notifies all others of the store that a sync failed (ADR
+// 39). It is read and written through the page cache, which works even while the disk does not. Thread-safe.
 class FailureFlag {
  public:
-  // Makes the file if it is missing. die_of_sync finds the flag by `database`; several of one process may
-  // name the same one.
+  // Creates the file if it is missing. exit_after_sync_failure finds the flag by `database`. Several flags of
+  // one process may name the same database.
   static base::Result<std::unique_ptr<FailureFlag>> open(const std::string& folder, std::string database);
   ~FailureFlag();
   FailureFlag(const FailureFlag&) = delete;
   FailureFlag& operator=(const FailureFlag&) = delete;
 
-  // Who set it and why: "pid 12, host db1: DATA/millrace.db-wal: Input/output error". Empty: it is not set.
+  // Who set it and why: "pid 12, host db1: DATA/millrace.db-wal: Input/output error". Empty: not set.
   std::string reason() const;
   bool is_set() const { return !reason().empty(); }
   // REQUIRES: no other process has the store open (SchemaLock::try_exclude).
   void clear();
-  // Ends this process if the flag is set: one log line, exit code 1.
+  // Ends this process if the flag is set, with one log line and exit code 1.
   void end_if_set() const;
 
-  // Sets the flag of each store that this process has open and whose database or log is `file`.
+  // Sets the flag of each store that is open in this process and whose database or log is `file`.
   static void set_for(const std::string& file, const std::string& error);
 
  private:

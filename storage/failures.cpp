@@ -18,7 +18,8 @@ constexpr const char* kAdvice =
     "start millrace again: it reads the store anew from the disk and goes on; if this comes again, look at "
     "the disk (`dmesg`), move the data directory to another, or restore a backup";
 
-// One thread ends the process: true for the first one. The others wait for that (wait_for_end).
+// Only one thread ends the process: returns true for the first caller. The others wait for the end
+// (wait_for_end).
 bool claim_end() {
   static std::atomic_flag is_claimed;
   return !is_claimed.test_and_set();

@@ -13,7 +13,8 @@
 namespace millrace::storage {
 namespace {
 
-// `folder`/incoming/<random> while a blob arrives, then `folder`/<first two digits>/<sha256>-<random>.
+// Paths: `folder`/incoming/<random> while a blob is written, then `folder`/<first two
+// digits>/<sha256>-<random>.
 class FileBlobs final : public Blobs {
  public:
   FileBlobs(std::string folder, std::int64_t disk_free_min_bytes)

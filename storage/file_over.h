@@ -5,17 +5,18 @@
 
 #include "storage/failures.h"
 
-// Inside storage, for those .cpp that stand between SQLite and its files.
+// Inside storage, for the VFS (vfs.cpp).
 namespace millrace::storage {
 
-// An open file as SQLite sees it, over the one that does the work. That one lies directly behind it, in the
-// memory that SQLite gives an open file. `path` is SQLite's own copy, which lives as long as the file.
+// A file that SQLite has opened; it forwards to another file that does the work. The other file is placed
+// directly behind this object in the memory that SQLite provides. `path` is SQLite's own copy, which lives as
+// long as the file.
 class FileOver : public sqlite3_file {
  public:
   sqlite3_file* file() const { return below_; }
   const sqlite3_io_methods& below() const { return *below_->pMethods; }
 
-  // Syncs the file. A sync that fails does not return: it ends the process (die_of_sync, failures.h).
+  // Syncs the file. If the sync fails, it does not return but ends the process (exit_after_sync_failure).
   int sync(int flags) {
     const int code = below().xSync(below_, flags);
     if (code != SQLITE_OK) die_of_sync(path_, errno);
@@ -30,14 +31,14 @@ class FileOver : public sqlite3_file {
   const char* path_;
 };
 
-// Where the file below a `File` lies that is made at `place`.
+// The wrapped file of a `File` that is constructed in `place`.
 template <class File>
 sqlite3_file* place_below(sqlite3_file* place) {
   static_assert(sizeof(File) % alignof(sqlite3_int64) == 0);
   return reinterpret_cast<sqlite3_file*>(reinterpret_cast<char*>(place) + sizeof(File));
 }
 
-// Closes the file below and ends the one over it.
+// Closes the wrapped file and destroys the `File`.
 template <class File>
 int close_over(sqlite3_file* file) {
   auto* over = static_cast<File*>(file);
@@ -46,7 +47,7 @@ int close_over(sqlite3_file* file) {
   return closed;
 }
 
-// One method of the file below, under its own signature.
+// Forwards one method to the wrapped file, with the method's own signature.
 template <auto Method>
 struct HandedOn;
 template <class Result, class... Args, Result (*sqlite3_io_methods::*Method)(sqlite3_file*, Args...)>
@@ -57,8 +58,8 @@ struct HandedOn<Method> {
   }
 };
 
-// The methods of a `File` that hands everything on. `version`: SQLite's iVersion; 2 has shared memory, which
-// a database has and a log has not; nothing is mapped.
+// The methods of a `File` that forwards everything. `version` is SQLite's iVersion: 2 has shared memory,
+// which a database needs and a log does not. Nothing is memory-mapped.
 template <class File>
 constexpr sqlite3_io_methods handed_on(int version) {
   using Methods = sqlite3_io_methods;

@@ -9,12 +9,13 @@ namespace millrace::storage {
 namespace {
 
 constexpr std::int64_t kBeforeAllKinds = -1;
-// As SQL has it, here and in the index: a literal, so that the partial index is used.
+// SQL uses it as a literal, here and in the index, so that the partial index applies.
 static_assert(std::chrono::milliseconds(kFreshDeadline).count() == 86'400'000);
 
 }  // namespace
 
-// The fresh jobs of one queue that are due, oldest first; behind the first that is younger nothing is read.
+// The untouched jobs of one queue that are due, oldest first. It stops reading at the first job that is
+// younger.
 void FreshDeadlines::add_due(Db& db, const Head& queue, base::WallTime now, std::size_t limit,
                              std::vector<base::Uuid>& ids) {
   auto s = db.prepare(
@@ -30,7 +31,8 @@ void FreshDeadlines::add_due(Db& db, const Head& queue, base::WallTime now, std:
 
 bool FreshDeadlines::any_queued(Db& db) {
   return std::any_of(schemas::kKinds.begin(), schemas::kKinds.end(), [&db](schemas::Kind kind) {
-    if (kind_rules(kind).internal) return false;  // they have entries: an act's deadline is no day
+    if (kind_rules(kind).internal)
+      return false;  // internal jobs have index entries: a machine operation's deadline is not a day
     auto s = db.prepare("SELECT 1 FROM jobs WHERE status = 0 AND run_at = 0 AND kind = ?1 LIMIT 1");
     return s.bind(kind).step();
   });
@@ -59,13 +61,13 @@ std::vector<base::Uuid> FreshDeadlines::due(Db& db, base::WallTime now, base::Bo
     }
     first_due_ = std::min(first_due_.value_or(head->due), head->due);
     if (head->due <= now) add_due(db, *head, now, wanted, ids);
-    if (ids.size() >= wanted) break;  // the next step begins with this queue
+    if (ids.size() >= wanted) break;  // the next step starts with this queue
     at_ = std::move(head);
   }
   return ids;
 }
 
-// A head that is due stays the first due one: the next lap begins at once, and again until none is.
+// A job that is due remains the earliest deadline. So the next scan begins at once, until no job is due.
 void FreshDeadlines::end_lap(base::WallTime now, base::BootTime boot) {
   next_look_ = first_due_.value_or(now + kFreshDeadline);
   first_due_.reset();
@@ -73,8 +75,7 @@ void FreshDeadlines::end_lap(base::WallTime now, base::BootTime boot) {
   looked_at_ = boot;
 }
 
-// The queue behind the one that was seen last: a lower one of the tenant, one of the next tenant, of the next
-// kind.
+// The next queue: a lower priority of the same tenant, else the next tenant, else the next kind.
 std::optional<FreshDeadlines::Head> FreshDeadlines::next_head(Db& db) const {
   const auto read = [](const Statement& s) {
     return Head{s.integer(0), s.text(1), s.integer(2), base::wall_from(s.integer(3)) + kFreshDeadline};

@@ -9,28 +9,29 @@
 
 namespace millrace::storage {
 
-// The deadline of a fresh job: queued, never touched, made to start within a day. Such a job has no entry in
-// jobs_deadline (0010_fresh_deadlines.sql), which spares each accept one index; it is found in its queue,
-// which is ordered by id and so by time. How late it may be found: by as much as ids and commits differ in
-// their order, that is as long as an operation waited for its group, or as far as the wall clock went back.
+// The deadline of an untouched job: queued, never changed, and to be started within a day. Such a job has no
+// entry in jobs_deadline (0010_fresh_deadlines.sql), which saves one index insert per accepted job. It is
+// found in its queue, which is ordered by id and so by time. It may be found late by as much as the order of
+// ids and commits differs: as long as an operation waited for its group, or as far as the wall clock went
+// back.
 inline constexpr std::chrono::hours kFreshDeadline{24};
-// The heads of queues (a kind's, tenant's and priority's jobs) that one step looks at.
+// The number of queues (one per kind, tenant and priority) whose first job one step examines.
 inline constexpr int kHeadsPerLook = 512;
-// Even if nothing is due the heads are looked at this often: the wall clock may have been set back.
+// Even if nothing is due, the queues are scanned this often, because the wall clock may have been set back.
 inline constexpr std::chrono::hours kLookAtLeast{1};
 
-// Goes from head to head, as many per step as the bound allows, and remembers where it is and when the first
-// of what it has seen is due: until then nothing has to be looked at, for what comes later is due a day
-// later. Thread-safe.
+// Scans the first job of each queue, as many queues per step as the limit allows. Remembers its position and
+// the earliest deadline that it has seen; until then it need not scan, because jobs that come later are due a
+// day later. Thread-safe.
 class FreshDeadlines {
  public:
-  // When the heads are to be looked at: no fresh job of this store is due before. The past: now.
+  // When the next scan is due: no untouched job of this store is due before. A time in the past means now.
   base::WallTime next_look(base::BootTime boot) const;
-  // The next fresh jobs that are due, at most `limit`. None before
-  // `next_look`. REQUIRES: the caller ends them, or they come again.
+  // The next untouched jobs that are due, at most `limit`. None before `next_scan`. REQUIRES: the caller ends
+  // them; otherwise they are returned again.
   std::vector<base::Uuid> due(Db& db, base::WallTime now, base::BootTime boot, int limit);
 
-  // True: a queue that may hold fresh jobs has a job in it. Reads.
+  // True if a queue that may hold untouched jobs is not empty. Reads.
   static bool any_queued(Db& db);
 
  private:
@@ -47,10 +48,10 @@ class FreshDeadlines {
   void end_lap(base::WallTime now, base::BootTime boot);
 
   mutable std::mutex mutex_;
-  base::WallTime next_look_{};               // the first lap begins at once
-  std::optional<base::BootTime> looked_at_;  // the end of the last whole lap
-  std::optional<Head> at_;                   // the last head that was seen; absent: between two laps
-  std::optional<base::WallTime> first_due_;  // of this lap
+  base::WallTime next_look_{};               // the first scan begins at once
+  std::optional<base::BootTime> looked_at_;  // the end of the last complete scan
+  std::optional<Head> at_;                   // the last queue that was examined; absent: between two scans
+  std::optional<base::WallTime> first_due_;  // the earliest deadline of this scan
 };
 
 }  // namespace millrace::storage

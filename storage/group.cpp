@@ -14,11 +14,11 @@
 namespace millrace::storage {
 namespace {
 
-constexpr std::size_t kUsualGroup = 64;  // operations that room is made for at once
+constexpr std::size_t kUsualGroup = 64;  // initial capacity, in operations
 
 void roll_back(Db& db) {
   db.forget_pending();
-  if (sqlite3_get_autocommit(db.handle()) != 0) return;  // SQLite has done it itself
+  if (sqlite3_get_autocommit(db.handle()) != 0) return;  // SQLite has already rolled back
   try {
     db.prepare("ROLLBACK").run();
   } catch (const SqliteError& e) {
@@ -93,7 +93,7 @@ bool Group::run_together(std::optional<SqliteError>& failure) {
   return false;
 }
 
-// Runs what has arrived. False: nothing more has, or the group is full.
+// Runs the operations that have arrived. False: none has arrived, or the group is full.
 bool Group::collect(Tx& tx) {
   if (room_.operations == 0) return false;
   const std::size_t first = size();
@@ -110,8 +110,8 @@ void Group::run_at(std::size_t index, Tx& tx) {
   stands_for_[index] = tx.stands_for;
 }
 
-// Those of this group that found nothing, then those of earlier ones, which join it: what they do is part of
-// it, and they may stand again.
+// Runs parked operations again: first those of this group, then those of earlier groups, which join this one.
+// They may be parked again.
 void Group::ask_standing(Tx& tx) {
   std::vector<Standing>& standing = context_.standing;
   const auto has_word_for = [&](schemas::Kind kind) {
@@ -132,7 +132,7 @@ void Group::ask_standing(Tx& tx) {
   }
 }
 
-// At the end those that stand, for what the others made ready.
+// Parked operations run last, so that they find what the others made ready.
 void Group::run_alone() {
   const std::size_t own = size();
   for (Standing& standing : context_.standing) operations_.push_back(std::move(standing.order));

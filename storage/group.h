@@ -8,14 +8,14 @@
 
 namespace millrace::storage {
 
-// An operation that found nothing to do and waits for ready jobs of its kind (Tx::stands_for).
+// A parked operation: it found no work and waits for ready jobs of its kind (Tx::parked_for).
 struct Standing {
   Queued order;
   schemas::Kind kind;
 };
 
-// One BEGIN IMMEDIATE … COMMIT over operations that arrive while it runs. Commit thread only, under the
-// turnstile.
+// One BEGIN IMMEDIATE … COMMIT over the operations that arrive while it runs. Commit thread only; the fair
+// write lock is held.
 class Group {
  public:
   struct Limits {
@@ -34,14 +34,15 @@ class Group {
 
   explicit Group(Context& context) : context_(context), room_(context.limits.bounds) {}
 
-  // Takes from the queue until it is empty or a limit is reached, and commits. If anything throws or COMMIT
-  // finds the disk full, all is rolled back and each operation is tried alone, in the same order: urgent ones
-  // first. If the transaction cannot even begin, that is the answer to all. Any other failure of COMMIT ends
-  // the process. True: at first try.
+  // Takes operations from the queue until it is empty or a limit is reached, runs them and commits. If an
+  // operation throws, or COMMIT reports a full disk, everything is rolled back and each operation is retried
+  // alone, urgent ones first, otherwise in the same order. If the transaction cannot begin, that error is the
+  // outcome of all operations. Any other failure of COMMIT ends the process. Returns true if the first try
+  // succeeded.
   bool run();
 
   std::size_t size() const { return operations_.size(); }
-  // After run: what is to be told. Operations that stand wait in the context from then on.
+  // After run: the outcomes to dispatch. Parked operations stay in the context.
   Announcement announcement();
 
  private:

@@ -16,9 +16,9 @@
 
 namespace millrace::storage {
 
-// The Writer: operation queue → commit thread (group.h, under the turnstile) → announcer. The lock is taken
-// before the group is, so that whatever arrives while this process stands in line joins the group, and can
-// still be withdrawn.
+// Implements Writer: operation queue → commit thread (CommitGroup, under the fair write lock) →
+// CompletionDispatcher. The lock is acquired before operations are taken from the queue. Operations that
+// arrive while this process waits for the lock join the group, and can still be withdrawn.
 class GroupWriter final : public Writer {
  public:
   struct Options {
@@ -28,11 +28,12 @@ class GroupWriter final : public Writer {
   };
   struct Counts {
     std::uint64_t groups = 0, operations = 0, failed_groups = 0;
-    double commit_seconds_max = 0;  // from the lock to the end of COMMIT
+    double commit_seconds_max = 0;  // from acquiring the lock to the end of COMMIT
   };
 
-  // Opens its connection; throws SqliteError. `committed` runs on the commit thread after each group, outside
-  // of the lock, with the pages that are in the log: it tells the checkpointer.
+  // Opens its connection; throws SqliteError. `committed` runs on the commit thread after each group, after
+  // the lock was released. It gets the number of pages in the write-ahead log and passes it to the
+  // checkpointer.
   GroupWriter(Options options, const base::Clock& clock, Turnstile& turnstile, const FailureFlag& failure,
               HealthBoard& health, std::function<void(int)> committed);
   ~GroupWriter() override;
@@ -44,15 +45,16 @@ class GroupWriter final : public Writer {
   void announce_within(std::function<std::shared_ptr<void>()> s) { announcer_.announce_within(std::move(s)); }
   Announcer& announcer() { return announcer_; }
 
-  // Answers what is not urgent and has not begun with kOverloaded. Any thread.
+  // Completes queued operations that are not urgent with kOverloaded. Any thread.
   void withdraw(const std::string& why);
-  // Refuses new operations, runs the queued ones, announces. If the turnstile does not let us through within
-  // `patience`, they are refused instead. Not from a completion.
+  // Refuses new operations, runs the queued ones, and runs their completions. If the write lock cannot be
+  // acquired within `timeout`, the queued operations are refused instead. Must not be called from a
+  // completion.
   void close(std::chrono::milliseconds patience);
 
   std::size_t depth() const { return queue_.depth(); }
-  // So many operations that the thread which shares announcements will be left some soon. Claims that stand
-  // are none. Waits for nobody; any thread.
+  // True if enough operations are unfinished that the sharing thread will probably be offered a group soon.
+  // Parked claims do not count. Never blocks; any thread.
   bool has_many_under_way() const { return queue_.unfinished() >= Announcer::kManyAnswers + standing_; }
   Counts counts() const;
 
@@ -75,7 +77,7 @@ class GroupWriter final : public Writer {
   ClockWatch clocks_;
   Db db_;
   Group::Context context_;
-  std::atomic<std::size_t> standing_{0};  // operations in it
+  std::atomic<std::size_t> standing_{0};  // number of parked operations
   mutable std::mutex mutex_;
   Counts counts_;
   bool ended_ = false;

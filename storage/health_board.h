@@ -7,8 +7,8 @@
 
 namespace millrace::storage {
 
-// What is wrong with the store now: written by the watch and the commit thread, read by submit (without a
-// lock) and by health checks. Thread-safe.
+// The current problems of the store. The monitor and the commit thread write it; submit (without a lock) and
+// health checks read it. Thread-safe.
 class HealthBoard {
  public:
   bool degraded() const { return degraded_.load(std::memory_order_relaxed); }

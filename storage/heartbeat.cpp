@@ -12,7 +12,7 @@ constexpr std::size_t kHeartbeatBytes = 512;
 
 enum class Renewal { kRenewed, kLost, kCancel };
 
-// A lease that upkeep has not ended yet is still its owner's, however late he is.
+// A lease that maintenance has not expired yet still belongs to its owner, however late the renewal is.
 Renewal renew(Tx& tx, const Lease& lease, std::chrono::milliseconds duration) {
   bool cancel = false;
   {

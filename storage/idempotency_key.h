@@ -5,8 +5,8 @@
 
 namespace millrace::storage {
 
-// (tenant, method, path, key) → what it made. `fingerprint` is over the raw body (delivery.md,
-// Idempotency-Key).
+// (tenant, method, path, key) identifies what a request created. `fingerprint` is a hash of the raw body
+// (docs/design/delivery.md, Idempotency-Key).
 struct IdempotencyKey {
   std::string method, path, key;
   base::Sha256Digest fingerprint{};

@@ -13,7 +13,7 @@ void append_sized(std::string& bytes, std::string_view field) {
   bytes.append(field);
 }
 
-// The row at which `s` stands.
+// Reads the current row of `s`.
 base::Result<Submitted> made_before(Db& db, const Statement& s, const IdempotencyKey& key) {
   if (s.blob(0) != bytes_of(key.fingerprint)) {
     return reused(s.blob(0), key.fingerprint);

@@ -9,28 +9,29 @@
 #include "storage/sqlite.h"
 #include "storage/writer.h"
 
-// Inside storage: what a key has made (delivery.md, rule 7 and Idempotency-Key). Read and written inside the
-// write transaction only.
+// Inside storage: what an Idempotency-Key has created (docs/design/delivery.md, rule 7 and Idempotency-Key).
+// Read and written only in the write transaction.
 namespace millrace::storage {
 
-// A row outlives the end of its job by this, or lives as long as the job's row, whichever is later.
+// A row is kept for this time after the end of its job, or as long as the job's row, whichever is later.
 inline constexpr std::chrono::hours kIdempotencyAge{24};
 
-// kIdempotencyReused of a body with the fingerprint `sent`, where `stored` (32 bytes) was the first.
+// kIdempotencyReused for a body with fingerprint `sent`, when the first body had `stored` (32 bytes).
 base::Error reused(std::string_view stored, const base::Sha256Digest& sent);
 
-// (tenant, method, path, key) as 16 bytes. 128 bits of SHA-256: nobody finds another's.
+// (tenant, method, path, key) as 16 bytes: 128 bits of SHA-256, so nobody can find another key with the same
+// value.
 std::string idempotency_hash(std::string_view tenant, const IdempotencyKey& key);
 
-// What the key has made before, or kIdempotencyReused. Absent: nothing.
+// What the key has created before, or kIdempotencyReused. Absent: nothing.
 std::optional<base::Result<Submitted>> find_key(Db& db, const std::string& hash, const IdempotencyKey& key);
 
-// Takes the key for `job`. Absent: it is new, and taken now. Otherwise what it had made before, or
+// Claims the key for `job`. Absent: the key is new and was claimed. Otherwise what it has created before, or
 // kIdempotencyReused.
 std::optional<base::Result<Submitted>> take_key(Db& db, const std::string& hash, const IdempotencyKey& key,
                                                 const schemas::JobId& job);
 
-// The job row goes: the key goes with it, or stays until `completed_at` + kIdempotencyAge.
+// Call when the job row is deleted: deletes the key, or keeps it until `completed_at` + kIdempotencyAge.
 void release_key(Db& db, const JobRow& row, base::WallTime now);
 
 }  // namespace millrace::storage

@@ -19,7 +19,7 @@ namespace {
 
 struct IdentityFile {
   bool is_there = false;
-  std::optional<base::Uuid> id;  // absent: it has none that can be read
+  std::optional<base::Uuid> id;  // absent: the file has no valid id
 };
 
 IdentityFile read_file(const std::string& path) {
@@ -48,7 +48,7 @@ base::Error not_written(const std::string& path) {
   return base::error(base::Code::kInternal, path + ": cannot be written: " + system_failure(errno));
 }
 
-// Two processes may do so at once: they write the same. The folder is synced by who opens the store.
+// Two processes may do this at once; they write the same content. Store::open syncs the folder.
 base::Status write_file(const DataDir& dir, const base::Uuid& id) {
   const std::string draft = dir.identity + "." + base::hex(base::random_bytes(8));
   const std::string line = id.str() + "\n";

@@ -17,16 +17,16 @@ struct OpenImage {
   std::int64_t bytes = 0;
 };
 
-// Images that models have made, kept for a while under ids that only a signed URL tells. Moves never block;
-// reads block: pool threads.
+// Images that models have generated. They are stored for a limited time under ids that only a signed URL
+// contains. Writes never block; reads block: for pool threads.
 class ImageFiles {
  public:
   explicit ImageFiles(Store& store) : store_(store) {}
 
-  // All of them or none; `tenant` pays for the bytes.
+  // Adds all files or none; the bytes count for `tenant`.
   void add(std::string tenant, std::vector<ImageFile> files, base::WallTime expires_at, Done<bool> done);
-  base::Result<OpenImage> open(const base::Uuid& id);  // kNotFound: no such image, or no longer
-  // Rows past their time go, and their bytes with the next JobUpkeep::drop_blobs.
+  base::Result<OpenImage> open(const base::Uuid& id);  // kNotFound: no such image, or it has expired
+  // Deletes expired rows; their bytes are removed by the next JobMaintenance::drop_blobs.
   void drop_expired(int limit, Done<int> done);
 
  private:

@@ -12,12 +12,13 @@ namespace {
 using base::Uuid;
 using schemas::JobStatus;
 
-// Ids that are gathered from an index to be put in order: some 10 ms. More are met soon by any walk.
+// Ids that are collected from an index and sorted: some 10 ms. If there are more, a scan over the rows finds
+// some soon.
 constexpr std::size_t kGatheredMax = 50'000;
-// The same of what has ended: its index alone does not say all, and most has ended well.
+// The same for ended jobs. Their index is not selective, because most jobs succeed.
 constexpr std::size_t kEndedMax = 5'000;
 
-// Gathers ids until there are too many.
+// Collects ids until there are too many.
 class Harvest {
  public:
   Harvest(Db& db, const JobFilter& filter, const JobWalk& walk) : db_(db), filter_(filter), walk_(walk) {}
@@ -57,7 +58,7 @@ class Harvest {
     take(s.bind(walk_.before, walk_.from, room()));
   }
 
-  // nullopt: too many.
+  // nullopt: there are too many.
   std::optional<JobCandidates> newest_first() {
     if (ids_.size() > most_) return std::nullopt;
     std::ranges::sort(ids_, std::greater<>());
@@ -109,7 +110,7 @@ class Harvest {
 
 constexpr std::array kBadEnds{JobStatus::kFailed, JobStatus::kCancelled, JobStatus::kExpired};
 
-// By status or error; nullopt: these say nothing, or too many have them.
+// Candidates by status or error. nullopt: the filter has neither, or there are too many.
 std::optional<JobCandidates> by_state(Db& db, const JobFilter& filter, const JobWalk& walk) {
   if (!filter.status && !filter.error) return std::nullopt;
   Harvest found(db, filter, walk);

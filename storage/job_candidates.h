@@ -5,19 +5,19 @@
 
 #include "storage/job_match.h"
 
-// Inside storage: jobs that a filter may pass, told apart by an index, so that a rare one in a million rows
-// is found without looking at the others.
+// Inside storage: finds jobs that a filter may accept with an index, so that a rare job among a million rows
+// is found without examining the others.
 namespace millrace::storage {
 
 struct JobCandidates {
   std::vector<base::Uuid>
-      ids;             // newest first, within the walk; children and other tenants' may be among them
-  base::Uuid down_to;  // not all: those below it are still to be looked for
-  bool all = false;    // there are no more
-  int rows_read = 0;   // of the index, where that is work to be counted
+      ids;             // newest first, within the scan; may include children and jobs of other tenants
+  base::Uuid down_to;  // if not `all`: jobs below this id are still to be searched
+  bool all = false;    // there are no more candidates
+  int rows_read = 0;   // index entries read, in units of rows, where this cost counts
 };
 
-// nullopt: no index tells them apart, or they are so many that a walk over the rows meets some soon.
+// nullopt: no index helps, or there are so many candidates that a scan over the rows finds some soon.
 std::optional<JobCandidates> candidates(Db& db, const JobFilter& filter, const JobWalk& walk,
                                         std::size_t wanted);
 

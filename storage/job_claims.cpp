@@ -20,9 +20,9 @@ namespace {
 using schemas::JobStatus;
 
 constexpr std::size_t kClaimBytes = 512;
-// Jobs that a claim meets and cannot take (past their deadline, or children of a parent that has ended) it
-// ends on its way, so that a queue full of them is never walked twice; at most this many per claim. While the
-// clocks cannot be trusted an overdue one stays where it is, and is met again when its tenant's turn comes.
+// A claim ends the jobs that it finds but cannot claim (past their deadline, or children of an ended parent),
+// so that a queue full of them is not scanned twice. At most this many per claim. While the clocks cannot be
+// trusted, an overdue job stays in the queue and is found again at its tenant's next turn.
 constexpr int kUnclaimablePerClaim = 64;
 
 bool update_claimed(Tx& tx, const JobClaims::Request& request, const base::Uuid& id,

@@ -28,7 +28,8 @@ std::int64_t count_waiting(Db& db, schemas::Kind kind) {
   return s.integer(0);
 }
 
-// The heads of all (tenant, priority) queues: the oldest is among them. Each is one seek in jobs_ready.
+// Examines the first job of each (tenant, priority) queue; the oldest job is among them. Each costs one seek
+// in jobs_ready.
 std::optional<base::WallTime> oldest_ready(Db& db, schemas::Kind kind) {
   std::optional<base::WallTime> oldest;
   std::string tenant;

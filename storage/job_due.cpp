@@ -23,7 +23,7 @@ std::optional<std::int64_t> first_deadline(Db& db) {
   return s.optional_integer(0);
 }
 
-// On the boot clock; of another boot: it is over.
+// In boot-clock time; 0 if there is a lease of another boot, which has ended.
 std::optional<std::int64_t> first_lease(Db& db, std::int64_t boot) {
   auto other =
       db.prepare("SELECT 1 FROM jobs WHERE status = 1 AND (lease_boot < ?1 OR lease_boot > ?1) LIMIT 1");
@@ -38,7 +38,7 @@ std::optional<std::int64_t> first_lease(Db& db, std::int64_t boot) {
 base::Result<std::optional<base::WallTime>> JobUpkeep::next_due(std::chrono::milliseconds lease) {
   const base::Clock& clock = store_.clock();
   const std::int64_t wall_minus_boot = base::millis(clock.wall()) - base::millis(clock.boot());
-  const std::int64_t latest_end = base::millis(clock.boot() + lease);  // no lease is longer
+  const std::int64_t latest_end = base::millis(clock.boot() + lease);  // no lease ends later
   std::optional<std::int64_t> due;
   const auto take = [&](std::optional<std::int64_t> t) {
     if (t) due = std::min(due.value_or(*t), *t);
@@ -57,7 +57,7 @@ base::Result<std::optional<base::WallTime>> JobUpkeep::next_due(std::chrono::mil
 }
 
 bool JobUpkeep::blob_is_named(const std::string& path) {
-  bool named = true;  // when the store cannot answer, a file stays
+  bool named = true;  // if the read fails, the file is kept
   const auto status = store_.readers().read([&](Db& db) { named = names_path(db, path); });
   return named || !status;
 }

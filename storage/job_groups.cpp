@@ -8,14 +8,16 @@ namespace {
 
 using base::Uuid;
 
-constexpr std::size_t kGroupsMax = 1000;  // a seek each: some 5 ms
-// The same where ids alone do not decide: of unlike groups the small ones are read again and again.
+constexpr std::size_t kGroupsMax = 1000;  // one seek each: some 5 ms
+// The same if the ids alone do not decide. If the groups differ in size, the small ones are read again and
+// again.
 constexpr std::size_t kUnevenGroupsMax = 4;
-// Entries of the index that one step looks at for a text in their ids; as much work as a row is four of them.
+// Index entries that one step examines for a text in their ids; four entries cost as much as one row.
 constexpr int kEntriesPerRead = 40'000;
 constexpr int kEntriesPerRow = 4;
-constexpr std::size_t kFoundEnough = 1'000;  // some pages
-constexpr int kEntriesEachMax = 500;         // of one group at a time: many times what the seek to them costs
+constexpr std::size_t kFoundEnough = 1'000;  // enough for some pages
+constexpr int kEntriesEachMax =
+    500;  // read from one group at a time; costs many times more than the seek to them
 
 struct JobGroup {
   std::string tenant;
@@ -23,8 +25,8 @@ struct JobGroup {
   std::string model;
 };
 
-// The next tenant that has jobs. From level to level one seek each: SQLite does not seek by several columns
-// at once.
+// The next tenant that has jobs. Each level of the index is found with its own seek, because SQLite does not
+// skip over several columns at once.
 std::optional<std::string> tenant_after(Db& db, const std::string& last) {
   auto s = db.prepare(
       "SELECT tenant FROM jobs INDEXED BY jobs_listed WHERE parent_id IS NULL AND tenant > ?1 ORDER BY "
@@ -46,7 +48,7 @@ std::optional<std::string> model_after(Db& db, const JobGroup& last) {
   return s.bind(last.tenant, last.kind, last.model).step() ? std::optional(s.text(0)) : std::nullopt;
 }
 
-// Adds a tenant's groups. False: there are more than one step looks at.
+// Adds a tenant's groups. False: there are more than one step examines.
 bool add_groups(Db& db, const std::string& tenant, const JobFilter& filter, std::vector<JobGroup>& groups) {
   for (const schemas::Kind kind : schemas::kKinds) {
     if (!has_kind(kind, filter)) continue;
@@ -59,7 +61,7 @@ bool add_groups(Db& db, const std::string& tenant, const JobFilter& filter, std:
   return true;
 }
 
-// nullopt: there are more than one step looks at.
+// nullopt: there are more than one step examines.
 std::optional<std::vector<JobGroup>> groups_of(Db& db, const JobFilter& filter) {
   std::vector<JobGroup> groups;
   auto tenant = filter.tenant ? filter.tenant : tenant_after(db, "");
@@ -70,7 +72,7 @@ std::optional<std::vector<JobGroup>> groups_of(Db& db, const JobFilter& filter) 
   return groups;
 }
 
-// Whether the ids alone say what the filter asks for.
+// True if the filter can be decided by the ids alone.
 bool ids_decide(const JobFilter& filter) {
   return !filter.status && !filter.error && !filter.created_after && !filter.created_before;
 }
@@ -81,7 +83,7 @@ int entries_per_group(const JobFilter& filter, std::size_t groups, std::size_t w
   return static_cast<int>(std::max<std::size_t>(kMost / groups, 1));
 }
 
-// Adds what a group has above `down_to`, which it raises where there may be more.
+// Adds a group's jobs above `down_to`; raises `down_to` if the group may have more.
 void add_newest(Db& db, const JobGroup& group, const JobWalk& walk, int entries_max, JobCandidates& out) {
   auto s = db.prepare(
       "SELECT id FROM jobs INDEXED BY jobs_listed WHERE parent_id IS NULL AND tenant = ?1 AND kind = ?2 AND "
@@ -96,8 +98,8 @@ void add_newest(Db& db, const JobGroup& group, const JobWalk& walk, int entries_
   }
 }
 
-// Looks for a text in the ids of a step's groups. It reads on where the ids are newest, so that large groups
-// and small ones come down together and little is read twice.
+// Searches a text in the ids of a step's groups. It always reads on in the group with the newest unread ids,
+// so that large and small groups advance together and little is read twice.
 class TextSearch {
  public:
   TextSearch(Db& db, const JobFilter& filter, const JobWalk& walk, std::vector<JobGroup> groups)
@@ -132,13 +134,13 @@ class TextSearch {
  private:
   struct Left {
     JobGroup group;
-    Uuid below;  // the ids of it that are still to be read
+    Uuid below;  // ids below this one are still unread
   };
 
-  // A group of which nothing has been read: what the others have found cannot be told before it has.
+  // True if nothing was read of some group yet: the order of the results is unknown until then.
   bool has_unread() const { return left_.front().below == walk_.before; }
 
-  // How many entries it has read.
+  // Returns the number of entries read.
   int read_on(Left& left) {
     auto s = db_.prepare(
         "SELECT id FROM jobs INDEXED BY jobs_listed WHERE parent_id IS NULL AND tenant = ?1 AND kind = ?2 "
@@ -157,7 +159,7 @@ class TextSearch {
   IdText text_;
   const JobWalk& walk_;
   const int entries_each_;
-  std::vector<Left> left_;  // a heap: the newest first
+  std::vector<Left> left_;  // a heap, the newest first
   JobCandidates found_;
 };
 
@@ -170,7 +172,8 @@ std::optional<JobCandidates> newest_of_groups(Db& db, const JobFilter& filter, c
   JobCandidates out{.ids = {}, .down_to = walk.from, .all = true};
   if (groups->empty()) return out;
   if (!filter.id_contains.empty()) return TextSearch(db, filter, walk, *std::move(groups)).newest();
-  // All jobs are walked rather than the unlike groups of many tenants; those of one tenant may be few.
+  // For many groups of different size over all tenants, a scan over all rows is better. A single tenant's
+  // jobs may be few.
   if (!ids_decide(filter) && !filter.tenant && groups->size() > kUnevenGroupsMax) return std::nullopt;
   const int entries_max = entries_per_group(filter, groups->size(), wanted);
   for (const JobGroup& group : *groups) add_newest(db, group, walk, entries_max, out);

@@ -15,8 +15,8 @@ std::optional<BlobView> blob_or_null(std::string_view bytes) {
   return BlobView{bytes};
 }
 
-// OR ROLLBACK, and no function called for a row (migration 0012): SQLite keeps no copies of pages for the
-// case that one of the rows cannot be written; that ends the transaction.
+// Uses OR ROLLBACK and calls no function per row (migration 0012). Then SQLite keeps no copies of pages for
+// the case that a row cannot be written; such a failure ends the transaction.
 struct AnyJobs {
   using Row = JobRow;
   static constexpr std::string_view kHead =
@@ -31,7 +31,7 @@ struct AnyJobs {
   }
 };
 
-// Of jobs that are nothing special: what costs least is what is not bound.
+// For jobs without special values. Values that are not bound cost the least.
 struct PlainJobs {
   using Row = JobRow;
   static constexpr std::string_view kHead = AnyJobs::kHead;
@@ -89,7 +89,7 @@ class PendingJobs final : public Pending {
   }
 
  private:
-  // Empties `rows`, also when it throws, and keeps their room.
+  // Empties `rows`, also when it throws, and keeps its capacity.
   template <class Row, class Write>
   static void write_all(Db& db, std::vector<Row>& rows, Write&& write) {
     if (rows.empty()) return;

@@ -20,7 +20,7 @@ namespace {
 
 using schemas::JobStatus;
 
-constexpr std::size_t kIntakeRowBytes = 512;  // of the rows around a payload, for the group's bound
+constexpr std::size_t kIntakeRowBytes = 512;  // of the rows beside the payload, for the group's limit
 
 JobRow new_row(const Tx& tx, const Submission& s) {
   JobRow row;
@@ -36,7 +36,7 @@ JobRow new_row(const Tx& tx, const Submission& s) {
   return row;
 }
 
-// What the submission's key has made before. Absent: nothing, and unless `only_looks` it is taken now.
+// What the submission's key has created before. Absent: nothing; unless `only_looks`, the key is claimed now.
 std::optional<base::Result<Submitted>> made_before(Tx& tx, const Submission& s, JobRow& row,
                                                    bool only_looks) {
   if (!s.idempotency) return std::nullopt;
@@ -45,7 +45,7 @@ std::optional<base::Result<Submitted>> made_before(Tx& tx, const Submission& s, 
   return find_key(tx.db, row.idempotency, *s.idempotency);
 }
 
-// The machine hears of the job that has come for it.
+// Marks the machine as used and wakes it if it is asleep.
 void use_machine(Tx& tx, const Store::Options& options, const Submission& s, const MachineUse& use) {
   if (use.awake && !use.noted) note_use(tx, *s.machine);
   if (use.awake) return;
@@ -73,7 +73,8 @@ base::Result<Submitted> submit_in(Tx& tx, const Store::Options& options, const S
   return Submitted{s.id, false, JobStatus::kQueued};
 }
 
-// A submission on its way through the writer: made once, however often it moves.
+// A submission that is queued in the writer. It is allocated once and shared by the operation and the
+// completion.
 struct SubmitMove {
   const Store::Options& options;
   Submission order;

@@ -10,7 +10,7 @@
 #include "storage/job_removal.h"
 #include "storage/job_views.h"
 
-// How clients end jobs, and how records go at their wish.
+// Cancelling and deleting jobs.
 namespace millrace::storage {
 namespace {
 
@@ -22,7 +22,7 @@ base::Error parts_run() {
   return base::error(base::Code::kInvalidState, "parts of the job still run; ask again when they have ended");
 }
 
-// REQUIRES: open.
+// REQUIRES: the job is open.
 void stop(Tx& tx, const Store::Options& options, const Caller& by, JobRow& row) {
   audit_execution(tx, by, "cancel", {row.kind, row.id});
   JobMoves moves(tx, options);
@@ -38,7 +38,7 @@ base::Result<schemas::JobView> cancel_in(Tx& tx, const Store::Options& options, 
   return *find_view(tx.db, row->id, options);
 }
 
-// REQUIRES: terminal.
+// REQUIRES: the job is terminal.
 void erase(Tx& tx, const Caller& by, const JobRow& row) {
   audit_execution(tx, by, "delete", {row.kind, row.id});
   erase_job(tx, row, std::numeric_limits<int>::max());

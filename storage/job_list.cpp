@@ -11,7 +11,7 @@
 namespace millrace::storage {
 namespace {
 
-// What a page is made of, while it is looked for.
+// The state of the search for one page.
 class PageSearch {
  public:
   PageSearch(Store& store, const JobFilter& filter, JobWalk walk, std::size_t wanted)
@@ -19,7 +19,7 @@ class PageSearch {
 
   bool goes_on() const { return !full() && walk_.rows_left > 0 && !walk_.finished; }
 
-  // One read transaction's share.
+  // One step, in one read transaction.
   void step(Db& db) {
     if (!std::exchange(begun_, true) && filter_.created_before)
       begin_before(walk_, *filter_.created_before, ids_ahead(db));
@@ -49,7 +49,7 @@ class PageSearch {
     if (auto view = find_named_view(db, job.id.uuid, store_.options())) items_.push_back(std::move(*view));
   }
 
-  // What was read of an index counts afterwards: a step always comes further.
+  // The cost of the index is subtracted afterwards, so that each step makes progress.
   void look_at(Db& db, const JobCandidates& found) {
     for (const base::Uuid& id : found.ids) {
       if (full() || walk_.rows_left <= 0) return;
@@ -65,7 +65,7 @@ class PageSearch {
     if (!full()) walk_.before = found.down_to;
   }
 
-  // The rows as they lie, of all tenants, children among them.
+  // Scans the rows in order of id, of all tenants and including children.
   void walk_on(Db& db) {
     auto s = db.prepare(
         "SELECT id, kind, status, model, created_at, run_at, error_code, parent_id, tenant FROM jobs WHERE "
@@ -97,7 +97,7 @@ class PageSearch {
 base::Result<JobPage> page_of_jobs(Store& store, const JobFilter& filter, int limit,
                                    std::optional<base::Uuid> before, int rows_max) {
   if (limit <= 0) return JobPage();
-  const auto wanted = static_cast<std::size_t>(limit) + 1;  // one more: is there a next page?
+  const auto wanted = static_cast<std::size_t>(limit) + 1;  // one more, to see whether there is a next page
   PageSearch search(store, filter, start_walk(filter, before, rows_max), wanted);
   while (search.goes_on()) {
     auto status = store.readers().read([&](Db& db) { search.step(db); });

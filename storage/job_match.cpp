@@ -12,11 +12,11 @@
 namespace millrace::storage {
 namespace {
 
-// An id is made before its row, by at most this (the writer's queue). By how much it may be later than its
-// row's time: storage/ids_ahead.h.
+// An id is created at most this long before its row (the writer's queue). For how much later it may be than
+// its row's time, see id_clock_skew.
 constexpr std::chrono::minutes kIdLead{5};
 
-// The smallest id that a UUIDv7 of this millisecond can have.
+// The smallest UUIDv7 of this millisecond.
 base::Uuid first_id_of(base::WallTime t) {
   std::array<std::uint8_t, 16> bytes{};
   constexpr std::int64_t kLastMs = (std::int64_t{1} << 48) - 1;
@@ -25,7 +25,7 @@ base::Uuid first_id_of(base::WallTime t) {
   return base::Uuid(bytes);
 }
 
-// One above: ids below it are `id` and less. The last of all stays what it is.
+// The next id: ids below it are `id` and less. The largest id is returned unchanged.
 base::Uuid after(const base::Uuid& id) {
   std::array<std::uint8_t, 16> bytes{};
   std::copy_n(id.bytes().begin(), bytes.size(), bytes.begin());
@@ -35,7 +35,7 @@ base::Uuid after(const base::Uuid& id) {
   return id;
 }
 
-// The first or the last id whose text begins so; nullopt: none does.
+// The smallest (digit '0') or largest (digit 'f') id whose text begins so; nullopt: none does.
 std::optional<base::Uuid> filled_up(std::string_view beginning, char digit) {
   constexpr std::string_view kForm = "00000000-0000-0000-0000-000000000000";
   if (beginning.size() > kForm.size()) return std::nullopt;
@@ -44,14 +44,15 @@ std::optional<base::Uuid> filled_up(std::string_view beginning, char digit) {
   return base::Uuid::parse(text);
 }
 
-// A character that is in no id: the walk looks nowhere.
+// True if the text has a character that no id contains; then nothing matches.
 bool is_in_no_id(std::string_view text) {
   std::string all = "0123456789abcdef-";
   for (const schemas::Kind kind : schemas::kKinds) all += schemas::prefix(kind);
   return text.find_first_not_of(all) != std::string_view::npos;
 }
 
-// A text with a kind's prefix can only be the beginning of an id: the walk looks nowhere else.
+// A text that starts with a kind's prefix can only be the beginning of an id, so the scan is limited to such
+// ids.
 void narrow(JobWalk& walk, std::string_view text) {
   for (const schemas::Kind kind : schemas::kKinds) {
     if (!text.starts_with(schemas::prefix(kind))) continue;
@@ -99,8 +100,8 @@ bool has_kind(schemas::Kind kind, const JobFilter& filter) {
   return filter.kind ? kind == *filter.kind : !kind_rules(kind).internal;
 }
 
-// Three digits of a text have a whole byte of the id, wherever they stand: the first two or the last two. No
-// prefix has so many.
+// Of three hexadecimal digits in a row, either the first two or the last two form a whole byte of the id,
+// wherever they stand. No prefix has so many hexadecimal digits.
 IdText::IdText(std::string_view text) : text_(text) {
   constexpr std::size_t kDigits = 3;
   if (text.size() < kDigits || text.find_first_not_of("0123456789abcdef") != std::string_view::npos) return;

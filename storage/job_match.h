@@ -7,26 +7,26 @@
 #include "storage/job_queries.h"
 #include "storage/sqlite.h"
 
-// Inside storage: walks over jobs, newest first.
+// Inside storage: scans over jobs, newest first.
 namespace millrace::storage {
 
-// A page is looked for in steps, each a read transaction of its own: a filter that matches nothing in a
-// million rows must hold no snapshot while it looks.
+// A page is searched in steps, each in its own read transaction. A filter that matches nothing in a million
+// rows must not hold a snapshot for the whole search.
 inline constexpr int kRowsPerRead = 10'000;
 
-// Where a walk over ids is.
+// The position of a scan over ids.
 struct JobWalk {
-  base::Uuid before;      // ids below it
-  base::Uuid from{};      // not below this one
-  int rows_left = 0;      // that may still be looked at
-  bool finished = false;  // there are no more
+  base::Uuid before;      // only ids below this one
+  base::Uuid from{};      // only ids not below this one
+  int rows_left = 0;      // rows that may still be examined
+  bool finished = false;  // the scan is complete
 };
-// Within the bounds that `created_after` and the beginning of an id set.
+// Starts a scan, limited by `created_after` and by the beginning of an id, if the filter has them.
 JobWalk start_walk(const JobFilter& filter, std::optional<base::Uuid> before, int rows_max);
-// No higher than the id of a row of before that time may be; `ahead`: ids_ahead.
+// Limits the scan to ids that a row created before that time can have; `skew` is id_clock_skew.
 void begin_before(JobWalk& walk, base::WallTime created_before, std::chrono::milliseconds ahead);
 
-// What a filter asks of a row.
+// The columns of a row that a filter needs.
 struct JobCandidate {
   schemas::JobId id;
   std::string tenant;
@@ -37,13 +37,13 @@ struct JobCandidate {
   bool waking;
   std::string error;
 };
-// Of a row: id, kind, status, model, created_at, run_at, error_code, parent_id, tenant.
+// Reads the columns id, kind, status, model, created_at, run_at, error_code, parent_id, tenant.
 JobCandidate candidate_at(const Statement& row);
 // Children match no filter.
 bool matches(const JobCandidate& job, const JobFilter& filter);
 bool has_kind(schemas::Kind kind, const JobFilter& filter);
 
-// Which ids have a text in them; an empty one is in all. The text is borrowed.
+// Tests whether ids contain a text; every id contains the empty text. The text must outlive this object.
 class IdText {
  public:
   explicit IdText(std::string_view text);
@@ -52,12 +52,13 @@ class IdText {
  private:
   bool may_be_in(const base::Uuid& id) const;
   const std::string_view text_;
-  // An id with the text has one of them. Absent: not known.
+  // Every id that contains the text contains one of these bytes. Absent: unknown.
   std::optional<std::array<unsigned char, 2>> bytes_;
-  std::string room_;  // for an id's text, used again by the next
+  std::string room_;  // buffer for the text of an id, reused
 };
 
-// A page of the jobs that match, step by step, until it is full, the walk has finished or has seen enough.
+// Searches one page of matching jobs, step by step, until the page is full, the scan is complete or
+// `rows_max` rows were examined.
 base::Result<JobPage> page_of_jobs(Store& store, const JobFilter& filter, int limit,
                                    std::optional<base::Uuid> before, int rows_max);
 

@@ -15,7 +15,7 @@ namespace {
 
 using schemas::JobStatus;
 
-constexpr std::size_t kErrorMessageMax = 1024;  // bytes; the hot row stays small
+constexpr std::size_t kErrorMessageMax = 1024;  // bytes; keeps the row small
 
 std::optional<std::string_view> code_of(const End& end) {
   if (!end.error) return std::nullopt;
@@ -26,7 +26,8 @@ std::optional<std::string_view> message_of(const End& end) {
   const std::string_view message = end.error->message;
   if (message.size() <= kErrorMessageMax) return message;
   std::size_t end_of_text = kErrorMessageMax;
-  while (end_of_text > 0 && (message[end_of_text] & 0xC0) == 0x80) --end_of_text;  // never inside a character
+  while (end_of_text > 0 && (message[end_of_text] & 0xC0) == 0x80)
+    --end_of_text;  // never cuts a UTF-8 character
   return message.substr(0, end_of_text);
 }
 
@@ -35,7 +36,7 @@ bool is_fault_of_recording(base::Code code) {
          code == base::Code::kAudioUnsupported || code == base::Code::kAudioTooLong;
 }
 
-// Nobody can use it, not even a retry.
+// Nothing can use this input any more, not even a retry.
 void drop_input(Db& db, JobRow& row) {
   drop_ref(db, row.input);
   db.prepare("UPDATE jobs SET input = NULL WHERE id = ?1").bind(row.id).run();

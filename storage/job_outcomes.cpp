@@ -16,7 +16,7 @@ using schemas::JobStatus;
 
 constexpr std::size_t kOutcomeRowBytes = 512;
 
-// How an owner ends its attempt; a cancel request wins over whatever it brings.
+// How the lease's owner ends its attempt. A cancel request overrides it.
 struct Verdict {
   JobStatus status;
   std::optional<schemas::JobError> error;
@@ -66,7 +66,7 @@ std::string retry_data(const JobRow& row, const RetryPlan& plan, base::WallTime 
          "\"}";
 }
 
-// The error with which a retry ends for good; absent: it may go on.
+// The error if the retry ends the job; absent: the job may be retried.
 std::optional<schemas::JobError> last_error(const JobRow& row, const RetryPlan& plan) {
   if (plan.crash && row.crashes + 1 >= plan.crashes_max) {
     return schemas::JobError{

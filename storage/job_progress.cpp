@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kProgressRowBytes = 256;
 
-// Raises the root's version by one event, with its progress.
+// Stores the root's progress and raises its version with one event.
 void show_progress(Tx& tx, JobRow& root, std::string_view type, const std::string& data) {
   auto s = tx.db.prepare(
       "UPDATE jobs SET progress_done = ?2, progress_total = ?3, version = version + 1 "

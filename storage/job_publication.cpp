@@ -10,7 +10,7 @@
 namespace millrace::storage {
 namespace {
 
-constexpr std::int64_t kPerTransaction = 256;  // rows (delivery.md, SQLite settings)
+constexpr std::int64_t kPerTransaction = 256;  // rows (docs/design/delivery.md, SQLite settings)
 
 std::vector<Ready> take_in(Tx& tx, schemas::Kind kind) {
   std::vector<Ready> taken;

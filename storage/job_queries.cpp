@@ -43,7 +43,7 @@ std::vector<PartSize> sizes_of(Db& db, const base::Uuid& root) {
   return sizes;
 }
 
-// Version 1 is not stored (0001_jobs.sql), but of a job that waited for its machine.
+// Version 1 is not stored (0001_jobs.sql), except for a job that waited for its machine.
 std::vector<schemas::JobEvent> events_of(Db& db, const JobRow& row, std::int64_t after_version, int limit) {
   std::vector<schemas::JobEvent> events;
   if (limit <= 0) return events;

@@ -14,11 +14,11 @@ namespace millrace::storage {
 struct StoredPayload {
   std::string bytes;
   std::optional<BlobRef> blob;  // set: `bytes` is empty
-  // kRequestDamaged or kResultDamaged: the bytes in the row are not those that were stored; `bytes` is empty.
+  // kRequestDamaged or kResultDamaged: the stored bytes have changed; `bytes` is empty.
   std::optional<base::Code> damaged{};
 };
 
-// The error of a payload that is damaged, for clients.
+// The error for a damaged payload, for clients.
 base::Error damaged_payload(base::Code code);
 
 struct StoredPart {
@@ -33,24 +33,24 @@ struct PartSize {
 
 struct JobFilter {
   std::optional<schemas::Kind> kind{};
-  std::optional<std::string> status{};  // public name
+  std::optional<std::string> status{};  // the public status name
   std::optional<std::string> model{};
-  std::optional<base::WallTime> created_after{}, created_before{};  // from, and before
-  std::string id_contains{};                                        // `q`
-  std::optional<std::string> error{};                               // code of what it failed of
-  std::optional<std::string> tenant{};  // for administrators; lists of a tenant set it
+  std::optional<base::WallTime> created_after{}, created_before{};  // inclusive, and exclusive
+  std::string id_contains{};                                        // the query parameter `q`
+  std::optional<std::string> error{};                               // error code of a failed job
+  std::optional<std::string> tenant{};  // for administrators; lists of one tenant set it
 };
 
 struct JobPage {
-  std::vector<schemas::JobView>
-      items;                       // newest first; fewer than asked for, or none, once enough rows were seen
-  std::optional<base::Uuid> next;  // continue before this id; absent: there is no more
+  std::vector<schemas::JobView> items;  // newest first; may be shorter than the limit, or empty, if the limit
+                                        // of examined rows was reached
+  std::optional<base::Uuid> next;       // continue before this id; absent: there are no more
 };
 
-// Rows that one `list` looks at for its page: some 20 ms.
+// Rows that one `list` examines for its page: some 20 ms.
 inline constexpr int kListRowsMax = 20'000;
 
-// Counting stops here: a read ends within its second whatever the backlog.
+// Counting stops here, so that a read ends within its second whatever the backlog is.
 inline constexpr std::int64_t kDepthMax = 1'000'000;
 
 struct QueueDepth {
@@ -59,28 +59,29 @@ struct QueueDepth {
   std::optional<base::WallTime> oldest_queued;
 };
 
-// A job with what it was made from and what it came to.
+// A job with its spec, result and artifacts.
 struct JobRecord {
   schemas::JobView job;
   std::string lane_key;
   StoredPayload spec;
   std::optional<StoredPayload> result;
-  std::vector<std::pair<base::Uuid, std::string>> artifacts{};  // id and name, in order of their making
+  std::vector<std::pair<base::Uuid, std::string>> artifacts{};  // id and name, oldest first
 };
 
-// What a job was made from.
+// The spec and the input of a job.
 struct StoredInput {
   StoredPayload spec;
-  std::optional<BlobRef> input;  // absent: it has none, has not fetched it yet, or retention has removed it
+  std::optional<BlobRef>
+      input;  // absent: the job has none, has not fetched it yet, or retention has deleted it
 };
 
 struct StoredResult {
   schemas::JobView job;
-  std::optional<StoredPayload> payload;  // absent: none, or removed by retention
+  std::optional<StoredPayload> payload;  // absent: none, or deleted by retention
 };
 
-// Reads, bound to a tenant; root jobs only (children are never shown). Blocking: pool and slot threads.
-// Values only, no cursor leaves the class.
+// Reads for one tenant. Only root jobs: children are never shown. Blocking: for pool and slot threads.
+// Returns values; no cursor leaves the class.
 class JobQueries {
  public:
   explicit JobQueries(Store& store) : store_(store) {}
@@ -95,17 +96,17 @@ class JobQueries {
   base::Result<StoredResult> result(const std::string& tenant, const schemas::JobId& job);
   base::Result<StoredInput> input(const std::string& tenant, const schemas::JobId& job);  // kNotFound
   base::Result<JobRecord> record(const std::string& tenant, const schemas::JobId& job);   // kNotFound
-  // Of one lane, newest first, before this id.
+  // Jobs of one lane, newest first, before this id.
   base::Result<std::vector<JobRecord>> lane(const std::string& tenant, schemas::Kind kind,
                                             const std::string& lane_key, int limit,
                                             std::optional<base::Uuid> before);
   // The sealed bytes of a job that has not ended; empty: it has none. For runners.
   base::Result<std::string> secret(const schemas::JobId& job);
-  // Parts so far, by index: how large each is, and one of them (kNotFound: it is not there).
+  // The parts stored so far, by index: their sizes, and one part (kNotFound: it does not exist).
   base::Result<std::vector<PartSize>> part_sizes(const std::string& tenant, const schemas::JobId& root);
   base::Result<StoredPayload> part(const std::string& tenant, const schemas::JobId& root, int index);
 
-  // For runners: indexes of the root's parts that exist, and errors of its failed children by child_index.
+  // For runners: the indexes of the root's existing parts, and all parts.
   base::Result<std::vector<int>> part_indexes(const schemas::JobId& root);
   base::Result<std::vector<StoredPart>> all_parts(const schemas::JobId& root);
   struct ChildEnd {
@@ -114,11 +115,12 @@ class JobQueries {
     schemas::JobStatus status;
     std::optional<schemas::JobError> error;
   };
-  base::Result<std::vector<ChildEnd>> children(const schemas::JobId& parent);  // kRequestDamaged: a child's
+  base::Result<std::vector<ChildEnd>> children(
+      const schemas::JobId& parent);  // kRequestDamaged: a child's spec is damaged
 
-  // For waiters: (job, version, status) of many jobs at once.
+  // For waiters: (job, version, status) of many jobs in one read.
   base::Result<std::vector<Change>> versions(const std::vector<schemas::JobId>& jobs);
-  // For metrics and doctor.
+  // Queue depths, for metrics and `millrace doctor`.
   base::Result<std::vector<QueueDepth>> depths();
 
  private:

@@ -27,7 +27,7 @@ JobRecord without_artifacts(Db& db, const Store::Options& options, const JobRow&
   return record;
 }
 
-// A page of a lane: of this tenant and kind, newest first, before an id.
+// A page of a lane of one tenant and kind, newest first, before an id.
 struct LanePage {
   const std::string& tenant;
   schemas::Kind kind;
@@ -44,7 +44,7 @@ std::vector<base::Uuid> ids_of(Db& db, const LanePage& page) {
   return ids(s);
 }
 
-// The artifacts of all jobs of the page, in one statement.
+// The artifacts of all jobs of the page, read with one statement.
 std::unordered_map<base::Uuid, Named, base::UuidHash> artifacts_of(Db& db, const LanePage& page) {
   std::unordered_map<base::Uuid, Named, base::UuidHash> found;
   if (!kind_rules(page.kind).leaves_artifacts) return found;

@@ -6,7 +6,7 @@
 
 namespace millrace::storage {
 
-// Inside storage: a root job with all that its owner is shown of it.
+// Inside storage: a root job with everything that its owner may see.
 JobRecord record_of(Db& db, const Store::Options& options, const JobRow& row);
 
 }  // namespace millrace::storage

@@ -17,7 +17,7 @@ void delete_row(Tx& tx, const JobRow& row) {
   tx.db.prepare("DELETE FROM jobs WHERE id = ?1 AND status >= 3").bind(row.id).run();
 }
 
-// At most `budget` events that are counted; returns how many.
+// Deletes at most `budget` events; returns how many.
 int drop_output(Tx& tx, const JobRow& row, int budget) {
   if (!kind_rules(row.kind).tells_output) return 0;
   auto s = tx.db.prepare(

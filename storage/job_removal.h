@@ -2,12 +2,12 @@
 #include "storage/job_rows.h"
 #include "storage/writer.h"
 
-// Inside storage: how a job's rows go, by retention in time or at its owner's wish.
+// Inside storage: deletion of a job's rows, by retention or on request of its owner.
 namespace millrace::storage {
 
-// Removes a terminal root job without open children and all that hangs on it, at most `budget` rows: children
-// first, then the events of a kind that tells its output by them, the job itself last. Returns how many went.
-// Its Idempotency-Key may outlive it.
+// Deletes a terminal root job without open children and all rows that belong to it, at most `budget` rows:
+// first the children, then events that carry output, and the job itself last. Returns the number of rows
+// deleted. Its Idempotency-Key may be kept longer.
 int erase_job(Tx& tx, const JobRow& row, int budget);
 
 }  // namespace millrace::storage

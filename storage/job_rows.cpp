@@ -7,7 +7,7 @@
 namespace millrace::storage {
 namespace {
 
-// Reads columns one after the other.
+// Reads columns in order.
 class Columns {
  public:
   explicit Columns(const Statement& s) : s_(s) {}

@@ -8,11 +8,11 @@
 #include "schemas/job.h"
 #include "storage/sqlite.h"
 
-// Inside storage: the hot row of a job as its moves see it.
+// Inside storage: a job's row in `jobs` as transitions use it.
 namespace millrace::storage {
 
-// `run_at` of a queued job that waits for its machine to wake: never. SQL has it as the literal
-// 9223372036854775807, so that partial indexes are used.
+// `run_at` of a queued job that waits until its machine is awake: infinite. SQL uses the literal
+// 9223372036854775807, so that partial indexes apply.
 inline constexpr std::int64_t kWaitsForMachine = std::numeric_limits<std::int64_t>::max();
 
 struct JobRow {
@@ -27,7 +27,7 @@ struct JobRow {
   std::string lane_key;                             // empty: none
   std::optional<std::int64_t> spec, input, result;  // rowids: job_specs, blobs, job_results
   std::optional<base::Uuid> retry_of, parent;
-  std::string idempotency;  // key of its row; empty: none
+  std::string idempotency;  // the key of its idempotency row; empty: none
   int child_index = 0, children = 0, children_left = 0;
   std::int64_t epoch = 1, published_at = 0;
   int attempt = 0, spared = 0, crashes = 0, losses = 0;
@@ -42,23 +42,23 @@ struct JobRow {
 
 struct NewSpec {
   std::string_view bytes;            // at most 32 KiB; unused with a blob
-  std::optional<std::int64_t> blob;  // blobs.id, whose reference the row takes over
+  std::optional<std::int64_t> blob;  // blobs.id; the row takes over its reference
   std::string_view traceparent;      // empty: none
 };
 
 std::optional<JobRow> find_job(Db& db, const base::Uuid& id);
-// The same, absent also when the id names another kind, another tenant, or a child.
+// The same, but also absent if the id belongs to another kind, another tenant or a child.
 std::optional<JobRow> find_root(Db& db, std::string_view tenant, const schemas::JobId& job);
-// A new queued row; its run_at is 0 or kWaitsForMachine. It is pending (Db::pending) until the next statement
-// or the end of the transaction: those that come one after the other are written by few statements. A row
-// that cannot be written ends the transaction then.
+// Inserts a new queued row; its run_at is 0 or kWaitsForMachine. The row is pending (Db::pending) until the
+// next statement or the end of the transaction, so that rows inserted one after the other need few
+// statements. If a row cannot be written, the transaction fails at that point.
 void insert_job(Db& db, JobRow row);
-// The spec of a new job, pending as its job is: what the views show must be there until the end of the
-// transaction. Returns job_specs.id.
+// Inserts the spec of a new job; pending like the job itself. The memory behind its views must stay valid
+// until the end of the transaction. Returns job_specs.id.
 std::int64_t insert_job_spec(Db& db, const NewSpec& spec);
 
-// A move has just read the row that it writes, inside one transaction: a guard that does not hold then is a
-// fault of ours. Throws SqliteError, so that the operation is rolled back and fails alone.
+// A transition has just read the row that it writes, in the same transaction. If its guard does not match
+// then, that is a bug. Throws SqliteError, so that the operation is rolled back and fails alone.
 void expect_one_change(const Statement& statement, std::string_view move);
 
 }  // namespace millrace::storage

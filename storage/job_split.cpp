@@ -65,7 +65,7 @@ base::Result<Applied> split_in(Tx& tx, const Store::Options& options, const Leas
     child.spec = insert_job_spec(tx.db, {spec.spec, std::nullopt, traceparent});
     moves.enqueue(std::move(child), traceparent);
   }
-  tx.db.write_pending();  // while the traceparent is there
+  tx.db.write_pending();  // now, while `traceparent` is still alive
   return Applied::kYes;
 }
 

@@ -12,7 +12,7 @@
 namespace millrace::storage {
 namespace {
 
-constexpr std::size_t kEventRowBytes = 128;  // of an event around its data
+constexpr std::size_t kEventRowBytes = 128;  // of an event row without its data
 
 base::Result<Applied> events_in(Tx& tx, const Lease& lease, const std::vector<JobOutcomes::Event>& events) {
   auto held = hold(tx.db, lease);
@@ -30,7 +30,7 @@ base::Result<Applied> events_in(Tx& tx, const Lease& lease, const std::vector<Jo
 
 using Files = std::vector<JobOutcomes::NewArtifact>;
 
-// Those of a name that the job has not left before. kInternal: with them it would have more than it may.
+// The files whose names the job does not have yet. kInternal: with them the job would exceed the limit.
 base::Result<std::vector<const JobOutcomes::NewArtifact*>> new_names(Db& db, const JobRow& row,
                                                                      const Files& files) {
   std::unordered_set<std::string> names;

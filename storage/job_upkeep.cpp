@@ -12,7 +12,7 @@ namespace {
 
 using schemas::JobStatus;
 
-// A worker holds at most this many leases that end in one transaction; the rest ends with the lease.
+// At most this many leases of a worker end in one transaction; the others expire.
 constexpr int kLeasesPerWorker = 1024;
 
 int release_due_in(Tx& tx, const Store::Options& options, int limit) {
@@ -23,7 +23,8 @@ int release_due_in(Tx& tx, const Store::Options& options, int limit) {
   return for_each_job(tx.db, ids(s), [&](JobRow& row) { moves.release(row); });
 }
 
-// A lease of another boot is over whatever the clocks do; one of this boot only while they can be trusted.
+// A lease of another boot has ended, whatever the clocks say. A lease of this boot expires only while the
+// clocks can be trusted.
 std::vector<base::Uuid> ended_leases(const Tx& tx, std::chrono::milliseconds lease, int limit) {
   const std::int64_t boot = boot_number(tx.boot_id);
   std::vector<base::Uuid> ended;
@@ -60,7 +61,7 @@ int release_worker_in(Tx& tx, const Store::Options& options, const std::string& 
   return lose_all(tx, options, losses_max, jobs);
 }
 
-// Those that have an entry for it, and fresh ones.
+// Jobs with an entry in the deadline index, and untouched ones.
 std::vector<base::Uuid> overdue(const Tx& tx, FreshDeadlines& fresh, int limit) {
   std::vector<base::Uuid> jobs;
   {
@@ -79,15 +80,15 @@ std::vector<base::Uuid> overdue(const Tx& tx, FreshDeadlines& fresh, int limit) 
 
 int expire_deadlines_in(Tx& tx, const Store::Options& options, FreshDeadlines& fresh, int limit) {
   const auto jobs = overdue(tx, fresh, limit);
-  if (!may_end_overdue(tx)) return 0;  // they come again
+  if (!may_end_overdue(tx)) return 0;  // they are found again later
   JobMoves moves(tx, options);
   return for_each_job(tx.db, jobs, [&](JobRow& row) {
-    const bool ended = schemas::is_terminal(row.status);  // with an act of its machine, just now
+    const bool ended = schemas::is_terminal(row.status);  // ended just now, together with a machine operation
     if (!ended) moves.end(row, {.status = JobStatus::kExpired});
   });
 }
 
-// Open children of a terminal parent that still have to be told: running ones once.
+// Open children of terminal parents that are not cancelled yet; a running child is returned only once.
 std::vector<base::Uuid> orphans(Db& db, int limit) {
   auto s = db.prepare(
       "SELECT c.id FROM jobs AS p CROSS JOIN jobs AS c ON c.parent_id = p.id WHERE p.status >= 3 AND "

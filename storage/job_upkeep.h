@@ -11,65 +11,67 @@
 
 namespace millrace::storage {
 
-// The window of a kind: how many tokens may be out, that is published and not claimed. A slot that becomes
-// free finds one waiting, and while none is free a few tokens are there for the first that will be. What lies
-// outside waits in the store, where priority, fairness and cancel still reach it: more would only lengthen
-// the part that they do not reach.
+// The window of a kind: how many tokens may be published but not claimed. A slot that becomes free finds a
+// token at once; while no slot is free, a few tokens wait for the first one. All other jobs wait in the
+// store, where priority, fairness and cancellation still apply. A larger window would only increase the
+// number of jobs to which they no longer apply.
 inline constexpr std::int64_t kWindowPerFreeSlot = 2;
 inline constexpr std::int64_t kWindowMin = 8;
-// Of kinds with lanes (KindRules): tokens of lanes that have none out go beside the window, so many at most.
-// A job of an idle lane is heard of, whatever the jobs of full lanes have filled.
+// For kinds with lanes (KindRules): the first token of a lane that has none published goes beside the window,
+// up to this many. A job of an idle lane is published even if jobs of full lanes have filled the window.
 inline constexpr std::int64_t kLaneTokensMax = 256;
 
-// The store's own housekeeping: each move is one bounded step that repeats its whole condition in WHERE, so
-// that any process may run it at any time. `done` gets how many rows changed (at the limit: call again).
-// Never blocks.
+// Maintenance of the store. Each write is one bounded step that repeats its whole condition in WHERE, so any
+// process may run it at any time. `done` gets the number of changed rows; at the limit, call again. Never
+// blocks.
 class JobUpkeep {
  public:
   explicit JobUpkeep(Store& store) : store_(store) {}
 
-  // queued with run_at ≤ now → ready to claim.
+  // Jobs that are queued with run_at ≤ now → ready to claim.
   void release_due(int limit, Done<int> done);
-  // running with lease_until < boot (or another boot id) → queued (losses + 1), failed `worker_lost` for
-  // at-most-once or at losses_max, cancelled if requested. If this Store's own last commit lies more than 10
-  // s back, or wall and boot clock disagree by more than 5 s since, it waits one full lease first
-  // (delivery.md, Clocks).
+  // Jobs that are running with lease_until < boot, or with another boot id → queued (losses + 1); → failed
+  // with `worker_lost` for at-most-once jobs or at losses_max; → cancelled if requested. If this store's last
+  // commit is more than 10 s old, or the wall and boot clocks have diverged by more than 5 s since, it first
+  // waits for one full lease (docs/design/delivery.md, Clocks).
   void expire_leases(std::chrono::milliseconds lease, int losses_max, int limit, Done<int> done);
-  // The same at once for every lease of a worker whose process is known to be dead (its lock was taken).
+  // The same at once for every lease of a worker whose process is known to be dead (its lock could be
+  // acquired).
   void release_worker(std::string worker, int losses_max, Done<int> done);
-  // queued or waiting past the deadline → expired. Fresh jobs are found queue by queue (fresh_deadlines.h).
-  // Waits a minute after a clock jump or a start.
+  // Jobs that are queued or waiting past their deadline → expired. Jobs that were never touched are found
+  // queue by queue (deadline_scanner.h). Waits for a minute after a clock jump or a start.
   void expire_deadlines(int limit, Done<int> done);
-  // Children of terminal parents that are not terminal → cancelled, or cancel_requested while they run.
+  // Open children of terminal parents → cancelled, or cancel_requested while they run.
   void cancel_orphans(int limit, Done<int> done);
 
-  // Outbox only. Marks up to (window − queued with published_at) more jobs of the kind as published, in claim
-  // order; they come back and in Commit::ready.
+  // Outbox only. Marks up to (window − published queued jobs) more jobs of the kind as published, in claim
+  // order. They are returned and also listed in Commit::ready.
   void take_for_publication(schemas::Kind kind, Done<std::vector<Ready>> done);
-  // Delivery report: the outbox row of (job, epoch) goes; failed: it may be published again.
+  // Delivery report: deletes the outbox row of (job, epoch). If the delivery failed, the job may be published
+  // again.
   void publication_done(schemas::JobId job, std::int64_t epoch, bool delivered, Done<bool> done);
-  // Published longer than `age` ago, still queued, and the kind has had a free slot for 5 s: epoch + 1,
-  // publish again.
+  // Jobs that were published longer than `age` ago and are still queued, while the kind has had a free slot
+  // for 5 s: epoch + 1, publish again.
   void republish_lost(schemas::Kind kind, std::chrono::milliseconds age, int limit,
                       Done<std::vector<Ready>> done);
-  // At start: everything in the outbox that an earlier process left marked.
+  // At start: publishes everything that an earlier process left in the outbox.
   void republish_outbox(int limit, Done<std::vector<Ready>> done);
 
-  // Retention in two steps (delivery.md): results (and inputs of succeeded jobs), then whole job rows with
-  // events, spec, parts and references, children first, never under a parent that is not terminal. Results of
-  // executions stay until the second step, which counts the events that carry their output as rows. Waits an
-  // hour after a clock jump.
+  // Retention in two steps (docs/design/delivery.md): first results (and inputs of succeeded jobs), then
+  // whole jobs with events, spec, parts and references, children first, and never children of an open parent.
+  // Results of executions stay until the second step; there, events that carry output count as rows. Waits
+  // for an hour after a clock jump.
   void drop_results(std::chrono::milliseconds age, int limit, Done<int> done);
   void drop_jobs(std::chrono::milliseconds age, int limit, Done<int> done);
-  // Idempotency rows 24 h after the end of their job, or with the job row, whichever is later.
+  // Deletes idempotency rows 24 h after the end of their job, or with the job row, whichever is later.
   void drop_idempotency(int limit, Done<int> done);
-  // Rows of blobs without references go; the paths come back for unlinking after the commit.
+  // Deletes rows of blobs without references. Returns their paths, to be unlinked after the commit.
   void drop_blobs(int limit, Done<std::vector<std::string>> done);
-  // True if a row names the file.
+  // True if a row references the file.
   bool blob_is_named(const std::string& path);
 
-  // When something of the above is next due by the clock (retry, deadline, lease), for a timer without
-  // polling; of fresh jobs the earliest that it can be. The past: now. Reads.
+  // The time when one of these steps is next due (retry, deadline, lease), for a timer without polling. For
+  // untouched jobs it is a lower bound. A time in the past means now. Reads.
   base::Result<std::optional<base::WallTime>> next_due(std::chrono::milliseconds lease);
 
  private:

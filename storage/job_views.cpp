@@ -20,7 +20,7 @@ std::string name_of(Db& db, const schemas::JobId& job) {
   return schemas::job_name(job.kind, spec.bytes);
 }
 
-// A job that was split has one more claim, which puts the parts together: no attempt that repeats one.
+// A job that was split is claimed once more to merge its parts; this claim is not shown as another attempt.
 int shown_attempt(std::int64_t attempt, std::optional<std::int64_t> of_the_split) {
   return static_cast<int>(of_the_split && attempt > *of_the_split ? attempt - 1 : attempt);
 }

@@ -8,9 +8,9 @@
 // Inside storage: a job as its owner sees it.
 namespace millrace::storage {
 
-// `options` say how long results are kept after the end.
+// `options` say how long results are kept after the job's end.
 std::optional<schemas::JobView> find_view(Db& db, const base::Uuid& id, const Store::Options& options);
-// The same with its name, for which the spec of a kind that has names is read: some 10 us, for reads that
+// The same with the job's name. For kinds that have names this reads the spec, some 10 µs; for reads that
 // show jobs.
 std::optional<schemas::JobView> find_named_view(Db& db, const base::Uuid& id, const Store::Options& options);
 

@@ -20,7 +20,7 @@ bool pause_in(Tx& tx, schemas::Kind kind) {
   return true;
 }
 
-// Claims that stand were asked in vain meanwhile: they are asked again.
+// Parked claims found nothing during the pause, so they run again.
 bool resume_in(Tx& tx, schemas::Kind kind) {
   auto s = tx.db.prepare(
       "UPDATE turns SET paused_at = NULL WHERE kind = ?1 AND use = ?2 AND paused_at IS NOT NULL");

@@ -8,20 +8,20 @@ namespace millrace::storage {
 
 class Db;
 
-// A kind whose jobs are not begun.
+// A paused kind: its jobs are not started.
 struct PausedKind {
   schemas::Kind kind;
   base::WallTime since{};
 };
 
-// Kinds that an operator has stopped for a while: jobs of them are accepted and stay queued, what runs goes
-// on to its end, and a job's deadline counts on. It holds from the commit on in every process of the store,
-// and through restarts.
+// Kinds that an operator has paused. Their jobs are accepted and stay queued, running jobs continue to their
+// end, and deadlines still apply. A pause takes effect with its commit in every process of the store, and
+// survives restarts.
 class KindPauses {
  public:
   explicit KindPauses(Store& store) : store_(store) {}
 
-  // Moves: `done` with true if that changed anything.
+  // Writes; `done` gets true if the state changed.
   void pause(schemas::Kind kind, Done<bool> done);
   void resume(schemas::Kind kind, Done<bool> done);
   base::Result<std::vector<PausedKind>> list();  // blocks

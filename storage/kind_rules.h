@@ -4,30 +4,30 @@
 
 #include "schemas/job.h"
 
-// Inside storage: in what the rows of one kind differ from those of another.
+// Inside storage: how the rows of one kind differ from those of another.
 namespace millrace::storage {
 
 struct KindRules {
-  // Jobs may have sealed bytes in job_secrets while they are open. Kinds that have none pay no statement for
-  // it.
+  // Jobs may have sealed bytes in job_secrets while they are open. Kinds without secrets need no statement
+  // for it.
   bool keeps_secrets = false;
-  // Results are small and stay as long as the job's row (contract.md §1).
+  // Results are small and stay as long as the job's row (docs/design/http-contract.md §1).
   bool result_stays = false;
-  // Events carry output: up to megabytes of a job, where the others have a few short ones.
+  // Events carry output: up to megabytes per job. Other kinds have only a few short events.
   bool tells_output = false;
-  // Files that a job leaves are kept beside it.
+  // The files that a job produces are stored with it as artifacts.
   bool leaves_artifacts = false;
-  // The type of the event that tells of a part that is stored.
+  // The type of the event for a stored part.
   std::string_view part_event = "page";
-  // Jobs run on machines: their lane is the machine's id, and they may wait for it.
+  // Jobs run on machines: their lane is the machine's id, and they may wait until the machine is awake.
   bool runs_on_machine = false;
-  // Jobs run in lanes, by their model: claims may pass over the lanes that are full (ClaimLanes).
+  // Jobs run in lanes, one per model; claims may skip full lanes (ClaimLanes).
   bool has_lanes = false;
-  // Every job has an input, which goes with a failure that is its own fault: nothing of a bad recording
-  // stays, and there is nothing to run again.
+  // Every job has an input. If the job fails because of its input, the input is deleted: nothing of a bad
+  // recording is kept, and the job cannot run again.
   bool drops_bad_input = false;
-  // Jobs are the store's own doing: acts of machines, whose ends move these. Lists leave them out unless they
-  // are asked for.
+  // Jobs are created by the store itself: machine operations, whose ends update the machines. Lists omit them
+  // unless they are requested.
   bool internal = false;
 };
 

@@ -6,14 +6,15 @@
 namespace millrace::storage {
 namespace {
 
-// Jobs of a tenant that are looked at in their order, before its lanes are.
+// Jobs of a tenant that are examined in order, before its lanes are.
 constexpr int kJobsInOrder = 16;
-// Lanes of a tenant that are looked at before the next tenant is.
+// Lanes of a tenant that are examined before the next tenant's turn.
 constexpr int kLanesAtOnce = 256;
-// Jobs and lanes that one claim looks at in vain, beside the first lanes of each tenant whose turn came.
+// Jobs and lanes that one claim may examine without success, in addition to the first lanes of each tenant
+// whose turn came.
 constexpr int kLooksPerClaim = 1024;
 
-// The index names its kind, and statements must say the same to use it.
+// The partial index names this kind; statements must use the same literal.
 static_assert(static_cast<int>(schemas::Kind::kChat) == 4);
 
 LaneTurns::Head head_in(const Statement& s) {
@@ -29,7 +30,7 @@ bool LaneTurns::Before::operator()(const Head& one, const Head& other) const {
 LaneTurns::LaneTurns(Db& db, schemas::Kind kind, ClaimLanes& lanes)
     : db_(db), lanes_(lanes), whose_(db, kind, TurnUse::kClaim), begun_after_(whose_.tenant()) {}
 
-// The next claim goes on behind the last tenant that was looked at.
+// The next claim continues after the last tenant that was examined.
 std::optional<LaneTurns::Head> LaneTurns::next() {
   while (true) {
     list_tenant();
@@ -49,7 +50,7 @@ std::optional<LaneTurns::Head> LaneTurns::next() {
   }
 }
 
-// One at a time: those that have not been asked come before those that have.
+// Adds one tenant at a time; tenants that were not examined yet come before those that were.
 void LaneTurns::list_tenant() {
   if (all_listed_) return;
   auto name = tenant_after(last_listed_);

@@ -8,29 +8,28 @@
 #include "storage/sqlite.h"
 #include "storage/turns.h"
 
-// Inside storage: the claim order of kinds whose jobs run in lanes. Tenants in turn, and within a tenant
-// priority, then age, among the lanes that are not full.
+// Inside storage: the claim order of kinds whose jobs run in lanes. Tenants take turns; within a tenant the
+// order is priority, then age, among the lanes that are not full.
 namespace millrace::storage {
 
-// One claim's walk over the tenants' queues of ready jobs. A tenant's first jobs are looked at in their
-// order; if all of them lie in full lanes, the heads of its lanes are, so that no backlog of a full lane is
-// walked: some lanes each time that it is the tenant's turn. Of a tenant with more lanes than one claim looks
-// at, each claim looks at those behind the last one's.
+// Iterates over the tenants' queues of ready jobs for one claim. It first examines a tenant's first jobs in
+// order. If they are all in full lanes, it examines the first job of each lane, so that the backlog of a full
+// lane is not scanned: some lanes each time it is the tenant's turn. If a tenant has more lanes than one
+// claim examines, each claim continues after the last lane of the previous one.
 class LaneTurns {
  public:
   struct Head {
     std::string lane;
     std::int64_t priority = 0;
     base::Uuid id;
-    ClaimLanes::PlacePtr place{};  // the caller's
+    ClaimLanes::PlacePtr place{};  // passed to the caller
   };
 
   // REQUIRES: kind_rules(kind).has_lanes. `lanes` outlives this.
   LaneTurns(Db& db, schemas::Kind kind, ClaimLanes& lanes);
-  // Whose turn it is. The caller must take the job out of the queue (claim or end it) before it asks for the
-  // next.
+  // The next job. The caller must remove it from the queue (claim or end it) before it calls `next` again.
   std::optional<Head> next();
-  // Remembers whose turn it was.
+  // Stores the tenant that was served last.
   void save() { whose_.save(); }
 
  private:
@@ -39,13 +38,13 @@ class LaneTurns {
   };
   struct Tenant {
     std::string name;
-    // Its first jobs lie in full lanes: from here on its lanes are looked at.
+    // Its first jobs are in full lanes: from now on its lanes are examined.
     bool by_lanes = false;
-    std::string begun_behind{}, at{};  // the names of the lanes, all around
+    std::string begun_behind{}, at{};  // lane names, in a cycle
     bool wrapped = false;
     bool all_listed = false;
-    std::set<Head, Before> heads{};  // of lanes that were listed
-    std::string taken{};             // the lane of the last job: its head is not among them
+    std::set<Head, Before> heads{};  // first jobs of the lanes listed so far
+    std::string taken{};             // the lane of the last job taken; its next job is not in `heads` yet
   };
   void list_tenant();
   std::optional<std::string> tenant_after(const std::string& name);
@@ -66,7 +65,7 @@ class LaneTurns {
   std::string last_listed_ = begun_after_;
   bool wrapped_ = false;
   bool all_listed_ = false;
-  std::list<Tenant> tenants_;   // that may have something, the next one first
+  std::list<Tenant> tenants_;   // tenants that may have a claimable job; the next one first
   std::set<std::string> full_;  // lanes
   int looks_ = 0;
 };

@@ -6,7 +6,7 @@
 
 namespace millrace::storage {
 
-// Inside storage: the id that no row's lies above, where a page of the newest begins.
+// Inside storage: the largest possible id, from which a page of the newest rows starts.
 inline base::Uuid last_id() {
   std::array<std::uint8_t, 16> bytes{};
   bytes.fill(0xFF);

@@ -17,7 +17,7 @@
 namespace millrace::storage {
 namespace {
 
-constexpr std::size_t kLineBytes = 160;  // fixed, so that a shorter signature covers a longer one
+constexpr std::size_t kLineBytes = 160;  // fixed length, so that a shorter record overwrites a longer one
 
 int operation(LockFile::Mode mode) { return mode == LockFile::Mode::kShared ? LOCK_SH : LOCK_EX; }
 
@@ -38,7 +38,7 @@ std::string read_line(int fd) {
   return got <= 0 ? std::string() : std::string(line.data(), static_cast<std::size_t>(got));
 }
 
-// "fd:01:1234": how /proc/locks names the file.
+// The file as /proc/locks names it: "fd:01:1234".
 std::string name_in_proc(int fd) {
   struct stat file {};
   if (::fstat(fd, &file) != 0) return {};
@@ -89,7 +89,7 @@ void LockFile::unlock() { ::flock(fd_, LOCK_UN); }
 
 void LockFile::sign() const {
   if (read_line(fd_) == own_line_) return;
-  // A full disk loses the name, not the lock.
+  // On a full disk the record is lost, but not the lock.
   [[maybe_unused]] const ssize_t written = ::pwrite(fd_, own_line_.data(), own_line_.size(), 0);
 }
 

@@ -5,33 +5,36 @@
 
 namespace millrace::storage {
 
-// A file of its own that exists only to be flocked (never the database: delivery.md). 0600, O_CLOEXEC: no
-// child inherits the lock. A flock belongs to the open file, so two LockFiles of one process exclude each
-// other. Made by `open`; not thread-safe, but different processes and LockFiles may do anything at the same
-// time.
+// A file that exists only to be locked with flock (never the database: docs/design/delivery.md). Mode 0600,
+// O_CLOEXEC: child processes do not inherit the lock. A flock belongs to the open file, so two LockFiles of
+// one process exclude each other. Not thread-safe; different processes and different LockFiles are
+// independent.
 class LockFile {
  public:
   enum class Mode { kShared, kExclusive };
 
-  static base::Result<LockFile> open(const std::string& path);  // makes the file
-  // One that is there, to look at: it is not signed. kNotFound: it is not there.
+  static base::Result<LockFile> open(const std::string& path);  // creates the file if it is missing
+  // Opens an existing file for inspection only: never record an owner in it. kNotFound: it does not exist.
   static base::Result<LockFile> open_existing(const std::string& path);
   LockFile() = default;
   ~LockFile();
   LockFile(LockFile&& other) noexcept;
   LockFile& operator=(LockFile&& other) noexcept;
 
-  // At once; false: someone else has it. Also changes the mode of a lock that is held (not atomically).
+  // Does not block. False: another holder has the lock. Also changes the mode of a held lock, but not
+  // atomically.
   bool try_lock(Mode mode);
-  // Blocks; false: a signal without SA_RESTART came, ask again or give up.
+  // Blocks. False: a signal handler without SA_RESTART interrupted it; call again or give up.
   bool lock(Mode mode);
   void unlock();
 
-  // Writes who we are into the file, if it does not say so yet. Only while holding it exclusively.
+  // Records this process as the owner in the file, if it is not recorded yet. Only while holding the lock
+  // exclusively.
   void sign() const;
-  // Who signed last: "pid 12, pid namespace 4026531836, host db1"; empty: nobody did.
+  // The last recorded owner: "pid 12, pid namespace 4026531836, host db1". Empty: none.
   std::string signed_by() const;
-  // Other processes that hold the lock now, by /proc/locks; those of other pid namespaces cannot be seen.
+  // Other processes that hold the lock now, according to /proc/locks. Processes of other pid namespaces are
+  // not visible.
   std::string seen_holders() const;
 
   const std::string& path() const { return path_; }

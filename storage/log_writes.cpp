@@ -14,7 +14,7 @@
 namespace millrace::storage {
 namespace {
 
-// SQLite writes at most 131,071 bytes with one call.
+// SQLite writes at most 131,071 bytes per call.
 constexpr sqlite3_int64 kGatherBytes = 15 * (kPageBytes + 24);
 static_assert(kGatherBytes <= 0x1ffff);
 
@@ -47,7 +47,7 @@ class LogFile : public FileOver {
   sqlite3_int64 end() const { return size_ == 0 ? 0 : begin_ + size_; }
 
  private:
-  // Goes on with what is gathered, or writes over a part of it.
+  // The write continues or overwrites the buffered data.
   bool joins(int size, sqlite3_int64 at) const {
     return size_ > 0 && at >= begin_ && at <= begin_ + size_ && at - begin_ + size <= kGatherBytes;
   }
@@ -56,9 +56,9 @@ class LogFile : public FileOver {
     return room_ != nullptr;
   }
 
-  std::unique_ptr<char[]> room_;  // made at the first write: readers have none
-  sqlite3_int64 begin_ = 0;       // where the first byte of it goes
-  sqlite3_int64 size_ = 0;        // of these gathered
+  std::unique_ptr<char[]> room_;  // allocated at the first write; readers have none
+  sqlite3_int64 begin_ = 0;       // file offset of the first buffered byte
+  sqlite3_int64 size_ = 0;        // bytes buffered
 };
 
 LogFile& log_of(sqlite3_file* file) { return *static_cast<LogFile*>(file); }
@@ -94,7 +94,7 @@ int measure_file(sqlite3_file* file, sqlite3_int64* size) {
   return code;
 }
 
-// What is gathered when it closes is of no commit: its place may be another connection's by now.
+// Data that is still buffered at close belongs to no commit; another connection may use its place by now.
 constexpr sqlite3_io_methods log_methods() {
   sqlite3_io_methods methods = handed_on<LogFile>(1);
   methods.xRead = read_file;

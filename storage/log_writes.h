@@ -4,23 +4,23 @@ struct sqlite3;
 struct sqlite3_file;
 struct sqlite3_vfs;
 
-// Inside storage: how the write-ahead log reaches its file.
+// Inside storage: how the write-ahead log is written to its file.
 namespace millrace::storage {
 
-// Opens a log so that what a connection adds to it is gathered and written in pieces of up to 120 KB; SQLite
-// by itself writes each page and the 24 bytes of its head with a call of their own. All of it is in the file
-// before a sync of the log begins, and before a part of it is read back or the file is cut through the same
-// connection. REQUIRES: synchronous=FULL; then each COMMIT syncs the log before it tells other connections of
-// the new pages, so that nobody looks for them earlier. cache_spill=OFF: nothing is gathered outside of a
-// COMMIT. `forget_gathered` at the end of each rollback: without the write lock the place of what is gathered
-// belongs to others, and nothing may write it any more. A write that fails does so out of a later write or
-// the sync, as if that had failed; what was gathered is forgotten with it, as SQLite rolls back. To close
-// writes nothing. For sqlite_files.cpp: `place` has kLogFileBytes before the room for a file of `own`.
+// Opens a write-ahead log whose appended data is buffered and written in pieces of up to 120 KB. By itself,
+// SQLite writes each page and its 24-byte header with separate calls. All buffered data is in the file before
+// a sync of the log begins, before a part of it is read back, and before the file is truncated through the
+// same connection. REQUIRES: synchronous=FULL, so that each COMMIT syncs the log before other connections can
+// see the new pages; and cache_spill=OFF, so that nothing is buffered outside of a COMMIT. Call
+// `discard_buffered_log` at the end of each rollback: without the write lock, another connection may use the
+// place of the buffered data, so the data must not be written any more. If writing the buffer fails, a later
+// write or the sync reports the error, as if it had failed itself; the buffer is discarded, as SQLite rolls
+// back. Closing writes nothing. `memory` has kLogFileBytes, followed by the space for a file of `base_vfs`.
 int open_log(sqlite3_vfs& own, const char* path, sqlite3_file* place, int flags, int* flags_out);
 extern const int kLogFileBytes;
 
-// Drops what the connection has gathered for the log of its main database, if anything. On its thread, also
-// from its rollback hook.
+// Discards the data that the connection has buffered for the log of its main database, if there is any. On
+// the connection's thread, also from its rollback hook.
 void forget_gathered(sqlite3* db);
 
 }  // namespace millrace::storage

@@ -8,14 +8,14 @@
 
 #include "storage/sqlite.h"
 
-// Many rows by one statement: a statement of its own opens the table and its indexes for each row. Inside
-// storage.
+// Inserts many rows with one statement. A single-row statement opens the table and its indexes again for each
+// row. Inside storage.
 namespace millrace::storage {
 
 inline constexpr std::size_t kRowsOfStatement = 32;
 
-// INSERT with the values of `Rows` rows. A `Table` has the text before the values, the text of a row's, the
-// type of a row and how it is bound: kHead, kRow, Row, bind(Statement&, const Row&).
+// INSERT with the values of `Rows` rows. A `Table` provides the text before the values (kHead), the text for
+// one row (kRow), the row type (Row) and bind(Statement&, const Row&).
 template <class Table, std::size_t Rows>
 class ManyRowsText {
  public:
@@ -27,7 +27,7 @@ class ManyRowsText {
     }
   }
 
-  // A comma between two, the zero behind the last.
+  // Commas separate the rows; the last byte is the terminating zero.
   char text[Table::kHead.size() + Rows * (Table::kRow.size() + 1)]{};
 
  private:
@@ -48,7 +48,7 @@ void write_so_many(Db& db, const typename Table::Row* rows) {
   s.run();
 }
 
-// For `Pending::write`. Each number of rows has a statement of its own, prepared when it is first met.
+// For PendingRows::write. Each row count has its own statement, prepared at first use.
 template <class Table>
 void write_rows(Db& db, std::span<const typename Table::Row> rows) {
   static constexpr auto kWriters = []<std::size_t... I>(std::index_sequence<I...>) {

@@ -46,8 +46,9 @@ class Migrator {
   }
 
  private:
-  // Called with the lock shared, returns with it shared. The version is read again after every change of
-  // mode. Who has an older schema open is waited for shortly; who changes it, as long as its backup may take.
+  // Called with the lock shared; returns with it shared. The version is read again after every change of the
+  // lock mode. It waits a short time for processes that have an older schema open, and for a process that
+  // changes the schema as long as its backup may take.
   base::Status until_nothing_is_due() {
     auto end = steady_clock::now() + std::min(bounds_.wait, kExclusiveWait);
     while (true) {
@@ -68,8 +69,8 @@ class Migrator {
     }
   }
 
-  // Under the shared lock nobody changes the schema. A file without content has none and is not opened:
-  // setting WAL on it belongs to the exclusive lock.
+  // While the lock is shared, no process changes the schema. An empty file has no schema and is not opened,
+  // because setting WAL mode on it needs the exclusive lock.
   base::Result<Due> look() {
     if (file_bytes(database_) == 0) return Due::kYes;
     try {
@@ -112,7 +113,7 @@ class Migrator {
     return failed(e);
   }
 
-  // Nothing is made over what may be a store, or another program's.
+  // Never creates a schema in a file that may belong to another store or another program.
   base::Status check_fresh(Db& db) const {
     auto s = db.prepare("SELECT count(*) FROM sqlite_schema");
     s.step();

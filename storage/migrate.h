@@ -11,15 +11,15 @@
 namespace millrace::storage {
 
 struct MigrationBounds {
-  std::chrono::milliseconds wait;        // for whoever changes the schema
-  std::int64_t disk_free_min_bytes = 0;  // what the backup has to leave free
+  std::chrono::milliseconds wait;        // how long to wait for another process that changes the schema
+  std::int64_t disk_free_min_bytes = 0;  // disk space that the backup must leave free
 };
 
-// Brings the database to the last of `steps` and returns with `lock` shared. Before the first step a backup
-// is written (schema_backup.h); killed at any moment, the next call begins it anew or goes on after the last
-// whole step. Any number of processes may do this at once, on an empty volume too: one migrates, the others
-// see that nothing is due any more (delivery.md). Refuses a database that is newer than `steps`, and names
-// the holders if someone keeps an older schema open.
+// Migrates the database to the last of `steps` and returns with `lock` shared. A backup is written before the
+// first step (schema_backup). If it is killed at any moment, the next call starts the backup again or
+// continues after the last complete step. Any number of processes may call this at once, also on an empty
+// volume: one migrates, and the others then find nothing to do (docs/design/delivery.md). Refuses a database
+// whose schema is newer than `steps`. If other processes keep an older schema open, the error names them.
 base::Status migrate(const std::string& database, SchemaLock& lock, std::span<const Migration> steps,
                      MigrationBounds bounds);
 

@@ -4,15 +4,15 @@
 
 namespace millrace::storage {
 
-// One step of the schema. `number` is the `user_version` of a database that has taken it.
+// One schema step. `number` is the `user_version` of a database after the step.
 struct Migration {
   int number;
   std::string_view name;
   std::string_view sql;
 };
 
-// storage/migrations/NNNN_name.sql in order, embedded by cmake/migrations.cmake: numbers 1, 2, 3, … A
-// released file never changes; a change of the schema is a new file.
+// The files storage/migrations/NNNN_name.sql in order, embedded by cmake/migrations.cmake. They are numbered
+// 1, 2, 3, … without gaps. A released file never changes; a schema change is a new file.
 std::span<const Migration> migrations();
 
 }  // namespace millrace::storage

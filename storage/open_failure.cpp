@@ -14,7 +14,7 @@
 namespace millrace::storage {
 namespace {
 
-constexpr std::int64_t kRoomToStart = 1 << 20;  // the log and the log's index
+constexpr std::int64_t kRoomToStart = 1 << 20;  // space for the log and the log's index
 
 int primary(const SqliteError& e) { return e.code & 0xff; }
 
@@ -27,7 +27,8 @@ std::string with_system(const SqliteError& e) {
   return e.system == 0 ? e.message : e.message + ": " + system_failure(e.system);
 }
 
-// One of the three files that this user may not use; empty: it may use all that are there.
+// The error for the first of the three files that this user may not use; empty if all existing files are
+// usable.
 std::string closed_file(const std::string& database) {
   for (const char* end : {"", "-wal", "-shm"}) {
     const std::string file = database + end;
@@ -80,7 +81,7 @@ std::string system_failure(int error) {
   }
 }
 
-// What has no room for its log and the log's index says "disk I/O error".
+// SQLite reports "disk I/O error" if there is no space for the log and the log's index.
 base::Error cannot_open(const std::string& database, const SqliteError& e) {
   const std::string folder = std::filesystem::path(database).parent_path().string();
   const std::int64_t free = free_bytes(folder);

@@ -5,16 +5,17 @@
 #include "platform/base/result.h"
 #include "storage/sqlite.h"
 
-// Inside storage: why a data directory cannot be opened, each cause as "what is so; what to do about it".
+// Inside storage: errors of opening a data directory. Each message says what is wrong and what to do.
 namespace millrace::storage {
 
 inline constexpr std::string_view kRestoreBackup =
     "restore a backup (docs/operations.md, The data directory)";
 
-// Of a system call on something in it. `error`: errno.
+// The text for a failed system call on a file of the data directory. `error` is errno.
 std::string system_failure(int error);
 
-// Of the database's file, its log or the log's index. Looks at them and at the disk, opens nothing.
+// The error for a database file, its log or the log's index that cannot be opened. Looks at these files and
+// at the disk; opens nothing.
 base::Error cannot_open(const std::string& database, const SqliteError& e);
 
 }  // namespace millrace::storage

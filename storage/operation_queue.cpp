@@ -7,7 +7,7 @@
 namespace millrace::storage {
 namespace {
 
-// Moves from the front of `from` what fits. False: something is left for the next group.
+// Moves operations that fit from the front of `from`. False: the rest is left for the next group.
 bool take_from(std::deque<Queued>& from, std::vector<Queued>& group, OperationQueue::Bounds& room) {
   while (!from.empty()) {
     const bool fits = room.operations > 0 && from.front().payload_bytes <= room.payload_bytes;

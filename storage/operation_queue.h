@@ -10,7 +10,7 @@
 
 namespace millrace::storage {
 
-// An operation on its way through the writer.
+// An operation that is queued in, or running in, the writer.
 struct Queued {
   Writer::Priority priority = Writer::Priority::kNormal;
   std::size_t payload_bytes = 0;
@@ -18,32 +18,33 @@ struct Queued {
   Writer::Completion done;
 };
 
-// Operations that wait for the commit thread, urgent ones in front. The bound also counts those that were
-// taken and not yet announced (`finished`), so that it bounds the writer as a whole. Thread-safe.
+// Operations that wait for the commit thread; urgent and interactive ones come first. The limit also counts
+// operations that were taken but not yet reported with `finished`, so it bounds the whole writer.
+// Thread-safe.
 class OperationQueue {
  public:
   struct Bounds {
-    std::size_t operations = 0;  // a group's
+    std::size_t operations = 0;  // per group
     std::size_t payload_bytes = 0;
   };
   enum class Push { kTaken, kFull, kClosed };
 
   explicit OperationQueue(std::size_t max) : max_(max) {}
 
-  // Takes `operation` only if it says so.
+  // Moves from `operation` only when it returns kTaken.
   Push push(Queued& operation);
-  // Blocks until there is something to take. False: closed and empty.
+  // Blocks until an operation is queued. False: closed and empty.
   bool wait();
-  // Appends to `group` what fits into `room`, and always one if the group is empty; `room` is what is left
-  // then. Returns how many.
+  // Appends to `group` the operations that fit into `room`, at least one if the group is empty. Subtracts
+  // their size from `room`. Returns how many were appended.
   std::size_t take(std::vector<Queued>& group, Bounds& room);
   std::vector<Queued> withdraw_not_urgent();
   std::vector<Queued> withdraw_all();
-  // Taken or withdrawn operations whose completion has run.
+  // Reports that the completions of this many taken or withdrawn operations have run.
   void finished(std::size_t count);
   void close();
-  std::size_t depth() const;  // operations that nobody has taken yet: claims that stand are none
-  // Those that the bound counts. Waits for nobody.
+  std::size_t depth() const;  // operations not taken yet; parked claims do not count
+  // Operations that count towards the limit. Never blocks.
   std::size_t unfinished() const { return unfinished_.load(std::memory_order_relaxed); }
 
  private:
@@ -52,9 +53,9 @@ class OperationQueue {
   const std::size_t max_;
   mutable std::mutex mutex_;
   std::condition_variable ready_;
-  std::deque<Queued> urgent_, normal_;      // what is asked for stands with the urgent ones
+  std::deque<Queued> urgent_, normal_;      // kInteractive operations are in `urgent_`, too
   std::atomic<std::size_t> unfinished_{0};  // changed under the mutex
-  bool waiting_ = false;                    // the commit thread waits: a push has to wake it
+  bool waiting_ = false;                    // the commit thread waits, so a push must wake it
   bool closed_ = false;
 };
 

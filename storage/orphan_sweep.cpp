@@ -32,7 +32,7 @@ OrphanSweep::~OrphanSweep() {
 int OrphanSweep::step(const Question& question, int limit) {
   std::lock_guard lock(mutex_);
   int removed = 0;
-  int folders_left = kShards + 1;  // once round at most
+  int folders_left = kShards + 1;  // at most one full round
   for (int looked = 0; looked < limit; ++looked) {
     const std::string path = next_path(folders_left);
     if (path.empty()) break;
@@ -62,8 +62,8 @@ bool OrphanSweep::open_next_folder() {
   return listing_ != nullptr;
 }
 
-// The lock comes before the question: whoever staged the file holds it until his transaction has ended, so
-// that afterwards the row is there or never will be.
+// Takes the lock before it asks the database. Whoever staged the file holds the lock until the transaction
+// has ended; afterwards the row exists or never will.
 bool OrphanSweep::remove_if_orphan(const std::string& path, const Question& question) const {
   const std::string full = folder_ + "/" + path;
   const OpenFile file(::open(full.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));

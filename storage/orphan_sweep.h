@@ -8,15 +8,15 @@
 
 namespace millrace::storage {
 
-// Walks the blob folder a few files at a time, again and again, and removes what no row names and nobody
-// holds. Goes on where the last call stopped. Thread-safe.
+// Walks the blob folder repeatedly, a few files per step, and removes files that no row references and no
+// process holds. Each step continues where the last one stopped. Thread-safe.
 class OrphanSweep {
  public:
   explicit OrphanSweep(std::string folder) : folder_(std::move(folder)) {}
   ~OrphanSweep();
 
   struct Question {
-    std::int64_t older_than_ms = 0;  // last written before this wall time
+    std::int64_t older_than_ms = 0;  // only files last written before this wall time
     Blobs::IsNamed is_named = nullptr;
     void* context = nullptr;
   };
@@ -30,7 +30,7 @@ class OrphanSweep {
   const std::string folder_;
   std::mutex mutex_;
   DIR* listing_ = nullptr;
-  int place_ = -1;  // -1: incoming, else the shard
+  int place_ = -1;  // -1: incoming; otherwise the number of the folder
 };
 
 }  // namespace millrace::storage

@@ -23,7 +23,7 @@ std::int64_t window_size(const Tx& tx, schemas::Kind kind) {
   return std::max(kWindowMin, kWindowPerFreeSlot * free_slots(tx, kind));
 }
 
-// No token of its lane is out.
+// True if no token of the job's lane is published.
 bool is_first_of_lane(const Tx& tx, const JobRow& row) {
   if (!kind_rules(row.kind).has_lanes) return false;
   const std::int64_t most = window_size(tx, row.kind) + kLaneTokensMax;

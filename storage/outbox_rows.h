@@ -7,25 +7,26 @@
 #include "storage/job_rows.h"
 #include "storage/store.h"
 
-// Inside storage: who is told of a job that became ready, and when (delivery.md, rule 10).
+// Inside storage: when a ready job is published to the workers (docs/design/delivery.md, rule 10).
 namespace millrace::storage {
 
-// How many more tokens of the kind may go out (kWindowMin, kWindowPerFreeSlot). Counted in the store: queued
-// jobs that are published.
+// How many more tokens of the kind may be published (kWindowMin, kWindowPerFreeSlot). Computed from the
+// store: queued jobs that are published.
 std::int64_t window_room(const Tx& tx, schemas::Kind kind);
 
-// The announcements of one operation. Without an outbox every ready job is announced by the commit; with one
-// only those that find room in the window, and the rest waits as queued with published_at = 0.
+// The publications of one operation. Without an outbox, the commit lists every ready job. With an outbox, it
+// lists only the jobs that get a slot in the window; the other jobs stay queued with published_at = 0.
 class Publisher {
  public:
   Publisher(Tx& tx, const Store::Options& options) : tx_(tx), options_(options) {}
 
-  // published_at of a job that the caller is about to make ready; takes the room. 0: it waits. The first of a
-  // lane never does as long as kLaneTokensMax allows: jobs of full lanes fill the window for long.
+  // The published_at of a job that the caller is about to make ready; takes a window slot. 0: the job stays
+  // unpublished. The first job of a lane is always published, up to kLaneTokensMax, because jobs of full
+  // lanes can fill the window for a long time.
   std::int64_t take_room(const JobRow& row);
-  // After the row was written as ready with that published_at.
+  // Call after the row was written as ready with that published_at.
   void announce(const JobRow& row, std::string traceparent);
-  // The job left the queue: nothing of it is under way any more.
+  // Call when the job has left the queue: deletes its outbox row.
   void forget(const JobRow& row);
 
  private:
@@ -34,8 +35,8 @@ class Publisher {
   std::map<schemas::Kind, std::int64_t> room_;
 };
 
-// Marks a queued job as published under `epoch` and announces it. False: it was not queued and ready any
-// more.
+// Marks a queued job as published with `epoch` and publishes it. False: the job was no longer queued and
+// ready.
 bool publish_now(Tx& tx, JobRow& row, std::int64_t epoch, std::vector<Ready>& out);
 
 }  // namespace millrace::storage

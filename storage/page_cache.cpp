@@ -10,8 +10,8 @@
 
 namespace millrace::storage {
 
-// Dirty pages are not dropped: hence the sync. A first one may fail for pages that could not be written
-// before this start: the kernel reports that once, and they are among those that are dropped.
+// Dirty pages cannot be dropped, hence the sync. The first sync may fail because of pages that could not be
+// written before this start. The kernel reports that only once, and these pages are among those dropped.
 base::Status drop_cached_pages(const std::string& file) {
   const base::Fd opened(::open(file.c_str(), O_RDWR | O_CLOEXEC));
   if (!opened && errno == ENOENT) return {};
@@ -21,7 +21,7 @@ base::Status drop_cached_pages(const std::string& file) {
     return base::error(base::Code::kInternal, file + " cannot be synced: " + system_failure(errno) +
                                                   "; look at the disk: `dmesg` says more; then start again");
   }
-  // Where it is not supported (tmpfs), the pages are the file.
+  // On tmpfs this is not supported: the pages are the file.
   ::posix_fadvise(opened.get(), 0, 0, POSIX_FADV_DONTNEED);
   return {};
 }

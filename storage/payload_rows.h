@@ -10,9 +10,9 @@
 #include "storage/job_rows.h"
 #include "storage/sqlite.h"
 
-// Inside storage: specs, results and parts, each inline or as a reference to a blob. Bytes that lie in their
-// row have their hash beside them. Whoever reads them gets them only if it is theirs; else the payload is
-// `damaged`, and the log names the row.
+// Inside storage: specs, results and parts, stored inline or as a reference to a blob. Inline bytes are
+// stored with their hash. A read returns them only if the hash matches; otherwise the payload is `damaged`,
+// and the log names the row.
 namespace millrace::storage {
 
 struct SpecRow {
@@ -21,7 +21,7 @@ struct SpecRow {
   std::optional<std::int64_t> blob;  // blobs.id
 };
 
-// Return the new row's id. `blob` is a blobs.id whose reference the row takes over.
+// Return the id of the new row. `blob` is a blobs.id; the row takes over its reference.
 std::int64_t insert_spec(Db& db, const NewSpec& spec);
 std::int64_t insert_result(Db& db, std::string_view bytes, std::optional<std::int64_t> blob);
 
@@ -33,8 +33,8 @@ void drop_spec(Db& db, std::optional<std::int64_t> id);
 void drop_result(Db& db, std::optional<std::int64_t> id);
 void drop_parts(Db& db, const base::Uuid& root);
 
-// Columns `bytes`, `blob`, `hash` of a row. `damaged`: the code if they do not fit; `row_name` is for the
-// log.
+// Reads the columns `bytes`, `blob`, `hash` of a row. `damaged` is the code to set if the hash does not
+// match; `row_name` is for the log.
 StoredPayload payload_at(Db& db, const Statement& row, int bytes_column, base::Code damaged,
                          const std::string& row_name);
 

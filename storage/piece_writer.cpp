@@ -40,8 +40,8 @@ bool PieceWriter::through_cache() {
   return true;
 }
 
-// A file system that takes the flag but no direct write says so at the first one. After a part of a piece the
-// rest is no whole unit any more.
+// A file system that accepts the flag but no direct writes fails at the first write. After a partial write,
+// the rest is no longer aligned.
 base::Status PieceWriter::write_out() {
   std::string_view rest(piece_.get(), std::exchange(used_, 0));
   while (!rest.empty()) {

@@ -6,24 +6,25 @@
 #include "platform/base/result.h"
 #include "storage/direct_io.h"
 
-// Inside storage: how the bytes of a blob reach its file.
+// Inside storage: how the bytes of a blob are written to its file.
 namespace millrace::storage {
 
-// Writes a new file from front to back, in pieces of a MiB. A large one goes past the page cache, where the
-// file system can do that: what is synced at once and seldom read gains nothing from a copy there, and making
-// the pages is the dearest part of a write. What is smaller than a piece, at the end of the file, goes
+// Writes a new file sequentially in pieces of 1 MiB. A large file bypasses the page cache if the file system
+// supports it: the data is synced at once and rarely read, so a copy in the cache is useless, and creating
+// cache pages is the most expensive part of a write. The last part of the file, smaller than a piece, goes
 // through the cache. One thread at a time; every call may block on the disk.
 class PieceWriter {
  public:
   static constexpr std::size_t kPieceBytes = 1u << 20;
-  static constexpr std::int64_t kLargeBytes = 8 << 20;  // from here on past the cache
+  static constexpr std::int64_t kLargeBytes = 8 << 20;  // files of at least this size bypass the cache
 
-  // `fd` is the caller's, empty, and stays open while this is used. `expected_bytes`: 0 is not known.
+  // `fd` is owned by the caller, is empty, and must stay open while this object is used. `expected_bytes` 0:
+  // unknown.
   PieceWriter(int fd, std::int64_t expected_bytes);
 
-  // Errors as file_error.
+  // Returns the errors of file_error.
   base::Status append(std::string_view bytes);
-  // Hands the rest to the kernel. From then on `fd` writes through the cache. Sync is the caller's.
+  // Writes the rest. From then on `fd` writes through the cache. The caller syncs.
   base::Status finish();
 
  private:
@@ -31,7 +32,7 @@ class PieceWriter {
   bool through_cache();
 
   int fd_;
-  bool direct_ = false;  // O_DIRECT is on: whole pieces only
+  bool direct_ = false;  // O_DIRECT is on: only whole pieces may be written
   DirectRoom piece_;
   std::size_t used_ = 0;
 };

@@ -10,13 +10,13 @@
 
 namespace millrace::storage {
 
-// Readers over a fixed number of connections. A read that runs longer than a second is interrupted
-// (kOverloaded): it would keep the log from shrinking.
+// Readers over a fixed number of connections. A read that takes longer than a second is interrupted
+// (kOverloaded), because it keeps the write-ahead log from being restarted.
 class ReaderPool final : public Readers {
  public:
   ReaderPool(const std::string& database, int connections);  // throws SqliteError
   base::Status read(const std::function<void(Db&)>& f) override;
-  // Waits for reads under way; later ones are refused.
+  // Waits for running reads; later ones are refused.
   void close();
 
  private:

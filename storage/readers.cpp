@@ -19,7 +19,7 @@ constexpr int kLookEveryInstructions = 10'000;
 
 int past(void* end) { return steady_clock::now() > *static_cast<steady_clock::time_point*>(end) ? 1 : 0; }
 
-// One read transaction with a time limit; ends it whatever happens.
+// One read transaction with a time limit. Its destructor always ends it.
 class ReadTransaction {
  public:
   explicit ReadTransaction(Db& db) : db_(db) {
@@ -40,7 +40,7 @@ class ReadTransaction {
 
 }  // namespace
 
-// A connection for the time of one read; null if none came free.
+// A connection borrowed for one read; null if none became free.
 class ReaderPool::Lease {
  public:
   explicit Lease(ReaderPool& pool) : pool_(pool), db_(pool.borrow()) {}

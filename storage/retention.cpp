@@ -10,7 +10,7 @@
 namespace millrace::storage {
 namespace {
 
-// A kind whose results stay: step 1 takes nothing and is over with.
+// For kinds that keep their results: marks step 1 as done without deleting anything.
 void pass(Tx& tx, const JobRow& row) {
   auto s = tx.db.prepare(
       "UPDATE jobs SET stripped = 1 WHERE id = ?1 AND status >= 3 AND children_left = 0 AND stripped = 0");
@@ -18,7 +18,7 @@ void pass(Tx& tx, const JobRow& row) {
   expect_one_change(s, "pass by the strip");
 }
 
-// Step 1 of a root job: its result, parts and children's results, and a succeeded job's input.
+// Step 1 for a root job: deletes its result, its parts, its children's results, and a succeeded job's input.
 void strip(Tx& tx, const JobRow& row) {
   if (kind_rules(row.kind).result_stays) return pass(tx, row);
   std::vector<base::Uuid> children;

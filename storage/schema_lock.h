@@ -7,9 +7,9 @@
 
 namespace millrace::storage {
 
-// flock on DATA/locks/schema.lock: shared by every process as long as it has the store open, exclusive for
-// whoever changes the schema. Waits by asking again every few milliseconds: only at start, where fairness
-// does not matter.
+// flock on DATA/locks/schema.lock. Every process holds it shared while it has the store open, and exclusively
+// while it changes the schema. Waits by polling every few milliseconds; this happens only at start-up, where
+// fairness does not matter.
 class SchemaLock {
  public:
   explicit SchemaLock(LockFile file) : file_(std::move(file)) {}
@@ -18,14 +18,14 @@ class SchemaLock {
   bool try_share() { return file_.try_lock(LockFile::Mode::kShared); }
   bool try_exclude();
   void release() { file_.unlock(); }
-  // Who has it, for people.
+  // The processes that hold it, as text for error messages.
   std::string holders() const;
 
  private:
   LockFile file_;
 };
 
-// Between two questions: some milliseconds with jitter, so that two processes do not ask in step.
+// Sleeps a few milliseconds with jitter, so that two processes do not poll in step.
 void pause_before_asking_again();
 
 }  // namespace millrace::storage

@@ -9,9 +9,9 @@
 namespace millrace::storage {
 
 void insert_secret(Db& db, const base::Uuid& job, std::string_view sealed);
-// Empty: there are none.
+// Empty if there are none.
 std::string find_secret(Db& db, const base::Uuid& job);
-// The row goes and its bytes are overwritten (secure_delete).
+// Deletes the row and overwrites its bytes (secure_delete).
 void wipe_secret(Db& db, const base::Uuid& job);
 
 }  // namespace millrace::storage

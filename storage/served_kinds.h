@@ -6,8 +6,8 @@
 
 namespace millrace::storage {
 
-// The kinds of which some worker begins jobs: it was heard of within kWorkerAlive, has slots for them and
-// does not drain. Blocks.
+// The kinds for which some worker starts jobs: its last heartbeat is at most kWorkerAlive old, it has slots
+// for them, and it is not draining. Blocks.
 base::Result<std::vector<schemas::Kind>> served_kinds(Store& store);
 
 }  // namespace millrace::storage

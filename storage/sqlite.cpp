@@ -13,11 +13,11 @@
 namespace millrace::storage {
 namespace {
 
-// SQLite's own pool for the small blocks that each run of a statement takes: its default of 40 slots is used
-// up by what stays prepared here.
+// SQLite's pool for the small blocks that each statement run allocates. The default of 40 slots is used up by
+// the statements that stay prepared here.
 constexpr int kLookasideBytes = 1200, kLookasideSlots = 256;
 
-// ENOSPC reaches us as SQLITE_FULL from a write, but as an I/O error when -shm had to grow.
+// ENOSPC is reported as SQLITE_FULL by a write, but as an I/O error when the -shm file had to grow.
 SqliteError failure(sqlite3* db, int code) {
   const int system = db != nullptr ? sqlite3_system_errno(db) : 0;
   if ((code & 0xff) == SQLITE_IOERR && system == ENOSPC) code = SQLITE_FULL;
@@ -30,14 +30,14 @@ void check(sqlite3* db, int code) {
 
 void run_script(sqlite3* db, const char* sql) { check(db, sqlite3_exec(db, sql, nullptr, nullptr, nullptr)); }
 
-// A new database is 0600 from its first moment; SQLite gives -wal and -shm the same mode. mknod makes the
-// file without opening it: only SQLite opens it (delivery.md).
+// A new database has mode 0600 from the start; SQLite gives -wal and -shm the same mode. mknod creates the
+// file without opening it, because only SQLite may open it (docs/design/delivery.md).
 void make_private(const std::string& path) {
   if (::mknod(path.c_str(), S_IFREG | S_IRUSR | S_IWUSR, 0) == 0 || errno == EEXIST) return;
   throw SqliteError{errno == ENOSPC ? SQLITE_FULL : SQLITE_CANTOPEN, "cannot be made", errno};
 }
 
-// Whoever rolls back, SQLite itself after an error too, gives the write lock away.
+// Any rollback releases the write lock, including one that SQLite does by itself after an error.
 void forget_at_rollback(sqlite3* db) {
   sqlite3_rollback_hook(
       db, [](void* own) { forget_gathered(static_cast<sqlite3*>(own)); }, db);
@@ -160,9 +160,9 @@ Db::Db(const Options& options) {
       configure_inspection(options);
       return;
     }
-    // SQLite takes what it may only read for that.
+    // SQLite falls back to read-only if it may not write the file.
     if (sqlite3_db_readonly(handle_, "main") == 1) throw SqliteError{SQLITE_READONLY, "cannot be written"};
-    // Before the first statement: later it is refused.
+    // Must come before the first statement; later SQLite refuses it.
     check(handle_,
           sqlite3_db_config(handle_, SQLITE_DBCONFIG_LOOKASIDE, nullptr, kLookasideBytes, kLookasideSlots));
     configure(options);
@@ -172,9 +172,9 @@ Db::Db(const Options& options) {
   }
 }
 
-// A database without a log is read as it is, without SQLite's files beside it. One with a log that nobody has
-// open needs an index of it: SQLite makes that in memory for a connection that has the database alone, which
-// has to be one that could write.
+// A database without a write-ahead log is opened as immutable, so SQLite creates no files beside it. A
+// database with a log that no process has open needs an index of the log. SQLite builds this index in memory
+// for a connection with exclusive access, and such a connection must be able to write.
 void Db::open_file(const Options& options) {
   constexpr int kFlags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_EXRESCODE;
   const bool has_log = file_bytes(options.path + "-wal") > 0;
@@ -205,7 +205,8 @@ void Db::configure(const Options& options) {
   const std::string cache = "PRAGMA cache_size = -" + std::to_string(options.cache_kib);
   run_script(handle_, cache.c_str());
   if (options.mode == Mode::kReader) run_script(handle_, "PRAGMA query_only = ON");
-  sqlite3_wal_hook(handle_, note_log_frames, &log_frames_);  // after wal_autocheckpoint, which is one, too
+  sqlite3_wal_hook(handle_, note_log_frames,
+                   &log_frames_);  // must follow wal_autocheckpoint, which also sets a WAL hook
 }
 
 void Db::use_wal() {

@@ -14,23 +14,23 @@
 struct sqlite3;
 struct sqlite3_stmt;
 
-// SQLite on one screen. sqlite3.h stays in storage/*.cpp (and in file_over.h, which is theirs). Errors of
-// SQLite are exceptions inside storage (SqliteError), caught at the writer and at the readers' edge and never
-// seen outside the room.
+// A small C++ interface to SQLite. sqlite3.h is included only in .cpp files of storage and in vfs_file.h.
+// SQLite errors are exceptions inside storage (SqliteError). The writer and the readers catch them; they
+// never leave the module.
 namespace millrace::storage {
 
-// Of a new database (delivery.md, SQLite settings).
+// Page size of a new database (docs/design/delivery.md, SQLite settings).
 inline constexpr int kPageBytes = 8192;
 
 struct SqliteError {
   int code = 0;  // extended result code
   std::string message;
-  int system = 0;        // errno behind it; 0: not known
+  int system = 0;        // the errno that caused it; 0: unknown
   bool is_full() const;  // SQLITE_FULL or ENOSPC
   bool is_busy() const;
 };
 
-// SQL is a literal beside its owner: nothing built at run time converts to it.
+// An SQL text. It must be a literal; text built at run time does not convert to it.
 class Sql {
  public:
   template <std::size_t N>
@@ -47,8 +47,8 @@ struct BlobView {
   std::string_view bytes;
 };
 
-// One prepared statement in use. Binds positional parameters in order; resets and unbinds when it goes out of
-// scope, so that no read transaction stays open. Not thread-safe, as its Db.
+// One prepared statement in use. Binds positional parameters in order. It resets and unbinds at the end of
+// its scope, so that no read transaction stays open. Not thread-safe, like its Db.
 class Statement {
  public:
   ~Statement();
@@ -62,7 +62,7 @@ class Statement {
     (bind_one(args), ...);
     return *this;
   }
-  bool step();          // true: a row is there
+  bool step();          // true: there is a row
   void run();           // steps to the end; rows are ignored
   int changes() const;  // rows changed by the last run of an INSERT, UPDATE or DELETE
 
@@ -106,25 +106,26 @@ class Statement {
   int changes_ = 0;
 };
 
-// Rows of a transaction that are written together, later than they are made (Db::pending).
+// Rows of a transaction that are collected and written together later (Db::pending).
 class Pending {
  public:
   virtual ~Pending() = default;
-  // Writes what there is, if anything, through statements of `prepare_apart`. Afterwards there is nothing;
-  // what throws leaves a transaction that can only be rolled back (Db::forget_pending).
+  // Writes all collected rows, if there are any, with statements from `prepare_without_flush`. Afterwards
+  // nothing is pending. If it throws, the transaction must be rolled back (Db::discard_pending).
   virtual void write(Db& db) = 0;
 };
 
-// One connection, used by one thread at a time. Statements are prepared once and kept by their SQL's address;
-// one that is prepared again while it is in use gets a second copy. Every connection, the checkpointer's too,
-// is WAL, synchronous=FULL, wal_autocheckpoint=0, foreign keys off, temporary tables in memory, no mmap
-// (delivery.md), and overwrites what is deleted (secure_delete, as Debian's SQLite does by itself). A
-// transaction stays in memory until its COMMIT (cache_spill=OFF), however large it is: what is rolled back
-// has not been in the log.
+// One connection, used by one thread at a time. Prepared statements are cached by the address of their SQL
+// text; a statement that is prepared again while it is in use gets a second copy. Every connection, including
+// the checkpointer's, uses WAL, synchronous=FULL, wal_autocheckpoint=0, foreign keys off, temporary tables in
+// memory and no mmap (docs/design/delivery.md). Deleted content is overwritten (secure_delete, as in Debian's
+// SQLite by default). A transaction stays in memory until its COMMIT (cache_spill=OFF), however large it is,
+// so rolled-back changes never reach the write-ahead log.
 class Db {
  public:
-  // kReader: query_only. kInspect, kInspectAlone: an existing database that is not changed, nor a file made
-  // beside it; alone: REQUIRES that no process has it open, and none opens it meanwhile.
+  // kReader: query_only. kInspect and kInspectExclusive: open an existing database without changing it and
+  // without creating files beside it. kInspectExclusive REQUIRES: no process has it open, and none opens it
+  // meanwhile.
   enum class Mode { kReadWrite, kReader, kInspect, kInspectAlone };
   struct Options {
     std::string path;
@@ -137,21 +138,22 @@ class Db {
   Db(const Db&) = delete;
   Db& operator=(const Db&) = delete;
 
-  Statement prepare(Sql sql);  // from the cache; what is pending is written first
-  // The same without that, for a statement that has nothing to do with what may be pending.
+  Statement prepare(Sql sql);  // from the cache; pending rows are written first
+  // The same, but pending rows are not written. Only for a statement that does not depend on them.
   Statement prepare_apart(Sql sql);
-  // Made at its first use. One type for a connection.
+  // Created at first use. One type per connection.
   template <class T>
   T& pending() {
     if (!pending_) pending_ = std::make_unique<T>();
     return static_cast<T&>(*pending_);
   }
-  void write_pending();               // before the COMMIT: what fails is still to be rolled back
-  void forget_pending();              // before a rollback
-  void execute(Sql sql);              // one or more statements without parameters
+  void write_pending();   // call before COMMIT: on failure the transaction can still be rolled back
+  void forget_pending();  // call before a rollback
+  void execute(Sql sql);  // one or more statements without parameters
   void script(std::string_view sql);  // migrations only
   sqlite3* handle() const { return handle_; }
-  // Pages in the write-ahead log, everybody's, when this connection last wrote to it; 0 before.
+  // Pages in the write-ahead log, of all processes, when this connection last wrote to it; 0 before its first
+  // write.
   int log_frames() const { return log_frames_; }
 
  private:

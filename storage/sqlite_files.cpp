@@ -17,7 +17,7 @@ int open_file(sqlite3_vfs*, const char* path, sqlite3_file* file, int flags, int
   return open_database_file(own, path, file, flags, flags_out);
 }
 
-// SQLite keeps the address of a VFS and links it into its list: it lives as long as the process.
+// SQLite keeps the address of a VFS and links it into a list, so it must live as long as the process.
 struct Vfs {
   Vfs(const char* name, decltype(sqlite3_vfs::xOpen) open) : vfs(*sqlite3_vfs_find(nullptr)) {
     vfs.zName = name;
@@ -38,7 +38,7 @@ struct Vfs {
 }  // namespace
 
 const char* vfs_name() {
-  // Fails without harm where SQLite is already in use.
+  // Fails without harm if SQLite is already in use.
   [[maybe_unused]] static const int configured = sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
   static Vfs vfs("millrace", open_file);
   return vfs.name();

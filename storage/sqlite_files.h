@@ -1,12 +1,12 @@
 #pragma once
 
-// Inside storage: how SQLite opens its files.
+// Inside storage: the VFS that SQLite uses for its files.
 namespace millrace::storage {
 
-// The name of the VFS with which Db opens files: SQLite's own for this system, with a log that gathers its
-// writes (log_writes.h) and a database that is synced at each checkpoint (copy_writes.h). A sync of either
-// that fails ends every process of the store (ADR 39). The first call also turns off SQLite's memory
-// statistics, which cost a lock at each allocation. nullptr: SQLite could not be set up. Any thread.
+// The name of the VFS that Db opens files with. It is SQLite's default VFS for this system, with a log that
+// buffers its writes and a database file that is synced at each checkpoint. If a sync of either file fails,
+// every process of the store ends (ADR 39). The first call also turns off SQLite's memory statistics, which
+// take a lock at each allocation. nullptr: SQLite could not be set up. Any thread.
 const char* vfs_name();
 
 }  // namespace millrace::storage

@@ -6,7 +6,8 @@
 
 namespace millrace::storage {
 
-// A blob of these bytes: of work that is handed in, or of work that was accepted. Blocks on the disk.
+// Stages a blob with these bytes: `stage` for new work, `stage_reserved` for accepted work. Blocks on the
+// disk.
 base::Result<Staged> stage(Blobs& blobs, std::string_view bytes);
 base::Result<Staged> stage_owed(Blobs& blobs, std::string_view bytes);
 

@@ -17,10 +17,10 @@
 namespace millrace::storage {
 namespace {
 
-// How long close() waits for the writer to get through the turnstile before it refuses what is queued.
+// How long close() waits for the writer to acquire the write lock before it refuses the queued operations.
 constexpr std::chrono::milliseconds kClosePatience{5'000};
 
-// Everything that has to be opened, in the order in which it depends on each other.
+// Everything that must be opened, in the order of dependency.
 struct Parts {
   DataDir dir;
   SchemaLock schema;
@@ -36,8 +36,8 @@ base::Error still_failing(const DataDir& dir, const SchemaLock& schema, const Fa
                                                 " still has the store open; end it and start again");
 }
 
-// The first process of a store begins with what is on the disk. Where a sync failed, all others are ending:
-// they are waited for. Returns with `schema` not held.
+// The first process of a store reads the files from the disk, not from the page cache. If a sync failed, the
+// other processes are ending, and this function waits for them. Returns with `schema` not held.
 base::Status begin_from_disk(const DataDir& dir, SchemaLock& schema, FailureFlag& failure,
                              std::chrono::milliseconds wait) {
   const auto end = std::chrono::steady_clock::now() + wait;
@@ -54,7 +54,7 @@ base::Status begin_from_disk(const DataDir& dir, SchemaLock& schema, FailureFlag
   return {};
 }
 
-// Returns with `schema` shared. A sync that fails meanwhile in another process begins it anew.
+// Returns with `schema` shared. Starts again if a sync fails meanwhile in another process.
 base::Status begin(const DataDir& dir, SchemaLock& schema, FailureFlag& failure,
                    const Store::Options& options) {
   const MigrationBounds bounds{options.schema_wait, options.disk_free_min_bytes};
@@ -88,8 +88,8 @@ base::Result<Parts> open_parts(const Store::Options& options) {
                                           .wal_max_bytes = options.wal_max_bytes,
                                           .interval = options.checkpoint_interval});
   if (!checkpointer) return checkpointer.error();
-  // The log's name too: SQLite makes it when the store is opened, and does not look how the folder's sync
-  // went.
+  // Also syncs the log's directory entry: SQLite creates the log when the store is opened and ignores whether
+  // the folder's sync succeeded.
   if (auto synced = sync_folder(dir->root); !synced) return synced.error();
   return Parts{std::move(*dir),       std::move(schema), std::move(*failure),
                std::move(*turnstile), std::move(*blobs), std::move(*checkpointer)};
@@ -102,7 +102,7 @@ GroupWriter::Options writer_options(const Store::Options& options, const DataDir
                      .wait_max = options.group_wait_max}};
 }
 
-// Declaration order is shutdown order, from the last to the first.
+// Members are shut down in reverse order of declaration.
 class FileStore final : public Store {
  public:
   FileStore(Options options, const base::Clock& clock, Parts parts)

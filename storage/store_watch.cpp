@@ -55,11 +55,11 @@ void StoreWatch::look_at_line() {
   held_since_.reset();
   if (*waiting < options_.stuck_after) return;
   degraded(*waiting);
-  if (!turnstile_.waiting()) health_.clear_degraded();  // it came through while we wrote
+  if (!turnstile_.waiting()) health_.clear_degraded();  // the writer got the lock in the meantime
   withdraw_("the store waits for another process");
 }
 
-// Busy writers may hold the lock at every look; then the log says that they get on.
+// Busy writers may hold the lock at every check. Then the log shows progress.
 void StoreWatch::look_at_lock() {
   const auto now = std::chrono::steady_clock::now();
   const std::int64_t written_ns = file_written_ns(options_.log);
@@ -73,7 +73,7 @@ void StoreWatch::look_at_lock() {
   const auto held = std::chrono::duration_cast<std::chrono::milliseconds>(now - *held_since_);
   if (held < options_.stuck_after) return;
   degraded(held);
-  if (!turnstile_.held_elsewhere()) health_.clear_degraded();  // given back while we wrote
+  if (!turnstile_.held_elsewhere()) health_.clear_degraded();  // the lock was released in the meantime
 }
 
 void StoreWatch::degraded(std::chrono::milliseconds held) {

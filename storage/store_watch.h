@@ -13,16 +13,17 @@
 
 namespace millrace::storage {
 
-// Looks at the free disk each second, and at how long the writer has stood in line. Past `stuck_after` the
-// store is degraded, naming who is in front, and what is not urgent is withdrawn; the writer itself says when
-// it is over. While the writer has nothing to do it looks whether anyone could write: a lock that is held at
-// every look for so long, while nothing was written to the log, is stuck too. Ends the process where another
-// one says that the store failed.
+// Checks the free disk space every second, and how long the writer has waited for the write lock. After
+// `stuck_after` it sets the store to degraded, naming the holder, and withdraws queued operations that are
+// not urgent. The writer clears the state when it gets the lock. While the writer is idle, the monitor checks
+// whether the lock can be acquired: if it is held at every check for `stuck_after`, and the write-ahead log
+// was not written meanwhile, the lock counts as stuck, too. Ends the process if another process has set the
+// failure flag.
 class StoreWatch {
  public:
   struct Options {
     std::string folder;
-    std::string log;  // SQLite's write-ahead log: only its time is looked at
+    std::string log;  // SQLite's write-ahead log; only its modification time is read
     std::int64_t disk_free_min_bytes = 0;
     std::chrono::milliseconds stuck_after{2'000};
   };
@@ -30,8 +31,6 @@ class StoreWatch {
 
   StoreWatch(Options options, Turnstile& turnstile, const FailureFlag& failure, HealthBoard& health,
              Withdraw withdraw);
-
-  // The last look, bytes; -1: unknown.
 
  private:
   void run(std::stop_token stop);
@@ -45,7 +44,7 @@ class StoreWatch {
   const FailureFlag& failure_;
   HealthBoard& health_;
   Withdraw withdraw_;
-  // The thread's own: since when the lock was held at every look, and the log not written.
+  // Used by the thread only: since this time the lock was held at every check and the log was not written.
   std::optional<std::chrono::steady_clock::time_point> held_since_;
   std::int64_t log_written_ns_ = 0;
   std::jthread thread_;

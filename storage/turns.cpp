@@ -6,10 +6,10 @@
 namespace millrace::storage {
 namespace {
 
-// Long documents of one tenant that a turn looks behind: beyond them it is the oldest's.
+// Long documents of one tenant that one call skips; after so many, the oldest part is taken.
 constexpr int kDocumentsPerTurn = 256;
 
-// Shares get their ids in their order, one right after the other, so that the last one's is behind them all.
+// Parts get ascending ids, one directly after the other, so the last part's id is above all of them.
 base::Uuid last_share(Db& db, const base::Uuid& parent) {
   auto s = db.prepare("SELECT id FROM jobs WHERE parent_id = ?1 ORDER BY child_index DESC LIMIT 1");
   s.bind(parent).step();
@@ -32,7 +32,7 @@ std::optional<base::Uuid> Turns::next() {
   return head->is_late() ? share_or_other(*head) : head->id;
 }
 
-// Published jobs are passed over: they lie at the heads and are never more than the window.
+// Skips published jobs: they are at the front of the queues, and there are never more than the window allows.
 std::optional<Turns::Head> Turns::first_after(const std::string& tenant) {
   auto s = db_.prepare(
       "SELECT tenant, priority, id, parent_id, child_index FROM jobs INDEXED BY jobs_ready WHERE status = 0 "
@@ -52,7 +52,8 @@ std::optional<Turns::Head> Turns::first_behind(const Head& head) {
   return Head{head.tenant, head.priority, s.uuid(0), s.optional_uuid(1), static_cast<int>(s.integer(2))};
 }
 
-// Others go first, so that a document that is alone costs no write; what is passed over comes next.
+// Other jobs go first, so that a document without competition costs no write. A late part that was passed
+// over goes next.
 base::Uuid Turns::share_or_other(const Head& late) {
   if (was_passed_over(late.tenant)) return late.id;
   const auto other = first_not_late(late);
@@ -71,7 +72,7 @@ std::optional<base::Uuid> Turns::first_not_late(Head head) {
   return std::nullopt;
 }
 
-// True once: what was passed over has its turn now.
+// True once after a part was passed over: it is taken now.
 bool Turns::was_passed_over(const std::string& tenant) {
   auto s = db_.prepare("DELETE FROM passed_over WHERE kind = ?1 AND use = ?2 AND tenant = ?3");
   s.bind(kind_, use_, tenant).run();

@@ -5,20 +5,20 @@
 #include "schemas/job.h"
 #include "storage/sqlite.h"
 
-// Inside storage: the claim order. Tenants in turn, and within a tenant priority, then age, but that the late
-// shares of long documents take turns with everything else (docs/adr/0031).
+// Inside storage: the claim order. Tenants take turns; within a tenant the order is priority, then age. But
+// late parts of long documents alternate with all other jobs (docs/adr/0031).
 namespace millrace::storage {
 
 enum class TurnUse { kClaim = 0, kPublish = 1 };
 
-// A document (or recording) that is split goes by age with so many of its shares; those behind them are late.
+// This many parts of a split document (or recording) are ordered by age; the parts after them are late.
 inline constexpr int kSharesByAge = 2;
 
-// The tenant served last, as the store remembers it.
+// The tenant that was served last, stored in the table `turns`.
 class WhoseTurn {
  public:
   WhoseTurn(Db& db, schemas::Kind kind, TurnUse use);
-  const std::string& tenant() const { return tenant_; }  // empty: before the first
+  const std::string& tenant() const { return tenant_; }  // empty: none yet
   void served(std::string tenant) { tenant_ = std::move(tenant); }
   void save();
 
@@ -29,15 +29,15 @@ class WhoseTurn {
   std::string started_after_, tenant_;
 };
 
-// A walk over the heads of the tenants' queues of one kind: each `next` is one seek in jobs_ready, and where
-// that finds a late share one more for each document that has one before the first job that is none. Begins
-// after the tenant served last. The caller must take each job that it is given out of the walk (claim, end or
-// publish it) before it asks for the next.
+// Iterates over the first jobs of the tenants' queues of one kind. Each `next` is one seek in jobs_ready. If
+// it finds a late part, it needs one more seek for each document that has a late part before the first job
+// that is none. Starts after the tenant served last. The caller must remove each job that it gets from the
+// queue (claim, end or publish it) before it calls `next` again.
 class Turns {
  public:
   Turns(Db& db, schemas::Kind kind, TurnUse use) : db_(db), kind_(kind), use_(use), whose_(db, kind, use) {}
   std::optional<base::Uuid> next();
-  // Remembers whose turn it was.
+  // Stores the tenant that was served last.
   void save() { whose_.save(); }
 
  private:

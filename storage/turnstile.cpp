@@ -12,9 +12,9 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// Ignored by default and used by nobody else here, so that one that comes too late does no harm.
+// SIGURG is ignored by default and not used elsewhere here, so a late signal does no harm.
 constexpr int kWakeSignal = SIGURG;
-// A signal that arrives just before flock blocks is lost: it is sent again until the waiter has left.
+// A signal that arrives just before flock blocks is lost. So it is sent again until the waiter has left.
 constexpr milliseconds kSignalAgain{5};
 
 void let_signal_through() {
@@ -56,7 +56,7 @@ bool Turnstile::acquire() {
   return passed;
 }
 
-// flock on a lock that this file already holds is granted at once: it does not matter how far `acquire` came.
+// flock succeeds at once if this file already holds the lock, so it does not matter how far `acquire` came.
 bool Turnstile::pass() {
   const bool first = wait_for(next_);
   if (first) next_.sign();

@@ -14,28 +14,30 @@
 
 namespace millrace::storage {
 
-// The line in which the writers of all processes wait for the database (delivery.md, SQLite settings): flock
-// `next`, flock `write`, release `next`. A plain flock lets the one who releases it barge ahead of those who
-// wait; here the next one in line already stands at `write`. One Turnstile serves one thread at a time;
-// `waiting`, `holder`, `held_elsewhere` and `interrupt` are for other threads.
+// The queue in which the writers of all processes wait for the database (docs/design/delivery.md, SQLite
+// settings): flock `next`, flock `write`, unlock `next`. With a plain flock, the process that releases the
+// lock can take it again before those that wait. Here the next process in line already waits at `write`. One
+// FairWriteLock is used by one thread at a time; `waiting`, `holder`, `held_elsewhere` and `interrupt` are
+// for other threads.
 class Turnstile {
  public:
-  // Opens (makes) `folder`/next.lock and `folder`/write.lock. Sets the process's SIGURG handler to one that
-  // does nothing and has no SA_RESTART: flock has no time-out, and that signal is how a blocked one is ended.
+  // Opens, or creates, `folder`/next.lock and `folder`/write.lock. Installs a SIGURG handler for the process
+  // that does nothing and has no SA_RESTART. flock has no time-out, and this signal interrupts a blocked
+  // flock.
   static base::Result<std::unique_ptr<Turnstile>> open(const std::string& folder);
 
-  // Blocks until this thread may write; false: `interrupt` was called, and nothing is held.
+  // Blocks until this thread holds the lock. False: `interrupt` was called, and nothing is held.
   [[nodiscard]] bool acquire();
   void release();
 
-  // How long `acquire` has been waiting; nullopt: it is not.
+  // How long `acquire` has been waiting; nullopt if it is not.
   std::optional<std::chrono::milliseconds> waiting() const;
-  // Who is in front of us, as the lock files say.
+  // The processes ahead of this one, as recorded in the lock files.
   std::string holder() const;
-  // Whether somebody else may write now. Stands in no line: it tries, and gives back at once what it got. One
-  // thread at a time.
+  // Whether another process holds the write lock now. Does not queue: it tries to lock and unlocks at once.
+  // One thread at a time.
   bool held_elsewhere();
-  // Ends a waiting `acquire` and every later one. Returns when none waits any more.
+  // Ends a waiting `acquire` and every later one. Returns when no call waits any more.
   void interrupt();
 
  private:
@@ -47,7 +49,7 @@ class Turnstile {
   void end_waiting();
 
   LockFile next_, write_;
-  LockFile probe_;  // the file of write_, opened once more: a flock belongs to the open file
+  LockFile probe_;  // the file of write_, opened a second time, because a flock belongs to the open file
   std::atomic<bool> mine_{false};
   std::atomic<bool> interrupted_{false};
   std::atomic<bool> at_next_{false};

@@ -6,25 +6,26 @@
 #include "storage/job_rows.h"
 #include "storage/store.h"
 
-// Inside storage: the shape that all steps of upkeep share.
+// Inside storage: helpers of all maintenance steps.
 namespace millrace::storage {
 
 inline constexpr std::size_t kStepBytes = 4096;
-// Retention waits this long after a clock jump (delivery.md, Clocks).
+// Retention waits this long after a clock jump (docs/design/delivery.md, Clocks).
 inline constexpr std::chrono::hours kRetentionWait{1};
-// No job ends by its deadline so long after a clock jump or a start: a clock that is set right again within
-// this time has expired nothing.
+// No job expires this long after a clock jump or a start. If the clock is corrected within this time, it has
+// expired nothing.
 inline constexpr std::chrono::minutes kDeadlineWait{1};
 
-// False for one lease after the clocks, or this process, stood still or jumped: workers may not have had a
-// chance to renew theirs.
+// False for one lease after the clocks jumped or this process or its clocks stood still: workers may have had
+// no chance to renew their leases.
 bool may_end_leases(const Tx& tx, std::chrono::milliseconds lease);
-// False for kRetentionWait after a clock jump.
+// False for kRetentionGrace after a clock jump.
 bool may_retire_rows(const Tx& tx);
-// False for kDeadlineWait after a clock jump, and after the opening: the clock may have been wrong then.
+// False for kDeadlineGrace after a clock jump and after the store was opened: the clock may have been wrong
+// then.
 bool may_end_overdue(const Tx& tx);
 
-// A move that answers how many rows it changed.
+// Submits a write that returns the number of rows it changed.
 template <class Step>
 void submit_step(Store& store, Writer::Priority priority, Done<int> done, Step step) {
   submit_move<int>(
@@ -39,7 +40,7 @@ inline std::vector<base::Uuid> ids(Statement& s) {
   return found;
 }
 
-// Calls `f` with each row, read now; returns how many there were.
+// Reads each job's row and calls `f` with it; returns the number of rows found.
 template <class F>
 int for_each_job(Db& db, const std::vector<base::Uuid>& jobs, F&& f) {
   int count = 0;

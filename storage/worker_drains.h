@@ -5,13 +5,13 @@
 
 namespace millrace::storage {
 
-// Tells workers to take nothing new. They hear it with their next heartbeat, finish what runs and stay where
-// they are, for all to see; one that starts again under the name works again.
+// Drains workers. A worker gets the request with its next heartbeat, finishes its running jobs and stays
+// listed. If a worker restarts under the same name, it claims jobs again.
 class WorkerDrains {
  public:
   explicit WorkerDrains(Store& store) : store_(store) {}
 
-  // A move. kNotFound: no worker of that name has reported, or it left in good order.
+  // A write. kNotFound: no worker with that name has reported, or it shut down normally.
   void drain(std::string worker, Done<bool> done);
 
  private:

@@ -9,7 +9,7 @@ std::int64_t boot_number(std::string_view boot_id) {
   const auto digest = base::sha256(boot_id);
   std::uint64_t number = 0;
   for (std::size_t i = 0; i < 6; ++i) number = number << 8 | digest[i];
-  return static_cast<std::int64_t>(number) + 1;  // 0 is no boot
+  return static_cast<std::int64_t>(number) + 1;  // 0 is never a boot
 }
 
 namespace {
@@ -41,7 +41,7 @@ void write_slots(Tx& tx, const std::string& worker, const SlotReport& report) {
 }  // namespace
 
 void write_worker(Tx& tx, const WorkerReport& report) {
-  // Slots of another incarnation or boot say nothing about this one.
+  // Deletes slots of another incarnation or boot, which say nothing about this one.
   tx.db
       .prepare(
           "DELETE FROM worker_slots WHERE worker = ?1 AND NOT EXISTS "

@@ -67,9 +67,9 @@ void GroupWriter::run_group() {
   const auto begun = std::chrono::steady_clock::now();
   Group group(context_);
   const bool first_try = group.run();
-  failure_.end_if_set();  // nothing is confirmed after a failed sync in another process
+  failure_.end_if_set();  // do not report success after a sync failed in another process
   turnstile_.release();
-  if (group.size() == 0) return;  // withdrawn while we stood in line
+  if (group.size() == 0) return;  // all were withdrawn while this process waited for the lock
   count(group, first_try, std::chrono::steady_clock::now() - begun);
   Announcement announcement = group.announcement();
   standing_ = context_.standing.size();

@@ -17,7 +17,7 @@ namespace millrace::storage {
 
 class Db;
 
-// A job that changed in a group: what waiters and event streams want to hear.
+// A job that changed in a committed group. Waiters and event streams are notified with it.
 struct Change {
   schemas::JobId job;
   std::string tenant;
@@ -26,9 +26,9 @@ struct Change {
   bool waking = false;  // queued, and its machine is not awake
 };
 
-// A job that became ready to run in a group: what Dispatch is to be told. With an outbox it is in here only
-// if the window was open and the row is marked as published; the rest waits for
-// JobUpkeep::take_for_publication.
+// A job that became ready to run in a committed group; Dispatch publishes it. With an outbox, a job is listed
+// here only if the window had a free slot and its row is marked as published. The other jobs wait for
+// JobMaintenance::take_for_publication.
 struct Ready {
   schemas::JobId job;
   std::int64_t epoch = 0;
@@ -36,29 +36,32 @@ struct Ready {
   std::string traceparent;
 };
 
-// All that a committed group did, in its order.
+// Everything that a committed group did, in commit order.
 struct Commit {
   std::vector<Change> changes;
   std::vector<Ready> ready;
-  std::vector<schemas::JobId> asked_to_stop;  // running jobs; their workers hear it by heartbeat, too
+  std::vector<schemas::JobId>
+      asked_to_stop;  // running jobs; their workers also see it in the next heartbeat reply
   bool empty() const { return changes.empty() && ready.empty() && asked_to_stop.empty(); }
 };
 
-// How far the clocks of this process may be trusted (delivery.md, Clocks), as of the group's start. All times
-// are of the boot clock. Upkeep expires leases only when both times lie a lease back. What is done by wall
-// time waits for `agreed_since`: a job ends by its deadline only when it lies a minute back, retention takes
-// rows only when it lies an hour back (upkeep_steps.h).
+// How far the clocks of this process can be trusted at the start of a group (docs/design/delivery.md,
+// Clocks). All times are boot-clock times. Maintenance expires leases only when `regular_since` and
+// `agreed_since` both lie at least one lease back. Actions that depend on wall time check `agreed_since`:
+// jobs expire by their deadline only when it lies a minute back, and retention deletes rows only when it lies
+// an hour back (maintenance_steps.h).
 struct ClockTrust {
-  // This writer's last commit before this group; absent: none since the store was opened.
+  // The last commit of this writer before this group. Absent: there was none since the store was opened.
   std::optional<base::BootTime> last_commit;
-  // Since when no two of its commits (or the opening and the first) lay more than 10 s apart.
+  // Since this time, no two commits (or the opening and the first commit) were more than 10 s apart.
   base::BootTime regular_since{};
-  // Since when wall and boot clock have moved together (at most 5 s apart from group to group).
+  // Since this time, the wall clock and the boot clock have advanced together (at most 5 s apart from group
+  // to group).
   base::BootTime agreed_since{};
 };
 
-// What an operation sees while it runs inside the group's transaction. The time was read once, after the lock
-// was taken (delivery.md, Clocks).
+// What an operation can use while it runs in the group's transaction. The clocks were read once, after the
+// write lock was acquired (docs/design/delivery.md, Clocks).
 struct Tx {
   Db& db;
   base::WallTime now;
@@ -66,43 +69,47 @@ struct Tx {
   std::string_view boot_id;
   Commit& commit;
   const ClockTrust& clocks;
-  // Set by an operation that found nothing to do and waits for jobs of this kind: it is not answered but
-  // asked again at the end of each group that makes one ready, in that same transaction.
+  // An operation sets this when it found no work and waits for jobs of this kind. Its completion does not
+  // run; the operation is parked. It runs again at the end of each group that makes a job of this kind ready,
+  // in the same transaction.
   std::optional<schemas::Kind> stands_for{};
-  // Set by an operation that wants all that stand asked again at the end of this group.
+  // An operation sets this to run all parked operations again at the end of this group.
   bool ask_standing = false;
 };
 
-// The one writer of this process: a bounded queue, a commit thread, an announce thread (architecture.md §6).
-// Group commit: drains the queue until it is empty, or 256 operations, 1 MB of payload or 2 ms; urgent
-// operations first; one BEGIN IMMEDIATE … COMMIT at synchronous=FULL under the turnstile of DATA/locks
-// (delivery.md). Operations of a group that failed are retried one by one. Completions run on the announce
-// thread after COMMIT returned, in order, then the commit hook. An I/O error from COMMIT ends the process
-// (exit 1, after one log line); a failed sync ends every process of the store (failure_flag.h).
+// The only writer of this process: a bounded queue, a commit thread and a completion thread
+// (docs/design/architecture.md §6). Group commit: the commit thread takes operations until the queue is
+// empty, or up to 256 operations, 1 MB of payload or 2 ms, urgent ones first. It runs them in one BEGIN
+// IMMEDIATE … COMMIT at synchronous=FULL, under the fair write lock of DATA/locks (docs/design/delivery.md).
+// If a group fails, its operations are retried one by one. Completions run in order on the completion thread
+// after COMMIT has returned, followed by the commit hook. An I/O error from COMMIT ends the process (exit
+// code 1, after one log line). A failed sync ends every process of the store (FailureFlag).
 class Writer {
  public:
-  // kUrgent: finishes, heartbeats, claims, and what frees space. They go first, and on to the end when the
-  // disk is nearly full or the store degraded; kNormal is refused then. kAsked: cancels, revocations and what
-  // a start writes, for which somebody waits. They go with the urgent ones, and on a disk that is nearly full
-  // too, but are refused while the store is degraded: at the latest Store::Options::stuck_lock_after and a
-  // quarter of it after the lock was asked for.
+  // kUrgent: finishes, heartbeats, claims, and operations that free space. They run first, and are also
+  // accepted when the disk is nearly full or the store is degraded. kInteractive: cancels, revocations and
+  // writes made at start-up; a caller is blocked on them. They run together with urgent operations and are
+  // accepted on a nearly full disk, but are refused while the store is degraded, at the latest 1.25 ×
+  // Store::Options::stuck_lock_after after the write lock was requested. kNormal: everything else; refused on
+  // a nearly full disk and while the store is degraded.
   enum class Priority { kUrgent, kAsked, kNormal };
-  // Runs on the commit thread inside a savepoint-free group: it must change nothing when it returns an error
-  // (check first, then write). An error reaches `done`; the group goes on. It may run again: a group that
-  // failed is rolled back and each of its operations tried alone, so nothing is kept from the first time.
+  // Runs on the commit thread inside the group's transaction, which has no savepoints. If it returns an
+  // error, it must not have changed anything: check first, then write. The error goes to its completion; the
+  // group continues. An operation may run twice: if a group fails, it is rolled back and each operation is
+  // retried alone, so nothing of the first run may be kept.
   using Operation = std::function<base::Status(Tx&)>;
   using Completion = std::function<void(base::Status)>;
 
   virtual ~Writer() = default;
-  // Never blocks. kOverloaded with a retry_after through `done` (at once, on this thread) when the queue is
-  // at its bound (an eighth above it for urgent ones; what is not announced yet counts), the writer is
-  // closed, or the operation is not urgent and the store is degraded, or it is normal and the disk below its
-  // minimum. One that is not urgent and waits when the store becomes degraded is withdrawn: the same error,
-  // on the announce thread.
+  // Never blocks. Refusals: kOverloaded with a retry_after, passed to `done` at once on this thread. Causes:
+  // the queue is at its limit (12.5 % above it for urgent operations; operations whose completion has not run
+  // yet count), the writer is closed, the operation is not urgent and the store is degraded, or it is kNormal
+  // and free disk space is below the minimum. If the store becomes degraded, queued operations that are not
+  // urgent are withdrawn with the same error, on the completion thread.
   virtual void submit(Priority priority, std::size_t payload_bytes, Operation operation, Completion done) = 0;
 };
 
-// A move with a value: `operation` fills it, `done` gets it after the commit.
+// Submits an operation that returns a value; `done` gets the value after the commit.
 template <class T>
 using Done = std::function<void(base::Result<T>)>;
 

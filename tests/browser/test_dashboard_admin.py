@@ -12,10 +12,10 @@ def test_a_key_is_shown_once_works_and_is_revoked(page, site):
     go(page, site, "keys")
     page.click("summary", "New key")
     page.type("input[name=name]", "from-the-browser")
-    page.click("form button", "Make the key")
+    page.click("form button", "Create key")
     page.wait_for("dialog", "never again")
     key = page.text("dialog code")
-    page.click("dialog button", "I have it")
+    page.click("dialog button", "Done")
     assert Client(site.url, key).get("/v1/models").status == 200
     page.click("button[aria-label='Revoke from-the-browser']")
     page.click("dialog button", "Revoke it")
@@ -28,14 +28,14 @@ def test_the_overview_counts_what_ended_and_leads_to_it(page, site):
     go(page, site, "overview")
     page.wait_for(".figure.bad", "of the last hour")
     page.wait_for("section[aria-label='OCR'] svg")
-    page.click("section[aria-label='OCR'] a", "See what failed")
+    page.click("section[aria-label='OCR'] a", "Show failed jobs")
     page.wait_for("table.jobs .chip", "failed")
 
 
 def test_the_overview_draws_how_fast_jobs_end_from_now_on(page, site):
     broken_job(site.client)
     go(page, site, "overview")
-    page.wait_for(".pulse", "Jobs that end a second")
+    page.wait_for(".pulse", "Completed per second")
     broken_job(site.client)
     words = "return document.querySelector('.pulse svg').getAttribute('aria-label')"
     page.eventually(lambda: float(page.run(words).rsplit(" ", 1)[1]) > 0, what="a second in which a job ended")
@@ -92,7 +92,7 @@ def test_a_lease_is_counted_down_and_marked_once_it_is_over(page, site):
     go(page, site, "overview")
     page.run(LEASES)
     page.click("#nav a", "Workers")
-    page.click(".leases summary", "Holds 2 leases")
+    page.click(".leases summary", "2 leases")
     page.wait_for(".leases summary .chip", "1 over")
     page.wait_for(".leases li", "attempt 2")
     page.wait_for(".leases li", "part 1")
@@ -111,7 +111,7 @@ def test_a_lease_is_counted_down_and_marked_once_it_is_over(page, site):
 def test_models_say_in_words_what_they_can(page, site):
     go(page, site, "models")
     for model, words in [("mock/chat", "chat"), ("mock/embedding", "embeddings"), ("mock/image", "images"), ("millrace/ocr", "reads documents"),
-                         ("millrace/sphinx-en", "hears speech"), ("millrace/flite", "speaks")]:
+                         ("millrace/sphinx-en", "transcription"), ("millrace/flite", "speech")]:
         page.wait_for(f"tr[data-key='{model}'] .tags", words)
 
 
@@ -160,7 +160,7 @@ def test_dead_letters_are_grouped_by_reason_inspected_and_retried_together(page,
     go(page, site, "dead")
     page.click("section[aria-label='OCR: document_damaged'] button", "Retry")
     page.click("dialog button", "Retry them")
-    page.wait_for(".toast", "made")
+    page.wait_for(".toast", "created")
     assert failed in {job.get("retry_of") for job in site.client.get("/v1/jobs?kind=ocr&limit=200").json()["items"]}
 
 

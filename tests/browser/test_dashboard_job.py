@@ -261,7 +261,7 @@ def test_a_model_that_tells_no_times_is_said_to(chromium, tmp_path, upstream):
 def repeated(page, site, folder):
     """Runs the command that does it again in that folder, as it is copied: what it answers."""
     page.wait_for(".side-column .code", "$MILLRACE_API_KEY")
-    command = page.run("return document.querySelector(\".side-column .code pre[aria-label='Do it again'] code\").textContent")
+    command = page.run("return document.querySelector(\".side-column .code pre[aria-label='Run it again'] code\").textContent")
     env = {**os.environ, "MILLRACE_API_KEY": site.client.key}
     done = subprocess.run(["bash", "-c", command], env=env, cwd=folder, capture_output=True, text=True, timeout=120, check=True)
     return command, json.loads(done.stdout)

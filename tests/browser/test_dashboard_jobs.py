@@ -19,14 +19,14 @@ def test_jobs_are_filtered_and_what_failed_is_retried_together(page, site):
     for job in failed:
         page.wait_for(f"tr[data-id='{job}']")
         page.click(f"tr[data-id='{job}'] input")
-    page.wait_for(".chosen", "2 jobs chosen")
+    page.wait_for(".chosen", "2 jobs selected")
     page.click(".chosen button", "Retry 2")
-    page.wait_for(".toast", "2 new jobs made")
+    page.wait_for(".toast", "2 new jobs created")
     remade = site.client.get("/v1/jobs?kind=ocr").json()["items"]
     assert failed <= {job.get("retry_of") for job in remade}
     page.type("#search", "no such id")
     page.wait_for("h2", "No job passes")
-    page.click("button", "Clear the filters")
+    page.click("button", "Clear filters")
     page.wait_for("table.jobs tr[data-id]")
 
 
@@ -38,14 +38,14 @@ def test_what_waits_is_found_by_its_model_and_age_and_cancelled_together(page, s
         go(page, site, "jobs")
         page.wait_for(f"tr[data-id='{other}']")
         page.type("input[aria-label=Model]", "mock/chat")
-        page.run("const s = document.querySelector(\"select[aria-label='Made within']\"); s.value = '3600'; s.dispatchEvent(new Event('change'))")
+        page.run("const s = document.querySelector(\"select[aria-label='Created within']\"); s.value = '3600'; s.dispatchEvent(new Event('change'))")
         page.eventually(lambda: page.run("return !document.querySelector(`tr[data-id='${arguments[0]}']`)", other))
         assert "since=3600" in page.run("return location.hash"), "a filter is in the address"
         for job in waiting:
             page.click(f"tr[data-id='{job}'] input")
         page.click(".chosen button", "Cancel 2")
         page.click("dialog button", "Cancel them")
-        page.wait_for(".toast", "2 jobs told to stop")
+        page.wait_for(".toast", "2 jobs being cancelled")
         for job in waiting:
             page.wait_for(f"tr[data-id='{job}'] .chip", "cancelled")
 
@@ -56,15 +56,15 @@ def test_an_administrator_sees_all_tenants_and_retries_all_that_failed(page, sit
     broken_job(stranger)
     go(page, site, "jobs?status=failed")
     assert "elsewhere" not in page.text("table.jobs")
-    page.click("label.check", "Of all tenants")
+    page.click("label.check", "All tenants")
     page.wait_for("table.jobs td", "elsewhere")
     page.type("input[aria-label=Tenant]", "nowhere")
     page.wait_for("h2", "No job passes")
     page.type("input[aria-label=Tenant]", "elsewhere", clear=True)
     page.wait_for("table.jobs td", "elsewhere")
     page.click("button", "Retry all that match")
-    page.click("dialog button", "Do it")
-    page.wait_for(".toast", "made")
+    page.click("dialog button", "Confirm")
+    page.wait_for(".toast", "created")
     assert any("retry_of" in job for job in stranger.get("/v1/jobs").json()["items"])
 
 

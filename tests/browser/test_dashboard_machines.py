@@ -21,7 +21,7 @@ def test_a_machine_is_made_put_to_sleep_woken_and_destroyed(page, site):
     go(page, site, "machines")
     page.click("summary", "New machine")
     page.type("input[name=name]", "browser-made")
-    page.click("form button", "Make the machine")
+    page.click("form button", "Create machine")
     page.wait_for("section[aria-label='browser-made'] .chip", "running", within_s=60)
     page.click("section[aria-label='browser-made'] button", "Sleep")
     page.wait_for("section[aria-label='browser-made'] .chip", "sleeping", within_s=60)

@@ -48,7 +48,7 @@ def test_the_overview_stays_where_it_is(look, site):
     broken_job(site.client)
     go(look, site, "overview")
     look.wait_for(".link.is-live", "live")
-    look.wait_for("section[aria-label='OCR'] a", "See what failed")
+    look.wait_for("section[aria-label='OCR'] a", "Show failed jobs")
     still = Stillness(look)
     other, failed = changes(look, ".figure"), changes(look, ".figure.bad")
     with paused(site, "ocr"):
@@ -65,7 +65,7 @@ def test_what_has_the_keyboard_keeps_it_and_goes_on(page, site):
     broken_job(site.client)
     go(page, site, "overview")
     page.wait_for(".link.is-live", "live")
-    page.wait_for("section[aria-label='OCR'] a", "See what failed")
+    page.wait_for("section[aria-label='OCR'] a", "Show failed jobs")
     page.run("window.held = document.querySelector(\"section[aria-label='OCR'] header a\"); held.focus()")
     other = changes(page, ".figure.bad")
     broken_job(site.client)
@@ -150,7 +150,7 @@ def test_the_last_bar_is_the_minute_that_is_not_over(page, site):
         broken_job(site.client)
         return page.run("return document.querySelector(arguments[0])?.textContent", f"{bar}.bad.unfinished")
 
-    assert page.eventually(lighter).endswith("this minute, which is not over")
+    assert page.eventually(lighter).endswith("the current minute")
     assert page.run("return document.querySelectorAll(arguments[0]).length", f"{bar}.present") == 1
     assert page.text("section[aria-label='OCR'] .axis-names").endswith("this minute")
 
@@ -168,7 +168,7 @@ def test_queues_workers_and_their_leases_stay_where_they_are(look, site):
     look.wait_for(".leases li", "left")
     for job in jobs:
         assert site.client.wait_terminal(job)["status"] == "succeeded"
-    look.wait_for(".leases summary", "Holds no lease")
+    look.wait_for(".leases summary", "No leases")
     assert look.run("return document.querySelector('.leases').open")
     still.holds()
 
