@@ -8,15 +8,15 @@
 #include <string_view>
 #include <vector>
 
-#include "api/auth.h"
-#include "api/byte_budget.h"
+#include "api/admission/auth.h"
+#include "api/admission/byte_budget.h"
+#include "api/admission/http_metrics.h"
+#include "api/admission/job_places.h"
+#include "api/admission/request_rate.h"
+#include "api/admission/upload.h"
 #include "api/front/exchange.h"
-#include "api/http_metrics.h"
-#include "api/job_places.h"
 #include "api/reply.h"
-#include "api/request_rate.h"
-#include "api/route.h"
-#include "api/upload.h"
+#include "api/routing/route.h"
 #include "schemas/error_body.h"
 
 namespace millrace::api {
@@ -45,7 +45,7 @@ class Call : public std::enable_shared_from_this<Call> {
   ByteBudget::Hold budget;
   bool body_skipped = false;               // thrown away: its key was not known, and there was no room for it
   std::optional<RequestRate::Count> rate;  // of a key that is limited: every answer says it
-  bool join_only = false;                  // the key has no place for another job
+  bool replay_only = false;                // the key has no place for another job
   std::shared_ptr<Upload> upload;          // takes the body of a form; null: there is none
 
   // The whole request has arrived.

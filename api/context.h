@@ -5,23 +5,22 @@
 #include <functional>
 #include <string>
 
-#include "ai/inference/chat.h"
-#include "ai/inference/model_lists.h"
-#include "api/byte_budget.h"
-#include "api/counted_places.h"
-#include "api/job_places.h"
-#include "api/job_wait.h"
-#include "api/page_pictures.h"
+#include "ai/inference/chat/chat.h"
+#include "ai/inference/routing/model_lists.h"
+#include "api/admission/byte_budget.h"
+#include "api/admission/job_places.h"
+#include "api/jobs/job_wait.h"
+#include "api/media/picture_handlers.h"
 #include "jobs/control.h"
 #include "jobs/feed.h"
 #include "jobs/submit.h"
 #include "jobs/waiters.h"
-#include "machines/ssh_authority.h"
+#include "machines/keys/ssh_authority.h"
 #include "platform/base/clock.h"
 #include "platform/base/metrics.h"
 #include "platform/base/pool.h"
 #include "platform/net/loop.h"
-#include "storage/job_queries.h"
+#include "storage/jobs/job_queries.h"
 #include "storage/store.h"
 
 namespace millrace::api {
@@ -85,7 +84,7 @@ struct Context {
   inference::Chat& chat;
   inference::ModelLists& model_lists;
   ChatAnswers& chat_answers;
-  const std::string& pepper;  // of API keys (api/keys.h)
+  const std::string& pepper;  // of API keys (api/admission/keys.h)
   LiveOverview& live_overview;
   jobs::Feed* feed;  // may be null
   const PagePictures& pictures;

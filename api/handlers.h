@@ -3,7 +3,7 @@
 #include <span>
 
 #include "api/context.h"
-#include "api/route.h"
+#include "api/routing/route.h"
 
 // The handlers of the route table, by resource: they parse, call and answer. Lanes and limits: routes.cpp.
 namespace millrace::api {
@@ -32,7 +32,7 @@ std::span<const schemas::Field> chat_query_fields();
 // `?strict` of the model endpoints; nullopt: the call has been answered.
 std::optional<bool> read_strict(Call& call);
 
-// media_handlers.cpp
+// media_answer.cpp
 void create_embeddings(Context&, CallPtr);
 void create_images(Context&, CallPtr);
 void image_file(Context&, CallPtr);
@@ -80,7 +80,7 @@ void get_execution(Context&, CallPtr);
 void delete_execution(Context&, CallPtr);
 std::span<const schemas::Field> execution_list_fields();
 
-// execution_output.cpp
+// execution.cpp
 void execution_output(Context&, CallPtr);
 void execution_events(Context&, CallPtr);
 
@@ -92,7 +92,7 @@ std::span<const schemas::Field> all_job_list_fields();
 
 // live_overview.cpp
 void admin_overview(Context&, CallPtr);
-// admin_dead.cpp
+// admin_jobs.cpp
 void admin_dead(Context&, CallPtr);
 // admin_stream.cpp
 void admin_events(Context&, CallPtr);
@@ -128,7 +128,7 @@ void job_asked(Context&, CallPtr);
 // picture_handlers.cpp
 void page_picture(Context&, CallPtr);
 
-// event_handlers.cpp
+// event_stream.cpp
 void job_events(Context&, CallPtr);
 std::span<const schemas::Field> job_event_fields();
 

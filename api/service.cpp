@@ -4,13 +4,13 @@
 #include <condition_variable>
 #include <mutex>
 
-#include "api/chat_answer.h"
-#include "api/guard.h"
+#include "api/admin/live_overview.h"
+#include "api/admission/guard.h"
+#include "api/chat/chat_answer.h"
 #include "api/headers.h"
-#include "api/live_overview.h"
-#include "api/openapi.h"
-#include "api/revocations.h"
-#include "api/routes.h"
+#include "api/machines/ssh_handlers.h"
+#include "api/openapi/openapi.h"
+#include "api/routing/routes.h"
 #include "platform/base/log.h"
 
 namespace millrace::api {

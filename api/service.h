@@ -36,7 +36,7 @@ class Service final : public front::Application {
     PagePictures pictures = {};
   };
 
-  // `pepper`: api/secret_file.h.
+  // `pepper`: api/admission/keys.h.
   Service(Dependencies dependencies, const std::string& pepper);
   ~Service() override;  // stop()
   Service(const Service&) = delete;

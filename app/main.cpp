@@ -6,15 +6,12 @@
 
 #include <CLI/CLI.hpp>
 
-#include "app/client_commands.h"
-#include "app/command_tree.h"
-#include "app/commands.h"
-#include "app/completion.h"
-#include "app/help_form.h"
-#include "app/list_command.h"
-#include "app/manual.h"
-#include "app/settings.h"
-#include "app/usage_error.h"
+#include "app/commands/client_commands.h"
+#include "app/commands/commands.h"
+#include "app/commands/completion.h"
+#include "app/commands/help.h"
+#include "app/commands/usage_error.h"
+#include "app/config/settings.h"
 
 namespace millrace::app {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "platform/base/result.h"
-#include "schemas/job.h"
+#include "schemas/jobs/job.h"
 
 // Nudges out, hints in. The truth is the store: every message here may be lost, repeated, delayed or
 // reordered, and costs latency at most (architecture.md §2).

@@ -1,5 +1,5 @@
 # millrace_dashboard(NAME FOLDER): embeds the files of FOLDER into the library of module NAME as the table that
-# api/dashboard_files.h declares. A change of a file embeds it anew.
+# api/dashboard/dashboard_files.h declares. A change of a file embeds it anew.
 set(MILLRACE_TYPE_html "text/html; charset=utf-8")
 set(MILLRACE_TYPE_css "text/css; charset=utf-8")
 set(MILLRACE_TYPE_js "text/javascript; charset=utf-8")
@@ -23,7 +23,7 @@ function(millrace_dashboard name folder)
     endif()
     string(APPEND rows "    {\"${path}\", \"${MILLRACE_TYPE_${ending}}\", \"\\\"${sum}\\\"\", R\"embedded(${text})embedded\"},\n")
   endforeach()
-  set(out "#include \"api/dashboard_files.h\"\n\nnamespace millrace::api {\n\n")
+  set(out "#include \"api/dashboard/dashboard_files.h\"\n\nnamespace millrace::api {\n\n")
   string(APPEND out "std::span<const DashboardFile> dashboard_files() {\n  static constexpr DashboardFile kDashboardFiles[] = {\n")
   string(APPEND out "${rows}  };\n  return kDashboardFiles;\n}\n\n}\n")
   set(output ${CMAKE_BINARY_DIR}/generated/dashboard_files.cpp)

@@ -1,5 +1,5 @@
 # millrace_migrations(NAME FOLDER): embeds FOLDER/NNNN_name.sql, in the order of their numbers, into the library of
-# module NAME as the table that storage/migrations.h declares. Numbers start at 1 and have no gap.
+# module NAME as the table that storage/sqlite/migrations.h declares. Numbers start at 1 and have no gap.
 function(millrace_migrations name folder)
   file(GLOB files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/*.sql)
   list(SORT files)
@@ -19,7 +19,7 @@ function(millrace_migrations name folder)
     file(READ ${file} sql)
     string(APPEND rows "    {${number}, \"${stem}\", R\"sql(${sql})sql\"},\n")
   endforeach()
-  set(text "#include \"storage/migrations.h\"\n\nnamespace millrace::storage {\n\nstd::span<const Migration> migrations() {\n")
+  set(text "#include \"storage/sqlite/migrations.h\"\n\nnamespace millrace::storage {\n\nstd::span<const Migration> migrations() {\n")
   string(APPEND text "  static constexpr Migration kMigrations[] = {\n${rows}  };\n  return kMigrations;\n}\n\n}\n")
   set(output ${CMAKE_BINARY_DIR}/generated/storage_migrations.cpp)
   file(GENERATE OUTPUT ${output} CONTENT "${text}")

@@ -126,16 +126,8 @@ foreach(module machines workers app)
     add_dependencies(unit_${module} millrace-jail-init)
   endif()
 endforeach()
-set(MILLRACE_HOST_PARTS
-  apart.cpp bands.cpp cpu_bound.cpp decode.cpp exif.cpp filled.cpp inset.cpp leftovers.cpp light.cpp loudness.cpp moving_webp.cpp page_tree.cpp
-  pauses.cpp pdf.cpp pixels.cpp resample.cpp rules.cpp segments.cpp
-  speckle.cpp spoken_text.cpp told_size.cpp tool.cpp)
-if(TARGET unit_engines)  # what the program millrace-engine does with poppler, tried without the program around it
-  list(TRANSFORM MILLRACE_HOST_PARTS PREPEND ${CMAKE_SOURCE_DIR}/ai/engines/host/)
-  add_library(millrace_host_parts STATIC ${MILLRACE_HOST_PARTS})
-  target_precompile_headers(millrace_host_parts REUSE_FROM millrace_pch)
-  target_link_libraries(millrace_host_parts PUBLIC millrace_flags millrace_engines pkg_leptonica pkg_qpdf pkg_zlib)
-  target_link_libraries(unit_engines PRIVATE millrace_host_parts)
+if(TARGET unit_engines)  # its tests also call the code of the program millrace-engine, without the program around it
+  target_link_libraries(unit_engines PRIVATE millrace_host)
 endif()
 foreach(pair "store;storage" "blobs;storage" "dispatch;bus" "events;bus" "driver;machines")
   list(GET pair 0 seam)

@@ -2,7 +2,7 @@
 #include <string>
 
 #include "platform/base/clock.h"
-#include "storage/job_intake.h"
+#include "storage/jobs/job_intake.h"
 
 namespace millrace::jobs {
 
@@ -10,15 +10,15 @@ namespace millrace::jobs {
 class Control {
  public:
   Control(storage::Store& store, const base::Clock& clock) : intake_(store), clock_(clock) {}
-  void cancel(storage::Caller by, schemas::JobId job, storage::Done<schemas::JobView> done);
+  void cancel(storage::Caller by, schemas::JobId job, storage::Callback<schemas::JobView> done);
   // Only a job that is over: kInvalidState otherwise. Then it is kNotFound.
-  void forget(storage::Caller by, schemas::JobId job, storage::Done<bool> done);
+  void forget(storage::Caller by, schemas::JobId job, storage::Callback<bool> done);
   // DELETE of an execution: storage::JobIntake::remove.
-  void remove(schemas::JobId job, storage::MachineCall call, storage::Compose<storage::JobRecord> reply,
-              storage::Done<storage::Answer> done);
+  void remove(schemas::JobId job, storage::IdempotentCall call,
+              storage::ReplyBuilder<storage::JobRecord> reply, storage::Callback<storage::CallReply> done);
   // Always a new job (rule 8).
   void retry(std::string tenant, schemas::JobId job, std::string traceparent,
-             storage::Done<storage::Submitted> done);
+             storage::Callback<storage::Submitted> done);
 
  private:
   storage::JobIntake intake_;

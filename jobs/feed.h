@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "schemas/job.h"
+#include "schemas/jobs/job.h"
 
 namespace millrace::jobs {
 

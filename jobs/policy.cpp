@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "storage/machine_rows.h"
+#include "storage/machines/machines.h"
 
 namespace millrace::jobs {
 namespace {

@@ -2,8 +2,8 @@
 #include <chrono>
 #include <cstdint>
 
-#include "schemas/job.h"
-#include "storage/job_outcomes.h"
+#include "schemas/jobs/job.h"
+#include "storage/jobs/job_outcomes.h"
 
 // The rules of a job's life that are numbers, in one place.
 namespace millrace::jobs {

@@ -8,7 +8,7 @@ namespace millrace::jobs {
 
 schemas::JobId Submit::new_id(schemas::Kind kind) const { return {kind, base::Uuid::make(clock_.wall())}; }
 
-void Submit::submit(Order&& order, storage::Done<storage::Submitted> done) {
+void Submit::submit(Order&& order, storage::Callback<storage::Submitted> done) {
   const KindPolicy& kind = policy(order.id.kind);
   storage::Submission job;
   job.id = order.id;
@@ -27,7 +27,7 @@ void Submit::submit(Order&& order, storage::Done<storage::Submitted> done) {
   job.actor = std::move(order.actor);
   job.traceparent = std::move(order.traceparent);
   job.idempotency = std::move(order.idempotency);
-  job.join_only = order.join_only;
+  job.replay_only = order.replay_only;
   intake_.submit(std::move(job), std::move(done));
 }
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "platform/base/clock.h"
-#include "storage/job_intake.h"
+#include "storage/jobs/job_intake.h"
 
 namespace millrace::jobs {
 
@@ -26,7 +26,7 @@ struct Order {
   bool rerun_on_loss = false;  // an at-most-once kind's job that may be run again after all
   std::string traceparent;
   std::optional<storage::IdempotencyKey> idempotency;
-  bool join_only = false;  // only what the key has made before, else kNotFound
+  bool replay_only = false;  // only what the key has made before, else kNotFound
   std::optional<std::chrono::milliseconds> deadline_after;  // default: the kind's
 };
 
@@ -35,7 +35,7 @@ class Submit {
  public:
   Submit(storage::Store& store, const base::Clock& clock) : intake_(store), clock_(clock) {}
   schemas::JobId new_id(schemas::Kind kind) const;
-  void submit(Order&& order, storage::Done<storage::Submitted> done);
+  void submit(Order&& order, storage::Callback<storage::Submitted> done);
 
  private:
   storage::JobIntake intake_;

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "storage/job_queries.h"
+#include "storage/jobs/job_queries.h"
 
 namespace millrace::jobs {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "bus/bus.h"
-#include "schemas/job.h"
+#include "schemas/jobs/job.h"
 #include "storage/store.h"
 
 namespace millrace::jobs {

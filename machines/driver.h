@@ -10,8 +10,8 @@
 
 #include "platform/base/fd.h"
 #include "platform/base/result.h"
-#include "schemas/execution.h"
-#include "schemas/machine.h"
+#include "schemas/machines/execution.h"
+#include "schemas/machines/machine.h"
 
 // The seam between an execution and the machine that it is for (tests/contract/driver_contract.cpp).
 namespace millrace::machines {
@@ -95,8 +95,8 @@ class Driver {
   // the command left running when it ended is killed.
   virtual CommandEnd run(const CommandOrder& order, const StopSwitch& stop, const CommandHooks& hooks) = 0;
 
-  // Acts of the machine (schemas/machine_lifecycle.h); each may be repeated. An error's message is for the
-  // machine's owner, its `details` for the log of who does the act; kMachineNotRoutable: it cannot be
+  // Acts of the machine (schemas/machines/machine_lifecycle.h); each may be repeated. An error's message is
+  // for the machine's owner, its `details` for the log of who does the act; kMachineNotRoutable: it cannot be
   // reached. `told`: a stop or kill of it makes an act that takes long fail soon; what it fails with then
   // says nothing of the machine. Makes it ready for commands (its disk, its limits), after the wake rule has
   // been followed.

@@ -2,8 +2,6 @@
 
 #include <array>
 
-#include "schemas/read_body.h"
-
 namespace millrace::schemas {
 namespace {
 

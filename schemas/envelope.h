@@ -7,7 +7,7 @@
 #include <tl/expected.hpp>
 
 #include "platform/base/result.h"
-#include "schemas/job.h"
+#include "schemas/jobs/job.h"
 
 // What travels through Kafka: JSON objects with a version, `{"v":1, …}`. A reader ignores fields that it does
 // not know and skips an envelope whose version it does not know (EnvelopeFault::kUnknownVersion): the store

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "platform/base/http_phrase.h"
-#include "schemas/json_body.h"
+#include "platform/base/result.h"
+#include "schemas/json/json_body.h"
 
 namespace millrace::schemas {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "platform/base/clock.h"
 #include "schemas/error_body.h"
-#include "schemas/json_body.h"
+#include "schemas/json/json_body.h"
 
 // Tables of fields: one row gives the parsing, the 422 detail and the JSON Schema of a field.
 namespace millrace::schemas {

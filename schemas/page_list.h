@@ -2,7 +2,7 @@
 #include <optional>
 #include <string_view>
 
-#include "schemas/ocr.h"
+#include "schemas/media/ocr.h"
 
 namespace millrace::schemas {
 

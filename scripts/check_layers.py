@@ -18,7 +18,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')
 # Third-party header → where it may be included: a folder, or a file without its suffix.
 THIRD_PARTY = [
     (re.compile(r"^pistache/"), ["api/front/"]),
-    (re.compile(r"^librdkafka/"), ["bus/kafka_"]),
+    (re.compile(r"^librdkafka/"), ["bus/kafka/"]),
     (re.compile(r"^sqlite3\.h$"), ["storage/"]),
     (re.compile(r"^(asio|asio/.*)(\.hpp)?$"), ["platform/net/"]),
     (re.compile(r"^curl/"), ["platform/net/"]),
@@ -120,7 +120,7 @@ class Checker:
             self.check_third_party(name, number, include.group(2))
             if MOVERS.match(include.group(2)) and not name.startswith(MAY_MOVE):
                 self.report(name, number, "movers", f"{include.group(2)} moves jobs: only jobs/, workers/ and storage/ include it; "
-                         "read through storage/job_queries, move through jobs/")
+                         "read through storage/jobs/job_queries, move through jobs/")
 
     def check_dependency(self, name, number, module, header):
         if "/" not in header:

@@ -2,25 +2,31 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <system_error>
 
+#include <fcntl.h>
 #include <pwd.h>
+#include <sqlite3.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "platform/base/crypto.h"
+#include "platform/base/fd.h"
 #include "platform/base/log.h"
-#include "storage/open_failure.h"
+#include "storage/sqlite/errors.h"
 
 namespace millrace::storage {
 namespace {
 
 struct KnownFileSystem {
   std::uint32_t magic;
-  FileSystem verdict;
+  FileSystem support;
   std::string_view name;
 };
 
@@ -57,14 +63,14 @@ bool is_foreign(const std::string& path) {
 base::Status make_folder(const std::string& path, mode_t mode) {
   const bool made = ::mkdir(path.c_str(), mode) == 0;
   if (!made && errno != EEXIST) {
-    return refused(path, std::string("cannot be made: ") + std::strerror(errno) +
+    return refused(path, std::string("cannot be created: ") + std::strerror(errno) +
                              "; set --data to a folder that " + "this user may write");
   }
   struct stat folder {};
   if (::stat(path.c_str(), &folder) != 0 || !S_ISDIR(folder.st_mode)) return refused(path, "is not a folder");
   const bool differs = (folder.st_mode & 07777) != mode;
   if (differs && !made && is_shared(folder) && is_foreign(path)) {
-    return refused(path, "holds other things; set --data to a folder of its own");
+    return refused(path, "contains other files; set --data to a folder of its own");
   }
   if (differs && ::chmod(path.c_str(), mode) != 0) {
     return refused(path, "belongs to another user; chown it or set --data to another folder");
@@ -88,18 +94,19 @@ base::Status check_owner(const DataDir& dir) {
   if (::geteuid() != 0 || ::stat(dir.database.c_str(), &database) != 0 || database.st_uid == 0) return {};
   const std::string name = user_name(database.st_uid);
   const std::string owner = name.empty() ? "user " + std::to_string(database.st_uid) : name;
-  return refused(dir.root, "its database belongs to " + owner +
-                               ", who could not open what root makes beside it; run this as that user" +
-                               (name.empty() ? "" : " (runuser -u " + name + " -- millrace ...)") +
-                               ", or chown -R the folder to root");
+  return refused(dir.root,
+                 "its database belongs to " + owner +
+                     ", who could not open the files that root creates beside it; run this as that user" +
+                     (name.empty() ? "" : " (runuser -u " + name + " -- millrace ...)") +
+                     ", or chown -R the folder to root");
 }
 
 base::Status check_file_system(const std::string& path) {
   struct statfs fs {};
   if (::statfs(path.c_str(), &fs) != 0) return refused(path, std::string("statfs: ") + std::strerror(errno));
   const auto magic = static_cast<std::uint32_t>(fs.f_type);
-  const FileSystemKind kind = file_system_kind(magic);
-  switch (kind.verdict) {
+  const FileSystemInfo kind = file_system_info(magic);
+  switch (kind.support) {
     case FileSystem::kLocal:
       return {};
     case FileSystem::kUnknown:
@@ -109,12 +116,12 @@ base::Status check_file_system(const std::string& path) {
       break;
   }
   return refused(path,
-                 "lies on " + std::string(kind.name) +
-                     ", where file locks and the write-ahead log do not hold; set --data to a local disk");
+                 "is on " + std::string(kind.name) +
+                     ", where file locks and the write-ahead log do not work; set --data to a local disk");
 }
 
 // A file that exists only after a store has been opened in this folder; empty if there is none.
-std::string trace_of_a_store(const DataDir& dir) {
+std::string evidence_of_store(const DataDir& dir) {
   std::error_code unreadable;
   for (const std::string& file : {dir.identity, dir.pepper}) {
     if (std::filesystem::exists(file, unreadable)) return file;
@@ -126,27 +133,27 @@ std::string trace_of_a_store(const DataDir& dir) {
   return {};
 }
 
-std::string was_a_store(const DataDir& dir, const std::string& what, const std::string& trace) {
-  return dir.database + what + ", but " + trace + " shows that there was a store; " +
-         std::string(kRestoreBackup) + ", or move " + dir.root + " away to begin anew";
+std::string lost_store_error(const DataDir& dir, const std::string& what, const std::string& evidence) {
+  return dir.database + what + ", but " + evidence + " shows that there was a store; " +
+         std::string(kRestoreBackup) + ", or move " + dir.root + " away to start with an empty store";
 }
 
 }  // namespace
 
 // Looks for the evidence first: another process may be creating the store just now, and it creates the
 // database first.
-std::string lost_database(const DataDir& dir) {
-  const std::string trace = trace_of_a_store(dir);
-  if (trace.empty()) return {};
+std::string missing_database_error(const DataDir& dir) {
+  const std::string evidence = evidence_of_store(dir);
+  if (evidence.empty()) return {};
   std::error_code failed;
   const bool is_there = std::filesystem::exists(dir.database, failed);
   if (failed || (is_there && file_bytes(dir.database) > 0)) return {};
-  return was_a_store(dir, is_there ? " is empty" : " is missing", trace);
+  return lost_store_error(dir, is_there ? " is empty" : " is missing", evidence);
 }
 
-std::string emptied_database(const DataDir& dir) {
-  const std::string trace = trace_of_a_store(dir);
-  return trace.empty() ? std::string() : was_a_store(dir, " has no tables", trace);
+std::string empty_database_error(const DataDir& dir) {
+  const std::string evidence = evidence_of_store(dir);
+  return evidence.empty() ? std::string() : lost_store_error(dir, " has no tables", evidence);
 }
 
 base::Result<DataDir> open_data_dir(const std::string& root) {
@@ -162,9 +169,9 @@ base::Result<DataDir> open_data_dir(const std::string& root) {
   return dir;
 }
 
-FileSystemKind file_system_kind(std::uint32_t magic) {
+FileSystemInfo file_system_info(std::uint32_t magic) {
   for (const KnownFileSystem& known : kKnown) {
-    if (known.magic == magic) return {known.verdict, known.name};
+    if (known.magic == magic) return {known.support, known.name};
   }
   return {};
 }
@@ -187,6 +194,76 @@ std::int64_t file_written_ns(const std::string& path) {
   if (::stat(path.c_str(), &file) != 0) return 0;
   constexpr std::int64_t kSecond = 1'000'000'000;
   return static_cast<std::int64_t>(file.st_mtim.tv_sec) * kSecond + file.st_mtim.tv_nsec;
+}
+
+namespace {
+
+struct IdentityFile {
+  bool is_there = false;
+  std::optional<base::Uuid> id;  // absent: the file has no valid id
+};
+
+IdentityFile read_file(const std::string& path) {
+  std::error_code failed;
+  IdentityFile file{.is_there = std::filesystem::exists(path, failed) || failed, .id = {}};
+  std::string line;
+  if (std::ifstream in(path); std::getline(in, line)) file.id = base::Uuid::parse(line);
+  return file;
+}
+
+base::Error no_id(const DataDir& dir) {
+  return base::error(base::Code::kInternal,
+                     dir.identity + " has no valid id; if " + dir.database +
+                         " is the right database, remove that file and start again to create a new one");
+}
+
+base::Error other_store(const DataDir& dir, const base::Uuid& row, const base::Uuid& file) {
+  return base::error(base::Code::kInternal,
+                     dir.database + " is the database of store " + row.str() + ", but " + dir.identity +
+                         " belongs to store " + file.str() + "; put back the database of that store, " +
+                         std::string(kRestoreBackup) +
+                         ", or, to keep this database with these files, remove " + dir.identity);
+}
+
+base::Error not_written(const std::string& path) {
+  return base::error(base::Code::kInternal, path + ": cannot be written: " + system_failure(errno));
+}
+
+// Two processes may do this at once; they write the same content. Store::open syncs the folder.
+base::Status write_file(const DataDir& dir, const base::Uuid& id) {
+  const std::string draft = dir.identity + "." + base::hex(base::random_bytes(8));
+  const std::string line = id.str() + "\n";
+  const base::Fd file(::open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  const bool is_written =
+      file && ::write(file.get(), line.data(), line.size()) == static_cast<ssize_t>(line.size()) &&
+      ::fsync(file.get()) == 0 && std::rename(draft.c_str(), dir.identity.c_str()) == 0;
+  if (is_written) return {};
+  base::Error error = not_written(draft);
+  ::unlink(draft.c_str());
+  return error;
+}
+
+}  // namespace
+
+void insert_identity(Db& db, const DataDir& dir) {
+  const IdentityFile file = read_file(dir.identity);
+  if (file.is_there && !file.id) throw SqliteError{SQLITE_MISMATCH, no_id(dir).message};
+  const auto now = std::chrono::time_point_cast<base::WallTime::duration>(std::chrono::system_clock::now());
+  db.prepare("INSERT INTO identity (id) VALUES (?1)").bind(file.id.value_or(base::Uuid::make(now))).run();
+}
+
+base::Uuid identity_of(Db& db) {
+  auto s = db.prepare("SELECT id FROM identity");
+  if (!s.step()) throw SqliteError{SQLITE_CORRUPT, "the store's identity is missing"};
+  return s.uuid(0);
+}
+
+base::Status check_identity(Db& db, const DataDir& dir, bool may_write) {
+  const base::Uuid row = identity_of(db);
+  const IdentityFile file = read_file(dir.identity);
+  if (!file.is_there) return may_write ? write_file(dir, row) : base::Status();
+  if (!file.id) return no_id(dir);
+  return *file.id == row ? base::Status() : other_store(dir, row, *file.id);
 }
 
 }  // namespace millrace::storage

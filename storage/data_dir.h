@@ -4,7 +4,9 @@
 #include <string>
 #include <string_view>
 
+#include "platform/base/ids.h"
 #include "platform/base/result.h"
+#include "storage/sqlite/database.h"
 
 namespace millrace::storage {
 
@@ -25,9 +27,9 @@ struct DataDir {
 // The reason why no new store may be created here: the database is missing or empty, but a file that exists
 // only beside a database is there (the identity, the pepper, a blob). Empty: there is a database, or there
 // never was one; an interrupted first start may be repeated. Changes nothing.
-std::string lost_database(const DataDir& dir);
+std::string missing_database_error(const DataDir& dir);
 // The same for a database without tables.
-std::string emptied_database(const DataDir& dir);
+std::string empty_database_error(const DataDir& dir);
 
 // Creates missing folders and sets their modes. Refuses a folder that cannot be written, that holds other
 // files and is open to other users, or that is on a network file system. As root, it also refuses a folder
@@ -35,13 +37,13 @@ std::string emptied_database(const DataDir& dir);
 base::Result<DataDir> open_data_dir(const std::string& root);
 
 enum class FileSystem { kLocal, kUnknown, kRefused };
-struct FileSystemKind {
-  FileSystem verdict = FileSystem::kUnknown;
+struct FileSystemInfo {
+  FileSystem support = FileSystem::kUnknown;
   std::string_view name;  // of a refused file system
 };
 // Looks up the magic number of statfs(2). SQLite's WAL mode and flock do not work on NFS, CIFS, 9p, virtiofs
 // and FUSE.
-FileSystemKind file_system_kind(std::uint32_t magic);
+FileSystemInfo file_system_info(std::uint32_t magic);
 
 // Bytes that an unprivileged process may still write; -1 if unknown.
 std::int64_t free_bytes(const std::string& folder);
@@ -51,5 +53,23 @@ std::string mebibytes(std::int64_t bytes);
 std::int64_t file_bytes(const std::string& path);
 // The last modification time in nanoseconds of the wall clock, by stat; 0 if the file is missing.
 std::int64_t file_written_ns(const std::string& path);
+
+// Inside storage: the identity of a store, a random id created with the database. It is stored in the table
+// `identity` and in the file DATA/identity. If they differ, the database is not the one that the pepper and
+// the blobs belong to.
+
+// The first schema version that has the table.
+inline constexpr int kIdentitySchema = 16;
+
+// Inserts the row: the id in the file, if the database is older than the table; otherwise a new id. REQUIRES:
+// in the transaction that creates the table. Throws SqliteError, also if the file has no valid id.
+void insert_identity(Db& db, const DataDir& dir);
+
+// The id of the row; throws SqliteError if the row is missing.
+base::Uuid identity_of(Db& db);
+
+// Refuses a database that is not the one that the file names. If the file is missing, creates and syncs it,
+// unless `may_write` is false. The message says what to do. Throws SqliteError.
+base::Status check_identity(Db& db, const DataDir& dir, bool may_write);
 
 }  // namespace millrace::storage

@@ -2,30 +2,28 @@
 
 #include <utility>
 
-#include "storage/blob_files.h"
-#include "storage/checkpoint.h"
+#include "storage/blobs/blob_files.h"
 #include "storage/data_dir.h"
-#include "storage/failure_flag.h"
-#include "storage/group_writer.h"
-#include "storage/identity.h"
-#include "storage/migrate.h"
-#include "storage/open_failure.h"
-#include "storage/page_cache.h"
-#include "storage/reader_pool.h"
-#include "storage/store_watch.h"
+#include "storage/sqlite/checkpointer.h"
+#include "storage/sqlite/errors.h"
+#include "storage/sqlite/migrations.h"
+#include "storage/sqlite/sync_failure.h"
+#include "storage/writer/group_writer.h"
+#include "storage/writer/health.h"
+#include "storage/writer/reader_pool.h"
 
 namespace millrace::storage {
 namespace {
 
 // How long close() waits for the writer to acquire the write lock before it refuses the queued operations.
-constexpr std::chrono::milliseconds kClosePatience{5'000};
+constexpr std::chrono::milliseconds kCloseTimeout{5'000};
 
 // Everything that must be opened, in the order of dependency.
-struct Parts {
+struct OpenResources {
   DataDir dir;
   SchemaLock schema;
   std::unique_ptr<FailureFlag> failure;
-  std::unique_ptr<Turnstile> turnstile;
+  std::unique_ptr<FairWriteLock> write_lock;
   std::unique_ptr<Blobs> blobs;
   std::unique_ptr<Checkpointer> checkpointer;
 };
@@ -38,13 +36,13 @@ base::Error still_failing(const DataDir& dir, const SchemaLock& schema, const Fa
 
 // The first process of a store reads the files from the disk, not from the page cache. If a sync failed, the
 // other processes are ending, and this function waits for them. Returns with `schema` not held.
-base::Status begin_from_disk(const DataDir& dir, SchemaLock& schema, FailureFlag& failure,
-                             std::chrono::milliseconds wait) {
+base::Status drop_cache_if_first(const DataDir& dir, SchemaLock& schema, FailureFlag& failure,
+                                 std::chrono::milliseconds wait) {
   const auto end = std::chrono::steady_clock::now() + wait;
   while (!schema.try_exclude()) {
     if (!failure.is_set()) return {};
     if (std::chrono::steady_clock::now() >= end) return still_failing(dir, schema, failure);
-    pause_before_asking_again();
+    sleep_before_retry();
   }
   for (const std::string& file : {dir.database, dir.database + "-wal"}) {
     if (auto dropped = drop_cached_pages(file); !dropped) return dropped;
@@ -55,11 +53,11 @@ base::Status begin_from_disk(const DataDir& dir, SchemaLock& schema, FailureFlag
 }
 
 // Returns with `schema` shared. Starts again if a sync fails meanwhile in another process.
-base::Status begin(const DataDir& dir, SchemaLock& schema, FailureFlag& failure,
-                   const Store::Options& options) {
+base::Status prepare_schema(const DataDir& dir, SchemaLock& schema, FailureFlag& failure,
+                            const Store::Options& options) {
   const MigrationBounds bounds{options.schema_wait, options.disk_free_min_bytes};
   while (true) {
-    if (auto begun = begin_from_disk(dir, schema, failure, options.schema_wait); !begun) return begun;
+    if (auto begun = drop_cache_if_first(dir, schema, failure, options.schema_wait); !begun) return begun;
     if (auto due = migrate(dir.database, schema, migrations(), bounds); !due) return due;
     if (!failure.is_set()) break;
     schema.release();
@@ -68,19 +66,19 @@ base::Status begin(const DataDir& dir, SchemaLock& schema, FailureFlag& failure,
   return check_identity(db, dir, true);
 }
 
-base::Result<Parts> open_parts(const Store::Options& options) {
+base::Result<OpenResources> open_resources(const Store::Options& options) {
   auto dir = open_data_dir(options.data_dir);
   if (!dir) return dir.error();
-  if (const std::string lost = lost_database(*dir); !lost.empty())
+  if (const std::string lost = missing_database_error(*dir); !lost.empty())
     return base::error(base::Code::kInternal, lost);
   auto file = LockFile::open(dir->locks + "/schema.lock");
   if (!file) return file.error();
   SchemaLock schema(std::move(*file));
   auto failure = FailureFlag::open(dir->locks, dir->database);
   if (!failure) return failure.error();
-  if (auto begun = begin(*dir, schema, **failure, options); !begun) return begun.error();
-  auto turnstile = Turnstile::open(dir->locks);
-  if (!turnstile) return turnstile.error();
+  if (auto begun = prepare_schema(*dir, schema, **failure, options); !begun) return begun.error();
+  auto write_lock = FairWriteLock::open(dir->locks);
+  if (!write_lock) return write_lock.error();
   auto blobs = open_file_blobs(dir->blobs, options.disk_free_min_bytes);
   if (!blobs) return blobs.error();
   auto checkpointer = Checkpointer::open({.database = dir->database,
@@ -91,8 +89,8 @@ base::Result<Parts> open_parts(const Store::Options& options) {
   // Also syncs the log's directory entry: SQLite creates the log when the store is opened and ignores whether
   // the folder's sync succeeded.
   if (auto synced = sync_folder(dir->root); !synced) return synced.error();
-  return Parts{std::move(*dir),       std::move(schema), std::move(*failure),
-               std::move(*turnstile), std::move(*blobs), std::move(*checkpointer)};
+  return OpenResources{std::move(*dir),        std::move(schema), std::move(*failure),
+                       std::move(*write_lock), std::move(*blobs), std::move(*checkpointer)};
 }
 
 GroupWriter::Options writer_options(const Store::Options& options, const DataDir& dir) {
@@ -105,36 +103,36 @@ GroupWriter::Options writer_options(const Store::Options& options, const DataDir
 // Members are shut down in reverse order of declaration.
 class FileStore final : public Store {
  public:
-  FileStore(Options options, const base::Clock& clock, Parts parts)
+  FileStore(Options options, const base::Clock& clock, OpenResources resources)
       : options_(std::move(options)),
         clock_(clock),
-        parts_(std::move(parts)),
-        readers_(parts_.dir.database, options_.readers),
-        writer_(writer_options(options_, parts_.dir), clock_, *parts_.turnstile, *parts_.failure, health_,
-                [this](int log_frames) { parts_.checkpointer->committed(log_frames); }),
-        watch_(std::make_unique<StoreWatch>(
-            StoreWatch::Options{.folder = parts_.dir.root,
-                                .log = parts_.dir.database + "-wal",
-                                .disk_free_min_bytes = options_.disk_free_min_bytes,
-                                .stuck_after = options_.stuck_lock_after},
-            *parts_.turnstile, *parts_.failure, health_,
+        resources_(std::move(resources)),
+        readers_(resources_.dir.database, options_.readers),
+        writer_(writer_options(options_, resources_.dir), clock_, *resources_.write_lock, *resources_.failure,
+                health_, [this](int log_frames) { resources_.checkpointer->committed(log_frames); }),
+        watch_(std::make_unique<StoreMonitor>(
+            StoreMonitor::Options{.folder = resources_.dir.root,
+                                  .log = resources_.dir.database + "-wal",
+                                  .disk_free_min_bytes = options_.disk_free_min_bytes,
+                                  .stuck_after = options_.stuck_lock_after},
+            *resources_.write_lock, *resources_.failure, health_,
             [this](const std::string& why) { writer_.withdraw(why); })) {}
   ~FileStore() override { close(); }
 
   Writer& writer() override { return writer_; }
   Readers& readers() override { return readers_; }
-  Blobs& blobs() override { return *parts_.blobs; }
+  Blobs& blobs() override { return *resources_.blobs; }
   const base::Clock& clock() const override { return clock_; }
   const Options& options() const override { return options_; }
   void on_commit(std::function<void(const Commit&)> hook) override { writer_.on_commit(std::move(hook)); }
-  void announce_within(std::function<std::shared_ptr<void>()> scope) override {
-    writer_.announce_within(std::move(scope));
+  void set_completion_scope(std::function<std::shared_ptr<void>()> scope) override {
+    writer_.set_completion_scope(std::move(scope));
   }
-  int lend_announcements() override { return writer_.announcer().lend(); }
-  void take_announcements() override { writer_.announcer().take_lent(); }
-  void return_announcements() override { writer_.announcer().return_lent(); }
-  bool announcements_are_due() const override { return writer_.has_many_under_way(); }
-  void on_group(GroupWatch watch) override { writer_.on_group(std::move(watch)); }
+  int share_completions() override { return writer_.dispatcher().share(); }
+  void run_shared_completions() override { writer_.dispatcher().run_shared(); }
+  void stop_sharing_completions() override { writer_.dispatcher().stop_sharing(); }
+  bool completions_are_due() const override { return writer_.has_large_group_pending(); }
+  void on_group(GroupObserver watch) override { writer_.on_group(std::move(watch)); }
   Health health() const override { return health_.health(); }
   Stats stats() const override;
   void close() override;
@@ -142,11 +140,11 @@ class FileStore final : public Store {
  private:
   const Options options_;
   const base::Clock& clock_;
-  HealthBoard health_;
-  Parts parts_;
+  HealthState health_;
+  OpenResources resources_;
   ReaderPool readers_;
   GroupWriter writer_;
-  std::unique_ptr<StoreWatch> watch_;
+  std::unique_ptr<StoreMonitor> watch_;
 };
 
 Store::Stats FileStore::stats() const {
@@ -156,19 +154,19 @@ Store::Stats FileStore::stats() const {
   stats.operations_total = writes.operations;
   stats.failed_groups_total = writes.failed_groups;
   stats.commit_seconds_max = writes.commit_seconds_max;
-  stats.db_bytes = file_bytes(parts_.dir.database);
-  stats.wal_bytes = file_bytes(parts_.dir.database + "-wal");
-  stats.disk_free_bytes = free_bytes(parts_.dir.root);
+  stats.db_bytes = file_bytes(resources_.dir.database);
+  stats.wal_bytes = file_bytes(resources_.dir.database + "-wal");
+  stats.disk_free_bytes = free_bytes(resources_.dir.root);
   stats.queue_depth = writer_.depth();
-  const Checkpointer::Counts checkpoints = parts_.checkpointer->counts();
+  const Checkpointer::Counts checkpoints = resources_.checkpointer->counts();
   stats.checkpoints_total = checkpoints.checkpoints;
   stats.wal_restarts_total = checkpoints.restarts;
   return stats;
 }
 
 void FileStore::close() {
-  writer_.close(health_.degraded() ? std::chrono::milliseconds(0) : kClosePatience);
-  parts_.checkpointer->stop();
+  writer_.close(health_.degraded() ? std::chrono::milliseconds(0) : kCloseTimeout);
+  resources_.checkpointer->stop();
   watch_.reset();
   readers_.close();
 }
@@ -178,9 +176,10 @@ void FileStore::close() {
 base::Result<std::unique_ptr<Store>> Store::open(Options options, const base::Clock& clock) {
   const std::string database = DataDir(options.data_dir).database;
   try {
-    auto parts = open_parts(options);
-    if (!parts) return parts.error();
-    return std::unique_ptr<Store>(std::make_unique<FileStore>(std::move(options), clock, std::move(*parts)));
+    auto resources = open_resources(options);
+    if (!resources) return resources.error();
+    return std::unique_ptr<Store>(
+        std::make_unique<FileStore>(std::move(options), clock, std::move(*resources)));
   } catch (const SqliteError& e) {
     return cannot_open(database, e);
   }

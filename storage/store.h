@@ -8,8 +8,8 @@
 
 #include "platform/base/clock.h"
 #include "platform/base/result.h"
-#include "storage/blobs.h"
-#include "storage/writer.h"
+#include "storage/blobs/blobs.h"
+#include "storage/writer/writer.h"
 
 namespace millrace::storage {
 
@@ -52,28 +52,28 @@ class Store {
   virtual const base::Clock& clock() const = 0;
   virtual const Options& options() const = 0;
 
-  using GroupWatch = std::function<void(std::size_t operations, std::chrono::duration<double> took)>;
+  using GroupObserver = std::function<void(std::size_t operations, std::chrono::duration<double> took)>;
 
   // The hook runs on the completion thread after the completions of each group that changed something. Set it
   // once, before the first write. It takes at most 10 µs, never blocks and never waits for the writer.
   virtual void on_commit(std::function<void(const Commit&)> hook) = 0;
   // `scope` runs on that thread before the completions of each group; the value that it returns is destroyed
   // after them. Set it before the first write.
-  virtual void announce_within(std::function<std::shared_ptr<void>()> scope) = 0;
+  virtual void set_completion_scope(std::function<std::shared_ptr<void>()> scope) = 0;
   // A thread whose clients wait for completions may share the completion thread's work (ADR 33).
   // `share_completions` returns a descriptor that becomes readable when a group is offered (-1: not
   // available). The thread then calls `run_shared_completions`, which runs completions and the commit hook
   // there, one group at a time, in order. Stop sharing before the store is closed.
-  virtual int lend_announcements() = 0;
-  virtual void take_announcements() = 0;
-  virtual void return_announcements() = 0;
+  virtual int share_completions() = 0;
+  virtual void run_shared_completions() = 0;
+  virtual void stop_sharing_completions() = 0;
   // True if a group will probably be offered to that thread as soon as the log is synced. Cheap.
-  virtual bool announcements_are_due() const = 0;
+  virtual bool completions_are_due() const = 0;
 
   // The observer runs on the commit thread after each committed group, after the write lock was released. It
   // gets the number of operations and the time from acquiring the lock to the end of COMMIT. Set it before
   // the first write. It takes at most 1 µs and never blocks.
-  virtual void on_group(GroupWatch watch) = 0;
+  virtual void on_group(GroupObserver watch) = 0;
 
   struct Health {
     bool store_ok = true;

@@ -38,7 +38,7 @@ base::Status PayloadWriter::append(std::string_view bytes) {
     inline_ += bytes;
     return {};
   }
-  auto begun = blobs_.begin_owed(expected_bytes_);
+  auto begun = blobs_.begin_reserved(expected_bytes_);
   if (!begun) return begun.error();
   blob_ = std::move(*begun);
   if (auto written = blob_->append(inline_); !written) return written;

@@ -6,10 +6,9 @@
 
 #include "platform/base/fd.h"
 #include "platform/base/result.h"
-#include "storage/blobs.h"
-#include "storage/job_outcomes.h"
-#include "storage/job_queries.h"
-#include "storage/stage.h"
+#include "storage/blobs/blobs.h"
+#include "storage/jobs/job_outcomes.h"
+#include "storage/jobs/job_queries.h"
 
 namespace millrace::workers {
 

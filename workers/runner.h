@@ -1,21 +1,25 @@
 #pragma once
+#include <exception>
 #include <functional>
 #include <memory>
+#include <string_view>
 #include <variant>
 #include <vector>
 
 #include "platform/base/clock.h"
+#include "platform/base/log.h"
 #include "platform/base/pool.h"
-#include "schemas/job.h"
-#include "storage/job_claims.h"
-#include "storage/job_outcomes.h"
+#include "platform/base/result.h"
+#include "schemas/jobs/job.h"
+#include "storage/jobs/job_claims.h"
+#include "storage/jobs/job_outcomes.h"
+#include "workers/jobs/worker_metrics.h"
 #include "workers/loop_link.h"
-#include "workers/worker_metrics.h"
 
 // The seam between the life of an attempt and what a kind of job does. A new kind is a Runner.
 namespace millrace::workers {
 
-// How an attempt ended, by its runner's word; workers/attempt turns it into exactly one store move.
+// How an attempt ended, by its runner's word; workers/jobs/attempt turns it into exactly one store move.
 struct Done {
   storage::Payload result;
 };
@@ -116,5 +120,21 @@ class Runner {
   // place in Claimed.
   virtual std::shared_ptr<JobLanes> lanes() { return nullptr; }
 };
+
+inline base::Error threw(std::string_view step, const std::exception& what) {
+  base::log_error("worker_step_threw", {{"step", step}, {"what", what.what()}});
+  return base::error(base::Code::kInternal, "a step of the job failed inside the worker");
+}
+
+// Runs `work`, which gives a Result; what it throws (memory ran out, a library's exception) becomes
+// kInternal, which another attempt may pass: nobody else would end what waits for it.
+template <class Work>
+auto guarded(std::string_view step, const Work& work) -> decltype(work()) {
+  try {
+    return work();
+  } catch (const std::exception& what) {
+    return threw(step, what);
+  }
+}
 
 }  // namespace millrace::workers

@@ -10,11 +10,11 @@
 #include <unistd.h>
 
 #include "platform/base/log.h"
-#include "storage/job_upkeep.h"
-#include "workers/attempt.h"
-#include "workers/claimer.h"
-#include "workers/heartbeat.h"
-#include "workers/worker_lock.h"
+#include "storage/jobs/job_maintenance.h"
+#include "workers/jobs/attempt.h"
+#include "workers/jobs/claimer.h"
+#include "workers/jobs/heartbeat.h"
+#include "workers/jobs/worker_lock.h"
 
 namespace millrace::workers {
 namespace {
@@ -57,7 +57,7 @@ struct Worker::Parts {
   net::Loop loop;
   Workshop shop;
   storage::JobClaims claims;
-  storage::JobUpkeep upkeep;
+  storage::JobMaintenance upkeep;
   std::map<schemas::Kind, std::unique_ptr<Runner>> runners;
   std::map<schemas::Kind, Claimer::Bounds> kinds;
   std::optional<Claimer> claimer;

@@ -5,7 +5,7 @@
 #include <cctype>
 #include <utility>
 
-#include "ai/providers/wire_words.h"
+#include "ai/providers/wire_text.h"
 
 namespace millrace::providers {
 namespace {

@@ -100,7 +100,7 @@ struct Row {
 constexpr Support kN = Support::kNative, kC = Support::kClamped, kE = Support::kEmulated,
                   kD = Support::kDropped;
 
-// What single models of a dialect lack is in model_rules.cpp.
+// What single models of a dialect lack is in request.cpp.
 constexpr std::array kRows{
     //                           openai anthropic gemini xai mistral groq local mock
     Row("messages", /*              */ kN, kN, kN, kN, kN, kN, kN, kN),

@@ -27,4 +27,8 @@ std::optional<std::int64_t> integer_of(const Json* value);
 std::optional<std::int64_t> integer_of(const Json& object, std::string_view name);
 bool is_true(const Json* value);
 
+// What a `$ref` of a JSON Schema means: "#", or a JSON pointer after it. Within the document alone, nothing
+// is fetched; null: it leads nowhere. One that leads to itself is the caller's to bound.
+const Json* referenced(const Json& root, std::string_view reference);
+
 }  // namespace millrace::providers

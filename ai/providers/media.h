@@ -1,12 +1,13 @@
 #pragma once
 #include <cstddef>
+#include <optional>
 #include <string_view>
+#include <vector>
 
+#include "ai/providers/json_access.h"
 #include "ai/providers/provider.h"
-#include "schemas/embedding_reply.h"
-#include "schemas/embedding_request.h"
-#include "schemas/image_reply.h"
-#include "schemas/image_request.h"
+#include "schemas/chat/embedding.h"
+#include "schemas/media/image.h"
 
 // Embeddings and images: whose API has them, and the translations by family. Pure functions, thread-safe.
 namespace millrace::providers {
@@ -40,5 +41,14 @@ base::Result<schemas::ImageReply> image_reply(const Target& target, std::string_
 // returned.
 base::Result<std::optional<schemas::ImageEvent>> image_event(const Target& target,
                                                              const net::SseEvent& event);
+
+// A reply with embeddings, read without a tree of its numbers: each list that is the member `name` of an
+// object is in `vectors`, in the order of the text, and empty in `rest`.
+struct ReadVectors {
+  Json rest;
+  std::vector<schemas::Vector> vectors;
+};
+// nullopt: no JSON object, deeper than kWireDepthMax, or something else than finite numbers in such a list.
+std::optional<ReadVectors> read_vectors(std::string_view body, std::string_view name);
 
 }  // namespace millrace::providers

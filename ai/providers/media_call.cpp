@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include "ai/providers/upstream_words.h"
-#include "ai/providers/wire_call.h"
-#include "ai/providers/wire_words.h"
+#include "ai/providers/call.h"
+#include "ai/providers/upstream_error.h"
+#include "ai/providers/wire_text.h"
 
 namespace millrace::providers {
 namespace {

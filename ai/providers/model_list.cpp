@@ -4,9 +4,9 @@
 #include <chrono>
 #include <utility>
 
+#include "ai/providers/call.h"
 #include "ai/providers/json_access.h"
-#include "ai/providers/wire_call.h"
-#include "ai/providers/wire_words.h"
+#include "ai/providers/wire_text.h"
 #include "platform/base/clock.h"
 
 namespace millrace::providers {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "ai/providers/provider.h"
-#include "platform/net/http_client.h"
+#include "platform/net/http/http_client.h"
 
 // What a provider says that it has.
 namespace millrace::providers {

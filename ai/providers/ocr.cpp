@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "ai/providers/json_access.h"
-#include "ai/providers/wire_words.h"
+#include "ai/providers/wire_text.h"
 #include "platform/base/base64.h"
-#include "schemas/json_body.h"
-#include "schemas/json_text.h"
+#include "schemas/json/json_body.h"
+#include "schemas/json/json_text.h"
 
 namespace millrace::providers {
 namespace {

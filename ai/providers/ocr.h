@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "ai/providers/provider.h"
-#include "schemas/ocr.h"
+#include "schemas/media/ocr.h"
 
 // Documents that a provider's model reads, in Mistral's form (…/ocr). Pure functions, thread-safe.
 namespace millrace::providers {

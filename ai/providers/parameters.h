@@ -1,11 +1,13 @@
 #pragma once
+#include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 
 #include "ai/providers/families.h"
 #include "ai/providers/json_access.h"
-#include "schemas/chat_request.h"
+#include "schemas/chat/chat_request.h"
 #include "schemas/dropped.h"
 
 namespace millrace::providers {
@@ -32,5 +34,22 @@ class Parameters {
   std::set<std::string, std::less<>> open_;
   schemas::DroppedParams report_;
 };
+
+// How much a client wants the model to think: `thinking` and `reasoning_effort`, read together.
+struct ThinkingWish {
+  enum class Kind : std::uint8_t { kUnset, kOff, kOn };
+  Kind kind = Kind::kUnset;
+  bool adaptive = false;
+  bool by_thinking = false;            // `thinking` was given
+  std::optional<std::int64_t> budget;  // tokens
+  std::string_view effort;             // empty: not given
+
+  void drop(Parameters& report) const;  // what was given of the two
+};
+ThinkingWish take_thinking(Parameters& parameters);
+
+// Tokens that an effort stands for where a provider counts them; nullopt: no such effort.
+std::optional<std::int64_t> budget_of_effort(std::string_view effort);
+std::string_view effort_of_budget(std::int64_t budget);  // low, medium or high
 
 }  // namespace millrace::providers

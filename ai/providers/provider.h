@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "ai/providers/families.h"
+#include "platform/base/crypto.h"
 #include "platform/base/result.h"
-#include "platform/base/secret.h"
 #include "platform/net/sse_reader.h"
-#include "schemas/chat_reply.h"
-#include "schemas/chat_request.h"
+#include "schemas/chat/chat_reply.h"
+#include "schemas/chat/chat_request.h"
 #include "schemas/dropped.h"
 
 namespace millrace::providers {

@@ -1,8 +1,11 @@
 #include "api/front/connection.h"
 
+#include <span>
 #include <utility>
 
 #include <sys/socket.h>
+
+#include "platform/base/bytes.h"
 
 namespace millrace::front {
 namespace {
@@ -128,6 +131,137 @@ std::optional<std::string_view> Connection::overdue(Clock::time_point now) const
       static_cast<double>(received()) < static_cast<double>(limits.body_bytes_per_second_min) * seconds;
   if (elapsed > limits.body_stall_timeout && too_slow) return "The request body came too slowly.";
   return std::nullopt;
+}
+
+// The bodies of Connection's requests: collected, or poured into a sink.
+
+namespace {
+
+std::string too_large(std::size_t body_max) {
+  return "The body is larger than " + base::format_bytes(static_cast<std::int64_t>(body_max)) +
+         ", the most that this path takes";
+}
+
+}  // namespace
+
+bool Connection::begin_body(Lock& lock, Admit granted, bool more_bytes) {
+  const auto length = incoming_.head.content_length.value_or(0);
+  hold_ = std::move(granted.hold);
+  sink_ = std::move(granted.sink);
+  poured_ = 0;
+  rest_wanted_ = false;
+  while_draining_ = granted.while_draining;
+  if (core_->refusing() && !while_draining_) return refuse_while_draining(lock);
+  skip_body_ = granted.skip_body && incoming_.has_body();
+  if (skip_body_) {
+    keep_alive_ = false;  // what is thrown away cannot be told from the next request
+    phase_ = Phase::kBody;
+    return true;
+  }
+  if (length > granted.body_max) {
+    fail(lock, 413, too_large(granted.body_max));
+    return false;
+  }
+  phase_ = Phase::kBody;
+  started_ = last_input_;
+  if (incoming_.head.chunked) {
+    chunked_ = std::make_unique<ChunkedDecoder>(granted.body_max);
+  } else if (!sink_) {
+    body_.reserve(static_cast<std::size_t>(length) + kBodyPadding);
+  }
+  if (incoming_.expect_continue && incoming_.has_body() && !more_bytes) ask_for_body(lock);
+  return open_;
+}
+
+void Connection::ask_for_body(Lock& lock) {
+  constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+  Remains remains;
+  after_output(output_.send(fd_, std::span(&kContinue, 1)), remains);
+  lock.unlock();
+  remains = {};
+  lock.lock();
+}
+
+// True: the body is whole, or no more of it is wanted.
+bool Connection::read_body(Lock& lock, std::string_view& bytes) {
+  if (skip_body_) {
+    bytes = {};
+    return true;
+  }
+  const bool whole = incoming_.head.chunked ? read_chunks(lock, bytes) : read_declared(lock, bytes);
+  if (skip_body_) bytes = {};
+  return open_ && (whole || skip_body_);
+}
+
+bool Connection::read_declared(Lock& lock, std::string_view& bytes) {
+  const auto missing = static_cast<std::size_t>(incoming_.head.content_length.value_or(0) - received());
+  const std::string_view piece = bytes.substr(0, missing);
+  bytes.remove_prefix(piece.size());
+  if (sink_) return pour(lock, piece, piece.size() == missing);
+  body_.append(piece);
+  return piece.size() == missing;
+}
+
+bool Connection::read_chunks(Lock& lock, std::string_view& bytes) {
+  const ChunkedDecoder::State state = chunked_->feed(bytes, body_);
+  const bool whole = state == ChunkedDecoder::State::kDone;
+  switch (state) {
+    case ChunkedDecoder::State::kMore:
+    case ChunkedDecoder::State::kDone:
+      return sink_ ? pour(lock, std::exchange(body_, {}), whole) : whole;
+    case ChunkedDecoder::State::kMalformed:
+      fail(lock, 400, "The chunked body is malformed.");
+      return false;
+    case ChunkedDecoder::State::kTooLarge:
+      fail(lock, 413, too_large(chunked_->body_max()));
+      return false;
+  }
+  return false;
+}
+
+// Gives a piece of the body to the sink, which may be dropped meanwhile. Returns `whole`.
+bool Connection::pour(Lock& lock, std::string_view piece, bool whole) {
+  if (piece.empty()) return whole;
+  poured_ += piece.size();
+  std::shared_ptr<BodySink> sink = sink_;
+  lock.unlock();
+  const BodySink::Wish wish = sink->take(piece);
+  sink = nullptr;
+  lock.lock();
+  if (wish == BodySink::Wish::kRest) rest_wanted_ = true;
+  if (wish == BodySink::Wish::kEnough && !whole) {
+    skip_body_ = true;
+    keep_alive_ = false;  // what is thrown away cannot be told from the next request
+  }
+  return whole;
+}
+
+// The sink cannot take more yet. On Pistache's thread, between two pieces: none is on its way.
+void Connection::rest() {
+  std::shared_ptr<BodySink> sink;
+  {
+    const Lock lock(mutex_);
+    rest_wanted_ = false;
+    // Another thread that reads the rest of a piece may come to the body's end: its next piece wishes again.
+    if (!open_ || phase_ != Phase::kBody || !sink_ || reading_ || !output_.empty()) return;
+    if (read_stop_.stopped() || !read_stop_.stop(core_->silence)) return;
+    rested_since_ = Clock::now();
+    sink = sink_;
+  }
+  sink->on_room([core = core_, self = weak_from_this()] {
+    core->aux.post([self] {
+      if (const auto connection = self.lock()) connection->go_on();
+    });
+  });
+}
+
+// The time that the client had to wait for is not its own.
+void Connection::go_on() {
+  const Lock lock(mutex_);
+  if (!open_ || !read_stop_.stopped()) return;
+  last_input_ = Clock::now();
+  started_ += last_input_ - rested_since_;
+  read_stop_.end();
 }
 
 }  // namespace millrace::front

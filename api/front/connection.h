@@ -106,7 +106,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::optional<Request> take_request(Lock& lock);
   bool wants_input() const { return phase_ == Phase::kHead || phase_ == Phase::kBody; }
 
-  // connection_body.cpp
+  // connection.cpp
   bool begin_body(Lock& lock, Admit granted, bool more_bytes);
   void ask_for_body(Lock& lock);
   bool read_body(Lock& lock, std::string_view& bytes);

@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 
 #include "api/front/connection.h"
-#include "api/front/cork.h"
+#include "api/front/output.h"
 
 namespace millrace::front {
 

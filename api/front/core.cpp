@@ -1,8 +1,132 @@
 #include "api/front/core.h"
 
+#include <algorithm>
+#include <array>
+#include <cerrno>
 #include <utility>
 
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "platform/base/log.h"
+
 namespace millrace::front {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::uint64_t kWakeupId = 0;  // connection ids begin at 1
+
+void run_guarded(const std::function<void()>& task) {
+  try {
+    task();
+  } catch (const std::exception& e) {
+    base::log_error("front_task_failed", {{"error", e.what()}});
+  }
+}
+
+int milliseconds_until(Clock::time_point due) {
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(due - Clock::now());
+  return static_cast<int>(std::max<std::int64_t>(left.count(), 0));
+}
+
+}  // namespace
+
+AuxLoop::~AuxLoop() {
+  stop();
+  if (epoll_ >= 0) ::close(epoll_);
+  if (wakeup_ >= 0) ::close(wakeup_);
+}
+
+base::Status AuxLoop::start(Callbacks callbacks, std::chrono::milliseconds tick_period) {
+  callbacks_ = std::move(callbacks);
+  tick_period_ = tick_period;
+  epoll_ = ::epoll_create1(EPOLL_CLOEXEC);
+  wakeup_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.u64 = kWakeupId;
+  if (epoll_ < 0 || wakeup_ < 0 || ::epoll_ctl(epoll_, EPOLL_CTL_ADD, wakeup_, &event) != 0) {
+    return base::error(base::Code::kInternal,
+                       "The HTTP front end has no file descriptor left; raise LimitNOFILE.");
+  }
+  accepting_ = true;
+  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+  return {};
+}
+
+void AuxLoop::stop() {
+  if (!thread_.joinable()) return;
+  thread_.request_stop();
+  wake();
+  thread_.join();
+}
+
+void AuxLoop::post(std::function<void()> task) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!accepting_) return;
+    tasks_.push_back(std::move(task));
+    if (tasks_.size() > 1) return;
+  }
+  wake();
+}
+
+void AuxLoop::wake() const {
+  const std::uint64_t one = 1;
+  // A full counter is awake already.
+  [[maybe_unused]] const ssize_t written = ::write(wakeup_, &one, sizeof one);
+}
+
+void AuxLoop::arm(int fd, std::uint64_t id, bool& known) {
+  epoll_event event{};
+  event.events = EPOLLOUT | EPOLLONESHOT;
+  event.data.u64 = id;
+  if (::epoll_ctl(epoll_, known ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &event) != 0) {
+    base::log_error("front_arm_failed", {{"errno", errno}});
+  }
+  known = true;
+}
+
+void AuxLoop::run_tasks() {
+  std::vector<std::function<void()>> tasks;
+  {
+    const std::lock_guard lock(mutex_);
+    tasks.swap(tasks_);
+  }
+  for (std::function<void()>& task : tasks) {
+    run_guarded(task);
+    task = nullptr;
+  }
+}
+
+void AuxLoop::run(const std::stop_token& stop) {
+  std::array<epoll_event, 256> events;
+  Clock::time_point tick_due = Clock::now() + tick_period_;
+  while (!stop.stop_requested()) {
+    const int count =
+        ::epoll_wait(epoll_, events.data(), static_cast<int>(events.size()), milliseconds_until(tick_due));
+    for (int i = 0; i < count; ++i) {
+      const std::uint64_t id = events[static_cast<std::size_t>(i)].data.u64;
+      std::uint64_t signals = 0;
+      if (id != kWakeupId) {
+        run_guarded([&] { callbacks_.writable(id); });
+      } else if (::read(wakeup_, &signals, sizeof signals) < 0 && errno != EAGAIN) {
+        base::log_error("front_wakeup_failed", {{"errno", errno}});
+      }
+    }
+    run_tasks();
+    if (Clock::now() < tick_due) continue;
+    run_guarded(callbacks_.tick);
+    tick_due = Clock::now() + tick_period_;
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    accepting_ = false;
+  }
+  run_tasks();
+}
 
 void Core::add(std::uint64_t id, std::shared_ptr<Connection> connection) {
   const std::lock_guard lock(mutex_);

@@ -7,7 +7,7 @@
 #include <strings.h>
 
 #include "api/front/characters.h"
-#include "platform/base/http_phrase.h"
+#include "platform/base/result.h"
 
 namespace millrace::front {
 namespace {

@@ -7,10 +7,9 @@
 
 #include <pistache/transport.h>
 
-#include "api/front/awake.h"
 #include "api/front/core.h"
 #include "api/front/server.h"
-#include "api/front/vigil.h"
+#include "api/front/spin_policy.h"
 
 // Pistache's side of the sockets, for the listener's source only.
 namespace millrace::front {

@@ -11,7 +11,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "platform/base/result.h"
-#include "platform/net/http_client.h"
+#include "platform/net/http/http_client.h"
 #include "platform/net/loop.h"
 
 namespace millrace::cli {
@@ -120,5 +120,13 @@ std::string percent_encoded(std::string_view text);
 
 // An Idempotency-Key that nobody has used.
 Client::Headers fresh_key_header();
+
+// What a gateway says when it does not do what was asked, in any of its three forms (contract.md §3).
+
+// Fills `code` and `message` from the body; what the body does not say stays as it is.
+void read_refusal(const std::string& body, ClientError& error);
+
+// When to ask again: `retry-after-ms`, else `retry-after`, within a minute; a second if neither is there.
+std::chrono::milliseconds retry_after(const net::HttpReply& reply);
 
 }  // namespace millrace::cli

@@ -1,7 +1,7 @@
 #pragma once
 #include <sys/types.h>
 
-#include "machines/jail_protocol.h"
+#include "machines/sandbox/jail_protocol.h"
 
 namespace millrace::machines {
 

@@ -1,5 +1,5 @@
 #pragma once
-#include "machines/jail_protocol.h"
+#include "machines/sandbox/jail_protocol.h"
 
 namespace millrace::machines {
 

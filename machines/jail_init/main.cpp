@@ -21,7 +21,7 @@
 #include "machines/jail_init/limits.h"
 #include "machines/jail_init/resident.h"
 #include "machines/jail_init/user.h"
-#include "machines/jail_protocol.h"
+#include "machines/sandbox/jail_protocol.h"
 
 namespace millrace::machines {
 namespace {

@@ -123,4 +123,7 @@ inline Error error(Code code, std::string message, std::string param = {}) {
 // Its code's class, but for one that lasts: that is permanent.
 RetryClass retry_class(const Error& error);
 
+// "Not Found" (RFC 9110); empty for a status that is never sent.
+std::string_view http_phrase(int status);
+
 }  // namespace millrace::base

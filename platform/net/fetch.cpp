@@ -7,7 +7,7 @@
 
 #include <curl/curl.h>
 
-#include "platform/net/http_words.h"
+#include "platform/net/http/http_text.h"
 
 namespace millrace::net {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "platform/base/result.h"
 #include "platform/net/fetch_guard.h"
-#include "platform/net/http_client.h"
+#include "platform/net/http/http_client.h"
 
 namespace millrace::net {
 

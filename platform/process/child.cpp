@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "platform/base/log.h"
-#include "platform/process/poll_limit.h"
 
 namespace millrace::process {
 namespace {
@@ -191,6 +190,12 @@ base::Result<Captured> capture(Spawner& spawner, Command command, const CaptureL
   out->write.reset();
   err->write.reset();
   return Capture(std::move(*child), std::move(out->read), std::move(err->read), limits, stops).run();
+}
+
+int poll_limit(std::chrono::steady_clock::time_point deadline) {
+  using std::chrono::milliseconds;
+  const auto left = std::chrono::ceil<milliseconds>(deadline - std::chrono::steady_clock::now()).count();
+  return static_cast<int>(std::clamp<milliseconds::rep>(left, 0, 3'600'000));
 }
 
 }  // namespace millrace::process

@@ -8,10 +8,9 @@
 #include <unistd.h>
 
 #include "platform/process/child.h"
-#include "platform/process/file_rules.h"
-#include "platform/process/jail_words.h"
+#include "platform/process/engine_filter.h"
+#include "platform/process/jail_options.h"
 #include "platform/process/lock_in.h"
-#include "platform/process/seccomp_filter.h"
 
 namespace millrace::process {
 namespace {

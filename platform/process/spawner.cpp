@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "platform/process/jail_words.h"
+#include "platform/process/jail_options.h"
 
 namespace millrace::process {
 namespace {

@@ -4,7 +4,7 @@ CREATE TABLE meta (
   value INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 -- The most milliseconds by which the time in a job's id is ahead of its row's created_at, where that is more than the
--- second that any may be (storage/ids_ahead.h): written down with the row.
+-- second that any may be (storage/jobs/job_rows.h): written down with the row.
 INSERT INTO meta (name, value)
   SELECT 'ids_ahead_ms', coalesce(max(
     (instr('0123456789ABCDEF', substr(h,  1, 1)) - 1) * 17592186044416 +

@@ -1,4 +1,4 @@
--- Tenants of whom a long document was passed over: the next turn of theirs is its own (storage/turns.h). `use` is that
+-- Tenants of whom a long document was passed over: the next turn of theirs is its own (storage/jobs/claim_order.h). `use` is that
 -- of turns.
 CREATE TABLE passed_over (
   kind   INTEGER NOT NULL,

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "platform/base/clock.h"
-#include "storage/blobs.h"
+#include "storage/blobs/blobs.h"
 #include "tests/support/temp_dir.h"
 
 // What holds for every implementation of Blobs. A new one adds a line at the end.
@@ -37,16 +37,16 @@ class BlobsContract : public testing::TestWithParam<Implementation> {
     EXPECT_TRUE(done);
     return *done;
   }
-  BlobRef adopted(const std::string& content) {
+  BlobRef set_referenced(const std::string& content) {
     const Staged blob = staged(content);
-    blob->adopted(true);
+    blob->set_referenced(true);
     return blob->ref();
   }
   int collect(std::int64_t now_ms = kLater, std::int64_t age_ms = 0, int limit = 1'000) {
-    const auto is_named = [](void* self, const std::string& path) {
+    const auto is_referenced = [](void* self, const std::string& path) {
       return static_cast<BlobsContract*>(self)->named_.count(path) > 0;
     };
-    return blobs_->collect_orphans(now_ms, age_ms, limit, is_named, this);
+    return blobs_->collect_orphans(now_ms, age_ms, limit, is_referenced, this);
   }
 
   support::TempDir dir_;
@@ -71,7 +71,7 @@ TEST_P(BlobsContract, WhatWasAppendedComesBackUnderItsHash) {
   EXPECT_EQ(blobs_->read((*blob)->ref()).value(), all);
 }
 
-TEST_P(BlobsContract, AnEmptyBlobIsABlob) { EXPECT_EQ(blobs_->read(adopted("")).value(), ""); }
+TEST_P(BlobsContract, AnEmptyBlobIsABlob) { EXPECT_EQ(blobs_->read(set_referenced("")).value(), ""); }
 
 TEST_P(BlobsContract, ABlobMayBeShorterOrLongerThanExpected) {
   const std::string content(3 << 20, 'x');
@@ -97,8 +97,8 @@ TEST_P(BlobsContract, ALargeBlobComesBackWholeWhateverItsLength) {
 }
 
 TEST_P(BlobsContract, EveryStagingHasAPathOfItsOwn) {
-  const BlobRef first = adopted("same");
-  const BlobRef second = adopted("same");
+  const BlobRef first = set_referenced("same");
+  const BlobRef second = set_referenced("same");
   EXPECT_EQ(first.sha256_hex, second.sha256_hex);
   EXPECT_NE(first.path, second.path);
   blobs_->unlink(first.path);
@@ -112,16 +112,16 @@ TEST_P(BlobsContract, AStagedBlobThatNoRowNamesGoes) {
   EXPECT_EQ(blobs_->open(dropped).error().code, base::Code::kNotFound);
   {
     const Staged blob = staged("b");
-    blob->adopted(false);
+    blob->set_referenced(false);
     refused = blob->ref();
     EXPECT_EQ(blobs_->read(refused).value(), "b") << "until it is let go";
   }
   EXPECT_FALSE(blobs_->open(refused));
-  EXPECT_EQ(blobs_->read(adopted("c")).value(), "c");
+  EXPECT_EQ(blobs_->read(set_referenced("c")).value(), "c");
 }
 
 TEST_P(BlobsContract, AdoptedBlobsOutliveTheProcessThatMadeThem) {
-  const BlobRef ref = adopted("kept");
+  const BlobRef ref = set_referenced("kept");
   blobs_ = open();
   EXPECT_EQ(blobs_->read(ref).value(), "kept");
 }
@@ -140,7 +140,7 @@ TEST_P(BlobsContract, AWriterIsSpentAfterFinish) {
 }
 
 TEST_P(BlobsContract, OrphansThatNoRowNamesAreCollected) {
-  const BlobRef kept = adopted("kept"), orphan = adopted("orphan");
+  const BlobRef kept = set_referenced("kept"), orphan = set_referenced("orphan");
   named_.insert(kept.path);
   EXPECT_EQ(collect(), 1);
   EXPECT_TRUE(blobs_->open(kept));
@@ -148,7 +148,7 @@ TEST_P(BlobsContract, OrphansThatNoRowNamesAreCollected) {
 }
 
 TEST_P(BlobsContract, YoungOrphansAreLeft) {
-  const BlobRef orphan = adopted("young");
+  const BlobRef orphan = set_referenced("young");
   const std::int64_t now_ms = base::millis(base::SystemClock().wall());
   EXPECT_EQ(collect(now_ms, 60'000), 0);
   EXPECT_EQ(collect(now_ms + 120'000, 60'000), 1);
@@ -163,7 +163,7 @@ TEST_P(BlobsContract, WhatIsStillHeldIsNoOrphanWhateverItsAge) {
 }
 
 TEST_P(BlobsContract, CollectingGoesOnWhereItStopped) {
-  for (int i = 0; i < 20; ++i) adopted("orphan " + std::to_string(i));
+  for (int i = 0; i < 20; ++i) set_referenced("orphan " + std::to_string(i));
   int removed = 0;
   for (int calls = 0; calls < 10; ++calls) {
     const int now = collect(kLater, 0, 4);
@@ -186,7 +186,7 @@ TEST_P(BlobsContract, WhatWouldLeaveLessThanTheDiskMinimumIsRefusedBeforeAByte) 
 TEST_P(BlobsContract, WhatAcceptedWorkWritesIsTakenBelowTheDiskMinimum) {
   blobs_ = open(std::int64_t{1} << 60);
   ASSERT_FALSE(blobs_->begin(0));
-  auto writer = blobs_->begin_owed(5);
+  auto writer = blobs_->begin_reserved(5);
   ASSERT_TRUE(writer);
   ASSERT_TRUE((*writer)->append("hello"));
   EXPECT_EQ(blobs_->read((*writer)->finish().value()->ref()).value(), "hello");

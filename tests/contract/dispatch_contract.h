@@ -12,7 +12,7 @@
 
 #include <gtest/gtest.h>
 
-#include "bus/kafka_dispatch.h"
+#include "bus/kafka/kafka_dispatch.h"
 #include "platform/base/clock.h"
 #include "tests/contract/kafka_outage.h"
 #include "tests/support/kafka_broker.h"

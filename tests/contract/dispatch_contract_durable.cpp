@@ -1,7 +1,7 @@
 // The rules of a durable bus::Dispatch: several processes, restarts, and what a broker's outage may cost.
 // Kafka is a real broker.
-#include "bus/kafka_producer.h"
-#include "bus/kafka_settings.h"
+#include "bus/kafka/kafka_producer.h"
+#include "bus/kafka/kafka_settings.h"
 #include "tests/contract/dispatch_contract.h"
 #include "tests/contract/kafka_admin.h"
 

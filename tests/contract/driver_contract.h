@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "machines/driver.h"
-#include "machines/ssh_authority.h"
+#include "machines/keys/ssh_authority.h"
 #include "platform/process/spawner.h"
 #include "tests/support/sshd.h"
 #include "tests/support/temp_dir.h"

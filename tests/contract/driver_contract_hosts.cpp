@@ -2,8 +2,8 @@
 
 #include <sys/stat.h>
 
-#include "machines/sandbox.h"
-#include "machines/ssh_driver.h"
+#include "machines/remote/ssh_driver.h"
+#include "machines/sandbox/sandbox.h"
 #include "tests/contract/driver_contract.h"
 #include "tests/support/machine_number.h"
 #include "tests/support/wait_until.h"

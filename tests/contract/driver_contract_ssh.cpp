@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "machines/ssh_driver.h"
+#include "machines/remote/ssh_driver.h"
 #include "tests/contract/driver_contract.h"
 #include "tests/support/processes.h"
 #include "tests/support/wait_until.h"

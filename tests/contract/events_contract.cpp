@@ -10,8 +10,8 @@
 
 #include <gtest/gtest.h>
 
-#include "bus/kafka_events.h"
-#include "bus/kafka_producer.h"
+#include "bus/kafka/kafka_events.h"
+#include "bus/kafka/kafka_producer.h"
 #include "bus/local.h"
 #include "platform/base/clock.h"
 #include "tests/contract/kafka_admin.h"

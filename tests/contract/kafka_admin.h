@@ -3,7 +3,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "bus/kafka_client.h"
+#include "bus/kafka/kafka_client.h"
 
 // What an operator may do to the broker behind our back.
 namespace millrace::bus {

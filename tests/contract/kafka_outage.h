@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "bus/bus.h"
-#include "bus/kafka_cluster.h"
+#include "bus/kafka/kafka_settings.h"
 #include "platform/base/clock.h"
 #include "platform/base/ids.h"
 #include "tests/support/kafka_broker.h"

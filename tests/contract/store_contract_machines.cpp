@@ -6,7 +6,7 @@
 namespace millrace::storage::testing {
 namespace {
 
-// A job that waits for its machine: delivery.md has "wake_in_progress" as a state of its own.
+// A job that waits for its machine. docs/design/delivery.md lists "wake_in_progress" as a separate state.
 class DeliveryOnMachines : public ::testing::TestWithParam<StoreKind> {
  protected:
   MachineStore s{false, GetParam().open};
@@ -29,12 +29,12 @@ TEST_P(DeliveryOnMachines, ItIsQueuedWhenItsMachineAnswersAndRunsThen) {
 }
 
 TEST_P(DeliveryOnMachines, ItFailsWithItsMachine) {
-  s.heard().forget();
+  s.commits().forget();
   s.fail_act({Code::kMachineWakeFailed, "no answer"});
   EXPECT_EQ(status(), "failed");
   EXPECT_EQ(s.view(job).error->code, Code::kMachineWakeFailed);
   EXPECT_TRUE(support::wait_until([&] {
-    const auto changes = s.heard().all().changes;
+    const auto changes = s.commits().all().changes;
     return std::any_of(changes.begin(), changes.end(), [&](const Change& c) {
       return c.job == job && c.status == JobStatus::kFailed && c.version == 2;
     });

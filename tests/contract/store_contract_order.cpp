@@ -46,7 +46,7 @@ std::vector<Ready> republish_outbox(JobStore& s) {
   return await<std::vector<Ready>>([&](auto done) { s.upkeep().republish_outbox(100, done); }).value();
 }
 bool heard_ready(JobStore& s, std::size_t count) {
-  return support::wait_until([&] { return s.heard().all().ready.size() >= count; });
+  return support::wait_until([&] { return s.commits().all().ready.size() >= count; });
 }
 
 TEST_P(DeliveryOrder, Rule10_TheWindowIsCountedInTheStoreAndTheRestWaitsThere) {
@@ -55,7 +55,7 @@ TEST_P(DeliveryOrder, Rule10_TheWindowIsCountedInTheStoreAndTheRestWaitsThere) {
   for (int i = 0; i < 12; ++i) jobs.push_back(s.submit());
   EXPECT_TRUE(take(s).empty());
   ASSERT_TRUE(heard_ready(s, 8));
-  EXPECT_EQ(s.heard().all().ready.size(), 8u);  // the smallest window; nobody has free slots
+  EXPECT_EQ(s.commits().all().ready.size(), 8u);  // the smallest window; nobody has free slots
   const auto claimed = s.claim(3);
   ASSERT_EQ(claimed.size(), 3u);
   const auto more = take(s);
@@ -82,7 +82,7 @@ TEST_P(DeliveryOrder, Rule10_AJobOfALaneThatHasNoTokenGetsOneWhateverFillsTheWin
   const JobId next = completion("idle");
   completion("busy");
   ASSERT_TRUE(heard_ready(s, 10));
-  const auto ready = s.heard().all().ready;
+  const auto ready = s.commits().all().ready;
   ASSERT_EQ(ready.size(), 10u);  // the smallest window, and these
   EXPECT_EQ(ready[8].job, first);
   EXPECT_EQ(ready[9].job, next);
@@ -150,7 +150,7 @@ TEST_P(DeliveryOrder, Rule10_WithoutAnOutboxEveryReadyJobIsAnnouncedByItsCommit)
   s.clock.advance(5s);
   EXPECT_EQ(s.release_due(), 1);
   ASSERT_TRUE(heard_ready(s, 13));
-  EXPECT_EQ(s.heard().all().ready.back().epoch, 2);
+  EXPECT_EQ(s.commits().all().ready.back().epoch, 2);
 }
 
 JobId submit_as(JobStore& s, const std::string& tenant, int priority = 0) {
@@ -239,9 +239,9 @@ TEST_P(DeliveryOrder, Rule12_VersionsAreGapFreeAndOnlyCommittedOnesAreHeard) {
   EXPECT_EQ(types, (std::vector<std::string>{"queued", "running", "retry", "running", "progress", "page",
                                              "page", "succeeded"}));
   EXPECT_EQ(s.view(job).version, 8);
-  ASSERT_TRUE(support::wait_until([&] { return s.heard().all().changes.size() == 8; }));
+  ASSERT_TRUE(support::wait_until([&] { return s.commits().all().changes.size() == 8; }));
   std::int64_t version = 0;
-  for (const auto& change : s.heard().all().changes) {
+  for (const auto& change : s.commits().all().changes) {
     EXPECT_EQ(change.version, ++version);
     EXPECT_EQ(change.tenant, kTenant);
   }
@@ -331,18 +331,18 @@ TEST_P(DeliveryOrder, TheStoreMakesExactlyTheLegalMoves) {
       const auto before = static_cast<JobStatus>(from);
       const Lease lease = job_in(s, before);
       ASSERT_EQ(s.status(lease.job), before);
-      s.heard().forget();
+      s.commits().forget();
       move.go(s, lease);
       JobStatus at = before;
       const JobStatus after = s.status(lease.job);
       if (after != before) {
         ASSERT_TRUE(support::wait_until([&] {
-          const auto changes = s.heard().all().changes;
+          const auto changes = s.commits().all().changes;
           return std::any_of(changes.begin(), changes.end(),
                              [&](const Change& c) { return c.job == lease.job && c.status == after; });
         })) << move.name;
       }
-      for (const Change& change : s.heard().all().changes) {
+      for (const Change& change : s.commits().all().changes) {
         if (change.job != lease.job || change.status == at) continue;
         EXPECT_TRUE(support::legal_move(at, change.status))
             << move.name << ": " << static_cast<int>(at) << " → " << static_cast<int>(change.status);

@@ -129,7 +129,7 @@ def test_a_failed_sync_in_one_process_ends_all_of_the_store(tmp_path, failing, r
             if process is store.processes.of(role):
                 assert set(failed_files(process)) == {FILES[failing]}
             else:
-                assert events(process, "store_failed_elsewhere") and not failed_files(process)
+                assert events(process, "store_peer_failed") and not failed_files(process)
         store.assert_accepted_jobs_are_kept()
 
 

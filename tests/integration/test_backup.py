@@ -41,7 +41,7 @@ def test_a_folder_that_is_there_already_is_not_written(tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "file").write_text("x")
     ran = backup(gateway.data, tmp_path / "mine")
-    assert ran.returncode == 1 and "is there already" in ran.stderr
+    assert ran.returncode == 1 and "already exists" in ran.stderr
     assert [entry.name for entry in (tmp_path / "mine").iterdir()] == ["file"]
 
 

@@ -11,8 +11,8 @@ from millrace import BUILD, ROOT
 @pytest.fixture
 def clone(tmp_path):
     """A clone in which installing and building only leave a trace, and the gateway prints its flags."""
-    (tmp_path / "app").mkdir()
-    shutil.copy(ROOT / "app" / "settings_table.cpp", tmp_path / "app")
+    (tmp_path / "app" / "config").mkdir(parents=True)
+    shutil.copy(ROOT / "app" / "config" / "settings_table.cpp", tmp_path / "app" / "config")
     release = tmp_path / "build" / "release"
     release.mkdir(parents=True)
     (tmp_path / "scripts").mkdir()

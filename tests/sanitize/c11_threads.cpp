@@ -43,7 +43,8 @@ extern "C" {
 const char* __tsan_default_suppressions();
 const char* __tsan_default_suppressions() {
   return "called_from_lib:librdkafka.so.1\n"
-         "thread:librdkafka.so.1\n"  // of a client that does not end and is left behind (bus/kafka_client.h)
+         "thread:librdkafka.so.1\n"  // of a client that does not end and is left behind
+                                     // (bus/kafka/kafka_client.h)
          "race:^mtx_\n"  // librdkafka alone uses these; how it hands a mutex to another thread is not seen
          "race:^cnd_\n"
          "race:Pistache::Polling::Epoll::addFd\n"

@@ -20,8 +20,8 @@ millrace_library(api       api     USES jobs storage net base)
 millrace_program(millrace-engine ai/engines/host USES base PACKAGES tesseract)
 """
 
-HEADERS = ["platform/base/result.h", "platform/net/task.h", "storage/job_intake.h", "storage/job_queries.h",
-           "jobs/submit.h", "api/routes.h"]
+HEADERS = ["platform/base/result.h", "platform/net/task.h", "storage/jobs/job_intake.h", "storage/jobs/job_queries.h",
+           "jobs/submit.h", "api/routing/routes.h"]
 
 
 def run(script, root, *arguments):
@@ -35,7 +35,7 @@ def tree(tmp_path):
     (tmp_path / "CMakeLists.txt").write_text(CMAKE)
     for header in HEADERS:
         put(tmp_path, header, "#pragma once\n")
-    put(tmp_path, "jobs/submit.cpp", '#include "jobs/submit.h"\n\n#include "storage/job_intake.h"\n')
+    put(tmp_path, "jobs/submit.cpp", '#include "jobs/submit.h"\n\n#include "storage/jobs/job_intake.h"\n')
     return tmp_path
 
 
@@ -62,8 +62,8 @@ def test_a_correct_tree_passes_silently(tree):
 
 BROKEN = [
     ("dependencies", "storage/x.cpp", '#include "jobs/submit.h"\n'),
-    ("dependencies", "platform/base/x.cpp", '\n#include "storage/job_queries.h"\n'),
-    ("dependencies", "ai/engines/host/main.cpp", '#include "storage/job_queries.h"\n'),
+    ("dependencies", "platform/base/x.cpp", '\n#include "storage/jobs/job_queries.h"\n'),
+    ("dependencies", "ai/engines/host/main.cpp", '#include "storage/jobs/job_queries.h"\n'),
     ("root-relative", "api/x.cpp", '#include "routes.h"\n'),
     ("third-party", "api/x.cpp", "#include <sqlite3.h>\n"),
     ("third-party", "api/x.cpp", "#include <pistache/endpoint.h>\n"),
@@ -71,7 +71,7 @@ BROKEN = [
     ("third-party", "platform/base/x.cpp", "#include <spdlog/spdlog.h>\n"),
     ("third-party", "jobs/x.cpp", "#include <asio/awaitable.hpp>\n"),
     ("third-party", "storage/x.cpp", "#include <CLI/CLI.hpp>\n"),
-    ("movers", "api/x.cpp", '#include "storage/job_intake.h"\n'),
+    ("movers", "api/x.cpp", '#include "storage/jobs/job_intake.h"\n'),
     ("database-file", "storage/x.cpp", 'void f() { std::ifstream in(data + "/millrace.db"); }\n'),
     ("database-file", "storage/x.cpp", 'int fd = ::open((path + "-wal").c_str(), 0);\n'),
     ("map", "docs/architecture.md", "Everything may use everything.\n"),
@@ -91,7 +91,7 @@ def test_each_rule_fires_with_its_place(tree, rule, name, text):
 
 
 FINE = [
-    ("api/x.cpp", '#include "storage/job_queries.h"\n#include "jobs/submit.h"\n'),
+    ("api/x.cpp", '#include "storage/jobs/job_queries.h"\n#include "jobs/submit.h"\n'),
     ("storage/x.cpp", "#include <sqlite3.h>\n"),
     ("storage/x.cpp", '// #include "jobs/submit.h" was here\n'),
     ("storage/x.cpp", 'int rc = sqlite3_open_v2("millrace.db", &db, flags, nullptr);\n'),
@@ -180,7 +180,7 @@ def documents(tree):
     put(tree, "docs/design/delivery.md", "# Delivery\n\n## 1. States\n\n### 1.1 Final states\n\n## 2. Leases\n")
     put(tree, "docs/adr/0001-a-decision.md", "# A decision\n")
     put(tree, "README.md", "[Leases](docs/design/delivery.md#2-leases), [states](docs/design/delivery.md), [jobs](jobs/), [here](#top)\n\n# Top\n")
-    put(tree, "jobs/submit.h", "#pragma once\n// docs/design/delivery.md §1.1 and ADR 1; see storage/job_intake.h.\n")
+    put(tree, "jobs/submit.h", "#pragma once\n// docs/design/delivery.md §1.1 and ADR 1; see storage/jobs/job_intake.h.\n")
     subprocess.run(["git", "init", "-q", tree], check=True)
     return tree
 

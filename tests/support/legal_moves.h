@@ -1,5 +1,5 @@
 #pragma once
-#include "schemas/job.h"
+#include "schemas/jobs/job.h"
 
 namespace millrace::support {
 

@@ -2,7 +2,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "platform/net/http_client.h"
+#include "platform/net/http/http_client.h"
 
 namespace millrace::support {
 

@@ -15,7 +15,6 @@
 #include "ai/engines/host/once_speech.h"
 #include "ai/engines/host/serve.h"
 #include "platform/process/lock_in.h"
-#include "platform/process/oom_score.h"
 
 namespace millrace::engines::host {
 namespace {

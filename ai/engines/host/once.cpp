@@ -8,9 +8,9 @@
 #include <fcntl.h>
 #include <nlohmann/json.hpp>
 
-#include "ai/engines/document.h"
+#include "ai/engines/host/documents/reader.h"
 #include "ai/engines/host/once_speech.h"
-#include "ai/engines/host/reader.h"
+#include "ai/engines/ocr/document.h"
 
 namespace millrace::engines::host {
 namespace {

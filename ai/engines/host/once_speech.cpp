@@ -6,9 +6,9 @@
 
 #include <unistd.h>
 
-#include "ai/engines/host/recording_reader.h"
-#include "ai/engines/host/voice.h"
-#include "ai/engines/recording.h"
+#include "ai/engines/host/audio/recording_reader.h"
+#include "ai/engines/host/audio/voice.h"
+#include "ai/engines/speech/recording.h"
 #include "schemas/media.h"
 
 namespace millrace::engines::host {

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "ai/engines/speech_task.h"
+#include "ai/engines/speech/speaker.h"
 #include "platform/base/fd.h"
 #include "platform/base/result.h"
 

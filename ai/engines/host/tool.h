@@ -1,12 +1,19 @@
 #pragma once
 #include <chrono>
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "ai/engines/limits.h"
+#include "platform/base/fd.h"
+#include "platform/base/result.h"
 #include "platform/process/child.h"
 
 namespace millrace::engines::host {
+
+// The first `size_bytes` of `fd` in a file in memory, which programs can open by its descriptor wherever the
+// bytes came from. kInternal: `fd` has not so many, or memory is short.
+base::Result<base::Fd> memory_copy(const base::Fd& fd, std::uint64_t size_bytes);
 
 // A program (of poppler or ffmpeg) at work on the document, with its output coming down a pipe. Owns the
 // child: dropped, it is killed.

@@ -1,6 +1,6 @@
 #include "tests/bench/jobs/job_core.h"
 
-#include "bus/kafka_dispatch.h"
+#include "bus/kafka/kafka_dispatch.h"
 
 namespace millrace::bench {
 namespace {

@@ -5,9 +5,9 @@
 
 #include "bus/bus.h"
 #include "bus/local.h"
-#include "jobs/relay.h"
+#include "jobs/maintenance.h"
+#include "jobs/outbox_publisher.h"
 #include "jobs/submit.h"
-#include "jobs/upkeep.h"
 #include "jobs/waiters.h"
 #include "platform/base/clock.h"
 #include "platform/base/metrics.h"
@@ -15,7 +15,7 @@
 #include "platform/net/loop.h"
 #include "storage/store.h"
 #include "tests/bench/jobs/noop_runner.h"
-#include "workers/upkeep_timer.h"
+#include "workers/jobs/maintenance_timer.h"
 #include "workers/worker.h"
 
 namespace millrace::bench {

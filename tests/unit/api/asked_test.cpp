@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "schemas/ocr.h"
+#include "schemas/media/ocr.h"
 #include "tests/unit/api/served.h"
 
 namespace millrace::api::test {

@@ -3,7 +3,7 @@
 #include <string_view>
 #include <vector>
 
-#include "schemas/transcription.h"
+#include "schemas/media/transcription.h"
 #include "tests/unit/api/served.h"
 
 namespace millrace::api::test {

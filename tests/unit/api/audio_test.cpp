@@ -2,8 +2,8 @@
 
 #include <thread>
 
-#include "api/upload.h"
-#include "schemas/transcription.h"
+#include "api/admission/upload.h"
+#include "schemas/media/transcription.h"
 #include "tests/support/wait_until.h"
 
 namespace millrace::api::test {

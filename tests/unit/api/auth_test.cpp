@@ -1,9 +1,9 @@
-#include "api/auth.h"
+#include "api/admission/auth.h"
 
 #include <gtest/gtest.h>
 
+#include "api/admission/keys.h"
 #include "api/headers.h"
-#include "api/keys.h"
 #include "platform/base/crypto.h"
 
 namespace millrace::api {

@@ -1,6 +1,6 @@
 #include <regex>
 
-#include "schemas/chat_job.h"
+#include "schemas/chat/chat_job.h"
 #include "tests/unit/api/served.h"
 
 namespace millrace::api::test {

@@ -1,7 +1,7 @@
 #pragma once
 #include <string>
 
-#include "schemas/execution.h"
+#include "schemas/machines/execution.h"
 #include "tests/unit/api/served.h"
 
 namespace millrace::api::test {

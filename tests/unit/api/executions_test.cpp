@@ -1,7 +1,7 @@
 #include "tests/unit/api/executions.h"
 
 #include "platform/base/crypto.h"
-#include "storage/job_queries.h"
+#include "storage/jobs/job_queries.h"
 #include "tests/support/wait_until.h"
 
 namespace millrace::api::test {

@@ -160,7 +160,7 @@ TEST_F(Guard, AUsedKeyKnowsWhenItWasUsed) {
   ASSERT_EQ(get("/v1/models").status, 200);
   const std::string id(*schemas::key_id(owner));
   EXPECT_TRUE(support::wait_until([&] {
-    const auto row = storage::AccessRows(*store).find(id);
+    const auto row = storage::ApiKeys(*store).find(id);
     return row && *row && (*row)->last_used_at.has_value();
   }));
 }

@@ -1,11 +1,11 @@
-#include "api/job_stream.h"
+#include "api/jobs/job_stream.h"
 
 #include <stdexcept>
 
-#include "api/chat_answer.h"
-#include "api/counted_places.h"
-#include "api/live_overview.h"
-#include "api/revocations.h"
+#include "api/admin/live_overview.h"
+#include "api/admission/job_places.h"
+#include "api/chat/chat_answer.h"
+#include "api/machines/ssh_handlers.h"
 #include "tests/support/wait_until.h"
 #include "tests/unit/api/served.h"
 

@@ -1,4 +1,4 @@
-#include "api/keys.h"
+#include "api/admission/keys.h"
 
 #include <fstream>
 
@@ -29,11 +29,11 @@ class AdminKey : public ::testing::Test {
     return line;
   }
   // What the store knows of the key in the file.
-  std::optional<storage::KeyRow> row() {
+  std::optional<storage::ApiKeyRow> row() {
     const std::string key = text();
     const auto id = schemas::key_id(key);
     if (!id) return std::nullopt;
-    return *storage::AccessRows(*store).find(std::string(*id));
+    return *storage::ApiKeys(*store).find(std::string(*id));
   }
   std::string make(schemas::ScopeSet scopes, std::optional<base::WallTime> expires = {}) {
     return create_key(*store, kPepper, {.name = "k", .scopes = scopes, .expires_at = expires})->row.id;

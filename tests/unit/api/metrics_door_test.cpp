@@ -1,9 +1,8 @@
-#include "api/metrics_door.h"
-
 #include <gtest/gtest.h>
 
+#include "api/admin/service_handlers.h"
+#include "api/admission/keys.h"
 #include "api/front/server.h"
-#include "api/keys.h"
 #include "tests/unit/api/served.h"
 
 namespace millrace::api::test {

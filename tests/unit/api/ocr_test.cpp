@@ -1,4 +1,4 @@
-#include "schemas/ocr.h"
+#include "schemas/media/ocr.h"
 
 #include <future>
 #include <latch>

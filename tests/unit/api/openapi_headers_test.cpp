@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "api/openapi.h"
+#include "api/openapi/openapi.h"
 #include "tests/support/wait_until.h"
 #include "tests/unit/api/served.h"
 

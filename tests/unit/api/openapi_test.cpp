@@ -1,12 +1,12 @@
-#include "api/openapi.h"
+#include "api/openapi/openapi.h"
 
 #include <set>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "api/routes.h"
-#include "schemas/chat_request.h"
+#include "api/routing/routes.h"
+#include "schemas/chat/chat_request.h"
 
 namespace millrace::api {
 namespace {

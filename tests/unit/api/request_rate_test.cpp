@@ -1,4 +1,4 @@
-#include "api/request_rate.h"
+#include "api/admission/request_rate.h"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
-#include "api/router.h"
+#include "api/routing/router.h"
 
 #include <set>
 
 #include <gtest/gtest.h>
 
-#include "api/path_advice.h"
-#include "api/routes.h"
+#include "api/routing/path_advice.h"
+#include "api/routing/routes.h"
 
 namespace millrace::api {
 namespace {

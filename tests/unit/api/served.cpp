@@ -2,11 +2,11 @@
 
 #include <future>
 
-#include "api/secret_file.h"
+#include "api/admission/keys.h"
 #include "platform/base/base64.h"
-#include "schemas/artifact.h"
-#include "storage/audit.h"
-#include "storage/machine_rows.h"
+#include "schemas/machines/artifact.h"
+#include "storage/admin/audit.h"
+#include "storage/machines/machines.h"
 
 namespace millrace::api::test {
 namespace {
@@ -122,9 +122,9 @@ std::string Served::new_machine(const std::string& tenant) {
   wanted.tenant = tenant;
   wanted.name = "test-" + wanted.id.str();
   const std::string id = schemas::machine_id(wanted.id);
-  const storage::MachineCall call{
+  const storage::IdempotentCall call{
       .tenant = tenant, .actor = "test", .key = {}, .act = submit->new_id(schemas::Kind::kMachine)};
-  const auto made = committed<storage::Answer>([&](storage::Done<storage::Answer> done) {
+  const auto made = committed<storage::CallReply>([&](storage::Callback<storage::CallReply> done) {
     storage::Machines(*store).create(
         std::move(wanted), call, [](const schemas::Machine&) { return std::string(); }, std::move(done));
   });
@@ -147,9 +147,9 @@ std::string Served::ssh_machine(const std::string& host, int port) {
   wanted.source = schemas::MachineSource::kFile;
   wanted.settings.ssh = schemas::SshTarget{.host = host, .port = port, .user = "ci", .host_key = {}};
   const std::string id = schemas::machine_id(wanted.id);
-  const auto made = committed<int>([&](storage::Done<int> done) {
-    storage::Machines(*store).take_from_file({wanted}, {submit->new_id(schemas::Kind::kMachine)},
-                                             std::move(done));
+  const auto made = committed<int>([&](storage::Callback<int> done) {
+    storage::Machines(*store).apply_config_file({wanted}, {submit->new_id(schemas::Kind::kMachine)},
+                                                std::move(done));
   });
   EXPECT_TRUE(made.has_value());
   EXPECT_EQ(act(), "wake");
@@ -178,7 +178,7 @@ storage::Applied Served::leave(const storage::Lease& lease, const std::string& m
                    .name = name,
                    .mime_type = std::string(schemas::mime_type_of(name)),
                    .content = staged(*store, content)});
-  return committed<storage::Applied>([&](storage::Done<storage::Applied> done) {
+  return committed<storage::Applied>([&](storage::Callback<storage::Applied> done) {
            outcomes.artifacts(lease, *schemas::machine_id_from(machine), std::move(files), std::move(done));
          })
       .value();
@@ -187,7 +187,7 @@ storage::Applied Served::leave(const storage::Lease& lease, const std::string& m
 std::optional<storage::Claimed> Served::claim(schemas::Kind kind) {
   storage::JobClaims claims(*store);
   auto claimed =
-      committed<std::vector<storage::Claimed>>([&](storage::Done<std::vector<storage::Claimed>> done) {
+      committed<std::vector<storage::Claimed>>([&](storage::Callback<std::vector<storage::Claimed>> done) {
         claims.claim({.kind = kind, .worker = "test"}, std::move(done));
       });
   EXPECT_TRUE(claimed.has_value());
@@ -199,7 +199,7 @@ storage::Applied Served::finish(const storage::Lease& lease, const std::string& 
   storage::JobOutcomes outcomes(*store);
   storage::Payload payload{.bytes = result, .blob = {}};
   if (result.size() > storage::kInlineMax) payload = {.bytes = {}, .blob = staged(*store, result)};
-  return committed<storage::Applied>([&](storage::Done<storage::Applied> done) {
+  return committed<storage::Applied>([&](storage::Callback<storage::Applied> done) {
            outcomes.finish(lease, std::move(payload), std::move(done));
          })
       .value();
@@ -208,7 +208,7 @@ storage::Applied Served::finish(const storage::Lease& lease, const std::string& 
 storage::Applied Served::fail(const storage::Lease& lease, base::Code code, const std::string& message,
                               const std::string& result) {
   storage::JobOutcomes outcomes(*store);
-  return committed<storage::Applied>([&](storage::Done<storage::Applied> done) {
+  return committed<storage::Applied>([&](storage::Callback<storage::Applied> done) {
            outcomes.fail(lease, {.code = code, .message = message}, {.bytes = result, .blob = {}},
                          std::move(done));
          })
@@ -218,13 +218,13 @@ storage::Applied Served::fail(const storage::Lease& lease, base::Code code, cons
 storage::Applied Served::release(const storage::Lease& lease) {
   storage::JobOutcomes outcomes(*store);
   return committed<storage::Applied>(
-             [&](storage::Done<storage::Applied> done) { outcomes.give_back(lease, std::move(done)); })
+             [&](storage::Callback<storage::Applied> done) { outcomes.give_back(lease, std::move(done)); })
       .value();
 }
 
 storage::Applied Served::tell(const storage::Lease& lease, std::vector<storage::JobOutcomes::Event> events) {
   storage::JobOutcomes outcomes(*store);
-  return committed<storage::Applied>([&](storage::Done<storage::Applied> done) {
+  return committed<storage::Applied>([&](storage::Callback<storage::Applied> done) {
            outcomes.events(lease, std::move(events), std::move(done));
          })
       .value();
@@ -232,7 +232,7 @@ storage::Applied Served::tell(const storage::Lease& lease, std::vector<storage::
 
 storage::Applied Served::part(const storage::Lease& lease, int index, const std::string& page) {
   storage::JobOutcomes outcomes(*store);
-  return committed<storage::Applied>([&](storage::Done<storage::Applied> done) {
+  return committed<storage::Applied>([&](storage::Callback<storage::Applied> done) {
            outcomes.parts(lease, {{.index = index, .payload = {.bytes = page, .blob = {}}}}, std::move(done));
          })
       .value();

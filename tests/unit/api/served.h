@@ -7,14 +7,14 @@
 
 #include <gtest/gtest.h>
 
-#include "ai/inference/chat.h"
+#include "ai/inference/chat/chat.h"
+#include "api/admission/keys.h"
 #include "api/front/server.h"
-#include "api/keys.h"
 #include "api/service.h"
-#include "machines/ssh_authority.h"
-#include "schemas/machine_lifecycle.h"
-#include "storage/job_claims.h"
-#include "storage/job_outcomes.h"
+#include "machines/keys/ssh_authority.h"
+#include "schemas/machines/machine_lifecycle.h"
+#include "storage/jobs/job_claims.h"
+#include "storage/jobs/job_outcomes.h"
 #include "tests/support/temp_dir.h"
 #include "tests/unit/api/http.h"
 

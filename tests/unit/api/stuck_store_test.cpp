@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "storage/turnstile.h"
+#include "storage/writer/fair_write_lock.h"
 #include "tests/support/wait_until.h"
 #include "tests/unit/api/served.h"
 
@@ -15,7 +15,7 @@ class StuckStore : public Served {
   ~StuckStore() override { let_go(); }
 
   void hold() {
-    auto opened = storage::Turnstile::open(folder.str() + "/locks");
+    auto opened = storage::FairWriteLock::open(folder.str() + "/locks");
     ASSERT_TRUE(opened.has_value());
     line_ = std::move(*opened);
     ASSERT_TRUE(line_->acquire());
@@ -32,7 +32,7 @@ class StuckStore : public Served {
   }
 
  private:
-  std::unique_ptr<storage::Turnstile> line_;
+  std::unique_ptr<storage::FairWriteLock> line_;
 };
 
 TEST_F(StuckStore, ACancelIsAnsweredAndDoesNotHappenLater) {

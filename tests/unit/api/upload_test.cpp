@@ -1,11 +1,11 @@
-#include "api/upload.h"
+#include "api/admission/upload.h"
 
 #include <atomic>
 #include <future>
 
 #include <gtest/gtest.h>
 
-#include "schemas/transcription.h"
+#include "schemas/media/transcription.h"
 #include "tests/support/temp_dir.h"
 #include "tests/unit/api/audio.h"
 

@@ -1,7 +1,6 @@
-#include "app/data_dir.h"
-
 #include <gtest/gtest.h>
 
+#include "app/commands/with_store.h"
 #include "tests/support/temp_dir.h"
 
 namespace millrace::app::data_dir_test {

@@ -1,11 +1,10 @@
-#include "app/document_fetch.h"
-
 #include <algorithm>
 #include <filesystem>
 #include <mutex>
 
 #include <gtest/gtest.h>
 
+#include "app/components/document_download.h"
 #include "tests/support/answer.h"
 #include "tests/support/temp_dir.h"
 #include "tests/unit/net/web_server.h"
@@ -37,10 +36,10 @@ class WatchedBlobs final : public storage::Blobs {
   base::Result<std::unique_ptr<storage::BlobWriter>> begin(std::int64_t expected_bytes) override {
     return disk_->begin(expected_bytes);
   }
-  base::Result<std::unique_ptr<storage::BlobWriter>> begin_owed(std::int64_t expected_bytes) override {
+  base::Result<std::unique_ptr<storage::BlobWriter>> begin_reserved(std::int64_t expected_bytes) override {
     const std::lock_guard lock(mutex_);
     expected_ = expected_bytes;
-    auto writer = disk_->begin_owed(expected_bytes);
+    auto writer = disk_->begin_reserved(expected_bytes);
     if (!writer) return writer.error();
     return std::unique_ptr<storage::BlobWriter>(std::make_unique<Writer>(*this, *std::move(writer)));
   }
@@ -49,9 +48,9 @@ class WatchedBlobs final : public storage::Blobs {
   }
   base::Result<std::string> read(const storage::BlobRef& ref) const override { return disk_->read(ref); }
   void unlink(const std::string& path) override { disk_->unlink(path); }
-  int collect_orphans(std::int64_t now_ms, std::int64_t age_ms, int limit, IsNamed is_named,
+  int collect_orphans(std::int64_t now_ms, std::int64_t age_ms, int limit, IsReferenced is_referenced,
                       void* context) override {
-    return disk_->collect_orphans(now_ms, age_ms, limit, is_named, context);
+    return disk_->collect_orphans(now_ms, age_ms, limit, is_referenced, context);
   }
 
  private:

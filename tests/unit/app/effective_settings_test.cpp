@@ -1,10 +1,9 @@
-#include "app/effective_settings.h"
-
 #include <sstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "app/config/settings_text.h"
 #include "tests/support/temp_dir.h"
 
 namespace millrace::app::effective_settings_test {

@@ -1,5 +1,3 @@
-#include "app/help_form.h"
-
 #include <map>
 #include <string_view>
 
@@ -7,8 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "app/list_command.h"
-#include "app/settings.h"
+#include "app/commands/client_commands.h"
+#include "app/commands/help.h"
+#include "app/config/settings.h"
 
 namespace millrace::app::help_form_test {
 namespace {

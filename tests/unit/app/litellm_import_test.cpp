@@ -1,12 +1,11 @@
-#include "app/litellm_import.h"
-
 #include <array>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "app/models_section.h"
-#include "app/settings.h"
+#include "app/config/models_section.h"
+#include "app/config/settings.h"
+#include "app/litellm/import.h"
 
 namespace millrace::app::litellm_import_test {
 namespace {

@@ -1,9 +1,8 @@
-#include "app/live_workers.h"
-
 #include <filesystem>
 
 #include <gtest/gtest.h>
 
+#include "app/commands/doctor_checks.h"
 #include "tests/support/temp_dir.h"
 
 namespace millrace::app::live_workers_test {

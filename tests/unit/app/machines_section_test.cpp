@@ -1,4 +1,4 @@
-#include "app/machines_section.h"
+#include "app/config/machines_section.h"
 
 #include <array>
 

@@ -1,6 +1,6 @@
-#include "app/model_to_try.h"
-
 #include <gtest/gtest.h>
+
+#include "app/commands/serve.h"
 
 namespace millrace::app::model_to_try_test {
 namespace {

@@ -1,4 +1,4 @@
-#include "app/models_section.h"
+#include "app/config/models_section.h"
 
 #include <array>
 #include <fstream>

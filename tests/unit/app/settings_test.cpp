@@ -1,4 +1,4 @@
-#include "app/settings.h"
+#include "app/config/settings.h"
 
 #include <array>
 #include <set>

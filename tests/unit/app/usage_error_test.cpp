@@ -1,4 +1,4 @@
-#include "app/usage_error.h"
+#include "app/commands/usage_error.h"
 
 #include <string>
 #include <vector>

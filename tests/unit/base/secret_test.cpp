@@ -1,11 +1,11 @@
-#include "platform/base/secret.h"
-
 #include <functional>
 #include <sstream>
 #include <type_traits>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+
+#include "platform/base/crypto.h"
 
 namespace millrace::base::secret_test {
 namespace {

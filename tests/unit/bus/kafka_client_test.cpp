@@ -1,9 +1,9 @@
-#include "bus/kafka_client.h"
+#include "bus/kafka/kafka_client.h"
 
 #include <gtest/gtest.h>
 
-#include "bus/kafka_dispatch.h"
-#include "bus/kafka_settings.h"
+#include "bus/kafka/kafka_dispatch.h"
+#include "bus/kafka/kafka_settings.h"
 
 namespace millrace::bus {
 namespace {

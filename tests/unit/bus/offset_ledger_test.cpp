@@ -1,10 +1,10 @@
-#include "bus/offset_ledger.h"
-
 #include <algorithm>
 #include <random>
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "bus/kafka/kafka_offsets.h"
 
 namespace millrace::bus {
 namespace {

@@ -1,4 +1,4 @@
-#include "app/cli/batch_inputs.h"
+#include "app/cli/batch/batch_inputs.h"
 
 #include <fstream>
 #include <thread>
@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "app/cli/ocr_upload.h"
-#include "app/cli/resume_file.h"
+#include "app/cli/batch/ocr_command.h"
+#include "app/cli/batch/resume_file.h"
 #include "tests/support/temp_dir.h"
 
 namespace millrace::cli {

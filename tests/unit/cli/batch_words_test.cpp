@@ -1,6 +1,6 @@
-#include "app/cli/batch_words.h"
-
 #include <gtest/gtest.h>
+
+#include "app/cli/batch/batch_text.h"
 
 namespace millrace::cli {
 namespace {

@@ -1,9 +1,8 @@
-#include "app/cli/chat_body.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "app/cli/chat/chat_request.h"
 #include "tests/support/temp_dir.h"
 
 namespace millrace::cli {

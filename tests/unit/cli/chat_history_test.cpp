@@ -1,4 +1,4 @@
-#include "app/cli/chat_history.h"
+#include "app/cli/chat/chat_history.h"
 
 #include <algorithm>
 #include <fstream>

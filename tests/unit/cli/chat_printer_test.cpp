@@ -1,4 +1,4 @@
-#include "app/cli/chat_printer.h"
+#include "app/cli/chat/chat_printer.h"
 
 #include <cstdlib>
 

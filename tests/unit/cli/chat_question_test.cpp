@@ -1,8 +1,8 @@
-#include "app/cli/chat_question.h"
-
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "app/cli/chat/chat_talk.h"
 
 namespace millrace::cli {
 namespace {

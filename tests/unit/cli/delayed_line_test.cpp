@@ -1,10 +1,10 @@
-#include "app/cli/delayed_line.h"
-
 #include <cstdio>
 #include <string>
 
 #include <gtest/gtest.h>
 #include <unistd.h>
+
+#include "app/cli/terminal.h"
 
 namespace millrace::cli {
 namespace {

@@ -1,7 +1,7 @@
-#include "app/cli/event_text.h"
-
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+
+#include "app/cli/jobs/job_history.h"
 
 namespace millrace::cli {
 namespace {

@@ -1,7 +1,7 @@
-#include "app/cli/exec_body.h"
-
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+
+#include "app/cli/machines/exec_command.h"
 
 namespace millrace::cli {
 namespace {

@@ -1,4 +1,4 @@
-#include "app/cli/exec_copy.h"
+#include "app/cli/machines/exec_copy.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
-#include "app/cli/exec_exit.h"
-
 #include <gtest/gtest.h>
+
+#include "app/cli/machines/exec_command.h"
 
 namespace millrace::cli {
 namespace {

@@ -1,8 +1,8 @@
-#include "app/cli/exec_list.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+
+#include "app/cli/machines/exec_command.h"
 
 namespace millrace::cli {
 namespace {

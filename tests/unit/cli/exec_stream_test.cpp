@@ -1,4 +1,4 @@
-#include "app/cli/exec_stream.h"
+#include "app/cli/machines/exec_stream.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

@@ -1,11 +1,10 @@
-#include "app/cli/foreground.h"
-
 #include <filesystem>
 
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <stdlib.h>
 
+#include "app/cli/machines/ssh_command.h"
 #include "tests/support/temp_dir.h"
 
 namespace millrace::cli {

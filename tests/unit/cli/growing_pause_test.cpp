@@ -1,6 +1,6 @@
-#include "app/cli/growing_pause.h"
-
 #include <gtest/gtest.h>
+
+#include "app/cli/backoff.h"
 
 namespace millrace::cli {
 namespace {

@@ -1,4 +1,4 @@
-#include "app/cli/job_text.h"
+#include "app/cli/jobs/job_text.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

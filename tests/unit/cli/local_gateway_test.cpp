@@ -1,6 +1,6 @@
-#include "app/cli/local_gateway.h"
-
 #include <gtest/gtest.h>
+
+#include "app/cli/program.h"
 
 namespace millrace::cli {
 namespace {

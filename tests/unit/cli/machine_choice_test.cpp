@@ -1,4 +1,4 @@
-#include "app/cli/machine_choice.h"
+#include "app/cli/machines/machine_choice.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
-#include "app/cli/machine_text.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+
+#include "app/cli/machines/machines_command.h"
 
 namespace millrace::cli {
 namespace {

@@ -1,10 +1,8 @@
-#include "app/cli/model_text.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "app/cli/models_command.h"
+#include "app/cli/chat/models_command.h"
 
 namespace millrace::cli {
 namespace {

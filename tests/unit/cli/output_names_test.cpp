@@ -1,10 +1,9 @@
-#include "app/cli/output_names.h"
-
 #include <fstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "app/cli/batch/batch_inputs.h"
 #include "tests/support/temp_dir.h"
 
 namespace millrace::cli {

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "app/cli/local_gateway.h"
 #include "tests/support/temp_dir.h"
 
 namespace millrace::cli {

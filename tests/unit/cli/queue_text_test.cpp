@@ -1,7 +1,7 @@
-#include "app/cli/queue_text.h"
-
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+
+#include "app/cli/jobs/queues_command.h"
 
 namespace millrace::cli {
 namespace {

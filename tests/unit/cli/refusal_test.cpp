@@ -1,6 +1,6 @@
-#include "app/cli/refusal.h"
-
 #include <gtest/gtest.h>
+
+#include "app/cli/client.h"
 
 namespace millrace::cli {
 namespace {

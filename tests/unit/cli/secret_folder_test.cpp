@@ -1,8 +1,8 @@
-#include "app/cli/secret_folder.h"
-
 #include <filesystem>
 
 #include <gtest/gtest.h>
+
+#include "app/cli/machines/ssh_login.h"
 
 namespace millrace::cli {
 namespace {

@@ -1,4 +1,4 @@
-#include "app/cli/speak_command.h"
+#include "app/cli/chat/speak_command.h"
 
 #include <gtest/gtest.h>
 

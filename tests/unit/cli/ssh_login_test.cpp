@@ -1,4 +1,4 @@
-#include "app/cli/ssh_login.h"
+#include "app/cli/machines/ssh_login.h"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "ai/engines/wire.h"
+#include "ai/engines/protocol/wire.h"
 
 namespace millrace::engines {
 namespace {

@@ -1,11 +1,11 @@
-#include "ai/engines/host/cpu_bound.h"
-
 #include <atomic>
 #include <csignal>
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <unistd.h>
+
+#include "ai/engines/host/serve.h"
 
 namespace millrace::engines::host {
 namespace {

@@ -1,4 +1,4 @@
-#include "ai/engines/host/decode.h"
+#include "ai/engines/host/audio/decode.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>

@@ -1,11 +1,11 @@
-#include "ai/engines/direction.h"
+#include "ai/engines/layout/direction.h"
 
 #include <limits>
 
 #include <gtest/gtest.h>
 
-#include "ai/engines/bbox_xml.h"
-#include "ai/engines/layout.h"
+#include "ai/engines/layout/bbox_xml.h"
+#include "ai/engines/layout/layout.h"
 
 namespace millrace::engines {
 namespace {

@@ -1,4 +1,4 @@
-#include "ai/engines/grids.h"
+#include "ai/engines/layout/grids.h"
 
 #include <limits>
 #include <string>

@@ -1,6 +1,6 @@
 #include <filesystem>
 
-#include "ai/engines/speaker.h"
+#include "ai/engines/speech/speaker.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/wait_until.h"
 #include "tests/unit/engines/ocr_reading.h"

@@ -1,6 +1,6 @@
-#include "ai/engines/host/leftovers.h"
-
 #include <gtest/gtest.h>
+
+#include "ai/engines/host/scan/recogniser.h"
 
 namespace millrace::engines::host {
 namespace {

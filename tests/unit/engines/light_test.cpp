@@ -1,7 +1,7 @@
-#include "ai/engines/host/light.h"
-
 #include <gtest/gtest.h>
 #include <leptonica/allheaders.h>
+
+#include "ai/engines/host/pictures/cleanup.h"
 
 namespace millrace::engines::host {
 namespace {

@@ -1,4 +1,4 @@
-#include "ai/engines/literal.h"
+#include "ai/engines/layout/literal.h"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "ai/engines/ocr_engine.h"
+#include "ai/engines/ocr/ocr_engine.h"
 #include "tests/support/pdf_maker.h"
 #include "tests/unit/engines/pool_ground.h"
 

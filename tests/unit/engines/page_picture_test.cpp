@@ -1,4 +1,4 @@
-#include "ai/engines/ocr_engine.h"
+#include "ai/engines/ocr/ocr_engine.h"
 #include "tests/support/pdf_maker.h"
 #include "tests/unit/engines/pool_ground.h"
 

@@ -1,7 +1,6 @@
-#include "ai/engines/host/page_tree.h"
-
 #include <gtest/gtest.h>
 
+#include "ai/engines/host/documents/pdf.h"
 #include "tests/support/pdf_maker.h"
 
 namespace millrace::engines::host {

@@ -1,11 +1,9 @@
-#include "ai/engines/host/pauses.h"
-
 #include <cmath>
 
 #include <gtest/gtest.h>
 
-#include "ai/engines/host/loudness.h"
-#include "ai/engines/pieces.h"
+#include "ai/engines/host/audio/loudness.h"
+#include "ai/engines/speech/recording.h"
 
 namespace millrace::engines::host {
 namespace {

@@ -1,4 +1,4 @@
-#include "ai/engines/host/pdf.h"
+#include "ai/engines/host/documents/pdf.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "ai/engines/pool.h"
+#include "ai/engines/pool/engine_pool.h"
 #include "tests/unit/engines/real_documents.h"
 
 namespace millrace::engines::testing {

@@ -5,11 +5,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "ai/engines/bbox_xml.h"
-#include "ai/engines/bullets.h"
-#include "ai/engines/markers.h"
-#include "ai/engines/pdf_info.h"
-#include "ai/engines/wire.h"
+#include "ai/engines/layout/bbox_xml.h"
+#include "ai/engines/layout/markers.h"
+#include "ai/engines/ocr/document.h"
+#include "ai/engines/protocol/wire.h"
 
 namespace millrace::engines {
 namespace {

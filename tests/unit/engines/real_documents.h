@@ -2,8 +2,8 @@
 #include <memory>
 #include <string>
 
-#include "ai/engines/document.h"
-#include "ai/engines/ocr_engine.h"
+#include "ai/engines/ocr/document.h"
+#include "ai/engines/ocr/ocr_engine.h"
 #include "platform/process/spawner.h"
 
 namespace millrace::engines::testing {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "ai/engines/recording.h"
+#include "ai/engines/speech/recording.h"
 #include "platform/process/spawner.h"
 
 namespace millrace::engines::testing {

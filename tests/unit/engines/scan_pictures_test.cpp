@@ -3,10 +3,9 @@
 #include <gtest/gtest.h>
 #include <leptonica/allheaders.h>
 
-#include "ai/engines/host/bands.h"
-#include "ai/engines/host/exif.h"
-#include "ai/engines/host/inset.h"
-#include "ai/engines/host/moving_webp.h"
+#include "ai/engines/host/pictures/image.h"
+#include "ai/engines/host/scan/inset.h"
+#include "ai/engines/host/scan/scan_reader.h"
 
 namespace millrace::engines::host {
 namespace {

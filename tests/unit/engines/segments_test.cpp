@@ -1,6 +1,6 @@
-#include "ai/engines/host/segments.h"
-
 #include <gtest/gtest.h>
+
+#include "ai/engines/host/audio/listener.h"
 
 namespace millrace::engines::host {
 namespace {

@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "ai/engines/layout.h"
+#include "ai/engines/layout/layout.h"
 
 namespace millrace::engines {
 

@@ -1,4 +1,4 @@
-#include "ai/engines/speaker.h"
+#include "ai/engines/speech/speaker.h"
 
 #include <set>
 

@@ -1,9 +1,9 @@
-#include "ai/engines/host/speckle.h"
-
 #include <random>
 
 #include <gtest/gtest.h>
 #include <leptonica/allheaders.h>
+
+#include "ai/engines/host/pictures/cleanup.h"
 
 namespace millrace::engines::host {
 namespace {

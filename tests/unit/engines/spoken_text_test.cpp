@@ -1,12 +1,11 @@
-#include "ai/engines/host/spoken_text.h"
-
 #include <cmath>
 #include <numbers>
 #include <string>
 
 #include <gtest/gtest.h>
 
-#include "ai/engines/host/resample.h"
+#include "ai/engines/host/audio/encoder.h"
+#include "ai/engines/host/audio/voice.h"
 
 namespace millrace::engines::host {
 namespace {

@@ -1,4 +1,4 @@
-#include "ai/engines/stamps.h"
+#include "ai/engines/layout/stamps.h"
 
 #include <gtest/gtest.h>
 

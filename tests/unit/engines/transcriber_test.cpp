@@ -1,4 +1,4 @@
-#include "ai/engines/transcriber.h"
+#include "ai/engines/speech/transcriber.h"
 
 #include <csignal>
 #include <map>

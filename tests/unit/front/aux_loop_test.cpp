@@ -1,5 +1,3 @@
-#include "api/front/aux_loop.h"
-
 #include <array>
 #include <atomic>
 #include <stdexcept>
@@ -10,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "api/front/core.h"
 #include "tests/unit/front/served.h"
 
 namespace millrace::front::test {

@@ -1,10 +1,10 @@
-#include "api/front/awake.h"
-
 #include <array>
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include "api/front/spin_policy.h"
 
 namespace millrace::front {
 namespace {

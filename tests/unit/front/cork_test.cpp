@@ -1,11 +1,10 @@
-#include "api/front/cork.h"
-
 #include <thread>
 
 #include <gtest/gtest.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "api/front/output.h"
 #include "tests/support/wait_until.h"
 #include "tests/unit/front/served.h"
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "api/front/cork.h"
+#include "api/front/output.h"
 #include "tests/support/wait_until.h"
 #include "tests/unit/front/served.h"
 

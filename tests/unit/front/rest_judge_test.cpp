@@ -1,6 +1,6 @@
-#include "api/front/rest_judge.h"
-
 #include <gtest/gtest.h>
+
+#include "api/front/spin_policy.h"
 
 namespace millrace::front {
 namespace {

@@ -1,7 +1,7 @@
-#include "api/front/vigil.h"
-
 #include <gtest/gtest.h>
 #include <poll.h>
+
+#include "api/front/spin_policy.h"
 
 namespace millrace::front {
 namespace {

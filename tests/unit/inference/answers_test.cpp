@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "ai/inference/chat.h"
+#include "ai/inference/chat/chat.h"
 #include "tests/unit/inference/chat_ground.h"
 #include "tests/unit/inference/scripted_upstream.h"
 

@@ -1,4 +1,4 @@
-#include "ai/inference/breaker.h"
+#include "ai/inference/routing/breaker.h"
 
 #include <vector>
 

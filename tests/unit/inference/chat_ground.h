@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "ai/inference/chat.h"
+#include "ai/inference/chat/chat.h"
 #include "tests/support/plain_http.h"
 #include "tests/support/wait_until.h"
 #include "tests/unit/inference/rows.h"

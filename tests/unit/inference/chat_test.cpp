@@ -1,4 +1,4 @@
-#include "ai/inference/chat.h"
+#include "ai/inference/chat/chat.h"
 
 #include <gtest/gtest.h>
 

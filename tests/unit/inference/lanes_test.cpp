@@ -1,4 +1,4 @@
-#include "ai/inference/lanes.h"
+#include "ai/inference/routing/lanes.h"
 
 #include <condition_variable>
 #include <future>

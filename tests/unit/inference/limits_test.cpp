@@ -1,4 +1,4 @@
-#include "ai/inference/limits.h"
+#include "ai/inference/routing/limits.h"
 
 #include <future>
 

@@ -1,10 +1,9 @@
-#include "ai/inference/mcp_client.h"
-
 #include <optional>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "ai/inference/mcp/client.h"
 #include "tests/support/wait_until.h"
 #include "tests/unit/inference/scripted_upstream.h"
 

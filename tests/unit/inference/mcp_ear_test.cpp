@@ -1,6 +1,6 @@
-#include "ai/inference/mcp_ear.h"
-
 #include <gtest/gtest.h>
+
+#include "ai/inference/mcp/response_reader.h"
 
 namespace millrace::inference {
 namespace {

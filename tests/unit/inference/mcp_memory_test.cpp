@@ -1,6 +1,6 @@
-#include "ai/inference/mcp_memory.h"
-
 #include <gtest/gtest.h>
+
+#include "ai/inference/mcp/memory.h"
 
 namespace millrace::inference {
 namespace {

@@ -1,6 +1,6 @@
-#include "ai/inference/mcp_stream.h"
-
 #include <gtest/gtest.h>
+
+#include "ai/inference/mcp/stream.h"
 
 namespace millrace::inference {
 namespace {

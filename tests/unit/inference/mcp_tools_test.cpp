@@ -1,6 +1,6 @@
-#include "ai/inference/mcp_tools.h"
-
 #include <gtest/gtest.h>
+
+#include "ai/inference/mcp/tools.h"
 
 namespace millrace::inference {
 namespace {

@@ -1,6 +1,6 @@
-#include "ai/inference/mcp_wire.h"
-
 #include <gtest/gtest.h>
+
+#include "ai/inference/mcp/wire.h"
 
 namespace millrace::inference {
 namespace {

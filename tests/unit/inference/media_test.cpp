@@ -1,8 +1,8 @@
-#include "ai/inference/media.h"
+#include "ai/inference/media/media.h"
 
 #include <gtest/gtest.h>
 
-#include "ai/inference/breaker.h"
+#include "ai/inference/routing/breaker.h"
 #include "tests/support/answer.h"
 #include "tests/unit/inference/chat_ground.h"
 #include "tests/unit/inference/scripted_upstream.h"

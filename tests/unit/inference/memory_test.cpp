@@ -1,9 +1,9 @@
 #include <gtest/gtest.h>
 
-#include "ai/inference/continuity.h"
-#include "ai/inference/price.h"
-#include "ai/inference/tool_names.h"
-#include "ai/inference/turn_filter.h"
+#include "ai/inference/chat/reasoning_state.h"
+#include "ai/inference/chat/tool_box.h"
+#include "ai/inference/chat/tool_loop.h"
+#include "ai/inference/routing/price.h"
 
 namespace millrace::inference {
 namespace {

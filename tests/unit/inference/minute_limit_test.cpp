@@ -1,8 +1,8 @@
-#include "ai/inference/minute_limit.h"
-
 #include <deque>
 
 #include <gtest/gtest.h>
+
+#include "ai/inference/routing/limits.h"
 
 namespace millrace::inference {
 namespace {

@@ -1,4 +1,4 @@
-#include "ai/inference/model_lists.h"
+#include "ai/inference/routing/model_lists.h"
 
 #include <future>
 

@@ -1,4 +1,4 @@
-#include "ai/inference/registry.h"
+#include "ai/inference/routing/registry.h"
 
 #include <gtest/gtest.h>
 

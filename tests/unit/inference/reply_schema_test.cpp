@@ -1,4 +1,4 @@
-#include "ai/inference/reply_schema.h"
+#include "ai/inference/schema/reply_schema.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-#include "ai/inference/routing.h"
+#include "ai/inference/routing/routing.h"
 
 #include <map>
 

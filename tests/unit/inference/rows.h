@@ -3,8 +3,8 @@
 #include <utility>
 #include <vector>
 
-#include "ai/inference/registry.h"
-#include "schemas/chat_request.h"
+#include "ai/inference/routing/registry.h"
+#include "schemas/chat/chat_request.h"
 
 namespace millrace::inference::testing {
 

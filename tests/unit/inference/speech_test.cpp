@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "ai/inference/media.h"
+#include "ai/inference/media/media.h"
 #include "tests/support/answer.h"
 #include "tests/unit/inference/chat_ground.h"
 #include "tests/unit/inference/scripted_upstream.h"

@@ -1,4 +1,4 @@
-#include "ai/inference/targets.h"
+#include "ai/inference/routing/targets.h"
 
 #include <future>
 

@@ -1,4 +1,4 @@
-#include "ai/inference/tool_box.h"
+#include "ai/inference/chat/tool_box.h"
 
 #include <future>
 

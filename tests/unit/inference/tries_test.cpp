@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "ai/inference/breaker.h"
-#include "ai/inference/chat.h"
+#include "ai/inference/chat/chat.h"
+#include "ai/inference/routing/breaker.h"
 #include "tests/unit/inference/chat_ground.h"
 #include "tests/unit/inference/scripted_upstream.h"
 

@@ -1,6 +1,6 @@
-#include "ai/inference/turn_filter.h"
-
 #include <gtest/gtest.h>
+
+#include "ai/inference/chat/tool_loop.h"
 
 namespace millrace::inference {
 namespace {

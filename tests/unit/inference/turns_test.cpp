@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "ai/inference/chat.h"
-#include "platform/net/http_task.h"
+#include "ai/inference/chat/chat.h"
+#include "platform/net/http/http_task.h"
 #include "tests/unit/inference/chat_ground.h"
 
 // Requests with server-side tools, answered by mock/chat, which calls a tool when the message names it.

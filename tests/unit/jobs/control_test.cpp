@@ -38,7 +38,7 @@ class ControlTest : public ::testing::Test {
     return view.wait().value().status;
   }
   std::string remove(const schemas::JobId& job) {
-    support::Answer<storage::Answer> answer;
+    support::Answer<storage::CallReply> answer;
     control.remove(
         job, {.tenant = "t", .actor = "a", .key = {}},
         [](const storage::JobRecord& record) { return std::string(schemas::public_status(record.job)); },

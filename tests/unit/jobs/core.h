@@ -6,12 +6,12 @@
 
 #include "bus/local.h"
 #include "jobs/control.h"
-#include "jobs/relay.h"
+#include "jobs/maintenance.h"
+#include "jobs/outbox_publisher.h"
 #include "jobs/submit.h"
-#include "jobs/upkeep.h"
 #include "platform/base/clock.h"
-#include "storage/job_claims.h"
-#include "storage/job_queries.h"
+#include "storage/jobs/job_claims.h"
+#include "storage/jobs/job_queries.h"
 #include "tests/support/answer.h"
 #include "tests/support/temp_dir.h"
 

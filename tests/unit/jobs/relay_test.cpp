@@ -1,8 +1,7 @@
-#include "jobs/relay.h"
-
 #include <gtest/gtest.h>
 
-#include "storage/job_outcomes.h"
+#include "jobs/outbox_publisher.h"
+#include "storage/jobs/job_outcomes.h"
 #include "tests/unit/jobs/core.h"
 
 namespace millrace::jobs {

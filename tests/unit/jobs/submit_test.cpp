@@ -30,7 +30,7 @@ JobStatus after_a_lost_worker(Core& core, Order order) {
       .claim({.kind = schemas::Kind::kExec, .worker = "w", .count = 1, .hints = {}}, claimed.take());
   EXPECT_EQ(claimed.wait().value().size(), 1u);
   support::Answer<int> lost;
-  storage::JobUpkeep(*core.store).release_worker("w", 20, lost.take());
+  storage::JobMaintenance(*core.store).release_worker("w", 20, lost.take());
   EXPECT_EQ(lost.wait().value(), 1);
   return core.view(job).status;
 }

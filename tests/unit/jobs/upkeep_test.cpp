@@ -1,9 +1,8 @@
-#include "jobs/upkeep.h"
-
 #include <gtest/gtest.h>
 
+#include "jobs/maintenance.h"
 #include "jobs/policy.h"
-#include "storage/job_outcomes.h"
+#include "storage/jobs/job_outcomes.h"
 #include "tests/unit/jobs/core.h"
 
 namespace millrace::jobs {
@@ -67,9 +66,9 @@ class UpkeepOfMachines : public ::testing::Test {
     machine.id = base::Uuid::make(clock.wall());
     machine.tenant = "t";
     machine.autosleep_seconds = 60;
-    const storage::MachineCall call{
+    const storage::IdempotentCall call{
         .tenant = "t", .actor = "a", .key = {}, .act = core.submitter->new_id(schemas::Kind::kMachine)};
-    support::Answer<storage::Answer> made;
+    support::Answer<storage::CallReply> made;
     machines.create(
         machine, call, [](const schemas::Machine&) { return std::string(); }, made.take());
     EXPECT_TRUE(made.wait());

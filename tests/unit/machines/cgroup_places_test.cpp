@@ -1,8 +1,6 @@
-#include "machines/cgroup_places.h"
-
 #include <gtest/gtest.h>
 
-#include "machines/cgroup_files.h"
+#include "machines/sandbox/group_tree.h"
 
 namespace millrace::machines {
 namespace {

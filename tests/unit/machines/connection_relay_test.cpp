@@ -1,4 +1,4 @@
-#include "machines/connection_relay.h"
+#include "machines/sshd/connection_relay.h"
 
 #include <string>
 #include <thread>
@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "machines/listening_socket.h"
+#include "machines/sshd/sshd_starts.h"
 #include "tests/support/wait_until.h"
 
 namespace millrace::machines {

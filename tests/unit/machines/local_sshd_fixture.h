@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "machines/local_sshd.h"
-#include "machines/sandbox.h"
-#include "machines/ssh_authority.h"
+#include "machines/keys/ssh_authority.h"
+#include "machines/sandbox/sandbox.h"
+#include "machines/sshd/local_sshd.h"
 #include "tests/unit/machines/ssh_tools.h"
 
 namespace millrace::machines {

@@ -1,6 +1,6 @@
 #include <thread>
 
-#include "machines/local_sshd.h"
+#include "machines/sshd/local_sshd.h"
 #include "tests/unit/machines/local_sshd_fixture.h"
 
 // A connection whose start blocks: a slow disk, a slow store.

@@ -1,4 +1,4 @@
-#include "machines/local_sshd.h"
+#include "machines/sshd/local_sshd.h"
 
 #include <optional>
 

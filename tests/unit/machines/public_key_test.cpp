@@ -1,8 +1,8 @@
-#include "machines/public_key.h"
+#include "machines/keys/public_key.h"
 
 #include <algorithm>
 
-#include "machines/ssh_wire.h"
+#include "machines/keys/ssh_wire.h"
 #include "platform/base/base64.h"
 #include "tests/unit/machines/ssh_tools.h"
 

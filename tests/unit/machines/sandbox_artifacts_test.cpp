@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "schemas/artifact.h"
+#include "schemas/machines/artifact.h"
 #include "tests/unit/machines/sandbox_fixture.h"
 
 // What a command leaves in $MILLRACE_ARTIFACTS.

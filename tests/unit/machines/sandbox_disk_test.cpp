@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "machines/trial_folder.h"
+#include "machines/sandbox/machine_disk.h"
 #include "tests/unit/machines/running.h"
 
 // Disks of machines, and the machines' life.

@@ -2,7 +2,7 @@
 
 #include <sys/stat.h>
 
-#include "schemas/machine.h"
+#include "schemas/machines/machine.h"
 #include "tests/support/machine_number.h"
 
 namespace millrace::machines {

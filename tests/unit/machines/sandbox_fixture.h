@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "machines/sandbox.h"
+#include "machines/sandbox/sandbox.h"
 #include "platform/process/spawner.h"
 #include "tests/support/temp_dir.h"
 

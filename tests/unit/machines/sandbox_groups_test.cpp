@@ -9,8 +9,7 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
-#include "machines/cgroup_files.h"
-#include "machines/cgroup_places.h"
+#include "machines/sandbox/group_tree.h"
 #include "tests/support/wait_until.h"
 #include "tests/unit/machines/sandbox_fixture.h"
 

@@ -1,4 +1,4 @@
-#include "machines/ssh_authority.h"
+#include "machines/keys/ssh_authority.h"
 
 #include <filesystem>
 #include <set>

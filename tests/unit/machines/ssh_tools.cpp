@@ -3,7 +3,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "machines/ssh_wire.h"
+#include "machines/keys/ssh_wire.h"
 #include "platform/base/base64.h"
 
 namespace millrace::machines {

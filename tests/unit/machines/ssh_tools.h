@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "machines/public_key.h"
+#include "machines/keys/public_key.h"
 #include "platform/process/child.h"
 #include "platform/process/spawner.h"
 #include "tests/support/temp_dir.h"

@@ -1,5 +1,3 @@
-#include "machines/sshd_doors.h"
-
 #include <atomic>
 #include <vector>
 
@@ -9,6 +7,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include "machines/sshd/sshd_listeners.h"
 #include "tests/support/wait_until.h"
 
 // Doors whose sshds never come up: each start blocks until it is told to stop.

@@ -1,4 +1,4 @@
-#include "platform/net/name_lookup.h"
+#include "platform/net/http/name_lookup.h"
 
 #include <atomic>
 #include <future>

@@ -9,8 +9,8 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "platform/net/http_client.h"
-#include "platform/net/plain_head.h"
+#include "platform/net/http/http_client.h"
+#include "platform/net/http/plain_body.h"
 #include "tests/support/answer.h"
 #include "tests/unit/providers/scripted_upstream.h"
 

@@ -3,9 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "platform/net/plain_body.h"
-#include "platform/net/plain_head.h"
-#include "platform/net/plain_url.h"
+#include "platform/net/http/plain_body.h"
+#include "platform/net/http/plain_url.h"
 
 namespace millrace::net {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "platform/net/http_task.h"
+#include "platform/net/http/http_task.h"
 #include "tests/unit/net/web_server.h"
 
 namespace millrace::net {

@@ -13,8 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "platform/process/file_rules.h"
-#include "platform/process/seccomp_filter.h"
+#include "platform/process/engine_filter.h"
 #include "tests/support/temp_dir.h"
 
 namespace millrace::process {

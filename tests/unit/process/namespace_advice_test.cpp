@@ -1,8 +1,7 @@
-#include "platform/process/namespace_advice.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "platform/process/jail_options.h"
 #include "tests/support/temp_dir.h"
 
 namespace millrace::process {

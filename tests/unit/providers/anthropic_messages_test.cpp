@@ -1,7 +1,6 @@
-#include "ai/providers/anthropic_messages.h"
-
 #include <gtest/gtest.h>
 
+#include "ai/providers/anthropic/messages.h"
 #include "tests/unit/providers/family_cases.h"
 
 namespace millrace::providers::anthropic_messages_test {

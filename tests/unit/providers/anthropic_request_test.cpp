@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "ai/providers/anthropic_messages.h"
+#include "ai/providers/anthropic/messages.h"
 #include "tests/unit/providers/family_cases.h"
 
 namespace millrace::providers::anthropic_request_test {

@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "ai/providers/text_meter.h"
-#include "schemas/json_body.h"
+#include "schemas/json/json_body.h"
 #include "tests/unit/providers/family_cases.h"
 
 // What answers cite, after the providers' published descriptions, as OpenAI's `annotations`.

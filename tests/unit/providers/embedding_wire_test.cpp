@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "ai/providers/gemini_media.h"
+#include "ai/providers/gemini/media.h"
 #include "ai/providers/media.h"
-#include "ai/providers/mock_media.h"
+#include "ai/providers/mock/media.h"
 #include "tests/unit/providers/openai_cases.h"
 
 namespace millrace::providers::embedding_wire_test {

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "ai/providers/model_rules.h"
+#include "ai/providers/openai/request.h"
 #include "tests/unit/providers/openai_cases.h"
 
 namespace millrace::providers::families_test {

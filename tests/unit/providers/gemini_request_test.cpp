@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "ai/providers/gemini_schema.h"
+#include "ai/providers/gemini/schema.h"
 #include "tests/unit/providers/family_cases.h"
 
 namespace millrace::providers::gemini_request_test {

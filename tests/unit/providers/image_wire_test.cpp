@@ -1,8 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "ai/providers/media.h"
-#include "ai/providers/mock_media.h"
-#include "ai/providers/mock_png.h"
+#include "ai/providers/mock/media.h"
 #include "platform/base/base64.h"
 #include "tests/unit/providers/openai_cases.h"
 

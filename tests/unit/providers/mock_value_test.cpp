@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "ai/providers/mock.h"
+#include "ai/providers/mock/mock.h"
 
 namespace millrace::providers::mock_value_test {
 namespace {

@@ -1,11 +1,10 @@
-#include "ai/providers/openai_quick.h"
-
 #include <string>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "ai/providers/openai_reply.h"
+#include "ai/providers/openai/reply.h"
+#include "ai/providers/openai/stream.h"
 #include "tests/unit/providers/openai_cases.h"
 
 namespace millrace::providers::openai_quick_test {

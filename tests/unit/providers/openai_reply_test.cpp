@@ -1,7 +1,6 @@
-#include "ai/providers/openai_reply.h"
-
 #include <gtest/gtest.h>
 
+#include "ai/providers/openai/reply.h"
 #include "tests/unit/providers/openai_cases.h"
 
 namespace millrace::providers::openai_reply_test {

@@ -1,10 +1,9 @@
-#include "ai/providers/openai_request.h"
-
 #include <algorithm>
 #include <map>
 
 #include <gtest/gtest.h>
 
+#include "ai/providers/openai/request.h"
 #include "tests/unit/providers/openai_cases.h"
 
 namespace millrace::providers::openai_request_test {

@@ -1,9 +1,8 @@
-#include "ai/providers/openai_splice.h"
-
 #include <array>
 
 #include <gtest/gtest.h>
 
+#include "ai/providers/openai/splice.h"
 #include "tests/unit/providers/openai_cases.h"
 
 // What is told of a request that is read without a tree has to be what is told of the same as a tree.

@@ -1,7 +1,6 @@
-#include "ai/providers/openai_stream.h"
-
 #include <gtest/gtest.h>
 
+#include "ai/providers/openai/stream.h"
 #include "tests/unit/providers/openai_cases.h"
 
 namespace millrace::providers::openai_stream_test {

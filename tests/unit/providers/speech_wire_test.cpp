@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "ai/providers/speech.h"
+#include "ai/providers/audio.h"
 #include "tests/unit/providers/openai_cases.h"
 
 namespace millrace::providers::speech_wire_test {

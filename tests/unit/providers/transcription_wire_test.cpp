@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "ai/providers/transcription.h"
+#include "ai/providers/audio.h"
 #include "tests/unit/providers/openai_cases.h"
 
 namespace millrace::providers::transcription_wire_test {

@@ -1,6 +1,7 @@
+#include "ai/providers/upstream_error.h"
+
 #include <gtest/gtest.h>
 
-#include "ai/providers/upstream_words.h"
 #include "tests/unit/providers/openai_cases.h"
 
 namespace millrace::providers::upstream_error_test {

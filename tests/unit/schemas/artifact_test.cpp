@@ -1,4 +1,4 @@
-#include "schemas/artifact.h"
+#include "schemas/machines/artifact.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

@@ -1,13 +1,12 @@
-#include "schemas/asked.h"
-
 #include <gtest/gtest.h>
 
-#include "schemas/chat_job.h"
-#include "schemas/chat_request.h"
-#include "schemas/execution.h"
-#include "schemas/machine.h"
-#include "schemas/ocr.h"
-#include "schemas/transcription.h"
+#include "schemas/chat/chat_job.h"
+#include "schemas/chat/chat_request.h"
+#include "schemas/machines/execution.h"
+#include "schemas/machines/machine.h"
+#include "schemas/media/ocr.h"
+#include "schemas/media/transcription.h"
+#include "schemas/original_request.h"
 
 namespace millrace::schemas::asked_test {
 namespace {

@@ -1,4 +1,4 @@
-#include "schemas/audio_format.h"
+#include "schemas/media/audio_format.h"
 
 #include <string>
 

@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "schemas/chat_quick.h"
-#include "schemas/chat_request.h"
+#include "schemas/chat/chat_quick.h"
+#include "schemas/chat/chat_request.h"
 
 namespace millrace::schemas::testing {
 

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "schemas/chat_reply.h"
+#include "schemas/chat/chat_reply.h"
 
 namespace millrace::schemas::chat_chunks_test {
 namespace {

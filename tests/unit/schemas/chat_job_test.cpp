@@ -1,4 +1,4 @@
-#include "schemas/chat_job.h"
+#include "schemas/chat/chat_job.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "schemas/chat_request.h"
+#include "schemas/chat/chat_request.h"
 #include "tests/unit/schemas/both_ways.h"
 
 // Every parameter of the specification's table, in its order: accepted at its bounds, refused past them.

@@ -1,6 +1,6 @@
-#include "schemas/chat_quick.h"
+#include "schemas/chat/chat_quick.h"
 
-#include "schemas/chat_reply.h"
+#include "schemas/chat/chat_reply.h"
 #include "tests/unit/schemas/both_ways.h"
 #include "tests/unit/schemas/mutilated.h"
 

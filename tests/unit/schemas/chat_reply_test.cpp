@@ -1,4 +1,4 @@
-#include "schemas/chat_reply.h"
+#include "schemas/chat/chat_reply.h"
 
 #include <gtest/gtest.h>
 

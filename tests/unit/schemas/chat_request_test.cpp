@@ -1,8 +1,8 @@
-#include "schemas/chat_request.h"
+#include "schemas/chat/chat_request.h"
 
 #include <gtest/gtest.h>
 
-#include "schemas/chat_reply.h"
+#include "schemas/chat/chat_reply.h"
 #include "tests/unit/schemas/both_ways.h"
 
 namespace millrace::schemas::chat_request_test {

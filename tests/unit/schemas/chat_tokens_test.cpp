@@ -1,4 +1,4 @@
-#include "schemas/chat_tokens.h"
+#include "schemas/chat/chat_tokens.h"
 
 #include <algorithm>
 #include <string>

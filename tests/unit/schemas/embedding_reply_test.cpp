@@ -1,11 +1,11 @@
-#include "schemas/embedding_reply.h"
-
 #include <bit>
 #include <cmath>
 #include <limits>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+
+#include "schemas/chat/embedding.h"
 
 namespace millrace::schemas::embedding_reply_test {
 namespace {

@@ -1,8 +1,7 @@
-#include "schemas/embedding_request.h"
-
 #include <gtest/gtest.h>
 
-#include "schemas/chat_reply.h"
+#include "schemas/chat/chat_reply.h"
+#include "schemas/chat/embedding.h"
 
 namespace millrace::schemas::embedding_request_test {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "schemas/json_body.h"
+#include "schemas/json/json_body.h"
 
 namespace millrace::schemas::error_body_test {
 namespace {

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "schemas/execution.h"
-#include "schemas/json_body.h"
+#include "schemas/json/json_body.h"
+#include "schemas/machines/execution.h"
 
 namespace millrace::schemas::execution_request_test {
 namespace {

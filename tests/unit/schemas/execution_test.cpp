@@ -1,9 +1,9 @@
-#include "schemas/execution.h"
+#include "schemas/machines/execution.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "schemas/machine.h"
+#include "schemas/machines/machine.h"
 
 namespace millrace::schemas::execution_test {
 namespace {

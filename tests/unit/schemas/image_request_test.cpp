@@ -1,6 +1,6 @@
-#include "schemas/image_request.h"
-
 #include <gtest/gtest.h>
+
+#include "schemas/media/image.h"
 
 namespace millrace::schemas::image_request_test {
 namespace {

@@ -1,9 +1,9 @@
-#include "schemas/job_name.h"
+#include "schemas/jobs/job_name.h"
 
 #include <gtest/gtest.h>
 
-#include "schemas/ocr.h"
-#include "schemas/transcription.h"
+#include "schemas/media/ocr.h"
+#include "schemas/media/transcription.h"
 
 namespace millrace::schemas::job_name_test {
 namespace {

@@ -1,4 +1,4 @@
-#include "schemas/job.h"
+#include "schemas/jobs/job.h"
 
 #include <set>
 

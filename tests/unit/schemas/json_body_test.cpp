@@ -1,4 +1,4 @@
-#include "schemas/json_body.h"
+#include "schemas/json/json_body.h"
 
 #include <limits>
 

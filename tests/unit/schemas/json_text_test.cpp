@@ -1,4 +1,4 @@
-#include "schemas/json_text.h"
+#include "schemas/json/json_text.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

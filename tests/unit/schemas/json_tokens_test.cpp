@@ -1,6 +1,6 @@
-#include "schemas/json_tokens.h"
-
 #include <gtest/gtest.h>
+
+#include "schemas/json/json_number.h"
 
 namespace millrace::schemas::json_tokens_test {
 namespace {

@@ -1,10 +1,10 @@
-#include "schemas/json_tree.h"
+#include "schemas/json/json_tree.h"
 
 #include <string>
 
 #include <gtest/gtest.h>
 
-#include "schemas/json_body.h"
+#include "schemas/json/json_body.h"
 
 namespace millrace::schemas::json_tree_test {
 namespace {

@@ -1,4 +1,4 @@
-#include "schemas/machine_lifecycle.h"
+#include "schemas/machines/machine_lifecycle.h"
 
 #include <array>
 

@@ -1,8 +1,8 @@
-#include "schemas/machine_request.h"
+#include "schemas/machines/machine_request.h"
 
 #include <gtest/gtest.h>
 
-#include "schemas/json_body.h"
+#include "schemas/json/json_body.h"
 
 namespace millrace::schemas::machine_request_test {
 namespace {

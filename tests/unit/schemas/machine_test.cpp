@@ -1,4 +1,4 @@
-#include "schemas/machine.h"
+#include "schemas/machines/machine.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "schemas/ocr_request.h"
+#include "schemas/media/ocr_request.h"
 
 namespace millrace::schemas::testing {
 

@@ -1,5 +1,4 @@
-#include "schemas/ocr_quick.h"
-
+#include "schemas/media/ocr_request.h"
 #include "tests/unit/schemas/mutilated.h"
 #include "tests/unit/schemas/ocr_both_ways.h"
 

@@ -1,4 +1,4 @@
-#include "schemas/ocr_request.h"
+#include "schemas/media/ocr_request.h"
 
 #include "schemas/page_list.h"
 #include "tests/unit/schemas/ocr_both_ways.h"

@@ -1,4 +1,4 @@
-#include "schemas/ocr.h"
+#include "schemas/media/ocr.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-#include "schemas/speech.h"
+#include "schemas/media/speech.h"
 
 #include <set>
 

@@ -1,4 +1,4 @@
-#include "schemas/ssh_session.h"
+#include "schemas/machines/ssh_session.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-#include "schemas/transcript.h"
+#include "schemas/media/transcript.h"
 
 #include <cmath>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "schemas/transcription_request.h"
+#include "schemas/media/transcription_request.h"
 
 #include <string>
 #include <vector>

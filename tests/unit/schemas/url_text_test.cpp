@@ -1,4 +1,4 @@
-#include "schemas/url_text.h"
+#include "schemas/json/url_text.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "storage/admin_queries.h"
+#include "storage/admin/admin_queries.h"
 
 #include <algorithm>
 #include <numeric>
@@ -8,8 +8,8 @@
 namespace millrace::storage::testing {
 namespace {
 
-const KindEnds& of(const RecentEnds& ends, schemas::Kind kind) {
-  for (const KindEnds& each : ends.kinds) {
+const KindOutcomes& of(const RecentOutcomes& outcomes, schemas::Kind kind) {
+  for (const KindOutcomes& each : outcomes.kinds) {
     if (each.kind == kind) return each;
   }
   throw std::runtime_error("no such kind");
@@ -30,26 +30,27 @@ TEST(AdminQueries, WhatEndedIsCountedByTheMinuteTheHourAndTheDay) {
   end_some(s, 3, 100ms, 1s);
   s.clock.advance(5min);
   end_some(s, 2, 100ms, 1s);
-  const RecentEnds ends = AdminQueries(s.store()).ends().value();
-  const KindEnds& ocr = of(ends, schemas::Kind::kOcr);
+  const RecentOutcomes outcomes = AdminQueries(s.store()).outcomes().value();
+  const KindOutcomes& ocr = of(outcomes, schemas::Kind::kOcr);
   EXPECT_EQ(ocr.minute.succeeded, 2);
   EXPECT_EQ(ocr.hour.succeeded, 5);
   EXPECT_EQ(ocr.good.back(), 2);
-  EXPECT_EQ(ocr.good[kEndMinutes - 6], 3);
-  EXPECT_EQ(of(ends, schemas::Kind::kChat).day.succeeded, 0);
-  EXPECT_EQ(ends.since, std::nullopt);
+  EXPECT_EQ(ocr.good[kOutcomeMinutes - 6], 3);
+  EXPECT_EQ(of(outcomes, schemas::Kind::kChat).day.succeeded, 0);
+  EXPECT_EQ(outcomes.since, std::nullopt);
 }
 
 TEST(AdminQueries, BarsAreMinutesOfTheClockSoThatOnlyTheOneThatIsNotOverGrows) {
   JobStore s;
-  s.clock.advance(60s - std::chrono::milliseconds(base::millis(s.clock.wall()) % 60'000));  // a minute begins
-  const auto bars = [&] { return of(AdminQueries(s.store()).ends().value(), schemas::Kind::kOcr).good; };
+  s.clock.advance(60s -
+                  std::chrono::milliseconds(base::millis(s.clock.wall()) % 60'000));  // start of a minute
+  const auto bars = [&] { return of(AdminQueries(s.store()).outcomes().value(), schemas::Kind::kOcr).good; };
   end_some(s, 2, 0ms, 1s);
   s.clock.advance(56s);
   EXPECT_EQ(bars().back(), 2);
-  s.clock.advance(3s);  // one second into the next minute, and less than a minute after the ends
+  s.clock.advance(3s);  // one second into the next minute; the jobs ended less than a minute ago
   const auto begun = bars();
-  EXPECT_EQ(begun[kEndMinutes - 2], 2);
+  EXPECT_EQ(begun[kOutcomeMinutes - 2], 2);
   EXPECT_EQ(begun.back(), 0);
   for (int i = 0; i < 5; ++i) {
     end_some(s, 1, 0ms, 10s);
@@ -64,10 +65,10 @@ TEST(AdminQueries, AnHourHasItsBarsAndWhatLiesBeforeTheFirstIsInNone) {
   s.clock.advance(60s - std::chrono::milliseconds(base::millis(s.clock.wall()) % 60'000));
   end_some(s, 1, 0ms, 30s);
   s.clock.advance(59min);
-  KindEnds ocr = of(AdminQueries(s.store()).ends().value(), schemas::Kind::kOcr);
+  KindOutcomes ocr = of(AdminQueries(s.store()).outcomes().value(), schemas::Kind::kOcr);
   EXPECT_EQ(ocr.good.front(), 1);
-  s.clock.advance(30s);  // within the hour, and 60 minutes of the clock ago
-  ocr = of(AdminQueries(s.store()).ends().value(), schemas::Kind::kOcr);
+  s.clock.advance(30s);  // within the hour, but 60 clock minutes ago
+  ocr = of(AdminQueries(s.store()).outcomes().value(), schemas::Kind::kOcr);
   EXPECT_EQ(std::accumulate(ocr.good.begin(), ocr.good.end(), 0), 0);
   EXPECT_EQ(ocr.hour.succeeded, 1);
 }
@@ -78,8 +79,8 @@ TEST(AdminQueries, WaitsAndRunsAreOfTheLastHourByNearestRank) {
   s.clock.advance(2h);
   end_some(s, 19, 100ms, 1s);
   end_some(s, 1, 400ms, 3s);
-  const RecentEnds ends = AdminQueries(s.store()).ends().value();
-  const KindEnds& ocr = of(ends, schemas::Kind::kOcr);
+  const RecentOutcomes outcomes = AdminQueries(s.store()).outcomes().value();
+  const KindOutcomes& ocr = of(outcomes, schemas::Kind::kOcr);
   EXPECT_EQ(ocr.wait.p50, 100ms);
   EXPECT_EQ(ocr.run.p50, 1s);
   EXPECT_EQ(ocr.run.p95, 1s);
@@ -90,9 +91,9 @@ TEST(AdminQueries, WaitsAndRunsAreOfTheLastHourByNearestRank) {
 TEST(AdminQueries, ACountThatStopsEarlySaysSinceWhen) {
   JobStore s;
   end_some(s, 4, 0ms, 1s);
-  const RecentEnds ends = AdminQueries(s.store()).ends(3).value();
-  EXPECT_EQ(of(ends, schemas::Kind::kOcr).day.succeeded, 3);
-  EXPECT_EQ(ends.since, s.clock.wall() - 2s);
+  const RecentOutcomes outcomes = AdminQueries(s.store()).outcomes(3).value();
+  EXPECT_EQ(of(outcomes, schemas::Kind::kOcr).day.succeeded, 3);
+  EXPECT_EQ(outcomes.since, s.clock.wall() - 2s);
 }
 
 TEST(AdminQueries, JobsOfAllTenantsAreListedNewestFirstWithoutTheirChildren) {

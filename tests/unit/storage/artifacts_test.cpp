@@ -1,9 +1,10 @@
+#include "storage/machines/artifacts.h"
+
 #include <unistd.h>
 
-#include "storage/artifact_rows.h"
-#include "storage/audit.h"
-#include "storage/readers.h"
-#include "storage/sqlite.h"
+#include "storage/admin/audit.h"
+#include "storage/sqlite/database.h"
+#include "storage/writer/readers.h"
 #include "tests/unit/storage/fake_blob.h"
 #include "tests/unit/storage/job_store.h"
 
@@ -30,11 +31,11 @@ class ArtifactRows : public ::testing::Test {
     return found;
   }
   base::Result<Artifact> artifact(const base::Uuid& id) { return artifacts_.artifact(kTenant, machine_, id); }
-  MachineCall call(const std::string& tenant = kTenant) {
+  IdempotentCall call(const std::string& tenant = kTenant) {
     return {.tenant = tenant, .actor = "aaaaaaaa", .key = {}, .act = {schemas::Kind::kMachine, {}}};
   }
-  base::Result<Answer> remove(const base::Uuid& id, MachineCall by) {
-    return await<Answer>([&](auto done) {
+  base::Result<CallReply> remove(const base::Uuid& id, IdempotentCall by) {
+    return await<CallReply>([&](auto done) {
       artifacts_.remove(
           machine_, id, std::move(by), [](const Artifact& a) { return a.name; }, done);
     });
@@ -70,7 +71,7 @@ TEST_F(ArtifactRows, AnArtifactIsWhatTheCommandHasLeft) {
   EXPECT_EQ(seen.sha256, base::sha256("hello"));
   EXPECT_EQ(seen.created_at, s_.clock.wall());
   EXPECT_FALSE(seen.expires_at) << "the execution goes on";
-  EXPECT_EQ(std::static_pointer_cast<FakeBlob>(left.content)->told(), true);
+  EXPECT_EQ(std::static_pointer_cast<FakeBlob>(left.content)->referenced(), true);
   s_.finish(lease);
   EXPECT_EQ(artifact(left.id)->expires_at, s_.view(lease.job).result_expires_at);
 }
@@ -109,7 +110,7 @@ TEST_F(ArtifactRows, ANameThatIsThereIsSkippedAndItsFileGoes) {
   const auto again = file("a", "second"), twice = file("b");
   ASSERT_EQ(leave(lease, {again, twice, file("b")}).value(), Applied::kYes);
   EXPECT_EQ(names(), (std::vector<std::string>{"b", "a"}));
-  EXPECT_FALSE(std::static_pointer_cast<FakeBlob>(again.content)->told());
+  EXPECT_FALSE(std::static_pointer_cast<FakeBlob>(again.content)->referenced());
   EXPECT_EQ(refs("second"), -1);
   EXPECT_EQ(refs(), 1);
 }
@@ -145,16 +146,16 @@ TEST_F(ArtifactRows, ARemovedOneIsGoneAndItsFileWithTheLastOfItsContent) {
   EXPECT_EQ(refs(), 1);
   EXPECT_EQ(artifact(a.id).error().code, Code::kNotFound);
   EXPECT_EQ(remove(a.id, call()).error().code, Code::kNotFound);
-  const auto told = Audit(s_.store()).rows(0, 99)->back().entry;
-  EXPECT_EQ(told.act, "artifact.delete");
-  EXPECT_EQ(told.actor, "aaaaaaaa");
-  EXPECT_EQ(told.target, schemas::artifact_id(a.id));
+  const auto referenced = Audit(s_.store()).rows(0, 99)->back().entry;
+  EXPECT_EQ(referenced.act, "artifact.delete");
+  EXPECT_EQ(referenced.actor, "aaaaaaaa");
+  EXPECT_EQ(referenced.target, schemas::artifact_id(a.id));
 }
 
 TEST_F(ArtifactRows, ARepeatedRemovalIsGivenItsFirstReply) {
   const auto a = file("a");
   ASSERT_TRUE(leave(s_.run_command(), {a}));
-  MachineCall by = call();
+  IdempotentCall by = call();
   by.key = IdempotencyKey{"DELETE", "/v1/machines/m/artifacts/a", "k", {}};
   EXPECT_FALSE(remove(a.id, by)->replayed);
   const auto again = remove(a.id, by).value();

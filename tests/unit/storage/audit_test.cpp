@@ -1,8 +1,7 @@
-#include "storage/audit.h"
+#include "storage/admin/audit.h"
 
-#include "storage/access_rows.h"
-#include "storage/audit_rows.h"
-#include "storage/sqlite.h"
+#include "storage/admin/api_keys.h"
+#include "storage/sqlite/database.h"
 #include "tests/unit/storage/job_store.h"
 #include "tests/unit/storage/opened_store.h"
 #include "tests/unit/storage/other_process.h"
@@ -30,8 +29,8 @@ class AuditLog : public ::testing::Test {
       return base::Status{};
     }));
   }
-  Audit::Verdict verdict() { return audit_.verify().value(); }
-  std::optional<std::int64_t> broken_at() { return verdict().broken_at; }
+  Audit::Verification verification() { return audit_.verify().value(); }
+  std::optional<std::int64_t> broken_at() { return verification().broken_at; }
 
   JobStore s_;
   Audit audit_{s_.store()};
@@ -59,7 +58,7 @@ TEST_F(AuditLog, ARowIsWhatWasDoneAndFollowsFromTheOneBefore) {
 TEST_F(AuditLog, AnActThatChangesNothingElseIsToldByItself) {
   EXPECT_TRUE(await<bool>([&](auto done) { audit_.append(entry("d"), done); }).value());
   EXPECT_EQ(audit_.rows(3, 9)->at(0).entry.target, "d");
-  EXPECT_EQ(verdict().rows, 4);
+  EXPECT_EQ(verification().rows, 4);
   EXPECT_FALSE(broken_at());
 }
 
@@ -72,8 +71,8 @@ TEST_F(AuditLog, RowsGoOnAfterANumber) {
 }
 
 TEST_F(AuditLog, AnUntouchedLogIsWholeAndSoIsAnEmptyOne) {
-  EXPECT_EQ(verdict().rows, 3);
-  EXPECT_EQ(verdict().last_hash, audit_.rows(2, 1)->at(0).hash);
+  EXPECT_EQ(verification().rows, 3);
+  EXPECT_EQ(verification().last_hash, audit_.rows(2, 1)->at(0).hash);
   EXPECT_FALSE(broken_at());
   JobStore other;
   const auto empty = Audit(other.store()).verify().value();
@@ -105,7 +104,7 @@ TEST_F(AuditLog, EveryFieldIsUnderTheHash) {
 TEST_F(AuditLog, AChangedRowIsNamed) {
   tamper("UPDATE audit SET actor = 'somebody' WHERE seq = 2");
   EXPECT_EQ(broken_at(), 2);
-  EXPECT_EQ(verdict().rows, 1);
+  EXPECT_EQ(verification().rows, 1);
 }
 
 TEST_F(AuditLog, ARowThatWasHashedAgainBreaksTheNextOne) {
@@ -143,7 +142,7 @@ TEST_F(AuditLog, ManyRowsAreVerified) {
   std::vector<AuditEntry> entries;
   for (int i = 0; i < 4'000; ++i) entries.push_back(entry(std::to_string(i)));
   ASSERT_TRUE(append(s_.store(), entries));
-  EXPECT_EQ(verdict().rows, 4'003);
+  EXPECT_EQ(verification().rows, 4'003);
   EXPECT_FALSE(broken_at());
   tamper("UPDATE audit SET target = '' WHERE seq = 4001");
   EXPECT_EQ(broken_at(), 4'001);
@@ -156,7 +155,7 @@ TEST_F(AuditLog, AnActThatIsRolledBackLeavesNoRowAndNoGap) {
     return base::Status{};
   }));
   ASSERT_TRUE(append(s_.store(), {entry("d")}));
-  EXPECT_EQ(verdict().rows, 4);
+  EXPECT_EQ(verification().rows, 4);
   EXPECT_FALSE(broken_at());
 }
 
@@ -175,32 +174,32 @@ TEST(AuditOfTwoProcesses, IsOneChain) {
   const support::TempDir dir;
   constexpr int kRows = 50;
   OtherProcess other([&](auto& line) {
-    line.say('o');
+    line.send('o');
     append_many(dir.str(), "other", kRows);
     return 0;
   });
-  ASSERT_EQ(other.line().hear(), 'o');
+  ASSERT_EQ(other.line().receive(), 'o');
   append_many(dir.str(), "this", kRows);
   ASSERT_EQ(other.wait(), 0);
   const base::SystemClock clock;
   const auto store = opened(test_options(dir.str()), clock);
-  const auto verdict = Audit(*store).verify().value();
-  EXPECT_EQ(verdict.rows, 2 * kRows);
-  EXPECT_FALSE(verdict.broken_at);
+  const auto verification = Audit(*store).verify().value();
+  EXPECT_EQ(verification.rows, 2 * kRows);
+  EXPECT_FALSE(verification.broken_at);
 }
 
 TEST(AuditOfKeys, MakingAndRevokingOneIsTold) {
   JobStore s;
-  AccessRows rows(s.store());
-  const KeyRow key{.id = "aaaaaaaa",
-                   .mac = base::sha256("secret"),
-                   .name = "ci",
-                   .tenant = kTenant,
-                   .scopes = {"jobs:read", "ocr"},
-                   .created_at = s.clock.wall(),
-                   .expires_at = {},
-                   .revoked_at = {},
-                   .last_used_at = {}};
+  ApiKeys rows(s.store());
+  const ApiKeyRow key{.id = "aaaaaaaa",
+                      .mac = base::sha256("secret"),
+                      .name = "ci",
+                      .tenant = kTenant,
+                      .scopes = {"jobs:read", "ocr"},
+                      .created_at = s.clock.wall(),
+                      .expires_at = {},
+                      .revoked_at = {},
+                      .last_used_at = {}};
   ASSERT_TRUE(await<bool>([&](auto done) { rows.create(key, done, "cli"); }));
   EXPECT_FALSE(await<bool>([&](auto done) { rows.create(key, done); })) << "refused: nothing was done";
   ASSERT_TRUE(await<bool>([&](auto done) { rows.revoke("aaaaaaaa", done, "bbbbbbbb"); }));

@@ -7,9 +7,9 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 
-#include "storage/blob_files.h"
-#include "storage/blobs.h"
-#include "storage/sqlite.h"
+#include "storage/blobs/blob_files.h"
+#include "storage/blobs/blobs.h"
+#include "storage/sqlite/database.h"
 #include "tests/support/temp_dir.h"
 #include "tests/unit/storage/opened_store.h"
 #include "tests/unit/storage/other_process.h"
@@ -39,7 +39,7 @@ class BlobsDiskTest : public ::testing::Test {
     auto writer = blobs.begin(0);
     EXPECT_TRUE((*writer)->append(content));
     const Staged blob = (*writer)->finish().value();
-    blob->adopted(true);
+    blob->set_referenced(true);
     return blob->ref();
   }
 
@@ -89,11 +89,11 @@ TEST_F(BlobsDiskTest, WhatAKilledProcessWasWritingIsCollectedAndWhatALivingOneHo
     auto arriving = blobs->begin(1 << 20);
     auto writer = blobs->begin(0);
     const auto staged = (*writer)->finish();
-    line.say(arriving && staged ? 's' : 'f');
-    line.hear();
+    line.send(arriving && staged ? 's' : 'f');
+    line.receive();
     return 0;
   });
-  ASSERT_EQ(other.line().hear(), 's');
+  ASSERT_EQ(other.line().receive(), 's');
   auto blobs = open();
   const auto nobody = [](void*, const std::string&) { return false; };
   const std::int64_t later = std::int64_t{1} << 50;
@@ -104,7 +104,7 @@ TEST_F(BlobsDiskTest, WhatAKilledProcessWasWritingIsCollectedAndWhatALivingOneHo
   EXPECT_TRUE(files_below(folder_).empty());
 }
 
-// In a process of its own, on a file system of 4 MB of its own.
+// Runs in its own process, on its own 4 MB file system.
 int on_a_small_disk(const std::string& folder, int (*body)(const std::string&)) {
   if (::unshare(CLONE_NEWNS) != 0 && ::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return kNoMount;
   if (::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return kNoMount;
@@ -134,7 +134,7 @@ base::Status insert_text(Tx& tx, const std::string& text) {
   return {};
 }
 
-// Fills the disk by commits: the one that does not fit is refused, readers go on, and so does the writer.
+// Fills the disk with commits. The commit that does not fit is refused; readers and the writer continue.
 int commit_too_much(const std::string& folder) {
   base::SystemClock clock;
   auto store = opened(test_options(folder + "/data"), clock);
@@ -156,20 +156,20 @@ int commit_too_much(const std::string& folder) {
   return freed || freed.error().code == base::Code::kOverloaded ? 0 : 4;
 }
 
-// What there is has no room for its log any more.
+// There is no space left for the log.
 int open_without_room(const std::string& folder) {
   base::SystemClock clock;
   if (!write(*opened(test_options(folder + "/data"), clock), bump)) return 2;
   std::ofstream(folder + "/much") << std::string(8 << 20, 'x');
   const auto full = Store::open(test_options(folder + "/data"), clock);
   if (full) return 3;
-  const bool is_named =
+  const bool is_referenced =
       full.error().message.starts_with(folder + "/data: the disk is full: 0 bytes are free") &&
-      full.error().message.ends_with("; make room");
-  return is_named ? 0 : 4;
+      full.error().message.ends_with("; free some space");
+  return is_referenced ? 0 : 4;
 }
 
-// What is wrong with it is something else.
+// The file has another defect.
 int open_what_is_no_database(const std::string& folder) {
   base::SystemClock clock;
   opened(test_options(folder + "/data"), clock);
@@ -178,7 +178,10 @@ int open_what_is_no_database(const std::string& folder) {
   const auto other = Store::open(test_options(folder + "/data"), clock);
   if (other) return 2;
   const std::string& told = other.error().message;
-  return told.find("is no database") != std::string::npos && told.find("full") == std::string::npos ? 0 : 3;
+  return told.find("is not a millrace database") != std::string::npos &&
+                 told.find("full") == std::string::npos
+             ? 0
+             : 3;
 }
 
 void expect_fine_on_a_small_disk(int (*body)(const std::string&)) {

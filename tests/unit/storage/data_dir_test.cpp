@@ -56,7 +56,7 @@ TEST(DataDirTest, RootLeavesAnothersStoreAsItIsAndSaysWhoseItIs) {
   EXPECT_FALSE(std::filesystem::exists(data + "/locks"));
 }
 
-// A data directory that a gateway has used: the API makes its pepper there.
+// A data directory that a gateway has used: the API created its pepper there.
 class LostDatabase : public ::testing::Test {
  protected:
   LostDatabase() {
@@ -112,16 +112,16 @@ TEST_F(LostDatabase, AStartThatWasCutShortBeforeOrAfterItIsRepeated) {
 }
 
 TEST(DataDirTest, NetworkFileSystemsAreRefusedByName) {
-  EXPECT_EQ(file_system_kind(0x6969).verdict, FileSystem::kRefused);
-  EXPECT_EQ(file_system_kind(0x6969).name, "NFS");
+  EXPECT_EQ(file_system_info(0x6969).support, FileSystem::kRefused);
+  EXPECT_EQ(file_system_info(0x6969).name, "NFS");
   for (const std::uint32_t magic : {0xFF534D42u, 0xFE534D42u, 0x517Bu, 0x01021997u, 0x65735546u}) {
-    EXPECT_EQ(file_system_kind(magic).verdict, FileSystem::kRefused) << magic;
+    EXPECT_EQ(file_system_info(magic).support, FileSystem::kRefused) << magic;
   }
 }
 
 TEST(DataDirTest, LocalFileSystemsAreTakenAndOthersOnlyWarnedAbout) {
-  EXPECT_EQ(file_system_kind(0xEF53).verdict, FileSystem::kLocal);
-  EXPECT_EQ(file_system_kind(0x12345).verdict, FileSystem::kUnknown);
+  EXPECT_EQ(file_system_info(0xEF53).support, FileSystem::kLocal);
+  EXPECT_EQ(file_system_info(0x12345).support, FileSystem::kUnknown);
 }
 
 TEST(DataDirTest, AFileInPlaceOfTheFolderIsRefusedWithWhatToDo) {

@@ -1,9 +1,9 @@
-#include "storage/readers.h"
-#include "storage/sqlite.h"
+#include "storage/sqlite/database.h"
+#include "storage/writer/readers.h"
 #include "tests/unit/storage/fake_blob.h"
 #include "tests/unit/storage/job_store.h"
 
-// What the store keeps of commands and of no other kind.
+// Data that the store keeps for executions only.
 namespace millrace::storage::testing {
 namespace {
 
@@ -33,7 +33,7 @@ TEST(JobHistory, EveryEventIsHeard) {
   const Lease lease = s.run_command();
   s.tell(lease, {{"stdout", "{}"}, {"stdout", "{}"}});
   EXPECT_TRUE(support::wait_until([&] {
-    const auto changes = s.heard().all().changes;
+    const auto changes = s.commits().all().changes;
     return !changes.empty() && changes.back().version == 4 && changes.back().status == JobStatus::kRunning;
   }));
 }
@@ -50,8 +50,10 @@ TEST(JobHistory, AChildHasNone) {
   JobStore s;
   s.split(s.submit_and_claim(), 1);
   const Lease child = s.claim_one();
-  const auto told = await<Applied>([&](auto done) { s.outcomes().events(child, {{"stdout", "{}"}}, done); });
-  EXPECT_EQ(told.error().code, Code::kInvalidState);
+  const auto referenced = await<Applied>([&](auto done) {
+    s.outcomes().events(child, {{"stdout", "{}"}}, done);
+  });
+  EXPECT_EQ(referenced.error().code, Code::kInvalidState);
 }
 
 TEST(JobHistory, AnEventIsBounded) {
@@ -75,7 +77,7 @@ TEST(JobOutcomes, ACancelledAndAnExpiredJobKeepWhatTheirKindHasToShow) {
     s.outcomes().cancelled(stopped, {"", blob}, done);
   });
   EXPECT_EQ(cancelled.value(), Applied::kYes);
-  EXPECT_EQ(blob->told(), true);
+  EXPECT_EQ(blob->referenced(), true);
   EXPECT_EQ(s.queries().record(kTenant, stopped.job)->result->blob, blob->ref());
 
   const Lease late = s.run_command();
@@ -211,7 +213,7 @@ TEST(JobIntake, ACommandIsNotRetriedWithoutItsEnvironment) {
   EXPECT_NE(again.error().message.find("submit it again"), std::string::npos);
 }
 
-TEST(JobUpkeep, ACommandsResultStaysAsLongAsItsRow) {
+TEST(JobMaintenance, ACommandsResultStaysAsLongAsItsRow) {
   JobStore s;
   const Lease lease = s.run_command();
   s.finish(lease, R"({"exit_code":3})");
@@ -226,7 +228,7 @@ TEST(JobUpkeep, ACommandsResultStaysAsLongAsItsRow) {
   EXPECT_EQ(s.queries().record(kTenant, lease.job).error().code, Code::kNotFound);
 }
 
-TEST(JobUpkeep, EventsThatCarryOutputAreRemovedInBoundedSteps) {
+TEST(JobMaintenance, EventsThatCarryOutputAreRemovedInBoundedSteps) {
   JobStore s;
   const Lease lease = s.run_command();
   for (int i = 0; i < 5; ++i) s.tell(lease, {{"stdout", "{}"}});

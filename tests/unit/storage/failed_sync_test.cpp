@@ -10,9 +10,8 @@
 #include <unistd.h>
 
 #include "storage/data_dir.h"
-#include "storage/failure_flag.h"
-#include "storage/page_cache.h"
-#include "storage/schema_lock.h"
+#include "storage/sqlite/migrations.h"
+#include "storage/sqlite/sync_failure.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/wait_until.h"
 #include "tests/unit/storage/failing_sync.h"
@@ -27,7 +26,8 @@ using support::wait_until;
 constexpr int kFailed = 1;  // the exit code that the process ends with
 constexpr int kNoFilter = 2, kWentOn = 3;
 
-// In another process: opens the store, has the syncs of `file` fail, writes and waits for its end.
+// In another process: opens the store, makes the syncs of `file` fail, writes, and waits for the end of the
+// process.
 int write_with_failing_syncs(const std::string& data_dir, const std::string& file) {
   base::SystemClock clock;
   auto store = opened(test_options(data_dir), clock);
@@ -39,11 +39,11 @@ int write_with_failing_syncs(const std::string& data_dir, const std::string& fil
   return kWentOn;
 }
 
-// Opens the store, says so, and waits for its end.
+// Opens the store, reports it, and waits for the end of the process.
 int wait_with_open_store(const std::string& data_dir, OtherProcess::Line& line) {
   base::SystemClock clock;
   auto store = opened(test_options(data_dir), clock);
-  line.say('o');
+  line.send('o');
   wait_until([] { return false; }, std::chrono::seconds(20));
   return kWentOn;
 }
@@ -69,7 +69,7 @@ TEST_F(FailedSync, OfTheDatabaseInACheckpointEndsTheProcess) {
 TEST_F(FailedSync, EndsEveryProcessOfTheStore) {
   for (const std::string& file : {log(), database()}) {
     OtherProcess idle([&](auto& line) { return wait_with_open_store(dir_.str(), line); });
-    ASSERT_EQ(idle.line().hear(), 'o');
+    ASSERT_EQ(idle.line().receive(), 'o');
     EXPECT_EQ(end_of_writer(file), kFailed) << file;
     EXPECT_EQ(idle.wait(), kFailed) << file;
   }
@@ -84,14 +84,14 @@ TEST_F(FailedSync, IsOverWithTheNextStart) {
   EXPECT_FALSE((*FailureFlag::open(dir_.str() + "/locks", database()))->is_set());
 }
 
-// One that is stopped, say.
+// For example a stopped process.
 TEST_F(FailedSync, AStartRefusesWhileAnotherProcessKeepsTheStoreOpen) {
   base::SystemClock clock;
   opened(test_options(dir_.str()), clock).reset();
   SchemaLock other(*LockFile::open(dir_.str() + "/locks/schema.lock"));
   ASSERT_TRUE(other.try_share());
   const auto flag = *FailureFlag::open(dir_.str() + "/locks", database());
-  FailureFlag::set_for(log(), "Input/output error");
+  FailureFlag::set_for_file(log(), "Input/output error");
   Store::Options options = test_options(dir_.str());
   options.schema_wait = std::chrono::milliseconds(50);
   const auto store = Store::open(options, clock);
@@ -104,9 +104,9 @@ TEST_F(FailedSync, AStartRefusesWhileAnotherProcessKeepsTheStoreOpen) {
 TEST_F(FailedSync, TheFlagNamesProcessFileAndError) {
   const auto flag = *FailureFlag::open(dir_.str(), database());
   EXPECT_FALSE(flag->is_set());
-  FailureFlag::set_for("/another/millrace.db", "Input/output error");
+  FailureFlag::set_for_file("/another/millrace.db", "Input/output error");
   EXPECT_FALSE(flag->is_set());
-  FailureFlag::set_for(log(), "Input/output error");
+  FailureFlag::set_for_file(log(), "Input/output error");
   const std::string reason = flag->reason();
   EXPECT_TRUE(reason.starts_with("pid " + std::to_string(::getpid()) + ", ")) << reason;
   EXPECT_TRUE(reason.ends_with(": " + log() + ": Input/output error")) << reason;
@@ -114,7 +114,7 @@ TEST_F(FailedSync, TheFlagNamesProcessFileAndError) {
   EXPECT_FALSE(flag->is_set());
 }
 
-// Pages of a file that are in memory.
+// The number of pages of a file that are in the page cache.
 std::size_t cached_pages(const std::string& path, std::size_t bytes) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   void* map = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, file, 0);

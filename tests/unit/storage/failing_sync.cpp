@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Those of the system call `number` whose first argument is `descriptor`.
+// Matches calls of system call `number` whose first argument is `descriptor`.
 void deny(std::vector<sock_filter>& filter, long number, int descriptor) {
   constexpr unsigned kLoad = BPF_LD | BPF_W | BPF_ABS, kEqual = BPF_JMP | BPF_JEQ | BPF_K;
   filter.insert(filter.end(), {BPF_STMT(kLoad, offsetof(seccomp_data, nr)),

@@ -4,11 +4,11 @@
 #include <string>
 
 #include "platform/base/crypto.h"
-#include "storage/blobs.h"
+#include "storage/blobs/blobs.h"
 
 namespace millrace::storage::testing {
 
-// A staged file that was never on a disk: says what the store told it.
+// A staged file that is not on a disk. Records what the store reported to it.
 class FakeBlob : public StagedBlob {
  public:
   FakeBlob(const std::string& content, const std::string& suffix) {
@@ -17,18 +17,18 @@ class FakeBlob : public StagedBlob {
             static_cast<std::int64_t>(content.size())};
   }
   const BlobRef& ref() const override { return ref_; }
-  void adopted(bool file_is_named) override { told_ = file_is_named ? 1 : 0; }
+  void set_referenced(bool is_referenced) override { referenced_ = is_referenced ? 1 : 0; }
   base::Result<OpenFile> open() const override { return base::error(base::Code::kNotFound, "no file"); }
 
-  // Nothing yet, or whether a row names the file.
-  std::optional<bool> told() const {
-    const int told = told_;
-    return told < 0 ? std::nullopt : std::optional(told == 1);
+  // Absent: nothing was reported; else whether a row references the file.
+  std::optional<bool> referenced() const {
+    const int referenced = referenced_;
+    return referenced < 0 ? std::nullopt : std::optional(referenced == 1);
   }
 
  private:
   BlobRef ref_;
-  std::atomic<int> told_ = -1;
+  std::atomic<int> referenced_ = -1;
 };
 
 }  // namespace millrace::storage::testing

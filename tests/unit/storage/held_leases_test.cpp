@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "storage/admin_queries.h"
+#include "storage/admin/admin_queries.h"
 #include "tests/unit/storage/job_store.h"
 
 namespace millrace::storage::testing {

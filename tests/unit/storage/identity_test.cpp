@@ -1,5 +1,3 @@
-#include "storage/identity.h"
-
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -7,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
+#include "storage/data_dir.h"
 #include "tests/support/temp_dir.h"
 #include "tests/unit/storage/opened_store.h"
 
@@ -22,7 +21,7 @@ std::string line_of(const std::string& file) {
   return line;
 }
 
-// A database that nobody of ours has made.
+// A database of another program.
 void make_database(const std::string& path, const char* sql) {
   sqlite3* db = nullptr;
   ASSERT_EQ(sqlite3_open(path.c_str(), &db), SQLITE_OK);
@@ -33,7 +32,7 @@ void make_database(const std::string& path, const char* sql) {
 class Identity : public ::testing::Test {
  protected:
   Identity() { EXPECT_EQ(start(), ""); }
-  // Why the store cannot be opened; empty: it can.
+  // The error of opening the store; empty: it opened.
   std::string start(const std::string& data) const {
     const auto store = Store::open(test_options(data), clock_);
     return store ? std::string() : store.error().message;
@@ -60,13 +59,13 @@ TEST_F(Identity, TheDatabaseOfAnotherStoreIsRefused) {
   const std::string why = start();
   EXPECT_NE(why.find(line_of(other_ + "/identity")), std::string::npos) << why;
   EXPECT_NE(why.find(line_of(files_.identity)), std::string::npos) << why;
-  EXPECT_NE(why.find("; put its own database back"), std::string::npos) << why;
+  EXPECT_NE(why.find("; put back the database of that store"), std::string::npos) << why;
   fs::remove(files_.identity);
   EXPECT_EQ(start(), "") << "kept on purpose";
   EXPECT_EQ(line_of(files_.identity), line_of(other_ + "/identity"));
 }
 
-// Its first page is that of an empty database.
+// Overwrites the first page with that of an empty database.
 TEST_F(Identity, NoStoreIsMadeOverADatabaseWithoutTables) {
   for (const auto& trace : {files_.identity, files_.pepper}) {
     for (const auto& file : {files_.database, files_.identity, files_.pepper}) fs::remove(file);
@@ -85,16 +84,16 @@ TEST_F(Identity, TheDatabaseOfAnotherProgramIsRefused) {
   fs::permissions(other_, fs::perms::owner_all);
   make_database(other_ + "/millrace.db", "CREATE TABLE songs (title)");
   const std::string why = start(other_);
-  EXPECT_NE(why.find("has tables, but none of millrace's"), std::string::npos) << why;
+  EXPECT_NE(why.find("contains tables of another program"), std::string::npos) << why;
 }
 
 TEST_F(Identity, AFileWithoutAnIdIsRefused) {
   std::ofstream(files_.identity, std::ios::trunc) << "?\n";
   const std::string why = start();
-  EXPECT_TRUE(why.starts_with(files_.identity + " has no id that can be read")) << why;
+  EXPECT_TRUE(why.starts_with(files_.identity + " has no valid id")) << why;
 }
 
-// As by `restore a backup` of before an upgrade.
+// As after restoring a backup that is older than an upgrade.
 TEST_F(Identity, ADatabaseOfBeforeTheTableTakesTheIdOfTheFile) {
   const std::string id = line_of(files_.identity);
   make_database(

@@ -1,9 +1,9 @@
-#include "storage/image_files.h"
+#include "storage/blobs/image_files.h"
 
 #include <unistd.h>
 
-#include "storage/readers.h"
-#include "storage/sqlite.h"
+#include "storage/sqlite/database.h"
+#include "storage/writer/readers.h"
 #include "tests/unit/storage/job_store.h"
 
 namespace millrace::storage::testing {

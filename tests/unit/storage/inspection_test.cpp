@@ -1,4 +1,4 @@
-#include "storage/inspection.h"
+#include "storage/admin/inspection.h"
 
 #include <filesystem>
 #include <fstream>
@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "storage/data_dir.h"
-#include "storage/sqlite.h"
+#include "storage/sqlite/database.h"
 #include "tests/unit/storage/job_store.h"
 #include "tests/unit/storage/opened_store.h"
 #include "tests/unit/storage/other_process.h"
@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 using testing::await;
 using testing::kTenant;
 
-// Name → time of its last change and content, of all that lies in a folder.
+// Name → modification time and content of each file in a folder.
 std::map<std::string, std::string> content_of(const fs::path& folder) {
   std::map<std::string, std::string> content;
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
@@ -36,7 +36,7 @@ std::map<std::string, std::string> content_of(const fs::path& folder) {
 
 class Inspection : public ::testing::Test {
  protected:
-  // A store that was killed with a log.
+  // A store that was killed while it had a log.
   void kill_a_gateway() const {
     OtherProcess gateway([&](auto&) {
       base::SystemClock clock;
@@ -112,7 +112,7 @@ TEST_F(Inspection, RefusesAMalformedDatabase) {
   EXPECT_NE(found.error().message.find("restore a backup"), std::string::npos) << found.error().message;
 }
 
-// A digit of what lies in a row changes on the disk.
+// One digit of a stored row changes on the disk.
 class DamagedRow : public ::testing::Test {
  protected:
   void change(const std::string& table) {
@@ -200,7 +200,7 @@ TEST_F(DamagedRow, AChildsRequestEndsTheReadingOfAll) {
   EXPECT_EQ(children.error().code, base::Code::kRequestDamaged);
 }
 
-// Of before schema 16.
+// Older than schema 16.
 TEST_F(DamagedRow, ARowWithoutAHashIsReadAsItIs) {
   submit();
   ASSERT_TRUE(write(store_.store(), [](Tx& tx) -> base::Status {

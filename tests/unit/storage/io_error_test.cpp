@@ -10,7 +10,7 @@
 namespace millrace::storage {
 namespace {
 
-// A limit on file sizes makes write(2) fail with EFBIG, which is neither a full disk nor anything that SQLite
+// A file size limit makes write(2) fail with EFBIG, which is neither a full disk nor an error that SQLite
 // knows.
 int commit_past_the_size_limit(const std::string& data_dir) {
   std::signal(SIGXFSZ, SIG_IGN);

@@ -1,4 +1,4 @@
-#include "storage/job_claims.h"
+#include "storage/jobs/job_claims.h"
 
 #include <algorithm>
 
@@ -103,7 +103,7 @@ TEST(JobClaims, TheTurnOfTheTenantsOutlivesTheProcess) {
   EXPECT_EQ(s.claim_one().job, b);
 }
 
-// A document that was split into `shares`, at whose first share it is.
+// A document that was split into `shares` parts, none of which has run.
 JobId long_document(JobStore& s, int shares, const std::string& tenant = kTenant, int priority = 0) {
   auto order = s.order(tenant);
   order.priority = priority;
@@ -113,7 +113,7 @@ JobId long_document(JobStore& s, int shares, const std::string& tenant = kTenant
   return parent.job;
 }
 
-// "share 2" of whatever document, or the number of the job among `others`.
+// "share 2" of any document, or the index of the job in `others`.
 std::string named(const Claimed& job, const std::vector<JobId>& others) {
   if (job.parent) return "share " + std::to_string(job.child_index);
   const auto at = std::find(others.begin(), others.end(), job.lease.job);
@@ -163,7 +163,7 @@ TEST(LongDocuments, ManyOfThemHoldUpAnotherJobNoMoreThanOneDoes) {
   JobStore s;
   for (int i = 0; i < 20; ++i) s.submit();
   for (const Claimed& parent : s.claim(20)) s.split(parent.lease, 10);
-  s.claim(80);  // the first shares of all, and as many late ones of the oldest
+  s.claim(80);  // the first parts of all documents, and as many late parts of the oldest one
   const std::vector<JobId> others{s.submit()};
   Names names;
   for (const Claimed& each : s.claim(2)) names.push_back(named(each, others));
@@ -178,7 +178,7 @@ TEST(LongDocuments, DoNotHoldUpTheFirstSharesOfOthers) {
   std::vector<std::pair<bool, int>> order;
   for (const Claimed& each : s.claim(5))
     order.emplace_back(each.parent->uuid == second.uuid, each.child_index);
-  // The last claim took the second one's parent past the first document: it comes next.
+  // The last claim took a part of the second document before the first one, so the first document comes next.
   EXPECT_EQ(order,
             (std::vector<std::pair<bool, int>>{{false, 2}, {true, 0}, {false, 3}, {true, 1}, {false, 4}}));
 }
@@ -310,8 +310,8 @@ TEST(JobClaims, AWorkerThatRetiresLeavesNoFreeSlots) {
   s.beat({}, 100, 0);
   EXPECT_TRUE(await<bool>([&](auto done) { s.claims().retire("w-1", done); }).value());
   for (int i = 0; i < 12; ++i) s.submit();
-  ASSERT_TRUE(support::wait_until([&] { return s.heard().all().changes.size() == 12; }));
-  EXPECT_EQ(s.heard().all().ready.size(), 8u);
+  ASSERT_TRUE(support::wait_until([&] { return s.commits().all().changes.size() == 12; }));
+  EXPECT_EQ(s.commits().all().ready.size(), 8u);
 }
 
 }  // namespace

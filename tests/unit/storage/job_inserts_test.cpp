@@ -1,16 +1,16 @@
-// Rows of new jobs are written together (storage/job_inserts.cpp).
+// Rows of new jobs are written together (storage/jobs/job_rows.cpp).
 #include <latch>
 
 #include <sqlite3.h>
 
-#include "storage/sqlite.h"
+#include "storage/sqlite/database.h"
 #include "tests/unit/storage/job_store.h"
 #include "tests/unit/storage/opened_store.h"
 
 namespace millrace::storage::testing {
 namespace {
 
-// The answers to what was submitted while the writer was held, in order.
+// The outcomes of the operations that were submitted while the writer was blocked, in order.
 class Group {
  public:
   explicit Group(JobStore& s) : s_(s), held_(s.store()) {}
@@ -61,7 +61,7 @@ TEST(JobInserts, EveryJobOfAGroupIsWrittenHoweverManyThereAre) {
   }
 }
 
-// Those that are nothing special and those that are go by statements of their own.
+// Plain jobs and other jobs are inserted by different statements.
 TEST(JobInserts, JobsOfEverySortAreWrittenInAGroupAsTheyAre) {
   JobStore s;
   Group group(s);
@@ -158,7 +158,7 @@ TEST(JobInserts, ASpecThatIsWrittenAtOnceAndThoseThatWaitForTheirJobsHaveNumbers
   EXPECT_EQ(specs, (std::vector<std::string>{first.spec, last.spec, s.order().spec}));
 }
 
-// The opcodes that EXPLAIN shows of the connection's inserts of jobs.
+// The opcodes that EXPLAIN shows for the connection's job inserts.
 std::vector<std::string> insert_opcodes(Db& db) {
   std::vector<std::string> opcodes;
   std::vector<std::string> inserts;
@@ -177,7 +177,7 @@ std::vector<std::string> insert_opcodes(Db& db) {
   return opcodes;
 }
 
-// One within a statement of many rows makes SQLite copy each page that it changes (migration 0012).
+// A function call in a multi-row statement makes SQLite copy each page that it changes (migration 0012).
 TEST(JobInserts, NoFunctionIsCalledForARow) {
   JobStore s;
   Group group(s);

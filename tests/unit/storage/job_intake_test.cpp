@@ -1,4 +1,4 @@
-#include "storage/job_intake.h"
+#include "storage/jobs/job_intake.h"
 
 #include "tests/unit/storage/fake_blob.h"
 #include "tests/unit/storage/job_store.h"
@@ -51,16 +51,16 @@ TEST(JobIntake, AStagedFileIsNamedOnceAndASecondOfTheSameContentIsCounted) {
   order = s.order();
   order.input = second;
   s.submit(order);
-  EXPECT_EQ(first->told(), true);
-  EXPECT_EQ(second->told(), false);
-  EXPECT_EQ(spec->told(), true);
+  EXPECT_EQ(first->referenced(), true);
+  EXPECT_EQ(second->referenced(), false);
+  EXPECT_EQ(spec->referenced(), true);
   const auto claimed = s.claim(2);
   ASSERT_EQ(claimed.size(), 2u);
   EXPECT_EQ(claimed[0].input, first->ref());
   EXPECT_EQ(claimed[0].spec_blob, spec->ref());
   EXPECT_EQ(claimed[1].input, first->ref());
-  EXPECT_TRUE(s.upkeep().blob_is_named(first->ref().path));
-  EXPECT_FALSE(s.upkeep().blob_is_named(second->ref().path));
+  EXPECT_TRUE(s.upkeep().is_blob_referenced(first->ref().path));
+  EXPECT_FALSE(s.upkeep().is_blob_referenced(second->ref().path));
 }
 
 TEST(JobIntake, TheSameContentOfTwoTenantsIsTwoBlobs) {
@@ -73,7 +73,7 @@ TEST(JobIntake, TheSameContentOfTwoTenantsIsTwoBlobs) {
   order = s.order("other");
   order.input = second;
   s.submit(order);
-  EXPECT_EQ(second->told(), true);
+  EXPECT_EQ(second->referenced(), true);
 }
 
 TEST(JobIntake, AReplayTakesNoFile) {
@@ -85,8 +85,8 @@ TEST(JobIntake, AReplayTakesNoFile) {
   order.id = s.new_id();
   order.input = blob;
   EXPECT_TRUE(s.try_submit(order)->replayed);
-  EXPECT_EQ(blob->told(), std::nullopt);
-  EXPECT_FALSE(s.upkeep().blob_is_named(blob->ref().path));
+  EXPECT_EQ(blob->referenced(), std::nullopt);
+  EXPECT_FALSE(s.upkeep().is_blob_referenced(blob->ref().path));
 }
 
 TEST(JobIntake, KeysAreTakenApartByEachOfTheirParts) {

@@ -1,4 +1,4 @@
-// Claims of kinds whose jobs run in lanes.
+// Claims of kinds with lanes.
 #include <map>
 
 #include "tests/support/answer.h"
@@ -7,12 +7,12 @@
 namespace millrace::storage::testing {
 namespace {
 
-// Lanes with so many places as the test says; others have none.
-class Places final : public ClaimLanes, public std::enable_shared_from_this<Places> {
+// Lanes with the number of permits that the test sets; other lanes have none.
+class Permits final : public ClaimLanes, public std::enable_shared_from_this<Permits> {
  public:
-  explicit Places(std::map<std::string, int> free) : free_(std::move(free)) {}
+  explicit Permits(std::map<std::string, int> free) : free_(std::move(free)) {}
 
-  PlacePtr take(const std::string& lane) override {
+  PermitPtr take(const std::string& lane) override {
     const std::lock_guard lock(mutex_);
     ++asked_;
     if (free_[lane] == 0) return nullptr;
@@ -25,21 +25,21 @@ class Places final : public ClaimLanes, public std::enable_shared_from_this<Plac
   int asked() {
     return locked([&] { return asked_; });
   }
-  void open(const std::string& lane, int places) {
-    locked([&] { return free_[lane] += places; });
+  void open(const std::string& lane, int permits) {
+    locked([&] { return free_[lane] += permits; });
   }
 
  private:
-  class Held final : public Place {
+  class Held final : public Permit {
    public:
-    Held(std::shared_ptr<Places> of, std::string lane) : of_(std::move(of)), lane_(std::move(lane)) {}
+    Held(std::shared_ptr<Permits> of, std::string lane) : of_(std::move(of)), lane_(std::move(lane)) {}
     ~Held() override { leave(); }
     void leave() override {
       if (const auto of = std::exchange(of_, nullptr)) of->open(lane_, 1);
     }
 
    private:
-    std::shared_ptr<Places> of_;
+    std::shared_ptr<Permits> of_;
     const std::string lane_;
   };
   template <class F>
@@ -65,7 +65,7 @@ class JobLanesOfAStore : public ::testing::Test {
   schemas::JobId submit(const std::string& model, int priority = 0, const std::string& tenant = kTenant) {
     return s.submit(completion(model, priority, tenant));
   }
-  // One job in each of so many lanes; fewer commits than jobs.
+  // Submits one job in each of many lanes, with fewer commits than jobs.
   void submit_to_lanes(int count, const std::string& tenant = kTenant) {
     for (int i = 0; i < count; ++i) {
       const std::string lane = "m" + std::to_string(i);
@@ -76,16 +76,16 @@ class JobLanesOfAStore : public ::testing::Test {
       }
     }
   }
-  JobClaims::Request request(const std::shared_ptr<Places>& places, int count = 9) {
+  JobClaims::Request request(const std::shared_ptr<Permits>& permits, int count = 9) {
     JobClaims::Request request;
     request.kind = schemas::Kind::kChat;
     request.worker = "w-1";
     request.count = count;
-    request.lanes = places;
+    request.lanes = permits;
     return request;
   }
-  std::vector<Claimed> claim(const std::shared_ptr<Places>& places, int count = 9) {
-    return s.claim(request(places, count));
+  std::vector<Claimed> claim(const std::shared_ptr<Permits>& permits, int count = 9) {
+    return s.claim(request(permits, count));
   }
   static std::vector<schemas::JobId> ids(const std::vector<Claimed>& claimed) {
     std::vector<schemas::JobId> all;
@@ -99,28 +99,28 @@ class JobLanesOfAStore : public ::testing::Test {
 
 TEST_F(JobLanesOfAStore, JobsOfAFullLaneStayQueuedAndThoseOfOthersAreTaken) {
   const auto first = submit("busy"), waits = submit("busy"), idle = submit("idle");
-  const auto places = std::make_shared<Places>(std::map<std::string, int>{{"busy", 1}, {"idle", 5}});
-  const auto claimed = claim(places);
+  const auto permits = std::make_shared<Permits>(std::map<std::string, int>{{"busy", 1}, {"idle", 5}});
+  const auto claimed = claim(permits);
   EXPECT_EQ(ids(claimed), (Ids{first, idle}));
   EXPECT_EQ(s.status(waits), JobStatus::kQueued);
   EXPECT_EQ(s.view(waits).version, 1);
-  EXPECT_TRUE(claim(places).empty());
+  EXPECT_TRUE(claim(permits).empty());
 }
 
 TEST_F(JobLanesOfAStore, ALaneThatGetsAPlaceIsClaimedInTheOrderOfHandIn) {
   const auto first = submit("busy"), second = submit("busy");
-  const auto places = std::make_shared<Places>(std::map<std::string, int>{{"busy", 1}});
-  auto one = claim(places);
+  const auto permits = std::make_shared<Permits>(std::map<std::string, int>{{"busy", 1}});
+  auto one = claim(permits);
   EXPECT_EQ(ids(one), Ids{first});
-  one[0].place->leave();
-  EXPECT_EQ(ids(claim(places)), Ids{second});
+  one[0].permit->leave();
+  EXPECT_EQ(ids(claim(permits)), Ids{second});
 }
 
 TEST_F(JobLanesOfAStore, PriorityThenAgeDecideAmongTheLanesThatHaveRoom) {
   const auto a = submit("a"), b = submit("b"), closed = submit("closed", 9), urgent = submit("b", 5),
              last = submit("a");
-  const auto places = std::make_shared<Places>(std::map<std::string, int>{{"a", 9}, {"b", 9}});
-  EXPECT_EQ(ids(claim(places)), (Ids{urgent, a, b, last}));
+  const auto permits = std::make_shared<Permits>(std::map<std::string, int>{{"a", 9}, {"b", 9}});
+  EXPECT_EQ(ids(claim(permits)), (Ids{urgent, a, b, last}));
   EXPECT_EQ(s.status(closed), JobStatus::kQueued);
 }
 
@@ -128,15 +128,15 @@ TEST_F(JobLanesOfAStore, TenantsAreInTurnAmongTheLanesThatHaveRoom) {
   const auto x1 = submit("a", 0, "x"), x2 = submit("b", 0, "x"), y1 = submit("a", 0, "y");
   submit("closed", 0, "w");
   const auto y2 = submit("b", 0, "y");
-  const auto places = std::make_shared<Places>(std::map<std::string, int>{{"a", 9}, {"b", 9}});
-  EXPECT_EQ(ids(claim(places, 3)), (Ids{x1, y1, x2}));
+  const auto permits = std::make_shared<Permits>(std::map<std::string, int>{{"a", 9}, {"b", 9}});
+  EXPECT_EQ(ids(claim(permits, 3)), (Ids{x1, y1, x2}));
   s.reopen();
-  EXPECT_EQ(ids(claim(places)), Ids{y2});
+  EXPECT_EQ(ids(claim(permits)), Ids{y2});
 }
 
 TEST_F(JobLanesOfAStore, ATokenOfAFullLaneClaimsNothing) {
   const auto job = submit("busy");
-  auto by_token = request(std::make_shared<Places>(std::map<std::string, int>{}));
+  auto by_token = request(std::make_shared<Permits>(std::map<std::string, int>{}));
   by_token.hints = {{job, 1}};
   by_token.hints_only = true;
   EXPECT_TRUE(s.claim(by_token).empty());
@@ -149,46 +149,46 @@ TEST_F(JobLanesOfAStore, AJobThatAClaimEndsOnItsWayKeepsNoPlace) {
   const auto overdue = s.submit(late);
   const auto good = submit("a");
   s.clock.advance(1min);
-  const auto places = std::make_shared<Places>(std::map<std::string, int>{{"a", 1}});
-  EXPECT_EQ(ids(claim(places)), Ids{good});
+  const auto permits = std::make_shared<Permits>(std::map<std::string, int>{{"a", 1}});
+  EXPECT_EQ(ids(claim(permits)), Ids{good});
   EXPECT_EQ(s.status(overdue), JobStatus::kExpired);
-  EXPECT_EQ(places->free("a"), 1);  // what was claimed has gone
+  EXPECT_EQ(permits->free("a"), 1);  // the claimed jobs are gone
 }
 
 TEST_F(JobLanesOfAStore, AClaimThatStandsTakesWhatLiesInALaneOnceItHasRoomAndIsAskedAgain) {
-  const auto places = std::make_shared<Places>(std::map<std::string, int>{});
-  auto standing = request(places);
+  const auto permits = std::make_shared<Permits>(std::map<std::string, int>{});
+  auto standing = request(permits);
   standing.withdrawn = std::make_shared<std::atomic<bool>>(false);
   support::Answer<std::vector<Claimed>> answer;
   s.claims().claim(standing, answer.take());
   const auto job = submit("busy");
   EXPECT_EQ(s.status(job), JobStatus::kQueued);
-  places->open("busy", 1);
-  s.claims().ask_standing();
+  permits->open("busy", 1);
+  s.claims().retry_parked_claims();
   EXPECT_EQ(ids(answer.wait().value()), Ids{job});
 }
 
 TEST_F(JobLanesOfAStore, AFullLanesBacklogIsNotWalked) {
   for (int i = 0; i < 200; ++i) submit("busy");
   const auto idle = submit("idle");
-  const auto places = std::make_shared<Places>(std::map<std::string, int>{{"idle", 9}});
-  EXPECT_EQ(ids(claim(places)), Ids{idle});
-  EXPECT_EQ(places->asked(), 2);
+  const auto permits = std::make_shared<Permits>(std::map<std::string, int>{{"idle", 9}});
+  EXPECT_EQ(ids(claim(permits)), Ids{idle});
+  EXPECT_EQ(permits->asked(), 2);
 }
 
 TEST_F(JobLanesOfAStore, MoreLanesThanAreWalkedAtOnceAreAllReached) {
   submit_to_lanes(300);
   const auto last = submit("z");
-  const auto places = std::make_shared<Places>(std::map<std::string, int>{{"z", 1}});
-  EXPECT_EQ(ids(claim(places)), Ids{last});
+  const auto permits = std::make_shared<Permits>(std::map<std::string, int>{{"z", 1}});
+  EXPECT_EQ(ids(claim(permits)), Ids{last});
 }
 
 TEST_F(JobLanesOfAStore, TheOrderIsThatOfAllJobsHoweverManyLanesTheyLieIn) {
   submit_to_lanes(300, "a");
   const auto of_another = submit("z", 0, "b");
   const auto urgent = submit("z", 100, "a");
-  const auto places = std::make_shared<Places>(std::map<std::string, int>{{"z", 9}, {"m0", 9}, {"m1", 9}});
-  const auto first = claim(places, 4);
+  const auto permits = std::make_shared<Permits>(std::map<std::string, int>{{"z", 9}, {"m0", 9}, {"m1", 9}});
+  const auto first = claim(permits, 4);
   ASSERT_EQ(first.size(), 4U);
   EXPECT_EQ(first[0].lease.job, urgent);
   EXPECT_EQ(first[1].lease.job, of_another);
@@ -199,34 +199,34 @@ TEST_F(JobLanesOfAStore, TheOrderIsThatOfAllJobsHoweverManyLanesTheyLieIn) {
 TEST_F(JobLanesOfAStore, PriorityThenAgeDecideBehindTheBacklogOfAFullLane) {
   for (int i = 0; i < 20; ++i) submit("busy", 9);
   const auto a = submit("a", 1), later = submit("b", 5), b = submit("b", 7), last = submit("a");
-  const auto places = std::make_shared<Places>(std::map<std::string, int>{{"a", 9}, {"b", 9}});
-  EXPECT_EQ(ids(claim(places)), (Ids{b, later, a, last}));
+  const auto permits = std::make_shared<Permits>(std::map<std::string, int>{{"a", 9}, {"b", 9}});
+  EXPECT_EQ(ids(claim(permits)), (Ids{b, later, a, last}));
 }
 
 TEST_F(JobLanesOfAStore, BehindMoreFullLanesThanOneClaimLooksAtTheNextClaimFindsTheOneWithRoom) {
   submit_to_lanes(1'300);
   const auto last = submit("z");
-  const auto places = std::make_shared<Places>(std::map<std::string, int>{{"z", 1}});
-  EXPECT_TRUE(claim(places).empty());
-  const int looked_at = places->asked();
+  const auto permits = std::make_shared<Permits>(std::map<std::string, int>{{"z", 1}});
+  EXPECT_TRUE(claim(permits).empty());
+  const int looked_at = permits->asked();
   EXPECT_LE(looked_at, 1'024 + 256);
-  EXPECT_EQ(ids(claim(places)), Ids{last});
-  EXPECT_LE(places->asked(), 2 * looked_at);
+  EXPECT_EQ(ids(claim(permits)), Ids{last});
+  EXPECT_LE(permits->asked(), 2 * looked_at);
 }
 
 TEST_F(JobLanesOfAStore, FullLanesOfATenantHoldNoOtherTenantUpHoweverManyTheyAre) {
   submit_to_lanes(1'300, "a");
   const auto of_another = submit("z", 0, "b");
-  const auto places = std::make_shared<Places>(std::map<std::string, int>{{"z", 1}});
-  EXPECT_EQ(ids(claim(places)), Ids{of_another});
+  const auto permits = std::make_shared<Permits>(std::map<std::string, int>{{"z", 1}});
+  EXPECT_EQ(ids(claim(permits)), Ids{of_another});
 }
 
 TEST_F(JobLanesOfAStore, EachTenantsFullLanesArePassedOverWithinTheClaimsOfOneRound) {
   for (const char* tenant : {"a", "b", "c", "d", "e", "f"}) submit_to_lanes(270, tenant);
   const auto last = submit("z", 0, "g");
-  const auto places = std::make_shared<Places>(std::map<std::string, int>{{"z", 1}});
+  const auto permits = std::make_shared<Permits>(std::map<std::string, int>{{"z", 1}});
   Ids found;
-  for (int claims = 0; claims < 3 && found.empty(); ++claims) found = ids(claim(places));
+  for (int claims = 0; claims < 3 && found.empty(); ++claims) found = ids(claim(permits));
   EXPECT_EQ(found, Ids{last});
 }
 

@@ -1,13 +1,13 @@
 #include <algorithm>
 #include <iterator>
 
-#include "storage/admin_queries.h"
-#include "storage/ids_ahead.h"
-#include "storage/migrations.h"
+#include "storage/admin/admin_queries.h"
+#include "storage/jobs/job_rows.h"
+#include "storage/sqlite/migrations.h"
 #include "tests/unit/storage/job_store.h"
 
-// Lists whose filter hardly a job passes: each test allows so few rows that a walk over the others would find
-// nothing.
+// Lists with filters that match few jobs. Each test allows so few examined rows that a scan over the other
+// rows would find nothing.
 namespace millrace::storage::testing {
 namespace {
 
@@ -30,7 +30,7 @@ class JobLists : public ::testing::Test {
     EXPECT_EQ(names_of(own), jobs);
     EXPECT_EQ(own.next, std::nullopt);
   }
-  // What both a tenant and an administrator find, in few rows and all of it.
+  // Checks that a tenant and an administrator find the same complete page with few examined rows.
   void expect_found(const JobFilter& filter, const std::vector<schemas::JobId>& jobs) {
     expect_own(filter, jobs);
     const JobPage all = AdminQueries(s.store()).jobs(filter, 5, {}, kFewRows).value();
@@ -113,7 +113,7 @@ TEST_F(JobLists, TheBeginningOfAnIdIsFoundAndSoIsItsEnd) {
 }
 
 TEST_F(JobLists, ATextFromTheMiddleOfIdsIsFoundInTheOrderOfAllJobsWhosesoeverTheyAre) {
-  std::vector<schemas::JobId> jobs;  // a large group, a small one, one of the oldest only
+  std::vector<schemas::JobId> jobs;  // a large group, a small one, and one that has only the oldest jobs
   for (int i = 0; i < 1'200; ++i) {
     auto order = i < 3 ? s.command() : s.order(i % 100 == 0 ? "other" : kTenant);
     jobs.insert(jobs.begin(), s.submit(order));
@@ -152,7 +152,7 @@ TEST_F(JobLists, ATextThatManyIdsOfManyGroupsHaveIsFoundPageByPage) {
 
 TEST_F(JobLists, WhatWasMadeBeforeATimeIsFoundWithoutALookAtWhatCameLater) {
   s.clock.advance(s.new_id().uuid.time() -
-                  s.clock.wall());  // ids of earlier tests are ahead of this store's clock
+                  s.clock.wall());  // ids of earlier tests are later than this store's clock
   const auto first = s.submit();
   s.clock.advance(1h);
   const auto since = s.clock.wall();
@@ -167,7 +167,7 @@ TEST_F(JobLists, AnIdThatIsAheadOfItsRowsTimeIsFoundByThatTime) {
   s.clock.advance(12h);
   others();
   s.clock.jump_wall(-11h);
-  const auto late = s.submit();  // its id goes on where the others' ended
+  const auto late = s.submit();  // its id continues after the others
   s.clock.advance(1min);
   const JobFilter early{.created_before = s.clock.wall()};
   EXPECT_EQ(names_of(s.queries().list(kTenant, early, 5, {}).value()), (std::vector{late, before}));
@@ -188,16 +188,16 @@ TEST(JobListsOfAnOlderStore, HowFarIdsAreAheadOfTheirRowsIsReckonedOnce) {
         .run();
   };
   const std::int64_t now =
-      base::millis(base::SystemClock().wall()) + 400L * 86'400'000;  // past all other ids
+      base::millis(base::SystemClock().wall()) + 400L * 86'400'000;  // later than all other ids
   add(now, -1min);
   add(now + 60'000, 300ms);
   db.script(migrations()[12].sql);
-  EXPECT_EQ(ids_ahead(db), kAheadOfAny);
+  EXPECT_EQ(id_clock_skew(db), kIdClockSkewMin);
   db.execute("DROP TABLE meta");
   add(now + 120'000, 3h + 7ms);
   add(now + 180'000 + 3 * 3'600'000, 2h);
   db.script(migrations()[12].sql);
-  EXPECT_EQ(ids_ahead(db), 3h + 7ms);
+  EXPECT_EQ(id_clock_skew(db), 3h + 7ms);
 }
 
 TEST_F(JobLists, AnAdministratorMayAskForOneTenant) {
@@ -241,13 +241,13 @@ TEST_F(JobLists, DeadLettersAreAllCountedByKindAndReason) {
   s.fail(newest);
   s.fail(s.submit_and_claim(), {base::Code::kPageTimeout, "slow"});
   s.finish(s.submit_and_claim());
-  const auto dead = AdminQueries(s.store()).dead().value();
-  ASSERT_EQ(dead.size(), 2u);
-  EXPECT_EQ(dead[0].code, "document_damaged");
-  EXPECT_EQ(dead[0].jobs, 4);
-  EXPECT_EQ(dead[0].newest.id, newest.job);
-  EXPECT_EQ(dead[1].code, "page_timeout");
-  EXPECT_EQ(dead[1].jobs, 1);
+  const auto failures = AdminQueries(s.store()).failures().value();
+  ASSERT_EQ(failures.size(), 2u);
+  EXPECT_EQ(failures[0].code, "document_damaged");
+  EXPECT_EQ(failures[0].jobs, 4);
+  EXPECT_EQ(failures[0].newest.id, newest.job);
+  EXPECT_EQ(failures[1].code, "page_timeout");
+  EXPECT_EQ(failures[1].jobs, 1);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "storage/job_outcomes.h"
+#include "storage/jobs/job_outcomes.h"
 
 #include "tests/unit/storage/fake_blob.h"
 #include "tests/unit/storage/job_store.h"
@@ -28,7 +28,7 @@ TEST(JobOutcomes, ALargeResultIsItsBlob) {
   const auto blob = std::make_shared<FakeBlob>("result", "r");
   const auto applied = await<Applied>([&](auto done) { s.outcomes().finish(lease, {"", blob}, done); });
   EXPECT_EQ(applied.value(), Applied::kYes);
-  EXPECT_EQ(blob->told(), true);
+  EXPECT_EQ(blob->referenced(), true);
   const auto result = *s.queries().result(kTenant, lease.job);
   EXPECT_EQ(result.payload->blob, blob->ref());
   EXPECT_TRUE(result.payload->bytes.empty());
@@ -41,7 +41,7 @@ TEST(JobOutcomes, ARefusedFinishAdoptsNoFile) {
   const auto blob = std::make_shared<FakeBlob>("result", "r");
   const auto applied = await<Applied>([&](auto done) { s.outcomes().finish(lease, {"", blob}, done); });
   EXPECT_EQ(applied.value(), Applied::kLeaseLost);
-  EXPECT_EQ(blob->told(), std::nullopt);
+  EXPECT_EQ(blob->referenced(), std::nullopt);
 }
 
 TEST(JobOutcomes, AFailedJobKeepsItsErrorAndWhatItsKindHasToShow) {
@@ -124,7 +124,7 @@ TEST(JobOutcomes, RetriesThatCostNothingLeaveTheAttemptsOfThoseThatDo) {
     s.retry(lease, free);
     lease = s.claim_one();
   }
-  s.retry(lease, dear);  // the first that counts
+  s.retry(lease, dear);  // the first attempt that counts
   EXPECT_EQ(s.view(lease.job).status, JobStatus::kQueued);
   s.retry(s.claim_one(), dear);
   EXPECT_EQ(s.view(lease.job).status, JobStatus::kFailed);
@@ -185,7 +185,7 @@ TEST(JobOutcomes, ChildrenGetTheirParentsDocumentAndOwnSpecs) {
   EXPECT_EQ(ends[1].spec, R"({"range":1})");
 }
 
-// The parts of a split job, read; then what it came from is claimed to put them together.
+// Runs the parts of a split job, then claims the parent for the merge.
 Lease merge_of(JobStore& s, const Lease& parent) {
   s.split(parent, 2);
   for (int i = 0; i < 2; ++i) s.finish(s.claim_one());
@@ -249,7 +249,7 @@ TEST(JobOutcomes, ADocumentThatWasFetchedIsKeptOnce) {
     EXPECT_EQ(await<Applied>([&](auto done) { s.outcomes().attach_input(lease, blob, done); }).value(),
               Applied::kYes);
   }
-  EXPECT_EQ(second->told(), std::nullopt);
+  EXPECT_EQ(second->referenced(), std::nullopt);
   s.give_back(lease);
   EXPECT_EQ(s.claim(1).at(0).input, first->ref());
 }
@@ -266,7 +266,7 @@ TEST(JobOutcomes, AReplacedPartGivesItsBlobBack) {
   const auto paths =
       await<std::vector<std::string>>([&](auto done) { s.upkeep().drop_blobs(9, done); }).value();
   EXPECT_EQ(paths, std::vector<std::string>{blob->ref().path});
-  EXPECT_FALSE(s.upkeep().blob_is_named(blob->ref().path));
+  EXPECT_FALSE(s.upkeep().is_blob_referenced(blob->ref().path));
 }
 
 TEST(JobOutcomes, PartsOfAChildWhoseRootHasEndedAreRefused) {

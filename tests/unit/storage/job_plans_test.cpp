@@ -2,24 +2,23 @@
 
 #include <sqlite3.h>
 
-#include "storage/admin_queries.h"
-#include "storage/artifact_rows.h"
-#include "storage/audit.h"
-#include "storage/machine_rows.h"
-#include "storage/readers.h"
-#include "storage/session_rows.h"
-#include "storage/sqlite.h"
-#include "storage/ssh_sessions.h"
+#include "storage/admin/admin_queries.h"
+#include "storage/admin/audit.h"
+#include "storage/machines/artifacts.h"
+#include "storage/machines/machines.h"
+#include "storage/machines/ssh_sessions.h"
+#include "storage/sqlite/database.h"
+#include "storage/writer/readers.h"
 #include "tests/unit/storage/fake_blob.h"
 #include "tests/unit/storage/machine_store.h"
 #include "tests/unit/storage/opened_store.h"
 
-// No statement of a job's life walks the jobs: asked of SQLite itself, for every statement that a life has
-// prepared.
+// No statement of a job's life scans the jobs. The test asks SQLite for the plan of every statement that such
+// a life prepares.
 namespace millrace::storage::testing {
 namespace {
 
-// A command's life beside it.
+// The life of an execution.
 void run_commands(JobStore& s) {
   const Lease lease = s.run_command();
   s.tell(lease, {{"stdout", "{}"}});
@@ -31,11 +30,11 @@ void run_commands(JobStore& s) {
   s.forget(lease.job).value();
 }
 
-MachineCall call_of(JobStore& s) {
+IdempotentCall call_of(JobStore& s) {
   return {.tenant = kTenant, .actor = "key", .key = {}, .act = s.new_id(schemas::Kind::kMachine)};
 }
 
-// A machine's sessions: one that is issued and closed, one that waits until it fails.
+// SSH sessions of a machine: one that is issued and closed, and one that waits until it fails.
 void run_sessions(JobStore& s, const base::Uuid& machine) {
   SshSessions sessions(s.store());
   const auto reply = [](const schemas::SshSession&) { return std::string("{}"); };
@@ -43,12 +42,12 @@ void run_sessions(JobStore& s, const base::Uuid& machine) {
     return schemas::SshConnection();
   };
   const auto id = base::Uuid::make(s.clock.wall());
-  const SshSessions::Wish wish{id, machine, "ssh-ed25519 AAAA", 1min};
-  await<Answer>([&](auto done) { sessions.create(wish, call_of(s), issue, reply, done); }).value();
+  const SshSessions::Request request{id, machine, "ssh-ed25519 AAAA", 1min};
+  await<CallReply>([&](auto done) { sessions.create(request, call_of(s), issue, reply, done); }).value();
   await<schemas::SshSession>([&](auto done) {
     sessions.refresh(kTenant, machine, id, "key", issue, done);
   }).value();
-  await<Answer>([&](auto done) { sessions.close(machine, id, call_of(s), reply, done); }).value();
+  await<CallReply>([&](auto done) { sessions.close(machine, id, call_of(s), reply, done); }).value();
   (void)sessions.session(kTenant, machine, id);
   (void)sessions.list(kTenant, machine, 9, {});
   (void)sessions.revoked();
@@ -70,7 +69,7 @@ void run_artifacts(JobStore& s, const base::Uuid& machine) {
   (void)artifacts.list(kTenant, machine, 9, {}, lease.job);
   (void)artifacts.artifact(kTenant, machine, left);
   const auto reply = [](const schemas::Artifact&) { return std::string("{}"); };
-  await<Answer>([&](auto done) { artifacts.remove(machine, left, call_of(s), reply, done); }).value();
+  await<CallReply>([&](auto done) { artifacts.remove(machine, left, call_of(s), reply, done); }).value();
   s.finish(lease);
 }
 
@@ -80,7 +79,7 @@ void run_machines(JobStore& s) {
   machine.id = base::Uuid::make(s.clock.wall());
   machine.tenant = kTenant;
   const auto reply = [](const schemas::Machine&) { return std::string("{}"); };
-  await<Answer>([&](auto done) { machines.create(machine, call_of(s), reply, done); }).value();
+  await<CallReply>([&](auto done) { machines.create(machine, call_of(s), reply, done); }).value();
   const auto fresh = base::Uuid::make(s.clock.wall());
   const auto act = s.new_id(schemas::Kind::kMachine);
   await<schemas::Machine>([&](auto done) { machines.ensure_local(kTenant, fresh, act, done); }).value();
@@ -91,7 +90,7 @@ void run_machines(JobStore& s) {
   (void)Audit(s.store()).verify();
 }
 
-// The acts of a machine, and what waits for it.
+// The operations of a machine, and the jobs that wait for it.
 void run_acts(MachineStore& s) {
   s.claim_acts();  // of the machines above
   const base::Uuid id = s.awake(60);
@@ -114,20 +113,20 @@ void run_acts(MachineStore& s) {
   (void)s.machines().endpoint_lives(s.look(id));
   (void)s.take({s.new_machine()});
   s.do_act();
-  s.want(id, MachineWish::kForcedReboot).value();
+  s.submit_command(id, MachineCommand::kForcedReboot).value();
   s.fail_act({base::Code::kMachineWakeFailed, "no"});
-  s.want(id, MachineWish::kDestroy).value();
+  s.submit_command(id, MachineCommand::kDestroy).value();
   s.do_act();
   s.step([&](auto done) { s.machine_upkeep().drop_replies(9, done); });
   s.step([&](auto done) { s.machine_upkeep().drop_sessions(9, done); });
 }
 
-// The lane of that name is full, and no other one.
+// Only the lane with that name is full.
 struct FullAndOpenLanes final : ClaimLanes {
-  struct Open final : Place {
+  struct Open final : Permit {
     void leave() override {}
   };
-  PlacePtr take(const std::string& lane) override {
+  PermitPtr take(const std::string& lane) override {
     return lane == "full" ? nullptr : std::make_shared<Open>();
   }
 };
@@ -151,7 +150,7 @@ void run_completions(JobStore& s) {
   s.finish(claimed[1].lease);
 }
 
-// Its late shares take turns with another job.
+// Its late parts alternate with another job.
 void run_long_document(JobStore& s) {
   const Lease parent = s.submit_and_claim();
   s.split(parent, 4);
@@ -160,7 +159,7 @@ void run_long_document(JobStore& s) {
   s.finish(s.claim_one());
 }
 
-// What administrators see of leases: of a first attempt, of a later one and of a part.
+// Leases as administrators see them: of a first attempt, of a later attempt and of a part.
 void look_at_leases(JobStore& s) {
   s.give_back(s.submit_and_claim());
   const Lease again = s.claim_one();
@@ -172,7 +171,7 @@ void look_at_leases(JobStore& s) {
   s.finish(s.claim_one());
 }
 
-// One life of everything, so that every role prepares what it has.
+// One life of every object, so that every role prepares all its statements.
 void live(MachineStore& s) {
   auto order = s.order();
   order.idempotency = IdempotencyKey{"POST", "/v1/ocr", "k", {}};
@@ -246,9 +245,9 @@ std::set<std::string> walks(Db& db) {
   return found;
 }
 
-// Short by their nature: as many rows as jobs run, parents end with open children, workers live, tokens are
-// out, tables count their rows; machines of the file are looked for at the start, drowsy ones in the order of
-// their times.
+// These scans are short: they read as many rows as there are running jobs, ended parents with open children,
+// live workers, published tokens or rows of a counted table. Machines of the configuration file are read at
+// start-up, and idle machines in the order of their times.
 const std::set<std::string> kShort = {"SCAN jobs USING COVERING INDEX jobs_running",
                                       "SCAN jobs USING COVERING INDEX jobs_delayed",
                                       "SCAN p USING INDEX jobs_orphaning",
@@ -275,7 +274,7 @@ TEST(JobPlans, NoStatementOfAJobsLifeWalksTheJobs) {
     MachineStore s(outbox);
     live(s);
     auto written = std::make_shared<std::set<std::string>>();
-    await<bool>([&](Done<bool> done) {
+    await<bool>([&](Callback<bool> done) {
       s.store().writer().submit(
           Writer::Priority::kUrgent, 1,
           [written](Tx& tx) {

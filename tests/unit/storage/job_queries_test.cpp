@@ -1,6 +1,6 @@
-#include "storage/job_queries.h"
+#include "storage/jobs/job_queries.h"
 
-#include "storage/admin_queries.h"
+#include "storage/admin/admin_queries.h"
 #include "tests/unit/storage/job_store.h"
 
 namespace millrace::storage::testing {
@@ -77,7 +77,7 @@ TEST(JobQueries, AJobIsShownWithTheNameThatItsSpecHas) {
   EXPECT_EQ(admin.jobs({named}).value().at(0).name, "march \"1\".pdf");
   EXPECT_EQ(admin.jobs({}, 9, {})->items.at(1).name, "march \"1\".pdf");
   s.fail(s.claim_one());
-  EXPECT_EQ(admin.dead().value().at(0).newest.name, "march \"1\".pdf");
+  EXPECT_EQ(admin.failures().value().at(0).newest.name, "march \"1\".pdf");
   EXPECT_EQ(s.view(s.retry_job(named)->job).name, "march \"1\".pdf");
   s.clock.advance(2 * 24h);
   s.step([&](auto done) { s.upkeep().drop_results(24h, 9, done); });

@@ -1,6 +1,6 @@
 #include "tests/unit/storage/machine_store.h"
 
-// DELETE of an execution, in one move.
+// DELETE of an execution, in one write.
 namespace millrace::storage::testing {
 namespace {
 
@@ -9,18 +9,18 @@ using schemas::JobId;
 
 class JobRemoval : public ::testing::Test {
  protected:
-  base::Result<Answer> remove(const JobId& job, MachineCall call) {
-    return await<Answer>([&](auto done) {
+  base::Result<CallReply> remove(const JobId& job, IdempotentCall call) {
+    return await<CallReply>([&](auto done) {
       const auto reply = [](const JobRecord& record) {
         return std::string(schemas::public_status(record.job)) + (record.job.cancel_requested ? "!" : "");
       };
       s.intake().remove(job, std::move(call), reply, done);
     });
   }
-  base::Result<Answer> remove(const JobId& job) { return remove(job, s.call()); }
+  base::Result<CallReply> remove(const JobId& job) { return remove(job, s.call()); }
 
-  // Of whom workers were told.
-  std::vector<JobId> asked_to_stop() { return s.heard().all().asked_to_stop; }
+  // The jobs whose cancellation was requested from workers.
+  std::vector<JobId> cancel_requests() { return s.commits().all().cancel_requests; }
 
   MachineStore s;
 };
@@ -31,7 +31,7 @@ TEST_F(JobRemoval, AQueuedJobIsCancelledAtOnce) {
   EXPECT_EQ(removed.body, "cancelled");
   EXPECT_EQ(s.status(job), JobStatus::kCancelled);
   EXPECT_EQ(s.audited(job.str()), std::vector<std::string>{"execution.cancel by key-1"});
-  EXPECT_TRUE(asked_to_stop().empty());
+  EXPECT_TRUE(cancel_requests().empty());
 }
 
 TEST_F(JobRemoval, ARunningJobIsAskedToStopAndAskingAgainChangesNothing) {
@@ -40,7 +40,7 @@ TEST_F(JobRemoval, ARunningJobIsAskedToStopAndAskingAgainChangesNothing) {
     const auto removed = remove(lease.job).value();
     EXPECT_EQ(removed.body, "running!");
   }
-  EXPECT_TRUE(support::wait_until([&] { return asked_to_stop() == std::vector{lease.job, lease.job}; }));
+  EXPECT_TRUE(support::wait_until([&] { return cancel_requests() == std::vector{lease.job, lease.job}; }));
   EXPECT_EQ(s.status(lease.job), JobStatus::kRunning);
 }
 
@@ -68,7 +68,7 @@ TEST_F(JobRemoval, ALostCancelThatIsRepeatedWithItsKeyForgetsNothing) {
 
 TEST_F(JobRemoval, AnothersJobIsNotThere) {
   const JobId job = s.submit(s.command());
-  MachineCall others = s.call();
+  IdempotentCall others = s.call();
   others.tenant = "other";
   EXPECT_EQ(remove(job, others).error().code, Code::kNotFound);
 }

@@ -1,11 +1,11 @@
 #include <fstream>
 #include <iterator>
 
-#include "storage/readers.h"
-#include "storage/sqlite.h"
+#include "storage/sqlite/database.h"
+#include "storage/writer/readers.h"
 #include "tests/unit/storage/job_store.h"
 
-// The sealed bytes that commands have while they are open.
+// The sealed bytes of open executions.
 namespace millrace::storage::testing {
 namespace {
 

@@ -11,16 +11,16 @@
 #include <gtest/gtest.h>
 
 #include "platform/base/clock.h"
-#include "storage/job_claims.h"
-#include "storage/job_intake.h"
-#include "storage/job_outcomes.h"
-#include "storage/job_queries.h"
-#include "storage/job_upkeep.h"
+#include "storage/jobs/job_claims.h"
+#include "storage/jobs/job_intake.h"
+#include "storage/jobs/job_maintenance.h"
+#include "storage/jobs/job_outcomes.h"
+#include "storage/jobs/job_queries.h"
 #include "storage/store.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/wait_until.h"
 
-// A store in a folder of its own on a clock that the test moves, and the roles over it.
+// A store in its own folder with a clock that the test controls, and the roles on top of it.
 namespace millrace::storage::testing {
 
 using namespace std::chrono_literals;
@@ -33,27 +33,27 @@ inline const std::string kTenant = "acme";
 
 using OpenStore = base::Result<std::unique_ptr<Store>> (*)(Store::Options, const base::Clock&);
 
-// Waits for a move's completion.
+// Waits for the completion of a write.
 template <class T, class Move>
 base::Result<T> await(Move&& move) {
   auto promise = std::make_shared<std::promise<base::Result<T>>>();
   auto future = promise->get_future();
-  move(Done<T>([promise](base::Result<T> result) { promise->set_value(std::move(result)); }));
+  move(Callback<T>([promise](base::Result<T> result) { promise->set_value(std::move(result)); }));
   if (future.wait_for(support::kDeadline) != std::future_status::ready) {
     return base::error(base::Code::kInternal, "the move was not answered in time");
   }
   return future.get();
 }
 
-// What the commit hook has said.
-class Heard {
+// Everything that the commit hook has reported.
+class CommitLog {
  public:
-  void hear(const Commit& commit) {
+  void append(const Commit& commit) {
     const std::lock_guard lock(mutex_);
     all_.changes.insert(all_.changes.end(), commit.changes.begin(), commit.changes.end());
     all_.ready.insert(all_.ready.end(), commit.ready.begin(), commit.ready.end());
-    all_.asked_to_stop.insert(all_.asked_to_stop.end(), commit.asked_to_stop.begin(),
-                              commit.asked_to_stop.end());
+    all_.cancel_requests.insert(all_.cancel_requests.end(), commit.cancel_requests.begin(),
+                                commit.cancel_requests.end());
   }
   void forget() {
     const std::lock_guard lock(mutex_);
@@ -92,9 +92,9 @@ class JobStore {
   JobIntake& intake() { return roles_->intake; }
   JobClaims& claims() { return roles_->claims; }
   JobOutcomes& outcomes() { return roles_->outcomes; }
-  JobUpkeep& upkeep() { return roles_->upkeep; }
+  JobMaintenance& upkeep() { return roles_->upkeep; }
   JobQueries& queries() { return roles_->queries; }
-  Heard& heard() { return heard_; }
+  CommitLog& commits() { return commits_; }
 
   std::string folder() const { return options_.data_dir; }
 
@@ -122,7 +122,7 @@ class JobStore {
     return submit(std::move(s));
   }
 
-  // A command, run at most once, on a machine, with an environment.
+  // An execution: at-most-once, on a machine, with an environment.
   Submission command(const std::string& lane = "dm-1") {
     Submission s = order();
     s.id = new_id(schemas::Kind::kExec);
@@ -214,7 +214,7 @@ class JobStore {
   int expire_leases(int losses_max = kLossesMax) {
     return step([&](auto done) { upkeep().expire_leases(kLease, losses_max, 100, done); });
   }
-  // As upkeep lives: it commits all the time, so that the clocks are trusted, and then the lease is over.
+  // Commits regularly, as maintenance does, so that the clocks are trusted; then the lease expires.
   int let_leases_end(int losses_max = kLossesMax) {
     for (int i = 0; i < 5; ++i) {
       clock.advance(5s);
@@ -263,7 +263,7 @@ class JobStore {
     JobIntake intake;
     JobClaims claims;
     JobOutcomes outcomes;
-    JobUpkeep upkeep;
+    JobMaintenance upkeep;
     JobQueries queries;
   };
 
@@ -273,14 +273,14 @@ class JobStore {
   }
   void start() {
     store_ = std::move(open_(options_, clock).value());
-    store_->on_commit([this](const Commit& commit) { heard_.hear(commit); });
+    store_->on_commit([this](const Commit& commit) { commits_.append(commit); });
     roles_ = std::make_unique<Roles>(*store_);
   }
 
   support::TempDir dir_;
   OpenStore open_;
   Store::Options options_;
-  Heard heard_;
+  CommitLog commits_;
   std::unique_ptr<Store> store_;
   std::unique_ptr<Roles> roles_;
 };

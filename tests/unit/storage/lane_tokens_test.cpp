@@ -1,4 +1,4 @@
-// Tokens of kinds whose jobs run in lanes.
+// Tokens of kinds with lanes.
 #include "tests/unit/storage/job_store.h"
 
 namespace millrace::storage::testing {
@@ -23,7 +23,7 @@ class TokensOfLanes : public ::testing::Test {
         .size();
   }
   bool hears_ready(std::size_t count) {
-    return support::wait_until([&] { return s.heard().all().ready.size() >= count; });
+    return support::wait_until([&] { return s.commits().all().ready.size() >= count; });
   }
 
   JobStore s{true};
@@ -38,7 +38,7 @@ TEST_F(TokensOfLanes, SoManyGoBesideTheWindowAndNoMore) {
   const auto heard_last = s.submit(of_another_kind);
   constexpr auto kAll = static_cast<std::size_t>(kWindowMin + kLaneTokensMax) + 1;
   ASSERT_TRUE(hears_ready(kAll));
-  const auto ready = s.heard().all().ready;
+  const auto ready = s.commits().all().ready;
   EXPECT_EQ(ready.size(), kAll);
   EXPECT_EQ(ready.back().job, heard_last);
 }
@@ -49,18 +49,18 @@ TEST_F(TokensOfLanes, TheWindowIsThatOfTheFreeSlotsAlsoWhereFullLanesKeepThemFre
   ASSERT_TRUE(hears_ready(20));
   s.submit(s.order());
   ASSERT_TRUE(hears_ready(21));
-  EXPECT_EQ(s.heard().all().ready.size(), 21U);
+  EXPECT_EQ(s.commits().all().ready.size(), 21U);
 }
 
 TEST_F(TokensOfLanes, NoneIsLostWhileOnlyFullLanesKeepSlotsFree) {
   s.submit(completion("busy"));
-  for (const bool kept_free : {true, false}) {
+  for (const bool blocked_by_lanes : {true, false}) {
     for (int i = 0; i < 2; ++i) {
-      beat({schemas::Kind::kChat, 2, 0, kept_free});
+      beat({schemas::Kind::kChat, 2, 0, blocked_by_lanes});
       s.clock.advance(6s);
     }
-    beat({schemas::Kind::kChat, 2, 0, kept_free});
-    EXPECT_EQ(republished(), kept_free ? 0U : 1U);
+    beat({schemas::Kind::kChat, 2, 0, blocked_by_lanes});
+    EXPECT_EQ(republished(), blocked_by_lanes ? 0U : 1U);
   }
 }
 

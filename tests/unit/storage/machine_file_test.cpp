@@ -1,6 +1,6 @@
 #include "tests/unit/storage/machine_store.h"
 
-// The machines of the configuration file.
+// Machines of the configuration file.
 namespace millrace::storage::testing {
 namespace {
 
@@ -37,8 +37,8 @@ TEST_F(MachinesOfTheFile, TheApiNeitherChangesNorDestroysThem) {
   s.take({m}).value();
   s.do_act();
   EXPECT_EQ(s.change(m.id, {}).error().code, Code::kInvalidState);
-  EXPECT_EQ(s.want(m.id, MachineWish::kDestroy).error().code, Code::kInvalidState);
-  EXPECT_TRUE(s.want(m.id, MachineWish::kSleep)) << "but it sleeps and wakes";
+  EXPECT_EQ(s.submit_command(m.id, MachineCommand::kDestroy).error().code, Code::kInvalidState);
+  EXPECT_TRUE(s.submit_command(m.id, MachineCommand::kSleep)) << "but it sleeps and wakes";
 }
 
 TEST_F(MachinesOfTheFile, OneThatTheFileHasNoLongerBelongsToTheApi) {
@@ -47,7 +47,7 @@ TEST_F(MachinesOfTheFile, OneThatTheFileHasNoLongerBelongsToTheApi) {
   s.do_act();
   EXPECT_EQ(s.take({}).value(), 1);
   EXPECT_EQ(s.look(m.id).source, schemas::MachineSource::kApi);
-  EXPECT_TRUE(s.want(m.id, MachineWish::kDestroy));
+  EXPECT_TRUE(s.submit_command(m.id, MachineCommand::kDestroy));
 }
 
 TEST_F(MachinesOfTheFile, AConflictIsNamedAndNothingIsTaken) {
@@ -64,7 +64,7 @@ TEST_F(MachinesOfTheFile, AConflictIsNamedAndNothingIsTaken) {
   bad.tenant = "other";
   EXPECT_EQ(s.take({bad}).error().code, Code::kInvalidState);
   bad.tenant = kTenant;
-  s.want(bad.id, MachineWish::kDestroy).value();
+  s.submit_command(bad.id, MachineCommand::kDestroy).value();
   s.do_act();
   EXPECT_EQ(s.take({bad}).error().code, Code::kInvalidState) << "destroyed";
 }
@@ -112,7 +112,7 @@ TEST(MachinesOnANearlyFullDisk, WhatAStartMakesOfThemIsWritten) {
   web.id = base::Uuid::make(clock.wall());
   web.tenant = kTenant;
   web.name = "web";
-  EXPECT_TRUE(await<int>([&](auto done) { machines.take_from_file({web}, {act()}, done); }));
+  EXPECT_TRUE(await<int>([&](auto done) { machines.apply_config_file({web}, {act()}, done); }));
 }
 
 }  // namespace

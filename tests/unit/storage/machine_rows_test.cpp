@@ -1,5 +1,4 @@
-#include "storage/machine_rows.h"
-
+#include "storage/machines/machines.h"
 #include "tests/unit/storage/machine_store.h"
 
 namespace millrace::storage::testing {
@@ -23,9 +22,9 @@ std::vector<base::Uuid> list(MachineStore& s, int limit, std::optional<base::Uui
   return ids;
 }
 
-// Its owner wants it gone, and its driver has done it.
+// Its owner has destroyed it, and its driver has finished.
 void destroy(MachineStore& s, const base::Uuid& id) {
-  ASSERT_TRUE(s.want(id, MachineWish::kDestroy));
+  ASSERT_TRUE(s.submit_command(id, MachineCommand::kDestroy));
   s.do_act();
 }
 
@@ -61,7 +60,7 @@ TEST(MachineRows, AMachineIsWhatWasMade) {
 TEST(MachineRows, ANewMachineIsAcceptedUntilItsFirstActIsDone) {
   MachineStore s;
   const Machine m = s.new_machine();
-  const MachineCall by = s.call();
+  const IdempotentCall by = s.call();
   s.create(m, by).value();
   EXPECT_EQ(s.look(m.id).phase, MachinePhase::kAccepted);
   const Claimed act = s.claim_act();
@@ -94,7 +93,7 @@ TEST(MachineRows, ADestroyedMachineAndAnothersAreNotThere) {
   const Machine others = s.new_machine("other");
   s.create(others).value();
   s.do_act();
-  ASSERT_TRUE(s.want(gone, MachineWish::kDestroy));
+  ASSERT_TRUE(s.submit_command(gone, MachineCommand::kDestroy));
   EXPECT_EQ(list(s, 9), std::vector{gone}) << "until it is gone";
   s.do_act();
   EXPECT_EQ(s.machines().machine(kTenant, gone).error().code, Code::kNotFound);
@@ -176,7 +175,7 @@ TEST(MachineRows, NoTwoMachinesOfATenantHaveOneName) {
 TEST(MachineRows, AMachineThatIsBeingDestroyedGivesItsNameUp) {
   MachineStore s;
   const base::Uuid going = s.awake();
-  ASSERT_TRUE(s.want(going, MachineWish::kDestroy));
+  ASSERT_TRUE(s.submit_command(going, MachineCommand::kDestroy));
   Machine next = s.new_machine();
   next.name = s.look(going).name;
   EXPECT_TRUE(s.create(next));
@@ -198,10 +197,10 @@ TEST(MachineRows, AChangeThatCannotBeIsRefused) {
   smaller.storage_gib = 3;
   EXPECT_EQ(s.change(id, smaller).error().code, Code::kInvalidState);
   EXPECT_EQ(s.change(base::Uuid::make(s.clock.wall()), {}).error().code, Code::kNotFound);
-  MachineCall others = s.call();
+  IdempotentCall others = s.call();
   others.tenant = "other";
   EXPECT_EQ(s.change(id, {}, others).error().code, Code::kNotFound);
-  ASSERT_TRUE(s.want(id, MachineWish::kDestroy));
+  ASSERT_TRUE(s.submit_command(id, MachineCommand::kDestroy));
   EXPECT_EQ(s.change(id, {}).error().code, Code::kInvalidState) << "it is being destroyed";
 }
 
@@ -221,9 +220,9 @@ TEST(MachineRows, ARepeatedCallIsGivenItsFirstReplyAndChangesNothing) {
   change.name = "b";
   EXPECT_TRUE(s.change(m.id, change, s.call("k-2"))->replayed);
   EXPECT_EQ(s.look(m.id).name, "a");
-  EXPECT_EQ(s.want(m.id, MachineWish::kSleep, s.call("k-3"))->body, "sleeping/3");
+  EXPECT_EQ(s.submit_command(m.id, MachineCommand::kSleep, s.call("k-3"))->body, "sleeping/3");
   s.do_act();
-  EXPECT_EQ(s.want(m.id, MachineWish::kSleep, s.call("k-3"))->body, "sleeping/3");
+  EXPECT_EQ(s.submit_command(m.id, MachineCommand::kSleep, s.call("k-3"))->body, "sleeping/3");
 }
 
 TEST(MachineRows, ARefusedCallKeepsNoReply) {
@@ -238,13 +237,13 @@ TEST(MachineRows, ARefusedCallKeepsNoReply) {
 TEST(MachineRows, RepliesGoAfterADay) {
   MachineStore s;
   const base::Uuid id = s.awake();
-  s.want(id, MachineWish::kRun, s.call("k")).value();
+  s.submit_command(id, MachineCommand::kRun, s.call("k")).value();
   const auto drop = [&] { return s.step([&](auto done) { s.machine_upkeep().drop_replies(9, done); }); };
   s.clock.advance(23h);
   EXPECT_EQ(drop(), 0);
   s.clock.advance(1h);
   EXPECT_EQ(drop(), 1);
-  EXPECT_FALSE(s.want(id, MachineWish::kRun, s.call("k"))->replayed);
+  EXPECT_FALSE(s.submit_command(id, MachineCommand::kRun, s.call("k"))->replayed);
 }
 
 }  // namespace

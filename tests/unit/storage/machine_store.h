@@ -4,29 +4,29 @@
 #include <utility>
 #include <vector>
 
-#include "schemas/machine_lifecycle.h"
-#include "schemas/ssh_session.h"
-#include "storage/audit.h"
-#include "storage/machine_rows.h"
-#include "storage/readers.h"
-#include "storage/sqlite.h"
+#include "schemas/machines/machine_lifecycle.h"
+#include "schemas/machines/ssh_session.h"
+#include "storage/admin/audit.h"
+#include "storage/machines/machines.h"
+#include "storage/sqlite/database.h"
+#include "storage/writer/readers.h"
 #include "tests/unit/storage/job_store.h"
 #include "tests/unit/storage/opened_store.h"
 
 namespace millrace::storage::testing {
 
-// A store with machines, and a worker that does their acts when the test says so.
+// A store with machines, and a worker that runs their operations when the test says so.
 class MachineStore : public JobStore {
  public:
   explicit MachineStore(bool outbox = false, OpenStore open = &Store::open)
       : JobStore(outbox, open), machines_(store()), machine_upkeep_(store()) {}
 
   Machines& machines() { return machines_; }
-  MachineUpkeep& machine_upkeep() { return machine_upkeep_; }
+  MachineMaintenance& machine_upkeep() { return machine_upkeep_; }
 
   schemas::JobId new_act() { return new_id(schemas::Kind::kMachine); }
-  MachineCall call(const std::string& key = {}, const std::string& body = {}) {
-    MachineCall c{.tenant = kTenant, .actor = "key-1", .key = {}, .act = new_act()};
+  IdempotentCall call(const std::string& key = {}, const std::string& body = {}) {
+    IdempotentCall c{.tenant = kTenant, .actor = "key-1", .key = {}, .act = new_act()};
     if (!key.empty()) c.key = IdempotencyKey{"POST", "/v1/machines", key, base::sha256(body)};
     return c;
   }
@@ -42,27 +42,29 @@ class MachineStore : public JobStore {
     m.name = named_++ == 0 ? "builder" : "builder-" + std::to_string(named_);
     return m;
   }
-  base::Result<Answer> create(schemas::Machine m, std::optional<MachineCall> by = {}) {
-    MachineCall c = by.value_or(call());
+  base::Result<CallReply> create(schemas::Machine m, std::optional<IdempotentCall> by = {}) {
+    IdempotentCall c = by.value_or(call());
     c.tenant = m.tenant;
-    return await<Answer>([&](auto done) { machines_.create(std::move(m), c, &told, done); });
+    return await<CallReply>([&](auto done) { machines_.create(std::move(m), c, &told, done); });
   }
-  base::Result<Answer> want(const base::Uuid& id, MachineWish wish, std::optional<MachineCall> by = {}) {
-    return await<Answer>([&](auto done) { machines_.want(id, wish, by.value_or(call()), &told, done); });
+  base::Result<CallReply> submit_command(const base::Uuid& id, MachineCommand command,
+                                         std::optional<IdempotentCall> by = {}) {
+    return await<CallReply>(
+        [&](auto done) { machines_.submit_command(id, command, by.value_or(call()), &told, done); });
   }
-  base::Result<Answer> change(const base::Uuid& id, schemas::MachineChange what,
-                              std::optional<MachineCall> by = {}) {
-    return await<Answer>(
+  base::Result<CallReply> change(const base::Uuid& id, schemas::MachineChange what,
+                                 std::optional<IdempotentCall> by = {}) {
+    return await<CallReply>(
         [&](auto done) { machines_.change(id, std::move(what), by.value_or(call()), &told, done); });
   }
   base::Result<int> take(std::vector<schemas::Machine> file) {
     std::vector<schemas::JobId> acts(file.size());
     for (auto& act : acts) act = new_act();
-    return await<int>([&](auto done) { machines_.take_from_file(std::move(file), acts, done); });
+    return await<int>([&](auto done) { machines_.apply_config_file(std::move(file), acts, done); });
   }
 
   schemas::Machine look(const base::Uuid& id) { return machines_.any(id).value(); }
-  // A machine whose first act has been done.
+  // A machine whose first operation has succeeded.
   base::Uuid machine(schemas::MachineState desired, std::int64_t autosleep_seconds = 0) {
     auto m = new_machine();
     m.desired = desired;
@@ -90,7 +92,7 @@ class MachineStore : public JobStore {
     }));
   }
 
-  // One that does acts of machines.
+  // A worker that runs machine operations.
   void add_worker() {
     WorkerReport report{"w-1", incarnation, "host", "1", {{schemas::Kind::kMachine, 4, 0}}};
     EXPECT_TRUE(
@@ -100,7 +102,7 @@ class MachineStore : public JobStore {
   std::vector<Claimed> claim_acts(int count = 9) {
     return claim({.kind = schemas::Kind::kMachine, .worker = "w-1", .count = count, .hints = {}});
   }
-  // The one act that there is; the test fails if there is another number.
+  // The only open operation; the test fails if there is another number.
   Claimed claim_act() {
     auto acts = claim_acts();
     EXPECT_EQ(acts.size(), 1u);
@@ -133,7 +135,7 @@ class MachineStore : public JobStore {
     return step([&](auto done) { machine_upkeep_.begin_acts({new_act(), new_act()}, done); });
   }
 
-  // What the audit log has of it, without the rest of each row.
+  // The actions of the audit log, without the rest of each row.
   std::vector<std::string> audited(const std::string& target) {
     std::vector<std::string> acts;
     const auto rows = Audit(store()).rows(0, 999).value();
@@ -145,7 +147,7 @@ class MachineStore : public JobStore {
 
  private:
   Machines machines_;
-  MachineUpkeep machine_upkeep_;
+  MachineMaintenance machine_upkeep_;
   int named_ = 0;
 };
 

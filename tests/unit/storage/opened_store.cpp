@@ -3,8 +3,8 @@
 #include <future>
 #include <stdexcept>
 
-#include "storage/readers.h"
-#include "storage/sqlite.h"
+#include "storage/sqlite/database.h"
+#include "storage/writer/readers.h"
 
 namespace millrace::storage {
 

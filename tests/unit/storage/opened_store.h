@@ -3,22 +3,22 @@
 #include <string>
 
 #include "storage/store.h"
-#include "storage/writer.h"
+#include "storage/writer/writer.h"
 
 namespace millrace::storage {
 
-// What most tests want: no disk minimum, short waits.
+// Options for most tests: no disk minimum, short waits.
 Store::Options test_options(const std::string& data_dir);
 std::unique_ptr<Store> opened(Store::Options options, const base::Clock& clock);
 
-// Submits and waits for the answer.
+// Submits an operation and waits for its completion.
 base::Status write(Store& store, Writer::Operation operation,
                    Writer::Priority priority = Writer::Priority::kNormal);
-// Raises access_version, a row that is always there.
+// Increments access_version, a row that always exists.
 base::Status bump(Tx& tx);
 std::int64_t bumps(Store& store);
 
-// Keeps the commit thread inside an operation until it is destroyed or told to go.
+// Blocks the commit thread inside an operation until it is destroyed or `let_go` is called.
 class HeldWriter {
  public:
   explicit HeldWriter(Store& store);

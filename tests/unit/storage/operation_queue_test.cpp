@@ -1,4 +1,4 @@
-#include "storage/operation_queue.h"
+#include "storage/writer/operation_queue.h"
 
 #include <gtest/gtest.h>
 
@@ -11,12 +11,12 @@ using Push = OperationQueue::Push;
 constexpr OperationQueue::Bounds kGroup{256, 1u << 20};
 
 Push push(OperationQueue& queue, Priority priority, std::size_t payload_bytes = 0) {
-  Queued operation{priority, payload_bytes, nullptr, nullptr};
+  QueuedOperation operation{priority, payload_bytes, nullptr, nullptr};
   return queue.push(operation);
 }
 
-std::vector<Queued> group_of(OperationQueue& queue, OperationQueue::Bounds room = kGroup) {
-  std::vector<Queued> group;
+std::vector<QueuedOperation> group_of(OperationQueue& queue, OperationQueue::Bounds room = kGroup) {
+  std::vector<QueuedOperation> group;
   queue.take(group, room);
   return group;
 }
@@ -81,7 +81,7 @@ TEST(OperationQueueTest, UrgentOperationsHaveAnEighthMoreRoom) {
 TEST(OperationQueueTest, OnlyWhatIsNotUrgentIsWithdrawn) {
   OperationQueue queue(8);
   push(queue, Priority::kNormal);
-  push(queue, Priority::kAsked);
+  push(queue, Priority::kInteractive);
   push(queue, Priority::kUrgent);
   EXPECT_EQ(queue.withdraw_not_urgent().size(), 2u);
   const auto left = group_of(queue);
@@ -92,8 +92,8 @@ TEST(OperationQueueTest, OnlyWhatIsNotUrgentIsWithdrawn) {
 TEST(OperationQueueTest, WhatSomebodyWaitsForGoesWithTheUrgentOnes) {
   OperationQueue queue(8);
   push(queue, Priority::kNormal);
-  push(queue, Priority::kAsked);
-  EXPECT_EQ(group_of(queue).front().priority, Priority::kAsked);
+  push(queue, Priority::kInteractive);
+  EXPECT_EQ(group_of(queue).front().priority, Priority::kInteractive);
 }
 
 TEST(OperationQueueTest, AClosedQueueIsEmptiedAndTakesNothing) {

@@ -10,11 +10,11 @@
 
 namespace millrace::storage {
 
-void OtherProcess::Line::say(char c) {
+void OtherProcess::Line::send(char c) {
   if (::write(write_, &c, 1) != 1) throw std::system_error(errno, std::generic_category(), "say");
 }
 
-char OtherProcess::Line::hear() {
+char OtherProcess::Line::receive() {
   char c = '\0';
   while (::read(read_, &c, 1) < 0 && errno == EINTR) {
   }

@@ -6,29 +6,29 @@
 
 namespace millrace::storage {
 
-// Another process that runs `body` and exits with what it returns. Both sides talk by single bytes. Made by
-// fork: no store may be open in this process at that moment (delivery.md).
+// Another process that runs `body` and exits with its return value. The two processes exchange single bytes.
+// Created by fork: no store may be open in this process at that moment (docs/design/delivery.md §4).
 class OtherProcess {
  public:
   class Line {
    public:
     Line(int read, int write) : read_(read), write_(write) {}
-    void say(char c);
-    char hear();  // '\0': the other side is gone
+    void send(char c);
+    char receive();  // '\0': the other process has ended
 
    private:
     int read_, write_;
   };
 
   explicit OtherProcess(const std::function<int(Line&)>& body);
-  ~OtherProcess();  // kill -9 if it still runs
+  ~OtherProcess();  // kills it if it is still running
   OtherProcess(const OtherProcess&) = delete;
   OtherProcess& operator=(const OtherProcess&) = delete;
 
   Line& line() { return line_; }
   pid_t pid() const { return pid_; }
   void signal(int number) const;
-  // Waits until it is really stopped.
+  // Stops it and waits until it is stopped.
   void stop() const;
   // Its exit code, or minus the signal that ended it.
   int wait();

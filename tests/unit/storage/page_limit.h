@@ -2,13 +2,12 @@
 #include <cstdint>
 #include <string>
 
-#include "storage/sqlite.h"
-#include "storage/writer.h"
+#include "storage/sqlite/database.h"
+#include "storage/writer/writer.h"
 
 namespace millrace::storage {
 
-// From this operation on the database of its writer may grow by `spare` pages and no more, as on a disk that
-// is full.
+// From this operation on, the database of its writer may grow by only `spare` pages, as on a full disk.
 inline base::Status set_page_limit(Tx& tx, std::int64_t spare) {
   auto s = tx.db.prepare("PRAGMA page_count");
   s.step();

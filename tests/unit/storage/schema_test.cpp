@@ -5,9 +5,9 @@
 
 #include <gtest/gtest.h>
 
-#include "storage/migrate.h"
-#include "storage/schema_backup.h"
-#include "storage/sqlite.h"
+#include "storage/backup/database_copy.h"
+#include "storage/sqlite/database.h"
+#include "storage/sqlite/migrations.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/wait_until.h"
 #include "tests/unit/storage/opened_store.h"
@@ -21,7 +21,7 @@ using std::chrono::milliseconds;
 constexpr Migration kSteps[] = {{1, "0001_a", "CREATE TABLE a (x)"}, {2, "0002_b", "CREATE TABLE b (x)"}};
 constexpr Migration kBroken[] = {kSteps[0], {2, "0002_b", "CREATE TABLE b (x); CREATE TABLE a (x)"}};
 
-// Its last statement does not end within a lifetime.
+// Its last statement does not finish in the lifetime of the process.
 constexpr Migration kEndless[] = {
     kSteps[0],
     {2, "0002_b",
@@ -68,7 +68,8 @@ TEST_F(SchemaTest, ANewerSchemaIsRefused) {
   ASSERT_TRUE(run(kSteps));
   const auto refused = run(std::span(kSteps).first(1));
   ASSERT_FALSE(refused);
-  EXPECT_NE(refused.error().message.find("has schema 2, this millrace knows 1"), std::string::npos)
+  EXPECT_NE(refused.error().message.find("has schema 2, but this version of millrace knows only schema 1"),
+            std::string::npos)
       << refused.error().message;
 }
 
@@ -139,11 +140,11 @@ TEST_F(SchemaTest, WhoKeepsAnOlderSchemaOpenIsNamed) {
   OtherProcess other([&](auto& line) {
     auto mine = lock();
     if (!migrate(database_, mine, std::span(kSteps).first(1), {.wait = milliseconds(300)})) return 2;
-    line.say('o');
-    line.hear();
+    line.send('o');
+    line.receive();
     return 0;
   });
-  ASSERT_EQ(other.line().hear(), 'o');
+  ASSERT_EQ(other.line().receive(), 'o');
   const auto refused = run(kSteps);
   ASSERT_FALSE(refused);
   EXPECT_NE(refused.error().message.find("pid " + std::to_string(other.pid())), std::string::npos)
@@ -163,20 +164,20 @@ TEST_F(SchemaTest, WhoChangesTheSchemaIsWaitedFor) {
 
 TEST_F(SchemaTest, FourProcessesMayStartOnAnEmptyVolumeAtOnce) {
   const auto start = [&](OtherProcess::Line& line) {
-    line.hear();
+    line.receive();
     base::SystemClock clock;
     auto store = Store::open(test_options(dir_.str() + "/data"), clock);
     if (!store) return 2;
     const bool written = write(**store, bump).has_value();
-    line.say('w');
-    line.hear();
+    line.send('w');
+    line.receive();
     return written ? 0 : 3;
   };
   std::vector<std::unique_ptr<OtherProcess>> all;
   for (int i = 0; i < 4; ++i) all.push_back(std::make_unique<OtherProcess>(start));
-  for (auto& other : all) other->line().say('g');
-  for (auto& other : all) EXPECT_EQ(other->line().hear(), 'w');
-  for (auto& other : all) other->line().say('x');
+  for (auto& other : all) other->line().send('g');
+  for (auto& other : all) EXPECT_EQ(other->line().receive(), 'w');
+  for (auto& other : all) other->line().send('x');
   for (auto& other : all) EXPECT_EQ(other->wait(), 0);
   base::SystemClock clock;
   auto store = opened(test_options(dir_.str() + "/data"), clock);

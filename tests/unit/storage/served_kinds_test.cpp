@@ -1,6 +1,4 @@
-#include "storage/served_kinds.h"
-
-#include "storage/worker_drains.h"
+#include "storage/jobs/workers.h"
 #include "tests/unit/storage/job_store.h"
 
 namespace millrace::storage::testing {

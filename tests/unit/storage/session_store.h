@@ -2,20 +2,19 @@
 #include <string>
 #include <vector>
 
-#include "storage/audit.h"
-#include "storage/session_rows.h"
-#include "storage/sqlite.h"
-#include "storage/ssh_sessions.h"
+#include "storage/admin/audit.h"
+#include "storage/machines/ssh_sessions.h"
+#include "storage/sqlite/database.h"
 #include "tests/unit/storage/job_store.h"
 #include "tests/unit/storage/opened_store.h"
 
-// SSH sessions on a store of a test's own, and the machines that they are of.
+// SSH sessions and their machines in the test's own store.
 namespace millrace::storage::testing {
 
 inline constexpr std::chrono::milliseconds kLifetime = 15min;
 inline constexpr const char* kKey = "ssh-ed25519 AAAA me";
 
-// What the certificate says of when it was made: enough to see what it was signed from.
+// The inputs of the certificate as text, enough to see what it was signed from.
 inline schemas::SshConnection issue(const schemas::SshSession& session, const schemas::Machine& machine) {
   const auto from = base::millis(*session.ready_at), until = base::millis(session.expires_at);
   return {.endpoint = machine.ssh ? machine.ssh->host : "far.example",
@@ -35,7 +34,7 @@ class SshSessionRows : public ::testing::Test {
  protected:
   void SetUp() override { s_.beat({}); }  // the worker that listens
 
-  // A machine's row as the acts of its life leave it.
+  // A machine's row in the given state.
   base::Uuid machine(schemas::MachineDriver driver, schemas::MachineState desired,
                      schemas::MachinePhase phase) {
     const base::Uuid id = base::Uuid::make(s_.clock.wall());
@@ -87,11 +86,11 @@ class SshSessionRows : public ::testing::Test {
     return found;
   }
 
-  MachineCall call(const std::string& tenant = kTenant) {
+  IdempotentCall call(const std::string& tenant = kTenant) {
     return {.tenant = tenant, .actor = "aaaaaaaa", .key = {}, .act = s_.new_id(schemas::Kind::kMachine)};
   }
-  base::Result<Answer> create(const base::Uuid& machine, const base::Uuid& id, MachineCall by) {
-    return await<Answer>([&](auto done) {
+  base::Result<CallReply> create(const base::Uuid& machine, const base::Uuid& id, IdempotentCall by) {
+    return await<CallReply>([&](auto done) {
       sessions_.create({id, machine, kKey, kLifetime}, std::move(by), issue, reply, done);
     });
   }
@@ -106,11 +105,11 @@ class SshSessionRows : public ::testing::Test {
            })
         .value();
   }
-  base::Result<Answer> close(const schemas::SshSession& session, MachineCall by) {
-    return await<Answer>(
+  base::Result<CallReply> close(const schemas::SshSession& session, IdempotentCall by) {
+    return await<CallReply>(
         [&](auto done) { sessions_.close(session.machine, session.id, std::move(by), reply, done); });
   }
-  base::Result<Answer> close(const schemas::SshSession& session) { return close(session, call()); }
+  base::Result<CallReply> close(const schemas::SshSession& session) { return close(session, call()); }
   schemas::SshSession seen(const schemas::SshSession& session) {
     return sessions_.session(kTenant, session.machine, session.id).value();
   }

@@ -1,9 +1,8 @@
-#include "storage/sqlite.h"
-
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "storage/readers.h"
+#include "storage/sqlite/database.h"
+#include "storage/writer/readers.h"
 #include "tests/support/temp_dir.h"
 #include "tests/unit/storage/opened_store.h"
 

@@ -1,6 +1,6 @@
 #include "tests/unit/storage/session_store.h"
 
-// How sessions end, and what is left of them.
+// Ends of SSH sessions and the data that remains.
 namespace millrace::storage::testing {
 namespace {
 
@@ -73,7 +73,7 @@ TEST_F(SshSessionRows, IssueAndCloseAreAudited) {
   EXPECT_EQ(issued.tenant, kTenant);
   EXPECT_EQ(issued.actor, "aaaaaaaa");
   EXPECT_EQ(issued.target, schemas::ssh_session_id(session.id));
-  // The fingerprint is of the three zero bytes that the key's AAAA stands for.
+  // The fingerprint of the three zero bytes that AAAA encodes.
   EXPECT_EQ(issued.data,
             R"({"machine":")" + machine +
                 R"(","serial":1,"fingerprint":"SHA256:cJ6AyISHokEeHuTfufIqhhSS0gxHZRUMDHlKvXD4FHw",)" +

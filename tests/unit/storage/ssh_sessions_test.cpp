@@ -1,6 +1,6 @@
 #include "tests/unit/storage/session_store.h"
 
-// How sessions are made and become ready.
+// Creation of SSH sessions, and how they become ready.
 namespace millrace::storage::testing {
 namespace {
 
@@ -145,10 +145,10 @@ TEST_F(SshSessionRows, AListIsNewestFirstAndGoesOnBelowAnId) {
 
 TEST_F(SshSessionRows, ACallThatIsRepeatedWithItsKeyIsGivenItsFirstReply) {
   const base::Uuid id = awake(MachineDriver::kSsh);
-  MachineCall by = call();
+  IdempotentCall by = call();
   by.key = IdempotencyKey{"POST", "/v1/machines/m/ssh", "k", {}};
   EXPECT_FALSE(create(id, base::Uuid::make(s_.clock.wall()), by)->replayed);
-  const Answer again = create(id, base::Uuid::make(s_.clock.wall()), by).value();
+  const CallReply again = create(id, base::Uuid::make(s_.clock.wall()), by).value();
   EXPECT_TRUE(again.replayed);
   EXPECT_EQ(again.body, "ready");
   EXPECT_EQ(sessions_.list(kTenant, id, 9, {})->size(), 1u);

@@ -30,15 +30,15 @@ TEST(StoreTest, WhatWasAnsweredSurvivesKill9) {
   const auto submit = [&](OtherProcess::Line& line) {
     base::SystemClock clock;
     auto store = opened(test_options(dir.str()), clock);
-    while (write(*store, bump)) line.say('c');
+    while (write(*store, bump)) line.send('c');
     return 2;
   };
   OtherProcess other(submit);
   std::int64_t answered = 0;
-  while (answered < 50 && other.line().hear() == 'c') ++answered;
+  while (answered < 50 && other.line().receive() == 'c') ++answered;
   other.signal(SIGKILL);
   other.wait();
-  while (other.line().hear() == 'c') ++answered;
+  while (other.line().receive() == 'c') ++answered;
   base::SystemClock clock;
   auto store = opened(test_options(dir.str()), clock);
   EXPECT_GE(bumps(*store), answered);

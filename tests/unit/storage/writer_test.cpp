@@ -1,13 +1,13 @@
-#include "storage/writer.h"
+#include "storage/writer/writer.h"
 
 #include <future>
 #include <latch>
 
 #include <gtest/gtest.h>
 
-#include "storage/readers.h"
-#include "storage/sqlite.h"
-#include "storage/turnstile.h"
+#include "storage/sqlite/database.h"
+#include "storage/writer/fair_write_lock.h"
+#include "storage/writer/readers.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/wait_until.h"
 #include "tests/unit/storage/opened_store.h"
@@ -62,12 +62,12 @@ TEST_F(WriterTest, ManyOperationsUnderWayAreToldToWhoSharesTheirAnnouncement) {
     writer().submit(Priority::kNormal, 0, bump, [&](base::Status) { answered.count_down(); });
   };
   for (int i = 2; i < kMany; ++i) add_one();
-  EXPECT_FALSE(store_->announcements_are_due());
+  EXPECT_FALSE(store_->completions_are_due());
   add_one();
-  EXPECT_TRUE(store_->announcements_are_due());
+  EXPECT_TRUE(store_->completions_are_due());
   held.let_go();
   answered.wait();
-  EXPECT_TRUE(wait_until([&] { return !store_->announcements_are_due(); }));
+  EXPECT_TRUE(wait_until([&] { return !store_->completions_are_due(); }));
 }
 
 TEST_F(WriterTest, AnErrorOfOneOperationLeavesTheOthersOfItsGroup) {
@@ -142,7 +142,7 @@ TEST_F(WriterTest, CompletionsRunInOrderAndTheCommitHookAfterThem) {
 
 TEST_F(WriterTest, TheTimeIsReadOnceAfterTheLockIsHeld) {
   open();
-  auto line = Turnstile::open(dir_.str() + "/locks");
+  auto line = FairWriteLock::open(dir_.str() + "/locks");
   ASSERT_TRUE(line);
   ASSERT_TRUE((*line)->acquire());
   const auto late = clock_.wall() + std::chrono::milliseconds(50);

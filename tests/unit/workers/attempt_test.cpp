@@ -1,9 +1,9 @@
-#include "workers/attempt.h"
+#include "workers/jobs/attempt.h"
 
 #include <gtest/gtest.h>
 
-#include "storage/job_intake.h"
-#include "storage/lock_file.h"
+#include "storage/jobs/job_intake.h"
+#include "storage/writer/lock_file.h"
 #include "tests/unit/storage/page_limit.h"
 #include "tests/unit/workers/house.h"
 

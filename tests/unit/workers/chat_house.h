@@ -6,10 +6,10 @@
 
 #include <gtest/gtest.h>
 
-#include "platform/net/http_client.h"
-#include "schemas/chat_job.h"
+#include "platform/net/http/http_client.h"
+#include "schemas/chat/chat_job.h"
 #include "tests/unit/workers/house.h"
-#include "workers/chat_runner.h"
+#include "workers/chat/chat_runner.h"
 
 namespace millrace::workers {
 

@@ -1,9 +1,9 @@
 // Deferred completions whose models have limits: what waits, waits in the queue.
 #include <algorithm>
 
-#include "ai/inference/lanes.h"
-#include "storage/readers.h"
-#include "storage/sqlite.h"
+#include "ai/inference/routing/lanes.h"
+#include "storage/sqlite/database.h"
+#include "storage/writer/readers.h"
 #include "tests/unit/workers/chat_house.h"
 
 namespace millrace::workers {

@@ -1,10 +1,10 @@
-#include "workers/chat_runner.h"
+#include "workers/chat/chat_runner.h"
 
 #include <gtest/gtest.h>
 
 #include "tests/support/wait_until.h"
 #include "tests/unit/workers/chat_house.h"
-#include "workers/chat_run.h"
+#include "workers/chat/chat_run.h"
 
 namespace millrace::workers {
 namespace {

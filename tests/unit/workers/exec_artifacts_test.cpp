@@ -1,9 +1,8 @@
-#include "workers/exec_artifacts.h"
-
 #include <gtest/gtest.h>
 
-#include "schemas/artifact.h"
+#include "schemas/machines/artifact.h"
 #include "tests/unit/workers/exec_house.h"
+#include "workers/exec/exec_command.h"
 
 namespace millrace::workers {
 namespace {

@@ -6,8 +6,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "storage/artifact_rows.h"
-#include "storage/job_upkeep.h"
+#include "storage/jobs/job_maintenance.h"
+#include "storage/machines/artifacts.h"
 #include "workers/payload.h"
 
 namespace millrace::workers {
@@ -114,7 +114,8 @@ base::Result<schemas::JobView> ExecHouse::cancel(const schemas::JobId& job) {
 
 int ExecHouse::release_leases() {
   Answer<int> released;
-  storage::JobUpkeep(*house.store).release_worker(house.worker->name(), jobs::kLossesMax, released.take());
+  storage::JobMaintenance(*house.store)
+      .release_worker(house.worker->name(), jobs::kLossesMax, released.take());
   return released.wait().value_or(-1);
 }
 

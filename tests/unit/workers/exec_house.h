@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "schemas/execution.h"
-#include "storage/machine_rows.h"
+#include "schemas/machines/execution.h"
+#include "storage/machines/machines.h"
 #include "tests/unit/workers/house.h"
-#include "workers/exec_runner.h"
+#include "workers/exec/exec_runner.h"
 
 namespace millrace::workers {
 

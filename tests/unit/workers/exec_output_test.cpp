@@ -1,4 +1,4 @@
-#include "workers/exec_output.h"
+#include "workers/exec/exec_output.h"
 
 #include <atomic>
 #include <thread>

@@ -1,8 +1,8 @@
-#include "workers/exec_runner.h"
+#include "workers/exec/exec_runner.h"
 
 #include <gtest/gtest.h>
 
-#include "storage/lock_file.h"
+#include "storage/writer/lock_file.h"
 #include "tests/unit/workers/exec_house.h"
 
 namespace millrace::workers {

@@ -55,18 +55,18 @@ TEST_F(WithoutHeartbeat, ACancelStopsTheCommand) {
 }
 
 TEST_F(WithoutHeartbeat, AForcedRebootAndTheEndOfItsMachineStopTheCommand) {
-  for (const auto wish : {storage::MachineWish::kForcedReboot, storage::MachineWish::kDestroy}) {
-    storage::MachineCall call;
+  for (const auto wish : {storage::MachineCommand::kForcedReboot, storage::MachineCommand::kDestroy}) {
+    storage::IdempotentCall call;
     call.tenant = "default";
     call.act = {schemas::Kind::kMachine, base::Uuid::make(exec.house.clock->wall())};
-    Answer<storage::Answer> wanted;
+    Answer<storage::CallReply> wanted;
     storage::Machines(*exec.house.store)
-        .want(
+        .submit_command(
             exec.machine.id, wish, call, [](const schemas::Machine&) { return std::string("{}"); },
             wanted.take());
     ASSERT_TRUE(wanted.wait());
     EXPECT_TRUE(exec.reaches(job, JobStatus::kCancelled));
-    if (wish == storage::MachineWish::kDestroy) return;
+    if (wish == storage::MachineCommand::kDestroy) return;
     job = exec.submit();
     ASSERT_TRUE(support::wait_until([&] { return exec.begun == 2; }));
   }

@@ -1,8 +1,7 @@
-#include "workers/exec_task.h"
-
 #include <gtest/gtest.h>
 
 #include "tests/unit/workers/exec_house.h"
+#include "workers/exec/exec_command.h"
 
 namespace millrace::workers {
 namespace {

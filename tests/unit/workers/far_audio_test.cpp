@@ -1,5 +1,3 @@
-#include "workers/far_audio.h"
-
 #include <string>
 #include <utility>
 
@@ -10,6 +8,7 @@
 #include "tests/support/answer.h"
 #include "tests/unit/inference/chat_ground.h"
 #include "tests/unit/inference/scripted_upstream.h"
+#include "workers/speech/provider_transcriber.h"
 
 namespace millrace::workers {
 namespace {

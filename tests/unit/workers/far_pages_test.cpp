@@ -1,5 +1,3 @@
-#include "workers/far_pages.h"
-
 #include <memory>
 #include <string>
 #include <thread>
@@ -13,6 +11,7 @@
 #include "tests/support/answer.h"
 #include "tests/unit/inference/chat_ground.h"
 #include "tests/unit/inference/scripted_upstream.h"
+#include "workers/ocr/provider_ocr.h"
 
 namespace millrace::workers {
 namespace {

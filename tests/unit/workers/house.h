@@ -9,15 +9,15 @@
 
 #include "bus/local.h"
 #include "jobs/control.h"
-#include "jobs/relay.h"
+#include "jobs/maintenance.h"
+#include "jobs/outbox_publisher.h"
 #include "jobs/submit.h"
-#include "jobs/upkeep.h"
 #include "platform/base/metrics.h"
-#include "storage/job_queries.h"
+#include "storage/jobs/job_queries.h"
 #include "tests/support/answer.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/wait_until.h"
-#include "workers/upkeep_timer.h"
+#include "workers/jobs/maintenance_timer.h"
 #include "workers/worker.h"
 
 namespace millrace::workers {

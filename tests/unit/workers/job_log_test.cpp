@@ -1,6 +1,6 @@
-#include "workers/job_log.h"
-
 #include <gtest/gtest.h>
+
+#include "workers/jobs/worker_metrics.h"
 
 namespace millrace::workers {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <stdexcept>
 
-#include "storage/job_intake.h"
+#include "storage/jobs/job_intake.h"
 
 namespace millrace::workers {
 
@@ -58,7 +58,7 @@ void MachineHouse::add_machine(std::optional<schemas::WakeRule> wake) {
   machine.settings.wake = std::move(wake);
   Answer<int> taken;
   storage::Machines(*house.store)
-      .take_from_file({machine}, {{schemas::Kind::kMachine, base::Uuid::make(now)}}, taken.take());
+      .apply_config_file({machine}, {{schemas::Kind::kMachine, base::Uuid::make(now)}}, taken.take());
   if (const auto made = taken.wait(); !made) throw std::runtime_error(made.error().message);
 }
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "storage/machine_rows.h"
+#include "storage/machines/machines.h"
 #include "tests/unit/workers/house.h"
-#include "workers/machine_runner.h"
+#include "workers/machines/machine_runner.h"
 
 namespace millrace::workers {
 

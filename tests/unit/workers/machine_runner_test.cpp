@@ -1,4 +1,4 @@
-#include "workers/machine_runner.h"
+#include "workers/machines/machine_runner.h"
 
 #include <algorithm>
 #include <filesystem>

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "storage/stage.h"
+#include "storage/blobs/blobs.h"
 
 namespace millrace::workers {
 

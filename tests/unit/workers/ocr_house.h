@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "schemas/ocr.h"
+#include "schemas/media/ocr.h"
 #include "tests/unit/workers/house.h"
-#include "workers/ocr_runner.h"
+#include "workers/ocr/ocr_runner.h"
 
 namespace millrace::workers {
 

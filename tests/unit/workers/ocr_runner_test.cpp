@@ -1,4 +1,4 @@
-#include "workers/ocr_runner.h"
+#include "workers/ocr/ocr_runner.h"
 
 #include <filesystem>
 
@@ -222,7 +222,7 @@ class ThrowingOnce final : public storage::StagedBlob {
  public:
   explicit ThrowingOnce(storage::Staged real) : real_(std::move(real)) {}
   const storage::BlobRef& ref() const override { return real_->ref(); }
-  void adopted(bool file_is_named) override { real_->adopted(file_is_named); }
+  void set_referenced(bool is_referenced) override { real_->set_referenced(is_referenced); }
   base::Result<storage::OpenFile> open() const override { throw std::bad_alloc(); }
 
  private:

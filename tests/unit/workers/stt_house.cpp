@@ -2,7 +2,7 @@
 
 #include <stdexcept>
 
-#include "storage/stage.h"
+#include "storage/blobs/blobs.h"
 
 namespace millrace::workers {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tests/unit/workers/house.h"
-#include "workers/stt_runner.h"
+#include "workers/speech/stt_runner.h"
 
 namespace millrace::workers {
 

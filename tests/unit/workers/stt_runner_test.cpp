@@ -1,4 +1,4 @@
-#include "workers/stt_runner.h"
+#include "workers/speech/stt_runner.h"
 
 #include <algorithm>
 
@@ -7,7 +7,7 @@
 #include "tests/unit/inference/chat_ground.h"
 #include "tests/unit/inference/scripted_upstream.h"
 #include "tests/unit/workers/stt_house.h"
-#include "workers/stt_task.h"
+#include "workers/speech/stt_task.h"
 
 namespace millrace::workers {
 namespace {

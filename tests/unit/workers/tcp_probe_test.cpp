@@ -1,8 +1,7 @@
-#include "workers/tcp_probe.h"
-
 #include <gtest/gtest.h>
 
 #include "tests/unit/net/web_server.h"
+#include "workers/machines/machine_wake.h"
 
 namespace millrace::workers {
 namespace {

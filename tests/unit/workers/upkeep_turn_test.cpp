@@ -1,8 +1,7 @@
-#include "workers/upkeep_turn.h"
-
 #include <gtest/gtest.h>
 
 #include "tests/support/temp_dir.h"
+#include "workers/jobs/maintenance_timer.h"
 
 namespace millrace::workers {
 namespace {

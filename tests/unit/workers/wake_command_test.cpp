@@ -1,5 +1,3 @@
-#include "workers/wake_command.h"
-
 #include <csignal>
 #include <filesystem>
 
@@ -10,6 +8,7 @@
 #include "tests/support/processes.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/wait_until.h"
+#include "workers/machines/machine_wake.h"
 
 namespace millrace::workers {
 namespace {

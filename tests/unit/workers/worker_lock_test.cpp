@@ -1,4 +1,4 @@
-#include "workers/worker_lock.h"
+#include "workers/jobs/worker_lock.h"
 
 #include <filesystem>
 #include <fstream>
@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "tests/unit/workers/house.h"
-#include "workers/process_identity.h"
 
 namespace millrace::workers {
 namespace {

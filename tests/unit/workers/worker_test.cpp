@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include "storage/admin_queries.h"
-#include "storage/job_outcomes.h"
-#include "storage/job_upkeep.h"
-#include "storage/worker_drains.h"
+#include "storage/admin/admin_queries.h"
+#include "storage/jobs/job_maintenance.h"
+#include "storage/jobs/job_outcomes.h"
+#include "storage/jobs/workers.h"
 #include "tests/support/wait_until.h"
 #include "tests/unit/workers/house.h"
 
@@ -26,7 +26,8 @@ base::Result<schemas::JobView> cancel(House& house, const schemas::JobId& job) {
 // Another process's upkeep takes the worker for dead.
 int release_leases(House& house) {
   Answer<int> released;
-  storage::JobUpkeep(*house.store).release_worker(house.worker->name(), jobs::kLossesMax, released.take());
+  storage::JobMaintenance(*house.store)
+      .release_worker(house.worker->name(), jobs::kLossesMax, released.take());
   return released.wait().value_or(-1);
 }
 

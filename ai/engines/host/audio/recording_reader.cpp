@@ -1,0 +1,165 @@
+#include "ai/engines/host/audio/recording_reader.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+#include "ai/engines/host/audio/loudness.h"
+#include "ai/engines/host/tool.h"
+
+namespace millrace::engines::host {
+namespace {
+
+using base::Code;
+using schemas::AudioPiece;
+
+// Takes the samples of one piece after the other out of those of the whole recording.
+class PieceCutter {
+ public:
+  using Whole = std::function<bool(const AudioPiece&, std::span<const std::int16_t>)>;
+
+  // `whole` is called for each piece, in the order of their beginnings, and says whether to go on.
+  PieceCutter(const std::vector<AudioPiece>& pieces, Whole whole)
+      : pieces_(pieces), whole_(std::move(whole)) {}
+
+  // False: no more is wanted.
+  bool take(std::span<const std::int16_t> samples) {
+    while (next_ < pieces_.size()) {
+      const AudioPiece& piece = pieces_[next_];
+      const std::int64_t first = std::max(piece.start_ms * kSamplesPerMs, at_);
+      const std::int64_t last = piece.end_ms * kSamplesPerMs;
+      const std::int64_t end = at_ + static_cast<std::int64_t>(samples.size());
+      if (first < std::min(last, end)) keep(samples, first - at_, std::min(last, end) - first);
+      if (last > end) break;
+      if (!finish()) return false;
+    }
+    at_ += static_cast<std::int64_t>(samples.size());
+    return next_ < pieces_.size();
+  }
+  // The recording is at its end: what began before it is as long as it is.
+  void end() {
+    while (next_ < pieces_.size() && finish()) {
+    }
+  }
+
+ private:
+  void keep(std::span<const std::int16_t> samples, std::int64_t from, std::int64_t count) {
+    const auto part = samples.subspan(static_cast<std::size_t>(from), static_cast<std::size_t>(count));
+    kept_.insert(kept_.end(), part.begin(), part.end());
+  }
+  bool finish() {
+    const bool go_on = whole_(pieces_[next_++], kept_);
+    kept_.clear();
+    return go_on;
+  }
+
+  const std::vector<AudioPiece>& pieces_;
+  Whole whole_;
+  std::vector<std::int16_t> kept_;
+  std::int64_t at_ = 0;
+  std::size_t next_ = 0;
+};
+
+// What is decoded may be a little shorter than what the head tells: encoders pad, and count in frames.
+constexpr double kToldPart = 0.98;
+constexpr double kToldSlack = 0.5;  // seconds
+
+double seconds_of(std::int64_t samples) { return static_cast<double>(samples) / kSampleRate; }
+
+bool is_cut_off(const Decoder::ToldLength& told, std::int64_t samples) {
+  return told && seconds_of(samples) < told->count() * kToldPart - kToldSlack;
+}
+
+base::Error cut_off(std::chrono::duration<double> told, std::int64_t samples) {
+  std::array<char, 96> text{};
+  std::snprintf(text.data(), text.size(), "the recording is cut off: %.1f of its %.1f seconds are there",
+                seconds_of(samples), told.count());
+  return base::error(Code::kAudioDamaged, text.data());
+}
+
+}  // namespace
+
+base::Status RecordingReader::open(const base::Fd& fd, schemas::AudioFormat format,
+                                   std::uint64_t size_bytes) {
+  decoder_.reset();
+  auto copy = memory_copy(fd, size_bytes);
+  if (!copy) return std::move(copy.error());
+  copy_ = std::move(*copy);
+  decoder_.emplace(tools_, limits_, copy_.get(), format);
+  return {};
+}
+
+base::Result<RecordingInfo> RecordingReader::listen() {
+  const auto told = decoder_->look();
+  if (!told) return told.error();
+  Loudness loudness;
+  auto count = decoder_->decode([&loudness](std::span<const std::int16_t> samples) {
+    loudness.feed(samples);
+    return true;
+  });
+  if (!count) return std::move(count.error());
+  if (is_cut_off(*told, *count)) return cut_off(**told, *count);
+  RecordingInfo info;
+  info.ms = std::max<std::int64_t>(1, *count / kSamplesPerMs);
+  info.pieces = cut_at_pauses(loudness.levels(), info.ms);
+  return info;
+}
+
+PieceOutcome RecordingReader::not_heard(const AudioPiece& piece, const base::Error& why) {
+  PieceOutcome outcome;
+  outcome.index = piece.index;
+  outcome.piece.error = base::error(Code::kPieceFailed, why.message);
+  return outcome;
+}
+
+base::Result<PieceOutcome> RecordingReader::hear(const AudioPiece& piece,
+                                                 std::span<const std::int16_t> samples) {
+  PieceOutcome outcome;
+  outcome.index = piece.index;
+  if (samples.empty()) {
+    outcome.piece.error = base::error(Code::kPieceFailed, "the recording ends before this piece");
+    return outcome;
+  }
+  Loudness loudness;
+  loudness.feed(samples);
+  const std::vector<std::uint8_t> levels = loudness.levels();
+  if (is_silence(levels)) return outcome;
+  auto words = listener_.hear(samples);
+  if (!words && words.error().code == Code::kInternal) return std::move(words.error());
+  if (!words) {
+    outcome.piece.error = std::move(words.error());
+  } else {
+    outcome.piece = piece_of(*words, quiet_frames(levels), piece.start_ms);
+  }
+  return outcome;
+}
+
+base::Status RecordingReader::transcribe(std::vector<AudioPiece> pieces, const PieceSink& sink) {
+  if (pieces.empty()) return {};
+  std::sort(pieces.begin(), pieces.end(),
+            [](const AudioPiece& a, const AudioPiece& b) { return a.start_ms < b.start_ms; });
+  base::Status status;
+  std::size_t done = 0;
+  sink.begin(pieces.front());
+  PieceCutter cutter(pieces, [&](const AudioPiece& piece, std::span<const std::int16_t> samples) {
+    auto outcome = hear(piece, samples);
+    if (!outcome) {
+      status = std::move(outcome.error());
+      return false;
+    }
+    sink.piece(std::move(*outcome));
+    if (++done < pieces.size()) sink.begin(pieces[done]);
+    return true;
+  });
+  auto count = decoder_->decode([&](std::span<const std::int16_t> samples) { return cutter.take(samples); });
+  if (!status) return status;
+  if (!count && done == 0) return std::move(count.error());
+  if (count) {
+    cutter.end();
+  } else {  // what was not decoded whole is not heard in part
+    for (; done < pieces.size(); ++done) sink.piece(not_heard(pieces[done], count.error()));
+  }
+  return status;
+}
+
+}  // namespace millrace::engines::host

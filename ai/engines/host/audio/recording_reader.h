@@ -1,0 +1,45 @@
+#pragma once
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "ai/engines/host/audio/decode.h"
+#include "ai/engines/host/audio/listener.h"
+#include "ai/engines/speech/recording.h"
+#include "platform/base/fd.h"
+
+namespace millrace::engines::host {
+
+// Where the pieces go.
+struct PieceSink {
+  std::function<void(const schemas::AudioPiece&)> begin;  // the work on this piece begins
+  std::function<void(PieceOutcome)> piece;                // once per piece
+};
+
+// The recording of the moment: a private copy in memory, decoded anew for each request and never held as a
+// whole. Not thread-safe.
+class RecordingReader {
+ public:
+  RecordingReader(const Tools& tools, const EngineLimits& limits, Listener& listener)
+      : tools_(tools), limits_(limits), listener_(listener) {}
+
+  // Copies `fd` from its beginning. kInternal: it has not `size_bytes` bytes, or memory is short.
+  base::Status open(const base::Fd& fd, schemas::AudioFormat format, std::uint64_t size_bytes);
+
+  // Its length and its pieces. Errors: Decoder's.
+  base::Result<RecordingInfo> listen();
+  // Reports every piece once, or fails as a whole.
+  base::Status transcribe(std::vector<schemas::AudioPiece> pieces, const PieceSink& sink);
+
+ private:
+  static PieceOutcome not_heard(const schemas::AudioPiece& piece, const base::Error& why);
+  base::Result<PieceOutcome> hear(const schemas::AudioPiece& piece, std::span<const std::int16_t> samples);
+
+  const Tools& tools_;
+  const EngineLimits& limits_;
+  Listener& listener_;
+  base::Fd copy_;
+  std::optional<Decoder> decoder_;
+};
+
+}  // namespace millrace::engines::host

@@ -1,0 +1,371 @@
+#include "ai/engines/host/documents/reader.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+
+#include <sys/mman.h>
+
+#include "ai/engines/host/documents/figures.h"
+#include "ai/engines/host/documents/pdf.h"
+#include "ai/engines/host/pictures/image.h"
+#include "ai/engines/host/scan/inset.h"
+#include "ai/engines/host/tool.h"
+#include "ai/engines/layout/bbox_xml.h"
+#include "ai/engines/layout/layout.h"
+
+namespace millrace::engines::host {
+namespace {
+
+using base::Code;
+
+constexpr int kFineDpi = 300;
+constexpr float kFineLetters = 8;  // pixels at 200 dpi: smaller letters read better at 300
+constexpr int kFigureDpi = 72;
+// A scan may carry a few words of text, as a stamp or a header: its picture is the page.
+constexpr float kScanPart = 0.6F;
+constexpr std::size_t kScanWords = 50;
+constexpr float kInsetPart = 0.1F;  // a smaller picture among text is no scan of a page
+// Where the text layer is a page number or a stamp, what stands beside it is the page.
+constexpr Enough kEnoughBesideShort{.letters = 8, .confidence = 45, .words = 2};
+constexpr std::size_t kDataBytesMax = std::size_t{32} << 20;  // of all pictures of a page
+
+bool is_scan(const PageText& text, float picture_part) {
+  return picture_part >= kScanPart && text.words.size() < kScanWords;
+}
+
+// The part of a page that its largest picture covers; all of it where the pictures are not known.
+float picture_part(const std::optional<std::map<int, float>>& pictures, int page) {
+  if (!pictures) return 1;
+  const auto found = pictures->find(page);
+  return found == pictures->end() ? 0 : found->second;
+}
+
+// The dictionary of a picture is always plain text in the file: without the name /Image there is none.
+// (/ImageB and its like are names of procedure sets.)
+bool names_pictures(std::string_view pdf) {
+  constexpr std::string_view kName = "/Image";
+  for (std::size_t at = 0; (at = pdf.find(kName, at)) != std::string_view::npos; at += kName.size()) {
+    const char next = at + kName.size() < pdf.size() ? pdf[at + kName.size()] : ' ';
+    if (std::isalnum(static_cast<unsigned char>(next)) == 0) return true;
+  }
+  return false;
+}
+
+int rounded(float value) { return static_cast<int>(std::lround(std::clamp(value, -kFarthest, kFarthest))); }
+
+// Puts the figures among the words and lists them in pixels; `scale` is pixels per unit of `text`.
+std::vector<PageImage> place_figures(PageText& text, const std::vector<Box>& figures, float scale) {
+  std::vector<PageImage> images;
+  for (const Box& box : figures) {
+    std::string id = "img-";
+    id.append(std::to_string(text.index)).append("-").append(std::to_string(images.size())).append(".jpeg");
+    images.push_back({id,
+                      rounded(box.x0 * scale),
+                      rounded(box.y0 * scale),
+                      rounded(box.x1 * scale),
+                      rounded(box.y1 * scale),
+                      {}});
+    std::string mark("![");
+    mark.append(id).append("](").append(id).append(")");
+    text.words.push_back({box, std::move(mark), false, true});
+  }
+  return images;
+}
+
+void add_data(std::vector<PageImage>& images, const Picture& picture) {
+  std::size_t bytes = 0;
+  for (PageImage& image : images) {
+    if (!picture || bytes > kDataBytesMax) return;
+    image.data_uri = jpeg_data_uri(picture, image.x0, image.y0, image.x1, image.y1);
+    bytes += image.data_uri.size();
+    if (bytes > kDataBytesMax) image.data_uri.clear();
+  }
+}
+
+PageOutcome failed_page(int page, base::Error error) {
+  PageOutcome outcome;
+  outcome.index = page;
+  outcome.error = std::move(error);
+  return outcome;
+}
+
+// Not a page's fault: the model is missing. No other page would fare better.
+bool of_engine(const base::Error& error) { return error.code == Code::kInternal; }
+
+PageOutcome recognised_outcome(int page, Recognised recognised, int dpi) {
+  PageOutcome outcome;
+  outcome.index = recognised.text.index = page;
+  for (const Box& drawing : set_tables(recognised.grids, recognised.text))
+    recognised.figures.push_back(drawing);
+  outcome.images = place_figures(recognised.text, recognised.figures, 1);
+  outcome.dimensions = PageDimensions{dpi, rounded(recognised.text.height), rounded(recognised.text.width)};
+  outcome.markdown = markdown_of(recognised.text);
+  return outcome;
+}
+
+}  // namespace
+
+void DocumentReader::close() {
+  pdf_.reset();
+  if (!bytes_.empty()) ::munmap(const_cast<char*>(bytes_.data()), bytes_.size());
+  bytes_ = {};
+  copy_.reset();
+}
+
+base::Status DocumentReader::open(const base::Fd& fd, schemas::Media media, std::uint64_t size_bytes) {
+  close();
+  media_ = media;
+  auto copy = memory_copy(fd, size_bytes);
+  if (!copy) return std::move(copy.error());
+  copy_ = std::move(*copy);
+  void* map = ::mmap(nullptr, size_bytes, PROT_READ, MAP_PRIVATE, copy_.get(), 0);
+  if (map == MAP_FAILED) return base::error(Code::kInternal, "the document cannot be copied into its jail");
+  bytes_ = {static_cast<const char*>(map), size_bytes};
+  if (media == schemas::Media::kPdf) pdf_.emplace(tools_, limits_, copy_.get());
+  return {};
+}
+
+base::Result<int> DocumentReader::page_count() {
+  auto count = look_at({0, limits_.pages_max - 1});
+  if (count && pdf_ && holds_more_pages(bytes_, *count)) return wrong_page_count();
+  return count;
+}
+
+base::Result<int> DocumentReader::look_at(Run run) {
+  if (pdf_) return pdf_->look_at(run);
+  auto head = image_head(bytes_, limits_);
+  if (!head) return std::move(head.error());
+  return 1;
+}
+
+base::Status DocumentReader::recognise(const std::vector<int>& pages, const RecogniseOptions& options,
+                                       const Sink& sink) {
+  if (pages.empty()) return {};
+  const auto [first, last] = std::minmax_element(pages.begin(), pages.end());
+  auto count = look_at({std::max(*first, 0), std::max(*last, 0)});
+  if (!count) return std::move(count.error());
+  for (const int page : pages) {
+    if (page < 0 || page >= *count) {
+      return base::error(Code::kInvalidField, "page " + std::to_string(page) + " is not in the document",
+                         "pages");
+    }
+  }
+  return pdf_ ? recognise_pdf(pages, options, sink) : recognise_image(options, sink);
+}
+
+base::Status DocumentReader::recognise_pdf(const std::vector<int>& pages, const RecogniseOptions& options,
+                                           const Sink& sink) {
+  const bool may_have_pictures = names_pictures(bytes_);
+  std::vector<int> scans;
+  std::map<int, Pictured> pictured;
+  for (const Run run : runs_of(pages)) {
+    sink.begin(run.first);
+    const auto pictures = may_have_pictures ? pdf_->pictures(run) : std::map<int, float>{};
+    auto status = pdf_->text(run, sink.begin, [&](int page, base::Result<PageText> text) {
+      const float part = picture_part(pictures, page);
+      if (!text && text.error().code == Code::kPageTimeout) {
+        sink.page(failed_page(page, std::move(text.error())));
+      } else if (!text || !sane_text(*text) || is_scan(*text, part)) {
+        scans.push_back(page);
+      } else if (short_text(*text)) {
+        // Letters may be drawn as outlines, or a scan as strips too small to count: only a look tells.
+        pictured.emplace(page, Pictured{std::move(*text), part, true});
+      } else if (part > 0 && (part < kScanPart || leaves_room(*text))) {
+        pictured.emplace(page, Pictured{std::move(*text), part, false});
+      } else {
+        sink.page(text_outcome(std::move(*text), {}));
+      }
+    });
+    if (!status) return status;
+  }
+  if (auto status = read_pictured(std::move(pictured), options, sink); !status) return status;
+  return read_scans(std::move(scans), options, sink);
+}
+
+PageOutcome DocumentReader::text_outcome(PageText text, const std::vector<Box>& figures) const {
+  const PdfPage size = pdf_->size_of(text.index);
+  const int dpi = pdf_->real_dpi(text.index, Pdf::kDpi);
+  const float scale = static_cast<float>(dpi) / 72;
+  PageOutcome outcome;
+  outcome.index = text.index;
+  text.width = size.width;
+  text.height = size.height;
+  outcome.images = place_figures(text, figures, scale);
+  outcome.dimensions = PageDimensions{dpi, rounded(size.height * scale), rounded(size.width * scale)};
+  outcome.markdown = markdown_of(text);
+  return outcome;
+}
+
+base::Status DocumentReader::read_pictured(std::map<int, Pictured> pictured, const RecogniseOptions& options,
+                                           const Sink& sink) {
+  base::Status status;
+  std::vector<int> pages;
+  pages.reserve(pictured.size());
+  for (const auto& [page, text] : pictured) pages.push_back(page);
+  for (const Run run : runs_of(std::move(pages))) {
+    pdf_->raster(run, {.dpi = kFigureDpi}, sink.begin, [&](int page, base::Result<Picture> small) {
+      if (!status) return;
+      sink.begin(page);
+      Pictured& found = pictured.at(page);
+      auto outcome = small ? pictured_outcome(std::move(found), *small, options)
+                           : base::Result<PageOutcome>(text_outcome(std::move(found.text), {}));
+      if (outcome) {
+        sink.page(std::move(*outcome));
+      } else {
+        status = std::move(outcome.error());
+      }
+    });
+  }
+  return status;
+}
+
+base::Result<PageOutcome> DocumentReader::pictured_outcome(Pictured page, const Picture& small,
+                                                           const RecogniseOptions& options) {
+  const int index = page.text.index;
+  page.text.width = pdf_->size_of(index).width;
+  page.text.height = pdf_->size_of(index).height;
+  // Most short pages have nothing else on them, which a count of their ink says at once.
+  const bool bare = page.part == 0 && !hides_scan(small, page.text, {});
+  std::vector<Box> figures = bare ? std::vector<Box>{} : find_figures(small, page.text);
+  if ((page.is_short || page.part >= kInsetPart) && hides_scan(small, page.text, figures)) {
+    if (auto status = add_scan(page, small, figures); !status) return std::move(status.error());
+  }
+  PageOutcome outcome = text_outcome(std::move(page.text), figures);
+  if (options.image_data && !outcome.images.empty()) {
+    add_data(outcome.images, drawn_alone(index, Pdf::kDpi, true));
+  }
+  return outcome;
+}
+
+// What stands in the pictures of a page of text that are scans. One that cannot be read fails no page: it has
+// text. An error: the engine's own.
+base::Status DocumentReader::add_scan(Pictured& page, const Picture& small, std::vector<Box>& figures) {
+  Picture raster = drawn_alone(page.text.index, Pdf::kDpi, false);
+  if (!raster) return {};
+  wipe_words(raster, page.text);
+  const Enough enough = page.is_short ? kEnoughBesideShort : Enough{};
+  Prepared prepared = prepare(raster);
+  if (prepared.letters < enough.letters) return {};
+  auto reading = scan_reader_.read(raster, std::move(prepared));
+  if (reading) {
+    add_reading(std::move(*reading), small, enough, page.text, figures);
+  } else if (of_engine(reading.error())) {
+    return std::move(reading.error());
+  }
+  return {};
+}
+
+base::Status DocumentReader::read_scans(std::vector<int> scans, const RecogniseOptions& options,
+                                        const Sink& sink) {
+  base::Status status;
+  for (const Run run : runs_of(std::move(scans))) {
+    pdf_->raster(run, {}, sink.begin, [&](int page, base::Result<Picture> raster) {
+      if (!status) return;
+      sink.begin(page);
+      auto outcome = raster ? scan_outcome(page, std::move(*raster), options)
+                            : base::Result<PageOutcome>(std::move(raster.error()));
+      if (!outcome && of_engine(outcome.error())) {
+        status = std::move(outcome.error());
+      } else {
+        sink.page(outcome ? std::move(*outcome) : failed_page(page, std::move(outcome.error())));
+      }
+    });
+  }
+  return status;
+}
+
+Picture DocumentReader::drawn_alone(int page, int dpi, bool colour) {
+  Picture drawn;
+  const auto keep = [&drawn](int, base::Result<Picture> picture) {
+    if (picture) drawn = std::move(*picture);
+  };
+  pdf_->raster(
+      {page, page}, {dpi, colour}, [](int) {}, keep);
+  return drawn;
+}
+
+base::Result<PageOutcome> DocumentReader::scan_outcome(int page, Picture raster,
+                                                       const RecogniseOptions& options) {
+  int dpi = pdf_->real_dpi(page, Pdf::kDpi);
+  Prepared prepared = prepare(raster);
+  const bool tiny = !prepared.blank && prepared.letter_px < kFineLetters;
+  if (tiny && pdf_->real_dpi(page, kFineDpi) > dpi) {
+    if (Picture finer = drawn_alone(page, kFineDpi, false)) {
+      dpi = pdf_->real_dpi(page, kFineDpi);
+      raster = std::move(finer);
+      prepared = prepare(raster);
+    }
+  }
+  auto reading = scan_reader_.read(raster, std::move(prepared));
+  if (!reading) return std::move(reading.error());
+  PageOutcome outcome = recognised_outcome(page, std::move(reading->recognised), dpi);
+  if (options.image_data && !outcome.images.empty()) {
+    const Picture colour = drawn_alone(page, dpi, true);
+    if (colour) add_data(outcome.images, turned(colour, reading->quarter_turns));
+  }
+  return outcome;
+}
+
+base::Status DocumentReader::recognise_image(const RecogniseOptions& options, const Sink& sink) {
+  sink.begin(0);
+  auto picture = decode_image(bytes_);
+  if (!picture) return std::move(picture.error());
+  const int dpi = resolution(*picture);
+  const Picture gray = to_gray(*picture);
+  if (!options.image_data) picture->reset();
+  if (!gray) return base::error(Code::kImageTooLarge, "the image needs more memory than the engine has");
+  auto reading = scan_reader_.read(gray);
+  if (!reading) {
+    if (of_engine(reading.error())) return std::move(reading.error());
+    sink.page(failed_page(0, std::move(reading.error())));
+    return {};
+  }
+  PageOutcome outcome = recognised_outcome(0, std::move(reading->recognised), dpi);
+  if (options.image_data && !outcome.images.empty()) {
+    add_data(outcome.images, turned(*picture, reading->quarter_turns));
+  }
+  sink.page(std::move(outcome));
+  return {};
+}
+
+namespace {
+
+using base::Code;
+
+// The resolution at which the page's long side has about `side` pixels.
+int small_dpi(const PdfPage& size, int side) {
+  const float inches = std::max(size.width, size.height) / 72;
+  const float dpi = inches > 0 ? static_cast<float>(side) / inches : 1;
+  return std::clamp(static_cast<int>(std::ceil(dpi)), 1, Pdf::kDpi);
+}
+
+base::Error not_drawn() { return base::error(Code::kPageFailed, "the page cannot be drawn"); }
+
+}  // namespace
+
+base::Result<std::string> DocumentReader::draw(int page, int side) {
+  if (page < 0 || side < 1) return not_drawn();
+  auto count = look_at({page, page});
+  if (!count) return std::move(count.error());
+  if (page >= *count) {
+    return base::error(Code::kInvalidField, "page " + std::to_string(page) + " is not in the document",
+                       "pages");
+  }
+  auto picture = pdf_ ? drawn_small(page, side) : decode_image(bytes_);
+  if (!picture) return std::move(picture.error());
+  std::string jpeg = small_jpeg(*picture, side);
+  if (jpeg.empty()) return not_drawn();
+  return jpeg;
+}
+
+base::Result<Picture> DocumentReader::drawn_small(int page, int side) {
+  base::Result<Picture> drawn = not_drawn();
+  const Pdf::Drawing drawing{.dpi = small_dpi(pdf_->size_of(page), side), .colour = true};
+  pdf_->raster(
+      {page, page}, drawing, [](int) {},
+      [&drawn](int, base::Result<Picture> picture) { drawn = std::move(picture); });
+  return drawn;
+}
+
+}  // namespace millrace::engines::host

@@ -1,0 +1,75 @@
+#pragma once
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ai/engines/host/documents/pdf.h"
+#include "ai/engines/host/scan/scan_reader.h"
+#include "ai/engines/ocr/pages.h"
+#include "platform/base/fd.h"
+
+namespace millrace::engines::host {
+
+// Where the pages go.
+struct Sink {
+  std::function<void(int page)> begin;    // the work on this page begins
+  std::function<void(PageOutcome)> page;  // once per page
+};
+
+// The document of the moment: a private copy in memory, so that poppler can open it by its descriptor
+// wherever it came from, and what is known about it. Not thread-safe.
+class DocumentReader {
+ public:
+  DocumentReader(const Tools& tools, const EngineLimits& limits, Recogniser& recogniser)
+      : tools_(tools), limits_(limits), scan_reader_(limits, recogniser) {}
+  ~DocumentReader() { close(); }
+  DocumentReader(const DocumentReader&) = delete;
+  DocumentReader& operator=(const DocumentReader&) = delete;
+
+  // Copies `fd` from its beginning. kInternal: it has not `size_bytes` bytes, or memory is short.
+  base::Status open(const base::Fd& fd, schemas::Media media, std::uint64_t size_bytes);
+
+  base::Result<int> page_count();
+  // Reports every page of `pages` once, or fails as a whole with a document error.
+  base::Status recognise(const std::vector<int>& pages, const RecogniseOptions& options, const Sink& sink);
+  // The page as a JPEG file whose long side has at most `side` pixels. A document error, or kInvalidField,
+  // kPageTimeout, kPageFailed.
+  base::Result<std::string> draw(int page, int side);
+
+ private:
+  // How many pages there are; of a PDF, the sizes of those of the run are known from then on.
+  base::Result<int> look_at(Run run);
+  base::Status recognise_pdf(const std::vector<int>& pages, const RecogniseOptions& options,
+                             const Sink& sink);
+  base::Status recognise_image(const RecogniseOptions& options, const Sink& sink);
+  // A page of text with a picture that covers this part of it.
+  struct Pictured {
+    PageText text;
+    float part = 0;
+    bool is_short = false;  // what else is on it is text rather than a picture
+  };
+  base::Status read_pictured(std::map<int, Pictured> pictured, const RecogniseOptions& options,
+                             const Sink& sink);
+  base::Result<PageOutcome> pictured_outcome(Pictured page, const Picture& small,
+                                             const RecogniseOptions& options);
+  base::Status add_scan(Pictured& page, const Picture& small, std::vector<Box>& figures);
+  base::Status read_scans(std::vector<int> scans, const RecogniseOptions& options, const Sink& sink);
+  base::Result<PageOutcome> scan_outcome(int page, Picture raster, const RecogniseOptions& options);
+  PageOutcome text_outcome(PageText text, const std::vector<Box>& figures) const;
+  Picture drawn_alone(int page, int dpi, bool colour);
+  base::Result<Picture> drawn_small(int page, int side);
+  void close();
+
+  const Tools& tools_;
+  const EngineLimits& limits_;
+  ScanReader scan_reader_;
+  schemas::Media media_ = schemas::Media::kPdf;
+  base::Fd copy_;
+  std::string_view bytes_;
+  std::optional<Pdf> pdf_;
+};
+
+}  // namespace millrace::engines::host

@@ -1,0 +1,218 @@
+#include "ai/engines/host/pictures/image.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include <leptonica/allheaders.h>
+
+namespace millrace::engines::host {
+namespace {
+
+constexpr std::uint32_t kOrientationTag = 0x112;
+constexpr std::uint32_t kShort = 3;  // TIFF's type of two bytes
+constexpr std::string_view kJpegStart = "\xFF\xD8";
+constexpr std::string_view kPngStart = "\x89PNG\r\n\x1a\n";
+constexpr std::string_view kExifStart("Exif\0\0", 6);
+
+std::string_view rest(std::string_view bytes, std::size_t at) {
+  return at < bytes.size() ? bytes.substr(at) : std::string_view();
+}
+
+bool starts_with(std::string_view bytes, std::string_view start) {
+  return bytes.substr(0, start.size()) == start;
+}
+
+// Bytes past the end count as 0.
+std::uint32_t number(std::string_view bytes, std::size_t at, std::size_t length, bool big) {
+  std::uint32_t value = 0;
+  for (std::size_t i = 0; i < length; ++i) {
+    const std::size_t place = at + (big ? i : length - 1 - i);
+    const std::uint32_t byte = place < bytes.size() ? static_cast<unsigned char>(bytes[place]) : 0U;
+    value = value << 8 | byte;
+  }
+  return value;
+}
+
+// The first directory of a TIFF file, which is what EXIF is.
+int orientation_in(std::string_view tiff) {
+  const bool big = starts_with(tiff, "MM");
+  if (!big && !starts_with(tiff, "II")) return 1;
+  const std::string_view directory = rest(tiff, number(tiff, 4, 4, big));
+  const std::uint32_t entries = number(directory, 0, 2, big);
+  std::string_view entry = rest(directory, 2);
+  for (std::uint32_t i = 0; i < entries && entry.size() >= 12; ++i, entry.remove_prefix(12)) {
+    if (number(entry, 0, 2, big) != kOrientationTag || number(entry, 2, 2, big) != kShort) continue;
+    const std::uint32_t value = number(entry, 8, 2, big);
+    return value >= 1 && value <= 8 ? static_cast<int>(value) : 1;
+  }
+  return 1;
+}
+
+// The segments before the picture: marker, length of what follows (itself counted).
+std::string_view exif_of_jpeg(std::string_view file) {
+  std::string_view segment = rest(file, 2);
+  while (segment.size() > 4 && segment[0] == '\xFF' && segment[1] != '\xDA') {
+    const std::uint32_t length = number(segment, 2, 2, true);
+    if (length < 2) return {};
+    const std::string_view body = segment.substr(4, length - 2);
+    if (segment[1] == '\xE1' && starts_with(body, kExifStart)) return rest(body, kExifStart.size());
+    segment = rest(segment, std::size_t{2} + length);
+  }
+  return {};
+}
+
+// Chunks of a length, a name of four letters, what they hold, and a sum of four bytes.
+std::string_view exif_of_png(std::string_view file) {
+  std::string_view chunk = rest(file, kPngStart.size());
+  while (chunk.size() > 12) {
+    const std::size_t length = number(chunk, 0, 4, true);
+    if (chunk.substr(4, 4) == "eXIf") return chunk.substr(8, length);
+    chunk = rest(chunk, length + 12);
+  }
+  return {};
+}
+
+// Chunks of a name, a length, and what they hold, filled up to an even number of bytes.
+std::string_view exif_of_webp(std::string_view file) {
+  std::string_view chunk = rest(file, 12);
+  while (chunk.size() > 8) {
+    const std::size_t length = number(chunk, 4, 4, false);
+    if (chunk.substr(0, 4) == "EXIF") {
+      const std::string_view body = chunk.substr(8, length);
+      return starts_with(body, kExifStart) ? rest(body, kExifStart.size()) : body;
+    }
+    chunk = rest(chunk, 8 + length + length % 2);
+  }
+  return {};
+}
+
+}  // namespace
+
+int exif_orientation(std::string_view file) {
+  if (starts_with(file, kJpegStart)) return orientation_in(exif_of_jpeg(file));
+  if (starts_with(file, kPngStart)) return orientation_in(exif_of_png(file));
+  if (starts_with(file, "RIFF") && rest(file, 8).substr(0, 4) == "WEBP") {
+    return orientation_in(exif_of_webp(file));
+  }
+  return 1;
+}
+
+namespace {
+
+constexpr std::size_t kChunkHead = 8;   // a name of four letters, the length of what follows
+constexpr std::size_t kFrameHead = 16;  // place, size and time of a frame
+constexpr char kHasAlpha = 0x10;
+
+std::size_t length_of(std::string_view chunk) {
+  std::size_t length = 0;
+  for (std::size_t i = 8; i-- > 4;) length = length << 8 | static_cast<unsigned char>(chunk[i]);
+  return length;
+}
+
+std::string chunk(std::string_view name, std::string_view body) {
+  std::string made(name);
+  for (unsigned shift = 0; shift < 32; shift += 8) made.push_back(static_cast<char>(body.size() >> shift));
+  made.append(body);
+  if (body.size() % 2 != 0) made.push_back('\0');
+  return made;
+}
+
+// `frame`: its head and the chunks that are its picture.
+std::string still(std::string_view frame) {
+  const std::string_view picture = frame.substr(kFrameHead);
+  std::string body("WEBP");
+  if (picture.substr(0, 4) == "ALPH") {  // such a picture needs a head that says so
+    std::string head{kHasAlpha, 0, 0, 0};
+    head.append(frame.substr(6, 6));  // width and height, as the frame has them
+    body.append(chunk("VP8X", head));
+  }
+  body.append(picture);
+  return chunk("RIFF", body);
+}
+
+}  // namespace
+
+std::string first_frame(std::string_view file) {
+  if (file.substr(0, 4) != "RIFF" || file.size() < 12 || file.substr(8, 4) != "WEBP") return {};
+  std::string_view rest = file.substr(12);
+  while (rest.size() > kChunkHead) {
+    const std::size_t length = length_of(rest);
+    const std::size_t room = rest.size() - kChunkHead;
+    if (length > room) return {};
+    if (rest.substr(0, 4) == "ANMF") {
+      return length > kFrameHead ? still(rest.substr(kChunkHead, length)) : std::string();
+    }
+    rest.remove_prefix(kChunkHead + std::min(room, length + length % 2));
+  }
+  return {};
+}
+
+namespace {
+
+using base::Code;
+
+constexpr int kDpiMin = 50;
+constexpr int kDpiMax = 1200;
+
+const l_uint8* data_of(std::string_view bytes) { return reinterpret_cast<const l_uint8*>(bytes.data()); }
+
+base::Error damaged() {
+  return base::error(Code::kDocumentDamaged, "the image is damaged or cut off: it cannot be decoded");
+}
+
+// A picture that moves counts as its first frame.
+class Still {
+ public:
+  explicit Still(std::string_view bytes) : frame_(first_frame(bytes)), bytes_(bytes) {}
+  std::string_view bytes() const { return frame_.empty() ? bytes_ : frame_; }
+
+ private:
+  std::string frame_;
+  std::string_view bytes_;
+};
+
+// Turned and mirrored as EXIF's `orientation` asks, so that it lies as it is shown; empty: no memory.
+Picture as_shown(Picture picture, int orientation) {
+  constexpr int kQuarterTurns[] = {0, 0, 2, 2, 1, 1, 3, 3};  // of 1 to 8
+  const bool mirrored = orientation == 2 || orientation == 4 || orientation == 5 || orientation == 7;
+  if (orientation != 1) picture = turned(picture, kQuarterTurns[orientation - 1]);
+  if (picture && mirrored) picture = Picture(pixFlipLR(nullptr, picture.get()));
+  return picture;
+}
+
+}  // namespace
+
+base::Result<ImageHead> image_head(std::string_view bytes, const EngineLimits& limits) {
+  l_int32 format = 0;
+  l_int32 bits = 0;
+  l_int32 samples = 0;
+  l_int32 colour_map = 0;
+  ImageHead head;
+  const Still still(bytes);
+  if (pixReadHeaderMem(data_of(still.bytes()), still.bytes().size(), &format, &head.width, &head.height,
+                       &bits, &samples, &colour_map) != 0) {
+    return damaged();
+  }
+  if (head.width <= 0 || head.height <= 0) return damaged();
+  if (std::int64_t{head.width} * head.height > limits.image_pixels_max) {
+    return base::error(Code::kImageTooLarge, "the image has " + std::to_string(head.width) + " x " +
+                                                 std::to_string(head.height) + " pixels; at most " +
+                                                 std::to_string(limits.image_pixels_max / 1'000'000) +
+                                                 " million are taken: send it smaller");
+  }
+  return head;
+}
+
+base::Result<Picture> decode_image(std::string_view bytes) {
+  const Still still(bytes);
+  Picture picture(pixReadMem(data_of(still.bytes()), still.bytes().size()));
+  if (!picture) return damaged();
+  picture = as_shown(flattened(std::move(picture)), exif_orientation(bytes));
+  if (!picture) return base::error(Code::kImageTooLarge, "the image needs more memory than the engine has");
+  const l_int32 dpi = pixGetXRes(picture.get());
+  if (dpi < kDpiMin || dpi > kDpiMax) pixSetResolution(picture.get(), 72, 72);
+  return picture;
+}
+
+}  // namespace millrace::engines::host

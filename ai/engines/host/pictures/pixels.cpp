@@ -1,0 +1,396 @@
+#include "ai/engines/host/pictures/pixels.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include <leptonica/allheaders.h>
+
+#include "ai/engines/host/pictures/cleanup.h"
+#include "ai/engines/host/pictures/drawn_tables.h"
+#include "platform/base/base64.h"
+
+namespace millrace::engines::host {
+namespace {
+
+constexpr float kLetterTarget =
+    11.5F;  // pixels: the median component of a page that costs least at the best CER
+constexpr float kLargerThan = 1.15F;
+constexpr float kSmallerThan = 0.75F;
+constexpr double kEnlargeMax = 2.5;
+constexpr int kBlankComponents = 3;
+constexpr int kCalmedMax = 2;       // times: each costs letters, too
+constexpr int kPiecesMax = 50'000;  // larger than a pixel: as many letters take longer than a page may last
+constexpr int kLetterMin = 4;       // pixels: what is lower is a speck
+constexpr int kMarkMin = 3;         // pixels, at the letter size of kLetterTarget
+constexpr int kMarkMax = 12;
+constexpr std::size_t kMarksMax = 5000;
+constexpr int kMiddleGray = 128;
+constexpr int kPaperMin = 96;
+constexpr float kWhitePoint = 0.90F;
+constexpr float kBlackPoint = 0.30F;
+constexpr float kSkewMin = 0.25F;  // degrees
+constexpr float kSkewSure = 3;     // of leptonica's confidence: text in lines is above it
+constexpr float kSkewNear = 6.0F;  // what leptonica's own sweep finds well
+constexpr float kSkewFar = 20.0F;  // the wide sweep, for pages where that one finds nothing
+constexpr float kSkewStep = 1.0F;
+constexpr float kSkewExact = 0.05F;
+constexpr int kBright = 160;  // of ink on transparent ground
+constexpr float kBrightPart = 0.99F;
+constexpr double kSampledPixels = 1e6;
+constexpr int kPieceQuality = 80;  // of JPEG files
+constexpr int kSmallQuality = 70;
+
+Picture owned(Pix* pix) { return Picture(pix); }
+
+struct BoxaRelease {
+  void operator()(Boxa* boxa) const { boxaDestroy(&boxa); }
+};
+
+// The brightness of the paper: the most frequent gray value in the bright part; -1 when the page is a dark
+// one.
+int paper_value(Pix* gray) {
+  Numa* histogram = pixGetGrayHistogram(gray, 4);
+  if (histogram == nullptr) return 255;
+  int best = 255;
+  float most = 0;
+  float bright = 0;
+  float all = 0;
+  for (int value = 0; value < 256; ++value) {
+    float count = 0;
+    numaGetFValue(histogram, value, &count);
+    all += count;
+    if (value < kPaperMin) continue;
+    bright += count;
+    if (count >= most) {
+      most = count;
+      best = value;
+    }
+  }
+  numaDestroy(&histogram);
+  return bright * 2 < all ? -1 : best;
+}
+
+Picture binary_of(Pix* gray, int paper) {
+  return owned(pixConvertTo1(gray, std::clamp(paper * 5 / 8, 60, 160)));
+}
+
+struct Letters {
+  float height = 0;
+  int count = 0;
+};
+
+// Components that could be letters: neither specks nor rules nor pictures.
+Letters letters_of(Pix* binary) {
+  std::vector<int> heights;
+  for (const Box& piece : pieces_of(binary)) {
+    const int w = static_cast<int>(piece.width()), h = static_cast<int>(piece.height());
+    if (h >= kLetterMin && h <= 160 && w >= 2 && w <= 4 * h) heights.push_back(h);
+  }
+  if (heights.empty()) return {};
+  const auto middle = heights.begin() + static_cast<std::ptrdiff_t>(heights.size() / 2);
+  std::nth_element(heights.begin(), middle, heights.end());
+  return {static_cast<float>(*middle), static_cast<int>(heights.size())};
+}
+
+// 0 when leptonica does not know.
+int quarter_turns_of(Pix* binary) {
+  float up = 0;
+  float left = 0;
+  if (pixOrientDetect(binary, &up, &left, 0, 0) != 0) return 0;
+  l_int32 orientation = L_TEXT_ORIENT_UNKNOWN;
+  if (makeOrientDecision(up, left, 0, 0, &orientation, 0) != 0) return 0;
+  if (orientation == L_TEXT_ORIENT_LEFT) return 1;
+  if (orientation == L_TEXT_ORIENT_DOWN) return 2;
+  return orientation == L_TEXT_ORIENT_RIGHT ? 3 : 0;
+}
+
+bool is_letter(int w, int h) {
+  constexpr auto kTarget = static_cast<int>(kLetterTarget);
+  return h >= kTarget * 2 / 3 && h <= kTarget * 2 && w >= 2 && w <= kTarget * 2;
+}
+
+// Solid dots, not smaller than a third of the letters and not larger than they.
+bool is_mark(int w, int h) { return h >= kMarkMin && h <= kMarkMax && std::abs(w - h) <= 2; }
+
+// Of the scaled page; the boxes are those of the page as it was given.
+void find_marks_and_letters(const Picture& gray, Prepared& result) {
+  const Picture binary = owned(pixConvertTo1(gray.get(), kMiddleGray));
+  if (!binary) return;
+  const auto back = [&result](float value) { return static_cast<float>(value / result.scale); };
+  result.marks.clear();
+  result.letter_boxes.clear();
+  int pieces = 0;
+  for (const Box& piece : pieces_of(binary.get())) {
+    const int w = static_cast<int>(piece.width()), h = static_cast<int>(piece.height());
+    if (std::max(w, h) > 1) ++pieces;
+    const Box box{back(piece.x0), back(piece.y0), back(piece.x1), back(piece.y1)};
+    if (is_mark(w, h) && result.marks.size() < kMarksMax) result.marks.push_back(box);
+    if (is_letter(w, h)) result.letter_boxes.push_back(box);
+  }
+  result.noise = pieces > kPiecesMax;
+}
+
+// In degrees; nullopt: nothing that lies in lines. The near sweep serves nearly all pages and is the cheaper.
+std::optional<float> skew_of(Pix* binary) {
+  float angle = 0;
+  float confidence = 0;
+  const bool near = pixFindSkew(binary, &angle, &confidence) == 0 && confidence >= kSkewSure;
+  if (near && std::fabs(angle) <= kSkewNear) return angle;
+  const bool far =
+      pixFindSkewSweepAndSearch(binary, &angle, &confidence, 4, 2, kSkewFar, kSkewStep, kSkewExact) == 0;
+  if (far && confidence >= kSkewSure) return angle;
+  return std::nullopt;
+}
+
+Picture deskewed(Picture gray, Pix* binary) {
+  const float angle = skew_of(binary).value_or(0);
+  if (std::fabs(angle) < kSkewMin) return gray;
+  constexpr float kRadians = 3.14159265F / 180;
+  Picture straight =
+      owned(pixRotate(gray.get(), angle * kRadians, L_ROTATE_AREA_MAP, L_BRING_IN_WHITE, 0, 0));
+  return straight ? std::move(straight) : std::move(gray);
+}
+
+// Turns a dark page into a bright one; gives the brightness of the paper.
+int whiten_dark(Picture& gray) {
+  const int paper = paper_value(gray.get());
+  if (paper >= 0) return paper;
+  Picture bright = owned(pixInvert(nullptr, gray.get()));
+  if (bright) gray = std::move(bright);
+  return std::max(paper_value(gray.get()), kPaperMin);
+}
+
+// Empty: leptonica refuses.
+std::string jpeg_of(Pix* picture, int quality) {
+  l_uint8* bytes = nullptr;
+  std::size_t size = 0;
+  if (pixWriteMemJpeg(&bytes, &size, picture, quality, 0) != 0) return {};
+  std::string jpeg(reinterpret_cast<const char*>(bytes), size);
+  std::free(bytes);
+  return jpeg;
+}
+
+// Whether the picture is bright ink on clear ground: nearly all that is not transparent is bright, and most
+// is transparent. A bright card with clear corners has its ground. Some pixels of a large picture stand for
+// all.
+bool bright_ink(Pix* picture) {
+  const int across = pixGetWidth(picture);
+  const int down = pixGetHeight(picture);
+  const int step = std::max(1, static_cast<int>(std::sqrt(double{1} * across * down / kSampledPixels)));
+  int seen = 0;
+  int opaque = 0;
+  int bright = 0;
+  for (int y = 0; y < down; y += step) {
+    const l_uint32* line = pixGetData(picture) + static_cast<std::ptrdiff_t>(y) * pixGetWpl(picture);
+    for (int x = 0; x < across; x += step) {
+      ++seen;
+      l_int32 red = 0, green = 0, blue = 0;
+      extractRGBValues(line[x], &red, &green, &blue);
+      if ((line[x] & 0xFF) < kMiddleGray) continue;
+      ++opaque;
+      if (3 * red + 6 * green + blue >= 10 * kBright) ++bright;
+    }
+  }
+  const bool on_clear_ground = opaque > 0 && opaque < seen - opaque;
+  return on_clear_ground && static_cast<float>(bright) >= kBrightPart * static_cast<float>(opaque);
+}
+
+// A page as it is measured: bright paper, its brightness, and what is ink.
+struct Sheet {
+  Picture gray;
+  int paper = 0;
+  Picture binary;
+};
+
+// Where it cannot be, the page is read as it is.
+void even_out(Sheet& sheet) {
+  if (!unevenly_lit(sheet.gray.get())) return;
+  Picture even = evenly_lit(sheet.gray.get());
+  if (!even) return;
+  sheet.gray = std::move(even);
+  sheet.paper = std::max(paper_value(sheet.gray.get()), kPaperMin);
+}
+
+Sheet sheet_of(Picture gray) {
+  Sheet sheet{std::move(gray), 0, {}};
+  if (!sheet.gray) return sheet;
+  sheet.paper = whiten_dark(sheet.gray);
+  even_out(sheet);
+  sheet.binary = binary_of(sheet.gray.get(), sheet.paper);
+  for (int times = 0; times < kCalmedMax && sheet.binary && speckled(sheet.binary.get()); ++times) {
+    sheet.gray = calmed(sheet.gray.get());
+    sheet.paper = sheet.gray ? std::max(paper_value(sheet.gray.get()), kPaperMin) : 0;
+    sheet.binary = sheet.gray ? binary_of(sheet.gray.get(), sheet.paper) : Picture();
+  }
+  return sheet;
+}
+
+// White paper, black ink, and nothing but text: what is found on it is noted.
+void clear_up(const Picture& gray, int paper, Prepared& result) {
+  const auto level = static_cast<float>(paper);
+  pixGammaTRC(gray.get(), gray.get(), 1.0F, static_cast<int>(kBlackPoint * level),
+              static_cast<int>(kWhitePoint * level));
+  empty_filled_bands(gray, kLetterTarget);
+  find_marks_and_letters(gray, result);
+  if (result.noise) return;
+  result.tables = take_tables(gray, kLetterTarget);
+  if (!result.tables.empty()) find_marks_and_letters(gray, result);  // of what is left
+}
+
+double scale_for(float letter_px) {
+  if (letter_px > kLargerThan * kLetterTarget) return kLetterTarget / letter_px;
+  if (letter_px < kSmallerThan * kLetterTarget)
+    return std::min(kEnlargeMax, double{kLetterTarget} / letter_px);
+  return 1;
+}
+
+}  // namespace
+
+void PixRelease::operator()(Pix* pix) const { pixDestroy(&pix); }
+
+int width(const Picture& picture) { return pixGetWidth(picture.get()); }
+int height(const Picture& picture) { return pixGetHeight(picture.get()); }
+int pixel_at(float place) {
+  constexpr float kFar = 1e6F;
+  return std::isnan(place) ? 0 : static_cast<int>(std::clamp(place, -kFar, kFar));
+}
+
+std::vector<Box> pieces_of(Pix* binary) {
+  std::vector<Box> pieces;
+  const std::unique_ptr<Boxa, BoxaRelease> boxes(pixConnCompBB(binary, 8));
+  for (int i = 0; boxes && i < boxaGetCount(boxes.get()); ++i) {
+    int x = 0, y = 0, w = 0, h = 0;
+    boxaGetBoxGeometry(boxes.get(), i, &x, &y, &w, &h);
+    const auto at = [](int pixel) { return static_cast<float>(pixel); };
+    pieces.push_back({at(x), at(y), at(x + w), at(y + h)});
+  }
+  return pieces;
+}
+
+Picture clipped(Pix* picture, const Box& box) {
+  const int x = pixel_at(box.x0), y = pixel_at(box.y0);
+  ::Box* place = boxCreate(x, y, pixel_at(box.x1) - x, pixel_at(box.y1) - y);
+  Picture part = owned(place == nullptr ? nullptr : pixClipRectangle(picture, place, nullptr));
+  boxDestroy(&place);
+  return part;
+}
+
+int resolution(const Picture& picture) { return pixGetXRes(picture.get()); }
+
+std::optional<NetpbmHead> netpbm_head(std::string_view data) {
+  const std::string start(data.substr(0, 64));
+  NetpbmHead head;
+  char kind = 0;
+  int white = 0;
+  int used = 0;
+  if (std::sscanf(start.c_str(), "P%c %d %d %d%n", &kind, &head.width, &head.height, &white, &used) != 4) {
+    return std::nullopt;
+  }
+  if ((kind != '5' && kind != '6') || white != 255 || head.width <= 0 || head.height <= 0)
+    return std::nullopt;
+  if (static_cast<std::size_t>(used) >= start.size())
+    return std::nullopt;  // the one white space is still to come
+  head.channels = kind == '6' ? 3 : 1;
+  head.head_bytes = static_cast<std::size_t>(used) + 1;
+  return head;
+}
+
+Picture picture_of(const NetpbmHead& head, std::string_view pixels) {
+  Picture picture = owned(pixCreateNoInit(head.width, head.height, head.channels == 1 ? 8 : 32));
+  if (!picture) return picture;
+  const auto row_bytes = static_cast<std::size_t>(head.width) * static_cast<std::size_t>(head.channels);
+  const int words_per_line = pixGetWpl(picture.get());
+  for (int y = 0; y < head.height; ++y) {
+    l_uint32* line = pixGetData(picture.get()) + static_cast<std::ptrdiff_t>(y) * words_per_line;
+    const char* row = pixels.data() + static_cast<std::size_t>(y) * row_bytes;
+    if (head.channels == 1) {
+      line[words_per_line - 1] = 0;
+      std::memcpy(line, row, row_bytes);
+      continue;
+    }
+    for (int x = 0; x < head.width; ++x) {
+      const auto at = [&](int i) { return static_cast<int>(static_cast<unsigned char>(row[3 * x + i])); };
+      composeRGBPixel(at(0), at(1), at(2), line + x);
+    }
+  }
+  if (head.channels == 1) pixEndianByteSwap(picture.get());
+  return picture;
+}
+
+Picture flattened(Picture picture) {
+  l_int32 opaque = 1;
+  if (PIXCMAP* colours = pixGetColormap(picture.get())) pixcmapIsOpaque(colours, &opaque);
+  if (opaque == 0) picture = owned(pixRemoveColormap(picture.get(), REMOVE_CMAP_WITH_ALPHA));
+  if (!picture || pixGetDepth(picture.get()) != 32 || pixGetSpp(picture.get()) != 4) return picture;
+  constexpr l_uint32 kWhite = 0xFFFFFF00;
+  return owned(pixAlphaBlendUniform(picture.get(), bright_ink(picture.get()) ? 0 : kWhite));
+}
+
+Picture to_gray(const Picture& picture) {
+  Picture flat = owned(pixRemoveAlpha(picture.get()));
+  return flat ? owned(pixConvertTo8(flat.get(), 0)) : Picture();
+}
+
+Picture turned(const Picture& picture, int quarter_turns) {
+  return owned(quarter_turns == 0 ? pixClone(picture.get()) : pixRotateOrth(picture.get(), quarter_turns));
+}
+
+Prepared prepare(const Picture& given, std::optional<int> quarter_turns) {
+  Prepared result;
+  result.width = width(given);
+  result.height = height(given);
+  result.blank = std::min(result.width, result.height) < kLetterMin;
+  if (result.blank) return result;
+  Picture gray = owned(pixClone(given.get()));
+  while (gray && std::max(width(gray), height(gray)) > kSideMax) {
+    gray = owned(pixScaleAreaMap2(gray.get()));
+    result.scale /= 2;
+  }
+  Sheet sheet = sheet_of(std::move(gray));
+  gray = std::move(sheet.gray);
+  Picture binary = std::move(sheet.binary);
+  const Letters letters = binary ? letters_of(binary.get()) : Letters{};
+  result.letter_px = letters.height;
+  result.letters = letters.count;
+  result.blank = gray && letters.count <= kBlankComponents;
+  if (result.blank || !binary) return result;
+  result.quarter_turns = quarter_turns ? *quarter_turns : quarter_turns_of(binary.get());
+  gray = turned(gray, result.quarter_turns);
+  binary = turned(binary, result.quarter_turns);
+  if (result.quarter_turns % 2 != 0) std::swap(result.width, result.height);
+  const double scale = scale_for(letters.height);
+  if (gray && scale != 1) {
+    gray = owned(pixScaleGeneral(gray.get(), static_cast<float>(scale), static_cast<float>(scale), 0, 0));
+    result.scale *= scale;
+  }
+  if (gray && binary) gray = deskewed(std::move(gray), binary.get());
+  if (gray.get() == given.get()) gray = owned(pixCopy(nullptr, given.get()));  // it is changed from here on
+  if (gray) clear_up(gray, sheet.paper, result);
+  result.gray = std::move(gray);
+  return result;
+}
+
+std::string small_jpeg(const Picture& picture, int side) {
+  const Picture flat = owned(pixRemoveAlpha(picture.get()));
+  Picture small = owned(flat ? pixConvertTo8Or32(flat.get(), L_CLONE, 0) : nullptr);
+  const int longer = small ? std::max(width(small), height(small)) : 0;
+  if (longer > side) {
+    const float scale = static_cast<float>(side) / static_cast<float>(longer);
+    small = owned(pixScale(small.get(), scale, scale));
+  }
+  return small ? jpeg_of(small.get(), kSmallQuality) : std::string();
+}
+
+std::string jpeg_data_uri(const Picture& picture, int x0, int y0, int x1, int y1) {
+  ::Box* box = boxCreate(x0, y0, x1 - x0, y1 - y0);
+  const Picture piece = owned(box == nullptr ? nullptr : pixClipRectangle(picture.get(), box, nullptr));
+  boxDestroy(&box);
+  const std::string jpeg = piece ? jpeg_of(piece.get(), kPieceQuality) : std::string();
+  return jpeg.empty() ? jpeg : "data:image/jpeg;base64," + base::base64_encode(jpeg);
+}
+
+}  // namespace millrace::engines::host

@@ -1,0 +1,295 @@
+#include "ai/engines/host/scan/recogniser.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <ctime>
+#include <optional>
+#include <sstream>
+#include <string_view>
+#include <utility>
+
+#include <leptonica/allheaders.h>
+#include <tesseract/baseapi.h>
+#include <tesseract/ocrclass.h>
+#include <tesseract/resultiterator.h>
+
+#include "ai/engines/host/pictures/drawn_tables.h"
+#include "ai/engines/layout/markers.h"
+#include "schemas/json/json_text.h"
+
+namespace millrace::engines::host {
+namespace {
+
+constexpr float kTornGap = 0.5F;  // of the row's height; columns lie further apart
+constexpr float kSameRow = 0.3F;
+constexpr std::size_t kTornMin = 2;
+constexpr std::size_t kLettersMin = 6;
+constexpr std::size_t kLettersPart = 50;  // one of so many
+
+bool holds(const Box& word, const Box& letter) {
+  return letter.middle_x() > word.x0 - 1 && letter.middle_x() < word.x1 + 1 && letter.y1 > word.y0 &&
+         letter.y0 < word.y1;
+}
+
+bool torn_apart(const Placed& one, const Placed& next) {
+  if (one.block == next.block) return false;
+  const float height = std::max(one.box.height(), next.box.height());
+  return std::fabs(one.box.middle_y() - next.box.middle_y()) < kSameRow * height &&
+         std::fabs(next.box.x0 - one.box.x1) < kTornGap * height;
+}
+
+}  // namespace
+
+Leftovers leftovers_of(const std::vector<Box>& letters, const std::vector<Placed>& words,
+                       const std::vector<Box>& pictures) {
+  Leftovers left;
+  if (words.size() > kLeftoversMax || letters.size() > kLeftoversMax) return left;
+  for (const Box& letter : letters) {
+    const auto holds_it = [&letter](const Box& box) { return holds(box, letter); };
+    const bool read = std::ranges::any_of(words, holds_it, &Placed::box);
+    if (!read && std::ranges::none_of(pictures, holds_it)) ++left.letters;
+  }
+  for (const Placed& word : words) {
+    const auto goes_on = [&word](const Placed& next) { return torn_apart(word, next); };
+    if (std::ranges::any_of(words, goes_on)) ++left.torn;
+  }
+  return left;
+}
+
+bool worth_another_look(const Leftovers& left, std::size_t letters) {
+  return left.torn >= kTornMin || left.letters >= std::max(kLettersMin, letters / kLettersPart);
+}
+
+namespace {
+
+using base::Code;
+using std::chrono::milliseconds;
+using Steady = std::chrono::steady_clock;
+
+constexpr float kMarkConfidence =
+    65;  // marks without a letter below this are specks and rules, but for bullets
+constexpr float kFigurePart = 0.01F;  // of the page: smaller pictures are ornaments
+constexpr int kAboutAsSure = 5;       // of confidence
+constexpr int kAssumedDpi = 160;      // about what the scaled page has; only estimates of sizes depend on it
+
+milliseconds cpu_used() {
+  timespec now{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return std::chrono::seconds(now.tv_sec) +
+         std::chrono::duration_cast<milliseconds>(std::chrono::nanoseconds(now.tv_nsec));
+}
+
+// Tesseract asks between words.
+bool too_late(void* time, int /*words*/) {
+  const auto* end = static_cast<const PageTime*>(time);
+  return cpu_used() > end->cpu_end || Steady::now() > end->wall_end;
+}
+
+bool picture_block(tesseract::PolyBlockType type) {
+  return type == tesseract::PT_FLOWING_IMAGE || type == tesseract::PT_HEADING_IMAGE ||
+         type == tesseract::PT_PULLOUT_IMAGE;
+}
+
+Box box_of(const tesseract::PageIterator& at, tesseract::PageIteratorLevel level, double scale) {
+  int x0 = 0, y0 = 0, x1 = 0, y1 = 0;
+  at.BoundingBox(level, &x0, &y0, &x1, &y1);
+  const auto back = [scale](int value) { return static_cast<float>(value / scale); };
+  return {back(x0), back(y0), back(x1), back(y1)};
+}
+
+// Whether a word of several letters is higher than it is wide: it is read, but not from left to right.
+bool on_end(const Word& word) {
+  constexpr std::size_t kSeveral = 3;
+  return schemas::characters(word.text) >= kSeveral && word.box.height() > word.box.width();
+}
+
+// Tesseract goes on without a language that it has no data for, as long as there is one.
+std::optional<std::string> first_missing(const tesseract::TessBaseAPI* api, const std::string& languages) {
+  std::vector<std::string> loaded;
+  if (api != nullptr) api->GetLoadedLanguagesAsVector(&loaded);
+  std::istringstream asked(languages);
+  for (std::string each; std::getline(asked, each, '+');) {
+    if (std::ranges::find(loaded, each) == loaded.end()) return each;
+  }
+  return std::nullopt;
+}
+
+// Debian's.
+std::string package_of(std::string language) {
+  std::ranges::replace(language, '_', '-');
+  return "tesseract-ocr-" + language;
+}
+
+// White space, and specks in the gaps of a table that are read as dashes.
+bool noise(const tesseract::ResultIterator& at, std::string_view text) {
+  if (text.find_first_not_of(" \t\n") == std::string_view::npos) return true;
+  const bool first = at.IsAtBeginningOf(tesseract::RIL_TEXTLINE);
+  return !first && !has_letter_or_digit(text) && at.Confidence(tesseract::RIL_WORD) < kMarkConfidence;
+}
+
+// The height of the row's letters in place of the ink of one word: "no" and "By" get the same box.
+void use_row_height(const tesseract::ResultIterator& at, double scale, Box& box) {
+  float row_height = 0;
+  float descenders = 0;
+  float ascenders = 0;
+  at.RowAttributes(&row_height, &descenders, &ascenders);
+  int x0 = 0, y0 = 0, x1 = 0, y1 = 0;
+  if (row_height <= 0 || !at.Baseline(tesseract::RIL_WORD, &x0, &y0, &x1, &y1)) return;
+  const auto baseline = static_cast<float>((y0 + y1) / 2.0 / scale);
+  const auto down = static_cast<float>(-descenders / scale);
+  box.y1 = baseline + down;
+  box.y0 = box.y1 - static_cast<float>(row_height / scale);
+}
+
+Recognised nothing_on(const Prepared& prepared) {
+  Recognised nothing;
+  nothing.text.width = static_cast<float>(prepared.width);
+  nothing.text.height = static_cast<float>(prepared.height);
+  nothing.text.recognised = true;
+  return nothing;
+}
+
+}  // namespace
+
+Recogniser::Recogniser(const EngineLimits& limits, std::string languages)
+    : limits_(limits), languages_(std::move(languages)) {}
+Recogniser::~Recogniser() = default;
+
+base::Status Recogniser::ready() {
+  if (api_) return {};
+  auto api = std::make_unique<tesseract::TessBaseAPI>();
+  const bool begun = api->Init(nullptr, languages_.c_str(), tesseract::OEM_LSTM_ONLY) == 0;
+  if (const auto missing = first_missing(begun ? api.get() : nullptr, languages_)) {
+    return base::error(Code::kInternal, "the recogniser's data for the language " + *missing +
+                                            " is not installed: apt-get install " + package_of(*missing));
+  }
+  api->SetVariable("debug_file", "/dev/null");
+  api_ = std::move(api);
+  return {};
+}
+
+PageTime Recogniser::time_for(milliseconds cpu) const {
+  return {cpu, cpu_used() + cpu, Steady::now() + limits_.page_wall};
+}
+
+base::Error Recogniser::late(const PageTime& time) const {
+  const bool by_cpu = cpu_used() > time.cpu_end;
+  const auto limit = std::chrono::duration_cast<std::chrono::seconds>(by_cpu ? time.cpu : limits_.page_wall);
+  const std::string seconds = std::to_string(limit.count());
+  return base::error(Code::kPageTimeout,
+                     by_cpu ? "the page takes more than " + seconds + " s of processor time to recognise"
+                            : "the page was not recognised within " + seconds +
+                                  " s (ocr.page_timeout): the machine is busy");
+}
+
+base::Status Recogniser::run(PageTime time) {
+  if (too_late(&time, 0)) return late(time);
+  tesseract::ETEXT_DESC monitor;
+  monitor.cancel = too_late;
+  monitor.cancel_this = &time;
+  const int failure = api_->Recognize(&monitor);
+  if (too_late(&time, 0)) return late(time);
+  if (failure != 0) return base::error(Code::kPageFailed, "the page cannot be recognised");
+  return {};
+}
+
+std::vector<Placed> Recogniser::collect(double scale, Recognised& result) {
+  std::vector<Placed> placed;
+  const std::unique_ptr<tesseract::ResultIterator> at(api_->GetIterator());
+  if (!at) return placed;
+  std::size_t words_on_end = 0;
+  int block = 0;
+  do {
+    if (at->IsAtBeginningOf(tesseract::RIL_BLOCK)) ++block;
+    if (at->Empty(tesseract::RIL_WORD)) continue;
+    const std::unique_ptr<char[]> text(at->GetUTF8Text(tesseract::RIL_WORD));
+    if (!text || noise(*at, text.get())) continue;
+    Word word{box_of(*at, tesseract::RIL_WORD, scale), text.get(), false, false};
+    if (on_end(word)) ++words_on_end;
+    use_row_height(*at, scale, word.box);
+    placed.push_back({word.box, block});
+    result.text.words.push_back(std::move(word));
+  } while (at->Next(tesseract::RIL_WORD));
+  result.sideways = 2 * words_on_end > result.text.words.size();
+  const float page_area = result.text.width * result.text.height;
+  at->Begin();
+  do {
+    if (!picture_block(at->BlockType())) continue;
+    const Box box = box_of(*at, tesseract::RIL_BLOCK, scale);
+    if (box.width() * box.height() >= kFigurePart * page_area) result.figures.push_back(box);
+  } while (at->Next(tesseract::RIL_BLOCK));
+  return placed;
+}
+
+base::Result<Recogniser::Look> Recogniser::look(Layout layout, const Prepared& prepared,
+                                                const PageTime& time) {
+  api_->SetPageSegMode(layout == Layout::kOfAPage ? tesseract::PSM_AUTO : tesseract::PSM_SINGLE_BLOCK);
+  if (auto status = run(time); !status) return std::move(status.error());
+  Look seen{nothing_on(prepared), {}};
+  const auto placed = collect(prepared.scale, seen.said);
+  seen.said.confidence = api_->MeanTextConf();
+  seen.left = leftovers_of(prepared.letter_boxes, placed, seen.said.figures);
+  return seen;
+}
+
+// The words of a page and what is read of it as tables count alike, by their number.
+base::Status Recogniser::read_table(const DrawnTable& table, const Prepared& prepared, const PageTime& time,
+                                    Recognised& page) {
+  api_->SetImage(table.apart.get());
+  api_->SetSourceResolution(kAssumedDpi);
+  api_->SetPageSegMode(tesseract::PSM_SINGLE_BLOCK);
+  if (auto status = run(time); !status) return status;
+  Recognised cells;
+  collect(1, cells);
+  const auto scale = static_cast<float>(prepared.scale);
+  const std::size_t before = page.text.words.size();
+  for (Word& word : cells.text.words) {
+    put_back(table, word.box);
+    word.box = {word.box.x0 / scale, word.box.y0 / scale, word.box.x1 / scale, word.box.y1 / scale};
+    page.text.words.push_back(std::move(word));
+  }
+  const auto all = static_cast<int>(page.text.words.size()), old = static_cast<int>(before);
+  if (all > 0) page.confidence = (page.confidence * old + api_->MeanTextConf() * (all - old)) / all;
+  page.grids.push_back(table.grid);
+  page.grids.back().scale(1 / scale);
+  return {};
+}
+
+// What the layout of a page leaves out or tears apart is read again as one block of lines: the columns of a
+// receipt or a price list are none of a page. Pictures would be read as letters then.
+Recogniser::Look Recogniser::best_look(Look first, const Prepared& prepared, const PageTime& time) {
+  if (!worth_another_look(first.left, prepared.letter_boxes.size())) return first;
+  if (first.said.sideways || !first.said.figures.empty()) return first;
+  auto again = look(Layout::kOneBlock, prepared, time);
+  if (!again || again->said.text.words.size() > kLeftoversMax) return first;
+  if (2 * again->left.count() >= first.left.count()) return first;
+  // Marks that are no letters are read as some, if nothing else is to be had.
+  const int least = first.said.text.words.empty() ? kSureConfidence : first.said.confidence - kAboutAsSure;
+  return again->said.confidence >= least ? std::move(*again) : std::move(first);
+}
+
+base::Result<Recognised> Recogniser::read(const Prepared& prepared, const PageTime& time) {
+  api_->SetImage(prepared.gray.get());
+  api_->SetSourceResolution(kAssumedDpi);
+  auto first = look(Layout::kOfAPage, prepared, time);
+  if (!first) return std::move(first.error());
+  Recognised said = best_look(std::move(*first), prepared, time).said;
+  add_bullets(prepared.marks, said.text.words);
+  for (const DrawnTable& table : prepared.tables) {
+    if (auto status = read_table(table, prepared, time, said); !status) return std::move(status.error());
+  }
+  return said;
+}
+
+base::Result<Recognised> Recogniser::recognise(const Prepared& prepared, const PageTime& time) {
+  if (prepared.blank) return nothing_on(prepared);
+  if (prepared.noise) return base::error(Code::kPageFailed, "the page is specks all over: scan it in gray");
+  if (!prepared.gray) return base::error(Code::kPageFailed, "the page is too large to be worked on");
+  if (auto status = ready(); !status) return std::move(status.error());
+  auto said = read(prepared, time);
+  api_->Clear();
+  return said;
+}
+
+}  // namespace millrace::engines::host

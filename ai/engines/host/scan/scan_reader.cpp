@@ -1,0 +1,208 @@
+#include "ai/engines/host/scan/scan_reader.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+
+#include <leptonica/allheaders.h>
+
+namespace millrace::engines::host {
+namespace {
+
+constexpr int kLongerThan = 2;  // times its short side; what is squarer than that is a large sheet
+constexpr int kBandMax = 3600;  // pixels: half of kSideMax, so that no band is halved
+constexpr int kInkBelow = 128;
+
+bool is_wide(const Picture& picture) { return width(picture) > height(picture); }
+
+// Where the band that begins at `first` ends, if it may end before `last`.
+int end_of_band(const std::vector<int>& ink, int first, int last) {
+  const auto at = [&ink](int row) { return ink[static_cast<std::size_t>(row)]; };
+  const int earliest = first + (last - first) / 2;
+  int best = last;
+  int best_ink = -1;
+  int best_rows = 0;
+  for (int row = earliest; row < last;) {
+    int end = row + 1;
+    while (end < last && at(end) == at(row)) ++end;
+    const bool fewer = best_ink < 0 || at(row) < best_ink;
+    if (fewer || (at(row) == best_ink && end - row >= best_rows)) {
+      best = row + (end - row + 1) / 2;
+      best_ink = at(row);
+      best_rows = end - row;
+    }
+    row = end;
+  }
+  return best;
+}
+
+// Dark pixels of each row, or bright ones where most of the picture is dark.
+std::vector<int> ink_of(Pix* binary) {
+  Numa* counts = pixCountPixelsByRow(binary, nullptr);
+  std::vector<int> ink(static_cast<std::size_t>(pixGetHeight(binary)));
+  for (std::size_t row = 0; counts != nullptr && row < ink.size(); ++row) {
+    numaGetIValue(counts, static_cast<l_int32>(row), &ink[row]);
+  }
+  numaDestroy(&counts);
+  const auto all = std::accumulate(ink.begin(), ink.end(), std::int64_t{0});
+  const std::int64_t across = pixGetWidth(binary);
+  if (2 * all < across * pixGetHeight(binary)) return ink;
+  for (int& row : ink) row = static_cast<int>(across) - row;
+  return ink;
+}
+
+}  // namespace
+
+bool is_long(const Picture& picture) {
+  const int longer = std::max(width(picture), height(picture));
+  const int shorter = std::min(width(picture), height(picture));
+  return longer > kSideMax && longer > kLongerThan * std::int64_t{shorter};
+}
+
+std::vector<Band> bands_of(const std::vector<int>& ink, int rows_max) {
+  std::vector<Band> bands;
+  const int rows = static_cast<int>(ink.size());
+  for (int first = 0; first < rows;) {
+    const int last = first + rows_max;
+    const int end = last >= rows ? rows : std::max(first + 1, end_of_band(ink, first, last));
+    bands.push_back({first, end});
+    first = end;
+  }
+  return bands;
+}
+
+std::vector<Band> bands_of(const Picture& gray) {
+  Picture binary(pixConvertTo1(gray.get(), kInkBelow));
+  if (binary && is_wide(gray)) binary = turned(binary, 1);
+  return binary ? bands_of(ink_of(binary.get()), kBandMax) : std::vector<Band>{};
+}
+
+Picture cut_out(const Picture& gray, Band band) {
+  const int length = band.end - band.first;
+  ::Box* box = is_wide(gray) ? boxCreate(band.first, 0, length, height(gray))
+                             : boxCreate(0, band.first, width(gray), length);
+  Picture piece(box == nullptr ? nullptr : pixClipRectangle(gray.get(), box, nullptr));
+  boxDestroy(&box);
+  return piece;
+}
+
+namespace {
+
+using base::Code;
+
+// Two readings below it, the right and the wrong way up: what is on the page is no text, however it lies.
+constexpr int kHopelessConfidence = 40;
+// By how much another turn has to be better: a few digits are read well either way round.
+constexpr int kClearlyBetter = 5;
+// Of many letters the guess from ascenders and descenders is right, and reading them again costs most.
+constexpr int kFewLetters = 1500;
+
+base::Error too_large() {
+  return base::error(Code::kPageFailed, "the page needs more memory than the engine has");
+}
+
+std::size_t characters(const Recognised& recognised) {
+  const auto& words = recognised.text.words;
+  return std::accumulate(words.begin(), words.end(), std::size_t{0},
+                         [](std::size_t sum, const Word& word) { return sum + word.text.size(); });
+}
+
+bool hopeless(const Recognised& said) { return said.confidence < kHopelessConfidence && !said.sideways; }
+
+bool sure(const Recognised& said) { return said.confidence >= kSureConfidence && !said.sideways; }
+
+// A confident reading of next to nothing is no better than a poor one of the whole page; one in which the
+// words stand on end is worse than any that is about as good.
+bool better(const Recognised& other, const Recognised& best, int margin) {
+  if (other.sideways != best.sideways) margin = other.sideways ? 100 : -kClearlyBetter;
+  return other.confidence > best.confidence + margin && 2 * characters(other) >= characters(best);
+}
+
+void shift(Box& box, float across, float down) {
+  box.x0 += across;
+  box.x1 += across;
+  box.y0 += down;
+  box.y1 += down;
+}
+
+// Adds what a band of the picture says.
+void append(Recognised band, float across, float down, Recognised& whole) {
+  for (Word& word : band.text.words) {
+    shift(word.box, across, down);
+    whole.text.words.push_back(std::move(word));
+  }
+  for (Box& figure : band.figures) {
+    shift(figure, across, down);
+    whole.figures.push_back(figure);
+  }
+  for (Grid& grid : band.grids) {
+    grid.move(across, down);
+    whole.grids.push_back(std::move(grid));
+  }
+}
+
+}  // namespace
+
+base::Result<Reading> ScanReader::read(const Picture& gray) {
+  if (!is_long(gray)) return read(gray, prepare(gray));
+  // As many pages as it may be, it is one: half as much again as a page gets, and a reason when that is over.
+  return in_bands(gray, std::nullopt, recogniser_.time_for(limits_.page_cpu * 3 / 2));
+}
+
+base::Result<Reading> ScanReader::read(const Picture& gray, Prepared prepared) {
+  return upright(gray, std::move(prepared), recogniser_.time_for(limits_.page_cpu), true);
+}
+
+// A page that reads badly is read in other turns, too: as it lay if it was turned on a guess, and every way
+// round if it has few letters. The best reading counts.
+base::Result<Reading> ScanReader::upright(const Picture& gray, Prepared prepared, const PageTime& time,
+                                          bool may_turn) {
+  const int guess = prepared.quarter_turns;
+  const bool few = prepared.letters <= kFewLetters;
+  auto first = recogniser_.recognise(prepared, time);
+  if (!first) return std::move(first.error());
+  Reading best{std::move(*first), guess};
+  if (prepared.blank || !may_turn) return best;
+  int readings = 1;
+  int hopeless_ones = hopeless(best.recognised) ? 1 : 0;
+  for (const int turns : {0, 2, 1, 3}) {
+    if (sure(best.recognised) || (readings == 2 && hopeless_ones == 2)) break;
+    if (best.recognised.sideways && (turns + best.quarter_turns) % 2 == 0) continue;
+    if (turns == guess || (turns != 0 && !few && !best.recognised.sideways)) continue;
+    auto other = recogniser_.recognise(prepare(gray, turns), time);
+    if (!other) break;
+    ++readings;
+    if (hopeless(*other)) ++hopeless_ones;
+    if (better(*other, best.recognised, turns == 0 ? 0 : kClearlyBetter)) best = {std::move(*other), turns};
+  }
+  return best;
+}
+
+// The first band that says something tells how all of them lie.
+base::Result<Reading> ScanReader::in_bands(const Picture& gray, std::optional<int> quarter_turns,
+                                           const PageTime& time) {
+  Reading whole;
+  whole.quarter_turns = quarter_turns.value_or(0);
+  whole.recognised.text.width = static_cast<float>(width(gray));
+  whole.recognised.text.height = static_cast<float>(height(gray));
+  whole.recognised.text.recognised = true;
+  const bool wide = width(gray) > height(gray);
+  for (const Band band : bands_of(gray)) {
+    const Picture piece = cut_out(gray, band);
+    if (!piece) return too_large();
+    Prepared prepared = quarter_turns ? prepare(piece, 0) : prepare(piece);
+    if (prepared.blank) continue;
+    auto reading = upright(piece, std::move(prepared), time, !quarter_turns);
+    if (!reading) return std::move(reading.error());
+    if (!quarter_turns && reading->quarter_turns != 0) {
+      const Picture lying = turned(gray, reading->quarter_turns);
+      return lying ? in_bands(lying, reading->quarter_turns, time) : too_large();
+    }
+    if (!reading->recognised.text.words.empty()) quarter_turns = 0;
+    const auto along = static_cast<float>(band.first);
+    append(std::move(reading->recognised), wide ? along : 0, wide ? 0 : along, whole.recognised);
+  }
+  return whole;
+}
+
+}  // namespace millrace::engines::host

@@ -1,0 +1,339 @@
+#include "ai/engines/layout/columns.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+
+#include "ai/engines/layout/markers.h"
+
+namespace millrace::engines {
+namespace {
+
+constexpr int kDepthMax = 6;        // columns in columns; deeper is noise
+constexpr int kBandsMax = 32;       // pairs of columns that stand above each other
+constexpr float kGutterMin = 0.9F;  // times the letter height
+constexpr float kBandMin = 4.5F;    // height of two columns, times the letter height
+
+constexpr int kStepsMax = 300;  // places that are tried for a gutter
+
+struct Cut {
+  float x = 0;
+  float top = 0, bottom = 0;
+  float gutter = 0;
+  bool operator==(const Cut&) const = default;
+};
+
+struct Parts {
+  Words above, left, right, below;
+};
+
+Parts split(const Words& words, const Cut& cut) {
+  Parts parts;
+  for (const Word* word : words) {
+    const float y = word->box.middle_y();
+    if (y < cut.top) {
+      parts.above.push_back(word);
+    } else if (y > cut.bottom) {
+      parts.below.push_back(word);
+    } else if (word->box.middle_x() < cut.x) {
+      parts.left.push_back(word);
+    } else {
+      parts.right.push_back(word);
+    }
+  }
+  return parts;
+}
+
+// For each place x, rising: of the bands of y where no box crosses it the tallest one. REQUIRES: `boxes` come
+// by their y0.
+std::vector<Cut> tallest_bands(const std::vector<Box>& boxes, const Box& region,
+                               const std::vector<float>& places) {
+  std::vector<Cut> best;
+  best.reserve(places.size());
+  for (const float x : places) best.push_back({x, region.y0, region.y0, 0});
+  std::vector<float> tops(places.size(), region.y0);
+  const auto end_band = [&](std::size_t i, float bottom) {
+    if (bottom - tops[i] > best[i].bottom - best[i].top) best[i] = {places[i], tops[i], bottom, 0};
+  };
+  for (const Box& box : boxes) {
+    auto i =
+        static_cast<std::size_t>(std::upper_bound(places.begin(), places.end(), box.x0) - places.begin());
+    for (; i < places.size() && places[i] < box.x1; ++i) {
+      end_band(i, box.y0);
+      tops[i] = std::max(tops[i], box.y1);
+    }
+  }
+  for (std::size_t i = 0; i < places.size(); ++i) end_band(i, region.y1);
+  return best;
+}
+
+// Where a gutter is tried.
+std::vector<float> places_in(const Box& region, float letters) {
+  const float step = std::max(letters / 2, region.width() / static_cast<float>(kStepsMax));
+  std::vector<float> places;
+  for (int i = 0; i < kStepsMax; ++i) {
+    const float x = region.x0 + 4 * letters + static_cast<float>(i) * step;
+    if (!(x < region.x1 - 4 * letters)) break;
+    places.push_back(x);
+  }
+  return places;
+}
+
+std::vector<Box> boxes_by_top(const Words& words) {
+  std::vector<Box> boxes;
+  boxes.reserve(words.size());
+  for (const Word* word : words) boxes.push_back(word->box);
+  std::sort(boxes.begin(), boxes.end(), [](const Box& a, const Box& b) { return a.y0 < b.y0; });
+  return boxes;
+}
+
+// Moves the cut to the middle of its gutter and measures that; 0 when a side is empty or the two hardly stand
+// beside each other.
+void fit(const Words& words, Cut& cut) {
+  Words left;
+  Words right;
+  for (const Word* word : words) {
+    const float y = word->box.middle_y();
+    if (y < cut.top || y > cut.bottom) continue;
+    (word->box.middle_x() < cut.x ? left : right).push_back(word);
+  }
+  if (left.empty() || right.empty()) return;
+  const Box a = bounds(left);
+  const Box b = bounds(right);
+  if (std::min(a.y1, b.y1) - std::max(a.y0, b.y0) < 0.5F * std::min(a.height(), b.height())) return;
+  cut.gutter = b.x0 - a.x1;
+  cut.x = (a.x1 + b.x0) / 2;
+}
+
+std::optional<Cut> best_cut(const Words& words, float letters) {
+  const Box region = bounds(words);
+  std::optional<Cut> best;
+  Cut refused;  // the last one: all places in a gutter make the same cut
+  for (Cut& cut : tallest_bands(boxes_by_top(words), region, places_in(region, letters))) {
+    const float height = cut.bottom - cut.top;
+    if (height < kBandMin * letters || (best && height <= best->bottom - best->top)) continue;
+    fit(words, cut);
+    if (cut.gutter < kGutterMin * letters || cut == refused) continue;
+    const Parts parts = split(words, cut);
+    if (are_columns(parts.left, parts.right, letters)) {
+      best = cut;
+    } else {
+      refused = cut;
+    }
+  }
+  return best;
+}
+
+void order(Words words, int depth, int bands, std::vector<Words>& out) {
+  if (words.empty()) return;
+  const float letters = letter_height(words);
+  const bool may_have = depth < kDepthMax && bands < kBandsMax && letters > 0;
+  const auto cut = may_have ? best_cut(words, letters) : std::nullopt;
+  if (!cut) return out.push_back(std::move(words));
+  Parts parts = split(words, *cut);
+  order(std::move(parts.above), depth, bands + 1, out);
+  order(std::move(parts.left), depth + 1, bands, out);
+  order(std::move(parts.right), depth + 1, bands, out);
+  order(std::move(parts.below), depth, bands + 1, out);
+}
+
+}  // namespace
+
+std::vector<Words> reading_order(const Words& words) {
+  std::vector<Words> result;
+  order(words, 0, 0, result);
+  return result;
+}
+
+namespace {
+
+constexpr std::size_t kGutterRowsMin = 4;  // on each side of a gutter
+constexpr float kRowFill = 0.6F;           // prose: the median row fills this part of its column
+constexpr std::size_t kRowWords = 3;       // prose: the median row has so many words
+// Prose among much else, as the tables in a column of a paper: this part of the rows is full, with so many
+// words.
+constexpr float kFullRow = 0.85F;
+constexpr std::size_t kFullRowWords = 6;
+constexpr float kFullRows = 0.2F;
+
+constexpr float kAligned = 0.8F;     // of a table: this part of the rows has one beside it at the same height
+constexpr float kAlignedBy = 0.25F;  // times the letter height
+constexpr float kTablePitch = 1.9F;  // rows beside each other that are so far apart are a table's
+constexpr float kRiverMin = 0.8F;    // times the letter height: white through all rows of a side
+constexpr float kCellWordsMax = 0.12F;  // prose: so many of its words may stand in narrow columns
+constexpr float kLeader = 3;            // times the letter height
+
+constexpr float kSidebarWidth = 0.7F;  // of the text that it stands beside
+constexpr float kSidebarPitch = 2.2F;  // times the letter height
+constexpr std::size_t kBesideRunningMin = 2;
+
+bool is_prose(const std::vector<Row>& rows, float width) {
+  if (rows.size() < kGutterRowsMin) return false;
+  std::vector<float> fills;
+  std::vector<float> counts;
+  std::size_t full = 0;
+  for (const Row& row : rows) {
+    if (row.figure()) continue;
+    fills.push_back(row.box.width() / width);
+    counts.push_back(static_cast<float>(row.words.size()));
+    if (fills.back() >= kFullRow && row.words.size() >= kFullRowWords) ++full;
+  }
+  const bool enough =
+      full >= kGutterRowsMin && static_cast<float>(full) >= kFullRows * static_cast<float>(rows.size());
+  if (enough) return true;
+  return median(fills) >= kRowFill && median(counts) >= static_cast<float>(kRowWords);
+}
+
+// The first and the row after the last that stand beside the other side at all.
+std::array<std::size_t, 2> beside(const std::vector<Row>& rows, const std::vector<Row>& others) {
+  const float top = others.front().box.y0, bottom = others.back().box.y1;
+  std::size_t first = 0, end = rows.size();
+  while (first < end && rows[first].box.middle_y() < top) ++first;
+  while (end > first && rows[end - 1].box.middle_y() > bottom) --end;
+  return {first, end};
+}
+
+// The rows of both sides stand beside each other. Lines of prose in two columns may do so, too.
+bool aligned(const std::vector<Row>& left, const std::vector<Row>& right, float letters) {
+  auto [i, left_end] = beside(left, right);
+  auto [k, right_end] = beside(right, left);
+  const std::size_t fewer = std::min(left_end - i, right_end - k);
+  std::size_t common = 0;
+  while (i < left_end && k < right_end) {
+    const float apart = left[i].box.middle_y() - right[k].box.middle_y();
+    const bool together = std::abs(apart) < kAlignedBy * letters;
+    if (together) ++common;
+    if (together || apart < 0) ++i;
+    if (together || apart > 0) ++k;
+  }
+  return static_cast<float>(common) >= kAligned * static_cast<float>(fewer);
+}
+
+float row_step(const std::vector<Row>& rows) {
+  std::vector<float> steps;
+  for (std::size_t i = 1; i < rows.size(); ++i) steps.push_back(rows[i].box.y0 - rows[i - 1].box.y0);
+  return median(std::move(steps));
+}
+
+// How many words a row has that has any; `rows` has each word's.
+float usual_count(std::vector<std::size_t> rows) {
+  std::sort(rows.begin(), rows.end());
+  std::vector<float> counts;
+  for (std::size_t first = 0, end = 0; first < rows.size(); first = end) {
+    while (end < rows.size() && rows[end] == rows[first]) ++end;
+    counts.push_back(static_cast<float>(end - first));
+  }
+  return median(std::move(counts));
+}
+
+bool is_list(const std::vector<Row>& rows) {
+  const auto items = std::count_if(rows.begin(), rows.end(),
+                                   [](const Row& row) { return is_list_marker(row.words.front()->text); });
+  return static_cast<std::size_t>(items) * 3 >= rows.size();
+}
+
+// White rivers cut the side into columns, and some of its words stand in columns too narrow for prose. Marks
+// of lists and the like are few words, or none.
+bool has_narrow_columns(const std::vector<Row>& rows, float letters) {
+  struct Span {
+    float from, to;
+    std::size_t row;
+  };
+  std::vector<Span> spans;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    for (const Word* word : rows[i].words) {
+      const bool marker = word == rows[i].words.front() && is_list_marker(word->text);
+      // A row of dots leads to the number after it.
+      const bool dots = word->text.find_first_not_of('.') == std::string::npos;
+      const float to = word->box.x1 + (dots ? kLeader * letters : 0);
+      if (!marker && !word->figure) spans.push_back({word->box.x0, to, i});
+    }
+  }
+  std::sort(spans.begin(), spans.end(), [](const Span& a, const Span& b) { return a.from < b.from; });
+  std::size_t in_cells = 0;
+  for (std::size_t first = 0; first < spans.size();) {
+    float reach = spans[first].to;
+    std::size_t end = first;
+    std::vector<std::size_t> in_rows;
+    for (; end < spans.size() && spans[end].from - reach <= kRiverMin * letters; ++end) {
+      reach = std::max(reach, spans[end].to);
+      in_rows.push_back(spans[end].row);
+    }
+    if (usual_count(std::move(in_rows)) < static_cast<float>(kRowWords)) in_cells += end - first;
+    first = end;
+  }
+  return static_cast<float>(in_cells) > kCellWordsMax * static_cast<float>(spans.size());
+}
+
+// The row goes on with the sentence of the one above.
+bool runs_on_from_above(const std::vector<Row>& rows, std::size_t i) {
+  if (i == 0 || rows[i].figure() || rows[i - 1].figure()) return false;
+  return starts_lower(rows[i].words.front()->text) && !ends_sentence(rows[i - 1].words.back()->text);
+}
+
+// Rows of the text that go on with the one above and have one of the side beside them that does not.
+std::size_t beside_running_rows(const std::vector<Row>& side, const std::vector<Row>& text, float letters) {
+  const float near = letters / 2;
+  std::size_t count = 0;
+  auto from = side.begin();  // none before it stands beside this row of the text or one below
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const Box& box = text[i].box;
+    while (from != side.end() && from->box.y1 < box.y0 - near) ++from;
+    if (!runs_on_from_above(text, i)) continue;
+    for (auto row = from; row != side.end() && row->box.y0 < box.middle_y() + near; ++row) {
+      if (std::abs(row->box.middle_y() - box.middle_y()) >= near) continue;
+      if (starts_lower(row->words.front()->text)) continue;
+      ++count;
+      break;
+    }
+  }
+  return count;
+}
+
+// A sentence begins within the row, or a word is broken at its end.
+bool breaks_anywhere(const Row& row) {
+  for (std::size_t k = 1; k < row.words.size(); ++k) {
+    if (ends_sentence(row.words[k - 1]->text) && starts_afresh(row.words[k]->text)) return true;
+  }
+  return ends_hyphenated(row.words.back()->text);
+}
+
+// The text is one over all of its rows, and so goes on past those of the side. What is said of names is set
+// in rows, too, and goes on in small letters, but breaks off where it is said.
+bool runs_past(const std::vector<Row>& side, const std::vector<Row>& text, float letters) {
+  return std::ranges::any_of(text, breaks_anywhere) &&
+         beside_running_rows(side, text, letters) >= kBesideRunningMin;
+}
+
+bool are_marks(const std::vector<Row>& rows) {
+  const auto marks = std::ranges::count_if(
+      rows, [](const Row& row) { return row.words.size() == 1 && is_list_marker(row.words.front()->text); });
+  return static_cast<std::size_t>(marks) * 2 > rows.size();
+}
+
+// Short rows, close to each other, beside text: they stand where its rows do not, or where it goes on. Names
+// beside what is said of them are a table: they stand where it begins. Marks are of the items beside them.
+bool is_sidebar(const std::vector<Row>& side, const std::vector<Row>& text, float letters) {
+  if (side.size() < kGutterRowsMin || row_step(side) > kSidebarPitch * letters) return false;
+  const float width = bounds(text).width();
+  if (bounds(side).width() > kSidebarWidth * width || !is_prose(text, width)) return false;
+  if (are_marks(side) || (aligned(side, text, letters) && !runs_past(side, text, letters))) return false;
+  return !has_narrow_columns(text, letters);
+}
+
+}  // namespace
+
+bool are_columns(const Words& left_words, const Words& right_words, float letters) {
+  const std::vector<Row> left = make_rows(left_words);
+  const std::vector<Row> right = make_rows(right_words);
+  if (is_sidebar(left, right, letters) || is_sidebar(right, left, letters)) return true;
+  if (!is_prose(left, bounds(left_words).width()) || !is_prose(right, bounds(right_words).width()))
+    return false;
+  if (!aligned(left, right, letters)) return true;
+  const bool wide = std::min(row_step(left), row_step(right)) > kTablePitch * letters;
+  if (wide && !is_list(left) && !is_list(right)) return false;
+  return !has_narrow_columns(left, letters) && !has_narrow_columns(right, letters);
+}
+
+}  // namespace millrace::engines

@@ -1,0 +1,270 @@
+#include "ai/engines/layout/grids.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "ai/engines/layout/markers.h"
+#include "ai/engines/layout/rows.h"
+#include "ai/engines/layout/tables.h"
+
+namespace millrace::engines {
+namespace {
+
+constexpr float kOneLine = 0.5F;      // letter heights: lines nearer to each other are one
+constexpr float kOpenSide = 1.5F;     // rules that reach so far beyond the last line have a cell there
+constexpr float kLetterBoxes = 1.8F;  // columns that are narrower on the average are boxes for letters
+constexpr float kCellsArea = 1.01F;   // of the area: cells that lack lines so that they are no rectangles
+constexpr std::size_t kLinesMax = 200;
+constexpr std::size_t kRulesMost = 2000;
+constexpr float kRoom = 0.2F;  // letter heights on either side of a line
+constexpr float kFilledCells = 0.25F;
+constexpr std::size_t kFilledRowsMin = 2;
+
+// Where lines lie that are drawn in pieces.
+std::vector<float> merged(std::vector<float> places, float near) {
+  std::ranges::sort(places);
+  std::vector<float> lines;
+  std::size_t count = 0;  // of the places in the last line
+  for (const float place : places) {
+    if (!lines.empty() && place - lines.back() <= near) {
+      ++count;
+      lines.back() += (place - lines.back()) / static_cast<float>(count);
+    } else {
+      lines.push_back(place);
+      count = 1;
+    }
+  }
+  return lines;
+}
+
+// A frame that is open at its sides ends where the rules across do.
+void close_ends(std::vector<float>& lines, float from, float to, float reach) {
+  if (from < lines.front() - reach) lines.insert(lines.begin(), from);
+  if (to > lines.back() + reach) lines.push_back(to);
+}
+
+// Which of the strips between the lines a place lies in.
+std::optional<std::size_t> strip_of(const std::vector<float>& lines, float place) {
+  if (!(place >= lines.front() && place < lines.back())) return std::nullopt;
+  const auto after = std::ranges::upper_bound(lines, place);
+  return static_cast<std::size_t>(after - lines.begin()) - 1;
+}
+
+float middle(const std::vector<float>& lines, std::size_t strip) {
+  return (lines[strip] + lines[strip + 1]) / 2;
+}
+
+bool drawn_down(const std::vector<Box>& rules, float x, float y, float near) {
+  return std::ranges::any_of(rules, [&](const Box& rule) {
+    return rule.x0 - near <= x && x <= rule.x1 + near && rule.y0 <= y && y <= rule.y1;
+  });
+}
+
+bool drawn_across(const std::vector<Box>& rules, float x, float y, float near) {
+  return std::ranges::any_of(rules, [&](const Box& rule) {
+    return rule.y0 - near <= y && y <= rule.y1 + near && rule.x0 <= x && x <= rule.x1;
+  });
+}
+
+Box united(const Box& a, const Box& b) {
+  return {std::min(a.x0, b.x0), std::min(a.y0, b.y0), std::max(a.x1, b.x1), std::max(a.y1, b.y1)};
+}
+
+using Texts = std::vector<std::vector<std::string>>;
+
+std::string text_of(Words words) {
+  std::string text;
+  for (const Row& row : make_rows(std::move(words))) join_line(text, row.text());
+  return text;
+}
+
+bool is_empty(const std::string& text) { return text.empty(); }
+
+std::ptrdiff_t filled(const std::vector<std::string>& row) {
+  return std::ranges::count_if(row, [](const std::string& cell) { return !cell.empty(); });
+}
+
+void drop_empty_columns(Texts& cells) {
+  for (std::size_t column = cells.empty() ? 0 : cells.front().size(); column-- > 0;) {
+    const bool empty = std::ranges::all_of(cells, [=](const auto& row) { return row[column].empty(); });
+    if (!empty) continue;
+    for (auto& row : cells) row.erase(row.begin() + static_cast<std::ptrdiff_t>(column));
+  }
+}
+
+// Without rows and columns that say nothing: the white between double lines.
+Texts texts_of(const std::vector<std::vector<Words>>& words) {
+  Texts cells;
+  for (const auto& row : words) {
+    std::vector<std::string>& texts = cells.emplace_back();
+    for (const Words& cell : row) texts.push_back(text_of(cell));
+    if (std::ranges::all_of(texts, is_empty)) cells.pop_back();
+  }
+  drop_empty_columns(cells);
+
+  return cells;
+}
+
+bool is_table(const Texts& cells) {
+  if (cells.size() < kFilledRowsMin || cells.front().size() < 2) return false;
+  std::ptrdiff_t all = 0, full_rows = 0;
+  for (const auto& row : cells) {
+    all += filled(row);
+    if (filled(row) >= 2) ++full_rows;
+  }
+  const auto squares = static_cast<float>(cells.size() * cells.front().size());
+  return full_rows >= static_cast<std::ptrdiff_t>(kFilledRowsMin) &&
+         static_cast<float>(all) >= kFilledCells * squares;
+}
+
+bool is_in(const Grid& grid, const Word& word) {
+  return !word.figure && grid.cell_at(word.box.middle_x(), word.box.middle_y());
+}
+
+// Whether the words leave so much white where a line would be that it is only not drawn.
+bool leave_room(const Words& words, float line, float letters) {
+  return std::ranges::none_of(words, [=](const Word* word) {
+    return word->box.x0 < line + kRoom * letters && word->box.x1 > line - kRoom * letters;
+  });
+}
+
+// The head of a table is often filled, without lines between its columns.
+void part_cells(const Grid& grid, float letters, std::vector<std::vector<Words>>& inside) {
+  for (const Grid::CellBox& box : grid.cells()) {
+    const std::vector<float> lines = grid.lines_through(box);
+    std::vector<Words>& row = inside[box.cell.row];
+    const auto stays = [&](float line) { return !leave_room(row[box.cell.column], line, letters); };
+    if (std::ranges::any_of(lines, stays)) continue;
+    for (const Word* word : std::exchange(row[box.cell.column], {})) {
+      const auto before =
+          std::ranges::count_if(lines, [=](float line) { return line < word->box.middle_x(); });
+      row[box.cell.column + static_cast<std::size_t>(before)].push_back(word);
+    }
+  }
+}
+
+Texts texts_in(const Grid& grid, const PageText& page) {
+  std::vector<std::vector<Words>> inside(grid.rows(), std::vector<Words>(grid.columns()));
+  for (const Word& word : page.words) {
+    if (!is_in(grid, word)) continue;
+    const auto cell = *grid.cell_at(word.box.middle_x(), word.box.middle_y());
+    inside[cell.row][cell.column].push_back(&word);
+  }
+  part_cells(grid, page.letters, inside);
+  return texts_of(inside);
+}
+
+bool is_drawing(const Grid& grid, const std::vector<Word>& words) {
+  const auto all = std::ranges::count_if(words, [&](const Word& word) { return is_in(grid, word); });
+  const auto good = std::ranges::count_if(
+      words, [&](const Word& word) { return is_in(grid, word) && has_letter_or_digit(word.text); });
+  return all == 0 || 2 * good < all;
+}
+
+}  // namespace
+
+std::optional<Grid> Grid::of(const std::vector<Box>& across, const std::vector<Box>& down, float letters) {
+  if (across.size() + down.size() > kRulesMost) return std::nullopt;
+  std::vector<float> xs, ys;
+  for (const Box& rule : down) xs.push_back(rule.middle_x());
+  for (const Box& rule : across) ys.push_back(rule.middle_y());
+  const float near = kOneLine * letters;
+  Grid grid(merged(std::move(xs), near), merged(std::move(ys), near));
+  if (grid.xs_.empty() || grid.ys_.empty()) return std::nullopt;
+  const auto left = std::ranges::min(across, {}, &Box::x0).x0,
+             right = std::ranges::max(across, {}, &Box::x1).x1;
+  const auto top = std::ranges::min(down, {}, &Box::y0).y0, bottom = std::ranges::max(down, {}, &Box::y1).y1;
+  close_ends(grid.xs_, left, right, kOpenSide * letters);
+  close_ends(grid.ys_, top, bottom, kOpenSide * letters);
+  if (grid.xs_.size() < 3 || grid.ys_.size() < 3) return std::nullopt;
+  if (grid.xs_.size() > kLinesMax || grid.ys_.size() > kLinesMax) return std::nullopt;
+  const float width = grid.box().width() / static_cast<float>(grid.columns());
+  if (width < kLetterBoxes * letters) return std::nullopt;
+  grid.find_cells(across, down, near);
+  return grid.cells_lie_apart() ? std::optional(std::move(grid)) : std::nullopt;
+}
+
+void Grid::find_cells(const std::vector<Box>& across, const std::vector<Box>& down, float near) {
+  for (std::size_t row = 0; row < rows(); ++row) {
+    for (std::size_t column = 0; column < columns(); ++column) {
+      const float x = middle(xs_, column), y = middle(ys_, row);
+      Cell cell{row, column};
+      if (column > 0 && !drawn_down(down, xs_[column], y, near)) {
+        cell = cells_.back();
+      } else if (row > 0 && !drawn_across(across, x, ys_[row], near)) {
+        cell = cells_[cells_.size() - columns()];
+      }
+      cells_.push_back(cell);
+    }
+  }
+}
+
+bool Grid::cells_lie_apart() const {
+  float area = 0;
+  for (const CellBox& cell : cells()) area += cell.box.width() * cell.box.height();
+  return area <= kCellsArea * box().width() * box().height();
+}
+
+void Grid::move(float across, float down) {
+  for (float& x : xs_) x += across;
+  for (float& y : ys_) y += down;
+}
+
+void Grid::scale(float factor) {
+  for (float& x : xs_) x *= factor;
+  for (float& y : ys_) y *= factor;
+}
+
+std::optional<Grid::Cell> Grid::cell_at(float x, float y) const {
+  const auto column = strip_of(xs_, x), row = strip_of(ys_, y);
+  if (!column || !row) return std::nullopt;
+  return cells_[*row * columns() + *column];
+}
+
+std::vector<Grid::CellBox> Grid::cells() const {
+  std::vector<CellBox> all;
+  std::vector<std::size_t> where(cells_.size());  // of the square where a cell begins: its place in `all`
+  for (std::size_t i = 0; i < cells_.size(); ++i) {
+    const std::size_t row = i / columns(), column = i % columns();
+    const Box square{xs_[column], ys_[row], xs_[column + 1], ys_[row + 1]};
+    const std::size_t begin = cells_[i].row * columns() + cells_[i].column;
+    if (begin == i) {
+      where[i] = all.size();
+      all.push_back({cells_[i], square});
+    } else {
+      Box& box = all[where[begin]].box;
+      box = united(box, square);
+    }
+  }
+  return all;
+}
+
+std::vector<float> Grid::lines_through(const CellBox& cell) const {
+  std::vector<float> lines;
+  std::ranges::copy_if(xs_, std::back_inserter(lines),
+                       [&](float x) { return x > cell.box.x0 && x < cell.box.x1; });
+  return lines;
+}
+
+std::vector<Box> set_tables(const std::vector<Grid>& grids, PageText& page) {
+  std::vector<Box> drawings;
+  Words all;
+  for (const Word& word : page.words) all.push_back(&word);
+  if (!grids.empty()) page.letters = body_letters(all);
+  for (const Grid& grid : grids) {
+    const bool drawing = is_drawing(grid, page.words);
+    const Texts cells = drawing ? Texts() : texts_in(grid, page);
+    if (!drawing && !is_table(cells)) continue;
+    std::erase_if(page.words, [&](const Word& word) { return is_in(grid, word); });
+    if (drawing) {
+      drawings.push_back(grid.box());
+    } else {
+      page.words.push_back(
+          {.box = grid.box(), .text = table_markdown({cells.size(), cells}), .figure = true});
+    }
+  }
+  return drawings;
+}
+
+}  // namespace millrace::engines

@@ -1,0 +1,198 @@
+#include "ai/engines/layout/layout.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "ai/engines/layout/columns.h"
+#include "ai/engines/layout/direction.h"
+#include "ai/engines/layout/literal.h"
+#include "ai/engines/layout/markers.h"
+#include "ai/engines/layout/region.h"
+#include "ai/engines/layout/stamps.h"
+
+namespace millrace::engines {
+namespace {
+
+constexpr float kGutter = 2;  // letter heights between two columns
+
+// The usual step from row to row; wide steps are between paragraphs and say nothing.
+float row_pitch(const std::vector<std::vector<Row>>& regions, float letters) {
+  std::vector<float> steps;
+  for (const auto& rows : regions) {
+    for (std::size_t i = 1; i < rows.size(); ++i) {
+      const float step = rows[i].box.y0 - rows[i - 1].box.y0;
+      if (step > 0.6F * letters && step < 2.2F * letters) steps.push_back(step);
+    }
+  }
+  return steps.empty() ? 1.3F * letters : median(std::move(steps));
+}
+
+Words words_of(const PageText& page) {
+  Words words;
+  words.reserve(page.words.size());
+  for (const Word& word : page.words) {
+    const bool sane = std::isfinite(word.box.x0 + word.box.x1 + word.box.y0 + word.box.y1);
+    if (sane && !word.text.empty() && word.box.x1 >= word.box.x0 && word.box.y1 > word.box.y0)
+      words.push_back(&word);
+  }
+  return words;
+}
+
+// A paragraph that runs on from one column to the next.
+bool runs_on(const std::vector<Block>& blocks, const Block& next) {
+  if (blocks.empty() || next.kind != Block::Kind::kParagraph) return false;
+  const Block& last = blocks.back();
+  const bool text = last.kind == Block::Kind::kParagraph || last.kind == Block::Kind::kItem;
+  return text && !ends_sentence(last.text) && starts_lower(next.text);
+}
+
+void append_blocks(std::vector<Block>& all, std::vector<Block> more) {
+  for (std::size_t i = 0; i < more.size(); ++i) {
+    if (i == 0 && runs_on(all, more[0])) {
+      join_line(all.back().text, more[0].text);
+    } else {
+      all.push_back(std::move(more[i]));
+    }
+  }
+}
+
+// Nothing but soft hyphens and blanks: an item of them would underline what stands above it.
+bool says_nothing(const Block& block) {
+  return block.text.find_first_not_of(" \t\n\u00ad") == std::string::npos;
+}
+
+bool is_item(const Block& block) { return block.kind == Block::Kind::kItem; }
+
+bool known_to_markdown(const std::string& marker) {
+  return marker == "-" || (marker.front() >= '0' && marker.front() <= '9');
+}
+
+// Whether markdown begins an item here, too: else it takes the line into the paragraph of the one above. A
+// list inside of an item may begin with no other number than 1.
+bool begins_item(const Block& block, const Block* above) {
+  const bool nested = above != nullptr && block.level > above->level;
+  return known_to_markdown(block.marker) && (!nested || block.marker == "-" || block.marker == "1.");
+}
+
+// Of the items from `first` on: whether markdown makes one paragraph of some.
+bool are_loose(const std::vector<Block>& blocks, std::size_t first) {
+  for (std::size_t i = first; i < blocks.size() && is_item(blocks[i]); ++i) {
+    if (!begins_item(blocks[i], i > first ? &blocks[i - 1] : nullptr)) return true;
+  }
+  return false;
+}
+
+Place place_of_item(const Block& block, bool among_loose) {
+  if (!known_to_markdown(block.marker)) return Place::kLoose;
+  return among_loose ? Place::kAmongLoose : Place::kItem;
+}
+
+// How far the items of a list are indented: one inside of another begins where that one's text does, or
+// further to the right.
+class Indents {
+ public:
+  // Of the next item.
+  std::size_t of(const Block& item) {
+    inside_.resize(std::min(static_cast<std::size_t>(item.level), inside_.size()));
+    const std::size_t indent = inside_.empty() ? 0 : inside_.back();
+    inside_.push_back(indent + std::max(kIndentMin, item.marker.size() + 1));
+    return indent;
+  }
+
+ private:
+  static constexpr std::size_t kIndentMin = 3;
+  std::vector<std::size_t> inside_;  // of an item inside of the last one, by its depth
+};
+
+std::string markdown_of_block(const Block& block, bool among_loose) {
+  switch (block.kind) {
+    case Block::Kind::kHeading:
+      return std::string(static_cast<std::size_t>(block.level), '#') + " " +
+             literal(block.text, Place::kHeading);
+    case Block::Kind::kItem:
+      return block.marker + " " + literal(block.text, place_of_item(block, among_loose));
+    case Block::Kind::kParagraph:
+      return literal(block.text, Place::kParagraph);
+    case Block::Kind::kTable:
+    case Block::Kind::kFigure:
+      return block.text;
+  }
+  return {};
+}
+
+std::string joined(std::vector<Block> blocks) {
+  std::erase_if(blocks, says_nothing);
+  std::string out;
+  bool among_loose = false;
+  Indents indents;
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    const bool in_list = i > 0 && is_item(blocks[i]) && is_item(blocks[i - 1]);
+    if (!in_list) {
+      among_loose = are_loose(blocks, i);
+      indents = {};
+    }
+    if (i > 0) out += in_list ? "\n" : "\n\n";
+    if (is_item(blocks[i])) out.append(indents.of(blocks[i]), ' ');
+    out += markdown_of_block(blocks[i], among_loose);
+  }
+  return out;
+}
+
+// How far to the right the rows of a region could reach: to the gutter before the one that stands right of
+// it, else over the page, whose margins are taken to be alike.
+float right_edge(const std::vector<Box>& regions, std::size_t which, const PageMetrics& metrics,
+                 float page_width) {
+  const Box& box = regions[which];
+  float left = box.x0, right = box.x1, next = page_width;
+  for (const Box& other : regions) {
+    const bool beside = other.y0 < box.y1 && other.y1 > box.y0;
+    if (beside && other.x0 > box.x1) next = std::min(next, other.x0 - kGutter * metrics.letters);
+    left = std::min(left, other.x0);
+    right = std::max(right, other.x1);
+  }
+  return std::max(box.x1, std::min(next, std::max(right, page_width - left)));
+}
+
+std::string markdown_of_plain(const PageText& page) {
+  const Words words = words_of(page);
+  const float letters = page.letters > 0 ? page.letters : body_letters(words);
+  PageMetrics metrics{page.index, page.height, page.recognised, letters, 0, 0};
+  std::vector<std::vector<Row>> regions;
+  std::vector<Box> boxes;
+  for (Words& region : reading_order(words)) {
+    boxes.push_back(bounds(region));
+    regions.push_back(make_rows(std::move(region)));
+    metrics.rows += regions.back().size();
+  }
+  metrics.pitch = row_pitch(regions, metrics.letters);
+  std::vector<Block> blocks;
+  for (std::size_t i = 0; i < regions.size(); ++i) {
+    const float right = right_edge(boxes, i, metrics, page.width);
+    append_blocks(blocks, RegionReader(metrics, std::move(regions[i]), right, i == 0).read());
+  }
+  return joined(std::move(blocks));
+}
+
+void append_apart(std::string& out, const std::string& text) {
+  if (!out.empty() && !text.empty()) out += "\n\n";
+  out += text;
+}
+
+std::string markdown_of_directions(const PageText& page) {
+  if (runs_plainly(page)) return markdown_of_plain(page);
+  std::string out;
+  for (const PageText& part : plain_pages(page)) append_apart(out, markdown_of_plain(part));
+  return out;
+}
+
+}  // namespace
+
+std::string markdown_of(const PageText& page) {
+  const auto unstamped = without_stamps(page);
+  if (!unstamped) return markdown_of_directions(page);
+  std::string out = markdown_of_directions(unstamped->page);
+  for (const std::string& stamp : unstamped->stamps) append_apart(out, literal(stamp, Place::kParagraph));
+  return out;
+}
+
+}  // namespace millrace::engines

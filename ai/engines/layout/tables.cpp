@@ -1,0 +1,387 @@
+#include "ai/engines/layout/tables.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "ai/engines/layout/literal.h"
+#include "ai/engines/layout/markers.h"
+
+namespace millrace::engines {
+namespace {
+
+constexpr float kGap = 1.1F;          // times the letter height: what a row of a table has
+constexpr float kWrapPitch = 1.4F;    // a cell's second line is so close below its first
+constexpr float kWiderStep = 1.1F;    // than the lines of a cell have: between two rows
+constexpr std::size_t kWrapMax = 12;  // lines of a cell
+constexpr float kSameEnd = 0.25F;     // times the letter height: amounts that end below each other
+
+// Which word of the row begins the cell after the one that the line stands in.
+std::optional<std::size_t> between_cells(const Row& line, const Row& row, float letters) {
+  for (std::size_t k = 1; k < row.words.size(); ++k) {
+    const float left = row.words[k - 1]->box.x1, right = row.words[k]->box.x0;
+    if (left + kRiver * letters < line.box.x0 && line.box.x1 + kRiver * letters < right) return k;
+  }
+  return std::nullopt;
+}
+
+// Which word of the row begins the cell that the line stands below or above: it begins where that does and
+// ends before the next.
+std::optional<std::size_t> aligned_cell(const Row& line, const Row& row, float letters) {
+  std::optional<std::size_t> cell;
+  for (std::size_t k = 0; k < row.words.size(); ++k) {
+    const float x = row.words[k]->box.x0;
+    if (!begins_cell(row, k, letters)) continue;
+    if (cell && x > row.words[*cell]->box.x0) return line.box.x1 <= x ? cell : std::nullopt;
+    if (std::abs(x - line.box.x0) < letters / 2) cell = k;
+  }
+  return cell;
+}
+
+// Whether the line begins or ends where a cell of the row does that is an amount.
+bool is_below_amount(const Row& line, const Row& row, float letters) {
+  for (std::size_t k = 1, end = k; k < row.words.size(); k = end) {
+    while (++end < row.words.size() && !begins_cell(row, end, letters)) continue;
+    const Words words(row.words.begin() + static_cast<std::ptrdiff_t>(k),
+                      row.words.begin() + static_cast<std::ptrdiff_t>(end));
+    const bool below = std::abs(words.front()->box.x0 - line.box.x0) < letters / 2 ||
+                       std::abs(words.back()->box.x1 - line.box.x1) < kSameEnd * letters;
+    if (below && begins_cell(row, k, letters) && is_amount(Row{row.box, row.height, words}.text()))
+      return true;
+  }
+  return false;
+}
+
+// The nearest row with cells before (-1) or after (1) a line that has none; nullopt: it is not near.
+std::optional<std::size_t> row_with_cells(const std::vector<Row>& rows, std::size_t line, int way,
+                                          float letters) {
+  std::size_t i = line;
+  for (std::size_t lines = 0; lines < kWrapMax; ++lines) {
+    if (way < 0 ? i == 0 : i + 1 == rows.size()) return std::nullopt;
+    i = way < 0 ? i - 1 : i + 1;
+    if (rows[i].figure()) return std::nullopt;
+    if (has_cells(rows[i], letters)) return i;
+  }
+  return std::nullopt;
+}
+
+// Where the lines between two rows of a table part: the first that is the lower one's. Without a wider step
+// all are the upper one's.
+std::size_t parting(const std::vector<Row>& rows, std::size_t upper, std::size_t lower) {
+  std::size_t widest = lower;
+  float narrowest = step_to(rows, lower);
+  for (std::size_t i = upper + 1; i < lower; ++i) {
+    if (step_to(rows, i) > step_to(rows, widest)) widest = i;
+    narrowest = std::min(narrowest, step_to(rows, i));
+  }
+  return step_to(rows, widest) > kWiderStep * narrowest ? widest : lower;
+}
+
+bool are_close(const std::vector<Row>& rows, std::size_t first, std::size_t last, float letters) {
+  for (std::size_t i = first + 1; i <= last; ++i) {
+    if (step_to(rows, i) > kWrapPitch * letters) return false;
+  }
+  return true;
+}
+
+// The row with cells above or below that a line without some is nearer to.
+std::optional<std::size_t> nearest_row(const std::vector<Row>& rows, std::size_t line, float letters) {
+  const auto upper = row_with_cells(rows, line, -1, letters), lower = row_with_cells(rows, line, 1, letters);
+  const auto row = lower && (!upper || line >= parting(rows, *upper, *lower)) ? lower : upper;
+  if (!row || !are_close(rows, std::min(line, *row), std::max(line, *row), letters)) return std::nullopt;
+  return row;
+}
+
+// The row's is the middle of a cell whose lines are even in number: the line stands between two cells of the
+// row, and so does the one as far on the other side.
+std::optional<std::size_t> cell_about(const std::vector<Row>& rows, std::size_t line, std::size_t row,
+                                      float letters) {
+  if (line > 2 * row || 2 * row - line >= rows.size()) return std::nullopt;
+  const std::size_t other = 2 * row - line;
+  const auto cell = between_cells(rows[line], rows[row], letters);
+  const bool even = cell && between_cells(rows[other], rows[row], letters) == cell &&
+                    nearest_row(rows, other, letters) == row;
+  return even ? cell : std::nullopt;
+}
+
+bool leads_to_wider_step(const std::vector<Row>& rows, std::size_t line, float letters) {
+  const auto lower = row_with_cells(rows, line, 1, letters);
+  return lower && step_to(rows, *lower) > kWiderStep * step_to(rows, line);
+}
+
+// An amount below one of the row, no closer to it than the rows are to each other.
+bool is_total(const std::vector<Row>& rows, std::size_t line, std::size_t row, float letters) {
+  if (row > line || !is_amount(rows[line].text()) || !is_below_amount(rows[line], rows[row], letters))
+    return false;
+  const bool rows_above_apart = row == 0 || step_to(rows, row) > kWiderStep * step_to(rows, line);
+  const bool last = !row_with_cells(rows, line, 1, letters);
+  return !rows_above_apart || !(last || leads_to_wider_step(rows, line, letters));
+}
+
+}  // namespace
+
+bool begins_cell(const Row& row, std::size_t k, float letters) {
+  return k == 0 || row.words[k]->box.x0 - row.words[k - 1]->box.x1 > kGap * letters;
+}
+
+bool has_cells(const Row& row, float letters) {
+  if (row.figure() || row.words.size() < 2) return false;
+  // The gap after a bullet or a number is no gap between cells.
+  const std::size_t from = is_list_marker(row.words.front()->text) ? 1 : 0;
+  std::size_t at = 0;
+  return row.widest_gap(at, from) > kGap * letters;
+}
+
+float step_to(const std::vector<Row>& rows, std::size_t i) { return rows[i].box.y0 - rows[i - 1].box.y0; }
+
+std::optional<std::size_t> row_of(const std::vector<Row>& rows, std::size_t line, float letters) {
+  if (rows[line].figure()) return std::nullopt;
+  const auto row = nearest_row(rows, line, letters);
+  if (!row) return std::nullopt;
+  if (is_total(rows, line, *row, letters)) return line;
+  auto cell = aligned_cell(rows[line], rows[*row], letters);
+  if (!cell) cell = cell_about(rows, line, *row, letters);
+  const bool may_be_first = *row < line && leads_to_wider_step(rows, line, letters);
+  return cell && (*cell > 0 || may_be_first) ? row : std::nullopt;
+}
+
+namespace {
+
+constexpr std::size_t kTableRowsMin = 3;
+constexpr std::size_t kRowsMax = 200;
+constexpr std::size_t kRowsAboveMax = 8;  // of something else, close above a table
+constexpr float kPitchMax = 2.6F;         // rows further apart belong to different things …
+constexpr float kEvenMax = 5;             // … unless they are evenly so
+constexpr float kEvenBy = 0.15F;
+constexpr float kFilledRows = 0.6F;  // part of the rows that has two cells or more
+
+bool close_enough(float step, float letters, float& even) {
+  if (step <= kPitchMax * letters) return true;
+  if (step > kEvenMax * letters) return false;
+  if (even == 0) even = step;
+  return std::abs(step - even) < kEvenBy * even;
+}
+
+// Between two rows and the lines of their cells.
+float widest_step(const std::vector<Row>& rows, std::size_t upper, std::size_t lower) {
+  float widest = 0;
+  for (std::size_t i = upper + 1; i <= lower; ++i) widest = std::max(widest, step_to(rows, i));
+  return widest;
+}
+
+std::size_t run_length(const std::vector<Row>& rows, std::size_t first, float letters) {
+  if (!has_cells(rows[first], letters)) return 0;
+  std::size_t end = first + 1;
+  std::size_t above = first;  // the last row that has cells
+  float even = 0;
+  for (; end < std::min(rows.size(), first + kRowsMax); ++end) {
+    if (!has_cells(rows[end], letters)) {
+      if (!row_of(rows, end, letters)) break;
+      continue;
+    }
+    if (!close_enough(widest_step(rows, above, end), letters, even)) break;
+    above = end;
+  }
+  while (end > above + 1 && row_of(rows, end - 1, letters).value_or(end) >= end) --end;
+  return end - first;
+}
+
+// White from top to bottom, between two columns.
+struct River {
+  float from = 0, to = 0;
+};
+
+// Those of rows that come one by one.
+class Rivers {
+ public:
+  explicit Rivers(float letters) : narrowest_(kRiver * letters) {}
+  void add(const Row& row);
+  std::vector<River> all() const;
+
+ private:
+  float narrowest_;
+  std::vector<std::array<float, 2>> covered_;  // from left to right, with a river between any two
+};
+
+void Rivers::add(const Row& row) {
+  for (const Word* word : row.words) covered_.push_back({word->box.x0, word->box.x1});
+  std::sort(covered_.begin(), covered_.end());
+  std::size_t last = 0;
+  for (const auto& span : covered_) {
+    if (span[0] - covered_[last][1] > narrowest_) {
+      covered_[++last] = span;
+    } else {
+      covered_[last][1] = std::max(covered_[last][1], span[1]);
+    }
+  }
+  covered_.resize(last + 1);
+}
+
+std::vector<River> Rivers::all() const {
+  std::vector<River> result;
+  for (std::size_t i = 1; i < covered_.size(); ++i) result.push_back({covered_[i - 1][1], covered_[i][0]});
+  return result;
+}
+
+std::vector<River> rivers(const std::vector<Row>& rows, std::size_t first, std::size_t count, float letters) {
+  Rivers result(letters);
+  for (std::size_t i = first; i < first + count; ++i) result.add(rows[i]);
+  return result.all();
+}
+
+// Whether too little of it is white where the row passes.
+bool closes(const Row& row, const River& river, float letters) {
+  float white = 0;
+  float reach = river.from;
+  for (const Word* word : row.words) {
+    if (word->box.x1 <= river.from || word->box.x0 >= river.to) continue;
+    white = std::max(white, word->box.x0 - reach);
+    reach = std::max(reach, word->box.x1);
+  }
+  return std::max(white, river.to - reach) <= kRiver * letters;
+}
+
+// How many rows of the run are the table's. A line of prose with one wide gap may follow: it closes every
+// river, or one while it stands out on a side.
+std::size_t table_length(const std::vector<Row>& rows, std::size_t first, std::size_t run, float letters) {
+  float left = rows[first].box.x0;
+  float right = rows[first].box.x1;
+  Rivers open(letters);
+  for (std::size_t count = 1; count < run; ++count) {
+    open.add(rows[first + count - 1]);
+    const Row& next = rows[first + count];
+    const std::vector<River> all = open.all();
+    const bool stands_out = next.box.x0 < left - letters || next.box.x1 > right + letters;
+    const auto closed = static_cast<std::size_t>(
+        std::ranges::count_if(all, [&](const River& river) { return closes(next, river, letters); }));
+    if (closed == all.size() || (stands_out && closed > 0)) return count;
+    left = std::min(left, next.box.x0);
+    right = std::max(right, next.box.x1);
+  }
+  return run;
+}
+
+std::size_t cell_count(const Row& row, float letters) {
+  std::size_t count = 0;
+  for (std::size_t k = 0; k < row.words.size(); ++k) count += begins_cell(row, k, letters) ? 1 : 0;
+  return count;
+}
+
+// How many rows from `first` on stand above a table and are none of it: the next has more cells, and without
+// those before it there are more columns, for they lie over its rivers.
+std::size_t rows_above(const std::vector<Row>& rows, std::size_t first, std::size_t run, std::size_t columns,
+                       float letters) {
+  for (std::size_t above = 1; above + kTableRowsMin <= run && above <= kRowsAboveMax; ++above) {
+    const std::size_t next = first + above;
+    if (cell_count(rows[next], letters) <= cell_count(rows[next - 1], letters)) continue;
+    const std::size_t count = table_length(rows, next, run - above, letters);
+    if (count >= kTableRowsMin && rivers(rows, next, count, letters).size() > columns) return above;
+  }
+  return 0;
+}
+
+std::vector<std::string> cells_of(const Row& row, const std::vector<River>& all) {
+  std::vector<Row> cells(all.size() + 1);
+  for (const Word* word : row.words) {
+    const auto column = std::ranges::count_if(
+        all, [&](const River& river) { return (river.from + river.to) / 2 <= word->box.middle_x(); });
+    cells[static_cast<std::size_t>(column)].words.push_back(word);
+  }
+  std::vector<std::string> texts;
+  texts.reserve(cells.size());
+  for (const Row& cell : cells) texts.push_back(cell.text());
+  return texts;
+}
+
+std::vector<std::string> joined_cells(std::vector<std::string> row, const std::vector<std::string>& more) {
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    if (!more[i].empty()) join_line(row[i], more[i]);
+  }
+  return row;
+}
+
+bool enough_cells(const Table& table) {
+  const auto filled = std::count_if(table.cells.begin(), table.cells.end(), [](const auto& row) {
+    return std::count_if(row.begin(), row.end(), [](const std::string& cell) { return !cell.empty(); }) >= 2;
+  });
+  return static_cast<float>(filled) >= kFilledRows * static_cast<float>(table.cells.size());
+}
+
+void append_row(std::string& out, const std::vector<std::string>& cells) {
+  out += '|';
+  for (const std::string& cell : cells) {
+    out.append(" ").append(literal(cell, Place::kCell)).append(" |");
+  }
+  out += '\n';
+}
+
+// Lines before a row that is none of the table are none of it either.
+std::size_t without_leading_lines(const std::vector<Row>& rows, std::size_t first, std::size_t count,
+                                  float letters) {
+  const auto leads_out = [&](std::size_t i) {
+    return !has_cells(rows[i], letters) && row_of(rows, i, letters).value_or(0) >= first + count;
+  };
+  while (count > 0 && leads_out(first + count - 1)) --count;
+  return count;
+}
+
+// Rows whose lines come one by one.
+class Cells {
+ public:
+  Cells(const std::vector<Row>& rows, float letters) : rows_(rows), letters_(letters) {}
+  // The next line, the `i`th of the region, cut into cells.
+  void add(std::size_t i, std::vector<std::string> cells);
+  std::vector<std::vector<std::string>> take() { return std::move(all_); }
+  // How many rows are more than a total.
+  std::size_t whole() const { return whole_; }
+
+ private:
+  const std::vector<Row>& rows_;
+  float letters_;
+  std::vector<std::vector<std::string>> all_;
+  std::vector<std::string> led_;  // lines before the row that they are of
+  std::size_t whole_ = 0;
+};
+
+void Cells::add(std::size_t i, std::vector<std::string> cells) {
+  const bool is_whole = all_.empty() || has_cells(rows_[i], letters_);
+  const std::size_t row = is_whole ? i : row_of(rows_, i, letters_).value_or(0);
+  if (row < i) {
+    all_.back() = joined_cells(std::move(all_.back()), cells);
+    return;
+  }
+  if (!led_.empty()) cells = joined_cells(std::exchange(led_, {}), cells);
+  (row > i ? led_ : all_.emplace_back()) = std::move(cells);
+  whole_ += is_whole ? 1 : 0;
+}
+
+}  // namespace
+
+Table table_at(const std::vector<Row>& rows, std::size_t first, float letters) {
+  Table table;
+  const std::size_t run = run_length(rows, first, letters);
+  if (run < kTableRowsMin) return table;
+  std::size_t count = table_length(rows, first, run, letters);
+  const std::size_t above = rows_above(rows, first, run, rivers(rows, first, count, letters).size(), letters);
+  if (above > 0) count = std::min(count, above);
+  count = without_leading_lines(rows, first, count, letters);
+  if (count < kTableRowsMin) return table;
+  const std::vector<River> cuts = rivers(rows, first, count, letters);
+  Cells cells(rows, letters);
+  for (std::size_t i = first; i < first + count; ++i) cells.add(i, cells_of(rows[i], cuts));
+  table.cells = cells.take();
+  if (cells.whole() >= kTableRowsMin && enough_cells(table)) table.rows = count;
+  return table;
+}
+
+std::string table_markdown(const Table& table) {
+  std::string out;
+  append_row(out, table.cells.front());
+  append_row(out, std::vector<std::string>(table.cells.front().size(), "---"));
+  for (std::size_t i = 1; i < table.cells.size(); ++i) append_row(out, table.cells[i]);
+  out.pop_back();
+  return out;
+}
+
+}  // namespace millrace::engines

@@ -1,0 +1,128 @@
+#include "ai/engines/ocr/document.h"
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace millrace::engines {
+namespace {
+
+using base::Code;
+
+}  // namespace
+
+Document::Document(base::Fd fd, std::uint64_t size_bytes, schemas::Media media)
+    : fd_(std::move(fd)), size_bytes_(size_bytes), media_(media) {}
+
+base::Result<std::shared_ptr<const Document>> Document::from(base::Fd fd) {
+  struct stat status {};
+  if (!fd || ::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
+    return base::error(Code::kInternal, "the document's bytes cannot be read");
+  }
+  if (status.st_size == 0) return base::error(Code::kDocumentEmpty, "the document is empty");
+  const auto size_bytes = static_cast<std::uint64_t>(status.st_size);
+  if (size_bytes > kBytesMax)
+    return base::error(Code::kDocumentTooLarge, "the document is larger than 50 MB");
+  char head[schemas::kMediaHeadBytes];
+  const ssize_t count = ::pread(fd.get(), head, sizeof head, 0);
+  if (count <= 0) return base::error(Code::kInternal, "the document's bytes cannot be read");
+  const auto media = schemas::detect_media({head, static_cast<std::size_t>(count)});
+  if (!media) {
+    return base::error(Code::kDocumentUnsupported, "not a PDF, PNG, JPEG or WebP by its first bytes");
+  }
+  return std::shared_ptr<const Document>(new Document(std::move(fd), size_bytes, *media));
+}
+
+namespace {
+
+using base::Code;
+using base::error;
+
+bool says(const std::string& text, std::string_view what) { return text.find(what) != std::string::npos; }
+
+}  // namespace
+
+base::Error wrong_page_count() {
+  return error(Code::kDocumentPageCount,
+               "the document's page count is not the number of pages that are in it");
+}
+
+base::Error opening_is_a_bomb() {
+  return error(Code::kDocumentBomb, "opening the document takes more time or memory than any sound document");
+}
+
+// It used less computing time than a bomb would: the machine is busy, and may be less so later.
+base::Error opened_too_slowly() {
+  return error(Code::kInternal,
+               "opening the document took longer than a page may (ocr.page_timeout): the machine is busy");
+}
+
+namespace {
+
+base::Error failure(const process::Captured& pdfinfo) {
+  if (says(pdfinfo.err, "Incorrect password")) {
+    return error(Code::kDocumentEncrypted, "the document needs a password: send a copy that has none");
+  }
+  if (pdfinfo.timed_out) return opened_too_slowly();
+  if (pdfinfo.exit.signal == SIGXCPU) return opening_is_a_bomb();
+  if (says(pdfinfo.err, "Invalid page count") || says(pdfinfo.err, "Page count (")) return wrong_page_count();
+  // A document without any page is none that can be opened, whichever pages were asked for.
+  if (says(pdfinfo.err, "Wrong page range") && !says(pdfinfo.err, "the last page (0)")) {
+    return error(Code::kInvalidField, "the pages are not in the document", "pages");
+  }
+  return error(Code::kDocumentDamaged, "the document is damaged or cut off: it cannot be opened");
+}
+
+// "Page    3 size:  595 x 842 pts (A4)" and "Page    3 rot:   90"
+void read_line(const std::string& line, std::vector<PdfPage>& pages) {
+  unsigned number = 0;
+  float width = 0;
+  float height = 0;
+  int turn = 0;
+  const auto page = [&]() -> PdfPage* {
+    return number >= 1 && number <= pages.size() ? &pages[number - 1] : nullptr;
+  };
+  if (std::sscanf(line.c_str(), "Page %u size: %f x %f", &number, &width, &height) == 3) {
+    if (page() != nullptr) *page() = {width, height};
+  } else if (std::sscanf(line.c_str(), "Page %u rot: %d", &number, &turn) == 2 && turn % 180 != 0) {
+    if (page() != nullptr) std::swap(page()->width, page()->height);
+  }
+}
+
+int count_of(const std::string& out) {
+  const auto at = out.find("Pages:");
+  int count = -1;
+  if (at == std::string::npos || std::sscanf(out.c_str() + at, "Pages: %d", &count) != 1) return -1;
+  return count;
+}
+
+}  // namespace
+
+base::Result<std::vector<PdfPage>> read_pdf_info(const process::Captured& pdfinfo, int last, int pages_max) {
+  const int count = count_of(pdfinfo.out);
+  if (!pdfinfo.exit.ok() || count < 0) return failure(pdfinfo);
+  if (count == 0) return wrong_page_count();
+  if (count > pages_max) {
+    return error(Code::kDocumentTooManyPages, "the document has " + std::to_string(count) +
+                                                  " pages; at most " + std::to_string(pages_max) +
+                                                  " are taken: send it in parts");
+  }
+  std::vector<PdfPage> pages(static_cast<std::size_t>(count));
+  std::size_t at = 0;
+  while (at < pdfinfo.out.size()) {
+    const std::size_t end = std::min(pdfinfo.out.find('\n', at), pdfinfo.out.size());
+    read_line(pdfinfo.out.substr(at, end - at), pages);
+    at = end + 1;
+  }
+  // poppler shows a page that the tree does not have as 0 × 0.
+  const PdfPage& last_shown = pages[static_cast<std::size_t>(std::clamp(last, 0, count - 1))];
+  if (last_shown.width <= 0 || last_shown.height <= 0) return wrong_page_count();
+  return pages;
+}
+
+}  // namespace millrace::engines

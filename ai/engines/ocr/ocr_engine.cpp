@@ -1,0 +1,168 @@
+#include "ai/engines/ocr/ocr_engine.h"
+
+#include <chrono>
+#include <set>
+#include <string>
+
+#include "ai/engines/ocr/document.h"
+#include "ai/engines/pool/engine_call.h"
+
+namespace millrace::engines {
+namespace {
+
+using base::Code;
+using std::chrono::milliseconds;
+using DocumentPtr = std::shared_ptr<const Document>;
+
+bool open_in(EngineChild& child, const DocumentPtr& document) {
+  Request opening;
+  opening.kind = Request::Kind::kOpen;
+  opening.media = document->media();
+  opening.size_bytes = document->size_bytes();
+  return child.open(document, opening, document->fd());
+}
+
+// Whoever ends a child that opens a document may have meant the child: it is the document once three have
+// ended so, as jobs are that end their own.
+class InspectCall final : public AnswerCall<DocumentInfo> {
+ public:
+  InspectCall(const EngineLimits& limits, DocumentPtr document, Done done)
+      : AnswerCall(std::move(done)), limits_(limits), document_(std::move(document)) {}
+
+  bool ask(EngineChild& child) override {
+    Request request;
+    request.kind = Request::Kind::kInspect;
+    return open_in(child, document_) && child.send(request);
+  }
+  milliseconds patience() const override { return limits_.page_wall + limits_.page_cpu; }
+  Place place() const override { return {-1, schemas::name(document_->media())}; }
+  std::optional<EngineEnd> stuck(Stuck why) override {
+    return failed(why == Stuck::kByClock ? opened_too_slowly() : opening_is_a_bomb());
+  }
+  int crashes_borne() const override { return 2; }
+
+ private:
+  base::Error crash_error() const override {
+    return base::error(Code::kDocumentDamaged,
+                       "the document cannot be opened: the engine ended three times at it");
+  }
+  std::optional<DocumentInfo> answer_in(Event event) const override {
+    if (event.kind != Event::Kind::kInfo) return std::nullopt;
+    return DocumentInfo{document_->media(), event.pages};
+  }
+
+  const EngineLimits& limits_;
+  DocumentPtr document_;
+};
+
+class RecogniseCall final : public PartsCall {
+ public:
+  RecogniseCall(const EngineLimits& limits, DocumentPtr document, const std::vector<int>& pages,
+                RecogniseOptions options, std::function<void(PageOutcome)> on_page,
+                std::function<void(EngineEnd)> done)
+      : PartsCall({pages.begin(), pages.end()}, std::move(done)),
+        limits_(limits),
+        document_(std::move(document)),
+        options_(options),
+        on_page_(std::move(on_page)) {}
+
+  bool ask(EngineChild& child) override {
+    Request request;
+    request.kind = Request::Kind::kRecognise;
+    request.pages.assign(left().begin(), left().end());
+    request.image_data = options_.image_data;
+    return open_in(child, document_) && child.send(request);
+  }
+  milliseconds patience() const override { return limits_.page_wall + limits_.page_cpu; }
+  Place place() const override { return {blamed(), schemas::name(document_->media())}; }
+
+ private:
+  std::optional<int> part_in(const Event& event) const override {
+    if (event.kind != Event::Kind::kPage) return std::nullopt;
+    return event.outcome.index;
+  }
+  void report(Event event) override { on_page_(std::move(event.outcome)); }
+  base::Error stuck_error(int /*page*/, Stuck why) const override {
+    if (why == Stuck::kByClock) {
+      return base::error(Code::kPageTimeout, "the page takes too long (ocr.page_timeout)");
+    }
+    const auto bound = std::chrono::ceil<std::chrono::seconds>(limits_.child_cpu()).count();
+    return base::error(Code::kPageTimeout,
+                       "the page takes more than " + std::to_string(bound) + " s of processor time");
+  }
+  void report_failed(int page, base::Error error) override {
+    PageOutcome outcome;
+    outcome.index = page;
+    outcome.error = std::move(error);
+    on_page_(std::move(outcome));
+  }
+
+  const EngineLimits& limits_;
+  DocumentPtr document_;
+  RecogniseOptions options_;
+  std::function<void(PageOutcome)> on_page_;
+};
+
+// What a broken child says is held to what a picture is.
+bool is_small_jpeg(const std::string& bytes) {
+  constexpr std::size_t kPictureBytesMax = std::size_t{4} << 20;
+  return bytes.size() <= kPictureBytesMax && schemas::detect_media(bytes) == schemas::Media::kJpeg;
+}
+
+class DrawCall final : public AnswerCall<std::string> {
+ public:
+  DrawCall(const EngineLimits& limits, DocumentPtr document, int page, int side, Done done)
+      : AnswerCall(std::move(done)),
+        limits_(limits),
+        document_(std::move(document)),
+        page_(page),
+        side_(side) {}
+
+  bool ask(EngineChild& child) override {
+    Request request;
+    request.kind = Request::Kind::kDraw;
+    request.pages = {page_};
+    request.picture_side = side_;
+    return open_in(child, document_) && child.send(request);
+  }
+  milliseconds patience() const override { return limits_.page_wall; }
+  Place place() const override { return {page_, schemas::name(document_->media())}; }
+  std::optional<EngineEnd> stuck(Stuck /*why*/) override {
+    return failed(base::error(Code::kPageTimeout, "the page takes too long to draw"));
+  }
+
+ private:
+  base::Error crash_error() const override {
+    return base::error(Code::kPageFailed, "the page breaks the program that draws it");
+  }
+  std::optional<std::string> answer_in(Event event) const override {
+    if (event.kind != Event::Kind::kPicture || !is_small_jpeg(event.picture)) return std::nullopt;
+    return std::move(event.picture);
+  }
+
+  const EngineLimits& limits_;
+  DocumentPtr document_;
+  const int page_, side_;
+};
+
+}  // namespace
+
+base::Result<Ticket> OcrEngine::inspect(std::shared_ptr<const Document> document,
+                                        std::function<void(base::Result<DocumentInfo>)> done) {
+  return pool_.submit(std::make_shared<InspectCall>(pool_.limits(), std::move(document), std::move(done)));
+}
+
+base::Result<Ticket> OcrEngine::recognise(std::shared_ptr<const Document> document, std::vector<int> pages,
+                                          RecogniseOptions options, std::function<void(PageOutcome)> on_page,
+                                          std::function<void(EngineEnd)> done) {
+  return pool_.submit(std::make_shared<RecogniseCall>(pool_.limits(), std::move(document), pages, options,
+                                                      std::move(on_page), std::move(done)));
+}
+
+base::Result<Ticket> OcrEngine::draw(std::shared_ptr<const Document> document, int page, int side,
+                                     std::function<void(base::Result<std::string>)> done) {
+  return pool_.submit(
+      std::make_shared<DrawCall>(pool_.limits(), std::move(document), page, side, std::move(done)));
+}
+
+}  // namespace millrace::engines

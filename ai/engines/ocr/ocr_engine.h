@@ -1,0 +1,45 @@
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ai/engines/ocr/document.h"
+#include "ai/engines/ocr/pages.h"
+#include "ai/engines/pool/engine_pool.h"
+#include "platform/base/result.h"
+
+namespace millrace::engines {
+
+// The local OCR engine as the workers see it. Thread-safe.
+class OcrEngine {
+ public:
+  // The pool must outlive it.
+  explicit OcrEngine(EnginePool& pool) : pool_(pool) {}
+
+  // Neither blocks. Callbacks run on a pump thread, must not throw and should be short. kOverloaded (and no
+  // callback): too many calls wait already.
+
+  // Page count and the document's own errors (kDocumentDamaged, kDocumentEncrypted, kDocumentBomb,
+  // kDocumentPageCount, kDocumentTooManyPages, kImageTooLarge). A child that dies over it is replaced twice,
+  // after a pause; the third makes it kDocumentDamaged. A cancelled call ends with kJobCancelled.
+  base::Result<Ticket> inspect(std::shared_ptr<const Document> document,
+                               std::function<void(base::Result<DocumentInfo>)> done);
+
+  // Recognises `pages` (indexes from 0; each at most once). `on_page` is called once per page, in no fixed
+  // order; `done` once, last. A page that takes too long or cannot be read is a PageOutcome with an error,
+  // and the others go on.
+  base::Result<Ticket> recognise(std::shared_ptr<const Document> document, std::vector<int> pages,
+                                 RecogniseOptions options, std::function<void(PageOutcome)> on_page,
+                                 std::function<void(EngineEnd)> done);
+
+  // A page (from 0) as a small JPEG: its long side has at most `side` pixels. kInvalidField: it is not in the
+  // document. kPageTimeout, kPageFailed: it cannot be drawn. A cancelled call ends with kJobCancelled.
+  base::Result<Ticket> draw(std::shared_ptr<const Document> document, int page, int side,
+                            std::function<void(base::Result<std::string>)> done);
+
+ private:
+  EnginePool& pool_;
+};
+
+}  // namespace millrace::engines

@@ -1,0 +1,79 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ai/engines/pool/engine_end.h"
+#include "platform/base/result.h"
+#include "schemas/media.h"
+
+namespace millrace::engines {
+
+// No box of a word begins further from the page's corner, in either direction.
+inline constexpr float kFarthest = 1e9F;
+
+// In the page's own units (points for a text layer, pixels for a scan); y grows downwards.
+struct Box {
+  float x0 = 0, y0 = 0, x1 = 0, y1 = 0;
+  float width() const { return x1 - x0; }
+  float height() const { return y1 - y0; }
+  float middle_x() const { return (x0 + x1) / 2; }
+  float middle_y() const { return (y0 + y1) / 2; }
+};
+
+// How a word lies on the page: upright, read upwards, read downwards, upside down.
+enum class Turn : std::uint8_t { kNone, kUp, kDown, kOver };
+
+// One word, or a picture that takes its place in the reading order (then `text` is its markdown).
+struct Word {
+  Box box;  // the height is that of its row's letters (ascent to descent), not the ink of this word
+  std::string text;
+  bool bold = false;
+  bool figure = false;
+  bool leftwards = false;  // has letters that run from right to left; `text` is as it is read
+  Turn turn = Turn::kNone;
+};
+
+// What stands on a page, as a text layer or the recogniser gives it; the order of `words` does not matter.
+struct PageText {
+  int index = 0;  // in the document, from 0
+  float width = 0, height = 0;
+  float letters = 0;        // height of its body letters; 0: as its words say
+  bool recognised = false;  // by OCR: bullets may be misread, no word is known to be bold
+  std::vector<Word> words;
+};
+
+// What a look into a document, inside the jail, tells.
+struct DocumentInfo {
+  schemas::Media media = schemas::Media::kPdf;
+  int pages = 0;
+};
+
+// A picture on a page; the box is in pixels of `PageOutcome::dimensions`.
+struct PageImage {
+  std::string id;  // unique in the document; the markdown names it as ![id](id)
+  int x0 = 0, y0 = 0, x1 = 0, y1 = 0;
+  std::string data_uri;  // data:image/jpeg;base64,…; empty unless asked for
+};
+
+struct PageDimensions {
+  int dpi = 0;
+  int height = 0;  // pixels at `dpi`
+  int width = 0;
+};
+
+// One page, done or failed. A failed page has an error (kPageTimeout, kPageFailed) and nothing else.
+struct PageOutcome {
+  int index = 0;  // from 0, in the document
+  std::string markdown;
+  std::vector<PageImage> images;
+  std::optional<PageDimensions> dimensions;
+  std::optional<base::Error> error;
+};
+
+struct RecogniseOptions {
+  bool image_data = false;  // fill PageImage::data_uri
+};
+
+}  // namespace millrace::engines

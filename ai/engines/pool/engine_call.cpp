@@ -1,0 +1,68 @@
+#include "ai/engines/pool/engine_call.h"
+
+#include <cstdint>
+#include <utility>
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+namespace millrace::engines {
+
+EngineEnd ended(EngineEnd::Kind kind) { return {kind, -1, std::nullopt}; }
+
+EngineEnd failed(base::Error error) { return {EngineEnd::Kind::kFailed, -1, std::move(error)}; }
+
+base::Fd EngineCall::cancel_event() { return base::Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)); }
+
+// Reading takes the event away: it is put back.
+bool EngineCall::is_cancelled() const {
+  std::uint64_t count = 0;
+  return ::read(cancelled_.get(), &count, sizeof count) == sizeof count &&
+         ::eventfd_write(cancelled_.get(), 1) == 0;
+}
+
+void EngineCall::cancel() const { ::eventfd_write(cancelled_.get(), 1); }
+
+namespace {
+
+// A page is read, drawn and recognised, each within its bound; once more, as the child is given its grace
+// too.
+constexpr int kStagesPerPart = 4;
+// Each of these stages says so, when it starts over too: nine times at the most.
+constexpr std::size_t kBeginsPerPart = 16;
+
+}  // namespace
+
+PartsCall::PartsCall(std::set<int> parts, std::function<void(EngineEnd)> done)
+    : left_(std::move(parts)), done_(std::move(done)), begins_left_(left_.size() * kBeginsPerPart) {}
+
+std::chrono::milliseconds PartsCall::wall() const {
+  return patience() * kStagesPerPart * static_cast<int>(left_.size());
+}
+
+std::optional<EngineEnd> PartsCall::handle(Event event) {
+  if (event.kind == Event::Kind::kFailed) return failed(std::move(event.error));
+  if (event.kind == Event::Kind::kDone) return left_.empty() ? ended(EngineEnd::Kind::kDone) : broken();
+  if (event.kind == Event::Kind::kBegin) {
+    if (begins_left_ == 0) return broken();
+    --begins_left_;
+    at_ = event.page;
+    return std::nullopt;
+  }
+  const auto part = part_in(event);
+  // One that was not asked for, or comes twice: the word of a broken child.
+  if (!part || left_.erase(*part) == 0) return broken();
+  report(std::move(event));
+  return std::nullopt;
+}
+
+std::optional<EngineEnd> PartsCall::stuck(Stuck why) {
+  if (left_.empty()) return ended(EngineEnd::Kind::kDone);
+  const int part = blamed();
+  left_.erase(part);
+  report_failed(part, stuck_error(part, why));
+  if (left_.empty()) return ended(EngineEnd::Kind::kDone);
+  return std::nullopt;
+}
+
+}  // namespace millrace::engines

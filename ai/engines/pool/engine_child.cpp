@@ -1,0 +1,89 @@
+#include "ai/engines/pool/engine_child.h"
+
+#include <algorithm>
+#include <csignal>
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include "platform/process/child.h"
+
+namespace millrace::engines {
+namespace {
+
+using std::chrono::milliseconds;
+using Steady = std::chrono::steady_clock;
+
+constexpr int kSocketFd = 3;
+// The socket closes when the child dies; the programs around it follow at once.
+constexpr milliseconds kEndGrace{2'000};
+
+}  // namespace
+
+base::Result<EngineChild> EngineChild::start(process::Spawner& spawner, const process::Jail& jail,
+                                             const EnginePool::Options& options) {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+    return base::error(base::Code::kOverloaded,
+                       "no file descriptor is left for an engine: raise `ulimit -n`");
+  }
+  base::Fd ours(ends[0]);
+  const base::Fd theirs(ends[1]);
+  auto wrapped =
+      jail.wrap({.argv = {options.engine_path, "--serve", "--socket-fd", std::to_string(kSocketFd),
+                          "--languages", options.languages},
+                 .environment = {"PATH=/usr/bin:/bin", "LC_ALL=C.UTF-8", "HOME=/tmp", "OMP_THREAD_LIMIT=1"},
+                 .fds = {{kSocketFd, theirs.get()}},
+                 .idle = options.in_background});
+  if (!wrapped) return std::move(wrapped.error());
+  auto child = process::Child::start(spawner, wrapped->command);
+  if (!child) return std::move(child.error());
+  EngineChild engine(std::move(*child), std::move(ours), options.limits.request_wall);
+  Request first;
+  first.kind = Request::Kind::kLimits;
+  first.limits = options.limits;
+  if (!engine.send(first)) return base::error(base::Code::kInternal, "the engine ended at its start");
+  return engine;
+}
+
+bool EngineChild::open(const std::shared_ptr<const void>& input, const Request& opening, int fd) {
+  if (opened_.lock() == input) return true;
+  opened_ = input;
+  return send(opening, fd);
+}
+
+bool EngineChild::send(const Request& request, int fd) {
+  return send_frame(socket_.get(), encode(request), fd, Steady::now() + request_wall_);
+}
+
+// True: `got` tells what came.
+bool EngineChild::take_frame(Event& event, Got& got) {
+  const auto frame = frames_.next();
+  if (!frame) return false;
+  auto decoded = decode_event(*frame);
+  got = decoded ? Got::kEvent : Got::kGone;
+  if (decoded) event = std::move(*decoded);
+  return true;
+}
+
+EngineChild::Got EngineChild::next(Event& event, milliseconds wall, int interrupt_fd) {
+  const auto deadline = Steady::now() + wall;
+  Got got = Got::kGone;
+  while (Steady::now() < deadline) {
+    if (take_frame(event, got)) return got;
+    pollfd fds[2]{{socket_.get(), POLLIN, 0}, {interrupt_fd, POLLIN, 0}};
+    if (::poll(fds, 2, process::poll_limit(deadline)) <= 0) continue;
+    if (fds[1].revents != 0) return Got::kInterrupted;
+    if (fds[0].revents != 0 && frames_.read_some(socket_.get()) == FrameReader::State::kClosed)
+      return Got::kGone;
+  }
+  return Got::kTimeout;
+}
+
+// bwrap tells of a signal by its exit code, as a shell does.
+bool EngineChild::hit_cpu_bound() {
+  const auto exit = child_.wait(kEndGrace);
+  return exit && (exit->signal == SIGXCPU || exit->code == 128 + SIGXCPU);
+}
+
+}  // namespace millrace::engines

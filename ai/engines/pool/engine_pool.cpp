@@ -1,0 +1,293 @@
+#include "ai/engines/pool/engine_pool.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include <poll.h>
+#include <unistd.h>
+
+#include "ai/engines/pool/engine_call.h"
+#include "ai/engines/pool/engine_child.h"
+#include "platform/base/log.h"
+#include "platform/process/child.h"
+
+namespace millrace::engines {
+namespace {
+
+using base::Code;
+using std::chrono::milliseconds;
+using Steady = std::chrono::steady_clock;
+
+constexpr milliseconds kStartAgain{5'000};
+
+std::string_view words(EngineCall::Stuck why) {
+  return why == EngineCall::Stuck::kByClock ? "clock" : "processor_time";
+}
+
+}  // namespace
+
+void Ticket::cancel() const {
+  if (call_) call_->cancel();
+}
+
+struct EnginePool::Shared {
+  Shared(process::Spawner& starter, Options chosen, process::Jail locked)
+      : spawner(starter), options(std::move(chosen)), jail(std::move(locked)) {}
+
+  process::Spawner& spawner;
+  const Options options;
+  const process::Jail jail;
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::deque<std::shared_ptr<EngineCall>> queue;
+  std::vector<std::shared_ptr<EngineCall>> running;
+  std::size_t idle_children = 0;  // children whose pump serves no call
+  bool closed = false;
+  Counts counts;
+  std::vector<std::unique_ptr<Pump>> pumps;
+
+  // Of those that wait; under the mutex.
+  std::vector<std::shared_ptr<EngineCall>> take_cancelled() {
+    std::vector<std::shared_ptr<EngineCall>> taken;
+    std::erase_if(queue, [&taken](const std::shared_ptr<EngineCall>& call) {
+      const bool gone = call->is_cancelled();
+      if (gone) taken.push_back(call);
+      return gone;
+    });
+    return taken;
+  }
+};
+
+// A thread with at most one child: takes the next call, sees it through, keeps the child for a while.
+class EnginePool::Pump {
+ public:
+  Pump(Shared& shared, bool warm) : shared_(shared), warm_(warm), thread_([this] { run(); }) {}
+
+ private:
+  using Call = std::shared_ptr<EngineCall>;
+
+  void run() {
+    warm_up();
+    if (child_) {
+      const std::lock_guard lock(shared_.mutex);
+      ++shared_.idle_children;
+    }
+    while (const Call call = next_call()) {
+      EngineEnd end = serve(*call);
+      warm_up();
+      {
+        const std::lock_guard lock(shared_.mutex);
+        std::erase(shared_.running, call);
+        // Free from here on: what the callback submits shall find this child, not start another.
+        if (child_) ++shared_.idle_children;
+      }
+      call->end(std::move(end));
+    }
+    drop_child(false);
+  }
+
+  // A warm child that died is replaced before the next call comes. One that cannot be started is tried again
+  // for that call, which tells of it.
+  void warm_up() {
+    if (!warm_ || child_ || closed()) return;
+    static_cast<void>(ready_child());
+  }
+
+  bool closed() const {
+    const std::lock_guard lock(shared_.mutex);
+    return shared_.closed;
+  }
+
+  // Waits; an idle child is let go after a while. nullptr: the pool is closed.
+  Call next_call() {
+    std::unique_lock lock(shared_.mutex);
+    const auto something = [this] { return shared_.closed || !shared_.queue.empty(); };
+    for (;;) {
+      if (!child_) {
+        // Calls go to the idle children first: a new one is started only when there are more calls than
+        // these.
+        shared_.changed.wait(
+            lock, [this] { return shared_.closed || shared_.queue.size() > shared_.idle_children; });
+      } else if (warm_) {
+        shared_.changed.wait(lock, something);
+      } else if (!shared_.changed.wait_for(lock, shared_.options.idle_after, something)) {
+        --shared_.idle_children;
+        lock.unlock();
+        drop_child(false);
+        lock.lock();
+        continue;
+      }
+      if (!shared_.queue.empty()) break;
+      if (shared_.closed) return nullptr;
+    }
+    if (child_) --shared_.idle_children;
+    Call call = std::move(shared_.queue.front());
+    shared_.queue.pop_front();
+    shared_.running.push_back(call);
+    return call;
+  }
+
+  EngineEnd serve(EngineCall& call) {
+    const auto deadline = Steady::now() + call.wall() + shared_.options.limits.child_grace;
+    for (int crashes = 0;;) {
+      if (call.is_cancelled()) return ended(EngineEnd::Kind::kCancelled);
+      if (auto status = ready_child(); !status) return failed(not_now(status.error()));
+      const bool taken = call.ask(*child_);
+      const auto end = taken ? follow(call, deadline) : gone(call, call.broken());
+      const bool crashed = end && end->kind == EngineEnd::Kind::kCrashed;
+      if (end && (!crashed || ++crashes > crashes_borne(call, taken))) return *end;
+      if (Steady::now() >= deadline) return call.broken();
+      if (crashed && call.crashes_borne() > 0) pause(call, crashes);
+    }
+  }
+
+  // A child that does not even take the request, once, says nothing of the call: it gets another.
+  static int crashes_borne(const EngineCall& call, bool taken) {
+    return std::max(call.crashes_borne(), taken ? 0 : 1);
+  }
+
+  void pause(const EngineCall& call, int crashes) const {
+    const auto until = Steady::now() + crashes * shared_.options.limits.crash_pause;
+    pollfd cancelled{call.cancelled_fd(), POLLIN, 0};
+    while (Steady::now() < until && ::poll(&cancelled, 1, process::poll_limit(until)) <= 0) {
+    }
+  }
+
+  // An engine that cannot start is no fault of the job: it waits, at no cost of an attempt, until it can.
+  static base::Error not_now(const base::Error& why) {
+    base::log_error("engine.cannot_start", {{"error", why.message}});
+    base::Error error = base::error(Code::kOverloaded, "the local engine cannot be started now");
+    error.retry_after = kStartAgain;
+    return error;
+  }
+
+  // A child that died between two calls is replaced before the next.
+  base::Status ready_child() {
+    if (child_ && child_->alive()) return {};
+    drop_child(child_.has_value());
+    auto child = EngineChild::start(shared_.spawner, shared_.jail, shared_.options);
+    if (!child) return std::move(child.error());
+    child_ = std::move(*child);
+    const std::lock_guard lock(shared_.mutex);
+    ++shared_.counts.children_running;
+    ++shared_.counts.children_started;
+    return {};
+  }
+
+  void drop_child(bool crash) {
+    if (!child_) return;
+    child_.reset();
+    const std::lock_guard lock(shared_.mutex);
+    --shared_.counts.children_running;
+    if (crash) ++shared_.counts.children_crashed;
+  }
+
+  // Events until the call's end; nullopt: the child was ended over a part of it, and a new one is asked for
+  // what is left.
+  std::optional<EngineEnd> follow(EngineCall& call, Steady::time_point deadline) {
+    for (;;) {
+      Event event;
+      switch (child_->next(event, patience(call, deadline), call.cancelled_fd())) {
+        case EngineChild::Got::kInterrupted:
+          drop_child(false);
+          return ended(EngineEnd::Kind::kCancelled);
+        case EngineChild::Got::kGone:
+          if (child_->hit_cpu_bound()) return stuck(call, EngineCall::Stuck::kByProcessorTime);
+          return gone(call, call.broken());
+        case EngineChild::Got::kTimeout:
+          return stuck(call, EngineCall::Stuck::kByClock);
+        case EngineChild::Got::kEvent:
+          if (auto end = call.handle(std::move(event))) {
+            return end->kind == EngineEnd::Kind::kCrashed ? gone(call, std::move(*end)) : std::move(*end);
+          }
+      }
+    }
+  }
+
+  // A child that talks all the time is heard no longer than the call may last.
+  milliseconds patience(const EngineCall& call, Steady::time_point deadline) const {
+    const auto left = std::chrono::ceil<milliseconds>(deadline - Steady::now());
+    return std::min(call.patience() + shared_.options.limits.child_grace, left);
+  }
+
+  EngineEnd gone(const EngineCall& call, EngineEnd end) {
+    drop_child(true);
+    base::log_warn("engine.child_crashed", {{"page", end.page}, {"media", call.place().of}});
+    return end;
+  }
+
+  std::optional<EngineEnd> stuck(EngineCall& call, EngineCall::Stuck why) {
+    drop_child(true);
+    const EngineCall::Place place = call.place();
+    base::log_warn("engine.child_stuck", {{"page", place.part}, {"media", place.of}, {"bound", words(why)}});
+    return call.stuck(why);
+  }
+
+  Shared& shared_;
+  const bool warm_;
+  std::optional<EngineChild> child_;
+  std::jthread thread_;
+};
+
+EnginePool::EnginePool(std::unique_ptr<Shared> shared) : shared_(std::move(shared)) {}
+
+base::Result<std::unique_ptr<EnginePool>> EnginePool::make(process::Spawner& spawner, Options options,
+                                                           process::Confinement confinement) {
+  if (::access(options.engine_path.c_str(), X_OK) != 0) {
+    return base::error(Code::kInternal, "the program " + options.engine_path + " is not there: build it");
+  }
+  auto jail = process::Jail::make(options.jail, confinement);
+  if (!jail) return std::move(jail.error());
+  options.children = std::max({1U, options.children, options.warm_children});
+  auto shared = std::make_unique<Shared>(spawner, std::move(options), std::move(*jail));
+  std::unique_ptr<EnginePool> pool(new EnginePool(std::move(shared)));
+  Shared& parts = *pool->shared_;
+  for (unsigned i = 0; i < parts.options.children; ++i) {
+    parts.pumps.push_back(std::make_unique<Pump>(parts, i < parts.options.warm_children));
+  }
+  return pool;
+}
+
+EnginePool::~EnginePool() {
+  {
+    const std::lock_guard lock(shared_->mutex);
+    shared_->closed = true;
+    for (const auto& call : shared_->queue) call->cancel();
+    for (const auto& call : shared_->running) call->cancel();
+  }
+  shared_->changed.notify_all();
+  shared_->pumps.clear();
+}
+
+base::Result<Ticket> EnginePool::submit(std::shared_ptr<EngineCall> call) {
+  if (!call->usable()) {
+    return base::error(Code::kOverloaded, "no file descriptor is left: raise `ulimit -n`");
+  }
+  std::vector<std::shared_ptr<EngineCall>> left;  // those whose callers have gone make room
+  bool full = false;
+  {
+    const std::lock_guard lock(shared_->mutex);
+    if (shared_->queue.size() >= shared_->options.queue_max) left = shared_->take_cancelled();
+    full = shared_->closed || shared_->queue.size() >= shared_->options.queue_max;
+    if (!full) shared_->queue.push_back(call);
+  }
+  for (const auto& gone : left) gone->end(ended(EngineEnd::Kind::kCancelled));
+  if (full) return base::error(Code::kOverloaded, "too many calls wait for the local engine");
+  shared_->changed.notify_all();
+  return Ticket(std::move(call));
+}
+
+const EngineLimits& EnginePool::limits() const { return shared_->options.limits; }
+
+EnginePool::Counts EnginePool::counts() const {
+  const std::lock_guard lock(shared_->mutex);
+  Counts counts = shared_->counts;
+  counts.queued = shared_->queue.size();
+  return counts;
+}
+
+}  // namespace millrace::engines

@@ -1,0 +1,63 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ai/engines/limits.h"
+#include "ai/engines/ocr/pages.h"
+#include "ai/engines/protocol/frames.h"
+#include "ai/engines/speech/recording.h"
+#include "ai/engines/speech/speaker.h"
+#include "platform/base/result.h"
+#include "schemas/media/audio_format.h"
+
+namespace millrace::engines {
+
+// What the gateway and an engine child say to each other: frames (ai/engines/protocol/frames.h) of JSON, and
+// of bare bytes for audio and pictures. The child's side is hostile once a document has broken it: what does
+// not parse ends the child.
+
+struct Request {
+  enum class Kind {
+    kLimits,         // first, once
+    kOpen,           // the document of the following requests; its descriptor travels with the frame
+    kInspect,        // → kInfo or kFailed
+    kRecognise,      // → kBegin and kPage per page, then kDone or kFailed
+    kDraw,           // pages.front(), to fit into picture_side → kPicture or kFailed
+    kOpenRecording,  // the recording of the following requests, as kOpen
+    kListen,         // → kRecording or kFailed
+    kTranscribe,     // → kBegin and kPiece per piece, then kDone or kFailed
+    kSpeak,          // → kAudio as it is made, then kDone or kFailed
+  };
+  Kind kind = Kind::kInspect;
+  EngineLimits limits;
+  schemas::Media media = schemas::Media::kPdf;
+  std::uint64_t size_bytes = 0;
+  std::vector<int> pages;
+  bool image_data = false;
+  int picture_side = 0;                                      // kDraw: pixels of the long side, at most
+  schemas::AudioFormat format = schemas::AudioFormat::kWav;  // kOpenRecording, with size_bytes
+  std::vector<schemas::AudioPiece> pieces;
+  SpeechTask speech;
+};
+
+struct Event {
+  enum class Kind { kBegin, kPage, kInfo, kPicture, kRecording, kPiece, kAudio, kFailed, kDone };
+  Kind kind = Kind::kDone;
+  int page = -1;        // kBegin: the work on this page or piece (or from it on) begins
+  PageOutcome outcome;  // kPage
+  int pages = 0;        // kInfo
+  RecordingInfo recording;
+  PieceOutcome piece;
+  std::string audio;
+  std::string picture;  // kPicture: the bytes of a JPEG file
+  base::Error error;    // kFailed
+};
+
+std::string encode(const Request& request);
+std::string encode(const Event& event);
+base::Result<Request> decode_request(std::string_view frame);
+base::Result<Event> decode_event(std::string_view frame);
+
+}  // namespace millrace::engines

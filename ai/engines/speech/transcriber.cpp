@@ -1,0 +1,158 @@
+#include "ai/engines/speech/transcriber.h"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <string>
+
+#include "ai/engines/pool/engine_call.h"
+
+namespace millrace::engines {
+namespace {
+
+using base::Code;
+using std::chrono::milliseconds;
+using RecordingPtr = std::shared_ptr<const Recording>;
+
+constexpr milliseconds kBusyWait{30'000};
+
+// A bound of ours: the job waits, at no cost of an attempt.
+base::Error busy() {
+  base::Error error =
+      base::error(base::Code::kOverloaded, "decoding the recording takes too long: the machine is busy");
+  error.retry_after = kBusyWait;
+  return error;
+}
+
+bool open_recording(EngineChild& child, const RecordingPtr& recording) {
+  Request opening;
+  opening.kind = Request::Kind::kOpenRecording;
+  opening.format = recording->format();
+  opening.size_bytes = recording->size_bytes();
+  return child.open(recording, opening, recording->fd());
+}
+
+// Pieces that follow each other from the beginning to the end, none of them too long.
+bool sound(const RecordingInfo& info, milliseconds length_max) {
+  if (info.ms <= 0 || milliseconds(info.ms) > length_max) return false;
+  std::int64_t at = 0;
+  int index = 0;
+  for (const schemas::AudioPiece& piece : info.pieces) {
+    if (piece.index != index++ || piece.start_ms != at || piece.end_ms <= at) return false;
+    if (piece.end_ms - at > kPieceMsMax) return false;
+    at = piece.end_ms;
+  }
+  return info.pieces.empty() || at == info.ms;
+}
+
+class ListenCall final : public AnswerCall<RecordingInfo> {
+ public:
+  ListenCall(const EngineLimits& limits, RecordingPtr recording, Done done)
+      : AnswerCall(std::move(done)), limits_(limits), recording_(std::move(recording)) {}
+
+  bool ask(EngineChild& child) override {
+    Request request;
+    request.kind = Request::Kind::kListen;
+    return open_recording(child, recording_) && child.send(request);
+  }
+  milliseconds patience() const override { return limits_.piece_wall; }
+  Place place() const override { return {-1, schemas::name(recording_->format())}; }
+  // Bombs meet the bound of processor time; the clock alone says that the machine is busy.
+  std::optional<EngineEnd> stuck(Stuck why) override {
+    if (why == Stuck::kByClock) return failed(busy());
+    return failed(base::error(Code::kAudioDamaged,
+                              "decoding the recording takes more processor time than any sound one"));
+  }
+
+ private:
+  base::Error crash_error() const override {
+    return base::error(Code::kInternal, "the program that decodes the recording ended");
+  }
+  std::optional<RecordingInfo> answer_in(Event event) const override {
+    const bool is_one = event.kind == Event::Kind::kRecording;
+    if (!is_one || !sound(event.recording, limits_.recording_max)) return std::nullopt;
+    return std::move(event.recording);
+  }
+
+  const EngineLimits& limits_;
+  RecordingPtr recording_;
+};
+
+std::set<int> indexes(const std::map<int, schemas::AudioPiece>& pieces) {
+  std::set<int> all;
+  for (const auto& [index, piece] : pieces) all.insert(index);
+  return all;
+}
+
+std::map<int, schemas::AudioPiece> by_index(std::vector<schemas::AudioPiece> pieces) {
+  std::map<int, schemas::AudioPiece> all;
+  for (schemas::AudioPiece& piece : pieces) all.emplace(piece.index, piece);
+  return all;
+}
+
+class TranscribeCall final : public PartsCall {
+ public:
+  TranscribeCall(const EngineLimits& limits, RecordingPtr recording,
+                 std::map<int, schemas::AudioPiece> pieces, std::function<void(PieceOutcome)> on_piece,
+                 std::function<void(EngineEnd)> done)
+      : PartsCall(indexes(pieces), std::move(done)),
+        limits_(limits),
+        recording_(std::move(recording)),
+        pieces_(std::move(pieces)),
+        on_piece_(std::move(on_piece)) {}
+
+  bool ask(EngineChild& child) override {
+    Request request;
+    request.kind = Request::Kind::kTranscribe;
+    for (const int index : left()) request.pieces.push_back(pieces_.at(index));
+    return open_recording(child, recording_) && child.send(request);
+  }
+  milliseconds patience() const override { return limits_.piece_wall; }
+  Place place() const override { return {blamed(), schemas::name(recording_->format())}; }
+
+ private:
+  std::optional<int> part_in(const Event& event) const override {
+    if (event.kind != Event::Kind::kPiece) return std::nullopt;
+    return event.piece.index;
+  }
+  void report(Event event) override { on_piece_(std::move(event.piece)); }
+  base::Error stuck_error(int index, Stuck why) const override {
+    using std::chrono::seconds;
+    const schemas::AudioPiece& piece = pieces_.at(index);
+    const bool late = why == Stuck::kByClock;
+    const milliseconds bound =
+        late ? limits_.piece_wall : limits_.piece_cpu(milliseconds(piece.end_ms - piece.start_ms));
+    return base::error(Code::kPieceTimeout, "the piece takes more than " +
+                                                std::to_string(std::chrono::ceil<seconds>(bound).count()) +
+                                                (late ? " s: the machine is busy" : " s of processor time"));
+  }
+  void report_failed(int index, base::Error error) override {
+    PieceOutcome outcome;
+    outcome.index = index;
+    outcome.piece.error = std::move(error);
+    on_piece_(std::move(outcome));
+  }
+
+  const EngineLimits& limits_;
+  RecordingPtr recording_;
+  const std::map<int, schemas::AudioPiece> pieces_;
+  std::function<void(PieceOutcome)> on_piece_;
+};
+
+}  // namespace
+
+base::Result<Ticket> Transcriber::inspect(std::shared_ptr<const Recording> recording,
+                                          std::function<void(base::Result<RecordingInfo>)> done) {
+  return pool_.submit(std::make_shared<ListenCall>(pool_.limits(), std::move(recording), std::move(done)));
+}
+
+base::Result<Ticket> Transcriber::transcribe(std::shared_ptr<const Recording> recording,
+                                             std::vector<schemas::AudioPiece> pieces,
+                                             std::function<void(PieceOutcome)> on_piece,
+                                             std::function<void(EngineEnd)> done) {
+  return pool_.submit(std::make_shared<TranscribeCall>(pool_.limits(), std::move(recording),
+                                                       by_index(std::move(pieces)), std::move(on_piece),
+                                                       std::move(done)));
+}
+
+}  // namespace millrace::engines

@@ -1,0 +1,35 @@
+#pragma once
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "ai/engines/pool/engine_pool.h"
+#include "ai/engines/speech/recording.h"
+
+namespace millrace::engines {
+
+// The local recogniser of speech (PocketSphinx, US English) as the workers see it. Thread-safe; neither call
+// blocks. Callbacks run on a pump thread, must not throw and should be short. kOverloaded (and no callback):
+// too many calls wait already.
+class Transcriber {
+ public:
+  // The pool must outlive it.
+  explicit Transcriber(EnginePool& pool) : pool_(pool) {}
+
+  // Errors of the recording itself: kAudioDamaged (also: no sound in it), kAudioTooLong, kAudioUnsupported
+  // (its rate or its channels). A cancelled call ends with kJobCancelled.
+  base::Result<Ticket> inspect(std::shared_ptr<const Recording> recording,
+                               std::function<void(base::Result<RecordingInfo>)> done);
+
+  // Recognises `pieces` (each at most once). `on_piece` is called once per piece, in no fixed order; `done`
+  // once, last. A piece that takes too long or cannot be read has an error, and the others go on.
+  base::Result<Ticket> transcribe(std::shared_ptr<const Recording> recording,
+                                  std::vector<schemas::AudioPiece> pieces,
+                                  std::function<void(PieceOutcome)> on_piece,
+                                  std::function<void(EngineEnd)> done);
+
+ private:
+  EnginePool& pool_;
+};
+
+}  // namespace millrace::engines

@@ -1,0 +1,95 @@
+#include "ai/inference/chat/chat.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "ai/inference/chat/chat_parts.h"
+#include "ai/inference/chat/chat_run.h"
+#include "ai/inference/routing/routing.h"
+#include "ai/inference/schema/reply_schema.h"
+
+namespace millrace::inference {
+namespace {
+
+constexpr std::size_t kSlugsShown = 16;
+
+std::string known_slugs(const Registry& registry) {
+  const std::vector<McpSlug>& slugs = registry.settings().mcp_slugs;
+  if (slugs.empty()) return "it has none";
+  std::string out = "it has ";
+  for (std::size_t i = 0; i < slugs.size() && i < kSlugsShown; ++i)
+    out.append(i == 0 ? "'" : ", '").append(slugs[i].slug).append("'");
+  return slugs.size() > kSlugsShown ? out.append(", ...") : out;
+}
+
+base::Status check_slugs(const Registry& registry, const std::vector<schemas::McpServerRef>& servers) {
+  for (const schemas::McpServerRef& each : servers) {
+    if (each.slug.empty() || registry.slug(each.slug) != nullptr) continue;
+    return base::error(
+        base::Code::kInvalidField,
+        "there is no MCP server '" + each.slug + "' in the gateway's configuration: " + known_slugs(registry),
+        each.field);
+  }
+  return {};
+}
+
+}  // namespace
+
+Chat::Chat(Ground ground, RegistryPtr registry, ChatOptions options)
+    : parts_(std::make_shared<ChatParts>(std::move(ground), std::move(registry), options)) {}
+
+Chat::~Chat() { parts_->lanes->close(); }
+
+base::Status Chat::check(const schemas::ChatRequest& request) const {
+  const RegistryPtr registry = parts_->current();
+  const base::Result<std::vector<ModelPtr>> models = candidates(*registry, request);
+  if (!models) return models.error();
+  if (base::Status known = check_slugs(*registry, request.mcp_servers); !known) return known;
+  for (const schemas::NamedUrl& each : request.urls) {
+    if (base::Status allowed = parts_->guard.check_foreign_url(each.url, each.field); !allowed)
+      return allowed;
+  }
+  const base::Result<ReplySchema::Ptr> schema = ReplySchema::of(request.body);
+  if (!schema) return schema.error();
+  if (!request.strict) return {};
+  return check_strict(request, dropped_by(models->front()->rows.front().target, request));
+}
+
+std::string Chat::first_choice(const schemas::ChatRequest& request) const {
+  const RegistryPtr registry = parts_->current();
+  base::Result<std::vector<ModelPtr>> models = candidates(*registry, request);
+  if (!models) return request.models.front();
+  const std::vector<ModelPtr> way = with_fallbacks(*registry, std::move(*models), request);
+  if (way.size() == 1) return way.front()->name;
+  const auto answers = [&](const ModelPtr& model) {
+    return std::any_of(model->rows.begin(), model->rows.end(), [&](const ModelRow& row) {
+      return parts_->targets.of(row)->breaker(Work::kChat).state() != BreakerState::kOpen;
+    });
+  };
+  const auto found = std::find_if(way.begin(), way.end(), answers);
+  return found == way.end() ? way.front()->name : (*found)->name;
+}
+
+std::shared_ptr<ChatRun> Chat::start(schemas::ChatRequest request, ChatSink& sink) {
+  auto run = std::make_shared<Run>(parts_, parts_->current(), std::move(request), sink);
+  run->begin();
+  return run;
+}
+
+bool Chat::stop(std::chrono::milliseconds bound) {
+  parts_->loop.post([parts = parts_] { parts->live.cancel_all(); });
+  return parts_->live.wait(bound);
+}
+
+std::vector<TargetHealth> Chat::health() const { return parts_->targets.health(*parts_->current()); }
+
+std::shared_ptr<Lanes> Chat::lanes() const { return parts_->lanes; }
+
+RegistryPtr Chat::registry() const { return parts_->current(); }
+
+void Chat::reload(RegistryPtr registry) {
+  const std::lock_guard lock(parts_->mutex);
+  parts_->registry = std::move(registry);
+}
+
+}  // namespace millrace::inference

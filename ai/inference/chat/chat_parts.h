@@ -1,0 +1,58 @@
+#pragma once
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <random>
+
+#include "ai/inference/chat/chat.h"
+#include "ai/inference/chat/live_runs.h"
+#include "ai/inference/chat/reasoning_state.h"
+#include "ai/inference/routing/lanes.h"
+#include "ai/inference/routing/targets.h"
+#include "ai/inference/routing/upstream_metrics.h"
+
+namespace millrace::inference {
+
+// What all runs of one Chat share. Loop thread only but for `registry`, under its mutex, `live`,
+// `targets` and `lanes`.
+struct ChatParts {
+  ChatParts(Chat::Ground ground, RegistryPtr models, ChatOptions wanted)
+      : loop(ground.loop),
+        client(ground.client),
+        guard(ground.guard),
+        pool(ground.pool),
+        tool_servers(std::move(ground.tool_servers)),
+        local_speech(std::move(ground.local_speech)),
+        options(wanted),
+        targets(ground.loop, [this] { lanes->eased(); }),
+        lanes(std::make_shared<Lanes>(ground.loop, targets, [this] { return current(); })),
+        continuity(wanted.continuity_bytes_max),
+        meters(ground.metrics),
+        random(std::random_device{}()),
+        registry(std::move(models)) {}
+
+  RegistryPtr current() {
+    const std::lock_guard lock(mutex);
+    return registry;
+  }
+  double chance() { return std::uniform_real_distribution<double>(0, 1)(random); }
+
+  net::Loop& loop;
+  net::HttpClient& client;
+  const net::FetchGuard& guard;
+  base::Pool& pool;
+  ToolServers tool_servers;
+  const LocalSpeech local_speech;
+  std::atomic<std::size_t> speech_held{0};  // bytes; any thread
+  const ChatOptions options;
+  LiveRuns live;
+  Targets targets;
+  const std::shared_ptr<Lanes> lanes;
+  Continuity continuity;
+  Meters meters;
+  std::mt19937_64 random;
+  std::mutex mutex;
+  RegistryPtr registry;
+};
+
+}  // namespace millrace::inference

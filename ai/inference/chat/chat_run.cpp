@@ -1,0 +1,159 @@
+#include "ai/inference/chat/chat_run.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "ai/inference/chat/run_on_pool.h"
+#include "ai/inference/routing/routing.h"
+#include "schemas/json/json_tree.h"
+
+namespace millrace::inference {
+
+using schemas::ChatPiece;
+
+namespace {
+
+std::int64_t unix_seconds() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::seconds>(now).count();
+}
+
+// What would wait for one target of a model goes to another that has room.
+bool has_room(const Step& step) { return step.state->gate.room(step.row->limits).calls > 0; }
+
+}  // namespace
+
+Run::Run(std::shared_ptr<ChatParts> parts, RegistryPtr registry, schemas::ChatRequest request, ChatSink& sink)
+    : parts_(std::move(parts)),
+      registry_(std::move(registry)),
+      request_(std::make_unique<schemas::ChatRequest>(std::move(request))),
+      sink_(&sink) {}
+
+void Run::begin() {
+  parts_->live.add(*this);
+  parts_->loop.post([self = shared_from_this()] {
+    const auto ended = [self] { self->parts_->live.remove(*self); };
+    if (self->sink_ == nullptr) return ended();
+    net::spawn(self->work(), ended);
+  });
+}
+
+// Not at once: the caller may be run by the very call that is let go.
+void Run::cancel() {
+  sink_ = nullptr;
+  parts_->loop.post([self = shared_from_this()] { self->cancel_.request(); });
+}
+
+void Run::resume() {
+  if (tries_) tries_->resume();
+}
+
+base::Result<std::vector<Step>> Run::steps() {
+  base::Result<std::vector<ModelPtr>> models = candidates(*registry_, *request_);
+  if (!models) return models.error();
+  std::vector<Step> steps;
+  for (const ModelPtr& model : with_fallbacks(*registry_, std::move(*models), *request_)) {
+    const auto first = static_cast<std::ptrdiff_t>(steps.size());
+    for (const ModelRow* row : by_weight(*model, [this] { return parts_->chance(); }))
+      steps.push_back({model, row, parts_->targets.of(*row), Work::kChat});
+    if (request_->deferred) std::stable_partition(steps.begin() + first, steps.end(), has_room);
+  }
+  return steps;
+}
+
+TryEars Run::ears() {
+  TryEars ears;
+  ears.on_piece = [this](ChatPiece&& piece) { hear(std::move(piece)); };
+  ears.on_pause = [this] {
+    if (sink_ != nullptr) sink_->on_pause();
+  };
+  ears.is_ready = [this] { return sink_ == nullptr || sink_->is_ready(); };
+  ears.before_sending = [this](std::function<void(bool)> go) {
+    if (sink_ == nullptr) return go(false);
+    sink_->before_sending(std::move(go));
+  };
+  if (request_->mcp_servers.empty()) ears.on_begun = [this](bool is_large) { drop_request(is_large); };
+  return ears;
+}
+
+net::Task<void> Run::work() {
+  net::Task<ReplyOrError> wait = answer();
+  ReplyOrError reply = co_await wait;
+  end(std::move(reply));
+  turns_.reset();  // its sessions with servers of tools end now, whoever still holds the run
+}
+
+// Nothing of this is held by the frame that waits for the answer.
+net::Task<std::optional<ReplyOrError>> Run::set_out() {
+  base::Result<std::vector<Step>> way = steps();
+  if (!way) co_return way.error();
+  Tries::Manner manner{request_->stream, request_->deferred, request_->priority, {}, request_->tenant};
+  base::Result<ReplySchema::Ptr> schema = ReplySchema::Ptr();
+  if (request_->body.contains("response_format")) {
+    const bool is_large = schemas::text_bytes(request_->body) > kSmallJson;
+    net::Task<void> read =
+        aside(parts_->loop, parts_->pool, is_large, [&] { schema = ReplySchema::of(request_->body); });
+    co_await read;
+  }
+  if (!schema) co_return schema.error();
+  manner.schema = *std::move(schema);
+  tries_.emplace(*parts_, registry_, std::move(*way), std::move(manner), ears(), cancel_);
+  co_return std::nullopt;
+}
+
+net::Task<ReplyOrError> Run::answer() {
+  std::optional<ReplyOrError> refused = co_await set_out();
+  if (refused) co_return std::move(*refused);
+  if (request_->mcp_servers.empty()) {
+    net::Task<ReplyOrError> wait = tries_->ask(*request_);
+    co_return co_await wait;
+  }
+  turns_ = std::make_unique<Turns>(
+      *parts_, *registry_, *request_, *tries_, cancel_,
+      [this](ChatPiece&& piece) { tell_piece(std::move(piece)); }, [this] { tell_head(); });
+  net::Task<ReplyOrError> wait = turns_->run();
+  co_return co_await wait;
+}
+
+// A stream may be long; what it was asked with is not needed for it.
+void Run::drop_request(bool is_large) {
+  const std::shared_ptr<schemas::ChatRequest> gone = std::move(request_);
+  const bool elsewhere = is_large && parts_->pool.post_owed(base::Pool::Lane::kLarge, [gone] {});
+  static_cast<void>(elsewhere);
+}
+
+void Run::hear(ChatPiece&& piece) {
+  if (turns_) return turns_->hear(std::move(piece));
+  tell_piece(std::move(piece));
+}
+
+void Run::tell_head() {
+  if (sink_ != nullptr && !std::exchange(head_told_, true)) sink_->on_head(tries_->head());
+}
+
+void Run::tell_piece(ChatPiece&& piece) {
+  tell_head();
+  if (sink_ != nullptr) sink_->on_piece(std::move(piece));
+}
+
+void Run::end(ReplyOrError reply) {
+  if (!reply) {
+    ChatSink* sink = std::exchange(sink_, nullptr);
+    if (sink == nullptr) return;
+    if (tries_ && tries_->head().attempts > 0) sink->on_failed_calls(tries_->head(), tries_->cost_usd());
+    return sink->on_end(reply.error());
+  }
+  tell_head();
+  ChatSink* sink = std::exchange(sink_, nullptr);
+  if (sink == nullptr) return;
+  ChatEnd end;
+  end.reply = std::move(*reply);
+  end.reply.id = tries_->head().id;
+  end.reply.model = tries_->head().model;
+  if (end.reply.created == 0) end.reply.created = unix_seconds();
+  end.cost_usd = tries_->cost_usd();
+  sink->on_end(std::move(end));
+}
+
+}  // namespace millrace::inference

@@ -1,0 +1,42 @@
+#pragma once
+#include <memory>
+#include <optional>
+
+#include "ai/inference/chat/fallback_executor.h"
+#include "ai/inference/chat/tool_loop.h"
+
+namespace millrace::inference {
+
+// One request of a Chat under way: routing, then one answer or several turns, told to the sink. It keeps
+// itself alive until its task has ended. Loop thread only.
+class Run final : public ChatRun, public std::enable_shared_from_this<Run> {
+ public:
+  Run(std::shared_ptr<ChatParts> parts, RegistryPtr registry, schemas::ChatRequest request, ChatSink& sink);
+
+  void begin();  // the sink hears nothing before it returns
+  void cancel() override;
+  void resume() override;
+
+ private:
+  base::Result<std::vector<Step>> steps();
+  TryEars ears();
+  net::Task<void> work();
+  net::Task<std::optional<ReplyOrError>> set_out();
+  net::Task<ReplyOrError> answer();
+  void drop_request(bool is_large);
+  void hear(schemas::ChatPiece&& piece);
+  void tell_head();
+  void tell_piece(schemas::ChatPiece&& piece);
+  void end(ReplyOrError reply);
+
+  std::shared_ptr<ChatParts> parts_;
+  RegistryPtr registry_;
+  std::unique_ptr<schemas::ChatRequest> request_;  // null once its stream has begun, if it is asked once
+  ChatSink* sink_;                                 // null after a cancel and after the end
+  net::Cancel cancel_;
+  std::optional<Tries> tries_;
+  std::unique_ptr<Turns> turns_;
+  bool head_told_ = false;
+};
+
+}  // namespace millrace::inference

@@ -1,0 +1,27 @@
+#include "ai/inference/chat/run_on_pool.h"
+
+#include <memory>
+#include <utility>
+
+namespace millrace::inference {
+
+net::Task<void> aside(net::Loop& loop, base::Pool& pool, bool is_large, std::function<void()> work) {
+  if (!is_large) {
+    work();
+    co_return;
+  }
+  net::Awaited<bool>::Begin begin = [&](std::function<void(bool)> done) {
+    const auto told = std::make_shared<std::function<void(bool)>>(std::move(done));
+    const bool taken = pool.post_owed(base::Pool::Lane::kLarge, [&loop, &work, told] {
+      work();
+      loop.post([told] { (*told)(true); });
+    });
+    if (taken) return;
+    work();
+    (*told)(true);
+  };
+  net::Awaited<bool> wait(std::move(begin));
+  co_await wait;
+}
+
+}  // namespace millrace::inference

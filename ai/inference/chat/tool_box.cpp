@@ -1,0 +1,237 @@
+#include "ai/inference/chat/tool_box.h"
+
+#include <algorithm>
+#include <cctype>
+#include <chrono>
+#include <utility>
+
+#include "schemas/json/url_text.h"
+
+namespace millrace::inference {
+namespace {
+
+constexpr std::size_t kServerMax = 24;  // of a prefix where the whole would be too long
+
+std::string cleaned(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    const bool fits = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-';
+    out += fits ? c : '_';
+  }
+  return out.empty() ? "_" : out;
+}
+
+}  // namespace
+
+std::string ToolNames::name(std::string_view server, std::string_view tool) {
+  std::string prefix = cleaned(server);
+  const std::string own = cleaned(tool);
+  if (prefix.size() + 2 + own.size() > kNameMax && prefix.size() > kServerMax) prefix.resize(kServerMax);
+  std::string whole = prefix + "__" + own;
+  whole.resize(std::min(whole.size(), kNameMax));
+  std::string name = whole;
+  for (int number = 2; !taken_.insert(name).second; ++number) {
+    const std::string suffix = "_" + std::to_string(number);
+    name = whole.substr(0, kNameMax - suffix.size()) + suffix;
+  }
+  return name;
+}
+
+namespace {
+
+using base::Code;
+using nlohmann::json;
+using schemas::ChatRequest;
+using schemas::McpToolResult;
+using schemas::ToolCall;
+using schemas::ToolReport;
+using schemas::ToolResult;
+
+std::string recommendation(Code code) {
+  if (code == Code::kFetchRefused)
+    return "give a public https URL, or have the operator open the host with --fetch.allow-hosts";
+  if (code == Code::kNotFound) return "give the server's URL, or have the operator add the slug";
+  return "see whether the server answers at its URL";
+}
+
+void add_error(ToolReport& report, const std::string& server, const base::Error& error) {
+  report.errors.push_back(
+      {server, error.message, std::string(base::name(error.code)), recommendation(error.code)});
+}
+
+json tool_json(const std::string& name, const McpTool& tool, json schema) {
+  json function{{"name", name}, {"parameters", std::move(schema)}};
+  if (!tool.description.empty()) function["description"] = tool.description;
+  return json{{"type", "function"}, {"function", std::move(function)}};
+}
+
+void take_names(const json& tools, ToolNames& names) {
+  for (const json& tool : tools) {
+    for (const char* kind : {"function", "custom"}) {
+      const auto found = tool.find(kind);
+      if (found != tool.end() && found->is_object()) names.take(found->value("name", ""));
+    }
+  }
+}
+
+bool is_object(const std::string& text) {
+  const json value = json::parse(text, nullptr, false);
+  return value.is_object();
+}
+
+void refuse(McpToolResult& said, std::string why) {
+  said.is_error = true;
+  said.result = std::move(why);
+}
+
+std::string too_many_bytes() {
+  return "the results of a request's tools have at most " + std::to_string(ToolBox::kResultBytesMax >> 20) +
+         " MiB (kResultBytesMax) together";
+}
+
+std::string too_many_calls() {
+  return "at most " + std::to_string(ToolBox::kCallsPerTurn) +
+         " calls of tools are run per turn (kCallsPerTurn)";
+}
+
+ToolResult told(const ToolCall& call, const McpToolResult& result) {
+  return {call.id, result.is_error ? "Error: " + result.result : result.result};
+}
+
+}  // namespace
+
+ToolBox::~ToolBox() {
+  for (const Server& server : servers_) server.client->close();
+}
+
+base::Result<McpEndpoint> ToolBox::endpoint_of(const schemas::McpServerRef& ref) const {
+  McpEndpoint endpoint;
+  endpoint.version = ref.version;
+  if (!ref.url.empty()) {
+    endpoint.name = ref.name.empty() ? std::string(schemas::url_host(ref.url)) : ref.name;
+    endpoint.url = ref.url;
+    return endpoint;
+  }
+  const McpSlug* slug = registry_.slug(ref.slug);
+  if (slug == nullptr)
+    return base::error(Code::kNotFound, "there is no MCP server '" + ref.slug + "' in the configuration");
+  endpoint.name = ref.name.empty() ? slug->slug : ref.name;
+  endpoint.url = slug->url;
+  if (endpoint.version.empty()) endpoint.version = slug->version;
+  endpoint.headers = slug->headers;
+  endpoint.guarded = false;
+  return endpoint;
+}
+
+std::string ToolBox::unused(std::string name) const {
+  const auto taken = [&](const std::string& wanted) {
+    return std::any_of(servers_.begin(), servers_.end(), [&](const Server& s) { return s.name == wanted; });
+  };
+  if (!taken(name)) return name;
+  int number = 2;
+  while (taken(name + "_" + std::to_string(number))) ++number;
+  return name + "_" + std::to_string(number);
+}
+
+void ToolBox::connect(const schemas::McpServerRef& ref, ToolReport& report) {
+  base::Result<McpEndpoint> endpoint = endpoint_of(ref);
+  if (endpoint && !parts_.tool_servers)
+    endpoint = base::error(Code::kInvalidState, "this gateway runs no tools of servers");
+  if (!endpoint) return add_error(report, ref.slug.empty() ? ref.url : ref.slug, endpoint.error());
+  endpoint->name = unused(endpoint->name);
+  std::string name = endpoint->name;
+  servers_.push_back({std::move(name), parts_.tool_servers(std::move(*endpoint))});
+}
+
+net::Task<void> ToolBox::list(Server& server) {
+  base::Result<std::vector<McpTool>> tools = co_await server.client->list_tools(cancel_);
+  if (tools) {
+    server.tools = std::move(*tools);
+  } else {
+    server.listed = tools.error();
+  }
+}
+
+net::Task<void> ToolBox::open(ChatRequest& request, ToolReport& report) {
+  for (const schemas::McpServerRef& ref : request.mcp_servers) connect(ref, report);
+  std::vector<net::Task<void>> tasks;
+  tasks.reserve(servers_.size());
+  for (Server& server : servers_) tasks.push_back(list(server));
+  net::Task<void> all = net::all(std::move(tasks), schemas::kMcpServersMax);
+  co_await all;
+  add_tools(request, report);
+}
+
+void ToolBox::add_tools(ChatRequest& request, ToolReport& report) {
+  json tools = request.body.value("tools", json::array());
+  ToolNames names;
+  take_names(tools, names);
+  for (std::size_t i = 0; i < servers_.size(); ++i) {
+    Server& server = servers_[i];
+    if (!server.listed) add_error(report, server.name, server.listed.error());
+    std::sort(server.tools.begin(), server.tools.end(),
+              [](const McpTool& a, const McpTool& b) { return a.name < b.name; });
+    for (const McpTool& tool : server.tools) {
+      json schema = json::parse(tool.input_schema, nullptr, false);
+      if (!schema.is_object()) schema = json{{"type", "object"}, {"properties", json::object()}};
+      const std::string name = names.name(server.name, tool.name);
+      tools.push_back(tool_json(name, tool, std::move(schema)));
+      tools_.emplace(name, Tool{i, tool.name});
+    }
+  }
+  if (!tools.empty()) request.body["tools"] = std::move(tools);
+}
+
+const ToolBox::Tool& ToolBox::describe(const ToolCall& call, McpToolResult& said) const {
+  const Tool& tool = tools_.at(call.name);
+  said.server_name = servers_[tool.server].name;
+  said.tool_name = tool.name;
+  said.arguments = call.arguments.empty() ? "{}" : call.arguments;
+  return tool;
+}
+
+net::Task<void> ToolBox::call_one(const ToolCall& call, McpToolResult& said) {
+  const Tool& tool = describe(call, said);
+  const Server& server = servers_[tool.server];
+  if (!is_object(said.arguments)) co_return refuse(said, "the arguments are not a JSON object");
+  if (result_bytes_ >= kResultBytesMax) co_return refuse(said, too_many_bytes());
+  const auto began = std::chrono::steady_clock::now();
+  net::Task<base::Result<McpOutcome>> wait = server.client->call_tool(tool.name, said.arguments, cancel_);
+  base::Result<McpOutcome> outcome = co_await wait;
+  const auto took = std::chrono::steady_clock::now() - began;
+  said.duration_ms = std::chrono::duration_cast<std::chrono::milliseconds>(took).count();
+  said.is_error = !outcome || outcome->is_error;
+  said.result = outcome ? std::move(outcome->text) : outcome.error().message;
+  bound_bytes(said);
+}
+
+void ToolBox::bound_bytes(McpToolResult& said) {
+  const bool fits = said.result.size() <= kResultBytesMax - std::min(result_bytes_, kResultBytesMax);
+  if (!fits) refuse(said, too_many_bytes());
+  result_bytes_ += said.result.size();
+}
+
+void ToolBox::leave_out(const ToolCall& call, McpToolResult& said) const {
+  describe(call, said);
+  refuse(said, too_many_calls());
+}
+
+net::Task<std::vector<ToolResult>> ToolBox::call(std::vector<ToolCall> calls, ToolReport& report) {
+  std::vector<McpToolResult> said(calls.size());
+  std::vector<net::Task<void>> tasks;
+  tasks.reserve(std::min(calls.size(), kCallsPerTurn));
+  for (std::size_t i = 0; i < std::min(calls.size(), kCallsPerTurn); ++i)
+    tasks.push_back(call_one(calls[i], said[i]));
+  for (std::size_t i = kCallsPerTurn; i < calls.size(); ++i) leave_out(calls[i], said[i]);
+  net::Task<void> all = net::all(std::move(tasks), kCallsAtOnce);
+  co_await all;
+  std::vector<ToolResult> results;
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    results.push_back(told(calls[i], said[i]));
+    report.executed.push_back(calls[i].name);
+    report.results.push_back(std::move(said[i]));
+  }
+  co_return results;
+}
+
+}  // namespace millrace::inference

@@ -1,0 +1,77 @@
+#pragma once
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ai/inference/chat/chat_parts.h"
+
+namespace millrace::inference {
+
+// The names under which a model is told the tools of servers: `server__tool`, of [a-zA-Z0-9_-], at most 64
+// characters, each once. The same names in the same order give the same result.
+class ToolNames {
+ public:
+  static constexpr std::size_t kNameMax = 64;
+
+  void take(std::string name) { taken_.insert(std::move(name)); }  // the client's own
+  std::string name(std::string_view server, std::string_view tool);
+
+ private:
+  std::set<std::string> taken_;
+};
+
+// The tools of the servers that one request names. A server that fails is told in the report, and the request
+// goes on without it. Loop thread only.
+class ToolBox {
+ public:
+  static constexpr std::size_t kCallsAtOnce = 8;
+  static constexpr std::size_t kCallsPerTurn = 64;          // the rest is answered with an error
+  static constexpr std::size_t kResultBytesMax = 8u << 20;  // of all results of a request; the rest likewise
+  ToolBox(ChatParts& parts, const Registry& registry, net::Cancel& cancel)
+      : parts_(parts), registry_(registry), cancel_(cancel) {}
+  ~ToolBox();  // closes the sessions
+  ToolBox(const ToolBox&) = delete;
+  ToolBox& operator=(const ToolBox&) = delete;
+
+  // Lists the tools of all servers at the same time and adds them to the request's, in an order that is the
+  // same for the same servers.
+  net::Task<void> open(schemas::ChatRequest& request, schemas::ToolReport& report);
+  bool has(const std::string& name) const { return tools_.contains(name); }
+  // The results, in the calls' order. What fails, or is beyond a bound, is told to the model as a result that
+  // says so.
+  net::Task<std::vector<schemas::ToolResult>> call(std::vector<schemas::ToolCall> calls,
+                                                   schemas::ToolReport& report);
+
+ private:
+  struct Server {
+    std::string name;
+    std::unique_ptr<ToolServer> client;
+    std::vector<McpTool> tools = {};
+    base::Status listed = {};
+  };
+  struct Tool {
+    std::size_t server;
+    std::string name;  // on its server
+  };
+  base::Result<McpEndpoint> endpoint_of(const schemas::McpServerRef& ref) const;
+  std::string unused(std::string name) const;
+  void connect(const schemas::McpServerRef& ref, schemas::ToolReport& report);
+  net::Task<void> list(Server& server);
+  void add_tools(schemas::ChatRequest& request, schemas::ToolReport& report);
+  net::Task<void> call_one(const schemas::ToolCall& call, schemas::McpToolResult& said);
+  const Tool& describe(const schemas::ToolCall& call, schemas::McpToolResult& said) const;
+  void leave_out(const schemas::ToolCall& call, schemas::McpToolResult& said) const;
+  void bound_bytes(schemas::McpToolResult& said);
+
+  ChatParts& parts_;
+  const Registry& registry_;
+  net::Cancel& cancel_;
+  std::vector<Server> servers_;
+  std::size_t result_bytes_ = 0;       // of all turns
+  std::map<std::string, Tool> tools_;  // by the names that the model is told
+};
+
+}  // namespace millrace::inference

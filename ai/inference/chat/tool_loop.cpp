@@ -1,0 +1,151 @@
+#include "ai/inference/chat/tool_loop.h"
+
+#include <array>
+#include <utility>
+
+#include "ai/inference/chat/run_on_pool.h"
+#include "schemas/json/json_text.h"
+
+namespace millrace::inference {
+
+using schemas::ChatPiece;
+using schemas::ToolCallPiece;
+
+void TurnFilter::begin(bool all_calls) {
+  all_calls_ = all_calls;
+  calls_.clear();
+  next_index_ = 0;
+  said_before_ = said_;
+  turn_.take();
+}
+
+std::optional<ChatPiece> TurnFilter::pass(ChatPiece&& piece) {
+  turn_.add(piece);
+  if (piece.content) said_ += schemas::characters(*piece.content);
+  if (said_before_ > 0 && piece.extra.is_object()) count_from_first_turn(piece);
+  piece.finish_reason.clear();
+  std::vector<ToolCallPiece> calls;
+  for (ToolCallPiece& call : std::exchange(piece.tool_calls, {})) pass_call(std::move(call), calls);
+  piece.tool_calls = std::move(calls);
+  const bool says_something = piece.content || piece.refusal || !piece.reasoning.empty() ||
+                              !piece.tool_calls.empty() || !piece.logprobs.is_null() ||
+                              !piece.extra.is_null();
+  if (!says_something) return std::nullopt;
+  return std::move(piece);
+}
+
+void TurnFilter::count_from_first_turn(ChatPiece& piece) const {
+  constexpr std::array<const char*, 2> kPlaces{"start_index", "end_index"};
+  const auto annotations = piece.extra.find("annotations");
+  if (annotations == piece.extra.end() || !annotations->is_array()) return;
+  for (nlohmann::json& each : *annotations) {
+    if (!each.is_object() || !each.contains("url_citation") || !each["url_citation"].is_object()) continue;
+    nlohmann::json& cited = each["url_citation"];
+    for (const char* const place : kPlaces) {
+      const auto at = cited.find(place);
+      if (at == cited.end() || !at->is_number_integer() || *at < 0) continue;
+      *at = at->get<std::size_t>() + said_before_;
+    }
+  }
+}
+
+void TurnFilter::pass_call(ToolCallPiece&& piece, std::vector<ToolCallPiece>& out) {
+  Call& call = calls_[piece.index];
+  call.name += piece.name;
+  if (!call.decided && call.name.empty()) return call.held.push_back(std::move(piece));
+  if (!std::exchange(call.decided, true)) {
+    call.ours = !all_calls_ && is_ours_(call.name);
+    if (!call.ours) call.index = next_index_++;
+  }
+  if (call.ours) return;
+  call.held.push_back(std::move(piece));
+  for (ToolCallPiece& held : std::exchange(call.held, {})) {
+    held.index = call.index;
+    out.push_back(std::move(held));
+  }
+}
+
+using schemas::ChatPiece;
+using schemas::ChatReply;
+using schemas::ToolCall;
+
+Turns::Turns(ChatParts& parts, const Registry& registry, schemas::ChatRequest& request, Tries& tries,
+             net::Cancel& cancel, std::function<void(ChatPiece&&)> out, std::function<void()> on_tools)
+    : request_(request),
+      tries_(tries),
+      cancel_(cancel),
+      out_(std::move(out)),
+      on_tools_(std::move(on_tools)),
+      tools_(parts, registry, cancel),
+      filter_([this](const std::string& tool) { return tools_.has(tool); }) {}
+
+void Turns::hear(ChatPiece&& piece) {
+  if (auto passed = filter_.pass(std::move(piece))) out_(std::move(*passed));
+}
+
+net::Task<ReplyOrError> Turns::run() {
+  net::Task<void> open = tools_.open(request_, report_);
+  co_await open;
+  for (int number = 1;; ++number) {
+    const bool is_last = !request_.execute_tools || number >= request_.max_turns;
+    if (cancel_.requested()) co_return cancelled();
+    net::Task<ReplyOrError> wait = ask(is_last);
+    ReplyOrError turn = co_await wait;
+    if (!turn) co_return turn;
+    if (request_.execute_tools) report_.turns = number;
+    Split calls = split(*turn);
+    if (is_last || calls.ours.empty()) co_return finish(std::move(*turn), {});
+    net::Task<void> executed = execute(*turn, std::move(calls.ours));
+    co_await executed;
+    if (!calls.clients.empty()) co_return finish(std::move(*turn), std::move(calls.clients));
+  }
+}
+
+net::Task<ReplyOrError> Turns::ask(bool is_last) {
+  filter_.begin(is_last);
+  net::Task<ReplyOrError> wait = tries_.ask(request_);
+  ReplyOrError turn = co_await wait;
+  if (!turn) co_return turn;
+  schemas::add(usage_, *turn->usage);
+  turn->usage = usage_;
+  if (request_.stream) turn->choices = filter_.take().choices;
+  co_return turn;
+}
+
+Turns::Split Turns::split(const ChatReply& turn) const {
+  Split calls;
+  if (turn.choices.empty()) return calls;
+  for (const ToolCall& call : turn.choices[0].tool_calls)
+    (tools_.has(call.name) ? calls.ours : calls.clients).push_back(call);
+  return calls;
+}
+
+// A choice of tools that was asked for has been made now: asked for again it would never end.
+net::Task<void> Turns::execute(const ChatReply& turn, std::vector<ToolCall> calls) {
+  if (request_.stream) on_tools_();
+  schemas::ChatChoice answer = turn.choices[0];
+  answer.tool_calls = calls;
+  net::Task<std::vector<schemas::ToolResult>> wait = tools_.call(std::move(calls), report_);
+  const std::vector<schemas::ToolResult> results = co_await wait;
+  schemas::append_turn(request_, answer, results);
+  const auto choice = request_.body.find("tool_choice");
+  if (choice != request_.body.end() && (*choice == "required" || choice->is_object()))
+    request_.body["tool_choice"] = "auto";
+}
+
+// `calls`: the client's of a turn of which ours have been run.
+ChatReply Turns::finish(ChatReply turn, std::vector<ToolCall> calls) {
+  if (!calls.empty()) turn.choices[0].tool_calls = std::move(calls);
+  turn.tools = std::move(report_);
+  if (!request_.stream) return turn;
+  for (const schemas::ChatChoice& choice : turn.choices) {
+    ChatPiece end;
+    end.index = choice.index;
+    end.finish_reason = choice.finish_reason;
+    out_(std::move(end));
+  }
+  turn.choices.clear();
+  return turn;
+}
+
+}  // namespace millrace::inference

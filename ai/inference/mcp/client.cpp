@@ -1,0 +1,196 @@
+#include "ai/inference/mcp/client.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "ai/inference/mcp/session.h"
+#include "ai/inference/mcp/tools.h"
+#include "ai/inference/mcp/wire.h"
+#include "schemas/json/json_body.h"
+
+namespace millrace::inference {
+namespace {
+
+using nlohmann::json;
+using ListResult = base::Result<std::vector<McpTool>>;
+using CallResult = base::Result<McpOutcome>;
+using JsonResult = base::Result<json>;
+
+McpDeadline in(std::chrono::milliseconds time) { return std::chrono::steady_clock::now() + time; }
+
+base::Result<json> read_arguments(std::string text) {
+  text.reserve(text.size() + schemas::kJsonPadding);
+  base::Result<schemas::JsonBody> read = schemas::read_json(text);
+  if (!read)
+    return base::error(base::Code::kInvalidField, "the arguments of the call: " + read.error().message);
+  return schemas::whole(*std::move(read));
+}
+
+// The tools of a server, page by page.
+class Listing {
+ public:
+  explicit Listing(const McpLimits& limits) : limits_(limits) {}
+
+  // False: there is another page.
+  base::Result<bool> add(McpToolPage page) {
+    if (page.fresh_for) fresh_for_ = std::min(*page.fresh_for, fresh_for_.value_or(*page.fresh_for));
+    for (McpListedTool& listed : page.tools) {
+      bytes_ += listed.tool.description.size() + listed.tool.input_schema.size();
+      if (bytes_ > limits_.reply_bytes_max) return past("bytes of tools", limits_.reply_bytes_max);
+      if (!names_.insert(listed.tool.name).second) continue;
+      if (std::cmp_greater_equal(tools_.size(), limits_.tools_max)) {
+        return past("tools", static_cast<std::size_t>(limits_.tools_max));
+      }
+      tools_.push_back(std::move(listed));
+    }
+    cursor_ = std::move(page.cursor);
+    if (cursor_.empty()) return true;
+    if (!cursors_.insert(cursor_).second) return mcp_fault("lists its tools in a circle");
+    if (std::cmp_greater_equal(cursors_.size(), limits_.pages_max))
+      return past("pages of tools", static_cast<std::size_t>(limits_.pages_max));
+    return false;
+  }
+
+  McpAsk next_page() const {
+    McpAsk ask;
+    ask.method = "tools/list";
+    if (!cursor_.empty()) ask.params["cursor"] = cursor_;
+    return ask;
+  }
+
+  McpToolListPtr tools() { return std::make_shared<const McpToolList>(std::move(tools_)); }
+  std::optional<std::chrono::milliseconds> fresh_for() const { return fresh_for_; }
+
+ private:
+  static base::Error past(const std::string& what, std::size_t most) {
+    return mcp_fault("lists more than " + std::to_string(most) + " " + what);
+  }
+
+  const McpLimits& limits_;
+  std::size_t bytes_ = 0;
+  std::string cursor_;
+  std::set<std::string> cursors_, names_;
+  McpToolList tools_;
+  std::optional<std::chrono::milliseconds> fresh_for_;  // of the page that is so for the shortest time
+};
+
+std::vector<McpTool> tools_of(const McpToolList& list) {
+  std::vector<McpTool> tools;
+  tools.reserve(list.size());
+  for (const McpListedTool& each : list) tools.push_back(each.tool);
+  return tools;
+}
+
+std::vector<McpParam> params_of(const McpToolList& list, const std::string& name) {
+  const auto found = std::ranges::find_if(list, [&](const auto& each) { return each.tool.name == name; });
+  return found == list.end() ? std::vector<McpParam>() : found->params;
+}
+
+McpAsk call_of(std::string name, json arguments, const McpToolList& list) {
+  McpAsk ask;
+  ask.method = "tools/call";
+  ask.name = name;
+  ask.headers = mcp_param_headers(params_of(list, name), arguments);
+  ask.params["name"] = std::move(name);
+  ask.params["arguments"] = std::move(arguments);
+  ask.once = true;
+  return ask;
+}
+
+}  // namespace
+
+struct McpClient::Parts {
+  Parts(const Ground& ground, McpEndpoint endpoint, McpLimits bounds)
+      : limits(bounds),
+        memory(ground.memory),
+        url(endpoint.url),
+        server(McpMemory::server_of(endpoint)),
+        version(endpoint.version),
+        channel(ground.loop, ground.client, ground.guard, std::move(endpoint), limits, [this] { changed(); }),
+        session(ground.loop, channel, limits, version, memory.era(url)) {}
+
+  // What is known may be wrong now, of this list too if it is under way.
+  void changed() {
+    ++changes;
+    memory.forget_tools(server);
+  }
+
+  // The modern era says for how long a list is good; where it does not, it is good for nothing.
+  void remember(const McpToolListPtr& list, std::optional<std::chrono::milliseconds> fresh_for) {
+    const bool says = session.era() == McpEra::kModern;
+    if (says && !fresh_for) fresh_for = std::chrono::milliseconds(0);
+    if (version.empty()) memory.learn(url, session.era());
+    memory.keep(server, list, fresh_for, std::chrono::steady_clock::now());
+  }
+
+  static net::Task<base::Status> list(std::shared_ptr<Parts> self, net::Cancel& cancel) {
+    self->known = self->memory.tools(self->server, std::chrono::steady_clock::now());
+    if (self->known) co_return base::Status();
+    const McpDeadline deadline = in(self->limits.list_timeout);
+    const int changes = self->changes;
+    Listing listing(self->limits);
+    while (true) {
+      net::Task<JsonResult> wait = self->session.ask(listing.next_page(), deadline, cancel);
+      const JsonResult result = co_await wait;
+      if (!result) co_return result.error();
+      base::Result<McpToolPage> page = read_mcp_tools(*result, self->limits.schema_depth_max);
+      if (!page) co_return page.error();
+      const base::Result<bool> done = listing.add(*std::move(page));
+      if (!done) co_return done.error();
+      if (*done) break;
+    }
+    self->known = listing.tools();
+    if (self->changes == changes) self->remember(self->known, listing.fresh_for());
+    co_return base::Status();
+  }
+
+  static net::Task<ListResult> tools(std::shared_ptr<Parts> self, net::Cancel& cancel) {
+    net::Task<base::Status> wait = list(self, cancel);
+    const base::Status listed = co_await wait;
+    if (!listed) co_return listed.error();
+    co_return tools_of(*self->known);
+  }
+
+  // The headers of a call come from the tool's schema. A call that fails, and a session that was made anew,
+  // may be the end of what was known.
+  static net::Task<CallResult> call(std::shared_ptr<Parts> self, std::string name, std::string arguments,
+                                    net::Cancel& cancel) {
+    if (!self->known) {
+      net::Task<base::Status> wait = list(self, cancel);
+      const base::Status listed = co_await wait;
+      if (!listed) co_return listed.error();
+    }
+    JsonResult read = read_arguments(std::move(arguments));
+    if (!read) co_return read.error();
+    McpAsk ask = call_of(std::move(name), *std::move(read), *self->known);
+    net::Task<JsonResult> wait = self->session.ask(std::move(ask), in(self->limits.call_timeout), cancel);
+    const JsonResult result = co_await wait;
+    if (result ? self->session.was_renewed() : !cancel.requested()) self->changed();
+    if (!result) co_return result.error();
+    co_return read_mcp_outcome(*result, self->limits.result_bytes_max);
+  }
+
+  const McpLimits limits;
+  McpMemory& memory;
+  const std::string url, server, version;
+  McpChannel channel;
+  McpSession session;
+  McpToolListPtr known;
+  int changes = 0;  // of the server's list, that were heard of
+};
+
+McpClient::McpClient(const Ground& ground, McpEndpoint endpoint, McpLimits limits)
+    : parts_(std::make_shared<Parts>(ground, std::move(endpoint), limits)) {}
+McpClient::~McpClient() = default;
+
+net::Task<ListResult> McpClient::list_tools(net::Cancel& cancel) { return Parts::tools(parts_, cancel); }
+
+net::Task<CallResult> McpClient::call_tool(std::string name, std::string arguments, net::Cancel& cancel) {
+  return Parts::call(parts_, std::move(name), std::move(arguments), cancel);
+}
+
+void McpClient::close() { parts_->session.close(); }
+
+}  // namespace millrace::inference

@@ -1,0 +1,40 @@
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ai/inference/mcp/channel.h"
+#include "ai/inference/mcp/memory.h"
+#include "ai/inference/mcp/tool_server.h"
+#include "platform/base/result.h"
+#include "platform/net/fetch_guard.h"
+#include "platform/net/http/http_client.h"
+#include "platform/net/task.h"
+
+namespace millrace::inference {
+
+// One server of tools over HTTP, of every era of the protocol. What an earlier conversation has found out of
+// the server is taken from the memory: its list of tools may then cost no request. Loop thread only.
+class McpClient final : public ToolServer {
+ public:
+  // All of the ground outlives this and its calls.
+  struct Ground {
+    net::Loop& loop;
+    net::HttpClient& client;
+    const net::FetchGuard& guard;
+    McpMemory& memory;
+  };
+  McpClient(const Ground& ground, McpEndpoint endpoint, McpLimits limits = {});
+  ~McpClient() override;
+
+  net::Task<base::Result<std::vector<McpTool>>> list_tools(net::Cancel& cancel) override;
+  net::Task<base::Result<McpOutcome>> call_tool(std::string name, std::string arguments,
+                                                net::Cancel& cancel) override;
+  void close() override;
+
+ private:
+  struct Parts;
+  std::shared_ptr<Parts> parts_;
+};
+
+}  // namespace millrace::inference

@@ -1,0 +1,82 @@
+#include "ai/inference/mcp/memory.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "platform/base/crypto.h"
+
+namespace millrace::inference {
+namespace {
+
+using std::chrono::milliseconds;
+
+std::size_t list_bytes(const McpToolList& list) {
+  std::size_t bytes = 0;
+  for (const McpListedTool& each : list)
+    bytes +=
+        sizeof each + each.tool.name.size() + each.tool.description.size() + each.tool.input_schema.size();
+  return bytes;
+}
+
+}  // namespace
+
+std::string McpMemory::server_of(const McpEndpoint& endpoint) {
+  std::string told = endpoint.version;
+  if (endpoint.guarded) told += " guarded";  // nobody learns here what the guard would not fetch for him
+  for (const auto& [name, value] : endpoint.headers) told.append("\n").append(name).append(":").append(value);
+  return base::hex(base::sha256(told)).append(" ").append(endpoint.url);
+}
+
+McpToolListPtr McpMemory::tools(const std::string& server, Time now) {
+  const auto found = entries_.find(server);
+  if (found == entries_.end()) return nullptr;
+  if (found->second.until <= now) {
+    remove(found);
+    return nullptr;
+  }
+  found->second.asked = now;
+  return found->second.list;
+}
+
+void McpMemory::keep(const std::string& server, McpToolListPtr list, std::optional<milliseconds> fresh_for,
+                     Time now) {
+  forget_tools(server);
+  const milliseconds time = std::min(fresh_for.value_or(options_.keep), options_.keep);
+  const std::size_t bytes = list_bytes(*list);
+  if (time.count() <= 0 || bytes > options_.bytes_max) return;
+  entries_.emplace(server, Entry{std::move(list), bytes, now + time, now});
+  bytes_ += bytes;
+  make_room();
+}
+
+void McpMemory::forget_tools(const std::string& server) {
+  const auto found = entries_.find(server);
+  if (found != entries_.end()) remove(found);
+}
+
+void McpMemory::remove(Entries::iterator entry) {
+  bytes_ -= entry->second.bytes;
+  entries_.erase(entry);
+}
+
+void McpMemory::make_room() {
+  const auto older = [](const auto& a, const auto& b) { return a.second.asked < b.second.asked; };
+  while (bytes_ > options_.bytes_max || entries_.size() > options_.servers_max)
+    remove(std::min_element(entries_.begin(), entries_.end(), older));
+}
+
+McpEra McpMemory::era(const std::string& url) const {
+  const auto found = eras_.find(url);
+  return found == eras_.end() ? McpEra::kUnknown : found->second;
+}
+
+void McpMemory::learn(const std::string& url, McpEra era) {
+  if (era == McpEra::kUnknown) {
+    eras_.erase(url);
+    return;
+  }
+  if (eras_.size() >= options_.servers_max && !eras_.contains(url)) eras_.erase(eras_.begin());
+  eras_[url] = era;
+}
+
+}  // namespace millrace::inference

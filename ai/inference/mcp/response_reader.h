@@ -1,0 +1,63 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "ai/inference/mcp/wire.h"
+#include "platform/base/result.h"
+#include "platform/net/http/http_client.h"
+#include "platform/net/sse_reader.h"
+
+namespace millrace::inference {
+
+inline constexpr int kMcpServerRequestsMax = 64;  // that one reply may carry
+
+struct McpReply {
+  int status = 0;       // of HTTP
+  std::string session;  // Mcp-Session-Id; empty: none
+  McpMessage message;   // kResult, kError, or kNone: the body holds no answer
+};
+
+// Hears what comes back for one request: JSON, or events of which one is the answer. One thread at a time.
+class McpEar {
+ public:
+  // `id` of the request; 0: a notification, which has no answer. `on_word` is told what the server asks or
+  // notifies before it answers; null: that is ignored.
+  McpEar(std::int64_t id, std::size_t bytes_max, std::function<void(const McpMessage&)> on_word);
+  McpEar(const McpEar&) = delete;
+  McpEar& operator=(const McpEar&) = delete;
+
+  // A reply begins; again, if a broken stream is resumed.
+  void begin(const net::HttpReply& head);
+  bool take(std::string_view bytes);  // false: all that matters has been heard
+  // The transfer is over. Errors: kUpstream, kUpstreamTimeout, kFetchRefused.
+  base::Result<McpReply> end(const base::Result<net::HttpReply>& transfer);
+  // After `end`: the event after which the stream broke off without the answer; empty: it did not, or cannot
+  // be resumed.
+  std::string broken_off_at() const;
+
+ private:
+  enum class Body : std::uint8_t { kNone, kJson, kEvents, kForeign };
+  void on_event(const net::SseEvent& event);
+  void on_message(McpMessage message);
+  bool answers(const McpMessage& message) const;
+  base::Result<McpReply> whole();
+  base::Error transport_error(const base::Error& error) const;
+
+  const std::int64_t id_;
+  const std::size_t bytes_max_;
+  const std::function<void(const McpMessage&)> on_word_;
+  bool begun_ = false;
+  Body form_ = Body::kNone;
+  std::string type_, body_;
+  std::optional<net::SseReader> events_;
+  std::optional<base::Error> fault_;
+  int requests_ = 0;
+  bool answered_ = false, broke_off_ = false;
+  McpReply reply_;
+};
+
+}  // namespace millrace::inference

@@ -1,0 +1,288 @@
+#include "ai/inference/mcp/session.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace millrace::inference {
+namespace {
+
+using nlohmann::json;
+using JsonResult = base::Result<json>;
+using ReplyResult = base::Result<McpReply>;
+
+constexpr std::size_t kSessionMax = 1024;  // bytes of a session's name
+constexpr const char *kInitialize = "initialize", *kInitialized = "notifications/initialized";
+
+// What servers of the older era say to a request that is not theirs.
+constexpr std::array<int, 6> kOldRefusals{400, 404, 405, 406, 415, 422};
+
+std::string version_of(const json& initialized) {
+  const auto found = initialized.find("protocolVersion");
+  return found != initialized.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+// The version to go on with, of the era of sessions; empty: this is no server of that era.
+std::string older_version(const McpReply& reply) {
+  const McpMessage& message = reply.message;
+  if (message.is_modern_error()) {
+    const auto common = std::ranges::find_if(kMcpLegacy, [&](std::string_view version) {
+      return std::ranges::find(message.supported, version) != message.supported.end();
+    });
+    return common == kMcpLegacy.end() ? std::string() : std::string(*common);
+  }
+  const bool is_old = std::ranges::find(kOldRefusals, reply.status) != kOldRefusals.end() ||
+                      (reply.status == 200 && message.kind == McpMessage::Kind::kError);
+  return std::string(is_old ? kMcpLegacy.front() : std::string_view());
+}
+
+base::Error refused(const McpAsk& ask, const McpReply& reply) {
+  const std::string status = "HTTP " + std::to_string(reply.status);
+  if (reply.status == 401 || reply.status == 403)
+    return mcp_fault("wants other credentials (" + status + "); the operator can give a slug of his headers");
+  if (reply.status >= 300 && reply.status < 400)
+    return mcp_fault("redirects (" + status + "), which is not followed: its final URL is wanted");
+  std::string what = "refused " + ask.method + " (";
+  if (reply.message.kind != McpMessage::Kind::kError) return mcp_fault(what.append(status).append(")"));
+  what.append("code ").append(std::to_string(reply.message.code)).append(")");
+  return mcp_fault(reply.message.words.empty() ? what : what.append(": ").append(reply.message.words));
+}
+
+McpDeadline no_later(McpDeadline deadline, std::chrono::milliseconds from_now) {
+  return std::min(deadline, std::chrono::steady_clock::now() + from_now);
+}
+
+base::Error not_greeted(std::chrono::milliseconds limit) {
+  std::string what = "the server did not finish initialize within ";
+  what.append(std::to_string(limit.count())).append(" ms (greeting_timeout)");
+  return base::error(base::Code::kUpstreamTimeout, std::move(what));
+}
+
+JsonResult result_of(const McpAsk& ask, McpReply reply) {
+  if (reply.message.kind == McpMessage::Kind::kResult) return std::move(reply.message.result);
+  return refused(ask, reply);
+}
+
+}  // namespace
+
+McpSession::McpSession(net::Loop& loop, McpChannel& channel, const McpLimits& limits, std::string version,
+                       McpEra remembered)
+    : channel_(channel),
+      limits_(limits),
+      stream_(loop, channel, limits),
+      version_given_(!version.empty()),
+      version_(std::move(version)) {
+  if (version_ == kMcpModern) era_ = McpEra::kModern;
+  if (is_legacy_mcp(version_)) era_ = McpEra::kSessions;
+  if (version_given_) return;
+  version_ = kMcpLegacy.front();
+  era_ = remembered;
+  remembered_ = remembered != McpEra::kUnknown;
+}
+
+net::Task<JsonResult> McpSession::ask(McpAsk ask, McpDeadline deadline, net::Cancel& cancel) {
+  if (era_ == McpEra::kUnknown && version_given_) {
+    co_return base::error(base::Code::kInvalidField,
+                          "the version " + version_ + " of MCP is not known here; " +
+                              std::string(kMcpModern) + " and " + std::string(kMcpLegacy.front()) + " are");
+  }
+  if (era_ == McpEra::kSessions || era_ == McpEra::kStream) {
+    const bool by_memory = remembered_ && sessions_ == 0;
+    McpAsk again = by_memory ? ask : McpAsk();
+    net::Task<JsonResult> wait = ask_in_session(std::move(ask), deadline, cancel);
+    JsonResult result = co_await wait;
+    if (result || !by_memory || sessions_ > 0 || cancel.requested()) co_return result;
+    if (remembered_) era_ = McpEra::kUnknown;
+    ask = std::move(again);
+  }
+  net::Task<JsonResult> wait = discover(std::move(ask), deadline, cancel);
+  co_return co_await wait;
+}
+
+// What could do harm is not sent twice on the word of an earlier conversation.
+net::Task<JsonResult> McpSession::discover(McpAsk ask, McpDeadline deadline, net::Cancel& cancel) {
+  net::Task<ReplyResult> wait = channel_.post(modern_post(ask, deadline), cancel);
+  ReplyResult reply = co_await wait;
+  if (!reply) co_return reply.error();
+  const bool settled = era_ == McpEra::kModern && (!remembered_ || ask.once);
+  const std::string older = settled ? std::string() : older_version(*reply);
+  if (older.empty()) {
+    if (reply->message.kind == McpMessage::Kind::kResult) {
+      era_ = McpEra::kModern;
+      remembered_ = false;
+    }
+    co_return result_of(ask, *std::move(reply));
+  }
+  version_ = older;
+  era_ = McpEra::kSessions;
+  remembered_ = false;
+  net::Task<JsonResult> in_session = ask_in_session(std::move(ask), deadline, cancel);
+  co_return co_await in_session;
+}
+
+McpPost McpSession::modern_post(const McpAsk& ask, McpDeadline deadline) {
+  McpPost post;
+  post.id = ++last_id_;
+  json params = ask.params;
+  params["_meta"] = mcp_meta();
+  post.body = mcp_request(post.id, ask.method, std::move(params));
+  post.headers = ask.headers;
+  post.headers.emplace_back("MCP-Protocol-Version", kMcpModern);
+  post.headers.emplace_back("Mcp-Method", ask.method);
+  if (!ask.name.empty()) post.headers.emplace_back("Mcp-Name", mcp_header_value(ask.name));
+  post.deadline = deadline;
+  post.once = ask.once;
+  return post;
+}
+
+McpPost McpSession::legacy_post(const McpAsk& ask, McpDeadline deadline) {
+  McpPost post;
+  post.id = ++last_id_;
+  post.body = mcp_request(post.id, ask.method, ask.params);
+  post.headers = session_headers();
+  post.deadline = deadline;
+  post.in_session = true;
+  post.once = ask.once;
+  return post;
+}
+
+McpHeaders McpSession::session_headers() const {
+  McpHeaders headers;
+  if (!spoken_.empty()) headers.emplace_back("MCP-Protocol-Version", spoken_);
+  if (!session_.empty()) headers.emplace_back("Mcp-Session-Id", session_);
+  return headers;
+}
+
+// A session that is not known any more is said with a 404, before anything is done.
+net::Task<JsonResult> McpSession::ask_in_session(McpAsk ask, McpDeadline deadline, net::Cancel& cancel) {
+  bool renewed = false;
+  while (true) {
+    if (!has_session() || renewing_) {
+      net::Task<base::Status> wait = renew(sessions_, deadline, cancel);
+      const base::Status ready = co_await wait;
+      if (!ready) co_return ready.error();
+    }
+    const int used = sessions_;
+    const bool in_session = !session_.empty();
+    net::Task<ReplyResult> wait = send(legacy_post(ask, deadline), cancel);
+    ReplyResult reply = co_await wait;
+    if (!reply) co_return reply.error();
+    if (reply->status != 404 || !in_session || std::exchange(renewed, true))
+      co_return result_of(ask, *std::move(reply));
+    net::Task<base::Status> again = renew(used, deadline, cancel);
+    const base::Status ready = co_await again;
+    if (!ready) co_return ready.error();
+  }
+}
+
+// Several requests may find at the same time that session number `used` is gone; one of them makes the next.
+net::Task<base::Status> McpSession::renew(int used, McpDeadline deadline, net::Cancel& cancel) {
+  if (sessions_ != used) co_return base::Status();
+  if (renewing_) {
+    net::Awaited<base::Status>::Begin begin = [this](std::function<void(base::Status)> done) {
+      waiting_.push_back(std::move(done));
+    };
+    net::Awaited<base::Status> wait(std::move(begin));
+    co_return co_await wait;
+  }
+  renewing_ = true;
+  net::Task<base::Status> work = initialize(deadline, cancel);
+  base::Status made = co_await work;
+  renewing_ = false;
+  if (made) ++sessions_;
+  for (const auto& go_on : std::exchange(waiting_, {})) go_on(made);
+  co_return made;
+}
+
+// A server that does not greet in time has not begun to work: it does not get the time of those that do.
+net::Task<base::Status> McpSession::initialize(McpDeadline deadline, net::Cancel& cancel) {
+  const McpDeadline greeted_by = no_later(deadline, limits_.greeting_timeout);
+  net::Task<base::Status> wait = make_session(greeted_by, cancel);
+  base::Status made = co_await wait;
+  const bool is_late = !made && made.error().code == base::Code::kUpstreamTimeout && greeted_by < deadline;
+  if (is_late) co_return not_greeted(limits_.greeting_timeout);
+  co_return made;
+}
+
+net::Task<base::Status> McpSession::make_session(McpDeadline deadline, net::Cancel& cancel) {
+  spoken_.clear();
+  session_.clear();
+  if (era_ == McpEra::kStream) {
+    net::Task<base::Status> open = stream_.open(deadline, cancel);
+    const base::Status opened = co_await open;
+    if (!opened) co_return opened.error();
+  }
+  net::Task<ReplyResult> wait = greet(deadline, cancel);
+  ReplyResult reply = co_await wait;
+  if (!reply) co_return reply.error();
+  const std::string session = reply->session;
+  const McpAsk greeting{.method = kInitialize};
+  const JsonResult result = result_of(greeting, *std::move(reply));
+  if (!result) co_return result.error();
+  if (base::Status taken = take_session(*result, session); !taken) co_return taken;
+  net::Task<base::Status> told = confirm(deadline, cancel);
+  co_return co_await told;
+}
+
+// A server that takes no POST where it was asked may be of the first version, which has another way.
+net::Task<ReplyResult> McpSession::greet(McpDeadline deadline, net::Cancel& cancel) {
+  McpAsk ask;
+  ask.method = kInitialize;
+  ask.params = mcp_initialize_params(version_);
+  net::Task<ReplyResult> wait = send(legacy_post(ask, deadline), cancel);
+  ReplyResult reply = co_await wait;
+  if (!reply || !may_speak_in_a_stream(*reply)) co_return reply;
+  net::Task<base::Status> open = stream_.open(no_later(deadline, limits_.place_timeout), cancel);
+  const base::Status opened = co_await open;
+  if (!opened) co_return reply;
+  era_ = McpEra::kStream;
+  net::Task<ReplyResult> again = send(legacy_post(ask, deadline), cancel);
+  co_return co_await again;
+}
+
+bool McpSession::may_speak_in_a_stream(const McpReply& refusal) const {
+  if (era_ != McpEra::kSessions || sessions_ > 0) return false;
+  if (version_given_ && version_ != kMcpLegacy.back()) return false;
+  const bool is_refusal = refusal.status == 400 || refusal.status == 404 || refusal.status == 405;
+  return is_refusal && refusal.message.kind == McpMessage::Kind::kNone;
+}
+
+net::Task<base::Status> McpSession::confirm(McpDeadline deadline, net::Cancel& cancel) {
+  McpPost post;
+  post.body = mcp_notification(kInitialized);
+  post.headers = session_headers();
+  post.deadline = deadline;
+  net::Task<ReplyResult> tell = send(std::move(post), cancel);
+  const ReplyResult told = co_await tell;
+  if (!told) co_return told.error();
+  if (told->status < 300) co_return base::Status();
+  const McpAsk notice{.method = kInitialized};
+  co_return refused(notice, *told);
+}
+
+net::Task<ReplyResult> McpSession::send(McpPost post, net::Cancel& cancel) {
+  return era_ == McpEra::kStream ? stream_.post(std::move(post), cancel)
+                                 : channel_.post(std::move(post), cancel);
+}
+
+base::Status McpSession::take_session(const json& initialized, const std::string& session) {
+  spoken_ = version_of(initialized);
+  if (!is_legacy_mcp(spoken_)) {
+    spoken_.clear();
+    return mcp_fault("speaks a version of MCP that is not known here");
+  }
+  const bool fits = session.size() <= kSessionMax &&
+                    std::ranges::all_of(session, [](char c) { return c > 0x20 && c < 0x7f; });
+  if (!fits) return mcp_fault("names its session in a way that the protocol does not allow");
+  session_ = session;
+  return {};
+}
+
+void McpSession::close() {
+  stream_.close();
+  if (session_.empty()) return;
+  channel_.tell("DELETE", session_headers(), {});
+  session_.clear();
+}
+
+}  // namespace millrace::inference

@@ -1,0 +1,213 @@
+#include "ai/inference/mcp/stream.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "ai/inference/chat/run_on_pool.h"
+#include "platform/net/http/http_task.h"
+#include "platform/net/sse_reader.h"
+#include "schemas/json/url_text.h"
+
+namespace millrace::inference {
+namespace {
+
+using std::chrono::milliseconds;
+
+base::Error not_in_time(const char* what) {
+  return base::error(base::Code::kUpstreamTimeout,
+                     std::string("the server did not ").append(what) + " in time");
+}
+
+milliseconds time_until(McpDeadline deadline) {
+  const auto left = std::chrono::duration_cast<milliseconds>(deadline - std::chrono::steady_clock::now());
+  return std::max(left, milliseconds(1));
+}
+
+base::Error no_stream(const net::HttpReply& head) {
+  return mcp_fault("opens no stream of events (HTTP " + std::to_string(head.status) + ")");
+}
+
+bool is_stream(const net::HttpReply& head) {
+  return head.status == 200 && head.header("content-type").starts_with("text/event-stream");
+}
+
+}  // namespace
+
+base::Result<std::string> mcp_message_url(std::string_view stream_url, std::string_view said) {
+  const std::string_view origin = schemas::url_origin(stream_url);
+  if (schemas::plausible_url(said) && schemas::url_origin(said) == origin) return std::string(said);
+  if (said.starts_with('/') && !said.starts_with("//")) return std::string(origin).append(said);
+  return mcp_fault("takes messages at a place that is not its own");
+}
+
+// What hears the stream: it may be told something after the McpStream has let it go.
+struct McpStream::Hearing {
+  Hearing(McpStream& stream, std::size_t event_bytes_max)
+      : owner(&stream),
+        events(
+            [this](const net::SseEvent& event) {
+              if (owner != nullptr) owner->on_event(event.event, event.data);
+            },
+            event_bytes_max) {}
+
+  bool take(std::string_view bytes) {
+    if (owner != nullptr && !events.feed(bytes)) owner->ended(mcp_fault("sent an event that is too long"));
+    return owner != nullptr;
+  }
+  void end(const base::Error& why) {
+    if (owner != nullptr) owner->ended(why);
+  }
+
+  McpStream* owner;  // null: let go
+  net::SseReader events;
+  std::function<void()> let_go;
+};
+
+base::Status McpStream::listen(McpDeadline deadline) {
+  auto hearing = std::make_shared<Hearing>(*this, limits_.reply_bytes_max);
+  net::HttpClient::Handlers handlers;
+  handlers.on_head = [hearing](const net::HttpReply& head) {
+    if (!is_stream(head)) hearing->end(no_stream(head));
+  };
+  handlers.on_data = [hearing](std::string_view bytes) { return hearing->take(bytes); };
+  handlers.on_done = [hearing](const base::Result<net::HttpReply>& done) {
+    if (!done) return hearing->end(done.error());
+    hearing->end(is_stream(*done) ? mcp_fault("ended its stream before the answer") : no_stream(*done));
+  };
+  hearing_ = hearing;
+  base::Result<std::function<void()>> begun = channel_.listen(std::move(handlers), deadline);
+  if (!begun) return begun.error();
+  hearing->let_go = *std::move(begun);
+  return {};
+}
+
+net::Task<base::Status> McpStream::open(McpDeadline deadline, net::Cancel& cancel) {
+  close();
+  net::Begin<base::Status> begin = [&](std::function<void(base::Status)> done) -> std::function<void()> {
+    opening_ = std::move(done);
+    if (base::Status begun = listen(deadline); !begun) opened(std::move(begun));
+    return [this] { close(); };
+  };
+  net::Loop::Timer late =
+      loop_.after(time_until(deadline), [this] { ended(not_in_time("name the place for messages")); });
+  net::Task<std::optional<base::Status>> wait = net::heard<base::Status>(loop_, std::move(begin), cancel);
+  std::optional<base::Status> status = co_await wait;
+  late.cancel();
+  if (!status) co_return cancelled();
+  co_return *std::move(status);
+}
+
+void McpStream::opened(base::Status status) {
+  if (auto done = std::exchange(opening_, {})) done(std::move(status));
+}
+
+void McpStream::on_event(const std::string& event, const std::string& data) {
+  if (event == "endpoint") {
+    base::Result<std::string> place = mcp_message_url(channel_.url(), data);
+    if (!place) return ended(place.error());
+    place_ = *std::move(place);
+    return opened({});
+  }
+  if (data.empty()) return;
+  base::Result<McpMessage> message = read_mcp_message(data);
+  if (!message) return ended(message.error());
+  on_message(*std::move(message));
+}
+
+void McpStream::on_message(McpMessage message) {
+  switch (message.kind) {
+    case McpMessage::Kind::kNone:
+      return;
+    case McpMessage::Kind::kNotification:
+      if (message.method == kMcpToolsChanged) channel_.tools_changed();
+      return;
+    case McpMessage::Kind::kRequest:
+      if (++requests_ > kMcpServerRequestsMax) {
+        ended(mcp_fault("asks more than " + std::to_string(kMcpServerRequestsMax) +
+                        " times before it answers"));
+      } else if (is_open()) {
+        channel_.tell("POST", {}, mcp_answer(message), place_);
+      }
+      return;
+    case McpMessage::Kind::kResult:
+    case McpMessage::Kind::kError:
+      break;
+  }
+  if (!message.id.is_number_integer()) return;
+  requests_ = 0;
+  const auto id = message.id.get<std::int64_t>();
+  McpReply reply;
+  reply.status = 200;
+  reply.message = std::move(message);
+  answer(id, std::move(reply));
+}
+
+void McpStream::answer(std::int64_t id, Answer answer) {
+  const auto found = waiting_.find(id);
+  if (found == waiting_.end()) return;
+  if (auto done = std::exchange(found->second.done, {})) return done(std::move(answer));
+  found->second.came.emplace(std::move(answer));
+}
+
+// Who is told may begin anew at once, and finds it closed; or may end all of this.
+void McpStream::ended(base::Error why) {
+  const auto opening = std::exchange(opening_, {});
+  std::vector<Hear> told;
+  for (auto& [id, waiting] : waiting_) {
+    if (!waiting.done && !waiting.came) waiting.came.emplace(why);
+    if (waiting.done) told.push_back(std::exchange(waiting.done, {}));
+  }
+  close();
+  for (const Hear& hear : told) hear(why);
+  if (opening) opening(why);
+}
+
+// The answer may come before the server has taken what it answers.
+net::Task<base::Result<McpReply>> McpStream::post(McpPost post, net::Cancel& cancel) {
+  if (!is_open()) co_return mcp_fault("ended its stream");
+  const std::int64_t id = std::exchange(post.id, 0);
+  const McpDeadline deadline = post.deadline;
+  post.in_session = false;
+  post.url = place_;
+  if (id != 0) waiting_.emplace(id, Waiting());
+  net::Task<Answer> send = channel_.post(std::move(post), cancel);
+  Answer sent = co_await send;
+  if (sent && sent->status < 300 && id != 0) {
+    net::Task<Answer> wait = answer_to(id, deadline, cancel);
+    sent = co_await wait;
+  } else if (sent && sent->status == 404) {
+    ended(mcp_fault("does not know its stream any more"));
+  }
+  waiting_.erase(id);
+  co_return sent;
+}
+
+net::Task<base::Result<McpReply>> McpStream::answer_to(std::int64_t id, McpDeadline deadline,
+                                                       net::Cancel& cancel) {
+  Waiting& waiting = waiting_.at(id);
+  if (waiting.came) co_return *std::move(waiting.came);
+  net::Begin<Answer> begin = [&waiting](Hear done) -> std::function<void()> {
+    waiting.done = std::move(done);
+    return [&waiting] { waiting.done = {}; };
+  };
+  net::Loop::Timer late =
+      loop_.after(time_until(deadline), [this, id] { answer(id, not_in_time("answer")); });
+  net::Task<std::optional<Answer>> wait = net::heard<Answer>(loop_, std::move(begin), cancel);
+  std::optional<Answer> came = co_await wait;
+  late.cancel();
+  if (!came) co_return cancelled();
+  co_return *std::move(came);
+}
+
+// What waits for an answer is told by `ended`, or is cancelled itself.
+void McpStream::close() {
+  place_.clear();
+  opening_ = {};
+  requests_ = 0;
+  if (const auto hearing = std::exchange(hearing_, nullptr)) {
+    hearing->owner = nullptr;
+    if (const auto let_go = std::exchange(hearing->let_go, {})) let_go();
+  }
+}
+
+}  // namespace millrace::inference

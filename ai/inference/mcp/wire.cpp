@@ -1,0 +1,222 @@
+#include "ai/inference/mcp/wire.h"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "ai/providers/upstream_error.h"
+#include "ai/providers/wire_text.h"
+#include "platform/base/base64.h"
+#include "schemas/json/json_body.h"
+
+namespace millrace::inference {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view kSentinel = "=?base64?", kSentinelEnd = "?=";
+constexpr std::size_t kSupportedMax = 16;  // versions that are looked at
+
+json client_info() { return {{"name", "millrace"}, {"version", MILLRACE_VERSION}}; }
+
+std::string text_of(const json& object, const char* name) {
+  const auto found = object.find(name);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+int code_of(const json& error) {
+  const auto found = error.find("code");
+  if (found == error.end() || !found->is_number_integer()) return 0;
+  const auto code = found->get<std::int64_t>();
+  const bool fits = code >= std::numeric_limits<int>::min() && code <= std::numeric_limits<int>::max();
+  return fits ? static_cast<int>(code) : 0;
+}
+
+std::vector<std::string> supported_by(const json& error) {
+  std::vector<std::string> versions;
+  const auto data = error.find("data");
+  if (data == error.end() || !data->is_object()) return versions;
+  const auto found = data->find("supported");
+  if (found == data->end() || !found->is_array()) return versions;
+  for (const json& version : *found) {
+    if (version.is_string() && versions.size() < kSupportedMax) versions.push_back(version);
+  }
+  return versions;
+}
+
+void take_error(const json& error, McpMessage& message) {
+  message.kind = McpMessage::Kind::kError;
+  message.code = code_of(error);
+  message.words = providers::upstream_words(text_of(error, "message"));
+  message.supported = supported_by(error);
+}
+
+std::string with_envelope(json body) {
+  body["jsonrpc"] = "2.0";
+  return schemas::dump(body);
+}
+
+bool is_plain(std::string_view text) {
+  if (text.starts_with(kSentinel) && text.ends_with(kSentinelEnd)) return false;
+  if (text.starts_with(' ') || text.ends_with(' ')) return false;
+  return std::ranges::all_of(text, [](char c) { return c >= 0x20 && c <= 0x7e; });
+}
+
+}  // namespace
+
+bool is_legacy_mcp(std::string_view version) {
+  return std::ranges::find(kMcpLegacy, version) != kMcpLegacy.end();
+}
+
+bool McpMessage::is_modern_error() const {
+  return kind == Kind::kError &&
+         (code == kMcpHeaderMismatch || code == kMcpMissingCapability || code == kMcpUnsupportedVersion);
+}
+
+base::Result<McpMessage> read_mcp_message(std::string text) {
+  text.reserve(text.size() + schemas::kJsonPadding);
+  base::Result<schemas::JsonBody> read = schemas::read_json(text);
+  if (!read) return mcp_fault("sent what is no message of JSON-RPC: " + read.error().message);
+  json body = schemas::whole(*std::move(read));
+  McpMessage message;
+  message.method = text_of(body, "method");
+  if (const auto id = body.find("id"); id != body.end() && !id->is_structured()) message.id = *id;
+  const auto result = body.find("result"), error = body.find("error");
+  if (!message.method.empty()) {
+    message.kind = message.id.is_null() ? McpMessage::Kind::kNotification : McpMessage::Kind::kRequest;
+  } else if (error != body.end() && error->is_object()) {
+    take_error(*error, message);
+  } else if (result != body.end() && result->is_object()) {
+    message.kind = McpMessage::Kind::kResult;
+    message.result = std::move(*result);
+  } else {
+    return mcp_fault("sent what is no message of JSON-RPC");
+  }
+  return message;
+}
+
+std::string mcp_request(std::int64_t id, const std::string& method, json params) {
+  return with_envelope({{"id", id}, {"method", method}, {"params", std::move(params)}});
+}
+
+std::string mcp_notification(const std::string& method) { return with_envelope({{"method", method}}); }
+
+std::string mcp_answer(const McpMessage& request) {
+  if (request.method == "ping") return with_envelope({{"id", request.id}, {"result", json::object()}});
+  return with_envelope(
+      {{"id", request.id}, {"error", {{"code", -32601}, {"message", "this client takes only pings"}}}});
+}
+
+json mcp_meta() {
+  return {{"io.modelcontextprotocol/protocolVersion", kMcpModern},
+          {"io.modelcontextprotocol/clientInfo", client_info()},
+          {"io.modelcontextprotocol/clientCapabilities", json::object()}};
+}
+
+json mcp_initialize_params(std::string_view version) {
+  return {{"protocolVersion", version}, {"capabilities", json::object()}, {"clientInfo", client_info()}};
+}
+
+std::string mcp_header_value(std::string_view text) {
+  if (is_plain(text)) return std::string(text);
+  return std::string(kSentinel).append(base::base64_encode(text)).append(kSentinelEnd);
+}
+
+base::Error mcp_fault(const std::string& what) {
+  return base::error(base::Code::kUpstream, "the server " + what);
+}
+
+namespace {
+
+using nlohmann::json;
+
+std::string_view text_at(const json& object, const char* name) {
+  const auto found = object.find(name);
+  return found != object.end() && found->is_string() ? std::string_view(found->get_ref<const std::string&>())
+                                                     : std::string_view();
+}
+
+// "[image: image/png, 12 bytes]": what cannot be told as text.
+std::string described(std::string_view what, std::string_view type, std::string_view base64) {
+  std::string out = "[" + std::string(what);
+  if (!type.empty()) out.append(": ").append(type);
+  const std::size_t padding = base64.ends_with("==") ? 2 : base64.ends_with('=') ? 1 : 0;
+  const std::size_t bytes = base64.size() / 4 * 3 - std::min(padding, base64.size() / 4 * 3);
+  return out.append(", ").append(std::to_string(bytes)).append(" bytes]");
+}
+
+std::string resource_text(const json& block) {
+  const auto found = block.find("resource");
+  if (found == block.end() || !found->is_object()) return "[resource]";
+  if (const auto text = found->find("text"); text != found->end() && text->is_string()) return *text;
+  return described("resource " + std::string(text_at(*found, "uri")), text_at(*found, "mimeType"),
+                   text_at(*found, "blob"));
+}
+
+std::string link_text(const json& block) {
+  std::string out = "[resource " + std::string(text_at(block, "uri"));
+  for (const char* name : {"name", "description"}) {
+    if (const auto text = text_at(block, name); !text.empty()) out.append(": ").append(text);
+  }
+  return out.append("]");
+}
+
+std::string block_text(const json& block) {
+  if (!block.is_object()) return "[content of no type]";
+  const std::string_view type = text_at(block, "type");
+  if (type == "text") return std::string(text_at(block, "text"));
+  if (type == "image" || type == "audio")
+    return described(type, text_at(block, "mimeType"), text_at(block, "data"));
+  if (type == "resource") return resource_text(block);
+  if (type == "resource_link") return link_text(block);
+  return "[content of type " + std::string(type) + "]";
+}
+
+// Servers repeat their structured content as text, for those who know only that.
+bool says(std::string_view text, const json& structured) {
+  const auto first = text.find_first_not_of(" \t\r\n");
+  if (first == std::string_view::npos || (structured.is_object() && text[first] != '{')) return false;
+  return json::parse(text, nullptr, false) == structured;
+}
+
+void cut(std::string& text, std::size_t bytes_max) {
+  if (text.size() <= bytes_max) return;
+  const std::size_t all = text.size();
+  const std::string_view kept = providers::cut_text(text, bytes_max);
+  text.resize(kept.size());
+  text.append("\n[cut here: the first ").append(std::to_string(kept.size()));
+  text.append(" of ").append(std::to_string(all)).append(" bytes]");
+}
+
+void append_line(std::string& out, std::string_view line) {
+  if (!out.empty()) out += '\n';
+  out.append(line);
+}
+
+}  // namespace
+
+base::Result<McpOutcome> read_mcp_outcome(const json& result, std::size_t bytes_max) {
+  const std::string_view kind = text_at(result, "resultType");
+  if (kind == "input_required")
+    return mcp_fault("asks for input that only a person can give (input_required)");
+  if (!kind.empty() && kind != "complete") return mcp_fault("gave a result of a type that is not known here");
+  McpOutcome outcome;
+  const auto is_error = result.find("isError");
+  outcome.is_error = is_error != result.end() && *is_error == true;
+  const auto structured = result.find("structuredContent"), content = result.find("content");
+  bool told = structured == result.end() || structured->is_null();
+  if (content != result.end() && content->is_array()) {
+    for (const json& block : *content) {
+      const std::string text = block_text(block);
+      told = told || says(text, *structured);
+      append_line(outcome.text, text);
+    }
+  }
+  if (!told) append_line(outcome.text, schemas::dump(*structured));
+  cut(outcome.text, bytes_max);
+  return outcome;
+}
+
+}  // namespace millrace::inference

@@ -1,0 +1,111 @@
+#include "ai/inference/media/embedding_request.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "ai/providers/mock/media.h"
+#include "platform/base/crypto.h"
+#include "platform/base/ids.h"
+
+namespace millrace::inference {
+namespace {
+
+using providers::Target;
+using schemas::Refusal;
+
+constexpr std::size_t kEmbeddingIdBytes = 12;
+constexpr std::string_view kAda = "text-embedding-ada-002";
+
+std::string_view bare(std::string_view model) { return model.substr(model.rfind('/') + 1); }
+
+Refusal wrong(std::string field, std::string message) {
+  schemas::FieldProblem problem{.loc = {"body", std::move(field)},
+                                .msg = std::move(message),
+                                .type = "value_error",
+                                .input = {},
+                                .ctx = {}};
+  return schemas::invalid({std::move(problem)});
+}
+
+}  // namespace
+
+bool EmbeddingErrand::is_large() const {
+  return request_->inputs() > kSmallInputs || request_->input_tokens > kSmallTokens;
+}
+
+std::optional<Refusal> EmbeddingErrand::refusal(const ModelRow& row) const {
+  const Target& target = row.target;
+  if (auto none = providers::no_embeddings(target)) return Refusal{*std::move(none), {}};
+  if (!request_->tokens.empty() && !providers::takes_tokens(target))
+    return wrong("input",
+                 "Provider " + std::string(target.preset->name) + " takes texts, no lists of tokens");
+  if (!request_->dimensions) return std::nullopt;
+  if (bare(target.model) == kAda)
+    return wrong("dimensions", "text-embedding-ada-002 has no other dimensions");
+  const bool of_mock = target.preset->family == providers::Family::kMock;
+  if (of_mock && *request_->dimensions > providers::kMockDimensionsMax)
+    return wrong("dimensions", "Model " + target.name + " has at most 4096 dimensions");
+  return std::nullopt;
+}
+
+std::size_t EmbeddingErrand::begin(const Target& target) {
+  batch_ = providers::embedding_batch_max(target);
+  const std::size_t calls = (request_->inputs() + batch_ - 1) / batch_;
+  replies_.assign(calls, {});
+  return calls;
+}
+
+providers::EmbeddingPart EmbeddingErrand::slice(std::size_t part) const {
+  const std::size_t first = part * batch_;
+  return {*request_, first, std::min(batch_, request_->inputs() - first)};
+}
+
+std::int64_t EmbeddingErrand::tokens(std::size_t part) const {
+  const auto inputs = static_cast<std::int64_t>(request_->inputs());
+  const auto count = static_cast<std::int64_t>(slice(part).count);
+  return count == inputs ? request_->input_tokens : request_->input_tokens * count / inputs;
+}
+
+base::Result<providers::WireRequest> EmbeddingErrand::write(const Target& target, std::size_t part) {
+  return providers::embedding_request(target, slice(part));
+}
+
+base::Status EmbeddingErrand::read(const Target& target, std::size_t part, std::string body) {
+  auto reply = providers::embedding_reply(target, body, slice(part).count);
+  if (!reply) return reply.error();
+  replies_[part] = *std::move(reply);
+  return {};
+}
+
+base::Status EmbeddingErrand::mock(const Target& target, std::size_t part) {
+  replies_[part] = providers::mock_embedding(target, slice(part));
+  return {};
+}
+
+schemas::ChatUsage EmbeddingErrand::usage(std::size_t part) const {
+  const schemas::EmbeddingReply& reply = replies_[part];
+  schemas::ChatUsage usage;
+  usage.estimated = reply.prompt_tokens == 0;
+  usage.prompt = usage.estimated ? tokens(part) : reply.prompt_tokens;
+  usage.total = std::max(usage.prompt, reply.total_tokens);
+  return usage;
+}
+
+void EmbeddingErrand::on_end(base::Result<MediaEnd> end) {
+  if (!end) return done_(std::move(end.error()));
+  EmbeddingEnd told;
+  static_cast<MediaEnd&>(told) = *std::move(end);
+  for (std::size_t part = 0; part < replies_.size(); ++part) {
+    const schemas::ChatUsage used = usage(part);
+    told.reply.prompt_tokens += used.prompt;
+    told.reply.total_tokens += used.total;
+    std::move(replies_[part].vectors.begin(), replies_[part].vectors.end(),
+              std::back_inserter(told.reply.vectors));
+  }
+  const schemas::EmbeddingReply& first = replies_.front();
+  told.reply.model = told.head.model;
+  told.reply.id = first.id.empty() ? "embd-" + base::hex(base::random_bytes(kEmbeddingIdBytes)) : first.id;
+  done_(std::move(told));
+}
+
+}  // namespace millrace::inference

@@ -1,0 +1,47 @@
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ai/inference/media/media.h"
+#include "ai/inference/media/media_request.h"
+#include "ai/providers/media.h"
+
+namespace millrace::inference {
+
+// The vectors of a request's inputs, from one target, in as many calls as that takes.
+class EmbeddingErrand final : public Errand {
+ public:
+  using Done = std::function<void(base::Result<EmbeddingEnd>)>;
+  // Of one that is written and read on the loop.
+  static constexpr std::size_t kSmallInputs = 4;
+  static constexpr std::int64_t kSmallTokens = 4'096;
+
+  using RequestPtr = std::shared_ptr<const schemas::EmbeddingRequest>;
+  EmbeddingErrand(RequestPtr request, Done done) : request_(std::move(request)), done_(std::move(done)) {}
+
+  Work work() const override { return Work::kEmbeddings; }
+  const std::string& model() const override { return request_->model; }
+  bool strict() const override { return request_->strict; }
+  bool is_large() const override;
+  std::optional<schemas::Refusal> refusal(const ModelRow& row) const override;
+
+  std::size_t begin(const providers::Target& target) override;
+  std::int64_t tokens(std::size_t part) const override;
+  base::Result<providers::WireRequest> write(const providers::Target& target, std::size_t part) override;
+  base::Status read(const providers::Target& target, std::size_t part, std::string body) override;
+  base::Status mock(const providers::Target& target, std::size_t part) override;
+  schemas::ChatUsage usage(std::size_t part) const override;
+  void on_end(base::Result<MediaEnd> end) override;
+
+ private:
+  providers::EmbeddingPart slice(std::size_t part) const;
+
+  const RequestPtr request_;
+  Done done_;
+  std::size_t batch_ = 1;  // inputs of one call
+  std::vector<schemas::EmbeddingReply> replies_;
+};
+
+}  // namespace millrace::inference

@@ -1,0 +1,50 @@
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ai/inference/media/media.h"
+#include "ai/inference/media/media_request.h"
+
+namespace millrace::inference {
+
+// The images of a request, from one target, in as many calls as that takes; or its stream.
+class ImageErrand final : public Errand {
+ public:
+  using RequestPtr = std::shared_ptr<const schemas::ImageRequest>;
+  // `sink` may be null where the request is checked only.
+  ImageErrand(RequestPtr request, ImageSink* sink) : request_(std::move(request)), sink_(sink) {}
+
+  Work work() const override { return Work::kImages; }
+  const std::string& model() const override { return request_->model; }
+  bool strict() const override { return request_->strict; }
+  bool is_large() const override { return !request_->stream; }
+  std::optional<schemas::Refusal> refusal(const ModelRow& row) const override;
+
+  std::size_t begin(const providers::Target& target) override;
+  std::int64_t tokens(std::size_t part) const override;
+  base::Result<providers::WireRequest> write(const providers::Target& target, std::size_t part) override;
+  base::Status read(const providers::Target& target, std::size_t part, std::string body) override;
+  base::Status mock(const providers::Target& target, std::size_t part) override;
+  schemas::ChatUsage usage(std::size_t part) const override;
+
+  bool streams() const override { return request_->stream; }
+  void going_out(const ChatHead& head) override { head_ = head; }
+  base::Status on_event(const providers::Target& target, const net::SseEvent& event) override;
+  bool has_begun() const override { return begun_; }
+  bool is_ready() override { return sink_ == nullptr || sink_->is_ready(); }
+  void go_silent() override { sink_ = nullptr; }
+  void on_end(base::Result<MediaEnd> end) override;
+
+ private:
+  void tell(schemas::ImageEvent event);
+  void tell_whole(schemas::ImageReply& reply);
+
+  const RequestPtr request_;
+  ImageSink* sink_;                           // null after a cancel
+  std::vector<schemas::ImageReply> replies_;  // by part; of a stream its usage
+  ChatHead head_;                             // of the newest call
+  bool begun_ = false, completed_ = false, by_url_ = false;
+};
+
+}  // namespace millrace::inference

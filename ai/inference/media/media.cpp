@@ -1,0 +1,73 @@
+#include "ai/inference/media/media.h"
+
+#include <utility>
+
+#include "ai/inference/media/embedding_request.h"
+#include "ai/inference/media/image_request.h"
+#include "ai/inference/media/media_run.h"
+#include "ai/inference/media/speech_request.h"
+#include "ai/inference/media/whole_request.h"
+#include "ai/inference/routing/routing.h"
+
+namespace millrace::inference {
+
+std::shared_ptr<ChatRun> Media::start(std::unique_ptr<Errand> errand) const {
+  auto run = std::make_shared<MediaRun>(parts_, pool_, parts_->current(), std::move(errand));
+  run->begin();
+  return run;
+}
+
+std::optional<schemas::Refusal> Media::check(const schemas::EmbeddingRequest& request) const {
+  const EmbeddingErrand::RequestPtr lent(EmbeddingErrand::RequestPtr(), &request);
+  return refusal_of(*parts_->current(), EmbeddingErrand(lent, {}));
+}
+
+std::shared_ptr<ChatRun> Media::embed(schemas::EmbeddingRequest request,
+                                      std::function<void(base::Result<EmbeddingEnd>)> done) const {
+  auto kept = std::make_shared<const schemas::EmbeddingRequest>(std::move(request));
+  return start(std::make_unique<EmbeddingErrand>(std::move(kept), std::move(done)));
+}
+
+std::shared_ptr<ChatRun> Media::read(std::string model, providers::OcrOrder order,
+                                     std::function<void(base::Result<OcrEnd>)> done) const {
+  return start(std::make_unique<OcrErrand>(std::move(model), std::move(order), std::move(done)));
+}
+
+std::shared_ptr<ChatRun> Media::transcribe(std::string model, providers::TranscriptionOrder order,
+                                           std::function<void(base::Result<TranscriptEnd>)> done) const {
+  return start(std::make_unique<TranscriptionErrand>(std::move(model), std::move(order), std::move(done)));
+}
+
+std::optional<schemas::Refusal> Media::check(const schemas::ImageRequest& request) const {
+  const ImageErrand::RequestPtr lent(ImageErrand::RequestPtr(), &request);
+  return refusal_of(*parts_->current(), ImageErrand(lent, nullptr));
+}
+
+std::shared_ptr<ChatRun> Media::draw(schemas::ImageRequest request, ImageSink& sink) const {
+  auto kept = std::make_shared<const schemas::ImageRequest>(std::move(request));
+  return start(std::make_unique<ImageErrand>(std::move(kept), &sink));
+}
+
+std::optional<schemas::Refusal> Media::check(const schemas::SpeechRequest& request) const {
+  const RegistryPtr registry = parts_->current();
+  const auto model = speech_model(*registry, request.model);
+  if (!model && schemas::is_local_speech_model(request.model))
+    return local_refusal(parts_->local_speech, request);
+  if (!model) return no_speech_model(*registry, request.model);
+  const SpeechErrand::RequestPtr lent(SpeechErrand::RequestPtr(), &request);
+  return refusal_of(*registry, SpeechErrand(*model, lent, nullptr));
+}
+
+std::shared_ptr<ChatRun> Media::speak(schemas::SpeechRequest request, SpeechSink& sink) const {
+  auto model = speech_model(*parts_->current(), request.model);
+  if (!model && schemas::is_local_speech_model(request.model)) {
+    auto run = std::make_shared<SpeechRun>(parts_, std::move(request), sink);
+    run->begin();
+    return run;
+  }
+  std::string asked = model ? *std::move(model) : request.model;
+  auto kept = std::make_shared<const schemas::SpeechRequest>(std::move(request));
+  return start(std::make_unique<SpeechErrand>(std::move(asked), std::move(kept), &sink));
+}
+
+}  // namespace millrace::inference

@@ -1,0 +1,70 @@
+#pragma once
+#include <memory>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "ai/inference/media/media_request.h"
+#include "ai/inference/routing/attempts.h"
+#include "ai/providers/call.h"
+#include "platform/base/pool.h"
+#include "platform/net/http/http_task.h"
+
+namespace millrace::inference {
+
+// Runs an errand at the first target of several that does all of it: limits, breaker, retries and fallbacks
+// as chats have them (Tries). One per run; loop thread only. All that it is given outlives its tasks.
+class MediaTries {
+ public:
+  MediaTries(ChatParts& parts, base::Pool& pool, const Registry& registry, std::vector<Step> steps,
+             Errand& errand, net::Cancel& cancel)
+      : parts_(parts),
+        pool_(pool),
+        registry_(registry),
+        steps_(std::move(steps)),
+        errand_(errand),
+        cancel_(cancel) {
+    head_.attempts = 0;
+  }
+
+  net::Task<base::Status> ask();
+  const ChatHead& head() const { return head_; }
+  std::optional<double> cost_usd() const { return priced_ ? std::optional(cost_) : std::nullopt; }
+  void resume();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::size_t kCallsAtOnce = 4;  // for one request
+
+  struct Part {
+    const Step& step;
+    std::size_t number;
+    net::Cancel& cancel;
+    Clock::time_point began = Clock::now();  // after the limits let it in
+    bool sent = false;                       // the newest call
+    base::Status status = {};
+  };
+  net::Task<base::Status> ask_step(const Step& step);
+  net::Task<void> ask_part(Part& part);
+  net::Task<base::Status> try_part(Part& part);
+  net::Task<base::Status> call_once(Part& part);
+  net::Task<base::Status> answer(Part& part, providers::WireRequest wire);
+  net::Task<base::Result<std::string>> exchange(Part& part, providers::WireRequest wire);
+  // As inference::aside, of a large errand.
+  net::Task<void> aside(std::function<void()> work);
+  std::shared_ptr<providers::Call> start(Part& part, providers::WireRequest& wire,
+                                         std::function<void(base::Result<std::string>)> done);
+
+  ChatParts& parts_;
+  base::Pool& pool_;
+  const Registry& registry_;
+  const std::vector<Step> steps_;
+  Errand& errand_;
+  net::Cancel& cancel_;
+  ChatHead head_;
+  double cost_ = 0;
+  bool priced_ = true;
+  std::set<std::shared_ptr<providers::Call>> calls_;
+};
+
+}  // namespace millrace::inference

@@ -1,0 +1,42 @@
+#pragma once
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "ai/inference/media/media_fallback.h"
+
+namespace millrace::inference {
+
+// Where an errand may go: the rows of its model by weight, then those of their fallbacks, without those that
+// refuse it. Errors: kModelNotFound, kBadRequest for a model that does other things, and the errand's own.
+tl::expected<std::vector<Step>, schemas::Refusal> way_of(ChatParts& parts, const Registry& registry,
+                                                         const Errand& errand);
+// The same for its model alone, whatever its limits: nullopt: it may go. Thread-safe.
+std::optional<schemas::Refusal> refusal_of(const Registry& registry, const Errand& errand);
+
+// One errand of a Media under way. It keeps itself alive until its task has ended. Loop thread only.
+class MediaRun final : public ChatRun, public std::enable_shared_from_this<MediaRun> {
+ public:
+  MediaRun(std::shared_ptr<ChatParts> parts, base::Pool& pool, RegistryPtr registry,
+           std::unique_ptr<Errand> errand)
+      : parts_(std::move(parts)), pool_(pool), registry_(std::move(registry)), errand_(std::move(errand)) {}
+
+  void begin();  // nothing is heard before it returns
+  std::optional<MediaEnd> calls() const override;
+  void cancel() override;
+  void resume() override;
+
+ private:
+  net::Task<void> work();
+  void end(base::Status status);
+
+  std::shared_ptr<ChatParts> parts_;
+  base::Pool& pool_;
+  RegistryPtr registry_;
+  std::unique_ptr<Errand> errand_;
+  net::Cancel cancel_;
+  std::optional<MediaTries> tries_;
+  bool silent_ = false;  // after a cancel
+};
+
+}  // namespace millrace::inference

@@ -1,0 +1,177 @@
+#include "ai/inference/media/speech_request.h"
+
+#include <utility>
+
+#include "ai/inference/routing/routing.h"
+#include "ai/providers/audio.h"
+#include "ai/providers/wire_text.h"
+#include "platform/base/nearest.h"
+
+namespace millrace::inference {
+
+using providers::Target;
+
+std::optional<schemas::Refusal> SpeechErrand::refusal(const ModelRow& row) const {
+  if (auto none = providers::no_speech(row.target)) return schemas::Refusal{*std::move(none), {}};
+  return std::nullopt;
+}
+
+base::Result<providers::WireRequest> SpeechErrand::write(const Target& target, std::size_t) {
+  return providers::speech_request(target, *request_);
+}
+
+base::Status SpeechErrand::read(const Target& target, std::size_t, std::string) {
+  if (begun_) return {};
+  return base::error(base::Code::kUpstream,
+                     std::string(providers::shown_name(target)) + " answered without any sound");
+}
+
+// The mock's models do not speak (refusal).
+base::Status SpeechErrand::mock(const Target& target, std::size_t) { return *providers::no_speech(target); }
+
+base::Status SpeechErrand::on_bytes(const Target&, std::string_view bytes) {
+  begun_ = true;
+  if (sink_ != nullptr) sink_->on_audio(head_, std::string(bytes));
+  return {};
+}
+
+schemas::ChatUsage SpeechErrand::usage(std::size_t part) const {
+  schemas::ChatUsage usage;
+  usage.estimated = true;
+  usage.prompt = usage.total = tokens(part);
+  return usage;
+}
+
+void SpeechErrand::on_end(base::Result<MediaEnd> end) {
+  if (!end) return sink_->on_end(std::move(end.error()));
+  SpeechEnd told;
+  static_cast<MediaEnd&>(told) = *std::move(end);
+  told.input_tokens = tokens(0);
+  sink_->on_end(std::move(told));
+}
+
+namespace {
+
+using base::Code;
+using schemas::Refusal;
+using schemas::SpeechRequest;
+
+ChatHead local_head(const SpeechRequest& request) {
+  return {.id = {},
+          .model = std::string(schemas::kSpeechModel),
+          .attempts = 0,
+          .dropped = schemas::local_speech_dropped(request)};
+}
+
+}  // namespace
+
+Refusal no_speech_model(const Registry& registry, const std::string& name) {
+  base::Error unknown = registry.find(name).error();
+  if (const std::string_view near = base::nearest(name, schemas::speech_model_names()); !near.empty())
+    unknown.message = "there is no model '" + name + "': did you mean '" + std::string(near) + "'?";
+  return {std::move(unknown), {}};
+}
+
+std::optional<Refusal> local_refusal(const LocalSpeech& local, const SpeechRequest& request) {
+  if (auto refusal = schemas::local_speech_refusal(request)) return refusal;
+  const base::Status honoured = check_strict(request.strict, schemas::local_speech_dropped(request));
+  if (!honoured) return Refusal{honoured.error(), {}};
+  if (!local.speak) return Refusal{base::error(Code::kOverloaded, local.off), {}};
+  return std::nullopt;
+}
+
+SpeechRun::SpeechRun(std::shared_ptr<ChatParts> parts, SpeechRequest request, SpeechSink& sink)
+    : parts_(std::move(parts)),
+      request_(std::move(request)),
+      sink_(&sink),
+      head_(local_head(request_)),
+      input_tokens_(schemas::estimated_tokens(request_.input)) {}
+
+SpeechRun::~SpeechRun() { drop_waiting(); }
+
+void SpeechRun::drop_waiting() {
+  for (const std::string& audio : waiting_) parts_->speech_held -= audio.size();
+  waiting_.clear();
+  held_ = 0;
+}
+
+void SpeechRun::begin() {
+  parts_->live.add(*this);
+  parts_->loop.post([self = shared_from_this()] { self->start(); });
+}
+
+// After `done` the engine's thread holds nothing of this: it ends on the loop.
+void SpeechRun::start() {
+  if (sink_ == nullptr) return parts_->live.remove(*this);
+  // A reload may have taken the provider's model that was to speak.
+  const LocalSpeech& local = parts_->local_speech;
+  if (!local.speak) return hear_end(base::error(Code::kOverloaded, local.off));
+  const auto self = std::make_shared<std::shared_ptr<SpeechRun>>(shared_from_this());
+  const auto on_audio = [self](std::string audio) {
+    ChatParts& parts = *(*self)->parts_;
+    parts.speech_held += audio.size();
+    parts.loop.post([run = *self, audio = std::move(audio)]() mutable { run->hear(std::move(audio)); });
+  };
+  const auto done = [self](base::Status status) {
+    net::Loop& loop = (*self)->parts_->loop;
+    loop.post(
+        [run = std::move(*self), status = std::move(status)]() mutable { run->hear_end(std::move(status)); });
+  };
+  base::Result<LocalSpeech::Stop> begun = local.speak(std::move(request_), on_audio, done);
+  if (!begun) return hear_end(std::move(begun.error()));
+  stop_ = *std::move(begun);
+}
+
+void SpeechRun::cancel() {
+  sink_ = nullptr;
+  drop_waiting();
+  if (stop_) stop_();
+}
+
+void SpeechRun::hear(std::string audio) {
+  held_ += audio.size();
+  waiting_.push_back(std::move(audio));
+  flow();
+  if (held_ > kSpeechRunHeldMax || parts_->speech_held > kSpeechHeldMax) overflow();
+  if (sink_ == nullptr) drop_waiting();
+}
+
+// The engine has its next call at once, whoever has not heard all of this one yet.
+void SpeechRun::hear_end(base::Status status) {
+  parts_->live.remove(*this);
+  stop_ = nullptr;
+  ended_ = std::move(status);
+  flow();
+}
+
+void SpeechRun::flow() {
+  if (std::exchange(flowing_, true)) return;
+  const auto self = shared_from_this();
+  while (sink_ != nullptr && !waiting_.empty() && sink_->is_ready()) {
+    std::string audio = std::move(waiting_.front());
+    waiting_.pop_front();
+    parts_->speech_held -= audio.size();
+    held_ -= audio.size();
+    sink_->on_audio(head_, std::move(audio));
+  }
+  flowing_ = false;
+  if (waiting_.empty() && ended_) tell_end(*ended_);
+}
+
+void SpeechRun::overflow() {
+  if (waiting_.empty()) return;  // others do not take theirs
+  if (stop_) stop_();
+  tell_end(base::error(Code::kOverloaded, "too much speech waits for clients that do not take it"));
+}
+
+void SpeechRun::tell_end(base::Status status) {
+  if (sink_ == nullptr) return;
+  SpeechSink& sink = *std::exchange(sink_, nullptr);
+  if (!status) return sink.on_end(std::move(status.error()));
+  SpeechEnd end;
+  end.head = head_;
+  end.input_tokens = input_tokens_;
+  sink.on_end(std::move(end));
+}
+
+}  // namespace millrace::inference

@@ -1,0 +1,87 @@
+#pragma once
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "ai/inference/media/media.h"
+#include "ai/inference/media/media_request.h"
+
+namespace millrace::inference {
+
+// Speech of a provider's model: its bytes are passed on as they come.
+class SpeechErrand final : public Errand {
+ public:
+  using RequestPtr = std::shared_ptr<const schemas::SpeechRequest>;
+  // `model`: of the registry (speech_model). `sink` may be null where the request is checked only.
+  SpeechErrand(std::string model, RequestPtr request, SpeechSink* sink)
+      : model_(std::move(model)), request_(std::move(request)), sink_(sink) {}
+
+  Work work() const override { return Work::kSpeech; }
+  const std::string& model() const override { return model_; }
+  bool strict() const override { return request_->strict; }
+  bool is_large() const override { return false; }
+  std::optional<schemas::Refusal> refusal(const ModelRow& row) const override;
+
+  std::size_t begin(const providers::Target&) override { return 1; }
+  std::int64_t tokens(std::size_t) const override { return schemas::estimated_tokens(request_->input); }
+  base::Result<providers::WireRequest> write(const providers::Target& target, std::size_t part) override;
+  base::Status read(const providers::Target& target, std::size_t part, std::string body) override;
+  base::Status mock(const providers::Target& target, std::size_t part) override;
+  schemas::ChatUsage usage(std::size_t part) const override;
+
+  bool sounds() const override { return true; }
+  void going_out(const ChatHead& head) override { head_ = head; }
+  base::Status on_bytes(const providers::Target& target, std::string_view bytes) override;
+  bool has_begun() const override { return begun_; }
+  bool is_ready() override { return sink_ == nullptr || sink_->is_ready(); }
+  void go_silent() override { sink_ = nullptr; }
+  void on_end(base::Result<MediaEnd> end) override;
+
+ private:
+  const std::string model_;
+  const RequestPtr request_;
+  SpeechSink* sink_;  // null after a cancel
+  ChatHead head_;     // of the newest call
+  bool begun_ = false;
+};
+
+// REQUIRES: it is nobody's: kModelNotFound, with the nearest name.
+schemas::Refusal no_speech_model(const Registry& registry, const std::string& name);
+// What the local model does not take of a request, as Media::check; also where there is none here.
+std::optional<schemas::Refusal> local_refusal(const LocalSpeech& local,
+                                              const schemas::SpeechRequest& request);
+
+// One request that the local model answers. The engine makes it as fast as it can; what the client has not
+// taken waits here (kSpeechHeldMax). It keeps itself alive until the engine has ended. Loop thread only.
+class SpeechRun final : public ChatRun, public std::enable_shared_from_this<SpeechRun> {
+ public:
+  SpeechRun(std::shared_ptr<ChatParts> parts, schemas::SpeechRequest request, SpeechSink& sink);
+  ~SpeechRun() override;
+
+  void begin();  // nothing is heard before it returns
+  void cancel() override;
+  void resume() override { flow(); }
+
+ private:
+  void start();
+  void hear(std::string audio);
+  void hear_end(base::Status status);
+  void flow();
+  void tell_end(base::Status status);
+  void overflow();
+  void drop_waiting();
+
+  const std::shared_ptr<ChatParts> parts_;
+  schemas::SpeechRequest request_;  // moved away by `start`
+  SpeechSink* sink_;                // null after a cancel, and after the end
+  ChatHead head_;
+  std::int64_t input_tokens_;
+  LocalSpeech::Stop stop_;
+  std::deque<std::string> waiting_;
+  std::size_t held_ = 0;               // bytes in it
+  std::optional<base::Status> ended_;  // the engine's
+  bool flowing_ = false;
+};
+
+}  // namespace millrace::inference

@@ -1,0 +1,55 @@
+#include "ai/inference/media/whole_request.h"
+
+#include <utility>
+
+#include "ai/inference/routing/routing.h"
+
+namespace millrace::inference {
+
+using providers::Target;
+
+std::optional<schemas::Refusal> OcrErrand::refusal(const ModelRow& row) const {
+  if (reads_documents(row)) return std::nullopt;
+  return schemas::Refusal{base::error(base::Code::kBadRequest,
+                                      "model '" + row.target.name + "' does not read documents", "model"),
+                          {}};
+}
+
+base::Result<providers::WireRequest> OcrErrand::write(const Target& target, std::size_t) {
+  return providers::ocr_request(target, order_);
+}
+
+base::Result<OcrErrand::Answer> OcrErrand::answer_in(const Target& target, const std::string& body) const {
+  return providers::ocr_reply(target, body);
+}
+
+// The mock's models read nothing (refusal).
+base::Status OcrErrand::mock(const Target& target, std::size_t) { return *providers::no_ocr(target); }
+
+using providers::Target;
+
+std::optional<schemas::Refusal> TranscriptionErrand::refusal(const ModelRow& row) const {
+  auto none =
+      order_.translate ? providers::no_translation(row.target) : providers::no_transcription(row.target);
+  if (none) return schemas::Refusal{*std::move(none), {}};
+  if (hears(row)) return std::nullopt;
+  return schemas::Refusal{base::error(base::Code::kBadRequest,
+                                      "model '" + row.target.name + "' does not hear recordings", "model"),
+                          {}};
+}
+
+base::Result<providers::WireRequest> TranscriptionErrand::write(const Target& target, std::size_t) {
+  return providers::transcription_request(target, order_);
+}
+
+base::Result<TranscriptionErrand::Answer> TranscriptionErrand::answer_in(const Target& target,
+                                                                         const std::string& body) const {
+  return providers::transcription_reply(target, body);
+}
+
+// The mock's models hear nothing (refusal).
+base::Status TranscriptionErrand::mock(const Target& target, std::size_t) {
+  return *providers::no_transcription(target);
+}
+
+}  // namespace millrace::inference

@@ -1,0 +1,87 @@
+#pragma once
+#include <functional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "ai/inference/media/media.h"
+#include "ai/inference/media/media_request.h"
+
+namespace millrace::inference {
+
+// What is in a whole document or recording, from one target in one call. `kAnswer`: the member of `End` that
+// takes it.
+template <class Order, class End, auto kAnswer>
+class WholeErrand : public Errand {
+ public:
+  using Done = std::function<void(base::Result<End>)>;
+  using Answer = std::remove_reference_t<decltype(std::declval<End&>().*kAnswer)>;
+
+  WholeErrand(std::string model, Order order, Done done)
+      : order_(std::move(order)), model_(std::move(model)), done_(std::move(done)) {}
+
+  const std::string& model() const final { return model_; }
+  bool strict() const final { return false; }
+  bool is_large() const final { return true; }
+  std::size_t begin(const providers::Target&) final {
+    answer_ = {};
+    return 1;
+  }
+  std::int64_t tokens(std::size_t) const final { return 0; }
+  schemas::ChatUsage usage(std::size_t) const final { return {}; }
+  base::Status read(const providers::Target& target, std::size_t, std::string body) final {
+    auto answer = answer_in(target, body);
+    if (!answer) return answer.error();
+    answer_ = *std::move(answer);
+    return {};
+  }
+  void on_end(base::Result<MediaEnd> end) final {
+    if (!end) return done_(std::move(end.error()));
+    End told;
+    static_cast<MediaEnd&>(told) = *std::move(end);
+    told.*kAnswer = std::move(answer_);
+    done_(std::move(told));
+  }
+
+ protected:
+  virtual base::Result<Answer> answer_in(const providers::Target& target, const std::string& body) const = 0;
+
+  const Order order_;
+
+ private:
+  const std::string model_;
+  const Done done_;
+  Answer answer_;
+};
+
+// A document's pages.
+class OcrErrand final : public WholeErrand<providers::OcrOrder, OcrEnd, &OcrEnd::pages> {
+ public:
+  using WholeErrand::WholeErrand;
+
+  Work work() const override { return Work::kOcr; }
+  std::optional<schemas::Refusal> refusal(const ModelRow& row) const override;
+  base::Result<providers::WireRequest> write(const providers::Target& target, std::size_t part) override;
+  base::Status mock(const providers::Target& target, std::size_t part) override;
+
+ private:
+  base::Result<Answer> answer_in(const providers::Target& target, const std::string& body) const override;
+};
+
+// What a recording says.
+class TranscriptionErrand final
+    : public WholeErrand<providers::TranscriptionOrder, TranscriptEnd, &TranscriptEnd::transcript> {
+ public:
+  using WholeErrand::WholeErrand;
+
+  Work work() const override { return Work::kTranscription; }
+  std::optional<schemas::Refusal> refusal(const ModelRow& row) const override;
+  base::Result<providers::WireRequest> write(const providers::Target& target, std::size_t part) override;
+  base::Status mock(const providers::Target& target, std::size_t part) override;
+
+ private:
+  base::Result<Answer> answer_in(const providers::Target& target, const std::string& body) const override;
+};
+
+}  // namespace millrace::inference

@@ -1,0 +1,106 @@
+#include "ai/inference/routing/attempts.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "ai/inference/routing/price.h"
+
+namespace millrace::inference {
+namespace {
+
+using base::Code;
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+constexpr milliseconds kProbeAgain{1'000};  // while another call looks how the target is
+// What those who wait for a target leave it alone for that has too much: for as long as it says.
+constexpr milliseconds kRest{500}, kRestMax{600'000};
+
+bool is_worth_again(const base::Error& error) {
+  return is_worth_another(error.code) && error.code != Code::kModelNotFound && !error.lasting;
+}
+
+// The target itself is at fault: not where it forbids, or cannot do, the one thing that was asked.
+bool is_its_failure(const base::Error& error) {
+  if (providers::is_refusal(error)) return false;
+  return error.code == Code::kUpstream || error.code == Code::kUpstreamTimeout ||
+         error.code == Code::kOverloaded;
+}
+
+bool may_do_better(const base::Error& error) {
+  return error.code == Code::kQuota || base::retry_class(error) != base::RetryClass::kPermanent;
+}
+
+}  // namespace
+
+bool is_mock(const Step& step) { return step.row->target.preset->family == providers::Family::kMock; }
+
+bool is_worth_another(Code code) {
+  return code == Code::kRateLimited || code == Code::kQuota || code == Code::kUpstream ||
+         code == Code::kUpstreamTimeout || code == Code::kOverloaded || code == Code::kModelNotFound;
+}
+
+// Half of the pause is chance, so that those who failed together do not come again together.
+std::optional<milliseconds> retry_wait(ChatParts& parts, steady_clock::time_point began,
+                                       const base::Error& error, int number) {
+  const ChatOptions& options = parts.options;
+  if (number >= options.tries_max || !is_worth_again(error)) return std::nullopt;
+  if (error.retry_after > options.retry_after_max) return std::nullopt;
+  const milliseconds most = std::min(options.retry_cap, options.retry_base * (1 << std::min(number - 1, 16)));
+  const milliseconds jittered(
+      static_cast<std::int64_t>(static_cast<double>(most.count()) * (0.5 + parts.chance() / 2)));
+  const milliseconds wait = error.retry_after + jittered;
+  if (steady_clock::now() + wait > began + options.retry_window) return std::nullopt;
+  return wait;
+}
+
+void Refusals::add(base::Error error, bool asked) {
+  if (may_do_better(error)) hopeful_ = std::make_unique<base::Error>(error);
+  if (asked || !of_upstream_) said_ = std::make_unique<base::Error>(std::move(error));
+  of_upstream_ = of_upstream_ || asked;
+}
+
+base::Error Refusals::told() && { return std::move(hopeful_ && !may_do_better(*said_) ? *hopeful_ : *said_); }
+
+base::Error left_alone(const Step& step) {
+  base::Error error = base::error(Code::kOverloaded, "model '" + step.model->name +
+                                                         "' has failed several times in a row and is "
+                                                         "left alone for a while");
+  const milliseconds rest = step.breaker().opens_again(steady_clock::now());
+  error.retry_after = rest.count() > 0 ? rest : kProbeAgain;
+  return error;
+}
+
+void judge(ChatParts& parts, const Registry& registry, const Step& step, Breaker::Pass pass,
+           const base::Error* error, steady_clock::duration took) {
+  TargetState& state = *step.state;
+  const std::string& name = step.model->name;
+  if (error == nullptr) {
+    const auto ms = std::chrono::ceil<milliseconds>(took).count();
+    const auto before = state.latency_ms.load();
+    state.latency_ms = before == 0 ? ms : (before * 4 + ms) / 5;
+    parts.meters.called(registry, name, std::chrono::duration<double>(took).count());
+  } else {
+    parts.meters.failed(registry, name, error->code);
+  }
+  if (error != nullptr && (error->code == Code::kRateLimited || error->code == Code::kQuota)) {
+    step.breaker().withdraw(pass);
+    state.gate.rest(error->retry_after.count() > 0 ? std::min(error->retry_after, kRestMax) : kRest);
+  } else {
+    step.breaker().report(pass, error == nullptr || !is_its_failure(*error), steady_clock::now());
+  }
+  parts.meters.breaker(registry, name, state.breaker_state(steady_clock::now()));
+}
+
+std::optional<double> settle(ChatParts& parts, const Registry& registry, const Step& step,
+                             const schemas::ChatUsage& usage, const Charged& charged) {
+  const ModelRow& row = *step.row;
+  step.state->gate.charge(row.limits, 0, usage.total - charged.tokens, charged.manner);
+  parts.meters.used(registry, step.model->name, usage);
+  if (!row.price) return std::nullopt;
+  const double paid = cost_of(*row.price, usage);
+  parts.meters.paid(registry, step.model->name, paid);
+  return paid;
+}
+
+}  // namespace millrace::inference

@@ -1,0 +1,109 @@
+#include "ai/inference/routing/lanes.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace millrace::inference {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+// What a minute's limit lets through meanwhile is taken together.
+constexpr milliseconds kTogether{10};
+
+}  // namespace
+
+Lanes::Place::Place(std::shared_ptr<Lanes> lanes, std::string model)
+    : lanes_(std::move(lanes)), model_(std::move(model)) {}
+
+void Lanes::Place::leave() {
+  if (const auto lanes = std::exchange(lanes_, nullptr)) lanes->left(model_);
+}
+
+Lanes::Lanes(net::Loop& loop, Targets& targets, std::function<RegistryPtr()> registry)
+    : loop_(loop), targets_(targets), registry_(std::move(registry)) {}
+
+bool Lanes::some_are_full() {
+  const std::lock_guard lock(mutex_);
+  return in_vain_;
+}
+
+void Lanes::on_room(std::function<void()> told) {
+  const std::lock_guard lock(mutex_);
+  told_ = std::move(told);
+}
+
+std::shared_ptr<Lanes::Place> Lanes::take(const std::string& model) {
+  const std::lock_guard lock(mutex_);
+  if (closed_) return nullptr;
+  const Gate::Room room = room_of(model);
+  const auto known = on_their_way_.find(model);
+  if (room.calls > (known == on_their_way_.end() ? 0 : known->second)) {
+    ++on_their_way_[model];
+    return std::make_shared<Place>(shared_from_this(), model);
+  }
+  in_vain_ = true;
+  if (room.calls == 0) ask_again_in(std::max(room.wait, kTogether));
+  return nullptr;
+}
+
+// A model that is gone has no limits: its requests are told so.
+Gate::Room Lanes::room_of(const std::string& model) {
+  const base::Result<ModelPtr> found = registry_()->find(model);
+  if (!found) return {};
+  Gate::Room all{.calls = 0, .wait = milliseconds::max()};
+  for (const ModelRow& row : (*found)->rows) {
+    const Gate::Room room = targets_.of(row)->gate.room(row.limits);
+    all.calls = std::min(all.calls + room.calls, Gate::Room::kNoLimit);
+    all.wait = std::min(all.wait, room.wait);
+  }
+  return all;
+}
+
+void Lanes::ask_again_in(milliseconds wait) {
+  const auto due = steady_clock::now() + wait;
+  if (due_ != Gate::Time{} && due_ <= due) return;
+  due_ = due;
+  timer_.cancel();
+  timer_ = loop_.after(wait, [weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->is_time();
+  });
+}
+
+void Lanes::is_time() {
+  {
+    const std::lock_guard lock(mutex_);
+    due_ = {};
+  }
+  eased();
+}
+
+void Lanes::eased() {
+  std::function<void()> told;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!std::exchange(in_vain_, false)) return;
+    told = told_;
+  }
+  if (told) told();
+}
+
+void Lanes::left(const std::string& model) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto known = on_their_way_.find(model);
+    if (--known->second == 0) on_their_way_.erase(known);
+  }
+  eased();
+}
+
+void Lanes::close() {
+  const std::lock_guard lock(mutex_);
+  closed_ = true;
+  told_ = nullptr;
+  timer_.cancel();
+  timer_ = {};
+}
+
+}  // namespace millrace::inference

@@ -1,0 +1,257 @@
+#include "ai/inference/routing/limits.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "ai/inference/chat/run_on_pool.h"
+
+namespace millrace::inference {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kAtOnce{0};
+constexpr milliseconds kSlice{500};
+constexpr milliseconds kMinute{60'000};
+
+std::int64_t slice_at(SteadyTime time) { return time.time_since_epoch() / kSlice; }
+SteadyTime over_at(std::int64_t slice) { return SteadyTime((slice + 1) * kSlice + kMinute); }
+
+// The flow of a bucket: in any minute burst - 1 + 60 s of flow ≤ limit.
+double per_ms(std::int64_t limit) {
+  return (static_cast<double>(limit) - MinuteBucket::burst(limit) + 1) / 60'000;
+}
+
+}  // namespace
+
+double MinuteWindow::used(SteadyTime now) {
+  const auto young = std::find_if(slices_.begin(), slices_.end(),
+                                  [&](const Slice& slice) { return over_at(slice.number) > now; });
+  slices_.erase(slices_.begin(), young);
+  double sum = 0;
+  for (const Slice& slice : slices_) sum += slice.taken;
+  return sum;
+}
+
+double MinuteWindow::left(std::int64_t limit, SteadyTime now) {
+  return static_cast<double>(limit) - used(now);
+}
+
+milliseconds MinuteWindow::wait(std::int64_t limit, double take, SteadyTime now) {
+  if (limit <= 0) return kAtOnce;
+  double missing = std::min(take, static_cast<double>(limit)) - left(limit, now);
+  milliseconds wait = kAtOnce;
+  for (auto slice = slices_.begin(); missing > 0 && slice != slices_.end(); ++slice) {
+    missing -= slice->taken;
+    wait = std::chrono::ceil<milliseconds>(over_at(slice->number) - now);
+  }
+  return wait;
+}
+
+void MinuteWindow::take(std::int64_t limit, double take, SteadyTime now) {
+  if (limit <= 0) return;
+  if (take >= 0) {
+    const std::int64_t number = slice_at(now);
+    if (slices_.empty() || slices_.back().number < number) slices_.push_back({number, 0});
+    slices_.back().taken += take;
+    return;
+  }
+  for (auto slice = slices_.rbegin(); take < 0 && slice != slices_.rend(); ++slice) {
+    const double back = std::min(slice->taken, -take);
+    slice->taken -= back;
+    take += back;
+  }
+}
+
+double MinuteBucket::burst(std::int64_t limit) {
+  return std::max(1.0, std::floor(static_cast<double>(limit) / 10));
+}
+
+void MinuteBucket::refill(std::int64_t limit, SteadyTime now) {
+  if (limit != std::exchange(limit_, limit)) {
+    level_ = burst(limit);
+  } else {
+    const double passed = std::chrono::duration<double, std::milli>(now - at_).count();
+    level_ = std::min(burst(limit), level_ + std::max(0.0, passed) * per_ms(limit));
+  }
+  at_ = now;
+}
+
+milliseconds MinuteBucket::wait(std::int64_t limit, double take, SteadyTime now) {
+  if (limit <= 0) return kAtOnce;
+  refill(limit, now);
+  const double missing = std::min(take, burst(limit)) - level_;
+  return missing <= 0 ? kAtOnce : milliseconds(static_cast<std::int64_t>(missing / per_ms(limit)) + 1);
+}
+
+void MinuteBucket::take(std::int64_t limit, double take, SteadyTime now) {
+  if (limit <= 0) return;
+  refill(limit, now);
+  level_ = std::min(burst(limit), level_ - take);
+}
+
+double MinuteBucket::level(std::int64_t limit, SteadyTime now) {
+  refill(limit, now);
+  return level_;
+}
+
+milliseconds MinuteLimit::wait(std::int64_t limit, double take, Manner manner, SteadyTime now) {
+  const milliseconds wait = window_.wait(limit, take, now);
+  return manner == Manner::kAtOnce ? wait : std::max(wait, spread_.wait(limit, take, now));
+}
+
+void MinuteLimit::take(std::int64_t limit, double take, Manner manner, SteadyTime now) {
+  window_.take(limit, take, now);
+  if (manner == Manner::kSpread) spread_.take(limit, take, now);
+}
+
+double MinuteLimit::calls(std::int64_t limit, double size, SteadyTime now) {
+  const double most = static_cast<double>(limit);
+  return std::min(window_.left(limit, now) / std::min(size, most),
+                  spread_.level(limit, now) / std::min(size, MinuteBucket::burst(limit)));
+}
+
+namespace {
+
+using std::chrono::milliseconds;
+using Manner = MinuteLimit::Manner;
+constexpr milliseconds kBusyAgain{1'000};  // when a call that is running may have ended
+constexpr milliseconds kNow{0};
+
+std::string counted(std::int64_t count, std::string_view what) {
+  return std::to_string(count).append(" ").append(what).append(count == 1 ? "" : "s");
+}
+
+}  // namespace
+
+// REQUIRES: mutex_.
+Gate::Held Gate::held(const ModelLimits& limits, double tokens, Manner manner, Time now) {
+  if (manner == Manner::kSpread && rests_until_ > now)
+    return {std::chrono::ceil<milliseconds>(rests_until_ - now), Bound::kRest};
+  if (limits.concurrent > 0 && running_ >= limits.concurrent) return {kBusyAgain, Bound::kConcurrent};
+  const milliseconds requests = requests_.wait(limits.requests_per_minute, 1, manner, now);
+  const milliseconds all = tokens_.wait(limits.tokens_per_minute, tokens, manner, now);
+  return requests >= all ? Held{requests, Bound::kRequests} : Held{all, Bound::kTokens};
+}
+
+Gate::Held Gate::try_take(const ModelLimits& limits, std::int64_t tokens, Manner manner) {
+  const Time now = std::chrono::steady_clock::now();
+  const auto size = static_cast<double>(tokens);
+  const std::lock_guard lock(mutex_);
+  const Held by = held(limits, size, manner, now);
+  if (by.wait > kNow) return by;
+  ++running_;
+  requests_.take(limits.requests_per_minute, 1, manner, now);
+  tokens_.take(limits.tokens_per_minute, size, manner, now);
+  usual_tokens_ = usual_tokens_ == 0 ? size : (usual_tokens_ * 7 + size) / 8;
+  return {};
+}
+
+std::string Gate::text(Bound bound, const ModelLimits& limits) {
+  switch (bound) {
+    case Bound::kRest:
+      break;
+    case Bound::kConcurrent:
+      return counted(limits.concurrent, "call") + " at a time";
+    case Bound::kRequests:
+      return counted(limits.requests_per_minute, "request") + " per minute";
+    case Bound::kTokens:
+      return counted(limits.tokens_per_minute, "token") + " per minute";
+  }
+  return {};
+}
+
+base::Status Gate::enter(const ModelLimits& limits, std::int64_t tokens, std::string_view model) {
+  const Held by = try_take(limits, tokens, Manner::kAtOnce);
+  if (by.wait == kNow) return {};
+  std::string message = "model '";
+  message.append(model).append("' is at its limit of ").append(text(by.by, limits));
+  base::Error error = base::error(base::Code::kRateLimited, std::move(message));
+  error.retry_after = by.wait;
+  return error;
+}
+
+net::Task<base::Status> Gate::wait(ModelLimits limits, std::int64_t tokens, int priority,
+                                   net::Cancel& cancel) {
+  if (waiting_.empty() && try_take(limits, tokens, Manner::kSpread).wait == kNow) co_return base::Status();
+  if (waiting_.size() >= kWaitingMax)
+    co_return base::error(base::Code::kOverloaded, "too many requests wait for this model");
+  const Place place{-priority, ++last_};
+  net::Begin<bool> begin = [&](std::function<void(bool)> done) -> std::function<void()> {
+    waiting_.emplace(place, Waiter{limits, tokens, std::move(done)});
+    ++waiting_count_;
+    loop_.post([this, alive = std::weak_ptr<bool>(alive_)] {
+      if (alive.lock()) let_in();
+    });
+    return [this, place] { waiting_count_ -= static_cast<int>(waiting_.erase(place)); };
+  };
+  net::Task<std::optional<bool>> entered = net::heard<bool>(loop_, std::move(begin), cancel);
+  const std::optional<bool> in = co_await entered;
+  if (!in) co_return cancelled();
+  co_return base::Status();
+}
+
+// A waiter that enters runs on at once, and may leave again within: that is seen by the loop here.
+void Gate::let_in() {
+  if (std::exchange(letting_in_, true)) return;
+  milliseconds wait = kNow;
+  while (!waiting_.empty()) {
+    const auto first = waiting_.begin();
+    wait = try_take(first->second.limits, first->second.tokens, Manner::kSpread).wait;
+    if (wait > kNow) break;
+    const auto enter = std::move(first->second.enter);
+    waiting_.erase(first);
+    --waiting_count_;
+    enter(true);
+  }
+  letting_in_ = false;
+  timer_.cancel();
+  if (waiting_.empty()) return;
+  timer_ = loop_.after(wait, [this, alive = std::weak_ptr<bool>(alive_)] {
+    if (alive.lock()) let_in();
+  });
+}
+
+void Gate::charge(const ModelLimits& limits, int requests, std::int64_t tokens, Manner manner) {
+  const Time now = std::chrono::steady_clock::now();
+  {
+    const std::lock_guard lock(mutex_);
+    requests_.take(limits.requests_per_minute, requests, manner, now);
+    tokens_.take(limits.tokens_per_minute, static_cast<double>(tokens), manner, now);
+  }
+  if (tokens < 0) eased_();
+}
+
+void Gate::leave() {
+  --running_;
+  if (!waiting_.empty()) let_in();
+  eased_();
+}
+
+void Gate::rest(milliseconds time) {
+  const std::lock_guard lock(mutex_);
+  rests_until_ = std::max(rests_until_, std::chrono::steady_clock::now() + time);
+}
+
+Gate::Room Gate::room(const ModelLimits& limits) {
+  const Time now = std::chrono::steady_clock::now();
+  const std::lock_guard lock(mutex_);
+  if (rests_until_ > now) return {.calls = 0, .wait = std::chrono::ceil<milliseconds>(rests_until_ - now)};
+  Room room;
+  const auto bounded = [&](double calls, milliseconds wait) {
+    room.calls = static_cast<int>(std::clamp(calls, 0.0, static_cast<double>(room.calls)));
+    if (calls < 1) room.wait = std::max(room.wait, wait);
+  };
+  if (limits.concurrent > 0) bounded(limits.concurrent - running_, kBusyAgain);
+  if (const auto limit = limits.requests_per_minute; limit > 0)
+    bounded(requests_.calls(limit, 1, now), requests_.wait(limit, 1, Manner::kSpread, now));
+  if (const auto limit = limits.tokens_per_minute; limit > 0) {
+    const double size = usual_tokens_ == 0 ? MinuteBucket::burst(limit) : usual_tokens_;
+    bounded(tokens_.calls(limit, size, now), tokens_.wait(limit, size, Manner::kSpread, now));
+  }
+  if (const int waiting = waiting_count_; waiting > 0) bounded(room.calls - waiting, kBusyAgain);
+  return room;
+}
+
+}  // namespace millrace::inference

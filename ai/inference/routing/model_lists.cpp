@@ -1,0 +1,191 @@
+#include "ai/inference/routing/model_lists.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "platform/base/log.h"
+
+namespace millrace::inference {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct Provider {
+  providers::Target target;
+  std::vector<providers::ListedModel> models;
+  std::optional<Clock::time_point> asked;  // begun
+  bool answered = false;                   // well or badly
+  std::shared_ptr<net::HttpClient::Transfer> transfer;
+};
+
+}  // namespace
+
+struct ModelLists::Parts : std::enable_shared_from_this<Parts> {
+  Parts(Ground g, ModelListOptions o) : ground(g), options(o) {}
+
+  std::vector<std::shared_ptr<Provider>> due();
+  void begin(const std::shared_ptr<Provider>& provider);
+  void answered(const std::shared_ptr<Provider>& provider, base::Result<net::HttpReply> reply);
+  void take(const std::shared_ptr<Provider>& provider,
+            base::Result<std::vector<providers::ListedModel>> models);
+  void tell();
+  bool all_heard() const;
+  List list() const;
+
+  const Ground ground;
+  const ModelListOptions options;
+  mutable std::mutex mutex;  // guards what follows
+  std::vector<std::shared_ptr<Provider>> all;
+  std::vector<std::function<void(List)>> waiting;
+  net::Loop::Timer first_wait;
+  bool closed = false;
+};
+
+bool ModelLists::Parts::all_heard() const {
+  return std::ranges::all_of(all, [](const auto& each) { return each->answered; });
+}
+
+ModelLists::List ModelLists::Parts::list() const {
+  auto out = std::make_shared<std::vector<Listed>>();
+  for (const auto& provider : all) {
+    const std::string name(provider->target.preset->name);
+    for (const providers::ListedModel& model : provider->models)
+      out->push_back({std::string(name).append("/").append(model.id), name, model});
+  }
+  return out;
+}
+
+// Those to be asked now; they count as asked.
+std::vector<std::shared_ptr<Provider>> ModelLists::Parts::due() {
+  std::vector<std::shared_ptr<Provider>> out;
+  const Clock::time_point now = Clock::now();
+  for (const auto& provider : all) {
+    if (provider->asked && now - *provider->asked < options.keep) continue;
+    provider->asked = now;
+    out.push_back(provider);
+  }
+  return out;
+}
+
+void ModelLists::Parts::begin(const std::shared_ptr<Provider>& provider) {
+  net::HttpRequest request = providers::model_list_request(provider->target);
+  request.total_timeout = options.timeout;
+  net::HttpClient::Handlers handlers;
+  handlers.on_done = [weak = weak_from_this(), provider](base::Result<net::HttpReply> reply) {
+    if (const auto self = weak.lock()) self->answered(provider, std::move(reply));
+  };
+  auto transfer = ground.client.start(std::move(request), std::move(handlers));
+  const std::lock_guard lock(mutex);
+  provider->transfer = std::move(transfer);
+}
+
+void ModelLists::Parts::answered(const std::shared_ptr<Provider>& provider,
+                                 base::Result<net::HttpReply> reply) {
+  if (!reply) return take(provider, reply.error());
+  if (reply->status != 200)
+    return take(provider, providers::upstream_error(provider->target, reply->status, reply->headers, {}));
+  auto body = std::make_shared<const std::string>(std::move(reply->body));
+  const bool posted = ground.pool.post(base::Pool::Lane::kLarge, [weak = weak_from_this(), provider, body] {
+    if (const auto self = weak.lock())
+      self->take(provider, providers::read_model_list(provider->target, *body));
+  });
+  if (!posted) take(provider, base::error(base::Code::kOverloaded, "the pool is full"));
+}
+
+void ModelLists::Parts::take(const std::shared_ptr<Provider>& provider,
+                             base::Result<std::vector<providers::ListedModel>> models) {
+  if (!models) {
+    base::log_info("models_not_listed", {{"provider", std::string(provider->target.preset->name)},
+                                         {"reason", models.error().message}});
+  }
+  bool all_are_heard = false;
+  {
+    const std::lock_guard lock(mutex);
+    provider->answered = true;
+    provider->transfer.reset();
+    if (models) provider->models = *std::move(models);
+    all_are_heard = all_heard();
+  }
+  if (all_are_heard) tell();
+}
+
+void ModelLists::Parts::tell() {
+  std::vector<std::function<void(List)>> told;
+  List now;
+  {
+    const std::lock_guard lock(mutex);
+    if (closed) return;
+    first_wait.cancel();
+    told.swap(waiting);
+    if (!told.empty()) now = list();
+  }
+  for (const auto& each : told) each(now);
+}
+
+ModelLists::ModelLists(Ground ground, const ModelSettings& settings, ModelListOptions options)
+    : parts_(std::make_shared<Parts>(ground, options)) {
+  reload(settings);
+}
+
+ModelLists::~ModelLists() {
+  std::vector<std::shared_ptr<net::HttpClient::Transfer>> open;
+  {
+    const std::lock_guard lock(parts_->mutex);
+    parts_->closed = true;
+    parts_->waiting.clear();
+    parts_->first_wait.cancel();
+    for (const auto& provider : parts_->all) {
+      if (provider->transfer) open.push_back(std::move(provider->transfer));
+    }
+  }
+  for (const auto& transfer : open) parts_->ground.client.cancel(transfer);
+}
+
+void ModelLists::ask(std::function<void(List)> heard) {
+  std::vector<std::shared_ptr<Provider>> due;
+  List now;
+  {
+    const std::lock_guard lock(parts_->mutex);
+    due = parts_->due();
+    if (parts_->all_heard()) {
+      now = parts_->list();
+    } else {
+      if (parts_->waiting.empty()) {
+        parts_->first_wait =
+            parts_->ground.loop.after(parts_->options.first_wait, [weak = std::weak_ptr(parts_)] {
+              if (const auto parts = weak.lock()) parts->tell();
+            });
+      }
+      parts_->waiting.push_back(heard);
+    }
+  }
+  for (const auto& provider : due) parts_->begin(provider);
+  if (now) heard(std::move(now));
+}
+
+ModelLists::List ModelLists::known() const {
+  const std::lock_guard lock(parts_->mutex);
+  return parts_->list();
+}
+
+void ModelLists::reload(const ModelSettings& settings) {
+  const std::lock_guard lock(parts_->mutex);
+  std::vector<std::shared_ptr<Provider>> before = std::exchange(parts_->all, {});
+  for (const providers::Target& target : settings.open_providers) {
+    if (target.preset->family == providers::Family::kMock) continue;
+    auto provider = std::make_shared<Provider>();
+    const auto old = std::ranges::find_if(before, [&](const auto& each) {
+      return each->target.preset == target.preset && each->target.base_url == target.base_url;
+    });
+    if (old != before.end()) {
+      provider->models = (*old)->models;
+      provider->answered = (*old)->answered;
+    }
+    provider->target = target;
+    parts_->all.push_back(std::move(provider));
+  }
+}
+
+}  // namespace millrace::inference

@@ -1,0 +1,55 @@
+#pragma once
+#include <array>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "ai/inference/routing/breaker.h"
+#include "ai/inference/routing/limits.h"
+#include "ai/inference/routing/registry.h"
+
+namespace millrace::inference {
+
+// What is known of one target beside its row; lives across reloads. Loop thread only but for what its members
+// allow.
+struct TargetState {
+  TargetState(net::Loop& loop, std::function<void()> eased) : gate(loop, std::move(eased)) {}
+  Breaker& breaker(Work work) { return breakers_[static_cast<std::size_t>(work)]; }
+  const Breaker& breaker(Work work) const { return breakers_[static_cast<std::size_t>(work)]; }
+  Work worst(Breaker::Time now) const;  // whose breaker is farthest open, or the nearest to it
+  BreakerState breaker_state(Breaker::Time now) const { return breaker(worst(now)).state(now); }
+  Gate gate;
+  std::atomic<std::int64_t> latency_ms{0};
+
+ private:
+  std::array<Breaker, kWorks> breakers_;
+};
+using TargetStatePtr = std::shared_ptr<TargetState>;
+
+// The states of all targets that have been asked for, by model and upstream. Thread-safe.
+class Targets {
+ public:
+  static constexpr std::size_t kTargetsMax = 4096;  // beyond, those that are at rest are forgotten
+  // `eased`: as Gate's, of any of them.
+  explicit Targets(
+      net::Loop& loop, std::function<void()> eased = [] {})
+      : loop_(loop), eased_(std::move(eased)) {}
+
+  TargetStatePtr of(const ModelRow& row);
+  std::vector<TargetHealth> health(const Registry& registry);
+
+ private:
+  struct Known {
+    std::string model, provider, upstream_model;
+    TargetStatePtr state;
+  };
+  void forget_idle();
+  net::Loop& loop_;
+  const std::function<void()> eased_;
+  std::mutex mutex_;
+  std::map<std::string, Known> known_;
+};
+
+}  // namespace millrace::inference

@@ -1,0 +1,266 @@
+#include "ai/inference/schema/schema_check.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "schemas/json/json_body.h"
+#include "schemas/json/json_text.h"
+
+namespace millrace::inference {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kBoundShownMax = 128;  // bytes of a schema's value in a message
+
+std::string bound_text(const json& value) { return schemas::dump(value).substr(0, kBoundShownMax); }
+
+// JSON has one kind of numbers: 2.0 is an integer.
+bool is_whole(const json& value) {
+  if (!value.is_number_float()) return value.is_number_integer();
+  const double number = value.get<double>();
+  return std::isfinite(number) && std::trunc(number) == number;
+}
+
+bool is_of_type(const json& value, const std::string& type) {
+  if (type == "object") return value.is_object();
+  if (type == "array") return value.is_array();
+  if (type == "string") return value.is_string();
+  if (type == "number") return value.is_number();
+  if (type == "integer") return is_whole(value);
+  if (type == "boolean") return value.is_boolean();
+  return value.is_null();
+}
+
+bool fits_type(const json& value, const json& type) {
+  if (type.is_string()) return is_of_type(value, type.get_ref<const std::string&>());
+  return std::any_of(type.begin(), type.end(),
+                     [&](const json& each) { return is_of_type(value, each.get_ref<const std::string&>()); });
+}
+
+bool is_multiple(const json& value, const json& of) {
+  constexpr double kSlack = 1e-9;  // 0.3 is three times 0.1
+  const double times = value.get<double>() / of.get<double>();
+  return std::isfinite(times) &&
+         std::abs(times - std::round(times)) <= kSlack * std::max(1.0, std::abs(times));
+}
+
+bool are_unique(const json& list) {
+  std::vector<const json*> sorted;
+  for (const json& each : list) sorted.push_back(&each);
+  std::sort(sorted.begin(), sorted.end(), [](const json* a, const json* b) { return *a < *b; });
+  return std::adjacent_find(sorted.begin(), sorted.end(),
+                            [](const json* a, const json* b) { return *a == *b; }) == sorted.end();
+}
+
+// What a schema says by `keyword`; null: nothing.
+const json* keyword_of(const json& schema, const char* keyword) {
+  const auto at = schema.find(keyword);
+  return at == schema.end() ? nullptr : &*at;
+}
+
+std::string number_fault(const json& schema, const json& value) {
+  if (const json* most = keyword_of(schema, "maximum"); most && *most < value)
+    return "should be at most " + bound_text(*most);
+  if (const json* least = keyword_of(schema, "minimum"); least && value < *least)
+    return "should be at least " + bound_text(*least);
+  if (const json* below = keyword_of(schema, "exclusiveMaximum"); below && !(value < *below))
+    return "should be below " + bound_text(*below);
+  if (const json* above = keyword_of(schema, "exclusiveMinimum"); above && !(*above < value))
+    return "should be above " + bound_text(*above);
+  if (const json* of = keyword_of(schema, "multipleOf"); of && !is_multiple(value, *of))
+    return "should be a multiple of " + bound_text(*of);
+  return {};
+}
+
+std::string count_fault(const json& schema, std::size_t count, const char* least, const char* most,
+                        const char* of) {
+  if (const json* bound = keyword_of(schema, least); bound && count < bound->get<std::uint64_t>())
+    return "should have at least " + bound_text(*bound) + " " + of;
+  if (const json* bound = keyword_of(schema, most); bound && count > bound->get<std::uint64_t>())
+    return "should have at most " + bound_text(*bound) + " " + of;
+  return {};
+}
+
+std::string list_fault(const json& schema, const json& list) {
+  std::string fault = count_fault(schema, list.size(), "minItems", "maxItems", "items");
+  const json* unique = keyword_of(schema, "uniqueItems");
+  if (fault.empty() && unique && unique->get<bool>() && !are_unique(list)) return "has an item twice";
+  return fault;
+}
+
+std::string object_fault(const json& schema, const json& object) {
+  if (const json* required = keyword_of(schema, "required")) {
+    for (const json& name : *required)
+      if (!object.contains(name.get_ref<const std::string&>())) return "has no member " + bound_text(name);
+  }
+  return count_fault(schema, object.size(), "minProperties", "maxProperties", "members");
+}
+
+}  // namespace
+
+std::size_t json_steps(const json& tree) {
+  if (const auto* text = tree.get_ptr<const std::string*>()) return 1 + text->size() / kStepBytes;
+  std::size_t steps = 1;
+  if (tree.is_array())
+    for (const json& each : tree) steps += json_steps(each);
+  if (tree.is_object())
+    for (const auto& [name, each] : tree.items()) steps += name.size() / kStepBytes + json_steps(each);
+  return steps;
+}
+
+std::size_t value_steps(const json& schema, const json& value) {
+  std::size_t steps = 0;
+  if (const json* type = keyword_of(schema, "type"); type && type->is_array()) steps += type->size();
+  for (const char* keyword : {"enum", "const"})
+    if (const json* choice = keyword_of(schema, keyword)) steps += json_steps(*choice);
+  if (const auto* text = value.get_ptr<const std::string*>()) return steps + text->size() / kStepBytes;
+  if (const json* required = keyword_of(schema, "required"); required && value.is_object())
+    steps += json_steps(*required);
+  const json* unique = keyword_of(schema, "uniqueItems");
+  if (unique && unique->get<bool>() && value.is_array())
+    steps += json_steps(value) * static_cast<std::size_t>(std::bit_width(value.size()));
+  return steps;
+}
+
+std::string value_fault(const json& schema, const json& value) {
+  if (const json* type = keyword_of(schema, "type"); type && !fits_type(value, *type))
+    return "should be of type " + bound_text(*type);
+  const json* choices = keyword_of(schema, "enum");
+  if (choices && std::find(choices->begin(), choices->end(), value) == choices->end())
+    return "should be one of " + bound_text(*choices);
+  if (const json* only = keyword_of(schema, "const"); only && *only != value)
+    return "should be " + bound_text(*only);
+  if (value.is_number()) return number_fault(schema, value);
+  if (const auto* text = value.get_ptr<const std::string*>())
+    return count_fault(schema, schemas::characters(*text), "minLength", "maxLength", "characters");
+  if (value.is_array()) return list_fault(schema, value);
+  return value.is_object() ? object_fault(schema, value) : std::string();
+}
+
+namespace {
+
+constexpr std::size_t kPlaceMax = 256;  // bytes of a place in a message
+
+}  // namespace
+
+std::optional<SchemaCheck::Fault> SchemaCheck::check(const Json& document) {
+  Found found = visit(form_.whole, document, Place(), 0);
+  if (!gave_up_) return found;
+  return Fault{"$", "to check it would take more than " + std::to_string(kStepsMax) + " steps"};
+}
+
+bool SchemaCheck::charge(std::size_t steps) {
+  steps_ += steps;
+  gave_up_ = gave_up_ || steps_ > kStepsMax;
+  return !gave_up_;
+}
+
+SchemaCheck::Fault SchemaCheck::fault(const Place& place, std::string what) const {
+  if (quiet_ > 0) return {};
+  std::string shown;
+  for (const Place* at = &place; at->above != nullptr; at = at->above) {
+    const std::string each = at->member == nullptr ? std::to_string(at->item) : *at->member;
+    shown.insert(0, "." + each.substr(0, kPlaceMax));
+    if (shown.size() > kPlaceMax) shown.replace(0, shown.size() - kPlaceMax, "…");
+  }
+  return {"$" + shown, std::move(what)};
+}
+
+SchemaCheck::Found SchemaCheck::visit(const Json& schema, const Json& document, const Place& place,
+                                      int depth) {
+  gave_up_ = gave_up_ || depth > kDepthMax;
+  if (!charge(1)) return Fault();
+  if (schema.is_boolean()) {
+    if (schema.get<bool>()) return std::nullopt;
+    return fault(place, "should not be there");
+  }
+  if (const auto at = schema.find("$ref"); at != schema.end())
+    return visit_reference(*at, document, place, depth);
+  if (!charge(value_steps(schema, document))) return Fault();
+  if (std::string what = value_fault(schema, document); !what.empty()) return fault(place, std::move(what));
+  if (Found found = visit_alternatives(schema, document, place, depth)) return found;
+  if (document.is_object()) return visit_members(schema, document, place, depth);
+  return document.is_array() ? visit_items(schema, document, place, depth) : std::nullopt;
+}
+
+// What one schema has said of one part of the document is known when it is asked again.
+SchemaCheck::Found SchemaCheck::visit_reference(const Json& reference, const Json& document,
+                                                const Place& place, int depth) {
+  const Json& schema = *form_.links.at(&reference);
+  const std::pair<const Json*, const Json*> asked(&schema, &document);
+  if (const auto known = known_.find(asked); known != known_.end()) {
+    if (known->second) return std::nullopt;
+    return fault(place, "does not fit " + reference.get<std::string>());
+  }
+  Found found = visit(schema, document, place, depth + 1);
+  if (!gave_up_) known_.emplace(asked, !found);
+  return found;
+}
+
+bool SchemaCheck::fits(const Json& schema, const Json& document, const Place& place, int depth) {
+  ++quiet_;
+  const Found found = visit(schema, document, place, depth + 1);
+  --quiet_;
+  return !found;
+}
+
+SchemaCheck::Found SchemaCheck::visit_alternatives(const Json& schema, const Json& document,
+                                                   const Place& place, int depth) {
+  if (const auto all = schema.find("allOf"); all != schema.end()) {
+    for (const Json& each : *all)
+      if (Found found = visit(each, document, place, depth + 1)) return found;
+  }
+  if (const auto any = schema.find("anyOf"); any != schema.end()) {
+    const auto right = [&](const Json& each) { return fits(each, document, place, depth); };
+    if (any->size() == 1) {
+      if (Found found = visit(any->front(), document, place, depth + 1)) return found;
+    } else if (std::none_of(any->begin(), any->end(), right)) {
+      return fault(place, "fits none of anyOf");
+    }
+  }
+  if (const auto one = schema.find("oneOf"); one != schema.end()) {
+    const auto right = [&](const Json& each) { return fits(each, document, place, depth); };
+    const auto count = std::count_if(one->begin(), one->end(), right);
+    if (count != 1) return fault(place, "fits " + std::to_string(count) + " of oneOf");
+  }
+  const auto none = schema.find("not");
+  if (none != schema.end() && fits(*none, document, place, depth))
+    return fault(place, "fits what it should not");
+  return std::nullopt;
+}
+
+SchemaCheck::Found SchemaCheck::visit_members(const Json& schema, const Json& document, const Place& place,
+                                              int depth) {
+  const auto properties = schema.find("properties");
+  const auto others = schema.find("additionalProperties");
+  for (auto member = document.begin(); member != document.end(); ++member) {
+    if (!charge(1 + member.key().size() / kStepBytes)) return Fault();
+    const Json* each = others == schema.end() ? nullptr : &*others;
+    if (properties != schema.end()) {
+      const auto named = properties->find(member.key());
+      if (named != properties->end()) each = &*named;
+    }
+    if (each == nullptr) continue;
+    const Place inside{.above = &place, .member = &member.key()};
+    if (Found found = visit(*each, member.value(), inside, depth + 1)) return found;
+  }
+  return std::nullopt;
+}
+
+SchemaCheck::Found SchemaCheck::visit_items(const Json& schema, const Json& document, const Place& place,
+                                            int depth) {
+  const auto items = schema.find("items");
+  if (items == schema.end()) return std::nullopt;
+  for (std::size_t i = 0; i < document.size(); ++i) {
+    const Place inside{.above = &place, .item = i};
+    if (Found found = visit(*items, document[i], inside, depth + 1)) return found;
+  }
+  return std::nullopt;
+}
+
+}  // namespace millrace::inference

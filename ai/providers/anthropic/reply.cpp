@@ -1,0 +1,366 @@
+#include "ai/providers/anthropic/reply.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <utility>
+
+#include "ai/providers/upstream_error.h"
+#include "ai/providers/wire_text.h"
+#include "schemas/json/json_body.h"
+#include "schemas/json/json_text.h"
+
+namespace millrace::providers {
+
+void AnthropicCitations::begin_block(const Json& block) {
+  begin_ = said_;
+  pending_.clear();
+  const Json* citations = member(block, "citations");
+  if (citations == nullptr || !citations->is_array()) return;
+  for (const Json& each : *citations) cite(each);
+}
+
+void AnthropicCitations::say(std::string_view text) { said_ += schemas::characters(text); }
+
+// Results of a search name their URL, sources that a tool has given theirs; places in a document have none.
+void AnthropicCitations::cite(const Json& citation) {
+  std::string_view url = text_of(citation, "url");
+  if (url.empty()) url = text_of(citation, "source");
+  if (!is_citable(url) || pending_.size() >= kCitationsMax) return;
+  pending_.emplace_back(url, cut_text(text_of(citation, "title"), kCitedTitleMax));
+}
+
+void AnthropicCitations::end_block() {
+  for (const auto& [url, title] : pending_) told_.add(begin_, said_, url, title);
+  pending_.clear();
+}
+
+void AnthropicContinuity::thinking(std::string_view text, std::string_view signature) {
+  if (signature.empty()) return;
+  blocks_.push_back({{"type", "thinking"}, {"thinking", text}, {"signature", signature}});
+  thinks_ = true;
+}
+
+void AnthropicContinuity::redacted(std::string_view data) {
+  blocks_.push_back({{"type", "redacted_thinking"}, {"data", data}});
+  thinks_ = true;
+}
+
+void AnthropicContinuity::text() {
+  if (blocks_.empty() || blocks_.back()["type"] != "text") blocks_.push_back({{"type", "text"}});
+}
+
+void AnthropicContinuity::call(std::string_view id) { blocks_.push_back({{"type", "tool_use"}, {"id", id}}); }
+
+std::string AnthropicContinuity::take() {
+  if (!thinks_) return {};
+  thinks_ = false;
+  return schemas::dump({{"provider", "anthropic"}, {"blocks", std::exchange(blocks_, Json::array())}});
+}
+
+Json AnthropicContinuity::blocks(std::string_view continuity) {
+  const std::optional<Json> kept = continuity.empty() ? std::nullopt : parse_wire(continuity);
+  if (!kept || text_of(*kept, "provider") != "anthropic") return Json::array();
+  const Json* blocks = member(*kept, "blocks");
+  return blocks != nullptr && blocks->is_array() ? *blocks : Json::array();
+}
+
+namespace {
+
+constexpr std::array<std::pair<std::string_view, int>, 10> kErrorStatus = {{
+    {"invalid_request_error", 400},
+    {"authentication_error", 401},
+    {"billing_error", 402},
+    {"permission_error", 403},
+    {"not_found_error", 404},
+    {"request_too_large", 413},
+    {"rate_limit_error", 429},
+    {"api_error", 500},
+    {"timeout_error", 504},
+    {"overloaded_error", 529},
+}};
+
+void take_count(const Json& usage, std::string_view name, std::int64_t& count) {
+  count = std::max<std::int64_t>(integer_of(usage, name).value_or(count), 0);
+}
+
+void add_text(schemas::ChatChoice& choice, std::string_view text) {
+  if (!choice.content) choice.content.emplace();
+  choice.content->append(text);
+}
+
+void take_text(const Json& block, schemas::ChatChoice& choice, AnthropicCitations& citations) {
+  citations.begin_block(block);
+  add_text(choice, text_of(block, "text"));
+  citations.say(text_of(block, "text"));
+  citations.end_block();
+}
+
+void take_block(const Json& block, schemas::ChatChoice& choice, AnthropicContinuity& continuity,
+                AnthropicCitations& citations) {
+  const std::string_view type = text_of(block, "type");
+  if (type == "text") {
+    take_text(block, choice, citations);
+    continuity.text();
+  } else if (type == "thinking") {
+    choice.reasoning.append(text_of(block, "thinking"));
+    continuity.thinking(text_of(block, "thinking"), text_of(block, "signature"));
+  } else if (type == "redacted_thinking") {
+    continuity.redacted(text_of(block, "data"));
+  } else if (type == "tool_use") {
+    const Json* input = member(block, "input");
+    choice.tool_calls.push_back({.id = std::string(text_of(block, "id")),
+                                 .type = "function",
+                                 .name = std::string(text_of(block, "name")),
+                                 .arguments = input != nullptr ? schemas::dump(*input) : "{}"});
+    continuity.call(text_of(block, "id"));
+  }
+}
+
+}  // namespace
+
+std::string anthropic_finish_reason(std::string_view stop_reason) {
+  if (stop_reason == "max_tokens" || stop_reason == "model_context_window_exceeded") return "length";
+  if (stop_reason == "tool_use") return "tool_calls";
+  if (stop_reason == "refusal") return "content_filter";
+  return "stop";
+}
+
+base::Error anthropic_error(const Target& target, const Json& said) {
+  const std::string_view type = text_of(said, "type");
+  const auto* const known = std::find_if(kErrorStatus.begin(), kErrorStatus.end(),
+                                         [&](const auto& one) { return one.first == type; });
+  return stream_error(target, known == kErrorStatus.end() ? 0 : known->second,
+                      upstream_words(text_of(said, "message")));
+}
+
+std::string_view anthropic_refusal(const Json& message) {
+  const Json* details = member(message, "stop_details");
+  return details == nullptr ? std::string_view() : text_of(*details, "explanation");
+}
+
+void AnthropicUsage::take(const Json* usage) {
+  if (usage == nullptr || !usage->is_object()) return;
+  said_ = true;
+  take_count(*usage, "input_tokens", input_);
+  take_count(*usage, "cache_read_input_tokens", cache_read_);
+  take_count(*usage, "cache_creation_input_tokens", cache_write_);
+  take_count(*usage, "output_tokens", output_);
+  if (const auto thinking = integer_of(member(member(*usage, "output_tokens_details"), "thinking_tokens"))) {
+    thinking_ = thinking;
+  }
+  if (const std::string_view tier = text_of(*usage, "service_tier"); !tier.empty()) {
+    service_tier_ = service_tier_word(tier);
+  }
+}
+
+std::optional<schemas::ChatUsage> AnthropicUsage::usage() const {
+  if (!said_) return std::nullopt;
+  schemas::ChatUsage usage;
+  usage.prompt = input_ + cache_read_ + cache_write_;
+  usage.completion = output_;
+  usage.total = usage.prompt + usage.completion;
+  usage.cached = cache_read_;
+  usage.reasoning = thinking_;
+  return usage;
+}
+
+base::Result<schemas::ChatReply> anthropic_reply(const Target& target, std::string_view body) {
+  const std::optional<Json> message = parse_wire(body);
+  if (!message) return not_a_reply(target);
+  if (const Json* said = member(*message, "error")) return anthropic_error(target, *said);
+  const Json* content = member(*message, "content");
+  if (content == nullptr || !content->is_array()) return not_a_reply(target);
+
+  schemas::ChatReply reply;
+  reply.id = text_of(*message, "id");
+  reply.model = text_of(*message, "model");
+  schemas::ChatChoice& choice = reply.choices.emplace_back();
+  AnthropicContinuity continuity;
+  AnthropicCitations citations;
+  for (const Json& block : *content) take_block(block, choice, continuity, citations);
+  citations.tell(choice.extra);
+  choice.finish_reason = anthropic_finish_reason(text_of(*message, "stop_reason"));
+  if (const std::string_view why = anthropic_refusal(*message); !why.empty()) choice.refusal = why;
+  if (!choice.content && choice.tool_calls.empty()) choice.content = "";
+  choice.continuity = continuity.take();
+
+  AnthropicUsage usage;
+  usage.take(member(*message, "usage"));
+  reply.usage = usage.usage();
+  reply.service_tier = usage.service_tier();
+  return reply;
+}
+
+namespace {
+
+class AnthropicStream final : public StreamReader {
+ public:
+  explicit AnthropicStream(const Target& target) : target_(target) {}
+
+  base::Status read(const net::SseEvent& event, std::vector<schemas::ChatPiece>& out) override {
+    const std::optional<Json> said = parse_wire(event.data);
+    if (!said || !said->is_object()) return not_a_reply(target_);
+    const std::string_view type = text_of(*said, "type");
+    if (const Json* error = member(*said, "error")) return anthropic_error(target_, *error);
+    if (type.empty()) return not_a_reply(target_);
+    if (type == "message_start") {
+      begin(*said);
+    } else if (type == "content_block_start") {
+      open(*said, out);
+    } else if (type == "content_block_delta") {
+      add(*said, out);
+    } else if (type == "content_block_stop") {
+      close(*said, out);
+    } else if (type == "message_delta") {
+      finish(*said, out);
+    } else if (type == "message_stop") {
+      complete_ = stopped_ = true;
+    }
+    return {};  // pings, and what a later version says besides
+  }
+
+  bool complete(int) const override { return complete_; }
+  bool has_end_word() const override { return stopped_; }
+  const schemas::ChatFacts& facts() const override { return facts_; }
+
+ private:
+  struct Block {
+    std::string type, id, thinking, signature;
+    std::string input;  // of a call whose arguments come whole, at its start
+    int call = 0;
+    bool has_arguments = false;
+  };
+
+  void begin(const Json& event) {
+    const Json* message = member(event, "message");
+    if (message == nullptr) return;
+    facts_.id = text_of(*message, "id");
+    facts_.model = text_of(*message, "model");
+    count(member(*message, "usage"));
+  }
+
+  void count(const Json* usage) {
+    usage_.take(usage);
+    facts_.usage = usage_.usage();
+    facts_.service_tier = usage_.service_tier();
+  }
+
+  void open(const Json& event, std::vector<schemas::ChatPiece>& out) {
+    const Json* given = member(event, "content_block");
+    if (given == nullptr) return;
+    Block& block = blocks_[integer_of(event, "index").value_or(0)];
+    block = {};
+    block.type = text_of(*given, "type");
+    if (block.type == "text") {
+      continuity_.text();
+      citations_.begin_block(*given);
+      if (const std::string_view text = text_of(*given, "text"); !text.empty()) say(text, out);
+    } else if (block.type == "thinking") {
+      think(block, text_of(*given, "thinking"), out);
+      block.signature = text_of(*given, "signature");
+    } else if (block.type == "redacted_thinking") {
+      continuity_.redacted(text_of(*given, "data"));
+    } else if (block.type == "tool_use") {
+      open_call(*given, block, out);
+    }
+  }
+
+  void open_call(const Json& given, Block& block, std::vector<schemas::ChatPiece>& out) {
+    block.id = text_of(given, "id");
+    block.call = calls_++;
+    const Json* input = member(given, "input");
+    block.input = input != nullptr && input->is_object() ? schemas::dump(*input) : "{}";
+    continuity_.call(block.id);
+    out.emplace_back().tool_calls.push_back({.index = block.call,
+                                             .id = block.id,
+                                             .type = "function",
+                                             .name = std::string(text_of(given, "name")),
+                                             .arguments = {}});
+  }
+
+  void add(const Json& event, std::vector<schemas::ChatPiece>& out) {
+    const auto found = blocks_.find(integer_of(event, "index").value_or(0));
+    const Json* delta = member(event, "delta");
+    if (found == blocks_.end() || delta == nullptr) return;
+    Block& block = found->second;
+    const std::string_view type = text_of(*delta, "type");
+    if (type == "text_delta" && block.type == "text") {
+      say(text_of(*delta, "text"), out);
+    } else if (type == "citations_delta" && block.type == "text") {
+      if (const Json* citation = member(*delta, "citation")) citations_.cite(*citation);
+    } else if (type == "thinking_delta" && block.type == "thinking") {
+      think(block, text_of(*delta, "thinking"), out);
+    } else if (type == "signature_delta") {
+      block.signature += text_of(*delta, "signature");
+    } else if (type == "input_json_delta" && block.type == "tool_use") {
+      add_arguments(block, text_of(*delta, "partial_json"), out);
+    }
+  }
+
+  void say(std::string_view text, std::vector<schemas::ChatPiece>& out) {
+    citations_.say(text);
+    out.emplace_back().content = text;
+  }
+
+  void tell_citations(std::vector<schemas::ChatPiece>& out) {
+    schemas::ChatPiece piece;
+    citations_.end_block();
+    citations_.tell(piece.extra);
+    if (!piece.extra.is_null()) out.push_back(std::move(piece));
+  }
+
+  static void think(Block& block, std::string_view text, std::vector<schemas::ChatPiece>& out) {
+    if (text.empty()) return;
+    block.thinking += text;
+    out.emplace_back().reasoning = text;
+  }
+
+  static void add_arguments(Block& block, std::string_view json, std::vector<schemas::ChatPiece>& out) {
+    if (json.empty()) return;
+    block.has_arguments = true;
+    schemas::ToolCallPiece piece;
+    piece.index = block.call;
+    piece.arguments = json;
+    out.emplace_back().tool_calls.push_back(std::move(piece));
+  }
+
+  void close(const Json& event, std::vector<schemas::ChatPiece>& out) {
+    const auto found = blocks_.find(integer_of(event, "index").value_or(0));
+    if (found == blocks_.end()) return;
+    Block& block = found->second;
+    if (block.type == "text") tell_citations(out);
+    if (block.type == "thinking") continuity_.thinking(block.thinking, block.signature);
+    if (block.type == "tool_use" && !block.has_arguments) add_arguments(block, block.input, out);
+    blocks_.erase(found);
+  }
+
+  void finish(const Json& event, std::vector<schemas::ChatPiece>& out) {
+    count(member(event, "usage"));
+    const Json* delta = member(event, "delta");
+    const std::string_view reason = delta != nullptr ? text_of(*delta, "stop_reason") : std::string_view();
+    if (reason.empty()) return;
+    complete_ = true;  // message_stop says nothing more, and may be cut short
+    schemas::ChatPiece& piece = out.emplace_back();
+    piece.finish_reason = anthropic_finish_reason(reason);
+    piece.continuity = continuity_.take();
+    if (const std::string_view why = anthropic_refusal(*delta); !why.empty()) piece.refusal = why;
+  }
+
+  const Target& target_;
+  std::map<std::int64_t, Block> blocks_;  // those that are open
+  AnthropicContinuity continuity_;
+  AnthropicCitations citations_;
+  AnthropicUsage usage_;
+  schemas::ChatFacts facts_;
+  int calls_ = 0;
+  bool complete_ = false, stopped_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<StreamReader> anthropic_stream(const Target& target) {
+  return std::make_unique<AnthropicStream>(target);
+}
+
+}  // namespace millrace::providers

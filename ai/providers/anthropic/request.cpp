@@ -1,0 +1,350 @@
+#include "ai/providers/anthropic/request.h"
+
+#include <algorithm>
+#include <array>
+
+#include "ai/providers/anthropic/messages.h"
+#include "ai/providers/anthropic/model.h"
+#include "ai/providers/content_part.h"
+#include "ai/providers/parameters.h"
+#include "ai/providers/tool_request.h"
+#include "ai/providers/wire_text.h"
+#include "schemas/json/json_body.h"
+
+namespace millrace::providers {
+namespace {
+
+constexpr std::size_t kUserBytesMax = 64;
+
+void tell_limit(const Target& target, const ClaudeModel& model, Parameters& parameters, Json& wire) {
+  const std::int64_t bound = target.output_max.value_or(model.output_default());
+  const std::optional<std::int64_t> wanted = integer_of(parameters.take("max_completion_tokens"));
+  std::int64_t told = wanted.value_or(bound);
+  if (target.output_max && told > *target.output_max) {
+    parameters.clamped("max_completion_tokens");
+    told = *target.output_max;
+  }
+  wire["max_tokens"] = std::max<std::int64_t>(told, 1);
+}
+
+void tell_stop(Parameters& parameters, Json& wire) {
+  const Json* stop = parameters.take("stop");
+  if (stop == nullptr || !stop->is_array()) return;
+  Json told = Json::array();
+  for (const Json& sequence : *stop) {
+    if (!is_blank(text_of(&sequence))) told.push_back(sequence);
+  }
+  if (told.size() < stop->size()) told.empty() ? parameters.dropped("stop") : parameters.clamped("stop");
+  if (!told.empty()) wire["stop_sequences"] = std::move(told);
+}
+
+void tell_format(const ClaudeModel& model, Parameters& parameters, Json& wire) {
+  const Json* format = parameters.take("response_format");
+  if (format == nullptr || text_of(*format, "type") == "text") return;
+  const Json* schema = member(member(*format, "json_schema"), "schema");
+  if (schema == nullptr || !model.takes_formats()) return parameters.dropped("response_format");
+  wire["output_config"]["format"] = {{"type", "json_schema"}, {"schema", *schema}};
+}
+
+void tell_user(Parameters& parameters, Json& wire) {
+  const Json* safety = parameters.take("safety_identifier");
+  const Json* user = parameters.take("user");
+  if (safety != nullptr && user != nullptr) parameters.dropped("user");
+  const std::string_view id = text_of(safety != nullptr ? safety : user);
+  if (id.empty()) return;
+  if (id.size() > kUserBytesMax) parameters.clamped(safety != nullptr ? "safety_identifier" : "user");
+  wire["metadata"]["user_id"] = cut_text(id, kUserBytesMax);
+}
+
+void tell_tier(Parameters& parameters, Json& wire) {
+  const Json* tier = parameters.take("service_tier");
+  if (tier == nullptr) return;
+  if (text_of(tier) == "auto") {
+    wire["service_tier"] = "auto";
+  } else if (text_of(tier) == "default") {
+    wire["service_tier"] = "standard_only";
+  } else {
+    parameters.dropped("service_tier");
+  }
+}
+
+// Features that Anthropic serves only to who names them.
+std::string betas(const AnthropicTurns& turns, const ClaudeModel& model, const Json& wire) {
+  std::string names;
+  const auto add = [&](std::string_view name) { names.append(names.empty() ? "" : ",").append(name); };
+  if (turns.names_files) add("files-api-2025-04-14");
+  const bool thinks_by_budget =
+      wire.contains("thinking") && text_of(wire["thinking"], "type") == "enabled" && wire.contains("tools");
+  if (thinks_by_budget && model.is_claude && model.at_least(4, 0)) add("interleaved-thinking-2025-05-14");
+  return names;
+}
+
+}  // namespace
+
+base::Result<WireRequest> anthropic_request(const Target& target, const schemas::ChatRequest& request,
+                                            bool stream) {
+  const ClaudeModel model = claude_model(target.model);
+  Parameters parameters(target.preset->dialect, request);
+  const Json* messages = parameters.take("messages");
+  base::Result<AnthropicTurns> turns =
+      anthropic_turns(messages != nullptr ? *messages : Json::array(), parameters);
+  if (!turns) return turns.error();
+
+  Json wire = {{"model", target.model}, {"messages", std::move(turns->messages)}};
+  if (!turns->system.empty()) wire["system"] = std::move(turns->system);
+  if (stream) wire["stream"] = true;
+  tell_limit(target, model, parameters, wire);
+  const bool forced_call = tell_anthropic_tools(parameters, model, wire);
+  tell_anthropic_thinking(parameters, model, {.forced_call = forced_call, .thoughtless = turns->thoughtless},
+                          wire);
+  tell_anthropic_sampling(parameters, model, wire);
+  tell_stop(parameters, wire);
+  tell_format(model, parameters, wire);
+  tell_user(parameters, wire);
+  tell_tier(parameters, wire);
+
+  WireRequest made;
+  made.path = versioned_path(target.base_url, "/v1", "/messages");
+  made.headers = {{"Content-Type", "application/json"},
+                  {std::string(kAnthropicVersion.first), std::string(kAnthropicVersion.second)}};
+  if (std::string names = betas(*turns, model, wire); !names.empty()) {
+    made.headers.emplace_back("anthropic-beta", std::move(names));
+  }
+  made.body = schemas::dump(wire);
+  made.dropped = parameters.finish();
+  return made;
+}
+
+namespace {
+
+constexpr double kTemperatureMax = 1.0;
+constexpr double kThinkingTopPMin = 0.95;
+
+void tell_budget(const ThinkingWish& wish, const ThinkingObstacles& obstacles, Parameters& report,
+                 Json& wire) {
+  const std::int64_t room = wire["max_tokens"].get<std::int64_t>() - 1;
+  std::optional<std::int64_t> wanted = wish.budget;
+  if (wish.by_thinking) {
+    if (!wish.effort.empty()) report.dropped("reasoning_effort");
+    if (wish.adaptive) report.clamped("thinking");
+  } else {
+    wanted = budget_of_effort(wish.effort);
+    if (!wanted) return wish.drop(report);
+  }
+  if (obstacles.forced_call || obstacles.thoughtless || room < kThinkingBudgetMin) return wish.drop(report);
+  const std::int64_t budget = std::clamp(wanted.value_or(kThinkingBudgetDefault), kThinkingBudgetMin, room);
+  if (wish.by_thinking && wanted && budget != *wanted) report.clamped("thinking");
+  wire["thinking"] = {{"type", "enabled"}, {"budget_tokens", budget}};
+}
+
+// The effort that the model knows; empty: no such word.
+std::string_view known_effort(std::string_view effort, const ClaudeModel& model) {
+  if (effort == "minimal" || effort == "none") return "low";
+  if (effort == "xhigh" || effort == "max") return model.at_least(4, 7) ? effort : "high";
+  const bool known = effort == "low" || effort == "medium" || effort == "high";
+  return known ? effort : std::string_view();
+}
+
+void tell_effort(std::string_view effort, const ClaudeModel& model, Parameters& report, Json& wire) {
+  if (effort.empty()) return;
+  const std::string_view told = known_effort(effort, model);
+  if (told.empty()) return report.dropped("reasoning_effort");
+  if (told != effort) report.clamped("reasoning_effort");
+  wire["output_config"]["effort"] = told;
+}
+
+void tell_adaptive(const ThinkingWish& wish, const ThinkingObstacles& obstacles, const ClaudeModel& model,
+                   Parameters& report, Json& wire) {
+  tell_effort(wish.effort, model, report, wire);
+  if (obstacles.forced_call) {
+    if (wish.by_thinking) report.dropped("thinking");
+    return;
+  }
+  if (wish.budget) {
+    report.clamped("thinking");
+    if (wish.effort.empty()) wire["output_config"]["effort"] = effort_of_budget(*wish.budget);
+  }
+  wire["thinking"] = {{"type", "adaptive"}};
+  if (model.hides_thinking()) wire["thinking"]["display"] = "summarized";
+}
+
+void tell_off(const ThinkingWish& wish, const ClaudeModel& model, Parameters& report, Json& wire) {
+  if (model.always_thinks()) {
+    if (wish.by_thinking) report.dropped("thinking");
+    return tell_effort(wish.effort, model, report, wire);
+  }
+  if (wish.by_thinking && model.takes_thinking_off()) wire["thinking"] = {{"type", "disabled"}};
+  if (wish.by_thinking && !wish.effort.empty() && wish.effort != "none") report.dropped("reasoning_effort");
+}
+
+void tell_temperature(const Json& temperature, bool thinks, Parameters& report, Json& wire) {
+  if (!temperature.is_number()) return report.dropped("temperature");
+  const double wanted = temperature.get<double>();
+  if (thinks) {
+    if (wanted != kTemperatureMax) report.dropped("temperature");
+    return;
+  }
+  if (wanted > kTemperatureMax || wanted < 0) {
+    report.clamped("temperature");
+    wire["temperature"] = std::clamp(wanted, 0.0, kTemperatureMax);
+  } else {
+    wire["temperature"] = temperature;
+  }
+}
+
+void tell_top_p(const Json& top_p, bool thinks, Parameters& report, Json& wire) {
+  wire["top_p"] = top_p;
+  if (!thinks || !top_p.is_number() || top_p.get<double>() >= kThinkingTopPMin) return;
+  report.clamped("top_p");
+  wire["top_p"] = kThinkingTopPMin;
+}
+
+}  // namespace
+
+void tell_anthropic_thinking(Parameters& parameters, const ClaudeModel& model,
+                             const ThinkingObstacles& obstacles, Json& wire) {
+  const ThinkingWish wish = take_thinking(parameters);
+  if (wish.kind == ThinkingWish::Kind::kUnset) return;
+  if (wish.kind == ThinkingWish::Kind::kOff) return tell_off(wish, model, parameters, wire);
+  switch (model.thinking()) {
+    case ClaudeModel::Thinking::kNone:
+      return wish.drop(parameters);
+    case ClaudeModel::Thinking::kBudget:
+      return tell_budget(wish, obstacles, parameters, wire);
+    case ClaudeModel::Thinking::kAdaptive:
+      return tell_adaptive(wish, obstacles, model, parameters, wire);
+  }
+}
+
+void tell_anthropic_sampling(Parameters& parameters, const ClaudeModel& model, Json& wire) {
+  const Json* temperature = parameters.take("temperature");
+  const Json* top_p = parameters.take("top_p");
+  const Json* top_k = parameters.take("top_k");
+  if (top_k != nullptr && integer_of(top_k) == 0) top_k = nullptr;  // no limit: the default
+  const bool thinks = wire.contains("thinking") && text_of(wire["thinking"], "type") != "disabled";
+  if (!model.takes_sampling()) {
+    if (temperature != nullptr) parameters.dropped("temperature");
+    if (top_p != nullptr) parameters.dropped("top_p");
+    if (top_k != nullptr) parameters.dropped("top_k");
+    return;
+  }
+  if (temperature != nullptr) tell_temperature(*temperature, thinks, parameters, wire);
+  if (top_p != nullptr && wire.contains("temperature") && !model.takes_both_sampling()) {
+    parameters.dropped("top_p");
+  } else if (top_p != nullptr) {
+    tell_top_p(*top_p, thinks, parameters, wire);
+  }
+  if (top_k != nullptr && thinks) parameters.dropped("top_k");
+  if (top_k != nullptr && !thinks) wire["top_k"] = *top_k;
+}
+
+namespace {
+
+constexpr std::string_view kWebSearch = "web_search";
+
+// The whole schema is told: Anthropic asks only that it is one of an object.
+Json input_schema(const Json* parameters) {
+  Json schema = parameters != nullptr && parameters->is_object() ? *parameters : Json::object();
+  if (text_of(schema, "type") != "object") schema["type"] = "object";
+  if (member(schema, "properties") == nullptr) schema["properties"] = Json::object();
+  return schema;
+}
+
+Json tool_block(const FunctionTool& tool, const ClaudeModel& model, Parameters& report) {
+  Json made = {{"name", tool.name}, {"input_schema", input_schema(tool.parameters)}};
+  if (!tool.description.empty()) made["description"] = tool.description;
+  if (tool.cache_control != nullptr) made["cache_control"] = *tool.cache_control;
+  if (tool.strict && model.takes_formats()) made["strict"] = true;
+  if (tool.strict && !model.takes_formats()) report.clamped("tools");
+  return made;
+}
+
+Json choice_block(const ToolChoice& choice) {
+  switch (choice.mode) {
+    case ToolChoice::Mode::kNone:
+      return {{"type", "none"}};
+    case ToolChoice::Mode::kRequired:
+      if (!choice.names.empty()) return {{"type", "tool"}, {"name", choice.names.front()}};
+      return {{"type", "any"}};
+    case ToolChoice::Mode::kUnset:
+    case ToolChoice::Mode::kAuto:
+      break;
+  }
+  return {{"type", "auto"}};
+}
+
+Json search_tool() { return {{"type", "web_search_20250305"}, {"name", kWebSearch}}; }
+
+// OpenAI's web_search_options.
+Json openai_search(const Json& options, Parameters& report) {
+  Json tool = search_tool();
+  if (const Json* place = member(options, "user_location")) {
+    const Json* nested = member(place, "approximate");
+    tool["user_location"] = nested != nullptr ? *nested : *place;
+    tool["user_location"]["type"] = "approximate";
+  }
+  if (member(options, "search_context_size") != nullptr) report.clamped("web_search_options");
+  return tool;
+}
+
+// xAI's search_parameters: of its sources those of the web.
+Json xai_search(const Json& wanted, Parameters& report) {
+  Json tool = search_tool();
+  for (const auto& [name, value] : wanted.items()) {
+    if (name != "mode" && name != "sources") report.clamped("search_parameters");
+  }
+  const Json* sources = member(wanted, "sources");
+  if (sources == nullptr || !sources->is_array()) return tool;
+  for (const Json& source : *sources) {
+    if (text_of(source, "type") != "web") {
+      report.clamped("search_parameters");
+    } else if (const Json* allowed = member(source, "allowed_websites")) {
+      tool["allowed_domains"] = *allowed;
+    } else if (const Json* excluded = member(source, "excluded_websites")) {
+      tool["blocked_domains"] = *excluded;
+    }
+  }
+  return tool;
+}
+
+void tell_search(Parameters& parameters, Json& tools) {
+  const Json* options = parameters.take("web_search_options");
+  const Json* wanted = parameters.take("search_parameters");
+  const bool is_off = wanted != nullptr && text_of(*wanted, "mode") == "off";
+  if (options == nullptr && (wanted == nullptr || is_off)) return;
+  const std::string_view asked = options != nullptr ? "web_search_options" : "search_parameters";
+  if (options != nullptr && wanted != nullptr && !is_off) parameters.dropped("search_parameters");
+  for (const Json& tool : tools) {
+    if (text_of(tool, "name") == kWebSearch) return parameters.dropped(asked);
+  }
+  tools.push_back(options != nullptr ? openai_search(*options, parameters) : xai_search(*wanted, parameters));
+}
+
+}  // namespace
+
+bool tell_anthropic_tools(Parameters& parameters, const ClaudeModel& model, Json& wire) {
+  const Json* given = parameters.take("tools");
+  const Json* choice = parameters.take("tool_choice");
+  const Json* parallel = parameters.take("parallel_tool_calls");
+  const ToolRequest request = read_tools(given, choice);
+  if (request.others) parameters.dropped("tools");
+
+  Json tools = Json::array();
+  for (const FunctionTool& tool : request.tools) tools.push_back(tool_block(tool, model, parameters));
+  tell_search(parameters, tools);
+  if (tools.empty()) {
+    if (request.choice.mode == ToolChoice::Mode::kRequired) parameters.dropped("tool_choice");
+    if (parallel != nullptr) parameters.dropped("parallel_tool_calls");
+    return false;
+  }
+  wire["tools"] = std::move(tools);
+  if (choice == nullptr && parallel == nullptr) return false;
+  Json told = choice_block(request.choice);
+  if (parallel != nullptr && request.choice.mode != ToolChoice::Mode::kNone) {
+    told["disable_parallel_tool_use"] = !is_true(parallel);
+  }
+  wire["tool_choice"] = std::move(told);
+  return request.choice.mode == ToolChoice::Mode::kRequired;
+}
+
+}  // namespace millrace::providers

@@ -1,0 +1,232 @@
+#include "ai/providers/audio.h"
+
+#include <charconv>
+#include <cmath>
+#include <utility>
+
+#include "ai/providers/json_access.h"
+#include "ai/providers/wire_text.h"
+#include "schemas/form_body.h"
+#include "schemas/json/json_body.h"
+#include "schemas/json/json_text.h"
+
+namespace millrace::providers {
+namespace {
+
+using schemas::FormBody;
+using schemas::SpokenSegment;
+using schemas::SpokenWord;
+using schemas::Transcript;
+
+constexpr std::size_t kFileNameBytesMax = 200;
+constexpr std::size_t kFormRoomBytes = 4096;  // of a form, beside its file and its prompt
+
+base::Error has_no_audio(const Target& target, std::string_view what) {
+  return base::error(base::Code::kBadRequest,
+                     "model '" + target.name + "': provider " + std::string(target.preset->name) +
+                         " has no " + std::string(what),
+                     "model");
+}
+
+bool ends_as(std::string_view ending, schemas::AudioFormat format) {
+  using schemas::AudioFormat;
+  switch (format) {
+    case AudioFormat::kMp3:
+      return ending == "mp3" || ending == "mpga";
+    case AudioFormat::kMp4:
+      return ending == "mp4" || ending == "m4a";
+    case AudioFormat::kOgg:
+      return ending == "ogg" || ending == "oga";
+    case AudioFormat::kFlac:
+    case AudioFormat::kMpeg:
+    case AudioFormat::kWav:
+    case AudioFormat::kWebm:
+      break;
+  }
+  return ending == schemas::name(format);
+}
+
+// Upstreams go by the ending: one that belongs to another format is followed by the right one.
+std::string name_to_tell(const TranscriptionOrder& order) {
+  const std::string ending(schemas::name(order.format));
+  std::string_view name = order.file_name;
+  name = name.substr(name.find_last_of("/\\") + 1);
+  if (name.empty()) return "audio." + ending;
+  const std::size_t dot = name.rfind('.');
+  const std::string_view had = dot == std::string_view::npos ? "" : name.substr(dot + 1);
+  std::string told(cut_text(name, kFileNameBytesMax));
+  return ends_as(had, order.format) && told.size() == name.size() ? told : told + "." + ending;
+}
+
+void ask_for_times(const Target& target, const TranscriptionOrder& order, FormBody& form) {
+  const ToldTimes times = told_times(target, order.language);
+  if (target.preset->dialect == Dialect::kMistral) {
+    if (times.segments) form.field("timestamp_granularities", "segment");
+    return;
+  }
+  form.field("response_format", times.segments ? "verbose_json" : "json");
+  if (!times.words || !order.words || order.translate) return;
+  form.field("timestamp_granularities[]", "segment");
+  form.field("timestamp_granularities[]", "word");
+}
+
+void tell_wishes(const Target& target, const TranscriptionOrder& order, FormBody& form) {
+  form.field("model", target.model);
+  if (!order.language.empty() && !order.translate) form.field("language", order.language);
+  if (!order.prompt.empty()) form.field("prompt", order.prompt);
+  if (order.temperature) form.field("temperature", schemas::dump(Json(*order.temperature)));
+  ask_for_times(target, order, form);
+}
+
+// A number, or one that stands in a text, as some have it.
+// Times and probabilities beyond it are nonsense, and would not fit where they go.
+constexpr double kNumberMax = 1e9;
+
+std::optional<double> number_of(const Json* said) {
+  if (said == nullptr) return std::nullopt;
+  double value = 0;
+  if (said->is_number()) {
+    value = said->get<double>();
+  } else {
+    const std::string_view text = text_of(said);
+    const char* end = text.data() + text.size();
+    if (text.empty() || std::from_chars(text.data(), end, value).ptr != end) return std::nullopt;
+  }
+  return std::abs(value) <= kNumberMax ? std::optional(value) : std::nullopt;  // false for what is no number
+}
+
+double number_in(const Json& object, std::string_view name) {
+  return number_of(member(object, name)).value_or(0);
+}
+
+std::optional<SpokenSegment> segment_of(const Json& said) {
+  const Json* text = member(said, "text");
+  if (text == nullptr || !text->is_string()) return std::nullopt;
+  SpokenSegment segment;
+  segment.text = text_of(text);
+  segment.start = number_in(said, "start");
+  segment.end = number_in(said, "end");
+  segment.seek = integer_of(said, "seek").value_or(0);
+  segment.temperature = number_in(said, "temperature");
+  segment.avg_logprob = number_in(said, "avg_logprob");
+  segment.compression_ratio = number_in(said, "compression_ratio");
+  segment.no_speech_prob = number_in(said, "no_speech_prob");
+  const Json* tokens = member(said, "tokens");
+  if (tokens == nullptr || !tokens->is_array()) return segment;
+  for (const Json& token : *tokens) {
+    if (const auto number = integer_of(&token)) segment.tokens.push_back(*number);
+  }
+  return segment;
+}
+
+std::optional<SpokenWord> word_of(const Json& said) {
+  const Json* word = member(said, "word");
+  if (word == nullptr || !word->is_string()) return std::nullopt;
+  return SpokenWord{std::string(text_of(word)), number_in(said, "start"), number_in(said, "end")};
+}
+
+template <class Item, class Read>
+std::vector<Item> list_of(const Json* said, const Read& read) {
+  std::vector<Item> items;
+  if (said == nullptr || !said->is_array()) return items;
+  for (const Json& each : *said) {
+    if (auto item = read(each)) items.push_back(*std::move(item));
+  }
+  return items;
+}
+
+// Where it is told depends on who tells it.
+std::optional<double> length_of(const Json* said) {
+  const auto seconds = number_of(said);
+  return seconds && *seconds >= 0 ? seconds : std::nullopt;
+}
+
+std::optional<double> seconds_told(const Json& reply) {
+  if (const auto seconds = length_of(member(reply, "duration"))) return seconds;
+  const Json* usage = member(reply, "usage");
+  if (const auto seconds = length_of(member(usage, "seconds"))) return seconds;
+  return length_of(member(usage, "prompt_audio_seconds"));
+}
+
+}  // namespace
+
+// OpenAI's newer models answer with plain text alone; Whisper, wherever it runs, tells times. Mistral takes
+// either a language or the wish for segments.
+ToldTimes told_times(const Target& target, std::string_view language) {
+  if (target.preset->dialect == Dialect::kMistral) return {.segments = language.empty(), .words = false};
+  const bool tells = target.model.find("gpt-") == std::string::npos;
+  return {.segments = tells, .words = tells};
+}
+
+std::optional<base::Error> no_transcription(const Target& target) {
+  const bool has = target.preset->family == Family::kOpenai && target.preset->dialect != Dialect::kXai;
+  if (has) return std::nullopt;
+  return has_no_audio(target, "transcriptions");
+}
+
+std::optional<base::Error> no_translation(const Target& target) {
+  if (auto none = no_transcription(target)) return none;
+  if (target.preset->dialect == Dialect::kMistral) return has_no_audio(target, "translations of speech");
+  return std::nullopt;
+}
+
+base::Result<WireRequest> transcription_request(const Target& target, const TranscriptionOrder& order) {
+  WireRequest out;
+  out.path = order.translate ? "/audio/translations" : "/audio/transcriptions";
+  out.body.reserve(order.bytes_count + order.prompt.size() + kFormRoomBytes);
+  FormBody form(out.body);
+  tell_wishes(target, order, form);
+  form.file("file", name_to_tell(order));
+  if (auto read = order.append_bytes(out.body); !read) return read.error();
+  form.end();
+  out.headers.emplace_back("Content-Type", form.content_type());
+  return out;
+}
+
+base::Result<Transcript> transcription_reply(const Target& target, std::string_view body) {
+  const std::optional<Json> said = parse_wire(body);
+  const Json* text = said ? member(*said, "text") : nullptr;
+  if (text == nullptr || !text->is_string()) return not_a_reply(target);
+  Transcript transcript;
+  transcript.text = text_of(text);
+  transcript.language = text_of(*said, "language");
+  transcript.seconds = seconds_told(*said);
+  transcript.segments = list_of<SpokenSegment>(member(*said, "segments"), segment_of);
+  transcript.words = list_of<SpokenWord>(member(*said, "words"), word_of);
+  return transcript;
+}
+
+namespace {
+
+bool speaks(const Target& target) {
+  if (target.preset->family != Family::kOpenai) return false;
+  const Dialect dialect = target.preset->dialect;
+  return dialect == Dialect::kOpenai || dialect == Dialect::kGroq || dialect == Dialect::kLocal;
+}
+
+}  // namespace
+
+std::optional<base::Error> no_speech(const Target& target) {
+  if (speaks(target)) return std::nullopt;
+  return base::error(base::Code::kBadRequest,
+                     "model '" + target.name + "': provider " + std::string(target.preset->name) +
+                         " has no speech that is asked for in OpenAI's form",
+                     "model");
+}
+
+WireRequest speech_request(const Target& target, const schemas::SpeechRequest& request) {
+  Json body = request.extra;
+  body["model"] = target.model;
+  body["input"] = request.input;
+  body["voice"] = request.voice_by_id ? Json{{"id", request.voice}} : Json(request.voice);
+  body["response_format"] = schemas::name(request.encoding);
+  if (request.speed != 1) body["speed"] = request.speed;
+  if (!request.instructions.empty()) body["instructions"] = request.instructions;
+  WireRequest made;
+  made.path = "/audio/speech";
+  made.headers = {{"Content-Type", "application/json"}};
+  made.body = schemas::dump(body);
+  return made;
+}
+
+}  // namespace millrace::providers

@@ -1,0 +1,197 @@
+#include "ai/providers/gemini/messages.h"
+
+#include <map>
+#include <string>
+#include <utility>
+
+#include "ai/providers/content_part.h"
+#include "ai/providers/gemini/candidate.h"
+#include "ai/providers/tool_request.h"
+#include "ai/providers/wire_text.h"
+#include "schemas/chat/chat_request.h"
+
+namespace millrace::providers {
+namespace {
+
+// The kind of file whose name does not tell it.
+std::string_view default_type(ContentPart::Kind kind) {
+  switch (kind) {
+    case ContentPart::Kind::kImage:
+      return "image/jpeg";
+    case ContentPart::Kind::kAudio:
+      return "audio/wav";
+    case ContentPart::Kind::kText:
+    case ContentPart::Kind::kFile:
+      break;
+  }
+  return "application/pdf";
+}
+
+Json media_part(const ContentPart& part) {
+  const std::string_view address = !part.file_id.empty() ? part.file_id : part.url;
+  std::string_view type = part.media_type;
+  if (type.empty()) type = media_type_named(address);
+  if (type.empty()) type = default_type(part.kind);
+  if (!part.base64.empty()) return {{"inlineData", {{"mimeType", type}, {"data", part.base64}}}};
+  return {{"fileData", {{"mimeType", type}, {"fileUri", address}}}};
+}
+
+}  // namespace
+
+base::Result<Json> gemini_parts(const Json* content, Parameters& report) {
+  const auto given = read_content(content, report);
+  if (!given) return given.error();
+  Json parts = Json::array();
+  for (const ContentPart& part : *given) {
+    if (!part.detail.empty() && part.detail != "auto") report.dropped("messages.detail");
+    if (part.kind != ContentPart::Kind::kText) {
+      parts.push_back(media_part(part));
+    } else if (!part.text.empty()) {
+      parts.push_back({{"text", part.text}});
+    }
+  }
+  return parts;
+}
+
+namespace {
+
+// What Gemini 3 takes in place of a signature that was never made: by another provider's call, or lost.
+constexpr std::string_view kUnsigned = "skip_thought_signature_validator";
+
+base::Error bad_messages(std::string message) {
+  return base::error(base::Code::kInvalidField, "messages: " + std::move(message), "messages");
+}
+
+// A tool's result is an object to Gemini: one that is none stands in one.
+Json response_object(Json&& parts) {
+  std::string text;
+  for (const Json& part : parts) text += text_of(part, "text");
+  if (std::optional<Json> value = parse_wire(text); value && value->is_object()) return *std::move(value);
+  return {{"result", text}};
+}
+
+class GeminiConversation {
+ public:
+  GeminiConversation(const GeminiModel& model, Parameters& report) : model_(model), report_(report) {}
+
+  base::Status take(const Json& message) {
+    const std::string_view role = text_of(message, "role");
+    base::Result<Json> parts = gemini_parts(member(message, "content"), report_);
+    if (!parts) return parts.error();
+    if (role == "tool") return take_result(message, *std::move(parts));
+    if (role == "system" || role == "developer") return take_system(*std::move(parts));
+    if (member(message, "name") != nullptr) report_.dropped("messages.name");
+    if (role == "assistant") {
+      take_answer(message, *std::move(parts));
+    } else {
+      append("user", *std::move(parts));
+    }
+    return {};
+  }
+
+  base::Result<GeminiTurns> finish() {
+    Json& contents = turns_.contents;
+    if (contents.empty()) append("user", std::exchange(turns_.system_parts, Json::array()));
+    if (contents.empty()) return bad_messages("nothing is said in them");
+    if (text_of(contents.front(), "role") != "user") {
+      Json opening = {{"role", "user"}, {"parts", Json::array({Json{{"text", kOpening}}})}};
+      contents.insert(contents.begin(), std::move(opening));
+    }
+    return std::move(turns_);
+  }
+
+ private:
+  base::Status take_system(Json parts) {
+    for (Json& part : parts) {
+      if (!part.contains("text")) return bad_messages("a system message is text alone");
+      turns_.system_parts.push_back(std::move(part));
+    }
+    return {};
+  }
+
+  base::Status take_result(const Json& message, Json parts) {
+    const std::string id(text_of(message, "tool_call_id"));
+    const auto known = names_.find(id);
+    const std::string_view name = known != names_.end() ? known->second : text_of(message, "name");
+    if (name.empty())
+      return bad_messages("tool_call_id \"" + id.substr(0, 64) + "\" is of no call before it");
+    Json media = Json::array();
+    for (Json& part : parts) {
+      if (!part.contains("text")) media.push_back(std::move(part));
+    }
+    std::erase_if(parts.get_ref<Json::array_t&>(), [](const Json& part) { return !part.contains("text"); });
+    append("user", Json::array({{{"functionResponse",
+                                  {{"name", name}, {"response", response_object(std::move(parts))}}}}}));
+    append("user", std::move(media));
+    return {};
+  }
+
+  void take_answer(const Json& message, Json parts) {
+    if (const std::string_view refusal = text_of(message, "refusal"); !refusal.empty()) {
+      parts.push_back({{"text", refusal}});
+    }
+    const GeminiContinuity continuity = GeminiContinuity::read(text_of(message, schemas::kContinuity));
+    if (const std::string_view signature = continuity.of_text(); !signature.empty() && !parts.empty()) {
+      parts.back()["thoughtSignature"] = signature;
+    }
+    if (const Json* calls = member(message, "tool_calls"); calls != nullptr && calls->is_array()) {
+      take_calls(*calls, continuity, parts);
+    }
+    append("model", std::move(parts));
+  }
+
+  void take_calls(const Json& calls, const GeminiContinuity& continuity, Json& parts) {
+    bool is_first = true;
+    for (const Json& call : calls) {
+      const Json* function = member(call, "function");
+      if (function == nullptr) function = member(call, "custom");
+      const Json* arguments = member(function, "arguments");
+      if (arguments == nullptr) arguments = member(function, "input");
+      const std::string_view id = text_of(call, "id");
+      const std::string name(text_of(member(function, "name")));
+      names_[std::string(id)] = name;
+      Json part = {{"functionCall", {{"name", name}, {"args", arguments_object(text_of(arguments))}}}};
+      std::string_view signature = continuity.of_call(id);
+      if (signature.empty() && is_first && model_.signs_calls()) signature = kUnsigned;
+      if (!signature.empty()) part["thoughtSignature"] = signature;
+      parts.push_back(std::move(part));
+      is_first = false;
+    }
+  }
+
+  // Neighbours of one role are one turn; in a user's the results of functions stand first.
+  void append(std::string_view role, Json parts) {
+    if (parts.empty()) return;
+    Json& contents = turns_.contents;
+    if (contents.empty() || text_of(contents.back(), "role") != role) {
+      contents.push_back({{"role", role}, {"parts", Json::array()}});
+    }
+    Json& all = contents.back()["parts"];
+    for (Json& part : parts) {
+      std::size_t at = all.size();
+      if (part.contains("functionResponse")) {
+        for (at = 0; at < all.size() && all[at].contains("functionResponse");) ++at;
+      }
+      all.insert(all.begin() + static_cast<std::ptrdiff_t>(at), std::move(part));
+    }
+  }
+
+  const GeminiModel& model_;
+  Parameters& report_;
+  GeminiTurns turns_;
+  std::map<std::string, std::string, std::less<>> names_;  // of functions, by the ids of their calls
+};
+
+}  // namespace
+
+base::Result<GeminiTurns> gemini_turns(const Json& messages, const GeminiModel& model, Parameters& report) {
+  GeminiConversation turns(model, report);
+  if (messages.is_array()) {
+    for (const Json& message : messages) {
+      if (base::Status taken = turns.take(message); !taken) return taken.error();
+    }
+  }
+  return turns.finish();
+}
+
+}  // namespace millrace::providers

@@ -1,0 +1,22 @@
+#pragma once
+#include "ai/providers/gemini/model.h"
+#include "ai/providers/json_access.h"
+#include "ai/providers/parameters.h"
+#include "platform/base/result.h"
+
+namespace millrace::providers {
+
+// Parts of one message's content; empty text has none. Errors as gemini_turns.
+base::Result<Json> gemini_parts(const Json* content, Parameters& report);
+
+// A conversation in Gemini's form.
+struct GeminiTurns {
+  Json system_parts = Json::array();  // may be empty
+  Json contents = Json::array();
+};
+
+// `messages`: OpenAI's list. Errors: kInvalidField: content that is none, a result of a call that nobody
+// made.
+base::Result<GeminiTurns> gemini_turns(const Json& messages, const GeminiModel& model, Parameters& report);
+
+}  // namespace millrace::providers

@@ -1,0 +1,136 @@
+#include "ai/providers/gemini/reply.h"
+
+#include <map>
+
+#include "ai/providers/gemini/candidate.h"
+#include "ai/providers/wire_text.h"
+
+namespace millrace::providers {
+namespace {
+
+// A whole answer's piece is its choice.
+schemas::ChatChoice whole(schemas::ChatPiece&& piece) {
+  schemas::ChatChoice choice;
+  choice.index = piece.index;
+  choice.content = std::move(piece.content);
+  choice.refusal = std::move(piece.refusal);
+  choice.reasoning = std::move(piece.reasoning);
+  for (schemas::ToolCallPiece& call : piece.tool_calls) {
+    choice.tool_calls.push_back(
+        {std::move(call.id), std::move(call.type), std::move(call.name), std::move(call.arguments)});
+  }
+  choice.finish_reason = std::move(piece.finish_reason);
+  choice.logprobs = std::move(piece.logprobs);
+  choice.extra = std::move(piece.extra);
+  choice.continuity = std::move(piece.continuity);
+  return choice;
+}
+
+base::Status read_choices(const Target& target, const Json& answer, schemas::ChatReply& reply) {
+  const Json* candidates = member(answer, "candidates");
+  if (candidates == nullptr || !candidates->is_array()) return {};
+  for (const Json& candidate : *candidates) {
+    schemas::ChatPiece piece;
+    GeminiCandidate reader(static_cast<int>(reply.choices.size()));
+    if (base::Result<bool> read = reader.read(target, candidate, piece); !read) return read.error();
+    if (piece.finish_reason.empty()) piece.finish_reason = piece.tool_calls.empty() ? "stop" : "tool_calls";
+    reply.choices.push_back(whole(std::move(piece)));
+  }
+  return {};
+}
+
+}  // namespace
+
+void take_gemini_facts(const Json& answer, schemas::ChatFacts& facts) {
+  if (const std::string_view id = text_of(answer, "responseId"); !id.empty()) facts.id = id;
+  if (const std::string_view model = text_of(answer, "modelVersion"); !model.empty()) facts.model = model;
+  const Json* usage = member(answer, "usageMetadata");
+  if (auto counted = gemini_usage(usage)) facts.usage = counted;
+  const Json* tier = member(usage, "serviceTier");
+  if (!text_of(tier).empty()) facts.service_tier = service_tier_word(text_of(tier));
+}
+
+base::Result<schemas::ChatReply> gemini_reply(const Target& target, std::string_view body) {
+  const std::optional<Json> answer = parse_wire(body);
+  if (!answer) return not_a_reply(target);
+  if (const Json* error = gemini_error_of(*answer)) return gemini_error(target, *error);
+
+  schemas::ChatReply reply;
+  if (base::Status read = read_choices(target, *answer, reply); !read) return read.error();
+  const Json* feedback = member(*answer, "promptFeedback");
+  if (reply.choices.empty() && member(feedback, "blockReason") != nullptr) {
+    reply.choices.push_back(whole(gemini_blocked(*feedback)));
+  }
+  if (reply.choices.empty()) return not_a_reply(target);
+  schemas::ChatFacts facts;
+  take_gemini_facts(*answer, facts);
+  reply.id = std::move(facts.id);
+  reply.model = std::move(facts.model);
+  reply.usage = facts.usage;
+  reply.service_tier = std::move(facts.service_tier);
+  return reply;
+}
+
+namespace {
+
+class GeminiStream final : public StreamReader {
+ public:
+  explicit GeminiStream(const Target& target) : target_(target) {}
+
+  base::Status read(const net::SseEvent& event, std::vector<schemas::ChatPiece>& out) override {
+    const std::optional<Json> answer = parse_wire(event.data);
+    if (!answer) return not_a_reply(target_);
+    if (const Json* error = gemini_error_of(*answer)) return gemini_error(target_, *error);
+    if (!answer->is_object()) return not_a_reply(target_);
+    take_gemini_facts(*answer, facts_);
+    if (const Json* candidates = member(*answer, "candidates");
+        candidates != nullptr && candidates->is_array()) {
+      for (const Json& candidate : *candidates) {
+        if (base::Status read = read_candidate(candidate, out); !read) return read;
+      }
+    }
+    const Json* feedback = member(*answer, "promptFeedback");
+    if (candidates_.empty() && member(feedback, "blockReason") != nullptr && !blocked_) {
+      blocked_ = true;
+      out.push_back(gemini_blocked(*feedback));
+    }
+    return {};
+  }
+
+  bool complete(int choices) const override {
+    const bool all_begun = !candidates_.empty() && candidates_.size() >= static_cast<std::size_t>(choices);
+    bool all = blocked_ || all_begun;
+    for (const auto& [index, candidate] : candidates_) all = all && candidate.finished();
+    return all;
+  }
+
+  bool has_end_word() const override { return false; }
+
+  const schemas::ChatFacts& facts() const override { return facts_; }
+
+ private:
+  base::Status read_candidate(const Json& candidate, std::vector<schemas::ChatPiece>& out) {
+    const std::int64_t index = integer_of(candidate, "index").value_or(0);
+    if (index < 0 || index >= kGeminiCandidatesMax) return not_a_reply(target_);
+    const int choice = static_cast<int>(index);
+    GeminiCandidate& reader = candidates_.try_emplace(choice, choice).first->second;
+    schemas::ChatPiece piece;
+    const base::Result<bool> is_new = reader.read(target_, candidate, piece);
+    if (!is_new) return is_new.error();
+    if (*is_new) out.push_back(std::move(piece));
+    return {};
+  }
+
+  const Target& target_;
+  std::map<int, GeminiCandidate> candidates_;
+  schemas::ChatFacts facts_;
+  bool blocked_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<StreamReader> gemini_stream(const Target& target) {
+  return std::make_unique<GeminiStream>(target);
+}
+
+}  // namespace millrace::providers

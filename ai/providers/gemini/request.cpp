@@ -1,0 +1,367 @@
+#include "ai/providers/gemini/request.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <utility>
+
+#include "ai/providers/gemini/candidate.h"
+#include "ai/providers/gemini/messages.h"
+#include "ai/providers/gemini/model.h"
+#include "ai/providers/gemini/schema.h"
+#include "ai/providers/parameters.h"
+#include "ai/providers/tool_request.h"
+#include "ai/providers/wire_text.h"
+#include "schemas/json/json_body.h"
+
+namespace millrace::providers {
+namespace {
+
+// A model's name in a path: what is no letter, digit or one of "-._~/" in hexadecimal.
+std::string path_name(std::string_view name) {
+  constexpr std::string_view kHex = "0123456789ABCDEF";
+  std::string made;
+  for (const char c : name) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       std::string_view("-._~/").find(c) != std::string_view::npos;
+    const auto byte = static_cast<unsigned char>(c);
+    if (plain) {
+      made.push_back(c);
+    } else {
+      made.append({'%', kHex[byte >> 4U], kHex[byte & 15U]});
+    }
+  }
+  return made;
+}
+
+std::string path(const Target& target, bool stream) {
+  std::string rest = "/" + gemini_model_path(target.model);
+  rest.append(stream ? ":streamGenerateContent?alt=sse" : ":generateContent");
+  return versioned_path(target.base_url, "/v1beta", rest);
+}
+
+}  // namespace
+
+std::string gemini_model_path(std::string_view model) {
+  const bool is_whole = model.starts_with("models/") || model.starts_with("tunedModels/");
+  return (is_whole ? std::string() : std::string("models/")).append(path_name(model));
+}
+
+base::Result<WireRequest> gemini_request(const Target& target, const schemas::ChatRequest& request,
+                                         bool stream) {
+  const GeminiModel model = gemini_model(target.model);
+  Parameters parameters(target.preset->dialect, request);
+  const Json* messages = parameters.take("messages");
+  base::Result<GeminiTurns> turns =
+      gemini_turns(messages != nullptr ? *messages : Json::array(), model, parameters);
+  if (!turns) return turns.error();
+
+  Json wire = {{"contents", std::move(turns->contents)}};
+  if (!turns->system_parts.empty()) wire["systemInstruction"] = {{"parts", std::move(turns->system_parts)}};
+  tell_gemini_tools(parameters, model, wire);
+  tell_gemini_config(parameters, model, wire);
+  if (const Json* settings = parameters.take("safety_settings")) wire["safetySettings"] = *settings;
+
+  WireRequest made;
+  made.path = path(target, stream);
+  made.headers = {{"Content-Type", "application/json"}};
+  made.body = schemas::dump(wire);
+  const auto count = integer_of(member(member(wire, "generationConfig"), "candidateCount"));
+  made.choices = static_cast<int>(std::clamp<std::int64_t>(count.value_or(1), 1, kGeminiCandidatesMax));
+  made.dropped = parameters.finish();
+  return made;
+}
+
+namespace {
+
+// Told as they are, under another name.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kRenamed = {{
+    {"temperature", "temperature"},
+    {"top_p", "topP"},
+    {"max_completion_tokens", "maxOutputTokens"},
+    {"stop", "stopSequences"},
+    {"presence_penalty", "presencePenalty"},
+    {"frequency_penalty", "frequencyPenalty"},
+}};
+
+// Members whose own members are a schema's, not Gemini's.
+constexpr std::array<std::string_view, 4> kSchemas = {"responseSchema", "responseJsonSchema",
+                                                      "_responseJsonSchema", "parametersJsonSchema"};
+
+std::string camel_case(std::string_view name) {
+  std::string made;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    if (name[i] == '_' && i > 0 && i + 1 < name.size()) {
+      made.push_back(static_cast<char>(std::toupper(static_cast<unsigned char>(name[++i]))));
+    } else {
+      made.push_back(name[i]);
+    }
+  }
+  return made;
+}
+
+void tell_seed(Parameters& parameters, Json& config) {
+  const Json* seed = parameters.take("seed");
+  if (seed == nullptr) return;
+  const std::int64_t wanted = integer_of(seed).value_or(INT64_MAX);
+  const std::int64_t told = std::clamp<std::int64_t>(wanted, INT32_MIN, INT32_MAX);
+  if (told != wanted) parameters.clamped("seed");
+  config["seed"] = told;
+}
+
+void tell_logprobs(Parameters& parameters, Json& config) {
+  const Json* wanted = parameters.take("logprobs");
+  const std::optional<std::int64_t> top = integer_of(parameters.take("top_logprobs"));
+  if (!is_true(wanted)) return;
+  config["responseLogprobs"] = true;
+  if (top.value_or(0) > 0) config["logprobs"] = *top;
+}
+
+void tell_format(Parameters& parameters, Json& config) {
+  const Json* format = parameters.take("response_format");
+  if (format == nullptr || text_of(*format, "type") == "text") return;
+  config["responseMimeType"] = "application/json";
+  const Json* schema = member(member(*format, "json_schema"), "schema");
+  if (schema == nullptr) return;
+  config["responseJsonSchema"] = *schema;
+  config["responseJsonSchema"].erase("$schema");
+}
+
+void tell_voices(Parameters& parameters, Json& config) {
+  if (const Json* modalities = parameters.take("modalities");
+      modalities != nullptr && modalities->is_array()) {
+    for (const Json& one : *modalities) {
+      std::string name(text_of(&one));
+      std::transform(name.begin(), name.end(), name.begin(),
+                     [](char c) { return static_cast<char>(std::toupper(static_cast<unsigned char>(c))); });
+      config["responseModalities"].push_back(std::move(name));
+    }
+  }
+  const Json* audio = parameters.take("audio");
+  if (audio == nullptr) return;
+  if (text_of(*audio, "format") != "pcm16") parameters.clamped("audio");  // it speaks nothing else
+  const Json* voice = member(*audio, "voice");
+  const std::string_view name =
+      voice != nullptr && voice->is_string() ? text_of(voice) : text_of(member(voice, "id"));
+  if (!name.empty()) config["speechConfig"]["voiceConfig"]["prebuiltVoiceConfig"]["voiceName"] = name;
+}
+
+// Two forms of one wish: the caller's alone may stay.
+void yield_to(const Json& own, std::string_view his, std::string_view ours, Json& made) {
+  if (member(own, his) != nullptr && made.is_object()) made.erase(std::string(ours));
+}
+
+Json in_camel_case(const Json& own) {
+  if (own.is_array()) {
+    Json made = Json::array();
+    for (const Json& one : own) made.push_back(in_camel_case(one));
+    return made;
+  }
+  if (!own.is_object()) return own;
+  Json made = Json::object();
+  for (const auto& [name, value] : own.items()) {
+    std::string camel = camel_case(name);
+    const bool is_schema = std::find(kSchemas.begin(), kSchemas.end(), camel) != kSchemas.end();
+    made[std::move(camel)] = is_schema ? value : in_camel_case(value);
+  }
+  return made;
+}
+
+void overlay(Json& made, Json&& own) {
+  if (!made.is_object() || !own.is_object()) {
+    made = std::move(own);
+    return;
+  }
+  for (auto& [name, value] : own.items()) {
+    const bool is_schema = std::find(kSchemas.begin(), kSchemas.end(), name) != kSchemas.end();
+    if (is_schema || !made.contains(name)) {
+      made[name] = std::move(value);
+    } else {
+      overlay(made[name], std::move(value));
+    }
+  }
+}
+
+}  // namespace
+
+void merge_gemini(Json& made, const Json& own) {
+  Json words = in_camel_case(own);
+  yield_to(words, "responseSchema", "responseJsonSchema", made);
+  if (const Json* thinking = member(words, "thinkingConfig");
+      thinking != nullptr && made.contains("thinkingConfig")) {
+    yield_to(*thinking, "thinkingLevel", "thinkingBudget", made["thinkingConfig"]);
+    yield_to(*thinking, "thinkingBudget", "thinkingLevel", made["thinkingConfig"]);
+  }
+  overlay(made, std::move(words));
+}
+
+void tell_gemini_config(Parameters& parameters, const GeminiModel& model, Json& wire) {
+  Json config = Json::object();
+  for (const auto& [name, told] : kRenamed) {
+    if (const Json* value = parameters.take(name)) config[std::string(told)] = *value;
+  }
+  if (const Json* top_k = parameters.take("top_k"); top_k != nullptr && integer_of(top_k) != 0) {
+    config["topK"] = *top_k;
+  }
+  tell_seed(parameters, config);
+  tell_logprobs(parameters, config);
+  tell_format(parameters, config);
+  tell_voices(parameters, config);
+  tell_gemini_thinking(parameters, model, config);
+  if (const Json* own = parameters.take("generation_config")) merge_gemini(config, *own);
+  if (!config.empty()) wire["generationConfig"] = std::move(config);
+}
+
+namespace {
+
+constexpr std::int64_t kDynamicBudget = -1;  // the model decides
+
+// What the words of both parameters come to; said of the one that was given.
+void clamped(const ThinkingWish& wish, Parameters& report) {
+  report.clamped(wish.by_thinking ? "thinking" : "reasoning_effort");
+}
+
+void tell_budget(const ThinkingWish& wish, const GeminiModel& model, Parameters& report, Json& config) {
+  std::optional<std::int64_t> budget = wish.budget;
+  if (!budget && !wish.effort.empty()) {
+    budget = budget_of_effort(wish.effort);
+    if (!budget) report.dropped("reasoning_effort");
+    if (!budget && !wish.by_thinking) return;
+  } else if (!wish.effort.empty()) {
+    report.dropped("reasoning_effort");
+  }
+  const std::int64_t told =
+      budget ? std::clamp(*budget, model.budget_min(), model.budget_max()) : kDynamicBudget;
+  if (wish.budget && told != *wish.budget) report.clamped("thinking");
+  config["thinkingConfig"] = {{"thinkingBudget", told}, {"includeThoughts", true}};
+}
+
+void tell_no_budget(const ThinkingWish& wish, const GeminiModel& model, Parameters& report, Json& config) {
+  if (!model.may_not_think()) clamped(wish, report);
+  config["thinkingConfig"] = {{"thinkingBudget", model.may_not_think() ? 0 : model.budget_min()}};
+}
+
+// The level that Gemini knows for a word; empty: none.
+std::string_view level_word(std::string_view effort) {
+  if (effort == "none") return "minimal";
+  if (effort == "xhigh" || effort == "max") return "high";
+  const bool known = effort == "minimal" || effort == "low" || effort == "medium" || effort == "high";
+  return known ? effort : std::string_view();
+}
+
+void tell_level(const ThinkingWish& wish, const GeminiModel& model, Parameters& report, Json& config) {
+  Json& thinking = config["thinkingConfig"];
+  thinking = {{"includeThoughts", true}};
+  if (wish.budget) {
+    thinking["thinkingLevel"] = model.level(effort_of_budget(*wish.budget));
+    report.clamped("thinking");
+    if (!wish.effort.empty()) report.dropped("reasoning_effort");
+    return;
+  }
+  if (wish.effort.empty()) return;
+  const std::string_view word = level_word(wish.effort);
+  if (word.empty()) {
+    report.dropped("reasoning_effort");
+    if (!wish.by_thinking) config.erase("thinkingConfig");
+    return;
+  }
+  thinking["thinkingLevel"] = model.level(word);
+  if (model.level(word) != wish.effort) report.clamped("reasoning_effort");
+}
+
+}  // namespace
+
+void tell_gemini_thinking(Parameters& parameters, const GeminiModel& model, Json& config) {
+  const ThinkingWish wish = take_thinking(parameters);
+  if (wish.kind == ThinkingWish::Kind::kUnset) return;
+  const bool off = wish.kind == ThinkingWish::Kind::kOff;
+  if (off && wish.by_thinking && !wish.effort.empty()) parameters.dropped("reasoning_effort");
+  switch (model.thinking()) {
+    case GeminiModel::Thinking::kNone:
+      if (!off) wish.drop(parameters);
+      return;
+    case GeminiModel::Thinking::kBudget:
+      return off ? tell_no_budget(wish, model, parameters, config)
+                 : tell_budget(wish, model, parameters, config);
+    case GeminiModel::Thinking::kLevel:
+      if (!off) return tell_level(wish, model, parameters, config);
+      clamped(wish, parameters);
+      config["thinkingConfig"] = {{"thinkingLevel", model.level("minimal")}};
+  }
+}
+
+namespace {
+
+Json declaration(const FunctionTool& tool) {
+  Json made = {{"name", tool.name}};
+  if (!tool.description.empty()) made["description"] = tool.description;
+  if (tool.parameters == nullptr) return made;
+  Json parameters = gemini_schema(*tool.parameters);
+  const Json* properties = member(parameters, "properties");
+  // An object without properties is refused: a function without parameters has none.
+  if (properties != nullptr && !properties->empty()) made["parameters"] = std::move(parameters);
+  return made;
+}
+
+Json calling_config(const ToolChoice& choice) {
+  switch (choice.mode) {
+    case ToolChoice::Mode::kNone:
+      return {{"mode", "NONE"}};
+    case ToolChoice::Mode::kRequired: {
+      Json config = {{"mode", "ANY"}};
+      if (!choice.names.empty()) config["allowedFunctionNames"] = choice.names;
+      return config;
+    }
+    case ToolChoice::Mode::kUnset:
+    case ToolChoice::Mode::kAuto:
+      break;
+  }
+  return {{"mode", "AUTO"}};
+}
+
+// Gemini's own search has no options: it is asked for, or not.
+void tell_search(Parameters& parameters, bool is_possible, Json& tools) {
+  const Json* options = parameters.take("web_search_options");
+  const Json* wanted = parameters.take("search_parameters");
+  if (wanted != nullptr && text_of(*wanted, "mode") == "off") wanted = nullptr;
+  if (options == nullptr && wanted == nullptr) return;
+  if (!is_possible) {
+    if (options != nullptr) parameters.dropped("web_search_options");
+    if (wanted != nullptr) parameters.dropped("search_parameters");
+    return;
+  }
+  tools.push_back({{"googleSearch", Json::object()}});
+  if (options != nullptr && !options->empty()) parameters.clamped("web_search_options");
+  if (wanted == nullptr) return;
+  for (const auto& [name, value] : wanted->items()) {
+    if (name != "mode") parameters.clamped("search_parameters");
+  }
+}
+
+}  // namespace
+
+void tell_gemini_tools(Parameters& parameters, const GeminiModel& model, Json& wire) {
+  const Json* given = parameters.take("tools");
+  const Json* choice = parameters.take("tool_choice");
+  const ToolRequest request = read_tools(given, choice);
+  if (request.others) parameters.dropped("tools");
+
+  Json functions = Json::array();
+  for (const FunctionTool& tool : request.tools) {
+    if (tool.strict) parameters.clamped("tools");
+    functions.push_back(declaration(tool));
+  }
+  const bool has_functions = !functions.empty();
+  Json tools = Json::array();
+  if (has_functions) tools.push_back({{"functionDeclarations", std::move(functions)}});
+  tell_search(parameters, !has_functions || model.searches_beside_tools(), tools);
+  if (!tools.empty()) wire["tools"] = std::move(tools);
+
+  Json config = Json::object();
+  if (choice != nullptr && has_functions) config["functionCallingConfig"] = calling_config(request.choice);
+  if (!has_functions && request.choice.mode == ToolChoice::Mode::kRequired) parameters.dropped("tool_choice");
+  if (const Json* own = parameters.take("tool_config")) merge_gemini(config, *own);
+  if (!config.empty()) wire["toolConfig"] = std::move(config);
+}
+
+}  // namespace millrace::providers

@@ -1,0 +1,40 @@
+#include "ai/providers/gemini/candidate.h"
+#include "ai/providers/gemini/reply.h"
+#include "ai/providers/gemini/request.h"
+#include "ai/providers/json_access.h"
+#include "ai/providers/provider.h"
+#include "ai/providers/upstream_error.h"
+
+namespace millrace::providers {
+namespace {
+
+class GeminiTranslation final : public Translation {
+ public:
+  base::Result<WireRequest> chat_request(const Target& target, const schemas::ChatRequest& request,
+                                         bool stream) const override {
+    return gemini_request(target, request, stream);
+  }
+  base::Result<schemas::ChatReply> chat_reply(const Target& target, std::string_view body) const override {
+    return gemini_reply(target, body);
+  }
+  std::unique_ptr<StreamReader> stream_reader(const Target& target) const override {
+    return gemini_stream(target);
+  }
+  std::pair<std::string, std::string> credential(const base::Secret& key) const override {
+    return {"x-goog-api-key", key.reveal()};
+  }
+  std::string error_message(std::string_view body) const override {
+    const std::optional<Json> said = parse_wire(body);
+    const Json* error = said ? gemini_error_of(*said) : nullptr;
+    return error != nullptr ? upstream_words(text_of(*error, "message")) : std::string();
+  }
+};
+
+}  // namespace
+
+const Translation& gemini_translation() {
+  static const GeminiTranslation translation;
+  return translation;
+}
+
+}  // namespace millrace::providers

@@ -1,0 +1,351 @@
+#include "ai/providers/mock/mock.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "ai/providers/json_access.h"
+#include "platform/base/ids.h"
+
+namespace millrace::providers {
+namespace {
+
+using schemas::ChatPiece;
+
+ChatPiece piece_of(int index) {
+  ChatPiece piece;
+  piece.index = index;
+  return piece;
+}
+
+// "one two " → "one ", "two ".
+void add_words(const schemas::ChatChoice& choice, std::vector<ChatPiece>& out) {
+  const std::string& text = *choice.content;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t space = text.find(' ', at);
+    const std::size_t end = space == std::string::npos ? text.size() : space + 1;
+    ChatPiece piece = piece_of(choice.index);
+    piece.content = text.substr(at, end - at);
+    out.push_back(std::move(piece));
+    at = end;
+  }
+}
+
+void add_calls(const schemas::ChatChoice& choice, std::vector<ChatPiece>& out) {
+  int index = 0;
+  for (const schemas::ToolCall& call : choice.tool_calls) {
+    const std::size_t half = call.arguments.size() / 2;
+    ChatPiece begin = piece_of(choice.index), rest = piece_of(choice.index);
+    begin.tool_calls.push_back({index, call.id, call.type, call.name, ""});
+    begin.tool_calls[0].arguments = call.type == "custom" ? "" : call.arguments.substr(0, half);
+    rest.tool_calls.push_back({index++, "", "", "", call.arguments.substr(call.type == "custom" ? 0 : half)});
+    out.push_back(std::move(begin));
+    out.push_back(std::move(rest));
+  }
+}
+
+std::vector<ChatPiece> streamed_pieces(const schemas::ChatReply& reply) {
+  std::vector<ChatPiece> pieces;
+  for (const schemas::ChatChoice& choice : reply.choices) {
+    if (choice.content) add_words(choice, pieces);
+    add_calls(choice, pieces);
+    ChatPiece end = piece_of(choice.index);
+    end.finish_reason = choice.finish_reason;
+    pieces.push_back(std::move(end));
+  }
+  return pieces;
+}
+
+// Gives one piece per turn of the loop, as a network would, so that a cancel and a full reader are heard.
+class MockCall final : public Call, public std::enable_shared_from_this<MockCall> {
+ public:
+  MockCall(net::Loop& loop, schemas::ChatReply reply, bool stream, CallHandlers handlers)
+      : loop_(loop), reply_(std::move(reply)), handlers_(std::move(handlers)) {
+    if (stream) pieces_ = streamed_pieces(reply_);
+    if (stream) reply_.choices.clear();
+  }
+  void step_later() {
+    loop_.post([self = shared_from_this()] { self->step(); });
+  }
+  void cancel() override { over_ = true; }
+  void resume() override {
+    if (std::exchange(paused_, false)) step_later();
+  }
+
+ private:
+  void step() {
+    if (over_) return;
+    if (next_ == pieces_.size()) {
+      over_ = true;
+      return handlers_.on_done(std::move(reply_));
+    }
+    paused_ = handlers_.is_ready && !handlers_.is_ready();
+    if (paused_) return;
+    std::vector<ChatPiece> one;
+    one.push_back(std::move(pieces_[next_++]));
+    handlers_.on_pieces(std::move(one));
+    step_later();
+  }
+
+  net::Loop& loop_;
+  schemas::ChatReply reply_;
+  CallHandlers handlers_;
+  std::vector<ChatPiece> pieces_;
+  std::size_t next_ = 0;
+  bool over_ = false, paused_ = false;
+};
+
+}  // namespace
+
+std::shared_ptr<Call> start_mock_chat(net::Loop& loop, const Target& target,
+                                      const schemas::ChatRequest& request, bool stream,
+                                      CallHandlers handlers) {
+  auto call = std::make_shared<MockCall>(loop, mock_reply(target, request), stream, std::move(handlers));
+  call->step_later();
+  return call;
+}
+
+namespace {
+
+using nlohmann::json;
+
+const json& asked_for(const json& object, const char* name) {
+  static const json kNone;
+  if (!object.is_object()) return kNone;
+  const auto found = object.find(name);
+  return found == object.end() ? kNone : *found;
+}
+
+std::string all_text(const json& content) {
+  if (content.is_string()) return content.get<std::string>();
+  std::string text;
+  if (!content.is_array()) return text;
+  for (const json& part : content) {
+    const json& said = asked_for(part, "text");
+    if (!said.is_string()) continue;
+    if (!text.empty()) text += ' ';
+    text += said.get<std::string>();
+  }
+  return text;
+}
+
+std::int64_t words(std::string_view text) {
+  std::int64_t count = 0;
+  bool inside = false;
+  for (const char c : text) {
+    const bool space = c == ' ' || c == '\n' || c == '\t' || c == '\r';
+    if (!space && !inside) ++count;
+    inside = !space;
+  }
+  return count;
+}
+
+std::string last_text(const json& messages, std::string_view role) {
+  for (auto message = messages.rbegin(); message != messages.rend(); ++message) {
+    if (asked_for(*message, "role") == role) return all_text(asked_for(*message, "content"));
+  }
+  return {};
+}
+
+std::string tool_name(const json& tool) {
+  const json& inner = asked_for(tool, asked_for(tool, "type") == "custom" ? "custom" : "function");
+  const json& name = asked_for(inner, "name");
+  return name.is_string() ? name.get<std::string>() : std::string();
+}
+
+// The tool that the request wants called now; null: none.
+const json* wanted_tool(const json& body, const std::string& asked) {
+  const json& tools = asked_for(body, "tools");
+  const json& choice = asked_for(body, "tool_choice");
+  if (!tools.is_array() || tools.empty() || choice == "none") return nullptr;
+  const auto named = [&](const std::string& name) -> const json* {
+    const auto found =
+        std::find_if(tools.begin(), tools.end(), [&](const json& t) { return tool_name(t) == name; });
+    return found == tools.end() ? nullptr : &*found;
+  };
+  if (choice.is_object()) return named(tool_name(choice));
+  if (asked_for(body["messages"].back(), "role") == "tool") return nullptr;
+  for (const json& tool : tools) {
+    const std::string name = tool_name(tool);
+    if (!name.empty() && asked.find(name) != std::string::npos) return &tool;
+  }
+  return choice == "required" ? &tools[0] : nullptr;
+}
+
+schemas::ToolCall call_of(const json& tool, const std::string& asked) {
+  schemas::ToolCall call;
+  call.id = "call_" + base::Uuid::make(base::SystemClock().wall()).str();
+  call.name = tool_name(tool);
+  if (asked_for(tool, "type") == "custom") {
+    call.type = "custom";
+    call.arguments = asked;
+    return call;
+  }
+  const json& schema = asked_for(asked_for(tool, "function"), "parameters");
+  call.arguments = schema.is_object() ? mock_value(schema, asked).dump() : "{}";
+  return call;
+}
+
+std::string json_answer(const json& format, const std::string& asked) {
+  if (asked_for(format, "type") == "json_schema")
+    return mock_value(asked_for(asked_for(format, "json_schema"), "schema"), asked).dump();
+  return json{{"answer", asked}}.dump();
+}
+
+std::string words_of_answer(const json& body, const std::string& asked) {
+  const json& format = asked_for(body, "response_format");
+  const json& type = asked_for(format, "type");
+  if (type == "json_object" || type == "json_schema") return json_answer(format, asked);
+  if (asked_for(body["messages"].back(), "role") == "tool")
+    return "The tool said: " + last_text(body["messages"], "tool");
+  return asked.empty() ? "Hello from mock/chat." : asked;
+}
+
+// Cuts `text` after its first `words_max` words; true if something was cut.
+bool cut_to_words(std::string& text, std::int64_t words_max) {
+  std::int64_t count = 0;
+  bool inside = false;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const bool space = text[at] == ' ' || text[at] == '\n' || text[at] == '\t' || text[at] == '\r';
+    if (!space && !inside && ++count > words_max) {
+      text.resize(at);
+      return true;
+    }
+    inside = !space;
+  }
+  return false;
+}
+
+void cut_at_stops(std::string& text, const json& stops) {
+  if (!stops.is_array()) return;
+  for (const json& stop : stops) {
+    if (stop.is_string()) text.resize(std::min(text.size(), text.find(stop.get<std::string>())));
+  }
+}
+
+schemas::ChatChoice choice_of(const json& body, const std::string& asked) {
+  schemas::ChatChoice choice;
+  if (const json* tool = wanted_tool(body, asked)) {
+    choice.tool_calls.push_back(call_of(*tool, asked));
+    choice.finish_reason = "tool_calls";
+    return choice;
+  }
+  std::string text = words_of_answer(body, asked);
+  cut_at_stops(text, asked_for(body, "stop"));
+  const json& most = asked_for(body, "max_completion_tokens");
+  const bool cut = most.is_number_integer() && cut_to_words(text, most.get<std::int64_t>());
+  choice.content = std::move(text);
+  choice.finish_reason = cut ? "length" : "stop";
+  return choice;
+}
+
+std::int64_t prompt_tokens(const json& messages) {
+  std::int64_t count = 0;
+  for (const json& message : messages) count += words(all_text(asked_for(message, "content")));
+  return std::max<std::int64_t>(count, 1);
+}
+
+}  // namespace
+
+schemas::ChatReply mock_reply(const Target& target, const schemas::ChatRequest& request) {
+  const base::WallTime now = base::SystemClock().wall();
+  schemas::ChatReply reply;
+  reply.id = "chatcmpl-" + base::Uuid::make(now).str();
+  reply.created = base::millis(now) / 1000;
+  reply.model = target.name;
+  reply.system_fingerprint = "mock";
+  const std::string asked = last_text(request.body["messages"], "user");
+  schemas::ChatUsage usage;
+  usage.prompt = prompt_tokens(request.body["messages"]);
+  for (int i = 0; i < std::max(request.n, 1); ++i) {
+    reply.choices.push_back(choice_of(request.body, asked));
+    schemas::ChatChoice& choice = reply.choices.back();
+    choice.index = i;
+    usage.completion += words(choice.content.value_or(""));
+    for (const schemas::ToolCall& call : choice.tool_calls) usage.completion += 1 + words(call.arguments);
+  }
+  usage.total = usage.prompt + usage.completion;
+  reply.usage = usage;
+  return reply;
+}
+
+namespace {
+
+constexpr int kDepthMax = 16;
+constexpr int kDeep = 8;  // from here on the shortest way to an end
+constexpr int kNodesMax = 10'000;
+
+class Maker {
+ public:
+  Maker(const Json& root, const std::string& text) : root_(root), text_(text) {}
+
+  Json make(const Json& schema, int depth) {
+    if (++nodes_ > kNodesMax || depth > kDepthMax || !schema.is_object()) return nullptr;
+    if (const std::string_view reference = text_of(schema, "$ref"); !reference.empty()) {
+      const Json* meant = referenced(root_, reference);
+      return meant != nullptr ? make(*meant, depth + 1) : Json();
+    }
+    for (const char* word : {"const", "default"}) {
+      if (schema.contains(word)) return schema[word];
+    }
+    if (const Json* values = list_of(schema, "enum")) return values->front();
+    for (const char* word : {"anyOf", "oneOf", "allOf"}) {
+      if (const Json* choices = list_of(schema, word)) return make(choice_of(*choices, depth), depth + 1);
+    }
+    return made_by_type(schema, depth);
+  }
+
+ private:
+  static const Json* list_of(const Json& schema, const char* word) {
+    const Json* list = member(schema, word);
+    return list != nullptr && list->is_array() && !list->empty() ? list : nullptr;
+  }
+
+  static const Json& choice_of(const Json& choices, int depth) {
+    const auto null =
+        std::ranges::find_if(choices, [](const Json& one) { return text_of(one, "type") == "null"; });
+    return depth >= kDeep && null != choices.end() ? *null : choices.front();
+  }
+
+  static std::string_view type_of(const Json& schema) {
+    const Json* types = list_of(schema, "type");
+    const std::string_view type = types != nullptr ? text_of(&types->front()) : text_of(schema, "type");
+    return type.empty() ? "object" : type;
+  }
+
+  Json made_by_type(const Json& schema, int depth) {
+    const std::string_view type = type_of(schema);
+    if (type == "string") return text_;
+    if (type == "integer" || type == "number") return schema.value("minimum", Json(1));
+    if (type == "boolean") return true;
+    if (type == "null") return nullptr;
+    return type == "array" ? list(schema, depth) : object(schema, depth);
+  }
+
+  Json list(const Json& schema, int depth) {
+    Json items = Json::array();
+    const Json* item = member(schema, "items");
+    if (item != nullptr && depth < kDeep) items.push_back(make(*item, depth + 1));
+    return items;
+  }
+
+  Json object(const Json& schema, int depth) {
+    Json object = Json::object();
+    const Json* properties = member(schema, "properties");
+    if (properties == nullptr || !properties->is_object()) return object;
+    for (const auto& [name, property] : properties->items()) {
+      if (nodes_ > kNodesMax) break;
+      object[name] = make(property, depth + 1);
+    }
+    return object;
+  }
+
+  const Json& root_;
+  const std::string& text_;
+  int nodes_ = 0;
+};
+
+}  // namespace
+
+Json mock_value(const Json& schema, const std::string& text) { return Maker(schema, text).make(schema, 0); }
+
+}  // namespace millrace::providers

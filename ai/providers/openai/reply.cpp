@@ -1,0 +1,329 @@
+#include "ai/providers/openai/reply.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "ai/providers/call.h"
+#include "ai/providers/json_access.h"
+#include "ai/providers/openai/stream.h"
+#include "ai/providers/upstream_error.h"
+#include "ai/providers/wire_text.h"
+#include "platform/base/crypto.h"
+#include "platform/base/ids.h"
+#include "schemas/json/json_body.h"
+
+namespace millrace::providers {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::array<std::string_view, 7> kMessageMembers{
+    "role", "content", "refusal", "tool_calls", "function_call", "reasoning_content", "reasoning"};
+
+std::string* text_in(json& object, const char* member) {
+  const auto found = object.find(member);
+  return found == object.end() ? nullptr : found->get_ptr<std::string*>();
+}
+
+std::string taken(json& object, const char* member) {
+  std::string* text = text_in(object, member);
+  return text == nullptr ? std::string() : std::move(*text);
+}
+
+// Arguments are JSON text; some say the object itself.
+std::string arguments_of(json& function, const char* member) {
+  const auto found = function.find(member);
+  if (found == function.end() || found->is_null()) return {};
+  return found->is_string() ? std::move(found->get_ref<std::string&>()) : schemas::dump(*found);
+}
+
+constexpr std::size_t kIdBytes = 12;
+std::string minted_id() { return "call_" + base::hex(base::random_bytes(kIdBytes)); }
+
+}  // namespace
+
+base::Error too_many_calls(const Target& target) {
+  return fault(target, "sent a choice of more than " + std::to_string(kToolCallsMax) + " tool calls");
+}
+
+bool MessageReader::read(json& message, schemas::ChatPiece& piece) {
+  if (!message.is_object()) return true;
+  if (const auto content = message.find("content"); content != message.end()) read_content(*content, piece);
+  if (std::string* refusal = text_in(message, "refusal")) piece.refusal = std::move(*refusal);
+  for (const char* member : {"reasoning_content", "reasoning"}) {
+    if (std::string* text = text_in(message, member); text != nullptr && piece.reasoning.empty())
+      piece.reasoning = std::move(*text);
+  }
+  if (!read_calls(message, piece)) return false;
+  keep_unknown(message, kMessageMembers, piece.extra);
+  heard(piece);
+  return true;
+}
+
+void MessageReader::heard(schemas::ChatPiece& piece) {
+  const bool first = !std::exchange(begun_, true);
+  if (!first && piece.content == "") piece.content.reset();
+  if (!first && piece.refusal == "") piece.refusal.reset();
+}
+
+bool MessageReader::read_calls(json& message, schemas::ChatPiece& piece) {
+  if (const auto calls = message.find("tool_calls"); calls != message.end() && calls->is_array()) {
+    for (json& call : *calls) {
+      if (!read_call(call, piece)) return false;
+    }
+  }
+  const auto old = message.find("function_call");
+  if (old == message.end() || !old->is_object()) return true;
+  json call{{"index", 0}, {"function", std::move(*old)}};
+  return read_call(call, piece);
+}
+
+// A string, or parts: of text, of thinking (their own text or parts in turn), or others, which are kept.
+void MessageReader::read_content(json& content, schemas::ChatPiece& piece) {
+  if (auto* text = content.get_ptr<std::string*>()) {
+    piece.content = std::move(*text);
+    return;
+  }
+  if (!content.is_array()) return;
+  for (json& part : content) {
+    if (!part.is_object()) continue;
+    const std::string type = part.value("type", json()).is_string() ? taken(part, "type") : std::string();
+    if (type == "text") {
+      piece.content = piece.content.value_or("") + taken(part, "text");
+    } else if (type == "thinking") {
+      if (std::string* text = text_in(part, "thinking")) piece.reasoning += *text;
+      if (!part["thinking"].is_array()) continue;
+      for (json& thought : part["thinking"]) {
+        if (thought.is_object()) piece.reasoning += taken(thought, "text");
+      }
+    } else {
+      part["type"] = type;
+      piece.extra["content_parts"].push_back(std::move(part));
+    }
+  }
+}
+
+bool MessageReader::read_call(json& call, schemas::ChatPiece& piece) {
+  if (!call.is_object()) return true;
+  const bool custom = call.contains("custom") && call["custom"].is_object();
+  json none = json::object();
+  json& function = custom ? call["custom"] : call.contains("function") ? call["function"] : none;
+  if (!function.is_object()) return true;
+  std::string name = taken(function, "name"), id = taken(call, "id");
+  if (id == "null") id.clear();  // Mistral's way to say none
+  const std::size_t known = calls_.size();
+  const std::size_t at = call_of(call, id, !name.empty());
+  if (at >= kToolCallsMax) return false;
+  schemas::ToolCallPiece out;
+  out.index = static_cast<int>(at);
+  out.arguments = arguments_of(function, custom ? "input" : "arguments");
+  Call& state = calls_[at];
+  if (at == known) {  // new: what identifies it is said once, now
+    state.id = id;
+    out.id = id.empty() ? minted_id() : std::move(id);
+    out.type = custom ? "custom" : "function";
+  }
+  if (!name.empty() && !std::exchange(state.named, true)) out.name = std::move(name);
+  piece.tool_calls.push_back(std::move(out));
+  return true;
+}
+
+// The place of the call that a piece belongs to. Some upstreams say no index, some say 0 for all, some repeat
+// the id: a new id begins a new call, and without an index a name does.
+std::size_t MessageReader::call_of(const json& call, const std::string& id, bool has_name) {
+  const auto said = call.find("index");
+  const std::int64_t index = said != call.end() && said->is_number_integer() ? said->get<std::int64_t>() : -1;
+  const auto is_same = [&](const Call& known) {
+    if (!id.empty() && !known.id.empty()) return id == known.id;
+    if (index >= 0) return known.upstream_index == index;
+    return !has_name;
+  };
+  const auto found = std::find_if(calls_.rbegin(), calls_.rend(), [&](const Call& known) {
+    return is_same(known) && (index < 0 || known.upstream_index == index);
+  });
+  if (found != calls_.rend()) return static_cast<std::size_t>(calls_.rend() - found) - 1;
+  calls_.push_back({.upstream_index = index});
+  return calls_.size() - 1;
+}
+
+namespace {
+
+constexpr std::array<std::string_view, 11> kChunkMembers{
+    "id",          "object", "created", "model", "choices", "usage", "service_tier", "system_fingerprint",
+    "obfuscation", "p",      "error"};
+void take_text(const Json& object, const char* member, std::string& to) {
+  const auto found = object.find(member);
+  if (!to.empty() || found == object.end() || !found->is_string()) return;
+  to = found->get_ref<const std::string&>();
+}
+
+std::optional<std::int64_t> count_in(const Json* object, std::string_view name) {
+  const auto count = integer_of(member(object, name));
+  return count && *count >= 0 && *count <= kTokenCountMax ? count : std::nullopt;
+}
+
+// An error's words in whichever place: {"error": …}, {"message": …}, {"detail": …}, a list of problems, text.
+std::string words_in(const Json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_array() && !value.empty()) return words_in(value.front());
+  if (!value.is_object()) return {};
+  for (const std::string_view name : {"error", "message", "detail", "msg"}) {
+    const Json* inner = member(value, name);
+    if (inner == nullptr) continue;
+    if (std::string words = words_in(*inner); !words.empty()) return words;
+  }
+  return {};
+}
+
+int status_in(const Json& error) {
+  for (const std::string_view name : {"status_code", "status", "code"}) {
+    if (const auto status = count_in(&error, name))
+      return static_cast<int>(std::min<std::int64_t>(*status, 999));
+  }
+  return 0;
+}
+
+base::Result<schemas::ChatChoice> choice_of(const Target& target, Json& said, int place) {
+  if (!said.is_object()) return not_a_reply(target);
+  MessageReader reader;
+  schemas::ChatPiece piece;
+  if (said.contains("message") && !reader.read(said["message"], piece)) return too_many_calls(target);
+  schemas::ChatChoice choice;
+  choice.index = static_cast<int>(count_in(&said, "index").value_or(place));
+  choice.content = std::move(piece.content);
+  choice.refusal = std::move(piece.refusal);
+  choice.reasoning = std::move(piece.reasoning);
+  for (schemas::ToolCallPiece& call : piece.tool_calls) {
+    choice.tool_calls.push_back(
+        {std::move(call.id), std::move(call.type), std::move(call.name), std::move(call.arguments)});
+  }
+  std::string reason;
+  take_text(said, "finish_reason", reason);
+  choice.finish_reason = openai_finish_reason(reason, reader.has_calls());
+  if (choice.finish_reason.empty()) return stream_error(target, 0, "finish_reason " + upstream_words(reason));
+  if (const Json* logprobs = member(said, "logprobs")) choice.logprobs = *logprobs;
+  choice.extra = std::move(piece.extra);
+  keep_unknown(said, kChoiceMembers, choice.extra);
+  return choice;
+}
+
+schemas::ChatReply with_facts(schemas::ChatReply reply, schemas::ChatFacts&& facts) {
+  reply.id = std::move(facts.id);
+  reply.created = facts.created;
+  reply.model = std::move(facts.model);
+  reply.usage = facts.usage;
+  reply.service_tier = std::move(facts.service_tier);
+  reply.system_fingerprint = std::move(facts.system_fingerprint);
+  reply.extra = std::move(facts.extra);
+  return reply;
+}
+
+base::Result<schemas::ChatReply> reply_of(const Target& target, QuickReply&& said) {
+  schemas::ChatReply reply;
+  schemas::ChatChoice& choice = reply.choices.emplace_back();
+  choice.index = static_cast<int>(std::max<std::int64_t>(said.index, 0));
+  choice.content = std::move(said.piece.content);
+  choice.refusal = std::move(said.piece.refusal);
+  choice.reasoning = std::move(said.piece.reasoning);
+  choice.finish_reason = openai_finish_reason(said.finish_word, false);
+  if (choice.finish_reason.empty())
+    return stream_error(target, 0, "finish_reason " + upstream_words(said.finish_word));
+  return with_facts(std::move(reply), std::move(said.facts));
+}
+
+}  // namespace
+
+base::Result<schemas::ChatReply> openai_reply(const Target& target, std::string_view body) {
+  if (auto quick = quick_reply(body); quick && quick->has_choice) return reply_of(target, *std::move(quick));
+  std::optional<Json> parsed = parse_wire(body);
+  if (!parsed || !parsed->is_object()) return not_a_reply(target);
+  Json& value = *parsed;
+  if (auto error = said_instead(target, value)) return *std::move(error);
+  const auto choices = value.find("choices");
+  if (choices == value.end() || !choices->is_array() || choices->empty()) return not_a_reply(target);
+  schemas::ChatReply reply;
+  for (Json& said : *choices) {
+    base::Result<schemas::ChatChoice> choice =
+        choice_of(target, said, static_cast<int>(reply.choices.size()));
+    if (!choice) return choice.error();
+    reply.choices.push_back(*std::move(choice));
+  }
+  schemas::ChatFacts facts;
+  read_facts(value, facts);
+  return with_facts(std::move(reply), std::move(facts));
+}
+
+std::string openai_error_message(std::string_view body) {
+  const std::optional<Json> value = parse_wire(body);
+  return value && value->is_object() ? upstream_words(words_in(*value)) : std::string();
+}
+
+std::string openai_finish_reason(std::string_view said, bool has_calls) {
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kWords{{
+      {"length", "length"},
+      {"model_length", "length"},
+      {"max_tokens", "length"},
+      {"content_filter", "content_filter"},
+      {"tool_calls", "tool_calls"},
+      {"tool_use", "tool_calls"},
+      {"function_call", "tool_calls"},
+      {"error", ""},
+      {"abort", ""},
+      {"cancelled", ""},
+  }};
+  const auto* found = std::ranges::find(kWords, said, &std::pair<std::string_view, std::string_view>::first);
+  if (found != kWords.end()) return std::string(found->second);
+  return has_calls ? "tool_calls" : "stop";
+}
+
+std::optional<schemas::ChatUsage> openai_usage(const Json& usage) {
+  if (!usage.is_object()) return std::nullopt;
+  schemas::ChatUsage out;
+  out.prompt = count_in(&usage, "prompt_tokens").value_or(0);
+  out.completion = count_in(&usage, "completion_tokens").value_or(0);
+  out.total = count_in(&usage, "total_tokens").value_or(out.prompt + out.completion);
+  const Json* prompt = member(usage, "prompt_tokens_details");
+  const Json* completion = member(usage, "completion_tokens_details");
+  out.cached = count_in(prompt, "cached_tokens");
+  if (!out.cached) out.cached = count_in(&usage, "prompt_cache_hit_tokens");
+  out.prompt_audio = count_in(prompt, "audio_tokens");
+  out.reasoning = count_in(completion, "reasoning_tokens");
+  if (!out.reasoning) out.reasoning = count_in(&usage, "reasoning_tokens");
+  out.completion_audio = count_in(completion, "audio_tokens");
+  out.accepted_prediction = count_in(completion, "accepted_prediction_tokens");
+  out.rejected_prediction = count_in(completion, "rejected_prediction_tokens");
+  return out;
+}
+
+void read_facts(Json& chunk, schemas::ChatFacts& facts) {
+  take_text(chunk, "id", facts.id);
+  take_text(chunk, "model", facts.model);
+  take_text(chunk, "service_tier", facts.service_tier);
+  take_text(chunk, "system_fingerprint", facts.system_fingerprint);
+  if (facts.created == 0) facts.created = count_in(&chunk, "created").value_or(0);
+  const Json* usage = member(chunk, "usage");
+  if (usage == nullptr) usage = member(member(chunk, "x_groq"), "usage");
+  if (usage != nullptr && usage->is_object()) facts.usage = openai_usage(*usage);
+  keep_unknown(chunk, kChunkMembers, facts.extra);
+}
+
+std::optional<base::Error> said_instead(const Target& target, const Json& value) {
+  const Json* error = member(value, "error");
+  if (error == nullptr && text_of(value, "object") != "error") return std::nullopt;
+  const Json& fields = error != nullptr ? *error : value;
+  base::Error told = stream_error(target, status_in(fields), upstream_words(words_in(value)));
+  name_cause(target, told, fields);
+  return told;
+}
+
+void keep_unknown(Json& object, std::span<const std::string_view> known, Json& extra) {
+  for (auto member = object.begin(); member != object.end(); ++member) {
+    const Json& value = member.value();
+    if (value.is_null() || (value.is_structured() && value.empty())) continue;
+    if (std::ranges::find(known, std::string_view(member.key())) != known.end()) continue;
+    extra[member.key()] = std::move(member.value());
+  }
+}
+
+}  // namespace millrace::providers

@@ -1,0 +1,404 @@
+#include "ai/providers/openai/request.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <initializer_list>
+#include <optional>
+
+#include "ai/providers/json_access.h"
+#include "ai/providers/openai/splice.h"
+#include "ai/providers/wire_text.h"
+#include "schemas/json/json_body.h"
+#include "schemas/json/json_text.h"
+
+namespace millrace::providers {
+namespace {
+
+using nlohmann::json;
+using How = schemas::DroppedParam::How;
+
+constexpr double kMistralTemperatureMax = 1.5;
+constexpr double kGroqTemperatureMin = 1e-8;
+
+// The value that a parameter has anyway where a model takes no other.
+bool is_only_value(std::string_view parameter, const json& value) {
+  if (parameter == "temperature" || parameter == "top_p") return value == 1;
+  if (parameter == "presence_penalty" || parameter == "frequency_penalty") return value == 0;
+  return false;
+}
+
+class Writer {
+ public:
+  Writer(const Target& target, const schemas::ChatRequest& request)
+      : target_(target), dialect_(target.preset->dialect), request_(request), out_(4096) {}
+
+  WireRequest write(bool stream) {
+    out_.member("model", target_.model);
+    for (const auto& [name, value] : request_.body.items()) parameter(name, value);
+    tell_n();
+    if (stream) tell_stream(dialect_, out_);
+    WireRequest wire = openai_wire(stream);
+    wire.body = out_.finish();
+    wire.dropped = std::move(dropped_);
+    wire.choices = choices_;
+    return wire;
+  }
+
+ private:
+  void parameter(const std::string& name, const json& value) {
+    if (name == "n" || name == "model" || name == "stream" || name == "stream_options") return;
+    if (name == "messages") {
+      out_.raw(name, openai_messages(target_, value, dropped_));
+      return;
+    }
+    const std::optional<Support> how = support(target_, name);
+    if (!how) {  // unknown fields pass through
+      tell(name, value);
+    } else if (*how == Support::kDropped || loses_to_reasoning(name)) {
+      is_kept(name, value) ? tell(name, value) : report(name, How::kDropped);
+    } else {
+      known(name, value);
+    }
+  }
+
+  bool loses_to_reasoning(std::string_view name) const {
+    if (name != "temperature" && name != "top_p" && name != "logprobs" && name != "top_logprobs")
+      return false;
+    if (!samples_unless_reasoning(target_)) return false;
+    const auto effort = request_.body.find("reasoning_effort");
+    return effort != request_.body.end() && *effort != "none";
+  }
+
+  bool is_kept(std::string_view name, const json& value) const {
+    return dialect_ == Dialect::kOpenai && is_only_value(name, value);
+  }
+
+  void known(const std::string& name, const json& value) {
+    if (name == "max_completion_tokens") {
+      tell(takes_max_tokens(dialect_) ? "max_tokens" : name, value);
+    } else if (name == "temperature") {
+      temperature(value);
+    } else if (name == "seed" && dialect_ == Dialect::kMistral) {
+      tell("random_seed", value);
+    } else if (name == "user") {
+      user(value);
+    } else if (name == "thinking") {
+      thinking(value);
+    } else if (name == "tool_choice" && dialect_ == Dialect::kMistral && value == "required") {
+      out_.member(name, "any");
+    } else if (name == "service_tier" && dialect_ == Dialect::kGroq && value == "default") {
+      out_.member(name, "on_demand");
+      report(name, How::kClamped);
+    } else if (value.is_string() && !takes_word(target_, name, value.get_ref<const std::string&>())) {
+      report(name, How::kDropped);
+    } else {
+      tell(name, value);
+    }
+  }
+
+  void temperature(const json& value) {
+    const double given = value.is_number() ? value.get<double>() : 0;
+    double told = given;
+    if (dialect_ == Dialect::kMistral) told = std::min(given, kMistralTemperatureMax);
+    if (dialect_ == Dialect::kGroq) told = std::max(given, kGroqTemperatureMin);
+    if (!value.is_number() || told == given) return tell("temperature", value);
+    tell("temperature", told);
+    report("temperature", How::kClamped);
+  }
+
+  void user(const json& value) {
+    const auto* text = value.get_ptr<const std::string*>();
+    if (text == nullptr) return tell("user", value);
+    const std::string_view told = first_characters(*text, kUserCharactersMax);
+    out_.member("user", told);
+    if (told.size() < text->size()) report("user", How::kClamped);
+  }
+
+  // {"type": enabled | disabled | adaptive, "budget_tokens"?}: whether to think can be told, how long cannot.
+  void thinking(const json& value) {
+    const std::string type = value.is_object() ? value.value("type", std::string()) : std::string();
+    const bool on = type != "disabled";
+    if (dialect_ == Dialect::kLocal && target_.preset->name != "ollama") {
+      out_.raw("chat_template_kwargs", on ? R"({"enable_thinking":true})" : R"({"enable_thinking":false})");
+      if (value.contains("budget_tokens")) report("thinking", How::kClamped);
+      return;
+    }
+    if (request_.body.contains("reasoning_effort")) return report("thinking", How::kDropped);
+    const std::string_view effort = thinking_effort(on);
+    if (effort.empty()) return report("thinking", How::kDropped);
+    out_.member("reasoning_effort", effort);
+    report("thinking", How::kClamped);
+  }
+
+  std::string_view thinking_effort(bool on) const {
+    const auto taken = [&](std::string_view word) { return takes_word(target_, "reasoning_effort", word); };
+    if (!on) return taken("none") ? "none" : "";
+    if (dialect_ == Dialect::kGroq && taken("default")) return "default";
+    return taken("medium") ? "medium" : "";
+  }
+
+  void tell_n() {
+    if (request_.n <= 1) return;
+    if (support(target_, "n") == Support::kNative) {
+      out_.number("n", request_.n);
+      choices_ = request_.n;
+    } else {
+      report("n", How::kEmulated);
+    }
+  }
+
+  void tell(std::string_view name, const json& value) { out_.raw(name, schemas::dump(value)); }
+  void report(std::string_view name, How how) { dropped_.push_back({std::string(name), how}); }
+
+  const Target& target_;
+  Dialect dialect_;
+  const schemas::ChatRequest& request_;
+  schemas::JsonObject out_;
+  schemas::DroppedParams dropped_;
+  int choices_ = 1;
+};
+
+}  // namespace
+
+base::Result<WireRequest> openai_request(const Target& target, const schemas::ChatRequest& request,
+                                         bool stream) {
+  if (request.quick.empty()) return Writer(target, request).write(stream);
+  if (auto told = openai_splice(target, request, stream)) return *std::move(told);
+  schemas::ChatRequest formed = request;
+  schemas::form_body(formed);
+  return Writer(target, formed).write(stream);
+}
+
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kMistralIdLength = 9;
+
+// Mistral takes ids of calls of nine letters and digits only. Another provider's becomes the same one each
+// time.
+std::string mistral_id(const std::string& id) {
+  const auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
+  if (id.size() == kMistralIdLength && std::ranges::all_of(id, is_word)) return id;
+  std::uint64_t hash = 14695981039346656037ull;
+  for (const char c : id) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ull;
+  constexpr std::string_view kLetters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+  std::string out;
+  for (; out.size() < kMistralIdLength; hash /= kLetters.size())
+    out.push_back(kLetters[hash % kLetters.size()]);
+  return out;
+}
+
+void shorten_id(json& object, const char* member) {
+  const auto found = object.find(member);
+  if (found != object.end() && found->is_string()) *found = mistral_id(found->get_ref<const std::string&>());
+}
+
+void speak_mistral(json& message) {
+  if (message.value("role", json()) == "developer") message["role"] = "system";
+  shorten_id(message, "tool_call_id");
+  const auto calls = message.find("tool_calls");
+  if (calls == message.end() || !calls->is_array()) return;
+  for (json& call : *calls) {
+    if (call.is_object()) shorten_id(call, "id");
+  }
+}
+
+bool is_thinking(const json& part) { return text_of(part, "type") == "thinking"; }
+
+bool has_thinking(const json& message) {
+  const json* content = member(message, "content");
+  return content != nullptr && content->is_array() && std::ranges::any_of(*content, is_thinking);
+}
+
+// False: there was none.
+bool erase_thinking(json& message) {
+  if (!has_thinking(message)) return false;
+  json& content = message["content"];
+  std::erase_if(content.get_ref<json::array_t&>(), is_thinking);
+  const json* calls = member(message, "tool_calls");
+  if (content.empty() && calls != nullptr && !calls->empty()) {
+    message.erase("content");
+  } else if (content.empty()) {
+    content = "";
+  }
+  return true;
+}
+
+bool changes(const Target& target, const json& messages) {
+  switch (target.preset->dialect) {
+    case Dialect::kMistral:
+    case Dialect::kGroq:
+      return true;
+    case Dialect::kOpenai:
+    case Dialect::kXai:
+    case Dialect::kLocal:
+    case Dialect::kAnthropic:
+    case Dialect::kGemini:
+    case Dialect::kMock:
+      break;
+  }
+  return std::ranges::any_of(messages, [](const json& message) {
+    return message.is_object() && (message.contains(schemas::kContinuity) || has_thinking(message));
+  });
+}
+
+}  // namespace
+
+std::string openai_messages(const Target& target, const json& messages, schemas::DroppedParams& dropped) {
+  if (!changes(target, messages)) return schemas::dump(messages);
+  json told = messages;
+  const Dialect dialect = target.preset->dialect;
+  bool name_lost = false, thinking_lost = false;
+  for (json& message : told) {
+    if (!message.is_object()) continue;
+    message.erase(std::string(schemas::kContinuity));
+    if (dialect == Dialect::kMistral) speak_mistral(message);
+    if (dialect != Dialect::kMistral) thinking_lost |= erase_thinking(message);
+    if (dialect == Dialect::kGroq) name_lost |= message.erase("name") > 0;
+  }
+  if (name_lost) dropped.push_back({"messages.name", schemas::DroppedParam::How::kDropped});
+  if (thinking_lost) dropped.push_back({std::string(kThinkingParts), schemas::DroppedParam::How::kDropped});
+  return schemas::dump(told);
+}
+
+namespace {
+
+// "gpt-5" of "openai/gpt-5": the name without the owners before it.
+std::string_view bare_model(const Target& target) {
+  const std::string_view model = target.model;
+  return model.substr(model.rfind('/') + 1);
+}
+
+bool starts_with_any(std::string_view text, std::initializer_list<std::string_view> beginnings) {
+  return std::ranges::any_of(beginnings, [&](std::string_view begin) { return text.starts_with(begin); });
+}
+
+bool is_dialect(const Target& target, Dialect dialect) { return target.preset->dialect == dialect; }
+
+bool is_o_series(const Target& target) {
+  return is_dialect(target, Dialect::kOpenai) && starts_with_any(bare_model(target), {"o1", "o3", "o4"});
+}
+bool is_gpt_5_chat(std::string_view model) { return model.find("-chat") != std::string_view::npos; }
+bool is_gpt_5(const Target& target) {
+  const std::string_view model = bare_model(target);
+  return is_dialect(target, Dialect::kOpenai) && model.starts_with("gpt-5") && !is_gpt_5_chat(model);
+}
+bool is_gpt_5_dot(const Target& target) {
+  return is_gpt_5(target) && bare_model(target).starts_with("gpt-5.");
+}
+bool openai_reasons(const Target& target) { return is_o_series(target) || is_gpt_5(target); }
+bool openai_reasons_always(const Target& target) { return openai_reasons(target) && !is_gpt_5_dot(target); }
+bool openai_never_reasons(const Target& target) {
+  return is_dialect(target, Dialect::kOpenai) &&
+         starts_with_any(bare_model(target), {"gpt-3.5", "gpt-4", "chatgpt-4"});
+}
+
+bool xai_reasons(const Target& target) {
+  const std::string_view model = bare_model(target);
+  return is_dialect(target, Dialect::kXai) &&
+         starts_with_any(model, {"grok-3-mini", "grok-4", "grok-code"}) &&
+         model.find("non-reasoning") == std::string_view::npos;
+}
+bool xai_takes_no_effort(const Target& target) {
+  const std::string_view model = bare_model(target);
+  return is_dialect(target, Dialect::kXai) &&
+         starts_with_any(model, {"grok-2", "grok-3", "grok-4", "grok-code"}) &&
+         !starts_with_any(model, {"grok-3-mini", "grok-4.3"});
+}
+
+bool groq_reasons(const Target& target) {
+  return is_dialect(target, Dialect::kGroq) &&
+         starts_with_any(bare_model(target), {"gpt-oss", "qwen3", "qwen-3"});
+}
+bool groq_never_reasons(const Target& target) {
+  return is_dialect(target, Dialect::kGroq) && !groq_reasons(target);
+}
+
+bool is_ollama(const Target& target) { return target.preset->name == "ollama"; }
+
+struct Rule {
+  bool (*holds)(const Target&);
+  std::string_view parameter;
+  Support support;
+};
+
+constexpr std::array kRules{
+    Rule{openai_reasons_always, "temperature", Support::kDropped},
+    Rule{openai_reasons_always, "top_p", Support::kDropped},
+    Rule{openai_reasons_always, "logprobs", Support::kDropped},
+    Rule{openai_reasons_always, "top_logprobs", Support::kDropped},
+    Rule{openai_reasons, "presence_penalty", Support::kDropped},
+    Rule{openai_reasons, "frequency_penalty", Support::kDropped},
+    Rule{openai_reasons, "logit_bias", Support::kDropped},
+    Rule{openai_reasons, "stop", Support::kDropped},
+    Rule{openai_reasons, "prediction", Support::kDropped},
+    Rule{is_o_series, "parallel_tool_calls", Support::kDropped},
+    Rule{is_o_series, "verbosity", Support::kDropped},
+    Rule{openai_never_reasons, "reasoning_effort", Support::kDropped},
+    Rule{openai_never_reasons, "verbosity", Support::kDropped},
+    Rule{xai_reasons, "stop", Support::kDropped},
+    Rule{xai_reasons, "presence_penalty", Support::kDropped},
+    Rule{xai_reasons, "frequency_penalty", Support::kDropped},
+    Rule{xai_takes_no_effort, "reasoning_effort", Support::kDropped},
+    Rule{groq_never_reasons, "reasoning_effort", Support::kDropped},
+    Rule{groq_never_reasons, "thinking", Support::kDropped},
+    Rule{is_ollama, "n", Support::kEmulated},
+    Rule{is_ollama, "top_k", Support::kDropped},
+    Rule{is_ollama, "logit_bias", Support::kDropped},
+    Rule{is_ollama, "user", Support::kDropped},
+    Rule{is_ollama, "parallel_tool_calls", Support::kDropped},
+};
+
+bool is_one_of(std::string_view word, std::initializer_list<std::string_view> words) {
+  return std::ranges::find(words, word) != words.end();
+}
+
+bool takes_effort(const Target& target, std::string_view effort) {
+  const std::string_view model = bare_model(target);
+  switch (target.preset->dialect) {
+    case Dialect::kOpenai:
+      return is_one_of(effort, {"none", "minimal", "low", "medium", "high", "xhigh", "max"});
+    case Dialect::kXai:
+      if (model.starts_with("grok-3-mini")) return is_one_of(effort, {"low", "high"});
+      return is_one_of(effort, {"none", "low", "medium", "high"});
+    case Dialect::kMistral:
+      return is_one_of(effort, {"none", "high"});
+    case Dialect::kGroq:
+      if (model.starts_with("gpt-oss")) return is_one_of(effort, {"low", "medium", "high"});
+      return is_one_of(effort, {"none", "default"});
+    case Dialect::kLocal:
+    case Dialect::kAnthropic:
+    case Dialect::kGemini:
+    case Dialect::kMock:
+      return true;
+  }
+  return true;
+}
+
+bool takes_tier(const Target& target, std::string_view tier) {
+  if (is_dialect(target, Dialect::kGroq))
+    return is_one_of(tier, {"auto", "on_demand", "flex", "performance"});
+  return is_one_of(tier, {"auto", "default", "flex", "scale", "priority"});
+}
+
+}  // namespace
+
+std::optional<Support> support(const Target& target, std::string_view parameter) {
+  for (const Rule& rule : kRules) {
+    if (rule.parameter == parameter && rule.holds(target)) return rule.support;
+  }
+  return support(target.preset->dialect, parameter);
+}
+
+bool takes_word(const Target& target, std::string_view parameter, std::string_view word) {
+  if (parameter == "reasoning_effort") return takes_effort(target, word);
+  if (parameter == "service_tier") return takes_tier(target, word);
+  if (parameter == "verbosity") return is_one_of(word, {"low", "medium", "high"});
+  return true;
+}
+
+bool samples_unless_reasoning(const Target& target) { return is_gpt_5_dot(target); }
+
+}  // namespace millrace::providers

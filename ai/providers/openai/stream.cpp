@@ -1,0 +1,303 @@
+#include "ai/providers/openai/stream.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include <simdjson.h>
+
+#include "ai/providers/json_access.h"
+#include "ai/providers/openai/reply.h"
+#include "ai/providers/upstream_error.h"
+#include "ai/providers/wire_text.h"
+
+namespace millrace::providers {
+namespace {
+
+namespace dom = simdjson::dom;
+using Type = dom::element_type;
+
+constexpr std::size_t kQuickBytesMax = 32u << 10;  // what is longer is read elsewhere, as a tree
+
+// Says nothing, wherever it stands.
+bool is_nothing(const dom::element& value) {
+  switch (value.type()) {
+    case Type::NULL_VALUE:
+      return true;
+    case Type::ARRAY:
+      return value.get_array().value_unsafe().size() == 0;
+    case Type::OBJECT:
+      return value.get_object().value_unsafe().size() == 0;
+    default:
+      return false;
+  }
+}
+
+// All of these: false if the value is another than expected.
+bool read_text(const dom::element& value, std::string& to) {
+  std::string_view text;
+  if (value.get_string().get(text) != simdjson::SUCCESS) return false;
+  to = text;
+  return true;
+}
+
+bool read_text(const dom::element& value, std::optional<std::string>& to) {
+  return read_text(value, to.emplace());
+}
+
+bool read_count(const dom::element& value, std::int64_t& to) {
+  return value.get_int64().get(to) == simdjson::SUCCESS && to >= 0 && to <= kTokenCountMax;
+}
+
+bool read_count(const dom::element& value, std::optional<std::int64_t>& to) {
+  return read_count(value, to.emplace());
+}
+
+bool is_error_word(const dom::element& value) {
+  std::string_view text;
+  return value.get_string().get(text) != simdjson::SUCCESS || text == "error";
+}
+
+// A comparison that the compiler writes out: there are some thirty for each chunk of a stream.
+template <std::size_t N>
+bool is_name(std::string_view text, const char (&name)[N]) {
+  return text.size() == N - 1 && std::memcmp(text.data(), name, N - 1) == 0;
+}
+
+// Members that mean something even if they are empty: they are left to the tree then.
+bool tells_by_being_there(std::string_view name) {
+  return is_name(name, "error") || is_name(name, "usage") || is_name(name, "logprobs") ||
+         is_name(name, "function_call");
+}
+
+// Calls `read(name, value)` for each member that says something, until one is false.
+template <class Read>
+bool each_member(const dom::element& of, Read&& read) {
+  dom::object object;
+  if (of.get_object().get(object) != simdjson::SUCCESS) return false;
+  for (const dom::key_value_pair member : object) {
+    if (tells_by_being_there(member.key) ? member.value.is_null() : is_nothing(member.value)) continue;
+    if (!read(member.key, member.value)) return false;
+  }
+  return true;
+}
+
+bool read_prompt_details(const dom::element& details, schemas::ChatUsage& usage) {
+  return each_member(details, [&](std::string_view name, const dom::element& value) {
+    if (is_name(name, "cached_tokens")) return read_count(value, usage.cached);
+    if (is_name(name, "audio_tokens")) return read_count(value, usage.prompt_audio);
+    return true;
+  });
+}
+
+bool read_completion_details(const dom::element& details, schemas::ChatUsage& usage) {
+  return each_member(details, [&](std::string_view name, const dom::element& value) {
+    if (is_name(name, "reasoning_tokens")) return read_count(value, usage.reasoning);
+    if (is_name(name, "audio_tokens")) return read_count(value, usage.completion_audio);
+    if (is_name(name, "accepted_prediction_tokens")) return read_count(value, usage.accepted_prediction);
+    if (is_name(name, "rejected_prediction_tokens")) return read_count(value, usage.rejected_prediction);
+    return true;
+  });
+}
+
+// Counts that some say beside the details are left to the tree.
+bool read_usage(const dom::element& said, std::optional<schemas::ChatUsage>& to) {
+  if (is_nothing(said)) return false;
+  schemas::ChatUsage& usage = to.emplace();
+  std::optional<std::int64_t> total;
+  const bool read = each_member(said, [&](std::string_view name, const dom::element& value) {
+    if (is_name(name, "prompt_tokens")) return read_count(value, usage.prompt);
+    if (is_name(name, "completion_tokens")) return read_count(value, usage.completion);
+    if (is_name(name, "total_tokens")) return read_count(value, total);
+    if (is_name(name, "prompt_tokens_details")) return read_prompt_details(value, usage);
+    if (is_name(name, "completion_tokens_details")) return read_completion_details(value, usage);
+    return !is_name(name, "prompt_cache_hit_tokens") && !is_name(name, "reasoning_tokens");
+  });
+  usage.total = total.value_or(usage.prompt + usage.completion);
+  return read;
+}
+
+bool read_message(const dom::element& message, schemas::ChatPiece& piece) {
+  return each_member(message, [&](std::string_view name, const dom::element& value) {
+    if (is_name(name, "content")) return read_text(value, piece.content);
+    if (is_name(name, "role")) return true;
+    if (is_name(name, "refusal")) return read_text(value, piece.refusal);
+    return is_name(name, "reasoning_content") && read_text(value, piece.reasoning);
+  });
+}
+
+bool read_choice(const dom::element& choice, QuickReply& out) {
+  return each_member(choice, [&](std::string_view name, const dom::element& value) {
+    if (is_name(name, "delta") || is_name(name, "message")) return read_message(value, out.piece);
+    if (is_name(name, "index")) return read_count(value, out.index);
+    return is_name(name, "finish_reason") && read_text(value, out.finish_word);
+  });
+}
+
+bool read_choices(const dom::element& choices, QuickReply& out) {
+  dom::array all;
+  if (out.has_choice || choices.get_array().get(all) != simdjson::SUCCESS || all.size() != 1) return false;
+  out.has_choice = true;
+  return read_choice(*all.begin(), out);
+}
+
+bool read_reply(const dom::element& reply, QuickReply& out) {
+  return each_member(reply, [&](std::string_view name, const dom::element& value) {
+    if (is_name(name, "id")) return read_text(value, out.facts.id);
+    if (is_name(name, "choices")) return read_choices(value, out);
+    if (is_name(name, "model")) return read_text(value, out.facts.model);
+    if (is_name(name, "created")) return read_count(value, out.facts.created);
+    if (is_name(name, "usage")) return read_usage(value, out.facts.usage);
+    if (is_name(name, "service_tier")) return read_text(value, out.facts.service_tier);
+    if (is_name(name, "system_fingerprint")) return read_text(value, out.facts.system_fingerprint);
+    if (is_name(name, "object")) return !is_error_word(value);
+    return is_name(name, "obfuscation") || is_name(name, "p");
+  });
+}
+
+// Halves of their pairs are not looked at closely enough here.
+bool may_have_surrogates(std::string_view json) {
+  return json.find('\\') != std::string_view::npos &&
+         (json.find("\\ud") != std::string_view::npos || json.find("\\uD") != std::string_view::npos);
+}
+
+}  // namespace
+
+std::optional<QuickReply> quick_reply(std::string_view json) {
+  if (json.size() > kQuickBytesMax || may_have_surrogates(json)) return std::nullopt;
+  thread_local dom::parser parser;
+  dom::element root;
+  if (parser.parse(json.data(), json.size()).get(root) != simdjson::SUCCESS) return std::nullopt;
+  std::optional<QuickReply> out(std::in_place);
+  if (!read_reply(root, *out)) out.reset();
+  return out;
+}
+
+namespace {
+
+constexpr int kChoicesMax = 128;
+
+bool says_something(const schemas::ChatPiece& piece) {
+  return piece.content || piece.refusal || !piece.reasoning.empty() || !piece.tool_calls.empty() ||
+         !piece.finish_reason.empty() || !piece.logprobs.is_null() || !piece.extra.is_null();
+}
+
+base::Error too_many_choices(const Target& target) {
+  return base::error(base::Code::kUpstream, std::string(shown_name(target))
+                                                .append(" sent a choice past the ")
+                                                .append(std::to_string(kChoicesMax))
+                                                .append(" that there may be"));
+}
+
+// What was said first stays; usage is the newest.
+void add_facts(schemas::ChatFacts&& said, schemas::ChatFacts& facts) {
+  const auto keep = [](std::string& from, std::string& to) {
+    if (to.empty()) to = std::move(from);
+  };
+  keep(said.id, facts.id);
+  keep(said.model, facts.model);
+  keep(said.service_tier, facts.service_tier);
+  keep(said.system_fingerprint, facts.system_fingerprint);
+  if (facts.created == 0) facts.created = said.created;
+  if (said.usage) facts.usage = said.usage;
+}
+
+}  // namespace
+
+base::Status OpenaiStream::read(const net::SseEvent& event, std::vector<schemas::ChatPiece>& out) {
+  if (done_) return {};
+  if (event.data == "[DONE]") return end(out);
+  if (event.data.empty()) return {};
+  if (event.event != "error") {
+    if (auto quick = quick_reply(event.data)) return take(*std::move(quick), out);
+  }
+  return read_tree(event, out);
+}
+
+base::Status OpenaiStream::take(QuickReply&& said, std::vector<schemas::ChatPiece>& out) {
+  if (said.has_choice) {
+    said.piece.index = static_cast<int>(std::clamp<std::int64_t>(said.index, 0, kChoicesMax));
+    if (said.piece.index == kChoicesMax) return too_many_choices(target_);
+    Choice& choice = choices_[said.piece.index];
+    choice.reader.heard(said.piece);
+    if (base::Status ended = end_choice(choice, said.finish_word, said.piece); !ended) return ended;
+    if (!std::exchange(choice.begun, true) || says_something(said.piece))
+      out.push_back(std::move(said.piece));
+  }
+  add_facts(std::move(said.facts), facts_);
+  return {};
+}
+
+base::Status OpenaiStream::read_tree(const net::SseEvent& event, std::vector<schemas::ChatPiece>& out) {
+  std::optional<Json> parsed = parse_wire(event.data);
+  const bool is_object = parsed && parsed->is_object();
+  if (event.event == "error" && !is_object) return stream_error(target_, 0, upstream_words(event.data));
+  if (!is_object) return not_a_reply(target_);
+  Json& chunk = *parsed;
+  if (auto error = said_instead(target_, chunk)) return *std::move(error);
+  if (event.event == "error") return stream_error(target_, 0, openai_error_message(event.data));
+  if (const auto choices = chunk.find("choices"); choices != chunk.end() && choices->is_array()) {
+    for (Json& said : *choices) {
+      if (base::Status status = read_choice(said, out); !status) return status;
+    }
+  }
+  read_facts(chunk, facts_);
+  return {};
+}
+
+base::Status OpenaiStream::read_choice(Json& said, std::vector<schemas::ChatPiece>& out) {
+  if (!said.is_object()) return {};
+  schemas::ChatPiece piece;
+  const auto index = said.find("index");
+  if (index != said.end() && index->is_number_integer()) piece.index = index->get<int>();
+  if (piece.index < 0 || piece.index >= kChoicesMax) return too_many_choices(target_);
+  Choice& choice = choices_[piece.index];
+  for (const char* form : {"delta", "message"}) {
+    const auto message = said.find(form);
+    if (message != said.end() && !choice.reader.read(*message, piece)) return too_many_calls(target_);
+  }
+  if (const auto logprobs = said.find("logprobs"); logprobs != said.end() && !logprobs->is_null())
+    piece.logprobs = std::move(*logprobs);
+  const auto reason = said.find("finish_reason");
+  if (reason != said.end() && reason->is_string()) {
+    if (base::Status ended = end_choice(choice, reason->get_ref<const std::string&>(), piece); !ended)
+      return ended;
+  }
+  keep_unknown(said, kChoiceMembers, piece.extra);
+  if (!std::exchange(choice.begun, true) || says_something(piece)) out.push_back(std::move(piece));
+  return {};
+}
+
+// `word`: why it has ended; empty: it has not.
+base::Status OpenaiStream::end_choice(Choice& choice, const std::string& word, schemas::ChatPiece& piece) {
+  if (word.empty()) return {};
+  piece.finish_reason = openai_finish_reason(word, choice.reader.has_calls());
+  if (piece.finish_reason.empty()) return stream_error(target_, 0, "finish_reason " + upstream_words(word));
+  if (std::exchange(choice.finished, true)) piece.finish_reason.clear();
+  return {};
+}
+
+// A choice whose upstream forgot to say why it ended has ended nevertheless.
+base::Status OpenaiStream::end(std::vector<schemas::ChatPiece>& out) {
+  if (choices_.empty()) {
+    return base::error(base::Code::kUpstream,
+                       std::string(shown_name(target_)).append(" ended its stream without a choice"));
+  }
+  done_ = true;
+  for (auto& [index, choice] : choices_) {
+    if (std::exchange(choice.finished, true)) continue;
+    schemas::ChatPiece piece;
+    piece.index = index;
+    piece.finish_reason = openai_finish_reason("stop", choice.reader.has_calls());
+    out.push_back(std::move(piece));
+  }
+  return {};
+}
+
+bool OpenaiStream::complete(int choices) const {
+  const bool all_begun = !choices_.empty() && choices_.size() >= static_cast<std::size_t>(choices);
+  return done_ ||
+         (all_begun && std::ranges::all_of(choices_, [](const auto& at) { return at.second.finished; }));
+}
+
+}  // namespace millrace::providers

@@ -1,0 +1,188 @@
+#include <algorithm>
+#include <atomic>
+#include <memory>
+
+#include "api/admin/admin_providers.h"
+#include "api/call.h"
+#include "api/handlers.h"
+#include "api/headers.h"
+#include "api/jobs/job_list.h"
+#include "api/jobs/job_text.h"
+#include "schemas/admin_request.h"
+#include "schemas/json/json_text.h"
+#include "storage/admin/admin_queries.h"
+
+namespace millrace::api {
+namespace {
+
+using schemas::JobId;
+using schemas::JobView;
+
+// Jobs that one call acts on: `next_cursor` leads on to the others.
+constexpr int kBulkMax = 1000;
+constexpr int kBulkRowsMax = 200'000;  // that are looked at for them
+
+struct Chosen {
+  std::vector<JobView> jobs;
+  std::optional<base::Uuid> next{};
+};
+
+schemas::Refusal bad_field(std::string name, std::string msg) {
+  return schemas::invalid({{.loc = {"body", std::move(name)},
+                            .msg = std::move(msg),
+                            .type = "value_error",
+                            .input = {},
+                            .ctx = {}}});
+}
+
+// nullopt: `call` was answered.
+constexpr int kNotSaid = 0;  // `limit` is 1 at least
+
+std::optional<std::vector<JobId>> ids_of(Call& call, const std::vector<std::string>& texts) {
+  std::vector<JobId> ids;
+  for (const std::string& text : texts) {
+    const auto id = shown_job_id(text);
+    if (!id) {
+      call.refuse(bad_field("ids", "Input should be job ids"));
+      return std::nullopt;
+    }
+    ids.push_back(*id);
+  }
+  std::sort(ids.begin(), ids.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  return ids;
+}
+
+std::optional<Chosen> chosen_by_ids(Context& context, Call& call, const std::vector<std::string>& texts) {
+  const auto ids = ids_of(call, texts);
+  if (!ids) return std::nullopt;
+  auto jobs = storage::AdminQueries(context.store).jobs(*ids);
+  if (!jobs) {
+    call.fail(jobs.error());
+    return std::nullopt;
+  }
+  return Chosen{.jobs = *std::move(jobs)};
+}
+
+std::optional<Chosen> chosen_by_filter(Context& context, Call& call, const JobListQuery& query) {
+  // Neither chooses anything here: a call that believed in them would act on far more than it meant.
+  if (!query.ids.empty() || query.limit != kNotSaid) {
+    call.refuse(
+        bad_field("filter", "`ids` stands beside `filter`, and `limit` is of lists: neither belongs in it"));
+    return std::nullopt;
+  }
+  std::optional<base::Uuid> before;
+  if (!query.cursor.empty()) before = job_cursor_of(query.cursor);
+  if (!query.cursor.empty() && !before) {
+    call.refuse(bad_field("filter", "`cursor` should be a `next_cursor` of this call"));
+    return std::nullopt;
+  }
+  auto page = storage::AdminQueries(context.store).jobs(filter_of(query), kBulkMax, before, kBulkRowsMax);
+  if (!page) {
+    call.fail(page.error());
+    return std::nullopt;
+  }
+  return Chosen{.jobs = std::move(page->items), .next = page->next};
+}
+
+// What the body names; nullopt: `call` was answered.
+std::optional<Chosen> choose(Context& context, Call& call) {
+  JobListQuery query;
+  query.limit = kNotSaid;
+  const auto request = schemas::parse_bulk_request(call.body(), all_job_list_fields(), &query);
+  if (!request) {
+    call.refuse(request.error());
+    return std::nullopt;
+  }
+  return request->ids ? chosen_by_ids(context, call, *request->ids) : chosen_by_filter(context, call, query);
+}
+
+// Acts under way together: the last one answers.
+class Bulk {
+ public:
+  // `next`: where the next call goes on; absent: these are all.
+  Bulk(CallPtr call, std::size_t matched, std::size_t acts, std::optional<base::Uuid> next)
+      : call_(std::move(call)), matched_(matched), left_(acts + 1), next_(next) {}
+
+  void over(bool changed) {
+    if (changed) ++changed_;
+    if (--left_ > 0) return;
+    JsonObject out;
+    out.number("matched", static_cast<std::int64_t>(matched_)).number("changed", changed_);
+    if (next_) out.member("next_cursor", job_cursor(*next_));
+    call_->reply(json_reply(200, out.finish()));
+  }
+
+ private:
+  using JsonObject = schemas::JsonObject;
+  const CallPtr call_;
+  const std::size_t matched_;
+  std::atomic<std::size_t> left_;  // acts, and whoever starts them
+  std::atomic<std::int64_t> changed_{0};
+  const std::optional<base::Uuid> next_;
+};
+
+// `act(job, over)` for each chosen one that `fits`.
+template <class Fits, class Act>
+void act_on(const CallPtr& call, Chosen chosen, const Fits& fits, const Act& act) {
+  const std::size_t matched = chosen.jobs.size();
+  std::erase_if(chosen.jobs, [&](const JobView& job) { return !fits(job); });
+  const auto bulk = std::make_shared<Bulk>(call, matched, chosen.jobs.size(), chosen.next);
+  for (const JobView& job : chosen.jobs) act(job, [bulk](bool changed) { bulk->over(changed); });
+  bulk->over(false);
+}
+
+bool can_be_cancelled(const JobView& job) {
+  return !schemas::is_terminal(job.status) && !job.cancel_requested;
+}
+
+bool can_be_retried(const JobView& job) {
+  const bool over = schemas::is_terminal(job.status) && job.status != schemas::JobStatus::kSucceeded;
+  return over && schemas::can_be_retried(job.id.kind);
+}
+
+}  // namespace
+
+void admin_cancel_jobs(Context& context, CallPtr call) {
+  auto chosen = choose(context, *call);
+  if (!chosen) return;
+  act_on(call, *std::move(chosen), &can_be_cancelled, [&](const JobView& job, auto over) {
+    context.control.cancel({job.tenant, call->principal->key_id}, job.id,
+                           [over](const base::Result<JobView>& done) { over(done.has_value()); });
+  });
+}
+
+void admin_retry_jobs(Context& context, CallPtr call) {
+  auto chosen = choose(context, *call);
+  if (!chosen) return;
+  const std::string trace = traceparent(call->head());
+  act_on(call, *std::move(chosen), &can_be_retried, [&](const JobView& job, auto over) {
+    context.control.retry(job.tenant, job.id, trace,
+                          [over](const base::Result<storage::Submitted>& made) { over(made.has_value()); });
+  });
+}
+
+namespace {
+
+std::string group_json(const storage::FailureGroup& group, const std::string& public_url) {
+  return schemas::JsonObject()
+      .member("kind", schemas::name(group.kind))
+      .member("code", group.code)
+      .member("type", base::info(base::code_named(group.code)).openai_type)
+      .number("jobs", group.jobs)
+      .raw("newest", job_json_with_tenant(group.newest, public_url))
+      .finish();
+}
+
+}  // namespace
+
+void admin_dead(Context& context, CallPtr call) {
+  const auto failures = storage::AdminQueries(context.store).failures();
+  if (!failures) return call->fail(failures.error());
+  JsonItems items;
+  for (const storage::FailureGroup& group : *failures)
+    items.add(group_json(group, context.options.public_url));
+  call->reply(json_reply(200, schemas::JsonObject().raw("items", items.finish()).finish()));
+}
+
+}  // namespace millrace::api

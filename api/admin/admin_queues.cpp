@@ -1,0 +1,215 @@
+#include <algorithm>
+
+#include "api/admin/admin_providers.h"
+#include "api/call.h"
+#include "api/handlers.h"
+#include "platform/base/log.h"
+#include "storage/admin/admin_queries.h"
+#include "storage/jobs/kind_pauses.h"
+#include "storage/jobs/workers.h"
+
+namespace millrace::api {
+namespace {
+
+using schemas::JsonObject;
+using storage::QueueDepth;
+using storage::WorkerLeases;
+using storage::WorkerView;
+
+std::string lags_json(const std::vector<storage::PartitionLag>& lags) {
+  JsonItems items;
+  for (const storage::PartitionLag& lag : lags)
+    items.add(JsonObject().number("partition", lag.partition).number("lag", lag.tokens).finish());
+  return items.finish();
+}
+
+std::string slots_json(const storage::WorkerSlots& slots) {
+  JsonObject out;
+  out.member("kind", schemas::name(slots.kind)).number("slots", slots.slots).number("used", slots.used);
+  if (!slots.lags.empty()) out.raw("partitions", lags_json(slots.lags));
+  return out.finish();
+}
+
+std::string lease_json(const storage::HeldLease& lease, base::WallTime now) {
+  JsonObject out;
+  out.member("job", lease.job.str())
+      .member("kind", schemas::name(lease.job.kind))
+      .member("tenant", lease.tenant)
+      .number("attempt", lease.attempt);
+  if (lease.part) out.number("part", *lease.part);
+  if (lease.since) out.member("since", base::rfc3339(*lease.since));
+  out.flag("over", !lease.remaining || lease.remaining->count() < 0);
+  if (lease.remaining) {
+    out.raw("expires_in_seconds", seconds_text(*lease.remaining))
+        .member("expires_at", base::rfc3339(now + *lease.remaining));
+  }
+  return out.finish();
+}
+
+void add_leases(JsonObject& out, const std::vector<WorkerLeases>& all, const std::string& worker,
+                base::WallTime now) {
+  const auto found = std::ranges::find(all, worker, &WorkerLeases::worker);
+  JsonItems items;
+  if (found != all.end()) {
+    for (const storage::HeldLease& lease : found->leases) items.add(lease_json(lease, now));
+  }
+  out.number("leases_held", found == all.end() ? 0 : found->held).raw("leases", items.finish());
+}
+
+std::string worker_json(const WorkerView& worker, const std::vector<WorkerLeases>& leases,
+                        base::WallTime now) {
+  JsonItems slots;
+  for (const storage::WorkerSlots& each : worker.slots) slots.add(slots_json(each));
+  JsonObject out;
+  out.member("name", worker.name)
+      .member("host", worker.host)
+      .member("version", worker.version)
+      .flag("live", worker.live)
+      .flag("draining", worker.draining)
+      .member("seen_at", base::rfc3339(worker.seen_at))
+      .raw("heartbeat_age_seconds", age_text(worker.seen_at, now))
+      .raw("slots", slots.finish());
+  add_leases(out, leases, worker.name, now);
+  return out.finish();
+}
+
+// Those of live workers. One that drains has as many as it still uses.
+storage::WorkerSlots all_slots(const std::vector<WorkerView>& workers, schemas::Kind kind) {
+  storage::WorkerSlots sum{.kind = kind};
+  for (const WorkerView& worker : workers) {
+    for (const storage::WorkerSlots& each : worker.slots) {
+      if (!worker.live || each.kind != kind) continue;
+      sum.slots += each.slots;
+      sum.used += each.used;
+      sum.lags.insert(sum.lags.end(), each.lags.begin(), each.lags.end());
+    }
+  }
+  std::ranges::sort(sum.lags, {}, &storage::PartitionLag::partition);
+  return sum;
+}
+
+// What queues are shown from.
+struct House {
+  std::vector<QueueDepth> depths;
+  std::vector<WorkerView> workers;
+  std::vector<storage::PausedKind> paused;
+};
+
+base::Result<House> look_round(storage::Store& store) {
+  auto depths = storage::JobQueries(store).depths();
+  if (!depths) return depths.error();
+  auto workers = storage::AdminQueries(store).workers();
+  if (!workers) return workers.error();
+  auto paused = storage::KindPauses(store).list();
+  if (!paused) return paused.error();
+  return House{*std::move(depths), *std::move(workers), *std::move(paused)};
+}
+
+std::string queue_json(const House& house, const QueueDepth& depth, base::WallTime now) {
+  const storage::WorkerSlots slots = all_slots(house.workers, depth.kind);
+  const auto paused = std::ranges::find(house.paused, depth.kind, &storage::PausedKind::kind);
+  JsonObject out;
+  out.member("kind", schemas::name(depth.kind));
+  add_depth(out, depth, now);
+  out.number("slots", slots.slots).number("used", slots.used).flag("paused", paused != house.paused.end());
+  if (paused != house.paused.end()) out.member("paused_at", base::rfc3339(paused->since));
+  if (!slots.lags.empty()) out.raw("partitions", lags_json(slots.lags));
+  return out.finish();
+}
+
+void send_queue(Context& context, Call& call, schemas::Kind kind) {
+  const auto house = look_round(context.store);
+  if (!house) return call.fail(house.error());
+  const auto depth = std::ranges::find(house->depths, kind, &QueueDepth::kind);
+  call.reply(json_reply(200, queue_json(*house, *depth, context.clock.wall())));
+}
+
+// Acts on machines are the gateway's own: they are shown, and not stopped.
+base::Result<schemas::Kind> queue_named(const std::string& name) {
+  const auto kind = schemas::kind_named(name);
+  if (kind == schemas::Kind::kMachine) {
+    return base::error(base::Code::kNotFound,
+                       "The queue of machines is the gateway's own: it is not paused. Pause `exec` instead");
+  }
+  if (!kind) return base::error(base::Code::kNotFound, "There is no such queue: ocr, exec, chat or stt");
+  return *kind;
+}
+
+using PauseMove = void (storage::KindPauses::*)(schemas::Kind, storage::Callback<bool>);
+
+void set_pause(Context& context, const CallPtr& call, PauseMove move, const char* event) {
+  const auto kind = queue_named(call->params.front());
+  if (!kind) return call->fail(kind.error());
+  storage::KindPauses pauses(context.store);
+  (pauses.*move)(*kind, [&context, call, kind = *kind, event](const base::Result<bool>& changed) {
+    if (!changed) return call->fail(changed.error());
+    if (*changed) base::log_info(event, {{"kind", schemas::name(kind)}, {"key", call->principal->key_id}});
+    owed_on_pool(context, call, [&context, call, kind] { send_queue(context, *call, kind); });
+  });
+}
+
+struct Staff {
+  std::vector<WorkerView> workers;
+  std::vector<WorkerLeases> leases;
+};
+
+base::Result<Staff> call_the_roll(storage::Store& store) {
+  storage::AdminQueries queries(store);
+  auto workers = queries.workers();
+  if (!workers) return workers.error();
+  auto leases = queries.leases();
+  if (!leases) return leases.error();
+  return Staff{*std::move(workers), *std::move(leases)};
+}
+
+void send_worker(Context& context, Call& call) {
+  const auto staff = call_the_roll(context.store);
+  if (!staff) return call.fail(staff.error());
+  const auto found = std::ranges::find(staff->workers, call.params.front(), &WorkerView::name);
+  if (found == staff->workers.end())
+    return call.fail(base::error(base::Code::kNotFound, "The worker has left in good order"));
+  call.reply(json_reply(200, worker_json(*found, staff->leases, context.clock.wall())));
+}
+
+void send_items(Call& call, JsonItems items) {
+  call.reply(json_reply(200, JsonObject().raw("items", items.finish()).finish()));
+}
+
+}  // namespace
+
+void admin_queues(Context& context, CallPtr call) {
+  const auto house = look_round(context.store);
+  if (!house) return call->fail(house.error());
+  JsonItems items;
+  for (const QueueDepth& depth : house->depths) items.add(queue_json(*house, depth, context.clock.wall()));
+  send_items(*call, std::move(items));
+}
+
+void admin_pause_queue(Context& context, CallPtr call) {
+  set_pause(context, call, &storage::KindPauses::pause, "queue_paused");
+}
+
+void admin_resume_queue(Context& context, CallPtr call) {
+  set_pause(context, call, &storage::KindPauses::resume, "queue_resumed");
+}
+
+void admin_workers(Context& context, CallPtr call) {
+  const auto staff = call_the_roll(context.store);
+  if (!staff) return call->fail(staff.error());
+  JsonItems items;
+  for (const WorkerView& worker : staff->workers)
+    items.add(worker_json(worker, staff->leases, context.clock.wall()));
+  send_items(*call, std::move(items));
+}
+
+void admin_drain_worker(Context& context, CallPtr call) {
+  storage::WorkerDrains(context.store)
+      .drain(call->params.front(), [&context, call](const base::Result<bool>& told) {
+        if (!told) return call->fail(told.error());
+        base::log_info("worker_told_to_drain",
+                       {{"worker", call->params.front()}, {"key", call->principal->key_id}});
+        owed_on_pool(context, call, [&context, call] { send_worker(context, *call); });
+      });
+}
+
+}  // namespace millrace::api

@@ -1,0 +1,132 @@
+#include "api/admin/admin_stream.h"
+
+#include "api/admin/live_overview.h"
+#include "api/handlers.h"
+#include "api/jobs/event_stream.h"
+#include "platform/base/log.h"
+#include "schemas/json/json_text.h"
+#include "storage/admin/api_keys.h"
+
+namespace millrace::api {
+namespace {
+
+std::string feed_frame(std::string_view type, const std::string& json) {
+  return "event: " + std::string(type) + "\ndata: " + json + "\n\n";
+}
+
+std::string change_json(const jobs::Feed::Change& change) {
+  return schemas::JsonObject()
+      .member("id", change.job.str())
+      .member("kind", schemas::name(change.job.kind))
+      .member("tenant", change.tenant)
+      .member("status", schemas::public_status(change.status, change.waking))
+      .number("version", change.version)
+      .finish();
+}
+
+base::Error too_many_follow() {
+  return base::error(
+      base::Code::kOverloaded,
+      "At most " + std::to_string(jobs::Feed::kFollowersMax) +
+          " clients follow the events of a process at a time; /v1/admin/overview says the same when asked");
+}
+
+}  // namespace
+
+void AdminStream::start(Context& context, CallPtr call) {
+  auto follower = context.feed == nullptr ? jobs::Feed::FollowerPtr() : context.feed->follow();
+  if (context.feed != nullptr && !follower) return call->fail(too_many_follow());
+  auto stream = std::make_shared<AdminStream>(context, call, std::move(follower));
+  if (!call->start_stream(EventStream::head())) return;
+  context.waits.add(stream);
+  call->on_gone([weak = std::weak_ptr(stream)] {
+    if (const auto held = weak.lock()) held->end();
+  });
+  stream->look();
+}
+
+void AdminStream::schedule() {
+  auto timer = context_.loop.after(context_.options.feed_tell, [weak = weak_from_this()] {
+    if (const auto held = weak.lock()) held->tick();
+  });
+  const std::lock_guard lock(mutex_);
+  if (!over_) timer_ = std::move(timer);
+}
+
+// A pool that is full looks later: what is told then is newer.
+void AdminStream::tick() {
+  const bool posted =
+      context_.pool.post(base::Pool::Lane::kQuick, [self = shared_from_this()] { self->look(); });
+  if (!posted) schedule();
+}
+
+void AdminStream::look() {
+  if (follower_ && follower_->dropped()) {
+    base::log_warn("event_feed_dropped", {{"request_id", call_->request_id()}});
+    send(feed_frame("dropped", R"({"reason":"too_slow","message":"More jobs changed than are kept for a )"
+                               R"(client that does not read; connect again and look at the lists"})"));
+    return end();
+  }
+  if (overview_is_due() && !key_stands()) return end();
+  if (call_->responder().backlog() <= kBacklogPause && !send(changes() + overview())) return end();
+  schedule();
+}
+
+bool AdminStream::send(const std::string& frames) {
+  const base::BootTime now = context_.clock.boot();
+  const bool quiet = frames.empty();
+  if (quiet && now - sent_at_ < context_.options.event_ping) return call_->responder().alive();
+  sent_at_ = now;
+  return call_->responder().write(quiet ? feed_frame("ping", "{}") : frames);
+}
+
+std::string AdminStream::changes() {
+  std::string frames;
+  if (!follower_) return frames;
+  for (const jobs::Feed::Change& change : follower_->take()) {
+    if (change.job.kind != schemas::Kind::kMachine) frames += feed_frame("job", change_json(change));
+  }
+  return frames;
+}
+
+bool AdminStream::overview_is_due() const {
+  return overview_at_ == base::BootTime{} ||
+         context_.clock.boot() - overview_at_ >= context_.options.feed_overview;
+}
+
+// A store that cannot be read ends nothing.
+bool AdminStream::key_stands() const {
+  const auto key = storage::ApiKeys(context_.store).find(call_->principal->key_id);
+  if (!key) return true;
+  const auto& row = *key;
+  return row && !row->revoked_at && (!row->expires_at || *row->expires_at > context_.clock.wall());
+}
+
+std::string AdminStream::overview() {
+  if (!overview_is_due()) return {};
+  overview_at_ = context_.clock.boot();
+  const auto text = context_.live_overview.text(context_);
+  if (text) return feed_frame("overview", *text);
+  base::log_warn("event_feed_cannot_read", {{"error", text.error().message}});
+  return {};
+}
+
+void AdminStream::end() {
+  net::Loop::Timer timer;
+  {
+    const std::lock_guard lock(mutex_);
+    if (over_) return;
+    over_ = true;
+    timer = std::move(timer_);
+  }
+  timer.cancel();
+  call_->responder().end();
+  context_.waits.remove(shared_from_this());
+}
+
+void admin_events(Context& context, CallPtr call) {
+  if (call->head().method != "HEAD") return AdminStream::start(context, std::move(call));
+  if (call->start_stream(EventStream::head())) call->responder().end();
+}
+
+}  // namespace millrace::api

@@ -1,0 +1,48 @@
+#pragma once
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "api/call.h"
+#include "api/context.h"
+#include "api/jobs/job_wait.h"
+
+namespace millrace::api {
+
+// What happens in the whole gateway, as server-sent events for administrators: `job` for each job that
+// changed, as its newest state; `overview` at the beginning and every now and then; `ping` in between.
+// Nothing can be resumed: who comes again looks at the lists first. A client that does not read is waited
+// for; once more jobs have changed than are kept for it (jobs::Feed), it is told `dropped` and let go.
+// The stream ends with its key, at the overview that finds it revoked or over. Thread-safe.
+class AdminStream final : public Waiting, public std::enable_shared_from_this<AdminStream> {
+ public:
+  // Answers `call`: 503 where too many follow already.
+  static void start(Context& context, CallPtr call);
+
+  AdminStream(Context& context, CallPtr call, jobs::Feed::FollowerPtr follower)
+      : context_(context), call_(std::move(call)), follower_(std::move(follower)) {}
+  void drain() override { end(); }
+
+ private:
+  void schedule();
+  void tick();
+  void look();
+  bool overview_is_due() const;
+  bool key_stands() const;
+  bool send(const std::string& frames);
+  std::string changes();
+  std::string overview();
+  void end();
+
+  Context& context_;
+  const CallPtr call_;
+  const jobs::Feed::FollowerPtr follower_;  // null: this process hears of no changes
+  // Of the look under way: there is one at a time.
+  base::BootTime overview_at_{}, sent_at_{};
+
+  std::mutex mutex_;  // guards all below
+  bool over_ = false;
+  net::Loop::Timer timer_;
+};
+
+}  // namespace millrace::api

@@ -1,0 +1,181 @@
+#include "api/admin/service_handlers.h"
+
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "api/call.h"
+#include "api/dashboard/dashboard_files.h"
+#include "api/handlers.h"
+#include "api/headers.h"
+#include "api/reply.h"
+#include "schemas/json/json_text.h"
+
+namespace millrace::api {
+namespace {
+
+using schemas::JsonObject;
+
+constexpr const char* kDiskFull = "less than store.disk_free_min is free";  // the figures are for admins
+
+std::string state(HealthPart part, bool ok, const std::string& detail, std::string_view otherwise) {
+  JsonObject out;
+  out.member("status", ok ? "ok" : otherwise);
+  if (!detail.empty()) out.member("detail", detail);
+  add_health_words(out, part, ok);
+  return out.finish();
+}
+
+}  // namespace
+
+void root(Context&, CallPtr call) {
+  if (accepts_page(call->head())) return send_dashboard(*call);
+  front::Reply reply = json_reply(200, JsonObject()
+                                           .member("name", "millrace")
+                                           .member("version", MILLRACE_VERSION)
+                                           .member("docs", "/docs")
+                                           .member("openapi", "/openapi.json")
+                                           .member("health", "/readyz")
+                                           .finish());
+  add_header(reply, "vary", "accept");
+  call->reply(std::move(reply));
+}
+
+void livez(Context&, CallPtr call) { call->reply(json_reply(200, R"({"status":"ok"})")); }
+
+void health(Context& context, CallPtr call) {
+  call->reply(json_reply(200, JsonObject().member("status", context.draining ? "draining" : "ok").finish()));
+}
+
+// Dispatch that is down costs latency, never a job: ready, and `degraded`. A store or disk that takes no new
+// job, and a server that is shutting down, are not ready.
+void readyz(Context& context, CallPtr call) {
+  const storage::Store::Health store = context.store.health();
+  const DispatchHealth dispatch = context.dispatch_health();
+  const bool draining = context.draining;
+  const bool ready = store.store_ok && store.disk_ok && !draining;
+  JsonObject out;
+  out.member("status", draining ? "draining" : !ready ? "unavailable" : dispatch.ok ? "ok" : "degraded");
+  out.raw("store", state(HealthPart::kStore, store.store_ok, store.store_detail, "degraded"));
+  out.raw("dispatch", state(HealthPart::kDispatch, dispatch.ok, dispatch.detail, "degraded"));
+  out.raw("disk", state(HealthPart::kDisk, store.disk_ok, store.disk_ok ? "" : kDiskFull, "full"));
+  front::Reply reply = json_reply(ready ? 200 : 503, out.finish());
+  if (!ready) {
+    add_header(reply, "retry-after-ms", "1000");
+    add_header(reply, "retry-after", "1");
+  }
+  call->reply(std::move(reply));
+}
+
+void version(Context&, CallPtr call) {
+  call->reply(
+      json_reply(200, JsonObject().member("name", "millrace").member("version", MILLRACE_VERSION).finish()));
+}
+
+void metrics(Context& context, CallPtr call) { call->reply(metrics_reply(context.metrics)); }
+
+void openapi(Context& context, CallPtr call) { call->reply(json_reply(200, context.openapi)); }
+
+namespace {
+
+struct HealthWords {
+  std::string_view means, what_to_do;
+};
+
+constexpr HealthWords health_words(HealthPart part) {
+  switch (part) {
+    case HealthPart::kStore:
+      return {"The database that every job is kept in.",
+              "No job is taken in until it can be written to again: continue or end the process that holds "
+              "it (see the detail), and look whether the disk under it still writes."};
+    case HealthPart::kDispatch:
+      return {
+          "How free workers hear of new jobs: inside this process, or by Kafka.",
+          "No job is lost: workers look for jobs themselves and begin them a second or two later. See that "
+          "Kafka runs and can be reached from here."};
+    case HealthPart::kDisk:
+      return {"Free room on the disk of the data directory.",
+              "New jobs are refused until there is room: free some, or lower store.disk_free_min."};
+  }
+  return {};
+}
+
+}  // namespace
+
+void add_health_words(schemas::JsonObject& out, HealthPart part, bool ok) {
+  const HealthWords words = health_words(part);
+  out.member("means", words.means);
+  if (!ok) out.member("what_to_do", words.what_to_do);
+}
+
+namespace {
+
+using base::Code;
+
+constexpr std::string_view kMetricsPath = "/metrics";
+constexpr std::string_view kLivePath = "/livez";
+
+front::Reply dressed(const front::Head& head, front::Reply reply) {
+  add_header(reply, "x-request-id", request_id(head));
+  return reply;
+}
+
+front::Reply refused(const front::Head& head, const base::Error& error) {
+  return dressed(head, api::error_reply(head.path, error));
+}
+
+}  // namespace
+
+front::Reply metrics_reply(base::Metrics& metrics) {
+  return {.status = 200,
+          .content_type = "text/plain; version=0.0.4; charset=utf-8",
+          .headers = {},
+          .body = metrics.scrape()};
+}
+
+front::Admission MetricsDoor::admit(const front::Head& head) {
+  if (head.path != kMetricsPath && head.path != kLivePath)
+    return refused(head, base::error(Code::kNotFound, "This listener serves /metrics and /livez alone"));
+  if (head.method == "GET" || head.method == "HEAD") return front::Admit{.while_draining = true};
+  front::Reply reply = refused(head, base::error(Code::kMethodNotAllowed, "This path takes GET and HEAD"));
+  add_header(reply, "allow", "GET, HEAD");
+  return reply;
+}
+
+void MetricsDoor::run(front::Request request, front::Responder responder) {
+  const auto head = std::make_shared<const front::Head>(std::move(request.head));
+  if (head->path == kLivePath) {
+    responder.send(dressed(*head, json_reply(200, R"({"status":"ok"})")));
+    return;
+  }
+  const bool posted = ground_.pool.post(
+      base::Pool::Lane::kQuick, [this, head, responder] { responder.send(dressed(*head, metrics(*head))); });
+  if (!posted)
+    responder.send(
+        refused(*head, base::error(Code::kOverloaded, "The process has too much to do at the moment")));
+}
+
+front::Reply MetricsDoor::metrics(const front::Head& head) {
+  if (const base::Status may = may_read(head); !may) return api::error_reply(head.path, may.error());
+  return metrics_reply(ground_.metrics);
+}
+
+// Keys that were made, revoked or changed elsewhere since count at once.
+base::Status MetricsDoor::may_read(const front::Head& head) {
+  if (open_) return {};
+  if (const base::Status fresh = auth_.refresh(); !fresh) return key_error(Code::kOverloaded);
+  const Auth::Verdict verdict = auth_.check(credential(head));
+  if (!verdict.principal) return key_error(verdict.refusal);
+  const schemas::ScopeSet& scopes = verdict.principal->scopes;
+  if (scopes.has(schemas::Scope::kMetrics) || scopes.has(schemas::Scope::kAdmin)) return {};
+  return scope_error(*verdict.principal, schemas::Scope::kMetrics);
+}
+
+front::Reply MetricsDoor::error_reply(int status, std::string_view message, const front::Head& head) {
+  auto [content_type, body] = schemas::error_body(head.path, status, message);
+  return dressed(
+      head,
+      {.status = status, .content_type = std::move(content_type), .headers = {}, .body = std::move(body)});
+}
+
+}  // namespace millrace::api

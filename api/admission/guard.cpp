@@ -1,0 +1,282 @@
+#include "api/admission/guard.h"
+
+#include <algorithm>
+#include <exception>
+
+#include "api/headers.h"
+#include "api/routing/path_advice.h"
+#include "platform/base/bytes.h"
+#include "platform/base/log.h"
+
+namespace millrace::api {
+namespace {
+
+using base::Code;
+
+bool has_body(const front::Head& head) { return head.chunked || head.content_length.value_or(0) > 0; }
+
+// What of the byte budget a request takes before its body is read: all that it declares, or may send; a form,
+// which goes to the disk as it arrives, what of it is in memory at once.
+std::size_t reserved(const front::Head& head, const Route& route) {
+  const auto bytes =
+      head.chunked ? route.body_max : static_cast<std::size_t>(head.content_length.value_or(0));
+  return route.body == BodyKind::kForm ? std::min(bytes, kUploadMemoryMax) : bytes;
+}
+
+base::Result<std::string> boundary_of(const front::Head& head) {
+  return front::form_boundary(head.header("content-type").value_or(""));
+}
+
+// No body is decoded, so none is taken for what it is not (RFC 9110 §8.4, §15.5.16).
+bool is_coded(const front::Head& head) {
+  const std::string_view coding = trimmed(head.header("content-encoding").value_or(""));
+  constexpr std::string_view kNone = "identity";
+  const bool none = std::equal(coding.begin(), coding.end(), kNone.begin(), kNone.end(),
+                               [](char a, char b) { return (a | 0x20) == b; });
+  return has_body(head) && !coding.empty() && !none;
+}
+
+base::Error no_key(const front::Head& head) {
+  if (trimmed(head.header("authorization").value_or("")).empty()) return key_error(Code::kUnauthenticated);
+  return base::error(Code::kUnauthenticated,
+                     "The header Authorization holds no Bearer key: send `Authorization: Bearer KEY`, or "
+                     "`X-API-Key: KEY`");
+}
+
+}  // namespace
+
+front::Admission Guard::admit(const front::Head& head) {
+  auto call = std::make_shared<Call>(head, with_.metrics);
+  front::Admit granted;
+  if (const Refusal refusal = check(head, *call)) {
+    front::Reply reply = refused(head, *refusal);
+    if (has_body(head)) return call->dressed(head, std::move(reply));
+    call->refusal = std::make_unique<front::Reply>(std::move(reply));
+  } else {
+    granted.body_max = call->route->body_max;
+    granted.skip_body = call->body_skipped;
+    if (call->route->body == BodyKind::kForm) open_upload(head, *call);
+    granted.sink = call->upload;
+  }
+  granted.while_draining = call->route != nullptr && call->route->access == Access::kOpen;
+  granted.hold = std::move(call);
+  return granted;
+}
+
+Guard::Refusal Guard::check(const front::Head& head, Call& call) {
+  if (auto no = route(head, call)) return no;
+  if (auto no = authenticate(head, call)) return no;
+  if (auto no = drain(call)) return no;
+  if (!call.key_unknown) return check_with_key(head, call);
+  admit_stranger(head, call);
+  return {};
+}
+
+Guard::Refusal Guard::check_with_key(const front::Head& head, Call& call) {
+  if (auto no = scope(call)) return no;
+  if (auto no = rate(call)) return no;
+  if (auto no = place(head, call)) return no;
+  if (auto no = content_type(head, call)) return no;
+  if (auto no = size(head, call)) return no;
+  return bytes(head, call);
+}
+
+// The key may be new: its body waits in a share that is for such bodies alone, so that no stranger takes what
+// known keys need. Where that has no room, and where the body is for nobody to parse, it is thrown away, and
+// the key alone is looked at.
+void Guard::admit_stranger(const front::Head& head, Call& call) {
+  if (!has_body(head)) return;
+  const bool readable = (call.route->body != BodyKind::kForm || boundary_of(head).has_value()) &&
+                        (call.route->body == BodyKind::kNone || !is_coded(head));
+  const bool fits = readable && head.content_length.value_or(0) <= call.route->body_max;
+  auto hold = fits ? with_.strangers_budget.take(reserved(head, *call.route)) : std::nullopt;
+  call.body_skipped = !hold;
+  if (hold) call.budget = std::move(*hold);
+}
+
+// A form goes to its parser while it arrives. One whose key is not known waits until that is.
+void Guard::open_upload(const front::Head& head, Call& call) {
+  if (!has_body(head) || call.body_skipped) return;
+  const auto boundary = boundary_of(head);
+  if (!boundary) return;
+  const auto expected = static_cast<std::int64_t>(head.content_length.value_or(0));
+  call.upload = std::make_shared<Upload>(context_.pool, context_.store.blobs(), *boundary, expected);
+  if (call.key_unknown) return look_ahead(head, call);
+  call.upload->start();
+}
+
+// Not all of a form that waits for its key has room, so the key is looked up at once. It is judged when the
+// request runs, as every other.
+void Guard::look_ahead(const front::Head& head, const Call& call) {
+  auto task = [this, scope = call.route->scope, waiting = std::weak_ptr(call.upload),
+               key = std::string(credential(head))] {
+    const PrincipalPtr principal = with_.auth.look_up(key).principal;
+    const auto upload = waiting.lock();
+    if (!upload) return;
+    principal && principal->scopes.has(scope) ? upload->start() : upload->give_up();
+  };
+  if (!context_.pool.post(base::Pool::Lane::kQuick, std::move(task))) call.upload->give_up();
+}
+
+Guard::Refusal Guard::route(const front::Head& head, Call& call) {
+  Match match = router_.match(head.method, head.path);
+  call.route = match.route;
+  call.params = std::move(match.params);
+  if (match.route != nullptr) return {};
+  if (match.allow.empty()) return base::error(Code::kNotFound, no_such_path(router_, head.path));
+  return base::error(Code::kMethodNotAllowed,
+                     "This path does not take that method; it takes " + std::string(match.allow));
+}
+
+Guard::Refusal Guard::authenticate(const front::Head& head, Call& call) {
+  const Access access = call.route->access;
+  const bool open = access == Access::kOpen || (access == Access::kMetrics && context_.options.metrics_open);
+  if (open) return {};
+  const Auth::Verdict verdict = with_.auth.check(credential(head));
+  call.principal = verdict.principal;
+  call.key_unknown = verdict.look;
+  if (verdict.principal || verdict.look) return {};
+  return verdict.refusal == Code::kUnauthenticated ? no_key(head) : key_error(verdict.refusal);
+}
+
+Guard::Refusal Guard::scope(Call& call) {
+  if (!call.principal) return {};
+  const schemas::ScopeSet scopes = call.principal->scopes;
+  const bool is_metrics = call.route->access == Access::kMetrics;
+  if (scopes.has(call.route->scope) || (is_metrics && scopes.has(schemas::Scope::kAdmin))) return {};
+  return scope_error(*call.principal, call.route->scope);
+}
+
+Guard::Refusal Guard::rate(Call& call) {
+  if (!call.principal) return {};
+  call.rate = with_.rate.count(call.principal->key_id, context_.clock.boot());
+  if (!call.rate || call.rate->too_soon.count() == 0) return {};
+  base::Error error =
+      base::error(Code::kRateLimited, "This API key may send " + std::to_string(call.rate->limit) +
+                                          " requests per minute "
+                                          "(limits.requests_per_minute)");
+  error.retry_after = call.rate->too_soon;
+  return error;
+}
+
+Guard::Refusal Guard::place(const front::Head& head, Call& call) {
+  if (call.route->makes == Makes::kNothing) return {};
+  const bool by_key = call.route->makes == Makes::kJobByKey && head.header("idempotency-key").has_value();
+  if (auto taken = take_job_place(context_, call, by_key); !taken) return taken.error();
+  return {};
+}
+
+Guard::Refusal Guard::content_type(const front::Head& head, Call& call) {
+  if (!has_body(head) || call.route->body == BodyKind::kNone) return {};
+  if (is_coded(head))
+    return base::error(Code::kUnsupportedType,
+                       "The body must be sent as it is, without `Content-Encoding`: codings such as gzip "
+                       "are not taken");
+  if (call.route->body == BodyKind::kForm) {
+    const auto boundary = boundary_of(head);
+    return boundary ? Refusal() : boundary.error();
+  }
+  if (is_json_type(head.header("content-type").value_or(""))) return {};
+  return base::error(Code::kUnsupportedType, "The body must be sent with `Content-Type: application/json`");
+}
+
+Guard::Refusal Guard::size(const front::Head& head, Call& call) {
+  if (head.content_length.value_or(0) <= call.route->body_max) return {};
+  const auto limit = base::format_bytes(static_cast<std::int64_t>(call.route->body_max));
+  return base::error(Code::kTooLarge, "The body is larger than " + limit + ", the most that this path takes");
+}
+
+Guard::Refusal Guard::bytes(const front::Head& head, Call& call) {
+  if (!has_body(head)) return {};
+  if (call.body_skipped)
+    return base::error(Code::kOverloaded, "The API key was not in memory yet: send the request again");
+  const bool is_here = call.begun() && !call.upload;
+  auto hold = with_.budget.take(is_here ? call.body().size() : reserved(head, *call.route));
+  if (!hold)
+    return base::error(Code::kOverloaded, "Too many request bodies are arriving at once (http.body_budget)");
+  call.budget = std::move(*hold);
+  return {};
+}
+
+Guard::Refusal Guard::drain(Call& call) {
+  if (!context_.draining || call.route->access == Access::kOpen) return {};
+  return base::error(Code::kOverloaded, "The server is shutting down");
+}
+
+front::Reply Guard::refused(const front::Head& head, const base::Error& error) const {
+  front::Reply reply = error_reply(head.path, error);
+  if (error.code == Code::kMethodNotAllowed)
+    add_header(reply, "allow", router_.match(head.method, head.path).allow);
+  if (error.code == Code::kUnsupportedType && is_coded(head))
+    add_header(reply, "accept-encoding", "identity");
+  return reply;
+}
+
+void Guard::run(front::Request request, front::Responder responder) {
+  const auto call = std::static_pointer_cast<Call>(std::move(request.hold));
+  call->begin(std::move(request), std::move(responder));
+  if (call->refusal) return call->reply(std::move(*call->refusal));
+  if (call->key_unknown) return look_up_key(call);
+  dispatch(call);
+}
+
+void Guard::look_up_key(const CallPtr& call) {
+  on_pool(context_, base::Pool::Lane::kQuick, call, [this, call] {
+    const Auth::Verdict verdict = with_.auth.look_up(credential(call->head()));
+    call->principal = verdict.principal;
+    if (!call->principal) return call->fail(key_error(verdict.refusal));
+    call->key_unknown = false;
+    if (const Refusal no = check_with_key(call->head(), *call))
+      return call->fail(*no, refused(call->head(), *no));
+    dispatch(call);
+  });
+}
+
+void Guard::dispatch(const CallPtr& call) {
+  const bool large = call->body().size() > kFrontBodyMax;
+  switch (call->route->lane) {
+    case Lane::kBody:
+      if (!large) return invoke(call);
+      break;
+    case Lane::kFront:
+      return invoke(call);
+    case Lane::kPool:
+      break;
+  }
+  const auto lane = large ? base::Pool::Lane::kLarge : base::Pool::Lane::kQuick;
+  on_pool(context_, lane, call, [this, call] { invoke(call); });
+}
+
+void Guard::invoke(const CallPtr& call) {
+  try {
+    call->route->handler(context_, call);
+  } catch (const std::exception& broken) {
+    base::log_error(
+        "handler_threw",
+        {{"request_id", call->request_id()}, {"route", call->route->pattern}, {"error", broken.what()}});
+    call->fail(base::error(Code::kInternal,
+                           "The server met an error of its own; the request id finds it in its log"));
+  }
+}
+
+base::Status take_job_place(Context& context, Call& call, bool by_key) {
+  if (!context.places.limited()) return {};
+  auto place = context.places.take(call.principal->key_id);
+  call.replay_only = !place && by_key;
+  if (!place && !by_key) return context.places.refusal();
+  call.hold_place(std::move(place));
+  return {};
+}
+
+bool on_pool(Context& context, base::Pool::Lane lane, const CallPtr& call, std::function<void()> task) {
+  if (context.pool.post(lane, std::move(task))) return true;
+  call->fail(base::error(Code::kOverloaded, "The server has too much to do at the moment"));
+  return false;
+}
+
+void owed_on_pool(Context& context, const CallPtr& call, std::function<void()> task) {
+  if (context.pool.post_owed(base::Pool::Lane::kQuick, std::move(task))) return;
+  call->fail(base::error(Code::kOverloaded, "The server is shutting down"));
+}
+
+}  // namespace millrace::api

@@ -1,0 +1,269 @@
+#include "api/admission/keys.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <future>
+#include <optional>
+#include <system_error>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "platform/base/base64.h"
+#include "platform/base/crypto.h"
+#include "platform/base/fd.h"
+#include "platform/base/ids.h"
+#include "platform/base/log.h"
+
+namespace millrace::api {
+namespace {
+
+constexpr std::size_t kNameMax = 64;
+
+bool good_name(std::string_view name) {
+  constexpr std::string_view kAllowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+  return !name.empty() && name.size() <= kNameMax &&
+         name.find_first_not_of(kAllowed) == std::string_view::npos;
+}
+
+// Runs a move and waits for its commit.
+template <class Start>
+base::Result<bool> committed(Start start) {
+  auto promise = std::make_shared<std::promise<base::Result<bool>>>();
+  auto future = promise->get_future();
+  start([promise](base::Result<bool> result) { promise->set_value(std::move(result)); });
+  return future.get();
+}
+
+base::Result<MadeKey> insert(storage::Store& store, std::string_view pepper, std::string text,
+                             const NewKey& wanted, const std::string& actor) {
+  MadeKey made{.text = std::move(text), .row = {}};
+  made.row.id = std::string(*schemas::key_id(made.text));
+  made.row.mac = key_mac(pepper, made.text);
+  made.row.name = wanted.name;
+  made.row.tenant = wanted.tenant;
+  made.row.scopes = wanted.scopes.names();
+  made.row.created_at = store.clock().wall();
+  made.row.expires_at = wanted.expires_at;
+  storage::ApiKeys rows(store);
+  const auto done =
+      committed([&](storage::Callback<bool> then) { rows.create(made.row, std::move(then), actor); });
+  if (!done) return done.error();
+  return made;
+}
+
+bool is_live(const storage::ApiKeyRow& key, base::WallTime now) {
+  return !key.revoked_at && (!key.expires_at || *key.expires_at > now);
+}
+
+bool is_admin(const storage::ApiKeyRow& key) {
+  const std::string_view admin = schemas::name(schemas::Scope::kAdmin);
+  return std::find(key.scopes.begin(), key.scopes.end(), admin) != key.scopes.end();
+}
+
+// The row of that key; null: the store does not know it.
+const storage::ApiKeyRow* find(const std::vector<storage::ApiKeyRow>& keys, std::string_view text) {
+  const auto id = schemas::key_id(text);
+  const auto found =
+      std::find_if(keys.begin(), keys.end(), [&](const storage::ApiKeyRow& key) { return key.id == id; });
+  return found == keys.end() ? nullptr : &*found;
+}
+
+// The key in that file, which is made if it is missing.
+base::Result<std::string> admin_key_text(const std::string& path) {
+  auto text = secret_file(path, [] { return schemas::make_key_text(); });
+  if (text && !schemas::key_id(*text)) {
+    return base::error(base::Code::kInternal,
+                       path + " holds no API key: remove it, and the next start makes one");
+  }
+  return text;
+}
+
+}  // namespace
+
+base::Sha256Digest key_mac(std::string_view pepper, std::string_view key_text) {
+  return base::hmac_sha256(pepper, key_text);
+}
+
+// The keys first: another process may be making its pepper and a key under it just now.
+base::Result<std::string> pepper_of(storage::Store& store) {
+  const std::string& folder = store.options().data_dir;
+  const auto keys = list_keys(store);
+  if (!keys) return keys.error();
+  const std::string path = folder + "/pepper";
+  std::error_code unreadable;
+  const bool is_missing = !std::filesystem::exists(path, unreadable) && !unreadable;
+  if (keys->empty() || !is_missing) return pepper(folder);
+  return base::error(
+      base::Code::kInternal,
+      path + " is missing, and without it no key of this store works; restore it from a backup " +
+          "(docs/operations.md, The data directory), or write a new one (`openssl rand -hex 32 >" + path +
+          "`) and make new keys (`millrace keys create`)");
+}
+
+base::Result<MadeKey> create_key(storage::Store& store, std::string_view pepper, const NewKey& wanted,
+                                 const std::string& actor) {
+  for (const auto& [what, text] : {std::pair("name", &wanted.name), std::pair("tenant", &wanted.tenant)}) {
+    if (good_name(*text)) continue;
+    return base::error(base::Code::kInvalidField,
+                       std::string(what) + " must be 1 to 64 characters of A-Z a-z 0-9 . _ -", what);
+  }
+  return insert(store, pepper, schemas::make_key_text(), wanted, actor);
+}
+
+base::Result<std::vector<storage::ApiKeyRow>> list_keys(storage::Store& store) {
+  return storage::ApiKeys(store).all();
+}
+
+base::Result<MadeKey> rotate_key(storage::Store& store, std::string_view pepper, const std::string& id,
+                                 std::chrono::seconds overlap, const std::string& actor) {
+  MadeKey made{.text = schemas::make_key_text(), .row = {}};
+  made.row.id = std::string(*schemas::key_id(made.text));
+  made.row.mac = key_mac(pepper, made.text);
+  made.row.created_at = store.clock().wall();
+  storage::ApiKeys rows(store);
+  const auto done = committed([&](storage::Callback<bool> then) {
+    rows.rotate(id, made.row, made.row.created_at + overlap, std::move(then), actor);
+  });
+  if (!done) return done.error();
+  const auto stored = rows.find(made.row.id);
+  if (!stored) return stored.error();
+  if (*stored) made.row = **stored;
+  return made;
+}
+
+base::Status revoke_key(storage::Store& store, const std::string& id, const std::string& actor) {
+  storage::ApiKeys rows(store);
+  const auto done = committed([&](storage::Callback<bool> then) { rows.revoke(id, std::move(then), actor); });
+  if (!done) return done.error();
+  return {};
+}
+
+base::Status ensure_admin_key(storage::Store& store, std::string_view pepper) {
+  const auto keys = list_keys(store);
+  if (!keys) return keys.error();
+  const base::WallTime now = store.clock().wall();
+  const auto admin = [now](const storage::ApiKeyRow& key) { return is_live(key, now) && is_admin(key); };
+  if (std::any_of(keys->begin(), keys->end(), admin)) return {};
+  const std::string path = store.options().data_dir + "/admin.key";
+  auto text = admin_key_text(path);
+  if (!text) return text.error();
+  if (const storage::ApiKeyRow* known = find(*keys, *text)) {
+    if (is_live(*known, now)) {
+      base::log_warn("no_admin_key", {{"reason", "admin.key holds a live key without the scope admin"}});
+      return {};
+    }
+    ::unlink(path.c_str());  // revoked or expired: of no use to anyone
+    text = admin_key_text(path);
+    if (!text) return text.error();
+  }
+  const auto made =
+      insert(store, pepper, std::move(*text),
+             {.name = "admin", .tenant = "default", .scopes = schemas::ScopeSet::all(), .expires_at = {}},
+             "gateway");
+  const bool other_was_first = !made && made.error().code == base::Code::kInvalidState;
+  if (!made && !other_was_first) return made.error();
+  return {};
+}
+
+namespace {
+
+constexpr std::size_t kSecretFileMax = 4096;
+constexpr std::size_t kPepperBytes = 32;
+constexpr std::size_t kSecretKeyBytes = 32;
+
+base::Error failed(const std::string& path, std::string_view act) {
+  return base::error(base::Code::kInternal,
+                     path + ": cannot " + std::string(act) + ": " + std::strerror(errno));
+}
+
+std::string without_line_end(std::string text) {
+  while (!text.empty() && (text.back() == '\n' || text.back() == '\r' || text.back() == ' ')) text.pop_back();
+  return text;
+}
+
+// nullopt: there is no such file.
+base::Result<std::optional<std::string>> read_secret(const std::string& path) {
+  const base::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file && errno == ENOENT) return std::optional<std::string>();
+  if (!file) return failed(path, "open");
+  struct stat about {};
+  if (::fstat(file.get(), &about) == 0 && (about.st_mode & 077) != 0) {
+    base::log_warn("secret_file_is_readable_by_others", {{"path", path}, {"fix", "chmod 600"}});
+  }
+  std::string text(kSecretFileMax, '\0');
+  const ssize_t got = ::read(file.get(), text.data(), text.size());
+  if (got < 0) return failed(path, "read");
+  text.resize(static_cast<std::size_t>(got));
+  return std::optional(without_line_end(std::move(text)));
+}
+
+base::Status write_whole(const std::string& path, const std::string& text) {
+  const base::Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (!file) return failed(path, "create");
+  if (::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()))
+    return failed(path, "write");
+  if (::fsync(file.get()) != 0) return failed(path, "sync");
+  return {};
+}
+
+base::Status sync_folder(const std::string& path) {
+  const std::string folder = path.substr(0, path.rfind('/') + 1);
+  const base::Fd fd(::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd || ::fsync(fd.get()) != 0) return failed(folder, "sync");
+  return {};
+}
+
+// Gives `text` the name `path` unless somebody else was first.
+base::Status publish(const std::string& path, const std::string& text) {
+  const std::string temporary = path + "." + base::hex(base::random_bytes(8));
+  base::Status written = write_whole(temporary, text + "\n");
+  if (written && ::link(temporary.c_str(), path.c_str()) != 0 && errno != EEXIST)
+    written = failed(path, "link");
+  ::unlink(temporary.c_str());
+  if (!written) return written;
+  return sync_folder(path);
+}
+
+}  // namespace
+
+base::Result<std::string> secret_file(const std::string& path, const std::function<std::string()>& make) {
+  auto text = read_secret(path);
+  if (!text) return text.error();
+  if (!*text) {
+    if (auto published = publish(path, make()); !published) return published.error();
+    text = read_secret(path);
+    if (!text) return text.error();
+  }
+  if (!*text || (*text)->empty()) {
+    return base::error(base::Code::kInternal,
+                       path + " is empty: restore it from a backup, or remove it to make a new one");
+  }
+  return std::move(**text);
+}
+
+base::Result<std::string> pepper(const std::string& data_dir) {
+  const std::string path = data_dir + "/pepper";
+  auto text = secret_file(path, [] { return base::hex(base::random_bytes(kPepperBytes)); });
+  if (text && text->size() < kPepperBytes) {
+    return base::error(base::Code::kInternal,
+                       path + " is too short to be a pepper: restore it from a backup");
+  }
+  return text;
+}
+
+base::Result<std::string> secret_key(const std::string& data_dir) {
+  const std::string path = data_dir + "/secret.key";
+  auto text = secret_file(path, [] { return base::base64_encode(base::random_bytes(kSecretKeyBytes)); });
+  if (!text) return text;
+  const std::string key = base::base64_decode(*text).value_or("");
+  if (key.size() != kSecretKeyBytes) {
+    return base::error(base::Code::kInternal, path + " holds no key of 32 bytes: restore it from a backup");
+  }
+  return key;
+}
+
+}  // namespace millrace::api

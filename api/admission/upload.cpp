@@ -1,0 +1,285 @@
+#include "api/admission/upload.h"
+
+#include <algorithm>
+#include <exception>
+
+#include "platform/base/bytes.h"
+#include "platform/base/log.h"
+#include "schemas/media/audio_format.h"
+#include "schemas/media/transcription.h"
+
+namespace millrace::api {
+namespace {
+
+using base::Code;
+using PoolLane = base::Pool::Lane;
+
+constexpr std::size_t kFileNameMax = 255;
+
+// Clients send a name, a path of their own, or one of Windows.
+std::string bare_name(std::string_view sent) {
+  const std::size_t folder = sent.find_last_of("/\\");
+  if (folder != std::string_view::npos) sent.remove_prefix(folder + 1);
+  return std::string(sent.substr(0, kFileNameMax));
+}
+
+base::Error about_file(Code code, std::string message) {
+  return base::error(code, std::move(message), std::string(kFormFile));
+}
+
+schemas::Refusal refusal_of_field(std::string_view name, std::string message, std::string type,
+                                  std::string ctx = {}) {
+  return schemas::invalid({{.loc = {"body", std::string(name)},
+                            .msg = std::move(message),
+                            .type = std::move(type),
+                            .input = {},
+                            .ctx = std::move(ctx)}});
+}
+
+void hash_text(base::Sha256& hash, std::string_view text) {
+  hash.update(std::to_string(text.size()) + ":");
+  hash.update(text);
+}
+
+}  // namespace
+
+Upload::Upload(base::Pool& pool, storage::Blobs& blobs, std::string_view boundary,
+               std::int64_t expected_bytes)
+    : pool_(pool), blobs_(blobs), expected_bytes_(expected_bytes), reader_(boundary, *this) {}
+
+Upload::~Upload() { drop_file(); }
+
+// A file is removed on the pool: who drops an upload may be the front's thread.
+void Upload::drop_file() {
+  if (!writer_) return;
+  std::shared_ptr<storage::BlobWriter> writer = std::move(writer_);
+  static_cast<void>(pool_.post_owed(PoolLane::kQuick, [writer = std::move(writer)] {}));
+}
+
+void Upload::start() {
+  const std::lock_guard lock(mutex_);
+  if (std::exchange(started_, true)) return;
+  if (!pending_.empty()) work_soon(true);
+}
+
+front::BodySink::Wish Upload::take(std::string_view bytes) {
+  const std::lock_guard lock(mutex_);
+  if (refusal_) return Wish::kEnough;
+  pending_.append(bytes);
+  if (started_) work_soon(false);
+  if (refusal_) return Wish::kEnough;
+  return is_full() ? Wish::kRest : Wish::kMore;
+}
+
+void Upload::on_room(std::function<void()> go_on) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (is_full()) return go_on_.swap(go_on);
+  }
+  go_on();
+}
+
+void Upload::give_up() {
+  std::function<void()> go_on;
+  {
+    const std::lock_guard lock(mutex_);
+    if (started_) return;
+    refusal_ = {base::error(Code::kOverloaded, "The API key was not in memory yet: send the request again"),
+                {}};
+    go_on.swap(go_on_);
+  }
+  if (go_on) go_on();
+}
+
+void Upload::finish(Done done) {
+  {
+    const std::lock_guard lock(mutex_);
+    started_ = over_ = true;
+    done_ = std::move(done);
+    work_soon(true);
+    if (working_) return;
+  }
+  end();  // the pool is closed
+}
+
+// `owed`: past the bound of the line, for a body that is here already.
+void Upload::work_soon(bool owed) {
+  if (working_) return;
+  // An upload whose request has gone gives its bytes back at once, and nothing of it is written any more.
+  auto task = [weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->work();
+  };
+  working_ = owed ? pool_.post_owed(PoolLane::kLarge, std::move(task))
+                  : pool_.post(PoolLane::kLarge, std::move(task));
+  if (working_ || refusal_) return;
+  refusal_ = {base::error(Code::kOverloaded, "The server has too much to do at the moment"), {}};
+}
+
+// One turn: others have theirs between two of one upload.
+void Upload::work() {
+  bytes_.clear();
+  bool refused = false;
+  std::function<void()> go_on;
+  {
+    const std::lock_guard lock(mutex_);
+    bytes_.swap(pending_);
+    go_on.swap(go_on_);
+    refused = refusal_.has_value();
+  }
+  if (go_on) go_on();
+  if (!refused) parse(bytes_);
+  {
+    const std::lock_guard lock(mutex_);
+    working_ = false;
+    if (!pending_.empty()) work_soon(true);
+    if (working_ || !over_) return;
+  }
+  end();
+}
+
+void Upload::parse(std::string_view bytes) {
+  try {
+    const base::Status read = reader_.feed(bytes);
+    if (read) return;
+    refuse(problem_ ? *std::move(problem_) : schemas::Refusal{read.error(), {}});
+  } catch (const std::exception& broken) {
+    base::log_error("upload_failed", {{"error", broken.what()}});
+    refuse({base::error(Code::kInternal, "The upload met an error of the server's own"), {}});
+  }
+}
+
+void Upload::refuse(schemas::Refusal why) {
+  drop_file();
+  std::function<void()> go_on;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!refusal_) refusal_ = std::move(why);
+    go_on.swap(go_on_);
+  }
+  if (go_on) go_on();
+}
+
+void Upload::end() {
+  Done done;
+  std::optional<schemas::Refusal> refusal;
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(closed_, true)) return;
+    done.swap(done_);
+    refusal = std::move(refusal_);
+  }
+  if (refusal) {
+    drop_file();
+    return done(tl::make_unexpected(*std::move(refusal)));
+  }
+  done(whole_form());
+}
+
+tl::expected<Form, schemas::Refusal> Upload::whole_form() {
+  const auto refused = [this](base::Error error) {
+    drop_file();
+    return tl::make_unexpected(schemas::Refusal{std::move(error), {}});
+  };
+  if (auto read = reader_.finish(); !read) return refused(read.error());
+  if (writer_) {
+    auto staged = std::exchange(writer_, nullptr)->finish();
+    if (!staged) return refused(staged.error());
+    form_.file = std::move(*staged);
+    prints_[file_print_].content_sha256 = form_.file->ref().sha256_hex;
+  }
+  base::Sha256 hash;
+  for (const PartPrint& each : prints_) {
+    hash_text(hash, each.name);
+    hash_text(hash, each.file_name);
+    hash_text(hash, each.content_sha256);
+  }
+  form_.fingerprint = hash.finish();
+  return std::move(form_);
+}
+
+base::Status Upload::part_begins(front::PartHead head) {
+  const bool is_recording = head.name == kFormFile;
+  kind_ = is_recording ? PartKind::kFile : head.file_name ? PartKind::kUnknownFile : PartKind::kField;
+  prints_.push_back({head.name, head.file_name.value_or(""), {}});
+  hash_ = base::Sha256();
+  switch (kind_) {
+    case PartKind::kField:
+      form_.fields.emplace_back(std::move(head.name), std::string());
+      break;
+    case PartKind::kUnknownFile:
+      form_.dropped.push_back(std::move(head.name));
+      break;
+    case PartKind::kFile:
+      if (std::exchange(has_file_, true)) {
+        problem_ = refusal_of_field(kFormFile, "The form has two files: send one recording per request",
+                                    "too_many_files");
+        return problem_->error;
+      }
+      file_print_ = prints_.size() - 1;
+      form_.file_name = bare_name(head.file_name.value_or(""));
+      break;
+  }
+  return {};
+}
+
+base::Status Upload::part_bytes(std::string_view bytes) {
+  switch (kind_) {
+    case PartKind::kField:
+      return field_bytes(bytes);
+    case PartKind::kFile:
+      return file_bytes(bytes);
+    case PartKind::kUnknownFile:
+      hash_.update(bytes);
+      return {};
+  }
+  return {};
+}
+
+base::Status Upload::field_bytes(std::string_view bytes) {
+  hash_.update(bytes);
+  auto& [name, value] = form_.fields.back();
+  value.append(bytes);
+  if (value.size() <= kFormFieldMax) return {};
+  problem_ = refusal_of_field(name, "String should have at most " + std::to_string(kFormFieldMax) + " bytes",
+                              "string_too_long", R"({"max_length":)" + std::to_string(kFormFieldMax) + "}");
+  return problem_->error;
+}
+
+base::Status Upload::file_bytes(std::string_view bytes) {
+  if (!writer_) {
+    const std::string_view first = bytes.substr(0, schemas::kAudioHeadBytes - head_.size());
+    head_.append(first);
+    bytes.remove_prefix(first.size());
+    if (head_.size() < schemas::kAudioHeadBytes) return {};
+    if (auto opened = open_file(); !opened) return opened;
+  }
+  const auto after = writer_->bytes() + static_cast<std::int64_t>(bytes.size());
+  if (after > schemas::kAudioBytesMax)
+    return about_file(Code::kAudioTooLarge, "The recording is larger than " +
+                                                base::format_bytes(schemas::kAudioBytesMax) +
+                                                ", the most that is taken");
+  return writer_->append(bytes);
+}
+
+// Looks at what the recording begins with, and writes it.
+base::Status Upload::open_file() {
+  if (!schemas::detect_audio(head_))
+    return about_file(Code::kAudioUnsupported, "The file is no recording that is taken: " +
+                                                   std::string(schemas::audio_format_names()) +
+                                                   " are, told by their bytes");
+  auto begun = blobs_.begin(std::min(expected_bytes_, schemas::kAudioBytesMax));
+  if (!begun) return begun.error();
+  writer_ = std::move(*begun);
+  return writer_->append(head_);
+}
+
+base::Status Upload::part_ends() {
+  if (kind_ != PartKind::kFile) {
+    prints_.back().content_sha256 = base::hex(hash_.finish());
+    return {};
+  }
+  if (head_.empty()) return about_file(Code::kAudioEmpty, "The recording is empty");
+  return writer_ ? base::Status() : open_file();
+}
+
+}  // namespace millrace::api

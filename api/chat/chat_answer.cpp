@@ -1,0 +1,334 @@
+#include "api/chat/chat_answer.h"
+
+#include <future>
+#include <utility>
+#include <vector>
+
+#include "platform/base/log.h"
+#include "schemas/chat/chat_job.h"
+#include "schemas/dropped.h"
+#include "schemas/json/json_tree.h"
+
+namespace millrace::api {
+namespace {
+
+using base::Code;
+
+constexpr std::size_t kHeadersUsual = 6;  // of an answer
+
+// What a stream's end knows beside its pieces: the price too, for which its headers have gone too early.
+schemas::ChatFacts facts_of(const inference::ChatEnd& end) {
+  const schemas::ChatReply& reply = end.reply;
+  schemas::ChatFacts facts;
+  facts.service_tier = reply.service_tier;
+  facts.system_fingerprint = reply.system_fingerprint;
+  facts.usage = reply.usage;
+  facts.extra = reply.extra;
+  if (end.cost_usd) facts.extra["cost_usd"] = *end.cost_usd;
+  return facts;
+}
+
+std::size_t text_bytes(const schemas::ChatReply& reply) {
+  std::size_t bytes = schemas::text_bytes(reply.extra);
+  for (const schemas::ChatChoice& each : reply.choices) {
+    bytes += (each.content ? each.content->size() : 0) + each.reasoning.size();
+    bytes += schemas::text_bytes(each.extra);
+    for (const schemas::ToolCall& call : each.tool_calls) bytes += call.arguments.size();
+  }
+  return bytes;
+}
+
+void send_whole(Context& context, Call& call, const inference::ChatHead& head, const inference::ChatEnd& end,
+                std::size_t bytes, bool old_functions) {
+  auto room = reply_room(context, bytes);
+  if (!room) return call.fail(room.error());
+  front::Reply reply = json_reply(200, schemas::chat_completion_json(end.reply, old_functions));
+  reply.hold = *std::move(room);
+  reply.headers.reserve(kHeadersUsual);
+  add_chat_headers(reply, head.model, head.attempts, schemas::dropped_text(head.dropped), end.cost_usd);
+  call.reply(std::move(reply));
+}
+
+}  // namespace
+
+base::Result<std::shared_ptr<void>> reply_room(Context& context, std::size_t bytes) {
+  if (bytes <= kSmallReply) return std::shared_ptr<void>();
+  auto room = context.replies.take(bytes);
+  if (!room) return replies_full();
+  return std::shared_ptr<void>(std::make_shared<ByteBudget::Hold>(std::move(*room)));
+}
+
+base::Error shutting_down() { return base::error(Code::kOverloaded, "The server is shutting down"); }
+
+front::Reply model_stream_head() {
+  front::Reply head{.status = 200, .content_type = "text/event-stream", .headers = {}, .body = {}};
+  head.headers.reserve(kHeadersUsual);
+  add_header(head, "cache-control", "no-cache");
+  add_header(head, "x-accel-buffering", "no");
+  return head;
+}
+
+void fail_stream(Call& call, const base::Error& error, std::string_view model, std::string unsaid) {
+  base::log_warn("model_stream_failed",
+                 {{"request_id", call.request_id()}, {"code", base::name(error.code)}, {"model", model}});
+  const front::Responder& client = call.responder();
+  const auto body = schemas::error_body(call.head().path, error).body;
+  if (client.write(std::move(unsaid).append(schemas::ChatChunks::error(body)))) {
+    client.end();
+  } else {
+    client.abort();
+  }
+}
+
+void add_chat_headers(front::Reply& reply, std::string_view model, int attempts, std::string_view dropped,
+                      std::optional<double> cost_usd) {
+  if (!model.empty()) add_header(reply, "x-millrace-model", model);
+  if (attempts > 0) add_header(reply, "x-millrace-attempts", std::to_string(attempts));
+  if (!dropped.empty()) add_header(reply, "x-millrace-dropped-params", dropped);
+  if (cost_usd) add_header(reply, "x-millrace-cost-usd", schemas::dollars(*cost_usd));
+}
+
+ChatAnswer::ChatAnswer(Context& context, CallPtr call, schemas::ChatRequest request)
+    : context_(context),
+      call_(std::move(call)),
+      request_(std::make_unique<schemas::ChatRequest>(std::move(request))),
+      stream_(request_->stream),
+      asked_once_(request_->n == 1 && request_->mcp_servers.empty()),
+      chunk_options_{.include_usage = request_->include_usage,
+                     .include_obfuscation = request_->include_obfuscation,
+                     .old_functions = request_->old_functions,
+                     .usage_with_reason = !request_->has_stream_options} {}
+
+std::function<void()> ChatAnswer::later(void (ChatAnswer::*f)()) {
+  return [&loop = context_.loop, weak = weak_from_this(), f] {
+    loop.post([weak, f] {
+      if (const auto self = weak.lock()) ((*self).*f)();
+    });
+  };
+}
+
+void ChatAnswer::begin() {
+  call_->on_gone(later(&ChatAnswer::leave));
+  context_.loop.visit([self = shared_from_this()] { self->start(); });
+}
+
+void ChatAnswer::start() {
+  if (over_) return;
+  if (!context_.chat_answers.add(shared_from_this())) return call_->fail(shutting_down());
+  auto run = context_.chat.start(std::move(*std::exchange(request_, nullptr)), *this);
+  if (over_) return;
+  run_ = std::move(run);
+  if (stream_) context_.chat_answers.keep_beating(*this, context_.options.chat_heartbeat);
+}
+
+void ChatAnswer::on_head(const inference::ChatHead& head) {
+  if (over_) return;
+  head_ = head;
+  if (!stream_) return;
+  const auto created =
+      std::chrono::duration_cast<std::chrono::seconds>(context_.clock.wall().time_since_epoch()).count();
+  schemas::ChatChunks::Options options = chunk_options_;
+  options.usage_with_reason = options.usage_with_reason && head.tells_usage;
+  chunks_.emplace(head.id, created, head.model, options);
+  if (opened_early_) return drop_request();
+  opening_ = std::make_unique<front::Reply>(model_stream_head());
+  add_chat_headers(*opening_, head.model, head.attempts, schemas::dropped_text(head.dropped), std::nullopt);
+  context_.loop.post([weak = weak_from_this()] {
+    if (const auto self = weak.lock(); self && !self->over_) self->open({});
+  });
+}
+
+// The head waits for what is said first, which comes right behind it nearly always: for a turn of the loop.
+void ChatAnswer::open(std::string_view first) {
+  const auto head = std::move(opening_);
+  if (!head) return;
+  opened_ = true;
+  call_->start_stream(std::move(*head), first);
+  call_->drop_headers();
+  if (chunks_) drop_request();
+}
+
+// Once somebody answers, the run has no more use for it either.
+void ChatAnswer::drop_request() {
+  if (asked_once_) call_->drop_body();
+}
+
+void ChatAnswer::on_piece(schemas::ChatPiece&& piece) {
+  if (over_ || !chunks_) return;
+  std::string text = chunks_->piece(piece);
+  if (opening_ && !text.empty()) return open(text);
+  unsaid_ = with_unsaid(std::move(text));
+  if (unsaid_.size() > kBacklogPause) on_pause();
+}
+
+void ChatAnswer::on_pause() {
+  if (!over_ && !unsaid_.empty()) call_->responder().write(std::exchange(unsaid_, {}));
+}
+
+std::string ChatAnswer::with_unsaid(std::string text) {
+  return unsaid_.empty() ? std::move(text) : std::exchange(unsaid_, {}).append(text);
+}
+
+bool ChatAnswer::is_ready() {
+  const front::Responder& client = call_->responder();
+  if (client.backlog() <= kBacklogPause) return true;
+  client.on_drained(kBacklogResume, later(&ChatAnswer::resume));
+  return false;
+}
+
+void ChatAnswer::resume() {
+  if (run_) run_->resume();
+}
+
+// What is tried again behind an early head is not known to clients; how it ends is the stream's end.
+void ChatAnswer::beat() {
+  if (over_) return;
+  if (opened_) {
+    call_->responder().write(schemas::ChatChunks::kHeartbeat);
+    return;
+  }
+  opened_early_ = !opening_;
+  if (opened_early_) opening_ = std::make_unique<front::Reply>(model_stream_head());
+  open(schemas::ChatChunks::kHeartbeat);
+}
+
+void ChatAnswer::on_failed_calls(const inference::ChatHead& head, std::optional<double> cost_usd) {
+  head_ = head;
+  call_->name_model(head.model);
+  failures_cost_ = cost_usd;
+}
+
+void ChatAnswer::on_end(base::Result<inference::ChatEnd> end) {
+  if (over_) return;
+  say_end(std::move(end));
+  over();
+}
+
+void ChatAnswer::say_end(base::Result<inference::ChatEnd>&& end) {
+  if (!end) return say_error(end.error());
+  if (!chunks_) return say_whole(*std::move(end));
+  schemas::ChatFacts facts = facts_of(*end);
+  if (opened_early_ && !head_.dropped.empty())
+    facts.extra["dropped_params"] = schemas::dropped_text(head_.dropped);
+  const std::string last = with_unsaid(chunks_->end(facts, end->reply.tools));
+  open({});
+  call_->responder().end(last);
+}
+
+// A long one is written on the pool.
+void ChatAnswer::say_whole(inference::ChatEnd&& end) {
+  const std::size_t bytes = text_bytes(end.reply);
+  const bool old_functions = chunk_options_.old_functions;
+  if (bytes <= kSmallReply) return send_whole(context_, *call_, head_, end, bytes, old_functions);
+  const auto kept = std::make_shared<const inference::ChatEnd>(std::move(end));
+  const bool posted =
+      context_.pool.post_owed(base::Pool::Lane::kLarge,
+                              [&context = context_, call = call_, head = head_, kept, bytes, old_functions] {
+                                send_whole(context, *call, head, *kept, bytes, old_functions);
+                              });
+  if (!posted) call_->fail(shutting_down());
+}
+
+void ChatAnswer::say_error(const base::Error& error) {
+  if (!chunks_ && !opened_) return say_failure(error);
+  open({});
+  fail_stream(*call_, error, head_.model, std::exchange(unsaid_, {}));
+}
+
+void ChatAnswer::say_failure(const base::Error& error) {
+  const std::string& path = call_->head().path;
+  front::Reply reply =
+      inference::breaks_schema(error) ? lasting_failure(path, error) : error_reply(path, error);
+  add_chat_headers(reply, head_.model, head_.attempts, schemas::dropped_text(head_.dropped), failures_cost_);
+  call_->fail(error, std::move(reply));
+}
+
+void ChatAnswer::give_up(const base::Error& why) {
+  if (over_) return;
+  if (run_) run_->cancel();
+  say_error(why);
+  over();
+}
+
+void ChatAnswer::leave() {
+  if (over_) return;
+  if (run_) run_->cancel();
+  over();
+}
+
+// Both may be on the stack: they go with the next turn of the loop.
+void ChatAnswer::over() {
+  over_ = true;
+  const auto self = shared_from_this();
+  context_.chat_answers.remove(self);
+  context_.loop.post([self, run = std::exchange(run_, nullptr)] {});
+}
+
+bool ChatAnswers::add(const std::shared_ptr<OpenAnswer>& answer) {
+  if (!closed_) open_.insert(answer);
+  return !closed_;
+}
+
+void ChatAnswers::remove(const std::shared_ptr<OpenAnswer>& answer) {
+  if (const auto beat = std::exchange(answer->beat_, std::nullopt)) heartbeats_.erase(*beat);
+  open_.erase(answer);
+}
+
+void ChatAnswers::keep_beating(OpenAnswer& answer, std::chrono::milliseconds period) {
+  period_ = period;
+  const auto due = std::chrono::steady_clock::now() + period;
+  answer.beat_ = heartbeats_.insert(heartbeats_.end(), Heartbeat{due, &answer});
+  if (!awaits_beat_) await_beat();
+}
+
+void ChatAnswers::await_beat() {
+  awaits_beat_ = !heartbeats_.empty();
+  if (!awaits_beat_) return;
+  const auto wait = heartbeats_.front().due - std::chrono::steady_clock::now();
+  next_beat_ = loop_.after(std::chrono::ceil<std::chrono::milliseconds>(wait),
+                           [this, alive = std::weak_ptr<bool>(alive_)] {
+                             if (alive.lock()) beat_those_due();
+                           });
+}
+
+void ChatAnswers::beat_those_due() {
+  const auto now = std::chrono::steady_clock::now();
+  while (!heartbeats_.empty() && heartbeats_.front().due <= now) {
+    const auto first = heartbeats_.begin();
+    first->due = now + period_;
+    heartbeats_.splice(heartbeats_.end(), heartbeats_, first);
+    first->answer->beat();
+  }
+  await_beat();
+}
+
+void ChatAnswers::drain(std::chrono::milliseconds grace) {
+  loop_.post([this, grace] {
+    if (!closed_) grace_ = loop_.after(grace, [this] { end_all(); });
+  });
+}
+
+void ChatAnswers::end_all() {
+  closed_ = true;
+  const std::vector<std::shared_ptr<OpenAnswer>> all(open_.begin(), open_.end());
+  for (const auto& each : all) each->give_up(shutting_down());
+}
+
+void ChatAnswers::stop() {
+  std::promise<void> done;
+  loop_.post([this, &done] {
+    drop_all();
+    done.set_value();
+  });
+  done.get_future().wait();
+}
+
+void ChatAnswers::drop_all() {
+  closed_ = true;
+  grace_.cancel();
+  next_beat_.cancel();
+  const std::vector<std::shared_ptr<OpenAnswer>> all(open_.begin(), open_.end());
+  for (const auto& each : all) each->leave();
+}
+
+}  // namespace millrace::api

@@ -1,0 +1,142 @@
+#include "api/chat/chat_jobs.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "api/chat/chat_answer.h"
+#include "api/headers.h"
+#include "api/jobs/job_handlers.h"
+#include "api/jobs/job_result.h"
+#include "api/jobs/job_text.h"
+#include "schemas/chat/chat_job.h"
+#include "schemas/json/json_text.h"
+#include "storage/blobs/blobs.h"
+#include "storage/jobs/job_queries.h"
+
+namespace millrace::api {
+namespace {
+
+using base::Code;
+using schemas::JsonObject;
+
+// A deferred request on its way to a job.
+struct Deferral {
+  Context& context;
+  CallPtr call;
+  jobs::Order order;
+  schemas::DroppedParams dropped;
+};
+using DeferralPtr = std::shared_ptr<Deferral>;
+
+void reply_made(const Deferral& deferral, const storage::Submitted& made) {
+  const std::string id = made.job.str();
+  deferral.call->name_job(id);
+  front::Reply reply = json_reply(200, JsonObject().member("request_id", id).finish());
+  if (made.replayed) add_header(reply, "idempotent-replayed", "true");
+  add_chat_headers(reply, {}, 0, schemas::dropped_text(deferral.dropped), std::nullopt);
+  deferral.call->reply(std::move(reply));
+}
+
+void submit(const DeferralPtr& deferral) {
+  Context& context = deferral->context;
+  context.submit.submit(
+      std::move(deferral->order), [&context, deferral](const base::Result<storage::Submitted>& made) {
+        Call& call = *deferral->call;
+        if (!made) {
+          const bool nothing_to_join = call.replay_only && made.error().code == Code::kNotFound;
+          return call.fail(nothing_to_join ? context.places.refusal() : made.error());
+        }
+        if (auto place = call.take_place(); !made->replayed) context.places.keep(std::move(place), made->job);
+        reply_made(*deferral, *made);
+      });
+}
+
+// What is too long for the job's row goes to a blob. Blocks on the disk.
+void stage_and_submit(const DeferralPtr& deferral, const std::string& whole) {
+  storage::Blobs& blobs = deferral->context.store.blobs();
+  jobs::Order& order = deferral->order;
+  if (!whole.empty()) {
+    auto input = storage::stage(blobs, whole);
+    if (!input) return deferral->call->fail(input.error());
+    order.input = *std::move(input);
+  }
+  if (order.spec.size() > storage::kInlineMax) {
+    auto blob = storage::stage(blobs, order.spec);
+    if (!blob) return deferral->call->fail(blob.error());
+    order.spec_blob = *std::move(blob);
+    order.spec.clear();
+  }
+  submit(deferral);
+}
+
+// The spec is kept as long as the job's row. An image that the contract keeps no copy of is only in the whole
+// request, which goes to the model and is removed with the result.
+void place(const DeferralPtr& deferral, schemas::ChatRequest& request) {
+  std::string spec = schemas::chat_spec(request), whole;
+  if (spec.size() > schemas::kKeptImageMax && schemas::drop_large_images(request)) {
+    if (request.body.contains("store") && request.body["store"] == true)
+      deferral->dropped.push_back({"store", schemas::DroppedParam::How::kClamped});
+    whole = std::exchange(spec, schemas::chat_spec(request));
+  }
+  deferral->order.spec = std::move(spec);
+  const bool fits = whole.empty() && deferral->order.spec.size() <= storage::kInlineMax;
+  if (fits) return submit(deferral);
+  const bool on_pool_already = deferral->call->body().size() > kFrontBodyMax;
+  deferral->call->drop_body();
+  if (on_pool_already) return stage_and_submit(deferral, whole);
+  on_pool(deferral->context, base::Pool::Lane::kLarge, deferral->call,
+          [deferral, whole = std::move(whole)] { stage_and_submit(deferral, whole); });
+}
+
+}  // namespace
+
+void defer_chat(Context& context, const CallPtr& call, schemas::ChatRequest request,
+                std::optional<storage::IdempotencyKey> key) {
+  if (auto taken = take_job_place(context, *call, key.has_value()); !taken) return call->fail(taken.error());
+  auto deferral = std::make_shared<Deferral>(Deferral{context, call, {}, request.dropped});
+  jobs::Order& order = deferral->order;
+  order.id = context.submit.new_id(schemas::Kind::kChat);
+  order.tenant = call->tenant();
+  order.model = context.chat.first_choice(request);
+  order.priority = request.priority;
+  order.traceparent = traceparent(call->head());
+  order.idempotency = std::move(key);
+  order.replay_only = call->replay_only;
+  place(deferral, request);
+}
+
+front::Reply chat_reply_of(std::string stored) {
+  auto outcome = schemas::chat_outcome_from(std::move(stored));
+  if (!outcome) return json_reply(200, "{}");
+  front::Reply reply = json_reply(200, std::move(outcome->completion));
+  add_chat_headers(reply, outcome->model, outcome->attempts, outcome->dropped, outcome->cost_usd);
+  return reply;
+}
+
+front::Reply chat_failure(std::string_view path, base::Error error, const std::string& stored) {
+  const auto outcome = schemas::chat_outcome_from(stored);
+  if (!outcome) return lasting_failure(path, error);
+  if (error.param.empty()) error.param = outcome->param;
+  front::Reply reply = lasting_failure(path, error);
+  add_chat_headers(reply, outcome->model, outcome->attempts, outcome->dropped, outcome->cost_usd);
+  return reply;
+}
+
+std::string chat_job_json(Context& context, const std::string& tenant, const schemas::JobView& job) {
+  std::string text = job_json(job, context.options.public_url, HeldJobs(context.store).of(job));
+  if (!schemas::is_terminal(job.status) || !job.has_result) return text;
+  auto stored = storage::JobQueries(context.store).result(tenant, job.id);
+  if (!stored || !stored->payload) return text;
+  auto bytes = bytes_of(context.store, *std::move(stored->payload));
+  const auto outcome = bytes ? schemas::chat_outcome_from(*std::move(bytes)) : std::nullopt;
+  if (!outcome) return text;
+  JsonObject more;
+  more.member("answered_by", outcome->model).number("upstream_attempts", outcome->attempts);
+  if (!outcome->dropped.empty()) more.member("dropped_params", outcome->dropped);
+  if (!outcome->usage.empty()) more.raw("usage", outcome->usage);
+  if (outcome->cost_usd) more.raw("cost_usd", schemas::dollars(*outcome->cost_usd));
+  text.back() = ',';
+  return text.append(std::string_view(more.finish()).substr(1));
+}
+
+}  // namespace millrace::api

@@ -1,0 +1,206 @@
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "ai/inference/routing/routing.h"
+#include "api/call.h"
+#include "api/handlers.h"
+#include "platform/base/nearest.h"
+#include "schemas/json/json_text.h"
+#include "schemas/media/ocr_request.h"
+#include "schemas/media/speech.h"
+#include "schemas/media/transcription_request.h"
+
+namespace millrace::api {
+namespace {
+
+using inference::Ability;
+using schemas::JsonObject;
+
+// 2025-01-01T00:00:00Z, of models whose age nobody says: when the engine's first version was made.
+constexpr std::int64_t kCreated = 1'735'689'600;
+
+struct AbilityWord {
+  std::string_view name;
+  Ability ability;
+};
+constexpr std::array kAbilities{AbilityWord{"chat", Ability::kChat},
+                                AbilityWord{"embeddings", Ability::kEmbeddings},
+                                AbilityWord{"images", Ability::kImages},
+                                AbilityWord{"audio", Ability::kAudio}, AbilityWord{"ocr", Ability::kOcr}};
+
+// A model as clients see it. Empty: owned_by is the provider, display_name the id.
+struct Card {
+  std::string_view id, provider, display_name, owned_by;
+  std::int64_t created = 0;  // 0: nobody says
+};
+
+// What of audio a model does, where it does any.
+struct Sound {
+  bool hears = false, speaks = false;
+};
+
+// By its name; one that does not tell: both.
+Sound sound_of(std::string_view name) {
+  constexpr std::array<std::string_view, 3> kHearing{"whisper", "transcribe", "voxtral"};
+  constexpr std::array<std::string_view, 2> kSpeaking{"tts", "flite"};
+  const auto is_among = [&](const auto& words) {
+    return std::ranges::any_of(words, [&](std::string_view word) { return name.find(word) != name.npos; });
+  };
+  const bool hears = is_among(kHearing);
+  const bool speaks = is_among(kSpeaking);
+  return {.hears = hears || !speaks, .speaks = speaks || !hears};
+}
+
+template <class Has>
+std::string model_json(const Card& card, const Has& has, Sound sound) {
+  const std::int64_t created = card.created > 0 ? card.created : kCreated;
+  JsonObject abilities;
+  for (const AbilityWord& each : kAbilities) abilities.flag(each.name, has(each.ability));
+  const bool audio = has(Ability::kAudio);
+  abilities.flag("transcription", audio && sound.hears).flag("speech", audio && sound.speaks);
+  return JsonObject()
+      .member("id", card.id)
+      .member("object", "model")
+      .number("created", created)
+      .member("created_at", base::rfc3339(base::wall_from(created * 1000)))
+      .member("owned_by", card.owned_by.empty() ? card.provider : card.owned_by)
+      .member("provider", card.provider)
+      .member("display_name", card.display_name.empty() ? card.id : card.display_name)
+      .member("type", "base")
+      .raw("capabilities", abilities.finish())
+      .finish();
+}
+
+std::string ocr_json(std::string_view id) {
+  const bool own = id == schemas::kOcrModel;
+  return model_json({id, "millrace", own ? "Millrace OCR" : "Millrace OCR (another name)", {}, 0},
+                    [](Ability ability) { return ability == Ability::kOcr; }, {});
+}
+
+std::string speech_json(std::string_view id) {
+  const bool own = id == schemas::kSpeechModel;
+  return model_json({id, "millrace", own ? "Flite" : "Flite (another name)", {}, 0},
+                    [](Ability ability) { return ability == Ability::kAudio; }, {.speaks = true});
+}
+
+std::string hearing_json(std::string_view id) {
+  const bool own = id == schemas::kTranscriptionModel;
+  const std::string_view name = own ? "PocketSphinx, English" : "PocketSphinx, English (another name)";
+  return model_json({id, "millrace", name, {}, 0}, [](Ability ability) { return ability == Ability::kAudio; },
+                    {.hears = true});
+}
+
+// Of a model that is here, as its endpoint would choose it; empty: a provider's, or nobody's.
+std::string own_json(const inference::Registry& registry, const std::string& id) {
+  if (schemas::is_local_ocr_model(id)) return ocr_json(id);
+  if (schemas::is_local_transcription_model(id) && !inference::transcription_model(registry, id))
+    return hearing_json(id);
+  if (schemas::is_local_speech_model(id) && !inference::speech_model(registry, id)) return speech_json(id);
+  return {};
+}
+
+// The registry's name of a model that published clients name without its provider: "whisper-1", "tts-1".
+std::string known_as(const inference::Registry& registry, const std::string& id) {
+  if (registry.look_up(id)) return id;
+  if (auto name = inference::transcription_model(registry, id)) return *std::move(name);
+  return inference::speech_model(registry, id).value_or(id);
+}
+
+// What a model can do whose row does not say it: by its name, as providers give them.
+Ability guessed(std::string_view name) {
+  struct Word {
+    std::string_view part;
+    Ability ability;
+  };
+  constexpr std::array kWords{
+      Word{"embed", Ability::kEmbeddings}, Word{"dall-e", Ability::kImages}, Word{"-image", Ability::kImages},
+      Word{"imagen", Ability::kImages},    Word{"whisper", Ability::kAudio}, Word{"tts", Ability::kAudio},
+      Word{"transcribe", Ability::kAudio}, Word{"voxtral", Ability::kAudio}, Word{"-ocr", Ability::kOcr}};
+  for (const Word& word : kWords) {
+    if (name.find(word.part) != std::string_view::npos) return word.ability;
+  }
+  return Ability::kChat;
+}
+
+using Listed = inference::ModelLists::Listed;
+
+std::string listed_json(const Listed& listed) {
+  const auto& [id, display_name, owned_by, created] = listed.model;
+  return model_json(
+      {listed.name, listed.provider, display_name, owned_by, created},
+      [ability = guessed(id)](Ability each) { return each == ability; }, sound_of(id));
+}
+
+// `listed`: what its provider says of it, or null.
+std::string row_json(const inference::Model& model, const Listed* listed) {
+  const inference::ModelRow& row = model.rows.front();
+  Card card{model.name, row.target.preset->name, row.target.model, {}, 0};
+  if (listed != nullptr) {
+    card.owned_by = listed->model.owned_by;
+    card.created = listed->model.created;
+    if (!listed->model.display_name.empty()) card.display_name = listed->model.display_name;
+  }
+  const auto has = [&](Ability ability) {
+    return row.abilities.empty() ? ability == guessed(row.target.model) : inference::serves(row, ability);
+  };
+  return model_json(card, has, sound_of(row.target.model));
+}
+
+const Listed* find_listed(const std::vector<Listed>& list, const inference::Model& model) {
+  const auto& target = model.rows.front().target;
+  const std::string name = std::string(target.preset->name).append("/").append(target.model);
+  const auto found = std::find_if(list.begin(), list.end(), [&](const Listed& l) { return l.name == name; });
+  return found == list.end() ? nullptr : &*found;
+}
+
+void send_list(const Context& context, Call& call, const std::vector<Listed>& listed) {
+  std::string data = "[";
+  std::unordered_set<std::string_view> names;
+  const auto add = [&](const std::string& model) { data.append(data.size() > 1 ? "," : "").append(model); };
+  for (std::string_view id : schemas::ocr_model_names()) add(ocr_json(id));
+  add(hearing_json(schemas::kTranscriptionModel));
+  add(speech_json(schemas::kSpeechModel));
+  const inference::RegistryPtr registry = context.chat.registry();
+  for (const inference::ModelPtr& model : registry->configured()) {
+    names.insert(model->name);
+    add(row_json(*model, find_listed(listed, *model)));
+  }
+  for (const Listed& each : listed) {
+    if (names.insert(each.name).second) add(listed_json(each));
+  }
+  call.reply(json_reply(200, JsonObject().member("object", "list").raw("data", data + "]").finish()));
+}
+
+}  // namespace
+
+void list_models(Context& context, CallPtr call) {
+  context.model_lists.ask([&context, call = std::move(call)](const inference::ModelLists::List& listed) {
+    owed_on_pool(context, call, [&context, call, listed] { send_list(context, *call, *listed); });
+  });
+}
+
+void get_model(Context& context, CallPtr call) {
+  const std::string& id = call->params.front();
+  const auto registry = context.chat.registry();
+  if (const std::string own = own_json(*registry, id); !own.empty()) return call->reply(json_reply(200, own));
+  const auto model = registry->find(known_as(*registry, id));
+  if (model) {
+    const auto listed = context.model_lists.known();
+    return call->reply(json_reply(200, row_json(**model, find_listed(*listed, **model))));
+  }
+  std::vector<std::string_view> own(schemas::ocr_model_names().begin(), schemas::ocr_model_names().end());
+  const auto hearing = schemas::transcription_model_names();
+  own.insert(own.end(), hearing.begin(), hearing.end());
+  own.push_back(schemas::kSpeechModel);
+  const std::string_view near = base::nearest(id, own);
+  if (near.empty()) return call->fail(model.error());
+  call->fail(base::error(base::Code::kModelNotFound,
+                         "The model '" + id + "' does not exist; did you mean '" + std::string(near) + "'?",
+                         "model"));
+}
+
+}  // namespace millrace::api

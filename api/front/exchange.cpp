@@ -1,0 +1,52 @@
+#include "api/front/exchange.h"
+
+#include <utility>
+
+#include <strings.h>
+
+#include "api/front/connection.h"
+
+namespace millrace::front {
+
+std::optional<std::string_view> Head::header(std::string_view name) const {
+  for (const Header& header : headers) {
+    if (header.name.size() == name.size() && strncasecmp(header.name.data(), name.data(), name.size()) == 0) {
+      return header.value;
+    }
+  }
+  return std::nullopt;
+}
+
+bool Responder::send(Reply reply) const {
+  return connection_ && connection_->send(sequence_, std::move(reply));
+}
+
+bool Responder::start_stream(Reply head, std::optional<std::uint64_t> length) const {
+  return connection_ && connection_->start_stream(sequence_, head, length, {});
+}
+
+bool Responder::start_stream(Reply head, std::string_view first) const {
+  return connection_ && connection_->start_stream(sequence_, head, std::nullopt, first);
+}
+
+bool Responder::write(std::string_view bytes) const {
+  return connection_ && connection_->write(sequence_, bytes);
+}
+
+bool Responder::end(std::string_view last) const { return connection_ && connection_->end(sequence_, last); }
+
+bool Responder::abort() const { return connection_ && connection_->abort(sequence_); }
+
+bool Responder::alive() const { return connection_ && connection_->alive(sequence_); }
+
+std::size_t Responder::backlog() const { return connection_ ? connection_->backlog(sequence_) : 0; }
+
+void Responder::on_gone(std::function<void()> f) const {
+  if (connection_) connection_->on_gone(sequence_, std::move(f));
+}
+
+void Responder::on_drained(std::size_t low_water, std::function<void()> f) const {
+  if (connection_) connection_->on_drained(sequence_, low_water, std::move(f));
+}
+
+}  // namespace millrace::front

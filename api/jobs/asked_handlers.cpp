@@ -1,0 +1,89 @@
+#include <algorithm>
+#include <utility>
+
+#include <unistd.h>
+
+#include "api/call.h"
+#include "api/handlers.h"
+#include "api/jobs/job_result.h"
+#include "api/jobs/job_text.h"
+#include "platform/base/bytes.h"
+#include "schemas/media/audio_format.h"
+#include "schemas/original_request.h"
+#include "storage/jobs/job_queries.h"
+
+namespace millrace::api {
+namespace {
+
+using base::Code;
+
+base::Error larger_than_shown(std::size_t bytes, std::size_t most) {
+  const auto text = [](std::size_t size) { return base::format_bytes(static_cast<std::int64_t>(size)); };
+  return base::error(Code::kTooLarge, "What this job was asked has " + text(bytes) +
+                                          ", more than is told back (http.asked_max, " + text(most) + ")");
+}
+
+// Room for what is read, its tree and what is told, taken before it is read. Where the whole budget is less
+// than that, it is all of it: one at a time is told. Small ones take none.
+base::Result<ByteBudget::Hold> room_to_tell(Context& context, std::size_t bytes) {
+  if (bytes > context.options.asked_bytes_max)
+    return larger_than_shown(bytes, context.options.asked_bytes_max);
+  if (bytes <= kSmallReply) return ByteBudget::Hold();
+  const std::size_t needed = std::min(schemas::telling_bytes(bytes), context.replies.max());
+  auto room = context.replies.take(std::max(needed, bytes));
+  if (!room) return replies_full();
+  return *std::move(room);
+}
+
+// How a document or a recording begins; empty: it is not kept any more.
+std::string head_of(storage::Store& store, const schemas::JobId& id,
+                    const std::optional<storage::BlobRef>& input) {
+  const bool is_file = id.kind == schemas::Kind::kOcr || id.kind == schemas::Kind::kStt;
+  if (!is_file || !input) return {};
+  const auto file = store.blobs().open(*input);
+  if (!file) return {};
+  std::string head(schemas::kAudioHeadBytes, '\0');
+  const ssize_t got = ::pread(file->fd(), head.data(), head.size(), 0);
+  head.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+  return head;
+}
+
+// Each copy goes before the next but one is made.
+base::Result<std::string> told(Context& context, const schemas::JobId& id, storage::StoredInput stored) {
+  auto text = bytes_of(context.store, std::move(stored.spec));
+  if (!text) return not_read(text.error(), "What this job was asked cannot be read");
+  auto asked = schemas::asked_request(id.kind, *text, stored.input.has_value(),
+                                      head_of(context.store, id, stored.input));
+  if (!asked) return std::move(asked.error());
+  text->clear();
+  text->shrink_to_fit();
+  return schemas::to_json(id, *std::move(asked));
+}
+
+void tell_asked(Context& context, Call& call, const schemas::JobId& id, storage::StoredInput stored) {
+  const storage::StoredPayload& spec = stored.spec;
+  const std::size_t bytes = spec.blob ? static_cast<std::size_t>(spec.blob->bytes) : spec.bytes.size();
+  if (bytes == 0 && !spec.damaged)
+    return call.fail(base::error(Code::kResultExpired, "What this job was asked is not kept any more"));
+  auto room = room_to_tell(context, bytes);
+  if (!room) return call.fail(room.error());
+  auto text = told(context, id, std::move(stored));
+  if (!text) return call.fail(text.error());
+  room->shrink(text->size());
+  front::Reply reply = json_reply(200, *std::move(text));
+  reply.hold = std::make_shared<ByteBudget::Hold>(*std::move(room));
+  call.reply(std::move(reply));
+}
+
+}  // namespace
+
+void job_asked(Context& context, CallPtr call) {
+  const auto id = shown_job_id(call->params.front());
+  if (!id) return call->fail(base::error(Code::kNotFound, "There is no such job"));
+  call->name_job(id->str());
+  auto stored = storage::JobQueries(context.store).input(call->tenant(), *id);
+  if (!stored) return call->fail(stored.error());
+  tell_asked(context, *call, *id, *std::move(stored));
+}
+
+}  // namespace millrace::api

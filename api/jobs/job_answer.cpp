@@ -1,0 +1,169 @@
+#include "api/jobs/job_answer.h"
+
+#include <algorithm>
+
+#include "api/headers.h"
+#include "api/jobs/job_result.h"
+#include "api/jobs/job_text.h"
+#include "jobs/policy.h"
+#include "storage/jobs/job_queries.h"
+
+namespace millrace::api {
+namespace {
+
+using base::Code;
+using schemas::JobId;
+using storage::Submitted;
+
+// A wait may end before the job is committed (drain, a slow disk): then the commit answers for it, so that no
+// reply names a job that is not on disk.
+constexpr unsigned kCommitted = 1, kWaitEnded = 2;
+
+}  // namespace
+
+void JobAnswer::reply(front::Reply reply) {
+  if (replayed_) add_header(reply, "idempotent-replayed", "true");
+  if (!terms_.dropped.empty()) add_header(reply, "x-millrace-dropped-params", terms_.dropped);
+  if (!terms_.preferred.empty()) add_header(reply, "preference-applied", terms_.preferred);
+  call_->reply(std::move(reply));
+}
+
+void JobAnswer::reply_accepted(const schemas::JobView& job) {
+  const JobNames names(job.id, context_.options.public_url);
+  front::Reply accepted = json_reply(202, job_json(job, names));
+  add_header(accepted, "location", names.url);
+  reply(std::move(accepted));
+}
+
+// The job as the commit has left it, without a look at the store.
+schemas::JobView JobAnswer::fresh_view(const JobId& id) const {
+  schemas::JobView job;
+  job.id = id;
+  job.model = model_;
+  job.name = terms_.name;
+  job.created_at = id.uuid.time();
+  job.deadline = job.created_at + jobs::policy(id.kind).deadline;
+  return job;
+}
+
+// REQUIRES: the job is on disk.
+void JobAnswer::reply_timeout() {
+  const std::string id = job_->str();
+  call_->name_job(id);
+  front::Reply late = lasting_failure(
+      call_->head().path,
+      base::error(Code::kUpstreamTimeout, std::string(terms_.subject) +
+                                              " takes longer than this request may wait. Job " + id +
+                                              " goes on: read GET /v1/jobs/" + id + "/result"));
+  add_header(late, "location", job_url(*job_, context_.options.public_url));
+  reply(std::move(late));
+}
+
+// REQUIRES: the job is on disk. It may have moved since, or be over.
+void JobAnswer::wait_is_over() {
+  if (!terms_.respond_async) return reply_timeout();
+  owed_on_pool(context_, call_, [self = shared_from_this()] {
+    self->reply_as_it_is(storage::JobQueries(self->context_.store).job(self->call_->tenant(), *self->job_));
+  });
+}
+
+// Pool.
+void JobAnswer::reply_as_it_is(const base::Result<schemas::JobView>& row) {
+  if (!row) return call_->fail(row.error());
+  if (!schemas::is_terminal(row->status)) return reply_accepted(*row);
+  send_result(context_, *call_, row->id, replayed_ ? Freshness::kReplayed : Freshness::kFirst,
+              terms_.dropped);
+}
+
+std::shared_ptr<JobWait> JobAnswer::wait_for_result(const JobId& job) {
+  auto done = [self = shared_from_this(), job](JobWait::End end) {
+    if (end != JobWait::End::kTerminal) {
+      const bool on_disk = (self->marks_.fetch_or(kWaitEnded) & kCommitted) != 0;
+      if (on_disk) self->wait_is_over();
+      return;
+    }
+    owed_on_pool(self->context_, self->call_, [self, job] {
+      const Freshness freshness = self->replayed_ ? Freshness::kReplayed : Freshness::kFirst;
+      send_result(self->context_, *self->call_, job, freshness, self->terms_.dropped);
+    });
+  };
+  auto wait = context_.waits.wait(job, 0, terms_.wait, std::move(done));
+  call_->on_gone([weak = std::weak_ptr(wait)] {
+    if (const auto held = weak.lock()) held->cancel();
+  });
+  return wait;
+}
+
+// The key has made `job` before: its result, or, while it runs, its state or a wait of one's own. Pool.
+void JobAnswer::join(const JobId& job) {
+  const auto wait = waits() ? wait_for_result(job) : nullptr;
+  const auto row = storage::JobQueries(context_.store).job(call_->tenant(), job);
+  if (wait && row && !schemas::is_terminal(row->status)) return;
+  if (wait) wait->cancel();
+  reply_as_it_is(row);
+}
+
+// A key without a place for another job could still have joined one of its own.
+base::Error JobAnswer::refusal(const base::Error& error) const {
+  const bool nothing_to_join = call_->replay_only && error.code == Code::kNotFound;
+  return nothing_to_join ? context_.places.refusal() : error;
+}
+
+void JobAnswer::submit() {
+  const JobId id = context_.submit.new_id(terms_.kind);
+  order_.id = id;
+  const auto wait = waits() ? wait_for_result(id) : nullptr;
+  context_.submit.submit(std::move(order_),
+                         [self = shared_from_this(), id, wait](const base::Result<Submitted>& made) {
+                           if (wait && (!made || made->job != id)) wait->cancel();
+                           if (!made) return self->call_->fail(self->refusal(made.error()));
+                           self->committed(*made, id, wait);
+                         });
+}
+
+void JobAnswer::committed(const Submitted& made, const JobId& fresh, const std::shared_ptr<JobWait>& wait) {
+  call_->name_job(made.job.str());
+  job_ = made.job;
+  replayed_ = made.replayed;
+  if (auto place = call_->take_place(); !made.replayed) context_.places.keep(std::move(place), fresh);
+  if ((marks_.fetch_or(kCommitted) & kWaitEnded) != 0) return wait_is_over();
+  if (terms_.follow) return follow(made.job);
+  if (!made.replayed) {
+    if (!wait) reply_accepted(fresh_view(fresh));
+    return;
+  }
+  owed_on_pool(context_, call_, [self = shared_from_this(), job = made.job] { self->join(job); });
+}
+
+void JobAnswer::follow(const JobId& job) {
+  owed_on_pool(context_, call_,
+               [self = shared_from_this(), job] { self->terms_.follow(job, self->replayed_); });
+}
+
+void set_patience(JobAnswer::Terms& terms, const front::Head& head, bool deferred,
+                  std::chrono::milliseconds most) {
+  const Prefer wish = prefer(head);
+  terms.respond_async = deferred || wish.respond_async;
+  terms.wait = terms.respond_async ? std::chrono::milliseconds(0) : most;
+  if (!wish.wait || wish.wait->count() == 0) return;
+  terms.wait = std::min<std::chrono::milliseconds>(*wish.wait, most);
+  const std::string wait = *wish.wait <= most ? "wait=" + std::to_string(wish.wait->count()) : "";
+  const std::string async = wish.respond_async ? "respond-async" : "";
+  terms.preferred = async + (async.empty() || wait.empty() ? "" : ", ") + wait;
+}
+
+base::Result<jobs::Order> order_of(Call& call, const std::function<base::Sha256Digest()>& fingerprint) {
+  auto key = idempotency_key(call.head());
+  if (!key) return key.error();
+  jobs::Order order;
+  order.tenant = call.tenant();
+  order.traceparent = traceparent(call.head());
+  order.replay_only = call.replay_only;
+  if (*key) {
+    order.idempotency = storage::IdempotencyKey{
+        .method = "POST", .path = call.head().path, .key = std::move(**key), .fingerprint = fingerprint()};
+  }
+  return order;
+}
+
+}  // namespace millrace::api

@@ -1,0 +1,164 @@
+#include "api/jobs/job_handlers.h"
+
+#include <algorithm>
+#include <array>
+
+#include "api/call.h"
+#include "api/chat/chat_jobs.h"
+#include "api/handlers.h"
+#include "api/headers.h"
+#include "api/jobs/job_result.h"
+#include "api/jobs/job_text.h"
+#include "api/machines/execution.h"
+#include "api/routing/list_query.h"
+#include "schemas/page_list.h"
+#include "storage/jobs/job_queries.h"
+#include "storage/jobs/workers.h"
+
+namespace millrace::api {
+namespace {
+
+using base::Code;
+using schemas::Field;
+using schemas::FieldType;
+using schemas::JobId;
+using schemas::JobView;
+
+constexpr std::int64_t kPagesTextMax = 8192;
+
+struct ResultQuery {
+  bool partial = false;
+  std::string pages, format;
+};
+constexpr std::array kResultFields{
+    Field{.name = "partial",
+          .type = FieldType::kBool,
+          .text = "200 with what there is so far",
+          .default_json = "false",
+          .store = &schemas::store_in<ResultQuery, &ResultQuery::partial>},
+    Field{.name = "pages",
+          .text = "Only these of the pages that there are so far, such as `0-5,7`: a result too large for "
+                  "one reply is read by pages. With `partial` of a recording: of its pieces",
+          .max = kPagesTextMax,
+          .store = &schemas::store_in<ResultQuery, &ResultQuery::pages>},
+    Field{.name = "format",
+          .text = "Of a transcript: in this form instead of the one that it was asked for in; verbose_json, "
+                  "srt and vtt have its times",
+          .choices = schemas::kTranscriptForms,
+          .store = &schemas::store_in<ResultQuery, &ResultQuery::format>},
+};
+
+// The job that the path names; answers 404 else, with the words of any job that is not there.
+std::optional<JobId> path_job(Call& call) {
+  auto id = shown_job_id(call.params.front());
+  if (id) {
+    call.name_job(id->str());
+  } else {
+    call.fail(base::error(Code::kNotFound, "There is no such job"));
+  }
+  return id;
+}
+
+// A job as it is now.
+void send_job(Context& context, Call& call, const JobId& id) {
+  const auto job = storage::JobQueries(context.store).job(call.tenant(), id);
+  if (!job) return call.fail(job.error());
+  const bool is_chat = id.kind == schemas::Kind::kChat;
+  call.reply(json_reply(
+      200, is_chat ? chat_job_json(context, call.tenant(), *job)
+                   : job_json(*job, context.options.public_url, HeldJobs(context.store).of(*job))));
+}
+
+// `Prefer: wait=SECONDS`: registers, then reads the row once; answers when the job is over or time is up.
+void wait_for_job(Context& context, const CallPtr& call, const JobId& id, std::chrono::seconds wanted) {
+  const auto limit = std::min<std::chrono::milliseconds>(wanted, context.options.prefer_wait_max);
+  const auto wait = context.waits.wait(id, 0, limit, [&context, call, id](JobWait::End) {
+    owed_on_pool(context, call, [&context, call, id] { send_job(context, *call, id); });
+  });
+  call->on_gone([weak = std::weak_ptr(wait)] {
+    if (const auto held = weak.lock()) held->cancel();
+  });
+  const auto job = storage::JobQueries(context.store).job(call->tenant(), id);
+  if (!job) {
+    wait->cancel();
+    return call->fail(job.error());
+  }
+  if (schemas::is_terminal(job->status)) wait->job_is_over();
+}
+
+}  // namespace
+
+std::span<const Field> job_result_fields() { return kResultFields; }
+
+void get_job(Context& context, CallPtr call) {
+  const auto id = path_job(*call);
+  if (!id) return;
+  const Prefer wish = prefer(call->head());
+  if (wish.wait && wish.wait->count() > 0) return wait_for_job(context, call, *id, *wish.wait);
+  send_job(context, *call, *id);
+}
+
+void cancel_job(Context& context, CallPtr call) {
+  const auto id = path_job(*call);
+  if (!id) return;
+  storage::Caller by{call->tenant(), call->principal->key_id};
+  context.control.cancel(std::move(by), *id, [&context, call, id = *id](const base::Result<JobView>& job) {
+    if (!job) return call->fail(job.error());
+    owed_on_pool(context, call, [&context, call, id] { send_job(context, *call, id); });
+  });
+}
+
+void retry_job(Context& context, CallPtr call) {
+  const auto id = path_job(*call);
+  if (!id) return;
+  context.control.retry(call->tenant(), *id, traceparent(call->head()),
+                        [&context, call](const base::Result<storage::Submitted>& made) {
+                          if (!made) return call->fail(made.error());
+                          context.places.keep(call->take_place(), made->job);
+                          owed_on_pool(context, call, [&context, call, fresh = made->job] {
+                            call->name_job(fresh.str());
+                            const auto job = storage::JobQueries(context.store).job(call->tenant(), fresh);
+                            if (!job) return call->fail(job.error());
+                            front::Reply reply = json_reply(202, job_json(*job, context.options.public_url));
+                            add_header(reply, "location", job_url(fresh, context.options.public_url));
+                            call->reply(std::move(reply));
+                          });
+                        });
+}
+
+void job_result(Context& context, CallPtr call) {
+  const auto id = path_job(*call);
+  if (!id) return;
+  ResultQuery query;
+  if (!read_query(*call, kResultFields, &query)) return;
+  const auto pages = query.pages.empty() ? schemas::PageList() : schemas::parse_pages(query.pages);
+  if (!pages) return refuse_query(*call, "pages", "Input should be page numbers such as \"0-5,7\"");
+  if (id->kind == schemas::Kind::kExec) return send_execution_result(context, *call, *id, query.partial);
+  const bool is_speech = id->kind == schemas::Kind::kStt, is_paged = id->kind == schemas::Kind::kOcr;
+  const bool in_parts = (is_speech && query.partial) || (is_paged && (query.partial || !pages->empty()));
+  const OtherForm form = schemas::transcript_form_named(query.format);
+  if (in_parts) return send_partial_result(context, *call, *id, *pages, form);
+  send_result(context, *call, *id, Freshness::kFirst, {}, form);
+}
+
+Held HeldJobs::of(const schemas::JobView& job) {
+  if (job.status != schemas::JobStatus::kQueued) return Held::kNot;
+  if (is_paused(job.id.kind)) return Held::kPaused;
+  return is_served(job.id.kind) ? Held::kNot : Held::kUnserved;
+}
+
+bool HeldJobs::is_paused(schemas::Kind kind) {
+  if (!paused_) {
+    auto listed = storage::KindPauses(store_).list();
+    paused_ = listed ? *std::move(listed) : std::vector<storage::PausedKind>();
+  }
+  return std::ranges::find(*paused_, kind, &storage::PausedKind::kind) != paused_->end();
+}
+
+bool HeldJobs::is_served(schemas::Kind kind) {
+  if (!served_) served_ = storage::served_kinds(store_);
+  const base::Result<std::vector<schemas::Kind>>& kinds = *served_;
+  return !kinds || std::ranges::find(*kinds, kind) != kinds->end();
+}
+
+}  // namespace millrace::api

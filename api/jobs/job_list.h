@@ -1,0 +1,18 @@
+#pragma once
+#include <optional>
+#include <string>
+
+#include "api/routing/list_query.h"
+#include "storage/jobs/job_queries.h"
+
+// Which jobs a list is to have, as clients say it: in a query by job_list_fields(), or all_job_list_fields().
+namespace millrace::api {
+
+struct JobListQuery : PageQuery {
+  std::string error, kind, status, model, ids, q, tenant;
+  std::optional<base::WallTime> created_after, created_before;
+};
+
+storage::JobFilter filter_of(const JobListQuery& query);
+
+}  // namespace millrace::api

@@ -1,0 +1,109 @@
+#include "api/jobs/job_stream.h"
+
+#include <utility>
+
+#include "platform/base/log.h"
+
+namespace millrace::api {
+
+void JobStream::watch(std::int64_t after_version, std::chrono::milliseconds period) {
+  context_.waits.add(shared_from_this());
+  const std::weak_ptr<JobStream> weak = weak_from_this();
+  call_->on_gone([weak] {
+    if (const auto held = weak.lock()) held->over();
+  });
+  auto ticket = context_.waits.waiters().watch(job_, after_version, [weak](std::int64_t, schemas::JobStatus) {
+    if (const auto held = weak.lock()) held->wake();
+  });
+  {
+    const std::lock_guard lock(mutex_);
+    if (!over_) ticket_ = std::move(ticket);
+  }
+  schedule_beat(period);
+  wake();
+}
+
+void JobStream::wake() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (over_) return;
+    again_ = true;
+    if (running_) return;
+    running_ = true;
+  }
+  const bool posted =
+      context_.pool.post(base::Pool::Lane::kQuick, [self = shared_from_this()] { self->pump(); });
+  if (posted) return;
+  const std::lock_guard lock(mutex_);
+  running_ = false;  // the next beat looks again
+}
+
+void JobStream::pump() {
+  while (true) {
+    {
+      const std::lock_guard lock(mutex_);
+      running_ = again_ && !over_;
+      again_ = false;
+      if (!running_) return;
+    }
+    const Look seen = caught_look();
+    if (seen == Look::kOver) return over();
+    const std::lock_guard lock(mutex_);
+    if (seen == Look::kMore) again_ = true;
+    if (seen != Look::kBacklog) continue;
+    running_ = false;
+    call_->responder().on_drained(kBacklogResume, [weak = weak_from_this()] {
+      if (const auto held = weak.lock()) held->wake();
+    });
+    return;
+  }
+}
+
+// Where there is no memory for the words either, the end alone has to do.
+void JobStream::tell_look_threw() {
+  try {
+    look_threw();
+  } catch (const std::exception&) {
+    call_->responder().abort();
+  }
+}
+
+// A stream that stopped looking would wait for ever.
+JobStream::Look JobStream::caught_look() {
+  try {
+    return look();
+  } catch (const std::exception& problem) {
+    base::log_error("job_stream_threw", {{"job_id", job_.str()}, {"what", problem.what()}});
+    tell_look_threw();
+    return Look::kOver;
+  }
+}
+
+void JobStream::schedule_beat(std::chrono::milliseconds period) {
+  auto timer = context_.loop.after(period, [weak = weak_from_this(), period] {
+    const auto held = weak.lock();
+    if (!held) return;
+    if (!held->beat()) return held->over();
+    held->wake();
+    held->schedule_beat(period);
+  });
+  const std::lock_guard lock(mutex_);
+  if (!over_) beat_ = std::move(timer);
+}
+
+void JobStream::over() {
+  jobs::Waiters::Ticket ticket;
+  net::Loop::Timer beat;
+  {
+    const std::lock_guard lock(mutex_);
+    if (over_) return;
+    over_ = true;
+    ticket = std::move(ticket_);
+    beat = std::move(beat_);
+  }
+  beat.cancel();
+  end_answer();
+  context_.waits.remove(shared_from_this());
+}
+
+}  // namespace millrace::api

@@ -1,0 +1,57 @@
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+
+#include "api/call.h"
+#include "api/context.h"
+#include "api/jobs/job_wait.h"
+
+namespace millrace::api {
+
+// An answer that goes on while a job does. Hints say when to look, the rows say what to send; in between it
+// tells its client that it is still there. Pauses while the client is slow. Ends when there is no more to say
+// and when the client leaves. Thread-safe.
+class JobStream : public Waiting, public std::enable_shared_from_this<JobStream> {
+ public:
+  JobStream(Context& context, CallPtr call, const schemas::JobId& job)
+      : context_(context), call_(std::move(call)), job_(job) {}
+
+ protected:
+  // Looks at once and after each change above `after_version`; `beat` is called every `period`. Never blocks.
+  void watch(std::int64_t after_version, std::chrono::milliseconds period);
+  // No look begins after this. Once; a second call does nothing.
+  void over();
+
+  enum class Look { kCaughtUp, kMore, kBacklog, kOver };
+  // Says what is new. On the pool, one thread at a time. What it throws is logged and ends the stream.
+  virtual Look look() = 0;
+  // Says so to the client, before the end: by a clean end it would think that this is all.
+  virtual void look_threw() { call_->responder().abort(); }
+  // False: the client has gone. On the loop.
+  virtual bool beat() = 0;
+  // The last word of `over`.
+  virtual void end_answer() {}
+
+  Context& context_;
+  const CallPtr call_;
+  const schemas::JobId job_;
+  std::mutex mutex_;
+  bool over_ = false;  // under the mutex
+
+ private:
+  void wake();
+  void pump();
+  Look caught_look();
+  void tell_look_threw();
+  void schedule_beat(std::chrono::milliseconds period);
+
+  // Under the mutex:
+  bool running_ = false;
+  bool again_ = false;
+  jobs::Waiters::Ticket ticket_;
+  net::Loop::Timer beat_;
+};
+
+}  // namespace millrace::api

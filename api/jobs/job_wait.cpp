@@ -1,0 +1,76 @@
+#include "api/jobs/job_wait.h"
+
+#include <vector>
+
+namespace millrace::api {
+
+JobWait::Done JobWait::take_done() {
+  jobs::Waiters::Ticket ticket;
+  net::Loop::Timer timer;
+  Done done;
+  const std::lock_guard lock(mutex_);
+  done.swap(done_);
+  ticket = std::move(ticket_);
+  timer = std::move(timer_);
+  return done;
+}
+
+void JobWait::cancel() {
+  take_done();
+  waits_.remove(shared_from_this());
+}
+
+void JobWait::finish(End end) {
+  Done done = take_done();
+  if (!done) return;
+  waits_.remove(shared_from_this());
+  waits_.loop().post([done = std::move(done), end] { done(end); });
+}
+
+std::shared_ptr<JobWait> JobWaits::wait(const schemas::JobId& job, std::int64_t seen_version,
+                                        std::chrono::milliseconds limit, JobWait::Done done) {
+  auto wait = std::make_shared<JobWait>(*this, std::move(done));
+  add(wait);
+  const std::weak_ptr<JobWait> weak = wait;
+  auto ticket = waiters_.watch(job, seen_version, [weak](std::int64_t, schemas::JobStatus status) {
+    const auto held = weak.lock();
+    if (held && schemas::is_terminal(status)) held->finish(JobWait::End::kTerminal);
+  });
+  auto timer = loop_.after(limit, [weak] {
+    if (const auto held = weak.lock()) held->finish(JobWait::End::kTimeout);
+  });
+  const std::lock_guard lock(wait->mutex_);
+  if (wait->done_) {
+    wait->ticket_ = std::move(ticket);
+    wait->timer_ = std::move(timer);
+  }
+  return wait;
+}
+
+void JobWaits::add(std::shared_ptr<Waiting> waiting) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!draining_) {
+      waiting_.insert(std::move(waiting));
+      return;
+    }
+  }
+  waiting->drain();
+}
+
+void JobWaits::remove(const std::shared_ptr<Waiting>& waiting) {
+  const std::lock_guard lock(mutex_);
+  waiting_.erase(waiting);
+}
+
+void JobWaits::drain() {
+  std::unordered_set<std::shared_ptr<Waiting>> all;
+  {
+    const std::lock_guard lock(mutex_);
+    draining_ = true;
+    all.swap(waiting_);
+  }
+  for (const auto& each : all) each->drain();
+}
+
+}  // namespace millrace::api

@@ -1,0 +1,75 @@
+#pragma once
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <unordered_set>
+
+#include "jobs/waiters.h"
+#include "platform/net/loop.h"
+#include "schemas/jobs/job.h"
+
+namespace millrace::api {
+
+class JobWaits;
+
+// Something that lasts until a job changes, and that draining ends: a wait or an event stream.
+class Waiting {
+ public:
+  virtual ~Waiting() = default;
+  virtual void drain() = 0;  // on any thread; never blocks
+};
+
+// One wait for a job's end. Thread-safe.
+class JobWait final : public Waiting, public std::enable_shared_from_this<JobWait> {
+ public:
+  enum class End { kTerminal, kTimeout, kDraining };
+  using Done = std::function<void(End)>;
+
+  JobWait(JobWaits& waits, Done done) : waits_(waits), done_(std::move(done)) {}
+
+  // The job is known to be over (the row was read): `done` runs unless the wait has ended before.
+  void job_is_over() { finish(End::kTerminal); }
+  // Nobody waits any more: `done` never runs.
+  void cancel();
+  void drain() override { finish(End::kDraining); }
+
+ private:
+  friend class JobWaits;
+  void finish(End end);
+  Done take_done();
+
+  JobWaits& waits_;
+  std::mutex mutex_;
+  Done done_;
+  jobs::Waiters::Ticket ticket_;
+  net::Loop::Timer timer_;
+};
+
+// All waits of this process: owns them while they last. Thread-safe.
+class JobWaits {
+ public:
+  JobWaits(jobs::Waiters& waiters, net::Loop& loop) : waiters_(waiters), loop_(loop) {}
+
+  // `done` runs once, on the loop thread: when the job has ended, after `limit`, or at drain. Changes up to
+  // `seen_version` do not count. Register first, then submit or read the row once (delivery.md, rule 12).
+  std::shared_ptr<JobWait> wait(const schemas::JobId& job, std::int64_t seen_version,
+                                std::chrono::milliseconds limit, JobWait::Done done);
+  // An event stream's share in draining.
+  void add(std::shared_ptr<Waiting> waiting);
+  void remove(const std::shared_ptr<Waiting>& waiting);
+  // Ends all waits, and each one that comes later.
+  void drain();
+
+  jobs::Waiters& waiters() { return waiters_; }
+  net::Loop& loop() { return loop_; }
+
+ private:
+  jobs::Waiters& waiters_;
+  net::Loop& loop_;
+  std::mutex mutex_;
+  std::unordered_set<std::shared_ptr<Waiting>> waiting_;
+  bool draining_ = false;
+};
+
+}  // namespace millrace::api

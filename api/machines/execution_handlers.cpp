@@ -1,0 +1,189 @@
+#include <algorithm>
+#include <array>
+
+#include "api/call.h"
+#include "api/handlers.h"
+#include "api/headers.h"
+#include "api/machines/execution.h"
+#include "api/machines/machine_handlers.h"
+#include "api/routing/list_query.h"
+#include "api/routing/page.h"
+#include "platform/base/crypto.h"
+#include "schemas/machines/machine.h"
+#include "storage/blobs/blobs.h"
+
+namespace millrace::api {
+namespace {
+
+using base::Code;
+using schemas::ExecutionRequest;
+using schemas::Field;
+using schemas::JobId;
+using storage::Submitted;
+
+constexpr std::string_view kModel = "machine/exec";
+
+// The spec and the command's input, in blobs where they are large or, for the input, always.
+base::Status place_payload(Context& context, const ExecutionRequest& request, jobs::Order& order) {
+  order.spec = schemas::to_json(request.spec);
+  if (order.spec.size() > storage::kInlineMax) {
+    auto blob = storage::stage(context.store.blobs(), order.spec);
+    if (!blob) return blob.error();
+    order.spec_blob = std::move(*blob);
+    order.spec.clear();
+  }
+  if (request.input.empty()) return {};
+  auto blob = storage::stage(context.store.blobs(), request.input);
+  if (!blob) return blob.error();
+  order.input = std::move(*blob);
+  return {};
+}
+
+base::Result<jobs::Order> order_of(Context& context, const Call& call, const ExecutionRequest& request) {
+  jobs::Order order;
+  order.id = context.submit.new_id(schemas::Kind::kExec);
+  order.tenant = call.tenant();
+  order.model = kModel;
+  order.lane_key = schemas::machine_id(request.spec.machine);
+  order.machine = request.spec.machine;
+  order.wake = context.submit.new_id(schemas::Kind::kMachine);
+  order.actor = call.principal->key_id;
+  order.rerun_on_loss = request.retry_on_worker_loss;
+  order.traceparent = traceparent(call.head());
+  order.replay_only = call.replay_only;
+  if (!request.environment.empty())
+    order.secret = base::seal(context.secret_key, order.id.str(), schemas::to_json(request.environment));
+  if (auto placed = place_payload(context, request, order); !placed) return placed.error();
+  return order;
+}
+
+// The execution as it is now.
+void send_execution(Context& context, Call& call, const JobId& id, bool replayed) {
+  const auto found = find_execution(context.store, call.tenant(), id);
+  if (!found) return call.fail(found.error());
+  front::Reply reply = execution_reply(*found);
+  if (replayed) add_header(reply, "idempotent-replayed", "true");
+  call.reply(std::move(reply));
+}
+
+// A key without a place for another job could still have joined one of its own.
+base::Error refusal(const Context& context, const Call& call, const base::Error& error) {
+  const bool nothing_to_join = call.replay_only && error.code == Code::kNotFound;
+  return nothing_to_join ? context.places.refusal() : error;
+}
+
+void submit(Context& context, const CallPtr& call, jobs::Order order) {
+  context.submit.submit(std::move(order), [&context, call](const base::Result<Submitted>& made) {
+    if (!made) return call->fail(refusal(context, *call, made.error()));
+    call->name_job(made->job.str());
+    if (auto place = call->take_place(); !made->replayed) context.places.keep(std::move(place), made->job);
+    owed_on_pool(context, call, [&context, call, id = made->job, replayed = made->replayed] {
+      send_execution(context, *call, id, replayed);
+    });
+  });
+}
+
+using KnownResult = std::optional<schemas::ExecutionResult>;
+
+// What its result says, if it can be read, else what was known before: the commit thread opens no file.
+KnownResult result_of(const storage::JobRecord& record, const KnownResult& known) {
+  if (!record.result || record.result->blob) return known;
+  const auto read = schemas::execution_result_from_json(record.result->bytes);
+  if (!read) return known;
+  return *read;
+}
+
+// `spec` of the record was read before: it may lie in a blob.
+storage::ReplyBuilder<storage::JobRecord> shown_with(schemas::ExecutionSpec spec, KnownResult known) {
+  return [spec = std::move(spec), known](const storage::JobRecord& record) {
+    return schemas::execution_json(record.job, spec, result_of(record, known), record.artifacts);
+  };
+}
+
+void remove(Context& context, const CallPtr& call, const JobId& id,
+            std::optional<storage::IdempotencyKey> key, storage::ReplyBuilder<storage::JobRecord> shown) {
+  context.control.remove(id, machine_call(context, *call, std::move(key)), std::move(shown), answer_to(call));
+}
+
+// A page of `records`; more than `limit` of them mean that another one follows.
+void send_records(Context& context, Call& call, std::vector<storage::JobRecord> records, std::size_t limit) {
+  Page page(context);
+  base::Uuid last;
+  while (page.count() < std::min(limit, records.size())) {
+    storage::JobRecord& record = records[page.count()];
+    const base::Uuid id = record.job.id.uuid;
+    const auto execution = execution_of(context.store, std::move(record));
+    if (!execution) return call.fail(execution.error());
+    if (!page.add(execution->json())) break;
+    last = id;
+  }
+  const bool more = page.count() > 0 && page.count() < records.size();
+  page.send(call, more ? job_cursor(last) : std::string());
+}
+
+// Commands of such a machine are run by workers on this host, and this process may know that there are none.
+base::Status may_run(const Context& context, const schemas::Machine& machine) {
+  const bool off =
+      machine.driver == schemas::MachineDriver::kSandbox && !context.options.executions_off.empty();
+  if (off) return base::error(Code::kOverloaded, context.options.executions_off);
+  return {};
+}
+
+}  // namespace
+
+std::span<const Field> execution_list_fields() { return kPageFields; }
+
+void create_execution(Context& context, CallPtr call) {
+  if (!path_machine(*call)) return;
+  auto key = required_key(*call, "command");
+  if (!key) return call->fail(key.error());
+  auto request = schemas::parse_execution_request(call->body());
+  if (!request) return call->refuse(request.error());
+  call->drop_body();
+  const auto machine = path_machine_found(context, *call);
+  if (!machine) return;
+  if (const auto runs = may_run(context, *machine); !runs) return call->fail(runs.error());
+  request->spec.machine = machine->id;
+  request->spec.has_input = !request->input.empty();
+  auto order = order_of(context, *call, *request);
+  if (!order) return call->fail(order.error());
+  order->idempotency = std::move(*key);
+  submit(context, call, std::move(*order));
+}
+
+void list_executions(Context& context, CallPtr call) {
+  if (!path_machine(*call)) return;
+  PageQuery query;
+  std::optional<base::Uuid> before;
+  if (!read_query(*call, kPageFields, &query)) return;
+  if (!read_cursor(*call, query.cursor, &job_cursor_of, before)) return;
+  const auto machine = path_machine_found(context, *call);
+  if (!machine) return;
+  auto records = storage::JobQueries(context.store)
+                     .lane(call->tenant(), schemas::Kind::kExec, schemas::machine_id(machine->id),
+                           query.limit + 1, before);
+  if (!records) return call->fail(records.error());
+  send_records(context, *call, std::move(*records), static_cast<std::size_t>(query.limit));
+}
+
+void get_execution(Context& context, CallPtr call) {
+  const auto found = path_execution_found(context, *call);
+  if (found) call->reply(execution_reply(*found));
+}
+
+// One that was forgotten by a call with the same key has left its reply behind.
+void delete_execution(Context& context, CallPtr call) {
+  const auto id = path_execution(*call);
+  if (!id) return;
+  auto key = sent_key(*call);
+  if (!key) return call->fail(key.error());
+  auto found = find_execution(context.store, call->tenant(), *id);
+  const bool gone = !found && found.error().code == Code::kNotFound;
+  if (gone && *key) return remove(context, call, *id, std::move(*key), shown_with({}, {}));
+  if (!found) return call->fail(found.error());
+  if (schemas::machine_id(found->spec.machine) != call->params.front())
+    return call->fail(base::error(Code::kNotFound, "There is no such execution"));
+  remove(context, call, *id, std::move(*key), shown_with(std::move(found->spec), found->result));
+}
+
+}  // namespace millrace::api

@@ -1,0 +1,240 @@
+#include "api/machines/ssh_handlers.h"
+
+#include <array>
+
+#include "api/call.h"
+#include "api/handlers.h"
+#include "api/machines/machine_handlers.h"
+#include "api/routing/list_query.h"
+#include "api/routing/page.h"
+#include "machines/keys/public_key.h"
+#include "machines/keys/ssh_authority.h"
+#include "machines/sshd/local_sshd.h"
+#include "platform/base/log.h"
+#include "schemas/machines/machine_lifecycle.h"
+#include "schemas/machines/ssh_session.h"
+#include "storage/machines/machines.h"
+#include "storage/machines/ssh_sessions.h"
+
+namespace millrace::api {
+
+base::Status Revocations::publish() {
+  const std::lock_guard lock(mutex_);
+  const auto revoked = storage::SshSessions(store_).revoked();
+  if (!revoked) return revoked.error();
+  const std::vector<std::uint64_t> serials(revoked->serials.begin(), revoked->serials.end());
+  return authority_->write_revocation_list(serials, static_cast<std::uint64_t>(revoked->version),
+                                           clock_.wall());
+}
+
+namespace {
+
+using base::Code;
+using schemas::Machine;
+using schemas::SshConnection;
+using schemas::SshSession;
+using schemas::SshStatus;
+using storage::SshSessions;
+
+constexpr int kSshPort = 22;
+constexpr std::chrono::seconds kClockSkew{60};  // of the host that looks at the certificate
+
+// Where the machine's sshd answers, and as whom.
+struct Door {
+  std::string host;
+  int port = kSshPort;
+  std::string user;
+};
+
+Door door_of(const Machine& machine) {
+  switch (machine.driver) {
+    case schemas::MachineDriver::kSsh: {
+      const auto target = machine.settings.ssh.value_or(schemas::SshTarget());
+      return {target.host, target.port, target.user};
+    }
+    case schemas::MachineDriver::kSandbox:
+      break;
+  }
+  const auto endpoint = machine.ssh.value_or(schemas::SshEndpoint());
+  return {endpoint.host, endpoint.port, machines::kSshUser};
+}
+
+// As OpenSSH's known_hosts names it.
+std::string host_pattern(const Door& door) {
+  if (door.port == kSshPort) return door.host;
+  return "[" + door.host + "]:" + std::to_string(door.port);
+}
+
+// Signs on the commit thread; the key was read before.
+SshSessions::Issue issue_with(const Context& context, machines::PublicKey key) {
+  return [authority = context.ssh_authority, key = std::move(key)](const SshSession& session,
+                                                                   const Machine& machine) {
+    const Door door = door_of(machine);
+    const machines::UserCertificate certificate{.key = key,
+                                                .serial = static_cast<std::uint64_t>(session.serial),
+                                                .key_id = schemas::ssh_session_id(session.id),
+                                                .principal = schemas::machine_id(machine.id),
+                                                .valid_from = session.created_at - kClockSkew,
+                                                .valid_until = session.expires_at};
+    return SshConnection{.endpoint = door.host,
+                         .port = door.port,
+                         .username = door.user,
+                         .host_pattern = host_pattern(door),
+                         .host_ca = authority->host_ca(),
+                         .certificate = authority->sign(certificate)};
+  };
+}
+
+base::Error no_session() { return base::error(Code::kNotFound, "There is no such SSH session"); }
+
+// False: `call` was answered.
+bool has_authority(const Context& context, Call& call) {
+  if (context.ssh_authority) return true;
+  call.fail(
+      base::error(Code::kOverloaded, "This process has no SSH certificate authority: its log says why"));
+  return false;
+}
+
+// The key's own words, as what is wrong with the body.
+schemas::Refusal about_public_key(const base::Error& error) {
+  return schemas::invalid(
+      {{.loc = {"body", "public_key"}, .msg = error.message, .type = "value_error", .input = {}, .ctx = {}}});
+}
+
+struct SessionPath {
+  base::Uuid machine, session;
+};
+// nullopt: `call` was answered 404.
+std::optional<SessionPath> path_session(Call& call) {
+  const auto machine = path_machine(call);
+  if (!machine) return std::nullopt;
+  const auto session = schemas::ssh_session_id_from(call.params.at(1));
+  if (session) return SessionPath{*machine, *session};
+  call.fail(no_session());
+  return std::nullopt;
+}
+
+// The body of a session has nothing that a client could have written: the member is its own.
+front::Reply with_wake_wait(front::Reply reply) {
+  if (reply.body.find(R"("retry_after_ms":)") != std::string::npos) add_wake_wait(reply);
+  return reply;
+}
+
+void send_session(const Context& context, Call& call, const SshSession& session) {
+  call.reply(with_wake_wait(json_reply(200, schemas::ssh_session_json(session, context.clock.wall()))));
+}
+
+SshSessions::Reply shown_session(const Context& context) {
+  return [&clock = context.clock](const SshSession& session) {
+    return schemas::ssh_session_json(session, clock.wall());
+  };
+}
+
+storage::Callback<storage::CallReply> session_answer(CallPtr call) {
+  return [call = std::move(call)](const base::Result<storage::CallReply>& answer) {
+    if (!answer) return call->fail(answer.error());
+    call->reply(with_wake_wait(answer_reply(*answer)));
+  };
+}
+
+// True if one that waits may be ready by now, or nobody sees to its machine any more (it may have fallen
+// asleep again); storage decides. While the machine wakes, a look costs no write.
+bool may_be_ready(Context& context, const std::string& tenant, const SshSession& session) {
+  if (session.status != SshStatus::kWaking || session.expires_at <= context.clock.wall()) return false;
+  const auto machine = storage::Machines(context.store).machine(tenant, session.machine);
+  if (!machine) return false;
+  switch (machine->desired) {
+    case schemas::MachineState::kRunning:
+      return schemas::is_awake(machine->desired, machine->phase);
+    case schemas::MachineState::kSleeping:
+      return true;
+    case schemas::MachineState::kDestroyed:
+      break;
+  }
+  return false;
+}
+
+void refresh(Context& context, const CallPtr& call, const SshSession& session) {
+  auto key = machines::public_key_from(session.public_key);
+  if (!key) return call->fail(base::error(Code::kInternal, "The key of this session cannot be read"));
+  SshSessions(context.store)
+      .refresh(call->tenant(), session.machine, session.id, call->principal->key_id,
+               issue_with(context, std::move(*key)), [&context, call](const base::Result<SshSession>& fresh) {
+                 if (!fresh) return call->fail(fresh.error());
+                 send_session(context, *call, *fresh);
+               });
+}
+
+// After the commit and before the reply: who has been told that the session is closed is not let in again.
+void publish_and_answer(Context& context, const CallPtr& call, const storage::CallReply& answer) {
+  const base::Status published = context.revocations.publish();
+  if (published) return call->reply(answer_reply(answer));
+  base::log_error("revocation_list_not_written", {{"error", published.error().message}});
+  call->fail(
+      base::error(Code::kInternal,
+                  "The session is closed, but the revocation list could not be written: close it again"));
+}
+
+}  // namespace
+
+std::span<const schemas::Field> ssh_list_fields() { return kPageFields; }
+
+void create_ssh_session(Context& context, CallPtr call) {
+  const auto machine = path_machine(*call);
+  if (!machine) return;
+  auto key = required_key(*call, "session");
+  if (!key) return call->fail(key.error());
+  if (!has_authority(context, *call)) return;
+  auto request = schemas::parse_ssh_request(call->body());
+  if (!request) return call->refuse(request.error());
+  auto public_key = machines::public_key_from(request->public_key);
+  if (!public_key) return call->refuse(about_public_key(public_key.error()));
+  SshSessions::Request wish{.id = base::Uuid::make(context.clock.wall()),
+                            .machine = *machine,
+                            .public_key = public_key->line(),
+                            .lifetime = context.options.ssh_lifetime};
+  SshSessions(context.store)
+      .create(std::move(wish), machine_call(context, *call, std::move(*key)),
+              issue_with(context, std::move(*public_key)), shown_session(context), session_answer(call));
+}
+
+void list_ssh_sessions(Context& context, CallPtr call) {
+  if (!path_machine(*call)) return;
+  PageQuery query;
+  std::optional<base::Uuid> before;
+  if (!read_query(*call, kPageFields, &query)) return;
+  if (!read_cursor(*call, query.cursor, &job_cursor_of, before)) return;
+  const auto machine = path_machine_found(context, *call);
+  if (!machine) return;
+  const auto sessions = SshSessions(context.store).list(call->tenant(), machine->id, query.limit + 1, before);
+  if (!sessions) return call->fail(sessions.error());
+  send_list(context, *call, *sessions, query.limit, shown_session(context));
+}
+
+void get_ssh_session(Context& context, CallPtr call) {
+  const auto path = path_session(*call);
+  if (!path) return;
+  const auto session = SshSessions(context.store).session(call->tenant(), path->machine, path->session);
+  if (!session) return call->fail(session.error());
+  const bool fresh = context.ssh_authority && may_be_ready(context, call->tenant(), *session);
+  if (fresh) return refresh(context, call, *session);
+  send_session(context, *call, *session);
+}
+
+void close_ssh_session(Context& context, CallPtr call) {
+  const auto path = path_session(*call);
+  if (!path) return;
+  auto key = sent_key(*call);
+  if (!key) return call->fail(key.error());
+  if (!has_authority(context, *call)) return;
+  SshSessions(context.store)
+      .close(path->machine, path->session, machine_call(context, *call, std::move(*key)),
+             shown_session(context), [&context, call](const base::Result<storage::CallReply>& answer) {
+               if (!answer) return call->fail(answer.error());
+               owed_on_pool(context, call, [&context, call, answer = *answer] {
+                 publish_and_answer(context, call, answer);
+               });
+             });
+}
+
+}  // namespace millrace::api

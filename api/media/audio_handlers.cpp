@@ -1,0 +1,97 @@
+#include "ai/inference/routing/routing.h"
+#include "api/call.h"
+#include "api/chat/chat_handlers.h"
+#include "api/handlers.h"
+#include "api/jobs/job_answer.h"
+#include "api/media/transcript_stream.h"
+#include "schemas/dropped.h"
+#include "schemas/jobs/job_name.h"
+#include "schemas/media/transcription_request.h"
+
+namespace millrace::api {
+namespace {
+
+using schemas::SpeechTask;
+
+// A recording's request, while its body arrives.
+struct RecordingIntake {
+  Context& context;
+  CallPtr call;
+  SpeechTask task;
+  bool strict;
+};
+
+JobAnswer::Terms terms_of(const RecordingIntake& intake, const schemas::TranscriptionRequest& request) {
+  JobAnswer::Terms terms{.kind = schemas::Kind::kStt,
+                         .subject = "The recording",
+                         .dropped = schemas::dropped_text(request.dropped)};
+  set_patience(terms, intake.call->head(), request.deferred, intake.context.options.stt_wait);
+  if (!request.stream) return terms;
+  terms.follow = [&context = intake.context, call = intake.call, dropped = terms.dropped](
+                     const schemas::JobId& job, bool replayed) {
+    const Freshness freshness = replayed ? Freshness::kReplayed : Freshness::kFirst;
+    TranscriptStream::start(context, call, job, {freshness, dropped});
+  };
+  return terms;
+}
+
+void note_untold_times(const inference::Registry& registry, schemas::TranscriptionRequest& request) {
+  if (!request.asks_times) return;
+  const auto [segments, words] = inference::told_times(registry, request.spec.model, request.spec.language);
+  const schemas::TranscriptStyle& style = request.spec.style;
+  if ((style.segments && !segments) || (style.words && !words))
+    request.dropped.push_back({.name = "timestamp_granularities"});
+}
+
+// The form is whole. Pool.
+void submit_recording(const RecordingIntake& intake, Form form) {
+  Call& call = *intake.call;
+  auto order = order_of(call, [&form] { return form.fingerprint; });
+  if (!order) return call.fail(order.error());
+  const auto registry = intake.context.chat.registry();
+  std::string asked;
+  auto request = schemas::parse_transcription_request(
+      intake.task, form.fields, form.file != nullptr, [&](const std::string& model) {
+        asked = model;
+        return inference::transcription_model(*registry, model).has_value();
+      });
+  if (!request)
+    return call.refuse(of_wrong_model(*registry, asked, "hear recordings", std::move(request.error())));
+  note_untold_times(*registry, *request);
+  for (std::string& name : form.dropped) request->dropped.push_back({.name = std::move(name)});
+  if (auto good = inference::check_strict(intake.strict, request->dropped); !good)
+    return call.fail(good.error());
+  call.name_model(request->spec.model);
+  request->spec.file_name = std::move(form.file_name);
+  order->model = request->spec.model;
+  order->spec = schemas::to_json(request->spec);
+  order->input = std::move(form.file);
+  JobAnswer::Terms terms = terms_of(intake, *request);
+  terms.name = schemas::job_name(schemas::Kind::kStt, order->spec);
+  std::make_shared<JobAnswer>(intake.context, intake.call, *std::move(order), std::move(terms))->submit();
+}
+
+void take_recording(Context& context, CallPtr call, SpeechTask task) {
+  const auto strict = read_strict(*call);
+  if (!strict) return;
+  const RecordingIntake intake{context, call, task, *strict};
+  const std::shared_ptr<Upload> upload = call->upload;
+  if (!upload) return submit_recording(intake, {});  // no body at all
+  upload->finish([intake](tl::expected<Form, schemas::Refusal> form) {
+    intake.call->drop_body();
+    if (!form) return intake.call->refuse(form.error());
+    submit_recording(intake, *std::move(form));
+  });
+}
+
+}  // namespace
+
+void create_transcription(Context& context, CallPtr call) {
+  take_recording(context, std::move(call), SpeechTask::kTranscribe);
+}
+
+void create_translation(Context& context, CallPtr call) {
+  take_recording(context, std::move(call), SpeechTask::kTranslate);
+}
+
+}  // namespace millrace::api

@@ -1,0 +1,75 @@
+#include "api/media/image_answer.h"
+
+#include <utility>
+
+#include "api/media/image_files.h"
+#include "schemas/dropped.h"
+
+namespace millrace::api {
+namespace {
+
+using inference::ImageEnd;
+
+constexpr std::size_t kRoomBeside = 1024;  // bytes of an image in a reply beside its base64
+
+std::size_t reply_bytes(const schemas::ImageReply& reply) {
+  std::size_t bytes = 0;
+  for (const schemas::Image& image : reply.images) bytes += image.b64_json.size() + kRoomBeside;
+  return bytes;
+}
+
+void send(Context& context, Call& call, const ImageEnd& end) {
+  const std::size_t bytes = reply_bytes(end.reply);
+  auto room = reply_room(context, bytes);
+  if (!room) return call.fail(room.error());
+  front::Reply reply = json_reply(200, schemas::image_reply_json(end.reply));
+  reply.hold = *std::move(room);
+  add_chat_headers(reply, end.head.model, end.head.attempts, schemas::dropped_text(end.head.dropped),
+                   end.cost_usd);
+  call.reply(std::move(reply));
+}
+
+// Pool.
+void keep_and_send(Context& context, const CallPtr& call, const std::shared_ptr<ImageEnd>& end) {
+  if (!end->by_url) return send(context, *call, *end);
+  const std::shared_ptr<schemas::ImageReply> reply(end, &end->reply);
+  keep_images(context, *call, reply, [&context, call, end](const base::Status& kept) {
+    if (!kept) return call->fail(kept.error());
+    send(context, *call, *end);
+  });
+}
+
+}  // namespace
+
+std::int64_t ImageAnswer::now_seconds() const {
+  return std::chrono::duration_cast<std::chrono::seconds>(context_.clock.wall().time_since_epoch()).count();
+}
+
+std::shared_ptr<inference::ChatRun> ImageAnswer::start_run(const inference::Media& media) {
+  if (request_.stream) keep_beating();
+  return media.draw(request_, *this);
+}
+
+void ImageAnswer::on_image(const inference::ChatHead& head, schemas::ImageEvent&& event) {
+  if (is_over()) return;
+  if (!streaming()) begin_stream(head, model_stream_head());
+  if (event.completed) event.dropped_params = unsaid_dropped(head);
+  call_->responder().write(schemas::image_event_text(event, request_, now_seconds()));
+}
+
+void ImageAnswer::on_end(base::Result<ImageEnd> end) {
+  if (is_over()) return;
+  const auto self = shared_from_this();
+  over();
+  if (!end) return say_error(end.error());
+  if (streaming()) {
+    call_->responder().end();
+    return;
+  }
+  if (end->reply.created == 0) end->reply.created = now_seconds();
+  const auto kept = std::make_shared<ImageEnd>(*std::move(end));
+  owed_on_pool(context_, call_,
+               [&context = context_, call = call_, kept] { keep_and_send(context, call, kept); });
+}
+
+}  // namespace millrace::api

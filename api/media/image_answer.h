@@ -1,0 +1,24 @@
+#pragma once
+#include "api/media/media_stream.h"
+
+namespace millrace::api {
+
+// The answer to one request for images: whole, with URLs of ours or base64; or a stream of named events,
+// which ends without [DONE], and early with an event `error`.
+class ImageAnswer final : public MediaStream, public inference::ImageSink {
+ public:
+  ImageAnswer(Context& context, CallPtr call, schemas::ImageRequest request)
+      : MediaStream(context, std::move(call)), request_(std::move(request)) {}
+
+  void on_image(const inference::ChatHead& head, schemas::ImageEvent&& event) override;
+  bool is_ready() override { return has_room(); }
+  void on_end(base::Result<inference::ImageEnd> end) override;
+
+ private:
+  std::shared_ptr<inference::ChatRun> start_run(const inference::Media& media) override;
+  std::int64_t now_seconds() const;
+
+  const schemas::ImageRequest request_;
+};
+
+}  // namespace millrace::api

@@ -1,0 +1,100 @@
+#include "api/media/image_files.h"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include <unistd.h>
+
+#include "api/media/file_stream.h"
+#include "platform/base/base64.h"
+#include "platform/base/crypto.h"
+#include "schemas/media.h"
+#include "storage/blobs/blobs.h"
+#include "storage/blobs/image_files.h"
+
+namespace millrace::api {
+namespace {
+
+using std::chrono::seconds;
+
+std::string signature(std::string_view id, std::string_view expires, std::string_view secret_key) {
+  const base::Sha256Digest key = base::hmac_sha256(secret_key, "signed image URLs");
+  const std::string_view key_bytes(reinterpret_cast<const char*>(key.data()), key.size());
+  return base::hex(base::hmac_sha256(key_bytes, std::string(id).append("\n").append(expires)));
+}
+
+// Absolute where it can be known: clients fetch it as it is.
+std::string base_of(const Context& context, const Call& call) {
+  if (!context.options.public_url.empty()) return context.options.public_url;
+  const auto host = call.head().header("host");
+  return host && !host->empty() ? "http://" + std::string(*host) : std::string();
+}
+
+base::Result<storage::Staged> staged_image(storage::Blobs& blobs, const std::string& base64) {
+  const auto bytes = base::base64_decode(base64);
+  if (!bytes)
+    return base::error(base::Code::kUpstream, "The provider answered with an image that is no base64");
+  return storage::stage(blobs, *bytes);
+}
+
+std::string media_type(const storage::OpenFile& file) {
+  std::string head(schemas::kMediaHeadBytes, '\0');
+  const ssize_t got = ::pread(file.fd(), head.data(), head.size(), 0);
+  head.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  const auto media = schemas::detect_media(head);
+  return std::string(media ? schemas::mime(*media) : "application/octet-stream");
+}
+
+}  // namespace
+
+std::string image_path(const base::Uuid& id, base::WallTime expires, std::string_view secret_key) {
+  const std::string name = id.str();
+  const std::string at =
+      std::to_string(std::chrono::duration_cast<seconds>(expires.time_since_epoch()).count());
+  return "/v1/images/files/" + name + "?expires=" + at + "&sig=" + signature(name, at, secret_key);
+}
+
+std::optional<base::Uuid> checked_image(const ImageUrl& url, std::string_view secret_key,
+                                        base::WallTime now) {
+  const std::string right = signature(url.id, url.expires, secret_key);
+  if (!base::equal_constant_time(right, url.signature)) return std::nullopt;
+  std::int64_t expires = 0;
+  const char* const end = url.expires.data() + url.expires.size();
+  const auto read = std::from_chars(url.expires.data(), end, expires);
+  const bool over = read.ec != std::errc{} || read.ptr != end || now >= base::WallTime(seconds(expires));
+  return over ? std::nullopt : base::Uuid::parse(url.id);
+}
+
+void keep_images(Context& context, const Call& call, std::shared_ptr<schemas::ImageReply> reply,
+                 std::function<void(base::Status)> done) {
+  const base::WallTime expires = context.clock.wall() + kImageUrlLife;
+  const std::string base = base_of(context, call);
+  std::vector<storage::ImageFile> files;
+  for (schemas::Image& image : reply->images) {
+    if (image.b64_json.empty()) continue;
+    auto bytes = staged_image(context.store.blobs(), image.b64_json);
+    if (!bytes) return done(bytes.error());
+    files.push_back({base::Uuid::make(context.clock.wall()), *std::move(bytes)});
+    image.url = base + image_path(files.back().id, expires, context.secret_key);
+    image.b64_json.clear();
+  }
+  storage::ImageFiles(context.store)
+      .add(call.principal->tenant, std::move(files), expires,
+           [reply, done = std::move(done)](const base::Result<bool>& kept) {
+             done(kept ? base::Status() : base::Status(kept.error()));
+           });
+}
+
+void send_image(Context& context, const CallPtr& call, const base::Uuid& id) {
+  auto image = storage::ImageFiles(context.store).open(id);
+  if (!image) return call->fail(image.error());
+  front::Reply head{.status = 200, .content_type = media_type(image->file), .headers = {}, .body = {}};
+  add_header(head, "cache-control", "private, max-age=3600");
+  add_header(head, "x-content-type-options", "nosniff");
+  add_header(head, "content-security-policy", "sandbox; default-src 'none'");
+  const ByteRange whole{0, image->bytes};
+  FileStream::start(context, call, std::move(image->file), whole, std::move(head));
+}
+
+}  // namespace millrace::api

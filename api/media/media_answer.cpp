@@ -1,0 +1,158 @@
+#include "api/media/media_answer.h"
+
+#include <array>
+#include <utility>
+
+#include "api/chat/chat_handlers.h"
+#include "api/handlers.h"
+#include "api/media/image_answer.h"
+#include "api/media/image_files.h"
+#include "api/routing/list_query.h"
+#include "schemas/dropped.h"
+
+namespace millrace::api {
+namespace {
+
+using inference::EmbeddingEnd;
+
+constexpr std::size_t kSmallNumbers = 4096;  // that are written where the reply was heard
+constexpr std::size_t kNumberText = 12;      // bytes of most numbers
+
+std::size_t numbers_of(const schemas::EmbeddingReply& reply) {
+  std::size_t numbers = 0;
+  for (const schemas::Vector& each : reply.vectors) numbers += each.size();
+  return numbers;
+}
+
+void send(Context& context, Call& call, const EmbeddingEnd& end, bool base64) {
+  const std::size_t expected = numbers_of(end.reply) * kNumberText;
+  auto room = reply_room(context, expected);
+  if (!room) return call.fail(room.error());
+  front::Reply reply = json_reply(200, schemas::embedding_reply_json(end.reply, base64));
+  reply.hold = *std::move(room);
+  add_chat_headers(reply, end.head.model, end.head.attempts, schemas::dropped_text(end.head.dropped),
+                   end.cost_usd);
+  call.reply(std::move(reply));
+}
+
+}  // namespace
+
+void MediaAnswer::begin() {
+  call_->on_gone([&loop = context_.loop, weak = weak_from_this()] {
+    loop.post([weak] {
+      if (const auto self = weak.lock()) self->leave();
+    });
+  });
+  context_.loop.post([self = shared_from_this()] { self->start(); });
+}
+
+void MediaAnswer::start() {
+  if (over_) return;
+  if (!context_.chat_answers.add(shared_from_this())) return call_->fail(shutting_down());
+  run_ = start_run(inference::Media(context_.chat, context_.pool));
+}
+
+void MediaAnswer::give_up(const base::Error& why) {
+  if (over_) return;
+  if (run_) run_->cancel();
+  over();
+  say_error(why);
+}
+
+void MediaAnswer::fail(const base::Error& error) {
+  front::Reply reply = error_reply(call_->head().path, error);
+  if (calls_) {
+    const inference::ChatHead& head = calls_->head;
+    call_->name_model(head.model);
+    add_chat_headers(reply, head.model, head.attempts, schemas::dropped_text(head.dropped), calls_->cost_usd);
+  }
+  call_->fail(error, std::move(reply));
+}
+
+void MediaAnswer::leave() {
+  if (over_) return;
+  if (run_) run_->cancel();
+  over();
+}
+
+// The run may be on the stack: it goes with the next turn of the loop.
+void MediaAnswer::over() {
+  const auto self = shared_from_this();
+  over_ = true;
+  if (run_) calls_ = run_->calls();
+  context_.chat_answers.remove(self);
+  context_.loop.post([run = std::exchange(run_, nullptr)] {});
+}
+
+std::shared_ptr<inference::ChatRun> EmbeddingAnswer::start_run(const inference::Media& media) {
+  return media.embed(std::move(request_), [weak = weak_from_this()](base::Result<EmbeddingEnd> end) {
+    const auto self = weak.lock();
+    if (self) static_cast<EmbeddingAnswer&>(*self).on_end(std::move(end));
+  });
+}
+
+void EmbeddingAnswer::on_end(base::Result<EmbeddingEnd> end) {
+  if (is_over()) return;
+  over();
+  if (!end) return say_error(end.error());
+  if (numbers_of(end->reply) <= kSmallNumbers) return send(context_, *call_, *end, base64_);
+  const auto kept = std::make_shared<const EmbeddingEnd>(*std::move(end));
+  owed_on_pool(context_, call_, [&context = context_, call = call_, kept, base64 = base64_] {
+    send(context, *call, *kept, base64);
+  });
+}
+
+namespace {
+
+using schemas::Field;
+
+constexpr std::array kImageFields{
+    Field{.name = "expires",
+          .text = "Unix seconds, as the URL has it",
+          .max = 20,
+          .store = &schemas::store_in<ImageUrl, &ImageUrl::expires>},
+    Field{.name = "sig",
+          .text = "As the URL has it",
+          .max = 128,
+          .store = &schemas::store_in<ImageUrl, &ImageUrl::signature>},
+};
+
+}  // namespace
+
+void create_embeddings(Context& context, CallPtr call) {
+  const auto strict = read_strict(*call);
+  if (!strict) return;
+  auto request = schemas::parse_embedding_request(call->body());
+  if (!request) return call->refuse(request.error());
+  request->strict = *strict;
+  if (const auto wrong = inference::Media(context.chat, context.pool).check(*request))
+    return call->refuse(of_wrong_model(*context.chat.registry(), request->model, "make embeddings", *wrong));
+  std::string().swap(call->body());  // its share of the budget stays: the request holds as much
+  std::make_shared<EmbeddingAnswer>(context, std::move(call), *std::move(request))->begin();
+}
+
+void create_images(Context& context, CallPtr call) {
+  const auto strict = read_strict(*call);
+  if (!strict) return;
+  auto request = schemas::parse_image_request(call->body());
+  if (!request) return call->refuse(request.error());
+  request->strict = *strict;
+  if (const auto wrong = inference::Media(context.chat, context.pool).check(*request))
+    return call->refuse(of_wrong_model(*context.chat.registry(), request->model, "make images", *wrong));
+  std::make_shared<ImageAnswer>(context, std::move(call), *std::move(request))->begin();
+}
+
+std::span<const schemas::Field> image_file_fields() { return kImageFields; }
+
+// Whatever is wrong with the URL, there is no such file.
+void image_file(Context& context, CallPtr call) {
+  ImageUrl url;
+  url.id = call->params.front();
+  const bool read = read_query(*call, kImageFields, &url);
+  if (!read) return;
+  const auto id = checked_image(url, context.secret_key, context.clock.wall());
+  if (!id) return call->fail(base::error(base::Code::kNotFound, "There is no such image, or no longer"));
+  send_image(context, call, *id);
+}
+
+}  // namespace millrace::api

@@ -1,0 +1,64 @@
+#pragma once
+#include <memory>
+#include <string_view>
+
+#include "ai/inference/media/media.h"
+#include "api/call.h"
+#include "api/chat/chat_answer.h"
+#include "api/context.h"
+
+namespace millrace::api {
+
+// The answer to a request for a model that is no chat, from the run on the loop's thread to the client. A
+// client that leaves ends the run.
+class MediaAnswer : public OpenAnswer, public std::enable_shared_from_this<MediaAnswer> {
+ public:
+  MediaAnswer(Context& context, CallPtr call) : context_(context), call_(std::move(call)) {}
+
+  // Any thread; never blocks. REQUIRES: Media::check.
+  void begin();
+
+  void give_up(const base::Error& why) override;
+  void leave() override;
+
+ protected:
+  // All on the loop's thread.
+  virtual std::shared_ptr<inference::ChatRun> start_run(const inference::Media& media) = 0;
+  virtual void say_error(const base::Error& error) { fail(error); }
+  // Before the first byte: with the headers that say who was asked.
+  void fail(const base::Error& error);
+  // The run has ended: nothing more is heard.
+  void over();
+  bool is_over() const { return over_; }
+  // Of its last call, once the run has ended; empty: none was made.
+  std::string_view asked_model() const { return calls_ ? calls_->head.model : std::string_view(); }
+  void resume() {
+    if (run_) run_->resume();
+  }
+
+  Context& context_;
+  const CallPtr call_;
+
+ private:
+  void start();
+
+  std::shared_ptr<inference::ChatRun> run_;
+  std::optional<inference::MediaEnd> calls_;  // of the run, once it has ended
+  bool over_ = false;
+};
+
+// Embeddings in one reply; a long one is written on the pool.
+class EmbeddingAnswer final : public MediaAnswer {
+ public:
+  EmbeddingAnswer(Context& context, CallPtr call, schemas::EmbeddingRequest request)
+      : MediaAnswer(context, std::move(call)), base64_(request.base64), request_(std::move(request)) {}
+
+ private:
+  std::shared_ptr<inference::ChatRun> start_run(const inference::Media& media) override;
+  void on_end(base::Result<inference::EmbeddingEnd> end);
+
+  const bool base64_;
+  schemas::EmbeddingRequest request_;  // moved away by `start_run`
+};
+
+}  // namespace millrace::api

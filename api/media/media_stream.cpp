@@ -1,0 +1,51 @@
+#include "api/media/media_stream.h"
+
+#include <utility>
+
+#include "schemas/dropped.h"
+
+namespace millrace::api {
+
+void MediaStream::keep_beating() {
+  context_.chat_answers.keep_beating(*this, context_.options.chat_heartbeat);
+}
+
+// What is tried again behind an early head is not known to clients; how it ends is the stream's end.
+void MediaStream::beat() {
+  if (is_over()) return;
+  if (streaming_) {
+    call_->responder().write(schemas::ChatChunks::kHeartbeat);
+    return;
+  }
+  streaming_ = begun_early_ = true;
+  call_->start_stream(model_stream_head(), schemas::ChatChunks::kHeartbeat);
+}
+
+void MediaStream::begin_stream(const inference::ChatHead& asked, front::Reply head) {
+  streaming_ = true;
+  add_chat_headers(head, asked.model, asked.attempts, schemas::dropped_text(asked.dropped), std::nullopt);
+  call_->start_stream(std::move(head));
+}
+
+std::string MediaStream::unsaid_dropped(const inference::ChatHead& asked) const {
+  return begun_early_ ? schemas::dropped_text(asked.dropped) : std::string();
+}
+
+bool MediaStream::has_room() {
+  const front::Responder& client = call_->responder();
+  if (!streaming_ || client.backlog() <= kBacklogPause) return true;
+  client.on_drained(kBacklogResume, [&loop = context_.loop, weak = weak_from_this()] {
+    loop.post([weak] {
+      const auto self = weak.lock();
+      if (self) static_cast<MediaStream&>(*self).resume();
+    });
+  });
+  return false;
+}
+
+void MediaStream::say_error(const base::Error& error) {
+  if (!streaming_) return fail(error);
+  fail_stream(*call_, error, asked_model());
+}
+
+}  // namespace millrace::api

@@ -1,0 +1,222 @@
+#include "api/media/ocr_handlers.h"
+
+#include <algorithm>
+#include <iterator>
+#include <memory>
+
+#include "ai/inference/routing/routing.h"
+#include "api/call.h"
+#include "api/chat/chat_handlers.h"
+#include "api/handlers.h"
+#include "api/jobs/job_answer.h"
+#include "platform/base/base64.h"
+#include "schemas/dropped.h"
+#include "schemas/jobs/job_name.h"
+#include "schemas/media.h"
+#include "schemas/media/ocr.h"
+#include "schemas/media/ocr_request.h"
+
+namespace millrace::api {
+namespace {
+
+// An OCR request on its way to a job.
+struct OcrIntake {
+  Context& context;
+  CallPtr call;
+  jobs::Order order;
+  JobAnswer::Terms terms;
+  schemas::OcrRequest request;
+};
+
+void submit(OcrIntake& intake) {
+  std::make_shared<JobAnswer>(intake.context, intake.call, std::move(intake.order), std::move(intake.terms))
+      ->submit();
+}
+
+// It travels in the spec.
+void place_in_spec(OcrIntake& intake) {
+  const auto document = small_document(intake.request.base64);
+  if (!document) return intake.call->fail(document.error());
+  intake.order.spec = schemas::pack(intake.request.spec, *document);
+  intake.call->drop_body();
+  submit(intake);
+}
+
+// To be fetched.
+void place_url(OcrIntake& intake) {
+  intake.order.spec = schemas::pack(intake.request.spec);
+  intake.call->drop_body();
+  submit(intake);
+}
+
+// To a blob, decoded as it stands in the body. Pool.
+void place_in_blob(OcrIntake& intake) {
+  auto staged = stage_document(intake.context.store.blobs(), intake.request.base64);
+  if (!staged) return intake.call->fail(staged.error());
+  intake.order.spec = schemas::pack(intake.request.spec);
+  intake.order.input = std::move(*staged);
+  intake.call->drop_body();
+  submit(intake);
+}
+
+void place_document(OcrIntake intake) {
+  if (!intake.request.is_data_uri) return place_url(intake);
+  if (decoded_size(intake.request.base64) <= schemas::kInlineDocumentMax) return place_in_spec(intake);
+  if (intake.call->body().size() > kFrontBodyMax) return place_in_blob(intake);  // on the pool already
+  auto later = std::make_shared<OcrIntake>(std::move(intake));
+  on_pool(later->context, base::Pool::Lane::kLarge, later->call, [later] { place_in_blob(*later); });
+}
+
+// nullopt: the call has been answered.
+std::optional<schemas::OcrRequest> read_ocr(const inference::Registry& registry, Call& call) {
+  const auto strict = read_strict(call);
+  if (!strict) return std::nullopt;
+  std::string asked;
+  auto request = schemas::read_ocr_request(call.body(), [&](const std::string& model) {
+    asked = model;
+    return inference::ocr_model(registry, model).has_value();
+  });
+  if (!request) {
+    call.refuse(of_wrong_model(registry, asked, "read documents", std::move(request.error())));
+    return std::nullopt;
+  }
+  if (const auto good = inference::check_strict(*strict, request->dropped); !good) {
+    call.fail(good.error());
+    return std::nullopt;
+  }
+  return *std::move(request);
+}
+
+}  // namespace
+
+void create_ocr(Context& context, CallPtr call) {
+  auto order = order_of(*call, [&call] { return base::sha256(call->body()); });
+  if (!order) return call->fail(order.error());
+  auto request = read_ocr(*context.chat.registry(), *call);
+  if (!request) return;
+  order->model = request->spec.model;
+  JobAnswer::Terms terms{.kind = schemas::Kind::kOcr,
+                         .subject = "The document",
+                         .name = schemas::job_name(request->spec.document_name),
+                         .dropped = schemas::dropped_text(request->dropped)};
+  set_patience(terms, call->head(), request->deferred, context.options.sync_wait);
+  place_document({context, std::move(call), *std::move(order), std::move(terms), *std::move(request)});
+}
+
+namespace {
+
+using base::Code;
+
+constexpr std::size_t kPieceChars = 1u << 20;  // of base64 per step
+
+base::Error refuse(Code code, std::string message) {
+  return base::error(code, std::move(message), std::string(schemas::kDocumentField));
+}
+
+bool is_space(char c) { return c == '\n' || c == '\r' || c == ' ' || c == '\t'; }
+
+std::string without_space(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  std::copy_if(text.begin(), text.end(), std::back_inserter(out), [](char c) { return !is_space(c); });
+  return out;
+}
+
+base::Error not_base64(std::string_view base64) {
+  std::string message = "The data URI does not hold valid base64";
+  message += base64.find_first_of("-_") == std::string_view::npos
+                 ? ": `base64 -w0 FILE` makes it"
+                 : ": it is of the URL-safe alphabet, with '-' and '_' where '+' and '/' are wanted";
+  return refuse(Code::kInvalidField, std::move(message));
+}
+
+base::Status check_head(std::string_view head) {
+  if (head.empty()) return refuse(Code::kDocumentEmpty, "The document is empty");
+  if (schemas::detect_media(head)) return {};
+  return refuse(Code::kDocumentUnsupported, "The document is none of PDF, PNG, JPEG and WebP");
+}
+
+// The document's bytes in pieces; each one lives until the next. Space in the base64, as the line breaks that
+// `base64 FILE` makes, is left out in a second try, so that base64 without any costs nothing more.
+class Pieces {
+ public:
+  explicit Pieces(std::string_view base64)
+      : rest_(base64),
+        room_(base::Base64Decoder::room(std::min(base64.size(), kPieceChars)) + kTail),
+        buffer_(std::make_unique<char[]>(room_)) {}
+
+  bool done() const { return rest_.empty(); }
+  // kInvalidField: it is not base64.
+  base::Result<std::string_view> next() {
+    const std::string_view piece = rest_.substr(0, kPieceChars);
+    rest_.remove_prefix(piece.size());
+    const auto body = decode(piece);
+    if (!body) return not_base64(piece);
+    const auto tail = rest_.empty() ? decoder_.finish(buffer_.get() + *body) : std::optional<std::size_t>(0);
+    if (!tail) return not_base64(piece);
+    return std::string_view(buffer_.get(), *body + *tail);
+  }
+
+ private:
+  std::optional<std::size_t> decode(std::string_view piece) {
+    const base::Base64Decoder before = decoder_;
+    if (const auto body = decoder_.decode(piece, buffer_.get())) return body;
+    if (std::none_of(piece.begin(), piece.end(), is_space)) return std::nullopt;
+    decoder_ = before;
+    return decoder_.decode(without_space(piece), buffer_.get());
+  }
+
+  static constexpr std::size_t kTail = 8;
+  std::string_view rest_;
+  std::size_t room_;
+  std::unique_ptr<char[]> buffer_;
+  base::Base64Decoder decoder_;
+};
+
+// Exactly, where the estimate is too much for lines.
+std::int64_t size_without_space(std::string_view base64) {
+  const auto size = static_cast<std::int64_t>(decoded_size(base64));
+  if (size <= schemas::kDocumentBytesMax) return size;
+  const auto chars =
+      std::count_if(base64.begin(), base64.end(), [](char c) { return !is_space(c) && c != '='; });
+  return chars * 3 / 4;
+}
+
+}  // namespace
+
+std::size_t decoded_size(std::string_view base64) {
+  while (base64.ends_with('=')) base64.remove_suffix(1);
+  return base64.size() * 3 / 4;
+}
+
+base::Result<std::string> small_document(std::string_view base64) {
+  if (base64.empty()) return check_head({}).error();
+  Pieces pieces(base64);
+  const auto bytes = pieces.next();
+  if (!bytes) return bytes.error();
+  if (auto good = check_head(*bytes); !good) return good.error();
+  return std::string(*bytes);
+}
+
+base::Result<storage::Staged> stage_document(storage::Blobs& blobs, std::string_view base64) {
+  if (base64.empty()) return check_head({}).error();
+  const std::int64_t size = size_without_space(base64);
+  if (size > schemas::kDocumentBytesMax)
+    return refuse(Code::kDocumentTooLarge, "The document is larger than 50 MB");
+  Pieces pieces(base64);
+  std::unique_ptr<storage::BlobWriter> blob;
+  while (!pieces.done()) {
+    const auto bytes = pieces.next();
+    if (!bytes) return bytes.error();
+    if (!blob) {
+      if (auto good = check_head(*bytes); !good) return good.error();
+      auto begun = blobs.begin(size);
+      if (!begun) return begun.error();
+      blob = std::move(*begun);
+    }
+    if (auto written = blob->append(*bytes); !written) return written.error();
+  }
+  return blob->finish();
+}
+
+}  // namespace millrace::api

@@ -1,0 +1,136 @@
+#include "api/media/picture_handlers.h"
+
+#include <atomic>
+#include <charconv>
+#include <chrono>
+#include <utility>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "api/call.h"
+#include "api/handlers.h"
+#include "api/jobs/job_result.h"
+#include "api/jobs/job_text.h"
+#include "schemas/media/ocr.h"
+#include "storage/jobs/job_queries.h"
+
+namespace millrace::api {
+namespace {
+
+using base::Code;
+using storage::OpenFile;
+
+constexpr std::chrono::seconds kPictureAgain{2};
+
+base::Error no_such_page() { return base::error(Code::kNotFound, "There is no such page"); }
+
+// The places of the engine are everybody's: no tenant holds all of them.
+base::Error too_many_at_once(const Context& context) {
+  base::Error error = base::error(Code::kRateLimited, "This tenant waits for " +
+                                                          std::to_string(context.picture_places.most()) +
+                                                          " pictures of pages, as many as it may at once "
+                                                          "(pictures.per_tenant)");
+  error.retry_after = kPictureAgain;
+  return error;
+}
+
+// One of the tenant's places: given back with the picture or when its client goes, whichever is first. The
+// engine itself counts nobody who has gone. Thread-safe.
+class WaitingPlace {
+ public:
+  explicit WaitingPlace(CountedPlaces::Place place) : place_(std::move(place)) {}
+  void give_back() {
+    if (!given_back_.exchange(true)) place_.reset();
+  }
+
+ private:
+  std::atomic<bool> given_back_{false};
+  CountedPlaces::Place place_;
+};
+
+constexpr int kPagesShown = 1000;  // no document that is read has more
+
+// nullopt: no page has such a name.
+std::optional<int> page_named(std::string_view text) {
+  int page = -1;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), page);
+  if (failure != std::errc{} || end != text.data() + text.size() || page < 0 || page >= kPagesShown)
+    return std::nullopt;
+  return page;
+}
+
+// The small document that travelled inside its job's spec.
+base::Result<OpenFile> inline_file(const std::string& bytes) {
+  OpenFile file(::memfd_create("document", MFD_CLOEXEC));
+  const bool written =
+      file.fd() >= 0 && ::write(file.fd(), bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size());
+  if (!written) return base::error(Code::kOverloaded, "There is no memory for the document now");
+  return file;
+}
+
+// The document of a job, while it is kept.
+base::Result<OpenFile> document_of(storage::Store& store, const std::string& tenant,
+                                   const schemas::JobId& job) {
+  auto input = storage::JobQueries(store).input(tenant, job);
+  if (!input) return std::move(input.error());
+  if (input->input) return store.blobs().open(*input->input);
+  const auto text = bytes_of(store, std::move(input->spec));
+  if (!text) return text.error();
+  const auto spec = schemas::unpack_ocr_spec(*text);
+  if (!spec) return spec.error();
+  if (!spec->inline_document.empty()) return inline_file(spec->inline_document);
+  return base::error(Code::kResultExpired,
+                     "The document is not here: it is not fetched yet, or not kept any more");
+}
+
+// What an engine has made of a stranger's document is shown as a picture and as nothing else.
+front::Reply picture_reply(std::string jpeg) {
+  front::Reply reply{.status = 200, .content_type = "image/jpeg", .headers = {}, .body = std::move(jpeg)};
+  add_header(reply, "cache-control", "private, no-store");
+  add_header(reply, "x-content-type-options", "nosniff");
+  add_header(reply, "content-security-policy", "sandbox; default-src 'none'");
+  return reply;
+}
+
+void send_picture(Context& context, Call& call, base::Result<std::string> jpeg) {
+  if (!jpeg) return call.fail(jpeg.error().code == Code::kInvalidField ? no_such_page() : jpeg.error());
+  std::shared_ptr<void> room;
+  if (jpeg->size() > kSmallReply) {
+    auto taken = context.replies.take(jpeg->size());
+    if (!taken) return call.fail(replies_full());
+    room = std::make_shared<ByteBudget::Hold>(std::move(*taken));
+  }
+  front::Reply reply = picture_reply(*std::move(jpeg));
+  reply.hold = std::move(room);
+  call.reply(std::move(reply));
+}
+
+}  // namespace
+
+void page_picture(Context& context, CallPtr call) {
+  const auto id = shown_job_id(call->params.at(0));
+  if (!id || id->kind != schemas::Kind::kOcr)
+    return call->fail(base::error(Code::kNotFound, "There is no such job"));
+  call->name_job(id->str());
+  const auto page = page_named(call->params.at(1));
+  if (!page) return call->fail(no_such_page());
+  auto taken = context.picture_places.take(call->tenant());
+  if (!taken) return call->fail(too_many_at_once(context));
+  const auto place = std::make_shared<WaitingPlace>(std::move(taken));
+  auto document = document_of(context.store, call->tenant(), *id);
+  if (!document) return call->fail(document.error());
+  if (!context.pictures.draw) return call->fail(base::error(Code::kOverloaded, context.pictures.off));
+  auto begun = context.pictures.draw(std::move(*document), *page,
+                                     [&context, call, place](base::Result<std::string> jpeg) {
+                                       place->give_back();
+                                       send_picture(context, *call, std::move(jpeg));
+                                     });
+  if (!begun) return call->fail(begun.error());
+  call->on_gone([place, stop = *std::move(begun)] {
+    stop();
+    place->give_back();
+  });
+}
+
+}  // namespace millrace::api

@@ -1,0 +1,86 @@
+#include "api/media/transcript_answer.h"
+
+#include "api/jobs/job_result.h"
+#include "api/reply.h"
+#include "schemas/media/transcription.h"
+
+namespace millrace::api {
+namespace {
+
+base::Error unreadable_transcript() {
+  return base::error(base::Code::kInternal,
+                     "The transcript of this job cannot be read: its file is missing or damaged in the data "
+                     "directory. Restore the directory from a backup, or send the recording again");
+}
+
+base::Error unreadable_piece(int index) {
+  return base::error(
+      base::Code::kInternal,
+      "Piece " + std::to_string(index) +
+          " of this recording was heard, but what was stored of it cannot be read: its file is "
+          "missing or damaged in the data directory. Restore the directory from a backup, or "
+          "send the recording again");
+}
+
+front::Reply told(const schemas::Transcript& transcript, const schemas::TranscriptStyle& style,
+                  const std::string& model) {
+  return {.status = 200,
+          .content_type = std::string(schemas::content_type(style.form)),
+          .headers = {},
+          .body = schemas::render(transcript, style, model)};
+}
+
+// In another form than was asked for: with all its segments.
+schemas::TranscriptStyle style_for(schemas::TranscriptStyle style, OtherForm other) {
+  if (!other) return style;
+  style.form = *other;
+  style.segments = true;
+  return style;
+}
+
+base::Result<schemas::TranscriptionSpec> spec_of(Context& context, const std::string& tenant,
+                                                 const schemas::JobId& job) {
+  auto record = storage::JobQueries(context.store).record(tenant, job);
+  if (!record) return record.error();
+  const auto json = bytes_of(context.store, std::move(record->spec));
+  if (!json) return unreadable_transcript();
+  return schemas::transcription_spec_from_json(*json);
+}
+
+}  // namespace
+
+base::Result<front::Reply> transcript_reply(const std::string& stored, const std::string& model,
+                                            OtherForm other) {
+  const auto read = schemas::stored_transcript(stored);
+  if (!read) return unreadable_transcript();
+  return told(read->transcript, style_for(read->style, other), model);
+}
+
+base::Result<schemas::SpokenPiece> spoken_piece(Context& context, const std::string& tenant,
+                                                const schemas::JobId& job, int index) {
+  auto part = storage::JobQueries(context.store).part(tenant, job, index);
+  if (!part) return part.error().code == base::Code::kNotFound ? expired_result() : part.error();
+  const auto json = bytes_of(context.store, std::move(*part));
+  if (!json) return unreadable_piece(index);
+  auto piece = schemas::piece_from_json(*json);
+  if (!piece) return unreadable_piece(index);
+  return piece;
+}
+
+base::Result<front::Reply> partial_transcript(Context& context, const std::string& tenant,
+                                              const schemas::JobId& job,
+                                              const std::vector<storage::PartSize>& parts, OtherForm other) {
+  const auto spec = spec_of(context, tenant, job);
+  if (!spec) return spec.error();
+  std::vector<schemas::SpokenPiece> pieces;
+  pieces.reserve(parts.size());
+  for (const storage::PartSize& part : parts) {
+    auto piece = spoken_piece(context, tenant, job, part.index);
+    if (!piece) return piece.error();
+    pieces.push_back(*std::move(piece));
+  }
+  const std::string language = spec->by_provider ? spec->language : "english";
+  return told(schemas::join(pieces, language, std::nullopt), style_for(spec->style, other), spec->model);
+}
+
+}  // namespace millrace::api

@@ -1,0 +1,125 @@
+#include "api/media/transcript_stream.h"
+
+#include <algorithm>
+
+#include "api/chat/chat_answer.h"
+#include "api/media/transcript_answer.h"
+#include "schemas/chat/chat_reply.h"
+#include "schemas/json/json_text.h"
+#include "schemas/media/transcript.h"
+
+namespace millrace::api {
+namespace {
+
+using base::Code;
+
+std::string frame_of(std::string_view json) { return std::string("data: ").append(json).append("\n\n"); }
+
+}  // namespace
+
+void TranscriptStream::start(Context& context, CallPtr call, const schemas::JobId& job, Marks marks) {
+  std::make_shared<TranscriptStream>(context, call, job, std::move(marks))
+      ->watch(0, context.options.chat_heartbeat);
+}
+
+JobStream::Look TranscriptStream::look() { return say_news() ? Look::kCaughtUp : Look::kOver; }
+
+void TranscriptStream::look_threw() {
+  fail(base::error(Code::kInternal, "The transcript could not be read"), false);
+}
+
+// False: there is no more to say.
+bool TranscriptStream::say_news() {
+  auto stored = storage::JobQueries(context_.store).result(call_->tenant(), job_);
+  if (!stored) {
+    fail(stored.error(), false);
+    return false;
+  }
+  if (schemas::is_terminal(stored->job.status)) {
+    say_end(std::move(*stored));
+    return false;
+  }
+  if (const base::Status said = say_pieces(); !said) {
+    fail(said.error(), false);
+    return false;
+  }
+  return true;
+}
+
+// The pieces that follow what was said, up to the first that is not there.
+base::Status TranscriptStream::say_pieces() {
+  const auto parts = storage::JobQueries(context_.store).part_sizes(call_->tenant(), job_);
+  if (!parts) return parts.error();
+  const auto is_there = [&](int index) {
+    return std::any_of(parts->begin(), parts->end(), [&](const auto& part) { return part.index == index; });
+  };
+  for (; is_there(next_); ++next_) {
+    const auto piece = spoken_piece(context_, call_->tenant(), job_, next_);
+    if (!piece) return piece.error();
+    const std::size_t before = said_.size();
+    schemas::add_words(said_, schemas::text_of(*piece));
+    if (!say_text(std::string_view(said_).substr(before))) return {};
+  }
+  return {};
+}
+
+bool TranscriptStream::say_text(std::string_view more) {
+  if (more.empty()) return true;
+  return write(
+      frame_of(schemas::JsonObject().member("type", "transcript.text.delta").member("delta", more).finish()));
+}
+
+void TranscriptStream::say_end(storage::StoredResult stored) {
+  if (stored.job.status != schemas::JobStatus::kSucceeded) return fail(error_of(stored.job), true);
+  if (!stored.payload) return fail(expired_result(), true);
+  const auto json = bytes_of(context_.store, std::move(*stored.payload));
+  if (!json) return fail(json.error(), false);
+  const auto read = schemas::stored_transcript(*json);
+  if (!read) return fail(read.error(), false);
+  const schemas::Transcript& whole = read->transcript;
+  if (whole.text.starts_with(said_)) say_text(std::string_view(whole.text).substr(said_.size()));
+  schemas::JsonObject done;
+  done.member("type", "transcript.text.done").member("text", whole.text);
+  if (const std::string usage = schemas::transcript_usage(whole); !usage.empty()) done.raw("usage", usage);
+  if (write(frame_of(done.finish()))) call_->responder().end();
+}
+
+bool TranscriptStream::write(std::string_view frames) {
+  const std::lock_guard lock(mutex_);
+  if (over_) return false;
+  if (!std::exchange(begun_, true)) {
+    front::Reply head = model_stream_head();
+    if (marks_.freshness == Freshness::kReplayed) add_header(head, "idempotent-replayed", "true");
+    if (!marks_.dropped.empty()) add_header(head, "x-millrace-dropped-params", marks_.dropped);
+    if (!call_->start_stream(std::move(head))) return false;
+  }
+  return call_->responder().write(frames);
+}
+
+// `is_lasting`: asking again does not help.
+void TranscriptStream::fail(const base::Error& error, bool is_lasting) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (over_) return;
+    if (begun_) {
+      const auto body = schemas::error_body(call_->head().path, error).body;
+      if (call_->responder().write(schemas::ChatChunks::error(body))) call_->responder().end();
+      return;
+    }
+    begun_ = true;
+  }
+  if (!is_lasting) return call_->fail(error);
+  call_->fail(error, lasting_failure(call_->head().path, error));
+}
+
+void TranscriptStream::drain() {
+  const std::string id = job_.str();
+  fail(base::error(Code::kUpstreamTimeout, "The server is shutting down. Job " + id +
+                                               " goes on: read GET /v1/jobs/" + id + "/result"),
+       true);
+  over();
+}
+
+bool TranscriptStream::beat() { return write(schemas::ChatChunks::kHeartbeat); }
+
+}  // namespace millrace::api

@@ -1,0 +1,307 @@
+#include "api/openapi/openapi.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "api/routing/routes.h"
+#include "platform/base/result.h"
+#include "schemas/json/json_body.h"
+
+namespace millrace::api {
+namespace {
+
+using nlohmann::json;
+
+// "{model...}" → "{model}": OpenAPI has no word for the rest of a path.
+std::string path_template(std::string_view pattern) {
+  std::string out(pattern);
+  const std::size_t dots = out.find("...}");
+  if (dots != std::string::npos) out.erase(dots, 3);
+  return out;
+}
+
+void add_path_params(json& parameters, std::string_view pattern) {
+  while (true) {
+    const std::size_t open = pattern.find('{');
+    if (open == std::string_view::npos) return;
+    const std::size_t end = pattern.find('}', open);
+    std::string_view name = pattern.substr(open + 1, end - open - 1);
+    if (name.ends_with("...")) name.remove_suffix(3);
+    parameters.push_back(
+        {{"name", name}, {"in", "path"}, {"required", true}, {"schema", {{"type", "string"}}}});
+    pattern.remove_prefix(end + 1);
+  }
+}
+
+void add_query_params(json& parameters, std::span<const schemas::Field> fields) {
+  for (const schemas::Field& field : fields) {
+    json schema = schemas::json_schema(field);
+    const json text = schema.value("description", "");
+    schema.erase("description");
+    parameters.push_back({{"name", field.name},
+                          {"in", "query"},
+                          {"required", field.required},
+                          {"description", text},
+                          {"schema", std::move(schema)}});
+  }
+}
+
+void add_header_params(json& parameters, std::string_view names) {
+  parameters.push_back(openapi_ref("parameters", "RequestId"));
+  while (!names.empty()) {
+    const std::size_t end = std::min(names.find(' '), names.size());
+    parameters.push_back(openapi_ref("parameters", names.substr(0, end)));
+    names.remove_prefix(std::min(end + 1, names.size()));
+  }
+}
+
+json security(const Route& route) {
+  json keys = json::array({{{"bearer", json::array()}}, {{"apiKey", json::array()}}});
+  switch (route.access) {
+    case Access::kOpen:
+      return json::array();
+    case Access::kMetrics: {
+      json both = keys;
+      both.push_back(json::object());
+      return both;
+    }
+    case Access::kScope:
+      break;
+  }
+  return keys;
+}
+
+std::string scope_note(const Route& route) {
+  switch (route.access) {
+    case Access::kOpen:
+      return "Open: needs no key.";
+    case Access::kMetrics:
+      return "Open while the listener is bound to loopback, else scope `metrics` or `admin`.";
+    case Access::kScope:
+      break;
+  }
+  return "Scope `" + std::string(schemas::name(route.scope)) + "`.";
+}
+
+std::string description(const Route& route) {
+  const std::string_view about = route.operation.about;
+  return std::string(about).append(about.empty() ? "" : "\n\n").append(scope_note(route));
+}
+
+const char* media_type(BodyKind body) {
+  return body == BodyKind::kForm ? "multipart/form-data" : "application/json";
+}
+
+json operation(const Route& route) {
+  const Operation& facts = route.operation;
+  json out = {{"operationId", facts.id},     {"tags", json::array({facts.tag})},
+              {"summary", facts.summary},    {"description", description(route)},
+              {"security", security(route)}, {"responses", openapi_replies(route)}};
+  json parameters = json::array();
+  add_path_params(parameters, route.pattern);
+  add_query_params(parameters, facts.query);
+  add_header_params(parameters, facts.headers);
+  out["parameters"] = std::move(parameters);
+  if (!facts.body.empty()) {
+    out["requestBody"] = {
+        {"required", route.body != BodyKind::kOptional},
+        {"content", {{media_type(route.body), {{"schema", openapi_ref("schemas", facts.body)}}}}}};
+  }
+  return out;
+}
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = static_cast<char>(c | 0x20);
+  return out;
+}
+
+}  // namespace
+
+std::string openapi_document() {
+  json document = {{"openapi", "3.1.0"},
+                   {"info",
+                    {{"title", "Millrace"},
+                     {"version", MILLRACE_VERSION},
+                     {"summary", "A self-hosted compute and AI gateway with a durable job queue"},
+                     {"license", {{"name", "Apache-2.0"}, {"identifier", "Apache-2.0"}}}}},
+                   {"servers", json::array({{{"url", "/"}}})},
+                   {"tags", json::array({{{"name", "service"}},
+                                         {{"name", "models"}},
+                                         {{"name", "chat"}},
+                                         {{"name", "embeddings"}},
+                                         {{"name", "images"}},
+                                         {{"name", "ocr"}},
+                                         {{"name", "audio"}},
+                                         {{"name", "machines"}},
+                                         {{"name", "executions"}},
+                                         {{"name", "artifacts"}},
+                                         {{"name", "ssh"}},
+                                         {{"name", "jobs"}},
+                                         {{"name", "admin"}}})},
+                   {"components", openapi_components()}};
+  json& paths = document["paths"] = json::object();
+  for (const Route& route : routes())
+    paths[path_template(route.pattern)][lower(name(route.method))] = operation(route);
+  return schemas::dump(document);
+}
+
+namespace {
+
+using nlohmann::json;
+
+constexpr std::array kEveryStatus{400, 401, 403, 404, 405, 408, 413, 415, 417, 422, 429, 431, 500, 501, 503};
+// Answered before the key's rate was counted, or without a look at it.
+constexpr std::array kUncounted{401, 403, 405, 408, 417, 431, 501};
+// Answered before a job is known.
+constexpr std::array kBeforeJob{400, 401, 403, 405, 408, 415, 417, 429, 431, 501};
+
+// Where machine endpoints have an error shape of their own; the others are problem+json.
+constexpr std::array kMachineShaped{401, 403, 409, 429, 503};
+
+template <std::size_t N>
+bool is_in(const std::array<int, N>& statuses, int status) {
+  return std::find(statuses.begin(), statuses.end(), status) != statuses.end();
+}
+
+struct Header {
+  std::string_view name;
+  std::string_view component;  // under components/headers
+};
+constexpr Header kRequestId{"x-request-id", "RequestId"};
+constexpr Header kJob{"x-millrace-job", "Job"};
+constexpr Header kReplayed{"idempotent-replayed", "Replayed"};
+constexpr Header kDropped{"x-millrace-dropped-params", "DroppedParams"};
+constexpr Header kShouldRetry{"x-should-retry", "ShouldRetry"};
+constexpr Header kRetryAfter{"retry-after", "RetryAfter"};
+constexpr Header kRetryAfterMs{"retry-after-ms", "RetryAfterMs"};
+constexpr Header kAllow{"allow", "Allow"};
+constexpr Header kAcceptEncoding{"accept-encoding", "AcceptEncoding"};
+constexpr Header kAuthenticate{"www-authenticate", "WwwAuthenticate"};
+constexpr std::array kRate{Header{"x-ratelimit-limit-requests", "RateLimit"},
+                           Header{"x-ratelimit-remaining-requests", "RateRemaining"},
+                           Header{"x-ratelimit-reset-requests", "RateReset"}};
+
+void add(json& headers, const Header& header) {
+  headers[std::string(header.name)] = openapi_ref("headers", header.component);
+}
+
+// What single answers carry (ReplyFacts::headers).
+constexpr std::array kNamed{Header{"location", "Location"},
+                            Header{"preference-applied", "PreferenceApplied"},
+                            Header{"x-millrace-model", "AnsweredBy"},
+                            Header{"x-millrace-attempts", "Attempts"},
+                            Header{"x-millrace-dropped-params", "DroppedParams"},
+                            Header{"x-millrace-cost-usd", "CostUsd"},
+                            Header{"x-accel-buffering", "AccelBuffering"},
+                            Header{"retry-after-ms", "RetryAfterMs"},
+                            Header{"etag", "Etag"},
+                            Header{"accept-ranges", "AcceptRanges"},
+                            Header{"cache-control", "CacheControl"},
+                            Header{"content-disposition", "ContentDisposition"},
+                            Header{"content-range", "ContentRange"},
+                            Header{"content-security-policy", "ContentSecurityPolicy"},
+                            Header{"cross-origin-opener-policy", "OpenerPolicy"},
+                            Header{"referrer-policy", "ReferrerPolicy"},
+                            Header{"vary", "Vary"},
+                            Header{"x-content-type-options", "ContentTypeOptions"}};
+
+void add_named(json& headers, std::string_view names) {
+  while (!names.empty()) {
+    const std::size_t end = std::min(names.find(' '), names.size());
+    const auto* found = std::find_if(kNamed.begin(), kNamed.end(),
+                                     [&](const Header& h) { return h.name == names.substr(0, end); });
+    if (found != kNamed.end()) add(headers, *found);
+    names.remove_prefix(std::min(end + 1, names.size()));
+  }
+}
+
+void add_job_headers(json& headers, JobReplies job, int status) {
+  if (job == JobReplies::kNone || is_in(kBeforeJob, status)) return;
+  if (job == JobReplies::kReplayed) {
+    if (status == 200) add(headers, kReplayed);
+    return;
+  }
+  add(headers, kJob);
+  if (job == JobReplies::kSubmitted || job == JobReplies::kKeyed) add(headers, kReplayed);
+  if (job == JobReplies::kSubmitted) add(headers, kDropped);
+}
+
+// x-should-retry goes on what no retry can help: 4xx but for 408, a quota that is used up, what a provider
+// refuses for good, and failures that a job has stored.
+bool may_be_lasting(JobReplies job, int status) {
+  if (status == 408 || status == 503 || status < 400) return false;
+  if (status < 500 || status == 501 || status == 502) return true;
+  return job == JobReplies::kResult || job == JobReplies::kSubmitted;
+}
+
+json headers_of(const Route& route, int status) {
+  json headers = json::object();
+  add(headers, kRequestId);
+  add_job_headers(headers, route.operation.job, status);
+  if (may_be_lasting(route.operation.job, status)) add(headers, kShouldRetry);
+  if (route.access != Access::kOpen && !is_in(kUncounted, status)) {
+    for (const Header& each : kRate) add(headers, each);
+  }
+  if (status == 401) add(headers, kAuthenticate);
+  if (status == 405) add(headers, kAllow);
+  if (status == 415) add(headers, kAcceptEncoding);
+  if (status == 429 || status == 503) {
+    add(headers, kRetryAfter);
+    add(headers, kRetryAfterMs);
+  }
+  return headers;
+}
+
+// How an error of that status looks at that path (schemas/error_body.h).
+std::pair<std::string_view, std::string_view> error_shape(const Route& route, int status) {
+  if (!route.pattern.starts_with("/v1/machines"))
+    return {"application/json", status == 422 ? "ValidationError" : "Error"};
+  if (is_in(kMachineShaped, status)) return {"application/json", "MachineError"};
+  return {"application/problem+json", "Problem"};
+}
+
+json error_reply_object(const Route& route, int status) {
+  json out = {{"description", base::http_phrase(status)}, {"headers", headers_of(route, status)}};
+  const auto [content_type, schema] = error_shape(route, status);
+  out["content"][std::string(content_type)]["schema"] = openapi_ref("schemas", schema);
+  return out;
+}
+
+// Several rows of one status are several contents of one answer.
+void add_reply(json& replies, const Route& route, const ReplyFacts& facts) {
+  json& reply = replies[std::to_string(facts.status)];
+  const bool first = !reply.contains("description");
+  const std::string before = first ? "" : reply["description"].get<std::string>() + ". ";
+  reply["description"] = before + std::string(facts.text);
+  if (!reply.contains("headers")) reply["headers"] = headers_of(route, facts.status);
+  add_named(reply["headers"], facts.headers);
+  if (facts.content_type.empty()) return;
+  json& content = reply["content"][std::string(facts.content_type)];
+  content = json::object();
+  if (!facts.schema.empty()) content["schema"] = openapi_ref("schemas", facts.schema);
+  if (!facts.example.empty()) content["example"] = json::parse(facts.example);
+}
+
+}  // namespace
+
+json openapi_ref(std::string_view kind, std::string_view name) {
+  return {{"$ref", "#/components/" + std::string(kind) + "/" + std::string(name)}};
+}
+
+json openapi_replies(const Route& route) {
+  json out = json::object();
+  for (int status : kEveryStatus) out[std::to_string(status)] = error_reply_object(route, status);
+  if (route.operation.state) out["409"] = error_reply_object(route, 409);
+  for (const ReplyFacts& facts : route.operation.replies) {
+    if (facts.status == 503) out["503"].erase("description");
+  }
+  for (const ReplyFacts& facts : route.operation.replies) add_reply(out, route, facts);
+  return out;
+}
+
+}  // namespace millrace::api

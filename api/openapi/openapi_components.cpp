@@ -1,0 +1,214 @@
+#include <nlohmann/json.hpp>
+
+#include "api/openapi/openapi.h"
+#include "schemas/media/ocr_request.h"
+
+namespace millrace::api {
+namespace {
+
+using nlohmann::json;
+
+// The answers' shapes. Those of requests come from their field tables.
+constexpr std::string_view kReplySchemas = R"json({
+  "Text": {"type": "string"},
+  "Object": {"type": "object"},
+  "Root": {"type": "object", "required": ["name", "version", "docs", "openapi", "health"], "properties": {
+    "name": {"type": "string"}, "version": {"type": "string"}, "docs": {"type": "string"},
+    "openapi": {"type": "string"}, "health": {"type": "string"}}},
+  "Status": {"type": "object", "required": ["status"], "properties": {"status": {"type": "string"}}},
+  "Part": {"type": "object", "required": ["status"], "properties": {
+    "status": {"type": "string", "enum": ["ok", "degraded", "full"]}, "detail": {"type": "string"},
+    "means": {"type": "string", "description": "What this part is, in a plain line"},
+    "what_to_do": {"type": "string", "description": "Where it is not ok"}}},
+  "Readiness": {"type": "object", "required": ["status", "store", "dispatch", "disk"], "properties": {
+    "status": {"type": "string", "enum": ["ok", "degraded", "unavailable", "draining"]},
+    "store": {"$ref": "#/components/schemas/Part"},
+    "dispatch": {"$ref": "#/components/schemas/Part"},
+    "disk": {"$ref": "#/components/schemas/Part"}}},
+  "Version": {"type": "object", "required": ["name", "version"], "properties": {
+    "name": {"type": "string"}, "version": {"type": "string"}}},
+  "Model": {"type": "object",
+    "required": ["id", "object", "created", "created_at", "owned_by", "provider", "display_name", "type", "capabilities"],
+    "properties": {
+      "id": {"type": "string"}, "object": {"const": "model"}, "created": {"type": "integer"},
+      "created_at": {"type": "string", "format": "date-time"}, "owned_by": {"type": "string"},
+      "provider": {"type": "string"}, "display_name": {"type": "string"}, "type": {"const": "base"},
+      "capabilities": {"type": "object", "additionalProperties": {"type": "boolean"},
+        "description": "`audio`: it hears (`transcription`), speaks (`speech`), or both"}}},
+  "ModelList": {"type": "object", "required": ["object", "data"], "properties": {
+    "object": {"const": "list"}, "data": {"type": "array", "items": {"$ref": "#/components/schemas/Model"}}}},
+  "OcrImage": {"type": "object",
+    "required": ["id", "top_left_x", "top_left_y", "bottom_right_x", "bottom_right_y"],
+    "properties": {
+      "id": {"type": "string"}, "top_left_x": {"type": ["integer", "null"]}, "top_left_y": {"type": ["integer", "null"]},
+      "bottom_right_x": {"type": ["integer", "null"]}, "bottom_right_y": {"type": ["integer", "null"]},
+      "image_base64": {"type": "string", "description": "A data URI"}}},
+  "OcrPage": {"type": "object", "required": ["index", "markdown", "images", "dimensions"], "properties": {
+    "index": {"type": "integer", "minimum": 0, "description": "The page's number in the document, from 0"},
+    "markdown": {"type": "string"},
+    "images": {"type": "array", "items": {"$ref": "#/components/schemas/OcrImage"}},
+    "dimensions": {"type": ["object", "null"], "required": ["dpi", "height", "width"], "properties": {
+      "dpi": {"type": "integer"}, "height": {"type": "integer"}, "width": {"type": "integer"}}},
+    "error": {"$ref": "#/components/schemas/JobError"}}},
+  "OcrReply": {"type": "object", "required": ["pages", "model", "usage_info"], "properties": {
+    "pages": {"type": "array", "items": {"$ref": "#/components/schemas/OcrPage"}},
+    "model": {"type": "string"},
+    "usage_info": {"type": "object", "required": ["pages_processed", "doc_size_bytes"], "properties": {
+      "pages_processed": {"type": "integer", "description": "Pages without an error"},
+      "doc_size_bytes": {"type": ["integer", "null"], "description": "null in a partial result"}}}}},
+  "JobError": {"type": "object", "required": ["code", "message"], "properties": {
+    "code": {"type": "string"}, "message": {"type": "string"},
+    "param": {"type": "string", "description": "The field that it is about, such as `pages`"}}},
+  "Job": {"type": "object", "required": ["id", "kind", "status", "created_at", "expires_at", "attempt", "links"],
+    "properties": {
+      "id": {"type": "string"}, "kind": {"type": "string", "enum": ["ocr", "exec", "chat", "stt"]},
+      "name": {"type": "string", "maxLength": 255,
+        "description": "Of its document or recording, as the request gave it: at most 255 bytes of it"},
+      "status": {"type": "string",
+        "enum": ["wake_in_progress", "queued", "running", "succeeded", "failed", "cancelled", "expired"],
+        "description": "`wake_in_progress`: of kind exec, queued until its machine is awake"},
+      "paused": {"type": "boolean", "description": "True while it is queued and no job of its kind is begun, by an operator's word"},
+      "unserved": {"type": "boolean", "description": "True while it is queued, not paused, and no worker serves its kind at the moment: the job is kept"},
+      "created_at": {"type": "string", "format": "date-time"},
+      "started_at": {"type": "string", "format": "date-time"},
+      "completed_at": {"type": "string", "format": "date-time"},
+      "expires_at": {"type": "string", "format": "date-time",
+        "description": "Once over: when the result is removed. Before: by when the job must have started"},
+      "attempt": {"type": "integer", "description": "How often it has begun: above 1 it was begun anew. What puts together the parts of a document or recording that was read in parts does not count"},
+      "progress": {"type": "object", "required": ["done", "total"], "properties": {
+        "done": {"type": "integer"}, "total": {"type": "integer"}}},
+      "error": {"$ref": "#/components/schemas/JobError"},
+      "answered_by": {"type": "string", "description": "Of kind chat, as what follows: the model that answered"},
+      "upstream_attempts": {"type": "integer"}, "dropped_params": {"type": "string"},
+      "usage": {"$ref": "#/components/schemas/ChatUsage"}, "cost_usd": {"type": "number"},
+      "model": {"type": "string"}, "retry_of": {"type": "string"}, "cancel_requested": {"type": "boolean"},
+      "tenant": {"type": "string", "description": "In lists for administrators"},
+      "links": {"type": "object", "required": ["self", "result", "events", "cancel"], "properties": {
+        "self": {"type": "string"}, "result": {"type": "string"}, "events": {"type": "string"},
+        "cancel": {"type": "string"},
+        "retry": {"type": "string", "description": "Absent of kind exec: an execution is submitted again instead"}}}}},
+  "JobRequest": {"type": "object",
+    "required": ["job_id", "kind", "method", "path", "content_type", "body", "left_out"], "properties": {
+      "job_id": {"type": "string"}, "kind": {"type": "string", "enum": ["ocr", "exec", "chat", "stt"]},
+      "method": {"const": "POST"}, "path": {"type": "string"},
+      "content_type": {"type": "string", "enum": ["application/json", "multipart/form-data"]},
+      "body": {"type": "object", "description": "The JSON, or the fields of the form"},
+      "left_out": {"type": "array", "items": {"type": "string"},
+        "description": "Where something is missing from `body`, such as `document.document_url`"},
+      "file": {"type": "object", "description": "Of a document or recording that was handed in", "properties": {
+        "name": {"type": "string", "description": "As its client told it"},
+        "media_type": {"type": "string", "description": "By its bytes, while they are kept"}}}}},
+  "JobList": {"type": "object", "required": ["items"], "properties": {
+    "items": {"type": "array", "items": {"$ref": "#/components/schemas/Job"}}, "next_cursor": {"type": "string"}}},
+  "JobEvent": {"type": "object", "required": ["version", "at", "type", "data"], "properties": {
+    "version": {"type": "integer", "minimum": 1}, "at": {"type": "string", "format": "date-time"},
+    "type": {"type": "string"}, "data": {"type": "object"}}},
+  "JobEventList": {"type": "object", "required": ["items"], "properties": {
+    "items": {"type": "array", "items": {"$ref": "#/components/schemas/JobEvent"}}, "next_cursor": {"type": "string"}}},
+  "ErrorObject": {"type": "object", "required": ["message", "type", "param", "code"], "properties": {
+    "message": {"type": "string"}, "type": {"type": "string"},
+    "param": {"type": ["string", "null"]}, "code": {"type": ["string", "null"]}}},
+  "Error": {"type": "object", "required": ["error"], "properties": {
+    "error": {"$ref": "#/components/schemas/ErrorObject"}}},
+  "ValidationError": {"type": "object", "required": ["error", "detail"], "properties": {
+    "error": {"$ref": "#/components/schemas/ErrorObject"},
+    "detail": {"type": "array", "items": {"type": "object", "required": ["loc", "msg", "type"], "properties": {
+      "loc": {"type": "array", "items": {"type": "string"}}, "msg": {"type": "string"},
+      "type": {"type": "string"}, "input": {}, "ctx": {"type": "object"}}}}}}
+})json";
+
+constexpr std::string_view kParameters = R"json({
+  "RequestId": {"name": "x-request-id", "in": "header", "description": "Echoed; at most 128 of A-Z a-z 0-9 . _ -",
+    "schema": {"type": "string", "maxLength": 128, "pattern": "^[A-Za-z0-9._-]+$"}},
+  "Prefer": {"name": "prefer", "in": "header", "description": "`respond-async`: 202 with the job at once. `respond-async, wait=SECONDS`: the result if it is there within that time, else 202. `wait=SECONDS`: the result, or 504 after that time. No wait is longer than one without it",
+    "schema": {"type": "string"}, "example": "respond-async"},
+  "PreferWait": {"name": "prefer", "in": "header",
+    "description": "`wait=SECONDS`: answers when the job is over, at the latest after 60 s",
+    "schema": {"type": "string"}, "example": "wait=30"},
+  "IdempotencyKey": {"name": "idempotency-key", "in": "header",
+    "description": "The same key and body join the running job or give its result; another body is a 409",
+    "schema": {"type": "string", "minLength": 1, "maxLength": 255}},
+  "IdempotencyKeyRequired": {"name": "idempotency-key", "in": "header", "required": true,
+    "description": "The same key and body give what they made before, as it is now; another body is a 409",
+    "schema": {"type": "string", "minLength": 1, "maxLength": 255}},
+  "IdempotencyKeyReply": {"name": "idempotency-key", "in": "header",
+    "description": "The same key and body change nothing and get the first reply again; another body is a 409",
+    "schema": {"type": "string", "minLength": 1, "maxLength": 255}},
+  "IdempotencyKeyReplyRequired": {"name": "idempotency-key", "in": "header", "required": true,
+    "description": "The same key and body change nothing and get the first reply again; another body is a 409",
+    "schema": {"type": "string", "minLength": 1, "maxLength": 255}},
+  "Range": {"name": "range", "in": "header", "description": "One range of bytes; several are not honoured",
+    "schema": {"type": "string"}, "example": "bytes=0-1023"},
+  "IfRange": {"name": "if-range", "in": "header", "description": "The ETag for which `Range` counts; else the whole is sent",
+    "schema": {"type": "string"}},
+  "IfNoneMatch": {"name": "if-none-match", "in": "header", "description": "304 if the ETag is one of these",
+    "schema": {"type": "string"}},
+  "LastEventId": {"name": "last-event-id", "in": "header", "description": "Where a stream goes on: the last `id` seen",
+    "schema": {"type": "string"}},
+  "Traceparent": {"name": "traceparent", "in": "header", "description": "W3C trace context, carried to the worker",
+    "schema": {"type": "string"}}
+})json";
+
+constexpr std::string_view kHeaders = R"json({
+  "RequestId": {"description": "The request's id, in our log too", "schema": {"type": "string"}},
+  "RetryAfter": {"description": "Seconds", "schema": {"type": "integer"}},
+  "RetryAfterMs": {"description": "Milliseconds, below 60000", "schema": {"type": "integer"}},
+  "Job": {"description": "The job that the answer is about", "schema": {"type": "string"}},
+  "Location": {"description": "The job's own URL", "schema": {"type": "string"}},
+  "PreferenceApplied": {"description": "What the request preferred and got: `respond-async`, `wait=SECONDS` or both, of a request with `wait`", "schema": {"type": "string"}},
+  "Replayed": {"description": "The Idempotency-Key was used before: what it made then, or the reply that it had then",
+    "schema": {"const": "true"}},
+  "DroppedParams": {"description": "Parameters of the request that were ignored, separated by commas; `;clamped`: cut to a bound, `;emulated`: done by the gateway",
+    "schema": {"type": "string"}},
+  "AnsweredBy": {"description": "The model that answered", "schema": {"type": "string"}},
+  "Attempts": {"description": "Calls to providers that it took", "schema": {"type": "integer"}},
+  "CostUsd": {"description": "US dollars, where the price is known", "schema": {"type": "number"}},
+  "AccelBuffering": {"description": "`no`: proxies pass the stream on as it comes", "schema": {"const": "no"}},
+  "ShouldRetry": {"description": "`false`: the same request cannot succeed later", "schema": {"const": "false"}},
+  "RateLimit": {"description": "Requests per minute of this API key, where `limits.requests_per_minute` is set",
+    "schema": {"type": "integer"}},
+  "RateRemaining": {"description": "Requests that would pass now", "schema": {"type": "integer"}},
+  "RateReset": {"description": "Until all of them would: `1s`, `6m0s`", "schema": {"type": "string"}},
+  "Etag": {"description": "The SHA-256 of the bytes, in quotes", "schema": {"type": "string"}},
+  "AcceptRanges": {"description": "`bytes`", "schema": {"const": "bytes"}},
+  "CacheControl": {"description": "What may be kept, and whether it must be asked about", "schema": {"type": "string"}},
+  "ContentDisposition": {"description": "`attachment`, with a name for the file", "schema": {"type": "string"}},
+  "ContentRange": {"description": "Which bytes of how many: `bytes 0-1023/4096`, or `bytes */4096` where none",
+    "schema": {"type": "string"}},
+  "ContentSecurityPolicy": {"description": "What a browser may load and run with this", "schema": {"type": "string"}},
+  "OpenerPolicy": {"description": "`same-origin`", "schema": {"const": "same-origin"}},
+  "ReferrerPolicy": {"description": "`no-referrer`", "schema": {"const": "no-referrer"}},
+  "Vary": {"description": "`accept`: by it the answer is a page or JSON", "schema": {"const": "accept"}},
+  "ContentTypeOptions": {"description": "`nosniff`", "schema": {"const": "nosniff"}},
+  "AcceptEncoding": {"description": "`identity`, where the body came with another Content-Encoding", "schema": {"type": "string"}},
+  "Allow": {"description": "The methods of this path", "schema": {"type": "string"}},
+  "WwwAuthenticate": {"description": "`Bearer`", "schema": {"type": "string"}}
+})json";
+
+constexpr std::string_view kSecurity = R"json({
+  "bearer": {"type": "http", "scheme": "bearer", "description": "`Authorization: Bearer mr_live_…`"},
+  "apiKey": {"type": "apiKey", "in": "header", "name": "X-API-Key"}
+})json";
+
+}  // namespace
+
+json openapi_components() {
+  json shapes = json::parse(kReplySchemas);
+  shapes["OcrRequest"] = schemas::json_schema(schemas::ocr_request_fields());
+  shapes["OcrRequest"]["examples"] = json::array(
+      {{{"model", "millrace/ocr"},
+        {"document",
+         {{"type", "document_url"}, {"document_url", "data:application/pdf;base64,JVBERi0xLjQK"}}}}});
+  shapes.update(openapi_machine_schemas());
+  shapes.update(openapi_chat_schemas());
+  shapes.update(openapi_admin_schemas());
+  shapes.update(openapi_media_schemas());
+  shapes.update(openapi_audio_schemas());
+  openapi_add_examples(shapes);
+  return {{"schemas", std::move(shapes)},
+          {"parameters", json::parse(kParameters)},
+          {"headers", json::parse(kHeaders)},
+          {"securitySchemes", json::parse(kSecurity)}};
+}
+
+}  // namespace millrace::api

@@ -1,0 +1,111 @@
+#include <array>
+
+#include "api/handlers.h"
+#include "api/routing/route.h"
+
+namespace millrace::api {
+namespace {
+
+using schemas::Scope;
+
+constexpr std::string_view kMadeKeyExample =
+    R"({"key":"mr_live_4fGh7Kq2_9bTzQ1vXcR5nW8mYdL3pS6jH0gFkA2eU7iO4rZxCvBN","id":"4fGh7Kq2","name":"ci","tenant":"default",)"
+    R"("scopes":["ocr","jobs:read"],"created_at":"2025-01-31T08:00:00.000Z"})";
+
+constexpr std::array kOverviewReplies{ReplyFacts{
+    200, "Queues and what ended of late, per kind; the store and its health", kJsonType, "AdminOverview"}};
+constexpr std::array kQueuesReplies{ReplyFacts{200, "One for each kind", kJsonType, "AdminQueueList"}};
+constexpr std::array kWorkersReplies{
+    ReplyFacts{200, "All that reported and did not leave in order, by name", kJsonType, "AdminWorkerList"}};
+constexpr std::array kDeadReplies{ReplyFacts{
+    200, "One for each kind and reason, the largest first, with its newest job", kJsonType, "AdminDeadList"}};
+constexpr std::array kQueueReplies{ReplyFacts{200, "The queue as it is now", kJsonType, "AdminQueue"}};
+constexpr std::array kWorkerReplies{ReplyFacts{200, "The worker as it is now", kJsonType, "AdminWorker"}};
+constexpr std::array kFeedReplies{
+    ReplyFacts{200,
+               "`job`: id, kind, tenant, status and version of each that changed. `overview`: as GET "
+               "/v1/admin/overview, every "
+               "few seconds. `ping`. `dropped`: the client did not keep up, and the stream ends",
+               kSse}};
+constexpr std::string_view kPauseAbout =
+    "Its jobs are accepted and stay queued, and their deadlines count on; what runs goes on to its end. It "
+    "holds in every process at once, and through restarts, until the queue is resumed.";
+constexpr std::string_view kDrainAbout =
+    "Within one heartbeat it takes nothing new; what it runs goes on to its end, and the process stays. A "
+    "worker that starts again under the name works again.";
+constexpr std::string_view kFeedAbout =
+    "Nothing is sent twice, and nothing can be resumed: who connects again looks at the lists. Of a store "
+    "with "
+    "several processes and no Kafka, `job` tells the changes of the process that is asked.";
+constexpr std::array kProvidersReplies{
+    ReplyFacts{200, "Each target that is configured, and each other that was used of late", kJsonType,
+               "AdminProviderList"}};
+constexpr std::array kAllJobsReplies{ReplyFacts{200, "One page of jobs, newest first", kJsonType, "JobList"}};
+constexpr std::array kBulkReplies{ReplyFacts{200, "How many jobs were meant, and how many of them changed",
+                                             kJsonType, "AdminBulk", R"({"matched":3,"changed":2})"}};
+constexpr std::array kKeyListReplies{
+    ReplyFacts{200, "All keys, of every tenant; never the keys themselves", kJsonType, "ApiKeyList"}};
+constexpr std::array kKeyReplies{
+    ReplyFacts{200, "The key, which works nowhere from within a second on", kJsonType, "ApiKey"}};
+constexpr std::array kMadeKeyReplies{ReplyFacts{200, "The new key: its text is here and nowhere else",
+                                                kJsonType, "MadeApiKey", kMadeKeyExample, "cache-control"}};
+
+constexpr std::string_view kBulkAbout =
+    "By `ids`, or by `filter`: at most 1,000 jobs per call, the newest first. What does not fit is left as "
+    "it is. "
+    "With `next_cursor` there are more: `filter.cursor` takes it.";
+
+constexpr Route admin_get(std::string_view pattern, void (*handler)(Context&, CallPtr), Operation operation) {
+  return get(pattern, Scope::kAdmin, Lane::kPool, handler, operation);
+}
+constexpr Route admin_post(std::string_view pattern, BodyKind body, void (*handler)(Context&, CallPtr),
+                           Operation operation) {
+  return {Method::kPost, pattern,     Access::kScope, Scope::kAdmin, body,
+          kSmallBody,    Lane::kPool, handler,        operation};
+}
+
+// clang-format off
+const std::array kAdminRoutes{
+    admin_get("/v1/admin/overview", &admin_overview,
+        {.id = "getAdminOverview", .tag = "admin", .summary = "How the gateway does", .replies = kOverviewReplies}),
+    admin_get("/v1/admin/queues", &admin_queues,
+        {.id = "listAdminQueues", .tag = "admin", .summary = "Queues and the slots that work on them", .replies = kQueuesReplies}),
+    admin_get("/v1/admin/dead", &admin_dead,
+        {.id = "listAdminDead", .tag = "admin", .summary = "Jobs that failed, by kind and reason", .replies = kDeadReplies}),
+    admin_get("/v1/admin/events", &admin_events,
+        {.id = "streamAdminEvents", .tag = "admin", .summary = "What happens, as it happens", .replies = kFeedReplies, .about = kFeedAbout}),
+    admin_post("/v1/admin/queues/{kind}/pause", BodyKind::kOptional, &admin_pause_queue,
+        {.id = "pauseAdminQueue", .tag = "admin", .summary = "Begin no more jobs of a kind", .replies = kQueueReplies, .about = kPauseAbout}),
+    admin_post("/v1/admin/queues/{kind}/resume", BodyKind::kOptional, &admin_resume_queue,
+        {.id = "resumeAdminQueue", .tag = "admin", .summary = "Begin jobs of a kind again", .replies = kQueueReplies}),
+    admin_post("/v1/admin/workers/{worker}/drain", BodyKind::kOptional, &admin_drain_worker,
+        {.id = "drainAdminWorker", .tag = "admin", .summary = "Have a worker finish what it runs and take nothing new",
+         .replies = kWorkerReplies, .about = kDrainAbout}),
+    admin_get("/v1/admin/workers", &admin_workers,
+        {.id = "listAdminWorkers", .tag = "admin", .summary = "Workers", .replies = kWorkersReplies}),
+    admin_get("/v1/admin/providers", &admin_providers,
+        {.id = "listAdminProviders", .tag = "admin", .summary = "Models' targets: circuit, latency, price", .replies = kProvidersReplies}),
+    admin_get("/v1/admin/jobs", &list_all_jobs,
+        {.id = "listAdminJobs", .tag = "admin", .summary = "List jobs of all tenants", .replies = kAllJobsReplies, .query = all_job_list_fields()}),
+    admin_post("/v1/admin/jobs/cancel", BodyKind::kJson, &admin_cancel_jobs,
+        {.id = "cancelAdminJobs", .tag = "admin", .summary = "Cancel many jobs", .replies = kBulkReplies, .body = "AdminBulkRequest", .about = kBulkAbout}),
+    admin_post("/v1/admin/jobs/retry", BodyKind::kJson, &admin_retry_jobs,
+        {.id = "retryAdminJobs", .tag = "admin", .summary = "New jobs from the inputs of many that failed, expired or were cancelled",
+         .replies = kBulkReplies, .headers = "Traceparent", .body = "AdminBulkRequest", .about = kBulkAbout}),
+    admin_get("/v1/admin/keys", &admin_list_keys,
+        {.id = "listAdminKeys", .tag = "admin", .summary = "List API keys", .replies = kKeyListReplies}),
+    admin_post("/v1/admin/keys", BodyKind::kJson, &admin_create_key,
+        {.id = "createAdminKey", .tag = "admin", .summary = "Make an API key", .replies = kMadeKeyReplies, .body = "ApiKeyRequest"}),
+    remove("/v1/admin/keys/{key_id}", Scope::kAdmin, Lane::kPool, &admin_revoke_key,
+        {.id = "revokeAdminKey", .tag = "admin", .summary = "Revoke an API key", .replies = kKeyReplies}),
+    admin_post("/v1/admin/keys/{key_id}/rotate", BodyKind::kOptional, &admin_rotate_key,
+        {.id = "rotateAdminKey", .tag = "admin", .summary = "A new key in the place of an old one, which goes on for a while",
+         .replies = kMadeKeyReplies, .body = "ApiKeyRotation"}),
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const Route> admin_routes() { return kAdminRoutes; }
+
+}  // namespace millrace::api

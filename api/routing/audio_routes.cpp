@@ -1,0 +1,89 @@
+#include <array>
+
+#include "api/handlers.h"
+#include "api/routing/route.h"
+
+namespace millrace::api {
+namespace {
+
+using schemas::Scope;
+
+// The recording, and room for what stands around it.
+constexpr std::size_t kRecordingBody = 26u << 20;
+constexpr std::string_view kPlainText = "text/plain";
+
+constexpr std::string_view kTranscriptionExample =
+    R"({"text":"The mill turns.","language":"english","duration":2.5,"usage":{"type":"duration","seconds":3}})";
+constexpr std::string_view kRecordingJobExample =
+    R"({"id":"stt-01932b6c-8a00-7000-8000-000000000001","kind":"stt","status":"queued","created_at":"2025-01-31T08:00:00.000Z",)"
+    R"("expires_at":"2025-02-01T08:00:00.000Z","attempt":0,"model":"millrace/sphinx-en","links":{)"
+    R"("self":"/v1/jobs/stt-01932b6c-8a00-7000-8000-000000000001","result":"/v1/jobs/stt-01932b6c-8a00-7000-8000-000000000001/result",)"
+    R"("events":"/v1/jobs/stt-01932b6c-8a00-7000-8000-000000000001/events",)"
+    R"("cancel":"/v1/jobs/stt-01932b6c-8a00-7000-8000-000000000001/cancel",)"
+    R"("retry":"/v1/jobs/stt-01932b6c-8a00-7000-8000-000000000001/retry"}})";
+
+constexpr ReplyFacts kTextForms{200, "With `response_format` text, srt or vtt", kPlainText, "Text"};
+constexpr ReplyFacts kLaterJob{202,
+                               "The job, which goes on: `Prefer: respond-async` or `deferred`",
+                               kJsonType,
+                               "Job",
+                               kRecordingJobExample,
+                               "location preference-applied"};
+constexpr ReplyFacts kModelFailed{502, "The model's provider failed", kJsonType, "Error"};
+constexpr ReplyFacts kTooSlow{504,       "The wait is over; the job that x-millrace-job names goes on",
+                              kJsonType, "Error",
+                              {},        "location preference-applied"};
+
+constexpr std::array kTranscriptionReplies{
+    ReplyFacts{200, "What was said; with `verbose_json` more of it", kJsonType, "Transcription",
+               kTranscriptionExample},
+    kTextForms,
+    ReplyFacts{200,
+               "With `stream`: unnamed events, whose data is of type `transcript.text.delta`, then one of "
+               "type `transcript.text.done`; an event `error` ends it early",
+               kSse,
+               {},
+               {},
+               "cache-control x-accel-buffering"},
+    kLaterJob,
+    kModelFailed,
+    kTooSlow};
+constexpr std::array kTranslationReplies{
+    ReplyFacts{200, "What was said, in English; with `verbose_json` more of it", kJsonType, "Transcription",
+               kTranscriptionExample},
+    kTextForms, kLaterJob, kModelFailed, kTooSlow};
+
+constexpr std::string_view kTranscriptionAbout =
+    "OpenAI's audio transcriptions, as a job: `millrace/sphinx-en`, which is here, or a provider's model. "
+    "The "
+    "form's "
+    "fields may stand before or behind the file, and the file is told by its bytes. A recording that takes "
+    "longer "
+    "than the request may wait goes on as a job; what there is of it so far is its partial result.";
+constexpr std::string_view kTranslationAbout =
+    "English text of a recording. The local engine takes English recordings only; other languages need a "
+    "provider's "
+    "model.";
+
+// clang-format off
+const std::array kAudioRoutes{
+    Route{Method::kPost, "/v1/audio/transcriptions", Access::kScope, Scope::kAudio, BodyKind::kForm, kRecordingBody, Lane::kFront,
+          &create_transcription,
+          {.id = "createTranscription", .tag = "audio", .summary = "Text of a recording", .replies = kTranscriptionReplies,
+           .query = chat_query_fields(), .headers = "Prefer IdempotencyKey Traceparent", .body = "TranscriptionForm", .state = true,
+           .job = JobReplies::kSubmitted, .about = kTranscriptionAbout},
+          Makes::kJobByKey},
+    Route{Method::kPost, "/v1/audio/translations", Access::kScope, Scope::kAudio, BodyKind::kForm, kRecordingBody, Lane::kFront,
+          &create_translation,
+          {.id = "createTranslation", .tag = "audio", .summary = "English text of a recording", .replies = kTranslationReplies,
+           .query = chat_query_fields(), .headers = "Prefer IdempotencyKey Traceparent", .body = "TranslationForm", .state = true,
+           .job = JobReplies::kSubmitted, .about = kTranslationAbout},
+          Makes::kJobByKey},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const Route> audio_routes() { return kAudioRoutes; }
+
+}  // namespace millrace::api

@@ -1,0 +1,176 @@
+#include <array>
+
+#include "api/handlers.h"
+#include "api/routing/route.h"
+
+namespace millrace::api {
+namespace {
+
+using schemas::Scope;
+
+// 8 MiB of standard input and 256 KiB of arguments and variables, each byte as an escape of six characters.
+constexpr std::size_t kExecutionBody = 50u << 20;
+
+constexpr std::string_view kMachineExample =
+    R"({"machine_id":"dm-01932b6c-8a00-7000-8000-000000000001","name":"local","driver":"sandbox","vcpu":1,"memory_mib":1024,)"
+    R"("storage_gib":4,"autosleep_seconds":900,"desired_state":"running","phase":"running","created_at":"2025-01-31T08:00:00.000Z",)"
+    R"("status":{"phase":"running","reason":"ready","retryable":false,"revision":"3","last_transition_at":"2025-01-31T08:00:01.000Z",)"
+    R"("last_progress_at":"2025-01-31T08:00:01.000Z","memory_configured_mib":1024,"limits":"cgroup-v2","disk":"image"}})";
+constexpr std::string_view kExecutionExample =
+    R"({"execution_id":"exec-01932b6c-8a00-7000-8000-000000000001","machine_id":"dm-01932b6c-8a00-7000-8000-000000000001",)"
+    R"("status":"queued","command":["sh","-c","echo $GREETING"],"created_at":"2025-01-31T08:00:00.000Z","env_keys":["GREETING"],)"
+    R"("log_capture":{}})";
+constexpr std::string_view kArtifactExample =
+    R"({"artifact_id":"art-01932b6c-8a00-7000-8000-000000000001","machine_id":"dm-01932b6c-8a00-7000-8000-000000000001",)"
+    R"("execution_id":"exec-01932b6c-8a00-7000-8000-000000000001","name":"report/index.html","size_bytes":5,"mime_type":"text/html",)"
+    R"("sha256":"2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824","created_at":"2025-01-31T08:00:02.000Z",)"
+    R"("expires_at":"2025-02-07T08:00:02.000Z","download_url":"/v1/machines/dm-01932b6c-8a00-7000-8000-000000000001)"
+    R"(/artifacts/art-01932b6c-8a00-7000-8000-000000000001/content"})";
+constexpr std::string_view kSessionExample =
+    R"({"session_id":"ssh-01932b6c-8a00-7000-8000-000000000001","machine_id":"dm-01932b6c-8a00-7000-8000-000000000001",)"
+    R"("status":"ready","created_at":"2025-01-31T08:00:00.000Z","expires_at":"2025-01-31T08:15:00.000Z","ready_at":"2025-01-31T08:00:00.000Z",)"
+    R"("connection":{"endpoint":"127.0.0.1","port":40022,"ssh_username":"machine","host_trust":{"kind":"cert_authority",)"
+    R"("host_pattern":"[127.0.0.1]:40022","public_key":"ssh-ed25519 AAAA…"},"user_certificate":"ssh-ed25519-cert-v01@openssh.com AAAA…"}})";
+
+constexpr std::string_view kWait = "retry-after-ms";
+constexpr std::string_view kBytesHeaders =
+    "etag accept-ranges cache-control content-disposition x-content-type-options content-security-policy";
+constexpr std::string_view kPartHeaders =
+    "etag accept-ranges cache-control content-disposition x-content-type-options content-security-policy "
+    "content-range";
+
+constexpr std::array kMachineListReplies{
+    ReplyFacts{200, "One page of machines, newest first", kJsonType, "MachineList"}};
+constexpr std::array kMachineReplies{
+    ReplyFacts{200, "The machine with its status", kJsonType, "Machine", kMachineExample}};
+constexpr std::array kCreateExecutionReplies{
+    ReplyFacts{200, "The execution; of a key that was used before, as it is now", kJsonType, "Execution",
+               kExecutionExample, kWait}};
+constexpr std::array kExecutionListReplies{
+    ReplyFacts{200, "One page of executions, newest first", kJsonType, "ExecutionList"}};
+constexpr std::array kExecutionReplies{
+    ReplyFacts{200, "The execution", kJsonType, "Execution", kExecutionExample, kWait}};
+constexpr std::array kDeleteExecutionReplies{
+    ReplyFacts{200, "The execution as it is, asked to stop; or, of one that was over, as it was", kJsonType,
+               "Execution", kExecutionExample}};
+constexpr std::array kOutputReplies{
+    ReplyFacts{200, "What the command has written so far, up to what is kept", kJsonType, "ExecutionOutput"}};
+constexpr std::array kExecutionEventReplies{
+    ReplyFacts{200, "One page of events", kJsonType, "ExecutionEventList"},
+    ReplyFacts{200, "With `Accept: text/event-stream`: events as they come, until the command has ended",
+               kSse},
+    ReplyFacts{204, "A stream resumed past its end: nothing more will come"}};
+constexpr std::array kArtifactListReplies{
+    ReplyFacts{200, "One page of artifacts, newest first", kJsonType, "ArtifactList"}};
+constexpr std::array kArtifactReplies{
+    ReplyFacts{200, "The artifact", kJsonType, "Artifact", kArtifactExample}};
+constexpr std::array kDeleteArtifactReplies{
+    ReplyFacts{200, "The artifact as it was", kJsonType, "Artifact", kArtifactExample}};
+constexpr std::array kContentReplies{
+    ReplyFacts{200,
+               "All of its bytes, with the type that its name has",
+               "application/octet-stream",
+               "Bytes",
+               {},
+               kBytesHeaders},
+    ReplyFacts{206,
+               "The part that `Range` asks for: one range",
+               "application/octet-stream",
+               "Bytes",
+               {},
+               kPartHeaders},
+    ReplyFacts{
+        304, "Unchanged: `If-None-Match` names its ETag", {}, {}, {}, "etag accept-ranges cache-control"},
+    ReplyFacts{
+        416, "No byte of it lies in that range", "application/problem+json", "Problem", {}, "content-range"}};
+constexpr std::array kSessionListReplies{
+    ReplyFacts{200, "One page of SSH sessions, newest first", kJsonType, "SshSessionList"}};
+constexpr std::array kSessionReplies{ReplyFacts{200, "The session; `ready` always with its `connection`",
+                                                kJsonType, "SshSession", kSessionExample, kWait}};
+constexpr std::array kCloseSessionReplies{
+    ReplyFacts{200, "The session, closed, its certificate revoked", kJsonType, "SshSession"}};
+
+// clang-format off
+const std::array kMachineRoutes{
+    get("/v1/machines", Scope::kExecRead, Lane::kPool, &list_machines,
+        {.id = "listMachines", .tag = "machines", .summary = "List machines", .replies = kMachineListReplies,
+         .query = machine_list_fields()}),
+    act(Method::kPost, "/v1/machines", Scope::kMachinesWrite, Lane::kBody, &create_machine,
+        {.id = "createMachine", .tag = "machines", .summary = "A new machine of driver sandbox", .replies = kMachineReplies,
+         .headers = "IdempotencyKeyReply", .body = "MachineChange", .state = true, .job = JobReplies::kReplayed}),
+    get("/v1/machines/{machine_id}", Scope::kExecRead, Lane::kPool, &get_machine,
+        {.id = "getMachine", .tag = "machines", .summary = "One machine", .replies = kMachineReplies}),
+    act(Method::kPatch, "/v1/machines/{machine_id}", Scope::kMachinesWrite, Lane::kBody, &change_machine,
+        {.id = "changeMachine", .tag = "machines", .summary = "Change a machine's size, name or autosleep",
+         .replies = kMachineReplies, .headers = "IdempotencyKeyReply", .body = "MachineChange", .state = true,
+         .job = JobReplies::kReplayed}),
+    remove("/v1/machines/{machine_id}", Scope::kMachinesWrite, Lane::kFront, &delete_machine,
+        {.id = "deleteMachine", .tag = "machines", .summary = "Destroy a machine with its disk; what runs on it is cancelled first",
+         .replies = kMachineReplies, .headers = "IdempotencyKeyReply", .state = true, .job = JobReplies::kReplayed}),
+    act(Method::kPost, "/v1/machines/{machine_id}/sleep", Scope::kMachinesWrite, Lane::kFront, &sleep_machine,
+        {.id = "sleepMachine", .tag = "machines", .summary = "Put a machine to sleep; its disk stays", .replies = kMachineReplies,
+         .headers = "IdempotencyKeyReply", .state = true, .job = JobReplies::kReplayed}),
+    act(Method::kPost, "/v1/machines/{machine_id}/wake", Scope::kMachinesWrite, Lane::kFront, &wake_machine,
+        {.id = "wakeMachine", .tag = "machines", .summary = "Wake a machine", .replies = kMachineReplies,
+         .headers = "IdempotencyKeyReply", .state = true, .job = JobReplies::kReplayed}),
+    act(Method::kPost, "/v1/machines/{machine_id}/reboot", Scope::kMachinesWrite, Lane::kBody, &reboot_machine,
+        {.id = "rebootMachine", .tag = "machines", .summary = "Stop and start a machine", .replies = kMachineReplies,
+         .headers = "IdempotencyKeyReply", .body = "Reboot", .state = true, .job = JobReplies::kReplayed}),
+
+    Route{Method::kPost, "/v1/machines/{machine_id}/executions", Access::kScope, Scope::kExecRun, BodyKind::kJson,
+          kExecutionBody, Lane::kPool, &create_execution,
+          {.id = "createExecution", .tag = "executions", .summary = "Run a command on a machine",
+           .replies = kCreateExecutionReplies, .headers = "IdempotencyKeyRequired Traceparent",
+           .body = "ExecutionRequest", .state = true, .job = JobReplies::kKeyed},
+          Makes::kJobByKey},
+    get("/v1/machines/{machine_id}/executions", Scope::kExecRead, Lane::kPool, &list_executions,
+        {.id = "listExecutions", .tag = "executions", .summary = "List a machine's executions",
+         .replies = kExecutionListReplies, .query = execution_list_fields()}),
+    get("/v1/machines/{machine_id}/executions/{execution_id}", Scope::kExecRead, Lane::kPool, &get_execution,
+        {.id = "getExecution", .tag = "executions", .summary = "One execution", .replies = kExecutionReplies,
+         .job = JobReplies::kNamed}),
+    remove("/v1/machines/{machine_id}/executions/{execution_id}", Scope::kExecRun, Lane::kPool, &delete_execution,
+        {.id = "deleteExecution", .tag = "executions",
+         .summary = "Cancel an execution; one that is over is removed with its output",
+         .replies = kDeleteExecutionReplies, .headers = "IdempotencyKeyReply", .state = true, .job = JobReplies::kKeyed}),
+    get("/v1/machines/{machine_id}/executions/{execution_id}/output", Scope::kExecRead, Lane::kPool, &execution_output,
+        {.id = "getExecutionOutput", .tag = "executions", .summary = "What a command has written",
+         .replies = kOutputReplies, .job = JobReplies::kNamed}),
+    get("/v1/machines/{machine_id}/executions/{execution_id}/events", Scope::kExecRead, Lane::kPool, &execution_events,
+        {.id = "listExecutionEvents", .tag = "executions",
+         .summary = "An execution's history and output, as pages or as a stream", .replies = kExecutionEventReplies,
+         .query = job_event_fields(), .headers = "LastEventId", .job = JobReplies::kNamed}),
+
+    get("/v1/machines/{machine_id}/artifacts", Scope::kExecRead, Lane::kPool, &list_artifacts,
+        {.id = "listArtifacts", .tag = "artifacts", .summary = "List the files that commands have left on a machine",
+         .replies = kArtifactListReplies, .query = artifact_list_fields()}),
+    get("/v1/machines/{machine_id}/artifacts/{artifact_id}", Scope::kExecRead, Lane::kPool, &get_artifact,
+        {.id = "getArtifact", .tag = "artifacts", .summary = "One artifact", .replies = kArtifactReplies}),
+    remove("/v1/machines/{machine_id}/artifacts/{artifact_id}", Scope::kExecRun, Lane::kFront, &delete_artifact,
+        {.id = "deleteArtifact", .tag = "artifacts", .summary = "Remove an artifact", .replies = kDeleteArtifactReplies,
+         .headers = "IdempotencyKeyReply", .state = true, .job = JobReplies::kReplayed}),
+    get("/v1/machines/{machine_id}/artifacts/{artifact_id}/content", Scope::kExecRead, Lane::kPool, &artifact_content,
+        {.id = "getArtifactContent", .tag = "artifacts", .summary = "An artifact's bytes, whole or in part",
+         .replies = kContentReplies, .headers = "Range IfRange IfNoneMatch"}),
+
+    Route{Method::kPost, "/v1/machines/{machine_id}/ssh", Access::kScope, Scope::kSshIssue, BodyKind::kJson, kSmallBody,
+          Lane::kBody, &create_ssh_session,
+          {.id = "createSshSession", .tag = "ssh", .summary = "A certificate to log in to a machine with a stock ssh",
+           .replies = kSessionReplies, .headers = "IdempotencyKeyReplyRequired", .body = "SshRequest", .state = true,
+           .job = JobReplies::kReplayed}},
+    get("/v1/machines/{machine_id}/ssh", Scope::kSshIssue, Lane::kPool, &list_ssh_sessions,
+        {.id = "listSshSessions", .tag = "ssh", .summary = "List a machine's SSH sessions", .replies = kSessionListReplies,
+         .query = ssh_list_fields()}),
+    get("/v1/machines/{machine_id}/ssh/{session_id}", Scope::kSshIssue, Lane::kPool, &get_ssh_session,
+        {.id = "getSshSession", .tag = "ssh", .summary = "One SSH session", .replies = kSessionReplies}),
+    remove("/v1/machines/{machine_id}/ssh/{session_id}", Scope::kSshIssue, Lane::kPool, &close_ssh_session,
+        {.id = "closeSshSession", .tag = "ssh", .summary = "Close an SSH session: its certificate is revoked",
+         .replies = kCloseSessionReplies, .headers = "IdempotencyKeyReply", .state = true, .job = JobReplies::kReplayed}),
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const Route> machine_routes() { return kMachineRoutes; }
+
+}  // namespace millrace::api

@@ -1,0 +1,109 @@
+#include <array>
+
+#include "api/handlers.h"
+#include "api/routing/route.h"
+
+namespace millrace::api {
+namespace {
+
+using schemas::Scope;
+
+constexpr std::size_t kEmbeddingBody = 16u << 20;
+constexpr std::string_view kEmbeddingExample =
+    R"({"object":"list","data":[{"object":"embedding","index":0,"embedding":[0.6,-0.8]}],"model":"mock/embedding",)"
+    R"("id":"embd-1f0c","usage":{"prompt_tokens":2,"total_tokens":2}})";
+constexpr std::array kEmbeddingReplies{
+    ReplyFacts{200, "One vector for each input", kJsonType, "EmbeddingList", kEmbeddingExample,
+               kModelHeaders},
+    ReplyFacts{502, "The provider failed", kJsonType, "Error"},
+    ReplyFacts{504, "The provider did not answer in time", kJsonType, "Error"}};
+
+constexpr std::size_t kImageBody = 1u << 20;
+constexpr std::string_view kImageExample =
+    R"({"created":1735689600,"data":[{"url":"http://127.0.0.1:8080/v1/images/files/01932b6c-8a00-7000-8000-000000000001?expires=1735693200&sig=5f"}]})";
+constexpr std::array kImageReplies{
+    ReplyFacts{200, "The images", kJsonType, "ImageList", kImageExample, kModelHeaders},
+    ReplyFacts{200,
+               "With `stream`: events `image_generation.partial_image` and `image_generation.completed`; an "
+               "event `error` ends it early",
+               kSse,
+               {},
+               {},
+               "cache-control x-accel-buffering"},
+    ReplyFacts{502, "The provider failed", kJsonType, "Error"},
+    ReplyFacts{504, "The provider did not answer in time", kJsonType, "Error"}};
+constexpr std::array kImageFileReplies{ReplyFacts{200, "The image", "image/png", {}, {}, "cache-control"},
+                                       ReplyFacts{200, "The image", "image/jpeg", {}, {}, "cache-control"},
+                                       ReplyFacts{200, "The image", "image/webp", {}, {}, "cache-control"}};
+
+constexpr std::string_view kSoundHeaders =
+    "cache-control x-accel-buffering x-millrace-model x-millrace-attempts x-millrace-dropped-params";
+constexpr ReplyFacts sound(std::string_view text, std::string_view type) {
+  return {200, text, type, {}, {}, kSoundHeaders};
+}
+constexpr std::array kSpeechReplies{
+    sound("The file, in chunks as it is made: `mp3`", "audio/mpeg"),
+    sound("`opus`, in Ogg", "audio/ogg"),
+    sound("`aac`, in ADTS", "audio/aac"),
+    sound("`flac`", "audio/flac"),
+    sound("`wav`, of a length that its head does not know", "audio/wav"),
+    sound("`pcm`: 24 kHz, 16 bit, mono, little-endian", "audio/pcm"),
+    sound("`stream_format` sse: events `speech.audio.delta`, then one `speech.audio.done`; an event `error` "
+          "ends it early",
+          kSse),
+    ReplyFacts{502, "The provider failed", kJsonType, "Error"},
+    ReplyFacts{504, "The provider did not answer in time", kJsonType, "Error"}};
+
+// clang-format off
+const std::array kMediaRoutes{
+    Route{Method::kPost, "/v1/embeddings", Access::kScope, Scope::kEmbeddings, BodyKind::kJson, kEmbeddingBody, Lane::kBody,
+          &create_embeddings,
+          {.id = "createEmbedding", .tag = "embeddings", .summary = "Vectors of texts or tokens", .replies = kEmbeddingReplies,
+           .query = chat_query_fields(), .headers = "Traceparent", .body = "EmbeddingRequest"}},
+    Route{Method::kPost, "/v1/images/generations", Access::kScope, Scope::kImages, BodyKind::kJson, kImageBody, Lane::kBody,
+          &create_images,
+          {.id = "createImage", .tag = "images", .summary = "Images of a prompt: whole, or as a stream", .replies = kImageReplies,
+           .query = chat_query_fields(), .headers = "Traceparent", .body = "ImageRequest"}},
+    Route{Method::kPost, "/v1/audio/speech", Access::kScope, Scope::kAudio, BodyKind::kJson, kSmallBody, Lane::kBody,
+          &create_speech,
+          {.id = "createSpeech", .tag = "audio", .summary = "Speech of a text, as it is made", .replies = kSpeechReplies,
+           .query = chat_query_fields(), .headers = "Traceparent", .body = "SpeechRequest"}},
+    Route{Method::kGet, "/v1/images/files/{image_id}", Access::kOpen, Scope::kImages, BodyKind::kNone, kSmallBody, Lane::kPool,
+          &image_file,
+          {.id = "getImageFile", .tag = "images", .summary = "An image by its signed URL", .replies = kImageFileReplies,
+           .query = image_file_fields()}},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const Route> media_routes() { return kMediaRoutes; }
+
+namespace {
+
+constexpr std::string_view kFileHeaders =
+    "etag cache-control vary content-security-policy x-content-type-options referrer-policy "
+    "cross-origin-opener-policy";
+constexpr std::array kDashboardReplies{
+    ReplyFacts{200, "A script", "text/javascript", {}, {}, kFileHeaders},
+    ReplyFacts{200, "A style sheet", "text/css"}, ReplyFacts{200, "A picture", "image/svg+xml"},
+    ReplyFacts{200, "The page", "text/html"}, ReplyFacts{304, "As it was", {}, {}, {}, kFileHeaders}};
+constexpr std::array kDocsReplies{ReplyFacts{200, "The page", "text/html", {}, {}, kFileHeaders},
+                                  ReplyFacts{304, "As it was", {}, {}, {}, kFileHeaders}};
+
+// clang-format off
+const std::array kDashboardRoutes{
+    Route{Method::kGet, "/docs", Access::kOpen, schemas::Scope::kAdmin, BodyKind::kNone, kSmallBody, Lane::kFront, &docs_page,
+          {.id = "getDocs", .tag = "service", .summary = "This API to read, with a command for each call", .replies = kDocsReplies}},
+    Route{Method::kGet, "/dashboard/{file}", Access::kOpen, schemas::Scope::kAdmin, BodyKind::kNone, kSmallBody, Lane::kFront,
+          &dashboard_file,
+          {.id = "getDashboardFile", .tag = "service", .summary = "A file of the dashboard, which `/` shows to browsers",
+           .replies = kDashboardReplies}},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const Route> dashboard_routes() { return kDashboardRoutes; }
+
+}  // namespace millrace::api

@@ -1,0 +1,53 @@
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/admission/byte_budget.h"
+#include "api/call.h"
+#include "api/context.h"
+#include "api/headers.h"
+
+namespace millrace::api {
+
+inline constexpr std::size_t kPageBytesMax = std::size_t{4} << 20;
+
+// A page of a list as it grows: {items, next_cursor?}. What it has beyond a small reply counts against
+// http.reply_budget, as results do; where that has no more room, or kPageBytesMax is reached, the page ends
+// early and its cursor leads on. For one thread.
+class Page {
+ public:
+  explicit Page(Context& context) : budget_(context.replies) {}
+
+  // False: the page ends before this item. Never for the first one, unless the budget has no room for it.
+  bool add(std::string_view item);
+  std::size_t count() const { return count_; }
+  // Answers with the page; `next_cursor` empty: there is no more. 503 if not even the first item had room.
+  void send(Call& call, std::string_view next_cursor);
+
+ private:
+  bool make_room(std::size_t bytes);
+
+  ByteBudget& budget_;
+  std::vector<ByteBudget::Hold> holds_;
+  std::size_t room_ = kSmallReply;
+  std::string items_ = "[";
+  std::size_t count_ = 0;
+  bool refused_ = false;
+};
+
+// Answers with the first `limit` of `rows` at most, newest first, each with the member `id` that cursors are
+// made of; that there are more than `limit` of them means that another page follows.
+template <class Row, class Show>
+void send_list(Context& context, Call& call, const std::vector<Row>& rows, int limit, Show&& show) {
+  Page page(context);
+  const std::size_t most = std::min(rows.size(), static_cast<std::size_t>(limit));
+  while (page.count() < most && page.add(show(rows[page.count()]))) {
+  }
+  const bool more = page.count() > 0 && page.count() < rows.size();
+  page.send(call, more ? job_cursor(rows[page.count() - 1].id) : std::string());
+}
+
+}  // namespace millrace::api

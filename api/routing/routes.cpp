@@ -1,0 +1,217 @@
+#include "api/routing/routes.h"
+
+#include <array>
+#include <vector>
+
+#include "api/handlers.h"
+#include "api/routing/route.h"
+
+namespace millrace::api {
+namespace {
+
+using schemas::Scope;
+
+constexpr std::size_t kOcrBody = 72u << 20;
+constexpr std::size_t kChatBody = 64u << 20;
+constexpr std::string_view kText = "text/plain";
+constexpr std::string_view kStatusExample = R"({"status":"ok"})";
+constexpr std::string_view kReadyExample =
+    R"({"status":"ok","store":{"status":"ok"},"dispatch":{"status":"ok"},"disk":{"status":"ok"}})";
+constexpr std::string_view kOcrExample =
+    R"({"pages":[{"index":0,"markdown":"# Invoice\n\nTotal: 42","images":[],"dimensions":{"dpi":200,"height":2339,"width":1654}}],)"
+    R"("model":"millrace/ocr","usage_info":{"pages_processed":1,"doc_size_bytes":48211}})";
+constexpr std::string_view kJobExample =
+    R"({"id":"ocr-01932b6c-8a00-7000-8000-000000000001","kind":"ocr","status":"queued","created_at":"2025-01-31T08:00:00.000Z",)"
+    R"("expires_at":"2025-02-01T08:00:00.000Z","attempt":0,"model":"millrace/ocr","links":{)"
+    R"("self":"/v1/jobs/ocr-01932b6c-8a00-7000-8000-000000000001","result":"/v1/jobs/ocr-01932b6c-8a00-7000-8000-000000000001/result",)"
+    R"("events":"/v1/jobs/ocr-01932b6c-8a00-7000-8000-000000000001/events",)"
+    R"("cancel":"/v1/jobs/ocr-01932b6c-8a00-7000-8000-000000000001/cancel",)"
+    R"("retry":"/v1/jobs/ocr-01932b6c-8a00-7000-8000-000000000001/retry"}})";
+
+constexpr std::array kRootReplies{
+    ReplyFacts{200, "What this is and where its documents are", kJsonType, "Root", {}, "vary"},
+    ReplyFacts{200,
+               "With `Accept: text/html`: the dashboard",
+               "text/html",
+               {},
+               {},
+               "etag cache-control content-security-policy x-content-type-options referrer-policy "
+               "cross-origin-opener-policy"},
+    ReplyFacts{304,
+               "The page is as it was",
+               {},
+               {},
+               {},
+               "etag cache-control vary content-security-policy x-content-type-options referrer-policy "
+               "cross-origin-opener-policy"}};
+constexpr std::array kStatusReplies{
+    ReplyFacts{200, "The process answers", kJsonType, "Status", kStatusExample}};
+constexpr std::array kHealthReplies{
+    ReplyFacts{200, "`ok`, or `draining`: no new work is taken", kJsonType, "Status", kStatusExample}};
+constexpr std::array kReadyReplies{
+    ReplyFacts{200, "New jobs are taken; `degraded`: with some latency", kJsonType, "Readiness",
+               kReadyExample},
+    ReplyFacts{503, "New jobs are not taken: `draining`, or the part that is not `ok` says why", kJsonType,
+               "Readiness"}};
+constexpr std::array kVersionReplies{ReplyFacts{200, "Name and version", kJsonType, "Version"}};
+constexpr std::array kMetricsReplies{ReplyFacts{200, "Prometheus text exposition 0.0.4", kText, "Text"}};
+constexpr std::array kOpenapiReplies{ReplyFacts{200, "This document", kJsonType, "Object"}};
+constexpr std::array kModelListReplies{ReplyFacts{200, "All models", kJsonType, "ModelList"}};
+constexpr std::array kModelReplies{ReplyFacts{200, "The model", kJsonType, "Model"}};
+constexpr std::array kOcrReplies{
+    ReplyFacts{200, "The text, page by page", kJsonType, "OcrReply", kOcrExample},
+    ReplyFacts{202, "The job, which goes on: `Prefer: respond-async` or `deferred`", kJsonType, "Job",
+               kJobExample, "location preference-applied"},
+    ReplyFacts{502, "The document could not be fetched", kJsonType, "Error"},
+    ReplyFacts{504,
+               "The wait is over; the job that x-millrace-job names goes on",
+               kJsonType,
+               "Error",
+               {},
+               "location preference-applied"}};
+constexpr std::string_view kChatExample =
+    R"({"id":"chatcmpl-1f0c","object":"chat.completion","created":1735689600,"model":"mock/chat","choices":[{"index":0,"message":)"
+    R"({"role":"assistant","content":"Hello","refusal":null},"logprobs":null,"finish_reason":"stop"}],)"
+    R"("usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}})";
+constexpr std::string_view kChatAbout =
+    "OpenAI's chat completions, of whichever provider `model` names; `GET /v1/models` lists the names. With "
+    "`stream` the answer comes as Server-Sent Events while it is made; with `deferred` it becomes a job, "
+    "whose "
+    "`request_id` is answered at once and whose completion is kept for 24 h. A call that fails is repeated, "
+    "then "
+    "the model's fallbacks are asked: `x-millrace-model` and `x-millrace-attempts` say who answered, and "
+    "after how "
+    "many calls. What the provider cannot be told as it was given is listed in `x-millrace-dropped-params`, "
+    "or "
+    "refused with `strict`. Tools of MCP servers (`mcp_servers`) are run here.";
+constexpr std::array kChatReplies{
+    ReplyFacts{200, "The completion; with `deferred` the id to ask for it with", kJsonType, "ChatAnswer",
+               kChatExample, kModelHeaders},
+    ReplyFacts{200,
+               "With `stream`: unnamed events, each a chat.completion.chunk, then `[DONE]`; an event `error` "
+               "ends it early",
+               kSse,
+               {},
+               {},
+               "cache-control x-accel-buffering"},
+    ReplyFacts{502, "The provider failed", kJsonType, "Error"},
+    ReplyFacts{504, "The provider did not answer in time", kJsonType, "Error"}};
+constexpr std::array kDeferredChatReplies{
+    ReplyFacts{200, "The completion", kJsonType, "ChatCompletion", kChatExample, kModelHeaders},
+    ReplyFacts{202, "Not answered yet"}, ReplyFacts{502, "The provider failed", kJsonType, "Error"},
+    ReplyFacts{504, "The provider did not answer in time, or the job did not start before its deadline",
+               kJsonType, "Error"}};
+constexpr std::array kJobListReplies{ReplyFacts{200, "One page of jobs, newest first", kJsonType, "JobList"}};
+constexpr std::array kJobReplies{ReplyFacts{200, "The job", kJsonType, "Job", kJobExample}};
+constexpr std::array kRetryReplies{ReplyFacts{202, "The new job", kJsonType, "Job", kJobExample, "location"}};
+constexpr std::array kResultReplies{
+    ReplyFacts{200, "What the job has made; with `partial`, what there is so far", kJsonType, "JobResult",
+               kOcrExample, "retry-after-ms"},
+    ReplyFacts{200, "Of kind stt, in its text forms", kText, "Text"},
+    ReplyFacts{202, "The job is not over yet"},
+    ReplyFacts{502, "The job failed: the document could not be fetched", kJsonType, "Error"},
+    ReplyFacts{504, "The job expired before it started", kJsonType, "Error"}};
+constexpr std::array kAskedReplies{
+    ReplyFacts{200, "The request that would ask for the same again", kJsonType, "JobRequest"}};
+constexpr std::string_view kAskedAbout =
+    "Made from what is kept of the request, as long as the job is. `left_out` says where something is "
+    "missing: the bytes of files, the values of an environment, queries of URLs, fields that are not "
+    "documented. `credentials` are not kept at all.";
+constexpr std::array kPictureReplies{
+    ReplyFacts{200,
+               "The page, 1,000 pixels at its longer side",
+               "image/jpeg",
+               {},
+               {},
+               "cache-control content-security-policy x-content-type-options"}};
+constexpr std::string_view kPictureAbout =
+    "`page` counts from 0, as `index` in the reply. It is drawn when it is asked for, by the jailed engine, "
+    "from the document that the job has kept: as long as its result is. Nothing of it is stored.";
+constexpr std::array kEventReplies{
+    ReplyFacts{200, "One page of events", kJsonType, "JobEventList"},
+    ReplyFacts{200, "With `Accept: text/event-stream`: events as they come, until the job is over", kSse},
+    ReplyFacts{204, "A stream resumed past its end: nothing more will come"}};
+
+constexpr Route open_get(std::string_view pattern, Lane lane, void (*handler)(Context&, CallPtr),
+                         Operation operation) {
+  return {Method::kGet, pattern, Access::kOpen, Scope::kAdmin, BodyKind::kNone,
+          kSmallBody,   lane,    handler,       operation};
+}
+
+// clang-format off
+const std::array kRoutes{
+    open_get("/", Lane::kFront, &root, {"getRoot", "service", "Where to begin", kRootReplies}),
+    open_get("/health", Lane::kFront, &health, {"getHealth", "service", "The process answers, and whether it is shutting down", kHealthReplies}),
+    open_get("/livez", Lane::kFront, &livez, {"getLivez", "service", "Liveness, for orchestrators", kStatusReplies}),
+    open_get("/readyz", Lane::kPool, &readyz, {"getReadyz", "service", "Readiness: store, dispatch and disk", kReadyReplies}),
+    open_get("/version", Lane::kFront, &version, {"getVersion", "service", "Name and version", kVersionReplies}),
+    open_get("/openapi.json", Lane::kFront, &openapi, {"getOpenapi", "service", "The OpenAPI document", kOpenapiReplies}),
+    Route{Method::kGet, "/metrics", Access::kMetrics, Scope::kMetrics, BodyKind::kNone, kSmallBody, Lane::kPool, &metrics,
+          {"getMetrics", "service", "Metrics for Prometheus", kMetricsReplies}},
+
+    get("/v1/models", Scope::kModels, Lane::kFront, &list_models, {"listModels", "models", "List models", kModelListReplies}),
+    get("/v1/models/{model...}", Scope::kModels, Lane::kFront, &get_model, {"getModel", "models", "One model", kModelReplies}),
+
+    Route{Method::kPost, "/v1/chat/completions", Access::kScope, Scope::kChat, BodyKind::kJson, kChatBody, Lane::kBody, &create_chat,
+          {.id = "createChatCompletion", .tag = "chat", .summary = "Ask a model: a completion whole, as a stream, or later", .replies = kChatReplies,
+           .query = chat_query_fields(), .headers = "IdempotencyKey Traceparent", .body = "ChatRequest", .state = true,
+           .job = JobReplies::kSubmitted, .about = kChatAbout}},
+    get("/v1/chat/deferred-completion/{request_id}", Scope::kChat, Lane::kPool, &deferred_chat,
+        {.id = "getDeferredChatCompletion", .tag = "chat", .summary = "The completion of a deferred request",
+         .replies = kDeferredChatReplies, .state = true, .job = JobReplies::kResult}),
+
+    Route{Method::kPost, "/v1/ocr", Access::kScope, Scope::kOcr, BodyKind::kJson, kOcrBody, Lane::kBody, &create_ocr,
+          {.id = "createOcr", .tag = "ocr", .summary = "Text of a PDF or an image as markdown", .replies = kOcrReplies,
+           .query = chat_query_fields(), .headers = "Prefer IdempotencyKey Traceparent", .body = "OcrRequest", .state = true,
+           .job = JobReplies::kSubmitted},
+          Makes::kJobByKey},
+
+    get("/v1/jobs", Scope::kJobsRead, Lane::kPool, &list_jobs,
+        {.id = "listJobs", .tag = "jobs", .summary = "List jobs", .replies = kJobListReplies, .query = job_list_fields()}),
+    get("/v1/jobs/{job_id}", Scope::kJobsRead, Lane::kPool, &get_job,
+        {.id = "getJob", .tag = "jobs", .summary = "One job", .replies = kJobReplies, .headers = "PreferWait",
+         .job = JobReplies::kNamed}),
+    get("/v1/jobs/{job_id}/result", Scope::kJobsRead, Lane::kPool, &job_result,
+        {.id = "getJobResult", .tag = "jobs", .summary = "What a job has made", .replies = kResultReplies,
+         .query = job_result_fields(), .state = true, .job = JobReplies::kResult}),
+    get("/v1/jobs/{job_id}/request", Scope::kJobsRead, Lane::kPool, &job_asked,
+        {.id = "getJobRequest", .tag = "jobs", .summary = "What a job was asked", .replies = kAskedReplies,
+         .job = JobReplies::kNamed, .about = kAskedAbout}),
+    get("/v1/jobs/{job_id}/pages/{page}/picture", Scope::kJobsRead, Lane::kPool, &page_picture,
+        {.id = "getJobPagePicture", .tag = "jobs", .summary = "A small picture of a page of an OCR job's document",
+         .replies = kPictureReplies, .job = JobReplies::kNamed, .about = kPictureAbout}),
+    get("/v1/jobs/{job_id}/events", Scope::kJobsRead, Lane::kPool, &job_events,
+        {.id = "listJobEvents", .tag = "jobs", .summary = "A job's history, as pages or as a stream", .replies = kEventReplies,
+         .query = job_event_fields(), .headers = "LastEventId",
+         .job = JobReplies::kNamed}),
+    act(Method::kPost, "/v1/jobs/{job_id}/cancel", Scope::kJobsWrite, Lane::kFront, &cancel_job,
+        {.id = "cancelJob", .tag = "jobs", .summary = "Cancel a job; one that is over stays as it is", .replies = kJobReplies,
+         .job = JobReplies::kNamed}),
+    making(Makes::kJob, act(Method::kPost, "/v1/jobs/{job_id}/retry", Scope::kJobsWrite, Lane::kFront, &retry_job,
+        {.id = "retryJob", .tag = "jobs", .summary = "A new job from the input of one that failed, expired or was cancelled",
+         .replies = kRetryReplies, .headers = "Traceparent", .state = true,
+         .job = JobReplies::kNamed})),
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const Route> routes() {
+  static const std::vector<Route> all = [] {
+    std::vector<Route> table(kRoutes.begin(), kRoutes.end());
+    const std::span<const Route> media = media_routes();
+    table.insert(table.end(), media.begin(), media.end());
+    const std::span<const Route> audio = audio_routes();
+    table.insert(table.end(), audio.begin(), audio.end());
+    const std::span<const Route> dashboard = dashboard_routes();
+    table.insert(table.end(), dashboard.begin(), dashboard.end());
+    const std::span<const Route> admin = admin_routes();
+    table.insert(table.end(), admin.begin(), admin.end());
+    const std::span<const Route> machines = machine_routes();
+    table.insert(table.end(), machines.begin(), machines.end());
+    return table;
+  }();
+  return all;
+}
+
+}  // namespace millrace::api

@@ -1,0 +1,390 @@
+#include "app/cli/batch/batch.h"
+
+#include <algorithm>
+#include <iostream>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "app/cli/interrupt.h"
+#include "app/cli/jobs/job_text.h"
+#include "app/cli/jobs/jobs_command.h"
+#include "app/cli/whole_file.h"
+
+namespace millrace::cli {
+namespace fs = std::filesystem;
+using nlohmann::json;
+namespace {
+
+// A gateway that restarts, or a network that comes back, within this is ridden out.
+constexpr std::chrono::seconds kTroubleMax{120};
+constexpr std::chrono::seconds kFirstAnswerMax{5};  // of a gateway that has never answered this command
+constexpr std::size_t kIdsPerLook = 100;
+// A gateway that starts, or a worker that is replaced, need not be told of.
+constexpr std::chrono::seconds kUnservedPatience{3};
+constexpr const char* kCancelling = "cancelling";
+
+bool is_replay(const Client::Answer& answer) {
+  return answer.reply.header("idempotent-replayed") == std::string_view("true");
+}
+
+// Ends of a job that say nothing about its document.
+bool is_lost_job(const std::string& code) {
+  return code == base::name(base::Code::kJobCancelled) || code == base::name(base::Code::kJobExpired) ||
+         code == base::name(base::Code::kResultExpired);
+}
+
+// How a job that was asked to end is remembered. What runs ends within a heartbeat: the next run looks at it
+// and sees how it ended. What was over before is a result to fetch.
+std::string remembered(const std::string& status) {
+  if (status == "cancelled") return status;
+  return status == "succeeded" || status == "failed" || status == "expired" ? "" : kCancelling;
+}
+
+}  // namespace
+
+Batch::Batch(const BatchRequest& request, const BatchWork& work, std::vector<BatchInput> inputs,
+             Client& client, ResumeFile* resume, Progress& progress)
+    : request_(request), work_(work), client_(client), resume_(resume), progress_(progress) {
+  ended_.words = work.words();
+  ended_.documents = static_cast<int>(inputs.size());
+  before_.documents = ended_.documents;
+  before_.folder = request_.output_folder;
+  for (BatchInput& input : inputs) place(std::move(input));
+  if (const std::string text = before_text(before_, work_.words()); !text.empty()) progress_.line(text);
+}
+
+void Batch::place(BatchInput input) {
+  Document document;
+  document.stamp = file_stamp(input.file) + "-" + work_.stamp();
+  document.input = std::move(input);
+  document.key = fresh_key(work_.command());
+  if (resume_ != nullptr) {
+    ResumeEntry& entry = noted(document);
+    std::error_code unknown;
+    if (entry.status == "succeeded" && fs::exists(document.input.output, unknown))
+      return skip(document.input, entry);
+    before_.failed += entry.status == "failed" ? 1 : 0;
+    const bool under_way = entry.status.empty();
+    if (!under_way && entry.status != kCancelling)  // ended: a new try
+      entry = {document.stamp, document.key, {}, {}, 0};
+    document.key = entry.key;
+    document.job = entry.job;
+    document.from_before = !entry.job.empty();
+    before_.going_on += document.from_before && under_way ? 1 : 0;
+  }
+  if (document.job.empty()) {
+    waiting_.push_back(std::move(document));
+  } else {
+    active_[document.job] = std::move(document);
+  }
+}
+
+// In a list for programs it has its row all the same.
+void Batch::skip(const BatchInput& input, const ResumeEntry& entry) {
+  ++before_.done, ++ended_.documents_done, ++ended_.documents_before;
+  ended_.documents_counted += entry.pages > 0 ? 1 : 0;
+  ended_.pages_done += entry.pages;
+  ended_.pages_before += entry.pages;
+  if (!client_.options().json) return;
+  DocumentEnd end;
+  end.file = input.file.string();
+  end.job = entry.job;
+  end.output = input.output.string();
+  end.status = "succeeded";
+  end.before = true;
+  end.pages = entry.pages;
+  report(end, style(), progress_);
+}
+
+bool Batch::step() {
+  while (!waiting_.empty() && under_way() < request_.in_flight && !fault_) {
+    Document next = std::move(waiting_.front());
+    waiting_.pop_front();
+    if (!hand_in(std::move(next))) break;
+  }
+  return !fault_ && !interrupted_ && look();
+}
+
+// Transient trouble is waited out for a while; anything else ends the command.
+bool Batch::ride_out(const ClientError& error) {
+  const auto now = std::chrono::steady_clock::now();
+  if (error.exit_code == kInterrupted) {
+    interrupted_ = true;
+    return false;
+  }
+  if (!error.transient) {
+    fault_ = error;
+    return false;
+  }
+  const auto patience = reached_ || error.exit_code != kNoConnection ? kTroubleMax : kFirstAnswerMax;
+  if (!trouble_since_) {
+    trouble_since_ = now;
+    progress_.line("Waiting up to " + std::to_string(patience.count()) + " s: " + error.message);
+  }
+  if (now - *trouble_since_ > patience) fault_ = error;
+  return !fault_;
+}
+
+void Batch::answered() {
+  reached_ = true;
+  trouble_since_.reset();
+}
+
+// False: nothing more can be handed in now.
+bool Batch::hand_in(Document document) {
+  auto upload = work_.upload(document.input.file);
+  if (!upload && interrupt_waits()) {  // it broke off the reading of a pipe
+    waiting_.push_front(std::move(document));
+    return false;
+  }
+  if (!upload) {
+    const bool unread = upload.error().code == base::Code::kNotFound;
+    refuse(document, unread ? "unreadable" : std::string(base::name(upload.error().code)),
+           upload.error().message);
+    return true;
+  }
+  if (resume_ != nullptr && !resume_->save()) {
+    fault_ = ClientError{kFailed, 0,    {}, "the resume file cannot be written in " + request_.output_folder,
+                         {},      false};
+    return false;
+  }
+  const auto answer = client_.request("POST", upload->path, std::move(upload->body),
+                                      {{"Content-Type", upload->content_type},
+                                       {"Prefer", "respond-async"},
+                                       {"Idempotency-Key", document.key}});
+  document.job = answer.reply.header("x-millrace-job");
+  if (!answer.ok) return not_accepted(std::move(document), answer);
+  if (document.job.empty()) return ride_out(client_.no_gateway("a document it took has no job"));
+  answered();
+  document.from_before = is_replay(answer);
+  record(document, {});
+  active_[document.job] = std::move(document);
+  return true;
+}
+
+// A replay is the end of the job that its key has made before.
+bool Batch::not_accepted(Document document, const Client::Answer& answer) {
+  const ClientError& error = answer.error;
+  const bool replay = is_replay(answer);
+  if (replay && is_lost_job(error.code)) {
+    hand_in_anew(std::move(document));
+    return true;
+  }
+  if (replay || error.exit_code == kRefused) {
+    refuse(document, error.code, error.message);
+    return true;
+  }
+  document.job.clear();
+  if (error.exit_code == kInterrupted) cut_short_ = document.input.file.string();
+  waiting_.push_front(std::move(document));
+  ride_out(error);
+  return false;
+}
+
+void Batch::hand_in_anew(Document document) {
+  Document fresh;
+  fresh.input = std::move(document.input);
+  fresh.stamp = std::move(document.stamp);
+  fresh.key = fresh_key(work_.command());
+  record(fresh, {});
+  waiting_.push_back(std::move(fresh));
+}
+
+bool Batch::look() {
+  const std::vector<std::string> jobs = this->jobs();
+  const std::span<const std::string> all(jobs);
+  unserved_.clear();
+  for (std::size_t begin = 0; begin < all.size(); begin += kIdsPerLook) {
+    if (!look_at(all.subspan(begin, std::min(kIdsPerLook, all.size() - begin)))) return false;
+  }
+  say_if_unserved();
+  return !fault_;
+}
+
+// One request for up to a hundred documents under way.
+bool Batch::look_at(std::span<const std::string> jobs) {
+  std::string ids;
+  for (const std::string& job : jobs) ids += (ids.empty() ? "" : ",") + job;
+  const auto answer = client_.request("GET", "/v1/jobs?limit=" + std::to_string(kIdsPerLook) + "&ids=" + ids);
+  if (!answer.ok) return ride_out(answer.error);
+  std::map<std::string, json> rows;
+  if (!answer.json->contains("items")) return ride_out(client_.no_gateway("its list of jobs has no `items`"));
+  for (const json& row : (*answer.json)["items"]) rows[row.value("id", "")] = row;
+  answered();
+  const auto held = std::ranges::find_if(rows, [](const auto& row) { return is_held(row.second); });
+  say_if_held(held == rows.end() ? json() : held->second);
+  const auto unserved = std::ranges::find_if(rows, [](const auto& row) { return is_unserved(row.second); });
+  if (unserved != rows.end()) unserved_ = unserved_text(unserved->second);
+  for (const std::string& job : jobs) {
+    Document& document = active_[job];
+    const auto row = rows.find(job);
+    if (row != rows.end()) {
+      update(document, row->second);
+      say_if_again(document, row->second);
+    }
+    const std::string status = row == rows.end() ? "gone" : document.status;
+    if (status == "queued" || status == "running") continue;
+    Document ended = std::move(document);
+    active_.erase(job);
+    take(std::move(ended), status);
+    if (interrupted_ || fault_) return false;
+  }
+  return true;
+}
+
+// Once each time that the queue is paused.
+void Batch::say_if_held(const json& held) {
+  const bool was_held = std::exchange(held_, held.is_object());
+  if (held_ && !was_held) progress_.line("Waiting: " + paused_text(held));
+}
+
+// Once each time that it lasts.
+void Batch::say_if_unserved() {
+  const auto now = std::chrono::steady_clock::now();
+  if (unserved_.empty()) {
+    unserved_since_.reset();
+    unserved_told_ = false;
+    return;
+  }
+  if (!unserved_since_) unserved_since_ = now;
+  if (unserved_told_ || now - *unserved_since_ < kUnservedPatience) return;
+  unserved_told_ = true;
+  progress_.line("Waiting: " + unserved_);
+}
+
+// Once after each attempt that did not end its job: a provider that cannot be reached, say.
+void Batch::say_if_again(Document& document, const json& row) {
+  const int attempts = row.value("attempt", 0);
+  if (document.status != "queued" || is_held(row) || attempts <= document.attempts_told) return;
+  const bool is_all_read = document.pages_total > 0 && document.pages_done == document.pages_total;
+  if (is_all_read) return;  // it is only put together
+  document.attempts_told = attempts;
+  progress_.line("Waiting: " + document.input.file.string() + ": " + why_it_waits(client_, row));
+}
+
+void Batch::update(Document& document, const json& row) {
+  const json progress = row.value("progress", json::object());
+  document.status = row.value("status", "");
+  document.pages_done = progress.value("done", 0);
+  document.pages_total = progress.value("total", 0);
+  if (!document.pages_before) document.pages_before = document.from_before ? document.pages_done : 0;
+}
+
+// A document whose job has ended; "gone": removed by retention since the last run.
+void Batch::take(Document document, const std::string& status) {
+  const bool was_ended = document.from_before && (status == "cancelled" || status == "expired");
+  if (status == "gone" || was_ended) return hand_in_anew(std::move(document));
+  auto answer = client_.fetch_as_is("/v1/jobs/" + document.job + "/result");
+  if (answer.ok) {
+    const auto made = work_.read(std::move(answer.reply.body));
+    if (made) return write(std::move(document), *made);
+    answer.ok = false;
+    answer.error = client_.no_gateway(made.error().message);
+  }
+  if (document.from_before && is_lost_job(answer.error.code)) return hand_in_anew(std::move(document));
+  const bool no_answer = answer.error.exit_code == kInterrupted || answer.error.exit_code == kNoConnection;
+  const bool again = answer.error.transient && status == "succeeded";
+  if (!again && !no_answer)
+    return refuse(document, answer.error.code.empty() ? status : answer.error.code, answer.error.message);
+  ride_out(answer.error);
+  active_[document.job] = std::move(document);
+}
+
+void Batch::write(Document document, const BatchWork::Made& made) {
+  const bool to_file = !document.input.output.empty();
+  DocumentEnd end;
+  if (to_file) {
+    const base::Status written = made.write(document.input.output);
+    if (!written) return refuse(document, "unwritable", written.error().message);
+  } else if (client_.options().json) {
+    end.text = made.text;
+  } else {
+    const bool is_first = ended_.documents_done == ended_.documents_failed;
+    std::cout << (is_first ? "" : "\n") << made.text << std::flush;
+  }
+  document.pages_done = made.parts.value_or(document.pages_done);
+  ++ended_.documents_done, ++ended_.documents_counted;
+  ended_.pages_done += document.pages_done;
+  ended_.pages_before += std::min(document.pages_before.value_or(0), document.pages_done);
+  record(document, "succeeded");
+  end.file = document.input.file.string();
+  end.job = document.job;
+  end.output = document.input.output.string();
+  end.status = "succeeded";
+  end.pages = document.pages_done;
+  end.message = made.complaint;
+  report(end, style(), progress_);
+}
+
+void Batch::refuse(const Document& document, const std::string& code, const std::string& message) {
+  ++ended_.documents_done, ++ended_.documents_failed;
+  record(document, "failed");
+  DocumentEnd end;
+  end.file = document.input.file.string();
+  end.job = document.job;
+  end.status = "failed";
+  end.pages = document.pages_done;
+  end.code = code;
+  end.message = message;
+  report(end, style(), progress_);
+}
+
+ResumeEntry& Batch::noted(const Document& document) {
+  return resume_->entry(document.input.file, work_.kinds().output_ending, document.stamp);
+}
+
+void Batch::record(const Document& document, const std::string& status) {
+  if (resume_ == nullptr) return;
+  noted(document) = {document.stamp, document.key, document.job, status, document.pages_done};
+  if (const base::Status saved = resume_->save(); !saved) {
+    fault_ = ClientError{kFailed, 0, {}, saved.error().message, {}, false};
+  }
+}
+
+Totals Batch::totals() const {
+  Totals totals = ended_;
+  totals.pages_total = totals.pages_done;
+  totals.documents_open = not_handed_in();
+  for (const auto& [job, document] : active_) {
+    ++(document.pages_total > 0 ? totals.documents_counted : totals.documents_open);
+    totals.pages_done += document.pages_done;
+    totals.pages_before += document.pages_before.value_or(0);
+    totals.pages_total += std::max(document.pages_total, document.pages_done);
+  }
+  totals.elapsed = std::chrono::steady_clock::now() - started_;
+  return totals;
+}
+
+void Batch::show() {
+  std::vector<Bar> bars;
+  bars.reserve(active_.size());
+  for (const auto& [job, d] : active_) {
+    bars.push_back({d.input.file.filename().string(), d.status, d.pages_done, d.pages_total});
+  }
+  progress_.show(bars, totals());
+}
+
+std::vector<std::string> Batch::jobs() const {
+  std::vector<std::string> out;
+  out.reserve(active_.size());
+  for (const auto& [job, document] : active_) out.push_back(job);
+  return out;
+}
+
+std::optional<ClientError> Batch::cancel_all() {
+  std::optional<ClientError> first;
+  for (const std::string& job : jobs()) {
+    const auto answer = client_.request("POST", "/v1/jobs/" + job + "/cancel");
+    if (answer.ok) {
+      record(active_[job], remembered(answer.json->value("status", "")));
+      active_.erase(job);
+      continue;
+    }
+    if (!first) first = answer.error;
+    if (answer.error.exit_code == kInterrupted) break;
+  }
+  return first;
+}
+
+}  // namespace millrace::cli

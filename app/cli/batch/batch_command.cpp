@@ -1,0 +1,138 @@
+#include "app/cli/batch/batch_command.h"
+
+#include <filesystem>
+#include <iostream>
+
+#include "app/cli/batch/batch.h"
+#include "app/cli/batch/batch_inputs.h"
+#include "app/cli/batch/batch_text.h"
+#include "app/cli/interrupt.h"
+#include "app/cli/json_cells.h"
+#include "app/cli/program.h"
+
+namespace millrace::cli {
+namespace {
+
+constexpr std::chrono::milliseconds kLookEvery{200};
+constexpr std::chrono::seconds kSecondCtrlC{2};
+
+// What one run has to do, and for whom.
+struct Run {
+  Batch& batch;
+  Interrupt& interrupt;
+  Progress& progress;
+  const BatchRequest& request;
+  const BatchWork& work;
+  const ClientOptions& options;
+  bool folders_skipped;
+};
+
+// The same command: with the same options the inputs are the same ones.
+std::string again(const Run& run) {
+  std::string command = program() + " " + run.work.command();
+  for (const std::string& input : run.request.inputs) command += " " + shell_word(input);
+  command += run.work.options();
+  if (run.request.in_flight != BatchRequest().in_flight)
+    command += " --in-flight " + std::to_string(run.request.in_flight);
+  return command + client_options(run.options) + " -o " + shell_word(run.request.output_folder);
+}
+
+void say_how_to_go_on(const Run& run) {
+  if (!run.request.output_folder.empty()) return run.progress.line("To go on, run it again: " + again(run));
+  run.progress.line("Without an output folder it cannot be resumed.");
+  for (const std::string& job : run.batch.jobs())
+    run.progress.line("Its job: " + program() + " jobs show " + job + gateway_options(run.options));
+}
+
+void cancel(const Run& run) {
+  Batch& batch = run.batch;
+  Progress& progress = run.progress;
+  progress.line("Cancelling …");
+  if (const auto error = batch.cancel_all()) {
+    progress.line(counted(batch.under_way(), run.work.words().documents) +
+                  (batch.under_way() == 1 ? " was" : " were") + " not cancelled: " + error->message);
+  } else {
+    progress.line("Cancelled.");
+  }
+  if (!batch.cut_short().empty())
+    progress.line(batch.cut_short() + " was on its way: `" + program() + " jobs ls" +
+                  gateway_options(run.options) + "` shows it if the gateway has it.");
+}
+
+// Detached: the jobs go on, unless a second Ctrl-C says otherwise.
+int interrupted(const Run& run) {
+  const Batch& batch = run.batch;
+  run.progress.line(
+      detached_text(batch.totals(), batch.under_way(), batch.not_handed_in(), run.request.output_folder));
+  say_how_to_go_on(run);
+  if (run.interrupt.wait(kSecondCtrlC)) cancel(run);
+  return kInterrupted;
+}
+
+// What was handed in goes on, as after a Ctrl-C.
+int broken_off(const Run& run, ClientError fault) {
+  run.progress.settle();
+  fault.message = one_line(fault.message);
+  print_error(fault);
+  const std::string done = so_far_text(run.batch.totals(), run.request.output_folder);
+  if (!done.empty()) run.progress.line(done);
+  if (run.batch.has_begun()) say_how_to_go_on(run);
+  return fault.exit_code;
+}
+
+void tell_all_ended(const Run& run) {
+  const Totals totals = run.batch.totals();
+  run.progress.settle();
+  if (!run.progress.on_terminal() && totals.documents > 1) run.progress.line(totals_line(totals));
+  const std::string results = results_text(totals, run.request.output_folder);
+  if (!results.empty()) run.progress.line(results);
+}
+
+int follow(const Run& run) {
+  Batch& batch = run.batch;
+  if (batch.done()) return run.folders_skipped ? kFailed : kOk;  // by runs before this one
+  while (batch.step() && !batch.done()) {
+    batch.show();
+    if (run.interrupt.wait(kLookEvery)) return interrupted(run);
+  }
+  if (batch.interrupted()) return interrupted(run);
+  batch.show();
+  if (batch.fault()) return broken_off(run, *batch.fault());
+  tell_all_ended(run);
+  return batch.failed() == 0 && !run.folders_skipped ? kOk : kFailed;
+}
+
+// A name in it moves no cursor.
+int misused_batch(const std::string& message) { return misused(one_line(message)); }
+
+}  // namespace
+
+int run_batch(const BatchRequest& request, const BatchWork& work, const ClientOptions& options) {
+  Interrupt interrupt;  // before any thread, so that each inherits the mask
+  auto inputs = collect_inputs(request.inputs, request.output_folder, work.kinds());
+  if (!inputs) return misused_batch(inputs.error().message);
+
+  std::optional<ResumeFile> resume;
+  base::Fd lock;
+  if (!request.output_folder.empty()) {
+    std::error_code failed;
+    std::filesystem::create_directories(request.output_folder, failed);
+    if (failed) return misused_batch("cannot make " + request.output_folder + ": " + failed.message());
+    auto held = lock_outputs(request.output_folder, work.command());
+    if (!held) return misused_batch(held.error().message);
+    lock = *std::move(held);
+    auto opened = ResumeFile::open(request.output_folder, work.command());
+    if (!opened) return misused_batch(opened.error().message);
+    resume = *std::move(opened);
+    name_outputs(inputs->documents, request.output_folder, work.kinds().output_ending, *resume);
+  }
+  Client client(options, &interrupt);
+  Progress progress(options.quiet, options.no_color);
+  if (!inputs->left_out.empty()) progress.line(left_out_text(inputs->left_out, work.kinds().shown));
+  for (const std::string& folder : inputs->skipped) progress.failure("✗ " + folder + " (skipped)");
+  const bool folders_skipped = !inputs->skipped.empty();
+  Batch batch(request, work, std::move(inputs->documents), client, resume ? &*resume : nullptr, progress);
+  return follow({batch, interrupt, progress, request, work, options, folders_skipped});
+}
+
+}  // namespace millrace::cli

@@ -1,0 +1,117 @@
+#include "app/cli/batch/batch_text.h"
+
+#include <iostream>
+
+#include <nlohmann/json.hpp>
+
+namespace millrace::cli {
+
+using nlohmann::json;
+namespace {
+
+void print_row(const DocumentEnd& end, const ReportStyle& style) {
+  json row = {{"file", end.file}, {"status", end.status}, {style.words.pages, end.pages}};
+  if (!end.job.empty()) row["job"] = end.job;
+  if (!end.output.empty()) row["output"] = end.output;
+  if (!end.code.empty() || !end.message.empty())
+    row["error"] = {{"code", end.code}, {"message", end.message}};
+  if (end.before) row["before"] = true;
+  if (end.text) row[style.text_member] = *end.text;
+  std::cout << row.dump(-1, ' ', false, json::error_handler_t::replace) << '\n' << std::flush;
+}
+
+std::string good_line(const DocumentEnd& end, const Words& words) {
+  std::string line = "✓ " + end.file;
+  if (!end.output.empty()) line += " → " + end.output;
+  line.append(", ").append(std::to_string(end.pages)).append(" ");
+  line.append(end.pages == 1 ? words.page : words.pages);
+  return end.message.empty() ? line : line + ", " + end.message;
+}
+
+}  // namespace
+
+void report(const DocumentEnd& end, const ReportStyle& style, Progress& progress) {
+  if (style.as_json) print_row(end, style);
+  if (end.status != "succeeded") {
+    progress.failure("✗ " + end.file + ": " + end.message + (end.code.empty() ? "" : " (" + end.code + ")"));
+  } else if (!end.message.empty()) {
+    progress.failure(good_line(end, style.words));
+  } else if (!progress.on_terminal()) {
+    progress.line(good_line(end, style.words));
+  }
+}
+
+namespace {
+
+std::string all_done_text(const Before& before, const Words& words) {
+  const bool one = before.documents == 1;
+  std::string text = one ? "It was " : "All " + counted(before.documents, words.documents) + " were ";
+  text.append(words.done).append(one ? " before; its result is" : " before; their results are");
+  return text + " in " + before.folder.string() + ". To do it anew, remove " + (one ? "it" : "them");
+}
+
+std::string done_text(const Before& before, const Words& words) {
+  if (before.done == 0) return "The run before has " + std::string(words.done) + " none";
+  const bool one = before.done == 1;
+  std::string text = std::to_string(before.done) + " of " + counted(before.documents, words.documents);
+  text.append(one ? " was " : " were ").append(words.done);
+  return text + (one ? " before, its result is in " : " before, their results are in ") +
+         before.folder.string();
+}
+
+int done_well(const Totals& totals) { return totals.documents_done - totals.documents_failed; }
+
+}  // namespace
+
+std::string counted(int count, std::string_view documents) {
+  if (count == 1) documents.remove_suffix(1);
+  return std::to_string(count).append(" ").append(documents);
+}
+
+std::string before_text(const Before& before, const Words& words) {
+  if (before.done + before.going_on + before.failed == 0) return {};
+  if (before.done == before.documents) return all_done_text(before, words);
+  std::string text = done_text(before, words);
+  const int left = before.documents - before.done;
+  text += "; " + std::to_string(left) + (left == 1 ? " remains" : " remain");
+  std::string why = before.going_on == 0 ? "" : std::to_string(before.going_on) + " at the gateway already";
+  if (before.failed > 0)
+    why += (why.empty() ? "" : ", ") + std::to_string(before.failed) + " failed before, tried again";
+  return why.empty() ? text : text + " (" + why + ")";
+}
+
+std::string so_far_text(const Totals& totals, const std::string& folder) {
+  const int done = done_well(totals);
+  if (done == 0) return {};
+  std::string text = std::to_string(done) + " of " + std::to_string(totals.documents);
+  text.append(done == 1 ? " is " : " are ").append(totals.words.done);
+  return folder.empty() ? text : text + ", in " + folder;
+}
+
+std::string results_text(const Totals& totals, const std::string& folder) {
+  if (folder.empty() || done_well(totals) == 0) return {};
+  std::string text = totals.documents == 1 ? "The result is in " : "The results are in ";
+  text += folder;
+  return totals.documents_failed == 0 ? text : text + "; run it again to try what failed once more";
+}
+
+std::string left_out_text(const std::map<std::string, int>& by_ending, const std::string& kinds) {
+  std::string text;
+  for (const auto& [ending, count] : by_ending) {
+    text += (text.empty() ? "Left out: " : ", ") + std::to_string(count) + " ";
+    text += ending.empty() ? "without an ending" : ending;
+  }
+  return text + ": not " + kinds + ".";
+}
+
+std::string detached_text(const Totals& totals, int going_on, int not_handed_in, const std::string& folder) {
+  std::string text = "Detached: " + counted(going_on, totals.words.documents);
+  text += going_on == 1 ? " goes on in the gateway" : " go on in the gateway";
+  if (not_handed_in > 0)
+    text += ", " + std::to_string(not_handed_in) + (not_handed_in == 1 ? " was" : " were") + " not handed in";
+  if (const std::string done = so_far_text(totals, folder); !done.empty()) text += "; " + done;
+  if (going_on == 0) return text + ".";
+  return text + ". Ctrl-C again within 2 s cancels " + (going_on == 1 ? "it." : "them.");
+}
+
+}  // namespace millrace::cli

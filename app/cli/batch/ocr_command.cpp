@@ -1,0 +1,173 @@
+#include "app/cli/batch/ocr_command.h"
+
+#include <fstream>
+#include <memory>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "app/cli/batch/batch_work.h"
+#include "app/cli/program.h"
+#include "app/cli/whole_file.h"
+#include "platform/base/base64.h"
+#include "schemas/media/ocr.h"
+
+namespace millrace::cli {
+namespace {
+
+class OcrWork final : public BatchWork {
+ public:
+  explicit OcrWork(const OcrRequest& request) : request_(request) {}
+
+  std::string command() const override { return "ocr"; }
+  Words words() const override { return {}; }
+  InputKinds kinds() const override {
+    return {{".pdf", ".png", ".jpg", ".jpeg", ".webp"}, "PDF, PNG, JPEG or WebP", ".md"};
+  }
+  std::string text_member() const override { return "markdown"; }
+  std::string stamp() const override {
+    return request_.pages + "-" + request_.model + (request_.images ? "-images" : "");
+  }
+  std::string options() const override;
+  base::Result<Upload> upload(const std::filesystem::path& file) const override;
+  base::Result<Made> read(std::string body) const override;
+
+ private:
+  const OcrRequest& request_;
+};
+
+std::string OcrWork::options() const {
+  std::string options;
+  if (!request_.pages.empty()) options += " --pages " + shell_word(request_.pages);
+  if (!request_.model.empty()) options += " --model " + shell_word(request_.model);
+  if (request_.images) options += " --images";
+  return options;
+}
+
+base::Result<BatchWork::Upload> OcrWork::upload(const std::filesystem::path& file) const {
+  const auto bytes = read_document(file);
+  if (!bytes) return bytes.error();
+  return Upload{"/v1/ocr", "application/json", request_body(request_, file, *bytes)};
+}
+
+base::Result<BatchWork::Made> OcrWork::read(std::string body) const {
+  auto result = std::make_shared<const nlohmann::json>(nlohmann::json::parse(body, nullptr, false));
+  if (!result->is_object())
+    return base::error(base::Code::kUpstream, "with something where the pages of a document are expected");
+  Made made;
+  made.text = markdown_of(*result);
+  made.parts = result->value("usage_info", nlohmann::json::object()).value("pages_processed", 0);
+  if (const int bad = failed_pages(*result); bad > 0)
+    made.complaint = std::to_string(bad) + " pages could not be read";
+  else if (made.text.find_first_not_of(" \n") == std::string::npos)
+    made.complaint = "no text on " + std::string(made.parts == 1 ? "it" : "them");
+  made.write = [result, images = request_.images](const std::filesystem::path& output) {
+    return write_output(*result, output, images);
+  };
+  return made;
+}
+
+}  // namespace
+
+int run_ocr(const OcrRequest& request, const ClientOptions& options) {
+  if (request.output_folder.empty() && request.images)
+    return misused("--images needs an output folder: -o DIR");
+  return run_batch(request, OcrWork(request), options);
+}
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+namespace {
+
+constexpr auto kBytesMax = static_cast<std::size_t>(schemas::kDocumentBytesMax);
+
+}  // namespace
+
+base::Result<std::string> read_document(const fs::path& file) {
+  return read_whole(file, kBytesMax,
+                    base::error(base::Code::kDocumentTooLarge, "The document is larger than 50 MB"));
+}
+
+// The document is appended as text, so that it is encoded once.
+std::string request_body(const OcrRequest& request, const fs::path& file, const std::string& bytes) {
+  json rest = {{"include_image_base64", request.images}};
+  if (!request.pages.empty()) rest["pages"] = request.pages;
+  if (!request.model.empty()) rest["model"] = request.model;
+  std::string body = rest.dump(-1, ' ', false, json::error_handler_t::replace);
+  body.pop_back();
+  body += R"(,"document":{"type":"document_url","document_name":)" +
+          json(file.filename().string()).dump(-1, ' ', false, json::error_handler_t::replace) +
+          R"(,"document_url":"data:application/octet-stream;base64,)";
+  body += base::base64_encode(bytes);
+  return body + R"("}})";
+}
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+namespace {
+
+bool write_file(const fs::path& path, const std::string& bytes) {
+  std::ofstream out(path, std::ios::binary | std::ios::trunc);
+  out << bytes;
+  return static_cast<bool>(out.flush());
+}
+
+// Pictures of one document, by their ids, in a folder of its own: ids repeat from document to document.
+bool write_images(const json& page, const fs::path& folder) {
+  bool ok = true;
+  for (const json& image : page.value("images", json::array())) {
+    const std::string uri = image.value("image_base64", "");
+    const std::size_t comma = uri.find(',');
+    const auto bytes = comma == std::string::npos ? std::nullopt : base::base64_decode(uri.substr(comma + 1));
+    if (!bytes) continue;
+    std::error_code failed;
+    fs::create_directories(folder, failed);
+    ok = write_file(folder / fs::path(image.value("id", "image")).filename(), *bytes) && ok;
+  }
+  return ok;
+}
+
+fs::path image_folder(const fs::path& output) { return output.string() + ".images"; }
+
+// The markdown names its pictures where they were written.
+std::string with_image_folder(std::string markdown, const fs::path& folder) {
+  const std::string prefix = "](" + folder.filename().string() + "/img-";
+  for (std::size_t at = 0; (at = markdown.find("](img-", at)) != std::string::npos; at += prefix.size()) {
+    markdown.replace(at, 6, prefix);
+  }
+  return markdown;
+}
+
+}  // namespace
+
+std::string markdown_of(const json& result) {
+  std::string text;
+  for (const json& page : result.value("pages", json::array())) {
+    const std::string markdown = page.value("markdown", "");
+    if (!text.empty() && !markdown.empty()) text += "\n\n";
+    text += markdown;
+  }
+  return text.empty() || text.back() == '\n' ? text : text + "\n";
+}
+
+int failed_pages(const json& result) {
+  int count = 0;
+  for (const json& page : result.value("pages", json::array())) count += page.contains("error") ? 1 : 0;
+  return count;
+}
+
+base::Status write_output(const json& result, const fs::path& output, bool images) {
+  const base::Error failure = base::error(base::Code::kInternal, "cannot write " + output.string());
+  std::error_code failed;
+  fs::create_directories(output.parent_path(), failed);
+  std::string markdown = markdown_of(result);
+  if (images) {
+    for (const json& page : result.value("pages", json::array())) {
+      if (!write_images(page, image_folder(output))) return failure;
+    }
+    markdown = with_image_folder(std::move(markdown), image_folder(output));
+  }
+  return write_whole(output, markdown);
+}
+
+}  // namespace millrace::cli

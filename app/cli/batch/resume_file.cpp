@@ -1,0 +1,140 @@
+#include "app/cli/batch/resume_file.h"
+
+#include <cerrno>
+#include <fstream>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <nlohmann/json.hpp>
+#include <sys/file.h>
+
+#include "platform/base/crypto.h"
+#include "platform/base/ids.h"
+
+namespace millrace::cli {
+namespace fs = std::filesystem;
+using nlohmann::json;
+namespace {
+
+// 1 knew inputs as they were written, and no outputs; 2 one entry of an input for all its forms.
+constexpr int kVersion = 3;
+constexpr int kFirstWithPlaces = 2;
+
+ResumeEntry entry_of(const json& row) {
+  return {row.value("stamp", ""), row.value("key", ""), row.value("job", ""), row.value("status", ""),
+          row.value("pages", 0)};
+}
+
+json row_of(const ResumeEntry& e) {
+  return {{"stamp", e.stamp}, {"key", e.key}, {"job", e.job}, {"status", e.status}, {"pages", e.pages}};
+}
+
+}  // namespace
+
+std::string fresh_key(const std::string& command) {
+  constexpr std::size_t kKeyBytes = 16;
+  return command + "-" + base::hex(base::random_bytes(kKeyBytes));
+}
+
+base::Result<base::Fd> lock_outputs(const fs::path& folder, const std::string& command) {
+  const fs::path path = folder / (".millrace-" + command + ".lock");
+  base::Fd file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  if (!file) {
+    return base::error(base::Code::kInternal,
+                       "cannot write " + path.string() + ": " + std::generic_category().message(errno));
+  }
+  if (::flock(file.get(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return file;
+  return base::error(base::Code::kBadRequest, "another `" + command + "` works for " + folder.string() +
+                                                  " already: wait for its end, or name another folder");
+}
+
+base::Result<ResumeFile> ResumeFile::open(const fs::path& folder, std::string command) {
+  ResumeFile file;
+  std::error_code unknown;
+  file.folder_ = fs::weakly_canonical(folder, unknown);
+  file.path_ = folder / (".millrace-" + command + ".json");
+  file.command_ = std::move(command);
+  std::ifstream in(file.path_);
+  if (!in) return file;
+  const auto root = json::parse(in, nullptr, false);
+  if (!root.is_object() || !root.contains("inputs") || !root["inputs"].is_object()) {
+    return base::error(base::Code::kBadRequest,
+                       file.path_.string() + " is not a resume file; remove it to start anew");
+  }
+  const bool as_written =
+      root.value("version", 1) < kFirstWithPlaces;  // from the folder in which it was made
+  for (const auto& [name, row] : root["inputs"].items()) {
+    Input& input = file.inputs_[as_written ? file.key_of(name) : name];
+    input.outputs = row.value("outputs", input.outputs);
+    const json forms = row.value("forms", json::object({{"", row}}));
+    for (const auto& [ending, form] : forms.items()) input.forms[ending] = entry_of(form);
+  }
+  return file;
+}
+
+// Relative to the output folder.
+std::string ResumeFile::key_of(const fs::path& input) const {
+  std::error_code unknown;
+  const fs::path whole = fs::weakly_canonical(fs::absolute(input, unknown), unknown);
+  const fs::path relative = whole.lexically_relative(folder_);
+  return (relative.empty() ? whole : relative).string();
+}
+
+ResumeEntry& ResumeFile::entry(const fs::path& input, const std::string& ending, const std::string& stamp) {
+  std::map<std::string, ResumeEntry>& forms = inputs_[key_of(input)].forms;
+  if (const auto old = forms.find({}); old != forms.end() && old->second.stamp == stamp) {
+    forms[ending] = std::move(old->second);
+    forms.erase(old);
+  }
+  ResumeEntry& entry = forms[ending];
+  if (entry.stamp != stamp) entry = {stamp, fresh_key(command_), {}, {}, 0};
+  return entry;
+}
+
+bool ResumeFile::knows_no_output(const fs::path& input) const {
+  const auto found = inputs_.find(key_of(input));
+  return found != inputs_.end() && found->second.outputs.empty();
+}
+
+std::string ResumeFile::output(const fs::path& input, const std::string& ending) const {
+  const auto known = inputs_.find(key_of(input));
+  if (known == inputs_.end()) return {};
+  const auto named = known->second.outputs.find(ending);
+  return named == known->second.outputs.end() ? std::string() : named->second;
+}
+
+void ResumeFile::set_output(const fs::path& input, const std::string& ending, const fs::path& output) {
+  inputs_[key_of(input)].outputs[ending] = output.string();
+}
+
+std::set<fs::path> ResumeFile::outputs() const {
+  std::set<fs::path> all;
+  for (const auto& [name, input] : inputs_) {
+    for (const auto& [ending, output] : input.outputs) all.insert(output);
+  }
+  return all;
+}
+
+base::Status ResumeFile::save() const {
+  json inputs = json::object();
+  for (const auto& [name, input] : inputs_) {
+    json forms = json::object();
+    for (const auto& [ending, entry] : input.forms) forms[ending] = row_of(entry);
+    inputs[name] = {{"outputs", input.outputs}, {"forms", forms}};
+  }
+  const fs::path fresh = path_.string() + ".new";
+  {
+    std::ofstream out(fresh, std::ios::trunc);
+    out << json{{"version", kVersion}, {"inputs", inputs}}.dump(1, ' ', false, json::error_handler_t::replace)
+        << '\n';
+    if (!out.flush()) return base::error(base::Code::kInternal, "cannot write " + fresh.string());
+  }
+  std::error_code failed;
+  fs::rename(fresh, path_, failed);
+  if (failed)
+    return base::error(base::Code::kInternal, "cannot write " + path_.string() + ": " + failed.message());
+  return {};
+}
+
+}  // namespace millrace::cli

@@ -1,0 +1,88 @@
+#include "app/cli/batch/transcribe_command.h"
+
+#include <utility>
+
+#include "app/cli/batch/batch_work.h"
+#include "app/cli/program.h"
+#include "app/cli/whole_file.h"
+#include "schemas/form_body.h"
+#include "schemas/media/transcription.h"
+
+namespace millrace::cli {
+namespace {
+
+constexpr std::size_t kFormBytes = 2048;  // of the form, beside its file
+
+class TranscribeWork final : public BatchWork {
+ public:
+  explicit TranscribeWork(const TranscribeRequest& request) : request_(request) {}
+
+  std::string command() const override { return "transcribe"; }
+  Words words() const override { return {"recordings", "piece", "pieces", "transcribed"}; }
+  InputKinds kinds() const override {
+    return {{".flac", ".mp3", ".mp4", ".mpeg", ".mpga", ".m4a", ".ogg", ".oga", ".opus", ".wav", ".webm"},
+            "FLAC, MP3, MP4, M4A, MPEG, Ogg, WAV or WebM",
+            ending()};
+  }
+  std::string text_member() const override { return "text"; }
+  std::string stamp() const override {
+    return request_.format + "-" + request_.model + "-" + request_.language +
+           (request_.translate ? "-translate" : "");
+  }
+  std::string options() const override;
+  base::Result<Upload> upload(const std::filesystem::path& file) const override;
+  base::Result<Made> read(std::string body) const override;
+
+ private:
+  std::string ending() const {
+    if (request_.format == "text") return ".txt";
+    return request_.format.ends_with("json") ? ".json" : "." + request_.format;
+  }
+
+  const TranscribeRequest& request_;
+};
+
+std::string TranscribeWork::options() const {
+  std::string options;
+  if (request_.format != TranscribeRequest().format) options += " --format " + request_.format;
+  if (!request_.model.empty()) options += " --model " + shell_word(request_.model);
+  if (!request_.language.empty()) options += " --language " + shell_word(request_.language);
+  if (request_.translate) options += " --translate";
+  return options;
+}
+
+base::Result<BatchWork::Upload> TranscribeWork::upload(const std::filesystem::path& file) const {
+  const auto bytes =
+      read_whole(file, static_cast<std::size_t>(schemas::kAudioBytesMax),
+                 base::error(base::Code::kAudioTooLarge, "The recording is larger than 25 MB"));
+  if (!bytes) return bytes.error();
+  Upload upload;
+  upload.path = request_.translate ? "/v1/audio/translations" : "/v1/audio/transcriptions";
+  upload.body.reserve(bytes->size() + kFormBytes);
+  schemas::FormBody form(upload.body);
+  form.field("model", request_.model.empty() ? schemas::kTranscriptionModel : request_.model);
+  form.field("response_format", request_.format);
+  if (!request_.language.empty()) form.field("language", request_.language);
+  form.file("file", file.filename().string());
+  upload.body += *bytes;
+  form.end();
+  upload.content_type = form.content_type();
+  return upload;
+}
+
+// The gateway has written it as it was asked to.
+base::Result<BatchWork::Made> TranscribeWork::read(std::string body) const {
+  Made made;
+  made.text = std::move(body);
+  if (!made.text.empty() && !made.text.ends_with('\n')) made.text += '\n';
+  made.write = [text = made.text](const std::filesystem::path& output) { return write_whole(output, text); };
+  return made;
+}
+
+}  // namespace
+
+int run_transcribe(const TranscribeRequest& request, const ClientOptions& options) {
+  return run_batch(request, TranscribeWork(request), options);
+}
+
+}  // namespace millrace::cli

@@ -1,0 +1,116 @@
+#include "app/cli/chat/chat_command.h"
+
+#include <algorithm>
+#include <iostream>
+
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include "app/cli/chat/chat_request.h"
+#include "app/cli/chat/chat_talk.h"
+#include "app/cli/client.h"
+#include "app/cli/interrupt.h"
+#include "app/cli/program.h"
+
+namespace millrace::cli {
+namespace {
+
+constexpr std::size_t kInputMax = std::size_t{64} << 20;  // what a gateway takes as a whole
+constexpr std::size_t kInputPieceBytes = std::size_t{64} << 10;
+
+// Until its end; Ctrl-C is heard meanwhile.
+enum class Input { kRead, kTooLong, kInterrupted };
+Input read_input(Interrupt& interrupt, std::string& to) {
+  std::string piece(kInputPieceBytes, '\0');
+  for (;;) {
+    if (interrupt.wait_beside(STDIN_FILENO)) return Input::kInterrupted;
+    const ssize_t got = ::read(STDIN_FILENO, piece.data(), piece.size());
+    if (got <= 0) return Input::kRead;
+    to.append(piece, 0, static_cast<std::size_t>(got));
+    if (to.size() > kInputMax) return Input::kTooLong;
+  }
+}
+
+}  // namespace
+
+int read_message(const std::vector<std::string>& words, Interrupt& interrupt, std::string& message) {
+  for (const std::string& word : words) {
+    if (!message.empty() && message.back() != '\n') message += ' ';
+    if (word != "-") {
+      message += word;
+      continue;
+    }
+    const Input input = read_input(interrupt, message);
+    if (input == Input::kInterrupted) return kInterrupted;
+    if (input == Input::kTooLong)
+      return misused("standard input is longer than the 64 MB that a gateway takes");
+  }
+  while (message.ends_with('\n')) message.pop_back();
+  if (!message.empty()) return kOk;
+  const bool piped = std::ranges::find(words, "-") != words.end();
+  return misused(piped ? "there is no message: standard input is empty"
+                       : "there is no message: what was given is empty");
+}
+
+using nlohmann::json;
+namespace {
+
+constexpr const char* kMockPrefix = "mock/";
+
+ChatManner manner_of(const ChatWish& wish, std::string model) {
+  ChatManner manner;
+  manner.model = std::move(model);
+  manner.max_tokens = wish.max_tokens;
+  manner.temperature = wish.temperature;
+  manner.stream = !wish.no_stream && !wish.deferred;
+  manner.usage = wish.verbose;
+  manner.deferred = wish.deferred;
+  return manner;
+}
+
+// The images as URLs. kOk, or what is wrong has been said.
+int read_images(const ChatWish& wish, std::vector<std::string>& urls) {
+  for (const std::string& image : wish.images) {
+    auto url = image_url_of(image);
+    if (!url) return misused(url.error().message);
+    urls.push_back(*std::move(url));
+  }
+  return kOk;
+}
+
+// Who tries it out at a terminal would take its answers for a model's.
+void say_if_echo(const std::string& model, const ClientOptions& options) {
+  if (options.quiet || !model.starts_with(kMockPrefix) || ::isatty(STDERR_FILENO) != 1) return;
+  std::cerr << model << " is an echo: it says again what it is asked. For a model, start the gateway with a "
+            << "provider's key: OPENAI_API_KEY=… " << program() << " serve\n";
+}
+
+}  // namespace
+
+int run_chat(const ChatWish& wish, ClientOptions options) {
+  Interrupt interrupt;
+  ChatAsking asking(options, interrupt, wish.verbose);
+  if (!wish.result.empty()) return asking.read_deferred(wish.result, wish.wait);
+  if (wish.wait && !wish.deferred) return misused("--wait goes with --deferred or with --result");
+  const bool conversation = wish.message.empty() && ::isatty(STDIN_FILENO) == 1;
+  if (conversation && (wish.deferred || !wish.images.empty() || options.json))
+    return misused("--deferred, --image and --json want a message");
+  const std::vector<std::string> words = wish.message.empty() ? std::vector<std::string>{"-"} : wish.message;
+  std::string text;
+  std::vector<std::string> images;
+  int exit_code = conversation ? kOk : read_message(words, interrupt, text);
+  if (exit_code == kOk) exit_code = read_images(wish, images);
+  if (exit_code != kOk) return exit_code;
+  const std::string model = asking.model_for(wish.model, exit_code);
+  if (model.empty()) return exit_code;
+  say_if_echo(model, options);
+  const ChatManner manner = manner_of(wish, model);
+  json messages = json::array();
+  if (!wish.system.empty()) messages.push_back(message_of("system", wish.system));
+  if (conversation) return talk(asking, interrupt, manner, std::move(messages));
+  messages.push_back(user_message(text, images));
+  if (wish.deferred) return asking.defer(manner, messages, wish.wait);
+  return asking.ask(manner, messages).exit_code;
+}
+
+}  // namespace millrace::cli

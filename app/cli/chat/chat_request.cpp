@@ -1,0 +1,247 @@
+#include "app/cli/chat/chat_request.h"
+
+#include <cstdlib>
+#include <iostream>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include "app/cli/backoff.h"
+#include "app/cli/batch/ocr_command.h"
+#include "app/cli/chat/chat_printer.h"
+#include "app/cli/chat/models_command.h"
+#include "app/cli/interrupt.h"
+#include "app/cli/json_cells.h"
+#include "app/cli/program.h"
+#include "app/cli/terminal.h"
+#include "platform/base/base64.h"
+#include "schemas/chat/chat_job.h"
+
+namespace millrace::cli {
+
+using nlohmann::json;
+namespace {
+
+constexpr std::string_view kPng = "\x89PNG\r\n\x1a\n";
+constexpr std::string_view kJpeg = "\xff\xd8\xff";
+constexpr std::size_t kWebpAt = 8;  // RIFF, a length, WEBP
+
+// Empty: none that models read.
+std::string_view image_type(std::string_view bytes) {
+  if (bytes.starts_with(kPng)) return "image/png";
+  if (bytes.starts_with(kJpeg)) return "image/jpeg";
+  if (bytes.starts_with("GIF87a") || bytes.starts_with("GIF89a")) return "image/gif";
+  const bool is_webp = bytes.starts_with("RIFF") && bytes.substr(0, kWebpAt + 4).ends_with("WEBP");
+  return is_webp ? "image/webp" : "";
+}
+
+}  // namespace
+
+std::string chat_body(const ChatManner& manner, const json& messages) {
+  json body = {{"model", manner.model}, {"messages", messages}};
+  if (manner.max_tokens) body["max_completion_tokens"] = *manner.max_tokens;
+  if (manner.temperature) body["temperature"] = *manner.temperature;
+  if (manner.deferred) body["deferred"] = true;
+  if (manner.stream) body["stream"] = true;
+  if (manner.stream && manner.usage) body["stream_options"] = {{"include_usage", true}};
+  return body.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+json message_of(const char* role, const std::string& text) { return {{"role", role}, {"content", text}}; }
+
+json user_message(const std::string& text, const std::vector<std::string>& image_urls) {
+  if (image_urls.empty()) return message_of("user", text);
+  json parts = json::array();
+  for (const std::string& url : image_urls)
+    parts.push_back({{"type", "image_url"}, {"image_url", {{"url", url}}}});
+  parts.push_back({{"type", "text"}, {"text", text}});
+  return {{"role", "user"}, {"content", parts}};
+}
+
+base::Result<std::string> image_url_of(const std::string& file_or_url) {
+  if (file_or_url.starts_with("https://") || file_or_url.starts_with("http://")) return file_or_url;
+  auto bytes = read_document(file_or_url);
+  if (!bytes) return base::error(bytes.error().code, file_or_url + ": " + bytes.error().message);
+  const std::string_view type = image_type(*bytes);
+  if (type.empty())
+    return base::error(base::Code::kInvalidField, file_or_url + " is no PNG, JPEG, GIF or WebP");
+  return "data:" + std::string(type) + ";base64," + base::base64_encode(*bytes);
+}
+
+using nlohmann::json;
+namespace {
+
+constexpr const char* kPath = "/v1/chat/completions";
+constexpr const char* kDroppedHeader = "x-millrace-dropped-params";
+constexpr const char* kDeferredPath = "/v1/chat/deferred-completion/";
+constexpr std::chrono::milliseconds kPauseMax{2'000};
+constexpr int kPending = 202;
+constexpr int kFaultsMax = 60;  // questions in a row without an answer, some two minutes
+
+ChatShow show_of(const ClientOptions& options) {
+  const bool at_terminal = ::isatty(STDERR_FILENO) == 1;
+  ChatShow show;
+  show.json = options.json;
+  show.reasoning = at_terminal && !options.quiet;
+  show.color =
+      moves_cursor(STDERR_FILENO) && !options.no_color && std::getenv("NO_COLOR") == nullptr;  // NOLINT
+  show.terminal = ::isatty(STDOUT_FILENO) == 1;
+  return show;
+}
+
+// An answer that is less than what was asked for does not look complete.
+int tell_short(const ChatHeard& heard) {
+  if (!heard.refusal.empty()) {
+    std::cerr << "millrace: the model refuses: " << without_controls(heard.refusal) << '\n';
+    return kFailed;
+  }
+  if (heard.finish_reason == "content_filter") {
+    std::cerr << "millrace: the provider's filter ended the answer (content_filter)\n";
+    return kFailed;
+  }
+  if (heard.finish_reason == "length")
+    std::cerr << "millrace: the answer was cut at its longest (length; --max-tokens)\n";
+  return kOk;
+}
+
+std::string count_of(const json& usage, const char* name) {
+  const auto found = usage.find(name);
+  return found != usage.end() && found->is_number_integer() ? std::to_string(found->get<std::int64_t>())
+                                                            : "?";
+}
+
+void add_header_text(std::string& to, const net::HttpReply& head, const char* name, const char* before,
+                     const char* after) {
+  const std::string_view value = head.header(name);
+  if (!value.empty()) to.append(before).append(value).append(after);
+}
+
+}  // namespace
+
+ChatAsking::ChatAsking(ClientOptions options, Interrupt& interrupt, bool verbose)
+    : client_(std::move(options), &interrupt), interrupt_(interrupt), verbose_(verbose) {}
+
+ChatAsked ChatAsking::ask(const ChatManner& manner, const json& messages) {
+  ChatPrinter printer(show_of(client_.options()), stdout, stderr);
+  Client::Answer answer;
+  if (manner.stream) {
+    const auto take = [&printer](std::string_view, std::string_view event, std::string_view data) {
+      return printer.take(event, data);
+    };
+    answer = client_.ask_stream(kPath, chat_body(manner, messages), take);
+  } else {
+    answer = client_.ask(kPath, chat_body(manner, messages));
+    if (answer.ok) printer.take_whole(*answer.json);
+  }
+  printer.settle();
+  ChatAsked asked{kOk, printer.heard().text};
+  if (answer.error.exit_code == kInterrupted) {
+    asked.exit_code = kInterrupted;
+  } else {
+    asked.exit_code = answer.ok ? tell_end(printer, answer.reply) : fail_with_advice(answer.error);
+  }
+  return asked;
+}
+
+int ChatAsking::fail_with_advice(const ClientError& error) const {
+  print_error(error);
+  if (error.code == base::name(base::Code::kModelNotFound)) std::cerr << models_advice(client_.options());
+  return error.exit_code;
+}
+
+int ChatAsking::tell_end(const ChatPrinter& printer, const net::HttpReply& head) {
+  const ChatHeard& heard = printer.heard();
+  ClientError error{kServerError, 0, {}, "the answer broke off before its end", {}, true};
+  if (heard.error) error = *heard.error;
+  error.request_id = head.header("x-request-id");
+  if (heard.error || !heard.whole) return fail_with_advice(error);
+  tell_more(printer, head);
+  return tell_short(heard);
+}
+
+// What the model was not told is never kept back; the rest is for those who ask.
+void ChatAsking::tell_more(const ChatPrinter& printer, const net::HttpReply& head) {
+  const ChatHeard& heard = printer.heard();
+  std::string_view dropped = head.header(kDroppedHeader);
+  if (dropped.empty()) dropped = heard.dropped;
+  if (!dropped.empty() && !client_.options().quiet)
+    std::cerr << "millrace: not told as asked: " << dropped << '\n';
+  if (!verbose_) return;
+  const std::string_view named = head.header("x-millrace-model");
+  std::string line = named.empty() ? heard.model : std::string(named);
+  if (heard.usage.is_object())
+    line += " · " + count_of(heard.usage, "prompt_tokens") + " + " +
+            count_of(heard.usage, "completion_tokens") + " tokens";
+  add_header_text(line, head, "x-millrace-attempts", " · attempt ", "");
+  add_header_text(line, head, "x-millrace-cost-usd", " · $", "");
+  if (heard.cost_usd) line += " · $" + schemas::dollars(*heard.cost_usd);
+  add_header_text(line, head, "x-request-id", " · request ", "");
+  std::cerr << line << '\n';
+}
+
+int ChatAsking::defer(const ChatManner& manner, const json& messages, bool wait) {
+  const auto answer = client_.request("POST", kPath, chat_body(manner, messages), fresh_key_header());
+  if (!answer.ok) return fail_with_advice(answer.error);
+  const std::string id = answer.json->value("request_id", "");
+  if (id.empty()) return fail(client_.no_gateway("its answer names no `request_id`"));
+  if (wait) return await(id, kFaultsMax);
+  std::cout << (client_.options().json ? answer.reply.body : id) << '\n';
+  return kOk;
+}
+
+int ChatAsking::read_deferred(const std::string& request_id, bool wait) {
+  if (wait || ::isatty(STDERR_FILENO) == 1) return await(request_id, 0);
+  const auto answer = client_.request("GET", kDeferredPath + percent_encoded(request_id));
+  if (!answer.ok) return fail_with_advice(answer.error);
+  return answer.reply.status == kPending ? tell_not_yet(request_id) : show_whole(answer);
+}
+
+// A key that chats need not be one that reads jobs: then their status is not told.
+int ChatAsking::tell_not_yet(const std::string& request_id) {
+  const auto job = client_.request("GET", "/v1/jobs/" + percent_encoded(request_id));
+  const std::string status = job.ok ? text_at(*job.json, "status") : "";
+  std::cerr << "millrace: not yet" << (status.empty() ? "" : " (" + status + ")")
+            << "; --wait waits for it\n";
+  return kNotYet;
+}
+
+// A gateway that has answered once may go and come back.
+int ChatAsking::await(const std::string& request_id, int faults_left) {
+  WaitingLine waiting("waiting for " + request_id + "…", client_.options().quiet);
+  GrowingPause pause;
+  for (;;) {
+    const auto answer = client_.request("GET", kDeferredPath + percent_encoded(request_id));
+    if (answer.ok && answer.reply.status != kPending) return waiting.clear(), show_whole(answer);
+    if (answer.ok) faults_left = kFaultsMax;
+    const bool stopped = answer.error.exit_code == kInterrupted;
+    const bool is_fault = answer.error.transient && faults_left-- > 0;
+    if (!answer.ok && !stopped && !is_fault) return waiting.clear(), fail_with_advice(answer.error);
+    waiting.show();
+    if (!stopped && !interrupt_.wait(pause.next(kPauseMax))) continue;
+    waiting.clear();
+    std::cerr << "it goes on: " << program() << " chat" << client_options(client_.options())
+              << " --wait --result " << request_id << '\n';
+    return kInterrupted;
+  }
+}
+
+int ChatAsking::show_whole(const Client::Answer& answer) {
+  ChatPrinter printer(show_of(client_.options()), stdout, stderr);
+  printer.take_whole(*answer.json);
+  printer.settle();
+  return tell_end(printer, answer.reply);
+}
+
+std::string ChatAsking::model_for(const std::string& wanted, int& exit_code) {
+  if (!wanted.empty()) return wanted;
+  const ChatModels found = chat_models(client_);
+  exit_code = found.exit_code;
+  if (exit_code != kOk) return {};
+  if (found.names.size() == 1) return found.names.front();
+  std::cerr << choice_text(found.names, client_.options());
+  exit_code = kUsage;
+  return {};
+}
+
+}  // namespace millrace::cli

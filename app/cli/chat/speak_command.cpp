@@ -1,0 +1,143 @@
+#include "app/cli/chat/speak_command.h"
+
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <iostream>
+
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include "app/cli/chat/chat_command.h"
+#include "app/cli/interrupt.h"
+#include "app/cli/partial_file.h"
+#include "schemas/json/json_text.h"
+#include "schemas/media/speech.h"
+
+namespace millrace::cli {
+using nlohmann::json;
+namespace {
+
+constexpr const char* kSpeechPath = "/v1/audio/speech";
+constexpr const char* kToStandardOutput = "-";
+constexpr std::uint32_t kUnknownLength = 0xFFFF'FFFF;
+constexpr std::size_t kWavHeadMax = 4096;
+
+std::uint32_t little_endian_at(const std::string& bytes, std::size_t at) {
+  std::uint32_t value = 0;
+  for (std::size_t i = 4; i > 0; --i) value = value << 8 | static_cast<unsigned char>(bytes[at + i - 1]);
+  return value;
+}
+
+void put_length(std::string& bytes, std::size_t at) {
+  const std::size_t rest = bytes.size() - at - 4;
+  if (little_endian_at(bytes, at) != kUnknownLength || rest >= kUnknownLength) return;
+  for (std::size_t i = 0; i < 4; ++i) bytes[at + i] = static_cast<char>(rest >> (8 * i) & 0xFF);
+}
+
+bool is_standard_output(const SpeakWish& wish) {
+  return wish.output.empty() || wish.output == kToStandardOutput;
+}
+
+// kOk, or what is wrong has been said.
+int check_text(const std::string& text) {
+  const std::size_t length = schemas::characters(text);
+  if (length <= schemas::kSpeechCharactersMax) return kOk;
+  return misused("the text has " + std::to_string(length) + " characters; at most " +
+                 std::to_string(schemas::kSpeechCharactersMax) + " are said at a time");
+}
+
+int choose_format(const SpeakWish& wish, std::string& format) {
+  format = wish.format;
+  if (!format.empty()) return kOk;
+  format = is_standard_output(wish) ? "mp3" : speech_format_of(wish.output);
+  if (!format.empty()) return kOk;
+  return misused("the ending of " + wish.output +
+                 " is none of .mp3, .opus, .ogg, .aac, .flac, .wav and .pcm: name a --format");
+}
+
+std::string speech_body(const SpeakWish& wish, const std::string& text, const std::string& format) {
+  json body = {{"model", wish.model}, {"input", text}, {"voice", wish.voice}, {"response_format", format}};
+  if (wish.speed) body["speed"] = *wish.speed;
+  return body.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+void tell_spoken(const SpeakWish& wish, const ClientOptions& options, const net::HttpReply& head,
+                 std::size_t bytes) {
+  if (options.json) {
+    std::cout
+        << json{{"path", wish.output}, {"bytes", bytes}, {"model", head.header("x-millrace-model")}}.dump()
+        << '\n';
+  }
+  const std::string_view dropped = head.header("x-millrace-dropped-params");
+  if (!dropped.empty() && !options.quiet) std::cerr << "millrace: not told as asked: " << dropped << '\n';
+}
+
+int print_speech(Client& client, std::string body) {
+  bool written = true;
+  const auto answer = client.ask_bytes(kSpeechPath, std::move(body), [&](std::string_view bytes) {
+    return written = std::fwrite(bytes.data(), 1, bytes.size(), stdout) == bytes.size();
+  });
+  written = std::fflush(stdout) == 0 && written;
+  if (!written) return fail("standard output cannot be written");
+  return answer.ok ? kOk : fail(answer.error);
+}
+
+int write_speech(Client& client, const SpeakWish& wish, std::string body, bool is_wav) {
+  auto file = PartialFile::at(wish.output);
+  if (!file) return fail(file.error().message);
+  bool written = true;
+  std::size_t size = 0;
+  std::string wav;
+  const auto answer = client.ask_bytes(kSpeechPath, std::move(body), [&](std::string_view bytes) {
+    size += bytes.size();
+    if (is_wav) wav.append(bytes);
+    return written = is_wav || file->write(bytes);
+  });
+  if (!answer.ok && written) return fail(answer.error);
+  settle_wav_lengths(wav);
+  if (is_wav) file->write(wav);
+  if (const base::Status finished = file->finish(); !finished) return fail(finished.error().message);
+  tell_spoken(wish, client.options(), answer.reply, size);
+  return kOk;
+}
+
+}  // namespace
+
+std::string speech_format_of(const std::string& path) {
+  std::string ending = std::filesystem::path(path).extension().string();
+  for (char& c : ending) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+  if (ending == ".ogg" || ending == ".oga") return "opus";
+  for (const auto encoding :
+       {schemas::SpeechEncoding::kMp3, schemas::SpeechEncoding::kOpus, schemas::SpeechEncoding::kAac,
+        schemas::SpeechEncoding::kFlac, schemas::SpeechEncoding::kWav, schemas::SpeechEncoding::kPcm}) {
+    const std::string name(schemas::name(encoding));
+    if (ending == "." + name) return name;
+  }
+  return {};
+}
+
+void settle_wav_lengths(std::string& wav) {
+  constexpr std::size_t kRiffLength = 4, kWords = 8;
+  const std::size_t data = std::string_view(wav).substr(0, kWavHeadMax).find("data");
+  if (!wav.starts_with("RIFF") || data == std::string::npos || wav.size() < data + kWords) return;
+  put_length(wav, kRiffLength);
+  put_length(wav, data + 4);
+}
+
+int run_speak(const SpeakWish& wish, ClientOptions options) {
+  Interrupt interrupt;
+  if (is_standard_output(wish) && ::isatty(STDOUT_FILENO) == 1)
+    return misused("sound is nothing for a terminal: name a file with -o, such as -o out.mp3");
+  std::string format, text;
+  if (const int code = choose_format(wish, format); code != kOk) return code;
+  const std::vector<std::string> words = wish.text.empty() ? std::vector<std::string>{"-"} : wish.text;
+  if (const int code = read_message(words, interrupt, text); code != kOk) return code;
+  if (const int code = check_text(text); code != kOk) return code;
+  Client client(std::move(options), &interrupt);
+  std::string body = speech_body(wish, text, format);
+  if (is_standard_output(wish)) return print_speech(client, std::move(body));
+  return write_speech(client, wish, std::move(body), format == "wav");
+}
+
+}  // namespace millrace::cli

@@ -1,0 +1,222 @@
+#include "app/cli/jobs/jobs_command.h"
+
+#include <charconv>
+#include <cstdio>
+#include <iostream>
+
+#include <nlohmann/json.hpp>
+
+#include "app/cli/interrupt.h"
+#include "app/cli/jobs/job_history.h"
+#include "app/cli/jobs/job_text.h"
+#include "app/cli/json_cells.h"
+#include "app/cli/partial_file.h"
+#include "app/cli/program.h"
+#include "platform/base/clock.h"
+
+namespace millrace::cli {
+
+using nlohmann::json;
+namespace {
+
+constexpr int kEventPagesMax = 200;  // of 200 events: no job has more attempts within its time
+
+// The newest event of a job; null: it has none, or they cannot be read.
+json last_event(Client& client, const std::string& job) {
+  std::string cursor;
+  for (int page = 0; page < kEventPagesMax; ++page) {
+    const auto answer =
+        client.request("GET", "/v1/jobs/" + percent_encoded(job) + "/events?limit=200" + cursor);
+    if (!answer.ok) return {};
+    const json items = answer.json->value("items", json::array());
+    const std::string next = answer.json->value("next_cursor", "");
+    if (next.empty()) return items.empty() ? json() : items.back();
+    cursor = "&cursor=" + percent_encoded(next);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string why_it_waits(Client& client, const json& job) {
+  if (job.value("status", "") != "queued") return {};
+  const json last = is_held(job) ? json() : last_event(client, job.value("id", ""));
+  return waiting_text(job, last, base::rfc3339(base::SystemClock().wall()));
+}
+
+using nlohmann::json;
+namespace {
+
+// The same call for each job; the last refusal decides the exit code.
+int each(const std::vector<std::string>& jobs, const char* act, ClientOptions options) {
+  Client client(std::move(options));
+  int exit_code = kOk;
+  for (const std::string& job : jobs) {
+    const auto answer = client.request("POST", "/v1/jobs/" + percent_encoded(job) + "/" + act);
+    if (!answer.ok) {
+      exit_code = fail(answer.error);
+      continue;
+    }
+    std::cout << (client.options().json ? answer.json->dump() : job_row(*answer.json)) << '\n';
+  }
+  return exit_code;
+}
+
+}  // namespace
+
+int jobs_ls(const JobsListRequest& request, ClientOptions options) {
+  Client client(std::move(options));
+  std::string path = "/v1/jobs?limit=" + std::to_string(std::min(request.limit, 200));
+  const auto add = [&](const char* name, const std::string& value) {
+    if (!value.empty()) path += std::string("&") + name + "=" + percent_encoded(value);
+  };
+  add("kind", request.kind);
+  add("status", request.status);
+  add("model", request.model);
+  add("created_after", request.created_after);
+  add("created_before", request.created_before);
+  add("q", request.text);
+  std::string cursor;
+  for (int left = request.limit; left > 0;) {
+    const auto answer =
+        client.request("GET", path + (cursor.empty() ? "" : "&cursor=" + percent_encoded(cursor)));
+    if (!answer.ok) return fail(answer.error);
+    const json& page = *answer.json;
+    if (!page.contains("items")) return fail(client.no_gateway("its list of jobs has no `items`"));
+    if (cursor.empty() && !client.options().json) std::cout << job_header() << '\n';
+    for (const json& job : page["items"]) {
+      if (left-- <= 0) break;
+      std::cout << (client.options().json ? job.dump() : job_row(job)) << '\n';
+    }
+    cursor = page.value("next_cursor", "");
+    if (cursor.empty()) break;
+  }
+  return kOk;
+}
+
+int jobs_show(const std::string& job, ClientOptions options) {
+  Client client(std::move(options));
+  const std::string path = "/v1/jobs/" + percent_encoded(job);
+  const auto answer = client.request("GET", path);
+  if (!answer.ok) return fail(answer.error);
+  if (client.options().json) {
+    std::cout << answer.json->dump() << '\n';
+    return kOk;
+  }
+  json shown = *answer.json;
+  if (text_at(shown, "status") == "queued") shown["waiting"] = why_it_waits(client, shown);
+  for (const char* said : {"paused", "unserved"}) shown.erase(said);  // `waiting` says it
+  std::cout << job_text(shown);
+  return kOk;
+}
+
+int jobs_tail(const std::string& job, ClientOptions options) {
+  Interrupt interrupt;
+  Client client(std::move(options), &interrupt);
+  const bool as_json = client.options().json;
+  std::int64_t last = 0;
+  std::string end;
+  JobHistory history;
+  for (int tries = 0; tries < kReconnectsMax; ++tries) {
+    const auto answer = client.stream(
+        "/v1/jobs/" + percent_encoded(job) + "/events", last,
+        [&](std::string_view id, std::string_view event, std::string_view data) {
+          if (event == "ping") return true;
+          std::from_chars(id.data(), id.data() + id.size(), last);
+          tries = 0;
+          end = event;
+          std::cout << (as_json ? std::string(data) : history.text(json::parse(data, nullptr, false)))
+                    << std::endl;
+          return true;
+        });
+    const bool is_end = end == "succeeded" || end == "failed" || end == "cancelled" || end == "expired";
+    if (is_end) return end == "succeeded" ? kOk : kFailed;
+    if (answer.reply.status == 204) return kOk;
+    if (answer.error.exit_code == kInterrupted) return kInterrupted;
+    if (!answer.ok && !answer.error.transient) return fail(answer.error);
+    if (interrupt.wait(kReconnectAfter)) return kInterrupted;
+  }
+  return fail({kNoConnection, 0, {}, "the connection was lost and did not come back", {}, true});
+}
+
+int jobs_cancel(const std::vector<std::string>& jobs, ClientOptions options) {
+  return each(jobs, "cancel", std::move(options));
+}
+
+int jobs_retry(const std::vector<std::string>& jobs, ClientOptions options) {
+  return each(jobs, "retry", std::move(options));
+}
+
+using nlohmann::json;
+namespace {
+
+constexpr const char* kResultToOutput = "-";
+constexpr int kNotThere = 202;
+
+std::string result_path(const JobResultRequest& request) {
+  std::string path = "/v1/jobs/" + percent_encoded(request.job) + "/result";
+  char between = '?';
+  const auto add = [&](const std::string& name, const std::string& value) {
+    if (value.empty()) return;
+    path += between + name + "=" + percent_encoded(value);
+    between = '&';
+  };
+  add("partial", request.partial ? "true" : "");
+  add("pages", request.pages);
+  add("format", request.format);
+  return path;
+}
+
+// Of what is read in parts, these can be had before its end.
+bool comes_in_parts(const json& job) {
+  const std::string kind = text_at(job, "kind");
+  return kind == "ocr" || kind == "stt" || kind == "exec";
+}
+
+// "queued: no worker has begun it yet", "running, 3/12".
+std::string standing_of(Client& client, const json& job) {
+  const std::string why = why_it_waits(client, job);
+  const std::string done = progress_text(job);
+  return text_at(job, "status") + (why.empty() ? "" : ": " + why) + (done == "-" ? "" : ", " + done);
+}
+
+int tell_not_yet(Client& client, const JobResultRequest& request) {
+  const auto job = client.request("GET", "/v1/jobs/" + percent_encoded(request.job));
+  if (!job.ok) return fail(job.error);
+  std::cerr << "millrace: not yet (" << standing_of(client, *job.json) << ")\n";
+  const std::string options = gateway_options(client.options());
+  std::cerr << "`" << program() << " jobs tail " << request.job << options << "` waits for it";
+  if (comes_in_parts(*job.json) && !request.partial) std::cerr << "; --partial shows what there is so far";
+  std::cerr << '\n';
+  return kNotYet;
+}
+
+int print_result(const std::string& result) {
+  bool written = std::fwrite(result.data(), 1, result.size(), stdout) == result.size();
+  if (!result.ends_with('\n')) written = std::fputc('\n', stdout) != EOF && written;
+  written = std::fflush(stdout) == 0 && written;
+  return written ? kOk : fail("standard output cannot be written");
+}
+
+int write_result(const std::string& output, const std::string& result, const ClientOptions& options) {
+  auto file = PartialFile::at(output);
+  if (!file) return fail(file.error().message);
+  file->write(result);
+  if (const base::Status finished = file->finish(); !finished) return fail(finished.error().message);
+  if (options.json) std::cout << json{{"path", output}, {"bytes", result.size()}}.dump() << '\n';
+  return kOk;
+}
+
+}  // namespace
+
+int jobs_result(const JobResultRequest& request, ClientOptions options) {
+  Client client(std::move(options));
+  const auto answer = client.fetch_as_is(result_path(request));
+  const bool is_of_a_job = !answer.reply.header("x-millrace-job").empty();
+  if (answer.reply.status == kNotThere && is_of_a_job) return tell_not_yet(client, request);
+  if (!answer.ok) return fail(answer.error);
+  if (request.output.empty() || request.output == kResultToOutput) return print_result(answer.reply.body);
+  return write_result(request.output, answer.reply.body, client.options());
+}
+
+}  // namespace millrace::cli

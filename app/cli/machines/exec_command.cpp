@@ -1,0 +1,321 @@
+#include "app/cli/machines/exec_command.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <optional>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include "app/cli/interrupt.h"
+#include "app/cli/json_cells.h"
+#include "app/cli/machines/exec_stream.h"
+#include "app/cli/machines/machine_choice.h"
+#include "app/cli/program.h"
+#include "app/cli/terminal.h"
+#include "platform/base/bytes.h"
+#include "schemas/machines/execution.h"
+
+namespace millrace::cli {
+
+using nlohmann::json;
+namespace {
+
+// Longer than a worker that lives takes to begin.
+constexpr std::chrono::seconds kQueuedPatience{2};
+constexpr int kInvalidStatus = 422;
+
+// What becomes of an execution that Ctrl-C has left before its end.
+void tell_left(const ExecEnd& end, const std::string& id, const ClientOptions& options) {
+  end_interrupted_line();
+  if (end.cancelling) {
+    std::cerr << "it is being cancelled: " << program() << " jobs show" << gateway_options(options) << " "
+              << id << '\n';
+  } else {
+    std::cerr << "it goes on as " << id << '\n';
+  }
+}
+
+// Says how it ended, where the exit code does not say all of it.
+int ended(const ExecEnd& end, bool exit_status, const std::string& id, const ClientOptions& options) {
+  const int exit_code = exit_code_of(end, exit_status);
+  if (end.status.empty() && end.failure == kInterrupted) tell_left(end, id, options);
+  const bool by_command = ended_by_itself(end);
+  if (end.status.empty() || end.status == "succeeded" || (by_command && exit_status)) return exit_code;
+  std::cerr << "millrace: " << id << " " << end.status;
+  if (by_command && end.signal != 0) std::cerr << ": signal " << end.signal;
+  if (by_command && end.signal == 0) std::cerr << ": exit code " << end.exit_code;
+  if (!end.error_message.empty()) std::cerr << ": " << end.error_message;
+  if (!end.error_code.empty()) std::cerr << " (" << end.error_code << ")";
+  std::cerr << '\n';
+  return exit_code;
+}
+
+std::string machine_path(const std::string& machine) { return "/v1/machines/" + machine + "/executions"; }
+
+int print_json_output(Client& client, const std::string& path) {
+  const auto answer = client.request("GET", path + "/output");
+  if (!answer.ok) return fail(answer.error);
+  std::cout << answer.reply.body << '\n';
+  return kOk;
+}
+
+// What there is, without waiting for more.
+int print_output(Client& client, const std::string& path) {
+  if (client.options().json) return print_json_output(client, path);
+  std::string cursor;
+  do {
+    const auto answer = client.request("GET", path + "/events?limit=200" + cursor);
+    if (!answer.ok) return fail(answer.error);
+    for (const json& event : answer.json->value("items", json::array())) print_event(event);
+    const std::string next = answer.json->value("next_cursor", "");
+    cursor = next.empty() ? "" : "&cursor=" + percent_encoded(next);
+  } while (!cursor.empty());
+  return kOk;
+}
+
+// A stream that is longer than what is kept of it does not look complete by accident.
+void tell_of_the_rest(const json& execution, const std::string& stream) {
+  if (!execution.value(stream + "_truncated", false)) return;
+  std::cerr << "millrace: " << stream << " was cut: only the first of its "
+            << execution.value(stream + "_bytes", std::int64_t{0}) << " bytes are kept (exec.output_max)\n";
+}
+
+// How to get what it left, for a person who watches.
+void point_to_artifacts(const json& execution, const ClientOptions& options, const std::string& id,
+                        const std::string& machine) {
+  if (options.quiet || ::isatty(STDERR_FILENO) == 0) return;
+  const std::size_t count = execution.value("artifacts", json::array()).size();
+  if (count == 0) return;
+  std::cerr << count << (count == 1 ? " artifact: " : " artifacts: ") << program() << " exec cp"
+            << (machine.empty() ? "" : " -m " + shell_word(machine)) << gateway_options(options) << " " << id
+            << ": .\n";
+}
+
+// What an execution that has ended still has to say.
+void tell_more(Client& client, const std::string& path, const std::string& id, const std::string& machine) {
+  const auto answer = client.request("GET", path);
+  if (!answer.ok) return;
+  tell_of_the_rest(*answer.json, "stdout");
+  tell_of_the_rest(*answer.json, "stderr");
+  point_to_artifacts(*answer.json, client.options(), id, machine);
+}
+
+// A field that is wrong is one of our flags.
+int refused(ClientError error) {
+  if (error.status == kInvalidStatus) error.message = in_flag_words(error.message);
+  return fail(error);
+}
+
+// To its end; what it waits for before it runs is on stderr. `status`: what it was at first.
+ExecEnd follow_patiently(const std::string& path, const std::string& status, const std::string& id,
+                         const ClientOptions& options, Interrupt& interrupt) {
+  const std::string doctor = "`" + program() + " doctor` names the one that runs the machines of its host";
+  const bool silent = options.quiet || options.json;
+  WaitingLine waking("waking the machine…", options.quiet);
+  DelayedLine asleep("millrace: " + id + " waits for its machine, which a worker wakes; " + doctor,
+                     kQueuedPatience, silent || moves_cursor(STDERR_FILENO));
+  DelayedLine queued(
+      "millrace: " + id + " is queued: it waits for a worker with a free slot of kind exec; " + doctor,
+      kQueuedPatience, silent);
+  const auto tell = [&](std::string_view now) {
+    const bool is_waking = now == "wake_in_progress";
+    is_waking ? waking.show() : waking.clear();
+    is_waking ? asleep.begin() : asleep.end();
+    now == "queued" ? queued.begin() : queued.end();
+  };
+  tell(status);
+  return follow(path, options, interrupt, OnInterrupt::kCancel, tell);
+}
+
+}  // namespace
+
+int exec_run(const ExecRequest& request, ClientOptions options) {
+  Interrupt interrupt;
+  std::string problem;
+  const json body = exec_body(request, problem);
+  if (!problem.empty()) return misused(problem);
+  Client client(options);
+  const FoundMachine machine = find_machine(client, request.machine);
+  if (machine.exit_code != kOk) return machine.exit_code;
+  const auto answer = client.request("POST", machine_path(machine.id), body.dump(), fresh_key_header());
+  if (!answer.ok) return refused(answer.error);
+  const std::string id = answer.json->value("execution_id", "");
+  if (request.detach) {
+    std::cout << (options.json ? answer.reply.body : id) << '\n';
+    return kOk;
+  }
+  const std::string path = machine_path(machine.id) + "/" + id;
+  const ExecEnd end = follow_patiently(path, answer.json->value("status", ""), id, options, interrupt);
+  const int exit_code = ended(end, request.exit_status, id, options);
+  if (!end.status.empty()) tell_more(client, path, id, request.machine);
+  return exit_code;
+}
+
+int exec_logs(const ExecLogsRequest& request, ClientOptions options) {
+  Interrupt interrupt;
+  Client client(options);
+  const FoundMachine machine = find_execution(client, request.machine, request.execution);
+  if (machine.exit_code != kOk) return machine.exit_code;
+  const std::string path = machine_path(machine.id) + "/" + percent_encoded(request.execution);
+  if (!request.follow) {
+    const int printed = print_output(client, path);
+    if (printed == kOk && !client.options().json) tell_more(client, path, request.execution, request.machine);
+    return printed;
+  }
+  const ExecEnd end = follow(path, options, interrupt, OnInterrupt::kLeave, {});
+  const int exit_code = ended(end, false, request.execution, options);
+  if (!end.status.empty()) tell_more(client, path, request.execution, request.machine);
+  return exit_code;
+}
+
+using nlohmann::json;
+namespace {
+
+struct FlagWord {
+  std::string_view field, flag;
+};
+constexpr std::array<FlagWord, 5> kFlagWords{{{"command", "the command"},
+                                              {"cwd", "--cwd"},
+                                              {"env", "--env"},
+                                              {"stdin", "--stdin"},
+                                              {"timeout_ms", "--timeout"}}};
+constexpr std::string_view kBody = "body.";
+constexpr std::string_view kBetween = "; ";
+
+std::optional<std::string> read_input(const std::string& path) {
+  if (path == "-") return std::string(std::istreambuf_iterator<char>(std::cin), {});
+  std::ifstream file(path, std::ios::binary);
+  file.peek();  // a folder can be opened, but not read
+  if (!file) return std::nullopt;
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+// One problem: "body.cwd: …", "cwd: …" and "env.NAME: …" begin with a field.
+std::string problem_in_flag_words(std::string_view problem) {
+  const std::string_view named = problem.starts_with(kBody) ? problem.substr(kBody.size()) : problem;
+  const std::size_t end = named.find_first_of(":.");
+  for (const FlagWord& word : kFlagWords) {
+    if (end == std::string_view::npos || named.substr(0, end) != word.field) continue;
+    const std::string_view rest = named.substr(end);
+    return std::string(word.flag).append(rest.front() == '.' ? " " : ":").append(rest.substr(1));
+  }
+  return std::string(problem);
+}
+
+}  // namespace
+
+json exec_body(const ExecRequest& request, std::string& problem) {
+  json body = {{"command", request.command}};
+  if (!request.cwd.empty()) body["cwd"] = request.cwd;
+  for (const std::string& pair : request.environment) {
+    const std::size_t equals = pair.find('=');
+    if (equals == std::string::npos || equals == 0) problem = "--env wants NAME=value, not \"" + pair + "\"";
+    body["env"][pair.substr(0, equals)] = equals == std::string::npos ? "" : pair.substr(equals + 1);
+  }
+  if (!request.timeout.empty()) {
+    const auto timeout = base::parse_duration(request.timeout);
+    if (!timeout) problem = "--timeout wants a time such as 10m, 90s or 500ms";
+    if (timeout && (timeout->count() < 1 || timeout->count() > schemas::kTimeoutMsMax))
+      problem = "--timeout wants a time from 1ms to 24h";
+    body["timeout_ms"] = timeout ? timeout->count() : 0;
+  }
+  if (!request.input.empty()) {
+    const auto input = read_input(request.input);
+    if (!input) problem = request.input + " cannot be read";
+    body["stdin"] = input.value_or("");
+  }
+  return body;
+}
+
+std::string in_flag_words(std::string_view message) {
+  std::string out;
+  for (;;) {
+    const std::size_t end = message.find(kBetween);
+    out += problem_in_flag_words(message.substr(0, end));
+    if (end == std::string_view::npos) return out;
+    out += kBetween;
+    message.remove_prefix(end + kBetween.size());
+  }
+}
+
+bool ended_by_itself(const ExecEnd& end) {
+  return end.status == "succeeded" || (end.status == "failed" && end.error_code.empty());
+}
+
+int exit_code_of(const ExecEnd& end, bool exit_status) {
+  if (end.status.empty()) return end.failure;
+  if (end.status == "succeeded") return kOk;
+  if (end.status == "cancelled" && end.interrupted) return kInterrupted;
+  if (!exit_status) return kFailed;
+  if (ended_by_itself(end)) return end.signal != 0 ? kSignalBase + end.signal : end.exit_code;
+  return end.error_code == "execution_timed_out" ? kTimedOut : kNoEndOfItsOwn;
+}
+
+using nlohmann::json;
+namespace {
+
+constexpr int kExecutionsPerPage = 200;
+constexpr std::size_t kCommandBytes = 60;
+
+std::string command_text(const json& execution) {
+  std::string out;
+  for (const json& word : execution.value("command", json::array()))
+    out += (out.empty() ? "" : " ") + shell_word(plain(word));
+  return one_line(out, kCommandBytes);
+}
+
+std::string exit_text(const json& execution) {
+  if (const int signal = execution.value("signal", 0); signal != 0) return "SIG" + std::to_string(signal);
+  const auto code = execution.find("exit_code");
+  return code == execution.end() ? "-" : plain(*code);
+}
+
+std::string execution_cells(std::string id, std::string status, std::string exit, std::string created,
+                            const std::string& command) {
+  return padded(std::move(id), 41) + "  " + padded(std::move(status), 16) + "  " +
+         padded(std::move(exit), 5) + "  " + padded(std::move(created), 24) + "  " + command;
+}
+
+}  // namespace
+
+std::string execution_header() { return execution_cells("ID", "STATUS", "EXIT", "CREATED", "COMMAND"); }
+
+std::string execution_row(const json& execution) {
+  return execution_cells(text_at(execution, "execution_id"), text_at(execution, "status"),
+                         exit_text(execution), text_at(execution, "created_at"), command_text(execution));
+}
+
+int exec_ls(const ExecListRequest& request, ClientOptions options) {
+  Client client(std::move(options));
+  const bool as_json = client.options().json;
+  const FoundMachine machine = find_machine(client, request.machine);
+  if (machine.exit_code != kOk) return machine.exit_code;
+  const std::string path = "/v1/machines/" + percent_encoded(machine.id) + "/executions?limit=";
+  std::string cursor;
+  for (int left = request.limit; left > 0;) {
+    std::string page = path;
+    page.append(std::to_string(std::min(left, kExecutionsPerPage))).append(cursor);
+    const auto answer = client.request("GET", page);
+    if (!answer.ok) return fail(answer.error);
+    const auto items = answer.json->find("items");
+    if (items == answer.json->end() || !items->is_array())
+      return fail(client.no_gateway("its list of executions has no `items`"));
+    if (cursor.empty() && !as_json) std::cout << execution_header() << '\n';
+    for (const json& execution : *items)
+      std::cout << (as_json ? execution.dump() : execution_row(execution)) << '\n';
+    left -= static_cast<int>(items->size());
+    const std::string next = answer.json->value("next_cursor", "");
+    if (next.empty()) break;
+    cursor = "&cursor=" + percent_encoded(next);
+  }
+  return kOk;
+}
+
+}  // namespace millrace::cli

@@ -1,0 +1,149 @@
+#include "app/cli/machines/exec_copy.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <iostream>
+
+#include <nlohmann/json.hpp>
+
+#include "app/cli/interrupt.h"
+#include "app/cli/machines/exec_stream.h"
+#include "app/cli/machines/machine_choice.h"
+#include "app/cli/partial_file.h"
+#include "app/cli/program.h"
+#include "schemas/jobs/job.h"
+
+namespace millrace::cli {
+using nlohmann::json;
+namespace fs = std::filesystem;
+namespace {
+
+constexpr const char* kStandardOutput = "-";
+
+bool is_folder(const std::string& path) {
+  std::error_code unknown;
+  return path.ends_with('/') || fs::is_directory(path, unknown);
+}
+
+// What is wrong with it: no colon at all, or no execution before it.
+std::string no_source(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  if (colon == std::string::npos)
+    return "\"" + text + "\" is not ID:NAME of an execution and its artifact (ID: for all of them)";
+  return "\"" + text.substr(0, colon) + "\" is no id of an execution: it begins with exec-, and `" +
+         program() + " exec ls` shows those that there are";
+}
+
+struct Wanted {
+  std::string id, name;  // of the artifact
+};
+
+class Copier {
+ public:
+  Copier(Client& client, std::string machine, std::string to, bool into_folder)
+      : client_(client), machine_(std::move(machine)), to_(std::move(to)), into_folder_(into_folder) {}
+
+  int copy(const ArtifactSource& source) {
+    const auto answer = client_.request("GET", machine_ + "/executions/" + percent_encoded(source.execution));
+    if (!answer.ok) return fail(answer.error);
+    std::vector<Wanted> wanted;
+    if (const int code = choose(source, *answer.json, wanted); code != kOk) return code;
+    for (const Wanted& each : wanted) {
+      if (const int code = copy(each); code != kOk) return code;
+    }
+    return kOk;
+  }
+
+ private:
+  static int choose(const ArtifactSource& source, const json& execution, std::vector<Wanted>& wanted) {
+    std::string names;
+    for (const json& artifact : execution.value("artifacts", json::array())) {
+      const std::string name = artifact.value("name", "");
+      names += (names.empty() ? "" : ", ") + name;
+      if (source.name.empty() || source.name == name)
+        wanted.push_back({artifact.value("artifact_id", ""), name});
+    }
+    if (!wanted.empty()) return kOk;
+    const std::string status = execution.value("status", "");
+    if (!is_end(status)) {
+      return fail(source.execution + " is " + status + ": its artifacts are there when it has ended",
+                  kNotFound);
+    }
+    if (names.empty()) return fail(source.execution + " has no artifacts", kNotFound);
+    return fail(source.execution + " has no artifact \"" + source.name + "\"; there are: " + names,
+                kNotFound);
+  }
+
+  int copy(const Wanted& wanted) {
+    if (to_ == kStandardOutput) return print(wanted);
+    auto file = into_folder_ ? PartialFile::below(to_, wanted.name) : PartialFile::at(to_);
+    if (!file) return fail(file.error().message);
+    bool written = true;
+    const auto answer = client_.download(
+        content_of(wanted), [&](std::string_view bytes) { return written = file->write(bytes); });
+    if (!answer.ok && written) return fail(answer.error);
+    if (const base::Status finished = file->finish(); !finished) return fail(finished.error().message);
+    if (client_.options().json) {
+      const std::string path = into_folder_ ? (fs::path(to_) / wanted.name).string() : to_;
+      std::cout << json{{"artifact_id", wanted.id}, {"name", wanted.name}, {"path", path}}.dump() << '\n';
+    }
+    return kOk;
+  }
+
+  int print(const Wanted& wanted) {
+    bool written = true;
+    const auto answer = client_.download(content_of(wanted), [&](std::string_view bytes) {
+      return written = std::fwrite(bytes.data(), 1, bytes.size(), stdout) == bytes.size();
+    });
+    written = std::fflush(stdout) == 0 && written;
+    if (!written) return fail("standard output cannot be written");
+    return answer.ok ? kOk : fail(answer.error);
+  }
+
+  std::string content_of(const Wanted& wanted) const {
+    return machine_ + "/artifacts/" + percent_encoded(wanted.id) + "/content";
+  }
+
+  Client& client_;
+  std::string machine_;  // its path
+  std::string to_;
+  bool into_folder_;
+};
+
+}  // namespace
+
+std::optional<ArtifactSource> artifact_source(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  if (colon == std::string::npos) return std::nullopt;
+  ArtifactSource source{text.substr(0, colon), text.substr(colon + 1)};
+  const auto id = schemas::JobId::parse(source.execution);
+  if (!id || id->kind != schemas::Kind::kExec) return std::nullopt;
+  return source;
+}
+
+int exec_copy(const ExecCopyRequest& request, ClientOptions options) {
+  if (request.paths.size() < 2) return misused("`exec cp` wants ID:NAME and where it is to go, such as .");
+  const std::string& to = request.paths.back();
+  std::vector<ArtifactSource> sources;
+  for (std::size_t i = 0; i + 1 < request.paths.size(); ++i) {
+    auto source = artifact_source(request.paths[i]);
+    if (!source) return misused(no_source(request.paths[i]));
+    sources.push_back(*std::move(source));
+  }
+  const bool several = sources.size() > 1 || sources.front().name.empty();
+  if (several && to == kStandardOutput) return misused("standard output takes a single artifact");
+  std::error_code unknown;
+  if (several && fs::exists(to, unknown) && !is_folder(to)) return misused(to + " is no folder");
+  Interrupt interrupt;
+  Client client(std::move(options), &interrupt);
+  for (const ArtifactSource& source : sources) {
+    const FoundMachine machine = find_execution(client, request.machine, source.execution);
+    if (machine.exit_code != kOk) return machine.exit_code;
+    Copier copier(client, "/v1/machines/" + machine.id, to, several || is_folder(to));
+    if (const int code = copier.copy(source); code != kOk) return code;
+  }
+  return kOk;
+}
+
+}  // namespace millrace::cli

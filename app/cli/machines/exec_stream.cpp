@@ -1,0 +1,140 @@
+#include "app/cli/machines/exec_stream.h"
+
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+#include <string_view>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "app/cli/interrupt.h"
+#include "platform/base/base64.h"
+
+namespace millrace::cli {
+using nlohmann::json;
+namespace {
+
+void print_chunk(const json& of, std::FILE* to) {
+  std::string bytes = of.value("chunk", "");
+  if (of.value("encoding", "") == "base64") bytes = base::base64_decode(bytes).value_or("");
+  std::fwrite(bytes.data(), 1, bytes.size(), to);
+  std::fflush(to);
+}
+
+class Follower {
+ public:
+  Follower(const std::string& path, ClientOptions options, Interrupt& interrupt, OnInterrupt on_interrupt,
+           OnStatus on_status)
+      : path_(path),
+        client_(std::move(options), &interrupt),
+        interrupt_(interrupt),
+        on_interrupt_(on_interrupt),
+        on_status_(std::move(on_status)) {}
+
+  ExecEnd run() {
+    for (int tries = 0; tries < kReconnectsMax; ++tries) {
+      const std::int64_t before = last_;
+      const auto answer = client_.stream(
+          path_ + "/events", last_, [this](std::string_view id, std::string_view, std::string_view data) {
+            take(id, data);
+            return true;
+          });
+      if (!end_.status.empty()) return end_;
+      if (answer.reply.status == 204) return end_of_record();
+      if (last_ != before) tries = 0;
+      if (answer.error.exit_code == kInterrupted) {
+        if (!cancel()) return failed(kInterrupted);
+      } else if (!answer.ok && !answer.error.transient) {
+        print_error(answer.error);
+        return failed(answer.error.exit_code);
+      } else if (interrupt_.wait(kReconnectAfter) && !cancel()) {
+        return failed(kInterrupted);
+      }
+    }
+    print_error({kNoConnection, 0, {}, "the connection was lost and did not come back", {}, true});
+    return failed(kNoConnection);
+  }
+
+ private:
+  void take(std::string_view id, std::string_view data) {
+    const json event = json::parse(data, nullptr, false);
+    if (!event.is_object()) return;
+    std::from_chars(id.data(), id.data() + id.size(), last_);
+    const std::string status = event.value("status", "");
+    if (on_status_) on_status_(status);
+    if (client_.options().json) {
+      std::puts(event.dump().c_str());
+      std::fflush(stdout);
+    } else {
+      print_event(event);
+    }
+    if (is_end(status)) note_end(event);
+  }
+
+  void note_end(const json& of) {
+    end_.status = of.value("status", "");
+    end_.exit_code = of.value("exit_code", 0);
+    end_.signal = of.value("signal", 0);
+    end_.error_code = of.value("error_code", "");
+    end_.error_message = of.value("error_message", "");
+  }
+
+  // Its history ended before what we asked for: the execution itself says how.
+  ExecEnd end_of_record() {
+    const auto answer = client_.request("GET", path_);
+    if (!answer.ok) {
+      print_error(answer.error);
+      return failed(answer.error.exit_code);
+    }
+    note_end(*answer.json);
+    return end_;
+  }
+
+  // False: it was asked for before, or is not to be.
+  bool cancel() {
+    if (on_interrupt_ == OnInterrupt::kLeave || std::exchange(end_.interrupted, true)) return false;
+    if (on_status_) on_status_("");
+    end_interrupted_line();
+    std::fputs("cancelling; Ctrl-C again leaves at once\n", stderr);
+    Client once(client_.options());
+    const auto answer = once.request("DELETE", path_);
+    if (!answer.ok) print_error(answer.error);
+    end_.cancelling = answer.ok;
+    return true;
+  }
+
+  ExecEnd failed(int exit_code) {
+    end_.failure = exit_code;
+    return end_;
+  }
+
+  std::string path_;
+  Client client_;
+  Interrupt& interrupt_;
+  const OnInterrupt on_interrupt_;
+  const OnStatus on_status_;
+  ExecEnd end_;
+  std::int64_t last_ = 0;
+};
+
+}  // namespace
+
+bool is_end(std::string_view status) {
+  return status == "succeeded" || status == "failed" || status == "cancelled" || status == "expired";
+}
+
+void print_event(const json& event) {
+  const std::string type = event.value("type", "");
+  if (type == "stdout") return print_chunk(event, stdout);
+  if (type == "stderr") return print_chunk(event, stderr);
+  const std::string message = event.value("message", "");
+  if (!message.empty()) std::fprintf(stderr, "millrace: %s\n", message.c_str());
+}
+
+ExecEnd follow(const std::string& execution_path, ClientOptions options, Interrupt& interrupt,
+               OnInterrupt on_interrupt, OnStatus on_status) {
+  return Follower(execution_path, std::move(options), interrupt, on_interrupt, std::move(on_status)).run();
+}
+
+}  // namespace millrace::cli

@@ -1,0 +1,109 @@
+#include "app/cli/machines/machine_choice.h"
+
+#include <algorithm>
+#include <iostream>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "app/cli/program.h"
+#include "platform/base/nearest.h"
+#include "schemas/machines/machine.h"
+
+namespace millrace::cli {
+using nlohmann::json;
+namespace {
+
+constexpr int kMachinesPerPage = 200;
+constexpr std::string_view kUsual = "local";
+
+// One that is being destroyed gives its name up: it has it only where no other does.
+std::vector<std::string> ids_of(const json& machines, std::string_view wanted) {
+  std::vector<std::string> ids, going;
+  for (const json& machine : machines) {
+    const std::string id = machine.value("machine_id", "");
+    if (id != wanted && machine.value("name", "") != wanted) continue;
+    (machine.value("desired_state", "") == "destroyed" ? going : ids).push_back(id);
+  }
+  return ids.empty() ? going : ids;
+}
+
+std::string unknown(const json& machines, const std::string& wanted) {
+  std::vector<std::string> names;
+  for (const json& machine : machines) names.push_back(machine.value("name", ""));
+  const std::vector<std::string_view> known(names.begin(), names.end());
+  const std::string_view near = base::nearest(wanted, known);
+  return "there is no machine \"" + wanted + "\"" +
+         (near.empty() ? "" : "; did you mean `" + std::string(near) + "`?");
+}
+
+std::string several(const std::vector<std::string>& ids, std::string_view wanted) {
+  std::string out = std::to_string(ids.size()) + " machines are called \"" + std::string(wanted) +
+                    "\"; name one by its id:";
+  for (const std::string& id : ids) out += " " + id;
+  return out;
+}
+
+constexpr const char* kNoMachines =
+    "there is no machine yet: `millrace serve`, or a worker of kind exec, makes `local` at its first start";
+
+}  // namespace
+
+std::optional<ClientError> list_machines(Client& client, json& machines) {
+  machines = json::array();
+  std::string cursor;
+  do {
+    std::string path = "/v1/machines?limit=" + std::to_string(kMachinesPerPage);
+    if (!cursor.empty()) path += "&cursor=" + percent_encoded(cursor);
+    const auto answer = client.request("GET", path);
+    if (!answer.ok) return answer.error;
+    const auto items = answer.json->find("items");
+    if (items == answer.json->end() || !items->is_array())
+      return client.no_gateway("its list of machines has no `items`");
+    for (const json& machine : *items) machines.push_back(machine);
+    cursor = answer.json->value("next_cursor", "");
+  } while (!cursor.empty());
+  return std::nullopt;
+}
+
+FoundMachine choose_machine(const json& machines, const std::string& wanted) {
+  if (wanted.empty() && machines.size() == 1) return {machines[0].value("machine_id", ""), kOk, {}};
+  const std::vector<std::string> ids = ids_of(machines, wanted.empty() ? kUsual : wanted);
+  if (ids.size() == 1) return {ids.front(), kOk, {}};
+  if (ids.size() > 1) return {{}, kUsage, several(ids, wanted.empty() ? kUsual : wanted)};
+  if (machines.empty()) return {{}, kNotFound, kNoMachines};
+  return {
+      {}, kNotFound, wanted.empty() ? "there is no machine `local`; name one" : unknown(machines, wanted)};
+}
+
+FoundMachine find_machine(Client& client, const std::string& wanted) {
+  if (schemas::machine_id_from(wanted)) return {wanted, kOk, {}};
+  json machines;
+  if (const auto error = list_machines(client, machines)) return {{}, fail(*error), {}};
+  FoundMachine found = choose_machine(machines, wanted);
+  if (found.exit_code != kOk) std::cerr << "millrace: " << found.problem << '\n';
+  if (found.exit_code == kNotFound)
+    std::cerr << "`" << program() << " machines ls" << gateway_options(client.options())
+              << "` shows those that there are.\n";
+  return found;
+}
+
+FoundMachine find_execution(Client& client, const std::string& wanted, const std::string& execution) {
+  if (!wanted.empty()) return find_machine(client, wanted);
+  json machines;
+  if (const auto error = list_machines(client, machines)) return {{}, fail(*error), {}};
+  std::stable_partition(machines.begin(), machines.end(),
+                        [](const json& machine) { return machine.value("name", "") == kUsual; });
+  for (const json& machine : machines) {
+    const std::string id = machine.value("machine_id", "");
+    const auto answer = client.request(
+        "GET", "/v1/machines/" + percent_encoded(id) + "/executions/" + percent_encoded(execution));
+    if (answer.ok) return {id, kOk, {}};
+    if (answer.error.exit_code != kNotFound) return {{}, fail(answer.error), {}};
+  }
+  std::cerr << "millrace: no machine has the execution " << execution << '\n';
+  return {{}, kNotFound, {}};
+}
+
+}  // namespace millrace::cli

@@ -1,0 +1,324 @@
+#include "app/cli/machines/machines_command.h"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <iostream>
+#include <optional>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include "app/cli/backoff.h"
+#include "app/cli/interrupt.h"
+#include "app/cli/json_cells.h"
+#include "app/cli/machines/machine_choice.h"
+#include "platform/base/bytes.h"
+
+namespace millrace::cli {
+
+using nlohmann::json;
+namespace {
+
+constexpr int kMebibyteShift = 20, kGibibyteShift = 30;
+constexpr std::size_t kFactColumns = 21;
+constexpr std::array<std::string_view, 10> kMachineFields = {
+    "machine_id", "name",   "driver",  "desired_state", "phase",
+    "vcpu",       "memory", "storage", "autosleep",     "created_at"};
+
+std::string cell(const json& of, const char* key) {
+  const auto found = of.find(key);
+  return found == of.end() ? "-" : plain(*found);
+}
+
+// "2GiB" of a number of mebibytes.
+std::string size_text(const json& of, const char* key, int shift) {
+  const auto found = of.find(key);
+  if (found == of.end() || !found->is_number_integer()) return "-";
+  return base::format_bytes(found->get<std::int64_t>() << shift);
+}
+
+std::string autosleep_text(const json& machine) {
+  const auto found = machine.find("autosleep_seconds");
+  if (found == machine.end() || !found->is_number_integer()) return "-";
+  const std::chrono::seconds time(found->get<std::int64_t>());
+  return time.count() == 0 ? "never" : base::format_duration(time);
+}
+
+// A number with its unit in its name becomes one with it behind.
+void reword(json& machine, const char* from, const char* to, std::string text) {
+  if (machine.erase(from) > 0) machine[to] = std::move(text);
+}
+
+std::string columns(const std::array<std::string, 8>& cells) {
+  constexpr std::array<std::size_t, 8> kWidths = {16, 39, 10, 7, 4, 8, 6, 0};
+  std::string out;
+  for (std::size_t i = 0; i < cells.size(); ++i) out += (i == 0 ? "" : "  ") + padded(cells[i], kWidths[i]);
+  return out;
+}
+
+std::string fact(std::string_view name, const std::string& value) {
+  return padded(std::string(name), kFactColumns) + " " + value + "\n";
+}
+
+}  // namespace
+
+std::string machine_header() {
+  return columns({"NAME", "ID", "PHASE", "DRIVER", "VCPU", "MEMORY", "DISK", "AUTOSLEEP"});
+}
+
+std::string machine_row(const json& machine) {
+  return columns({cell(machine, "name"), cell(machine, "machine_id"), cell(machine, "phase"),
+                  cell(machine, "driver"), cell(machine, "vcpu"),
+                  size_text(machine, "memory_mib", kMebibyteShift),
+                  size_text(machine, "storage_gib", kGibibyteShift), autosleep_text(machine)});
+}
+
+std::string machine_text(const json& machine) {
+  std::string out;
+  json rest = machine;
+  reword(rest, "memory_mib", "memory", size_text(machine, "memory_mib", kMebibyteShift));
+  reword(rest, "storage_gib", "storage", size_text(machine, "storage_gib", kGibibyteShift));
+  reword(rest, "autosleep_seconds", "autosleep", autosleep_text(machine));
+  for (const std::string_view name : kMachineFields) {
+    const auto found = rest.find(name);
+    if (found == rest.end()) continue;
+    out += fact(name, plain(*found));
+    rest.erase(found);
+  }
+  const json status = rest.value("status", json::object());
+  rest.erase("status");
+  for (const auto& [name, value] : rest.items()) out += fact(name, plain(value));
+  for (const auto& [name, value] : status.items()) {
+    if (!machine.contains(name)) out += fact(name, plain(value));
+  }
+  return out;
+}
+
+using nlohmann::json;
+namespace {
+
+using std::chrono::milliseconds;
+using Steady = std::chrono::steady_clock;
+
+constexpr milliseconds kLongestPause{1'000};
+
+int failed(const json& machine, const std::string& what) {
+  std::cerr << "millrace: " << machine.value("name", "") << " (" << machine.value("machine_id", "") << ") "
+            << what << '\n';
+  return kFailed;
+}
+
+std::string last_error(const json& machine) {
+  const std::string reason = machine.value("status", json::object()).value("last_error", "");
+  return "has failed" + (reason.empty() ? "" : ": " + reason);
+}
+
+}  // namespace
+
+int wait_for_phase(Client& client, Interrupt& interrupt, const std::string& phase, milliseconds limit,
+                   json& machine) {
+  const auto deadline = Steady::now() + limit;
+  const std::string path = "/v1/machines/" + percent_encoded(machine.value("machine_id", ""));
+  GrowingPause pauses;
+  for (;;) {
+    const std::string now = machine.value("phase", "");
+    if (now == phase) return kOk;
+    if (now == "failed") return failed(machine, last_error(machine));
+    const std::string desired = machine.value("desired_state", phase);
+    if (desired != phase) return failed(machine, "is wanted " + desired + " by now");
+    const auto left = std::chrono::ceil<milliseconds>(deadline - Steady::now());
+    if (left.count() <= 0)
+      return failed(machine, "is still " + now + " after " + base::format_duration(limit));
+    if (interrupt.wait(pauses.next(std::min(left, kLongestPause)))) return kInterrupted;
+    const auto answer = client.request("GET", path);
+    const bool gone = phase == kGone && answer.error.exit_code == kNotFound;
+    if (gone) machine["phase"] = kGone;
+    if (!answer.ok && !answer.error.transient && !gone) return fail(answer.error);
+    if (answer.ok) machine = *answer.json;
+  }
+}
+
+using nlohmann::json;
+namespace {
+
+constexpr const char* kAwake = "running";
+constexpr const char* kAsleep = "sleeping";
+
+std::string path_of(const std::string& id) { return "/v1/machines/" + percent_encoded(id); }
+
+json body_of(const MachineWish& wish) {
+  json body = json::object();
+  if (wish.name) body["name"] = *wish.name;
+  if (wish.vcpu) body["vcpu"] = *wish.vcpu;
+  if (wish.memory_mib) body["memory_mib"] = *wish.memory_mib;
+  if (wish.storage_gib) body["storage_gib"] = *wish.storage_gib;
+  if (wish.autosleep) body["autosleep"] = *wish.autosleep;
+  return body;
+}
+
+void print(const Client& client, const json& machine) {
+  std::cout << (client.options().json ? machine.dump() : machine_row(machine)) << '\n';
+}
+
+int print_or_fail(const Client& client, const Client::Answer& answer) {
+  if (!answer.ok) return fail(answer.error);
+  print(client, *answer.json);
+  return kOk;
+}
+
+// The same call for each; the last refusal decides the exit code.
+using Call = std::function<Client::Answer(Client&, const std::string& path)>;
+int each(const std::vector<std::string>& machines, ClientOptions options, const Call& call) {
+  Client client(std::move(options));
+  int exit_code = kOk;
+  for (const std::string& wanted : machines) {
+    const FoundMachine machine = find_machine(client, wanted);
+    const int code = machine.exit_code != kOk ? machine.exit_code
+                                              : print_or_fail(client, call(client, path_of(machine.id)));
+    if (code != kOk) exit_code = code;
+  }
+  return exit_code;
+}
+
+Call posting(const char* act, std::string body = {}) {
+  return [act, body = std::move(body)](Client& client, const std::string& path) {
+    return client.request("POST", path + "/" + act, body, fresh_key_header());
+  };
+}
+
+// What one command waits with. Made before other threads start.
+struct Wait {
+  std::optional<Interrupt> interrupt;  // none: it does not wait
+  std::chrono::milliseconds limit{0};
+};
+
+// False: the time-out is no time.
+bool prepare(const MachinePatience& patience, Wait& wait) {
+  const auto limit = base::parse_duration(patience.timeout);
+  if (patience.wait) wait.interrupt.emplace();
+  wait.limit = limit.value_or(wait.limit);
+  if (!limit) std::cerr << "millrace: --wait-timeout wants a time such as 5m, 90s or 500ms\n";
+  return limit.has_value();
+}
+
+// All are asked first, so that they go there at the same time.
+int act_on_all(const std::vector<std::string>& machines, const Call& act, const char* phase,
+               const MachinePatience& patience, ClientOptions options) {
+  Wait wait;
+  if (!prepare(patience, wait)) return kUsage;
+  if (!wait.interrupt) return each(machines, std::move(options), act);
+  Client client(std::move(options), &*wait.interrupt);
+  int exit_code = kOk;
+  std::vector<json> asked;
+  for (const std::string& wanted : machines) {
+    const FoundMachine machine = find_machine(client, wanted);
+    if (machine.exit_code != kOk) {
+      exit_code = machine.exit_code;
+      continue;
+    }
+    const auto answer = act(client, path_of(machine.id));
+    if (answer.ok) asked.push_back(*answer.json);
+    if (!answer.ok) exit_code = fail(answer.error);
+  }
+  for (json& machine : asked) {
+    const int code = wait_for_phase(client, *wait.interrupt, phase, wait.limit, machine);
+    if (code == kInterrupted) return code;
+    print(client, machine);
+    if (code != kOk) exit_code = code;
+  }
+  return exit_code;
+}
+
+// Nobody is asked twice: whatever is not a yes is a no.
+bool agreed(const std::vector<std::string>& machines) {
+  std::cerr << "Destroy";
+  for (const std::string& machine : machines) std::cerr << " " << machine;
+  std::cerr << " and all that is on " << (machines.size() == 1 ? "its disk" : "their disks") << "? [y/N] ";
+  std::string answer;
+  std::getline(std::cin, answer);
+  return answer == "y" || answer == "Y" || answer == "yes";
+}
+
+}  // namespace
+
+int machines_ls(ClientOptions options) {
+  Client client(std::move(options));
+  json machines;
+  if (const auto error = list_machines(client, machines)) return fail(*error);
+  std::stable_sort(machines.begin(), machines.end(),
+                   [](const json& a, const json& b) { return a.value("name", "") < b.value("name", ""); });
+  if (!client.options().json) std::cout << machine_header() << '\n';
+  for (const json& machine : machines) print(client, machine);
+  return kOk;
+}
+
+int machines_show(const std::string& wanted, ClientOptions options) {
+  Client client(std::move(options));
+  const FoundMachine machine = find_machine(client, wanted);
+  if (machine.exit_code != kOk) return machine.exit_code;
+  const auto answer = client.request("GET", path_of(machine.id));
+  if (!answer.ok) return fail(answer.error);
+  std::cout << (client.options().json ? answer.json->dump() + "\n" : machine_text(*answer.json));
+  return kOk;
+}
+
+int machines_create(const MachineWish& wish, const MachinePatience& patience, ClientOptions options) {
+  Wait wait;
+  if (!prepare(patience, wait)) return kUsage;
+  Client client(std::move(options), wait.interrupt ? &*wait.interrupt : nullptr);
+  const auto answer = client.request("POST", "/v1/machines", body_of(wish).dump(), fresh_key_header());
+  if (!answer.ok) return fail(answer.error);
+  json machine = *answer.json;
+  if (!client.options().json) std::cout << machine.value("machine_id", "") << std::endl;
+  int exit_code = kOk;
+  if (wait.interrupt) exit_code = wait_for_phase(client, *wait.interrupt, kAwake, wait.limit, machine);
+  if (client.options().json) std::cout << machine.dump() << '\n';
+  return exit_code;
+}
+
+int machines_change(const std::string& wanted, const MachineWish& wish, ClientOptions options) {
+  const json body = body_of(wish);
+  if (body.empty()) {
+    std::cerr << "millrace: nothing is to be changed; say what, as in --autosleep 15m\n";
+    return kUsage;
+  }
+  return each({wanted}, std::move(options), [&](Client& client, const std::string& path) {
+    return client.request("PATCH", path, body.dump(), fresh_key_header());
+  });
+}
+
+int machines_sleep(const std::vector<std::string>& machines, const MachinePatience& patience,
+                   ClientOptions options) {
+  return act_on_all(machines, posting("sleep"), kAsleep, patience, std::move(options));
+}
+
+int machines_wake(const std::vector<std::string>& machines, const MachinePatience& patience,
+                  ClientOptions options) {
+  return act_on_all(machines, posting("wake"), kAwake, patience, std::move(options));
+}
+
+int machines_reboot(const std::vector<std::string>& machines, bool force, const MachinePatience& patience,
+                    ClientOptions options) {
+  return act_on_all(machines, posting("reboot", force ? R"({"force":true})" : ""), kAwake, patience,
+                    std::move(options));
+}
+
+int machines_rm(const std::vector<std::string>& machines, bool yes, const MachinePatience& patience,
+                ClientOptions options) {
+  if (!yes && (::isatty(STDIN_FILENO) == 0 || ::isatty(STDERR_FILENO) == 0)) {
+    std::cerr << "millrace: `machines rm` destroys the disk as well; without a terminal it needs --yes\n";
+    return kUsage;
+  }
+  if (!yes && !agreed(machines)) {
+    std::cerr << "Nothing was destroyed.\n";
+    return kFailed;
+  }
+  const Call destroy = [](Client& client, const std::string& path) {
+    return client.request("DELETE", path, {}, fresh_key_header());
+  };
+  return act_on_all(machines, destroy, kGone, patience, std::move(options));
+}
+
+}  // namespace millrace::cli

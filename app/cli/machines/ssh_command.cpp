@@ -1,0 +1,315 @@
+#include "app/cli/machines/ssh_command.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <optional>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "app/cli/backoff.h"
+#include "app/cli/client.h"
+#include "app/cli/interrupt.h"
+#include "app/cli/machines/exec_command.h"
+#include "app/cli/machines/machine_choice.h"
+#include "app/cli/machines/ssh_login.h"
+#include "app/cli/program.h"
+#include "app/cli/terminal.h"
+
+extern char** environ;  // NOLINT(readability-redundant-declaration)
+namespace millrace::cli {
+namespace {
+
+constexpr std::array kPassedOn = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+constexpr const char* kUsualPath = "/usr/local/bin:/usr/bin:/bin";
+
+sigset_t watched() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGCHLD);
+  for (const int signal : kPassedOn) sigaddset(&signals, signal);
+  return signals;
+}
+
+// Default signals and an empty mask, as a program expects them.
+struct Attributes {
+  Attributes() {
+    sigset_t none, all = watched();
+    sigemptyset(&none);
+    sigaddset(&all, SIGPIPE);
+    ::posix_spawnattr_init(&value);
+    ::posix_spawnattr_setsigmask(&value, &none);
+    ::posix_spawnattr_setsigdefault(&value, &all);
+    ::posix_spawnattr_setflags(&value, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  }
+  ~Attributes() { ::posix_spawnattr_destroy(&value); }
+  Attributes(const Attributes&) = delete;
+  Attributes& operator=(const Attributes&) = delete;
+  posix_spawnattr_t value;
+};
+
+// What a key of the terminal sends has reached the program as well; its end reaches the first of its session
+// alone.
+bool has_reached_all(const signalfd_siginfo& signal) {
+  const bool is_key = signal.ssi_signo == SIGINT || signal.ssi_signo == SIGQUIT;
+  return is_key && signal.ssi_code == SI_KERNEL;
+}
+
+}  // namespace
+
+std::optional<std::string> find_program(const std::string& name) {
+  const char* path = std::getenv("PATH");  // NOLINT(concurrency-mt-unsafe)
+  std::string_view rest = path != nullptr ? path : kUsualPath;
+  while (!rest.empty()) {
+    const std::size_t colon = rest.find(':');
+    const std::filesystem::path candidate = std::filesystem::path(rest.substr(0, colon)) / name;
+    rest = colon == std::string_view::npos ? std::string_view() : rest.substr(colon + 1);
+    std::error_code unknown;
+    const bool is_file = std::filesystem::is_regular_file(candidate, unknown);
+    if (is_file && ::access(candidate.c_str(), X_OK) == 0) return candidate.string();
+  }
+  return std::nullopt;
+}
+
+Foreground::Foreground() {
+  const sigset_t signals = watched();
+  ::pthread_sigmask(SIG_BLOCK, &signals, &before_);
+  signals_ = ::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+Foreground::~Foreground() {
+  ::close(signals_);
+  ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+}
+
+base::Result<int> Foreground::run(const std::vector<std::string>& argv) {
+  std::vector<char*> words;
+  words.reserve(argv.size() + 1);
+  for (const std::string& word : argv) words.push_back(const_cast<char*>(word.c_str()));  // NOLINT
+  words.push_back(nullptr);
+  const Attributes attributes;
+  pid_t pid = -1;
+  const int failed = ::posix_spawn(&pid, words[0], nullptr, &attributes.value, words.data(), environ);
+  if (failed != 0) {
+    return base::error(base::Code::kInternal,
+                       argv[0] + " cannot be started: " + std::strerror(failed));  // NOLINT
+  }
+  return wait_for(pid);
+}
+
+int Foreground::wait_for(int pid) {
+  for (int status = 0;;) {
+    const pid_t changed = ::waitpid(pid, &status, WNOHANG | WUNTRACED);
+    if (changed < 0 && errno != EINTR) return kSignalBase;
+    if (changed == pid && WIFEXITED(status)) return WEXITSTATUS(status);
+    if (changed == pid && WIFSIGNALED(status)) return kSignalBase + WTERMSIG(status);
+    if (changed == pid && WIFSTOPPED(status)) {  // by itself: ssh's ~^Z
+      ::raise(SIGSTOP);
+      ::kill(pid, SIGCONT);
+    }
+    pollfd wanted{signals_, POLLIN, 0};
+    ::poll(&wanted, 1, -1);
+    signalfd_siginfo signal{};
+    while (::read(signals_, &signal, sizeof signal) == static_cast<ssize_t>(sizeof signal)) {
+      const int number = static_cast<int>(signal.ssi_signo);
+      if (number != SIGCHLD && !has_reached_all(signal)) ::kill(pid, number);
+    }
+  }
+}
+
+using nlohmann::json;
+namespace {
+
+using Steady = std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kWheelTurn{100};
+constexpr std::chrono::seconds kWorkerPatience{5};
+constexpr int kLostAnswersMax = 30;  // in a row, while the machine wakes
+constexpr const char* kKeyName = "id";
+constexpr const char* kCertificateName = "id-cert.pub";
+constexpr const char* kHostsName = "known_hosts";
+
+int no_program(const std::string& name) {
+  return fail("there is no `" + name +
+              "` in PATH; OpenSSH's client has it: apt-get install openssh-client "
+              "(Debian, Ubuntu), dnf install openssh-clients (Fedora)");
+}
+
+std::string status_of(const json& session) { return session.value("status", ""); }
+
+// A session at the gateway, from its creation to its close.
+class Session {
+ public:
+  Session(Client& client, Interrupt& interrupt, const std::string& machine)
+      : client_(client), interrupt_(interrupt), path_("/v1/machines/" + machine + "/ssh") {}
+  ~Session() { close(); }
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  // Until it can be logged in to; else an exit code, its reason on stderr.
+  int open(const std::string& public_key, WaitingLine& line) {
+    answer_ = client_.request("POST", path_, json{{"public_key", public_key}}.dump(), fresh_key_header());
+    if (!answer_.ok) return fail(answer_.error);
+    const std::string id = answer_.json->value("session_id", "");
+    if (id.empty()) return fail(client_.no_gateway("its session has no `session_id`"));
+    path_ += "/" + percent_encoded(id);
+    is_open_ = true;
+    while (status_of(*answer_.json) == "wake_in_progress") {
+      if (const int code = ask_again(line); code != kOk) return code;
+    }
+    line.clear();
+    return status_of(*answer_.json) == "ready" ? int{kOk} : not_ready();
+  }
+
+  const json& reply() const { return *answer_.json; }
+
+ private:
+  // Once, where the machine takes longer than one that a worker looks after.
+  void tell_of_worker(WaitingLine& line) {
+    const ClientOptions& options = client_.options();
+    if (options.quiet || options.json || told_ || Steady::now() - begun_ < kWorkerPatience) return;
+    told_ = true;
+    line.clear();
+    std::cerr << "millrace: the session waits for the machine and its worker; `" << program()
+              << " doctor` names the one that runs the machines of its host\n";
+  }
+
+  int ask_again(WaitingLine& line) {
+    tell_of_worker(line);
+    for (int lost = 0;; ++lost) {
+      if (wait(pauses_.next(retry_after(answer_.reply)), line)) return kInterrupted;
+      auto answer = client_.request("GET", path_);
+      if (answer.ok) {
+        answer_ = std::move(answer);
+        return kOk;
+      }
+      if (!answer.error.transient || lost == kLostAnswersMax) {
+        line.clear();
+        return fail(answer.error);
+      }
+    }
+  }
+
+  // True: interrupted.
+  bool wait(std::chrono::milliseconds time, WaitingLine& line) {
+    const auto until = Steady::now() + time;
+    for (auto left = time; left.count() > 0;) {
+      line.turn();
+      if (interrupt_.wait(std::min(left, kWheelTurn))) return true;
+      left = std::chrono::ceil<std::chrono::milliseconds>(until - Steady::now());
+    }
+    return false;
+  }
+
+  int not_ready() const {
+    const json& session = *answer_.json;
+    const std::string code = session.value("error_code", "");
+    std::string message = session.value("error_message", "");
+    if (message.empty()) message = "the session is " + status_of(session);
+    return fail(message + (code.empty() ? "" : " (" + code + ")"));
+  }
+
+  void close() {
+    if (!is_open_) return;
+    const auto answer = client_.request("DELETE", path_, {}, fresh_key_header());
+    const bool gone = answer.ok || answer.error.exit_code == kNotFound;
+    if (!gone) fail("the session was not closed: " + answer.error.message + "; it ends by itself");
+  }
+
+  Client& client_;
+  Interrupt& interrupt_;
+  std::string path_;  // of the machine's sessions; once it is open, of this one
+  Client::Answer answer_;
+  GrowingPause pauses_;
+  const Steady::time_point begun_ = Steady::now();
+  bool told_ = false;
+  bool is_open_ = false;
+};
+
+std::string first_line(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+base::Status write_trust(const SecretFolder& folder, const SshLogin& login) {
+  if (auto written = folder.write(kHostsName, known_hosts(login)); !written) return written;
+  return folder.write(kCertificateName, login.certificate + "\n");
+}
+
+bool is_option(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  return equals != std::string::npos && equals > 0 && text.find('\n') == std::string::npos;
+}
+
+// The programs and files of one login, and the terminal that they take over.
+struct Tools {
+  std::string ssh, keygen;
+  SecretFolder folder;
+  SshFiles files;
+};
+
+// The key; its public line.
+base::Result<std::string> make_key(Foreground& foreground, const Tools& tools) {
+  const auto made = foreground.run(
+      {tools.keygen, "-q", "-t", "ed25519", "-N", "", "-C", "millrace ssh", "-f", tools.files.key});
+  if (!made) return made.error();
+  std::string line = *made == 0 ? first_line(tools.files.key + ".pub") : "";
+  if (line.empty()) return base::error(base::Code::kInternal, "ssh-keygen made no key");
+  return line;
+}
+
+int log_in(const SshRequest& request, const Tools& tools, ClientOptions options, Interrupt& interrupt,
+           Foreground& foreground) {
+  const auto public_key = make_key(foreground, tools);
+  if (!public_key) return fail(public_key.error().message);
+  Client client(std::move(options), &interrupt);
+  const FoundMachine machine = find_machine(client, request.machine);
+  if (machine.exit_code != kOk) return machine.exit_code;
+  Session session(client, interrupt, machine.id);
+  WaitingLine line("waking " + request.machine + "…", client.options().quiet);
+  if (const int code = session.open(*public_key, line); code != kOk) return code;
+  const auto login = login_of(session.reply());
+  if (!login) return fail(login.error().message, kServerError);
+  if (const auto written = write_trust(tools.folder, *login); !written) return fail(written.error().message);
+  const auto ended =
+      foreground.run(ssh_command_line(tools.ssh, *login, tools.files, request.options, request.command));
+  return ended ? *ended : fail(ended.error().message);
+}
+
+}  // namespace
+
+int run_ssh(const SshRequest& request, ClientOptions options) {
+  for (const std::string& option : request.options) {
+    if (!is_option(option))
+      return fail("--ssh-option wants KEY=value, such as LogLevel=ERROR, not \"" + option + "\"", kUsage);
+  }
+  const auto ssh = find_program("ssh"), keygen = find_program("ssh-keygen");
+  if (!ssh || !keygen) return no_program(ssh ? "ssh-keygen" : "ssh");
+  // Before there is anything to remove.
+  ::signal(SIGPIPE, SIG_IGN);
+  Interrupt interrupt({SIGHUP, SIGQUIT});
+  Foreground foreground;
+  auto folder = SecretFolder::make();
+  if (!folder) return fail(folder.error().message);
+  SshFiles files{folder->path(kKeyName), folder->path(kCertificateName), folder->path(kHostsName)};
+  const Tools tools{*ssh, *keygen, *std::move(folder), std::move(files)};
+  return log_in(request, tools, std::move(options), interrupt, foreground);
+}
+
+}  // namespace millrace::cli

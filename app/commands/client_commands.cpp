@@ -1,0 +1,351 @@
+#include "app/commands/client_commands.h"
+
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "app/cli/batch/ocr_command.h"
+#include "app/cli/batch/transcribe_command.h"
+#include "app/cli/chat/chat_command.h"
+#include "app/cli/chat/models_command.h"
+#include "app/cli/chat/speak_command.h"
+#include "app/cli/client.h"
+#include "app/cli/jobs/jobs_command.h"
+#include "app/cli/jobs/queues_command.h"
+#include "app/cli/program.h"
+#include "app/commands/client_machine_commands.h"
+#include "app/config/settings.h"
+#include "schemas/media/speech.h"
+
+namespace millrace::app {
+
+CLI::App* add_list_command(CLI::App& group, const char* help) {
+  return group.add_subcommand("ls", help)->alias("list");
+}
+
+namespace {
+
+using cli::ClientOptions;
+
+std::string first_line(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe)
+  return value == nullptr ? "" : value;
+}
+
+// The key, if no flag gives it: that of the data directory that --data names, for any gateway, since someone
+// has said so; else that of the environment; else the admin key of this machine, for a gateway of this
+// machine alone.
+void settle(ClientOptions& options) {
+  if (options.url.find("://") == std::string::npos) options.url.insert(0, "http://");
+  options.key_typed = !options.key.empty();
+  if (options.key.empty() && options.data.empty()) options.key = variable("MILLRACE_API_KEY");
+  if (!options.key.empty()) return;
+  const std::string named = variable("MILLRACE_DATA");
+  const std::string usual = named.empty() ? default_data_dir() : named;
+  if (options.data.empty() && !cli::is_local_gateway(options.url)) return;
+  const std::string path = (options.data.empty() ? usual : options.data) + "/admin.key";
+  options.key = first_line(path);
+  if (options.key.empty() && !options.data.empty())
+    std::cerr << "millrace: " << path << " cannot be read, or holds no key\n";
+}
+
+}  // namespace
+
+std::shared_ptr<ClientOptions> add_client_options(CLI::App& command) {
+  auto options = std::make_shared<ClientOptions>();
+  command.add_option("--url", options->url, "The gateway (default: http://127.0.0.1:8080)")
+      ->envname("MILLRACE_URL")
+      ->check([](const std::string& url) { return cli::url_problem(url); });
+  // Its variable stands behind --data, a flag: not an `envname`, which would look like --key.
+  command.add_option("--key", options->key,
+                     "API key (Env:MILLRACE_API_KEY; default: DATA/admin.key if readable)");
+  command
+      .add_option("--data", options->data,
+                  "Data directory whose admin.key is used, before MILLRACE_API_KEY and for any --url "
+                  "(MILLRACE_DATA: after it, for a loopback one)")
+      ->option_text("DIR");
+  command.add_flag("--json", options->json, "One JSON object per line on stdout");
+  command.add_flag("-q,--quiet", options->quiet, "No progress on stderr");
+  command.add_flag("--no-color", options->no_color, "No colours (also NO_COLOR)");
+  command.parse_complete_callback([options] { settle(*options); });
+  return options;
+}
+
+namespace {
+
+void add_list(CLI::App& group, const char* help, int (*act)(cli::ClientOptions), int& exit_code) {
+  CLI::App* command = add_list_command(group, help);
+  auto options = add_client_options(*command);
+  command->callback([=, &exit_code] { exit_code = act(*options); });
+}
+
+// A command for one or more things of the house by their names.
+struct NamedAct {
+  const char* name;
+  const char* help;
+  const char* word;
+  const char* words_help;
+  int (*act)(const std::vector<std::string>&, cli::ClientOptions);
+};
+
+void add_named(CLI::App& group, const NamedAct& named, int& exit_code) {
+  CLI::App* command = group.add_subcommand(named.name, named.help);
+  auto names = std::make_shared<std::vector<std::string>>();
+  command->add_option(named.word, *names, named.words_help)->required();
+  auto options = add_client_options(*command);
+  command->callback([=, act = named.act, &exit_code] { exit_code = act(*names, *options); });
+}
+
+void add_queues(CLI::App& app, int& exit_code) {
+  CLI::App* queues = app.add_subcommand("queues", "Queues of a running gateway (key with scope admin)");
+  queues->require_subcommand(1);
+  constexpr const char* kKinds = "ocr, stt, chat, exec";
+  add_list(*queues, "What waits and runs of each kind, and which are paused", &cli::queues_ls, exit_code);
+  add_named(*queues,
+            {"pause", "Begins no job of these kinds any more; what runs goes on", "kinds", kKinds,
+             &cli::queues_pause},
+            exit_code);
+  add_named(*queues, {"resume", "Begins them again", "kinds", kKinds, &cli::queues_resume}, exit_code);
+}
+
+void add_workers(CLI::App& app, int& exit_code) {
+  CLI::App* workers = app.add_subcommand("workers", "Workers of a running gateway (key with scope admin)");
+  workers->require_subcommand(1);
+  add_list(*workers, "Their slots, and when each was last heard of", &cli::workers_ls, exit_code);
+  add_named(*workers,
+            {"drain", "They begin nothing new and end what they run; a restart takes that back", "names",
+             "Names as `workers ls` has them", &cli::workers_drain},
+            exit_code);
+}
+
+}  // namespace
+
+void add_operator_client_commands(CLI::App& app, int& exit_code) {
+  add_queues(app, exit_code);
+  add_workers(app, exit_code);
+}
+
+namespace {
+
+void add_speak(CLI::App& app, int& exit_code) {
+  CLI::App* speak = app.add_subcommand("speak", "Says a text: a sound file, while it is made");
+  auto wish = std::make_shared<cli::SpeakWish>();
+  speak->add_option("text", wish->text, "What to say; - for standard input (default: standard input)");
+  speak->add_option("-o,--output", wish->output,
+                    "File; its ending names the format (default: standard output)");
+  speak->add_option("--voice", wish->voice, "alloy, nova, onyx, … or one of a provider's (default: alloy)");
+  speak
+      ->add_option("--format", wish->format,
+                   "mp3, opus, aac, flac, wav or pcm (default: by the ending, or mp3)")
+      ->check(CLI::IsMember({"mp3", "opus", "aac", "flac", "wav", "pcm"}));
+  speak->add_option("--speed", wish->speed, "0.25 to 4 (default: 1)")
+      ->check(CLI::Range(schemas::kSpeechSpeedMin, schemas::kSpeechSpeedMax));
+  speak->add_option("-m,--model", wish->model, "Model (default: the local one)");
+  auto options = add_client_options(*speak);
+  speak->footer("At most 4,096 characters at a time. pcm is 24 kHz, 16 bit, mono, little-endian.");
+  speak->callback([=, &exit_code] { exit_code = cli::run_speak(*wish, *options); });
+}
+
+}  // namespace
+
+void add_audio_client_commands(CLI::App& app, int& exit_code) { add_speak(app, exit_code); }
+
+namespace {
+
+constexpr int kTokensMost = 1'000'000'000;
+constexpr double kHottest = 2;
+
+void add_manner(CLI::App& chat, cli::ChatWish& wish) {
+  chat.add_option("-m,--model", wish.model, "Model (default: the only one that chats)");
+  chat.add_option("--system", wish.system, "What the model is told about its part");
+  chat.add_option("--image", wish.images, "PNG, JPEG, GIF or WebP, or the URL of one; may be repeated")
+      ->take_all()
+      ->allow_extra_args(false);
+  chat.add_option("--max-tokens", wish.max_tokens, "Longest answer in tokens, reasoning included")
+      ->check(CLI::Range(1, kTokensMost));
+  chat.add_option("--temperature", wish.temperature, "0 to 2")->check(CLI::Range(0.0, kHottest));
+  chat.add_flag("--no-stream", wish.no_stream, "The answer at once, when it is whole");
+  chat.add_flag("-v,--verbose", wish.verbose, "Model, tokens and price on stderr");
+}
+
+void add_chat(CLI::App& app, int& exit_code) {
+  CLI::App* chat = app.add_subcommand("chat", "Asks a model; its answer comes while it is made");
+  auto wish = std::make_shared<cli::ChatWish>();
+  add_manner(*chat, *wish);
+  CLI::Option* deferred = chat->add_flag("--deferred", wish->deferred, "A job: print its id and leave");
+  chat->add_flag("--wait", wish->wait, "With --deferred or --result: until the answer is there");
+  CLI::Option* result =
+      chat->add_option("--result", wish->result, "The answer of a deferred request, by its id");
+  chat->add_option("message", wish->message, "The message; - for standard input (default: standard input)")
+      ->excludes(result);
+  deferred->excludes(result);
+  auto options = add_client_options(*chat);
+  chat->footer(
+      "Without a message, at a terminal, it is a conversation: a line is a question, Ctrl-C stops the "
+      "answer, Ctrl-D ends, /help tells the rest. --json prints each chunk of a stream, or the whole answer, "
+      "as a line. --result of an answer that is not there yet ends with exit code 16 where no terminal shows "
+      "that it is waited for.");
+  chat->callback([=, &exit_code] { exit_code = cli::run_chat(*wish, *options); });
+}
+
+void add_models(CLI::App& app, int& exit_code) {
+  CLI::App* models = app.add_subcommand("models", "Models of a running gateway");
+  models->require_subcommand(1);
+
+  CLI::App* ls = add_list_command(*models, "Lists them, the providers' own lists among them");
+  auto list_options = add_client_options(*ls);
+  ls->callback([=, &exit_code] { exit_code = cli::models_ls(*list_options); });
+
+  CLI::App* show = models->add_subcommand("show", "One model");
+  auto name = std::make_shared<std::string>();
+  show->add_option("name", *name, "Model, as in openai/gpt-4.1")->required();
+  auto show_options = add_client_options(*show);
+  show->callback([=, &exit_code] { exit_code = cli::models_show(*name, *show_options); });
+}
+
+}  // namespace
+
+void add_chat_client_commands(CLI::App& app, int& exit_code) {
+  add_chat(app, exit_code);
+  add_models(app, exit_code);
+}
+
+namespace {
+
+using cli::ClientOptions;
+
+constexpr const char* kAgain =
+    "Run again with the same -o folder, it does only what is missing, has changed or has failed. Ctrl-C "
+    "leaves while the jobs go on; a second one within 2 s cancels them.";
+
+void add_ocr(CLI::App& app, int& exit_code) {
+  CLI::App* command = app.add_subcommand("ocr", "Reads PDFs and images into markdown");
+  auto request = std::make_shared<cli::OcrRequest>();
+  command
+      ->add_option("inputs", request->inputs,
+                   "Files, folders with PDF, PNG, JPEG or WebP, or - for standard input")
+      ->required();
+  command
+      ->add_option("-o,--output", request->output_folder,
+                   "Folder for the markdown (default: standard output)")
+      ->option_text("DIR");
+  command->add_option("--pages", request->pages, "Zero-based pages, \"0-5,7\" (default: all)");
+  command->add_option("--model", request->model, "OCR model (default: the local engine)");
+  command->add_flag("--images", request->images, "Write the pictures of each page beside the markdown");
+  command
+      ->add_option("--in-flight", request->in_flight, "Documents handed in at once, 1 to 100 (default: 16)")
+      ->check(CLI::Range(1, 100));
+  auto options = add_client_options(*command);
+  command->footer(kAgain);
+  command->callback([=, &exit_code] { exit_code = cli::run_ocr(*request, *options); });
+}
+
+void add_transcribe(CLI::App& app, int& exit_code) {
+  CLI::App* command = app.add_subcommand("transcribe", "Writes down what recordings say");
+  auto request = std::make_shared<cli::TranscribeRequest>();
+  command
+      ->add_option("inputs", request->inputs,
+                   "Files, folders with FLAC, MP3, M4A, Ogg, WAV, WebM …, or - for standard input")
+      ->required();
+  command
+      ->add_option("-o,--output", request->output_folder,
+                   "Folder for the transcripts (default: standard output)")
+      ->option_text("DIR");
+  command->add_option("--format", request->format, "text, srt, vtt, json or verbose_json (default: text)")
+      ->check(CLI::IsMember({"text", "srt", "vtt", "json", "verbose_json"}));
+  command->add_option("--model", request->model, "Model (default: the local engine, English)");
+  command->add_option("--language", request->language, "Language that is spoken, \"en\"");
+  command->add_flag("--translate", request->translate, "Into English");
+  command
+      ->add_option("--in-flight", request->in_flight, "Recordings handed in at once, 1 to 100 (default: 16)")
+      ->check(CLI::Range(1, 100));
+  auto options = add_client_options(*command);
+  command->footer(kAgain);
+  command->callback([=, &exit_code] { exit_code = cli::run_transcribe(*request, *options); });
+}
+
+void add_job_result(CLI::App& jobs, int& exit_code) {
+  CLI::App* command = jobs.add_subcommand("result", "What a job has come to, as the API answers it");
+  auto request = std::make_shared<cli::JobResultRequest>();
+  command->add_option("id", request->job, "Job id")->required();
+  command->add_option("-o,--output", request->output, "File for it (default: standard output)")
+      ->option_text("FILE");
+  command
+      ->add_option("--format", request->format,
+                   "Of a transcript: text, srt, vtt, json or verbose_json (default: as it was asked for)")
+      ->check(CLI::IsMember({"text", "srt", "vtt", "json", "verbose_json"}));
+  command->add_option("--pages", request->pages, "Of a document: zero-based pages, \"0-5,7\" (default: all)");
+  command->add_flag("--partial", request->partial, "What there is so far of a job that goes on");
+  auto options = add_client_options(*command);
+  command->footer("A job that has not ended ends it with exit code 16.");
+  command->callback([=, &exit_code] { exit_code = cli::jobs_result(*request, *options); });
+}
+
+void add_jobs(CLI::App& app, int& exit_code) {
+  CLI::App* jobs = app.add_subcommand("jobs", "Jobs of a running gateway");
+  jobs->require_subcommand(1);
+
+  CLI::App* ls = add_list_command(*jobs, "Lists jobs, newest first");
+  auto list = std::make_shared<cli::JobsListRequest>();
+  ls->add_option("--kind", list->kind, "ocr, stt, chat, exec");
+  ls->add_option("--status", list->status, "queued, running, succeeded, failed, cancelled, expired");
+  ls->add_option("--model", list->model, "Model asked for");
+  ls->add_option("--after", list->created_after, "Created after this RFC 3339 time");
+  ls->add_option("--before", list->created_before, "Created before this RFC 3339 time");
+  ls->add_option("--text", list->text, "Text in the id");
+  ls->add_option("--limit", list->limit, "At most so many (default: 50)")->check(CLI::Range(1, 1'000'000));
+  auto list_options = add_client_options(*ls);
+  ls->callback([=, &exit_code] { exit_code = cli::jobs_ls(*list, *list_options); });
+
+  const auto add_one = [&](const char* name, const char* help,
+                           int (*act)(const std::string&, ClientOptions)) {
+    CLI::App* command = jobs->add_subcommand(name, help);
+    auto id = std::make_shared<std::string>();
+    command->add_option("id", *id, "Job id")->required();
+    auto options = add_client_options(*command);
+    command->callback([=, &exit_code] { exit_code = act(*id, *options); });
+  };
+  const auto add_many = [&](const char* name, const char* help,
+                            int (*act)(const std::vector<std::string>&, ClientOptions)) {
+    CLI::App* command = jobs->add_subcommand(name, help);
+    auto ids = std::make_shared<std::vector<std::string>>();
+    command->add_option("ids", *ids, "Job ids")->required();
+    auto options = add_client_options(*command);
+    command->callback([=, &exit_code] { exit_code = act(*ids, *options); });
+  };
+  add_one("show", "One job, whole", &cli::jobs_show);
+  add_job_result(*jobs, exit_code);
+  add_one("tail", "Events of a job as they come, until it ends", &cli::jobs_tail);
+  add_many("cancel", "Cancels jobs", &cli::jobs_cancel);
+  add_many("retry", "Runs failed, expired or cancelled jobs again, each as a new job", &cli::jobs_retry);
+
+  CLI::App* dead = jobs->add_subcommand("dead", "What failed, by kind and error (key with scope admin)");
+  auto dead_options = add_client_options(*dead);
+  dead->callback([=, &exit_code] { exit_code = cli::jobs_dead(*dead_options); });
+}
+
+}  // namespace
+
+void add_client_commands(CLI::App& app, int& exit_code) {
+  add_ocr(app, exit_code);
+  add_transcribe(app, exit_code);
+  add_audio_client_commands(app, exit_code);
+  add_chat_client_commands(app, exit_code);
+  add_jobs(app, exit_code);
+  add_machine_client_commands(app, exit_code);
+  add_operator_client_commands(app, exit_code);
+}
+
+}  // namespace millrace::app

@@ -1,0 +1,206 @@
+#include "app/commands/client_machine_commands.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "app/cli/machines/exec_command.h"
+#include "app/cli/machines/exec_copy.h"
+#include "app/cli/machines/machines_command.h"
+#include "app/cli/machines/ssh_command.h"
+#include "app/commands/client_commands.h"
+
+namespace millrace::app {
+namespace {
+
+using cli::ClientOptions;
+
+constexpr const char* kMachineHelp = "Machine, by id or name (default: local)";
+constexpr const char* kMachineOfHelp = "Machine, by id or name (default: whichever has the execution)";
+
+void add_exec_run(CLI::App& exec, int& exit_code) {
+  CLI::App* run = exec.add_subcommand("run", "Runs a command; its output comes while it runs");
+  auto request = std::make_shared<cli::ExecRequest>();
+  run->add_option("-m,--machine", request->machine, kMachineHelp);
+  run->add_option("-e,--env", request->environment, "NAME=value for the command's environment")
+      ->take_all()
+      ->allow_extra_args(false);
+  run->add_option("--cwd", request->cwd, "Where it runs (default: /workspace)");
+  run->add_option("--timeout", request->timeout, "Longest run, such as 10m (the default) or 90s");
+  run->add_option("--stdin", request->input, "File for its standard input; - for ours");
+  CLI::Option* follow = run->add_flag_callback(
+      "--follow", [] {}, "Output while it runs (the default)");
+  run->add_flag("-d,--detach", request->detach, "Print the execution's id and leave")->excludes(follow);
+  run->add_flag("--exit-status", request->exit_status, "End with the command's own exit code (below)");
+  run->add_option("command", request->command, "The command and its arguments, after --")->required();
+  auto run_options = add_client_options(*run);
+  run->footer(
+      "No shell is involved: -- sh -c 'a | b' asks for one. Ctrl-C cancels, twice leaves at once.\n"
+      "Exit code: 0 if the command succeeded, else 1, 130 after Ctrl-C; 2 and 10 to 15 if millrace could not "
+      "ask. With --exit-status the command's own, 128 + N if signal N ended it, 124 after --timeout, 125 if "
+      "it has none: it could not be started, its worker or machine was lost, or somebody else cancelled it.");
+  run->callback([=, &exit_code] { exit_code = cli::exec_run(*request, *run_options); });
+}
+
+void add_exec_logs(CLI::App& exec, int& exit_code) {
+  CLI::App* logs = exec.add_subcommand("logs", "What an execution has written");
+  auto logged = std::make_shared<cli::ExecLogsRequest>();
+  logs->add_option("id", logged->execution, "Execution id")->required();
+  logs->add_option("-m,--machine", logged->machine, kMachineOfHelp);
+  logs->add_flag("-f,--follow", logged->follow, "On until it ends");
+  auto logs_options = add_client_options(*logs);
+  logs->callback([=, &exit_code] { exit_code = cli::exec_logs(*logged, *logs_options); });
+}
+
+void add_exec_list(CLI::App& exec, int& exit_code) {
+  CLI::App* ls = add_list_command(exec, "Lists a machine's executions, newest first");
+  auto request = std::make_shared<cli::ExecListRequest>();
+  ls->add_option("-m,--machine", request->machine, kMachineHelp);
+  ls->add_option("--limit", request->limit, "At most so many (default: 50)")->check(CLI::Range(1, 1'000'000));
+  auto options = add_client_options(*ls);
+  ls->callback([=, &exit_code] { exit_code = cli::exec_ls(*request, *options); });
+}
+
+void add_exec_copy(CLI::App& exec, int& exit_code) {
+  CLI::App* cp = exec.add_subcommand("cp", "Copies what an execution left in $MILLRACE_ARTIFACTS");
+  auto request = std::make_shared<cli::ExecCopyRequest>();
+  cp->add_option("paths", request->paths, "EXECUTION:NAME …, then where to: a folder, a file, or -")
+      ->required();
+  cp->add_option("-m,--machine", request->machine, kMachineOfHelp);
+  auto options = add_client_options(*cp);
+  cp->footer(
+      "EXECUTION: alone takes all of them. In a folder, which is made if need be, each keeps its whole name, "
+      "with folders of its own; `-` is standard output.");
+  cp->callback([=, &exit_code] { exit_code = cli::exec_copy(*request, *options); });
+}
+
+void add_exec(CLI::App& app, int& exit_code) {
+  CLI::App* exec = app.add_subcommand("exec", "Commands on machines");
+  exec->require_subcommand(1);
+  add_exec_run(*exec, exit_code);
+  add_exec_list(*exec, exit_code);
+  add_exec_logs(*exec, exit_code);
+  add_exec_copy(*exec, exit_code);
+}
+
+void add_ssh(CLI::App& app, int& exit_code) {
+  CLI::App* ssh = app.add_subcommand("ssh", "Logs in to a machine with stock ssh");
+  auto request = std::make_shared<cli::SshRequest>();
+  ssh->add_option("machine", request->machine, "Machine, by id or name")->required();
+  ssh->add_option("command", request->command, "Command, after --, as ssh takes it (default: a shell)");
+  ssh->add_option("--ssh-option", request->options, "KEY=value for ssh, as its -o")
+      ->take_all()
+      ->allow_extra_args(false);
+  auto options = add_client_options(*ssh);
+  ssh->footer(
+      "Makes a key for this one login, has it certified, trusts the machine's host by the gateway's word "
+      "alone, "
+      "and closes the session at the end. ssh's exit code is ours.");
+  ssh->callback([=, &exit_code] { exit_code = cli::run_ssh(*request, *options); });
+}
+
+void add_wish(CLI::App& command, cli::MachineWish& wish) {
+  command.add_option("--name", wish.name, "1 to 63 of A-Z a-z 0-9 . _ -");
+  command.add_option("--vcpu", wish.vcpu, "Processors, such as 0.5 or 2");
+  command.add_option("--memory-mib", wish.memory_mib, "Memory, in MiB");
+  command.add_option("--storage-gib", wish.storage_gib, "Disk, in GiB; it only grows");
+  command.add_option("--autosleep", wish.autosleep,
+                     "Sleeps after so long without use: 30s, 15m, 7d3h4s, never");
+}
+
+std::shared_ptr<cli::MachinePatience> add_patience(CLI::App& command, const char* what) {
+  auto patience = std::make_shared<cli::MachinePatience>();
+  command.add_flag("--wait", patience->wait, what);
+  command.add_option("--wait-timeout", patience->timeout, "How long --wait waits (default: 5m)");
+  return patience;
+}
+
+void add_machine_sizes(CLI::App& machines, int& exit_code) {
+  CLI::App* create = machines.add_subcommand("create", "Makes a sandboxed machine and prints its id");
+  auto wish = std::make_shared<cli::MachineWish>();
+  add_wish(*create, *wish);
+  auto patience = add_patience(*create, "Until it is running");
+  auto create_options = add_client_options(*create);
+  create->callback([=, &exit_code] { exit_code = cli::machines_create(*wish, *patience, *create_options); });
+
+  CLI::App* change = machines.add_subcommand("change", "Changes a machine's size, name or autosleep");
+  auto machine = std::make_shared<std::string>();
+  auto changes = std::make_shared<cli::MachineWish>();
+  change->add_option("machine", *machine, "Machine, by id or name")->required();
+  add_wish(*change, *changes);
+  auto change_options = add_client_options(*change);
+  change->callback(
+      [=, &exit_code] { exit_code = cli::machines_change(*machine, *changes, *change_options); });
+}
+
+std::shared_ptr<std::vector<std::string>> add_names(CLI::App& command) {
+  auto names = std::make_shared<std::vector<std::string>>();
+  command.add_option("machines", *names, "Machines, by id or name")->required();
+  return names;
+}
+
+void add_machine_states(CLI::App& machines, int& exit_code) {
+  const auto add =
+      [&](const char* name, const char* help,
+          int (*act)(const std::vector<std::string>&, const cli::MachinePatience&, ClientOptions)) {
+        CLI::App* command = machines.add_subcommand(name, help);
+        auto names = add_names(*command);
+        auto patience = add_patience(*command, "Until they are there, or failed (exit code 1)");
+        auto options = add_client_options(*command);
+        command->callback([=, &exit_code] { exit_code = act(*names, *patience, *options); });
+      };
+  add("sleep", "Puts machines to sleep; their disks stay", &cli::machines_sleep);
+  add("wake", "Wakes machines; executions and ssh do so by themselves", &cli::machines_wake);
+
+  CLI::App* reboot = machines.add_subcommand("reboot", "Stops machines and starts them again");
+  auto rebooted = add_names(*reboot);
+  auto force = std::make_shared<bool>(false);
+  reboot->add_flag("-f,--force", *force, "Cancel what runs on them");
+  auto reboot_patience = add_patience(*reboot, "Until they are running again, or failed (exit code 1)");
+  auto reboot_options = add_client_options(*reboot);
+  reboot->callback([=, &exit_code] {
+    exit_code = cli::machines_reboot(*rebooted, *force, *reboot_patience, *reboot_options);
+  });
+
+  CLI::App* rm = machines.add_subcommand("rm", "Destroys machines, and all that is on their disks");
+  auto removed = add_names(*rm);
+  auto yes = std::make_shared<bool>(false);
+  rm->add_flag("-y,--yes", *yes, "Do not ask");
+  auto rm_patience = add_patience(*rm, "Until they are gone, or failed (exit code 1)");
+  auto rm_options = add_client_options(*rm);
+  rm->footer(
+      "What runs on them is cancelled. It asks first, once, on a terminal; without one it wants --yes. There "
+      "is "
+      "no way back.");
+  rm->callback([=, &exit_code] { exit_code = cli::machines_rm(*removed, *yes, *rm_patience, *rm_options); });
+}
+
+void add_machines(CLI::App& app, int& exit_code) {
+  CLI::App* machines = app.add_subcommand("machines", "Machines of a running gateway");
+  machines->require_subcommand(1);
+
+  CLI::App* ls = add_list_command(*machines, "Lists machines, by name");
+  auto ls_options = add_client_options(*ls);
+  ls->callback([=, &exit_code] { exit_code = cli::machines_ls(*ls_options); });
+
+  CLI::App* show = machines->add_subcommand("show", "One machine, whole, with its status");
+  auto machine = std::make_shared<std::string>();
+  show->add_option("machine", *machine, "Machine, by id or name")->required();
+  auto show_options = add_client_options(*show);
+  show->callback([=, &exit_code] { exit_code = cli::machines_show(*machine, *show_options); });
+
+  add_machine_sizes(*machines, exit_code);
+  add_machine_states(*machines, exit_code);
+}
+
+}  // namespace
+
+void add_machine_client_commands(CLI::App& app, int& exit_code) {
+  add_exec(app, exit_code);
+  add_machines(app, exit_code);
+  add_ssh(app, exit_code);
+}
+
+}  // namespace millrace::app

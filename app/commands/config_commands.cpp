@@ -1,0 +1,55 @@
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+#include <string>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "app/commands/commands.h"
+#include "app/commands/with_store.h"
+#include "app/config/settings.h"
+#include "app/config/settings_text.h"
+#include "app/litellm/import.h"
+
+namespace millrace::app {
+namespace {
+
+constexpr std::size_t kImportBytesMax = 4u << 20;
+
+// A new file: one that is there stays as it is.
+int write_new(const std::string& path, const std::string& text) {
+  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  if (file < 0) return fail(path + ": cannot be made, or is there already");
+  const ssize_t written = ::write(file, text.data(), text.size());
+  const bool closed = ::close(file) == 0;
+  if (closed && written == static_cast<ssize_t>(text.size())) return kExitOk;
+  return fail(path + ": cannot be written whole");
+}
+
+}  // namespace
+
+int config_import(const ConfigImportRequest& request) {
+  std::ifstream file(request.file);
+  std::string text(kImportBytesMax + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  if (file.bad() || text.empty()) return fail(request.file + ": cannot be read, or is empty");
+  if (text.size() > kImportBytesMax) return fail(request.file + ": larger than 4 MiB");
+  const auto imported = import_litellm(request.file, text, environment());
+  if (!imported) return fail(imported.error().message);
+  for (const std::string& note : imported->notes) std::cerr << note << '\n';
+  std::cerr << imported->rows << (imported->rows == 1 ? " row" : " rows") << " imported, "
+            << imported->notes.size() << " notes\n";
+  if (!request.output.empty() && request.output != "-") return write_new(request.output, imported->yaml);
+  std::cout << imported->yaml;
+  return kExitOk;
+}
+
+int config_reference() {
+  std::cout << settings_reference(settings_table());
+  return kExitOk;
+}
+
+}  // namespace millrace::app

@@ -1,0 +1,300 @@
+#include <cctype>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "ai/engines/pool/engine_pool.h"
+#include "app/commands/commands.h"
+#include "app/commands/doctor_checks.h"
+#include "app/commands/with_store.h"
+#include "app/components/engine_children.h"
+#include "app/components/host_lock.h"
+#include "app/components/machine_component.h"
+#include "app/components/ocr_component.h"
+#include "app/config/settings.h"
+#include "bus/kafka/kafka_dispatch.h"
+#include "platform/base/bytes.h"
+#include "platform/process/jail.h"
+#include "storage/admin/inspection.h"
+
+namespace millrace::app {
+namespace {
+
+constexpr std::chrono::seconds kKafkaWait{10};
+constexpr rlim_t kFilesBesideConnections = 512;  // store, blobs, engines, Kafka
+
+std::string free_text(std::int64_t bytes) { return base::short_bytes(bytes) + " free"; }
+
+// One line per check; the worst decides the exit code.
+class Report {
+ public:
+  void ok(const char* what, const std::string& detail) { line("ok", what, detail); }
+  void warn(const char* what, const std::string& detail, const std::string& advice) {
+    line("warn", what, detail);
+    hint(advice);
+  }
+  void fail(const char* what, const std::string& detail, const std::string& advice) {
+    line("FAIL", what, detail);
+    hint(advice);
+    failed_ = true;
+  }
+  // `said`: what is so, then `; ` and what to do about it.
+  void fail(const char* what, const std::string& said) {
+    const std::size_t end = said.rfind("; ");
+    std::string advice = end == std::string::npos ? std::string() : said.substr(end + 2) + ".";
+    if (!advice.empty()) advice.front() = static_cast<char>(std::toupper(advice.front()));
+    fail(what, said.substr(0, end), advice);
+  }
+  int exit_code() const { return failed_ ? kExitFailed : kExitOk; }
+
+ private:
+  static void line(const char* state, const char* what, const std::string& detail) {
+    std::printf("%-5s %-9s %s\n", state, what, detail.c_str());
+  }
+  static void hint(const std::string& advice) {
+    if (!advice.empty()) std::printf("                → %s\n", advice.c_str());
+  }
+  bool failed_ = false;
+};
+
+std::string schema_text(const storage::StoreInspection& found) {
+  return "schema " + std::to_string(found.schema) + ", this millrace has " +
+         std::to_string(found.newest_schema);
+}
+
+std::string store_text(const Settings& settings, const storage::StoreInspection& found) {
+  std::string text = settings.data_dir + ", " + base::short_bytes(found.database_bytes) + ", " +
+                     std::to_string(found.rows) + " requests and results as they were stored";
+  if (found.log_bytes > 0)
+    text +=
+        "; it was not closed: the next start takes over " + base::short_bytes(found.log_bytes) + " of log";
+  return text;
+}
+
+std::string damage_text(const std::vector<std::string>& damage) {
+  std::string text = "not as it was stored: ";
+  for (const std::string& each : damage) text += (&each == damage.data() ? "" : ", ") + each;
+  return damage.size() == storage::kDamageMax ? text + " and more" : text;
+}
+
+void report_store(const Settings& settings, const storage::StoreInspection& found, Report& report) {
+  if (!found.stuck_lock.empty()) {
+    return report.fail("store", "the write lock is held by " + found.stuck_lock,
+                       "End or resume that process.");
+  }
+  if (found.schema > found.newest_schema) {
+    return report.fail("store", schema_text(found),
+                       "Run the newer millrace, or restore a backup (docs/operations.md, Upgrade).");
+  }
+  if (!found.damage.empty()) {
+    return report.fail("store", damage_text(found.damage),
+                       "Run these jobs again and look at the disk (docs/operations.md, A damaged row).");
+  }
+  found.schema == found.newest_schema
+      ? report.ok("store", store_text(settings, found))
+      : report.warn("store", schema_text(found), "The next start of `millrace` brings it up to date.");
+}
+
+// Changes nothing.
+void check_store(const Settings& settings, Report& report) {
+  if (!holds_store(settings.data_dir)) {
+    return report.warn("store", settings.data_dir + ": no store here yet",
+                       "`millrace serve` makes it; --data names another directory.");
+  }
+  const auto found = storage::inspect_store(settings.data_dir);
+  if (!found) return report.fail("store", found.error().message);
+  report_store(settings, *found, report);
+  const bool is_low = found->disk_free_bytes >= 0 && found->disk_free_bytes < settings.disk_free_min_bytes;
+  is_low ? report.fail("disk",
+                       std::to_string(found->disk_free_bytes) + " bytes free, store.disk_free_min is " +
+                           base::format_bytes(settings.disk_free_min_bytes),
+                       "Free some disk, or lower store.disk_free_min.")
+         : report.ok("disk", free_text(found->disk_free_bytes));
+}
+
+void check_kafka(const Settings& settings, Report& report) {
+  if (settings.kafka_brokers.empty()) return report.ok("kafka", "not configured: dispatch is embedded");
+  bus::KafkaDispatch::Options options;
+  options.cluster = kafka_cluster(settings);
+  bus::KafkaDispatch dispatch(options);
+  if (const base::Status started = dispatch.start(); !started) {
+    return report.fail("kafka", started.error().message, "Correct kafka.brokers.");
+  }
+  const auto until = std::chrono::steady_clock::now() + kKafkaWait;
+  bus::HealthReport health = dispatch.health();
+  while (health.health != bus::Health::kUp && std::chrono::steady_clock::now() < until) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    health = dispatch.health();
+  }
+  health.health == bus::Health::kUp
+      ? report.ok("kafka", health.detail)
+      : report.warn("kafka", health.detail,
+                    "Start the brokers or correct kafka.brokers; jobs are accepted meanwhile.");
+}
+
+void report_sandbox(const process::JailProbe& probe, Report& report) {
+  if (!probe.usable) return report.fail("sandbox", probe.reason, probe.advice);
+  switch (probe.confinement) {
+    case process::Confinement::kNamespaces:
+      return report.ok("sandbox", "bubblewrap: no network, read-only system, own user and process namespace");
+    case process::Confinement::kFileRules:
+      return report.ok(
+          "sandbox",
+          "Landlock and seccomp: no network, reads the system's files, writes none (no namespaces: " +
+              probe.reason + ")");
+    case process::Confinement::kReduced:
+      return report.warn("sandbox", "seccomp and limits alone: " + probe.reason, probe.advice);
+  }
+}
+
+void check_speaking(const Settings& settings, engines::EnginePool& children, Report& report) {
+  if (settings.speech_children == 0) return report.ok("speaking", "off: speech.children is 0");
+  const base::Status said = try_speaking(children);
+  said ? report.ok("speaking", "millrace/flite says a sentence")
+       : report.fail("speaking", said.error().message,
+                     "scripts/setup installs flite, libsndfile and vo-aacenc.");
+}
+
+void check_engine(const Settings& settings, Report& report) {
+  process::Spawner spawner;
+  process::JailOptions jail;
+  jail.unjailed = settings.ocr_unjailed;
+  const process::JailProbe probe = process::Jail::probe(spawner, jail);
+  report_sandbox(probe, report);
+  if (!probe.usable) return;
+  engines::EnginePool::Options options;
+  options.jail = jail;
+  options.engine_path = engine_program();
+  options.children = 1;
+  auto children = engines::EnginePool::make(spawner, options, probe.confinement);
+  if (!children) return report.fail("engine", children.error().message, "Build it: scripts/build");
+  const base::Status read = try_reading(**children);
+  read ? report.ok("engine", "millrace/ocr reads a page")
+       : report.fail("engine", read.error().message,
+                     "scripts/setup installs tesseract-ocr, its English data and poppler-utils.");
+  const base::Status languages = have_ocr_languages(settings.ocr_languages);
+  languages ? report.ok("languages", "scanned text in " + settings.ocr_languages)
+            : report.fail("languages", languages.error().message,
+                          "Install it, or leave the language out of ocr.languages.");
+  if (!std::filesystem::exists("/usr/share/poppler/cMap")) {
+    report.warn("fonts",
+                "poppler-data is missing: Chinese, Japanese and Korean text is lost where a document"
+                " does not bring its fonts",
+                "scripts/setup installs it.");
+  }
+  const base::Status heard = try_hearing(**children);
+  heard ? report.ok("hearing", "millrace/sphinx-en hears a recording")
+        : report.fail("hearing", heard.error().message,
+                      "scripts/setup installs ffmpeg, pocketsphinx and its English model.");
+  check_speaking(settings, **children, report);
+}
+
+void report_facts(const schemas::MachineFacts& facts, Report& report) {
+  facts.limits == "rlimits"
+      ? report.warn("cgroups", "none: a machine's size holds for each of its processes, not for their sum",
+                    "Run the gateway as root, or under systemd with Delegate=yes.")
+      : report.ok("cgroups", facts.limits + ": a machine's size holds for the sum of what runs on it");
+  facts.disk == "image"
+      ? report.ok("disks", "images of their machines' size")
+      : report.warn("disks", "folders: the command that makes one larger than its machine's size is stopped",
+                    "As root, with loop devices and mkfs.ext4, disks are images of that size.");
+}
+
+void check_machines(const Settings& settings, Report& report) {
+  if (!holds_store(settings.data_dir)) return report.ok("machines", "not tried before the first start");
+  const MachineFindings found = try_machines(settings);
+  found.sandbox_off.empty()
+      ? report.ok("machines", "commands run in a sandbox")
+      : report.warn("machines", found.sandbox_off,
+                    "Until then no command runs on machines of this host, and a start makes no `local`.");
+  if (found.sandbox_off.empty()) report_facts(found.facts, report);
+  if (const std::string holder = machines_holder(settings.data_dir); !holder.empty())
+    report.ok("seat", "runs the machines of this host: " + holder);
+  found.ssh_off.empty()
+      ? report.ok("ssh", "OpenSSH's client: machines of driver ssh can be reached")
+      : report.warn("ssh", found.ssh_off, "Until then no command runs on machines of driver ssh.");
+  found.sshd_off.empty()
+      ? report.ok("sshd", "OpenSSH's server: machines of this host offer SSH sessions")
+      : report.warn("sshd", found.sshd_off, "Until then `millrace ssh` reaches no machine of this host.");
+}
+
+// A gateway can be served by `api` alone; then what it accepts waits.
+void check_workers(const Settings& settings, Report& report) {
+  if (!holds_store(settings.data_dir)) return;
+  std::string names;
+  for (const std::string& name : live_workers(settings.data_dir)) names += (names.empty() ? "" : ", ") + name;
+  if (!names.empty()) return report.ok("workers", names);
+  if (!is_served(settings.data_dir)) return report.ok("workers", "none: no gateway is running here");
+  report.warn("workers", "none lives here, and a gateway is running: the jobs that it accepts wait",
+              "Start one on this data directory: `millrace worker --data " + settings.data_dir + "`.");
+}
+
+void report_providers(const Settings& settings, Report& report) {
+  const std::vector<ProviderFinding> found = check_providers(settings.models);
+  if (found.empty()) {
+    return report.ok("providers", "none: a key such as OPENAI_API_KEY, or the section `models`, names one");
+  }
+  std::string details, advice;
+  for (const ProviderFinding& each : found) {
+    details.append(details.empty() ? "" : "; ").append(each.detail);
+    if (advice.empty()) advice = each.advice;
+  }
+  advice.empty() ? report.ok("providers", details) : report.warn("providers", details, advice);
+}
+
+// What serving takes is the hard limit: the soft one is raised to it.
+void check_limits(const Settings& settings, Report& report) {
+  rlimit files{};
+  ::getrlimit(RLIMIT_NOFILE, &files);
+  const auto connections = static_cast<rlim_t>(settings.http_connections_max);
+  const rlim_t wanted = connections + kFilesBesideConnections;
+  const bool unlimited = files.rlim_max == RLIM_INFINITY;
+  const std::string most = unlimited ? "unlimited" : std::to_string(files.rlim_max);
+  const std::string detail = "open files while serving: " + most + ", wanted: " + std::to_string(wanted);
+  if (files.rlim_max >= wanted) return report.ok("limits", detail);
+  report.warn("limits",
+              detail + " (http.connections_max " + std::to_string(connections) + " and " +
+                  std::to_string(kFilesBesideConnections) + ")",
+              "Raise the hard limit (LimitNOFILE, ulimit -Hn), or lower http.connections_max.");
+}
+
+void check_clock(Report& report) {
+  const base::SystemClock clock;
+  const std::string now = base::rfc3339(clock.wall());
+  clock.wall() > base::wall_from(1'700'000'000'000)
+      ? report.ok("clock", now)
+      : report.fail("clock", now,
+                    "The clock is years behind: deadlines and retention would be wrong. Set it.");
+}
+
+}  // namespace
+
+int doctor(const Flags& flags) {
+  const LoadedSettings loaded = load_settings(flags);
+  Report report;
+  for (const base::ConfigMistake& mistake : loaded.mistakes) {
+    const std::string detail = mistake.place + ": " + mistake.message;
+    mistake.fatal ? report.fail("config", detail, "`millrace config check` shows the rest.")
+                  : report.warn("config", detail, "");
+  }
+  if (!loaded.settings) return report.exit_code();
+  report.ok("config", loaded.file.empty() ? "no file; defaults, environment and flags" : loaded.file);
+  check_store(*loaded.settings, report);
+  check_kafka(*loaded.settings, report);
+  check_engine(*loaded.settings, report);
+  check_machines(*loaded.settings, report);
+  check_workers(*loaded.settings, report);
+  report_providers(*loaded.settings, report);
+  check_limits(*loaded.settings, report);
+  check_clock(report);
+  return report.exit_code();
+}
+
+}  // namespace millrace::app

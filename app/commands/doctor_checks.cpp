@@ -1,0 +1,222 @@
+#include "app/commands/doctor_checks.h"
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <future>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "ai/engines/ocr/ocr_engine.h"
+#include "ai/engines/speech/speaker.h"
+#include "ai/engines/speech/transcriber.h"
+#include "ai/providers/model_list.h"
+#include "platform/base/bytes.h"
+#include "platform/net/http/http_client.h"
+#include "platform/net/loop.h"
+#include "storage/writer/lock_file.h"
+
+namespace millrace::app {
+namespace {
+
+using namespace std::string_literals;
+
+constexpr std::chrono::seconds kEngineWait{30};
+constexpr std::size_t kSpokenMin = 4096;  // a second and a half of MP3 has three times as many
+
+// A page with one line, which the engine must read.
+constexpr std::string_view kTrialDocument =
+    "%PDF-1.4\n1 0 obj\n<< /Type /Catalog /Pages 2 0 R >>\nendobj\n"
+    "2 0 obj\n<< /Type /Pages /Count 1 /Kids [3 0 R] >>\nendobj\n"
+    "3 0 obj\n<< /Type /Page /Parent 2 0 R /MediaBox [0 0 300 100] /Contents 4 0 R /Resources << /Font << "
+    "/F1 << /Type "
+    "/Font /Subtype /Type1 /BaseFont /Helvetica >> >> >> >>\nendobj\n"
+    "4 0 obj\n<< /Length 58 >>\nstream\nBT /F1 24 Tf 20 40 Td (Millrace doctor reads this) Tj ET "
+    "\nendstream\nendobj\n"
+    "trailer\n<< /Size 5 /Root 1 0 R >>\n%%EOF\n";
+
+// A second of silence: 16 kHz, 16 bit, mono.
+std::string trial_recording() {
+  constexpr std::size_t kBytes = 32'000;
+  return "RIFF\x24\x7d\x00\x00WAVEfmt \x10\x00\x00\x00\x01\x00\x01\x00\x80\x3e\x00\x00"
+         "\x00\x7d\x00\x00\x02\x00\x10\x00"
+         "data\x00\x7d\x00\x00"s +
+         std::string(kBytes, '\0');
+}
+
+base::Fd memory_file(std::string_view bytes) {
+  base::Fd fd(::memfd_create("doctor", MFD_CLOEXEC));
+  static_cast<void>(!::write(fd.get(), bytes.data(), bytes.size()));
+  return fd;
+}
+
+using Ending = std::promise<base::Status>;
+
+base::Status ended_well(const engines::EngineEnd& end) {
+  using Kind = engines::EngineEnd::Kind;
+  if (end.kind == Kind::kDone) return {};
+  return end.error.value_or(base::error(base::Code::kInternal, "the engine's process died at its work"));
+}
+
+// Waits for the end of a call.
+base::Status outcome(const base::Result<engines::Ticket>& ticket, std::future<base::Status> ended) {
+  if (!ticket) return ticket.error();
+  if (ended.wait_for(kEngineWait) == std::future_status::ready) return ended.get();
+  ticket->cancel();
+  return base::error(base::Code::kPageTimeout, "the engine did not answer within 30 s");
+}
+
+// A sentence in the encoding that clients get by default.
+schemas::SpeechRequest trial_sentence() {
+  schemas::SpeechRequest request;
+  request.model = schemas::kSpeechModel;
+  request.input = "Millrace doctor says this";
+  request.voice = schemas::local_voices().front().name;
+  return request;
+}
+
+}  // namespace
+
+base::Status try_reading(engines::EnginePool& children) {
+  engines::OcrEngine engine(children);
+  auto document = engines::Document::from(memory_file(kTrialDocument));
+  if (!document) return document.error();
+  auto markdown = std::make_shared<std::string>();
+  auto ending = std::make_shared<Ending>();
+  const auto ticket = engine.recognise(
+      *document, {0}, {}, [markdown](const engines::PageOutcome& page) { *markdown += page.markdown; },
+      [ending](const engines::EngineEnd& end) { ending->set_value(ended_well(end)); });
+  if (base::Status read = outcome(ticket, ending->get_future()); !read) return read;
+  if (markdown->find("Millrace doctor") != std::string::npos) return {};
+  return base::error(base::Code::kPageFailed,
+                     "the engine read \"" + *markdown + "\" where a known line stands");
+}
+
+// Silence is decoded and heard as any recording is, with the whole model.
+base::Status try_hearing(engines::EnginePool& children) {
+  engines::Transcriber engine(children);
+  auto recording = engines::Recording::from(memory_file(trial_recording()));
+  if (!recording) return recording.error();
+  auto fault = std::make_shared<std::optional<base::Error>>();
+  auto ending = std::make_shared<Ending>();
+  const auto ticket = engine.transcribe(
+      *recording, {{0, 0, 1000}}, [fault](const engines::PieceOutcome& heard) { *fault = heard.piece.error; },
+      [ending](const engines::EngineEnd& end) { ending->set_value(ended_well(end)); });
+  if (base::Status heard = outcome(ticket, ending->get_future()); !heard) return heard;
+  if (*fault) return **fault;
+  return {};
+}
+
+base::Status try_speaking(engines::EnginePool& children) {
+  engines::Speaker engine(children);
+  auto bytes = std::make_shared<std::size_t>(0);
+  auto ending = std::make_shared<Ending>();
+  const auto ticket = engine.speak(
+      trial_sentence(), [bytes](const std::string& audio) { *bytes += audio.size(); },
+      [ending](const engines::EngineEnd& end) { ending->set_value(ended_well(end)); });
+  if (base::Status said = outcome(ticket, ending->get_future()); !said) return said;
+  if (*bytes >= kSpokenMin) return {};
+  return base::error(
+      base::Code::kInternal,
+      "a sentence came back as " + base::short_bytes(static_cast<std::int64_t>(*bytes)) + " of sound");
+}
+
+namespace {
+
+constexpr std::chrono::milliseconds kConnect{2'000}, kTotal{5'000};
+
+// Each server once, those of `providers` and of the environment first.
+std::vector<const providers::Target*> servers(const inference::ModelSettings& models) {
+  std::vector<const providers::Target*> out;
+  const auto add = [&](const providers::Target& target) {
+    const auto same = [&](const providers::Target* other) {
+      return other->base_url == target.base_url && other->preset == target.preset;
+    };
+    if (target.preset->family != providers::Family::kMock && std::ranges::none_of(out, same))
+      out.push_back(&target);
+  };
+  for (const providers::Target& target : models.open_providers) add(target);
+  for (const inference::ModelRow& row : models.models) add(row.target);
+  return out;
+}
+
+base::Result<std::size_t> count_models(net::HttpClient& client, const providers::Target& target) {
+  net::HttpRequest request = providers::model_list_request(target);
+  request.connect_timeout = kConnect;
+  request.total_timeout = kTotal;
+  auto reply = client.fetch_blocking(std::move(request));
+  if (!reply) return reply.error();
+  if (reply->status != 200)
+    return providers::upstream_error(target, reply->status, reply->headers, reply->body);
+  const auto list = providers::read_model_list(target, reply->body);
+  if (!list) return list.error();
+  return list->size();
+}
+
+std::string place(const providers::Target& target) {
+  return std::string(target.preset->name) + " at " + target.base_url + ": ";
+}
+
+ProviderFinding check(net::HttpClient& client, const providers::Target& target) {
+  const auto count = count_models(client, target);
+  if (count) return {place(target) + std::to_string(*count) + " models", {}};
+  return {place(target) + count.error().message, "Correct its api_key or base_url, or the way there."};
+}
+
+}  // namespace
+
+std::vector<ProviderFinding> check_providers(const inference::ModelSettings& models) {
+  net::Loop loop("doctor");
+  net::HttpClient client(loop);
+  std::vector<ProviderFinding> out;
+  const auto named = servers(models);
+  out.reserve(named.size() + 1);
+  for (const providers::Target* target : named) out.push_back(check(client, *target));
+  providers::Target ollama;
+  ollama.preset = providers::preset_named("ollama");
+  ollama.base_url = ollama.preset->base_url;
+  const bool known = std::ranges::any_of(
+      named, [&](const providers::Target* target) { return target->base_url == ollama.base_url; });
+  const auto count = known ? base::Result<std::size_t>(0) : count_models(client, ollama);
+  if (!known && count) {
+    out.push_back({place(ollama) + std::to_string(*count) + " models, not configured",
+                   "`providers: {ollama: {}}` in the configuration makes them ollama/NAME."});
+  }
+  return out;
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kLockSuffix = ".lock";
+
+// A lock file that is not there is not made.
+bool is_held(const std::string& path) {
+  if (::access(path.c_str(), R_OK | W_OK) != 0) return false;
+  const auto lock = storage::LockFile::open(path);
+  return lock && !lock->visible_holders().empty();
+}
+
+}  // namespace
+
+std::vector<std::string> live_workers(const std::string& data_dir) {
+  std::vector<std::string> names;
+  std::error_code error;
+  fs::directory_iterator at(data_dir + "/workers", error);
+  for (; !error && at != fs::directory_iterator(); at.increment(error)) {
+    const fs::path& path = at->path();
+    if (path.extension() == kLockSuffix && is_held(path.string())) names.push_back(path.stem().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+bool is_served(const std::string& data_dir) { return is_held(data_dir + "/locks/schema.lock"); }
+
+}  // namespace millrace::app

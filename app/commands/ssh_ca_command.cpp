@@ -1,0 +1,160 @@
+#include <algorithm>
+#include <fstream>
+#include <future>
+#include <iostream>
+#include <iterator>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "app/commands/commands.h"
+#include "app/commands/with_store.h"
+#include "machines/keys/key_file.h"
+#include "machines/keys/ssh_authority.h"
+#include "platform/base/clock.h"
+#include "platform/base/ids.h"
+#include "schemas/json/json_text.h"
+#include "storage/admin/audit.h"
+#include "storage/machines/ssh_sessions.h"
+
+namespace millrace::app {
+namespace {
+
+using Authority = std::shared_ptr<const machines::SshAuthority>;
+
+constexpr int kDaysMax = 3'650;
+constexpr std::size_t kKeyFileMax = std::size_t{64} << 10;
+constexpr std::size_t kPrincipalMax = 255;
+constexpr std::chrono::minutes kClockSkew{5};
+constexpr unsigned kListMode = 0644;
+
+int with_authority(const Flags& flags, const std::function<int(OpenedStore&, const Authority&)>& act) {
+  return with_store(flags, [&](OpenedStore& opened) {
+    const auto authority = machines::SshAuthority::open(opened.store->options().data_dir);
+    return authority ? act(opened, *authority) : fail(authority.error().message);
+  });
+}
+
+// Whom the hosts of remote machines let in: a certificate names one machine, and its host one or more.
+void show_principals(const std::vector<schemas::Machine>& machines) {
+  const auto is_remote = [](const schemas::Machine& machine) { return machine.settings.ssh.has_value(); };
+  if (std::none_of(machines.begin(), machines.end(), is_remote)) return;
+  std::cout
+      << "\nMachines that may be logged in to: on the host of each, a line in the file of its user that\n"
+         "sshd's `AuthorizedPrincipalsFile /etc/ssh/millrace/principals/%u` names:\n";
+  for (const schemas::Machine& machine : machines) {
+    if (!is_remote(machine)) continue;
+    const schemas::SshTarget& target = *machine.settings.ssh;
+    std::cout << "on " << target.host << ": echo " << schemas::machine_id(machine.id)
+              << " >> /etc/ssh/millrace/principals/" << target.user << '\n';
+  }
+}
+
+int written(bool whole) {
+  return std::cout.flush() && whole ? static_cast<int>(kExitOk) : fail("the output could not be written");
+}
+
+// The names between commas; empty if one of them is none.
+std::vector<std::string> names_in(const std::string& text) {
+  const auto is_plain = [](char c) { return static_cast<unsigned char>(c) > 0x20 && c != 0x7f; };
+  std::vector<std::string> names;
+  std::stringstream in(text);
+  for (std::string name; std::getline(in, name, ',');) {
+    if (name.empty() || name.size() > kPrincipalMax || !std::all_of(name.begin(), name.end(), is_plain))
+      return {};
+    names.push_back(std::move(name));
+  }
+  return names;
+}
+
+std::string bytes_from(std::istream& in) {
+  std::string bytes(kKeyFileMax, '\0');
+  in.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  bytes.resize(static_cast<std::size_t>(in.gcount()));
+  return bytes;
+}
+
+base::Result<machines::PublicKey> key_from(const std::string& file) {
+  if (file == "-") return machines::public_key_from(bytes_from(std::cin));
+  std::ifstream in(file, std::ios::binary);
+  if (!in) return base::error(base::Code::kInvalidField, "cannot be read");
+  return machines::public_key_from(bytes_from(in));
+}
+
+std::uint64_t random_serial() {
+  std::uint64_t serial = 0;
+  for (const char byte : base::random_bytes(sizeof serial)) {
+    serial = serial << 8 | static_cast<std::uint8_t>(byte);
+  }
+  return serial;
+}
+
+// Tells the audit log first: what it cannot be told is not handed out.
+base::Status tell(storage::Store& store, const machines::HostCertificate& certificate) {
+  schemas::JsonObject data;
+  data.raw("names", nlohmann::json(certificate.names).dump())
+      .member("serial", std::to_string(certificate.serial))
+      .member("expires_at", base::rfc3339(certificate.valid_until));
+  auto told = std::make_shared<std::promise<base::Result<bool>>>();
+  auto result = told->get_future();
+  storage::Audit(store).append({.tenant = "default",
+                                .actor = kCliActor,
+                                .act = "ssh.sign_host",
+                                .target = certificate.key.fingerprint(),
+                                .data = data.finish()},
+                               [told](base::Result<bool> done) { told->set_value(std::move(done)); });
+  const auto done = result.get();
+  if (!done) return done.error();
+  return {};
+}
+
+}  // namespace
+
+int ssh_ca_show(const Flags& flags) {
+  const LoadedSettings loaded = load_settings(flags);  // what is wrong with them is said below
+  const auto machines = loaded.settings ? loaded.settings->machines : std::vector<schemas::Machine>();
+  return with_authority(flags, [&](OpenedStore&, const Authority& authority) {
+    std::cout << "User CA: signs who may log in. On each remote machine, in a file that sshd's\n"
+                 "TrustedUserCAKeys names:\n"
+              << authority->user_ca() << " millrace-user-ca\n\n"
+              << "Host CA: signs the keys of hosts (`millrace ssh-ca sign-host`). For whoever connects,\n"
+                 "in ~/.ssh/known_hosts, with the hosts' names in place of the star:\n"
+              << "@cert-authority * " << authority->host_ca() << " millrace-host-ca\n";
+    show_principals(machines);
+    return written(true);
+  });
+}
+
+int ssh_ca_sign_host(const HostCertificateRequest& request, const Flags& flags) {
+  const std::vector<std::string> names = names_in(request.names);
+  if (names.empty()) return usage("--names takes the names that clients connect to: box.example,10.0.0.7");
+  if (request.days < 1 || request.days > kDaysMax) return usage("--days takes 1 to 3650");
+  const auto key = key_from(request.file);
+  if (!key) return usage(request.file + ": " + key.error().message);
+  return with_authority(flags, [&](OpenedStore& opened, const Authority& authority) {
+    const base::WallTime now = opened.clock.wall();
+    const machines::HostCertificate certificate{
+        *key, random_serial(), names.front(), names, now - kClockSkew, now + std::chrono::days(request.days)};
+    if (auto told = tell(*opened.store, certificate); !told) return fail(told.error().message);
+    std::cout << authority->sign(certificate) << '\n';
+    return written(true);
+  });
+}
+
+int ssh_ca_krl(const std::string& file, const Flags& flags) {
+  return with_authority(flags, [&](OpenedStore& opened, const Authority& authority) {
+    const auto revoked = storage::SshSessions(*opened.store).revoked();
+    if (!revoked) return fail(revoked.error().message);
+    const std::string list =
+        authority->revocation_list({revoked->serials.begin(), revoked->serials.end()},
+                                   static_cast<std::uint64_t>(revoked->version), opened.clock.wall());
+    if (file == "-") return written(static_cast<bool>(std::cout << list));
+    const base::Status done = machines::replace_file(file, list, kListMode);
+    return done ? static_cast<int>(kExitOk) : fail(done.error().message);
+  });
+}
+
+}  // namespace millrace::app

@@ -1,0 +1,154 @@
+#include <chrono>
+#include <cstdio>
+#include <iostream>
+#include <sstream>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "api/admission/keys.h"
+#include "api/openapi/openapi.h"
+#include "app/cli/program.h"
+#include "app/commands/commands.h"
+#include "app/commands/with_store.h"
+#include "app/config/settings.h"
+#include "app/config/settings_text.h"
+#include "platform/base/bytes.h"
+#include "schemas/access.h"
+#include "schemas/admin_request.h"
+#include "storage/admin/api_keys.h"
+
+namespace millrace::app {
+namespace {
+
+using nlohmann::json;
+
+std::string scopes_text(const std::vector<std::string>& scopes) {
+  std::string out;
+  for (const std::string& scope : scopes) out += (out.empty() ? "" : ",") + scope;
+  return out;
+}
+
+std::string time_text(const std::optional<base::WallTime>& time) { return time ? base::rfc3339(*time) : "-"; }
+
+std::vector<std::string> words(const std::string& text) {
+  std::vector<std::string> out;
+  std::stringstream in(text);
+  for (std::string word; std::getline(in, word, ',');) out.push_back(word);
+  return out;
+}
+
+json key_json(const storage::ApiKeyRow& row) {
+  json out = {{"id", row.id},
+              {"name", row.name},
+              {"tenant", row.tenant},
+              {"scopes", row.scopes},
+              {"created_at", base::rfc3339(row.created_at)}};
+  if (row.expires_at) out["expires_at"] = base::rfc3339(*row.expires_at);
+  if (row.revoked_at) out["revoked_at"] = base::rfc3339(*row.revoked_at);
+  if (row.last_used_at) out["last_used_at"] = base::rfc3339(*row.last_used_at);
+  return out;
+}
+
+// Which file it is.
+base::Config::Line config_line(const LoadedSettings& loaded, const Flags& flags) {
+  constexpr const char* kVariable = "MILLRACE_CONFIG";
+  const bool is_named = environment().contains(kVariable);
+  return {"config", loaded.file.empty() ? "-" : loaded.file,
+          flags.contains("config") ? "--config"
+          : is_named               ? kVariable
+                                   : "default"};
+}
+
+int no_such_key(const base::Error& error) {
+  if (error.code != base::Code::kNotFound) return fail(error.message);
+  fail(error.message + "; `" + cli::program() + " keys ls` shows those there are");
+  return kExitNotFound;
+}
+
+}  // namespace
+
+int keys_create(const KeyRequest& request, const Flags& flags) {
+  api::NewKey wanted;
+  wanted.name = request.name;
+  wanted.tenant = request.tenant;
+  if (request.scopes) {
+    const std::vector<std::string> names = words(*request.scopes);
+    if (names.empty()) return usage("--scopes names none; leave it out for all but metrics and admin");
+    auto scopes = schemas::ScopeSet::parse(names);
+    if (!scopes) return usage("--scopes: " + scopes.error().message);
+    wanted.scopes = *scopes;
+  }
+  if (request.expires) {
+    const auto duration = base::parse_duration(*request.expires);
+    if (!duration || duration->count() <= 0) return usage("--expires takes a duration: 90d, 12h");
+    wanted.expires_at = base::SystemClock().wall() + *duration;
+  }
+  return with_store(flags, [&](OpenedStore& opened) {
+    const auto made = api::create_key(*opened.store, opened.pepper, wanted, kCliActor);
+    if (!made) {
+      const bool is_usage = made.error().code == base::Code::kInvalidField;
+      return is_usage ? usage("--" + made.error().message) : fail(made.error().message);
+    }
+    std::cout << made->text << '\n';
+    return static_cast<int>(kExitOk);
+  });
+}
+
+int keys_list(bool as_json, const Flags& flags) {
+  return with_store(flags, [&](OpenedStore& opened) {
+    const auto rows = api::list_keys(*opened.store);
+    if (!rows) return fail(rows.error().message);
+    if (!as_json) {
+      std::printf("%-8s  %-16s  %-12s  %-8s  %-24s  %s\n", "ID", "NAME", "TENANT", "STATE", "LAST USED",
+                  "SCOPES");
+    }
+    for (const storage::ApiKeyRow& row : *rows) {
+      if (as_json) {
+        std::cout << key_json(row).dump() << '\n';
+        continue;
+      }
+      const bool expired = row.expires_at && *row.expires_at <= base::SystemClock().wall();
+      const char* state = row.revoked_at ? "revoked" : expired ? "expired" : "active";
+      std::printf("%-8s  %-16s  %-12s  %-8s  %-24s  %s\n", row.id.c_str(), row.name.c_str(),
+                  row.tenant.c_str(), state, time_text(row.last_used_at).c_str(),
+                  scopes_text(row.scopes).c_str());
+    }
+    return static_cast<int>(kExitOk);
+  });
+}
+
+int keys_revoke(const std::string& id, const Flags& flags) {
+  return with_store(flags, [&](OpenedStore& opened) {
+    const base::Status revoked = api::revoke_key(*opened.store, id, kCliActor);
+    return revoked ? static_cast<int>(kExitOk) : no_such_key(revoked.error());
+  });
+}
+
+int keys_rotate(const std::string& id, const std::string& overlap, const Flags& flags) {
+  const auto duration = base::parse_duration(overlap);
+  if (!duration || *duration > schemas::kOverlapMax)
+    return usage("--overlap takes a duration, 30d at most: 24h, 0s");
+  return with_store(flags, [&](OpenedStore& opened) {
+    const auto seconds = std::chrono::ceil<std::chrono::seconds>(*duration);
+    const auto made = api::rotate_key(*opened.store, opened.pepper, id, seconds, kCliActor);
+    if (!made) return no_such_key(made.error());
+    std::cout << made->text << '\n';
+    return static_cast<int>(kExitOk);
+  });
+}
+
+int config_check(const Flags& flags) {
+  const LoadedSettings loaded = load_settings(flags);
+  std::vector<base::Config::Line> lines = effective_settings(loaded);
+  lines.insert(lines.begin(), config_line(loaded, flags));
+  std::cout << settings_text(lines) << std::flush;
+  return print_mistakes(loaded);
+}
+
+int print_openapi() {
+  std::cout << api::openapi_document() << '\n';
+  return kExitOk;
+}
+
+}  // namespace millrace::app

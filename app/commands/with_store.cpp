@@ -1,0 +1,80 @@
+#include "app/commands/with_store.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+#include <string_view>
+#include <system_error>
+
+#include "api/admission/keys.h"
+#include "app/cli/program.h"
+#include "storage/data_dir.h"
+
+namespace millrace::app {
+namespace {
+
+base::Result<std::unique_ptr<OpenedStore>> open_store(const Settings& settings) {
+  auto opened = std::make_unique<OpenedStore>();
+  storage::Store::Options options;
+  options.data_dir = settings.data_dir;
+  options.disk_free_min_bytes = settings.disk_free_min_bytes;
+  auto store = storage::Store::open(options, opened->clock);
+  if (!store) return store.error();
+  opened->store = *std::move(store);
+  auto pepper = api::pepper_of(*opened->store);
+  if (!pepper) return pepper.error();
+  opened->pepper = *std::move(pepper);
+  return opened;
+}
+
+// A flag says its setting's name already.
+std::string_view said_of(const base::ConfigMistake& mistake) {
+  std::string_view said = mistake.message;
+  const std::size_t end = said.find(": ");
+  if (end == std::string_view::npos) return said;
+  std::string flag = "--" + std::string(said.substr(0, end));
+  std::replace(flag.begin(), flag.end(), '_', '-');
+  if (flag == mistake.place) said.remove_prefix(end + 2);
+  return said;
+}
+
+}  // namespace
+
+int fail(const std::string& message) {
+  std::cerr << "millrace: " << message << '\n';
+  return kExitFailed;
+}
+
+int usage(const std::string& message) {
+  fail(message);
+  return kExitUsage;
+}
+
+int print_mistakes(const LoadedSettings& loaded) {
+  for (const base::ConfigMistake& mistake : loaded.mistakes) {
+    std::cerr << (mistake.fatal ? "error: " : "warning: ") << mistake.place << ": " << said_of(mistake)
+              << '\n';
+  }
+  return loaded.settings ? kExitOk : kExitUsage;
+}
+
+int with_store(const Flags& flags, const std::function<int(OpenedStore&)>& act) {
+  const LoadedSettings loaded = load_settings(flags);
+  if (const int code = print_mistakes(loaded); code != kExitOk) return code;
+  const std::string& folder = loaded.settings->data_dir;
+  if (!holds_store(folder)) {
+    return usage(folder + " is no data directory: it holds no store yet. `" + cli::program() +
+                 " serve` makes it; --data names another directory.");
+  }
+  auto opened = open_store(*loaded.settings);
+  return opened ? act(**opened) : fail(opened.error().message);
+}
+
+bool holds_store(const std::string& data_dir) {
+  std::error_code unreadable;
+  const storage::DataDir dir(data_dir);
+  return std::filesystem::exists(dir.database, unreadable) || unreadable ||
+         !storage::missing_database_error(dir).empty();
+}
+
+}  // namespace millrace::app

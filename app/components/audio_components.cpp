@@ -1,0 +1,94 @@
+#include "app/components/audio_components.h"
+
+#include <utility>
+
+#include "platform/base/log.h"
+#include "workers/speech/stt_runner.h"
+
+namespace millrace::app {
+namespace {
+
+using engines::EngineEnd;
+using inference::LocalSpeech;
+
+engines::EnginePool::Options speech_options(const Settings& settings) {
+  engines::EnginePool::Options options;
+  options.children = static_cast<unsigned>(settings.speech_children);
+  options.warm_children = 1;
+  options.in_background = false;
+  options.jail.unjailed = settings.ocr_unjailed;
+  return options;
+}
+
+base::Status status_of(EngineEnd end) {
+  switch (end.kind) {
+    case EngineEnd::Kind::kDone:
+      return {};
+    case EngineEnd::Kind::kCrashed:
+      return base::error(base::Code::kInternal, "the local voice broke down on this text");
+    case EngineEnd::Kind::kCancelled:
+      return base::error(base::Code::kJobCancelled, "cancelled");
+    case EngineEnd::Kind::kFailed:
+      break;
+  }
+  return *std::move(end.error);
+}
+
+base::Result<LocalSpeech::Stop> speak(engines::Speaker& speaker, schemas::SpeechRequest request,
+                                      std::function<void(std::string)> on_audio,
+                                      std::function<void(base::Status)> done) {
+  auto ticket = speaker.speak(std::move(request), std::move(on_audio),
+                              [done = std::move(done)](EngineEnd end) { done(status_of(std::move(end))); });
+  if (!ticket) return ticket.error();
+  return LocalSpeech::Stop([ticket = *std::move(ticket)] { ticket.cancel(); });
+}
+
+}  // namespace
+
+SpeechEngineRoom::SpeechEngineRoom(const Settings& settings, base::Metrics& metrics) {
+  if (settings.speech_children == 0) {
+    off_ = "there is no local speech here (speech.children is 0)";
+    return;
+  }
+  auto opened = EngineChildren::open(speech_options(settings), {"speech", "nothing can be said"}, metrics);
+  if (!opened) {
+    base::log_warn("speech_off", {{"reason", opened.error().message}});
+    off_ = "there is no local speech on this host; `millrace doctor` says why";
+    return;
+  }
+  children_ = *std::move(opened);
+  speaker_ = std::make_unique<engines::Speaker>(children_->pool());
+}
+
+LocalSpeech SpeechEngineRoom::local() {
+  LocalSpeech out;
+  out.off = off_;
+  if (!speaker_) return out;
+  out.speak = [&speaker = *speaker_](schemas::SpeechRequest request, auto on_audio, auto done) {
+    return speak(speaker, std::move(request), std::move(on_audio), std::move(done));
+  };
+  return out;
+}
+
+base::Result<std::unique_ptr<SttEngineRoom>> SttEngineRoom::open(const Settings& settings,
+                                                                 base::Metrics& metrics) {
+  engines::EnginePool::Options options;
+  options.children = static_cast<unsigned>(settings.slots.at(schemas::Kind::kStt));
+  options.idle_after = settings.stt_idle;
+  options.limits.recording_max = settings.stt_duration_max;
+  options.jail.unjailed = settings.ocr_unjailed;
+  auto children = EngineChildren::open(std::move(options), {"stt", "recordings cannot be opened"}, metrics);
+  if (!children) return children.error();
+  return std::unique_ptr<SttEngineRoom>(new SttEngineRoom(settings, *std::move(children)));
+}
+
+std::unique_ptr<workers::Runner> SttEngineRoom::make_runner(InferenceRoom& models, base::Pool& pool) {
+  workers::SttRunner::Options options;
+  options.range_pieces = range_pieces_;
+  options.shares_min = slots_;
+  return std::make_unique<workers::SttRunner>(
+      transcriber_, options,
+      std::make_unique<workers::FarAudio>(workers::ChatSource{models.chat(), models.loop()}, pool));
+}
+
+}  // namespace millrace::app

@@ -1,0 +1,334 @@
+#include "app/components/gateway.h"
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "api/admission/keys.h"
+#include "api/front/output.h"
+#include "api/front/server.h"
+#include "api/service.h"
+#include "app/components/audio_components.h"
+#include "app/components/inference_component.h"
+#include "app/components/machine_component.h"
+#include "app/components/metrics_component.h"
+#include "app/components/picture_component.h"
+#include "app/components/store_metrics.h"
+#include "app/components/worker_component.h"
+#include "bus/kafka/kafka_dispatch.h"
+#include "bus/kafka/kafka_events.h"
+#include "bus/local.h"
+#include "jobs/control.h"
+#include "jobs/feed.h"
+#include "jobs/maintenance.h"
+#include "jobs/outbox_publisher.h"
+#include "jobs/submit.h"
+#include "jobs/waiters.h"
+#include "platform/net/loop.h"
+#include "workers/jobs/maintenance_timer.h"
+
+namespace millrace::app {
+namespace {
+
+storage::Store::Options store_options(const Settings& settings) {
+  storage::Store::Options options;
+  options.data_dir = settings.data_dir;
+  options.outbox = !settings.kafka_brokers.empty();
+  options.queue_max = static_cast<std::size_t>(settings.store_queue_max);
+  options.wal_max_bytes = settings.wal_max_bytes;
+  options.disk_free_min_bytes = settings.disk_free_min_bytes;
+  options.result_age = settings.retention_results;
+  options.job_age = settings.retention_jobs;
+  return options;
+}
+
+// For who starts it; tenants are told the limit alone.
+std::string disk_figures(const storage::Store& store) {
+  const storage::Store::Health health = store.health();
+  return health.disk_ok ? "" : " (" + health.disk_detail + ")";
+}
+
+std::unique_ptr<bus::Dispatch> make_dispatch(const Settings& settings) {
+  if (settings.kafka_brokers.empty()) return std::make_unique<bus::LocalDispatch>();
+  bus::KafkaDispatch::Options options;
+  options.cluster = kafka_cluster(settings);
+  return std::make_unique<bus::KafkaDispatch>(std::move(options));
+}
+
+std::unique_ptr<bus::Events> make_events(const Settings& settings) {
+  if (settings.kafka_brokers.empty()) return std::make_unique<bus::LocalEvents>();
+  bus::KafkaEvents::Options options;
+  options.cluster = kafka_cluster(settings);
+  return std::make_unique<bus::KafkaEvents>(std::move(options));
+}
+
+front::Server::Options server_options(const Settings& settings) {
+  front::Server::Options options;
+  options.host = settings.listen.host;
+  options.port = settings.listen.port;
+  options.threads = settings.http_threads;
+  options.limits.idle_poll = settings.http_idle_poll;
+  // On one processor, whoever looks for it keeps it from coming.
+  if (std::thread::hardware_concurrency() < 2) options.limits.due_poll = std::chrono::microseconds(0);
+  options.limits.connections_max = static_cast<std::size_t>(settings.http_connections_max);
+  return options;
+}
+
+// Chats begin on the front's thread, and so end there, too, where their upstream is a plain one.
+front::Server::Options::Beside replies_of(net::HttpClient& client) {
+  return {.begin = [&client] { return client.lend_replies(); },
+          .ready = [&client] { client.take_replies(); },
+          .end = [&client] { client.return_replies(); }};
+}
+
+// The jobs that were accepted at once are answered where the next requests are read.
+front::Server::Options::Beside announcements_of(storage::Store& store) {
+  return {.begin = [&store] { return store.share_completions(); },
+          .ready = [&store] { store.run_shared_completions(); },
+          .end = [&store] { store.stop_sharing_completions(); },
+          .due = [&store] { return store.completions_are_due(); }};
+}
+
+// Declaration order is the order of building; destruction runs it backwards.
+struct Core {
+  explicit Core(const Settings& settings)
+      : dispatch(make_dispatch(settings)), events(make_events(settings)) {}
+  base::SystemClock clock;
+  base::Metrics metrics;
+  std::unique_ptr<bus::Dispatch> dispatch;
+  std::unique_ptr<bus::Events> events;
+  std::unique_ptr<storage::Store> store;
+};
+
+}  // namespace
+
+struct Gateway::Parts {
+  Parts(const Settings& s, const Roles& r) : settings(s), roles(r), core(s) {}
+
+  base::Status open_store();
+  void add_upkeep();
+  base::Status open_authority();
+  base::Status add_worker();
+  base::Status add_file_machines();
+  void add_inference();
+  base::Status start_api();
+  base::Status start_watched();
+  void stop();
+  bool runs(schemas::Kind kind) const { return std::ranges::find(roles.kinds, kind) != roles.kinds.end(); }
+
+  Settings settings;
+  Roles roles;
+  Core core;
+  std::shared_ptr<const machines::SshAuthority> authority;
+  std::unique_ptr<base::Pool> pool;
+  std::unique_ptr<net::Loop> loop;
+  std::unique_ptr<jobs::Waiters> waiters;
+  jobs::Feed feed;
+  std::unique_ptr<jobs::Submit> submit;
+  std::unique_ptr<jobs::Control> control;
+  std::unique_ptr<jobs::Relay> relay;
+  std::unique_ptr<jobs::Upkeep> upkeep;
+  std::unique_ptr<workers::UpkeepTimer> upkeep_timer;
+  std::unique_ptr<SpeechEngineRoom> speech;  // of the api
+  std::unique_ptr<PictureEngineRoom> pictures;
+  // On `loop`; of the api, and of a worker of kind chat, ocr or stt.
+  std::unique_ptr<InferenceRoom> inference;
+  std::unique_ptr<WorkerRoom> worker;
+  std::unique_ptr<api::Service> service;
+  std::unique_ptr<front::Server> server;
+  std::unique_ptr<MetricsRoom> watched;  // where settings.metrics_listen is
+};
+
+base::Status Gateway::Parts::open_store() {
+  auto opened = storage::Store::open(store_options(settings), core.clock);
+  if (!opened) return opened.error();
+  core.store = *std::move(opened);
+  if (roles.api) core.store->set_completion_scope([] { return std::make_shared<front::Cork>(); });
+  add_store_metrics(core.metrics, *core.store);
+  if (core.dispatch->durable()) add_dispatch_metrics(core.metrics, *core.dispatch);
+  pool = std::make_unique<base::Pool>(base::Pool::Options{});
+  loop = std::make_unique<net::Loop>("api-loop");
+  waiters = std::make_unique<jobs::Waiters>(*core.store);
+  submit = std::make_unique<jobs::Submit>(*core.store, core.clock);
+  control = std::make_unique<jobs::Control>(*core.store, core.clock);
+  relay = std::make_unique<jobs::Relay>(*core.store, *core.dispatch, *core.events, *waiters);
+  relay->tell_all(feed);
+  return {};
+}
+
+void Gateway::Parts::add_upkeep() {
+  jobs::Upkeep::Options options;
+  options.results_age = settings.retention_results;
+  options.jobs_age = settings.retention_jobs;
+  options.orphans_age = settings.retention_orphans;
+  upkeep = std::make_unique<jobs::Upkeep>(*core.store, *core.dispatch, *relay, *pool, core.clock, options);
+  workers::UpkeepTimer::Options timer;
+  timer.data_dir = settings.data_dir;
+  upkeep_timer = std::make_unique<workers::UpkeepTimer>(*loop, *pool, *core.store, *upkeep, timer);
+  relay->on_activity([this](bool delayed) { upkeep_timer->nudge(delayed); });
+}
+
+// Both ends of SSH sessions sign: who issues them, and who runs the machines.
+base::Status Gateway::Parts::open_authority() {
+  if (!roles.api && !runs(schemas::Kind::kExec)) return {};
+  auto opened = machines::SshAuthority::open(settings.data_dir);
+  if (!opened) return opened.error();
+  authority = *std::move(opened);
+  return {};
+}
+
+base::Status Gateway::Parts::add_worker() {
+  auto opened = WorkerRoom::open(
+      settings, roles.kinds,
+      {{*core.store, *core.dispatch, *pool, core.clock, core.metrics}, *loop, authority, inference.get()});
+  if (!opened) return opened.error();
+  worker = *std::move(opened);
+  relay->on_asked_to_stop(worker->worker().cancel_hook());
+  return {};
+}
+
+void Gateway::Parts::add_inference() {
+  if (roles.api) speech = std::make_unique<SpeechEngineRoom>(settings, core.metrics);
+  inference = std::make_unique<InferenceRoom>(settings, *loop, *pool, core.metrics,
+                                              speech ? speech->local() : millrace::inference::LocalSpeech());
+}
+
+// A worker alone that knows of no machines leaves them to the gateway that does.
+base::Status Gateway::Parts::add_file_machines() {
+  if (!roles.api && settings.machines.empty()) return {};
+  return take_machines(*core.store, settings.machines);
+}
+
+base::Status Gateway::Parts::start_api() {
+  auto pepper = api::pepper_of(*core.store);
+  if (!pepper) return pepper.error();
+  if (base::Status made = api::ensure_admin_key(*core.store, *pepper); !made)
+    return base::error(made.error().code,
+                       settings.data_dir + ": " + made.error().message + disk_figures(*core.store));
+  auto secret_key = api::secret_key(settings.data_dir);
+  if (!secret_key) return secret_key.error();
+  api::Service::Dependencies needs{*core.store,       *submit,    *control,
+                                   *waiters,          *pool,      *loop,
+                                   core.metrics,      core.clock, inference->model_lists(),
+                                   inference->chat(), {},         {}};
+  needs.dispatch_health = [this] {
+    const bus::HealthReport report = core.dispatch->health();
+    return api::DispatchHealth{report.health == bus::Health::kUp, report.detail};
+  };
+  needs.secret_key = *std::move(secret_key);
+  needs.ssh_authority = authority;
+  needs.feed = &feed;
+  pictures = std::make_unique<PictureEngineRoom>(settings, core.metrics);
+  needs.pictures = pictures->pictures();
+  if (worker && worker->executions_off()) {
+    needs.options.executions_off = "commands cannot be run on this host; `millrace doctor` says why";
+  }
+  needs.options.public_url = settings.public_url;
+  needs.options.metrics_open = base::is_loopback(settings.listen.host);
+  needs.options.body_budget_bytes = static_cast<std::size_t>(settings.http_body_budget_bytes);
+  needs.options.reply_bytes_max = static_cast<std::size_t>(settings.ocr_reply_max_bytes);
+  needs.options.reply_budget_bytes = static_cast<std::size_t>(settings.http_reply_budget_bytes);
+  needs.options.asked_bytes_max = static_cast<std::size_t>(settings.http_asked_max_bytes);
+  needs.options.pictures_per_tenant = settings.pictures_per_tenant;
+  needs.options.requests_per_minute = settings.requests_per_minute;
+  needs.options.concurrent_jobs = settings.concurrent_jobs;
+  needs.options.sync_wait = settings.ocr_wait;
+  needs.options.stt_wait = settings.stt_wait;
+  needs.options.ssh_lifetime = settings.ssh_lifetime;
+  needs.options.chat_heartbeat = settings.chat_heartbeat;
+  needs.options.chat_grace = settings.drain_timeout / 8;  // less than what the server drains for
+  service = std::make_unique<api::Service>(std::move(needs), *std::move(pepper));
+  if (base::Status started = service->start(); !started) return started;
+  front::Server::Options options = server_options(settings);
+  options.beside.push_back(announcements_of(*core.store));
+  if (inference) options.beside.push_back(replies_of(inference->client()));
+  server = std::make_unique<front::Server>(std::move(options), *service);
+  add_server_metrics(core.metrics, *server);
+  return server->start();
+}
+
+base::Status Gateway::Parts::start_watched() {
+  if (!settings.metrics_listen) return {};
+  auto opened = MetricsRoom::open(settings, {*core.store, *pool, core.metrics});
+  if (!opened) return opened.error();
+  watched = *std::move(opened);
+  return {};
+}
+
+void Gateway::Parts::stop() {
+  if (watched) watched->stop();
+  if (server) server->stop();
+  if (service) service->stop();
+  if (worker) worker->stop_claiming(std::chrono::milliseconds(0));
+  core.dispatch->stop(std::chrono::seconds(2));
+  core.events->stop(std::chrono::seconds(1));
+  worker.reset();
+  inference.reset();
+  speech.reset();
+  if (upkeep_timer) upkeep_timer->stop(std::chrono::seconds(2));
+  if (core.store) core.store->close();
+  if (pool) pool->close();
+  pictures.reset();  // what the pool still ran may have asked it
+  if (loop) loop->stop();
+}
+
+base::Result<std::unique_ptr<Gateway>> Gateway::start(const Settings& settings, const Roles& roles) {
+  if (roles.api) {  // before there is a data directory
+    const base::Status free = front::Server::try_address(server_options(settings));
+    if (!free) return free.error();
+  }
+  auto parts = std::make_unique<Parts>(settings, roles);
+  std::unique_ptr<Gateway> gateway(new Gateway(std::move(parts)));
+  Parts& p = *gateway->parts_;
+  if (base::Status opened = p.open_store(); !opened) return opened.error();
+  if (base::Status opened = p.open_authority(); !opened) return opened.error();
+  if (roles.api || p.runs(schemas::Kind::kChat) || p.runs(schemas::Kind::kOcr) || p.runs(schemas::Kind::kStt))
+    p.add_inference();
+  p.add_upkeep();
+  p.relay->start();
+  if (base::Status taken = p.add_file_machines(); !taken) return taken.error();
+  if (!roles.kinds.empty()) {  // it makes `local` where no machine is called so
+    if (base::Status added = p.add_worker(); !added) return added.error();
+  }
+  if (base::Status started = p.core.events->start(); !started) return started.error();
+  if (roles.api) {  // before the first claim: an address that is taken costs no job anything
+    if (base::Status started = p.start_api(); !started) return started.error();
+  }
+  if (base::Status started = p.start_watched(); !started) return started.error();
+  if (p.worker) p.worker->start();
+  if (base::Status started = p.core.dispatch->start(); !started) return started.error();
+  if (base::Status started = p.upkeep_timer->start(); !started) return started.error();
+  return gateway;
+}
+
+Gateway::Gateway(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+Gateway::~Gateway() { parts_->stop(); }
+
+std::string Gateway::url() const {
+  return parts_->server ? listener_url(parts_->settings.listen.host, parts_->server->port()) : "";
+}
+std::string Gateway::metrics_url() const { return parts_->watched ? parts_->watched->url() : ""; }
+std::string Gateway::name() const { return parts_->worker ? parts_->worker->worker().name() : ""; }
+
+bool Gateway::runs_commands() const { return parts_->worker && parts_->worker->has_sandbox(); }
+
+base::Status Gateway::reload_machines(std::vector<schemas::Machine> machines) {
+  return take_machines(*parts_->core.store, std::move(machines));
+}
+
+void Gateway::reload_models(const inference::ModelSettings& models) {
+  if (parts_->inference) parts_->inference->reload(models);
+}
+
+// Each step takes what it needs of the whole; the shares add up to drain.timeout.
+void Gateway::drain() {
+  const auto whole = parts_->settings.drain_timeout;
+  if (parts_->service) parts_->service->refuse_new();
+  if (parts_->server) parts_->server->refuse_new();
+  if (parts_->worker) parts_->worker->stop_claiming(whole / 12);
+  if (parts_->service) parts_->service->drain();
+  if (parts_->server) parts_->server->drain(whole / 6);
+  if (parts_->worker) parts_->worker->drain(whole * 7 / 12);
+}
+
+}  // namespace millrace::app

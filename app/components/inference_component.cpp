@@ -1,0 +1,67 @@
+#include "app/components/inference_component.h"
+
+#include <utility>
+
+#include "ai/inference/mcp/client.h"
+#include "platform/base/log.h"
+#include "platform/net/fetch_guard.h"
+#include "platform/net/http/http_client.h"
+
+namespace millrace::app {
+namespace {
+
+inference::RegistryPtr registry_of(const inference::ModelSettings& models) {
+  return std::make_shared<const inference::Registry>(models);
+}
+
+inference::ChatOptions chat_options(const Settings& settings) {
+  inference::ChatOptions options;
+  options.tries_max = settings.chat_tries;
+  options.retry_after_max = settings.chat_retry_after_max;
+  return options;
+}
+
+}  // namespace
+
+// Declaration order is the order of building.
+struct InferenceRoom::Parts {
+  Parts(const Settings& settings, net::Loop& on, base::Pool& pool, base::Metrics& metrics,
+        inference::LocalSpeech speech)
+      : loop(on),
+        guard(settings.fetch_allow_hosts),
+        client(loop),
+        tool_memory({.keep = settings.chat_tool_list_age}),
+        chat({loop, client, guard, pool, metrics,
+              [this](inference::McpEndpoint endpoint) {
+                const inference::McpClient::Ground ground{loop, client, guard, tool_memory};
+                return std::make_unique<inference::McpClient>(ground, std::move(endpoint));
+              },
+              std::move(speech)},
+             registry_of(settings.models), chat_options(settings)),
+        model_lists({loop, client, pool}, settings.models, {.keep = settings.chat_model_list_age}) {}
+
+  net::Loop& loop;
+  net::FetchGuard guard;
+  net::HttpClient client;
+  inference::McpMemory tool_memory;  // the loop's
+  inference::Chat chat;
+  inference::ModelLists model_lists;
+};
+
+InferenceRoom::InferenceRoom(const Settings& settings, net::Loop& loop, base::Pool& pool,
+                             base::Metrics& metrics, inference::LocalSpeech speech)
+    : parts_(std::make_unique<Parts>(settings, loop, pool, metrics, std::move(speech))) {}
+InferenceRoom::~InferenceRoom() {
+  if (!parts_->chat.stop()) base::log_error("runs_do_not_end");
+}
+
+inference::Chat& InferenceRoom::chat() { return parts_->chat; }
+net::Loop& InferenceRoom::loop() { return parts_->loop; }
+inference::ModelLists& InferenceRoom::model_lists() { return parts_->model_lists; }
+net::HttpClient& InferenceRoom::client() { return parts_->client; }
+void InferenceRoom::reload(const inference::ModelSettings& models) {
+  parts_->chat.reload(registry_of(models));
+  parts_->model_lists.reload(models);
+}
+
+}  // namespace millrace::app

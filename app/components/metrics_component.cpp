@@ -1,0 +1,51 @@
+#include "app/components/metrics_component.h"
+
+#include "api/admission/keys.h"
+#include "platform/base/log.h"
+#include "platform/base/net_address.h"
+
+namespace millrace::app {
+
+std::string listener_url(const std::string& host, std::uint16_t port) {
+  const bool any = host == "0.0.0.0" || host == "::";
+  return "http://" + base::NetAddress{any ? "127.0.0.1" : host, port}.str();
+}
+
+namespace {
+
+// Who scrapes comes every few seconds, and seldom with company.
+constexpr std::size_t kScrapersMax = 64;
+
+front::Server::Options scraped_at(const base::NetAddress& listen) {
+  front::Server::Options options;
+  options.host = listen.host;
+  options.port = listen.port;
+  options.limits.connections_max = kScrapersMax;
+  return options;
+}
+
+}  // namespace
+
+MetricsRoom::MetricsRoom(const base::NetAddress& listen, api::MetricsDoor::Ground ground,
+                         const std::string& pepper)
+    : host_(listen.host),
+      door_(ground, base::is_loopback(listen.host), pepper),
+      server_(scraped_at(listen), door_) {}
+
+base::Result<std::unique_ptr<MetricsRoom>> MetricsRoom::open(const Settings& settings,
+                                                             api::MetricsDoor::Ground ground) {
+  auto pepper = api::pepper_of(ground.store);
+  if (!pepper) return pepper.error();
+  std::unique_ptr<MetricsRoom> room(new MetricsRoom(*settings.metrics_listen, ground, *pepper));
+  if (base::Status started = room->server_.start(); !started) {
+    base::Error error = started.error();
+    error.param = "metrics.listen";
+    return error;
+  }
+  base::log_info("metrics_listening", {{"url", room->url() + "/metrics"}});
+  return room;
+}
+
+std::string MetricsRoom::url() const { return listener_url(host_, server_.port()); }
+
+}  // namespace millrace::app

@@ -1,0 +1,34 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "api/admin/service_handlers.h"
+#include "api/front/server.h"
+#include "app/config/settings.h"
+
+namespace millrace::app {
+
+// How a listener is reached from this host, without a slash at its end: one on every address by loopback.
+std::string listener_url(const std::string& host, std::uint16_t port);
+
+// The listener of `metrics.listen`. On loopback it is open, elsewhere it wants a key with scope `metrics` or
+// `admin`.
+class MetricsRoom {
+ public:
+  // Binds and serves. kInvalidField (param "metrics.listen"): the address cannot be bound; or the pepper's
+  // error. REQUIRES: settings.metrics_listen. What `ground` names outlives it and the pool's last task.
+  static base::Result<std::unique_ptr<MetricsRoom>> open(const Settings& settings,
+                                                         api::MetricsDoor::Ground ground);
+  std::string url() const;
+  void stop() { server_.stop(); }
+
+ private:
+  MetricsRoom(const base::NetAddress& listen, api::MetricsDoor::Ground ground, const std::string& pepper);
+
+  const std::string host_;
+  api::MetricsDoor door_;
+  front::Server server_;
+};
+
+}  // namespace millrace::app

@@ -1,0 +1,88 @@
+#include "app/components/picture_component.h"
+
+#include <utility>
+
+#include "platform/base/log.h"
+#include "workers/payload.h"
+
+namespace millrace::app {
+namespace {
+
+using api::PagePictures;
+using std::chrono::milliseconds;
+
+constexpr int kPictureSide = 1000;  // pixels: some 100 KB, and letters that can be read
+constexpr std::size_t kPicturesWaitingMax = 32;
+constexpr milliseconds kDrawAgain{2'000};
+// Somebody waits for it: what a sound page never needs ends early.
+constexpr milliseconds kDrawCpu{5'000};
+constexpr milliseconds kDrawWall{60'000};
+
+engines::EnginePool::Options picture_options(const Settings& settings) {
+  engines::EnginePool::Options options;
+  options.children = static_cast<unsigned>(settings.picture_children);
+  options.queue_max = kPicturesWaitingMax;
+  options.limits.page_cpu = kDrawCpu;
+  options.limits.poppler_cpu = kDrawCpu;
+  options.limits.page_wall = kDrawWall;
+  options.jail.unjailed = settings.ocr_unjailed;
+  return options;
+}
+
+base::Error draw_later(std::string why) {
+  base::Error error = base::error(base::Code::kOverloaded, std::move(why));
+  error.retry_after = kDrawAgain;
+  return error;
+}
+
+// What is ours alone may be asked for again: a busy machine, an end of this process.
+base::Result<std::string> told(base::Result<std::string> drawn) {
+  using base::Code;
+  if (drawn || (drawn.error().code != Code::kInternal && drawn.error().code != Code::kJobCancelled)) {
+    return drawn;
+  }
+  return draw_later("The page cannot be drawn now: the machine is busy");
+}
+
+base::Result<PagePictures::Stop> draw(engines::OcrEngine& engine, const storage::OpenFile& file, int page,
+                                      PagePictures::Done done) {
+  auto own = workers::own_descriptor(file);
+  if (!own) return own.error();
+  auto document = engines::Document::from(*std::move(own));
+  if (!document) return document.error();
+  auto ticket = engine.draw(
+      *std::move(document), page, kPictureSide,
+      [done = std::move(done)](base::Result<std::string> drawn) { done(told(std::move(drawn))); });
+  if (!ticket) return draw_later("Too many pictures of pages are asked for at once");
+  return PagePictures::Stop([ticket = *std::move(ticket)] { ticket.cancel(); });
+}
+
+}  // namespace
+
+PictureEngineRoom::PictureEngineRoom(const Settings& settings, base::Metrics& metrics) {
+  if (settings.picture_children == 0) {
+    off_ = "Pages are not drawn here (pictures.children is 0)";
+    return;
+  }
+  auto opened =
+      EngineChildren::open(picture_options(settings), {"pictures", "pages cannot be drawn"}, metrics);
+  if (!opened) {
+    base::log_warn("pictures_off", {{"reason", opened.error().message}});
+    off_ = "Pages cannot be drawn on this host; `millrace doctor` says why";
+    return;
+  }
+  children_ = *std::move(opened);
+  engine_ = std::make_unique<engines::OcrEngine>(children_->pool());
+}
+
+PagePictures PictureEngineRoom::pictures() {
+  PagePictures out;
+  out.off = off_;
+  if (!engine_) return out;
+  out.draw = [&engine = *engine_](const storage::OpenFile& file, int page, PagePictures::Done done) {
+    return draw(engine, file, page, std::move(done));
+  };
+  return out;
+}
+
+}  // namespace millrace::app

@@ -1,0 +1,18 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "platform/base/config.h"
+#include "schemas/machines/machine.h"
+
+namespace millrace::app {
+
+// The section `machines` of the configuration file (interface.md): a list of maps. Pure.
+struct MachinesSection {
+  std::vector<schemas::Machine> machines;     // the right ones, in the file's order; source kFile
+  std::vector<std::string> places;            // where each begins: "millrace.yaml:12"
+  std::vector<base::ConfigMistake> mistakes;  // each with its line, and the nearest right key or the bound
+};
+MachinesSection read_machines(const base::ConfigNode& section);
+
+}  // namespace millrace::app

@@ -1,0 +1,384 @@
+#include "app/config/models_section.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "platform/base/nearest.h"
+
+namespace millrace::app {
+namespace {
+
+using base::ConfigNode;
+using inference::Ability;
+using inference::ModelRow;
+
+constexpr std::array<std::string_view, 13> kModelKeys{
+    "name",   "provider", "model",  "base_url",  "api_key",    "headers",        "fallbacks",
+    "weight", "price",    "limits", "abilities", "output_max", "response_format"};
+constexpr std::array<std::string_view, 3> kPriceKeys{"prompt", "completion", "cached"};
+constexpr std::array<std::string_view, 3> kLimitKeys{"concurrent", "requests_per_minute",
+                                                     "tokens_per_minute"};
+constexpr double kDollarsMax = 1'000'000;
+constexpr std::int64_t kCountMax = 1'000'000'000;
+constexpr std::int64_t kWeightMax = 1'000'000;
+constexpr std::size_t kModelNameMax = 200;
+
+struct AbilityName {
+  std::string_view name;
+  Ability ability;
+};
+constexpr std::array kAbilities{AbilityName{"chat", Ability::kChat},
+                                AbilityName{"embeddings", Ability::kEmbeddings},
+                                AbilityName{"images", Ability::kImages},
+                                AbilityName{"audio", Ability::kAudio}, AbilityName{"ocr", Ability::kOcr}};
+
+bool is_name(std::string_view text) {
+  return !text.empty() && text.size() <= kModelNameMax &&
+         std::ranges::all_of(text, [](char c) { return c > 0x20 && c < 0x7f; });
+}
+
+// One row, key by key.
+class ModelReader {
+ public:
+  ModelReader(const ConfigNode& node, const ProviderEntries& entries, const ModelGround& ground,
+              Mistakes& mistakes)
+      : entries_(entries), ground_(ground), mistakes_(mistakes), map_(node, "models", kModelKeys, mistakes) {}
+
+  ModelRow read() {
+    if (!map_.is_map()) return std::move(row_);
+    read_names();
+    if (row_.target.preset != nullptr) read_place();
+    read_price();
+    read_limits();
+    read_abilities();
+    if (auto fallbacks = map_.words("fallbacks")) row_.fallbacks = *std::move(fallbacks);
+    if (auto weight = map_.whole("weight", 1, kWeightMax)) row_.weight = static_cast<int>(*weight);
+    row_.target.output_max = map_.whole("output_max", 1, kCountMax);
+    if (auto flag = map_.flag("response_format")) row_.target.response_format = *flag;
+    row_.target.timeouts = ground_.timeouts;
+    return std::move(row_);
+  }
+
+ private:
+  void read_names() {
+    row_.target.name = map_.text("name").value_or("");
+    if (!is_name(row_.target.name))
+      map_.mistake("name", "is what clients ask for, as in openai/gpt-4.1: 1 to 200 characters, no spaces");
+    const auto provider = map_.text("provider");
+    if (!provider) return map_.mistake("provider", "is missing: openai, anthropic, gemini, ollama …");
+    row_.target.preset = read_preset(map_, "provider", *provider);
+    const std::string& name = row_.target.name;
+    row_.target.model = map_.text("model").value_or(name.substr(name.find('/') + 1));
+  }
+
+  // A key belongs to its server: one that is named here without a key gets none.
+  void read_place() {
+    const providers::Preset& preset = *row_.target.preset;
+    row_.target.response_format = preset.response_format;
+    if (preset.family == providers::Family::kMock) return;
+    const auto entry = entries_.find(std::string(preset.name));
+    const bool known = entry != entries_.end();
+    row_.target.base_url = known ? entry->second.base_url : std::string(preset.base_url);
+    row_.target.key = known ? entry->second.key : ground_.keys.variable(std::string(preset.key_variable));
+    if (known) row_.target.headers = entry->second.headers;
+    const auto url = read_base_url(map_);
+    if (url) {
+      row_.target.base_url = *url;
+      row_.target.key = {};
+      row_.target.headers = {};
+    }
+    if (map_.find("headers") != nullptr) row_.target.headers = read_headers(map_, ground_.keys, mistakes_);
+    const bool key_named = map_.find("api_key") != nullptr;
+    if (auto key = read_key(map_, ground_.keys, mistakes_)) row_.target.key = *std::move(key);
+    if (row_.target.base_url.empty())
+      return map_.mistake("base_url",
+                          "is missing: provider " + std::string(preset.name) + " has none of its own");
+    if (!url && !known && !key_named && preset.key_required && row_.target.key.empty())
+      warn("api_key", "is missing, and the environment has no " + std::string(preset.key_variable));
+  }
+
+  void warn(std::string_view key, const std::string& why) {
+    mistakes_.push_back({map_.place(key), "models." + std::string(key) + ": " + why, false});
+  }
+
+  void read_price() {
+    const ConfigNode* node = map_.find("price");
+    if (node == nullptr) return;
+    SectionMap map(*node, "models.price", kPriceKeys, mistakes_);
+    if (!map.is_map()) return;
+    inference::Price price;
+    price.prompt = map.number("prompt", 0, kDollarsMax).value_or(0);
+    price.completion = map.number("completion", 0, kDollarsMax).value_or(0);
+    price.cached = map.number("cached", 0, kDollarsMax);
+    row_.price = price;
+  }
+
+  void read_limits() {
+    const ConfigNode* node = map_.find("limits");
+    if (node == nullptr) return;
+    SectionMap map(*node, "models.limits", kLimitKeys, mistakes_);
+    if (!map.is_map()) return;
+    const auto count = [&](std::string_view key) { return map.whole(key, 0, kCountMax).value_or(0); };
+    row_.limits.concurrent = static_cast<int>(count("concurrent"));
+    row_.limits.requests_per_minute = static_cast<int>(count("requests_per_minute"));
+    row_.limits.tokens_per_minute = count("tokens_per_minute");
+  }
+
+  void read_abilities() {
+    const auto words = map_.words("abilities");
+    if (!words) return;
+    for (const std::string& word : *words) {
+      const auto* found = std::ranges::find(kAbilities, word, &AbilityName::name);
+      if (found == kAbilities.end())
+        return map_.mistake("abilities", "\"" + word + "\" is none of chat, embeddings, images, audio, ocr");
+      row_.abilities.push_back(found->ability);
+    }
+  }
+
+  const ProviderEntries& entries_;
+  const ModelGround& ground_;
+  Mistakes& mistakes_;
+  SectionMap map_;
+  ModelRow row_;
+};
+
+}  // namespace
+
+const providers::Preset* read_preset(SectionMap& map, std::string_view key, const std::string& name) {
+  const providers::Preset* preset = providers::preset_named(name);
+  if (preset != nullptr) return preset;
+  std::vector<std::string_view> names;
+  for (const providers::Preset& each : providers::presets()) names.push_back(each.name);
+  const std::string_view near = base::nearest(name, names);
+  map.mistake(key, "no provider \"" + name + "\"" +
+                       (near.empty() ? "; a server that speaks its protocol is openai with a base_url"
+                                     : "; did you mean " + std::string(near) + "?"));
+  return nullptr;
+}
+
+ModelRow read_model(const ConfigNode& node, const ProviderEntries& entries, const ModelGround& ground,
+                    Mistakes& mistakes) {
+  return ModelReader(node, entries, ground, mistakes).read();
+}
+
+namespace {
+
+using base::ConfigNode;
+
+// Those of the file, and those whose key is in the environment.
+std::vector<providers::Target> open_providers(ProviderEntries entries, const ModelGround& ground) {
+  std::vector<providers::Target> out;
+  for (const providers::Preset& preset : providers::presets()) {
+    const std::string name(preset.name);
+    if (const auto entry = entries.find(name); entry != entries.end()) {
+      out.push_back(std::move(entry->second));
+      continue;
+    }
+    base::Secret key = ground.keys.variable(std::string(preset.key_variable));
+    if (preset.base_url.empty() || key.empty()) continue;
+    providers::Target target;
+    target.preset = &preset;
+    target.base_url = preset.base_url;
+    target.key = std::move(key);
+    target.response_format = preset.response_format;
+    target.timeouts = ground.timeouts;
+    out.push_back(std::move(target));
+  }
+  return out;
+}
+
+void read_rows(const ConfigNode& section, const ProviderEntries& entries, const ModelGround& ground,
+               ModelsSection& out) {
+  if (section.kind == ConfigNode::Kind::kNone) return;
+  if (section.kind != ConfigNode::Kind::kList) {
+    out.mistakes.push_back(
+        {section.place, "models: a list is expected here, as in `- name: openai/gpt-4.1`"});
+    return;
+  }
+  const auto fatal = [&] {
+    return std::ranges::count_if(out.mistakes, [](const auto& mistake) { return mistake.fatal; });
+  };
+  for (const ConfigNode& node : section.items) {
+    const auto before = fatal();
+    inference::ModelRow row = read_model(node, entries, ground, out.mistakes);
+    if (fatal() != before) continue;
+    out.settings.models.push_back(std::move(row));
+    out.places.push_back(node.place);
+  }
+}
+
+void check_fallbacks(ModelsSection& out) {
+  const inference::Registry registry(out.settings);
+  for (std::size_t i = 0; i < out.settings.models.size(); ++i) {
+    for (const std::string& name : out.settings.models[i].fallbacks) {
+      const auto found = registry.find(name);
+      if (!found) out.mistakes.push_back({out.places[i], "models.fallbacks: " + found.error().message});
+    }
+  }
+}
+
+}  // namespace
+
+ModelsSection read_models(const ModelNodes& nodes, const std::map<std::string, std::string>& environment,
+                          const providers::Target::Timeouts& timeouts) {
+  ModelsSection out;
+  const KeySource keys(environment);
+  const ModelGround ground{keys, timeouts};
+  ProviderEntries entries = read_providers(nodes.providers, ground, out.mistakes);
+  out.settings.mock = nodes.mock;
+  out.settings.aliases = read_aliases(nodes.aliases, out.mistakes);
+  out.settings.mcp_slugs = read_mcp(nodes.mcp, keys, out.mistakes);
+  read_rows(nodes.models, entries, ground, out);
+  out.settings.open_providers = open_providers(std::move(entries), ground);
+  check_fallbacks(out);
+  return out;
+}
+
+// What of the sections of models is said by name: providers, aliases, servers of tools.
+
+namespace {
+
+using base::ConfigNode;
+
+constexpr std::array<std::string_view, 3> kProviderKeys{"base_url", "api_key", "headers"};
+constexpr std::array<std::string_view, 4> kMcpKeys{"slug", "url", "version", "headers"};
+constexpr std::string_view kTokenCharacters =
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789!#$%&'*+.^_`|~-";
+
+bool is_token(std::string_view text) {
+  return !text.empty() && text.find_first_not_of(kTokenCharacters) == std::string_view::npos;
+}
+
+bool is_header_value(std::string_view text) {
+  return std::ranges::none_of(text, [](char c) { return (c >= 0 && c < 0x20) || c == 0x7f; });
+}
+
+// What goes to whom, without a word of what it is.
+std::string header_value(const ConfigNode& line, const KeySource& keys, Mistakes& mistakes) {
+  if (!KeySource::is_reference(line.text)) return line.text;
+  auto secret = keys.read(line.text);
+  if (secret) return secret->reveal();
+  mistakes.push_back({line.place, "headers." + line.key + ": " + secret.error().message, false});
+  return {};
+}
+
+}  // namespace
+
+bool is_http_url(std::string_view text) {
+  const bool known = text.starts_with("http://") || text.starts_with("https://");
+  const std::string_view rest = known ? text.substr(text.find("//") + 2) : std::string_view();
+  return !rest.empty() && rest.front() != '/' && text.find_first_of(" \t\r\n#") == std::string_view::npos;
+}
+
+HeaderPairs read_headers(SectionMap& map, const KeySource& keys, Mistakes& mistakes) {
+  HeaderPairs out;
+  const ConfigNode* node = map.find("headers");
+  if (node == nullptr) return out;
+  if (node->kind != ConfigNode::Kind::kMap) {
+    map.mistake("headers", "a map is expected here, as in {x-team: research}");
+    return out;
+  }
+  for (const ConfigNode& line : node->items) {
+    const bool good =
+        line.kind == ConfigNode::Kind::kText && is_token(line.key) && is_header_value(line.text);
+    if (good) {
+      out.emplace_back(line.key, header_value(line, keys, mistakes));
+    } else {
+      mistakes.push_back({line.place, "headers." + line.key + ": no header is made of this"});
+    }
+  }
+  return out;
+}
+
+std::optional<base::Secret> read_key(SectionMap& map, const KeySource& keys, Mistakes& mistakes) {
+  const auto text = map.text("api_key");
+  if (!text) return std::nullopt;
+  auto key = keys.read(*text);
+  if (key) return *std::move(key);
+  if (key.error().code == base::Code::kInvalidField) {
+    map.mistake("api_key", key.error().message);
+  } else {
+    mistakes.push_back({map.place("api_key"), "api_key: " + key.error().message, false});
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> read_base_url(SectionMap& map) {
+  auto url = map.text("base_url");
+  if (!url) return std::nullopt;
+  while (url->ends_with('/')) url->pop_back();
+  if (is_http_url(*url)) return url;
+  map.mistake("base_url", "is no URL such as https://host/v1");
+  return std::nullopt;
+}
+
+ProviderEntries read_providers(const ConfigNode& section, const ModelGround& ground, Mistakes& mistakes) {
+  ProviderEntries out;
+  if (section.kind == ConfigNode::Kind::kNone) return out;
+  if (section.kind != ConfigNode::Kind::kMap) {
+    mistakes.push_back({section.place, "providers: a map is expected here, as in openai: {base_url: …}"});
+    return out;
+  }
+  for (const ConfigNode& node : section.items) {
+    SectionMap map(node, "providers." + node.key, kProviderKeys, mistakes);
+    const providers::Preset* preset = read_preset(map, node.key, node.key);
+    if (!map.is_map() || preset == nullptr) continue;
+    providers::Target target;
+    target.preset = preset;
+    target.response_format = preset->response_format;
+    target.timeouts = ground.timeouts;
+    const auto url = read_base_url(map);
+    target.base_url = url.value_or(std::string(preset->base_url));
+    if (!url) target.key = ground.keys.variable(std::string(preset->key_variable));
+    target.headers = read_headers(map, ground.keys, mistakes);
+    if (auto key = read_key(map, ground.keys, mistakes)) target.key = *std::move(key);
+    if (target.base_url.empty()) map.mistake("base_url", "is missing: this provider has none of its own");
+    out.emplace(node.key, std::move(target));
+  }
+  return out;
+}
+
+std::map<std::string, std::string> read_aliases(const ConfigNode& section, Mistakes& mistakes) {
+  std::map<std::string, std::string> out{{"provider-a", "openai"}, {"provider-b", "gemini"}};
+  if (section.kind == ConfigNode::Kind::kNone) return out;
+  if (section.kind != ConfigNode::Kind::kMap) {
+    mistakes.push_back({section.place, "aliases: a map is expected here, as in provider-a: openai"});
+    return out;
+  }
+  for (const ConfigNode& node : section.items) {
+    const bool known = node.kind == ConfigNode::Kind::kText && providers::preset_named(node.text) != nullptr;
+    if (known && node.key.find('/') == std::string::npos) {
+      out.insert_or_assign(node.key, node.text);
+    } else {
+      mistakes.push_back({node.place, "aliases." + node.key + ": the name of a provider is expected here"});
+    }
+  }
+  return out;
+}
+
+std::vector<inference::McpSlug> read_mcp(const ConfigNode& section, const KeySource& keys,
+                                         Mistakes& mistakes) {
+  std::vector<inference::McpSlug> out;
+  if (section.kind == ConfigNode::Kind::kNone) return out;
+  if (section.kind != ConfigNode::Kind::kList) {
+    mistakes.push_back({section.place, "mcp: a list is expected here, as in `- slug: search`"});
+    return out;
+  }
+  for (const ConfigNode& node : section.items) {
+    SectionMap map(node, "mcp", kMcpKeys, mistakes);
+    if (!map.is_map()) continue;
+    inference::McpSlug slug;
+    slug.slug = map.text("slug").value_or("");
+    slug.url = map.text("url").value_or("");
+    slug.version = map.text("version").value_or("");
+    slug.headers = read_headers(map, keys, mistakes);
+    const bool taken = std::ranges::any_of(out, [&](const auto& other) { return other.slug == slug.slug; });
+    if (!is_token(slug.slug) || taken) map.mistake("slug", "is a word of its own, without spaces");
+    if (!is_http_url(slug.url)) map.mistake("url", "is no http or https URL");
+    out.push_back(std::move(slug));
+  }
+  return out;
+}
+
+}  // namespace millrace::app

@@ -1,0 +1,331 @@
+#include "app/config/settings.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <string_view>
+#include <thread>
+
+#include <arpa/inet.h>
+#include <unistd.h>
+
+#include "app/components/ocr_component.h"
+#include "app/config/machines_section.h"
+#include "app/config/models_section.h"
+#include "app/config/section_map.h"
+
+extern char** environ;  // NOLINT(readability-redundant-declaration)
+namespace millrace::app {
+namespace {
+
+std::string from(const std::map<std::string, std::string>& values, const std::string& name) {
+  const auto found = values.find(name);
+  return found == values.end() ? std::string() : found->second;
+}
+
+bool readable(const std::string& path) { return !path.empty() && ::access(path.c_str(), R_OK) == 0; }
+
+// The configuration file that counts: the one named, else the first of the usual ones that is there.
+std::string choose_file(const std::map<std::string, std::string>& flags,
+                        const std::map<std::string, std::string>& env) {
+  if (std::string named = from(flags, "config"); !named.empty()) return named;
+  if (std::string named = from(env, "MILLRACE_CONFIG"); !named.empty()) return named;
+  std::string data = from(flags, "data");
+  if (data.empty()) data = from(env, "MILLRACE_DATA");
+  if (data.empty()) data = default_data_dir();
+  for (const std::string& path : {data + "/millrace.yaml", std::string("/etc/millrace/millrace.yaml")}) {
+    if (readable(path)) return path;
+  }
+  return {};
+}
+
+constexpr int kExecSlots = 4;
+constexpr int kChatSlots = 64;            // they wait for providers
+constexpr int kMachineSlotsDefault = 16;  // acts at once; each is a thread that mostly waits
+constexpr std::string_view kMachines = "machines";
+constexpr std::string_view kModels = "models", kProviders = "providers", kAliases = "aliases", kMcp = "mcp";
+
+bool parse_count(std::string_view text, int& count) {
+  const char* end = text.data() + text.size();
+  return std::from_chars(text.data(), end, count) == std::from_chars_result{end, std::errc{}} && count >= 1 &&
+         count <= 1024;
+}
+
+// "4" for every kind and "ocr=2" for one, which wins; else as many as there are cores, four commands, and 64
+// completions.
+std::map<schemas::Kind, int> parse_slots(const std::vector<std::string>& items,
+                                         std::vector<base::ConfigMistake>& mistakes,
+                                         const std::string& origin) {
+  const int cores = static_cast<int>(std::thread::hardware_concurrency());
+  int every = 0;  // not said
+  std::map<schemas::Kind, int> slots;
+  for (const std::string& item : items) {
+    const std::string_view text = item;
+    const std::size_t equals = text.find('=');
+    const bool bare = equals == std::string_view::npos;
+    const auto kind = schemas::kind_named(text.substr(0, equals));
+    int count = 0;
+    if ((!bare && (!kind || *kind == schemas::Kind::kMachine)) ||
+        !parse_count(bare ? text : text.substr(equals + 1), count)) {
+      mistakes.push_back(
+          {origin,
+           "slots: \"" + item +
+               "\" is not COUNT, for every kind, or KIND=COUNT with a known kind (ocr, stt, exec, chat), "
+               "of 1 to 1024"});
+    } else {
+      (bare ? every : slots[*kind]) = count;
+    }
+  }
+  slots.emplace(schemas::Kind::kMachine, kMachineSlotsDefault);
+  if (every == 0) slots.emplace(schemas::Kind::kExec, kExecSlots);
+  if (every == 0) slots.emplace(schemas::Kind::kChat, kChatSlots);
+  for (const schemas::Kind kind : schemas::kKinds) slots.emplace(kind, every == 0 ? cores : every);
+  return slots;
+}
+
+base::LogLevel level_named(const std::string& name) {
+  if (name == "debug") return base::LogLevel::kDebug;
+  if (name == "warn") return base::LogLevel::kWarn;
+  return name == "error" ? base::LogLevel::kError : base::LogLevel::kInfo;
+}
+
+base::LogFormat log_format(const base::Config& config) {
+  if (!config.is_set("log.format"))
+    return ::isatty(STDERR_FILENO) ? base::LogFormat::kText : base::LogFormat::kJson;
+  return config.text("log.format") == "text" ? base::LogFormat::kText : base::LogFormat::kJson;
+}
+
+bool is_address(const std::string& text) {
+  in_addr v4{};
+  in6_addr v6{};
+  return ::inet_pton(AF_INET, text.c_str(), &v4) == 1 || ::inet_pton(AF_INET6, text.c_str(), &v6) == 1;
+}
+
+void read_ssh(const base::Config& config, Settings& s, std::vector<base::ConfigMistake>& mistakes) {
+  s.ssh_listen = config.text("ssh.listen");
+  if (!is_address(s.ssh_listen)) {
+    mistakes.push_back({config.origin("ssh.listen"), "ssh.listen: \"" + s.ssh_listen +
+                                                         "\" is not an address such as 127.0.0.1, without "
+                                                         "a port"});
+  }
+  s.ssh_public_host = config.text("ssh.public_host");
+  if (!s.ssh_public_host.empty() && !base::is_host(s.ssh_public_host)) {
+    mistakes.push_back({config.origin("ssh.public_host"), "ssh.public_host: \"" + s.ssh_public_host +
+                                                              "\" is not a host name or address, without "
+                                                              "a port"});
+  }
+  s.ssh_lifetime = config.duration("ssh.session_lifetime");
+}
+
+void read_metrics_listen(const base::Config& config, Settings& s,
+                         std::vector<base::ConfigMistake>& mistakes) {
+  if (!config.is_set("metrics.listen")) return;
+  auto address = base::parse_net_address(config.text("metrics.listen"));
+  if (!address) {
+    mistakes.push_back({config.origin("metrics.listen"), "metrics.listen: " + address.error().message});
+  } else {
+    s.metrics_listen = *std::move(address);
+  }
+}
+
+void read_ocr(const base::Config& config, Settings& s, std::vector<base::ConfigMistake>& mistakes) {
+  s.ocr_range_pages = static_cast<int>(config.integer("ocr.range_pages"));
+  if (auto languages = ocr_languages(config.list("ocr.languages"))) {
+    s.ocr_languages = *std::move(languages);
+  } else {
+    mistakes.push_back({config.origin("ocr.languages"), "ocr.languages: " + languages.error().message});
+  }
+  s.ocr_wait = config.duration("ocr.wait");
+  s.ocr_page_timeout = config.duration("ocr.page_timeout");
+  s.ocr_reply_max_bytes = config.bytes("ocr.reply_max");
+  s.ocr_unjailed = config.boolean("ocr.unjailed");
+  s.ocr_idle = config.duration("ocr.idle");
+}
+
+void read_audio(const base::Config& config, Settings& s) {
+  s.stt_range_pieces = static_cast<int>(config.integer("stt.range_pieces"));
+  s.stt_wait = config.duration("stt.wait");
+  s.stt_duration_max = config.duration("stt.duration_max");
+  s.stt_idle = config.duration("stt.idle");
+  s.speech_children = static_cast<int>(config.integer("speech.children"));
+  s.picture_children = static_cast<int>(config.integer("pictures.children"));
+  s.pictures_per_tenant = static_cast<int>(config.integer("pictures.per_tenant"));
+}
+
+void read_chat(const base::Config& config, Settings& s) {
+  s.chat_timeouts = {.connect = config.duration("chat.connect_timeout"),
+                     .first_byte = config.duration("chat.first_byte_timeout"),
+                     .idle = config.duration("chat.idle_timeout"),
+                     .total = config.duration("chat.total_timeout")};
+  s.chat_tries = static_cast<int>(config.integer("chat.tries"));
+  s.chat_retry_after_max = config.duration("chat.retry_after_max");
+  s.chat_heartbeat = config.duration("chat.heartbeat");
+  s.chat_model_list_age = config.duration("chat.model_list_age");
+  s.chat_tool_list_age = config.duration("chat.tool_list_age");
+}
+
+void sort_by_line(std::vector<base::ConfigMistake>& mistakes, const std::string& file) {
+  std::ranges::stable_sort(mistakes, {},
+                           [&](const auto& mistake) { return place_line(mistake.place, file); });
+}
+
+// What is right by itself and not beside another setting.
+void compare(const base::Config& config, const Settings& s, std::vector<base::ConfigMistake>& mistakes) {
+  const auto refuse = [&](const char* path, const char* why) {
+    mistakes.push_back({config.origin(path), std::string(path) + " must not be " + why});
+  };
+  if (s.retention_jobs < s.retention_results) refuse("retention.jobs", "shorter than retention.results");
+  if (s.http_reply_budget_bytes < s.ocr_reply_max_bytes)
+    refuse("http.reply_budget", "smaller than ocr.reply_max");
+  if (s.disk_free_min_bytes < s.wal_max_bytes)
+    refuse("store.disk_free_min", "smaller than store.wal_max: running jobs need that room to end");
+}
+
+Settings typed(const base::Config& config, std::vector<base::ConfigMistake>& mistakes) {
+  Settings s;
+  s.data_dir = config.is_set("data") ? config.text("data") : default_data_dir();
+  if (auto address = base::parse_net_address(config.text("listen"))) {
+    s.listen = *std::move(address);
+  } else {
+    mistakes.push_back({config.origin("listen"), "listen: " + address.error().message});
+  }
+  s.public_url = config.text("public_url");
+  while (s.public_url.ends_with('/')) s.public_url.pop_back();
+  s.ready_file = config.text("ready_file");
+  for (const std::string& broker : config.list("kafka.brokers")) {
+    if (auto address = base::parse_net_address(broker); !address) {
+      mistakes.push_back({config.origin("kafka.brokers"), "kafka.brokers: " + address.error().message});
+    }
+  }
+  s.kafka_brokers = config.list("kafka.brokers");
+  s.kafka_partitions = static_cast<int>(config.integer("kafka.partitions"));
+  s.kafka_message_timeout = config.duration("kafka.message_timeout");
+  s.slots = parse_slots(config.list("slots"), mistakes, config.origin("slots"));
+  s.worker_name = config.text("worker.name");
+  s.fetch_allow_hosts = config.list("fetch.allow_hosts");
+  s.log_format = log_format(config);
+  s.log_level = level_named(config.text("log.level"));
+  s.wal_max_bytes = config.bytes("store.wal_max");
+  s.disk_free_min_bytes = config.bytes("store.disk_free_min");
+  s.store_queue_max = static_cast<int>(config.integer("store.queue_max"));
+  s.retention_results = config.duration("retention.results");
+  s.retention_jobs = config.duration("retention.jobs");
+  s.retention_orphans = config.duration("retention.orphans");
+  s.http_threads = static_cast<int>(config.integer("http.threads"));
+  s.http_idle_poll = std::chrono::microseconds(config.integer("http.idle_poll_us"));
+  s.http_connections_max = static_cast<int>(config.integer("http.connections_max"));
+  s.http_body_budget_bytes = config.bytes("http.body_budget");
+  s.http_reply_budget_bytes = config.bytes("http.reply_budget");
+  s.http_asked_max_bytes = config.bytes("http.asked_max");
+  read_metrics_listen(config, s, mistakes);
+  s.requests_per_minute = static_cast<int>(config.integer("limits.requests_per_minute"));
+  s.concurrent_jobs = static_cast<int>(config.integer("limits.concurrent_jobs"));
+  read_ocr(config, s, mistakes);
+  s.exec_output_max_bytes = config.bytes("exec.output_max");
+  s.drain_timeout = config.duration("drain.timeout");
+  read_audio(config, s);
+  read_ssh(config, s, mistakes);
+  read_chat(config, s);
+  compare(config, s, mistakes);
+  return s;
+}
+
+void add_models(const std::map<std::string, std::string>& environment, Settings& settings,
+                LoadedSettings& out) {
+  const base::Config& config = out.config;
+  const ModelNodes nodes{config.section(kModels), config.section(kProviders), config.section(kAliases),
+                         config.section(kMcp), config.boolean("mock")};
+  ModelsSection models = read_models(nodes, environment, settings.chat_timeouts);
+  out.mistakes.insert(out.mistakes.end(), models.mistakes.begin(), models.mistakes.end());
+  out.model_places = std::move(models.places);
+  settings.models = std::move(models.settings);
+}
+
+base::Result<Settings> usable_settings(const std::map<std::string, std::string>& flags) {
+  LoadedSettings loaded = load_settings(flags);
+  if (loaded.settings) return *std::move(loaded.settings);
+  std::string said;
+  for (const base::ConfigMistake& mistake : loaded.mistakes) {
+    if (mistake.fatal) said += (said.empty() ? "" : "; ") + mistake.place + ": " + mistake.message;
+  }
+  return base::error(base::Code::kInvalidField, said);
+}
+
+}  // namespace
+
+std::string default_data_dir() {
+  if (::geteuid() == 0) return "/var/lib/millrace";
+  const char* home = std::getenv("HOME");  // NOLINT(concurrency-mt-unsafe)
+  return std::string(home != nullptr ? home : ".") + "/.local/share/millrace";
+}
+
+bus::KafkaCluster kafka_cluster(const Settings& settings) {
+  bus::KafkaCluster cluster;
+  cluster.brokers = settings.kafka_brokers;
+  cluster.partitions = settings.kafka_partitions;
+  cluster.message_timeout = settings.kafka_message_timeout;
+  return cluster;
+}
+
+LoadedSettings load_settings(const std::map<std::string, std::string>& flags) {
+  LoadedSettings out;
+  base::ConfigSources sources;
+  sources.environment = environment();
+  sources.flags = flags;
+  sources.flags.erase("config");
+  sources.sections = {kMachines, kModels, kProviders, kAliases, kMcp};
+  sources.other_variables = {"MILLRACE_CONFIG", "MILLRACE_URL",   "MILLRACE_API_KEY",
+                             "MILLRACE_TRY",    "MILLRACE_BUILD", "MILLRACE_CHAT_HISTORY"};
+  out.file = choose_file(flags, sources.environment);
+  if (!out.file.empty()) {
+    std::ifstream file(out.file);
+    if (file) {
+      std::stringstream text;
+      text << file.rdbuf();
+      sources.file_name = out.file;
+      sources.file_text = text.str();
+    } else {
+      out.mistakes.push_back({out.file, "the configuration file cannot be read"});
+    }
+  }
+  out.config = base::Config::read(settings_table(), sources);
+  out.mistakes.insert(out.mistakes.end(), out.config.mistakes().begin(), out.config.mistakes().end());
+  Settings settings = typed(out.config, out.mistakes);
+  MachinesSection machines = read_machines(out.config.section(kMachines));
+  out.mistakes.insert(out.mistakes.end(), machines.mistakes.begin(), machines.mistakes.end());
+  out.machine_places = std::move(machines.places);
+  settings.machines = std::move(machines.machines);
+  add_models(sources.environment, settings, out);
+  sort_by_line(out.mistakes, out.file);
+  const bool fatal =
+      std::any_of(out.mistakes.begin(), out.mistakes.end(), [](const auto& m) { return m.fatal; });
+  if (!fatal) out.settings = std::move(settings);
+  return out;
+}
+
+base::Result<inference::ModelSettings> models_from_file(const std::map<std::string, std::string>& flags) {
+  auto settings = usable_settings(flags);
+  if (!settings) return settings.error();
+  return std::move(settings->models);
+}
+
+base::Result<std::vector<schemas::Machine>> machines_from_file(
+    const std::map<std::string, std::string>& flags) {
+  auto settings = usable_settings(flags);
+  if (!settings) return settings.error();
+  return std::move(settings->machines);
+}
+
+std::map<std::string, std::string> environment() {
+  std::map<std::string, std::string> out;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    const std::size_t equals = text.find('=');
+    if (equals != std::string_view::npos) out.emplace(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return out;
+}
+
+}  // namespace millrace::app

@@ -1,0 +1,55 @@
+#pragma once
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "bus/bus.h"
+#include "bus/kafka/kafka_client.h"
+#include "bus/kafka/kafka_settings.h"
+
+namespace millrace::bus {
+
+// Reads every partition of the events topic from where it ended when reading began, in no group and storing
+// nothing: each process sees every hint. Thread-safe.
+class KafkaHints {
+ public:
+  using OnHint = Events::OnHint;
+
+  // Subscribers run on the reader's own thread; so does `on_trouble`, which hears of a topic that went away.
+  KafkaHints(KafkaCluster cluster, std::vector<OnHint> subscribers,
+             std::function<void(std::string)> on_trouble);
+  ~KafkaHints();  // close()
+  KafkaHints(const KafkaHints&) = delete;
+  KafkaHints& operator=(const KafkaHints&) = delete;
+
+  base::Status open();  // fails only on a setting that librdkafka refuses
+  // The topic has this many partitions now: those that are new are read as well, from their beginning.
+  void partitions(int count);
+  void close();
+  // True once every known partition is read: a hint published from then on is seen.
+  bool reading() const { return reading_.load(std::memory_order_acquire); }
+
+ private:
+  void run(const std::stop_token& stop);
+  void begin_missing();
+  base::Result<std::int64_t> first_offset(int partition);
+  void receive(const rd_kafka_message_t& message);
+
+  const KafkaCluster cluster_;
+  const std::string topic_;
+  const std::vector<OnHint> subscribers_;
+  const std::function<void(std::string)> on_trouble_;
+  std::shared_ptr<KafkaClient> client_;
+  RdQueue queue_;  // the client's main queue: hints, errors and wake-ups
+  int begun_ = 0;  // partitions being read; the reader thread's own
+  bool first_time_ = true;
+  std::atomic<int> wanted_{0};
+  std::atomic<bool> reading_{false};
+  std::jthread thread_;
+};
+
+}  // namespace millrace::bus

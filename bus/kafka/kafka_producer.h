@@ -1,0 +1,75 @@
+#pragma once
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "bus/kafka/kafka_client.h"
+#include "bus/kafka/kafka_settings.h"
+#include "platform/base/result.h"
+
+namespace millrace::bus {
+
+struct KafkaRecord {
+  std::string topic;  // one of those that the producer was made for
+  std::string key;
+  std::string payload;
+  std::string traceparent;  // empty: no header
+};
+
+// The idempotent producer with the thread that serves its delivery reports. It replaces its librdkafka
+// instance after a fatal error; what was under way then is given up. Thread-safe.
+class KafkaProducer {
+ public:
+  using Done = std::function<void(base::Status)>;
+  using OnTrouble = std::function<void(std::string reason)>;
+  struct Options {
+    KafkaCluster cluster;
+    std::size_t queue_max = 10'000;  // messages that wait for the broker; more are refused
+    std::vector<std::string> topics;
+  };
+
+  // `on_trouble` hears of unreachable brokers and fatal errors, on the producer's thread.
+  KafkaProducer(Options options, OnTrouble on_trouble);
+  ~KafkaProducer();  // close(0)
+  KafkaProducer(const KafkaProducer&) = delete;
+  KafkaProducer& operator=(const KafkaProducer&) = delete;
+
+  // Fails only on a setting that librdkafka refuses.
+  base::Status open();
+  // Never blocks. `done` is called exactly once: at once on this thread when the record is refused, else on
+  // the producer's thread within message_timeout.
+  void produce(const KafkaRecord& record, Done done);
+  // Refuses new records, waits for those under way until the deadline, gives up the rest. Idempotent.
+  void close(std::chrono::milliseconds deadline);
+  // The instance in use; null before `open` and after `close`. A caller may keep it for one request.
+  std::shared_ptr<KafkaClient> client() const;
+
+ private:
+  base::Result<std::shared_ptr<KafkaClient>> make_client();
+  rd_kafka_resp_err_t enqueue(const KafkaRecord& record, std::uint64_t ticket);
+  void run(const std::stop_token& stop);
+  void replace_client();
+  void drain(KafkaClient& client, std::uint64_t before);
+  void delivered(std::uint64_t ticket, rd_kafka_resp_err_t code);
+  void give_up(std::uint64_t before);
+
+  const Options options_;
+  const OnTrouble on_trouble_;
+  std::atomic<bool> fatal_{false};
+  mutable std::mutex mutex_;  // held for microseconds, never while calling out
+  std::condition_variable idle_;
+  std::shared_ptr<KafkaClient> client_;
+  bool closing_ = false;
+  std::uint64_t next_ticket_ = 1;
+  std::map<std::uint64_t, Done> under_way_;  // by ticket, which is the message's opaque
+  std::jthread thread_;
+};
+
+}  // namespace millrace::bus

@@ -1,0 +1,107 @@
+#pragma once
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "bus/bus.h"
+#include "bus/kafka/kafka_client.h"
+#include "bus/kafka/kafka_settings.h"
+
+namespace millrace::bus {
+
+class PartitionOffsets;
+
+// The tokens of one kind: a member of the kind's consumer group with the thread that polls it. A token is
+// handed to the subscriber while there is room; without room they wait here up to a bound, then the
+// partitions are paused, and polling goes on. A token's offset is stored when it and all before it in its
+// partition are decided. Thread-safe.
+class KafkaTokens {
+ public:
+  struct Options {
+    KafkaCluster cluster;
+    schemas::Kind kind = schemas::Kind::kOcr;
+    std::string worker;
+    // Tokens that wait here for room before the partitions are paused. Well above the relay's window, for
+    // librdkafka takes up to a second to fetch again from partitions that are resumed.
+    std::size_t held_max = 1024;
+    std::chrono::seconds watchdog{10};  // the poll thread has to come round within it
+  };
+
+  // `on_trouble` hears of lost topics and fatal errors, on the poll thread.
+  KafkaTokens(Options options, Dispatch::OnToken on_token, std::function<void(std::string)> on_trouble);
+  ~KafkaTokens();  // close(0)
+  KafkaTokens(const KafkaTokens&) = delete;
+  KafkaTokens& operator=(const KafkaTokens&) = delete;
+
+  void start();  // once the topic is there; more calls do nothing
+  void set_room(std::size_t tokens);
+  // Takes nothing more and gives its partitions to the group's other members, with the decided offsets
+  // committed; the poll thread does so as soon as it comes round. It stays until `close`.
+  void leave();
+  // Hands over nothing more; leaves with the decided offsets committed, if the broker answers in time.
+  void close(std::chrono::milliseconds deadline);
+  // Tokens of the assigned partitions that are not decided, as of the last second.
+  std::int64_t lag() const { return lag_.load(std::memory_order_relaxed); }
+  std::vector<PartitionLag> lags() const;  // the same, by partition
+  std::string trouble() const;             // what the watchdog sees; empty: nothing
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Held {
+    Token token;
+    std::shared_ptr<PartitionOffsets> partition;
+    std::uint64_t ticket;
+  };
+
+  void run(const std::stop_token& stop);
+  bool open();
+  base::Status subscribe(rd_kafka_t* client) const;
+  void give_up_partitions();
+  void shut(std::chrono::milliseconds deadline);
+  void poll_once();
+  void receive(const rd_kafka_message_t& message);
+  void hand_over();
+  bool take_place();
+  void regulate();
+  void measure_lag();
+  void show_lags(std::vector<PartitionLag> lags);
+  void rebalanced(rd_kafka_resp_err_t code, rd_kafka_topic_partition_list_t& partitions);
+  void forget_partitions();
+  void failed(rd_kafka_resp_err_t code, std::string_view reason);
+
+  const Options options_;
+  const std::string topic_;
+  const Dispatch::OnToken on_token_;
+  const std::function<void(std::string)> on_trouble_;
+
+  // The poll thread's own.
+  std::deque<Held> held_;
+  std::map<std::int32_t, std::shared_ptr<PartitionOffsets>> partitions_;
+  Clock::time_point lag_due_{};
+  bool paused_ = false;
+  bool fatal_ = false;
+  bool left_ = false;  // has told the group so
+
+  std::atomic<std::int64_t> lag_{0};
+  std::atomic<Clock::rep> polled_at_{0};  // 0: not running
+  std::atomic<bool> leaving_{false};
+  mutable std::mutex mutex_;
+  std::condition_variable_any stopping_;
+  std::size_t room_ = 0;
+  std::chrono::milliseconds close_deadline_{0};
+  std::vector<PartitionLag> lags_;
+  std::shared_ptr<KafkaClient> client_;
+  RdQueue queue_;  // the client's consumer queue, to wake the poll thread
+  std::jthread thread_;
+};
+
+}  // namespace millrace::bus

@@ -1,0 +1,71 @@
+#pragma once
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "jobs/outbox_publisher.h"
+#include "platform/base/pool.h"
+#include "storage/blobs/image_files.h"
+#include "storage/jobs/job_maintenance.h"
+#include "storage/machines/machines.h"
+
+namespace millrace::jobs {
+
+// The store's housekeeping as one chain of small moves (delivery.md, Leases and upkeep; Retention; Blobs):
+// due retries, expired leases, deadlines, orphan children; machines that fall asleep or are not where they
+// are wanted, and what waits for them; with an outbox the backlog, and tokens that got lost; and, less often,
+// retention, idempotency rows, replies, sessions and blobs. No thread and no timer of its own: one
+// process of a data directory (workers/jobs/maintenance_timer.h) calls `tick` when it is due; two at a time
+// do no harm.
+class Upkeep {
+ public:
+  struct Options {
+    std::chrono::milliseconds lease{20'000};
+    std::chrono::milliseconds busy_period{500};     // between looks while jobs are open
+    std::chrono::milliseconds idle_period{30'000};  // while there are none
+    std::chrono::milliseconds republish_after{15'000};
+    std::chrono::milliseconds retention_period{60'000};
+    std::chrono::milliseconds results_age = std::chrono::hours(24);
+    std::chrono::milliseconds jobs_age = std::chrono::hours(24) * 7;
+    std::chrono::milliseconds orphans_age = std::chrono::hours(1);
+    int step_rows = 256;        // per move; a full step is repeated
+    int orphan_files = 10'000;  // looked at per retention round
+  };
+  using Next = std::function<void(std::chrono::milliseconds delay)>;
+
+  // `pool` runs what blocks: the look at what is due, and files. Everything must outlive a tick under way.
+  Upkeep(storage::Store& store, bus::Dispatch& dispatch, Relay& relay, base::Pool& pool,
+         const base::Clock& clock, Options options);
+
+  // One round. `next` is called once, on the pool or the announce thread, with the time until the next one.
+  // Not before the round before it has ended. Never blocks.
+  void tick(Next next);
+
+ private:
+  struct Round;
+  using RoundPtr = std::shared_ptr<Round>;
+
+  void look(const RoundPtr& round);
+  void add_due(Round& round, std::optional<base::WallTime> jobs, std::optional<base::WallTime> machines);
+  void add_moves(Round& round);
+  void add_machines(Round& round);
+  void add_publication(Round& round);
+  void add_retention(Round& round);
+  void collect_files(const RoundPtr& round);
+  void finish(const RoundPtr& round);
+  bool retention_is_due() const;
+
+  storage::Store& store_;
+  bus::Dispatch& dispatch_;
+  Relay& relay_;
+  base::Pool& pool_;
+  const base::Clock& clock_;
+  Options options_;
+  storage::JobMaintenance moves_;
+  storage::MachineMaintenance machines_;
+  storage::ImageFiles images_;
+  std::optional<base::BootTime> retained_at_;
+};
+
+}  // namespace millrace::jobs

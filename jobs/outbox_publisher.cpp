@@ -1,0 +1,113 @@
+#include "jobs/outbox_publisher.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace millrace::jobs {
+namespace {
+
+constexpr int kRepublishMax = 1024;  // tokens that an earlier process may have left in the outbox
+// A look into the backlog that brings nothing means that there is none or that the window is still too full
+// (it shrinks as slots fill): so many in a row, and only the timer and newly queued jobs make us look again.
+constexpr int kPatience = 64;
+
+}  // namespace
+
+Relay::Relay(storage::Store& store, bus::Dispatch& dispatch, bus::Events& events, Waiters& waiters)
+    : store_(store), dispatch_(dispatch), events_(events), waiters_(waiters), upkeep_(store) {}
+
+void Relay::start() {
+  events_.subscribe([this](const bus::Hint& hint) {
+    hear(hint);
+    if (nudge_) nudge_(false);
+  });
+  store_.on_commit([this](const storage::Commit& commit) { on_commit(commit); });
+  if (!dispatch_.durable()) return;
+  for (Line& line : lines_) line.patience = kPatience;
+  // They come back through the commit hook.
+  upkeep_.republish_outbox(kRepublishMax, [](auto&&) {});
+}
+
+void Relay::on_asked_to_stop(Hear hear) {
+  const std::lock_guard lock(mutex_);
+  hear_ = std::move(hear);
+}
+
+Relay::Line& Relay::line(schemas::Kind kind) {
+  const auto at = std::find(schemas::kKinds.begin(), schemas::kKinds.end(), kind);
+  return lines_.at(static_cast<std::size_t>(at - schemas::kKinds.begin()));
+}
+
+void Relay::on_commit(const storage::Commit& commit) {
+  tell_worker(commit);
+  for (const storage::Ready& ready : commit.ready) publish(ready);
+  for (const storage::Change& change : commit.changes) tell(change);
+  if (dispatch_.durable()) look_for_room(commit);
+  if (!nudge_) return;
+  const auto queued =
+      std::count_if(commit.changes.begin(), commit.changes.end(),
+                    [](const storage::Change& c) { return c.status == schemas::JobStatus::kQueued; });
+  nudge_(static_cast<std::size_t>(queued) > commit.ready.size());
+}
+
+void Relay::tell_worker(const storage::Commit& commit) {
+  if (commit.cancel_requests.empty()) return;
+  const std::lock_guard lock(mutex_);
+  if (!hear_) return;
+  for (const schemas::JobId& job : commit.cancel_requests) hear_(job);
+}
+
+// Waiters of this process need no bus; the hint that comes back from it finds them informed.
+void Relay::tell(const storage::Change& change) {
+  const bus::Hint hint{change.job, change.tenant, change.version, change.status, change.waking};
+  hear(hint);
+  events_.publish(hint);
+}
+
+void Relay::hear(const bus::Hint& hint) {
+  waiters_.hear(hint.job, hint.version, hint.status);
+  if (feed_ != nullptr) feed_->hear({hint.job, hint.tenant, hint.version, hint.status, hint.waking});
+}
+
+void Relay::publish(const storage::Ready& ready) {
+  bus::Token token{ready.job, ready.epoch, ready.tenant, ready.traceparent};
+  if (!dispatch_.durable()) return dispatch_.publish(std::move(token), [](const base::Status&) {});
+  dispatch_.publish(std::move(token),
+                    [this, job = ready.job, epoch = ready.epoch](const base::Status& delivered) {
+                      // Not noted (the queue is full): the row stays marked and upkeep publishes it again.
+                      upkeep_.publication_done(job, epoch, delivered.has_value(), [](auto&&) {});
+                    });
+}
+
+// A job that left the window made room for another; one that is queued without being ready waits for room.
+void Relay::look_for_room(const storage::Commit& commit) {
+  for (const storage::Change& change : commit.changes) {
+    Line& backlog = line(change.job.kind);
+    if (change.status == schemas::JobStatus::kQueued) {
+      backlog.patience = kPatience;
+    } else if (backlog.patience > 0) {
+      pump(change.job.kind);
+    }
+  }
+}
+
+void Relay::pump(schemas::Kind kind) {
+  if (!dispatch_.durable()) return;
+  Line& backlog = line(kind);
+  backlog.again = true;
+  if (backlog.pumping.exchange(true)) return;
+  backlog.again = false;
+  upkeep_.take_for_publication(kind, [this, kind](const base::Result<std::vector<storage::Ready>>& taken) {
+    pumped(kind, taken && !taken->empty());
+  });
+}
+
+// What was taken travels through the commit hook.
+void Relay::pumped(schemas::Kind kind, bool found) {
+  Line& backlog = line(kind);
+  backlog.patience = found ? kPatience : std::max(0, backlog.patience - 1);
+  backlog.pumping = false;
+  if (found && backlog.again.exchange(false)) pump(kind);
+}
+
+}  // namespace millrace::jobs

@@ -1,0 +1,37 @@
+#include "machines/driver.h"
+
+#include <cstdint>
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+namespace millrace::machines {
+namespace {
+
+void announce(int event) {
+  const std::uint64_t one = 1;
+  // Fails only when it has been written 2^64 - 2 times: then it is readable as it is.
+  [[maybe_unused]] const ssize_t written = ::write(event, &one, sizeof one);
+}
+
+}  // namespace
+
+StopSwitch::StopSwitch()
+    : event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), killed_(std::make_shared<std::atomic<bool>>(false)) {}
+
+void StopSwitch::stop() { announce(event_.get()); }
+
+void StopSwitch::kill() {
+  killed_->store(true);
+  announce(event_.get());
+}
+
+bool StopSwitch::told() const {
+  pollfd waited{event_.get(), POLLIN, 0};
+  return ::poll(&waited, 1, 0) == 1;
+}
+
+bool StopSwitch::killed() const { return killed_->load(); }
+
+}  // namespace millrace::machines

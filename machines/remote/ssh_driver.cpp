@@ -1,0 +1,169 @@
+#include "machines/remote/ssh_driver.h"
+
+#include <csignal>
+#include <filesystem>
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "machines/remote/ssh_login.h"
+#include "machines/remote/ssh_pump.h"
+#include "machines/sandbox/command_end.h"
+#include "platform/base/clock.h"
+#include "platform/base/ids.h"
+#include "platform/process/jail_options.h"
+#include "schemas/json/json_text.h"
+
+namespace millrace::machines {
+namespace {
+
+using How = CommandEnd::How;
+
+constexpr std::chrono::milliseconds kLoginTrialLimit{30'000};
+constexpr const char* kCannotRun = "the gateway could not start a connection to the machine";
+
+struct SocketPair {
+  base::Fd ours;
+  base::Fd theirs;
+};
+
+base::Result<SocketPair> make_sockets() {
+  int ends[2] = {-1, -1};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+    return base::error(base::Code::kOverloaded, "no file descriptor is left: raise `ulimit -n`");
+  }
+  return SocketPair{base::Fd(ends[0]), base::Fd(ends[1])};
+}
+
+// A client with its streams; the command waits there for its order.
+base::Result<SshHandles> start_client(process::Spawner& spawner, process::Command command) {
+  auto input = make_sockets();
+  if (!input) return std::move(input.error());
+  auto output = base::make_pipe();
+  if (!output) return std::move(output.error());
+  auto errors = base::make_pipe();
+  if (!errors) return std::move(errors.error());
+  command.fds = {{0, input->theirs.get()}, {1, output->write.get()}, {2, errors->write.get()}};
+  auto child = process::Child::start(spawner, command);
+  if (!child) return std::move(child.error());
+  return SshHandles{std::move(*child), std::move(input->ours), std::move(output->read),
+                    std::move(errors->read)};
+}
+
+std::string one_line(std::string text) {
+  while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
+  for (char& c : text) c = c == '\n' || c == '\r' ? ' ' : c;
+  return text;
+}
+
+std::string not_routable(const SshEnd& end, const std::string& said) {
+  if (end.late) return "the machine cannot be reached: its host does not answer in time";
+  if (said.empty()) return "the machine cannot be used: no Perl starts on its host";
+  return "the machine cannot be reached: " + login_failure(said);
+}
+
+}  // namespace
+
+struct SshDriver::Parts {
+  Options options;
+  process::Spawner& spawner;
+  std::shared_ptr<const SshAuthority> authority;
+  std::unique_ptr<const SshFolder> folder;
+
+  // Some of it is connecting, the rest what an answer takes.
+  std::chrono::milliseconds login_limit() const { return options.connect_timeout * 2; }
+  CommandEnd run(const CommandOrder& order, const StopSwitch& stop, const CommandHooks& hooks) const;
+  base::Result<process::Child> sweep(SshLogin& login, const RemoteTree& tree, int signal) const;
+  static CommandEnd told(SshEnd end, const SshLogin& login);
+};
+
+base::Result<process::Child> SshDriver::Parts::sweep(SshLogin& login, const RemoteTree& tree,
+                                                     int signal) const {
+  auto command = login.command(remote_command(RemoteTask::kSweep, make_remote_token()));
+  if (!command) return std::move(command.error());
+  auto input = process::memory_file(remote_sweep_input(tree, signal));
+  if (!input) return std::move(input.error());
+  command->fds = {{0, input->get()}};
+  return process::Child::start(spawner, *command);
+}
+
+// What the log and the owner are to know of an end that is not the command's.
+CommandEnd SshDriver::Parts::told(SshEnd end, const SshLogin& login) {
+  const bool routable = end.end.how != How::kNotRoutable;
+  if (routable && end.end.how != How::kHostFailed) return std::move(end.end);
+  const std::string said = login.said();
+  end.end.detail = one_line(end.end.message + (end.end.message.empty() ? "" : ": ") + said + end.noise);
+  if (!routable) {
+    end.end.message = not_routable(end, said);
+  } else if (end.end.message != kConnectionBroke) {
+    end.end.message = "the machine's host could not run the command";
+  }
+  return std::move(end.end);
+}
+
+CommandEnd SshDriver::Parts::run(const CommandOrder& order, const StopSwitch& stop,
+                                 const CommandHooks& hooks) const {
+  const auto failed = [](const base::Error& error) {
+    CommandEnd end = end_by(How::kHostFailed, kCannotRun);
+    end.detail = error.message;
+    return end;
+  };
+  if (!order.machine.settings.ssh) return end_by(How::kNotRoutable, "the machine has no ssh target");
+  auto login = SshLogin::make(folder->path(), order.execution, order.machine, *authority,
+                              {options.connect_timeout, options.alive_interval});
+  if (!login) return failed(login.error());
+  const std::string token = make_remote_token();
+  auto command = login->command(remote_command(RemoteTask::kRun, token));
+  if (!command) return failed(command.error());
+  auto handles = start_client(spawner, std::move(*command));
+  if (!handles) return failed(handles.error());
+  SshPump pump(std::move(*handles),
+               {token, remote_run_input(order) + order.input, order.execution, login_limit(), order.timeout},
+               stop, hooks, [&](const RemoteTree& tree, int signal) { return sweep(*login, tree, signal); });
+  SshEnd end = pump.run();
+  return told(std::move(end), *login);
+}
+
+SshDriver::SshDriver(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+SshDriver::~SshDriver() = default;
+
+base::Result<std::unique_ptr<SshDriver>> SshDriver::open(Options options, process::Spawner& spawner,
+                                                         std::shared_ptr<const SshAuthority> authority) {
+  if (::access(kSshClient, X_OK) != 0) {
+    return base::error(base::Code::kHostAgentFailed,
+                       "there is no OpenSSH client here: apt-get install openssh-client");
+  }
+  options.data_dir = std::filesystem::absolute(options.data_dir).string();
+  auto folder = SshFolder::open(options.data_dir);
+  if (!folder) return std::move(folder.error());
+  auto parts =
+      std::make_unique<Parts>(Parts{std::move(options), spawner, std::move(authority), *std::move(folder)});
+  return std::unique_ptr<SshDriver>(new SshDriver(std::move(parts)));
+}
+
+CommandEnd SshDriver::run(const CommandOrder& order, const StopSwitch& stop, const CommandHooks& hooks) {
+  return parts_->run(order, stop, hooks);
+}
+
+base::Result<schemas::MachineFacts> SshDriver::start(const schemas::Machine& machine,
+                                                     const StopSwitch& told) {
+  CommandOrder order;
+  order.machine = machine;
+  const auto now = std::chrono::time_point_cast<base::WallTime::duration>(std::chrono::system_clock::now());
+  order.execution = "start-" + base::Uuid::make(now).str();
+  order.command = {"true"};
+  order.timeout = kLoginTrialLimit;
+  const CommandEnd end = run(order, told, {[](auto, auto) {}, {}});
+  if (end.how == How::kExited && end.exit_code == 0) return schemas::MachineFacts{};
+  const std::string reason = end.message.empty() ? "its host does not run `true`" : end.message;
+  base::Error error = base::error(base::Code::kMachineNotRoutable, reason);
+  error.details = schemas::JsonObject().member("said", end.detail).finish();
+  return error;
+}
+
+base::Status SshDriver::stop(const schemas::Machine& /*machine*/, const StopSwitch& /*told*/) { return {}; }
+base::Status SshDriver::destroy(const schemas::Machine& /*machine*/, const StopSwitch& /*told*/) {
+  return {};
+}
+
+}  // namespace millrace::machines

@@ -1,0 +1,261 @@
+#include "machines/remote/ssh_pump.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "machines/sandbox/command_end.h"
+#include "platform/process/child.h"
+
+namespace millrace::machines {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kCloseLimit{15'000};  // from the word that it has ended to the connection's end
+constexpr std::size_t kNoiseMax = 4096;
+constexpr int kSweepsMax = 3;  // tries of one signal
+
+}  // namespace
+
+SshPump::SshPump(SshHandles handles, Order order, const StopSwitch& stop, const CommandHooks& hooks,
+                 Sweep sweep)
+    : handles_(std::move(handles)),
+      order_(std::move(order)),
+      stop_(stop),
+      hooks_(hooks),
+      sweep_(std::move(sweep)),
+      output_filter_(order_.token),
+      errors_filter_(order_.token),
+      buffer_(kPumpBufferBytes),
+      tree_{order_.execution, order_.token, 0} {}
+
+SshEnd SshPump::run() {
+  enter(Phase::kLogin, order_.login_limit);
+  while (!over()) step();
+  return result();
+}
+
+bool SshPump::over() const {
+  if (gave_up_) return true;
+  return phase_ == Phase::kGone && !handles_.output && !handles_.errors && !sweeper_;
+}
+
+void SshPump::enter(Phase phase, milliseconds limit) {
+  phase_ = phase;
+  deadline_ = Steady::now() + limit;
+}
+
+void SshPump::step() {
+  const bool gone = phase_ == Phase::kGone;
+  const bool feeds = begun_ && sent_ < order_.input.size();
+  std::array<pollfd, kSlots> fds{};
+  fds[kProcess] = {gone ? -1 : handles_.client.pidfd(), POLLIN, 0};
+  fds[kInput] = {feeds ? handles_.input.get() : -1, POLLOUT, 0};
+  fds[kOutput] = {handles_.output.get(), POLLIN, 0};
+  fds[kErrors] = {handles_.errors.get(), POLLIN, 0};
+  fds[kStop] = {gone ? -1 : stop_.fd(), POLLIN, 0};
+  fds[kSweeper] = {sweeper_ ? sweeper_->pidfd() : -1, POLLIN, 0};
+  if (::poll(fds.data(), fds.size(), process::poll_limit(deadline_)) < 0) return;
+  // Last the client's end: what it had to pass on is read before.
+  for (const Slot slot : {kInput, kOutput, kErrors, kStop, kSweeper, kProcess}) {
+    if (fds[slot].revents != 0) look_at(slot);
+  }
+  if (Steady::now() >= deadline_) on_deadline();
+}
+
+void SshPump::look_at(Slot slot) {
+  switch (slot) {
+    case kProcess:
+      return client_gone();
+    case kInput:
+      return feed();
+    case kOutput:
+      return read_output();
+    case kErrors:
+      return read_errors();
+    case kStop:
+      return on_stop();
+    case kSweeper:
+      return on_swept();
+    case kSlots:
+      return;
+  }
+}
+
+void SshPump::on_stop() {
+  std::uint64_t count = 0;
+  if (::read(stop_.fd(), &count, sizeof count) != sizeof count) return;
+  if (stop_.killed()) {
+    kill(How::kStopped);
+  } else {
+    terminate(How::kStopped);
+  }
+}
+
+void SshPump::on_deadline() {
+  switch (phase_) {
+    case Phase::kLogin:
+      return give_up_client(How::kNotRoutable);
+    case Phase::kRunning:
+      return terminate(How::kTimedOut);
+    case Phase::kTerminating:
+      return kill(*stopped_for_);
+    case Phase::kKilling:
+    case Phase::kEnded:
+      sweeper_.reset();
+      handles_.client.kill_tree();
+      return enter(Phase::kGone, kDrainGrace);
+    case Phase::kGone:
+      gave_up_ = true;
+      return;
+  }
+}
+
+void SshPump::on_word(RemoteWord word) {
+  if (end_ || phase_ == Phase::kGone) return;
+  switch (word.what) {
+    case RemoteWord::What::kReady:
+      return ready();
+    case RemoteWord::What::kBegan:
+      tree_.runner = word.runner;
+      return;
+    case RemoteWord::What::kEnded:
+    case RemoteWord::What::kBroken:
+      end_ = std::move(word.end);
+      return enter(Phase::kEnded, kCloseLimit);
+  }
+}
+
+void SshPump::ready() {
+  if (phase_ != Phase::kLogin) return;
+  logged_in_ = true;
+  if (hooks_.may_go && !hooks_.may_go()) return give_up_client(How::kNotBegun);
+  begun_ = true;
+  enter(Phase::kRunning, order_.timeout);
+  feed();
+}
+
+void SshPump::feed() {
+  const std::string_view left = std::string_view(order_.input).substr(sent_);
+  const ssize_t count = ::send(handles_.input.get(), left.data(), left.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  // Nobody reads it any more: the command need not.
+  sent_ = count < 0 ? order_.input.size() : sent_ + static_cast<std::size_t>(count);
+  if (sent_ < order_.input.size()) return;
+  handles_.input.reset();
+  order_.input = {};
+  sent_ = 0;
+}
+
+void SshPump::terminate(How why) {
+  if (phase_ == Phase::kLogin) return give_up_client(why);
+  if (phase_ != Phase::kRunning) return;
+  stopped_for_ = why;
+  enter(Phase::kTerminating, order_.login_limit + kStopGrace);
+  sweeps_left_ = kSweepsMax;
+  sweep(SIGTERM);
+}
+
+void SshPump::kill(How why) {
+  if (phase_ == Phase::kLogin) return give_up_client(why);
+  if (killing_ || phase_ == Phase::kEnded || phase_ == Phase::kGone) return;
+  if (!stopped_for_) stopped_for_ = why;
+  enter(Phase::kKilling, order_.login_limit + kCloseLimit);
+  killing_ = true;
+  sweeps_left_ = kSweepsMax;
+  sweep(SIGKILL);
+}
+
+// Nothing has run, and nothing will: the host reads its order from us.
+void SshPump::give_up_client(How why) {
+  stopped_for_ = why;
+  handles_.client.kill_tree();
+  enter(Phase::kGone, kDrainGrace);
+}
+
+void SshPump::sweep(int signal) {
+  sweeper_.reset();
+  --sweeps_left_;
+  auto started = sweep_(tree_, signal);
+  if (started) {
+    sweeper_.emplace(std::move(*started));
+  } else {
+    on_swept();
+  }
+}
+
+// A connection that was not made has swept nothing.
+void SshPump::on_swept() {
+  const auto exit = sweeper_ ? sweeper_->wait(milliseconds(0)) : std::nullopt;
+  sweeper_.reset();
+  const bool swept = exit && exit->ok();
+  const bool sweeps = phase_ == Phase::kTerminating || phase_ == Phase::kKilling;
+  if (!swept && sweeps && sweeps_left_ > 0) return sweep(killing_ ? SIGKILL : SIGTERM);
+  if (phase_ == Phase::kTerminating) deadline_ = Steady::now() + kStopGrace;
+  if (phase_ == Phase::kKilling) deadline_ = Steady::now() + kCloseLimit;
+  if (phase_ == Phase::kGone) deadline_ = Steady::now() + kDrainGrace;
+}
+
+void SshPump::client_gone() {
+  while (handles_.errors && !end_) read_errors();
+  const bool broke = begun_ && !end_ && !killing_;
+  killing_ = killing_ || broke;
+  enter(Phase::kGone, broke || sweeper_ ? order_.login_limit + kCloseLimit : kDrainGrace);
+  if (broke) sweep(SIGKILL);  // the connection broke: by another one, if there is a way
+}
+
+void SshPump::pass_on(schemas::OutputStream stream, std::string_view bytes) {
+  if (bytes.empty()) return;
+  hooks_.output(stream, bytes);
+  // Whoever takes the output may be slow; nobody writes more of it.
+  if (phase_ == Phase::kGone && !sweeper_) enter(phase_, kDrainGrace);
+}
+
+void SshPump::read_output() {
+  const ssize_t count = ::read(handles_.output.get(), buffer_.data(), buffer_.size());
+  if (count <= 0) return handles_.output.reset();
+  pass_on(schemas::OutputStream::kStdout,
+          output_filter_.passed({buffer_.data(), static_cast<std::size_t>(count)}));
+}
+
+void SshPump::read_errors() {
+  const ssize_t count = ::read(handles_.errors.get(), buffer_.data(), buffer_.size());
+  if (count <= 0) {
+    handles_.errors.reset();
+    if (logged_in_) pass_on(schemas::OutputStream::kStderr, errors_filter_.rest());
+    return;
+  }
+  errors_filter_.add({buffer_.data(), static_cast<std::size_t>(count)});
+  while (const auto piece = errors_filter_.next()) {
+    if (piece->word) {
+      on_word(remote_word_from(piece->text));
+    } else if (logged_in_) {
+      pass_on(schemas::OutputStream::kStderr, piece->text);
+    } else {
+      noise_.append(piece->text.substr(0, kNoiseMax - std::min(kNoiseMax, noise_.size())));
+    }
+  }
+}
+
+SshEnd SshPump::result() {
+  SshEnd result;
+  result.late = stopped_for_ == How::kNotRoutable;
+  result.noise = std::move(noise_);
+  if (stopped_for_) {
+    result.end.how = *stopped_for_;
+  } else if (end_) {
+    result.end = std::move(*end_);
+  } else {
+    result.end.how = begun_ || logged_in_ ? How::kHostFailed : How::kNotRoutable;
+    if (begun_) result.end.message = kConnectionBroke;
+  }
+  return result;
+}
+
+}  // namespace millrace::machines

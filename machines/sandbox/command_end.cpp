@@ -1,0 +1,101 @@
+#include "machines/sandbox/command_end.h"
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <utility>
+
+namespace millrace::machines {
+namespace {
+
+constexpr const char* kHostMessage = "the host could not run the command in the machine's sandbox";
+
+}  // namespace
+
+CommandEnd end_by(CommandEnd::How how, std::string message) {
+  CommandEnd end;
+  end.how = how;
+  end.message = std::move(message);
+  return end;
+}
+
+CommandEnd failed_by(const base::Error& error) {
+  const bool routable = error.code != base::Code::kMachineNotRoutable;
+  return end_by(routable ? CommandEnd::How::kHostFailed : CommandEnd::How::kNotRoutable, error.message);
+}
+
+CommandEnd told(CommandEnd end, const std::string& reason) {
+  if (end.how != CommandEnd::How::kHostFailed) return end;
+  end.detail = std::exchange(end.message, reason.empty() ? kHostMessage : reason);
+  return end;
+}
+
+CommandEnd host_failed(const std::string& reason) {
+  return failed_by(base::error(base::Code::kHostAgentFailed, reason));
+}
+
+CommandEnd stopped() { return end_by(CommandEnd::How::kStopped); }
+
+bool has_run(const CommandEnd& end) {
+  using How = CommandEnd::How;
+  switch (end.how) {
+    case How::kExited:
+    case How::kSignalled:
+    case How::kTimedOut:
+    case How::kStopped:
+    case How::kHostFailed:
+      return true;
+    case How::kNotBegun:
+    case How::kPrepareFailed:
+    case How::kNotRoutable:
+      return false;
+  }
+  return false;
+}
+
+CommandEnd killed_for_memory(CommandEnd end, const schemas::Machine& machine) {
+  using How = CommandEnd::How;
+  const bool jail_gone = end.how == How::kHostFailed;
+  if (!jail_gone && end.how != How::kSignalled) return end;
+  if (!jail_gone && end.signal != SIGKILL) return end;
+  end.how = How::kSignalled;
+  end.signal = SIGKILL;
+  end.message =
+      "killed: the machine's memory_mib (" + std::to_string(machine.memory_mib) + ") may have been used up";
+  return end;
+}
+
+std::string execute_failure(int code) {
+  switch (code) {
+    case ENOENT:
+      return "the command, or the interpreter that it names, is not there";
+    case ENOTDIR:
+      return "the command is not there";
+    case EACCES:
+    case EPERM:
+      return "the command is not executable";
+    case EISDIR:
+      return "the command is a folder";
+    case ENOEXEC:
+      return "the command is in no format that can be executed (a script begins with #!)";
+    case E2BIG:
+      return "the arguments and the environment are too large together";
+    default:
+      return std::string("the command cannot be executed: ") + std::strerror(code);
+  }
+}
+
+std::string folder_failure(int code) {
+  switch (code) {
+    case ENOENT:
+      return "cwd is not there";
+    case ENOTDIR:
+      return "cwd is not a folder";
+    case EACCES:
+      return "cwd may not be entered";
+    default:
+      return std::string("cwd cannot be entered: ") + std::strerror(code);
+  }
+}
+
+}  // namespace millrace::machines

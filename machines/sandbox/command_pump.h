@@ -1,0 +1,70 @@
+#pragma once
+#include <array>
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "machines/driver.h"
+#include "machines/sandbox/jail_link.h"
+#include "platform/base/fd.h"
+#include "platform/process/child.h"
+
+namespace millrace::machines {
+
+// Our ends of a jail that was started.
+struct JailHandles {
+  process::Child child;  // our program, which becomes bubblewrap
+  JailLink link;
+  base::Fd output;
+  base::Fd errors;
+  base::Fd setup_errors;
+};
+
+// Lets the command in a started jail begin, moves its output and watches over its end. For one `run`.
+class CommandPump {
+ public:
+  // `end_now`: readable once the machine wants the command gone; it is then kHostFailed, without a message.
+  CommandPump(JailHandles jail, const StopSwitch& stop, int end_now, const CommandHooks& hooks);
+
+  // Blocks until the jail is gone. `message` of kHostFailed is for the log: it may hold paths of the host; of
+  // kPrepareFailed it says the reason alone.
+  CommandEnd run(std::chrono::milliseconds timeout);
+
+ private:
+  using Steady = std::chrono::steady_clock;
+  enum class Phase { kStarting, kRunning, kTerminating, kKilled, kGone };
+  enum Slot : std::size_t { kLink, kProcess, kOutput, kErrors, kSetupErrors, kStop, kEndNow, kSlots };
+
+  bool over() const;
+  void step();
+  void look_at(Slot slot);
+  void hear();
+  void on_message(const JailMessage& message);
+  void on_stop();
+  void on_deadline();
+  void begin();
+  void terminate(CommandEnd::How why);
+  void kill(CommandEnd::How why);
+  void gone();
+  void enter(Phase phase, std::chrono::milliseconds limit);
+  void pass_on(base::Fd& from, schemas::OutputStream stream);
+  void read_setup_errors();
+  CommandEnd result();
+
+  JailHandles jail_;
+  const StopSwitch& stop_;
+  const int end_now_;
+  const CommandHooks& hooks_;
+  std::vector<char> buffer_;
+  std::chrono::milliseconds timeout_{0};
+  Phase phase_ = Phase::kStarting;
+  Steady::time_point deadline_;
+  bool gave_up_ = false;
+  bool late_ = false;  // the jail did not start in time
+  std::string setup_text_;
+  std::optional<CommandEnd> end_;               // as the jail told it
+  std::optional<CommandEnd::How> stopped_for_;  // why it was told to stop
+};
+
+}  // namespace millrace::machines

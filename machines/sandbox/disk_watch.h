@@ -1,0 +1,45 @@
+#pragma once
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "machines/machine_uses.h"
+#include "platform/base/ids.h"
+
+namespace millrace::machines {
+
+// Looks every two seconds at the size of the folders that commands run in now, and ends the commands of a
+// machine that holds more than it may. Thread-safe; idle, it costs nothing.
+class DiskWatch {
+ public:
+  // `root`: as in machines/sandbox/machine_folder.h; borrowed.
+  DiskWatch(int root, MachineUses& uses);
+  ~DiskWatch();
+  DiskWatch(const DiskWatch&) = delete;
+  DiskWatch& operator=(const DiskWatch&) = delete;
+
+  // From now on, as long as the machine is in use.
+  void watch(const base::Uuid& machine, const std::string& folder, std::uint64_t bytes_max);
+
+ private:
+  struct Watched {
+    std::string folder;
+    std::uint64_t bytes_max = 0;
+  };
+  void run(const std::stop_token& stop);
+  void look(const base::Uuid& machine, const Watched& watched);
+
+  const int root_;
+  MachineUses& uses_;
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::map<base::Uuid, Watched> watched_;
+  std::jthread thread_;
+};
+
+inline constexpr const char* kDiskFull = "the machine's disk is full: storage_gib";
+
+}  // namespace millrace::machines

@@ -1,0 +1,135 @@
+#include "machines/sandbox/folder_entries.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+#include <string_view>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace millrace::machines {
+namespace {
+
+constexpr std::size_t kEntriesMax = 1'000'000;
+constexpr std::size_t kOpenFoldersMax = 256;
+constexpr std::size_t kBatch = 4096;
+
+struct CloseFolder {
+  void operator()(DIR* folder) const { ::closedir(folder); }
+};
+using Listing = std::unique_ptr<DIR, CloseFolder>;
+
+Listing listing_of(int folder) {
+  const int copy = ::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  return Listing(copy < 0 ? nullptr : ::fdopendir(copy));
+}
+
+// The next name; nullptr: there is none.
+const dirent* next(DIR* listing) {
+  for (const dirent* entry = ::readdir(listing); entry != nullptr; entry = ::readdir(listing)) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") return entry;
+  }
+  return nullptr;
+}
+
+base::Fd folder_in(int folder, const char* name) {
+  return base::Fd(::openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+}
+
+// Of one name: removed, or a folder that is not empty (false).
+bool removed(int folder, const std::string& name) {
+  if (::unlinkat(folder, name.c_str(), 0) == 0) return true;
+  return ::unlinkat(folder, name.c_str(), AT_REMOVEDIR) == 0;
+}
+
+// Whatever its owner, who is us or whose right we have, did to its mode.
+base::Fd opened_fully(int folder, const std::string& name) {
+  base::Fd inner = folder_in(folder, name.c_str());
+  if (!inner && errno == EACCES) {
+    const base::Fd entry = entry_of(folder, name);
+    ::chmod(("/proc/self/fd/" + std::to_string(entry.get())).c_str(), 0700);
+    inner = folder_in(folder, name.c_str());
+  }
+  if (inner) ::fchmod(inner.get(), 0700);
+  return inner;
+}
+
+// Moves the folders of `name` up beside it, so that no depth is ever walked, and removes the rest of it.
+bool flatten(int top, const std::string& name, std::uint64_t& moved) {
+  const base::Fd inner = opened_fully(top, name);
+  if (!inner) return false;
+  for (auto names = names_in(inner.get(), kBatch); !names.empty(); names = names_in(inner.get(), kBatch)) {
+    for (const std::string& each : names) {
+      if (removed(inner.get(), each)) continue;
+      opened_fully(inner.get(), each);  // to be moved it must be ours to write
+      const std::string up = ".millrace-removed-" + std::to_string(moved++);
+      if (::renameat2(inner.get(), each.c_str(), top, up.c_str(), RENAME_NOREPLACE) != 0 && errno != EEXIST) {
+        return false;
+      }
+    }
+  }
+  return ::unlinkat(top, name.c_str(), AT_REMOVEDIR) == 0;
+}
+
+}  // namespace
+
+std::vector<std::string> names_in(int folder, std::size_t most) {
+  std::vector<std::string> names;
+  const Listing listing = listing_of(folder);
+  if (!listing) return names;
+  for (const dirent* entry = next(listing.get()); entry != nullptr && names.size() < most;
+       entry = next(listing.get())) {
+    names.emplace_back(entry->d_name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+base::Fd entry_of(int folder, const std::string& name) {
+  open_how how{};
+  how.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC;
+  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
+  return base::Fd(static_cast<int>(::syscall(SYS_openat2, folder, name.c_str(), &how, sizeof how)));
+}
+
+std::optional<std::uint64_t> bytes_below(int folder) {
+  std::uint64_t bytes = 0;
+  std::size_t seen = 0;
+  std::vector<Listing> open;
+  open.push_back(listing_of(folder));
+  while (!open.empty() && seen < kEntriesMax) {
+    DIR* const now = open.back().get();
+    const dirent* entry = now == nullptr ? nullptr : next(now);
+    if (entry == nullptr) {
+      open.pop_back();
+      continue;
+    }
+    ++seen;
+    struct stat found {};
+    if (::fstatat(::dirfd(now), entry->d_name, &found, AT_SYMLINK_NOFOLLOW) != 0) continue;
+    bytes += static_cast<std::uint64_t>(found.st_blocks) * 512;
+    if (!S_ISDIR(found.st_mode)) continue;
+    if (open.size() == kOpenFoldersMax) return std::nullopt;
+    const base::Fd inner = folder_in(::dirfd(now), entry->d_name);
+    if (inner) open.push_back(listing_of(inner.get()));
+  }
+  return bytes;
+}
+
+bool remove_below(int folder) {
+  std::uint64_t moved = 0;
+  for (auto names = names_in(folder, kBatch); !names.empty(); names = names_in(folder, kBatch)) {
+    for (const std::string& name : names) {
+      if (!removed(folder, name) && !flatten(folder, name, moved)) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace millrace::machines

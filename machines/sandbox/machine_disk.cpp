@@ -1,0 +1,243 @@
+#include "machines/sandbox/machine_disk.h"
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <utility>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "machines/sandbox/artifact_folder.h"
+#include "machines/sandbox/disk_image.h"
+#include "machines/sandbox/folder_entries.h"
+#include "machines/sandbox/machine_folder.h"
+#include "platform/base/ids.h"
+#include "platform/base/log.h"
+
+namespace millrace::machines {
+namespace {
+
+constexpr const char* kPrefix = "trial-";
+constexpr std::size_t kNamesMax = 1'000'000;
+
+std::string new_name() {
+  const auto now = std::chrono::time_point_cast<base::WallTime::duration>(std::chrono::system_clock::now());
+  return kPrefix + base::Uuid::make(now).str();
+}
+
+// The folder of all, locked: nobody sweeps what another has made and not yet locked.
+base::Fd locked_parent(int root, const std::string& data_dir) {
+  base::Fd parent = open_folder(root, data_dir + "/machines");
+  while (parent && ::flock(parent.get(), LOCK_EX) != 0) {
+    if (errno != EINTR) return {};
+  }
+  return parent;
+}
+
+void remove_folder(int folder, const std::string& path) {
+  if (remove_below(folder)) ::rmdir(path.c_str());
+}
+
+}  // namespace
+
+base::Result<TrialFolder> TrialFolder::make(int root, const std::string& data_dir, uid_t machine_uid) {
+  if (auto all = make_machines_folder(root, data_dir); !all) return std::move(all.error());
+  const base::Fd parent = locked_parent(root, data_dir);
+  std::string name = new_name();
+  auto path = make_machine_folder(root, data_dir, name, machine_uid);
+  if (!path) return std::move(path.error());
+  base::Fd folder = open_folder(root, *path);
+  if (!parent || !folder || ::flock(folder.get(), LOCK_EX | LOCK_NB) != 0) {
+    return base::error(base::Code::kHostAgentFailed, *path + ": " + std::strerror(errno));
+  }
+  return TrialFolder(std::move(name), std::move(*path), std::move(folder));
+}
+
+void TrialFolder::sweep(int root, const std::string& data_dir) {
+  const base::Fd parent = locked_parent(root, data_dir);
+  if (!parent) return;
+  for (const std::string& name : names_in(parent.get(), kNamesMax)) {
+    if (!name.starts_with(kPrefix)) continue;
+    const std::string path = data_dir + "/machines/" + name;
+    const base::Fd folder = open_folder(root, path);
+    if (folder && ::flock(folder.get(), LOCK_EX | LOCK_NB) == 0) remove_folder(folder.get(), path);
+  }
+}
+
+TrialFolder::~TrialFolder() {
+  if (folder_) remove_folder(folder_.get(), path_);
+}
+
+namespace {
+
+constexpr std::uint64_t kGib = std::uint64_t{1} << 30;
+constexpr std::uint64_t kTrialBytes = std::uint64_t{2} << 20;
+constexpr int kUnmountTries = 20;  // of jails whose last process is just going
+constexpr int kUnmountPauseMs = 50;
+constexpr std::chrono::milliseconds kInUsePause{1'000};
+
+std::string image_in(const std::string& folder) { return folder + "/disk.img"; }
+std::string mount_in(const std::string& folder) { return folder + "/disk"; }
+std::string lock_in(const std::string& folder) { return folder + "/disk.lock"; }
+
+// What may pass.
+base::Error in_use() {
+  base::Error error = base::error(base::Code::kOverloaded, "another worker has this machine's disk");
+  error.retry_after = kInUsePause;
+  return error;
+}
+
+bool unmounted(process::Spawner& spawner, const std::string& folder) {
+  for (int i = 0; i < kUnmountTries; ++i) {
+    if (i > 0) ::poll(nullptr, 0, kUnmountPauseMs);
+    if (unmount_image(spawner, folder)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+MachineDisks::MachineDisks(std::string data_dir, process::Spawner& spawner, MachineUses& uses,
+                           bool use_images)
+    : data_dir_(std::move(data_dir)), spawner_(spawner), uses_(uses) {
+  auto root = spawner.root();
+  if (root) root_ = std::move(*root);
+  TrialFolder::sweep(this->root(), data_dir_);
+  if (!use_images || ::geteuid() != 0 || !spawner.has_own_mounts()) return;
+  const base::Status tried = try_image();
+  images_ = tried.has_value();
+  if (!images_) base::log_info("machine_disks_are_watched", {{"reason", tried.error().message}});
+}
+
+MachineDisks::~MachineDisks() {
+  for (const auto& [machine, disk] : disks_) {
+    if (disk->open && disk->place.image) detach_image(spawner_, mount_in(folder_of(machine)));
+  }
+}
+
+base::Status MachineDisks::try_image() {
+  const std::string missing = missing_image_program();
+  if (!missing.empty()) return base::error(base::Code::kHostAgentFailed, missing + " is not there");
+  auto trial = TrialFolder::make(root(), data_dir_, 0);
+  if (!trial) return std::move(trial.error());
+  const std::string image = image_in(trial->path());
+  const std::string mount = mount_in(trial->path());
+  if (auto made = make_image({spawner_}, image, kTrialBytes, 0); !made) return made;
+  if (auto point = make_folder(root(), {mount, 0700, 0}); !point) return std::move(point.error());
+  base::Status tried = mount_image({spawner_}, image, mount);
+  if (tried) detach_image(spawner_, mount);
+  return tried;
+}
+
+std::string MachineDisks::folder_of(const base::Uuid& machine) const {
+  return data_dir_ + "/machines/" + schemas::machine_id(machine);
+}
+
+std::shared_ptr<MachineDisks::Disk> MachineDisks::disk_of(const base::Uuid& machine) {
+  const std::lock_guard lock(mutex_);
+  auto& disk = disks_[machine];
+  if (!disk) disk = std::make_shared<Disk>();
+  return disk;
+}
+
+base::Status MachineDisks::make_places(MachinePlace& place, uid_t uid) {
+  place.workspace = place.folder + "/workspace";
+  place.artifacts = place.folder + "/artifacts";
+  for (const std::string& path : {place.workspace, place.artifacts}) {
+    if (auto made = make_folder(root(), {path, 0700, uid}); !made) return std::move(made.error());
+  }
+  return {};
+}
+
+base::Status MachineDisks::open_image(const schemas::Machine& machine, const std::string& folder, uid_t uid,
+                                      MachinePlace& place, const std::vector<int>& stops) {
+  auto lock = lock_image(lock_in(folder));
+  if (!lock) return std::move(lock.error());
+  const ImageTools tools{spawner_, lock->get(), stops};
+  const auto bytes = static_cast<std::uint64_t>(machine.storage_gib) * kGib;
+  if (auto made = make_image(tools, image_in(folder), bytes, uid); !made) return made;
+  auto point = make_folder(root(), {mount_in(folder), 0700, uid});
+  if (!point) return std::move(point.error());
+  if (auto mounted = mount_image(tools, image_in(folder), mount_in(folder)); !mounted) return mounted;
+  place.image = true;
+  place.lock = std::make_shared<const base::Fd>(std::move(*lock));
+  place.folder = mount_in(folder);
+  auto made = make_places(place, uid);
+  if (!made) detach_image(spawner_, mount_in(folder));
+  return made;
+}
+
+base::Result<MachinePlace> MachineDisks::open(const schemas::Machine& machine, uid_t uid,
+                                              const std::vector<int>& stops) {
+  const auto disk = disk_of(machine.id);
+  const std::lock_guard lock(disk->mutex);
+  if (disk->open) {
+    // A command may have taken its own folder every right to it.
+    if (auto made = make_places(disk->place, uid); !made) return std::move(made.error());
+    return disk->place;
+  }
+  auto folder = make_machine_folder(root(), data_dir_, schemas::machine_id(machine.id), uid);
+  if (!folder) return std::move(folder.error());
+  const bool has_image = ::access(image_in(*folder).c_str(), F_OK) == 0;
+  if (has_image && !images_) {
+    return base::error(base::Code::kMachineNotRoutable,
+                       "the machine's disk is an image, which this worker cannot mount");
+  }
+  MachinePlace place;
+  place.folder = *folder;
+  const bool image = has_image || (images_ && !has_entries(root(), *folder + "/workspace"));
+  const base::Status opened =
+      image ? open_image(machine, *folder, uid, place, stops) : make_places(place, uid);
+  if (!opened) return opened.error();
+  ArtifactFolder::sweep(root(), place.artifacts);
+  disk->open = true;
+  disk->place = place;
+  return place;
+}
+
+base::Result<MachinePlace> MachineDisks::open_folder_alone(const TrialFolder& trial, uid_t uid) {
+  MachinePlace place;
+  place.folder = trial.path();
+  if (auto made = make_places(place, uid); !made) return std::move(made.error());
+  return place;
+}
+
+void MachineDisks::close(const base::Uuid& machine) {
+  const auto disk = disk_of(machine);
+  const std::lock_guard lock(disk->mutex);
+  if (!disk->open || uses_.any(machine)) return;
+  if (disk->place.image && !unmounted(spawner_, mount_in(folder_of(machine)))) return;
+  disk->open = false;
+  disk->place = {};
+}
+
+base::Status MachineDisks::remove(const base::Uuid& machine) {
+  const std::string folder = folder_of(machine);
+  const auto disk = disk_of(machine);
+  const std::lock_guard lock(disk->mutex);
+  if (disk->open && disk->place.image) detach_image(spawner_, mount_in(folder));
+  const MachinePlace place = std::exchange(disk->place, {});  // our lock, if we have it
+  disk->open = false;
+  const base::Fd own = open_folder(root(), folder);
+  if (!own) {
+    if (errno == ENOENT) return {};
+    return base::error(base::Code::kHostAgentFailed, folder + ": " + std::strerror(errno));
+  }
+  ::fchmod(own.get(), 0700);
+  const auto own_lock = place.lock ? base::Result<base::Fd>(base::Fd()) : lock_image(lock_in(folder));
+  if (!own_lock) {
+    return own_lock.error().code == base::Code::kMachineNotRoutable ? in_use() : own_lock.error();
+  }
+  if (!remove_below(own.get()) || ::rmdir(folder.c_str()) != 0) {
+    return base::error(base::Code::kHostAgentFailed, "something in " + folder + " cannot be removed");
+  }
+  const std::lock_guard all(mutex_);
+  disks_.erase(machine);
+  return {};
+}
+
+}  // namespace millrace::machines

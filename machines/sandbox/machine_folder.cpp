@@ -1,0 +1,64 @@
+#include "machines/sandbox/machine_folder.h"
+
+#include <cerrno>
+#include <cstring>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "machines/sandbox/folder_entries.h"
+
+namespace millrace::machines {
+namespace {
+
+base::Error not_made(const std::string& path) {
+  return base::error(base::Code::kHostAgentFailed, "cannot make " + path + ": " + std::strerror(errno));
+}
+
+const char* below(const std::string& path) { return path.c_str() + 1; }
+
+}  // namespace
+
+base::Result<base::Fd> make_folder(int root, const FolderRule& rule) {
+  if (::mkdirat(root, below(rule.path), 0700) != 0 && errno != EEXIST) return not_made(rule.path);
+  // By O_PATH: a command may have taken its folder's owner every right to it.
+  base::Fd fd(::openat(root, below(rule.path), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  struct stat found {};
+  if (!fd || ::fstat(fd.get(), &found) != 0) return not_made(rule.path);
+  const std::string self = "/proc/self/fd/" + std::to_string(fd.get());
+  const bool owned = found.st_uid == rule.owner && found.st_gid == rule.owner;
+  if (::geteuid() == 0 && !owned && ::chown(self.c_str(), rule.owner, rule.owner) != 0) {
+    return not_made(rule.path);
+  }
+  const bool right = (found.st_mode & 07777) == rule.mode;
+  if (!right && ::chmod(self.c_str(), rule.mode) != 0) return not_made(rule.path);
+  return fd;
+}
+
+base::Fd open_folder(int root, const std::string& path) {
+  return base::Fd(::openat(root, below(path), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+}
+
+bool has_entries(int root, const std::string& path) {
+  const base::Fd folder = open_folder(root, path);
+  return folder && !names_in(folder.get(), 1).empty();
+}
+
+base::Status make_machines_folder(int root, const std::string& data_dir) {
+  // Like DATA itself: root may be here on behalf of the gateway's user (`millrace doctor`).
+  struct stat data {};
+  if (::stat(data_dir.c_str(), &data) != 0) return not_made(data_dir);
+  auto made = make_folder(root, {data_dir + "/machines", 0711, data.st_uid});
+  return made ? base::Status() : base::Status(std::move(made.error()));
+}
+
+base::Result<std::string> make_machine_folder(int root, const std::string& data_dir, const std::string& name,
+                                              uid_t uid) {
+  if (auto all = make_machines_folder(root, data_dir); !all) return std::move(all.error());
+  std::string own = data_dir + "/machines/" + name;
+  if (auto made = make_folder(root, {own, 0700, uid}); !made) return std::move(made.error());
+  return own;
+}
+
+}  // namespace millrace::machines

@@ -1,0 +1,279 @@
+#include "machines/sandbox/sandbox.h"
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "machines/machine_uses.h"
+#include "machines/sandbox/artifact_folder.h"
+#include "machines/sandbox/command_end.h"
+#include "machines/sandbox/command_pump.h"
+#include "machines/sandbox/disk_watch.h"
+#include "machines/sandbox/machine_disk.h"
+#include "machines/sandbox/machine_limits.h"
+#include "machines/sandbox/sandbox_command.h"
+#include "platform/base/log.h"
+#include "platform/process/jail_options.h"
+#include "platform/process/job_filter.h"
+#include "schemas/json/json_text.h"
+#include "schemas/machines/machine.h"
+
+namespace millrace::machines {
+namespace {
+
+constexpr std::chrono::milliseconds kJailTrialLimit{5'000};
+constexpr std::chrono::milliseconds kStopLimit{40'000};  // above what the kernel is given to end a jail
+constexpr std::chrono::milliseconds kStopLook{200};
+constexpr std::size_t kResidentFileMax = std::size_t{1} << 20;
+constexpr const char* kMachineStopped = "the machine was stopped while the command ran";
+constexpr const char* kImage = "image";
+constexpr const char* kWatched = "watched";
+
+std::string init_beside_us() {
+  std::error_code failed;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", failed);
+  return (self.parent_path() / "millrace-jail-init").string();
+}
+
+base::Error unusable(const std::string& reason, const std::string& advice) {
+  return base::error(base::Code::kHostAgentFailed,
+                     "no command can be run in a sandbox here: " + reason + "; " + advice);
+}
+
+bool ended_well(const CommandEnd& end) { return end.how == CommandEnd::How::kExited && end.exit_code == 0; }
+
+base::Error trial_failed(const CommandEnd& end, const std::string& data_dir) {
+  const std::string reason = end.message.empty() ? "a trial command did not end well" : end.message;
+  const bool hidden =
+      reason.find("Permission denied") != std::string::npos && reason.find(data_dir) != std::string::npos;
+  return unusable(reason, hidden ? "let other users pass (chmod o+x) through each folder above --data"
+                                 : process::namespaces_advice(reason));
+}
+
+std::uint64_t storage_bytes(const schemas::Machine& machine) {
+  return static_cast<std::uint64_t>(machine.storage_gib) << 30;
+}
+
+// An error's text for the machine's owner; the rest is for the log of who does the act.
+base::Error with_reason(base::Error error) {
+  if (error.code == base::Code::kMachineNotRoutable) return error;
+  error.details = schemas::JsonObject().member("reason", error.message).finish();
+  error.message = "the host could not make the machine ready: its log says why";
+  return error;
+}
+
+// The file's bytes from its beginning, whoever else reads it.
+base::Result<base::Fd> copy_of(int file) {
+  std::string bytes(kResidentFileMax, '\0');
+  const ssize_t count = ::pread(file, bytes.data(), bytes.size(), 0);
+  if (count < 0) return base::error(base::Code::kHostAgentFailed, "a file of a resident cannot be read");
+  bytes.resize(static_cast<std::size_t>(count));
+  return process::memory_file(bytes);
+}
+
+base::Result<ResidentFiles> resident_files(const Sandbox::ResidentOrder& order, const std::string& filter) {
+  ResidentFiles files;
+  auto rules = process::memory_file(filter);
+  if (!rules) return std::move(rules.error());
+  files.filter = std::move(*rules);
+  for (const Sandbox::ResidentOrder::Bind& bind : order.read_only) {
+    auto file = copy_of(bind.fd);
+    if (!file) return std::move(file.error());
+    files.read_only.push_back(std::move(*file));
+  }
+  for (const std::string& program : order.hidden_programs) {
+    base::Fd file(::open(program.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!file) return base::error(base::Code::kHostAgentFailed, program + ": " + std::strerror(errno));
+    files.hidden.push_back(std::move(file));
+  }
+  return files;
+}
+
+}  // namespace
+
+// Each machine's folder, groups and uses go by its id; a trial's by its own name.
+struct Sandbox::Parts {
+  JailParts jail;
+  process::Spawner& spawner;
+  MachineUses uses;
+  MachineLimits limits;
+  MachineDisks disks;
+  DiskWatch watch;
+
+  Parts(JailParts made, process::Spawner& starter)
+      : jail(std::move(made)),
+        spawner(starter),
+        limits(jail.limits.data_dir, jail.limits.machine_processes, jail.limits.use_cgroups),
+        disks(jail.limits.data_dir, spawner, uses, jail.limits.use_images),
+        watch(disks.root(), uses) {}
+
+  base::Result<JailSite> site(const schemas::Machine& machine, const std::string& name, MachinePlace place);
+  CommandEnd run_at(const CommandOrder& order, JailSite site, const std::string& name,
+                    const MachineUses::Use& use, const StopSwitch& stop, const CommandHooks& hooks);
+  CommandEnd run(const CommandOrder& order, const StopSwitch& stop, const CommandHooks& hooks);
+  CommandEnd tried();
+  base::Status end_all(const schemas::Machine& machine, const StopSwitch& told);
+};
+
+base::Result<JailSite> Sandbox::Parts::site(const schemas::Machine& machine, const std::string& name,
+                                            MachinePlace place) {
+  auto uid = machine_uid(machine.number);
+  if (!uid) return std::move(uid.error());
+  JailSite site;
+  site.uid = *uid;
+  site.place = std::move(place);
+  site.entrances = limits.entrances(machine, name).files;
+  site.network = machine.settings.network;
+  return site;
+}
+
+CommandEnd Sandbox::Parts::run_at(const CommandOrder& order, JailSite site, const std::string& name,
+                                  const MachineUses::Use& use, const StopSwitch& stop,
+                                  const CommandHooks& hooks) {
+  auto artifacts = ArtifactFolder::make(disks.root(), site.place.artifacts,
+                                        order.execution.empty() ? name : order.execution, site.uid);
+  if (!artifacts) return failed_by(artifacts.error());
+  site.artifacts = artifacts->path();
+  const std::uint64_t kills = limits.memory_kills(name);
+  auto handles = start_jail(order, jail, site, spawner);
+  if (!handles) return failed_by(handles.error());
+  CommandEnd end = CommandPump(std::move(*handles), stop, use.fd(), hooks).run(order.timeout);
+  const bool ended_by_us = !use.reason().empty();
+  if (!ended_by_us && limits.memory_kills(name) > kills)
+    end = killed_for_memory(std::move(end), order.machine);
+  if (!has_run(end) || use.reason() == kMachineStopped) return end;
+  CollectedArtifacts collected = artifacts->collect();
+  end.artifacts = std::move(collected.files);
+  end.artifacts_note = std::move(collected.note);
+  return end;
+}
+
+CommandEnd Sandbox::Parts::run(const CommandOrder& order, const StopSwitch& stop, const CommandHooks& hooks) {
+  if (order.command.empty()) return host_failed("an empty command");
+  const auto use = uses.begin(order.machine.id, hooks.released);
+  const std::string name = schemas::machine_id(order.machine.id);
+  const auto uid = machine_uid(order.machine.number);
+  if (!uid) return told(failed_by(uid.error()));
+  auto place = disks.open(order.machine, *uid, {stop.fd(), use->fd()});
+  if (!place && stop.told()) return stopped();
+  if (!place) return told(failed_by(place.error()), use->reason());
+  if (!place->image) watch.watch(order.machine.id, place->folder, storage_bytes(order.machine));
+  auto made = site(order.machine, name, std::move(*place));
+  if (!made) return told(failed_by(made.error()));
+  CommandEnd end = run_at(order, std::move(*made), name, *use, stop, hooks);
+  return told(std::move(end), use->reason());
+}
+
+// A trial command in a jail with a folder of its own, as all later ones.
+CommandEnd Sandbox::Parts::tried() {
+  CommandOrder order;
+  order.command = {"true"};
+  order.timeout = kJailTrialLimit;
+  const auto use = uses.begin(order.machine.id);
+  const auto uid = machine_uid(order.machine.number);
+  const auto trial = TrialFolder::make(disks.root(), jail.limits.data_dir, *uid);
+  if (!trial) return failed_by(trial.error());
+  auto place = disks.open_folder_alone(*trial, *uid);
+  if (!place) return failed_by(place.error());
+  auto made = site(order.machine, trial->name(), std::move(*place));
+  if (!made) return failed_by(made.error());
+  CommandEnd end = run_at(order, std::move(*made), trial->name(), *use, StopSwitch(), {});
+  limits.remove(trial->name());
+  return end;
+}
+
+base::Status Sandbox::Parts::end_all(const schemas::Machine& machine, const StopSwitch& told) {
+  uses.end(machine.id, kMachineStopped);
+  const auto deadline = std::chrono::steady_clock::now() + kStopLimit;
+  while (std::chrono::steady_clock::now() < deadline && !told.told()) {
+    if (uses.ended(machine.id, kStopLook)) return {};
+  }
+  return base::error(base::Code::kHostAgentFailed, "what runs on the machine does not end");
+}
+
+Sandbox::Sandbox(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+Sandbox::~Sandbox() = default;
+
+base::Result<std::unique_ptr<Sandbox>> Sandbox::open(Options options, process::Spawner& spawner) {
+  if (options.init_program.empty()) options.init_program = init_beside_us();
+  options.init_program = std::filesystem::absolute(options.init_program).string();
+  options.data_dir = std::filesystem::absolute(options.data_dir).string();
+  base::Fd program(::open(options.init_program.c_str(), O_PATH | O_CLOEXEC));
+  if (!program || ::access(options.init_program.c_str(), X_OK) != 0) {
+    return unusable(options.init_program + " is not there", "install it beside millrace");
+  }
+  auto bytes = process::job_seccomp_filter();
+  if (!bytes) return std::move(bytes.error());
+  const std::string data_dir = options.data_dir;
+  auto parts =
+      std::make_unique<Parts>(JailParts{std::move(options), std::move(program), std::move(*bytes)}, spawner);
+  CommandEnd end = parts->tried();
+  if (!ended_well(end) && parts->limits.kind() != MachineLimits::Kind::kRlimits) {
+    parts->limits.give_up();
+    const std::string reason = end.message;
+    end = parts->tried();
+    if (ended_well(end)) base::log_warn("machine_groups_unusable", {{"reason", reason}});
+  }
+  if (!ended_well(end)) return trial_failed(end, data_dir);
+  return std::unique_ptr<Sandbox>(new Sandbox(std::move(parts)));
+}
+
+CommandEnd Sandbox::run(const CommandOrder& order, const StopSwitch& stop, const CommandHooks& hooks) {
+  return parts_->run(order, stop, hooks);
+}
+
+base::Result<schemas::MachineFacts> Sandbox::start(const schemas::Machine& machine, const StopSwitch& told) {
+  const auto uid = machine_uid(machine.number);
+  if (!uid) return uid.error();
+  const auto use = parts_->uses.begin(machine.id);
+  auto place = parts_->disks.open(machine, *uid, {told.fd(), use->fd()});
+  if (!place) return with_reason(place.error());
+  const auto entrances = parts_->limits.entrances(machine, schemas::machine_id(machine.id));
+  return schemas::MachineFacts{std::string(MachineLimits::name(entrances.kind)),
+                               place->image ? kImage : kWatched};
+}
+
+base::Status Sandbox::stop(const schemas::Machine& machine, const StopSwitch& told) {
+  if (auto ended = parts_->end_all(machine, told); !ended) return ended;
+  parts_->disks.close(machine.id);
+  parts_->limits.remove(schemas::machine_id(machine.id));
+  return {};
+}
+
+base::Status Sandbox::destroy(const schemas::Machine& machine, const StopSwitch& told) {
+  if (auto ended = parts_->end_all(machine, told); !ended) return ended;
+  parts_->limits.remove(schemas::machine_id(machine.id));
+  auto removed = parts_->disks.remove(machine.id);
+  if (!removed && removed.error().code == base::Code::kOverloaded) return removed;  // it is done later
+  if (!removed) return with_reason(removed.error());
+  return {};
+}
+
+base::Result<process::Spawned> Sandbox::start_resident(const schemas::Machine& machine,
+                                                       const ResidentOrder& order, const StopSwitch& told) {
+  const auto uid = machine_uid(machine.number);
+  if (!uid) return uid.error();
+  const auto use = parts_->uses.begin(machine.id);
+  auto place = parts_->disks.open(machine, *uid, {told.fd(), use->fd()});
+  if (!place) return std::move(place.error());
+  if (told.told()) return base::error(base::Code::kMachineNotRoutable, "the machine's SSH is being closed");
+  auto site = parts_->site(machine, schemas::machine_id(machine.id), std::move(*place));
+  if (!site) return std::move(site.error());
+  auto files = resident_files(order, parts_->jail.filter);
+  if (!files) return std::move(files.error());
+  auto child = parts_->spawner.spawn(resident_command(parts_->jail, *site, machine, order, *files));
+  if (!child) return child;
+  base::Fd copy(::fcntl(child->pidfd.get(), F_DUPFD_CLOEXEC, 0));
+  if (copy) parts_->uses.add_resident(machine.id, std::move(copy));
+  return child;
+}
+
+schemas::MachineFacts Sandbox::host_facts() const {
+  return {std::string(MachineLimits::name(parts_->limits.kind())),
+          parts_->disks.images() ? kImage : kWatched};
+}
+
+}  // namespace millrace::machines

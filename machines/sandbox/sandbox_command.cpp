@@ -1,0 +1,232 @@
+#include "machines/sandbox/sandbox_command.h"
+
+#include <algorithm>
+#include <thread>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "platform/process/jail_options.h"
+#include "schemas/machines/machine.h"
+
+namespace millrace::machines {
+namespace {
+
+constexpr uid_t kFirstUid = 210'000;
+constexpr std::int64_t kNumberMax = 1'000'000'000;
+constexpr unsigned kResidentUid = 1000;  // inside: what its /etc/passwd says
+constexpr std::chrono::hours kResidentTime{24 * 366};
+constexpr std::uint64_t kSpareCpuSeconds = 10;
+
+void set(schemas::Environment& variables, const std::string& name, const std::string& value) {
+  const auto same = [&](const auto& variable) { return variable.first == name; };
+  const auto found = std::find_if(variables.begin(), variables.end(), same);
+  if (found == variables.end()) {
+    variables.emplace_back(name, value);
+  } else {
+    found->second = value;
+  }
+}
+
+schemas::Environment variables_of(const CommandOrder& order) {
+  const schemas::Environment ours{{"MILLRACE_MACHINE_ID", schemas::machine_id(order.machine.id)},
+                                  {"MILLRACE_ARTIFACTS", "/artifacts"}};
+  schemas::Environment variables{{"PATH", "/usr/local/bin:/usr/bin:/bin"}, {"HOME", "/workspace"}};
+  for (const auto& [name, value] : ours) set(variables, name, value);
+  for (const auto& [name, value] : order.environment) set(variables, name, value);
+  for (const auto& [name, value] : ours) set(variables, name, value);
+  return variables;
+}
+
+void append_text(std::string& bytes, const std::string& text) { bytes.append(text).push_back('\0'); }
+
+// Another user, and bubblewrap up to what is seen inside.
+process::Words outer_words(const JailParts& parts, const JailSite& site, unsigned inner_uid) {
+  process::Words words{parts.limits.init_program, kJailUser, std::to_string(site.uid)};
+  const process::NamespaceOptions options{inner_uid, site.network};
+  process::append(words, process::namespace_words("machine", parts.limits.tmp_bytes, options));
+  // Nobody writes another process's memory, nor a setting of the jail's namespaces.
+  process::append(words, {"--remount-ro", "/proc"});
+  process::append(words, {"--size", std::to_string(parts.limits.tmp_bytes), "--tmpfs", "/dev/shm"});
+  process::append(words, {"--bind", site.place.workspace, "/workspace"});
+  if (!site.artifacts.empty()) process::append(words, {"--bind", site.artifacts, "/artifacts"});
+  return words;
+}
+
+void map_entrances(process::Command& command, const JailSite& site, int first) {
+  for (const base::Fd& each : site.entrances) command.fds.push_back({first++, each.get()});
+}
+
+process::Words resident_words(const JailLimits& limits) {
+  return {kJailResident,
+          std::to_string(limits.memory_bytes),
+          std::to_string(limits.file_bytes),
+          std::to_string(limits.cpu_seconds),
+          std::to_string(limits.open_files),
+          std::to_string(limits.processes),
+          std::to_string(limits.groups)};
+}
+
+// Copies of files, seen inside; each is read through a descriptor from `next` on.
+class SeenFiles {
+ public:
+  SeenFiles(process::Command& command, process::Words& words, int next)
+      : command_(command), words_(words), next_(next) {}
+  void add(int file, const std::string& path) {
+    command_.fds.push_back({next_, file});
+    process::append(words_, {"--ro-bind-data", std::to_string(next_++), path});
+  }
+  // May be executed inside, not read.
+  void add_hidden(int file, const std::string& path) {
+    process::append(words_, {"--perms", "0111"});
+    add(file, path);
+  }
+
+ private:
+  process::Command& command_;
+  process::Words& words_;
+  int next_;
+};
+
+}  // namespace
+
+base::Result<uid_t> machine_uid(std::int64_t number) {
+  if (number < 0 || number > kNumberMax) {
+    return base::error(base::Code::kHostAgentFailed, "the machine has no uid on this host");
+  }
+  return ::geteuid() == 0 ? kFirstUid + static_cast<uid_t>(number) : ::geteuid();
+}
+
+JailLimits jail_limits(const schemas::Machine& machine, const Sandbox::Options& limits, const JailSite& site,
+                       std::chrono::milliseconds timeout) {
+  static const std::uint64_t processors = std::max(std::thread::hardware_concurrency(), 1U);
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(timeout).count();
+  JailLimits result;
+  result.memory_bytes = static_cast<std::uint64_t>(std::max(machine.memory_mib, 1)) << 20;
+  result.file_bytes = limits.file_bytes;
+  result.cpu_seconds =
+      static_cast<std::uint64_t>(std::max<std::int64_t>(seconds, 1)) * processors + kSpareCpuSeconds;
+  result.open_files = limits.open_files;
+  result.processes = limits.processes;
+  result.groups = static_cast<std::uint32_t>(site.entrances.size());
+  return result;
+}
+
+std::string jail_order(const CommandOrder& order, const JailLimits& limits) {
+  const schemas::Environment variables = variables_of(order);
+  JailOrder head;
+  head.limits = limits;
+  head.words = static_cast<std::uint32_t>(order.command.size());
+  head.variables = static_cast<std::uint32_t>(variables.size());
+  std::string bytes(reinterpret_cast<const char*>(&head), sizeof head);
+  append_text(bytes, order.cwd.empty() ? "/workspace" : order.cwd);
+  for (const std::string& word : order.command) append_text(bytes, word);
+  for (const auto& [name, value] : variables) append_text(bytes, std::string(name).append("=").append(value));
+  return bytes;
+}
+
+process::Command jail_command(const JailParts& parts, const JailSite& site, const JailEnds& ends) {
+  process::Words words = outer_words(parts, site, process::NamespaceOptions().inner_uid);
+  process::append(words, {"--remount-ro", "/dev", "--remount-ro", "/", "--clearenv", "--as-pid-1"});
+  process::append(words, {"--add-seccomp-fd", std::to_string(kJailFilter), "--",
+                          "/proc/self/fd/" + std::to_string(kJailProgram)});
+  process::Command command;
+  command.argv = std::move(words);
+  command.fds = {{2, ends.setup_errors.get()},        {kJailSocket, ends.socket.get()},
+                 {kJailOrder, ends.order.get()},      {kJailStdin, ends.input.get()},
+                 {kJailStdout, ends.output.get()},    {kJailStderr, ends.errors.get()},
+                 {kJailProgram, parts.program.get()}, {kJailFilter, ends.filter.get()}};
+  if (site.place.lock) command.fds.push_back({kJailDisk, site.place.lock->get()});
+  map_entrances(command, site, kJailGroups);
+  return command;
+}
+
+process::Command resident_command(const JailParts& parts, const JailSite& site,
+                                  const schemas::Machine& machine, const Sandbox::ResidentOrder& order,
+                                  const ResidentFiles& files) {
+  process::Command command;
+  command.fds = {{0, order.input},
+                 {1, order.output},
+                 {2, order.errors},
+                 {kJailProgram, parts.program.get()},
+                 {kJailFilter, files.filter.get()}};
+  if (site.place.lock) command.fds.push_back({kJailDisk, site.place.lock->get()});
+  map_entrances(command, site, kJailGroups);
+  process::Words words = outer_words(parts, site, kResidentUid);
+  SeenFiles seen(command, words, kJailGroups + static_cast<int>(site.entrances.size()));
+  for (std::size_t i = 0; i < files.read_only.size(); ++i)
+    seen.add(files.read_only[i].get(), order.read_only[i].path);
+  for (std::size_t i = 0; i < files.hidden.size(); ++i)
+    seen.add_hidden(files.hidden[i].get(), order.hidden_programs[i]);
+  process::append(words,
+                  {"--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/workspace", "--clearenv"});
+  process::append(words, {"--setenv", "PATH", "/usr/local/bin:/usr/bin:/bin:/usr/sbin", "--setenv", "HOME",
+                          "/workspace", "--setenv", "MILLRACE_MACHINE_ID", schemas::machine_id(machine.id)});
+  process::append(words, {"--as-pid-1", "--add-seccomp-fd", std::to_string(kJailFilter), "--",
+                          "/proc/self/fd/" + std::to_string(kJailProgram)});
+  process::append(words, resident_words(jail_limits(machine, parts.limits, site, kResidentTime)));
+  process::append(words, order.argv);
+  command.argv = std::move(words);
+  return command;
+}
+
+namespace {
+
+constexpr int kPipeBytes = 256 << 10;
+
+base::Result<base::Pipe> output_pipe(uid_t uid) {
+  auto pipe = base::make_pipe();
+  // So that the command may open its /dev/stdout.
+  if (pipe && ::geteuid() == 0 && ::fchown(pipe->write.get(), uid, uid) != 0) {
+    return base::error(base::Code::kHostAgentFailed, "a pipe cannot be given to the machine's uid");
+  }
+  // A larger one only makes it faster; the kernel may refuse it to a user who has many.
+  if (pipe) ::fcntl(pipe->write.get(), F_SETPIPE_SZ, kPipeBytes);
+  return pipe;
+}
+
+struct BothEnds {
+  JailEnds theirs;
+  JailLink link;
+  base::Fd output;
+  base::Fd errors;
+  base::Fd setup_errors;
+};
+
+base::Result<BothEnds> make_ends(const CommandOrder& order, const JailParts& parts, const JailSite& site) {
+  auto link = JailLink::make();
+  if (!link) return std::move(link.error());
+  auto file =
+      process::memory_file(jail_order(order, jail_limits(order.machine, parts.limits, site, order.timeout)));
+  if (!file) return std::move(file.error());
+  auto filter = process::memory_file(parts.filter);
+  if (!filter) return std::move(filter.error());
+  auto input = process::memory_file(order.input);
+  if (!input) return std::move(input.error());
+  auto output = output_pipe(site.uid);
+  if (!output) return std::move(output.error());
+  auto errors = output_pipe(site.uid);
+  if (!errors) return std::move(errors.error());
+  auto setup = base::make_pipe();
+  if (!setup) return std::move(setup.error());
+  return BothEnds{{std::move(link->far_end), std::move(*file), std::move(*filter), std::move(*input),
+                   std::move(output->write), std::move(errors->write), std::move(setup->write)},
+                  std::move(link->link),
+                  std::move(output->read),
+                  std::move(errors->read),
+                  std::move(setup->read)};
+}
+
+}  // namespace
+
+base::Result<JailHandles> start_jail(const CommandOrder& order, const JailParts& parts, const JailSite& site,
+                                     process::Spawner& spawner) {
+  auto ends = make_ends(order, parts, site);
+  if (!ends) return std::move(ends.error());
+  auto child = process::Child::start(spawner, jail_command(parts, site, ends->theirs));
+  if (!child) return std::move(child.error());
+  return JailHandles{std::move(*child), std::move(ends->link), std::move(ends->output),
+                     std::move(ends->errors), std::move(ends->setup_errors)};
+}
+
+}  // namespace millrace::machines

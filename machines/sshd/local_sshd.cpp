@@ -1,0 +1,116 @@
+#include "machines/sshd/local_sshd.h"
+
+#include <utility>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "machines/keys/key_file.h"
+#include "machines/sshd/sshd_files.h"
+#include "machines/sshd/sshd_listeners.h"
+#include "machines/sshd/sshd_starts.h"
+#include "platform/base/log.h"
+
+namespace millrace::machines {
+namespace {
+
+base::WallTime now() {
+  return std::chrono::time_point_cast<base::WallTime::duration>(std::chrono::system_clock::now());
+}
+
+// The operator's text goes to the log, and to the machine's owner what is theirs to know.
+base::Error told_owner(const std::string& machine, const base::Error& error) {
+  base::log_error("ssh_door_failed", {{"machine", machine}, {"reason", error.message}});
+  return base::error(base::Code::kHostAgentFailed, "the host could not open the machine's SSH door");
+}
+
+bool is_any_address(const std::string& host) { return host == "0.0.0.0" || host == "::" || host.empty(); }
+
+}  // namespace
+
+struct LocalSshd::Parts {
+  Parts(Options given, Sandbox& jails, std::shared_ptr<const SshAuthority> signer, Hooks asked)
+      : options(std::move(given)),
+        sandbox(jails),
+        authority(std::move(signer)),
+        hooks(std::move(asked)),
+        doors(options, hooks,
+              [this](SshdDoors::Visitor& visitor, const StopSwitch& stop) { return begin(visitor, stop); }) {}
+
+  base::Result<SshdConnection> begin(SshdDoors::Visitor& visitor, const StopSwitch& stop) const;
+
+  const Options options;
+  Sandbox& sandbox;
+  const std::shared_ptr<const SshAuthority> authority;
+  const Hooks hooks;
+  SshdDoors doors;  // last: its threads use all of the above
+};
+
+base::Result<SshdConnection> LocalSshd::Parts::begin(SshdDoors::Visitor& visitor,
+                                                     const StopSwitch& stop) const {
+  auto serials = hooks.revoked();
+  if (!serials) return std::move(serials.error());
+  const std::string id = schemas::machine_id(visitor.machine.id);
+  auto files = sshd_files({id, visitor.host_name, visitor.host_key, std::move(*serials), now()}, *authority);
+  if (!files) return std::move(files.error());
+  auto log = base::make_pipe();
+  if (!log) return std::move(log.error());
+  ::fcntl(log->read.get(), F_SETFL, O_NONBLOCK);
+  auto connection = ConnectionRelay::start(std::move(visitor.socket));
+  if (!connection) return std::move(connection.error());
+  Sandbox::ResidentOrder order;
+  order.argv = sshd_words();
+  order.input = connection->jail.input.get();
+  order.output = connection->jail.output.get();
+  order.errors = log->write.get();
+  order.hidden_programs = sshd_programs();
+  for (const JailFile& file : *files) order.read_only.push_back({file.content.get(), file.path});
+  auto spawned = sandbox.start_resident(visitor.machine, order, stop);
+  if (!spawned) return std::move(spawned.error());
+  return SshdConnection(id, visitor.client, process::Child(std::move(*spawned)), std::move(connection->relay),
+                        std::move(log->read));
+}
+
+base::Result<std::unique_ptr<LocalSshd>> LocalSshd::open(Options options, Sandbox& sandbox,
+                                                         std::shared_ptr<const SshAuthority> authority,
+                                                         Hooks hooks) {
+  if (::access(kSshdProgram, X_OK) != 0) {
+    return base::error(base::Code::kHostAgentFailed,
+                       std::string("there is no ") + kSshdProgram + ": apt-get install openssh-server");
+  }
+  if (options.public_host.empty() && is_any_address(options.listen_host)) {
+    return base::error(base::Code::kInvalidField,
+                       "ssh.public_host must be set where ssh.listen is every address: it is the name that "
+                       "clients connect to");
+  }
+  if (options.public_host.empty()) options.public_host = options.listen_host;
+  return std::unique_ptr<LocalSshd>(new LocalSshd(
+      std::make_unique<Parts>(std::move(options), sandbox, std::move(authority), std::move(hooks))));
+}
+
+LocalSshd::LocalSshd(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+LocalSshd::~LocalSshd() = default;
+
+base::Result<LocalSshd::Endpoint> LocalSshd::listen(const schemas::Machine& machine, int port) {
+  if (machine.settings.network) {
+    parts_->doors.remove(machine.id);
+    return base::error(base::Code::kMachineNotRoutable,
+                       "the machine has no SSH: its configuration gives it the host's network");
+  }
+  if (const auto known = parts_->doors.endpoint(machine)) return *known;
+  const std::string id = schemas::machine_id(machine.id);
+  auto key = key_in_file(parts_->options.data_dir + "/machines/" + id + "/ssh_host_ed25519_key", id);
+  if (!key) return told_owner(id, key.error());
+  auto made = listening_socket(parts_->options.listen_host, port);
+  if (!made) return told_owner(id, made.error());
+  return parts_->doors.add({machine,
+                            {parts_->options.public_host, made->port},
+                            std::move(*key),
+                            std::move(made->socket),
+                            {},
+                            false});
+}
+
+void LocalSshd::close(const base::Uuid& machine) { parts_->doors.remove(machine); }
+
+}  // namespace millrace::machines

@@ -1,0 +1,59 @@
+#include "machines/sshd/sshd_connection.h"
+
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include <unistd.h>
+
+#include "platform/base/log.h"
+
+namespace millrace::machines {
+namespace {
+
+constexpr std::size_t kLogLineMax = 512;
+constexpr int kReadsMax = 16;   // at once: others wait
+constexpr int kJailFailed = 1;  // bubblewrap's; sshd ends with 0 or 255
+
+}  // namespace
+
+void SshdConnection::read_log() {
+  std::array<char, 4096> buffer;
+  for (int reads = 0; reads < kReadsMax; ++reads) {
+    const ssize_t count = ::read(log_.get(), buffer.data(), buffer.size());
+    if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (count <= 0) return log_.reset();
+    take({buffer.data(), static_cast<std::size_t>(count)});
+  }
+}
+
+void SshdConnection::take(std::string_view bytes) {
+  for (const char c : bytes) {
+    if (c == '\n') {
+      log_line();
+    } else if (c != '\r' && line_.size() < kLogLineMax) {
+      line_.push_back(c);
+    }
+  }
+}
+
+void SshdConnection::log_line() {
+  const bool login = line_.rfind("Accepted ", 0) == 0;
+  base::log(login ? base::LogLevel::kInfo : base::LogLevel::kDebug, login ? "ssh_login" : "sshd",
+            {{"machine", machine_}, {"client", client_}, {"text", line_}});
+  last_line_ = std::move(line_);
+  line_.clear();
+}
+
+bool SshdConnection::is_over() {
+  const auto exit = sshd_.wait(std::chrono::milliseconds(0));
+  if (!exit) return false;
+  if (std::exchange(has_ended_, true)) return relay_->is_over();
+  if (log_) read_log();
+  if (exit->signal == 0 && exit->code == kJailFailed) {
+    base::log_warn("sshd_did_not_start", {{"machine", machine_}, {"text", last_line_}});
+  }
+  return relay_->is_over();
+}
+
+}  // namespace millrace::machines

@@ -1,0 +1,124 @@
+#include "machines/sshd/sshd_files.h"
+
+#include <utility>
+
+#include <unistd.h>
+
+#include "machines/keys/ssh_wire.h"
+#include "machines/sshd/local_sshd.h"
+#include "platform/base/ids.h"
+#include "platform/process/jail_options.h"
+
+namespace millrace::machines {
+namespace {
+
+using std::chrono::minutes;
+
+constexpr const char* kConfig = "/etc/ssh/sshd_config";
+
+// Who logs in has the uid that sshd has, hence can read the host key and its certificate, which is good for
+// this host's name: so it is for the handshake alone, with room for clocks that differ.
+constexpr minutes kHostCertificateBefore{5}, kHostCertificateAfter{10};
+
+// The files are ours and read-only, with owners that are as the jail maps them: StrictModes has nothing to
+// say.
+constexpr const char* kRules = R"(HostKey /etc/ssh/ssh_host_ed25519_key
+HostCertificate /etc/ssh/ssh_host_ed25519_key-cert.pub
+TrustedUserCAKeys /etc/ssh/user_ca.pub
+AuthorizedPrincipalsFile /etc/ssh/principals
+RevokedKeys /etc/ssh/revoked.krl
+CASignatureAlgorithms ssh-ed25519
+AuthorizedKeysFile none
+AuthenticationMethods publickey
+PasswordAuthentication no
+KbdInteractiveAuthentication no
+HostbasedAuthentication no
+PermitRootLogin no
+PermitEmptyPasswords no
+UsePAM no
+StrictModes no
+DisableForwarding yes
+AllowTcpForwarding no
+AllowStreamLocalForwarding no
+AllowAgentForwarding no
+X11Forwarding no
+PermitTunnel no
+GatewayPorts no
+PermitUserRC no
+PermitUserEnvironment no
+AcceptEnv LANG LC_*
+UseDNS no
+PrintMotd no
+PrintLastLog no
+PidFile none
+LoginGraceTime 30
+MaxAuthTries 6
+MaxSessions 10
+ClientAliveInterval 30
+ClientAliveCountMax 4
+LogLevel INFO
+Subsystem sftp internal-sftp
+)";
+
+std::string config_for(const std::string& principal) {
+  return std::string(kRules) + "AllowUsers " + kSshUser + "\nSetEnv MILLRACE_MACHINE_ID=" + principal + "\n";
+}
+
+std::string host_certificate(const SshdOrder& order, const SshAuthority& authority) {
+  HostCertificate certificate;
+  certificate.key = order.host_key.public_key();
+  certificate.key_id = order.principal;
+  certificate.names = {order.host_name};
+  certificate.valid_from = order.now - kHostCertificateBefore;
+  certificate.valid_until = order.now + kHostCertificateAfter;
+  return authority.sign(certificate) + "\n";
+}
+
+std::vector<std::pair<std::string, std::string>> texts(const SshdOrder& order,
+                                                       const SshAuthority& authority) {
+  const std::string user = kSshUser;
+  const auto version = static_cast<std::uint64_t>(base::millis(order.now));
+  return {{kConfig, config_for(order.principal)},
+          {"/etc/ssh/ssh_host_ed25519_key-cert.pub", host_certificate(order, authority)},
+          {"/etc/ssh/user_ca.pub", authority.user_ca() + "\n"},
+          {"/etc/ssh/principals", order.principal + "\n"},
+          {"/etc/ssh/revoked.krl", authority.revocation_list(order.revoked, version, order.now)},
+          {"/etc/passwd", user + ":*:1000:1000::/workspace:/bin/bash\n"},
+          {"/etc/group", user + ":x:1000:\n"},
+          {"/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n"},
+          {"/etc/hosts", "127.0.0.1 localhost machine\n::1 localhost\n"}};
+}
+
+}  // namespace
+
+std::vector<std::string> sshd_programs() {
+  // The last two are of OpenSSH 9.8 and later, where sshd starts them.
+  constexpr const char* kPrograms[] = {kSshdProgram, "/usr/lib/openssh/sshd-session",
+                                       "/usr/lib/openssh/sshd-auth"};
+  std::vector<std::string> here;
+  for (const char* program : kPrograms) {
+    if (::access(program, X_OK) == 0) here.emplace_back(program);
+  }
+  return here;
+}
+
+std::vector<std::string> sshd_words() { return {kSshdProgram, "-i", "-e", "-f", kConfig}; }
+
+base::Result<std::vector<JailFile>> sshd_files(const SshdOrder& order, const SshAuthority& authority) {
+  std::vector<JailFile> files;
+  const auto add = [&](const std::string& path, const std::string& bytes) -> base::Status {
+    auto file = process::memory_file(bytes);
+    if (!file) return std::move(file.error());
+    files.push_back({path, std::move(*file)});
+    return {};
+  };
+  std::string secret = order.host_key.file();
+  const WipedAtEnd wipe(secret);
+  if (auto added = add("/etc/ssh/ssh_host_ed25519_key", secret); !added) return std::move(added.error());
+  for (const auto& [path, bytes] : texts(order, authority)) {
+    if (auto added = add(path, bytes); !added) return std::move(added.error());
+  }
+  return files;
+}
+
+}  // namespace millrace::machines

@@ -1,0 +1,301 @@
+#include "machines/sshd/sshd_listeners.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <exception>
+#include <utility>
+
+#include <netdb.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "platform/base/log.h"
+
+namespace millrace::machines {
+namespace {
+
+using schemas::SshDoor;
+using std::chrono::milliseconds;
+
+constexpr milliseconds kDeafness{250};
+
+std::string address_text(const sockaddr_storage& address, socklen_t size) {
+  std::array<char, NI_MAXHOST> host{};
+  std::array<char, NI_MAXSERV> port{};
+  const int failed = ::getnameinfo(reinterpret_cast<const sockaddr*>(&address), size, host.data(),
+                                   host.size(), port.data(), port.size(), NI_NUMERICHOST | NI_NUMERICSERV);
+  return failed != 0 ? "unknown" : std::string(host.data()) + " port " + port.data();
+}
+
+bool is_over(const base::Result<SshDoor>& door) { return door && *door == SshDoor::kOver; }
+
+}  // namespace
+
+SshdDoors::SshdDoors(const LocalSshd::Options& options, const LocalSshd::Hooks& hooks, Begin begin)
+    : connections_max_(options.connections_max),
+      starts_max_(options.starts_max),
+      round_(options.round),
+      hooks_(hooks),
+      begin_(std::move(begin)),
+      woken_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      starts_(options.starts_max, [this] { wake(); }),
+      next_round_(Steady::now() + round_),
+      thread_([this](const std::stop_token& stop) { run(stop); }) {}
+
+SshdDoors::~SshdDoors() {
+  thread_.request_stop();
+  wake();
+  thread_.join();
+}
+
+void SshdDoors::wake() const {
+  const std::uint64_t one = 1;
+  // Fails only when it has been written 2^64 - 2 times: then it is readable as it is.
+  [[maybe_unused]] const ssize_t written = ::write(woken_.get(), &one, sizeof one);
+}
+
+std::optional<LocalSshd::Endpoint> SshdDoors::endpoint(const schemas::Machine& machine) {
+  std::unique_lock lock(mutex_);
+  settled_.wait(lock, [&] { return !attended_.contains(machine.id); });
+  const auto found = doors_.find(machine.id);
+  if (found == doors_.end()) return std::nullopt;
+  found->second.machine = machine;
+  return found->second.endpoint;
+}
+
+LocalSshd::Endpoint SshdDoors::add(SshdDoor door) {
+  const base::Uuid id = door.machine.id;
+  std::unique_lock lock(mutex_);
+  settled_.wait(lock, [&] { return !attended_.contains(id); });
+  LocalSshd::Endpoint endpoint = doors_.try_emplace(id, std::move(door)).first->second.endpoint;
+  lock.unlock();
+  wake();
+  return endpoint;
+}
+
+void SshdDoors::remove(const base::Uuid& machine) {
+  std::unique_lock lock(mutex_);
+  if (const auto door = doors_.find(machine); door != doors_.end()) door->second.ending = true;
+  starts_.stop(machine);
+  settled_.wait(lock, [&] { return !attended_.contains(machine); });
+  const auto ended = doors_.extract(machine);
+  lock.unlock();
+  wake();
+}
+
+void SshdDoors::run(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    try {
+      step();
+    } catch (const std::exception& error) {
+      base::log_error("sshd_doors", {{"error", error.what()}});
+      deaf_until_ = Steady::now() + kDeafness;
+    }
+  }
+}
+
+void SshdDoors::step() {
+  Watched now = watched();
+  if (::poll(now.fds.data(), now.fds.size(), wait_limit()) < 0) return;
+  std::uint64_t count = 0;
+  [[maybe_unused]] const ssize_t emptied = ::read(woken_.get(), &count, sizeof count);
+  for (std::size_t i = 1; i < now.fds.size(); ++i) {
+    if (now.fds[i].revents != 0) look_at(now.watches[i - 1]);
+  }
+  if (Steady::now() >= next_round_) go_round();
+}
+
+int SshdDoors::wait_limit() const {
+  const auto now = Steady::now();
+  const auto next = now < deaf_until_ ? std::min(next_round_, deaf_until_) : next_round_;
+  return static_cast<int>(
+      std::max<milliseconds::rep>(std::chrono::ceil<milliseconds>(next - now).count(), 0));
+}
+
+SshdDoors::Watched SshdDoors::watched() {
+  Watched all;
+  all.fds.push_back({woken_.get(), POLLIN, 0});
+  const auto add = [&](int fd, Watch watch) {
+    if (fd < 0) return;
+    all.fds.push_back({fd, POLLIN, 0});
+    all.watches.push_back(watch);
+  };
+  const bool deaf = Steady::now() < deaf_until_ || starts_full();
+  const std::lock_guard lock(mutex_);
+  for (const auto& [id, door] : doors_) {
+    if (!deaf && !door.ending && !attended_.contains(id)) add(door.listener.get(), {id, 0});
+    for (const auto& [number, connection] : door.connections) {
+      add(connection.end_fd(), {id, number});
+      add(connection.log_fd(), {id, number});
+    }
+  }
+  return all;
+}
+
+void SshdDoors::look_at(const Watch& watch) {
+  if (watch.connection == 0) {
+    answer(watch.machine);
+  } else {
+    attend(watch);
+  }
+}
+
+bool SshdDoors::starts_full() {
+  const bool full = starts_.full();
+  if (full && !full_told_) base::log_warn("ssh_starts_wait", {{"starts_max", starts_max_}});
+  full_told_ = full;
+  return full;
+}
+
+void SshdDoors::answer(const base::Uuid& machine) {
+  if (starts_full()) return;
+  const auto somebody = visitor(machine);
+  if (!somebody) return;
+  const auto begun =
+      starts_.begin(machine, [this, somebody](const StopSwitch& stop) { start(*somebody, stop); });
+  if (!begun) settle(*somebody, false, begun.error());
+}
+
+// Whoever removes the door later finds this start and stops it.
+void SshdDoors::start(Visitor& visitor, const StopSwitch& stop) {
+  try {
+    if (ends(visitor.machine.id)) return leave(visitor.machine.id);
+    const auto door = asked(visitor.machine.id);
+    settle(visitor, is_over(door), served(visitor, door, stop));
+  } catch (const std::exception& error) {
+    base::log_error("sshd_doors", {{"error", error.what()}});
+    leave(visitor.machine.id);
+  }
+}
+
+base::Result<SshDoor> SshdDoors::asked(const base::Uuid& machine) const {
+  try {
+    return hooks_.door(machine);
+  } catch (const std::exception& error) {
+    return base::error(base::Code::kInternal, error.what());
+  }
+}
+
+base::Result<SshdConnection> SshdDoors::served(Visitor& visitor, const base::Result<SshDoor>& door,
+                                               const StopSwitch& stop) const {
+  if (!door) return door.error();
+  if (*door != SshDoor::kServes) {
+    return base::error(base::Code::kMachineNotRoutable, "the machine's SSH is not this worker's now");
+  }
+  try {
+    return begin_(visitor, stop);
+  } catch (const std::exception& error) {
+    return base::error(base::Code::kInternal, error.what());
+  }
+}
+
+std::shared_ptr<SshdDoors::Visitor> SshdDoors::visitor(const base::Uuid& machine) {
+  const std::lock_guard lock(mutex_);
+  const auto found = doors_.find(machine);
+  if (found == doors_.end() || found->second.ending || attended_.contains(machine)) return nullptr;
+  SshdDoor& door = found->second;
+  sockaddr_storage from{};
+  socklen_t size = sizeof from;
+  base::Fd socket(::accept4(door.listener.get(), reinterpret_cast<sockaddr*>(&from), &size, SOCK_CLOEXEC));
+  if (!socket) {
+    const bool gone = errno == EAGAIN || errno == ECONNABORTED || errno == EINTR;
+    if (!gone) deaf_until_ = Steady::now() + kDeafness;
+    return nullptr;
+  }
+  if (door.connections.size() >= static_cast<std::size_t>(connections_max_)) {
+    if (!std::exchange(door.full_told, true)) {
+      base::log_warn("ssh_connections_refused",
+                     {{"machine", schemas::machine_id(machine)}, {"connections_max", connections_max_}});
+    }
+    return nullptr;
+  }
+  auto visitor = std::make_shared<Visitor>(
+      Visitor{door.machine, door.endpoint.host, door.host_key, std::move(socket), address_text(from, size)});
+  attended_.insert(machine);
+  return visitor;
+}
+
+void SshdDoors::settle(const Visitor& visitor, bool over, base::Result<SshdConnection> made) {
+  const base::Uuid& id = visitor.machine.id;
+  if (!made) {
+    base::log_warn("ssh_connection_failed",
+                   {{"machine", schemas::machine_id(id)}, {"reason", made.error().message}});
+  }
+  if (over) return shut(id);
+  if (made) {
+    const std::lock_guard lock(mutex_);
+    // `remove` waits for `leave`: the door is still there.
+    doors_.at(id).connections.try_emplace(++last_connection_, std::move(*made));
+  }
+  leave(id);
+  if (made && hooks_.on_use) hooks_.on_use(id);
+}
+
+bool SshdDoors::ends(const base::Uuid& machine) {
+  const std::lock_guard lock(mutex_);
+  const auto door = doors_.find(machine);
+  return door == doors_.end() || door->second.ending;
+}
+
+void SshdDoors::leave(const base::Uuid& machine) {
+  const std::lock_guard lock(mutex_);
+  attended_.erase(machine);
+  settled_.notify_all();
+}
+
+// The end of a door that is attended.
+void SshdDoors::shut(const base::Uuid& machine) {
+  base::log_info("ssh_door_shut", {{"machine", schemas::machine_id(machine)}});
+  std::unique_lock lock(mutex_);
+  attended_.erase(machine);
+  const auto ended = doors_.extract(machine);
+  lock.unlock();
+  settled_.notify_all();
+}
+
+void SshdDoors::attend(const Watch& watch) {
+  std::unique_lock lock(mutex_);
+  const auto door = doors_.find(watch.machine);
+  if (door == doors_.end()) return;
+  auto& connections = door->second.connections;
+  const auto connection = connections.find(watch.connection);
+  if (connection == connections.end()) return;
+  if (connection->second.log_fd() >= 0) connection->second.read_log();
+  if (!connection->second.is_over()) return;
+  door->second.full_told = false;
+  const auto ended = connections.extract(connection);
+  lock.unlock();
+  if (hooks_.on_use) hooks_.on_use(watch.machine);
+}
+
+void SshdDoors::go_round() {
+  next_round_ = Steady::now() + round_;
+  std::vector<base::Uuid> all, used;
+  std::unique_lock lock(mutex_);
+  for (const auto& [id, door] : doors_) all.push_back(id);
+  lock.unlock();
+  for (const base::Uuid& machine : all) check(machine);
+  lock.lock();
+  for (const auto& [id, door] : doors_) {
+    if (!door.connections.empty()) used.push_back(id);
+  }
+  lock.unlock();
+  if (!hooks_.on_use) return;
+  for (const base::Uuid& machine : used) hooks_.on_use(machine);
+}
+
+// Whoever is just coming in asks as well.
+void SshdDoors::check(const base::Uuid& machine) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto door = doors_.find(machine);
+    if (door == doors_.end() || door->second.ending || !attended_.insert(machine).second) return;
+  }
+  if (is_over(asked(machine))) return shut(machine);
+  leave(machine);
+}
+
+}  // namespace millrace::machines

@@ -1,0 +1,247 @@
+#include "platform/net/http/curl_transfer.h"
+
+#include <utility>
+
+#include <arpa/inet.h>
+#include <sys/socket.h>
+
+#include "platform/net/http/http_text.h"
+
+namespace millrace::net {
+
+void CurlTransfer::prepare(Easy easy, Deadlines& deadlines, int& curl_calls) {
+  deadlines_ = &deadlines;
+  curl_calls_ = &curl_calls;
+  heard_ = std::chrono::steady_clock::now();
+  if (request_.first_byte_timeout.count() > 0) watch(heard_ + request_.first_byte_timeout);
+  easy_ = std::move(easy);
+  set(CURLOPT_PRIVATE, this);
+  set(CURLOPT_URL, request_.url.c_str());
+  set(CURLOPT_PROTOCOLS_STR, "http,https");
+  set(CURLOPT_PROXY, "");
+  set(CURLOPT_NOSIGNAL, 1L);
+  set(CURLOPT_USERAGENT, "millrace/" MILLRACE_VERSION);
+  if (!request_.identity_encoding) set(CURLOPT_ACCEPT_ENCODING, "");
+  if (request_.own_connection) set(CURLOPT_FRESH_CONNECT, 1L);
+  set_bounds();
+  set_method();
+  set_headers();
+  set_callbacks();
+}
+
+void CurlTransfer::watch(Deadlines::TimePoint when) {
+  unwatch();
+  deadline_ = deadlines_->insert(when, *this);
+}
+
+void CurlTransfer::unwatch() {
+  if (deadline_) deadlines_->erase(*std::exchange(deadline_, std::nullopt));
+}
+
+bool CurlTransfer::is_late() {
+  deadline_.reset();
+  const auto now = std::chrono::steady_clock::now();
+  const auto due = (held_ ? now : heard_) + request_.idle_timeout;
+  late_ = broken_ == CURLE_OK && (!head_told_ || due <= now);
+  if (late_ || broken_ != CURLE_OK) return true;
+  watch(due);
+  return false;
+}
+
+void CurlTransfer::hear_again() {
+  if (!is_running()) return;
+  held_ = false;
+  heard_ = std::chrono::steady_clock::now();
+  ++*curl_calls_;
+  broken_ = curl_easy_pause(easy_.get(), CURLPAUSE_CONT);
+  --*curl_calls_;
+  if (broken_ != CURLE_OK && is_running()) watch(heard_);  // curl does not end it by itself
+}
+
+void CurlTransfer::forget() {
+  unwatch();
+  handlers_ = {};
+}
+
+void CurlTransfer::set_bounds() {
+  if (request_.read_buffer_bytes > 0) set(CURLOPT_BUFFERSIZE, static_cast<long>(request_.read_buffer_bytes));
+  set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(request_.connect_timeout.count()));
+  set(CURLOPT_TIMEOUT_MS, static_cast<long>(request_.total_timeout.count()));
+  if (request_.stall_timeout.count() <= 0) return;
+  set(CURLOPT_LOW_SPEED_LIMIT, 1L);
+  set(CURLOPT_LOW_SPEED_TIME, static_cast<long>(request_.stall_timeout.count()));
+}
+
+void CurlTransfer::set_callbacks() {
+  set(CURLOPT_HEADERFUNCTION, &CurlTransfer::on_header);
+  set(CURLOPT_HEADERDATA, this);
+  set(CURLOPT_WRITEFUNCTION, &CurlTransfer::on_body);
+  set(CURLOPT_WRITEDATA, this);
+  if (!request_.vet) return;
+  set(CURLOPT_OPENSOCKETFUNCTION, &CurlTransfer::on_open_socket);
+  set(CURLOPT_OPENSOCKETDATA, this);
+  set(CURLOPT_PREREQFUNCTION, &CurlTransfer::on_connected);
+  set(CURLOPT_PREREQDATA, this);
+}
+
+CurlTransfer::Link CurlTransfer::link() const {
+  Link link;
+  const char* peer = nullptr;
+  long version = 0;
+  curl_easy_getinfo(easy_.get(), CURLINFO_HTTP_VERSION, &version);
+  if (version != CURL_HTTP_VERSION_2_0) return link;  // it shares its connection with nobody
+  curl_easy_getinfo(easy_.get(), CURLINFO_LOCAL_PORT, &link.port);
+  curl_easy_getinfo(easy_.get(), CURLINFO_PRIMARY_IP, &peer);
+  if (peer != nullptr) link.peer = peer;
+  return link;
+}
+
+// A change of its window is sent at once, and all that waits before it.
+bool CurlTransfer::stir() {
+  if (held_) return false;
+  ++*curl_calls_;
+  curl_easy_pause(easy_.get(), CURLPAUSE_RECV);
+  broken_ = curl_easy_pause(easy_.get(), CURLPAUSE_CONT);
+  --*curl_calls_;
+  if (broken_ != CURLE_OK && is_running()) watch(heard_);
+  return true;
+}
+
+void CurlTransfer::finish(CURLcode code) {
+  over = true;
+  unwatch();
+  long status = 0;
+  curl_easy_getinfo(easy_.get(), CURLINFO_RESPONSE_CODE, &status);
+  reply_.status = static_cast<int>(status);
+  const auto done = std::move(handlers_.on_done);
+  handlers_ = {};
+  if (!done) return;
+  if ((code == CURLE_OK && !too_large_) || stopped_by_reader_) return done(std::move(reply_));
+  done(error_of(broken_ == CURLE_OK ? code : broken_));
+}
+
+void CurlTransfer::set_method() {
+  if (request_.method == "HEAD") set(CURLOPT_NOBODY, 1L);
+  const bool has_body = !request_.body.empty() || request_.method == "POST";
+  if (has_body) {
+    set(CURLOPT_POST, 1L);
+    set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request_.body.size()));
+    set(CURLOPT_POSTFIELDS, request_.body.data());
+  }
+  if (request_.method != "GET" && request_.method != "HEAD")
+    set(CURLOPT_CUSTOMREQUEST, request_.method.c_str());
+}
+
+void CurlTransfer::set_headers() {
+  curl_slist* list = curl_slist_append(nullptr, "Expect:");
+  if (request_.identity_encoding) list = curl_slist_append(list, "Accept-Encoding: identity");
+  for (const auto& [name, value] : request_.headers) {
+    std::string line = name;
+    list = curl_slist_append(list, line.append(": ").append(value).c_str());
+  }
+  header_list_.reset(list);
+  set(CURLOPT_HTTPHEADER, list);
+}
+
+base::Error CurlTransfer::error_of(CURLcode code) const {
+  if (refused_) return *refused_;
+  if (too_large_) return reply_too_large(request_.body_bytes_max);
+  if (code == CURLE_OPERATION_TIMEDOUT) return timeout_error();
+  return request_failed(curl_easy_strerror(code));
+}
+
+base::Error CurlTransfer::timeout_error() const {
+  if (late_ && head_told_) return timed_out("the reply stopped", "idle", request_.idle_timeout);
+  if (late_) return timed_out("no reply began", "first_byte", request_.first_byte_timeout);
+  curl_off_t connected = 0, total = 0;
+  curl_easy_getinfo(easy_.get(), CURLINFO_PRETRANSFER_TIME_T, &connected);
+  curl_easy_getinfo(easy_.get(), CURLINFO_TOTAL_TIME_T, &total);
+  const auto spent = std::chrono::milliseconds(total / 1'000 + 1);
+  const auto bound = request_.total_timeout;
+  if (bound.count() > 0 && spent >= bound) return timed_out("the reply did not end", "total", bound);
+  if (connected == 0) return timed_out("no connection was made", "connect", request_.connect_timeout);
+  return timed_out("the reply stopped", "stall", request_.stall_timeout);
+}
+
+std::size_t CurlTransfer::on_header(char* data, std::size_t size, std::size_t count, void* self) {
+  static_cast<CurlTransfer*>(self)->take_header(std::string_view(data, size * count));
+  return size * count;
+}
+
+void CurlTransfer::take_header(std::string_view line) {
+  if (line.starts_with("HTTP/")) {  // a new head (after 100 Continue)
+    reply_.headers.clear();
+    head_told_ = false;
+    return;
+  }
+  const std::size_t colon = line.find(':');
+  if (colon == std::string_view::npos || reply_.headers.size() >= 256) return;
+  reply_.headers.emplace_back(lower_case(line.substr(0, colon)), trimmed(line.substr(colon + 1)));
+}
+
+void CurlTransfer::tell_head() {
+  if (std::exchange(head_told_, true)) return;
+  long status = 0;
+  curl_easy_getinfo(easy_.get(), CURLINFO_RESPONSE_CODE, &status);
+  reply_.status = static_cast<int>(status);
+  unwatch();
+  drop_sent_body();
+  if (request_.idle_timeout.count() > 0) watch(heard_ + request_.idle_timeout);
+  if (handlers_.on_head) handlers_.on_head(reply_);
+}
+
+// Once a reply has begun curl sends nothing again, so that what it has sent need not be kept for as long as
+// the reply lasts.
+void CurlTransfer::drop_sent_body() {
+  curl_off_t sent = 0;
+  curl_easy_getinfo(easy_.get(), CURLINFO_SIZE_UPLOAD_T, &sent);
+  if (sent == static_cast<curl_off_t>(request_.body.size())) std::string().swap(request_.body);
+}
+
+std::size_t CurlTransfer::on_body(char* data, std::size_t size, std::size_t count, void* self) {
+  auto* transfer = static_cast<CurlTransfer*>(self);
+  transfer->heard_ = std::chrono::steady_clock::now();
+  transfer->tell_head();
+  const auto& is_ready = transfer->handlers_.is_ready;
+  transfer->held_ = is_ready && !is_ready();
+  if (transfer->held_) return CURL_WRITEFUNC_PAUSE;
+  return transfer->take_body(std::string_view(data, size * count)) ? size * count : 0;
+}
+
+bool CurlTransfer::take_body(std::string_view bytes) {
+  received_ += bytes.size();
+  too_large_ = received_ > request_.body_bytes_max;
+  if (too_large_) return false;
+  if (handlers_.on_data) {
+    stopped_by_reader_ = !handlers_.on_data(bytes);
+    return !stopped_by_reader_;
+  }
+  reply_.body.append(bytes);
+  return true;
+}
+
+curl_socket_t CurlTransfer::on_open_socket(void* self, curlsocktype, curl_sockaddr* address) {
+  if (!static_cast<CurlTransfer*>(self)->passes(address->addr)) return CURL_SOCKET_BAD;
+  return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+}
+
+int CurlTransfer::on_connected(void* self, char* peer_ip, char*, int, int) {
+  sockaddr_storage address{};
+  auto* v4 = reinterpret_cast<sockaddr_in*>(&address);
+  auto* v6 = reinterpret_cast<sockaddr_in6*>(&address);
+  if (inet_pton(AF_INET, peer_ip, &v4->sin_addr) == 1) {
+    v4->sin_family = AF_INET;
+  } else if (inet_pton(AF_INET6, peer_ip, &v6->sin6_addr) == 1) {
+    v6->sin6_family = AF_INET6;
+  }
+  const bool ok = static_cast<CurlTransfer*>(self)->passes(reinterpret_cast<const sockaddr&>(address));
+  return ok ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT;
+}
+
+bool CurlTransfer::passes(const sockaddr& address) {
+  const base::Status verdict = request_.vet(address);
+  if (!verdict) refused_ = verdict.error();
+  return verdict.has_value();
+}
+
+}  // namespace millrace::net

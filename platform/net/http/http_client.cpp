@@ -1,0 +1,71 @@
+#include "platform/net/http/http_client.h"
+
+#include <future>
+
+#include "platform/net/http/http_transport.h"
+#include "platform/net/http/plain_url.h"
+
+namespace millrace::net {
+
+std::string_view HttpReply::header(std::string_view lower_case_name) const {
+  for (const auto& [name, value] : headers) {
+    if (name == lower_case_name) return value;
+  }
+  return {};
+}
+
+HttpClient::HttpClient(Loop& loop, PlainHttp plain)
+    : loop_(loop), curl_(curl_way(loop)), plain_(plain == PlainHttp::kOwn ? plain_way(loop) : nullptr) {}
+
+HttpClient::~HttpClient() {
+  std::promise<void> closed;
+  loop_.post([curl = curl_, plain = plain_, &closed] {
+    curl->close();
+    if (plain) plain->close();
+    closed.set_value();
+  });
+  closed.get_future().wait();
+}
+
+std::shared_ptr<HttpClient::Transfer> HttpClient::start(HttpRequest request, Handlers handlers) {
+  const auto& way = plain_ && plain_url(request.url) ? plain_ : curl_;
+  auto transfer = way->make(std::move(request), std::move(handlers));
+  if (loop_.on_this_thread() && !way->is_busy()) {
+    way->add(transfer);
+  } else {
+    loop_.post([way, transfer] { way->add(transfer); });
+  }
+  return transfer;
+}
+
+void HttpClient::cancel(const std::shared_ptr<Transfer>& transfer) {
+  const auto& way = transfer->is_curls ? curl_ : plain_;
+  if (loop_.on_this_thread() && !way->is_busy()) return way->remove(transfer);
+  loop_.post([way, transfer] { way->remove(transfer); });
+}
+
+void HttpClient::resume(Transfer& transfer) { transfer.hear_again(); }
+
+int HttpClient::lend_replies() {
+  SocketSet* const sockets = plain_ ? plain_->sockets() : nullptr;
+  if (sockets == nullptr) return -1;
+  loop_.post([plain = plain_] { plain->sockets()->let_others_wait(true); });
+  return sockets->fd();
+}
+
+void HttpClient::take_replies() {
+  loop_.visit([plain = plain_] { plain->sockets()->come_up(); });
+}
+
+void HttpClient::return_replies() {
+  if (plain_) loop_.post([plain = plain_] { plain->sockets()->let_others_wait(false); });
+}
+
+base::Result<HttpReply> HttpClient::fetch_blocking(HttpRequest request, Handlers handlers) {
+  auto promise = std::make_shared<std::promise<base::Result<HttpReply>>>();
+  handlers.on_done = [promise](base::Result<HttpReply> reply) { promise->set_value(std::move(reply)); };
+  start(std::move(request), std::move(handlers));
+  return promise->get_future().get();
+}
+
+}  // namespace millrace::net

@@ -1,0 +1,42 @@
+#pragma once
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include <asio/steady_timer.hpp>
+
+#include "platform/net/http/http_client.h"
+#include "platform/net/loop_impl.h"
+
+namespace millrace::net {
+
+// By when transfers must have been heard from, over one timer: what moves further away costs nothing until it
+// comes up. Loop thread only; for this room's sources.
+class Deadlines {
+ public:
+  using TimePoint = std::chrono::steady_clock::time_point;
+  using Entry = std::multimap<TimePoint, HttpClient::Transfer*>::iterator;
+
+  // `due` is told of each transfer whose entry has come up; the entry is gone.
+  Deadlines(Loop::Impl& impl, std::function<void(HttpClient::Transfer&)> due)
+      : impl_(impl), timer_(impl.context), due_(std::move(due)) {}
+
+  Entry insert(TimePoint when, HttpClient::Transfer& transfer);
+  void erase(Entry entry) { entries_.erase(entry); }
+  void close();  // nothing comes up any more
+
+ private:
+  void arm();
+  void come_up();
+
+  Loop::Impl& impl_;
+  asio::steady_timer timer_;
+  std::function<void(HttpClient::Transfer&)> due_;
+  std::multimap<TimePoint, HttpClient::Transfer*> entries_;
+  TimePoint armed_ = TimePoint::max();
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace millrace::net

@@ -1,0 +1,83 @@
+#pragma once
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "platform/base/result.h"
+#include "platform/net/http/http_client.h"
+#include "platform/net/task.h"
+
+// Waits of tasks. Loop thread only; references outlive the wait.
+namespace millrace::net {
+
+// A whole reply. A cancel ends it with kJobCancelled.
+Task<base::Result<HttpReply>> fetch(Loop& loop, HttpClient& client, HttpRequest request, Cancel& cancel);
+
+// False: the cancel came first.
+Task<bool> pause(Loop& loop, std::chrono::milliseconds time, Cancel& cancel);
+
+// Starts a call that answers by `done`, at most once, on the loop's thread; gives what lets it go.
+template <class T>
+using Begin = std::function<std::function<void()>(std::function<void(T)> done)>;
+
+// Awaits the answer of a call; nullopt if the cancel came first: the call is let go then, and its answer is
+// dropped. What waits so holds little, and no frame of its own.
+template <class T>
+class Heard {
+ public:
+  Heard(Loop& loop, Begin<T> begin, Cancel& cancel)
+      : loop_(loop), cancel_(cancel), begin_(std::move(begin)) {}
+  Heard(const Heard&) = delete;
+  Heard& operator=(const Heard&) = delete;
+
+  bool await_ready() const { return cancel_.requested(); }
+  bool await_suspend(std::coroutine_handle<> waiting) {
+    const auto state = state_ = std::make_shared<State>();
+    state->let_go = begin_([state](T value) { state->tell(std::move(value)); });
+    begin_ = nullptr;
+    if (state->told) return false;
+    state->waiting = waiting;
+    // The canceller is not run over by what waits.
+    listener_ = cancel_.listen([state, &loop = loop_] {
+      if (const auto let_go = std::exchange(state->let_go, nullptr)) let_go();
+      loop.post([state] { state->tell(std::nullopt); });
+    });
+    return true;
+  }
+  std::optional<T> await_resume() {
+    if (!state_) return std::nullopt;
+    cancel_.quiet(listener_);
+    state_->let_go = nullptr;
+    return std::move(state_->answer);
+  }
+
+ private:
+  struct State {
+    std::optional<T> answer;
+    bool told = false;
+    std::coroutine_handle<> waiting = {};  // set: it is suspended
+    std::function<void()> let_go = {};
+
+    void tell(std::optional<T> value) {
+      if (std::exchange(told, true)) return;
+      answer = std::move(value);
+      if (waiting) waiting.resume();
+    }
+  };
+  Loop& loop_;
+  Cancel& cancel_;
+  Begin<T> begin_;
+  std::shared_ptr<State> state_;
+  int listener_ = 0;
+};
+
+// The same as a task.
+template <class T>
+Task<std::optional<T>> heard(Loop& loop, Begin<T> begin, Cancel& cancel) {
+  Heard<T> wait(loop, std::move(begin), cancel);
+  co_return co_await wait;
+}
+
+}  // namespace millrace::net

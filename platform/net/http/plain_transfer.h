@@ -1,0 +1,108 @@
+#pragma once
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "platform/net/http/http_deadlines.h"
+#include "platform/net/http/http_transport.h"
+#include "platform/net/http/name_lookup.h"
+#include "platform/net/http/plain_body.h"
+#include "platform/net/http/plain_connection.h"
+#include "platform/net/http/plain_pool.h"
+#include "platform/net/http/unpacker.h"
+
+namespace millrace::net {
+
+// One request under way on a connection of ours. Everything but construction happens in the loop's turn.
+class PlainTransfer final : public HttpClient::Transfer,
+                            public PlainConnection::Ear,
+                            public std::enable_shared_from_this<PlainTransfer> {
+ public:
+  // What all of them share; outlives their runs.
+  struct Ground {
+    Loop& loop;
+    PlainSockets sockets;
+    PlainPool pool;
+    NameLookup names;
+    Deadlines deadlines;
+    int handlers_running = 0;  // of anybody's
+    std::function<void(PlainTransfer&)> ended;
+  };
+
+  PlainTransfer(HttpRequest request, HttpClient::Handlers handlers);
+  void begin(Ground& ground);
+  void forget();  // nothing is told any more, its connection is closed
+  void come_due();
+  void hear_again() override;
+  bool is_over() const { return over_; }
+  std::size_t place = 0;  // among those that run
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void connected(int error) override;
+  void room_to_send() override { send_on(); }
+  void received(std::string_view bytes) override;
+  void ended(int error) override;
+
+  bool passes(const PeerAddress& address);
+  bool take_kept();
+  void look_up();
+  void connect_to(NameLookup::Addresses addresses);
+  void connect_next();
+  void send_on();
+  bool again();
+
+  void hear(std::string_view bytes);
+  bool take_head(std::string_view& bytes);
+  bool begin_body();
+  void take_body(std::string_view bytes);
+  bool hand_over(std::string_view piece);
+  bool tell(std::string_view bytes);
+  void tell_head();
+
+  void watch();
+  Clock::time_point next_due() const;
+  std::optional<base::Error> late(Clock::time_point now) const;
+  void whole(bool nothing_left);
+  void fail(base::Error error);
+  void fail_later(base::Error error);
+  void finish(base::Result<HttpReply> outcome);
+  void let_go(bool keep);
+
+  // A handler of the request's owner runs.
+  template <class F>
+  auto call(F&& handler) {
+    struct Count {
+      explicit Count(int& of) : count(++of) {}
+      ~Count() { --count; }
+      int& count;
+    } const counted(ground_->handlers_running);
+    return handler();
+  }
+
+  HttpRequest request_;
+  HttpClient::Handlers handlers_;
+  Ground* ground_ = nullptr;
+  PlainUrl url_;
+  std::shared_ptr<PlainConnection> connection_;
+  NameLookup::Addresses addresses_;  // not tried yet, the next one last
+  std::string head_;                 // of the request
+  std::string cut_head_;             // of the reply, where it came in pieces
+  std::size_t sent_ = 0;             // of head and body
+  HttpReply reply_;
+  BodyFrames frames_;
+  std::unique_ptr<Unpacker> unpacker_;
+  std::string waiting_;           // what came and was not taken
+  std::size_t waiting_body_ = 0;  // of it: body, out of its framing already
+  std::size_t received_ = 0;
+  std::unique_ptr<base::Error> broken_;  // what the vet said
+  std::optional<Deadlines::Entry> deadline_;
+  Clock::time_point began_, connect_began_, connect_due_, heard_, armed_;
+  bool over_ = false, reused_ = false, again_ = false, is_connected_ = false, all_sent_ = false;
+  bool any_reply_ = false, head_read_ = false, head_told_ = false, keeps_ = false, held_ = false;
+};
+
+}  // namespace millrace::net

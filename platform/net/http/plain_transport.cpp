@@ -1,0 +1,71 @@
+#include <utility>
+#include <vector>
+
+#include "platform/net/http/http_transport.h"
+#include "platform/net/http/plain_transfer.h"
+#include "platform/net/loop_impl.h"
+
+namespace millrace::net {
+namespace {
+
+// Connections of our own, without TLS (ADR 17).
+class PlainWay final : public HttpWay {
+ public:
+  explicit PlainWay(Loop& loop)
+      : ground_{.loop = loop,
+                .sockets = PlainSockets(loop.impl()),
+                .pool = {},
+                .names = NameLookup(loop.impl()),
+                .deadlines = Deadlines(
+                    loop.impl(),
+                    [](HttpClient::Transfer& late) { static_cast<PlainTransfer&>(late).come_due(); }),
+                .ended = [this](PlainTransfer& transfer) { drop(transfer); }} {}
+
+  TransferPtr make(HttpRequest request, HttpClient::Handlers handlers) override {
+    return std::make_shared<PlainTransfer>(std::move(request), std::move(handlers));
+  }
+
+  void add(const TransferPtr& of) override {
+    auto transfer = std::static_pointer_cast<PlainTransfer>(of);
+    if (closed_ || transfer->is_over()) return;
+    transfer->place = running_.size();
+    running_.push_back(transfer);
+    transfer->begin(ground_);
+  }
+
+  void remove(const TransferPtr& of) override { static_cast<PlainTransfer&>(*of).forget(); }
+
+  bool is_busy() const override { return ground_.handlers_running > 0; }
+
+  SocketSet* sockets() override { return &ground_.sockets.ready(); }
+
+  void close() override {
+    closed_ = true;
+    while (!running_.empty()) {
+      const auto transfer = running_.back();
+      transfer->forget();
+    }
+    ground_.deadlines.close();
+    ground_.names.close();
+    ground_.pool.close();
+    ground_.sockets.close();
+  }
+
+ private:
+  void drop(PlainTransfer& transfer) {
+    const std::size_t place = transfer.place;
+    running_.back()->place = place;
+    std::swap(running_[place], running_.back());
+    running_.pop_back();
+  }
+
+  PlainTransfer::Ground ground_;
+  std::vector<std::shared_ptr<PlainTransfer>> running_;
+  bool closed_ = false;
+};
+
+}  // namespace
+
+std::shared_ptr<HttpWay> plain_way(Loop& loop) { return std::make_shared<PlainWay>(loop); }
+
+}  // namespace millrace::net

@@ -1,0 +1,182 @@
+#include "platform/process/jail_options.h"
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "platform/process/engine_filter.h"
+
+namespace millrace::process {
+namespace {
+
+// What the kernel tells of the host as a whole and no program needs: its command line, other users' keys,
+// disks, devices. What is not there, or is root's alone, has not to be hidden.
+constexpr const char* kHostFiles[] = {"/proc/bootconfig",  "/proc/cmdline",  "/proc/diskstats",
+                                      "/proc/interrupts",  "/proc/kallsyms", "/proc/key-users",
+                                      "/proc/keys",        "/proc/modules",  "/proc/partitions",
+                                      "/proc/sched_debug", "/proc/swaps",    "/proc/timer_list"};
+constexpr const char* kHostFolders[] = {"/proc/acpi", "/proc/asound", "/proc/fs", "/proc/scsi"};
+
+bool all_may_read(const char* path) {
+  struct stat about {};
+  return ::stat(path, &about) == 0 && (about.st_mode & S_IROTH) != 0;
+}
+
+// A device on a mount without devices can be neither opened nor written.
+Words hiding_words() {
+  Words words;
+  for (const char* file : kHostFiles) {
+    if (all_may_read(file)) append(words, {"--ro-bind", "/dev/null", file});
+  }
+  for (const char* folder : kHostFolders) {
+    if (all_may_read(folder)) append(words, {"--tmpfs", folder, "--remount-ro", folder});
+  }
+  return words;
+}
+
+constexpr const char* kNetworkFiles[] = {"/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf",
+                                         "/etc/ssl/certs"};
+
+}  // namespace
+
+void append(Words& to, const Words& more) { to.insert(to.end(), more.begin(), more.end()); }
+
+Words setpriv_words(uid_t uid) {
+  Words words{kSetpriv};
+  if (::geteuid() == 0) {
+    const std::string text = std::to_string(uid);
+    append(words, {"--reuid=" + text, "--regid=" + text, "--clear-groups", "--inh-caps=-all"});
+  }
+  words.emplace_back("--no-new-privs");
+  return words;
+}
+
+Words namespace_words(std::string_view hostname, std::uint64_t tmp_bytes, const NamespaceOptions& options) {
+  const std::string inner = std::to_string(options.inner_uid);
+  Words words{kBwrap,
+              "--unshare-user",
+              "--unshare-ipc",
+              "--unshare-pid",
+              "--unshare-uts",
+              "--unshare-cgroup-try",
+              "--die-with-parent",
+              "--new-session",
+              "--cap-drop",
+              "ALL",
+              "--uid",
+              inner,
+              "--gid",
+              inner,
+              "--hostname",
+              std::string(hostname),
+              "--ro-bind",
+              "/usr",
+              "/usr"};
+  append(words, {"--symlink", "usr/bin", "/bin", "--symlink", "usr/sbin", "/sbin"});
+  append(words, {"--symlink", "usr/lib", "/lib", "--symlink", "usr/lib64", "/lib64"});
+  for (const char* path : kReadableFiles) append(words, {"--ro-bind-try", path, path});
+  if (!options.network) words.emplace_back("--unshare-net");
+  for (const char* path : kNetworkFiles) {
+    if (options.network) append(words, {"--ro-bind-try", path, path});
+  }
+  append(words, {"--proc", "/proc"});
+  static const Words hidden = hiding_words();
+  append(words, hidden);
+  append(words, {"--dev", "/dev", "--size", std::to_string(tmp_bytes), "--tmpfs", "/tmp"});
+  return words;
+}
+
+base::Result<base::Fd> memory_file(const std::string& bytes) {
+  base::Fd fd(::memfd_create("bytes", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  const auto length = static_cast<ssize_t>(bytes.size());
+  if (!fd || ::write(fd.get(), bytes.data(), bytes.size()) != length || ::lseek(fd.get(), 0, SEEK_SET) != 0) {
+    return base::error(base::Code::kOverloaded, "no file descriptor is left for a jail: raise `ulimit -n`");
+  }
+  constexpr int kSeals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
+  if (::fcntl(fd.get(), F_ADD_SEALS, kSeals) != 0) {
+    return base::error(base::Code::kInternal, "this kernel cannot seal a file in memory");
+  }
+  return fd;
+}
+
+std::string namespaces_advice(std::string_view reason) {
+  if (::access(kBwrap, X_OK) != 0) return "install it: apt-get install bubblewrap";
+  if (::access(kSetpriv, X_OK) != 0) return "install it: apt-get install util-linux";
+  if (reason.find("setresuid") != std::string_view::npos || reason.find("setuid") != std::string_view::npos) {
+    return "the container maps too few user ids: run Millrace as a user other than root";
+  }
+  return allow_namespaces(forbidding_settings());
+}
+
+namespace fs = std::filesystem;
+namespace {
+
+struct KnownSetting {
+  const char *name, *file, *forbids, *allows;
+};
+constexpr std::array kKnownSettings = {
+    KnownSetting{"kernel.unprivileged_userns_clone", "kernel/unprivileged_userns_clone", "0", "1"},
+    KnownSetting{"kernel.apparmor_restrict_unprivileged_userns",
+                 "kernel/apparmor_restrict_unprivileged_userns", "1", "0"},
+    KnownSetting{"user.max_user_namespaces", "user/max_user_namespaces", "0", "10000"}};
+
+constexpr const char* kInContainers =
+    "in Docker: --security-opt seccomp=deploy/seccomp-exec.json (or seccomp=unconfined) --security-opt "
+    "apparmor=unconfined, and a whole /proc: docs/compose.md";
+
+std::string first_word(const fs::path& file) {
+  std::ifstream in(file);
+  std::string word;
+  in >> word;
+  return word;
+}
+
+KernelSetting::Writer writer_of(const fs::path& file) {
+  struct statvfs system {};
+  if (::statvfs(file.c_str(), &system) == 0 && (system.f_flag & ST_RDONLY) != 0)
+    return KernelSetting::Writer::kHost;
+  if (::access(file.c_str(), W_OK) == 0) return KernelSetting::Writer::kThisUser;
+  return ::geteuid() == 0 ? KernelSetting::Writer::kHost : KernelSetting::Writer::kRoot;
+}
+
+}  // namespace
+
+std::vector<KernelSetting> forbidding_settings(const fs::path& proc_sys) {
+  std::vector<KernelSetting> out;
+  for (const KnownSetting& known : kKnownSettings) {
+    const fs::path file = proc_sys / known.file;
+    if (first_word(file) == known.forbids) out.push_back({known.name, known.allows, writer_of(file)});
+  }
+  return out;
+}
+
+std::string allow_namespaces(const std::vector<KernelSetting>& forbidding) {
+  if (forbidding.empty())
+    return std::string(
+               "the kernel's settings allow user namespaces, so what Millrace runs in forbids them; ") +
+           kInContainers;
+  std::string command = "sysctl -w";
+  auto writer = KernelSetting::Writer::kThisUser;
+  for (const KernelSetting& setting : forbidding) {
+    command += " " + setting.name + "=" + setting.wanted;
+    writer = std::max(writer, setting.writer);
+  }
+  switch (writer) {
+    case KernelSetting::Writer::kThisUser:
+      return "allow user namespaces: " + command;
+    case KernelSetting::Writer::kRoot:
+      return "allow user namespaces, as root: " + command;
+    case KernelSetting::Writer::kHost:
+      return "allow user namespaces on the host, since /proc/sys cannot be written here: " + command + "; " +
+             kInContainers;
+  }
+  return {};
+}
+
+}  // namespace millrace::process

@@ -1,0 +1,251 @@
+#include "schemas/chat/chat_request.h"
+
+#include <algorithm>
+#include <array>
+
+#include "schemas/chat/chat_quick.h"
+#include "schemas/chat/chat_reply.h"
+#include "schemas/chat/chat_request_fields.h"
+#include "schemas/json/json_string.h"
+#include "schemas/json/json_text.h"
+
+namespace millrace::schemas {
+namespace {
+
+using nlohmann::json;
+
+// Never told to an upstream: they are in ChatRequest, or ours to honour or to report.
+constexpr std::array<std::string_view, 14> kChatOwn{"model",
+                                                    "stream",
+                                                    "stream_options",
+                                                    "deferred",
+                                                    "mcp_servers",
+                                                    "max_turns",
+                                                    "model_attributes",
+                                                    "agent_attributes",
+                                                    "auto_execute_tools",
+                                                    "automatic_tool_execution",
+                                                    "disable_automatic_function_calling",
+                                                    "priority",
+                                                    "correlation_id",
+                                                    "credentials"};
+// Of them, and of the reserved ones, those that nothing honours.
+constexpr std::array<std::string_view, 3> kUnheard{"guardrails", "correlation_id", "credentials"};
+
+bool given(const json& object, std::string_view name) {
+  const auto at = object.find(std::string(name));
+  return at != object.end() && !at->is_null();
+}
+
+// The settings beside a model's name stand for parameters that are absent.
+void fill_from_settings(json& body) {
+  const auto model = body.find("model");
+  if (model == body.end() || !model->is_object()) return;
+  const auto settings = model->find("settings");
+  if (settings == model->end() || !settings->is_object()) return;
+  for (auto& [name, value] : settings->items())
+    if (name != "model" && !given(body, name)) body[name] = std::move(value);
+  settings->clear();
+}
+
+void report(FieldReader& reader, std::string_view field, std::string msg, std::string_view type) {
+  const FieldReader::Inside member(reader, field);
+  reader.problem(std::move(msg), std::string(type));
+}
+
+// Names that a choice says and that are not among those given.
+void check_chosen(FieldReader& reader, std::string_view field, const std::vector<std::string>& chosen,
+                  const std::vector<std::string>& names) {
+  for (const std::string& each : chosen)
+    if (std::find(names.begin(), names.end(), each) == names.end())
+      return report(reader, field, "No tool of this name is given", "value_error");
+}
+
+void check_choices(FieldReader& reader, const ChatWanted& wanted) {
+  if (!wanted.mcp_servers.empty()) return;  // their tools have names, too
+  const auto& functions = wanted.tools.empty() ? wanted.functions : wanted.tools;
+  check_chosen(reader, "tool_choice", wanted.chosen, functions);
+  check_chosen(reader, "function_call", wanted.chosen_function, functions);
+}
+
+// Neither `messages` nor `input` has anything in it.
+void check_conversation(FieldReader& reader, const json& body) {
+  for (const char* each : {"messages", "input"})
+    if (given(body, each)) return report(reader, each, "Input should have at least one message", "too_short");
+  report(reader, "messages", "Field required", "missing");
+}
+
+// What single parameters do not show.
+void check_together(FieldReader& reader, const ChatWanted& wanted, const json& body) {
+  if (!wanted.has_messages && !wanted.has_input) check_conversation(reader, body);
+  if (given(body, "stream_options") && !wanted.stream)
+    report(reader, "stream_options", "Only together with `stream`: true", "value_error");
+  if (given(body, "top_logprobs") && !wanted.logprobs)
+    report(reader, "top_logprobs", "Only together with `logprobs`: true", "value_error");
+  if (wanted.wants_audio && !given(body, "audio"))
+    report(reader, "audio", "Field required when `modalities` has audio", "missing");
+  if (wanted.n > 1 && !wanted.mcp_servers.empty())
+    report(reader, "n", "Input should be 1 together with `mcp_servers`", "value_error");
+  check_choices(reader, wanted);
+}
+
+void note(ChatRequest& out, std::string_view name) { out.dropped.push_back({.name = std::string(name)}); }
+
+// Of two parameters that say the same the first counts; the second is reported.
+void prefer(json& body, ChatRequest& out, const char* first, const char* second) {
+  if (!body.contains(second)) return;
+  json value = std::move(body[second]);
+  body.erase(second);
+  if (body.contains(first)) return note(out, second);
+  body[first] = std::move(value);
+}
+
+void note_own(const json& body, ChatRequest& out) {
+  for (std::string_view each : kUnheard)
+    if (body.contains(std::string(each))) note(out, each);
+  for (const auto& [name, ignored] : body.items())
+    if (std::string_view(name).starts_with(kHandoffPrefix)) note(out, name);
+  if (body.contains("priority") && !out.deferred) note(out, "priority");
+  const auto options = body.find("stream_options");
+  out.has_stream_options = options != body.end();
+  if (!out.has_stream_options) return;
+  for (const auto& [name, ignored] : options->items())
+    if (name != "include_usage" && name != "include_obfuscation") note(out, "stream_options." + name);
+}
+
+void take_own(json& body, ChatRequest& out) {
+  for (auto at = body.begin(); at != body.end();) at = at->is_null() ? body.erase(at) : std::next(at);
+  note_own(body, out);
+  for (std::string_view each : kChatOwn) body.erase(std::string(each));
+  body.erase("guardrails");
+  for (auto at = body.begin(); at != body.end();)
+    at = std::string_view(at.key()).starts_with(kHandoffPrefix) ? body.erase(at) : std::next(at);
+}
+
+void form_conversation(json& body, const ChatWanted& wanted, ChatRequest& out) {
+  const char* const source = wanted.has_messages ? "messages" : "input";
+  json from = std::move(body[source]);
+  if (wanted.has_messages && wanted.has_input) note(out, "input");
+  body.erase("input");
+  if (from.is_string()) {
+    from = json::array({{{"role", "user"}, {"content", std::move(from)}}});
+  } else if (!wanted.has_messages) {
+    from = messages_of_input(std::move(from), out.dropped);
+  }
+  form_messages(from);
+  body["messages"] = std::move(from);
+}
+
+json take_text(json& body, const char* name) {
+  const auto at = body.find(name);
+  if (at == body.end()) return "";
+  json text = std::move(*at);
+  body.erase(at);
+  return text;
+}
+
+// One system prompt: of several the strongest, and the others are reported.
+void form_instructions(json& body, ChatRequest& out) {
+  prefer(body, out, "system", "system_instruction");
+  json text = take_text(body, "instructions");
+  json system = take_text(body, "system");
+  if (text == "") {
+    text = std::move(system);
+  } else if (system != "") {
+    note(out, "system");
+  }
+  if (text == "") return;
+  json& messages = body["messages"];
+  const auto rest = std::remove_if(messages.begin(), messages.end(),
+                                   [](const json& each) { return each["role"] == "system"; });
+  if (rest != messages.end()) note(out, "messages.system");
+  messages.erase(rest, messages.end());
+  json first = {{"role", "system"}, {"content", std::move(text)}};
+  messages.insert(messages.begin(), std::move(first));
+}
+
+void form_rest(json& body, ChatRequest& out) {
+  prefer(body, out, "max_completion_tokens", "max_tokens");
+  if (const auto stop = body.find("stop"); stop != body.end()) {
+    if (stop->is_string()) *stop = json::array({std::move(*stop)});
+    if (stop->empty()) body.erase(stop);
+  }
+  for (const char* list : {"tools", "functions"})
+    if (const auto at = body.find(list); at != body.end() && at->empty()) body.erase(at);
+  form_functions(body, out);
+  form_tool_choice(body);
+  if (!out.asks_format) body.erase("response_format");
+  if (out.n == 1) body.erase("n");
+  if (!given(body, "logprobs") || body["logprobs"] == false) body.erase("logprobs");
+}
+
+bool in(std::span<const Field> table, std::string_view name) {
+  return std::any_of(table.begin(), table.end(), [&](const Field& each) { return each.name == name; });
+}
+
+// The checked request, formed.
+ChatRequest formed(ChatWanted wanted, json body) {
+  ChatRequest out = wanted;
+  out.execute_tools = wanted.execute_tools && wanted.other_execute_tools && !wanted.automatic_off;
+  take_own(body, out);
+  form_conversation(body, wanted, out);
+  form_instructions(body, out);
+  form_rest(body, out);
+  for (const auto& [name, ignored] : body.items())
+    if (!in(chat_request_fields(), name)) out.unknown.push_back(name);
+  out.body = std::move(body);
+  return out;
+}
+
+}  // namespace
+
+tl::expected<ChatRequest, Refusal> parse_chat_request(std::string& body) {
+  auto read = read_json(body);
+  if (!read) return tl::make_unexpected(Refusal{read.error(), {}});
+  fill_from_settings(read->value);
+  ChatWanted wanted;
+  FieldReader reader("body", *read);
+  reader.read(chat_request_fields(), read->value, &wanted);
+  reader.read(chat_request_more_fields(), read->value, &wanted);
+  if (reader.problems().empty()) check_together(reader, wanted, read->value);
+  if (!reader.problems().empty()) return tl::make_unexpected(invalid(std::move(reader.problems())));
+  if (wanted.deferred && wanted.stream)
+    return tl::make_unexpected(Refusal{
+        base::error(base::Code::kBadRequest, "A deferred completion cannot be streamed", "deferred"), {}});
+  return formed(std::move(wanted), whole(std::move(*read)));
+}
+
+tl::expected<ChatRequest, Refusal> read_chat_request(std::string& body) {
+  if (auto quick = quick_chat_request(body)) return *std::move(quick);
+  return parse_chat_request(body);
+}
+
+nlohmann::json body_of(const ChatText& quick) {
+  JsonObject out(quick.text.size());
+  for (const ChatText::Member& each : quick.members) out.raw(each.name, quick.value(each));
+  std::string text = out.finish();
+  auto read = read_json(text);
+  return read ? whole(*std::move(read)) : nlohmann::json::object();
+}
+
+std::int64_t estimated_tokens(const ChatText& quick) {
+  std::int64_t tokens = 0;
+  for (const ChatText::Member& each : quick.contents) {
+    const std::string_view inside = quick.value(each);
+    if (inside.find('\\') == std::string_view::npos) {
+      tokens += estimated_tokens(inside);
+    } else {
+      std::string text(inside);
+      tokens += estimated_tokens(unescape_in_place(text.data(), text.size()).value_or(inside));
+    }
+  }
+  return tokens;
+}
+
+void form_body(ChatRequest& request) {
+  if (request.quick.empty()) return;
+  request.body = body_of(request.quick);
+  request.quick = {};
+}
+
+}  // namespace millrace::schemas

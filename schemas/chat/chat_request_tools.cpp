@@ -1,0 +1,359 @@
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "schemas/chat/chat_request_fields.h"
+#include "schemas/json/url_text.h"
+
+// Readers of tools and of the choice among them; the old form becomes the present one.
+namespace millrace::schemas {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::int64_t kToolNameMax = 128;
+
+void add_name(void* object, FieldReader& reader, const json& value) {
+  static_cast<std::vector<std::string>*>(object)->emplace_back(*reader.text(value));
+}
+
+constexpr std::array kDeclaredFunction{
+    Field{.name = "name", .required = true, .min = 1, .max = kToolNameMax, .store = &add_name},
+    Field{.name = "description"},
+    Field{.name = "parameters", .type = FieldType::kAnyObject},
+    Field{.name = "strict", .type = FieldType::kBool},
+};
+constexpr std::array kDeclaredCustom{
+    Field{.name = "name", .required = true, .min = 1, .max = kToolNameMax, .store = &add_name},
+    Field{.name = "description"},
+    Field{.name = "format", .type = FieldType::kAnyObject},
+};
+constexpr std::array kNamed{
+    Field{.name = "name", .required = true, .min = 1, .max = kToolNameMax, .store = &add_name}};
+
+constexpr std::array<std::string_view, 2> kToolTypes{"function", "custom"};
+constexpr std::array kTool{Field{.name = "type", .required = true, .choices = kToolTypes}};
+constexpr std::array kFunctionTool{
+    Field{.name = "function", .type = FieldType::kObject, .required = true, .members = kDeclaredFunction}};
+constexpr std::array kCustomTool{
+    Field{.name = "custom", .type = FieldType::kObject, .required = true, .members = kDeclaredCustom}};
+
+constexpr std::array kFunctionChoice{
+    Field{.name = "function", .type = FieldType::kObject, .required = true, .members = kNamed}};
+constexpr std::array kCustomChoice{
+    Field{.name = "custom", .type = FieldType::kObject, .required = true, .members = kNamed}};
+
+void read_allowed(void* object, FieldReader& reader, const json& value);
+constexpr std::array<std::string_view, 2> kModes{"auto", "required"};
+constexpr std::array kAllowed{
+    Field{.name = "mode", .required = true, .choices = kModes},
+    Field{.name = "tools", .type = FieldType::kCustom, .required = true, .custom = &read_allowed},
+};
+constexpr std::array kAllowedChoice{
+    Field{.name = "allowed_tools", .type = FieldType::kObject, .required = true, .members = kAllowed}};
+
+constexpr std::array<std::string_view, 3> kChoiceTypes{"function", "custom", "allowed_tools"};
+constexpr std::array kChoice{Field{.name = "type", .required = true, .choices = kChoiceTypes}};
+constexpr std::array<std::string_view, 4> kChoiceWords{"none", "auto", "required", "any"};
+constexpr std::array<std::string_view, 2> kOldWords{"none", "auto"};
+
+std::string_view type_of(FieldReader& reader, const json& value) {
+  const auto at = value.find("type");
+  return at == value.end() ? std::string_view() : reader.text(*at).value_or("");
+}
+
+// By its type, which has been looked at.
+void read_tool(FieldReader& reader, const json& value, std::vector<std::string>& names) {
+  reader.read(kTool, value, &names);
+  if (!value.is_object()) return;
+  const std::string_view type = type_of(reader, value);
+  if (type == "function") reader.read(kFunctionTool, value, &names);
+  if (type == "custom") reader.read(kCustomTool, value, &names);
+}
+
+void read_allowed(void* object, FieldReader& reader, const json& value) {
+  if (!reader.is_list(value, 1)) return;
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    const FieldReader::Inside item(reader, i);
+    read_tool(reader, value[i], *static_cast<std::vector<std::string>*>(object));
+  }
+}
+
+// {type: function, name} is how other endpoints say it.
+bool is_flat(FieldReader& reader, const json& choice) {
+  return type_of(reader, choice) == "function" && choice.contains("name") && !choice.contains("function");
+}
+
+json function_tool(json function) { return {{"type", "function"}, {"function", std::move(function)}}; }
+
+}  // namespace
+
+void read_chat_tools(void* object, FieldReader& reader, const json& value) {
+  if (!reader.is_list(value)) return;
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    const FieldReader::Inside item(reader, i);
+    read_tool(reader, value[i], chat_wanted(object).tools);
+  }
+}
+
+void read_chat_functions(void* object, FieldReader& reader, const json& value) {
+  if (!reader.is_list(value)) return;
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    const FieldReader::Inside item(reader, i);
+    reader.read(kDeclaredFunction, value[i], &chat_wanted(object).functions);
+  }
+}
+
+void read_tool_choice(void* object, FieldReader& reader, const json& value) {
+  if (!value.is_object()) {
+    reader.check(Field{.name = {}, .choices = kChoiceWords}, value);
+    return;
+  }
+  auto& chosen = chat_wanted(object).chosen;
+  if (is_flat(reader, value)) return reader.read(kNamed, value, &chosen);
+  reader.read(kChoice, value, &chosen);
+  const std::string_view type = type_of(reader, value);
+  if (type == "function") reader.read(kFunctionChoice, value, &chosen);
+  if (type == "custom") reader.read(kCustomChoice, value, &chosen);
+  if (type == "allowed_tools") reader.read(kAllowedChoice, value, &chosen);
+}
+
+void read_function_call(void* object, FieldReader& reader, const json& value) {
+  if (value.is_object()) return reader.read(kNamed, value, &chat_wanted(object).chosen_function);
+  reader.check(Field{.name = {}, .choices = kOldWords}, value);
+}
+
+void form_tool_choice(json& body) {
+  const auto choice = body.find("tool_choice");
+  if (choice == body.end()) return;
+  if (*choice == "any") *choice = "required";  // Mistral's word for it
+  if (!choice->is_object()) return;
+  if (choice->contains("function") || !choice->contains("name")) return;
+  *choice = function_tool({{"name", std::move((*choice)["name"])}});
+}
+
+void form_functions(json& body, ChatRequest& out) {
+  if (const auto functions = body.find("functions"); functions != body.end()) {
+    if (body.contains("tools")) {
+      out.dropped.push_back({.name = "functions"});
+    } else {
+      out.old_functions = true;
+      json& tools = body["tools"] = json::array();
+      for (json& each : *functions) tools.push_back(function_tool(std::move(each)));
+    }
+    body.erase("functions");
+  }
+  if (const auto call = body.find("function_call"); call != body.end()) {
+    if (body.contains("tool_choice")) {
+      out.dropped.push_back({.name = "function_call"});
+    } else {
+      out.old_functions = true;
+      json choice = std::move(*call);
+      body["tool_choice"] = choice.is_object() ? function_tool(std::move(choice)) : std::move(choice);
+    }
+    body.erase("function_call");
+  }
+}
+
+// Readers of mcp_servers and of what routing goes by.
+
+namespace {
+
+using nlohmann::json;
+
+constexpr std::int64_t kServerNameMax = 256, kServerUrlMax = 4096;
+constexpr std::size_t kAttributesMax = 64, kAttributeModelsMax = 128;
+
+template <auto Member>
+void store_ref(void* object, FieldReader& reader, const json& value) {
+  assign(reader, value, static_cast<McpServerRef*>(object)->*Member);
+}
+
+void refuse_command(void*, FieldReader& reader, const json&) {
+  reader.problem("Programs are not started for a request: name a server by `url` or `slug`",
+                 "extra_forbidden");
+}
+
+constexpr std::array kServer{
+    Field{.name = "slug", .min = 1, .max = kServerNameMax, .store = &store_ref<&McpServerRef::slug>},
+    Field{.name = "version", .min = 1, .max = kServerNameMax, .store = &store_ref<&McpServerRef::version>},
+    Field{.name = "url", .min = 1, .max = kServerUrlMax, .store = &store_ref<&McpServerRef::url>},
+    Field{.name = "name", .min = 1, .max = kServerNameMax, .store = &store_ref<&McpServerRef::name>},
+    Field{.name = "command", .type = FieldType::kCustom, .custom = &refuse_command},
+    Field{.name = "args", .type = FieldType::kCustom, .custom = &refuse_command},
+};
+
+bool is_visible(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c != '\x7f'; });
+}
+
+bool check_url(FieldReader& reader, std::string_view url) {
+  const bool good = plausible_url(url) && !has_credentials(url);
+  if (!good) reader.problem("Input should be an http or https URL without credentials", "url_parsing");
+  return good;
+}
+
+bool check_slug(FieldReader& reader, std::string_view slug) {
+  if (!is_visible(slug)) reader.problem("A slug should have no white space", "value_error");
+  return is_visible(slug);
+}
+
+// An object: what it must not have, too.
+void add_object(ChatWanted& wanted, FieldReader& reader, const json& value) {
+  McpServerRef ref;
+  const std::size_t before = reader.failures();
+  reader.read(kServer, value, &ref);
+  if (reader.failures() != before) return;
+  for (const auto& [name, ignored] : value.items()) {
+    const bool known =
+        std::any_of(kServer.begin(), kServer.end(), [&](const Field& f) { return f.name == name; });
+    if (!known) wanted.dropped.push_back({.name = "mcp_servers." + name});
+  }
+  if (ref.slug.empty() == ref.url.empty())
+    return reader.problem("Give either `url` or `slug`", "value_error");
+  const FieldReader::Inside member(reader, ref.slug.empty() ? "url" : "slug");
+  if (!(ref.slug.empty() ? check_url(reader, ref.url) : check_slug(reader, ref.slug))) return;
+  ref.field = reader.place();
+  wanted.mcp_servers.push_back(std::move(ref));
+}
+
+void add_server(ChatWanted& wanted, FieldReader& reader, const json& value) {
+  if (value.is_object()) return add_object(wanted, reader, value);
+  const auto text = read_name(reader, value, kServerUrlMax);
+  if (!text) return;
+  const bool is_url = text->find("://") != std::string_view::npos;
+  if (is_url ? !check_url(reader, *text) : !check_slug(reader, *text)) return;
+  McpServerRef ref;
+  (is_url ? ref.url : ref.slug) = *text;
+  ref.field = reader.place();
+  wanted.mcp_servers.push_back(std::move(ref));
+}
+
+void read_attributes(FieldReader& reader, const json& value, Attributes& to) {
+  if (!reader.is_object(value, kAttributesMax)) return;
+  const Field row{.name = {}, .type = FieldType::kNumber, .min = 0, .max = 1};
+  for (const auto& [name, strength] : value.items()) {
+    const FieldReader::Inside member(reader, name);
+    if (reader.check(row, strength)) to[name] = strength.get<double>();
+  }
+}
+
+}  // namespace
+
+void read_mcp_servers(void* object, FieldReader& reader, const json& value) {
+  auto& wanted = *static_cast<ChatWanted*>(object);
+  if (!value.is_array()) return add_server(wanted, reader, value);
+  if (!reader.is_list(value, 0, kMcpServersMax)) return;
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    const FieldReader::Inside item(reader, i);
+    add_server(wanted, reader, value[i]);
+  }
+}
+
+void read_model_attributes(void* object, FieldReader& reader, const json& value) {
+  if (!reader.is_object(value, kAttributeModelsMax)) return;
+  auto& models = static_cast<ChatWanted*>(object)->model_attributes;
+  for (const auto& [model, attributes] : value.items()) {
+    const FieldReader::Inside member(reader, model);
+    read_attributes(reader, attributes, models[model]);
+  }
+}
+
+void read_agent_attributes(void* object, FieldReader& reader, const json& value) {
+  read_attributes(reader, value, static_cast<ChatWanted*>(object)->agent_attributes);
+}
+
+// Messages that are known to be right, in the one form of OpenAI's present interface.
+
+namespace {
+
+using nlohmann::json;
+
+// Takes a member out of an object.
+json taken(json& object, const char* name) {
+  json value = std::move(object[name]);
+  object.erase(name);
+  return value;
+}
+
+void erase_nulls(json& object) {
+  for (auto at = object.begin(); at != object.end();) at = at->is_null() ? object.erase(at) : std::next(at);
+}
+
+void form_image(json& part) {
+  json url = taken(part, "image_url");
+  if (url.is_string()) url = {{"url", std::move(url)}};
+  if (part.contains("detail")) url["detail"] = taken(part, "detail");
+  part["type"] = "image_url";
+  part["image_url"] = std::move(url);
+}
+
+void form_file(json& part) {
+  json file = json::object();
+  for (const char* name : {"file_data", "file_id", "filename"})
+    if (part.contains(name)) file[name] = taken(part, name);
+  part["type"] = "file";
+  part["file"] = std::move(file);
+}
+
+void form_part(json& part) {
+  erase_nulls(part);
+  const std::string type = part["type"].get<std::string>();
+  if (type == "input_text" || type == "output_text") part["type"] = "text";
+  if (type == "input_image" || type == "image_url") form_image(part);
+  if (type == "input_file") form_file(part);
+}
+
+// The ids that calls of the old form have not: one per message that asks, found again by the function's name.
+class OldCalls {
+ public:
+  json asked(json call, std::size_t message) {
+    std::string id = "call_" + std::to_string(message);
+    ids_[call["name"].get<std::string>()] = id;
+    return {{"id", std::move(id)}, {"type", "function"}, {"function", std::move(call)}};
+  }
+  const std::string& id(const std::string& name) { return ids_[name]; }
+
+ private:
+  std::map<std::string, std::string> ids_;
+};
+
+void form_calls(json& message, OldCalls& old, std::size_t place) {
+  if (message.contains("function_call")) {
+    json call = old.asked(taken(message, "function_call"), place);
+    if (!message.contains("tool_calls")) message["tool_calls"] = json::array({std::move(call)});
+  }
+  const auto calls = message.find("tool_calls");
+  if (calls == message.end()) return;
+  if (calls->empty()) {
+    message.erase(calls);
+    return;
+  }
+  for (json& call : *calls) {
+    erase_nulls(call);
+    call.emplace("type", "function");
+  }
+}
+
+}  // namespace
+
+void form_messages(json& messages) {
+  OldCalls old;
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    json& message = messages[i];
+    erase_nulls(message);
+    message.erase(std::string(kContinuity));
+    if (message["role"] == "function") {
+      message["role"] = "tool";
+      message["tool_call_id"] = old.id(message["name"].get<std::string>());
+      message.erase("name");
+      message.emplace("content", "");
+    }
+    form_calls(message, old, i);
+    const auto content = message.find("content");
+    if (content == message.end() || !content->is_array()) continue;
+    for (json& part : *content) form_part(part);
+  }
+}
+
+}  // namespace millrace::schemas

@@ -1,0 +1,322 @@
+#include "schemas/json/json_body.h"
+
+#include <array>
+#include <charconv>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "schemas/chat/chat_text.h"
+#include "schemas/json/json_number.h"
+#include "schemas/json/json_string.h"
+#include "schemas/json/json_tree.h"
+
+namespace millrace::schemas {
+namespace {
+
+namespace sj = simdjson::ondemand;
+using nlohmann::json;
+
+// What a body of so many values has at most: of each value its key, colon, two brackets and a comma; and two
+// braces of its own. simdjson indexes every token before the walk sees the first value.
+constexpr std::size_t tokens_of(std::size_t values) { return 5 * values + 2; }
+
+std::string too_many(std::size_t values) { return "it has more than " + std::to_string(values) + " values"; }
+
+// Walks the whole document once, so that everything in it has been checked, and builds the tree.
+class Walk {
+ public:
+  Walk(std::string& body, std::size_t values_max, JsonBody& out)
+      : end_(body.data() + body.size()), values_max_(values_max), out_(out) {}
+
+  // False: `what()` says why.
+  bool object(sj::object object, json& out, int depth) {
+    if (depth > kJsonDepthMax) return refuse("nested deeper than 64 levels");
+    out = json::object();
+    for (auto each : object) {
+      sj::field field;
+      if (!ok(std::move(each).get(field))) return false;
+      json key;
+      if (!string(field.key().raw(), key)) return false;
+      if (key.is_binary()) return refuse("a key of an object is too long");
+      auto& name = key.get_ref<std::string&>();
+      auto [at, fresh] = out.emplace(std::move(name), nullptr);
+      if (!fresh) return refuse("an object has the same key twice");
+      if (!value(field.value(), at.value(), depth)) return false;
+    }
+    return true;
+  }
+
+  const std::string& what() const { return what_; }
+
+ private:
+  bool value(sj::value value, json& out, int depth) {
+    if (++values_ > values_max_) return refuse(too_many(values_max_));
+    sj::json_type type{};
+    if (!ok(value.type().get(type))) return false;
+    switch (type) {
+      case sj::json_type::object: {
+        sj::object inner;
+        return ok(value.get_object().get(inner)) && object(inner, out, depth + 1);
+      }
+      case sj::json_type::array: {
+        sj::array inner;
+        return ok(value.get_array().get(inner)) && array(inner, out, depth + 1);
+      }
+      case sj::json_type::string: {
+        sj::raw_json_string raw;
+        return ok(value.get_raw_json_string().get(raw)) && string(raw.raw(), out);
+      }
+      case sj::json_type::number:
+        return number(value, out);
+      case sj::json_type::boolean: {
+        bool flag = false;
+        if (!ok(value.get_bool().get(flag))) return false;
+        out = flag;
+        return true;
+      }
+      case sj::json_type::null: {
+        bool null = false;
+        if (!ok(value.is_null().get(null))) return false;
+        out = nullptr;
+        return null || refuse("a literal is not null, true or false");
+      }
+    }
+    return refuse("it has an unknown token");
+  }
+
+  bool array(sj::array array, json& out, int depth) {
+    if (depth > kJsonDepthMax) return refuse("nested deeper than 64 levels");
+    out = json::array();
+    for (auto each : array) {
+      sj::value item;
+      if (!ok(each.get(item)) || !value(item, out.emplace_back(), depth)) return false;
+    }
+    return true;
+  }
+
+  bool number(sj::value& value, json& out) {
+    sj::number number;
+    const auto code = value.get_number().get(number);
+    if (code == simdjson::NUMBER_ERROR) return large_number(value.raw_json_token(), out);
+    if (!ok(code)) return false;
+    switch (number.get_number_type()) {
+      case sj::number_type::signed_integer:
+        out = number.get_int64();
+        return true;
+      case sj::number_type::unsigned_integer:
+        out = number.get_uint64();
+        return true;
+      case sj::number_type::floating_point_number:
+        out = number.get_double();
+        return true;
+    }
+    return refuse("it has an unknown token");
+  }
+
+  // What simdjson takes for no number has more digits than fit, a larger exponent, or is none.
+  bool large_number(std::string_view token, json& out) {
+    const auto number = json_number(token);
+    if (!number) return refuse("a number is not written as JSON has it");
+    out = *number;
+    return true;
+  }
+
+  // The body is ours to write; simdjson hands it out as const.
+  bool string(const char* begin, json& out) {
+    const auto raw = json_string_at(begin, end_);
+    if (!raw) return refuse("a string does not end");
+    std::optional<std::string_view> text = *raw;
+    if (raw->size() <= kLongString && raw->find('\\') != std::string_view::npos) {
+      std::string copy(*raw);
+      text = unescape_in_place(copy.data(), copy.size());
+      if (text) out = *text;
+    } else if (raw->size() <= kLongString) {
+      out = *text;
+    } else {
+      if (out_.long_strings.size() == kLongStringsMax) return refuse("it has too many long strings");
+      if (raw->find('\\') != std::string_view::npos)
+        text = unescape_in_place(const_cast<char*>(begin), raw->size());
+      out = json::binary({}, out_.long_strings.size());
+      if (text) out_.long_strings.push_back(*text);
+    }
+    return text || refuse("a string has an unknown escape or a lone surrogate");
+  }
+
+  bool ok(simdjson::error_code code) {
+    if (code == simdjson::SUCCESS) return true;
+    return refuse(simdjson::error_message(code));
+  }
+  bool refuse(std::string_view what) {
+    if (what_.empty()) what_ = what;
+    return false;
+  }
+
+  const char* end_;
+  const std::size_t values_max_;
+  JsonBody& out_;
+  std::size_t values_ = 0;
+  std::string what_;
+};
+
+void put_back(json& node, const std::vector<std::string_view>& long_strings) {
+  if (const auto* binary = node.get_ptr<const json::binary_t*>()) {
+    node = long_strings[binary->subtype()];
+  } else if (node.is_structured()) {
+    for (json& each : node) put_back(each, long_strings);
+  }
+}
+
+constexpr std::string_view kSomethingFollows = "there is something after the object";
+
+base::Error refusal(std::string_view what) {
+  return base::error(base::Code::kBadRequest,
+                     "The body cannot be read as a JSON object: " + std::string(what));
+}
+
+// Where no object begins, in words that say what stands there instead; empty: one does.
+std::string_view no_object(std::string_view body) {
+  if (body.starts_with("\xEF\xBB\xBF")) return "it begins with a byte order mark, which JSON has not";
+  const std::size_t first = body.find_first_not_of(" \t\r\n");
+  if (first == std::string_view::npos) return "there are only blanks";
+  return body[first] == '{' ? "" : "it has to be an object, which begins with {";
+}
+
+// Whether the object at the beginning ends before the body does.
+bool ends_early(std::string_view body) {
+  int depth = 0;
+  for (std::size_t at = 0; at < body.size(); ++at) {
+    const char c = body[at];
+    if (c == '"') {
+      for (++at; at < body.size() && body[at] != '"'; ++at) at += body[at] == '\\' ? 1 : 0;
+    } else if (c == '{' || c == '[') {
+      ++depth;
+    } else if ((c == '}' || c == ']') && --depth == 0) {
+      return body.find_first_not_of(" \t\r\n", at + 1) != std::string_view::npos;
+    }
+  }
+  return false;
+}
+
+base::Error refusal(simdjson::error_code code, std::string_view body) {
+  const bool is_open = code == simdjson::INCOMPLETE_ARRAY_OR_OBJECT;
+  if (is_open && ends_early(body)) return refusal(kSomethingFollows);
+  return refusal(simdjson::error_message(code));
+}
+
+base::Result<JsonBody> read(sj::parser& parser, std::string& body, std::size_t values_max) {
+  if (const auto why = no_object(body); !why.empty()) return refusal(why);
+  sj::document document;
+  const auto padded = simdjson::padded_string_view(body.data(), body.size(), body.capacity());
+  if (const auto code = parser.iterate(padded).get(document)) return refusal(code, body);
+  sj::object object;
+  if (const auto code = document.get_object().get(object)) return refusal(code, body);
+  JsonBody out;
+  Walk walk(body, values_max, out);
+  if (!walk.object(object, out.value, 1)) return refusal(walk.what());
+  const char* rest = nullptr;
+  if (document.current_location().get(rest) == simdjson::SUCCESS) return refusal(kSomethingFollows);
+  return out;
+}
+
+}  // namespace
+
+sj::parser& shared_parser() {
+  thread_local sj::parser shared;
+  return shared;
+}
+
+std::optional<std::string_view> JsonBody::text(const json& node) const {
+  if (const auto* text = node.get_ptr<const json::string_t*>()) return *text;
+  if (const auto* binary = node.get_ptr<const json::binary_t*>()) return long_strings[binary->subtype()];
+  return std::nullopt;
+}
+
+base::Result<JsonBody> read_json(std::string& body, std::size_t values_max) {
+  if (body.empty()) return JsonBody{.value = json::object(), .long_strings = {}};
+  const std::size_t tokens_max = tokens_of(values_max);
+  if (body.size() > tokens_max && more_json_tokens_than(tokens_max, body))
+    return refusal(too_many(values_max));
+  if (body.capacity() < body.size() + kJsonPadding) body.reserve(body.size() + kJsonPadding);
+  if (body.size() <= kSharedParserMax) return read(shared_parser(), body, values_max);
+  const auto own = std::make_unique<sj::parser>();
+  return read(*own, body, values_max);
+}
+
+json whole(JsonBody body) {
+  put_back(body.value, body.long_strings);
+  return std::move(body.value);
+}
+
+// What schemas::dump writes: nlohmann's own writer looks at each byte of each string.
+
+namespace {
+
+using nlohmann::json;
+
+void append_value(std::string& out, const json& value);
+
+template <class Number>
+void append_integer(std::string& out, Number number) {
+  std::array<char, 24> digits{};
+  const auto [end, failed] = std::to_chars(digits.data(), digits.data() + digits.size(), number);
+  if (failed == std::errc()) out.append(digits.data(), end);
+}
+
+void append_object(std::string& out, const json::object_t& members) {
+  out += '{';
+  bool first = true;
+  for (const auto& [name, value] : members) {
+    if (!std::exchange(first, false)) out += ',';
+    append_clean(out, name);
+    out += ':';
+    append_value(out, value);
+  }
+  out += '}';
+}
+
+void append_array(std::string& out, const json::array_t& items) {
+  out += '[';
+  bool first = true;
+  for (const json& item : items) {
+    if (!std::exchange(first, false)) out += ',';
+    append_value(out, item);
+  }
+  out += ']';
+}
+
+void append_value(std::string& out, const json& value) {
+  switch (value.type()) {
+    case json::value_t::object:
+      return append_object(out, *value.get_ptr<const json::object_t*>());
+    case json::value_t::array:
+      return append_array(out, *value.get_ptr<const json::array_t*>());
+    case json::value_t::string:
+      return append_clean(out, *value.get_ptr<const json::string_t*>());
+    case json::value_t::boolean:
+      out += *value.get_ptr<const json::boolean_t*>() ? "true" : "false";
+      return;
+    case json::value_t::number_integer:
+      return append_integer(out, *value.get_ptr<const json::number_integer_t*>());
+    case json::value_t::number_unsigned:
+      return append_integer(out, *value.get_ptr<const json::number_unsigned_t*>());
+    case json::value_t::null:
+      out += "null";
+      return;
+    case json::value_t::number_float:
+    case json::value_t::binary:
+    case json::value_t::discarded:
+      break;
+  }
+  out += value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+}  // namespace
+
+std::string dump(const json& value) {
+  std::string out;
+  append_value(out, value);
+  return out;
+}
+
+}  // namespace millrace::schemas

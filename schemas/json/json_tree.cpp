@@ -1,0 +1,137 @@
+#include "schemas/json/json_tree.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <simdjson.h>
+
+namespace millrace::schemas {
+namespace {
+
+namespace dom = simdjson::dom;
+using nlohmann::json;
+
+constexpr std::size_t kKeptParserMax = 32u << 10;  // a larger text takes a parser of its own
+
+// False: deeper than `depth` more levels.
+bool build(const dom::element& from, json& out, int depth);
+
+bool build_object(const dom::object& from, json& out, int depth) {
+  if (depth <= 0) return false;
+  auto& members = *(out = json::object()).get_ptr<json::object_t*>();
+  for (const dom::key_value_pair member : from) {
+    const auto at = members.insert_or_assign(std::string(member.key), nullptr).first;
+    if (!build(member.value, at->second, depth - 1)) return false;
+  }
+  return true;
+}
+
+bool build_array(const dom::array& from, json& out, int depth) {
+  if (depth <= 0) return false;
+  auto& items = *(out = json::array()).get_ptr<json::array_t*>();
+  for (const dom::element item : from) {
+    if (!build(item, items.emplace_back(), depth - 1)) return false;
+  }
+  return true;
+}
+
+void build_integer(std::int64_t from, json& out) {
+  if (from >= 0) {
+    out = static_cast<std::uint64_t>(from);
+  } else {
+    out = from;
+  }
+}
+
+bool build(const dom::element& from, json& out, int depth) {
+  switch (from.type()) {
+    case dom::element_type::OBJECT:
+      return build_object(from.get_object().value_unsafe(), out, depth);
+    case dom::element_type::ARRAY:
+      return build_array(from.get_array().value_unsafe(), out, depth);
+    case dom::element_type::STRING:
+      out = std::string(from.get_string().value_unsafe());
+      return true;
+    case dom::element_type::INT64:
+      build_integer(from.get_int64().value_unsafe(), out);
+      return true;
+    case dom::element_type::UINT64:
+      out = from.get_uint64().value_unsafe();
+      return true;
+    case dom::element_type::DOUBLE:
+      out = from.get_double().value_unsafe();
+      return true;
+    case dom::element_type::BOOL:
+      out = from.get_bool().value_unsafe();
+      return true;
+    case dom::element_type::NULL_VALUE:
+      out = nullptr;
+      return true;
+  }
+  return false;
+}
+
+bool is_shallow(std::string_view text, int depth_max) {
+  int depth = 0;
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quoted) {
+      if (c == '\\') ++i;
+      if (c == '"') quoted = false;
+    } else if (c == '"') {
+      quoted = true;
+    } else if (c == '{' || c == '[') {
+      if (++depth > depth_max) return false;
+    } else if (c == '}' || c == ']') {
+      --depth;
+    }
+  }
+  return true;
+}
+
+// Rare: what simdjson takes for no JSON (a number of more digits than fit), and what it does not look at
+// closely enough (an escaped half of a surrogate pair).
+std::optional<json> parse_slowly(std::string_view text, int depth_max) {
+  if (!is_shallow(text, depth_max)) return std::nullopt;
+  json value = json::parse(text, nullptr, false);
+  if (value.is_discarded()) return std::nullopt;
+  return value;
+}
+
+bool may_have_surrogates(std::string_view text) {
+  return text.find("\\ud") != std::string_view::npos || text.find("\\uD") != std::string_view::npos;
+}
+
+std::optional<json> parse_by(dom::parser& parser, std::string_view text, int depth_max) {
+  dom::element root;
+  if (parser.parse(text.data(), text.size()).get(root) != simdjson::SUCCESS)
+    return parse_slowly(text, depth_max);
+  json value;
+  if (!build(root, value, depth_max)) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+std::optional<json> parse_json(std::string_view text, int depth_max) {
+  if (may_have_surrogates(text)) return parse_slowly(text, depth_max);
+  if (text.size() <= kKeptParserMax) {
+    thread_local dom::parser kept;
+    return parse_by(kept, text, depth_max);
+  }
+  return parse_by(*std::make_unique<dom::parser>(), text, depth_max);
+}
+
+std::size_t text_bytes(const nlohmann::json& tree) {
+  if (const auto* text = tree.get_ptr<const std::string*>()) return text->size();
+  std::size_t bytes = 0;
+  if (tree.is_array())
+    for (const nlohmann::json& each : tree) bytes += text_bytes(each);
+  if (tree.is_object())
+    for (const auto& [name, each] : tree.items()) bytes += name.size() + text_bytes(each);
+  return bytes;
+}
+
+}  // namespace millrace::schemas

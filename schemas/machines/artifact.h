@@ -1,0 +1,41 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "platform/base/clock.h"
+#include "platform/base/crypto.h"
+#include "platform/base/ids.h"
+#include "schemas/jobs/job.h"
+
+// Files that a command left in $MILLRACE_ARTIFACTS (contract.md §1).
+namespace millrace::schemas {
+
+inline constexpr int kArtifactsMax = 100;                                   // per execution
+inline constexpr std::int64_t kArtifactBytesMax = std::int64_t{100} << 20;  // each
+inline constexpr std::size_t kArtifactNameMax = 1024;  // bytes of its path below the folder
+
+struct Artifact {
+  base::Uuid id;
+  base::Uuid machine;
+  JobId execution;
+  std::string name;  // its path below the folder, UTF-8: "report/index.html"
+  std::int64_t bytes = 0;
+  std::string mime_type;
+  base::Sha256Digest sha256{};
+  base::WallTime created_at{};
+  std::optional<base::WallTime> expires_at;  // with the execution's record
+};
+
+// "art-" and a lower-case UUID.
+std::optional<base::Uuid> artifact_id_from(std::string_view text);
+std::string artifact_id(const base::Uuid& id);
+
+// By the name's ending, of the usual ones; "application/octet-stream" else.
+std::string_view mime_type_of(std::string_view name);
+
+// The artifact resource as JSON text. `content_url`: where its bytes are.
+std::string artifact_json(const Artifact& artifact, std::string_view content_url);
+
+}  // namespace millrace::schemas

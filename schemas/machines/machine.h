@@ -1,0 +1,121 @@
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "platform/base/clock.h"
+#include "platform/base/ids.h"
+#include "platform/base/result.h"
+
+// Machines (contract.md §2, "Machines").
+namespace millrace::schemas {
+
+enum class MachineDriver : std::uint8_t { kSandbox = 0, kSsh = 1 };
+std::string_view name(MachineDriver driver);  // "sandbox", "ssh"
+std::optional<MachineDriver> driver_named(std::string_view name);
+
+enum class MachineState : std::uint8_t { kRunning = 0, kSleeping = 1, kDestroyed = 2 };  // desired
+std::string_view name(MachineState state);
+
+// Where a machine is; schemas/machines/machine_lifecycle.h says how it gets where it is wanted.
+enum class MachinePhase : std::uint8_t {
+  kAccepted = 0,  // just made, its first act not yet begun
+  kStarting = 1,
+  kRunning = 2,
+  kStopping = 3,
+  kSleeping = 4,
+  kDestroying = 5,
+  kDestroyed = 6,
+  kFailed = 7,  // its last act failed: `last_error`. The next execution wakes it again
+};
+std::string_view name(MachinePhase phase);
+
+// Who made it. One of the file belongs to its operator: the API neither changes its size nor destroys it.
+enum class MachineSource : std::uint8_t { kApi = 0, kFile = 1, kLocal = 2 };
+
+// How a machine that sleeps is woken: a command of the operator's on the gateway's host, or a POST; then the
+// probe is asked until it answers.
+struct WakeRule {
+  std::vector<std::string> command;  // argv, or
+  std::string http;                  // an http(s) URL; both empty: only the probe is asked
+  std::string probe;  // "tcp://HOST:PORT" or an http(s) URL that answers below 400; empty: of driver ssh its
+                      // host and port, of driver sandbox none
+  std::chrono::milliseconds timeout{120'000};
+};
+
+// Where driver ssh finds its machine.
+struct SshTarget {
+  std::string host;
+  int port = 22;
+  std::string user;
+  std::string host_key;  // a line as in known_hosts without its names ("ssh-ed25519 AAAA…"); empty: the host
+                         // shows a certificate of our host CA
+};
+
+// What only the operator's configuration file can say. Kept as JSON in the machine's row.
+struct MachineSettings {
+  bool network = false;  // driver sandbox: commands share the host's network
+  std::optional<WakeRule> wake;
+  std::optional<SshTarget> ssh;  // driver ssh has one
+};
+std::string to_json(const MachineSettings& settings);
+base::Result<MachineSettings> machine_settings_from_json(std::string_view json);
+
+// By what means the limits hold on the host, told by its worker.
+struct MachineFacts {
+  std::string limits;  // "cgroup-v2", "cgroup-v1": for the sum of what runs; "rlimits": for each process
+  std::string disk;    // "image": of its size; "watched": the command that goes above it is stopped
+};
+
+// Where its sshd answers (driver sandbox: on the worker's host, while that worker lives).
+struct SshEndpoint {
+  std::string host;
+  int port = 0;
+  base::Uuid owner{};  // incarnation of the worker that listens
+};
+
+// A machine as its owner sees it.
+struct Machine {
+  base::Uuid id;
+  std::string tenant;
+  std::string name;
+  MachineDriver driver = MachineDriver::kSandbox;
+  MachineSource source = MachineSource::kApi;
+  double vcpu = 1;
+  int memory_mib = 1024;
+  int storage_gib = 4;
+  std::int64_t autosleep_seconds = 0;  // 0: never
+  MachineState desired = MachineState::kRunning;
+  MachinePhase phase = MachinePhase::kAccepted;
+  std::int64_t number = 0;  // of the machine on this host: its uid is 210000 + number
+  std::int64_t revision = 1;
+  MachineSettings settings;
+  MachineFacts facts;
+  std::optional<SshEndpoint> ssh;
+  std::string last_error;  // of its last act; empty: none
+  base::WallTime created_at{};
+  base::WallTime changed_at{};     // of the phase
+  base::WallTime progressed_at{};  // of anything
+};
+
+// Limits; every error that refuses by one names it.
+inline constexpr std::size_t kMachineNameMax = 63;
+inline constexpr double kVcpuMin = 0.1, kVcpuMax = 256;
+inline constexpr int kMemoryMibMin = 64, kMemoryMibMax = 1 << 20;
+inline constexpr int kStorageGibMin = 1, kStorageGibMax = 16'384;
+inline constexpr std::int64_t kAutosleepMax = 366L * 86'400;
+
+// "dm-" and a lower-case UUID (gateway-api.md); nullopt: not of that form.
+std::optional<base::Uuid> machine_id_from(std::string_view text);
+std::string machine_id(const base::Uuid& id);
+
+// "30s", "15m", "7d3h4s", "1800", "never" (0) → seconds, at most kAutosleepMax. nullopt: not such a text.
+std::optional<std::int64_t> autosleep_seconds(std::string_view text);
+
+// The machine resource as JSON text; `with_status`: also its `status` object.
+std::string machine_json(const Machine& machine, bool with_status);
+
+}  // namespace millrace::schemas

@@ -1,0 +1,32 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "schemas/error_body.h"
+#include "schemas/field.h"
+#include "schemas/machines/machine.h"
+
+namespace millrace::schemas {
+
+// What POST /v1/machines gives and PATCH changes: absent stays as it is.
+struct MachineChange {
+  std::optional<std::string> name;  // 1 to kMachineNameMax of [A-Za-z0-9._-], no machine's id
+  std::optional<double> vcpu;
+  std::optional<int> memory_mib;
+  std::optional<int> storage_gib;
+  std::optional<std::int64_t> autosleep_seconds;  // sent as `autosleep`: a text or a number of seconds
+};
+// `body` as read_json wants it; an empty one counts as {}. kBadRequest (JSON), kInvalidField with its
+// problems; unknown fields are problems, too.
+tl::expected<MachineChange, Refusal> parse_machine_change(std::string& body);
+// POST …/reboot: {force?}.
+tl::expected<bool, Refusal> parse_reboot(std::string& body);
+void apply(const MachineChange& change, Machine& machine);
+
+// The tables of both bodies: OpenAPI takes its schemas from them.
+std::span<const Field> machine_change_fields();
+std::span<const Field> reboot_fields();
+
+}  // namespace millrace::schemas

@@ -1,0 +1,338 @@
+#include "schemas/media/ocr_request.h"
+
+#include <algorithm>
+#include <array>
+#include <bitset>
+
+#include "platform/base/nearest.h"
+#include "schemas/json/json_body.h"
+#include "schemas/json/json_tree.h"
+#include "schemas/json/quick_json.h"
+#include "schemas/json/url_text.h"
+#include "schemas/page_list.h"
+
+namespace millrace::schemas {
+namespace {
+
+namespace sj = simdjson::ondemand;
+
+// Each function is false for what is to be read as a tree.
+class QuickOcrWalk {
+ public:
+  QuickOcrWalk(const char* end, QuickOcr& out) : end_(end), out_(out) {}
+
+  bool read(sj::document& document) {
+    sj::object object;
+    if (!is_good(document.get_object().get(object))) return false;
+    const bool read = read_members(
+        object, end_, [this](std::string_view name, sj::value& value) { return member(name, value); });
+    if (!read || !is_read_whole(document) || out_.base64.data() == nullptr) return false;
+    if (out_.name.empty()) out_.name = inner_name_;
+    return true;
+  }
+
+ private:
+  enum Seen : std::size_t { kModel, kDocument, kName, kImages, kDeferred, kType, kUrl, kInnerName, kSeen };
+
+  bool member(std::string_view name, sj::value& value) {
+    if (name == "document") return first(kDocument) && document(value);
+    if (name == "model") return first(kModel) && text(value, out_.model) && !out_.model.empty();
+    if (name == "include_image_base64")
+      return first(kImages) && is_good(value.get_bool().get(out_.include_image_base64));
+    if (name == "deferred") return first(kDeferred) && is_good(value.get_bool().get(out_.deferred));
+    return name == "document_name" && first(kName) && text(value, out_.name);
+  }
+
+  bool document(sj::value& value) {
+    sj::object object;
+    if (!is_good(value.get_object().get(object))) return false;
+    return read_members(object, end_, [this](std::string_view name, sj::value& said) {
+      if (name == "document_url") return first(kUrl) && url(said);
+      if (name == "document_name") return first(kInnerName) && text(said, inner_name_);
+      std::string_view type;
+      return name == "type" && first(kType) && text(said, type) && type == "document_url";
+    });
+  }
+
+  // A key that comes twice is wrong.
+  bool first(Seen which) {
+    const bool was = seen_[which];
+    seen_[which] = true;
+    return !was;
+  }
+
+  bool text(sj::value& value, std::string_view& out) {
+    const auto inside = plain(value);
+    if (!inside || inside->size() > static_cast<std::size_t>(kDocumentNameMax)) return false;
+    out = *inside;
+    return true;
+  }
+
+  bool url(sj::value& value) {
+    const auto inside = plain(value);
+    if (!inside || !has_scheme(*inside, "data:")) return false;
+    const auto base64 = data_uri_base64(*inside);
+    if (base64) out_.base64 = *base64;
+    return base64.has_value();
+  }
+
+  std::optional<std::string_view> plain(sj::value& value) {
+    const auto inside = string_inside(value, end_);
+    if (!inside || inside->find('\\') != std::string_view::npos) return std::nullopt;
+    return inside;
+  }
+
+  const char* const end_;
+  QuickOcr& out_;
+  std::string_view inner_name_;
+  std::bitset<kSeen> seen_;
+};
+
+}  // namespace
+
+std::optional<QuickOcr> quick_ocr_request(std::string& body) {
+  if (body.size() > kSharedParserMax) return std::nullopt;
+  const auto text = padded(body, kJsonPadding);
+  sj::document document;
+  if (!is_good(shared_parser().iterate(text).get(document))) return std::nullopt;
+  std::optional<QuickOcr> out(std::in_place);
+  if (!QuickOcrWalk(body.data() + body.size(), *out).read(document)) return std::nullopt;
+  return out;
+}
+
+namespace {
+
+using nlohmann::json;
+
+constexpr std::array<std::string_view, 3> kModels{kOcrModel, kOcrModelDefault, "mistral-ocr-latest"};
+
+// What the table fills; views point into the body.
+struct OcrWanted {
+  std::string model{kOcrModelDefault};
+  std::string document_type;
+  std::string_view document_url, image_url;
+  std::string name, inner_name;
+  PageList pages;
+  bool has_file_id = false;
+  bool include_image_base64 = false;
+  bool deferred = false;
+};
+
+template <auto Member>
+constexpr auto into_ocr = &store_in<OcrWanted, Member>;
+
+void read_document_image(void* object, FieldReader& reader, const json& value) {
+  const json* url = &value;
+  if (value.is_object()) {
+    const auto at = value.find("url");
+    url = at == value.end() ? nullptr : &*at;
+  }
+  const auto text = url == nullptr ? std::nullopt : reader.text(*url);
+  if (!text)
+    return reader.problem("Input should be a string or an object with a string `url`", "string_type", &value);
+  static_cast<OcrWanted*>(object)->image_url = *text;
+}
+
+void read_page_numbers(FieldReader& reader, const json& list, PageList& pages) {
+  for (const json& each : list) {
+    const bool good = each.is_number_integer() && each >= 0 && each < kDocumentPagesMax;
+    if (!good) return reader.problem("Pages are integers from 0 to 999", "int_range", &each);
+    pages.push_back(each.get<int>());
+  }
+  if (pages.empty()) reader.problem("List should name at least one page", "too_short", &list);
+  normalise(pages);
+}
+
+void read_pages(void* object, FieldReader& reader, const json& value) {
+  auto& pages = static_cast<OcrWanted*>(object)->pages;
+  if (value.is_array()) return read_page_numbers(reader, value, pages);
+  const auto text = reader.text(value);
+  auto parsed = text ? parse_pages(*text) : std::nullopt;
+  if (parsed) {
+    pages = std::move(*parsed);
+    return;
+  }
+  reader.problem("Input should be a list of page numbers from 0 to 999, or a text such as \"0-5,7\"",
+                 "page_list", &value);
+}
+
+void read_file_id(void* object, FieldReader& reader, const json& value) {
+  static_cast<OcrWanted*>(object)->has_file_id = true;
+  reader.problem(
+      "Uploaded files are not supported: send `document_url` as an HTTPS URL or as a base64 data URI",
+      "value_error", &value);
+}
+
+constexpr std::array<std::string_view, 2> kDocumentTypes{"document_url", "image_url"};
+
+constexpr std::string_view kImageUrlSchema =
+    R"({"oneOf":[{"type":"string"},{"type":"object","required":["url"],"properties":{"url":{"type":"string"}}}]})";
+constexpr std::string_view kPagesSchema =
+    R"({"oneOf":[{"type":"array","minItems":1,"items":{"type":"integer","minimum":0,"maximum":999}},)"
+    R"({"type":"string","examples":["0-5,7"]},{"type":"null"}]})";
+
+constexpr std::array kDocument{
+    Field{.name = "type",
+          .text = "May be left out",
+          .choices = kDocumentTypes,
+          .store = into_ocr<&OcrWanted::document_type>},
+    Field{.name = "document_url",
+          .text = "HTTPS URL, or a data URI `data:<media_type>;base64,<data>`: PDF, PNG, JPEG or WebP, at "
+                  "most 50 MB",
+          .store = into_ocr<&OcrWanted::document_url>},
+    Field{.name = "image_url",
+          .type = FieldType::kCustom,
+          .text = "The same for an image",
+          .schema = kImageUrlSchema,
+          .custom = &read_document_image},
+    Field{.name = "document_name",
+          .text = "Shown in listings, as the `name` of the job",
+          .max = kDocumentNameMax,
+          .store = into_ocr<&OcrWanted::inner_name>},
+    Field{.name = "file_id",
+          .type = FieldType::kCustom,
+          .text = "Not supported: always refused",
+          .schema = R"({"type":"string"})",
+          .custom = &read_file_id},
+};
+
+constexpr std::array kOcrTable{
+    Field{.name = "model",
+          .text = "`millrace/ocr`, one of its other names, or a provider's model that reads documents",
+          .min = 1,
+          .max = kDocumentNameMax,
+          .default_json = "\"vendor-ocr-latest\"",
+          .store = into_ocr<&OcrWanted::model>},
+    Field{.name = "document", .type = FieldType::kObject, .required = true, .members = kDocument},
+    Field{.name = "pages",
+          .type = FieldType::kCustom,
+          .text = "Which pages, counted from 0; absent: all",
+          .schema = kPagesSchema,
+          .custom = &read_pages},
+    Field{.name = "include_image_base64",
+          .type = FieldType::kBool,
+          .text = "Embedded images as data URIs in the reply",
+          .default_json = "false",
+          .store = into_ocr<&OcrWanted::include_image_base64>},
+    Field{.name = "document_name",
+          .text = "Shown in listings, as the `name` of the job",
+          .max = kDocumentNameMax,
+          .store = into_ocr<&OcrWanted::name>},
+    Field{.name = "deferred",
+          .type = FieldType::kBool,
+          .text = "Answer 202 with the job at once, as `Prefer: respond-async`",
+          .default_json = "false",
+          .store = into_ocr<&OcrWanted::deferred>},
+};
+
+FieldProblem at_document(std::string_view field, std::string msg, std::string type) {
+  FieldProblem out{
+      .loc = {"body", "document"}, .msg = std::move(msg), .type = std::move(type), .input = {}, .ctx = {}};
+  if (!field.empty()) out.loc.emplace_back(field);
+  return out;
+}
+
+struct Source {
+  std::string_view field;  // which of the two
+  std::string_view url;
+};
+
+// Which field holds the document; problems go to `problems`.
+Source source(const OcrWanted& wanted, Problems& problems) {
+  const bool as_image =
+      wanted.document_type == "image_url" ||
+      (wanted.document_type.empty() && wanted.document_url.empty() && !wanted.image_url.empty());
+  const Source out =
+      as_image ? Source{"image_url", wanted.image_url} : Source{"document_url", wanted.document_url};
+  if (wanted.document_type.empty() && !wanted.document_url.empty() && !wanted.image_url.empty()) {
+    problems.push_back(at_document("", "Give either `document_url` or `image_url`", "value_error"));
+  } else if (out.url.empty()) {
+    problems.push_back(at_document(out.field, "Field required", "missing"));
+  }
+  return out;
+}
+
+void take_source(const Source& source, OcrRequest& out, Problems& problems) {
+  if (has_scheme(source.url, "data:")) {
+    const auto base64 = data_uri_base64(source.url);
+    out.is_data_uri = true;
+    if (base64) {
+      out.base64 = *base64;
+    } else {
+      problems.push_back(
+          at_document(source.field, "A data URI should read data:<media_type>;base64,<data>", "url_parsing"));
+    }
+  } else if (source.url.size() > kUrlMax) {
+    problems.push_back(at_document(source.field, "URL should have at most 8192 bytes", "url_too_long"));
+  } else if (!plausible_url(source.url)) {
+    problems.push_back(at_document(
+        source.field, "Input should be an HTTPS URL or a data URI data:<media_type>;base64,<data>",
+        "url_parsing"));
+  } else if (has_credentials(source.url)) {
+    problems.push_back(at_document(source.field, "URL should carry no user and no password", "url_parsing"));
+  } else {
+    out.spec.document_url = source.url;
+  }
+}
+
+// False: nobody reads for it.
+bool take_model(std::string model, const IsOcrModel& is_other, OcrRequest& out) {
+  out.spec.by_provider = is_other && is_other(model);
+  out.spec.model = std::move(model);
+  return out.spec.by_provider || is_local_ocr_model(out.spec.model);
+}
+
+Refusal no_model(const std::string& model) {
+  std::string message = "The model '" + model + "' does not exist";
+  const std::string_view near = base::nearest(model, kModels);
+  message.append("; did you mean '").append(near.empty() ? kOcrModel : near).append("'?");
+  return {base::error(base::Code::kModelNotFound, std::move(message), "model"), {}};
+}
+
+}  // namespace
+
+std::span<const std::string_view> ocr_model_names() { return kModels; }
+bool is_local_ocr_model(std::string_view name) {
+  return std::find(kModels.begin(), kModels.end(), name) != kModels.end();
+}
+std::span<const Field> ocr_request_fields() { return kOcrTable; }
+
+tl::expected<OcrRequest, Refusal> parse_ocr_request(std::string& body, const IsOcrModel& is_other) {
+  auto read = read_json(body);
+  if (!read) return tl::make_unexpected(Refusal{read.error(), {}});
+  OcrWanted wanted;
+  FieldReader reader("body", *read);
+  reader.read(kOcrTable, read->value, &wanted);
+  Problems& problems = reader.problems();
+  OcrRequest out;
+  if (problems.empty()) {
+    const Source from = source(wanted, problems);
+    if (problems.empty()) take_source(from, out, problems);
+  }
+  if (!problems.empty()) return tl::make_unexpected(invalid(std::move(problems)));
+  if (!take_model(std::move(wanted.model), is_other, out))
+    return tl::make_unexpected(no_model(out.spec.model));
+  out.spec.document_name = wanted.name.empty() ? std::move(wanted.inner_name) : std::move(wanted.name);
+  out.spec.pages = std::move(wanted.pages);
+  out.spec.include_image_base64 = wanted.include_image_base64;
+  out.deferred = wanted.deferred;
+  for (std::string& name : reader.unknown()) out.dropped.push_back({.name = std::move(name)});
+  out.body = std::move(*read);
+  return out;
+}
+
+tl::expected<OcrRequest, Refusal> read_ocr_request(std::string& body, const IsOcrModel& is_other) {
+  const auto quick = quick_ocr_request(body);
+  if (!quick) return parse_ocr_request(body, is_other);
+  OcrRequest out;
+  if (!take_model(std::string(quick->model), is_other, out))
+    return tl::make_unexpected(no_model(out.spec.model));
+  out.spec.document_name = quick->name;
+  out.spec.include_image_base64 = quick->include_image_base64;
+  out.base64 = quick->base64;
+  out.is_data_uri = true;
+  out.deferred = quick->deferred;
+  return out;
+}
+
+}  // namespace millrace::schemas

@@ -1,0 +1,327 @@
+#include "schemas/media/transcript.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "schemas/json/json_body.h"
+
+namespace millrace::schemas {
+namespace {
+
+using nlohmann::json;
+
+// Pieces and results are written by to_json alone: anything else in their place is a damaged store.
+base::Error unreadable_speech(std::string_view what) {
+  return base::error(base::Code::kInternal, "the stored " + std::string(what) + " cannot be read");
+}
+
+json segment_json(const SpokenSegment& segment) {
+  return {{"start", segment.start},
+          {"end", segment.end},
+          {"text", segment.text},
+          {"seek", segment.seek},
+          {"tokens", segment.tokens},
+          {"temperature", segment.temperature},
+          {"avg_logprob", segment.avg_logprob},
+          {"compression_ratio", segment.compression_ratio},
+          {"no_speech_prob", segment.no_speech_prob}};
+}
+
+json segments_json(const std::vector<SpokenSegment>& segments) {
+  json list = json::array();
+  for (const SpokenSegment& each : segments) list.push_back(segment_json(each));
+  return list;
+}
+
+json words_json(const std::vector<SpokenWord>& words) {
+  json list = json::array();
+  for (const SpokenWord& each : words)
+    list.push_back({{"word", each.word}, {"start", each.start}, {"end", each.end}});
+  return list;
+}
+
+// A number that JSON cannot say was written as null.
+double number(const json& from, const char* name) {
+  const json& value = from.at(name);
+  return value.is_null() ? 0 : value.get<double>();
+}
+
+std::vector<SpokenSegment> segments_from(const json& list) {
+  std::vector<SpokenSegment> out;
+  out.reserve(list.size());
+  for (const json& from : list) {
+    SpokenSegment& segment = out.emplace_back();
+    segment.start = number(from, "start");
+    segment.end = number(from, "end");
+    segment.text = from.at("text").get<std::string>();
+    segment.seek = from.at("seek").get<std::int64_t>();
+    segment.tokens = from.at("tokens").get<std::vector<std::int64_t>>();
+    segment.temperature = number(from, "temperature");
+    segment.avg_logprob = number(from, "avg_logprob");
+    segment.compression_ratio = number(from, "compression_ratio");
+    segment.no_speech_prob = number(from, "no_speech_prob");
+  }
+  return out;
+}
+
+std::vector<SpokenWord> words_from(const json& list) {
+  std::vector<SpokenWord> out;
+  out.reserve(list.size());
+  for (const json& from : list)
+    out.push_back({from.at("word").get<std::string>(), number(from, "start"), number(from, "end")});
+  return out;
+}
+
+SpokenPiece piece_from(const json& from) {
+  SpokenPiece piece{segments_from(from.at("segments")), words_from(from.at("words")), std::nullopt};
+  if (const auto error = from.find("error"); error != from.end()) {
+    piece.error = base::error(base::code_named(error->at("code").get<std::string>()),
+                              error->at("message").get<std::string>());
+  }
+  piece.language = from.value("language", std::string());
+  if (const auto seconds = from.find("seconds"); seconds != from.end())
+    piece.seconds = seconds->get<double>();
+  return piece;
+}
+
+TranscriptStyle style_from(const json& from) {
+  const auto form = transcript_form_named(from.at("form").get<std::string>());
+  return {.form = form.value_or(TranscriptForm::kJson),
+          .translate = from.at("translate").get<bool>(),
+          .segments = from.at("segments").get<bool>(),
+          .words = from.at("words").get<bool>()};
+}
+
+Transcript transcript_from(const json& from) {
+  Transcript out;
+  out.language = from.at("language").get<std::string>();
+  if (const json& seconds = from.at("seconds"); !seconds.is_null()) out.seconds = seconds.get<double>();
+  out.text = from.at("text").get<std::string>();
+  out.segments = segments_from(from.at("segments"));
+  out.words = words_from(from.at("words"));
+  return out;
+}
+
+std::string_view without_spaces(std::string_view text) {
+  constexpr std::string_view kSpaces = " \t\r\n";
+  const std::size_t begin = text.find_first_not_of(kSpaces);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(kSpaces) + 1 - begin);
+}
+
+}  // namespace
+
+std::string to_json(const SpokenPiece& piece) {
+  json out{{"segments", segments_json(piece.segments)}, {"words", words_json(piece.words)}};
+  if (piece.error)
+    out["error"] = {{"code", base::name(piece.error->code)}, {"message", piece.error->message}};
+  if (!piece.language.empty()) out["language"] = piece.language;
+  if (piece.seconds) out["seconds"] = *piece.seconds;
+  return dump(out);
+}
+
+base::Result<SpokenPiece> piece_from_json(std::string_view text) {
+  try {
+    return piece_from(json::parse(text));
+  } catch (const json::exception&) {
+    return unreadable_speech("piece of a recording");
+  }
+}
+
+void add_words(std::string& text, std::string_view more) {
+  more = without_spaces(more);
+  if (!text.empty() && !more.empty()) text += ' ';
+  text += more;
+}
+
+std::string text_of(const SpokenPiece& piece) {
+  std::string out;
+  for (const SpokenSegment& segment : piece.segments) add_words(out, segment.text);
+  return out;
+}
+
+Transcript join(const std::vector<SpokenPiece>& pieces, std::string language, std::optional<double> seconds) {
+  Transcript out{std::move(language), seconds, {}, {}, {}};
+  for (const SpokenPiece& piece : pieces) {
+    if (!piece.language.empty()) out.language = piece.language;
+    if (piece.seconds) out.seconds = piece.seconds;
+    add_words(out.text, text_of(piece));
+    out.segments.insert(out.segments.end(), piece.segments.begin(), piece.segments.end());
+    out.words.insert(out.words.end(), piece.words.begin(), piece.words.end());
+  }
+  return out;
+}
+
+std::string_view name(TranscriptForm form) { return kTranscriptForms[static_cast<std::size_t>(form)]; }
+
+std::optional<TranscriptForm> transcript_form_named(std::string_view name) {
+  const auto found = std::find(kTranscriptForms.begin(), kTranscriptForms.end(), name);
+  if (found == kTranscriptForms.end()) return std::nullopt;
+  return static_cast<TranscriptForm>(found - kTranscriptForms.begin());
+}
+
+std::string to_json(const Transcript& transcript, const TranscriptStyle& style) {
+  return dump(json{{"style",
+                    {{"form", name(style.form)},
+                     {"translate", style.translate},
+                     {"segments", style.segments},
+                     {"words", style.words}}},
+                   {"language", transcript.language},
+                   {"seconds", transcript.seconds ? json(*transcript.seconds) : json()},
+                   {"text", transcript.text},
+                   {"segments", segments_json(transcript.segments)},
+                   {"words", words_json(transcript.words)}});
+}
+
+base::Result<StoredTranscript> stored_transcript(std::string_view text) {
+  try {
+    const json from = json::parse(text);
+    return StoredTranscript{transcript_from(from), style_from(from.at("style"))};
+  } catch (const json::exception&) {
+    return unreadable_speech("transcript");
+  }
+}
+
+// How a transcript is told: the five forms of a reply.
+
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view kUnknownLanguage = "unknown";  // the field is required (spec)
+constexpr double kTimeSteps = 1000;                       // times are told to the millisecond
+constexpr double kMeasureSteps = 1e6;
+
+double rounded(double value, double steps) {
+  return std::isfinite(value) ? std::round(value * steps) / steps : 0;
+}
+
+json spoken_words(const Transcript& transcript) {
+  json list = json::array();
+  for (const SpokenWord& each : transcript.words) {
+    list.push_back({{"word", each.word},
+                    {"start", rounded(each.start, kTimeSteps)},
+                    {"end", rounded(each.end, kTimeSteps)}});
+  }
+  return list;
+}
+
+json spoken_segments(const Transcript& transcript) {
+  json list = json::array();
+  for (const SpokenSegment& each : transcript.segments) {
+    list.push_back({{"id", list.size()},
+                    {"seek", each.seek},
+                    {"start", rounded(each.start, kTimeSteps)},
+                    {"end", rounded(each.end, kTimeSteps)},
+                    {"text", each.text},
+                    {"tokens", each.tokens},
+                    {"temperature", rounded(each.temperature, kMeasureSteps)},
+                    {"avg_logprob", rounded(each.avg_logprob, kMeasureSteps)},
+                    {"compression_ratio", rounded(each.compression_ratio, kMeasureSteps)},
+                    {"no_speech_prob", rounded(each.no_speech_prob, kMeasureSteps)}});
+  }
+  return list;
+}
+
+std::string_view told_language(const Transcript& transcript, const TranscriptStyle& style) {
+  if (style.translate) return "english";
+  return transcript.language.empty() ? kUnknownLanguage : std::string_view(transcript.language);
+}
+
+json whole_reply(const Transcript& transcript, const TranscriptStyle& style, std::string_view model) {
+  json out{{"text", transcript.text},
+           {"language", told_language(transcript, style)},
+           {"duration", transcript.seconds ? json(rounded(*transcript.seconds, kTimeSteps)) : json()}};
+  if (const auto usage = transcript_usage(transcript); !usage.empty())
+    out["usage"] = json::parse(usage, nullptr, false);
+  if (!model.empty()) out["model"] = model;
+  if (style.form != TranscriptForm::kVerboseJson) return out;
+  out["task"] = style.translate ? "translate" : "transcribe";
+  if (style.segments) out["segments"] = spoken_segments(transcript);
+  if (style.words) out["words"] = spoken_words(transcript);
+  return out;
+}
+
+// "01:02:03,456"; `mark` stands before the milliseconds.
+std::string clock_text(double seconds, char mark) {
+  const auto ms = static_cast<long long>(std::llround(std::max(0.0, rounded(seconds, kTimeSteps)) * 1000));
+  char text[40];
+  const int size = std::snprintf(text, sizeof text, "%02lld:%02lld:%02lld%c%03lld", ms / 3'600'000,
+                                 ms / 60'000 % 60, ms / 1000 % 60, mark, ms % 1000);
+  return std::string(text, static_cast<std::size_t>(size));
+}
+
+// A cue is one line; what would end it, or begin a tag, is written otherwise.
+std::string cue_text(std::string_view text, bool is_vtt) {
+  std::string out;
+  for (const char c : text) {
+    const bool at_start = out.empty();
+    if (c == '\r' || c == '\n' || c == ' ') {
+      if (!at_start && out.back() != ' ') out += ' ';
+    } else if (is_vtt && (c == '&' || c == '<' || c == '>')) {
+      out += c == '&' ? "&amp;" : c == '<' ? "&lt;" : "&gt;";
+    } else if (c == '>' && out.ends_with("--")) {
+      out.back() = '>';
+    } else {
+      out += c;
+    }
+  }
+  if (out.ends_with(' ')) out.pop_back();
+  return out;
+}
+
+// The lines of a transcript: its segments, else all of it as one.
+std::vector<SpokenSegment> lines_of(const Transcript& transcript) {
+  if (!transcript.segments.empty() || transcript.text.empty()) return transcript.segments;
+  SpokenSegment all;
+  const double last_word = transcript.words.empty() ? 0 : transcript.words.back().end;
+  all.end = transcript.seconds.value_or(last_word);
+  all.text = transcript.text;
+  return {std::move(all)};
+}
+
+std::string subtitles(const Transcript& transcript, bool is_vtt) {
+  const char mark = is_vtt ? '.' : ',';
+  std::string out = is_vtt ? "WEBVTT\n\n" : "";
+  int count = 0;
+  for (const SpokenSegment& line : lines_of(transcript)) {
+    if (!is_vtt) out += std::to_string(++count) + "\n";
+    out += clock_text(line.start, mark) + " --> " + clock_text(std::max(line.start, line.end), mark) + "\n";
+    out += cue_text(line.text, is_vtt) + "\n\n";
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string transcript_usage(const Transcript& transcript) {
+  if (!transcript.seconds || !std::isfinite(*transcript.seconds)) return {};
+  const double begun = std::ceil(rounded(*transcript.seconds, kTimeSteps));
+  return dump(json{{"type", "duration"}, {"seconds", static_cast<std::int64_t>(begun)}});
+}
+
+std::string render(const Transcript& transcript, const TranscriptStyle& style, std::string_view model) {
+  switch (style.form) {
+    case TranscriptForm::kText:
+      return transcript.text + "\n";
+    case TranscriptForm::kSrt:
+      return subtitles(transcript, false);
+    case TranscriptForm::kVtt:
+      return subtitles(transcript, true);
+    case TranscriptForm::kJson:
+    case TranscriptForm::kVerboseJson:
+      break;
+  }
+  return dump(whole_reply(transcript, style, model));
+}
+
+std::string_view content_type(TranscriptForm form) {
+  const bool is_json = form == TranscriptForm::kJson || form == TranscriptForm::kVerboseJson;
+  return is_json ? "application/json" : "text/plain; charset=utf-8";
+}
+
+}  // namespace millrace::schemas

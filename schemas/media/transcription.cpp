@@ -1,0 +1,68 @@
+#include "schemas/media/transcription.h"
+
+#include <nlohmann/json.hpp>
+
+#include "schemas/json/json_body.h"
+
+namespace millrace::schemas {
+namespace {
+
+using nlohmann::json;
+
+json pieces_json(const std::vector<AudioPiece>& pieces) {
+  json list = json::array();
+  for (const AudioPiece& each : pieces) list.push_back({each.index, each.start_ms, each.end_ms});
+  return list;
+}
+
+std::vector<AudioPiece> pieces_from(const json& from) {
+  std::vector<AudioPiece> out;
+  for (const json& each : from)
+    out.push_back({each.at(0).get<int>(), each.at(1).get<std::int64_t>(), each.at(2).get<std::int64_t>()});
+  return out;
+}
+
+TranscriptionSpec transcription_from(const json& from) {
+  TranscriptionSpec spec;
+  spec.model = from.at("model").get<std::string>();
+  spec.file_name = from.value("file_name", std::string());
+  spec.language = from.value("language", std::string());
+  spec.prompt = from.value("prompt", std::string());
+  if (const auto at = from.find("temperature"); at != from.end()) spec.temperature = at->get<double>();
+  const auto form = transcript_form_named(from.at("form").get<std::string>());
+  spec.style = {.form = form.value_or(TranscriptForm::kJson),
+                .translate = from.value("translate", false),
+                .segments = from.value("segments", true),
+                .words = from.value("words", false)};
+  spec.by_provider = from.value("by_provider", false);
+  if (const auto at = from.find("pieces"); at != from.end()) spec.pieces = pieces_from(*at);
+  spec.recording_ms = from.value("recording_ms", std::int64_t{0});
+  return spec;
+}
+
+}  // namespace
+
+std::string to_json(const TranscriptionSpec& spec) {
+  json out{{"model", spec.model}, {"form", name(spec.style.form)}};
+  if (!spec.file_name.empty()) out["file_name"] = spec.file_name;
+  if (!spec.language.empty()) out["language"] = spec.language;
+  if (!spec.prompt.empty()) out["prompt"] = spec.prompt;
+  if (spec.temperature) out["temperature"] = *spec.temperature;
+  if (spec.style.translate) out["translate"] = true;
+  if (!spec.style.segments) out["segments"] = false;
+  if (spec.style.words) out["words"] = true;
+  if (spec.by_provider) out["by_provider"] = true;
+  if (spec.is_share()) out["pieces"] = pieces_json(spec.pieces);
+  if (spec.recording_ms > 0) out["recording_ms"] = spec.recording_ms;
+  return dump(out);
+}
+
+base::Result<TranscriptionSpec> transcription_spec_from_json(std::string_view text) {
+  try {
+    return transcription_from(json::parse(text));
+  } catch (const json::exception&) {
+    return base::error(base::Code::kInternal, "the stored transcription request cannot be read");
+  }
+}
+
+}  // namespace millrace::schemas

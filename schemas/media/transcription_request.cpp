@@ -1,0 +1,238 @@
+#include "schemas/media/transcription_request.h"
+
+#include <algorithm>
+#include <array>
+
+#include "platform/base/nearest.h"
+
+namespace millrace::schemas {
+namespace {
+
+using nlohmann::json;
+
+// Published clients send OpenAI's own names.
+constexpr std::array<std::string_view, 4> kHearingModels{kTranscriptionModel, "whisper-1",
+                                                         "gpt-4o-transcribe", "gpt-4o-mini-transcribe"};
+constexpr std::int64_t kHearingModelMax = 255;
+constexpr std::int64_t kLanguageMax = 64;
+constexpr std::int64_t kPromptMax = 4096;  // bytes; Whisper looks at some 900 of them
+
+// What the tables fill.
+struct TranscriptionWanted {
+  std::string model, language, prompt, form;
+  std::optional<double> temperature;
+  bool asks_detail = false, segments = false, words = false;
+  bool stream = false, deferred = false;
+  bool include = false, chunking = false;
+};
+template <auto Member>
+constexpr auto into_transcription = &store_in<TranscriptionWanted, Member>;
+
+void read_granularities(void* object, FieldReader& reader, const json& list) {
+  auto& wanted = *static_cast<TranscriptionWanted*>(object);
+  wanted.asks_detail = true;
+  for (const json& each : list) {
+    const bool word = each == "word", segment = each == "segment";
+    if (!word && !segment)
+      return reader.problem("Input should be 'word' or 'segment'", "literal_error", &each);
+    wanted.words = wanted.words || word;
+    wanted.segments = wanted.segments || segment;
+  }
+}
+
+// The file is the form's: that it is there has been seen.
+void pass_file(void*, FieldReader&, const json&) {}
+void note_include(void* object, FieldReader&, const json&) {
+  static_cast<TranscriptionWanted*>(object)->include = true;
+}
+void note_chunking(void* object, FieldReader&, const json&) {
+  static_cast<TranscriptionWanted*>(object)->chunking = true;
+}
+
+constexpr std::string_view kGranularitySchema =
+    R"({"type":"array","items":{"type":"string","enum":["word","segment"]}})";
+
+constexpr Field kFileField{
+    .name = kRecordingField,
+    .type = FieldType::kCustom,
+    .required = true,
+    .text =
+        "The recording: flac, mp3, mp4, mpeg, mpga, m4a, ogg, wav or webm, told by its bytes; at most "
+        "25 MB. Its file name is the `name` of the job",
+    .schema = R"({"type":"string","format":"binary"})",
+    .custom = &pass_file};
+constexpr Field kModelField{.name = "model",
+                            .required = true,
+                            .text =
+                                "`millrace/sphinx-en`, the local engine, which knows English only, or a "
+                                "provider's model that hears; whisper-1, gpt-4o-transcribe and "
+                                "gpt-4o-mini-transcribe are other names of the local engine while no "
+                                "provider has them",
+                            .min = 1,
+                            .max = kHearingModelMax,
+                            .store = into_transcription<&TranscriptionWanted::model>};
+constexpr Field kPromptField{.name = "prompt",
+                             .text = "A text that guides the style; the local engine has no use for it",
+                             .max = kPromptMax,
+                             .store = into_transcription<&TranscriptionWanted::prompt>};
+constexpr Field kFormField{.name = "response_format",
+                           .choices = kTranscriptForms,
+                           .default_json = "\"json\"",
+                           .store = into_transcription<&TranscriptionWanted::form>};
+constexpr Field kTemperatureField{.name = "temperature",
+                                  .type = FieldType::kNumber,
+                                  .text = "The local engine has no use for it",
+                                  .min = 0,
+                                  .max = 1,
+                                  .store = into_transcription<&TranscriptionWanted::temperature>};
+constexpr Field kLanguageField{.name = "language",
+                               .text = "ISO 639-1, such as `en`",
+                               .max = kLanguageMax,
+                               .store = into_transcription<&TranscriptionWanted::language>};
+constexpr Field kDeferredField{.name = "deferred",
+                               .type = FieldType::kBool,
+                               .text = "Answer 202 with the job at once, as `Prefer: respond-async`",
+                               .default_json = "false",
+                               .store = into_transcription<&TranscriptionWanted::deferred>};
+
+constexpr std::array kTranscriptionTable{
+    kFileField,
+    kModelField,
+    kLanguageField,
+    kPromptField,
+    kFormField,
+    kTemperatureField,
+    Field{.name = "timestamp_granularities",
+          .type = FieldType::kCustom,
+          .text = "With `verbose_json`: which times the reply has; the name may end with `[]`",
+          .schema = kGranularitySchema,
+          .custom = &read_granularities},
+    Field{.name = "stream",
+          .type = FieldType::kBool,
+          .text = "The text as Server-Sent Events while it is recognised; of `response_format` srt, vtt and "
+                  "verbose_json the job's result alone has the times",
+          .default_json = "false",
+          .store = into_transcription<&TranscriptionWanted::stream>},
+    Field{.name = "include",
+          .type = FieldType::kCustom,
+          .text = "Ignored",
+          .schema = R"({"type":"array","items":{"type":"string"}})",
+          .custom = &note_include},
+    Field{.name = "chunking_strategy",
+          .type = FieldType::kCustom,
+          .text = "Ignored: long recordings are cut at pauses",
+          .schema = R"({"type":"string"})",
+          .custom = &note_chunking},
+    kDeferredField,
+};
+
+constexpr std::array kTranslationTable{
+    kFileField, kModelField, kPromptField, kFormField, kTemperatureField, kDeferredField,
+};
+
+FieldProblem at_field(std::string_view field, std::string msg) {
+  return {.loc = {"body", std::string(field)},
+          .msg = std::move(msg),
+          .type = "value_error",
+          .input = {},
+          .ctx = {}};
+}
+
+// "en", "en-GB", "English".
+bool is_english(std::string_view language) {
+  std::string text(language.substr(0, language.find_first_of("-_")));
+  for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
+  return text == "en" || text == "eng" || text == "english";
+}
+
+// What cannot be together.
+Problems clashes(const TranscriptionWanted& wanted, bool is_local) {
+  Problems out;
+  if (wanted.asks_detail && wanted.form != "verbose_json")
+    out.push_back(at_field("timestamp_granularities", "Only with `response_format` verbose_json"));
+  if (wanted.stream && wanted.deferred)
+    out.push_back(at_field("stream", "Give either `stream` or `deferred`"));
+  if (is_local && !wanted.language.empty() && !is_english(wanted.language))
+    out.push_back(
+        at_field("language",
+                 "The local engine knows English only; for other languages configure a Whisper server, "
+                 "docs/audio.md"));
+  return out;
+}
+
+Refusal no_speech_model(const std::string& model) {
+  std::string message = "The model '" + model + "' does not exist";
+  const std::string_view near = base::nearest(model, kHearingModels);
+  message.append("; did you mean '").append(near.empty() ? kTranscriptionModel : near).append("'?");
+  return {base::error(base::Code::kModelNotFound, std::move(message), "model"), {}};
+}
+
+// The events of a stream carry the text alone. The job's result has the form that was asked for.
+void note_unstreamed(const TranscriptionWanted& wanted, DroppedParams& dropped) {
+  const bool is_plain = wanted.form == "json" || wanted.form == "text";
+  if (!wanted.stream || is_plain) return;
+  dropped.push_back({.name = "response_format"});
+  if (wanted.asks_detail) dropped.push_back({.name = "timestamp_granularities"});
+}
+
+// The local engine has no choice that a temperature could widen: 0 is what it does.
+void note_dropped(const TranscriptionWanted& wanted, bool is_local, DroppedParams& dropped) {
+  if (is_local && !wanted.prompt.empty()) dropped.push_back({.name = "prompt"});
+  if (is_local && wanted.temperature.value_or(0) > 0) dropped.push_back({.name = "temperature"});
+  note_unstreamed(wanted, dropped);
+  if (wanted.include) dropped.push_back({.name = "include"});
+  if (wanted.chunking) dropped.push_back({.name = "chunking_strategy"});
+}
+
+TranscriptionRequest request_of(SpeechTask task, TranscriptionWanted wanted, bool by_provider) {
+  TranscriptionRequest out;
+  note_dropped(wanted, !by_provider, out.dropped);
+  out.stream = wanted.stream;
+  out.deferred = wanted.deferred;
+  out.asks_times = wanted.asks_detail;
+  out.spec.model = std::move(wanted.model);
+  out.spec.language = std::move(wanted.language);
+  out.spec.prompt = std::move(wanted.prompt);
+  out.spec.temperature = wanted.temperature;
+  out.spec.by_provider = by_provider;
+  out.spec.style = {.form = transcript_form_named(wanted.form).value_or(TranscriptForm::kJson),
+                    .translate = task == SpeechTask::kTranslate,
+                    .segments = !wanted.asks_detail || wanted.segments,
+                    .words = wanted.words};
+  return out;
+}
+
+}  // namespace
+
+std::span<const std::string_view> transcription_model_names() { return kHearingModels; }
+bool is_local_transcription_model(std::string_view name) {
+  return std::find(kHearingModels.begin(), kHearingModels.end(), name) != kHearingModels.end();
+}
+
+std::span<const Field> transcription_fields(SpeechTask task) {
+  if (task == SpeechTask::kTranslate) return kTranslationTable;
+  return kTranscriptionTable;
+}
+
+tl::expected<TranscriptionRequest, Refusal> parse_transcription_request(
+    SpeechTask task, const QueryPairs& fields, bool has_file,
+    const std::function<bool(const std::string& model)>& is_other) {
+  QueryPairs pairs = fields;
+  std::erase_if(pairs, [](const auto& pair) { return pair.first == kFileField.name; });
+  if (has_file) pairs.emplace_back(kFileField.name, "there");
+  TranscriptionWanted wanted;
+  wanted.form = name(TranscriptForm::kJson);
+  std::vector<std::string> unknown;
+  Problems problems = read_form(transcription_fields(task), pairs, &wanted, unknown);
+  if (!problems.empty()) return tl::make_unexpected(invalid(std::move(problems)));
+  const bool by_provider = is_other && is_other(wanted.model);
+  if (!by_provider && !is_local_transcription_model(wanted.model))
+    return tl::make_unexpected(no_speech_model(wanted.model));
+  if (problems = clashes(wanted, !by_provider); !problems.empty())
+    return tl::make_unexpected(invalid(std::move(problems)));
+  TranscriptionRequest out = request_of(task, std::move(wanted), by_provider);
+  for (std::string& each : unknown) out.dropped.push_back({.name = std::move(each)});
+  return out;
+}
+
+}  // namespace millrace::schemas

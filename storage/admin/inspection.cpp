@@ -1,0 +1,193 @@
+#include "storage/admin/inspection.h"
+
+#include <optional>
+#include <utility>
+
+#include <poll.h>
+
+#include "schemas/jobs/job.h"
+#include "storage/data_dir.h"
+#include "storage/sqlite/columns.h"
+#include "storage/sqlite/database.h"
+#include "storage/sqlite/errors.h"
+#include "storage/sqlite/migrations.h"
+#include "storage/writer/lock_file.h"
+
+namespace millrace::storage {
+namespace {
+
+constexpr int kRowsOfRead = 256;  // a read prevents a gateway from restarting its log
+constexpr int kLockChecks = 40, kLockPauseMs = 50;
+
+using schemas::JobId;
+
+// The schema lock, if no process has the store open; while it is held no gateway starts. Absent: a process
+// has the store open.
+struct ExclusiveAccess {
+  bool is_alone = true;
+  std::optional<LockFile> lock;
+};
+
+base::Result<ExclusiveAccess> try_exclusive(const DataDir& dir) {
+  auto lock = LockFile::open_existing(dir.locks + "/schema.lock");
+  if (!lock && lock.error().code == base::Code::kNotFound) return ExclusiveAccess{};
+  if (!lock) return lock.error();
+  const bool is_alone = lock->try_lock(LockFile::Mode::kExclusive);
+  return ExclusiveAccess{is_alone, std::move(*lock)};
+}
+
+// Active writers hold the lock for milliseconds only.
+std::string stuck_lock(const DataDir& dir) {
+  auto lock = LockFile::open_existing(dir.locks + "/write.lock");
+  if (!lock) return {};
+  for (int i = 0; i < kLockChecks; ++i) {
+    if (lock->try_lock(LockFile::Mode::kShared)) return {};
+    ::poll(nullptr, 0, kLockPauseMs);
+  }
+  const std::string holder = lock->visible_holders();
+  return holder.empty() ? "an unknown process" : holder;
+}
+
+class Inspector {
+ public:
+  Inspector(Db& db, const DataDir& dir, StoreInspection& found) : db_(db), dir_(dir), found_(found) {}
+
+  base::Status run() {
+    if (auto whole = check_structure(); !whole) return whole;
+    found_.schema = static_cast<int>(number("PRAGMA user_version"));
+    found_.newest_schema = static_cast<int>(migrations().size());
+    if (found_.schema == 0) {
+      const std::string lost = empty_database_error(dir_);
+      if (!lost.empty()) return base::error(base::Code::kInternal, lost);
+    }
+    if (found_.schema < kIdentitySchema) return {};
+    if (auto own = check_identity(db_, dir_, false); !own) return own;
+    if (found_.schema > found_.newest_schema) return {};
+    check_jobs();
+    check_parts();
+    check_files();
+    return {};
+  }
+
+ private:
+  std::int64_t number(Sql sql) {
+    auto s = db_.prepare(sql);
+    return s.step() ? s.integer(0) : 0;
+  }
+
+  base::Status check_structure() {
+    auto s = db_.prepare("PRAGMA quick_check(1)");
+    if (s.step() && s.text(0) == "ok") return {};
+    return base::error(base::Code::kInternal,
+                       dir_.database + " is malformed (" + s.text(0) + "); " + std::string(kRestoreBackup));
+  }
+
+  // Checks the columns `bytes` and `hash` of a row.
+  bool is_damaged(const Statement& row, int column) {
+    const auto hash = row.optional_integer(column + 1);
+    if (!hash) return false;
+    ++found_.rows;
+    return hash != inline_hash(row.blob(column), std::nullopt);
+  }
+
+  void report(std::string what) {
+    if (found_.damage.size() < kDamageMax) found_.damage.push_back(std::move(what));
+  }
+
+  // `read` reads up to kRowsOfRead rows and returns how many there were.
+  template <class Read>
+  static void in_short_reads(const Read& read) {
+    while (read() == kRowsOfRead) {
+    }
+  }
+
+  void check_jobs() {
+    base::Uuid last;
+    in_short_reads([&] {
+      int rows = 0;
+      auto s = db_.prepare(
+          "SELECT j.id, j.kind, coalesce(j.parent_id, j.id), s.bytes, s.hash, r.bytes, r.hash FROM jobs j "
+          "LEFT JOIN job_specs s ON s.id = j.spec LEFT JOIN job_results r ON r.id = j.result "
+          "WHERE j.id > ?1 ORDER BY j.id LIMIT ?2");
+      s.bind(last, kRowsOfRead);
+      for (; s.step(); ++rows) {
+        last = s.uuid(0);
+        const JobId job{static_cast<schemas::Kind>(s.integer(1)), s.uuid(2)};
+        if (is_damaged(s, 3)) report("request of " + job.str());
+        if (is_damaged(s, 5)) report("result of " + job.str());
+      }
+      return rows;
+    });
+  }
+
+  void check_parts() {
+    base::Uuid root;
+    std::int64_t index = -1;
+    in_short_reads([&] {
+      int rows = 0;
+      auto s = db_.prepare(
+          "SELECT p.root, p.part_index, p.bytes, p.hash, j.kind FROM job_parts p JOIN jobs j ON j.id = "
+          "p.root "
+          "WHERE (p.root, p.part_index) > (?1, ?2) ORDER BY p.root, p.part_index LIMIT ?3");
+      s.bind(root, index, kRowsOfRead);
+      for (; s.step(); ++rows) {
+        root = s.uuid(0);
+        index = s.integer(1);
+        const JobId job{static_cast<schemas::Kind>(s.integer(4)), root};
+        if (is_damaged(s, 2)) report("part " + std::to_string(index) + " of " + job.str());
+      }
+      return rows;
+    });
+  }
+
+  // A file that was removed meanwhile is not damage.
+  void check_files() {
+    std::vector<std::pair<std::int64_t, std::string>> mismatched;
+    std::int64_t last = 0;
+    in_short_reads([&] {
+      int rows = 0;
+      auto s =
+          db_.prepare("SELECT id, path, bytes FROM blobs WHERE id > ?1 AND refs > 0 ORDER BY id LIMIT ?2");
+      s.bind(last, kRowsOfRead);
+      for (; s.step(); ++rows) {
+        last = s.integer(0);
+        if (file_bytes(dir_.blobs + "/" + s.text(1)) != s.integer(2))
+          mismatched.emplace_back(last, s.text(1));
+      }
+      return rows;
+    });
+    for (const auto& [id, path] : mismatched) {
+      auto s = db_.prepare("SELECT 1 FROM blobs WHERE id = ?1 AND refs > 0");
+      if (s.bind(id).step()) report("file blobs/" + path);
+    }
+  }
+
+  Db& db_;
+  const DataDir& dir_;
+  StoreInspection& found_;
+};
+
+}  // namespace
+
+base::Result<StoreInspection> inspect_store(const std::string& data_dir) {
+  const DataDir dir(data_dir);
+  if (const std::string lost = missing_database_error(dir); !lost.empty())
+    return base::error(base::Code::kInternal, lost);
+  auto alone = try_exclusive(dir);
+  if (!alone) return alone.error();
+  StoreInspection found;
+  found.is_open = !alone->is_alone;
+  found.database_bytes = file_bytes(dir.database);
+  found.disk_free_bytes = free_bytes(data_dir);
+  if (alone->is_alone) found.log_bytes = file_bytes(dir.database + "-wal");
+  if (found.is_open) found.stuck_lock = stuck_lock(dir);
+  try {
+    Db db({.path = dir.database, .mode = alone->is_alone ? Db::Mode::kInspectExclusive : Db::Mode::kInspect});
+    if (auto looked = Inspector(db, dir, found).run(); !looked) return looked.error();
+  } catch (const SqliteError& e) {
+    return cannot_open(dir.database, e);
+  }
+  return found;
+}
+
+}  // namespace millrace::storage

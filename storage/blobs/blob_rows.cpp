@@ -1,0 +1,64 @@
+#include "storage/blobs/blob_rows.h"
+
+#include "storage/jobs/job_rows.h"
+
+namespace millrace::storage {
+namespace {
+
+int nibble(char c) { return c <= '9' ? c - '0' : c - 'a' + 10; }
+
+std::string from_hex(std::string_view hex) {
+  std::string bytes;
+  for (std::size_t i = 0; i + 1 < hex.size(); i += 2) {
+    bytes.push_back(static_cast<char>(nibble(hex[i]) << 4 | nibble(hex[i + 1])));
+  }
+  return bytes;
+}
+
+}  // namespace
+
+std::int64_t BlobClaim::take(Db& db, std::string_view tenant, const Staged& staged) {
+  const BlobRef& ref = staged->ref();
+  const std::string sha256 = from_hex(ref.sha256_hex);
+  auto s = db.prepare(
+      "INSERT INTO blobs (sha256, tenant, path, bytes, refs) VALUES (?1, ?2, ?3, ?4, 1) "
+      "ON CONFLICT (sha256, tenant) DO UPDATE SET refs = refs + 1 RETURNING id, path");
+  s.bind(BlobView{sha256}, tenant, ref.path, ref.bytes).step();
+  const std::int64_t id = s.integer(0);
+  taken_.emplace_back(staged, s.text(1) == ref.path);
+  s.step();
+  return id;
+}
+
+void BlobClaim::committed() {
+  for (auto& [staged, referenced] : taken_) staged->set_referenced(referenced);
+  taken_.clear();
+}
+
+std::optional<BlobRef> find_blob(Db& db, std::int64_t id) {
+  auto s = db.prepare("SELECT lower(hex(sha256)), path, bytes FROM blobs WHERE id = ?1");
+  if (!s.bind(id).step()) return std::nullopt;
+  return BlobRef{s.text(0), s.text(1), s.integer(2)};
+}
+
+void add_ref(Db& db, std::int64_t id) {
+  auto s = db.prepare("UPDATE blobs SET refs = refs + 1 WHERE id = ?1");
+  s.bind(id).run();
+  expect_one_change(s, "reference a blob");
+}
+
+void drop_ref(Db& db, std::optional<std::int64_t> id) {
+  if (!id) return;
+  auto s = db.prepare("UPDATE blobs SET refs = refs - 1 WHERE id = ?1 AND refs > 0");
+  s.bind(*id).run();
+  expect_one_change(s, "drop a blob's reference");
+}
+
+bool is_path_referenced(Db& db, const std::string& path) {
+  const std::string name = path.substr(path.rfind('/') + 1);
+  const std::string sha256 = from_hex(std::string_view(name).substr(0, 64));
+  auto s = db.prepare("SELECT 1 FROM blobs WHERE sha256 = ?1 AND path = ?2");
+  return s.bind(BlobView{sha256}, path).step();
+}
+
+}  // namespace millrace::storage

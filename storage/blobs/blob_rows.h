@@ -1,0 +1,49 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "storage/blobs/blobs.h"
+#include "storage/sqlite/database.h"
+#include "storage/writer/writer.h"
+
+// Inside storage: rows that name blobs and count their references (docs/design/delivery.md §9).
+namespace millrace::storage {
+
+// The staged files of one write. The operation claims them. The completion then reports to each file whether
+// a row references it.
+class BlobClaim {
+ public:
+  // A failed group is retried operation by operation, and each run starts with an empty claim.
+  void begin() { taken_.clear(); }
+  // Increments `refs` of the row with the same (sha256, tenant), or inserts a row that names the file.
+  // Returns blobs.id.
+  std::int64_t take(Db& db, std::string_view tenant, const Staged& staged);
+  // Call after the commit. Files that get no report are removed with their last owner.
+  void committed();
+
+ private:
+  std::vector<std::pair<Staged, bool>> taken_;
+};
+
+// Wraps `done` so that a successful commit is first reported to the claimed files.
+template <class T>
+Callback<T> with_claim_commit(std::shared_ptr<BlobClaim> adoption, Callback<T> done) {
+  return [adoption = std::move(adoption), done = std::move(done)](base::Result<T> result) {
+    if (result) adoption->committed();
+    done(std::move(result));
+  };
+}
+
+std::optional<BlobRef> find_blob(Db& db, std::int64_t id);
+void add_ref(Db& db, std::int64_t id);
+void drop_ref(Db& db, std::optional<std::int64_t> id);  // the row is deleted later (drop_blobs)
+
+// True if a row references this file. The file name begins with the hash of its content.
+bool is_path_referenced(Db& db, const std::string& path);
+
+}  // namespace millrace::storage

@@ -1,0 +1,119 @@
+#include "storage/blobs/blobs.h"
+
+#include <cerrno>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "platform/base/bytes.h"
+#include "storage/blobs/blob_files.h"
+#include "storage/data_dir.h"
+
+namespace millrace::storage {
+namespace {
+
+// Paths: `folder`/incoming/<random> while a blob is written, then `folder`/<first two
+// digits>/<sha256>-<random>.
+class FileBlobs final : public Blobs {
+ public:
+  FileBlobs(std::string folder, std::int64_t disk_free_min_bytes)
+      : folder_(std::move(folder)),
+        folders_(std::make_shared<BlobFolders>(folder_)),
+        disk_free_min_bytes_(disk_free_min_bytes),
+        sweep_(folder_) {}
+
+  base::Result<std::unique_ptr<BlobWriter>> begin(std::int64_t expected_bytes) override {
+    const std::int64_t free = free_bytes(folder_);
+    if (free >= 0 && free - std::max<std::int64_t>(expected_bytes, 0) < disk_free_min_bytes_)
+      return disk_low();
+    return begin_reserved(expected_bytes);
+  }
+
+  base::Result<std::unique_ptr<BlobWriter>> begin_reserved(std::int64_t expected_bytes) override {
+    return IncomingFile::create(folder_, folders_, expected_bytes);
+  }
+
+  base::Result<OpenFile> open(const BlobRef& ref) const override {
+    OpenFile file(::open(full(ref.path).c_str(), O_RDONLY | O_CLOEXEC));
+    if (file.fd() < 0 && errno == ENOENT)
+      return base::error(base::Code::kNotFound, "the stored file no longer exists");
+    struct stat about {};
+    if (file.fd() < 0 || ::fstat(file.fd(), &about) != 0) return file_error(errno, "open a blob");
+    if (about.st_size != ref.bytes)
+      return damaged_blob(ref, "its size is now " + std::to_string(about.st_size) + " bytes");
+    return file;
+  }
+
+  base::Result<std::string> read(const BlobRef& ref) const override;
+
+  void unlink(const std::string& path) override { ::unlink(full(path).c_str()); }
+
+  int collect_orphans(std::int64_t now_ms, std::int64_t age_ms, int limit, IsReferenced is_referenced,
+                      void* context) override {
+    return sweep_.step({.older_than_ms = now_ms - age_ms, .is_referenced = is_referenced, .context = context},
+                       limit);
+  }
+
+ private:
+  std::string full(const std::string& path) const { return folder_ + "/" + path; }
+  base::Error disk_low() const {
+    base::Error e = base::error(base::Code::kOverloaded,
+                                "less than " + base::format_bytes(disk_free_min_bytes_) +
+                                    " would be left on the disk of the data directory (store.disk_free_min)");
+    e.retry_after = std::chrono::seconds(30);
+    return e;
+  }
+
+  const std::string folder_;
+  const std::shared_ptr<BlobFolders> folders_;
+  const std::int64_t disk_free_min_bytes_;
+  OrphanSweep sweep_;
+};
+
+base::Result<std::string> FileBlobs::read(const BlobRef& ref) const {
+  auto file = open(ref);
+  if (!file) return file.error();
+  std::string bytes(static_cast<std::size_t>(ref.bytes), '\0');
+  std::size_t have = 0;
+  while (have < bytes.size()) {
+    const ssize_t got = ::read(file->fd(), bytes.data() + have, bytes.size() - have);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return file_error(got < 0 ? errno : EIO, "read a blob");
+    have += static_cast<std::size_t>(got);
+  }
+  if (base::hex(base::sha256(bytes)) != ref.sha256_hex) return damaged_blob(ref, "its content has changed");
+  return bytes;
+}
+
+}  // namespace
+
+base::Result<std::unique_ptr<Blobs>> open_file_blobs(const std::string& folder,
+                                                     std::int64_t disk_free_min_bytes) {
+  for (const std::string& path : {folder, folder + "/" + std::string(kIncomingFolder)}) {
+    if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
+      return file_error(errno, "create the blob folder");
+  }
+  return std::unique_ptr<Blobs>(std::make_unique<FileBlobs>(folder, disk_free_min_bytes));
+}
+
+namespace {
+
+base::Result<Staged> staged(base::Result<std::unique_ptr<BlobWriter>> writer, std::string_view bytes) {
+  if (!writer) return writer.error();
+  if (auto written = (*writer)->append(bytes); !written) return written.error();
+  return (*writer)->finish();
+}
+
+}  // namespace
+
+base::Result<Staged> stage(Blobs& blobs, std::string_view bytes) {
+  return staged(blobs.begin(static_cast<std::int64_t>(bytes.size())), bytes);
+}
+
+base::Result<Staged> stage_reserved(Blobs& blobs, std::string_view bytes) {
+  return staged(blobs.begin_reserved(static_cast<std::int64_t>(bytes.size())), bytes);
+}
+
+}  // namespace millrace::storage

@@ -1,0 +1,256 @@
+#include "storage/jobs/claim_order.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+namespace millrace::storage {
+namespace {
+
+// Long documents of one tenant that one call skips; after so many, the oldest part is taken.
+constexpr int kParentsExaminedMax = 256;
+
+// Parts get ascending ids, one directly after the other, so the last part's id is above all of them.
+base::Uuid last_child(Db& db, const base::Uuid& parent) {
+  auto s = db.prepare("SELECT id FROM jobs WHERE parent_id = ?1 ORDER BY child_index DESC LIMIT 1");
+  s.bind(parent).step();
+  return s.uuid(0);
+}
+
+}  // namespace
+
+TenantCursor::TenantCursor(Db& db, schemas::Kind kind, CursorUse use) : db_(db), kind_(kind), use_(use) {
+  auto s = db_.prepare("SELECT tenant FROM turns WHERE kind = ?1 AND use = ?2");
+  if (s.bind(kind_, use_).step()) started_after_ = tenant_ = s.text(0);
+}
+
+std::optional<base::Uuid> FairQueueCursor::next() {
+  const std::string last = tenant_cursor_.tenant();
+  auto head = first_after(last);
+  if (!head && !last.empty()) head = first_after({});
+  if (!head) return std::nullopt;
+  tenant_cursor_.advance_to(head->tenant);
+  return head->is_late() ? late_child_or_other(*head) : head->id;
+}
+
+// Skips published jobs: they are at the front of the queues, and there are never more than the window allows.
+std::optional<FairQueueCursor::Head> FairQueueCursor::first_after(const std::string& tenant) {
+  auto s = db_.prepare(
+      "SELECT tenant, priority, id, parent_id, child_index FROM jobs INDEXED BY jobs_ready WHERE status = 0 "
+      "AND run_at = 0 AND kind = ?1 AND tenant > ?2 AND (?3 = 0 OR published_at = 0) "
+      "ORDER BY tenant, priority DESC, id LIMIT 1");
+  if (!s.bind(kind_, tenant, use_).step()) return std::nullopt;
+  return Head{s.text(0), s.integer(1), s.uuid(2), s.optional_uuid(3), static_cast<int>(s.integer(4))};
+}
+
+std::optional<FairQueueCursor::Head> FairQueueCursor::first_behind(const Head& head) {
+  auto s = db_.prepare(
+      "SELECT id, parent_id, child_index FROM jobs INDEXED BY jobs_ready WHERE status = 0 AND run_at = 0 "
+      "AND kind = ?1 AND tenant = ?2 AND priority = ?3 AND id > ?4 AND (?5 = 0 OR published_at = 0) "
+      "ORDER BY id LIMIT 1");
+  const base::Uuid behind = std::max(head.id, last_child(db_, *head.parent));
+  if (!s.bind(kind_, head.tenant, head.priority, behind, use_).step()) return std::nullopt;
+  return Head{head.tenant, head.priority, s.uuid(0), s.optional_uuid(1), static_cast<int>(s.integer(2))};
+}
+
+// Other jobs go first, so that a document without competition costs no write. A late part that was passed
+// over goes next.
+base::Uuid FairQueueCursor::late_child_or_other(const Head& late) {
+  if (was_passed_over(late.tenant)) return late.id;
+  const auto other = first_not_late(late);
+  if (!other) return late.id;
+  pass_over(late.tenant);
+  return *other;
+}
+
+std::optional<base::Uuid> FairQueueCursor::first_not_late(Head head) {
+  for (int documents = 0; documents < kParentsExaminedMax; ++documents) {
+    auto next = first_behind(head);
+    if (!next) return std::nullopt;
+    if (!next->is_late()) return next->id;
+    head = std::move(*next);
+  }
+  return std::nullopt;
+}
+
+// True once after a part was passed over: it is taken now.
+bool FairQueueCursor::was_passed_over(const std::string& tenant) {
+  auto s = db_.prepare("DELETE FROM passed_over WHERE kind = ?1 AND use = ?2 AND tenant = ?3");
+  s.bind(kind_, use_, tenant).run();
+  return s.changes() == 1;
+}
+
+void FairQueueCursor::pass_over(const std::string& tenant) {
+  db_.prepare("INSERT INTO passed_over (kind, use, tenant) VALUES (?1, ?2, ?3)")
+      .bind(kind_, use_, tenant)
+      .run();
+}
+
+void TenantCursor::save() {
+  if (tenant_ == started_after_) return;
+  db_.prepare(
+         "INSERT INTO turns (kind, use, tenant) VALUES (?1, ?2, ?3) "
+         "ON CONFLICT (kind, use) DO UPDATE SET tenant = excluded.tenant")
+      .bind(kind_, use_, tenant_)
+      .run();
+}
+
+namespace {
+
+// Jobs of a tenant that are examined in order, before its lanes are.
+constexpr int kJobsByAgeMax = 16;
+// Lanes of a tenant that are examined before the next tenant's turn.
+constexpr int kLanesPerRound = 256;
+// Jobs and lanes that one claim may examine without success, in addition to the first lanes of each tenant
+// whose turn came.
+constexpr int kExaminedPerClaim = 1024;
+
+// The partial index names this kind; statements must use the same literal.
+static_assert(static_cast<int>(schemas::Kind::kChat) == 4);
+
+LaneScheduler::Head head_in(const Statement& s) {
+  return {.lane = s.text(0), .priority = s.integer(1), .id = s.uuid(2)};
+}
+
+}  // namespace
+
+bool LaneScheduler::ClaimsBefore::operator()(const Head& one, const Head& other) const {
+  return std::tie(other.priority, one.id) < std::tie(one.priority, other.id);
+}
+
+LaneScheduler::LaneScheduler(Db& db, schemas::Kind kind, ClaimLanes& lanes)
+    : db_(db),
+      lanes_(lanes),
+      tenant_cursor_(db, kind, CursorUse::kClaim),
+      started_after_(tenant_cursor_.tenant()) {}
+
+// The next claim continues after the last tenant that was examined.
+std::optional<LaneScheduler::Head> LaneScheduler::next() {
+  while (true) {
+    list_tenant();
+    if (tenants_.empty()) return std::nullopt;
+    Tenant& tenant = tenants_.front();
+    auto head = first_of(tenant);
+    if (head || examined_ >= kExaminedPerClaim) {
+      tenant_cursor_.advance_to(tenant.name);
+      tenants_.splice(tenants_.end(), tenants_, tenants_.begin());
+      return head;
+    }
+    if (tenant.by_lanes && !tenant.all_listed) {
+      tenants_.splice(tenants_.end(), tenants_, tenants_.begin());
+    } else {
+      tenants_.pop_front();
+    }
+  }
+}
+
+// Adds one tenant at a time; tenants that were not examined yet come before those that were.
+void LaneScheduler::list_tenant() {
+  if (all_listed_) return;
+  auto name = tenant_after(last_listed_);
+  if (!name && !std::exchange(wrapped_, true)) name = tenant_after({});
+  all_listed_ = !name || (wrapped_ && *name > started_after_);
+  if (all_listed_) return;
+  last_listed_ = *name;
+  tenants_.push_front({.name = std::move(*name)});
+}
+
+std::optional<std::string> LaneScheduler::tenant_after(const std::string& name) {
+  auto s = db_.prepare(
+      "SELECT tenant FROM jobs INDEXED BY jobs_lanes WHERE status = 0 AND run_at = 0 AND kind = 4 "
+      "AND tenant > ?1 ORDER BY tenant LIMIT 1");
+  if (!s.bind(name).step()) return std::nullopt;
+  return s.text(0);
+}
+
+std::optional<LaneScheduler::Head> LaneScheduler::first_of(Tenant& tenant) {
+  if (!tenant.by_lanes) {
+    if (auto head = first_by_age(tenant)) return head;
+    if (!tenant.by_lanes) return std::nullopt;
+  }
+  return first_by_lane(tenant);
+}
+
+std::optional<LaneScheduler::Head> LaneScheduler::first_by_age(Tenant& tenant) {
+  auto s = db_.prepare(
+      "SELECT model, priority, id FROM jobs INDEXED BY jobs_ready WHERE status = 0 AND run_at = 0 "
+      "AND kind = 4 AND tenant = ?1 ORDER BY priority DESC, id LIMIT ?2");
+  s.bind(tenant.name, kJobsByAgeMax);
+  int seen = 0;
+  for (; s.step(); ++seen) {
+    Head head = head_in(s);
+    if (takes_permit(head)) return head;
+  }
+  examined_ += seen;
+  if (seen == kJobsByAgeMax) go_by_lanes(tenant);
+  return std::nullopt;
+}
+
+std::optional<LaneScheduler::Head> LaneScheduler::first_by_lane(Tenant& tenant) {
+  if (!tenant.taken.empty()) {
+    auto head = head_of(tenant.name, std::exchange(tenant.taken, {}));
+    if (head) tenant.heads.insert(std::move(*head));
+  }
+  if (tenant.heads.empty() && !tenant.all_listed && examined_ < kExaminedPerClaim) list_lanes(tenant);
+  while (!tenant.heads.empty()) {
+    Head head = std::move(tenant.heads.extract(tenant.heads.begin()).value());
+    if (!takes_permit(head)) continue;
+    tenant.taken = head.lane;
+    return head;
+  }
+  return std::nullopt;
+}
+
+void LaneScheduler::go_by_lanes(Tenant& tenant) {
+  tenant.by_lanes = true;
+  const auto cursor = lanes_.cursors().find(tenant.name);
+  if (cursor != lanes_.cursors().end()) tenant.first_lane = tenant.at = cursor->second;
+  list_lanes(tenant);
+}
+
+void LaneScheduler::list_lanes(Tenant& tenant) {
+  for (int listed = 0; listed < kLanesPerRound && !tenant.all_listed; ++listed, ++examined_) {
+    if (auto head = next_lane(tenant)) tenant.heads.insert(std::move(*head));
+  }
+  if (tenant.all_listed) {
+    lanes_.cursors().erase(tenant.name);
+  } else {
+    lanes_.cursors()[tenant.name] = tenant.at;
+  }
+}
+
+std::optional<LaneScheduler::Head> LaneScheduler::next_lane(Tenant& tenant) {
+  auto head = lane_after(tenant.name, tenant.at);
+  if (!head && !std::exchange(tenant.wrapped, true)) head = lane_after(tenant.name, {});
+  tenant.all_listed = !head || (tenant.wrapped && head->lane > tenant.first_lane);
+  if (tenant.all_listed) return std::nullopt;
+  tenant.at = head->lane;
+  return head;
+}
+
+std::optional<LaneScheduler::Head> LaneScheduler::lane_after(const std::string& tenant,
+                                                             const std::string& lane) {
+  auto s = db_.prepare(
+      "SELECT model, priority, id FROM jobs INDEXED BY jobs_lanes WHERE status = 0 AND run_at = 0 "
+      "AND kind = 4 AND tenant = ?1 AND model > ?2 ORDER BY model, priority DESC, id LIMIT 1");
+  if (!s.bind(tenant, lane).step()) return std::nullopt;
+  return head_in(s);
+}
+
+std::optional<LaneScheduler::Head> LaneScheduler::head_of(const std::string& tenant,
+                                                          const std::string& lane) {
+  auto s = db_.prepare(
+      "SELECT model, priority, id FROM jobs INDEXED BY jobs_lanes WHERE status = 0 AND run_at = 0 "
+      "AND kind = 4 AND tenant = ?1 AND model = ?2 ORDER BY priority DESC, id LIMIT 1");
+  if (!s.bind(tenant, lane).step()) return std::nullopt;
+  return head_in(s);
+}
+
+bool LaneScheduler::takes_permit(Head& head) {
+  if (full_.contains(head.lane)) return false;
+  head.permit = lanes_.take(head.lane);
+  if (!head.permit) full_.insert(head.lane);
+  return head.permit != nullptr;
+}
+
+}  // namespace millrace::storage

@@ -1,0 +1,266 @@
+#include "storage/jobs/job_claims.h"
+
+#include <string>
+#include <utility>
+
+#include "storage/jobs/claim_order.h"
+#include "storage/jobs/job_rows.h"
+#include "storage/jobs/job_transitions.h"
+#include "storage/jobs/kind_pauses.h"
+#include "storage/jobs/kind_rules.h"
+#include "storage/jobs/maintenance_steps.h"
+#include "storage/jobs/payload_rows.h"
+#include "storage/jobs/workers.h"
+#include "storage/writer/readers.h"
+
+namespace millrace::storage {
+namespace {
+
+using schemas::JobStatus;
+
+constexpr std::size_t kClaimBytes = 512;
+// A claim ends the jobs that it finds but cannot claim (past their deadline, or children of an ended parent),
+// so that a queue full of them is not scanned twice. At most this many per claim. While the clocks cannot be
+// trusted, an overdue job stays in the queue and is found again at its tenant's next turn.
+constexpr int kUnclaimablePerClaim = 64;
+
+bool update_claimed(Tx& tx, const JobClaims::Request& request, const base::Uuid& id,
+                    const base::Uuid& token) {
+  auto s = tx.db.prepare(
+      "UPDATE jobs SET status = 1, attempt = attempt + 1, token = ?2, worker = ?3, lease_boot = ?4, "
+      "lease_until = ?5, started_at = coalesce(started_at, ?6), published_at = 0, run_at = 0, "
+      "version = version + (parent_id IS NULL) WHERE id = ?1 AND status = 0 AND cancel_requested = 0 "
+      "AND run_at <= ?6 AND deadline > ?6 AND (parent_id IS NULL OR EXISTS "
+      "(SELECT 1 FROM jobs AS p WHERE p.id = jobs.parent_id AND p.status = 2))");
+  s.bind(id, token, request.worker, boot_number(tx.boot_id), base::millis(tx.boot + request.lease),
+         base::millis(tx.now))
+      .run();
+  return s.changes() == 1;
+}
+
+std::optional<BlobRef> input_of(Db& db, const JobRow& row) {
+  std::optional<std::int64_t> input = row.input;
+  if (row.parent) {
+    auto s = db.prepare("SELECT input FROM jobs WHERE id = ?1");
+    if (s.bind(*row.parent).step()) input = s.optional_integer(0);
+  }
+  if (!input) return std::nullopt;
+  return find_blob(db, *input);
+}
+
+Claimed claimed_job(const Tx& tx, const JobRow& row) {
+  Db& db = tx.db;
+  Claimed claimed;
+  claimed.lease = {row.job(), row.attempt, *row.token};
+  claimed.tenant = row.tenant;
+  claimed.model = row.model;
+  if (auto spec = find_spec(db, row.spec)) {
+    claimed.spec = std::move(spec->payload.bytes);
+    claimed.spec_damaged = spec->payload.damaged.has_value();
+    claimed.spec_blob = std::move(spec->payload.blob);
+    claimed.traceparent = std::move(spec->traceparent);
+  }
+  claimed.input = input_of(db, row);
+  claimed.rerun = row.rerun;
+  claimed.crashes = row.crashes;
+  claimed.losses = row.losses;
+  if (row.parent) claimed.parent = schemas::JobId{row.kind, *row.parent};
+  claimed.child_index = row.child_index;
+  claimed.children_done = row.children > 0;
+  claimed.created_at = base::wall_from(row.created_at);
+  claimed.deadline = base::wall_from(row.deadline);
+  claimed.claimed_at = tx.boot;
+  return claimed;
+}
+
+class Claim {
+ public:
+  Claim(Tx& tx, const Store::Options& options, const JobClaims::Request& request)
+      : tx_(tx), moves_(tx, options), request_(request) {}
+
+  std::vector<Claimed> run() {
+    if (is_paused(tx_.db, request_.kind)) return {};
+    for (const TokenHint& hint : request_.hints) {
+      if (full()) break;
+      take_hint(hint);
+    }
+    if (!request_.hints_only && !full()) has_lanes() ? take_by_lanes() : take_in_turn();
+    return std::move(claimed_);
+  }
+
+ private:
+  bool has_lanes() const { return request_.lanes && kind_rules(request_.kind).has_lanes; }
+  bool full() const { return static_cast<int>(claimed_.size()) >= request_.count; }
+
+  void take_hint(const TokenHint& hint) {
+    auto row = find_job(tx_.db, hint.job.uuid);
+    if (!row || row->kind != request_.kind || hint.epoch > row->epoch) return;
+    ClaimLanes::PermitPtr permit;
+    if (has_lanes()) permit = request_.lanes->take(row->model);
+    if (has_lanes() && !permit) return;
+    if (take(*row)) claimed_.back().permit = std::move(permit);
+  }
+
+  void take_in_turn() {
+    FairQueueCursor turns(tx_.db, request_.kind, CursorUse::kClaim);
+    int met = 0;
+    while (!full() && met < kUnclaimablePerClaim) {
+      const auto id = turns.next();
+      if (!id) break;
+      auto row = find_job(tx_.db, *id);
+      if (!take(*row)) {
+        end_unclaimable(*row);
+        ++met;
+      }
+    }
+    turns.save();
+  }
+
+  void take_by_lanes() {
+    LaneScheduler turns(tx_.db, request_.kind, *request_.lanes);
+    int met = 0;
+    while (!full() && met < kUnclaimablePerClaim) {
+      auto head = turns.next();
+      if (!head) break;
+      auto row = find_job(tx_.db, head->id);
+      if (take(*row)) {
+        claimed_.back().permit = std::move(head->permit);
+      } else {
+        end_unclaimable(*row);
+        ++met;
+      }
+    }
+    turns.save();
+  }
+
+  bool take(JobRow& row) {
+    const auto token = base::Uuid::from_bytes(base::random_bytes(16));
+    if (!update_claimed(tx_, request_, row.id, *token)) return false;
+    moves_.publisher().unpublish(row);
+    row.status = JobStatus::kRunning;
+    row.token = token;
+    ++row.attempt;
+    record_event(tx_, row, "running", "{\"attempt\":" + std::to_string(row.attempt) + "}");
+    std::erase_if(tx_.commit.ready, [&](const Ready& ready) { return ready.job.uuid == row.id; });
+    claimed_.push_back(claimed_job(tx_, row));
+    return true;
+  }
+
+  void end_unclaimable(JobRow& row) {
+    const bool overdue = row.deadline <= base::millis(tx_.now);
+    if (overdue && !may_expire_jobs(tx_)) return;
+    moves_.end(row, {.status = overdue ? JobStatus::kExpired : JobStatus::kCancelled});
+  }
+
+  Tx& tx_;
+  JobTransitions moves_;
+  const JobClaims::Request& request_;
+  std::vector<Claimed> claimed_;
+};
+
+}  // namespace
+
+void JobClaims::claim(Request request, Callback<std::vector<Claimed>> done) {
+  const std::size_t bytes = kClaimBytes * static_cast<std::size_t>(std::max(request.count, 1));
+  const Store::Options& options = store_.options();
+  submit_write<std::vector<Claimed>>(
+      store_.writer(), Writer::Priority::kUrgent, bytes,
+      [request = std::move(request), &options](Tx& tx) -> base::Result<std::vector<Claimed>> {
+        if (request.withdrawn && *request.withdrawn) return std::vector<Claimed>();
+        auto claimed = Claim(tx, options, request).run();
+        if (request.withdrawn && claimed.empty()) tx.parked_for = request.kind;
+        return claimed;
+      },
+      std::move(done));
+}
+
+void JobClaims::retry_parked_claims() {
+  store_.writer().submit(
+      Writer::Priority::kUrgent, kClaimBytes,
+      [](Tx& tx) -> base::Status {
+        tx.retry_parked_claims = true;
+        return {};
+      },
+      [](const base::Status&) {});
+}
+
+base::Result<bool> may_claim(Store& store, const TokenHint& hint) {
+  bool may = false;
+  const std::int64_t now = base::millis(store.clock().wall());
+  auto status = store.readers().read([&](Db& db) {
+    const auto row = find_job(db, hint.job.uuid);
+    may = row && row->kind == hint.job.kind && row->status == JobStatus::kQueued &&
+          hint.epoch <= row->epoch && !row->cancel_requested && row->run_at <= now && row->deadline > now;
+  });
+  if (!status) return status.error();
+  return may;
+}
+
+namespace {
+
+constexpr std::size_t kHeartbeatBytes = 512;
+
+enum class Renewal { kRenewed, kLost, kCancel };
+
+// A lease that maintenance has not expired yet still belongs to its owner, however late the renewal is.
+Renewal renew(Tx& tx, const Lease& lease, std::chrono::milliseconds duration) {
+  bool cancel = false;
+  {
+    auto s = tx.db.prepare(
+        "SELECT cancel_requested FROM jobs WHERE id = ?1 AND status = 1 AND attempt = ?2 AND token = ?3");
+    if (!s.bind(lease.job.uuid, lease.attempt, lease.token).step()) return Renewal::kLost;
+    cancel = s.integer(0) != 0;
+  }
+  tx.db
+      .prepare(
+          "UPDATE jobs SET lease_boot = ?4, lease_until = ?5 "
+          "WHERE id = ?1 AND status = 1 AND attempt = ?2 AND token = ?3")
+      .bind(lease.job.uuid, lease.attempt, lease.token, boot_number(tx.boot_id),
+            base::millis(tx.boot + duration))
+      .run();
+  return cancel ? Renewal::kCancel : Renewal::kRenewed;
+}
+
+HeartbeatReply run_heartbeat(Tx& tx, const WorkerReport& report, const std::vector<Lease>& leases,
+                             std::chrono::milliseconds duration) {
+  write_worker(tx, report);
+  HeartbeatReply reply;
+  reply.drain = is_draining(tx.db, report.worker);
+  for (const Lease& lease : leases) {
+    switch (renew(tx, lease, duration)) {
+      case Renewal::kRenewed:
+        break;
+      case Renewal::kLost:
+        reply.lost.push_back(lease);
+        break;
+      case Renewal::kCancel:
+        reply.cancel.push_back(lease.job);
+        break;
+    }
+  }
+  return reply;
+}
+
+}  // namespace
+
+void JobClaims::heartbeat(WorkerReport report, std::vector<Lease> leases, std::chrono::milliseconds lease,
+                          Callback<HeartbeatReply> done) {
+  const std::size_t bytes = kHeartbeatBytes + 64 * leases.size();
+  submit_write<HeartbeatReply>(
+      store_.writer(), Writer::Priority::kUrgent, bytes,
+      [report = std::move(report), leases = std::move(leases),
+       lease](Tx& tx) -> base::Result<HeartbeatReply> { return run_heartbeat(tx, report, leases, lease); },
+      std::move(done));
+}
+
+void JobClaims::retire(std::string worker, Callback<bool> done) {
+  submit_write<bool>(
+      store_.writer(), Writer::Priority::kUrgent, kHeartbeatBytes,
+      [worker = std::move(worker)](Tx& tx) -> base::Result<bool> {
+        remove_worker(tx.db, worker);
+        return true;
+      },
+      std::move(done));
+}
+
+}  // namespace millrace::storage

@@ -1,0 +1,270 @@
+#include "storage/jobs/job_intake.h"
+
+#include <limits>
+#include <memory>
+#include <utility>
+
+#include "schemas/machines/machine.h"
+#include "storage/admin/audit.h"
+#include "storage/blobs/blob_rows.h"
+#include "storage/jobs/idempotency.h"
+#include "storage/jobs/job_rows.h"
+#include "storage/jobs/job_transitions.h"
+#include "storage/jobs/job_views.h"
+#include "storage/jobs/kind_rules.h"
+#include "storage/jobs/payload_rows.h"
+#include "storage/machines/machine_rows.h"
+#include "storage/machines/waiting_executions.h"
+#include "storage/sqlite/errors.h"
+
+namespace millrace::storage {
+namespace {
+
+using schemas::JobStatus;
+
+constexpr std::size_t kIntakeRowBytes = 512;  // of the rows beside the payload, for the group's limit
+
+JobRow new_row(const Tx& tx, const Submission& s) {
+  JobRow row;
+  row.id = s.id.uuid;
+  row.kind = s.id.kind;
+  row.tenant = s.tenant;
+  row.priority = s.priority;
+  row.rerun = s.rerun;
+  row.created_at = base::millis(tx.now);
+  row.deadline = base::millis(tx.now + s.deadline_after);
+  row.model = s.model;
+  row.lane_key = s.machine ? schemas::machine_id(*s.machine) : s.lane_key;
+  return row;
+}
+
+// What the submission's key has created before. Absent: nothing; unless `only_looks`, the key is claimed now.
+std::optional<base::Result<Submitted>> find_previous(Tx& tx, const Submission& s, JobRow& row,
+                                                     bool only_looks) {
+  if (!s.idempotency) return std::nullopt;
+  row.idempotency = idempotency_hash(s.tenant, *s.idempotency);
+  if (!only_looks) return claim_key(tx.db, row.idempotency, *s.idempotency, s.id);
+  return find_key(tx.db, row.idempotency, *s.idempotency);
+}
+
+// Marks the machine as used and wakes it if it is asleep.
+void use_machine(Tx& tx, const Store::Options& options, const Submission& s, const MachineUse& use) {
+  if (use.awake && !use.noted) mark_machine_used(tx, *s.machine);
+  if (use.awake) return;
+  auto machine = find_machine(tx.db, s.tenant, *s.machine);
+  if (machine) request_awake(tx, options, *machine, s.wake);
+}
+
+base::Result<Submitted> submit_in(Tx& tx, const Store::Options& options, const Submission& s,
+                                  BlobClaim& adoption) {
+  JobRow row = new_row(tx, s);
+  base::Result<MachineUse> use = MachineUse{.awake = true, .noted = true};
+  if (s.machine) use = check_machine(tx, s.tenant, *s.machine);
+  if (auto made = find_previous(tx, s, row, s.replay_only || !use)) return *made;
+  if (s.replay_only) return base::error(base::Code::kNotFound, "no job was created with this key");
+  if (!use) return use.error();
+  if (!use->awake) row.run_at = kWaitsForMachine;
+  std::optional<std::int64_t> spec_blob;
+  if (s.spec_blob) spec_blob = adoption.take(tx.db, s.tenant, s.spec_blob);
+  if (s.input) row.input = adoption.take(tx.db, s.tenant, s.input);
+  row.spec = insert_job_spec(tx.db, {s.spec, spec_blob, s.traceparent});
+  if (!s.secret.empty()) insert_secret(tx.db, row.id, s.secret);
+  JobTransitions(tx, options).enqueue(std::move(row), s.traceparent);
+  if (s.machine) use_machine(tx, options, s, *use);
+  audit_execution(tx, {s.tenant, s.actor}, "create", s.id);
+  return Submitted{s.id, false, JobStatus::kQueued};
+}
+
+// A submission that is queued in the writer. It is allocated once and shared by the operation and the
+// completion.
+struct SubmitOperation {
+  const Store::Options& options;
+  Submission request;
+  Callback<Submitted> done;
+  BlobClaim adoption{};
+  base::Result<Submitted> made = base::error(base::Code::kInternal, "the write did not run");
+
+  base::Status run(Tx& tx) {
+    adoption.begin();
+    made = submit_in(tx, options, request, adoption);
+    if (!made) return made.error();
+    return {};
+  }
+
+  void complete(base::Status status) {
+    if (!status) return done(std::move(status.error()));
+    adoption.committed();
+    done(std::move(made));
+  }
+};
+
+struct RetryRequest {
+  std::string tenant;
+  schemas::JobId old, fresh;
+  std::string traceparent;
+  std::chrono::milliseconds deadline_after;
+};
+
+bool may_be_retried(JobStatus status) {
+  return status == JobStatus::kFailed || status == JobStatus::kCancelled || status == JobStatus::kExpired;
+}
+
+base::Result<Submitted> retry_in(Tx& tx, const Store::Options& options, const RetryRequest& request) {
+  const auto old = find_root(tx.db, request.tenant, request.old);
+  if (!old) return no_such_job();
+  if (!may_be_retried(old->status)) {
+    return base::error(base::Code::kInvalidState, "only failed, expired and cancelled jobs can be retried");
+  }
+  if (!schemas::can_be_retried(old->kind)) {
+    return base::error(base::Code::kInvalidState,
+                       "a job of this kind cannot be retried from its stored data; submit it again");
+  }
+  const auto spec = find_spec(tx.db, old->spec);
+  const bool has_input =
+      old->input ? find_blob(tx.db, *old->input).has_value() : !kind_rules(old->kind).drops_bad_input;
+  if (!spec || !has_input) {
+    return base::error(base::Code::kInvalidState, "the job's input is no longer stored; submit it again");
+  }
+  if (spec->payload.damaged) return damaged_payload(*spec->payload.damaged);
+  JobRow row;
+  row.id = request.fresh.uuid;
+  row.kind = old->kind;
+  row.tenant = old->tenant;
+  row.priority = old->priority;
+  row.rerun = old->rerun;
+  row.created_at = base::millis(tx.now);
+  row.deadline = base::millis(tx.now + request.deadline_after);
+  row.model = old->model;
+  row.lane_key = old->lane_key;
+  row.retry_of = old->id;
+  row.input = old->input;
+  if (row.input) add_ref(tx.db, *row.input);
+  if (spec->blob) add_ref(tx.db, *spec->blob);
+  row.spec = insert_spec(tx.db, {spec->payload.bytes, spec->blob, request.traceparent});
+  JobTransitions(tx, options).enqueue(std::move(row), request.traceparent);
+  return Submitted{request.fresh, false, JobStatus::kQueued};
+}
+
+}  // namespace
+
+void JobIntake::submit(Submission submission, Callback<Submitted> done) {
+  if (submission.spec.size() > kInlineMax) {
+    return done(base::error(base::Code::kInternal, "a spec above 32 KiB must be passed as a blob"));
+  }
+  if (submission.secret.size() > kSecretMax ||
+      (!submission.secret.empty() && !kind_rules(submission.id.kind).keeps_secrets)) {
+    return done(
+        base::error(base::Code::kInternal, "a secret has at most 256 KiB, and only executions have one"));
+  }
+  const std::size_t bytes = submission.spec.size() + submission.secret.size() + kIntakeRowBytes;
+  auto intake = std::make_shared<SubmitOperation>(store_.options(), std::move(submission), std::move(done));
+  store_.writer().submit(
+      Writer::Priority::kNormal, bytes, [intake](Tx& tx) { return intake->run(tx); },
+      [intake](base::Status status) { intake->complete(std::move(status)); });
+}
+
+void JobIntake::retry(std::string tenant, schemas::JobId old, schemas::JobId fresh, std::string traceparent,
+                      std::chrono::milliseconds deadline_after, Callback<Submitted> done) {
+  RetryRequest request{std::move(tenant), old, fresh, std::move(traceparent), deadline_after};
+  const Store::Options& options = store_.options();
+  submit_write<Submitted>(
+      store_.writer(), Writer::Priority::kNormal, kIntakeRowBytes,
+      [request = std::move(request), &options](Tx& tx) { return retry_in(tx, options, request); },
+      std::move(done));
+}
+
+// Cancelling and deleting jobs.
+
+namespace {
+
+using schemas::JobStatus;
+
+constexpr std::size_t kEndRowBytes = 512;
+
+base::Error parts_still_running() {
+  return base::error(base::Code::kInvalidState,
+                     "parts of the job are still running; delete it after they have ended");
+}
+
+// REQUIRES: the job is open.
+void cancel_open(Tx& tx, const Store::Options& options, const Caller& by, JobRow& row) {
+  audit_execution(tx, by, "cancel", {row.kind, row.id});
+  JobTransitions moves(tx, options);
+  if (row.status != JobStatus::kRunning) return moves.end(row, {.status = JobStatus::kCancelled});
+  moves.request_cancel(row);
+}
+
+base::Result<schemas::JobView> cancel_in(Tx& tx, const Store::Options& options, const Caller& by,
+                                         const schemas::JobId& job) {
+  auto row = find_root(tx.db, by.tenant, job);
+  if (!row) return no_such_job();
+  if (!schemas::is_terminal(row->status)) cancel_open(tx, options, by, *row);
+  return *find_view(tx.db, row->id, options);
+}
+
+// REQUIRES: the job is terminal.
+void erase(Tx& tx, const Caller& by, const JobRow& row) {
+  audit_execution(tx, by, "delete", {row.kind, row.id});
+  erase_job(tx, row, std::numeric_limits<int>::max());
+}
+
+base::Result<bool> delete_in(Tx& tx, const Caller& by, const schemas::JobId& job) {
+  const auto row = find_root(tx.db, by.tenant, job);
+  if (!row) return no_such_job();
+  if (!schemas::is_terminal(row->status)) {
+    return base::error(base::Code::kInvalidState, "only a finished job can be deleted; cancel it first");
+  }
+  if (row->children_left > 0) return parts_still_running();
+  erase(tx, by, *row);
+  return true;
+}
+
+struct Removal {
+  schemas::JobId job;
+  IdempotentCall call;
+  ReplyBuilder<JobRecord> reply;
+};
+
+base::Result<CallReply> remove_in(Tx& tx, const Store::Options& options, const Removal& removal) {
+  if (const auto before = find_stored_reply(tx, removal.call)) {
+    return *before;
+  }
+  const Caller by{removal.call.tenant, removal.call.actor};
+  auto row = find_root(tx.db, by.tenant, removal.job);
+  if (!row) return no_such_job();
+  const bool ended = schemas::is_terminal(row->status);
+  if (ended && row->children_left > 0) return parts_still_running();
+  if (!ended) cancel_open(tx, options, by, *row);
+  std::string body = removal.reply(record_of(tx.db, options, *row));
+  if (ended) erase(tx, by, *row);
+  return store_reply(tx, removal.call, std::move(body));
+}
+
+}  // namespace
+
+void JobIntake::cancel(Caller by, schemas::JobId job, Callback<schemas::JobView> done) {
+  const Store::Options& options = store_.options();
+  submit_write<schemas::JobView>(
+      store_.writer(), Writer::Priority::kInteractive, kEndRowBytes,
+      [by = std::move(by), job, &options](Tx& tx) { return cancel_in(tx, options, by, job); },
+      std::move(done));
+}
+
+void JobIntake::forget(Caller by, schemas::JobId job, Callback<bool> done) {
+  submit_write<bool>(
+      store_.writer(), Writer::Priority::kInteractive, kEndRowBytes,
+      [by = std::move(by), job](Tx& tx) { return delete_in(tx, by, job); }, std::move(done));
+}
+
+void JobIntake::remove(schemas::JobId job, IdempotentCall call, ReplyBuilder<JobRecord> reply,
+                       Callback<CallReply> done) {
+  const Store::Options& options = store_.options();
+  submit_write<CallReply>(
+      store_.writer(), Writer::Priority::kInteractive, kEndRowBytes,
+      [removal = Removal{job, std::move(call), std::move(reply)}, &options](Tx& tx) {
+        return remove_in(tx, options, removal);
+      },
+      std::move(done));
+}
+
+}  // namespace millrace::storage

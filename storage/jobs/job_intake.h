@@ -1,0 +1,82 @@
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "schemas/jobs/job.h"
+#include "storage/blobs/blobs.h"
+#include "storage/jobs/idempotent_call.h"
+#include "storage/jobs/job_queries.h"
+#include "storage/store.h"
+
+namespace millrace::storage {
+
+inline constexpr std::size_t kSecretMax = kInlineMax * 8;
+
+// A job to be created. A `spec` (JSON, or in the encoding of its kind) above kInlineMax is passed as
+// `spec_blob` instead.
+struct Submission {
+  schemas::JobId id;
+  std::string tenant;
+  std::string model;
+  int priority = 0;
+  schemas::Rerun rerun = schemas::Rerun::kAtLeastOnce;
+  std::chrono::milliseconds deadline_after{
+      std::chrono::hours(24)};  // from the group's time; a job not started by then expires
+  std::string lane_key;         // empty: none
+  std::string spec;
+  Staged spec_blob;         // may be null
+  Staged input;             // the document; may be null
+  std::string secret;       // sealed bytes, at most kSecretMax, of kind exec only; deleted when the job ends
+  std::string traceparent;  // may be empty
+  std::optional<IdempotencyKey> idempotency;
+  // Of kind exec: the machine to run on. If the machine is asleep, the job waits for it, and a machine
+  // operation with this new id wakes it, unless an operation is already running. kNotFound: no such machine.
+  // kInvalidState: the machine is being destroyed.
+  std::optional<base::Uuid> machine;
+  schemas::JobId wake{schemas::Kind::kMachine, {}};
+  std::string actor;  // for the audit log; empty: not audited
+  bool replay_only =
+      false;  // with `idempotency`: only return what the key has created before, else kNotFound
+};
+
+struct Submitted {
+  schemas::JobId job;
+  bool replayed = false;  // the key had created `job` before; nothing was written
+  schemas::JobStatus status = schemas::JobStatus::kQueued;
+};
+
+// Writes on behalf of clients. They never block; `done` runs on the completion thread after the commit.
+class JobIntake {
+ public:
+  explicit JobIntake(Store& store) : store_(store) {}
+
+  // Inserts the job row, the spec, the idempotency row (and the outbox row) in one transaction.
+  // kIdempotencyReused: same key, other fingerprint. kOverloaded: the disk or the queue is full, or the store
+  // is degraded.
+  void submit(Submission submission, Callback<Submitted> done);
+  // Queued or waiting: the job is cancelled at once, and maintenance cancels its children. Running: the
+  // cancellation is requested; the worker gets it from the commit or its next heartbeat. Terminal: unchanged.
+  // kNotFound: unknown, or another tenant's. kOverloaded: the store is degraded.
+  void cancel(Caller by, schemas::JobId job, Callback<schemas::JobView> done);
+  // Deletes a terminal root job and everything that belongs to it at once, as retention does later.
+  // Afterwards the job is kNotFound. kInvalidState: not terminal, or children of it still run.
+  void forget(Caller by, schemas::JobId job, Callback<bool> done);
+  // DELETE of an execution in one write (docs/design/http-contract.md §1): an open one is cancelled, a
+  // terminal one is deleted. The reply is the record before the deletion, or after the cancel. If the key was
+  // used before, the stored reply is returned: a client that repeats a lost cancel does not delete the
+  // execution that it has cancelled.
+  void remove(schemas::JobId job, IdempotentCall call, ReplyBuilder<JobRecord> reply,
+              Callback<CallReply> done);
+  // Creates a new job `fresh` (retry_of = old) from the stored spec and input of a failed, expired or
+  // cancelled root job. kInvalidState: another status, the input is gone, or kind exec, whose environment was
+  // deleted with the old job. kRequestDamaged: the stored spec is damaged.
+  void retry(std::string tenant, schemas::JobId old, schemas::JobId fresh, std::string traceparent,
+             std::chrono::milliseconds deadline_after, Callback<Submitted> done);
+
+ private:
+  Store& store_;
+};
+
+}  // namespace millrace::storage

@@ -1,0 +1,297 @@
+#include "storage/jobs/job_maintenance.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "storage/blobs/blob_rows.h"
+#include "storage/jobs/claim_order.h"
+#include "storage/jobs/job_transitions.h"
+#include "storage/jobs/kind_pauses.h"
+#include "storage/jobs/maintenance_steps.h"
+#include "storage/jobs/outbox.h"
+#include "storage/jobs/workers.h"
+#include "storage/writer/readers.h"
+
+namespace millrace::storage {
+namespace {
+
+using schemas::JobStatus;
+
+// At most this many leases of a worker end in one transaction; the others expire.
+constexpr int kLeasesPerWorker = 1024;
+
+int release_due_in(Tx& tx, const Store::Options& options, int limit) {
+  auto s = tx.db.prepare(
+      "SELECT id FROM jobs WHERE status = 0 AND run_at > 0 AND run_at <= ?1 ORDER BY run_at LIMIT ?2");
+  s.bind(base::millis(tx.now), limit);
+  JobTransitions moves(tx, options);
+  return for_each_job(tx.db, ids(s), [&](JobRow& row) { moves.release(row); });
+}
+
+// A lease of another boot has ended, whatever the clocks say. A lease of this boot expires only while the
+// clocks can be trusted.
+std::vector<base::Uuid> ended_leases(const Tx& tx, std::chrono::milliseconds lease, int limit) {
+  const std::int64_t boot = boot_number(tx.boot_id);
+  std::vector<base::Uuid> ended;
+  {
+    auto s = tx.db.prepare(
+        "SELECT id FROM (SELECT id FROM jobs WHERE status = 1 AND lease_boot < ?1 "
+        "UNION ALL SELECT id FROM jobs WHERE status = 1 AND lease_boot > ?1) LIMIT ?2");
+    s.bind(boot, limit);
+    ended = ids(s);
+  }
+  const int left = limit - static_cast<int>(ended.size());
+  if (left <= 0 || !may_expire_leases(tx, lease)) return ended;
+  auto s = tx.db.prepare(
+      "SELECT id FROM jobs WHERE status = 1 AND lease_boot = ?1 AND lease_until < ?2 ORDER BY lease_until "
+      "LIMIT ?3");
+  s.bind(boot, base::millis(tx.boot), left);
+  while (s.step()) ended.push_back(s.uuid(0));
+  return ended;
+}
+
+int handle_lost_workers(Tx& tx, const Store::Options& options, int losses_max,
+                        const std::vector<base::Uuid>& jobs) {
+  JobTransitions moves(tx, options);
+  return for_each_job(tx.db, jobs, [&](JobRow& row) { moves.handle_lost_worker(row, losses_max); });
+}
+
+int release_worker_in(Tx& tx, const Store::Options& options, const std::string& worker, int losses_max) {
+  std::vector<base::Uuid> jobs;
+  {
+    auto s = tx.db.prepare("SELECT id FROM jobs WHERE status = 1 AND worker = ?1 LIMIT ?2");
+    s.bind(worker, kLeasesPerWorker);
+    jobs = ids(s);
+  }
+  remove_worker(tx.db, worker);
+  return handle_lost_workers(tx, options, losses_max, jobs);
+}
+
+// Jobs with an entry in the deadline index, and untouched ones.
+std::vector<base::Uuid> overdue(const Tx& tx, DeadlineScanner& fresh, int limit) {
+  std::vector<base::Uuid> jobs;
+  {
+    auto s = tx.db.prepare(
+        "SELECT id FROM jobs WHERE status IN (0, 2) AND parent_id IS NULL AND (version > 1 OR run_at > 0 OR "
+        "deadline <> created_at + 86400000) AND deadline <= ?1 ORDER BY deadline LIMIT ?2");
+    s.bind(base::millis(tx.now), limit);
+    jobs = ids(s);
+  }
+  const int left = limit - static_cast<int>(jobs.size());
+  if (left <= 0) return jobs;
+  const auto more = fresh.due(tx.db, tx.now, tx.boot, left);
+  jobs.insert(jobs.end(), more.begin(), more.end());
+  return jobs;
+}
+
+int expire_deadlines_in(Tx& tx, const Store::Options& options, DeadlineScanner& fresh, int limit) {
+  const auto jobs = overdue(tx, fresh, limit);
+  if (!may_expire_jobs(tx)) return 0;  // they are found again later
+  JobTransitions moves(tx, options);
+  return for_each_job(tx.db, jobs, [&](JobRow& row) {
+    const bool ended = schemas::is_terminal(row.status);  // ended just now, together with a machine operation
+    if (!ended) moves.end(row, {.status = JobStatus::kExpired});
+  });
+}
+
+// Open children of terminal parents that are not cancelled yet; a running child is returned only once.
+std::vector<base::Uuid> orphans(Db& db, int limit) {
+  auto s = db.prepare(
+      "SELECT c.id FROM jobs AS p CROSS JOIN jobs AS c ON c.parent_id = p.id WHERE p.status >= 3 AND "
+      "p.children_left > 0 AND c.status < 3 AND c.cancel_requested = 0 LIMIT ?1");
+  s.bind(limit);
+  return ids(s);
+}
+
+int cancel_orphans_in(Tx& tx, const Store::Options& options, int limit) {
+  JobTransitions moves(tx, options);
+  return for_each_job(tx.db, orphans(tx.db, limit), [&](JobRow& row) {
+    if (row.status != JobStatus::kRunning) return moves.end(row, {.status = JobStatus::kCancelled});
+    moves.request_cancel(row);
+  });
+}
+
+}  // namespace
+
+void JobMaintenance::release_due(int limit, Callback<int> done) {
+  const Store::Options& options = store_.options();
+  submit_step(store_, Writer::Priority::kUrgent, std::move(done),
+              [limit, &options](Tx& tx) { return release_due_in(tx, options, limit); });
+}
+
+void JobMaintenance::expire_leases(std::chrono::milliseconds lease, int losses_max, int limit,
+                                   Callback<int> done) {
+  const Store::Options& options = store_.options();
+  submit_step(store_, Writer::Priority::kUrgent, std::move(done),
+              [lease, losses_max, limit, &options](Tx& tx) {
+                return handle_lost_workers(tx, options, losses_max, ended_leases(tx, lease, limit));
+              });
+}
+
+void JobMaintenance::release_worker(std::string worker, int losses_max, Callback<int> done) {
+  const Store::Options& options = store_.options();
+  submit_step(store_, Writer::Priority::kUrgent, std::move(done),
+              [worker = std::move(worker), losses_max, &options](Tx& tx) {
+                return release_worker_in(tx, options, worker, losses_max);
+              });
+}
+
+void JobMaintenance::expire_deadlines(int limit, Callback<int> done) {
+  const Store::Options& options = store_.options();
+  submit_step(store_, Writer::Priority::kUrgent, std::move(done), [fresh = fresh_, limit, &options](Tx& tx) {
+    return expire_deadlines_in(tx, options, *fresh, limit);
+  });
+}
+
+void JobMaintenance::cancel_orphans(int limit, Callback<int> done) {
+  const Store::Options& options = store_.options();
+  submit_step(store_, Writer::Priority::kUrgent, std::move(done),
+              [limit, &options](Tx& tx) { return cancel_orphans_in(tx, options, limit); });
+}
+
+namespace {
+
+constexpr std::int64_t kPerTransaction = 256;  // rows (docs/design/delivery.md §4)
+
+std::vector<Ready> take_in(Tx& tx, schemas::Kind kind) {
+  std::vector<Ready> taken;
+  std::int64_t free_slots_left = std::min(free_window_slots(tx, kind), kPerTransaction);
+  if (free_slots_left <= 0) return taken;
+  FairQueueCursor turns(tx.db, kind, CursorUse::kPublish);
+  while (free_slots_left-- > 0) {
+    const auto id = turns.next();
+    if (!id) break;
+    auto row = find_job(tx.db, *id);
+    if (!publish_now(tx, *row, row->epoch, taken)) break;
+  }
+  turns.save();
+  return taken;
+}
+
+bool report_in(Tx& tx, const schemas::JobId& job, std::int64_t epoch, bool delivered) {
+  auto s = tx.db.prepare("DELETE FROM outbox WHERE job = ?1 AND epoch = ?2");
+  s.bind(job.uuid, epoch).run();
+  if (s.changes() == 0) return false;
+  if (!delivered) {
+    tx.db.prepare("UPDATE jobs SET published_at = 0 WHERE id = ?1 AND status = 0 AND epoch = ?2")
+        .bind(job.uuid, epoch)
+        .run();
+  }
+  return true;
+}
+
+std::vector<Ready> republish_lost_in(Tx& tx, schemas::Kind kind, std::chrono::milliseconds age, int limit) {
+  std::vector<Ready> published;
+  if (is_paused(tx.db, kind) || !has_long_free_slot(tx, kind)) return published;
+  std::vector<base::Uuid> lost;
+  {
+    auto s = tx.db.prepare(
+        "SELECT id FROM jobs WHERE status = 0 AND published_at > 0 AND kind = ?1 AND published_at <= ?2 "
+        "ORDER BY published_at LIMIT ?3");
+    s.bind(kind, base::millis(tx.now - age), limit);
+    lost = ids(s);
+  }
+  for_each_job(tx.db, lost, [&](JobRow& row) { publish_now(tx, row, row.epoch + 1, published); });
+  return published;
+}
+
+std::vector<Ready> republish_outbox_in(Tx& tx, int limit) {
+  std::vector<base::Uuid> marked;
+  {
+    auto s = tx.db.prepare("SELECT job FROM outbox WHERE marked_at < ?1 ORDER BY marked_at LIMIT ?2");
+    s.bind(base::millis(tx.now), limit);
+    marked = ids(s);
+  }
+  std::vector<Ready> published;
+  for_each_job(tx.db, marked, [&](JobRow& row) { publish_now(tx, row, row.epoch, published); });
+  return published;
+}
+
+template <class F>
+void submit_publication(Store& store, Callback<std::vector<Ready>> done, F f) {
+  submit_write<std::vector<Ready>>(
+      store.writer(), Writer::Priority::kUrgent, kStepBytes,
+      [f = std::move(f)](Tx& tx) -> base::Result<std::vector<Ready>> { return f(tx); }, std::move(done));
+}
+
+}  // namespace
+
+void JobMaintenance::take_for_publication(schemas::Kind kind, Callback<std::vector<Ready>> done) {
+  submit_publication(store_, std::move(done), [kind](Tx& tx) { return take_in(tx, kind); });
+}
+
+void JobMaintenance::publication_done(schemas::JobId job, std::int64_t epoch, bool delivered,
+                                      Callback<bool> done) {
+  submit_write<bool>(
+      store_.writer(), Writer::Priority::kUrgent, kStepBytes,
+      [job, epoch, delivered](Tx& tx) -> base::Result<bool> { return report_in(tx, job, epoch, delivered); },
+      std::move(done));
+}
+
+void JobMaintenance::republish_lost(schemas::Kind kind, std::chrono::milliseconds age, int limit,
+                                    Callback<std::vector<Ready>> done) {
+  submit_publication(store_, std::move(done),
+                     [kind, age, limit](Tx& tx) { return republish_lost_in(tx, kind, age, limit); });
+}
+
+void JobMaintenance::republish_outbox(int limit, Callback<std::vector<Ready>> done) {
+  submit_publication(store_, std::move(done), [limit](Tx& tx) { return republish_outbox_in(tx, limit); });
+}
+
+namespace {
+
+std::optional<std::int64_t> first_retry(Db& db) {
+  auto s = db.prepare(
+      "SELECT min(run_at) FROM jobs WHERE status = 0 AND run_at > 0 AND run_at < 9223372036854775807");
+  s.step();
+  return s.optional_integer(0);
+}
+
+std::optional<std::int64_t> first_deadline(Db& db) {
+  auto s = db.prepare(
+      "SELECT min(deadline) FROM jobs WHERE status IN (0, 2) AND parent_id IS NULL AND (version > 1 OR "
+      "run_at > 0 OR deadline <> created_at + 86400000)");
+  s.step();
+  return s.optional_integer(0);
+}
+
+// In boot-clock time; 0 if there is a lease of another boot, which has ended.
+std::optional<std::int64_t> first_lease(Db& db, std::int64_t boot) {
+  auto other =
+      db.prepare("SELECT 1 FROM jobs WHERE status = 1 AND (lease_boot < ?1 OR lease_boot > ?1) LIMIT 1");
+  if (other.bind(boot).step()) return 0;
+  auto s = db.prepare("SELECT min(lease_until) FROM jobs WHERE status = 1 AND lease_boot = ?1");
+  s.bind(boot).step();
+  return s.optional_integer(0);
+}
+
+}  // namespace
+
+base::Result<std::optional<base::WallTime>> JobMaintenance::next_due(std::chrono::milliseconds lease) {
+  const base::Clock& clock = store_.clock();
+  const std::int64_t wall_minus_boot = base::millis(clock.wall()) - base::millis(clock.boot());
+  const std::int64_t latest_end = base::millis(clock.boot() + lease);  // no lease ends later
+  std::optional<std::int64_t> due;
+  const auto take = [&](std::optional<std::int64_t> t) {
+    if (t) due = std::min(due.value_or(*t), *t);
+  };
+  auto status = store_.readers().read([&](Db& db) {
+    take(first_retry(db));
+    take(first_deadline(db));
+    if (DeadlineScanner::any_queued(db)) take(base::millis(fresh_->next_scan(clock.boot())));
+    if (const auto end = first_lease(db, boot_number(clock.boot_id()))) {
+      take(std::min(*end + 1, latest_end) + wall_minus_boot);
+    }
+  });
+  if (!status) return status.error();
+  if (!due) return std::optional<base::WallTime>();
+  return std::optional(base::wall_from(*due));
+}
+
+bool JobMaintenance::is_blob_referenced(const std::string& path) {
+  bool referenced = true;  // if the read fails, the file is kept
+  const auto status = store_.readers().read([&](Db& db) { referenced = is_path_referenced(db, path); });
+  return referenced || !status;
+}
+
+}  // namespace millrace::storage

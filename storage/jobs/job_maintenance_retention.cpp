@@ -1,0 +1,112 @@
+#include <utility>
+
+#include "storage/blobs/blob_rows.h"
+#include "storage/jobs/job_maintenance.h"
+#include "storage/jobs/job_transitions.h"
+#include "storage/jobs/kind_rules.h"
+#include "storage/jobs/maintenance_steps.h"
+#include "storage/jobs/payload_rows.h"
+
+namespace millrace::storage {
+namespace {
+
+// For kinds that keep their results: marks step 1 as done without deleting anything.
+void skip_strip(Tx& tx, const JobRow& row) {
+  auto s = tx.db.prepare(
+      "UPDATE jobs SET stripped = 1 WHERE id = ?1 AND status >= 3 AND children_left = 0 AND stripped = 0");
+  s.bind(row.id).run();
+  expect_one_change(s, "pass by the strip");
+}
+
+// Step 1 for a root job: deletes its result, its parts, its children's results, and a succeeded job's input.
+void strip(Tx& tx, const JobRow& row) {
+  if (kind_rules(row.kind).keeps_result) return skip_strip(tx, row);
+  std::vector<base::Uuid> children;
+  if (row.children > 0) {
+    auto s = tx.db.prepare("SELECT id FROM jobs WHERE parent_id = ?1 AND result IS NOT NULL");
+    s.bind(row.id);
+    children = ids(s);
+  }
+  for_each_job(tx.db, children, [&](const JobRow& child) {
+    drop_result(tx.db, child.result);
+    tx.db.prepare("UPDATE jobs SET result = NULL WHERE id = ?1").bind(child.id).run();
+  });
+  drop_result(tx.db, row.result);
+  drop_parts(tx.db, row.id);
+  const bool succeeded = row.status == schemas::JobStatus::kSucceeded;
+  if (succeeded) drop_ref(tx.db, row.input);
+  auto s = tx.db.prepare(
+      "UPDATE jobs SET stripped = 1, result = NULL, input = CASE WHEN status = 3 THEN NULL ELSE input END "
+      "WHERE id = ?1 AND status >= 3 AND children_left = 0 AND stripped = 0");
+  s.bind(row.id).run();
+  expect_one_change(s, "strip");
+}
+
+int drop_results_in(Tx& tx, std::chrono::milliseconds age, int limit) {
+  auto s = tx.db.prepare(
+      "SELECT id FROM jobs WHERE status >= 3 AND parent_id IS NULL AND stripped = 0 AND completed_at <= ?1 "
+      "AND children_left = 0 ORDER BY completed_at LIMIT ?2");
+  s.bind(base::millis(tx.now - age), limit);
+  return for_each_job(tx.db, ids(s), [&](const JobRow& row) { strip(tx, row); });
+}
+
+int drop_jobs_in(Tx& tx, std::chrono::milliseconds age, int limit) {
+  std::vector<base::Uuid> ended;
+  {
+    auto s = tx.db.prepare(
+        "SELECT id FROM jobs WHERE status >= 3 AND parent_id IS NULL AND stripped IN (0, 1) AND completed_at "
+        "<= ?1 "
+        "AND children_left = 0 LIMIT ?2");
+    s.bind(base::millis(tx.now - age), limit);
+    ended = ids(s);
+  }
+  int gone = 0;
+  for (const base::Uuid& id : ended) {
+    if (gone >= limit) break;
+    if (const auto row = find_job(tx.db, id)) gone += erase_job(tx, *row, limit - gone);
+  }
+  return gone;
+}
+
+int drop_idempotency_in(Tx& tx, int limit) {
+  auto s = tx.db.prepare(
+      "DELETE FROM idempotency WHERE key IN (SELECT key FROM idempotency WHERE expires_at IS NOT NULL "
+      "AND expires_at <= ?1 ORDER BY expires_at LIMIT ?2)");
+  s.bind(base::millis(tx.now), limit).run();
+  return s.changes();
+}
+
+std::vector<std::string> drop_blobs_in(Tx& tx, int limit) {
+  auto s = tx.db.prepare(
+      "DELETE FROM blobs WHERE id IN (SELECT id FROM blobs WHERE refs = 0 LIMIT ?1) RETURNING path");
+  s.bind(limit);
+  std::vector<std::string> paths;
+  while (s.step()) paths.push_back(s.text(0));
+  return paths;
+}
+
+}  // namespace
+
+void JobMaintenance::drop_results(std::chrono::milliseconds age, int limit, Callback<int> done) {
+  submit_step(store_, Writer::Priority::kUrgent, std::move(done),
+              [age, limit](Tx& tx) { return may_delete_rows(tx) ? drop_results_in(tx, age, limit) : 0; });
+}
+
+void JobMaintenance::drop_jobs(std::chrono::milliseconds age, int limit, Callback<int> done) {
+  submit_step(store_, Writer::Priority::kUrgent, std::move(done),
+              [age, limit](Tx& tx) { return may_delete_rows(tx) ? drop_jobs_in(tx, age, limit) : 0; });
+}
+
+void JobMaintenance::drop_idempotency(int limit, Callback<int> done) {
+  submit_step(store_, Writer::Priority::kUrgent, std::move(done),
+              [limit](Tx& tx) { return may_delete_rows(tx) ? drop_idempotency_in(tx, limit) : 0; });
+}
+
+void JobMaintenance::drop_blobs(int limit, Callback<std::vector<std::string>> done) {
+  submit_write<std::vector<std::string>>(
+      store_.writer(), Writer::Priority::kUrgent, kStepBytes,
+      [limit](Tx& tx) -> base::Result<std::vector<std::string>> { return drop_blobs_in(tx, limit); },
+      std::move(done));
+}
+
+}  // namespace millrace::storage

@@ -1,0 +1,252 @@
+#include "storage/jobs/job_outcomes.h"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "storage/jobs/job_transitions.h"
+#include "storage/jobs/kind_rules.h"
+#include "storage/jobs/payload_rows.h"
+
+namespace millrace::storage {
+namespace {
+
+using schemas::JobStatus;
+
+constexpr std::size_t kOutcomeRowBytes = 512;
+
+// How the lease's owner ends its attempt. A cancel request overrides it.
+struct AttemptEnd {
+  JobStatus status;
+  std::optional<schemas::JobError> error;
+  Payload result;
+};
+
+Applied end_attempt(Tx& tx, const Store::Options& options, const Lease& lease, const AttemptEnd& verdict,
+                    BlobClaim& adoption) {
+  auto held = check_lease(tx.db, lease, verdict.status);
+  if (!held.row) return held.refusal;
+  JobEnd end{.status = verdict.status, .error = verdict.error, .by_owner = true};
+  const bool cancel_won = held.row->cancel_requested && verdict.status != JobStatus::kCancelled;
+  if (cancel_won) {
+    end.status = JobStatus::kCancelled;
+    end.error.reset();
+  }
+  const bool shown = !cancel_won || kind_rules(held.row->kind).keeps_result;
+  if (shown && (verdict.result.blob || !verdict.result.bytes.empty())) {
+    std::optional<std::int64_t> blob;
+    if (verdict.result.blob) blob = adoption.take(tx.db, held.row->tenant, verdict.result.blob);
+    end.result = insert_result(tx.db, verdict.result.bytes, blob);
+  }
+  JobTransitions(tx, options).end(*held.row, end);
+  return cancel_won ? Applied::kCancelled : Applied::kYes;
+}
+
+void submit_attempt_end(Store& store, Lease lease, AttemptEnd verdict, Callback<Applied> done) {
+  if (verdict.result.bytes.size() > kInlineMax) {
+    return done(base::error(base::Code::kInternal, "a result above 32 KiB must be passed as a blob"));
+  }
+  const std::size_t bytes = kOutcomeRowBytes + verdict.result.bytes.size();
+  auto adoption = std::make_shared<BlobClaim>();
+  const Store::Options& options = store.options();
+  submit_write<Applied>(
+      store.writer(), Writer::Priority::kUrgent, bytes,
+      [lease, verdict = std::move(verdict), adoption, &options](Tx& tx) -> base::Result<Applied> {
+        adoption->begin();
+        return end_attempt(tx, options, lease, verdict, *adoption);
+      },
+      with_claim_commit<Applied>(adoption, std::move(done)));
+}
+
+std::string retry_data(const JobRow& row, const RetryPlan& plan, base::WallTime run_at) {
+  std::string data = error_data(plan.error);
+  data.pop_back();
+  return data + ",\"attempt\":" + std::to_string(row.attempt) + ",\"run_at\":\"" + base::rfc3339(run_at) +
+         "\"}";
+}
+
+// The error if the retry ends the job; absent: the job may be retried.
+std::optional<schemas::JobError> last_error(const JobRow& row, const RetryPlan& plan) {
+  if (plan.crash && row.crashes + 1 >= plan.crashes_max) {
+    return schemas::JobError{base::Code::kPoisonJob, "the job crashed its own process " +
+                                                         std::to_string(row.crashes + 1) +
+                                                         " times: " + plan.error.message};
+  }
+  const int losses = row.losses + (plan.loss ? 1 : 0);
+  if (row.rerun == schemas::Rerun::kAtMostOnce || (plan.loss && losses >= plan.losses_max))
+    return worker_lost();
+  const int used = row.attempt - losses - row.free_attempts;
+  if (plan.attempts_max > 0 && used >= plan.attempts_max) return plan.error;
+  return std::nullopt;
+}
+
+Applied retry_in(Tx& tx, const Store::Options& options, const Lease& lease, const RetryPlan& plan) {
+  auto held = check_lease(tx.db, lease, JobStatus::kFailed);
+  if (!held.row) return held.refusal;
+  JobTransitions moves(tx, options);
+  JobRow& row = *held.row;
+  if (row.cancel_requested) {
+    moves.end(row, {.status = JobStatus::kCancelled, .by_owner = true});
+    return Applied::kCancelled;
+  }
+  if (auto error = last_error(row, plan)) {
+    row.crashes += plan.crash ? 1 : 0;
+    row.losses += plan.loss ? 1 : 0;
+    JobEnd end{.status = JobStatus::kFailed, .error = std::move(error), .by_owner = true};
+    if (!plan.result.empty()) end.result = insert_result(tx.db, plan.result, std::nullopt);
+    moves.end(row, end);
+    return Applied::kYes;
+  }
+  const base::WallTime run_at = tx.now + plan.delay;
+  const std::string data = retry_data(row, plan, run_at);
+  const bool is_free = plan.attempts_max == 0 && !plan.crash && !plan.loss;
+  moves.requeue(row, {.run_at = run_at,
+                      .free_attempts = is_free ? 1 : 0,
+                      .crashes = plan.crash ? 1 : 0,
+                      .losses = plan.loss ? 1 : 0,
+                      .event = "retry",
+                      .event_data = data});
+  return Applied::kYes;
+}
+
+Applied give_back_in(Tx& tx, const Store::Options& options, const Lease& lease) {
+  auto held = check_lease(tx.db, lease, JobStatus::kFailed);
+  if (!held.row) return held.refusal;
+  JobTransitions moves(tx, options);
+  JobRow& row = *held.row;
+  if (row.cancel_requested) {
+    moves.end(row, {.status = JobStatus::kCancelled, .by_owner = true});
+    return Applied::kCancelled;
+  }
+  if (row.rerun == schemas::Rerun::kAtMostOnce) {
+    moves.end(row, {.status = JobStatus::kFailed, .error = worker_lost(), .by_owner = true});
+  } else {
+    moves.requeue(row, {.free_attempts = 1, .event_data = R"({"reason":"drain"})"});
+  }
+  return Applied::kYes;
+}
+
+}  // namespace
+
+void JobOutcomes::finish(Lease lease, Payload result, Callback<Applied> done) {
+  submit_attempt_end(store_, lease, {JobStatus::kSucceeded, std::nullopt, std::move(result)},
+                     std::move(done));
+}
+
+void JobOutcomes::fail(Lease lease, schemas::JobError error, Payload result, Callback<Applied> done) {
+  submit_attempt_end(store_, lease, {JobStatus::kFailed, std::move(error), std::move(result)},
+                     std::move(done));
+}
+
+void JobOutcomes::cancelled(Lease lease, Payload result, Callback<Applied> done) {
+  submit_attempt_end(store_, lease, {JobStatus::kCancelled, std::nullopt, std::move(result)},
+                     std::move(done));
+}
+
+void JobOutcomes::expired(Lease lease, schemas::JobError error, Payload result, Callback<Applied> done) {
+  submit_attempt_end(store_, lease, {JobStatus::kExpired, std::move(error), std::move(result)},
+                     std::move(done));
+}
+
+void JobOutcomes::retry(Lease lease, RetryPlan plan, Callback<Applied> done) {
+  const Store::Options& options = store_.options();
+  const std::size_t bytes = kOutcomeRowBytes + plan.result.size();
+  submit_write<Applied>(
+      store_.writer(), Writer::Priority::kUrgent, bytes,
+      [lease, plan = std::move(plan), &options](Tx& tx) -> base::Result<Applied> {
+        return retry_in(tx, options, lease, plan);
+      },
+      std::move(done));
+}
+
+void JobOutcomes::give_back(Lease lease, Callback<Applied> done) {
+  const Store::Options& options = store_.options();
+  submit_write<Applied>(
+      store_.writer(), Writer::Priority::kUrgent, kOutcomeRowBytes,
+      [lease, &options](Tx& tx) -> base::Result<Applied> { return give_back_in(tx, options, lease); },
+      std::move(done));
+}
+
+namespace {
+
+using schemas::JobStatus;
+
+constexpr std::size_t kChildBytes = 512;
+
+void wait_for_children(Tx& tx, JobRow& row, int children, int progress_total) {
+  auto s = tx.db.prepare(
+      "UPDATE jobs SET status = 2, children = ?4, children_left = ?4, progress_total = ?5, spared = spared + "
+      "1, "
+      "token = NULL, worker = NULL, lease_boot = 0, lease_until = 0, version = version + 1 WHERE id = ?1 "
+      "AND status = 1 AND attempt = ?2 AND token = ?3 AND cancel_requested = 0 AND children = 0");
+  s.bind(row.id, row.attempt, row.token, children, progress_total).run();
+  expect_one_change(s, "split");
+  row.status = JobStatus::kWaiting;
+  record_event(tx, row, "waiting", "{\"children\":" + std::to_string(children) + "}");
+}
+
+JobRow child_of(const Tx& tx, const JobRow& parent, const ChildSpec& spec, int index) {
+  JobRow child;
+  child.id = spec.id.uuid;
+  child.kind = spec.id.kind;
+  child.tenant = parent.tenant;
+  child.priority = parent.priority;
+  child.rerun = parent.rerun;
+  child.created_at = base::millis(tx.now);
+  child.deadline = parent.deadline;
+  child.model = parent.model;
+  child.lane_key = parent.lane_key;
+  child.parent = parent.id;
+  child.child_index = index;
+  return child;
+}
+
+base::Result<Applied> split_in(Tx& tx, const Store::Options& options, const Lease& lease,
+                               const std::vector<ChildSpec>& children, int progress_total) {
+  auto held = check_lease(tx.db, lease);
+  if (!held.row) return held.refusal;
+  JobRow& row = *held.row;
+  JobTransitions moves(tx, options);
+  if (row.cancel_requested) {
+    moves.end(row, {.status = JobStatus::kCancelled, .by_owner = true});
+    return Applied::kCancelled;
+  }
+  if (row.parent || row.children > 0 || row.rerun == schemas::Rerun::kAtMostOnce) {
+    return base::error(base::Code::kInvalidState,
+                       "children, jobs that were split and at-most-once jobs do not split");
+  }
+  wait_for_children(tx, row, static_cast<int>(children.size()), progress_total);
+  const std::string traceparent = traceparent_of(tx.db, row.spec);
+  int index = 0;
+  for (const ChildSpec& spec : children) {
+    JobRow child = child_of(tx, row, spec, index++);
+    child.spec = insert_job_spec(tx.db, {spec.spec, std::nullopt, traceparent});
+    moves.enqueue(std::move(child), traceparent);
+  }
+  tx.db.write_pending();  // now, while `traceparent` is still alive
+  return Applied::kYes;
+}
+
+}  // namespace
+
+void JobOutcomes::split(Lease lease, std::vector<ChildSpec> children, int progress_total,
+                        Callback<Applied> done) {
+  const bool too_large = std::any_of(children.begin(), children.end(),
+                                     [](const ChildSpec& c) { return c.spec.size() > kInlineMax; });
+  if (children.empty() || too_large) {
+    return done(
+        base::error(base::Code::kInternal, "a split needs children, each with a spec of at most 32 KiB"));
+  }
+  std::size_t bytes = 0;
+  for (const ChildSpec& child : children) bytes += child.spec.size() + kChildBytes;
+  const Store::Options& options = store_.options();
+  submit_write<Applied>(
+      store_.writer(), Writer::Priority::kUrgent, bytes,
+      [lease, children = std::move(children), progress_total, &options](Tx& tx) {
+        return split_in(tx, options, lease, children, progress_total);
+      },
+      std::move(done));
+}
+
+}  // namespace millrace::storage

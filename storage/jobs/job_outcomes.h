@@ -1,0 +1,108 @@
+#pragma once
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "schemas/jobs/job.h"
+#include "storage/blobs/blobs.h"
+#include "storage/jobs/job_claims.h"
+
+namespace millrace::storage {
+
+// The result of a report. "Did not apply" is different from "failed".
+enum class Applied {
+  kYes,
+  kLeaseLost,  // attempt, token or status no longer match: drop the result and kill what runs
+  kCancelled,  // a cancel had been requested, so the job became `cancelled` instead
+  kRepeated,   // the same lease has already ended the job (its reply was lost): success
+};
+
+// Bytes of at most kInlineMax, or a staged blob.
+struct Payload {
+  std::string bytes;
+  Staged blob;
+};
+
+// Limit of an event's data. It fits 32 KiB of text even if JSON escapes every byte.
+inline constexpr std::size_t kEventMax = kInlineMax * 8;
+
+struct ChildSpec {
+  std::string spec;   // JSON, at most kInlineMax
+  schemas::JobId id;  // the ids of a split must ascend and be created together (FairQueueCursor)
+};
+
+// What a retry counts as.
+struct RetryPlan {
+  std::chrono::milliseconds delay{0};  // run_at = now + delay
+  schemas::JobError
+      error;           // the reason; stored in the event, and as the job's error if this was the last attempt
+  bool crash = false;  // its supervised child process died: crashes + 1
+  bool loss = false;   // the worker's fault: losses + 1
+  // Greater than 0: the job fails with `error` once this many attempts were used. 0: this attempt is free,
+  // like losses, drains and splits.
+  int attempts_max = 0;
+  int crashes_max = 3;  // when reached: failed with poison_job
+  int losses_max = 20;  // when reached: failed with worker_lost
+  std::string result;   // the result to store if this was the last attempt, at most kInlineMax; empty: none
+};
+
+// Reports of a worker on an attempt. Every write is guarded by (attempt, token, running) in SQL. Writes never
+// block; `done` runs on the completion thread. When a child ends, one shared function decrements the parent's
+// children_left in the same transaction (rule 5).
+class JobOutcomes {
+ public:
+  explicit JobOutcomes(Store& store) : store_(store) {}
+
+  // → succeeded with the result. Like every end below: → cancelled if a cancel was requested. Then the result
+  // is dropped, unless the kind keeps it to show what the job has done (exec).
+  void finish(Lease lease, Payload result, Callback<Applied> done);
+  // → failed. `result` may hold a result to store anyway (a reply body with its own status).
+  void fail(Lease lease, schemas::JobError error, Payload result, Callback<Applied> done);
+  // → cancelled: the worker has stopped the job because of a cancel request. `result` as above.
+  void cancelled(Lease lease, Payload result, Callback<Applied> done);
+  // → expired: the kind's own time-out has passed.
+  void expired(Lease lease, schemas::JobError error, Payload result, Callback<Applied> done);
+  // → queued at run_at with epoch + 1; → cancelled if requested; → failed when a limit is reached, or at once
+  // for at-most-once jobs (`worker_lost`).
+  void retry(Lease lease, RetryPlan plan, Callback<Applied> done);
+  // The worker drains: → queued as a free attempt; at-most-once → failed with worker_lost.
+  void give_back(Lease lease, Callback<Applied> done);
+  // → waiting; inserts the children and sets children_left = n in one transaction. Refused (kCancelled) if a
+  // cancel was requested. `progress_total` is the parent's, in parts. kInvalidState: the job is a child, was
+  // split before, or is at-most-once, which never returns to the queue.
+  void split(Lease lease, std::vector<ChildSpec> children, int progress_total, Callback<Applied> done);
+
+  // Stores parts (pages) of the root job (the parent, or the job itself). Idempotent by (root, index). Raises
+  // the root's progress and version. An existing part is replaced only if `replace`. kLeaseLost also if the
+  // root has ended.
+  struct Part {
+    int index = 0;
+    Payload payload;  // JSON
+    bool replace = false;
+  };
+  void parts(Lease lease, std::vector<Part> parts, Callback<Applied> done);
+  // Appends output of a running root job as events to its history, in this order, also after a cancel
+  // request. kInvalidState: the job is a child. kInternal: an event is larger than kEventMax.
+  struct Event {
+    std::string type;
+    std::string data;  // a JSON object, at most kEventMax
+  };
+  void events(Lease lease, std::vector<Event> events, Callback<Applied> done);
+  // Stores files that a running command has produced; their rows are deleted with the job. At most
+  // schemas::kArtifactsMax per job; a file whose name already exists is skipped.
+  struct NewArtifact {
+    base::Uuid id;
+    std::string name, mime_type;
+    Staged content;
+  };
+  void artifacts(Lease lease, base::Uuid machine, std::vector<NewArtifact> files, Callback<Applied> done);
+  void progress_total(Lease lease, int total, Callback<Applied> done);
+  // Stores the document that the runner fetched from a URL, so that a retry does not fetch it again.
+  void attach_input(Lease lease, Staged input, Callback<Applied> done);
+
+ private:
+  Store& store_;
+};
+
+}  // namespace millrace::storage

@@ -1,0 +1,193 @@
+#include <memory>
+#include <string>
+#include <unordered_set>
+#include <utility>
+
+#include "schemas/machines/artifact.h"
+#include "storage/blobs/blob_rows.h"
+#include "storage/jobs/job_outcomes.h"
+#include "storage/jobs/job_transitions.h"
+#include "storage/jobs/kind_rules.h"
+#include "storage/jobs/payload_rows.h"
+
+namespace millrace::storage {
+namespace {
+
+constexpr std::size_t kProgressRowBytes = 256;
+
+// Stores the root's progress and raises its version with one event.
+void show_progress(Tx& tx, JobRow& root, std::string_view type, const std::string& data) {
+  auto s = tx.db.prepare(
+      "UPDATE jobs SET progress_done = ?2, progress_total = ?3, version = version + 1 "
+      "WHERE id = ?1 AND status < 3 AND parent_id IS NULL");
+  s.bind(root.id, root.progress_done, root.progress_total).run();
+  expect_one_change(s, "progress");
+  record_event(tx, root, type, data);
+}
+
+Applied parts_in(Tx& tx, const Lease& lease, const std::vector<JobOutcomes::Part>& parts,
+                 BlobClaim& adoption) {
+  auto held = check_lease(tx.db, lease);
+  if (!held.row) return held.refusal;
+  auto root = open_root(tx.db, *held.row);
+  if (!root) return Applied::kLeaseLost;
+  for (const auto& part : parts) {
+    const PartWrite written = write_part(tx.db, adoption, *root, part);
+    if (written == PartWrite::kKept) continue;
+    if (written == PartWrite::kNew) ++root->progress_done;
+    show_progress(tx, *root, kind_rules(root->kind).part_event,
+                  "{\"index\":" + std::to_string(part.index) + "}");
+  }
+  return Applied::kYes;
+}
+
+Applied total_in(Tx& tx, const Lease& lease, int total) {
+  auto held = check_lease(tx.db, lease);
+  if (!held.row) return held.refusal;
+  auto root = open_root(tx.db, *held.row);
+  if (!root) return Applied::kLeaseLost;
+  if (root->progress_total == total) return Applied::kYes;
+  root->progress_total = total;
+  show_progress(
+      tx, *root, "progress",
+      "{\"done\":" + std::to_string(root->progress_done) + ",\"total\":" + std::to_string(total) + "}");
+  return Applied::kYes;
+}
+
+Applied input_in(Tx& tx, const Lease& lease, const Staged& input, BlobClaim& adoption) {
+  auto held = check_lease(tx.db, lease);
+  if (!held.row) return held.refusal;
+  if (held.row->input) return Applied::kYes;
+  const std::int64_t blob = adoption.take(tx.db, held.row->tenant, input);
+  auto s = tx.db.prepare(
+      "UPDATE jobs SET input = ?4 WHERE id = ?1 AND status = 1 AND attempt = ?2 AND token = ?3 AND input IS "
+      "NULL");
+  s.bind(held.row->id, lease.attempt, lease.token, blob).run();
+  expect_one_change(s, "attach an input");
+  return Applied::kYes;
+}
+
+}  // namespace
+
+void JobOutcomes::parts(Lease lease, std::vector<Part> parts, Callback<Applied> done) {
+  std::size_t bytes = 0;
+  for (const Part& part : parts) {
+    if (part.payload.bytes.size() > kInlineMax) {
+      return done(base::error(base::Code::kInternal, "a part above 32 KiB must be passed as a blob"));
+    }
+    bytes += part.payload.bytes.size() + kProgressRowBytes;
+  }
+  auto adoption = std::make_shared<BlobClaim>();
+  submit_write<Applied>(
+      store_.writer(), Writer::Priority::kUrgent, bytes,
+      [lease, parts = std::move(parts), adoption](Tx& tx) -> base::Result<Applied> {
+        adoption->begin();
+        return parts_in(tx, lease, parts, *adoption);
+      },
+      with_claim_commit<Applied>(adoption, std::move(done)));
+}
+
+void JobOutcomes::progress_total(Lease lease, int total, Callback<Applied> done) {
+  submit_write<Applied>(
+      store_.writer(), Writer::Priority::kUrgent, kProgressRowBytes,
+      [lease, total](Tx& tx) -> base::Result<Applied> { return total_in(tx, lease, total); },
+      std::move(done));
+}
+
+void JobOutcomes::attach_input(Lease lease, Staged input, Callback<Applied> done) {
+  auto adoption = std::make_shared<BlobClaim>();
+  submit_write<Applied>(
+      store_.writer(), Writer::Priority::kUrgent, kProgressRowBytes,
+      [lease, input = std::move(input), adoption](Tx& tx) -> base::Result<Applied> {
+        adoption->begin();
+        return input_in(tx, lease, input, *adoption);
+      },
+      with_claim_commit<Applied>(adoption, std::move(done)));
+}
+
+namespace {
+
+constexpr std::size_t kEventRowBytes = 128;  // of an event row without its data
+
+base::Result<Applied> events_in(Tx& tx, const Lease& lease, const std::vector<JobOutcomes::Event>& events) {
+  auto held = check_lease(tx.db, lease);
+  if (!held.row) return held.refusal;
+  JobRow& row = *held.row;
+  if (row.parent) return base::error(base::Code::kInvalidState, "children have no history of their own");
+  auto s = tx.db.prepare(
+      "UPDATE jobs SET version = version + ?4 WHERE id = ?1 AND status = 1 AND attempt = ?2 AND token = ?3 "
+      "AND parent_id IS NULL");
+  s.bind(row.id, lease.attempt, lease.token, static_cast<std::int64_t>(events.size())).run();
+  expect_one_change(s, "tell events");
+  for (const JobOutcomes::Event& event : events) record_event(tx, row, event.type, event.data);
+  return Applied::kYes;
+}
+
+using Files = std::vector<JobOutcomes::NewArtifact>;
+
+// The files whose names the job does not have yet. kInternal: with them the job would exceed the limit.
+base::Result<std::vector<const JobOutcomes::NewArtifact*>> new_names(Db& db, const JobRow& row,
+                                                                     const Files& files) {
+  std::unordered_set<std::string> names;
+  auto s = db.prepare("SELECT name FROM artifacts WHERE job = ?1");
+  s.bind(row.id);
+  while (s.step()) names.insert(s.text(0));
+  std::vector<const JobOutcomes::NewArtifact*> fresh;
+  for (const auto& file : files) {
+    if (names.insert(file.name).second) fresh.push_back(&file);
+  }
+  if (names.size() > static_cast<std::size_t>(schemas::kArtifactsMax)) {
+    return base::error(base::Code::kInternal, "an execution has at most 100 artifacts (kArtifactsMax)");
+  }
+  return fresh;
+}
+static_assert(schemas::kArtifactsMax == 100, "the text above names it");
+
+base::Result<Applied> artifacts_in(Tx& tx, const Lease& lease, const base::Uuid& machine, const Files& files,
+                                   BlobClaim& adoption) {
+  auto held = check_lease(tx.db, lease);
+  if (!held.row) return held.refusal;
+  const JobRow& row = *held.row;
+  const auto fresh = new_names(tx.db, row, files);
+  if (!fresh) return fresh.error();
+  for (const auto* file : *fresh) {
+    const std::int64_t blob = adoption.take(tx.db, row.tenant, file->content);
+    tx.db
+        .prepare(
+            "INSERT INTO artifacts (id, tenant, machine, job, name, mime_type, blob, created_at) "
+            "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")
+        .bind(file->id, row.tenant, machine, row.id, file->name, file->mime_type, blob, base::millis(tx.now))
+        .run();
+  }
+  return Applied::kYes;
+}
+
+}  // namespace
+
+void JobOutcomes::artifacts(Lease lease, base::Uuid machine, std::vector<NewArtifact> files,
+                            Callback<Applied> done) {
+  const std::size_t bytes = files.size() * (kEventRowBytes + schemas::kArtifactNameMax);
+  auto adoption = std::make_shared<BlobClaim>();
+  submit_write<Applied>(
+      store_.writer(), Writer::Priority::kUrgent, bytes,
+      [lease, machine, files = std::move(files), adoption](Tx& tx) {
+        adoption->begin();
+        return artifacts_in(tx, lease, machine, files, *adoption);
+      },
+      with_claim_commit<Applied>(adoption, std::move(done)));
+}
+
+void JobOutcomes::events(Lease lease, std::vector<Event> events, Callback<Applied> done) {
+  std::size_t bytes = 0;
+  for (const Event& event : events) {
+    if (event.data.size() > kEventMax) {
+      return done(base::error(base::Code::kInternal, "an event above 256 KiB must be split into several"));
+    }
+    bytes += event.type.size() + event.data.size() + kEventRowBytes;
+  }
+  submit_write<Applied>(
+      store_.writer(), Writer::Priority::kUrgent, bytes,
+      [lease, events = std::move(events)](Tx& tx) { return events_in(tx, lease, events); }, std::move(done));
+}
+
+}  // namespace millrace::storage

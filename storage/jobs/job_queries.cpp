@@ -1,0 +1,369 @@
+#include "storage/jobs/job_queries.h"
+
+#include <unordered_map>
+#include <utility>
+
+#include "storage/blobs/blob_rows.h"
+#include "storage/jobs/job_rows.h"
+#include "storage/jobs/job_views.h"
+#include "storage/jobs/kind_rules.h"
+#include "storage/jobs/maintenance_steps.h"
+#include "storage/jobs/payload_rows.h"
+#include "storage/sqlite/columns.h"
+#include "storage/sqlite/database.h"
+#include "storage/sqlite/errors.h"
+#include "storage/writer/readers.h"
+
+namespace millrace::storage {
+namespace {
+
+std::optional<schemas::JobView> root_view(Db& db, const Store& store, const std::string& tenant,
+                                          const schemas::JobId& job) {
+  if (!find_root(db, tenant, job)) return std::nullopt;
+  return find_named_view(db, job.uuid, store.options());
+}
+
+std::string part_name(const base::Uuid& root, int index) {
+  return "job_parts " + root.str() + " " + std::to_string(index);
+}
+
+std::vector<StoredPart> parts_of(Db& db, const base::Uuid& root) {
+  std::vector<StoredPart> parts;
+  auto s =
+      db.prepare("SELECT part_index, bytes, blob, hash FROM job_parts WHERE root = ?1 ORDER BY part_index");
+  s.bind(root);
+  while (s.step()) {
+    const auto index = static_cast<int>(s.integer(0));
+    parts.push_back({index, payload_at(db, s, 1, base::Code::kResultDamaged, part_name(root, index))});
+  }
+  return parts;
+}
+
+std::vector<PartSize> sizes_of(Db& db, const base::Uuid& root) {
+  std::vector<PartSize> sizes;
+  auto s = db.prepare(
+      "SELECT p.part_index, COALESCE(b.bytes, length(p.bytes), 0) FROM job_parts p "
+      "LEFT JOIN blobs b ON b.id = p.blob WHERE p.root = ?1 ORDER BY p.part_index");
+  s.bind(root);
+  while (s.step()) sizes.push_back({static_cast<int>(s.integer(0)), static_cast<std::size_t>(s.integer(1))});
+  return sizes;
+}
+
+// Version 1 is not stored (0001_jobs.sql), except for a job that waited for its machine.
+std::vector<schemas::JobEvent> events_of(Db& db, const JobRow& row, std::int64_t after_version, int limit) {
+  std::vector<schemas::JobEvent> events;
+  if (limit <= 0) return events;
+  auto s = db.prepare(
+      "SELECT version, at, type, data FROM job_events WHERE job = ?1 AND version > ?2 ORDER BY version LIMIT "
+      "?3");
+  s.bind(row.id, after_version, limit);
+  while (s.step()) events.push_back({s.integer(0), base::wall_from(s.integer(1)), s.text(2), s.text(3)});
+  const bool has_first = after_version >= 1 || (!events.empty() && events.front().version == 1);
+  if (has_first) return events;
+  events.insert(events.begin(), {1, base::wall_from(row.created_at), "queued", "{}"});
+  if (events.size() > static_cast<std::size_t>(limit)) events.pop_back();
+  return events;
+}
+
+}  // namespace
+
+base::Result<schemas::JobView> JobQueries::job(const std::string& tenant, const schemas::JobId& job) {
+  auto view = read(store_.readers(), [&](Db& db) { return root_view(db, store_, tenant, job); });
+  if (!view) return view.error();
+  if (!*view) return no_such_job();
+  return **view;
+}
+
+base::Result<std::vector<schemas::JobView>> JobQueries::jobs(const std::string& tenant,
+                                                             const std::vector<schemas::JobId>& ids) {
+  return read(store_.readers(), [&](Db& db) {
+    std::vector<schemas::JobView> views;
+    for (const auto& id : ids) {
+      if (auto view = root_view(db, store_, tenant, id)) views.push_back(std::move(*view));
+    }
+    return views;
+  });
+}
+
+base::Result<std::vector<schemas::JobEvent>> JobQueries::events(const std::string& tenant,
+                                                                const schemas::JobId& job,
+                                                                std::int64_t after_version, int limit) {
+  auto events = read(store_.readers(), [&](Db& db) -> std::optional<std::vector<schemas::JobEvent>> {
+    const auto row = find_root(db, tenant, job);
+    if (!row) return std::nullopt;
+    return events_of(db, *row, after_version, limit);
+  });
+  if (!events) return events.error();
+  if (!*events) return no_such_job();
+  return std::move(**events);
+}
+
+base::Error damaged_payload(base::Code code) {
+  if (code == base::Code::kRequestDamaged) {
+    return base::error(code,
+                       "The stored request of this job is damaged on the gateway's disk, so it was not used. "
+                       "Send it again. The gateway's log names the row");
+  }
+  return base::error(code,
+                     "The stored result of this job is damaged on the gateway's disk, so it is not sent. Run "
+                     "the job again. The gateway's log names the row");
+}
+
+base::Result<StoredResult> JobQueries::result(const std::string& tenant, const schemas::JobId& job) {
+  auto result = read(store_.readers(), [&](Db& db) -> std::optional<StoredResult> {
+    const auto row = find_root(db, tenant, job);
+    if (!row) return std::nullopt;
+    return StoredResult{*find_view(db, row->id, store_.options()), find_result(db, row->result)};
+  });
+  if (!result) return result.error();
+  if (!*result) return no_such_job();
+  return std::move(**result);
+}
+
+base::Result<std::vector<PartSize>> JobQueries::part_sizes(const std::string& tenant,
+                                                           const schemas::JobId& root) {
+  auto sizes = read(store_.readers(), [&](Db& db) -> std::optional<std::vector<PartSize>> {
+    if (!find_root(db, tenant, root)) return std::nullopt;
+    return sizes_of(db, root.uuid);
+  });
+  if (!sizes) return sizes.error();
+  if (!*sizes) return no_such_job();
+  return std::move(**sizes);
+}
+
+base::Result<StoredPayload> JobQueries::part(const std::string& tenant, const schemas::JobId& root,
+                                             int index) {
+  auto part = read(store_.readers(), [&](Db& db) -> std::optional<StoredPayload> {
+    if (!find_root(db, tenant, root)) return std::nullopt;
+    auto s = db.prepare("SELECT bytes, blob, hash FROM job_parts WHERE root = ?1 AND part_index = ?2");
+    if (!s.bind(root.uuid, index).step()) return std::nullopt;
+    return payload_at(db, s, 0, base::Code::kResultDamaged, part_name(root.uuid, index));
+  });
+  if (!part) return part.error();
+  if (!*part) return base::error(base::Code::kNotFound, "no such part");
+  return std::move(**part);
+}
+
+base::Result<std::vector<int>> JobQueries::part_indexes(const schemas::JobId& root) {
+  return read(store_.readers(), [&](Db& db) {
+    std::vector<int> indexes;
+    auto s = db.prepare("SELECT part_index FROM job_parts WHERE root = ?1 ORDER BY part_index");
+    s.bind(root.uuid);
+    while (s.step()) indexes.push_back(static_cast<int>(s.integer(0)));
+    return indexes;
+  });
+}
+
+base::Result<std::vector<StoredPart>> JobQueries::all_parts(const schemas::JobId& root) {
+  return read(store_.readers(), [&](Db& db) { return parts_of(db, root.uuid); });
+}
+
+base::Result<std::vector<JobQueries::ChildEnd>> JobQueries::children(const schemas::JobId& parent) {
+  bool is_damaged = false;
+  auto ends = read(store_.readers(), [&](Db& db) {
+    std::vector<ChildEnd> found;
+    auto s = db.prepare(
+        "SELECT child_index, spec, status, error_code, error_message FROM jobs WHERE parent_id = ?1 "
+        "ORDER BY child_index");
+    s.bind(parent.uuid);
+    while (s.step()) {
+      ChildEnd end;
+      end.child_index = static_cast<int>(s.integer(0));
+      auto spec = find_spec(db, s.optional_integer(1));
+      is_damaged = is_damaged || (spec && spec->payload.damaged);
+      if (spec) end.spec = std::move(spec->payload.bytes);
+      end.status = static_cast<schemas::JobStatus>(s.integer(2));
+      if (const auto code = s.optional_text(3)) end.error = {base::code_named(*code), s.text(4)};
+      found.push_back(std::move(end));
+    }
+    return found;
+  });
+  if (is_damaged) return damaged_payload(base::Code::kRequestDamaged);
+  return ends;
+}
+
+base::Result<std::vector<Change>> JobQueries::versions(const std::vector<schemas::JobId>& jobs) {
+  return read(store_.readers(), [&](Db& db) {
+    std::vector<Change> changes;
+    for (const auto& job : jobs) {
+      auto s = db.prepare(
+          "SELECT tenant, version, status, status = 0 AND run_at = 9223372036854775807 FROM jobs "
+          "WHERE id = ?1 AND kind = ?2");
+      if (!s.bind(job.uuid, job.kind).step()) continue;
+      changes.push_back(
+          {job, s.text(0), s.integer(1), static_cast<schemas::JobStatus>(s.integer(2)), s.integer(3) != 0});
+    }
+    return changes;
+  });
+}
+
+namespace {
+
+using Named = std::vector<std::pair<base::Uuid, std::string>>;
+
+JobRecord without_artifacts(Db& db, const Store::Options& options, const JobRow& row) {
+  JobRecord record;
+  record.job = *find_view(db, row.id, options);
+  record.lane_key = row.lane_key;
+  if (auto spec = find_spec(db, row.spec)) record.spec = std::move(spec->payload);
+  record.result = find_result(db, row.result);
+  return record;
+}
+
+// A page of a lane of one tenant and kind, newest first, before an id.
+struct LanePage {
+  const std::string& tenant;
+  schemas::Kind kind;
+  const std::string& lane_key;
+  int limit;
+  base::Uuid before;
+};
+
+std::vector<base::Uuid> ids_of(Db& db, const LanePage& page) {
+  auto s = db.prepare(
+      "SELECT id FROM jobs INDEXED BY jobs_lane WHERE lane_key = ?1 AND parent_id IS NULL AND id < ?2 "
+      "AND tenant = ?3 AND kind = ?4 ORDER BY id DESC LIMIT ?5");
+  s.bind(page.lane_key, page.before, page.tenant, page.kind, page.limit);
+  return ids(s);
+}
+
+// The artifacts of all jobs of the page, read with one statement.
+std::unordered_map<base::Uuid, Named, base::UuidHash> artifacts_of(Db& db, const LanePage& page) {
+  std::unordered_map<base::Uuid, Named, base::UuidHash> found;
+  if (!kind_rules(page.kind).has_artifacts) return found;
+  auto s = db.prepare(
+      "SELECT job, id, name FROM artifacts INDEXED BY artifacts_of WHERE job IN (SELECT id FROM jobs "
+      "INDEXED BY jobs_lane WHERE lane_key = ?1 AND parent_id IS NULL AND id < ?2 AND tenant = ?3 "
+      "AND kind = ?4 ORDER BY id DESC LIMIT ?5) ORDER BY job, id");
+  s.bind(page.lane_key, page.before, page.tenant, page.kind, page.limit);
+  while (s.step()) found[s.uuid(0)].emplace_back(s.uuid(1), s.text(2));
+  return found;
+}
+
+Named artifacts_of(Db& db, const JobRow& row) {
+  Named found;
+  if (!kind_rules(row.kind).has_artifacts) return found;
+  auto s = db.prepare("SELECT id, name FROM artifacts INDEXED BY artifacts_of WHERE job = ?1 ORDER BY id");
+  s.bind(row.id);
+  while (s.step()) found.emplace_back(s.uuid(0), s.text(1));
+  return found;
+}
+
+}  // namespace
+
+JobRecord record_of(Db& db, const Store::Options& options, const JobRow& row) {
+  JobRecord record = without_artifacts(db, options, row);
+  record.artifacts = artifacts_of(db, row);
+  return record;
+}
+
+base::Result<JobRecord> JobQueries::record(const std::string& tenant, const schemas::JobId& job) {
+  auto record = read(store_.readers(), [&](Db& db) -> std::optional<JobRecord> {
+    const auto row = find_root(db, tenant, job);
+    if (!row) return std::nullopt;
+    return record_of(db, store_.options(), *row);
+  });
+  if (!record) return record.error();
+  if (!*record) return no_such_job();
+  return std::move(**record);
+}
+
+base::Result<StoredInput> JobQueries::input(const std::string& tenant, const schemas::JobId& job) {
+  auto input = read(store_.readers(), [&](Db& db) -> std::optional<StoredInput> {
+    const auto row = find_root(db, tenant, job);
+    if (!row) return std::nullopt;
+    StoredInput found;
+    if (auto spec = find_spec(db, row->spec)) found.spec = std::move(spec->payload);
+    if (row->input) found.input = find_blob(db, *row->input);
+    return found;
+  });
+  if (!input) return input.error();
+  if (!*input) return no_such_job();
+  return std::move(**input);
+}
+
+base::Result<std::vector<JobRecord>> JobQueries::lane(const std::string& tenant, schemas::Kind kind,
+                                                      const std::string& lane_key, int limit,
+                                                      std::optional<base::Uuid> before) {
+  if (limit <= 0) return std::vector<JobRecord>();
+  return read(store_.readers(), [&](Db& db) {
+    std::vector<JobRecord> records;
+    const LanePage page{tenant, kind, lane_key, limit, before.value_or(max_id())};
+    auto artifacts = artifacts_of(db, page);
+    for_each_job(db, ids_of(db, page), [&](const JobRow& row) {
+      records.push_back(without_artifacts(db, store_.options(), row));
+      if (const auto found = artifacts.find(row.id); found != artifacts.end()) {
+        records.back().artifacts = std::move(found->second);
+      }
+    });
+    return records;
+  });
+}
+
+base::Result<std::string> JobQueries::secret(const schemas::JobId& job) {
+  return read(store_.readers(), [&](Db& db) { return find_secret(db, job.uuid); });
+}
+
+namespace {
+
+std::int64_t count_queued(Db& db, schemas::Kind kind) {
+  auto ready = db.prepare(
+      "SELECT count(*) FROM (SELECT 1 FROM jobs WHERE status = 0 AND run_at = 0 AND kind = ?1 LIMIT ?2)");
+  ready.bind(kind, kDepthMax).step();
+  auto delayed = db.prepare(
+      "SELECT count(*) FROM (SELECT 1 FROM jobs WHERE status = 0 AND run_at > 0 AND run_at < "
+      "9223372036854775807 AND kind = ?1 LIMIT ?2)");
+  delayed.bind(kind, kDepthMax).step();
+  return ready.integer(0) + delayed.integer(0);
+}
+
+std::int64_t count_running(Db& db, schemas::Kind kind) {
+  auto s = db.prepare("SELECT count(*) FROM jobs WHERE status = 1 AND kind = ?1");
+  s.bind(kind).step();
+  return s.integer(0);
+}
+
+std::int64_t count_waiting(Db& db, schemas::Kind kind) {
+  auto s = db.prepare("SELECT count(*) FROM jobs WHERE status = 2 AND kind = ?1");
+  s.bind(kind).step();
+  return s.integer(0);
+}
+
+// Examines the first job of each (tenant, priority) queue; the oldest job is among them. Each costs one seek
+// in jobs_ready.
+std::optional<base::WallTime> oldest_ready(Db& db, schemas::Kind kind) {
+  std::optional<base::WallTime> oldest;
+  std::string tenant;
+  std::optional<std::int64_t> priority;
+  while (true) {
+    auto lower = db.prepare(
+        "SELECT tenant, priority, created_at FROM jobs WHERE status = 0 AND run_at = 0 AND kind = ?1 AND "
+        "tenant = ?2 AND priority < ?3 ORDER BY priority DESC, id LIMIT 1");
+    auto next = db.prepare(
+        "SELECT tenant, priority, created_at FROM jobs WHERE status = 0 AND run_at = 0 AND kind = ?1 AND "
+        "tenant > ?2 ORDER BY tenant, priority DESC, id LIMIT 1");
+    const bool same_tenant = priority && lower.bind(kind, tenant, *priority).step();
+    if (!same_tenant && !next.bind(kind, tenant).step()) return oldest;
+    const Statement& head = same_tenant ? lower : next;
+    tenant = head.text(0);
+    priority = head.integer(1);
+    const auto created = base::wall_from(head.integer(2));
+    if (!oldest || created < *oldest) oldest = created;
+  }
+}
+
+}  // namespace
+
+base::Result<std::vector<QueueDepth>> JobQueries::depths() {
+  std::vector<QueueDepth> depths;
+  auto status = store_.readers().read([&](Db& db) {
+    for (schemas::Kind kind : schemas::kKinds) {
+      depths.push_back({kind, count_queued(db, kind), count_running(db, kind), count_waiting(db, kind),
+                        oldest_ready(db, kind)});
+    }
+  });
+  if (!status) return status.error();
+  return depths;
+}
+
+}  // namespace millrace::storage

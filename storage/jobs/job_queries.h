@@ -1,0 +1,130 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "schemas/jobs/job.h"
+#include "storage/blobs/blobs.h"
+#include "storage/store.h"
+
+namespace millrace::storage {
+
+struct StoredPayload {
+  std::string bytes;
+  std::optional<BlobRef> blob;  // set: `bytes` is empty
+  // kRequestDamaged or kResultDamaged: the stored bytes have changed; `bytes` is empty.
+  std::optional<base::Code> damaged{};
+};
+
+// The error for a damaged payload, for clients.
+base::Error damaged_payload(base::Code code);
+
+struct StoredPart {
+  int index = 0;
+  StoredPayload payload;
+};
+
+struct PartSize {
+  int index = 0;
+  std::size_t bytes = 0;
+};
+
+struct JobFilter {
+  std::optional<schemas::Kind> kind{};
+  std::optional<std::string> status{};  // the public status name
+  std::optional<std::string> model{};
+  std::optional<base::WallTime> created_after{}, created_before{};  // inclusive, and exclusive
+  std::string id_contains{};                                        // the query parameter `q`
+  std::optional<std::string> error{};                               // error code of a failed job
+  std::optional<std::string> tenant{};  // for administrators; lists of one tenant set it
+};
+
+struct JobPage {
+  std::vector<schemas::JobView> items;  // newest first; may be shorter than the limit, or empty, if the limit
+                                        // of examined rows was reached
+  std::optional<base::Uuid> next;       // continue before this id; absent: there are no more
+};
+
+// Rows that one `list` examines for its page: some 20 ms.
+inline constexpr int kListRowsMax = 20'000;
+
+// Counting stops here, so that a read ends within its second whatever the backlog is.
+inline constexpr std::int64_t kDepthMax = 1'000'000;
+
+struct QueueDepth {
+  schemas::Kind kind;
+  std::int64_t queued = 0, running = 0, waiting = 0;
+  std::optional<base::WallTime> oldest_queued;
+};
+
+// A job with its spec, result and artifacts.
+struct JobRecord {
+  schemas::JobView job;
+  std::string lane_key;
+  StoredPayload spec;
+  std::optional<StoredPayload> result;
+  std::vector<std::pair<base::Uuid, std::string>> artifacts{};  // id and name, oldest first
+};
+
+// The spec and the input of a job.
+struct StoredInput {
+  StoredPayload spec;
+  std::optional<BlobRef>
+      input;  // absent: the job has none, has not fetched it yet, or retention has deleted it
+};
+
+struct StoredResult {
+  schemas::JobView job;
+  std::optional<StoredPayload> payload;  // absent: none, or deleted by retention
+};
+
+// Reads for one tenant. Only root jobs: children are never shown. Blocking: for pool and slot threads.
+// Returns values; no cursor leaves the class.
+class JobQueries {
+ public:
+  explicit JobQueries(Store& store) : store_(store) {}
+
+  base::Result<schemas::JobView> job(const std::string& tenant, const schemas::JobId& job);  // kNotFound
+  base::Result<std::vector<schemas::JobView>> jobs(const std::string& tenant,
+                                                   const std::vector<schemas::JobId>& ids);
+  base::Result<JobPage> list(const std::string& tenant, const JobFilter& filter, int limit,
+                             std::optional<base::Uuid> before, int rows_max = kListRowsMax);
+  base::Result<std::vector<schemas::JobEvent>> events(const std::string& tenant, const schemas::JobId& job,
+                                                      std::int64_t after_version, int limit);
+  base::Result<StoredResult> result(const std::string& tenant, const schemas::JobId& job);
+  base::Result<StoredInput> input(const std::string& tenant, const schemas::JobId& job);  // kNotFound
+  base::Result<JobRecord> record(const std::string& tenant, const schemas::JobId& job);   // kNotFound
+  // Jobs of one lane, newest first, before this id.
+  base::Result<std::vector<JobRecord>> lane(const std::string& tenant, schemas::Kind kind,
+                                            const std::string& lane_key, int limit,
+                                            std::optional<base::Uuid> before);
+  // The sealed bytes of a job that has not ended; empty: it has none. For runners.
+  base::Result<std::string> secret(const schemas::JobId& job);
+  // The parts stored so far, by index: their sizes, and one part (kNotFound: it does not exist).
+  base::Result<std::vector<PartSize>> part_sizes(const std::string& tenant, const schemas::JobId& root);
+  base::Result<StoredPayload> part(const std::string& tenant, const schemas::JobId& root, int index);
+
+  // For runners: the indexes of the root's existing parts, and all parts.
+  base::Result<std::vector<int>> part_indexes(const schemas::JobId& root);
+  base::Result<std::vector<StoredPart>> all_parts(const schemas::JobId& root);
+  struct ChildEnd {
+    int child_index = 0;
+    std::string spec;
+    schemas::JobStatus status;
+    std::optional<schemas::JobError> error;
+  };
+  base::Result<std::vector<ChildEnd>> children(
+      const schemas::JobId& parent);  // kRequestDamaged: a child's spec is damaged
+
+  // For waiters: (job, version, status) of many jobs in one read.
+  base::Result<std::vector<Change>> versions(const std::vector<schemas::JobId>& jobs);
+  // Queue depths, for metrics and `millrace doctor`.
+  base::Result<std::vector<QueueDepth>> depths();
+
+ private:
+  Store& store_;
+};
+
+}  // namespace millrace::storage

@@ -1,0 +1,273 @@
+#include "storage/jobs/job_transitions.h"
+
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "storage/blobs/blob_rows.h"
+#include "storage/jobs/idempotency.h"
+#include "storage/jobs/job_rows.h"
+#include "storage/jobs/kind_rules.h"
+#include "storage/jobs/maintenance_steps.h"
+#include "storage/jobs/payload_rows.h"
+#include "storage/machines/machine_rows.h"
+
+namespace millrace::storage {
+namespace {
+
+bool is_waking(const JobRow& row) {
+  return row.status == schemas::JobStatus::kQueued && row.run_at == kWaitsForMachine;
+}
+
+}  // namespace
+
+void publish_change(Tx& tx, const JobRow& row) {
+  tx.commit.changes.push_back({row.job(), row.tenant, row.version, row.status, is_waking(row)});
+}
+
+void record_event(Tx& tx, JobRow& row, std::string_view type, std::string_view data) {
+  if (row.parent) return;
+  ++row.version;
+  tx.db.prepare("INSERT INTO job_events (job, version, at, type, data) VALUES (?1, ?2, ?3, ?4, ?5)")
+      .bind(row.id, row.version, base::millis(tx.now), type, data)
+      .run();
+  publish_change(tx, row);
+}
+
+void record_waking_event(Tx& tx, const JobRow& row) {
+  tx.db.prepare("INSERT INTO job_events (job, version, at, type, data) VALUES (?1, 1, ?2, ?3, '{}')")
+      .bind(row.id, row.created_at, schemas::public_status(row.status, true))
+      .run();
+}
+
+std::string error_data(const schemas::JobError& error) {
+  nlohmann::json data = {{"code", base::name(error.code)}, {"message", error.message}};
+  if (!error.param.empty()) data["param"] = error.param;
+  return data.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+using schemas::JobStatus;
+
+LeaseCheck check_lease(Db& db, const Lease& lease, std::optional<JobStatus> target_status) {
+  auto row = find_job(db, lease.job.uuid);
+  if (!row || row->kind != lease.job.kind || row->attempt != lease.attempt || row->token != lease.token)
+    return {};
+  if (row->status == JobStatus::kRunning) return {std::move(row), Applied::kYes};
+  if (!target_status || !schemas::is_terminal(row->status)) return {};
+  const bool cancel_won = row->status == JobStatus::kCancelled && target_status != JobStatus::kCancelled;
+  return {std::nullopt, cancel_won ? Applied::kCancelled : Applied::kRepeated};
+}
+
+std::optional<JobRow> open_root(Db& db, const JobRow& held) {
+  if (!held.parent) return held;
+  auto parent = find_job(db, *held.parent);
+  if (!parent || schemas::is_terminal(parent->status)) return std::nullopt;
+  return parent;
+}
+
+namespace {
+
+using schemas::JobStatus;
+
+constexpr std::size_t kErrorMessageMax = 1024;  // bytes; keeps the row small
+
+std::optional<std::string_view> code_of(const JobEnd& end) {
+  if (!end.error) return std::nullopt;
+  return base::name(end.error->code);
+}
+std::optional<std::string_view> message_of(const JobEnd& end) {
+  if (!end.error) return std::nullopt;
+  const std::string_view message = end.error->message;
+  if (message.size() <= kErrorMessageMax) return message;
+  std::size_t end_of_text = kErrorMessageMax;
+  while (end_of_text > 0 && (message[end_of_text] & 0xC0) == 0x80)
+    --end_of_text;  // never cuts a UTF-8 character
+  return message.substr(0, end_of_text);
+}
+
+bool is_fault_of_recording(base::Code code) {
+  return code == base::Code::kAudioDamaged || code == base::Code::kAudioEmpty ||
+         code == base::Code::kAudioUnsupported || code == base::Code::kAudioTooLong;
+}
+
+// Nothing can use this input any more, not even a retry.
+void drop_input(Db& db, JobRow& row) {
+  drop_ref(db, row.input);
+  db.prepare("UPDATE jobs SET input = NULL WHERE id = ?1").bind(row.id).run();
+  row.input.reset();
+}
+
+}  // namespace
+
+void JobTransitions::end(JobRow& row, const JobEnd& end) {
+  auto s = tx_.db.prepare(
+      "UPDATE jobs SET status = ?4, completed_at = ?5, error_code = ?6, error_message = ?7, result = ?8, "
+      "token = CASE WHEN ?9 THEN token END, worker = NULL, lease_boot = 0, lease_until = 0, run_at = 0, "
+      "published_at = 0, crashes = ?10, losses = ?11, version = version + (parent_id IS NULL) "
+      "WHERE id = ?1 AND status = ?2 AND attempt = ?3 AND status < 3");
+  s.bind(row.id, row.status, row.attempt, end.status, base::millis(tx_.now), code_of(end), message_of(end),
+         end.result, end.by_owner, row.crashes, row.losses)
+      .run();
+  expect_one_change(s, "end");
+  publisher_.unpublish(row);
+  const KindRules rules = kind_rules(row.kind);
+  if (rules.keeps_secrets) wipe_secret(tx_.db, row.id);
+  if (rules.drops_bad_input && end.error && is_fault_of_recording(end.error->code)) drop_input(tx_.db, row);
+  row.status = end.status;
+  row.completed_at = base::millis(tx_.now);
+  row.result = end.result;
+  record_event(tx_, row, schemas::public_name(end.status), end.error ? error_data(*end.error) : "{}");
+  if (row.parent) child_ended(*row.parent);
+  if (rules.runs_on_machine) mark_lane_machine_used(tx_, row.lane_key);
+  if (rules.internal) act_ended(tx_, options_, row, end);
+}
+
+void JobTransitions::request_cancel(const JobRow& row) {
+  tx_.db.prepare("UPDATE jobs SET cancel_requested = 1 WHERE id = ?1 AND status = 1").bind(row.id).run();
+  tx_.commit.cancel_requests.push_back(row.job());
+}
+
+void JobTransitions::requeue(JobRow& row, const Requeue& requeue) {
+  const std::int64_t run_at = requeue.run_at <= tx_.now ? 0 : base::millis(requeue.run_at);
+  const std::int64_t published_at = run_at == 0 ? publisher_.take_window_slot(row) : 0;
+  auto s = tx_.db.prepare(
+      "UPDATE jobs SET status = 0, run_at = ?4, epoch = epoch + 1, published_at = ?5, spared = spared + ?6, "
+      "crashes = crashes + ?7, losses = losses + ?8, token = NULL, worker = NULL, lease_boot = 0, "
+      "lease_until = 0, version = version + (parent_id IS NULL) WHERE id = ?1 AND status = 1 AND attempt = "
+      "?2 "
+      "AND token = ?3 AND cancel_requested = 0 AND rerun = 0");
+  s.bind(row.id, row.attempt, row.token, run_at, published_at, requeue.free_attempts, requeue.crashes,
+         requeue.losses)
+      .run();
+  expect_one_change(s, "requeue");
+  row.status = JobStatus::kQueued;
+  row.run_at = run_at;
+  row.published_at = published_at;
+  ++row.epoch;
+  record_event(tx_, row, requeue.event, requeue.event_data);
+  if (run_at == 0) publish(row);
+}
+
+void JobTransitions::handle_lost_worker(JobRow& row, int losses_max) {
+  if (row.cancel_requested) return end(row, {.status = JobStatus::kCancelled});
+  const bool last = row.losses + 1 >= losses_max;
+  if (row.rerun == schemas::Rerun::kAtMostOnce || last) {
+    ++row.losses;
+    return end(row, {.status = JobStatus::kFailed, .error = worker_lost()});
+  }
+  requeue(row, {.losses = 1, .event_data = R"({"reason":"worker_lost"})"});
+}
+
+void JobTransitions::release(JobRow& row) {
+  const std::int64_t published_at = publisher_.take_window_slot(row);
+  auto s = tx_.db.prepare(
+      "UPDATE jobs SET run_at = 0, published_at = ?3 WHERE id = ?1 AND status = 0 AND run_at > 0 AND run_at "
+      "<= ?2");
+  s.bind(row.id, base::millis(tx_.now), published_at).run();
+  expect_one_change(s, "release");
+  row.run_at = 0;
+  row.published_at = published_at;
+  publish(row);
+}
+
+void JobTransitions::release_from_machine(JobRow& row) {
+  const std::int64_t published_at = publisher_.take_window_slot(row);
+  auto s = tx_.db.prepare(
+      "UPDATE jobs SET run_at = 0, published_at = ?2, version = version + 1 WHERE id = ?1 AND status = 0 "
+      "AND run_at = 9223372036854775807 AND parent_id IS NULL");
+  s.bind(row.id, published_at).run();
+  expect_one_change(s, "awaken");
+  row.run_at = 0;
+  row.published_at = published_at;
+  record_event(tx_, row, "queued", R"({"reason":"machine_awake"})");
+  publish(row);
+}
+
+void JobTransitions::enqueue(JobRow row, std::string_view traceparent) {
+  const bool ready = row.run_at == 0;
+  row.published_at = ready ? publisher_.take_window_slot(row) : 0;
+  if (!ready) record_waking_event(tx_, row);
+  if (!row.parent) publish_change(tx_, row);
+  if (ready) publisher_.publish(row, std::string(traceparent));
+  record_id_clock_skew(tx_.db, row);
+  insert_job(tx_.db, std::move(row));
+}
+
+void JobTransitions::publish(const JobRow& row) { publisher_.publish(row, traceparent_of(tx_.db, row.spec)); }
+
+schemas::JobError worker_lost() {
+  return {base::Code::kWorkerLost, "the worker was lost while it ran the job, which may have run in part"};
+}
+
+// The only place where children_left is decremented (rule 5). The last child releases a waiting parent. For a
+// parent that has ended meanwhile, it only counts.
+void JobTransitions::child_ended(const base::Uuid& parent) {
+  auto lower =
+      tx_.db.prepare("UPDATE jobs SET children_left = children_left - 1 WHERE id = ?1 AND children_left > 0");
+  lower.bind(parent).run();
+  expect_one_change(lower, "count a child");
+  auto row = find_job(tx_.db, parent);
+  if (row->status != schemas::JobStatus::kWaiting || row->children_left > 0) return;
+
+  const std::int64_t published_at = publisher_.take_window_slot(*row);
+  auto s = tx_.db.prepare(
+      "UPDATE jobs SET status = 0, run_at = 0, epoch = epoch + 1, published_at = ?2, version = version + 1 "
+      "WHERE id = ?1 AND status = 2 AND children_left = 0");
+  s.bind(parent, published_at).run();
+  expect_one_change(s, "release a parent");
+  row->status = schemas::JobStatus::kQueued;
+  row->run_at = 0;
+  row->published_at = published_at;
+  ++row->epoch;
+  record_event(tx_, *row, "queued", R"({"reason":"children_done"})");
+  publish(*row);
+}
+
+namespace {
+
+void delete_row(Tx& tx, const JobRow& row) {
+  drop_spec(tx.db, row.spec);
+  drop_result(tx.db, row.result);
+  tx.db.prepare("DELETE FROM jobs WHERE id = ?1 AND status >= 3").bind(row.id).run();
+}
+
+// Deletes at most `budget` events; returns how many.
+int drop_output(Tx& tx, const JobRow& row, int budget) {
+  if (!kind_rules(row.kind).events_carry_output) return 0;
+  auto s = tx.db.prepare(
+      "DELETE FROM job_events WHERE job = ?1 AND version IN "
+      "(SELECT version FROM job_events WHERE job = ?1 ORDER BY version LIMIT ?2)");
+  s.bind(row.id, budget).run();
+  return s.changes();
+}
+
+void drop_artifacts(Tx& tx, const JobRow& row) {
+  if (!kind_rules(row.kind).has_artifacts) return;
+  auto s = tx.db.prepare("DELETE FROM artifacts WHERE job = ?1 RETURNING blob");
+  s.bind(row.id);
+  while (s.step()) drop_ref(tx.db, s.optional_integer(0));
+}
+
+}  // namespace
+
+int erase_job(Tx& tx, const JobRow& row, int budget) {
+  std::vector<base::Uuid> children;
+  if (row.children > 0) {
+    auto s = tx.db.prepare("SELECT id FROM jobs WHERE parent_id = ?1 LIMIT ?2");
+    s.bind(row.id, budget);
+    children = ids(s);
+  }
+  int gone = for_each_job(tx.db, children, [&](const JobRow& child) { delete_row(tx, child); });
+  if (gone < budget) gone += drop_output(tx, row, budget - gone);
+  if (gone >= budget) return gone;
+  drop_parts(tx.db, row.id);
+  drop_artifacts(tx, row);
+  drop_ref(tx.db, row.input);
+  tx.db.prepare("DELETE FROM job_events WHERE job = ?1").bind(row.id).run();
+  release_key(tx.db, row, tx.now);
+  delete_row(tx, row);
+  return gone + 1;
+}
+
+}  // namespace millrace::storage

@@ -1,0 +1,112 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "storage/jobs/job_outcomes.h"
+#include "storage/jobs/job_rows.h"
+#include "storage/jobs/outbox.h"
+#include "storage/store.h"
+#include "storage/writer/writer.h"
+
+// Inside storage: the history of root jobs, and what the commit reports about them.
+namespace millrace::storage {
+
+// Appends the event of a transition and adds the change to the commit. The event has the version that the
+// transition's UPDATE gave the row (`version = version + (parent_id IS NULL)`). `row` is the row after the
+// transition except for its version, which this function increments. Children have no history: nothing
+// happens for them.
+void record_event(Tx& tx, JobRow& row, std::string_view type, std::string_view data = "{}");
+// Only adds the change to the commit (for a new job, whose first event is the row itself).
+void publish_change(Tx& tx, const JobRow& row);
+
+// Stores the first event of a new job that waits for its machine. This is the only version 1 that is stored.
+void record_waking_event(Tx& tx, const JobRow& row);
+
+// The error as JSON for `data`.
+std::string error_data(const schemas::JobError& error);
+
+// Inside storage: which worker may write to a job (docs/design/delivery.md §2, rule 6).
+
+// The row, if the lease belongs to the running attempt; otherwise the reason why not.
+struct LeaseCheck {
+  std::optional<JobRow> row;
+  Applied refusal = Applied::kLeaseLost;
+};
+
+// `target_status` is the terminal status that the caller is about to write. If the same lease has already
+// ended the job, the result is kRepeated, or kCancelled if a cancel request won. Absent: only the running
+// attempt is accepted.
+LeaseCheck check_lease(Db& db, const Lease& lease,
+                       std::optional<schemas::JobStatus> target_status = std::nullopt);
+
+// The row that holds the parts and the progress of a leased job: the job's own row or its parent's. Absent:
+// the parent has ended.
+std::optional<JobRow> open_root(Db& db, const JobRow& held);
+
+// Inside storage: transitions that several roles need. Each repeats its guard in WHERE. `row` is what the
+// same transaction has just read, and is updated to the new state.
+
+// How a job ends.
+struct JobEnd {
+  schemas::JobStatus status = schemas::JobStatus::kFailed;
+  std::optional<schemas::JobError> error{};
+  std::optional<std::int64_t> result{};  // job_results.id
+  bool by_owner =
+      false;  // the lease's owner reports it; the token is kept, so that the report can be repeated
+};
+
+// Why a running job returns to the queue, and which counters it increments.
+struct Requeue {
+  base::WallTime run_at{};                         // zero: at once
+  int free_attempts = 0, crashes = 0, losses = 0;  // added to the row's counters
+  std::string_view event = "queued";
+  std::string_view event_data = "{}";
+};
+
+class JobTransitions {
+ public:
+  JobTransitions(Tx& tx, const Store::Options& options)
+      : tx_(tx), options_(options), publisher_(tx, options) {}
+
+  // Open → terminal. Deletes the job's secret. The end of a child decrements its parent's children_left (rule
+  // 5). The end of a machine operation updates its machine and the jobs that wait for it.
+  void end(JobRow& row, const JobEnd& end);
+  // Running: requests the cancellation. The worker gets it from the commit and in its next heartbeat reply.
+  void request_cancel(const JobRow& row);
+  // Running → queued, never for at-most-once (rule 3) nor after a cancel request (rule 4).
+  void requeue(JobRow& row, const Requeue& requeue);
+  // Handles a job whose worker is gone: → queued, failed or cancelled.
+  void handle_lost_worker(JobRow& row, int losses_max);
+  // Delayed → ready.
+  void release(JobRow& row);
+  // Waiting for its machine → ready, with an event.
+  void release_from_machine(JobRow& row);
+  // Inserts a new queued row and publishes it, unless it waits for its machine. The caller has set everything
+  // except published_at.
+  void enqueue(JobRow row, std::string_view traceparent);
+
+  Publisher& publisher() { return publisher_; }
+  Tx& tx() { return tx_; }
+
+ private:
+  void child_ended(const base::Uuid& parent);
+  void publish(const JobRow& row);
+
+  Tx& tx_;
+  const Store::Options& options_;
+  Publisher publisher_;
+};
+
+// The error of a job whose worker is gone; the job may have run in part (rule 2).
+schemas::JobError worker_lost();
+
+// Inside storage: deletion of a job's rows, by retention or on request of its owner.
+
+// Deletes a terminal root job without open children and all rows that belong to it, at most `budget` rows:
+// first the children, then events that carry output, and the job itself last. Returns the number of rows
+// deleted. Its Idempotency-Key may be kept longer.
+int erase_job(Tx& tx, const JobRow& row, int budget);
+
+}  // namespace millrace::storage

@@ -1,0 +1,108 @@
+#include "storage/jobs/payload_rows.h"
+
+#include <sqlite3.h>
+
+#include "platform/base/log.h"
+#include "storage/jobs/job_rows.h"
+#include "storage/sqlite/columns.h"
+
+namespace millrace::storage {
+
+std::int64_t insert_spec(Db& db, const NewSpec& spec) {
+  db.prepare("INSERT INTO job_specs (traceparent, bytes, blob, hash) VALUES (?1, ?2, ?3, ?4)")
+      .bind(null_if_empty(spec.traceparent), inline_bytes(spec.bytes, spec.blob), spec.blob,
+            inline_hash(spec.bytes, spec.blob))
+      .run();
+  return sqlite3_last_insert_rowid(db.handle());
+}
+
+std::int64_t insert_result(Db& db, std::string_view bytes, std::optional<std::int64_t> blob) {
+  db.prepare("INSERT INTO job_results (bytes, blob, hash) VALUES (?1, ?2, ?3)")
+      .bind(inline_bytes(bytes, blob), blob, inline_hash(bytes, blob))
+      .run();
+  return sqlite3_last_insert_rowid(db.handle());
+}
+
+StoredPayload payload_at(Db& db, const Statement& row, int bytes_column, base::Code damaged,
+                         const std::string& row_name) {
+  StoredPayload payload;
+  if (const auto blob = row.optional_integer(bytes_column + 1)) {
+    payload.blob = find_blob(db, *blob);
+    return payload;
+  }
+  payload.bytes = row.blob(bytes_column);
+  const auto hash = row.optional_integer(bytes_column + 2);
+  if (hash && hash != inline_hash(payload.bytes, std::nullopt)) {
+    base::log_error("store_row_damaged", {{"row", row_name}, {"bytes", payload.bytes.size()}});
+    payload.bytes.clear();
+    payload.damaged = damaged;
+  }
+  return payload;
+}
+
+std::optional<SpecRow> find_spec(Db& db, std::optional<std::int64_t> id) {
+  if (!id) return std::nullopt;
+  auto s = db.prepare("SELECT traceparent, bytes, blob, hash FROM job_specs WHERE id = ?1");
+  if (!s.bind(*id).step()) return std::nullopt;
+  const std::string name = "job_specs " + std::to_string(*id);
+  return SpecRow{s.text(0), payload_at(db, s, 1, base::Code::kRequestDamaged, name), s.optional_integer(2)};
+}
+
+std::string traceparent_of(Db& db, std::optional<std::int64_t> spec) {
+  if (!spec) return {};
+  auto s = db.prepare("SELECT traceparent FROM job_specs WHERE id = ?1");
+  return s.bind(*spec).step() ? s.text(0) : std::string();
+}
+
+std::optional<StoredPayload> find_result(Db& db, std::optional<std::int64_t> id) {
+  if (!id) return std::nullopt;
+  auto s = db.prepare("SELECT bytes, blob, hash FROM job_results WHERE id = ?1");
+  if (!s.bind(*id).step()) return std::nullopt;
+  return payload_at(db, s, 0, base::Code::kResultDamaged, "job_results " + std::to_string(*id));
+}
+
+void drop_spec(Db& db, std::optional<std::int64_t> id) {
+  if (!id) return;
+  auto s = db.prepare("DELETE FROM job_specs WHERE id = ?1 RETURNING blob");
+  if (s.bind(*id).step()) drop_ref(db, s.optional_integer(0));
+}
+
+void drop_result(Db& db, std::optional<std::int64_t> id) {
+  if (!id) return;
+  auto s = db.prepare("DELETE FROM job_results WHERE id = ?1 RETURNING blob");
+  if (s.bind(*id).step()) drop_ref(db, s.optional_integer(0));
+}
+
+void drop_parts(Db& db, const base::Uuid& root) {
+  auto s = db.prepare("DELETE FROM job_parts WHERE root = ?1 RETURNING blob");
+  s.bind(root);
+  while (s.step()) drop_ref(db, s.optional_integer(0));
+}
+
+PartWrite write_part(Db& db, BlobClaim& adoption, const JobRow& root, const JobOutcomes::Part& part) {
+  std::optional<std::int64_t> old_id, old_blob;
+  {
+    auto s = db.prepare("SELECT id, blob FROM job_parts WHERE root = ?1 AND part_index = ?2");
+    if (s.bind(root.id, part.index).step()) {
+      old_id = s.integer(0);
+      old_blob = s.optional_integer(1);
+    }
+  }
+  if (old_id && !part.replace) return PartWrite::kKept;
+  std::optional<std::int64_t> blob;
+  if (part.payload.blob) blob = adoption.take(db, root.tenant, part.payload.blob);
+  if (old_id) {
+    db.prepare("UPDATE job_parts SET bytes = ?2, blob = ?3, hash = ?4 WHERE id = ?1")
+        .bind(*old_id, inline_bytes(part.payload.bytes, blob), blob, inline_hash(part.payload.bytes, blob))
+        .run();
+    drop_ref(db, old_blob);
+    return PartWrite::kReplaced;
+  }
+  db.prepare("INSERT INTO job_parts (root, part_index, bytes, blob, hash) VALUES (?1, ?2, ?3, ?4, ?5)")
+      .bind(root.id, part.index, inline_bytes(part.payload.bytes, blob), blob,
+            inline_hash(part.payload.bytes, blob))
+      .run();
+  return PartWrite::kNew;
+}
+
+}  // namespace millrace::storage

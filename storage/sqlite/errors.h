@@ -1,0 +1,42 @@
+#pragma once
+#include <chrono>
+#include <string>
+#include <string_view>
+
+#include "platform/base/result.h"
+#include "storage/sqlite/database.h"
+
+namespace millrace::storage {
+
+// kOverloaded with the time after which the caller may retry.
+base::Error overloaded(std::string why, std::chrono::milliseconds retry_after);
+base::Error no_such_job();  // kNotFound
+
+// Converts a SQLite error to an error for callers. Every error except a full disk and a busy database is
+// logged with its text and returned as kInternal.
+base::Error store_error(const SqliteError& e);
+
+// Each of these functions writes one log line and ends the process with exit code 1.
+//
+// The outcome of a COMMIT is unknown; only a new process can find out.
+[[noreturn]] void exit_after_commit_failure(const SqliteError& e);
+// The database or its log could not be synced. From then on the kernel treats the unwritten pages as written,
+// so what is read back may not be on the disk. Ends every process of the store (FailureFlag). The next start
+// reads the files from the disk again. `error` is errno.
+[[noreturn]] void exit_after_sync_failure(const char* file, int error);
+// A sync failed in another process of the store. `reason` comes from FailureFlag::reason.
+[[noreturn]] void exit_after_peer_failure(const std::string& reason);
+
+// Inside storage: errors of opening a data directory. Each message says what is wrong and what to do.
+
+inline constexpr std::string_view kRestoreBackup =
+    "restore a backup (docs/operations.md, The data directory)";
+
+// The text for a failed system call on a file of the data directory. `error` is errno.
+std::string system_failure(int error);
+
+// The error for a database file, its log or the log's index that cannot be opened. Looks at these files and
+// at the disk; opens nothing.
+base::Error cannot_open(const std::string& database, const SqliteError& e);
+
+}  // namespace millrace::storage

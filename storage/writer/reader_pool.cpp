@@ -1,0 +1,104 @@
+#include "storage/writer/reader_pool.h"
+
+#include <chrono>
+
+#include <sqlite3.h>
+
+#include "storage/sqlite/errors.h"
+#include "storage/writer/readers.h"
+
+namespace millrace::storage {
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kBorrowWait{1};
+constexpr std::chrono::seconds kReadMax{1};
+constexpr std::chrono::seconds kReadAgain{1};
+constexpr int kLookEveryInstructions = 10'000;
+
+int past(void* end) { return steady_clock::now() > *static_cast<steady_clock::time_point*>(end) ? 1 : 0; }
+
+// One read transaction with a time limit. Its destructor always ends it.
+class ReadTransaction {
+ public:
+  explicit ReadTransaction(Db& db) : db_(db) {
+    db_.prepare("BEGIN").run();
+    sqlite3_progress_handler(db_.handle(), kLookEveryInstructions, past, &end_);
+  }
+  ~ReadTransaction() {
+    sqlite3_progress_handler(db_.handle(), 0, nullptr, nullptr);
+    sqlite3_exec(db_.handle(), "ROLLBACK", nullptr, nullptr, nullptr);
+  }
+  ReadTransaction(const ReadTransaction&) = delete;
+  ReadTransaction& operator=(const ReadTransaction&) = delete;
+
+ private:
+  Db& db_;
+  steady_clock::time_point end_ = steady_clock::now() + kReadMax;
+};
+
+}  // namespace
+
+// A connection borrowed for one read; null if none became free.
+class ReaderPool::Lease {
+ public:
+  explicit Lease(ReaderPool& pool) : pool_(pool), db_(pool.borrow()) {}
+  ~Lease() {
+    if (db_ != nullptr) pool_.give_back(db_);
+  }
+  Lease(const Lease&) = delete;
+  Lease& operator=(const Lease&) = delete;
+  Db* db() const { return db_; }
+
+ private:
+  ReaderPool& pool_;
+  Db* const db_;
+};
+
+ReaderPool::ReaderPool(const std::string& database, int connections) {
+  for (int i = 0; i < connections; ++i) {
+    all_.push_back(std::make_unique<Db>(Db::Options{.path = database, .mode = Db::Mode::kReader}));
+    free_.push_back(all_.back().get());
+  }
+}
+
+base::Status ReaderPool::read(const std::function<void(Db&)>& f) {
+  Lease lease(*this);
+  if (lease.db() == nullptr) return overloaded("the store's readers are all busy", kReadAgain);
+  try {
+    ReadTransaction transaction(*lease.db());
+    f(*lease.db());
+    return {};
+  } catch (const SqliteError& e) {
+    if ((e.code & 0xff) == SQLITE_INTERRUPT)
+      return overloaded("the read took longer than a second", kReadAgain);
+    return store_error(e);
+  }
+}
+
+Db* ReaderPool::borrow() {
+  std::unique_lock lock(mutex_);
+  returned_.wait_for(lock, kBorrowWait, [this] { return closed_ || !free_.empty(); });
+  if (closed_ || free_.empty()) return nullptr;
+  Db* db = free_.back();
+  free_.pop_back();
+  return db;
+}
+
+void ReaderPool::give_back(Db* db) {
+  std::lock_guard lock(mutex_);
+  free_.push_back(db);
+  returned_.notify_all();
+}
+
+void ReaderPool::close() {
+  std::unique_lock lock(mutex_);
+  closed_ = true;
+  returned_.notify_all();
+  returned_.wait(lock, [this] { return free_.size() == all_.size(); });
+  free_.clear();
+  all_.clear();
+}
+
+}  // namespace millrace::storage

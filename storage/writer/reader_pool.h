@@ -1,0 +1,34 @@
+#pragma once
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "storage/sqlite/database.h"
+#include "storage/writer/readers.h"
+
+namespace millrace::storage {
+
+// Readers over a fixed number of connections. A read that takes longer than a second is interrupted
+// (kOverloaded), because it keeps the write-ahead log from being restarted.
+class ReaderPool final : public Readers {
+ public:
+  ReaderPool(const std::string& database, int connections);  // throws SqliteError
+  base::Status read(const std::function<void(Db&)>& f) override;
+  // Waits for running reads; later ones are refused.
+  void close();
+
+ private:
+  class Lease;
+  Db* borrow();
+  void give_back(Db* db);
+
+  std::mutex mutex_;
+  std::condition_variable returned_;
+  std::vector<std::unique_ptr<Db>> all_;
+  std::vector<Db*> free_;
+  bool closed_ = false;
+};
+
+}  // namespace millrace::storage

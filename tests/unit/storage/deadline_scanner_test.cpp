@@ -1,0 +1,162 @@
+#include "storage/jobs/deadline_scanner.h"
+
+#include "storage/sqlite/migrations.h"
+#include "tests/support/temp_dir.h"
+#include "tests/unit/storage/job_store.h"
+#include "tests/unit/storage/opened_store.h"
+
+// Untouched jobs have no entry in the deadline index, and still expire in time.
+namespace millrace::storage::testing {
+namespace {
+
+int expire(JobStore& s, int limit = 100) {
+  return s.step([&](auto done) { s.upkeep().expire_deadlines(limit, done); });
+}
+
+base::WallTime next_due(JobStore& s) { return s.upkeep().next_due(kLease).value().value(); }
+
+std::int64_t entries(Db& db) {
+  auto counted = db.prepare(
+      "SELECT count(*) FROM jobs INDEXED BY jobs_deadline WHERE status IN (0, 2) AND parent_id IS NULL AND "
+      "(version > 1 OR run_at > 0 OR deadline <> created_at + 86400000)");
+  counted.step();
+  return counted.integer(0);
+}
+
+std::int64_t deadline_entries(JobStore& s) {
+  std::int64_t count = -1;
+  (void)write(s.store(), [&count](Tx& tx) {
+    count = entries(tx.db);
+    return base::Status{};
+  });
+  return count;
+}
+
+schemas::JobId submit_for(JobStore& s, const std::string& tenant, int priority = 0) {
+  auto order = s.order(tenant);
+  order.priority = priority;
+  return s.submit(std::move(order));
+}
+
+TEST(DeadlineScanner, AFreshJobHasNoEntryAndOneThatHasRunHas) {
+  JobStore s;
+  s.submit();
+  EXPECT_EQ(deadline_entries(s), 0);
+  const Lease lease = s.claim_one();
+  EXPECT_EQ(deadline_entries(s), 0);
+  s.retry(lease, {});
+  EXPECT_EQ(deadline_entries(s), 1);
+}
+
+TEST(DeadlineScanner, AFreshJobEndsAtItsDeadlineAndNotBefore) {
+  JobStore s;
+  const auto job = s.submit();
+  s.clock.advance(kDay - 1ms);
+  EXPECT_EQ(expire(s), 0);
+  s.clock.advance(1ms);
+  EXPECT_EQ(expire(s), 1);
+  EXPECT_EQ(s.status(job), schemas::JobStatus::kExpired);
+  EXPECT_EQ(expire(s), 0);
+}
+
+TEST(DeadlineScanner, EveryTenantPriorityAndKindIsLookedAt) {
+  JobStore s;
+  std::vector<schemas::JobId> jobs;
+  for (const char* tenant : {"a", "b", "c"}) {
+    for (const int priority : {3, 0, -3}) jobs.push_back(submit_for(s, tenant, priority));
+  }
+  for (const auto kind : {schemas::Kind::kChat, schemas::Kind::kStt}) {
+    auto order = s.order("a");
+    order.id = s.new_id(kind);
+    jobs.push_back(s.submit(std::move(order)));
+  }
+  s.clock.advance(kDay);
+  EXPECT_EQ(expire(s), static_cast<int>(jobs.size()));
+  for (const auto& job : jobs) EXPECT_EQ(s.status(job), schemas::JobStatus::kExpired) << job.str();
+}
+
+TEST(DeadlineScanner, AStepEndsAtMostItsLimitAndTheNextGoesOn) {
+  JobStore s;
+  for (int i = 0; i < 3; ++i) submit_for(s, "a");
+  for (int i = 0; i < 2; ++i) submit_for(s, "b");
+  s.clock.advance(kDay);
+  EXPECT_EQ(expire(s, 2), 2);
+  EXPECT_EQ(expire(s, 2), 2);
+  EXPECT_EQ(expire(s, 2), 1);
+  EXPECT_EQ(expire(s, 2), 0);
+}
+
+TEST(DeadlineScanner, WhatStandsAtAHeadWithALaterDeadlineHidesNothing) {
+  JobStore s;
+  auto late = s.order();
+  late.deadline_after = 3 * kDay;
+  const auto head = s.submit(std::move(late));
+  const auto behind = s.submit();
+  s.clock.advance(kDay);
+  EXPECT_EQ(expire(s), 1);
+  EXPECT_EQ(s.status(behind), schemas::JobStatus::kExpired);
+  EXPECT_EQ(s.status(head), schemas::JobStatus::kQueued);
+}
+
+TEST(DeadlineScanner, TheNextLookIsWhenTheFirstIsDue) {
+  JobStore s;
+  s.submit();
+  EXPECT_EQ(next_due(s), base::WallTime()) << "nothing has been looked at";
+  EXPECT_EQ(expire(s), 0);
+  const auto first = s.clock.wall() + kDay;
+  EXPECT_EQ(next_due(s), first);
+  s.clock.advance(1min);
+  s.submit();
+  EXPECT_EQ(next_due(s), first);
+}
+
+TEST(DeadlineScanner, TheHeadsAreLookedAtEachHourAlthoughNothingIsDue) {
+  JobStore s;
+  s.submit();
+  expire(s);
+  s.clock.advance(kScanInterval - 1ms);
+  EXPECT_GT(next_due(s), s.clock.wall());
+  s.clock.advance(1ms);
+  EXPECT_EQ(next_due(s), base::WallTime());
+  EXPECT_EQ(expire(s), 0);
+  EXPECT_GT(next_due(s), s.clock.wall());
+}
+
+TEST(DeadlineScanner, AClockThatWasSetBackDelaysNoDeadlineOfWhatIsAcceptedThen) {
+  JobStore s;
+  submit_for(s, "a");
+  expire(s);
+  s.clock.jump_wall(-12h);
+  const auto job = submit_for(s, "b");
+  s.clock.advance(kDay - 1ms);
+  EXPECT_EQ(expire(s), 0);
+  s.clock.advance(1ms);
+  EXPECT_EQ(expire(s), 1);
+  EXPECT_EQ(s.status(job), schemas::JobStatus::kExpired);
+}
+
+TEST(DeadlineScanner, OfAnOlderStoreOnlyTouchedJobsKeepTheirEntries) {
+  const support::TempDir dir;
+  Db db({.path = dir.str() + "/older.db"});
+  for (const Migration& step : migrations().first(9)) db.script(step.sql);
+  db.execute(
+      "INSERT INTO jobs (id, tenant, kind, status, priority, rerun, deadline, created_at, model, version) "
+      "VALUES (randomblob(16), 't', 0, 0, 0, 0, 86400001, 1, 'm', 1),"
+      "       (randomblob(16), 't', 0, 0, 0, 0, 86400001, 1, 'm', 3),"
+      "       (randomblob(16), 't', 2, 0, 0, 0, 3600001, 1, 'm', 1),"
+      "       (randomblob(16), 't', 0, 5, 0, 0, 86400001, 1, 'm', 3)");
+  db.script(migrations()[9].sql);
+  EXPECT_EQ(entries(db), 2);
+}
+
+TEST(DeadlineScanner, MoreQueuesThanOneStepLooksAtAreSeenByTheNextOnes) {
+  JobStore s;
+  for (int i = 0; i <= kHeadsPerScan; ++i) submit_for(s, "t" + std::to_string(i));
+  s.clock.advance(kDay);
+  int ended = 0;
+  for (int step = 0; step < 3; ++step) ended += expire(s, 2 * kHeadsPerScan);
+  EXPECT_EQ(ended, kHeadsPerScan + 1);
+}
+
+}  // namespace
+}  // namespace millrace::storage::testing

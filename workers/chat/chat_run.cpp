@@ -1,0 +1,153 @@
+#include "workers/chat/chat_run.h"
+
+#include <utility>
+
+#include "jobs/policy.h"
+#include "schemas/dropped.h"
+#include "schemas/json/json_text.h"
+#include "workers/payload.h"
+#include "workers/runner.h"
+
+namespace millrace::workers {
+namespace {
+
+using base::Code;
+using Lane = base::Pool::Lane;
+
+base::Result<schemas::ChatRequest> read_request(storage::Blobs& blobs, const storage::Claimed& job) {
+  if (!job.input && !job.spec_blob) return schemas::chat_request_from_spec(job.spec);
+  auto text = blobs.read(job.input ? *job.input : *job.spec_blob);
+  if (!text) return text.error();
+  return schemas::chat_request_from_spec(*text);
+}
+
+bool is_inline(const storage::Claimed& job) { return !job.input && !job.spec_blob; }
+
+}  // namespace
+
+ChatTry::ChatTry(storage::Claimed job, AttemptContext& context, ChatSource source, Runner::Ended ended)
+    : job_(std::move(job)),
+      context_(context),
+      source_(source),
+      ended_(std::move(ended)),
+      link_(context.link()) {}
+
+ChatTry::~ChatTry() {
+  if (chat_) chat_->cancel();
+}
+
+template <class Work, class Then>
+void ChatTry::on_pool(Lane lane, Work work, Then then) {
+  const bool posted = context_.pool().post(lane, [self = shared_from_this(), work, then] {
+    auto result = std::make_shared<decltype(work())>(guarded("chat", work));
+    self->link_.post([self, then, result] {
+      if (!self->over_) then(std::move(*result));
+    });
+  });
+  if (!posted) again_later([this, lane, work, then] { on_pool(lane, work, then); });
+}
+
+void ChatTry::again_later(std::function<void()> step) {
+  timer_ = context_.loop().after(kRunAgain, [weak = weak_from_this(), step = std::move(step)] {
+    const auto self = weak.lock();
+    if (self && !self->over_) step();
+  });
+}
+
+void ChatTry::begin() { read(); }
+
+void ChatTry::read() {
+  if (is_inline(job_)) return ask(schemas::chat_request_from_spec(job_.spec));
+  on_pool(
+      Lane::kLarge, [&blobs = context_.store().blobs(), job = job_] { return read_request(blobs, job); },
+      [this](base::Result<schemas::ChatRequest> request) { ask(std::move(request)); });
+}
+
+void ChatTry::ask(base::Result<schemas::ChatRequest> request) {
+  if (!request) {
+    const bool damaged = request.error().code == Code::kStoredDamaged;
+    return end(Fail{
+        damaged ? request.error() : base::error(Code::kInternal, "what the job was made from cannot be read"),
+        {}});
+  }
+  if (!context_.may_start()) return end(Lost{});
+  request->stream = false;
+  request->tenant = job_.tenant;
+  old_functions_ = request->old_functions;
+  outcome_.dropped = schemas::dropped_text(request->dropped);
+  chat_ = std::make_shared<FarChat>(source_, link_, weak_from_this());
+  chat_->start(*std::move(request));
+}
+
+void ChatTry::on_head(const inference::ChatHead& head) {
+  if (over_) return;
+  outcome_.model = head.model;
+  outcome_.attempts = head.attempts;
+  outcome_.dropped = schemas::dropped_text(head.dropped);
+}
+
+// delivery.md, rule 6: a lease that is lost is not sent for. A refusal ends the run at once: the job's own
+// end comes first.
+void ChatTry::before_sending(std::function<void(bool go)> go) {
+  if (job_.permit) job_.permit->leave();
+  if (!may_send() || sent_written_) return go(!over_);
+  waiting_.push_back(std::move(go));
+  if (waiting_.size() > 1) return;
+  const std::string data = schemas::JsonObject().number("attempt", job_.lease.attempt).finish();
+  context_.write_events({{"sent", data}}, [self = shared_from_this()](bool held) {
+    if (!held) self->end(Lost{});
+    self->sent_written_ = held;
+    for (const auto& go_on : std::exchange(self->waiting_, {})) go_on(self->may_send());
+  });
+}
+
+void ChatTry::on_failed_calls(const inference::ChatHead& head, std::optional<double> cost_usd) {
+  on_head(head);
+  outcome_.cost_usd = cost_usd;
+}
+
+bool ChatTry::may_send() {
+  if (!over_ && !context_.may_start()) end(Lost{});
+  return !over_;
+}
+
+void ChatTry::on_end(base::Result<inference::ChatEnd> answer) {
+  if (over_) return;
+  if (!answer) return fail(answer.error());
+  outcome_.usage = schemas::chat_usage_json(answer->reply.usage);
+  outcome_.cost_usd = answer->cost_usd;
+  outcome_.completion = schemas::chat_completion_json(answer->reply, old_functions_);
+  keep(schemas::chat_outcome_text(std::exchange(outcome_, {})));
+}
+
+void ChatTry::fail(const base::Error& error) {
+  if (error.code == Code::kJobCancelled) return end(Lost{});  // the run ends, not the job
+  const bool permanent = jobs::job_retry_class(error) == base::RetryClass::kPermanent;
+  std::string outcome = schemas::chat_outcome_text(outcome_);
+  if (!permanent) return end(Retry{error, false, std::move(outcome)});
+  end(Fail{error, {std::move(outcome), nullptr}});
+}
+
+void ChatTry::keep(std::string result) {
+  if (result.size() <= storage::kInlineMax) return end(Done{{std::move(result), nullptr}});
+  auto bytes = std::make_shared<const std::string>(std::move(result));
+  on_pool(
+      Lane::kLarge, [&blobs = context_.store().blobs(), bytes] { return stage_reserved(blobs, *bytes); },
+      [this, bytes](base::Result<storage::Staged> staged) {
+        if (staged) return end(Done{{{}, *std::move(staged)}});
+        if (staged.error().code != Code::kOverloaded) return end(Retry{staged.error()});
+        again_later([this, bytes] { keep(*bytes); });
+      });
+}
+
+void ChatTry::stop(Stop /*why*/) { end(Cancelled{}); }
+
+void ChatTry::end(Outcome outcome) {
+  if (std::exchange(over_, true)) return;
+  timer_.cancel();
+  if (job_.permit) job_.permit->leave();
+  if (chat_) std::exchange(chat_, nullptr)->cancel();
+  ended_(std::move(outcome));
+}
+
+}  // namespace millrace::workers

@@ -1,0 +1,51 @@
+#pragma once
+#include <memory>
+#include <string>
+
+#include "schemas/chat/chat_job.h"
+#include "workers/chat/provider_chat.h"
+#include "workers/runner.h"
+
+namespace millrace::workers {
+
+// One attempt at a deferred completion. Loop thread only; reads and writes of blobs are the pool's.
+class ChatTry final : public Run, public inference::ChatSink, public std::enable_shared_from_this<ChatTry> {
+ public:
+  ChatTry(storage::Claimed job, AttemptContext& context, ChatSource source, Runner::Ended ended);
+  ~ChatTry() override;
+  void begin();
+  void stop(Stop why) override;
+
+  void on_head(const inference::ChatHead& head) override;
+  void on_piece(schemas::ChatPiece&&) override {}  // the whole is asked for
+  void before_sending(std::function<void(bool go)> go) override;
+  void on_failed_calls(const inference::ChatHead& head, std::optional<double> cost_usd) override;
+  void on_end(base::Result<inference::ChatEnd> end) override;
+
+ private:
+  void read();
+  void ask(base::Result<schemas::ChatRequest> request);
+  void fail(const base::Error& error);
+  void keep(std::string result);
+  void end(Outcome outcome);
+  bool may_send();  // false: the attempt is over, by now at the latest
+  // Runs `work` on the pool and `then` with its result here; again later while the pool is full.
+  template <class Work, class Then>
+  void on_pool(base::Pool::Lane lane, Work work, Then then);
+  void again_later(std::function<void()> step);
+
+  const storage::Claimed job_;
+  AttemptContext& context_;
+  const ChatSource source_;
+  Runner::Ended ended_;
+  const LoopLink link_;
+  schemas::ChatOutcome outcome_;
+  bool old_functions_ = false;
+  std::shared_ptr<FarChat> chat_;
+  bool sent_written_ = false;                               // in the job's history
+  std::vector<std::function<void(bool go)>> waiting_ = {};  // for that, to be sent
+  bool over_ = false;
+  net::Loop::Timer timer_;
+};
+
+}  // namespace millrace::workers

@@ -1,0 +1,233 @@
+#include "workers/exec/exec_command.h"
+
+#include <array>
+#include <cerrno>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include "platform/base/crypto.h"
+#include "schemas/machines/artifact.h"
+#include "storage/jobs/job_queries.h"
+#include "storage/machines/machines.h"
+#include "workers/payload.h"
+#include "workers/runner.h"
+
+namespace millrace::workers {
+namespace {
+
+constexpr std::size_t kPiece = 64 * 1024;
+
+ssize_t read_piece(int fd, std::array<char, kPiece>& piece) {
+  ssize_t got = 0;
+  do {
+    got = ::read(fd, piece.data(), piece.size());
+  } while (got < 0 && errno == EINTR);
+  return got;
+}
+
+// Told to end: an error that nobody reads.
+base::Result<storage::Staged> copy(storage::Blobs& blobs, const machines::ArtifactFile& file,
+                                   const machines::StopSwitch& stop) {
+  auto writer = blobs.begin(file.bytes);
+  if (!writer) return writer.error();
+  std::array<char, kPiece> piece;
+  for (ssize_t got = 0; (got = read_piece(file.content.get(), piece)) != 0;) {
+    if (got < 0 || stop.killed()) return base::error(base::Code::kHostAgentFailed, "it could not be read");
+    const auto bytes = static_cast<std::size_t>(got);
+    if ((*writer)->bytes() + got > schemas::kArtifactBytesMax) {
+      return base::error(base::Code::kTooLarge, "it grew above 100 MiB");
+    }
+    if (auto written = (*writer)->append({piece.data(), bytes}); !written) return written.error();
+  }
+  return (*writer)->finish();
+}
+
+// The files that were left out, and why the first of them was.
+class LeftOut {
+ public:
+  void add(const std::string& why) {
+    if (count_++ == 0) why_ = why;
+  }
+  std::string note(const std::string& before) const {
+    if (count_ == 0) return before;
+    const std::string files = count_ == 1 ? "1 file was" : std::to_string(count_) + " files were";
+    return (before.empty() ? "" : before + "; ") + files + " not kept: " + why_;
+  }
+
+ private:
+  int count_ = 0;
+  std::string why_;
+};
+
+}  // namespace
+
+KeptArtifacts keep_artifacts(storage::Store& store, machines::CommandEnd& end,
+                             const machines::StopSwitch& stop) {
+  KeptArtifacts kept;
+  LeftOut left_out;
+  for (machines::ArtifactFile& file : std::exchange(end.artifacts, {})) {
+    if (stop.killed()) break;
+    if (kept.files.size() == schemas::kArtifactsMax) {
+      left_out.add("an execution keeps " + std::to_string(schemas::kArtifactsMax));
+      continue;
+    }
+    auto staged = copy(store.blobs(), file, stop);
+    if (!staged) {
+      left_out.add(staged.error().message);
+      continue;
+    }
+    kept.files.push_back({.id = base::Uuid::make(store.clock().wall()),
+                          .name = file.name,
+                          .mime_type = std::string(schemas::mime_type_of(file.name)),
+                          .content = *std::move(staged)});
+  }
+  kept.note = left_out.note(end.artifacts_note);
+  return kept;
+}
+
+namespace {
+
+using base::Code;
+
+constexpr std::string_view kExecutionName = "MILLRACE_EXECUTION_ID";
+constexpr std::string_view kMachineName = "MILLRACE_MACHINE_ID";
+
+base::Result<schemas::ExecutionSpec> spec_of(storage::Store& store, const storage::Claimed& job) {
+  auto text = bytes_of(store.blobs(), {job.spec, job.spec_blob});
+  if (!text) return text.error();
+  auto spec = schemas::execution_spec_from_json(*text);
+  if (!spec) return base::error(Code::kHostAgentFailed, "what the job was made from cannot be read");
+  return spec;
+}
+
+// What went wrong is told without a byte of what was sealed.
+base::Result<schemas::Environment> environment_of(storage::Store& store, const storage::Claimed& job,
+                                                  const std::string& secret_key) {
+  const auto sealed = storage::JobQueries(store).secret(job.lease.job);
+  if (!sealed) return sealed.error();
+  if (sealed->empty()) return schemas::Environment();
+  const auto json = base::unseal(secret_key, job.lease.job.str(), *sealed);
+  if (!json) {
+    return base::error(Code::kHostAgentFailed,
+                       "the command's environment cannot be opened: the gateway's secret key is another now");
+  }
+  auto environment = schemas::environment_from_json(*json);
+  if (!environment) return base::error(Code::kHostAgentFailed, "the command's environment cannot be read");
+  return environment;
+}
+
+base::Result<schemas::Machine> machine_of(storage::Store& store, const storage::Claimed& job,
+                                          const base::Uuid& id) {
+  auto machine = storage::Machines(store).machine(job.tenant, id);
+  const bool missing = machine ? machine->desired == schemas::MachineState::kDestroyed
+                               : machine.error().code == Code::kNotFound;
+  if (missing) return base::error(Code::kMachineNotFound, "the machine is not there any more");
+  return machine;
+}
+
+base::Result<std::string> input_of(storage::Store& store, const storage::Claimed& job) {
+  if (!job.input) return std::string();
+  return store.blobs().read(*job.input);
+}
+
+// Ours win over the request's.
+void add_own(schemas::Environment& environment, const storage::Claimed& job, const base::Uuid& machine) {
+  std::erase_if(environment, [](const auto& variable) {
+    return variable.first == kExecutionName || variable.first == kMachineName;
+  });
+  environment.emplace_back(kExecutionName, job.lease.job.str());
+  environment.emplace_back(kMachineName, schemas::machine_id(machine));
+}
+
+}  // namespace
+
+base::Result<machines::CommandOrder> command_order(storage::Store& store, const storage::Claimed& job,
+                                                   const std::string& secret_key) {
+  auto spec = spec_of(store, job);
+  if (!spec) return spec.error();
+  auto machine = machine_of(store, job, spec->machine);
+  if (!machine) return machine.error();
+  auto input = input_of(store, job);
+  if (!input) return input.error();
+  auto environment = environment_of(store, job, secret_key);
+  if (!environment) return environment.error();
+  add_own(*environment, job, machine->id);
+  machines::CommandOrder order;
+  order.machine = *std::move(machine);
+  order.execution = job.lease.job.str();
+  order.command = std::move(spec->command);
+  order.cwd = std::move(spec->cwd);
+  order.environment = std::move(*environment);
+  order.input = *std::move(input);
+  order.timeout = spec->timeout;
+  return order;
+}
+
+ExecCommand::ExecCommand(std::shared_ptr<ExecShop> shop, storage::Store& store, machines::CommandOrder order,
+                         Hooks hooks)
+    : shop_(std::move(shop)),
+      store_(store),
+      order_(std::move(order)),
+      hooks_(std::move(hooks)),
+      output_({.kept_max = shop_->options.output_max,
+               .patience = std::chrono::steady_clock::now() + order_.timeout},
+              hooks_.output) {
+  if (stop_.fd() < 0) throw std::system_error(EMFILE, std::generic_category(), "a command's stop switch");
+  shop_->slots.enter();
+  try {
+    thread_ = std::jthread([this] { run(); });
+  } catch (...) {
+    shop_->slots.leave();
+    throw;
+  }
+}
+
+ExecCommand::~ExecCommand() { kill(); }
+
+void ExecCommand::stop() {
+  stop_.stop();
+  output_.release();
+}
+
+void ExecCommand::kill() {
+  stop_.kill();
+  output_.abandon();
+}
+
+void ExecCommand::run() {
+  pthread_setname_np(pthread_self(), "exec");
+  const std::shared_ptr<ExecShop> shop = shop_;
+  auto end = std::make_shared<ExecEnd>();
+  end->command = run_to_end();
+  end->kept = keep(end->command);
+  hooks_.ended(std::move(end));
+  shop->slots.leave();
+}
+
+machines::CommandEnd ExecCommand::run_to_end() {
+  const machines::CommandHooks hooks{
+      .output = [this](schemas::OutputStream stream, std::string_view bytes) { output_.add(stream, bytes); },
+      .may_go = hooks_.may_go,
+      .released = [this] { output_.release(); }};
+  auto end = guarded(
+      "command", [&]() -> base::Result<machines::CommandEnd> { return shop_->run(order_, stop_, hooks); });
+  if (end) return std::move(*end);
+  machines::CommandEnd failed;
+  failed.how = machines::CommandEnd::How::kHostFailed;
+  failed.message = "the host could not run the command";
+  failed.detail = end.error().message;
+  return failed;
+}
+
+KeptArtifacts ExecCommand::keep(machines::CommandEnd& end) {
+  auto kept = guarded("artifacts",
+                      [&]() -> base::Result<KeptArtifacts> { return keep_artifacts(store_, end, stop_); });
+  if (kept) return *std::move(kept);
+  return {.files = {}, .note = "the files that it left could not be kept"};
+}
+
+}  // namespace millrace::workers

@@ -1,0 +1,123 @@
+#include "workers/exec/exec_output.h"
+
+#include <algorithm>
+
+namespace millrace::workers {
+namespace {
+
+using schemas::OutputStream;
+
+constexpr std::array kStreams = {OutputStream::kStdout, OutputStream::kStderr};
+// With more pieces than these waiting, a stream goes on in its own last one: a command that writes to both in
+// turns, byte by byte, must not make an event of each.
+constexpr std::size_t kPiecesInOrder = 64;
+constexpr std::size_t kCharacterMax = 4;
+
+}  // namespace
+
+void ExecOutput::add(OutputStream stream, std::string_view bytes) {
+  std::unique_lock lock(mutex_);
+  const std::string_view kept = count(of(stream), bytes);
+  if (kept.empty()) return;
+  taken_.wait_until(lock, options_.patience,
+                    [this] { return released_ || waiting_bytes_ <= options_.waiting_max; });
+  if (abandoned_) return;
+  gather(stream, kept);
+  const bool wake = !waiting_.empty() && !std::exchange(woken_, true);
+  lock.unlock();
+  if (wake) wake_();
+}
+
+// What of `bytes` is within the cap.
+std::string_view ExecOutput::count(Stream& stream, std::string_view bytes) const {
+  const std::uint64_t cap = options_.kept_max;
+  const std::uint64_t room = cap - std::min(stream.written, cap);
+  stream.written += bytes.size();
+  return bytes.substr(0, std::min<std::uint64_t>(room, bytes.size()));
+}
+
+void ExecOutput::gather(OutputStream stream, std::string_view bytes) {
+  std::string joined = std::exchange(of(stream).begun, {});
+  joined += bytes;
+  std::string_view rest = joined;
+  const std::size_t begun = schemas::incomplete_tail(rest);
+  of(stream).begun = rest.substr(rest.size() - begun);
+  rest.remove_suffix(begun);
+  while (!rest.empty()) {
+    Piece& piece = piece_for(stream);
+    std::string_view part = rest.substr(0, kChunkMax - piece.bytes.size());
+    if (part.size() < rest.size()) part.remove_suffix(schemas::incomplete_tail(part));
+    piece.bytes += part;
+    waiting_bytes_ += part.size();
+    rest.remove_prefix(part.size());
+  }
+}
+
+// One with room for a character at least.
+ExecOutput::Piece& ExecOutput::piece_for(OutputStream stream) {
+  const std::size_t look = std::min<std::size_t>(waiting_.size(), waiting_.size() < kPiecesInOrder ? 1 : 2);
+  for (std::size_t back = 1; back <= look; ++back) {
+    Piece& piece = waiting_[waiting_.size() - back];
+    if (piece.stream == stream && piece.bytes.size() + kCharacterMax <= kChunkMax) return piece;
+  }
+  return waiting_.emplace_back(Piece{stream, {}});
+}
+
+void ExecOutput::close() {
+  const std::lock_guard lock(mutex_);
+  for (const OutputStream stream : kStreams) {
+    Stream& s = of(stream);
+    if (abandoned_ || s.begun.empty() || s.written > options_.kept_max) continue;
+    waiting_bytes_ += s.begun.size();
+    waiting_.push_back({stream, std::exchange(s.begun, {})});
+  }
+}
+
+void ExecOutput::release() {
+  const std::lock_guard lock(mutex_);
+  released_ = true;
+  taken_.notify_all();
+}
+
+void ExecOutput::abandon() {
+  const std::lock_guard lock(mutex_);
+  released_ = abandoned_ = true;
+  waiting_.clear();
+  waiting_bytes_ = 0;
+  taken_.notify_all();
+}
+
+std::vector<storage::JobOutcomes::Event> ExecOutput::take() {
+  std::vector<Piece> pieces;
+  {
+    const std::lock_guard lock(mutex_);
+    woken_ = false;
+    while (!waiting_.empty() && pieces.size() < kEventsPerTake) {
+      waiting_bytes_ -= waiting_.front().bytes.size();
+      pieces.push_back(std::move(waiting_.front()));
+      waiting_.pop_front();
+    }
+    taken_.notify_all();
+  }
+  std::vector<storage::JobOutcomes::Event> events;
+  events.reserve(pieces.size());
+  for (const Piece& piece : pieces) {
+    events.push_back({std::string(schemas::name(piece.stream)), schemas::output_event_data(piece.bytes)});
+  }
+  return events;
+}
+
+schemas::ExecutionResult ExecOutput::counts() const {
+  const std::lock_guard lock(mutex_);
+  const auto bytes = [this](OutputStream stream) {
+    return streams_[static_cast<std::size_t>(stream)].written;
+  };
+  schemas::ExecutionResult counts;
+  counts.stdout_bytes = static_cast<std::int64_t>(bytes(OutputStream::kStdout));
+  counts.stderr_bytes = static_cast<std::int64_t>(bytes(OutputStream::kStderr));
+  counts.stdout_truncated = bytes(OutputStream::kStdout) > options_.kept_max;
+  counts.stderr_truncated = bytes(OutputStream::kStderr) > options_.kept_max;
+  return counts;
+}
+
+}  // namespace millrace::workers

@@ -1,0 +1,271 @@
+#include "workers/exec/exec_run.h"
+
+#include <chrono>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "schemas/json/json_text.h"
+#include "workers/exec/exec_command.h"
+#include "workers/jobs/worker_metrics.h"
+#include "workers/runner.h"
+
+namespace millrace::workers {
+namespace {
+
+using base::Code;
+using Lane = base::Pool::Lane;
+
+}  // namespace
+
+ExecRun::ExecRun(const storage::Claimed& job, AttemptContext& context, std::shared_ptr<ExecShop> shop,
+                 Runner::Ended ended)
+    : job_(std::make_shared<const storage::Claimed>(job)),
+      context_(context),
+      shop_(std::move(shop)),
+      ended_(std::move(ended)) {}
+
+void ExecRun::post(const LoopLink& link, std::weak_ptr<ExecRun> run, std::function<void(ExecRun&)> step) {
+  link.post([run = std::move(run), step = std::move(step)] {
+    if (const auto self = run.lock()) self->take(step);
+  });
+}
+
+void ExecRun::take(const std::function<void(ExecRun&)>& step) {
+  try {
+    step(*this);
+  } catch (const std::exception& what) {
+    broke(what);
+  }
+}
+
+// The command is not left running behind a run that cannot follow it.
+void ExecRun::broke(const std::exception& what) {
+  if (over_) return;
+  fault_ = base::error(Code::kHostAgentFailed, threw("exec", what).message);
+  if (command_ && !end_) return command_->kill();
+  end(failed(*fault_));
+}
+
+void ExecRun::again_later(std::function<void(ExecRun&)> step) {
+  timer_ = context_.loop().after(kRunAgain, [weak = weak_from_this(), step = std::move(step)] {
+    const auto self = weak.lock();
+    if (self && self->goes_on()) self->take(step);
+  });
+}
+
+// Asked before the command begins.
+bool ExecRun::goes_on() {
+  if (over_) return false;
+  if (!stop_) return true;
+  if (stop_ != Stop::kCancel) {
+    end(Lost{});
+  } else {
+    end(Cancelled{{schemas::to_json(schemas::ExecutionResult{}), nullptr}});
+  }
+  return false;
+}
+
+void ExecRun::end(Outcome outcome) {
+  if (!std::exchange(over_, true)) ended_(std::move(outcome));
+}
+
+void ExecRun::stop(Stop why) {
+  if (over_ || stop_ == Stop::kLost) return;
+  stop_ = why;
+  if (!command_) return;
+  if (why != Stop::kLost) return command_->stop();
+  command_->kill();
+  if (end_) end(Lost{});
+}
+
+void ExecRun::begin() {
+  if (!context_.may_start()) return end(Lost{});
+  prepare();
+}
+
+void ExecRun::prepare() {
+  const bool posted = context_.pool().post(
+      job_->spec_blob ? Lane::kLarge : Lane::kQuick,
+      [weak = weak_from_this(), link = context_.link(), &store = context_.store(), job = job_, shop = shop_] {
+        auto order = std::make_shared<base::Result<machines::CommandOrder>>(
+            guarded("exec", [&] { return command_order(store, *job, shop->options.secret_key); }));
+        post(link, weak, [order](ExecRun& run) { run.prepared(std::move(*order)); });
+      });
+  if (!posted) again_later([](ExecRun& run) { run.prepare(); });
+}
+
+void ExecRun::prepared(base::Result<machines::CommandOrder> order) {
+  if (!goes_on()) return;
+  if (!order) return refused(order.error());
+  run(std::make_shared<machines::CommandOrder>(std::move(*order)));
+}
+
+// Nothing has begun: what may pass is tried again, by another attempt where the job may have one.
+void ExecRun::refused(const base::Error& error) {
+  if (error.code == Code::kOverloaded) {
+    return again_later([](ExecRun& run) { run.prepare(); });
+  }
+  log_job(base::LogLevel::kWarn, "exec_not_prepared", *job_, {{"why", error.message}});
+  if (base::info(error.code).retry == base::RetryClass::kPermanent) return end(failed(error));
+  if (job_->rerun == schemas::Rerun::kAtLeastOnce) return end(Retry{error});
+  end(failed(base::error(Code::kHostAgentFailed, "the command could not be prepared")));
+}
+
+void ExecRun::run(const OrderPtr& order) {
+  if (!context_.may_start()) return end(Lost{});
+  timeout_ = order->timeout;
+  machine_ = order->machine.id;
+  const LoopLink link = context_.link();
+  const std::weak_ptr<ExecRun> weak = weak_from_this();
+  ExecCommand::Hooks hooks{
+      .may_go = context_.start_check(),
+      .output = [link, weak] { post(link, weak, [](ExecRun& run) { run.write_output(); }); },
+      .ended =
+          [link, weak](std::shared_ptr<ExecEnd> end) {
+            post(link, weak, [end = std::move(end)](ExecRun& run) { run.ended(end); });
+          }};
+  try {
+    command_ = std::make_unique<ExecCommand>(shop_, context_.store(), *order, std::move(hooks));
+  } catch (const std::system_error&) {
+    log_job(base::LogLevel::kWarn, "exec_thread_refused", *job_);
+    again_later([order](ExecRun& run) { run.run(order); });
+  }
+}
+
+void ExecRun::write_output() {
+  if (over_ || writing_) return;
+  auto events = command_->output().take();
+  if (events.empty()) return settle();
+  writing_ = true;
+  context_.write_events(std::move(events), [weak = weak_from_this()](bool held) {
+    const auto self = weak.lock();
+    if (self) self->take([held](ExecRun& run) { run.written(held); });
+  });
+}
+
+void ExecRun::written(bool held) {
+  if (over_) return;
+  writing_ = false;
+  if (!held) {
+    lost_ = true;
+    command_->kill();
+  }
+  write_output();
+}
+
+void ExecRun::ended(const std::shared_ptr<ExecEnd>& end) {
+  if (over_) return;
+  end_ = end;
+  log_failure(end->command);
+  command_->output().close();
+  if (lease_lost() || fault_) return settle();
+  write_output();
+}
+
+void ExecRun::log_failure(const machines::CommandEnd& end) const {
+  using How = machines::CommandEnd::How;
+  if (end.how != How::kHostFailed && end.how != How::kNotRoutable) return;
+  log_job(base::LogLevel::kError, "exec_host_failed", *job_,
+          {{"machine", schemas::machine_id(machine_)}, {"why", end.message}, {"said", end.detail}});
+}
+
+// The job ends when its command has, and all that it wrote and left is in the store.
+void ExecRun::settle() {
+  if (over_ || !end_) return;
+  if (lease_lost()) return end(Lost{});
+  if (fault_) return end(failed(*fault_));
+  if (write_artifacts() || write_note()) return;
+  end(exec_outcome(end_->command, command_->output().counts(), stop_, timeout_));
+}
+
+// Refused for good, they are left out: the job's end does not hang on them, and its own move says whether the
+// lease held. False: there are none.
+bool ExecRun::write_artifacts() {
+  auto files = std::exchange(end_->kept.files, {});
+  if (files.empty()) return false;
+  writing_ = true;
+  context_.write_artifacts(machine_, std::move(files), [weak = weak_from_this()](bool held) {
+    const auto self = weak.lock();
+    if (!self) return;
+    self->take([held](ExecRun& run) {
+      if (!held) log_job(base::LogLevel::kWarn, "artifacts_refused", *run.job_);
+      run.writing_ = false;
+      run.settle();
+    });
+  });
+  return true;
+}
+
+bool ExecRun::write_note() {
+  const std::string note = std::exchange(end_->kept.note, {});
+  if (note.empty()) return false;
+  log_job(base::LogLevel::kWarn, "artifacts_left_out", *job_, {{"why", note}});
+  writing_ = true;
+  context_.write_events({{std::string(schemas::kWarning), schemas::warning_event_data(note)}},
+                        [weak = weak_from_this()](bool held) {
+                          const auto self = weak.lock();
+                          if (self) self->take([held](ExecRun& run) { run.written(held); });
+                        });
+  return true;
+}
+
+// What never ran, or was not followed to its end, has sizes, too.
+Fail ExecRun::failed(base::Error error) const {
+  const auto counts = command_ ? command_->output().counts() : schemas::ExecutionResult{};
+  return {std::move(error), {schemas::to_json(counts), nullptr}};
+}
+
+namespace {
+
+using base::Code;
+using How = machines::CommandEnd::How;
+
+storage::Payload payload(const schemas::ExecutionResult& result) {
+  return {schemas::to_json(result), nullptr};
+}
+
+Fail failed(Code code, std::string message, const schemas::ExecutionResult& result) {
+  return {base::error(code, std::move(message)), payload(result)};
+}
+
+Outcome exited(int code, schemas::ExecutionResult result) {
+  result.exit_code = code;
+  if (code == 0) return Done{payload(result)};
+  return failed(Code::kCommandFailed, "the command ended with exit code " + std::to_string(code), result);
+}
+
+Outcome signalled(int signal, schemas::ExecutionResult result) {
+  result.signal = signal;
+  return failed(Code::kCommandFailed, "the command was ended by signal " + std::to_string(signal), result);
+}
+
+}  // namespace
+
+Outcome exec_outcome(const machines::CommandEnd& end, schemas::ExecutionResult counts,
+                     std::optional<Stop> stop, std::chrono::milliseconds timeout) {
+  switch (end.how) {
+    case How::kExited:
+      return exited(end.exit_code, counts);
+    case How::kSignalled:
+      return signalled(end.signal, counts);
+    case How::kTimedOut:
+      return Expire{base::error(Code::kExecutionTimedOut, "the command ran for longer than its timeout_ms, " +
+                                                              std::to_string(timeout.count())),
+                    payload(counts)};
+    case How::kStopped:
+      if (stop == Stop::kCancel) return Cancelled{payload(counts)};
+      return Lost{};
+    case How::kNotBegun:
+      return Lost{};
+    case How::kPrepareFailed:
+      return failed(Code::kExecutionPrepareFailed, end.message, counts);
+    case How::kNotRoutable:
+      return failed(Code::kMachineNotRoutable, end.message, counts);
+    case How::kHostFailed:
+      return failed(Code::kHostAgentFailed, end.message, counts);
+  }
+  return Lost{};
+}
+
+}  // namespace millrace::workers

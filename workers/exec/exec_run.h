@@ -1,0 +1,70 @@
+#pragma once
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "machines/driver.h"
+#include "schemas/machines/execution.h"
+#include "workers/exec/exec_command.h"
+#include "workers/runner.h"
+
+namespace millrace::workers {
+
+// One attempt at a command: looked up on the pool, run on a thread of its own, its output written to the
+// store by one move at a time while the next gathers. Loop thread only. Owned by its attempt alone, so that
+// no other thread ever waits for the command's.
+class ExecRun final : public Run, public std::enable_shared_from_this<ExecRun> {
+ public:
+  ExecRun(const storage::Claimed& job, AttemptContext& context, std::shared_ptr<ExecShop> shop,
+          Runner::Ended ended);
+  void begin();
+  void stop(Stop why) override;
+
+ private:
+  using OrderPtr = std::shared_ptr<machines::CommandOrder>;
+
+  void prepare();
+  void prepared(base::Result<machines::CommandOrder> order);
+  void refused(const base::Error& error);
+  void run(const OrderPtr& order);
+  void write_output();
+  void written(bool held);
+  void ended(const std::shared_ptr<ExecEnd>& end);
+  void log_failure(const machines::CommandEnd& end) const;
+  bool write_artifacts();
+  bool write_note();
+  void settle();
+  void broke(const std::exception& what);
+
+  bool goes_on();
+  bool lease_lost() const { return lost_ || stop_ == Stop::kLost; }
+  void end(Outcome outcome);
+  Fail failed(base::Error error) const;
+  void again_later(std::function<void(ExecRun&)> step);
+  // A step on the loop, from any thread, if the run is still there; one that throws breaks the run.
+  static void post(const LoopLink& link, std::weak_ptr<ExecRun> run, std::function<void(ExecRun&)> step);
+  void take(const std::function<void(ExecRun&)>& step);
+
+  const std::shared_ptr<const storage::Claimed> job_;
+  AttemptContext& context_;
+  const std::shared_ptr<ExecShop> shop_;
+  Runner::Ended ended_;
+
+  std::unique_ptr<ExecCommand> command_;
+  std::chrono::milliseconds timeout_{0};
+  base::Uuid machine_;
+  std::shared_ptr<ExecEnd> end_;
+  std::optional<base::Error> fault_;  // of ours
+  std::optional<Stop> stop_;
+  bool writing_ = false;
+  bool lost_ = false;  // the store refused a write
+  bool over_ = false;
+  net::Loop::Timer timer_;
+};
+
+// What a command's end is for its job. `counts`: what it wrote; `stop`: what its run was told last.
+Outcome exec_outcome(const machines::CommandEnd& end, schemas::ExecutionResult counts,
+                     std::optional<Stop> stop, std::chrono::milliseconds timeout);
+
+}  // namespace millrace::workers

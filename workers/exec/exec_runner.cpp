@@ -1,0 +1,34 @@
+#include "workers/exec/exec_runner.h"
+
+#include <utility>
+
+#include "workers/exec/exec_run.h"
+
+namespace millrace::workers {
+
+ExecRunner::ExecRunner(Drivers drivers, Options options)
+    : ExecRunner(
+          [drivers = std::move(drivers)](const machines::CommandOrder& order,
+                                         const machines::StopSwitch& stop,
+                                         const machines::CommandHooks& hooks) {
+            machines::Driver* driver = drivers(order.machine.driver);
+            if (driver) return driver->run(order, stop, hooks);
+            machines::CommandEnd end;
+            end.how = machines::CommandEnd::How::kNotRoutable;
+            end.message = no_such_driver(order.machine.driver).message;
+            return end;
+          },
+          std::move(options)) {}
+
+ExecRunner::ExecRunner(RunCommand run, Options options)
+    : shop_(std::make_shared<ExecShop>(std::move(run), std::move(options))) {}
+
+ExecRunner::~ExecRunner() { shop_->slots.wait_until_empty(); }
+
+std::shared_ptr<Run> ExecRunner::start(const storage::Claimed& job, AttemptContext& context, Ended ended) {
+  auto run = std::make_shared<ExecRun>(job, context, shop_, std::move(ended));
+  run->begin();
+  return run;
+}
+
+}  // namespace millrace::workers

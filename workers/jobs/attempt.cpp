@@ -1,0 +1,252 @@
+#include "workers/jobs/attempt.h"
+
+#include <algorithm>
+#include <random>
+#include <utility>
+
+#include "storage/jobs/job_queries.h"
+#include "workers/jobs/worker_metrics.h"
+#include "workers/runner.h"
+
+namespace millrace::workers {
+namespace {
+
+using std::chrono::milliseconds;
+using storage::Applied;
+
+// A move that met a full disk or queue is sent again until the store has decided.
+constexpr milliseconds kFirstWait{20};
+constexpr milliseconds kLongestWait{2'000};
+
+double random_fraction() {
+  thread_local std::minstd_rand engine{std::random_device{}()};
+  return std::uniform_real_distribution<double>(0.0, 1.0)(engine);
+}
+
+schemas::JobError stored(const base::Error& error) { return {error.code, error.message, error.param}; }
+
+// What the store made of a move that was to end the attempt in `meant`.
+AttemptEnd end_of(Applied applied, AttemptEnd meant) {
+  switch (applied) {
+    case Applied::kYes:
+    case Applied::kRepeated:
+      return meant;
+    case Applied::kCancelled:
+      return AttemptEnd::kCancelled;
+    case Applied::kLeaseLost:
+      return AttemptEnd::kLost;
+  }
+  return meant;
+}
+
+}  // namespace
+
+Attempt::Attempt(Workshop& shop, storage::Claimed job, Gone gone)
+    : shop_(shop),
+      job_(std::move(job)),
+      outcomes_(shop.store),
+      usable_until_(std::make_shared<UsableUntil>(job_.claimed_at + shop.lease.usable())),
+      started_at_(shop.clock.boot()),
+      gone_(std::move(gone)) {}
+
+bool Attempt::may_start() const { return shop_.clock.boot() < usable_until_->load(); }
+
+std::function<bool()> Attempt::start_check() const {
+  return [until = usable_until_, &clock = shop_.clock] { return clock.boot() < until->load(); };
+}
+
+void Attempt::start(Runner& runner) {
+  if (!may_start()) return give_back();
+  shop_.metrics.started(kind(), shop_.clock.wall() - job_.created_at);
+  running_ = true;
+  if (job_.spec_damaged) return ended(Fail{storage::damaged_payload(base::Code::kRequestDamaged), {}});
+  const auto ended_with = [self = weak_from_this()](Outcome outcome) {
+    if (const auto attempt = self.lock()) attempt->ended(std::move(outcome));
+  };
+  auto run = guarded(
+      "start", [&]() -> base::Result<std::shared_ptr<Run>> { return runner.start(job_, *this, ended_with); });
+  if (!run) return ended(Retry{std::move(run.error())});
+  if (running_) run_ = std::move(*run);
+}
+
+void Attempt::renewed(base::BootTime sent) {
+  if (stop_ == Stop::kLost) return;
+  usable_until_->store(std::max(usable_until_->load(), sent + shop_.lease.usable()));
+}
+
+// Once the outcome is on its way, its own reply says whether the lease held.
+void Attempt::told_lost() {
+  if (running_) stop(Stop::kLost);
+}
+
+void Attempt::told_cancel() {
+  if (running_ && !stop_) stop(Stop::kCancel);
+}
+
+void Attempt::drain() {
+  if (running_ && !stop_) stop(Stop::kDrain);
+}
+
+void Attempt::check_lease() {
+  if (running_ && stop_ != Stop::kLost && !may_start()) stop(Stop::kLost);
+}
+
+void Attempt::stop(Stop why) {
+  stop_ = why;
+  if (why == Stop::kLost) usable_until_->store(base::BootTime::min());
+  if (run_) run_->stop(why);
+}
+
+void Attempt::ended(Outcome outcome) {
+  if (!std::exchange(running_, false)) return;
+  // The run may be on the stack: it goes with the next turn of the loop.
+  if (run_) shop_.loop.post([run = std::exchange(run_, nullptr)] {});
+  decide(std::move(outcome));
+}
+
+// Exactly one move. A lost lease drops what was made: the move that gives the job back is refused by the
+// store if someone else has it, and spares it the wait for its lease if nobody does.
+void Attempt::decide(Outcome outcome) {
+  if (stop_ == Stop::kLost) return give_back();
+  const storage::Lease lease = job_.lease;
+  if (auto* done = std::get_if<Done>(&outcome)) {
+    move([this, lease,
+          result = std::move(done->result)](auto d) { outcomes_.finish(lease, result, std::move(d)); },
+         AttemptEnd::kSucceeded);
+  } else if (auto* fail = std::get_if<Fail>(&outcome)) {
+    move([this, lease, error = stored(fail->error),
+          result = std::move(fail->result)](auto d) { outcomes_.fail(lease, error, result, std::move(d)); },
+         AttemptEnd::kFailed);
+  } else if (auto* split = std::get_if<Split>(&outcome)) {
+    move([this, lease, s = std::move(*split)](
+             auto d) { outcomes_.split(lease, s.children, s.progress_total, std::move(d)); },
+         AttemptEnd::kSplit);
+  } else if (auto* late = std::get_if<Expire>(&outcome)) {
+    move([this, lease, error = stored(late->error), result = std::move(late->result)](
+             auto d) { outcomes_.expired(lease, error, result, std::move(d)); },
+         AttemptEnd::kExpired);
+  } else if (stop_ == Stop::kCancel) {
+    cancelled(std::move(outcome));
+  } else if (const auto* again = std::get_if<Retry>(&outcome); again && stop_ != Stop::kDrain) {
+    retry(*again);
+  } else {
+    give_back();
+  }
+}
+
+// Whatever else the run ended with, its owner wanted no more of it.
+void Attempt::cancelled(Outcome outcome) {
+  auto* stopped = std::get_if<Cancelled>(&outcome);
+  storage::Payload result = stopped ? std::move(stopped->result) : storage::Payload();
+  move([this, result = std::move(result)](auto d) { outcomes_.cancelled(job_.lease, result, std::move(d)); },
+       AttemptEnd::kCancelled);
+}
+
+void Attempt::retry(const Retry& retry) {
+  const jobs::KindPolicy& policy = jobs::policy(kind());
+  const double random = random_fraction();
+  storage::RetryPlan plan =
+      retry.crash ? jobs::crash_plan(job_.crashes, retry.error, random)
+                  : jobs::retry_plan(policy, job_.lease.attempt - job_.losses, retry.error, random);
+  plan.result = retry.result;
+  log_job(
+      base::LogLevel::kInfo, "job_retry", job_,
+      {{"code", base::name(plan.error.code)}, {"why", plan.error.message}, {"delay_ms", plan.delay.count()}});
+  move([this, plan = std::move(plan)](auto d) { outcomes_.retry(job_.lease, plan, std::move(d)); },
+       AttemptEnd::kRetry);
+}
+
+void Attempt::give_back() {
+  move([this](auto d) { outcomes_.give_back(job_.lease, std::move(d)); },
+       stop_ == Stop::kLost ? AttemptEnd::kLost : AttemptEnd::kGivenBack);
+}
+
+void Attempt::move(Send send, AttemptEnd end) {
+  until_decided(std::move(send), kFirstWait,
+                [self = shared_from_this(), end](const base::Result<Applied>& applied) {
+                  if (!applied) return self->refused(applied.error(), end);
+                  self->depart(end_of(*applied, end));
+                });
+}
+
+// A split of a child, say: the job must still end.
+void Attempt::refused(const base::Error& error, AttemptEnd meant) {
+  log_job(base::LogLevel::kError, "job_move_impossible", job_,
+          {{"outcome", name(meant)}, {"why", error.message}});
+  if (meant == AttemptEnd::kFailed) return depart(AttemptEnd::kLost);
+  const schemas::JobError fault{base::Code::kInternal, "the job's result could not be recorded"};
+  move([this, fault](auto d) { outcomes_.fail(job_.lease, fault, {}, std::move(d)); }, AttemptEnd::kFailed);
+}
+
+void Attempt::until_decided(Send send, milliseconds wait, Decided decided) {
+  // The way home is copied: the store's answer may come after the worker's end.
+  auto reply = [self = shared_from_this(), link = shop_.link, send, wait,
+                decided](base::Result<Applied> applied) {
+    link.post([self, send, wait, decided, applied = std::move(applied)] {
+      const bool final = applied || base::info(applied.error().code).retry == base::RetryClass::kPermanent;
+      if (final) return decided(applied);
+      log_job(base::LogLevel::kWarn, "job_move_refused", self->job_, {{"why", applied.error().message}});
+      self->wait_and_send(send, wait, decided);
+    });
+  };
+  send(std::move(reply));
+}
+
+void Attempt::wait_and_send(Send send, milliseconds wait, Decided decided) {
+  const int id = next_wait_++;
+  waits_[id] = shop_.loop.after(wait, [self = shared_from_this(), id, send, wait, decided] {
+    self->waits_.erase(id);
+    self->until_decided(send, std::min(wait * 2, kLongestWait), decided);
+  });
+}
+
+// Writes of a run: given up when the lease is lost.
+void Attempt::until_held(Send send, Held done) {
+  auto guarded = [self = shared_from_this(), send = std::move(send)](storage::Callback<Applied> d) {
+    if (self->stop_ == Stop::kLost) return d(Applied::kLeaseLost);
+    send(std::move(d));
+  };
+  until_decided(std::move(guarded), kFirstWait,
+                [done = std::move(done)](const base::Result<Applied>& applied) {
+                  done(applied && *applied == Applied::kYes);
+                });
+}
+
+void Attempt::write_parts(std::vector<storage::JobOutcomes::Part> parts, Held done) {
+  until_held([this, parts = std::move(parts)](auto d) { outcomes_.parts(job_.lease, parts, std::move(d)); },
+             std::move(done));
+}
+
+void Attempt::write_events(std::vector<storage::JobOutcomes::Event> events, Held done) {
+  until_held(
+      [this, events = std::move(events)](auto d) { outcomes_.events(job_.lease, events, std::move(d)); },
+      std::move(done));
+}
+
+void Attempt::write_artifacts(base::Uuid machine, std::vector<storage::JobOutcomes::NewArtifact> files,
+                              Held done) {
+  until_held([this, machine, files = std::move(files)](
+                 auto d) { outcomes_.artifacts(job_.lease, machine, files, std::move(d)); },
+             std::move(done));
+}
+
+void Attempt::set_progress_total(int total, Held done) {
+  until_held([this, total](auto d) { outcomes_.progress_total(job_.lease, total, std::move(d)); },
+             std::move(done));
+}
+
+void Attempt::attach_input(storage::Staged input, Held done) {
+  until_held(
+      [this, input = std::move(input)](auto d) { outcomes_.attach_input(job_.lease, input, std::move(d)); },
+      std::move(done));
+}
+
+void Attempt::depart(AttemptEnd end) {
+  if (std::exchange(departed_, true)) return;
+  const milliseconds ran = shop_.clock.boot() - started_at_;
+  shop_.metrics.ended(kind(), end, ran);
+  log_job(base::LogLevel::kInfo, "job_attempt", job_, {{"outcome", name(end)}, {"duration_ms", ran.count()}});
+  gone_(*this);
+}
+
+}  // namespace millrace::workers

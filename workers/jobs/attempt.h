@@ -1,0 +1,100 @@
+#pragma once
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "jobs/policy.h"
+#include "workers/jobs/worker_metrics.h"
+#include "workers/runner.h"
+
+namespace millrace::workers {
+
+// What all attempts of a worker share. Outlives them.
+struct Workshop {
+  storage::Store& store;
+  base::Pool& pool;
+  net::Loop& loop;
+  LoopLink link;
+  const base::Clock& clock;
+  jobs::LeasePolicy lease;
+  WorkerMetrics metrics;
+};
+
+// One claimed job from the start check to the store's decision. Loop thread only.
+class Attempt final : public AttemptContext, public std::enable_shared_from_this<Attempt> {
+ public:
+  using Gone = std::function<void(Attempt&)>;
+
+  // `gone`: once, when the store has decided or the lease is known to be lost, and the runner has ended; the
+  // slot is free then.
+  Attempt(Workshop& shop, storage::Claimed job, Gone gone);
+
+  // The clock check, then the runner.
+  void start(Runner& runner);
+  // A heartbeat sent at `sent` renewed the lease.
+  void renewed(base::BootTime sent);
+  // The heartbeat's word.
+  void told_lost();
+  void told_cancel();
+  // The worker ends: bring what you have, else the job goes back.
+  void drain();
+  // Without a good heartbeat for so long that the lease may end: what runs is killed.
+  void check_lease();
+  // Back to the queue without having been started.
+  void give_back();
+
+  const storage::Lease& lease() const { return job_.lease; }
+  bool believes_in_lease() const { return stop_ != Stop::kLost; }
+  schemas::Kind kind() const { return job_.lease.job.kind; }
+
+  storage::Store& store() override { return shop_.store; }
+  base::Pool& pool() override { return shop_.pool; }
+  net::Loop& loop() override { return shop_.loop; }
+  const LoopLink& link() const override { return shop_.link; }
+  const WorkerMetrics& metrics() const override { return shop_.metrics; }
+  bool may_start() const override;
+  std::function<bool()> start_check() const override;
+  void write_parts(std::vector<storage::JobOutcomes::Part> parts, Held done) override;
+  void write_events(std::vector<storage::JobOutcomes::Event> events, Held done) override;
+  void write_artifacts(base::Uuid machine, std::vector<storage::JobOutcomes::NewArtifact> files,
+                       Held done) override;
+  void set_progress_total(int total, Held done) override;
+  void attach_input(storage::Staged input, Held done) override;
+
+ private:
+  // An error: the move can never be made (a mistake of ours); everything else is tried again.
+  using Decided = std::function<void(base::Result<storage::Applied>)>;
+  // Sends a move; may be called again with the same content.
+  using Send = std::function<void(storage::Callback<storage::Applied>)>;
+  // Until when, exclusive, something may be begun (rule 2); read by slot threads.
+  using UsableUntil = std::atomic<base::BootTime>;
+
+  void stop(Stop why);
+  void ended(Outcome outcome);
+  void decide(Outcome outcome);
+  void cancelled(Outcome outcome);
+  void move(Send send, AttemptEnd end);
+  void until_decided(Send send, std::chrono::milliseconds wait, Decided decided);
+  void until_held(Send send, Held done);
+  void wait_and_send(Send send, std::chrono::milliseconds wait, Decided decided);
+  void refused(const base::Error& error, AttemptEnd meant);
+  void retry(const Retry& retry);
+  void depart(AttemptEnd end);
+
+  Workshop& shop_;
+  const storage::Claimed job_;
+  storage::JobOutcomes outcomes_;
+  const std::shared_ptr<UsableUntil> usable_until_;
+  base::BootTime started_at_;
+  Gone gone_;
+  std::shared_ptr<Run> run_;
+  std::optional<Stop> stop_;
+  bool running_ = false;  // the runner has it
+  bool departed_ = false;
+  std::map<int, net::Loop::Timer> waits_;
+  int next_wait_ = 0;
+};
+
+}  // namespace millrace::workers

@@ -1,0 +1,247 @@
+#include "workers/jobs/claimer.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "platform/base/log.h"
+#include "workers/runner.h"
+
+namespace millrace::workers {
+namespace {
+
+// Tokens beyond the free slots that may wait here for a slot or for the claim before them.
+constexpr std::size_t kWantedPerSlot = 2;
+constexpr std::chrono::milliseconds kAskAgain{200};
+
+std::vector<storage::PartitionLag> lags_of(const bus::Dispatch& dispatch, schemas::Kind kind) {
+  std::vector<storage::PartitionLag> lags;
+  for (const bus::PartitionLag& lag : dispatch.lags(kind)) lags.push_back({lag.partition, lag.tokens});
+  return lags;
+}
+
+}  // namespace
+
+Claimer::Claimer(Workshop& shop, bus::Dispatch& dispatch, Options options, Start start)
+    : shop_(shop),
+      dispatch_(dispatch),
+      options_(std::move(options)),
+      start_(std::move(start)),
+      claims_(shop.store) {
+  for (const auto& [kind, bounds] : options_.kinds) {
+    lines_[kind].slots = bounds.slots;
+    lines_[kind].lanes = bounds.lanes;
+  }
+}
+
+void Claimer::subscribe() {
+  for (const auto& [kind, line] : lines_) subscribe(kind);
+}
+
+void Claimer::subscribe(schemas::Kind kind) {
+  if (const Lanes& lanes = lines_.at(kind).lanes) {
+    lanes->on_room([this, link = shop_.link, kind] { link.post([this, kind] { look_again(kind); }); });
+  }
+  dispatch_.subscribe(
+      kind, options_.worker, [this, link = shop_.link](bus::Token token, std::function<void()> taken) {
+        const bool posted = link.post([this, token = std::move(token), taken] { on_token(token, taken); });
+        if (!posted) taken();  // some other worker finds the job in the store
+      });
+}
+
+void Claimer::add(schemas::Kind kind, Bounds bounds) {
+  if (closed_) return;
+  lines_[kind].slots = bounds.slots;
+  lines_[kind].lanes = std::move(bounds.lanes);
+  subscribe(kind);
+  if (!open_) return;
+  tell_room(kind);
+  plan(kind, true);
+}
+
+void Claimer::open() {
+  if (closed_) return;
+  open_ = true;
+  for (const auto& [kind, line] : lines_) {
+    tell_room(kind);
+    plan(kind, true);
+  }
+  wait_for_next_look();
+}
+
+void Claimer::wait_for_next_look() {
+  const auto spread = static_cast<std::uint32_t>((options_.look_max - options_.look_min).count() + 1);
+  const auto wait = options_.look_min + std::chrono::milliseconds(random_() % spread);
+  timer_ = shop_.loop.after(wait, [this] {
+    if (closed_) return;
+    for (const auto& [kind, line] : lines_) plan(kind, true);
+    if (!dispatch_.durable()) claims_.retry_parked_claims();
+    wait_for_next_look();
+  });
+}
+
+// Claims that stand hear of it in the store.
+void Claimer::look_again(schemas::Kind kind) {
+  if (!open_ || closed_) return;
+  plan(kind, true);
+  if (!dispatch_.durable() && lines_.at(kind).reserved > 0) claims_.retry_parked_claims();
+}
+
+void Claimer::on_token(bus::Token token, std::function<void()> taken) {
+  const auto line = lines_.find(token.job.kind);
+  if (!open_ || closed_ || line == lines_.end()) return taken();
+  Wanted wanted{{token.job, token.epoch}, std::move(taken)};
+  // In one process the token is as fresh as the commit; from a broker it may be old, and a refused claim
+  // would cost a write (rule 10).
+  if (!dispatch_.durable()) return want(std::move(wanted));
+  check_first(std::move(wanted));
+}
+
+void Claimer::check_first(Wanted wanted) {
+  auto shared = std::make_shared<Wanted>(std::move(wanted));
+  const bool posted =
+      shop_.pool.post(base::Pool::Lane::kQuick, [this, link = shop_.link, &store = shop_.store, shared] {
+        const auto may = guarded("token", [&] { return storage::may_claim(store, shared->hint); });
+        link.post([this, shared, may = !may || *may] {
+          if (may) return want(std::move(*shared));
+          shared->taken();
+          tell_room(shared->hint.job.kind);
+        });
+      });
+  if (!posted) want(std::move(*shared));
+}
+
+void Claimer::want(Wanted wanted) {
+  const schemas::Kind kind = wanted.hint.job.kind;
+  Line& line = lines_.at(kind);
+  if (closed_ || line.wanted.size() >= kWantedPerSlot * static_cast<std::size_t>(line.slots)) {
+    wanted.taken();
+    return plan(kind, true);
+  }
+  line.wanted.push_back(std::move(wanted));
+  tell_room(kind);
+  plan(kind, false);
+}
+
+// Whatever else the loop has before this fill joins its claim.
+void Claimer::plan(schemas::Kind kind, bool look) {
+  Line& line = lines_.at(kind);
+  line.look = line.look || look;
+  if (std::exchange(line.planned, true)) return;
+  shop_.link.post([this, kind] {
+    lines_.at(kind).planned = false;
+    fill(kind);
+  });
+}
+
+void Claimer::fill(schemas::Kind kind) {
+  Line& line = lines_.at(kind);
+  const int free = line.free();
+  if (!open_ || closed_ || free <= 0 || (!line.look && line.wanted.empty())) return;
+  storage::JobClaims::Request request;
+  request.kind = kind;
+  request.worker = options_.worker;
+  request.lease = shop_.lease.lease;
+  request.lanes = line.lanes;
+  request.hints_only = !std::exchange(line.look, false) && !line.lanes;
+  if (!request.hints_only && !dispatch_.durable()) request.withdrawn = withdrawn_;
+  std::vector<Wanted> tokens;
+  while (!line.wanted.empty() && (line.lanes || static_cast<int>(tokens.size()) < free)) {
+    if (!line.lanes) request.hints.push_back(line.wanted.front().hint);
+    tokens.push_back(std::move(line.wanted.front()));
+    line.wanted.pop_front();
+  }
+  request.count = request.hints_only ? static_cast<int>(tokens.size()) : free;
+  claim(kind, std::move(request), std::move(tokens));
+}
+
+void Claimer::claim(schemas::Kind kind, storage::JobClaims::Request request, std::vector<Wanted> tokens) {
+  const int asked = request.count;
+  const bool looked = !request.hints_only;
+  lines_.at(kind).reserved += asked;
+  ++claims_under_way_;
+  claims_.claim(
+      std::move(request), [this, link = shop_.link, kind, asked, looked,
+                           tokens = std::move(tokens)](base::Result<std::vector<storage::Claimed>> jobs) {
+        // Decided either way: the token has done its work.
+        for (const Wanted& token : tokens) token.taken();
+        auto shared = std::make_shared<base::Result<std::vector<storage::Claimed>>>(std::move(jobs));
+        link.post([this, kind, asked, looked, shared] { claimed(kind, asked, looked, std::move(*shared)); });
+      });
+}
+
+void Claimer::claimed(schemas::Kind kind, int asked, bool looked,
+                      base::Result<std::vector<storage::Claimed>> jobs) {
+  Line& line = lines_.at(kind);
+  line.reserved -= asked;
+  --claims_under_way_;
+  if (!jobs) {
+    base::log_warn("claim_refused", {{"kind", schemas::name(kind)}, {"why", jobs.error().message}});
+    jobs = std::vector<storage::Claimed>();  // the timer looks again
+    looked = true;
+  }
+  const int got = static_cast<int>(jobs->size());
+  line.used += got;
+  for (storage::Claimed& job : *jobs) start_(std::move(job));
+  tell_room(kind);
+  // A token that came to nothing may have kept the place of one that was turned away; and a claim that stood
+  // leaves slots without one.
+  if (got < asked && (!looked || got > 0)) line.look = true;
+  if (line.look || !line.wanted.empty()) plan(kind, false);
+  maybe_quiet();
+}
+
+void Claimer::freed(schemas::Kind kind) {
+  --lines_.at(kind).used;
+  tell_room(kind);
+  plan(kind, true);
+}
+
+void Claimer::tell_room(schemas::Kind kind) {
+  const Line& line = lines_.at(kind);
+  const int room = line.slots - line.used - static_cast<int>(line.wanted.size());
+  shop_.metrics.slots(kind, closed_ ? line.used : line.slots, line.used);
+  dispatch_.set_room(kind, open_ && !closed_ ? static_cast<std::size_t>(std::max(0, room)) : 0);
+}
+
+void Claimer::close(std::function<void()> quiet) {
+  closed_ = true;
+  quiet_ = std::move(quiet);
+  timer_.cancel();
+  for (auto& [kind, line] : lines_) {
+    tell_room(kind);
+    for (const Wanted& token : line.wanted) token.taken();
+    line.wanted.clear();
+  }
+  withdraw();
+  maybe_quiet();
+}
+
+void Claimer::leave() {
+  for (const auto& [kind, line] : lines_) dispatch_.leave(kind);
+}
+
+// Claims that stand end when they are asked; a question that the store could not take is asked again.
+void Claimer::withdraw() {
+  *withdrawn_ = true;
+  if (claims_under_way_ == 0) return;
+  claims_.retry_parked_claims();
+  timer_ = shop_.loop.after(kAskAgain, [this] { withdraw(); });
+}
+
+void Claimer::maybe_quiet() {
+  if (closed_ && claims_under_way_ == 0 && quiet_) std::exchange(quiet_, nullptr)();
+}
+
+std::vector<storage::SlotReport> Claimer::report() const {
+  std::vector<storage::SlotReport> slots;
+  slots.reserve(lines_.size());
+  for (const auto& [kind, line] : lines_) {
+    const bool blocked_by_lanes = line.lanes && line.lanes->some_are_full();
+    slots.push_back(
+        {kind, closed_ ? line.used : line.slots, line.used, blocked_by_lanes, lags_of(dispatch_, kind)});
+  }
+  return slots;
+}
+
+}  // namespace millrace::workers

@@ -1,0 +1,102 @@
+#pragma once
+#include <atomic>
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "bus/bus.h"
+#include "storage/jobs/job_claims.h"
+#include "workers/jobs/attempt.h"
+
+namespace millrace::workers {
+
+// Fills the slots of one worker: claims by token as they come, and by a look into the store after each
+// finish, at the start and on a jittered timer while slots are free (delivery.md, rule 11), so that a token
+// that is lost or parked elsewhere never blocks a job. Of a kind with lanes a token only says that there is
+// work: whose turn it is among the lanes with room the store decides, and room that comes is looked for. In
+// one process with the front end (a dispatch that is not durable) a look that finds nothing stands, and takes
+// the next job in its own commit (docs/adr/0007). Loop thread only.
+class Claimer {
+ public:
+  using Lanes = std::shared_ptr<JobLanes>;
+  struct Bounds {
+    int slots = 0;
+    Lanes lanes;  // may be null
+  };
+  struct Options {
+    std::string worker;
+    std::map<schemas::Kind, Bounds> kinds;
+    std::chrono::milliseconds look_min{1'000}, look_max{2'000};
+  };
+  // A job is ours. The slot is taken until `freed`.
+  using Start = std::function<void(storage::Claimed job)>;
+
+  Claimer(Workshop& shop, bus::Dispatch& dispatch, Options options, Start start);
+  ~Claimer() { *withdrawn_ = true; }
+
+  // On the caller's thread, before the loop uses the claimer and before Dispatch::start.
+  void subscribe();
+  // A kind that is new here.
+  void add(schemas::Kind kind, Bounds bounds);
+  void open();
+  void freed(schemas::Kind kind);
+  // No more claims. `quiet` once none is under way.
+  void close(std::function<void()> quiet);
+  // After `close`, for good: tokens of its kinds go to other workers.
+  void leave();
+  // What the heartbeat tells. A claimer that is closed has no free slots. Slots that only full lanes keep
+  // free make no token a lost one (rule 10).
+  std::vector<storage::SlotReport> report() const;
+
+ private:
+  // A token that waits for its claim.
+  struct Wanted {
+    storage::TokenHint hint;
+    std::function<void()> taken;
+  };
+  struct Line {
+    int slots = 0;
+    Lanes lanes;
+    int used = 0;
+    int reserved = 0;      // asked for by claims under way
+    bool look = false;     // ask the store, whatever tokens there are
+    bool planned = false;  // a fill is posted
+    std::deque<Wanted> wanted;
+    int free() const { return slots - used - reserved; }
+  };
+
+  void subscribe(schemas::Kind kind);
+  void on_token(bus::Token token, std::function<void()> taken);
+  void check_first(Wanted wanted);
+  void want(Wanted wanted);
+  void plan(schemas::Kind kind, bool look);
+  void fill(schemas::Kind kind);
+  void claim(schemas::Kind kind, storage::JobClaims::Request request, std::vector<Wanted> tokens);
+  void claimed(schemas::Kind kind, int asked, bool looked, base::Result<std::vector<storage::Claimed>> jobs);
+  void look_again(schemas::Kind kind);
+  void tell_room(schemas::Kind kind);
+  void wait_for_next_look();
+  void withdraw();
+  void maybe_quiet();
+
+  Workshop& shop_;
+  bus::Dispatch& dispatch_;
+  Options options_;
+  Start start_;
+  storage::JobClaims claims_;
+  std::map<schemas::Kind, Line> lines_;
+  bool open_ = false;
+  bool closed_ = false;
+  int claims_under_way_ = 0;
+  const std::shared_ptr<std::atomic<bool>> withdrawn_ = std::make_shared<std::atomic<bool>>(false);
+  std::function<void()> quiet_;
+  std::minstd_rand random_{std::random_device{}()};
+  net::Loop::Timer timer_;
+};
+
+}  // namespace millrace::workers

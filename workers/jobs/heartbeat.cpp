@@ -1,0 +1,67 @@
+#include "workers/jobs/heartbeat.h"
+
+#include <utility>
+
+#include "platform/base/log.h"
+
+namespace millrace::workers {
+namespace {
+
+constexpr int kLooksPerBeat = 5;
+
+}  // namespace
+
+void Heartbeat::start(std::function<void()> registered) {
+  registered_ = std::move(registered);
+  send();
+  plan();
+}
+
+void Heartbeat::stop() {
+  stopped_ = true;
+  timer_.cancel();
+}
+
+// Idle: one timer per beat. Something runs: the leases are looked at in between.
+void Heartbeat::plan() {
+  if (stopped_) return;
+  const bool idle = hooks_.idle() && !registered_;
+  if (idle) looks_ = kLooksPerBeat;
+  const auto wait = idle ? shop_.lease.heartbeat : shop_.lease.heartbeat / kLooksPerBeat;
+  timer_ = shop_.loop.after(wait, [this] { tick(); });
+}
+
+void Heartbeat::tick() {
+  if (stopped_) return;
+  hooks_.look();
+  // Not registered yet: nothing may be claimed before, so it is not left for a whole beat.
+  if (++looks_ >= kLooksPerBeat || registered_) send();
+  plan();
+}
+
+void Heartbeat::send() {
+  if (under_way_) return;
+  under_way_ = true;
+  looks_ = 0;
+  Beat beat = hooks_.compose();
+  const base::BootTime sent = shop_.clock.boot();
+  claims_.heartbeat(
+      std::move(beat.report), beat.leases, shop_.lease.lease,
+      [this, link = shop_.link, sent, leases = beat.leases](base::Result<storage::HeartbeatReply> reply) {
+        link.post([this, sent, leases, reply = std::move(reply)] { answered(sent, leases, reply); });
+      });
+}
+
+void Heartbeat::answered(base::BootTime sent, const std::vector<storage::Lease>& leases,
+                         const base::Result<storage::HeartbeatReply>& reply) {
+  under_way_ = false;
+  if (!reply) {
+    base::log_warn("heartbeat_refused", {{"why", reply.error().message}});
+    looks_ = kLooksPerBeat;  // again at the next look
+    return;
+  }
+  hooks_.heard(sent, leases, *reply);
+  if (registered_) std::exchange(registered_, nullptr)();
+}
+
+}  // namespace millrace::workers

@@ -1,0 +1,51 @@
+#pragma once
+#include <functional>
+#include <vector>
+
+#include "storage/jobs/job_claims.h"
+#include "workers/jobs/attempt.h"
+
+namespace millrace::workers {
+
+// One statement per worker and `lease.heartbeat`: renews the leases, writes the worker's rows, brings back
+// what was lost and what is to be cancelled. Between two beats it has the leases looked at, so that a store
+// that does not answer ends what runs in time (rule 2). Loop thread only.
+class Heartbeat {
+ public:
+  struct Beat {
+    storage::WorkerReport report;
+    std::vector<storage::Lease> leases;
+  };
+  struct Hooks {
+    std::function<Beat()> compose;
+    std::function<void(base::BootTime sent, const std::vector<storage::Lease>& renewed,
+                       const storage::HeartbeatReply& reply)>
+        heard;
+    std::function<void()> look;  // at the leases, five times per beat while there are any
+    std::function<bool()> idle;  // no attempt runs
+  };
+
+  Heartbeat(Workshop& shop, Hooks hooks) : shop_(shop), hooks_(std::move(hooks)), claims_(shop.store) {}
+
+  // The first beat writes the worker's rows; `registered` after its commit (tried until it is).
+  void start(std::function<void()> registered);
+  void stop();
+
+ private:
+  void send();
+  void answered(base::BootTime sent, const std::vector<storage::Lease>& leases,
+                const base::Result<storage::HeartbeatReply>& reply);
+  void tick();
+  void plan();
+
+  Workshop& shop_;
+  Hooks hooks_;
+  storage::JobClaims claims_;
+  std::function<void()> registered_;
+  int looks_ = 0;  // since the last beat
+  bool under_way_ = false;
+  bool stopped_ = false;
+  net::Loop::Timer timer_;
+};
+
+}  // namespace millrace::workers

@@ -1,0 +1,145 @@
+#include "workers/jobs/partitioned_run.h"
+
+#include <algorithm>
+#include <chrono>
+#include <iterator>
+#include <utility>
+
+#include "jobs/policy.h"
+#include "storage/jobs/job_intake.h"
+#include "workers/jobs/worker_metrics.h"
+#include "workers/payload.h"
+#include "workers/runner.h"
+
+namespace millrace::workers {
+namespace {
+
+constexpr std::size_t kPartsPerMove = 16;
+constexpr std::chrono::milliseconds kStageAgain{500};  // the disk is full, or the pool
+
+}  // namespace
+
+void PartWriter::add(int index, std::string json) {
+  if (json.size() > storage::kInlineMax) {
+    ++staging_;
+    return stage_large(index, std::move(json));
+  }
+  waiting_.push_back({.index = index, .payload = {std::move(json), nullptr}});
+  write();
+}
+
+void PartWriter::stage_large(int index, std::string json) {
+  auto text = std::make_shared<std::string>(std::move(json));
+  const auto again = [self = shared_from_this(), index, text] {
+    if (self->lost_) return;
+    self->again_[index] = self->context_.loop().after(kStageAgain, [self, index, text] {
+      if (!self->lost_) self->stage_large(index, std::move(*text));
+    });
+  };
+  const bool posted =
+      context_.pool().post(base::Pool::Lane::kLarge, [self = shared_from_this(), link = context_.link(),
+                                                      &blobs = context_.store().blobs(), index, text, again] {
+        auto staged = guarded("part", [&] { return stage_reserved(blobs, *text); });
+        link.post([self, index, again, staged = std::move(staged)] {
+          if (!staged) return again();
+          --self->staging_;
+          self->waiting_.push_back({.index = index, .payload = {{}, *staged}});
+          self->write();
+        });
+      });
+  if (!posted) again();
+}
+
+void PartWriter::write() {
+  if (writing_ || lost_ || waiting_.empty()) return settle();
+  std::vector<storage::JobOutcomes::Part> batch;
+  while (!waiting_.empty() && batch.size() < kPartsPerMove) {
+    batch.push_back(std::move(waiting_.front()));
+    waiting_.pop_front();
+  }
+  writing_ = true;
+  context_.write_parts(std::move(batch), [self = shared_from_this()](bool held) {
+    self->writing_ = false;
+    self->lost_ = self->lost_ || !held;
+    self->write();
+  });
+}
+
+void PartWriter::flush(std::function<void(bool held)> done) {
+  flushed_ = std::move(done);
+  settle();
+}
+
+void PartWriter::settle() {
+  const bool settled = lost_ || (!writing_ && staging_ == 0 && waiting_.empty());
+  if (settled && flushed_) std::exchange(flushed_, nullptr)(!lost_);
+}
+
+using engines::EngineEnd;
+
+PartsRun::PartsRun(std::string_view step, storage::Claimed job, AttemptContext& context, Runner::Ended ended)
+    : SteppedRun(step, std::move(job), context, std::move(ended)),
+      writer_(std::make_shared<PartWriter>(context)) {}
+
+void PartsRun::want(const std::vector<int>& wanted, const std::vector<int>& finished) {
+  left_.insert(wanted.begin(), wanted.end());
+  for (const int part : finished) left_.erase(part);
+}
+
+void PartsRun::work() {
+  if (left_.empty()) return write_and([this] { conclude(); });
+  if (!context().may_start()) return end(Lost{});
+  std::vector<int> parts(left_.begin(), isolated() ? std::next(left_.begin()) : left_.end());
+  auto begun = recognise(std::move(parts));
+  if (!begun) return again_later([this] { work(); });
+  under_way(std::move(*begun));
+}
+
+void PartsRun::part(int index, const std::string& json, bool good) {
+  if (is_over() || left_.erase(index) == 0) return;
+  count(good);
+  writer_->add(index, json);
+}
+
+std::function<void(EngineEnd)> PartsRun::on_end() {
+  return [this, self = shared_from_this()](EngineEnd how) {
+    post([this, how = std::move(how)] { engine_ended(how); });
+  };
+}
+
+void PartsRun::engine_ended(const EngineEnd& how) {
+  came_back();
+  if (!goes_on()) return;
+  switch (how.kind) {
+    case EngineEnd::Kind::kDone:
+      return work();
+    case EngineEnd::Kind::kCrashed:
+      if (left_.empty()) return work();  // it had nothing left to do
+      return crashed(isolated() || how.page < 0 ? *left_.begin() : how.page);
+    case EngineEnd::Kind::kCancelled:
+      return end(Lost{});  // the engine ends, not the job
+    case EngineEnd::Kind::kFailed:
+      return fail(how.error.value_or(base::error(base::Code::kInternal, "the engine failed")));
+  }
+}
+
+// The job's last crash is not reported: the part to blame fails, its neighbours do not.
+void PartsRun::crashed(int blamed) {
+  log_job(base::LogLevel::kWarn, "part_crashed", job(), {{"part", blamed}, {"crashes", job().crashes + 1}});
+  const base::Error error = crash_error(blamed);
+  if (job().crashes + 1 < jobs::kCrashesMax) {
+    return write_and([this, error] { end(Retry{error, true}); });
+  }
+  part(blamed, failed_part(blamed, error), false);
+  work();
+}
+
+void PartsRun::write_and(std::function<void()> then) {
+  writer_->flush([this, self = shared_from_this(), then = std::move(then)](bool held) {
+    if (!goes_on()) return;
+    if (!held) return end(Lost{});
+    take(then);
+  });
+}
+
+}  // namespace millrace::workers

@@ -1,0 +1,96 @@
+#include "workers/jobs/worker_metrics.h"
+
+#include <string>
+#include <vector>
+
+namespace millrace::workers {
+namespace {
+
+double seconds(std::chrono::milliseconds time) { return std::chrono::duration<double>(time).count(); }
+
+base::Counter pages(base::Metrics& metrics, const char* outcome) {
+  return metrics.counter("millrace_ocr_pages_total", "Pages read by OCR", {{"outcome", outcome}});
+}
+
+base::Counter pieces(base::Metrics& metrics, const char* outcome) {
+  return metrics.counter("millrace_stt_pieces_total", "Pieces of recordings recognised",
+                         {{"outcome", outcome}});
+}
+
+}  // namespace
+
+std::string_view name(AttemptEnd end) {
+  switch (end) {
+    case AttemptEnd::kSucceeded:
+      return "succeeded";
+    case AttemptEnd::kSplit:
+      return "split";
+    case AttemptEnd::kRetry:
+      return "retry";
+    case AttemptEnd::kFailed:
+      return "failed";
+    case AttemptEnd::kExpired:
+      return "expired";
+    case AttemptEnd::kCancelled:
+      return "cancelled";
+    case AttemptEnd::kGivenBack:
+      return "given_back";
+    case AttemptEnd::kLost:
+      return "lost";
+  }
+  return {};
+}
+
+WorkerMetrics::WorkerMetrics(base::Metrics& metrics)
+    : pages_good_(pages(metrics, "ok")),
+      pages_failed_(pages(metrics, "failed")),
+      pieces_good_(pieces(metrics, "ok")),
+      pieces_failed_(pieces(metrics, "failed")) {
+  for (const schemas::Kind kind : schemas::kKinds) {
+    const std::string kind_name(schemas::name(kind));
+    KindSeries series{
+        metrics.counter("millrace_job_attempts_total", "Attempts begun", {{"kind", kind_name}}),
+        metrics.histogram("millrace_job_wait_seconds", "From acceptance to the start of an attempt",
+                          base::latency_bounds(), {{"kind", kind_name}}),
+        {},
+        metrics.gauge("millrace_worker_slots", "Jobs that this worker runs at once", {{"kind", kind_name}}),
+        metrics.gauge("millrace_worker_slots_used", "Jobs that this worker runs", {{"kind", kind_name}})};
+    for (const AttemptEnd end : kAttemptEnds) {
+      series.duration.emplace(end,
+                              metrics.histogram("millrace_job_duration_seconds", "Time that an attempt ran",
+                                                base::latency_bounds(),
+                                                {{"kind", kind_name}, {"outcome", std::string(name(end))}}));
+    }
+    kinds_.emplace(kind, std::move(series));
+  }
+}
+
+void WorkerMetrics::started(schemas::Kind kind, std::chrono::milliseconds waited) const {
+  const KindSeries& series = kinds_.at(kind);
+  series.attempts.add();
+  series.wait.observe(seconds(waited));
+}
+
+void WorkerMetrics::ended(schemas::Kind kind, AttemptEnd end, std::chrono::milliseconds ran) const {
+  kinds_.at(kind).duration.at(end).observe(seconds(ran));
+}
+
+void WorkerMetrics::slots(schemas::Kind kind, int all, int used) const {
+  const KindSeries& series = kinds_.at(kind);
+  series.slots.set(all);
+  series.slots_used.set(used);
+}
+
+void log_job(base::LogLevel level, std::string_view event, const storage::Claimed& job,
+             std::initializer_list<base::Field> fields) {
+  if (!base::log_enabled(level)) return;
+  std::vector<base::Field> all{{"job_id", job.lease.job.str()},
+                               {"tenant", job.tenant},
+                               {"kind", schemas::name(job.lease.job.kind)},
+                               {"attempt", job.lease.attempt}};
+  if (!job.traceparent.empty()) all.emplace_back("traceparent", job.traceparent);
+  all.insert(all.end(), fields);
+  base::log(level, event, all);
+}
+
+}  // namespace millrace::workers

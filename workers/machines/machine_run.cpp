@@ -1,0 +1,74 @@
+#include "workers/machines/machine_run.h"
+
+#include <system_error>
+#include <utility>
+
+#include <pthread.h>
+
+#include "platform/base/log.h"
+#include "workers/machines/machine_act.h"
+#include "workers/runner.h"
+
+namespace millrace::workers {
+namespace {
+
+using base::Code;
+
+Outcome act(const ActGround& ground, const schemas::ActSpec& spec) {
+  auto outcome = guarded("machine", [&]() -> base::Result<Outcome> { return do_act(ground, spec); });
+  if (outcome) return *std::move(outcome);
+  return Retry{std::move(outcome.error())};
+}
+
+}  // namespace
+
+MachineRun::MachineRun(AttemptContext& context, std::shared_ptr<MachineRunner::Shop> shop,
+                       Runner::Ended ended)
+    : context_(context), shop_(std::move(shop)), ended_(std::move(ended)) {}
+
+MachineRun::~MachineRun() { stop_switch_.kill(); }
+
+void MachineRun::begin(const storage::Claimed& job) {
+  if (!context_.may_start()) return end(Lost{});
+  const auto spec = schemas::act_spec_from_json(job.spec);
+  if (!spec) return end(Fail{base::error(Code::kInternal, "what the job was made from cannot be read"), {}});
+  const auto no_thread = base::error(Code::kOverloaded, "no thread or descriptor is left for the act");
+  if (stop_switch_.fd() < 0) return end(Retry{no_thread});
+  shop_->slots.enter();
+  try {
+    run(*spec);
+  } catch (const std::system_error&) {
+    shop_->slots.leave();
+    end(Retry{no_thread});
+  }
+}
+
+void MachineRun::run(const schemas::ActSpec& spec) {
+  thread_ = std::jthread([spec, shop = shop_, &store = context_.store(), &stop = stop_switch_,
+                          may_go = context_.start_check(), link = context_.link(), weak = weak_from_this()] {
+    pthread_setname_np(pthread_self(), "machine");
+    auto outcome = std::make_shared<Outcome>(act({shop->house, store, stop, may_go}, spec));
+    link.post([weak, outcome] {
+      if (const auto self = weak.lock()) self->ended(std::move(*outcome));
+    });
+    shop->slots.leave();
+  });
+}
+
+void MachineRun::stop(Stop why) {
+  if (over_) return;
+  stop_ = why;
+  stop_switch_.kill();
+}
+
+void MachineRun::ended(Outcome outcome) {
+  const bool obeyed = std::holds_alternative<Lost>(outcome);
+  if (obeyed && stop_ == Stop::kCancel) return end(Cancelled{});
+  end(std::move(outcome));
+}
+
+void MachineRun::end(Outcome outcome) {
+  if (!std::exchange(over_, true)) ended_(std::move(outcome));
+}
+
+}  // namespace millrace::workers

@@ -1,0 +1,41 @@
+#pragma once
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include "workers/jobs/slot_threads.h"
+#include "workers/machines/machine_runner.h"
+
+namespace millrace::workers {
+
+// What all runs of a runner share.
+struct MachineRunner::Shop {
+  explicit Shop(House h) : house(std::move(h)) {}
+  const House house;
+  SlotThreads slots;
+};
+
+// One attempt at an act, on a thread of its own. Loop thread only.
+class MachineRun final : public Run, public std::enable_shared_from_this<MachineRun> {
+ public:
+  MachineRun(AttemptContext& context, std::shared_ptr<MachineRunner::Shop> shop, Runner::Ended ended);
+  // Tells the act to stop and waits for its thread.
+  ~MachineRun() override;
+  void begin(const storage::Claimed& job);
+  void stop(Stop why) override;
+
+ private:
+  void run(const schemas::ActSpec& spec);
+  void ended(Outcome outcome);
+  void end(Outcome outcome);
+
+  AttemptContext& context_;
+  const std::shared_ptr<MachineRunner::Shop> shop_;
+  Runner::Ended ended_;
+  machines::StopSwitch stop_switch_;
+  std::optional<Stop> stop_;
+  bool over_ = false;
+  std::jthread thread_;
+};
+
+}  // namespace millrace::workers

@@ -1,0 +1,169 @@
+#include "workers/ocr/ocr_run.h"
+
+#include <utility>
+
+#include "jobs/policy.h"
+#include "storage/blobs/blobs.h"
+
+namespace millrace::workers {
+
+using base::Code;
+
+OcrRun::OcrRun(storage::Claimed job, AttemptContext& context, OcrReaders readers, const FetchDocument& fetch,
+               OcrRunner::Options options, Runner::Ended ended)
+    : PartsRun("ocr", std::move(job), context, std::move(ended)),
+      readers_(readers),
+      fetch_(fetch),
+      options_(options) {}
+
+void OcrRun::open() {
+  on_pool(
+      Lane::kQuick, [&store = context().store(), this] { return open_task(store, job()); },
+      [this](base::Result<OcrTask> task) { opened(std::move(task)); });
+}
+
+void OcrRun::opened(base::Result<OcrTask> task) {
+  if (!task && jobs::is_ours(task.error())) return again_later([this] { open(); });
+  if (!task) return fail(task.error());
+  task_ = std::move(*task);
+  if (job().children_done) return conclude();
+  if (!task_.document) return fetch();
+  if (task_.spec.is_range) return choose(task_.spec.pages);
+  inspect();
+}
+
+void OcrRun::fetch() {
+  if (task_.spec.document_url.empty()) {
+    return fail(base::error(Code::kDocumentEmpty, "the job's document is not there any more"));
+  }
+  if (!context().may_start()) return end(Lost{});
+  constexpr bool kSilent = true;
+  under_way(fetch_(task_.spec.document_url,
+                   [this, self = shared_from_this()](base::Result<storage::Staged> staged) {
+                     post([this, staged = std::move(staged)] { fetched(staged); });
+                   }),
+            kSilent);
+}
+
+void OcrRun::fetched(base::Result<storage::Staged> staged) {
+  if (is_over()) return;
+  came_back();
+  if (!goes_on()) return;
+  if (staged) return attach(*staged, [this, document = *staged] { open_fetched(document); });
+  base::Error error = staged.error();
+  if (!error.param.empty()) error.param = schemas::kDocumentField;  // a fetch knows its last part alone
+  // A failed fetch without a word of when to come back will fail again.
+  error.lasting = error.lasting || (error.code == Code::kFetchFailed && error.retry_after.count() == 0);
+  fail(std::move(error));
+}
+
+void OcrRun::attach(const storage::Staged& staged, std::function<void()> then) {
+  context().attach_input(staged, [this, self = shared_from_this(), then = std::move(then)](bool held) {
+    if (!goes_on()) return;
+    if (!held) return end(Lost{});
+    take(then);
+  });
+}
+
+void OcrRun::open_fetched(const storage::Staged& staged) {
+  on_pool(
+      Lane::kQuick, [staged] { return open_document(*staged); },
+      [this](base::Result<DocumentPtr> document) {
+        if (!document) return fail(document.error());
+        task_.document = std::move(*document);
+        inspect();
+      });
+}
+
+void OcrRun::inspect() {
+  if (!context().may_start()) return end(Lost{});
+  auto begun = readers_.local.inspect(
+      task_.document, [this, self = shared_from_this()](base::Result<engines::DocumentInfo> info) {
+        post([this, info = std::move(info)] { inspected(info); });
+      });
+  if (!begun) return again_later([this] { inspect(); });
+  under_way(std::move(*begun));
+}
+
+void OcrRun::inspected(base::Result<engines::DocumentInfo> info) {
+  came_back();
+  if (!goes_on()) return;
+  if (info) return choose(wanted_pages(task_.spec, info->pages));
+  if (info.error().code == Code::kJobCancelled) return end(Lost{});  // the engine ends, not the job
+  fail(info.error());
+}
+
+void OcrRun::choose(base::Result<schemas::PageList> pages) {
+  if (!pages) return fail(pages.error());
+  pages_ = std::move(*pages);
+  want(pages_, task_.finished);
+  const bool is_long = pages_.size() > static_cast<std::size_t>(options_.range_pages);
+  if (!is_child() && is_long && !is_far()) return split();
+  if (!is_child()) context().set_progress_total(static_cast<int>(pages_.size()), [](bool) {});
+  read();
+}
+
+// Children take their document from their parent: one that lies in the spec becomes an input first.
+void OcrRun::split() {
+  const auto go = [this] {
+    end(Split{page_ranges(task_.spec, pages_, options_.range_pages, context().store().clock().wall()),
+              static_cast<int>(pages_.size())});
+  };
+  if (job().input || task_.spec.inline_document.empty()) return go();
+  on_pool(
+      Lane::kLarge,
+      [&blobs = context().store().blobs(), this] {
+        return stage_reserved(blobs, task_.spec.inline_document);
+      },
+      [this, go](base::Result<storage::Staged> staged) {
+        if (staged) return attach(*staged, go);
+        if (jobs::is_ours(staged.error())) return again_later([this] { split(); });
+        fail(staged.error());
+      });
+}
+
+void OcrRun::read() {
+  if (is_far() && readers_.far == nullptr) return fail(no_far_model(task_.spec.model));
+  work();
+}
+
+base::Result<SteppedRun::Cancel> OcrRun::recognise(std::vector<int> pages) {
+  const auto on_page = [this, self = shared_from_this()](const schemas::OcrPage& page) {
+    post([this, index = page.index, json = schemas::to_json(page), good = !page.error] {
+      part(index, json, good);
+    });
+  };
+  const bool image_data = task_.spec.include_image_base64;
+  if (is_far()) {
+    FarPages::Wish wish{task_.spec.model, task_.document, std::move(pages), image_data};
+    return readers_.far->recognise(std::move(wish), on_page, on_end());
+  }
+  return readers_.local.recognise(
+      task_.document, std::move(pages), {.image_data = image_data},
+      [on_page](engines::PageOutcome outcome) { on_page(shown(std::move(outcome))); }, on_end());
+}
+
+base::Error OcrRun::crash_error(int page) const {
+  return base::error(Code::kPageFailed, "page " + std::to_string(page) + " ended the process that read it");
+}
+
+std::string OcrRun::failed_part(int page, const base::Error& error) const {
+  schemas::OcrPage failed;
+  failed.index = page;
+  failed.error = error;
+  return schemas::to_json(failed);
+}
+
+// A child's pages are its result; a root job makes the reply of all parts.
+void OcrRun::conclude() {
+  if (is_child()) return end(Done{});
+  ReplyPlan plan{task_.spec.model, pages_, job().input ? job().input->bytes : -1, options_.reply_bytes_max};
+  if (task_.document) plan.document_bytes = static_cast<std::int64_t>(task_.document->size_bytes());
+  const bool large = job().children_done || task_.spec.include_image_base64;
+  on_pool(
+      large ? Lane::kLarge : Lane::kQuick,
+      [this, &store = context().store(), plan = std::move(plan)] { return assemble(store, job(), plan); },
+      [this](base::Result<Outcome> outcome) { end_with(std::move(outcome), [this] { conclude(); }); });
+}
+
+}  // namespace millrace::workers

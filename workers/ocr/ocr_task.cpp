@@ -1,0 +1,267 @@
+#include "workers/ocr/ocr_task.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "platform/base/bytes.h"
+#include "storage/jobs/job_queries.h"
+#include "workers/payload.h"
+
+namespace millrace::workers {
+namespace {
+
+using base::Code;
+using DocumentPtr = std::shared_ptr<const engines::Document>;
+
+base::Result<DocumentPtr> document_of(const storage::OpenFile& file) {
+  auto own = own_descriptor(file);
+  if (!own) return own.error();
+  return engines::Document::from(std::move(*own));
+}
+
+// In memory: a small document costs no file.
+base::Result<DocumentPtr> inline_document(const std::string& bytes) {
+  base::Fd fd(::memfd_create("document", MFD_CLOEXEC));
+  const auto size = static_cast<ssize_t>(bytes.size());
+  if (!fd || ::write(fd.get(), bytes.data(), bytes.size()) != size) {
+    return base::error(Code::kOverloaded, "no memory for a document");
+  }
+  return engines::Document::from(std::move(fd));
+}
+
+base::Result<DocumentPtr> stored_document(storage::Store& store, const storage::Claimed& job,
+                                          const schemas::OcrSpec& spec) {
+  if (!job.input) {
+    if (spec.inline_document.empty()) return DocumentPtr();
+    return inline_document(spec.inline_document);
+  }
+  auto file = store.blobs().open(*job.input);
+  if (!file) return file.error();
+  return document_of(*file);
+}
+
+}  // namespace
+
+base::Result<OcrTask> open_task(storage::Store& store, const storage::Claimed& job) {
+  auto text = bytes_of(store.blobs(), {job.spec, job.spec_blob});
+  if (!text) return text.error();
+  auto spec = schemas::unpack_ocr_spec(*text);
+  if (!spec) return spec.error();
+  OcrTask task{std::move(*spec), nullptr, {}};
+  if (job.children_done) return task;
+  if (job.lease.attempt > 1) {
+    auto finished = storage::JobQueries(store).part_indexes(job.parent.value_or(job.lease.job));
+    if (!finished) return finished.error();
+    task.finished = std::move(*finished);
+  }
+  auto document = stored_document(store, job, task.spec);
+  if (!document) return document.error();
+  task.document = std::move(*document);
+  return task;
+}
+
+base::Result<DocumentPtr> open_document(const storage::StagedBlob& staged) {
+  const auto file = staged.open();
+  if (!file) return file.error();
+  return document_of(*file);
+}
+
+base::Result<schemas::PageList> wanted_pages(const schemas::OcrSpec& spec, int document_pages) {
+  schemas::PageList pages = spec.pages;
+  if (pages.empty()) {
+    for (int page = 0; page < document_pages; ++page) pages.push_back(page);
+  }
+  for (const int page : pages) {
+    if (page < document_pages) continue;
+    return base::error(Code::kInvalidField,
+                       "pages: " + std::to_string(page) + " is out of range: the document has " +
+                           std::to_string(document_pages) + (document_pages == 1 ? " page" : " pages") +
+                           ", counted from 0",
+                       "pages");
+  }
+  if (pages.empty()) return base::error(Code::kDocumentEmpty, "the document has no pages");
+  return pages;
+}
+
+std::vector<storage::ChildSpec> page_ranges(const schemas::OcrSpec& spec, const schemas::PageList& pages,
+                                            int range_pages, base::WallTime now) {
+  schemas::OcrSpec range = spec;
+  range.document_url.clear();
+  range.inline_document.clear();
+  range.is_range = true;
+  std::vector<storage::ChildSpec> children;
+  const auto step = static_cast<std::size_t>(range_pages);
+  for (std::size_t from = 0; from < pages.size(); from += step) {
+    const std::size_t to = std::min(pages.size(), from + step);
+    range.pages.assign(pages.begin() + static_cast<std::ptrdiff_t>(from),
+                       pages.begin() + static_cast<std::ptrdiff_t>(to));
+    children.push_back({schemas::pack(range), {schemas::Kind::kOcr, base::Uuid::make(now)}});
+  }
+  return children;
+}
+
+schemas::OcrPage shown(engines::PageOutcome outcome) {
+  schemas::OcrPage page;
+  page.index = outcome.index;
+  page.error = std::move(outcome.error);
+  if (page.error) return page;
+  page.markdown = std::move(outcome.markdown);
+  if (outcome.dimensions) {
+    page.dimensions = {outcome.dimensions->dpi, outcome.dimensions->height, outcome.dimensions->width};
+  }
+  for (engines::PageImage& image : outcome.images) {
+    page.images.push_back(
+        {std::move(image.id), image.x0, image.y0, image.x1, image.y1, std::move(image.data_uri)});
+  }
+  return page;
+}
+
+namespace {
+
+using base::Code;
+
+// The reply's pages in order, and why those without a part have none.
+using Wanted = std::map<int, base::Error>;
+
+base::Error no_reason() { return base::error(Code::kPageFailed, "the page could not be read"); }
+
+// A range that failed as a whole: its own word if it is about the document, else only that the page failed.
+base::Error page_error(const std::optional<schemas::JobError>& error) {
+  if (!error) return no_reason();
+  constexpr int kUnprocessable = 422;
+  const Code code = base::info(error->code).http_status == kUnprocessable ? error->code : Code::kPageFailed;
+  return base::error(code, error->message);
+}
+
+base::Result<Wanted> pages_of_children(storage::JobQueries& queries, const schemas::JobId& root) {
+  const auto children = queries.children(root);
+  if (!children) return children.error();
+  Wanted wanted;
+  for (const auto& child : *children) {
+    const auto spec = schemas::unpack_ocr_spec(child.spec);
+    if (!spec) return spec.error();
+    for (const int page : spec->pages) wanted.emplace(page, page_error(child.error));
+  }
+  return wanted;
+}
+
+base::Result<Wanted> wanted_of(storage::JobQueries& queries, const schemas::JobId& root,
+                               const schemas::PageList& pages) {
+  if (pages.empty()) return pages_of_children(queries, root);
+  Wanted wanted;
+  for (const int page : pages) wanted.emplace(page, no_reason());
+  return wanted;
+}
+
+std::string failed_page(int index, const base::Error& error) {
+  schemas::OcrPage page;
+  page.index = index;
+  page.error = error;
+  return schemas::to_json(page);
+}
+
+using Parts = std::map<int, storage::StoredPayload>;
+
+base::Result<Parts> parts_of(storage::JobQueries& queries, const schemas::JobId& root) {
+  auto stored = queries.all_parts(root);
+  if (!stored) return stored.error();
+  Parts parts;
+  for (storage::StoredPart& part : *stored) parts.emplace(part.index, std::move(part.payload));
+  return parts;
+}
+
+std::int64_t size_of(const storage::StoredPayload& part) {
+  return part.blob ? part.blob->bytes : static_cast<std::int64_t>(part.bytes.size());
+}
+
+// What the reply has at most.
+std::int64_t reply_bytes(const Wanted& wanted, const Parts& parts, const ReplyPlan& plan) {
+  const auto count = static_cast<int>(wanted.size());
+  const std::string tail = schemas::ocr_reply_tail(plan.model, count, plan.document_bytes);
+  auto bytes = static_cast<std::int64_t>(schemas::kOcrReplyHead.size() + tail.size());
+  for (const auto& [index, error] : wanted) {
+    const auto part = parts.find(index);
+    bytes += 1 + (part == parts.end() ? static_cast<std::int64_t>(failed_page(index, error).size())
+                                      : size_of(part->second));
+  }
+  return bytes;
+}
+
+base::Error too_large(std::int64_t bytes, std::int64_t bytes_max) {
+  return base::error(Code::kDocumentTooLarge,
+                     "the reply would have " + base::format_bytes(bytes) + ", more than ocr.reply_max (" +
+                         base::format_bytes(bytes_max) +
+                         "): ask for fewer pages at a time, or leave out include_image_base64",
+                     "pages");
+}
+
+// The reply on its way into the store: one page in memory at a time.
+class Assembly {
+ public:
+  Assembly(storage::Blobs& blobs, const ReplyPlan& plan, std::int64_t bytes)
+      : plan_(plan), out_(blobs, bytes) {}
+
+  base::Status add(const std::string& page) {
+    const bool failed = schemas::ocr_page_failed(page);
+    if (pages_++ == 0 && failed) first_error_ = error_of(page);
+    good_ += failed ? 0 : 1;
+    auto written = out_.append(pages_ == 1 ? schemas::kOcrReplyHead : ",");
+    return written ? out_.append(page) : written;
+  }
+
+  // No page is good: the document's error is the first page's.
+  base::Result<Outcome> finish() {
+    if (pages_ == 0) return Outcome(Fail{base::error(Code::kDocumentEmpty, "the document has no pages"), {}});
+    if (good_ == 0) return Outcome(Fail{first_error_, {}});
+    if (auto end = out_.append(schemas::ocr_reply_tail(plan_.model, good_, plan_.document_bytes)); !end) {
+      return end.error();
+    }
+    auto payload = out_.finish();
+    if (!payload) return payload.error();
+    return Outcome(Done{std::move(*payload)});
+  }
+
+ private:
+  static base::Error error_of(const std::string& page) {
+    const auto read = schemas::ocr_page_from_json(page);
+    return read && read->error ? *read->error : no_reason();
+  }
+
+  const ReplyPlan& plan_;
+  PayloadWriter out_;
+  base::Error first_error_;
+  int pages_ = 0;
+  int good_ = 0;
+};
+
+base::Result<std::string> page_of(storage::Store& store, Parts& parts, int index,
+                                  const base::Error& why_not) {
+  const auto part = parts.find(index);
+  if (part == parts.end()) return failed_page(index, why_not);
+  return bytes_of(store.blobs(), std::move(part->second));
+}
+
+}  // namespace
+
+base::Result<Outcome> assemble(storage::Store& store, const storage::Claimed& job, const ReplyPlan& plan) {
+  storage::JobQueries queries(store);
+  const auto wanted = wanted_of(queries, job.lease.job, plan.pages);
+  if (!wanted) return wanted.error();
+  auto parts = parts_of(queries, job.lease.job);
+  if (!parts) return parts.error();
+  const std::int64_t bytes = reply_bytes(*wanted, *parts, plan);
+  if (bytes > plan.bytes_max) return too_large(bytes, plan.bytes_max);
+  Assembly assembly(store.blobs(), plan, bytes);
+  for (const auto& [index, error] : *wanted) {
+    const auto page = page_of(store, *parts, index, error);
+    if (!page) return page.error();
+    if (auto added = assembly.add(*page); !added) return added.error();
+  }
+  return assembly.finish();
+}
+
+}  // namespace millrace::workers

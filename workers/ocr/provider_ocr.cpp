@@ -1,0 +1,120 @@
+#include "workers/ocr/provider_ocr.h"
+
+#include <set>
+#include <utility>
+
+#include "ai/inference/media/media.h"
+#include "ai/inference/routing/routing.h"
+#include "workers/payload.h"
+#include "workers/runner.h"
+
+namespace millrace::workers {
+namespace {
+
+using engines::EngineEnd;
+
+base::Result<std::string> whole_bytes(const engines::Document& document) {
+  std::string bytes;
+  if (auto read = append_file(bytes, document.fd(), document.size_bytes()); !read) return read.error();
+  return bytes;
+}
+
+EngineEnd cancelled_end() {
+  EngineEnd end;
+  end.kind = EngineEnd::Kind::kCancelled;
+  return end;
+}
+
+EngineEnd failed_end(base::Error error) {
+  EngineEnd end;
+  end.kind = EngineEnd::Kind::kFailed;
+  end.error = std::move(error);
+  return end;
+}
+
+using OnPage = std::function<void(schemas::OcrPage)>;
+
+void tell(const std::vector<int>& wanted, std::vector<schemas::OcrPage> pages, const OnPage& on_page) {
+  std::set<int> left(wanted.begin(), wanted.end());
+  for (schemas::OcrPage& page : pages) {
+    if (left.erase(page.index) > 0) on_page(std::move(page));
+  }
+  for (const int index : left) {
+    schemas::OcrPage missing;
+    missing.index = index;
+    missing.error = base::error(base::Code::kPageFailed, "the provider did not return this page");
+    on_page(std::move(missing));
+  }
+}
+
+// One call under way; on the source's loop only. The run holds it, not it the run.
+struct FarCall : std::enable_shared_from_this<FarCall> {
+  FarCall(ChatSource the_source, base::Pool& the_pool) : source(the_source), pool(the_pool) {}
+
+  const ChatSource source;
+  base::Pool& pool;
+  FarPages::Wish wish;
+  OnPage on_page;
+  std::function<void(EngineEnd)> done;
+  std::weak_ptr<inference::ChatRun> run;
+  bool over = false;
+
+  void end(EngineEnd how) {
+    if (std::exchange(over, true)) return;
+    if (const auto left = run.lock()) left->cancel();
+    wish = {};
+    on_page = {};
+    std::exchange(done, {})(std::move(how));
+  }
+  void hear(base::Result<inference::OcrEnd> answer) {
+    if (over) return;
+    if (answer) return tell_aside(std::move(answer->pages));
+    const bool cancelled = answer.error().code == base::Code::kJobCancelled;
+    end(cancelled ? cancelled_end() : failed_end(std::move(answer.error())));
+  }
+  // What hears of pages writes them as JSON, with pictures in them: not on a loop that serves others.
+  void tell_aside(std::vector<schemas::OcrPage> pages) {
+    auto told = std::make_shared<std::vector<schemas::OcrPage>>(std::move(pages));
+    auto work = [self = shared_from_this(), told, wanted = wish.pages, hears = on_page] {
+      auto status = guarded("ocr_pages", [&]() -> base::Status {
+        tell(wanted, std::move(*told), hears);
+        return {};
+      });
+      self->source.loop.post([self, status = std::move(status)] {
+        self->end(status ? EngineEnd() : failed_end(status.error()));
+      });
+    };
+    if (!pool.post_owed(base::Pool::Lane::kLarge, work)) work();
+  }
+};
+
+providers::OcrOrder order_of(const FarPages::Wish& wish) {
+  providers::OcrOrder order;
+  order.media_type = schemas::mime(wish.document->media());
+  order.bytes = [document = wish.document] { return whole_bytes(*document); };
+  order.pages = wish.pages;
+  order.image_data = wish.image_data;
+  return order;
+}
+
+}  // namespace
+
+PageReader::Cancel FarPages::recognise(Wish wish, std::function<void(schemas::OcrPage)> on_page,
+                                       std::function<void(EngineEnd)> done) const {
+  auto call = std::make_shared<FarCall>(source_, pool_);
+  call->wish = std::move(wish);
+  call->on_page = std::move(on_page);
+  call->done = std::move(done);
+  source_.loop.post([call] {
+    if (call->over) return;
+    const inference::Chat& chat = call->source.chat;
+    const auto model = inference::ocr_model(*chat.registry(), call->wish.model);
+    if (!model) return call->end(failed_end(no_far_model(call->wish.model)));
+    call->run = inference::Media(chat, call->pool)
+                    .read(*model, order_of(call->wish),
+                          [call](base::Result<inference::OcrEnd> answer) { call->hear(std::move(answer)); });
+  });
+  return [call, &loop = source_.loop] { loop.post([call] { call->end(cancelled_end()); }); };
+}
+
+}  // namespace millrace::workers

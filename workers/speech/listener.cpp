@@ -1,0 +1,38 @@
+#include "workers/speech/listener.h"
+
+#include <utility>
+
+namespace millrace::workers {
+namespace {
+
+base::Result<Listener::Cancel> cancel_by(base::Result<engines::Ticket> ticket) {
+  if (!ticket) return ticket.error();
+  return Listener::Cancel([ticket = std::move(*ticket)] { ticket.cancel(); });
+}
+
+class EngineListener final : public Listener {
+ public:
+  explicit EngineListener(engines::Transcriber& engine) : engine_(engine) {}
+
+  base::Result<Cancel> inspect(RecordingPtr recording,
+                               std::function<void(base::Result<engines::RecordingInfo>)> done) override {
+    return cancel_by(engine_.inspect(std::move(recording), std::move(done)));
+  }
+  base::Result<Cancel> transcribe(RecordingPtr recording, std::vector<schemas::AudioPiece> pieces,
+                                  std::function<void(engines::PieceOutcome)> on_piece,
+                                  std::function<void(engines::EngineEnd)> done) override {
+    return cancel_by(
+        engine_.transcribe(std::move(recording), std::move(pieces), std::move(on_piece), std::move(done)));
+  }
+
+ private:
+  engines::Transcriber& engine_;
+};
+
+}  // namespace
+
+std::unique_ptr<Listener> listener(engines::Transcriber& engine) {
+  return std::make_unique<EngineListener>(engine);
+}
+
+}  // namespace millrace::workers

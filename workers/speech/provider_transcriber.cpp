@@ -1,0 +1,67 @@
+#include "workers/speech/provider_transcriber.h"
+
+#include <utility>
+
+#include "ai/inference/media/media.h"
+#include "ai/inference/routing/routing.h"
+#include "workers/payload.h"
+
+namespace millrace::workers {
+namespace {
+
+using Heard = base::Result<schemas::Transcript>;
+
+// One call under way; on the source's loop only. The run holds it, not it the run.
+struct FarHearing : std::enable_shared_from_this<FarHearing> {
+  std::function<void(Heard)> done;
+  std::weak_ptr<inference::ChatRun> run;
+
+  bool over() const { return !done; }
+  void end(Heard heard) {
+    if (over()) return;
+    if (const auto left = run.lock()) left->cancel();
+    std::exchange(done, {})(std::move(heard));
+  }
+};
+
+providers::TranscriptionOrder order_by(const schemas::TranscriptionSpec& spec,
+                                       std::shared_ptr<const engines::Recording> recording) {
+  providers::TranscriptionOrder order;
+  order.file_name = spec.file_name;
+  order.format = recording->format();
+  order.bytes_count = recording->size_bytes();
+  order.append_bytes = [recording = std::move(recording)](std::string& out) {
+    return append_file(out, recording->fd(), recording->size_bytes());
+  };
+  order.language = spec.language;
+  order.prompt = spec.prompt;
+  order.temperature = spec.temperature;
+  order.translate = spec.style.translate;
+  order.words = spec.style.words;
+  return order;
+}
+
+}  // namespace
+
+FarAudio::Cancel FarAudio::transcribe(const schemas::TranscriptionSpec& spec,
+                                      std::shared_ptr<const engines::Recording> recording,
+                                      std::function<void(Heard)> done) const {
+  auto call = std::make_shared<FarHearing>();
+  call->done = std::move(done);
+  source_.loop.post([call, source = source_, &pool = pool_, name = spec.model,
+                     order = order_by(spec, std::move(recording))]() mutable {
+    if (call->over()) return;
+    const auto model = inference::transcription_model(*source.chat.registry(), name);
+    if (!model) return call->end(no_far_model(name));
+    call->run = inference::Media(source.chat, pool)
+                    .transcribe(*model, std::move(order), [call](base::Result<inference::TranscriptEnd> end) {
+                      if (!end) return call->end(std::move(end.error()));
+                      call->end(std::move(end->transcript));
+                    });
+  });
+  return [call, &loop = source_.loop] {
+    loop.post([call] { call->end(base::error(base::Code::kJobCancelled, "the call was cancelled")); });
+  };
+}
+
+}  // namespace millrace::workers

@@ -1,0 +1,194 @@
+#include "workers/speech/stt_run.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "jobs/policy.h"
+#include "schemas/machines/execution.h"
+
+namespace millrace::workers {
+namespace {
+
+constexpr int kWhole = 0;  // the only piece of a recording that a provider's model hears
+
+// Each share decodes the recording from its beginning to its last piece: on average, half of it. 32 of four
+// hours cost as much as decoding 64 hours once, about two minutes of processor time.
+constexpr int kSharesMax = 32;
+
+int shares_of(int pieces, const SttRunner::Options& options) {
+  const int range = std::max(options.range_pieces, pieces / kSharesMax);
+  const int needed = (pieces + range - 1) / range;
+  return std::max(needed, std::min(pieces, options.shares_min));
+}
+
+double length_of(const engines::RecordingInfo& info) { return static_cast<double>(info.ms) / 1000; }
+
+}  // namespace
+
+SttRun::SttRun(storage::Claimed job, AttemptContext& context, SttListeners listeners,
+               SttRunner::Options options, Runner::Ended ended)
+    : PartsRun("stt", std::move(job), context, std::move(ended)), listeners_(listeners), options_(options) {}
+
+void SttRun::open() {
+  on_pool(
+      Lane::kQuick, [&store = context().store(), this] { return open_recording_task(store, job()); },
+      [this](base::Result<SttTask> task) { opened(std::move(task)); });
+}
+
+void SttRun::opened(base::Result<SttTask> task) {
+  if (!task && jobs::is_ours(task.error())) return again_later([this] { open(); });
+  if (!task) return fail(task.error());
+  task_ = std::move(*task);
+  if (job().children_done) return conclude();
+  if (task_.spec.is_share()) return hear(task_.spec.pieces);
+  if (task_.spec.by_provider) return hear_afar();
+  inspect();
+}
+
+void SttRun::inspect() {
+  if (!context().may_start()) return end(Lost{});
+  auto begun = listeners_.local.inspect(
+      task_.recording, [this, self = shared_from_this()](base::Result<engines::RecordingInfo> info) {
+        post([this, info = std::move(info)] { inspected(info); });
+      });
+  if (!begun) return again_later([this] { inspect(); });
+  under_way(std::move(*begun));
+}
+
+void SttRun::inspected(base::Result<engines::RecordingInfo> info) {
+  came_back();
+  if (!goes_on()) return;
+  if (!info && info.error().code == base::Code::kJobCancelled) return end(Lost{});  // the engine ends
+  if (!info) return fail(info.error());
+  seconds_ = length_of(*info);
+  const auto count = static_cast<int>(info->pieces.size());
+  if (const int shares = shares_of(count, options_); shares > 1) {
+    const base::WallTime now = context().store().clock().wall();
+    return end(Split{piece_shares(task_.spec, *info, shares, now), count});
+  }
+  context().set_progress_total(count, [](bool) {});
+  hear(info->pieces);
+}
+
+void SttRun::hear(const std::vector<schemas::AudioPiece>& pieces) {
+  std::vector<int> indexes;
+  for (const schemas::AudioPiece& piece : pieces) {
+    pieces_.emplace(piece.index, piece);
+    indexes.push_back(piece.index);
+  }
+  want(indexes, task_.finished);
+  work();
+}
+
+base::Result<SteppedRun::Cancel> SttRun::recognise(std::vector<int> pieces) {
+  std::vector<schemas::AudioPiece> places;
+  places.reserve(pieces.size());
+  for (const int piece : pieces) places.push_back(pieces_.at(piece));
+  const auto on_piece = [this, self = shared_from_this()](const engines::PieceOutcome& heard) {
+    const bool good = !heard.piece.error;
+    post(
+        [this, index = heard.index, json = schemas::to_json(heard.piece), good] { part(index, json, good); });
+  };
+  return listeners_.local.transcribe(task_.recording, std::move(places), on_piece, on_end());
+}
+
+void SttRun::hear_afar() {
+  pieces_.emplace(kWhole, schemas::AudioPiece{});
+  want({kWhole}, task_.finished);
+  context().set_progress_total(1, [](bool) {});
+  if (!task_.finished.empty()) return conclude();  // an earlier attempt has stored what it was told
+  ask_afar();
+}
+
+void SttRun::ask_afar() {
+  if (listeners_.far == nullptr) return fail(no_far_model(task_.spec.model));
+  if (!context().may_start()) return end(Lost{});
+  under_way(
+      listeners_.far->transcribe(task_.spec, task_.recording,
+                                 [this, self = shared_from_this()](base::Result<schemas::Transcript> heard) {
+                                   post([this, heard = std::move(heard)] { answered(heard); });
+                                 }));
+}
+
+void SttRun::answered(base::Result<schemas::Transcript> heard) {
+  came_back();
+  if (!goes_on()) return;
+  if (!heard && heard.error().code == base::Code::kJobCancelled) return end(Lost{});  // the models end
+  if (!heard) return fail(heard.error());
+  whole_ = std::make_shared<schemas::Transcript>(*std::move(heard));
+  if (whole_->seconds) return store_whole();
+  measure();
+}
+
+// The provider did not tell how long the recording is: it is no fault when nobody can.
+void SttRun::measure() {
+  auto begun = listeners_.local.inspect(
+      task_.recording, [this, self = shared_from_this()](const base::Result<engines::RecordingInfo>& info) {
+        post([this, info] { measured(info); });
+      });
+  if (!begun) return store_whole();
+  under_way(std::move(*begun));
+}
+
+void SttRun::measured(const base::Result<engines::RecordingInfo>& info) {
+  came_back();
+  if (!goes_on()) return;
+  if (info) whole_->seconds = length_of(*info);
+  store_whole();
+}
+
+void SttRun::store_whole() {
+  on_pool(
+      Lane::kLarge,
+      [whole = whole_]() -> base::Result<std::string> { return schemas::to_json(whole_piece(*whole)); },
+      [this](const base::Result<std::string>& json) {
+        if (!json) return fail(json.error());
+        part(kWhole, *json, true);
+        write_and([this] { conclude(); });
+      });
+}
+
+// A child's pieces are its result; a root job makes the transcript of all parts.
+void SttRun::conclude() {
+  if (is_child()) return end(Done{});
+  if (whole_) {
+    return on_pool(
+        Lane::kLarge,
+        [&store = context().store(), whole = whole_, style = task_.spec.style] {
+          return finished_transcript(store, *whole, style);
+        },
+        [this](base::Result<Outcome> outcome) { end_with(std::move(outcome), [this] { conclude(); }); });
+  }
+  TranscriptPlan plan{task_.spec, {}, job().children_done, "english", seconds_};
+  if (task_.spec.by_provider) plan.language = task_.spec.language;
+  for (const auto& [index, piece] : pieces_) plan.pieces.push_back(index);
+  on_pool(
+      job().children_done ? Lane::kLarge : Lane::kQuick,
+      [this, &store = context().store(), plan = std::move(plan)] {
+        return assemble_transcript(store, job(), plan);
+      },
+      [this](base::Result<Transcribed> ended) { concluded(std::move(ended)); });
+}
+
+void SttRun::concluded(base::Result<Transcribed> ended) {
+  if (!ended) return end_with(ended.error(), [this] { conclude(); });
+  if (ended->warning.empty()) return end(std::move(ended->outcome));
+  auto kept = std::make_shared<Transcribed>(*std::move(ended));
+  context().write_events({{std::string(schemas::kWarning), schemas::warning_event_data(kept->warning)}},
+                         [this, self = shared_from_this(), kept](bool held) {
+                           if (!goes_on()) return;
+                           if (!held) return end(Lost{});
+                           end(std::move(kept->outcome));
+                         });
+}
+
+base::Error SttRun::crash_error(int piece) const {
+  return base::error(base::Code::kPieceFailed,
+                     "piece " + std::to_string(piece) + " ended the process that heard it");
+}
+
+std::string SttRun::failed_part(int, const base::Error& error) const {
+  return schemas::to_json(schemas::SpokenPiece{{}, {}, error});
+}
+
+}  // namespace millrace::workers

@@ -1,0 +1,55 @@
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "workers/jobs/partitioned_run.h"
+#include "workers/speech/stt_runner.h"
+#include "workers/speech/stt_task.h"
+
+namespace millrace::workers {
+
+// Who hears: the local engine, and models of providers, if there are any.
+struct SttListeners {
+  Listener& local;
+  const FarAudio* far;
+};
+
+// One attempt at a transcription or translation.
+class SttRun final : public PartsRun {
+ public:
+  SttRun(storage::Claimed job, AttemptContext& context, SttListeners listeners, SttRunner::Options options,
+         Runner::Ended ended);
+  void begin() override { open(); }
+
+ private:
+  void open();
+  void opened(base::Result<SttTask> task);
+  void inspect();
+  void inspected(base::Result<engines::RecordingInfo> info);
+  void hear(const std::vector<schemas::AudioPiece>& pieces);
+  base::Result<Cancel> recognise(std::vector<int> pieces) override;
+  void hear_afar();
+  void ask_afar();
+  void answered(base::Result<schemas::Transcript> heard);
+  void measure();
+  void measured(const base::Result<engines::RecordingInfo>& info);
+  void store_whole();
+  void conclude() override;
+  void concluded(base::Result<Transcribed> ended);
+  base::Error crash_error(int piece) const override;
+  std::string failed_part(int piece, const base::Error& error) const override;
+  std::string_view input_field() const override { return schemas::kRecordingField; }
+  void count(bool good) const override { context().metrics().stt_piece(good); }
+
+  const SttListeners listeners_;
+  const SttRunner::Options options_;
+
+  SttTask task_;
+  std::map<int, schemas::AudioPiece> pieces_;  // of this attempt's share, by their numbers
+  std::optional<double> seconds_;
+  std::shared_ptr<schemas::Transcript> whole_;  // as a provider's model told it
+};
+
+}  // namespace millrace::workers

@@ -1,0 +1,22 @@
+#include "workers/speech/stt_runner.h"
+
+#include <utility>
+
+#include "workers/speech/stt_run.h"
+
+namespace millrace::workers {
+
+SttRunner::SttRunner(engines::Transcriber& engine, Options options, std::unique_ptr<FarAudio> far)
+    : SttRunner(listener(engine), options, std::move(far)) {}
+
+SttRunner::SttRunner(std::unique_ptr<Listener> local, Options options, std::unique_ptr<FarAudio> far)
+    : local_(std::move(local)), far_(std::move(far)), options_(options) {}
+
+std::shared_ptr<Run> SttRunner::start(const storage::Claimed& job, AttemptContext& context, Ended ended) {
+  auto run =
+      std::make_shared<SttRun>(job, context, SttListeners{*local_, far_.get()}, options_, std::move(ended));
+  run->begin();
+  return run;
+}
+
+}  // namespace millrace::workers
