@@ -22,9 +22,9 @@ front::Reply json_reply(int status, std::string body);
 front::Reply empty_reply(int status);
 void add_header(front::Reply& reply, std::string_view name, std::string_view value);
 
-// The error in the shape that its path speaks, with the headers that clients go by (contract.md §0):
-// WWW-Authenticate on 401; retry-after-ms (below 60000) and retry-after where a wait is known;
-// x-should-retry: false where a retry cannot help.
+// The error in the shape that its path speaks, with the headers that clients go by
+// (docs/design/http-contract.md §0): WWW-Authenticate on 401; retry-after-ms (below 60000) and retry-after
+// where a wait is known; x-should-retry: false where a retry cannot help.
 front::Reply error_reply(std::string_view path, const base::Error& error,
                          const schemas::Problems& problems = {});
 // An error that no retry of the request can help, whatever its class (x-should-retry: false): the failure

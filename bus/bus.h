@@ -9,7 +9,7 @@
 #include "schemas/jobs/job.h"
 
 // Nudges out, hints in. The truth is the store: every message here may be lost, repeated, delayed or
-// reordered, and costs latency at most (architecture.md §2).
+// reordered, and costs latency at most (docs/design/architecture.md §2).
 namespace millrace::bus {
 
 // "Job J waits to be run": published after the commit that queued it. Kafka: topic `millrace.jobs.<kind>`,

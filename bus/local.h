@@ -13,7 +13,7 @@ namespace millrace::bus {
 //
 // Subscribers only hand over (≤ 10 µs): they take no lock that a publisher may hold and do not publish.
 // A token of a kind that has no room, or no subscriber, is counted and forgotten: the worker that gets a slot
-// free takes the job from the store (delivery.md, rule 11). That keeps a backlog out of memory.
+// free takes the job from the store (docs/design/delivery.md §2 rule 11). That keeps a backlog out of memory.
 class LocalDispatch final : public Dispatch {
  public:
   LocalDispatch() = default;

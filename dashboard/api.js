@@ -50,7 +50,7 @@ export class ApiError extends Error {
   }
 }
 
-// The three shapes of contract.md §3: {error}, {error_code, message}, problem+json.
+// The three shapes of docs/design/http-contract.md §3: {error}, {error_code, message}, problem+json.
 export async function errorOf(response) {
   let body = {};
   try {

@@ -14,8 +14,8 @@ namespace millrace::jobs {
 
 // From the store's commit hook to the world: tokens to Dispatch (clearing the outbox on delivery reports),
 // hints to Events and to this process's waiters, and to its worker which jobs are to stop. Runs on the
-// announce thread: never blocks (delivery.md; architecture.md §2.2). Must outlive the store's announce thread
-// and the bus.
+// announce thread: never blocks (docs/design/delivery.md; docs/design/architecture.md §2). Must outlive the
+// store's announce thread and the bus.
 class Relay {
  public:
   // What upkeep wants to hear: something happened; `delayed`: and a job was queued that is not ready yet (a

@@ -17,7 +17,8 @@ struct KindPolicy {
 };
 const KindPolicy& policy(schemas::Kind kind);
 
-inline constexpr int kCrashesMax = 3;  // deaths of the job's own child: poison_job (delivery.md, rule 9)
+inline constexpr int kCrashesMax =
+    3;  // deaths of the job's own child: poison_job (docs/design/delivery.md §2 rule 9)
 inline constexpr int kLossesMax = 20;  // lost workers: worker_lost
 
 // The lease arithmetic. A heartbeat every 5 s and a lease of 20 s leave three missed beats; a worker starts

@@ -10,8 +10,8 @@ namespace millrace::jobs {
 
 // A wish for a job, parsed and staged.
 struct Order {
-  schemas::JobId
-      id;  // from `new_id`, so that a waiter can be registered before the submit (delivery.md, rule 12)
+  schemas::JobId id;  // from `new_id`, so that a waiter can be registered before the submit
+                      // (docs/design/delivery.md §2 rule 12)
   std::string tenant;
   std::string model;
   int priority = 0;

@@ -10,7 +10,7 @@
 
 namespace millrace::schemas {
 
-// What a key may do (contract.md §0).
+// What a key may do (docs/design/http-contract.md §0).
 enum class Scope : std::uint8_t {
   kModels,
   kChat,

@@ -27,7 +27,7 @@ tl::expected<Object, Refusal> read_body(std::string& body, std::span<const Field
   return out;
 }
 
-// Bodies of the administration (contract.md §8).
+// Bodies of the administration (docs/design/http-contract.md §8).
 
 // POST /v1/admin/keys.
 struct KeyRequest {

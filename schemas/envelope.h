@@ -11,7 +11,7 @@
 
 // What travels through Kafka: JSON objects with a version, `{"v":1, …}`. A reader ignores fields that it does
 // not know and skips an envelope whose version it does not know (EnvelopeFault::kUnknownVersion): the store
-// covers what was in it, so old and new processes run side by side (delivery.md, SQLite settings).
+// covers what was in it, so old and new processes run side by side (docs/design/delivery.md §4).
 namespace millrace::schemas {
 
 inline constexpr int kEnvelopeVersion = 1;

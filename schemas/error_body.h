@@ -7,7 +7,7 @@
 
 namespace millrace::schemas {
 
-// One thing that is wrong with a request, as a validation reply lists it (contract.md §3).
+// One thing that is wrong with a request, as a validation reply lists it (docs/design/http-contract.md §3).
 struct FieldProblem {
   std::vector<std::string> loc;  // {"body", "document", "type"}, {"query", "limit"}
   std::string msg;
@@ -33,9 +33,9 @@ struct ErrorBody {
   std::string body;
 };
 
-// The two error shapes of contract.md §3, told apart by the path: machine endpoints (`/v1/machines` and
-// below) answer {error_code, …} or problem+json, all others {"error": {message, type, param, code}}, with
-// `detail` for validation. `path` as it was sent; empty: not understood.
+// The two error shapes of docs/design/http-contract.md §3, told apart by the path: machine endpoints
+// (`/v1/machines` and below) answer {error_code, …} or problem+json, all others {"error": {message, type,
+// param, code}}, with `detail` for validation. `path` as it was sent; empty: not understood.
 ErrorBody error_body(std::string_view path, const base::Error& error, const Problems& problems = {});
 // The same for a status that the front end answers by itself, before a code of ours is known.
 ErrorBody error_body(std::string_view path, int status, std::string_view message);

@@ -52,9 +52,9 @@ class Worker {
   // The first step of a drain, while others end what they owe: no more claims. True: none is under way any
   // more, within `deadline`. Blocks; not on the loop.
   bool stop_claiming(std::chrono::milliseconds deadline);
-  // delivery.md, Drain: no more claims, those under way are waited for, what runs gets `drain_grace`, then is
-  // stopped and goes back; at the end the worker's row and lock go. True: all of it within `deadline`.
-  // Blocks; not on the loop. Idempotent.
+  // docs/design/delivery.md §12: no more claims, those under way are waited for, what runs gets
+  // `drain_grace`, then is stopped and goes back; at the end the worker's row and lock go. True: all of it
+  // within `deadline`. Blocks; not on the loop. Idempotent.
   bool drain(std::chrono::milliseconds deadline);
 
   // To be told that a job has been asked to cancel, and have it stopped without the wait for a heartbeat if

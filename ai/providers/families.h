@@ -25,7 +25,7 @@ struct Preset {
   std::string_view base_url;
   std::string_view key_variable;  // "OPENAI_API_KEY"; empty: none
   bool key_required = true;
-  bool response_format = false;  // the rule of contract.md §4
+  bool response_format = false;  // the rule of docs/design/http-contract.md §4
 };
 std::span<const Preset> presets();
 const Preset* preset_named(std::string_view name);  // null: no such provider

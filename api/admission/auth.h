@@ -25,7 +25,7 @@ struct Principal {
 using PrincipalPtr = std::shared_ptr<const Principal>;
 
 // The credential of a request: a non-empty Bearer decides, else X-API-Key; empty ones count as absent
-// (contract.md §0). Empty: none.
+// (docs/design/http-contract.md §0). Empty: none.
 std::string_view credential(const front::Head& head);
 
 // What is said to a key that is not let in: by Verdict::refusal, and where a scope is missing.

@@ -14,7 +14,7 @@ namespace millrace::api {
 
 // The barrier around every handler. `admit` decides on the head, before a byte of the body is read; `run`
 // puts the handler on its lane and catches what it throws. Each check is a function of its own; the guard is
-// their order (contract.md §0).
+// their order (docs/design/http-contract.md §0).
 class Guard {
  public:
   struct Parts {

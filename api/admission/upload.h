@@ -34,7 +34,7 @@ struct Form {
   storage::Staged file;                                     // null: there was none
   std::string file_name;                                    // without folders
   std::vector<std::string> dropped;                         // files that nobody asked for, by name
-  // SHA-256 over name, file name and SHA-256 of the content of each part, in order (delivery.md,
+  // SHA-256 over name, file name and SHA-256 of the content of each part, in order (docs/design/delivery.md,
   // Idempotency-Key): clients make a new boundary for each retry.
   base::Sha256Digest fingerprint{};
 };

@@ -20,7 +20,7 @@ struct Header {
   std::string value;
 };
 
-// The head of a request, complete and with its framing checked (RFC 9112; security.md §4).
+// The head of a request, complete and with its framing checked (RFC 9112; docs/design/security.md §4).
 struct Head {
   std::string method;  // as sent, "GET"
   std::string path;    // raw: not percent-decoded, without the query

@@ -6,7 +6,7 @@
 
 #include "schemas/jobs/job.h"
 
-// How jobs look to clients (contract.md §6).
+// How jobs look to clients (docs/design/http-contract.md §6).
 namespace millrace::api {
 
 // The id of a job that clients see: the acts of machines are none. nullopt: it is not one.

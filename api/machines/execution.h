@@ -36,8 +36,8 @@ std::optional<Execution> path_execution_found(Context& context, Call& call);
 // 200 with the execution.
 front::Reply execution_reply(const Execution& execution);
 
-// Its events as contract.md §1 has them: lifecycle, stdout or stderr; without output up to `run`. `context`
-// outlives what is returned.
+// Its events as docs/design/http-contract.md §1 has them: lifecycle, stdout or stderr; without output up to
+// `run`. `context` outlives what is returned.
 ShowEvent show_execution_events(Context& context, std::string tenant, const schemas::JobId& job,
                                 std::int64_t run);
 

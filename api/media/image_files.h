@@ -11,7 +11,8 @@
 #include "platform/base/ids.h"
 #include "schemas/media/image.h"
 
-// Images that clients fetch by a URL of ours (contract.md §5): open to whoever has it, for an hour.
+// Images that clients fetch by a URL of ours (docs/design/http-contract.md §5): open to whoever has it, for
+// an hour.
 namespace millrace::api {
 
 inline constexpr std::chrono::minutes kImageUrlLife{60};

@@ -6,7 +6,7 @@
 #include "storage/blobs/blobs.h"
 
 // What the API looks at of a document: that its base64 is base64, its size and its magic bytes
-// (architecture.md §5). Errors: kInvalidField (not base64), kDocumentEmpty, kDocumentTooLarge,
+// (docs/design/architecture.md §5). Errors: kInvalidField (not base64), kDocumentEmpty, kDocumentTooLarge,
 // kDocumentUnsupported.
 namespace millrace::api {
 

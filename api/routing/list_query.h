@@ -9,8 +9,8 @@
 #include "api/headers.h"
 #include "schemas/field.h"
 
-// The query string, read by a table of fields, and the part of it that all lists share (contract.md §0,
-// Paging).
+// The query string, read by a table of fields, and the part of it that all lists share
+// (docs/design/http-contract.md §0, Paging).
 namespace millrace::api {
 
 // What every list takes; a list's own query derives from it.

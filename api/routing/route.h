@@ -24,7 +24,7 @@ enum class Access : std::uint8_t {
   kScope,    // a key with the route's scope
 };
 
-// Where a handler runs (architecture.md §6).
+// Where a handler runs (docs/design/architecture.md §6).
 enum class Lane : std::uint8_t {
   kFront,  // where the bytes arrived; never waits
   kPool,   // may block

@@ -121,7 +121,8 @@ std::string percent_encoded(std::string_view text);
 // An Idempotency-Key that nobody has used.
 Client::Headers fresh_key_header();
 
-// What a gateway says when it does not do what was asked, in any of its three forms (contract.md §3).
+// What a gateway says when it does not do what was asked, in any of its three forms
+// (docs/design/http-contract.md §3).
 
 // Fills `code` and `message` from the body; what the body does not say stays as it is.
 void read_refusal(const std::string& body, ClientError& error);

@@ -15,8 +15,8 @@ struct Roles {
   std::vector<schemas::Kind> kinds;  // of jobs to work on, kMachine not among them: it comes with kExec
 };
 
-// The composition: every part built in one order, started, and taken down in the reverse one (delivery.md,
-// Drain).
+// The composition: every part built in one order, started, and taken down in the reverse one
+// (docs/design/delivery.md, Drain).
 class Gateway {
  public:
   // Blocks until everything runs. The error is for the operator: it says what to do.

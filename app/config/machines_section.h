@@ -7,7 +7,7 @@
 
 namespace millrace::app {
 
-// The section `machines` of the configuration file (interface.md): a list of maps. Pure.
+// The section `machines` of the configuration file (docs/README.md): a list of maps. Pure.
 struct MachinesSection {
   std::vector<schemas::Machine> machines;     // the right ones, in the file's order; source kFile
   std::vector<std::string> places;            // where each begins: "millrace.yaml:12"

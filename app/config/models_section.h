@@ -44,7 +44,7 @@ std::vector<inference::McpSlug> read_mcp(const base::ConfigNode& section, const 
 inference::ModelRow read_model(const base::ConfigNode& node, const ProviderEntries& entries,
                                const ModelGround& ground, Mistakes& mistakes);
 
-// The sections of the configuration file that say which models there are (interface.md).
+// The sections of the configuration file that say which models there are (docs/README.md).
 struct ModelNodes {
   const base::ConfigNode& models;     // a list: one target each
   const base::ConfigNode& providers;  // by name: where they are; every model of theirs can be asked for

@@ -33,7 +33,7 @@ struct KafkaCluster {
   }
 };
 
-// librdkafka's settings as delivery.md ("Kafka settings") wants them, each with its reason.
+// librdkafka's settings as docs/design/delivery.md ("Kafka settings") wants them, each with its reason.
 
 KafkaSettings producer_settings(const KafkaCluster& cluster, std::size_t queue_max);
 

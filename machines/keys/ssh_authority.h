@@ -28,7 +28,7 @@ class FolderLock {
   base::Fd fd_;
 };
 
-// The two SSH authorities of this gateway (engines.md §6).
+// The two SSH authorities of this gateway (docs/design/engines.md §4).
 
 // A pair for one use.
 struct SshKeyPair {

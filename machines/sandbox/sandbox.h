@@ -7,7 +7,8 @@
 #include "platform/base/result.h"
 #include "platform/process/spawner.h"
 
-// Commands on the machines of this host, each in a jail of its own (engines.md §5, security.md §6).
+// Commands on the machines of this host, each in a jail of its own (docs/design/engines.md §3,
+// docs/design/security.md §6).
 namespace millrace::machines {
 
 // The driver `sandbox`: a uid per machine (root), bubblewrap with namespaces of its own, seccomp, rlimits; no

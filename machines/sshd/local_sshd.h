@@ -13,9 +13,9 @@
 namespace millrace::machines {
 
 // A real sshd for each sandbox machine: a listener of ours, and for each connection `sshd -i` inside of the
-// machine's own jail (engines.md §5), on pipes that ConnectionRelay joins to the connection: user "machine",
-// uid 1000, /workspace as home, certificates of our user CA for the machine's principal (its id) only, no
-// forwarding. The host key is the machine's own (DATA/machines/<id>/ ssh_host_ed25519_key), its host
+// machine's own jail (docs/design/engines.md §3), on pipes that ConnectionRelay joins to the connection: user
+// "machine", uid 1000, /workspace as home, certificates of our user CA for the machine's principal (its id)
+// only, no forwarding. The host key is the machine's own (DATA/machines/<id>/ ssh_host_ed25519_key), its host
 // certificate ours and names the endpoint. Thread-safe.
 class LocalSshd {
  public:

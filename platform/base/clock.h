@@ -7,7 +7,8 @@
 
 namespace millrace::base {
 
-// Wall time, milliseconds since 1970 UTC: deadlines, retention and what people read (delivery.md, Clocks).
+// Wall time, milliseconds since 1970 UTC: deadlines, retention and what people read (docs/design/delivery.md
+// §5).
 using WallTime = std::chrono::sys_time<std::chrono::milliseconds>;
 
 // CLOCK_BOOTTIME, milliseconds since the boot that `Clock::boot_id` names: leases.

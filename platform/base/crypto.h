@@ -58,8 +58,8 @@ class Sha256 {
   std::unique_ptr<Context> context_;
 };
 
-// A secret text (security.md §7): it cannot be formatted, compared, logged or serialised, only revealed,
-// which is done where it goes on a wire and nowhere else.
+// A secret text (docs/design/security.md §7): it cannot be formatted, compared, logged or serialised, only
+// revealed, which is done where it goes on a wire and nowhere else.
 class Secret {
  public:
   Secret() = default;

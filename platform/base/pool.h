@@ -9,9 +9,9 @@
 
 namespace millrace::base {
 
-// The blocking threads (architecture.md §6, "pool"). Two queues: `quick` (store reads, small files) goes
-// first, `large` (bodies above 32 KiB, blobs) second, and at most one thread is on a large task, so that
-// uploads never fill the pool. A task must not wait for another pool task. Thread-safe.
+// The blocking threads (docs/design/architecture.md §6, "pool"). Two queues: `quick` (store reads, small
+// files) goes first, `large` (bodies above 32 KiB, blobs) second, and at most one thread is on a large task,
+// so that uploads never fill the pool. A task must not wait for another pool task. Thread-safe.
 class Pool {
  public:
   enum class Lane { kQuick, kLarge };

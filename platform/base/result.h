@@ -9,8 +9,8 @@
 namespace millrace::base {
 
 // Every way in which Millrace refuses or fails, once. The table in result.cpp gives each code its HTTP
-// status, its retry class and its names in both error bodies (contract.md §3 and §6). Job errors are stored
-// by `name(code)`.
+// status, its retry class and its names in both error bodies (docs/design/http-contract.md §3 and §6). Job
+// errors are stored by `name(code)`.
 enum class Code {
   kBadRequest,       // malformed framing, JSON or header
   kUnauthenticated,  // no key was sent
@@ -39,7 +39,7 @@ enum class Code {
   kContentPolicy,  // 400, as the next
   kContentFilter,
   kQuota,  // 429: the operator's account there has nothing left
-  // Documents (contract.md §6).
+  // Documents (docs/design/http-contract.md §6).
   kDocumentUnsupported,
   kDocumentEmpty,
   kDocumentDamaged,
@@ -51,7 +51,8 @@ enum class Code {
   kImageTooLarge,
   kPageTimeout,
   kPageFailed,
-  // Recordings (contract.md §5), as documents; a piece is the stretch of one that is recognised in one go.
+  // Recordings (docs/design/http-contract.md §5), as documents; a piece is the stretch of one that is
+  // recognised in one go.
   kAudioUnsupported,
   kAudioEmpty,
   kAudioDamaged,
@@ -67,7 +68,7 @@ enum class Code {
   kStoredDamaged,   // a file of a job
   kRequestDamaged,  // what a job was made from, in its row
   kResultDamaged,   // a result, or a part of one, in its row
-  // Executions (contract.md §1).
+  // Executions (docs/design/http-contract.md §1).
   kCommandFailed,  // the command's own end: another exit code than 0, or a signal
   kExecutionTimedOut,
   kExecutionPrepareFailed,  // no such directory or command, or it cannot be executed

@@ -21,7 +21,7 @@ struct Range4 {
 constexpr std::uint32_t ip4(std::uint32_t a, std::uint32_t b, std::uint32_t c, std::uint32_t d) {
   return a << 24 | b << 16 | c << 8 | d;
 }
-// security.md §2.
+// docs/design/security.md §2.
 constexpr std::array kSpecial4 = {
     Range4{ip4(0, 0, 0, 0), 8},      Range4{ip4(10, 0, 0, 0), 8},     Range4{ip4(100, 64, 0, 0), 10},
     Range4{ip4(127, 0, 0, 0), 8},    Range4{ip4(169, 254, 0, 0), 16}, Range4{ip4(172, 16, 0, 0), 12},

@@ -21,7 +21,8 @@ struct FetchTarget {
   bool opened = false;  // named by --fetch.allow-hosts
 };
 
-// The SSRF rules of security.md §2 for URLs that clients name. Pure; immutable after construction.
+// The SSRF rules of docs/design/security.md §2 for URLs that clients name. Pure; immutable after
+// construction.
 class FetchGuard {
  public:
   // `allow_hosts`: HOST or HOST:PORT; opens http, private addresses and that port (without a port: 80 and
@@ -49,7 +50,8 @@ class FetchGuard {
 };
 
 // True for loopback, private, link-local, shared, documentation, benchmark, multicast, reserved and
-// translated ranges of IPv4 and IPv6 (the list of security.md §2), and for every family that is neither.
+// translated ranges of IPv4 and IPv6 (the list of docs/design/security.md §2), and for every family that is
+// neither.
 bool is_special_address(const sockaddr& address);
 
 }  // namespace millrace::net

@@ -6,8 +6,9 @@
 
 namespace millrace::net {
 
-// One thread that runs callbacks, timers and coroutines (Asio behind it; lane `loop` of architecture.md §6).
-// What runs here must never block: no SQL, no file, no waiting for the writer. Thread-safe.
+// One thread that runs callbacks, timers and coroutines (Asio behind it; lane `loop` of
+// docs/design/architecture.md §6). What runs here must never block: no SQL, no file, no waiting for the
+// writer. Thread-safe.
 class Loop {
  public:
   explicit Loop(std::string name);

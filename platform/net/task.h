@@ -12,7 +12,7 @@
 
 // Coroutines for what waits for the network. All of it lives on one loop's thread; nothing here blocks or
 // locks. GCC 12 destroys twice what an expression with `co_await` makes as an aggregate temporary or as a
-// capturing lambda: name it first, then move it (style.md).
+// capturing lambda: name it first, then move it (docs/design/style.md).
 namespace millrace::net {
 
 template <class T>

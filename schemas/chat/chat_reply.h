@@ -104,7 +104,7 @@ class ChatAssembly {
   ChatReply reply_;
 };
 
-// The forms that clients see (contract.md §4); `old_functions` as ChatRequest's.
+// The forms that clients see (docs/design/http-contract.md §4); `old_functions` as ChatRequest's.
 std::string chat_completion_json(const ChatReply& reply, bool old_functions);
 
 // The events of one streamed answer: the same id, created and model throughout, the role in each choice's

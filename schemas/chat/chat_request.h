@@ -48,8 +48,8 @@ struct ChatText {
   }
 };
 
-// POST /v1/chat/completions, its shape checked (spec; contract.md §4). What clients may write in several ways
-// stands here in one.
+// POST /v1/chat/completions, its shape checked (spec; docs/design/http-contract.md §4). What clients may
+// write in several ways stands here in one.
 struct ChatRequest {
   std::vector<std::string> models;  // the wanted one, then the client's fallbacks; never empty
   // What the model is to be told: the parameters that were given, in OpenAI's present form and by their own
@@ -58,10 +58,10 @@ struct ChatRequest {
   // tool_choice and tools, a tool_choice of `any` has become `required`, messages of role function have
   // become ones of role tool; `stop` is a list; max_tokens has become max_completion_tokens; null members are
   // gone, and what says the default (response_format text, n of 1, logprobs false, empty lists of tools and
-  // of stop). Without model, stream, stream_options, and what is ours alone (contract.md §4, "our own
-  // fields", and disable_automatic_function_calling, which is `execute_tools`). Unknown fields are in it.
-  // Content parts have OpenAI's present names (text, image_url as an object, input_audio, file, refusal), or
-  // are Mistral's own (thinking).
+  // of stop). Without model, stream, stream_options, and what is ours alone (docs/design/http-contract.md §4,
+  // "our own fields", and disable_automatic_function_calling, which is `execute_tools`). Unknown fields are
+  // in it. Content parts have OpenAI's present names (text, image_url as an object, input_audio, file,
+  // refusal), or are Mistral's own (thinking).
   nlohmann::json body;
   ChatText quick;  // not empty: all that is told the model is in it, and `body` is null (read_chat_request)
   std::vector<std::string> unknown;  // members of `body` that no row of the table knows

@@ -21,8 +21,8 @@ inline constexpr std::int64_t kEmbeddingTokensMax = 8'192;         // of one inp
 inline constexpr std::int64_t kEmbeddingTokensInAllMax = 300'000;  // of one request
 inline constexpr std::int64_t kEmbeddingDimensionsMax = 65'536;
 
-// POST /v1/embeddings, its shape and its limits checked (spec; contract.md §5). Whatever of the four forms
-// `input` had, it is a list here: of texts or of token lists, never both, never empty.
+// POST /v1/embeddings, its shape and its limits checked (spec; docs/design/http-contract.md §5). Whatever of
+// the four forms `input` had, it is a list here: of texts or of token lists, never both, never empty.
 struct EmbeddingRequest {
   std::string model;
   std::vector<std::string> texts;

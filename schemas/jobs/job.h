@@ -38,7 +38,7 @@ struct JobIdHash {
   std::size_t operator()(const JobId& id) const noexcept { return base::UuidHash{}(id.uuid); }
 };
 
-// delivery.md, States. `kWaiting` is a parent whose children run; the outside sees it as running.
+// docs/design/delivery.md, States. `kWaiting` is a parent whose children run; the outside sees it as running.
 enum class JobStatus : std::uint8_t {
   kQueued = 0,
   kRunning = 1,
@@ -68,7 +68,7 @@ struct JobError {
   friend bool operator==(const JobError&, const JobError&) = default;
 };
 
-// A job as its owner sees it (contract.md §6): what `GET /v1/jobs/{id}` is made of.
+// A job as its owner sees it (docs/design/http-contract.md §6): what `GET /v1/jobs/{id}` is made of.
 struct JobView {
   JobId id;
   std::string tenant;

@@ -9,7 +9,7 @@
 #include "platform/base/ids.h"
 #include "schemas/jobs/job.h"
 
-// Files that a command left in $MILLRACE_ARTIFACTS (contract.md §1).
+// Files that a command left in $MILLRACE_ARTIFACTS (docs/design/http-contract.md §1).
 namespace millrace::schemas {
 
 inline constexpr int kArtifactsMax = 100;                                   // per execution

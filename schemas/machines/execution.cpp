@@ -99,7 +99,8 @@ void add_terminal(JsonObject& out, const JobView& job, const ExecutionResult& re
       .flag("stderr_truncated", result.stderr_truncated);
 }
 
-// The codes that contract.md §1 has for executions; what else can befall a job is the host's failure.
+// The codes that docs/design/http-contract.md §1 has for executions; what else can befall a job is the host's
+// failure.
 std::string_view error_code(Code code) {
   switch (code) {
     case Code::kExecutionTimedOut:

@@ -15,10 +15,10 @@
 #include "schemas/field.h"
 #include "schemas/jobs/job.h"
 
-// Command executions (contract.md §1).
+// Command executions (docs/design/http-contract.md §1).
 namespace millrace::schemas {
 
-// Limits of contract.md §1; every error that refuses by one names it.
+// Limits of docs/design/http-contract.md §1; every error that refuses by one names it.
 inline constexpr std::size_t kCommandItemsMax = 1024;
 inline constexpr std::size_t kCommandBytesMax = 128 * 1024;
 inline constexpr std::size_t kEnvNamesMax = 256;
@@ -90,7 +90,7 @@ std::string warning_message(std::string_view event_data);  // empty: not such da
 std::size_t incomplete_tail(std::string_view bytes);
 
 // What an end is shown as: the command's own end has one of `exit_code` and `signal` and no error; all else
-// that is not a success or a cancel has an error of contract.md §1 and neither of them.
+// that is not a success or a cancel has an error of docs/design/http-contract.md §1 and neither of them.
 struct ExecutionEnding {
   std::optional<int> exit_code, signal;
   std::string error_code, error_message;

@@ -10,7 +10,7 @@
 #include "platform/base/ids.h"
 #include "platform/base/result.h"
 
-// Machines (contract.md §2, "Machines").
+// Machines (docs/design/http-contract.md §2, "Machines").
 namespace millrace::schemas {
 
 enum class MachineDriver : std::uint8_t { kSandbox = 0, kSsh = 1 };
@@ -108,7 +108,7 @@ inline constexpr int kMemoryMibMin = 64, kMemoryMibMax = 1 << 20;
 inline constexpr int kStorageGibMin = 1, kStorageGibMax = 16'384;
 inline constexpr std::int64_t kAutosleepMax = 366L * 86'400;
 
-// "dm-" and a lower-case UUID (gateway-api.md); nullopt: not of that form.
+// "dm-" and a lower-case UUID (docs/design/http-contract.md); nullopt: not of that form.
 std::optional<base::Uuid> machine_id_from(std::string_view text);
 std::string machine_id(const base::Uuid& id);
 

@@ -20,7 +20,7 @@ enum class SshDoor : std::uint8_t {
   kOver,    // it is not awake, or a worker that lives has its endpoint: the listener ends
 };
 
-// SSH sessions (contract.md §2).
+// SSH sessions (docs/design/http-contract.md §2).
 
 enum class SshStatus : std::uint8_t { kWaking = 0, kReady = 1, kClosed = 2, kFailed = 3, kExpired = 4 };
 std::string_view name(SshStatus status);  // "wake_in_progress", "ready", …

@@ -6,9 +6,9 @@
 
 namespace millrace::schemas {
 
-// The recordings that transcription takes (contract.md §5). Told from their bytes, never from a name or a
-// declared type. kMpeg is an MPEG program stream, kMp4 everything in an ISO media file (mp4, m4a), kMp3 also
-// stands for mpga.
+// The recordings that transcription takes (docs/design/http-contract.md §5). Told from their bytes, never
+// from a name or a declared type. kMpeg is an MPEG program stream, kMp4 everything in an ISO media file (mp4,
+// m4a), kMp3 also stands for mpga.
 enum class AudioFormat : std::uint8_t { kFlac, kMp3, kMp4, kMpeg, kOgg, kWav, kWebm };
 
 // How much of a file's beginning `detect_audio` looks at.

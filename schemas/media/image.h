@@ -17,7 +17,7 @@ namespace millrace::schemas {
 inline constexpr int kImagesMax = 10;
 inline constexpr std::int64_t kImagePromptBytesMax = 128'000;  // 32,000 characters of four bytes
 
-// POST /v1/images/generations, its shape checked (spec; contract.md §5).
+// POST /v1/images/generations, its shape checked (spec; docs/design/http-contract.md §5).
 struct ImageRequest {
   std::string model;  // where none was given: as the spec's default rule says
   std::string prompt;
@@ -69,8 +69,8 @@ void add(ImageReply& to, ImageReply reply);  // of another call of the same requ
 
 std::string image_reply_json(const ImageReply& reply);
 
-// One event of a stream, ready to be sent (contract.md §5). What the upstream did not say of the image is
-// taken from the request.
+// One event of a stream, ready to be sent (docs/design/http-contract.md §5). What the upstream did not say of
+// the image is taken from the request.
 struct ImageEvent {
   bool completed = false;
   std::string b64_json;

@@ -53,7 +53,8 @@ std::size_t json_size(std::string_view packed);
 // Takes what programs before schema 15 wrote, too: the document as base64 within the JSON.
 base::Result<OcrSpec> unpack_ocr_spec(std::string_view packed);
 
-// One page of the reply (contract.md §5). `error` set: markdown "", no images, dimensions null.
+// One page of the reply (docs/design/http-contract.md §5). `error` set: markdown "", no images, dimensions
+// null.
 struct OcrImage {
   std::string id;
   std::optional<int> top_left_x, top_left_y, bottom_right_x, bottom_right_y;

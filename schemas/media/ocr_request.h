@@ -33,7 +33,7 @@ std::optional<QuickOcr> quick_ocr_request(std::string& body);
 std::span<const std::string_view> ocr_model_names();
 bool is_local_ocr_model(std::string_view name);  // one of them
 
-// POST /v1/ocr, its shape checked (spec; contract.md §5).
+// POST /v1/ocr, its shape checked (spec; docs/design/http-contract.md §5).
 struct OcrRequest {
   OcrSpec spec;   // `document_url` is set if the document is to be fetched
   JsonBody body;  // owns short texts that the view below may point to

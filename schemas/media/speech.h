@@ -23,7 +23,7 @@ std::string_view name(SpeechEncoding encoding);  // "mp3", …
 std::string_view mime(
     SpeechEncoding encoding);  // audio/mpeg, audio/ogg, audio/aac, audio/flac, audio/wav, audio/pcm
 
-// POST /v1/audio/speech, its shape checked (contract.md §5).
+// POST /v1/audio/speech, its shape checked (docs/design/http-contract.md §5).
 struct SpeechRequest {
   std::string model;
   std::string input;

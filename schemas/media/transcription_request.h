@@ -19,8 +19,8 @@ bool is_local_transcription_model(std::string_view name);  // one of them
 // The two endpoints that take a recording.
 enum class SpeechTask : std::uint8_t { kTranscribe, kTranslate };
 
-// A form of POST /v1/audio/transcriptions or /v1/audio/translations, its fields checked (spec; contract.md
-// §5).
+// A form of POST /v1/audio/transcriptions or /v1/audio/translations, its fields checked (spec;
+// docs/design/http-contract.md §5).
 struct TranscriptionRequest {
   TranscriptionSpec spec;
   bool stream = false;

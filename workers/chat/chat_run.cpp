@@ -86,8 +86,8 @@ void ChatTry::on_head(const inference::ChatHead& head) {
   outcome_.dropped = schemas::dropped_text(head.dropped);
 }
 
-// delivery.md, rule 6: a lease that is lost is not sent for. A refusal ends the run at once: the job's own
-// end comes first.
+// docs/design/delivery.md §2 rule 6: a lease that is lost is not sent for. A refusal ends the run at once:
+// the job's own end comes first.
 void ChatTry::before_sending(std::function<void(bool go)> go) {
   if (job_.permit) job_.permit->leave();
   if (!may_send() || sent_written_) return go(!over_);

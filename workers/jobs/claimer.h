@@ -16,11 +16,11 @@
 namespace millrace::workers {
 
 // Fills the slots of one worker: claims by token as they come, and by a look into the store after each
-// finish, at the start and on a jittered timer while slots are free (delivery.md, rule 11), so that a token
-// that is lost or parked elsewhere never blocks a job. Of a kind with lanes a token only says that there is
-// work: whose turn it is among the lanes with room the store decides, and room that comes is looked for. In
-// one process with the front end (a dispatch that is not durable) a look that finds nothing stands, and takes
-// the next job in its own commit (docs/adr/0007). Loop thread only.
+// finish, at the start and on a jittered timer while slots are free (docs/design/delivery.md §2 rule 11), so
+// that a token that is lost or parked elsewhere never blocks a job. Of a kind with lanes a token only says
+// that there is work: whose turn it is among the lanes with room the store decides, and room that comes is
+// looked for. In one process with the front end (a dispatch that is not durable) a look that finds nothing
+// stands, and takes the next job in its own commit (docs/adr/0007). Loop thread only.
 class Claimer {
  public:
   using Lanes = std::shared_ptr<JobLanes>;

@@ -20,8 +20,8 @@ namespace millrace::workers {
 // (SIGSTOP, a frozen container) holds it and does nothing; so each also notes in that file when its next
 // round begins, and for one that is `patience` late another process stands in until somebody else renews the
 // note. One that is merely slow is stood in for as well. Two at a time do no harm: each statement of upkeep
-// repeats its condition (delivery.md, Leases and upkeep). One thread at a time; blocks for a write of a few
-// bytes.
+// repeats its condition (docs/design/delivery.md §6 and upkeep). One thread at a time; blocks for a write of
+// a few bytes.
 class UpkeepTurn {
  public:
   UpkeepTurn() = default;
@@ -46,9 +46,9 @@ class UpkeepTurn {
   std::optional<base::BootTime> stood_in_;  // our note, while we stand in for who holds the lock
 };
 
-// Runs jobs::Upkeep in the one process of a data directory whose turn it is (maintenance_timer.h), and releases the
-// leases of workers that died on this host, whose lock files tell. Any process with an open store may have
-// one; the others only look now and then whether it is theirs.
+// Runs jobs::Upkeep in the one process of a data directory whose turn it is (maintenance_timer.h), and
+// releases the leases of workers that died on this host, whose lock files tell. Any process with an open
+// store may have one; the others only look now and then whether it is theirs.
 class UpkeepTimer {
  public:
   struct Options {

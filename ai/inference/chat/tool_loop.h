@@ -45,8 +45,9 @@ class TurnFilter {
 };
 
 // A request with server-side tools: asks, runs the calls of servers' tools, asks again with their results,
-// until the model calls none of them, calls one of the client's, or max_turns is reached (contract.md §4).
-// One per run; loop thread only. All that it is given by reference outlives its task.
+// until the model calls none of them, calls one of the client's, or max_turns is reached
+// (docs/design/http-contract.md §4). One per run; loop thread only. All that it is given by reference
+// outlives its task.
 class Turns {
  public:
   // `on_tools`: of a stream, before calls of servers' tools are run; they may take long.

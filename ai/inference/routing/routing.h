@@ -10,7 +10,8 @@
 #include "ai/providers/audio.h"
 #include "schemas/chat/chat_request.h"
 
-// Which models a request may be answered by, and in which order (contract.md §4, Routing). Pure.
+// Which models a request may be answered by, and in which order (docs/design/http-contract.md §4, Routing).
+// Pure.
 namespace millrace::inference {
 
 inline constexpr std::size_t kRouteModelsMax = 32;  // of one request, with all fallbacks
