@@ -41,15 +41,15 @@ struct Options {
   std::size_t body_budget_bytes = 512u << 20;  // request bodies in memory at once, over all connections; 503
   // Beside it, those whose key is not known yet: room for one of the largest. Without room: 503 for a good
   // key.
-  std::size_t strangers_budget_bytes = 80u << 20;
+  std::size_t unauthenticated_budget_bytes = 80u << 20;
   std::string executions_off = {};           // not empty: this process runs no commands; new ones get 503
   std::size_t reply_bytes_max = 256u << 20;  // of a job's result in one reply; 413
   // Results in memory on their way to clients, over all connections; 503. At least `reply_bytes_max`.
   std::size_t reply_budget_bytes = 512u << 20;
-  std::size_t asked_bytes_max = 16u << 20;       // of what a job was asked, as it is told back; 413
-  int pictures_per_tenant = 8;                   // of pages, asked for at once; 429
-  int requests_per_minute = 0;                   // per API key; 429. 0: no limit
-  int concurrent_jobs = 0;                       // unfinished ones, per API key; 429. 0: no limit
+  std::size_t original_request_bytes_max = 16u << 20;  // of what a job was asked, as it is told back; 413
+  int pictures_per_tenant = 8;                         // of pages, asked for at once; 429
+  int requests_per_minute = 0;                         // per API key; 429. 0: no limit
+  int concurrent_jobs = 0;                             // unfinished ones, per API key; 429. 0: no limit
   int list_rows_max = storage::kListRowsMax;     // rows that a list looks at before others have their turn
   std::chrono::milliseconds sync_wait{120'000};  // of a synchronous OCR request; 504
   std::chrono::milliseconds stt_wait{120'000};   // of a synchronous request with a recording; 504
@@ -88,7 +88,7 @@ struct Context {
   LiveOverview& live_overview;
   jobs::Feed* feed;  // may be null
   const PagePictures& pictures;
-  CountedPlaces& picture_places;  // by tenant
+  KeyedSemaphore& picture_places;  // by tenant
 };
 
 // Runs `task` on the pool; false (and `call` is answered 503) when the lane is full.
@@ -96,7 +96,7 @@ bool on_pool(Context& context, base::Pool::Lane lane, const std::shared_ptr<clas
              std::function<void()> task);
 // The same for an answer that is owed: what it tells has happened, so it waits in line however long that is
 // (the line is bounded by the connections). 503 only once the pool is closed.
-void owed_on_pool(Context& context, const std::shared_ptr<class Call>& call, std::function<void()> task);
+void reply_on_pool(Context& context, const std::shared_ptr<class Call>& call, std::function<void()> task);
 
 // The place of a job that `call` may make (limits.concurrent_jobs), held by it. Without one, with `by_key`:
 // it may still join a job (Call::join_only). kRateLimited else.

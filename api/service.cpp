@@ -28,10 +28,10 @@ struct Service::Impl {
   JobWaits waits;
   Auth auth;
   HttpMetrics http_metrics;
-  ByteBudget budget, strangers_budget, replies;
+  ByteBudget budget, unauthenticated_budget, replies;
   RequestRate rate;
   JobPlaces places;
-  CountedPlaces picture_places;
+  KeyedSemaphore picture_places;
   Revocations revocations;
   ChatAnswers chat_answers;
   LiveOverview live_overview;
@@ -53,7 +53,7 @@ struct Service::Impl {
         auth(with.store, pepper),
         http_metrics(with.metrics, routes()),
         budget(with.options.body_budget_bytes),
-        strangers_budget(with.options.strangers_budget_bytes),
+        unauthenticated_budget(with.options.unauthenticated_budget_bytes),
         replies(with.options.reply_budget_bytes),
         rate(with.options.requests_per_minute),
         places(with.options.concurrent_jobs, with.waiters),
@@ -90,14 +90,14 @@ struct Service::Impl {
               {.auth = auth,
                .metrics = http_metrics,
                .budget = budget,
-               .strangers_budget = strangers_budget,
+               .unauthenticated_budget = unauthenticated_budget,
                .rate = rate}) {}
 
   // A crash between the close of a session and the file is healed by the next start.
   void publish_revocations() {
     if (!with.ssh_authority) return;
     if (const auto published = revocations.publish(); !published)
-      base::log_error("revocation_list_not_written", {{"error", published.error().message}});
+      base::log_error("revocation_list_write_failed", {{"error", published.error().message}});
   }
 
   void schedule_look() {
@@ -119,7 +119,7 @@ struct Service::Impl {
   // Keys that changed elsewhere, and waiters whose hint was lost.
   void look() {
     if (const base::Status fresh = auth.refresh(); !fresh) {
-      base::log_warn("keys_not_refreshed", {{"error", fresh.error().message}});
+      base::log_warn("keys_refresh_failed", {{"error", fresh.error().message}});
     }
     if (with.waiters.count() > 0) with.waiters.look();
     end_look();
@@ -157,7 +157,7 @@ base::Status Service::start() {
   const auto replies = impl_->with.metrics.gauge("millrace_in_flight_reply_bytes",
                                                  "Results in memory on their way to clients");
   impl_->with.metrics.on_scrape([bytes, replies, this] {
-    bytes.set(static_cast<double>(impl_->budget.used() + impl_->strangers_budget.used()));
+    bytes.set(static_cast<double>(impl_->budget.used() + impl_->unauthenticated_budget.used()));
     replies.set(static_cast<double>(impl_->replies.used()));
   });
   if (auto loaded = impl_->auth.refresh(); !loaded) return loaded;

@@ -21,22 +21,6 @@ struct Token {
   std::string traceparent;  // W3C, may be empty
 };
 
-// "Job J is at version N": readers fetch the rows after the version that they have. Kafka: topic
-// `millrace.events`.
-struct Hint {
-  schemas::JobId job;
-  std::string tenant;
-  std::int64_t version = 0;
-  schemas::JobStatus status = schemas::JobStatus::kQueued;
-  bool waking = false;  // queued, and its machine is not awake
-};
-
-// Tokens of one partition that are not decided.
-struct PartitionLag {
-  int partition = 0;
-  std::int64_t tokens = 0;
-};
-
 enum class Health { kUp, kDegraded };
 struct HealthReport {
   Health health = Health::kUp;
@@ -60,7 +44,7 @@ class Dispatch {
   // worker name (static membership).
   virtual void subscribe(schemas::Kind kind, std::string worker, OnToken on_token) = 0;
   // Tells the bus how many more tokens of the kind are welcome; 0 pauses it. Starts at 0.
-  virtual void set_room(schemas::Kind kind, std::size_t tokens) = 0;
+  virtual void set_capacity(schemas::Kind kind, std::size_t tokens) = 0;
   // The process takes no more tokens of the kind, for good: what the bus would keep for it goes to others.
   // Does not block.
   virtual void leave(schemas::Kind /*kind*/) {}
@@ -72,7 +56,7 @@ class Dispatch {
   // where nothing waits in a bus.
   virtual std::int64_t lag(schemas::Kind kind) const = 0;
   // The same by partition, of those that this process has; empty where there are none.
-  virtual std::vector<PartitionLag> lags(schemas::Kind /*kind*/) const { return {}; }
+  virtual std::vector<schemas::PartitionLag> lags(schemas::Kind /*kind*/) const { return {}; }
   // True when tokens outlive the process, so that an outbox must be kept.
   virtual bool durable() const = 0;
 };
@@ -81,10 +65,10 @@ class Dispatch {
 // subscribed, while the bus is up. Thread-safe.
 class Events {
  public:
-  using OnHint = std::function<void(const Hint&)>;
+  using OnHint = std::function<void(const schemas::JobChange&)>;
 
   virtual ~Events() = default;
-  virtual void publish(Hint hint) = 0;         // never blocks; dropped when full
+  virtual void publish(schemas::JobChange hint) = 0;  // never blocks; dropped when full
   virtual void subscribe(OnHint on_hint) = 0;  // before `start`; called on the bus's own thread: ≤ 10 µs
   virtual base::Status start() = 0;
   virtual void stop(std::chrono::milliseconds deadline) = 0;

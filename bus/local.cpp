@@ -39,7 +39,7 @@ void LocalDispatch::publish(Token token, OnDelivered done) {
 void LocalDispatch::offer(Token token) {
   Line& to = line(token.job.kind);
   if (to.on_token && take_place(to.room)) return to.on_token(std::move(token), [] {});
-  without_room_.fetch_add(1, std::memory_order_relaxed);
+  without_capacity_.fetch_add(1, std::memory_order_relaxed);
 }
 
 void LocalDispatch::subscribe(schemas::Kind kind, std::string /*worker*/, OnToken on_token) {
@@ -47,7 +47,7 @@ void LocalDispatch::subscribe(schemas::Kind kind, std::string /*worker*/, OnToke
   line(kind).on_token = std::move(on_token);
 }
 
-void LocalDispatch::set_room(schemas::Kind kind, std::size_t tokens) {
+void LocalDispatch::set_capacity(schemas::Kind kind, std::size_t tokens) {
   line(kind).room.store(tokens, std::memory_order_release);
 }
 
@@ -63,12 +63,12 @@ void LocalDispatch::stop(std::chrono::milliseconds /*deadline*/) {
 }
 
 HealthReport LocalDispatch::health() const {
-  const auto count = without_room_.load(std::memory_order_relaxed);
+  const auto count = without_capacity_.load(std::memory_order_relaxed);
   return {Health::kUp,
           "in-process; " + std::to_string(count) + " tokens found no free slot and were left to the store"};
 }
 
-void LocalEvents::publish(Hint hint) {
+void LocalEvents::publish(schemas::JobChange hint) {
   const std::shared_lock lock(running_mutex_);
   if (!running_) return;
   for (const OnHint& subscriber : subscribers_) subscriber(hint);

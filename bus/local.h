@@ -22,7 +22,7 @@ class LocalDispatch final : public Dispatch {
   void publish(Token token, OnDelivered done) override;
   // After `start` as well: no subscriber runs meanwhile.
   void subscribe(schemas::Kind kind, std::string worker, OnToken on_token) override;
-  void set_room(schemas::Kind kind, std::size_t tokens) override;
+  void set_capacity(schemas::Kind kind, std::size_t tokens) override;
   base::Status start() override;
   // No subscriber runs any more when it returns. The deadline is not needed: nothing is ever under way for
   // long.
@@ -42,7 +42,7 @@ class LocalDispatch final : public Dispatch {
   std::array<Line, schemas::kKinds.size()> lines_;  // in the order of schemas::kKinds
   std::shared_mutex running_mutex_;  // shared: a subscriber may run; guards the subscribers too
   bool running_ = false;
-  std::atomic<std::uint64_t> without_room_{0};
+  std::atomic<std::uint64_t> without_capacity_{0};
 };
 
 // Hints of one process: every subscriber is called on the publisher's own thread. The same duties as above.
@@ -50,7 +50,7 @@ class LocalEvents final : public Events {
  public:
   LocalEvents() = default;
 
-  void publish(Hint hint) override;
+  void publish(schemas::JobChange hint) override;
   void subscribe(OnHint on_hint) override;
   base::Status start() override;
   void stop(std::chrono::milliseconds deadline) override;

@@ -6,17 +6,18 @@
 namespace millrace::jobs {
 namespace {
 
-constexpr std::size_t kHeardMax = 8'192;  // jobs whose last version is remembered: echoes come within seconds
+constexpr std::size_t kReceivedMax =
+    8'192;  // jobs whose last version is remembered: echoes come within seconds
 
 }  // namespace
 
-std::vector<Feed::Change> Feed::Follower::take() {
+std::vector<schemas::JobChange> Feed::Follower::take() {
   const std::lock_guard lock(mutex_);
   at_.clear();
   return std::exchange(waiting_, {});
 }
 
-void Feed::Follower::hear(const Change& change) {
+void Feed::Follower::hear(const schemas::JobChange& change) {
   const std::lock_guard lock(mutex_);
   if (dropped_) return;
   if (const auto known = at_.find(change.job); known != at_.end()) {
@@ -43,29 +44,29 @@ Feed::FollowerPtr Feed::follow() {
   return follower;
 }
 
-void Feed::hear(const Change& change) {
+void Feed::hear(const schemas::JobChange& change) {
   if (followers() == 0) return;
   const std::lock_guard lock(mutex_);
   std::erase_if(followers_, [](const auto& one) { return one.expired(); });
   count_.store(followers_.size(), std::memory_order_relaxed);
   if (followers_.empty()) {
     heard_.clear();
-    heard_order_.clear();
+    received_order_.clear();
     return;
   }
-  if (!is_news(change)) return;
+  if (!is_new(change)) return;
   for (const auto& one : followers_) {
     if (const FollowerPtr follower = one.lock()) follower->hear(change);
   }
 }
 
-bool Feed::is_news(const Change& change) {
+bool Feed::is_new(const schemas::JobChange& change) {
   const auto [known, first] = heard_.try_emplace(change.job, change.version);
   if (!first) return std::exchange(known->second, std::max(known->second, change.version)) < change.version;
-  heard_order_.push_back(change.job);
-  if (heard_order_.size() > kHeardMax) {
-    heard_.erase(heard_order_.front());
-    heard_order_.pop_front();
+  received_order_.push_back(change.job);
+  if (received_order_.size() > kReceivedMax) {
+    heard_.erase(received_order_.front());
+    received_order_.pop_front();
   }
   return true;
 }

@@ -17,14 +17,6 @@ namespace millrace::jobs {
 // Thread-safe.
 class Feed {
  public:
-  struct Change {
-    schemas::JobId job;
-    std::string tenant;
-    std::int64_t version = 0;
-    schemas::JobStatus status = schemas::JobStatus::kQueued;
-    bool waking = false;  // queued, and its machine is not awake
-  };
-
   static constexpr std::size_t kFollowersMax = 32;
   static constexpr std::size_t kBehindMax =
       4'096;  // jobs that wait for one follower: more, and it is dropped
@@ -34,33 +26,33 @@ class Feed {
   class Follower {
    public:
     // Everything since the last look. Empties it.
-    std::vector<Change> take();
+    std::vector<schemas::JobChange> take();
     bool dropped() const { return dropped_.load(std::memory_order_acquire); }  // was behind; hears no more
 
    private:
     friend class Feed;
-    void hear(const Change& change);
+    void hear(const schemas::JobChange& change);
 
     std::mutex mutex_;
     std::unordered_map<schemas::JobId, std::size_t, schemas::JobIdHash> at_;  // in waiting_
-    std::vector<Change> waiting_;
+    std::vector<schemas::JobChange> waiting_;
     std::atomic<bool> dropped_{false};
   };
   using FollowerPtr = std::shared_ptr<Follower>;
 
   FollowerPtr follow();  // null: kFollowersMax do already
   // A version that was heard before is not told again. On the announce thread or the bus's own: ≤ 10 µs.
-  void hear(const Change& change);
+  void hear(const schemas::JobChange& change);
   std::size_t followers() const { return count_.load(std::memory_order_relaxed); }
 
  private:
-  bool is_news(const Change& change);
+  bool is_new(const schemas::JobChange& change);
 
   std::atomic<std::size_t> count_{0};
   std::mutex mutex_;  // guards all below
   std::vector<std::weak_ptr<Follower>> followers_;
   std::unordered_map<schemas::JobId, std::int64_t, schemas::JobIdHash> heard_;  // newest versions of late
-  std::deque<schemas::JobId> heard_order_;
+  std::deque<schemas::JobId> received_order_;
 };
 
 }  // namespace millrace::jobs

@@ -22,7 +22,7 @@ constexpr int kRepeatsMax = 64;  // of one step in one round: an hour's backlog 
 }  // namespace
 
 // One round: steps one after the other, each a move whose completion starts the next.
-struct Upkeep::Round {
+struct Maintenance::Round {
   // Runs its move and calls back with the rows it changed.
   using Step = std::function<void(storage::Callback<int>)>;
 
@@ -46,7 +46,7 @@ struct Upkeep::Round {
     try {
       f();
     } catch (const std::exception& e) {
-      base::log_error("upkeep_step_threw", {{"step", what}, {"what", e.what()}});
+      base::log_error("maintenance_step_failed", {{"step", what}, {"what", e.what()}});
       end(kAfterTrouble);
     }
   }
@@ -79,8 +79,8 @@ struct Upkeep::Round {
   std::atomic<bool> over_{false};
 };
 
-Upkeep::Upkeep(storage::Store& store, bus::Dispatch& dispatch, Relay& relay, base::Pool& pool,
-               const base::Clock& clock, Options options)
+Maintenance::Maintenance(storage::Store& store, bus::Dispatch& dispatch, OutboxPublisher& relay,
+                         base::Pool& pool, const base::Clock& clock, Options options)
     : store_(store),
       dispatch_(dispatch),
       relay_(relay),
@@ -91,19 +91,19 @@ Upkeep::Upkeep(storage::Store& store, bus::Dispatch& dispatch, Relay& relay, bas
       machines_(store),
       images_(store) {}
 
-void Upkeep::tick(Next next) {
+void Maintenance::tick(Next next) {
   auto round = std::make_shared<Round>(std::move(next));
   const bool posted =
       pool_.post(base::Pool::Lane::kQuick, [this, round] { round->guarded("look", [&] { look(round); }); });
   if (!posted) round->end(kAfterTrouble);
 }
 
-bool Upkeep::retention_is_due() const {
+bool Maintenance::retention_is_due() const {
   return !retained_at_ || clock_.boot() - *retained_at_ >= options_.retention_period;
 }
 
 // One cheap read decides whether anything has to be written.
-void Upkeep::look(const RoundPtr& round) {
+void Maintenance::look(const RoundPtr& round) {
   const auto due = moves_.next_due(options_.lease);
   const auto machines_due = machines_.next_due();
   if (!due || !machines_due) return round->end(kAfterTrouble);
@@ -116,8 +116,8 @@ void Upkeep::look(const RoundPtr& round) {
   Round::run(round, options_.step_rows, [this](const RoundPtr& r) { finish(r); });
 }
 
-void Upkeep::add_due(Round& round, std::optional<base::WallTime> jobs,
-                     std::optional<base::WallTime> machines) {
+void Maintenance::add_due(Round& round, std::optional<base::WallTime> jobs,
+                          std::optional<base::WallTime> machines) {
   const auto now = clock_.wall();
   if (jobs && *jobs <= now) add_moves(round);
   if (jobs && *jobs > now) round.delay = std::min(round.delay, *jobs - now);
@@ -125,7 +125,7 @@ void Upkeep::add_due(Round& round, std::optional<base::WallTime> jobs,
   if (machines && *machines > now) round.delay = std::min(round.delay, *machines - now);
 }
 
-void Upkeep::add_machines(Round& round) {
+void Maintenance::add_machines(Round& round) {
   const int rows = options_.step_rows;
   round.delay = std::min(round.delay, options_.busy_period);
   const auto fresh_acts = [this, rows] {
@@ -144,7 +144,7 @@ void Upkeep::add_machines(Round& round) {
   });
 }
 
-void Upkeep::add_moves(Round& round) {
+void Maintenance::add_moves(Round& round) {
   const int rows = options_.step_rows;
   round.steps.push_back(
       [this, rows](storage::Callback<int> done) { moves_.release_due(rows, std::move(done)); });
@@ -155,7 +155,7 @@ void Upkeep::add_moves(Round& round) {
       [this, rows](storage::Callback<int> done) { moves_.expire_deadlines(rows, std::move(done)); });
 }
 
-void Upkeep::add_publication(Round& round) {
+void Maintenance::add_publication(Round& round) {
   for (const schemas::Kind kind : schemas::kKinds) {
     relay_.pump(kind);
     round.steps.push_back([this, kind](storage::Callback<int> done) {
@@ -168,7 +168,7 @@ void Upkeep::add_publication(Round& round) {
   }
 }
 
-void Upkeep::add_retention(Round& round) {
+void Maintenance::add_retention(Round& round) {
   const int rows = options_.step_rows;
   round.retention = true;
   round.steps.push_back([this, rows](storage::Callback<int> done) {
@@ -195,7 +195,7 @@ void Upkeep::add_retention(Round& round) {
   });
 }
 
-void Upkeep::finish(const RoundPtr& round) {
+void Maintenance::finish(const RoundPtr& round) {
   if (round->unfinished) round->delay = kShortestWait;
   if (!round->retention) return round->end(std::max(round->delay, kShortestWait));
   const bool posted = pool_.post(base::Pool::Lane::kLarge,
@@ -205,7 +205,7 @@ void Upkeep::finish(const RoundPtr& round) {
   }
 }
 
-void Upkeep::collect_files(const RoundPtr& round) {
+void Maintenance::collect_files(const RoundPtr& round) {
   for (const std::string& path : round->dropped_files) store_.blobs().unlink(path);
   const int orphans = store_.blobs().collect_orphans(
       base::millis(clock_.wall()), options_.orphans_age.count(), options_.orphan_files,

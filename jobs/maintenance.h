@@ -18,7 +18,7 @@ namespace millrace::jobs {
 // often, retention, idempotency rows, replies, sessions and blobs. No thread and no timer of its own: one
 // process of a data directory (workers/jobs/maintenance_timer.h) calls `tick` when it is due; two at a time
 // do no harm.
-class Upkeep {
+class Maintenance {
  public:
   struct Options {
     std::chrono::milliseconds lease{20'000};
@@ -35,8 +35,8 @@ class Upkeep {
   using Next = std::function<void(std::chrono::milliseconds delay)>;
 
   // `pool` runs what blocks: the look at what is due, and files. Everything must outlive a tick under way.
-  Upkeep(storage::Store& store, bus::Dispatch& dispatch, Relay& relay, base::Pool& pool,
-         const base::Clock& clock, Options options);
+  Maintenance(storage::Store& store, bus::Dispatch& dispatch, OutboxPublisher& relay, base::Pool& pool,
+              const base::Clock& clock, Options options);
 
   // One round. `next` is called once, on the pool or the announce thread, with the time until the next one.
   // Not before the round before it has ended. Never blocks.
@@ -58,7 +58,7 @@ class Upkeep {
 
   storage::Store& store_;
   bus::Dispatch& dispatch_;
-  Relay& relay_;
+  OutboxPublisher& relay_;
   base::Pool& pool_;
   const base::Clock& clock_;
   Options options_;

@@ -13,12 +13,13 @@ constexpr int kPatience = 64;
 
 }  // namespace
 
-Relay::Relay(storage::Store& store, bus::Dispatch& dispatch, bus::Events& events, Waiters& waiters)
+OutboxPublisher::OutboxPublisher(storage::Store& store, bus::Dispatch& dispatch, bus::Events& events,
+                                 Waiters& waiters)
     : store_(store), dispatch_(dispatch), events_(events), waiters_(waiters), upkeep_(store) {}
 
-void Relay::start() {
-  events_.subscribe([this](const bus::Hint& hint) {
-    hear(hint);
+void OutboxPublisher::start() {
+  events_.subscribe([this](const schemas::JobChange& change) {
+    notify(change);
     if (nudge_) nudge_(false);
   });
   store_.on_commit([this](const storage::Commit& commit) { on_commit(commit); });
@@ -28,48 +29,45 @@ void Relay::start() {
   upkeep_.republish_outbox(kRepublishMax, [](auto&&) {});
 }
 
-void Relay::on_asked_to_stop(Hear hear) {
+void OutboxPublisher::on_cancel_request(Hear hear) {
   const std::lock_guard lock(mutex_);
   hear_ = std::move(hear);
 }
 
-Relay::Line& Relay::line(schemas::Kind kind) {
+OutboxPublisher::Line& OutboxPublisher::line(schemas::Kind kind) {
   const auto at = std::find(schemas::kKinds.begin(), schemas::kKinds.end(), kind);
   return lines_.at(static_cast<std::size_t>(at - schemas::kKinds.begin()));
 }
 
-void Relay::on_commit(const storage::Commit& commit) {
-  tell_worker(commit);
+void OutboxPublisher::on_commit(const storage::Commit& commit) {
+  notify_worker(commit);
   for (const storage::Ready& ready : commit.ready) publish(ready);
-  for (const storage::Change& change : commit.changes) tell(change);
-  if (dispatch_.durable()) look_for_room(commit);
+  for (const schemas::JobChange& change : commit.changes) {
+    notify(change);
+    events_.publish(change);
+  }
+  if (dispatch_.durable()) look_for_capacity(commit);
   if (!nudge_) return;
   const auto queued =
       std::count_if(commit.changes.begin(), commit.changes.end(),
-                    [](const storage::Change& c) { return c.status == schemas::JobStatus::kQueued; });
+                    [](const schemas::JobChange& c) { return c.status == schemas::JobStatus::kQueued; });
   nudge_(static_cast<std::size_t>(queued) > commit.ready.size());
 }
 
-void Relay::tell_worker(const storage::Commit& commit) {
+void OutboxPublisher::notify_worker(const storage::Commit& commit) {
   if (commit.cancel_requests.empty()) return;
   const std::lock_guard lock(mutex_);
   if (!hear_) return;
   for (const schemas::JobId& job : commit.cancel_requests) hear_(job);
 }
 
-// Waiters of this process need no bus; the hint that comes back from it finds them informed.
-void Relay::tell(const storage::Change& change) {
-  const bus::Hint hint{change.job, change.tenant, change.version, change.status, change.waking};
-  hear(hint);
-  events_.publish(hint);
+// Waiters of this process need no bus: when the change comes back from it, they have its version already.
+void OutboxPublisher::notify(const schemas::JobChange& change) {
+  waiters_.hear(change.job, change.version, change.status);
+  if (feed_ != nullptr) feed_->hear(change);
 }
 
-void Relay::hear(const bus::Hint& hint) {
-  waiters_.hear(hint.job, hint.version, hint.status);
-  if (feed_ != nullptr) feed_->hear({hint.job, hint.tenant, hint.version, hint.status, hint.waking});
-}
-
-void Relay::publish(const storage::Ready& ready) {
+void OutboxPublisher::publish(const storage::Ready& ready) {
   bus::Token token{ready.job, ready.epoch, ready.tenant, ready.traceparent};
   if (!dispatch_.durable()) return dispatch_.publish(std::move(token), [](const base::Status&) {});
   dispatch_.publish(std::move(token),
@@ -80,8 +78,8 @@ void Relay::publish(const storage::Ready& ready) {
 }
 
 // A job that left the window made room for another; one that is queued without being ready waits for room.
-void Relay::look_for_room(const storage::Commit& commit) {
-  for (const storage::Change& change : commit.changes) {
+void OutboxPublisher::look_for_capacity(const storage::Commit& commit) {
+  for (const schemas::JobChange& change : commit.changes) {
     Line& backlog = line(change.job.kind);
     if (change.status == schemas::JobStatus::kQueued) {
       backlog.patience = kPatience;
@@ -91,7 +89,7 @@ void Relay::look_for_room(const storage::Commit& commit) {
   }
 }
 
-void Relay::pump(schemas::Kind kind) {
+void OutboxPublisher::pump(schemas::Kind kind) {
   if (!dispatch_.durable()) return;
   Line& backlog = line(kind);
   backlog.again = true;
@@ -103,7 +101,7 @@ void Relay::pump(schemas::Kind kind) {
 }
 
 // What was taken travels through the commit hook.
-void Relay::pumped(schemas::Kind kind, bool found) {
+void OutboxPublisher::pumped(schemas::Kind kind, bool found) {
   Line& backlog = line(kind);
   backlog.patience = found ? kPatience : std::max(0, backlog.patience - 1);
   backlog.pumping = false;

@@ -16,13 +16,13 @@ namespace millrace::jobs {
 // hints to Events and to this process's waiters, and to its worker which jobs are to stop. Runs on the
 // announce thread: never blocks (docs/design/delivery.md; docs/design/architecture.md §2). Must outlive the
 // store's announce thread and the bus.
-class Relay {
+class OutboxPublisher {
  public:
   // What upkeep wants to hear: something happened; `delayed`: and a job was queued that is not ready yet (a
   // retry, or outside the window). On the announce thread or the bus's own: ≤ 10 µs.
   using Nudge = std::function<void(bool delayed)>;
 
-  Relay(storage::Store& store, bus::Dispatch& dispatch, bus::Events& events, Waiters& waiters);
+  OutboxPublisher(storage::Store& store, bus::Dispatch& dispatch, bus::Events& events, Waiters& waiters);
   // Before `start`.
   void on_activity(Nudge nudge) { nudge_ = std::move(nudge); }
   // Every change that this process makes or hears of goes to `feed`, too. Before `start`; it outlives this.
@@ -31,7 +31,7 @@ class Relay {
   // move, so that it need not wait for its next heartbeat. More than once for some. On the announce thread:
   // ≤ 10 µs, and it calls nothing here. May be set at any time.
   using Hear = std::function<void(const schemas::JobId&)>;
-  void on_asked_to_stop(Hear hear);
+  void on_cancel_request(Hear hear);
   // Sets the commit hook, subscribes to Events, publishes again what an earlier process left in the outbox.
   // Before the store's first move and before Events::start.
   void start();
@@ -48,11 +48,10 @@ class Relay {
   };
   Line& line(schemas::Kind kind);
   void on_commit(const storage::Commit& commit);
-  void tell(const storage::Change& change);
-  void hear(const bus::Hint& hint);
+  void notify(const schemas::JobChange& change);
   void publish(const storage::Ready& ready);
-  void tell_worker(const storage::Commit& commit);
-  void look_for_room(const storage::Commit& commit);
+  void notify_worker(const storage::Commit& commit);
+  void look_for_capacity(const storage::Commit& commit);
   void pumped(schemas::Kind kind, bool found);
 
   storage::Store& store_;

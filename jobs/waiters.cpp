@@ -70,7 +70,7 @@ void Waiters::look() {
     const auto changes = queries.versions(
         {jobs.begin() + static_cast<std::ptrdiff_t>(from), jobs.begin() + static_cast<std::ptrdiff_t>(to)});
     if (!changes) return;  // the next look comes in a second
-    for (const storage::Change& change : *changes) hear(change.job, change.version, change.status);
+    for (const schemas::JobChange& change : *changes) hear(change.job, change.version, change.status);
   }
 }
 

@@ -17,21 +17,21 @@ void announce(int event) {
 
 }  // namespace
 
-StopSwitch::StopSwitch()
+CancelToken::CancelToken()
     : event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), killed_(std::make_shared<std::atomic<bool>>(false)) {}
 
-void StopSwitch::stop() { announce(event_.get()); }
+void CancelToken::stop() { announce(event_.get()); }
 
-void StopSwitch::kill() {
+void CancelToken::kill() {
   killed_->store(true);
   announce(event_.get());
 }
 
-bool StopSwitch::told() const {
+bool CancelToken::told() const {
   pollfd waited{event_.get(), POLLIN, 0};
   return ::poll(&waited, 1, 0) == 1;
 }
 
-bool StopSwitch::killed() const { return killed_->load(); }
+bool CancelToken::killed() const { return killed_->load(); }
 
 }  // namespace millrace::machines

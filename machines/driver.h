@@ -17,7 +17,7 @@
 namespace millrace::machines {
 
 // One command to run.
-struct CommandOrder {
+struct CommandRequest {
   schemas::Machine machine;
   std::string execution;  // its id: names what belongs to it on the machine
   std::vector<std::string> command;
@@ -56,9 +56,9 @@ struct CommandEnd {
 };
 
 // Told to the one command that it is handed to. Thread-safe; outlives it.
-class StopSwitch {
+class CancelToken {
  public:
-  StopSwitch();
+  CancelToken();
   // SIGTERM to the command's tree, SIGKILL after `kStopGrace`. May come before the command begins.
   void stop();
   // SIGKILL to the whole tree at once.
@@ -93,7 +93,7 @@ class Driver {
 
   // Runs the command to its end. When it returns, no process of its tree is left that could be reached: what
   // the command left running when it ended is killed.
-  virtual CommandEnd run(const CommandOrder& order, const StopSwitch& stop, const CommandHooks& hooks) = 0;
+  virtual CommandEnd run(const CommandRequest& order, const CancelToken& stop, const CommandHooks& hooks) = 0;
 
   // Acts of the machine (schemas/machines/machine_lifecycle.h); each may be repeated. An error's message is
   // for the machine's owner, its `details` for the log of who does the act; kMachineNotRoutable: it cannot be
@@ -101,11 +101,11 @@ class Driver {
   // says nothing of the machine. Makes it ready for commands (its disk, its limits), after the wake rule has
   // been followed.
   virtual base::Result<schemas::MachineFacts> start(const schemas::Machine& machine,
-                                                    const StopSwitch& told) = 0;
+                                                    const CancelToken& told) = 0;
   // Ends what still runs on it; its disk stays.
-  virtual base::Status stop(const schemas::Machine& machine, const StopSwitch& told) = 0;
+  virtual base::Status stop(const schemas::Machine& machine, const CancelToken& told) = 0;
   // As `stop`, and removes its disk.
-  virtual base::Status destroy(const schemas::Machine& machine, const StopSwitch& told) = 0;
+  virtual base::Status destroy(const schemas::Machine& machine, const CancelToken& told) = 0;
 };
 
 }  // namespace millrace::machines

@@ -63,7 +63,7 @@ class MachineUses::Use {
   MachineUses& uses_;
   const base::Uuid machine_;
   const std::function<void()> on_end_;
-  StopSwitch end_;
+  CancelToken end_;
   std::string reason_;
 };
 

@@ -106,7 +106,7 @@ void leave_out_of_messages(json& body, LeftOut& left_out) {
   }
 }
 
-json asked_servers(std::vector<McpServerRef> servers, LeftOut& left_out) {
+json original_servers(std::vector<McpServerRef> servers, LeftOut& left_out) {
   json out = json::array();
   for (McpServerRef& each : servers) {
     cut_query(each.url, "mcp_servers." + std::to_string(out.size()) + ".url", left_out);
@@ -121,7 +121,7 @@ json asked_servers(std::vector<McpServerRef> servers, LeftOut& left_out) {
 }
 
 // What a chat has beside that which models are told.
-void add_own(ChatRequest& request, AskedRequest& out) {
+void add_own(ChatRequest& request, OriginalRequest& out) {
   json& body = out.body;
   body["deferred"] = true;
   body["model"] = request.models.size() == 1 ? json(request.models.front()) : json(request.models);
@@ -131,13 +131,13 @@ void add_own(ChatRequest& request, AskedRequest& out) {
   if (!request.model_attributes.empty()) body["model_attributes"] = request.model_attributes;
   if (!request.agent_attributes.empty()) body["agent_attributes"] = request.agent_attributes;
   if (!request.mcp_servers.empty())
-    body["mcp_servers"] = asked_servers(std::move(request.mcp_servers), out.left_out);
+    body["mcp_servers"] = original_servers(std::move(request.mcp_servers), out.left_out);
 }
 
-base::Result<AskedRequest> asked_chat(std::string_view spec) {
+base::Result<OriginalRequest> original_chat(std::string_view spec) {
   auto request = chat_request_from_spec(spec);
   if (!request) return request.error();
-  AskedRequest out{.path = "/v1/chat/completions", .body = std::move(request->body), .left_out = {}};
+  OriginalRequest out{.path = "/v1/chat/completions", .body = std::move(request->body), .left_out = {}};
   for (const std::string& name : request->unknown) {
     out.body.erase(name);
     out.left_out.push_back(name);
@@ -159,15 +159,15 @@ std::string media_of_recording(std::string_view head) {
   return format ? std::string(mime(*format)) : std::string();
 }
 
-base::Result<AskedRequest> asked_ocr(std::string_view spec, std::string_view head) {
+base::Result<OriginalRequest> original_ocr(std::string_view spec, std::string_view head) {
   auto request = unpack_ocr_spec(spec);
   if (!request) return request.error();
-  AskedRequest out{.path = "/v1/ocr", .body = {{"model", request->model}}, .left_out = {}};
+  OriginalRequest out{.path = "/v1/ocr", .body = {{"model", request->model}}, .left_out = {}};
   json document = json::object();
   if (request->document_url.empty()) {
     out.left_out.push_back("document.document_url");
     const std::string& small = request->inline_document;
-    out.file = AskedFile{request->document_name, media_of_document(small.empty() ? head : small)};
+    out.file = OriginalFile{request->document_name, media_of_document(small.empty() ? head : small)};
   } else {
     cut_query(request->document_url, "document.document_url", out.left_out);
     document["document_url"] = request->document_url;
@@ -186,15 +186,15 @@ json granularities(const TranscriptStyle& style) {
   return out;
 }
 
-base::Result<AskedRequest> asked_transcription(std::string_view spec, std::string_view head) {
+base::Result<OriginalRequest> original_transcription(std::string_view spec, std::string_view head) {
   auto request = transcription_spec_from_json(spec);
   if (!request) return request.error();
   const TranscriptStyle& style = request->style;
-  AskedRequest out{.path = style.translate ? "/v1/audio/translations" : "/v1/audio/transcriptions",
-                   .is_form = true,
-                   .body = {{"model", request->model}, {"response_format", name(style.form)}},
-                   .left_out = {"file"},
-                   .file = AskedFile{request->file_name, media_of_recording(head)}};
+  OriginalRequest out{.path = style.translate ? "/v1/audio/translations" : "/v1/audio/transcriptions",
+                      .is_form = true,
+                      .body = {{"model", request->model}, {"response_format", name(style.form)}},
+                      .left_out = {"file"},
+                      .file = OriginalFile{request->file_name, media_of_recording(head)}};
   if (!request->language.empty()) out.body["language"] = request->language;
   if (!request->prompt.empty()) out.body["prompt"] = request->prompt;
   if (request->temperature) out.body["temperature"] = *request->temperature;
@@ -202,19 +202,19 @@ base::Result<AskedRequest> asked_transcription(std::string_view spec, std::strin
   return out;
 }
 
-json file_json(const AskedFile& file) {
+json file_json(const OriginalFile& file) {
   json out = json::object();
   if (!file.name.empty()) out["name"] = file.name;
   if (!file.media_type.empty()) out["media_type"] = file.media_type;
   return out;
 }
 
-base::Result<AskedRequest> asked_execution(std::string_view spec, bool has_input) {
+base::Result<OriginalRequest> original_execution(std::string_view spec, bool has_input) {
   auto request = execution_spec_from_json(spec);
   if (!request) return request.error();
-  AskedRequest out{.path = "/v1/machines/" + machine_id(request->machine) + "/executions",
-                   .body = {{"command", request->command}},
-                   .left_out = {}};
+  OriginalRequest out{.path = "/v1/machines/" + machine_id(request->machine) + "/executions",
+                      .body = {{"command", request->command}},
+                      .left_out = {}};
   if (!request->cwd.empty()) out.body["cwd"] = request->cwd;
   if (request->timeout != kTimeoutDefault) out.body["timeout_ms"] = request->timeout.count();
   for (const std::string& each : request->env_names) out.left_out.push_back("env." + each);
@@ -224,24 +224,24 @@ base::Result<AskedRequest> asked_execution(std::string_view spec, bool has_input
 
 }  // namespace
 
-base::Result<AskedRequest> asked_request(Kind kind, std::string_view spec, bool has_input,
-                                         std::string_view head) {
+base::Result<OriginalRequest> original_request(Kind kind, std::string_view spec, bool has_input,
+                                               std::string_view head) {
   switch (kind) {
     case Kind::kOcr:
-      return asked_ocr(spec, head);
+      return original_ocr(spec, head);
     case Kind::kStt:
-      return asked_transcription(spec, head);
+      return original_transcription(spec, head);
     case Kind::kChat:
-      return asked_chat(spec);
+      return original_chat(spec);
     case Kind::kExec:
-      return asked_execution(spec, has_input);
+      return original_execution(spec, has_input);
     case Kind::kMachine:
       break;
   }
   return base::error(base::Code::kInternal, "Nobody asked for a job of that kind");
 }
 
-std::string to_json(const JobId& job, AskedRequest asked) {
+std::string to_json(const JobId& job, OriginalRequest asked) {
   json out{{"job_id", job.str()},
            {"kind", name(job.kind)},
            {"method", "POST"},

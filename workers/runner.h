@@ -122,7 +122,7 @@ class Runner {
 };
 
 inline base::Error threw(std::string_view step, const std::exception& what) {
-  base::log_error("worker_step_threw", {{"step", step}, {"what", what.what()}});
+  base::log_error("worker_step_failed", {{"step", step}, {"what", what.what()}});
   return base::error(base::Code::kInternal, "a step of the job failed inside the worker");
 }
 

@@ -27,23 +27,23 @@ constexpr milliseconds kStartAgain{500};
 
 // Everything but `quiet`, `drained` and the lock belongs to the loop's thread once `start` was called.
 struct Worker::Parts {
-  Parts(Options chosen, Ground ground, WorkerLock held)
+  Parts(Options chosen, Dependencies dependencies, WorkerLock held)
       : options(std::move(chosen)),
-        dispatch(ground.dispatch),
+        dispatch(dependencies.dispatch),
         lock(std::move(held)),
-        incarnation(base::Uuid::make(ground.clock.wall())),
+        incarnation(base::Uuid::make(dependencies.clock.wall())),
         loop("work"),
-        shop{ground.store,
-             ground.pool,
-             loop,
-             LoopLink(loop),
-             ground.clock,
-             options.lease,
-             WorkerMetrics(ground.metrics)},
-        claims(ground.store),
-        upkeep(ground.store),
-        heartbeat(shop, hooks()) {
-    ground.metrics
+        worker_context{dependencies.store,
+                       dependencies.pool,
+                       loop,
+                       LoopLink(loop),
+                       dependencies.clock,
+                       options.lease,
+                       WorkerMetrics(dependencies.metrics)},
+        claims(dependencies.store),
+        upkeep(dependencies.store),
+        heartbeat(worker_context, hooks()) {
+    dependencies.metrics
         .gauge("millrace_worker_info", "1; its labels say who this worker is",
                {{"worker", lock.name()}, {"version", MILLRACE_VERSION}})
         .set(1);
@@ -55,7 +55,7 @@ struct Worker::Parts {
   const base::Uuid incarnation;
   const std::string host = host_name();
   net::Loop loop;
-  Workshop shop;
+  WorkerContext worker_context;
   storage::JobClaims claims;
   storage::JobMaintenance upkeep;
   std::map<schemas::Kind, std::unique_ptr<Runner>> runners;
@@ -128,17 +128,17 @@ void Worker::Parts::heard(base::BootTime sent, const std::vector<storage::Lease>
     if (found == attempts.end()) continue;
     const std::shared_ptr<Attempt> attempt = found->second;
     if (names(reply.lost, lease)) {
-      attempt->told_lost();
+      attempt->loss_received();
       continue;
     }
     attempt->renewed(sent);
-    if (names(reply.cancel, lease.job)) attempt->told_cancel();
+    if (names(reply.cancel, lease.job)) attempt->cancel_received();
   }
 }
 
 void Worker::Parts::cancel(const schemas::JobId& job) {
   for_each_attempt([&](Attempt& attempt) {
-    if (attempt.lease().job == job) attempt.told_cancel();
+    if (attempt.lease().job == job) attempt.cancel_received();
   });
 }
 
@@ -146,7 +146,7 @@ void Worker::Parts::cancel(const schemas::JobId& job) {
 // long.
 void Worker::Parts::rest() {
   if (draining || std::exchange(resting, true)) return;
-  base::log_info("worker_takes_nothing_new", {{"worker", lock.name()}});
+  base::log_info("worker_stopped_claiming", {{"worker", lock.name()}});
   claimer->close([] {});
   claimer->leave();
 }
@@ -154,7 +154,7 @@ void Worker::Parts::rest() {
 // A worker of this name that is dead: the lock is ours, so its leases are nobody's.
 void Worker::Parts::release_predecessor() {
   upkeep.release_worker(
-      lock.name(), jobs::kLossesMax, [this, link = shop.link](const base::Result<int>& released) {
+      lock.name(), jobs::kLossesMax, [this, link = worker_context.link](const base::Result<int>& released) {
         link.post([this, ok = released.has_value(), jobs = released.value_or(0)] {
           if (draining) return;
           if (!ok) {
@@ -171,7 +171,8 @@ void Worker::Parts::release_predecessor() {
 void Worker::Parts::begin(storage::Claimed job) {
   const base::Uuid token = job.lease.token;
   const schemas::Kind kind = job.lease.job.kind;
-  auto attempt = std::make_shared<Attempt>(shop, std::move(job), [this](Attempt& ended) { gone(ended); });
+  auto attempt =
+      std::make_shared<Attempt>(worker_context, std::move(job), [this](Attempt& ended) { gone(ended); });
   attempts.emplace(token, attempt);
   if (draining) return attempt->give_back();
   attempt->start(*runners.at(kind));
@@ -208,7 +209,7 @@ void Worker::Parts::maybe_retire() {
   if (!draining || !claims_quiet || !attempts.empty() || std::exchange(retiring, true)) return;
   timer.cancel();
   heartbeat.stop();
-  claims.retire(lock.name(), [this, link = shop.link](const base::Result<bool>&) {
+  claims.retire(lock.name(), [this, link = worker_context.link](const base::Result<bool>&) {
     // A row that stays says nothing once its heartbeat is old.
     link.post([this] { retired(); });
   });
@@ -223,19 +224,19 @@ void Worker::Parts::retired() {
   changed.notify_all();
 }
 
-base::Result<std::unique_ptr<Worker>> Worker::make(Options options, Ground ground) {
-  auto lock = WorkerLock::take(options.data_dir, options.name, ground.clock.boot_id());
+base::Result<std::unique_ptr<Worker>> Worker::make(Options options, Dependencies dependencies) {
+  auto lock = WorkerLock::take(options.data_dir, options.name, dependencies.clock.boot_id());
   if (!lock) return lock.error();
   return std::unique_ptr<Worker>(
-      new Worker(std::make_shared<Parts>(std::move(options), ground, std::move(*lock))));
+      new Worker(std::make_shared<Parts>(std::move(options), dependencies, std::move(*lock))));
 }
 
 Worker::Worker(std::shared_ptr<Parts> parts) : parts_(std::move(parts)) {}
 
 Worker::~Worker() {
   parts_->loop.stop();
-  parts_->shop.link.close();
-  parts_->for_each_attempt([](Attempt& a) { a.told_lost(); });
+  parts_->worker_context.link.close();
+  parts_->for_each_attempt([](Attempt& a) { a.loss_received(); });
 }
 
 void Worker::add(schemas::Kind kind, int slots, std::unique_ptr<Runner> runner) {
@@ -246,7 +247,7 @@ void Worker::add(schemas::Kind kind, int slots, std::unique_ptr<Runner> runner) 
     return;
   }
   auto late = std::make_shared<std::unique_ptr<Runner>>(std::move(runner));
-  p.shop.link.post([&p, kind, slots, late] {
+  p.worker_context.link.post([&p, kind, slots, late] {
     Claimer::Bounds bounds{slots, (*late)->lanes()};
     p.runners[kind] = std::move(*late);
     p.claimer->add(kind, std::move(bounds));
@@ -255,7 +256,7 @@ void Worker::add(schemas::Kind kind, int slots, std::unique_ptr<Runner> runner) 
 
 void Worker::start() {
   Parts& p = *parts_;
-  p.claimer.emplace(p.shop, p.dispatch,
+  p.claimer.emplace(p.worker_context, p.dispatch,
                     Claimer::Options{.worker = p.lock.name(),
                                      .kinds = p.kinds,
                                      .look_min = p.options.look_min,
@@ -263,25 +264,25 @@ void Worker::start() {
                     [&p](storage::Claimed job) { p.begin(std::move(job)); });
   p.claimer->subscribe();
   p.started = true;
-  p.shop.link.post([&p] { p.release_predecessor(); });
+  p.worker_context.link.post([&p] { p.release_predecessor(); });
 }
 
 bool Worker::stop_claiming(milliseconds deadline) {
   Parts& p = *parts_;
-  p.shop.link.post([&p] { p.begin_drain(); });
+  p.worker_context.link.post([&p] { p.begin_drain(); });
   std::unique_lock lock(p.mutex);
   return p.changed.wait_for(lock, deadline, [&p] { return p.quiet; });
 }
 
 bool Worker::drain(milliseconds deadline) {
   Parts& p = *parts_;
-  p.shop.link.post([&p] { p.begin_drain(); });
+  p.worker_context.link.post([&p] { p.begin_drain(); });
   std::unique_lock lock(p.mutex);
   return p.changed.wait_for(lock, deadline, [&p] { return p.drained; });
 }
 
 std::function<void(const schemas::JobId&)> Worker::cancel_hook() const {
-  return [link = parts_->shop.link, &p = *parts_](const schemas::JobId& job) {
+  return [link = parts_->worker_context.link, &p = *parts_](const schemas::JobId& job) {
     link.post([&p, job] { p.cancel(job); });
   };
 }

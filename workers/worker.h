@@ -29,7 +29,7 @@ class Worker {
     std::chrono::milliseconds drain_grace{10'000};  // what runs may end by itself for so long
   };
   // What a worker stands on; all outlive it.
-  struct Ground {
+  struct Dependencies {
     storage::Store& store;
     bus::Dispatch& dispatch;
     base::Pool& pool;
@@ -38,7 +38,7 @@ class Worker {
   };
 
   // Takes the name. kInvalidState: a worker of that name lives. Blocks for up to two seconds.
-  static base::Result<std::unique_ptr<Worker>> make(Options options, Ground ground);
+  static base::Result<std::unique_ptr<Worker>> make(Options options, Dependencies dependencies);
   // Without `drain` before: what runs is told that its lease is lost and not waited for.
   ~Worker();
   Worker(const Worker&) = delete;

@@ -19,7 +19,7 @@ using schemas::SpokenWord;
 using schemas::Transcript;
 
 constexpr std::size_t kFileNameBytesMax = 200;
-constexpr std::size_t kFormRoomBytes = 4096;  // of a form, beside its file and its prompt
+constexpr std::size_t kFormReserveBytes = 4096;  // of a form, beside its file and its prompt
 
 base::Error has_no_audio(const Target& target, std::string_view what) {
   return base::error(base::Code::kBadRequest,
@@ -47,7 +47,7 @@ bool ends_as(std::string_view ending, schemas::AudioFormat format) {
 }
 
 // Upstreams go by the ending: one that belongs to another format is followed by the right one.
-std::string name_to_tell(const TranscriptionOrder& order) {
+std::string name_to_write(const TranscriptionCall& order) {
   const std::string ending(schemas::name(order.format));
   std::string_view name = order.file_name;
   name = name.substr(name.find_last_of("/\\") + 1);
@@ -58,8 +58,8 @@ std::string name_to_tell(const TranscriptionOrder& order) {
   return ends_as(had, order.format) && told.size() == name.size() ? told : told + "." + ending;
 }
 
-void ask_for_times(const Target& target, const TranscriptionOrder& order, FormBody& form) {
-  const ToldTimes times = told_times(target, order.language);
+void request_times(const Target& target, const TranscriptionCall& order, FormBody& form) {
+  const ReportedTimes times = reported_times(target, order.language);
   if (target.preset->dialect == Dialect::kMistral) {
     if (times.segments) form.field("timestamp_granularities", "segment");
     return;
@@ -70,12 +70,12 @@ void ask_for_times(const Target& target, const TranscriptionOrder& order, FormBo
   form.field("timestamp_granularities[]", "word");
 }
 
-void tell_wishes(const Target& target, const TranscriptionOrder& order, FormBody& form) {
+void tell_wishes(const Target& target, const TranscriptionCall& order, FormBody& form) {
   form.field("model", target.model);
   if (!order.language.empty() && !order.translate) form.field("language", order.language);
   if (!order.prompt.empty()) form.field("prompt", order.prompt);
   if (order.temperature) form.field("temperature", schemas::dump(Json(*order.temperature)));
-  ask_for_times(target, order, form);
+  request_times(target, order, form);
 }
 
 // A number, or one that stands in a text, as some have it.
@@ -141,7 +141,7 @@ std::optional<double> length_of(const Json* said) {
   return seconds && *seconds >= 0 ? seconds : std::nullopt;
 }
 
-std::optional<double> seconds_told(const Json& reply) {
+std::optional<double> seconds_reported(const Json& reply) {
   if (const auto seconds = length_of(member(reply, "duration"))) return seconds;
   const Json* usage = member(reply, "usage");
   if (const auto seconds = length_of(member(usage, "seconds"))) return seconds;
@@ -152,7 +152,7 @@ std::optional<double> seconds_told(const Json& reply) {
 
 // OpenAI's newer models answer with plain text alone; Whisper, wherever it runs, tells times. Mistral takes
 // either a language or the wish for segments.
-ToldTimes told_times(const Target& target, std::string_view language) {
+ReportedTimes reported_times(const Target& target, std::string_view language) {
   if (target.preset->dialect == Dialect::kMistral) return {.segments = language.empty(), .words = false};
   const bool tells = target.model.find("gpt-") == std::string::npos;
   return {.segments = tells, .words = tells};
@@ -170,13 +170,13 @@ std::optional<base::Error> no_translation(const Target& target) {
   return std::nullopt;
 }
 
-base::Result<WireRequest> transcription_request(const Target& target, const TranscriptionOrder& order) {
+base::Result<WireRequest> transcription_request(const Target& target, const TranscriptionCall& order) {
   WireRequest out;
   out.path = order.translate ? "/audio/translations" : "/audio/transcriptions";
-  out.body.reserve(order.bytes_count + order.prompt.size() + kFormRoomBytes);
+  out.body.reserve(order.bytes_count + order.prompt.size() + kFormReserveBytes);
   FormBody form(out.body);
   tell_wishes(target, order, form);
-  form.file("file", name_to_tell(order));
+  form.file("file", name_to_write(order));
   if (auto read = order.append_bytes(out.body); !read) return read.error();
   form.end();
   out.headers.emplace_back("Content-Type", form.content_type());
@@ -190,7 +190,7 @@ base::Result<Transcript> transcription_reply(const Target& target, std::string_v
   Transcript transcript;
   transcript.text = text_of(text);
   transcript.language = text_of(*said, "language");
-  transcript.seconds = seconds_told(*said);
+  transcript.seconds = seconds_reported(*said);
   transcript.segments = list_of<SpokenSegment>(member(*said, "segments"), segment_of);
   transcript.words = list_of<SpokenWord>(member(*said, "words"), word_of);
   return transcript;

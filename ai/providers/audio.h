@@ -15,7 +15,7 @@
 namespace millrace::providers {
 
 // A recording on its way to a provider.
-struct TranscriptionOrder {
+struct TranscriptionCall {
   std::string file_name;  // as the client named it; its ending is made one of the format's
   schemas::AudioFormat format = schemas::AudioFormat::kWav;
   std::uint64_t bytes_count = 0;
@@ -28,18 +28,18 @@ struct TranscriptionOrder {
 };
 
 // The times that the model tells beside its text, where it is asked for them.
-struct ToldTimes {
+struct ReportedTimes {
   bool segments = false, words = false;
 };
 // `language`: as the order has it; Mistral's models tell no times where it is said.
-ToldTimes told_times(const Target& target, std::string_view language);
+ReportedTimes reported_times(const Target& target, std::string_view language);
 
 // nullopt: its API has it. kBadRequest else, for a translation also where it only has transcriptions.
 std::optional<base::Error> no_transcription(const Target& target);
 std::optional<base::Error> no_translation(const Target& target);
 // REQUIRES: neither of them. A form with the file at its end. Errors: those of `append_bytes`. Blocks as it
 // does.
-base::Result<WireRequest> transcription_request(const Target& target, const TranscriptionOrder& order);
+base::Result<WireRequest> transcription_request(const Target& target, const TranscriptionCall& order);
 // kUpstream for what is no reply. What the reply does not tell is empty; segments that are none of the
 // protocol are left out.
 base::Result<schemas::Transcript> transcription_reply(const Target& target, std::string_view body);

@@ -128,7 +128,7 @@ class ChatCall final : public Call, public std::enable_shared_from_this<ChatCall
     hear.on_done = [self = shared_from_this()](base::Result<net::HttpReply> reply) {
       self->transfer_.reset();
       self->end_wait_.cancel();
-      if (reply && !self->head_told_) self->on_head(*reply);
+      if (reply && !self->head_delivered_) self->on_head(*reply);
       if (!self->cancelled_) self->finish(self->outcome(reply));
     };
     if (stream_ && handlers_.is_ready)
@@ -154,7 +154,7 @@ class ChatCall final : public Call, public std::enable_shared_from_this<ChatCall
   }
 
   void on_head(const net::HttpReply& head) {
-    head_told_ = true;
+    head_delivered_ = true;
     const std::string_view type = cut_text(head.header("content-type"), 100);
     body_form_ = body_form(head.status, type, stream_);
     if (body_form_ == BodyForm::kForeign) content_type_ = type;
@@ -172,10 +172,10 @@ class ChatCall final : public Call, public std::enable_shared_from_this<ChatCall
       case BodyForm::kEvents:
         break;
     }
-    return hear_events(bytes);
+    return receive_events(bytes);
   }
 
-  bool hear_events(std::string_view bytes) {
+  bool receive_events(std::string_view bytes) {
     if (is_over()) return true;
     if (!sse_.feed(bytes) && !failed_ && !is_over()) {
       fail_with(
@@ -280,7 +280,7 @@ class ChatCall final : public Call, public std::enable_shared_from_this<ChatCall
   std::string content_type_, body_;
   BodyForm body_form_ = BodyForm::kWhole;
   int choices_ = 1;
-  bool head_told_ = false, cancelled_ = false, unread_ = false;
+  bool head_delivered_ = false, cancelled_ = false, unread_ = false;
 };
 
 }  // namespace

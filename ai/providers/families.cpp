@@ -160,7 +160,7 @@ std::optional<Support> support(Dialect dialect, std::string_view parameter) {
   return row->cells[static_cast<std::size_t>(dialect)].support();
 }
 
-bool tells_usage(Dialect dialect) { return dialect == Dialect::kMistral; }
+bool reports_usage(Dialect dialect) { return dialect == Dialect::kMistral; }
 
 std::span<const std::string_view> supported_parameters() { return kNames; }
 

@@ -42,7 +42,7 @@ enum class Support : std::uint8_t {
 // others drop it). What single models lack is in provider.h's `support`.
 std::optional<Support> support(Dialect dialect, std::string_view parameter);
 // Its streams end with usage whether that was asked for or not; it refuses stream_options.
-bool tells_usage(Dialect dialect);
+bool reports_usage(Dialect dialect);
 std::span<const std::string_view> supported_parameters();  // the rows' names
 
 }  // namespace millrace::providers

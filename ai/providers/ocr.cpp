@@ -63,7 +63,7 @@ std::optional<base::Error> no_ocr(const Target& target) {
                      "provider " + std::string(target.preset->name) + " reads no documents", "model");
 }
 
-base::Result<WireRequest> ocr_request(const Target& target, const OcrOrder& order) {
+base::Result<WireRequest> ocr_request(const Target& target, const OcrCall& order) {
   const base::Result<std::string> bytes = order.bytes();
   if (!bytes) return bytes.error();
   const bool is_image = order.media_type.starts_with("image/");

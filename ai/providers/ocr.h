@@ -11,7 +11,7 @@
 namespace millrace::providers {
 
 // A document on its way to a provider.
-struct OcrOrder {
+struct OcrCall {
   std::string media_type;                            // "application/pdf", "image/png", …
   std::function<base::Result<std::string>()> bytes;  // of the document; blocks
   schemas::PageList pages;                           // of a document that has pages; empty: all
@@ -21,7 +21,7 @@ struct OcrOrder {
 // nullopt: its API has it.
 std::optional<base::Error> no_ocr(const Target& target);
 // REQUIRES: no_ocr(target) is nullopt. Errors: those of `bytes`. Blocks as it does.
-base::Result<WireRequest> ocr_request(const Target& target, const OcrOrder& order);
+base::Result<WireRequest> ocr_request(const Target& target, const OcrCall& order);
 // kUpstream for what is no reply. Pages as they came, those that are none of the protocol left out.
 base::Result<std::vector<schemas::OcrPage>> ocr_reply(const Target& target, std::string_view body);
 

@@ -52,24 +52,24 @@ schemas::DroppedParams Parameters::finish() {
   return std::exchange(report_, {});
 }
 
-void ThinkingWish::drop(Parameters& report) const {
+void ThinkingRequest::drop(Parameters& report) const {
   if (by_thinking) report.dropped("thinking");
   if (!effort.empty()) report.dropped("reasoning_effort");
 }
 
-ThinkingWish take_thinking(Parameters& parameters) {
-  ThinkingWish wish;
+ThinkingRequest take_thinking(Parameters& parameters) {
+  ThinkingRequest wish;
   const Json* thinking = parameters.take("thinking");
   const Json* effort = parameters.take("reasoning_effort");
   wish.effort = text_of(effort);
   if (thinking != nullptr) {
     const std::string_view type = text_of(*thinking, "type");
     wish.by_thinking = true;
-    wish.kind = type == "disabled" ? ThinkingWish::Kind::kOff : ThinkingWish::Kind::kOn;
+    wish.kind = type == "disabled" ? ThinkingRequest::Kind::kOff : ThinkingRequest::Kind::kOn;
     wish.adaptive = type == "adaptive";
     wish.budget = integer_of(*thinking, "budget_tokens");
   } else if (effort != nullptr) {
-    wish.kind = wish.effort == "none" ? ThinkingWish::Kind::kOff : ThinkingWish::Kind::kOn;
+    wish.kind = wish.effort == "none" ? ThinkingRequest::Kind::kOff : ThinkingRequest::Kind::kOn;
   }
   return wish;
 }

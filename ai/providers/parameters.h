@@ -36,7 +36,7 @@ class Parameters {
 };
 
 // How much a client wants the model to think: `thinking` and `reasoning_effort`, read together.
-struct ThinkingWish {
+struct ThinkingRequest {
   enum class Kind : std::uint8_t { kUnset, kOff, kOn };
   Kind kind = Kind::kUnset;
   bool adaptive = false;
@@ -46,7 +46,7 @@ struct ThinkingWish {
 
   void drop(Parameters& report) const;  // what was given of the two
 };
-ThinkingWish take_thinking(Parameters& parameters);
+ThinkingRequest take_thinking(Parameters& parameters);
 
 // Tokens that an effort stands for where a provider counts them; nullopt: no such effort.
 std::optional<std::int64_t> budget_of_effort(std::string_view effort);

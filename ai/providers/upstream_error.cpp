@@ -48,8 +48,8 @@ std::size_t key_at(std::string_view text) {
 
 }  // namespace
 
-std::string upstream_words(std::string_view text) {
-  text = text.substr(0, 4 * kUpstreamWordsMax);
+std::string upstream_text(std::string_view text) {
+  text = text.substr(0, 4 * kUpstreamTextMax);
   std::string out;
   bool in_word = false;
   while (!text.empty()) {
@@ -69,7 +69,7 @@ std::string upstream_words(std::string_view text) {
     text.remove_prefix(1);
   }
   while (!out.empty() && out.back() == ' ') out.pop_back();
-  return std::string(cut_text(out, kUpstreamWordsMax));
+  return std::string(cut_text(out, kUpstreamTextMax));
 }
 
 namespace {
@@ -305,7 +305,7 @@ bool is_refusal(const base::Error& error) {
          !is_bad_key(error);
 }
 
-base::Error said_error(const Target& target, int status, std::string_view words, int meant) {
+base::Error reported_error(const Target& target, int status, std::string_view words, int meant) {
   if (meant == 0) meant = status;
   std::string message(shown_name(target));
   message.append(" answered ").append(std::to_string(status));
@@ -321,7 +321,7 @@ base::Error said_error(const Target& target, int status, std::string_view words,
 }
 
 base::Error stream_error(const Target& target, int status, std::string_view words) {
-  if (status >= 400 && status <= 599) return said_error(target, status, words);
+  if (status >= 400 && status <= 599) return reported_error(target, status, words);
   std::string message(shown_name(target));
   message.append(" failed while it answered");
   if (!words.empty()) message.append(": ").append(masked(target, words));
@@ -330,7 +330,7 @@ base::Error stream_error(const Target& target, int status, std::string_view word
 
 base::Error upstream_error(const Target& target, int status, const Headers& headers, std::string_view body) {
   const std::string words = translation(target.preset->family).error_message(body);
-  base::Error error = said_error(target, status, words, meant_status(status, body));
+  base::Error error = reported_error(target, status, words, meant_status(status, body));
   if (error.code == Code::kRateLimited || error.code == Code::kOverloaded)
     error.retry_after = retry_after(headers, body);
   name_cause(target, error, body);

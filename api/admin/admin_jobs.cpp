@@ -36,7 +36,7 @@ schemas::Refusal bad_field(std::string name, std::string msg) {
 }
 
 // nullopt: `call` was answered.
-constexpr int kNotSaid = 0;  // `limit` is 1 at least
+constexpr int kNotGiven = 0;  // `limit` is 1 at least
 
 std::optional<std::vector<JobId>> ids_of(Call& call, const std::vector<std::string>& texts) {
   std::vector<JobId> ids;
@@ -66,7 +66,7 @@ std::optional<Chosen> chosen_by_ids(Context& context, Call& call, const std::vec
 
 std::optional<Chosen> chosen_by_filter(Context& context, Call& call, const JobListQuery& query) {
   // Neither chooses anything here: a call that believed in them would act on far more than it meant.
-  if (!query.ids.empty() || query.limit != kNotSaid) {
+  if (!query.ids.empty() || query.limit != kNotGiven) {
     call.refuse(
         bad_field("filter", "`ids` stands beside `filter`, and `limit` is of lists: neither belongs in it"));
     return std::nullopt;
@@ -88,7 +88,7 @@ std::optional<Chosen> chosen_by_filter(Context& context, Call& call, const JobLi
 // What the body names; nullopt: `call` was answered.
 std::optional<Chosen> choose(Context& context, Call& call) {
   JobListQuery query;
-  query.limit = kNotSaid;
+  query.limit = kNotGiven;
   const auto request = schemas::parse_bulk_request(call.body(), all_job_list_fields(), &query);
   if (!request) {
     call.refuse(request.error());

@@ -16,9 +16,9 @@ using storage::QueueDepth;
 using storage::WorkerLeases;
 using storage::WorkerView;
 
-std::string lags_json(const std::vector<storage::PartitionLag>& lags) {
+std::string lags_json(const std::vector<schemas::PartitionLag>& lags) {
   JsonItems items;
-  for (const storage::PartitionLag& lag : lags)
+  for (const schemas::PartitionLag& lag : lags)
     items.add(JsonObject().number("partition", lag.partition).number("lag", lag.tokens).finish());
   return items.finish();
 }
@@ -84,44 +84,44 @@ storage::WorkerSlots all_slots(const std::vector<WorkerView>& workers, schemas::
       sum.lags.insert(sum.lags.end(), each.lags.begin(), each.lags.end());
     }
   }
-  std::ranges::sort(sum.lags, {}, &storage::PartitionLag::partition);
+  std::ranges::sort(sum.lags, {}, &schemas::PartitionLag::partition);
   return sum;
 }
 
 // What queues are shown from.
-struct House {
+struct QueueSnapshot {
   std::vector<QueueDepth> depths;
   std::vector<WorkerView> workers;
   std::vector<storage::PausedKind> paused;
 };
 
-base::Result<House> look_round(storage::Store& store) {
+base::Result<QueueSnapshot> look_round(storage::Store& store) {
   auto depths = storage::JobQueries(store).depths();
   if (!depths) return depths.error();
   auto workers = storage::AdminQueries(store).workers();
   if (!workers) return workers.error();
   auto paused = storage::KindPauses(store).list();
   if (!paused) return paused.error();
-  return House{*std::move(depths), *std::move(workers), *std::move(paused)};
+  return QueueSnapshot{*std::move(depths), *std::move(workers), *std::move(paused)};
 }
 
-std::string queue_json(const House& house, const QueueDepth& depth, base::WallTime now) {
-  const storage::WorkerSlots slots = all_slots(house.workers, depth.kind);
-  const auto paused = std::ranges::find(house.paused, depth.kind, &storage::PausedKind::kind);
+std::string queue_json(const QueueSnapshot& snapshot, const QueueDepth& depth, base::WallTime now) {
+  const storage::WorkerSlots slots = all_slots(snapshot.workers, depth.kind);
+  const auto paused = std::ranges::find(snapshot.paused, depth.kind, &storage::PausedKind::kind);
   JsonObject out;
   out.member("kind", schemas::name(depth.kind));
   add_depth(out, depth, now);
-  out.number("slots", slots.slots).number("used", slots.used).flag("paused", paused != house.paused.end());
-  if (paused != house.paused.end()) out.member("paused_at", base::rfc3339(paused->since));
+  out.number("slots", slots.slots).number("used", slots.used).flag("paused", paused != snapshot.paused.end());
+  if (paused != snapshot.paused.end()) out.member("paused_at", base::rfc3339(paused->since));
   if (!slots.lags.empty()) out.raw("partitions", lags_json(slots.lags));
   return out.finish();
 }
 
 void send_queue(Context& context, Call& call, schemas::Kind kind) {
-  const auto house = look_round(context.store);
-  if (!house) return call.fail(house.error());
-  const auto depth = std::ranges::find(house->depths, kind, &QueueDepth::kind);
-  call.reply(json_reply(200, queue_json(*house, *depth, context.clock.wall())));
+  const auto snapshot = look_round(context.store);
+  if (!snapshot) return call.fail(snapshot.error());
+  const auto depth = std::ranges::find(snapshot->depths, kind, &QueueDepth::kind);
+  call.reply(json_reply(200, queue_json(*snapshot, *depth, context.clock.wall())));
 }
 
 // Acts on machines are the gateway's own: they are shown, and not stopped.
@@ -144,31 +144,31 @@ void set_pause(Context& context, const CallPtr& call, PauseMove move, const char
   (pauses.*move)(*kind, [&context, call, kind = *kind, event](const base::Result<bool>& changed) {
     if (!changed) return call->fail(changed.error());
     if (*changed) base::log_info(event, {{"kind", schemas::name(kind)}, {"key", call->principal->key_id}});
-    owed_on_pool(context, call, [&context, call, kind] { send_queue(context, *call, kind); });
+    reply_on_pool(context, call, [&context, call, kind] { send_queue(context, *call, kind); });
   });
 }
 
-struct Staff {
+struct WorkerSnapshot {
   std::vector<WorkerView> workers;
   std::vector<WorkerLeases> leases;
 };
 
-base::Result<Staff> call_the_roll(storage::Store& store) {
+base::Result<WorkerSnapshot> call_the_roll(storage::Store& store) {
   storage::AdminQueries queries(store);
   auto workers = queries.workers();
   if (!workers) return workers.error();
   auto leases = queries.leases();
   if (!leases) return leases.error();
-  return Staff{*std::move(workers), *std::move(leases)};
+  return WorkerSnapshot{*std::move(workers), *std::move(leases)};
 }
 
 void send_worker(Context& context, Call& call) {
-  const auto staff = call_the_roll(context.store);
-  if (!staff) return call.fail(staff.error());
-  const auto found = std::ranges::find(staff->workers, call.params.front(), &WorkerView::name);
-  if (found == staff->workers.end())
+  const auto worker_snapshot = call_the_roll(context.store);
+  if (!worker_snapshot) return call.fail(worker_snapshot.error());
+  const auto found = std::ranges::find(worker_snapshot->workers, call.params.front(), &WorkerView::name);
+  if (found == worker_snapshot->workers.end())
     return call.fail(base::error(base::Code::kNotFound, "The worker has left in good order"));
-  call.reply(json_reply(200, worker_json(*found, staff->leases, context.clock.wall())));
+  call.reply(json_reply(200, worker_json(*found, worker_snapshot->leases, context.clock.wall())));
 }
 
 void send_items(Call& call, JsonItems items) {
@@ -178,10 +178,11 @@ void send_items(Call& call, JsonItems items) {
 }  // namespace
 
 void admin_queues(Context& context, CallPtr call) {
-  const auto house = look_round(context.store);
-  if (!house) return call->fail(house.error());
+  const auto snapshot = look_round(context.store);
+  if (!snapshot) return call->fail(snapshot.error());
   JsonItems items;
-  for (const QueueDepth& depth : house->depths) items.add(queue_json(*house, depth, context.clock.wall()));
+  for (const QueueDepth& depth : snapshot->depths)
+    items.add(queue_json(*snapshot, depth, context.clock.wall()));
   send_items(*call, std::move(items));
 }
 
@@ -194,11 +195,11 @@ void admin_resume_queue(Context& context, CallPtr call) {
 }
 
 void admin_workers(Context& context, CallPtr call) {
-  const auto staff = call_the_roll(context.store);
-  if (!staff) return call->fail(staff.error());
+  const auto worker_snapshot = call_the_roll(context.store);
+  if (!worker_snapshot) return call->fail(worker_snapshot.error());
   JsonItems items;
-  for (const WorkerView& worker : staff->workers)
-    items.add(worker_json(worker, staff->leases, context.clock.wall()));
+  for (const WorkerView& worker : worker_snapshot->workers)
+    items.add(worker_json(worker, worker_snapshot->leases, context.clock.wall()));
   send_items(*call, std::move(items));
 }
 
@@ -206,9 +207,9 @@ void admin_drain_worker(Context& context, CallPtr call) {
   storage::WorkerDrains(context.store)
       .drain(call->params.front(), [&context, call](const base::Result<bool>& told) {
         if (!told) return call->fail(told.error());
-        base::log_info("worker_told_to_drain",
+        base::log_info("worker_drain_requested",
                        {{"worker", call->params.front()}, {"key", call->principal->key_id}});
-        owed_on_pool(context, call, [&context, call] { send_worker(context, *call); });
+        reply_on_pool(context, call, [&context, call] { send_worker(context, *call); });
       });
 }
 

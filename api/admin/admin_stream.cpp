@@ -14,7 +14,7 @@ std::string feed_frame(std::string_view type, const std::string& json) {
   return "event: " + std::string(type) + "\ndata: " + json + "\n\n";
 }
 
-std::string change_json(const jobs::Feed::Change& change) {
+std::string change_json(const schemas::JobChange& change) {
   return schemas::JsonObject()
       .member("id", change.job.str())
       .member("kind", schemas::name(change.job.kind))
@@ -83,7 +83,7 @@ bool AdminStream::send(const std::string& frames) {
 std::string AdminStream::changes() {
   std::string frames;
   if (!follower_) return frames;
-  for (const jobs::Feed::Change& change : follower_->take()) {
+  for (const schemas::JobChange& change : follower_->take()) {
     if (change.job.kind != schemas::Kind::kMachine) frames += feed_frame("job", change_json(change));
   }
   return frames;
@@ -107,7 +107,7 @@ std::string AdminStream::overview() {
   overview_at_ = context_.clock.boot();
   const auto text = context_.live_overview.text(context_);
   if (text) return feed_frame("overview", *text);
-  base::log_warn("event_feed_cannot_read", {{"error", text.error().message}});
+  base::log_warn("event_feed_read_failed", {{"error", text.error().message}});
   return {};
 }
 

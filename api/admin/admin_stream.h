@@ -11,9 +11,9 @@ namespace millrace::api {
 
 // What happens in the whole gateway, as server-sent events for administrators: `job` for each job that
 // changed, as its newest state; `overview` at the beginning and every now and then; `ping` in between.
-// Nothing can be resumed: who comes again looks at the lists first. A client that does not read is waited
-// for; once more jobs have changed than are kept for it (jobs::Feed), it is told `dropped` and let go.
-// The stream ends with its key, at the overview that finds it revoked or over. Thread-safe.
+// A stream cannot be resumed: a client that reconnects reads the lists first. The stream pauses while its
+// client does not read. Once more jobs have changed than jobs::Feed keeps for it, the client gets `dropped`
+// and the stream ends. It also ends at the first overview that finds its key revoked or expired. Thread-safe.
 class AdminStream final : public Waiting, public std::enable_shared_from_this<AdminStream> {
  public:
   // Answers `call`: 503 where too many follow already.
@@ -36,7 +36,7 @@ class AdminStream final : public Waiting, public std::enable_shared_from_this<Ad
 
   Context& context_;
   const CallPtr call_;
-  const jobs::Feed::FollowerPtr follower_;  // null: this process hears of no changes
+  const jobs::Feed::FollowerPtr follower_;  // null: this process receives no changes
   // Of the look under way: there is one at a time.
   base::BootTime overview_at_{}, sent_at_{};
 

@@ -60,7 +60,7 @@ std::string part_json(HealthPart part, bool ok, const std::string& detail) {
   JsonObject out;
   out.flag("ok", ok);
   if (!detail.empty()) out.member("detail", detail);
-  add_health_words(out, part, ok);
+  add_health_texts(out, part, ok);
   return out.finish();
 }
 

@@ -9,7 +9,7 @@ namespace millrace::api {
 // What GET /v1/admin/overview answers. Blocks: pool.
 base::Result<std::string> overview_json(Context& context);
 
-// The overview as everybody who follows /v1/admin/events is told it: made once for all of them. Thread-safe.
+// The overview that all clients of /v1/admin/events receive. It is computed once for all. Thread-safe.
 class LiveOverview {
  public:
   // At most Options::feed_overview old. Blocks: pool.

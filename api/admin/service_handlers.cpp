@@ -22,7 +22,7 @@ std::string state(HealthPart part, bool ok, const std::string& detail, std::stri
   JsonObject out;
   out.member("status", ok ? "ok" : otherwise);
   if (!detail.empty()) out.member("detail", detail);
-  add_health_words(out, part, ok);
+  add_health_texts(out, part, ok);
   return out.finish();
 }
 
@@ -78,11 +78,11 @@ void openapi(Context& context, CallPtr call) { call->reply(json_reply(200, conte
 
 namespace {
 
-struct HealthWords {
+struct HealthTexts {
   std::string_view means, what_to_do;
 };
 
-constexpr HealthWords health_words(HealthPart part) {
+constexpr HealthTexts health_texts(HealthPart part) {
   switch (part) {
     case HealthPart::kStore:
       return {"The database that every job is kept in.",
@@ -90,7 +90,7 @@ constexpr HealthWords health_words(HealthPart part) {
               "it (see the detail), and look whether the disk under it still writes."};
     case HealthPart::kDispatch:
       return {
-          "How free workers hear of new jobs: inside this process, or by Kafka.",
+          "How idle workers are notified of new jobs: inside this process, or through Kafka.",
           "No job is lost: workers look for jobs themselves and begin them a second or two later. See that "
           "Kafka runs and can be reached from here."};
     case HealthPart::kDisk:
@@ -102,8 +102,8 @@ constexpr HealthWords health_words(HealthPart part) {
 
 }  // namespace
 
-void add_health_words(schemas::JsonObject& out, HealthPart part, bool ok) {
-  const HealthWords words = health_words(part);
+void add_health_texts(schemas::JsonObject& out, HealthPart part, bool ok) {
+  const HealthTexts words = health_texts(part);
   out.member("means", words.means);
   if (!ok) out.member("what_to_do", words.what_to_do);
 }
@@ -133,7 +133,7 @@ front::Reply metrics_reply(base::Metrics& metrics) {
           .body = metrics.scrape()};
 }
 
-front::Admission MetricsDoor::admit(const front::Head& head) {
+front::Admission MetricsAccess::admit(const front::Head& head) {
   if (head.path != kMetricsPath && head.path != kLivePath)
     return refused(head, base::error(Code::kNotFound, "This listener serves /metrics and /livez alone"));
   if (head.method == "GET" || head.method == "HEAD") return front::Admit{.while_draining = true};
@@ -142,36 +142,36 @@ front::Admission MetricsDoor::admit(const front::Head& head) {
   return reply;
 }
 
-void MetricsDoor::run(front::Request request, front::Responder responder) {
+void MetricsAccess::run(front::Request request, front::Responder responder) {
   const auto head = std::make_shared<const front::Head>(std::move(request.head));
   if (head->path == kLivePath) {
     responder.send(dressed(*head, json_reply(200, R"({"status":"ok"})")));
     return;
   }
-  const bool posted = ground_.pool.post(
+  const bool posted = dependencies_.pool.post(
       base::Pool::Lane::kQuick, [this, head, responder] { responder.send(dressed(*head, metrics(*head))); });
   if (!posted)
     responder.send(
         refused(*head, base::error(Code::kOverloaded, "The process has too much to do at the moment")));
 }
 
-front::Reply MetricsDoor::metrics(const front::Head& head) {
+front::Reply MetricsAccess::metrics(const front::Head& head) {
   if (const base::Status may = may_read(head); !may) return api::error_reply(head.path, may.error());
-  return metrics_reply(ground_.metrics);
+  return metrics_reply(dependencies_.metrics);
 }
 
 // Keys that were made, revoked or changed elsewhere since count at once.
-base::Status MetricsDoor::may_read(const front::Head& head) {
+base::Status MetricsAccess::may_read(const front::Head& head) {
   if (open_) return {};
   if (const base::Status fresh = auth_.refresh(); !fresh) return key_error(Code::kOverloaded);
-  const Auth::Verdict verdict = auth_.check(credential(head));
-  if (!verdict.principal) return key_error(verdict.refusal);
-  const schemas::ScopeSet& scopes = verdict.principal->scopes;
+  const Auth::Decision decision = auth_.check(credential(head));
+  if (!decision.principal) return key_error(decision.refusal);
+  const schemas::ScopeSet& scopes = decision.principal->scopes;
   if (scopes.has(schemas::Scope::kMetrics) || scopes.has(schemas::Scope::kAdmin)) return {};
-  return scope_error(*verdict.principal, schemas::Scope::kMetrics);
+  return scope_error(*decision.principal, schemas::Scope::kMetrics);
 }
 
-front::Reply MetricsDoor::error_reply(int status, std::string_view message, const front::Head& head) {
+front::Reply MetricsAccess::error_reply(int status, std::string_view message, const front::Head& head) {
   auto [content_type, body] = schemas::error_body(head.path, status, message);
   return dressed(
       head,

@@ -15,7 +15,7 @@ namespace millrace::api {
 enum class HealthPart : std::uint8_t { kStore, kDispatch, kDisk };
 
 // `means`, and where the part is not well `what_to_do`: a plain line each.
-void add_health_words(schemas::JsonObject& out, HealthPart part, bool ok);
+void add_health_texts(schemas::JsonObject& out, HealthPart part, bool ok);
 
 // All that this process counts, as Prometheus reads it. Looks things up: pool.
 front::Reply metrics_reply(base::Metrics& metrics);
@@ -23,16 +23,16 @@ front::Reply metrics_reply(base::Metrics& metrics);
 // What a listener for metrics alone serves (`metrics.listen`): /metrics and /livez, and nothing else, so that
 // a process without the API can be watched, and it knows no route of the API. The keys are those of the
 // store. Everything given outlives it, and its server's requests are over before it goes.
-class MetricsDoor final : public front::Application {
+class MetricsAccess final : public front::Application {
  public:
-  struct Ground {
+  struct Dependencies {
     storage::Store& store;
     base::Pool& pool;
     base::Metrics& metrics;
   };
   // `open`: /metrics wants no key. `pepper`: api/admission/keys.h.
-  MetricsDoor(Ground ground, bool open, std::string_view pepper)
-      : ground_(ground), open_(open), auth_(ground.store, pepper) {}
+  MetricsAccess(Dependencies dependencies, bool open, std::string_view pepper)
+      : dependencies_(dependencies), open_(open), auth_(dependencies.store, pepper) {}
 
   front::Admission admit(const front::Head& head) override;
   void run(front::Request request, front::Responder responder) override;
@@ -42,7 +42,7 @@ class MetricsDoor final : public front::Application {
   front::Reply metrics(const front::Head& head);
   base::Status may_read(const front::Head& head);
 
-  const Ground ground_;
+  const Dependencies dependencies_;
   const bool open_;
   Auth auth_;
 };

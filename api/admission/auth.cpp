@@ -53,7 +53,7 @@ std::shared_ptr<const Auth::Table> Auth::table() const {
   return table_;
 }
 
-Auth::Verdict Auth::check(std::string_view key_text) {
+Auth::Decision Auth::check(std::string_view key_text) {
   if (key_text.empty()) return {.principal = {}, .look = false, .refusal = base::Code::kUnauthenticated};
   const auto id = schemas::key_id(key_text);
   if (!id) return {};
@@ -63,16 +63,16 @@ Auth::Verdict Auth::check(std::string_view key_text) {
   return {.principal = {}, .look = may_look(), .refusal = base::Code::kKeyInvalid};
 }
 
-Auth::Verdict Auth::look_up(std::string_view key_text) {
+Auth::Decision Auth::look_up(std::string_view key_text) {
   const base::Status loaded = load();
   if (!loaded) return {.principal = {}, .look = false, .refusal = base::Code::kOverloaded};
   const auto id = schemas::key_id(key_text);
   const auto table = this->table();
   const auto at = id ? table->find(std::string(*id)) : table->end();
-  return at == table->end() ? Verdict{} : judge(*at->second, key_text);
+  return at == table->end() ? Decision{} : judge(*at->second, key_text);
 }
 
-Auth::Verdict Auth::judge(const Entry& entry, std::string_view key_text) {
+Auth::Decision Auth::judge(const Entry& entry, std::string_view key_text) {
   const base::Sha256Digest mac = pepper_.mac(key_text);
   if (!base::equal_constant_time(bytes(mac), bytes(entry.mac))) return {};
   const base::WallTime now = store_.clock().wall();
@@ -110,7 +110,7 @@ base::Status Auth::load() {
   for (const storage::ApiKeyRow& row : *rows) {
     auto entry = std::make_shared<Entry>();
     auto scopes = schemas::ScopeSet::parse(row.scopes);
-    if (!scopes) base::log_warn("key_has_unknown_scope", {{"key_id", row.id}});
+    if (!scopes) base::log_warn("key_scope_unknown", {{"key_id", row.id}});
     entry->mac = row.mac;
     entry->principal =
         std::make_shared<Principal>(Principal{row.id, row.tenant, scopes ? *scopes : schemas::ScopeSet()});
@@ -145,7 +145,7 @@ void Auth::flush_touches() {
   }
   if (ids.empty()) return;
   rows_.touch(std::move(ids), [](const base::Result<bool>& done) {
-    if (!done) base::log_warn("key_last_used_not_written", {{"error", done.error().message}});
+    if (!done) base::log_warn("key_last_used_write_failed", {{"error", done.error().message}});
   });
 }
 

@@ -41,15 +41,15 @@ class Auth {
 
   Auth(storage::Store& store, std::string_view pepper);
 
-  struct Verdict {
+  struct Decision {
     PrincipalPtr principal;  // set: the key is good
     bool look = false;       // the id is unknown: ask `look_up` on the pool
     base::Code refusal = base::Code::kKeyInvalid;
   };
   // Never blocks: lane front. Less than 1 µs (HMAC-SHA-256, compared in constant time).
-  Verdict check(std::string_view key_text);
+  Decision check(std::string_view key_text);
   // After `look`: reads the store and checks again. Blocks: pool.
-  Verdict look_up(std::string_view key_text);
+  Decision look_up(std::string_view key_text);
 
   // Reads all keys if access_version changed, and writes last_used of those in use. Blocks: pool, once a
   // second. An error leaves the table as it is.
@@ -67,7 +67,7 @@ class Auth {
 
   std::shared_ptr<const Table> table() const;
   base::Status load();
-  Verdict judge(const Entry& entry, std::string_view key_text);
+  Decision judge(const Entry& entry, std::string_view key_text);
   void note_use(const Entry& entry, std::int64_t now_ms);
   bool may_look();
   void flush_touches();

@@ -68,7 +68,7 @@ Guard::Refusal Guard::check(const front::Head& head, Call& call) {
   if (auto no = authenticate(head, call)) return no;
   if (auto no = drain(call)) return no;
   if (!call.key_unknown) return check_with_key(head, call);
-  admit_stranger(head, call);
+  admit_unauthenticated(head, call);
   return {};
 }
 
@@ -81,15 +81,14 @@ Guard::Refusal Guard::check_with_key(const front::Head& head, Call& call) {
   return bytes(head, call);
 }
 
-// The key may be new: its body waits in a share that is for such bodies alone, so that no stranger takes what
-// known keys need. Where that has no room, and where the body is for nobody to parse, it is thrown away, and
-// the key alone is looked at.
-void Guard::admit_stranger(const front::Head& head, Call& call) {
+// The key may be new. Bodies sent with unknown keys use a separate budget. If that budget is exhausted, or if
+// nothing parses the body, the body is discarded and only the key is checked.
+void Guard::admit_unauthenticated(const front::Head& head, Call& call) {
   if (!has_body(head)) return;
   const bool readable = (call.route->body != BodyKind::kForm || boundary_of(head).has_value()) &&
                         (call.route->body == BodyKind::kNone || !is_coded(head));
   const bool fits = readable && head.content_length.value_or(0) <= call.route->body_max;
-  auto hold = fits ? with_.strangers_budget.take(reserved(head, *call.route)) : std::nullopt;
+  auto hold = fits ? with_.unauthenticated_budget.take(reserved(head, *call.route)) : std::nullopt;
   call.body_skipped = !hold;
   if (hold) call.budget = std::move(*hold);
 }
@@ -132,11 +131,11 @@ Guard::Refusal Guard::authenticate(const front::Head& head, Call& call) {
   const Access access = call.route->access;
   const bool open = access == Access::kOpen || (access == Access::kMetrics && context_.options.metrics_open);
   if (open) return {};
-  const Auth::Verdict verdict = with_.auth.check(credential(head));
-  call.principal = verdict.principal;
-  call.key_unknown = verdict.look;
-  if (verdict.principal || verdict.look) return {};
-  return verdict.refusal == Code::kUnauthenticated ? no_key(head) : key_error(verdict.refusal);
+  const Auth::Decision decision = with_.auth.check(credential(head));
+  call.principal = decision.principal;
+  call.key_unknown = decision.look;
+  if (decision.principal || decision.look) return {};
+  return decision.refusal == Code::kUnauthenticated ? no_key(head) : key_error(decision.refusal);
 }
 
 Guard::Refusal Guard::scope(Call& call) {
@@ -188,8 +187,7 @@ Guard::Refusal Guard::size(const front::Head& head, Call& call) {
 
 Guard::Refusal Guard::bytes(const front::Head& head, Call& call) {
   if (!has_body(head)) return {};
-  if (call.body_skipped)
-    return base::error(Code::kOverloaded, "The API key was not in memory yet: send the request again");
+  if (call.body_skipped) return base::error(Code::kOverloaded, "Temporarily overloaded; retry");
   const bool is_here = call.begun() && !call.upload;
   auto hold = with_.budget.take(is_here ? call.body().size() : reserved(head, *call.route));
   if (!hold)
@@ -222,9 +220,9 @@ void Guard::run(front::Request request, front::Responder responder) {
 
 void Guard::look_up_key(const CallPtr& call) {
   on_pool(context_, base::Pool::Lane::kQuick, call, [this, call] {
-    const Auth::Verdict verdict = with_.auth.look_up(credential(call->head()));
-    call->principal = verdict.principal;
-    if (!call->principal) return call->fail(key_error(verdict.refusal));
+    const Auth::Decision decision = with_.auth.look_up(credential(call->head()));
+    call->principal = decision.principal;
+    if (!call->principal) return call->fail(key_error(decision.refusal));
     call->key_unknown = false;
     if (const Refusal no = check_with_key(call->head(), *call))
       return call->fail(*no, refused(call->head(), *no));
@@ -274,8 +272,8 @@ bool on_pool(Context& context, base::Pool::Lane lane, const CallPtr& call, std::
   return false;
 }
 
-void owed_on_pool(Context& context, const CallPtr& call, std::function<void()> task) {
-  if (context.pool.post_owed(base::Pool::Lane::kQuick, std::move(task))) return;
+void reply_on_pool(Context& context, const CallPtr& call, std::function<void()> task) {
+  if (context.pool.post_reply(base::Pool::Lane::kQuick, std::move(task))) return;
   call->fail(base::error(Code::kOverloaded, "The server is shutting down"));
 }
 

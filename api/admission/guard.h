@@ -21,7 +21,7 @@ class Guard {
     Auth& auth;
     HttpMetrics& metrics;
     ByteBudget& budget;
-    ByteBudget& strangers_budget;  // of bodies whose key is not known yet
+    ByteBudget& unauthenticated_budget;  // of bodies whose key is not known yet
     RequestRate& rate;
   };
   // Everything outlives it.
@@ -48,7 +48,7 @@ class Guard {
   Refusal check(const front::Head& head, Call& call);
   Refusal check_with_key(const front::Head& head, Call& call);
 
-  void admit_stranger(const front::Head& head, Call& call);
+  void admit_unauthenticated(const front::Head& head, Call& call);
   void open_upload(const front::Head& head, Call& call);
   void look_ahead(const front::Head& head, const Call& call);
   front::Reply refused(const front::Head& head, const base::Error& error) const;

@@ -6,7 +6,7 @@
 
 namespace millrace::api {
 
-struct CountedPlaces::State {
+struct KeyedSemaphore::State {
   std::mutex mutex;
   std::unordered_map<std::string, int> taken;  // no entry: 0
 
@@ -28,9 +28,9 @@ struct CountedPlaces::State {
   }
 };
 
-CountedPlaces::CountedPlaces(int most) : most_(most), state_(std::make_shared<State>()) {}
+KeyedSemaphore::KeyedSemaphore(int most) : most_(most), state_(std::make_shared<State>()) {}
 
-CountedPlaces::Place CountedPlaces::take(const std::string& name) {
+KeyedSemaphore::Place KeyedSemaphore::take(const std::string& name) {
   if (!state_->take(name, most_)) return nullptr;
   return {state_.get(), [state = state_, name](const void*) { state->give_back(name); }};
 }

@@ -9,12 +9,12 @@
 namespace millrace::api {
 
 // How many of something each name may hold at once. Thread-safe; places may outlive it.
-class CountedPlaces {
+class KeyedSemaphore {
  public:
   // The right to one more; given back when the last copy goes.
   using Place = std::shared_ptr<const void>;
 
-  explicit CountedPlaces(int most);
+  explicit KeyedSemaphore(int most);
 
   int most() const { return most_; }
   // Null: `name` holds as many as it may.
@@ -31,7 +31,7 @@ class CountedPlaces {
 class JobPlaces {
  public:
   // The right to one more job; given back when the last copy goes.
-  using Place = CountedPlaces::Place;
+  using Place = KeyedSemaphore::Place;
 
   // `per_key` 0: no limit. `waiters` outlives this.
   JobPlaces(int per_key, jobs::Waiters& waiters);
@@ -49,7 +49,7 @@ class JobPlaces {
 
  private:
   struct State;
-  CountedPlaces taken_;  // by key id
+  KeyedSemaphore taken_;  // by key id
   jobs::Waiters& waiters_;
   const std::shared_ptr<State> state_;
 };

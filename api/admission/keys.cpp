@@ -153,7 +153,7 @@ base::Status ensure_admin_key(storage::Store& store, std::string_view pepper) {
   if (!text) return text.error();
   if (const storage::ApiKeyRow* known = find(*keys, *text)) {
     if (is_live(*known, now)) {
-      base::log_warn("no_admin_key", {{"reason", "admin.key holds a live key without the scope admin"}});
+      base::log_warn("admin_key_missing", {{"reason", "admin.key holds a live key without the scope admin"}});
       return {};
     }
     ::unlink(path.c_str());  // revoked or expired: of no use to anyone
@@ -192,7 +192,7 @@ base::Result<std::optional<std::string>> read_secret(const std::string& path) {
   if (!file) return failed(path, "open");
   struct stat about {};
   if (::fstat(file.get(), &about) == 0 && (about.st_mode & 077) != 0) {
-    base::log_warn("secret_file_is_readable_by_others", {{"path", path}, {"fix", "chmod 600"}});
+    base::log_warn("secret_file_readable_by_others", {{"path", path}, {"fix", "chmod 600"}});
   }
   std::string text(kSecretFileMax, '\0');
   const ssize_t got = ::read(file.get(), text.data(), text.size());

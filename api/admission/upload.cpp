@@ -53,7 +53,7 @@ Upload::~Upload() { drop_file(); }
 void Upload::drop_file() {
   if (!writer_) return;
   std::shared_ptr<storage::BlobWriter> writer = std::move(writer_);
-  static_cast<void>(pool_.post_owed(PoolLane::kQuick, [writer = std::move(writer)] {}));
+  static_cast<void>(pool_.post_reply(PoolLane::kQuick, [writer = std::move(writer)] {}));
 }
 
 void Upload::start() {
@@ -62,13 +62,13 @@ void Upload::start() {
   if (!pending_.empty()) work_soon(true);
 }
 
-front::BodySink::Wish Upload::take(std::string_view bytes) {
+front::BodySink::Flow Upload::take(std::string_view bytes) {
   const std::lock_guard lock(mutex_);
-  if (refusal_) return Wish::kEnough;
+  if (refusal_) return Flow::kEnough;
   pending_.append(bytes);
   if (started_) work_soon(false);
-  if (refusal_) return Wish::kEnough;
-  return is_full() ? Wish::kRest : Wish::kMore;
+  if (refusal_) return Flow::kEnough;
+  return is_full() ? Flow::kPause : Flow::kMore;
 }
 
 void Upload::on_room(std::function<void()> go_on) {
@@ -84,8 +84,7 @@ void Upload::give_up() {
   {
     const std::lock_guard lock(mutex_);
     if (started_) return;
-    refusal_ = {base::error(Code::kOverloaded, "The API key was not in memory yet: send the request again"),
-                {}};
+    refusal_ = {base::error(Code::kOverloaded, "Temporarily overloaded; retry"), {}};
     go_on.swap(go_on_);
   }
   if (go_on) go_on();
@@ -109,7 +108,7 @@ void Upload::work_soon(bool owed) {
   auto task = [weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->work();
   };
-  working_ = owed ? pool_.post_owed(PoolLane::kLarge, std::move(task))
+  working_ = owed ? pool_.post_reply(PoolLane::kLarge, std::move(task))
                   : pool_.post(PoolLane::kLarge, std::move(task));
   if (working_ || refusal_) return;
   refusal_ = {base::error(Code::kOverloaded, "The server has too much to do at the moment"), {}};

@@ -33,7 +33,7 @@ struct Form {
   std::vector<std::pair<std::string, std::string>> fields;  // in their order
   storage::Staged file;                                     // null: there was none
   std::string file_name;                                    // without folders
-  std::vector<std::string> dropped;                         // files that nobody asked for, by name
+  std::vector<std::string> dropped;                         // field names of unexpected files
   // SHA-256 over name, file name and SHA-256 of the content of each part, in order (docs/design/delivery.md,
   // Idempotency-Key): clients make a new boundary for each retry.
   base::Sha256Digest fingerprint{};
@@ -56,14 +56,15 @@ class Upload final : public front::BodySink,
   Upload(base::Pool& pool, storage::Blobs& blobs, std::string_view boundary, std::int64_t expected_bytes);
   ~Upload() override;
 
-  // From now on the pool works on it. Before, what arrives waits: nothing of a caller whose key is not known
-  // reaches the disk.
+  // Starts parsing on the pool. Until then, received bytes wait in memory: nothing from a caller with an
+  // unknown key reaches the disk.
   void start();
-  // No more is wanted: who sends it is refused as soon as the request runs.
+  // Accepts no more bytes. The request is refused as soon as it runs.
   void give_up();
-  Wish take(std::string_view bytes) override;
+  Flow take(std::string_view bytes) override;
   void on_room(std::function<void()> go_on) override;
-  // The body is over, or no more of it was wanted: `done` runs once, on the pool (here, if that is closed).
+  // The body has ended, or no more of it is accepted. `done` runs once on the pool; if the pool is closed, on
+  // the calling thread.
   void finish(Done done);
 
  private:
@@ -99,7 +100,7 @@ class Upload final : public front::BodySink,
 
   std::mutex mutex_;  // guards the next eight
   std::string pending_;
-  std::function<void()> go_on_;  // the front end waits to be told of room
+  std::function<void()> go_on_;  // resumes reading in the front end once there is room
   bool started_ = false;
   bool working_ = false;  // a task is on the pool, or on its way there
   bool over_ = false;     // the body

@@ -93,7 +93,7 @@ ChatAnswer::ChatAnswer(Context& context, CallPtr call, schemas::ChatRequest requ
       call_(std::move(call)),
       request_(std::make_unique<schemas::ChatRequest>(std::move(request))),
       stream_(request_->stream),
-      asked_once_(request_->n == 1 && request_->mcp_servers.empty()),
+      requested_once_(request_->n == 1 && request_->mcp_servers.empty()),
       chunk_options_{.include_usage = request_->include_usage,
                      .include_obfuscation = request_->include_obfuscation,
                      .old_functions = request_->old_functions,
@@ -109,7 +109,7 @@ std::function<void()> ChatAnswer::later(void (ChatAnswer::*f)()) {
 
 void ChatAnswer::begin() {
   call_->on_gone(later(&ChatAnswer::leave));
-  context_.loop.visit([self = shared_from_this()] { self->start(); });
+  context_.loop.run_inline_if_idle([self = shared_from_this()] { self->start(); });
 }
 
 void ChatAnswer::start() {
@@ -128,7 +128,7 @@ void ChatAnswer::on_head(const inference::ChatHead& head) {
   const auto created =
       std::chrono::duration_cast<std::chrono::seconds>(context_.clock.wall().time_since_epoch()).count();
   schemas::ChatChunks::Options options = chunk_options_;
-  options.usage_with_reason = options.usage_with_reason && head.tells_usage;
+  options.usage_with_reason = options.usage_with_reason && head.reports_usage;
   chunks_.emplace(head.id, created, head.model, options);
   if (opened_early_) return drop_request();
   opening_ = std::make_unique<front::Reply>(model_stream_head());
@@ -150,7 +150,7 @@ void ChatAnswer::open(std::string_view first) {
 
 // Once somebody answers, the run has no more use for it either.
 void ChatAnswer::drop_request() {
-  if (asked_once_) call_->drop_body();
+  if (requested_once_) call_->drop_body();
 }
 
 void ChatAnswer::on_piece(schemas::ChatPiece&& piece) {
@@ -200,13 +200,13 @@ void ChatAnswer::on_failed_calls(const inference::ChatHead& head, std::optional<
 
 void ChatAnswer::on_end(base::Result<inference::ChatEnd> end) {
   if (over_) return;
-  say_end(std::move(end));
+  send_end(std::move(end));
   over();
 }
 
-void ChatAnswer::say_end(base::Result<inference::ChatEnd>&& end) {
-  if (!end) return say_error(end.error());
-  if (!chunks_) return say_whole(*std::move(end));
+void ChatAnswer::send_end(base::Result<inference::ChatEnd>&& end) {
+  if (!end) return send_error(end.error());
+  if (!chunks_) return send_whole_reply(*std::move(end));
   schemas::ChatFacts facts = facts_of(*end);
   if (opened_early_ && !head_.dropped.empty())
     facts.extra["dropped_params"] = schemas::dropped_text(head_.dropped);
@@ -216,26 +216,26 @@ void ChatAnswer::say_end(base::Result<inference::ChatEnd>&& end) {
 }
 
 // A long one is written on the pool.
-void ChatAnswer::say_whole(inference::ChatEnd&& end) {
+void ChatAnswer::send_whole_reply(inference::ChatEnd&& end) {
   const std::size_t bytes = text_bytes(end.reply);
   const bool old_functions = chunk_options_.old_functions;
   if (bytes <= kSmallReply) return send_whole(context_, *call_, head_, end, bytes, old_functions);
   const auto kept = std::make_shared<const inference::ChatEnd>(std::move(end));
   const bool posted =
-      context_.pool.post_owed(base::Pool::Lane::kLarge,
-                              [&context = context_, call = call_, head = head_, kept, bytes, old_functions] {
-                                send_whole(context, *call, head, *kept, bytes, old_functions);
-                              });
+      context_.pool.post_reply(base::Pool::Lane::kLarge,
+                               [&context = context_, call = call_, head = head_, kept, bytes, old_functions] {
+                                 send_whole(context, *call, head, *kept, bytes, old_functions);
+                               });
   if (!posted) call_->fail(shutting_down());
 }
 
-void ChatAnswer::say_error(const base::Error& error) {
-  if (!chunks_ && !opened_) return say_failure(error);
+void ChatAnswer::send_error(const base::Error& error) {
+  if (!chunks_ && !opened_) return send_failure(error);
   open({});
   fail_stream(*call_, error, head_.model, std::exchange(unsaid_, {}));
 }
 
-void ChatAnswer::say_failure(const base::Error& error) {
+void ChatAnswer::send_failure(const base::Error& error) {
   const std::string& path = call_->head().path;
   front::Reply reply =
       inference::breaks_schema(error) ? lasting_failure(path, error) : error_reply(path, error);
@@ -246,7 +246,7 @@ void ChatAnswer::say_failure(const base::Error& error) {
 void ChatAnswer::give_up(const base::Error& why) {
   if (over_) return;
   if (run_) run_->cancel();
-  say_error(why);
+  send_error(why);
   over();
 }
 

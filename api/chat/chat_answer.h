@@ -68,10 +68,10 @@ class ChatAnswer final : public OpenAnswer,
   void open(std::string_view first);
   void drop_request();
   std::string with_unsaid(std::string text);
-  void say_end(base::Result<inference::ChatEnd>&& end);
-  void say_whole(inference::ChatEnd&& end);
-  void say_error(const base::Error& error);
-  void say_failure(const base::Error& error);
+  void send_end(base::Result<inference::ChatEnd>&& end);
+  void send_whole_reply(inference::ChatEnd&& end);
+  void send_error(const base::Error& error);
+  void send_failure(const base::Error& error);
   void over();
   // Runs `f` on the loop's thread if this is still there.
   std::function<void()> later(void (ChatAnswer::*f)());
@@ -81,7 +81,7 @@ class ChatAnswer final : public OpenAnswer,
   const CallPtr call_;
   std::unique_ptr<schemas::ChatRequest> request_;  // null once `start` has run
   const bool stream_;
-  const bool asked_once_;  // once the stream has begun, nobody holds the request any more
+  const bool requested_once_;  // once the stream has begun, nobody holds the request any more
   const schemas::ChatChunks::Options chunk_options_;  // usage_with_reason: if who answers tells it
   inference::ChatHead head_{.id = {}, .model = {}, .attempts = 0, .dropped = {}};
   std::optional<double> failures_cost_;
@@ -101,9 +101,9 @@ class ChatAnswers {
   ChatAnswers(const ChatAnswers&) = delete;
   ChatAnswers& operator=(const ChatAnswers&) = delete;
 
-  // What is under way may end by itself for so long; then it is told that the server shuts down.
+  // Running answers may end by themselves for this long; then they end with an error: the server shuts down.
   void drain(std::chrono::milliseconds grace);
-  // Cancels all, without a word to the clients; none begins later. Blocks until that is done, not until the
+  // Cancels all and sends nothing to the clients; none starts later. Blocks until that is done, not until the
   // runs have ended (inference::Chat::stop). Not on the loop.
   void stop();
 

@@ -6,9 +6,9 @@
 
 namespace millrace::api {
 
-// A refusal that says that there is no model `asked`, where there is one that does something else: then 400,
-// in the words that the models of providers are refused with. `work`: what was wanted of it, "hear
-// recordings". Any other refusal stays as it is.
+// Replaces the error "there is no model `asked`" if that model exists but does something else. The result is
+// 400 with the message that provider models get. `work`: the requested operation, such as "hear recordings".
+// Any other error is returned unchanged.
 schemas::Refusal of_wrong_model(const inference::Registry& registry, std::string_view asked,
                                 std::string_view work, schemas::Refusal refusal);
 base::Error of_wrong_model(const inference::Registry& registry, std::string_view asked, std::string_view work,

@@ -23,7 +23,7 @@ using schemas::JsonObject;
 struct Deferral {
   Context& context;
   CallPtr call;
-  jobs::Order order;
+  storage::Submission submission;
   schemas::DroppedParams dropped;
 };
 using DeferralPtr = std::shared_ptr<Deferral>;
@@ -40,7 +40,7 @@ void reply_made(const Deferral& deferral, const storage::Submitted& made) {
 void submit(const DeferralPtr& deferral) {
   Context& context = deferral->context;
   context.submit.submit(
-      std::move(deferral->order), [&context, deferral](const base::Result<storage::Submitted>& made) {
+      std::move(deferral->submission), [&context, deferral](const base::Result<storage::Submitted>& made) {
         Call& call = *deferral->call;
         if (!made) {
           const bool nothing_to_join = call.replay_only && made.error().code == Code::kNotFound;
@@ -54,17 +54,17 @@ void submit(const DeferralPtr& deferral) {
 // What is too long for the job's row goes to a blob. Blocks on the disk.
 void stage_and_submit(const DeferralPtr& deferral, const std::string& whole) {
   storage::Blobs& blobs = deferral->context.store.blobs();
-  jobs::Order& order = deferral->order;
+  storage::Submission& submission = deferral->submission;
   if (!whole.empty()) {
     auto input = storage::stage(blobs, whole);
     if (!input) return deferral->call->fail(input.error());
-    order.input = *std::move(input);
+    submission.input = *std::move(input);
   }
-  if (order.spec.size() > storage::kInlineMax) {
-    auto blob = storage::stage(blobs, order.spec);
+  if (submission.spec.size() > storage::kInlineMax) {
+    auto blob = storage::stage(blobs, submission.spec);
     if (!blob) return deferral->call->fail(blob.error());
-    order.spec_blob = *std::move(blob);
-    order.spec.clear();
+    submission.spec_blob = *std::move(blob);
+    submission.spec.clear();
   }
   submit(deferral);
 }
@@ -78,8 +78,8 @@ void place(const DeferralPtr& deferral, schemas::ChatRequest& request) {
       deferral->dropped.push_back({"store", schemas::DroppedParam::How::kClamped});
     whole = std::exchange(spec, schemas::chat_spec(request));
   }
-  deferral->order.spec = std::move(spec);
-  const bool fits = whole.empty() && deferral->order.spec.size() <= storage::kInlineMax;
+  deferral->submission.spec = std::move(spec);
+  const bool fits = whole.empty() && deferral->submission.spec.size() <= storage::kInlineMax;
   if (fits) return submit(deferral);
   const bool on_pool_already = deferral->call->body().size() > kFrontBodyMax;
   deferral->call->drop_body();
@@ -94,14 +94,14 @@ void defer_chat(Context& context, const CallPtr& call, schemas::ChatRequest requ
                 std::optional<storage::IdempotencyKey> key) {
   if (auto taken = take_job_place(context, *call, key.has_value()); !taken) return call->fail(taken.error());
   auto deferral = std::make_shared<Deferral>(Deferral{context, call, {}, request.dropped});
-  jobs::Order& order = deferral->order;
-  order.id = context.submit.new_id(schemas::Kind::kChat);
-  order.tenant = call->tenant();
-  order.model = context.chat.first_choice(request);
-  order.priority = request.priority;
-  order.traceparent = traceparent(call->head());
-  order.idempotency = std::move(key);
-  order.replay_only = call->replay_only;
+  storage::Submission& submission = deferral->submission;
+  submission.id = context.submit.new_id(schemas::Kind::kChat);
+  submission.tenant = call->tenant();
+  submission.model = context.chat.first_choice(request);
+  submission.priority = request.priority;
+  submission.traceparent = traceparent(call->head());
+  submission.idempotency = std::move(key);
+  submission.replay_only = call->replay_only;
   place(deferral, request);
 }
 

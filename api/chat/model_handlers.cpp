@@ -179,7 +179,7 @@ void send_list(const Context& context, Call& call, const std::vector<Listed>& li
 
 void list_models(Context& context, CallPtr call) {
   context.model_lists.ask([&context, call = std::move(call)](const inference::ModelLists::List& listed) {
-    owed_on_pool(context, call, [&context, call, listed] { send_list(context, *call, *listed); });
+    reply_on_pool(context, call, [&context, call, listed] { send_list(context, *call, *listed); });
   });
 }
 

@@ -16,7 +16,7 @@ struct DashboardFile {
 
 std::span<const DashboardFile> dashboard_files();
 
-// True if the client would rather have a page than JSON: its Accept names text/html.
+// True if the client prefers HTML to JSON: its Accept header names text/html.
 bool accepts_page(const front::Head& head);
 // Answers with the page itself; never blocks.
 void send_dashboard(Call& call);

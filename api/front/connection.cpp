@@ -30,7 +30,7 @@ Connection::Connection(std::shared_ptr<Core> core, std::uint64_t id, int fd, std
 
 void Connection::on_disconnected() {
   {
-    Remains remains;
+    DeferredDestroy remains;
     const Lock lock(mutex_);
     lose(remains);
   }
@@ -39,7 +39,7 @@ void Connection::on_disconnected() {
 }
 
 void Connection::cut() {
-  Remains remains;
+  DeferredDestroy remains;
   const Lock lock(mutex_);
   lose(remains);
 }
@@ -52,13 +52,13 @@ void Connection::drop() noexcept {
 }
 
 void Connection::close_if_idle() {
-  Remains remains;
+  DeferredDestroy remains;
   const Lock lock(mutex_);
   if (phase_ == Phase::kHead && in_.empty() && !reading_) lose(remains);
 }
 
-// The client has left, or is made to: a pending request is told.
-void Connection::lose(Remains& remains) {
+// The client has disconnected, or is disconnected here. A pending request is notified.
+void Connection::lose(DeferredDestroy& remains) {
   if (!open_) return;
   if (phase_ == Phase::kBusy) {
     lost_ = true;
@@ -69,7 +69,7 @@ void Connection::lose(Remains& remains) {
 }
 
 // The end of all use of the fd. Pistache sees the shutdown and closes it.
-void Connection::shut(Remains& remains) {
+void Connection::shut(DeferredDestroy& remains) {
   if (!open_) return;
   open_ = false;
   read_stop_.end();
@@ -86,7 +86,7 @@ void Connection::shut(Remains& remains) {
   release(remains);
 }
 
-void Connection::release(Remains& remains) {
+void Connection::release(DeferredDestroy& remains) {
   remains.body.swap(body_);
   remains.sink.swap(sink_);
   remains.hold.swap(hold_);
@@ -95,7 +95,7 @@ void Connection::release(Remains& remains) {
 }
 
 void Connection::on_tick(Clock::time_point now) {
-  Remains remains;
+  DeferredDestroy remains;
   Lock lock(mutex_);
   if (!open_ || reading_) return;
   if (is_stuck(now)) {
@@ -149,12 +149,12 @@ bool Connection::begin_body(Lock& lock, Admit granted, bool more_bytes) {
   hold_ = std::move(granted.hold);
   sink_ = std::move(granted.sink);
   poured_ = 0;
-  rest_wanted_ = false;
+  pause_requested_ = false;
   while_draining_ = granted.while_draining;
   if (core_->refusing() && !while_draining_) return refuse_while_draining(lock);
   skip_body_ = granted.skip_body && incoming_.has_body();
   if (skip_body_) {
-    keep_alive_ = false;  // what is thrown away cannot be told from the next request
+    keep_alive_ = false;  // discarded bytes cannot be distinguished from the next request
     phase_ = Phase::kBody;
     return true;
   }
@@ -175,7 +175,7 @@ bool Connection::begin_body(Lock& lock, Admit granted, bool more_bytes) {
 
 void Connection::ask_for_body(Lock& lock) {
   constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
-  Remains remains;
+  DeferredDestroy remains;
   after_output(output_.send(fd_, std::span(&kContinue, 1)), remains);
   lock.unlock();
   remains = {};
@@ -225,13 +225,13 @@ bool Connection::pour(Lock& lock, std::string_view piece, bool whole) {
   poured_ += piece.size();
   std::shared_ptr<BodySink> sink = sink_;
   lock.unlock();
-  const BodySink::Wish wish = sink->take(piece);
+  const BodySink::Flow wish = sink->take(piece);
   sink = nullptr;
   lock.lock();
-  if (wish == BodySink::Wish::kRest) rest_wanted_ = true;
-  if (wish == BodySink::Wish::kEnough && !whole) {
+  if (wish == BodySink::Flow::kPause) pause_requested_ = true;
+  if (wish == BodySink::Flow::kEnough && !whole) {
     skip_body_ = true;
-    keep_alive_ = false;  // what is thrown away cannot be told from the next request
+    keep_alive_ = false;  // discarded bytes cannot be distinguished from the next request
   }
   return whole;
 }
@@ -241,7 +241,7 @@ void Connection::rest() {
   std::shared_ptr<BodySink> sink;
   {
     const Lock lock(mutex_);
-    rest_wanted_ = false;
+    pause_requested_ = false;
     // Another thread that reads the rest of a piece may come to the body's end: its next piece wishes again.
     if (!open_ || phase_ != Phase::kBody || !sink_ || reading_ || !output_.empty()) return;
     if (read_stop_.stopped() || !read_stop_.stop(core_->silence)) return;

@@ -47,8 +47,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // Any thread.
   void close_if_idle();
   void cut();
-  // Shuts the client's socket and no more: what `cut` does follows when Pistache tells of the end. For a
-  // failure that `cut` may meet too.
+  // Only shuts down the client's socket. Pistache then reports the end, and the work of `cut` follows. Used
+  // for failures that `cut` could meet, too.
   void drop() noexcept;
 
   // Behind Responder; see exchange.h.
@@ -80,7 +80,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   };
 
   // What must be destroyed without the mutex, because its destructor is the application's.
-  struct Remains {
+  struct DeferredDestroy {
     std::string body;
     std::shared_ptr<BodySink> sink;
     std::shared_ptr<void> hold, reply_hold;
@@ -94,7 +94,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void take_input(std::string_view bytes);
   void take_leftovers();
   void broke(const char* what);
-  void hold_back(std::string_view bytes, Remains& remains);
+  void hold_back(std::string_view bytes, DeferredDestroy& remains);
   void read_and_run(Lock& lock, std::string_view bytes);
   std::optional<Request> read(Lock& lock, std::string_view bytes);
   std::optional<Request> consume(Lock& lock, std::string_view bytes);
@@ -104,7 +104,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool refuse_while_draining(Lock& lock);
   bool admit(Lock& lock, bool more_bytes);
   std::optional<Request> take_request(Lock& lock);
-  bool wants_input() const { return phase_ == Phase::kHead || phase_ == Phase::kBody; }
+  bool needs_input() const { return phase_ == Phase::kHead || phase_ == Phase::kBody; }
 
   // connection.cpp
   bool begin_body(Lock& lock, Admit granted, bool more_bytes);
@@ -119,9 +119,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   // connection_output.cpp
   void fail(Lock& lock, int status, std::string_view message);
-  void put_reply(Reply reply, Remains& remains);
-  void complete(Remains& remains);
-  void after_output(Output::State state, Remains& remains);
+  void put_reply(Reply reply, DeferredDestroy& remains);
+  void complete(DeferredDestroy& remains);
+  void after_output(Output::State state, DeferredDestroy& remains);
   void settle();
   void count_output();
   BodyFraming stream_framing(int status, bool has_length) const;
@@ -132,9 +132,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool is_current(std::uint64_t sequence) const;
 
   // connection.cpp
-  void lose(Remains& remains);
-  void shut(Remains& remains);
-  void release(Remains& remains);
+  void lose(DeferredDestroy& remains);
+  void shut(DeferredDestroy& remains);
+  void release(DeferredDestroy& remains);
   std::optional<std::string_view> overdue(Clock::time_point now) const;
   bool is_stuck(Clock::time_point now) const;
 
@@ -157,7 +157,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::string body_;
   std::shared_ptr<BodySink> sink_;  // takes the body instead
   std::uint64_t poured_ = 0;        // bytes that it has taken
-  std::atomic<bool> rest_wanted_{false};
+  std::atomic<bool> pause_requested_{false};
   ReadStop read_stop_;
   Clock::time_point rested_since_;
   std::shared_ptr<void> hold_;

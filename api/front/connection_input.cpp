@@ -11,7 +11,7 @@ namespace millrace::front {
 void Connection::on_input(std::string_view bytes) {
   try {
     take_input(bytes);
-    if (rest_wanted_) rest();
+    if (pause_requested_) rest();
   } catch (const std::exception& e) {
     broke(e.what());
   }
@@ -31,17 +31,17 @@ void Connection::broke(const char* what) {
 }
 
 void Connection::take_input(std::string_view bytes) {
-  Remains remains;
+  DeferredDestroy remains;
   Lock lock(mutex_);
   if (!open_) return;
   last_input_ = Clock::now();
   if (phase_ == Phase::kBusy || phase_ == Phase::kFlushing || queued_ || reading_)
     return hold_back(bytes, remains);
-  if (wants_input()) read_and_run(lock, bytes);
+  if (needs_input()) read_and_run(lock, bytes);
 }
 
-void Connection::hold_back(std::string_view bytes, Remains& remains) {
-  if (!wants_input() && phase_ != Phase::kBusy && phase_ != Phase::kFlushing) return;
+void Connection::hold_back(std::string_view bytes, DeferredDestroy& remains) {
+  if (!needs_input() && phase_ != Phase::kBusy && phase_ != Phase::kFlushing) return;
   if (skip_body_) return;
   if (in_.size() + bytes.size() > core_->limits.pipelined_bytes_max) return lose(remains);
   in_.append(bytes);
@@ -188,10 +188,10 @@ bool Connection::admit(Lock& lock, bool more_bytes) {
   }
   if (auto* granted = std::get_if<Admit>(&admission))
     return begin_body(lock, std::move(*granted), more_bytes);
-  // A body that nobody reads cannot be told from the next request.
+  // An unread body cannot be distinguished from the next request.
   if (incoming_.has_body()) keep_alive_ = false;
   incoming_ = {};
-  Remains remains;  // stays empty: nothing of the application's is held yet
+  DeferredDestroy remains;  // stays empty: nothing of the application's is held yet
   put_reply(std::get<Reply>(std::move(admission)), remains);
   return true;
 }

@@ -20,7 +20,7 @@ ConnectionHeader Connection::connection_header() const {
 }
 
 bool Connection::send(std::uint64_t sequence, Reply reply) {
-  Remains remains;
+  DeferredDestroy remains;
   const Lock lock(mutex_);
   if (!is_current(sequence) || streaming_) return false;
   complete(remains);
@@ -29,14 +29,14 @@ bool Connection::send(std::uint64_t sequence, Reply reply) {
   return open_;
 }
 
-// The application's part of this reply is over: nobody is told of anything any more.
-void Connection::complete(Remains& remains) {
+// The application's part of this reply is over: no callback runs any more.
+void Connection::complete(DeferredDestroy& remains) {
   release(remains);
   if (remains.drained) core_->aux.post(std::exchange(remains.drained, nullptr));
 }
 
 // Writes a whole reply; what follows is decided by `keep_alive_`.
-void Connection::put_reply(Reply reply, Remains& remains) {
+void Connection::put_reply(Reply reply, DeferredDestroy& remains) {
   if (core_->refusing()) keep_alive_ = false;
   const bool bodiless = is_bodiless(reply.status);
   const BodyFraming framing = bodiless ? BodyFraming::kNone : BodyFraming::kLength;
@@ -54,7 +54,7 @@ void Connection::put_reply(Reply reply, Remains& remains) {
 }
 
 void Connection::flush_held() {
-  Remains remains;
+  DeferredDestroy remains;
   const Lock lock(mutex_);
   if (open_ && !output_.empty()) after_output(output_.flush(fd_), remains);
 }
@@ -67,7 +67,7 @@ BodyFraming Connection::stream_framing(int status, bool has_length) const {
 
 bool Connection::start_stream(std::uint64_t sequence, const Reply& head, std::optional<std::uint64_t> length,
                               std::string_view first) {
-  Remains remains;
+  DeferredDestroy remains;
   const Lock lock(mutex_);
   if (!is_current(sequence) || streaming_) return false;
   streaming_ = true;
@@ -83,7 +83,7 @@ bool Connection::start_stream(std::uint64_t sequence, const Reply& head, std::op
 }
 
 bool Connection::write(std::uint64_t sequence, std::string_view bytes) {
-  Remains remains;
+  DeferredDestroy remains;
   const Lock lock(mutex_);
   if (!is_current(sequence) || !streaming_) return false;
   if (muted_ || bytes.empty()) return true;
@@ -119,7 +119,7 @@ Output::State Connection::send_piece(std::string_view bytes, std::string_view be
 }
 
 bool Connection::end(std::uint64_t sequence, std::string_view last) {
-  Remains remains;
+  DeferredDestroy remains;
   const Lock lock(mutex_);
   if (!is_current(sequence) || !streaming_) return false;
   if (framing_ == BodyFraming::kLength && !muted_ && unwritten_ != last.size()) {
@@ -141,7 +141,7 @@ bool Connection::end(std::uint64_t sequence, std::string_view last) {
 }
 
 bool Connection::abort(std::uint64_t sequence) {
-  Remains remains;
+  DeferredDestroy remains;
   const Lock lock(mutex_);
   if (!is_current(sequence)) return false;
   shut(remains);
@@ -175,14 +175,14 @@ void Connection::on_drained(std::uint64_t sequence, std::size_t low_water, std::
 }
 
 void Connection::on_writable() {
-  Remains remains;
+  DeferredDestroy remains;
   const Lock lock(mutex_);
   if (!open_ || output_.empty()) return;
   last_output_ = Clock::now();
   after_output(output_.flush(fd_), remains);
 }
 
-void Connection::after_output(Output::State state, Remains& remains) {
+void Connection::after_output(Output::State state, DeferredDestroy& remains) {
   switch (state) {
     case Output::State::kBroken:
       return lose(remains);
@@ -225,9 +225,9 @@ void Connection::count_output() {
   }
 }
 
-// An error of the front end's own: the last thing that this connection says.
+// An error made by the front end itself. It is the last response on this connection.
 void Connection::fail(Lock& lock, int status, std::string_view message) {
-  Remains remains;
+  DeferredDestroy remains;
   phase_ = Phase::kRefusing;
   keep_alive_ = false;
   read_stop_.end();

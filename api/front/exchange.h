@@ -35,24 +35,24 @@ struct Head {
   std::optional<std::string_view> header(std::string_view name) const;
 };
 
-// Takes the body of a request as it arrives, in place of Request::body. `take` runs on a front (Pistache)
-// thread or on the aux thread, one call at a time, in the order of the bytes, never under a lock of the front
-// end; it must not block or throw. When the client leaves before the end of the body, the sink is dropped
-// without a word: its destructor cleans up, and must not block either.
+// Receives the body of a request as it arrives, in place of Request::body. `take` runs on a front (Pistache)
+// thread or on the aux thread, one call at a time, in byte order, without a lock of the front end. It must
+// not block or throw. If the client disconnects before the end of the body, the sink is destroyed without a
+// further call. The destructor cleans up and must not block.
 class BodySink {
  public:
-  enum class Wish : std::uint8_t {
+  enum class Flow : std::uint8_t {
     kMore,
-    kRest,    // no room: soon nothing is read, and the client waits, until `on_room` runs what it was
+    kPause,   // no room: soon nothing is read, and the client waits, until `on_room` runs what it was
               // given
     kEnough,  // the answer is known: the request runs at once, what still comes is thrown away, and the
               // connection ends after the reply
   };
   virtual ~BodySink() = default;
-  // `bytes` live until the call returns. After kRest some calls may still come.
-  virtual Wish take(std::string_view bytes) = 0;
-  // Runs `go_on` once when there is room again, at once if there is. On any thread; it does not block. Called
-  // under no lock of the front end, after each kRest that stopped the reading.
+  // `bytes` live until the call returns. Some calls may still follow after kPause.
+  virtual Flow take(std::string_view bytes) = 0;
+  // Runs `go_on` once when there is room again, immediately if there is. On any thread; does not block. The
+  // front end calls it without a lock, after each kPause that stopped the reading.
   virtual void on_room(std::function<void()> go_on) = 0;
 };
 
@@ -111,7 +111,7 @@ class Responder {
   std::uint64_t sequence_ = 0;
 };
 
-// What admission says of a head, before a byte of the body is read.
+// The decision of admission about a head. It is made before a byte of the body is read.
 struct Admit {
   std::size_t body_max = 0;         // above it: 413 at once (declared) or while reading (chunked)
   std::shared_ptr<void> hold = {};  // kept with the request
@@ -123,7 +123,7 @@ struct Admit {
 using Admission =
     std::variant<Admit, Reply>;  // a Reply refuses; the body is not read and the connection closes
 
-// What the front end asks of the application. All three run on a front (Pistache) thread, or on the aux
+// The callbacks of the application. All three run on a front (Pistache) thread, or on the aux
 // thread (pipelined requests, time limits), never under a lock of the front end. They must not block or
 // throw.
 class Application {

@@ -32,8 +32,8 @@ struct HeadScan {
 };
 
 // Looks for the empty line that ends a head. `scanned` (0 for a new head) remembers how far earlier calls
-// came, so that each byte is looked at once. What can never become a head is told at once: a bare LF, or a
-// first byte that begins no method (TLS, binary).
+// came, so that each byte is looked at once. It reports at once what can never become a head: a
+// bare LF, or a first byte that begins no method (TLS, binary).
 HeadScan scan_head(std::string_view input, std::size_t& scanned);
 
 // The count of leading CR LF pairs, which a server skips before a request line (RFC 9112 §2.2), in bytes.

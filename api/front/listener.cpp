@@ -32,7 +32,7 @@ using PeerPtr = std::shared_ptr<tcp::Peer>;
 
 const std::string kConnectionKey = "connection";
 constexpr std::chrono::seconds kStartDeadline{10};
-// Clients that are told 503 at the same time; more are cut without a word.
+// Clients that receive a 503 at the same time. Further ones are disconnected without a response.
 constexpr std::uint64_t kTurnedAwayMax = 256;
 
 // What Pistache keeps for a peer. Pistache may drop it, but never the last owner of a Connection.
@@ -96,7 +96,7 @@ class Workers {
 class PistacheHandler : public http::Handler {
  public:
   PistacheHandler(std::shared_ptr<Core> core, std::shared_ptr<Workers> workers,
-                  std::shared_ptr<Watched> watched)
+                  std::shared_ptr<ExtraFds> watched)
       : core_(std::move(core)), workers_(std::move(workers)), watched_(std::move(watched)) {}
 
   std::shared_ptr<tcp::Handler> clone() const override {
@@ -191,7 +191,7 @@ class PistacheHandler : public http::Handler {
 
   std::shared_ptr<Core> core_;
   std::shared_ptr<Workers> workers_;
-  std::shared_ptr<Watched> watched_;
+  std::shared_ptr<ExtraFds> watched_;
   std::shared_ptr<http::RequestParser> idle_parser_ = std::make_shared<http::RequestParser>(0);
 };
 
@@ -232,15 +232,15 @@ Pistache::Flags<tcp::Options> socket_options() {
 struct Listener::Impl {
   std::shared_ptr<Core> core;
   std::shared_ptr<Workers> workers = std::make_shared<Workers>();
-  std::shared_ptr<Watched> watched;
+  std::shared_ptr<ExtraFds> watched;
   std::unique_ptr<tcp::Listener> listener;
   std::uint16_t port = 0;
 
   void serve(int threads) {
     const auto handler = std::make_shared<PistacheHandler>(core, workers, watched);
     listener->init(static_cast<std::size_t>(threads), socket_options(), "front");
-    listener->setTransportFactory([handler, all = core, beside = watched] {
-      return std::make_shared<Transport>(handler, all, beside);
+    listener->setTransportFactory([handler, all = core, extra_fds = watched] {
+      return std::make_shared<Transport>(handler, all, extra_fds);
     });
     listener->setHandler(handler);
     listener->bind();
@@ -248,10 +248,10 @@ struct Listener::Impl {
   }
 };
 
-Listener::Listener(std::shared_ptr<Core> core, std::vector<Server::Options::Beside> beside)
+Listener::Listener(std::shared_ptr<Core> core, std::vector<Server::Options::ExtraFd> extra_fds)
     : impl_(std::make_unique<Impl>()) {
   impl_->core = std::move(core);
-  impl_->watched = std::make_shared<Watched>(std::move(beside));
+  impl_->watched = std::make_shared<ExtraFds>(std::move(extra_fds));
 }
 
 Listener::~Listener() { stop(); }

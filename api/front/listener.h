@@ -14,12 +14,12 @@ namespace millrace::front {
 class Listener {
  public:
   // `beside`: only where there will be one thread.
-  Listener(std::shared_ptr<Core> core, std::vector<Server::Options::Beside> beside);
+  Listener(std::shared_ptr<Core> core, std::vector<Server::Options::ExtraFd> extra_fds);
   ~Listener();
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
 
-  // The error that `start` would have now, if the address is taken or none of ours.
+  // The error that `start` would return now: the address is in use or is not local to this host.
   static base::Status try_address(const std::string& host, std::uint16_t port);
   // Binds, starts the threads and waits until they serve. `host`: an address or a name; port 0: a free one.
   base::Status start(const std::string& host, std::uint16_t port, int threads);

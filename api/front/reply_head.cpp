@@ -24,7 +24,7 @@ void append_two_digits(std::string& text, long number) {
 }
 
 // IMF-fixdate: `Sun, 06 Nov 1994 08:49:37 GMT`.
-void append_date_anew(std::string& text, std::chrono::system_clock::time_point now) {
+void append_new_date(std::string& text, std::chrono::system_clock::time_point now) {
   using namespace std::chrono;
   constexpr std::array<std::string_view, 7> kDays = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
   constexpr std::array<std::string_view, 12> kMonths = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
@@ -55,7 +55,7 @@ void append_date(std::string& text, std::chrono::system_clock::time_point now) {
   const auto second = std::chrono::floor<std::chrono::seconds>(now);
   if (last.line.empty() || second != last.second) {
     last.line.clear();
-    append_date_anew(last.line, now);
+    append_new_date(last.line, now);
     last.second = second;
   }
   text.append(last.line);

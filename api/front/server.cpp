@@ -19,7 +19,7 @@ struct Server::Impl {
   Impl(Options server_options, Application& application)
       : options(std::move(server_options)),
         core(std::make_shared<Core>(application, options.limits)),
-        listener(core, options.threads == 1 ? options.beside : std::vector<Options::Beside>()) {}
+        listener(core, options.threads == 1 ? options.extra_fds : std::vector<Options::ExtraFd>()) {}
 
   void tick() {
     if (serving) listener.nudge();

@@ -48,7 +48,7 @@ class Server {
     int threads = 1;            // 1, at most 2
     Limits limits;
     // Something that the front's thread waits for beside its clients, where it is the only one.
-    struct Beside {
+    struct ExtraFd {
       std::function<int()> begin;   // once, on that thread: what to watch, edge by edge; -1: nothing
       std::function<void()> ready;  // there is something; on that thread, must not block or throw
       std::function<void()> end;    // nobody watches any more
@@ -56,7 +56,7 @@ class Server {
       // gave something; empty: that is not known.
       std::function<bool()> due = nullptr;
     };
-    std::vector<Beside> beside = {};
+    std::vector<ExtraFd> extra_fds = {};
   };
 
   Server(Options options, Application& application);

@@ -10,60 +10,60 @@
 
 namespace millrace::front {
 
-void RestJudge::turn(std::size_t events, Clock::duration rest) {
+void SpinPolicy::turn(std::size_t events, Clock::duration rest) {
   const bool is_short = events <= kFew && rest < most_;
   short_rests_ = is_short ? std::min(short_rests_ + 1, kShortRests) : 0;
 }
 
-void RestJudge::was_away(Clock::time_point now, Clock::duration how_long) {
+void SpinPolicy::was_away(Clock::time_point now, Clock::duration how_long) {
   if (how_long > kRobbed) left_until_ = now + kLeftToThem;
 }
 
-bool RestJudge::may_wait(Clock::time_point now, std::size_t under_way) const {
+bool SpinPolicy::may_wait(Clock::time_point now, std::size_t under_way) const {
   return rests_are_short() && under_way <= kFew && now >= left_until_;
 }
 
 namespace {
 
-using Clock = RestJudge::Clock;
+using Clock = SpinPolicy::Clock;
 
 }  // namespace
 
-Awake::Awake(std::chrono::microseconds most)
+SpinWait::SpinWait(std::chrono::microseconds most)
     : judge_(most), set_(most > most.zero() ? ::epoll_create1(EPOLL_CLOEXEC) : -1) {
   heard_.fill(~std::uint64_t{0});
 }
 
-Awake::~Awake() {
+SpinWait::~SpinWait() {
   if (set_ >= 0) ::close(set_);
 }
 
-void Awake::watch(int fd) {
+void SpinWait::watch(int fd) {
   epoll_event event{};
   event.events = EPOLLIN;
   if (set_ >= 0) ::epoll_ctl(set_, EPOLL_CTL_ADD, fd, &event);
 }
 
-void Awake::turn_begins(std::size_t events) {
+void SpinWait::turn_begins(std::size_t events) {
   if (set_ >= 0) judge_.turn(events, Clock::now() - turn_ended_);
 }
 
 // It may be watched already: then this changes nothing.
-void Awake::heard(int fd, std::uint64_t id) {
+void SpinWait::heard(int fd, std::uint64_t id) {
   if (!judge_.rests_are_short() || std::ranges::find(heard_, id) != heard_.end()) return;
   heard_[oldest_] = id;
   oldest_ = (oldest_ + 1) % heard_.size();
   watch(fd);
 }
 
-Awake::Rest Awake::turn_ends(std::size_t requests_under_way) {
+SpinWait::Rest SpinWait::turn_ends(std::size_t requests_under_way) {
   if (set_ < 0) return Rest::kNone;
   turn_ended_ = Clock::now();
   return judge_.may_wait(turn_ended_, requests_under_way) ? wait(turn_ended_) : Rest::kNone;
 }
 
 // Whoever else can run on this processor does so in between.
-Awake::Rest Awake::wait(Clock::time_point began) {
+SpinWait::Rest SpinWait::wait(Clock::time_point began) {
   Clock::time_point before = began;
   for (;;) {
     epoll_event ready;
@@ -77,24 +77,24 @@ Awake::Rest Awake::wait(Clock::time_point began) {
   }
 }
 
-Vigil::~Vigil() {
+DueSpin::~DueSpin() {
   if (fd_ >= 0) ::close(fd_);
 }
 
-int Vigil::begin() {
+int DueSpin::begin() {
   if (fd_ < 0 && most_ > most_.zero()) fd_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   return fd_;
 }
 
-void Vigil::turn_ended(bool has_come, bool is_due, Clock::time_point now) {
+void DueSpin::turn_ended(bool has_come, bool is_due, Clock::time_point now) {
   if (has_come || !was_due_) since_ = now;
   was_due_ = is_due;
   stay_awake(fd_ >= 0 && is_due && now - since_ < most_);
 }
 
-void Vigil::stay_awake(bool wanted) {
-  if (wanted == awake_) return;
-  awake_ = wanted;
+void DueSpin::stay_awake(bool wanted) {
+  if (wanted == spin_wait_) return;
+  spin_wait_ = wanted;
   std::uint64_t count = 1;
   if (wanted) {
     [[maybe_unused]] const auto written = ::write(fd_, &count, sizeof count);

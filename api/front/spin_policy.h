@@ -8,21 +8,21 @@ namespace millrace::front {
 
 // Whether a thread that has nothing to do had better wait awake than fall asleep (ADR 30): where its last
 // rests were all shorter than it may wait, and it is told of little at a time. Knows no clock and no thread.
-class RestJudge {
+class SpinPolicy {
  public:
   using Clock = std::chrono::steady_clock;
-  static constexpr int kShortRests = 8;                         // in a row
-  static constexpr std::size_t kFew = 2;                        // events of a turn; requests under way
-  static constexpr std::chrono::microseconds kRobbed{200};      // away for longer: others need the processor
+  static constexpr int kShortRests = 8;                     // in a row
+  static constexpr std::size_t kFew = 2;                    // events of a turn; requests under way
+  static constexpr std::chrono::microseconds kRobbed{200};  // off the processor for longer: others need it
   static constexpr std::chrono::milliseconds kLeftToThem{100};  // from then on
 
-  // How long it may wait at a time; 0: never.
-  explicit RestJudge(std::chrono::microseconds most) : most_(most) {}
+  // `most`: the longest single spin; 0: it never spins.
+  explicit SpinPolicy(std::chrono::microseconds most) : most_(most) {}
 
   std::chrono::microseconds most() const { return most_; }
-  // A turn of so many events, after a rest of so long, asleep or awake.
+  // Records a loop turn with `events` events after a wait of `rest`, sleeping or spinning.
   void turn(std::size_t events, Clock::duration rest);
-  // While it waited awake it had not had the processor for so long.
+  // Records that the thread lost the processor for `how_long` while it was spinning.
   void was_away(Clock::time_point now, Clock::duration how_long);
 
   bool rests_are_short() const { return short_rests_ >= kShortRests; }
@@ -36,44 +36,44 @@ class RestJudge {
 
 // The rests of one front thread. Where RestJudge allows it, those that it heard last are looked at without
 // falling asleep; what else comes meanwhile is taken after that. On that thread only.
-class Awake {
+class SpinWait {
  public:
-  explicit Awake(std::chrono::microseconds most);
-  ~Awake();
-  Awake(const Awake&) = delete;
-  Awake& operator=(const Awake&) = delete;
+  explicit SpinWait(std::chrono::microseconds most);
+  ~SpinWait();
+  SpinWait(const SpinWait&) = delete;
+  SpinWait& operator=(const SpinWait&) = delete;
 
   void watch(int fd);  // for good
   void turn_begins(std::size_t events);
   // A client, by its socket and by a number that nobody else has ever had. Until it closes.
   void heard(int fd, std::uint64_t id);
-  // What ended the wait: there was none, one of them can be read, it was long enough, others need the
-  // processor.
+  // What ended the spin: there was none, a watched socket is readable, the limit was reached, or others need
+  // the processor.
   enum class Rest : std::uint8_t { kNone, kHeard, kLongEnough, kLeftToOthers };
   Rest turn_ends(std::size_t requests_under_way);
 
  private:
-  Rest wait(RestJudge::Clock::time_point began);
+  Rest wait(SpinPolicy::Clock::time_point began);
 
-  RestJudge judge_;
+  SpinPolicy judge_;
   const int set_;  // the kernel's, of the sockets that are looked at; -1: it gave none, so this never waits
-  std::array<std::uint64_t, RestJudge::kFew> heard_;  // of late
-  std::size_t oldest_ = 0;                            // of these
-  RestJudge::Clock::time_point turn_ended_{};
+  std::array<std::uint64_t, SpinPolicy::kFew> heard_;  // of late
+  std::size_t oldest_ = 0;                             // of these
+  SpinPolicy::Clock::time_point turn_ended_{};
 };
 
 // Keeps the thread of a reactor from falling asleep for what is due at once (ADR 34): a descriptor among
 // those that it watches, by level, which can be read as long as it shall stay awake. It then goes on looking
 // at all that it watches. On that thread only.
-class Vigil {
+class DueSpin {
  public:
   using Clock = std::chrono::steady_clock;
 
   // Awake for at most so long for each thing that is due; 0: never.
-  explicit Vigil(std::chrono::microseconds most) : most_(most) {}
-  ~Vigil();
-  Vigil(const Vigil&) = delete;
-  Vigil& operator=(const Vigil&) = delete;
+  explicit DueSpin(std::chrono::microseconds most) : most_(most) {}
+  ~DueSpin();
+  DueSpin(const DueSpin&) = delete;
+  DueSpin& operator=(const DueSpin&) = delete;
 
   // Makes the descriptor, once. -1: there is none, and it never stays awake.
   int begin();
@@ -81,14 +81,14 @@ class Vigil {
 
   // After each turn: whether something that was due has come with it, and whether something is due.
   void turn_ended(bool has_come, bool is_due, Clock::time_point now);
-  bool stays_awake() const { return awake_; }
+  bool stays_awake() const { return spin_wait_; }
 
  private:
   void stay_awake(bool wanted);
 
   const std::chrono::microseconds most_;
   int fd_ = -1;
-  bool awake_ = false;
+  bool spin_wait_ = false;
   bool was_due_ = false;
   Clock::time_point since_{};  // something is due, or came last
 };

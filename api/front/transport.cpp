@@ -42,7 +42,7 @@ int fd_of(const Entry& entry) { return static_cast<int>(entry.getTag().value());
 
 }  // namespace
 
-void Watched::begin(Pistache::Tcp::Transport& transport) {
+void ExtraFds::begin(Pistache::Tcp::Transport& transport) {
   if (std::exchange(begun_, true)) return;
   for (const auto& each : what_) {
     const int fd = fds_.emplace_back(each.begin());
@@ -51,22 +51,22 @@ void Watched::begin(Pistache::Tcp::Transport& transport) {
   }
 }
 
-void Watched::end() {
+void ExtraFds::end() {
   if (!std::exchange(begun_, false)) return;
   fds_.clear();
   for (const auto& each : what_) each.end();
 }
 
-bool Watched::is(const Entry& entry) const { return std::ranges::find(fds_, fd_of(entry)) != fds_.end(); }
+bool ExtraFds::is(const Entry& entry) const { return std::ranges::find(fds_, fd_of(entry)) != fds_.end(); }
 
-bool Watched::is_due() const {
+bool ExtraFds::is_due() const {
   for (std::size_t i = 0; i < fds_.size(); ++i) {
     if (fds_[i] >= 0 && what_[i].due && what_[i].due()) return true;
   }
   return false;
 }
 
-bool Watched::ready(const Entry& entry) const {
+bool ExtraFds::ready(const Entry& entry) const {
   const auto found = std::ranges::find(fds_, fd_of(entry));
   if (found == fds_.end()) return false;
   what_[static_cast<std::size_t>(found - fds_.begin())].ready();
@@ -78,35 +78,35 @@ std::shared_ptr<Pistache::Aio::Handler> Transport::clone() const {
 }
 
 void Transport::onReady(const Pistache::Aio::FdSet& fds) {
-  begin_beside();
+  begin_extra_fds();
   const bool has_come = turn(fds);
   const bool is_due = core_->in_flight() >= kManyRequests && watched_->is_due();
-  if (is_due || vigil_.stays_awake()) vigil_.turn_ended(has_come, is_due, Vigil::Clock::now());
+  if (is_due || due_spin_.stays_awake()) due_spin_.turn_ended(has_come, is_due, DueSpin::Clock::now());
 }
 
 // In the first turn after the one in which the listener let what is beside begin.
-void Transport::begin_beside() {
-  if (watched_->fds().empty() || std::exchange(beside_begun_, true)) return;
+void Transport::begin_extra_fds() {
+  if (watched_->fds().empty() || std::exchange(extra_fds_begun_, true)) return;
   for (const int fd : watched_->fds()) {
-    if (fd >= 0) awake_.watch(fd);
+    if (fd >= 0) spin_wait_.watch(fd);
   }
-  if (vigil_.begin() < 0) return;
+  if (due_spin_.begin() < 0) return;
   try {
-    reactor()->registerFd(key(), vigil_.fd(), NotifyOn::Read, tag_of(vigil_.fd()), Mode::Level);
+    reactor()->registerFd(key(), due_spin_.fd(), NotifyOn::Read, tag_of(due_spin_.fd()), Mode::Level);
   } catch (const std::exception& e) {
-    base::log_warn("front_vigil_failed", {{"error", e.what()}});  // then the thread sleeps as it comes
+    base::log_warn("front_spin_failed", {{"error", e.what()}});  // then the thread sleeps as it comes
   }
 }
 
-bool Transport::is_vigil(const Entry& entry) const { return fd_of(entry) == vigil_.fd(); }
+bool Transport::is_due_spin(const Entry& entry) const { return fd_of(entry) == due_spin_.fd(); }
 
 // True: something from beside has come.
 bool Transport::turn(const Pistache::Aio::FdSet& fds) {
-  const auto events = std::ranges::count_if(fds, [this](const Entry& entry) { return !is_vigil(entry); });
+  const auto events = std::ranges::count_if(fds, [this](const Entry& entry) { return !is_due_spin(entry); });
   if (events == 0) return false;
-  awake_.turn_begins(static_cast<std::size_t>(events));
+  spin_wait_.turn_begins(static_cast<std::size_t>(events));
   const bool has_come = take(fds);
-  awake_.turn_ends(core_->in_flight());
+  spin_wait_.turn_ends(core_->in_flight());
   return has_come;
 }
 
@@ -117,7 +117,7 @@ bool Transport::take(const Pistache::Aio::FdSet& fds) {
   for (const Entry& entry : fds) has_come = watched_->ready(entry) || has_come;
   std::vector<Event> others;
   for (const Entry& entry : fds) {
-    if (!watched_->is(entry) && !is_vigil(entry) && !read(entry)) others.push_back(event_of(entry));
+    if (!watched_->is(entry) && !is_due_spin(entry) && !read(entry)) others.push_back(event_of(entry));
   }
   if (!others.empty()) Pistache::Tcp::Transport::onReady(Pistache::Aio::FdSet(std::move(others)));
   return has_come;
@@ -131,7 +131,7 @@ bool Transport::read(const Entry& entry) {
   if (found == peers.end()) return false;
   const std::shared_ptr<Pistache::Tcp::Peer>& peer = found->second;  // which only Pistache's own turn ends
   const bool ends = has_ended(entry);
-  awake_.heard(peer->fd(), peer->getID());
+  spin_wait_.heard(peer->fd(), peer->getID());
   for (;;) {
     const ssize_t got = ::recv(peer->fd(), buffer_.data(), buffer_.size(), MSG_DONTWAIT);
     if (got < 0 && errno == EINTR) continue;

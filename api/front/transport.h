@@ -15,9 +15,9 @@
 namespace millrace::front {
 
 // What the one front thread waits for beside its clients. On that thread but for `end`.
-class Watched {
+class ExtraFds {
  public:
-  explicit Watched(std::vector<Server::Options::Beside> what) : what_(std::move(what)) {}
+  explicit ExtraFds(std::vector<Server::Options::ExtraFd> what) : what_(std::move(what)) {}
 
   void begin(Pistache::Tcp::Transport& transport);  // whose thread it is
   void end();                                       // when that thread has ended
@@ -27,7 +27,7 @@ class Watched {
   bool ready(const Pistache::Aio::FdSet::Entry& entry) const;  // false: it is a client, and nothing was done
 
  private:
-  const std::vector<Server::Options::Beside> what_;
+  const std::vector<Server::Options::ExtraFd> what_;
   bool begun_ = false;
   std::vector<int> fds_;  // of each of them; -1: none
 };
@@ -39,13 +39,14 @@ class Watched {
 class Transport final : public Pistache::Tcp::Transport {
  public:
   Transport(const std::shared_ptr<Pistache::Tcp::Handler>& handler, std::shared_ptr<Core> core,
-            std::shared_ptr<Watched> watched)
+            std::shared_ptr<ExtraFds> watched)
       : Pistache::Tcp::Transport(handler),
         handler_(handler),
         core_(std::move(core)),
         watched_(std::move(watched)),
-        awake_(core_->limits.idle_poll),
-        vigil_(core_->limits.idle_poll.count() > 0 ? core_->limits.due_poll : std::chrono::microseconds(0)) {}
+        spin_wait_(core_->limits.idle_poll),
+        due_spin_(core_->limits.idle_poll.count() > 0 ? core_->limits.due_poll
+                                                      : std::chrono::microseconds(0)) {}
 
   std::shared_ptr<Pistache::Aio::Handler> clone() const override;
   void onReady(const Pistache::Aio::FdSet& fds) override;
@@ -55,18 +56,18 @@ class Transport final : public Pistache::Tcp::Transport {
 
   static constexpr std::uint64_t kManyRequests = 8;  // under way: it stays awake for what is due
 
-  void begin_beside();
-  bool is_vigil(const Pistache::Aio::FdSet::Entry& entry) const;
+  void begin_extra_fds();
+  bool is_due_spin(const Pistache::Aio::FdSet::Entry& entry) const;
   bool turn(const Pistache::Aio::FdSet& fds);
   bool take(const Pistache::Aio::FdSet& fds);
   bool read(const Pistache::Aio::FdSet::Entry& entry);
 
   const std::shared_ptr<Pistache::Tcp::Handler> handler_;
   const std::shared_ptr<Core> core_;
-  const std::shared_ptr<Watched> watched_;
-  Awake awake_;
-  Vigil vigil_;
-  bool beside_begun_ = false;
+  const std::shared_ptr<ExtraFds> watched_;
+  SpinWait spin_wait_;
+  DueSpin due_spin_;
+  bool extra_fds_begun_ = false;
   std::array<char, kReadBytes> buffer_;
 };
 

@@ -19,15 +19,17 @@ using base::Code;
 
 base::Error larger_than_shown(std::size_t bytes, std::size_t most) {
   const auto text = [](std::size_t size) { return base::format_bytes(static_cast<std::int64_t>(size)); };
-  return base::error(Code::kTooLarge, "What this job was asked has " + text(bytes) +
-                                          ", more than is told back (http.asked_max, " + text(most) + ")");
+  return base::error(Code::kTooLarge, "The original request of this job has " + text(bytes) +
+                                          ", above the limit for reading it (http.asked_max, " + text(most) +
+                                          ")");
 }
 
-// Room for what is read, its tree and what is told, taken before it is read. Where the whole budget is less
-// than that, it is all of it: one at a time is told. Small ones take none.
+// Reserves budget for the stored text, its JSON tree and the response before anything is read. If that
+// exceeds the whole budget, the reservation is the whole budget: one such request at a time. Small ones
+// reserve none.
 base::Result<ByteBudget::Hold> room_to_tell(Context& context, std::size_t bytes) {
-  if (bytes > context.options.asked_bytes_max)
-    return larger_than_shown(bytes, context.options.asked_bytes_max);
+  if (bytes > context.options.original_request_bytes_max)
+    return larger_than_shown(bytes, context.options.original_request_bytes_max);
   if (bytes <= kSmallReply) return ByteBudget::Hold();
   const std::size_t needed = std::min(schemas::telling_bytes(bytes), context.replies.max());
   auto room = context.replies.take(std::max(needed, bytes));
@@ -51,20 +53,21 @@ std::string head_of(storage::Store& store, const schemas::JobId& id,
 // Each copy goes before the next but one is made.
 base::Result<std::string> told(Context& context, const schemas::JobId& id, storage::StoredInput stored) {
   auto text = bytes_of(context.store, std::move(stored.spec));
-  if (!text) return not_read(text.error(), "What this job was asked cannot be read");
-  auto asked = schemas::asked_request(id.kind, *text, stored.input.has_value(),
-                                      head_of(context.store, id, stored.input));
+  if (!text) return not_read(text.error(), "The original request of this job cannot be read");
+  auto asked = schemas::original_request(id.kind, *text, stored.input.has_value(),
+                                         head_of(context.store, id, stored.input));
   if (!asked) return std::move(asked.error());
   text->clear();
   text->shrink_to_fit();
   return schemas::to_json(id, *std::move(asked));
 }
 
-void tell_asked(Context& context, Call& call, const schemas::JobId& id, storage::StoredInput stored) {
+void send_original_request(Context& context, Call& call, const schemas::JobId& id,
+                           storage::StoredInput stored) {
   const storage::StoredPayload& spec = stored.spec;
   const std::size_t bytes = spec.blob ? static_cast<std::size_t>(spec.blob->bytes) : spec.bytes.size();
   if (bytes == 0 && !spec.damaged)
-    return call.fail(base::error(Code::kResultExpired, "What this job was asked is not kept any more"));
+    return call.fail(base::error(Code::kResultExpired, "The original request of this job has been removed"));
   auto room = room_to_tell(context, bytes);
   if (!room) return call.fail(room.error());
   auto text = told(context, id, std::move(stored));
@@ -83,7 +86,7 @@ void job_asked(Context& context, CallPtr call) {
   call->name_job(id->str());
   auto stored = storage::JobQueries(context.store).input(call->tenant(), *id);
   if (!stored) return call->fail(stored.error());
-  tell_asked(context, *call, *id, *std::move(stored));
+  send_original_request(context, *call, *id, *std::move(stored));
 }
 
 }  // namespace millrace::api

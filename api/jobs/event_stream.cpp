@@ -46,7 +46,7 @@ JobStream::Look EventStream::look() {
   const auto events =
       storage::JobQueries(context_.store).events(call_->tenant(), job_, sent_, kStreamEventsPerRead);
   if (!events) {
-    base::log_warn("event_stream_cannot_read", {{"job_id", job_.str()}, {"error", events.error().message}});
+    base::log_warn("event_stream_read_failed", {{"job_id", job_.str()}, {"error", events.error().message}});
     return events.error().code == base::Code::kNotFound ? Look::kOver : Look::kCaughtUp;
   }
   std::string frames;
@@ -114,7 +114,7 @@ std::int64_t resume_point(const Call& call, const EventQuery& query) {
   return good ? version : query.after;
 }
 
-// 204 tells an event source that there is nothing more to come. HEAD asks for the head alone.
+// After a 204 an event source does not reconnect. HEAD gets only the head.
 void stream_events(Context& context, const CallPtr& call, const schemas::JobView& job, std::int64_t after,
                    const ShowEvent& show) {
   if (schemas::is_terminal(job.status) && after >= job.version) return call->reply(empty_reply(204));

@@ -9,7 +9,7 @@
 #include "api/routing/list_query.h"
 #include "schemas/jobs/job.h"
 
-// A job's history as JSON pages and as a stream, in the words of the resource that it is shown as.
+// A job's history as JSON pages and as a stream, in the format of the resource that it is shown as.
 namespace millrace::api {
 
 struct ShownEvent {

@@ -62,7 +62,7 @@ void JobAnswer::reply_timeout() {
 // REQUIRES: the job is on disk. It may have moved since, or be over.
 void JobAnswer::wait_is_over() {
   if (!terms_.respond_async) return reply_timeout();
-  owed_on_pool(context_, call_, [self = shared_from_this()] {
+  reply_on_pool(context_, call_, [self = shared_from_this()] {
     self->reply_as_it_is(storage::JobQueries(self->context_.store).job(self->call_->tenant(), *self->job_));
   });
 }
@@ -82,7 +82,7 @@ std::shared_ptr<JobWait> JobAnswer::wait_for_result(const JobId& job) {
       if (on_disk) self->wait_is_over();
       return;
     }
-    owed_on_pool(self->context_, self->call_, [self, job] {
+    reply_on_pool(self->context_, self->call_, [self, job] {
       const Freshness freshness = self->replayed_ ? Freshness::kReplayed : Freshness::kFirst;
       send_result(self->context_, *self->call_, job, freshness, self->terms_.dropped);
     });
@@ -111,9 +111,9 @@ base::Error JobAnswer::refusal(const base::Error& error) const {
 
 void JobAnswer::submit() {
   const JobId id = context_.submit.new_id(terms_.kind);
-  order_.id = id;
+  submission_.id = id;
   const auto wait = waits() ? wait_for_result(id) : nullptr;
-  context_.submit.submit(std::move(order_),
+  context_.submit.submit(std::move(submission_),
                          [self = shared_from_this(), id, wait](const base::Result<Submitted>& made) {
                            if (wait && (!made || made->job != id)) wait->cancel();
                            if (!made) return self->call_->fail(self->refusal(made.error()));
@@ -132,15 +132,15 @@ void JobAnswer::committed(const Submitted& made, const JobId& fresh, const std::
     if (!wait) reply_accepted(fresh_view(fresh));
     return;
   }
-  owed_on_pool(context_, call_, [self = shared_from_this(), job = made.job] { self->join(job); });
+  reply_on_pool(context_, call_, [self = shared_from_this(), job = made.job] { self->join(job); });
 }
 
 void JobAnswer::follow(const JobId& job) {
-  owed_on_pool(context_, call_,
-               [self = shared_from_this(), job] { self->terms_.follow(job, self->replayed_); });
+  reply_on_pool(context_, call_,
+                [self = shared_from_this(), job] { self->terms_.follow(job, self->replayed_); });
 }
 
-void set_patience(JobAnswer::Terms& terms, const front::Head& head, bool deferred,
+void apply_prefer(JobAnswer::Terms& terms, const front::Head& head, bool deferred,
                   std::chrono::milliseconds most) {
   const Prefer wish = prefer(head);
   terms.respond_async = deferred || wish.respond_async;
@@ -152,18 +152,19 @@ void set_patience(JobAnswer::Terms& terms, const front::Head& head, bool deferre
   terms.preferred = async + (async.empty() || wait.empty() ? "" : ", ") + wait;
 }
 
-base::Result<jobs::Order> order_of(Call& call, const std::function<base::Sha256Digest()>& fingerprint) {
+base::Result<storage::Submission> submission_of(Call& call,
+                                                const std::function<base::Sha256Digest()>& fingerprint) {
   auto key = idempotency_key(call.head());
   if (!key) return key.error();
-  jobs::Order order;
-  order.tenant = call.tenant();
-  order.traceparent = traceparent(call.head());
-  order.replay_only = call.replay_only;
+  storage::Submission submission;
+  submission.tenant = call.tenant();
+  submission.traceparent = traceparent(call.head());
+  submission.replay_only = call.replay_only;
   if (*key) {
-    order.idempotency = storage::IdempotencyKey{
+    submission.idempotency = storage::IdempotencyKey{
         .method = "POST", .path = call.head().path, .key = std::move(**key), .fingerprint = fingerprint()};
   }
-  return order;
+  return submission;
 }
 
 }  // namespace millrace::api

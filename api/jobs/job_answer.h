@@ -34,12 +34,12 @@ class JobAnswer : public std::enable_shared_from_this<JobAnswer> {
   };
 
   // `order`: everything but its id.
-  JobAnswer(Context& context, CallPtr call, jobs::Order&& order, Terms&& terms)
+  JobAnswer(Context& context, CallPtr call, storage::Submission&& submission, Terms&& terms)
       : context_(context),
         call_(std::move(call)),
-        model_(order.model),
+        model_(submission.model),
         terms_(std::move(terms)),
-        order_(std::move(order)) {}
+        submission_(std::move(submission)) {}
 
   // Any thread; never blocks. Once.
   void submit();
@@ -63,7 +63,7 @@ class JobAnswer : public std::enable_shared_from_this<JobAnswer> {
   const CallPtr call_;
   const std::string model_;
   const Terms terms_;
-  jobs::Order order_;                  // moved away by `submit`
+  storage::Submission submission_;     // moved away by `submit`
   std::optional<schemas::JobId> job_;  // set before kCommitted is
   std::atomic<bool> replayed_{false};  // the key had made the job before
   std::atomic<unsigned> marks_{0};
@@ -71,11 +71,12 @@ class JobAnswer : public std::enable_shared_from_this<JobAnswer> {
 
 // How long the request waits, and for what: as `Prefer` says (RFC 7240), for `most` where it says nothing and
 // never for longer. `deferred`: as respond-async, in the body.
-void set_patience(JobAnswer::Terms& terms, const front::Head& head, bool deferred,
+void apply_prefer(JobAnswer::Terms& terms, const front::Head& head, bool deferred,
                   std::chrono::milliseconds most);
 
 // What an order has of its request: tenant, traceparent, and the Idempotency-Key bound to `fingerprint`,
 // which is asked for only where there is a key. kBadRequest: the key is malformed.
-base::Result<jobs::Order> order_of(Call& call, const std::function<base::Sha256Digest()>& fingerprint);
+base::Result<storage::Submission> submission_of(Call& call,
+                                                const std::function<base::Sha256Digest()>& fingerprint);
 
 }  // namespace millrace::api

@@ -48,7 +48,7 @@ constexpr std::array kResultFields{
           .store = &schemas::store_in<ResultQuery, &ResultQuery::format>},
 };
 
-// The job that the path names; answers 404 else, with the words of any job that is not there.
+// The job that the path names. Otherwise answers 404, with the same message as for any unknown job.
 std::optional<JobId> path_job(Call& call) {
   auto id = shown_job_id(call.params.front());
   if (id) {
@@ -73,7 +73,7 @@ void send_job(Context& context, Call& call, const JobId& id) {
 void wait_for_job(Context& context, const CallPtr& call, const JobId& id, std::chrono::seconds wanted) {
   const auto limit = std::min<std::chrono::milliseconds>(wanted, context.options.prefer_wait_max);
   const auto wait = context.waits.wait(id, 0, limit, [&context, call, id](JobWait::End) {
-    owed_on_pool(context, call, [&context, call, id] { send_job(context, *call, id); });
+    reply_on_pool(context, call, [&context, call, id] { send_job(context, *call, id); });
   });
   call->on_gone([weak = std::weak_ptr(wait)] {
     if (const auto held = weak.lock()) held->cancel();
@@ -104,7 +104,7 @@ void cancel_job(Context& context, CallPtr call) {
   storage::Caller by{call->tenant(), call->principal->key_id};
   context.control.cancel(std::move(by), *id, [&context, call, id = *id](const base::Result<JobView>& job) {
     if (!job) return call->fail(job.error());
-    owed_on_pool(context, call, [&context, call, id] { send_job(context, *call, id); });
+    reply_on_pool(context, call, [&context, call, id] { send_job(context, *call, id); });
   });
 }
 
@@ -115,7 +115,7 @@ void retry_job(Context& context, CallPtr call) {
                         [&context, call](const base::Result<storage::Submitted>& made) {
                           if (!made) return call->fail(made.error());
                           context.places.keep(call->take_place(), made->job);
-                          owed_on_pool(context, call, [&context, call, fresh = made->job] {
+                          reply_on_pool(context, call, [&context, call, fresh = made->job] {
                             call->name_job(fresh.str());
                             const auto job = storage::JobQueries(context.store).job(call->tenant(), fresh);
                             if (!job) return call->fail(job.error());

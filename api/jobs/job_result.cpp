@@ -63,7 +63,8 @@ base::Error too_many(const schemas::JobId& job) {
 }
 
 // Room for a reply of that size, taken before it is loaded and kept until it has left. Small ones take none.
-base::Result<std::shared_ptr<void>> room_for(Context& context, std::size_t bytes, const schemas::JobId& job) {
+base::Result<std::shared_ptr<void>> capacity_for(Context& context, std::size_t bytes,
+                                                 const schemas::JobId& job) {
   if (bytes > context.options.reply_bytes_max) return too_large(bytes, context, job);
   if (bytes <= kSmallReply) return std::shared_ptr<void>();
   auto room = context.replies.take(bytes);
@@ -86,7 +87,7 @@ base::Result<front::Reply> reply_of_kind(const schemas::JobView& job, std::strin
 
 void send_payload(Context& context, Call& call, const schemas::JobView& job, storage::StoredPayload payload,
                   const Marks& marks) {
-  auto room = room_for(context, size_of(payload), job.id);
+  auto room = capacity_for(context, size_of(payload), job.id);
   if (!room) return call.fail(room.error());
   auto bytes = bytes_of(context.store, std::move(payload));
   if (!bytes) return call.fail(not_read(bytes.error(), "The result of this job cannot be read"));
@@ -147,7 +148,7 @@ void send_parts(Context& context, Call& call, const schemas::JobView& job,
                 const std::vector<storage::PartSize>& parts, OtherForm form) {
   std::size_t bytes = schemas::kOcrReplyHead.size() + kTailBytes + job.model.size();
   for (const storage::PartSize& part : parts) bytes += 1 + part.bytes;
-  auto room = room_for(context, bytes, job.id);
+  auto room = capacity_for(context, bytes, job.id);
   if (!room) return call.fail(room.error());
   auto reply = reply_of_parts(context, call, job, parts, bytes, form);
   if (!reply) return call.fail(reply.error());
@@ -178,7 +179,7 @@ base::Result<std::string> bytes_of(storage::Store& store, storage::StoredPayload
   if (payload.damaged) return storage::damaged_payload(*payload.damaged);
   if (!payload.blob) return std::move(payload.bytes);
   auto read = store.blobs().read(*payload.blob);
-  if (!read) base::log_error("result_blob_not_read", {{"error", read.error().message}});
+  if (!read) base::log_error("result_blob_read_failed", {{"error", read.error().message}});
   return read;
 }
 

@@ -27,7 +27,7 @@ base::Error expired_result();  // 404: it has been removed
 
 // The bytes of a stored result. Blocks.
 base::Result<std::string> bytes_of(storage::Store& store, storage::StoredPayload payload);
-// What a client learns of why stored bytes cannot be had: that they are damaged, or `what`.
+// The error for stored bytes that cannot be read: they are damaged, or `what`.
 base::Error not_read(const base::Error& why, const char* what);
 
 }  // namespace millrace::api

@@ -59,8 +59,8 @@ void JobStream::pump() {
   }
 }
 
-// Where there is no memory for the words either, the end alone has to do.
-void JobStream::tell_look_threw() {
+// If there is no memory for the error event either, the stream just ends.
+void JobStream::log_look_failed() {
   try {
     look_threw();
   } catch (const std::exception&) {
@@ -73,8 +73,8 @@ JobStream::Look JobStream::caught_look() {
   try {
     return look();
   } catch (const std::exception& problem) {
-    base::log_error("job_stream_threw", {{"job_id", job_.str()}, {"what", problem.what()}});
-    tell_look_threw();
+    base::log_error("job_stream_failed", {{"job_id", job_.str()}, {"what", problem.what()}});
+    log_look_failed();
     return Look::kOver;
   }
 }

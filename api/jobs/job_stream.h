@@ -10,9 +10,9 @@
 
 namespace millrace::api {
 
-// An answer that goes on while a job does. Hints say when to look, the rows say what to send; in between it
-// tells its client that it is still there. Pauses while the client is slow. Ends when there is no more to say
-// and when the client leaves. Thread-safe.
+// A streamed response that lasts as long as a job. A hint triggers a read of the job's rows; the rows decide
+// what is sent. Between events it sends heartbeats. It pauses while the client reads slowly. It ends when
+// there is nothing more to send and when the client disconnects. Thread-safe.
 class JobStream : public Waiting, public std::enable_shared_from_this<JobStream> {
  public:
   JobStream(Context& context, CallPtr call, const schemas::JobId& job)
@@ -25,9 +25,9 @@ class JobStream : public Waiting, public std::enable_shared_from_this<JobStream>
   void over();
 
   enum class Look { kCaughtUp, kMore, kBacklog, kOver };
-  // Says what is new. On the pool, one thread at a time. What it throws is logged and ends the stream.
+  // Sends what is new. On the pool, one thread at a time. An exception is logged and ends the stream.
   virtual Look look() = 0;
-  // Says so to the client, before the end: by a clean end it would think that this is all.
+  // Sends an error to the client before the end: a clean end would look like a complete stream.
   virtual void look_threw() { call_->responder().abort(); }
   // False: the client has gone. On the loop.
   virtual bool beat() = 0;
@@ -44,7 +44,7 @@ class JobStream : public Waiting, public std::enable_shared_from_this<JobStream>
   void wake();
   void pump();
   Look caught_look();
-  void tell_look_threw();
+  void log_look_failed();
   void schedule_beat(std::chrono::milliseconds period);
 
   // Under the mutex:

@@ -12,10 +12,10 @@ namespace millrace::api {
 // The id of a job that clients see: the acts of machines are none. nullopt: it is not one.
 std::optional<schemas::JobId> shown_job_id(std::string_view text);
 
-// Why a queued job is not begun, whatever its turn (HeldJobs).
+// Why a queued job is not started, whatever its position (HeldJobs).
 enum class Held : std::uint8_t {
   kNot,
-  kPaused,    // by an operator's word, as all of its kind
+  kPaused,    // an operator paused its kind
   kUnserved,  // no worker begins jobs of its kind at the moment
 };
 

@@ -13,7 +13,7 @@ namespace millrace::api {
 
 class JobWaits;
 
-// Something that lasts until a job changes, and that draining ends: a wait or an event stream.
+// A wait or an event stream: it lasts until a job changes, and draining ends it.
 class Waiting {
  public:
   virtual ~Waiting() = default;
@@ -52,8 +52,8 @@ class JobWaits {
   JobWaits(jobs::Waiters& waiters, net::Loop& loop) : waiters_(waiters), loop_(loop) {}
 
   // `done` runs once, on the loop thread: when the job has ended, after `limit`, or at drain. Changes up to
-  // `seen_version` do not count. Register first, then submit or read the row once (docs/design/delivery.md §2
-  // rule 12).
+  // `seen_version` do not count. Register first, then submit or read the row once
+  // (docs/design/delivery.md §2 rule 12).
   std::shared_ptr<JobWait> wait(const schemas::JobId& job, std::int64_t seen_version,
                                 std::chrono::milliseconds limit, JobWait::Done done);
   // An event stream's share in draining.

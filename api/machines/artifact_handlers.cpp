@@ -116,7 +116,7 @@ void refuse_range(Call& call, std::int64_t size) {
   call.reply(std::move(reply));
 }
 
-// Tells the audit log first: what it cannot be told is not handed out.
+// Writes the audit log first. If that fails, nothing is sent.
 void send_audited(Context& context, const CallPtr& call, const Artifact& artifact, storage::OpenFile file,
                   ByteRange range, front::Reply head) {
   const bool only_head = call->head().method == "HEAD";
@@ -129,7 +129,7 @@ void send_audited(Context& context, const CallPtr& call, const Artifact& artifac
   storage::Artifacts(context.store)
       .audit_download(artifact, std::move(by), [&context, call, send](const base::Result<bool>& told) {
         if (!told) return call->fail(told.error());
-        owed_on_pool(context, call, send);
+        reply_on_pool(context, call, send);
       });
 }
 

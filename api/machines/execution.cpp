@@ -24,11 +24,11 @@ using schemas::JsonObject;
 base::Error no_execution() { return base::error(Code::kNotFound, "There is no such execution"); }
 
 base::Error unreadable(const JobId& job, const base::Error& why) {
-  base::log_error("execution_not_read", {{"job_id", job.str()}, {"error", why.message}});
+  base::log_error("execution_read_failed", {{"job_id", job.str()}, {"error", why.message}});
   return not_read(why, "What is stored of this execution cannot be read");
 }
 
-// The status that a lifecycle event tells of; empty: none.
+// The status in a lifecycle event; empty: none.
 std::string_view status_of(std::string_view event_type) {
   if (event_type == "retry") return "queued";
   if (event_type == "waiting") return "running";

@@ -24,37 +24,40 @@ using storage::Submitted;
 constexpr std::string_view kModel = "machine/exec";
 
 // The spec and the command's input, in blobs where they are large or, for the input, always.
-base::Status place_payload(Context& context, const ExecutionRequest& request, jobs::Order& order) {
-  order.spec = schemas::to_json(request.spec);
-  if (order.spec.size() > storage::kInlineMax) {
-    auto blob = storage::stage(context.store.blobs(), order.spec);
+base::Status place_payload(Context& context, const ExecutionRequest& request,
+                           storage::Submission& submission) {
+  submission.spec = schemas::to_json(request.spec);
+  if (submission.spec.size() > storage::kInlineMax) {
+    auto blob = storage::stage(context.store.blobs(), submission.spec);
     if (!blob) return blob.error();
-    order.spec_blob = std::move(*blob);
-    order.spec.clear();
+    submission.spec_blob = std::move(*blob);
+    submission.spec.clear();
   }
   if (request.input.empty()) return {};
   auto blob = storage::stage(context.store.blobs(), request.input);
   if (!blob) return blob.error();
-  order.input = std::move(*blob);
+  submission.input = std::move(*blob);
   return {};
 }
 
-base::Result<jobs::Order> order_of(Context& context, const Call& call, const ExecutionRequest& request) {
-  jobs::Order order;
-  order.id = context.submit.new_id(schemas::Kind::kExec);
-  order.tenant = call.tenant();
-  order.model = kModel;
-  order.lane_key = schemas::machine_id(request.spec.machine);
-  order.machine = request.spec.machine;
-  order.wake = context.submit.new_id(schemas::Kind::kMachine);
-  order.actor = call.principal->key_id;
-  order.rerun_on_loss = request.retry_on_worker_loss;
-  order.traceparent = traceparent(call.head());
-  order.replay_only = call.replay_only;
+base::Result<storage::Submission> submission_of(Context& context, const Call& call,
+                                                const ExecutionRequest& request) {
+  storage::Submission submission;
+  submission.id = context.submit.new_id(schemas::Kind::kExec);
+  submission.tenant = call.tenant();
+  submission.model = kModel;
+  submission.lane_key = schemas::machine_id(request.spec.machine);
+  submission.machine = request.spec.machine;
+  submission.wake = context.submit.new_id(schemas::Kind::kMachine);
+  submission.actor = call.principal->key_id;
+  if (request.retry_on_worker_loss) submission.rerun = schemas::Rerun::kAtLeastOnce;
+  submission.traceparent = traceparent(call.head());
+  submission.replay_only = call.replay_only;
   if (!request.environment.empty())
-    order.secret = base::seal(context.secret_key, order.id.str(), schemas::to_json(request.environment));
-  if (auto placed = place_payload(context, request, order); !placed) return placed.error();
-  return order;
+    submission.secret =
+        base::seal(context.secret_key, submission.id.str(), schemas::to_json(request.environment));
+  if (auto placed = place_payload(context, request, submission); !placed) return placed.error();
+  return submission;
 }
 
 // The execution as it is now.
@@ -72,12 +75,12 @@ base::Error refusal(const Context& context, const Call& call, const base::Error&
   return nothing_to_join ? context.places.refusal() : error;
 }
 
-void submit(Context& context, const CallPtr& call, jobs::Order order) {
-  context.submit.submit(std::move(order), [&context, call](const base::Result<Submitted>& made) {
+void submit(Context& context, const CallPtr& call, storage::Submission submission) {
+  context.submit.submit(std::move(submission), [&context, call](const base::Result<Submitted>& made) {
     if (!made) return call->fail(refusal(context, *call, made.error()));
     call->name_job(made->job.str());
     if (auto place = call->take_place(); !made->replayed) context.places.keep(std::move(place), made->job);
-    owed_on_pool(context, call, [&context, call, id = made->job, replayed = made->replayed] {
+    reply_on_pool(context, call, [&context, call, id = made->job, replayed = made->replayed] {
       send_execution(context, *call, id, replayed);
     });
   });
@@ -145,10 +148,10 @@ void create_execution(Context& context, CallPtr call) {
   if (const auto runs = may_run(context, *machine); !runs) return call->fail(runs.error());
   request->spec.machine = machine->id;
   request->spec.has_input = !request->input.empty();
-  auto order = order_of(context, *call, *request);
-  if (!order) return call->fail(order.error());
-  order->idempotency = std::move(*key);
-  submit(context, call, std::move(*order));
+  auto submission = submission_of(context, *call, *request);
+  if (!submission) return call->fail(submission.error());
+  submission->idempotency = std::move(*key);
+  submit(context, call, std::move(*submission));
 }
 
 void list_executions(Context& context, CallPtr call) {

@@ -165,11 +165,11 @@ void refresh(Context& context, const CallPtr& call, const SshSession& session) {
                });
 }
 
-// After the commit and before the reply: who has been told that the session is closed is not let in again.
+// After the commit and before the reply: once a client reads that its session is closed, sshd refuses it.
 void publish_and_answer(Context& context, const CallPtr& call, const storage::CallReply& answer) {
   const base::Status published = context.revocations.publish();
   if (published) return call->reply(answer_reply(answer));
-  base::log_error("revocation_list_not_written", {{"error", published.error().message}});
+  base::log_error("revocation_list_write_failed", {{"error", published.error().message}});
   call->fail(
       base::error(Code::kInternal,
                   "The session is closed, but the revocation list could not be written: close it again"));
@@ -231,7 +231,7 @@ void close_ssh_session(Context& context, CallPtr call) {
       .close(path->machine, path->session, machine_call(context, *call, std::move(*key)),
              shown_session(context), [&context, call](const base::Result<storage::CallReply>& answer) {
                if (!answer) return call->fail(answer.error());
-               owed_on_pool(context, call, [&context, call, answer = *answer] {
+               reply_on_pool(context, call, [&context, call, answer = *answer] {
                  publish_and_answer(context, call, answer);
                });
              });

@@ -25,7 +25,7 @@ JobAnswer::Terms terms_of(const RecordingIntake& intake, const schemas::Transcri
   JobAnswer::Terms terms{.kind = schemas::Kind::kStt,
                          .subject = "The recording",
                          .dropped = schemas::dropped_text(request.dropped)};
-  set_patience(terms, intake.call->head(), request.deferred, intake.context.options.stt_wait);
+  apply_prefer(terms, intake.call->head(), request.deferred, intake.context.options.stt_wait);
   if (!request.stream) return terms;
   terms.follow = [&context = intake.context, call = intake.call, dropped = terms.dropped](
                      const schemas::JobId& job, bool replayed) {
@@ -36,8 +36,9 @@ JobAnswer::Terms terms_of(const RecordingIntake& intake, const schemas::Transcri
 }
 
 void note_untold_times(const inference::Registry& registry, schemas::TranscriptionRequest& request) {
-  if (!request.asks_times) return;
-  const auto [segments, words] = inference::told_times(registry, request.spec.model, request.spec.language);
+  if (!request.needs_times) return;
+  const auto [segments, words] =
+      inference::reported_times(registry, request.spec.model, request.spec.language);
   const schemas::TranscriptStyle& style = request.spec.style;
   if ((style.segments && !segments) || (style.words && !words))
     request.dropped.push_back({.name = "timestamp_granularities"});
@@ -46,8 +47,8 @@ void note_untold_times(const inference::Registry& registry, schemas::Transcripti
 // The form is whole. Pool.
 void submit_recording(const RecordingIntake& intake, Form form) {
   Call& call = *intake.call;
-  auto order = order_of(call, [&form] { return form.fingerprint; });
-  if (!order) return call.fail(order.error());
+  auto submission = submission_of(call, [&form] { return form.fingerprint; });
+  if (!submission) return call.fail(submission.error());
   const auto registry = intake.context.chat.registry();
   std::string asked;
   auto request = schemas::parse_transcription_request(
@@ -63,12 +64,13 @@ void submit_recording(const RecordingIntake& intake, Form form) {
     return call.fail(good.error());
   call.name_model(request->spec.model);
   request->spec.file_name = std::move(form.file_name);
-  order->model = request->spec.model;
-  order->spec = schemas::to_json(request->spec);
-  order->input = std::move(form.file);
+  submission->model = request->spec.model;
+  submission->spec = schemas::to_json(request->spec);
+  submission->input = std::move(form.file);
   JobAnswer::Terms terms = terms_of(intake, *request);
-  terms.name = schemas::job_name(schemas::Kind::kStt, order->spec);
-  std::make_shared<JobAnswer>(intake.context, intake.call, *std::move(order), std::move(terms))->submit();
+  terms.name = schemas::job_name(schemas::Kind::kStt, submission->spec);
+  std::make_shared<JobAnswer>(intake.context, intake.call, *std::move(submission), std::move(terms))
+      ->submit();
 }
 
 void take_recording(Context& context, CallPtr call, SpeechTask task) {

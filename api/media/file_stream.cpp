@@ -100,7 +100,7 @@ std::string read_all(const storage::OpenFile& file, ByteRange rest) {
 void send_small(Call& call, const storage::OpenFile& file, const ByteRange& range, front::Reply reply) {
   reply.body = read_all(file, range);
   if (static_cast<std::int64_t>(reply.body.size()) == range.count) return call.reply(std::move(reply));
-  base::log_error("file_not_read", {{"path", call.head().path}});
+  base::log_error("file_read_failed", {{"path", call.head().path}});
   call.fail(base::error(base::Code::kInternal, "The bytes of this file cannot be read"));
 }
 
@@ -122,7 +122,7 @@ FileStream::Step FileStream::send_piece() {
   const front::Responder& client = call_->responder();
   const std::string piece = read_piece(file_, rest_);
   if (piece.empty()) {
-    base::log_error("file_not_read", {{"path", call_->head().path}});
+    base::log_error("file_read_failed", {{"path", call_->head().path}});
     client.abort();
     return Step::kOver;
   }
@@ -149,7 +149,7 @@ void FileStream::pump() {
 
 void FileStream::post_pump() {
   const bool posted =
-      context_.pool.post_owed(base::Pool::Lane::kLarge, [self = shared_from_this()] { self->pump(); });
+      context_.pool.post_reply(base::Pool::Lane::kLarge, [self = shared_from_this()] { self->pump(); });
   if (!posted) call_->responder().abort();
 }
 

@@ -61,15 +61,15 @@ void ImageAnswer::on_end(base::Result<ImageEnd> end) {
   if (is_over()) return;
   const auto self = shared_from_this();
   over();
-  if (!end) return say_error(end.error());
+  if (!end) return send_error(end.error());
   if (streaming()) {
     call_->responder().end();
     return;
   }
   if (end->reply.created == 0) end->reply.created = now_seconds();
   const auto kept = std::make_shared<ImageEnd>(*std::move(end));
-  owed_on_pool(context_, call_,
-               [&context = context_, call = call_, kept] { keep_and_send(context, call, kept); });
+  reply_on_pool(context_, call_,
+                [&context = context_, call = call_, kept] { keep_and_send(context, call, kept); });
 }
 
 }  // namespace millrace::api

@@ -56,7 +56,7 @@ void MediaAnswer::give_up(const base::Error& why) {
   if (over_) return;
   if (run_) run_->cancel();
   over();
-  say_error(why);
+  send_error(why);
 }
 
 void MediaAnswer::fail(const base::Error& error) {
@@ -94,10 +94,10 @@ std::shared_ptr<inference::ChatRun> EmbeddingAnswer::start_run(const inference::
 void EmbeddingAnswer::on_end(base::Result<EmbeddingEnd> end) {
   if (is_over()) return;
   over();
-  if (!end) return say_error(end.error());
+  if (!end) return send_error(end.error());
   if (numbers_of(end->reply) <= kSmallNumbers) return send(context_, *call_, *end, base64_);
   const auto kept = std::make_shared<const EmbeddingEnd>(*std::move(end));
-  owed_on_pool(context_, call_, [&context = context_, call = call_, kept, base64 = base64_] {
+  reply_on_pool(context_, call_, [&context = context_, call = call_, kept, base64 = base64_] {
     send(context, *call, *kept, base64);
   });
 }

@@ -24,10 +24,10 @@ class MediaAnswer : public OpenAnswer, public std::enable_shared_from_this<Media
  protected:
   // All on the loop's thread.
   virtual std::shared_ptr<inference::ChatRun> start_run(const inference::Media& media) = 0;
-  virtual void say_error(const base::Error& error) { fail(error); }
+  virtual void send_error(const base::Error& error) { fail(error); }
   // Before the first byte: with the headers that say who was asked.
   void fail(const base::Error& error);
-  // The run has ended: nothing more is heard.
+  // The run has ended: no callback follows.
   void over();
   bool is_over() const { return over_; }
   // Of its last call, once the run has ended; empty: none was made.

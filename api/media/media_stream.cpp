@@ -43,7 +43,7 @@ bool MediaStream::has_room() {
   return false;
 }
 
-void MediaStream::say_error(const base::Error& error) {
+void MediaStream::send_error(const base::Error& error) {
   if (!streaming_) return fail(error);
   fail_stream(*call_, error, asked_model());
 }

@@ -26,7 +26,7 @@ class MediaStream : public MediaAnswer {
   std::string unsaid_dropped(const inference::ChatHead& asked) const;
   // Whether the client has taken most of what was written; if not, the run goes on once it has.
   bool has_room();
-  void say_error(const base::Error& error) override;
+  void send_error(const base::Error& error) override;
 
  private:
   bool streaming_ = false, begun_early_ = false;

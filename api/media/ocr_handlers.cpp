@@ -23,13 +23,14 @@ namespace {
 struct OcrIntake {
   Context& context;
   CallPtr call;
-  jobs::Order order;
+  storage::Submission submission;
   JobAnswer::Terms terms;
   schemas::OcrRequest request;
 };
 
 void submit(OcrIntake& intake) {
-  std::make_shared<JobAnswer>(intake.context, intake.call, std::move(intake.order), std::move(intake.terms))
+  std::make_shared<JobAnswer>(intake.context, intake.call, std::move(intake.submission),
+                              std::move(intake.terms))
       ->submit();
 }
 
@@ -37,14 +38,14 @@ void submit(OcrIntake& intake) {
 void place_in_spec(OcrIntake& intake) {
   const auto document = small_document(intake.request.base64);
   if (!document) return intake.call->fail(document.error());
-  intake.order.spec = schemas::pack(intake.request.spec, *document);
+  intake.submission.spec = schemas::pack(intake.request.spec, *document);
   intake.call->drop_body();
   submit(intake);
 }
 
 // To be fetched.
 void place_url(OcrIntake& intake) {
-  intake.order.spec = schemas::pack(intake.request.spec);
+  intake.submission.spec = schemas::pack(intake.request.spec);
   intake.call->drop_body();
   submit(intake);
 }
@@ -53,8 +54,8 @@ void place_url(OcrIntake& intake) {
 void place_in_blob(OcrIntake& intake) {
   auto staged = stage_document(intake.context.store.blobs(), intake.request.base64);
   if (!staged) return intake.call->fail(staged.error());
-  intake.order.spec = schemas::pack(intake.request.spec);
-  intake.order.input = std::move(*staged);
+  intake.submission.spec = schemas::pack(intake.request.spec);
+  intake.submission.input = std::move(*staged);
   intake.call->drop_body();
   submit(intake);
 }
@@ -90,17 +91,17 @@ std::optional<schemas::OcrRequest> read_ocr(const inference::Registry& registry,
 }  // namespace
 
 void create_ocr(Context& context, CallPtr call) {
-  auto order = order_of(*call, [&call] { return base::sha256(call->body()); });
-  if (!order) return call->fail(order.error());
+  auto submission = submission_of(*call, [&call] { return base::sha256(call->body()); });
+  if (!submission) return call->fail(submission.error());
   auto request = read_ocr(*context.chat.registry(), *call);
   if (!request) return;
-  order->model = request->spec.model;
+  submission->model = request->spec.model;
   JobAnswer::Terms terms{.kind = schemas::Kind::kOcr,
                          .subject = "The document",
                          .name = schemas::job_name(request->spec.document_name),
                          .dropped = schemas::dropped_text(request->dropped)};
-  set_patience(terms, call->head(), request->deferred, context.options.sync_wait);
-  place_document({context, std::move(call), *std::move(order), std::move(terms), *std::move(request)});
+  apply_prefer(terms, call->head(), request->deferred, context.options.sync_wait);
+  place_document({context, std::move(call), *std::move(submission), std::move(terms), *std::move(request)});
 }
 
 namespace {

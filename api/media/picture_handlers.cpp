@@ -39,14 +39,14 @@ base::Error too_many_at_once(const Context& context) {
 // engine itself counts nobody who has gone. Thread-safe.
 class WaitingPlace {
  public:
-  explicit WaitingPlace(CountedPlaces::Place place) : place_(std::move(place)) {}
+  explicit WaitingPlace(KeyedSemaphore::Place place) : place_(std::move(place)) {}
   void give_back() {
     if (!given_back_.exchange(true)) place_.reset();
   }
 
  private:
   std::atomic<bool> given_back_{false};
-  CountedPlaces::Place place_;
+  KeyedSemaphore::Place place_;
 };
 
 constexpr int kPagesShown = 1000;  // no document that is read has more

@@ -40,15 +40,15 @@ void SpeechAnswer::on_end(base::Result<inference::SpeechEnd> end) {
   if (is_over()) return;
   const auto self = shared_from_this();
   over();
-  if (!end) return say_error(end.error());
-  if (!sounded_) return say_error(base::error(base::Code::kInternal, "no sound was made"));
+  if (!end) return send_error(end.error());
+  if (!sounded_) return send_error(base::error(base::Code::kInternal, "no sound was made"));
   if (events_)
     call_->responder().write(schemas::speech_done_text(end->input_tokens, unsaid_dropped(end->head)));
   call_->responder().end();
 }
 
-void SpeechAnswer::say_error(const base::Error& error) {
-  if (events_ || !streaming()) return MediaStream::say_error(error);
+void SpeechAnswer::send_error(const base::Error& error) {
+  if (events_ || !streaming()) return MediaStream::send_error(error);
   call_->responder().abort();
 }
 

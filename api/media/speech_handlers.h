@@ -16,7 +16,7 @@ class SpeechAnswer final : public MediaStream, public inference::SpeechSink {
 
  private:
   std::shared_ptr<inference::ChatRun> start_run(const inference::Media& media) override;
-  void say_error(const base::Error& error) override;
+  void send_error(const base::Error& error) override;
 
   const bool events_;
   const schemas::SpeechEncoding encoding_;

@@ -15,8 +15,8 @@ namespace millrace::api {
 // The form that a reader wants instead of the one that was asked for.
 using OtherForm = std::optional<schemas::TranscriptForm>;
 
-// The reply of a stored transcript, in the form that was asked for, or in `other`; `model`: what was asked to
-// hear it. kInternal: it cannot be read.
+// The reply of a stored transcript, in the form that was asked for, or in `other`; `model`: the requested
+// model. kInternal: it cannot be read.
 base::Result<front::Reply> transcript_reply(const std::string& stored, const std::string& model,
                                             OtherForm other = std::nullopt);
 

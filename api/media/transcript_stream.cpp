@@ -22,24 +22,24 @@ void TranscriptStream::start(Context& context, CallPtr call, const schemas::JobI
       ->watch(0, context.options.chat_heartbeat);
 }
 
-JobStream::Look TranscriptStream::look() { return say_news() ? Look::kCaughtUp : Look::kOver; }
+JobStream::Look TranscriptStream::look() { return send_new_pieces() ? Look::kCaughtUp : Look::kOver; }
 
 void TranscriptStream::look_threw() {
   fail(base::error(Code::kInternal, "The transcript could not be read"), false);
 }
 
-// False: there is no more to say.
-bool TranscriptStream::say_news() {
+// False: there is nothing more to send.
+bool TranscriptStream::send_new_pieces() {
   auto stored = storage::JobQueries(context_.store).result(call_->tenant(), job_);
   if (!stored) {
     fail(stored.error(), false);
     return false;
   }
   if (schemas::is_terminal(stored->job.status)) {
-    say_end(std::move(*stored));
+    send_end(std::move(*stored));
     return false;
   }
-  if (const base::Status said = say_pieces(); !said) {
+  if (const base::Status said = send_pieces(); !said) {
     fail(said.error(), false);
     return false;
   }
@@ -47,7 +47,7 @@ bool TranscriptStream::say_news() {
 }
 
 // The pieces that follow what was said, up to the first that is not there.
-base::Status TranscriptStream::say_pieces() {
+base::Status TranscriptStream::send_pieces() {
   const auto parts = storage::JobQueries(context_.store).part_sizes(call_->tenant(), job_);
   if (!parts) return parts.error();
   const auto is_there = [&](int index) {
@@ -58,18 +58,18 @@ base::Status TranscriptStream::say_pieces() {
     if (!piece) return piece.error();
     const std::size_t before = said_.size();
     schemas::add_words(said_, schemas::text_of(*piece));
-    if (!say_text(std::string_view(said_).substr(before))) return {};
+    if (!send_text(std::string_view(said_).substr(before))) return {};
   }
   return {};
 }
 
-bool TranscriptStream::say_text(std::string_view more) {
+bool TranscriptStream::send_text(std::string_view more) {
   if (more.empty()) return true;
   return write(
       frame_of(schemas::JsonObject().member("type", "transcript.text.delta").member("delta", more).finish()));
 }
 
-void TranscriptStream::say_end(storage::StoredResult stored) {
+void TranscriptStream::send_end(storage::StoredResult stored) {
   if (stored.job.status != schemas::JobStatus::kSucceeded) return fail(error_of(stored.job), true);
   if (!stored.payload) return fail(expired_result(), true);
   const auto json = bytes_of(context_.store, std::move(*stored.payload));
@@ -77,7 +77,7 @@ void TranscriptStream::say_end(storage::StoredResult stored) {
   const auto read = schemas::stored_transcript(*json);
   if (!read) return fail(read.error(), false);
   const schemas::Transcript& whole = read->transcript;
-  if (whole.text.starts_with(said_)) say_text(std::string_view(whole.text).substr(said_.size()));
+  if (whole.text.starts_with(said_)) send_text(std::string_view(whole.text).substr(said_.size()));
   schemas::JsonObject done;
   done.member("type", "transcript.text.done").member("text", whole.text);
   if (const std::string usage = schemas::transcript_usage(whole); !usage.empty()) done.raw("usage", usage);

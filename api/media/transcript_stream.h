@@ -30,10 +30,10 @@ class TranscriptStream final : public JobStream {
   Look look() override;
   void look_threw() override;
   bool beat() override;
-  bool say_news();
-  base::Status say_pieces();
-  void say_end(storage::StoredResult stored);
-  bool say_text(std::string_view more);
+  bool send_new_pieces();
+  base::Status send_pieces();
+  void send_end(storage::StoredResult stored);
+  bool send_text(std::string_view more);
 
   bool write(std::string_view frames);
   void fail(const base::Error& error, bool is_lasting);

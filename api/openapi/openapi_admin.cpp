@@ -78,7 +78,7 @@ constexpr std::string_view kAdminSchemas = R"json({
       "slots": {"type": "array", "items": {"type": "object", "required": ["kind", "slots", "used"], "properties": {
         "kind": {"type": "string"}, "slots": {"type": "integer"}, "used": {"type": "integer"},
         "partitions": {"type": "array", "items": {"$ref": "#/components/schemas/AdminPartition"}}}}},
-      "leases_held": {"type": "integer", "description": "All of them"},
+      "leases_held": {"type": "integer", "description": "The number of all leases"},
       "leases": {"type": "array", "items": {"$ref": "#/components/schemas/AdminLease"},
         "description": "What it runs, the oldest job first; of more, those that end first"}}},
   "AdminWorkerList": {"type": "object", "required": ["items"], "properties": {
@@ -99,10 +99,10 @@ constexpr std::string_view kAdminSchemas = R"json({
       "model": {"type": "string"}, "provider": {"type": "string"}, "upstream_model": {"type": "string"},
       "circuit": {"type": "string", "enum": ["closed", "half_open", "open"]},
       "circuit_of": {"type": "string", "enum": ["chat", "embeddings", "images", "speech", "transcription", "ocr"],
-        "description": "Each has a circuit of its own; told is the one that goes worst"},
+        "description": "Each has its own circuit; the worst state is reported"},
       "failures_in_a_row": {"type": "integer"}, "running": {"type": "integer"}, "waiting": {"type": "integer"},
       "opens_again_seconds": {"type": "number", "description": "Until a call is let through"},
-      "latency_seconds": {"type": "number", "description": "Of whole calls that went well, smoothed"},
+      "latency_seconds": {"type": "number", "description": "Smoothed latency of complete, successful calls"},
       "price": {"type": "object", "description": "US dollars per million tokens", "properties": {
         "prompt": {"type": "number"}, "completion": {"type": "number"}, "cached": {"type": "number"}}}}}}}},
   "AdminBulk": {"type": "object", "required": ["matched", "changed"], "properties": {

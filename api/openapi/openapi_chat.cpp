@@ -74,7 +74,7 @@ constexpr std::string_view kAudioSchemas = R"json({
       "temperature": {"type": "number"}, "avg_logprob": {"type": "number"},
       "compression_ratio": {"type": "number"}, "no_speech_prob": {"type": "number"}}},
   "Transcription": {"type": "object", "required": ["text", "language", "duration"], "properties": {
-    "text": {"type": "string"}, "model": {"type": "string", "description": "As it was asked for"},
+    "text": {"type": "string"}, "model": {"type": "string", "description": "The requested model"},
     "language": {"type": "string", "description": "Its English name, or `unknown`"},
     "duration": {"type": ["number", "null"], "description": "Seconds; null while it is not known"},
     "usage": {"type": "object", "required": ["type", "seconds"], "properties": {
@@ -83,7 +83,7 @@ constexpr std::string_view kAudioSchemas = R"json({
       "description": "With `verbose_json`, as what follows"},
     "segments": {"type": "array", "items": {"$ref": "#/components/schemas/TranscriptionSegment"}},
     "words": {"type": "array", "items": {"$ref": "#/components/schemas/TranscriptionWord"}}}},
-  "JobResult": {"description": "The reply that the request would have had", "anyOf": [
+  "JobResult": {"description": "The response body of the equivalent synchronous request", "anyOf": [
     {"$ref": "#/components/schemas/OcrReply"}, {"$ref": "#/components/schemas/ChatCompletion"},
     {"$ref": "#/components/schemas/Transcription"}, {"$ref": "#/components/schemas/Execution"}]}
 })json";

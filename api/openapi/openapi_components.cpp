@@ -95,8 +95,8 @@ constexpr std::string_view kReplySchemas = R"json({
       "body": {"type": "object", "description": "The JSON, or the fields of the form"},
       "left_out": {"type": "array", "items": {"type": "string"},
         "description": "Where something is missing from `body`, such as `document.document_url`"},
-      "file": {"type": "object", "description": "Of a document or recording that was handed in", "properties": {
-        "name": {"type": "string", "description": "As its client told it"},
+      "file": {"type": "object", "description": "The document or recording that was uploaded", "properties": {
+        "name": {"type": "string", "description": "The name that the client sent"},
         "media_type": {"type": "string", "description": "By its bytes, while they are kept"}}}}},
   "JobList": {"type": "object", "required": ["items"], "properties": {
     "items": {"type": "array", "items": {"$ref": "#/components/schemas/Job"}}, "next_cursor": {"type": "string"}}},
@@ -153,7 +153,7 @@ constexpr std::string_view kHeaders = R"json({
   "RequestId": {"description": "The request's id, in our log too", "schema": {"type": "string"}},
   "RetryAfter": {"description": "Seconds", "schema": {"type": "integer"}},
   "RetryAfterMs": {"description": "Milliseconds, below 60000", "schema": {"type": "integer"}},
-  "Job": {"description": "The job that the answer is about", "schema": {"type": "string"}},
+  "Job": {"description": "The id of the job that the response is about", "schema": {"type": "string"}},
   "Location": {"description": "The job's own URL", "schema": {"type": "string"}},
   "PreferenceApplied": {"description": "What the request preferred and got: `respond-async`, `wait=SECONDS` or both, of a request with `wait`", "schema": {"type": "string"}},
   "Replayed": {"description": "The Idempotency-Key was used before: what it made then, or the reply that it had then",
@@ -171,7 +171,7 @@ constexpr std::string_view kHeaders = R"json({
   "RateReset": {"description": "Until all of them would: `1s`, `6m0s`", "schema": {"type": "string"}},
   "Etag": {"description": "The SHA-256 of the bytes, in quotes", "schema": {"type": "string"}},
   "AcceptRanges": {"description": "`bytes`", "schema": {"const": "bytes"}},
-  "CacheControl": {"description": "What may be kept, and whether it must be asked about", "schema": {"type": "string"}},
+  "CacheControl": {"description": "How caches may store the response, and whether they must revalidate it", "schema": {"type": "string"}},
   "ContentDisposition": {"description": "`attachment`, with a name for the file", "schema": {"type": "string"}},
   "ContentRange": {"description": "Which bytes of how many: `bytes 0-1023/4096`, or `bytes */4096` where none",
     "schema": {"type": "string"}},

@@ -95,7 +95,7 @@ constexpr std::string_view kOverview =
   "wait_seconds": {"p50": 0.04, "p95": 2.1}, "run_seconds": {"p50": 0.65, "p95": 4.8}}],
   "store": {"db_bytes": 4096000, "wal_bytes": 65536, "disk_free_bytes": 51539607552, "queue_depth": 0},
   "health": {"store": {"ok": true, "means": "The database that every job is kept in."},
-    "dispatch": {"ok": true, "means": "How free workers hear of new jobs: inside this process, or by Kafka."},
+    "dispatch": {"ok": true, "means": "How idle workers are notified of new jobs: inside this process, or through Kafka."},
     "disk": {"ok": true, "means": "Free room on the disk of the data directory."}}})json";
 constexpr std::size_t kMinutesOfAnHour = 60;
 

@@ -13,14 +13,16 @@ constexpr std::string_view kMadeKeyExample =
     R"("scopes":["ocr","jobs:read"],"created_at":"2025-01-31T08:00:00.000Z"})";
 
 constexpr std::array kOverviewReplies{ReplyFacts{
-    200, "Queues and what ended of late, per kind; the store and its health", kJsonType, "AdminOverview"}};
+    200, "Queues and recently finished jobs per kind; the state of the store", kJsonType, "AdminOverview"}};
 constexpr std::array kQueuesReplies{ReplyFacts{200, "One for each kind", kJsonType, "AdminQueueList"}};
-constexpr std::array kWorkersReplies{
-    ReplyFacts{200, "All that reported and did not leave in order, by name", kJsonType, "AdminWorkerList"}};
+constexpr std::array kWorkersReplies{ReplyFacts{
+    200, "All workers that reported and did not shut down cleanly, by name", kJsonType, "AdminWorkerList"}};
 constexpr std::array kDeadReplies{ReplyFacts{
-    200, "One for each kind and reason, the largest first, with its newest job", kJsonType, "AdminDeadList"}};
-constexpr std::array kQueueReplies{ReplyFacts{200, "The queue as it is now", kJsonType, "AdminQueue"}};
-constexpr std::array kWorkerReplies{ReplyFacts{200, "The worker as it is now", kJsonType, "AdminWorker"}};
+    200, "One group per kind and reason, largest first, with its newest job", kJsonType, "AdminDeadList"}};
+constexpr std::array kQueueReplies{
+    ReplyFacts{200, "The current state of the queue", kJsonType, "AdminQueue"}};
+constexpr std::array kWorkerReplies{
+    ReplyFacts{200, "The current state of the worker", kJsonType, "AdminWorker"}};
 constexpr std::array kFeedReplies{
     ReplyFacts{200,
                "`job`: id, kind, tenant, status and version of each that changed. `overview`: as GET "
@@ -41,14 +43,14 @@ constexpr std::array kProvidersReplies{
     ReplyFacts{200, "Each target that is configured, and each other that was used of late", kJsonType,
                "AdminProviderList"}};
 constexpr std::array kAllJobsReplies{ReplyFacts{200, "One page of jobs, newest first", kJsonType, "JobList"}};
-constexpr std::array kBulkReplies{ReplyFacts{200, "How many jobs were meant, and how many of them changed",
+constexpr std::array kBulkReplies{ReplyFacts{200, "The number of matching jobs, and how many of them changed",
                                              kJsonType, "AdminBulk", R"({"matched":3,"changed":2})"}};
 constexpr std::array kKeyListReplies{
-    ReplyFacts{200, "All keys, of every tenant; never the keys themselves", kJsonType, "ApiKeyList"}};
+    ReplyFacts{200, "All keys of all tenants, without the secrets", kJsonType, "ApiKeyList"}};
 constexpr std::array kKeyReplies{
-    ReplyFacts{200, "The key, which works nowhere from within a second on", kJsonType, "ApiKey"}};
-constexpr std::array kMadeKeyReplies{ReplyFacts{200, "The new key: its text is here and nowhere else",
-                                                kJsonType, "MadeApiKey", kMadeKeyExample, "cache-control"}};
+    ReplyFacts{200, "The revoked key; every process rejects it within one second", kJsonType, "ApiKey"}};
+constexpr std::array kMadeKeyReplies{ReplyFacts{200, "The new key. Its text is returned only here", kJsonType,
+                                                "MadeApiKey", kMadeKeyExample, "cache-control"}};
 
 constexpr std::string_view kBulkAbout =
     "By `ids`, or by `filter`: at most 1,000 jobs per call, the newest first. What does not fit is left as "
@@ -67,39 +69,39 @@ constexpr Route admin_post(std::string_view pattern, BodyKind body, void (*handl
 // clang-format off
 const std::array kAdminRoutes{
     admin_get("/v1/admin/overview", &admin_overview,
-        {.id = "getAdminOverview", .tag = "admin", .summary = "How the gateway does", .replies = kOverviewReplies}),
+        {.id = "getAdminOverview", .tag = "admin", .summary = "Get totals, rates and health", .replies = kOverviewReplies}),
     admin_get("/v1/admin/queues", &admin_queues,
-        {.id = "listAdminQueues", .tag = "admin", .summary = "Queues and the slots that work on them", .replies = kQueuesReplies}),
+        {.id = "listAdminQueues", .tag = "admin", .summary = "List queues with their slots", .replies = kQueuesReplies}),
     admin_get("/v1/admin/dead", &admin_dead,
-        {.id = "listAdminDead", .tag = "admin", .summary = "Jobs that failed, by kind and reason", .replies = kDeadReplies}),
+        {.id = "listAdminDead", .tag = "admin", .summary = "List failed jobs by kind and reason", .replies = kDeadReplies}),
     admin_get("/v1/admin/events", &admin_events,
-        {.id = "streamAdminEvents", .tag = "admin", .summary = "What happens, as it happens", .replies = kFeedReplies, .about = kFeedAbout}),
+        {.id = "streamAdminEvents", .tag = "admin", .summary = "Stream job state changes", .replies = kFeedReplies, .about = kFeedAbout}),
     admin_post("/v1/admin/queues/{kind}/pause", BodyKind::kOptional, &admin_pause_queue,
-        {.id = "pauseAdminQueue", .tag = "admin", .summary = "Begin no more jobs of a kind", .replies = kQueueReplies, .about = kPauseAbout}),
+        {.id = "pauseAdminQueue", .tag = "admin", .summary = "Pause a queue", .replies = kQueueReplies, .about = kPauseAbout}),
     admin_post("/v1/admin/queues/{kind}/resume", BodyKind::kOptional, &admin_resume_queue,
-        {.id = "resumeAdminQueue", .tag = "admin", .summary = "Begin jobs of a kind again", .replies = kQueueReplies}),
+        {.id = "resumeAdminQueue", .tag = "admin", .summary = "Resume a queue", .replies = kQueueReplies}),
     admin_post("/v1/admin/workers/{worker}/drain", BodyKind::kOptional, &admin_drain_worker,
-        {.id = "drainAdminWorker", .tag = "admin", .summary = "Have a worker finish what it runs and take nothing new",
+        {.id = "drainAdminWorker", .tag = "admin", .summary = "Drain a worker",
          .replies = kWorkerReplies, .about = kDrainAbout}),
     admin_get("/v1/admin/workers", &admin_workers,
-        {.id = "listAdminWorkers", .tag = "admin", .summary = "Workers", .replies = kWorkersReplies}),
+        {.id = "listAdminWorkers", .tag = "admin", .summary = "List workers", .replies = kWorkersReplies}),
     admin_get("/v1/admin/providers", &admin_providers,
-        {.id = "listAdminProviders", .tag = "admin", .summary = "Models' targets: circuit, latency, price", .replies = kProvidersReplies}),
+        {.id = "listAdminProviders", .tag = "admin", .summary = "List providers by model: circuit, latency, price", .replies = kProvidersReplies}),
     admin_get("/v1/admin/jobs", &list_all_jobs,
         {.id = "listAdminJobs", .tag = "admin", .summary = "List jobs of all tenants", .replies = kAllJobsReplies, .query = all_job_list_fields()}),
     admin_post("/v1/admin/jobs/cancel", BodyKind::kJson, &admin_cancel_jobs,
         {.id = "cancelAdminJobs", .tag = "admin", .summary = "Cancel many jobs", .replies = kBulkReplies, .body = "AdminBulkRequest", .about = kBulkAbout}),
     admin_post("/v1/admin/jobs/retry", BodyKind::kJson, &admin_retry_jobs,
-        {.id = "retryAdminJobs", .tag = "admin", .summary = "New jobs from the inputs of many that failed, expired or were cancelled",
+        {.id = "retryAdminJobs", .tag = "admin", .summary = "Retry many jobs",
          .replies = kBulkReplies, .headers = "Traceparent", .body = "AdminBulkRequest", .about = kBulkAbout}),
     admin_get("/v1/admin/keys", &admin_list_keys,
         {.id = "listAdminKeys", .tag = "admin", .summary = "List API keys", .replies = kKeyListReplies}),
     admin_post("/v1/admin/keys", BodyKind::kJson, &admin_create_key,
-        {.id = "createAdminKey", .tag = "admin", .summary = "Make an API key", .replies = kMadeKeyReplies, .body = "ApiKeyRequest"}),
+        {.id = "createAdminKey", .tag = "admin", .summary = "Create an API key", .replies = kMadeKeyReplies, .body = "ApiKeyRequest"}),
     remove("/v1/admin/keys/{key_id}", Scope::kAdmin, Lane::kPool, &admin_revoke_key,
         {.id = "revokeAdminKey", .tag = "admin", .summary = "Revoke an API key", .replies = kKeyReplies}),
     admin_post("/v1/admin/keys/{key_id}/rotate", BodyKind::kOptional, &admin_rotate_key,
-        {.id = "rotateAdminKey", .tag = "admin", .summary = "A new key in the place of an old one, which goes on for a while",
+        {.id = "rotateAdminKey", .tag = "admin", .summary = "Rotate an API key",
          .replies = kMadeKeyReplies, .body = "ApiKeyRotation"}),
 };
 // clang-format on

@@ -24,19 +24,19 @@ constexpr std::string_view kRecordingJobExample =
 
 constexpr ReplyFacts kTextForms{200, "With `response_format` text, srt or vtt", kPlainText, "Text"};
 constexpr ReplyFacts kLaterJob{202,
-                               "The job, which goes on: `Prefer: respond-async` or `deferred`",
+                               "The job, still running: `Prefer: respond-async` or `deferred`",
                                kJsonType,
                                "Job",
                                kRecordingJobExample,
                                "location preference-applied"};
 constexpr ReplyFacts kModelFailed{502, "The model's provider failed", kJsonType, "Error"};
-constexpr ReplyFacts kTooSlow{504,       "The wait is over; the job that x-millrace-job names goes on",
+constexpr ReplyFacts kTooSlow{504,       "The wait timed out; the job named in x-millrace-job continues",
                               kJsonType, "Error",
                               {},        "location preference-applied"};
 
 constexpr std::array kTranscriptionReplies{
-    ReplyFacts{200, "What was said; with `verbose_json` more of it", kJsonType, "Transcription",
-               kTranscriptionExample},
+    ReplyFacts{200, "The transcript; `verbose_json` adds language, duration and timestamps", kJsonType,
+               "Transcription", kTranscriptionExample},
     kTextForms,
     ReplyFacts{200,
                "With `stream`: unnamed events, whose data is of type `transcript.text.delta`, then one of "
@@ -49,8 +49,8 @@ constexpr std::array kTranscriptionReplies{
     kModelFailed,
     kTooSlow};
 constexpr std::array kTranslationReplies{
-    ReplyFacts{200, "What was said, in English; with `verbose_json` more of it", kJsonType, "Transcription",
-               kTranscriptionExample},
+    ReplyFacts{200, "The transcript in English; `verbose_json` adds language, duration and timestamps",
+               kJsonType, "Transcription", kTranscriptionExample},
     kTextForms, kLaterJob, kModelFailed, kTooSlow};
 
 constexpr std::string_view kTranscriptionAbout =
@@ -69,13 +69,13 @@ constexpr std::string_view kTranslationAbout =
 const std::array kAudioRoutes{
     Route{Method::kPost, "/v1/audio/transcriptions", Access::kScope, Scope::kAudio, BodyKind::kForm, kRecordingBody, Lane::kFront,
           &create_transcription,
-          {.id = "createTranscription", .tag = "audio", .summary = "Text of a recording", .replies = kTranscriptionReplies,
+          {.id = "createTranscription", .tag = "audio", .summary = "Transcribe a recording", .replies = kTranscriptionReplies,
            .query = chat_query_fields(), .headers = "Prefer IdempotencyKey Traceparent", .body = "TranscriptionForm", .state = true,
            .job = JobReplies::kSubmitted, .about = kTranscriptionAbout},
           Makes::kJobByKey},
     Route{Method::kPost, "/v1/audio/translations", Access::kScope, Scope::kAudio, BodyKind::kForm, kRecordingBody, Lane::kFront,
           &create_translation,
-          {.id = "createTranslation", .tag = "audio", .summary = "English text of a recording", .replies = kTranslationReplies,
+          {.id = "createTranslation", .tag = "audio", .summary = "Translate a recording into English", .replies = kTranslationReplies,
            .query = chat_query_fields(), .headers = "Prefer IdempotencyKey Traceparent", .body = "TranslationForm", .state = true,
            .job = JobReplies::kSubmitted, .about = kTranslationAbout},
           Makes::kJobByKey},

@@ -58,19 +58,19 @@ constexpr std::array kSpeechReplies{
 const std::array kMediaRoutes{
     Route{Method::kPost, "/v1/embeddings", Access::kScope, Scope::kEmbeddings, BodyKind::kJson, kEmbeddingBody, Lane::kBody,
           &create_embeddings,
-          {.id = "createEmbedding", .tag = "embeddings", .summary = "Vectors of texts or tokens", .replies = kEmbeddingReplies,
+          {.id = "createEmbedding", .tag = "embeddings", .summary = "Create embeddings", .replies = kEmbeddingReplies,
            .query = chat_query_fields(), .headers = "Traceparent", .body = "EmbeddingRequest"}},
     Route{Method::kPost, "/v1/images/generations", Access::kScope, Scope::kImages, BodyKind::kJson, kImageBody, Lane::kBody,
           &create_images,
-          {.id = "createImage", .tag = "images", .summary = "Images of a prompt: whole, or as a stream", .replies = kImageReplies,
+          {.id = "createImage", .tag = "images", .summary = "Create images", .replies = kImageReplies,
            .query = chat_query_fields(), .headers = "Traceparent", .body = "ImageRequest"}},
     Route{Method::kPost, "/v1/audio/speech", Access::kScope, Scope::kAudio, BodyKind::kJson, kSmallBody, Lane::kBody,
           &create_speech,
-          {.id = "createSpeech", .tag = "audio", .summary = "Speech of a text, as it is made", .replies = kSpeechReplies,
+          {.id = "createSpeech", .tag = "audio", .summary = "Create speech", .replies = kSpeechReplies,
            .query = chat_query_fields(), .headers = "Traceparent", .body = "SpeechRequest"}},
     Route{Method::kGet, "/v1/images/files/{image_id}", Access::kOpen, Scope::kImages, BodyKind::kNone, kSmallBody, Lane::kPool,
           &image_file,
-          {.id = "getImageFile", .tag = "images", .summary = "An image by its signed URL", .replies = kImageFileReplies,
+          {.id = "getImageFile", .tag = "images", .summary = "Download a generated image", .replies = kImageFileReplies,
            .query = image_file_fields()}},
 };
 // clang-format on
@@ -94,10 +94,10 @@ constexpr std::array kDocsReplies{ReplyFacts{200, "The page", "text/html", {}, {
 // clang-format off
 const std::array kDashboardRoutes{
     Route{Method::kGet, "/docs", Access::kOpen, schemas::Scope::kAdmin, BodyKind::kNone, kSmallBody, Lane::kFront, &docs_page,
-          {.id = "getDocs", .tag = "service", .summary = "This API to read, with a command for each call", .replies = kDocsReplies}},
+          {.id = "getDocs", .tag = "service", .summary = "Read the API documentation", .replies = kDocsReplies}},
     Route{Method::kGet, "/dashboard/{file}", Access::kOpen, schemas::Scope::kAdmin, BodyKind::kNone, kSmallBody, Lane::kFront,
           &dashboard_file,
-          {.id = "getDashboardFile", .tag = "service", .summary = "A file of the dashboard, which `/` shows to browsers",
+          {.id = "getDashboardFile", .tag = "service", .summary = "Get a file of the dashboard",
            .replies = kDashboardReplies}},
 };
 // clang-format on

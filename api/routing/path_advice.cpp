@@ -6,9 +6,9 @@ namespace millrace::api {
 namespace {
 
 constexpr std::string_view kVersion = "/v1";
-constexpr std::size_t kShownMax = 128;  // bytes of a path that is said back
+constexpr std::size_t kShownMax = 128;  // bytes of the path that the message repeats
 
-// What users of other APIs ask for, and what does it here.
+// Paths of other APIs, and the endpoint here that does the same.
 struct Advice {
   std::string_view path;  // and all below
   std::string_view text;
@@ -34,7 +34,7 @@ bool is_known(const Router& router, std::string_view path) {
   return match.route != nullptr || !match.allow.empty();
 }
 
-// With the version that was forgotten, without the one that was said twice and without empty segments.
+// Adds a missing version; removes a repeated version and empty segments.
 std::string mended(std::string_view path) {
   std::string out;
   for (const char c : path) {

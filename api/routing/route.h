@@ -95,7 +95,7 @@ struct Route {
   Makes makes = Makes::kNothing;
 };
 
-// How rows of the route table are written.
+// Helpers that build rows of the route table.
 
 inline constexpr std::size_t kSmallBody = 1u << 20;
 inline constexpr std::string_view kJsonType = "application/json";

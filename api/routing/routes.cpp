@@ -29,7 +29,7 @@ constexpr std::string_view kJobExample =
     R"("retry":"/v1/jobs/ocr-01932b6c-8a00-7000-8000-000000000001/retry"}})";
 
 constexpr std::array kRootReplies{
-    ReplyFacts{200, "What this is and where its documents are", kJsonType, "Root", {}, "vary"},
+    ReplyFacts{200, "Name of the service and links to its documentation", kJsonType, "Root", {}, "vary"},
     ReplyFacts{200,
                "With `Accept: text/html`: the dashboard",
                "text/html",
@@ -38,7 +38,7 @@ constexpr std::array kRootReplies{
                "etag cache-control content-security-policy x-content-type-options referrer-policy "
                "cross-origin-opener-policy"},
     ReplyFacts{304,
-               "The page is as it was",
+               "The page is unchanged",
                {},
                {},
                {},
@@ -60,11 +60,11 @@ constexpr std::array kModelListReplies{ReplyFacts{200, "All models", kJsonType, 
 constexpr std::array kModelReplies{ReplyFacts{200, "The model", kJsonType, "Model"}};
 constexpr std::array kOcrReplies{
     ReplyFacts{200, "The text, page by page", kJsonType, "OcrReply", kOcrExample},
-    ReplyFacts{202, "The job, which goes on: `Prefer: respond-async` or `deferred`", kJsonType, "Job",
+    ReplyFacts{202, "The job, still running: `Prefer: respond-async` or `deferred`", kJsonType, "Job",
                kJobExample, "location preference-applied"},
     ReplyFacts{502, "The document could not be fetched", kJsonType, "Error"},
     ReplyFacts{504,
-               "The wait is over; the job that x-millrace-job names goes on",
+               "The wait timed out; the job named in x-millrace-job continues",
                kJsonType,
                "Error",
                {},
@@ -85,7 +85,7 @@ constexpr std::string_view kChatAbout =
     "or "
     "refused with `strict`. Tools of MCP servers (`mcp_servers`) are run here.";
 constexpr std::array kChatReplies{
-    ReplyFacts{200, "The completion; with `deferred` the id to ask for it with", kJsonType, "ChatAnswer",
+    ReplyFacts{200, "The completion; with `deferred` the id to poll for it", kJsonType, "ChatAnswer",
                kChatExample, kModelHeaders},
     ReplyFacts{200,
                "With `stream`: unnamed events, each a chat.completion.chunk, then `[DONE]`; an event `error` "
@@ -98,21 +98,22 @@ constexpr std::array kChatReplies{
     ReplyFacts{504, "The provider did not answer in time", kJsonType, "Error"}};
 constexpr std::array kDeferredChatReplies{
     ReplyFacts{200, "The completion", kJsonType, "ChatCompletion", kChatExample, kModelHeaders},
-    ReplyFacts{202, "Not answered yet"}, ReplyFacts{502, "The provider failed", kJsonType, "Error"},
+    ReplyFacts{202, "The completion is not ready yet"},
+    ReplyFacts{502, "The provider failed", kJsonType, "Error"},
     ReplyFacts{504, "The provider did not answer in time, or the job did not start before its deadline",
                kJsonType, "Error"}};
 constexpr std::array kJobListReplies{ReplyFacts{200, "One page of jobs, newest first", kJsonType, "JobList"}};
 constexpr std::array kJobReplies{ReplyFacts{200, "The job", kJsonType, "Job", kJobExample}};
 constexpr std::array kRetryReplies{ReplyFacts{202, "The new job", kJsonType, "Job", kJobExample, "location"}};
 constexpr std::array kResultReplies{
-    ReplyFacts{200, "What the job has made; with `partial`, what there is so far", kJsonType, "JobResult",
+    ReplyFacts{200, "The result of the job; with `partial`, the result so far", kJsonType, "JobResult",
                kOcrExample, "retry-after-ms"},
-    ReplyFacts{200, "Of kind stt, in its text forms", kText, "Text"},
-    ReplyFacts{202, "The job is not over yet"},
+    ReplyFacts{200, "Jobs of kind stt, in a text format", kText, "Text"},
+    ReplyFacts{202, "The job has not finished yet"},
     ReplyFacts{502, "The job failed: the document could not be fetched", kJsonType, "Error"},
     ReplyFacts{504, "The job expired before it started", kJsonType, "Error"}};
 constexpr std::array kAskedReplies{
-    ReplyFacts{200, "The request that would ask for the same again", kJsonType, "JobRequest"}};
+    ReplyFacts{200, "A request that would create the same job again", kJsonType, "JobRequest"}};
 constexpr std::string_view kAskedAbout =
     "Made from what is kept of the request, as long as the job is. `left_out` says where something is "
     "missing: the bytes of files, the values of an environment, queries of URLs, fields that are not "
@@ -130,7 +131,7 @@ constexpr std::string_view kPictureAbout =
 constexpr std::array kEventReplies{
     ReplyFacts{200, "One page of events", kJsonType, "JobEventList"},
     ReplyFacts{200, "With `Accept: text/event-stream`: events as they come, until the job is over", kSse},
-    ReplyFacts{204, "A stream resumed past its end: nothing more will come"}};
+    ReplyFacts{204, "The stream was resumed past its end; no more events follow"}};
 
 constexpr Route open_get(std::string_view pattern, Lane lane, void (*handler)(Context&, CallPtr),
                          Operation operation) {
@@ -140,8 +141,8 @@ constexpr Route open_get(std::string_view pattern, Lane lane, void (*handler)(Co
 
 // clang-format off
 const std::array kRoutes{
-    open_get("/", Lane::kFront, &root, {"getRoot", "service", "Where to begin", kRootReplies}),
-    open_get("/health", Lane::kFront, &health, {"getHealth", "service", "The process answers, and whether it is shutting down", kHealthReplies}),
+    open_get("/", Lane::kFront, &root, {"getRoot", "service", "Get the service name and links", kRootReplies}),
+    open_get("/health", Lane::kFront, &health, {"getHealth", "service", "Check that the process responds", kHealthReplies}),
     open_get("/livez", Lane::kFront, &livez, {"getLivez", "service", "Liveness, for orchestrators", kStatusReplies}),
     open_get("/readyz", Lane::kPool, &readyz, {"getReadyz", "service", "Readiness: store, dispatch and disk", kReadyReplies}),
     open_get("/version", Lane::kFront, &version, {"getVersion", "service", "Name and version", kVersionReplies}),
@@ -150,18 +151,18 @@ const std::array kRoutes{
           {"getMetrics", "service", "Metrics for Prometheus", kMetricsReplies}},
 
     get("/v1/models", Scope::kModels, Lane::kFront, &list_models, {"listModels", "models", "List models", kModelListReplies}),
-    get("/v1/models/{model...}", Scope::kModels, Lane::kFront, &get_model, {"getModel", "models", "One model", kModelReplies}),
+    get("/v1/models/{model...}", Scope::kModels, Lane::kFront, &get_model, {"getModel", "models", "Get a model", kModelReplies}),
 
     Route{Method::kPost, "/v1/chat/completions", Access::kScope, Scope::kChat, BodyKind::kJson, kChatBody, Lane::kBody, &create_chat,
-          {.id = "createChatCompletion", .tag = "chat", .summary = "Ask a model: a completion whole, as a stream, or later", .replies = kChatReplies,
+          {.id = "createChatCompletion", .tag = "chat", .summary = "Create a chat completion", .replies = kChatReplies,
            .query = chat_query_fields(), .headers = "IdempotencyKey Traceparent", .body = "ChatRequest", .state = true,
            .job = JobReplies::kSubmitted, .about = kChatAbout}},
     get("/v1/chat/deferred-completion/{request_id}", Scope::kChat, Lane::kPool, &deferred_chat,
-        {.id = "getDeferredChatCompletion", .tag = "chat", .summary = "The completion of a deferred request",
+        {.id = "getDeferredChatCompletion", .tag = "chat", .summary = "Get a deferred completion",
          .replies = kDeferredChatReplies, .state = true, .job = JobReplies::kResult}),
 
     Route{Method::kPost, "/v1/ocr", Access::kScope, Scope::kOcr, BodyKind::kJson, kOcrBody, Lane::kBody, &create_ocr,
-          {.id = "createOcr", .tag = "ocr", .summary = "Text of a PDF or an image as markdown", .replies = kOcrReplies,
+          {.id = "createOcr", .tag = "ocr", .summary = "Convert a PDF or an image to markdown", .replies = kOcrReplies,
            .query = chat_query_fields(), .headers = "Prefer IdempotencyKey Traceparent", .body = "OcrRequest", .state = true,
            .job = JobReplies::kSubmitted},
           Makes::kJobByKey},
@@ -169,26 +170,26 @@ const std::array kRoutes{
     get("/v1/jobs", Scope::kJobsRead, Lane::kPool, &list_jobs,
         {.id = "listJobs", .tag = "jobs", .summary = "List jobs", .replies = kJobListReplies, .query = job_list_fields()}),
     get("/v1/jobs/{job_id}", Scope::kJobsRead, Lane::kPool, &get_job,
-        {.id = "getJob", .tag = "jobs", .summary = "One job", .replies = kJobReplies, .headers = "PreferWait",
+        {.id = "getJob", .tag = "jobs", .summary = "Get a job", .replies = kJobReplies, .headers = "PreferWait",
          .job = JobReplies::kNamed}),
     get("/v1/jobs/{job_id}/result", Scope::kJobsRead, Lane::kPool, &job_result,
-        {.id = "getJobResult", .tag = "jobs", .summary = "What a job has made", .replies = kResultReplies,
+        {.id = "getJobResult", .tag = "jobs", .summary = "Get the result of a job", .replies = kResultReplies,
          .query = job_result_fields(), .state = true, .job = JobReplies::kResult}),
     get("/v1/jobs/{job_id}/request", Scope::kJobsRead, Lane::kPool, &job_asked,
-        {.id = "getJobRequest", .tag = "jobs", .summary = "What a job was asked", .replies = kAskedReplies,
+        {.id = "getJobRequest", .tag = "jobs", .summary = "Get the original request of a job", .replies = kAskedReplies,
          .job = JobReplies::kNamed, .about = kAskedAbout}),
     get("/v1/jobs/{job_id}/pages/{page}/picture", Scope::kJobsRead, Lane::kPool, &page_picture,
-        {.id = "getJobPagePicture", .tag = "jobs", .summary = "A small picture of a page of an OCR job's document",
+        {.id = "getJobPagePicture", .tag = "jobs", .summary = "Get a picture of a page of an OCR job",
          .replies = kPictureReplies, .job = JobReplies::kNamed, .about = kPictureAbout}),
     get("/v1/jobs/{job_id}/events", Scope::kJobsRead, Lane::kPool, &job_events,
-        {.id = "listJobEvents", .tag = "jobs", .summary = "A job's history, as pages or as a stream", .replies = kEventReplies,
+        {.id = "listJobEvents", .tag = "jobs", .summary = "List or stream the events of a job", .replies = kEventReplies,
          .query = job_event_fields(), .headers = "LastEventId",
          .job = JobReplies::kNamed}),
     act(Method::kPost, "/v1/jobs/{job_id}/cancel", Scope::kJobsWrite, Lane::kFront, &cancel_job,
-        {.id = "cancelJob", .tag = "jobs", .summary = "Cancel a job; one that is over stays as it is", .replies = kJobReplies,
+        {.id = "cancelJob", .tag = "jobs", .summary = "Cancel a job", .replies = kJobReplies,
          .job = JobReplies::kNamed}),
     making(Makes::kJob, act(Method::kPost, "/v1/jobs/{job_id}/retry", Scope::kJobsWrite, Lane::kFront, &retry_job,
-        {.id = "retryJob", .tag = "jobs", .summary = "A new job from the input of one that failed, expired or was cancelled",
+        {.id = "retryJob", .tag = "jobs", .summary = "Retry a job",
          .replies = kRetryReplies, .headers = "Traceparent", .state = true,
          .job = JobReplies::kNamed})),
 };

@@ -6,7 +6,7 @@ namespace millrace::cli {
 
 // How long to pause before each question about what is usually done at once: from 50 ms, each twice as long
 // as the one before, up to what is asked for.
-class GrowingPause {
+class Backoff {
  public:
   std::chrono::milliseconds next(std::chrono::milliseconds most) {
     const auto pause = std::min(next_, most);

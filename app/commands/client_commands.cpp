@@ -141,7 +141,7 @@ namespace {
 
 void add_speak(CLI::App& app, int& exit_code) {
   CLI::App* speak = app.add_subcommand("speak", "Says a text: a sound file, while it is made");
-  auto wish = std::make_shared<cli::SpeakWish>();
+  auto wish = std::make_shared<cli::SpeakArguments>();
   speak->add_option("text", wish->text, "What to say; - for standard input (default: standard input)");
   speak->add_option("-o,--output", wish->output,
                     "File; its ending names the format (default: standard output)");
@@ -167,7 +167,7 @@ namespace {
 constexpr int kTokensMost = 1'000'000'000;
 constexpr double kHottest = 2;
 
-void add_manner(CLI::App& chat, cli::ChatWish& wish) {
+void add_manner(CLI::App& chat, cli::ChatArguments& wish) {
   chat.add_option("-m,--model", wish.model, "Model (default: the only one that chats)");
   chat.add_option("--system", wish.system, "What the model is told about its part");
   chat.add_option("--image", wish.images, "PNG, JPEG, GIF or WebP, or the URL of one; may be repeated")
@@ -182,7 +182,7 @@ void add_manner(CLI::App& chat, cli::ChatWish& wish) {
 
 void add_chat(CLI::App& app, int& exit_code) {
   CLI::App* chat = app.add_subcommand("chat", "Asks a model; its answer comes while it is made");
-  auto wish = std::make_shared<cli::ChatWish>();
+  auto wish = std::make_shared<cli::ChatArguments>();
   add_manner(*chat, *wish);
   CLI::Option* deferred = chat->add_flag("--deferred", wish->deferred, "A job: print its id and leave");
   chat->add_flag("--wait", wish->wait, "With --deferred or --result: until the answer is there");

@@ -110,8 +110,8 @@ void add_wish(CLI::App& command, cli::MachineWish& wish) {
                      "Sleeps after so long without use: 30s, 15m, 7d3h4s, never");
 }
 
-std::shared_ptr<cli::MachinePatience> add_patience(CLI::App& command, const char* what) {
-  auto patience = std::make_shared<cli::MachinePatience>();
+std::shared_ptr<cli::MachineWait> add_wait_flags(CLI::App& command, const char* what) {
+  auto patience = std::make_shared<cli::MachineWait>();
   command.add_flag("--wait", patience->wait, what);
   command.add_option("--wait-timeout", patience->timeout, "How long --wait waits (default: 5m)");
   return patience;
@@ -121,7 +121,7 @@ void add_machine_sizes(CLI::App& machines, int& exit_code) {
   CLI::App* create = machines.add_subcommand("create", "Makes a sandboxed machine and prints its id");
   auto wish = std::make_shared<cli::MachineWish>();
   add_wish(*create, *wish);
-  auto patience = add_patience(*create, "Until it is running");
+  auto patience = add_wait_flags(*create, "Until it is running");
   auto create_options = add_client_options(*create);
   create->callback([=, &exit_code] { exit_code = cli::machines_create(*wish, *patience, *create_options); });
 
@@ -142,15 +142,14 @@ std::shared_ptr<std::vector<std::string>> add_names(CLI::App& command) {
 }
 
 void add_machine_states(CLI::App& machines, int& exit_code) {
-  const auto add =
-      [&](const char* name, const char* help,
-          int (*act)(const std::vector<std::string>&, const cli::MachinePatience&, ClientOptions)) {
-        CLI::App* command = machines.add_subcommand(name, help);
-        auto names = add_names(*command);
-        auto patience = add_patience(*command, "Until they are there, or failed (exit code 1)");
-        auto options = add_client_options(*command);
-        command->callback([=, &exit_code] { exit_code = act(*names, *patience, *options); });
-      };
+  const auto add = [&](const char* name, const char* help,
+                       int (*act)(const std::vector<std::string>&, const cli::MachineWait&, ClientOptions)) {
+    CLI::App* command = machines.add_subcommand(name, help);
+    auto names = add_names(*command);
+    auto patience = add_wait_flags(*command, "Until they are there, or failed (exit code 1)");
+    auto options = add_client_options(*command);
+    command->callback([=, &exit_code] { exit_code = act(*names, *patience, *options); });
+  };
   add("sleep", "Puts machines to sleep; their disks stay", &cli::machines_sleep);
   add("wake", "Wakes machines; executions and ssh do so by themselves", &cli::machines_wake);
 
@@ -158,23 +157,23 @@ void add_machine_states(CLI::App& machines, int& exit_code) {
   auto rebooted = add_names(*reboot);
   auto force = std::make_shared<bool>(false);
   reboot->add_flag("-f,--force", *force, "Cancel what runs on them");
-  auto reboot_patience = add_patience(*reboot, "Until they are running again, or failed (exit code 1)");
+  auto reboot_wait = add_wait_flags(*reboot, "Until they are running again, or failed (exit code 1)");
   auto reboot_options = add_client_options(*reboot);
   reboot->callback([=, &exit_code] {
-    exit_code = cli::machines_reboot(*rebooted, *force, *reboot_patience, *reboot_options);
+    exit_code = cli::machines_reboot(*rebooted, *force, *reboot_wait, *reboot_options);
   });
 
   CLI::App* rm = machines.add_subcommand("rm", "Destroys machines, and all that is on their disks");
   auto removed = add_names(*rm);
   auto yes = std::make_shared<bool>(false);
   rm->add_flag("-y,--yes", *yes, "Do not ask");
-  auto rm_patience = add_patience(*rm, "Until they are gone, or failed (exit code 1)");
+  auto rm_wait = add_wait_flags(*rm, "Until they are gone, or failed (exit code 1)");
   auto rm_options = add_client_options(*rm);
   rm->footer(
       "What runs on them is cancelled. It asks first, once, on a terminal; without one it wants --yes. There "
       "is "
       "no way back.");
-  rm->callback([=, &exit_code] { exit_code = cli::machines_rm(*removed, *yes, *rm_patience, *rm_options); });
+  rm->callback([=, &exit_code] { exit_code = cli::machines_rm(*removed, *yes, *rm_wait, *rm_options); });
 }
 
 void add_machines(CLI::App& app, int& exit_code) {

@@ -189,7 +189,7 @@ void check_engine(const Settings& settings, Report& report) {
                 " does not bring its fonts",
                 "scripts/setup installs it.");
   }
-  const base::Status heard = try_hearing(**children);
+  const base::Status heard = try_transcription(**children);
   heard ? report.ok("hearing", "millrace/sphinx-en hears a recording")
         : report.fail("hearing", heard.error().message,
                       "scripts/setup installs ffmpeg, pocketsphinx and its English model.");

@@ -98,7 +98,7 @@ base::Status try_reading(engines::EnginePool& children) {
 }
 
 // Silence is decoded and heard as any recording is, with the whole model.
-base::Status try_hearing(engines::EnginePool& children) {
+base::Status try_transcription(engines::EnginePool& children) {
   engines::Transcriber engine(children);
   auto recording = engines::Recording::from(memory_file(trial_recording()));
   if (!recording) return recording.error();

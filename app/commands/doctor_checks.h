@@ -11,7 +11,7 @@
 namespace millrace::app {
 
 base::Status try_reading(engines::EnginePool& children);
-base::Status try_hearing(engines::EnginePool& children);
+base::Status try_transcription(engines::EnginePool& children);
 base::Status try_speaking(engines::EnginePool& children);
 
 // How one server of models answers.

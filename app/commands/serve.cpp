@@ -115,16 +115,16 @@ void print_try_line(const std::string& url, const Settings& settings, bool runs_
 // A file with a mistake changes nothing; the log names it.
 void reload_machines(const Flags& flags, Gateway& gateway) {
   auto machines = machines_from_file(flags);
-  if (!machines) return base::log_warn("machines_not_reloaded", {{"reason", machines.error().message}});
+  if (!machines) return base::log_warn("machines_reload_failed", {{"reason", machines.error().message}});
   const std::size_t count = machines->size();
   if (const base::Status taken = gateway.reload_machines(*std::move(machines)); !taken)
-    return base::log_warn("machines_not_reloaded", {{"reason", taken.error().message}});
+    return base::log_warn("machines_reload_failed", {{"reason", taken.error().message}});
   base::log_info("machines_reloaded", {{"machines", count}});
 }
 
 void reload_models(const Flags& flags, Gateway& gateway) {
   const auto models = models_from_file(flags);
-  if (!models) return base::log_warn("models_not_reloaded", {{"reason", models.error().message}});
+  if (!models) return base::log_warn("models_reload_failed", {{"reason", models.error().message}});
   gateway.reload_models(*models);
   base::log_info("models_reloaded", {{"models", models->models.size()}});
 }

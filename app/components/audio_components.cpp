@@ -45,14 +45,14 @@ base::Result<LocalSpeech::Stop> speak(engines::Speaker& speaker, schemas::Speech
 
 }  // namespace
 
-SpeechEngineRoom::SpeechEngineRoom(const Settings& settings, base::Metrics& metrics) {
+SpeechComponent::SpeechComponent(const Settings& settings, base::Metrics& metrics) {
   if (settings.speech_children == 0) {
     off_ = "there is no local speech here (speech.children is 0)";
     return;
   }
   auto opened = EngineChildren::open(speech_options(settings), {"speech", "nothing can be said"}, metrics);
   if (!opened) {
-    base::log_warn("speech_off", {{"reason", opened.error().message}});
+    base::log_warn("speech_disabled", {{"reason", opened.error().message}});
     off_ = "there is no local speech on this host; `millrace doctor` says why";
     return;
   }
@@ -60,7 +60,7 @@ SpeechEngineRoom::SpeechEngineRoom(const Settings& settings, base::Metrics& metr
   speaker_ = std::make_unique<engines::Speaker>(children_->pool());
 }
 
-LocalSpeech SpeechEngineRoom::local() {
+LocalSpeech SpeechComponent::local() {
   LocalSpeech out;
   out.off = off_;
   if (!speaker_) return out;
@@ -70,8 +70,8 @@ LocalSpeech SpeechEngineRoom::local() {
   return out;
 }
 
-base::Result<std::unique_ptr<SttEngineRoom>> SttEngineRoom::open(const Settings& settings,
-                                                                 base::Metrics& metrics) {
+base::Result<std::unique_ptr<TranscriptionComponent>> TranscriptionComponent::open(const Settings& settings,
+                                                                                   base::Metrics& metrics) {
   engines::EnginePool::Options options;
   options.children = static_cast<unsigned>(settings.slots.at(schemas::Kind::kStt));
   options.idle_after = settings.stt_idle;
@@ -79,16 +79,17 @@ base::Result<std::unique_ptr<SttEngineRoom>> SttEngineRoom::open(const Settings&
   options.jail.unjailed = settings.ocr_unjailed;
   auto children = EngineChildren::open(std::move(options), {"stt", "recordings cannot be opened"}, metrics);
   if (!children) return children.error();
-  return std::unique_ptr<SttEngineRoom>(new SttEngineRoom(settings, *std::move(children)));
+  return std::unique_ptr<TranscriptionComponent>(new TranscriptionComponent(settings, *std::move(children)));
 }
 
-std::unique_ptr<workers::Runner> SttEngineRoom::make_runner(InferenceRoom& models, base::Pool& pool) {
+std::unique_ptr<workers::Runner> TranscriptionComponent::make_runner(InferenceComponent& models,
+                                                                     base::Pool& pool) {
   workers::SttRunner::Options options;
   options.range_pieces = range_pieces_;
   options.shares_min = slots_;
-  return std::make_unique<workers::SttRunner>(
-      transcriber_, options,
-      std::make_unique<workers::FarAudio>(workers::ChatSource{models.chat(), models.loop()}, pool));
+  return std::make_unique<workers::SttRunner>(transcriber_, options,
+                                              std::make_unique<workers::ProviderTranscriber>(
+                                                  workers::ChatSource{models.chat(), models.loop()}, pool));
 }
 
 }  // namespace millrace::app

@@ -16,12 +16,12 @@ namespace millrace::app {
 
 // The local voices of a process with the API: jailed engine children, of which one is warm from the start.
 // Where there can be none the API goes on without them, and says why. Goes after the runs that it speaks for.
-class SpeechEngineRoom {
+class SpeechComponent {
  public:
   // Blocks for the trial of the jail.
-  SpeechEngineRoom(const Settings& settings, base::Metrics& metrics);
-  SpeechEngineRoom(const SpeechEngineRoom&) = delete;
-  SpeechEngineRoom& operator=(const SpeechEngineRoom&) = delete;
+  SpeechComponent(const Settings& settings, base::Metrics& metrics);
+  SpeechComponent(const SpeechComponent&) = delete;
+  SpeechComponent& operator=(const SpeechComponent&) = delete;
 
   // Not to be called any more once this is gone.
   inference::LocalSpeech local();
@@ -34,16 +34,17 @@ class SpeechEngineRoom {
 
 // What transcription needs beside a worker: the jailed engine children. Made before the first runner and
 // taken down after the worker's last run has ended.
-class SttEngineRoom {
+class TranscriptionComponent {
  public:
   // As EngineChildren::open.
-  static base::Result<std::unique_ptr<SttEngineRoom>> open(const Settings& settings, base::Metrics& metrics);
+  static base::Result<std::unique_ptr<TranscriptionComponent>> open(const Settings& settings,
+                                                                    base::Metrics& metrics);
 
   // `models`: of providers, which outlive the runner, as `pool` does.
-  std::unique_ptr<workers::Runner> make_runner(InferenceRoom& models, base::Pool& pool);
+  std::unique_ptr<workers::Runner> make_runner(InferenceComponent& models, base::Pool& pool);
 
  private:
-  SttEngineRoom(const Settings& settings, std::unique_ptr<EngineChildren> children)
+  TranscriptionComponent(const Settings& settings, std::unique_ptr<EngineChildren> children)
       : range_pieces_(settings.stt_range_pieces),
         slots_(settings.slots.at(schemas::Kind::kStt)),
         children_(std::move(children)),

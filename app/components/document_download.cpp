@@ -5,7 +5,7 @@
 namespace millrace::app {
 
 std::function<void()> DocumentFetch::start(const std::string& url, Done done) {
-  const auto arrival = std::make_shared<Arrival>(link_, pool_, blobs_, std::move(done));
+  const auto arrival = std::make_shared<DocumentDownload>(link_, pool_, blobs_, std::move(done));
   net::Receiver receiver;
   receiver.on_begin = [arrival](std::int64_t bytes) { arrival->begin(bytes); };
   receiver.is_ready = [arrival] { return arrival->has_room(); };
@@ -33,28 +33,28 @@ base::Error busy() {
 }  // namespace
 
 // An unfinished file is removed, which the loop must not wait for.
-Arrival::~Arrival() {
+DocumentDownload::~DocumentDownload() {
   if (!writer_) return;
   const std::shared_ptr<storage::BlobWriter> dropped = std::move(writer_);
-  static_cast<void>(pool_.post_owed(Lane::kLarge, [dropped] {}));
+  static_cast<void>(pool_.post_reply(Lane::kLarge, [dropped] {}));
 }
 
-bool Arrival::has_room() const { return waiting_.size() < DocumentFetch::kPieceMax || error_; }
+bool DocumentDownload::has_room() const { return waiting_.size() < DocumentFetch::kPieceMax || error_; }
 
-bool Arrival::take(std::string_view bytes) {
+bool DocumentDownload::take(std::string_view bytes) {
   if (error_) return false;
   waiting_.append(bytes);
   go_on();
   return true;
 }
 
-void Arrival::ended(base::Status how) {
+void DocumentDownload::ended(base::Status how) {
   ended_ = true;
   if (!how && !error_) error_ = how.error();
   go_on();
 }
 
-void Arrival::go_on() {
+void DocumentDownload::go_on() {
   if (busy_) return;
   if (error_) {
     if (ended_) fail(*std::exchange(error_, std::nullopt));
@@ -66,39 +66,39 @@ void Arrival::go_on() {
 }
 
 // The first piece asks for a place in the pool; what follows it is owed one.
-void Arrival::write() {
+void DocumentDownload::write() {
   auto piece = std::make_shared<std::string>(std::exchange(waiting_, {}));
   auto task = [self = shared_from_this(), piece] {
     self->link_.post([self, status = self->append(*piece)] { self->written(status); });
   };
   busy_ = true;
-  const bool posted = std::exchange(begun_, true) ? pool_.post_owed(Lane::kLarge, std::move(task))
+  const bool posted = std::exchange(begun_, true) ? pool_.post_reply(Lane::kLarge, std::move(task))
                                                   : pool_.post(Lane::kLarge, std::move(task));
   if (!posted) written(busy());
 }
 
-void Arrival::written(base::Status status) {
+void DocumentDownload::written(base::Status status) {
   busy_ = false;
   if (!status && !error_) error_ = status.error();
   go_on();
   if (!ended_ && resume_) resume_();
 }
 
-void Arrival::finish() {
+void DocumentDownload::finish() {
   busy_ = true;
-  const bool posted = pool_.post_owed(Lane::kLarge, [self = shared_from_this()] {
+  const bool posted = pool_.post_reply(Lane::kLarge, [self = shared_from_this()] {
     const Done done = std::exchange(self->done_, nullptr);
     done(self->stage());
   });
   if (!posted) fail(busy());
 }
 
-void Arrival::fail(base::Error error) {
+void DocumentDownload::fail(base::Error error) {
   const Done done = std::exchange(done_, nullptr);
   if (done) done(std::move(error));
 }
 
-base::Status Arrival::append(const std::string& piece) {
+base::Status DocumentDownload::append(const std::string& piece) {
   if (!writer_) {
     auto writer = blobs_.begin_reserved(expected_bytes_);
     if (!writer) return writer.error();
@@ -107,7 +107,7 @@ base::Status Arrival::append(const std::string& piece) {
   return writer_->append(piece);
 }
 
-base::Result<storage::Staged> Arrival::stage() {
+base::Result<storage::Staged> DocumentDownload::stage() {
   if (const base::Status there = append({}); !there) return there.error();
   return writer_->finish();
 }

@@ -42,15 +42,15 @@ class DocumentFetch {
 // One document on its way to its blob. Everything happens on the loop's thread but the writing, which has the
 // writer and one piece to itself on the pool while the next piece is collected. `pool` and `blobs`
 // must outlive it; when the loop has ended, nothing more happens.
-class Arrival : public std::enable_shared_from_this<Arrival> {
+class DocumentDownload : public std::enable_shared_from_this<DocumentDownload> {
  public:
   using Done = std::function<void(base::Result<storage::Staged>)>;
 
-  Arrival(workers::LoopLink link, base::Pool& pool, storage::Blobs& blobs, Done done)
+  DocumentDownload(workers::LoopLink link, base::Pool& pool, storage::Blobs& blobs, Done done)
       : link_(std::move(link)), pool_(pool), blobs_(blobs), done_(std::move(done)) {}
-  ~Arrival();
-  Arrival(const Arrival&) = delete;
-  Arrival& operator=(const Arrival&) = delete;
+  ~DocumentDownload();
+  DocumentDownload(const DocumentDownload&) = delete;
+  DocumentDownload& operator=(const DocumentDownload&) = delete;
 
   void begin(std::int64_t expected_bytes) { expected_bytes_ = expected_bytes; }
   bool has_room() const;

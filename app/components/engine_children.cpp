@@ -22,7 +22,7 @@ void log_confinement(const std::string& engine, const process::JailProbe& probe)
     case process::Confinement::kNamespaces:
       return;
     case process::Confinement::kFileRules:
-      return base::log_info("jail_by_landlock", {{"engine", engine}, {"reason", probe.reason}});
+      return base::log_info("jail_landlock_used", {{"engine", engine}, {"reason", probe.reason}});
     case process::Confinement::kReduced:
       return base::log_warn("jail_reduced",
                             {{"engine", engine}, {"reason", probe.reason}, {"advice", probe.advice}});

@@ -75,14 +75,14 @@ front::Server::Options server_options(const Settings& settings) {
 }
 
 // Chats begin on the front's thread, and so end there, too, where their upstream is a plain one.
-front::Server::Options::Beside replies_of(net::HttpClient& client) {
-  return {.begin = [&client] { return client.lend_replies(); },
-          .ready = [&client] { client.take_replies(); },
-          .end = [&client] { client.return_replies(); }};
+front::Server::Options::ExtraFd replies_of(net::HttpClient& client) {
+  return {.begin = [&client] { return client.share_replies(); },
+          .ready = [&client] { client.run_shared_replies(); },
+          .end = [&client] { client.end_shared_replies(); }};
 }
 
 // The jobs that were accepted at once are answered where the next requests are read.
-front::Server::Options::Beside announcements_of(storage::Store& store) {
+front::Server::Options::ExtraFd announcements_of(storage::Store& store) {
   return {.begin = [&store] { return store.share_completions(); },
           .ready = [&store] { store.run_shared_completions(); },
           .end = [&store] { store.stop_sharing_completions(); },
@@ -126,17 +126,17 @@ struct Gateway::Parts {
   jobs::Feed feed;
   std::unique_ptr<jobs::Submit> submit;
   std::unique_ptr<jobs::Control> control;
-  std::unique_ptr<jobs::Relay> relay;
-  std::unique_ptr<jobs::Upkeep> upkeep;
-  std::unique_ptr<workers::UpkeepTimer> upkeep_timer;
-  std::unique_ptr<SpeechEngineRoom> speech;  // of the api
-  std::unique_ptr<PictureEngineRoom> pictures;
+  std::unique_ptr<jobs::OutboxPublisher> relay;
+  std::unique_ptr<jobs::Maintenance> upkeep;
+  std::unique_ptr<workers::MaintenanceTimer> upkeep_timer;
+  std::unique_ptr<SpeechComponent> speech;  // of the api
+  std::unique_ptr<PictureComponent> pictures;
   // On `loop`; of the api, and of a worker of kind chat, ocr or stt.
-  std::unique_ptr<InferenceRoom> inference;
-  std::unique_ptr<WorkerRoom> worker;
+  std::unique_ptr<InferenceComponent> inference;
+  std::unique_ptr<WorkerComponent> worker;
   std::unique_ptr<api::Service> service;
   std::unique_ptr<front::Server> server;
-  std::unique_ptr<MetricsRoom> watched;  // where settings.metrics_listen is
+  std::unique_ptr<MetricsComponent> watched;  // where settings.metrics_listen is
 };
 
 base::Status Gateway::Parts::open_store() {
@@ -151,20 +151,21 @@ base::Status Gateway::Parts::open_store() {
   waiters = std::make_unique<jobs::Waiters>(*core.store);
   submit = std::make_unique<jobs::Submit>(*core.store, core.clock);
   control = std::make_unique<jobs::Control>(*core.store, core.clock);
-  relay = std::make_unique<jobs::Relay>(*core.store, *core.dispatch, *core.events, *waiters);
+  relay = std::make_unique<jobs::OutboxPublisher>(*core.store, *core.dispatch, *core.events, *waiters);
   relay->tell_all(feed);
   return {};
 }
 
 void Gateway::Parts::add_upkeep() {
-  jobs::Upkeep::Options options;
+  jobs::Maintenance::Options options;
   options.results_age = settings.retention_results;
   options.jobs_age = settings.retention_jobs;
   options.orphans_age = settings.retention_orphans;
-  upkeep = std::make_unique<jobs::Upkeep>(*core.store, *core.dispatch, *relay, *pool, core.clock, options);
-  workers::UpkeepTimer::Options timer;
+  upkeep =
+      std::make_unique<jobs::Maintenance>(*core.store, *core.dispatch, *relay, *pool, core.clock, options);
+  workers::MaintenanceTimer::Options timer;
   timer.data_dir = settings.data_dir;
-  upkeep_timer = std::make_unique<workers::UpkeepTimer>(*loop, *pool, *core.store, *upkeep, timer);
+  upkeep_timer = std::make_unique<workers::MaintenanceTimer>(*loop, *pool, *core.store, *upkeep, timer);
   relay->on_activity([this](bool delayed) { upkeep_timer->nudge(delayed); });
 }
 
@@ -178,19 +179,19 @@ base::Status Gateway::Parts::open_authority() {
 }
 
 base::Status Gateway::Parts::add_worker() {
-  auto opened = WorkerRoom::open(
+  auto opened = WorkerComponent::open(
       settings, roles.kinds,
       {{*core.store, *core.dispatch, *pool, core.clock, core.metrics}, *loop, authority, inference.get()});
   if (!opened) return opened.error();
   worker = *std::move(opened);
-  relay->on_asked_to_stop(worker->worker().cancel_hook());
+  relay->on_cancel_request(worker->worker().cancel_hook());
   return {};
 }
 
 void Gateway::Parts::add_inference() {
-  if (roles.api) speech = std::make_unique<SpeechEngineRoom>(settings, core.metrics);
-  inference = std::make_unique<InferenceRoom>(settings, *loop, *pool, core.metrics,
-                                              speech ? speech->local() : millrace::inference::LocalSpeech());
+  if (roles.api) speech = std::make_unique<SpeechComponent>(settings, core.metrics);
+  inference = std::make_unique<InferenceComponent>(
+      settings, *loop, *pool, core.metrics, speech ? speech->local() : millrace::inference::LocalSpeech());
 }
 
 // A worker alone that knows of no machines leaves them to the gateway that does.
@@ -218,7 +219,7 @@ base::Status Gateway::Parts::start_api() {
   needs.secret_key = *std::move(secret_key);
   needs.ssh_authority = authority;
   needs.feed = &feed;
-  pictures = std::make_unique<PictureEngineRoom>(settings, core.metrics);
+  pictures = std::make_unique<PictureComponent>(settings, core.metrics);
   needs.pictures = pictures->pictures();
   if (worker && worker->executions_off()) {
     needs.options.executions_off = "commands cannot be run on this host; `millrace doctor` says why";
@@ -228,7 +229,7 @@ base::Status Gateway::Parts::start_api() {
   needs.options.body_budget_bytes = static_cast<std::size_t>(settings.http_body_budget_bytes);
   needs.options.reply_bytes_max = static_cast<std::size_t>(settings.ocr_reply_max_bytes);
   needs.options.reply_budget_bytes = static_cast<std::size_t>(settings.http_reply_budget_bytes);
-  needs.options.asked_bytes_max = static_cast<std::size_t>(settings.http_asked_max_bytes);
+  needs.options.original_request_bytes_max = static_cast<std::size_t>(settings.http_asked_max_bytes);
   needs.options.pictures_per_tenant = settings.pictures_per_tenant;
   needs.options.requests_per_minute = settings.requests_per_minute;
   needs.options.concurrent_jobs = settings.concurrent_jobs;
@@ -240,8 +241,8 @@ base::Status Gateway::Parts::start_api() {
   service = std::make_unique<api::Service>(std::move(needs), *std::move(pepper));
   if (base::Status started = service->start(); !started) return started;
   front::Server::Options options = server_options(settings);
-  options.beside.push_back(announcements_of(*core.store));
-  if (inference) options.beside.push_back(replies_of(inference->client()));
+  options.extra_fds.push_back(announcements_of(*core.store));
+  if (inference) options.extra_fds.push_back(replies_of(inference->client()));
   server = std::make_unique<front::Server>(std::move(options), *service);
   add_server_metrics(core.metrics, *server);
   return server->start();
@@ -249,7 +250,7 @@ base::Status Gateway::Parts::start_api() {
 
 base::Status Gateway::Parts::start_watched() {
   if (!settings.metrics_listen) return {};
-  auto opened = MetricsRoom::open(settings, {*core.store, *pool, core.metrics});
+  auto opened = MetricsComponent::open(settings, {*core.store, *pool, core.metrics});
   if (!opened) return opened.error();
   watched = *std::move(opened);
   return {};

@@ -19,27 +19,27 @@ std::string path_in(const std::string& data_dir) { return data_dir + "/machines/
 
 }  // namespace
 
-base::Result<std::unique_ptr<MachineSeat>> MachineSeat::open(const std::string& data_dir) {
+base::Result<std::unique_ptr<HostLock>> HostLock::open(const std::string& data_dir) {
   const std::string folder = data_dir + "/machines";
   if (::mkdir(folder.c_str(), kFolderMode) != 0 && errno != EEXIST) {
     return base::error(base::Code::kInternal, folder + ": cannot be made: " + std::strerror(errno));
   }
   auto lock = storage::LockFile::open(path_in(data_dir));
   if (!lock) return lock.error();
-  return std::unique_ptr<MachineSeat>(new MachineSeat(*std::move(lock)));
+  return std::unique_ptr<HostLock>(new HostLock(*std::move(lock)));
 }
 
-bool MachineSeat::take() {
+bool HostLock::take() {
   if (!lock_.try_lock(storage::LockFile::Mode::kExclusive)) return false;
   lock_.record_owner();
   return true;
 }
 
-std::string MachineSeat::holder() const { return lock_.recorded_owner(); }
+std::string HostLock::holder() const { return lock_.recorded_owner(); }
 
-void MachineSeat::give_up() { lock_.unlock(); }
+void HostLock::give_up() { lock_.unlock(); }
 
-void MachineSeat::wait(std::function<void()> taken) {
+void HostLock::wait(std::function<void()> taken) {
   waiter_ = std::jthread([this, taken = std::move(taken)](const std::stop_token& stop) {
     std::mutex mutex;
     std::condition_variable_any stopping;
@@ -51,7 +51,7 @@ void MachineSeat::wait(std::function<void()> taken) {
   });
 }
 
-void MachineSeat::stop_waiting() {
+void HostLock::stop_waiting() {
   if (!waiter_.joinable()) return;
   waiter_.request_stop();
   waiter_.join();

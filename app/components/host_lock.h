@@ -12,13 +12,13 @@ namespace millrace::app {
 // The seat of the one process that runs the machines of a data directory on this host: a lock at
 // DATA/machines/host.lock, held until the end of the seat or of the process. What one process has begun on a
 // machine (its disk, its jails, its sshd) no other one could end.
-class MachineSeat {
+class HostLock {
  public:
   // Makes the file.
-  static base::Result<std::unique_ptr<MachineSeat>> open(const std::string& data_dir);
-  ~MachineSeat() { stop_waiting(); }
-  MachineSeat(const MachineSeat&) = delete;
-  MachineSeat& operator=(const MachineSeat&) = delete;
+  static base::Result<std::unique_ptr<HostLock>> open(const std::string& data_dir);
+  ~HostLock() { stop_waiting(); }
+  HostLock(const HostLock&) = delete;
+  HostLock& operator=(const HostLock&) = delete;
 
   // At once. False: another process has it; `holder` says which. Not while `wait` runs.
   bool take();
@@ -31,7 +31,7 @@ class MachineSeat {
   void stop_waiting();
 
  private:
-  explicit MachineSeat(storage::LockFile lock) : lock_(std::move(lock)) {}
+  explicit HostLock(storage::LockFile lock) : lock_(std::move(lock)) {}
   storage::LockFile lock_;
   std::jthread waiter_;
 };

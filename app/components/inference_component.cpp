@@ -24,7 +24,7 @@ inference::ChatOptions chat_options(const Settings& settings) {
 }  // namespace
 
 // Declaration order is the order of building.
-struct InferenceRoom::Parts {
+struct InferenceComponent::Parts {
   Parts(const Settings& settings, net::Loop& on, base::Pool& pool, base::Metrics& metrics,
         inference::LocalSpeech speech)
       : loop(on),
@@ -33,8 +33,8 @@ struct InferenceRoom::Parts {
         tool_memory({.keep = settings.chat_tool_list_age}),
         chat({loop, client, guard, pool, metrics,
               [this](inference::McpEndpoint endpoint) {
-                const inference::McpClient::Ground ground{loop, client, guard, tool_memory};
-                return std::make_unique<inference::McpClient>(ground, std::move(endpoint));
+                const inference::McpClient::Dependencies dependencies{loop, client, guard, tool_memory};
+                return std::make_unique<inference::McpClient>(dependencies, std::move(endpoint));
               },
               std::move(speech)},
              registry_of(settings.models), chat_options(settings)),
@@ -48,18 +48,18 @@ struct InferenceRoom::Parts {
   inference::ModelLists model_lists;
 };
 
-InferenceRoom::InferenceRoom(const Settings& settings, net::Loop& loop, base::Pool& pool,
-                             base::Metrics& metrics, inference::LocalSpeech speech)
+InferenceComponent::InferenceComponent(const Settings& settings, net::Loop& loop, base::Pool& pool,
+                                       base::Metrics& metrics, inference::LocalSpeech speech)
     : parts_(std::make_unique<Parts>(settings, loop, pool, metrics, std::move(speech))) {}
-InferenceRoom::~InferenceRoom() {
-  if (!parts_->chat.stop()) base::log_error("runs_do_not_end");
+InferenceComponent::~InferenceComponent() {
+  if (!parts_->chat.stop()) base::log_error("runs_not_ended");
 }
 
-inference::Chat& InferenceRoom::chat() { return parts_->chat; }
-net::Loop& InferenceRoom::loop() { return parts_->loop; }
-inference::ModelLists& InferenceRoom::model_lists() { return parts_->model_lists; }
-net::HttpClient& InferenceRoom::client() { return parts_->client; }
-void InferenceRoom::reload(const inference::ModelSettings& models) {
+inference::Chat& InferenceComponent::chat() { return parts_->chat; }
+net::Loop& InferenceComponent::loop() { return parts_->loop; }
+inference::ModelLists& InferenceComponent::model_lists() { return parts_->model_lists; }
+net::HttpClient& InferenceComponent::client() { return parts_->client; }
+void InferenceComponent::reload(const inference::ModelSettings& models) {
   parts_->chat.reload(registry_of(models));
   parts_->model_lists.reload(models);
 }

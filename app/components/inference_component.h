@@ -12,15 +12,15 @@ namespace millrace::app {
 
 // What answers chat requests, direct and deferred ones, on one loop: the connections to providers, the guard
 // of what clients name, the models with their limits. Each process has one at most.
-class InferenceRoom {
+class InferenceComponent {
  public:
   // All outlive the room, and so does the engine behind `speech`. The loop goes on until the room has gone,
   // and every run has ended before.
-  InferenceRoom(const Settings& settings, net::Loop& loop, base::Pool& pool, base::Metrics& metrics,
-                inference::LocalSpeech speech);
-  ~InferenceRoom();
-  InferenceRoom(const InferenceRoom&) = delete;
-  InferenceRoom& operator=(const InferenceRoom&) = delete;
+  InferenceComponent(const Settings& settings, net::Loop& loop, base::Pool& pool, base::Metrics& metrics,
+                     inference::LocalSpeech speech);
+  ~InferenceComponent();
+  InferenceComponent(const InferenceComponent&) = delete;
+  InferenceComponent& operator=(const InferenceComponent&) = delete;
 
   inference::Chat& chat();
   net::Loop& loop();

@@ -70,9 +70,9 @@ void open_drivers(DriverRow& row, const Settings& settings, const std::string& s
 }
 
 void log_findings(const MachineFindings& found) {
-  if (!found.sandbox_off.empty()) base::log_warn("executions_off", {{"reason", found.sandbox_off}});
-  if (!found.ssh_off.empty()) base::log_info("ssh_driver_off", {{"reason", found.ssh_off}});
-  if (!found.sshd_off.empty()) base::log_info("ssh_sessions_off", {{"reason", found.sshd_off}});
+  if (!found.sandbox_off.empty()) base::log_warn("executions_disabled", {{"reason", found.sandbox_off}});
+  if (!found.ssh_off.empty()) base::log_info("ssh_driver_disabled", {{"reason", found.ssh_off}});
+  if (!found.sshd_off.empty()) base::log_info("ssh_sessions_disabled", {{"reason", found.sshd_off}});
 }
 
 // A folder for one trial, removed at its end.
@@ -117,47 +117,49 @@ base::Result<std::vector<std::uint64_t>> revoked_serials(storage::Store& store) 
 
 }  // namespace
 
-struct MachineRoom::Parts {
-  Parts(const Settings& s, Ground g) : settings(s), ground(std::move(g)), http(ground.loop) {}
+struct MachineComponent::Parts {
+  Parts(const Settings& s, Dependencies g)
+      : settings(s), dependencies(std::move(g)), http(dependencies.loop) {}
   Settings settings;
-  Ground ground;
+  Dependencies dependencies;
   DriverRow row;
   net::HttpClient http;
 
   base::Result<schemas::SshEndpoint> open_ssh(const schemas::Machine& machine);
 };
 
-base::Result<schemas::SshEndpoint> MachineRoom::Parts::open_ssh(const schemas::Machine& machine) {
+base::Result<schemas::SshEndpoint> MachineComponent::Parts::open_ssh(const schemas::Machine& machine) {
   if (!row.sshd) {
     return base::error(base::Code::kMachineNotRoutable,
                        "this host offers no SSH sessions: " + row.findings.sshd_off);
   }
   const auto endpoint = row.sshd->listen(machine, machine.ssh ? machine.ssh->port : 0);
   if (!endpoint) return endpoint.error();
-  return schemas::SshEndpoint{endpoint->host, endpoint->port, ground.worker};
+  return schemas::SshEndpoint{endpoint->host, endpoint->port, dependencies.worker};
 }
 
-std::unique_ptr<MachineRoom> MachineRoom::open(const Settings& settings, Ground ground) {
-  auto parts = std::make_unique<Parts>(settings, std::move(ground));
-  storage::Store& store = parts->ground.store;
+std::unique_ptr<MachineComponent> MachineComponent::open(const Settings& settings,
+                                                         Dependencies dependencies) {
+  auto parts = std::make_unique<Parts>(settings, std::move(dependencies));
+  storage::Store& store = parts->dependencies.store;
   const auto touch = [&store](const base::Uuid& machine) {
     storage::Machines(store).touch(machine, [](const base::Result<bool>&) {});
   };
-  const auto door = [&store, worker = parts->ground.worker](const base::Uuid& machine) {
+  const auto door = [&store, worker = parts->dependencies.worker](const base::Uuid& machine) {
     return storage::ssh_listener_state(store, machine, worker);
   };
-  open_drivers(parts->row, settings, settings.data_dir, parts->ground.authority,
+  open_drivers(parts->row, settings, settings.data_dir, parts->dependencies.authority,
                {.revoked = [&store] { return revoked_serials(store); }, .door = door, .on_use = touch});
   log_findings(parts->row.findings);
-  return std::unique_ptr<MachineRoom>(new MachineRoom(std::move(parts)));
+  return std::unique_ptr<MachineComponent>(new MachineComponent(std::move(parts)));
 }
 
-MachineRoom::MachineRoom(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
-MachineRoom::~MachineRoom() = default;
+MachineComponent::MachineComponent(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+MachineComponent::~MachineComponent() = default;
 
-const MachineFindings& MachineRoom::findings() const { return parts_->row.findings; }
+const MachineFindings& MachineComponent::findings() const { return parts_->row.findings; }
 
-std::unique_ptr<workers::Runner> MachineRoom::make_exec_runner(std::string secret_key) {
+std::unique_ptr<workers::Runner> MachineComponent::make_exec_runner(std::string secret_key) {
   workers::ExecRunner::Options options;
   options.secret_key = std::move(secret_key);
   options.output_max = static_cast<std::size_t>(parts_->settings.exec_output_max_bytes);
@@ -165,9 +167,9 @@ std::unique_ptr<workers::Runner> MachineRoom::make_exec_runner(std::string secre
   return std::make_unique<workers::ExecRunner>(std::move(drivers), std::move(options));
 }
 
-std::unique_ptr<workers::Runner> MachineRoom::make_machine_runner() {
+std::unique_ptr<workers::Runner> MachineComponent::make_machine_runner() {
   Parts& parts = *parts_;
-  return std::make_unique<workers::MachineRunner>(workers::MachineRunner::House{
+  return std::make_unique<workers::MachineRunner>(workers::MachineRunner::Dependencies{
       .driver = [&parts](schemas::MachineDriver kind) { return parts.row.driver(kind); },
       .spawner = parts.row.spawner,
       .http = parts.http,

@@ -23,20 +23,20 @@ struct MachineFindings {
 // What executions and the acts of machines need beside a worker: the spawner, the drivers of this host, the
 // machines' sshd. Made before the first runner and taken down after the worker's last run has ended; mounts
 // and listeners go with it.
-class MachineRoom {
+class MachineComponent {
  public:
   // All outlive the room. `loop` runs the wake requests and probes, and goes on until the room has gone.
-  struct Ground {
+  struct Dependencies {
     storage::Store& store;
     net::Loop& loop;
     std::shared_ptr<const machines::SshAuthority> authority;
     base::Uuid worker;  // its incarnation: the owner of the endpoints of sshd
   };
   // Blocks for the trials. What does not work is left out, logged, and stands in the findings.
-  static std::unique_ptr<MachineRoom> open(const Settings& settings, Ground ground);
-  ~MachineRoom();
-  MachineRoom(const MachineRoom&) = delete;
-  MachineRoom& operator=(const MachineRoom&) = delete;
+  static std::unique_ptr<MachineComponent> open(const Settings& settings, Dependencies dependencies);
+  ~MachineComponent();
+  MachineComponent(const MachineComponent&) = delete;
+  MachineComponent& operator=(const MachineComponent&) = delete;
 
   const MachineFindings& findings() const;
   // Of kind exec. `secret_key`: what environments are sealed with (api::secret_key).
@@ -46,7 +46,7 @@ class MachineRoom {
 
  private:
   struct Parts;
-  explicit MachineRoom(std::unique_ptr<Parts> parts);
+  explicit MachineComponent(std::unique_ptr<Parts> parts);
   std::unique_ptr<Parts> parts_;
 };
 

@@ -26,17 +26,18 @@ front::Server::Options scraped_at(const base::NetAddress& listen) {
 
 }  // namespace
 
-MetricsRoom::MetricsRoom(const base::NetAddress& listen, api::MetricsDoor::Ground ground,
-                         const std::string& pepper)
+MetricsComponent::MetricsComponent(const base::NetAddress& listen,
+                                   api::MetricsAccess::Dependencies dependencies, const std::string& pepper)
     : host_(listen.host),
-      door_(ground, base::is_loopback(listen.host), pepper),
+      door_(dependencies, base::is_loopback(listen.host), pepper),
       server_(scraped_at(listen), door_) {}
 
-base::Result<std::unique_ptr<MetricsRoom>> MetricsRoom::open(const Settings& settings,
-                                                             api::MetricsDoor::Ground ground) {
-  auto pepper = api::pepper_of(ground.store);
+base::Result<std::unique_ptr<MetricsComponent>> MetricsComponent::open(
+    const Settings& settings, api::MetricsAccess::Dependencies dependencies) {
+  auto pepper = api::pepper_of(dependencies.store);
   if (!pepper) return pepper.error();
-  std::unique_ptr<MetricsRoom> room(new MetricsRoom(*settings.metrics_listen, ground, *pepper));
+  std::unique_ptr<MetricsComponent> room(
+      new MetricsComponent(*settings.metrics_listen, dependencies, *pepper));
   if (base::Status started = room->server_.start(); !started) {
     base::Error error = started.error();
     error.param = "metrics.listen";
@@ -46,6 +47,6 @@ base::Result<std::unique_ptr<MetricsRoom>> MetricsRoom::open(const Settings& set
   return room;
 }
 
-std::string MetricsRoom::url() const { return listener_url(host_, server_.port()); }
+std::string MetricsComponent::url() const { return listener_url(host_, server_.port()); }
 
 }  // namespace millrace::app

@@ -14,20 +14,21 @@ std::string listener_url(const std::string& host, std::uint16_t port);
 
 // The listener of `metrics.listen`. On loopback it is open, elsewhere it wants a key with scope `metrics` or
 // `admin`.
-class MetricsRoom {
+class MetricsComponent {
  public:
   // Binds and serves. kInvalidField (param "metrics.listen"): the address cannot be bound; or the pepper's
   // error. REQUIRES: settings.metrics_listen. What `ground` names outlives it and the pool's last task.
-  static base::Result<std::unique_ptr<MetricsRoom>> open(const Settings& settings,
-                                                         api::MetricsDoor::Ground ground);
+  static base::Result<std::unique_ptr<MetricsComponent>> open(const Settings& settings,
+                                                              api::MetricsAccess::Dependencies dependencies);
   std::string url() const;
   void stop() { server_.stop(); }
 
  private:
-  MetricsRoom(const base::NetAddress& listen, api::MetricsDoor::Ground ground, const std::string& pepper);
+  MetricsComponent(const base::NetAddress& listen, api::MetricsAccess::Dependencies dependencies,
+                   const std::string& pepper);
 
   const std::string host_;
-  api::MetricsDoor door_;
+  api::MetricsAccess door_;
   front::Server server_;
 };
 

@@ -61,7 +61,7 @@ base::Status have_ocr_languages(const std::string& languages) {
 }
 
 // Declaration order is the order of building.
-struct OcrEngineRoom::Parts {
+struct OcrComponent::Parts {
   Parts(const Settings& s, net::Loop& loop, base::Pool& p, storage::Store& store)
       : settings(s),
         pool(p),
@@ -95,9 +95,9 @@ engines::EnginePool::Options engine_options(const Settings& settings) {
 
 }  // namespace
 
-base::Result<std::unique_ptr<OcrEngineRoom>> OcrEngineRoom::open(const Settings& settings, net::Loop& loop,
-                                                                 base::Pool& pool, storage::Store& store,
-                                                                 base::Metrics& metrics) {
+base::Result<std::unique_ptr<OcrComponent>> OcrComponent::open(const Settings& settings, net::Loop& loop,
+                                                               base::Pool& pool, storage::Store& store,
+                                                               base::Metrics& metrics) {
   if (settings.ocr_languages != Settings().ocr_languages) {  // what an operator asks for
     if (auto have = have_ocr_languages(settings.ocr_languages); !have) return have.error();
   }
@@ -107,13 +107,13 @@ base::Result<std::unique_ptr<OcrEngineRoom>> OcrEngineRoom::open(const Settings&
   if (!children) return children.error();
   parts->children = *std::move(children);
   parts->engine = std::make_unique<engines::OcrEngine>(parts->children->pool());
-  return std::unique_ptr<OcrEngineRoom>(new OcrEngineRoom(std::move(parts)));
+  return std::unique_ptr<OcrComponent>(new OcrComponent(std::move(parts)));
 }
 
-OcrEngineRoom::OcrEngineRoom(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
-OcrEngineRoom::~OcrEngineRoom() = default;
+OcrComponent::OcrComponent(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+OcrComponent::~OcrComponent() = default;
 
-std::unique_ptr<workers::Runner> OcrEngineRoom::make_runner(InferenceRoom& models) {
+std::unique_ptr<workers::Runner> OcrComponent::make_runner(InferenceComponent& models) {
   workers::OcrRunner::Options options;
   options.range_pages = parts_->settings.ocr_range_pages;
   options.reply_bytes_max = parts_->settings.ocr_reply_max_bytes;
@@ -123,7 +123,8 @@ std::unique_ptr<workers::Runner> OcrEngineRoom::make_runner(InferenceRoom& model
         return documents->start(url, std::move(done));
       },
       options,
-      std::make_unique<workers::FarPages>(workers::ChatSource{models.chat(), models.loop()}, parts_->pool));
+      std::make_unique<workers::ProviderOcr>(workers::ChatSource{models.chat(), models.loop()},
+                                             parts_->pool));
 }
 
 }  // namespace millrace::app

@@ -25,22 +25,22 @@ base::Status have_ocr_languages(const std::string& languages);
 
 // What OCR needs beside a worker: the spawner, the jailed engine children, and documents by URL under the
 // guard. Made before the first runner and taken down after the worker's last run has ended.
-class OcrEngineRoom {
+class OcrComponent {
  public:
   // Blocks for the trial of the jail. Error: no form of it works here; the message says what to do.
-  static base::Result<std::unique_ptr<OcrEngineRoom>> open(const Settings& settings, net::Loop& loop,
-                                                           base::Pool& pool, storage::Store& store,
-                                                           base::Metrics& metrics);
-  ~OcrEngineRoom();
-  OcrEngineRoom(const OcrEngineRoom&) = delete;
-  OcrEngineRoom& operator=(const OcrEngineRoom&) = delete;
+  static base::Result<std::unique_ptr<OcrComponent>> open(const Settings& settings, net::Loop& loop,
+                                                          base::Pool& pool, storage::Store& store,
+                                                          base::Metrics& metrics);
+  ~OcrComponent();
+  OcrComponent(const OcrComponent&) = delete;
+  OcrComponent& operator=(const OcrComponent&) = delete;
 
   // `models`: of providers, which outlive the runner.
-  std::unique_ptr<workers::Runner> make_runner(InferenceRoom& models);
+  std::unique_ptr<workers::Runner> make_runner(InferenceComponent& models);
 
  private:
   struct Parts;
-  explicit OcrEngineRoom(std::unique_ptr<Parts> parts);
+  explicit OcrComponent(std::unique_ptr<Parts> parts);
   std::unique_ptr<Parts> parts_;
 };
 

@@ -59,7 +59,7 @@ base::Result<PagePictures::Stop> draw(engines::OcrEngine& engine, const storage:
 
 }  // namespace
 
-PictureEngineRoom::PictureEngineRoom(const Settings& settings, base::Metrics& metrics) {
+PictureComponent::PictureComponent(const Settings& settings, base::Metrics& metrics) {
   if (settings.picture_children == 0) {
     off_ = "Pages are not drawn here (pictures.children is 0)";
     return;
@@ -67,7 +67,7 @@ PictureEngineRoom::PictureEngineRoom(const Settings& settings, base::Metrics& me
   auto opened =
       EngineChildren::open(picture_options(settings), {"pictures", "pages cannot be drawn"}, metrics);
   if (!opened) {
-    base::log_warn("pictures_off", {{"reason", opened.error().message}});
+    base::log_warn("pictures_disabled", {{"reason", opened.error().message}});
     off_ = "Pages cannot be drawn on this host; `millrace doctor` says why";
     return;
   }
@@ -75,7 +75,7 @@ PictureEngineRoom::PictureEngineRoom(const Settings& settings, base::Metrics& me
   engine_ = std::make_unique<engines::OcrEngine>(children_->pool());
 }
 
-PagePictures PictureEngineRoom::pictures() {
+PagePictures PictureComponent::pictures() {
   PagePictures out;
   out.off = off_;
   if (!engine_) return out;

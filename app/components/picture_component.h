@@ -13,12 +13,12 @@ namespace millrace::app {
 // Pictures of pages in a process with the API: jailed engine children, started when the first is asked for.
 // They give way to all else on the machine. Where there can be none the API goes on without them, and says
 // why. Goes after the requests that it draws for.
-class PictureEngineRoom {
+class PictureComponent {
  public:
   // Blocks for the trial of the jail.
-  PictureEngineRoom(const Settings& settings, base::Metrics& metrics);
-  PictureEngineRoom(const PictureEngineRoom&) = delete;
-  PictureEngineRoom& operator=(const PictureEngineRoom&) = delete;
+  PictureComponent(const Settings& settings, base::Metrics& metrics);
+  PictureComponent(const PictureComponent&) = delete;
+  PictureComponent& operator=(const PictureComponent&) = delete;
 
   // Not to be called any more once this is gone.
   api::PagePictures pictures();

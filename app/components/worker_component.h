@@ -14,23 +14,23 @@ namespace millrace::app {
 // The worker of a process with what its kinds need beside it: engines, and machines while this process has
 // their seat (MachineSeat). Without the seat it claims no executions and no acts of machines, and goes on
 // with them when whoever has it has ended.
-class WorkerRoom {
+class WorkerComponent {
  public:
   // All outlive the room; `loop` runs until it has gone.
-  struct Ground {
-    workers::Worker::Ground worker;
+  struct Dependencies {
+    workers::Worker::Dependencies worker;
     net::Loop& loop;
     std::shared_ptr<const machines::SshAuthority> authority;
-    InferenceRoom* inference;  // where kChat, kOcr or kStt is among the kinds; null else
+    InferenceComponent* inference;  // where kChat, kOcr or kStt is among the kinds; null else
   };
   // `kinds`: kMachine comes with kExec. Blocks for the trials.
-  static base::Result<std::unique_ptr<WorkerRoom>> open(const Settings& settings,
-                                                        const std::vector<schemas::Kind>& kinds,
-                                                        Ground ground);
+  static base::Result<std::unique_ptr<WorkerComponent>> open(const Settings& settings,
+                                                             const std::vector<schemas::Kind>& kinds,
+                                                             Dependencies dependencies);
   // What runs is given `drain`'s last chance; no run outlives its engine or its machine.
-  ~WorkerRoom();
-  WorkerRoom(const WorkerRoom&) = delete;
-  WorkerRoom& operator=(const WorkerRoom&) = delete;
+  ~WorkerComponent();
+  WorkerComponent(const WorkerComponent&) = delete;
+  WorkerComponent& operator=(const WorkerComponent&) = delete;
 
   void start();
   // As Worker's; they block.
@@ -45,7 +45,7 @@ class WorkerRoom {
 
  private:
   struct Parts;
-  explicit WorkerRoom(std::unique_ptr<Parts> parts);
+  explicit WorkerComponent(std::unique_ptr<Parts> parts);
   std::unique_ptr<Parts> parts_;
 };
 

@@ -41,9 +41,12 @@ bool is_name(std::string_view text) {
 // One row, key by key.
 class ModelReader {
  public:
-  ModelReader(const ConfigNode& node, const ProviderEntries& entries, const ModelGround& ground,
+  ModelReader(const ConfigNode& node, const ProviderEntries& entries, const ModelDependencies& dependencies,
               Mistakes& mistakes)
-      : entries_(entries), ground_(ground), mistakes_(mistakes), map_(node, "models", kModelKeys, mistakes) {}
+      : entries_(entries),
+        dependencies_(dependencies),
+        mistakes_(mistakes),
+        map_(node, "models", kModelKeys, mistakes) {}
 
   ModelRow read() {
     if (!map_.is_map()) return std::move(row_);
@@ -56,7 +59,7 @@ class ModelReader {
     if (auto weight = map_.whole("weight", 1, kWeightMax)) row_.weight = static_cast<int>(*weight);
     row_.target.output_max = map_.whole("output_max", 1, kCountMax);
     if (auto flag = map_.flag("response_format")) row_.target.response_format = *flag;
-    row_.target.timeouts = ground_.timeouts;
+    row_.target.timeouts = dependencies_.timeouts;
     return std::move(row_);
   }
 
@@ -80,7 +83,8 @@ class ModelReader {
     const auto entry = entries_.find(std::string(preset.name));
     const bool known = entry != entries_.end();
     row_.target.base_url = known ? entry->second.base_url : std::string(preset.base_url);
-    row_.target.key = known ? entry->second.key : ground_.keys.variable(std::string(preset.key_variable));
+    row_.target.key =
+        known ? entry->second.key : dependencies_.keys.variable(std::string(preset.key_variable));
     if (known) row_.target.headers = entry->second.headers;
     const auto url = read_base_url(map_);
     if (url) {
@@ -88,9 +92,10 @@ class ModelReader {
       row_.target.key = {};
       row_.target.headers = {};
     }
-    if (map_.find("headers") != nullptr) row_.target.headers = read_headers(map_, ground_.keys, mistakes_);
+    if (map_.find("headers") != nullptr)
+      row_.target.headers = read_headers(map_, dependencies_.keys, mistakes_);
     const bool key_named = map_.find("api_key") != nullptr;
-    if (auto key = read_key(map_, ground_.keys, mistakes_)) row_.target.key = *std::move(key);
+    if (auto key = read_key(map_, dependencies_.keys, mistakes_)) row_.target.key = *std::move(key);
     if (row_.target.base_url.empty())
       return map_.mistake("base_url",
                           "is missing: provider " + std::string(preset.name) + " has none of its own");
@@ -137,7 +142,7 @@ class ModelReader {
   }
 
   const ProviderEntries& entries_;
-  const ModelGround& ground_;
+  const ModelDependencies& dependencies_;
   Mistakes& mistakes_;
   SectionMap map_;
   ModelRow row_;
@@ -157,9 +162,9 @@ const providers::Preset* read_preset(SectionMap& map, std::string_view key, cons
   return nullptr;
 }
 
-ModelRow read_model(const ConfigNode& node, const ProviderEntries& entries, const ModelGround& ground,
-                    Mistakes& mistakes) {
-  return ModelReader(node, entries, ground, mistakes).read();
+ModelRow read_model(const ConfigNode& node, const ProviderEntries& entries,
+                    const ModelDependencies& dependencies, Mistakes& mistakes) {
+  return ModelReader(node, entries, dependencies, mistakes).read();
 }
 
 namespace {
@@ -167,7 +172,8 @@ namespace {
 using base::ConfigNode;
 
 // Those of the file, and those whose key is in the environment.
-std::vector<providers::Target> open_providers(ProviderEntries entries, const ModelGround& ground) {
+std::vector<providers::Target> open_providers(ProviderEntries entries,
+                                              const ModelDependencies& dependencies) {
   std::vector<providers::Target> out;
   for (const providers::Preset& preset : providers::presets()) {
     const std::string name(preset.name);
@@ -175,21 +181,21 @@ std::vector<providers::Target> open_providers(ProviderEntries entries, const Mod
       out.push_back(std::move(entry->second));
       continue;
     }
-    base::Secret key = ground.keys.variable(std::string(preset.key_variable));
+    base::Secret key = dependencies.keys.variable(std::string(preset.key_variable));
     if (preset.base_url.empty() || key.empty()) continue;
     providers::Target target;
     target.preset = &preset;
     target.base_url = preset.base_url;
     target.key = std::move(key);
     target.response_format = preset.response_format;
-    target.timeouts = ground.timeouts;
+    target.timeouts = dependencies.timeouts;
     out.push_back(std::move(target));
   }
   return out;
 }
 
-void read_rows(const ConfigNode& section, const ProviderEntries& entries, const ModelGround& ground,
-               ModelsSection& out) {
+void read_rows(const ConfigNode& section, const ProviderEntries& entries,
+               const ModelDependencies& dependencies, ModelsSection& out) {
   if (section.kind == ConfigNode::Kind::kNone) return;
   if (section.kind != ConfigNode::Kind::kList) {
     out.mistakes.push_back(
@@ -201,7 +207,7 @@ void read_rows(const ConfigNode& section, const ProviderEntries& entries, const 
   };
   for (const ConfigNode& node : section.items) {
     const auto before = fatal();
-    inference::ModelRow row = read_model(node, entries, ground, out.mistakes);
+    inference::ModelRow row = read_model(node, entries, dependencies, out.mistakes);
     if (fatal() != before) continue;
     out.settings.models.push_back(std::move(row));
     out.places.push_back(node.place);
@@ -224,13 +230,13 @@ ModelsSection read_models(const ModelNodes& nodes, const std::map<std::string, s
                           const providers::Target::Timeouts& timeouts) {
   ModelsSection out;
   const KeySource keys(environment);
-  const ModelGround ground{keys, timeouts};
-  ProviderEntries entries = read_providers(nodes.providers, ground, out.mistakes);
+  const ModelDependencies dependencies{keys, timeouts};
+  ProviderEntries entries = read_providers(nodes.providers, dependencies, out.mistakes);
   out.settings.mock = nodes.mock;
   out.settings.aliases = read_aliases(nodes.aliases, out.mistakes);
   out.settings.mcp_slugs = read_mcp(nodes.mcp, keys, out.mistakes);
-  read_rows(nodes.models, entries, ground, out);
-  out.settings.open_providers = open_providers(std::move(entries), ground);
+  read_rows(nodes.models, entries, dependencies, out);
+  out.settings.open_providers = open_providers(std::move(entries), dependencies);
   check_fallbacks(out);
   return out;
 }
@@ -313,7 +319,8 @@ std::optional<std::string> read_base_url(SectionMap& map) {
   return std::nullopt;
 }
 
-ProviderEntries read_providers(const ConfigNode& section, const ModelGround& ground, Mistakes& mistakes) {
+ProviderEntries read_providers(const ConfigNode& section, const ModelDependencies& dependencies,
+                               Mistakes& mistakes) {
   ProviderEntries out;
   if (section.kind == ConfigNode::Kind::kNone) return out;
   if (section.kind != ConfigNode::Kind::kMap) {
@@ -327,12 +334,12 @@ ProviderEntries read_providers(const ConfigNode& section, const ModelGround& gro
     providers::Target target;
     target.preset = preset;
     target.response_format = preset->response_format;
-    target.timeouts = ground.timeouts;
+    target.timeouts = dependencies.timeouts;
     const auto url = read_base_url(map);
     target.base_url = url.value_or(std::string(preset->base_url));
-    if (!url) target.key = ground.keys.variable(std::string(preset->key_variable));
-    target.headers = read_headers(map, ground.keys, mistakes);
-    if (auto key = read_key(map, ground.keys, mistakes)) target.key = *std::move(key);
+    if (!url) target.key = dependencies.keys.variable(std::string(preset->key_variable));
+    target.headers = read_headers(map, dependencies.keys, mistakes);
+    if (auto key = read_key(map, dependencies.keys, mistakes)) target.key = *std::move(key);
     if (target.base_url.empty()) map.mistake("base_url", "is missing: this provider has none of its own");
     out.emplace(node.key, std::move(target));
   }

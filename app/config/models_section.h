@@ -20,7 +20,7 @@ using HeaderPairs = std::vector<std::pair<std::string, std::string>>;
 using ProviderEntries = std::map<std::string, providers::Target>;
 
 // What every reader here needs.
-struct ModelGround {
+struct ModelDependencies {
   const KeySource& keys;
   const providers::Target::Timeouts& timeouts;
 };
@@ -35,14 +35,14 @@ std::optional<base::Secret> read_key(SectionMap& map, const KeySource& keys, Mis
 // `base_url`, without its slash; a mistake if it is no URL.
 std::optional<std::string> read_base_url(SectionMap& map);
 
-ProviderEntries read_providers(const base::ConfigNode& section, const ModelGround& ground,
+ProviderEntries read_providers(const base::ConfigNode& section, const ModelDependencies& dependencies,
                                Mistakes& mistakes);
 std::map<std::string, std::string> read_aliases(const base::ConfigNode& section, Mistakes& mistakes);
 std::vector<inference::McpSlug> read_mcp(const base::ConfigNode& section, const KeySource& keys,
                                          Mistakes& mistakes);
 // One row of `models`; what is wrong with it is in `mistakes`.
 inference::ModelRow read_model(const base::ConfigNode& node, const ProviderEntries& entries,
-                               const ModelGround& ground, Mistakes& mistakes);
+                               const ModelDependencies& dependencies, Mistakes& mistakes);
 
 // The sections of the configuration file that say which models there are (docs/README.md).
 struct ModelNodes {

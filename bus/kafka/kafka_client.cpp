@@ -46,7 +46,7 @@ void destroy(rd_kafka_t* handle, int flags) {
   const auto ended = task.get_future();
   std::thread thread(std::move(task));
   if (ended.wait_for(kDestroyMax) == std::future_status::ready) return thread.join();
-  base::log_warn("kafka_client_left_behind", {{"waited_s", kDestroyMax.count()}});
+  base::log_warn("kafka_client_abandoned", {{"waited_s", kDestroyMax.count()}});
   thread.detach();
 }
 

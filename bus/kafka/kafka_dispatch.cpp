@@ -94,8 +94,8 @@ void KafkaDispatch::subscribe(schemas::Kind kind, std::string worker, OnToken on
   parts_->tokens[kind] = std::move(line);
 }
 
-void KafkaDispatch::set_room(schemas::Kind kind, std::size_t tokens) {
-  if (KafkaTokens* line = parts_->line_of(kind)) line->set_room(tokens);
+void KafkaDispatch::set_capacity(schemas::Kind kind, std::size_t tokens) {
+  if (KafkaTokens* line = parts_->line_of(kind)) line->set_capacity(tokens);
 }
 
 void KafkaDispatch::leave(schemas::Kind kind) {
@@ -124,9 +124,9 @@ std::int64_t KafkaDispatch::lag(schemas::Kind kind) const {
   return line == nullptr ? 0 : line->lag();
 }
 
-std::vector<PartitionLag> KafkaDispatch::lags(schemas::Kind kind) const {
+std::vector<schemas::PartitionLag> KafkaDispatch::lags(schemas::Kind kind) const {
   const KafkaTokens* line = parts_->line_of(kind);
-  return line == nullptr ? std::vector<PartitionLag>() : line->lags();
+  return line == nullptr ? std::vector<schemas::PartitionLag>() : line->lags();
 }
 
 HealthReport KafkaDispatch::health() const { return parts_->watch.health(); }

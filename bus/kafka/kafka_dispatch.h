@@ -30,7 +30,7 @@ class KafkaDispatch final : public Dispatch {
 
   void publish(Token token, OnDelivered done) override;
   void subscribe(schemas::Kind kind, std::string worker, OnToken on_token) override;
-  void set_room(schemas::Kind kind, std::size_t tokens) override;
+  void set_capacity(schemas::Kind kind, std::size_t tokens) override;
   // Its partitions are given to the group's other members.
   void leave(schemas::Kind kind) override;
   // Succeeds with the broker down; fails on a setting that librdkafka refuses, which the error names.
@@ -40,7 +40,7 @@ class KafkaDispatch final : public Dispatch {
   void stop(std::chrono::milliseconds deadline) override;
   HealthReport health() const override;
   std::int64_t lag(schemas::Kind kind) const override;
-  std::vector<PartitionLag> lags(schemas::Kind kind) const override;
+  std::vector<schemas::PartitionLag> lags(schemas::Kind kind) const override;
   bool durable() const override { return true; }
 
  private:

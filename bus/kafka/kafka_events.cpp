@@ -43,7 +43,7 @@ KafkaEvents::KafkaEvents(Options options) : parts_(std::make_unique<Parts>(std::
 
 KafkaEvents::~KafkaEvents() { stop(std::chrono::milliseconds(0)); }
 
-void KafkaEvents::publish(Hint hint) {
+void KafkaEvents::publish(schemas::JobChange hint) {
   const auto delivered = [this](const base::Status& outcome) {
     if (!outcome) parts_->lost.fetch_add(1, std::memory_order_relaxed);
   };

@@ -26,7 +26,7 @@ class KafkaEvents final : public Events {
   explicit KafkaEvents(Options options);
   ~KafkaEvents() override;  // stop(0)
 
-  void publish(Hint hint) override;
+  void publish(schemas::JobChange hint) override;
   void subscribe(OnHint on_hint) override;
   // Succeeds with the broker down; fails on a setting that librdkafka refuses, which the error names.
   base::Status start() override;

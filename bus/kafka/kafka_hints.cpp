@@ -97,7 +97,8 @@ void KafkaHints::receive(const rd_kafka_message_t& message) {
                                           {"reason", schemas::name(envelope.error())}});
     return;
   }
-  const Hint hint{envelope->job, envelope->tenant, envelope->version, envelope->status, envelope->waking};
+  const schemas::JobChange hint{envelope->job, envelope->tenant, envelope->version, envelope->status,
+                                envelope->waking};
   for (const OnHint& subscriber : subscribers_) subscriber(hint);
 }
 

@@ -114,7 +114,7 @@ void KafkaProducer::run(const std::stop_token& stop) {
 void KafkaProducer::replace_client() {
   auto made = make_client();
   if (!made) {
-    base::log_error("kafka_producer_not_replaced", {{"reason", made.error().message}});
+    base::log_error("kafka_producer_replace_failed", {{"reason", made.error().message}});
     fatal_ = true;  // once more after the next poll
     return;
   }

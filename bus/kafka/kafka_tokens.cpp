@@ -44,16 +44,16 @@ void KafkaTokens::start() {
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
 
-void KafkaTokens::set_room(std::size_t tokens) {
+void KafkaTokens::set_capacity(std::size_t tokens) {
   const std::lock_guard lock(mutex_);
-  const bool was_full = std::exchange(room_, tokens) == 0;
+  const bool was_full = std::exchange(capacity_, tokens) == 0;
   if (was_full && tokens > 0 && queue_) client_->wake(queue_.get());
 }
 
 void KafkaTokens::leave() {
   const std::lock_guard lock(mutex_);
   leaving_ = true;
-  room_ = 0;
+  capacity_ = 0;
   if (queue_) client_->wake(queue_.get());
 }
 
@@ -194,8 +194,8 @@ void KafkaTokens::hand_over() {
 
 bool KafkaTokens::take_place() {
   const std::lock_guard lock(mutex_);
-  if (room_ == 0) return false;
-  --room_;
+  if (capacity_ == 0) return false;
+  --capacity_;
   return true;
 }
 
@@ -215,7 +215,7 @@ void KafkaTokens::measure_lag() {
   const auto now = Clock::now();
   if (now < lag_due_) return;
   lag_due_ = now + kLagEvery;
-  std::vector<PartitionLag> lags;
+  std::vector<schemas::PartitionLag> lags;
   for (const auto& [number, offsets] : partitions_) {
     std::int64_t low = 0, high = 0;
     const auto code = rd_kafka_get_watermark_offsets(client_->get(), topic_.c_str(), number, &low, &high);
@@ -224,15 +224,15 @@ void KafkaTokens::measure_lag() {
   show_lags(std::move(lags));
 }
 
-void KafkaTokens::show_lags(std::vector<PartitionLag> lags) {
+void KafkaTokens::show_lags(std::vector<schemas::PartitionLag> lags) {
   std::int64_t sum = 0;
-  for (const PartitionLag& lag : lags) sum += lag.tokens;
+  for (const schemas::PartitionLag& lag : lags) sum += lag.tokens;
   lag_.store(sum, std::memory_order_relaxed);
   const std::lock_guard lock(mutex_);
   lags_ = std::move(lags);
 }
 
-std::vector<PartitionLag> KafkaTokens::lags() const {
+std::vector<schemas::PartitionLag> KafkaTokens::lags() const {
   const std::lock_guard lock(mutex_);
   return lags_;
 }

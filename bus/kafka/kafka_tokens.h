@@ -43,7 +43,7 @@ class KafkaTokens {
   KafkaTokens& operator=(const KafkaTokens&) = delete;
 
   void start();  // once the topic is there; more calls do nothing
-  void set_room(std::size_t tokens);
+  void set_capacity(std::size_t tokens);
   // Takes nothing more and gives its partitions to the group's other members, with the decided offsets
   // committed; the poll thread does so as soon as it comes round. It stays until `close`.
   void leave();
@@ -51,8 +51,8 @@ class KafkaTokens {
   void close(std::chrono::milliseconds deadline);
   // Tokens of the assigned partitions that are not decided, as of the last second.
   std::int64_t lag() const { return lag_.load(std::memory_order_relaxed); }
-  std::vector<PartitionLag> lags() const;  // the same, by partition
-  std::string trouble() const;             // what the watchdog sees; empty: nothing
+  std::vector<schemas::PartitionLag> lags() const;  // the same, by partition
+  std::string trouble() const;                      // what the watchdog sees; empty: nothing
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -73,7 +73,7 @@ class KafkaTokens {
   bool take_place();
   void regulate();
   void measure_lag();
-  void show_lags(std::vector<PartitionLag> lags);
+  void show_lags(std::vector<schemas::PartitionLag> lags);
   void rebalanced(rd_kafka_resp_err_t code, rd_kafka_topic_partition_list_t& partitions);
   void forget_partitions();
   void failed(rd_kafka_resp_err_t code, std::string_view reason);
@@ -96,9 +96,9 @@ class KafkaTokens {
   std::atomic<bool> leaving_{false};
   mutable std::mutex mutex_;
   std::condition_variable_any stopping_;
-  std::size_t room_ = 0;
+  std::size_t capacity_ = 0;
   std::chrono::milliseconds close_deadline_{0};
-  std::vector<PartitionLag> lags_;
+  std::vector<schemas::PartitionLag> lags_;
   std::shared_ptr<KafkaClient> client_;
   RdQueue queue_;  // the client's consumer queue, to wake the poll thread
   std::jthread thread_;

@@ -38,7 +38,7 @@ base::Status outcome_of(rd_kafka_event_t* event) {
     const auto code = rd_kafka_topic_result_error(results[i]);
     const std::string name = rd_kafka_topic_result_name(results[i]);
     if (code == RD_KAFKA_RESP_ERR_NO_ERROR) {
-      base::log_info("kafka_topic_made", {{"topic", name}});
+      base::log_info("kafka_topic_created", {{"topic", name}});
     } else if (code != RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS) {
       return kafka_error(code, "Kafka topic " + name + " cannot be made");
     }
@@ -164,7 +164,7 @@ void KafkaWatch::record(std::string reason) {
   if (before == reason) return;
   const std::string brokers = options_.cluster.broker_list();
   if (reason.empty()) {
-    base::log_info("kafka_up", {{"brokers", brokers}});
+    base::log_info("kafka_connected", {{"brokers", brokers}});
   } else {
     const auto level = before.empty() ? base::LogLevel::kWarn : base::LogLevel::kDebug;
     base::log(level, "kafka_degraded", {{"brokers", brokers}, {"reason", reason}});

@@ -20,7 +20,7 @@ namespace millrace::machines {
 namespace {
 
 struct Order {
-  JailOrder head;
+  JailRequest head;
   const char* folder = nullptr;
   std::vector<char*> words;
   std::vector<char*> variables;

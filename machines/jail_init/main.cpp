@@ -77,7 +77,7 @@ std::optional<int> attend(pid_t command, int child_ended) {
 
 int run() {
   ::close(kJailProgram);
-  JailOrder order;
+  JailRequest order;
   if (::pread(kJailOrder, &order, sizeof order, 0) != sizeof order) return 1;
   if (!enter_groups(kJailGroups, order.limits.groups)) {
     return say({JailWord::kNotBegun, JailStep::kGroups, errno}) ? 0 : 1;

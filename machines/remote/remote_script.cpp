@@ -99,7 +99,7 @@ std::string remote_command(RemoteTask task, const std::string& token) {
   return line.append(std::to_string(program_of(task).size()));
 }
 
-std::string remote_run_input(const CommandOrder& order) {
+std::string remote_run_input(const CommandRequest& order) {
   Order fields;
   fields.add(order.execution).add(schemas::machine_id(order.machine.id)).add(order.cwd);
   fields.add(std::to_string(order.command.size()));

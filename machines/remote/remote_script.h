@@ -143,7 +143,7 @@ enum class RemoteTask : std::uint8_t { kRun, kSweep };
 std::string remote_command(RemoteTask task, const std::string& token);
 
 // What a kRun reads. The command's own stdin follows.
-std::string remote_run_input(const CommandOrder& order);
+std::string remote_run_input(const CommandRequest& order);
 
 // What came from one kRun.
 struct RemoteTree {

@@ -72,7 +72,7 @@ struct SshDriver::Parts {
 
   // Some of it is connecting, the rest what an answer takes.
   std::chrono::milliseconds login_limit() const { return options.connect_timeout * 2; }
-  CommandEnd run(const CommandOrder& order, const StopSwitch& stop, const CommandHooks& hooks) const;
+  CommandEnd run(const CommandRequest& order, const CancelToken& stop, const CommandHooks& hooks) const;
   base::Result<process::Child> sweep(SshLogin& login, const RemoteTree& tree, int signal) const;
   static CommandEnd told(SshEnd end, const SshLogin& login);
 };
@@ -101,7 +101,7 @@ CommandEnd SshDriver::Parts::told(SshEnd end, const SshLogin& login) {
   return std::move(end.end);
 }
 
-CommandEnd SshDriver::Parts::run(const CommandOrder& order, const StopSwitch& stop,
+CommandEnd SshDriver::Parts::run(const CommandRequest& order, const CancelToken& stop,
                                  const CommandHooks& hooks) const {
   const auto failed = [](const base::Error& error) {
     CommandEnd end = end_by(How::kHostFailed, kCannotRun);
@@ -141,13 +141,13 @@ base::Result<std::unique_ptr<SshDriver>> SshDriver::open(Options options, proces
   return std::unique_ptr<SshDriver>(new SshDriver(std::move(parts)));
 }
 
-CommandEnd SshDriver::run(const CommandOrder& order, const StopSwitch& stop, const CommandHooks& hooks) {
+CommandEnd SshDriver::run(const CommandRequest& order, const CancelToken& stop, const CommandHooks& hooks) {
   return parts_->run(order, stop, hooks);
 }
 
 base::Result<schemas::MachineFacts> SshDriver::start(const schemas::Machine& machine,
-                                                     const StopSwitch& told) {
-  CommandOrder order;
+                                                     const CancelToken& told) {
+  CommandRequest order;
   order.machine = machine;
   const auto now = std::chrono::time_point_cast<base::WallTime::duration>(std::chrono::system_clock::now());
   order.execution = "start-" + base::Uuid::make(now).str();
@@ -161,8 +161,8 @@ base::Result<schemas::MachineFacts> SshDriver::start(const schemas::Machine& mac
   return error;
 }
 
-base::Status SshDriver::stop(const schemas::Machine& /*machine*/, const StopSwitch& /*told*/) { return {}; }
-base::Status SshDriver::destroy(const schemas::Machine& /*machine*/, const StopSwitch& /*told*/) {
+base::Status SshDriver::stop(const schemas::Machine& /*machine*/, const CancelToken& /*told*/) { return {}; }
+base::Status SshDriver::destroy(const schemas::Machine& /*machine*/, const CancelToken& /*told*/) {
   return {};
 }
 

@@ -31,12 +31,13 @@ class SshDriver final : public Driver {
   SshDriver(const SshDriver&) = delete;
   SshDriver& operator=(const SshDriver&) = delete;
 
-  CommandEnd run(const CommandOrder& order, const StopSwitch& stop, const CommandHooks& hooks) override;
+  CommandEnd run(const CommandRequest& order, const CancelToken& stop, const CommandHooks& hooks) override;
   // Logs in once: kMachineNotRoutable.
-  base::Result<schemas::MachineFacts> start(const schemas::Machine& machine, const StopSwitch& told) override;
+  base::Result<schemas::MachineFacts> start(const schemas::Machine& machine,
+                                            const CancelToken& told) override;
   // Nothing: the host is its operator's.
-  base::Status stop(const schemas::Machine& machine, const StopSwitch& told) override;
-  base::Status destroy(const schemas::Machine& machine, const StopSwitch& told) override;
+  base::Status stop(const schemas::Machine& machine, const CancelToken& told) override;
+  base::Status destroy(const schemas::Machine& machine, const CancelToken& told) override;
 
  private:
   struct Parts;

@@ -23,7 +23,7 @@ constexpr int kSweepsMax = 3;  // tries of one signal
 
 }  // namespace
 
-SshPump::SshPump(SshHandles handles, Order order, const StopSwitch& stop, const CommandHooks& hooks,
+SshPump::SshPump(SshHandles handles, Order order, const CancelToken& stop, const CommandHooks& hooks,
                  Sweep sweep)
     : handles_(std::move(handles)),
       order_(std::move(order)),

@@ -44,7 +44,7 @@ class SshPump {
   // Starts a kSweep by a connection of its own.
   using Sweep = std::function<base::Result<process::Child>(const RemoteTree& tree, int signal)>;
 
-  SshPump(SshHandles handles, Order order, const StopSwitch& stop, const CommandHooks& hooks, Sweep sweep);
+  SshPump(SshHandles handles, Order order, const CancelToken& stop, const CommandHooks& hooks, Sweep sweep);
 
   // Blocks until the client is gone, and what it ran as far as it can be reached.
   SshEnd run();
@@ -77,7 +77,7 @@ class SshPump {
 
   SshHandles handles_;
   Order order_;
-  const StopSwitch& stop_;
+  const CancelToken& stop_;
   const CommandHooks& hooks_;
   Sweep sweep_;
   RemoteOutput output_filter_;

@@ -47,7 +47,7 @@ CommandEnd not_begun(JailStep step, int code) {
 
 }  // namespace
 
-CommandPump::CommandPump(JailHandles jail, const StopSwitch& stop, int end_now, const CommandHooks& hooks)
+CommandPump::CommandPump(JailHandles jail, const CancelToken& stop, int end_now, const CommandHooks& hooks)
     : jail_(std::move(jail)), stop_(stop), end_now_(end_now), hooks_(hooks), buffer_(kPumpBufferBytes) {}
 
 CommandEnd CommandPump::run(milliseconds timeout) {
@@ -59,8 +59,8 @@ CommandEnd CommandPump::run(milliseconds timeout) {
 
 bool CommandPump::over() const {
   if (gave_up_) return true;
-  const bool setup_told = jail_.link.process() >= 0 || !jail_.setup_errors;
-  return phase_ == Phase::kGone && setup_told && !jail_.output && !jail_.errors;
+  const bool setup_reported = jail_.link.process() >= 0 || !jail_.setup_errors;
+  return phase_ == Phase::kGone && setup_reported && !jail_.output && !jail_.errors;
 }
 
 void CommandPump::enter(Phase phase, milliseconds limit) {

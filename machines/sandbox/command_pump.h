@@ -25,7 +25,7 @@ struct JailHandles {
 class CommandPump {
  public:
   // `end_now`: readable once the machine wants the command gone; it is then kHostFailed, without a message.
-  CommandPump(JailHandles jail, const StopSwitch& stop, int end_now, const CommandHooks& hooks);
+  CommandPump(JailHandles jail, const CancelToken& stop, int end_now, const CommandHooks& hooks);
 
   // Blocks until the jail is gone. `message` of kHostFailed is for the log: it may hold paths of the host; of
   // kPrepareFailed it says the reason alone.
@@ -53,7 +53,7 @@ class CommandPump {
   CommandEnd result();
 
   JailHandles jail_;
-  const StopSwitch& stop_;
+  const CancelToken& stop_;
   const int end_now_;
   const CommandHooks& hooks_;
   std::vector<char> buffer_;

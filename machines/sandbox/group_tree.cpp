@@ -281,7 +281,7 @@ bool GroupTree::set(const schemas::Machine& machine, const std::string& name, un
 }
 
 // In version 1 a thread that moves itself by `tasks` waits for nobody; version 2 has no such file.
-std::vector<base::Fd> GroupTree::entrances(const std::string& name) const {
+std::vector<base::Fd> GroupTree::cgroup_fds(const std::string& name) const {
   const char* const file = kind_ == Kind::kV1 ? "/tasks" : "/cgroup.procs";
   std::vector<base::Fd> files;
   for (const std::string& group : groups(name)) {

@@ -47,7 +47,7 @@ class GroupTree {
   // Makes the machine's groups and gives them its size. False: errno.
   bool set(const schemas::Machine& machine, const std::string& name, unsigned processes) const;
   // What a process writes "0" to, to enter the machine's groups. Empty: errno, one of them is not there.
-  std::vector<base::Fd> entrances(const std::string& name) const;
+  std::vector<base::Fd> cgroup_fds(const std::string& name) const;
   std::uint64_t memory_kills(const std::string& name) const;
   // Removes the machine's groups that are empty. False: something is still in one of them.
   bool remove(const std::string& name) const;

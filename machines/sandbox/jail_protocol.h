@@ -54,7 +54,7 @@ inline constexpr const char* kJailUser = "user";
 
 // The head of the order; then texts, each ended by a NUL: the folder, the words, the variables (NAME=value).
 // PATH is among them.
-struct JailOrder {
+struct JailRequest {
   JailLimits limits;
   std::uint32_t words = 0;  // at least 1
   std::uint32_t variables = 0;

@@ -110,7 +110,7 @@ MachineDisks::MachineDisks(std::string data_dir, process::Spawner& spawner, Mach
   if (!use_images || ::geteuid() != 0 || !spawner.has_own_mounts()) return;
   const base::Status tried = try_image();
   images_ = tried.has_value();
-  if (!images_) base::log_info("machine_disks_are_watched", {{"reason", tried.error().message}});
+  if (!images_) base::log_info("machine_disks_watched", {{"reason", tried.error().message}});
 }
 
 MachineDisks::~MachineDisks() {

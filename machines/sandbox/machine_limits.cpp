@@ -84,12 +84,12 @@ bool MachineLimits::set_groups(const schemas::Machine& machine, const std::strin
 
 std::vector<base::Fd> MachineLimits::enter(const schemas::Machine& machine, const std::string& name) {
   std::vector<base::Fd> files;
-  if (set_groups(machine, name)) files = tree_.entrances(name);
+  if (set_groups(machine, name)) files = tree_.cgroup_fds(name);
   if (files.empty()) sizes_.erase(name);
   return files;
 }
 
-MachineLimits::Entrances MachineLimits::entrances(const schemas::Machine& machine, const std::string& name) {
+MachineLimits::Entrances MachineLimits::cgroup_fds(const schemas::Machine& machine, const std::string& name) {
   const std::lock_guard lock(mutex_);
   Entrances found;
   if (!used_) return found;

@@ -38,7 +38,7 @@ class MachineLimits {
   };
   // How a process enters the groups of `machine` with all that it starts then, whatever its uid. The groups
   // get the machine's size.
-  Entrances entrances(const schemas::Machine& machine, const std::string& name);
+  Entrances cgroup_fds(const schemas::Machine& machine, const std::string& name);
   // How many processes of the machine the kernel has killed for its memory.
   std::uint64_t memory_kills(const std::string& name) const;
   // Removes its groups; waits up to a second for the last that is in them to be gone.

@@ -111,11 +111,11 @@ struct Sandbox::Parts {
         watch(disks.root(), uses) {}
 
   base::Result<JailSite> site(const schemas::Machine& machine, const std::string& name, MachinePlace place);
-  CommandEnd run_at(const CommandOrder& order, JailSite site, const std::string& name,
-                    const MachineUses::Use& use, const StopSwitch& stop, const CommandHooks& hooks);
-  CommandEnd run(const CommandOrder& order, const StopSwitch& stop, const CommandHooks& hooks);
+  CommandEnd run_at(const CommandRequest& order, JailSite site, const std::string& name,
+                    const MachineUses::Use& use, const CancelToken& stop, const CommandHooks& hooks);
+  CommandEnd run(const CommandRequest& order, const CancelToken& stop, const CommandHooks& hooks);
   CommandEnd tried();
-  base::Status end_all(const schemas::Machine& machine, const StopSwitch& told);
+  base::Status end_all(const schemas::Machine& machine, const CancelToken& told);
 };
 
 base::Result<JailSite> Sandbox::Parts::site(const schemas::Machine& machine, const std::string& name,
@@ -125,13 +125,13 @@ base::Result<JailSite> Sandbox::Parts::site(const schemas::Machine& machine, con
   JailSite site;
   site.uid = *uid;
   site.place = std::move(place);
-  site.entrances = limits.entrances(machine, name).files;
+  site.cgroup_fds = limits.cgroup_fds(machine, name).files;
   site.network = machine.settings.network;
   return site;
 }
 
-CommandEnd Sandbox::Parts::run_at(const CommandOrder& order, JailSite site, const std::string& name,
-                                  const MachineUses::Use& use, const StopSwitch& stop,
+CommandEnd Sandbox::Parts::run_at(const CommandRequest& order, JailSite site, const std::string& name,
+                                  const MachineUses::Use& use, const CancelToken& stop,
                                   const CommandHooks& hooks) {
   auto artifacts = ArtifactFolder::make(disks.root(), site.place.artifacts,
                                         order.execution.empty() ? name : order.execution, site.uid);
@@ -151,7 +151,8 @@ CommandEnd Sandbox::Parts::run_at(const CommandOrder& order, JailSite site, cons
   return end;
 }
 
-CommandEnd Sandbox::Parts::run(const CommandOrder& order, const StopSwitch& stop, const CommandHooks& hooks) {
+CommandEnd Sandbox::Parts::run(const CommandRequest& order, const CancelToken& stop,
+                               const CommandHooks& hooks) {
   if (order.command.empty()) return host_failed("an empty command");
   const auto use = uses.begin(order.machine.id, hooks.released);
   const std::string name = schemas::machine_id(order.machine.id);
@@ -169,7 +170,7 @@ CommandEnd Sandbox::Parts::run(const CommandOrder& order, const StopSwitch& stop
 
 // A trial command in a jail with a folder of its own, as all later ones.
 CommandEnd Sandbox::Parts::tried() {
-  CommandOrder order;
+  CommandRequest order;
   order.command = {"true"};
   order.timeout = kJailTrialLimit;
   const auto use = uses.begin(order.machine.id);
@@ -180,12 +181,12 @@ CommandEnd Sandbox::Parts::tried() {
   if (!place) return failed_by(place.error());
   auto made = site(order.machine, trial->name(), std::move(*place));
   if (!made) return failed_by(made.error());
-  CommandEnd end = run_at(order, std::move(*made), trial->name(), *use, StopSwitch(), {});
+  CommandEnd end = run_at(order, std::move(*made), trial->name(), *use, CancelToken(), {});
   limits.remove(trial->name());
   return end;
 }
 
-base::Status Sandbox::Parts::end_all(const schemas::Machine& machine, const StopSwitch& told) {
+base::Status Sandbox::Parts::end_all(const schemas::Machine& machine, const CancelToken& told) {
   uses.end(machine.id, kMachineStopped);
   const auto deadline = std::chrono::steady_clock::now() + kStopLimit;
   while (std::chrono::steady_clock::now() < deadline && !told.told()) {
@@ -221,29 +222,29 @@ base::Result<std::unique_ptr<Sandbox>> Sandbox::open(Options options, process::S
   return std::unique_ptr<Sandbox>(new Sandbox(std::move(parts)));
 }
 
-CommandEnd Sandbox::run(const CommandOrder& order, const StopSwitch& stop, const CommandHooks& hooks) {
+CommandEnd Sandbox::run(const CommandRequest& order, const CancelToken& stop, const CommandHooks& hooks) {
   return parts_->run(order, stop, hooks);
 }
 
-base::Result<schemas::MachineFacts> Sandbox::start(const schemas::Machine& machine, const StopSwitch& told) {
+base::Result<schemas::MachineFacts> Sandbox::start(const schemas::Machine& machine, const CancelToken& told) {
   const auto uid = machine_uid(machine.number);
   if (!uid) return uid.error();
   const auto use = parts_->uses.begin(machine.id);
   auto place = parts_->disks.open(machine, *uid, {told.fd(), use->fd()});
   if (!place) return with_reason(place.error());
-  const auto entrances = parts_->limits.entrances(machine, schemas::machine_id(machine.id));
-  return schemas::MachineFacts{std::string(MachineLimits::name(entrances.kind)),
+  const auto cgroup_fds = parts_->limits.cgroup_fds(machine, schemas::machine_id(machine.id));
+  return schemas::MachineFacts{std::string(MachineLimits::name(cgroup_fds.kind)),
                                place->image ? kImage : kWatched};
 }
 
-base::Status Sandbox::stop(const schemas::Machine& machine, const StopSwitch& told) {
+base::Status Sandbox::stop(const schemas::Machine& machine, const CancelToken& told) {
   if (auto ended = parts_->end_all(machine, told); !ended) return ended;
   parts_->disks.close(machine.id);
   parts_->limits.remove(schemas::machine_id(machine.id));
   return {};
 }
 
-base::Status Sandbox::destroy(const schemas::Machine& machine, const StopSwitch& told) {
+base::Status Sandbox::destroy(const schemas::Machine& machine, const CancelToken& told) {
   if (auto ended = parts_->end_all(machine, told); !ended) return ended;
   parts_->limits.remove(schemas::machine_id(machine.id));
   auto removed = parts_->disks.remove(machine.id);
@@ -253,7 +254,7 @@ base::Status Sandbox::destroy(const schemas::Machine& machine, const StopSwitch&
 }
 
 base::Result<process::Spawned> Sandbox::start_resident(const schemas::Machine& machine,
-                                                       const ResidentOrder& order, const StopSwitch& told) {
+                                                       const ResidentOrder& order, const CancelToken& told) {
   const auto uid = machine_uid(machine.number);
   if (!uid) return uid.error();
   const auto use = parts_->uses.begin(machine.id);

@@ -46,10 +46,11 @@ class Sandbox final : public Driver {
   Sandbox(const Sandbox&) = delete;
   Sandbox& operator=(const Sandbox&) = delete;
 
-  CommandEnd run(const CommandOrder& order, const StopSwitch& stop, const CommandHooks& hooks) override;
-  base::Result<schemas::MachineFacts> start(const schemas::Machine& machine, const StopSwitch& told) override;
-  base::Status stop(const schemas::Machine& machine, const StopSwitch& told) override;
-  base::Status destroy(const schemas::Machine& machine, const StopSwitch& told) override;
+  CommandEnd run(const CommandRequest& order, const CancelToken& stop, const CommandHooks& hooks) override;
+  base::Result<schemas::MachineFacts> start(const schemas::Machine& machine,
+                                            const CancelToken& told) override;
+  base::Status stop(const schemas::Machine& machine, const CancelToken& told) override;
+  base::Status destroy(const schemas::Machine& machine, const CancelToken& told) override;
 
   // Starts a program of the host's in a jail of the machine, for machines/sshd/local_sshd: the same limits,
   // disk, first process and lifetime as a command's, uid 1000 inside. The caller owns the child and kills it;
@@ -67,7 +68,7 @@ class Sandbox final : public Driver {
     std::vector<Bind> read_only;
   };
   base::Result<process::Spawned> start_resident(const schemas::Machine& machine, const ResidentOrder& order,
-                                                const StopSwitch& told);
+                                                const CancelToken& told);
 
   // What limits hold by on this host: MachineFacts::limits, and "image" where disks can be images.
   schemas::MachineFacts host_facts() const;

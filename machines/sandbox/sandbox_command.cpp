@@ -28,7 +28,7 @@ void set(schemas::Environment& variables, const std::string& name, const std::st
   }
 }
 
-schemas::Environment variables_of(const CommandOrder& order) {
+schemas::Environment variables_of(const CommandRequest& order) {
   const schemas::Environment ours{{"MILLRACE_MACHINE_ID", schemas::machine_id(order.machine.id)},
                                   {"MILLRACE_ARTIFACTS", "/artifacts"}};
   schemas::Environment variables{{"PATH", "/usr/local/bin:/usr/bin:/bin"}, {"HOME", "/workspace"}};
@@ -41,7 +41,7 @@ schemas::Environment variables_of(const CommandOrder& order) {
 void append_text(std::string& bytes, const std::string& text) { bytes.append(text).push_back('\0'); }
 
 // Another user, and bubblewrap up to what is seen inside.
-process::Words outer_words(const JailParts& parts, const JailSite& site, unsigned inner_uid) {
+process::Words outer_arguments(const JailParts& parts, const JailSite& site, unsigned inner_uid) {
   process::Words words{parts.limits.init_program, kJailUser, std::to_string(site.uid)};
   const process::NamespaceOptions options{inner_uid, site.network};
   process::append(words, process::namespace_words("machine", parts.limits.tmp_bytes, options));
@@ -54,10 +54,10 @@ process::Words outer_words(const JailParts& parts, const JailSite& site, unsigne
 }
 
 void map_entrances(process::Command& command, const JailSite& site, int first) {
-  for (const base::Fd& each : site.entrances) command.fds.push_back({first++, each.get()});
+  for (const base::Fd& each : site.cgroup_fds) command.fds.push_back({first++, each.get()});
 }
 
-process::Words resident_words(const JailLimits& limits) {
+process::Words resident_arguments(const JailLimits& limits) {
   return {kJailResident,
           std::to_string(limits.memory_bytes),
           std::to_string(limits.file_bytes),
@@ -108,13 +108,13 @@ JailLimits jail_limits(const schemas::Machine& machine, const Sandbox::Options& 
       static_cast<std::uint64_t>(std::max<std::int64_t>(seconds, 1)) * processors + kSpareCpuSeconds;
   result.open_files = limits.open_files;
   result.processes = limits.processes;
-  result.groups = static_cast<std::uint32_t>(site.entrances.size());
+  result.groups = static_cast<std::uint32_t>(site.cgroup_fds.size());
   return result;
 }
 
-std::string jail_order(const CommandOrder& order, const JailLimits& limits) {
+std::string jail_order(const CommandRequest& order, const JailLimits& limits) {
   const schemas::Environment variables = variables_of(order);
-  JailOrder head;
+  JailRequest head;
   head.limits = limits;
   head.words = static_cast<std::uint32_t>(order.command.size());
   head.variables = static_cast<std::uint32_t>(variables.size());
@@ -126,7 +126,7 @@ std::string jail_order(const CommandOrder& order, const JailLimits& limits) {
 }
 
 process::Command jail_command(const JailParts& parts, const JailSite& site, const JailEnds& ends) {
-  process::Words words = outer_words(parts, site, process::NamespaceOptions().inner_uid);
+  process::Words words = outer_arguments(parts, site, process::NamespaceOptions().inner_uid);
   process::append(words, {"--remount-ro", "/dev", "--remount-ro", "/", "--clearenv", "--as-pid-1"});
   process::append(words, {"--add-seccomp-fd", std::to_string(kJailFilter), "--",
                           "/proc/self/fd/" + std::to_string(kJailProgram)});
@@ -152,8 +152,8 @@ process::Command resident_command(const JailParts& parts, const JailSite& site,
                  {kJailFilter, files.filter.get()}};
   if (site.place.lock) command.fds.push_back({kJailDisk, site.place.lock->get()});
   map_entrances(command, site, kJailGroups);
-  process::Words words = outer_words(parts, site, kResidentUid);
-  SeenFiles seen(command, words, kJailGroups + static_cast<int>(site.entrances.size()));
+  process::Words words = outer_arguments(parts, site, kResidentUid);
+  SeenFiles seen(command, words, kJailGroups + static_cast<int>(site.cgroup_fds.size()));
   for (std::size_t i = 0; i < files.read_only.size(); ++i)
     seen.add(files.read_only[i].get(), order.read_only[i].path);
   for (std::size_t i = 0; i < files.hidden.size(); ++i)
@@ -164,7 +164,7 @@ process::Command resident_command(const JailParts& parts, const JailSite& site,
                           "/workspace", "--setenv", "MILLRACE_MACHINE_ID", schemas::machine_id(machine.id)});
   process::append(words, {"--as-pid-1", "--add-seccomp-fd", std::to_string(kJailFilter), "--",
                           "/proc/self/fd/" + std::to_string(kJailProgram)});
-  process::append(words, resident_words(jail_limits(machine, parts.limits, site, kResidentTime)));
+  process::append(words, resident_arguments(jail_limits(machine, parts.limits, site, kResidentTime)));
   process::append(words, order.argv);
   command.argv = std::move(words);
   return command;
@@ -193,7 +193,7 @@ struct BothEnds {
   base::Fd setup_errors;
 };
 
-base::Result<BothEnds> make_ends(const CommandOrder& order, const JailParts& parts, const JailSite& site) {
+base::Result<BothEnds> make_ends(const CommandRequest& order, const JailParts& parts, const JailSite& site) {
   auto link = JailLink::make();
   if (!link) return std::move(link.error());
   auto file =
@@ -219,8 +219,8 @@ base::Result<BothEnds> make_ends(const CommandOrder& order, const JailParts& par
 
 }  // namespace
 
-base::Result<JailHandles> start_jail(const CommandOrder& order, const JailParts& parts, const JailSite& site,
-                                     process::Spawner& spawner) {
+base::Result<JailHandles> start_jail(const CommandRequest& order, const JailParts& parts,
+                                     const JailSite& site, process::Spawner& spawner) {
   auto ends = make_ends(order, parts, site);
   if (!ends) return std::move(ends.error());
   auto child = process::Child::start(spawner, jail_command(parts, site, ends->theirs));

@@ -25,8 +25,8 @@ struct JailParts {
 struct JailSite {
   uid_t uid = 0;  // outside
   MachinePlace place;
-  std::string artifacts;            // the folder that is seen as /artifacts; empty: none
-  std::vector<base::Fd> entrances;  // MachineLimits
+  std::string artifacts;             // the folder that is seen as /artifacts; empty: none
+  std::vector<base::Fd> cgroup_fds;  // MachineLimits
   bool network = false;
 };
 
@@ -52,7 +52,7 @@ JailLimits jail_limits(const schemas::Machine& machine, const Sandbox::Options& 
 // The bytes of the order's file (machines/sandbox/jail_protocol.h). The variables are what every command gets
 // (PATH, HOME), then the order's own, the last of a name; MILLRACE_MACHINE_ID and MILLRACE_ARTIFACTS are ours
 // whatever it says.
-std::string jail_order(const CommandOrder& order, const JailLimits& limits);
+std::string jail_order(const CommandRequest& order, const JailLimits& limits);
 
 // The command that starts the jail of a command. Borrows the descriptors of all three until it is spawned.
 // There is no secret in it: others may read it in /proc.
@@ -72,7 +72,7 @@ process::Command resident_command(const JailParts& parts, const JailSite& site,
                                   const ResidentFiles& files);
 
 // Starts the jail of a command; the command waits in it for `JailWord::kGo`. Errors are for the operator.
-base::Result<JailHandles> start_jail(const CommandOrder& order, const JailParts& parts, const JailSite& site,
-                                     process::Spawner& spawner);
+base::Result<JailHandles> start_jail(const CommandRequest& order, const JailParts& parts,
+                                     const JailSite& site, process::Spawner& spawner);
 
 }  // namespace millrace::machines

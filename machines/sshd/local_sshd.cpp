@@ -20,7 +20,7 @@ base::WallTime now() {
 
 // The operator's text goes to the log, and to the machine's owner what is theirs to know.
 base::Error told_owner(const std::string& machine, const base::Error& error) {
-  base::log_error("ssh_door_failed", {{"machine", machine}, {"reason", error.message}});
+  base::log_error("ssh_listener_failed", {{"machine", machine}, {"reason", error.message}});
   return base::error(base::Code::kHostAgentFailed, "the host could not open the machine's SSH door");
 }
 
@@ -34,20 +34,21 @@ struct LocalSshd::Parts {
         sandbox(jails),
         authority(std::move(signer)),
         hooks(std::move(asked)),
-        doors(options, hooks,
-              [this](SshdDoors::Visitor& visitor, const StopSwitch& stop) { return begin(visitor, stop); }) {}
+        listeners(options, hooks, [this](SshListeners::Visitor& visitor, const CancelToken& stop) {
+          return begin(visitor, stop);
+        }) {}
 
-  base::Result<SshdConnection> begin(SshdDoors::Visitor& visitor, const StopSwitch& stop) const;
+  base::Result<SshdConnection> begin(SshListeners::Visitor& visitor, const CancelToken& stop) const;
 
   const Options options;
   Sandbox& sandbox;
   const std::shared_ptr<const SshAuthority> authority;
   const Hooks hooks;
-  SshdDoors doors;  // last: its threads use all of the above
+  SshListeners listeners;  // last: its threads use all of the above
 };
 
-base::Result<SshdConnection> LocalSshd::Parts::begin(SshdDoors::Visitor& visitor,
-                                                     const StopSwitch& stop) const {
+base::Result<SshdConnection> LocalSshd::Parts::begin(SshListeners::Visitor& visitor,
+                                                     const CancelToken& stop) const {
   auto serials = hooks.revoked();
   if (!serials) return std::move(serials.error());
   const std::string id = schemas::machine_id(visitor.machine.id);
@@ -59,7 +60,7 @@ base::Result<SshdConnection> LocalSshd::Parts::begin(SshdDoors::Visitor& visitor
   auto connection = ConnectionRelay::start(std::move(visitor.socket));
   if (!connection) return std::move(connection.error());
   Sandbox::ResidentOrder order;
-  order.argv = sshd_words();
+  order.argv = sshd_arguments();
   order.input = connection->jail.input.get();
   order.output = connection->jail.output.get();
   order.errors = log->write.get();
@@ -93,24 +94,24 @@ LocalSshd::~LocalSshd() = default;
 
 base::Result<LocalSshd::Endpoint> LocalSshd::listen(const schemas::Machine& machine, int port) {
   if (machine.settings.network) {
-    parts_->doors.remove(machine.id);
+    parts_->listeners.remove(machine.id);
     return base::error(base::Code::kMachineNotRoutable,
                        "the machine has no SSH: its configuration gives it the host's network");
   }
-  if (const auto known = parts_->doors.endpoint(machine)) return *known;
+  if (const auto known = parts_->listeners.endpoint(machine)) return *known;
   const std::string id = schemas::machine_id(machine.id);
   auto key = key_in_file(parts_->options.data_dir + "/machines/" + id + "/ssh_host_ed25519_key", id);
   if (!key) return told_owner(id, key.error());
   auto made = listening_socket(parts_->options.listen_host, port);
   if (!made) return told_owner(id, made.error());
-  return parts_->doors.add({machine,
-                            {parts_->options.public_host, made->port},
-                            std::move(*key),
-                            std::move(made->socket),
-                            {},
-                            false});
+  return parts_->listeners.add({machine,
+                                {parts_->options.public_host, made->port},
+                                std::move(*key),
+                                std::move(made->socket),
+                                {},
+                                false});
 }
 
-void LocalSshd::close(const base::Uuid& machine) { parts_->doors.remove(machine); }
+void LocalSshd::close(const base::Uuid& machine) { parts_->listeners.remove(machine); }
 
 }  // namespace millrace::machines

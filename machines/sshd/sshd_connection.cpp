@@ -51,7 +51,7 @@ bool SshdConnection::is_over() {
   if (std::exchange(has_ended_, true)) return relay_->is_over();
   if (log_) read_log();
   if (exit->signal == 0 && exit->code == kJailFailed) {
-    base::log_warn("sshd_did_not_start", {{"machine", machine_}, {"text", last_line_}});
+    base::log_warn("sshd_start_failed", {{"machine", machine_}, {"text", last_line_}});
   }
   return relay_->is_over();
 }

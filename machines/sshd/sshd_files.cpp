@@ -102,7 +102,7 @@ std::vector<std::string> sshd_programs() {
   return here;
 }
 
-std::vector<std::string> sshd_words() { return {kSshdProgram, "-i", "-e", "-f", kConfig}; }
+std::vector<std::string> sshd_arguments() { return {kSshdProgram, "-i", "-e", "-f", kConfig}; }
 
 base::Result<std::vector<JailFile>> sshd_files(const SshdOrder& order, const SshAuthority& authority) {
   std::vector<JailFile> files;

@@ -30,7 +30,7 @@ struct JailFile {
 std::vector<std::string> sshd_programs();
 
 // The words that start sshd on the connection at its descriptors 0 and 1; what it says goes to 2.
-std::vector<std::string> sshd_words();
+std::vector<std::string> sshd_arguments();
 
 // Its configuration, host key with a certificate for the next minutes, CA, revocation list of this moment,
 // and the one account that it knows. kOverloaded: no descriptor is left.

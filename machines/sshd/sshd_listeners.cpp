@@ -17,7 +17,7 @@
 namespace millrace::machines {
 namespace {
 
-using schemas::SshDoor;
+using schemas::SshListenerState;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kDeafness{250};
@@ -30,11 +30,11 @@ std::string address_text(const sockaddr_storage& address, socklen_t size) {
   return failed != 0 ? "unknown" : std::string(host.data()) + " port " + port.data();
 }
 
-bool is_over(const base::Result<SshDoor>& door) { return door && *door == SshDoor::kOver; }
+bool is_over(const base::Result<SshListenerState>& door) { return door && *door == SshListenerState::kOver; }
 
 }  // namespace
 
-SshdDoors::SshdDoors(const LocalSshd::Options& options, const LocalSshd::Hooks& hooks, Begin begin)
+SshListeners::SshListeners(const LocalSshd::Options& options, const LocalSshd::Hooks& hooks, Begin begin)
     : connections_max_(options.connections_max),
       starts_max_(options.starts_max),
       round_(options.round),
@@ -45,59 +45,59 @@ SshdDoors::SshdDoors(const LocalSshd::Options& options, const LocalSshd::Hooks& 
       next_round_(Steady::now() + round_),
       thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
-SshdDoors::~SshdDoors() {
+SshListeners::~SshListeners() {
   thread_.request_stop();
   wake();
   thread_.join();
 }
 
-void SshdDoors::wake() const {
+void SshListeners::wake() const {
   const std::uint64_t one = 1;
   // Fails only when it has been written 2^64 - 2 times: then it is readable as it is.
   [[maybe_unused]] const ssize_t written = ::write(woken_.get(), &one, sizeof one);
 }
 
-std::optional<LocalSshd::Endpoint> SshdDoors::endpoint(const schemas::Machine& machine) {
+std::optional<LocalSshd::Endpoint> SshListeners::endpoint(const schemas::Machine& machine) {
   std::unique_lock lock(mutex_);
   settled_.wait(lock, [&] { return !attended_.contains(machine.id); });
-  const auto found = doors_.find(machine.id);
-  if (found == doors_.end()) return std::nullopt;
+  const auto found = listeners_.find(machine.id);
+  if (found == listeners_.end()) return std::nullopt;
   found->second.machine = machine;
   return found->second.endpoint;
 }
 
-LocalSshd::Endpoint SshdDoors::add(SshdDoor door) {
+LocalSshd::Endpoint SshListeners::add(SshdListener door) {
   const base::Uuid id = door.machine.id;
   std::unique_lock lock(mutex_);
   settled_.wait(lock, [&] { return !attended_.contains(id); });
-  LocalSshd::Endpoint endpoint = doors_.try_emplace(id, std::move(door)).first->second.endpoint;
+  LocalSshd::Endpoint endpoint = listeners_.try_emplace(id, std::move(door)).first->second.endpoint;
   lock.unlock();
   wake();
   return endpoint;
 }
 
-void SshdDoors::remove(const base::Uuid& machine) {
+void SshListeners::remove(const base::Uuid& machine) {
   std::unique_lock lock(mutex_);
-  if (const auto door = doors_.find(machine); door != doors_.end()) door->second.ending = true;
+  if (const auto door = listeners_.find(machine); door != listeners_.end()) door->second.ending = true;
   starts_.stop(machine);
   settled_.wait(lock, [&] { return !attended_.contains(machine); });
-  const auto ended = doors_.extract(machine);
+  const auto ended = listeners_.extract(machine);
   lock.unlock();
   wake();
 }
 
-void SshdDoors::run(const std::stop_token& stop) {
+void SshListeners::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     try {
       step();
     } catch (const std::exception& error) {
-      base::log_error("sshd_doors", {{"error", error.what()}});
+      base::log_error("sshd_listeners_opened", {{"error", error.what()}});
       deaf_until_ = Steady::now() + kDeafness;
     }
   }
 }
 
-void SshdDoors::step() {
+void SshListeners::step() {
   Watched now = watched();
   if (::poll(now.fds.data(), now.fds.size(), wait_limit()) < 0) return;
   std::uint64_t count = 0;
@@ -108,14 +108,14 @@ void SshdDoors::step() {
   if (Steady::now() >= next_round_) go_round();
 }
 
-int SshdDoors::wait_limit() const {
+int SshListeners::wait_limit() const {
   const auto now = Steady::now();
   const auto next = now < deaf_until_ ? std::min(next_round_, deaf_until_) : next_round_;
   return static_cast<int>(
       std::max<milliseconds::rep>(std::chrono::ceil<milliseconds>(next - now).count(), 0));
 }
 
-SshdDoors::Watched SshdDoors::watched() {
+SshListeners::Watched SshListeners::watched() {
   Watched all;
   all.fds.push_back({woken_.get(), POLLIN, 0});
   const auto add = [&](int fd, Watch watch) {
@@ -125,7 +125,7 @@ SshdDoors::Watched SshdDoors::watched() {
   };
   const bool deaf = Steady::now() < deaf_until_ || starts_full();
   const std::lock_guard lock(mutex_);
-  for (const auto& [id, door] : doors_) {
+  for (const auto& [id, door] : listeners_) {
     if (!deaf && !door.ending && !attended_.contains(id)) add(door.listener.get(), {id, 0});
     for (const auto& [number, connection] : door.connections) {
       add(connection.end_fd(), {id, number});
@@ -135,7 +135,7 @@ SshdDoors::Watched SshdDoors::watched() {
   return all;
 }
 
-void SshdDoors::look_at(const Watch& watch) {
+void SshListeners::look_at(const Watch& watch) {
   if (watch.connection == 0) {
     answer(watch.machine);
   } else {
@@ -143,35 +143,35 @@ void SshdDoors::look_at(const Watch& watch) {
   }
 }
 
-bool SshdDoors::starts_full() {
+bool SshListeners::starts_full() {
   const bool full = starts_.full();
-  if (full && !full_told_) base::log_warn("ssh_starts_wait", {{"starts_max", starts_max_}});
-  full_told_ = full;
+  if (full && !full_reported_) base::log_warn("ssh_starts_queued", {{"starts_max", starts_max_}});
+  full_reported_ = full;
   return full;
 }
 
-void SshdDoors::answer(const base::Uuid& machine) {
+void SshListeners::answer(const base::Uuid& machine) {
   if (starts_full()) return;
   const auto somebody = visitor(machine);
   if (!somebody) return;
   const auto begun =
-      starts_.begin(machine, [this, somebody](const StopSwitch& stop) { start(*somebody, stop); });
+      starts_.begin(machine, [this, somebody](const CancelToken& stop) { start(*somebody, stop); });
   if (!begun) settle(*somebody, false, begun.error());
 }
 
 // Whoever removes the door later finds this start and stops it.
-void SshdDoors::start(Visitor& visitor, const StopSwitch& stop) {
+void SshListeners::start(Visitor& visitor, const CancelToken& stop) {
   try {
     if (ends(visitor.machine.id)) return leave(visitor.machine.id);
     const auto door = asked(visitor.machine.id);
     settle(visitor, is_over(door), served(visitor, door, stop));
   } catch (const std::exception& error) {
-    base::log_error("sshd_doors", {{"error", error.what()}});
+    base::log_error("sshd_listeners_opened", {{"error", error.what()}});
     leave(visitor.machine.id);
   }
 }
 
-base::Result<SshDoor> SshdDoors::asked(const base::Uuid& machine) const {
+base::Result<SshListenerState> SshListeners::asked(const base::Uuid& machine) const {
   try {
     return hooks_.door(machine);
   } catch (const std::exception& error) {
@@ -179,10 +179,11 @@ base::Result<SshDoor> SshdDoors::asked(const base::Uuid& machine) const {
   }
 }
 
-base::Result<SshdConnection> SshdDoors::served(Visitor& visitor, const base::Result<SshDoor>& door,
-                                               const StopSwitch& stop) const {
+base::Result<SshdConnection> SshListeners::served(Visitor& visitor,
+                                                  const base::Result<SshListenerState>& door,
+                                                  const CancelToken& stop) const {
   if (!door) return door.error();
-  if (*door != SshDoor::kServes) {
+  if (*door != SshListenerState::kServes) {
     return base::error(base::Code::kMachineNotRoutable, "the machine's SSH is not this worker's now");
   }
   try {
@@ -192,11 +193,11 @@ base::Result<SshdConnection> SshdDoors::served(Visitor& visitor, const base::Res
   }
 }
 
-std::shared_ptr<SshdDoors::Visitor> SshdDoors::visitor(const base::Uuid& machine) {
+std::shared_ptr<SshListeners::Visitor> SshListeners::visitor(const base::Uuid& machine) {
   const std::lock_guard lock(mutex_);
-  const auto found = doors_.find(machine);
-  if (found == doors_.end() || found->second.ending || attended_.contains(machine)) return nullptr;
-  SshdDoor& door = found->second;
+  const auto found = listeners_.find(machine);
+  if (found == listeners_.end() || found->second.ending || attended_.contains(machine)) return nullptr;
+  SshdListener& door = found->second;
   sockaddr_storage from{};
   socklen_t size = sizeof from;
   base::Fd socket(::accept4(door.listener.get(), reinterpret_cast<sockaddr*>(&from), &size, SOCK_CLOEXEC));
@@ -206,7 +207,7 @@ std::shared_ptr<SshdDoors::Visitor> SshdDoors::visitor(const base::Uuid& machine
     return nullptr;
   }
   if (door.connections.size() >= static_cast<std::size_t>(connections_max_)) {
-    if (!std::exchange(door.full_told, true)) {
+    if (!std::exchange(door.full_reported, true)) {
       base::log_warn("ssh_connections_refused",
                      {{"machine", schemas::machine_id(machine)}, {"connections_max", connections_max_}});
     }
@@ -218,7 +219,7 @@ std::shared_ptr<SshdDoors::Visitor> SshdDoors::visitor(const base::Uuid& machine
   return visitor;
 }
 
-void SshdDoors::settle(const Visitor& visitor, bool over, base::Result<SshdConnection> made) {
+void SshListeners::settle(const Visitor& visitor, bool over, base::Result<SshdConnection> made) {
   const base::Uuid& id = visitor.machine.id;
   if (!made) {
     base::log_warn("ssh_connection_failed",
@@ -228,58 +229,58 @@ void SshdDoors::settle(const Visitor& visitor, bool over, base::Result<SshdConne
   if (made) {
     const std::lock_guard lock(mutex_);
     // `remove` waits for `leave`: the door is still there.
-    doors_.at(id).connections.try_emplace(++last_connection_, std::move(*made));
+    listeners_.at(id).connections.try_emplace(++last_connection_, std::move(*made));
   }
   leave(id);
   if (made && hooks_.on_use) hooks_.on_use(id);
 }
 
-bool SshdDoors::ends(const base::Uuid& machine) {
+bool SshListeners::ends(const base::Uuid& machine) {
   const std::lock_guard lock(mutex_);
-  const auto door = doors_.find(machine);
-  return door == doors_.end() || door->second.ending;
+  const auto door = listeners_.find(machine);
+  return door == listeners_.end() || door->second.ending;
 }
 
-void SshdDoors::leave(const base::Uuid& machine) {
+void SshListeners::leave(const base::Uuid& machine) {
   const std::lock_guard lock(mutex_);
   attended_.erase(machine);
   settled_.notify_all();
 }
 
 // The end of a door that is attended.
-void SshdDoors::shut(const base::Uuid& machine) {
-  base::log_info("ssh_door_shut", {{"machine", schemas::machine_id(machine)}});
+void SshListeners::shut(const base::Uuid& machine) {
+  base::log_info("ssh_listener_closed", {{"machine", schemas::machine_id(machine)}});
   std::unique_lock lock(mutex_);
   attended_.erase(machine);
-  const auto ended = doors_.extract(machine);
+  const auto ended = listeners_.extract(machine);
   lock.unlock();
   settled_.notify_all();
 }
 
-void SshdDoors::attend(const Watch& watch) {
+void SshListeners::attend(const Watch& watch) {
   std::unique_lock lock(mutex_);
-  const auto door = doors_.find(watch.machine);
-  if (door == doors_.end()) return;
+  const auto door = listeners_.find(watch.machine);
+  if (door == listeners_.end()) return;
   auto& connections = door->second.connections;
   const auto connection = connections.find(watch.connection);
   if (connection == connections.end()) return;
   if (connection->second.log_fd() >= 0) connection->second.read_log();
   if (!connection->second.is_over()) return;
-  door->second.full_told = false;
+  door->second.full_reported = false;
   const auto ended = connections.extract(connection);
   lock.unlock();
   if (hooks_.on_use) hooks_.on_use(watch.machine);
 }
 
-void SshdDoors::go_round() {
+void SshListeners::go_round() {
   next_round_ = Steady::now() + round_;
   std::vector<base::Uuid> all, used;
   std::unique_lock lock(mutex_);
-  for (const auto& [id, door] : doors_) all.push_back(id);
+  for (const auto& [id, door] : listeners_) all.push_back(id);
   lock.unlock();
   for (const base::Uuid& machine : all) check(machine);
   lock.lock();
-  for (const auto& [id, door] : doors_) {
+  for (const auto& [id, door] : listeners_) {
     if (!door.connections.empty()) used.push_back(id);
   }
   lock.unlock();
@@ -288,11 +289,11 @@ void SshdDoors::go_round() {
 }
 
 // Whoever is just coming in asks as well.
-void SshdDoors::check(const base::Uuid& machine) {
+void SshListeners::check(const base::Uuid& machine) {
   {
     const std::lock_guard lock(mutex_);
-    const auto door = doors_.find(machine);
-    if (door == doors_.end() || door->second.ending || !attended_.insert(machine).second) return;
+    const auto door = listeners_.find(machine);
+    if (door == listeners_.end() || door->second.ending || !attended_.insert(machine).second) return;
   }
   if (is_over(asked(machine))) return shut(machine);
   leave(machine);

@@ -91,7 +91,8 @@ bool SshdStarts::full() {
   return starts_.size() >= static_cast<std::size_t>(starts_max_);
 }
 
-base::Status SshdStarts::begin(const base::Uuid& machine, std::function<void(const StopSwitch& stop)> start) {
+base::Status SshdStarts::begin(const base::Uuid& machine,
+                               std::function<void(const CancelToken& stop)> start) {
   const std::lock_guard lock(mutex_);
   Start& begun = starts_.emplace_back();
   begun.machine = machine;
@@ -106,7 +107,7 @@ base::Status SshdStarts::begin(const base::Uuid& machine, std::function<void(con
   return base::error(base::Code::kOverloaded, "no thread or file descriptor is left: raise `ulimit -u -n`");
 }
 
-void SshdStarts::run(Start& start, const std::function<void(const StopSwitch& stop)>& act) {
+void SshdStarts::run(Start& start, const std::function<void(const CancelToken& stop)>& act) {
   pthread_setname_np(pthread_self(), "sshd start");
   act(start.stop);
   {

@@ -36,18 +36,18 @@ class SshdStarts {
   bool full();
   // kOverloaded: no thread or descriptor is left. `start` does not throw. REQUIRES: it is not full; one
   // thread begins all of them.
-  base::Status begin(const base::Uuid& machine, std::function<void(const StopSwitch& stop)> start);
+  base::Status begin(const base::Uuid& machine, std::function<void(const CancelToken& stop)> start);
   // Tells those of the machine.
   void stop(const base::Uuid& machine);
 
  private:
   struct Start {
     base::Uuid machine;
-    StopSwitch stop;
+    CancelToken stop;
     bool over = false;
     std::jthread thread;
   };
-  void run(Start& start, const std::function<void(const StopSwitch& stop)>& act);
+  void run(Start& start, const std::function<void(const CancelToken& stop)>& act);
 
   const int starts_max_;
   const std::function<void()> on_end_;

@@ -21,7 +21,7 @@ bool Pool::post(Lane lane, std::function<void()> task) {
   return put(lane, std::move(task), options_.queue_max);
 }
 
-bool Pool::post_owed(Lane lane, std::function<void()> task) {
+bool Pool::post_reply(Lane lane, std::function<void()> task) {
   return put(lane, std::move(task), std::numeric_limits<std::size_t>::max());
 }
 
@@ -53,7 +53,7 @@ void run_task(const std::function<void()>& task) {
   try {
     task();
   } catch (const std::exception& e) {
-    log_error("pool_task_threw", {{"what", e.what()}});
+    log_error("pool_task_failed", {{"what", e.what()}});
   }
 }
 

@@ -29,7 +29,7 @@ class Pool {
   [[nodiscard]] bool post(Lane lane, std::function<void()> task);
   // The same past `queue_max`, for what ends work that was taken before and so is bounded by it. False: the
   // pool is closed.
-  [[nodiscard]] bool post_owed(Lane lane, std::function<void()> task);
+  [[nodiscard]] bool post_reply(Lane lane, std::function<void()> task);
   // Runs what is queued to the end, then joins.
   void close();
 

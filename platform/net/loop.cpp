@@ -36,7 +36,7 @@ void guarded(const std::function<void()>& f) {
   try {
     f();
   } catch (const std::exception& e) {
-    base::log_error("loop_callback_threw", {{"what", e.what()}});
+    base::log_error("loop_callback_failed", {{"what", e.what()}});
   }
 }
 
@@ -121,7 +121,7 @@ void Loop::post(std::function<void()> f) {
              }));
 }
 
-void Loop::visit(std::function<void()> f) {
+void Loop::run_inline_if_idle(std::function<void()> f) {
   Impl& impl = *impl_;
   if (on_this_thread() || !impl.idle.load(std::memory_order_relaxed) || impl.posted.load() > 0) {
     return post(std::move(f));
@@ -132,7 +132,7 @@ void Loop::visit(std::function<void()> f) {
     return post(std::move(f));
   }
   {
-    const Visit visit(impl);
+    const Visit run_inline_if_idle(impl);
     impl.of_visit.push_back(std::move(f));
     for (int ran = 0; ran < kVisitMax && !impl.of_visit.empty(); ++ran) {
       const auto next = std::move(impl.of_visit.front());

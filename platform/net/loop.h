@@ -20,7 +20,7 @@ class Loop {
   // The same, but if the loop has nothing to do, and nothing was posted before, `f` and what it posts run at
   // once and here, as if this thread were the loop's: who waits for an answer is spared a wake-up. For
   // threads that do not block either; not under a lock that anything of the loop takes.
-  void visit(std::function<void()> f);
+  void run_inline_if_idle(std::function<void()> f);
   // Runs `f` once after `delay` unless the ticket is dropped or cancelled first. Dropping it from another
   // thread may race with a run that has begun; `f` must tolerate that.
   class Timer {

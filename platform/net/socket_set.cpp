@@ -37,7 +37,7 @@ void SocketSet::watch(int fd, bool read, bool write) {
   // One that is changed while it still counts as ready would wake nobody outside; one that is added does.
   const bool anew = fresh || (others_wait_ && ::epoll_ctl(fd_, EPOLL_CTL_DEL, fd, nullptr) == 0);
   if (::epoll_ctl(fd_, anew ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, fd, &event) != 0)
-    base::log_error("socket_not_watched", {{"errno", errno}});
+    base::log_error("socket_watch_failed", {{"errno", errno}});
 }
 
 void SocketSet::forget(int fd) {
@@ -67,7 +67,7 @@ void SocketSet::wait() {
   set_.async_wait(asio::posix::stream_descriptor::wait_read,
                   in_turn(impl_, [this, alive = std::weak_ptr(alive_)](asio::error_code error) {
                     if (error || alive.expired()) return;
-                    tell_all_ready();
+                    resume_all_ready();
                     if (!alive.expired() && !others_wait_) wait();
                   }));
 }
@@ -75,7 +75,7 @@ void SocketSet::wait() {
 // An edge is told once: nothing may be left that was ready. What becomes ready meanwhile is another edge.
 void SocketSet::come_up() {
   for (int round = 0; round < kRoundsMax; ++round) {
-    if (tell_all_ready()) return;
+    if (resume_all_ready()) return;
   }
   come_up_later();
 }
@@ -87,7 +87,7 @@ void SocketSet::come_up_later() {
 }
 
 // False: there may be more that was ready before.
-bool SocketSet::tell_all_ready() {
+bool SocketSet::resume_all_ready() {
   if (fd_ < 0) return true;
   std::array<epoll_event, kReadyMax> events;
   const int count = ::epoll_wait(fd_, events.data(), static_cast<int>(events.size()), 0);

@@ -29,7 +29,7 @@ class SocketSet {
   int fd() const { return fd_; }
 
  private:
-  bool tell_all_ready();
+  bool resume_all_ready();
   void wait();
   void come_up_later();
 

@@ -172,7 +172,7 @@ bool Child::end(milliseconds within) {
   kill_tree();
   const bool ended = reap(spawned_.pidfd, Steady::now() + within);
   if (!ended)
-    base::log_error("child_outlives_sigkill", {{"pid", spawned_.pid}, {"program", name_of(spawned_.pid)}});
+    base::log_error("child_survived_sigkill", {{"pid", spawned_.pid}, {"program", name_of(spawned_.pid)}});
   spawned_.pidfd.reset();
   return ended;
 }

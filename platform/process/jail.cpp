@@ -100,7 +100,7 @@ JailProbe Jail::probe(Spawner& spawner, const JailOptions& options) {
 }
 
 std::vector<std::string> Jail::outer_arguments() const {
-  Words words = setpriv_words(options_.uid);
+  Words words = setpriv_arguments(options_.uid);
   const bool namespaces = confinement_ == Confinement::kNamespaces;
   if (!namespaces) append(words, {"--pdeathsig", "KILL"});
   const JailLimits& limits = options_.limits;

@@ -29,7 +29,7 @@ bool all_may_read(const char* path) {
 }
 
 // A device on a mount without devices can be neither opened nor written.
-Words hiding_words() {
+Words hiding_arguments() {
   Words words;
   for (const char* file : kHostFiles) {
     if (all_may_read(file)) append(words, {"--ro-bind", "/dev/null", file});
@@ -47,7 +47,7 @@ constexpr const char* kNetworkFiles[] = {"/etc/resolv.conf", "/etc/hosts", "/etc
 
 void append(Words& to, const Words& more) { to.insert(to.end(), more.begin(), more.end()); }
 
-Words setpriv_words(uid_t uid) {
+Words setpriv_arguments(uid_t uid) {
   Words words{kSetpriv};
   if (::geteuid() == 0) {
     const std::string text = std::to_string(uid);
@@ -86,7 +86,7 @@ Words namespace_words(std::string_view hostname, std::uint64_t tmp_bytes, const 
     if (options.network) append(words, {"--ro-bind-try", path, path});
   }
   append(words, {"--proc", "/proc"});
-  static const Words hidden = hiding_words();
+  static const Words hidden = hiding_arguments();
   append(words, hidden);
   append(words, {"--dev", "/dev", "--size", std::to_string(tmp_bytes), "--tmpfs", "/tmp"});
   return words;

@@ -23,7 +23,7 @@ void append(Words& to, const Words& more);
 
 // setpriv without its `--`: no new privileges and, when we are root, another uid without groups and
 // capabilities. `uid` is never 0.
-Words setpriv_words(uid_t uid);
+Words setpriv_arguments(uid_t uid);
 
 struct NamespaceOptions {
   unsigned inner_uid = 65534;  // uid and gid as they are seen inside

@@ -61,7 +61,7 @@ void check_chosen(FieldReader& reader, std::string_view field, const std::vector
       return report(reader, field, "No tool of this name is given", "value_error");
 }
 
-void check_choices(FieldReader& reader, const ChatWanted& wanted) {
+void check_choices(FieldReader& reader, const ChatRequestDraft& wanted) {
   if (!wanted.mcp_servers.empty()) return;  // their tools have names, too
   const auto& functions = wanted.tools.empty() ? wanted.functions : wanted.tools;
   check_chosen(reader, "tool_choice", wanted.chosen, functions);
@@ -76,7 +76,7 @@ void check_conversation(FieldReader& reader, const json& body) {
 }
 
 // What single parameters do not show.
-void check_together(FieldReader& reader, const ChatWanted& wanted, const json& body) {
+void check_together(FieldReader& reader, const ChatRequestDraft& wanted, const json& body) {
   if (!wanted.has_messages && !wanted.has_input) check_conversation(reader, body);
   if (given(body, "stream_options") && !wanted.stream)
     report(reader, "stream_options", "Only together with `stream`: true", "value_error");
@@ -122,7 +122,7 @@ void take_own(json& body, ChatRequest& out) {
     at = std::string_view(at.key()).starts_with(kHandoffPrefix) ? body.erase(at) : std::next(at);
 }
 
-void form_conversation(json& body, const ChatWanted& wanted, ChatRequest& out) {
+void form_conversation(json& body, const ChatRequestDraft& wanted, ChatRequest& out) {
   const char* const source = wanted.has_messages ? "messages" : "input";
   json from = std::move(body[source]);
   if (wanted.has_messages && wanted.has_input) note(out, "input");
@@ -174,7 +174,7 @@ void form_rest(json& body, ChatRequest& out) {
     if (const auto at = body.find(list); at != body.end() && at->empty()) body.erase(at);
   form_functions(body, out);
   form_tool_choice(body);
-  if (!out.asks_format) body.erase("response_format");
+  if (!out.needs_format) body.erase("response_format");
   if (out.n == 1) body.erase("n");
   if (!given(body, "logprobs") || body["logprobs"] == false) body.erase("logprobs");
 }
@@ -184,7 +184,7 @@ bool in(std::span<const Field> table, std::string_view name) {
 }
 
 // The checked request, formed.
-ChatRequest formed(ChatWanted wanted, json body) {
+ChatRequest formed(ChatRequestDraft wanted, json body) {
   ChatRequest out = wanted;
   out.execute_tools = wanted.execute_tools && wanted.other_execute_tools && !wanted.automatic_off;
   take_own(body, out);
@@ -203,7 +203,7 @@ tl::expected<ChatRequest, Refusal> parse_chat_request(std::string& body) {
   auto read = read_json(body);
   if (!read) return tl::make_unexpected(Refusal{read.error(), {}});
   fill_from_settings(read->value);
-  ChatWanted wanted;
+  ChatRequestDraft wanted;
   FieldReader reader("body", *read);
   reader.read(chat_request_fields(), read->value, &wanted);
   reader.read(chat_request_more_fields(), read->value, &wanted);

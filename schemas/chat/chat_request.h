@@ -71,7 +71,7 @@ struct ChatRequest {
   bool strict = false;         // ?strict=true: set by the handler
   std::string tenant;          // who asks: set by the handler and by the runner; not of the spec
   bool old_functions = false;  // asked in the deprecated form: the reply is in it, too
-  bool asks_format = false;    // response_format other than text
+  bool needs_format = false;   // response_format other than text
   int n = 1;
   int priority = 0;  // deferred: -100 to 100
   bool execute_tools = true;

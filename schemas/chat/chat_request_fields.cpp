@@ -53,7 +53,7 @@ std::optional<std::string_view> read_name(FieldReader& reader, const json& value
 }
 
 void read_chat_model(void* object, FieldReader& reader, const json& value) {
-  auto& models = chat_wanted(object).models;
+  auto& models = chat_request_draft(object).models;
   if (value.is_array()) {
     if (!reader.is_list(value, 1, kChatModelsMax)) return;
     for (std::size_t i = 0; i < value.size(); ++i) {
@@ -122,7 +122,7 @@ void read_modalities(void* object, FieldReader& reader, const json& value) {
   for (std::size_t i = 0; i < value.size(); ++i) {
     const FieldReader::Inside item(reader, i);
     read_word(object, reader, value[i]);
-    if (reader.text(value[i]) == "audio") chat_wanted(object).wants_audio = true;
+    if (reader.text(value[i]) == "audio") chat_request_draft(object).wants_audio = true;
   }
 }
 
@@ -171,7 +171,7 @@ void read_response_format(void* object, FieldReader& reader, const json& value) 
   if (!value.is_object()) return;
   const auto type = value.find("type");
   const auto text = type == value.end() ? std::nullopt : reader.text(*type);
-  chat_wanted(object).asks_format = text != "text";
+  chat_request_draft(object).needs_format = text != "text";
   if (text == "json_schema") reader.read(kSchemaFormat, value, object);
 }
 
@@ -183,7 +183,7 @@ constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 
 template <auto Member>
-constexpr auto into_chat = &store_in<ChatWanted, Member>;
+constexpr auto into_chat = &store_in<ChatRequestDraft, Member>;
 
 constexpr Field text(std::string_view name, std::string_view about) { return {.name = name, .text = about}; }
 constexpr Field flag(std::string_view name, std::string_view about, Custom store = nullptr,
@@ -240,9 +240,10 @@ constexpr std::array kThinking{
     integer("budget_tokens", 1, kMost, "Absent: the model's default"),
 };
 constexpr std::array kStreamOptions{
-    flag("include_usage", "A last chunk with the usage", into_chat<&ChatWanted::include_usage>, "false"),
+    flag("include_usage", "A last chunk with the usage", into_chat<&ChatRequestDraft::include_usage>,
+         "false"),
     flag("include_obfuscation", "Text of random length in every chunk",
-         into_chat<&ChatWanted::include_obfuscation>, "false"),
+         into_chat<&ChatRequestDraft::include_obfuscation>, "false"),
 };
 constexpr std::array kSpeech{
     text("format", "wav, mp3, flac, opus, pcm16 …"),
@@ -299,11 +300,11 @@ constexpr std::array kChatTable{
            "Gemini's own"),
     open_object("tool_config", "Gemini's own: function_calling_config and others"),
     flag("disable_automatic_function_calling", "Return calls instead of executing them",
-         into_chat<&ChatWanted::automatic_off>),
+         into_chat<&ChatRequestDraft::automatic_off>),
     integer("seed", kLeast, kMost, "For answers that repeat, as far as the provider can"),
     old(text("user", "The end user; use safety_identifier and prompt_cache_key")),
-    integer("n", 1, 128, "How many answers", into_chat<&ChatWanted::n>, "1"),
-    flag("stream", "Answer as Server-Sent Events", into_chat<&ChatWanted::stream>, "false"),
+    integer("n", 1, 128, "How many answers", into_chat<&ChatRequestDraft::n>, "1"),
+    flag("stream", "Answer as Server-Sent Events", into_chat<&ChatRequestDraft::stream>, "false"),
     object("stream_options", kStreamOptions,
            "Only together with `stream`. Without them the last chunk of a Mistral model has its usage"),
     custom("response_format", &read_response_format,
@@ -318,7 +319,7 @@ constexpr std::array kChatTable{
     flag("parallel_tool_calls", "Several calls in one turn"),
     old(custom("functions", &read_chat_functions, kObjects, "Use tools")),
     old(custom("function_call", &read_function_call, kTextOrObject, "Use tool_choice")),
-    flag("logprobs", "Log probabilities of the answer's tokens", into_chat<&ChatWanted::logprobs>),
+    flag("logprobs", "Log probabilities of the answer's tokens", into_chat<&ChatRequestDraft::logprobs>),
     integer("top_logprobs", 0, 20, "Of so many tokens at each place; only together with `logprobs`"),
     custom("reasoning_effort", &read_word, kWordSchema,
            "low, medium, high or another of the provider's words"),
@@ -336,7 +337,7 @@ constexpr std::array kChatTable{
     open_object("web_search_options", "The provider's web search"),
     open_object("search_parameters", "The provider's own search"),
     flag("deferred", "Answer with a request_id at once; the completion is fetched later",
-         into_chat<&ChatWanted::deferred>, "false"),
+         into_chat<&ChatRequestDraft::deferred>, "false"),
     custom("mcp_servers", &read_mcp_servers,
            R"({"oneOf":[{"type":"string"},{"type":"object"},{"type":"null"},)"
            R"({"type":"array","maxItems":16,"items":{"oneOf":[{"type":"string"},{"type":"object",)"
@@ -351,9 +352,9 @@ constexpr std::array kChatTable{
            "For routing: model to attribute to 0.0 to 1.0"),
     custom("agent_attributes", &read_agent_attributes, kAttributes, "For routing: what the request needs"),
     integer("max_turns", 1, kChatTurnsMax, "Most inferences of a request with tools",
-            into_chat<&ChatWanted::max_turns>, "10"),
+            into_chat<&ChatRequestDraft::max_turns>, "10"),
     flag("auto_execute_tools", "False: calls of tools are returned, not executed",
-         into_chat<&ChatWanted::execute_tools>, "true"),
+         into_chat<&ChatRequestDraft::execute_tools>, "true"),
 };
 static_assert(kChatTurnsDefault == 10 && kChatModelsMax == 16 && kMcpServersMax == 16,
               "the texts above name these");
@@ -361,9 +362,9 @@ static_assert(kChatTurnsDefault == 10 && kChatModelsMax == 16 && kMcpServersMax 
 constexpr std::array kMore{
     text("system_instruction", "Another name of `system`"),
     flag("automatic_tool_execution", "Another name of auto_execute_tools",
-         into_chat<&ChatWanted::other_execute_tools>),
+         into_chat<&ChatRequestDraft::other_execute_tools>),
     integer("priority", -100, 100, "Of deferred requests: higher ones first",
-            into_chat<&ChatWanted::priority>, "0"),
+            into_chat<&ChatRequestDraft::priority>, "0"),
     text("correlation_id", "Reserved"),
     custom("credentials", &read_credentials,
            R"({"oneOf":[{"type":"array"},{"type":"object"},{"type":"null"}]})", "Reserved"),

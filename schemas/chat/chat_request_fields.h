@@ -13,7 +13,7 @@
 // be right, into the one form that ChatRequest promises.
 namespace millrace::schemas {
 
-struct ChatWanted : ChatRequest {
+struct ChatRequestDraft : ChatRequest {
   bool automatic_off = false, other_execute_tools = true;
   bool logprobs = false;
   bool wants_audio = false;
@@ -23,7 +23,7 @@ struct ChatWanted : ChatRequest {
 };
 
 // What a table of the request fills, as its readers are given it.
-inline ChatWanted& chat_wanted(void* object) { return *static_cast<ChatWanted*>(object); }
+inline ChatRequestDraft& chat_request_draft(void* object) { return *static_cast<ChatRequestDraft*>(object); }
 
 inline constexpr std::string_view kHandoffPrefix = "handoff_";
 

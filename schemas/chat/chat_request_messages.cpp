@@ -298,7 +298,7 @@ void check_role(FieldReader& reader, const Message& message, const json& value) 
 }  // namespace
 
 void read_chat_messages(void* object, FieldReader& reader, const json& value) {
-  auto& wanted = *static_cast<ChatWanted*>(object);
+  auto& wanted = *static_cast<ChatRequestDraft*>(object);
   if (const auto text = reader.text(value)) {
     wanted.has_messages = !text->empty();
     return;
@@ -388,7 +388,7 @@ std::string type_of(const json& item) {
 }  // namespace
 
 void read_chat_input(void* object, FieldReader& reader, const json& value) {
-  auto& wanted = *static_cast<ChatWanted*>(object);
+  auto& wanted = *static_cast<ChatRequestDraft*>(object);
   if (const auto text = reader.text(value)) {
     wanted.has_input = !text->empty();
     return;

@@ -92,7 +92,7 @@ void read_chat_tools(void* object, FieldReader& reader, const json& value) {
   if (!reader.is_list(value)) return;
   for (std::size_t i = 0; i < value.size(); ++i) {
     const FieldReader::Inside item(reader, i);
-    read_tool(reader, value[i], chat_wanted(object).tools);
+    read_tool(reader, value[i], chat_request_draft(object).tools);
   }
 }
 
@@ -100,7 +100,7 @@ void read_chat_functions(void* object, FieldReader& reader, const json& value) {
   if (!reader.is_list(value)) return;
   for (std::size_t i = 0; i < value.size(); ++i) {
     const FieldReader::Inside item(reader, i);
-    reader.read(kDeclaredFunction, value[i], &chat_wanted(object).functions);
+    reader.read(kDeclaredFunction, value[i], &chat_request_draft(object).functions);
   }
 }
 
@@ -109,7 +109,7 @@ void read_tool_choice(void* object, FieldReader& reader, const json& value) {
     reader.check(Field{.name = {}, .choices = kChoiceWords}, value);
     return;
   }
-  auto& chosen = chat_wanted(object).chosen;
+  auto& chosen = chat_request_draft(object).chosen;
   if (is_flat(reader, value)) return reader.read(kNamed, value, &chosen);
   reader.read(kChoice, value, &chosen);
   const std::string_view type = type_of(reader, value);
@@ -119,7 +119,7 @@ void read_tool_choice(void* object, FieldReader& reader, const json& value) {
 }
 
 void read_function_call(void* object, FieldReader& reader, const json& value) {
-  if (value.is_object()) return reader.read(kNamed, value, &chat_wanted(object).chosen_function);
+  if (value.is_object()) return reader.read(kNamed, value, &chat_request_draft(object).chosen_function);
   reader.check(Field{.name = {}, .choices = kOldWords}, value);
 }
 
@@ -199,7 +199,7 @@ bool check_slug(FieldReader& reader, std::string_view slug) {
 }
 
 // An object: what it must not have, too.
-void add_object(ChatWanted& wanted, FieldReader& reader, const json& value) {
+void add_object(ChatRequestDraft& wanted, FieldReader& reader, const json& value) {
   McpServerRef ref;
   const std::size_t before = reader.failures();
   reader.read(kServer, value, &ref);
@@ -217,7 +217,7 @@ void add_object(ChatWanted& wanted, FieldReader& reader, const json& value) {
   wanted.mcp_servers.push_back(std::move(ref));
 }
 
-void add_server(ChatWanted& wanted, FieldReader& reader, const json& value) {
+void add_server(ChatRequestDraft& wanted, FieldReader& reader, const json& value) {
   if (value.is_object()) return add_object(wanted, reader, value);
   const auto text = read_name(reader, value, kServerUrlMax);
   if (!text) return;
@@ -241,7 +241,7 @@ void read_attributes(FieldReader& reader, const json& value, Attributes& to) {
 }  // namespace
 
 void read_mcp_servers(void* object, FieldReader& reader, const json& value) {
-  auto& wanted = *static_cast<ChatWanted*>(object);
+  auto& wanted = *static_cast<ChatRequestDraft*>(object);
   if (!value.is_array()) return add_server(wanted, reader, value);
   if (!reader.is_list(value, 0, kMcpServersMax)) return;
   for (std::size_t i = 0; i < value.size(); ++i) {
@@ -252,7 +252,7 @@ void read_mcp_servers(void* object, FieldReader& reader, const json& value) {
 
 void read_model_attributes(void* object, FieldReader& reader, const json& value) {
   if (!reader.is_object(value, kAttributeModelsMax)) return;
-  auto& models = static_cast<ChatWanted*>(object)->model_attributes;
+  auto& models = static_cast<ChatRequestDraft*>(object)->model_attributes;
   for (const auto& [model, attributes] : value.items()) {
     const FieldReader::Inside member(reader, model);
     read_attributes(reader, attributes, models[model]);
@@ -260,7 +260,7 @@ void read_model_attributes(void* object, FieldReader& reader, const json& value)
 }
 
 void read_agent_attributes(void* object, FieldReader& reader, const json& value) {
-  read_attributes(reader, value, static_cast<ChatWanted*>(object)->agent_attributes);
+  read_attributes(reader, value, static_cast<ChatRequestDraft*>(object)->agent_attributes);
 }
 
 // Messages that are known to be right, in the one form of OpenAI's present interface.

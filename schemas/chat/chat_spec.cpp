@@ -55,7 +55,7 @@ std::string frame(const ChatRequest& request) {
   out.flag("include_usage", request.include_usage);
   out.flag("include_obfuscation", request.include_obfuscation).flag("deferred", request.deferred);
   out.flag("strict", request.strict).flag("old_functions", request.old_functions);
-  out.flag("asks_format", request.asks_format).number("n", request.n).number("priority", request.priority);
+  out.flag("asks_format", request.needs_format).number("n", request.n).number("priority", request.priority);
   out.flag("execute_tools", request.execute_tools).number("max_turns", request.max_turns);
   const auto& servers = request.mcp_servers;
   const auto& models = request.model_attributes;
@@ -106,7 +106,7 @@ ChatRequest from_tree(json& spec) {
   out.deferred = spec.at("deferred");
   out.strict = spec.at("strict");
   out.old_functions = spec.at("old_functions");
-  out.asks_format = spec.at("asks_format");
+  out.needs_format = spec.at("asks_format");
   out.n = spec.at("n");
   out.priority = spec.at("priority");
   out.execute_tools = spec.at("execute_tools");

@@ -24,24 +24,25 @@ constexpr std::size_t kJsonTokensMax = 2 * kValuesMax;
 constexpr std::int64_t kTokenMax = INT32_MAX;
 constexpr std::array<std::string_view, 2> kEncodings{"float", "base64"};
 
-struct EmbeddingWanted : EmbeddingRequest {
+struct EmbeddingRequestDraft : EmbeddingRequest {
   std::string encoding;
   std::int64_t least_tokens = 0;  // of all inputs
 };
 
 template <auto Member>
-constexpr auto into_embedding = &store_in<EmbeddingWanted, Member>;
+constexpr auto into_embedding = &store_in<EmbeddingRequestDraft, Member>;
 
 std::string bound_ctx(std::int64_t bound) { return dump(json{{"max_tokens", bound}}); }
 
-void check_tokens(FieldReader& reader, EmbeddingWanted& wanted, std::int64_t tokens, std::string_view how) {
+void check_tokens(FieldReader& reader, EmbeddingRequestDraft& wanted, std::int64_t tokens,
+                  std::string_view how) {
   wanted.least_tokens += tokens;
   if (tokens <= kEmbeddingTokensMax) return;
   reader.problem("Input should have at most 8192 tokens: it has " + std::string(how) + std::to_string(tokens),
                  "too_many_tokens", nullptr, bound_ctx(kEmbeddingTokensMax));
 }
 
-void read_text(FieldReader& reader, const json& value, EmbeddingWanted& wanted) {
+void read_text(FieldReader& reader, const json& value, EmbeddingRequestDraft& wanted) {
   const auto text = reader.text(value);
   if (!text) return reader.problem("Input should be a valid string", "string_type", &value);
   if (text->empty()) return reader.problem("Input should not be an empty string", "string_too_short", &value);
@@ -50,7 +51,7 @@ void read_text(FieldReader& reader, const json& value, EmbeddingWanted& wanted) 
   wanted.texts.emplace_back(*text);
 }
 
-void read_token_list(FieldReader& reader, const json& value, EmbeddingWanted& wanted) {
+void read_token_list(FieldReader& reader, const json& value, EmbeddingRequestDraft& wanted) {
   std::vector<std::int32_t> tokens;
   tokens.reserve(value.size());
   for (std::size_t i = 0; i < value.size(); ++i) {
@@ -69,21 +70,21 @@ void read_token_list(FieldReader& reader, const json& value, EmbeddingWanted& wa
   wanted.tokens.push_back(std::move(tokens));
 }
 
-void read_token_lists(FieldReader& reader, const json& value, EmbeddingWanted& wanted) {
+void read_token_lists(FieldReader& reader, const json& value, EmbeddingRequestDraft& wanted) {
   for (std::size_t i = 0; i < value.size(); ++i) {
     const FieldReader::Inside item(reader, i);
     if (reader.is_list(value[i], 1)) read_token_list(reader, value[i], wanted);
   }
 }
 
-void read_texts(FieldReader& reader, const json& value, EmbeddingWanted& wanted) {
+void read_texts(FieldReader& reader, const json& value, EmbeddingRequestDraft& wanted) {
   for (std::size_t i = 0; i < value.size(); ++i) {
     const FieldReader::Inside item(reader, i);
     read_text(reader, value[i], wanted);
   }
 }
 
-void read_list(FieldReader& reader, const json& value, EmbeddingWanted& wanted) {
+void read_list(FieldReader& reader, const json& value, EmbeddingRequestDraft& wanted) {
   if (!reader.is_list(value, 1, kEmbeddingInputsMax)) return;
   if (value.front().is_array()) return read_token_lists(reader, value, wanted);
   if (value.front().is_number()) return read_token_list(reader, value, wanted);
@@ -91,7 +92,7 @@ void read_list(FieldReader& reader, const json& value, EmbeddingWanted& wanted) 
 }
 
 void read_input(void* object, FieldReader& reader, const json& value) {
-  EmbeddingWanted& wanted = *static_cast<EmbeddingWanted*>(object);
+  EmbeddingRequestDraft& wanted = *static_cast<EmbeddingRequestDraft*>(object);
   if (reader.text(value)) {
     read_text(reader, value, wanted);
   } else if (value.is_array()) {
@@ -127,12 +128,12 @@ constexpr std::array kEmbeddingTable{
           .required = true,
           .min = 1,
           .max = 255,
-          .store = into_embedding<&EmbeddingWanted::model>},
+          .store = into_embedding<&EmbeddingRequestDraft::model>},
     Field{.name = "encoding_format",
           .text = "base64: of little-endian float32",
           .choices = kEncodings,
           .default_json = "\"float\"",
-          .store = into_embedding<&EmbeddingWanted::encoding>},
+          .store = into_embedding<&EmbeddingRequestDraft::encoding>},
     Field{.name = "dimensions",
           .type = FieldType::kInteger,
           .text = "For text-embedding-3 and later",
@@ -140,12 +141,12 @@ constexpr std::array kEmbeddingTable{
           .max = kEmbeddingDimensionsMax,
           .store =
               [](void* object, FieldReader&, const json& value) {
-                static_cast<EmbeddingWanted*>(object)->dimensions = value.get<int>();
+                static_cast<EmbeddingRequestDraft*>(object)->dimensions = value.get<int>();
               }},
     Field{.name = "user",
           .text = "Who the end user is",
           .deprecated = true,
-          .store = into_embedding<&EmbeddingWanted::user>},
+          .store = into_embedding<&EmbeddingRequestDraft::user>},
 };
 
 Refusal too_many_tokens() {
@@ -174,7 +175,7 @@ tl::expected<EmbeddingRequest, Refusal> parse_embedding_request(std::string& bod
     return tl::make_unexpected(too_many_tokens());
   auto read = read_json(body, kValuesMax);
   if (!read) return tl::make_unexpected(Refusal{read.error(), {}});
-  EmbeddingWanted wanted;
+  EmbeddingRequestDraft wanted;
   FieldReader reader("body", *read);
   reader.read(kEmbeddingTable, read->value, &wanted);
   if (!reader.problems().empty()) return tl::make_unexpected(invalid(std::move(reader.problems())));

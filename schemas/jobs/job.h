@@ -99,4 +99,21 @@ struct JobEvent {
   std::string data;  // a JSON object
 };
 
+// A job that changed: it is at this version now. Sent to waiters, event streams and, with Kafka, to other
+// processes (topic `millrace.events`). A receiver that needs more reads the rows after the version that it
+// has. It may be lost.
+struct JobChange {
+  JobId job;
+  std::string tenant;
+  std::int64_t version = 0;
+  JobStatus status = JobStatus::kQueued;
+  bool waking = false;  // queued, and its machine is not awake
+};
+
+// Tokens of one partition of a kind's topic that no claim has been decided for.
+struct PartitionLag {
+  int partition = 0;
+  std::int64_t tokens = 0;
+};
+
 }  // namespace millrace::schemas

@@ -233,7 +233,7 @@ using nlohmann::json;
 constexpr std::int64_t kCwdMax = 4095;  // PATH_MAX without its end
 
 // What the table fills.
-struct ExecutionWanted {
+struct ExecutionRequestDraft {
   std::vector<std::string> command;
   Environment environment;
   std::string cwd, input;
@@ -241,7 +241,7 @@ struct ExecutionWanted {
   bool retry_on_worker_loss = false;
 };
 template <auto Member>
-constexpr auto into_execution = &store_in<ExecutionWanted, Member>;
+constexpr auto into_execution = &store_in<ExecutionRequestDraft, Member>;
 
 bool has_nul(std::string_view text) { return text.find('\0') != std::string_view::npos; }
 
@@ -265,7 +265,7 @@ bool read_argument(FieldReader& reader, const json& value, std::size_t place, st
 }
 
 void read_command(void* object, FieldReader& reader, const json& value) {
-  auto& command = static_cast<ExecutionWanted*>(object)->command;
+  auto& command = static_cast<ExecutionRequestDraft*>(object)->command;
   if (!value.is_array()) return reader.problem("Input should be a list of strings", "list_type", &value);
   if (value.empty())
     return reader.problem("List should have at least 1 item", "too_short", nullptr, bound("min_length", 1));
@@ -301,7 +301,7 @@ bool check_variable(FieldReader& reader, std::string_view name, const json& valu
 }
 
 void read_environment(void* object, FieldReader& reader, const json& value) {
-  auto& environment = static_cast<ExecutionWanted*>(object)->environment;
+  auto& environment = static_cast<ExecutionRequestDraft*>(object)->environment;
   if (!value.is_object()) return reader.problem("Input should be an object of strings", "dict_type");
   if (value.size() > kEnvNamesMax)
     return reader.problem("Object should have at most 256 variables", "too_long", nullptr,
@@ -325,7 +325,7 @@ void read_cwd(void* object, FieldReader& reader, const json& value) {
   if (text->size() > std::size_t{kCwdMax})
     return reader.problem("String should have at most 4095 bytes", "string_too_long", nullptr,
                           bound("max_length", kCwdMax));
-  static_cast<ExecutionWanted*>(object)->cwd = *text;
+  static_cast<ExecutionRequestDraft*>(object)->cwd = *text;
 }
 
 constexpr std::array kExecutionTable{
@@ -351,25 +351,25 @@ constexpr std::array kExecutionTable{
     Field{.name = "stdin",
           .text = "What the command reads as standard input, then its end: at most 8 MiB",
           .max = std::int64_t{kStdinBytesMax},
-          .store = into_execution<&ExecutionWanted::input>},
+          .store = into_execution<&ExecutionRequestDraft::input>},
     Field{.name = "timeout_ms",
           .type = FieldType::kInteger,
           .text = "After this the command gets SIGTERM, 5 s later SIGKILL, and is `expired`",
           .min = 1,
           .max = kTimeoutMsMax,
           .default_json = "600000",
-          .store = into_execution<&ExecutionWanted::timeout_ms>},
+          .store = into_execution<&ExecutionRequestDraft::timeout_ms>},
     Field{.name = "retry_on_worker_loss",
           .type = FieldType::kBool,
           .text = "Run it again if its worker is lost: then it may run more than once",
           .default_json = "false",
-          .store = into_execution<&ExecutionWanted::retry_on_worker_loss>},
+          .store = into_execution<&ExecutionRequestDraft::retry_on_worker_loss>},
 };
 static_assert(kTimeoutDefault.count() == 600'000 && kEnvNamesMax == 256 && kCommandItemsMax == 1024 &&
                   kCommandBytesMax == 131'072 && kEnvBytesMax == 131'072 && kStdinBytesMax == 8'388'608,
               "the texts above name these");
 
-ExecutionRequest request_of(ExecutionWanted wanted) {
+ExecutionRequest request_of(ExecutionRequestDraft wanted) {
   ExecutionRequest out;
   out.spec.command = std::move(wanted.command);
   out.spec.cwd = std::move(wanted.cwd);
@@ -386,7 +386,7 @@ ExecutionRequest request_of(ExecutionWanted wanted) {
 std::span<const Field> execution_request_fields() { return kExecutionTable; }
 
 tl::expected<ExecutionRequest, Refusal> parse_execution_request(std::string& body) {
-  auto wanted = read_body<ExecutionWanted>(body, kExecutionTable);
+  auto wanted = read_body<ExecutionRequestDraft>(body, kExecutionTable);
   if (!wanted) return tl::make_unexpected(std::move(wanted.error()));
   return request_of(*std::move(wanted));
 }

@@ -107,7 +107,7 @@ using nlohmann::json;
 constexpr std::array<std::string_view, 3> kModels{kOcrModel, kOcrModelDefault, "mistral-ocr-latest"};
 
 // What the table fills; views point into the body.
-struct OcrWanted {
+struct OcrRequestDraft {
   std::string model{kOcrModelDefault};
   std::string document_type;
   std::string_view document_url, image_url;
@@ -119,7 +119,7 @@ struct OcrWanted {
 };
 
 template <auto Member>
-constexpr auto into_ocr = &store_in<OcrWanted, Member>;
+constexpr auto into_ocr = &store_in<OcrRequestDraft, Member>;
 
 void read_document_image(void* object, FieldReader& reader, const json& value) {
   const json* url = &value;
@@ -130,7 +130,7 @@ void read_document_image(void* object, FieldReader& reader, const json& value) {
   const auto text = url == nullptr ? std::nullopt : reader.text(*url);
   if (!text)
     return reader.problem("Input should be a string or an object with a string `url`", "string_type", &value);
-  static_cast<OcrWanted*>(object)->image_url = *text;
+  static_cast<OcrRequestDraft*>(object)->image_url = *text;
 }
 
 void read_page_numbers(FieldReader& reader, const json& list, PageList& pages) {
@@ -144,7 +144,7 @@ void read_page_numbers(FieldReader& reader, const json& list, PageList& pages) {
 }
 
 void read_pages(void* object, FieldReader& reader, const json& value) {
-  auto& pages = static_cast<OcrWanted*>(object)->pages;
+  auto& pages = static_cast<OcrRequestDraft*>(object)->pages;
   if (value.is_array()) return read_page_numbers(reader, value, pages);
   const auto text = reader.text(value);
   auto parsed = text ? parse_pages(*text) : std::nullopt;
@@ -157,7 +157,7 @@ void read_pages(void* object, FieldReader& reader, const json& value) {
 }
 
 void read_file_id(void* object, FieldReader& reader, const json& value) {
-  static_cast<OcrWanted*>(object)->has_file_id = true;
+  static_cast<OcrRequestDraft*>(object)->has_file_id = true;
   reader.problem(
       "Uploaded files are not supported: send `document_url` as an HTTPS URL or as a base64 data URI",
       "value_error", &value);
@@ -175,11 +175,11 @@ constexpr std::array kDocument{
     Field{.name = "type",
           .text = "May be left out",
           .choices = kDocumentTypes,
-          .store = into_ocr<&OcrWanted::document_type>},
+          .store = into_ocr<&OcrRequestDraft::document_type>},
     Field{.name = "document_url",
           .text = "HTTPS URL, or a data URI `data:<media_type>;base64,<data>`: PDF, PNG, JPEG or WebP, at "
                   "most 50 MB",
-          .store = into_ocr<&OcrWanted::document_url>},
+          .store = into_ocr<&OcrRequestDraft::document_url>},
     Field{.name = "image_url",
           .type = FieldType::kCustom,
           .text = "The same for an image",
@@ -188,7 +188,7 @@ constexpr std::array kDocument{
     Field{.name = "document_name",
           .text = "Shown in listings, as the `name` of the job",
           .max = kDocumentNameMax,
-          .store = into_ocr<&OcrWanted::inner_name>},
+          .store = into_ocr<&OcrRequestDraft::inner_name>},
     Field{.name = "file_id",
           .type = FieldType::kCustom,
           .text = "Not supported: always refused",
@@ -202,7 +202,7 @@ constexpr std::array kOcrTable{
           .min = 1,
           .max = kDocumentNameMax,
           .default_json = "\"vendor-ocr-latest\"",
-          .store = into_ocr<&OcrWanted::model>},
+          .store = into_ocr<&OcrRequestDraft::model>},
     Field{.name = "document", .type = FieldType::kObject, .required = true, .members = kDocument},
     Field{.name = "pages",
           .type = FieldType::kCustom,
@@ -213,16 +213,16 @@ constexpr std::array kOcrTable{
           .type = FieldType::kBool,
           .text = "Embedded images as data URIs in the reply",
           .default_json = "false",
-          .store = into_ocr<&OcrWanted::include_image_base64>},
+          .store = into_ocr<&OcrRequestDraft::include_image_base64>},
     Field{.name = "document_name",
           .text = "Shown in listings, as the `name` of the job",
           .max = kDocumentNameMax,
-          .store = into_ocr<&OcrWanted::name>},
+          .store = into_ocr<&OcrRequestDraft::name>},
     Field{.name = "deferred",
           .type = FieldType::kBool,
           .text = "Answer 202 with the job at once, as `Prefer: respond-async`",
           .default_json = "false",
-          .store = into_ocr<&OcrWanted::deferred>},
+          .store = into_ocr<&OcrRequestDraft::deferred>},
 };
 
 FieldProblem at_document(std::string_view field, std::string msg, std::string type) {
@@ -238,7 +238,7 @@ struct Source {
 };
 
 // Which field holds the document; problems go to `problems`.
-Source source(const OcrWanted& wanted, Problems& problems) {
+Source source(const OcrRequestDraft& wanted, Problems& problems) {
   const bool as_image =
       wanted.document_type == "image_url" ||
       (wanted.document_type.empty() && wanted.document_url.empty() && !wanted.image_url.empty());
@@ -300,7 +300,7 @@ std::span<const Field> ocr_request_fields() { return kOcrTable; }
 tl::expected<OcrRequest, Refusal> parse_ocr_request(std::string& body, const IsOcrModel& is_other) {
   auto read = read_json(body);
   if (!read) return tl::make_unexpected(Refusal{read.error(), {}});
-  OcrWanted wanted;
+  OcrRequestDraft wanted;
   FieldReader reader("body", *read);
   reader.read(kOcrTable, read->value, &wanted);
   Problems& problems = reader.problems();

@@ -36,12 +36,12 @@ constexpr std::array kLocalVoices{
     LocalVoice{"cedar", "rms"},   LocalVoice{"slt", "slt"},     LocalVoice{"rms", "rms"},
     LocalVoice{"awb", "awb"},     LocalVoice{"kal16", "kal16"}};
 
-struct SpokenWanted : SpeechRequest {
+struct SpeechRequestDraft : SpeechRequest {
   std::string format, stream;
 };
 
 template <auto Member>
-constexpr auto into_spoken = &store_in<SpokenWanted, Member>;
+constexpr auto into_spoken = &store_in<SpeechRequestDraft, Member>;
 
 void read_speech_input(void* object, FieldReader& reader, const json& value) {
   const auto text = reader.text(value);
@@ -52,13 +52,13 @@ void read_speech_input(void* object, FieldReader& reader, const json& value) {
   if (const std::size_t length = characters(*text); length > kSpeechCharactersMax)
     return reader.problem("Input should have at most 4096 characters: it has " + std::to_string(length),
                           "string_too_long", nullptr, dump(json{{"max_length", kSpeechCharactersMax}}));
-  static_cast<SpokenWanted*>(object)->input = *text;
+  static_cast<SpeechRequestDraft*>(object)->input = *text;
 }
 
 constexpr Field kVoiceName{.name = "voice", .min = 1, .max = kSpeechNameMax};
 
 void read_voice(void* object, FieldReader& reader, const json& value) {
-  auto& wanted = *static_cast<SpokenWanted*>(object);
+  auto& wanted = *static_cast<SpeechRequestDraft*>(object);
   const json* named = &value;
   if (value.is_object()) {
     const auto at = value.find("id");
@@ -80,7 +80,7 @@ void read_speed(void* object, FieldReader& reader, const json& value) {
   if (speed > kSpeechSpeedMax)
     return reader.problem("Input should be less than or equal to 4", "less_than_equal", &value,
                           dump(json{{"le", kSpeechSpeedMax}}));
-  static_cast<SpokenWanted*>(object)->speed = speed;
+  static_cast<SpeechRequestDraft*>(object)->speed = speed;
 }
 
 constexpr std::string_view kSpeechInputSchema = R"({"type":"string","minLength":1,"maxLength":4096})";
@@ -96,7 +96,7 @@ constexpr std::array kSpeechTable{
               "other names of the local one while no provider has them",
           .min = 1,
           .max = kSpeechNameMax,
-          .store = into_spoken<&SpokenWanted::model>},
+          .store = into_spoken<&SpeechRequestDraft::model>},
     Field{.name = "input",
           .type = FieldType::kCustom,
           .required = true,
@@ -114,7 +114,7 @@ constexpr std::array kSpeechTable{
           .text = "pcm: 24 kHz, 16 bit, mono, little-endian",
           .choices = kSpeechFormats,
           .default_json = "\"mp3\"",
-          .store = into_spoken<&SpokenWanted::format>},
+          .store = into_spoken<&SpeechRequestDraft::format>},
     Field{.name = "speed",
           .type = FieldType::kCustom,
           .default_json = "1",
@@ -123,12 +123,12 @@ constexpr std::array kSpeechTable{
     Field{.name = "instructions",
           .text = "How it is to be said; the local voices drop it",
           .max = kInstructionsBytesMax,
-          .store = into_spoken<&SpokenWanted::instructions>},
+          .store = into_spoken<&SpeechRequestDraft::instructions>},
     Field{.name = "stream_format",
           .text = "sse: events with base64 instead of the bytes",
           .choices = kSpeechStreams,
           .default_json = "\"audio\"",
-          .store = into_spoken<&SpokenWanted::stream>},
+          .store = into_spoken<&SpeechRequestDraft::stream>},
 };
 
 SpeechEncoding encoding_named(std::string_view name) {
@@ -169,7 +169,7 @@ std::span<const Field> speech_request_fields() { return kSpeechTable; }
 tl::expected<SpeechRequest, Refusal> parse_speech_request(std::string& body) {
   auto read = read_json(body);
   if (!read) return tl::make_unexpected(Refusal{read.error(), {}});
-  SpokenWanted wanted;
+  SpeechRequestDraft wanted;
   FieldReader reader("body", *read);
   reader.read(kSpeechTable, read->value, &wanted);
   if (!reader.problems().empty()) return tl::make_unexpected(invalid(std::move(reader.problems())));

@@ -227,14 +227,14 @@ json spoken_segments(const Transcript& transcript) {
   return list;
 }
 
-std::string_view told_language(const Transcript& transcript, const TranscriptStyle& style) {
+std::string_view reported_language(const Transcript& transcript, const TranscriptStyle& style) {
   if (style.translate) return "english";
   return transcript.language.empty() ? kUnknownLanguage : std::string_view(transcript.language);
 }
 
 json whole_reply(const Transcript& transcript, const TranscriptStyle& style, std::string_view model) {
   json out{{"text", transcript.text},
-           {"language", told_language(transcript, style)},
+           {"language", reported_language(transcript, style)},
            {"duration", transcript.seconds ? json(rounded(*transcript.seconds, kTimeSteps)) : json()}};
   if (const auto usage = transcript_usage(transcript); !usage.empty())
     out["usage"] = json::parse(usage, nullptr, false);

@@ -18,7 +18,7 @@ constexpr std::int64_t kLanguageMax = 64;
 constexpr std::int64_t kPromptMax = 4096;  // bytes; Whisper looks at some 900 of them
 
 // What the tables fill.
-struct TranscriptionWanted {
+struct TranscriptionRequestDraft {
   std::string model, language, prompt, form;
   std::optional<double> temperature;
   bool asks_detail = false, segments = false, words = false;
@@ -26,10 +26,10 @@ struct TranscriptionWanted {
   bool include = false, chunking = false;
 };
 template <auto Member>
-constexpr auto into_transcription = &store_in<TranscriptionWanted, Member>;
+constexpr auto into_transcription = &store_in<TranscriptionRequestDraft, Member>;
 
 void read_granularities(void* object, FieldReader& reader, const json& list) {
-  auto& wanted = *static_cast<TranscriptionWanted*>(object);
+  auto& wanted = *static_cast<TranscriptionRequestDraft*>(object);
   wanted.asks_detail = true;
   for (const json& each : list) {
     const bool word = each == "word", segment = each == "segment";
@@ -43,10 +43,10 @@ void read_granularities(void* object, FieldReader& reader, const json& list) {
 // The file is the form's: that it is there has been seen.
 void pass_file(void*, FieldReader&, const json&) {}
 void note_include(void* object, FieldReader&, const json&) {
-  static_cast<TranscriptionWanted*>(object)->include = true;
+  static_cast<TranscriptionRequestDraft*>(object)->include = true;
 }
 void note_chunking(void* object, FieldReader&, const json&) {
-  static_cast<TranscriptionWanted*>(object)->chunking = true;
+  static_cast<TranscriptionRequestDraft*>(object)->chunking = true;
 }
 
 constexpr std::string_view kGranularitySchema =
@@ -70,30 +70,30 @@ constexpr Field kModelField{.name = "model",
                                 "provider has them",
                             .min = 1,
                             .max = kHearingModelMax,
-                            .store = into_transcription<&TranscriptionWanted::model>};
+                            .store = into_transcription<&TranscriptionRequestDraft::model>};
 constexpr Field kPromptField{.name = "prompt",
                              .text = "A text that guides the style; the local engine has no use for it",
                              .max = kPromptMax,
-                             .store = into_transcription<&TranscriptionWanted::prompt>};
+                             .store = into_transcription<&TranscriptionRequestDraft::prompt>};
 constexpr Field kFormField{.name = "response_format",
                            .choices = kTranscriptForms,
                            .default_json = "\"json\"",
-                           .store = into_transcription<&TranscriptionWanted::form>};
+                           .store = into_transcription<&TranscriptionRequestDraft::form>};
 constexpr Field kTemperatureField{.name = "temperature",
                                   .type = FieldType::kNumber,
                                   .text = "The local engine has no use for it",
                                   .min = 0,
                                   .max = 1,
-                                  .store = into_transcription<&TranscriptionWanted::temperature>};
+                                  .store = into_transcription<&TranscriptionRequestDraft::temperature>};
 constexpr Field kLanguageField{.name = "language",
                                .text = "ISO 639-1, such as `en`",
                                .max = kLanguageMax,
-                               .store = into_transcription<&TranscriptionWanted::language>};
+                               .store = into_transcription<&TranscriptionRequestDraft::language>};
 constexpr Field kDeferredField{.name = "deferred",
                                .type = FieldType::kBool,
                                .text = "Answer 202 with the job at once, as `Prefer: respond-async`",
                                .default_json = "false",
-                               .store = into_transcription<&TranscriptionWanted::deferred>};
+                               .store = into_transcription<&TranscriptionRequestDraft::deferred>};
 
 constexpr std::array kTranscriptionTable{
     kFileField,
@@ -112,7 +112,7 @@ constexpr std::array kTranscriptionTable{
           .text = "The text as Server-Sent Events while it is recognised; of `response_format` srt, vtt and "
                   "verbose_json the job's result alone has the times",
           .default_json = "false",
-          .store = into_transcription<&TranscriptionWanted::stream>},
+          .store = into_transcription<&TranscriptionRequestDraft::stream>},
     Field{.name = "include",
           .type = FieldType::kCustom,
           .text = "Ignored",
@@ -146,7 +146,7 @@ bool is_english(std::string_view language) {
 }
 
 // What cannot be together.
-Problems clashes(const TranscriptionWanted& wanted, bool is_local) {
+Problems clashes(const TranscriptionRequestDraft& wanted, bool is_local) {
   Problems out;
   if (wanted.asks_detail && wanted.form != "verbose_json")
     out.push_back(at_field("timestamp_granularities", "Only with `response_format` verbose_json"));
@@ -168,7 +168,7 @@ Refusal no_speech_model(const std::string& model) {
 }
 
 // The events of a stream carry the text alone. The job's result has the form that was asked for.
-void note_unstreamed(const TranscriptionWanted& wanted, DroppedParams& dropped) {
+void note_unstreamed(const TranscriptionRequestDraft& wanted, DroppedParams& dropped) {
   const bool is_plain = wanted.form == "json" || wanted.form == "text";
   if (!wanted.stream || is_plain) return;
   dropped.push_back({.name = "response_format"});
@@ -176,7 +176,7 @@ void note_unstreamed(const TranscriptionWanted& wanted, DroppedParams& dropped) 
 }
 
 // The local engine has no choice that a temperature could widen: 0 is what it does.
-void note_dropped(const TranscriptionWanted& wanted, bool is_local, DroppedParams& dropped) {
+void note_dropped(const TranscriptionRequestDraft& wanted, bool is_local, DroppedParams& dropped) {
   if (is_local && !wanted.prompt.empty()) dropped.push_back({.name = "prompt"});
   if (is_local && wanted.temperature.value_or(0) > 0) dropped.push_back({.name = "temperature"});
   note_unstreamed(wanted, dropped);
@@ -184,12 +184,12 @@ void note_dropped(const TranscriptionWanted& wanted, bool is_local, DroppedParam
   if (wanted.chunking) dropped.push_back({.name = "chunking_strategy"});
 }
 
-TranscriptionRequest request_of(SpeechTask task, TranscriptionWanted wanted, bool by_provider) {
+TranscriptionRequest request_of(SpeechTask task, TranscriptionRequestDraft wanted, bool by_provider) {
   TranscriptionRequest out;
   note_dropped(wanted, !by_provider, out.dropped);
   out.stream = wanted.stream;
   out.deferred = wanted.deferred;
-  out.asks_times = wanted.asks_detail;
+  out.needs_times = wanted.asks_detail;
   out.spec.model = std::move(wanted.model);
   out.spec.language = std::move(wanted.language);
   out.spec.prompt = std::move(wanted.prompt);
@@ -220,7 +220,7 @@ tl::expected<TranscriptionRequest, Refusal> parse_transcription_request(
   QueryPairs pairs = fields;
   std::erase_if(pairs, [](const auto& pair) { return pair.first == kFileField.name; });
   if (has_file) pairs.emplace_back(kFileField.name, "there");
-  TranscriptionWanted wanted;
+  TranscriptionRequestDraft wanted;
   wanted.form = name(TranscriptForm::kJson);
   std::vector<std::string> unknown;
   Problems problems = read_form(transcription_fields(task), pairs, &wanted, unknown);

@@ -25,8 +25,8 @@ struct TranscriptionRequest {
   TranscriptionSpec spec;
   bool stream = false;
   bool deferred = false;
-  bool asks_times = false;  // by timestamp_granularities
-  DroppedParams dropped;    // fields that nobody knows, or that this model is not told
+  bool needs_times = false;  // by timestamp_granularities
+  DroppedParams dropped;     // fields that nobody knows, or that this model is not told
 };
 
 // `fields`: those of the form but for the file, in their order. Errors: kInvalidField with its problems

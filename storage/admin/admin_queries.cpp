@@ -134,7 +134,7 @@ WorkerView worker_at(const Statement& row, base::WallTime now) {
 }
 
 // Parses [[partition, tokens], …].
-std::vector<PartitionLag> lags_in(std::string_view text) {
+std::vector<schemas::PartitionLag> lags_in(std::string_view text) {
   std::vector<std::int64_t> numbers;
   for (const char* at = text.data(); at != text.data() + text.size();) {
     std::int64_t number = 0;
@@ -142,7 +142,7 @@ std::vector<PartitionLag> lags_in(std::string_view text) {
     if (failed == std::errc()) numbers.push_back(number);
     at = failed == std::errc() ? end : at + 1;
   }
-  std::vector<PartitionLag> lags;
+  std::vector<schemas::PartitionLag> lags;
   for (std::size_t i = 0; i + 1 < numbers.size(); i += 2)
     lags.push_back({static_cast<int>(numbers[i]), numbers[i + 1]});
   return lags;

@@ -57,7 +57,7 @@ struct FailureGroup {
 struct WorkerSlots {
   schemas::Kind kind;
   int slots = 0, used = 0;
-  std::vector<PartitionLag> lags{};  // of its partitions
+  std::vector<schemas::PartitionLag> lags{};  // of its partitions
 };
 
 struct WorkerView {

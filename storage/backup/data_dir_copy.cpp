@@ -152,12 +152,12 @@ bool is_within(const fs::path& path, const fs::path& folder) {
 }
 
 // Everything in the data directory except backups/ would be copied itself.
-base::Status check_target(const fs::path& place, const fs::path& data_dir) {
-  if (is_within(place, data_dir) && !is_within(place.parent_path(), data_dir / "backups"))
-    return copy_error(place.string(),
+base::Status check_target(const fs::path& target_path, const fs::path& data_dir) {
+  if (is_within(target_path, data_dir) && !is_within(target_path.parent_path(), data_dir / "backups"))
+    return copy_error(target_path.string(),
                       "is in the data directory; choose a folder in its backups/, or outside");
-  if (fs::exists(place) && !fs::is_empty(place))
-    return copy_error(place.string(), "already exists; choose a folder that does not exist");
+  if (fs::exists(target_path) && !fs::is_empty(target_path))
+    return copy_error(target_path.string(), "already exists; choose a folder that does not exist");
   return {};
 }
 
@@ -178,16 +178,17 @@ bool is_one_disk(const fs::path& one, const fs::path& other) {
 }
 
 // Free space is measured at the nearest existing folder.
-base::Status check_free_space(const fs::path& place, const fs::path& data_dir, std::int64_t keep_free_bytes) {
-  fs::path folder = place;
+base::Status check_free_space(const fs::path& target_path, const fs::path& data_dir,
+                              std::int64_t keep_free_bytes) {
+  fs::path folder = target_path;
   while (!fs::exists(folder)) folder = folder.parent_path();
   const std::int64_t left = is_one_disk(folder, data_dir) ? keep_free_bytes : 0;
-  const std::int64_t wanted = bytes_to_copy(data_dir), free = free_bytes(folder.string());
-  if (free < 0 || free - left >= wanted) return {};
-  std::string why = mebibytes(wanted + left - free) + " more are needed: the copy takes " +
-                    mebibytes(wanted) + ", free space is " + mebibytes(free);
+  const std::int64_t needed = bytes_to_copy(data_dir), free = free_bytes(folder.string());
+  if (free < 0 || free - left >= needed) return {};
+  std::string why = mebibytes(needed + left - free) + " more are needed: the copy takes " +
+                    mebibytes(needed) + ", free space is " + mebibytes(free);
   if (left > 0) why += ", of which store.disk_free_min reserves " + mebibytes(left);
-  return copy_error(place.string(), why + "; free some space, or choose another disk");
+  return copy_error(target_path.string(), why + "; free some space, or choose another disk");
 }
 
 void make_parent(const fs::path& parent) {
@@ -198,14 +199,14 @@ void make_parent(const fs::path& parent) {
 
 base::Result<DataDirCopy> copy_data_dir(const std::string& data_dir, const std::string& target,
                                         std::int64_t keep_free_bytes) try {
-  const fs::path place = whole_path(target);
-  if (auto checked = check_target(place, whole_path(data_dir)); !checked) return checked.error();
-  if (auto room = check_free_space(place, data_dir, keep_free_bytes); !room) return room.error();
-  make_parent(place.parent_path());
-  const TemporaryFolder fresh(place);
+  const fs::path target_path = whole_path(target);
+  if (auto checked = check_target(target_path, whole_path(data_dir)); !checked) return checked.error();
+  if (auto room = check_free_space(target_path, data_dir, keep_free_bytes); !room) return room.error();
+  make_parent(target_path.parent_path());
+  const TemporaryFolder fresh(target_path);
   auto copied = Copier(data_dir, fresh.path()).run();
   if (!copied) return copied.error();
-  if (auto placed = move_to_target(fresh.path(), place.string()); !placed) return placed.error();
+  if (auto placed = move_to_target(fresh.path(), target_path.string()); !placed) return placed.error();
   return copied;
 } catch (const SqliteError& e) {
   return copy_error(target, e.message);

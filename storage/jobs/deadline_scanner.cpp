@@ -50,7 +50,7 @@ bool DeadlineScanner::is_scan_due(base::WallTime now, base::BootTime boot) const
 
 std::vector<base::Uuid> DeadlineScanner::due(Db& db, base::WallTime now, base::BootTime boot, int limit) {
   std::vector<base::Uuid> ids;
-  const auto wanted = static_cast<std::size_t>(std::max(limit, 0));
+  const auto jobs_max = static_cast<std::size_t>(std::max(limit, 0));
   const std::lock_guard lock(mutex_);
   if (!is_scan_due(now, boot)) return ids;
   for (int heads = 0; heads < kHeadsPerScan; ++heads) {
@@ -60,8 +60,8 @@ std::vector<base::Uuid> DeadlineScanner::due(Db& db, base::WallTime now, base::B
       break;
     }
     first_due_ = std::min(first_due_.value_or(head->due), head->due);
-    if (head->due <= now) add_due_jobs(db, *head, now, wanted, ids);
-    if (ids.size() >= wanted) break;  // the next step starts with this queue
+    if (head->due <= now) add_due_jobs(db, *head, now, jobs_max, ids);
+    if (ids.size() >= jobs_max) break;  // the next step starts with this queue
     at_ = std::move(head);
   }
   return ids;
@@ -85,10 +85,10 @@ std::optional<DeadlineScanner::Head> DeadlineScanner::next_head(Db& db) const {
         "SELECT kind, tenant, priority, created_at FROM jobs INDEXED BY jobs_ready WHERE status = 0 AND "
         "run_at = 0 AND kind = ?1 AND tenant = ?2 AND priority < ?3 ORDER BY priority DESC, id LIMIT 1");
     if (lower.bind(at_->kind, at_->tenant, at_->priority).step()) return read(lower);
-    auto beside = db.prepare(
+    auto next_tenant = db.prepare(
         "SELECT kind, tenant, priority, created_at FROM jobs INDEXED BY jobs_ready WHERE status = 0 AND "
         "run_at = 0 AND kind = ?1 AND tenant > ?2 ORDER BY tenant, priority DESC, id LIMIT 1");
-    if (beside.bind(at_->kind, at_->tenant).step()) return read(beside);
+    if (next_tenant.bind(at_->kind, at_->tenant).step()) return read(next_tenant);
   }
   auto next = db.prepare(
       "SELECT kind, tenant, priority, created_at FROM jobs INDEXED BY jobs_ready WHERE status = 0 AND run_at "

@@ -102,35 +102,35 @@ class Claim {
   }
 
   void take_in_turn() {
-    FairQueueCursor turns(tx_.db, request_.kind, CursorUse::kClaim);
-    int met = 0;
-    while (!full() && met < kUnclaimablePerClaim) {
-      const auto id = turns.next();
+    FairQueueCursor cursor(tx_.db, request_.kind, CursorUse::kClaim);
+    int unclaimable = 0;
+    while (!full() && unclaimable < kUnclaimablePerClaim) {
+      const auto id = cursor.next();
       if (!id) break;
       auto row = find_job(tx_.db, *id);
       if (!take(*row)) {
         end_unclaimable(*row);
-        ++met;
+        ++unclaimable;
       }
     }
-    turns.save();
+    cursor.save();
   }
 
   void take_by_lanes() {
-    LaneScheduler turns(tx_.db, request_.kind, *request_.lanes);
-    int met = 0;
-    while (!full() && met < kUnclaimablePerClaim) {
-      auto head = turns.next();
+    LaneScheduler cursor(tx_.db, request_.kind, *request_.lanes);
+    int unclaimable = 0;
+    while (!full() && unclaimable < kUnclaimablePerClaim) {
+      auto head = cursor.next();
       if (!head) break;
       auto row = find_job(tx_.db, head->id);
       if (take(*row)) {
         claimed_.back().permit = std::move(head->permit);
       } else {
         end_unclaimable(*row);
-        ++met;
+        ++unclaimable;
       }
     }
-    turns.save();
+    cursor.save();
   }
 
   bool take(JobRow& row) {

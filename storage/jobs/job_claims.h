@@ -69,12 +69,6 @@ struct Claimed {
   ClaimLanes::PermitPtr permit{};  // its permit, if claims are limited by lanes
 };
 
-// The number of unread tokens in one partition of a kind's topic.
-struct PartitionLag {
-  int partition = 0;
-  std::int64_t tokens = 0;
-};
-
 // One worker process, as stored in `workers` and `worker_slots`.
 struct SlotReport {
   schemas::Kind kind;
@@ -82,7 +76,7 @@ struct SlotReport {
   // The free slots stay free because all waiting jobs are in full lanes. Slots left idle by full lanes do not
   // trigger republishing.
   bool blocked_by_lanes = false;
-  std::vector<PartitionLag> lags{};  // of this process's partitions; empty without a message bus
+  std::vector<schemas::PartitionLag> lags{};  // of this process's partitions; empty without a message bus
 };
 struct WorkerReport {
   std::string worker;      // the name, also in DATA/workers/<name>.lock

@@ -20,6 +20,8 @@
 namespace millrace::storage {
 namespace {
 
+constexpr std::chrono::milliseconds kDefaultDeadline = std::chrono::hours(24);
+
 using schemas::JobStatus;
 
 constexpr std::size_t kIntakeRowBytes = 512;  // of the rows beside the payload, for the group's limit
@@ -30,9 +32,9 @@ JobRow new_row(const Tx& tx, const Submission& s) {
   row.kind = s.id.kind;
   row.tenant = s.tenant;
   row.priority = s.priority;
-  row.rerun = s.rerun;
+  row.rerun = s.rerun.value_or(schemas::Rerun::kAtLeastOnce);
   row.created_at = base::millis(tx.now);
-  row.deadline = base::millis(tx.now + s.deadline_after);
+  row.deadline = base::millis(tx.now + s.deadline_after.value_or(kDefaultDeadline));
   row.model = s.model;
   row.lane_key = s.machine ? schemas::machine_id(*s.machine) : s.lane_key;
   return row;

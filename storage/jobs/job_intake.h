@@ -16,15 +16,16 @@ inline constexpr std::size_t kSecretMax = kInlineMax * 8;
 
 // A job to be created. A `spec` (JSON, or in the encoding of its kind) above kInlineMax is passed as
 // `spec_blob` instead.
+// A job to create. Its text and files are staged already.
 struct Submission {
   schemas::JobId id;
   std::string tenant;
   std::string model;
   int priority = 0;
-  schemas::Rerun rerun = schemas::Rerun::kAtLeastOnce;
-  std::chrono::milliseconds deadline_after{
-      std::chrono::hours(24)};  // from the group's time; a job not started by then expires
-  std::string lane_key;         // empty: none
+  std::optional<schemas::Rerun> rerun;  // absent: at least once; jobs::Submit fills in the kind's
+  // From the group's time; a job not started by then expires. Absent: 24 h; jobs::Submit fills in the kind's.
+  std::optional<std::chrono::milliseconds> deadline_after;
+  std::string lane_key;  // empty: none
   std::string spec;
   Staged spec_blob;         // may be null
   Staged input;             // the document; may be null
@@ -35,8 +36,8 @@ struct Submission {
   // operation with this new id wakes it, unless an operation is already running. kNotFound: no such machine.
   // kInvalidState: the machine is being destroyed.
   std::optional<base::Uuid> machine;
-  schemas::JobId wake{schemas::Kind::kMachine, {}};
-  std::string actor;  // for the audit log; empty: not audited
+  schemas::JobId wake{schemas::Kind::kMachine, {}};  // nil: jobs::Submit makes one
+  std::string actor;                                 // for the audit log; empty: not audited
   bool replay_only =
       false;  // with `idempotency`: only return what the key has created before, else kNotFound
 };

@@ -56,13 +56,13 @@ bool is_in_no_id(std::string_view text) {
 
 // A text that starts with a kind's prefix can only be the beginning of an id, so the scan is limited to such
 // ids.
-void narrow(JobWalk& walk, std::string_view text) {
+void narrow(JobScan& scan, std::string_view text) {
   for (const schemas::Kind kind : schemas::kKinds) {
     if (!text.starts_with(schemas::prefix(kind))) continue;
     const std::string_view beginning = text.substr(schemas::prefix(kind).size());
     const auto first = filled_up(beginning, '0'), last = filled_up(beginning, 'f');
-    if (first) walk.from = std::max(walk.from, *first);
-    if (last) walk.before = std::min(walk.before, after(*last));
+    if (first) scan.from = std::max(scan.from, *first);
+    if (last) scan.before = std::min(scan.before, after(*last));
   }
 }
 
@@ -76,16 +76,16 @@ bool has_status(const JobCandidate& job, const JobFilter& filter) {
 
 }  // namespace
 
-JobWalk start_walk(const JobFilter& filter, std::optional<base::Uuid> before, int rows_max) {
-  JobWalk walk{.before = before.value_or(max_id()), .from = {}, .rows_left = rows_max, .finished = false};
-  if (filter.created_after) walk.from = first_id_of(*filter.created_after - kIdLead);
-  narrow(walk, filter.id_contains);
-  walk.finished = is_in_no_id(filter.id_contains);
-  return walk;
+JobScan start_scan(const JobFilter& filter, std::optional<base::Uuid> before, int rows_max) {
+  JobScan scan{.before = before.value_or(max_id()), .from = {}, .rows_left = rows_max, .finished = false};
+  if (filter.created_after) scan.from = first_id_of(*filter.created_after - kIdLead);
+  narrow(scan, filter.id_contains);
+  scan.finished = is_in_no_id(filter.id_contains);
+  return scan;
 }
 
-void limit_to_created_before(JobWalk& walk, base::WallTime created_before, std::chrono::milliseconds skew) {
-  walk.before = std::min(walk.before, first_id_of(created_before + skew));
+void limit_to_created_before(JobScan& scan, base::WallTime created_before, std::chrono::milliseconds skew) {
+  scan.before = std::min(scan.before, first_id_of(created_before + skew));
 }
 
 JobCandidate candidate_at(const Statement& row) {
@@ -143,16 +143,16 @@ namespace {
 // The state of the search for one page.
 class PageSearch {
  public:
-  PageSearch(Store& store, const JobFilter& filter, JobWalk walk, std::size_t wanted)
-      : store_(store), filter_(filter), walk_(walk), wanted_(wanted) {}
+  PageSearch(Store& store, const JobFilter& filter, JobScan scan, std::size_t items_max)
+      : store_(store), filter_(filter), scan_(scan), items_max_(items_max) {}
 
-  bool goes_on() const { return !full() && walk_.rows_left > 0 && !walk_.finished; }
+  bool goes_on() const { return !full() && scan_.rows_left > 0 && !scan_.finished; }
 
   // One step, in one read transaction.
   void step(Db& db) {
     if (!std::exchange(begun_, true) && filter_.created_before)
-      limit_to_created_before(walk_, *filter_.created_before, id_clock_skew(db));
-    if (auto found = candidates(db, filter_, walk_, wanted_)) {
+      limit_to_created_before(scan_, *filter_.created_before, id_clock_skew(db));
+    if (auto found = candidates(db, filter_, scan_, items_max_)) {
       check_candidates(db, *found);
     } else {
       scan_rows(db);
@@ -161,17 +161,17 @@ class PageSearch {
 
   JobPage page() {
     JobPage out{std::move(items_), std::nullopt};
-    if (out.items.size() == wanted_) {
+    if (out.items.size() == items_max_) {
       out.items.pop_back();
       out.next = out.items.back().id.uuid;
-    } else if (!walk_.finished) {
-      out.next = walk_.before;
+    } else if (!scan_.finished) {
+      out.next = scan_.before;
     }
     return out;
   }
 
  private:
-  bool full() const { return items_.size() >= wanted_; }
+  bool full() const { return items_.size() >= items_max_; }
 
   void take(Db& db, const JobCandidate& job) {
     if (!matches(job, filter_)) return;
@@ -181,17 +181,17 @@ class PageSearch {
   // The cost of the index is subtracted afterwards, so that each step makes progress.
   void check_candidates(Db& db, const JobCandidates& found) {
     for (const base::Uuid& id : found.ids) {
-      if (full() || walk_.rows_left <= 0) return;
+      if (full() || scan_.rows_left <= 0) return;
       auto s = db.prepare(
           "SELECT id, kind, status, model, created_at, run_at, error_code, parent_id, tenant FROM jobs WHERE "
           "id = ?1");
       if (s.bind(id).step()) take(db, candidate_at(s));
-      walk_.before = id;
-      --walk_.rows_left;
+      scan_.before = id;
+      --scan_.rows_left;
     }
-    walk_.rows_left -= found.rows_read;
-    walk_.finished = found.all && !full();
-    if (!full()) walk_.before = found.down_to;
+    scan_.rows_left -= found.rows_read;
+    scan_.finished = found.all && !full();
+    if (!full()) scan_.before = found.down_to;
   }
 
   // Scans the rows in order of id, of all tenants and including children.
@@ -199,24 +199,24 @@ class PageSearch {
     auto s = db.prepare(
         "SELECT id, kind, status, model, created_at, run_at, error_code, parent_id, tenant FROM jobs WHERE "
         "id < ?1 AND id >= ?2 ORDER BY id DESC LIMIT ?3");
-    const base::Uuid before = walk_.before;  // bound by reference
-    const int rows_max = std::min(kRowsPerRead, walk_.rows_left);
-    s.bind(before, walk_.from, rows_max);
+    const base::Uuid before = scan_.before;  // bound by reference
+    const int rows_max = std::min(kRowsPerRead, scan_.rows_left);
+    s.bind(before, scan_.from, rows_max);
     int rows = 0;
     while (!full() && s.step()) {
       ++rows;
       const JobCandidate job = candidate_at(s);
-      walk_.before = job.id.uuid;
+      scan_.before = job.id.uuid;
       take(db, job);
     }
-    walk_.rows_left -= rows;
-    walk_.finished = rows < rows_max && !full();
+    scan_.rows_left -= rows;
+    scan_.finished = rows < rows_max && !full();
   }
 
   Store& store_;
   const JobFilter& filter_;
-  JobWalk walk_;
-  const std::size_t wanted_;
+  JobScan scan_;
+  const std::size_t items_max_;
   bool begun_ = false;
   std::vector<schemas::JobView> items_;
 };
@@ -226,8 +226,9 @@ class PageSearch {
 base::Result<JobPage> page_of_jobs(Store& store, const JobFilter& filter, int limit,
                                    std::optional<base::Uuid> before, int rows_max) {
   if (limit <= 0) return JobPage();
-  const auto wanted = static_cast<std::size_t>(limit) + 1;  // one more, to see whether there is a next page
-  PageSearch search(store, filter, start_walk(filter, before, rows_max), wanted);
+  const auto items_max =
+      static_cast<std::size_t>(limit) + 1;  // one more, to see whether there is a next page
+  PageSearch search(store, filter, start_scan(filter, before, rows_max), items_max);
   while (search.goes_on()) {
     auto status = store.readers().read([&](Db& db) { search.step(db); });
     if (!status) return status.error();

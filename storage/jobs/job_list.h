@@ -16,16 +16,16 @@ namespace millrace::storage {
 inline constexpr int kRowsPerRead = 10'000;
 
 // The position of a scan over ids.
-struct JobWalk {
+struct JobScan {
   base::Uuid before;      // only ids below this one
   base::Uuid from{};      // only ids not below this one
   int rows_left = 0;      // rows that may still be examined
   bool finished = false;  // the scan is complete
 };
 // Starts a scan, limited by `created_after` and by the beginning of an id, if the filter has them.
-JobWalk start_walk(const JobFilter& filter, std::optional<base::Uuid> before, int rows_max);
+JobScan start_scan(const JobFilter& filter, std::optional<base::Uuid> before, int rows_max);
 // Limits the scan to ids that a row created before that time can have; `skew` is id_clock_skew.
-void limit_to_created_before(JobWalk& walk, base::WallTime created_before, std::chrono::milliseconds skew);
+void limit_to_created_before(JobScan& scan, base::WallTime created_before, std::chrono::milliseconds skew);
 
 // The columns of a row that a filter needs.
 struct JobCandidate {
@@ -75,14 +75,14 @@ struct JobCandidates {
 };
 
 // nullopt: no index helps, or there are so many candidates that a scan over the rows finds some soon.
-std::optional<JobCandidates> candidates(Db& db, const JobFilter& filter, const JobWalk& walk,
-                                        std::size_t wanted);
+std::optional<JobCandidates> candidates(Db& db, const JobFilter& filter, const JobScan& scan,
+                                        std::size_t items_max);
 
 // Inside storage: jobs grouped by tenant, kind and model, in the index jobs_listed.
 
 // The newest jobs of the groups that the filter selects, as many as one step may read. nullopt: there are
 // more groups than one step examines.
-std::optional<JobCandidates> newest_of_groups(Db& db, const JobFilter& filter, const JobWalk& walk,
-                                              std::size_t wanted);
+std::optional<JobCandidates> newest_of_groups(Db& db, const JobFilter& filter, const JobScan& scan,
+                                              std::size_t items_max);
 
 }  // namespace millrace::storage

@@ -79,19 +79,19 @@ bool ids_decide(const JobFilter& filter) {
   return !filter.status && !filter.error && !filter.created_after && !filter.created_before;
 }
 
-int entries_per_group(const JobFilter& filter, std::size_t groups, std::size_t wanted) {
+int entries_per_group(const JobFilter& filter, std::size_t groups, std::size_t items_max) {
   constexpr std::size_t kMost = kRowsPerRead;
-  if (ids_decide(filter)) return static_cast<int>(std::min(wanted, kMost));
+  if (ids_decide(filter)) return static_cast<int>(std::min(items_max, kMost));
   return static_cast<int>(std::max<std::size_t>(kMost / groups, 1));
 }
 
 // Adds a group's jobs above `down_to`; raises `down_to` if the group may have more.
-void add_newest(Db& db, const JobGroup& group, const JobWalk& walk, int entries_max, JobCandidates& out) {
+void add_newest(Db& db, const JobGroup& group, const JobScan& scan, int entries_max, JobCandidates& out) {
   auto s = db.prepare(
       "SELECT id FROM jobs INDEXED BY jobs_listed WHERE parent_id IS NULL AND tenant = ?1 AND kind = ?2 AND "
       "model = ?3 AND id < ?4 AND id >= ?5 ORDER BY id DESC LIMIT ?6");
   const Uuid floor = out.down_to;  // bound by reference
-  s.bind(group.tenant, group.kind, group.model, walk.before, floor, entries_max);
+  s.bind(group.tenant, group.kind, group.model, scan.before, floor, entries_max);
   int entries = 0;
   for (; s.step(); ++entries) out.ids.push_back(s.uuid(0));
   if (entries == entries_max) {
@@ -104,12 +104,12 @@ void add_newest(Db& db, const JobGroup& group, const JobWalk& walk, int entries_
 // so that large and small groups advance together and little is read twice.
 class TextSearch {
  public:
-  TextSearch(Db& db, const JobFilter& filter, const JobWalk& walk, std::vector<JobGroup> groups)
+  TextSearch(Db& db, const JobFilter& filter, const JobScan& scan, std::vector<JobGroup> groups)
       : db_(db),
         text_(filter.id_contains),
-        walk_(walk),
+        scan_(scan),
         entries_each_(std::clamp(kEntriesPerRead / 4 / static_cast<int>(groups.size()), 1, kEntriesEachMax)) {
-    for (JobGroup& group : groups) unread_.push_back({std::move(group), walk.before});
+    for (JobGroup& group : groups) unread_.push_back({std::move(group), scan.before});
   }
 
   JobCandidates newest() {
@@ -127,7 +127,7 @@ class TextSearch {
     }
     found_.rows_read = entries / kEntriesPerRow;
     found_.all = unread_.empty();
-    found_.down_to = unread_.empty() ? walk_.from : unread_.front().below;
+    found_.down_to = unread_.empty() ? scan_.from : unread_.front().below;
     std::erase_if(found_.ids, [this](const Uuid& id) { return id < found_.down_to; });
     std::ranges::sort(found_.ids, std::greater<>());
     return std::move(found_);
@@ -140,7 +140,7 @@ class TextSearch {
   };
 
   // True if nothing was read of some group yet: the order of the results is unknown until then.
-  bool has_untouched_group() const { return unread_.front().below == walk_.before; }
+  bool has_untouched_group() const { return unread_.front().below == scan_.before; }
 
   // Returns the number of entries read.
   int read_more(UnreadGroup& left) {
@@ -148,7 +148,7 @@ class TextSearch {
         "SELECT id FROM jobs INDEXED BY jobs_listed WHERE parent_id IS NULL AND tenant = ?1 AND kind = ?2 "
         "AND model = ?3 AND id < ?4 AND id >= ?5 ORDER BY id DESC LIMIT ?6");
     const Uuid below = left.below;  // bound by reference
-    s.bind(left.group.tenant, left.group.kind, left.group.model, below, walk_.from, entries_each_);
+    s.bind(left.group.tenant, left.group.kind, left.group.model, below, scan_.from, entries_each_);
     int entries = 0;
     for (; s.step(); ++entries) {
       left.below = s.uuid(0);
@@ -159,7 +159,7 @@ class TextSearch {
 
   Db& db_;
   IdSubstring text_;
-  const JobWalk& walk_;
+  const JobScan& scan_;
   const int entries_each_;
   std::vector<UnreadGroup> unread_;  // a heap, the newest first
   JobCandidates found_;
@@ -167,18 +167,18 @@ class TextSearch {
 
 }  // namespace
 
-std::optional<JobCandidates> newest_of_groups(Db& db, const JobFilter& filter, const JobWalk& walk,
-                                              std::size_t wanted) {
+std::optional<JobCandidates> newest_of_groups(Db& db, const JobFilter& filter, const JobScan& scan,
+                                              std::size_t items_max) {
   auto groups = groups_of(db, filter);
   if (!groups) return std::nullopt;
-  JobCandidates out{.ids = {}, .down_to = walk.from, .all = true};
+  JobCandidates out{.ids = {}, .down_to = scan.from, .all = true};
   if (groups->empty()) return out;
-  if (!filter.id_contains.empty()) return TextSearch(db, filter, walk, *std::move(groups)).newest();
+  if (!filter.id_contains.empty()) return TextSearch(db, filter, scan, *std::move(groups)).newest();
   // For many groups of different size over all tenants, a scan over all rows is better. A single tenant's
   // jobs may be few.
   if (!ids_decide(filter) && !filter.tenant && groups->size() > kUnevenGroupsMax) return std::nullopt;
-  const int entries_max = entries_per_group(filter, groups->size(), wanted);
-  for (const JobGroup& group : *groups) add_newest(db, group, walk, entries_max, out);
+  const int entries_max = entries_per_group(filter, groups->size(), items_max);
+  for (const JobGroup& group : *groups) add_newest(db, group, scan, entries_max, out);
   if (!out.all) std::erase_if(out.ids, [&](const Uuid& id) { return id < out.down_to; });
   std::ranges::sort(out.ids, std::greater<>());
   return out;
@@ -198,16 +198,16 @@ constexpr std::size_t kEndedMax = 5'000;
 // Collects ids until there are too many.
 class CandidateCollector {
  public:
-  CandidateCollector(Db& db, const JobFilter& filter, const JobWalk& walk)
-      : db_(db), filter_(filter), walk_(walk) {}
+  CandidateCollector(Db& db, const JobFilter& filter, const JobScan& scan)
+      : db_(db), filter_(filter), scan_(scan) {}
 
   void running() {
     auto s = db_.prepare(
         "SELECT id FROM jobs INDEXED BY jobs_running WHERE status = 1 AND id < ?1 AND id >= ?2 LIMIT ?3");
-    take(s.bind(walk_.before, walk_.from, limit_left()));
+    take(s.bind(scan_.before, scan_.from, limit_left()));
     auto waiting = db_.prepare(
         "SELECT id FROM jobs INDEXED BY jobs_waiting WHERE status = 2 AND id < ?1 AND id >= ?2 LIMIT ?3");
-    take(waiting.bind(walk_.before, walk_.from, limit_left()));
+    take(waiting.bind(scan_.before, scan_.from, limit_left()));
   }
 
   void queued() {
@@ -218,7 +218,7 @@ class CandidateCollector {
     auto s = db_.prepare(
         "SELECT id FROM jobs INDEXED BY jobs_delayed WHERE status = 0 AND run_at > 0 AND id < ?1 AND id >= "
         "?2 LIMIT ?3");
-    take(s.bind(walk_.before, walk_.from, limit_left()));
+    take(s.bind(scan_.before, scan_.from, limit_left()));
   }
 
   void ended_badly(JobStatus status) {
@@ -233,14 +233,14 @@ class CandidateCollector {
         "SELECT id FROM jobs INDEXED BY jobs_ended WHERE status >= 3 AND parent_id IS NULL AND id < ?1 AND "
         "id >= ?2 LIMIT ?3");
     max_ = kEndedMax;
-    take(s.bind(walk_.before, walk_.from, limit_left()));
+    take(s.bind(scan_.before, scan_.from, limit_left()));
   }
 
   // nullopt: there are too many.
   std::optional<JobCandidates> newest_first() {
     if (ids_.size() > max_) return std::nullopt;
     std::ranges::sort(ids_, std::greater<>());
-    return JobCandidates{.ids = std::move(ids_), .down_to = walk_.from, .all = true};
+    return JobCandidates{.ids = std::move(ids_), .down_to = scan_.from, .all = true};
   }
 
  private:
@@ -254,21 +254,21 @@ class CandidateCollector {
     auto s = db_.prepare(
         "SELECT id FROM jobs INDEXED BY jobs_ready WHERE status = 0 AND run_at = 0 AND kind = ?1 AND id < ?2 "
         "AND id >= ?3 LIMIT ?4");
-    take(s.bind(kind, walk_.before, walk_.from, limit_left()));
+    take(s.bind(kind, scan_.before, scan_.from, limit_left()));
   }
 
   void ready_of(schemas::Kind kind, const std::string& tenant) {
     auto s = db_.prepare(
         "SELECT id FROM jobs INDEXED BY jobs_ready WHERE status = 0 AND run_at = 0 AND kind = ?1 AND tenant "
         "= ?2 AND id < ?3 AND id >= ?4 LIMIT ?5");
-    take(s.bind(kind, tenant, walk_.before, walk_.from, limit_left()));
+    take(s.bind(kind, tenant, scan_.before, scan_.from, limit_left()));
   }
 
   void badly(JobStatus status, schemas::Kind kind) {
     auto s = db_.prepare(
         "SELECT id FROM jobs INDEXED BY jobs_ended_badly WHERE status >= 4 AND status = ?1 AND parent_id IS "
         "NULL AND kind = ?2 AND (?3 IS NULL OR tenant = ?3) AND id < ?4 AND id >= ?5 LIMIT ?6");
-    take(s.bind(status, kind, filter_.tenant, walk_.before, walk_.from, limit_left()));
+    take(s.bind(status, kind, filter_.tenant, scan_.before, scan_.from, limit_left()));
   }
 
   void failed_of(JobStatus status, schemas::Kind kind) {
@@ -276,12 +276,12 @@ class CandidateCollector {
         "SELECT id FROM jobs INDEXED BY jobs_ended_badly WHERE status >= 4 AND status = ?1 AND parent_id IS "
         "NULL AND kind = ?2 AND error_code = ?3 AND (?4 IS NULL OR tenant = ?4) AND id < ?5 AND id >= ?6 "
         "LIMIT ?7");
-    take(s.bind(status, kind, *filter_.error, filter_.tenant, walk_.before, walk_.from, limit_left()));
+    take(s.bind(status, kind, *filter_.error, filter_.tenant, scan_.before, scan_.from, limit_left()));
   }
 
   Db& db_;
   const JobFilter& filter_;
-  const JobWalk& walk_;
+  const JobScan& scan_;
   std::size_t max_ = kGatheredMax;
   std::vector<Uuid> ids_;
 };
@@ -289,9 +289,9 @@ class CandidateCollector {
 constexpr std::array kBadEnds{JobStatus::kFailed, JobStatus::kCancelled, JobStatus::kExpired};
 
 // Candidates by status or error. nullopt: the filter has neither, or there are too many.
-std::optional<JobCandidates> by_state(Db& db, const JobFilter& filter, const JobWalk& walk) {
+std::optional<JobCandidates> by_state(Db& db, const JobFilter& filter, const JobScan& scan) {
   if (!filter.status && !filter.error) return std::nullopt;
-  CandidateCollector found(db, filter, walk);
+  CandidateCollector found(db, filter, scan);
   if (filter.status == "running") {
     found.running();
   } else if (filter.status == "queued" || filter.status == "wake_in_progress") {
@@ -308,11 +308,11 @@ std::optional<JobCandidates> by_state(Db& db, const JobFilter& filter, const Job
 
 }  // namespace
 
-std::optional<JobCandidates> candidates(Db& db, const JobFilter& filter, const JobWalk& walk,
-                                        std::size_t wanted) {
-  if (auto few = by_state(db, filter, walk)) return few;
+std::optional<JobCandidates> candidates(Db& db, const JobFilter& filter, const JobScan& scan,
+                                        std::size_t items_max) {
+  if (auto few = by_state(db, filter, scan)) return few;
   const bool grouped = filter.tenant || filter.kind || filter.model || !filter.id_contains.empty();
-  return grouped ? newest_of_groups(db, filter, walk, wanted) : std::nullopt;
+  return grouped ? newest_of_groups(db, filter, scan, items_max) : std::nullopt;
 }
 
 }  // namespace millrace::storage

@@ -157,14 +157,14 @@ std::vector<Ready> take_in(Tx& tx, schemas::Kind kind) {
   std::vector<Ready> taken;
   std::int64_t free_slots_left = std::min(free_window_slots(tx, kind), kPerTransaction);
   if (free_slots_left <= 0) return taken;
-  FairQueueCursor turns(tx.db, kind, CursorUse::kPublish);
+  FairQueueCursor cursor(tx.db, kind, CursorUse::kPublish);
   while (free_slots_left-- > 0) {
-    const auto id = turns.next();
+    const auto id = cursor.next();
     if (!id) break;
     auto row = find_job(tx.db, *id);
     if (!publish_now(tx, *row, row->epoch, taken)) break;
   }
-  turns.save();
+  cursor.save();
   return taken;
 }
 

@@ -60,12 +60,12 @@ int drop_jobs_in(Tx& tx, std::chrono::milliseconds age, int limit) {
     s.bind(base::millis(tx.now - age), limit);
     ended = ids(s);
   }
-  int gone = 0;
+  int deleted = 0;
   for (const base::Uuid& id : ended) {
-    if (gone >= limit) break;
-    if (const auto row = find_job(tx.db, id)) gone += erase_job(tx, *row, limit - gone);
+    if (deleted >= limit) break;
+    if (const auto row = find_job(tx.db, id)) deleted += erase_job(tx, *row, limit - deleted);
   }
-  return gone;
+  return deleted;
 }
 
 int drop_idempotency_in(Tx& tx, int limit) {

@@ -182,9 +182,9 @@ base::Result<std::vector<JobQueries::ChildEnd>> JobQueries::children(const schem
   return ends;
 }
 
-base::Result<std::vector<Change>> JobQueries::versions(const std::vector<schemas::JobId>& jobs) {
+base::Result<std::vector<schemas::JobChange>> JobQueries::versions(const std::vector<schemas::JobId>& jobs) {
   return read(store_.readers(), [&](Db& db) {
-    std::vector<Change> changes;
+    std::vector<schemas::JobChange> changes;
     for (const auto& job : jobs) {
       auto s = db.prepare(
           "SELECT tenant, version, status, status = 0 AND run_at = 9223372036854775807 FROM jobs "

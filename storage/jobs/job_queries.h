@@ -119,7 +119,7 @@ class JobQueries {
       const schemas::JobId& parent);  // kRequestDamaged: a child's spec is damaged
 
   // For waiters: (job, version, status) of many jobs in one read.
-  base::Result<std::vector<Change>> versions(const std::vector<schemas::JobId>& jobs);
+  base::Result<std::vector<schemas::JobChange>> versions(const std::vector<schemas::JobId>& jobs);
   // Queue depths, for metrics and `millrace doctor`.
   base::Result<std::vector<QueueDepth>> depths();
 

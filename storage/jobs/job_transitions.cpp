@@ -258,16 +258,16 @@ int erase_job(Tx& tx, const JobRow& row, int budget) {
     s.bind(row.id, budget);
     children = ids(s);
   }
-  int gone = for_each_job(tx.db, children, [&](const JobRow& child) { delete_row(tx, child); });
-  if (gone < budget) gone += drop_output(tx, row, budget - gone);
-  if (gone >= budget) return gone;
+  int deleted = for_each_job(tx.db, children, [&](const JobRow& child) { delete_row(tx, child); });
+  if (deleted < budget) deleted += drop_output(tx, row, budget - deleted);
+  if (deleted >= budget) return deleted;
   drop_parts(tx.db, row.id);
   drop_artifacts(tx, row);
   drop_ref(tx.db, row.input);
   tx.db.prepare("DELETE FROM job_events WHERE job = ?1").bind(row.id).run();
   release_key(tx.db, row, tx.now);
   delete_row(tx, row);
-  return gone + 1;
+  return deleted + 1;
 }
 
 }  // namespace millrace::storage

@@ -18,10 +18,10 @@ std::int64_t boot_number(std::string_view boot_id) {
 
 namespace {
 
-std::optional<std::string> lags_text(const std::vector<PartitionLag>& lags) {
+std::optional<std::string> lags_text(const std::vector<schemas::PartitionLag>& lags) {
   if (lags.empty()) return std::nullopt;
   std::string out;
-  for (const PartitionLag& lag : lags) {
+  for (const schemas::PartitionLag& lag : lags) {
     out += out.empty() ? "[" : ",";
     out += "[" + std::to_string(lag.partition) + "," + std::to_string(lag.tokens) + "]";
   }

@@ -24,19 +24,20 @@ base::Error config_error(const Machine& machine, const std::string& why) {
 }
 
 // The reason why the configured machine cannot replace the stored one; absent: it can.
-std::optional<base::Error> conflict(const Machine& wanted, const Machine& stored) {
-  if (stored.tenant != wanted.tenant) return config_error(wanted, "has the id of another tenant's machine");
+std::optional<base::Error> conflict(const Machine& from_file, const Machine& stored) {
+  if (stored.tenant != from_file.tenant)
+    return config_error(from_file, "has the id of another tenant's machine");
   if (stored.desired == schemas::MachineState::kDestroyed) {
-    return config_error(wanted, "has the id of a machine that was destroyed; give it a new id");
+    return config_error(from_file, "has the id of a machine that was destroyed; give it a new id");
   }
-  if (stored.driver != wanted.driver) {
-    return config_error(wanted, "has driver " + std::string(schemas::name(wanted.driver)) +
-                                    ", and the store has one of driver " +
-                                    std::string(schemas::name(stored.driver)) + "; give it a new id");
+  if (stored.driver != from_file.driver) {
+    return config_error(from_file, "has driver " + std::string(schemas::name(from_file.driver)) +
+                                       ", and the store has one of driver " +
+                                       std::string(schemas::name(stored.driver)) + "; give it a new id");
   }
-  if (wanted.storage_gib < stored.storage_gib) {
-    return config_error(wanted, "has a smaller storage_gib than its disk, which only grows: " +
-                                    std::to_string(stored.storage_gib));
+  if (from_file.storage_gib < stored.storage_gib) {
+    return config_error(from_file, "has a smaller storage_gib than its disk, which only grows: " +
+                                       std::to_string(stored.storage_gib));
   }
   return std::nullopt;
 }
@@ -49,25 +50,25 @@ bool names(const std::vector<ConfiguredMachine>& configured, const base::Uuid& i
 // An error if a stored machine keeps the name of a configured one; absent: none does. Stored machines of the
 // file change their names together with the file, and a machine that is no longer in the file gives up its
 // name.
-std::optional<base::Error> name_conflict(Db& db, const Machine& wanted,
+std::optional<base::Error> name_conflict(Db& db, const Machine& from_file,
                                          const std::vector<ConfiguredMachine>& configured) {
-  const auto other = machine_named(db, wanted.tenant, wanted.name, wanted.id);
+  const auto other = machine_named(db, from_file.tenant, from_file.name, from_file.id);
   if (!other || names(configured, *other)) return std::nullopt;
   if (find_machine_row(db, *other)->machine.source == MachineSource::kFile) return std::nullopt;
   return config_error(
-      wanted, "has the name of " + schemas::machine_id(*other) + "; give it another name, or that id");
+      from_file, "has the name of " + schemas::machine_id(*other) + "; give it another name, or that id");
 }
 
 // The stored machine with the settings of the file; its phase and desired state are unchanged.
-Machine merged(const Machine& stored, const Machine& wanted) {
+Machine merged(const Machine& stored, const Machine& from_file) {
   Machine out = stored;
-  out.name = wanted.name;
+  out.name = from_file.name;
   out.source = MachineSource::kFile;
-  out.vcpu = wanted.vcpu;
-  out.memory_mib = wanted.memory_mib;
-  out.storage_gib = wanted.storage_gib;
-  out.autosleep_seconds = wanted.autosleep_seconds;
-  out.settings = wanted.settings;
+  out.vcpu = from_file.vcpu;
+  out.memory_mib = from_file.memory_mib;
+  out.storage_gib = from_file.storage_gib;
+  out.autosleep_seconds = from_file.autosleep_seconds;
+  out.settings = from_file.settings;
   return out;
 }
 

@@ -329,24 +329,25 @@ base::Result<SshSessions::Revoked> SshSessions::revoked() {
 
 namespace {
 
-using schemas::SshDoor;
+using schemas::SshListenerState;
 
-SshDoor listener_state_in(Db& db, const base::Uuid& id, const base::Uuid& worker) {
+SshListenerState listener_state_in(Db& db, const base::Uuid& id, const base::Uuid& worker) {
   const auto machine = find_machine(db, {}, id);
-  if (!machine || machine->phase != schemas::MachinePhase::kRunning) return SshDoor::kOver;
-  if (machine->ssh && machine->ssh->owner == worker) return SshDoor::kServes;
-  return endpoint_lives(db, *machine) ? SshDoor::kOver : SshDoor::kNotYet;
+  if (!machine || machine->phase != schemas::MachinePhase::kRunning) return SshListenerState::kOver;
+  if (machine->ssh && machine->ssh->owner == worker) return SshListenerState::kServes;
+  return endpoint_lives(db, *machine) ? SshListenerState::kOver : SshListenerState::kNotYet;
 }
 
 }  // namespace
 
-base::Result<SshDoor> ssh_listener_state(Store& store, const base::Uuid& machine, const base::Uuid& worker) {
-  SshDoor door = SshDoor::kNotYet;
-  if (auto read = store.readers().read([&](Db& db) { door = listener_state_in(db, machine, worker); });
+base::Result<SshListenerState> ssh_listener_state(Store& store, const base::Uuid& machine,
+                                                  const base::Uuid& worker) {
+  SshListenerState state = SshListenerState::kNotYet;
+  if (auto read = store.readers().read([&](Db& db) { state = listener_state_in(db, machine, worker); });
       !read) {
     return std::move(read.error());
   }
-  return door;
+  return state;
 }
 
 }  // namespace millrace::storage

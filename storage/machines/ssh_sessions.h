@@ -84,7 +84,7 @@ bool has_waiting_sessions(const Tx& tx, const base::Uuid& machine);
 void fail_waiting_sessions(Tx& tx, const base::Uuid& machine, const schemas::JobError& error);
 
 // What to do with the listener that the worker of this incarnation has for the machine. Blocks: a read.
-base::Result<schemas::SshDoor> ssh_listener_state(Store& store, const base::Uuid& machine,
-                                                  const base::Uuid& worker);
+base::Result<schemas::SshListenerState> ssh_listener_state(Store& store, const base::Uuid& machine,
+                                                           const base::Uuid& worker);
 
 }  // namespace millrace::storage

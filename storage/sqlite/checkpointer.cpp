@@ -113,7 +113,7 @@ bool Checkpointer::restart_log(int copied) {
 // reader still needs them.
 bool Checkpointer::catch_up(int copied) {
   Log log{.copied = copied};
-  for (int turn = 0; turn < kCatchUpRounds; ++turn) {
+  for (int round = 0; round < kCatchUpRounds; ++round) {
     const int before = std::exchange(log, copy()).copied;
     if (log.busy || log.copied - before <= kFramesLeftMax) break;
   }

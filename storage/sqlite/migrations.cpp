@@ -85,12 +85,12 @@ class Migrator {
         if (auto applied = apply(); !applied) return applied;
         lock_.release();
       }
-      const auto asked = steady_clock::now();
+      const auto wait_started = steady_clock::now();
       if (!lock_.share(bounds_.wait)) return is_changed_elsewhere();
       auto due = read_version();
       if (!due) return due.error();
       if (*due == MigrationDue::kNo) return {};
-      end += steady_clock::now() - asked;
+      end += steady_clock::now() - wait_started;
       if (steady_clock::now() >= end) return is_open_elsewhere();
       lock_.release();
       sleep_before_retry();

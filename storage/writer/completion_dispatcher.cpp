@@ -18,7 +18,7 @@ void guarded(const char* what, F&& f) {
   try {
     f();
   } catch (const std::exception& e) {
-    base::log_error("store_callback_threw", {{"callback", what}, {"error", e.what()}});
+    base::log_error("store_callback_failed", {{"callback", what}, {"error", e.what()}});
   }
 }
 

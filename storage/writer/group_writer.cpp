@@ -182,7 +182,7 @@ base::Status CommitGroup::run_alone_in_transaction(std::size_t index) {
   } catch (const SqliteError& e) {
     return store_error(e);
   } catch (const std::exception& e) {
-    base::log_error("store_operation_threw", {{"error", e.what()}});
+    base::log_error("store_operation_failed", {{"error", e.what()}});
     return base::error(base::Code::kInternal, "the store failed; the gateway's log has the cause");
   }
 }

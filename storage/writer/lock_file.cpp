@@ -100,14 +100,14 @@ std::string LockFile::recorded_owner() const {
 }
 
 std::string LockFile::visible_holders() const {
-  const std::string wanted = name_in_proc(fd_);
+  const std::string own_name = name_in_proc(fd_);
   std::ifstream locks("/proc/locks");
   std::string line, holders;
   while (std::getline(locks, line)) {
     std::istringstream fields(line);
     std::string number, type, kind, access, pid, file;
     fields >> number >> type >> kind >> access >> pid >> file;
-    if (type != "FLOCK" || file != wanted || pid == std::to_string(::getpid())) continue;
+    if (type != "FLOCK" || file != own_name || pid == std::to_string(::getpid())) continue;
     holders += (holders.empty() ? "pid " : ", pid ") + pid;
   }
   return holders;

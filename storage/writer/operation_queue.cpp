@@ -9,12 +9,12 @@ namespace {
 
 // Moves operations that fit from the front of `from`. False: the rest is left for the next group.
 bool take_from(std::deque<QueuedOperation>& from, std::vector<QueuedOperation>& group,
-               OperationQueue::Bounds& room) {
+               OperationQueue::Bounds& capacity) {
   while (!from.empty()) {
-    const bool fits = room.operations > 0 && from.front().payload_bytes <= room.payload_bytes;
+    const bool fits = capacity.operations > 0 && from.front().payload_bytes <= capacity.payload_bytes;
     if (!fits && !group.empty()) return false;
-    room.operations -= room.operations > 0 ? 1 : 0;
-    room.payload_bytes -= std::min(room.payload_bytes, from.front().payload_bytes);
+    capacity.operations -= capacity.operations > 0 ? 1 : 0;
+    capacity.payload_bytes -= std::min(capacity.payload_bytes, from.front().payload_bytes);
     group.push_back(std::move(from.front()));
     from.pop_front();
   }
@@ -49,21 +49,21 @@ bool OperationQueue::wait() {
   return !empty();
 }
 
-std::size_t OperationQueue::take(std::vector<QueuedOperation>& group, Bounds& room) {
+std::size_t OperationQueue::take(std::vector<QueuedOperation>& group, Bounds& capacity) {
   const std::size_t before = group.size();
   std::lock_guard lock(mutex_);
-  if (take_from(urgent_, group, room)) take_from(normal_, group, room);
+  if (take_from(urgent_, group, capacity)) take_from(normal_, group, capacity);
   return group.size() - before;
 }
 
 std::vector<QueuedOperation> OperationQueue::withdraw_not_urgent() {
   std::vector<QueuedOperation> withdrawn;
   std::lock_guard lock(mutex_);
-  const auto asked = std::stable_partition(urgent_.begin(), urgent_.end(), [](const QueuedOperation& each) {
-    return each.priority == Writer::Priority::kUrgent;
-  });
-  std::move(asked, urgent_.end(), std::back_inserter(withdrawn));
-  urgent_.erase(asked, urgent_.end());
+  const auto first_interactive = std::stable_partition(
+      urgent_.begin(), urgent_.end(),
+      [](const QueuedOperation& each) { return each.priority == Writer::Priority::kUrgent; });
+  std::move(first_interactive, urgent_.end(), std::back_inserter(withdrawn));
+  urgent_.erase(first_interactive, urgent_.end());
   move_to(normal_, withdrawn);
   return withdrawn;
 }

@@ -37,7 +37,7 @@ class OperationQueue {
   bool wait();
   // Appends to `group` the operations that fit into `room`, at least one if the group is empty. Subtracts
   // their size from `room`. Returns how many were appended.
-  std::size_t take(std::vector<QueuedOperation>& group, Bounds& room);
+  std::size_t take(std::vector<QueuedOperation>& group, Bounds& capacity);
   std::vector<QueuedOperation> withdraw_not_urgent();
   std::vector<QueuedOperation> withdraw_all();
   // Reports that the completions of this many taken or withdrawn operations have run.

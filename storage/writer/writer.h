@@ -17,15 +17,6 @@ namespace millrace::storage {
 
 class Db;
 
-// A job that changed in a committed group. Waiters and event streams are notified with it.
-struct Change {
-  schemas::JobId job;
-  std::string tenant;
-  std::int64_t version = 0;
-  schemas::JobStatus status = schemas::JobStatus::kQueued;
-  bool waking = false;  // queued, and its machine is not awake
-};
-
 // A job that became ready to run in a committed group; Dispatch publishes it. With an outbox, a job is listed
 // here only if the window had a free slot and its row is marked as published. The other jobs wait for
 // JobMaintenance::take_for_publication.
@@ -38,7 +29,7 @@ struct Ready {
 
 // Everything that a committed group did, in commit order.
 struct Commit {
-  std::vector<Change> changes;
+  std::vector<schemas::JobChange> changes;
   std::vector<Ready> ready;
   std::vector<schemas::JobId>
       cancel_requests;  // running jobs; their workers also see it in the next heartbeat reply

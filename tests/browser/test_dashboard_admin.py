@@ -118,7 +118,7 @@ def test_models_say_in_words_what_they_can(page, site):
 def test_the_health_card_says_what_its_parts_are(page, site):
     go(page, site, "overview")
     page.wait_for(".health dd", "The database that every job is kept in.")
-    page.wait_for(".health dd", "How free workers hear of new jobs")
+    page.wait_for(".health dd", "How idle workers are notified of new jobs")
 
 
 def test_a_queue_is_paused_takes_jobs_in_and_is_resumed(page, site):

@@ -13,7 +13,7 @@ class DispatchContract : public testing::TestWithParam<DispatchMaker> {
  protected:
   void subscribe_and_start(std::size_t room) {
     dispatch_->subscribe(kKind, "worker-1", taker_.hand_over());
-    dispatch_->set_room(kKind, room);
+    dispatch_->set_capacity(kKind, room);
     ASSERT_TRUE(dispatch_->start());
     ASSERT_TRUE(wait_until([&] { return is_up(*dispatch_); })) << dispatch_->health().detail;
   }
@@ -54,14 +54,14 @@ TEST_P(DispatchContract, NoMoreTokensAreHandedOverThanThereIsRoom) {
   for (int i = 0; i < 10; ++i) dispatch_->publish(new_token(), deliveries_.done());
   ASSERT_TRUE(deliveries_.ended(10));
   ASSERT_TRUE(taker_.got(2));
-  dispatch_->set_room(kKind, 0);
+  dispatch_->set_capacity(kKind, 0);
   dispatch_->stop(5s);
   EXPECT_EQ(taker_.count(), 2U);
 }
 
 TEST_P(DispatchContract, RoomThatIsAnnouncedLaterLetsTokensThrough) {
   subscribe_and_start(0);
-  dispatch_->set_room(kKind, 1);
+  dispatch_->set_capacity(kKind, 1);
   const Token token = new_token();
   dispatch_->publish(token, deliveries_.done());
   EXPECT_TRUE(taker_.got(token));

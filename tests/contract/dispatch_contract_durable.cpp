@@ -17,7 +17,7 @@ class DurableDispatchContract : public testing::TestWithParam<DispatchMaker> {
   std::unique_ptr<Dispatch> process(const std::string& worker, Taker& taker, std::size_t room) {
     auto dispatch = GetParam().make(prefix_);
     dispatch->subscribe(kKind, worker, taker.hand_over());
-    dispatch->set_room(kKind, room);
+    dispatch->set_capacity(kKind, room);
     EXPECT_TRUE(dispatch->durable());
     EXPECT_TRUE(dispatch->start());
     return dispatch;
@@ -86,9 +86,9 @@ TEST_P(DurableDispatchContract, TokensWithoutRoomWaitForIt) {
   }
   publish(*dispatch, new_token());
   EXPECT_EQ(taker.count(), 0U);
-  dispatch->set_room(kKind, 1);
+  dispatch->set_capacity(kKind, 1);
   ASSERT_TRUE(taker.got(1, 30s));
-  dispatch->set_room(kKind, 1000);
+  dispatch->set_capacity(kKind, 1000);
   ASSERT_TRUE(taker.got(301, 30s));
   dispatch->stop(10s);
   EXPECT_TRUE(std::ranges::includes(taker.jobs(), published));
@@ -168,7 +168,7 @@ class KafkaDispatchOutage : public KafkaOutage<KafkaDispatch> {
   void run(const std::string& address) {
     make_bus(address);
     bus_->subscribe(kKind, "worker-1", taker_.hand_over());
-    bus_->set_room(kKind, 100'000);
+    bus_->set_capacity(kKind, 100'000);
     ASSERT_TRUE(bus_->start());
   }
   bool works() override {

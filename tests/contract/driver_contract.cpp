@@ -40,7 +40,7 @@ TEST_P(DriverContract, EachStreamKeepsItsOrder) {
 }
 
 TEST_P(DriverContract, AllBytesPassBothStreamsAndTheInput) {
-  CommandOrder order = shell("tee /dev/fd/2");
+  CommandRequest order = shell("tee /dev/fd/2");
   order.input = all_bytes(std::size_t{1} << 20);
   const CommandRan ran = run(order);
   EXPECT_TRUE(ran.out == order.input);
@@ -48,7 +48,7 @@ TEST_P(DriverContract, AllBytesPassBothStreamsAndTheInput) {
 }
 
 TEST_P(DriverContract, TheInputArrivesWholeAndEnds) {
-  CommandOrder order = order_of({"sha256sum"});
+  CommandRequest order = order_of({"sha256sum"});
   EXPECT_EQ(run(order).out.substr(0, 16), "e3b0c44298fc1c14") << "of nothing";
   order.command = {"wc", "-c"};
   order.input = all_bytes(schemas::kStdinBytesMax);
@@ -56,7 +56,7 @@ TEST_P(DriverContract, TheInputArrivesWholeAndEnds) {
 }
 
 TEST_P(DriverContract, ACommandThatDoesNotReadItsInputEndsWell) {
-  CommandOrder order = order_of({"true"});
+  CommandRequest order = order_of({"true"});
   order.input.assign(schemas::kStdinBytesMax, 'x');
   const CommandRan ran = run(order);
   EXPECT_EQ(ran.end.how, How::kExited) << ran.end.message;
@@ -70,7 +70,7 @@ TEST_P(DriverContract, ArgumentsAreNotSeenByAShell) {
 
 TEST_P(DriverContract, ArgumentsAndVariablesMayBeAsLargeAsTheContractSays) {
   const std::string large(schemas::kCommandBytesMax - 1024, 'a');
-  CommandOrder order = order_of({"printf", "%s", large});
+  CommandRequest order = order_of({"printf", "%s", large});
   EXPECT_TRUE(run(order).out == large);
   order.command = {"sh", "-c", "env | grep -c ^V_; printf %s \"$V_255\""};
   for (std::size_t i = 0; i < schemas::kEnvNamesMax; ++i) {
@@ -80,7 +80,7 @@ TEST_P(DriverContract, ArgumentsAndVariablesMayBeAsLargeAsTheContractSays) {
 }
 
 TEST_P(DriverContract, VariablesAreTheOrdersTheLastOfANameCounts) {
-  CommandOrder order = shell("printf %s \"$A|$B|$MILLRACE_MACHINE_ID\"");
+  CommandRequest order = shell("printf %s \"$A|$B|$MILLRACE_MACHINE_ID\"");
   order.environment = {{"A", "1"}, {"B", "'\"$(echo no)\n"}, {"A", "2"}, {"odd name.", "3"}};
   EXPECT_EQ(run(order).out, "2|'\"$(echo no)\n|" + schemas::machine_id(order.machine.id));
   order.command = {"env"};
@@ -89,7 +89,7 @@ TEST_P(DriverContract, VariablesAreTheOrdersTheLastOfANameCounts) {
 
 TEST_P(DriverContract, TheCommandIsLookedUpInThePathOfItsEnvironment) {
   told("mkdir bin; printf '#!/bin/sh\\necho mine\\n' > bin/tool; chmod 755 bin/tool");
-  CommandOrder order = order_of({"tool"});
+  CommandRequest order = order_of({"tool"});
   EXPECT_EQ(run(order).end.how, How::kPrepareFailed);
   order.environment = {{"PATH", "/nowhere:" + host_->folder() + "/bin"}};
   EXPECT_EQ(run(order).out, "mine\n");
@@ -97,7 +97,7 @@ TEST_P(DriverContract, TheCommandIsLookedUpInThePathOfItsEnvironment) {
 
 TEST_P(DriverContract, ItRunsInTheFolderThatIsNamed) {
   EXPECT_EQ(told("mkdir -p 'a/b c'; pwd"), host_->folder() + "\n");
-  CommandOrder order = order_of({"pwd"});
+  CommandRequest order = order_of({"pwd"});
   order.cwd += "/a/b c";
   EXPECT_EQ(run(order).out, order.cwd + "\n");
 }
@@ -105,7 +105,7 @@ TEST_P(DriverContract, ItRunsInTheFolderThatIsNamed) {
 TEST_P(DriverContract, AFolderThatIsNoneIsSaidSo) {
   told("echo x > file");
   const auto message = [this](const std::string& name) {
-    CommandOrder order = order_of({"true"});
+    CommandRequest order = order_of({"true"});
     order.cwd += "/" + name;
     const CommandRan ran = run(order);
     EXPECT_EQ(ran.end.how, How::kPrepareFailed) << name;
@@ -141,7 +141,7 @@ TEST_P(DriverContract, AllOfALargeOutputIsToldWithoutKeepingIt) {
   std::size_t bytes = 0;
   const auto count = [&](schemas::OutputStream, std::string_view chunk) { bytes += chunk.size(); };
   const CommandEnd end = host_->driver().run(order_of({"head", "-c", std::to_string(kBytes), "/dev/zero"}),
-                                             StopSwitch(), {count, {}});
+                                             CancelToken(), {count, {}});
   ::getrusage(RUSAGE_SELF, &after);
   EXPECT_EQ(end.how, How::kExited) << end.message;
   EXPECT_EQ(bytes, kBytes);
@@ -151,7 +151,7 @@ TEST_P(DriverContract, AllOfALargeOutputIsToldWithoutKeepingIt) {
 TEST_P(DriverContract, WithoutLeaveNothingBegins) {
   int asked = 0;
   const auto no = [&] { return ++asked, false; };
-  const CommandRan ran = run_order(*host_, shell("echo begun; touch begun"), StopSwitch(), no);
+  const CommandRan ran = run_order(*host_, shell("echo begun; touch begun"), CancelToken(), no);
   EXPECT_EQ(ran.end.how, How::kNotBegun);
   EXPECT_EQ(ran.out + ran.err, "");
   EXPECT_EQ(asked, 1);
@@ -165,7 +165,7 @@ TEST_P(DriverContract, LeaveIsAskedForOnceByTheThreadThatRuns) {
     where = std::this_thread::get_id();
     return ++asked, true;
   };
-  EXPECT_EQ(run_order(*host_, shell("echo begun"), StopSwitch(), yes).out, "begun\n");
+  EXPECT_EQ(run_order(*host_, shell("echo begun"), CancelToken(), yes).out, "begun\n");
   EXPECT_EQ(asked, 1);
   EXPECT_EQ(where, std::this_thread::get_id());
 }

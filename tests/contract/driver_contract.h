@@ -64,19 +64,19 @@ struct CommandRan {
   std::string out, err;
 };
 
-CommandOrder order_for(const DriverHost& host, std::vector<std::string> command);
-CommandOrder shell_order(const DriverHost& host, const std::string& script);
-CommandRan run_order(DriverHost& host, const CommandOrder& order, const StopSwitch& stop = {},
+CommandRequest order_for(const DriverHost& host, std::vector<std::string> command);
+CommandRequest shell_order(const DriverHost& host, const std::string& script);
+CommandRan run_order(DriverHost& host, const CommandRequest& order, const CancelToken& stop = {},
                      std::function<bool()> may_go = {});
 
 // A command that runs on a thread of its own; its output can be waited for.
 class RunningCommand {
  public:
-  RunningCommand(DriverHost& host, CommandOrder order);
+  RunningCommand(DriverHost& host, CommandRequest order);
   bool says(const std::string& text);
   CommandEnd end();
 
-  StopSwitch stop;
+  CancelToken stop;
 
  private:
   std::mutex mutex_;
@@ -94,9 +94,9 @@ struct DriverImplementation {
 class DriverContract : public testing::TestWithParam<DriverImplementation> {
  protected:
   void SetUp() override;
-  CommandOrder order_of(std::vector<std::string> command) const;
-  CommandOrder shell(const std::string& script) const { return shell_order(*host_, script); }
-  CommandRan run(const CommandOrder& order, const StopSwitch& stop = {}) {
+  CommandRequest order_of(std::vector<std::string> command) const;
+  CommandRequest shell(const std::string& script) const { return shell_order(*host_, script); }
+  CommandRan run(const CommandRequest& order, const CancelToken& stop = {}) {
     return run_order(*host_, order, stop);
   }
   // The output of a script that must end with code 0.

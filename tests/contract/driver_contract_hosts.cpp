@@ -81,8 +81,8 @@ DriverHostMade make_ssh_host() {
   return {std::make_unique<SshHost>(), {}};
 }
 
-CommandOrder order_for(const DriverHost& host, std::vector<std::string> command) {
-  CommandOrder order;
+CommandRequest order_for(const DriverHost& host, std::vector<std::string> command) {
+  CommandRequest order;
   order.machine = host.machine();
   order.execution = "exec-" + base::Uuid::make(base::SystemClock().wall()).str();
   order.command = std::move(command);
@@ -91,11 +91,11 @@ CommandOrder order_for(const DriverHost& host, std::vector<std::string> command)
   return order;
 }
 
-CommandOrder shell_order(const DriverHost& host, const std::string& script) {
+CommandRequest shell_order(const DriverHost& host, const std::string& script) {
   return order_for(host, {"sh", "-c", script});
 }
 
-CommandRan run_order(DriverHost& host, const CommandOrder& order, const StopSwitch& stop,
+CommandRan run_order(DriverHost& host, const CommandRequest& order, const CancelToken& stop,
                      std::function<bool()> may_go) {
   CommandRan ran;
   const auto output = [&](schemas::OutputStream stream, std::string_view bytes) {
@@ -105,7 +105,7 @@ CommandRan run_order(DriverHost& host, const CommandOrder& order, const StopSwit
   return ran;
 }
 
-RunningCommand::RunningCommand(DriverHost& host, CommandOrder order)
+RunningCommand::RunningCommand(DriverHost& host, CommandRequest order)
     : thread_([this, &host, order = std::move(order)] {
         const auto output = [this](schemas::OutputStream, std::string_view bytes) {
           const std::lock_guard lock(mutex_);
@@ -133,7 +133,7 @@ void DriverContract::SetUp() {
   ASSERT_TRUE(started) << started.error().message;
 }
 
-CommandOrder DriverContract::order_of(std::vector<std::string> command) const {
+CommandRequest DriverContract::order_of(std::vector<std::string> command) const {
   return order_for(*host_, std::move(command));
 }
 

@@ -23,8 +23,8 @@ class SshDriverTest : public testing::Test {
     if (const std::string reason = support::Sshd::missing(); !reason.empty()) GTEST_SKIP() << reason;
     host_ = std::make_unique<SshHost>();
   }
-  CommandEnd end_of(const CommandOrder& order) { return run_order(*host_, order).end; }
-  CommandOrder order() const { return order_for(*host_, {"true"}); }
+  CommandEnd end_of(const CommandRequest& order) { return run_order(*host_, order).end; }
+  CommandRequest order() const { return order_for(*host_, {"true"}); }
   // The folders of commands, each in that of the process that runs it.
   std::vector<fs::path> key_folders() const {
     std::vector<fs::path> found;
@@ -39,8 +39,8 @@ class SshDriverTest : public testing::Test {
 };
 
 TEST_F(SshDriverTest, WithoutAFolderItRunsInTheUsersHome) {
-  CommandOrder there = order_for(*host_, {"sh", "-c", "cd; pwd"});
-  CommandOrder here = order_for(*host_, {"pwd"});
+  CommandRequest there = order_for(*host_, {"sh", "-c", "cd; pwd"});
+  CommandRequest here = order_for(*host_, {"pwd"});
   here.cwd.clear();
   EXPECT_EQ(run_order(*host_, here).out, run_order(*host_, there).out);
 }
@@ -55,7 +55,7 @@ TEST_F(SshDriverTest, AHostWithACertificateOfOurHostAuthorityIsTrusted) {
   certificate.names = {"127.0.0.1"};
   certificate.valid_from = base::SystemClock().wall() - std::chrono::minutes(5);
   certificate.valid_until = certificate.valid_from + std::chrono::hours(1);
-  CommandOrder asked = order();
+  CommandRequest asked = order();
   asked.machine.settings.ssh->host_key.clear();
   EXPECT_EQ(end_of(asked).how, How::kNotRoutable) << "it shows no certificate yet";
   host_->sshd().restart_with_certificate(host_->authority().sign(certificate));
@@ -65,7 +65,7 @@ TEST_F(SshDriverTest, AHostWithACertificateOfOurHostAuthorityIsTrusted) {
 }
 
 TEST_F(SshDriverTest, AnotherHostKeyIsRefusedAndNothingRuns) {
-  CommandOrder asked = order_for(*host_, {"touch", "begun"});
+  CommandRequest asked = order_for(*host_, {"touch", "begun"});
   asked.machine.settings.ssh->host_key = make_key_pair().public_key.line();
   const CommandEnd end = end_of(asked);
   EXPECT_EQ(end.how, How::kNotRoutable);
@@ -90,7 +90,7 @@ TEST_F(SshDriverTest, AHostThatTrustsAnotherAuthorityIsNotRoutable) {
 }
 
 TEST_F(SshDriverTest, ACertificateForOneMachineLogsInAtNoOtherThatTrustsTheSameAuthorityAndUser) {
-  CommandOrder asked = order_for(*host_, {"touch", "begun"});
+  CommandRequest asked = order_for(*host_, {"touch", "begun"});
   asked.machine.id = *base::Uuid::parse("01890000-0000-7000-8000-0000000000ac");
   const CommandEnd end = end_of(asked);
   EXPECT_EQ(end.how, How::kNotRoutable);
@@ -124,7 +124,7 @@ TEST_F(SshDriverTest, AHostThatDoesNotAnswerIsGivenUp) {
 }
 
 TEST_F(SshDriverTest, AHostThatRefusesConnectionsIsNotRoutable) {
-  const CommandOrder asked = order();
+  const CommandRequest asked = order();
   host_->sshd().kill_all();
   const CommandEnd end = end_of(asked);
   EXPECT_EQ(end.how, How::kNotRoutable);
@@ -155,7 +155,7 @@ TEST_F(SshDriverTest, AConnectionThatBreaksIsTheHostsFailureAndEndsTheCommandThe
 }
 
 TEST_F(SshDriverTest, KeysLieInAFolderOfTheirCommandWhileItRuns) {
-  const CommandOrder asked = shell_order(*host_, "echo up; sleep 600");
+  const CommandRequest asked = shell_order(*host_, "echo up; sleep 600");
   RunningCommand running(*host_, asked);
   ASSERT_TRUE(running.says("up"));
   ASSERT_EQ(key_folders().size(), 1u);
@@ -196,7 +196,7 @@ TEST_F(SshDriverTest, AnotherWorkerThatOpensLeavesTheKeysInUse) {
 }
 
 TEST_F(SshDriverTest, AnExecutionIdNeverBecomesAPath) {
-  CommandOrder asked = order();
+  CommandRequest asked = order();
   asked.execution = "../ca";
   EXPECT_EQ(end_of(asked).how, How::kHostFailed);
   EXPECT_TRUE(fs::exists(host_->data_dir() + "/ca/user_ca"));

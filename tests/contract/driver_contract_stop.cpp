@@ -24,7 +24,7 @@ std::string stubborn(const std::string& mark) {
 }
 
 // The signal is held until it is waited for: it cannot come between two steps.
-CommandOrder python(CommandOrder order, const std::string& script) {
+CommandRequest python(CommandRequest order, const std::string& script) {
   order.command = {"python3", "-c",
                    "import os, signal\n"
                    "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])\n" +
@@ -34,7 +34,7 @@ CommandOrder python(CommandOrder order, const std::string& script) {
 
 TEST_P(DriverContract, ATimeOutLeavesNoProcessEvenOneThatHides) {
   const std::string mark = mark_of(7411);
-  CommandOrder order = shell(stubborn(mark));
+  CommandRequest order = shell(stubborn(mark));
   order.timeout = milliseconds(1'000);
   const auto begin = Steady::now();
   const CommandRan ran = run(order);
@@ -106,7 +106,7 @@ TEST_P(DriverContract, AStoppedProcessIsWokenToTakeItsSigterm) {
 }
 
 TEST_P(DriverContract, ACommandToldToStopBeforehandNeverBegins) {
-  StopSwitch stop;
+  CancelToken stop;
   stop.stop();
   EXPECT_EQ(run(shell("echo begun; touch begun"), stop).end.how, How::kStopped);
   EXPECT_EQ(told("ls"), "");
@@ -129,7 +129,7 @@ TEST_P(DriverContract, WhatClearedItsEnvironmentAndLeftItsSessionEndsToo) {
 }
 
 TEST_P(DriverContract, TheEnvironmentIsInNobodysArguments) {
-  CommandOrder order = shell("echo up; exec sleep 600");
+  CommandRequest order = shell("echo up; exec sleep 600");
   const std::string secret = "a-secret-" + mark_of(7416);
   order.environment = {{"TOKEN", secret}};
   RunningCommand running(*host_, order);

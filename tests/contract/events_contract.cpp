@@ -25,7 +25,8 @@ namespace {
 using namespace std::chrono_literals;
 using support::wait_until;
 
-Hint new_hint(std::int64_t version = 1, schemas::JobStatus status = schemas::JobStatus::kQueued) {
+schemas::JobChange new_hint(std::int64_t version = 1,
+                            schemas::JobStatus status = schemas::JobStatus::kQueued) {
   return {{schemas::Kind::kOcr, base::Uuid::make(base::SystemClock().wall())}, "acme", version, status};
 }
 
@@ -33,22 +34,25 @@ Hint new_hint(std::int64_t version = 1, schemas::JobStatus status = schemas::Job
 class Reader {
  public:
   Events::OnHint on_hint() {
-    return [this](const Hint& hint) {
+    return [this](const schemas::JobChange& hint) {
       const std::lock_guard lock(mutex_);
       hints_.push_back(hint);
       changed_.notify_all();
     };
   }
-  bool saw_all(const std::vector<Hint>& hints, std::chrono::milliseconds deadline = support::kDeadline) {
+  bool saw_all(const std::vector<schemas::JobChange>& hints,
+               std::chrono::milliseconds deadline = support::kDeadline) {
     std::unique_lock lock(mutex_);
     return wait_until(
-        changed_, lock, [&] { return std::ranges::all_of(hints, [&](const Hint& h) { return has(h); }); },
+        changed_, lock,
+        [&] { return std::ranges::all_of(hints, [&](const schemas::JobChange& h) { return has(h); }); },
         deadline);
   }
-  bool saw_any(const std::vector<Hint>& hints, std::chrono::milliseconds deadline) {
+  bool saw_any(const std::vector<schemas::JobChange>& hints, std::chrono::milliseconds deadline) {
     std::unique_lock lock(mutex_);
     return wait_until(
-        changed_, lock, [&] { return std::ranges::any_of(hints, [&](const Hint& h) { return has(h); }); },
+        changed_, lock,
+        [&] { return std::ranges::any_of(hints, [&](const schemas::JobChange& h) { return has(h); }); },
         deadline);
   }
   std::size_t count() {
@@ -57,8 +61,8 @@ class Reader {
   }
 
  private:
-  bool has(const Hint& hint) const {
-    return std::ranges::any_of(hints_, [&](const Hint& seen) {
+  bool has(const schemas::JobChange& hint) const {
+    return std::ranges::any_of(hints_, [&](const schemas::JobChange& seen) {
       return seen.job == hint.job && seen.version == hint.version && seen.status == hint.status &&
              seen.tenant == hint.tenant;
     });
@@ -66,7 +70,7 @@ class Reader {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<Hint> hints_;
+  std::vector<schemas::JobChange> hints_;
 };
 
 std::unique_ptr<Events> kafka_events(const std::string& prefix) {
@@ -99,9 +103,9 @@ class EventsContract : public testing::TestWithParam<Implementation> {
 TEST_P(EventsContract, EverySubscriberSeesEveryHint) {
   Reader left, right;
   const auto events = process({&left, &right});
-  std::vector<Hint> hints;
+  std::vector<schemas::JobChange> hints;
   for (int i = 1; i <= 200; ++i) hints.push_back(new_hint(i));
-  for (const Hint& hint : hints) events->publish(hint);
+  for (const schemas::JobChange& hint : hints) events->publish(hint);
   EXPECT_TRUE(left.saw_all(hints));
   EXPECT_TRUE(right.saw_all(hints));
 }
@@ -109,7 +113,7 @@ TEST_P(EventsContract, EverySubscriberSeesEveryHint) {
 TEST_P(EventsContract, EveryStatusArrivesAsItWasPublished) {
   Reader reader;
   const auto events = process({&reader});
-  std::vector<Hint> hints;
+  std::vector<schemas::JobChange> hints;
   for (const auto status :
        {schemas::JobStatus::kQueued, schemas::JobStatus::kRunning, schemas::JobStatus::kWaiting,
         schemas::JobStatus::kSucceeded, schemas::JobStatus::kFailed, schemas::JobStatus::kCancelled,
@@ -156,9 +160,9 @@ TEST_P(SharedEventsContract, EverySubscriberOfEveryProcessSeesEveryHint) {
   const auto one = process({&first});
   const auto two = process({&second});
   const auto publisher = process({});
-  std::vector<Hint> hints;
+  std::vector<schemas::JobChange> hints;
   for (int i = 1; i <= 50; ++i) hints.push_back(new_hint(i));
-  for (const Hint& hint : hints) publisher->publish(hint);
+  for (const schemas::JobChange& hint : hints) publisher->publish(hint);
   EXPECT_TRUE(first.saw_all(hints));
   EXPECT_TRUE(second.saw_all(hints));
 }
@@ -166,15 +170,15 @@ TEST_P(SharedEventsContract, EverySubscriberOfEveryProcessSeesEveryHint) {
 TEST_P(SharedEventsContract, HintsFromBeforeTheStartAreNotRead) {
   Reader first;
   const auto one = process({&first});
-  const Hint before = new_hint();
+  const schemas::JobChange before = new_hint();
   one->publish(before);
   ASSERT_TRUE(first.saw_all({before}));
 
   Reader second;
   const auto two = process({&second});
-  std::vector<Hint> later;
+  std::vector<schemas::JobChange> later;
   for (int i = 1; i <= 32; ++i) later.push_back(new_hint(i));  // some in each partition
-  for (const Hint& hint : later) one->publish(hint);
+  for (const schemas::JobChange& hint : later) one->publish(hint);
   ASSERT_TRUE(second.saw_all(later));
   EXPECT_FALSE(second.saw_any({before}, 0ms));
 }
@@ -185,7 +189,7 @@ TEST_P(SharedEventsContract, AnUnknownEnvelopeIsSkipped) {
   const KafkaCluster cluster = cluster_at(support::shared_kafka(), prefix_);
   KafkaProducer raw({cluster, 10, {cluster.events_topic()}}, [](const std::string&) {});
   ASSERT_TRUE(raw.open());
-  const Hint hint = new_hint();
+  const schemas::JobChange hint = new_hint();
   for (const char* payload : {R"({"v":99,"job":"?"})", "not JSON", "", R"({"v":1})"}) {
     raw.produce({cluster.events_topic(), hint.job.str(), payload, {}},
                 [](const base::Status& outcome) { EXPECT_TRUE(outcome); });
@@ -211,13 +215,13 @@ class KafkaEventsOutage : public KafkaOutage<KafkaEvents> {
     ASSERT_TRUE(bus_->start());
   }
   bool works() override {
-    return works_by<Hint>(
+    return works_by<schemas::JobChange>(
         [this] {
-          Hint hint = new_hint();
+          schemas::JobChange hint = new_hint();
           bus_->publish(hint);
           return hint;
         },
-        [this](const std::vector<Hint>& hints) { return reader_.saw_any(hints, 200ms); });
+        [this](const std::vector<schemas::JobChange>& hints) { return reader_.saw_any(hints, 200ms); });
   }
 
   Reader reader_;

@@ -35,7 +35,7 @@ TEST_P(DeliveryOnMachines, ItFailsWithItsMachine) {
   EXPECT_EQ(s.view(job).error->code, Code::kMachineWakeFailed);
   EXPECT_TRUE(support::wait_until([&] {
     const auto changes = s.commits().all().changes;
-    return std::any_of(changes.begin(), changes.end(), [&](const Change& c) {
+    return std::any_of(changes.begin(), changes.end(), [&](const schemas::JobChange& c) {
       return c.job == job && c.status == JobStatus::kFailed && c.version == 2;
     });
   }));

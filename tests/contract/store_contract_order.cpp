@@ -338,11 +338,12 @@ TEST_P(DeliveryOrder, TheStoreMakesExactlyTheLegalMoves) {
       if (after != before) {
         ASSERT_TRUE(support::wait_until([&] {
           const auto changes = s.commits().all().changes;
-          return std::any_of(changes.begin(), changes.end(),
-                             [&](const Change& c) { return c.job == lease.job && c.status == after; });
+          return std::any_of(changes.begin(), changes.end(), [&](const schemas::JobChange& c) {
+            return c.job == lease.job && c.status == after;
+          });
         })) << move.name;
       }
-      for (const Change& change : s.commits().all().changes) {
+      for (const schemas::JobChange& change : s.commits().all().changes) {
         if (change.job != lease.job || change.status == at) continue;
         EXPECT_TRUE(support::legal_move(at, change.status))
             << move.name << ": " << static_cast<int>(at) << " → " << static_cast<int>(change.status);

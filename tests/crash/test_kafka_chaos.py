@@ -199,7 +199,7 @@ def test_a_worker_stopped_past_its_lease_comes_back_and_its_late_result_is_refus
 def test_a_stopped_worker_that_does_the_upkeep_of_all_is_stood_in_for(house_kept_by_a_worker):
     api, workers = house_kept_by_a_worker
     a_stopped_workers_jobs_are_run_by_the_other(api, workers)
-    assert any("upkeep_stands_still" in process.log.read_text() for process in (api, workers[1]))
+    assert any("maintenance_stalled" in process.log.read_text() for process in (api, workers[1]))
 
 
 def stop_while_it_holds_the_lock(api, worker):

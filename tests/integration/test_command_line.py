@@ -54,7 +54,7 @@ def test_several_files_on_standard_output_have_an_empty_line_between_them(shared
 def test_only_a_gateway_that_runs_commands_offers_one_to_try(tmp_path, role):
     with closing(Gateway(tmp_path / "data", role=role, env={"MILLRACE_TRY": "1"}).start()) as gateway:
         told = eventually(lambda: log if "In a browser" in (log := gateway.log.read_text()) else None)
-        runs_commands = role == "serve" and "executions_off" not in told
+        runs_commands = role == "serve" and "executions_disabled" not in told
         assert " ocr FILE.pdf --url " in told and (" exec run --url " in told) == runs_commands, told
 
 

@@ -63,7 +63,7 @@ def test_a_start_that_cannot_make_local_says_why_and_the_first_that_can_makes_it
             gateway.start()
             assert gateway.client.get("/v1/machines").json()["items"] == []
             log = gateway.log.read_text()
-            assert "executions_off" in log and "allow user namespaces" in log
+            assert "executions_disabled" in log and "allow user namespaces" in log
             gateway.terminate()
             gateway.command = plain
             gateway.start()

@@ -129,7 +129,7 @@ def test_machines_of_the_file_are_read_anew_at_sighup(configured):
     hang_up(gateway, "machines_reloaded")
     assert machine_of(gateway, "filed")["memory_mib"] == 256
     file.write_text(f"machines:\n- id: {FILE_MACHINE}\n  nmae: filed\n")
-    hang_up(gateway, "machines_not_reloaded")
+    hang_up(gateway, "machines_reload_failed")
     assert "did you mean name?" in gateway.log.read_text()
     assert machine_of(gateway, "filed")["memory_mib"] == 256
 
@@ -148,7 +148,7 @@ def test_a_name_of_the_file_that_the_api_has_given_is_said_and_nothing_changes(c
     gateway, file = configured
     made = gateway.client.post("/v1/machines", {"name": "filed"}).json()["machine_id"]
     file.write_text(f"machines:\n- id: {FILE_MACHINE}\n  name: filed\n")
-    hang_up(gateway, "machines_not_reloaded")
+    hang_up(gateway, "machines_reload_failed")
     assert f"has the name of {made}" in gateway.log.read_text()
     assert machine_of(gateway, "filed")["machine_id"] == made
 

@@ -44,7 +44,7 @@ def test_one_worker_runs_the_machines_and_another_one_goes_on_when_it_is_killed(
     client = api.client
     eventually(lambda: has_local(client), what="the machine local")
     eventually(lambda: f"pid {holder.popen.pid}," in heir.log.read_text(), what="the heir's word of who runs the machines")
-    assert heir.log.read_text().count("machines_elsewhere") == 1
+    assert heir.log.read_text().count("machines_owned_elsewhere") == 1
 
     machine = local(client)
     jobs = [create(client, ["sleep", "0.1"], machine=machine).json() for _ in range(EXECUTIONS)]

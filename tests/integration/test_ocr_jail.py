@@ -85,7 +85,7 @@ def descends(pid, ancestor):
     "missing, args, said",
     [
         ("", (), None),
-        ("namespaces", (), "jail_by_landlock"),
+        ("namespaces", (), "jail_landlock_used"),
         ("namespaces,landlock", ("--ocr.unjailed", "true"), "jail_reduced"),
     ],
 )
@@ -98,7 +98,7 @@ def test_an_ordinary_user_reads_documents_in_the_best_jail_there_is(folder, miss
         for engine in engines:
             assert engine["Seccomp"].strip() == "2" and engine["NoNewPrivs"].strip() == "1"
         log = gateway.log.read_text()
-        for event in ("jail_by_landlock", "jail_reduced"):
+        for event in ("jail_landlock_used", "jail_reduced"):
             assert (event in log) == (event == said), log
     finally:
         gateway.terminate()

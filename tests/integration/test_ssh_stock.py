@@ -14,7 +14,7 @@ LIFETIME = "10s"
 def shared():
     with reachable_folder() as folder:
         gateway = start(folder / "data", "--ssh.session-lifetime", LIFETIME)
-        if "ssh_sessions_off" in gateway.log.read_text():
+        if "ssh_sessions_disabled" in gateway.log.read_text():
             gateway.close()
             pytest.skip("this host offers no SSH sessions: " + gateway.tail())
         yield gateway

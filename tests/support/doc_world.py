@@ -104,8 +104,8 @@ def run(blocks, gateway, folder):
 def cannot_be_here(gateway, document):
     """Why this host cannot have what the document is about, or None."""
     log = Path(gateway.log).read_text()
-    if "executions_off" in log and document.name in ("executions.md", "ssh.md", "README.md"):
+    if "executions_disabled" in log and document.name in ("executions.md", "ssh.md", "README.md", "command-line.md"):
         return "this host offers no sandbox"
-    if "ssh_sessions_off" in log and document.name == "ssh.md":
+    if "ssh_sessions_disabled" in log and document.name == "ssh.md":
         return "this host offers no SSH sessions"
     return None

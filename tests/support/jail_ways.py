@@ -51,7 +51,7 @@ def seen(inmate):
 
 
 def skip_without_ssh(gateway, way):
-    if way in ("login", "terminal", "sftp") and "ssh_sessions_off" in gateway.log.read_text():
+    if way in ("login", "terminal", "sftp") and "ssh_sessions_disabled" in gateway.log.read_text():
         pytest.skip("this host offers no SSH sessions: " + gateway.tail())
 
 

@@ -75,7 +75,7 @@ void ChatTry::ask(base::Result<schemas::ChatRequest> request) {
   request->tenant = job_.tenant;
   old_functions_ = request->old_functions;
   outcome_.dropped = schemas::dropped_text(request->dropped);
-  chat_ = std::make_shared<FarChat>(source_, link_, weak_from_this());
+  chat_ = std::make_shared<ProviderChat>(source_, link_, weak_from_this());
   chat_->start(*std::move(request));
 }
 

@@ -41,7 +41,7 @@ class ChatTry final : public Run, public inference::ChatSink, public std::enable
   const LoopLink link_;
   schemas::ChatOutcome outcome_;
   bool old_functions_ = false;
-  std::shared_ptr<FarChat> chat_;
+  std::shared_ptr<ProviderChat> chat_;
   bool sent_written_ = false;                               // in the job's history
   std::vector<std::function<void(bool go)>> waiting_ = {};  // for that, to be sent
   bool over_ = false;

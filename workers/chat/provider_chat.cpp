@@ -12,37 +12,37 @@ base::Error no_far_model(const std::string& name) {
                      "model");
 }
 
-FarChat::FarChat(ChatSource source, LoopLink home, std::weak_ptr<inference::ChatSink> asker)
+ProviderChat::ProviderChat(ChatSource source, LoopLink home, std::weak_ptr<inference::ChatSink> asker)
     : source_(source), home_(std::move(home)), asker_(std::move(asker)) {}
 
-void FarChat::start(schemas::ChatRequest request) {
+void ProviderChat::start(schemas::ChatRequest request) {
   auto wanted = std::make_shared<schemas::ChatRequest>(std::move(request));
   source_.loop.post([self = shared_from_this(), wanted] {
     if (!self->cancelled_) self->run_ = self->source_.chat.start(std::move(*wanted), *self);
   });
 }
 
-void FarChat::cancel() {
+void ProviderChat::cancel() {
   source_.loop.post([self = shared_from_this()] {
     self->cancelled_ = true;
     if (const auto run = std::exchange(self->run_, nullptr)) run->cancel();
   });
 }
 
-bool FarChat::at_home(std::function<void(inference::ChatSink*)> f) const {
+bool ProviderChat::at_home(std::function<void(inference::ChatSink*)> f) const {
   return home_.post([self = shared_from_this(), f = std::move(f)] {
     const auto asker = self->asker_.lock();
     f(asker.get());
   });
 }
 
-void FarChat::on_head(const inference::ChatHead& head) {
+void ProviderChat::on_head(const inference::ChatHead& head) {
   at_home([head](inference::ChatSink* asker) {
     if (asker) asker->on_head(head);
   });
 }
 
-void FarChat::before_sending(std::function<void(bool go)> go) {
+void ProviderChat::before_sending(std::function<void(bool go)> go) {
   auto back = [&loop = source_.loop, go](bool yes) { loop.post([go, yes] { go(yes); }); };
   const bool asked = at_home([back = std::move(back)](inference::ChatSink* asker) {
     if (!asker) return back(false);
@@ -51,13 +51,13 @@ void FarChat::before_sending(std::function<void(bool go)> go) {
   if (!asked) go(false);
 }
 
-void FarChat::on_failed_calls(const inference::ChatHead& head, std::optional<double> cost_usd) {
+void ProviderChat::on_failed_calls(const inference::ChatHead& head, std::optional<double> cost_usd) {
   at_home([head, cost_usd](inference::ChatSink* asker) {
     if (asker) asker->on_failed_calls(head, cost_usd);
   });
 }
 
-void FarChat::on_end(base::Result<inference::ChatEnd> end) {
+void ProviderChat::on_end(base::Result<inference::ChatEnd> end) {
   auto told = std::make_shared<base::Result<inference::ChatEnd>>(std::move(end));
   at_home([told](inference::ChatSink* asker) {
     if (asker) asker->on_end(std::move(*told));

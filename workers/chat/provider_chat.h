@@ -19,9 +19,9 @@ base::Error no_far_model(const std::string& name);
 
 // One completion asked of a Chat on another loop than the asker's. What the asker hears it hears on its own,
 // in the same order, until it cancels or has gone.
-class FarChat final : public inference::ChatSink, public std::enable_shared_from_this<FarChat> {
+class ProviderChat final : public inference::ChatSink, public std::enable_shared_from_this<ProviderChat> {
  public:
-  FarChat(ChatSource source, LoopLink home, std::weak_ptr<inference::ChatSink> asker);
+  ProviderChat(ChatSource source, LoopLink home, std::weak_ptr<inference::ChatSink> asker);
   // On the asker's loop, both; without `cancel` this must be kept until on_end.
   void start(schemas::ChatRequest request);
   void cancel();

@@ -31,7 +31,7 @@ ssize_t read_piece(int fd, std::array<char, kPiece>& piece) {
 
 // Told to end: an error that nobody reads.
 base::Result<storage::Staged> copy(storage::Blobs& blobs, const machines::ArtifactFile& file,
-                                   const machines::StopSwitch& stop) {
+                                   const machines::CancelToken& stop) {
   auto writer = blobs.begin(file.bytes);
   if (!writer) return writer.error();
   std::array<char, kPiece> piece;
@@ -66,7 +66,7 @@ class LeftOut {
 }  // namespace
 
 KeptArtifacts keep_artifacts(storage::Store& store, machines::CommandEnd& end,
-                             const machines::StopSwitch& stop) {
+                             const machines::CancelToken& stop) {
   KeptArtifacts kept;
   LeftOut left_out;
   for (machines::ArtifactFile& file : std::exchange(end.artifacts, {})) {
@@ -145,8 +145,8 @@ void add_own(schemas::Environment& environment, const storage::Claimed& job, con
 
 }  // namespace
 
-base::Result<machines::CommandOrder> command_order(storage::Store& store, const storage::Claimed& job,
-                                                   const std::string& secret_key) {
+base::Result<machines::CommandRequest> command_order(storage::Store& store, const storage::Claimed& job,
+                                                     const std::string& secret_key) {
   auto spec = spec_of(store, job);
   if (!spec) return spec.error();
   auto machine = machine_of(store, job, spec->machine);
@@ -156,7 +156,7 @@ base::Result<machines::CommandOrder> command_order(storage::Store& store, const 
   auto environment = environment_of(store, job, secret_key);
   if (!environment) return environment.error();
   add_own(*environment, job, machine->id);
-  machines::CommandOrder order;
+  machines::CommandRequest order;
   order.machine = *std::move(machine);
   order.execution = job.lease.job.str();
   order.command = std::move(spec->command);
@@ -167,21 +167,21 @@ base::Result<machines::CommandOrder> command_order(storage::Store& store, const 
   return order;
 }
 
-ExecCommand::ExecCommand(std::shared_ptr<ExecShop> shop, storage::Store& store, machines::CommandOrder order,
-                         Hooks hooks)
-    : shop_(std::move(shop)),
+ExecCommand::ExecCommand(std::shared_ptr<ExecContext> exec_context, storage::Store& store,
+                         machines::CommandRequest order, Hooks hooks)
+    : exec_context_(std::move(exec_context)),
       store_(store),
       order_(std::move(order)),
       hooks_(std::move(hooks)),
-      output_({.kept_max = shop_->options.output_max,
+      output_({.kept_max = exec_context_->options.output_max,
                .patience = std::chrono::steady_clock::now() + order_.timeout},
               hooks_.output) {
   if (stop_.fd() < 0) throw std::system_error(EMFILE, std::generic_category(), "a command's stop switch");
-  shop_->slots.enter();
+  exec_context_->slots.enter();
   try {
     thread_ = std::jthread([this] { run(); });
   } catch (...) {
-    shop_->slots.leave();
+    exec_context_->slots.leave();
     throw;
   }
 }
@@ -200,12 +200,12 @@ void ExecCommand::kill() {
 
 void ExecCommand::run() {
   pthread_setname_np(pthread_self(), "exec");
-  const std::shared_ptr<ExecShop> shop = shop_;
+  const std::shared_ptr<ExecContext> exec_context = exec_context_;
   auto end = std::make_shared<ExecEnd>();
   end->command = run_to_end();
   end->kept = keep(end->command);
   hooks_.ended(std::move(end));
-  shop->slots.leave();
+  exec_context->slots.leave();
 }
 
 machines::CommandEnd ExecCommand::run_to_end() {
@@ -213,8 +213,9 @@ machines::CommandEnd ExecCommand::run_to_end() {
       .output = [this](schemas::OutputStream stream, std::string_view bytes) { output_.add(stream, bytes); },
       .may_go = hooks_.may_go,
       .released = [this] { output_.release(); }};
-  auto end = guarded(
-      "command", [&]() -> base::Result<machines::CommandEnd> { return shop_->run(order_, stop_, hooks); });
+  auto end = guarded("command", [&]() -> base::Result<machines::CommandEnd> {
+    return exec_context_->run(order_, stop_, hooks);
+  });
   if (end) return std::move(*end);
   machines::CommandEnd failed;
   failed.how = machines::CommandEnd::How::kHostFailed;

@@ -26,17 +26,17 @@ struct KeptArtifacts {
 // Copies the files of `end` into blobs, as many as schemas/machines/artifact.h allows; what a full disk or a
 // bound refuses is left out and stands in the note. Ends early once `stop` says kill. Blocks on the disk.
 KeptArtifacts keep_artifacts(storage::Store& store, machines::CommandEnd& end,
-                             const machines::StopSwitch& stop);
+                             const machines::CancelToken& stop);
 
 // The command of a job of kind exec: its spec, its input, its environment out of the seal, its machine's row.
 // Blocks on the store. kMachineNotFound, kHostAgentFailed: the job can never run here; kOverloaded: try
 // again.
-base::Result<machines::CommandOrder> command_order(storage::Store& store, const storage::Claimed& job,
-                                                   const std::string& secret_key);
+base::Result<machines::CommandRequest> command_order(storage::Store& store, const storage::Claimed& job,
+                                                     const std::string& secret_key);
 
 // What all runs of a runner share.
-struct ExecShop {
-  ExecShop(RunCommand r, ExecRunner::Options o) : run(std::move(r)), options(std::move(o)) {}
+struct ExecContext {
+  ExecContext(RunCommand r, ExecRunner::Options o) : run(std::move(r)), options(std::move(o)) {}
   const RunCommand run;
   const ExecRunner::Options options;
   SlotThreads slots;
@@ -59,8 +59,8 @@ class ExecCommand {
   };
 
   // std::system_error: no thread or descriptor is left for it, and the command has not begun.
-  ExecCommand(std::shared_ptr<ExecShop> shop, storage::Store& store, machines::CommandOrder order,
-              Hooks hooks);
+  ExecCommand(std::shared_ptr<ExecContext> exec_context, storage::Store& store,
+              machines::CommandRequest order, Hooks hooks);
   // Kills what still runs and waits for its thread.
   ~ExecCommand();
   ExecCommand(const ExecCommand&) = delete;
@@ -77,11 +77,11 @@ class ExecCommand {
   machines::CommandEnd run_to_end();
   KeptArtifacts keep(machines::CommandEnd& end);
 
-  const std::shared_ptr<ExecShop> shop_;
+  const std::shared_ptr<ExecContext> exec_context_;
   storage::Store& store_;
-  const machines::CommandOrder order_;
+  const machines::CommandRequest order_;
   const Hooks hooks_;
-  machines::StopSwitch stop_;
+  machines::CancelToken stop_;
   ExecOutput output_;
   std::jthread thread_;
 };

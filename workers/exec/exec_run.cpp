@@ -18,11 +18,11 @@ using Lane = base::Pool::Lane;
 
 }  // namespace
 
-ExecRun::ExecRun(const storage::Claimed& job, AttemptContext& context, std::shared_ptr<ExecShop> shop,
-                 Runner::Ended ended)
+ExecRun::ExecRun(const storage::Claimed& job, AttemptContext& context,
+                 std::shared_ptr<ExecContext> exec_context, Runner::Ended ended)
     : job_(std::make_shared<const storage::Claimed>(job)),
       context_(context),
-      shop_(std::move(shop)),
+      exec_context_(std::move(exec_context)),
       ended_(std::move(ended)) {}
 
 void ExecRun::post(const LoopLink& link, std::weak_ptr<ExecRun> run, std::function<void(ExecRun&)> step) {
@@ -87,18 +87,19 @@ void ExecRun::begin() {
 void ExecRun::prepare() {
   const bool posted = context_.pool().post(
       job_->spec_blob ? Lane::kLarge : Lane::kQuick,
-      [weak = weak_from_this(), link = context_.link(), &store = context_.store(), job = job_, shop = shop_] {
-        auto order = std::make_shared<base::Result<machines::CommandOrder>>(
-            guarded("exec", [&] { return command_order(store, *job, shop->options.secret_key); }));
+      [weak = weak_from_this(), link = context_.link(), &store = context_.store(), job = job_,
+       exec_context = exec_context_] {
+        auto order = std::make_shared<base::Result<machines::CommandRequest>>(
+            guarded("exec", [&] { return command_order(store, *job, exec_context->options.secret_key); }));
         post(link, weak, [order](ExecRun& run) { run.prepared(std::move(*order)); });
       });
   if (!posted) again_later([](ExecRun& run) { run.prepare(); });
 }
 
-void ExecRun::prepared(base::Result<machines::CommandOrder> order) {
+void ExecRun::prepared(base::Result<machines::CommandRequest> order) {
   if (!goes_on()) return;
   if (!order) return refused(order.error());
-  run(std::make_shared<machines::CommandOrder>(std::move(*order)));
+  run(std::make_shared<machines::CommandRequest>(std::move(*order)));
 }
 
 // Nothing has begun: what may pass is tried again, by another attempt where the job may have one.
@@ -126,7 +127,7 @@ void ExecRun::run(const OrderPtr& order) {
             post(link, weak, [end = std::move(end)](ExecRun& run) { run.ended(end); });
           }};
   try {
-    command_ = std::make_unique<ExecCommand>(shop_, context_.store(), *order, std::move(hooks));
+    command_ = std::make_unique<ExecCommand>(exec_context_, context_.store(), *order, std::move(hooks));
   } catch (const std::system_error&) {
     log_job(base::LogLevel::kWarn, "exec_thread_refused", *job_);
     again_later([order](ExecRun& run) { run.run(order); });

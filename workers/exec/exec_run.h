@@ -16,16 +16,16 @@ namespace millrace::workers {
 // no other thread ever waits for the command's.
 class ExecRun final : public Run, public std::enable_shared_from_this<ExecRun> {
  public:
-  ExecRun(const storage::Claimed& job, AttemptContext& context, std::shared_ptr<ExecShop> shop,
+  ExecRun(const storage::Claimed& job, AttemptContext& context, std::shared_ptr<ExecContext> exec_context,
           Runner::Ended ended);
   void begin();
   void stop(Stop why) override;
 
  private:
-  using OrderPtr = std::shared_ptr<machines::CommandOrder>;
+  using OrderPtr = std::shared_ptr<machines::CommandRequest>;
 
   void prepare();
-  void prepared(base::Result<machines::CommandOrder> order);
+  void prepared(base::Result<machines::CommandRequest> order);
   void refused(const base::Error& error);
   void run(const OrderPtr& order);
   void write_output();
@@ -48,7 +48,7 @@ class ExecRun final : public Run, public std::enable_shared_from_this<ExecRun> {
 
   const std::shared_ptr<const storage::Claimed> job_;
   AttemptContext& context_;
-  const std::shared_ptr<ExecShop> shop_;
+  const std::shared_ptr<ExecContext> exec_context_;
   Runner::Ended ended_;
 
   std::unique_ptr<ExecCommand> command_;

@@ -8,8 +8,8 @@ namespace millrace::workers {
 
 ExecRunner::ExecRunner(Drivers drivers, Options options)
     : ExecRunner(
-          [drivers = std::move(drivers)](const machines::CommandOrder& order,
-                                         const machines::StopSwitch& stop,
+          [drivers = std::move(drivers)](const machines::CommandRequest& order,
+                                         const machines::CancelToken& stop,
                                          const machines::CommandHooks& hooks) {
             machines::Driver* driver = drivers(order.machine.driver);
             if (driver) return driver->run(order, stop, hooks);
@@ -21,12 +21,12 @@ ExecRunner::ExecRunner(Drivers drivers, Options options)
           std::move(options)) {}
 
 ExecRunner::ExecRunner(RunCommand run, Options options)
-    : shop_(std::make_shared<ExecShop>(std::move(run), std::move(options))) {}
+    : exec_context_(std::make_shared<ExecContext>(std::move(run), std::move(options))) {}
 
-ExecRunner::~ExecRunner() { shop_->slots.wait_until_empty(); }
+ExecRunner::~ExecRunner() { exec_context_->slots.wait_until_empty(); }
 
 std::shared_ptr<Run> ExecRunner::start(const storage::Claimed& job, AttemptContext& context, Ended ended) {
-  auto run = std::make_shared<ExecRun>(job, context, shop_, std::move(ended));
+  auto run = std::make_shared<ExecRun>(job, context, exec_context_, std::move(ended));
   run->begin();
   return run;
 }

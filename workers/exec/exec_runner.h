@@ -21,11 +21,11 @@ inline base::Error no_such_driver(schemas::MachineDriver driver) {
 }
 
 // Runs one command to its end on the calling thread, as machines::Driver::run of the order's machine does.
-using RunCommand =
-    std::function<machines::CommandEnd(const machines::CommandOrder& order, const machines::StopSwitch& stop,
-                                       const machines::CommandHooks& hooks)>;
+using RunCommand = std::function<machines::CommandEnd(const machines::CommandRequest& order,
+                                                      const machines::CancelToken& stop,
+                                                      const machines::CommandHooks& hooks)>;
 
-struct ExecShop;
+struct ExecContext;
 
 // Jobs of kind exec: one command on a machine, on a thread of its own. What it writes becomes events of the
 // job while it runs, what it leaves becomes artifacts; the job ends once they all are in the store. Files
@@ -48,7 +48,7 @@ class ExecRunner final : public Runner {
   std::shared_ptr<Run> start(const storage::Claimed& job, AttemptContext& context, Ended ended) override;
 
  private:
-  const std::shared_ptr<ExecShop> shop_;
+  const std::shared_ptr<ExecContext> exec_context_;
 };
 
 }  // namespace millrace::workers

@@ -41,23 +41,23 @@ AttemptEnd end_of(Applied applied, AttemptEnd meant) {
 
 }  // namespace
 
-Attempt::Attempt(Workshop& shop, storage::Claimed job, Gone gone)
-    : shop_(shop),
+Attempt::Attempt(WorkerContext& worker_context, storage::Claimed job, Gone gone)
+    : worker_context_(worker_context),
       job_(std::move(job)),
-      outcomes_(shop.store),
-      usable_until_(std::make_shared<UsableUntil>(job_.claimed_at + shop.lease.usable())),
-      started_at_(shop.clock.boot()),
+      outcomes_(worker_context.store),
+      usable_until_(std::make_shared<UsableUntil>(job_.claimed_at + worker_context.lease.usable())),
+      started_at_(worker_context.clock.boot()),
       gone_(std::move(gone)) {}
 
-bool Attempt::may_start() const { return shop_.clock.boot() < usable_until_->load(); }
+bool Attempt::may_start() const { return worker_context_.clock.boot() < usable_until_->load(); }
 
 std::function<bool()> Attempt::start_check() const {
-  return [until = usable_until_, &clock = shop_.clock] { return clock.boot() < until->load(); };
+  return [until = usable_until_, &clock = worker_context_.clock] { return clock.boot() < until->load(); };
 }
 
 void Attempt::start(Runner& runner) {
   if (!may_start()) return give_back();
-  shop_.metrics.started(kind(), shop_.clock.wall() - job_.created_at);
+  worker_context_.metrics.started(kind(), worker_context_.clock.wall() - job_.created_at);
   running_ = true;
   if (job_.spec_damaged) return ended(Fail{storage::damaged_payload(base::Code::kRequestDamaged), {}});
   const auto ended_with = [self = weak_from_this()](Outcome outcome) {
@@ -71,15 +71,15 @@ void Attempt::start(Runner& runner) {
 
 void Attempt::renewed(base::BootTime sent) {
   if (stop_ == Stop::kLost) return;
-  usable_until_->store(std::max(usable_until_->load(), sent + shop_.lease.usable()));
+  usable_until_->store(std::max(usable_until_->load(), sent + worker_context_.lease.usable()));
 }
 
 // Once the outcome is on its way, its own reply says whether the lease held.
-void Attempt::told_lost() {
+void Attempt::loss_received() {
   if (running_) stop(Stop::kLost);
 }
 
-void Attempt::told_cancel() {
+void Attempt::cancel_received() {
   if (running_ && !stop_) stop(Stop::kCancel);
 }
 
@@ -100,7 +100,7 @@ void Attempt::stop(Stop why) {
 void Attempt::ended(Outcome outcome) {
   if (!std::exchange(running_, false)) return;
   // The run may be on the stack: it goes with the next turn of the loop.
-  if (run_) shop_.loop.post([run = std::exchange(run_, nullptr)] {});
+  if (run_) worker_context_.loop.post([run = std::exchange(run_, nullptr)] {});
   decide(std::move(outcome));
 }
 
@@ -180,7 +180,7 @@ void Attempt::refused(const base::Error& error, AttemptEnd meant) {
 
 void Attempt::until_decided(Send send, milliseconds wait, Decided decided) {
   // The way home is copied: the store's answer may come after the worker's end.
-  auto reply = [self = shared_from_this(), link = shop_.link, send, wait,
+  auto reply = [self = shared_from_this(), link = worker_context_.link, send, wait,
                 decided](base::Result<Applied> applied) {
     link.post([self, send, wait, decided, applied = std::move(applied)] {
       const bool final = applied || base::info(applied.error().code).retry == base::RetryClass::kPermanent;
@@ -194,7 +194,7 @@ void Attempt::until_decided(Send send, milliseconds wait, Decided decided) {
 
 void Attempt::wait_and_send(Send send, milliseconds wait, Decided decided) {
   const int id = next_wait_++;
-  waits_[id] = shop_.loop.after(wait, [self = shared_from_this(), id, send, wait, decided] {
+  waits_[id] = worker_context_.loop.after(wait, [self = shared_from_this(), id, send, wait, decided] {
     self->waits_.erase(id);
     self->until_decided(send, std::min(wait * 2, kLongestWait), decided);
   });
@@ -243,8 +243,8 @@ void Attempt::attach_input(storage::Staged input, Held done) {
 
 void Attempt::depart(AttemptEnd end) {
   if (std::exchange(departed_, true)) return;
-  const milliseconds ran = shop_.clock.boot() - started_at_;
-  shop_.metrics.ended(kind(), end, ran);
+  const milliseconds ran = worker_context_.clock.boot() - started_at_;
+  worker_context_.metrics.ended(kind(), end, ran);
   log_job(base::LogLevel::kInfo, "job_attempt", job_, {{"outcome", name(end)}, {"duration_ms", ran.count()}});
   gone_(*this);
 }

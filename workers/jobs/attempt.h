@@ -12,7 +12,7 @@
 namespace millrace::workers {
 
 // What all attempts of a worker share. Outlives them.
-struct Workshop {
+struct WorkerContext {
   storage::Store& store;
   base::Pool& pool;
   net::Loop& loop;
@@ -29,15 +29,15 @@ class Attempt final : public AttemptContext, public std::enable_shared_from_this
 
   // `gone`: once, when the store has decided or the lease is known to be lost, and the runner has ended; the
   // slot is free then.
-  Attempt(Workshop& shop, storage::Claimed job, Gone gone);
+  Attempt(WorkerContext& worker_context, storage::Claimed job, Gone gone);
 
   // The clock check, then the runner.
   void start(Runner& runner);
   // A heartbeat sent at `sent` renewed the lease.
   void renewed(base::BootTime sent);
   // The heartbeat's word.
-  void told_lost();
-  void told_cancel();
+  void loss_received();
+  void cancel_received();
   // The worker ends: bring what you have, else the job goes back.
   void drain();
   // Without a good heartbeat for so long that the lease may end: what runs is killed.
@@ -49,11 +49,11 @@ class Attempt final : public AttemptContext, public std::enable_shared_from_this
   bool believes_in_lease() const { return stop_ != Stop::kLost; }
   schemas::Kind kind() const { return job_.lease.job.kind; }
 
-  storage::Store& store() override { return shop_.store; }
-  base::Pool& pool() override { return shop_.pool; }
-  net::Loop& loop() override { return shop_.loop; }
-  const LoopLink& link() const override { return shop_.link; }
-  const WorkerMetrics& metrics() const override { return shop_.metrics; }
+  storage::Store& store() override { return worker_context_.store; }
+  base::Pool& pool() override { return worker_context_.pool; }
+  net::Loop& loop() override { return worker_context_.loop; }
+  const LoopLink& link() const override { return worker_context_.link; }
+  const WorkerMetrics& metrics() const override { return worker_context_.metrics; }
   bool may_start() const override;
   std::function<bool()> start_check() const override;
   void write_parts(std::vector<storage::JobOutcomes::Part> parts, Held done) override;
@@ -83,7 +83,7 @@ class Attempt final : public AttemptContext, public std::enable_shared_from_this
   void retry(const Retry& retry);
   void depart(AttemptEnd end);
 
-  Workshop& shop_;
+  WorkerContext& worker_context_;
   const storage::Claimed job_;
   storage::JobOutcomes outcomes_;
   const std::shared_ptr<UsableUntil> usable_until_;

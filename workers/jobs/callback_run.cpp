@@ -16,15 +16,15 @@ bool is_of_input(base::Code code) {
 
 }  // namespace
 
-SteppedRun::SteppedRun(std::string_view step, storage::Claimed job, AttemptContext& context,
-                       Runner::Ended ended)
+CallbackRun::CallbackRun(std::string_view step, storage::Claimed job, AttemptContext& context,
+                         Runner::Ended ended)
     : step_(step), job_(std::move(job)), context_(context), ended_(std::move(ended)), link_(context.link()) {}
 
-void SteppedRun::post(std::function<void()> step) {
+void CallbackRun::post(std::function<void()> step) {
   link_.post([self = shared_from_this(), step = std::move(step)] { self->take(step); });
 }
 
-void SteppedRun::take(const std::function<void()>& step) {
+void CallbackRun::take(const std::function<void()>& step) {
   try {
     step();
   } catch (const std::exception& what) {
@@ -32,7 +32,7 @@ void SteppedRun::take(const std::function<void()>& step) {
   }
 }
 
-void SteppedRun::again_later(std::function<void()> step) {
+void CallbackRun::again_later(std::function<void()> step) {
   timer_ = context_.loop().after(kRunAgain, [self = shared_from_this(), step = std::move(step)] {
     self->take([&] {
       if (self->goes_on()) step();
@@ -40,14 +40,14 @@ void SteppedRun::again_later(std::function<void()> step) {
   });
 }
 
-bool SteppedRun::goes_on() {
+bool CallbackRun::goes_on() {
   if (over_) return false;
   if (!stop_) return true;
   end(Cancelled{});
   return false;
 }
 
-void SteppedRun::stop(Stop why) {
+void CallbackRun::stop(Stop why) {
   if (over_) return;
   stop_ = why;
   if (!cancel_) return;
@@ -55,27 +55,27 @@ void SteppedRun::stop(Stop why) {
   if (cancel_is_silent_) end(Cancelled{});
 }
 
-void SteppedRun::end(Outcome outcome) {
+void CallbackRun::end(Outcome outcome) {
   if (std::exchange(over_, true)) return;
   ending();
   cancel_ = nullptr;
   ended_(std::move(outcome));
 }
 
-void SteppedRun::fail(base::Error error) {
+void CallbackRun::fail(base::Error error) {
   if (error.param.empty() && is_of_input(error.code)) error.param = input_field();
   const bool permanent = jobs::job_retry_class(error) == base::RetryClass::kPermanent;
   if (permanent) return end(Fail{std::move(error), {}});
   end(Retry{std::move(error)});
 }
 
-void SteppedRun::end_with(base::Result<Outcome> outcome, std::function<void()> again) {
+void CallbackRun::end_with(base::Result<Outcome> outcome, std::function<void()> again) {
   if (outcome) return end(std::move(*outcome));
   if (jobs::is_ours(outcome.error())) return again_later(std::move(again));
   fail(outcome.error());
 }
 
-void SteppedRun::under_way(Cancel cancel, bool silent) {
+void CallbackRun::under_way(Cancel cancel, bool silent) {
   cancel_ = std::move(cancel);
   cancel_is_silent_ = silent;
 }

@@ -11,7 +11,7 @@ namespace millrace::workers {
 
 // An attempt as steps that follow each other by callbacks on the loop. Each begins with `goes_on`, so that a
 // stop ends the run at the next turn. Loop thread only, but for `post`.
-class SteppedRun : public Run, public std::enable_shared_from_this<SteppedRun> {
+class CallbackRun : public Run, public std::enable_shared_from_this<CallbackRun> {
  public:
   virtual void begin() = 0;
   void stop(Stop why) final;
@@ -21,7 +21,7 @@ class SteppedRun : public Run, public std::enable_shared_from_this<SteppedRun> {
   using Cancel = std::function<void()>;
 
   // `step`: the kind, as the log names its steps; a literal.
-  SteppedRun(std::string_view step, storage::Claimed job, AttemptContext& context, Runner::Ended ended);
+  CallbackRun(std::string_view step, storage::Claimed job, AttemptContext& context, Runner::Ended ended);
 
   const storage::Claimed& job() const { return job_; }
   AttemptContext& context() const { return context_; }
@@ -66,7 +66,7 @@ class SteppedRun : public Run, public std::enable_shared_from_this<SteppedRun> {
 };
 
 template <class Work, class Then>
-void SteppedRun::on_pool(Lane lane, Work work, Then then) {
+void CallbackRun::on_pool(Lane lane, Work work, Then then) {
   const bool posted = context_.pool().post(lane, [self = shared_from_this(), work, then] {
     auto result = std::make_shared<decltype(work())>(guarded(self->step_, work));
     self->post([self, then, result] {

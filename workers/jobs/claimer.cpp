@@ -12,22 +12,16 @@ namespace {
 
 // Tokens beyond the free slots that may wait here for a slot or for the claim before them.
 constexpr std::size_t kWantedPerSlot = 2;
-constexpr std::chrono::milliseconds kAskAgain{200};
-
-std::vector<storage::PartitionLag> lags_of(const bus::Dispatch& dispatch, schemas::Kind kind) {
-  std::vector<storage::PartitionLag> lags;
-  for (const bus::PartitionLag& lag : dispatch.lags(kind)) lags.push_back({lag.partition, lag.tokens});
-  return lags;
-}
+constexpr std::chrono::milliseconds kRetryDelay{200};
 
 }  // namespace
 
-Claimer::Claimer(Workshop& shop, bus::Dispatch& dispatch, Options options, Start start)
-    : shop_(shop),
+Claimer::Claimer(WorkerContext& worker_context, bus::Dispatch& dispatch, Options options, Start start)
+    : worker_context_(worker_context),
       dispatch_(dispatch),
       options_(std::move(options)),
       start_(std::move(start)),
-      claims_(shop.store) {
+      claims_(worker_context.store) {
   for (const auto& [kind, bounds] : options_.kinds) {
     lines_[kind].slots = bounds.slots;
     lines_[kind].lanes = bounds.lanes;
@@ -40,13 +34,15 @@ void Claimer::subscribe() {
 
 void Claimer::subscribe(schemas::Kind kind) {
   if (const Lanes& lanes = lines_.at(kind).lanes) {
-    lanes->on_room([this, link = shop_.link, kind] { link.post([this, kind] { look_again(kind); }); });
+    lanes->on_room(
+        [this, link = worker_context_.link, kind] { link.post([this, kind] { look_again(kind); }); });
   }
-  dispatch_.subscribe(
-      kind, options_.worker, [this, link = shop_.link](bus::Token token, std::function<void()> taken) {
-        const bool posted = link.post([this, token = std::move(token), taken] { on_token(token, taken); });
-        if (!posted) taken();  // some other worker finds the job in the store
-      });
+  dispatch_.subscribe(kind, options_.worker,
+                      [this, link = worker_context_.link](bus::Token token, std::function<void()> taken) {
+                        const bool posted =
+                            link.post([this, token = std::move(token), taken] { on_token(token, taken); });
+                        if (!posted) taken();  // some other worker finds the job in the store
+                      });
 }
 
 void Claimer::add(schemas::Kind kind, Bounds bounds) {
@@ -55,7 +51,7 @@ void Claimer::add(schemas::Kind kind, Bounds bounds) {
   lines_[kind].lanes = std::move(bounds.lanes);
   subscribe(kind);
   if (!open_) return;
-  tell_room(kind);
+  report_capacity(kind);
   plan(kind, true);
 }
 
@@ -63,7 +59,7 @@ void Claimer::open() {
   if (closed_) return;
   open_ = true;
   for (const auto& [kind, line] : lines_) {
-    tell_room(kind);
+    report_capacity(kind);
     plan(kind, true);
   }
   wait_for_next_look();
@@ -72,7 +68,7 @@ void Claimer::open() {
 void Claimer::wait_for_next_look() {
   const auto spread = static_cast<std::uint32_t>((options_.look_max - options_.look_min).count() + 1);
   const auto wait = options_.look_min + std::chrono::milliseconds(random_() % spread);
-  timer_ = shop_.loop.after(wait, [this] {
+  timer_ = worker_context_.loop.after(wait, [this] {
     if (closed_) return;
     for (const auto& [kind, line] : lines_) plan(kind, true);
     if (!dispatch_.durable()) claims_.retry_parked_claims();
@@ -99,13 +95,13 @@ void Claimer::on_token(bus::Token token, std::function<void()> taken) {
 
 void Claimer::check_first(Wanted wanted) {
   auto shared = std::make_shared<Wanted>(std::move(wanted));
-  const bool posted =
-      shop_.pool.post(base::Pool::Lane::kQuick, [this, link = shop_.link, &store = shop_.store, shared] {
+  const bool posted = worker_context_.pool.post(
+      base::Pool::Lane::kQuick, [this, link = worker_context_.link, &store = worker_context_.store, shared] {
         const auto may = guarded("token", [&] { return storage::may_claim(store, shared->hint); });
         link.post([this, shared, may = !may || *may] {
           if (may) return want(std::move(*shared));
           shared->taken();
-          tell_room(shared->hint.job.kind);
+          report_capacity(shared->hint.job.kind);
         });
       });
   if (!posted) want(std::move(*shared));
@@ -119,7 +115,7 @@ void Claimer::want(Wanted wanted) {
     return plan(kind, true);
   }
   line.wanted.push_back(std::move(wanted));
-  tell_room(kind);
+  report_capacity(kind);
   plan(kind, false);
 }
 
@@ -128,7 +124,7 @@ void Claimer::plan(schemas::Kind kind, bool look) {
   Line& line = lines_.at(kind);
   line.look = line.look || look;
   if (std::exchange(line.planned, true)) return;
-  shop_.link.post([this, kind] {
+  worker_context_.link.post([this, kind] {
     lines_.at(kind).planned = false;
     fill(kind);
   });
@@ -141,7 +137,7 @@ void Claimer::fill(schemas::Kind kind) {
   storage::JobClaims::Request request;
   request.kind = kind;
   request.worker = options_.worker;
-  request.lease = shop_.lease.lease;
+  request.lease = worker_context_.lease.lease;
   request.lanes = line.lanes;
   request.hints_only = !std::exchange(line.look, false) && !line.lanes;
   if (!request.hints_only && !dispatch_.durable()) request.withdrawn = withdrawn_;
@@ -161,7 +157,7 @@ void Claimer::claim(schemas::Kind kind, storage::JobClaims::Request request, std
   lines_.at(kind).reserved += asked;
   ++claims_under_way_;
   claims_.claim(
-      std::move(request), [this, link = shop_.link, kind, asked, looked,
+      std::move(request), [this, link = worker_context_.link, kind, asked, looked,
                            tokens = std::move(tokens)](base::Result<std::vector<storage::Claimed>> jobs) {
         // Decided either way: the token has done its work.
         for (const Wanted& token : tokens) token.taken();
@@ -183,7 +179,7 @@ void Claimer::claimed(schemas::Kind kind, int asked, bool looked,
   const int got = static_cast<int>(jobs->size());
   line.used += got;
   for (storage::Claimed& job : *jobs) start_(std::move(job));
-  tell_room(kind);
+  report_capacity(kind);
   // A token that came to nothing may have kept the place of one that was turned away; and a claim that stood
   // leaves slots without one.
   if (got < asked && (!looked || got > 0)) line.look = true;
@@ -193,15 +189,15 @@ void Claimer::claimed(schemas::Kind kind, int asked, bool looked,
 
 void Claimer::freed(schemas::Kind kind) {
   --lines_.at(kind).used;
-  tell_room(kind);
+  report_capacity(kind);
   plan(kind, true);
 }
 
-void Claimer::tell_room(schemas::Kind kind) {
+void Claimer::report_capacity(schemas::Kind kind) {
   const Line& line = lines_.at(kind);
   const int room = line.slots - line.used - static_cast<int>(line.wanted.size());
-  shop_.metrics.slots(kind, closed_ ? line.used : line.slots, line.used);
-  dispatch_.set_room(kind, open_ && !closed_ ? static_cast<std::size_t>(std::max(0, room)) : 0);
+  worker_context_.metrics.slots(kind, closed_ ? line.used : line.slots, line.used);
+  dispatch_.set_capacity(kind, open_ && !closed_ ? static_cast<std::size_t>(std::max(0, room)) : 0);
 }
 
 void Claimer::close(std::function<void()> quiet) {
@@ -209,7 +205,7 @@ void Claimer::close(std::function<void()> quiet) {
   quiet_ = std::move(quiet);
   timer_.cancel();
   for (auto& [kind, line] : lines_) {
-    tell_room(kind);
+    report_capacity(kind);
     for (const Wanted& token : line.wanted) token.taken();
     line.wanted.clear();
   }
@@ -226,7 +222,7 @@ void Claimer::withdraw() {
   *withdrawn_ = true;
   if (claims_under_way_ == 0) return;
   claims_.retry_parked_claims();
-  timer_ = shop_.loop.after(kAskAgain, [this] { withdraw(); });
+  timer_ = worker_context_.loop.after(kRetryDelay, [this] { withdraw(); });
 }
 
 void Claimer::maybe_quiet() {
@@ -239,7 +235,7 @@ std::vector<storage::SlotReport> Claimer::report() const {
   for (const auto& [kind, line] : lines_) {
     const bool blocked_by_lanes = line.lanes && line.lanes->some_are_full();
     slots.push_back(
-        {kind, closed_ ? line.used : line.slots, line.used, blocked_by_lanes, lags_of(dispatch_, kind)});
+        {kind, closed_ ? line.used : line.slots, line.used, blocked_by_lanes, dispatch_.lags(kind)});
   }
   return slots;
 }

@@ -36,7 +36,7 @@ class Claimer {
   // A job is ours. The slot is taken until `freed`.
   using Start = std::function<void(storage::Claimed job)>;
 
-  Claimer(Workshop& shop, bus::Dispatch& dispatch, Options options, Start start);
+  Claimer(WorkerContext& worker_context, bus::Dispatch& dispatch, Options options, Start start);
   ~Claimer() { *withdrawn_ = true; }
 
   // On the caller's thread, before the loop uses the claimer and before Dispatch::start.
@@ -79,12 +79,12 @@ class Claimer {
   void claim(schemas::Kind kind, storage::JobClaims::Request request, std::vector<Wanted> tokens);
   void claimed(schemas::Kind kind, int asked, bool looked, base::Result<std::vector<storage::Claimed>> jobs);
   void look_again(schemas::Kind kind);
-  void tell_room(schemas::Kind kind);
+  void report_capacity(schemas::Kind kind);
   void wait_for_next_look();
   void withdraw();
   void maybe_quiet();
 
-  Workshop& shop_;
+  WorkerContext& worker_context_;
   bus::Dispatch& dispatch_;
   Options options_;
   Start start_;

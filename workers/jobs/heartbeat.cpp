@@ -27,8 +27,8 @@ void Heartbeat::plan() {
   if (stopped_) return;
   const bool idle = hooks_.idle() && !registered_;
   if (idle) looks_ = kLooksPerBeat;
-  const auto wait = idle ? shop_.lease.heartbeat : shop_.lease.heartbeat / kLooksPerBeat;
-  timer_ = shop_.loop.after(wait, [this] { tick(); });
+  const auto wait = idle ? worker_context_.lease.heartbeat : worker_context_.lease.heartbeat / kLooksPerBeat;
+  timer_ = worker_context_.loop.after(wait, [this] { tick(); });
 }
 
 void Heartbeat::tick() {
@@ -44,10 +44,11 @@ void Heartbeat::send() {
   under_way_ = true;
   looks_ = 0;
   Beat beat = hooks_.compose();
-  const base::BootTime sent = shop_.clock.boot();
+  const base::BootTime sent = worker_context_.clock.boot();
   claims_.heartbeat(
-      std::move(beat.report), beat.leases, shop_.lease.lease,
-      [this, link = shop_.link, sent, leases = beat.leases](base::Result<storage::HeartbeatReply> reply) {
+      std::move(beat.report), beat.leases, worker_context_.lease.lease,
+      [this, link = worker_context_.link, sent,
+       leases = beat.leases](base::Result<storage::HeartbeatReply> reply) {
         link.post([this, sent, leases, reply = std::move(reply)] { answered(sent, leases, reply); });
       });
 }

@@ -25,7 +25,8 @@ class Heartbeat {
     std::function<bool()> idle;  // no attempt runs
   };
 
-  Heartbeat(Workshop& shop, Hooks hooks) : shop_(shop), hooks_(std::move(hooks)), claims_(shop.store) {}
+  Heartbeat(WorkerContext& worker_context, Hooks hooks)
+      : worker_context_(worker_context), hooks_(std::move(hooks)), claims_(worker_context.store) {}
 
   // The first beat writes the worker's rows; `registered` after its commit (tried until it is).
   void start(std::function<void()> registered);
@@ -38,7 +39,7 @@ class Heartbeat {
   void tick();
   void plan();
 
-  Workshop& shop_;
+  WorkerContext& worker_context_;
   Hooks hooks_;
   storage::JobClaims claims_;
   std::function<void()> registered_;

@@ -22,18 +22,20 @@ constexpr off_t kNoteAt = 512;  // behind the signature of who holds the lock
 
 }  // namespace
 
-base::Result<UpkeepTurn> UpkeepTurn::open(const std::string& path, std::chrono::milliseconds patience) {
+base::Result<MaintenanceLeader> MaintenanceLeader::open(const std::string& path,
+                                                        std::chrono::milliseconds patience) {
   auto lock = storage::LockFile::open(path);
   if (!lock) return lock.error();
   base::Fd file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
   if (!file) return base::error(base::Code::kInternal, path + ": " + std::strerror(errno));
-  return UpkeepTurn(std::move(*lock), std::move(file), patience);
+  return MaintenanceLeader(std::move(*lock), std::move(file), patience);
 }
 
-UpkeepTurn::UpkeepTurn(storage::LockFile lock, base::Fd file, std::chrono::milliseconds patience)
+MaintenanceLeader::MaintenanceLeader(storage::LockFile lock, base::Fd file,
+                                     std::chrono::milliseconds patience)
     : lock_(std::move(lock)), file_(std::move(file)), patience_(patience) {}
 
-bool UpkeepTurn::is_ours(base::BootTime now) {
+bool MaintenanceLeader::is_ours(base::BootTime now) {
   if (holds_) return true;
   if (!lock_.try_lock(storage::LockFile::Mode::kExclusive)) return stand_in(now);
   holds_ = true;
@@ -42,18 +44,18 @@ bool UpkeepTurn::is_ours(base::BootTime now) {
   return true;
 }
 
-void UpkeepTurn::give_up() {
+void MaintenanceLeader::give_up() {
   lock_.unlock();
   holds_ = false;
 }
 
 // What we noted ourselves is no sign of whom we stand in for.
-bool UpkeepTurn::stand_in(base::BootTime now) {
+bool MaintenanceLeader::stand_in(base::BootTime now) {
   const auto next = noted();
   if (stood_in_ && next == stood_in_) return true;
   stood_in_.reset();
   if (!next || now < *next + patience_) return false;
-  base::log_warn("upkeep_stands_still",
+  base::log_warn("maintenance_stalled",
                  {{"held_by", lock_.recorded_owner()}, {"late_ms", (now - *next).count()}});
   stood_in_ = next;
   note_next(now);
@@ -61,16 +63,16 @@ bool UpkeepTurn::stand_in(base::BootTime now) {
 }
 
 // Who stands in notes nothing over another's note.
-void UpkeepTurn::note_next(base::BootTime next) {
+void MaintenanceLeader::note_next(base::BootTime next) {
   if (!holds_ && noted() != stood_in_) return stood_in_.reset();
   if (!holds_) stood_in_ = next;
   const std::int64_t ms = next.time_since_epoch().count();
   if (::pwrite(file_.get(), &ms, sizeof ms, kNoteAt) != sizeof ms) {
-    base::log_warn("upkeep_not_noted", {{"why", std::strerror(errno)}});
+    base::log_warn("maintenance_note_failed", {{"why", std::strerror(errno)}});
   }
 }
 
-std::optional<base::BootTime> UpkeepTurn::noted() const {
+std::optional<base::BootTime> MaintenanceLeader::noted() const {
   std::int64_t ms = 0;
   if (::pread(file_.get(), &ms, sizeof ms, kNoteAt) != sizeof ms) return std::nullopt;
   return base::BootTime(std::chrono::milliseconds(ms));
@@ -89,8 +91,8 @@ enum class Nudge { kNone, kActivity, kDelayed };
 }  // namespace
 
 // Lives as long as a round of it is under way.
-struct UpkeepTimer::Turn : std::enable_shared_from_this<Turn> {
-  Turn(LoopLink way, net::Loop& home, base::Pool& blocking, storage::Store& data, jobs::Upkeep& work,
+struct MaintenanceTimer::Turn : std::enable_shared_from_this<Turn> {
+  Turn(LoopLink way, net::Loop& home, base::Pool& blocking, storage::Store& data, jobs::Maintenance& work,
        Options chosen)
       : link(std::move(way)),
         loop(home),
@@ -105,7 +107,7 @@ struct UpkeepTimer::Turn : std::enable_shared_from_this<Turn> {
   base::Pool& pool;
   storage::Store& store;
   storage::JobMaintenance moves;
-  jobs::Upkeep& upkeep;
+  jobs::Maintenance& upkeep;
   const Options options;
   std::atomic<bool> far{false};      // the next round is not soon
   std::atomic<bool> waiting{false};  // between two rounds
@@ -117,7 +119,7 @@ struct UpkeepTimer::Turn : std::enable_shared_from_this<Turn> {
   bool busy = false;  // it is looked whose turn it is, or a round is under way
   bool stopped = false;
 
-  UpkeepTurn whose;  // on the pool while `busy`, then of who stops us
+  MaintenanceLeader whose;  // on the pool while `busy`, then of who stops us
 
   // Loop thread only.
   std::chrono::steady_clock::time_point next_at{};
@@ -136,23 +138,23 @@ struct UpkeepTimer::Turn : std::enable_shared_from_this<Turn> {
   void over(milliseconds next);
 };
 
-bool UpkeepTimer::Turn::begin() {
+bool MaintenanceTimer::Turn::begin() {
   const std::lock_guard guard(mutex);
   busy = !stopped;
   return busy;
 }
 
 // On any thread; the first word about a round counts.
-void UpkeepTimer::Turn::end(milliseconds next) {
+void MaintenanceTimer::Turn::end(milliseconds next) {
   if (!in_round.exchange(false)) return;
-  const bool posted = pool.post_owed(base::Pool::Lane::kQuick, [self = shared_from_this(), next] {
+  const bool posted = pool.post_reply(base::Pool::Lane::kQuick, [self = shared_from_this(), next] {
     self->whose.note_next(self->store.clock().boot() + next);
     self->over(next);
   });
   if (!posted) over(next);
 }
 
-void UpkeepTimer::Turn::over(milliseconds next) {
+void MaintenanceTimer::Turn::over(milliseconds next) {
   {
     const std::lock_guard guard(mutex);
     busy = false;
@@ -161,7 +163,7 @@ void UpkeepTimer::Turn::over(milliseconds next) {
   link.post([self = shared_from_this(), next] { self->plan(next); });
 }
 
-milliseconds UpkeepTimer::Turn::longest_wait(Nudge nudge) const {
+milliseconds MaintenanceTimer::Turn::longest_wait(Nudge nudge) const {
   switch (nudge) {
     case Nudge::kNone:
       break;
@@ -174,7 +176,7 @@ milliseconds UpkeepTimer::Turn::longest_wait(Nudge nudge) const {
 }
 
 // A nudge that came during the round counts for the next one.
-void UpkeepTimer::Turn::plan(milliseconds wait) {
+void MaintenanceTimer::Turn::plan(milliseconds wait) {
   wait = std::min(wait, longest_wait(nudged.exchange(Nudge::kNone)));
   far = wait > kSoon;
   next_at = std::chrono::steady_clock::now() + wait;
@@ -183,18 +185,18 @@ void UpkeepTimer::Turn::plan(milliseconds wait) {
   timer = loop.after(wait, [self = shared_from_this()] { self->run(); });
 }
 
-void UpkeepTimer::Turn::run() {
+void MaintenanceTimer::Turn::run() {
   if (!waiting.exchange(false) || !begin()) return;
   const bool posted = pool.post(base::Pool::Lane::kQuick, [self = shared_from_this()] { self->look(); });
   if (!posted) over(kSoon);
 }
 
-void UpkeepTimer::Turn::look() {
+void MaintenanceTimer::Turn::look() {
   if (!whose.is_ours(store.clock().boot())) return over(options.standby);
   round();
 }
 
-void UpkeepTimer::Turn::round() {
+void MaintenanceTimer::Turn::round() {
   in_round = true;
   const auto begun = guarded("upkeep", [this]() -> base::Status {
     release_dead(WorkerLock::dead(options.data_dir));
@@ -203,14 +205,14 @@ void UpkeepTimer::Turn::round() {
   if (!begun) end(kSoon);
 }
 
-void UpkeepTimer::Turn::release_dead(std::vector<WorkerLock> dead) {
+void MaintenanceTimer::Turn::release_dead(std::vector<WorkerLock> dead) {
   for (const WorkerLock& worker : dead) worker.kill_leftovers(store.clock().boot_id());
   release(std::make_shared<std::vector<WorkerLock>>(std::move(dead)), 0);
 }
 
 // One after the other; each lock is held until its worker's leases are released, so that nobody claims under
 // that name meanwhile.
-void UpkeepTimer::Turn::release(std::shared_ptr<std::vector<WorkerLock>> dead, std::size_t at) {
+void MaintenanceTimer::Turn::release(std::shared_ptr<std::vector<WorkerLock>> dead, std::size_t at) {
   if (at == dead->size())
     return upkeep.tick([self = shared_from_this()](milliseconds next) { self->end(next); });
   const std::string name = (*dead)[at].name();
@@ -224,30 +226,31 @@ void UpkeepTimer::Turn::release(std::shared_ptr<std::vector<WorkerLock>> dead, s
                        });
 }
 
-UpkeepTimer::UpkeepTimer(net::Loop& loop, base::Pool& pool, storage::Store& store, jobs::Upkeep& upkeep,
-                         Options options)
+MaintenanceTimer::MaintenanceTimer(net::Loop& loop, base::Pool& pool, storage::Store& store,
+                                   jobs::Maintenance& upkeep, Options options)
     : link_(loop), turn_(std::make_shared<Turn>(link_, loop, pool, store, upkeep, std::move(options))) {}
 
-UpkeepTimer::~UpkeepTimer() {
+MaintenanceTimer::~MaintenanceTimer() {
   stop(std::chrono::seconds(5));
   link_.close();
 }
 
-base::Status UpkeepTimer::start() {
-  auto whose = UpkeepTurn::open(turn_->options.data_dir + "/locks/upkeep.lock", turn_->options.patience);
+base::Status MaintenanceTimer::start() {
+  auto whose =
+      MaintenanceLeader::open(turn_->options.data_dir + "/locks/upkeep.lock", turn_->options.patience);
   if (!whose) return whose.error();
   turn_->whose = std::move(*whose);
   link_.post([turn = turn_] { turn->plan(milliseconds(0)); });
   return {};
 }
 
-void UpkeepTimer::Turn::plan_sooner() {
+void MaintenanceTimer::Turn::plan_sooner() {
   const auto left = next_at - std::chrono::steady_clock::now();
   const milliseconds wait = longest_wait(nudged);
   if (waiting && left > wait) plan(wait);
 }
 
-void UpkeepTimer::nudge(bool delayed) {
+void MaintenanceTimer::nudge(bool delayed) {
   Turn& turn = *turn_;
   if (!delayed && turn.waiting && !turn.far) return;
   const Nudge nudge = delayed ? Nudge::kDelayed : Nudge::kActivity;
@@ -257,7 +260,7 @@ void UpkeepTimer::nudge(bool delayed) {
   if (before < nudge) link_.post([turn = turn_] { turn->plan_sooner(); });
 }
 
-void UpkeepTimer::stop(milliseconds deadline) {
+void MaintenanceTimer::stop(milliseconds deadline) {
   std::unique_lock guard(turn_->mutex);
   turn_->stopped = true;
   if (turn_->ended.wait_for(guard, deadline, [this] { return !turn_->busy; })) turn_->whose.give_up();

@@ -22,11 +22,11 @@ namespace millrace::workers {
 // note. One that is merely slow is stood in for as well. Two at a time do no harm: each statement of upkeep
 // repeats its condition (docs/design/delivery.md §6 and upkeep). One thread at a time; blocks for a write of
 // a few bytes.
-class UpkeepTurn {
+class MaintenanceLeader {
  public:
-  UpkeepTurn() = default;
+  MaintenanceLeader() = default;
   // Makes the file.
-  static base::Result<UpkeepTurn> open(const std::string& path, std::chrono::milliseconds patience);
+  static base::Result<MaintenanceLeader> open(const std::string& path, std::chrono::milliseconds patience);
 
   // Whether the round that is due is ours to do.
   bool is_ours(base::BootTime now);
@@ -35,7 +35,7 @@ class UpkeepTurn {
   void give_up();
 
  private:
-  UpkeepTurn(storage::LockFile lock, base::Fd file, std::chrono::milliseconds patience);
+  MaintenanceLeader(storage::LockFile lock, base::Fd file, std::chrono::milliseconds patience);
   std::optional<base::BootTime> noted() const;
   bool stand_in(base::BootTime now);
 
@@ -49,7 +49,7 @@ class UpkeepTurn {
 // Runs jobs::Upkeep in the one process of a data directory whose turn it is (maintenance_timer.h), and
 // releases the leases of workers that died on this host, whose lock files tell. Any process with an open
 // store may have one; the others only look now and then whether it is theirs.
-class UpkeepTimer {
+class MaintenanceTimer {
  public:
   struct Options {
     std::string data_dir;
@@ -59,9 +59,9 @@ class UpkeepTimer {
   };
 
   // `upkeep`, `store` and `pool` must outlive it. The loop stays the caller's.
-  UpkeepTimer(net::Loop& loop, base::Pool& pool, storage::Store& store, jobs::Upkeep& upkeep,
-              Options options);
-  ~UpkeepTimer();
+  MaintenanceTimer(net::Loop& loop, base::Pool& pool, storage::Store& store, jobs::Maintenance& upkeep,
+                   Options options);
+  ~MaintenanceTimer();
 
   base::Status start();
   // Waits for the round under way (at most `deadline`) and gives up the lock; a round that lasts longer keeps

@@ -77,16 +77,17 @@ void PartWriter::settle() {
 
 using engines::EngineEnd;
 
-PartsRun::PartsRun(std::string_view step, storage::Claimed job, AttemptContext& context, Runner::Ended ended)
-    : SteppedRun(step, std::move(job), context, std::move(ended)),
+PartitionedRun::PartitionedRun(std::string_view step, storage::Claimed job, AttemptContext& context,
+                               Runner::Ended ended)
+    : CallbackRun(step, std::move(job), context, std::move(ended)),
       writer_(std::make_shared<PartWriter>(context)) {}
 
-void PartsRun::want(const std::vector<int>& wanted, const std::vector<int>& finished) {
+void PartitionedRun::want(const std::vector<int>& wanted, const std::vector<int>& finished) {
   left_.insert(wanted.begin(), wanted.end());
   for (const int part : finished) left_.erase(part);
 }
 
-void PartsRun::work() {
+void PartitionedRun::work() {
   if (left_.empty()) return write_and([this] { conclude(); });
   if (!context().may_start()) return end(Lost{});
   std::vector<int> parts(left_.begin(), isolated() ? std::next(left_.begin()) : left_.end());
@@ -95,19 +96,19 @@ void PartsRun::work() {
   under_way(std::move(*begun));
 }
 
-void PartsRun::part(int index, const std::string& json, bool good) {
+void PartitionedRun::part(int index, const std::string& json, bool good) {
   if (is_over() || left_.erase(index) == 0) return;
   count(good);
   writer_->add(index, json);
 }
 
-std::function<void(EngineEnd)> PartsRun::on_end() {
+std::function<void(EngineEnd)> PartitionedRun::on_end() {
   return [this, self = shared_from_this()](EngineEnd how) {
     post([this, how = std::move(how)] { engine_ended(how); });
   };
 }
 
-void PartsRun::engine_ended(const EngineEnd& how) {
+void PartitionedRun::engine_ended(const EngineEnd& how) {
   came_back();
   if (!goes_on()) return;
   switch (how.kind) {
@@ -124,7 +125,7 @@ void PartsRun::engine_ended(const EngineEnd& how) {
 }
 
 // The job's last crash is not reported: the part to blame fails, its neighbours do not.
-void PartsRun::crashed(int blamed) {
+void PartitionedRun::crashed(int blamed) {
   log_job(base::LogLevel::kWarn, "part_crashed", job(), {{"part", blamed}, {"crashes", job().crashes + 1}});
   const base::Error error = crash_error(blamed);
   if (job().crashes + 1 < jobs::kCrashesMax) {
@@ -134,7 +135,7 @@ void PartsRun::crashed(int blamed) {
   work();
 }
 
-void PartsRun::write_and(std::function<void()> then) {
+void PartitionedRun::write_and(std::function<void()> then) {
   writer_->flush([this, self = shared_from_this(), then = std::move(then)](bool held) {
     if (!goes_on()) return;
     if (!held) return end(Lost{});

@@ -42,9 +42,9 @@ class PartWriter : public std::enable_shared_from_this<PartWriter> {
 // An attempt at a job that an engine does part by part (pages, pieces of a recording), each stored as it is
 // done, so that no attempt does one twice. A part that ends its engine child is tried by three attempts, the
 // later ones part by part, then fails alone.
-class PartsRun : public SteppedRun {
+class PartitionedRun : public CallbackRun {
  protected:
-  PartsRun(std::string_view step, storage::Claimed job, AttemptContext& context, Runner::Ended ended);
+  PartitionedRun(std::string_view step, storage::Claimed job, AttemptContext& context, Runner::Ended ended);
 
   // The parts of this attempt: `wanted` without those that an earlier one has `finished`.
   void want(const std::vector<int>& wanted, const std::vector<int>& finished);

@@ -174,7 +174,7 @@ void WorkerLock::sign(const std::string& boot_id) {
   const std::string line = ProcessIdentity::of(::getpid(), boot_id).str() + " file " + own_file() + "\n";
   // On a full disk the leases are released all the same; only what to kill is not known.
   if (::ftruncate(fd_.get(), 0) != 0 || ::pwrite(fd_.get(), line.data(), line.size(), 0) < 0) {
-    base::log_warn("worker_lock_not_signed", {{"worker", name_}, {"why", std::strerror(errno)}});
+    base::log_warn("worker_lock_write_failed", {{"worker", name_}, {"why", std::strerror(errno)}});
   }
 }
 

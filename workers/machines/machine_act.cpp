@@ -38,78 +38,79 @@ Outcome not_stopped(const base::Error& error) {
 
 class Act {
  public:
-  Act(const ActGround& ground, const schemas::Machine& machine, machines::Driver& driver)
-      : ground_(ground), machine_(machine), driver_(driver) {}
+  Act(const ActDependencies& dependencies, const schemas::Machine& machine, machines::Driver& driver)
+      : dependencies_(dependencies), machine_(machine), driver_(driver) {}
 
   Outcome wake() {
-    const auto woken = follow_wake_rule({ground_.house.spawner, ground_.house.http, ground_.stop}, machine_);
+    const auto woken = follow_wake_rule(
+        {dependencies_.dependencies.spawner, dependencies_.dependencies.http, dependencies_.stop}, machine_);
     if (!woken) return not_awake(woken.error());
     if (!*woken) return Lost{};
     return start();
   }
 
   Outcome sleep() {
-    ground_.house.close_ssh(machine_.id);
-    if (const base::Status stopped = driver_.stop(machine_, ground_.stop); !stopped)
+    dependencies_.dependencies.close_ssh(machine_.id);
+    if (const base::Status stopped = driver_.stop(machine_, dependencies_.stop); !stopped)
       return not_ended(stopped.error());
     return done({});
   }
 
   Outcome reboot() {
-    ground_.house.close_ssh(machine_.id);
-    if (const base::Status stopped = driver_.stop(machine_, ground_.stop); !stopped)
+    dependencies_.dependencies.close_ssh(machine_.id);
+    if (const base::Status stopped = driver_.stop(machine_, dependencies_.stop); !stopped)
       return not_ended(stopped.error());
     return start();
   }
 
   Outcome destroy() {
     if (auto put_off = wait_until_quiet()) return *std::move(put_off);
-    ground_.house.close_ssh(machine_.id);
-    if (const base::Status gone = driver_.destroy(machine_, ground_.stop); !gone)
+    dependencies_.dependencies.close_ssh(machine_.id);
+    if (const base::Status gone = driver_.destroy(machine_, dependencies_.stop); !gone)
       return not_ended(gone.error());
     return done({});
   }
 
   Outcome open_ssh() {
-    auto endpoint = ground_.house.open_ssh(machine_);
+    auto endpoint = dependencies_.dependencies.open_ssh(machine_);
     if (!endpoint) return Fail{base::error(Code::kMachineNotRoutable, endpoint.error().message), {}};
     return done({.facts = {}, .ssh = *std::move(endpoint)});
   }
 
  private:
   Outcome start() {
-    auto facts = driver_.start(machine_, ground_.stop);
-    if (!facts && ground_.stop.told()) return Lost{};
+    auto facts = driver_.start(machine_, dependencies_.stop);
+    if (!facts && dependencies_.stop.told()) return Lost{};
     if (!facts) return not_awake(facts.error());
     return done({.facts = *std::move(facts), .ssh = {}});
   }
 
   Outcome not_ended(const base::Error& error) const {
-    return ground_.stop.told() ? Outcome(Lost{}) : not_stopped(error);
+    return dependencies_.stop.told() ? Outcome(Lost{}) : not_stopped(error);
   }
 
   // nullopt: no execution runs on it.
   std::optional<Outcome> wait_until_quiet() {
     for (int look = 0; look < kQuietLooks; ++look) {
-      const auto running = storage::Machines(ground_.store).running_on(machine_.id);
+      const auto running = storage::Machines(dependencies_.store).running_on(machine_.id);
       if (!running) return Retry{running.error()};
       if (*running == 0) return std::nullopt;
-      if (stopped_within(ground_.stop, kQuietLook)) return Lost{};
+      if (stopped_within(dependencies_.stop, kQuietLook)) return Lost{};
     }
     base::Error busy = base::error(Code::kOverloaded, "executions still run on the machine");
     busy.retry_after = kPutOff;
     return Retry{std::move(busy)};
   }
 
-  const ActGround& ground_;
+  const ActDependencies& dependencies_;
   const schemas::Machine& machine_;
   machines::Driver& driver_;
 };
 
-Outcome act_on(const ActGround& ground, const schemas::Machine& machine, MachineAct act) {
-  machines::Driver* driver = ground.house.driver(machine.driver);
+Outcome act_on(const ActDependencies& dependencies, const schemas::Machine& machine, MachineAct act) {
+  machines::Driver* driver = dependencies.dependencies.driver(machine.driver);
   if (!driver) return Fail{no_such_driver(machine.driver), {}};
-  Act due(ground, machine, *driver);
+  Act due(dependencies, machine, *driver);
   switch (act) {
     case MachineAct::kWake:
       return due.wake();
@@ -131,22 +132,22 @@ void log_failure(const schemas::ActSpec& spec, const Outcome& outcome) {
   if (!fail && !retry) return;
   const base::Error& error = fail ? fail->error : retry->error;
   const std::string said = error.details.empty() ? "" : " " + error.details;
-  base::log_warn("machine_act_failed", {{"machine", schemas::machine_id(spec.machine)},
-                                        {"act", schemas::name(spec.act)},
-                                        {"again", retry != nullptr},
-                                        {"why", error.message + said}});
+  base::log_warn("machine_operation_failed", {{"machine", schemas::machine_id(spec.machine)},
+                                              {"act", schemas::name(spec.act)},
+                                              {"again", retry != nullptr},
+                                              {"why", error.message + said}});
 }
 
 }  // namespace
 
-Outcome do_act(const ActGround& ground, const schemas::ActSpec& spec) {
-  const auto machine = storage::Machines(ground.store).any(spec.machine);
+Outcome do_act(const ActDependencies& dependencies, const schemas::ActSpec& spec) {
+  const auto machine = storage::Machines(dependencies.store).any(spec.machine);
   if (!machine && machine.error().code == Code::kNotFound) {
     return Fail{base::error(Code::kMachineNotFound, "the machine is not there any more"), {}};
   }
   if (!machine) return Retry{machine.error()};
-  if (!ground.may_go()) return Lost{};
-  Outcome outcome = act_on(ground, *machine, spec.act);
+  if (!dependencies.may_go()) return Lost{};
+  Outcome outcome = act_on(dependencies, *machine, spec.act);
   log_failure(spec, outcome);
   return outcome;
 }

@@ -14,17 +14,17 @@ namespace {
 
 using base::Code;
 
-Outcome act(const ActGround& ground, const schemas::ActSpec& spec) {
-  auto outcome = guarded("machine", [&]() -> base::Result<Outcome> { return do_act(ground, spec); });
+Outcome act(const ActDependencies& dependencies, const schemas::ActSpec& spec) {
+  auto outcome = guarded("machine", [&]() -> base::Result<Outcome> { return do_act(dependencies, spec); });
   if (outcome) return *std::move(outcome);
   return Retry{std::move(outcome.error())};
 }
 
 }  // namespace
 
-MachineRun::MachineRun(AttemptContext& context, std::shared_ptr<MachineRunner::Shop> shop,
+MachineRun::MachineRun(AttemptContext& context, std::shared_ptr<MachineRunner::Shop> worker_context,
                        Runner::Ended ended)
-    : context_(context), shop_(std::move(shop)), ended_(std::move(ended)) {}
+    : context_(context), worker_context_(std::move(worker_context)), ended_(std::move(ended)) {}
 
 MachineRun::~MachineRun() { stop_switch_.kill(); }
 
@@ -34,24 +34,25 @@ void MachineRun::begin(const storage::Claimed& job) {
   if (!spec) return end(Fail{base::error(Code::kInternal, "what the job was made from cannot be read"), {}});
   const auto no_thread = base::error(Code::kOverloaded, "no thread or descriptor is left for the act");
   if (stop_switch_.fd() < 0) return end(Retry{no_thread});
-  shop_->slots.enter();
+  worker_context_->slots.enter();
   try {
     run(*spec);
   } catch (const std::system_error&) {
-    shop_->slots.leave();
+    worker_context_->slots.leave();
     end(Retry{no_thread});
   }
 }
 
 void MachineRun::run(const schemas::ActSpec& spec) {
-  thread_ = std::jthread([spec, shop = shop_, &store = context_.store(), &stop = stop_switch_,
-                          may_go = context_.start_check(), link = context_.link(), weak = weak_from_this()] {
+  thread_ = std::jthread([spec, worker_context = worker_context_, &store = context_.store(),
+                          &stop = stop_switch_, may_go = context_.start_check(), link = context_.link(),
+                          weak = weak_from_this()] {
     pthread_setname_np(pthread_self(), "machine");
-    auto outcome = std::make_shared<Outcome>(act({shop->house, store, stop, may_go}, spec));
+    auto outcome = std::make_shared<Outcome>(act({worker_context->dependencies, store, stop, may_go}, spec));
     link.post([weak, outcome] {
       if (const auto self = weak.lock()) self->ended(std::move(*outcome));
     });
-    shop->slots.leave();
+    worker_context->slots.leave();
   });
 }
 

@@ -10,15 +10,16 @@ namespace millrace::workers {
 
 // What all runs of a runner share.
 struct MachineRunner::Shop {
-  explicit Shop(House h) : house(std::move(h)) {}
-  const House house;
+  explicit Shop(Dependencies h) : dependencies(std::move(h)) {}
+  const Dependencies dependencies;
   SlotThreads slots;
 };
 
 // One attempt at an act, on a thread of its own. Loop thread only.
 class MachineRun final : public Run, public std::enable_shared_from_this<MachineRun> {
  public:
-  MachineRun(AttemptContext& context, std::shared_ptr<MachineRunner::Shop> shop, Runner::Ended ended);
+  MachineRun(AttemptContext& context, std::shared_ptr<MachineRunner::Shop> worker_context,
+             Runner::Ended ended);
   // Tells the act to stop and waits for its thread.
   ~MachineRun() override;
   void begin(const storage::Claimed& job);
@@ -30,9 +31,9 @@ class MachineRun final : public Run, public std::enable_shared_from_this<Machine
   void end(Outcome outcome);
 
   AttemptContext& context_;
-  const std::shared_ptr<MachineRunner::Shop> shop_;
+  const std::shared_ptr<MachineRunner::Shop> worker_context_;
   Runner::Ended ended_;
-  machines::StopSwitch stop_switch_;
+  machines::CancelToken stop_switch_;
   std::optional<Stop> stop_;
   bool over_ = false;
   std::jthread thread_;

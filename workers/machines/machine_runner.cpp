@@ -6,12 +6,13 @@
 
 namespace millrace::workers {
 
-MachineRunner::MachineRunner(House house) : shop_(std::make_shared<Shop>(std::move(house))) {}
+MachineRunner::MachineRunner(Dependencies dependencies)
+    : worker_context_(std::make_shared<Shop>(std::move(dependencies))) {}
 
-MachineRunner::~MachineRunner() { shop_->slots.wait_until_empty(); }
+MachineRunner::~MachineRunner() { worker_context_->slots.wait_until_empty(); }
 
 std::shared_ptr<Run> MachineRunner::start(const storage::Claimed& job, AttemptContext& context, Ended ended) {
-  auto run = std::make_shared<MachineRun>(context, shop_, std::move(ended));
+  auto run = std::make_shared<MachineRun>(context, worker_context_, std::move(ended));
   run->begin(job);
   return run;
 }

@@ -17,7 +17,7 @@ namespace millrace::workers {
 // machine and what waits for it (storage/machines/machines.h).
 class MachineRunner final : public Runner {
  public:
-  struct House {
+  struct Dependencies {
     Drivers driver;
     process::Spawner& spawner;  // of wake commands
     net::HttpClient& http;      // of wake requests and probes; its loop goes on until the runner has gone
@@ -25,7 +25,7 @@ class MachineRunner final : public Runner {
     std::function<base::Result<schemas::SshEndpoint>(const schemas::Machine&)> open_ssh;
     std::function<void(const base::Uuid& machine)> close_ssh;  // before a machine stops
   };
-  explicit MachineRunner(House house);
+  explicit MachineRunner(Dependencies dependencies);
   // Waits for the acts that still go on; their runs have been told to stop.
   ~MachineRunner() override;
   MachineRunner(const MachineRunner&) = delete;
@@ -36,7 +36,7 @@ class MachineRunner final : public Runner {
   struct Shop;
 
  private:
-  const std::shared_ptr<Shop> shop_;
+  const std::shared_ptr<Shop> worker_context_;
 };
 
 }  // namespace millrace::workers

@@ -69,13 +69,13 @@ net::HttpClient::Handlers handlers_for(const std::shared_ptr<Reply>& reply) {
 
 }  // namespace
 
-bool stopped_within(const machines::StopSwitch& stop, milliseconds pause) {
+bool stopped_within(const machines::CancelToken& stop, milliseconds pause) {
   pollfd waited{stop.fd(), POLLIN, 0};
   return ::poll(&waited, 1, static_cast<int>(pause.count())) == 1;
 }
 
-base::Result<std::optional<int>> ask_http(net::HttpClient& client, net::HttpRequest request,
-                                          const machines::StopSwitch& stop) {
+base::Result<std::optional<int>> send_http_request(net::HttpClient& client, net::HttpRequest request,
+                                                   const machines::CancelToken& stop) {
   const milliseconds longest = request.total_timeout + kSlack;
   const auto reply = std::make_shared<Reply>();
   if (reply->fd() < 0) return base::error(base::Code::kOverloaded, "no descriptor is left for a request");
@@ -113,7 +113,7 @@ Addresses numeric(const std::string& host, std::uint16_t port) {
 // The addresses of a name, in numbers. In a process of its own: within ours a resolver that waits can be
 // neither bounded nor stopped.
 std::vector<std::string> resolve(process::Spawner& spawner, const std::string& name, milliseconds longest,
-                                 const machines::StopSwitch& stop) {
+                                 const machines::CancelToken& stop) {
   process::Command command;
   command.argv = {kResolver, "ahosts", "--", name};
   command.environment = {"PATH=/usr/bin:/bin", "LC_ALL=C"};
@@ -130,7 +130,7 @@ std::vector<std::string> resolve(process::Spawner& spawner, const std::string& n
   return addresses;
 }
 
-bool connects(const addrinfo& to, Steady::time_point deadline, const machines::StopSwitch& stop) {
+bool connects(const addrinfo& to, Steady::time_point deadline, const machines::CancelToken& stop) {
   const base::Fd fd(::socket(to.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd) return false;
   if (::connect(fd.get(), to.ai_addr, to.ai_addrlen) == 0) return true;
@@ -146,7 +146,7 @@ bool connects(const addrinfo& to, Steady::time_point deadline, const machines::S
 }  // namespace
 
 bool tcp_answers(process::Spawner& spawner, const base::NetAddress& address, milliseconds longest,
-                 const machines::StopSwitch& stop) {
+                 const machines::CancelToken& stop) {
   const Steady::time_point deadline = Steady::now() + longest;
   if (const Addresses given = numeric(address.host, address.port)) return connects(*given, deadline, stop);
   for (const std::string& each : resolve(spawner, address.host, longest, stop)) {
@@ -222,7 +222,7 @@ std::string how(const process::Exit& exit, const std::string& line) {
 }
 
 base::Result<bool> follow(process::Child& child, const base::Fd& output, Steady::time_point deadline,
-                          const machines::StopSwitch& stop) {
+                          const machines::CancelToken& stop) {
   LastLine line;
   bool open = true;
   while (!child.wait(milliseconds(0))) {
@@ -247,7 +247,7 @@ base::Error wake_failed(std::string message) {
 
 base::Result<bool> run_wake_command(process::Spawner& spawner, const schemas::Machine& machine,
                                     const std::vector<std::string>& argv, Steady::time_point deadline,
-                                    const machines::StopSwitch& stop) {
+                                    const machines::CancelToken& stop) {
   auto output = base::make_pipe();
   if (!output) return output.error();
   ::fcntl(output->read.get(), F_SETFL, O_NONBLOCK);
@@ -270,12 +270,13 @@ milliseconds left_until(Steady::time_point deadline) {
   return std::max(milliseconds(0), std::chrono::ceil<milliseconds>(deadline - Steady::now()));
 }
 
-base::Result<bool> post(const WakeGround& ground, const std::string& url, Steady::time_point deadline) {
+base::Result<bool> post(const WakeDependencies& dependencies, const std::string& url,
+                        Steady::time_point deadline) {
   net::HttpRequest request;
   request.method = "POST";
   request.url = url;
   request.total_timeout = std::max(milliseconds(1), left_until(deadline));
-  const auto status = ask_http(ground.http, std::move(request), ground.stop);
+  const auto status = send_http_request(dependencies.http, std::move(request), dependencies.stop);
   if (!status) return wake_failed("the wake request was not answered: " + status.error().message);
   if (!*status) return false;
   if (**status >= 200 && **status < 300) return true;
@@ -289,49 +290,49 @@ std::string probe_of(const schemas::Machine& machine, const schemas::WakeRule& r
 }
 
 // Asks once.
-bool answers(const WakeGround& ground, const std::string& probe, milliseconds longest) {
+bool answers(const WakeDependencies& dependencies, const std::string& probe, milliseconds longest) {
   if (probe.starts_with(kTcp)) {
     const auto address = base::parse_net_address(std::string_view(probe).substr(kTcp.size()));
-    return address && tcp_answers(ground.spawner, *address, longest, ground.stop);
+    return address && tcp_answers(dependencies.spawner, *address, longest, dependencies.stop);
   }
   net::HttpRequest request;
   request.url = probe;
   request.total_timeout = longest;
-  const auto status = ask_http(ground.http, std::move(request), ground.stop);
+  const auto status = send_http_request(dependencies.http, std::move(request), dependencies.stop);
   return status && *status && **status < 400;
 }
 
-base::Result<bool> await(const WakeGround& ground, const std::string& probe, const schemas::WakeRule& rule,
-                         Steady::time_point deadline) {
+base::Result<bool> await(const WakeDependencies& dependencies, const std::string& probe,
+                         const schemas::WakeRule& rule, Steady::time_point deadline) {
   for (;;) {
     const milliseconds longest = std::clamp(left_until(deadline), milliseconds(1), kProbeLongest);
-    if (answers(ground, probe, longest)) return true;
+    if (answers(dependencies, probe, longest)) return true;
     const milliseconds left = left_until(deadline);
     if (left == milliseconds(0)) {
       return wake_failed("the machine did not answer at " + probe + " within " +
                          std::to_string(rule.timeout.count()) + " ms");
     }
-    if (stopped_within(ground.stop, std::min(left, kProbePause))) return false;
+    if (stopped_within(dependencies.stop, std::min(left, kProbePause))) return false;
   }
 }
 
 }  // namespace
 
-base::Result<bool> follow_wake_rule(const WakeGround& ground, const schemas::Machine& machine) {
+base::Result<bool> follow_wake_rule(const WakeDependencies& dependencies, const schemas::Machine& machine) {
   if (!machine.settings.wake) return true;
   const schemas::WakeRule& rule = *machine.settings.wake;
   const Steady::time_point deadline = Steady::now() + rule.timeout;
   if (!rule.command.empty()) {
-    auto ran = run_wake_command(ground.spawner, machine, rule.command, deadline, ground.stop);
+    auto ran = run_wake_command(dependencies.spawner, machine, rule.command, deadline, dependencies.stop);
     if (!ran || !*ran) return ran;
   }
   if (!rule.http.empty()) {
-    auto posted = post(ground, rule.http, deadline);
+    auto posted = post(dependencies, rule.http, deadline);
     if (!posted || !*posted) return posted;
   }
   const std::string probe = probe_of(machine, rule);
   if (probe.empty()) return true;
-  return await(ground, probe, rule, deadline);
+  return await(dependencies, probe, rule, deadline);
 }
 
 }  // namespace millrace::workers

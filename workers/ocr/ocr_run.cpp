@@ -11,7 +11,7 @@ using base::Code;
 
 OcrRun::OcrRun(storage::Claimed job, AttemptContext& context, OcrReaders readers, const FetchDocument& fetch,
                OcrRunner::Options options, Runner::Ended ended)
-    : PartsRun("ocr", std::move(job), context, std::move(ended)),
+    : PartitionedRun("ocr", std::move(job), context, std::move(ended)),
       readers_(readers),
       fetch_(fetch),
       options_(options) {}
@@ -88,7 +88,7 @@ void OcrRun::inspect() {
 void OcrRun::inspected(base::Result<engines::DocumentInfo> info) {
   came_back();
   if (!goes_on()) return;
-  if (info) return choose(wanted_pages(task_.spec, info->pages));
+  if (info) return choose(requested_pages(task_.spec, info->pages));
   if (info.error().code == Code::kJobCancelled) return end(Lost{});  // the engine ends, not the job
   fail(info.error());
 }
@@ -127,7 +127,7 @@ void OcrRun::read() {
   work();
 }
 
-base::Result<SteppedRun::Cancel> OcrRun::recognise(std::vector<int> pages) {
+base::Result<CallbackRun::Cancel> OcrRun::recognise(std::vector<int> pages) {
   const auto on_page = [this, self = shared_from_this()](const schemas::OcrPage& page) {
     post([this, index = page.index, json = schemas::to_json(page), good = !page.error] {
       part(index, json, good);
@@ -135,7 +135,7 @@ base::Result<SteppedRun::Cancel> OcrRun::recognise(std::vector<int> pages) {
   };
   const bool image_data = task_.spec.include_image_base64;
   if (is_far()) {
-    FarPages::Wish wish{task_.spec.model, task_.document, std::move(pages), image_data};
+    ProviderOcr::Wish wish{task_.spec.model, task_.document, std::move(pages), image_data};
     return readers_.far->recognise(std::move(wish), on_page, on_end());
   }
   return readers_.local.recognise(

@@ -14,11 +14,11 @@ namespace millrace::workers {
 // Who reads: the local engine, and models of providers, if there are any.
 struct OcrReaders {
   PageReader& local;
-  const FarPages* far;
+  const ProviderOcr* far;
 };
 
 // One attempt at an OCR job.
-class OcrRun final : public PartsRun {
+class OcrRun final : public PartitionedRun {
  public:
   OcrRun(storage::Claimed job, AttemptContext& context, OcrReaders readers, const FetchDocument& fetch,
          OcrRunner::Options options, Runner::Ended ended);

@@ -7,11 +7,11 @@
 namespace millrace::workers {
 
 OcrRunner::OcrRunner(engines::OcrEngine& engine, FetchDocument fetch, Options options,
-                     std::unique_ptr<FarPages> far)
+                     std::unique_ptr<ProviderOcr> far)
     : OcrRunner(page_reader(engine), std::move(fetch), options, std::move(far)) {}
 
 OcrRunner::OcrRunner(std::unique_ptr<PageReader> reader, FetchDocument fetch, Options options,
-                     std::unique_ptr<FarPages> far)
+                     std::unique_ptr<ProviderOcr> far)
     : reader_(std::move(reader)), far_(std::move(far)), fetch_(std::move(fetch)), options_(options) {}
 
 std::shared_ptr<Run> OcrRunner::start(const storage::Claimed& job, AttemptContext& context, Ended ended) {

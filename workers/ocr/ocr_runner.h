@@ -29,16 +29,16 @@ class OcrRunner final : public Runner {
   };
   // `engine` must outlive the runner's runs. `far`: models of providers; null: none.
   OcrRunner(engines::OcrEngine& engine, FetchDocument fetch, Options options,
-            std::unique_ptr<FarPages> far = {});
+            std::unique_ptr<ProviderOcr> far = {});
   // The same by any reader.
   OcrRunner(std::unique_ptr<PageReader> reader, FetchDocument fetch, Options options,
-            std::unique_ptr<FarPages> far = {});
+            std::unique_ptr<ProviderOcr> far = {});
 
   std::shared_ptr<Run> start(const storage::Claimed& job, AttemptContext& context, Ended ended) override;
 
  private:
   std::unique_ptr<PageReader> reader_;
-  std::unique_ptr<FarPages> far_;
+  std::unique_ptr<ProviderOcr> far_;
   FetchDocument fetch_;
   Options options_;
 };

@@ -70,7 +70,7 @@ base::Result<DocumentPtr> open_document(const storage::StagedBlob& staged) {
   return document_of(*file);
 }
 
-base::Result<schemas::PageList> wanted_pages(const schemas::OcrSpec& spec, int document_pages) {
+base::Result<schemas::PageList> requested_pages(const schemas::OcrSpec& spec, int document_pages) {
   schemas::PageList pages = spec.pages;
   if (pages.empty()) {
     for (int page = 0; page < document_pages; ++page) pages.push_back(page);

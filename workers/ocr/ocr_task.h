@@ -24,7 +24,7 @@ base::Result<OcrTask> open_task(storage::Store& store, const storage::Claimed& j
 
 base::Result<std::shared_ptr<const engines::Document>> open_document(const storage::StagedBlob& staged);
 // The pages of a document that a job is about; kInvalidField names one that is not there.
-base::Result<schemas::PageList> wanted_pages(const schemas::OcrSpec& spec, int document_pages);
+base::Result<schemas::PageList> requested_pages(const schemas::OcrSpec& spec, int document_pages);
 // One child per `range_pages` pages.
 std::vector<storage::ChildSpec> page_ranges(const schemas::OcrSpec& spec, const schemas::PageList& pages,
                                             int range_pages, base::WallTime now);

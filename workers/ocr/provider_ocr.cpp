@@ -53,7 +53,7 @@ struct FarCall : std::enable_shared_from_this<FarCall> {
 
   const ChatSource source;
   base::Pool& pool;
-  FarPages::Wish wish;
+  ProviderOcr::Wish wish;
   OnPage on_page;
   std::function<void(EngineEnd)> done;
   std::weak_ptr<inference::ChatRun> run;
@@ -84,12 +84,12 @@ struct FarCall : std::enable_shared_from_this<FarCall> {
         self->end(status ? EngineEnd() : failed_end(status.error()));
       });
     };
-    if (!pool.post_owed(base::Pool::Lane::kLarge, work)) work();
+    if (!pool.post_reply(base::Pool::Lane::kLarge, work)) work();
   }
 };
 
-providers::OcrOrder order_of(const FarPages::Wish& wish) {
-  providers::OcrOrder order;
+providers::OcrCall order_of(const ProviderOcr::Wish& wish) {
+  providers::OcrCall order;
   order.media_type = schemas::mime(wish.document->media());
   order.bytes = [document = wish.document] { return whole_bytes(*document); };
   order.pages = wish.pages;
@@ -99,8 +99,8 @@ providers::OcrOrder order_of(const FarPages::Wish& wish) {
 
 }  // namespace
 
-PageReader::Cancel FarPages::recognise(Wish wish, std::function<void(schemas::OcrPage)> on_page,
-                                       std::function<void(EngineEnd)> done) const {
+PageReader::Cancel ProviderOcr::recognise(Wish wish, std::function<void(schemas::OcrPage)> on_page,
+                                          std::function<void(EngineEnd)> done) const {
   auto call = std::make_shared<FarCall>(source_, pool_);
   call->wish = std::move(wish);
   call->on_page = std::move(on_page);

@@ -14,10 +14,10 @@ namespace millrace::workers {
 
 // The pages of documents as models of providers read them: all in one call, with the limits, the retries and
 // the fallbacks of chats. Thread-safe; pages come on a thread of the pool, `done` on the source's loop.
-class FarPages {
+class ProviderOcr {
  public:
   // Both outlive all that is asked. Documents are read and written on `pool`.
-  FarPages(ChatSource source, base::Pool& pool) : source_(source), pool_(pool) {}
+  ProviderOcr(ChatSource source, base::Pool& pool) : source_(source), pool_(pool) {}
 
   struct Wish {
     std::string model;

@@ -12,7 +12,7 @@ namespace {
 using Heard = base::Result<schemas::Transcript>;
 
 // One call under way; on the source's loop only. The run holds it, not it the run.
-struct FarHearing : std::enable_shared_from_this<FarHearing> {
+struct ProviderTranscription : std::enable_shared_from_this<ProviderTranscription> {
   std::function<void(Heard)> done;
   std::weak_ptr<inference::ChatRun> run;
 
@@ -24,9 +24,9 @@ struct FarHearing : std::enable_shared_from_this<FarHearing> {
   }
 };
 
-providers::TranscriptionOrder order_by(const schemas::TranscriptionSpec& spec,
-                                       std::shared_ptr<const engines::Recording> recording) {
-  providers::TranscriptionOrder order;
+providers::TranscriptionCall order_by(const schemas::TranscriptionSpec& spec,
+                                      std::shared_ptr<const engines::Recording> recording) {
+  providers::TranscriptionCall order;
   order.file_name = spec.file_name;
   order.format = recording->format();
   order.bytes_count = recording->size_bytes();
@@ -43,10 +43,10 @@ providers::TranscriptionOrder order_by(const schemas::TranscriptionSpec& spec,
 
 }  // namespace
 
-FarAudio::Cancel FarAudio::transcribe(const schemas::TranscriptionSpec& spec,
-                                      std::shared_ptr<const engines::Recording> recording,
-                                      std::function<void(Heard)> done) const {
-  auto call = std::make_shared<FarHearing>();
+ProviderTranscriber::Cancel ProviderTranscriber::transcribe(
+    const schemas::TranscriptionSpec& spec, std::shared_ptr<const engines::Recording> recording,
+    std::function<void(Heard)> done) const {
+  auto call = std::make_shared<ProviderTranscription>();
   call->done = std::move(done);
   source_.loop.post([call, source = source_, &pool = pool_, name = spec.model,
                      order = order_by(spec, std::move(recording))]() mutable {

@@ -10,12 +10,12 @@ namespace millrace::workers {
 
 // Recordings as models of providers hear them: each whole, in one call, with the limits, the retries and the
 // fallbacks of chats. Thread-safe; `done` comes on the source's loop.
-class FarAudio {
+class ProviderTranscriber {
  public:
   using Cancel = std::function<void()>;
 
   // Both outlive all that is asked. Recordings are read and written on `pool`.
-  FarAudio(ChatSource source, base::Pool& pool) : source_(source), pool_(pool) {}
+  ProviderTranscriber(ChatSource source, base::Pool& pool) : source_(source), pool_(pool) {}
 
   // `done` once: the transcript, what the provider said, kModelNotFound, or kJobCancelled. Past it the
   // recording is not held.

@@ -27,7 +27,9 @@ double length_of(const engines::RecordingInfo& info) { return static_cast<double
 
 SttRun::SttRun(storage::Claimed job, AttemptContext& context, SttListeners listeners,
                SttRunner::Options options, Runner::Ended ended)
-    : PartsRun("stt", std::move(job), context, std::move(ended)), listeners_(listeners), options_(options) {}
+    : PartitionedRun("stt", std::move(job), context, std::move(ended)),
+      listeners_(listeners),
+      options_(options) {}
 
 void SttRun::open() {
   on_pool(
@@ -41,7 +43,7 @@ void SttRun::opened(base::Result<SttTask> task) {
   task_ = std::move(*task);
   if (job().children_done) return conclude();
   if (task_.spec.is_share()) return hear(task_.spec.pieces);
-  if (task_.spec.by_provider) return hear_afar();
+  if (task_.spec.by_provider) return transcribe_remotely();
   inspect();
 }
 
@@ -80,7 +82,7 @@ void SttRun::hear(const std::vector<schemas::AudioPiece>& pieces) {
   work();
 }
 
-base::Result<SteppedRun::Cancel> SttRun::recognise(std::vector<int> pieces) {
+base::Result<CallbackRun::Cancel> SttRun::recognise(std::vector<int> pieces) {
   std::vector<schemas::AudioPiece> places;
   places.reserve(pieces.size());
   for (const int piece : pieces) places.push_back(pieces_.at(piece));
@@ -92,15 +94,15 @@ base::Result<SteppedRun::Cancel> SttRun::recognise(std::vector<int> pieces) {
   return listeners_.local.transcribe(task_.recording, std::move(places), on_piece, on_end());
 }
 
-void SttRun::hear_afar() {
+void SttRun::transcribe_remotely() {
   pieces_.emplace(kWhole, schemas::AudioPiece{});
   want({kWhole}, task_.finished);
   context().set_progress_total(1, [](bool) {});
   if (!task_.finished.empty()) return conclude();  // an earlier attempt has stored what it was told
-  ask_afar();
+  request_remote_pages();
 }
 
-void SttRun::ask_afar() {
+void SttRun::request_remote_pages() {
   if (listeners_.far == nullptr) return fail(no_far_model(task_.spec.model));
   if (!context().may_start()) return end(Lost{});
   under_way(

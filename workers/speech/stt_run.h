@@ -13,11 +13,11 @@ namespace millrace::workers {
 // Who hears: the local engine, and models of providers, if there are any.
 struct SttListeners {
   Listener& local;
-  const FarAudio* far;
+  const ProviderTranscriber* far;
 };
 
 // One attempt at a transcription or translation.
-class SttRun final : public PartsRun {
+class SttRun final : public PartitionedRun {
  public:
   SttRun(storage::Claimed job, AttemptContext& context, SttListeners listeners, SttRunner::Options options,
          Runner::Ended ended);
@@ -30,8 +30,8 @@ class SttRun final : public PartsRun {
   void inspected(base::Result<engines::RecordingInfo> info);
   void hear(const std::vector<schemas::AudioPiece>& pieces);
   base::Result<Cancel> recognise(std::vector<int> pieces) override;
-  void hear_afar();
-  void ask_afar();
+  void transcribe_remotely();
+  void request_remote_pages();
   void answered(base::Result<schemas::Transcript> heard);
   void measure();
   void measured(const base::Result<engines::RecordingInfo>& info);

@@ -6,10 +6,11 @@
 
 namespace millrace::workers {
 
-SttRunner::SttRunner(engines::Transcriber& engine, Options options, std::unique_ptr<FarAudio> far)
+SttRunner::SttRunner(engines::Transcriber& engine, Options options, std::unique_ptr<ProviderTranscriber> far)
     : SttRunner(listener(engine), options, std::move(far)) {}
 
-SttRunner::SttRunner(std::unique_ptr<Listener> local, Options options, std::unique_ptr<FarAudio> far)
+SttRunner::SttRunner(std::unique_ptr<Listener> local, Options options,
+                     std::unique_ptr<ProviderTranscriber> far)
     : local_(std::move(local)), far_(std::move(far)), options_(options) {}
 
 std::shared_ptr<Run> SttRunner::start(const storage::Claimed& job, AttemptContext& context, Ended ended) {

@@ -19,15 +19,15 @@ class SttRunner final : public Runner {
     int shares_min = 1;  // of a recording with as many pieces: what can be heard at once here
   };
   // `engine` must outlive the runner's runs. `far`: models of providers; null: none.
-  SttRunner(engines::Transcriber& engine, Options options, std::unique_ptr<FarAudio> far = {});
+  SttRunner(engines::Transcriber& engine, Options options, std::unique_ptr<ProviderTranscriber> far = {});
   // The same by any listener.
-  SttRunner(std::unique_ptr<Listener> local, Options options, std::unique_ptr<FarAudio> far = {});
+  SttRunner(std::unique_ptr<Listener> local, Options options, std::unique_ptr<ProviderTranscriber> far = {});
 
   std::shared_ptr<Run> start(const storage::Claimed& job, AttemptContext& context, Ended ended) override;
 
  private:
   std::unique_ptr<Listener> local_;
-  std::unique_ptr<FarAudio> far_;
+  std::unique_ptr<ProviderTranscriber> far_;
   Options options_;
 };
 

@@ -166,7 +166,7 @@ constexpr float kLeader = 3;            // times the letter height
 
 constexpr float kSidebarWidth = 0.7F;  // of the text that it stands beside
 constexpr float kSidebarPitch = 2.2F;  // times the letter height
-constexpr std::size_t kBesideRunningMin = 2;
+constexpr std::size_t kNextToRunningMin = 2;
 
 bool is_prose(const std::vector<Row>& rows, float width) {
   if (rows.size() < kGutterRowsMin) return false;
@@ -273,7 +273,7 @@ bool runs_on_from_above(const std::vector<Row>& rows, std::size_t i) {
 }
 
 // Rows of the text that go on with the one above and have one of the side beside them that does not.
-std::size_t beside_running_rows(const std::vector<Row>& side, const std::vector<Row>& text, float letters) {
+std::size_t next_to_running_rows(const std::vector<Row>& side, const std::vector<Row>& text, float letters) {
   const float near = letters / 2;
   std::size_t count = 0;
   auto from = side.begin();  // none before it stands beside this row of the text or one below
@@ -303,7 +303,7 @@ bool breaks_anywhere(const Row& row) {
 // in rows, too, and goes on in small letters, but breaks off where it is said.
 bool runs_past(const std::vector<Row>& side, const std::vector<Row>& text, float letters) {
   return std::ranges::any_of(text, breaks_anywhere) &&
-         beside_running_rows(side, text, letters) >= kBesideRunningMin;
+         next_to_running_rows(side, text, letters) >= kNextToRunningMin;
 }
 
 bool are_marks(const std::vector<Row>& rows) {

@@ -37,7 +37,7 @@ base::Fd received_fd(msghdr& message) {
 }
 
 // False: there is none until then.
-bool wait_for_room(int socket, Steady::time_point until) {
+bool wait_for_space(int socket, Steady::time_point until) {
   pollfd room{socket, POLLOUT, 0};
   for (;;) {
     const int ready = ::poll(&room, 1, process::poll_limit(until));
@@ -63,7 +63,7 @@ bool send_frame(int socket, std::string_view payload, int fd, Steady::time_point
     const ssize_t sent = ::sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent < 0 && errno == EINTR) continue;
     if (sent < 0 && errno == EAGAIN) {
-      if (!wait_for_room(socket, until)) return false;
+      if (!wait_for_space(socket, until)) return false;
       continue;
     }
     if (sent <= 0) return false;

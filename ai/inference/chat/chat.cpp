@@ -35,8 +35,8 @@ base::Status check_slugs(const Registry& registry, const std::vector<schemas::Mc
 
 }  // namespace
 
-Chat::Chat(Ground ground, RegistryPtr registry, ChatOptions options)
-    : parts_(std::make_shared<ChatParts>(std::move(ground), std::move(registry), options)) {}
+Chat::Chat(Dependencies dependencies, RegistryPtr registry, ChatOptions options)
+    : parts_(std::make_shared<ChatParts>(std::move(dependencies), std::move(registry), options)) {}
 
 Chat::~Chat() { parts_->lanes->close(); }
 

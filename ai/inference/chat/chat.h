@@ -28,7 +28,7 @@ struct ChatHead {
   std::string model;  // x-millrace-model: the name in the registry of who answers
   int attempts = 1;   // x-millrace-attempts: calls to upstreams, this one included, over all targets
   schemas::DroppedParams dropped;
-  bool tells_usage = false;  // who answers ends its streams with usage, asked or not
+  bool reports_usage = false;  // who answers ends its streams with usage, asked or not
 };
 struct ChatEnd {
   schemas::ChatReply reply;  // of a stream without choices: usage, tools and facts
@@ -87,7 +87,7 @@ bool breaks_schema(const base::Error& error);
 class Chat {
  public:
   // All outlive it, and every run has ended before (`stop`).
-  struct Ground {
+  struct Dependencies {
     net::Loop& loop;
     net::HttpClient& client;
     const net::FetchGuard& guard;  // of URLs that clients name
@@ -96,7 +96,7 @@ class Chat {
     ToolServers tool_servers;  // makes an McpClient; null: servers of tools are errors
     LocalSpeech local_speech = {};
   };
-  Chat(Ground ground, RegistryPtr registry, ChatOptions options = {});
+  Chat(Dependencies dependencies, RegistryPtr registry, ChatOptions options = {});
   ~Chat();
   Chat(const Chat&) = delete;
   Chat& operator=(const Chat&) = delete;

@@ -16,18 +16,18 @@ namespace millrace::inference {
 // What all runs of one Chat share. Loop thread only but for `registry`, under its mutex, `live`,
 // `targets` and `lanes`.
 struct ChatParts {
-  ChatParts(Chat::Ground ground, RegistryPtr models, ChatOptions wanted)
-      : loop(ground.loop),
-        client(ground.client),
-        guard(ground.guard),
-        pool(ground.pool),
-        tool_servers(std::move(ground.tool_servers)),
-        local_speech(std::move(ground.local_speech)),
+  ChatParts(Chat::Dependencies dependencies, RegistryPtr models, ChatOptions wanted)
+      : loop(dependencies.loop),
+        client(dependencies.client),
+        guard(dependencies.guard),
+        pool(dependencies.pool),
+        tool_servers(std::move(dependencies.tool_servers)),
+        local_speech(std::move(dependencies.local_speech)),
         options(wanted),
-        targets(ground.loop, [this] { lanes->eased(); }),
-        lanes(std::make_shared<Lanes>(ground.loop, targets, [this] { return current(); })),
+        targets(dependencies.loop, [this] { lanes->eased(); }),
+        lanes(std::make_shared<Lanes>(dependencies.loop, targets, [this] { return current(); })),
         continuity(wanted.continuity_bytes_max),
-        meters(ground.metrics),
+        meters(dependencies.metrics),
         random(std::random_device{}()),
         registry(std::move(models)) {}
 
@@ -48,8 +48,8 @@ struct ChatParts {
   LiveRuns live;
   Targets targets;
   const std::shared_ptr<Lanes> lanes;
-  Continuity continuity;
-  Meters meters;
+  ReasoningStateCache continuity;
+  UpstreamMetrics meters;
   std::mt19937_64 random;
   std::mutex mutex;
   RegistryPtr registry;

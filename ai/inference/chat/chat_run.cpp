@@ -46,7 +46,7 @@ void Run::cancel() {
 }
 
 void Run::resume() {
-  if (tries_) tries_->resume();
+  if (executor_) executor_->resume();
 }
 
 base::Result<std::vector<Step>> Run::steps() {
@@ -62,19 +62,19 @@ base::Result<std::vector<Step>> Run::steps() {
   return steps;
 }
 
-TryEars Run::ears() {
-  TryEars ears;
-  ears.on_piece = [this](ChatPiece&& piece) { hear(std::move(piece)); };
-  ears.on_pause = [this] {
+AttemptCallbacks Run::callbacks() {
+  AttemptCallbacks callbacks;
+  callbacks.on_piece = [this](ChatPiece&& piece) { hear(std::move(piece)); };
+  callbacks.on_pause = [this] {
     if (sink_ != nullptr) sink_->on_pause();
   };
-  ears.is_ready = [this] { return sink_ == nullptr || sink_->is_ready(); };
-  ears.before_sending = [this](std::function<void(bool)> go) {
+  callbacks.is_ready = [this] { return sink_ == nullptr || sink_->is_ready(); };
+  callbacks.before_sending = [this](std::function<void(bool)> go) {
     if (sink_ == nullptr) return go(false);
     sink_->before_sending(std::move(go));
   };
-  if (request_->mcp_servers.empty()) ears.on_begun = [this](bool is_large) { drop_request(is_large); };
-  return ears;
+  if (request_->mcp_servers.empty()) callbacks.on_begun = [this](bool is_large) { drop_request(is_large); };
+  return callbacks;
 }
 
 net::Task<void> Run::work() {
@@ -88,17 +88,18 @@ net::Task<void> Run::work() {
 net::Task<std::optional<ReplyOrError>> Run::set_out() {
   base::Result<std::vector<Step>> way = steps();
   if (!way) co_return way.error();
-  Tries::Manner manner{request_->stream, request_->deferred, request_->priority, {}, request_->tenant};
+  FallbackExecutor::Manner manner{
+      request_->stream, request_->deferred, request_->priority, {}, request_->tenant};
   base::Result<ReplySchema::Ptr> schema = ReplySchema::Ptr();
   if (request_->body.contains("response_format")) {
     const bool is_large = schemas::text_bytes(request_->body) > kSmallJson;
     net::Task<void> read =
-        aside(parts_->loop, parts_->pool, is_large, [&] { schema = ReplySchema::of(request_->body); });
+        run_on_pool(parts_->loop, parts_->pool, is_large, [&] { schema = ReplySchema::of(request_->body); });
     co_await read;
   }
   if (!schema) co_return schema.error();
   manner.schema = *std::move(schema);
-  tries_.emplace(*parts_, registry_, std::move(*way), std::move(manner), ears(), cancel_);
+  executor_.emplace(*parts_, registry_, std::move(*way), std::move(manner), callbacks(), cancel_);
   co_return std::nullopt;
 }
 
@@ -106,12 +107,12 @@ net::Task<ReplyOrError> Run::answer() {
   std::optional<ReplyOrError> refused = co_await set_out();
   if (refused) co_return std::move(*refused);
   if (request_->mcp_servers.empty()) {
-    net::Task<ReplyOrError> wait = tries_->ask(*request_);
+    net::Task<ReplyOrError> wait = executor_->ask(*request_);
     co_return co_await wait;
   }
-  turns_ = std::make_unique<Turns>(
-      *parts_, *registry_, *request_, *tries_, cancel_,
-      [this](ChatPiece&& piece) { tell_piece(std::move(piece)); }, [this] { tell_head(); });
+  turns_ = std::make_unique<ToolLoop>(
+      *parts_, *registry_, *request_, *executor_, cancel_,
+      [this](ChatPiece&& piece) { send_piece(std::move(piece)); }, [this] { deliver_head(); });
   net::Task<ReplyOrError> wait = turns_->run();
   co_return co_await wait;
 }
@@ -119,21 +120,21 @@ net::Task<ReplyOrError> Run::answer() {
 // A stream may be long; what it was asked with is not needed for it.
 void Run::drop_request(bool is_large) {
   const std::shared_ptr<schemas::ChatRequest> gone = std::move(request_);
-  const bool elsewhere = is_large && parts_->pool.post_owed(base::Pool::Lane::kLarge, [gone] {});
+  const bool elsewhere = is_large && parts_->pool.post_reply(base::Pool::Lane::kLarge, [gone] {});
   static_cast<void>(elsewhere);
 }
 
 void Run::hear(ChatPiece&& piece) {
   if (turns_) return turns_->hear(std::move(piece));
-  tell_piece(std::move(piece));
+  send_piece(std::move(piece));
 }
 
-void Run::tell_head() {
-  if (sink_ != nullptr && !std::exchange(head_told_, true)) sink_->on_head(tries_->head());
+void Run::deliver_head() {
+  if (sink_ != nullptr && !std::exchange(head_delivered_, true)) sink_->on_head(executor_->head());
 }
 
-void Run::tell_piece(ChatPiece&& piece) {
-  tell_head();
+void Run::send_piece(ChatPiece&& piece) {
+  deliver_head();
   if (sink_ != nullptr) sink_->on_piece(std::move(piece));
 }
 
@@ -141,18 +142,19 @@ void Run::end(ReplyOrError reply) {
   if (!reply) {
     ChatSink* sink = std::exchange(sink_, nullptr);
     if (sink == nullptr) return;
-    if (tries_ && tries_->head().attempts > 0) sink->on_failed_calls(tries_->head(), tries_->cost_usd());
+    if (executor_ && executor_->head().attempts > 0)
+      sink->on_failed_calls(executor_->head(), executor_->cost_usd());
     return sink->on_end(reply.error());
   }
-  tell_head();
+  deliver_head();
   ChatSink* sink = std::exchange(sink_, nullptr);
   if (sink == nullptr) return;
   ChatEnd end;
   end.reply = std::move(*reply);
-  end.reply.id = tries_->head().id;
-  end.reply.model = tries_->head().model;
+  end.reply.id = executor_->head().id;
+  end.reply.model = executor_->head().model;
   if (end.reply.created == 0) end.reply.created = unix_seconds();
-  end.cost_usd = tries_->cost_usd();
+  end.cost_usd = executor_->cost_usd();
   sink->on_end(std::move(end));
 }
 

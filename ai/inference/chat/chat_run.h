@@ -19,14 +19,14 @@ class Run final : public ChatRun, public std::enable_shared_from_this<Run> {
 
  private:
   base::Result<std::vector<Step>> steps();
-  TryEars ears();
+  AttemptCallbacks callbacks();
   net::Task<void> work();
   net::Task<std::optional<ReplyOrError>> set_out();
   net::Task<ReplyOrError> answer();
   void drop_request(bool is_large);
   void hear(schemas::ChatPiece&& piece);
-  void tell_head();
-  void tell_piece(schemas::ChatPiece&& piece);
+  void deliver_head();
+  void send_piece(schemas::ChatPiece&& piece);
   void end(ReplyOrError reply);
 
   std::shared_ptr<ChatParts> parts_;
@@ -34,9 +34,9 @@ class Run final : public ChatRun, public std::enable_shared_from_this<Run> {
   std::unique_ptr<schemas::ChatRequest> request_;  // null once its stream has begun, if it is asked once
   ChatSink* sink_;                                 // null after a cancel and after the end
   net::Cancel cancel_;
-  std::optional<Tries> tries_;
-  std::unique_ptr<Turns> turns_;
-  bool head_told_ = false;
+  std::optional<FallbackExecutor> executor_;
+  std::unique_ptr<ToolLoop> turns_;
+  bool head_delivered_ = false;
 };
 
 }  // namespace millrace::inference

@@ -56,33 +56,33 @@ std::int64_t expected_tokens(const ChatRequest& request) {
 
 }  // namespace
 
-Tries::Tries(ChatParts& parts, RegistryPtr registry, std::vector<Step> steps, Manner manner, TryEars ears,
-             net::Cancel& cancel)
+FallbackExecutor::FallbackExecutor(ChatParts& parts, RegistryPtr registry, std::vector<Step> steps,
+                                   Manner manner, AttemptCallbacks callbacks, net::Cancel& cancel)
     : parts_(parts),
       registry_(std::move(registry)),
       steps_(std::move(steps)),
       manner_(std::move(manner)),
-      ears_(std::move(ears)),
+      callbacks_(std::move(callbacks)),
       cancel_(cancel) {
   head_.attempts = 0;
   head_.id = "chatcmpl-" + base::hex(base::random_bytes(kChatIdBytes));
 }
 
-std::optional<double> Tries::cost_usd() const {
+std::optional<double> FallbackExecutor::cost_usd() const {
   return priced_ && answered_ ? std::optional<double>(cost_) : std::nullopt;
 }
 
-void Tries::resume() {
+void FallbackExecutor::resume() {
   for (const auto& call : std::set(calls_)) call->resume();
 }
 
-net::Task<ReplyOrError> Tries::ask(ChatRequest& request) {
+net::Task<ReplyOrError> FallbackExecutor::ask(ChatRequest& request) {
   begun_ = false;
   large_ = schemas::text_bytes(request.body) > kSmallJson;
   Refusals refusals;
   for (std::size_t i = first_; i < steps_.size(); ++i) {
     const int attempts = head_.attempts;
-    ReplyOrError reply = co_await ask_step(steps_[i], request);
+    ReplyOrError reply = co_await request_step(steps_[i], request);
     if (reply) first_ = i;
     if (reply || begun_ || cancel_.requested() || !is_worth_another(reply.error().code)) co_return reply;
     refusals.add(std::move(reply.error()), head_.attempts > attempts);
@@ -90,23 +90,23 @@ net::Task<ReplyOrError> Tries::ask(ChatRequest& request) {
   co_return std::move(refusals).told();
 }
 
-net::Task<ReplyOrError> Tries::ask_step(const Step& step, ChatRequest& request) {
+net::Task<ReplyOrError> FallbackExecutor::request_step(const Step& step, ChatRequest& request) {
   const providers::Preset& preset = *step.row->target.preset;
   if (preset.family != providers::Family::kOpenai) schemas::form_body(request);
   parts_.continuity.fill(request, preset.name);
-  if (fans_out(step, request)) co_return co_await ask_many(step, request);
+  if (fans_out(step, request)) co_return co_await call_many(step, request);
   Part part{.step = step, .request = request, .index = std::nullopt, .cancel = cancel_};
-  co_return co_await ask_part(part);
+  co_return co_await request_part(part);
 }
 
-net::Task<ReplyOrError> Tries::ask_many(const Step& step, const ChatRequest& request) {
+net::Task<ReplyOrError> FallbackExecutor::call_many(const Step& step, const ChatRequest& request) {
   net::Cancel together;
   const int listener = cancel_.listen([&together] { together.request(); });
   std::vector<std::optional<ReplyOrError>> replies(static_cast<std::size_t>(request.n));
   std::vector<net::Task<void>> tasks;
   tasks.reserve(replies.size());
   for (int i = 0; i < request.n; ++i)
-    tasks.push_back(ask_one_of(step, request, i, together, replies[static_cast<std::size_t>(i)]));
+    tasks.push_back(call_one_of(step, request, i, together, replies[static_cast<std::size_t>(i)]));
   net::Task<void> wait = net::all(std::move(tasks), kFanOut);
   co_await wait;
   cancel_.quiet(listener);
@@ -114,14 +114,14 @@ net::Task<ReplyOrError> Tries::ask_many(const Step& step, const ChatRequest& req
 }
 
 // The first that fails ends the others.
-net::Task<void> Tries::ask_one_of(const Step& step, const ChatRequest& request, int index,
-                                  net::Cancel& cancel, std::optional<ReplyOrError>& out) {
+net::Task<void> FallbackExecutor::call_one_of(const Step& step, const ChatRequest& request, int index,
+                                              net::Cancel& cancel, std::optional<ReplyOrError>& out) {
   Part part{.step = step, .request = request, .index = index, .cancel = cancel};
-  out = co_await ask_part(part);
+  out = co_await request_part(part);
   if (!*out) cancel.request();
 }
 
-net::Task<Tries::Refusal> Tries::enter(Part& part) {
+net::Task<FallbackExecutor::Refusal> FallbackExecutor::enter(Part& part) {
   const ModelLimits limits = part.step.row->limits;
   if (limits.tokens_per_minute > 0) part.tokens = expected_tokens(part.request);
   base::Status entered;
@@ -136,7 +136,7 @@ net::Task<Tries::Refusal> Tries::enter(Part& part) {
   co_return std::nullopt;
 }
 
-net::Task<ReplyOrError> Tries::ask_part(Part& part) {
+net::Task<ReplyOrError> FallbackExecutor::request_part(Part& part) {
   Refusal refused = co_await enter(part);
   if (refused) co_return std::move(*refused);
   part.began = Clock::now();
@@ -149,11 +149,11 @@ net::Task<ReplyOrError> Tries::ask_part(Part& part) {
 
 // A breaker that opens between two calls does not hide what the first of them was told, but from a job, which
 // waits for the target and pays nothing for that.
-net::Task<ReplyOrError> Tries::try_part(Part& part) {
+net::Task<ReplyOrError> FallbackExecutor::try_part(Part& part) {
   std::optional<ReplyOrError> said;
   for (int number = 1;; ++number) {
     part.sent = false;
-    part.heard_tokens = 0;
+    part.received_tokens = 0;
     part.is_owed = false;
     ReplyOrError reply = co_await call_once(part);
     if (reply && part.keeps) {
@@ -173,14 +173,14 @@ net::Task<ReplyOrError> Tries::try_part(Part& part) {
 }
 
 // Who says so at once, as nearly all do, is not waited for.
-net::Task<bool> Tries::may_send(net::Cancel& cancel) {
+net::Task<bool> FallbackExecutor::may_send(net::Cancel& cancel) {
   struct Said {
     std::optional<bool> at_once;
     std::function<void(bool)> later;
   };
   if (cancel.requested()) co_return false;
   const auto said = std::make_shared<Said>();
-  ears_.before_sending([said](bool go) {
+  callbacks_.before_sending([said](bool go) {
     if (said->later) return said->later(go);
     said->at_once = go;
   });
@@ -211,7 +211,7 @@ bool is_lost(const schemas::DroppedParams& dropped, std::string_view name) {
   });
 }
 
-std::size_t said_bytes(const ChatReply& reply) {
+std::size_t sent_bytes(const ChatReply& reply) {
   std::size_t bytes = 0;
   for (const schemas::ChatChoice& each : reply.choices) bytes += each.content ? each.content->size() : 0;
   return bytes;
@@ -219,7 +219,7 @@ std::size_t said_bytes(const ChatReply& reply) {
 
 }  // namespace
 
-base::Result<providers::WireRequest> Tries::prepare(Part& part) {
+base::Result<providers::WireRequest> FallbackExecutor::prepare(Part& part) {
   if (manner_.stream && large_) part.prompt_tokens = estimated_prompt(part.request);
   const providers::Target& target = part.step.row->target;
   if (is_mock(part.step)) {
@@ -238,17 +238,17 @@ base::Result<providers::WireRequest> Tries::prepare(Part& part) {
 
 // Where nobody else may answer, those that come after this one from a queue wait there, where it costs
 // nothing.
-base::Error Tries::let_be(const Part& part) const {
+base::Error FallbackExecutor::let_be(const Part& part) const {
   base::Error error = left_alone(part.step);
   if (manner_.deferred && steps_.size() == 1) part.step.state->gate.rest(error.retry_after);
   return error;
 }
 
 // What comes before the wait has a frame of its own, which ends: a stream may wait for long.
-net::Task<Tries::Refusal> Tries::make_ready(Part& part, WirePtr& wire) {
+net::Task<FallbackExecutor::Refusal> FallbackExecutor::make_ready(Part& part, WirePtr& wire) {
   base::Result<providers::WireRequest> written = providers::WireRequest();
   if (large_) {
-    net::Task<void> write = aside(true, [&] { written = prepare(part); });
+    net::Task<void> write = run_on_pool(true, [&] { written = prepare(part); });
     co_await write;
   } else {
     written = prepare(part);
@@ -262,7 +262,7 @@ net::Task<Tries::Refusal> Tries::make_ready(Part& part, WirePtr& wire) {
   co_return std::nullopt;
 }
 
-net::Task<ReplyOrError> Tries::call_once(Part& part) {
+net::Task<ReplyOrError> FallbackExecutor::call_once(Part& part) {
   WirePtr wire;
   Refusal refused = co_await make_ready(part, wire);
   if (refused) co_return std::move(*refused);
@@ -272,7 +272,7 @@ net::Task<ReplyOrError> Tries::call_once(Part& part) {
   part.keeps = manner_.schema && !is_lost(wire->dropped, "response_format");
   head_.model = part.step.model->name;
   head_.dropped = wire->dropped;
-  head_.tells_usage = providers::tells_usage(part.step.row->target.preset->dialect);
+  head_.reports_usage = providers::reports_usage(part.step.row->target.preset->dialect);
   ++head_.attempts;
   const auto began = Clock::now();
   net::Task<std::optional<ReplyOrError>> call = exchange(part, std::move(wire));
@@ -285,7 +285,7 @@ net::Task<ReplyOrError> Tries::call_once(Part& part) {
   co_return std::move(*reply);
 }
 
-net::Task<std::optional<ReplyOrError>> Tries::exchange(Part& part, WirePtr wire) {
+net::Task<std::optional<ReplyOrError>> FallbackExecutor::exchange(Part& part, WirePtr wire) {
   std::shared_ptr<providers::Call> call;
   const auto begin = [&](std::function<void(ReplyOrError)> done) -> std::function<void()> {
     call = start(part, *wire, std::move(done));
@@ -294,54 +294,54 @@ net::Task<std::optional<ReplyOrError>> Tries::exchange(Part& part, WirePtr wire)
     calls_.insert(call);
     return [call] { call->cancel(); };
   };
-  net::Heard<ReplyOrError> wait(parts_.loop, begin, part.cancel);
+  net::Cancellable<ReplyOrError> wait(parts_.loop, begin, part.cancel);
   std::optional<ReplyOrError> reply = co_await wait;
   calls_.erase(call);
   if (reply && !part.unread.empty()) {
-    net::Task<void> read = read_aside(part, *reply);
+    net::Task<void> read = read_on_pool(part, *reply);
     co_await read;
   }
   co_return reply;
 }
 
-net::Task<void> Tries::read_aside(Part& part, ReplyOrError& reply) {
+net::Task<void> FallbackExecutor::read_on_pool(Part& part, ReplyOrError& reply) {
   const std::string body = std::exchange(part.unread, {});
   const providers::Target& target = part.step.row->target;
-  net::Task<void> read =
-      aside(true, [&] { reply = providers::translation(target.preset->family).chat_reply(target, body); });
+  net::Task<void> read = run_on_pool(
+      true, [&] { reply = providers::translation(target.preset->family).chat_reply(target, body); });
   co_await read;
 }
 
-net::Task<void> Tries::aside(bool is_large, std::function<void()> work) {
-  return inference::aside(parts_.loop, parts_.pool, is_large, std::move(work));
+net::Task<void> FallbackExecutor::run_on_pool(bool is_large, std::function<void()> work) {
+  return inference::run_on_pool(parts_.loop, parts_.pool, is_large, std::move(work));
 }
 
 // What breaks the schema has been paid for all the same.
-net::Task<void> Tries::hold_to_schema(Part& part, ReplyOrError& reply) {
+net::Task<void> FallbackExecutor::hold_to_schema(Part& part, ReplyOrError& reply) {
   const ChatReply streamed = part.kept ? part.kept->take() : ChatReply();
   const ChatReply& answer = manner_.stream ? streamed : *reply;
   base::Status fits;
-  net::Task<void> check = aside(manner_.schema->steps(said_bytes(answer)) > kSmallJson,
-                                [&] { fits = manner_.schema->check(answer); });
+  net::Task<void> check = run_on_pool(manner_.schema->steps(sent_bytes(answer)) > kSmallJson,
+                                      [&] { fits = manner_.schema->check(answer); });
   co_await check;
   part.kept_bytes = 0;
   if (fits) co_return;
   settle(part, *reply);
   part.tokens = 0;
-  part.heard_tokens = 0;
+  part.received_tokens = 0;
   part.is_owed = false;
   part.continuity = {};
   reply = std::move(fits.error());
 }
 
-std::shared_ptr<providers::Call> Tries::start(Part& part, providers::WireRequest& wire,
-                                              std::function<void(ReplyOrError)> done) {
+std::shared_ptr<providers::Call> FallbackExecutor::start(Part& part, providers::WireRequest& wire,
+                                                         std::function<void(ReplyOrError)> done) {
   providers::CallHandlers handlers;
   handlers.on_pieces = [this, &part](std::vector<ChatPiece>&& pieces) {
     for (ChatPiece& piece : pieces) hear(part, std::move(piece));
-    ears_.on_pause();
+    callbacks_.on_pause();
   };
-  handlers.is_ready = ears_.is_ready;
+  handlers.is_ready = callbacks_.is_ready;
   handlers.on_unread = [&part, done](std::string body) {
     part.unread = std::move(body);
     done(ChatReply());
@@ -355,33 +355,33 @@ std::shared_ptr<providers::Call> Tries::start(Part& part, providers::WireRequest
                                {}, std::move(handlers));
 }
 
-void Tries::hear(Part& part, ChatPiece&& piece) {
+void FallbackExecutor::hear(Part& part, ChatPiece&& piece) {
   const bool is_first = !std::exchange(part.begun, true);
   begun_ = true;
-  part.heard_tokens += estimated_completion(piece);
+  part.received_tokens += estimated_completion(piece);
   part.is_owed = true;
   part.continuity.hear(piece);
   piece.continuity.clear();
   if (part.keeps) keep(part, piece);
   if (part.index) piece.index = *part.index;
-  ears_.on_piece(std::move(piece));
-  if (!std::exchange(first_token_told_, true))
+  callbacks_.on_piece(std::move(piece));
+  if (!std::exchange(first_token_sent_, true))
     parts_.meters.first_token(*registry_, part.step.model->name, seconds(Clock::now() - began_));
   if (!is_first) return;
-  if (!part.index && ears_.on_begun) ears_.on_begun(large_);
+  if (!part.index && callbacks_.on_begun) callbacks_.on_begun(large_);
 }
 
 // No more than is checked: of what is longer it is enough to know that it is.
-void Tries::keep(Part& part, const ChatPiece& piece) {
+void FallbackExecutor::keep(Part& part, const ChatPiece& piece) {
   if (part.kept_bytes > kDocumentBytesMax) return;
   part.kept_bytes += piece.content ? piece.content->size() : 0;
   if (!part.kept) part.kept = std::make_unique<schemas::ChatAssembly>();
   part.kept->add(piece);
 }
 
-void Tries::settle(Part& part, ChatReply& reply) {
+void FallbackExecutor::settle(Part& part, ChatReply& reply) {
   if (!reply.usage) {
-    const std::int64_t said = manner_.stream ? part.heard_tokens : estimated_completion(reply);
+    const std::int64_t said = manner_.stream ? part.received_tokens : estimated_completion(reply);
     const std::int64_t asked = part.begun ? part.prompt_tokens : estimated_prompt(part.request);
     reply.usage = estimated_usage(asked, said);
   }
@@ -395,7 +395,7 @@ void Tries::settle(Part& part, ChatReply& reply) {
 }
 
 // What a stream has said before it broke off, or was left, is paid for: estimated.
-void Tries::settle_broken(Part& part) {
+void FallbackExecutor::settle_broken(Part& part) {
   part.continuity = {};
   ChatReply none;
   settle(part, none);

@@ -37,7 +37,7 @@ class [[nodiscard]] ReplyOrError {
 };
 
 // How a run hears of its calls. Must not block.
-struct TryEars {
+struct AttemptCallbacks {
   std::function<void(schemas::ChatPiece&&)> on_piece;  // streams only
   std::function<void()> on_pause;                      // after all that have come at once
   std::function<bool()> is_ready;
@@ -49,7 +49,7 @@ struct TryEars {
 // Gets completions from the first target of several that gives one: limits, breaker, retries and fallbacks
 // before the first piece, several calls for n where the target makes one choice. One per run; loop thread
 // only. All that it is given by reference outlives its tasks.
-class Tries {
+class FallbackExecutor {
  public:
   struct Manner {
     bool stream = false, deferred = false;
@@ -57,8 +57,8 @@ class Tries {
     ReplySchema::Ptr schema;  // that answers have to fit; null: any
     std::string tenant = {};  // of all its requests
   };
-  Tries(ChatParts& parts, RegistryPtr registry, std::vector<Step> steps, Manner manner, TryEars ears,
-        net::Cancel& cancel);
+  FallbackExecutor(ChatParts& parts, RegistryPtr registry, std::vector<Step> steps, Manner manner,
+                   AttemptCallbacks callbacks, net::Cancel& cancel);
 
   // A later request of the same run begins where the one before was answered. Of a stream the reply has no
   // choices. Its usage is never absent.
@@ -82,19 +82,19 @@ class Tries {
     bool sent = false, begun = false;        // of the newest call
     std::int64_t tokens = 0;                 // that the limits were charged for
     std::int64_t prompt_tokens = 0;          // once it has begun, estimated
-    std::int64_t heard_tokens = 0;           // of the newest call's pieces
+    std::int64_t received_tokens = 0;        // of the newest call's pieces
     bool is_owed = false;                    // for them, and for the prompt that they answer
-    ContinuityEar continuity = {};
+    ReasoningStateReader continuity = {};
     std::string unread = {};  // the body of a large reply
     bool keeps = false;       // pieces, for there is a schema that this target is told of
     std::unique_ptr<schemas::ChatAssembly> kept = {};  // of them
     std::size_t kept_bytes = 0;
   };
-  net::Task<ReplyOrError> ask_step(const Step& step, schemas::ChatRequest& request);
-  net::Task<ReplyOrError> ask_many(const Step& step, const schemas::ChatRequest& request);
-  net::Task<void> ask_one_of(const Step& step, const schemas::ChatRequest& request, int index,
-                             net::Cancel& cancel, std::optional<ReplyOrError>& out);
-  net::Task<ReplyOrError> ask_part(Part& part);
+  net::Task<ReplyOrError> request_step(const Step& step, schemas::ChatRequest& request);
+  net::Task<ReplyOrError> call_many(const Step& step, const schemas::ChatRequest& request);
+  net::Task<void> call_one_of(const Step& step, const schemas::ChatRequest& request, int index,
+                              net::Cancel& cancel, std::optional<ReplyOrError>& out);
+  net::Task<ReplyOrError> request_part(Part& part);
   using Refusal = std::optional<ReplyOrError>;  // why it goes no further
   net::Task<Refusal> enter(Part& part);
   net::Task<ReplyOrError> try_part(Part& part);
@@ -102,13 +102,13 @@ class Tries {
   net::Task<Refusal> make_ready(Part& part, WirePtr& wire);
   net::Task<bool> may_send(net::Cancel& cancel);
   base::Error let_be(const Part& part) const;
-  MinuteLimit::Manner limits_manner() const {
-    return manner_.deferred ? MinuteLimit::Manner::kSpread : MinuteLimit::Manner::kAtOnce;
+  RateLimiter::Manner limits_manner() const {
+    return manner_.deferred ? RateLimiter::Manner::kSpread : RateLimiter::Manner::kAtOnce;
   }
   net::Task<std::optional<ReplyOrError>> exchange(Part& part, WirePtr wire);
-  net::Task<void> read_aside(Part& part, ReplyOrError& reply);
+  net::Task<void> read_on_pool(Part& part, ReplyOrError& reply);
   net::Task<void> hold_to_schema(Part& part, ReplyOrError& reply);
-  net::Task<void> aside(bool is_large, std::function<void()> work);
+  net::Task<void> run_on_pool(bool is_large, std::function<void()> work);
 
   base::Result<providers::WireRequest> prepare(Part& part);
   std::shared_ptr<providers::Call> start(Part& part, providers::WireRequest& wire,
@@ -122,13 +122,13 @@ class Tries {
   RegistryPtr registry_;
   std::vector<Step> steps_;
   Manner manner_;
-  TryEars ears_;
+  AttemptCallbacks callbacks_;
   net::Cancel& cancel_;
   Clock::time_point began_ = Clock::now();
   std::size_t first_ = 0;  // step
   bool large_ = false;     // the present request
   bool begun_ = false;     // a piece of the present request has been heard
-  bool first_token_told_ = false;
+  bool first_token_sent_ = false;
   ChatHead head_;
   double cost_ = 0;
   bool priced_ = true, answered_ = false;

@@ -19,8 +19,8 @@ std::string first_call_id(const json& message) {
 
 }  // namespace
 
-void Continuity::remember(const std::string& tenant, std::string_view provider,
-                          const std::vector<std::string>& call_ids, const std::string& text) {
+void ReasoningStateCache::remember(const std::string& tenant, std::string_view provider,
+                                   const std::vector<std::string>& call_ids, const std::string& text) {
   if (text.empty()) return;
   for (const std::string& id : call_ids) {
     if (id.empty()) continue;
@@ -33,20 +33,20 @@ void Continuity::remember(const std::string& tenant, std::string_view provider,
   while (bytes_ > bytes_max_ && !entries_.empty()) forget(std::prev(entries_.end()));
 }
 
-void Continuity::forget(std::list<Entry>::iterator entry) {
+void ReasoningStateCache::forget(std::list<Entry>::iterator entry) {
   bytes_ -= entry->bytes();
   by_key_.erase(entry->key);
   entries_.erase(entry);
 }
 
-const Continuity::Entry* Continuity::find(const Key& key) {
+const ReasoningStateCache::Entry* ReasoningStateCache::find(const Key& key) {
   const auto found = by_key_.find(key);
   if (found == by_key_.end()) return nullptr;
   entries_.splice(entries_.begin(), entries_, found->second);
   return &entries_.front();
 }
 
-void Continuity::fill(schemas::ChatRequest& request, std::string_view provider) {
+void ReasoningStateCache::fill(schemas::ChatRequest& request, std::string_view provider) {
   if (entries_.empty()) return;
   const auto messages = request.body.find("messages");
   if (messages == request.body.end() || !messages->is_array()) return;
@@ -62,14 +62,14 @@ void Continuity::fill(schemas::ChatRequest& request, std::string_view provider) 
   }
 }
 
-void ContinuityEar::hear(const schemas::ChatPiece& piece) {
+void ReasoningStateReader::hear(const schemas::ChatPiece& piece) {
   for (const schemas::ToolCallPiece& call : piece.tool_calls) {
     if (!call.id.empty()) choices_[piece.index].call_ids.push_back(call.id);
   }
   if (!piece.continuity.empty()) choices_[piece.index].text += piece.continuity;
 }
 
-void ContinuityEar::hear(const schemas::ChatReply& reply) {
+void ReasoningStateReader::hear(const schemas::ChatReply& reply) {
   for (const schemas::ChatChoice& choice : reply.choices) {
     if (choice.continuity.empty()) continue;
     Heard& heard = choices_[choice.index];
@@ -78,8 +78,8 @@ void ContinuityEar::hear(const schemas::ChatReply& reply) {
   }
 }
 
-void ContinuityEar::remember(Continuity& continuity, const std::string& tenant,
-                             std::string_view provider) const {
+void ReasoningStateReader::remember(ReasoningStateCache& continuity, const std::string& tenant,
+                                    std::string_view provider) const {
   for (const auto& [index, heard] : choices_)
     continuity.remember(tenant, provider, heard.call_ids, heard.text);
 }

@@ -14,9 +14,9 @@ namespace millrace::inference {
 // What providers want to see again with the tool calls that they have made (signatures of thoughts), by the
 // tenant and the
 // calls' ids, since clients send back only those. The least used are forgotten first. Loop thread only.
-class Continuity {
+class ReasoningStateCache {
  public:
-  explicit Continuity(std::size_t bytes_max) : bytes_max_(bytes_max) {}
+  explicit ReasoningStateCache(std::size_t bytes_max) : bytes_max_(bytes_max) {}
 
   void remember(const std::string& tenant, std::string_view provider,
                 const std::vector<std::string>& call_ids, const std::string& text);
@@ -44,11 +44,11 @@ class Continuity {
 };
 
 // Hears the pieces or the choices of one answer and remembers at its end.
-class ContinuityEar {
+class ReasoningStateReader {
  public:
   void hear(const schemas::ChatPiece& piece);
   void hear(const schemas::ChatReply& reply);
-  void remember(Continuity& continuity, const std::string& tenant, std::string_view provider) const;
+  void remember(ReasoningStateCache& continuity, const std::string& tenant, std::string_view provider) const;
 
  private:
   struct Heard {

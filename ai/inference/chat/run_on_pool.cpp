@@ -5,14 +5,14 @@
 
 namespace millrace::inference {
 
-net::Task<void> aside(net::Loop& loop, base::Pool& pool, bool is_large, std::function<void()> work) {
+net::Task<void> run_on_pool(net::Loop& loop, base::Pool& pool, bool is_large, std::function<void()> work) {
   if (!is_large) {
     work();
     co_return;
   }
   net::Awaited<bool>::Begin begin = [&](std::function<void(bool)> done) {
     const auto told = std::make_shared<std::function<void(bool)>>(std::move(done));
-    const bool taken = pool.post_owed(base::Pool::Lane::kLarge, [&loop, &work, told] {
+    const bool taken = pool.post_reply(base::Pool::Lane::kLarge, [&loop, &work, told] {
       work();
       loop.post([told] { (*told)(true); });
     });

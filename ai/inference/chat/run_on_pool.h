@@ -19,6 +19,6 @@ inline constexpr std::size_t kSmallJson = 32u << 10;
 // Runs `work` on the pool's lane of large tasks if it is large, however many wait there: they are bounded by
 // the requests under way, and some read files, which a loop must not. Else, and where the pool is closed, at
 // once. Ends after the work, whatever is cancelled: what it uses is there until then. Loop thread.
-net::Task<void> aside(net::Loop& loop, base::Pool& pool, bool is_large, std::function<void()> work);
+net::Task<void> run_on_pool(net::Loop& loop, base::Pool& pool, bool is_large, std::function<void()> work);
 
 }  // namespace millrace::inference

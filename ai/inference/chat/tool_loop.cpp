@@ -15,14 +15,14 @@ void TurnFilter::begin(bool all_calls) {
   all_calls_ = all_calls;
   calls_.clear();
   next_index_ = 0;
-  said_before_ = said_;
+  sent_before_ = said_;
   turn_.take();
 }
 
 std::optional<ChatPiece> TurnFilter::pass(ChatPiece&& piece) {
   turn_.add(piece);
   if (piece.content) said_ += schemas::characters(*piece.content);
-  if (said_before_ > 0 && piece.extra.is_object()) count_from_first_turn(piece);
+  if (sent_before_ > 0 && piece.extra.is_object()) count_from_first_turn(piece);
   piece.finish_reason.clear();
   std::vector<ToolCallPiece> calls;
   for (ToolCallPiece& call : std::exchange(piece.tool_calls, {})) pass_call(std::move(call), calls);
@@ -44,7 +44,7 @@ void TurnFilter::count_from_first_turn(ChatPiece& piece) const {
     for (const char* const place : kPlaces) {
       const auto at = cited.find(place);
       if (at == cited.end() || !at->is_number_integer() || *at < 0) continue;
-      *at = at->get<std::size_t>() + said_before_;
+      *at = at->get<std::size_t>() + sent_before_;
     }
   }
 }
@@ -69,21 +69,22 @@ using schemas::ChatPiece;
 using schemas::ChatReply;
 using schemas::ToolCall;
 
-Turns::Turns(ChatParts& parts, const Registry& registry, schemas::ChatRequest& request, Tries& tries,
-             net::Cancel& cancel, std::function<void(ChatPiece&&)> out, std::function<void()> on_tools)
+ToolLoop::ToolLoop(ChatParts& parts, const Registry& registry, schemas::ChatRequest& request,
+                   FallbackExecutor& tries, net::Cancel& cancel, std::function<void(ChatPiece&&)> out,
+                   std::function<void()> on_tools)
     : request_(request),
-      tries_(tries),
+      executor_(tries),
       cancel_(cancel),
       out_(std::move(out)),
       on_tools_(std::move(on_tools)),
       tools_(parts, registry, cancel),
       filter_([this](const std::string& tool) { return tools_.has(tool); }) {}
 
-void Turns::hear(ChatPiece&& piece) {
+void ToolLoop::hear(ChatPiece&& piece) {
   if (auto passed = filter_.pass(std::move(piece))) out_(std::move(*passed));
 }
 
-net::Task<ReplyOrError> Turns::run() {
+net::Task<ReplyOrError> ToolLoop::run() {
   net::Task<void> open = tools_.open(request_, report_);
   co_await open;
   for (int number = 1;; ++number) {
@@ -101,9 +102,9 @@ net::Task<ReplyOrError> Turns::run() {
   }
 }
 
-net::Task<ReplyOrError> Turns::ask(bool is_last) {
+net::Task<ReplyOrError> ToolLoop::ask(bool is_last) {
   filter_.begin(is_last);
-  net::Task<ReplyOrError> wait = tries_.ask(request_);
+  net::Task<ReplyOrError> wait = executor_.ask(request_);
   ReplyOrError turn = co_await wait;
   if (!turn) co_return turn;
   schemas::add(usage_, *turn->usage);
@@ -112,7 +113,7 @@ net::Task<ReplyOrError> Turns::ask(bool is_last) {
   co_return turn;
 }
 
-Turns::Split Turns::split(const ChatReply& turn) const {
+ToolLoop::Split ToolLoop::split(const ChatReply& turn) const {
   Split calls;
   if (turn.choices.empty()) return calls;
   for (const ToolCall& call : turn.choices[0].tool_calls)
@@ -121,7 +122,7 @@ Turns::Split Turns::split(const ChatReply& turn) const {
 }
 
 // A choice of tools that was asked for has been made now: asked for again it would never end.
-net::Task<void> Turns::execute(const ChatReply& turn, std::vector<ToolCall> calls) {
+net::Task<void> ToolLoop::execute(const ChatReply& turn, std::vector<ToolCall> calls) {
   if (request_.stream) on_tools_();
   schemas::ChatChoice answer = turn.choices[0];
   answer.tool_calls = calls;
@@ -134,7 +135,7 @@ net::Task<void> Turns::execute(const ChatReply& turn, std::vector<ToolCall> call
 }
 
 // `calls`: the client's of a turn of which ours have been run.
-ChatReply Turns::finish(ChatReply turn, std::vector<ToolCall> calls) {
+ChatReply ToolLoop::finish(ChatReply turn, std::vector<ToolCall> calls) {
   if (!calls.empty()) turn.choices[0].tool_calls = std::move(calls);
   turn.tools = std::move(report_);
   if (!request_.stream) return turn;

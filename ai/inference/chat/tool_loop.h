@@ -40,7 +40,7 @@ class TurnFilter {
   bool all_calls_ = false;
   std::map<int, Call> calls_;
   int next_index_ = 0;
-  std::size_t said_ = 0, said_before_ = 0;  // characters of content: so far, and before this turn
+  std::size_t said_ = 0, sent_before_ = 0;  // characters of content: so far, and before this turn
   schemas::ChatAssembly turn_;
 };
 
@@ -48,11 +48,12 @@ class TurnFilter {
 // until the model calls none of them, calls one of the client's, or max_turns is reached
 // (docs/design/http-contract.md §4). One per run; loop thread only. All that it is given by reference
 // outlives its task.
-class Turns {
+class ToolLoop {
  public:
   // `on_tools`: of a stream, before calls of servers' tools are run; they may take long.
-  Turns(ChatParts& parts, const Registry& registry, schemas::ChatRequest& request, Tries& tries,
-        net::Cancel& cancel, std::function<void(schemas::ChatPiece&&)> out, std::function<void()> on_tools);
+  ToolLoop(ChatParts& parts, const Registry& registry, schemas::ChatRequest& request, FallbackExecutor& tries,
+           net::Cancel& cancel, std::function<void(schemas::ChatPiece&&)> out,
+           std::function<void()> on_tools);
 
   // The last turn's answer with the usage of all, and the report of the tools. Of a stream without choices.
   net::Task<ReplyOrError> run();
@@ -69,7 +70,7 @@ class Turns {
   schemas::ChatReply finish(schemas::ChatReply turn, std::vector<schemas::ToolCall> calls);
 
   schemas::ChatRequest& request_;
-  Tries& tries_;
+  FallbackExecutor& executor_;
   net::Cancel& cancel_;
   std::function<void(schemas::ChatPiece&&)> out_;
   std::function<void()> on_tools_;

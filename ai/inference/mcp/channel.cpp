@@ -13,7 +13,7 @@ using std::chrono::milliseconds;
 
 constexpr int kResumesMax = 8;  // of one broken stream
 constexpr milliseconds kResumeAfter{250};
-constexpr milliseconds kTellTimeout{10'000};
+constexpr milliseconds kNotifyTimeout{10'000};
 
 milliseconds left_until(McpDeadline deadline) {
   const auto left = deadline - std::chrono::steady_clock::now();
@@ -56,7 +56,8 @@ base::Result<net::HttpRequest> McpChannel::request(std::string method, McpHeader
   return out;
 }
 
-net::Task<base::Result<McpReply>> McpChannel::exchange(net::HttpRequest request, std::shared_ptr<McpEar> ear,
+net::Task<base::Result<McpReply>> McpChannel::exchange(net::HttpRequest request,
+                                                       std::shared_ptr<McpResponseReader> ear,
                                                        net::Cancel& cancel) {
   using Transfer = base::Result<net::HttpReply>;
   net::Begin<Transfer> begin = [&](std::function<void(Transfer)> done) -> std::function<void()> {
@@ -75,8 +76,8 @@ net::Task<base::Result<McpReply>> McpChannel::exchange(net::HttpRequest request,
 }
 
 net::Task<base::Result<McpReply>> McpChannel::post(McpPost post, net::Cancel& cancel) {
-  auto ear = std::make_shared<McpEar>(post.id, limits_.reply_bytes_max,
-                                      [this, &post](const McpMessage& said) { hear(said, post); });
+  auto ear = std::make_shared<McpResponseReader>(post.id, limits_.reply_bytes_max,
+                                                 [this, &post](const McpMessage& said) { hear(said, post); });
   base::Result<net::HttpRequest> next = request("POST", post.headers, post.deadline, post.url);
   if (next) {
     next->body = std::move(post.body);
@@ -119,7 +120,7 @@ base::Result<std::function<void()>> McpChannel::listen(net::HttpClient::Handlers
 
 void McpChannel::tell(std::string method, McpHeaders headers, std::string body, const std::string& url) {
   base::Result<net::HttpRequest> out =
-      request(std::move(method), std::move(headers), std::chrono::steady_clock::now() + kTellTimeout, url);
+      request(std::move(method), std::move(headers), std::chrono::steady_clock::now() + kNotifyTimeout, url);
   if (!out) return;
   out->body = std::move(body);
   client_.start(*std::move(out), {});

@@ -67,7 +67,7 @@ class McpChannel {
   base::Result<net::HttpRequest> request(std::string method, McpHeaders headers, McpDeadline deadline,
                                          const std::string& url = {}) const;
   void hear(const McpMessage& said, const McpPost& post);
-  net::Task<base::Result<McpReply>> exchange(net::HttpRequest request, std::shared_ptr<McpEar> ear,
+  net::Task<base::Result<McpReply>> exchange(net::HttpRequest request, std::shared_ptr<McpResponseReader> ear,
                                              net::Cancel& cancel);
 
   net::Loop& loop_;

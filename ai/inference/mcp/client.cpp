@@ -53,8 +53,8 @@ class Listing {
     return false;
   }
 
-  McpAsk next_page() const {
-    McpAsk ask;
+  McpCall next_page() const {
+    McpCall ask;
     ask.method = "tools/list";
     if (!cursor_.empty()) ask.params["cursor"] = cursor_;
     return ask;
@@ -88,8 +88,8 @@ std::vector<McpParam> params_of(const McpToolList& list, const std::string& name
   return found == list.end() ? std::vector<McpParam>() : found->params;
 }
 
-McpAsk call_of(std::string name, json arguments, const McpToolList& list) {
-  McpAsk ask;
+McpCall call_of(std::string name, json arguments, const McpToolList& list) {
+  McpCall ask;
   ask.method = "tools/call";
   ask.name = name;
   ask.headers = mcp_param_headers(params_of(list, name), arguments);
@@ -102,14 +102,15 @@ McpAsk call_of(std::string name, json arguments, const McpToolList& list) {
 }  // namespace
 
 struct McpClient::Parts {
-  Parts(const Ground& ground, McpEndpoint endpoint, McpLimits bounds)
+  Parts(const Dependencies& dependencies, McpEndpoint endpoint, McpLimits bounds)
       : limits(bounds),
-        memory(ground.memory),
+        memory(dependencies.memory),
         url(endpoint.url),
         server(McpMemory::server_of(endpoint)),
         version(endpoint.version),
-        channel(ground.loop, ground.client, ground.guard, std::move(endpoint), limits, [this] { changed(); }),
-        session(ground.loop, channel, limits, version, memory.era(url)) {}
+        channel(dependencies.loop, dependencies.client, dependencies.guard, std::move(endpoint), limits,
+                [this] { changed(); }),
+        session(dependencies.loop, channel, limits, version, memory.era(url)) {}
 
   // What is known may be wrong now, of this list too if it is under way.
   void changed() {
@@ -119,7 +120,7 @@ struct McpClient::Parts {
 
   // The modern era says for how long a list is good; where it does not, it is good for nothing.
   void remember(const McpToolListPtr& list, std::optional<std::chrono::milliseconds> fresh_for) {
-    const bool says = session.era() == McpEra::kModern;
+    const bool says = session.era() == McpTransport::kModern;
     if (says && !fresh_for) fresh_for = std::chrono::milliseconds(0);
     if (version.empty()) memory.learn(url, session.era());
     memory.keep(server, list, fresh_for, std::chrono::steady_clock::now());
@@ -164,7 +165,7 @@ struct McpClient::Parts {
     }
     JsonResult read = read_arguments(std::move(arguments));
     if (!read) co_return read.error();
-    McpAsk ask = call_of(std::move(name), *std::move(read), *self->known);
+    McpCall ask = call_of(std::move(name), *std::move(read), *self->known);
     net::Task<JsonResult> wait = self->session.ask(std::move(ask), in(self->limits.call_timeout), cancel);
     const JsonResult result = co_await wait;
     if (result ? self->session.was_renewed() : !cancel.requested()) self->changed();
@@ -181,8 +182,8 @@ struct McpClient::Parts {
   int changes = 0;  // of the server's list, that were heard of
 };
 
-McpClient::McpClient(const Ground& ground, McpEndpoint endpoint, McpLimits limits)
-    : parts_(std::make_shared<Parts>(ground, std::move(endpoint), limits)) {}
+McpClient::McpClient(const Dependencies& dependencies, McpEndpoint endpoint, McpLimits limits)
+    : parts_(std::make_shared<Parts>(dependencies, std::move(endpoint), limits)) {}
 McpClient::~McpClient() = default;
 
 net::Task<ListResult> McpClient::list_tools(net::Cancel& cancel) { return Parts::tools(parts_, cancel); }

@@ -18,13 +18,13 @@ namespace millrace::inference {
 class McpClient final : public ToolServer {
  public:
   // All of the ground outlives this and its calls.
-  struct Ground {
+  struct Dependencies {
     net::Loop& loop;
     net::HttpClient& client;
     const net::FetchGuard& guard;
     McpMemory& memory;
   };
-  McpClient(const Ground& ground, McpEndpoint endpoint, McpLimits limits = {});
+  McpClient(const Dependencies& dependencies, McpEndpoint endpoint, McpLimits limits = {});
   ~McpClient() override;
 
   net::Task<base::Result<std::vector<McpTool>>> list_tools(net::Cancel& cancel) override;

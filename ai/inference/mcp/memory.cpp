@@ -65,13 +65,13 @@ void McpMemory::make_room() {
     remove(std::min_element(entries_.begin(), entries_.end(), older));
 }
 
-McpEra McpMemory::era(const std::string& url) const {
+McpTransport McpMemory::era(const std::string& url) const {
   const auto found = eras_.find(url);
-  return found == eras_.end() ? McpEra::kUnknown : found->second;
+  return found == eras_.end() ? McpTransport::kUnknown : found->second;
 }
 
-void McpMemory::learn(const std::string& url, McpEra era) {
-  if (era == McpEra::kUnknown) {
+void McpMemory::learn(const std::string& url, McpTransport era) {
+  if (era == McpTransport::kUnknown) {
     eras_.erase(url);
     return;
   }

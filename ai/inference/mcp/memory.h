@@ -14,7 +14,7 @@
 namespace millrace::inference {
 
 // How a server of tools is spoken to.
-enum class McpEra : std::uint8_t {
+enum class McpTransport : std::uint8_t {
   kUnknown,
   kModern,    // without sessions
   kSessions,  // Streamable HTTP, with a session
@@ -49,8 +49,8 @@ class McpMemory {
   void forget_tools(const std::string& server);
 
   // Of a URL, for one origin may have servers of several eras.
-  McpEra era(const std::string& url) const;
-  void learn(const std::string& url, McpEra era);  // kUnknown: forgets
+  McpTransport era(const std::string& url) const;
+  void learn(const std::string& url, McpTransport era);  // kUnknown: forgets
 
  private:
   struct Entry {
@@ -65,7 +65,7 @@ class McpMemory {
   const McpMemoryOptions options_;
   Entries entries_;
   std::size_t bytes_ = 0;
-  std::map<std::string, McpEra> eras_;  // by URL
+  std::map<std::string, McpTransport> eras_;  // by URL
 };
 
 }  // namespace millrace::inference

@@ -22,10 +22,11 @@ std::string without_field(std::string text) {
 
 }  // namespace
 
-McpEar::McpEar(std::int64_t id, std::size_t bytes_max, std::function<void(const McpMessage&)> on_word)
+McpResponseReader::McpResponseReader(std::int64_t id, std::size_t bytes_max,
+                                     std::function<void(const McpMessage&)> on_word)
     : id_(id), bytes_max_(bytes_max), on_word_(std::move(on_word)) {}
 
-void McpEar::begin(const net::HttpReply& head) {
+void McpResponseReader::begin(const net::HttpReply& head) {
   begun_ = true;
   broke_off_ = false;
   reply_.status = head.status;
@@ -42,7 +43,7 @@ void McpEar::begin(const net::HttpReply& head) {
   }
 }
 
-bool McpEar::take(std::string_view bytes) {
+bool McpResponseReader::take(std::string_view bytes) {
   switch (form_) {
     case Body::kNone:
       return true;
@@ -60,14 +61,14 @@ bool McpEar::take(std::string_view bytes) {
 }
 
 // Events without data mark a place to resume from.
-void McpEar::on_event(const net::SseEvent& event) {
+void McpResponseReader::on_event(const net::SseEvent& event) {
   if (answered_ || fault_ || event.data.empty()) return;
   base::Result<McpMessage> message = read_mcp_message(event.data);
   if (message) return on_message(*std::move(message));
   fault_ = message.error();
 }
 
-void McpEar::on_message(McpMessage message) {
+void McpResponseReader::on_message(McpMessage message) {
   switch (message.kind) {
     case McpMessage::Kind::kNone:
       return;
@@ -92,11 +93,11 @@ void McpEar::on_message(McpMessage message) {
 }
 
 // Errors about a request that could not be read carry no id.
-bool McpEar::answers(const McpMessage& message) const {
+bool McpResponseReader::answers(const McpMessage& message) const {
   return message.id == id_ || (message.kind == McpMessage::Kind::kError && message.id.is_null());
 }
 
-base::Result<McpReply> McpEar::end(const base::Result<net::HttpReply>& transfer) {
+base::Result<McpReply> McpResponseReader::end(const base::Result<net::HttpReply>& transfer) {
   if (fault_) return *fault_;
   if (answered_) return std::move(reply_);
   broke_off_ = events_ && (transfer || transfer.error().code == Code::kUpstream);
@@ -117,7 +118,7 @@ base::Result<McpReply> McpEar::end(const base::Result<net::HttpReply>& transfer)
   return std::move(reply_);
 }
 
-base::Result<McpReply> McpEar::whole() {
+base::Result<McpReply> McpResponseReader::whole() {
   base::Result<McpMessage> message = read_mcp_message(std::move(body_));
   if (!message && is_success(reply_.status)) return message.error();
   const bool fits =
@@ -130,7 +131,7 @@ base::Result<McpReply> McpEar::whole() {
   return std::move(reply_);
 }
 
-base::Error McpEar::transport_error(const base::Error& error) const {
+base::Error McpResponseReader::transport_error(const base::Error& error) const {
   if (error.code == Code::kTooLarge)
     return mcp_fault("sent a reply of more than " + std::to_string(bytes_max_) + " bytes");
   if (error.code == Code::kUpstreamTimeout)
@@ -138,6 +139,8 @@ base::Error McpEar::transport_error(const base::Error& error) const {
   return base::error(error.code, without_field(error.message));
 }
 
-std::string McpEar::broken_off_at() const { return broke_off_ ? events_->last_id() : std::string(); }
+std::string McpResponseReader::broken_off_at() const {
+  return broke_off_ ? events_->last_id() : std::string();
+}
 
 }  // namespace millrace::inference

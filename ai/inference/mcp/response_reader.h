@@ -22,13 +22,13 @@ struct McpReply {
 };
 
 // Hears what comes back for one request: JSON, or events of which one is the answer. One thread at a time.
-class McpEar {
+class McpResponseReader {
  public:
   // `id` of the request; 0: a notification, which has no answer. `on_word` is told what the server asks or
   // notifies before it answers; null: that is ignored.
-  McpEar(std::int64_t id, std::size_t bytes_max, std::function<void(const McpMessage&)> on_word);
-  McpEar(const McpEar&) = delete;
-  McpEar& operator=(const McpEar&) = delete;
+  McpResponseReader(std::int64_t id, std::size_t bytes_max, std::function<void(const McpMessage&)> on_word);
+  McpResponseReader(const McpResponseReader&) = delete;
+  McpResponseReader& operator=(const McpResponseReader&) = delete;
 
   // A reply begins; again, if a broken stream is resumed.
   void begin(const net::HttpReply& head);

@@ -36,7 +36,7 @@ std::string older_version(const McpReply& reply) {
   return std::string(is_old ? kMcpLegacy.front() : std::string_view());
 }
 
-base::Error refused(const McpAsk& ask, const McpReply& reply) {
+base::Error refused(const McpCall& ask, const McpReply& reply) {
   const std::string status = "HTTP " + std::to_string(reply.status);
   if (reply.status == 401 || reply.status == 403)
     return mcp_fault("wants other credentials (" + status + "); the operator can give a slug of his headers");
@@ -58,7 +58,7 @@ base::Error not_greeted(std::chrono::milliseconds limit) {
   return base::error(base::Code::kUpstreamTimeout, std::move(what));
 }
 
-JsonResult result_of(const McpAsk& ask, McpReply reply) {
+JsonResult result_of(const McpCall& ask, McpReply reply) {
   if (reply.message.kind == McpMessage::Kind::kResult) return std::move(reply.message.result);
   return refused(ask, reply);
 }
@@ -66,33 +66,33 @@ JsonResult result_of(const McpAsk& ask, McpReply reply) {
 }  // namespace
 
 McpSession::McpSession(net::Loop& loop, McpChannel& channel, const McpLimits& limits, std::string version,
-                       McpEra remembered)
+                       McpTransport remembered)
     : channel_(channel),
       limits_(limits),
       stream_(loop, channel, limits),
       version_given_(!version.empty()),
       version_(std::move(version)) {
-  if (version_ == kMcpModern) era_ = McpEra::kModern;
-  if (is_legacy_mcp(version_)) era_ = McpEra::kSessions;
+  if (version_ == kMcpModern) era_ = McpTransport::kModern;
+  if (is_legacy_mcp(version_)) era_ = McpTransport::kSessions;
   if (version_given_) return;
   version_ = kMcpLegacy.front();
   era_ = remembered;
-  remembered_ = remembered != McpEra::kUnknown;
+  remembered_ = remembered != McpTransport::kUnknown;
 }
 
-net::Task<JsonResult> McpSession::ask(McpAsk ask, McpDeadline deadline, net::Cancel& cancel) {
-  if (era_ == McpEra::kUnknown && version_given_) {
+net::Task<JsonResult> McpSession::ask(McpCall ask, McpDeadline deadline, net::Cancel& cancel) {
+  if (era_ == McpTransport::kUnknown && version_given_) {
     co_return base::error(base::Code::kInvalidField,
                           "the version " + version_ + " of MCP is not known here; " +
                               std::string(kMcpModern) + " and " + std::string(kMcpLegacy.front()) + " are");
   }
-  if (era_ == McpEra::kSessions || era_ == McpEra::kStream) {
+  if (era_ == McpTransport::kSessions || era_ == McpTransport::kStream) {
     const bool by_memory = remembered_ && sessions_ == 0;
-    McpAsk again = by_memory ? ask : McpAsk();
-    net::Task<JsonResult> wait = ask_in_session(std::move(ask), deadline, cancel);
+    McpCall again = by_memory ? ask : McpCall();
+    net::Task<JsonResult> wait = call_in_session(std::move(ask), deadline, cancel);
     JsonResult result = co_await wait;
     if (result || !by_memory || sessions_ > 0 || cancel.requested()) co_return result;
-    if (remembered_) era_ = McpEra::kUnknown;
+    if (remembered_) era_ = McpTransport::kUnknown;
     ask = std::move(again);
   }
   net::Task<JsonResult> wait = discover(std::move(ask), deadline, cancel);
@@ -100,27 +100,27 @@ net::Task<JsonResult> McpSession::ask(McpAsk ask, McpDeadline deadline, net::Can
 }
 
 // What could do harm is not sent twice on the word of an earlier conversation.
-net::Task<JsonResult> McpSession::discover(McpAsk ask, McpDeadline deadline, net::Cancel& cancel) {
+net::Task<JsonResult> McpSession::discover(McpCall ask, McpDeadline deadline, net::Cancel& cancel) {
   net::Task<ReplyResult> wait = channel_.post(modern_post(ask, deadline), cancel);
   ReplyResult reply = co_await wait;
   if (!reply) co_return reply.error();
-  const bool settled = era_ == McpEra::kModern && (!remembered_ || ask.once);
+  const bool settled = era_ == McpTransport::kModern && (!remembered_ || ask.once);
   const std::string older = settled ? std::string() : older_version(*reply);
   if (older.empty()) {
     if (reply->message.kind == McpMessage::Kind::kResult) {
-      era_ = McpEra::kModern;
+      era_ = McpTransport::kModern;
       remembered_ = false;
     }
     co_return result_of(ask, *std::move(reply));
   }
   version_ = older;
-  era_ = McpEra::kSessions;
+  era_ = McpTransport::kSessions;
   remembered_ = false;
-  net::Task<JsonResult> in_session = ask_in_session(std::move(ask), deadline, cancel);
+  net::Task<JsonResult> in_session = call_in_session(std::move(ask), deadline, cancel);
   co_return co_await in_session;
 }
 
-McpPost McpSession::modern_post(const McpAsk& ask, McpDeadline deadline) {
+McpPost McpSession::modern_post(const McpCall& ask, McpDeadline deadline) {
   McpPost post;
   post.id = ++last_id_;
   json params = ask.params;
@@ -135,7 +135,7 @@ McpPost McpSession::modern_post(const McpAsk& ask, McpDeadline deadline) {
   return post;
 }
 
-McpPost McpSession::legacy_post(const McpAsk& ask, McpDeadline deadline) {
+McpPost McpSession::legacy_post(const McpCall& ask, McpDeadline deadline) {
   McpPost post;
   post.id = ++last_id_;
   post.body = mcp_request(post.id, ask.method, ask.params);
@@ -154,7 +154,7 @@ McpHeaders McpSession::session_headers() const {
 }
 
 // A session that is not known any more is said with a 404, before anything is done.
-net::Task<JsonResult> McpSession::ask_in_session(McpAsk ask, McpDeadline deadline, net::Cancel& cancel) {
+net::Task<JsonResult> McpSession::call_in_session(McpCall ask, McpDeadline deadline, net::Cancel& cancel) {
   bool renewed = false;
   while (true) {
     if (!has_session() || renewing_) {
@@ -207,7 +207,7 @@ net::Task<base::Status> McpSession::initialize(McpDeadline deadline, net::Cancel
 net::Task<base::Status> McpSession::make_session(McpDeadline deadline, net::Cancel& cancel) {
   spoken_.clear();
   session_.clear();
-  if (era_ == McpEra::kStream) {
+  if (era_ == McpTransport::kStream) {
     net::Task<base::Status> open = stream_.open(deadline, cancel);
     const base::Status opened = co_await open;
     if (!opened) co_return opened.error();
@@ -216,7 +216,7 @@ net::Task<base::Status> McpSession::make_session(McpDeadline deadline, net::Canc
   ReplyResult reply = co_await wait;
   if (!reply) co_return reply.error();
   const std::string session = reply->session;
-  const McpAsk greeting{.method = kInitialize};
+  const McpCall greeting{.method = kInitialize};
   const JsonResult result = result_of(greeting, *std::move(reply));
   if (!result) co_return result.error();
   if (base::Status taken = take_session(*result, session); !taken) co_return taken;
@@ -226,7 +226,7 @@ net::Task<base::Status> McpSession::make_session(McpDeadline deadline, net::Canc
 
 // A server that takes no POST where it was asked may be of the first version, which has another way.
 net::Task<ReplyResult> McpSession::greet(McpDeadline deadline, net::Cancel& cancel) {
-  McpAsk ask;
+  McpCall ask;
   ask.method = kInitialize;
   ask.params = mcp_initialize_params(version_);
   net::Task<ReplyResult> wait = send(legacy_post(ask, deadline), cancel);
@@ -235,13 +235,13 @@ net::Task<ReplyResult> McpSession::greet(McpDeadline deadline, net::Cancel& canc
   net::Task<base::Status> open = stream_.open(no_later(deadline, limits_.place_timeout), cancel);
   const base::Status opened = co_await open;
   if (!opened) co_return reply;
-  era_ = McpEra::kStream;
+  era_ = McpTransport::kStream;
   net::Task<ReplyResult> again = send(legacy_post(ask, deadline), cancel);
   co_return co_await again;
 }
 
 bool McpSession::may_speak_in_a_stream(const McpReply& refusal) const {
-  if (era_ != McpEra::kSessions || sessions_ > 0) return false;
+  if (era_ != McpTransport::kSessions || sessions_ > 0) return false;
   if (version_given_ && version_ != kMcpLegacy.back()) return false;
   const bool is_refusal = refusal.status == 400 || refusal.status == 404 || refusal.status == 405;
   return is_refusal && refusal.message.kind == McpMessage::Kind::kNone;
@@ -256,13 +256,13 @@ net::Task<base::Status> McpSession::confirm(McpDeadline deadline, net::Cancel& c
   const ReplyResult told = co_await tell;
   if (!told) co_return told.error();
   if (told->status < 300) co_return base::Status();
-  const McpAsk notice{.method = kInitialized};
+  const McpCall notice{.method = kInitialized};
   co_return refused(notice, *told);
 }
 
 net::Task<ReplyResult> McpSession::send(McpPost post, net::Cancel& cancel) {
-  return era_ == McpEra::kStream ? stream_.post(std::move(post), cancel)
-                                 : channel_.post(std::move(post), cancel);
+  return era_ == McpTransport::kStream ? stream_.post(std::move(post), cancel)
+                                       : channel_.post(std::move(post), cancel);
 }
 
 base::Status McpSession::take_session(const json& initialized, const std::string& session) {

@@ -12,7 +12,7 @@
 
 namespace millrace::inference {
 
-struct McpAsk {
+struct McpCall {
   std::string method;
   nlohmann::json params = nlohmann::json::object();
   std::string name = {};    // of the tool, if it is about one
@@ -27,23 +27,23 @@ class McpSession {
   // `version` of the protocol; empty: found out. `remembered`: the era of an earlier conversation; if it is
   // not the server's any more, it is found out anew.
   McpSession(net::Loop& loop, McpChannel& channel, const McpLimits& limits, std::string version,
-             McpEra remembered);
+             McpTransport remembered);
 
   // The result of a request. The first one is sent a second time if the server turns out to be of another era
   // than the modern one. Errors: kInvalidField (no version that is known here), and those of McpChannel.
-  net::Task<base::Result<nlohmann::json>> ask(McpAsk ask, McpDeadline deadline, net::Cancel& cancel);
-  McpEra era() const { return era_; }
+  net::Task<base::Result<nlohmann::json>> ask(McpCall ask, McpDeadline deadline, net::Cancel& cancel);
+  McpTransport era() const { return era_; }
   bool was_renewed() const { return sessions_ > 1; }  // the server had forgotten one
   // Ends the session, if there is one; nobody waits for it.
   void close();
 
  private:
-  McpPost modern_post(const McpAsk& ask, McpDeadline deadline);
-  McpPost legacy_post(const McpAsk& ask, McpDeadline deadline);
+  McpPost modern_post(const McpCall& ask, McpDeadline deadline);
+  McpPost legacy_post(const McpCall& ask, McpDeadline deadline);
   McpHeaders session_headers() const;
-  net::Task<base::Result<nlohmann::json>> discover(McpAsk ask, McpDeadline deadline, net::Cancel& cancel);
-  net::Task<base::Result<nlohmann::json>> ask_in_session(McpAsk ask, McpDeadline deadline,
-                                                         net::Cancel& cancel);
+  net::Task<base::Result<nlohmann::json>> discover(McpCall ask, McpDeadline deadline, net::Cancel& cancel);
+  net::Task<base::Result<nlohmann::json>> call_in_session(McpCall ask, McpDeadline deadline,
+                                                          net::Cancel& cancel);
   net::Task<base::Status> renew(int used, McpDeadline deadline, net::Cancel& cancel);
   net::Task<base::Status> initialize(McpDeadline deadline, net::Cancel& cancel);
   net::Task<base::Status> make_session(McpDeadline deadline, net::Cancel& cancel);
@@ -51,7 +51,7 @@ class McpSession {
   net::Task<base::Status> confirm(McpDeadline deadline, net::Cancel& cancel);
   net::Task<base::Result<McpReply>> send(McpPost post, net::Cancel& cancel);
   bool may_speak_in_a_stream(const McpReply& refusal) const;
-  bool has_session() const { return era_ == McpEra::kStream ? stream_.is_open() : sessions_ > 0; }
+  bool has_session() const { return era_ == McpTransport::kStream ? stream_.is_open() : sessions_ > 0; }
   base::Status take_session(const nlohmann::json& initialized, const std::string& session);
 
   McpChannel& channel_;
@@ -59,7 +59,7 @@ class McpSession {
   McpStream stream_;
   const bool version_given_;
   std::string version_;  // that we ask for
-  McpEra era_ = McpEra::kUnknown;
+  McpTransport era_ = McpTransport::kUnknown;
   bool remembered_ = false;  // the era, from before
   std::int64_t last_id_ = 0;
   // Of the era of sessions.

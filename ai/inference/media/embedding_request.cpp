@@ -29,11 +29,11 @@ Refusal wrong(std::string field, std::string message) {
 
 }  // namespace
 
-bool EmbeddingErrand::is_large() const {
+bool EmbeddingMediaRequest::is_large() const {
   return request_->inputs() > kSmallInputs || request_->input_tokens > kSmallTokens;
 }
 
-std::optional<Refusal> EmbeddingErrand::refusal(const ModelRow& row) const {
+std::optional<Refusal> EmbeddingMediaRequest::refusal(const ModelRow& row) const {
   const Target& target = row.target;
   if (auto none = providers::no_embeddings(target)) return Refusal{*std::move(none), {}};
   if (!request_->tokens.empty() && !providers::takes_tokens(target))
@@ -48,41 +48,41 @@ std::optional<Refusal> EmbeddingErrand::refusal(const ModelRow& row) const {
   return std::nullopt;
 }
 
-std::size_t EmbeddingErrand::begin(const Target& target) {
+std::size_t EmbeddingMediaRequest::begin(const Target& target) {
   batch_ = providers::embedding_batch_max(target);
   const std::size_t calls = (request_->inputs() + batch_ - 1) / batch_;
   replies_.assign(calls, {});
   return calls;
 }
 
-providers::EmbeddingPart EmbeddingErrand::slice(std::size_t part) const {
+providers::EmbeddingPart EmbeddingMediaRequest::slice(std::size_t part) const {
   const std::size_t first = part * batch_;
   return {*request_, first, std::min(batch_, request_->inputs() - first)};
 }
 
-std::int64_t EmbeddingErrand::tokens(std::size_t part) const {
+std::int64_t EmbeddingMediaRequest::tokens(std::size_t part) const {
   const auto inputs = static_cast<std::int64_t>(request_->inputs());
   const auto count = static_cast<std::int64_t>(slice(part).count);
   return count == inputs ? request_->input_tokens : request_->input_tokens * count / inputs;
 }
 
-base::Result<providers::WireRequest> EmbeddingErrand::write(const Target& target, std::size_t part) {
+base::Result<providers::WireRequest> EmbeddingMediaRequest::write(const Target& target, std::size_t part) {
   return providers::embedding_request(target, slice(part));
 }
 
-base::Status EmbeddingErrand::read(const Target& target, std::size_t part, std::string body) {
+base::Status EmbeddingMediaRequest::read(const Target& target, std::size_t part, std::string body) {
   auto reply = providers::embedding_reply(target, body, slice(part).count);
   if (!reply) return reply.error();
   replies_[part] = *std::move(reply);
   return {};
 }
 
-base::Status EmbeddingErrand::mock(const Target& target, std::size_t part) {
+base::Status EmbeddingMediaRequest::mock(const Target& target, std::size_t part) {
   replies_[part] = providers::mock_embedding(target, slice(part));
   return {};
 }
 
-schemas::ChatUsage EmbeddingErrand::usage(std::size_t part) const {
+schemas::ChatUsage EmbeddingMediaRequest::usage(std::size_t part) const {
   const schemas::EmbeddingReply& reply = replies_[part];
   schemas::ChatUsage usage;
   usage.estimated = reply.prompt_tokens == 0;
@@ -91,7 +91,7 @@ schemas::ChatUsage EmbeddingErrand::usage(std::size_t part) const {
   return usage;
 }
 
-void EmbeddingErrand::on_end(base::Result<MediaEnd> end) {
+void EmbeddingMediaRequest::on_end(base::Result<MediaEnd> end) {
   if (!end) return done_(std::move(end.error()));
   EmbeddingEnd told;
   static_cast<MediaEnd&>(told) = *std::move(end);

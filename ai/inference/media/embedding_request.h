@@ -11,7 +11,7 @@
 namespace millrace::inference {
 
 // The vectors of a request's inputs, from one target, in as many calls as that takes.
-class EmbeddingErrand final : public Errand {
+class EmbeddingMediaRequest final : public MediaRequest {
  public:
   using Done = std::function<void(base::Result<EmbeddingEnd>)>;
   // Of one that is written and read on the loop.
@@ -19,7 +19,8 @@ class EmbeddingErrand final : public Errand {
   static constexpr std::int64_t kSmallTokens = 4'096;
 
   using RequestPtr = std::shared_ptr<const schemas::EmbeddingRequest>;
-  EmbeddingErrand(RequestPtr request, Done done) : request_(std::move(request)), done_(std::move(done)) {}
+  EmbeddingMediaRequest(RequestPtr request, Done done)
+      : request_(std::move(request)), done_(std::move(done)) {}
 
   Work work() const override { return Work::kEmbeddings; }
   const std::string& model() const override { return request_->model; }

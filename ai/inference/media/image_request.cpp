@@ -11,7 +11,7 @@ namespace millrace::inference {
 using providers::Target;
 using schemas::Refusal;
 
-std::optional<Refusal> ImageErrand::refusal(const ModelRow& row) const {
+std::optional<Refusal> ImageMediaRequest::refusal(const ModelRow& row) const {
   const Target& target = row.target;
   if (auto none = providers::no_images(target)) return Refusal{*std::move(none), {}};
   schemas::Problems problems = schemas::image_problems(*request_, schemas::bare_model_name(target.model));
@@ -19,20 +19,22 @@ std::optional<Refusal> ImageErrand::refusal(const ModelRow& row) const {
   return schemas::invalid(std::move(problems));
 }
 
-std::size_t ImageErrand::begin(const Target& target) {
+std::size_t ImageMediaRequest::begin(const Target& target) {
   const int calls = providers::image_calls(target, *request_);
   replies_.assign(static_cast<std::size_t>(calls), {});
   by_url_ = schemas::images_by_url(*request_, schemas::bare_model_name(target.model));
   return replies_.size();
 }
 
-std::int64_t ImageErrand::tokens(std::size_t) const { return schemas::estimated_tokens(request_->prompt); }
+std::int64_t ImageMediaRequest::tokens(std::size_t) const {
+  return schemas::estimated_tokens(request_->prompt);
+}
 
-base::Result<providers::WireRequest> ImageErrand::write(const Target& target, std::size_t part) {
+base::Result<providers::WireRequest> ImageMediaRequest::write(const Target& target, std::size_t part) {
   return providers::image_request(target, *request_, static_cast<int>(part));
 }
 
-base::Status ImageErrand::read(const Target& target, std::size_t part, std::string body) {
+base::Status ImageMediaRequest::read(const Target& target, std::size_t part, std::string body) {
   if (request_->stream && body.empty()) {
     if (completed_) return {};
     return base::error(base::Code::kUpstream, std::string(providers::shown_name(target)) +
@@ -41,27 +43,27 @@ base::Status ImageErrand::read(const Target& target, std::size_t part, std::stri
   auto reply = providers::image_reply(target, body);
   if (!reply) return reply.error();
   replies_[part] = *std::move(reply);
-  if (request_->stream) tell_whole(replies_[part]);
+  if (request_->stream) send_whole(replies_[part]);
   return {};
 }
 
 // An upstream that does not stream although it was asked to, or that cannot.
-void ImageErrand::tell_whole(schemas::ImageReply& reply) {
+void ImageMediaRequest::send_whole(schemas::ImageReply& reply) {
   const auto format = reply.extra.find("output_format");
-  const bool says_format = format != reply.extra.end() && format->is_string();
+  const bool names_format = format != reply.extra.end() && format->is_string();
   for (schemas::Image& image : reply.images) {
     schemas::ImageEvent event;
     event.completed = true;
     event.b64_json = std::move(image.b64_json);
     event.created_at = reply.created;
     event.usage = reply.usage;
-    if (says_format) event.output_format = format->get<std::string>();
+    if (names_format) event.output_format = format->get<std::string>();
     tell(std::move(event));
   }
   reply.images.clear();
 }
 
-base::Status ImageErrand::mock(const Target&, std::size_t part) {
+base::Status ImageMediaRequest::mock(const Target&, std::size_t part) {
   if (!request_->stream) {
     replies_[part] = providers::mock_images(*request_);
     return {};
@@ -73,7 +75,7 @@ base::Status ImageErrand::mock(const Target&, std::size_t part) {
   return {};
 }
 
-base::Status ImageErrand::on_event(const Target& target, const net::SseEvent& event) {
+base::Status ImageMediaRequest::on_event(const Target& target, const net::SseEvent& event) {
   base::Result<std::optional<schemas::ImageEvent>> said = providers::image_event(target, event);
   if (!said) return said.error();
   if (!*said) return {};
@@ -84,12 +86,12 @@ base::Status ImageErrand::on_event(const Target& target, const net::SseEvent& ev
   return {};
 }
 
-void ImageErrand::tell(schemas::ImageEvent event) {
+void ImageMediaRequest::tell(schemas::ImageEvent event) {
   begun_ = true;
   if (sink_ != nullptr) sink_->on_image(head_, std::move(event));
 }
 
-schemas::ChatUsage ImageErrand::usage(std::size_t part) const {
+schemas::ChatUsage ImageMediaRequest::usage(std::size_t part) const {
   const std::optional<schemas::ImageUsage>& said = replies_[part].usage;
   schemas::ChatUsage usage;
   usage.estimated = !said;
@@ -99,7 +101,7 @@ schemas::ChatUsage ImageErrand::usage(std::size_t part) const {
   return usage;
 }
 
-void ImageErrand::on_end(base::Result<MediaEnd> end) {
+void ImageMediaRequest::on_end(base::Result<MediaEnd> end) {
   if (!end) return sink_->on_end(std::move(end.error()));
   ImageEnd told;
   static_cast<MediaEnd&>(told) = *std::move(end);

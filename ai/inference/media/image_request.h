@@ -9,11 +9,11 @@
 namespace millrace::inference {
 
 // The images of a request, from one target, in as many calls as that takes; or its stream.
-class ImageErrand final : public Errand {
+class ImageMediaRequest final : public MediaRequest {
  public:
   using RequestPtr = std::shared_ptr<const schemas::ImageRequest>;
   // `sink` may be null where the request is checked only.
-  ImageErrand(RequestPtr request, ImageSink* sink) : request_(std::move(request)), sink_(sink) {}
+  ImageMediaRequest(RequestPtr request, ImageSink* sink) : request_(std::move(request)), sink_(sink) {}
 
   Work work() const override { return Work::kImages; }
   const std::string& model() const override { return request_->model; }
@@ -38,7 +38,7 @@ class ImageErrand final : public Errand {
 
  private:
   void tell(schemas::ImageEvent event);
-  void tell_whole(schemas::ImageReply& reply);
+  void send_whole(schemas::ImageReply& reply);
 
   const RequestPtr request_;
   ImageSink* sink_;                           // null after a cancel

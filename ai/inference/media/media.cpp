@@ -11,41 +11,42 @@
 
 namespace millrace::inference {
 
-std::shared_ptr<ChatRun> Media::start(std::unique_ptr<Errand> errand) const {
-  auto run = std::make_shared<MediaRun>(parts_, pool_, parts_->current(), std::move(errand));
+std::shared_ptr<ChatRun> Media::start(std::unique_ptr<MediaRequest> media_request) const {
+  auto run = std::make_shared<MediaRun>(parts_, pool_, parts_->current(), std::move(media_request));
   run->begin();
   return run;
 }
 
 std::optional<schemas::Refusal> Media::check(const schemas::EmbeddingRequest& request) const {
-  const EmbeddingErrand::RequestPtr lent(EmbeddingErrand::RequestPtr(), &request);
-  return refusal_of(*parts_->current(), EmbeddingErrand(lent, {}));
+  const EmbeddingMediaRequest::RequestPtr lent(EmbeddingMediaRequest::RequestPtr(), &request);
+  return refusal_of(*parts_->current(), EmbeddingMediaRequest(lent, {}));
 }
 
 std::shared_ptr<ChatRun> Media::embed(schemas::EmbeddingRequest request,
                                       std::function<void(base::Result<EmbeddingEnd>)> done) const {
   auto kept = std::make_shared<const schemas::EmbeddingRequest>(std::move(request));
-  return start(std::make_unique<EmbeddingErrand>(std::move(kept), std::move(done)));
+  return start(std::make_unique<EmbeddingMediaRequest>(std::move(kept), std::move(done)));
 }
 
-std::shared_ptr<ChatRun> Media::read(std::string model, providers::OcrOrder order,
+std::shared_ptr<ChatRun> Media::read(std::string model, providers::OcrCall order,
                                      std::function<void(base::Result<OcrEnd>)> done) const {
-  return start(std::make_unique<OcrErrand>(std::move(model), std::move(order), std::move(done)));
+  return start(std::make_unique<OcrMediaRequest>(std::move(model), std::move(order), std::move(done)));
 }
 
-std::shared_ptr<ChatRun> Media::transcribe(std::string model, providers::TranscriptionOrder order,
+std::shared_ptr<ChatRun> Media::transcribe(std::string model, providers::TranscriptionCall order,
                                            std::function<void(base::Result<TranscriptEnd>)> done) const {
-  return start(std::make_unique<TranscriptionErrand>(std::move(model), std::move(order), std::move(done)));
+  return start(
+      std::make_unique<TranscriptionMediaRequest>(std::move(model), std::move(order), std::move(done)));
 }
 
 std::optional<schemas::Refusal> Media::check(const schemas::ImageRequest& request) const {
-  const ImageErrand::RequestPtr lent(ImageErrand::RequestPtr(), &request);
-  return refusal_of(*parts_->current(), ImageErrand(lent, nullptr));
+  const ImageMediaRequest::RequestPtr lent(ImageMediaRequest::RequestPtr(), &request);
+  return refusal_of(*parts_->current(), ImageMediaRequest(lent, nullptr));
 }
 
 std::shared_ptr<ChatRun> Media::draw(schemas::ImageRequest request, ImageSink& sink) const {
   auto kept = std::make_shared<const schemas::ImageRequest>(std::move(request));
-  return start(std::make_unique<ImageErrand>(std::move(kept), &sink));
+  return start(std::make_unique<ImageMediaRequest>(std::move(kept), &sink));
 }
 
 std::optional<schemas::Refusal> Media::check(const schemas::SpeechRequest& request) const {
@@ -54,8 +55,8 @@ std::optional<schemas::Refusal> Media::check(const schemas::SpeechRequest& reque
   if (!model && schemas::is_local_speech_model(request.model))
     return local_refusal(parts_->local_speech, request);
   if (!model) return no_speech_model(*registry, request.model);
-  const SpeechErrand::RequestPtr lent(SpeechErrand::RequestPtr(), &request);
-  return refusal_of(*registry, SpeechErrand(*model, lent, nullptr));
+  const SpeechMediaRequest::RequestPtr lent(SpeechMediaRequest::RequestPtr(), &request);
+  return refusal_of(*registry, SpeechMediaRequest(*model, lent, nullptr));
 }
 
 std::shared_ptr<ChatRun> Media::speak(schemas::SpeechRequest request, SpeechSink& sink) const {
@@ -67,7 +68,7 @@ std::shared_ptr<ChatRun> Media::speak(schemas::SpeechRequest request, SpeechSink
   }
   std::string asked = model ? *std::move(model) : request.model;
   auto kept = std::make_shared<const schemas::SpeechRequest>(std::move(request));
-  return start(std::make_unique<SpeechErrand>(std::move(asked), std::move(kept), &sink));
+  return start(std::make_unique<SpeechMediaRequest>(std::move(asked), std::move(kept), &sink));
 }
 
 }  // namespace millrace::inference

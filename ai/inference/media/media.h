@@ -73,11 +73,11 @@ class Media {
                                  std::function<void(base::Result<EmbeddingEnd>)> done) const;
   // The pages of a document by a model of the registry (ocr_model). `done` as embed's; `order.bytes` is
   // called on the pool, for each call.
-  std::shared_ptr<ChatRun> read(std::string model, providers::OcrOrder order,
+  std::shared_ptr<ChatRun> read(std::string model, providers::OcrCall order,
                                 std::function<void(base::Result<OcrEnd>)> done) const;
   // A recording by a model of the registry (transcription_model). `done` as embed's; `order.append_bytes` is
   // called on the pool, for each call.
-  std::shared_ptr<ChatRun> transcribe(std::string model, providers::TranscriptionOrder order,
+  std::shared_ptr<ChatRun> transcribe(std::string model, providers::TranscriptionCall order,
                                       std::function<void(base::Result<TranscriptEnd>)> done) const;
   // REQUIRES: check. The sink hears nothing before the return.
   std::shared_ptr<ChatRun> draw(schemas::ImageRequest request, ImageSink& sink) const;
@@ -86,7 +86,7 @@ class Media {
   std::shared_ptr<ChatRun> speak(schemas::SpeechRequest request, SpeechSink& sink) const;
 
  private:
-  std::shared_ptr<ChatRun> start(std::unique_ptr<Errand> errand) const;
+  std::shared_ptr<ChatRun> start(std::unique_ptr<MediaRequest> media_request) const;
 
   std::shared_ptr<ChatParts> parts_;
   base::Pool& pool_;

@@ -13,17 +13,17 @@ using base::Code;
 
 }  // namespace
 
-void MediaTries::resume() {
+void MediaFallbackExecutor::resume() {
   for (const auto& call : std::set(calls_)) call->resume();
 }
 
-net::Task<base::Status> MediaTries::ask() {
+net::Task<base::Status> MediaFallbackExecutor::ask() {
   Refusals refusals;
   for (const Step& step : steps_) {
     const int attempts = head_.attempts;
-    net::Task<base::Status> wait = ask_step(step);
+    net::Task<base::Status> wait = request_step(step);
     base::Status status = co_await wait;
-    const bool over = status || errand_.has_begun() || cancel_.requested();
+    const bool over = status || media_request_.has_begun() || cancel_.requested();
     if (over || !is_worth_another(status.error().code)) co_return status;
     refusals.add(std::move(status.error()), head_.attempts > attempts);
   }
@@ -31,15 +31,15 @@ net::Task<base::Status> MediaTries::ask() {
 }
 
 // All parts, or none: another target's answers do not fit to those of this one.
-net::Task<base::Status> MediaTries::ask_step(const Step& step) {
+net::Task<base::Status> MediaFallbackExecutor::request_step(const Step& step) {
   net::Cancel together;
   const int listener = cancel_.listen([&together] { together.request(); });
   std::vector<std::unique_ptr<Part>> parts;
   std::vector<net::Task<void>> tasks;
-  const std::size_t count = errand_.begin(step.row->target);
+  const std::size_t count = media_request_.begin(step.row->target);
   for (std::size_t i = 0; i < count; ++i) {
     parts.push_back(std::unique_ptr<Part>(new Part{step, i, together}));
-    tasks.push_back(ask_part(*parts.back()));
+    tasks.push_back(request_part(*parts.back()));
   }
   net::Task<void> wait = net::all(std::move(tasks), kCallsAtOnce);
   co_await wait;
@@ -53,13 +53,13 @@ net::Task<base::Status> MediaTries::ask_step(const Step& step) {
 }
 
 // The first that fails ends the others.
-net::Task<void> MediaTries::ask_part(Part& part) {
+net::Task<void> MediaFallbackExecutor::request_part(Part& part) {
   if (part.cancel.requested()) {
     part.status = cancelled();
     co_return;
   }
   Gate& gate = part.step.state->gate;
-  part.status = gate.enter(part.step.row->limits, errand_.tokens(part.number), part.step.model->name);
+  part.status = gate.enter(part.step.row->limits, media_request_.tokens(part.number), part.step.model->name);
   if (part.status) {
     part.began = Clock::now();
     net::Task<base::Status> wait = try_part(part);
@@ -69,35 +69,35 @@ net::Task<void> MediaTries::ask_part(Part& part) {
   if (!part.status) part.cancel.request();
 }
 
-net::Task<base::Status> MediaTries::try_part(Part& part) {
+net::Task<base::Status> MediaFallbackExecutor::try_part(Part& part) {
   base::Status said;  // by an earlier call: a breaker that opens meanwhile hides it from jobs alone
-  const bool of_job = errand_.work() == Work::kOcr || errand_.work() == Work::kTranscription;
+  const bool of_job = media_request_.work() == Work::kOcr || media_request_.work() == Work::kTranscription;
   for (int number = 1;; ++number) {
     part.sent = false;
     net::Task<base::Status> call = call_once(part);
     base::Status status = co_await call;
     const bool is_shut = !status && !part.sent && status.error().code == Code::kOverloaded;
     if (!said && is_shut && !of_job) co_return said;
-    if (status || !part.sent || errand_.has_begun() || part.cancel.requested()) co_return status;
+    if (status || !part.sent || media_request_.has_begun() || part.cancel.requested()) co_return status;
     const auto wait = retry_wait(parts_, part.began, status.error(), number);
     if (!wait) co_return status;
     net::Task<bool> pause = net::pause(parts_.loop, *wait, part.cancel);
     const bool passed = co_await pause;
     if (!passed) co_return cancelled();
     said = std::move(status);
-    part.step.state->gate.charge(part.step.row->limits, 1, 0, MinuteLimit::Manner::kAtOnce);
+    part.step.state->gate.charge(part.step.row->limits, 1, 0, RateLimiter::Manner::kAtOnce);
   }
 }
 
-net::Task<base::Status> MediaTries::call_once(Part& part) {
+net::Task<base::Status> MediaFallbackExecutor::call_once(Part& part) {
   const providers::Target& target = part.step.row->target;
   base::Result<providers::WireRequest> wire = providers::WireRequest();
   if (!is_mock(part.step)) {
-    net::Task<void> write = aside([&] { wire = errand_.write(target, part.number); });
+    net::Task<void> write = run_on_pool([&] { wire = media_request_.write(target, part.number); });
     co_await write;
   }
   if (!wire) co_return wire.error();
-  if (const base::Status honoured = check_strict(errand_.strict(), wire->dropped); !honoured)
+  if (const base::Status honoured = check_strict(media_request_.strict(), wire->dropped); !honoured)
     co_return honoured;
   if (part.cancel.requested()) co_return cancelled();
   const auto pass = part.step.breaker().admit(Clock::now());
@@ -106,7 +106,7 @@ net::Task<base::Status> MediaTries::call_once(Part& part) {
   head_.model = part.step.model->name;
   head_.dropped = wire->dropped;
   ++head_.attempts;
-  errand_.going_out(head_);
+  media_request_.going_out(head_);
   const auto began = Clock::now();
   net::Task<base::Status> wait = answer(part, *std::move(wire));
   const base::Status status = co_await wait;
@@ -116,30 +116,32 @@ net::Task<base::Status> MediaTries::call_once(Part& part) {
   }
   judge(parts_, registry_, part.step, *pass, status ? nullptr : &status.error(), Clock::now() - began);
   if (!status) co_return status;
-  const Charged charged{errand_.tokens(part.number), MinuteLimit::Manner::kAtOnce};
-  const auto paid = settle(parts_, registry_, part.step, errand_.usage(part.number), charged);
+  const Charged charged{media_request_.tokens(part.number), RateLimiter::Manner::kAtOnce};
+  const auto paid = settle(parts_, registry_, part.step, media_request_.usage(part.number), charged);
   priced_ = priced_ && paid.has_value();
   cost_ += paid.value_or(0);
   co_return status;
 }
 
-net::Task<base::Status> MediaTries::answer(Part& part, providers::WireRequest wire) {
+net::Task<base::Status> MediaFallbackExecutor::answer(Part& part, providers::WireRequest wire) {
   const providers::Target& target = part.step.row->target;
   base::Status status;
   if (is_mock(part.step)) {
-    net::Task<void> work = aside([&] { status = errand_.mock(target, part.number); });
+    net::Task<void> work = run_on_pool([&] { status = media_request_.mock(target, part.number); });
     co_await work;
     co_return status;
   }
   net::Task<base::Result<std::string>> call = exchange(part, std::move(wire));
   base::Result<std::string> body = co_await call;
   if (!body) co_return body.error();
-  net::Task<void> read = aside([&] { status = errand_.read(target, part.number, *std::move(body)); });
+  net::Task<void> read =
+      run_on_pool([&] { status = media_request_.read(target, part.number, *std::move(body)); });
   co_await read;
   co_return status;
 }
 
-net::Task<base::Result<std::string>> MediaTries::exchange(Part& part, providers::WireRequest wire) {
+net::Task<base::Result<std::string>> MediaFallbackExecutor::exchange(Part& part,
+                                                                     providers::WireRequest wire) {
   using Body = base::Result<std::string>;
   std::shared_ptr<providers::Call> call;
   net::Begin<Body> begin = [&](std::function<void(Body)> done) -> std::function<void()> {
@@ -154,25 +156,28 @@ net::Task<base::Result<std::string>> MediaTries::exchange(Part& part, providers:
   co_return *std::move(body);
 }
 
-std::shared_ptr<providers::Call> MediaTries::start(Part& part, providers::WireRequest& wire,
-                                                   std::function<void(base::Result<std::string>)> done) {
+std::shared_ptr<providers::Call> MediaFallbackExecutor::start(
+    Part& part, providers::WireRequest& wire, std::function<void(base::Result<std::string>)> done) {
   providers::MediaHandlers handlers;
   const providers::Target& target = part.step.row->target;
-  if (errand_.streams()) {
+  if (media_request_.streams()) {
     handlers.on_event = [this, &target](const net::SseEvent& event) {
-      return errand_.on_event(target, event);
+      return media_request_.on_event(target, event);
     };
   }
-  if (errand_.sounds()) {
-    handlers.on_bytes = [this, &target](std::string_view bytes) { return errand_.on_bytes(target, bytes); };
+  if (media_request_.sounds()) {
+    handlers.on_bytes = [this, &target](std::string_view bytes) {
+      return media_request_.on_bytes(target, bytes);
+    };
   }
-  if (errand_.streams() || errand_.sounds()) handlers.is_ready = [this] { return errand_.is_ready(); };
+  if (media_request_.streams() || media_request_.sounds())
+    handlers.is_ready = [this] { return media_request_.is_ready(); };
   handlers.on_done = std::move(done);
   return providers::start_media(parts_.client, target, std::move(wire), {}, std::move(handlers));
 }
 
-net::Task<void> MediaTries::aside(std::function<void()> work) {
-  return inference::aside(parts_.loop, pool_, errand_.is_large(), std::move(work));
+net::Task<void> MediaFallbackExecutor::run_on_pool(std::function<void()> work) {
+  return inference::run_on_pool(parts_.loop, pool_, media_request_.is_large(), std::move(work));
 }
 
 }  // namespace millrace::inference

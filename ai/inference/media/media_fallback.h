@@ -14,15 +14,15 @@ namespace millrace::inference {
 
 // Runs an errand at the first target of several that does all of it: limits, breaker, retries and fallbacks
 // as chats have them (Tries). One per run; loop thread only. All that it is given outlives its tasks.
-class MediaTries {
+class MediaFallbackExecutor {
  public:
-  MediaTries(ChatParts& parts, base::Pool& pool, const Registry& registry, std::vector<Step> steps,
-             Errand& errand, net::Cancel& cancel)
+  MediaFallbackExecutor(ChatParts& parts, base::Pool& pool, const Registry& registry, std::vector<Step> steps,
+                        MediaRequest& media_request, net::Cancel& cancel)
       : parts_(parts),
         pool_(pool),
         registry_(registry),
         steps_(std::move(steps)),
-        errand_(errand),
+        media_request_(media_request),
         cancel_(cancel) {
     head_.attempts = 0;
   }
@@ -44,14 +44,14 @@ class MediaTries {
     bool sent = false;                       // the newest call
     base::Status status = {};
   };
-  net::Task<base::Status> ask_step(const Step& step);
-  net::Task<void> ask_part(Part& part);
+  net::Task<base::Status> request_step(const Step& step);
+  net::Task<void> request_part(Part& part);
   net::Task<base::Status> try_part(Part& part);
   net::Task<base::Status> call_once(Part& part);
   net::Task<base::Status> answer(Part& part, providers::WireRequest wire);
   net::Task<base::Result<std::string>> exchange(Part& part, providers::WireRequest wire);
   // As inference::aside, of a large errand.
-  net::Task<void> aside(std::function<void()> work);
+  net::Task<void> run_on_pool(std::function<void()> work);
   std::shared_ptr<providers::Call> start(Part& part, providers::WireRequest& wire,
                                          std::function<void(base::Result<std::string>)> done);
 
@@ -59,7 +59,7 @@ class MediaTries {
   base::Pool& pool_;
   const Registry& registry_;
   const std::vector<Step> steps_;
-  Errand& errand_;
+  MediaRequest& media_request_;
   net::Cancel& cancel_;
   ChatHead head_;
   double cost_ = 0;

@@ -9,9 +9,9 @@ namespace millrace::inference {
 // A request that is no chat, as its calls see it: what each tells an upstream, and how its answer is read.
 // One target at a time has the whole of it, in one call or several. Loop thread, but for `write`, `read` and
 // `mock` of a large one: those run on the pool, one at a time for each part.
-class Errand {
+class MediaRequest {
  public:
-  virtual ~Errand() = default;
+  virtual ~MediaRequest() = default;
   virtual Work work() const = 0;
   virtual const std::string& model() const = 0;  // as the client names it
   virtual bool strict() const = 0;

@@ -44,24 +44,25 @@ std::string_view verb(Ability ability) {
   return "";
 }
 
-std::optional<Refusal> refusal_of(const Model& model, const Errand& errand) {
-  const Ability needed = ability_for(errand.work());
+std::optional<Refusal> refusal_of(const Model& model, const MediaRequest& media_request) {
+  const Ability needed = ability_for(media_request.work());
   for (const ModelRow& row : model.rows) {
     if (!serves(row, needed)) {
       std::string message = "model '" + model.name + "' does not ";
       return Refusal{base::error(base::Code::kBadRequest, message.append(verb(needed)), "model"), {}};
     }
-    if (auto refusal = errand.refusal(row)) return refusal;
+    if (auto refusal = media_request.refusal(row)) return refusal;
   }
   return std::nullopt;
 }
 
-std::vector<ModelPtr> fallbacks(const Registry& registry, const Model& model, const Errand& errand) {
+std::vector<ModelPtr> fallbacks(const Registry& registry, const Model& model,
+                                const MediaRequest& media_request) {
   std::vector<ModelPtr> out;
   for (const ModelRow& row : model.rows) {
     for (const std::string& name : row.fallbacks) {
       base::Result<ModelPtr> other = registry.find(name);
-      if (!other || (*other)->name == model.name || refusal_of(**other, errand)) continue;
+      if (!other || (*other)->name == model.name || refusal_of(**other, media_request)) continue;
       const bool known = std::any_of(out.begin(), out.end(),
                                      [&](const ModelPtr& each) { return each->name == (*other)->name; });
       if (!known && out.size() < kRouteModelsMax) out.push_back(*std::move(other));
@@ -72,22 +73,22 @@ std::vector<ModelPtr> fallbacks(const Registry& registry, const Model& model, co
 
 }  // namespace
 
-std::optional<Refusal> refusal_of(const Registry& registry, const Errand& errand) {
-  const base::Result<ModelPtr> model = registry.find(errand.model());
+std::optional<Refusal> refusal_of(const Registry& registry, const MediaRequest& media_request) {
+  const base::Result<ModelPtr> model = registry.find(media_request.model());
   if (!model) return Refusal{model.error(), {}};
-  return refusal_of(**model, errand);
+  return refusal_of(**model, media_request);
 }
 
 tl::expected<std::vector<Step>, Refusal> way_of(ChatParts& parts, const Registry& registry,
-                                                const Errand& errand) {
-  if (auto refusal = refusal_of(registry, errand)) return tl::make_unexpected(*std::move(refusal));
-  std::vector<ModelPtr> models{*registry.find(errand.model())};
-  const std::vector<ModelPtr> others = fallbacks(registry, *models.front(), errand);
+                                                const MediaRequest& media_request) {
+  if (auto refusal = refusal_of(registry, media_request)) return tl::make_unexpected(*std::move(refusal));
+  std::vector<ModelPtr> models{*registry.find(media_request.model())};
+  const std::vector<ModelPtr> others = fallbacks(registry, *models.front(), media_request);
   models.insert(models.end(), others.begin(), others.end());
   std::vector<Step> steps;
   for (const ModelPtr& model : models) {
     for (const ModelRow* row : by_weight(*model, [&parts] { return parts.chance(); }))
-      steps.push_back({model, row, parts.targets.of(*row), errand.work()});
+      steps.push_back({model, row, parts.targets.of(*row), media_request.work()});
   }
   return steps;
 }
@@ -104,37 +105,37 @@ void MediaRun::begin() {
 // Not at once: the caller may be run by the very call that is let go.
 void MediaRun::cancel() {
   silent_ = true;
-  errand_->go_silent();
+  media_request_->go_silent();
   parts_->loop.post([self = shared_from_this()] { self->cancel_.request(); });
 }
 
 void MediaRun::resume() {
-  if (tries_) tries_->resume();
+  if (executor_) executor_->resume();
 }
 
 std::optional<MediaEnd> MediaRun::calls() const {
-  if (!tries_ || tries_->head().attempts == 0) return std::nullopt;
-  MediaEnd calls{tries_->head(), tries_->cost_usd()};
+  if (!executor_ || executor_->head().attempts == 0) return std::nullopt;
+  MediaEnd calls{executor_->head(), executor_->cost_usd()};
   if (calls.cost_usd == 0) calls.cost_usd.reset();  // nothing was paid for
   return calls;
 }
 
 net::Task<void> MediaRun::work() {
-  auto way = way_of(*parts_, *registry_, *errand_);
+  auto way = way_of(*parts_, *registry_, *media_request_);
   if (!way) {
     end(way.error().error);
     co_return;
   }
-  tries_.emplace(*parts_, pool_, *registry_, *std::move(way), *errand_, cancel_);
-  net::Task<base::Status> wait = tries_->ask();
+  executor_.emplace(*parts_, pool_, *registry_, *std::move(way), *media_request_, cancel_);
+  net::Task<base::Status> wait = executor_->ask();
   base::Status status = co_await wait;
   end(std::move(status));
 }
 
 void MediaRun::end(base::Status status) {
   if (std::exchange(silent_, true)) return;
-  if (!status) return errand_->on_end(std::move(status.error()));
-  errand_->on_end(MediaEnd{tries_->head(), tries_->cost_usd()});
+  if (!status) return media_request_->on_end(std::move(status.error()));
+  media_request_->on_end(MediaEnd{executor_->head(), executor_->cost_usd()});
 }
 
 }  // namespace millrace::inference

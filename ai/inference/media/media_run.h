@@ -10,16 +10,19 @@ namespace millrace::inference {
 // Where an errand may go: the rows of its model by weight, then those of their fallbacks, without those that
 // refuse it. Errors: kModelNotFound, kBadRequest for a model that does other things, and the errand's own.
 tl::expected<std::vector<Step>, schemas::Refusal> way_of(ChatParts& parts, const Registry& registry,
-                                                         const Errand& errand);
+                                                         const MediaRequest& media_request);
 // The same for its model alone, whatever its limits: nullopt: it may go. Thread-safe.
-std::optional<schemas::Refusal> refusal_of(const Registry& registry, const Errand& errand);
+std::optional<schemas::Refusal> refusal_of(const Registry& registry, const MediaRequest& media_request);
 
 // One errand of a Media under way. It keeps itself alive until its task has ended. Loop thread only.
 class MediaRun final : public ChatRun, public std::enable_shared_from_this<MediaRun> {
  public:
   MediaRun(std::shared_ptr<ChatParts> parts, base::Pool& pool, RegistryPtr registry,
-           std::unique_ptr<Errand> errand)
-      : parts_(std::move(parts)), pool_(pool), registry_(std::move(registry)), errand_(std::move(errand)) {}
+           std::unique_ptr<MediaRequest> media_request)
+      : parts_(std::move(parts)),
+        pool_(pool),
+        registry_(std::move(registry)),
+        media_request_(std::move(media_request)) {}
 
   void begin();  // nothing is heard before it returns
   std::optional<MediaEnd> calls() const override;
@@ -33,9 +36,9 @@ class MediaRun final : public ChatRun, public std::enable_shared_from_this<Media
   std::shared_ptr<ChatParts> parts_;
   base::Pool& pool_;
   RegistryPtr registry_;
-  std::unique_ptr<Errand> errand_;
+  std::unique_ptr<MediaRequest> media_request_;
   net::Cancel cancel_;
-  std::optional<MediaTries> tries_;
+  std::optional<MediaFallbackExecutor> executor_;
   bool silent_ = false;  // after a cancel
 };
 

@@ -11,38 +11,40 @@ namespace millrace::inference {
 
 using providers::Target;
 
-std::optional<schemas::Refusal> SpeechErrand::refusal(const ModelRow& row) const {
+std::optional<schemas::Refusal> SpeechMediaRequest::refusal(const ModelRow& row) const {
   if (auto none = providers::no_speech(row.target)) return schemas::Refusal{*std::move(none), {}};
   return std::nullopt;
 }
 
-base::Result<providers::WireRequest> SpeechErrand::write(const Target& target, std::size_t) {
+base::Result<providers::WireRequest> SpeechMediaRequest::write(const Target& target, std::size_t) {
   return providers::speech_request(target, *request_);
 }
 
-base::Status SpeechErrand::read(const Target& target, std::size_t, std::string) {
+base::Status SpeechMediaRequest::read(const Target& target, std::size_t, std::string) {
   if (begun_) return {};
   return base::error(base::Code::kUpstream,
                      std::string(providers::shown_name(target)) + " answered without any sound");
 }
 
 // The mock's models do not speak (refusal).
-base::Status SpeechErrand::mock(const Target& target, std::size_t) { return *providers::no_speech(target); }
+base::Status SpeechMediaRequest::mock(const Target& target, std::size_t) {
+  return *providers::no_speech(target);
+}
 
-base::Status SpeechErrand::on_bytes(const Target&, std::string_view bytes) {
+base::Status SpeechMediaRequest::on_bytes(const Target&, std::string_view bytes) {
   begun_ = true;
   if (sink_ != nullptr) sink_->on_audio(head_, std::string(bytes));
   return {};
 }
 
-schemas::ChatUsage SpeechErrand::usage(std::size_t part) const {
+schemas::ChatUsage SpeechMediaRequest::usage(std::size_t part) const {
   schemas::ChatUsage usage;
   usage.estimated = true;
   usage.prompt = usage.total = tokens(part);
   return usage;
 }
 
-void SpeechErrand::on_end(base::Result<MediaEnd> end) {
+void SpeechMediaRequest::on_end(base::Result<MediaEnd> end) {
   if (!end) return sink_->on_end(std::move(end.error()));
   SpeechEnd told;
   static_cast<MediaEnd&>(told) = *std::move(end);
@@ -155,16 +157,16 @@ void SpeechRun::flow() {
     sink_->on_audio(head_, std::move(audio));
   }
   flowing_ = false;
-  if (waiting_.empty() && ended_) tell_end(*ended_);
+  if (waiting_.empty() && ended_) deliver_end(*ended_);
 }
 
 void SpeechRun::overflow() {
   if (waiting_.empty()) return;  // others do not take theirs
   if (stop_) stop_();
-  tell_end(base::error(Code::kOverloaded, "too much speech waits for clients that do not take it"));
+  deliver_end(base::error(Code::kOverloaded, "too much speech waits for clients that do not take it"));
 }
 
-void SpeechRun::tell_end(base::Status status) {
+void SpeechRun::deliver_end(base::Status status) {
   if (sink_ == nullptr) return;
   SpeechSink& sink = *std::exchange(sink_, nullptr);
   if (!status) return sink.on_end(std::move(status.error()));

@@ -10,11 +10,11 @@
 namespace millrace::inference {
 
 // Speech of a provider's model: its bytes are passed on as they come.
-class SpeechErrand final : public Errand {
+class SpeechMediaRequest final : public MediaRequest {
  public:
   using RequestPtr = std::shared_ptr<const schemas::SpeechRequest>;
   // `model`: of the registry (speech_model). `sink` may be null where the request is checked only.
-  SpeechErrand(std::string model, RequestPtr request, SpeechSink* sink)
+  SpeechMediaRequest(std::string model, RequestPtr request, SpeechSink* sink)
       : model_(std::move(model)), request_(std::move(request)), sink_(sink) {}
 
   Work work() const override { return Work::kSpeech; }
@@ -68,7 +68,7 @@ class SpeechRun final : public ChatRun, public std::enable_shared_from_this<Spee
   void hear(std::string audio);
   void hear_end(base::Status status);
   void flow();
-  void tell_end(base::Status status);
+  void deliver_end(base::Status status);
   void overflow();
   void drop_waiting();
 

@@ -8,27 +8,28 @@ namespace millrace::inference {
 
 using providers::Target;
 
-std::optional<schemas::Refusal> OcrErrand::refusal(const ModelRow& row) const {
+std::optional<schemas::Refusal> OcrMediaRequest::refusal(const ModelRow& row) const {
   if (reads_documents(row)) return std::nullopt;
   return schemas::Refusal{base::error(base::Code::kBadRequest,
                                       "model '" + row.target.name + "' does not read documents", "model"),
                           {}};
 }
 
-base::Result<providers::WireRequest> OcrErrand::write(const Target& target, std::size_t) {
+base::Result<providers::WireRequest> OcrMediaRequest::write(const Target& target, std::size_t) {
   return providers::ocr_request(target, order_);
 }
 
-base::Result<OcrErrand::Answer> OcrErrand::answer_in(const Target& target, const std::string& body) const {
+base::Result<OcrMediaRequest::Answer> OcrMediaRequest::answer_in(const Target& target,
+                                                                 const std::string& body) const {
   return providers::ocr_reply(target, body);
 }
 
 // The mock's models read nothing (refusal).
-base::Status OcrErrand::mock(const Target& target, std::size_t) { return *providers::no_ocr(target); }
+base::Status OcrMediaRequest::mock(const Target& target, std::size_t) { return *providers::no_ocr(target); }
 
 using providers::Target;
 
-std::optional<schemas::Refusal> TranscriptionErrand::refusal(const ModelRow& row) const {
+std::optional<schemas::Refusal> TranscriptionMediaRequest::refusal(const ModelRow& row) const {
   auto none =
       order_.translate ? providers::no_translation(row.target) : providers::no_transcription(row.target);
   if (none) return schemas::Refusal{*std::move(none), {}};
@@ -38,17 +39,17 @@ std::optional<schemas::Refusal> TranscriptionErrand::refusal(const ModelRow& row
                           {}};
 }
 
-base::Result<providers::WireRequest> TranscriptionErrand::write(const Target& target, std::size_t) {
+base::Result<providers::WireRequest> TranscriptionMediaRequest::write(const Target& target, std::size_t) {
   return providers::transcription_request(target, order_);
 }
 
-base::Result<TranscriptionErrand::Answer> TranscriptionErrand::answer_in(const Target& target,
-                                                                         const std::string& body) const {
+base::Result<TranscriptionMediaRequest::Answer> TranscriptionMediaRequest::answer_in(
+    const Target& target, const std::string& body) const {
   return providers::transcription_reply(target, body);
 }
 
 // The mock's models hear nothing (refusal).
-base::Status TranscriptionErrand::mock(const Target& target, std::size_t) {
+base::Status TranscriptionMediaRequest::mock(const Target& target, std::size_t) {
   return *providers::no_transcription(target);
 }
 

@@ -13,12 +13,12 @@ namespace millrace::inference {
 // What is in a whole document or recording, from one target in one call. `kAnswer`: the member of `End` that
 // takes it.
 template <class Order, class End, auto kAnswer>
-class WholeErrand : public Errand {
+class WholeMediaRequest : public MediaRequest {
  public:
   using Done = std::function<void(base::Result<End>)>;
   using Answer = std::remove_reference_t<decltype(std::declval<End&>().*kAnswer)>;
 
-  WholeErrand(std::string model, Order order, Done done)
+  WholeMediaRequest(std::string model, Order order, Done done)
       : order_(std::move(order)), model_(std::move(model)), done_(std::move(done)) {}
 
   const std::string& model() const final { return model_; }
@@ -56,9 +56,9 @@ class WholeErrand : public Errand {
 };
 
 // A document's pages.
-class OcrErrand final : public WholeErrand<providers::OcrOrder, OcrEnd, &OcrEnd::pages> {
+class OcrMediaRequest final : public WholeMediaRequest<providers::OcrCall, OcrEnd, &OcrEnd::pages> {
  public:
-  using WholeErrand::WholeErrand;
+  using WholeMediaRequest::WholeMediaRequest;
 
   Work work() const override { return Work::kOcr; }
   std::optional<schemas::Refusal> refusal(const ModelRow& row) const override;
@@ -70,10 +70,10 @@ class OcrErrand final : public WholeErrand<providers::OcrOrder, OcrEnd, &OcrEnd:
 };
 
 // What a recording says.
-class TranscriptionErrand final
-    : public WholeErrand<providers::TranscriptionOrder, TranscriptEnd, &TranscriptEnd::transcript> {
+class TranscriptionMediaRequest final
+    : public WholeMediaRequest<providers::TranscriptionCall, TranscriptEnd, &TranscriptEnd::transcript> {
  public:
-  using WholeErrand::WholeErrand;
+  using WholeMediaRequest::WholeMediaRequest;
 
   Work work() const override { return Work::kTranscription; }
   std::optional<schemas::Refusal> refusal(const ModelRow& row) const override;

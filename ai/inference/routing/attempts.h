@@ -51,7 +51,7 @@ void judge(ChatParts& parts, const Registry& registry, const Step& step, Breaker
 // Tokens that the limits were charged for before, and how.
 struct Charged {
   std::int64_t tokens;
-  MinuteLimit::Manner manner;
+  RateLimiter::Manner manner;
 };
 // Counts what an answer has used; what it costs, where there is a price.
 std::optional<double> settle(ChatParts& parts, const Registry& registry, const Step& step,

@@ -44,7 +44,7 @@ std::shared_ptr<Lanes::Place> Lanes::take(const std::string& model) {
     return std::make_shared<Place>(shared_from_this(), model);
   }
   in_vain_ = true;
-  if (room.calls == 0) ask_again_in(std::max(room.wait, kTogether));
+  if (room.calls == 0) retry_in(std::max(room.wait, kTogether));
   return nullptr;
 }
 
@@ -61,7 +61,7 @@ Gate::Room Lanes::room_of(const std::string& model) {
   return all;
 }
 
-void Lanes::ask_again_in(milliseconds wait) {
+void Lanes::retry_in(milliseconds wait) {
   const auto due = steady_clock::now() + wait;
   if (due_ != Gate::Time{} && due_ <= due) return;
   due_ = due;

@@ -46,7 +46,7 @@ class Lanes : public std::enable_shared_from_this<Lanes> {
 
  private:
   Gate::Room room_of(const std::string& model);
-  void ask_again_in(std::chrono::milliseconds wait);
+  void retry_in(std::chrono::milliseconds wait);
   void is_time();
   void left(const std::string& model);
 

@@ -20,12 +20,12 @@ SteadyTime over_at(std::int64_t slice) { return SteadyTime((slice + 1) * kSlice 
 
 // The flow of a bucket: in any minute burst - 1 + 60 s of flow ≤ limit.
 double per_ms(std::int64_t limit) {
-  return (static_cast<double>(limit) - MinuteBucket::burst(limit) + 1) / 60'000;
+  return (static_cast<double>(limit) - RateBucket::burst(limit) + 1) / 60'000;
 }
 
 }  // namespace
 
-double MinuteWindow::used(SteadyTime now) {
+double RateWindow::used(SteadyTime now) {
   const auto young = std::find_if(slices_.begin(), slices_.end(),
                                   [&](const Slice& slice) { return over_at(slice.number) > now; });
   slices_.erase(slices_.begin(), young);
@@ -34,11 +34,9 @@ double MinuteWindow::used(SteadyTime now) {
   return sum;
 }
 
-double MinuteWindow::left(std::int64_t limit, SteadyTime now) {
-  return static_cast<double>(limit) - used(now);
-}
+double RateWindow::left(std::int64_t limit, SteadyTime now) { return static_cast<double>(limit) - used(now); }
 
-milliseconds MinuteWindow::wait(std::int64_t limit, double take, SteadyTime now) {
+milliseconds RateWindow::wait(std::int64_t limit, double take, SteadyTime now) {
   if (limit <= 0) return kAtOnce;
   double missing = std::min(take, static_cast<double>(limit)) - left(limit, now);
   milliseconds wait = kAtOnce;
@@ -49,7 +47,7 @@ milliseconds MinuteWindow::wait(std::int64_t limit, double take, SteadyTime now)
   return wait;
 }
 
-void MinuteWindow::take(std::int64_t limit, double take, SteadyTime now) {
+void RateWindow::take(std::int64_t limit, double take, SteadyTime now) {
   if (limit <= 0) return;
   if (take >= 0) {
     const std::int64_t number = slice_at(now);
@@ -64,11 +62,11 @@ void MinuteWindow::take(std::int64_t limit, double take, SteadyTime now) {
   }
 }
 
-double MinuteBucket::burst(std::int64_t limit) {
+double RateBucket::burst(std::int64_t limit) {
   return std::max(1.0, std::floor(static_cast<double>(limit) / 10));
 }
 
-void MinuteBucket::refill(std::int64_t limit, SteadyTime now) {
+void RateBucket::refill(std::int64_t limit, SteadyTime now) {
   if (limit != std::exchange(limit_, limit)) {
     level_ = burst(limit);
   } else {
@@ -78,44 +76,44 @@ void MinuteBucket::refill(std::int64_t limit, SteadyTime now) {
   at_ = now;
 }
 
-milliseconds MinuteBucket::wait(std::int64_t limit, double take, SteadyTime now) {
+milliseconds RateBucket::wait(std::int64_t limit, double take, SteadyTime now) {
   if (limit <= 0) return kAtOnce;
   refill(limit, now);
   const double missing = std::min(take, burst(limit)) - level_;
   return missing <= 0 ? kAtOnce : milliseconds(static_cast<std::int64_t>(missing / per_ms(limit)) + 1);
 }
 
-void MinuteBucket::take(std::int64_t limit, double take, SteadyTime now) {
+void RateBucket::take(std::int64_t limit, double take, SteadyTime now) {
   if (limit <= 0) return;
   refill(limit, now);
   level_ = std::min(burst(limit), level_ - take);
 }
 
-double MinuteBucket::level(std::int64_t limit, SteadyTime now) {
+double RateBucket::level(std::int64_t limit, SteadyTime now) {
   refill(limit, now);
   return level_;
 }
 
-milliseconds MinuteLimit::wait(std::int64_t limit, double take, Manner manner, SteadyTime now) {
+milliseconds RateLimiter::wait(std::int64_t limit, double take, Manner manner, SteadyTime now) {
   const milliseconds wait = window_.wait(limit, take, now);
   return manner == Manner::kAtOnce ? wait : std::max(wait, spread_.wait(limit, take, now));
 }
 
-void MinuteLimit::take(std::int64_t limit, double take, Manner manner, SteadyTime now) {
+void RateLimiter::take(std::int64_t limit, double take, Manner manner, SteadyTime now) {
   window_.take(limit, take, now);
   if (manner == Manner::kSpread) spread_.take(limit, take, now);
 }
 
-double MinuteLimit::calls(std::int64_t limit, double size, SteadyTime now) {
+double RateLimiter::calls(std::int64_t limit, double size, SteadyTime now) {
   const double most = static_cast<double>(limit);
   return std::min(window_.left(limit, now) / std::min(size, most),
-                  spread_.level(limit, now) / std::min(size, MinuteBucket::burst(limit)));
+                  spread_.level(limit, now) / std::min(size, RateBucket::burst(limit)));
 }
 
 namespace {
 
 using std::chrono::milliseconds;
-using Manner = MinuteLimit::Manner;
+using Manner = RateLimiter::Manner;
 constexpr milliseconds kBusyAgain{1'000};  // when a call that is running may have ended
 constexpr milliseconds kNow{0};
 
@@ -247,7 +245,7 @@ Gate::Room Gate::room(const ModelLimits& limits) {
   if (const auto limit = limits.requests_per_minute; limit > 0)
     bounded(requests_.calls(limit, 1, now), requests_.wait(limit, 1, Manner::kSpread, now));
   if (const auto limit = limits.tokens_per_minute; limit > 0) {
-    const double size = usual_tokens_ == 0 ? MinuteBucket::burst(limit) : usual_tokens_;
+    const double size = usual_tokens_ == 0 ? RateBucket::burst(limit) : usual_tokens_;
     bounded(tokens_.calls(limit, size, now), tokens_.wait(limit, size, Manner::kSpread, now));
   }
   if (const int waiting = waiting_count_; waiting > 0) bounded(room.calls - waiting, kBusyAgain);

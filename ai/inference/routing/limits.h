@@ -23,7 +23,7 @@ using SteadyTime = std::chrono::steady_clock::time_point;
 // What was taken in the last minute: never more than the limit in any 60 s, all of it at once if need be.
 // A take above the limit is let through when nothing else was taken. Counts in slices of 500 ms, each until
 // all of it is a minute old.
-class MinuteWindow {
+class RateWindow {
  public:
   // How long until `take` fits; 0: it does now.
   std::chrono::milliseconds wait(std::int64_t limit, double take, SteadyTime now);
@@ -42,7 +42,7 @@ class MinuteWindow {
 
 // Spreads over the minute what need not hurry: a tenth of the limit at once, the rest evenly. A take above
 // what is there is let through when the bucket is as full as it gets, and paid off before the next.
-class MinuteBucket {
+class RateBucket {
  public:
   // What a full one lets through at once.
   static double burst(std::int64_t limit);
@@ -60,7 +60,7 @@ class MinuteBucket {
 
 // A limit as calls meet it: those that somebody waits for (kAtOnce) by the window alone, those of a queue
 // (kSpread) by both.
-class MinuteLimit {
+class RateLimiter {
  public:
   enum class Manner : std::uint8_t { kAtOnce, kSpread };
   std::chrono::milliseconds wait(std::int64_t limit, double take, Manner manner, SteadyTime now);
@@ -69,8 +69,8 @@ class MinuteLimit {
   double calls(std::int64_t limit, double size, SteadyTime now);
 
  private:
-  MinuteWindow window_;
-  MinuteBucket spread_;
+  RateWindow window_;
+  RateBucket spread_;
 };
 
 // The way to one target: calls at a time, requests and tokens per minute (ModelLimits, MinuteLimit). Loop
@@ -95,7 +95,7 @@ class Gate {
   net::Task<base::Status> wait(ModelLimits limits, std::int64_t tokens, int priority, net::Cancel& cancel);
   // What was taken turned out to be `tokens` more (or less, negative); requests: calls beyond the first.
   // `manner`: kAtOnce of what has entered, kSpread of what has waited.
-  void charge(const ModelLimits& limits, int requests, std::int64_t tokens, MinuteLimit::Manner manner);
+  void charge(const ModelLimits& limits, int requests, std::int64_t tokens, RateLimiter::Manner manner);
   void leave();
   // The target said that it had too much: those who wait do so until then, too. Direct calls find out for
   // themselves.
@@ -126,15 +126,15 @@ class Gate {
     std::chrono::milliseconds wait{0};
     Bound by = Bound::kRest;
   };
-  Held try_take(const ModelLimits& limits, std::int64_t tokens, MinuteLimit::Manner manner);
-  Held held(const ModelLimits& limits, double tokens, MinuteLimit::Manner manner, Time now);
+  Held try_take(const ModelLimits& limits, std::int64_t tokens, RateLimiter::Manner manner);
+  Held held(const ModelLimits& limits, double tokens, RateLimiter::Manner manner, Time now);
   static std::string text(Bound bound, const ModelLimits& limits);
   void let_in();
 
   net::Loop& loop_;
   std::function<void()> eased_;
   std::mutex mutex_;  // guards the next four
-  MinuteLimit requests_, tokens_;
+  RateLimiter requests_, tokens_;
   double usual_tokens_ = 0;  // of a call, smoothed; 0: none yet
   Time rests_until_{};
   std::map<Place, Waiter> waiting_;

@@ -23,7 +23,7 @@ struct Provider {
 }  // namespace
 
 struct ModelLists::Parts : std::enable_shared_from_this<Parts> {
-  Parts(Ground g, ModelListOptions o) : ground(g), options(o) {}
+  Parts(Dependencies g, ModelListOptions o) : dependencies(g), options(o) {}
 
   std::vector<std::shared_ptr<Provider>> due();
   void begin(const std::shared_ptr<Provider>& provider);
@@ -31,10 +31,10 @@ struct ModelLists::Parts : std::enable_shared_from_this<Parts> {
   void take(const std::shared_ptr<Provider>& provider,
             base::Result<std::vector<providers::ListedModel>> models);
   void tell();
-  bool all_heard() const;
+  bool all_received() const;
   List list() const;
 
-  const Ground ground;
+  const Dependencies dependencies;
   const ModelListOptions options;
   mutable std::mutex mutex;  // guards what follows
   std::vector<std::shared_ptr<Provider>> all;
@@ -43,7 +43,7 @@ struct ModelLists::Parts : std::enable_shared_from_this<Parts> {
   bool closed = false;
 };
 
-bool ModelLists::Parts::all_heard() const {
+bool ModelLists::Parts::all_received() const {
   return std::ranges::all_of(all, [](const auto& each) { return each->answered; });
 }
 
@@ -76,7 +76,7 @@ void ModelLists::Parts::begin(const std::shared_ptr<Provider>& provider) {
   handlers.on_done = [weak = weak_from_this(), provider](base::Result<net::HttpReply> reply) {
     if (const auto self = weak.lock()) self->answered(provider, std::move(reply));
   };
-  auto transfer = ground.client.start(std::move(request), std::move(handlers));
+  auto transfer = dependencies.client.start(std::move(request), std::move(handlers));
   const std::lock_guard lock(mutex);
   provider->transfer = std::move(transfer);
 }
@@ -87,28 +87,29 @@ void ModelLists::Parts::answered(const std::shared_ptr<Provider>& provider,
   if (reply->status != 200)
     return take(provider, providers::upstream_error(provider->target, reply->status, reply->headers, {}));
   auto body = std::make_shared<const std::string>(std::move(reply->body));
-  const bool posted = ground.pool.post(base::Pool::Lane::kLarge, [weak = weak_from_this(), provider, body] {
-    if (const auto self = weak.lock())
-      self->take(provider, providers::read_model_list(provider->target, *body));
-  });
+  const bool posted =
+      dependencies.pool.post(base::Pool::Lane::kLarge, [weak = weak_from_this(), provider, body] {
+        if (const auto self = weak.lock())
+          self->take(provider, providers::read_model_list(provider->target, *body));
+      });
   if (!posted) take(provider, base::error(base::Code::kOverloaded, "the pool is full"));
 }
 
 void ModelLists::Parts::take(const std::shared_ptr<Provider>& provider,
                              base::Result<std::vector<providers::ListedModel>> models) {
   if (!models) {
-    base::log_info("models_not_listed", {{"provider", std::string(provider->target.preset->name)},
-                                         {"reason", models.error().message}});
+    base::log_info("models_list_failed", {{"provider", std::string(provider->target.preset->name)},
+                                          {"reason", models.error().message}});
   }
-  bool all_are_heard = false;
+  bool all_parts_received = false;
   {
     const std::lock_guard lock(mutex);
     provider->answered = true;
     provider->transfer.reset();
     if (models) provider->models = *std::move(models);
-    all_are_heard = all_heard();
+    all_parts_received = all_received();
   }
-  if (all_are_heard) tell();
+  if (all_parts_received) tell();
 }
 
 void ModelLists::Parts::tell() {
@@ -124,8 +125,8 @@ void ModelLists::Parts::tell() {
   for (const auto& each : told) each(now);
 }
 
-ModelLists::ModelLists(Ground ground, const ModelSettings& settings, ModelListOptions options)
-    : parts_(std::make_shared<Parts>(ground, options)) {
+ModelLists::ModelLists(Dependencies dependencies, const ModelSettings& settings, ModelListOptions options)
+    : parts_(std::make_shared<Parts>(dependencies, options)) {
   reload(settings);
 }
 
@@ -140,7 +141,7 @@ ModelLists::~ModelLists() {
       if (provider->transfer) open.push_back(std::move(provider->transfer));
     }
   }
-  for (const auto& transfer : open) parts_->ground.client.cancel(transfer);
+  for (const auto& transfer : open) parts_->dependencies.client.cancel(transfer);
 }
 
 void ModelLists::ask(std::function<void(List)> heard) {
@@ -149,12 +150,12 @@ void ModelLists::ask(std::function<void(List)> heard) {
   {
     const std::lock_guard lock(parts_->mutex);
     due = parts_->due();
-    if (parts_->all_heard()) {
+    if (parts_->all_received()) {
       now = parts_->list();
     } else {
       if (parts_->waiting.empty()) {
         parts_->first_wait =
-            parts_->ground.loop.after(parts_->options.first_wait, [weak = std::weak_ptr(parts_)] {
+            parts_->dependencies.loop.after(parts_->options.first_wait, [weak = std::weak_ptr(parts_)] {
               if (const auto parts = weak.lock()) parts->tell();
             });
       }

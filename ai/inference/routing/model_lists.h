@@ -23,7 +23,7 @@ struct ModelListOptions {
 // that does not answer costs nothing: what it said before stays. Thread-safe.
 class ModelLists {
  public:
-  struct Ground {
+  struct Dependencies {
     net::Loop& loop;
     net::HttpClient& client;
     base::Pool& pool;  // reads what comes
@@ -36,7 +36,7 @@ class ModelLists {
   using List = std::shared_ptr<const std::vector<Listed>>;
 
   // All of the ground outlives this.
-  ModelLists(Ground ground, const ModelSettings& settings, ModelListOptions options = {});
+  ModelLists(Dependencies dependencies, const ModelSettings& settings, ModelListOptions options = {});
   ~ModelLists();
   ModelLists(const ModelLists&) = delete;
   ModelLists& operator=(const ModelLists&) = delete;

@@ -66,7 +66,7 @@ base::Error no_format(const Model& model) {
 base::Result<std::vector<ModelPtr>> the_one(const Registry& registry, const ChatRequest& request) {
   base::Result<ModelPtr> model = find_chat(registry, request.models.front());
   if (!model) return model.error();
-  if (request.asks_format && !takes_format(**model)) return no_format(**model);
+  if (request.needs_format && !takes_format(**model)) return no_format(**model);
   return std::vector<ModelPtr>{*std::move(model)};
 }
 
@@ -121,13 +121,14 @@ std::optional<std::string> transcription_model(const Registry& registry, std::st
   return std::nullopt;
 }
 
-providers::ToldTimes told_times(const Registry& registry, std::string_view name, std::string_view language) {
-  providers::ToldTimes all{.segments = true, .words = true};
+providers::ReportedTimes reported_times(const Registry& registry, std::string_view name,
+                                        std::string_view language) {
+  providers::ReportedTimes all{.segments = true, .words = true};
   const std::optional<std::string> known = transcription_model(registry, name);
   const ModelPtr model = known ? registry.look_up(*known) : nullptr;
   if (!model) return all;
   for (const ModelRow& row : model->rows) {
-    const providers::ToldTimes times = providers::told_times(row.target, language);
+    const providers::ReportedTimes times = providers::reported_times(row.target, language);
     all.segments = all.segments && times.segments;
     all.words = all.words && times.words;
   }
@@ -163,7 +164,7 @@ base::Result<std::vector<ModelPtr>> candidates(const Registry& registry, const C
                    [](const auto& a, const auto& b) { return a.first > b.first; });
   models.clear();
   for (auto& [points, model] : scored) {
-    if (request.asks_format && !takes_format(*model)) return no_format(*model);
+    if (request.needs_format && !takes_format(*model)) return no_format(*model);
     models.push_back(std::move(model));
   }
   return models;
@@ -177,7 +178,7 @@ std::vector<ModelPtr> with_fallbacks(const Registry& registry, std::vector<Model
     for (const ModelRow& row : from->rows) {
       for (const std::string& name : row.fallbacks) {
         const base::Result<ModelPtr> model = find_chat(registry, name);
-        const bool wanted = model && (!request.asks_format || takes_format(**model));
+        const bool wanted = model && (!request.needs_format || takes_format(**model));
         if (wanted && !contains(models, *model) && models.size() < kRouteModelsMax) models.push_back(*model);
       }
     }

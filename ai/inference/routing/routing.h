@@ -56,6 +56,7 @@ bool hears(const ModelRow& row);
 std::optional<std::string> transcription_model(const Registry& registry, std::string_view name);
 // The times that come with what is heard for `name`, whichever row hears it, its fallbacks aside; `language`:
 // as the request has it, or empty. The local engine tells them all.
-providers::ToldTimes told_times(const Registry& registry, std::string_view name, std::string_view language);
+providers::ReportedTimes reported_times(const Registry& registry, std::string_view name,
+                                        std::string_view language);
 
 }  // namespace millrace::inference

@@ -33,12 +33,12 @@ double gauge_of(BreakerState state) {
 
 }  // namespace
 
-base::Counter Meters::tokens(const std::string& model, const char* type) {
+base::Counter UpstreamMetrics::tokens(const std::string& model, const char* type) {
   return metrics_.counter("millrace_tokens_total", "Tokens of chat completions.",
                           {{"model", model}, {"type", type}});
 }
 
-Meters::Series& Meters::of(const Registry& registry, const std::string& model) {
+UpstreamMetrics::Series& UpstreamMetrics::of(const Registry& registry, const std::string& model) {
   const std::string& label = label_of(registry, model);
   const auto found = series_.find(label);
   if (found != series_.end()) return found->second;
@@ -59,11 +59,11 @@ Meters::Series& Meters::of(const Registry& registry, const std::string& model) {
   return series_.emplace(label, std::move(series)).first->second;
 }
 
-void Meters::called(const Registry& registry, const std::string& model, double seconds) {
+void UpstreamMetrics::called(const Registry& registry, const std::string& model, double seconds) {
   of(registry, model).duration.observe(seconds);
 }
 
-void Meters::failed(const Registry& registry, const std::string& model, base::Code code) {
+void UpstreamMetrics::failed(const Registry& registry, const std::string& model, base::Code code) {
   Series& series = of(registry, model);
   auto found = series.errors.find(code);
   if (found == series.errors.end()) {
@@ -76,11 +76,12 @@ void Meters::failed(const Registry& registry, const std::string& model, base::Co
   found->second.add();
 }
 
-void Meters::first_token(const Registry& registry, const std::string& model, double seconds) {
+void UpstreamMetrics::first_token(const Registry& registry, const std::string& model, double seconds) {
   of(registry, model).first_token.observe(seconds);
 }
 
-void Meters::used(const Registry& registry, const std::string& model, const schemas::ChatUsage& usage) {
+void UpstreamMetrics::used(const Registry& registry, const std::string& model,
+                           const schemas::ChatUsage& usage) {
   const Series& series = of(registry, model);
   series.prompt.add(static_cast<double>(std::max<std::int64_t>(usage.prompt, 0)));
   series.completion.add(static_cast<double>(std::max<std::int64_t>(usage.completion, 0)));
@@ -88,11 +89,11 @@ void Meters::used(const Registry& registry, const std::string& model, const sche
   series.reasoning.add(static_cast<double>(std::max<std::int64_t>(usage.reasoning.value_or(0), 0)));
 }
 
-void Meters::paid(const Registry& registry, const std::string& model, double usd) {
+void UpstreamMetrics::paid(const Registry& registry, const std::string& model, double usd) {
   of(registry, model).cost.add(usd);
 }
 
-void Meters::breaker(const Registry& registry, const std::string& model, BreakerState state) {
+void UpstreamMetrics::breaker(const Registry& registry, const std::string& model, BreakerState state) {
   of(registry, model).breaker.set(gauge_of(state));
 }
 

@@ -11,9 +11,9 @@ namespace millrace::inference {
 
 // The metrics of calls to upstreams. Label `model`: a name of the configuration, else "other". Loop thread
 // only.
-class Meters {
+class UpstreamMetrics {
  public:
-  explicit Meters(base::Metrics& metrics) : metrics_(metrics) {}
+  explicit UpstreamMetrics(base::Metrics& metrics) : metrics_(metrics) {}
 
   void called(const Registry& registry, const std::string& model, double seconds);
   void failed(const Registry& registry, const std::string& model, base::Code code);

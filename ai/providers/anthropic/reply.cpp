@@ -131,7 +131,7 @@ base::Error anthropic_error(const Target& target, const Json& said) {
   const auto* const known = std::find_if(kErrorStatus.begin(), kErrorStatus.end(),
                                          [&](const auto& one) { return one.first == type; });
   return stream_error(target, known == kErrorStatus.end() ? 0 : known->second,
-                      upstream_words(text_of(said, "message")));
+                      upstream_text(text_of(said, "message")));
 }
 
 std::string_view anthropic_refusal(const Json& message) {
@@ -303,7 +303,7 @@ class AnthropicStream final : public StreamReader {
     out.emplace_back().content = text;
   }
 
-  void tell_citations(std::vector<schemas::ChatPiece>& out) {
+  void write_citations(std::vector<schemas::ChatPiece>& out) {
     schemas::ChatPiece piece;
     citations_.end_block();
     citations_.tell(piece.extra);
@@ -329,7 +329,7 @@ class AnthropicStream final : public StreamReader {
     const auto found = blocks_.find(integer_of(event, "index").value_or(0));
     if (found == blocks_.end()) return;
     Block& block = found->second;
-    if (block.type == "text") tell_citations(out);
+    if (block.type == "text") write_citations(out);
     if (block.type == "thinking") continuity_.thinking(block.thinking, block.signature);
     if (block.type == "tool_use" && !block.has_arguments) add_arguments(block, block.input, out);
     blocks_.erase(found);

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kUserBytesMax = 64;
 
-void tell_limit(const Target& target, const ClaudeModel& model, Parameters& parameters, Json& wire) {
+void write_limit(const Target& target, const ClaudeModel& model, Parameters& parameters, Json& wire) {
   const std::int64_t bound = target.output_max.value_or(model.output_default());
   const std::optional<std::int64_t> wanted = integer_of(parameters.take("max_completion_tokens"));
   std::int64_t told = wanted.value_or(bound);
@@ -27,7 +27,7 @@ void tell_limit(const Target& target, const ClaudeModel& model, Parameters& para
   wire["max_tokens"] = std::max<std::int64_t>(told, 1);
 }
 
-void tell_stop(Parameters& parameters, Json& wire) {
+void write_stop(Parameters& parameters, Json& wire) {
   const Json* stop = parameters.take("stop");
   if (stop == nullptr || !stop->is_array()) return;
   Json told = Json::array();
@@ -38,7 +38,7 @@ void tell_stop(Parameters& parameters, Json& wire) {
   if (!told.empty()) wire["stop_sequences"] = std::move(told);
 }
 
-void tell_format(const ClaudeModel& model, Parameters& parameters, Json& wire) {
+void write_format(const ClaudeModel& model, Parameters& parameters, Json& wire) {
   const Json* format = parameters.take("response_format");
   if (format == nullptr || text_of(*format, "type") == "text") return;
   const Json* schema = member(member(*format, "json_schema"), "schema");
@@ -46,7 +46,7 @@ void tell_format(const ClaudeModel& model, Parameters& parameters, Json& wire) {
   wire["output_config"]["format"] = {{"type", "json_schema"}, {"schema", *schema}};
 }
 
-void tell_user(Parameters& parameters, Json& wire) {
+void write_user(Parameters& parameters, Json& wire) {
   const Json* safety = parameters.take("safety_identifier");
   const Json* user = parameters.take("user");
   if (safety != nullptr && user != nullptr) parameters.dropped("user");
@@ -56,7 +56,7 @@ void tell_user(Parameters& parameters, Json& wire) {
   wire["metadata"]["user_id"] = cut_text(id, kUserBytesMax);
 }
 
-void tell_tier(Parameters& parameters, Json& wire) {
+void write_tier(Parameters& parameters, Json& wire) {
   const Json* tier = parameters.take("service_tier");
   if (tier == nullptr) return;
   if (text_of(tier) == "auto") {
@@ -93,15 +93,15 @@ base::Result<WireRequest> anthropic_request(const Target& target, const schemas:
   Json wire = {{"model", target.model}, {"messages", std::move(turns->messages)}};
   if (!turns->system.empty()) wire["system"] = std::move(turns->system);
   if (stream) wire["stream"] = true;
-  tell_limit(target, model, parameters, wire);
-  const bool forced_call = tell_anthropic_tools(parameters, model, wire);
-  tell_anthropic_thinking(parameters, model, {.forced_call = forced_call, .thoughtless = turns->thoughtless},
-                          wire);
-  tell_anthropic_sampling(parameters, model, wire);
-  tell_stop(parameters, wire);
-  tell_format(model, parameters, wire);
-  tell_user(parameters, wire);
-  tell_tier(parameters, wire);
+  write_limit(target, model, parameters, wire);
+  const bool forced_call = write_anthropic_tools(parameters, model, wire);
+  write_anthropic_thinking(parameters, model, {.forced_call = forced_call, .thoughtless = turns->thoughtless},
+                           wire);
+  write_anthropic_sampling(parameters, model, wire);
+  write_stop(parameters, wire);
+  write_format(model, parameters, wire);
+  write_user(parameters, wire);
+  write_tier(parameters, wire);
 
   WireRequest made;
   made.path = versioned_path(target.base_url, "/v1", "/messages");
@@ -120,8 +120,8 @@ namespace {
 constexpr double kTemperatureMax = 1.0;
 constexpr double kThinkingTopPMin = 0.95;
 
-void tell_budget(const ThinkingWish& wish, const ThinkingObstacles& obstacles, Parameters& report,
-                 Json& wire) {
+void write_budget(const ThinkingRequest& wish, const ThinkingObstacles& obstacles, Parameters& report,
+                  Json& wire) {
   const std::int64_t room = wire["max_tokens"].get<std::int64_t>() - 1;
   std::optional<std::int64_t> wanted = wish.budget;
   if (wish.by_thinking) {
@@ -145,7 +145,7 @@ std::string_view known_effort(std::string_view effort, const ClaudeModel& model)
   return known ? effort : std::string_view();
 }
 
-void tell_effort(std::string_view effort, const ClaudeModel& model, Parameters& report, Json& wire) {
+void write_effort(std::string_view effort, const ClaudeModel& model, Parameters& report, Json& wire) {
   if (effort.empty()) return;
   const std::string_view told = known_effort(effort, model);
   if (told.empty()) return report.dropped("reasoning_effort");
@@ -153,9 +153,9 @@ void tell_effort(std::string_view effort, const ClaudeModel& model, Parameters& 
   wire["output_config"]["effort"] = told;
 }
 
-void tell_adaptive(const ThinkingWish& wish, const ThinkingObstacles& obstacles, const ClaudeModel& model,
-                   Parameters& report, Json& wire) {
-  tell_effort(wish.effort, model, report, wire);
+void write_adaptive(const ThinkingRequest& wish, const ThinkingObstacles& obstacles, const ClaudeModel& model,
+                    Parameters& report, Json& wire) {
+  write_effort(wish.effort, model, report, wire);
   if (obstacles.forced_call) {
     if (wish.by_thinking) report.dropped("thinking");
     return;
@@ -168,16 +168,16 @@ void tell_adaptive(const ThinkingWish& wish, const ThinkingObstacles& obstacles,
   if (model.hides_thinking()) wire["thinking"]["display"] = "summarized";
 }
 
-void tell_off(const ThinkingWish& wish, const ClaudeModel& model, Parameters& report, Json& wire) {
+void write_off(const ThinkingRequest& wish, const ClaudeModel& model, Parameters& report, Json& wire) {
   if (model.always_thinks()) {
     if (wish.by_thinking) report.dropped("thinking");
-    return tell_effort(wish.effort, model, report, wire);
+    return write_effort(wish.effort, model, report, wire);
   }
   if (wish.by_thinking && model.takes_thinking_off()) wire["thinking"] = {{"type", "disabled"}};
   if (wish.by_thinking && !wish.effort.empty() && wish.effort != "none") report.dropped("reasoning_effort");
 }
 
-void tell_temperature(const Json& temperature, bool thinks, Parameters& report, Json& wire) {
+void write_temperature(const Json& temperature, bool thinks, Parameters& report, Json& wire) {
   if (!temperature.is_number()) return report.dropped("temperature");
   const double wanted = temperature.get<double>();
   if (thinks) {
@@ -192,7 +192,7 @@ void tell_temperature(const Json& temperature, bool thinks, Parameters& report, 
   }
 }
 
-void tell_top_p(const Json& top_p, bool thinks, Parameters& report, Json& wire) {
+void write_top_p(const Json& top_p, bool thinks, Parameters& report, Json& wire) {
   wire["top_p"] = top_p;
   if (!thinks || !top_p.is_number() || top_p.get<double>() >= kThinkingTopPMin) return;
   report.clamped("top_p");
@@ -201,22 +201,22 @@ void tell_top_p(const Json& top_p, bool thinks, Parameters& report, Json& wire) 
 
 }  // namespace
 
-void tell_anthropic_thinking(Parameters& parameters, const ClaudeModel& model,
-                             const ThinkingObstacles& obstacles, Json& wire) {
-  const ThinkingWish wish = take_thinking(parameters);
-  if (wish.kind == ThinkingWish::Kind::kUnset) return;
-  if (wish.kind == ThinkingWish::Kind::kOff) return tell_off(wish, model, parameters, wire);
+void write_anthropic_thinking(Parameters& parameters, const ClaudeModel& model,
+                              const ThinkingObstacles& obstacles, Json& wire) {
+  const ThinkingRequest wish = take_thinking(parameters);
+  if (wish.kind == ThinkingRequest::Kind::kUnset) return;
+  if (wish.kind == ThinkingRequest::Kind::kOff) return write_off(wish, model, parameters, wire);
   switch (model.thinking()) {
     case ClaudeModel::Thinking::kNone:
       return wish.drop(parameters);
     case ClaudeModel::Thinking::kBudget:
-      return tell_budget(wish, obstacles, parameters, wire);
+      return write_budget(wish, obstacles, parameters, wire);
     case ClaudeModel::Thinking::kAdaptive:
-      return tell_adaptive(wish, obstacles, model, parameters, wire);
+      return write_adaptive(wish, obstacles, model, parameters, wire);
   }
 }
 
-void tell_anthropic_sampling(Parameters& parameters, const ClaudeModel& model, Json& wire) {
+void write_anthropic_sampling(Parameters& parameters, const ClaudeModel& model, Json& wire) {
   const Json* temperature = parameters.take("temperature");
   const Json* top_p = parameters.take("top_p");
   const Json* top_k = parameters.take("top_k");
@@ -228,11 +228,11 @@ void tell_anthropic_sampling(Parameters& parameters, const ClaudeModel& model, J
     if (top_k != nullptr) parameters.dropped("top_k");
     return;
   }
-  if (temperature != nullptr) tell_temperature(*temperature, thinks, parameters, wire);
+  if (temperature != nullptr) write_temperature(*temperature, thinks, parameters, wire);
   if (top_p != nullptr && wire.contains("temperature") && !model.takes_both_sampling()) {
     parameters.dropped("top_p");
   } else if (top_p != nullptr) {
-    tell_top_p(*top_p, thinks, parameters, wire);
+    write_top_p(*top_p, thinks, parameters, wire);
   }
   if (top_k != nullptr && thinks) parameters.dropped("top_k");
   if (top_k != nullptr && !thinks) wire["top_k"] = *top_k;
@@ -307,7 +307,7 @@ Json xai_search(const Json& wanted, Parameters& report) {
   return tool;
 }
 
-void tell_search(Parameters& parameters, Json& tools) {
+void write_search(Parameters& parameters, Json& tools) {
   const Json* options = parameters.take("web_search_options");
   const Json* wanted = parameters.take("search_parameters");
   const bool is_off = wanted != nullptr && text_of(*wanted, "mode") == "off";
@@ -322,7 +322,7 @@ void tell_search(Parameters& parameters, Json& tools) {
 
 }  // namespace
 
-bool tell_anthropic_tools(Parameters& parameters, const ClaudeModel& model, Json& wire) {
+bool write_anthropic_tools(Parameters& parameters, const ClaudeModel& model, Json& wire) {
   const Json* given = parameters.take("tools");
   const Json* choice = parameters.take("tool_choice");
   const Json* parallel = parameters.take("parallel_tool_calls");
@@ -331,7 +331,7 @@ bool tell_anthropic_tools(Parameters& parameters, const ClaudeModel& model, Json
 
   Json tools = Json::array();
   for (const FunctionTool& tool : request.tools) tools.push_back(tool_block(tool, model, parameters));
-  tell_search(parameters, tools);
+  write_search(parameters, tools);
   if (tools.empty()) {
     if (request.choice.mode == ToolChoice::Mode::kRequired) parameters.dropped("tool_choice");
     if (parallel != nullptr) parameters.dropped("parallel_tool_calls");

@@ -21,14 +21,14 @@ struct ThinkingObstacles {
 
 // Writes `thinking` and `output_config.effort`, from `thinking` and `reasoning_effort`, as the model's
 // generation takes them. REQUIRES: `wire` has max_tokens.
-void tell_anthropic_thinking(Parameters& parameters, const ClaudeModel& model,
-                             const ThinkingObstacles& obstacles, Json& wire);
+void write_anthropic_thinking(Parameters& parameters, const ClaudeModel& model,
+                              const ThinkingObstacles& obstacles, Json& wire);
 
 // Writes temperature, top_p and top_k. REQUIRES: thinking has been told.
-void tell_anthropic_sampling(Parameters& parameters, const ClaudeModel& model, Json& wire);
+void write_anthropic_sampling(Parameters& parameters, const ClaudeModel& model, Json& wire);
 
 // Writes `tools` and `tool_choice` of a request to Anthropic, the server's own web search among them. True:
 // the choice forces a call, which does not go together with thinking.
-bool tell_anthropic_tools(Parameters& parameters, const ClaudeModel& model, Json& wire);
+bool write_anthropic_tools(Parameters& parameters, const ClaudeModel& model, Json& wire);
 
 }  // namespace millrace::providers

@@ -25,7 +25,7 @@ class AnthropicTranslation final : public Translation {
   std::string error_message(std::string_view body) const override {
     const std::optional<Json> said = parse_wire(body);
     const Json* error = said ? member(*said, "error") : nullptr;
-    return error != nullptr ? upstream_words(text_of(*error, "message")) : std::string();
+    return error != nullptr ? upstream_text(text_of(*error, "message")) : std::string();
   }
 };
 

@@ -223,7 +223,7 @@ base::Status GeminiCandidate::finish(const Target& target, const Json& candidate
     const std::string_view why = text_of(candidate, "finishMessage");
     std::string words(reason);
     if (!why.empty()) words.append(": ").append(why);
-    return stream_error(target, 0, upstream_words(words));
+    return stream_error(target, 0, upstream_text(words));
   }
   finished_ = true;
   out.finish_reason = reason == "MAX_TOKENS" ? "length" : gemini_filters(reason) ? "content_filter" : "stop";
@@ -272,7 +272,7 @@ const Json* gemini_error_of(const Json& said) {
 
 base::Error gemini_error(const Target& target, const Json& error) {
   const auto code = static_cast<int>(std::clamp<std::int64_t>(integer_of(error, "code").value_or(0), 0, 999));
-  return stream_error(target, code, upstream_words(text_of(error, "message")));
+  return stream_error(target, code, upstream_text(text_of(error, "message")));
 }
 
 bool gemini_filters(std::string_view finish_reason) { return holds(kFiltered, finish_reason); }

@@ -177,15 +177,15 @@ class Telling {
   // Nothing is told of what is left to the model.
   bool tell(const std::string& name, const Json& value) {
     if (name != "user" && is_word(value, "auto")) return true;
-    if (name == "size") return tell_size(text_of(&value));
+    if (name == "size") return write_size(text_of(&value));
     if (!model_.is_imagen) return false;
-    if (name == "output_format") return tell_format(text_of(&value));
+    if (name == "output_format") return write_format(text_of(&value));
     if (name != "output_compression" || request_.word("output_format") != "jpeg") return false;
     output_options["compressionQuality"] = value;
     return true;
   }
 
-  bool tell_size(std::string_view size) {
+  bool write_size(std::string_view size) {
     const auto told = gemini_image_size(model_, size);
     if (!told) return false;
     image_config["aspectRatio"] = told->aspect_ratio;
@@ -195,7 +195,7 @@ class Telling {
     return true;
   }
 
-  bool tell_format(std::string_view format) {
+  bool write_format(std::string_view format) {
     if (format != "png" && format != "jpeg") return false;
     output_options["mimeType"] = std::string("image/").append(format);
     return true;
@@ -225,8 +225,8 @@ std::string says(const Target& target, std::string_view what, std::string_view r
                  std::string_view words) {
   std::string message(shown_name(target));
   message.append(what);
-  if (!reason.empty()) message.append(" (").append(upstream_words(reason)).append(")");
-  if (!words.empty()) message.append(": ").append(upstream_words(words));
+  if (!reason.empty()) message.append(" (").append(upstream_text(reason)).append(")");
+  if (!words.empty()) message.append(": ").append(upstream_text(words));
   return message;
 }
 
@@ -255,20 +255,20 @@ bool take_image(Json& holder, const char* data, ImageReply& reply) {
 }
 
 // What an upstream counts is within what sums of it can hold, and what JSON's readers keep exact.
-std::int64_t told_count(std::int64_t count) {
+std::int64_t reported_count(std::int64_t count) {
   constexpr std::int64_t kCountMax = std::int64_t{1} << 53;
   return std::clamp<std::int64_t>(count, 0, kCountMax);
 }
 
 void json_count(Json& sum, std::int64_t count) {
-  sum = told_count(sum.get<std::int64_t>() + told_count(count));
+  sum = reported_count(sum.get<std::int64_t>() + reported_count(count));
 }
 
 std::optional<schemas::ImageUsage> drawn_usage(const Json* said) {
   const auto counted = gemini_usage(said);
   if (!counted) return std::nullopt;
-  schemas::ImageUsage usage{told_count(counted->prompt), told_count(counted->completion),
-                            told_count(counted->total), nullptr};
+  schemas::ImageUsage usage{reported_count(counted->prompt), reported_count(counted->completion),
+                            reported_count(counted->total), nullptr};
   const Json* details = member(said, "promptTokensDetails");
   if (details == nullptr || !details->is_array()) return usage;
   usage.input_details = {{"text_tokens", 0}, {"image_tokens", 0}};

@@ -41,6 +41,6 @@ std::string_view GeminiModel::level(std::string_view wanted) const {
 }
 
 bool GeminiModel::signs_calls() const { return major >= 3; }
-bool GeminiModel::searches_beside_tools() const { return major >= 3; }
+bool GeminiModel::searches_with_tools() const { return major >= 3; }
 
 }  // namespace millrace::providers

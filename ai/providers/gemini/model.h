@@ -21,8 +21,8 @@ struct GeminiModel {
   bool may_not_think() const;  // takes a budget of 0
   // The nearest level that it knows to one of minimal, low, medium, high.
   std::string_view level(std::string_view wanted) const;
-  bool signs_calls() const;            // refuses a call of its own without the signature
-  bool searches_beside_tools() const;  // googleSearch together with functions
+  bool signs_calls() const;          // refuses a call of its own without the signature
+  bool searches_with_tools() const;  // googleSearch together with functions
 };
 
 GeminiModel gemini_model(std::string_view name);

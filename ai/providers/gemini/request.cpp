@@ -58,8 +58,8 @@ base::Result<WireRequest> gemini_request(const Target& target, const schemas::Ch
 
   Json wire = {{"contents", std::move(turns->contents)}};
   if (!turns->system_parts.empty()) wire["systemInstruction"] = {{"parts", std::move(turns->system_parts)}};
-  tell_gemini_tools(parameters, model, wire);
-  tell_gemini_config(parameters, model, wire);
+  write_gemini_tools(parameters, model, wire);
+  write_gemini_config(parameters, model, wire);
   if (const Json* settings = parameters.take("safety_settings")) wire["safetySettings"] = *settings;
 
   WireRequest made;
@@ -100,7 +100,7 @@ std::string camel_case(std::string_view name) {
   return made;
 }
 
-void tell_seed(Parameters& parameters, Json& config) {
+void write_seed(Parameters& parameters, Json& config) {
   const Json* seed = parameters.take("seed");
   if (seed == nullptr) return;
   const std::int64_t wanted = integer_of(seed).value_or(INT64_MAX);
@@ -109,7 +109,7 @@ void tell_seed(Parameters& parameters, Json& config) {
   config["seed"] = told;
 }
 
-void tell_logprobs(Parameters& parameters, Json& config) {
+void write_logprobs(Parameters& parameters, Json& config) {
   const Json* wanted = parameters.take("logprobs");
   const std::optional<std::int64_t> top = integer_of(parameters.take("top_logprobs"));
   if (!is_true(wanted)) return;
@@ -117,7 +117,7 @@ void tell_logprobs(Parameters& parameters, Json& config) {
   if (top.value_or(0) > 0) config["logprobs"] = *top;
 }
 
-void tell_format(Parameters& parameters, Json& config) {
+void write_format(Parameters& parameters, Json& config) {
   const Json* format = parameters.take("response_format");
   if (format == nullptr || text_of(*format, "type") == "text") return;
   config["responseMimeType"] = "application/json";
@@ -127,7 +127,7 @@ void tell_format(Parameters& parameters, Json& config) {
   config["responseJsonSchema"].erase("$schema");
 }
 
-void tell_voices(Parameters& parameters, Json& config) {
+void write_voices(Parameters& parameters, Json& config) {
   if (const Json* modalities = parameters.take("modalities");
       modalities != nullptr && modalities->is_array()) {
     for (const Json& one : *modalities) {
@@ -195,7 +195,7 @@ void merge_gemini(Json& made, const Json& own) {
   overlay(made, std::move(words));
 }
 
-void tell_gemini_config(Parameters& parameters, const GeminiModel& model, Json& wire) {
+void write_gemini_config(Parameters& parameters, const GeminiModel& model, Json& wire) {
   Json config = Json::object();
   for (const auto& [name, told] : kRenamed) {
     if (const Json* value = parameters.take(name)) config[std::string(told)] = *value;
@@ -203,11 +203,11 @@ void tell_gemini_config(Parameters& parameters, const GeminiModel& model, Json& 
   if (const Json* top_k = parameters.take("top_k"); top_k != nullptr && integer_of(top_k) != 0) {
     config["topK"] = *top_k;
   }
-  tell_seed(parameters, config);
-  tell_logprobs(parameters, config);
-  tell_format(parameters, config);
-  tell_voices(parameters, config);
-  tell_gemini_thinking(parameters, model, config);
+  write_seed(parameters, config);
+  write_logprobs(parameters, config);
+  write_format(parameters, config);
+  write_voices(parameters, config);
+  write_gemini_thinking(parameters, model, config);
   if (const Json* own = parameters.take("generation_config")) merge_gemini(config, *own);
   if (!config.empty()) wire["generationConfig"] = std::move(config);
 }
@@ -217,11 +217,11 @@ namespace {
 constexpr std::int64_t kDynamicBudget = -1;  // the model decides
 
 // What the words of both parameters come to; said of the one that was given.
-void clamped(const ThinkingWish& wish, Parameters& report) {
+void clamped(const ThinkingRequest& wish, Parameters& report) {
   report.clamped(wish.by_thinking ? "thinking" : "reasoning_effort");
 }
 
-void tell_budget(const ThinkingWish& wish, const GeminiModel& model, Parameters& report, Json& config) {
+void write_budget(const ThinkingRequest& wish, const GeminiModel& model, Parameters& report, Json& config) {
   std::optional<std::int64_t> budget = wish.budget;
   if (!budget && !wish.effort.empty()) {
     budget = budget_of_effort(wish.effort);
@@ -236,7 +236,8 @@ void tell_budget(const ThinkingWish& wish, const GeminiModel& model, Parameters&
   config["thinkingConfig"] = {{"thinkingBudget", told}, {"includeThoughts", true}};
 }
 
-void tell_no_budget(const ThinkingWish& wish, const GeminiModel& model, Parameters& report, Json& config) {
+void write_no_budget(const ThinkingRequest& wish, const GeminiModel& model, Parameters& report,
+                     Json& config) {
   if (!model.may_not_think()) clamped(wish, report);
   config["thinkingConfig"] = {{"thinkingBudget", model.may_not_think() ? 0 : model.budget_min()}};
 }
@@ -249,7 +250,7 @@ std::string_view level_word(std::string_view effort) {
   return known ? effort : std::string_view();
 }
 
-void tell_level(const ThinkingWish& wish, const GeminiModel& model, Parameters& report, Json& config) {
+void write_level(const ThinkingRequest& wish, const GeminiModel& model, Parameters& report, Json& config) {
   Json& thinking = config["thinkingConfig"];
   thinking = {{"includeThoughts", true}};
   if (wish.budget) {
@@ -271,20 +272,20 @@ void tell_level(const ThinkingWish& wish, const GeminiModel& model, Parameters& 
 
 }  // namespace
 
-void tell_gemini_thinking(Parameters& parameters, const GeminiModel& model, Json& config) {
-  const ThinkingWish wish = take_thinking(parameters);
-  if (wish.kind == ThinkingWish::Kind::kUnset) return;
-  const bool off = wish.kind == ThinkingWish::Kind::kOff;
+void write_gemini_thinking(Parameters& parameters, const GeminiModel& model, Json& config) {
+  const ThinkingRequest wish = take_thinking(parameters);
+  if (wish.kind == ThinkingRequest::Kind::kUnset) return;
+  const bool off = wish.kind == ThinkingRequest::Kind::kOff;
   if (off && wish.by_thinking && !wish.effort.empty()) parameters.dropped("reasoning_effort");
   switch (model.thinking()) {
     case GeminiModel::Thinking::kNone:
       if (!off) wish.drop(parameters);
       return;
     case GeminiModel::Thinking::kBudget:
-      return off ? tell_no_budget(wish, model, parameters, config)
-                 : tell_budget(wish, model, parameters, config);
+      return off ? write_no_budget(wish, model, parameters, config)
+                 : write_budget(wish, model, parameters, config);
     case GeminiModel::Thinking::kLevel:
-      if (!off) return tell_level(wish, model, parameters, config);
+      if (!off) return write_level(wish, model, parameters, config);
       clamped(wish, parameters);
       config["thinkingConfig"] = {{"thinkingLevel", model.level("minimal")}};
   }
@@ -320,7 +321,7 @@ Json calling_config(const ToolChoice& choice) {
 }
 
 // Gemini's own search has no options: it is asked for, or not.
-void tell_search(Parameters& parameters, bool is_possible, Json& tools) {
+void write_search(Parameters& parameters, bool is_possible, Json& tools) {
   const Json* options = parameters.take("web_search_options");
   const Json* wanted = parameters.take("search_parameters");
   if (wanted != nullptr && text_of(*wanted, "mode") == "off") wanted = nullptr;
@@ -340,7 +341,7 @@ void tell_search(Parameters& parameters, bool is_possible, Json& tools) {
 
 }  // namespace
 
-void tell_gemini_tools(Parameters& parameters, const GeminiModel& model, Json& wire) {
+void write_gemini_tools(Parameters& parameters, const GeminiModel& model, Json& wire) {
   const Json* given = parameters.take("tools");
   const Json* choice = parameters.take("tool_choice");
   const ToolRequest request = read_tools(given, choice);
@@ -354,7 +355,7 @@ void tell_gemini_tools(Parameters& parameters, const GeminiModel& model, Json& w
   const bool has_functions = !functions.empty();
   Json tools = Json::array();
   if (has_functions) tools.push_back({{"functionDeclarations", std::move(functions)}});
-  tell_search(parameters, !has_functions || model.searches_beside_tools(), tools);
+  write_search(parameters, !has_functions || model.searches_with_tools(), tools);
   if (!tools.empty()) wire["tools"] = std::move(tools);
 
   Json config = Json::object();

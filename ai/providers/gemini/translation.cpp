@@ -26,7 +26,7 @@ class GeminiTranslation final : public Translation {
   std::string error_message(std::string_view body) const override {
     const std::optional<Json> said = parse_wire(body);
     const Json* error = said ? gemini_error_of(*said) : nullptr;
-    return error != nullptr ? upstream_words(text_of(*error, "message")) : std::string();
+    return error != nullptr ? upstream_text(text_of(*error, "message")) : std::string();
   }
 };
 

@@ -47,7 +47,7 @@ std::string inputs_of(const EmbeddingPart& part) {
 
 bool is_mistral(const Target& target) { return target.preset->dialect == Dialect::kMistral; }
 
-void tell_user(const Target& target, const EmbeddingRequest& request, WireRequest& made, Json& rest) {
+void write_user(const Target& target, const EmbeddingRequest& request, WireRequest& made, Json& rest) {
   if (request.user.empty()) return;
   const std::string_view told = first_characters(request.user, kUserCharactersMax);
   switch (support(target, "user").value_or(Support::kDropped)) {
@@ -95,7 +95,7 @@ WireRequest openai_embedding_request(const Target& target, const EmbeddingPart& 
   rest["model"] = target.model;
   if (request.dimensions) rest[is_mistral(target) ? "output_dimension" : "dimensions"] = *request.dimensions;
   if (target.preset->dialect == Dialect::kOpenai) rest["encoding_format"] = "base64";
-  tell_user(target, request, made, rest);
+  write_user(target, request, made, rest);
   made.path = "/embeddings";
   made.headers = {{"Content-Type", "application/json"}};
   made.body = schemas::dump(rest);
@@ -108,7 +108,7 @@ base::Result<schemas::EmbeddingReply> openai_embedding_reply(const Target& targe
                                                              std::size_t inputs) {
   std::optional<ReadVectors> read = read_vectors(body, "embedding");
   if (!read) return not_a_reply(target);
-  if (auto error = said_instead(target, read->rest)) return *std::move(error);
+  if (auto error = reported_instead(target, read->rest)) return *std::move(error);
   const auto data = read->rest.find("data");
   if (data == read->rest.end() || !data->is_array() || data->size() != inputs) return not_a_reply(target);
   auto vectors = rows_of(*data, read->vectors);
@@ -140,7 +140,7 @@ constexpr std::array<std::string_view, 3> kImageMembers{"created", "data", "usag
 
 bool is_dall_e(std::string_view model) { return model.starts_with("dall-e"); }
 
-void tell_user(Json& rest, WireRequest& made) {
+void write_user(Json& rest, WireRequest& made) {
   const auto user = rest.find("user");
   if (user == rest.end() || !user->is_string()) return;
   const std::string whole = user->get<std::string>();
@@ -206,7 +206,7 @@ WireRequest openai_image_request(const Target& target, const ImageRequest& reque
   if (request.stream) rest["stream"] = true;
   if (request.stream && request.partial_images > 0) rest["partial_images"] = request.partial_images;
   leave_out(target, rest, made);
-  tell_user(rest, made);
+  write_user(rest, made);
   made.path = "/images/generations";
   made.headers = {{"Content-Type", "application/json"}};
   made.body = schemas::dump(rest);
@@ -216,7 +216,7 @@ WireRequest openai_image_request(const Target& target, const ImageRequest& reque
 base::Result<ImageReply> openai_image_reply(const Target& target, std::string_view body) {
   std::optional<Json> value = parse_wire(body);
   if (!value || !value->is_object()) return not_a_reply(target);
-  if (auto error = said_instead(target, *value)) return *std::move(error);
+  if (auto error = reported_instead(target, *value)) return *std::move(error);
   const auto data = value->find("data");
   if (data == value->end() || !data->is_array() || data->empty()) return not_a_reply(target);
   ImageReply reply;
@@ -234,7 +234,7 @@ base::Result<std::optional<ImageEvent>> image_event(const Target& target, const 
   if (event.data == "[DONE]") return none;
   const std::optional<Json> value = parse_wire(event.data);
   if (!value || !value->is_object()) return not_a_reply(target);
-  if (auto error = said_instead(target, *value)) return *std::move(error);
+  if (auto error = reported_instead(target, *value)) return *std::move(error);
   const std::string_view type = text_of(*value, "type");
   const bool completed = type == "image_generation.completed";
   if (!completed && type != "image_generation.partial_image") return none;

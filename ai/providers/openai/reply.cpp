@@ -201,7 +201,7 @@ base::Result<schemas::ChatChoice> choice_of(const Target& target, Json& said, in
   std::string reason;
   take_text(said, "finish_reason", reason);
   choice.finish_reason = openai_finish_reason(reason, reader.has_calls());
-  if (choice.finish_reason.empty()) return stream_error(target, 0, "finish_reason " + upstream_words(reason));
+  if (choice.finish_reason.empty()) return stream_error(target, 0, "finish_reason " + upstream_text(reason));
   if (const Json* logprobs = member(said, "logprobs")) choice.logprobs = *logprobs;
   choice.extra = std::move(piece.extra);
   keep_unknown(said, kChoiceMembers, choice.extra);
@@ -228,7 +228,7 @@ base::Result<schemas::ChatReply> reply_of(const Target& target, QuickReply&& sai
   choice.reasoning = std::move(said.piece.reasoning);
   choice.finish_reason = openai_finish_reason(said.finish_word, false);
   if (choice.finish_reason.empty())
-    return stream_error(target, 0, "finish_reason " + upstream_words(said.finish_word));
+    return stream_error(target, 0, "finish_reason " + upstream_text(said.finish_word));
   return with_facts(std::move(reply), std::move(said.facts));
 }
 
@@ -239,7 +239,7 @@ base::Result<schemas::ChatReply> openai_reply(const Target& target, std::string_
   std::optional<Json> parsed = parse_wire(body);
   if (!parsed || !parsed->is_object()) return not_a_reply(target);
   Json& value = *parsed;
-  if (auto error = said_instead(target, value)) return *std::move(error);
+  if (auto error = reported_instead(target, value)) return *std::move(error);
   const auto choices = value.find("choices");
   if (choices == value.end() || !choices->is_array() || choices->empty()) return not_a_reply(target);
   schemas::ChatReply reply;
@@ -256,7 +256,7 @@ base::Result<schemas::ChatReply> openai_reply(const Target& target, std::string_
 
 std::string openai_error_message(std::string_view body) {
   const std::optional<Json> value = parse_wire(body);
-  return value && value->is_object() ? upstream_words(words_in(*value)) : std::string();
+  return value && value->is_object() ? upstream_text(words_in(*value)) : std::string();
 }
 
 std::string openai_finish_reason(std::string_view said, bool has_calls) {
@@ -308,11 +308,11 @@ void read_facts(Json& chunk, schemas::ChatFacts& facts) {
   keep_unknown(chunk, kChunkMembers, facts.extra);
 }
 
-std::optional<base::Error> said_instead(const Target& target, const Json& value) {
+std::optional<base::Error> reported_instead(const Target& target, const Json& value) {
   const Json* error = member(value, "error");
   if (error == nullptr && text_of(value, "object") != "error") return std::nullopt;
   const Json& fields = error != nullptr ? *error : value;
-  base::Error told = stream_error(target, status_in(fields), upstream_words(words_in(value)));
+  base::Error told = stream_error(target, status_in(fields), upstream_text(words_in(value)));
   name_cause(target, told, fields);
   return told;
 }

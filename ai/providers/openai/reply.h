@@ -63,7 +63,7 @@ std::optional<schemas::ChatUsage> openai_usage(const nlohmann::json& usage);
 void read_facts(nlohmann::json& chunk, schemas::ChatFacts& facts);
 
 // The error that `value` is instead of a reply or an event, if it is one.
-std::optional<base::Error> said_instead(const Target& target, const nlohmann::json& value);
+std::optional<base::Error> reported_instead(const Target& target, const nlohmann::json& value);
 
 // The rest of `object` without nulls, empty values and the `known` ones is added to `extra`.
 void keep_unknown(nlohmann::json& object, std::span<const std::string_view> known, nlohmann::json& extra);

@@ -36,8 +36,8 @@ class Writer {
   WireRequest write(bool stream) {
     out_.member("model", target_.model);
     for (const auto& [name, value] : request_.body.items()) parameter(name, value);
-    tell_n();
-    if (stream) tell_stream(dialect_, out_);
+    write_n();
+    if (stream) write_stream(dialect_, out_);
     WireRequest wire = openai_wire(stream);
     wire.body = out_.finish();
     wire.dropped = std::move(dropped_);
@@ -138,7 +138,7 @@ class Writer {
     return taken("medium") ? "medium" : "";
   }
 
-  void tell_n() {
+  void write_n() {
     if (request_.n <= 1) return;
     if (support(target_, "n") == Support::kNative) {
       out_.number("n", request_.n);

@@ -9,21 +9,21 @@ namespace {
 
 using schemas::ChatText;
 
-constexpr std::size_t kSpliceRoom = 256;  // what is written beside the client's own bytes, nearly always
+constexpr std::size_t kSpliceReserve = 256;  // what is written beside the client's own bytes, nearly always
 
 // Values that have to be cut or renamed elsewhere, and messages that are told in another form.
 bool speaks_as_clients_do(Dialect dialect) {
   return dialect == Dialect::kOpenai || dialect == Dialect::kXai || dialect == Dialect::kLocal;
 }
 
-bool is_told_as_it_is(const Target& target, const ChatText::Member& member) {
+bool is_passed_unchanged(const Target& target, const ChatText::Member& member) {
   if (member.name == "messages") return true;
   const std::size_t quotes = 2;
   if (member.name == "user" && member.size > kUserCharactersMax + quotes) return false;
   return support(target, member.name).value_or(Support::kDropped) != Support::kDropped;
 }
 
-std::string_view told_name(Dialect dialect, std::string_view name) {
+std::string_view reported_name(Dialect dialect, std::string_view name) {
   return name == "max_completion_tokens" && takes_max_tokens(dialect) ? "max_tokens" : name;
 }
 
@@ -41,9 +41,9 @@ WireRequest openai_wire(bool stream) {
 bool takes_max_tokens(Dialect dialect) { return dialect == Dialect::kMistral || dialect == Dialect::kLocal; }
 
 // Usage is always asked for: it is counted whether the client wants to see it or not.
-void tell_stream(Dialect dialect, schemas::JsonObject& out) {
+void write_stream(Dialect dialect, schemas::JsonObject& out) {
   out.flag("stream", true);
-  if (!tells_usage(dialect)) out.raw("stream_options", R"({"include_usage":true})");
+  if (!reports_usage(dialect)) out.raw("stream_options", R"({"include_usage":true})");
 }
 
 std::optional<WireRequest> openai_splice(const Target& target, const schemas::ChatRequest& request,
@@ -51,13 +51,14 @@ std::optional<WireRequest> openai_splice(const Target& target, const schemas::Ch
   const Dialect dialect = target.preset->dialect;
   const ChatText& said = request.quick;
   const bool fits = speaks_as_clients_do(dialect) && std::ranges::all_of(said.members, [&](const auto& each) {
-                      return is_told_as_it_is(target, each);
+                      return is_passed_unchanged(target, each);
                     });
   if (!fits) return std::nullopt;
-  schemas::JsonObject out(said.text.size() + kSpliceRoom);
+  schemas::JsonObject out(said.text.size() + kSpliceReserve);
   out.member("model", target.model);
-  for (const ChatText::Member& each : said.members) out.raw(told_name(dialect, each.name), said.value(each));
-  if (stream) tell_stream(dialect, out);
+  for (const ChatText::Member& each : said.members)
+    out.raw(reported_name(dialect, each.name), said.value(each));
+  if (stream) write_stream(dialect, out);
   WireRequest wire = openai_wire(stream);
   wire.body = out.finish();
   return wire;

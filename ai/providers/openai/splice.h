@@ -14,6 +14,6 @@ std::optional<WireRequest> openai_splice(const Target& target, const schemas::Ch
 // What both ways to write a request say alike.
 WireRequest openai_wire(bool stream);
 bool takes_max_tokens(Dialect dialect);  // and does not know max_completion_tokens
-void tell_stream(Dialect dialect, schemas::JsonObject& out);
+void write_stream(Dialect dialect, schemas::JsonObject& out);
 
 }  // namespace millrace::providers

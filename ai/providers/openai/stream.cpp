@@ -231,10 +231,10 @@ base::Status OpenaiStream::take(QuickReply&& said, std::vector<schemas::ChatPiec
 base::Status OpenaiStream::read_tree(const net::SseEvent& event, std::vector<schemas::ChatPiece>& out) {
   std::optional<Json> parsed = parse_wire(event.data);
   const bool is_object = parsed && parsed->is_object();
-  if (event.event == "error" && !is_object) return stream_error(target_, 0, upstream_words(event.data));
+  if (event.event == "error" && !is_object) return stream_error(target_, 0, upstream_text(event.data));
   if (!is_object) return not_a_reply(target_);
   Json& chunk = *parsed;
-  if (auto error = said_instead(target_, chunk)) return *std::move(error);
+  if (auto error = reported_instead(target_, chunk)) return *std::move(error);
   if (event.event == "error") return stream_error(target_, 0, openai_error_message(event.data));
   if (const auto choices = chunk.find("choices"); choices != chunk.end() && choices->is_array()) {
     for (Json& said : *choices) {
@@ -272,7 +272,7 @@ base::Status OpenaiStream::read_choice(Json& said, std::vector<schemas::ChatPiec
 base::Status OpenaiStream::end_choice(Choice& choice, const std::string& word, schemas::ChatPiece& piece) {
   if (word.empty()) return {};
   piece.finish_reason = openai_finish_reason(word, choice.reader.has_calls());
-  if (piece.finish_reason.empty()) return stream_error(target_, 0, "finish_reason " + upstream_words(word));
+  if (piece.finish_reason.empty()) return stream_error(target_, 0, "finish_reason " + upstream_text(word));
   if (std::exchange(choice.finished, true)) piece.finish_reason.clear();
   return {};
 }

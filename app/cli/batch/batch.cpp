@@ -198,7 +198,7 @@ bool Batch::look() {
   for (std::size_t begin = 0; begin < all.size(); begin += kIdsPerLook) {
     if (!look_at(all.subspan(begin, std::min(kIdsPerLook, all.size() - begin)))) return false;
   }
-  say_if_unserved();
+  print_if_unserved();
   return !fault_;
 }
 
@@ -213,7 +213,7 @@ bool Batch::look_at(std::span<const std::string> jobs) {
   for (const json& row : (*answer.json)["items"]) rows[row.value("id", "")] = row;
   answered();
   const auto held = std::ranges::find_if(rows, [](const auto& row) { return is_held(row.second); });
-  say_if_held(held == rows.end() ? json() : held->second);
+  print_if_held(held == rows.end() ? json() : held->second);
   const auto unserved = std::ranges::find_if(rows, [](const auto& row) { return is_unserved(row.second); });
   if (unserved != rows.end()) unserved_ = unserved_text(unserved->second);
   for (const std::string& job : jobs) {
@@ -221,7 +221,7 @@ bool Batch::look_at(std::span<const std::string> jobs) {
     const auto row = rows.find(job);
     if (row != rows.end()) {
       update(document, row->second);
-      say_if_again(document, row->second);
+      print_if_repeated(document, row->second);
     }
     const std::string status = row == rows.end() ? "gone" : document.status;
     if (status == "queued" || status == "running") continue;
@@ -234,32 +234,32 @@ bool Batch::look_at(std::span<const std::string> jobs) {
 }
 
 // Once each time that the queue is paused.
-void Batch::say_if_held(const json& held) {
+void Batch::print_if_held(const json& held) {
   const bool was_held = std::exchange(held_, held.is_object());
   if (held_ && !was_held) progress_.line("Waiting: " + paused_text(held));
 }
 
 // Once each time that it lasts.
-void Batch::say_if_unserved() {
+void Batch::print_if_unserved() {
   const auto now = std::chrono::steady_clock::now();
   if (unserved_.empty()) {
     unserved_since_.reset();
-    unserved_told_ = false;
+    unserved_printed_ = false;
     return;
   }
   if (!unserved_since_) unserved_since_ = now;
-  if (unserved_told_ || now - *unserved_since_ < kUnservedPatience) return;
-  unserved_told_ = true;
+  if (unserved_printed_ || now - *unserved_since_ < kUnservedPatience) return;
+  unserved_printed_ = true;
   progress_.line("Waiting: " + unserved_);
 }
 
 // Once after each attempt that did not end its job: a provider that cannot be reached, say.
-void Batch::say_if_again(Document& document, const json& row) {
+void Batch::print_if_repeated(Document& document, const json& row) {
   const int attempts = row.value("attempt", 0);
-  if (document.status != "queued" || is_held(row) || attempts <= document.attempts_told) return;
+  if (document.status != "queued" || is_held(row) || attempts <= document.attempts_printed) return;
   const bool is_all_read = document.pages_total > 0 && document.pages_done == document.pages_total;
   if (is_all_read) return;  // it is only put together
-  document.attempts_told = attempts;
+  document.attempts_printed = attempts;
   progress_.line("Waiting: " + document.input.file.string() + ": " + why_it_waits(client_, row));
 }
 

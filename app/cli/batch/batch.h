@@ -53,7 +53,7 @@ class Batch {
     int pages_done = 0, pages_total = 0;
     bool from_before = false;         // an earlier run made its job
     std::optional<int> pages_before;  // done when this run first looked
-    int attempts_told = 0;            // whose end was said, and what it waits for
+    int attempts_printed = 0;         // whose end was said, and what it waits for
   };
   void place(BatchInput input);
   void skip(const BatchInput& input, const ResumeEntry& entry);
@@ -63,9 +63,9 @@ class Batch {
   bool look();
   bool look_at(std::span<const std::string> jobs);
   static void update(Document& document, const nlohmann::json& row);
-  void say_if_held(const nlohmann::json& held);
-  void say_if_unserved();
-  void say_if_again(Document& document, const nlohmann::json& row);
+  void print_if_held(const nlohmann::json& held);
+  void print_if_unserved();
+  void print_if_repeated(Document& document, const nlohmann::json& row);
   void take(Document document, const std::string& status);
   void write(Document document, const BatchWork::Made& made);
   void refuse(const Document& document, const std::string& code, const std::string& message);
@@ -91,7 +91,7 @@ class Batch {
   bool held_ = false;     // jobs waited for a paused queue at the last look
   std::string unserved_;  // why some wait for a worker, by this look; empty: none does
   std::optional<std::chrono::steady_clock::time_point> unserved_since_;
-  bool unserved_told_ = false;
+  bool unserved_printed_ = false;
   Before before_;
   Totals ended_;  // of what has ended; `documents` is all of them
 };

@@ -37,7 +37,7 @@ std::string again(const Run& run) {
   return command + client_options(run.options) + " -o " + shell_word(run.request.output_folder);
 }
 
-void say_how_to_go_on(const Run& run) {
+void print_how_to_resume(const Run& run) {
   if (!run.request.output_folder.empty()) return run.progress.line("To go on, run it again: " + again(run));
   run.progress.line("Without an output folder it cannot be resumed.");
   for (const std::string& job : run.batch.jobs())
@@ -64,7 +64,7 @@ int interrupted(const Run& run) {
   const Batch& batch = run.batch;
   run.progress.line(
       detached_text(batch.totals(), batch.under_way(), batch.not_handed_in(), run.request.output_folder));
-  say_how_to_go_on(run);
+  print_how_to_resume(run);
   if (run.interrupt.wait(kSecondCtrlC)) cancel(run);
   return kInterrupted;
 }
@@ -76,11 +76,11 @@ int broken_off(const Run& run, ClientError fault) {
   print_error(fault);
   const std::string done = so_far_text(run.batch.totals(), run.request.output_folder);
   if (!done.empty()) run.progress.line(done);
-  if (run.batch.has_begun()) say_how_to_go_on(run);
+  if (run.batch.has_begun()) print_how_to_resume(run);
   return fault.exit_code;
 }
 
-void tell_all_ended(const Run& run) {
+void print_all_ended(const Run& run) {
   const Totals totals = run.batch.totals();
   run.progress.settle();
   if (!run.progress.on_terminal() && totals.documents > 1) run.progress.line(totals_line(totals));
@@ -98,7 +98,7 @@ int follow(const Run& run) {
   if (batch.interrupted()) return interrupted(run);
   batch.show();
   if (batch.fault()) return broken_off(run, *batch.fault());
-  tell_all_ended(run);
+  print_all_ended(run);
   return batch.failed() == 0 && !run.folders_skipped ? kOk : kFailed;
 }
 

@@ -57,7 +57,7 @@ namespace {
 
 constexpr const char* kMockPrefix = "mock/";
 
-ChatManner manner_of(const ChatWish& wish, std::string model) {
+ChatManner manner_of(const ChatArguments& wish, std::string model) {
   ChatManner manner;
   manner.model = std::move(model);
   manner.max_tokens = wish.max_tokens;
@@ -69,7 +69,7 @@ ChatManner manner_of(const ChatWish& wish, std::string model) {
 }
 
 // The images as URLs. kOk, or what is wrong has been said.
-int read_images(const ChatWish& wish, std::vector<std::string>& urls) {
+int read_images(const ChatArguments& wish, std::vector<std::string>& urls) {
   for (const std::string& image : wish.images) {
     auto url = image_url_of(image);
     if (!url) return misused(url.error().message);
@@ -79,7 +79,7 @@ int read_images(const ChatWish& wish, std::vector<std::string>& urls) {
 }
 
 // Who tries it out at a terminal would take its answers for a model's.
-void say_if_echo(const std::string& model, const ClientOptions& options) {
+void print_if_echo(const std::string& model, const ClientOptions& options) {
   if (options.quiet || !model.starts_with(kMockPrefix) || ::isatty(STDERR_FILENO) != 1) return;
   std::cerr << model << " is an echo: it says again what it is asked. For a model, start the gateway with a "
             << "provider's key: OPENAI_API_KEY=… " << program() << " serve\n";
@@ -87,9 +87,9 @@ void say_if_echo(const std::string& model, const ClientOptions& options) {
 
 }  // namespace
 
-int run_chat(const ChatWish& wish, ClientOptions options) {
+int run_chat(const ChatArguments& wish, ClientOptions options) {
   Interrupt interrupt;
-  ChatAsking asking(options, interrupt, wish.verbose);
+  ChatExchange asking(options, interrupt, wish.verbose);
   if (!wish.result.empty()) return asking.read_deferred(wish.result, wish.wait);
   if (wish.wait && !wish.deferred) return misused("--wait goes with --deferred or with --result");
   const bool conversation = wish.message.empty() && ::isatty(STDIN_FILENO) == 1;
@@ -103,7 +103,7 @@ int run_chat(const ChatWish& wish, ClientOptions options) {
   if (exit_code != kOk) return exit_code;
   const std::string model = asking.model_for(wish.model, exit_code);
   if (model.empty()) return exit_code;
-  say_if_echo(model, options);
+  print_if_echo(model, options);
   const ChatManner manner = manner_of(wish, model);
   json messages = json::array();
   if (!wish.system.empty()) messages.push_back(message_of("system", wish.system));

@@ -13,7 +13,7 @@ class Interrupt;
 // said on stderr; kInterrupted: Ctrl-C.
 int read_message(const std::vector<std::string>& words, Interrupt& interrupt, std::string& message);
 
-struct ChatWish {
+struct ChatArguments {
   std::string model;                 // empty: the only one that chats
   std::string system;                // empty: none
   std::vector<std::string> message;  // words; "-": standard input. None: standard input, or a conversation
@@ -29,6 +29,6 @@ struct ChatWish {
 
 // `millrace chat`; returns an ExitCode. The answer comes on stdout as it is made. Without a message, at a
 // terminal, a conversation (chat_talk.h).
-int run_chat(const ChatWish& wish, ClientOptions options);
+int run_chat(const ChatArguments& wish, ClientOptions options);
 
 }  // namespace millrace::cli

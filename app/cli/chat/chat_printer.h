@@ -22,7 +22,7 @@ struct ChatShow {
 };
 
 // What was heard of an answer.
-struct ChatHeard {
+struct ChatReceived {
   std::string text, refusal, finish_reason, model;
   std::string dropped;               // what the model was not told as asked, where no header could say it
   nlohmann::json usage;              // null: not said
@@ -40,7 +40,7 @@ class ChatPrinter {
   void take_whole(const nlohmann::json& completion);
   // Ends the line that the answer stands in.
   void settle();
-  const ChatHeard& heard() const { return heard_; }
+  const ChatReceived& heard() const { return heard_; }
 
  private:
   void take_chunk(const nlohmann::json& chunk);
@@ -52,7 +52,7 @@ class ChatPrinter {
   ChatShow show_;
   std::FILE* out_;
   std::FILE* err_;
-  ChatHeard heard_;
+  ChatReceived heard_;
   bool thinking_ = false, line_open_ = false;
 };
 

@@ -91,7 +91,7 @@ ChatShow show_of(const ClientOptions& options) {
 }
 
 // An answer that is less than what was asked for does not look complete.
-int tell_short(const ChatHeard& heard) {
+int print_short(const ChatReceived& heard) {
   if (!heard.refusal.empty()) {
     std::cerr << "millrace: the model refuses: " << without_controls(heard.refusal) << '\n';
     return kFailed;
@@ -119,10 +119,10 @@ void add_header_text(std::string& to, const net::HttpReply& head, const char* na
 
 }  // namespace
 
-ChatAsking::ChatAsking(ClientOptions options, Interrupt& interrupt, bool verbose)
+ChatExchange::ChatExchange(ClientOptions options, Interrupt& interrupt, bool verbose)
     : client_(std::move(options), &interrupt), interrupt_(interrupt), verbose_(verbose) {}
 
-ChatAsked ChatAsking::ask(const ChatManner& manner, const json& messages) {
+ChatExchangeResult ChatExchange::ask(const ChatManner& manner, const json& messages) {
   ChatPrinter printer(show_of(client_.options()), stdout, stderr);
   Client::Answer answer;
   if (manner.stream) {
@@ -135,34 +135,34 @@ ChatAsked ChatAsking::ask(const ChatManner& manner, const json& messages) {
     if (answer.ok) printer.take_whole(*answer.json);
   }
   printer.settle();
-  ChatAsked asked{kOk, printer.heard().text};
+  ChatExchangeResult asked{kOk, printer.heard().text};
   if (answer.error.exit_code == kInterrupted) {
     asked.exit_code = kInterrupted;
   } else {
-    asked.exit_code = answer.ok ? tell_end(printer, answer.reply) : fail_with_advice(answer.error);
+    asked.exit_code = answer.ok ? deliver_end(printer, answer.reply) : fail_with_advice(answer.error);
   }
   return asked;
 }
 
-int ChatAsking::fail_with_advice(const ClientError& error) const {
+int ChatExchange::fail_with_advice(const ClientError& error) const {
   print_error(error);
   if (error.code == base::name(base::Code::kModelNotFound)) std::cerr << models_advice(client_.options());
   return error.exit_code;
 }
 
-int ChatAsking::tell_end(const ChatPrinter& printer, const net::HttpReply& head) {
-  const ChatHeard& heard = printer.heard();
+int ChatExchange::deliver_end(const ChatPrinter& printer, const net::HttpReply& head) {
+  const ChatReceived& heard = printer.heard();
   ClientError error{kServerError, 0, {}, "the answer broke off before its end", {}, true};
   if (heard.error) error = *heard.error;
   error.request_id = head.header("x-request-id");
   if (heard.error || !heard.whole) return fail_with_advice(error);
-  tell_more(printer, head);
-  return tell_short(heard);
+  print_more(printer, head);
+  return print_short(heard);
 }
 
 // What the model was not told is never kept back; the rest is for those who ask.
-void ChatAsking::tell_more(const ChatPrinter& printer, const net::HttpReply& head) {
-  const ChatHeard& heard = printer.heard();
+void ChatExchange::print_more(const ChatPrinter& printer, const net::HttpReply& head) {
+  const ChatReceived& heard = printer.heard();
   std::string_view dropped = head.header(kDroppedHeader);
   if (dropped.empty()) dropped = heard.dropped;
   if (!dropped.empty() && !client_.options().quiet)
@@ -180,7 +180,7 @@ void ChatAsking::tell_more(const ChatPrinter& printer, const net::HttpReply& hea
   std::cerr << line << '\n';
 }
 
-int ChatAsking::defer(const ChatManner& manner, const json& messages, bool wait) {
+int ChatExchange::defer(const ChatManner& manner, const json& messages, bool wait) {
   const auto answer = client_.request("POST", kPath, chat_body(manner, messages), fresh_key_header());
   if (!answer.ok) return fail_with_advice(answer.error);
   const std::string id = answer.json->value("request_id", "");
@@ -190,15 +190,15 @@ int ChatAsking::defer(const ChatManner& manner, const json& messages, bool wait)
   return kOk;
 }
 
-int ChatAsking::read_deferred(const std::string& request_id, bool wait) {
+int ChatExchange::read_deferred(const std::string& request_id, bool wait) {
   if (wait || ::isatty(STDERR_FILENO) == 1) return await(request_id, 0);
   const auto answer = client_.request("GET", kDeferredPath + percent_encoded(request_id));
   if (!answer.ok) return fail_with_advice(answer.error);
-  return answer.reply.status == kPending ? tell_not_yet(request_id) : show_whole(answer);
+  return answer.reply.status == kPending ? print_not_yet(request_id) : show_whole(answer);
 }
 
 // A key that chats need not be one that reads jobs: then their status is not told.
-int ChatAsking::tell_not_yet(const std::string& request_id) {
+int ChatExchange::print_not_yet(const std::string& request_id) {
   const auto job = client_.request("GET", "/v1/jobs/" + percent_encoded(request_id));
   const std::string status = job.ok ? text_at(*job.json, "status") : "";
   std::cerr << "millrace: not yet" << (status.empty() ? "" : " (" + status + ")")
@@ -207,9 +207,9 @@ int ChatAsking::tell_not_yet(const std::string& request_id) {
 }
 
 // A gateway that has answered once may go and come back.
-int ChatAsking::await(const std::string& request_id, int faults_left) {
+int ChatExchange::await(const std::string& request_id, int faults_left) {
   WaitingLine waiting("waiting for " + request_id + "…", client_.options().quiet);
-  GrowingPause pause;
+  Backoff pause;
   for (;;) {
     const auto answer = client_.request("GET", kDeferredPath + percent_encoded(request_id));
     if (answer.ok && answer.reply.status != kPending) return waiting.clear(), show_whole(answer);
@@ -226,14 +226,14 @@ int ChatAsking::await(const std::string& request_id, int faults_left) {
   }
 }
 
-int ChatAsking::show_whole(const Client::Answer& answer) {
+int ChatExchange::show_whole(const Client::Answer& answer) {
   ChatPrinter printer(show_of(client_.options()), stdout, stderr);
   printer.take_whole(*answer.json);
   printer.settle();
-  return tell_end(printer, answer.reply);
+  return deliver_end(printer, answer.reply);
 }
 
-std::string ChatAsking::model_for(const std::string& wanted, int& exit_code) {
+std::string ChatExchange::model_for(const std::string& wanted, int& exit_code) {
   if (!wanted.empty()) return wanted;
   const ChatModels found = chat_models(client_);
   exit_code = found.exit_code;

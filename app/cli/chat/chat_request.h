@@ -35,18 +35,18 @@ class ChatPrinter;
 class Interrupt;
 
 // How one question went.
-struct ChatAsked {
+struct ChatExchangeResult {
   int exit_code = kOk;
   std::string text;  // of the answer, as far as it came
 };
 
 // Puts questions to one gateway and shows their answers: on stdout, all else on stderr. Blocking.
-class ChatAsking {
+class ChatExchange {
  public:
-  ChatAsking(ClientOptions options, Interrupt& interrupt, bool verbose);
+  ChatExchange(ClientOptions options, Interrupt& interrupt, bool verbose);
 
   // kInterrupted: Ctrl-C has stopped it; the gateway lets the model go.
-  ChatAsked ask(const ChatManner& manner, const nlohmann::json& messages);
+  ChatExchangeResult ask(const ChatManner& manner, const nlohmann::json& messages);
   // Hands a deferred request in and prints its id, or waits for its answer and shows that.
   int defer(const ChatManner& manner, const nlohmann::json& messages, bool wait);
   // The answer of a deferred request, if it is there; else, at a terminal or with `wait`, once it is, and
@@ -60,10 +60,10 @@ class ChatAsking {
  private:
   int fail_with_advice(const ClientError& error) const;
   int await(const std::string& request_id, int faults_left);
-  int tell_not_yet(const std::string& request_id);
+  int print_not_yet(const std::string& request_id);
   int show_whole(const Client::Answer& answer);
-  int tell_end(const ChatPrinter& printer, const net::HttpReply& head);
-  void tell_more(const ChatPrinter& printer, const net::HttpReply& head);
+  int deliver_end(const ChatPrinter& printer, const net::HttpReply& head);
+  void print_more(const ChatPrinter& printer, const net::HttpReply& head);
 
   Client client_;
   Interrupt& interrupt_;

@@ -238,7 +238,7 @@ bool is_hopeless(int exit_code) {
 
 class Conversation {
  public:
-  Conversation(ChatAsking& asking, Interrupt& interrupt, const ChatManner& manner, json messages)
+  Conversation(ChatExchange& asking, Interrupt& interrupt, const ChatManner& manner, json messages)
       : asking_(asking),
         manner_(manner),
         messages_(std::move(messages)),
@@ -296,7 +296,7 @@ class Conversation {
   void ask(const std::string& question) {
     if (question.find_first_not_of(kBlanks) == std::string::npos) return;
     messages_.push_back(message_of("user", question));
-    const ChatAsked asked = asking_.ask(manner_, messages_);
+    const ChatExchangeResult asked = asking_.ask(manner_, messages_);
     if (!asked.text.empty()) {
       messages_.push_back(message_of("assistant", asked.text));
     } else {
@@ -306,7 +306,7 @@ class Conversation {
     if (!answered_ && is_hopeless(asked.exit_code)) end_ = asked.exit_code;
   }
 
-  ChatAsking& asking_;
+  ChatExchange& asking_;
   const ChatManner& manner_;
   json messages_;
   ChatHistory history_;
@@ -319,7 +319,7 @@ class Conversation {
 
 }  // namespace
 
-int talk(ChatAsking& asking, Interrupt& interrupt, const ChatManner& manner, json messages) {
+int talk(ChatExchange& asking, Interrupt& interrupt, const ChatManner& manner, json messages) {
   return Conversation(asking, interrupt, manner, std::move(messages)).run();
 }
 

@@ -51,6 +51,6 @@ std::unique_ptr<ChatLines> edited_lines(Interrupt& interrupt, ChatHistory& histo
 // far as it came; at a question it forgets the line, and a second one in a row leaves with kInterrupted. A
 // question that fails is told and forgotten; before the first answer, one that no question can mend (key,
 // model, connection) ends it with its exit code. `messages` are said before the first.
-int talk(ChatAsking& asking, Interrupt& interrupt, const ChatManner& manner, nlohmann::json messages);
+int talk(ChatExchange& asking, Interrupt& interrupt, const ChatManner& manner, nlohmann::json messages);
 
 }  // namespace millrace::cli

@@ -35,7 +35,7 @@ void put_length(std::string& bytes, std::size_t at) {
   for (std::size_t i = 0; i < 4; ++i) bytes[at + i] = static_cast<char>(rest >> (8 * i) & 0xFF);
 }
 
-bool is_standard_output(const SpeakWish& wish) {
+bool is_standard_output(const SpeakArguments& wish) {
   return wish.output.empty() || wish.output == kToStandardOutput;
 }
 
@@ -47,7 +47,7 @@ int check_text(const std::string& text) {
                  std::to_string(schemas::kSpeechCharactersMax) + " are said at a time");
 }
 
-int choose_format(const SpeakWish& wish, std::string& format) {
+int choose_format(const SpeakArguments& wish, std::string& format) {
   format = wish.format;
   if (!format.empty()) return kOk;
   format = is_standard_output(wish) ? "mp3" : speech_format_of(wish.output);
@@ -56,14 +56,14 @@ int choose_format(const SpeakWish& wish, std::string& format) {
                  " is none of .mp3, .opus, .ogg, .aac, .flac, .wav and .pcm: name a --format");
 }
 
-std::string speech_body(const SpeakWish& wish, const std::string& text, const std::string& format) {
+std::string speech_body(const SpeakArguments& wish, const std::string& text, const std::string& format) {
   json body = {{"model", wish.model}, {"input", text}, {"voice", wish.voice}, {"response_format", format}};
   if (wish.speed) body["speed"] = *wish.speed;
   return body.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-void tell_spoken(const SpeakWish& wish, const ClientOptions& options, const net::HttpReply& head,
-                 std::size_t bytes) {
+void print_spoken(const SpeakArguments& wish, const ClientOptions& options, const net::HttpReply& head,
+                  std::size_t bytes) {
   if (options.json) {
     std::cout
         << json{{"path", wish.output}, {"bytes", bytes}, {"model", head.header("x-millrace-model")}}.dump()
@@ -83,7 +83,7 @@ int print_speech(Client& client, std::string body) {
   return answer.ok ? kOk : fail(answer.error);
 }
 
-int write_speech(Client& client, const SpeakWish& wish, std::string body, bool is_wav) {
+int write_speech(Client& client, const SpeakArguments& wish, std::string body, bool is_wav) {
   auto file = PartialFile::at(wish.output);
   if (!file) return fail(file.error().message);
   bool written = true;
@@ -98,7 +98,7 @@ int write_speech(Client& client, const SpeakWish& wish, std::string body, bool i
   settle_wav_lengths(wav);
   if (is_wav) file->write(wav);
   if (const base::Status finished = file->finish(); !finished) return fail(finished.error().message);
-  tell_spoken(wish, client.options(), answer.reply, size);
+  print_spoken(wish, client.options(), answer.reply, size);
   return kOk;
 }
 
@@ -125,7 +125,7 @@ void settle_wav_lengths(std::string& wav) {
   put_length(wav, data + 4);
 }
 
-int run_speak(const SpeakWish& wish, ClientOptions options) {
+int run_speak(const SpeakArguments& wish, ClientOptions options) {
   Interrupt interrupt;
   if (is_standard_output(wish) && ::isatty(STDOUT_FILENO) == 1)
     return misused("sound is nothing for a terminal: name a file with -o, such as -o out.mp3");

@@ -7,7 +7,7 @@
 
 namespace millrace::cli {
 
-struct SpeakWish {
+struct SpeakArguments {
   std::vector<std::string> text;  // words; "-": standard input. None: standard input
   std::string output;             // a file; "-" or empty: standard output, if it is no terminal
   std::string voice = "alloy";
@@ -22,6 +22,6 @@ std::string speech_format_of(const std::string& path);
 void settle_wav_lengths(std::string& wav);
 
 // `millrace speak`; returns an ExitCode. What is broken off leaves no file.
-int run_speak(const SpeakWish& wish, ClientOptions options);
+int run_speak(const SpeakArguments& wish, ClientOptions options);
 
 }  // namespace millrace::cli

@@ -180,7 +180,7 @@ std::string standing_of(Client& client, const json& job) {
   return text_at(job, "status") + (why.empty() ? "" : ": " + why) + (done == "-" ? "" : ", " + done);
 }
 
-int tell_not_yet(Client& client, const JobResultRequest& request) {
+int print_not_yet(Client& client, const JobResultRequest& request) {
   const auto job = client.request("GET", "/v1/jobs/" + percent_encoded(request.job));
   if (!job.ok) return fail(job.error);
   std::cerr << "millrace: not yet (" << standing_of(client, *job.json) << ")\n";
@@ -213,7 +213,7 @@ int jobs_result(const JobResultRequest& request, ClientOptions options) {
   Client client(std::move(options));
   const auto answer = client.fetch_as_is(result_path(request));
   const bool is_of_a_job = !answer.reply.header("x-millrace-job").empty();
-  if (answer.reply.status == kNotThere && is_of_a_job) return tell_not_yet(client, request);
+  if (answer.reply.status == kNotThere && is_of_a_job) return print_not_yet(client, request);
   if (!answer.ok) return fail(answer.error);
   if (request.output.empty() || request.output == kResultToOutput) return print_result(answer.reply.body);
   return write_result(request.output, answer.reply.body, client.options());

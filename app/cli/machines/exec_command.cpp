@@ -32,7 +32,7 @@ constexpr std::chrono::seconds kQueuedPatience{2};
 constexpr int kInvalidStatus = 422;
 
 // What becomes of an execution that Ctrl-C has left before its end.
-void tell_left(const ExecEnd& end, const std::string& id, const ClientOptions& options) {
+void print_left(const ExecEnd& end, const std::string& id, const ClientOptions& options) {
   end_interrupted_line();
   if (end.cancelling) {
     std::cerr << "it is being cancelled: " << program() << " jobs show" << gateway_options(options) << " "
@@ -45,7 +45,7 @@ void tell_left(const ExecEnd& end, const std::string& id, const ClientOptions& o
 // Says how it ended, where the exit code does not say all of it.
 int ended(const ExecEnd& end, bool exit_status, const std::string& id, const ClientOptions& options) {
   const int exit_code = exit_code_of(end, exit_status);
-  if (end.status.empty() && end.failure == kInterrupted) tell_left(end, id, options);
+  if (end.status.empty() && end.failure == kInterrupted) print_left(end, id, options);
   const bool by_command = ended_by_itself(end);
   if (end.status.empty() || end.status == "succeeded" || (by_command && exit_status)) return exit_code;
   std::cerr << "millrace: " << id << " " << end.status;
@@ -81,7 +81,7 @@ int print_output(Client& client, const std::string& path) {
 }
 
 // A stream that is longer than what is kept of it does not look complete by accident.
-void tell_of_the_rest(const json& execution, const std::string& stream) {
+void print_rest(const json& execution, const std::string& stream) {
   if (!execution.value(stream + "_truncated", false)) return;
   std::cerr << "millrace: " << stream << " was cut: only the first of its "
             << execution.value(stream + "_bytes", std::int64_t{0}) << " bytes are kept (exec.output_max)\n";
@@ -99,11 +99,11 @@ void point_to_artifacts(const json& execution, const ClientOptions& options, con
 }
 
 // What an execution that has ended still has to say.
-void tell_more(Client& client, const std::string& path, const std::string& id, const std::string& machine) {
+void print_more(Client& client, const std::string& path, const std::string& id, const std::string& machine) {
   const auto answer = client.request("GET", path);
   if (!answer.ok) return;
-  tell_of_the_rest(*answer.json, "stdout");
-  tell_of_the_rest(*answer.json, "stderr");
+  print_rest(*answer.json, "stdout");
+  print_rest(*answer.json, "stderr");
   point_to_artifacts(*answer.json, client.options(), id, machine);
 }
 
@@ -154,7 +154,7 @@ int exec_run(const ExecRequest& request, ClientOptions options) {
   const std::string path = machine_path(machine.id) + "/" + id;
   const ExecEnd end = follow_patiently(path, answer.json->value("status", ""), id, options, interrupt);
   const int exit_code = ended(end, request.exit_status, id, options);
-  if (!end.status.empty()) tell_more(client, path, id, request.machine);
+  if (!end.status.empty()) print_more(client, path, id, request.machine);
   return exit_code;
 }
 
@@ -166,12 +166,13 @@ int exec_logs(const ExecLogsRequest& request, ClientOptions options) {
   const std::string path = machine_path(machine.id) + "/" + percent_encoded(request.execution);
   if (!request.follow) {
     const int printed = print_output(client, path);
-    if (printed == kOk && !client.options().json) tell_more(client, path, request.execution, request.machine);
+    if (printed == kOk && !client.options().json)
+      print_more(client, path, request.execution, request.machine);
     return printed;
   }
   const ExecEnd end = follow(path, options, interrupt, OnInterrupt::kLeave, {});
   const int exit_code = ended(end, false, request.execution, options);
-  if (!end.status.empty()) tell_more(client, path, request.execution, request.machine);
+  if (!end.status.empty()) print_more(client, path, request.execution, request.machine);
   return exit_code;
 }
 

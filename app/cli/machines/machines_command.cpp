@@ -121,7 +121,7 @@ int wait_for_phase(Client& client, Interrupt& interrupt, const std::string& phas
                    json& machine) {
   const auto deadline = Steady::now() + limit;
   const std::string path = "/v1/machines/" + percent_encoded(machine.value("machine_id", ""));
-  GrowingPause pauses;
+  Backoff pauses;
   for (;;) {
     const std::string now = machine.value("phase", "");
     if (now == phase) return kOk;
@@ -195,7 +195,7 @@ struct Wait {
 };
 
 // False: the time-out is no time.
-bool prepare(const MachinePatience& patience, Wait& wait) {
+bool prepare(const MachineWait& patience, Wait& wait) {
   const auto limit = base::parse_duration(patience.timeout);
   if (patience.wait) wait.interrupt.emplace();
   wait.limit = limit.value_or(wait.limit);
@@ -205,7 +205,7 @@ bool prepare(const MachinePatience& patience, Wait& wait) {
 
 // All are asked first, so that they go there at the same time.
 int act_on_all(const std::vector<std::string>& machines, const Call& act, const char* phase,
-               const MachinePatience& patience, ClientOptions options) {
+               const MachineWait& patience, ClientOptions options) {
   Wait wait;
   if (!prepare(patience, wait)) return kUsage;
   if (!wait.interrupt) return each(machines, std::move(options), act);
@@ -264,7 +264,7 @@ int machines_show(const std::string& wanted, ClientOptions options) {
   return kOk;
 }
 
-int machines_create(const MachineWish& wish, const MachinePatience& patience, ClientOptions options) {
+int machines_create(const MachineWish& wish, const MachineWait& patience, ClientOptions options) {
   Wait wait;
   if (!prepare(patience, wait)) return kUsage;
   Client client(std::move(options), wait.interrupt ? &*wait.interrupt : nullptr);
@@ -289,23 +289,23 @@ int machines_change(const std::string& wanted, const MachineWish& wish, ClientOp
   });
 }
 
-int machines_sleep(const std::vector<std::string>& machines, const MachinePatience& patience,
+int machines_sleep(const std::vector<std::string>& machines, const MachineWait& patience,
                    ClientOptions options) {
   return act_on_all(machines, posting("sleep"), kAsleep, patience, std::move(options));
 }
 
-int machines_wake(const std::vector<std::string>& machines, const MachinePatience& patience,
+int machines_wake(const std::vector<std::string>& machines, const MachineWait& patience,
                   ClientOptions options) {
   return act_on_all(machines, posting("wake"), kAwake, patience, std::move(options));
 }
 
-int machines_reboot(const std::vector<std::string>& machines, bool force, const MachinePatience& patience,
+int machines_reboot(const std::vector<std::string>& machines, bool force, const MachineWait& patience,
                     ClientOptions options) {
   return act_on_all(machines, posting("reboot", force ? R"({"force":true})" : ""), kAwake, patience,
                     std::move(options));
 }
 
-int machines_rm(const std::vector<std::string>& machines, bool yes, const MachinePatience& patience,
+int machines_rm(const std::vector<std::string>& machines, bool yes, const MachineWait& patience,
                 ClientOptions options) {
   if (!yes && (::isatty(STDIN_FILENO) == 0 || ::isatty(STDERR_FILENO) == 0)) {
     std::cerr << "millrace: `machines rm` destroys the disk as well; without a terminal it needs --yes\n";

@@ -38,7 +38,7 @@ struct MachineWish {
 };
 
 // Whether a command waits until the machine is where it is wanted: kFailed if it fails or takes longer.
-struct MachinePatience {
+struct MachineWait {
   bool wait = false;
   std::string timeout = "5m";
 };
@@ -48,17 +48,17 @@ struct MachinePatience {
 int machines_ls(ClientOptions options);  // by name
 int machines_show(const std::string& machine, ClientOptions options);
 // Prints the id alone, without --json, and before it waits.
-int machines_create(const MachineWish& wish, const MachinePatience& patience, ClientOptions options);
+int machines_create(const MachineWish& wish, const MachineWait& patience, ClientOptions options);
 int machines_change(const std::string& machine, const MachineWish& wish, ClientOptions options);
-int machines_sleep(const std::vector<std::string>& machines, const MachinePatience& patience,
+int machines_sleep(const std::vector<std::string>& machines, const MachineWait& patience,
                    ClientOptions options);
-int machines_wake(const std::vector<std::string>& machines, const MachinePatience& patience,
+int machines_wake(const std::vector<std::string>& machines, const MachineWait& patience,
                   ClientOptions options);
 // `force`: what runs on it is cancelled first.
-int machines_reboot(const std::vector<std::string>& machines, bool force, const MachinePatience& patience,
+int machines_reboot(const std::vector<std::string>& machines, bool force, const MachineWait& patience,
                     ClientOptions options);
 // Their disks go with them. Without `yes` it asks on a terminal and refuses elsewhere (kUsage).
-int machines_rm(const std::vector<std::string>& machines, bool yes, const MachinePatience& patience,
+int machines_rm(const std::vector<std::string>& machines, bool yes, const MachineWait& patience,
                 ClientOptions options);
 
 }  // namespace millrace::cli

@@ -179,7 +179,7 @@ class Session {
 
  private:
   // Once, where the machine takes longer than one that a worker looks after.
-  void tell_of_worker(WaitingLine& line) {
+  void print_worker_hint(WaitingLine& line) {
     const ClientOptions& options = client_.options();
     if (options.quiet || options.json || told_ || Steady::now() - begun_ < kWorkerPatience) return;
     told_ = true;
@@ -189,7 +189,7 @@ class Session {
   }
 
   int ask_again(WaitingLine& line) {
-    tell_of_worker(line);
+    print_worker_hint(line);
     for (int lost = 0;; ++lost) {
       if (wait(pauses_.next(retry_after(answer_.reply)), line)) return kInterrupted;
       auto answer = client_.request("GET", path_);
@@ -234,7 +234,7 @@ class Session {
   Interrupt& interrupt_;
   std::string path_;  // of the machine's sessions; once it is open, of this one
   Client::Answer answer_;
-  GrowingPause pauses_;
+  Backoff pauses_;
   const Steady::time_point begun_ = Steady::now();
   bool told_ = false;
   bool is_open_ = false;

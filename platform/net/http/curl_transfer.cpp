@@ -42,13 +42,13 @@ bool CurlTransfer::is_late() {
   deadline_.reset();
   const auto now = std::chrono::steady_clock::now();
   const auto due = (held_ ? now : heard_) + request_.idle_timeout;
-  late_ = broken_ == CURLE_OK && (!head_told_ || due <= now);
+  late_ = broken_ == CURLE_OK && (!head_delivered_ || due <= now);
   if (late_ || broken_ != CURLE_OK) return true;
   watch(due);
   return false;
 }
 
-void CurlTransfer::hear_again() {
+void CurlTransfer::resume_reading() {
   if (!is_running()) return;
   held_ = false;
   heard_ = std::chrono::steady_clock::now();
@@ -151,7 +151,7 @@ base::Error CurlTransfer::error_of(CURLcode code) const {
 }
 
 base::Error CurlTransfer::timeout_error() const {
-  if (late_ && head_told_) return timed_out("the reply stopped", "idle", request_.idle_timeout);
+  if (late_ && head_delivered_) return timed_out("the reply stopped", "idle", request_.idle_timeout);
   if (late_) return timed_out("no reply began", "first_byte", request_.first_byte_timeout);
   curl_off_t connected = 0, total = 0;
   curl_easy_getinfo(easy_.get(), CURLINFO_PRETRANSFER_TIME_T, &connected);
@@ -171,7 +171,7 @@ std::size_t CurlTransfer::on_header(char* data, std::size_t size, std::size_t co
 void CurlTransfer::take_header(std::string_view line) {
   if (line.starts_with("HTTP/")) {  // a new head (after 100 Continue)
     reply_.headers.clear();
-    head_told_ = false;
+    head_delivered_ = false;
     return;
   }
   const std::size_t colon = line.find(':');
@@ -179,8 +179,8 @@ void CurlTransfer::take_header(std::string_view line) {
   reply_.headers.emplace_back(lower_case(line.substr(0, colon)), trimmed(line.substr(colon + 1)));
 }
 
-void CurlTransfer::tell_head() {
-  if (std::exchange(head_told_, true)) return;
+void CurlTransfer::deliver_head() {
+  if (std::exchange(head_delivered_, true)) return;
   long status = 0;
   curl_easy_getinfo(easy_.get(), CURLINFO_RESPONSE_CODE, &status);
   reply_.status = static_cast<int>(status);
@@ -201,7 +201,7 @@ void CurlTransfer::drop_sent_body() {
 std::size_t CurlTransfer::on_body(char* data, std::size_t size, std::size_t count, void* self) {
   auto* transfer = static_cast<CurlTransfer*>(self);
   transfer->heard_ = std::chrono::steady_clock::now();
-  transfer->tell_head();
+  transfer->deliver_head();
   const auto& is_ready = transfer->handlers_.is_ready;
   transfer->held_ = is_ready && !is_ready();
   if (transfer->held_) return CURL_WRITEFUNC_PAUSE;

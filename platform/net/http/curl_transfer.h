@@ -31,7 +31,7 @@ class CurlTransfer final : public HttpClient::Transfer {
   void finish(CURLcode code);
   // Its deadline came up: true if it is over, else there is a new one.
   bool is_late();
-  void hear_again() override;
+  void resume_reading() override;
   CURL* easy() const { return easy_.get(); }
   Easy take_easy() { return std::move(easy_); }  // after `finish`
   std::size_t read_buffer_bytes() const { return request_.read_buffer_bytes; }
@@ -72,7 +72,7 @@ class CurlTransfer final : public HttpClient::Transfer {
   static curl_socket_t on_open_socket(void* self, curlsocktype, curl_sockaddr* address);
   static int on_connected(void* self, char* peer_ip, char*, int, int);
   void take_header(std::string_view line);
-  void tell_head();
+  void deliver_head();
   void drop_sent_body();
   bool take_body(std::string_view bytes);
   bool passes(const sockaddr& address);
@@ -85,7 +85,7 @@ class CurlTransfer final : public HttpClient::Transfer {
   std::optional<base::Error> refused_;
   std::size_t received_ = 0;
   // The head is told with the body's first byte.
-  bool head_told_ = false, too_large_ = false, stopped_by_reader_ = false;
+  bool head_delivered_ = false, too_large_ = false, stopped_by_reader_ = false;
   Deadlines* deadlines_ = nullptr;
   int* curl_calls_ = nullptr;
   std::optional<Deadlines::Entry> deadline_;

@@ -34,9 +34,9 @@ namespace {
 constexpr long kIdleConnectionsMax = 256;  // kept for later, over all hosts
 
 // curl's multi interface driven by the loop: sockets and one timer. In the loop's turn only.
-class CurlWay final : public HttpWay, public std::enable_shared_from_this<CurlWay> {
+class CurlTransport final : public HttpTransport, public std::enable_shared_from_this<CurlTransport> {
  public:
-  explicit CurlWay(Loop& loop)
+  explicit CurlTransport(Loop& loop)
       : loop_(loop),
         timer_(loop.impl().context),
         deadlines_(loop.impl(),
@@ -44,9 +44,9 @@ class CurlWay final : public HttpWay, public std::enable_shared_from_this<CurlWa
         sockets_(loop.impl(), [this](int fd, bool in, bool out) { return ready(fd, in, out); }),
         multi_(curl_multi_init()) {
     curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, kIdleConnectionsMax);
-    curl_multi_setopt(multi_, CURLMOPT_SOCKETFUNCTION, &CurlWay::on_socket);
+    curl_multi_setopt(multi_, CURLMOPT_SOCKETFUNCTION, &CurlTransport::on_socket);
     curl_multi_setopt(multi_, CURLMOPT_SOCKETDATA, this);
-    curl_multi_setopt(multi_, CURLMOPT_TIMERFUNCTION, &CurlWay::on_timer);
+    curl_multi_setopt(multi_, CURLMOPT_TIMERFUNCTION, &CurlTransport::on_timer);
     curl_multi_setopt(multi_, CURLMOPT_TIMERDATA, this);
   }
 
@@ -93,11 +93,11 @@ class CurlWay final : public HttpWay, public std::enable_shared_from_this<CurlWa
 
  private:
   static int on_socket(CURL*, curl_socket_t fd, int what, void* self, void*) {
-    static_cast<CurlWay*>(self)->watch(fd, what);
+    static_cast<CurlTransport*>(self)->watch(fd, what);
     return 0;
   }
   static int on_timer(CURLM*, long timeout_ms, void* self) {
-    static_cast<CurlWay*>(self)->arm_timer(timeout_ms);
+    static_cast<CurlTransport*>(self)->arm_timer(timeout_ms);
     return 0;
   }
 
@@ -204,10 +204,11 @@ class CurlWay final : public HttpWay, public std::enable_shared_from_this<CurlWa
 
 }  // namespace
 
-std::shared_ptr<HttpWay> curl_way(Loop& loop) {
-  const bool resolves_beside = (curl_version_info(CURLVERSION_NOW)->features & CURL_VERSION_ASYNCHDNS) != 0;
-  if (!resolves_beside) base::log_warn("curl_blocks_to_resolve", {{"libcurl", curl_version()}});
-  return std::make_shared<CurlWay>(loop);
+std::shared_ptr<HttpTransport> curl_transport(Loop& loop) {
+  const bool resolves_on_thread =
+      (curl_version_info(CURLVERSION_NOW)->features & CURL_VERSION_ASYNCHDNS) != 0;
+  if (!resolves_on_thread) base::log_warn("curl_resolver_blocking", {{"libcurl", curl_version()}});
+  return std::make_shared<CurlTransport>(loop);
 }
 
 }  // namespace millrace::net

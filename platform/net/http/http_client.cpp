@@ -15,7 +15,9 @@ std::string_view HttpReply::header(std::string_view lower_case_name) const {
 }
 
 HttpClient::HttpClient(Loop& loop, PlainHttp plain)
-    : loop_(loop), curl_(curl_way(loop)), plain_(plain == PlainHttp::kOwn ? plain_way(loop) : nullptr) {}
+    : loop_(loop),
+      curl_(curl_transport(loop)),
+      plain_(plain == PlainHttp::kOwn ? plain_transport(loop) : nullptr) {}
 
 HttpClient::~HttpClient() {
   std::promise<void> closed;
@@ -44,20 +46,20 @@ void HttpClient::cancel(const std::shared_ptr<Transfer>& transfer) {
   loop_.post([way, transfer] { way->remove(transfer); });
 }
 
-void HttpClient::resume(Transfer& transfer) { transfer.hear_again(); }
+void HttpClient::resume(Transfer& transfer) { transfer.resume_reading(); }
 
-int HttpClient::lend_replies() {
+int HttpClient::share_replies() {
   SocketSet* const sockets = plain_ ? plain_->sockets() : nullptr;
   if (sockets == nullptr) return -1;
   loop_.post([plain = plain_] { plain->sockets()->let_others_wait(true); });
   return sockets->fd();
 }
 
-void HttpClient::take_replies() {
-  loop_.visit([plain = plain_] { plain->sockets()->come_up(); });
+void HttpClient::run_shared_replies() {
+  loop_.run_inline_if_idle([plain = plain_] { plain->sockets()->come_up(); });
 }
 
-void HttpClient::return_replies() {
+void HttpClient::end_shared_replies() {
   if (plain_) loop_.post([plain = plain_] { plain->sockets()->let_others_wait(false); });
 }
 

@@ -46,7 +46,7 @@ struct HttpReply {
 // Whose connections carry http:// (ADR 17). https:// and URLs of rare forms are always curl's.
 enum class PlainHttp : std::uint8_t { kOwn, kCurl };
 
-class HttpWay;
+class HttpTransport;
 
 // HTTP(S) to others, on the loop. Redirects are not followed, no proxy, no netrc, no cookies, only
 // http and https. Keep-alive pools by host, TCP_NODELAY, HTTP/2 where TLS offers it.
@@ -83,16 +83,16 @@ class HttpClient {
   // Loop::visit), so that no other has to be woken for their replies (ADR 21). From `lend_replies` on the
   // loop does not wait for them: that thread watches what it gives, edge by edge, and calls `take_replies`.
   // REQUIRES: it has ended its watch before the client goes, for the number is another file's then.
-  int lend_replies();     // -1: there are none to lend
-  void take_replies();    // as Loop::visit
-  void return_replies();  // the loop waits again; any thread
+  int share_replies();        // -1: there are none to lend
+  void run_shared_replies();  // as Loop::visit
+  void end_shared_replies();  // the loop waits again; any thread
 
   // Start and wait; for command-line programs, never on a loop thread.
   base::Result<HttpReply> fetch_blocking(HttpRequest request, Handlers handlers = {});
 
  private:
   Loop& loop_;
-  const std::shared_ptr<HttpWay> curl_, plain_;  // plain_: null if curl carries all
+  const std::shared_ptr<HttpTransport> curl_, plain_;  // plain_: null if curl carries all
 };
 
 }  // namespace millrace::net

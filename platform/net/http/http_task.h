@@ -25,12 +25,12 @@ using Begin = std::function<std::function<void()>(std::function<void(T)> done)>;
 // Awaits the answer of a call; nullopt if the cancel came first: the call is let go then, and its answer is
 // dropped. What waits so holds little, and no frame of its own.
 template <class T>
-class Heard {
+class Cancellable {
  public:
-  Heard(Loop& loop, Begin<T> begin, Cancel& cancel)
+  Cancellable(Loop& loop, Begin<T> begin, Cancel& cancel)
       : loop_(loop), cancel_(cancel), begin_(std::move(begin)) {}
-  Heard(const Heard&) = delete;
-  Heard& operator=(const Heard&) = delete;
+  Cancellable(const Cancellable&) = delete;
+  Cancellable& operator=(const Cancellable&) = delete;
 
   bool await_ready() const { return cancel_.requested(); }
   bool await_suspend(std::coroutine_handle<> waiting) {
@@ -76,7 +76,7 @@ class Heard {
 // The same as a task.
 template <class T>
 Task<std::optional<T>> heard(Loop& loop, Begin<T> begin, Cancel& cancel) {
-  Heard<T> wait(loop, std::move(begin), cancel);
+  Cancellable<T> wait(loop, std::move(begin), cancel);
   co_return co_await wait;
 }
 

@@ -10,17 +10,17 @@ namespace millrace::net {
 class HttpClient::Transfer {
  public:
   virtual ~Transfer() = default;
-  virtual void hear_again() = 0;  // asks is_ready, and goes on
+  virtual void resume_reading() = 0;  // asks is_ready, and goes on
 
   bool is_curls = false;  // which of the two ways it goes
 };
 
 // How requests get there: by curl, or by connections of our own. Loop thread only but for `make` and
 // `is_busy`; for this room's sources.
-class HttpWay {
+class HttpTransport {
  public:
   using TransferPtr = std::shared_ptr<HttpClient::Transfer>;
-  virtual ~HttpWay() = default;
+  virtual ~HttpTransport() = default;
   // Thread-safe.
   virtual TransferPtr make(HttpRequest request, HttpClient::Handlers handlers) = 0;
   // Begins `transfer`, which this has made; nothing is told of it before it returns.
@@ -33,7 +33,7 @@ class HttpWay {
   virtual SocketSet* sockets() { return nullptr; }
 };
 
-std::shared_ptr<HttpWay> curl_way(Loop& loop);
-std::shared_ptr<HttpWay> plain_way(Loop& loop);
+std::shared_ptr<HttpTransport> curl_transport(Loop& loop);
+std::shared_ptr<HttpTransport> plain_transport(Loop& loop);
 
 }  // namespace millrace::net

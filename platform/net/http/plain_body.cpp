@@ -68,7 +68,7 @@ struct Said {
   bool chunked = false, close = false, keep_alive = false;
 };
 
-base::Status hear_field(std::string_view name, std::string_view value, Said& said) {
+base::Status take_field(std::string_view name, std::string_view value, Said& said) {
   if (name == "content-length") {
     const auto length = length_in(value);
     if (!length) return broken("a Content-Length that is no number");
@@ -94,7 +94,7 @@ base::Status read_field(std::string_view line, HttpReply& reply, Said& said) {
   if (reply.headers.size() >= kReplyFieldsMax)
     return broken("more than " + std::to_string(kReplyFieldsMax) + " fields");
   const auto& field = reply.headers.emplace_back(lower_case(line.substr(0, colon)), value);
-  return hear_field(field.first, value, said);
+  return take_field(field.first, value, said);
 }
 
 // "HTTP/1.1 200" and whatever reason. nullopt: none; the minor version is 0 or 1.

@@ -47,8 +47,8 @@ iovec part_of(std::string_view bytes) { return {const_cast<char*>(bytes.data()),
 
 }  // namespace
 
-bool PlainConnection::connect(const PeerAddress& to, Ear& ear) {
-  ear_ = &ear;
+bool PlainConnection::connect(const PeerAddress& to, Receiver& receiver) {
+  receiver_ = &receiver;
   fd_ = ::socket(to.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP);
   if (fd_ < 0) return false;
   const int on = 1;
@@ -113,9 +113,9 @@ bool PlainConnection::ready(bool readable, bool writable) {
 
 void PlainConnection::write_on() {
   wants_to_send_ = false;
-  if (ear_ == nullptr) return;
-  if (!std::exchange(connecting_, false)) return ear_->room_to_send();
-  ear_->connected(pending_error(fd_));
+  if (receiver_ == nullptr) return;
+  if (!std::exchange(connecting_, false)) return receiver_->can_send();
+  receiver_->connected(pending_error(fd_));
 }
 
 // False: others have their turn first. What is not listened to any more is told when it is again.
@@ -124,17 +124,17 @@ bool PlainConnection::read_on() {
     const std::size_t most = at_once_;
     const ssize_t got = ::recv(fd_, sockets_.scratch().data(), most, MSG_DONTWAIT);
     if (got < 0 && is_for_later(errno)) return true;
-    if (got <= 0) return tell_end(got < 0 ? errno : 0), true;
-    if (ear_ == nullptr) return tell_end(0), true;
-    ear_->received({sockets_.scratch().data(), static_cast<std::size_t>(got)});
+    if (got <= 0) return deliver_end(got < 0 ? errno : 0), true;
+    if (receiver_ == nullptr) return deliver_end(0), true;
+    receiver_->received({sockets_.scratch().data(), static_cast<std::size_t>(got)});
     if (static_cast<std::size_t>(got) < most) return true;
   }
   return !is_open() || !listens_;
 }
 
-void PlainConnection::tell_end(int error) {
+void PlainConnection::deliver_end(int error) {
   listens_ = false;
-  if (ear_ != nullptr) return ear_->ended(error);
+  if (receiver_ != nullptr) return receiver_->ended(error);
   close();
   if (on_idle_end) on_idle_end(*this);
 }

@@ -53,11 +53,11 @@ union PeerAddress {
 class PlainConnection : public std::enable_shared_from_this<PlainConnection> {
  public:
   // Who has the connection. None is told anything from within a call of theirs.
-  class Ear {
+  class Receiver {
    public:
-    virtual ~Ear() = default;
+    virtual ~Receiver() = default;
     virtual void connected(int error) = 0;  // errno; 0: well
-    virtual void room_to_send() = 0;
+    virtual void can_send() = 0;
     virtual void received(std::string_view bytes) = 0;
     virtual void ended(int error) = 0;  // 0: the other side sends no more
   };
@@ -67,11 +67,13 @@ class PlainConnection : public std::enable_shared_from_this<PlainConnection> {
   PlainConnection& operator=(const PlainConnection&) = delete;
 
   // False: no socket, or an address that cannot be reached; errno says why.
-  bool connect(const PeerAddress& to, Ear& ear);
+  bool connect(const PeerAddress& to, Receiver& receiver);
   // Bytes taken of both; 0: none now, and the ear hears of room. A connection that cannot send any more says
   // so by its end.
   std::size_t send(std::string_view first, std::string_view second);
-  void hear(Ear* ear) { ear_ = ear; }  // null: it lies idle, and whatever comes then ends it
+  void hear(Receiver* receiver) {
+    receiver_ = receiver;
+  }  // null: it lies idle, and whatever comes then ends it
   // Bytes are told, at most `at_once` of them at a time, until `hold`.
   void listen(std::size_t at_once);
   void hold();
@@ -94,10 +96,10 @@ class PlainConnection : public std::enable_shared_from_this<PlainConnection> {
   void watch();
   void write_on();
   bool read_on();
-  void tell_end(int error);
+  void deliver_end(int error);
 
   PlainSockets& sockets_;
-  Ear* ear_ = nullptr;
+  Receiver* receiver_ = nullptr;
   std::size_t at_once_ = PlainSockets::kReadBytes;
   int fd_ = -1;
   bool connecting_ = false, wants_to_send_ = false, listens_ = false;

@@ -18,8 +18,8 @@ std::string error_text(int error) { return std::generic_category().message(error
 PlainTransfer::PlainTransfer(HttpRequest request, HttpClient::Handlers handlers)
     : request_(std::move(request)), handlers_(std::move(handlers)) {}
 
-void PlainTransfer::begin(Ground& ground) {
-  ground_ = &ground;
+void PlainTransfer::begin(Dependencies& dependencies) {
+  dependencies_ = &dependencies;
   url_ = *plain_url(request_.url);
   began_ = heard_ = connect_began_ = Clock::now();
   connect_due_ = connect_began_ + request_.connect_timeout;
@@ -33,7 +33,7 @@ void PlainTransfer::begin(Ground& ground) {
 // The vet is asked of kept connections, too: the one who opened it may have been allowed more.
 bool PlainTransfer::take_kept() {
   if (request_.own_connection) return false;
-  connection_ = ground_->pool.take(url_.authority);
+  connection_ = dependencies_->pool.take(url_.authority);
   if (!connection_) return false;
   if (request_.vet && !passes(connection_->peer())) {
     connection_->close();
@@ -56,16 +56,16 @@ bool PlainTransfer::passes(const PeerAddress& address) {
 
 void PlainTransfer::look_up() {
   broken_.reset();
-  NameLookup::Addresses known = ground_->names.known(url_.host, url_.port);
+  NameLookup::Addresses known = dependencies_->names.known(url_.host, url_.port);
   if (!known.empty()) return connect_to(std::move(known));
-  ground_->names.look_up(std::string(url_.host), url_.port,
-                         [weak = weak_from_this()](NameLookup::Addresses found) {
-                           const auto self = weak.lock();
-                           if (!self || self->over_) return;
-                           if (found.empty())
-                             return self->fail(request_failed("the host's name is not known"));
-                           self->connect_to(std::move(found));
-                         });
+  dependencies_->names.look_up(std::string(url_.host), url_.port,
+                               [weak = weak_from_this()](NameLookup::Addresses found) {
+                                 const auto self = weak.lock();
+                                 if (!self || self->over_) return;
+                                 if (found.empty())
+                                   return self->fail(request_failed("the host's name is not known"));
+                                 self->connect_to(std::move(found));
+                               });
 }
 
 void PlainTransfer::connect_to(NameLookup::Addresses addresses) {
@@ -84,7 +84,7 @@ void PlainTransfer::connect_next() {
     addresses_.pop_back();
     if (!passes(address)) continue;
     if (connection_) connection_->close();
-    connection_ = std::make_shared<PlainConnection>(ground_->sockets);
+    connection_ = std::make_shared<PlainConnection>(dependencies_->sockets);
     connection_->origin = url_.authority;
     if (connection_->connect(address, *this)) return watch();
     error = errno;
@@ -136,9 +136,9 @@ bool PlainTransfer::again() {
 void PlainTransfer::watch() {
   const Clock::time_point due = next_due();
   if (over_ || due == Clock::time_point::max() || (deadline_ && armed_ <= due)) return;
-  if (deadline_) ground_->deadlines.erase(*deadline_);
+  if (deadline_) dependencies_->deadlines.erase(*deadline_);
   armed_ = due;
-  deadline_ = ground_->deadlines.insert(due, *this);
+  deadline_ = dependencies_->deadlines.insert(due, *this);
 }
 
 PlainTransfer::Clock::time_point PlainTransfer::next_due() const {
@@ -149,8 +149,8 @@ PlainTransfer::Clock::time_point PlainTransfer::next_due() const {
   const auto heard = held_ ? Clock::now() : heard_;
   not_after(began_, request_.total_timeout);
   if (!is_connected_ && request_.connect_timeout.count() > 0) due = std::min(due, connect_due_);
-  if (!head_told_) not_after(began_, request_.first_byte_timeout);
-  if (head_told_) not_after(heard, request_.idle_timeout);
+  if (!head_delivered_) not_after(began_, request_.first_byte_timeout);
+  if (head_delivered_) not_after(heard, request_.idle_timeout);
   not_after(heard, request_.stall_timeout);
   return due;
 }
@@ -173,9 +173,9 @@ std::optional<base::Error> PlainTransfer::late(Clock::time_point now) const {
     return timed_out("the reply did not end", "total", request_.total_timeout);
   if (!is_connected_ && passed(connect_began_, request_.connect_timeout))
     return timed_out("no connection was made", "connect", request_.connect_timeout);
-  if (!head_told_ && passed(began_, request_.first_byte_timeout))
+  if (!head_delivered_ && passed(began_, request_.first_byte_timeout))
     return timed_out("no reply began", "first_byte", request_.first_byte_timeout);
-  if (!held_ && head_told_ && passed(heard_, request_.idle_timeout))
+  if (!held_ && head_delivered_ && passed(heard_, request_.idle_timeout))
     return timed_out("the reply stopped", "idle", request_.idle_timeout);
   if (!held_ && passed(heard_, request_.stall_timeout))
     return timed_out("the reply stopped", "stall", request_.stall_timeout);
@@ -185,7 +185,7 @@ std::optional<base::Error> PlainTransfer::late(Clock::time_point now) const {
 void PlainTransfer::fail(base::Error error) { finish(std::move(error)); }
 
 void PlainTransfer::fail_later(base::Error error) {
-  ground_->loop.post([self = shared_from_this(), error = std::move(error)] {
+  dependencies_->loop.post([self = shared_from_this(), error = std::move(error)] {
     if (!self->over_) self->fail(error);
   });
 }
@@ -198,8 +198,8 @@ void PlainTransfer::finish(base::Result<HttpReply> outcome) {
 }
 
 void PlainTransfer::forget() {
-  if (!std::exchange(over_, true) && ground_ != nullptr) ground_->ended(*this);
-  if (deadline_) ground_->deadlines.erase(*std::exchange(deadline_, std::nullopt));
+  if (!std::exchange(over_, true) && dependencies_ != nullptr) dependencies_->ended(*this);
+  if (deadline_) dependencies_->deadlines.erase(*std::exchange(deadline_, std::nullopt));
   handlers_ = {};
   let_go(false);
 }
@@ -209,7 +209,7 @@ void PlainTransfer::let_go(bool keep) {
   if (!connection) return;
   connection->hear(nullptr);
   if (!keep) return connection->close();
-  ground_->pool.keep(connection);
+  dependencies_->pool.keep(connection);
   connection->listen(SIZE_MAX);  // it may have been held
 }
 
@@ -302,7 +302,7 @@ void PlainTransfer::take_body(std::string_view bytes) {
       case BodyFrames::State::kBroken:
         return fail(request_failed("the reply's chunks are broken"));
       case BodyFrames::State::kPiece:
-        tell_head();
+        deliver_head();
         held_ = !over_ && handlers_.is_ready && !call([&] { return handlers_.is_ready(); });
         if (held_) {
           waiting_body_ = piece.size();
@@ -314,7 +314,7 @@ void PlainTransfer::take_body(std::string_view bytes) {
   }
 }
 
-void PlainTransfer::hear_again() {
+void PlainTransfer::resume_reading() {
   const auto self = shared_from_this();
   if (over_ || !held_) return;
   heard_ = Clock::now();
@@ -348,8 +348,8 @@ bool PlainTransfer::tell(std::string_view bytes) {
 }
 
 // From here on nothing is sent again, so that what was sent need not be kept for as long as the reply lasts.
-void PlainTransfer::tell_head() {
-  if (over_ || std::exchange(head_told_, true)) return;
+void PlainTransfer::deliver_head() {
+  if (over_ || std::exchange(head_delivered_, true)) return;
   std::string().swap(cut_head_);
   decltype(request_.headers)().swap(request_.headers);
   url_ = {};

@@ -17,11 +17,11 @@ namespace millrace::net {
 
 // One request under way on a connection of ours. Everything but construction happens in the loop's turn.
 class PlainTransfer final : public HttpClient::Transfer,
-                            public PlainConnection::Ear,
+                            public PlainConnection::Receiver,
                             public std::enable_shared_from_this<PlainTransfer> {
  public:
   // What all of them share; outlives their runs.
-  struct Ground {
+  struct Dependencies {
     Loop& loop;
     PlainSockets sockets;
     PlainPool pool;
@@ -32,10 +32,10 @@ class PlainTransfer final : public HttpClient::Transfer,
   };
 
   PlainTransfer(HttpRequest request, HttpClient::Handlers handlers);
-  void begin(Ground& ground);
+  void begin(Dependencies& dependencies);
   void forget();  // nothing is told any more, its connection is closed
   void come_due();
-  void hear_again() override;
+  void resume_reading() override;
   bool is_over() const { return over_; }
   std::size_t place = 0;  // among those that run
 
@@ -43,7 +43,7 @@ class PlainTransfer final : public HttpClient::Transfer,
   using Clock = std::chrono::steady_clock;
 
   void connected(int error) override;
-  void room_to_send() override { send_on(); }
+  void can_send() override { send_on(); }
   void received(std::string_view bytes) override;
   void ended(int error) override;
 
@@ -61,7 +61,7 @@ class PlainTransfer final : public HttpClient::Transfer,
   void take_body(std::string_view bytes);
   bool hand_over(std::string_view piece);
   bool tell(std::string_view bytes);
-  void tell_head();
+  void deliver_head();
 
   void watch();
   Clock::time_point next_due() const;
@@ -79,13 +79,13 @@ class PlainTransfer final : public HttpClient::Transfer,
       explicit Count(int& of) : count(++of) {}
       ~Count() { --count; }
       int& count;
-    } const counted(ground_->handlers_running);
+    } const counted(dependencies_->handlers_running);
     return handler();
   }
 
   HttpRequest request_;
   HttpClient::Handlers handlers_;
-  Ground* ground_ = nullptr;
+  Dependencies* dependencies_ = nullptr;
   PlainUrl url_;
   std::shared_ptr<PlainConnection> connection_;
   NameLookup::Addresses addresses_;  // not tried yet, the next one last
@@ -102,7 +102,7 @@ class PlainTransfer final : public HttpClient::Transfer,
   std::optional<Deadlines::Entry> deadline_;
   Clock::time_point began_, connect_began_, connect_due_, heard_, armed_;
   bool over_ = false, reused_ = false, again_ = false, is_connected_ = false, all_sent_ = false;
-  bool any_reply_ = false, head_read_ = false, head_told_ = false, keeps_ = false, held_ = false;
+  bool any_reply_ = false, head_read_ = false, head_delivered_ = false, keeps_ = false, held_ = false;
 };
 
 }  // namespace millrace::net

@@ -9,17 +9,17 @@ namespace millrace::net {
 namespace {
 
 // Connections of our own, without TLS (ADR 17).
-class PlainWay final : public HttpWay {
+class PlainTransport final : public HttpTransport {
  public:
-  explicit PlainWay(Loop& loop)
-      : ground_{.loop = loop,
-                .sockets = PlainSockets(loop.impl()),
-                .pool = {},
-                .names = NameLookup(loop.impl()),
-                .deadlines = Deadlines(
-                    loop.impl(),
-                    [](HttpClient::Transfer& late) { static_cast<PlainTransfer&>(late).come_due(); }),
-                .ended = [this](PlainTransfer& transfer) { drop(transfer); }} {}
+  explicit PlainTransport(Loop& loop)
+      : dependencies_{.loop = loop,
+                      .sockets = PlainSockets(loop.impl()),
+                      .pool = {},
+                      .names = NameLookup(loop.impl()),
+                      .deadlines = Deadlines(
+                          loop.impl(),
+                          [](HttpClient::Transfer& late) { static_cast<PlainTransfer&>(late).come_due(); }),
+                      .ended = [this](PlainTransfer& transfer) { drop(transfer); }} {}
 
   TransferPtr make(HttpRequest request, HttpClient::Handlers handlers) override {
     return std::make_shared<PlainTransfer>(std::move(request), std::move(handlers));
@@ -30,14 +30,14 @@ class PlainWay final : public HttpWay {
     if (closed_ || transfer->is_over()) return;
     transfer->place = running_.size();
     running_.push_back(transfer);
-    transfer->begin(ground_);
+    transfer->begin(dependencies_);
   }
 
   void remove(const TransferPtr& of) override { static_cast<PlainTransfer&>(*of).forget(); }
 
-  bool is_busy() const override { return ground_.handlers_running > 0; }
+  bool is_busy() const override { return dependencies_.handlers_running > 0; }
 
-  SocketSet* sockets() override { return &ground_.sockets.ready(); }
+  SocketSet* sockets() override { return &dependencies_.sockets.ready(); }
 
   void close() override {
     closed_ = true;
@@ -45,10 +45,10 @@ class PlainWay final : public HttpWay {
       const auto transfer = running_.back();
       transfer->forget();
     }
-    ground_.deadlines.close();
-    ground_.names.close();
-    ground_.pool.close();
-    ground_.sockets.close();
+    dependencies_.deadlines.close();
+    dependencies_.names.close();
+    dependencies_.pool.close();
+    dependencies_.sockets.close();
   }
 
  private:
@@ -59,13 +59,13 @@ class PlainWay final : public HttpWay {
     running_.pop_back();
   }
 
-  PlainTransfer::Ground ground_;
+  PlainTransfer::Dependencies dependencies_;
   std::vector<std::shared_ptr<PlainTransfer>> running_;
   bool closed_ = false;
 };
 
 }  // namespace
 
-std::shared_ptr<HttpWay> plain_way(Loop& loop) { return std::make_shared<PlainWay>(loop); }
+std::shared_ptr<HttpTransport> plain_transport(Loop& loop) { return std::make_shared<PlainTransport>(loop); }
 
 }  // namespace millrace::net

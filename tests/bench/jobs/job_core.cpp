@@ -29,16 +29,17 @@ base::Result<std::unique_ptr<JobCore>> JobCore::open(Options options, Finished f
   core->loop_ = std::make_unique<net::Loop>("bench-loop");
   core->waiters_ = std::make_unique<jobs::Waiters>(*core->store_);
   core->submit_ = std::make_unique<jobs::Submit>(*core->store_, core->clock_);
-  core->relay_ =
-      std::make_unique<jobs::Relay>(*core->store_, *core->dispatch_, core->events_, *core->waiters_);
-  core->upkeep_ = std::make_unique<jobs::Upkeep>(*core->store_, *core->dispatch_, *core->relay_, *core->pool_,
-                                                 core->clock_, jobs::Upkeep::Options{});
-  workers::UpkeepTimer::Options timer;
+  core->relay_ = std::make_unique<jobs::OutboxPublisher>(*core->store_, *core->dispatch_, core->events_,
+                                                         *core->waiters_);
+  core->upkeep_ =
+      std::make_unique<jobs::Maintenance>(*core->store_, *core->dispatch_, *core->relay_, *core->pool_,
+                                          core->clock_, jobs::Maintenance::Options{});
+  workers::MaintenanceTimer::Options timer;
   timer.data_dir = core->options_.data_dir;
-  core->upkeep_timer_ = std::make_unique<workers::UpkeepTimer>(*core->loop_, *core->pool_, *core->store_,
-                                                               *core->upkeep_, timer);
+  core->upkeep_timer_ = std::make_unique<workers::MaintenanceTimer>(*core->loop_, *core->pool_, *core->store_,
+                                                                    *core->upkeep_, timer);
   core->relay_->on_activity([timer = core->upkeep_timer_.get()](bool delayed) { timer->nudge(delayed); });
-  core->events_.subscribe([finished = std::move(finished)](const bus::Hint& hint) {
+  core->events_.subscribe([finished = std::move(finished)](const schemas::JobChange& hint) {
     if (schemas::is_terminal(hint.status)) finished(hint.job, hint.status);
   });
   core->relay_->start();
@@ -49,7 +50,7 @@ base::Result<std::unique_ptr<JobCore>> JobCore::open(Options options, Finished f
 JobCore::~JobCore() { close(); }
 
 void JobCore::submit(const schemas::JobId& id, std::function<void(const base::Status&)> stored) {
-  jobs::Order order;
+  storage::Submission order;
   order.id = id;
   order.tenant = "default";
   order.model = "noop";

@@ -59,9 +59,9 @@ class JobCore {
   std::unique_ptr<net::Loop> loop_;
   std::unique_ptr<jobs::Waiters> waiters_;
   std::unique_ptr<jobs::Submit> submit_;
-  std::unique_ptr<jobs::Relay> relay_;
-  std::unique_ptr<jobs::Upkeep> upkeep_;
-  std::unique_ptr<workers::UpkeepTimer> upkeep_timer_;
+  std::unique_ptr<jobs::OutboxPublisher> relay_;
+  std::unique_ptr<jobs::Maintenance> upkeep_;
+  std::unique_ptr<workers::MaintenanceTimer> upkeep_timer_;
   std::unique_ptr<workers::Worker> worker_;
 };
 

@@ -52,7 +52,7 @@ TEST_F(Asked, NobodyElseIsTold) {
 }
 
 TEST_F(Asked, WhatLiesInAFileIsToldUpToTheLimit) {
-  start({.asked_bytes_max = 300'000});
+  start({.original_request_bytes_max = 300'000});
   const std::string said(200'000, 'a');
   EXPECT_EQ(asked(deferred(said)).json()["body"]["messages"][0]["content"], said);
   const Answer larger = asked(deferred(said + said));

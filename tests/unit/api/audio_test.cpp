@@ -191,7 +191,7 @@ TEST_F(Audio, AKeyThatIsNewIsLookedUpAndItsRecordingTaken) {
 }
 
 TEST_F(Audio, ARecordingOfANewKeyNeedsNoRoomForAllOfIt) {
-  start({.body_budget_bytes = kUploadMemoryMax, .strangers_budget_bytes = kUploadMemoryMax});
+  start({.body_budget_bytes = kUploadMemoryMax, .unauthenticated_budget_bytes = kUploadMemoryMax});
   const Answer answer = transcribe(good_form(25u << 20), kAsync);
   ASSERT_EQ(answer.status, 202) << answer.body;
   EXPECT_EQ(store->blobs().read(*claimed().input)->size(), 25u << 20);

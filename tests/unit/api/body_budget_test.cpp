@@ -22,14 +22,14 @@ class BodyBudget : public Served {
 };
 
 TEST_F(BodyBudget, AnUnknownKeyIsRefusedWithoutItsBody) {
-  start({.body_budget_bytes = 1000, .strangers_budget_bytes = 125});
+  start({.body_budget_bytes = 1000, .unauthenticated_budget_bytes = 125});
   Connection unknown(server->port());
   unknown.send_text(begun(stranger, 900));
   EXPECT_EQ(unknown.answer().status, 401);
 }
 
 TEST_F(BodyBudget, BodiesOfUnknownKeysTakeNothingFromThatOfKnownOnes) {
-  start({.body_budget_bytes = 1000, .strangers_budget_bytes = 125});
+  start({.body_budget_bytes = 1000, .unauthenticated_budget_bytes = 125});
   ASSERT_EQ(get("/v1/models").status, 200);
   Connection first(server->port()), second(server->port());
   first.send_text(begun(stranger, 100));  // within the share of unknown keys
@@ -40,7 +40,7 @@ TEST_F(BodyBudget, BodiesOfUnknownKeysTakeNothingFromThatOfKnownOnes) {
 }
 
 TEST_F(BodyBudget, AnAbsentKeyHoldsNothing) {
-  start({.body_budget_bytes = 1000, .strangers_budget_bytes = 125});
+  start({.body_budget_bytes = 1000, .unauthenticated_budget_bytes = 125});
   Connection nobody(server->port());
   nobody.send_text(begun("", 900));
   EXPECT_EQ(nobody.answer().status, 401);
@@ -48,7 +48,7 @@ TEST_F(BodyBudget, AnAbsentKeyHoldsNothing) {
 }
 
 TEST_F(BodyBudget, ANewKeyWhoseBodyFindsNoRoomIsToldToComeAgain) {
-  start({.body_budget_bytes = 1000, .strangers_budget_bytes = 125});
+  start({.body_budget_bytes = 1000, .unauthenticated_budget_bytes = 125});
   const Answer first = post("/v1/ocr", std::string(900, ' '));
   EXPECT_EQ(first.status, 503);
   EXPECT_TRUE(first.has("retry-after"));
@@ -56,7 +56,7 @@ TEST_F(BodyBudget, ANewKeyWhoseBodyFindsNoRoomIsToldToComeAgain) {
 }
 
 TEST_F(BodyBudget, ANewKeyWithASmallBodyWorksAtOnce) {
-  start({.body_budget_bytes = 1000, .strangers_budget_bytes = 125});
+  start({.body_budget_bytes = 1000, .unauthenticated_budget_bytes = 125});
   EXPECT_EQ(post("/v1/ocr", "{}").status, 422);
   EXPECT_TRUE(holds(0));
 }

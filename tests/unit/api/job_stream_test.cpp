@@ -27,7 +27,7 @@ class JobStreams : public Served {
   Revocations revocations{*store, authority, clock};
   ChatAnswers chat_answers{*loop};
   LiveOverview live_overview;
-  CountedPlaces picture_places{1};
+  KeyedSemaphore picture_places{1};
   HttpMetrics http_metrics{metrics, {}};
   Context context{*store,      *submit,       *control, *pool,        *loop,
                   metrics,     clock,         health,   options,      waits,

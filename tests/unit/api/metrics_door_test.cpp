@@ -17,7 +17,8 @@ class MetricsAtTheirDoor : public Served {
 
   void open_door(bool open) {
     start();
-    door = std::make_unique<MetricsDoor>(MetricsDoor::Ground{*store, *pool, metrics}, open, pepper_text);
+    door = std::make_unique<MetricsAccess>(MetricsAccess::Dependencies{*store, *pool, metrics}, open,
+                                           pepper_text);
     listener = std::make_unique<front::Server>(
         front::Server::Options{.host = "127.0.0.1", .port = 0, .threads = 1, .limits = {}}, *door);
     ASSERT_TRUE(listener->start().has_value());
@@ -27,7 +28,7 @@ class MetricsAtTheirDoor : public Served {
     return ask(listener->port(), {.method = method, .path = path, .key = with_key});
   }
 
-  std::unique_ptr<MetricsDoor> door;
+  std::unique_ptr<MetricsAccess> door;
   std::unique_ptr<front::Server> listener;
 };
 

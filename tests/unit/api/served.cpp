@@ -41,7 +41,7 @@ Served::Served(std::chrono::milliseconds stuck_lock_after) {
   pool = std::make_unique<base::Pool>(base::Pool::Options{});
   loop = std::make_unique<net::Loop>("api");
   store->on_commit([this](const storage::Commit& commit) {
-    for (const storage::Change& each : commit.changes) {
+    for (const schemas::JobChange& each : commit.changes) {
       waiters->hear(each.job, each.version, each.status);
       feed.hear({each.job, each.tenant, each.version, each.status, each.waking});
     }
@@ -63,10 +63,10 @@ Served::~Served() {
 void Served::start(Options options) {
   http = std::make_unique<net::HttpClient>(*loop);
   chat = std::make_unique<inference::Chat>(
-      inference::Chat::Ground{*loop, *http, fetch_guard, *pool, metrics, {}},
+      inference::Chat::Dependencies{*loop, *http, fetch_guard, *pool, metrics, {}},
       std::make_shared<const inference::Registry>(models));
-  model_lists =
-      std::make_unique<inference::ModelLists>(inference::ModelLists::Ground{*loop, *http, *pool}, models);
+  model_lists = std::make_unique<inference::ModelLists>(
+      inference::ModelLists::Dependencies{*loop, *http, *pool}, models);
   service = std::make_unique<Service>(Service::Dependencies{.store = *store,
                                                             .submit = *submit,
                                                             .control = *control,

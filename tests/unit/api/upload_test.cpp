@@ -12,7 +12,7 @@
 namespace millrace::api::test {
 namespace {
 
-using Wish = front::BodySink::Wish;
+using Flow = front::BodySink::Flow;
 
 constexpr std::size_t kMegabyte = 1u << 20;
 
@@ -22,15 +22,15 @@ class Uploads : public ::testing::Test {
   // Gives it bytes as the front end does, until it rests or has enough; the bytes that it took.
   std::size_t give(std::string_view bytes) {
     std::size_t given = 0;
-    wish = Wish::kMore;
-    while (wish == Wish::kMore && given < bytes.size()) {
+    wish = Flow::kMore;
+    while (wish == Flow::kMore && given < bytes.size()) {
       const std::string_view piece = bytes.substr(given, 4096);
       wish = upload->take(piece);
       given += piece.size();
     }
     return given;
   }
-  void wait_for_room() {
+  void wait_for_space() {
     const auto room = std::make_shared<std::promise<void>>();
     upload->on_room([room] { room->set_value(); });
     room->get_future().wait();
@@ -45,28 +45,28 @@ class Uploads : public ::testing::Test {
   std::unique_ptr<storage::Blobs> blobs = std::move(*storage::open_file_blobs(folder.str(), 0));
   base::Pool pool{{.threads = 1}};
   std::shared_ptr<Upload> upload = std::make_shared<Upload>(pool, *blobs, "form-boundary", 0);
-  Wish wish = Wish::kMore;
+  Flow wish = Flow::kMore;
 };
 
 TEST_F(Uploads, RestWhereNothingIsWorkedOn) {
   const std::string form = good_form(8 * kMegabyte).text();
   EXPECT_LE(give(form), kMegabyte);
-  EXPECT_EQ(wish, Wish::kRest);
+  EXPECT_EQ(wish, Flow::kPause);
   std::atomic<bool> told{false};
   upload->on_room([&told] { told = true; });
   EXPECT_FALSE(told);
   upload->give_up();
   EXPECT_TRUE(told);
-  EXPECT_EQ(upload->take("x"), Wish::kEnough);
+  EXPECT_EQ(upload->take("x"), Flow::kEnough);
 }
 
 TEST_F(Uploads, GoOnAsTheyAreWrittenAndLoseNothing) {
   const std::string form = good_form(8 * kMegabyte).text();
   std::size_t given = give(form);
-  ASSERT_EQ(wish, Wish::kRest);
+  ASSERT_EQ(wish, Flow::kPause);
   upload->start();
   while (given < form.size()) {
-    wait_for_room();
+    wait_for_space();
     given += give(std::string_view(form).substr(given));
   }
   const auto whole = end();
@@ -78,11 +78,11 @@ TEST_F(Uploads, ThatAreRefusedDoNotRest) {
   upload->start();
   const std::string form = FormText().file(std::string(8 * kMegabyte, 'x')).text();
   std::size_t given = give(form);
-  while (wish != Wish::kEnough && given < form.size()) {
-    wait_for_room();
+  while (wish != Flow::kEnough && given < form.size()) {
+    wait_for_space();
     given += give(std::string_view(form).substr(given));
   }
-  EXPECT_EQ(wish, Wish::kEnough);
+  EXPECT_EQ(wish, Flow::kEnough);
   EXPECT_EQ(end().error().error.code, base::Code::kAudioUnsupported);
 }
 

@@ -67,11 +67,11 @@ TEST(Pool, WhatIsOwedIsTakenByAFullLane) {
   ASSERT_TRUE(pool.post(Lane::kQuick, [&] { gate.wait(); }));
   ASSERT_TRUE(gate.reaches(1));
   EXPECT_TRUE(pool.post(Lane::kQuick, [] {}));
-  EXPECT_TRUE(pool.post_owed(Lane::kQuick, [&] { ++done; }));
+  EXPECT_TRUE(pool.post_reply(Lane::kQuick, [&] { ++done; }));
   gate.open();
   EXPECT_TRUE(wait_until([&] { return done == 1; }));
   pool.close();
-  EXPECT_FALSE(pool.post_owed(Lane::kQuick, [] {}));
+  EXPECT_FALSE(pool.post_reply(Lane::kQuick, [] {}));
 }
 
 TEST(Pool, AtMostOneThreadIsOnALargeTask) {

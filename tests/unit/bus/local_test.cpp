@@ -15,14 +15,14 @@ TEST(LocalDispatch, ATokenWithoutRoomIsCountedAndLeftToTheStore) {
   int delivered = 0;
   dispatch.subscribe(kKind, "worker-1", [&](const Token&, const std::function<void()>&) { ++taken; });
   ASSERT_TRUE(dispatch.start());
-  dispatch.set_room(kKind, 1);
+  dispatch.set_capacity(kKind, 1);
   for (int i = 0; i < 3; ++i) {
     dispatch.publish(token(), [&](const base::Status& outcome) { delivered += outcome ? 1 : 0; });
   }
   EXPECT_EQ(taken, 1);
   EXPECT_EQ(delivered, 3);
   EXPECT_NE(dispatch.health().detail.find("2 tokens"), std::string::npos) << dispatch.health().detail;
-  dispatch.set_room(kKind, 5);
+  dispatch.set_capacity(kKind, 5);
   EXPECT_EQ(taken, 1) << "a token without room is not kept";
 }
 
@@ -36,7 +36,7 @@ TEST(LocalDispatch, ATokenIsHandedOverOnThePublishersThreadBeforeItIsDelivered) 
     EXPECT_EQ(std::this_thread::get_id(), publisher);
     order.emplace_back("token");
   });
-  dispatch.set_room(kKind, 1);
+  dispatch.set_capacity(kKind, 1);
   ASSERT_TRUE(dispatch.start());
   dispatch.publish(token(), [&](const base::Status&) { order.emplace_back("done"); });
   EXPECT_EQ(order, (std::vector<std::string>{"token", "done"}));

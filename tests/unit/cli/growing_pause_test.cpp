@@ -7,19 +7,19 @@ namespace {
 
 using std::chrono::milliseconds;
 
-TEST(GrowingPause, PausesDoubleUpToWhatIsAskedFor) {
-  GrowingPause pause;
+TEST(Backoff, PausesDoubleUpToWhatIsAskedFor) {
+  Backoff pause;
   for (const int expected : {50, 100, 200, 300, 300})
     EXPECT_EQ(pause.next(milliseconds(300)).count(), expected);
 }
 
-TEST(GrowingPause, AShorterWishHoldsFromTheFirstPauseOn) {
-  GrowingPause pause;
+TEST(Backoff, AShorterWishHoldsFromTheFirstPauseOn) {
+  Backoff pause;
   EXPECT_EQ(pause.next(milliseconds(10)).count(), 10);
 }
 
-TEST(GrowingPause, NoPauseIsLongerThanAMinute) {
-  GrowingPause pause;
+TEST(Backoff, NoPauseIsLongerThanAMinute) {
+  Backoff pause;
   for (int i = 0; i < 100; ++i) EXPECT_LE(pause.next(milliseconds(3'600'000)).count(), 60'000);
 }
 

@@ -21,7 +21,7 @@ std::string tone(process::Spawner& spawner) {
 }
 
 struct Decoded {
-  base::Result<Decoder::ToldLength> look = Decoder::ToldLength();
+  base::Result<Decoder::DeclaredLength> look = Decoder::DeclaredLength();
   base::Result<std::int64_t> count = 0;
   std::int64_t loudest = 0;
 };

@@ -244,11 +244,11 @@ Picture stroke_of(int value) {
 TEST(Flattened, ClearGroundBecomesThePaperThatTheInkStandsOutFrom) {
   for (const int ink : {0, 255}) {
     const Picture gray = to_gray(flattened(stroke_of(ink)));
-    l_uint32 ground = 0;
+    l_uint32 dependencies = 0;
     l_uint32 stroke = 0;
-    pixGetPixel(gray.get(), 5, 5, &ground);
+    pixGetPixel(gray.get(), 5, 5, &dependencies);
     pixGetPixel(gray.get(), 15, 20, &stroke);
-    EXPECT_EQ(ground, ink == 0 ? 255U : 0U);
+    EXPECT_EQ(dependencies, ink == 0 ? 255U : 0U);
     EXPECT_EQ(stroke, static_cast<l_uint32>(ink));
   }
 }

@@ -5,10 +5,12 @@
 namespace millrace::engines::host {
 namespace {
 
-HeardWord heard(const char* word, std::int64_t start, std::int64_t end) { return {word, start, end, -0.5}; }
+RecognisedWord heard(const char* word, std::int64_t start, std::int64_t end) {
+  return {word, start, end, -0.5};
+}
 
 TEST(Segments, ALineEndsAtAPause) {
-  const std::vector<HeardWord> words{heard("i", 20, 40), heard("think", 42, 80), heard("so", 140, 170)};
+  const std::vector<RecognisedWord> words{heard("i", 20, 40), heard("think", 42, 80), heard("so", 140, 170)};
   const auto piece = piece_of(words, std::vector<bool>(200), 60'000);
   ASSERT_EQ(piece.segments.size(), 2U);
   EXPECT_EQ(piece.segments[0].text, "I think");
@@ -25,7 +27,7 @@ TEST(Segments, ALineEndsAtAPause) {
 }
 
 TEST(Segments, ALineIsNotLongerThanASubtitle) {
-  std::vector<HeardWord> words;
+  std::vector<RecognisedWord> words;
   for (int i = 0; i < 60; ++i) words.push_back(heard("gateway", i * 30, i * 30 + 30));
   const auto piece = piece_of(words, {}, 0);
   for (const auto& segment : piece.segments) {
@@ -42,7 +44,7 @@ TEST(Segments, ALineIsNotLongerThanASubtitle) {
 TEST(Segments, TellHowMuchOfThemIsQuietAndHowOftenTheyRepeatThemselves) {
   std::vector<bool> quiet(100);
   for (std::size_t i = 0; i < 25; ++i) quiet[i] = true;
-  std::vector<HeardWord> words;
+  std::vector<RecognisedWord> words;
   for (int i = 0; i < 20; ++i) words.push_back(heard("no", i * 5, i * 5 + 5));
   const auto piece = piece_of(words, quiet, 0);
   EXPECT_DOUBLE_EQ(piece.segments.at(0).no_speech_prob, 0.25);

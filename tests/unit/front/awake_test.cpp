@@ -14,7 +14,7 @@ constexpr std::chrono::microseconds kMost = 2s;
 
 class AwakeTest : public testing::Test {
  protected:
-  using Rest = Awake::Rest;
+  using Rest = SpinWait::Rest;
 
   void SetUp() override { open(); }
   void TearDown() override { close(); }
@@ -26,9 +26,9 @@ class AwakeTest : public testing::Test {
   void send_byte() { ASSERT_EQ(::send(ends_[1], "x", 1, 0), 1); }
 
   // So many turns that were told of one thing each, with next to no rest, that the next may be awake.
-  void short_turns(Awake& awake) {
-    for (int i = 0; i <= RestJudge::kShortRests; ++i) {
-      awake.turn_ends(RestJudge::kFew + 1);
+  void short_turns(SpinWait& awake) {
+    for (int i = 0; i <= SpinPolicy::kShortRests; ++i) {
+      awake.turn_ends(SpinPolicy::kFew + 1);
       awake.turn_begins(1);
     }
   }
@@ -37,7 +37,7 @@ class AwakeTest : public testing::Test {
 };
 
 TEST_F(AwakeTest, WhatCanBeReadEndsTheWait) {
-  Awake awake(kMost);
+  SpinWait awake(kMost);
   short_turns(awake);
   awake.heard(ends_[0], 7);
   send_byte();
@@ -45,7 +45,7 @@ TEST_F(AwakeTest, WhatCanBeReadEndsTheWait) {
 }
 
 TEST_F(AwakeTest, WhatIsWatchedForGoodEndsItToo) {
-  Awake awake(kMost);
+  SpinWait awake(kMost);
   awake.watch(ends_[0]);
   short_turns(awake);
   send_byte();
@@ -53,7 +53,7 @@ TEST_F(AwakeTest, WhatIsWatchedForGoodEndsItToo) {
 }
 
 TEST_F(AwakeTest, WithNothingToReadItEndsByTimeOrForOthers) {
-  Awake awake(1ms);
+  SpinWait awake(1ms);
   short_turns(awake);
   awake.heard(ends_[0], 7);
   const Rest rest = awake.turn_ends(1);
@@ -61,15 +61,15 @@ TEST_F(AwakeTest, WithNothingToReadItEndsByTimeOrForOthers) {
 }
 
 TEST_F(AwakeTest, WithMuchUnderWayThereIsNone) {
-  Awake awake(kMost);
+  SpinWait awake(kMost);
   short_turns(awake);
   awake.heard(ends_[0], 7);
   send_byte();
-  EXPECT_EQ(awake.turn_ends(RestJudge::kFew + 1), Rest::kNone);
+  EXPECT_EQ(awake.turn_ends(SpinPolicy::kFew + 1), Rest::kNone);
 }
 
 TEST_F(AwakeTest, ASocketThatHasTakenTheNumberOfAnotherIsHeard) {
-  Awake awake(kMost);
+  SpinWait awake(kMost);
   short_turns(awake);
   awake.heard(ends_[0], 7);
   const int number = ends_[0];
@@ -82,7 +82,7 @@ TEST_F(AwakeTest, ASocketThatHasTakenTheNumberOfAnotherIsHeard) {
 }
 
 TEST_F(AwakeTest, WithoutATimeItNeverWaits) {
-  Awake awake(0us);
+  SpinWait awake(0us);
   short_turns(awake);
   EXPECT_EQ(awake.turn_ends(0), Rest::kNone);
 }

@@ -8,19 +8,19 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::chrono::microseconds kMostRest{50};
-const RestJudge::Clock::time_point kNow{1h};
+const SpinPolicy::Clock::time_point kNow{1h};
 
 class RestJudgeTest : public testing::Test {
  protected:
-  void rest_shortly(int times = RestJudge::kShortRests) {
+  void rest_shortly(int times = SpinPolicy::kShortRests) {
     for (int i = 0; i < times; ++i) judge_.turn(1, 20us);
   }
 
-  RestJudge judge_{kMostRest};
+  SpinPolicy judge_{kMostRest};
 };
 
 TEST_F(RestJudgeTest, AThreadSleepsUntilItsRestsHaveBeenShortForAWhile) {
-  rest_shortly(RestJudge::kShortRests - 1);
+  rest_shortly(SpinPolicy::kShortRests - 1);
   EXPECT_FALSE(judge_.may_wait(kNow, 0));
   rest_shortly(1);
   EXPECT_TRUE(judge_.may_wait(kNow, 0));
@@ -30,35 +30,35 @@ TEST_F(RestJudgeTest, OneLongRestEndsIt) {
   rest_shortly();
   judge_.turn(1, kMostRest);
   EXPECT_FALSE(judge_.may_wait(kNow, 0));
-  rest_shortly(RestJudge::kShortRests - 1);
+  rest_shortly(SpinPolicy::kShortRests - 1);
   EXPECT_FALSE(judge_.may_wait(kNow, 0));
 }
 
 TEST_F(RestJudgeTest, ManyEventsAtATimeEndIt) {
   rest_shortly();
-  judge_.turn(RestJudge::kFew + 1, 1us);
+  judge_.turn(SpinPolicy::kFew + 1, 1us);
   EXPECT_FALSE(judge_.may_wait(kNow, 0));
 }
 
 TEST_F(RestJudgeTest, ItIsForFewRequestsUnderWay) {
   rest_shortly();
-  EXPECT_TRUE(judge_.may_wait(kNow, RestJudge::kFew));
-  EXPECT_FALSE(judge_.may_wait(kNow, RestJudge::kFew + 1));
+  EXPECT_TRUE(judge_.may_wait(kNow, SpinPolicy::kFew));
+  EXPECT_FALSE(judge_.may_wait(kNow, SpinPolicy::kFew + 1));
 }
 
 TEST_F(RestJudgeTest, WhereOthersNeedTheProcessorItIsLeftToThem) {
   rest_shortly();
-  judge_.was_away(kNow, RestJudge::kRobbed);
+  judge_.was_away(kNow, SpinPolicy::kRobbed);
   EXPECT_TRUE(judge_.may_wait(kNow, 0));
-  judge_.was_away(kNow, RestJudge::kRobbed + 1us);
+  judge_.was_away(kNow, SpinPolicy::kRobbed + 1us);
   EXPECT_FALSE(judge_.may_wait(kNow, 0));
-  EXPECT_FALSE(judge_.may_wait(kNow + RestJudge::kLeftToThem - 1us, 0));
-  EXPECT_TRUE(judge_.may_wait(kNow + RestJudge::kLeftToThem, 0));
+  EXPECT_FALSE(judge_.may_wait(kNow + SpinPolicy::kLeftToThem - 1us, 0));
+  EXPECT_TRUE(judge_.may_wait(kNow + SpinPolicy::kLeftToThem, 0));
 }
 
-TEST(RestJudge, WithoutATimeItNeverWaits) {
-  RestJudge judge(0us);
-  for (int i = 0; i < 2 * RestJudge::kShortRests; ++i) judge.turn(1, 0us);
+TEST(SpinPolicy, WithoutATimeItNeverWaits) {
+  SpinPolicy judge(0us);
+  for (int i = 0; i < 2 * SpinPolicy::kShortRests; ++i) judge.turn(1, 0us);
   EXPECT_FALSE(judge.may_wait(kNow, 0));
 }
 

@@ -49,7 +49,7 @@ TEST_F(FrontServer, NamesTheHostThatHasNoAddress) {
 }
 
 TEST_F(FrontServer, HearsWhatItsThreadWaitsForBeside) {
-  const int beside = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  const int extra_fds = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   application.on_run = [&](Request, Responder responder) {
     front = std::this_thread::get_id();
     responder.send({});
@@ -59,26 +59,27 @@ TEST_F(FrontServer, HearsWhatItsThreadWaitsForBeside) {
     on_front = front.load() == std::this_thread::get_id();
     told.set();
   };
-  options.beside.push_back({.begin = [] { return -1; }, .ready = [] {}, .end = [] {}});
-  options.beside.push_back({.begin = [=] { return beside; }, .ready = hears, .end = [&] { ended.set(); }});
+  options.extra_fds.push_back({.begin = [] { return -1; }, .ready = [] {}, .end = [] {}});
+  options.extra_fds.push_back(
+      {.begin = [=] { return extra_fds; }, .ready = hears, .end = [&] { ended.set(); }});
   server.emplace(std::move(options), application);
   ASSERT_TRUE(server->start());
   EXPECT_EQ(ask(get("/"))->status, 200);
   const std::uint64_t one = 1;
-  ASSERT_EQ(::write(beside, &one, sizeof one), static_cast<ssize_t>(sizeof one));
+  ASSERT_EQ(::write(extra_fds, &one, sizeof one), static_cast<ssize_t>(sizeof one));
   EXPECT_TRUE(told.wait());
   EXPECT_TRUE(on_front);
   EXPECT_EQ(ask(get("/"))->status, 200);
   EXPECT_FALSE(ended.is_set());
   server->stop();
   EXPECT_TRUE(ended.is_set());
-  ::close(beside);
+  ::close(extra_fds);
 }
 
 // Its thread asks again and again what is due, without an event, and serves its clients meanwhile.
 TEST_F(FrontServer, StaysAwakeForWhatIsDueToManyRequests) {
   constexpr std::size_t kMany = 8;
-  const int beside = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  const int extra_fds = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   application.on_run = [&](Request request, Responder responder) {
     if (request.head.path == "/now") {
       responder.send({});
@@ -88,10 +89,10 @@ TEST_F(FrontServer, StaysAwakeForWhatIsDueToManyRequests) {
   };
   Server::Options options{.host = "127.0.0.1", .port = 0, .threads = 1, .limits = {}};
   options.limits.due_poll = std::chrono::seconds(60);
-  options.beside.push_back({.begin = [=] { return beside; },
-                            .ready = [] {},
-                            .end = [] {},
-                            .due = [&] { return ++asked, due.load(); }});
+  options.extra_fds.push_back({.begin = [=] { return extra_fds; },
+                               .ready = [] {},
+                               .end = [] {},
+                               .due = [&] { return ++asked, due.load(); }});
   server.emplace(std::move(options), application);
   ASSERT_TRUE(server->start());
   std::deque<RawClient> clients;
@@ -107,7 +108,7 @@ TEST_F(FrontServer, StaysAwakeForWhatIsDueToManyRequests) {
   for (std::size_t i = 0; i < kMany; ++i) parked.next().send({});
   for (RawClient& client : clients) EXPECT_EQ(client.reply()->status, 200);
   server->stop();
-  ::close(beside);
+  ::close(extra_fds);
 }
 
 TEST_F(FrontServer, ServesOnAnIpv6Address) {

@@ -28,12 +28,12 @@ class FakeSink : public BodySink {
  public:
   explicit FakeSink(std::shared_ptr<Seen> seen) : seen_(std::move(seen)) {}
   ~FakeSink() override { seen_->gone.set(); }
-  Wish take(std::string_view bytes) override {
+  Flow take(std::string_view bytes) override {
     const std::lock_guard lock(seen_->mutex);
     seen_->bytes.append(bytes);
     seen_->some.set();
-    if (seen_->bytes.size() > seen_->most) return Wish::kEnough;
-    return seen_->bytes.size() > seen_->rest_at ? Wish::kRest : Wish::kMore;
+    if (seen_->bytes.size() > seen_->most) return Flow::kEnough;
+    return seen_->bytes.size() > seen_->rest_at ? Flow::kPause : Flow::kMore;
   }
   void on_room(std::function<void()> go_on) override {
     const std::lock_guard lock(seen_->mutex);

@@ -19,8 +19,8 @@ class VigilTest : public testing::Test {
     return ::poll(&one, 1, 0) == 1;
   }
 
-  const Vigil::Clock::time_point start = Vigil::Clock::now();
-  Vigil vigil{500us};
+  const DueSpin::Clock::time_point start = DueSpin::Clock::now();
+  DueSpin vigil{500us};
 };
 
 TEST_F(VigilTest, WhileSomethingIsDueItCanBeRead) {
@@ -64,7 +64,7 @@ TEST_F(VigilTest, WhatBecomesDueAgainHasItsTime) {
 }
 
 TEST_F(VigilTest, WithoutATimeItNeverStaysAwake) {
-  Vigil never(0us);
+  DueSpin never(0us);
   EXPECT_LT(never.begin(), 0);
   never.turn_ended(kCame, kDue, start);
   EXPECT_FALSE(never.stays_awake());

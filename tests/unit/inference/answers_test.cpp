@@ -35,7 +35,7 @@ ModelSettings served_by(const std::vector<const ScriptedUpstream*>& upstreams) {
 // Asks for an object with a number `n`.
 schemas::ChatRequest strict_request() {
   schemas::ChatRequest request = testing::request("a/m");
-  request.asks_format = true;
+  request.needs_format = true;
   request.body["response_format"] = json::parse(
       R"({"type":"json_schema","json_schema":{"name":"x","strict":true,"schema":{"type":"object",)"
       R"("required":["n"],"properties":{"n":{"type":"integer"}}}}})");
@@ -51,8 +51,8 @@ std::string streamed(const std::string& content) {
 TEST(StructuredAnswers, OneThatBreaksTheSchemaIsAskedForAgainAndPaidFor) {
   ScriptedUpstream upstream({kWrong, kRight});
   Heard heard;
-  ChatGround ground(served_by({&upstream}));
-  const auto end = ground.answer(strict_request(), heard);
+  ChatGround dependencies(served_by({&upstream}));
+  const auto end = dependencies.answer(strict_request(), heard);
   ASSERT_TRUE(end) << end.error().message;
   EXPECT_EQ(R"({"n":2})", end->reply.choices.at(0).content);
   EXPECT_EQ(2, heard.heads.at(0).attempts);
@@ -62,8 +62,8 @@ TEST(StructuredAnswers, OneThatBreaksTheSchemaIsAskedForAgainAndPaidFor) {
 TEST(StructuredAnswers, AModelThatBreaksItEachTimeIsLeftForTheFallbackAndThenAnError) {
   ScriptedUpstream upstream({kWrong}), other({kRight});
   Heard heard, again;
-  ChatGround ground(served_by({&upstream, &other}));
-  const auto end = ground.answer(strict_request(), heard);
+  ChatGround dependencies(served_by({&upstream, &other}));
+  const auto end = dependencies.answer(strict_request(), heard);
   ASSERT_FALSE(end);
   EXPECT_EQ(Code::kUpstream, end.error().code);
   EXPECT_EQ("response_format", end.error().param);
@@ -77,51 +77,51 @@ TEST(StructuredAnswers, AModelThatBreaksItEachTimeIsLeftForTheFallbackAndThenAnE
   EXPECT_DOUBLE_EQ(9, heard.failed_cost.value());
   auto asked = strict_request();
   asked.models = {"a/m", "b/m"};
-  const auto helped = ground.answer(asked, again);
+  const auto helped = dependencies.answer(asked, again);
   ASSERT_TRUE(helped) << helped.error().message;
   EXPECT_EQ("b/m", again.heads.at(0).model);
 }
 
 TEST(StructuredAnswers, AClientsSchemaThatNothingFitsDoesNotCloseTheModelForOthers) {
   ScriptedUpstream upstream({kWrong});
-  ChatGround ground(served_by({&upstream}));
+  ChatGround dependencies(served_by({&upstream}));
   for (int i = 0; i < 4; ++i) {
     Heard heard;
-    EXPECT_FALSE(ground.answer(strict_request(), heard));
+    EXPECT_FALSE(dependencies.answer(strict_request(), heard));
   }
   Heard heard;
-  EXPECT_TRUE(ground.answer(testing::request("a/m"), heard));
+  EXPECT_TRUE(dependencies.answer(testing::request("a/m"), heard));
 }
 
 TEST(StructuredAnswers, AStreamThatBreaksTheSchemaEndsWithAnErrorAndIsNotAskedForAgain) {
   ScriptedUpstream upstream({streamed(R"({\"n\":\"two\"})"), streamed(R"({\"n\":2})")});
-  ChatGround ground(served_by({&upstream}));
+  ChatGround dependencies(served_by({&upstream}));
   auto asked = strict_request();
   asked.stream = true;
   Heard heard, good;
-  const auto end = ground.answer(asked, heard);
+  const auto end = dependencies.answer(asked, heard);
   ASSERT_FALSE(end);
   EXPECT_EQ("response_format", end.error().param);
   EXPECT_EQ(R"({"n":"two"})", heard.text());
   EXPECT_EQ(1u, upstream.bodies().size());
-  EXPECT_TRUE(ground.answer(asked, good));
+  EXPECT_TRUE(dependencies.answer(asked, good));
 }
 
 TEST(StructuredAnswers, WhatIsNotStrictIsPassedOnAsItIs) {
   ScriptedUpstream upstream({kWrong});
   Heard heard;
-  ChatGround ground(served_by({&upstream}));
+  ChatGround dependencies(served_by({&upstream}));
   auto asked = strict_request();
   asked.body["response_format"]["json_schema"]["strict"] = false;
-  EXPECT_TRUE(ground.answer(asked, heard));
+  EXPECT_TRUE(dependencies.answer(asked, heard));
 }
 
 TEST(StructuredAnswers, ASchemaThatIsNoneIsRefusedBeforeAnyCall) {
   ScriptedUpstream upstream({kRight});
-  ChatGround ground(served_by({&upstream}));
+  ChatGround dependencies(served_by({&upstream}));
   auto asked = strict_request();
   asked.body["response_format"]["json_schema"]["schema"]["type"] = "objekt";
-  const base::Status verdict = ground.chat.check(asked);
+  const base::Status verdict = dependencies.chat.check(asked);
   ASSERT_FALSE(verdict);
   EXPECT_EQ(Code::kInvalidField, verdict.error().code);
   EXPECT_EQ("response_format.json_schema.schema", verdict.error().param);
@@ -130,8 +130,8 @@ TEST(StructuredAnswers, ASchemaThatIsNoneIsRefusedBeforeAnyCall) {
 TEST(Answers, HaveOurIdAndTheNameOfTheModelInEveryForm) {
   ScriptedUpstream upstream({completion("hi")});
   Heard heard;
-  ChatGround ground(served_by({&upstream}));
-  const auto end = ground.answer(testing::request("a/m"), heard);
+  ChatGround dependencies(served_by({&upstream}));
+  const auto end = dependencies.answer(testing::request("a/m"), heard);
   ASSERT_TRUE(end) << end.error().message;
   EXPECT_TRUE(end->reply.id.starts_with("chatcmpl-")) << end->reply.id;
   EXPECT_EQ(heard.heads.at(0).id, end->reply.id);
@@ -142,8 +142,8 @@ TEST(Answers, ALongRequestAndALongAnswerAreTheSameAsShortOnes) {
   const std::string text(3 * 1024 * 1024, 'x');
   ScriptedUpstream upstream({completion(text)});
   Heard heard;
-  ChatGround ground(served_by({&upstream}));
-  const auto end = ground.answer(testing::request("a/m", text), heard);
+  ChatGround dependencies(served_by({&upstream}));
+  const auto end = dependencies.answer(testing::request("a/m", text), heard);
   ASSERT_TRUE(end) << end.error().message;
   EXPECT_EQ(text, end->reply.choices.at(0).content);
   EXPECT_EQ(text, json::parse(upstream.bodies().at(0))["messages"][0]["content"]);
@@ -152,8 +152,8 @@ TEST(Answers, ALongRequestAndALongAnswerAreTheSameAsShortOnes) {
 TEST(Answers, ALongOneThatIsNoneIsAFailureOfTheUpstreamAndAskedForAgain) {
   ScriptedUpstream upstream({http(200, std::string(100'000, ' ')), completion("hi")});
   Heard heard;
-  ChatGround ground(served_by({&upstream}));
-  const auto end = ground.answer(testing::request("a/m"), heard);
+  ChatGround dependencies(served_by({&upstream}));
+  const auto end = dependencies.answer(testing::request("a/m"), heard);
   ASSERT_TRUE(end) << end.error().message;
   EXPECT_EQ(2, heard.heads.at(0).attempts);
 }
@@ -162,8 +162,8 @@ TEST(KeyFaults, AreNotTriedAgainAtTheSameTargetAndDoNotShowTheKey) {
   for (const int status : {401, 403}) {
     ScriptedUpstream upstream({http(status, R"({"error":{"message":"bad key sk-very-secret-key"}})")});
     Heard heard;
-    ChatGround ground(served_by({&upstream}));
-    const auto end = ground.answer(testing::request("a/m"), heard);
+    ChatGround dependencies(served_by({&upstream}));
+    const auto end = dependencies.answer(testing::request("a/m"), heard);
     ASSERT_FALSE(end);
     EXPECT_EQ(Code::kUpstream, end.error().code);
     EXPECT_EQ(1u, upstream.bodies().size());
@@ -179,10 +179,10 @@ TEST(KeyFaults, AreNotTriedAgainAtTheSameTargetAndDoNotShowTheKey) {
 TEST(KeyFaults, AreLeftForTheNextTarget) {
   ScriptedUpstream upstream({http(401, R"({"error":{"message":"no"}})")}), other({completion("hi")});
   Heard heard;
-  ChatGround ground(served_by({&upstream, &other}));
+  ChatGround dependencies(served_by({&upstream, &other}));
   auto asked = testing::request("a/m");
   asked.models = {"a/m", "b/m"};
-  const auto end = ground.answer(asked, heard);
+  const auto end = dependencies.answer(asked, heard);
   ASSERT_TRUE(end) << end.error().message;
   EXPECT_EQ("b/m", heard.heads.at(0).model);
   EXPECT_EQ(2, heard.heads.at(0).attempts);
@@ -192,10 +192,10 @@ TEST(KeyFaults, AreLeftForTheNextTarget) {
 TEST(KeyFaults, AKeyThatIsRefusedClosesTheTargetAndOneThatMayNotDoOneThingDoesNot) {
   for (const int status : {401, 403}) {
     ScriptedUpstream upstream({http(status, R"({"error":{"message":"no"}})")});
-    ChatGround ground(served_by({&upstream}));
+    ChatGround dependencies(served_by({&upstream}));
     for (int i = 0; i < 6; ++i) {
       Heard heard;
-      EXPECT_FALSE(ground.answer(testing::request("a/m"), heard));
+      EXPECT_FALSE(dependencies.answer(testing::request("a/m"), heard));
     }
     EXPECT_EQ(status == 401 ? 5u : 6u, upstream.bodies().size());
   }

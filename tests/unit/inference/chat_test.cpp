@@ -20,8 +20,8 @@ schemas::ChatRequest streamed(schemas::ChatRequest request) {
 
 TEST(Chat, AWholeAnswerComesWithItsHeadUsageAndOneEnd) {
   Heard heard;
-  ChatGround ground(mock_settings());
-  const auto end = ground.answer(request("mock/chat", "hello there"), heard);
+  ChatGround dependencies(mock_settings());
+  const auto end = dependencies.answer(request("mock/chat", "hello there"), heard);
   ASSERT_TRUE(end) << end.error().message;
   EXPECT_EQ("hello there", end->reply.choices.at(0).content);
   EXPECT_EQ("stop", end->reply.choices.at(0).finish_reason);
@@ -34,13 +34,13 @@ TEST(Chat, AWholeAnswerComesWithItsHeadUsageAndOneEnd) {
 }
 
 TEST(Chat, AUrlThatAProviderIsToFetchIsPublicHttpsOrOfAnOpenedHost) {
-  ChatGround ground(mock_settings());
+  ChatGround dependencies(mock_settings());
   schemas::ChatRequest asked = request("mock/chat");
   asked.urls = {{"https://example.com/a.png", "messages.0.content.1.image_url.url"},
                 {"http://files.local/b.png", "messages.0.content.2.image_url.url"}};
-  EXPECT_TRUE(ground.chat.check(asked));
+  EXPECT_TRUE(dependencies.chat.check(asked));
   asked.urls.push_back({"https://169.254.169.254/x", "messages.0.content.3.file.file_url"});
-  const base::Status verdict = ground.chat.check(asked);
+  const base::Status verdict = dependencies.chat.check(asked);
   ASSERT_FALSE(verdict);
   EXPECT_EQ(Code::kFetchRefused, verdict.error().code);
   EXPECT_EQ("messages.0.content.3.file.file_url", verdict.error().param);
@@ -65,8 +65,8 @@ TEST(Chat, ASlugThatNobodyKnowsIsRefusedWithThoseThatAreKnown) {
 
 TEST(Chat, AStreamComesPieceByPieceBehindItsHeadAndEndsWithoutChoices) {
   Heard heard;
-  ChatGround ground(mock_settings());
-  const auto end = ground.answer(streamed(request("mock/chat", "one two three")), heard);
+  ChatGround dependencies(mock_settings());
+  const auto end = dependencies.answer(streamed(request("mock/chat", "one two three")), heard);
   ASSERT_TRUE(end) << end.error().message;
   EXPECT_EQ("one two three", heard.text());
   EXPECT_EQ(4u, heard.pieces.size());
@@ -79,16 +79,16 @@ TEST(Chat, AStreamComesPieceByPieceBehindItsHeadAndEndsWithoutChoices) {
 TEST(Chat, AReaderThatIsNotReadyHoldsTheStreamUntilItResumes) {
   Heard heard;
   heard.ready = false;
-  ChatGround ground(mock_settings());
-  const auto run = ground.start(streamed(request("mock/chat", "one two")), heard);
-  ground.on_loop([] {});
-  ground.on_loop([] {});
+  ChatGround dependencies(mock_settings());
+  const auto run = dependencies.start(streamed(request("mock/chat", "one two")), heard);
+  dependencies.on_loop([] {});
+  dependencies.on_loop([] {});
   EXPECT_TRUE(heard.pieces.empty());
   {
     const std::lock_guard lock(heard.mutex);
     heard.ready = true;
   }
-  ground.on_loop([&] { run->resume(); });
+  dependencies.on_loop([&] { run->resume(); });
   EXPECT_TRUE(heard.ended());
   EXPECT_EQ("one two", heard.text());
 }
@@ -96,15 +96,15 @@ TEST(Chat, AReaderThatIsNotReadyHoldsTheStreamUntilItResumes) {
 TEST(Chat, NothingIsHeardAfterACancel) {
   Heard heard;
   heard.ready = false;
-  ChatGround ground(mock_settings());
-  const auto run = ground.start(streamed(request("mock/chat", "one two")), heard);
-  ground.on_loop([&] { run->cancel(); });
+  ChatGround dependencies(mock_settings());
+  const auto run = dependencies.start(streamed(request("mock/chat", "one two")), heard);
+  dependencies.on_loop([&] { run->cancel(); });
   {
     const std::lock_guard lock(heard.mutex);
     heard.ready = true;
   }
-  ground.on_loop([&] { run->resume(); });
-  ground.on_loop([] {});
+  dependencies.on_loop([&] { run->resume(); });
+  dependencies.on_loop([] {});
   EXPECT_TRUE(heard.heads.empty());
   EXPECT_TRUE(heard.pieces.empty());
   EXPECT_FALSE(heard.end);
@@ -113,8 +113,8 @@ TEST(Chat, NothingIsHeardAfterACancel) {
 TEST(Chat, ASinkThatSaysNoBeforeSendingEndsTheRequestUnsent) {
   Heard heard;
   heard.goes = false;
-  ChatGround ground(mock_settings());
-  const auto end = ground.answer(request("mock/chat"), heard);
+  ChatGround dependencies(mock_settings());
+  const auto end = dependencies.answer(request("mock/chat"), heard);
   ASSERT_FALSE(end);
   EXPECT_EQ(Code::kJobCancelled, end.error().code);
   EXPECT_TRUE(heard.heads.empty());
@@ -122,12 +122,12 @@ TEST(Chat, ASinkThatSaysNoBeforeSendingEndsTheRequestUnsent) {
 
 TEST(Chat, AnUnknownModelIsRefusedByCheckAndByStart) {
   Heard heard;
-  ChatGround ground(mock_settings());
-  EXPECT_EQ(Code::kModelNotFound, ground.chat.check(request("mock/chit")).error().code);
-  EXPECT_EQ(Code::kModelNotFound, ground.answer(request("mock/chit"), heard).error().code);
+  ChatGround dependencies(mock_settings());
+  EXPECT_EQ(Code::kModelNotFound, dependencies.chat.check(request("mock/chit")).error().code);
+  EXPECT_EQ(Code::kModelNotFound, dependencies.answer(request("mock/chit"), heard).error().code);
   EXPECT_TRUE(heard.heads.empty());
-  EXPECT_TRUE(ground.chat.check(request("mock/chat")));
-  EXPECT_EQ("mock/chat", ground.chat.first_choice(request("mock/chat")));
+  EXPECT_TRUE(dependencies.chat.check(request("mock/chat")));
+  EXPECT_EQ("mock/chat", dependencies.chat.first_choice(request("mock/chat")));
 }
 
 TEST(Chat, ThePriceOfTheRowIsTheCostOfTheRequest) {
@@ -135,43 +135,43 @@ TEST(Chat, ThePriceOfTheRowIsTheCostOfTheRequest) {
   settings.models = {testing::row("a/b")};
   settings.models[0].price = Price{.prompt = 1e6, .completion = 2e6, .cached = {}};
   Heard heard, unpriced;
-  ChatGround ground(settings);
-  const auto end = ground.answer(request("a/b", "one two"), heard);
+  ChatGround dependencies(settings);
+  const auto end = dependencies.answer(request("a/b", "one two"), heard);
   ASSERT_TRUE(end);
   EXPECT_DOUBLE_EQ(2 + 2 * 2, end->cost_usd.value());
-  EXPECT_FALSE(ground.answer(request("mock/chat"), unpriced)->cost_usd);
+  EXPECT_FALSE(dependencies.answer(request("mock/chat"), unpriced)->cost_usd);
 }
 
 TEST(Chat, AModelAtItsLimitSendsDirectRequestsAwayAndKeepsDeferredOnesWaiting) {
   ModelSettings settings;
   settings.models = {testing::row("a/b")};
   settings.models[0].limits.concurrent = 1;
-  ChatGround ground(settings);
+  ChatGround dependencies(settings);
   Heard slow, direct, deferred;
   slow.ready = false;
-  const auto run = ground.start(streamed(request("a/b")), slow);
-  const auto refused = ground.answer(request("a/b"), direct);
+  const auto run = dependencies.start(streamed(request("a/b")), slow);
+  const auto refused = dependencies.answer(request("a/b"), direct);
   ASSERT_FALSE(refused);
   EXPECT_EQ(Code::kRateLimited, refused.error().code);
   EXPECT_GT(refused.error().retry_after.count(), 0);
   auto later = request("a/b");
   later.deferred = true;
-  ground.start(later, deferred);
-  ground.on_loop([] {});
-  ground.on_loop([] {});
-  EXPECT_EQ(1, ground.chat.health().at(0).running);
-  EXPECT_EQ(1, ground.chat.health().at(0).waiting);
+  dependencies.start(later, deferred);
+  dependencies.on_loop([] {});
+  dependencies.on_loop([] {});
+  EXPECT_EQ(1, dependencies.chat.health().at(0).running);
+  EXPECT_EQ(1, dependencies.chat.health().at(0).waiting);
   EXPECT_FALSE(deferred.end);
-  ground.on_loop([&] { run->cancel(); });
+  dependencies.on_loop([&] { run->cancel(); });
   ASSERT_TRUE(deferred.ended());
   EXPECT_TRUE(*deferred.end);
 }
 
 TEST(Chat, TokensAndCallsAreCountedByConfiguredNames) {
   Heard heard;
-  ChatGround ground(mock_settings());
-  ASSERT_TRUE(ground.answer(streamed(request("mock/chat", "one two")), heard));
-  const std::string metrics = ground.metrics.scrape();
+  ChatGround dependencies(mock_settings());
+  ASSERT_TRUE(dependencies.answer(streamed(request("mock/chat", "one two")), heard));
+  const std::string metrics = dependencies.metrics.scrape();
   for (const char* line : {"millrace_tokens_total{model=\"mock/chat\",type=\"prompt\"} 2",
                            "millrace_tokens_total{model=\"mock/chat\",type=\"completion\"} 2",
                            "millrace_upstream_duration_seconds_count{model=\"mock/chat\"} 1",
@@ -181,43 +181,43 @@ TEST(Chat, TokensAndCallsAreCountedByConfiguredNames) {
 }
 
 TEST(MockChat, ToolsAreCalledWhenTheMessageNamesThemAndTheirResultsAreTold) {
-  ChatGround ground(mock_settings());
+  ChatGround dependencies(mock_settings());
   auto asked = request("mock/chat", "call get_weather please");
   asked.body["tools"] = {testing::tool("get_weather")};
   Heard first, streaming, second;
-  const auto end = ground.answer(asked, first);
+  const auto end = dependencies.answer(asked, first);
   ASSERT_TRUE(end);
   ASSERT_EQ(1u, end->reply.choices[0].tool_calls.size());
   EXPECT_EQ("get_weather", end->reply.choices[0].tool_calls[0].name);
   EXPECT_EQ(R"({"city":"call get_weather please"})", end->reply.choices[0].tool_calls[0].arguments);
   EXPECT_EQ("tool_calls", end->reply.choices[0].finish_reason);
-  ASSERT_TRUE(ground.answer(streamed(asked), streaming));
+  ASSERT_TRUE(dependencies.answer(streamed(asked), streaming));
   EXPECT_EQ(std::vector<std::string>{"tool_calls"}, streaming.finishes());
   schemas::append_turn(asked, end->reply.choices[0], {{end->reply.choices[0].tool_calls[0].id, "sunny"}});
-  EXPECT_EQ("The tool said: sunny", ground.answer(asked, second)->reply.choices[0].content);
+  EXPECT_EQ("The tool said: sunny", dependencies.answer(asked, second)->reply.choices[0].content);
 }
 
 TEST(MockChat, AResponseFormatGetsJsonOfItsShape) {
-  ChatGround ground(mock_settings());
+  ChatGround dependencies(mock_settings());
   auto asked = request("mock/chat", "x");
-  asked.asks_format = true;
+  asked.needs_format = true;
   asked.body["response_format"] = nlohmann::json::parse(
       R"({"type":"json_schema","json_schema":{"schema":{"type":"object","properties":{
           "name":{"type":"string"},"n":{"type":"integer"},"kind":{"enum":["a","b"]}}}}})");
   Heard heard;
-  const auto end = ground.answer(asked, heard);
+  const auto end = dependencies.answer(asked, heard);
   ASSERT_TRUE(end) << end.error().message;
   EXPECT_EQ(R"({"kind":"a","n":1,"name":"x"})", end->reply.choices[0].content);
 }
 
 TEST(MockChat, StopAndTheMostTokensCutItsAnswer) {
-  ChatGround ground(mock_settings());
+  ChatGround dependencies(mock_settings());
   auto asked = request("mock/chat", "one two three four");
   asked.body["max_completion_tokens"] = 2;
   Heard first, second;
-  EXPECT_EQ("length", ground.answer(asked, first)->reply.choices[0].finish_reason);
+  EXPECT_EQ("length", dependencies.answer(asked, first)->reply.choices[0].finish_reason);
   asked.body["stop"] = {"two"};
-  const auto end = ground.answer(asked, second);
+  const auto end = dependencies.answer(asked, second);
   EXPECT_EQ("one ", end->reply.choices[0].content);
   EXPECT_EQ("stop", end->reply.choices[0].finish_reason);
 }

@@ -122,7 +122,7 @@ TEST_F(LanesOfABoundedModel, HaveOnePlaceForTokensUntilCallsHaveASizeAndNoneInDe
   EXPECT_EQ(takes(9), 4);
   kept.clear();
   with_gate([](Gate& gate, const ModelLimits& limits) {
-    gate.charge(limits, 0, 900, MinuteLimit::Manner::kSpread);
+    gate.charge(limits, 0, 900, RateLimiter::Manner::kSpread);
   });
   EXPECT_EQ(takes(9), 0);
 }
@@ -209,12 +209,12 @@ class DeferredRequestsToABrokenTarget : public ::testing::Test {
     auto asked = testing::request("a/m");
     asked.models = std::move(models);
     asked.deferred = true;
-    (void)ground.answer(asked, heard);
+    (void)dependencies.answer(asked, heard);
   }
-  bool has_room() { return ground.chat.lanes()->take("a/m") != nullptr; }
+  bool has_room() { return dependencies.chat.lanes()->take("a/m") != nullptr; }
 
   testing::ScriptedUpstream upstream{{testing::http(500, R"({"error":{"message":"broken"}})")}};
-  testing::ChatGround ground{settings(upstream)};
+  testing::ChatGround dependencies{settings(upstream)};
 };
 
 TEST_F(DeferredRequestsToABrokenTarget, WaitInTheQueueOnceOneWasLeftAlone) {

@@ -56,8 +56,8 @@ class McpClients : public ::testing::Test {
     endpoint.url = server.base_url();
     endpoint.version = version_;
     endpoint.guarded = false;
-    const McpClient::Ground ground{loop_, http_, guard_, memory_};
-    McpClient client(ground, std::move(endpoint), limits_);
+    const McpClient::Dependencies dependencies{loop_, http_, guard_, memory_};
+    McpClient client(dependencies, std::move(endpoint), limits_);
     std::optional<T> heard;
     std::mutex mutex;
     std::condition_variable changed;

@@ -18,7 +18,7 @@ net::HttpReply head(int status, const std::string& type, const std::string& sess
 
 // What is heard of a whole reply to request number 1.
 base::Result<McpReply> heard(const net::HttpReply& reply, const std::string& body) {
-  McpEar ear(1, kMost, nullptr);
+  McpResponseReader ear(1, kMost, nullptr);
   ear.begin(reply);
   ear.take(body);
   return ear.end(Transfer(reply));
@@ -27,7 +27,7 @@ base::Result<McpReply> heard(const net::HttpReply& reply, const std::string& bod
 const net::HttpReply kEvents = head(200, "text/event-stream");
 constexpr std::string_view kAnswer = "data: {\"id\":1,\"result\":{\"a\":1}}\n\n";
 
-TEST(McpEar, AJsonReplyIsHeardWithItsSession) {
+TEST(McpResponseReader, AJsonReplyIsHeardWithItsSession) {
   const auto reply =
       heard(head(200, "application/json; charset=utf-8", "s1"), R"({"id":1,"result":{"a":1}})");
   ASSERT_TRUE(reply);
@@ -35,12 +35,12 @@ TEST(McpEar, AJsonReplyIsHeardWithItsSession) {
   EXPECT_EQ(1, reply->message.result["a"]);
 }
 
-TEST(McpEar, InAStreamTheAnswerIsFoundAmongOtherMessages) {
+TEST(McpResponseReader, InAStreamTheAnswerIsFoundAmongOtherMessages) {
   std::string stream = "id: 0\ndata:\n\n";
   stream += "data: {\"method\":\"notifications/progress\",\"params\":{}}\n\n";
   stream += "data: {\"id\":9,\"result\":{}}\n\n";
   stream += kAnswer;
-  McpEar ear(1, kMost, nullptr);
+  McpResponseReader ear(1, kMost, nullptr);
   ear.begin(kEvents);
   bool more = true;
   for (const char c : stream) more = more && ear.take(std::string_view(&c, 1));
@@ -50,9 +50,10 @@ TEST(McpEar, InAStreamTheAnswerIsFoundAmongOtherMessages) {
   EXPECT_EQ(1, reply->message.result["a"]);
 }
 
-TEST(McpEar, WhatAServerAsksIsToldOnUpToTheBound) {
+TEST(McpResponseReader, WhatAServerAsksIsToldOnUpToTheBound) {
   int asked = 0;
-  McpEar ear(1, kMost, [&](const McpMessage& message) { asked += message.method == "ping" ? 1 : 0; });
+  McpResponseReader ear(1, kMost,
+                        [&](const McpMessage& message) { asked += message.method == "ping" ? 1 : 0; });
   ear.begin(kEvents);
   for (int i = 0; i < kMcpServerRequestsMax; ++i)
     EXPECT_TRUE(ear.take("data: {\"id\":\"p\",\"method\":\"ping\"}\n\n"));
@@ -61,8 +62,8 @@ TEST(McpEar, WhatAServerAsksIsToldOnUpToTheBound) {
   EXPECT_FALSE(ear.end(Transfer(kEvents)));
 }
 
-TEST(McpEar, AStreamThatEndsBeforeTheAnswerTellsWhereItBrokeOff) {
-  McpEar ear(1, kMost, nullptr);
+TEST(McpResponseReader, AStreamThatEndsBeforeTheAnswerTellsWhereItBrokeOff) {
+  McpResponseReader ear(1, kMost, nullptr);
   ear.begin(kEvents);
   EXPECT_TRUE(ear.take("id: e7\ndata:\n\n"));
   EXPECT_FALSE(ear.end(Transfer(kEvents)));
@@ -73,9 +74,9 @@ TEST(McpEar, AStreamThatEndsBeforeTheAnswerTellsWhereItBrokeOff) {
   EXPECT_EQ("", ear.broken_off_at());
 }
 
-TEST(McpEar, AStreamThatWasTooSlowOrTooLargeIsNotResumed) {
+TEST(McpResponseReader, AStreamThatWasTooSlowOrTooLargeIsNotResumed) {
   for (const auto code : {base::Code::kUpstreamTimeout, base::Code::kTooLarge}) {
-    McpEar ear(1, kMost, nullptr);
+    McpResponseReader ear(1, kMost, nullptr);
     ear.begin(kEvents);
     EXPECT_TRUE(ear.take("id: e7\ndata:\n\n"));
     EXPECT_FALSE(ear.end(Transfer(base::error(code, "x"))));
@@ -83,7 +84,7 @@ TEST(McpEar, AStreamThatWasTooSlowOrTooLargeIsNotResumed) {
   }
 }
 
-TEST(McpEar, AnErrorWithoutAnIdAnswersTheRequest) {
+TEST(McpResponseReader, AnErrorWithoutAnIdAnswersTheRequest) {
   const auto reply =
       heard(head(400, "application/json"), R"({"id":null,"error":{"code":-32000,"message":"no"}})");
   ASSERT_TRUE(reply);
@@ -91,7 +92,7 @@ TEST(McpEar, AnErrorWithoutAnIdAnswersTheRequest) {
   EXPECT_EQ(400, reply->status);
 }
 
-TEST(McpEar, ARefusalMayHaveAnyBody) {
+TEST(McpResponseReader, ARefusalMayHaveAnyBody) {
   for (const char* type : {"text/html", "application/json", ""}) {
     const auto reply = heard(head(404, type), "<html>");
     ASSERT_TRUE(reply) << type;
@@ -100,7 +101,7 @@ TEST(McpEar, ARefusalMayHaveAnyBody) {
   }
 }
 
-TEST(McpEar, ASuccessThatIsNoAnswerIsAnError) {
+TEST(McpResponseReader, ASuccessThatIsNoAnswerIsAnError) {
   EXPECT_FALSE(heard(head(200, "text/html"), "<html>"));
   EXPECT_FALSE(heard(head(200, "application/json"), "<html>"));
   EXPECT_FALSE(heard(head(200, "application/json"), R"({"id":2,"result":{}})"));
@@ -109,15 +110,15 @@ TEST(McpEar, ASuccessThatIsNoAnswerIsAnError) {
   EXPECT_FALSE(heard(kEvents, "data: " + std::string(kMost + 1, 'x')));
 }
 
-TEST(McpEar, ANotificationNeedsNoAnswer) {
-  McpEar ear(0, kMost, nullptr);
+TEST(McpResponseReader, ANotificationNeedsNoAnswer) {
+  McpResponseReader ear(0, kMost, nullptr);
   const auto reply = ear.end(Transfer(head(202, "")));
   ASSERT_TRUE(reply);
   EXPECT_EQ(202, reply->status);
 }
 
-TEST(McpEar, WhatTheGuardRefusesIsSaidOfTheServersUrl) {
-  McpEar ear(1, kMost, nullptr);
+TEST(McpResponseReader, WhatTheGuardRefusesIsSaidOfTheServersUrl) {
+  McpResponseReader ear(1, kMost, nullptr);
   const auto reply = ear.end(Transfer(base::error(base::Code::kFetchRefused, "document_url must use https")));
   ASSERT_FALSE(reply);
   EXPECT_EQ(base::Code::kFetchRefused, reply.error().code);

@@ -86,13 +86,13 @@ TEST(McpMemories, AServerIsItsUrlItsVersionAndItsHeaders) {
 
 TEST(McpMemories, AnEraIsItsUrls) {
   McpMemory memory({.servers_max = 2});
-  memory.learn("https://a:8443/mcp", McpEra::kSessions);
-  memory.learn("https://a:8443/other", McpEra::kModern);
-  EXPECT_EQ(McpEra::kSessions, memory.era("https://a:8443/mcp"));
-  EXPECT_EQ(McpEra::kModern, memory.era("https://a:8443/other"));
-  EXPECT_EQ(McpEra::kUnknown, memory.era("https://a/mcp"));
-  memory.learn("https://a:8443/mcp", McpEra::kUnknown);
-  EXPECT_EQ(McpEra::kUnknown, memory.era("https://a:8443/mcp"));
+  memory.learn("https://a:8443/mcp", McpTransport::kSessions);
+  memory.learn("https://a:8443/other", McpTransport::kModern);
+  EXPECT_EQ(McpTransport::kSessions, memory.era("https://a:8443/mcp"));
+  EXPECT_EQ(McpTransport::kModern, memory.era("https://a:8443/other"));
+  EXPECT_EQ(McpTransport::kUnknown, memory.era("https://a/mcp"));
+  memory.learn("https://a:8443/mcp", McpTransport::kUnknown);
+  EXPECT_EQ(McpTransport::kUnknown, memory.era("https://a:8443/mcp"));
 }
 
 }  // namespace

@@ -74,8 +74,8 @@ std::string refused(const std::optional<schemas::Refusal>& refusal) {
 }
 
 TEST(Media, EveryInputHasAVectorAndTheModelIsNamed) {
-  MediaGround ground(testing::mock_settings());
-  const auto end = ground.embed(texts("mock/embedding", {"a", "b", "c", "d", "e", "f"}));
+  MediaGround dependencies(testing::mock_settings());
+  const auto end = dependencies.embed(texts("mock/embedding", {"a", "b", "c", "d", "e", "f"}));
   ASSERT_TRUE(end) << end.error().message;
   EXPECT_EQ(end->reply.vectors.size(), 6u);
   EXPECT_EQ(end->head.model, "mock/embedding");
@@ -89,26 +89,26 @@ TEST(Media, WhatTheModelDoesNotTakeIsToldBeforeAnythingIsSent) {
   ModelSettings settings = testing::mock_settings();
   settings.models = {row("a", "openai"), row("g", "gemini"), row("c", "anthropic")};
   settings.models[0].target.model = "text-embedding-ada-002";
-  MediaGround ground(settings);
+  MediaGround dependencies(settings);
   EmbeddingRequest sized = texts("a", {"x"}), tokens = texts("g", {});
   sized.dimensions = 4;
   tokens.tokens = {{1}};
-  EXPECT_EQ(refused(ground.media.check(sized)), "dimensions");
-  EXPECT_EQ(refused(ground.media.check(tokens)), "input");
-  EXPECT_EQ(refused(ground.media.check(texts("c", {"x"}))), "bad_request");
-  EXPECT_EQ(refused(ground.media.check(texts("mock/chat", {"x"}))), "bad_request");
-  EXPECT_EQ(refused(ground.media.check(texts("nobody", {"x"}))), "model_not_found");
-  EXPECT_EQ(refused(ground.media.check(picture("c"))), "bad_request");
-  EXPECT_EQ(refused(ground.media.check(picture("g"))), "");
-  EXPECT_EQ(refused(ground.media.check(texts("mock/embedding", {"x"}))), "");
+  EXPECT_EQ(refused(dependencies.media.check(sized)), "dimensions");
+  EXPECT_EQ(refused(dependencies.media.check(tokens)), "input");
+  EXPECT_EQ(refused(dependencies.media.check(texts("c", {"x"}))), "bad_request");
+  EXPECT_EQ(refused(dependencies.media.check(texts("mock/chat", {"x"}))), "bad_request");
+  EXPECT_EQ(refused(dependencies.media.check(texts("nobody", {"x"}))), "model_not_found");
+  EXPECT_EQ(refused(dependencies.media.check(picture("c"))), "bad_request");
+  EXPECT_EQ(refused(dependencies.media.check(picture("g"))), "");
+  EXPECT_EQ(refused(dependencies.media.check(texts("mock/embedding", {"x"}))), "");
 }
 
 TEST(Media, ATargetThatFailsIsTriedAgainAndThenItsFallback) {
   ModelSettings settings = testing::mock_settings();
   settings.models = {dead("first")};
   settings.models[0].fallbacks = {"mock/chat", "mock/embedding"};
-  MediaGround ground(settings);
-  const auto end = ground.embed(texts("first", {"a"}));
+  MediaGround dependencies(settings);
+  const auto end = dependencies.embed(texts("first", {"a"}));
   ASSERT_TRUE(end) << end.error().message;
   EXPECT_EQ(end->head.model, "mock/embedding");
   EXPECT_EQ(end->head.attempts, ChatOptions().tries_max + 1);
@@ -128,13 +128,13 @@ TEST(Media, ATargetThatFailsAtOneThingGoesOnWithTheOthers) {
   testing::ScriptedUpstream upstream(std::move(script));
   ModelSettings settings;
   settings.models = {able("m", upstream)};
-  MediaGround ground(settings);
-  for (int i = 0; i < 2; ++i) EXPECT_EQ(ground.embed(texts("m", {"a"})).error().code, Code::kUpstream);
-  EXPECT_EQ(ground.embed(texts("m", {"a"})).error().code, Code::kOverloaded) << "is left alone";
-  EXPECT_EQ(ground.chat.health().at(0).breaker, BreakerState::kOpen);
-  EXPECT_EQ(ground.chat.health().at(0).work, Work::kEmbeddings) << "that goes worst";
+  MediaGround dependencies(settings);
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(dependencies.embed(texts("m", {"a"})).error().code, Code::kUpstream);
+  EXPECT_EQ(dependencies.embed(texts("m", {"a"})).error().code, Code::kOverloaded) << "is left alone";
+  EXPECT_EQ(dependencies.chat.health().at(0).breaker, BreakerState::kOpen);
+  EXPECT_EQ(dependencies.chat.health().at(0).work, Work::kEmbeddings) << "that goes worst";
   testing::Heard heard;
-  const auto end = ground.answer(testing::request("m"), heard);
+  const auto end = dependencies.answer(testing::request("m"), heard);
   ASSERT_TRUE(end) << end.error().message;
   EXPECT_EQ(end->reply.choices.at(0).content, "hi");
 }
@@ -144,8 +144,8 @@ TEST(Media, TheModelOfEmbeddingsIsTheGatewaysName) {
       200, R"({"object":"list","model":"theirs","data":[{"index":0,"embedding":[0.5]}],"usage":{}})")});
   ModelSettings settings;
   settings.models = {able("m", upstream)};
-  MediaGround ground(settings);
-  const auto end = ground.embed(texts("m", {"a"}));
+  MediaGround dependencies(settings);
+  const auto end = dependencies.embed(texts("m", {"a"}));
   ASSERT_TRUE(end) << end.error().message;
   EXPECT_EQ(end->reply.model, "m");
 }
@@ -154,31 +154,31 @@ TEST(Media, ThePriceOfItsTokensIsTold) {
   ModelSettings settings;
   settings.models = {row("m")};
   settings.models[0].price = Price{2'000'000, 0, std::nullopt};
-  MediaGround ground(settings);
-  EXPECT_EQ(ground.embed(texts("m", {"a", "b"}))->cost_usd, 4);
+  MediaGround dependencies(settings);
+  EXPECT_EQ(dependencies.embed(texts("m", {"a", "b"}))->cost_usd, 4);
   settings.models[0].price.reset();
-  ground.chat.reload(testing::registry(settings));
-  EXPECT_FALSE(ground.embed(texts("m", {"a"}))->cost_usd);
+  dependencies.chat.reload(testing::registry(settings));
+  EXPECT_FALSE(dependencies.embed(texts("m", {"a"}))->cost_usd);
 }
 
 TEST(Media, TheLimitsOfAModelHold) {
   ModelSettings settings;
   settings.models = {row("m")};
   settings.models[0].limits.requests_per_minute = 1;
-  MediaGround ground(settings);
-  EXPECT_TRUE(ground.embed(texts("m", {"a"})));
-  const auto second = ground.embed(texts("m", {"a"}));
+  MediaGround dependencies(settings);
+  EXPECT_TRUE(dependencies.embed(texts("m", {"a"})));
+  const auto second = dependencies.embed(texts("m", {"a"}));
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().code, Code::kRateLimited);
 }
 
 TEST(Media, NothingIsHeardAfterACancel) {
-  MediaGround ground(testing::mock_settings());
+  MediaGround dependencies(testing::mock_settings());
   ImageRequest request = picture("mock/image");
   request.stream = true;
   Drawn cancelled, other;
-  ground.on_loop([&] { ground.media.draw(request, cancelled)->cancel(); });
-  ground.on_loop([&] { ground.media.draw(request, other); });
+  dependencies.on_loop([&] { dependencies.media.draw(request, cancelled)->cancel(); });
+  dependencies.on_loop([&] { dependencies.media.draw(request, other); });
   ASSERT_TRUE(other.answer.wait());
   EXPECT_TRUE(cancelled.events.empty());
   EXPECT_EQ(other.events.size(), 1u);
@@ -186,11 +186,11 @@ TEST(Media, NothingIsHeardAfterACancel) {
 }
 
 TEST(Media, ImagesComeInAsManyAsWereWanted) {
-  MediaGround ground(testing::mock_settings());
+  MediaGround dependencies(testing::mock_settings());
   ImageRequest request = picture("mock/image");
   request.n = 3;
   Drawn drawn;
-  ground.on_loop([&] { ground.media.draw(request, drawn); });
+  dependencies.on_loop([&] { dependencies.media.draw(request, drawn); });
   const auto end = drawn.answer.wait();
   ASSERT_TRUE(end) << end.error().message;
   EXPECT_EQ(end->reply.images.size(), 3u);

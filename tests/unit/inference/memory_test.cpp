@@ -20,8 +20,8 @@ schemas::ChatRequest after_call(const std::string& id) {
   return request;
 }
 
-TEST(Continuity, IsFilledInForTheProviderThatSaidItAndTakenOutForAnother) {
-  Continuity memory(1 << 20);
+TEST(ReasoningStateCache, IsFilledInForTheProviderThatSaidItAndTakenOutForAnother) {
+  ReasoningStateCache memory(1 << 20);
   memory.remember("team", "anthropic", {"call_1", "call_2"}, "signed");
   auto request = after_call("call_2");
   memory.fill(request, "anthropic");
@@ -33,8 +33,8 @@ TEST(Continuity, IsFilledInForTheProviderThatSaidItAndTakenOutForAnother) {
   EXPECT_FALSE(unknown.body["messages"][1].contains(kContinuity));
 }
 
-TEST(Continuity, IsNeverAnotherTenants) {
-  Continuity memory(1 << 20);
+TEST(ReasoningStateCache, IsNeverAnotherTenants) {
+  ReasoningStateCache memory(1 << 20);
   memory.remember("team", "anthropic", {"call_1"}, "signed");
   memory.remember("others", "anthropic", {"call_1"}, "of others");
   auto ours = after_call("call_1"), nobodys = after_call("call_1");
@@ -45,8 +45,8 @@ TEST(Continuity, IsNeverAnotherTenants) {
   EXPECT_FALSE(nobodys.body["messages"][1].contains(kContinuity));
 }
 
-TEST(Continuity, TheLeastUsedIsForgottenAtTheBound) {
-  Continuity memory(2'000);
+TEST(ReasoningStateCache, TheLeastUsedIsForgottenAtTheBound) {
+  ReasoningStateCache memory(2'000);
   memory.remember("team", "p", {"a"}, std::string(500, 's'));
   memory.remember("team", "p", {"b"}, std::string(500, 's'));
   auto used = after_call("a");

@@ -11,7 +11,7 @@ using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
 using Time = SteadyTime;
-using Manner = MinuteLimit::Manner;
+using Manner = RateLimiter::Manner;
 constexpr Time kBegin{std::chrono::hours(1)};
 
 // The most that `limit` lets through in a minute, asked for more without a pause.
@@ -30,17 +30,17 @@ std::size_t most_in_a_minute(Limit limit, std::int64_t bound, How... how) {
   return most;
 }
 
-TEST(MinuteLimit, NeverLetsMoreThanItsLimitThroughInAnyMinute) {
+TEST(RateLimiter, NeverLetsMoreThanItsLimitThroughInAnyMinute) {
   for (const std::int64_t bound : {1, 2, 5, 9, 10, 60, 1000}) {
-    EXPECT_EQ(most_in_a_minute(MinuteWindow(), bound), static_cast<std::size_t>(bound));
-    EXPECT_LE(most_in_a_minute(MinuteBucket(), bound), static_cast<std::size_t>(bound));
+    EXPECT_EQ(most_in_a_minute(RateWindow(), bound), static_cast<std::size_t>(bound));
+    EXPECT_LE(most_in_a_minute(RateBucket(), bound), static_cast<std::size_t>(bound));
     for (const Manner manner : {Manner::kAtOnce, Manner::kSpread})
-      EXPECT_LE(most_in_a_minute(MinuteLimit(), bound, manner), static_cast<std::size_t>(bound));
+      EXPECT_LE(most_in_a_minute(RateLimiter(), bound, manner), static_cast<std::size_t>(bound));
   }
 }
 
-TEST(MinuteWindow, LetsAllOfItsLimitThroughAtOnceAndTheNextAMinuteLater) {
-  MinuteWindow window;
+TEST(RateWindow, LetsAllOfItsLimitThroughAtOnceAndTheNextAMinuteLater) {
+  RateWindow window;
   for (int i = 0; i < 5; ++i) {
     EXPECT_EQ(milliseconds(0), window.wait(5, 1, kBegin));
     window.take(5, 1, kBegin);
@@ -51,16 +51,16 @@ TEST(MinuteWindow, LetsAllOfItsLimitThroughAtOnceAndTheNextAMinuteLater) {
   EXPECT_EQ(milliseconds(0), window.wait(5, 5, kBegin + wait));
 }
 
-TEST(MinuteWindow, WaitsNoLongerThanUntilEnoughIsOld) {
-  MinuteWindow window;
+TEST(RateWindow, WaitsNoLongerThanUntilEnoughIsOld) {
+  RateWindow window;
   window.take(10, 6, kBegin);
   window.take(10, 4, kBegin + seconds(30));
   EXPECT_LE(window.wait(10, 6, kBegin + seconds(40)), milliseconds(20'500));
   EXPECT_GT(window.wait(10, 7, kBegin + seconds(40)), seconds(50));
 }
 
-TEST(MinuteWindow, WhatIsGivenBackIsThereAgainAndNoMoreThanWasTaken) {
-  MinuteWindow window;
+TEST(RateWindow, WhatIsGivenBackIsThereAgainAndNoMoreThanWasTaken) {
+  RateWindow window;
   window.take(1000, 600, kBegin);
   window.take(1000, 400, kBegin + seconds(1));
   window.take(1000, -500, kBegin + seconds(2));
@@ -69,16 +69,16 @@ TEST(MinuteWindow, WhatIsGivenBackIsThereAgainAndNoMoreThanWasTaken) {
   EXPECT_EQ(1000, window.left(1000, kBegin + seconds(2)));
 }
 
-TEST(MinuteWindow, ATakeAboveTheLimitGoesAloneAndIsPaidOff) {
-  MinuteWindow window;
+TEST(RateWindow, ATakeAboveTheLimitGoesAloneAndIsPaidOff) {
+  RateWindow window;
   EXPECT_EQ(milliseconds(0), window.wait(100, 600, kBegin));
   window.take(100, 600, kBegin);
   EXPECT_GE(window.wait(100, 1, kBegin), minutes(1));
   EXPECT_EQ(milliseconds(0), window.wait(100, 600, kBegin + milliseconds(60'500)));
 }
 
-TEST(MinuteBucket, LetsItsLimitThroughIfAskedForIt) {
-  MinuteBucket bucket;
+TEST(RateBucket, LetsItsLimitThroughIfAskedForIt) {
+  RateBucket bucket;
   Time now = kBegin;
   for (int i = 0; i < 600; ++i) {
     now += bucket.wait(60, 1, now);
@@ -87,8 +87,8 @@ TEST(MinuteBucket, LetsItsLimitThroughIfAskedForIt) {
   EXPECT_LE(now - kBegin, minutes(12));
 }
 
-TEST(MinuteBucket, ATakeAboveTheBurstGoesWhenItIsFullAndIsPaidOff) {
-  MinuteBucket bucket;
+TEST(RateBucket, ATakeAboveTheBurstGoesWhenItIsFullAndIsPaidOff) {
+  RateBucket bucket;
   EXPECT_EQ(milliseconds(0), bucket.wait(1000, 600, kBegin));
   bucket.take(1000, 600, kBegin);
   EXPECT_GT(bucket.wait(1000, 1, kBegin), seconds(30));
@@ -96,8 +96,8 @@ TEST(MinuteBucket, ATakeAboveTheBurstGoesWhenItIsFullAndIsPaidOff) {
   EXPECT_EQ(milliseconds(0), bucket.wait(1000, 1, kBegin));
 }
 
-TEST(MinuteLimit, WithoutALimitNothingWaits) {
-  MinuteLimit limit;
+TEST(RateLimiter, WithoutALimitNothingWaits) {
+  RateLimiter limit;
   limit.take(0, 1e9, Manner::kSpread, Time{});
   EXPECT_EQ(milliseconds(0), limit.wait(0, 1e9, Manner::kSpread, Time{}));
 }

@@ -28,7 +28,7 @@ class Lists : public ::testing::Test {
     return out;
   }
   void start(const ModelSettings& settings, ModelListOptions options = {}) {
-    lists = std::make_unique<ModelLists>(ModelLists::Ground{loop, client, pool}, settings, options);
+    lists = std::make_unique<ModelLists>(ModelLists::Dependencies{loop, client, pool}, settings, options);
   }
   std::vector<std::string> ask() {
     auto heard = std::make_shared<std::promise<ModelLists::List>>();

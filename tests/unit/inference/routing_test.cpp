@@ -72,7 +72,7 @@ TEST(Routing, TheRowsFallbacksComeBehindTheClientsEachOnce) {
 
 TEST(Routing, AResponseFormatMustBeTakenByAllThatTheClientNamesAndLeavesOutOtherFallbacks) {
   auto asked = request("x/a");
-  asked.asks_format = true;
+  asked.needs_format = true;
   const auto models = candidates(abc(), asked);
   ASSERT_TRUE(models);
   EXPECT_EQ((Names{"x/a", "x/c"}), names(with_fallbacks(abc(), *models, asked)));
@@ -158,7 +158,7 @@ TEST(HearingModels, ARowHearsByItsAbilitiesElseByItsName) {
 
 // "segments words"
 std::string told(const Registry& models, std::string_view name, std::string_view language = {}) {
-  const auto [segments, words] = told_times(models, name, language);
+  const auto [segments, words] = reported_times(models, name, language);
   return std::string(segments ? "segments" : "") + (words ? " words" : "");
 }
 

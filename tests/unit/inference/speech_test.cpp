@@ -126,9 +126,9 @@ std::string speech_refused(const std::optional<schemas::Refusal>& refusal) {
 
 TEST(ProvidersSpeech, ItsBytesArePassedOnAndItsHeadIsTold) {
   ScriptedUpstream upstream({sound("ID3bytes")});
-  SpeechGround ground(voiced_by({&upstream}));
+  SpeechGround dependencies(voiced_by({&upstream}));
   Ear ear;
-  ground.speak(saying("voice"), ear);
+  dependencies.speak(saying("voice"), ear);
   ASSERT_TRUE(ear.ended());
   ASSERT_TRUE(*ear.end) << ear.end->error().message;
   EXPECT_EQ(ear.audio, "ID3bytes");
@@ -139,9 +139,9 @@ TEST(ProvidersSpeech, ItsBytesArePassedOnAndItsHeadIsTold) {
 
 TEST(ProvidersSpeech, AFailureBeforeTheFirstByteIsTriedAgainAndThenElsewhere) {
   ScriptedUpstream upstream({testing::http(503, "{}")}), other({testing::http(500, "{}"), sound("bytes")});
-  SpeechGround ground(voiced_by({&upstream, &other}));
+  SpeechGround dependencies(voiced_by({&upstream, &other}));
   Ear ear;
-  ground.speak(saying("voice"), ear);
+  dependencies.speak(saying("voice"), ear);
   ASSERT_TRUE(ear.ended());
   ASSERT_TRUE(*ear.end) << ear.end->error().message;
   EXPECT_EQ(ear.audio, "bytes");
@@ -151,9 +151,9 @@ TEST(ProvidersSpeech, AFailureBeforeTheFirstByteIsTriedAgainAndThenElsewhere) {
 
 TEST(ProvidersSpeech, AFailureAfterTheFirstByteIsTheEnd) {
   ScriptedUpstream upstream({cut_sound("half"), sound("whole")});
-  SpeechGround ground(voiced_by({&upstream}));
+  SpeechGround dependencies(voiced_by({&upstream}));
   Ear ear;
-  ground.speak(saying("voice"), ear);
+  dependencies.speak(saying("voice"), ear);
   ASSERT_TRUE(ear.ended());
   EXPECT_EQ(ear.end->error().code, Code::kUpstream);
   EXPECT_EQ(ear.audio, "half");
@@ -164,9 +164,9 @@ TEST(ProvidersSpeech, ATextOrNothingIsNoSound) {
   for (const std::string& reply :
        {sound("{}", "application/json"), sound("<html>", "text/html"), sound("")}) {
     ScriptedUpstream upstream({reply});
-    SpeechGround ground(voiced_by({&upstream}));
+    SpeechGround dependencies(voiced_by({&upstream}));
     Ear ear;
-    ground.speak(saying("voice"), ear);
+    dependencies.speak(saying("voice"), ear);
     ASSERT_TRUE(ear.ended());
     EXPECT_EQ(ear.end->error().code, Code::kUpstream);
     EXPECT_EQ(ear.audio, "");
@@ -175,11 +175,11 @@ TEST(ProvidersSpeech, ATextOrNothingIsNoSound) {
 
 TEST(ProvidersSpeech, ACancelLetsItGo) {
   ScriptedUpstream upstream({""});
-  SpeechGround ground(voiced_by({&upstream}));
+  SpeechGround dependencies(voiced_by({&upstream}));
   Ear ear;
-  const auto run = ground.speak(saying("voice"), ear);
+  const auto run = dependencies.speak(saying("voice"), ear);
   ASSERT_TRUE(upstream.wait_for_requests(1));
-  ground.on_loop([&] { run->cancel(); });
+  dependencies.on_loop([&] { run->cancel(); });
   EXPECT_TRUE(upstream.wait_for_caller_gone());
   EXPECT_FALSE(ear.end);
 }
@@ -190,9 +190,9 @@ TEST(WhoSpeaks, ANameOfOpenAisIsTheLocalModelWhileNoProviderHasIt) {
   for (const char* name : {"millrace/flite", "tts-1", "tts-1-hd", "gpt-4o-mini-tts"})
     EXPECT_EQ(speech_refused(alone.media.check(saying(name))), "") << name;
   ScriptedUpstream upstream({sound("theirs")});
-  SpeechGround ground(voiced_by({&upstream}, "tts-1"), engine.local());
+  SpeechGround dependencies(voiced_by({&upstream}, "tts-1"), engine.local());
   Ear ear;
-  ground.speak(saying("tts-1"), ear);
+  dependencies.speak(saying("tts-1"), ear);
   ASSERT_TRUE(ear.ended());
   EXPECT_EQ(ear.audio, "theirs");
 }
@@ -201,10 +201,10 @@ TEST(WhoSpeaks, TheProvidersOwnModelGoesBeforeTheLocalOneOfThatName) {
   PlayedEngine engine;
   ModelSettings settings;
   settings.open_providers = {testing::open_provider("openai")};
-  SpeechGround ground(settings, engine.local());
+  SpeechGround dependencies(settings, engine.local());
   SpeechRequest request = saying("tts-1");
   request.voice = "a voice of theirs";
-  EXPECT_EQ(speech_refused(ground.media.check(request)), "");
+  EXPECT_EQ(speech_refused(dependencies.media.check(request)), "");
 }
 
 TEST(WhoSpeaks, WhatCannotBeIsToldBeforeAnythingIsSaid) {
@@ -212,24 +212,24 @@ TEST(WhoSpeaks, WhatCannotBeIsToldBeforeAnythingIsSaid) {
   ModelSettings settings;
   settings.models = {testing::row("c", "anthropic"), testing::row("d", "openai")};
   settings.models[1].abilities = {Ability::kChat};
-  SpeechGround ground(settings, engine.local());
+  SpeechGround dependencies(settings, engine.local());
   SpeechRequest voiceless = saying("tts-1"), strict = saying("tts-1");
   voiceless.voice = "nobody";
   strict.instructions = "softly";
-  EXPECT_EQ(speech_refused(ground.media.check(strict)), "");
+  EXPECT_EQ(speech_refused(dependencies.media.check(strict)), "");
   strict.strict = true;
-  EXPECT_EQ(speech_refused(ground.media.check(strict)), "bad_request");
-  EXPECT_EQ(speech_refused(ground.media.check(voiceless)), "voice");
-  EXPECT_EQ(speech_refused(ground.media.check(saying("c"))), "bad_request");
-  EXPECT_EQ(speech_refused(ground.media.check(saying("d"))), "bad_request");
-  const auto unknown = ground.media.check(saying("millrace/flit"));
+  EXPECT_EQ(speech_refused(dependencies.media.check(strict)), "bad_request");
+  EXPECT_EQ(speech_refused(dependencies.media.check(voiceless)), "voice");
+  EXPECT_EQ(speech_refused(dependencies.media.check(saying("c"))), "bad_request");
+  EXPECT_EQ(speech_refused(dependencies.media.check(saying("d"))), "bad_request");
+  const auto unknown = dependencies.media.check(saying("millrace/flit"));
   EXPECT_EQ(speech_refused(unknown), "model_not_found");
   EXPECT_NE(unknown->error.message.find("millrace/flite"), std::string::npos);
 }
 
 TEST(WhoSpeaks, AProcessWithoutAnEngineSaysWhy) {
-  SpeechGround ground({}, {.speak = {}, .off = "no engine here"});
-  const auto refusal = ground.media.check(saying("tts-1"));
+  SpeechGround dependencies({}, {.speak = {}, .off = "no engine here"});
+  const auto refusal = dependencies.media.check(saying("tts-1"));
   ASSERT_TRUE(refusal);
   EXPECT_EQ(refusal->error.code, Code::kOverloaded);
   EXPECT_EQ(refusal->error.message, "no engine here");
@@ -237,11 +237,11 @@ TEST(WhoSpeaks, AProcessWithoutAnEngineSaysWhy) {
 
 TEST(LocalSpeechRun, TheBytesComeInTheirOrderAndThenTheEnd) {
   PlayedEngine engine;
-  SpeechGround ground({}, engine.local());
+  SpeechGround dependencies({}, engine.local());
   SpeechRequest request = saying("tts-1");
   request.instructions = "softly";
   Ear ear;
-  ground.speak(request, ear);
+  dependencies.speak(request, ear);
   std::jthread([&] {
     engine.audio("one ");
     engine.audio("two");
@@ -256,28 +256,28 @@ TEST(LocalSpeechRun, TheBytesComeInTheirOrderAndThenTheEnd) {
 
 TEST(LocalSpeechRun, WhatAClientDoesNotTakeWaitsUntilItDoes) {
   PlayedEngine engine;
-  SpeechGround ground({}, engine.local());
+  SpeechGround dependencies({}, engine.local());
   Ear ear;
   ear.ready = false;
-  const auto run = ground.speak(saying("tts-1"), ear);
+  const auto run = dependencies.speak(saying("tts-1"), ear);
   engine.audio("one ");
   engine.audio("two");
   engine.finish({});
-  ground.on_loop([] {});
+  dependencies.on_loop([] {});
   EXPECT_EQ(ear.audio, "");
   EXPECT_FALSE(ear.end);
   ear.ready = true;
-  ground.on_loop([&] { run->resume(); });
+  dependencies.on_loop([&] { run->resume(); });
   EXPECT_EQ(ear.audio, "one two");
   EXPECT_TRUE(ear.end);
 }
 
 TEST(LocalSpeechRun, MoreThanMayWaitIsCutOff) {
   PlayedEngine engine;
-  SpeechGround ground({}, engine.local());
+  SpeechGround dependencies({}, engine.local());
   Ear ear;
   ear.ready = false;
-  ground.speak(saying("tts-1"), ear);
+  dependencies.speak(saying("tts-1"), ear);
   constexpr std::size_t kPiece = std::size_t{16} << 20;
   for (std::size_t sent = 0; sent <= kSpeechHeldMax; sent += kPiece) engine.audio(std::string(kPiece, 'a'));
   ASSERT_TRUE(ear.ended());
@@ -285,7 +285,7 @@ TEST(LocalSpeechRun, MoreThanMayWaitIsCutOff) {
   EXPECT_TRUE(engine.stopped);
   engine.finish(base::error(Code::kJobCancelled, "cancelled"));
   Ear next;  // what was held is free again
-  ground.speak(saying("tts-1"), next);
+  dependencies.speak(saying("tts-1"), next);
   engine.audio(std::string(kPiece, 'a'));
   engine.finish({});
   ASSERT_TRUE(next.ended());
@@ -294,39 +294,39 @@ TEST(LocalSpeechRun, MoreThanMayWaitIsCutOff) {
 
 TEST(LocalSpeechRun, ACancelStopsTheEngineAndNothingIsHeard) {
   PlayedEngine engine;
-  SpeechGround ground({}, engine.local());
+  SpeechGround dependencies({}, engine.local());
   Ear ear;
-  const auto run = ground.speak(saying("tts-1"), ear);
-  ground.on_loop([&] { run->cancel(); });
+  const auto run = dependencies.speak(saying("tts-1"), ear);
+  dependencies.on_loop([&] { run->cancel(); });
   EXPECT_TRUE(engine.stopped);
   engine.audio("late");
   engine.finish(base::error(Code::kJobCancelled, "cancelled"));
-  ground.on_loop([] {});
+  dependencies.on_loop([] {});
   EXPECT_EQ(ear.audio, "");
   EXPECT_FALSE(ear.end);
 }
 
 TEST(LocalSpeechRun, AnEngineThatIsFullOrFailsSaysSo) {
   PlayedEngine engine;
-  SpeechGround ground({}, engine.local());
+  SpeechGround dependencies({}, engine.local());
   Ear failed, full;
-  ground.speak(saying("tts-1"), failed);
+  dependencies.speak(saying("tts-1"), failed);
   engine.finish(base::error(Code::kInternal, "broken"));
   ASSERT_TRUE(failed.ended());
   EXPECT_EQ(failed.end->error().message, "broken");
   engine.full = true;
-  ground.speak(saying("tts-1"), full);
+  dependencies.speak(saying("tts-1"), full);
   ASSERT_TRUE(full.ended());
   EXPECT_EQ(full.end->error().code, Code::kOverloaded);
 }
 
 TEST(LocalSpeechRun, TheEndOfAllWaitsForTheEngine) {
   PlayedEngine engine;
-  SpeechGround ground({}, engine.local());
+  SpeechGround dependencies({}, engine.local());
   Ear ear;
-  ground.speak(saying("tts-1"), ear);
+  dependencies.speak(saying("tts-1"), ear);
   engine.on_stop = [&] { engine.finish(base::error(Code::kJobCancelled, "cancelled")); };
-  EXPECT_TRUE(ground.chat.stop());
+  EXPECT_TRUE(dependencies.chat.stop());
   EXPECT_FALSE(ear.end);
 }
 

@@ -38,11 +38,11 @@ std::string too_many(const std::string& header) {
   return http(429, R"({"error":{"message":"slow down"}})", header + "\r\n");
 }
 
-TEST(Tries, AFailureIsTriedAgainAndTheAttemptsAreCounted) {
+TEST(FallbackExecutor, AFailureIsTriedAgainAndTheAttemptsAreCounted) {
   ScriptedUpstream upstream({failure(), too_many("Retry-After-Ms: 5"), completion("hi")});
   Heard heard;
-  ChatGround ground(models({upstream_row("a/m", upstream)}));
-  const auto end = ground.answer(request("a/m"), heard);
+  ChatGround dependencies(models({upstream_row("a/m", upstream)}));
+  const auto end = dependencies.answer(request("a/m"), heard);
   ASSERT_TRUE(end) << end.error().message;
   EXPECT_EQ("hi", end->reply.choices.at(0).content);
   EXPECT_EQ(3, heard.heads.at(0).attempts);
@@ -50,63 +50,63 @@ TEST(Tries, AFailureIsTriedAgainAndTheAttemptsAreCounted) {
   EXPECT_EQ(5, end->reply.usage->total);
 }
 
-TEST(Tries, WhoMayNotSendAnyMoreIsNotTriedAgain) {
+TEST(FallbackExecutor, WhoMayNotSendAnyMoreIsNotTriedAgain) {
   ScriptedUpstream upstream({failure(), completion("hi")});
   Heard heard;
   heard.sendings_max = 1;
-  ChatGround ground(models({upstream_row("a/m", upstream)}));
-  const auto end = ground.answer(request("a/m"), heard);
+  ChatGround dependencies(models({upstream_row("a/m", upstream)}));
+  const auto end = dependencies.answer(request("a/m"), heard);
   ASSERT_FALSE(end);
   EXPECT_EQ(Code::kJobCancelled, end.error().code);
   EXPECT_EQ(1u, upstream.bodies().size());
 }
 
-TEST(Tries, AnUpstreamThatStaysBrokenIsLeftForTheFallbacksOfTheClientAndOfTheRow) {
+TEST(FallbackExecutor, AnUpstreamThatStaysBrokenIsLeftForTheFallbacksOfTheClientAndOfTheRow) {
   ScriptedUpstream broken({failure()}), good({completion("from the fallback")});
   auto rows = {upstream_row("a/m", broken), upstream_row("b/m", good)};
   ModelSettings settings = models(rows);
   settings.models[0].fallbacks = {"b/m"};
   Heard heard;
-  ChatGround ground(settings);
-  const auto end = ground.answer(request("a/m"), heard);
+  ChatGround dependencies(settings);
+  const auto end = dependencies.answer(request("a/m"), heard);
   ASSERT_TRUE(end) << end.error().message;
   EXPECT_EQ("from the fallback", end->reply.choices.at(0).content);
   EXPECT_EQ("b/m", heard.heads.at(0).model);
   EXPECT_EQ(4, heard.heads.at(0).attempts);
 }
 
-TEST(Tries, AnUpstreamThatWantsALongPauseIsNotWaitedFor) {
+TEST(FallbackExecutor, AnUpstreamThatWantsALongPauseIsNotWaitedFor) {
   ScriptedUpstream upstream({too_many("Retry-After: 3000")});
   Heard heard;
-  ChatGround ground(models({upstream_row("a/m", upstream)}));
-  const auto end = ground.answer(request("a/m"), heard);
+  ChatGround dependencies(models({upstream_row("a/m", upstream)}));
+  const auto end = dependencies.answer(request("a/m"), heard);
   ASSERT_FALSE(end);
   EXPECT_EQ(Code::kRateLimited, end.error().code);
   EXPECT_EQ(std::chrono::seconds(3000), end.error().retry_after);
   EXPECT_EQ(1u, upstream.bodies().size());
 }
 
-TEST(Tries, ARequestThatIsWrongIsNotTriedAgain) {
+TEST(FallbackExecutor, ARequestThatIsWrongIsNotTriedAgain) {
   ScriptedUpstream upstream({http(400, R"({"error":{"message":"no such voice"}})")}),
       other({completion("x")});
   Heard heard;
   auto asked = request("a/m");
   asked.models = {"a/m", "b/m"};
-  ChatGround ground(models({upstream_row("a/m", upstream), upstream_row("b/m", other)}));
-  const auto end = ground.answer(asked, heard);
+  ChatGround dependencies(models({upstream_row("a/m", upstream), upstream_row("b/m", other)}));
+  const auto end = dependencies.answer(asked, heard);
   ASSERT_FALSE(end);
   EXPECT_EQ(Code::kBadRequest, end.error().code);
   EXPECT_EQ(1u, upstream.bodies().size());
   EXPECT_TRUE(other.bodies().empty());
 }
 
-TEST(Tries, AStreamThatBreaksAfterItsFirstPieceIsAnErrorAndNotTriedAgain) {
+TEST(FallbackExecutor, AStreamThatBreaksAfterItsFirstPieceIsAnErrorAndNotTriedAgain) {
   ScriptedUpstream upstream({event_stream(chunk(R"({"content":"half"})"))});
   Heard heard;
   auto asked = request("a/m");
   asked.stream = true;
-  ChatGround ground(models({upstream_row("a/m", upstream)}));
-  const auto end = ground.answer(asked, heard);
+  ChatGround dependencies(models({upstream_row("a/m", upstream)}));
+  const auto end = dependencies.answer(asked, heard);
   ASSERT_FALSE(end);
   EXPECT_EQ("half", heard.text());
   EXPECT_EQ(1u, upstream.bodies().size());
@@ -114,28 +114,28 @@ TEST(Tries, AStreamThatBreaksAfterItsFirstPieceIsAnErrorAndNotTriedAgain) {
 }
 
 // The provider has read the prompt by then.
-TEST(Tries, AStreamThatBreaksAfterAnEmptyPieceIsOwedItsPrompt) {
+TEST(FallbackExecutor, AStreamThatBreaksAfterAnEmptyPieceIsOwedItsPrompt) {
   ScriptedUpstream upstream({event_stream(chunk(R"({"role":"assistant","content":""})"))});
   Heard heard;
   auto asked = request("a/m", "four words of prompt");
   asked.stream = true;
   ModelRow row = upstream_row("a/m", upstream);
   row.price = Price{.prompt = 1e6, .completion = 0, .cached = {}};  // a dollar a token
-  ChatGround ground(models({std::move(row)}));
-  ASSERT_FALSE(ground.answer(asked, heard));
+  ChatGround dependencies(models({std::move(row)}));
+  ASSERT_FALSE(dependencies.answer(asked, heard));
   EXPECT_EQ("", heard.text());
   ASSERT_TRUE(heard.failed_cost.has_value());
   EXPECT_GE(*heard.failed_cost, 4.0);
 }
 
-TEST(Tries, AStreamIsTriedAgainBeforeItsFirstPiece) {
+TEST(FallbackExecutor, AStreamIsTriedAgainBeforeItsFirstPiece) {
   ScriptedUpstream upstream({failure(), event_stream(chunk(R"({"content":"whole"})") +
                                                      chunk("{}", R"("stop")") + "data: [DONE]\n\n")});
   Heard heard;
   auto asked = request("a/m");
   asked.stream = true;
-  ChatGround ground(models({upstream_row("a/m", upstream)}));
-  const auto end = ground.answer(asked, heard);
+  ChatGround dependencies(models({upstream_row("a/m", upstream)}));
+  const auto end = dependencies.answer(asked, heard);
   ASSERT_TRUE(end) << end.error().message;
   EXPECT_EQ("whole", heard.text());
   EXPECT_EQ(2, heard.heads.at(0).attempts);
@@ -143,14 +143,14 @@ TEST(Tries, AStreamIsTriedAgainBeforeItsFirstPiece) {
   EXPECT_TRUE(end->reply.usage->estimated);
 }
 
-TEST(Tries, SeveralChoicesAreSeveralCallsWhereTheProviderMakesOne) {
+TEST(FallbackExecutor, SeveralChoicesAreSeveralCallsWhereTheProviderMakesOne) {
   ScriptedUpstream upstream({completion("one of them")});
   Heard heard;
   auto asked = request("a/m");
   asked.n = 3;
   asked.body["n"] = 3;
-  ChatGround ground(models({upstream_row("a/m", upstream, "groq")}));
-  const auto end = ground.answer(asked, heard);
+  ChatGround dependencies(models({upstream_row("a/m", upstream, "groq")}));
+  const auto end = dependencies.answer(asked, heard);
   ASSERT_TRUE(end) << end.error().message;
   ASSERT_EQ(3u, end->reply.choices.size());
   for (int i = 0; i < 3; ++i) EXPECT_EQ(i, end->reply.choices[static_cast<std::size_t>(i)].index);
@@ -159,72 +159,72 @@ TEST(Tries, SeveralChoicesAreSeveralCallsWhereTheProviderMakesOne) {
   EXPECT_EQ(3, heard.sendings);
 }
 
-TEST(Tries, ATargetThatFailsInARowIsLeftAloneAndSaysSo) {
+TEST(FallbackExecutor, ATargetThatFailsInARowIsLeftAloneAndSaysSo) {
   ScriptedUpstream upstream({failure()});
-  ChatGround ground(models({upstream_row("a/m", upstream)}));
+  ChatGround dependencies(models({upstream_row("a/m", upstream)}));
   for (int i = 0; i < 2; ++i) {
     Heard heard;
-    EXPECT_FALSE(ground.answer(request("a/m"), heard));
+    EXPECT_FALSE(dependencies.answer(request("a/m"), heard));
   }
   Heard last;
-  const auto end = ground.answer(request("a/m"), last);
+  const auto end = dependencies.answer(request("a/m"), last);
   ASSERT_FALSE(end);
   EXPECT_EQ(Code::kOverloaded, end.error().code);
   EXPECT_GT(end.error().retry_after.count(), 0);
   EXPECT_EQ(static_cast<std::size_t>(Breaker::kFailures), upstream.bodies().size());
-  EXPECT_EQ(BreakerState::kOpen, ground.chat.health().at(0).breaker);
+  EXPECT_EQ(BreakerState::kOpen, dependencies.chat.health().at(0).breaker);
   EXPECT_NE(std::string::npos,
-            ground.metrics.scrape().find("millrace_upstream_breaker_state{model=\"a/m\"} 2"));
+            dependencies.metrics.scrape().find("millrace_upstream_breaker_state{model=\"a/m\"} 2"));
 }
 
-TEST(Tries, ABreakerThatOpensMeanwhileDoesNotHideWhatTheUpstreamSaid) {
+TEST(FallbackExecutor, ABreakerThatOpensMeanwhileDoesNotHideWhatTheUpstreamSaid) {
   ScriptedUpstream upstream({failure()});
-  ChatGround ground(models({upstream_row("a/m", upstream)}));
+  ChatGround dependencies(models({upstream_row("a/m", upstream)}));
   Heard first, second;
-  EXPECT_FALSE(ground.answer(request("a/m"), first));
-  const auto end = ground.answer(request("a/m"), second);
+  EXPECT_FALSE(dependencies.answer(request("a/m"), first));
+  const auto end = dependencies.answer(request("a/m"), second);
   ASSERT_FALSE(end);
   EXPECT_EQ(2, second.failed->attempts);
   EXPECT_EQ(Code::kUpstream, end.error().code);
   EXPECT_TRUE(end.error().message.starts_with("a/m answered 500: ")) << end.error().message;
 }
 
-TEST(Tries, AJobIsToldOfTheBreakerThatOpensMeanwhileForItWaitsUntilItClosesAndPaysNothing) {
+TEST(FallbackExecutor, AJobIsToldOfTheBreakerThatOpensMeanwhileForItWaitsUntilItClosesAndPaysNothing) {
   ScriptedUpstream upstream({failure()});
-  ChatGround ground(models({upstream_row("a/m", upstream)}));
+  ChatGround dependencies(models({upstream_row("a/m", upstream)}));
   auto asked = request("a/m");
   asked.deferred = true;
   Heard first, second;
-  EXPECT_FALSE(ground.answer(asked, first));
-  const auto end = ground.answer(asked, second);
+  EXPECT_FALSE(dependencies.answer(asked, first));
+  const auto end = dependencies.answer(asked, second);
   ASSERT_FALSE(end);
   EXPECT_EQ(2, second.failed->attempts);
   EXPECT_EQ(Code::kOverloaded, end.error().code);
 }
 
-TEST(Tries, WhatNoRetryHelpsIsAskedOnceAndDoesNotOpenTheBreaker) {
+TEST(FallbackExecutor, WhatNoRetryHelpsIsAskedOnceAndDoesNotOpenTheBreaker) {
   for (const int status : {403, 405, 415, 451, 501}) {
     ScriptedUpstream upstream({http(status, R"({"error":{"message":"not this"}})")});
-    ChatGround ground(models({upstream_row("a/m", upstream)}));
+    ChatGround dependencies(models({upstream_row("a/m", upstream)}));
     for (int i = 0; i <= Breaker::kFailures; ++i) {
       Heard heard;
-      const auto end = ground.answer(request("a/m"), heard);
+      const auto end = dependencies.answer(request("a/m"), heard);
       ASSERT_FALSE(end);
       EXPECT_EQ(Code::kUpstream, end.error().code) << status;
       EXPECT_EQ(1, heard.failed->attempts) << status;
     }
-    EXPECT_EQ(BreakerState::kClosed, ground.chat.health().at(0).breaker) << status;
+    EXPECT_EQ(BreakerState::kClosed, dependencies.chat.health().at(0).breaker) << status;
   }
 }
 
-TEST(Tries, AnAccountWithoutQuotaIsLeftForAFallbackAtOnce) {
+TEST(FallbackExecutor, AnAccountWithoutQuotaIsLeftForAFallbackAtOnce) {
   ScriptedUpstream empty({http(429, R"({"error":{"message":"pay","code":"insufficient_quota"}})")});
   ScriptedUpstream good({completion("from the fallback")});
   auto asked = request("a/m");
   asked.models = {"a/m", "b/m"};
   Heard heard;
-  ChatGround ground(models({upstream_row("a/m", empty), upstream_row("b/m", good)}));
-  const auto end = ground.answer(asked, heard);
+  ChatGround dependencies(models({upstream_row("a/m", empty), upstream_row("b/m", good)}));
+  const auto end = dependencies.answer(asked, heard);
   ASSERT_TRUE(end) << end.error().message;
   EXPECT_EQ(2, heard.heads.at(0).attempts);
 }
@@ -236,7 +236,7 @@ struct ChainRow {
   bool lasts;
 };
 
-TEST(Tries, ARefusalIsToldWhereNoneOfTheTargetsMayDoBetterLater) {
+TEST(FallbackExecutor, ARefusalIsToldWhereNoneOfTheTargetsMayDoBetterLater) {
   const std::string refusal = http(403, R"({"error":{"message":"not this"}})");
   const std::string shut = http(401, R"({"error":{"message":"no such key"}})");
   const std::string absent = http(404, R"({"error":{"message":"what model?"}})");
@@ -252,8 +252,8 @@ TEST(Tries, ARefusalIsToldWhereNoneOfTheTargetsMayDoBetterLater) {
     auto asked = request("a/m");
     asked.models = {"a/m", "b/m"};
     Heard heard;
-    ChatGround ground(models({upstream_row("a/m", one), upstream_row("b/m", other)}));
-    const auto end = ground.answer(asked, heard);
+    ChatGround dependencies(models({upstream_row("a/m", one), upstream_row("b/m", other)}));
+    const auto end = dependencies.answer(asked, heard);
     ASSERT_FALSE(end);
     EXPECT_EQ(row.told, end.error().code) << row.says;
     EXPECT_TRUE(end.error().message.starts_with(row.says)) << end.error().message;
@@ -261,29 +261,30 @@ TEST(Tries, ARefusalIsToldWhereNoneOfTheTargetsMayDoBetterLater) {
   }
 }
 
-TEST(Tries, AReplyThatSaysNoTimeHasTheGatewaysOwn) {
+TEST(FallbackExecutor, AReplyThatSaysNoTimeHasTheGatewaysOwn) {
   const std::string untimed = R"({"choices":[{"message":{"content":"hi"},"finish_reason":"stop"}]})";
   ScriptedUpstream upstream({http(200, untimed), completion("hi")});
-  ChatGround ground(models({upstream_row("a/m", upstream)}));
+  ChatGround dependencies(models({upstream_row("a/m", upstream)}));
   Heard first, second;
   const auto before = std::chrono::system_clock::now() - std::chrono::seconds(1);
-  const auto end = ground.answer(request("a/m"), first);
+  const auto end = dependencies.answer(request("a/m"), first);
   ASSERT_TRUE(end) << end.error().message;
   EXPECT_GE(end->reply.created, std::chrono::system_clock::to_time_t(before));
-  EXPECT_EQ(1, ground.answer(request("a/m"), second)->reply.created) << "is the upstream's where it says one";
+  EXPECT_EQ(1, dependencies.answer(request("a/m"), second)->reply.created)
+      << "is the upstream's where it says one";
 }
 
-TEST(Tries, AClientThatLeavesLetsItsUpstreamGoAtOnce) {
+TEST(FallbackExecutor, AClientThatLeavesLetsItsUpstreamGoAtOnce) {
   ScriptedUpstream upstream({""});
   Heard heard;
-  ChatGround ground(models({upstream_row("a/m", upstream)}));
-  const auto run = ground.start(request("a/m"), heard);
+  ChatGround dependencies(models({upstream_row("a/m", upstream)}));
+  const auto run = dependencies.start(request("a/m"), heard);
   ASSERT_TRUE(upstream.wait_for_requests(1));
   const auto left = std::chrono::steady_clock::now();
-  ground.on_loop([&] { run->cancel(); });
+  dependencies.on_loop([&] { run->cancel(); });
   EXPECT_TRUE(upstream.wait_for_caller_gone());
   EXPECT_LT(std::chrono::steady_clock::now() - left, std::chrono::seconds(2));
-  EXPECT_TRUE(support::wait_until([&] { return ground.chat.health().at(0).running == 0; }));
+  EXPECT_TRUE(support::wait_until([&] { return dependencies.chat.health().at(0).running == 0; }));
   EXPECT_FALSE(heard.end);
 }
 

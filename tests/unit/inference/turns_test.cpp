@@ -51,13 +51,13 @@ schemas::ChatRequest with_server(const std::string& name, const std::string& tex
   return asked;
 }
 
-struct Turns : ::testing::Test {
-  ChatGround ground{mock_settings(), ChatGround::quick(), fakes()};
+struct ToolLoop : ::testing::Test {
+  ChatGround dependencies{mock_settings(), ChatGround::quick(), fakes()};
   Heard heard;
 };
 
-TEST_F(Turns, AServersToolIsRunAndItsResultAnswersWithTheUsageOfAllTurns) {
-  const auto end = ground.answer(with_server("eye", "eye__look now"), heard);
+TEST_F(ToolLoop, AServersToolIsRunAndItsResultAnswersWithTheUsageOfAllTurns) {
+  const auto end = dependencies.answer(with_server("eye", "eye__look now"), heard);
   ASSERT_TRUE(end) << end.error().message;
   EXPECT_EQ("The tool said: eye has seen it", end->reply.choices.at(0).content);
   EXPECT_EQ(std::vector<std::string>{"eye__look"}, end->reply.tools.executed);
@@ -70,10 +70,10 @@ TEST_F(Turns, AServersToolIsRunAndItsResultAnswersWithTheUsageOfAllTurns) {
   EXPECT_EQ(2, heard.sendings);
 }
 
-TEST_F(Turns, AStreamShowsNoCallOfOursAndFinishesOnce) {
+TEST_F(ToolLoop, AStreamShowsNoCallOfOursAndFinishesOnce) {
   auto asked = with_server("eye", "eye__look now");
   asked.stream = true;
-  const auto end = ground.answer(asked, heard);
+  const auto end = dependencies.answer(asked, heard);
   ASSERT_TRUE(end) << end.error().message;
   EXPECT_EQ("The tool said: eye has seen it", heard.text());
   EXPECT_EQ(std::vector<std::string>{"stop"}, heard.finishes());
@@ -82,11 +82,11 @@ TEST_F(Turns, AStreamShowsNoCallOfOursAndFinishesOnce) {
   EXPECT_TRUE(end->reply.choices.empty());
 }
 
-TEST_F(Turns, WithoutExecutionTheCallGoesToTheClient) {
+TEST_F(ToolLoop, WithoutExecutionTheCallGoesToTheClient) {
   auto asked = with_server("eye", "eye__look now");
   asked.execute_tools = false;
   asked.stream = true;
-  const auto end = ground.answer(asked, heard);
+  const auto end = dependencies.answer(asked, heard);
   ASSERT_TRUE(end);
   EXPECT_EQ(std::vector<std::string>{"tool_calls"}, heard.finishes());
   ASSERT_FALSE(heard.pieces.empty());
@@ -96,10 +96,10 @@ TEST_F(Turns, WithoutExecutionTheCallGoesToTheClient) {
   EXPECT_TRUE(end->reply.tools.executed.empty());
 }
 
-TEST_F(Turns, AtMaxTurnsTheCallsThatWereNotRunAreReturned) {
+TEST_F(ToolLoop, AtMaxTurnsTheCallsThatWereNotRunAreReturned) {
   auto asked = with_server("eye", "eye__look now");
   asked.max_turns = 1;
-  const auto end = ground.answer(asked, heard);
+  const auto end = dependencies.answer(asked, heard);
   ASSERT_TRUE(end);
   EXPECT_EQ("tool_calls", end->reply.choices.at(0).finish_reason);
   EXPECT_EQ(1u, end->reply.choices[0].tool_calls.size());
@@ -107,10 +107,10 @@ TEST_F(Turns, AtMaxTurnsTheCallsThatWereNotRunAreReturned) {
   EXPECT_TRUE(end->reply.tools.executed.empty());
 }
 
-TEST_F(Turns, AServerThatFailsIsToldAndTheRequestGoesOnWithoutIt) {
+TEST_F(ToolLoop, AServerThatFailsIsToldAndTheRequestGoesOnWithoutIt) {
   auto asked = with_server("bad", "hello");
   asked.mcp_servers.push_back({.slug = "nobody", .version = "", .url = "", .name = ""});
-  const auto end = ground.answer(asked, heard);
+  const auto end = dependencies.answer(asked, heard);
   ASSERT_TRUE(end) << end.error().message;
   EXPECT_EQ("hello", end->reply.choices.at(0).content);
   ASSERT_EQ(2u, end->reply.tools.errors.size());
@@ -120,18 +120,18 @@ TEST_F(Turns, AServerThatFailsIsToldAndTheRequestGoesOnWithoutIt) {
   EXPECT_EQ("upstream_error", end->reply.tools.errors[1].code);
 }
 
-TEST_F(Turns, ACallThatIsLostIsToldToTheModelAsAnError) {
-  const auto end = ground.answer(with_server("broken", "broken__look"), heard);
+TEST_F(ToolLoop, ACallThatIsLostIsToldToTheModelAsAnError) {
+  const auto end = dependencies.answer(with_server("broken", "broken__look"), heard);
   ASSERT_TRUE(end) << end.error().message;
   EXPECT_EQ("The tool said: Error: connection lost", end->reply.choices.at(0).content);
   EXPECT_TRUE(end->reply.tools.results.at(0).is_error);
 }
 
-TEST_F(Turns, AClientsOwnToolIsReturnedWhileServersStandBy) {
+TEST_F(ToolLoop, AClientsOwnToolIsReturnedWhileServersStandBy) {
   auto asked = with_server("eye", "use get_weather");
   asked.body["tools"] = {testing::tool("get_weather")};
   asked.stream = true;
-  const auto end = ground.answer(asked, heard);
+  const auto end = dependencies.answer(asked, heard);
   ASSERT_TRUE(end);
   EXPECT_EQ("get_weather", heard.pieces.at(0).tool_calls.at(0).name);
   EXPECT_EQ(std::vector<std::string>{"tool_calls"}, heard.finishes());
@@ -150,7 +150,8 @@ struct SlowTools : ::testing::Test {
     }
     net::Task<base::Result<McpOutcome>> call_tool(std::string, std::string, net::Cancel& cancel) override {
       net::Begin<bool> begin = [](std::function<void(bool)>) -> std::function<void()> { return {}; };
-      net::Task<std::optional<bool>> wait = net::heard<bool>(seen_.ground.loop, std::move(begin), cancel);
+      net::Task<std::optional<bool>> wait =
+          net::heard<bool>(seen_.dependencies.loop, std::move(begin), cancel);
       seen_.called = true;
       co_await wait;
       co_return base::error(base::Code::kJobCancelled, "cancelled");
@@ -163,7 +164,7 @@ struct SlowTools : ::testing::Test {
   void begin(bool stream) {
     auto asked = with_server("eye", "eye__look now");
     asked.stream = stream;
-    ground.start(std::move(asked), heard);
+    dependencies.start(std::move(asked), heard);
     ASSERT_TRUE(support::wait_until([&] { return called.load(); }));
   }
   std::size_t heads() {
@@ -173,28 +174,28 @@ struct SlowTools : ::testing::Test {
 
   std::atomic<bool> called{false}, closed{false};
   Heard heard;
-  ChatGround ground{mock_settings(), ChatGround::quick(),
-                    [this](McpEndpoint) { return std::make_unique<Server>(*this); }};
+  ChatGround dependencies{mock_settings(), ChatGround::quick(),
+                          [this](McpEndpoint) { return std::make_unique<Server>(*this); }};
 };
 
 TEST_F(SlowTools, AStreamsHeadIsToldBeforeAToolIsRun) {
   begin(true);
   EXPECT_EQ(1u, heads());
-  EXPECT_TRUE(ground.chat.stop());
+  EXPECT_TRUE(dependencies.chat.stop());
 }
 
 TEST_F(SlowTools, AWholeAnswersHeadIsNot) {
   begin(false);
   EXPECT_EQ(0u, heads());
-  EXPECT_TRUE(ground.chat.stop());
+  EXPECT_TRUE(dependencies.chat.stop());
 }
 
 TEST_F(SlowTools, AStoppedChatHasNoRunLeftAndHasClosedItsServers) {
   begin(true);
-  EXPECT_TRUE(ground.chat.stop());
+  EXPECT_TRUE(dependencies.chat.stop());
   EXPECT_TRUE(closed);
   EXPECT_FALSE(heard.end);
-  EXPECT_TRUE(ground.chat.stop());
+  EXPECT_TRUE(dependencies.chat.stop());
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ class Told {
 class ControlTest : public ::testing::Test {
  protected:
   ControlTest() {
-    core.relay->on_asked_to_stop([this](const schemas::JobId& job) { told.hear(job); });
+    core.relay->on_cancel_request([this](const schemas::JobId& job) { told.hear(job); });
   }
   bool hears_of(const std::vector<schemas::JobId>& jobs) {
     return support::wait_until([&] { return told.jobs() == jobs; });

@@ -31,8 +31,8 @@ Core::Core(const base::Clock* chosen, bus::Dispatch* durable) : clock(chosen ? *
   store = std::move(*opened);
   bus::Dispatch& dispatch = durable ? *durable : local;
   waiters = std::make_unique<Waiters>(*store);
-  relay = std::make_unique<Relay>(*store, dispatch, events, *waiters);
-  upkeep = std::make_unique<Upkeep>(*store, dispatch, *relay, pool, clock, Upkeep::Options{});
+  relay = std::make_unique<OutboxPublisher>(*store, dispatch, events, *waiters);
+  upkeep = std::make_unique<Maintenance>(*store, dispatch, *relay, pool, clock, Maintenance::Options{});
   submitter = std::make_unique<Submit>(*store, clock);
   relay->tell_all(feed);
   relay->start();
@@ -45,7 +45,7 @@ Core::~Core() {
 }
 
 schemas::JobId Core::submit(schemas::JobId id) {
-  Order order;
+  storage::Submission order;
   order.id = id.uuid.is_nil() ? submitter->new_id(schemas::Kind::kOcr) : id;
   order.tenant = "t";
   order.model = "m";

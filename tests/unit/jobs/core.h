@@ -22,7 +22,7 @@ class KeptDispatch final : public bus::Dispatch {
  public:
   void publish(bus::Token token, OnDelivered done) override;
   void subscribe(schemas::Kind, std::string, OnToken) override {}
-  void set_room(schemas::Kind, std::size_t) override {}
+  void set_capacity(schemas::Kind, std::size_t) override {}
   base::Status start() override { return {}; }
   void stop(std::chrono::milliseconds) override {}
   bus::HealthReport health() const override { return {}; }
@@ -64,8 +64,8 @@ class Core {
   bus::LocalEvents events;
   std::unique_ptr<Waiters> waiters;
   Feed feed;  // of `relay`
-  std::unique_ptr<Relay> relay;
-  std::unique_ptr<Upkeep> upkeep;
+  std::unique_ptr<OutboxPublisher> relay;
+  std::unique_ptr<Maintenance> upkeep;
   std::unique_ptr<Submit> submitter;
 };
 

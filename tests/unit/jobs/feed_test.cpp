@@ -9,8 +9,8 @@ namespace {
 
 using schemas::JobStatus;
 
-Feed::Change change_of(const schemas::JobId& job, std::int64_t version,
-                       JobStatus status = JobStatus::kRunning) {
+schemas::JobChange change_of(const schemas::JobId& job, std::int64_t version,
+                             JobStatus status = JobStatus::kRunning) {
   return {job, "acme", version, status};
 }
 
@@ -77,7 +77,7 @@ TEST(Feed, IsToldOfEveryCommitOnceThroughTheRelay) {
   Core core;
   const auto follower = core.feed.follow();
   const auto job = core.submit();
-  std::vector<Feed::Change> heard;
+  std::vector<schemas::JobChange> heard;
   EXPECT_TRUE(support::wait_until([&] {
     for (auto& each : follower->take()) heard.push_back(each);
     return !heard.empty();

@@ -15,7 +15,7 @@ void end(Core& core, const storage::Claimed& job) {
   ASSERT_TRUE(ended.wait());
 }
 
-TEST(Relay, ACommittedJobIsNudgedAtOnce) {
+TEST(OutboxPublisher, ACommittedJobIsNudgedAtOnce) {
   Core core;
   core.local.stop(std::chrono::seconds(1));
   std::mutex mutex;
@@ -25,7 +25,7 @@ TEST(Relay, ACommittedJobIsNudgedAtOnce) {
     tokens.push_back(std::move(token));
     taken();
   });
-  core.local.set_room(schemas::Kind::kOcr, 8);
+  core.local.set_capacity(schemas::Kind::kOcr, 8);
   ASSERT_TRUE(core.local.start());
   const auto job = core.submit();
   EXPECT_TRUE(support::wait_until([&] {
@@ -34,7 +34,7 @@ TEST(Relay, ACommittedJobIsNudgedAtOnce) {
   }));
 }
 
-TEST(Relay, OnlyTheWindowIsPublishedAndClaimsMakeRoom) {
+TEST(OutboxPublisher, OnlyTheWindowIsPublishedAndClaimsMakeRoom) {
   KeptDispatch dispatch;
   Core core(nullptr, &dispatch);
   constexpr auto kWindow = static_cast<std::size_t>(storage::kWindowMin);
@@ -44,7 +44,7 @@ TEST(Relay, OnlyTheWindowIsPublishedAndClaimsMakeRoom) {
   EXPECT_TRUE(support::wait_until([&] { return dispatch.tokens().size() == kWindow + 2; }));
 }
 
-TEST(Relay, WhatABrokerRefusedIsPublishedWhenItIsBack) {
+TEST(OutboxPublisher, WhatABrokerRefusedIsPublishedWhenItIsBack) {
   KeptDispatch dispatch;
   dispatch.down = true;
   Core core(nullptr, &dispatch);

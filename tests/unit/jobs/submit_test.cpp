@@ -9,8 +9,8 @@ namespace {
 
 using schemas::JobStatus;
 
-Order command(const Core& core) {
-  Order order;
+storage::Submission command(const Core& core) {
+  storage::Submission order;
   order.id = core.submitter->new_id(schemas::Kind::kExec);
   order.tenant = "t";
   order.spec = "{}";
@@ -20,7 +20,7 @@ Order command(const Core& core) {
 }
 
 // Submitted, claimed, and its worker lost: what becomes of it?
-JobStatus after_a_lost_worker(Core& core, Order order) {
+JobStatus after_a_lost_worker(Core& core, storage::Submission order) {
   const schemas::JobId job = order.id;
   support::Answer<storage::Submitted> made;
   core.submitter->submit(std::move(order), made.take());
@@ -37,7 +37,7 @@ JobStatus after_a_lost_worker(Core& core, Order order) {
 
 TEST(Submit, ACommandBringsItsSecretAndItsLane) {
   Core core;
-  Order order = command(core);
+  storage::Submission order = command(core);
   const schemas::JobId job = order.id;
   support::Answer<storage::Submitted> made;
   core.submitter->submit(std::move(order), made.take());
@@ -54,8 +54,8 @@ TEST(Submit, ACommandOfALostWorkerHasFailed) {
 
 TEST(Submit, ACommandThatMayRunAgainOnLossIsQueuedAgain) {
   Core core;
-  Order order = command(core);
-  order.rerun_on_loss = true;
+  storage::Submission order = command(core);
+  order.rerun = schemas::Rerun::kAtLeastOnce;
   EXPECT_EQ(after_a_lost_worker(core, std::move(order)), JobStatus::kQueued);
 }
 

@@ -11,14 +11,14 @@ namespace {
 using schemas::JobStatus;
 using std::chrono::milliseconds;
 
-TEST(Upkeep, SleepsLongWhileNoJobIsOpen) {
+TEST(Maintenance, SleepsLongWhileNoJobIsOpen) {
   Core core;
-  EXPECT_EQ(core.tick(), Upkeep::Options{}.idle_period);
+  EXPECT_EQ(core.tick(), Maintenance::Options{}.idle_period);
   core.submit();
-  EXPECT_EQ(core.tick(), Upkeep::Options{}.busy_period);
+  EXPECT_EQ(core.tick(), Maintenance::Options{}.busy_period);
 }
 
-TEST(Upkeep, ReleasesARetryWhenItIsDue) {
+TEST(Maintenance, ReleasesARetryWhenItIsDue) {
   base::ManualClock clock;
   Core core(&clock);
   const auto job = core.submit();
@@ -35,7 +35,7 @@ TEST(Upkeep, ReleasesARetryWhenItIsDue) {
   EXPECT_EQ(core.view(job).attempt, 2);
 }
 
-TEST(Upkeep, ALeaseThatEndedIsALossAndTheJobRunsAgain) {
+TEST(Maintenance, ALeaseThatEndedIsALossAndTheJobRunsAgain) {
   base::ManualClock clock;
   Core core(&clock);
   core.submit();
@@ -50,7 +50,7 @@ TEST(Upkeep, ALeaseThatEndedIsALossAndTheJobRunsAgain) {
   EXPECT_EQ(again[0].crashes, 0);
 }
 
-TEST(Upkeep, AJobPastItsDeadlineExpires) {
+TEST(Maintenance, AJobPastItsDeadlineExpires) {
   base::ManualClock clock;
   Core core(&clock);
   const auto job = core.submit();
@@ -85,7 +85,7 @@ class UpkeepOfMachines : public ::testing::Test {
     EXPECT_EQ(done.wait().value(), storage::Applied::kYes);
   }
   schemas::JobId execute() {
-    Order order;
+    storage::Submission order;
     order.id = core.submitter->new_id(schemas::Kind::kExec);
     order.tenant = "t";
     order.spec = "{}";
@@ -124,7 +124,7 @@ TEST_F(UpkeepOfMachines, AThousandJobsThatWaitedForOneAreReleasedInOneRound) {
   for (const auto& job : jobs) EXPECT_FALSE(core.view(job).waking);
 }
 
-TEST(Upkeep, AStepThatThrowsEndsItsRoundAndTheNextOneRuns) {
+TEST(Maintenance, AStepThatThrowsEndsItsRoundAndTheNextOneRuns) {
   base::ManualClock clock;
   KeptDispatch dispatch;
   Core core(&clock, &dispatch);
@@ -137,7 +137,7 @@ TEST(Upkeep, AStepThatThrowsEndsItsRoundAndTheNextOneRuns) {
   EXPECT_EQ(core.view(job).status, JobStatus::kExpired);
 }
 
-TEST(Upkeep, ATokenThatWasLostIsPublishedAgain) {
+TEST(Maintenance, ATokenThatWasLostIsPublishedAgain) {
   base::ManualClock clock;
   KeptDispatch dispatch;
   Core core(&clock, &dispatch);

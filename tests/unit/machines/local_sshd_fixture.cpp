@@ -58,9 +58,9 @@ void LocalSshdTest::open(LocalSshd::Options options) {
   endpoint_ = *endpoint;
 }
 
-base::Result<schemas::SshDoor> LocalSshdTest::door_of(const base::Uuid& machine) {
+base::Result<schemas::SshListenerState> LocalSshdTest::door_of(const base::Uuid& machine) {
   std::unique_lock lock(mutex_);
-  if (machine != machine_.id) return schemas::SshDoor::kServes;
+  if (machine != machine_.id) return schemas::SshListenerState::kServes;
   ++held_;
   changed_.notify_all();
   changed_.wait(lock, [&] { return !holds_; });
@@ -128,7 +128,7 @@ void LocalSshdTest::revoke(std::uint64_t serial) {
   revoked_->push_back(serial);
 }
 
-void LocalSshdTest::say(base::Result<schemas::SshDoor> door) {
+void LocalSshdTest::say(base::Result<schemas::SshListenerState> door) {
   const std::lock_guard lock(mutex_);
   door_ = std::move(door);
 }

@@ -31,7 +31,7 @@ class LocalSshdTest : public SshTools {
   // What makes stock OpenSSH trust the machine and nothing else.
   std::vector<std::string> trust(const std::string& certificate);
   void revoke(std::uint64_t serial);
-  void say(base::Result<schemas::SshDoor> door);
+  void say(base::Result<schemas::SshListenerState> door);
   // The start of a connection to the machine blocks until it is let go.
   void hold();
   void let_go();
@@ -52,8 +52,9 @@ class LocalSshdTest : public SshTools {
   bool holds_ = false;
   int held_ = 0;
   base::Result<std::vector<std::uint64_t>> revoked_ = std::vector<std::uint64_t>();
-  base::Result<schemas::SshDoor> door_of(const base::Uuid& machine);
-  base::Result<schemas::SshDoor> door_ = schemas::SshDoor::kServes;  // what the gateway says of it
+  base::Result<schemas::SshListenerState> door_of(const base::Uuid& machine);
+  base::Result<schemas::SshListenerState> door_ =
+      schemas::SshListenerState::kServes;  // what the gateway says of it
   int uses_ = 0;
   std::unique_ptr<LocalSshd> sshd_;  // last: its thread uses the others
 };

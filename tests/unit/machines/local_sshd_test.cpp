@@ -182,11 +182,11 @@ TEST_F(LocalSshdTest, ClosingEndsConnectionsAndTheDoorOpensAgainWhereItWas) {
 TEST_F(LocalSshdTest, TheDoorOfAMachineThatIsNotThisWorkersAnyMoreIsShutByTheNextConnection) {
   SilentClient inside(endpoint_);
   EXPECT_THAT(inside.hear(), StartsWith("SSH-2.0-"));
-  say(schemas::SshDoor::kOver);
+  say(schemas::SshListenerState::kOver);
   EXPECT_EQ(SilentClient(endpoint_).hear(), "");
   EXPECT_TRUE(inside.closed());
   EXPECT_TRUE(wait_until([&] { return !SilentClient(endpoint_).connected(); }));
-  say(schemas::SshDoor::kServes);
+  say(schemas::SshListenerState::kServes);
   const auto again = sshd_->listen(machine_, endpoint_.port);
   ASSERT_TRUE(again) << again.error().message;
   endpoint_ = *again;
@@ -197,19 +197,19 @@ TEST_F(LocalSshdTest, TheDoorOfAMachineThatIsNotThisWorkersAnyMoreIsShutInTheNex
   open({.data_dir = data_.str(), .round = std::chrono::milliseconds(20)});
   SilentClient inside(endpoint_);
   EXPECT_THAT(inside.hear(), StartsWith("SSH-2.0-"));
-  say(schemas::SshDoor::kOver);
+  say(schemas::SshListenerState::kOver);
   EXPECT_TRUE(inside.closed());
   EXPECT_TRUE(wait_until([&] { return !SilentClient(endpoint_).connected(); }));
 }
 
 TEST_F(LocalSshdTest, NobodyIsLetInWhileItIsNotKnownWhoseTheDoorIsAndItStaysOpen) {
-  for (const base::Result<schemas::SshDoor>& unsure :
-       {base::Result<schemas::SshDoor>(schemas::SshDoor::kNotYet),
-        base::Result<schemas::SshDoor>(base::error(base::Code::kOverloaded, "the store is busy"))}) {
+  for (const base::Result<schemas::SshListenerState>& unsure :
+       {base::Result<schemas::SshListenerState>(schemas::SshListenerState::kNotYet),
+        base::Result<schemas::SshListenerState>(base::error(base::Code::kOverloaded, "the store is busy"))}) {
     say(unsure);
     EXPECT_EQ(SilentClient(endpoint_).hear(), "");
   }
-  say(schemas::SshDoor::kServes);
+  say(schemas::SshListenerState::kServes);
   EXPECT_EQ(inside("echo in"), "in\n");
 }
 

@@ -28,13 +28,13 @@ struct Heard {
 
 class RemoteScript : public testing::Test {
  protected:
-  CommandOrder order_of(std::vector<std::string> command) const {
-    CommandOrder order;
+  CommandRequest order_of(std::vector<std::string> command) const {
+    CommandRequest order;
     order.execution = execution_;
     order.command = std::move(command);
     return order;
   }
-  CommandOrder shell(const std::string& script) const { return order_of({"sh", "-c", script}); }
+  CommandRequest shell(const std::string& script) const { return order_of({"sh", "-c", script}); }
 
   process::Captured started(RemoteTask task, const std::string& token, const std::string& input) {
     process::Command command;
@@ -48,7 +48,7 @@ class RemoteScript : public testing::Test {
     return *captured;
   }
 
-  Heard run(const CommandOrder& order) {
+  Heard run(const CommandRequest& order) {
     const std::string token = make_remote_token();
     const auto captured = started(RemoteTask::kRun, token, remote_run_input(order) + order.input);
     Heard heard;
@@ -66,7 +66,7 @@ class RemoteScript : public testing::Test {
     return heard;
   }
 
-  CommandEnd end_of(const CommandOrder& order) {
+  CommandEnd end_of(const CommandRequest& order) {
     Heard heard = run(order);
     return heard.words.empty() ? CommandEnd{} : std::move(heard.words.back().end);
   }
@@ -98,21 +98,21 @@ TEST_F(RemoteScript, TellsASignalFromAnExitCode) {
 TEST_F(RemoteScript, ArgumentsVariablesAndInputMayHoldAnyByte) {
   std::string all;
   for (int i = 1; i < 256; ++i) all.push_back(static_cast<char>(i));
-  CommandOrder order = order_of({"sh", "-c", "printf %s \"$1$VALUE\"; cat", "sh", all});
+  CommandRequest order = order_of({"sh", "-c", "printf %s \"$1$VALUE\"; cat", "sh", all});
   order.environment = {{"VALUE", "'\"$(echo no)`echo no`\n" + all}, {"odd name.", "x"}};
   order.input = std::string(1, '\0') + all;
   EXPECT_TRUE(run(order).out == all + order.environment[0].second + order.input);
 }
 
 TEST_F(RemoteScript, NoValueIsOnTheCommandLine) {
-  CommandOrder order = shell("tr '\\0' '\\n' </proc/$PPID/cmdline");
+  CommandRequest order = shell("tr '\\0' '\\n' </proc/$PPID/cmdline");
   order.environment = {{"SECRET", "a-secret"}};
   EXPECT_EQ(run(order).out.find("a-secret"), std::string::npos);
 }
 
 TEST_F(RemoteScript, ACommandThatCannotBeginIsSaidSoInTheWordsOfTheSandbox) {
   dir_.write("plain", "echo no");
-  CommandOrder order = order_of({"no-such-command"});
+  CommandRequest order = order_of({"no-such-command"});
   const std::string missing = "the command, or the interpreter that it names, is not there";
   EXPECT_EQ(end_of(order).message, missing);
   EXPECT_EQ(end_of(order).how, How::kPrepareFailed);

@@ -14,7 +14,7 @@ namespace millrace::machines {
 // A command that runs on a thread of its own; its output can be waited for.
 class Running {
  public:
-  Running(Sandbox& sandbox, CommandOrder order)
+  Running(Sandbox& sandbox, CommandRequest order)
       : thread_([this, &sandbox, order = std::move(order)] {
           CommandHooks hooks;
           hooks.output = [this](schemas::OutputStream, std::string_view bytes) {
@@ -37,7 +37,7 @@ class Running {
     return std::move(*end_);
   }
 
-  StopSwitch stop;
+  CancelToken stop;
 
  private:
   std::mutex mutex_;

@@ -41,7 +41,7 @@ TEST_F(SandboxTest, ArtifactsAreTheFilesWithTheirFolders) {
 TEST_F(SandboxTest, ArtifactsAreTakenHoweverTheCommandEnds) {
   EXPECT_EQ(names(run(shell("echo x > /artifacts/x; exit 3")).end), "x ");
   EXPECT_EQ(names(run(shell("echo x > /artifacts/x; kill -9 $$")).end), "x ");
-  CommandOrder order = shell("echo x > /artifacts/x; exec sleep 600");
+  CommandRequest order = shell("echo x > /artifacts/x; exec sleep 600");
   order.timeout = std::chrono::milliseconds(300);
   const Ran late = run(order);
   EXPECT_EQ(late.end.how, How::kTimedOut);
@@ -110,7 +110,7 @@ TEST_F(SandboxTest, AFolderThatIsNestedWithoutEndIsNoTrap) {
 
 TEST_F(SandboxTest, ArtifactsThatAKilledGatewayLeftGoWhenTheMachineIsOpened) {
   told("true");
-  const CommandOrder order = shell("true");
+  const CommandRequest order = shell("true");
   std::filesystem::create_directories(machine_folder() + "/artifacts/exec-left/a");
   ASSERT_TRUE(sandbox_->stop(order.machine, {}));
   ASSERT_TRUE(sandbox_->start(order.machine, {}));
@@ -121,12 +121,12 @@ TEST_F(SandboxTest, ACommandThatMayNotGoHasNotBegun) {
   CommandHooks hooks;
   int asked = 0;
   hooks.may_go = [&] { return ++asked > 1; };
-  CommandOrder order = shell("echo x > /workspace/x; echo x > /artifacts/x");
-  const CommandEnd refused = sandbox_->run(order, StopSwitch(), hooks);
+  CommandRequest order = shell("echo x > /workspace/x; echo x > /artifacts/x");
+  const CommandEnd refused = sandbox_->run(order, CancelToken(), hooks);
   EXPECT_EQ(refused.how, How::kNotBegun);
   EXPECT_TRUE(refused.artifacts.empty());
   EXPECT_EQ(told("ls /workspace"), "");
-  EXPECT_EQ(sandbox_->run(order, StopSwitch(), hooks).how, How::kExited);
+  EXPECT_EQ(sandbox_->run(order, CancelToken(), hooks).how, How::kExited);
   EXPECT_EQ(asked, 2) << "once for each";
 }
 

@@ -74,11 +74,11 @@ TEST_F(SandboxImageTest, TwoWorkersNeverMountOneDisk) {
   process::Spawner spawner(process::Spawner::Options{.own_mounts = true});
   auto other = Sandbox::open(options(), spawner);
   ASSERT_TRUE(other);
-  const CommandEnd end = (*other)->run(shell("true"), StopSwitch(), {});
+  const CommandEnd end = (*other)->run(shell("true"), CancelToken(), {});
   EXPECT_EQ(end.how, How::kNotRoutable);
   EXPECT_EQ(end.message, "another worker has this machine's disk");
   ASSERT_TRUE(sandbox_->stop(order_of({}).machine, {}));
-  EXPECT_EQ((*other)->run(shell("true"), StopSwitch(), {}).how, How::kExited) << "it was let go";
+  EXPECT_EQ((*other)->run(shell("true"), CancelToken(), {}).how, How::kExited) << "it was let go";
 }
 
 TEST_F(SandboxImageTest, ADiskThatAnotherWorkerHasIsNotRemoved) {
@@ -98,7 +98,7 @@ TEST_F(SandboxImageTest, AGrowthThatWasBrokenOffIsTakenUp) {
   told("echo kept > /workspace/file");
   ASSERT_TRUE(sandbox_->stop(machine, {}));
   machine.storage_gib = 2;
-  StopSwitch told_to_stop;
+  CancelToken told_to_stop;
   told_to_stop.kill();
   EXPECT_FALSE(sandbox_->start(machine, told_to_stop));
   EXPECT_EQ(fs::file_size(own() + "/disk.img"), std::uintmax_t{2} << 30) << "the file alone has grown";
@@ -142,7 +142,7 @@ std::string told_by_a_gateway(const std::string& data, const std::string& script
   process::Spawner spawner(process::Spawner::Options{.own_mounts = true});
   auto sandbox = Sandbox::open({.data_dir = data}, spawner);
   if (!sandbox || (*sandbox)->host_facts().disk != "image") return "no image can be mounted here";
-  CommandOrder order;
+  CommandRequest order;
   order.machine.id = *base::Uuid::parse("01890000-0000-7000-8000-0000000000ab");
   order.machine.storage_gib = 1;
   order.command = {"sh", "-c", script};
@@ -152,7 +152,7 @@ std::string told_by_a_gateway(const std::string& data, const std::string& script
     if (killed) ::kill(::getpid(), SIGKILL);
     out.append(bytes);
   };
-  (*sandbox)->run(order, StopSwitch(), hooks);
+  (*sandbox)->run(order, CancelToken(), hooks);
   return out;
 }
 

@@ -28,8 +28,8 @@ Sandbox::Options PlainSandboxTest::options() const {
   return options;
 }
 
-CommandOrder SandboxTest::order_of(std::vector<std::string> command) const {
-  CommandOrder order;
+CommandRequest SandboxTest::order_of(std::vector<std::string> command) const {
+  CommandRequest order;
   order.machine.id = machine_;
   order.machine.number = support::machine_number();
   order.machine.storage_gib = 1;
@@ -39,7 +39,7 @@ CommandOrder SandboxTest::order_of(std::vector<std::string> command) const {
   return order;
 }
 
-Ran SandboxTest::run(const CommandOrder& order, const StopSwitch& stop) {
+Ran SandboxTest::run(const CommandRequest& order, const CancelToken& stop) {
   Ran ran;
   CommandHooks hooks;
   hooks.output = [&](schemas::OutputStream stream, std::string_view bytes) {

@@ -25,9 +25,9 @@ class SandboxTest : public testing::Test {
   void SetUp() override;
   virtual Sandbox::Options options() const;
 
-  CommandOrder order_of(std::vector<std::string> command) const;
-  CommandOrder shell(const std::string& script) const { return order_of({"sh", "-c", script}); }
-  Ran run(const CommandOrder& order, const StopSwitch& stop = {});
+  CommandRequest order_of(std::vector<std::string> command) const;
+  CommandRequest shell(const std::string& script) const { return order_of({"sh", "-c", script}); }
+  Ran run(const CommandRequest& order, const CancelToken& stop = {});
   // The output of a script that must end with code 0.
   std::string told(const std::string& script);
   // Their folders as its commands see them.

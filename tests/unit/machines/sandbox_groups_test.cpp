@@ -99,7 +99,7 @@ TEST_F(SandboxGroupsTest, CommandsGoOnBelowTheGroupThatTheGatewayWasMovedTo) {
 TEST_F(SandboxGroupsTest, AMachineOfTheOldGroupIsBoundedInTheNewOne) {
   told("true");
   ASSERT_NO_FATAL_FAILURE(be_moved());
-  CommandOrder order =
+  CommandRequest order =
       shell("head -c 60000000 /dev/zero > /tmp/a && head -c 60000000 /dev/zero > /dev/shm/b");
   order.machine.memory_mib = 64;
   const Ran ran = run(order);

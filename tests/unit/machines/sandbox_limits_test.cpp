@@ -16,25 +16,25 @@ class SandboxLimitsTest : public SandboxTest {
     SandboxTest::SetUp();
     if (sandbox_ && sandbox_->host_facts().limits == "rlimits") GTEST_SKIP() << "no control groups here";
   }
-  CommandOrder hog(int mib) const {
-    CommandOrder order = order_of({"python3", "-c",
-                                   "import sys\n"
-                                   "b = bytearray(" +
-                                       std::to_string(mib) +
-                                       " << 20)\n"
-                                       "for i in range(0, len(b), 4096): b[i] = 1\n"
-                                       "print('up', flush=True); sys.stdin.read(0)\n"
-                                       "import signal; signal.pause()\n"});
+  CommandRequest hog(int mib) const {
+    CommandRequest order = order_of({"python3", "-c",
+                                     "import sys\n"
+                                     "b = bytearray(" +
+                                         std::to_string(mib) +
+                                         " << 20)\n"
+                                         "for i in range(0, len(b), 4096): b[i] = 1\n"
+                                         "print('up', flush=True); sys.stdin.read(0)\n"
+                                         "import signal; signal.pause()\n"});
     order.machine.memory_mib = 128;
     return order;
   }
 };
 
 TEST_F(SandboxLimitsTest, MemoryIsBoundedForTheSumOfTwoCommands) {
-  CommandOrder first_order = hog(80);
+  CommandRequest first_order = hog(80);
   Running first(*sandbox_, first_order);
   ASSERT_TRUE(first.says("up")) << "one alone fits";
-  CommandOrder second_order = hog(80);
+  CommandRequest second_order = hog(80);
   second_order.timeout = std::chrono::milliseconds(20'000);
   Running second(*sandbox_, second_order);
   // The kernel chooses among the two.
@@ -48,7 +48,7 @@ TEST_F(SandboxLimitsTest, MemoryIsBoundedForTheSumOfTwoCommands) {
 }
 
 TEST_F(SandboxLimitsTest, FilesInTmpCountAsMemory) {
-  CommandOrder order =
+  CommandRequest order =
       shell("head -c 60000000 /dev/zero > /tmp/a && head -c 60000000 /dev/zero > /dev/shm/b");
   order.machine.memory_mib = 64;
   const Ran ran = run(order);
@@ -62,9 +62,9 @@ TEST_F(SandboxLimitsTest, FilesInTmpCountAsMemory) {
 
 TEST_F(SandboxLimitsTest, AForkBombOfManyCommandsLeavesTheHostAlone) {
   const std::string bomb = "bomb() { bomb | bomb & }; bomb; exec sleep 600";
-  CommandOrder order = shell(bomb);
+  CommandRequest order = shell(bomb);
   order.timeout = std::chrono::milliseconds(1'500);
-  CommandOrder other = order_of(order.command);
+  CommandRequest other = order_of(order.command);
   other.timeout = order.timeout;
   Running second(*sandbox_, other);
   run(order);
@@ -74,21 +74,21 @@ TEST_F(SandboxLimitsTest, AForkBombOfManyCommandsLeavesTheHostAlone) {
 
 TEST_F(SandboxLimitsTest, AStoppedMachineLeavesNoGroup) {
   told("true");
-  const CommandOrder order = shell("true");
+  const CommandRequest order = shell("true");
   ASSERT_TRUE(sandbox_->stop(order.machine, {}));
   EXPECT_EQ(told("echo again"), "again\n");
 }
 
 TEST_F(PlainSandboxTest, WithoutGroupsEachProcessIsBounded) {
   EXPECT_EQ(sandbox_->host_facts().limits, "rlimits");
-  CommandOrder order = order_of({"python3", "-c", "b = bytearray(1 << 30)"});
+  CommandRequest order = order_of({"python3", "-c", "b = bytearray(1 << 30)"});
   order.machine.memory_mib = 256;
   const Ran ran = run(order);
   EXPECT_NE(ran.err.find("MemoryError"), std::string::npos) << ran.err;
 }
 
 TEST_F(PlainSandboxTest, ACommandThatHoldsTooMuchProcessorTimeEnds) {
-  CommandOrder order = shell("ulimit -t");
+  CommandRequest order = shell("ulimit -t");
   order.timeout = std::chrono::milliseconds(5'000);
   const Ran ran = run(order);
   EXPECT_GE(std::stoi(ran.out), 15) << "seconds of the time-out for each processor, and some";

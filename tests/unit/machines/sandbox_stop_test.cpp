@@ -36,7 +36,7 @@ TEST_F(SandboxTest, AMachineStopsEvenWhileNobodyTakesTheOutput) {
   };
   hooks.released = [&] { std::call_once(once, [&] { released.set_value(); }); };
   CommandEnd end;
-  std::jthread command([&] { end = sandbox_->run(shell("echo up; exec sleep 600"), StopSwitch(), hooks); });
+  std::jthread command([&] { end = sandbox_->run(shell("echo up; exec sleep 600"), CancelToken(), hooks); });
   blocked.get_future().wait();
   EXPECT_TRUE(sandbox_->stop(order_of({}).machine, {}));
   command.join();
@@ -50,9 +50,9 @@ TEST(Sandbox, WithAGatewayThatIsKilledItsCommandsEnd) {
   if (gateway == 0) {
     process::Spawner spawner;
     auto sandbox = Sandbox::open({.data_dir = data.str()}, spawner);
-    CommandOrder order;
+    CommandRequest order;
     order.command = {"sleep", "7396.25"};
-    if (sandbox) (*sandbox)->run(order, StopSwitch(), {});
+    if (sandbox) (*sandbox)->run(order, CancelToken(), {});
     ::_exit(0);
   }
   const auto ended = [&] { return ::waitpid(gateway, nullptr, WNOHANG) != 0; };

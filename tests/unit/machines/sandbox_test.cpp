@@ -19,7 +19,7 @@ TEST_F(SandboxTest, TheInputCannotBeGrownByTheCommand) {
 
 TEST_F(SandboxTest, TheFolderIsTheWorkspaceUnlessOneIsNamed) {
   EXPECT_EQ(told("mkdir -p a/b; pwd"), "/workspace\n");
-  CommandOrder order = order_of({"pwd"});
+  CommandRequest order = order_of({"pwd"});
   order.cwd = "a/b";
   EXPECT_EQ(run(order).out, "/workspace/a/b\n");
   order.cwd = "/tmp";
@@ -34,7 +34,7 @@ TEST_F(SandboxTest, AScriptThatDoesNotNameItsInterpreterIsSaidSo) {
 }
 
 TEST_F(SandboxTest, TheEnvironmentIsTheOrdersAndLittleMore) {
-  CommandOrder order = order_of({"env"});
+  CommandRequest order = order_of({"env"});
   order.environment = {{"A", "1"},         {"HOME", "/tmp"},   {"A", "x=\ny"},
                        {"LD_PRELOAD", ""}, {"odd name.", "2"}, {"MILLRACE_ARTIFACTS", "/etc"}};
   EXPECT_EQ(run(order).out,
@@ -62,7 +62,7 @@ TEST_F(SandboxTest, TheMachinesFolderIsItsOwn) {
 
 TEST_F(SandboxTest, MachinesDoNotSeeEachOther) {
   told("echo secret > file");
-  CommandOrder other = shell("ls /workspace; cat " + workspace() + "/file");
+  CommandRequest other = shell("ls /workspace; cat " + workspace() + "/file");
   other.machine.id = *base::Uuid::parse("01890000-0000-7000-8000-0000000000cd");
   other.machine.number = support::machine_number() + 1;
   EXPECT_EQ(run(other).out, "");
@@ -92,7 +92,7 @@ TEST(Sandbox, AFolderThatTheMachineCannotReachIsNamed) {
 }
 
 TEST_F(SandboxTest, AHostThatFailsSaysNothingOfItsPaths) {
-  CommandOrder order = order_of({"true"});
+  CommandRequest order = order_of({"true"});
   order.machine.number = -1;
   const CommandEnd end = run(order).end;
   EXPECT_EQ(end.how, How::kHostFailed);

@@ -82,14 +82,14 @@ class Listener {
 
 TEST_F(SandboxTest, TheHostsNetworkIsReachedOnlyWhereTheSettingsSayIt) {
   const Listener listener;
-  CommandOrder order = shell(listener.script());
+  CommandRequest order = shell(listener.script());
   EXPECT_EQ(run(order).out, "");
   order.machine.settings.network = true;
   EXPECT_EQ(run(order).out, "open\n");
 }
 
 TEST_F(SandboxTest, WithTheNetworkComeNamesAndCertificatesToRead) {
-  CommandOrder order =
+  CommandRequest order =
       shell("test -s /etc/hosts && echo hosts; (echo x >> /etc/hosts) 2>/dev/null || echo kept");
   order.machine.settings.network = true;
   EXPECT_EQ(run(order).out, "hosts\nkept\n");
@@ -147,7 +147,7 @@ TEST_F(SandboxTest, NoDescriptorOfTheGatewayIsHandedOn) {
 
 TEST_F(SandboxTest, AForkBombEnds) {
   // The shell that waits makes no second process: it may no longer get one, and would end.
-  CommandOrder order = shell("bomb() { bomb | bomb & }; (bomb) & exec sleep 600");
+  CommandRequest order = shell("bomb() { bomb | bomb & }; (bomb) & exec sleep 600");
   order.timeout = std::chrono::milliseconds(1'500);
   EXPECT_EQ(run(order).end.how, How::kTimedOut);
   EXPECT_EQ(told("echo well"), "well\n");
@@ -167,7 +167,7 @@ TEST_F(SandboxTest, ProcessesAreBounded) {
 }
 
 TEST_F(SandboxTest, AMemoryHogFailsByItself) {
-  CommandOrder order = order_of({"python3", "-c", "b = bytearray(1 << 30)"});
+  CommandRequest order = order_of({"python3", "-c", "b = bytearray(1 << 30)"});
   order.machine.memory_mib = 256;
   const Ran ran = run(order);
   EXPECT_EQ(ran.end.exit_code, 1);
@@ -181,7 +181,7 @@ TEST_F(SandboxTest, FilesAndDescriptorsAreBounded) {
 }
 
 TEST_F(SandboxTest, ALibraryThatTheCommandBringsDoesNotReachTheHost) {
-  CommandOrder order = order_of({"true"});
+  CommandRequest order = order_of({"true"});
   order.environment = {{"LD_PRELOAD", "/workspace/none.so"}, {"LD_AUDIT", "/workspace/none.so"}};
   const Ran ran = run(order);
   EXPECT_EQ(ran.end.how, How::kExited) << ran.end.message;
@@ -207,13 +207,13 @@ std::string told_to_a_user(const std::string& data, const std::string& script) {
   options.data_dir = data;
   auto sandbox = Sandbox::open(options, spawner);
   if (!sandbox) return {};
-  CommandOrder order;
+  CommandRequest order;
   order.execution = "exec-1";
   order.command = {"sh", "-c", script};
   CommandHooks hooks;
   std::string out = (*sandbox)->host_facts().disk + "\n";
   hooks.output = [&](schemas::OutputStream, std::string_view bytes) { out.append(bytes); };
-  const CommandEnd end = (*sandbox)->run(order, StopSwitch(), hooks);
+  const CommandEnd end = (*sandbox)->run(order, CancelToken(), hooks);
   for (const ArtifactFile& file : end.artifacts) out += file.name + "\n";
   static_cast<void>((*sandbox)->destroy(order.machine, {}));
   return out;

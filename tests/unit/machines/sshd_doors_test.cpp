@@ -31,12 +31,12 @@ sockaddr_in loopback(int port) {
   return address;
 }
 
-SshdDoor door_of(const base::Uuid& machine, const Ed25519Key& key) {
-  SshdDoor door{.machine = {},
-                .endpoint = {},
-                .host_key = key,
-                .listener = base::Fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)),
-                .connections = {}};
+SshdListener door_of(const base::Uuid& machine, const Ed25519Key& key) {
+  SshdListener door{.machine = {},
+                    .endpoint = {},
+                    .host_key = key,
+                    .listener = base::Fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)),
+                    .connections = {}};
   door.machine.id = machine;
   sockaddr_in address = loopback(0);
   socklen_t size = sizeof address;
@@ -57,7 +57,7 @@ base::Fd client_of(const LocalSshd::Endpoint& endpoint) {
 
 class SshdDoorsTest : public testing::Test {
  protected:
-  base::Result<SshdConnection> begin(const StopSwitch& stop) {
+  base::Result<SshdConnection> begin(const CancelToken& stop) {
     pollfd told{stop.fd(), POLLIN, 0};
     if (::poll(&told, 1, static_cast<int>(support::kDeadline.count())) != 1) ++untold_;
     return base::error(base::Code::kInternal, "it was told to stop");
@@ -66,21 +66,23 @@ class SshdDoorsTest : public testing::Test {
   std::atomic<int> untold_ = 0;
   const Ed25519Key key_ = Ed25519Key::make();
   const LocalSshd::Options options_{.data_dir = {}, .round = std::chrono::milliseconds(1)};
-  const LocalSshd::Hooks hooks_{
-      .revoked = {},
-      .door = [](const base::Uuid&) -> base::Result<schemas::SshDoor> { return schemas::SshDoor::kServes; },
-      .on_use = {}};
-  SshdDoors doors_{options_, hooks_,
-                   [this](const SshdDoors::Visitor&, const StopSwitch& stop) { return begin(stop); }};
+  const LocalSshd::Hooks hooks_{.revoked = {},
+                                .door = [](const base::Uuid&) -> base::Result<schemas::SshListenerState> {
+                                  return schemas::SshListenerState::kServes;
+                                },
+                                .on_use = {}};
+  SshListeners listeners_{options_, hooks_, [this](const SshListeners::Visitor&, const CancelToken& stop) {
+                            return begin(stop);
+                          }};
 };
 
 TEST_F(SshdDoorsTest, ADoorsEndStopsEachStartWheneverItBegan) {
   for (int i = 0; i < kRounds && untold_ == 0; ++i) {
     const base::Uuid machine = machine_number(i);
-    const LocalSshd::Endpoint endpoint = doors_.add(door_of(machine, key_));
+    const LocalSshd::Endpoint endpoint = listeners_.add(door_of(machine, key_));
     std::vector<base::Fd> clients;
     for (int k = 0; k <= i % 4; ++k) clients.push_back(client_of(endpoint));
-    doors_.remove(machine);
+    listeners_.remove(machine);
   }
   EXPECT_EQ(untold_, 0) << "a start was not told that its door ends";
 }

@@ -35,7 +35,7 @@ class Occupied {
 // On which thread a visit ran.
 std::thread::id visited_on(Loop& loop) {
   std::promise<std::thread::id> ran;
-  loop.visit([&] { ran.set_value(std::this_thread::get_id()); });
+  loop.run_inline_if_idle([&] { ran.set_value(std::this_thread::get_id()); });
   return ran.get_future().get();
 }
 
@@ -48,11 +48,11 @@ TEST(Loop, AVisitToAnIdleOneRunsHereWithAllThatItPosts) {
   wait_idle(loop);
   std::vector<int> ran;
   std::promise<bool> done;
-  loop.visit([&] {
+  loop.run_inline_if_idle([&] {
     EXPECT_TRUE(loop.on_this_thread());
     loop.post([&] {
       ran.push_back(2);
-      loop.visit([&] { ran.push_back(4); });
+      loop.run_inline_if_idle([&] { ran.push_back(4); });
     });
     loop.post([&] { ran.push_back(3); });
     ran.push_back(1);
@@ -68,7 +68,7 @@ TEST(Loop, AVisitToABusyOneIsRunByItsThread) {
   Loop loop("test");
   Occupied occupied(loop);
   std::promise<std::thread::id> ran;
-  loop.visit([&] { ran.set_value(std::this_thread::get_id()); });
+  loop.run_inline_if_idle([&] { ran.set_value(std::this_thread::get_id()); });
   occupied.let_go();
   EXPECT_NE(ran.get_future().get(), std::this_thread::get_id());
 }
@@ -82,7 +82,7 @@ TEST(Loop, AVisitorThatPostsWithoutEndIsLetGo) {
     if (std::this_thread::get_id() == here) return loop.post(again);
     elsewhere.set_value(std::this_thread::get_id());
   };
-  loop.visit(again);
+  loop.run_inline_if_idle(again);
   EXPECT_NE(elsewhere.get_future().get(), here);
 }
 
@@ -91,7 +91,7 @@ TEST(Loop, ATimerThatAVisitorSetsComesUpOnTheThread) {
   wait_idle(loop);
   std::promise<std::thread::id> came_up;
   Loop::Timer timer;
-  loop.visit(
+  loop.run_inline_if_idle(
       [&] { timer = loop.after(milliseconds(1), [&] { came_up.set_value(std::this_thread::get_id()); }); });
   EXPECT_NE(came_up.get_future().get(), std::this_thread::get_id());
 }
@@ -103,7 +103,7 @@ TEST(Loop, NeverTwoThreadsRunWhatIsItsOwn) {
   for (int i = 0; i < 4; ++i) {
     visitors.emplace_back([&] {
       for (int n = 0; n < 500; ++n) {
-        loop.visit([&] {
+        loop.run_inline_if_idle([&] {
           ++count;
           loop.post([&] { ++count; });
         });
@@ -123,7 +123,7 @@ TEST(Loop, AVisitDoesNotOvertakeWhatItsThreadPostedBefore) {
     std::vector<int> ran;
     std::promise<void> both;
     loop.post([&] { ran.push_back(1); });
-    loop.visit([&] {
+    loop.run_inline_if_idle([&] {
       ran.push_back(2);
       both.set_value();
     });
@@ -149,7 +149,7 @@ TEST(Loop, OneThatHasStoppedIsNotVisited) {
   wait_idle(loop);
   loop.stop();
   bool ran = false;
-  loop.visit([&] { ran = true; });
+  loop.run_inline_if_idle([&] { ran = true; });
   EXPECT_FALSE(ran);
 }
 

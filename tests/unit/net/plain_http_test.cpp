@@ -216,20 +216,20 @@ void take_until(HttpClient& client, int lent, const std::function<bool()>& done)
   ASSERT_EQ(0, ::epoll_ctl(set, EPOLL_CTL_ADD, lent, &event));
   const auto until = std::chrono::steady_clock::now() + support::kDeadline;
   while (!done() && std::chrono::steady_clock::now() < until) {
-    if (::epoll_wait(set, &event, 1, 50) > 0) client.take_replies();
+    if (::epoll_wait(set, &event, 1, 50) > 0) client.run_shared_replies();
   }
   ::close(set);
 }
 
 TEST_F(PlainHttpTest, RepliesThatAreLentAreHeardByWhoTookThem) {
   ScriptedUpstream upstream([](Exchange& exchange) { exchange.send(kTwo); });
-  const int lent = client_.lend_replies();
+  const int lent = client_.share_replies();
   ASSERT_GE(lent, 0);
   for (int round = 0; round < 50; ++round) {
     std::atomic<bool> heard = false;
     HttpClient::Handlers handlers;
     handlers.on_done = [&](const base::Result<HttpReply>& reply) { heard = reply && reply->body == "ok"; };
-    loop_.visit([&] { client_.start(post(upstream), std::move(handlers)); });
+    loop_.run_inline_if_idle([&] { client_.start(post(upstream), std::move(handlers)); });
     take_until(client_, lent, [&] { return heard.load(); });
     ASSERT_TRUE(heard);
   }
@@ -240,12 +240,12 @@ TEST_F(PlainHttpTest, AnEndThatComesWithALentReplyIsHeard) {
     exchange.send("HTTP/1.1 200 OK\r\n\r\nok");
     exchange.close();
   });
-  const int lent = client_.lend_replies();
+  const int lent = client_.share_replies();
   for (int round = 0; round < 50; ++round) {
     std::atomic<bool> heard = false;
     HttpClient::Handlers handlers;
     handlers.on_done = [&](const base::Result<HttpReply>& reply) { heard = reply && reply->body == "ok"; };
-    loop_.visit([&] { client_.start(post(upstream), std::move(handlers)); });
+    loop_.run_inline_if_idle([&] { client_.start(post(upstream), std::move(handlers)); });
     take_until(client_, lent, [&] { return heard.load(); });
     ASSERT_TRUE(heard) << round;
   }
@@ -256,11 +256,11 @@ TEST_F(PlainHttpTest, ALentReplyThatIsLongerThanOneTurnIsHeardToItsEnd) {
   ScriptedUpstream upstream([&](Exchange& exchange) {
     exchange.send("HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
   });
-  const int lent = client_.lend_replies();
+  const int lent = client_.share_replies();
   std::atomic<bool> heard = false;
   HttpClient::Handlers handlers;
   handlers.on_done = [&](const base::Result<HttpReply>& reply) { heard = reply && reply->body == body; };
-  loop_.visit([&] { client_.start(post(upstream), std::move(handlers)); });
+  loop_.run_inline_if_idle([&] { client_.start(post(upstream), std::move(handlers)); });
   take_until(client_, lent, [&] { return heard.load(); });
   EXPECT_TRUE(heard);
 }
@@ -268,13 +268,13 @@ TEST_F(PlainHttpTest, ALentReplyThatIsLongerThanOneTurnIsHeardToItsEnd) {
 TEST_F(PlainHttpTest, RepliesThatWereGivenBackAreHeardByTheLoop) {
   ScriptedUpstream upstream([](Exchange& exchange) { exchange.send(kTwo); });
   for (int round = 0; round < 3; ++round) {
-    ASSERT_GE(client_.lend_replies(), 0);
-    client_.return_replies();
+    ASSERT_GE(client_.share_replies(), 0);
+    client_.end_shared_replies();
     EXPECT_TRUE(ask(post(upstream)));
   }
 }
 
-TEST_F(PlainHttpTest, OneWhoseRepliesAreLentMayGo) { ASSERT_GE(client_.lend_replies(), 0); }
+TEST_F(PlainHttpTest, OneWhoseRepliesAreLentMayGo) { ASSERT_GE(client_.share_replies(), 0); }
 
 TEST_F(PlainHttpTest, ATimeOutOfTheConnectionIsNamed) {
   HttpRequest request;

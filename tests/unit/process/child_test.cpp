@@ -60,7 +60,7 @@ TEST(Child, OneThatDoesNotGoWhenItIsKilledIsNamedAndLeft) {
   if (!traces) GTEST_SKIP() << "this host lets nobody trace";
   EXPECT_EQ(::waitpid(held, nullptr, __WALL), held);
   EXPECT_EQ(code, 0) << said;
-  EXPECT_NE(said.find("child_outlives_sigkill"), std::string::npos) << said;
+  EXPECT_NE(said.find("child_survived_sigkill"), std::string::npos) << said;
   EXPECT_NE(said.find("sleep"), std::string::npos) << said;
 }
 

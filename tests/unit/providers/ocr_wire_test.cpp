@@ -14,10 +14,10 @@ Target target_of(std::string_view provider) {
   target.model = "mistral-ocr-2505";
   return target;
 }
-OcrOrder order_of(std::string media_type) {
+OcrCall order_of(std::string media_type) {
   return {std::move(media_type), [] { return base::Result<std::string>("%PDF-1.4"); }, {0, 2}, true};
 }
-json body_of(const OcrOrder& order) {
+json body_of(const OcrCall& order) {
   const auto wire = ocr_request(target_of("mistral"), order);
   EXPECT_TRUE(wire);
   EXPECT_EQ("/ocr", wire->path);
@@ -38,7 +38,7 @@ TEST(OcrWire, AnImageHasNoPages) {
 }
 
 TEST(OcrWire, ADocumentThatCannotBeReadIsNotAsked) {
-  OcrOrder order = order_of("application/pdf");
+  OcrCall order = order_of("application/pdf");
   order.bytes = [] { return base::Result<std::string>(base::error(base::Code::kInternal, "gone")); };
   const auto wire = ocr_request(target_of("mistral"), order);
   ASSERT_FALSE(wire);

@@ -8,8 +8,8 @@ namespace {
 
 using testing::target_of;
 
-TranscriptionOrder order_of(std::string file_name = "talk.mp3") {
-  TranscriptionOrder order;
+TranscriptionCall order_of(std::string file_name = "talk.mp3") {
+  TranscriptionCall order;
   order.file_name = std::move(file_name);
   order.format = schemas::AudioFormat::kMp3;
   order.append_bytes = [](std::string& out) -> base::Status {
@@ -20,7 +20,7 @@ TranscriptionOrder order_of(std::string file_name = "talk.mp3") {
 }
 
 // The body with its boundary called B.
-std::string form_of(const Target& target, const TranscriptionOrder& order) {
+std::string form_of(const Target& target, const TranscriptionCall& order) {
   const auto wire = transcription_request(target, order);
   EXPECT_TRUE(wire);
   constexpr std::string_view kType = "multipart/form-data; boundary=";
@@ -42,7 +42,7 @@ std::string file(const std::string& name) {
 }
 
 TEST(TranscriptionWire, WhisperIsAskedForTimesWithTheWishesOfTheClient) {
-  TranscriptionOrder order = order_of();
+  TranscriptionCall order = order_of();
   order.language = "de";
   order.prompt = "Names: Ada";
   order.temperature = 0.25;
@@ -53,7 +53,7 @@ TEST(TranscriptionWire, WhisperIsAskedForTimesWithTheWishesOfTheClient) {
 }
 
 TEST(TranscriptionWire, WordsAreAskedForBesideTheSegments) {
-  TranscriptionOrder order = order_of();
+  TranscriptionCall order = order_of();
   order.words = true;
   const std::string form = form_of(target_of("groq", "whisper-large-v3"), order);
   EXPECT_NE(
@@ -62,7 +62,7 @@ TEST(TranscriptionWire, WordsAreAskedForBesideTheSegments) {
 }
 
 TEST(TranscriptionWire, AModelWithoutTimesIsAskedForItsText) {
-  TranscriptionOrder order = order_of();
+  TranscriptionCall order = order_of();
   order.words = true;
   const std::string form = form_of(target_of("openai", "gpt-4o-mini-transcribe"), order);
   EXPECT_NE(form.find(field("response_format", "json")), std::string::npos);
@@ -70,7 +70,7 @@ TEST(TranscriptionWire, AModelWithoutTimesIsAskedForItsText) {
 }
 
 TEST(TranscriptionWire, ATranslationHasAPathOfItsOwnAndNoLanguage) {
-  TranscriptionOrder order = order_of();
+  TranscriptionCall order = order_of();
   order.translate = true;
   order.language = "de";
   order.words = true;
@@ -91,7 +91,7 @@ TEST(TranscriptionWire, MistralIsAskedInItsOwnWords) {
 
 // "segments words"
 std::string told(const std::string& provider, const std::string& model, std::string_view language = {}) {
-  const ToldTimes times = told_times(target_of(provider, model), language);
+  const ReportedTimes times = reported_times(target_of(provider, model), language);
   return std::string(times.segments ? "segments" : "") + (times.words ? " words" : "");
 }
 
@@ -101,7 +101,7 @@ TEST(TranscriptionWire, WhoTellsTimesIsKnownBeforeItIsAsked) {
   EXPECT_EQ(told("openai", "gpt-4o-transcribe"), "");
   EXPECT_EQ(told("mistral", "voxtral-mini-latest"), "segments");
   EXPECT_EQ(told("mistral", "voxtral-mini-latest", "de"), "");
-  TranscriptionOrder order = order_of();
+  TranscriptionCall order = order_of();
   order.language = "de";
   EXPECT_EQ(form_of(target_of("mistral", "voxtral-mini-latest"), order).find("granularities"),
             std::string::npos);
@@ -120,7 +120,7 @@ TEST(TranscriptionWire, TheFilesNameEndsAsItsBytesAre) {
 }
 
 TEST(TranscriptionWire, ARecordingThatCannotBeReadIsNotSent) {
-  TranscriptionOrder order = order_of();
+  TranscriptionCall order = order_of();
   order.append_bytes = [](std::string&) -> base::Status {
     return base::error(base::Code::kInternal, "gone");
   };

@@ -191,15 +191,15 @@ TEST(UpstreamError, ValuesOfTheOperatorsHeadersAreNotRepeated) {
 TEST(UpstreamError, OrdinaryWordsAreLeftAsTheyAre) {
   const std::string words =
       "The model 'meta-llama/llama-4-maverick-17b-128e-instruct' is down (task-force 7).";
-  EXPECT_EQ(words, upstream_words(words));
+  EXPECT_EQ(words, upstream_text(words));
 }
 
 TEST(UpstreamError, LongAndWildTextIsCutToOneLine) {
-  EXPECT_EQ("a b", upstream_words("a\r\n\tb\n"));
+  EXPECT_EQ("a b", upstream_text("a\r\n\tb\n"));
   std::string umlauts;
   for (int i = 0; i < 3000; ++i) umlauts += "ü";
-  EXPECT_EQ(kUpstreamWordsMax, upstream_words(umlauts).size());
-  EXPECT_EQ(kUpstreamWordsMax - 1, upstream_words("x" + umlauts).size());
+  EXPECT_EQ(kUpstreamTextMax, upstream_text(umlauts).size());
+  EXPECT_EQ(kUpstreamTextMax - 1, upstream_text("x" + umlauts).size());
 }
 
 }  // namespace

@@ -14,10 +14,11 @@ namespace {
 using nlohmann::json;
 using Places = std::vector<std::string>;
 
-AskedRequest asked(Kind kind, const std::string& spec, bool has_input = false, std::string_view head = {}) {
-  auto out = asked_request(kind, spec, has_input, head);
+OriginalRequest asked(Kind kind, const std::string& spec, bool has_input = false,
+                      std::string_view head = {}) {
+  auto out = original_request(kind, spec, has_input, head);
   EXPECT_TRUE(out.has_value()) << spec;
-  return out ? *std::move(out) : AskedRequest{};
+  return out ? *std::move(out) : OriginalRequest{};
 }
 
 // A deferred chat as it is kept.
@@ -49,13 +50,13 @@ TEST(AskedChats, TheSameRequestIsKeptOfWhatIsToldBack) {
        {"tools",
         {{{"type", "function"}, {"function", {{"name", "weather"}, {"parameters", json::object()}}}}}},
        {"response_format", {{"type", "json_object"}}}});
-  const AskedRequest told = asked(Kind::kChat, kept(body));
+  const OriginalRequest told = asked(Kind::kChat, kept(body));
   EXPECT_EQ(told.path, "/v1/chat/completions");
   EXPECT_FALSE(told.is_form);
   EXPECT_TRUE(told.left_out.empty());
   EXPECT_EQ(told.body["messages"], json::parse(R"([{"role":"system","content":"You are a miller."},)"
                                                R"({"role":"user","content":"Hello"}])"));
-  const AskedRequest again = asked(Kind::kChat, kept(told.body));
+  const OriginalRequest again = asked(Kind::kChat, kept(told.body));
   EXPECT_EQ(again.body, told.body);
   for (const char* name : {"priority", "max_turns", "auto_execute_tools", "model_attributes", "tools",
                            "agent_attributes", "response_format", "temperature", "model", "mcp_servers"})
@@ -66,7 +67,7 @@ TEST(AskedChats, NeitherCredentialsNorWhatNoTableKnowsNorQueriesAreToldBack) {
   const json picture = {{"type", "image_url"},
                         {"image_url", {{"url", "https://a.example/p.png?sig=SECRET"}}}};
   const json text = {{"type", "text"}, {"text", "https://a.example/?q=said"}};
-  const AskedRequest told = asked(
+  const OriginalRequest told = asked(
       Kind::kChat,
       kept(
           chat_of({{"messages", json::array({{{"role", "user"}, {"content", json::array({text, picture})}}})},
@@ -94,7 +95,7 @@ TEST(AskedChats, NeitherFilesNorRecordingsNorWhatAToolSignsInWithAreToldBack) {
       {"search_parameters", {{"sources", {{{"links", {"https://a.example/feed?key=SECRET"}}}}}}}};
   json spec = json::parse(kept(chat_of(json::object())));
   spec["body"].update(body);
-  const AskedRequest told = asked(Kind::kChat, spec.dump());
+  const OriginalRequest told = asked(Kind::kChat, spec.dump());
   EXPECT_EQ(told.body.dump().find("SECRET"), std::string::npos) << told.body;
   EXPECT_EQ(told.left_out,
             (Places{"messages.0.content.0.file.file_data", "messages.0.content.1.input_audio.data",
@@ -114,7 +115,7 @@ TEST(AskedChats, APictureOfWhichNoCopyIsKeptIsNamedWhereItWas) {
   ASSERT_TRUE(request.has_value());
   form_body(*request);
   ASSERT_TRUE(drop_large_images(*request));
-  const AskedRequest told = asked(Kind::kChat, chat_spec(*request));
+  const OriginalRequest told = asked(Kind::kChat, chat_spec(*request));
   EXPECT_EQ(told.left_out, Places{"messages.0.content.1"});
   EXPECT_EQ(told.body["messages"][0]["content"][0], text);
 }
@@ -125,7 +126,7 @@ TEST(AskedDocuments, OneThatWasFetchedIsNamedAndOneThatWasSentIsLeftOut) {
   spec.document_url = "https://papers.example/a.pdf?X-Signature=SECRET";
   spec.pages = {0, 3};
   spec.include_image_base64 = true;
-  const AskedRequest fetched = asked(Kind::kOcr, pack(spec));
+  const OriginalRequest fetched = asked(Kind::kOcr, pack(spec));
   EXPECT_EQ(fetched.body, json::parse(R"({"model":"millrace/ocr","pages":[0,3],"include_image_base64":true,)"
                                       R"("document":{"document_url":"https://papers.example/a.pdf"}})"));
   EXPECT_EQ(fetched.left_out, Places{"document.document_url"});
@@ -133,12 +134,12 @@ TEST(AskedDocuments, OneThatWasFetchedIsNamedAndOneThatWasSentIsLeftOut) {
   small.model = "millrace/ocr";
   small.document_name = "a.pdf";
   small.inline_document = "%PDF-";
-  const AskedRequest sent = asked(Kind::kOcr, pack(small));
+  const OriginalRequest sent = asked(Kind::kOcr, pack(small));
   EXPECT_EQ(sent.body, json::parse(R"({"model":"millrace/ocr","document":{},"document_name":"a.pdf"})"));
   EXPECT_EQ(sent.left_out, Places{"document.document_url"});
 }
 
-json file_of(const AskedRequest& told) {
+json file_of(const OriginalRequest& told) {
   return json::parse(to_json(JobId{Kind::kOcr, {}}, told)).value("file", json());
 }
 
@@ -162,7 +163,7 @@ TEST(AskedRecordings, AreFormsWithoutTheirFile) {
   spec.language = "en";
   spec.temperature = 0.5;
   spec.style = {.form = TranscriptForm::kVerboseJson, .segments = false, .words = true};
-  const AskedRequest told = asked(Kind::kStt, to_json(spec), true);
+  const OriginalRequest told = asked(Kind::kStt, to_json(spec), true);
   EXPECT_EQ(told.path, "/v1/audio/transcriptions");
   EXPECT_TRUE(told.is_form);
   EXPECT_EQ(told.body,
@@ -188,7 +189,7 @@ TEST(AskedCommands, HaveNoValuesOfTheirEnvironment) {
   spec.cwd = "/workspace/a";
   spec.env_names = {"TOKEN"};
   spec.timeout = std::chrono::milliseconds(5);
-  const AskedRequest told = asked(Kind::kExec, to_json(spec), true);
+  const OriginalRequest told = asked(Kind::kExec, to_json(spec), true);
   EXPECT_EQ(told.path, "/v1/machines/" + machine_id(spec.machine) + "/executions");
   EXPECT_EQ(told.body, json::parse(R"({"command":["sh","-c","true"],"cwd":"/workspace/a","timeout_ms":5})"));
   EXPECT_EQ(told.left_out, (Places{"env.TOKEN", "stdin"}));
@@ -214,7 +215,7 @@ TEST(AskedRequests, NeedRoomForTheirTextsTwiceAndForTheValuesOfTheirTree) {
 
 TEST(AskedRequests, WhatIsNoSpecIsAnError) {
   for (const Kind kind : {Kind::kOcr, Kind::kStt, Kind::kChat, Kind::kExec, Kind::kMachine})
-    EXPECT_FALSE(asked_request(kind, "nonsense", false).has_value()) << name(kind);
+    EXPECT_FALSE(original_request(kind, "nonsense", false).has_value()) << name(kind);
 }
 
 }  // namespace

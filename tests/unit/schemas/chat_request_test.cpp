@@ -89,8 +89,8 @@ TEST(ChatRequestBody, StopIsAList) {
 
 TEST(ChatRequestBody, PlainTextIsNoFormat) {
   const ChatRequest plain = with(R"(,"response_format":{"type":"text"})");
-  EXPECT_FALSE(plain.asks_format || plain.body.contains("response_format"));
-  EXPECT_TRUE(with(R"(,"response_format":{"type":"json_object"})").asks_format);
+  EXPECT_FALSE(plain.needs_format || plain.body.contains("response_format"));
+  EXPECT_TRUE(with(R"(,"response_format":{"type":"json_object"})").needs_format);
 }
 
 TEST(ChatRequestBody, AnySayingNoStopsTheExecutionOfTools) {
@@ -193,7 +193,7 @@ TEST(ChatRequestSpec, GivesTheSameRequestBack) {
   EXPECT_EQ(back->priority, 7);
   EXPECT_EQ(back->dropped, request.dropped);
   EXPECT_EQ(back->mcp_servers[0].name, "n");
-  EXPECT_TRUE(back->strict && back->old_functions && back->asks_format && !back->execute_tools);
+  EXPECT_TRUE(back->strict && back->old_functions && back->needs_format && !back->execute_tools);
 }
 
 TEST(ChatRequestSpec, TextThatIsNoSpecIsAnError) {

@@ -107,9 +107,9 @@ TEST(TranscriptionRequests, GranularitiesSayWhatAVerboseReplyHas) {
   EXPECT_EQ(style({{"timestamp_granularities", "segment"}}), std::pair(true, false));
   EXPECT_EQ(style({{"timestamp_granularities[]", "word"}, {"timestamp_granularities[]", "segment"}}),
             std::pair(true, true));
-  EXPECT_FALSE(local({{"response_format", "verbose_json"}})->asks_times);
+  EXPECT_FALSE(local({{"response_format", "verbose_json"}})->needs_times);
   EXPECT_TRUE(
-      local({{"response_format", "verbose_json"}, {"timestamp_granularities[]", "segment"}})->asks_times);
+      local({{"response_format", "verbose_json"}, {"timestamp_granularities[]", "segment"}})->needs_times);
   EXPECT_EQ(problems(local({{"timestamp_granularities[]", "word"}})),
             "body.timestamp_granularities value_error");
 }

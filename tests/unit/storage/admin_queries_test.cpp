@@ -88,7 +88,7 @@ TEST(AdminQueries, WaitsAndRunsAreOfTheLastHourByNearestRank) {
   EXPECT_EQ(ocr.day.succeeded, 21);
 }
 
-TEST(AdminQueries, ACountThatStopsEarlySaysSinceWhen) {
+TEST(AdminQueries, ATruncatedCountReportsItsStartTime) {
   JobStore s;
   end_some(s, 4, 0ms, 1s);
   const RecentOutcomes outcomes = AdminQueries(s.store()).outcomes(3).value();

@@ -64,7 +64,7 @@ TEST_F(ApiKeysTest, AnIdIsGivenOnce) {
   EXPECT_EQ(create("aaaaaaaa").error().code, base::Code::kInvalidState);
 }
 
-TEST_F(ApiKeysTest, EveryChangeThatGuardsMustHearOfRaisesTheVersion) {
+TEST_F(ApiKeysTest, EveryChangeThatGuardsMustSeeRaisesTheVersion) {
   const auto version = [&] { return rows_.version().value(); };
   const auto at_first = version();
   ASSERT_TRUE(create("aaaaaaaa"));

@@ -90,7 +90,7 @@ TEST_F(ArtifactRows, AnothersAndThoseOfAnotherMachineAreNotThere) {
   EXPECT_TRUE(artifacts_.list("other", machine_, 9, {}, lease.job)->empty());
 }
 
-TEST_F(ArtifactRows, AListIsNewestFirstAndGoesOnBelowAnId) {
+TEST_F(ArtifactRows, AListIsNewestFirstAndContinuesBelowAnId) {
   const Lease lease = s_.run_command();
   const auto a = file("a"), b = file("b"), c = file("c");
   ASSERT_TRUE(leave(lease, {a, b}));

@@ -55,7 +55,7 @@ TEST_F(AuditLog, ARowIsWhatWasDoneAndFollowsFromTheOneBefore) {
   EXPECT_EQ(first.data, R"({"n":1})");
 }
 
-TEST_F(AuditLog, AnActThatChangesNothingElseIsToldByItself) {
+TEST_F(AuditLog, AnActionThatChangesNothingElseIsAuditedAlone) {
   EXPECT_TRUE(await<bool>([&](auto done) { audit_.append(entry("d"), done); }).value());
   EXPECT_EQ(audit_.rows(3, 9)->at(0).entry.target, "d");
   EXPECT_EQ(verification().rows, 4);
@@ -188,7 +188,7 @@ TEST(AuditOfTwoProcesses, IsOneChain) {
   EXPECT_FALSE(verification.broken_at);
 }
 
-TEST(AuditOfKeys, MakingAndRevokingOneIsTold) {
+TEST(AuditOfKeys, CreatingAndRevokingAKeyIsAudited) {
   JobStore s;
   ApiKeys rows(s.store());
   const ApiKeyRow key{.id = "aaaaaaaa",

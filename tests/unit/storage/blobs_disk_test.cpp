@@ -196,11 +196,11 @@ TEST(SmallDiskTest, ABlobThatDoesNotFitIsRefusedAndLeavesNothing) {
   expect_fine_on_a_small_disk(&stage_too_much);
 }
 
-TEST(SmallDiskTest, AStoreThatHasNoRoomToOpenSaysThatTheDiskIsFull) {
+TEST(SmallDiskTest, AStoreThatHasNoSpaceToOpenReportsAFullDisk) {
   expect_fine_on_a_small_disk(&open_without_room);
 }
 
-TEST(SmallDiskTest, AStoreThatCannotBeOpenedForAnotherReasonSaysThatOne) {
+TEST(SmallDiskTest, AStoreThatCannotBeOpenedForAnotherReasonReportsThatReason) {
   expect_fine_on_a_small_disk(&open_what_is_no_database);
 }
 

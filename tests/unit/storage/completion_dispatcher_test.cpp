@@ -67,14 +67,14 @@ class CompletionDispatcherTest : public ::testing::Test {
   int event_fd_ = -1;
 };
 
-TEST_F(CompletionDispatcherTest, AloneAnnouncesEachGroup) {
+TEST_F(CompletionDispatcherTest, WithoutSharingItDispatchesEachGroup) {
   dispatch(kMany);
   dispatch(kFew);
   ASSERT_TRUE(wait_until([&] { return all_ran(); }));
   EXPECT_TRUE(ran_elsewhere());
 }
 
-TEST_F(CompletionDispatcherTest, LeavesALargeGroupToTheThreadThatShares) {
+TEST_F(CompletionDispatcherTest, OffersALargeGroupToTheSharingThread) {
   event_fd_ = announcer_.share();
   dispatch(kMany);
   ASSERT_TRUE(is_rung());
@@ -84,7 +84,7 @@ TEST_F(CompletionDispatcherTest, LeavesALargeGroupToTheThreadThatShares) {
   EXPECT_FALSE(is_rung());
 }
 
-TEST_F(CompletionDispatcherTest, AnnouncesASmallGroupItself) {
+TEST_F(CompletionDispatcherTest, DispatchesASmallGroupItself) {
   event_fd_ = announcer_.share();
   dispatch(kFew);
   ASSERT_TRUE(wait_until([&] { return all_ran(); }));
@@ -97,7 +97,7 @@ class CompletionDispatcherWithoutTimeout : public CompletionDispatcherTest {
   CompletionDispatcherWithoutTimeout() : CompletionDispatcherTest(CompletionDispatcher::kSharedTimeout) {}
 };
 
-TEST_F(CompletionDispatcherWithoutTimeout, AnnouncesWhatTheOtherThreadDoesNotTake) {
+TEST_F(CompletionDispatcherWithoutTimeout, DispatchesWhatTheSharingThreadDoesNotTake) {
   event_fd_ = announcer_.share();
   for (int i = 0; i < 3; ++i) {
     dispatch(kMany);
@@ -142,7 +142,7 @@ TEST_F(CompletionDispatcherTest, OfAnEndlessRowTheOtherThreadTakesSoMuchAtATime)
   ASSERT_TRUE(wait_until([&] { return all_ran(); }));
 }
 
-TEST_F(CompletionDispatcherTest, HasAtOnceWhatWasLeftToAThreadThatReturnsIt) {
+TEST_F(CompletionDispatcherTest, DispatchesOfferedGroupsAtOnceWhenSharingStops) {
   event_fd_ = announcer_.share();
   dispatch(kMany);
   announcer_.stop_sharing();
@@ -151,7 +151,7 @@ TEST_F(CompletionDispatcherTest, HasAtOnceWhatWasLeftToAThreadThatReturnsIt) {
   EXPECT_TRUE(ran_elsewhere());
 }
 
-TEST_F(CompletionDispatcherTest, AnnouncesWhatIsLeftWhenItIsClosed) {
+TEST_F(CompletionDispatcherTest, DispatchesTheRestWhenItIsClosed) {
   event_fd_ = announcer_.share();
   dispatch(kMany);
   announcer_.stop_sharing();
@@ -159,14 +159,14 @@ TEST_F(CompletionDispatcherTest, AnnouncesWhatIsLeftWhenItIsClosed) {
   EXPECT_TRUE(all_ran());
 }
 
-TEST_F(CompletionDispatcherTest, AnnouncesOnTheCallersThreadWhatComesAfterItsEnd) {
+TEST_F(CompletionDispatcherTest, DispatchesOnTheCallersThreadAfterItsEnd) {
   announcer_.close();
   dispatch(kFew);
   EXPECT_TRUE(all_ran());
   EXPECT_TRUE(ran_in_order(here_));
 }
 
-TEST_F(CompletionDispatcherTest, LeavesNoRefusalsToTheThreadThatShares) {
+TEST_F(CompletionDispatcherTest, OffersNoRefusalsToTheSharingThread) {
   event_fd_ = announcer_.share();
   announcer_.dispatch({.outcomes = std::vector<CompletedGroup::Outcome>(kMany), .commit = {}});
   EXPECT_TRUE(wait_until([&] { return finished_ == kMany; }));

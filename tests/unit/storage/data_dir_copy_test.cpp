@@ -87,7 +87,7 @@ TEST_F(DataDirCopyTest, OfTheDataDirectoryItselfOnlyBackupsTakesACopy) {
   EXPECT_FALSE(fs::exists(copy_ / "backups"));
 }
 
-TEST_F(DataDirCopyTest, WithoutRoomNothingIsBegunAndWhatIsMissingIsSaid) {
+TEST_F(DataDirCopyTest, WithoutSpaceNothingIsStartedAndTheErrorNamesTheMissingSpace) {
   constexpr std::int64_t kMoreThanAnyDiskHas = std::int64_t{1} << 60;
   const auto refused =
       copy_data_dir(data_.string(), (dir_.path() / "new/copy").string(), kMoreThanAnyDiskHas);

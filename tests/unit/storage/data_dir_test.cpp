@@ -30,7 +30,7 @@ TEST(DataDirTest, DataIs0711AndEverythingInItPrivate) {
   }
 }
 
-TEST(DataDirTest, APrivateFolderMayHoldOtherThingsAndASharedOneIsLeftAsItIs) {
+TEST(DataDirTest, APrivateFolderMayHoldOtherFilesAndASharedOneIsNotChanged) {
   for (const mode_t mode : {0700, 0755}) {
     const support::TempDir dir;
     const std::string data = dir.write("data/config.yaml", "mock: true\n").parent_path().string();
@@ -40,7 +40,7 @@ TEST(DataDirTest, APrivateFolderMayHoldOtherThingsAndASharedOneIsLeftAsItIs) {
   }
 }
 
-TEST(DataDirTest, RootLeavesAnothersStoreAsItIsAndSaysWhoseItIs) {
+TEST(DataDirTest, RootDoesNotChangeAnotherUsersStoreAndNamesItsOwner) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root may write what is another user's";
   const support::TempDir dir;
   const std::string data = dir.str() + "/data";
@@ -131,7 +131,7 @@ TEST(DataDirTest, AFileInPlaceOfTheFolderIsRefusedWithWhatToDo) {
   EXPECT_NE(refused.error().message.find("is not a folder"), std::string::npos) << refused.error().message;
 }
 
-TEST(DataDirTest, AFolderThatCannotBeMadeSaysWhichFlagToSet) {
+TEST(DataDirTest, AFolderThatCannotBeCreatedNamesTheFlagToSet) {
   const auto refused = open_data_dir("/proc/nowhere/data");
   ASSERT_FALSE(refused);
   EXPECT_NE(refused.error().message.find("--data"), std::string::npos) << refused.error().message;

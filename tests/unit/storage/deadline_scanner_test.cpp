@@ -86,7 +86,7 @@ TEST(DeadlineScanner, AStepEndsAtMostItsLimitAndTheNextGoesOn) {
   EXPECT_EQ(expire(s, 2), 0);
 }
 
-TEST(DeadlineScanner, WhatStandsAtAHeadWithALaterDeadlineHidesNothing) {
+TEST(DeadlineScanner, AFirstJobWithALaterDeadlineHidesNoDueJob) {
   JobStore s;
   auto late = s.order();
   late.deadline_after = 3 * kDay;

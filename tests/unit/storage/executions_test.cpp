@@ -9,7 +9,7 @@ namespace {
 
 using base::Code;
 
-TEST(JobHistory, WhatARunnerTellsStandsInItsOrderBetweenTheMoves) {
+TEST(JobHistory, EventsOfARunnerAreStoredInOrderBetweenTheTransitions) {
   JobStore s;
   const Lease lease = s.run_command();
   EXPECT_EQ(s.tell(lease, {{"stdout", R"({"chunk":"a"})"}, {"stderr", R"({"chunk":"b"})"}}), Applied::kYes);
@@ -28,7 +28,7 @@ TEST(JobHistory, WhatARunnerTellsStandsInItsOrderBetweenTheMoves) {
   EXPECT_EQ(s.view(lease.job).version, 6);
 }
 
-TEST(JobHistory, EveryEventIsHeard) {
+TEST(JobHistory, EveryEventIsReportedByTheCommitHook) {
   JobStore s;
   const Lease lease = s.run_command();
   s.tell(lease, {{"stdout", "{}"}, {"stdout", "{}"}});
@@ -38,7 +38,7 @@ TEST(JobHistory, EveryEventIsHeard) {
   }));
 }
 
-TEST(JobHistory, NothingIsToldAfterTheEnd) {
+TEST(JobHistory, NoEventIsAcceptedAfterTheEnd) {
   JobStore s;
   const Lease lease = s.run_command();
   s.finish(lease);
@@ -92,7 +92,7 @@ TEST(JobOutcomes, ACancelledAndAnExpiredJobKeepWhatTheirKindHasToShow) {
   EXPECT_EQ(record.result->bytes, R"({"signal":15})");
 }
 
-TEST(JobOutcomes, AnExpiredCommandThatWasAskedToStopIsCancelledAndKeepsWhatItHadDone) {
+TEST(JobOutcomes, AnExpiredCommandWithACancelRequestIsCancelledAndKeepsItsResult) {
   JobStore s;
   const Lease lease = s.run_command();
   s.cancel(lease.job).value();

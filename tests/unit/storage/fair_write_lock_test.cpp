@@ -41,7 +41,7 @@ class FairWriteLockTest : public ::testing::Test {
   support::TempDir dir_;
 };
 
-TEST_F(FairWriteLockTest, WhoReleasesCannotBargeAheadOfWhoWaits) {
+TEST_F(FairWriteLockTest, TheReleasingProcessCannotOvertakeAWaitingOne) {
   auto first = write_lock(dir_.str());
   auto second = write_lock(dir_.str());
   ASSERT_TRUE(first->acquire());

@@ -38,7 +38,7 @@ TEST(HeldLeases, AWorkerIsShownWithTheAttemptsThatItRunsAndNothingElse) {
   EXPECT_TRUE(AdminQueries(s.store()).leases().value().empty());
 }
 
-TEST(HeldLeases, AHeartbeatRenewsWhatIsLeftAndNotSinceWhen) {
+TEST(HeldLeases, AHeartbeatRenewsTheRemainingTimeAndNotTheStart) {
   JobStore s;
   const Lease lease = s.submit_and_claim();
   s.clock.advance(5s);

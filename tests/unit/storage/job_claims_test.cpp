@@ -93,7 +93,7 @@ TEST(JobClaims, ADelayedRetryIsClaimedOnlyAfterItsTime) {
   EXPECT_EQ(s.claim_one().job, lease.job);
 }
 
-TEST(JobClaims, TheTurnOfTheTenantsOutlivesTheProcess) {
+TEST(JobClaims, ThePositionOfTheTenantsSurvivesARestart) {
   JobStore s;
   s.submit(s.order("a"));
   s.submit(s.order("a"));
@@ -129,7 +129,7 @@ Names claim_all(JobStore& s, const std::vector<JobId>& others) {
   return names;
 }
 
-TEST(LongDocuments, BehindTheirFirstSharesTheyTakeTurnsWithWhatCameLater) {
+TEST(LongDocuments, AfterTheirFirstPartsTheyAlternateWithLaterJobs) {
   JobStore s;
   long_document(s, 7);
   const std::vector<JobId> others{s.submit(), s.submit(), s.submit()};
@@ -137,7 +137,7 @@ TEST(LongDocuments, BehindTheirFirstSharesTheyTakeTurnsWithWhatCameLater) {
                                          "other 2", "share 4", "share 5", "share 6"}));
 }
 
-TEST(LongDocuments, TakeTheirTurnsInOneClaimOfManyToo) {
+TEST(LongDocuments, AlternateWithinOneClaimOfManyJobs) {
   JobStore s;
   long_document(s, 5);
   const std::vector<JobId> others{s.submit(), s.submit()};
@@ -170,7 +170,7 @@ TEST(LongDocuments, ManyOfThemHoldUpAnotherJobNoMoreThanOneDoes) {
   EXPECT_NE(std::find(names.begin(), names.end(), "other 0"), names.end());
 }
 
-TEST(LongDocuments, DoNotHoldUpTheFirstSharesOfOthers) {
+TEST(LongDocuments, DoNotDelayTheFirstPartsOfOthers) {
   JobStore s;
   long_document(s, 9);
   s.claim(2);
@@ -183,7 +183,7 @@ TEST(LongDocuments, DoNotHoldUpTheFirstSharesOfOthers) {
             (std::vector<std::pair<bool, int>>{{false, 2}, {true, 0}, {false, 3}, {true, 1}, {false, 4}}));
 }
 
-TEST(LongDocuments, EachTenantsTakeTurnsForThemselves) {
+TEST(LongDocuments, AlternatePerTenant) {
   JobStore s;
   for (const char* tenant : {"a", "b"}) long_document(s, 6, tenant);
   s.claim(4);
@@ -205,7 +205,7 @@ TEST(LongDocuments, AreBehindAHigherAndBeforeALowerPriority) {
   EXPECT_EQ(claim_all(s, others), (Names{"other 1", "share 2", "share 3", "other 0"}));
 }
 
-TEST(LongDocuments, TheirTurnOutlivesTheProcess) {
+TEST(LongDocuments, TheirPositionSurvivesARestart) {
   JobStore s;
   long_document(s, 5);
   s.claim(2);
@@ -227,7 +227,7 @@ TEST(LongDocuments, WhatIsDoneWithThemIsPutTogetherAtOnce) {
   EXPECT_EQ(s.claim_one().job, first);
 }
 
-TEST(JobClaims, AHeartbeatRenewsWhatIsHeldAndNamesWhatIsLost) {
+TEST(JobClaims, AHeartbeatRenewsHeldLeasesAndNamesLostOnes) {
   JobStore s;
   const Lease kept = s.submit_and_claim();
   const Lease other = s.submit_and_claim();
@@ -242,7 +242,7 @@ TEST(JobClaims, AHeartbeatRenewsWhatIsHeldAndNamesWhatIsLost) {
   EXPECT_EQ(s.finish(kept), Applied::kYes);
 }
 
-TEST(JobClaims, AHeartbeatTellsALostLeaseFromALaterOneOfTheSameJob) {
+TEST(JobClaims, AHeartbeatDistinguishesALostLeaseFromALaterOneOfTheSameJob) {
   JobStore s;
   const Lease lost = s.submit_and_claim();
   EXPECT_EQ(s.give_back(lost), Applied::kYes);
@@ -252,7 +252,7 @@ TEST(JobClaims, AHeartbeatTellsALostLeaseFromALaterOneOfTheSameJob) {
   EXPECT_EQ(s.finish(later), Applied::kYes);
 }
 
-TEST(JobClaims, ALateHeartbeatKeepsALeaseThatNobodyHasEnded) {
+TEST(JobClaims, ALateHeartbeatKeepsALeaseThatHasNotExpired) {
   JobStore s;
   const Lease lease = s.submit_and_claim();
   s.clock.advance(1min);

@@ -100,7 +100,7 @@ TEST(JobIntake, KeysAreTakenApartByEachOfTheirParts) {
   }
 }
 
-TEST(JobIntake, CancelEndsAQueuedJobAtOnceAndAsksARunningOne) {
+TEST(JobIntake, CancelEndsAQueuedJobAtOnceAndRequestsItOfARunningOne) {
   JobStore s;
   const auto queued = s.submit();
   EXPECT_EQ(s.cancel(queued)->status, JobStatus::kCancelled);

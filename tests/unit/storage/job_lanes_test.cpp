@@ -107,7 +107,7 @@ TEST_F(JobLanesOfAStore, JobsOfAFullLaneStayQueuedAndThoseOfOthersAreTaken) {
   EXPECT_TRUE(claim(permits).empty());
 }
 
-TEST_F(JobLanesOfAStore, ALaneThatGetsAPlaceIsClaimedInTheOrderOfHandIn) {
+TEST_F(JobLanesOfAStore, ALaneThatGetsAPermitIsClaimedInTheOrderOfSubmission) {
   const auto first = submit("busy"), second = submit("busy");
   const auto permits = std::make_shared<Permits>(std::map<std::string, int>{{"busy", 1}});
   auto one = claim(permits);
@@ -116,7 +116,7 @@ TEST_F(JobLanesOfAStore, ALaneThatGetsAPlaceIsClaimedInTheOrderOfHandIn) {
   EXPECT_EQ(ids(claim(permits)), Ids{second});
 }
 
-TEST_F(JobLanesOfAStore, PriorityThenAgeDecideAmongTheLanesThatHaveRoom) {
+TEST_F(JobLanesOfAStore, PriorityThenAgeDecideAmongTheLanesThatAreNotFull) {
   const auto a = submit("a"), b = submit("b"), closed = submit("closed", 9), urgent = submit("b", 5),
              last = submit("a");
   const auto permits = std::make_shared<Permits>(std::map<std::string, int>{{"a", 9}, {"b", 9}});
@@ -124,7 +124,7 @@ TEST_F(JobLanesOfAStore, PriorityThenAgeDecideAmongTheLanesThatHaveRoom) {
   EXPECT_EQ(s.status(closed), JobStatus::kQueued);
 }
 
-TEST_F(JobLanesOfAStore, TenantsAreInTurnAmongTheLanesThatHaveRoom) {
+TEST_F(JobLanesOfAStore, TenantsTakeTurnsAmongTheLanesThatAreNotFull) {
   const auto x1 = submit("a", 0, "x"), x2 = submit("b", 0, "x"), y1 = submit("a", 0, "y");
   submit("closed", 0, "w");
   const auto y2 = submit("b", 0, "y");
@@ -143,7 +143,7 @@ TEST_F(JobLanesOfAStore, ATokenOfAFullLaneClaimsNothing) {
   EXPECT_EQ(s.status(job), JobStatus::kQueued);
 }
 
-TEST_F(JobLanesOfAStore, AJobThatAClaimEndsOnItsWayKeepsNoPlace) {
+TEST_F(JobLanesOfAStore, AJobThatAClaimEndsKeepsNoPermit) {
   auto late = completion("a");
   late.deadline_after = 1min;
   const auto overdue = s.submit(late);
@@ -155,7 +155,7 @@ TEST_F(JobLanesOfAStore, AJobThatAClaimEndsOnItsWayKeepsNoPlace) {
   EXPECT_EQ(permits->free("a"), 1);  // the claimed jobs are gone
 }
 
-TEST_F(JobLanesOfAStore, AClaimThatStandsTakesWhatLiesInALaneOnceItHasRoomAndIsAskedAgain) {
+TEST_F(JobLanesOfAStore, AParkedClaimTakesTheJobOfALaneThatIsNoLongerFullWhenItIsRetried) {
   const auto permits = std::make_shared<Permits>(std::map<std::string, int>{});
   auto standing = request(permits);
   standing.withdrawn = std::make_shared<std::atomic<bool>>(false);
@@ -203,7 +203,7 @@ TEST_F(JobLanesOfAStore, PriorityThenAgeDecideBehindTheBacklogOfAFullLane) {
   EXPECT_EQ(ids(claim(permits)), (Ids{b, later, a, last}));
 }
 
-TEST_F(JobLanesOfAStore, BehindMoreFullLanesThanOneClaimLooksAtTheNextClaimFindsTheOneWithRoom) {
+TEST_F(JobLanesOfAStore, BehindMoreFullLanesThanOneClaimExaminesTheNextClaimFindsTheOneThatIsNotFull) {
   submit_to_lanes(1'300);
   const auto last = submit("z");
   const auto permits = std::make_shared<Permits>(std::map<std::string, int>{{"z", 1}});

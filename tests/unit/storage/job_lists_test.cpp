@@ -162,7 +162,7 @@ TEST_F(JobLists, WhatWasMadeBeforeATimeIsFoundWithoutALookAtWhatCameLater) {
   expect_found({.created_before = since - 1h}, {});
 }
 
-TEST_F(JobLists, AnIdThatIsAheadOfItsRowsTimeIsFoundByThatTime) {
+TEST_F(JobLists, AnIdThatIsLaterThanItsRowsTimeIsFoundByThatTime) {
   const auto before = s.submit();
   s.clock.advance(12h);
   others();
@@ -176,7 +176,7 @@ TEST_F(JobLists, AnIdThatIsAheadOfItsRowsTimeIsFoundByThatTime) {
       << "which the store has written down";
 }
 
-TEST(JobListsOfAnOlderStore, HowFarIdsAreAheadOfTheirRowsIsReckonedOnce) {
+TEST(JobListsOfAnOlderStore, TheIdClockSkewIsComputedOnce) {
   const support::TempDir dir;
   Db db({.path = dir.str() + "/older.db"});
   for (const Migration& step : migrations().first(12)) db.script(step.sql);
@@ -200,7 +200,7 @@ TEST(JobListsOfAnOlderStore, HowFarIdsAreAheadOfTheirRowsIsReckonedOnce) {
   EXPECT_EQ(id_clock_skew(db), 3h + 7ms);
 }
 
-TEST_F(JobLists, AnAdministratorMayAskForOneTenant) {
+TEST_F(JobLists, AnAdministratorMayListOneTenant) {
   const auto theirs = s.submit(s.order("other"));
   others();
   const JobPage page = AdminQueries(s.store()).jobs({.tenant = "other"}, 5, {}, kFewRows).value();

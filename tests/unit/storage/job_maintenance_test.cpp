@@ -108,7 +108,7 @@ TEST(JobMaintenance, AStartWithAWrongClockExpiresNothingForAMinute) {
   EXPECT_EQ(s.status(job), JobStatus::kExpired);
 }
 
-TEST(JobMaintenance, RetentionTakesResultsFirstAndInputsOfSucceededJobs) {
+TEST(JobMaintenance, RetentionDeletesResultsFirstAndInputsOfSucceededJobs) {
   JobStore s;
   const auto input = std::make_shared<FakeBlob>("document", "a");
   const auto result = std::make_shared<FakeBlob>("result", "b");

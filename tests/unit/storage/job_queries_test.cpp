@@ -16,7 +16,7 @@ JobPage list(JobStore& s, const JobFilter& filter, int limit = 100, std::optiona
   return s.queries().list(kTenant, filter, limit, before).value();
 }
 
-TEST(JobQueries, AListIsNewestFirstAndGoesOnWhereItsPageEnded) {
+TEST(JobQueries, AListIsNewestFirstAndContinuesAfterItsPage) {
   JobStore s;
   std::vector<schemas::JobId> jobs;
   for (int i = 0; i < 5; ++i) {
@@ -127,7 +127,7 @@ TEST(JobQueries, ManyJobsAreReadAtOnceAndUnknownOnesAreLeftOut) {
   EXPECT_EQ(versions[0].tenant, kTenant);
 }
 
-TEST(JobQueries, AJobWithoutAResultSaysSo) {
+TEST(JobQueries, AJobWithoutAResultReportsIt) {
   JobStore s;
   const auto job = s.submit();
   EXPECT_FALSE(s.queries().result(kTenant, job)->payload.has_value());

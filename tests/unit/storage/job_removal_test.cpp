@@ -34,7 +34,7 @@ TEST_F(JobRemoval, AQueuedJobIsCancelledAtOnce) {
   EXPECT_TRUE(cancel_requests().empty());
 }
 
-TEST_F(JobRemoval, ARunningJobIsAskedToStopAndAskingAgainChangesNothing) {
+TEST_F(JobRemoval, ACancelIsRequestedOfARunningJobAndASecondRequestChangesNothing) {
   const Lease lease = s.run_command();
   for (int i = 0; i < 2; ++i) {
     const auto removed = remove(lease.job).value();
@@ -44,7 +44,7 @@ TEST_F(JobRemoval, ARunningJobIsAskedToStopAndAskingAgainChangesNothing) {
   EXPECT_EQ(s.status(lease.job), JobStatus::kRunning);
 }
 
-TEST_F(JobRemoval, AJobThatHasEndedIsForgottenAndItsLastStateTold) {
+TEST_F(JobRemoval, AFinishedJobIsDeletedAndItsLastStateReturned) {
   const Lease lease = s.run_command();
   s.finish(lease);
   EXPECT_EQ(remove(lease.job)->body, "succeeded");

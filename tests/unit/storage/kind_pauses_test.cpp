@@ -59,7 +59,7 @@ TEST(KindPauses, OutliveTheProcess) {
   EXPECT_EQ(paused[0].since, since);
 }
 
-TEST(KindPauses, TheTurnOfTheTenantsIsKept) {
+TEST(KindPauses, ThePositionOfTheTenantsIsKept) {
   JobStore s;
   for (const char* tenant : {"a", "b", "a"}) s.submit(s.order(tenant));
   EXPECT_EQ(s.claim(1).at(0).tenant, "a");
@@ -79,7 +79,7 @@ TEST(KindPauses, ASecondPauseChangesNothingAndKeepsTheTimeOfTheFirst) {
   EXPECT_FALSE(resume(s));
 }
 
-TEST(KindPauses, AClaimThatStandsTakesNothingWhileItsKindIsPausedAndTheOldestWhenItIsResumed) {
+TEST(KindPauses, AParkedClaimTakesNothingWhileItsKindIsPausedAndTheOldestJobWhenItIsResumed) {
   JobStore s;
   const auto withdrawn = std::make_shared<std::atomic<bool>>(false);
   support::Answer<std::vector<Claimed>> answer;
@@ -114,7 +114,7 @@ TEST(KindPauses, ATokenOfAPausedKindIsNotTakenForLost) {
   EXPECT_EQ(again(), 1u);
 }
 
-TEST(WorkerDrains, AWorkerHearsItWithItsNextHeartbeatAndIsShownSo) {
+TEST(WorkerDrains, AWorkerGetsItInItsNextHeartbeatReplyAndIsShownAsDraining) {
   JobStore s;
   EXPECT_FALSE(s.beat({}).drain);
   ASSERT_TRUE(drain_worker(s));

@@ -148,7 +148,7 @@ TEST(MachineCommands, TheTriesOfADestroyThatFailsGrowRarer) {
   EXPECT_EQ(s.act_of(s.claim_act()), MachineAct::kDestroy) << "whoever asks again has it tried at once";
 }
 
-TEST(MachineCommands, OnlyItsTenantMayWant) {
+TEST(MachineCommands, OnlyItsTenantMaySendCommands) {
   MachineStore s;
   const base::Uuid id = s.awake();
   IdempotentCall others = s.call();
@@ -159,7 +159,7 @@ TEST(MachineCommands, OnlyItsTenantMayWant) {
   EXPECT_EQ(s.try_submit(execution).error().code, Code::kNotFound);
 }
 
-TEST(MachineCommands, AFailedMachineIsTriedAgainWhenItIsWanted) {
+TEST(MachineCommands, AFailedMachineIsTriedAgainOnRequest) {
   MachineStore s;
   const base::Uuid id = s.asleep();
   s.submit_command(id, MachineCommand::kRun).value();
@@ -172,7 +172,7 @@ TEST(MachineCommands, AFailedMachineIsTriedAgainWhenItIsWanted) {
   EXPECT_EQ(s.look(id).last_error, "");
 }
 
-TEST(MachineCommands, WhoeverWantsItAwakeWhileItFailsToSleepHasItWoken) {
+TEST(MachineCommands, AWakeRequestDuringAFailingSleepWakesTheMachine) {
   MachineStore s;
   const base::Uuid id = s.awake();
   s.submit_command(id, MachineCommand::kSleep).value();

@@ -18,7 +18,7 @@ class MachinesOfTheFile : public ::testing::Test {
   MachineStore s;
 };
 
-TEST_F(MachinesOfTheFile, NewOnesAreMadeAndOthersBecomeAsTheFileSays) {
+TEST_F(MachinesOfTheFile, NewMachinesAreCreatedAndOthersChangedToMatchTheFile) {
   Machine m = order("web");
   EXPECT_EQ(s.take({m}).value(), 1);
   s.do_act();

@@ -103,7 +103,7 @@ TEST(MachineRows, ADestroyedMachineAndAnothersAreNotThere) {
   EXPECT_TRUE(list(s, 9).empty());
 }
 
-TEST(MachineRows, AListIsNewestFirstAndGoesOnBelowAnId) {
+TEST(MachineRows, AListIsNewestFirstAndContinuesBelowAnId) {
   MachineStore s;
   std::vector<base::Uuid> made;
   for (int i = 0; i < 3; ++i) made.insert(made.begin(), s.awake());

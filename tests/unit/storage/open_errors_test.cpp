@@ -66,7 +66,7 @@ TEST(OpenFailure, ADiskThatFailsIsToBeLookedAt) {
   EXPECT_TRUE(says(error.message, "; check the disk")) << error.message;
 }
 
-TEST(OpenFailure, EachCauseOfTheSystemsSaysWhatToDo) {
+TEST(OpenFailure, EverySystemErrorSaysWhatToDo) {
   for (const int error : {EACCES, EPERM, EROFS, ENOSPC, EDQUOT, EMFILE, ENFILE})
     EXPECT_TRUE(says(system_failure(error), "; ")) << system_failure(error);
   EXPECT_TRUE(says(system_failure(EROFS), "mounted read-only"));

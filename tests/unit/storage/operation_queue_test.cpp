@@ -60,7 +60,7 @@ TEST(OperationQueueTest, AnOperationLargerThanAGroupGoesAlone) {
   EXPECT_EQ(group_of(queue).size(), 1u);
 }
 
-TEST(OperationQueueTest, WhatIsNotAnnouncedYetCountsAgainstTheBound) {
+TEST(OperationQueueTest, OperationsWithoutCompletionCountAgainstTheLimit) {
   OperationQueue queue(2);
   EXPECT_EQ(push(queue, Priority::kNormal), Push::kTaken);
   EXPECT_EQ(push(queue, Priority::kNormal), Push::kTaken);
@@ -70,7 +70,7 @@ TEST(OperationQueueTest, WhatIsNotAnnouncedYetCountsAgainstTheBound) {
   EXPECT_EQ(push(queue, Priority::kNormal), Push::kTaken);
 }
 
-TEST(OperationQueueTest, UrgentOperationsHaveAnEighthMoreRoom) {
+TEST(OperationQueueTest, UrgentOperationsMayExceedTheLimitByAnEighth) {
   OperationQueue queue(8);
   for (int i = 0; i < 8; ++i) push(queue, Priority::kNormal);
   EXPECT_EQ(push(queue, Priority::kNormal), Push::kFull);

@@ -42,13 +42,13 @@ TEST_F(ParkedClaims, AreNotAmongTheOperationsThatWaitForTheWriter) {
   EXPECT_EQ(s.store().stats().queue_depth, 0u);
 }
 
-TEST_F(ParkedClaims, AreNotAmongTheAnnouncementsThatAreDue) {
+TEST_F(ParkedClaims, DoNotMakeSharedCompletionsDue) {
   std::vector<Claims> standing;
   for (int i = 0; i < 10; ++i) standing.push_back(stand());
   EXPECT_TRUE(support::wait_until([&] { return !s.store().completions_are_due(); }));
 }
 
-TEST_F(ParkedClaims, AJobThatWasClaimedInItsOwnCommitIsNotAnnouncedAsReady) {
+TEST_F(ParkedClaims, AJobThatWasClaimedInItsOwnCommitIsNotPublishedAsReady) {
   Claims standing = stand();
   s.submit();
   ASSERT_EQ(jobs(standing), 1u);
@@ -60,7 +60,7 @@ TEST_F(ParkedClaims, AJobThatWasClaimedInItsOwnCommitIsNotAnnouncedAsReady) {
   EXPECT_EQ(commits.changes[1].status, JobStatus::kRunning);
 }
 
-TEST_F(ParkedClaims, TheLeaseCountsFromTheClaimAndNotFromWhenItBeganToStand) {
+TEST_F(ParkedClaims, TheLeaseCountsFromTheClaimAndNotFromTheParking) {
   Claims standing = stand();
   s.clock.advance(10min);
   s.submit();
@@ -83,7 +83,7 @@ TEST_F(ParkedClaims, TakeNoMoreThanTheirCountsAndLeaveTheRestReady) {
   EXPECT_EQ(s.claim_one().job, all.back());
 }
 
-TEST_F(ParkedClaims, OnesThatFindNothingStandOn) {
+TEST_F(ParkedClaims, ClaimsThatFindNothingStayParked) {
   Claims first = stand(), second = stand();
   s.submit();
   ASSERT_EQ(jobs(first), 1u);
@@ -91,7 +91,7 @@ TEST_F(ParkedClaims, OnesThatFindNothingStandOn) {
   EXPECT_EQ(jobs(second), 1u);
 }
 
-TEST_F(ParkedClaims, OneThatFindsNothingIsAskedAgainInItsOwnGroup) {
+TEST_F(ParkedClaims, AClaimThatFindsNothingIsRetriedInItsOwnGroup) {
   Claims claim;
   const auto order = s.order();
   {
@@ -102,7 +102,7 @@ TEST_F(ParkedClaims, OneThatFindsNothingIsAskedAgainInItsOwnGroup) {
   EXPECT_EQ(claim.wait().value().at(0).lease.job, order.id);
 }
 
-TEST_F(ParkedClaims, AWithdrawalInTheGroupOfTheClaimIsHeard) {
+TEST_F(ParkedClaims, AWithdrawalInTheGroupOfTheClaimIsApplied) {
   Claims claim;
   {
     HeldWriter held(s.store());

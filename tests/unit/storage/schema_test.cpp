@@ -106,7 +106,7 @@ TEST_F(SchemaTest, TheNewestBackupOfASchemaReplacesAnOlderOneAndWhatAKilledOneLe
   EXPECT_FALSE(std::filesystem::exists(schema_backup(database_, 1) + ".new"));
 }
 
-TEST_F(SchemaTest, WithoutRoomForTheBackupTheSchemaStaysAsItIs) {
+TEST_F(SchemaTest, WithoutSpaceForTheBackupTheSchemaIsNotChanged) {
   keep_one_row_of_schema_1();
   const auto refused = run(kSteps, {milliseconds(300), std::numeric_limits<std::int64_t>::max() / 2});
   ASSERT_FALSE(refused);

@@ -15,7 +15,7 @@ TEST(ServedKinds, AreThoseThatALiveWorkerHasSlotsFor) {
   EXPECT_EQ(served_kinds(s.store()).value(), Kinds{schemas::Kind::kOcr}) << "busy is served";
 }
 
-TEST(ServedKinds, AWorkerThatIsNotHeardOfServesNothing) {
+TEST(ServedKinds, AWorkerWithoutHeartbeatsServesNothing) {
   JobStore s;
   s.beat({});
   s.clock.advance(19s);

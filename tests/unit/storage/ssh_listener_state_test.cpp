@@ -7,7 +7,7 @@
 namespace millrace::storage::testing {
 namespace {
 
-using schemas::SshDoor;
+using schemas::SshListenerState;
 
 class SshListenerStates : public ::testing::Test {
  protected:
@@ -20,7 +20,7 @@ class SshListenerStates : public ::testing::Test {
       return {};
     }));
   }
-  SshDoor door(const base::Uuid& worker) {
+  SshListenerState door(const base::Uuid& worker) {
     return ssh_listener_state(store_.store(), machine_, worker).value();
   }
 
@@ -31,28 +31,28 @@ class SshListenerStates : public ::testing::Test {
 TEST_F(SshListenerStates, AnEndpointIsServedByItsOwnerAloneAndOnlyWhileTheMachineIsAwake) {
   const base::Uuid owner = store_.incarnation;
   store_.beat({});
-  EXPECT_EQ(door(owner), SshDoor::kNotYet);
+  EXPECT_EQ(door(owner), SshListenerState::kNotYet);
   open_ssh(owner);
-  EXPECT_EQ(door(owner), SshDoor::kServes);
-  EXPECT_EQ(door(other_), SshDoor::kOver);
+  EXPECT_EQ(door(owner), SshListenerState::kServes);
+  EXPECT_EQ(door(other_), SshListenerState::kOver);
   ASSERT_TRUE(store_.submit_command(machine_, MachineCommand::kSleep));
-  EXPECT_EQ(door(owner), SshDoor::kOver);
+  EXPECT_EQ(door(owner), SshListenerState::kOver);
   store_.do_act();
-  EXPECT_EQ(door(owner), SshDoor::kOver);
+  EXPECT_EQ(door(owner), SshListenerState::kOver);
   ASSERT_TRUE(store_.submit_command(machine_, MachineCommand::kRun));
   store_.do_act();
-  EXPECT_EQ(door(owner), SshDoor::kNotYet) << "it is to be opened again";
+  EXPECT_EQ(door(owner), SshListenerState::kNotYet) << "it is to be opened again";
 }
 
 TEST_F(SshListenerStates, TheEndpointOfAWorkerThatIsGoneIsNobodys) {
   store_.beat({});
   open_ssh(other_);
-  EXPECT_EQ(door(store_.incarnation), SshDoor::kNotYet);
+  EXPECT_EQ(door(store_.incarnation), SshListenerState::kNotYet);
 }
 
 TEST_F(SshListenerStates, OfAMachineThatIsNotThereIsOver) {
   EXPECT_EQ(ssh_listener_state(store_.store(), base::Uuid::make(store_.clock.wall()), {}).value(),
-            SshDoor::kOver);
+            SshListenerState::kOver);
 }
 
 }  // namespace

@@ -129,7 +129,7 @@ TEST_F(SshSessionRows, AnothersIsNotThere) {
   EXPECT_EQ(seen(session).status, SshStatus::kReady);
 }
 
-TEST_F(SshSessionRows, AListIsNewestFirstAndGoesOnBelowAnId) {
+TEST_F(SshSessionRows, AListIsNewestFirstAndContinuesBelowAnId) {
   const base::Uuid id = awake(MachineDriver::kSsh);
   const SshSession a = created(id), b = created(id), c = created(id);
   const auto ids = [&](int limit, std::optional<base::Uuid> before) {

@@ -68,7 +68,7 @@ TEST_F(IdleStoreMonitor, DoesNotMindThatItsOwnProcessWrites) {
   line->release();
 }
 
-TEST_F(IdleStoreMonitor, StandsInNobodysWay) {
+TEST_F(IdleStoreMonitor, DoesNotBlockOtherProcesses) {
   start();
   std::vector<std::chrono::steady_clock::duration> waits;
   for (int i = 0; i < 2000; ++i) {

@@ -74,7 +74,7 @@ TEST(WaitingJobs, AThousandAreAllReleasedInSteps) {
   EXPECT_EQ(s.claim_executions(2000).size(), 1000u);
 }
 
-TEST(WaitingJobs, TheyAreAnnouncedWhenTheyMayBegin) {
+TEST(WaitingJobs, TheyArePublishedWhenTheyMayStart) {
   for (const bool outbox : {false, true}) {
     MachineStore s(outbox);
     const base::Uuid id = s.asleep();
@@ -111,7 +111,7 @@ TEST(WaitingJobs, TheyFailWithTheirMachine) {
   }
 }
 
-TEST(WaitingJobs, AMachineThatCannotBeReachedSaysSo) {
+TEST(WaitingJobs, AMachineThatCannotBeReachedReportsIt) {
   MachineStore s;
   const base::Uuid id = s.asleep();
   const JobId job = s.execute(id);
@@ -120,7 +120,7 @@ TEST(WaitingJobs, AMachineThatCannotBeReachedSaysSo) {
   EXPECT_EQ(s.view(job).error->message, "the machine cannot be reached: connection refused");
 }
 
-TEST(WaitingJobs, WhatAFailedActSaysOfTheMachineIsNotSaidTwice) {
+TEST(WaitingJobs, TheMessageOfAFailedOperationIsNotRepeated) {
   for (const auto& [code, message] :
        {std::pair{Code::kMachineNotRoutable,
                   "the machine cannot be reached: its host refuses the connection"},
@@ -133,7 +133,7 @@ TEST(WaitingJobs, WhatAFailedActSaysOfTheMachineIsNotSaidTwice) {
   }
 }
 
-TEST(WaitingJobs, TheRestOfThoseOfAnUnreachableMachineHearTheSame) {
+TEST(WaitingJobs, TheOtherJobsOfAnUnreachableMachineGetTheSameError) {
   MachineStore s;
   const base::Uuid id = s.asleep();
   std::vector<JobId> jobs;
@@ -223,7 +223,7 @@ TEST(WaitingJobs, AKeyJoinsTheJobWhateverBecameOfTheMachine) {
   EXPECT_EQ(s.try_submit(order).error().code, Code::kNotFound) << "a refusal takes no key";
 }
 
-TEST(WaitingJobs, ListsLeaveActsOutUnlessTheyAreAskedFor) {
+TEST(WaitingJobs, ListsOmitMachineOperationsUnlessTheyAreRequested) {
   MachineStore s;
   s.awake();
   const JobId ocr = s.submit();

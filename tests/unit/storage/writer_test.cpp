@@ -53,7 +53,7 @@ TEST_F(WriterTest, OperationsThatWaitTogetherShareACommit) {
   EXPECT_EQ(bumps(*store_), 100);
 }
 
-TEST_F(WriterTest, ManyOperationsUnderWayAreToldToWhoSharesTheirAnnouncement) {
+TEST_F(WriterTest, ManyUnfinishedOperationsMakeSharedCompletionsDue) {
   constexpr int kMany = 8;
   open();
   HeldWriter held(*store_);  // is one of them
@@ -191,7 +191,7 @@ TEST_F(WriterTest, BelowTheDiskMinimumSubmitsAreRefusedAndUrgentOperationsGoOn) 
   EXPECT_TRUE(write(*store_, bump, Priority::kUrgent));
 }
 
-TEST_F(WriterTest, WhoIsRefusedForTheDiskIsToldTheLimitAndNoFigures) {
+TEST_F(WriterTest, ARefusalForTheDiskNamesTheLimitAndNoSizes) {
   open([](Store::Options& o) { o.disk_free_min_bytes = std::int64_t{1} << 60; });
   const std::string message = write(*store_, bump).error().message;
   EXPECT_NE(message.find("store.disk_free_min"), std::string::npos) << message;

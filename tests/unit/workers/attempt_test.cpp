@@ -5,7 +5,7 @@
 #include "storage/jobs/job_intake.h"
 #include "storage/writer/lock_file.h"
 #include "tests/unit/storage/page_limit.h"
-#include "tests/unit/workers/house.h"
+#include "tests/unit/workers/worker_fixture.h"
 
 namespace millrace::workers {
 namespace {
@@ -16,28 +16,28 @@ using std::chrono::milliseconds;
 // One claimed job and the loop that its attempt runs on.
 class OneAttempt {
  public:
-  explicit OneAttempt(House& house, schemas::Rerun rerun = schemas::Rerun::kAtLeastOnce)
-      : house_(house),
-        shop_{*house.store,
-              house.pool,
+  explicit OneAttempt(WorkerFixture& fixture, schemas::Rerun rerun = schemas::Rerun::kAtLeastOnce)
+      : fixture_(fixture),
+        shop_{*fixture.store,
+              fixture.pool,
               loop_,
               LoopLink(loop_),
-              *house.clock,
+              *fixture.clock,
               jobs::LeasePolicy{},
-              WorkerMetrics(house.metrics)},
-        runner_(house.script) {
+              WorkerMetrics(fixture.metrics)},
+        runner_(fixture.script) {
     storage::Submission wanted;
-    wanted.id = {schemas::Kind::kOcr, base::Uuid::make(house.clock->wall())};
+    wanted.id = {schemas::Kind::kOcr, base::Uuid::make(fixture.clock->wall())};
     wanted.tenant = "default";
     wanted.model = "m";
     wanted.spec = "{}";
     wanted.rerun = rerun;
     job = wanted.id;
     Answer<storage::Submitted> submitted;
-    storage::JobIntake(*house.store).submit(std::move(wanted), submitted.take());
+    storage::JobIntake(*fixture.store).submit(std::move(wanted), submitted.take());
     EXPECT_TRUE(submitted.wait());
     Answer<std::vector<storage::Claimed>> claimed;
-    storage::JobClaims(*house.store)
+    storage::JobClaims(*fixture.store)
         .claim({.kind = schemas::Kind::kOcr, .worker = "w", .hints = {}}, claimed.take());
     claimed_ = claimed.wait()->at(0);
     attempt_ = std::make_shared<Attempt>(shop_, claimed_, [this](Attempt&) { gone_.take()(true); });
@@ -63,9 +63,9 @@ class OneAttempt {
   schemas::JobId job;
 
  private:
-  House& house_;
+  WorkerFixture& fixture_;
   net::Loop loop_{"work"};
-  Workshop shop_;
+  WorkerContext shop_;
   ScriptedRunner runner_;
   storage::Claimed claimed_;
   Answer<bool> gone_;
@@ -74,33 +74,33 @@ class OneAttempt {
 
 TEST(Delivery, Rule02_AnAttemptStartsNothingOnceItsLeaseMayBeNearlyOver) {
   base::ManualClock clock;
-  House house({.clock = &clock, .with_worker = false});
-  OneAttempt one(house);
+  WorkerFixture fixture({.clock = &clock, .with_worker = false});
+  OneAttempt one(fixture);
   clock.advance(jobs::LeasePolicy{}.usable());
   one.start();
   ASSERT_TRUE(one.gone());
-  EXPECT_EQ(house.script.started(), 0U);
-  EXPECT_EQ(house.view(one.job).status, JobStatus::kQueued);
+  EXPECT_EQ(fixture.script.started(), 0U);
+  EXPECT_EQ(fixture.view(one.job).status, JobStatus::kQueued);
 }
 
 TEST(Delivery, Rule02_AnAttemptStartsInTheLastMomentThatItsLeaseAllows) {
   base::ManualClock clock;
-  House house({.clock = &clock, .with_worker = false});
-  OneAttempt one(house);
+  WorkerFixture fixture({.clock = &clock, .with_worker = false});
+  OneAttempt one(fixture);
   clock.advance(jobs::LeasePolicy{}.usable() - milliseconds(1));
   one.start();
-  const auto held = house.script.attempt(0);
+  const auto held = fixture.script.attempt(0);
   ASSERT_TRUE(held);
-  house.script.end(held, Done{});
+  fixture.script.end(held, Done{});
   EXPECT_TRUE(one.gone());
 }
 
 TEST(Delivery, Rule02_WhatRunsIsKilledOnceNoHeartbeatHasSucceededForTooLong) {
   base::ManualClock clock;
-  House house({.clock = &clock, .with_worker = false});
-  OneAttempt one(house);
+  WorkerFixture fixture({.clock = &clock, .with_worker = false});
+  OneAttempt one(fixture);
   one.start();
-  const auto held = house.script.attempt(0);
+  const auto held = fixture.script.attempt(0);
   ASSERT_TRUE(held);
   clock.advance(milliseconds(10'000));
   one.tell([&](Attempt& a) { a.renewed(clock.boot()); });
@@ -109,62 +109,62 @@ TEST(Delivery, Rule02_WhatRunsIsKilledOnceNoHeartbeatHasSucceededForTooLong) {
   one.tell([&](Attempt& a) { EXPECT_TRUE(a.may_start()); });
   clock.advance(milliseconds(5'000));
   one.tell([](Attempt& a) { a.check_lease(); });
-  EXPECT_TRUE(house.script.stopped(held, Stop::kLost));
+  EXPECT_TRUE(fixture.script.stopped(held, Stop::kLost));
   ASSERT_TRUE(one.gone());
-  EXPECT_EQ(house.view(one.job).status, JobStatus::kQueued);
+  EXPECT_EQ(fixture.view(one.job).status, JobStatus::kQueued);
 }
 
 TEST(Attempt, AnAtMostOnceJobIsNeverGivenBack) {
-  House house({.with_worker = false});
-  OneAttempt one(house, schemas::Rerun::kAtMostOnce);
+  WorkerFixture fixture({.with_worker = false});
+  OneAttempt one(fixture, schemas::Rerun::kAtMostOnce);
   one.start();
-  ASSERT_TRUE(house.script.attempt(0));
+  ASSERT_TRUE(fixture.script.attempt(0));
   one.tell([](Attempt& a) { a.drain(); });
   ASSERT_TRUE(one.gone());
-  EXPECT_EQ(house.view(one.job).status, JobStatus::kFailed);
-  EXPECT_EQ(house.view(one.job).error->code, base::Code::kWorkerLost);
+  EXPECT_EQ(fixture.view(one.job).status, JobStatus::kFailed);
+  EXPECT_EQ(fixture.view(one.job).error->code, base::Code::kWorkerLost);
 }
 
-bool limit_growth(House& house, std::int64_t pages) {
+bool limit_growth(WorkerFixture& fixture, std::int64_t pages) {
   Answer<bool> set;
-  house.store->writer().submit(
+  fixture.store->writer().submit(
       storage::Writer::Priority::kUrgent, 0, [pages](storage::Tx& tx) { return set_page_limit(tx, pages); },
       [done = set.take()](const base::Status& status) { done(status.has_value()); });
   return set.wait().value_or(false);
 }
 
 TEST(Attempt, AFinishThatMeetsAFullDiskIsKeptAndSentUntilThereIsRoom) {
-  House house({.with_worker = false});
-  OneAttempt one(house);
+  WorkerFixture fixture({.with_worker = false});
+  OneAttempt one(fixture);
   one.start();
-  const auto held = house.script.attempt(0);
+  const auto held = fixture.script.attempt(0);
   ASSERT_TRUE(held);
-  ASSERT_TRUE(limit_growth(house, 0));
+  ASSERT_TRUE(limit_growth(fixture, 0));
   const std::string several_pages(storage::kInlineMax - 100, 'x');
-  house.script.end(held, Done{{.bytes = several_pages, .blob = nullptr}});
-  ASSERT_TRUE(support::wait_until([&] { return house.store->stats().failed_groups_total >= 2; }));
-  EXPECT_EQ(house.view(one.job).status, JobStatus::kRunning);
-  ASSERT_TRUE(limit_growth(house, 1'000));
+  fixture.script.end(held, Done{{.bytes = several_pages, .blob = nullptr}});
+  ASSERT_TRUE(support::wait_until([&] { return fixture.store->stats().failed_groups_total >= 2; }));
+  EXPECT_EQ(fixture.view(one.job).status, JobStatus::kRunning);
+  ASSERT_TRUE(limit_growth(fixture, 1'000));
   ASSERT_TRUE(one.gone());
-  EXPECT_EQ(house.view(one.job).status, JobStatus::kSucceeded);
-  EXPECT_EQ(house.result_text(one.job), several_pages);
-  const auto types = house.event_types(one.job);
+  EXPECT_EQ(fixture.view(one.job).status, JobStatus::kSucceeded);
+  EXPECT_EQ(fixture.result_text(one.job), several_pages);
+  const auto types = fixture.event_types(one.job);
   EXPECT_EQ(std::count(types.begin(), types.end(), "succeeded"), 1);
 }
 
 TEST(Attempt, AFinishWaitsForALockThatAnotherProcessHolds) {
-  House house({.stuck_lock_after = milliseconds(50), .with_worker = false});
-  OneAttempt one(house);
+  WorkerFixture fixture({.stuck_lock_after = milliseconds(50), .with_worker = false});
+  OneAttempt one(fixture);
   one.start();
-  const auto held = house.script.attempt(0);
+  const auto held = fixture.script.attempt(0);
   ASSERT_TRUE(held);
-  auto lock = storage::LockFile::open(house.dir.str() + "/locks/write.lock");
+  auto lock = storage::LockFile::open(fixture.dir.str() + "/locks/write.lock");
   ASSERT_TRUE(lock && lock->lock(storage::LockFile::Mode::kExclusive));
-  house.script.end(held, Done{{.bytes = R"({"kept":true})", .blob = nullptr}});
-  ASSERT_TRUE(support::wait_until([&] { return !house.store->health().store_ok; }));
+  fixture.script.end(held, Done{{.bytes = R"({"kept":true})", .blob = nullptr}});
+  ASSERT_TRUE(support::wait_until([&] { return !fixture.store->health().store_ok; }));
   lock->unlock();
   ASSERT_TRUE(one.gone());
-  EXPECT_EQ(house.view(one.job).status, JobStatus::kSucceeded);
+  EXPECT_EQ(fixture.view(one.job).status, JobStatus::kSucceeded);
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include "ai/inference/routing/lanes.h"
 #include "storage/sqlite/database.h"
 #include "storage/writer/readers.h"
-#include "tests/unit/workers/chat_house.h"
+#include "tests/unit/workers/chat_fixture.h"
 
 namespace millrace::workers {
 namespace {
@@ -37,12 +37,12 @@ class BusyAndIdleModels : public ::testing::Test {
     return jobs;
   }
   void all_succeed(const std::vector<schemas::JobId>& jobs) {
-    for (const auto& job : jobs) EXPECT_TRUE(chats->house.reaches(job, JobStatus::kSucceeded));
+    for (const auto& job : jobs) EXPECT_TRUE(chats->fixture.reaches(job, JobStatus::kSucceeded));
   }
   // As the worker's last heartbeat has it: free slots, and whether they wait for tokens.
   std::pair<int, bool> free_slots() {
     std::pair<int, bool> free{-1, false};
-    EXPECT_TRUE(chats->house.store->readers().read([&](storage::Db& db) {
+    EXPECT_TRUE(chats->fixture.store->readers().read([&](storage::Db& db) {
       auto s =
           db.prepare("SELECT slots - used, free_since IS NOT NULL FROM worker_slots WHERE kind = ?1 LIMIT 1");
       if (s.bind(schemas::Kind::kChat).step()) free = {static_cast<int>(s.integer(0)), s.integer(1) == 1};
@@ -50,7 +50,7 @@ class BusyAndIdleModels : public ::testing::Test {
     return free;
   }
 
-  std::optional<ChatHouse> chats;
+  std::optional<ChatFixture> chats;
 };
 
 TEST_F(BusyAndIdleModels, JobsOfAModelWithoutRoomStayQueuedAtNoCostAndTakeNoSlots) {
@@ -59,7 +59,7 @@ TEST_F(BusyAndIdleModels, JobsOfAModelWithoutRoomStayQueuedAtNoCostAndTakeNoSlot
   const auto waiting = submit(3 * kSlots, "team/busy");
   all_succeed(submit(3 * kSlots, "team/idle"));
   for (const auto& job : waiting) {
-    EXPECT_EQ(chats->house.view(job).status, JobStatus::kQueued);
+    EXPECT_EQ(chats->fixture.view(job).status, JobStatus::kQueued);
     EXPECT_EQ(chats->history(job), std::vector<std::string>{"queued"});
   }
   only_place->leave();
@@ -85,7 +85,7 @@ TEST_F(BusyAndIdleModels, JobsOfAModelWithRoomForOneRunInTheOrderOfHandIn) {
   only_place.reset();
   all_succeed(jobs);
   std::vector<base::WallTime> started;
-  for (const auto& job : jobs) started.push_back(chats->house.view(job).started_at.value());
+  for (const auto& job : jobs) started.push_back(chats->fixture.view(job).started_at.value());
   EXPECT_TRUE(std::ranges::is_sorted(started));
 }
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/wait_until.h"
-#include "tests/unit/workers/chat_house.h"
+#include "tests/unit/workers/chat_fixture.h"
 #include "workers/chat/chat_run.h"
 
 namespace millrace::workers {
@@ -14,32 +14,34 @@ using schemas::JobStatus;
 
 class ChatJobs : public ::testing::Test {
  protected:
-  static schemas::ChatRequest request(const json& more = json::object()) { return ChatHouse::request(more); }
-  schemas::JobId submit(jobs::Order order) { return chats.submit(std::move(order)); }
+  static schemas::ChatRequest request(const json& more = json::object()) {
+    return ChatFixture::request(more);
+  }
+  schemas::JobId submit(storage::Submission order) { return chats.submit(std::move(order)); }
   schemas::JobId submit_spec(std::string spec) {
-    jobs::Order order;
+    storage::Submission order;
     order.spec = std::move(spec);
     return submit(std::move(order));
   }
   storage::Staged staged(const std::string& text) {
-    auto blob = house.store->blobs().begin(static_cast<std::int64_t>(text.size())).value();
+    auto blob = fixture.store->blobs().begin(static_cast<std::int64_t>(text.size())).value();
     EXPECT_TRUE(blob->append(text).has_value());
     return blob->finish().value();
   }
   schemas::ChatOutcome outcome(const schemas::JobId& job) {
-    auto stored = storage::JobQueries(*house.store).result("default", job).value();
+    auto stored = storage::JobQueries(*fixture.store).result("default", job).value();
     const auto out = schemas::chat_outcome_from(stored.payload.value().bytes);
     EXPECT_TRUE(out.has_value());
     return out.value_or(schemas::ChatOutcome());
   }
 
-  ChatHouse chats{ChatHouse::mock_models()};
-  House& house = chats.house;
+  ChatFixture chats{ChatFixture::mock_models()};
+  WorkerFixture& fixture = chats.fixture;
 };
 
 TEST_F(ChatJobs, ADeferredRequestIsAnsweredAndItsSendingIsInItsHistoryBeforeItsEnd) {
   const auto job = submit_spec(schemas::chat_spec(request()));
-  ASSERT_TRUE(house.reaches(job, JobStatus::kSucceeded));
+  ASSERT_TRUE(fixture.reaches(job, JobStatus::kSucceeded));
   const schemas::ChatOutcome out = outcome(job);
   EXPECT_EQ(out.model, "mock/chat");
   EXPECT_EQ(out.attempts, 1);
@@ -49,40 +51,40 @@ TEST_F(ChatJobs, ADeferredRequestIsAnsweredAndItsSendingIsInItsHistoryBeforeItsE
 }
 
 TEST_F(ChatJobs, TheRequestIsReadFromWhereverItIsKept) {
-  jobs::Order beside;
+  storage::Submission beside;
   beside.spec_blob = staged(schemas::chat_spec(request()));
-  EXPECT_TRUE(house.reaches(submit(std::move(beside)), JobStatus::kSucceeded));
-  jobs::Order whole;
+  EXPECT_TRUE(fixture.reaches(submit(std::move(beside)), JobStatus::kSucceeded));
+  storage::Submission whole;
   whole.spec = "{}";
   whole.input = staged(schemas::chat_spec(request()));
-  EXPECT_TRUE(house.reaches(submit(std::move(whole)), JobStatus::kSucceeded));
+  EXPECT_TRUE(fixture.reaches(submit(std::move(whole)), JobStatus::kSucceeded));
 }
 
 TEST_F(ChatJobs, AModelThatHasGoneEndsTheJobWithTheErrorOfADirectRequest) {
   const auto job = submit_spec(schemas::chat_spec(request({{"model", "mock/gone"}})));
-  ASSERT_TRUE(house.reaches(job, JobStatus::kFailed));
-  EXPECT_EQ(house.view(job).error->code, base::Code::kModelNotFound);
-  EXPECT_EQ(house.view(job).error->param, "model");
+  ASSERT_TRUE(fixture.reaches(job, JobStatus::kFailed));
+  EXPECT_EQ(fixture.view(job).error->code, base::Code::kModelNotFound);
+  EXPECT_EQ(fixture.view(job).error->param, "model");
 }
 
 TEST_F(ChatJobs, AnAnswerTooLongForTheJobsRowIsKeptBesideIt) {
   const json said = json::array({{{"role", "user"}, {"content", std::string(60'000, 'x')}}});
-  jobs::Order order;
+  storage::Submission order;
   order.spec_blob = staged(schemas::chat_spec(request({{"messages", said}})));
   const auto job = submit(std::move(order));
-  ASSERT_TRUE(house.reaches(job, JobStatus::kSucceeded));
-  const auto stored = storage::JobQueries(*house.store).result("default", job).value();
+  ASSERT_TRUE(fixture.reaches(job, JobStatus::kSucceeded));
+  const auto stored = storage::JobQueries(*fixture.store).result("default", job).value();
   EXPECT_TRUE(stored.payload.value().blob.has_value());
 }
 
 // An attempt that may start something so many times, and whose writes are answered by the test.
 class CountedContext final : public AttemptContext {
  public:
-  CountedContext(House& house, net::Loop& loop)
-      : house_(house), loop_(loop), link_(loop), metrics_(house.metrics) {}
+  CountedContext(WorkerFixture& fixture, net::Loop& loop)
+      : fixture_(fixture), loop_(loop), link_(loop), metrics_(fixture.metrics) {}
   ~CountedContext() override { link_.close(); }
-  storage::Store& store() override { return *house_.store; }
-  base::Pool& pool() override { return house_.pool; }
+  storage::Store& store() override { return *fixture_.store; }
+  base::Pool& pool() override { return fixture_.pool; }
   net::Loop& loop() override { return loop_; }
   const LoopLink& link() const override { return link_; }
   const WorkerMetrics& metrics() const override { return metrics_; }
@@ -108,7 +110,7 @@ class CountedContext final : public AttemptContext {
   std::vector<Held> writes;
 
  private:
-  House& house_;
+  WorkerFixture& fixture_;
   net::Loop& loop_;
   LoopLink link_;
   WorkerMetrics metrics_;
@@ -138,7 +140,7 @@ class OneChatTry : public ChatJobs {
   }
 
   storage::Claimed job;
-  CountedContext context{house, chats.worker->loop()};
+  CountedContext context{fixture, chats.worker->loop()};
   Answer<bool> lost;
   std::shared_ptr<ChatTry> made;
 };

@@ -1,18 +1,18 @@
 #include <gtest/gtest.h>
 
 #include "schemas/machines/artifact.h"
-#include "tests/unit/workers/exec_house.h"
+#include "tests/unit/workers/exec_fixture.h"
 #include "workers/exec/exec_command.h"
 
 namespace millrace::workers {
 namespace {
 
-using machines::CommandOrder;
-using machines::StopSwitch;
+using machines::CancelToken;
+using machines::CommandRequest;
 using schemas::JobStatus;
 using Left = std::pair<std::string, std::string>;
 
-std::vector<std::string> warnings(ExecHouse& exec, const schemas::JobId& job) {
+std::vector<std::string> warnings(ExecFixture& exec, const schemas::JobId& job) {
   std::vector<std::string> all;
   for (const auto& event : exec.events(job)) {
     if (event.type == "warning") all.push_back(event.data);
@@ -21,7 +21,7 @@ std::vector<std::string> warnings(ExecHouse& exec, const schemas::JobId& job) {
 }
 
 TEST(ExecArtifacts, WhatACommandLeavesIsKeptBeforeItsJobEnds) {
-  ExecHouse exec([](const CommandOrder&, const StopSwitch&, const Say&) {
+  ExecFixture exec([](const CommandRequest&, const CancelToken&, const Say&) {
     auto end = exits(3);
     end.artifacts.push_back(left_file("report/index.html", "<p>hello"));
     end.artifacts.push_back(left_file("empty", ""));
@@ -35,7 +35,7 @@ TEST(ExecArtifacts, WhatACommandLeavesIsKeptBeforeItsJobEnds) {
 }
 
 TEST(ExecArtifacts, WhatTheDriverLeftOutIsTold) {
-  ExecHouse exec([](const CommandOrder&, const StopSwitch&, const Say&) {
+  ExecFixture exec([](const CommandRequest&, const CancelToken&, const Say&) {
     auto end = exits(0);
     end.artifacts_note = "3 files above 100 MiB were left out";
     return end;
@@ -48,7 +48,7 @@ TEST(ExecArtifacts, WhatTheDriverLeftOutIsTold) {
 
 // A file that the disk cannot hold: its execution ends by its own exit all the same.
 TEST(ExecArtifacts, AFullDiskCostsTheFileNotTheJob) {
-  ExecHouse exec([](const CommandOrder&, const StopSwitch&, const Say&) {
+  ExecFixture exec([](const CommandRequest&, const CancelToken&, const Say&) {
     auto end = exits(0);
     end.artifacts.push_back(left_file("large", "x"));
     end.artifacts.back().bytes = std::int64_t{1} << 60;
@@ -65,23 +65,23 @@ TEST(ExecArtifacts, AFullDiskCostsTheFileNotTheJob) {
 }
 
 TEST(ExecArtifacts, NoMoreAreKeptThanAnExecutionMayHave) {
-  House house({.with_worker = false});
+  WorkerFixture fixture({.with_worker = false});
   machines::CommandEnd end = exits(0);
   for (int i = 0; i < schemas::kArtifactsMax + 2; ++i) {
     end.artifacts.push_back(left_file(std::to_string(i), "x"));
   }
-  const KeptArtifacts kept = keep_artifacts(*house.store, end, StopSwitch());
+  const KeptArtifacts kept = keep_artifacts(*fixture.store, end, CancelToken());
   EXPECT_EQ(kept.files.size(), static_cast<std::size_t>(schemas::kArtifactsMax));
   EXPECT_EQ(kept.note, "2 files were not kept: an execution keeps 100");
 }
 
 TEST(ExecArtifacts, AKilledCommandsFilesAreNotCopied) {
-  House house({.with_worker = false});
+  WorkerFixture fixture({.with_worker = false});
   machines::CommandEnd end = exits(0);
   end.artifacts.push_back(left_file("a", "x"));
-  StopSwitch stop;
+  CancelToken stop;
   stop.kill();
-  EXPECT_TRUE(keep_artifacts(*house.store, end, stop).files.empty());
+  EXPECT_TRUE(keep_artifacts(*fixture.store, end, stop).files.empty());
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/wait_until.h"
-#include "tests/unit/workers/exec_house.h"
+#include "tests/unit/workers/exec_fixture.h"
 
 namespace millrace::workers {
 namespace {

@@ -3,20 +3,20 @@
 #include <gtest/gtest.h>
 
 #include "storage/writer/lock_file.h"
-#include "tests/unit/workers/exec_house.h"
+#include "tests/unit/workers/exec_fixture.h"
 
 namespace millrace::workers {
 namespace {
 
 using base::Code;
-using machines::CommandOrder;
-using machines::StopSwitch;
+using machines::CancelToken;
+using machines::CommandRequest;
 using schemas::JobStatus;
 using std::chrono::milliseconds;
 using How = machines::CommandEnd::How;
 
 TEST(ExecRunner, ACommandThatExitsWithZeroSucceeds) {
-  ExecHouse exec([](const CommandOrder&, const StopSwitch&, const Say& say) {
+  ExecFixture exec([](const CommandRequest&, const CancelToken&, const Say& say) {
     say(kOut, "hello\n");
     say(kErr, "a warning\n");
     return exits(0);
@@ -34,7 +34,7 @@ TEST(ExecRunner, ACommandThatExitsWithZeroSucceeds) {
 }
 
 TEST(ExecRunner, OutputIsInTheStoreInItsOrderBeforeTheJobEnds) {
-  ExecHouse exec([](const CommandOrder&, const StopSwitch&, const Say& say) {
+  ExecFixture exec([](const CommandRequest&, const CancelToken&, const Say& say) {
     for (int i = 0; i < 40; ++i) say(i % 2 == 0 ? kOut : kErr, std::to_string(i) + "\n");
     return exits(0);
   });
@@ -54,7 +54,7 @@ TEST(ExecRunner, OutputIsInTheStoreInItsOrderBeforeTheJobEnds) {
 
 TEST(ExecRunner, WhatACommandWritesIsToldWhileItRuns) {
   Gate gate;
-  ExecHouse exec([&](const CommandOrder&, const StopSwitch&, const Say& say) {
+  ExecFixture exec([&](const CommandRequest&, const CancelToken&, const Say& say) {
     say(kOut, "first");
     const bool passed = gate.pass();
     say(kOut, " last");
@@ -69,8 +69,8 @@ TEST(ExecRunner, WhatACommandWritesIsToldWhileItRuns) {
 }
 
 TEST(ExecRunner, OutputPastTheCapIsCounted) {
-  ExecHouse exec(
-      [](const CommandOrder&, const StopSwitch&, const Say& say) {
+  ExecFixture exec(
+      [](const CommandRequest&, const CancelToken&, const Say& say) {
         const std::string block(64 * 1024, 'x');
         for (int i = 0; i < 64; ++i) say(kOut, block);
         return exits(0);
@@ -87,8 +87,8 @@ TEST(ExecRunner, OutputPastTheCapIsCounted) {
 TEST(ExecRunner, MoreOutputThanMayWaitIsStoredWhole) {
   std::string text;
   for (int i = 0; text.size() < (std::size_t{4} << 20); ++i) text += std::to_string(i) + "\n";
-  ExecHouse exec(
-      [&](const CommandOrder&, const StopSwitch&, const Say& say) {
+  ExecFixture exec(
+      [&](const CommandRequest&, const CancelToken&, const Say& say) {
         const std::string_view all(text);
         for (std::size_t at = 0; at < all.size(); at += 50'000) say(kOut, all.substr(at, 50'000));
         return exits(0);
@@ -100,99 +100,99 @@ TEST(ExecRunner, MoreOutputThanMayWaitIsStoredWhole) {
 }
 
 TEST(ExecRunner, AnotherExitCodeFailsTheJobAndIsItsResult) {
-  ExecHouse exec([](const CommandOrder&, const StopSwitch&, const Say&) { return exits(3); });
+  ExecFixture exec([](const CommandRequest&, const CancelToken&, const Say&) { return exits(3); });
   const auto job = exec.submit();
   ASSERT_TRUE(exec.reaches(job, JobStatus::kFailed));
-  EXPECT_EQ(exec.house.view(job).error->code, Code::kCommandFailed);
-  EXPECT_EQ(exec.house.view(job).error->message, "the command ended with exit code 3");
+  EXPECT_EQ(exec.fixture.view(job).error->code, Code::kCommandFailed);
+  EXPECT_EQ(exec.fixture.view(job).error->message, "the command ended with exit code 3");
   EXPECT_EQ(exec.result(job)->exit_code, 3);
-  EXPECT_EQ(exec.house.view(job).attempt, 1);
+  EXPECT_EQ(exec.fixture.view(job).attempt, 1);
 }
 
 TEST(ExecRunner, ASignalFailsTheJobAndIsItsResult) {
-  ExecHouse exec([](const CommandOrder&, const StopSwitch&, const Say&) {
+  ExecFixture exec([](const CommandRequest&, const CancelToken&, const Say&) {
     auto end = ends(How::kSignalled);
     end.signal = 11;
     return end;
   });
   const auto job = exec.submit();
   ASSERT_TRUE(exec.reaches(job, JobStatus::kFailed));
-  EXPECT_EQ(exec.house.view(job).error->code, Code::kCommandFailed);
+  EXPECT_EQ(exec.fixture.view(job).error->code, Code::kCommandFailed);
   EXPECT_EQ(exec.result(job)->signal, 11);
   EXPECT_FALSE(exec.result(job)->exit_code);
 }
 
 TEST(ExecRunner, ATimeOutExpiresTheJobAndKeepsItsOutput) {
-  ExecHouse exec([](const CommandOrder&, const StopSwitch&, const Say& say) {
+  ExecFixture exec([](const CommandRequest&, const CancelToken&, const Say& say) {
     say(kOut, "so far");
     return ends(How::kTimedOut);
   });
   const auto job = exec.submit();
   ASSERT_TRUE(exec.reaches(job, JobStatus::kExpired));
-  EXPECT_EQ(exec.house.view(job).error->code, Code::kExecutionTimedOut);
+  EXPECT_EQ(exec.fixture.view(job).error->code, Code::kExecutionTimedOut);
   EXPECT_EQ(exec.output(job, "stdout"), "so far");
   EXPECT_EQ(exec.result(job)->stdout_bytes, 6);
 }
 
 TEST(ExecRunner, ACommandThatCannotBeStartedSaysWhy) {
-  ExecHouse exec([](const CommandOrder&, const StopSwitch&, const Say&) {
+  ExecFixture exec([](const CommandRequest&, const CancelToken&, const Say&) {
     return ends(How::kPrepareFailed, "there is no command `nonesuch`");
   });
   const auto job = exec.submit();
   ASSERT_TRUE(exec.reaches(job, JobStatus::kFailed));
-  EXPECT_EQ(exec.house.view(job).error->code, Code::kExecutionPrepareFailed);
-  EXPECT_EQ(exec.house.view(job).error->message, "there is no command `nonesuch`");
+  EXPECT_EQ(exec.fixture.view(job).error->code, Code::kExecutionPrepareFailed);
+  EXPECT_EQ(exec.fixture.view(job).error->message, "there is no command `nonesuch`");
 }
 
 TEST(ExecRunner, AHostThatFailsKeepsItsReasonsToItself) {
-  ExecHouse exec([](const CommandOrder&, const StopSwitch&, const Say&) {
+  ExecFixture exec([](const CommandRequest&, const CancelToken&, const Say&) {
     auto end = ends(How::kHostFailed, "the machine was stopped");
     end.detail = "/var/lib/secret-place is missing";
     return end;
   });
   const auto job = exec.submit();
   ASSERT_TRUE(exec.reaches(job, JobStatus::kFailed));
-  EXPECT_EQ(exec.house.view(job).error->code, Code::kHostAgentFailed);
-  EXPECT_EQ(exec.house.view(job).error->message, "the machine was stopped");
+  EXPECT_EQ(exec.fixture.view(job).error->code, Code::kHostAgentFailed);
+  EXPECT_EQ(exec.fixture.view(job).error->message, "the machine was stopped");
   EXPECT_EQ(exec.result(job)->stdout_bytes, 0);
 }
 
 TEST(ExecRunner, AMachineThatCannotBeReachedFailsTheJobAndSaysWhy) {
-  ExecHouse exec([](const CommandOrder&, const StopSwitch&, const Say&) {
+  ExecFixture exec([](const CommandRequest&, const CancelToken&, const Say&) {
     return ends(How::kNotRoutable, "build-7 does not answer");
   });
   const auto job = exec.submit();
   ASSERT_TRUE(exec.reaches(job, JobStatus::kFailed));
-  EXPECT_EQ(exec.house.view(job).error->code, Code::kMachineNotRoutable);
-  EXPECT_EQ(exec.house.view(job).error->message, "build-7 does not answer");
+  EXPECT_EQ(exec.fixture.view(job).error->code, Code::kMachineNotRoutable);
+  EXPECT_EQ(exec.fixture.view(job).error->message, "build-7 does not answer");
 }
 
 TEST(ExecRunner, ADriverThatThrowsFailsTheJob) {
-  ExecHouse exec([](const CommandOrder&, const StopSwitch&, const Say&) -> machines::CommandEnd {
+  ExecFixture exec([](const CommandRequest&, const CancelToken&, const Say&) -> machines::CommandEnd {
     throw std::bad_alloc();
   });
   const auto job = exec.submit();
   ASSERT_TRUE(exec.reaches(job, JobStatus::kFailed));
-  EXPECT_EQ(exec.house.view(job).error->code, Code::kHostAgentFailed);
+  EXPECT_EQ(exec.fixture.view(job).error->code, Code::kHostAgentFailed);
 }
 
 TEST(ExecRunner, OutputWaitsForAStoreThatRefusesForNow) {
   Gate gate;
-  ExecHouse exec(
-      [&](const CommandOrder&, const StopSwitch&, const Say& say) {
+  ExecFixture exec(
+      [&](const CommandRequest&, const CancelToken&, const Say& say) {
         const bool passed = gate.pass();
         say(kOut, "kept");
         return exits(passed ? 0 : 1);
       },
-      {.house = {.lease = {milliseconds(200), milliseconds(60'000), milliseconds(500)},
-                 .stuck_lock_after = milliseconds(50),
-                 .with_worker = false}});
+      {.fixture = {.lease = {milliseconds(200), milliseconds(60'000), milliseconds(500)},
+                   .stuck_lock_after = milliseconds(50),
+                   .with_worker = false}});
   const auto job = exec.submit();
   ASSERT_TRUE(exec.reaches(job, JobStatus::kRunning));
-  auto lock = storage::LockFile::open(exec.house.dir.str() + "/locks/write.lock");
+  auto lock = storage::LockFile::open(exec.fixture.dir.str() + "/locks/write.lock");
   ASSERT_TRUE(lock && lock->lock(storage::LockFile::Mode::kExclusive));
   gate.open();
-  ASSERT_TRUE(support::wait_until([&] { return !exec.house.store->health().store_ok; }));
+  ASSERT_TRUE(support::wait_until([&] { return !exec.fixture.store->health().store_ok; }));
   lock->unlock();
   ASSERT_TRUE(exec.reaches(job, JobStatus::kSucceeded));
   EXPECT_EQ(exec.output(job, "stdout"), "kept");

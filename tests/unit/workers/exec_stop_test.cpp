@@ -1,20 +1,20 @@
 #include <gtest/gtest.h>
 
-#include "tests/unit/workers/exec_house.h"
+#include "tests/unit/workers/exec_fixture.h"
 
 // How a command is told to end.
 namespace millrace::workers {
 namespace {
 
 using base::Code;
-using machines::CommandOrder;
-using machines::StopSwitch;
+using machines::CancelToken;
+using machines::CommandRequest;
 using schemas::JobStatus;
 using std::chrono::milliseconds;
 using How = machines::CommandEnd::How;
 
 TEST(ExecRunner, ACancelStopsTheCommandAndKeepsItsOutput) {
-  ExecHouse exec([](const CommandOrder&, const StopSwitch& stop, const Say& say) {
+  ExecFixture exec([](const CommandRequest&, const CancelToken& stop, const Say& say) {
     say(kOut, "before");
     if (!wait_for_stop(stop) || stop.killed()) return exits(1);
     say(kOut, " after");
@@ -35,22 +35,22 @@ TEST(ExecRunner, ACancelStopsTheCommandAndKeepsItsOutput) {
 class WithoutHeartbeat : public ::testing::Test {
  protected:
   void SetUp() override {
-    exec.house.relay->on_asked_to_stop(exec.house.worker->cancel_hook());
+    exec.fixture.relay->on_cancel_request(exec.fixture.worker->cancel_hook());
     job = exec.submit();
     ASSERT_TRUE(support::wait_until([&] { return exec.begun == 1; }));
   }
 
-  ExecHouse exec{[](const CommandOrder&, const StopSwitch& stop, const Say&) {
-                   return wait_for_stop(stop) ? ends(How::kStopped) : exits(1);
-                 },
-                 {.house = {.lease = {milliseconds(60'000), milliseconds(240'000), milliseconds(500)},
-                            .with_worker = false}}};
+  ExecFixture exec{[](const CommandRequest&, const CancelToken& stop, const Say&) {
+                     return wait_for_stop(stop) ? ends(How::kStopped) : exits(1);
+                   },
+                   {.fixture = {.lease = {milliseconds(60'000), milliseconds(240'000), milliseconds(500)},
+                                .with_worker = false}}};
   schemas::JobId job;
 };
 
 TEST_F(WithoutHeartbeat, ACancelStopsTheCommand) {
   ASSERT_TRUE(exec.cancel(job));
-  exec.house.worker->cancel_hook()(job);  // it may hear twice
+  exec.fixture.worker->cancel_hook()(job);  // it may hear twice
   EXPECT_TRUE(exec.reaches(job, JobStatus::kCancelled));
 }
 
@@ -58,9 +58,9 @@ TEST_F(WithoutHeartbeat, AForcedRebootAndTheEndOfItsMachineStopTheCommand) {
   for (const auto wish : {storage::MachineCommand::kForcedReboot, storage::MachineCommand::kDestroy}) {
     storage::IdempotentCall call;
     call.tenant = "default";
-    call.act = {schemas::Kind::kMachine, base::Uuid::make(exec.house.clock->wall())};
+    call.act = {schemas::Kind::kMachine, base::Uuid::make(exec.fixture.clock->wall())};
     Answer<storage::CallReply> wanted;
-    storage::Machines(*exec.house.store)
+    storage::Machines(*exec.fixture.store)
         .submit_command(
             exec.machine.id, wish, call, [](const schemas::Machine&) { return std::string("{}"); },
             wanted.take());
@@ -74,11 +74,11 @@ TEST_F(WithoutHeartbeat, AForcedRebootAndTheEndOfItsMachineStopTheCommand) {
 
 TEST(ExecRunner, ACancelOfOneJobLeavesOthersAlone) {
   Gate gate;
-  ExecHouse exec(
-      [&](const CommandOrder&, const StopSwitch&, const Say&) { return exits(gate.pass() ? 0 : 1); });
+  ExecFixture exec(
+      [&](const CommandRequest&, const CancelToken&, const Say&) { return exits(gate.pass() ? 0 : 1); });
   const auto job = exec.submit();
   ASSERT_TRUE(support::wait_until([&] { return exec.begun == 1; }));
-  exec.house.worker->cancel_hook()({schemas::Kind::kExec, base::Uuid::make(exec.house.clock->wall())});
+  exec.fixture.worker->cancel_hook()({schemas::Kind::kExec, base::Uuid::make(exec.fixture.clock->wall())});
   gate.open();
   EXPECT_TRUE(exec.reaches(job, JobStatus::kSucceeded));
 }
@@ -87,23 +87,24 @@ TEST(ExecRunner, NothingBeginsOnceTheLeaseIsNearlyOver) {
   base::ManualClock clock;
   const jobs::LeasePolicy lease{milliseconds(60'000), milliseconds(240'000), milliseconds(500)};
   std::atomic<bool> before{false}, after{true};
-  ExecHouse exec(RunCommand([&](const CommandOrder&, const StopSwitch&, const machines::CommandHooks& hooks) {
-                   before = hooks.may_go();
-                   clock.advance(lease.usable());
-                   after = hooks.may_go();
-                   return ends(How::kNotBegun);
-                 }),
-                 {.house = {.lease = lease, .clock = &clock, .with_worker = false}});
+  ExecFixture exec(
+      RunCommand([&](const CommandRequest&, const CancelToken&, const machines::CommandHooks& hooks) {
+        before = hooks.may_go();
+        clock.advance(lease.usable());
+        after = hooks.may_go();
+        return ends(How::kNotBegun);
+      }),
+      {.fixture = {.lease = lease, .clock = &clock, .with_worker = false}});
   const auto job = exec.submit();
   ASSERT_TRUE(exec.reaches(job, JobStatus::kFailed));
   EXPECT_TRUE(before);
   EXPECT_FALSE(after);
-  EXPECT_EQ(exec.house.view(job).error->code, Code::kWorkerLost);
+  EXPECT_EQ(exec.fixture.view(job).error->code, Code::kWorkerLost);
 }
 
 TEST(ExecRunner, ALostLeaseKillsTheCommandAtOnce) {
   std::atomic<bool> killed{false};
-  ExecHouse exec([&](const CommandOrder&, const StopSwitch& stop, const Say& say) {
+  ExecFixture exec([&](const CommandRequest&, const CancelToken& stop, const Say& say) {
     if (!wait_for_stop(stop)) return exits(1);
     killed = stop.killed();
     say(kOut, "too late");
@@ -114,14 +115,14 @@ TEST(ExecRunner, ALostLeaseKillsTheCommandAtOnce) {
   EXPECT_EQ(exec.release_leases(), 1);
   EXPECT_TRUE(support::wait_until([&] { return killed.load(); }));
   ASSERT_TRUE(exec.reaches(job, JobStatus::kFailed));
-  EXPECT_EQ(exec.house.view(job).error->code, Code::kWorkerLost);
-  EXPECT_TRUE(exec.house.worker->drain(milliseconds(5'000)));
+  EXPECT_EQ(exec.fixture.view(job).error->code, Code::kWorkerLost);
+  EXPECT_TRUE(exec.fixture.worker->drain(milliseconds(5'000)));
   EXPECT_EQ(exec.output(job, "stdout"), "");
   EXPECT_EQ(exec.begun, 1);
 }
 
 TEST(ExecRunner, AJobThatMayRunAgainDoesSoAfterALoss) {
-  ExecHouse exec([&](const CommandOrder&, const StopSwitch& stop, const Say& say) {
+  ExecFixture exec([&](const CommandRequest&, const CancelToken& stop, const Say& say) {
     if (exec.begun == 1) {
       wait_for_stop(stop);
       return ends(How::kStopped);
@@ -138,7 +139,7 @@ TEST(ExecRunner, AJobThatMayRunAgainDoesSoAfterALoss) {
 
 TEST(ExecRunner, ASecondStopKillsACommandThatIgnoresTheFirst) {
   Gate told;
-  ExecHouse exec([&](const CommandOrder&, const StopSwitch& stop, const Say&) {
+  ExecFixture exec([&](const CommandRequest&, const CancelToken& stop, const Say&) {
     wait_for_stop(stop);
     told.open();
     support::wait_until([&] { return stop.killed(); });
@@ -149,49 +150,49 @@ TEST(ExecRunner, ASecondStopKillsACommandThatIgnoresTheFirst) {
   ASSERT_TRUE(exec.cancel(job));
   ASSERT_TRUE(told.pass());
   exec.release_leases();
-  EXPECT_TRUE(exec.house.worker->drain(milliseconds(5'000)));
-  EXPECT_TRUE(schemas::is_terminal(exec.house.view(job).status));
+  EXPECT_TRUE(exec.fixture.worker->drain(milliseconds(5'000)));
+  EXPECT_TRUE(schemas::is_terminal(exec.fixture.view(job).status));
 }
 
 TEST(ExecRunner, ADrainLetsACommandEndInItsGrace) {
   Gate gate;
-  ExecHouse exec(
-      [&](const CommandOrder&, const StopSwitch&, const Say&) { return exits(gate.pass() ? 0 : 1); },
-      {.house = {.drain_grace = milliseconds(5'000), .with_worker = false}});
+  ExecFixture exec(
+      [&](const CommandRequest&, const CancelToken&, const Say&) { return exits(gate.pass() ? 0 : 1); },
+      {.fixture = {.drain_grace = milliseconds(5'000), .with_worker = false}});
   const auto job = exec.submit();
   ASSERT_TRUE(support::wait_until([&] { return exec.begun == 1; }));
-  ASSERT_TRUE(exec.house.worker->stop_claiming(milliseconds(5'000)));
+  ASSERT_TRUE(exec.fixture.worker->stop_claiming(milliseconds(5'000)));
   gate.open();
-  EXPECT_TRUE(exec.house.worker->drain(milliseconds(5'000)));
-  EXPECT_EQ(exec.house.view(job).status, JobStatus::kSucceeded);
+  EXPECT_TRUE(exec.fixture.worker->drain(milliseconds(5'000)));
+  EXPECT_EQ(exec.fixture.view(job).status, JobStatus::kSucceeded);
 }
 
 TEST(ExecRunner, ADrainStopsACommandThatOutlastsItsGrace) {
   std::atomic<bool> killed{true};
-  ExecHouse exec([&](const CommandOrder&, const StopSwitch& stop, const Say&) {
+  ExecFixture exec([&](const CommandRequest&, const CancelToken& stop, const Say&) {
     if (!wait_for_stop(stop)) return exits(1);
     killed = stop.killed();
     return ends(How::kStopped);
   });
   const auto job = exec.submit();
   ASSERT_TRUE(support::wait_until([&] { return exec.begun == 1; }));
-  EXPECT_TRUE(exec.house.worker->drain(milliseconds(5'000)));
+  EXPECT_TRUE(exec.fixture.worker->drain(milliseconds(5'000)));
   EXPECT_FALSE(killed) << "it may end by itself first";
-  EXPECT_EQ(exec.house.view(job).status, JobStatus::kFailed);
-  EXPECT_EQ(exec.house.view(job).error->code, Code::kWorkerLost);
+  EXPECT_EQ(exec.fixture.view(job).status, JobStatus::kFailed);
+  EXPECT_EQ(exec.fixture.view(job).error->code, Code::kWorkerLost);
 }
 
 TEST(ExecRunner, AWorkerThatGoesWithoutADrainKillsItsCommands) {
   std::atomic<bool> killed{false};
-  ExecHouse exec([&](const CommandOrder&, const StopSwitch& stop, const Say&) {
+  ExecFixture exec([&](const CommandRequest&, const CancelToken& stop, const Say&) {
     if (!wait_for_stop(stop)) return exits(1);
     killed = stop.killed();
     return ends(How::kStopped);
   });
   exec.submit();
   ASSERT_TRUE(support::wait_until([&] { return exec.begun == 1; }));
-  exec.house.dispatch.stop(milliseconds(1'000));
-  exec.house.worker.reset();
+  exec.fixture.dispatch.stop(milliseconds(1'000));
+  exec.fixture.worker.reset();
   EXPECT_TRUE(killed);
 }
 

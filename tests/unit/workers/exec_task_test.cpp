@@ -1,14 +1,14 @@
 #include <gtest/gtest.h>
 
-#include "tests/unit/workers/exec_house.h"
+#include "tests/unit/workers/exec_fixture.h"
 #include "workers/exec/exec_command.h"
 
 namespace millrace::workers {
 namespace {
 
 using base::Code;
-using machines::CommandOrder;
-using machines::StopSwitch;
+using machines::CancelToken;
+using machines::CommandRequest;
 using schemas::JobStatus;
 
 constexpr std::string_view kSecret = "hunter2-and-more";
@@ -17,32 +17,32 @@ constexpr std::string_view kSecret = "hunter2-and-more";
 class Asked {
  public:
   Play play() {
-    return [this](const CommandOrder& order, const StopSwitch&, const Say&) {
+    return [this](const CommandRequest& order, const CancelToken&, const Say&) {
       const std::lock_guard lock(mutex_);
       order_ = order;
       return exits(0);
     };
   }
-  CommandOrder order() const {
+  CommandRequest order() const {
     const std::lock_guard lock(mutex_);
     return order_;
   }
 
  private:
   mutable std::mutex mutex_;
-  CommandOrder order_;
+  CommandRequest order_;
 };
 
 TEST(ExecTask, ACommandIsAskedForAsItsRequestSaid) {
   Asked asked;
-  ExecHouse exec(asked.play());
+  ExecFixture exec(asked.play());
   auto spec = exec.spec();
   spec.command = {"sh", "-c", "echo $HOME"};
   spec.cwd = "src";
   spec.timeout = std::chrono::milliseconds(1'234);
   const auto job = exec.submit({.spec = spec, .input = "typed"});
   ASSERT_TRUE(exec.reaches(job, JobStatus::kSucceeded));
-  const CommandOrder order = asked.order();
+  const CommandRequest order = asked.order();
   EXPECT_EQ(order.machine.id, exec.machine.id);
   EXPECT_EQ(order.machine.number, exec.machine.number);
   EXPECT_EQ(order.machine.memory_mib, exec.machine.memory_mib);
@@ -55,7 +55,7 @@ TEST(ExecTask, ACommandIsAskedForAsItsRequestSaid) {
 
 TEST(ExecTask, ALargeSpecComesFromItsBlob) {
   Asked asked;
-  ExecHouse exec(asked.play());
+  ExecFixture exec(asked.play());
   auto spec = exec.spec();
   spec.command.emplace_back(100'000, 'i');
   const auto job = exec.submit({.spec = spec});
@@ -65,7 +65,7 @@ TEST(ExecTask, ALargeSpecComesFromItsBlob) {
 
 TEST(ExecTask, ALargeInputArrivesWhole) {
   Asked asked;
-  ExecHouse exec(asked.play());
+  ExecFixture exec(asked.play());
   const std::string input(4'000'000, 'i');
   const auto job = exec.submit({.spec = exec.spec(), .input = input});
   ASSERT_TRUE(exec.reaches(job, JobStatus::kSucceeded));
@@ -74,7 +74,7 @@ TEST(ExecTask, ALargeInputArrivesWhole) {
 
 TEST(ExecTask, TheEnvironmentIsTheRequestsAndWhereItRuns) {
   Asked asked;
-  ExecHouse exec(asked.play());
+  ExecFixture exec(asked.play());
   const auto job =
       exec.submit({.spec = exec.spec(),
                    .environment = {{"MILLRACE_MACHINE_ID", "forged"}, {"TOKEN", std::string(kSecret)}}});
@@ -87,7 +87,7 @@ TEST(ExecTask, TheEnvironmentIsTheRequestsAndWhereItRuns) {
 
 TEST(ExecTask, AnEnvironmentSealedUnderAnotherKeyFailsTheJobWithoutAWordOfIt) {
   Asked asked;
-  ExecHouse exec(asked.play());
+  ExecFixture exec(asked.play());
   testing::internal::CaptureStderr();
   const auto job = exec.submit({.spec = exec.spec(),
                                 .environment = {{"TOKEN", std::string(kSecret)}},
@@ -95,64 +95,64 @@ TEST(ExecTask, AnEnvironmentSealedUnderAnotherKeyFailsTheJobWithoutAWordOfIt) {
   ASSERT_TRUE(exec.reaches(job, JobStatus::kFailed));
   const std::string logged = testing::internal::GetCapturedStderr();
   EXPECT_EQ(exec.begun, 0);
-  EXPECT_EQ(exec.house.view(job).error->code, Code::kHostAgentFailed);
+  EXPECT_EQ(exec.fixture.view(job).error->code, Code::kHostAgentFailed);
   EXPECT_EQ(logged.find(kSecret), std::string::npos);
-  EXPECT_EQ(exec.house.view(job).error->message.find(kSecret), std::string::npos);
+  EXPECT_EQ(exec.fixture.view(job).error->message.find(kSecret), std::string::npos);
 }
 
 TEST(ExecTask, ASecretIsInNoLogEventOrError) {
-  ExecHouse exec([](const CommandOrder&, const StopSwitch&, const Say&) { return exits(1); });
+  ExecFixture exec([](const CommandRequest&, const CancelToken&, const Say&) { return exits(1); });
   testing::internal::CaptureStderr();
   const auto job = exec.submit({.spec = exec.spec(), .environment = {{"TOKEN", std::string(kSecret)}}});
   ASSERT_TRUE(exec.reaches(job, JobStatus::kFailed));
-  ASSERT_TRUE(exec.house.worker->drain(std::chrono::seconds(5)));
+  ASSERT_TRUE(exec.fixture.worker->drain(std::chrono::seconds(5)));
   const std::string logged = testing::internal::GetCapturedStderr();
   EXPECT_NE(logged.find(job.str()), std::string::npos);
   EXPECT_EQ(logged.find(kSecret), std::string::npos);
-  EXPECT_EQ(exec.house.view(job).error->message.find(kSecret), std::string::npos);
+  EXPECT_EQ(exec.fixture.view(job).error->message.find(kSecret), std::string::npos);
   for (const auto& event : exec.events(job)) EXPECT_EQ(event.data.find(kSecret), std::string::npos);
 }
 
 TEST(ExecTask, AMachineThatIsGoneFailsTheJob) {
   Asked asked;
-  ExecHouse exec(asked.play());
+  ExecFixture exec(asked.play());
   auto spec = exec.spec();
-  spec.machine = base::Uuid::make(exec.house.clock->wall());
+  spec.machine = base::Uuid::make(exec.fixture.clock->wall());
   const auto job = exec.submit({.spec = spec});
   ASSERT_TRUE(exec.reaches(job, JobStatus::kFailed));
-  EXPECT_EQ(exec.house.view(job).error->code, Code::kMachineNotFound);
+  EXPECT_EQ(exec.fixture.view(job).error->code, Code::kMachineNotFound);
   EXPECT_EQ(exec.begun, 0);
 }
 
 TEST(ExecTask, AMachineOfAnotherTenantIsNotThere) {
   Asked asked;
-  ExecHouse exec(asked.play());
+  ExecFixture exec(asked.play());
   Answer<schemas::Machine> made;
-  storage::Machines(*exec.house.store)
-      .ensure_local("neighbour", base::Uuid::make(exec.house.clock->wall()),
-                    {schemas::Kind::kMachine, base::Uuid::make(exec.house.clock->wall())}, made.take());
+  storage::Machines(*exec.fixture.store)
+      .ensure_local("neighbour", base::Uuid::make(exec.fixture.clock->wall()),
+                    {schemas::Kind::kMachine, base::Uuid::make(exec.fixture.clock->wall())}, made.take());
   const auto theirs = made.wait();
   ASSERT_TRUE(theirs);
   auto spec = exec.spec();
   spec.machine = theirs->id;
   const auto job = exec.submit({.spec = spec});
   ASSERT_TRUE(exec.reaches(job, JobStatus::kFailed));
-  EXPECT_EQ(exec.house.view(job).error->code, Code::kMachineNotFound);
+  EXPECT_EQ(exec.fixture.view(job).error->code, Code::kMachineNotFound);
 }
 
 // Commands that wait hold the slots of their kind alone.
 TEST(ExecTask, TheSlotsOfOneKindAreNotAnothers) {
   Gate gate;
-  ExecHouse exec(
-      [&](const CommandOrder&, const StopSwitch&, const Say&) { return exits(gate.pass() ? 0 : 1); },
-      {.house = {.slots = 1, .with_worker = false}, .slots = 3});
+  ExecFixture exec(
+      [&](const CommandRequest&, const CancelToken&, const Say&) { return exits(gate.pass() ? 0 : 1); },
+      {.fixture = {.slots = 1, .with_worker = false}, .slots = 3});
   std::vector<schemas::JobId> commands;
   for (int i = 0; i < 4; ++i) commands.push_back(exec.submit());
   ASSERT_TRUE(support::wait_until([&] { return exec.begun == 3; }));
-  const auto document = exec.house.submit();
-  const auto held = exec.house.script.attempt(0);
+  const auto document = exec.fixture.submit();
+  const auto held = exec.fixture.script.attempt(0);
   ASSERT_TRUE(held);
-  exec.house.script.end(held, Done{});
+  exec.fixture.script.end(held, Done{});
   EXPECT_TRUE(exec.reaches(document, JobStatus::kSucceeded));
   EXPECT_EQ(exec.begun, 3);
   gate.open();

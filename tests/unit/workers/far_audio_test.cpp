@@ -34,12 +34,14 @@ RecordingPtr watched_recording(std::function<void(base::Result<bool>)> gone) {
 class FarHearingGround {
  public:
   explicit FarHearingGround(const std::string& reply)
-      : upstream({reply}), ground(far::only_model("team/whisper", "openai", upstream.base_url())), pool({}) {}
+      : upstream({reply}),
+        dependencies(far::only_model("team/whisper", "openai", upstream.base_url())),
+        pool({}) {}
 
-  FarAudio::Cancel transcribe(const std::string& model = "team/whisper") {
+  ProviderTranscriber::Cancel transcribe(const std::string& model = "team/whisper") {
     schemas::TranscriptionSpec spec;
     spec.model = model;
-    return FarAudio({ground.chat, ground.loop}, pool)
+    return ProviderTranscriber({dependencies.chat, dependencies.loop}, pool)
         .transcribe(spec, watched_recording(recording_gone.take()), heard.take());
   }
   bool recording_is_let_go() { return recording_gone.wait().has_value(); }
@@ -47,20 +49,20 @@ class FarHearingGround {
   Answer<schemas::Transcript> heard;
   Answer<bool> recording_gone;
   far::ScriptedUpstream upstream;
-  far::ChatGround ground;
+  far::ChatGround dependencies;
   base::Pool pool;
 };
 
-TEST(FarAudio, ARecordingThatWasHeardIsHeldByNobody) {
+TEST(ProviderTranscriber, ARecordingThatWasHeardIsHeldByNobody) {
   FarHearingGround call(far::http(200, R"({"text":"from afar"})"));
-  const FarAudio::Cancel cancel = call.transcribe();
+  const ProviderTranscriber::Cancel cancel = call.transcribe();
   const auto heard = call.heard.wait();
   ASSERT_TRUE(heard) << heard.error().message;
   EXPECT_EQ(heard->text, "from afar");
   EXPECT_TRUE(call.recording_is_let_go());
 }
 
-TEST(FarAudio, AModelThatIsNotThereIsNotFound) {
+TEST(ProviderTranscriber, AModelThatIsNotThereIsNotFound) {
   FarHearingGround call("");
   call.transcribe("team/gone");
   const auto heard = call.heard.wait();
@@ -69,18 +71,18 @@ TEST(FarAudio, AModelThatIsNotThereIsNotFound) {
   EXPECT_TRUE(call.recording_is_let_go());
 }
 
-TEST(FarAudio, ARecordingThatWasRefusedIsHeldByNobody) {
+TEST(ProviderTranscriber, ARecordingThatWasRefusedIsHeldByNobody) {
   FarHearingGround call(far::http(400, R"({"error":{"message":"no such thing"}})"));
-  const FarAudio::Cancel cancel = call.transcribe();
+  const ProviderTranscriber::Cancel cancel = call.transcribe();
   const auto heard = call.heard.wait();
   ASSERT_FALSE(heard);
   EXPECT_EQ(heard.error().code, base::Code::kBadRequest);
   EXPECT_TRUE(call.recording_is_let_go());
 }
 
-TEST(FarAudio, ARecordingWhoseCallIsCancelledIsHeldByNobody) {
+TEST(ProviderTranscriber, ARecordingWhoseCallIsCancelledIsHeldByNobody) {
   FarHearingGround call("");
-  const FarAudio::Cancel cancel = call.transcribe();
+  const ProviderTranscriber::Cancel cancel = call.transcribe();
   ASSERT_TRUE(call.upstream.wait_for_requests(1));
   cancel();
   const auto heard = call.heard.wait();

@@ -42,11 +42,12 @@ class FarCallGround {
  public:
   explicit FarCallGround(const std::string& reply, base::Pool::Options options = {})
       : upstream({reply}),
-        ground(far::only_model("team/reader", "mistral", upstream.base_url(), {inference::Ability::kOcr})),
+        dependencies(
+            far::only_model("team/reader", "mistral", upstream.base_url(), {inference::Ability::kOcr})),
         pool(options) {}
 
   PageReader::Cancel recognise(std::vector<int> pages = {0}, const std::string& model = "team/reader") {
-    return FarPages({ground.chat, ground.loop}, pool)
+    return ProviderOcr({dependencies.chat, dependencies.loop}, pool)
         .recognise(
             {model, watched_document(document_gone.take()), std::move(pages), false},
             [this](schemas::OcrPage page) {
@@ -62,7 +63,7 @@ class FarCallGround {
   }
   std::thread::id loop_thread() {
     std::thread::id id;
-    ground.on_loop([&id] { id = std::this_thread::get_id(); });
+    dependencies.on_loop([&id] { id = std::this_thread::get_id(); });
     return id;
   }
   bool document_is_let_go() { return document_gone.wait().has_value(); }
@@ -72,11 +73,11 @@ class FarCallGround {
   Answer<EngineEnd> ended;
   Answer<bool> document_gone;
   far::ScriptedUpstream upstream;
-  far::ChatGround ground;
+  far::ChatGround dependencies;
   base::Pool pool;
 };
 
-TEST(FarPages, ADocumentThatWasReadIsHeldByNobody) {
+TEST(ProviderOcr, ADocumentThatWasReadIsHeldByNobody) {
   FarCallGround far_call(far::http(200, kOnePage));
   const PageReader::Cancel cancel = far_call.recognise();
   EXPECT_EQ(far_call.end().kind, EngineEnd::Kind::kDone);
@@ -85,7 +86,7 @@ TEST(FarPages, ADocumentThatWasReadIsHeldByNobody) {
   EXPECT_TRUE(far_call.document_is_let_go());
 }
 
-TEST(FarPages, APageThatDidNotComeIsAFailedOne) {
+TEST(ProviderOcr, APageThatDidNotComeIsAFailedOne) {
   FarCallGround far_call(far::http(200, kOnePage));
   far_call.recognise({0, 1});
   EXPECT_EQ(far_call.end().kind, EngineEnd::Kind::kDone);
@@ -95,7 +96,7 @@ TEST(FarPages, APageThatDidNotComeIsAFailedOne) {
   EXPECT_EQ(far_call.told[1].error->code, base::Code::kPageFailed);
 }
 
-TEST(FarPages, AModelThatIsNotThereIsNotFound) {
+TEST(ProviderOcr, AModelThatIsNotThereIsNotFound) {
   FarCallGround far_call("");
   far_call.recognise({0}, "team/gone");
   const EngineEnd how = far_call.end();
@@ -105,7 +106,7 @@ TEST(FarPages, AModelThatIsNotThereIsNotFound) {
 }
 
 // The lane is full: no page is written where streams are.
-TEST(FarPages, NoneComesOnTheLoopOfTheChats) {
+TEST(ProviderOcr, NoneComesOnTheLoopOfTheChats) {
   FarCallGround far_call(far::http(200, kOnePage), {.threads = 2, .queue_max = 0});
   far_call.recognise();
   EXPECT_EQ(far_call.end().kind, EngineEnd::Kind::kDone);
@@ -113,7 +114,7 @@ TEST(FarPages, NoneComesOnTheLoopOfTheChats) {
   EXPECT_NE(far_call.told_on, far_call.loop_thread());
 }
 
-TEST(FarPages, ADocumentThatWasRefusedIsHeldByNobody) {
+TEST(ProviderOcr, ADocumentThatWasRefusedIsHeldByNobody) {
   FarCallGround far_call(far::http(400, R"({"message":"no such thing"})"));
   const PageReader::Cancel cancel = far_call.recognise();
   const EngineEnd how = far_call.end();
@@ -123,7 +124,7 @@ TEST(FarPages, ADocumentThatWasRefusedIsHeldByNobody) {
   EXPECT_TRUE(far_call.document_is_let_go());
 }
 
-TEST(FarPages, ADocumentWhoseCallIsCancelledIsHeldByNobody) {
+TEST(ProviderOcr, ADocumentWhoseCallIsCancelledIsHeldByNobody) {
   FarCallGround far_call("");
   const PageReader::Cancel cancel = far_call.recognise();
   ASSERT_TRUE(far_call.upstream.wait_for_requests(1));

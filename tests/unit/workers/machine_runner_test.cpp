@@ -9,7 +9,7 @@
 
 #include "platform/base/log.h"
 #include "tests/unit/net/web_server.h"
-#include "tests/unit/workers/machine_house.h"
+#include "tests/unit/workers/machine_fixture.h"
 
 namespace millrace::workers {
 namespace {
@@ -55,175 +55,176 @@ std::string text_of(const std::filesystem::path& file) {
 }
 
 TEST(MachineRunner, WakingAMachineWithoutARuleStartsItAndTellsByWhatItsLimitsHold) {
-  MachineHouse house;
-  house.add_machine();
-  const auto result = result_of(house.act(MachineAct::kWake));
+  MachineFixture fixture;
+  fixture.add_machine();
+  const auto result = result_of(fixture.act(MachineAct::kWake));
   EXPECT_EQ(result.facts.limits, "cgroup-v2");
   EXPECT_EQ(result.facts.disk, "image");
-  EXPECT_EQ(house.driver.asked(), Acts{"start"});
+  EXPECT_EQ(fixture.driver.asked(), Acts{"start"});
 }
 
 TEST(MachineRunner, AWakeCommandRunsOnceBeforeTheStartAndKnowsItsMachine) {
-  MachineHouse house;
-  const std::string told = house.house.dir.str() + "/told";
-  house.add_machine(by_command({"/bin/sh", "-c", "echo $MILLRACE_MACHINE_NAME >> " + told}));
-  EXPECT_TRUE(std::holds_alternative<Done>(house.act(MachineAct::kWake)));
+  MachineFixture fixture;
+  const std::string told = fixture.fixture.dir.str() + "/told";
+  fixture.add_machine(by_command({"/bin/sh", "-c", "echo $MILLRACE_MACHINE_NAME >> " + told}));
+  EXPECT_TRUE(std::holds_alternative<Done>(fixture.act(MachineAct::kWake)));
   EXPECT_EQ(text_of(told), "build-7\n");
-  EXPECT_EQ(house.driver.asked(), Acts{"start"});
+  EXPECT_EQ(fixture.driver.asked(), Acts{"start"});
 }
 
 TEST(MachineRunner, AWakeCommandThatFailsIsToldWithTheLastLineThatItWrote) {
-  MachineHouse house;
-  house.add_machine(by_command({"/bin/sh", "-c", "echo first; echo 'no such relay' >&2; exit 4"}));
-  const auto error = error_of(house.act(MachineAct::kWake));
+  MachineFixture fixture;
+  fixture.add_machine(by_command({"/bin/sh", "-c", "echo first; echo 'no such relay' >&2; exit 4"}));
+  const auto error = error_of(fixture.act(MachineAct::kWake));
   EXPECT_EQ(error.code, Code::kMachineWakeFailed);
   EXPECT_EQ(error.message, "the wake command ended with exit code 4: no such relay");
-  EXPECT_EQ(house.driver.asked(), Acts{});
+  EXPECT_EQ(fixture.driver.asked(), Acts{});
 }
 
 TEST(MachineRunner, AWakeCommandIsKilledAtTheRulesTimeout) {
-  MachineHouse house;
-  house.add_machine(by_command({"/bin/sleep", "1000"}, milliseconds(100)));
-  EXPECT_EQ(error_of(house.act(MachineAct::kWake)).code, Code::kMachineWakeFailed);
+  MachineFixture fixture;
+  fixture.add_machine(by_command({"/bin/sleep", "1000"}, milliseconds(100)));
+  EXPECT_EQ(error_of(fixture.act(MachineAct::kWake)).code, Code::kMachineWakeFailed);
 }
 
 TEST(MachineRunner, AWakeCommandThatIsNotThereFailsTheWake) {
-  MachineHouse house;
-  house.add_machine(by_command({"/nonesuch/wake"}));
-  EXPECT_EQ(error_of(house.act(MachineAct::kWake)).code, Code::kMachineWakeFailed);
+  MachineFixture fixture;
+  fixture.add_machine(by_command({"/nonesuch/wake"}));
+  EXPECT_EQ(error_of(fixture.act(MachineAct::kWake)).code, Code::kMachineWakeFailed);
 }
 
 TEST(MachineRunner, AWakeRequestIsAPost) {
-  MachineHouse house;
+  MachineFixture fixture;
   WebServer web({{"/wake", kCreated}});
   schemas::WakeRule rule;
   rule.http = web.url("/wake");
-  house.add_machine(rule);
-  EXPECT_TRUE(std::holds_alternative<Done>(house.act(MachineAct::kWake)));
+  fixture.add_machine(rule);
+  EXPECT_TRUE(std::holds_alternative<Done>(fixture.act(MachineAct::kWake)));
   EXPECT_EQ(web.last_head().substr(0, 10), "POST /wake");
 }
 
 TEST(MachineRunner, AWakeRequestThatIsRefusedFailsTheWake) {
-  MachineHouse house;
+  MachineFixture fixture;
   WebServer web({{"/wake", kBroken}});
   schemas::WakeRule rule;
   rule.http = web.url("/wake");
-  house.add_machine(rule);
-  const auto error = error_of(house.act(MachineAct::kWake));
+  fixture.add_machine(rule);
+  const auto error = error_of(fixture.act(MachineAct::kWake));
   EXPECT_EQ(error.code, Code::kMachineWakeFailed);
   EXPECT_EQ(error.message, "the wake request was answered with status 500");
 }
 
 TEST(MachineRunner, AMachineThatAnswersItsProbeIsAwake) {
-  MachineHouse house;
+  MachineFixture fixture;
   WebServer web({{"/up", kCreated}});
-  house.add_machine(by_probe(web.url("/up"), milliseconds(10'000)));
-  EXPECT_TRUE(std::holds_alternative<Done>(house.act(MachineAct::kWake)));
+  fixture.add_machine(by_probe(web.url("/up"), milliseconds(10'000)));
+  EXPECT_TRUE(std::holds_alternative<Done>(fixture.act(MachineAct::kWake)));
 }
 
 TEST(MachineRunner, APortThatTakesAConnectionAnswersItsProbe) {
-  MachineHouse house;
+  MachineFixture fixture;
   WebServer web({});
-  house.add_machine(by_probe("tcp://" + web.host(), milliseconds(10'000)));
-  EXPECT_TRUE(std::holds_alternative<Done>(house.act(MachineAct::kWake)));
+  fixture.add_machine(by_probe("tcp://" + web.host(), milliseconds(10'000)));
+  EXPECT_TRUE(std::holds_alternative<Done>(fixture.act(MachineAct::kWake)));
 }
 
 TEST(MachineRunner, AProbeThatNobodyAnswersFailsTheWakeAtItsTimeout) {
-  MachineHouse house;
-  house.add_machine(by_probe("tcp://127.0.0.1:1", milliseconds(50)));
-  const auto error = error_of(house.act(MachineAct::kWake));
+  MachineFixture fixture;
+  fixture.add_machine(by_probe("tcp://127.0.0.1:1", milliseconds(50)));
+  const auto error = error_of(fixture.act(MachineAct::kWake));
   EXPECT_EQ(error.code, Code::kMachineWakeFailed);
   EXPECT_EQ(error.message, "the machine did not answer at tcp://127.0.0.1:1 within 50 ms");
-  EXPECT_EQ(house.driver.asked(), Acts{});
+  EXPECT_EQ(fixture.driver.asked(), Acts{});
 }
 
 TEST(MachineRunner, AWakeThatIsToldToStopIsLeftToAnotherWorker) {
-  MachineHouse house;
-  house.add_machine(by_probe("tcp://127.0.0.1:1", milliseconds(600'000)));
-  const auto attempt = house.begin(MachineAct::kWake);
+  MachineFixture fixture;
+  fixture.add_machine(by_probe("tcp://127.0.0.1:1", milliseconds(600'000)));
+  const auto attempt = fixture.begin(MachineAct::kWake);
   attempt->stop(Stop::kDrain);
   EXPECT_TRUE(std::holds_alternative<Lost>(attempt->outcome()));
 }
 
 TEST(MachineRunner, AnActDoesNotBeginOnceTheLeaseIsNearlyOver) {
-  MachineHouse house;
-  house.add_machine();
-  house.may_start = false;
-  EXPECT_TRUE(std::holds_alternative<Lost>(house.act(MachineAct::kWake)));
-  EXPECT_EQ(house.driver.asked(), Acts{});
+  MachineFixture fixture;
+  fixture.add_machine();
+  fixture.may_start = false;
+  EXPECT_TRUE(std::holds_alternative<Lost>(fixture.act(MachineAct::kWake)));
+  EXPECT_EQ(fixture.driver.asked(), Acts{});
 }
 
 TEST(MachineRunner, AMachineThatCannotBeReachedIsToldApartFromOneThatDoesNotWake) {
-  MachineHouse house;
-  house.add_machine();
-  house.driver.start_error = base::error(Code::kMachineNotRoutable, "no route");
-  EXPECT_EQ(error_of(house.act(MachineAct::kWake)).code, Code::kMachineNotRoutable);
-  house.driver.start_error = base::error(Code::kInternal, "no loop device is left");
-  const auto error = error_of(house.act(MachineAct::kReboot));
+  MachineFixture fixture;
+  fixture.add_machine();
+  fixture.driver.start_error = base::error(Code::kMachineNotRoutable, "no route");
+  EXPECT_EQ(error_of(fixture.act(MachineAct::kWake)).code, Code::kMachineNotRoutable);
+  fixture.driver.start_error = base::error(Code::kInternal, "no loop device is left");
+  const auto error = error_of(fixture.act(MachineAct::kReboot));
   EXPECT_EQ(error.code, Code::kMachineWakeFailed);
   EXPECT_EQ(error.message, "no loop device is left");
 }
 
 TEST(MachineRunner, AStartThatFailsIsOneLineOfTheLogWithWhatTheDriverSaysToItAlone) {
-  MachineHouse house;
-  house.add_machine();
+  MachineFixture fixture;
+  fixture.add_machine();
   base::Error refused = base::error(Code::kMachineNotRoutable, "its host refuses the connection");
   refused.details = R"({"said":"port 22"})";
-  house.driver.start_error = refused;
+  fixture.driver.start_error = refused;
   ::testing::internal::CaptureStderr();
   base::log_start(base::LogFormat::kText, base::LogLevel::kWarn);
-  const auto error = error_of(house.act(MachineAct::kReboot));
+  const auto error = error_of(fixture.act(MachineAct::kReboot));
   base::log_stop();
   const std::string log = ::testing::internal::GetCapturedStderr();
   EXPECT_EQ(error.message, "its host refuses the connection");
   EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 1) << log;
-  for (const std::string& told : {std::string("machine_act_failed"), schemas::machine_id(house.machine.id),
-                                  std::string("act=reboot"), error.message, std::string("port 22")}) {
+  for (const std::string& told :
+       {std::string("machine_operation_failed"), schemas::machine_id(fixture.machine.id),
+        std::string("act=reboot"), error.message, std::string("port 22")}) {
     EXPECT_NE(log.find(told), std::string::npos) << told << " in " << log;
   }
 }
 
 TEST(MachineRunner, AMachineOfADriverThatIsNotHereIsNotRoutable) {
-  MachineHouse house;
-  house.add_machine();
-  house.has_driver = false;
-  EXPECT_EQ(error_of(house.act(MachineAct::kWake)).code, Code::kMachineNotRoutable);
+  MachineFixture fixture;
+  fixture.add_machine();
+  fixture.has_driver = false;
+  EXPECT_EQ(error_of(fixture.act(MachineAct::kWake)).code, Code::kMachineNotRoutable);
 }
 
 TEST(MachineRunner, SshSessionsEndBeforeAMachineStops) {
-  MachineHouse house;
-  house.add_machine();
-  EXPECT_TRUE(std::holds_alternative<Done>(house.act(MachineAct::kSleep)));
-  EXPECT_EQ(house.driver.asked(), (Acts{"close_ssh", "stop"}));
-  EXPECT_TRUE(std::holds_alternative<Done>(house.act(MachineAct::kReboot)));
-  EXPECT_EQ(house.driver.asked(), (Acts{"close_ssh", "stop", "close_ssh", "stop", "start"}));
+  MachineFixture fixture;
+  fixture.add_machine();
+  EXPECT_TRUE(std::holds_alternative<Done>(fixture.act(MachineAct::kSleep)));
+  EXPECT_EQ(fixture.driver.asked(), (Acts{"close_ssh", "stop"}));
+  EXPECT_TRUE(std::holds_alternative<Done>(fixture.act(MachineAct::kReboot)));
+  EXPECT_EQ(fixture.driver.asked(), (Acts{"close_ssh", "stop", "close_ssh", "stop", "start"}));
 }
 
 TEST(MachineRunner, AMachineIsDestroyedOnceNoExecutionRunsOnIt) {
-  MachineHouse house;
-  house.add_machine();
-  const storage::Lease execution = house.run_execution();
-  const auto attempt = house.begin(MachineAct::kDestroy);
+  MachineFixture fixture;
+  fixture.add_machine();
+  const storage::Lease execution = fixture.run_execution();
+  const auto attempt = fixture.begin(MachineAct::kDestroy);
   EXPECT_FALSE(attempt->is_over());
-  EXPECT_EQ(house.driver.asked(), Acts{});
-  house.end_execution(execution);
+  EXPECT_EQ(fixture.driver.asked(), Acts{});
+  fixture.end_execution(execution);
   EXPECT_TRUE(std::holds_alternative<Done>(attempt->outcome()));
-  EXPECT_EQ(house.driver.asked(), (Acts{"close_ssh", "destroy"}));
+  EXPECT_EQ(fixture.driver.asked(), (Acts{"close_ssh", "destroy"}));
 }
 
 TEST(MachineRunner, OpeningSshTellsTheEndpoint) {
-  MachineHouse house;
-  house.add_machine();
-  const auto result = result_of(house.act(MachineAct::kOpenSsh));
+  MachineFixture fixture;
+  fixture.add_machine();
+  const auto result = result_of(fixture.act(MachineAct::kOpenSsh));
   ASSERT_TRUE(result.ssh);
   EXPECT_EQ(result.ssh->host, "127.0.0.1");
   EXPECT_EQ(result.ssh->port, 2201);
 }
 
 TEST(MachineRunner, AMachineThatIsGoneFailsItsAct) {
-  MachineHouse house;
-  house.machine.id = base::Uuid::make(house.house.clock->wall());
-  EXPECT_EQ(error_of(house.act(MachineAct::kWake)).code, Code::kMachineNotFound);
+  MachineFixture fixture;
+  fixture.machine.id = base::Uuid::make(fixture.fixture.clock->wall());
+  EXPECT_EQ(error_of(fixture.act(MachineAct::kWake)).code, Code::kMachineNotFound);
 }
 
 }  // namespace

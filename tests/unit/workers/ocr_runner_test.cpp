@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "tests/unit/workers/ocr_house.h"
+#include "tests/unit/workers/ocr_fixture.h"
 
 namespace millrace::workers {
 namespace {
@@ -14,9 +14,9 @@ using base::Code;
 using schemas::JobStatus;
 
 TEST(OcrRunner, ASmallDocumentIsReadInOneAttempt) {
-  OcrHouse ocr;
+  OcrFixture ocr;
   const auto job = ocr.submit_small();
-  ASSERT_TRUE(ocr.house.reaches(job, JobStatus::kSucceeded));
+  ASSERT_TRUE(ocr.fixture.reaches(job, JobStatus::kSucceeded));
   const auto reply = ocr.reply(job);
   EXPECT_EQ(reply.at("model"), "vendor-ocr-latest");
   ASSERT_EQ(reply.at("pages").size(), 3U);
@@ -24,66 +24,66 @@ TEST(OcrRunner, ASmallDocumentIsReadInOneAttempt) {
   EXPECT_EQ(reply["pages"][1]["dimensions"]["dpi"], 200);
   EXPECT_EQ(reply["usage_info"]["pages_processed"], 3);
   EXPECT_EQ(reply["usage_info"]["doc_size_bytes"], 20);
-  EXPECT_EQ(ocr.house.view(job).progress_done, 3);
-  EXPECT_EQ(ocr.house.view(job).progress_total, 3);
+  EXPECT_EQ(ocr.fixture.view(job).progress_done, 3);
+  EXPECT_EQ(ocr.fixture.view(job).progress_total, 3);
 }
 
 TEST(OcrRunner, OnlyTheChosenPagesAreRead) {
-  OcrHouse ocr;
+  OcrFixture ocr;
   const auto job = ocr.submit_small({2});
-  ASSERT_TRUE(ocr.house.reaches(job, JobStatus::kSucceeded));
+  ASSERT_TRUE(ocr.fixture.reaches(job, JobStatus::kSucceeded));
   EXPECT_EQ(ocr.reply(job).at("pages").size(), 1U);
   EXPECT_EQ(ocr.engine->reads_of(0), 0);
 }
 
 TEST(OcrRunner, APageOutOfRangeIsAnInvalidField) {
-  OcrHouse ocr;
+  OcrFixture ocr;
   const auto job = ocr.submit_small({7});
-  ASSERT_TRUE(ocr.house.reaches(job, JobStatus::kFailed));
-  EXPECT_EQ(ocr.house.view(job).error->code, Code::kInvalidField);
-  EXPECT_EQ(ocr.house.view(job).error->param, "pages");
+  ASSERT_TRUE(ocr.fixture.reaches(job, JobStatus::kFailed));
+  EXPECT_EQ(ocr.fixture.view(job).error->code, Code::kInvalidField);
+  EXPECT_EQ(ocr.fixture.view(job).error->param, "pages");
   EXPECT_EQ(ocr.engine->calls(), 0);
 }
 
 TEST(OcrRunner, ADocumentsOwnFaultFailsItAtOnce) {
-  OcrHouse ocr(
+  OcrFixture ocr(
       [](ScriptedEngine& e) { e.refuses = base::error(Code::kDocumentEncrypted, "it has a password"); });
   const auto job = ocr.submit_small();
-  ASSERT_TRUE(ocr.house.reaches(job, JobStatus::kFailed));
-  EXPECT_EQ(ocr.house.view(job).error->code, Code::kDocumentEncrypted);
-  EXPECT_EQ(ocr.house.view(job).error->param, schemas::kDocumentField);
-  EXPECT_EQ(ocr.house.view(job).attempt, 1);
+  ASSERT_TRUE(ocr.fixture.reaches(job, JobStatus::kFailed));
+  EXPECT_EQ(ocr.fixture.view(job).error->code, Code::kDocumentEncrypted);
+  EXPECT_EQ(ocr.fixture.view(job).error->param, schemas::kDocumentField);
+  EXPECT_EQ(ocr.fixture.view(job).attempt, 1);
 }
 
 TEST(OcrRunner, UnderANameThatIsNotItsOwnTheLocalEngineReadsNothing) {
-  OcrHouse ocr;
+  OcrFixture ocr;
   for (const bool by_provider : {true, false}) {
     schemas::OcrSpec spec;
     spec.model = "team/reader";
     spec.by_provider = by_provider;
     spec.inline_document = "%PDF-1.4";
     const auto job = ocr.submit(std::move(spec));
-    ASSERT_TRUE(ocr.house.reaches(job, JobStatus::kFailed));
-    EXPECT_EQ(ocr.house.view(job).error->code, Code::kModelNotFound);
-    EXPECT_EQ(ocr.house.view(job).attempt, 1);
+    ASSERT_TRUE(ocr.fixture.reaches(job, JobStatus::kFailed));
+    EXPECT_EQ(ocr.fixture.view(job).error->code, Code::kModelNotFound);
+    EXPECT_EQ(ocr.fixture.view(job).attempt, 1);
   }
   EXPECT_EQ(ocr.engine->calls(), 0);
 }
 
 TEST(OcrRunner, AJobOfAProvidersModelThatHasGoneIsNotReadHereUnderItsName) {
-  OcrHouse ocr;
+  OcrFixture ocr;
   schemas::OcrSpec spec;
   spec.model = "mistral-ocr-latest";  // the provider's where there is one, when the job is accepted
   spec.by_provider = true;
   spec.inline_document = "%PDF-1.4";
-  ASSERT_TRUE(ocr.house.reaches(ocr.submit(std::move(spec)), JobStatus::kFailed));
+  ASSERT_TRUE(ocr.fixture.reaches(ocr.submit(std::move(spec)), JobStatus::kFailed));
   EXPECT_EQ(ocr.engine->calls(), 0);
 }
 
 TEST(OcrRunner, ALargeDocumentIsSplitAndMerged) {
-  OcrHouse ocr([](ScriptedEngine& e) { e.pages = 21; });
+  OcrFixture ocr([](ScriptedEngine& e) { e.pages = 21; });
   const auto job = ocr.submit_small();
-  ASSERT_TRUE(ocr.house.reaches(job, JobStatus::kSucceeded));
+  ASSERT_TRUE(ocr.fixture.reaches(job, JobStatus::kSucceeded));
   const auto reply = ocr.reply(job);
   ASSERT_EQ(reply.at("pages").size(), 21U);
   for (int page = 0; page < 21; ++page) {
@@ -91,53 +91,53 @@ TEST(OcrRunner, ALargeDocumentIsSplitAndMerged) {
     EXPECT_EQ(ocr.engine->reads_of(page), 1);
   }
   EXPECT_EQ(ocr.engine->calls(), 3);
-  EXPECT_EQ(ocr.house.view(job).progress_total, 21);
+  EXPECT_EQ(ocr.fixture.view(job).progress_total, 21);
 }
 
 TEST(OcrRunner, PagesAboveTheInlineBoundTravelAsBlobs) {
-  OcrHouse ocr([](ScriptedEngine& e) { e.page_bytes = 50'000; });
+  OcrFixture ocr([](ScriptedEngine& e) { e.page_bytes = 50'000; });
   const auto job = ocr.submit_small();
-  ASSERT_TRUE(ocr.house.reaches(job, JobStatus::kSucceeded));
+  ASSERT_TRUE(ocr.fixture.reaches(job, JobStatus::kSucceeded));
   EXPECT_GT(ocr.reply(job)["pages"][2]["markdown"].get<std::string>().size(), 50'000U);
 }
 
 TEST(OcrRunner, AReplyAboveItsBoundFailsTheJobWithTheSettingsName) {
-  OcrHouse ocr([](ScriptedEngine& e) { e.page_bytes = 50'000; }, {.reply_bytes_max = 100'000});
+  OcrFixture ocr([](ScriptedEngine& e) { e.page_bytes = 50'000; }, {.reply_bytes_max = 100'000});
   const auto job = ocr.submit_small();
-  ASSERT_TRUE(ocr.house.reaches(job, JobStatus::kFailed));
-  const auto view = ocr.house.view(job);
+  ASSERT_TRUE(ocr.fixture.reaches(job, JobStatus::kFailed));
+  const auto view = ocr.fixture.view(job);
   EXPECT_EQ(view.error->code, Code::kDocumentTooLarge);
   EXPECT_NE(view.error->message.find("ocr.reply_max"), std::string::npos) << view.error->message;
   EXPECT_EQ(view.attempt, 1);
 }
 
 TEST(OcrRunner, AReplyJustWithinItsBoundIsDelivered) {
-  OcrHouse free([](ScriptedEngine& e) { e.page_bytes = 50'000; });
+  OcrFixture free([](ScriptedEngine& e) { e.page_bytes = 50'000; });
   const auto first = free.submit_small();
-  ASSERT_TRUE(free.house.reaches(first, JobStatus::kSucceeded));
+  ASSERT_TRUE(free.fixture.reaches(first, JobStatus::kSucceeded));
   const auto bytes = static_cast<std::int64_t>(free.reply(first).dump().size());
-  OcrHouse bound([](ScriptedEngine& e) { e.page_bytes = 50'000; }, {.reply_bytes_max = bytes + 200});
+  OcrFixture bound([](ScriptedEngine& e) { e.page_bytes = 50'000; }, {.reply_bytes_max = bytes + 200});
   const auto second = bound.submit_small();
-  ASSERT_TRUE(bound.house.reaches(second, JobStatus::kSucceeded));
+  ASSERT_TRUE(bound.fixture.reaches(second, JobStatus::kSucceeded));
   EXPECT_EQ(bound.reply(second), free.reply(first));
 }
 
 TEST(OcrRunner, ADocumentWithoutAGoodPageLeavesNoFileBehind) {
-  OcrHouse ocr([](ScriptedEngine& e) {
+  OcrFixture ocr([](ScriptedEngine& e) {
     for (int page = 0; page < e.pages; ++page) {
       e.failing[page] = base::error(Code::kPageTimeout, std::string(20'000, 'x'));
     }
   });
   const auto job = ocr.submit_small();
-  ASSERT_TRUE(ocr.house.reaches(job, JobStatus::kFailed));
-  EXPECT_EQ(ocr.house.view(job).error->code, Code::kPageTimeout);
-  EXPECT_TRUE(std::filesystem::is_empty(ocr.house.dir.path() / "blobs" / "incoming"));
+  ASSERT_TRUE(ocr.fixture.reaches(job, JobStatus::kFailed));
+  EXPECT_EQ(ocr.fixture.view(job).error->code, Code::kPageTimeout);
+  EXPECT_TRUE(std::filesystem::is_empty(ocr.fixture.dir.path() / "blobs" / "incoming"));
 }
 
 TEST(OcrRunner, AFailedPageLeavesTheOthers) {
-  OcrHouse ocr([](ScriptedEngine& e) { e.failing[1] = base::error(Code::kPageTimeout, "too slow"); });
+  OcrFixture ocr([](ScriptedEngine& e) { e.failing[1] = base::error(Code::kPageTimeout, "too slow"); });
   const auto job = ocr.submit_small();
-  ASSERT_TRUE(ocr.house.reaches(job, JobStatus::kSucceeded));
+  ASSERT_TRUE(ocr.fixture.reaches(job, JobStatus::kSucceeded));
   const auto reply = ocr.reply(job);
   EXPECT_EQ(reply["pages"][1]["error"]["code"], "page_timeout");
   EXPECT_EQ(reply["pages"][1]["dimensions"], nullptr);
@@ -145,19 +145,19 @@ TEST(OcrRunner, AFailedPageLeavesTheOthers) {
 }
 
 TEST(OcrRunner, ADocumentWithoutAGoodPageFailsWithTheFirstError) {
-  OcrHouse ocr([](ScriptedEngine& e) {
+  OcrFixture ocr([](ScriptedEngine& e) {
     e.pages = 1;
     e.failing[0] = base::error(Code::kPageTimeout, "too slow");
   });
   const auto job = ocr.submit_small();
-  ASSERT_TRUE(ocr.house.reaches(job, JobStatus::kFailed));
-  EXPECT_EQ(ocr.house.view(job).error->code, Code::kPageTimeout);
+  ASSERT_TRUE(ocr.fixture.reaches(job, JobStatus::kFailed));
+  EXPECT_EQ(ocr.fixture.view(job).error->code, Code::kPageTimeout);
 }
 
 TEST(OcrRunner, APageThatEndsItsChildFailsAloneAfterThreeCrashes) {
-  OcrHouse ocr([](ScriptedEngine& e) { e.killers = {1}; });
+  OcrFixture ocr([](ScriptedEngine& e) { e.killers = {1}; });
   const auto job = ocr.submit_small();
-  ASSERT_TRUE(ocr.house.reaches(job, JobStatus::kSucceeded));
+  ASSERT_TRUE(ocr.fixture.reaches(job, JobStatus::kSucceeded));
   const auto reply = ocr.reply(job);
   EXPECT_EQ(reply["pages"][0]["markdown"], "page 0");
   EXPECT_EQ(reply["pages"][1]["error"]["code"], "page_failed");
@@ -168,14 +168,14 @@ TEST(OcrRunner, APageThatEndsItsChildFailsAloneAfterThreeCrashes) {
 }
 
 TEST(OcrRunner, ARangeOfASplitDocumentThatEndsItsChildIsTriedAgainAlone) {
-  OcrHouse ocr(
+  OcrFixture ocr(
       [](ScriptedEngine& e) {
         e.pages = 6;
         e.killers = {3};
       },
       {.range_pages = 2});
   const auto job = ocr.submit_small();
-  ASSERT_TRUE(ocr.house.reaches(job, JobStatus::kSucceeded));
+  ASSERT_TRUE(ocr.fixture.reaches(job, JobStatus::kSucceeded));
   const auto reply = ocr.reply(job);
   EXPECT_EQ(reply["usage_info"]["pages_processed"], 5);
   EXPECT_EQ(reply["pages"][3]["error"]["code"], "page_failed");
@@ -184,7 +184,7 @@ TEST(OcrRunner, ARangeOfASplitDocumentThatEndsItsChildIsTriedAgainAlone) {
 }
 
 TEST(OcrRunner, ADocumentByUrlIsFetchedOnce) {
-  OcrHouse ocr([](ScriptedEngine& e) {
+  OcrFixture ocr([](ScriptedEngine& e) {
     e.pages = 2;
     e.killers = {1};
   });
@@ -192,13 +192,13 @@ TEST(OcrRunner, ADocumentByUrlIsFetchedOnce) {
   schemas::OcrSpec spec;
   spec.document_url = "https://example.org/a.pdf";
   const auto job = ocr.submit(spec);
-  ASSERT_TRUE(ocr.house.reaches(job, JobStatus::kSucceeded));
+  ASSERT_TRUE(ocr.fixture.reaches(job, JobStatus::kSucceeded));
   EXPECT_EQ(ocr.fetches, 1);
   EXPECT_EQ(ocr.reply(job)["usage_info"]["doc_size_bytes"], 16);
 }
 
 TEST(OcrRunner, ARefusedUrlFailsAndAnUnreachableOneIsTriedAgain) {
-  OcrHouse ocr;
+  OcrFixture ocr;
   ocr.urls.emplace("https://refused", base::error(Code::kFetchRefused, "a private address", "document_url"));
   base::Error later = base::error(Code::kFetchFailed, "503");
   later.retry_after = std::chrono::milliseconds(1);
@@ -208,13 +208,13 @@ TEST(OcrRunner, ARefusedUrlFailsAndAnUnreachableOneIsTriedAgain) {
   down.document_url = "https://down";
   const auto first = ocr.submit(refused);
   const auto second = ocr.submit(down);
-  EXPECT_TRUE(ocr.house.reaches(first, JobStatus::kFailed));
-  EXPECT_EQ(ocr.house.view(first).error->code, Code::kFetchRefused);
-  EXPECT_EQ(ocr.house.view(first).error->param, schemas::kDocumentField);
-  EXPECT_EQ(ocr.house.view(first).attempt, 1);
-  ASSERT_TRUE(ocr.house.reaches(second, JobStatus::kFailed));
-  EXPECT_EQ(ocr.house.view(second).error->code, Code::kFetchFailed);
-  EXPECT_EQ(ocr.house.view(second).attempt, jobs::policy(schemas::Kind::kOcr).attempts_max);
+  EXPECT_TRUE(ocr.fixture.reaches(first, JobStatus::kFailed));
+  EXPECT_EQ(ocr.fixture.view(first).error->code, Code::kFetchRefused);
+  EXPECT_EQ(ocr.fixture.view(first).error->param, schemas::kDocumentField);
+  EXPECT_EQ(ocr.fixture.view(first).attempt, 1);
+  ASSERT_TRUE(ocr.fixture.reaches(second, JobStatus::kFailed));
+  EXPECT_EQ(ocr.fixture.view(second).error->code, Code::kFetchFailed);
+  EXPECT_EQ(ocr.fixture.view(second).attempt, jobs::policy(schemas::Kind::kOcr).attempts_max);
 }
 
 // A blob whose first opening throws, as a library does when memory runs out.
@@ -230,16 +230,16 @@ class ThrowingOnce final : public storage::StagedBlob {
 };
 
 TEST(OcrRunner, AStepThatThrowsEndsTheAttemptAndTheNextOneSucceeds) {
-  OcrHouse ocr;
+  OcrFixture ocr;
   const std::string url = "https://example.org/a.pdf";
   ocr.urls.emplace(url, std::string("%PDF-1.4 fetched"));
   ocr.wrap = [](storage::Staged staged) { return std::make_shared<ThrowingOnce>(std::move(staged)); };
   schemas::OcrSpec spec;
   spec.document_url = url;
   const auto job = ocr.submit(spec);
-  ASSERT_TRUE(ocr.house.reaches(job, JobStatus::kSucceeded));
-  EXPECT_EQ(ocr.house.view(job).attempt, 2);
-  const auto events = storage::JobQueries(*ocr.house.store).events("default", job, 0, 100);
+  ASSERT_TRUE(ocr.fixture.reaches(job, JobStatus::kSucceeded));
+  EXPECT_EQ(ocr.fixture.view(job).attempt, 2);
+  const auto events = storage::JobQueries(*ocr.fixture.store).events("default", job, 0, 100);
   ASSERT_TRUE(events);
   const bool told = std::any_of(events->begin(), events->end(), [](const schemas::JobEvent& event) {
     return event.data.find(base::name(Code::kInternal)) != std::string::npos;
@@ -248,13 +248,13 @@ TEST(OcrRunner, AStepThatThrowsEndsTheAttemptAndTheNextOneSucceeds) {
 }
 
 TEST(OcrRunner, ACancelEndsTheEnginesCallWithinAHeartbeat) {
-  OcrHouse ocr([](ScriptedEngine& e) { e.hangs = true; });
+  OcrFixture ocr([](ScriptedEngine& e) { e.hangs = true; });
   const auto job = ocr.submit_small();
   ASSERT_TRUE(support::wait_until([&] { return ocr.engine->calls() == 1; }));
   Answer<schemas::JobView> cancelled;
-  jobs::Control(*ocr.house.store, *ocr.house.clock).cancel({"default"}, job, cancelled.take());
+  jobs::Control(*ocr.fixture.store, *ocr.fixture.clock).cancel({"default"}, job, cancelled.take());
   ASSERT_TRUE(cancelled.wait());
-  EXPECT_TRUE(ocr.house.reaches(job, JobStatus::kCancelled));
+  EXPECT_TRUE(ocr.fixture.reaches(job, JobStatus::kCancelled));
 }
 
 }  // namespace

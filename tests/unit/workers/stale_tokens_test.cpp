@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "tests/unit/workers/house.h"
+#include "tests/unit/workers/worker_fixture.h"
 
 namespace millrace::workers {
 namespace {
@@ -14,7 +14,7 @@ class TokensByHand final : public bus::Dispatch {
   void subscribe(schemas::Kind /*kind*/, std::string /*worker*/, OnToken on_token) override {
     on_token_ = std::move(on_token);
   }
-  void set_room(schemas::Kind /*kind*/, std::size_t /*tokens*/) override {}
+  void set_capacity(schemas::Kind /*kind*/, std::size_t /*tokens*/) override {}
   base::Status start() override { return {}; }
   void stop(milliseconds /*deadline*/) override {}
   bus::HealthReport health() const override { return {}; }
@@ -34,27 +34,28 @@ class TokensByHand final : public bus::Dispatch {
 
 TEST(Delivery, Rule10_ATokenWhoseJobIsOverCostsNoWrite) {
   TokensByHand broker;
-  House house({.with_worker = false});
-  house.script.instant = true;
+  WorkerFixture fixture({.with_worker = false});
+  fixture.script.instant = true;
   Worker::Options options;
-  options.data_dir = house.dir.str();
+  options.data_dir = fixture.dir.str();
   options.lease = {milliseconds(60'000), milliseconds(240'000), milliseconds(60'000)};
   options.look_min = options.look_max = milliseconds(60'000);
-  const Worker::Ground ground{*house.store, broker, house.pool, *house.clock, house.metrics};
-  house.worker = Worker::make(options, ground).value();
-  house.worker->add(schemas::Kind::kOcr, 2, std::make_unique<ScriptedRunner>(house.script));
-  house.worker->start();
-  const auto job = house.submit();
+  const Worker::Dependencies dependencies{*fixture.store, broker, fixture.pool, *fixture.clock,
+                                          fixture.metrics};
+  fixture.worker = Worker::make(options, dependencies).value();
+  fixture.worker->add(schemas::Kind::kOcr, 2, std::make_unique<ScriptedRunner>(fixture.script));
+  fixture.worker->start();
+  const auto job = fixture.submit();
   const bus::Token token{.job = job, .epoch = 1, .tenant = "default", .traceparent = {}};
   ASSERT_TRUE(broker.hand(token));
-  ASSERT_TRUE(house.reaches(job, schemas::JobStatus::kSucceeded));
+  ASSERT_TRUE(fixture.reaches(job, schemas::JobStatus::kSucceeded));
   const auto costs_nothing = [&] {
-    const auto before = house.store->stats().operations_total;
+    const auto before = fixture.store->stats().operations_total;
     for (int i = 0; i < 5; ++i) EXPECT_TRUE(broker.hand(token));
-    return house.store->stats().operations_total == before;
+    return fixture.store->stats().operations_total == before;
   };
   EXPECT_TRUE(support::wait_until(costs_nothing));
-  EXPECT_EQ(house.script.started(), 1U);
+  EXPECT_EQ(fixture.script.started(), 1U);
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 
 #include "tests/unit/inference/chat_ground.h"
 #include "tests/unit/inference/scripted_upstream.h"
-#include "tests/unit/workers/stt_house.h"
+#include "tests/unit/workers/stt_fixture.h"
 #include "workers/speech/stt_task.h"
 
 namespace millrace::workers {
@@ -17,11 +17,11 @@ using base::Code;
 using schemas::JobStatus;
 
 TEST(SttRunner, AShortRecordingIsHeardInOneAttempt) {
-  SttHouse stt;
+  SttFixture stt;
   schemas::TranscriptionSpec spec;
   spec.style.form = schemas::TranscriptForm::kSrt;
   const auto job = stt.submit(spec);
-  ASSERT_TRUE(stt.house.reaches(job, JobStatus::kSucceeded));
+  ASSERT_TRUE(stt.fixture.reaches(job, JobStatus::kSucceeded));
   const auto [transcript, style] = stt.transcript(job);
   EXPECT_EQ(style.form, schemas::TranscriptForm::kSrt);
   EXPECT_EQ(transcript.language, "english");
@@ -30,17 +30,17 @@ TEST(SttRunner, AShortRecordingIsHeardInOneAttempt) {
   ASSERT_EQ(transcript.segments.size(), 2u);
   EXPECT_EQ(transcript.segments[1].start, 30.0);
   EXPECT_EQ(transcript.words.size(), 2u);
-  EXPECT_EQ(stt.house.view(job).progress_done, 2);
-  EXPECT_EQ(stt.house.view(job).progress_total, 2);
+  EXPECT_EQ(stt.fixture.view(job).progress_done, 2);
+  EXPECT_EQ(stt.fixture.view(job).progress_total, 2);
   EXPECT_EQ(stt.listener->calls(), 1);
-  const auto types = stt.house.event_types(job);
+  const auto types = stt.fixture.event_types(job);
   EXPECT_EQ(std::count(types.begin(), types.end(), "piece"), 2);
 }
 
 TEST(SttRunner, ALongRecordingIsSharedOutEvenlyAndJoinedInOrder) {
-  SttHouse stt([](ScriptedListener& l) { l.pieces = 10; });
+  SttFixture stt([](ScriptedListener& l) { l.pieces = 10; });
   const auto job = stt.submit();
-  ASSERT_TRUE(stt.house.reaches(job, JobStatus::kSucceeded));
+  ASSERT_TRUE(stt.fixture.reaches(job, JobStatus::kSucceeded));
   const auto [transcript, style] = stt.transcript(job);
   EXPECT_EQ(transcript.seconds, 300.0);
   ASSERT_EQ(transcript.segments.size(), 10u);
@@ -49,13 +49,13 @@ TEST(SttRunner, ALongRecordingIsSharedOutEvenlyAndJoinedInOrder) {
     EXPECT_EQ(stt.listener->times_heard(piece), 1);
   }
   EXPECT_EQ(stt.listener->calls(), 3);
-  EXPECT_EQ(stt.house.view(job).progress_total, 10);
+  EXPECT_EQ(stt.fixture.view(job).progress_total, 10);
 }
 
 TEST(SttRunner, AShortRecordingIsSharedOutToAllThatCanHearAtOnce) {
-  SttHouse stt([](ScriptedListener& l) { l.pieces = 3; }, {.shares_min = 2});
+  SttFixture stt([](ScriptedListener& l) { l.pieces = 3; }, {.shares_min = 2});
   const auto job = stt.submit();
-  ASSERT_TRUE(stt.house.reaches(job, JobStatus::kSucceeded));
+  ASSERT_TRUE(stt.fixture.reaches(job, JobStatus::kSucceeded));
   EXPECT_EQ(stt.transcript(job).transcript.text, "Piece 0 Piece 1 Piece 2");
   EXPECT_EQ(stt.listener->calls(), 2);
 }
@@ -79,58 +79,59 @@ TEST(SttRunner, SharesAreAsLongAsEachOtherHoweverLongTheirPieces) {
 }
 
 TEST(SttRunner, ThereAreNoMoreSharesThanPieces) {
-  SttHouse stt([](ScriptedListener& l) { l.pieces = 1; }, {.shares_min = 8});
+  SttFixture stt([](ScriptedListener& l) { l.pieces = 1; }, {.shares_min = 8});
   const auto job = stt.submit();
-  ASSERT_TRUE(stt.house.reaches(job, JobStatus::kSucceeded));
+  ASSERT_TRUE(stt.fixture.reaches(job, JobStatus::kSucceeded));
   EXPECT_EQ(stt.listener->calls(), 1);
-  const auto types = stt.house.event_types(job);
+  const auto types = stt.fixture.event_types(job);
   EXPECT_EQ(std::count(types.begin(), types.end(), "waiting"), 0);
 }
 
 TEST(SttRunner, SilenceIsAnEmptyTranscriptOfItsLength) {
-  SttHouse stt([](ScriptedListener& l) { l.pieces = 0; });
+  SttFixture stt([](ScriptedListener& l) { l.pieces = 0; });
   const auto job = stt.submit();
-  ASSERT_TRUE(stt.house.reaches(job, JobStatus::kSucceeded));
+  ASSERT_TRUE(stt.fixture.reaches(job, JobStatus::kSucceeded));
   EXPECT_EQ(stt.transcript(job).transcript.text, "");
   EXPECT_EQ(stt.transcript(job).transcript.seconds, 0.0);
   EXPECT_EQ(stt.listener->calls(), 0);
 }
 
 TEST(SttRunner, ARecordingsOwnFaultFailsItAtOnce) {
-  SttHouse stt([](ScriptedListener& l) { l.refuses = base::error(Code::kAudioTooLong, "stt.duration_max"); });
+  SttFixture stt(
+      [](ScriptedListener& l) { l.refuses = base::error(Code::kAudioTooLong, "stt.duration_max"); });
   const auto job = stt.submit();
-  ASSERT_TRUE(stt.house.reaches(job, JobStatus::kFailed));
-  EXPECT_EQ(stt.house.view(job).error->code, Code::kAudioTooLong);
-  EXPECT_EQ(stt.house.view(job).error->param, schemas::kRecordingField);
-  EXPECT_EQ(stt.house.view(job).attempt, 1);
+  ASSERT_TRUE(stt.fixture.reaches(job, JobStatus::kFailed));
+  EXPECT_EQ(stt.fixture.view(job).error->code, Code::kAudioTooLong);
+  EXPECT_EQ(stt.fixture.view(job).error->param, schemas::kRecordingField);
+  EXPECT_EQ(stt.fixture.view(job).attempt, 1);
 }
 
 TEST(SttRunner, APieceThatFailedIsMissingAndTheOwnerIsWarned) {
-  SttHouse stt([](ScriptedListener& l) { l.failing[0] = base::error(Code::kPieceTimeout, "too slow"); });
+  SttFixture stt([](ScriptedListener& l) { l.failing[0] = base::error(Code::kPieceTimeout, "too slow"); });
   const auto job = stt.submit();
-  ASSERT_TRUE(stt.house.reaches(job, JobStatus::kSucceeded));
+  ASSERT_TRUE(stt.fixture.reaches(job, JobStatus::kSucceeded));
   EXPECT_EQ(stt.transcript(job).transcript.text, "Piece 1");
-  const auto types = stt.house.event_types(job);
+  const auto types = stt.fixture.event_types(job);
   EXPECT_EQ(std::count(types.begin(), types.end(), "warning"), 1);
 }
 
 TEST(SttRunner, ARecordingWithoutAGoodPieceFailsWithTheFirstError) {
-  SttHouse stt([](ScriptedListener& l) {
+  SttFixture stt([](ScriptedListener& l) {
     l.failing[0] = base::error(Code::kPieceTimeout, "too slow");
     l.failing[1] = base::error(Code::kPieceFailed, "noise");
   });
   const auto job = stt.submit();
-  ASSERT_TRUE(stt.house.reaches(job, JobStatus::kFailed));
-  EXPECT_EQ(stt.house.view(job).error->code, Code::kPieceTimeout);
+  ASSERT_TRUE(stt.fixture.reaches(job, JobStatus::kFailed));
+  EXPECT_EQ(stt.fixture.view(job).error->code, Code::kPieceTimeout);
 }
 
 TEST(SttRunner, APieceThatEndsItsChildFailsAloneAfterThreeCrashes) {
-  SttHouse stt([](ScriptedListener& l) {
+  SttFixture stt([](ScriptedListener& l) {
     l.pieces = 3;
     l.killers = {1};
   });
   const auto job = stt.submit();
-  ASSERT_TRUE(stt.house.reaches(job, JobStatus::kSucceeded));
+  ASSERT_TRUE(stt.fixture.reaches(job, JobStatus::kSucceeded));
   EXPECT_EQ(stt.transcript(job).transcript.text, "Piece 0 Piece 2");
   EXPECT_EQ(stt.listener->times_heard(0), 1);
   EXPECT_EQ(stt.listener->times_heard(1), 3);
@@ -138,35 +139,35 @@ TEST(SttRunner, APieceThatEndsItsChildFailsAloneAfterThreeCrashes) {
 }
 
 TEST(SttRunner, AKillerPieceTakesOnlyItselfOutOfASharedRecording) {
-  SttHouse stt(
+  SttFixture stt(
       [](ScriptedListener& l) {
         l.pieces = 6;
         l.killers = {3};
       },
       {.range_pieces = 2});
   const auto job = stt.submit();
-  ASSERT_TRUE(stt.house.reaches(job, JobStatus::kSucceeded));
+  ASSERT_TRUE(stt.fixture.reaches(job, JobStatus::kSucceeded));
   EXPECT_EQ(stt.transcript(job).transcript.text, "Piece 0 Piece 1 Piece 2 Piece 4 Piece 5");
 }
 
 TEST(SttRunner, ACancelEndsTheEnginesCallWithinAHeartbeat) {
-  SttHouse stt([](ScriptedListener& l) { l.hangs = true; });
+  SttFixture stt([](ScriptedListener& l) { l.hangs = true; });
   const auto job = stt.submit();
   ASSERT_TRUE(support::wait_until([&] { return stt.listener->calls() == 1; }));
   Answer<schemas::JobView> cancelled;
-  jobs::Control(*stt.house.store, *stt.house.clock).cancel({"default"}, job, cancelled.take());
+  jobs::Control(*stt.fixture.store, *stt.fixture.clock).cancel({"default"}, job, cancelled.take());
   ASSERT_TRUE(cancelled.wait());
-  EXPECT_TRUE(stt.house.reaches(job, JobStatus::kCancelled));
+  EXPECT_TRUE(stt.fixture.reaches(job, JobStatus::kCancelled));
 }
 
 TEST(SttRunner, AJobOfAProvidersModelThatHasGoneIsNotHeardHere) {
-  SttHouse stt;
+  SttFixture stt;
   schemas::TranscriptionSpec spec;
   spec.model = "whisper-1";
   spec.by_provider = true;
   const auto job = stt.submit(spec);
-  ASSERT_TRUE(stt.house.reaches(job, JobStatus::kFailed));
-  EXPECT_EQ(stt.house.view(job).error->code, Code::kModelNotFound);
+  ASSERT_TRUE(stt.fixture.reaches(job, JobStatus::kFailed));
+  EXPECT_EQ(stt.fixture.view(job).error->code, Code::kModelNotFound);
   EXPECT_EQ(stt.listener->calls(), 0);
 }
 
@@ -175,9 +176,11 @@ class FarStt {
  public:
   explicit FarStt(std::vector<std::string> replies, int deaths = 0)
       : upstream(std::move(replies)),
-        ground(far::only_model("team/whisper", "openai", upstream.base_url())),
+        dependencies(far::only_model("team/whisper", "openai", upstream.base_url())),
         pool({}),
-        stt({}, {}, std::make_unique<FarAudio>(ChatSource{ground.chat, ground.loop}, pool), deaths) {}
+        stt({}, {},
+            std::make_unique<ProviderTranscriber>(ChatSource{dependencies.chat, dependencies.loop}, pool),
+            deaths) {}
 
   schemas::JobId submit() {
     schemas::TranscriptionSpec spec;
@@ -188,29 +191,29 @@ class FarStt {
   }
 
   far::ScriptedUpstream upstream;
-  far::ChatGround ground;
+  far::ChatGround dependencies;
   base::Pool pool;
-  SttHouse stt;
+  SttFixture stt;
 };
 
 TEST(SttRunner, AProvidersModelHearsARecordingWholeAndTellsItsLength) {
   FarStt team({far::http(200, R"({"text":"from afar","language":"german","duration":7.5,"segments":[)"
                               R"({"id":0,"start":0,"end":7.5,"text":" from afar"}]})")});
   const auto job = team.submit();
-  ASSERT_TRUE(team.stt.house.reaches(job, JobStatus::kSucceeded));
+  ASSERT_TRUE(team.stt.fixture.reaches(job, JobStatus::kSucceeded));
   const auto transcript = team.stt.transcript(job).transcript;
   EXPECT_EQ(transcript.text, "from afar");
   EXPECT_EQ(transcript.language, "german");
   EXPECT_EQ(transcript.seconds, 7.5);
   EXPECT_EQ(transcript.segments.size(), 1u);
-  EXPECT_EQ(team.stt.house.view(job).progress_done, 1);
+  EXPECT_EQ(team.stt.fixture.view(job).progress_done, 1);
   EXPECT_EQ(team.stt.listener->calls(), 0);
 }
 
 TEST(SttRunner, WhereAProviderTellsNoLengthTheEngineMeasuresIt) {
   FarStt team({far::http(200, R"({"text":"from afar"})")});
   const auto job = team.submit();
-  ASSERT_TRUE(team.stt.house.reaches(job, JobStatus::kSucceeded));
+  ASSERT_TRUE(team.stt.fixture.reaches(job, JobStatus::kSucceeded));
   EXPECT_EQ(team.stt.transcript(job).transcript.seconds, 60.0);
 }
 
@@ -219,8 +222,8 @@ TEST(SttRunner, WhatAProviderHasToldIsNotAskedForAgainAndKeepsItsLanguageAndLeng
                               R"({"id":0,"start":0,"end":7.5,"text":" from afar"}]})")},
               1);
   const auto job = team.submit();
-  ASSERT_TRUE(team.stt.house.reaches(job, JobStatus::kSucceeded));
-  EXPECT_EQ(team.stt.house.view(job).attempt, 2);
+  ASSERT_TRUE(team.stt.fixture.reaches(job, JobStatus::kSucceeded));
+  EXPECT_EQ(team.stt.fixture.view(job).attempt, 2);
   const auto transcript = team.stt.transcript(job).transcript;
   EXPECT_EQ(transcript.text, "from afar");
   EXPECT_EQ(transcript.language, "german");
@@ -231,9 +234,9 @@ TEST(SttRunner, WhatAProviderHasToldIsNotAskedForAgainAndKeepsItsLanguageAndLeng
 TEST(SttRunner, WhatAProviderRefusesFailsTheJobWithItsWords) {
   FarStt team({far::http(400, R"({"error":{"message":"no such language"}})")});
   const auto job = team.submit();
-  ASSERT_TRUE(team.stt.house.reaches(job, JobStatus::kFailed));
-  EXPECT_NE(team.stt.house.view(job).error->message.find("no such language"), std::string::npos);
-  EXPECT_EQ(team.stt.house.view(job).attempt, 1);
+  ASSERT_TRUE(team.stt.fixture.reaches(job, JobStatus::kFailed));
+  EXPECT_NE(team.stt.fixture.view(job).error->message.find("no such language"), std::string::npos);
+  EXPECT_EQ(team.stt.fixture.view(job).attempt, 1);
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ TEST(TcpProbe, ANameThatNobodyKnowsDoesNotAnswer) {
 TEST(TcpProbe, ResolvingANameHearsAStop) {
   process::Spawner spawner;
   net::testing::WebServer web({});
-  machines::StopSwitch stop;
+  machines::CancelToken stop;
   stop.kill();
   EXPECT_FALSE(tcp_answers(spawner, by_name(web, "localhost"), milliseconds(60'000), stop));
 }

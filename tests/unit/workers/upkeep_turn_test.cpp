@@ -14,10 +14,12 @@ base::BootTime at(int ms) { return base::BootTime(milliseconds(ms)); }
 
 class UpkeepTurnTest : public ::testing::Test {
  protected:
-  UpkeepTurn process() { return UpkeepTurn::open((dir_.path() / "upkeep.lock").string(), kPatience).value(); }
+  MaintenanceLeader process() {
+    return MaintenanceLeader::open((dir_.path() / "upkeep.lock").string(), kPatience).value();
+  }
 
   support::TempDir dir_;
-  UpkeepTurn first_ = process(), second_ = process(), third_ = process();
+  MaintenanceLeader first_ = process(), second_ = process(), third_ = process();
 };
 
 TEST_F(UpkeepTurnTest, ItIsTheFirstOnesUntilItGivesUp) {

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tests/unit/workers/house.h"
+#include "tests/unit/workers/worker_fixture.h"
 
 namespace millrace::workers {
 namespace {
@@ -60,25 +60,25 @@ bool is_held(const std::string& path) {
 }
 
 TEST(WorkerLock, AKilledWorkersJobRunsAgainLongBeforeItsLeaseIsOver) {
-  House house({.with_worker = false, .with_upkeep = true});
-  const std::string path = lock_path(house.dir, "victim");
+  WorkerFixture fixture({.with_worker = false, .with_upkeep = true});
+  const std::string path = lock_path(fixture.dir, "victim");
   OtherWorker victim(path + ".new");
   ASSERT_TRUE(support::wait_until([&] { return is_held(path + ".new"); }));
   std::filesystem::rename(path + ".new",
                           path);  // there and held in one step: upkeep looks at these files all the time
-  const auto job = house.submit();
+  const auto job = fixture.submit();
   Answer<std::vector<storage::Claimed>> claimed;
-  storage::JobClaims(*house.store)
+  storage::JobClaims(*fixture.store)
       .claim({.kind = schemas::Kind::kOcr, .worker = "victim", .hints = {}, .lease = milliseconds(600'000)},
              claimed.take());
   ASSERT_EQ(claimed.wait()->size(), 1U);
-  house.worker = house.make_worker(house.script);
+  fixture.worker = fixture.make_worker(fixture.script);
   victim.kill();
-  const auto again = house.script.attempt(0);
+  const auto again = fixture.script.attempt(0);
   ASSERT_TRUE(again);
   EXPECT_EQ(again->job.lease.job, job);
   EXPECT_EQ(again->job.losses, 1);
-  house.script.end(again, Done{});
+  fixture.script.end(again, Done{});
   EXPECT_TRUE(support::wait_until([&] { return !std::filesystem::exists(path); }));
 }
 

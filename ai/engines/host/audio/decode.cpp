@@ -111,7 +111,7 @@ std::int64_t end_of_webm(int fd) {
   return segment == 0 ? 0 : end_of_element(fd, segment, "\x18\x53\x80\x67");
 }
 
-std::int64_t told_end(int fd, schemas::AudioFormat format, std::int64_t file_bytes) {
+std::int64_t declared_end(int fd, schemas::AudioFormat format, std::int64_t file_bytes) {
   switch (format) {
     case schemas::AudioFormat::kWav:
       return end_of_riff(fd);
@@ -128,10 +128,10 @@ std::int64_t told_end(int fd, schemas::AudioFormat format, std::int64_t file_byt
 
 }  // namespace
 
-bool tells_of_more_bytes(int fd, schemas::AudioFormat format) {
+bool declares_more_bytes(int fd, schemas::AudioFormat format) {
   struct ::stat file {};
   if (::fstat(fd, &file) != 0) return false;
-  return told_end(fd, format, file.st_size) > file.st_size + kSlackBytes + file.st_size / 100;
+  return declared_end(fd, format, file.st_size) > file.st_size + kSlackBytes + file.st_size / 100;
 }
 
 namespace {
@@ -167,7 +167,7 @@ const char* demuxer(schemas::AudioFormat format) {
 }
 
 // These two carry no length: ffmpeg guesses one from the first frames, and may be far off.
-bool tells_its_length(schemas::AudioFormat format) {
+bool declares_its_length(schemas::AudioFormat format) {
   return format != schemas::AudioFormat::kMp3 && format != schemas::AudioFormat::kMpeg;
 }
 
@@ -232,8 +232,8 @@ base::Error Decoder::too_long() const {
                                               " minutes (stt.duration_max): send it in parts");
 }
 
-base::Result<Decoder::ToldLength> Decoder::look() const {
-  if (tells_of_more_bytes(copy_fd_, format_)) {
+base::Result<Decoder::DeclaredLength> Decoder::look() const {
+  if (declares_more_bytes(copy_fd_, format_)) {
     return base::error(Code::kAudioDamaged,
                        "the recording is cut off: its head tells of more bytes than there are");
   }
@@ -255,7 +255,7 @@ base::Result<Decoder::ToldLength> Decoder::look() const {
   return checked(json);
 }
 
-base::Result<Decoder::ToldLength> Decoder::checked(std::string_view ffprobe_json) const {
+base::Result<Decoder::DeclaredLength> Decoder::checked(std::string_view ffprobe_json) const {
   const auto told = nlohmann::json::parse(ffprobe_json, nullptr, false);
   if (!told.is_object() || !told.contains("format")) return unreadable(format_);
   const auto streams = told.find("streams");
@@ -278,10 +278,10 @@ base::Result<Decoder::ToldLength> Decoder::checked(std::string_view ffprobe_json
   }
   const double said = std::max(number_in(track, "duration"), number_in(told["format"], "duration"));
   const double bound = std::chrono::duration<double>(limits_.recording_max).count();
-  if (!tells_its_length(format_)) return ToldLength();
+  if (!declares_its_length(format_)) return DeclaredLength();
   if (said > bound) return too_long();
   const double samples = format_ == schemas::AudioFormat::kFlac ? number_in(track, "duration") : 0;
-  return samples > 0 ? ToldLength(samples) : std::nullopt;
+  return samples > 0 ? DeclaredLength(samples) : std::nullopt;
 }
 
 base::Result<std::int64_t> Decoder::decode(const Take& take) const {

@@ -16,7 +16,7 @@ namespace millrace::engines::host {
 // the Xing or Info frame of an mp3, the boxes of an mp4, the segment of a webm. Heads of streams, whose
 // writer did not know how long they would become, tell nothing; nor do the other formats. A little less is
 // let pass, for writers count differently.
-bool tells_of_more_bytes(int fd, schemas::AudioFormat format);
+bool declares_more_bytes(int fd, schemas::AudioFormat format);
 
 inline constexpr int kSampleRate = 16'000;  // what the recogniser hears, 16 bit mono
 inline constexpr int kSamplesPerMs = kSampleRate / 1000;
@@ -31,11 +31,11 @@ class Decoder {
 
   // The length of the sound that a recording tells of itself, where its format counts samples (flac): times
   // of others may leap over what was never recorded. None: it does not tell.
-  using ToldLength = std::optional<std::chrono::duration<double>>;
+  using DeclaredLength = std::optional<std::chrono::duration<double>>;
   // Reads the head alone. kAudioDamaged: it cannot be read, there is no sound in it, or it tells of more
   // bytes than there are. kAudioUnsupported: channels or a rate that we do not take. kAudioTooLong: by what
   // it tells.
-  base::Result<ToldLength> look() const;
+  base::Result<DeclaredLength> look() const;
 
   using Take = std::function<bool(std::span<const std::int16_t>)>;
   // Hands the samples to `take`, in order, until it returns false or they end; how many there were. A
@@ -44,7 +44,7 @@ class Decoder {
 
  private:
   base::Error too_long() const;
-  base::Result<ToldLength> checked(std::string_view ffprobe_json) const;
+  base::Result<DeclaredLength> checked(std::string_view ffprobe_json) const;
 
   const Tools& tools_;
   const EngineLimits& limits_;

@@ -45,12 +45,12 @@ double part_quiet(const std::vector<bool>& quiet, std::int64_t start, std::int64
   return static_cast<double>(count) / static_cast<double>(last - start);
 }
 
-bool paused(const HeardWord& before, const HeardWord& after) {
+bool paused(const RecognisedWord& before, const RecognisedWord& after) {
   return after.start - before.end >= kPauseFrames;
 }
 
 // How many of `words` make the next line.
-std::size_t line_length(std::span<const HeardWord> words) {
+std::size_t line_length(std::span<const RecognisedWord> words) {
   std::size_t characters = words.front().word.size();
   for (std::size_t at = 1; at < words.size(); ++at) {
     characters += 1 + words[at].word.size();
@@ -60,12 +60,12 @@ std::size_t line_length(std::span<const HeardWord> words) {
   return words.size();
 }
 
-schemas::SpokenSegment segment_of(std::span<const HeardWord> words, const std::vector<bool>& quiet,
+schemas::SpokenSegment segment_of(std::span<const RecognisedWord> words, const std::vector<bool>& quiet,
                                   std::int64_t start_ms) {
   schemas::SpokenSegment segment;
   const std::int64_t start = words.front().start;
   const std::int64_t end = words.back().end;
-  for (const HeardWord& word : words) {
+  for (const RecognisedWord& word : words) {
     if (!segment.text.empty()) segment.text += ' ';
     segment.text += word.word;
     if (is_i(word.word)) segment.text[segment.text.size() - word.word.size()] = 'I';
@@ -81,10 +81,10 @@ schemas::SpokenSegment segment_of(std::span<const HeardWord> words, const std::v
 
 }  // namespace
 
-schemas::SpokenPiece piece_of(std::span<const HeardWord> words, const std::vector<bool>& quiet,
+schemas::SpokenPiece piece_of(std::span<const RecognisedWord> words, const std::vector<bool>& quiet,
                               std::int64_t start_ms) {
   schemas::SpokenPiece piece;
-  for (const HeardWord& word : words) {
+  for (const RecognisedWord& word : words) {
     std::string text = word.word;
     if (is_i(text)) make_large(text);
     piece.words.push_back(
@@ -146,8 +146,8 @@ base::Status Listener::ready() {
                      "the recogniser's model is not installed: apt-get install pocketsphinx-en-us");
 }
 
-std::vector<HeardWord> Listener::words() const {
-  std::vector<HeardWord> words;
+std::vector<RecognisedWord> Listener::words() const {
+  std::vector<RecognisedWord> words;
   logmath_t* scale = ps_get_logmath(decoder_.get());
   for (ps_seg_t* at = ps_seg_iter(decoder_.get()); at != nullptr; at = ps_seg_next(at)) {
     const char* text = ps_seg_word(at);
@@ -161,7 +161,7 @@ std::vector<HeardWord> Listener::words() const {
   return words;
 }
 
-base::Result<std::vector<HeardWord>> Listener::hear(std::span<const std::int16_t> samples) {
+base::Result<std::vector<RecognisedWord>> Listener::hear(std::span<const std::int16_t> samples) {
   if (auto status = ready(); !status) return std::move(status.error());
   ps_decoder_t* decoder = decoder_.get();
   const bool heard = ps_start_stream(decoder) == 0 && ps_start_utt(decoder) == 0 &&

@@ -13,7 +13,7 @@ namespace millrace::engines::host {
 
 // A word as the recogniser heard it: times in frames of 10 ms from the beginning of its piece, the end
 // exclusive.
-struct HeardWord {
+struct RecognisedWord {
   std::string word;
   std::int64_t start = 0, end = 0;
   double log_prob = 0;  // natural, of its posterior probability
@@ -27,7 +27,7 @@ struct HeardWord {
 // zlib, as Whisper's. no_speech_prob is the part of its time in which the recording is as quiet as in its
 // pauses. tokens is empty and temperature 0: this recogniser has neither.
 // `quiet`: of the piece's frames (loudness.h).
-schemas::SpokenPiece piece_of(std::span<const HeardWord> words, const std::vector<bool>& quiet,
+schemas::SpokenPiece piece_of(std::span<const RecognisedWord> words, const std::vector<bool>& quiet,
                               std::int64_t start_ms);
 
 // One PocketSphinx decoder for US English, made for the first piece (half a second, 100 MB) and kept.
@@ -39,14 +39,14 @@ class Listener {
 
   // The words of a piece (16 kHz, mono), without noises. The whole piece is one utterance: the more the
   // recogniser hears at once, the better it fits itself to the voice. kPieceFailed; kInternal: no model.
-  base::Result<std::vector<HeardWord>> hear(std::span<const std::int16_t> samples);
+  base::Result<std::vector<RecognisedWord>> hear(std::span<const std::int16_t> samples);
 
  private:
   struct Free {
     void operator()(ps_decoder_s* decoder) const;
   };
   base::Status ready();
-  std::vector<HeardWord> words() const;
+  std::vector<RecognisedWord> words() const;
 
   std::unique_ptr<ps_decoder_s, Free> decoder_;
 };

@@ -61,13 +61,13 @@ class PieceCutter {
 };
 
 // What is decoded may be a little shorter than what the head tells: encoders pad, and count in frames.
-constexpr double kToldPart = 0.98;
-constexpr double kToldSlack = 0.5;  // seconds
+constexpr double kDeclaredPart = 0.98;
+constexpr double kDeclaredSlack = 0.5;  // seconds
 
 double seconds_of(std::int64_t samples) { return static_cast<double>(samples) / kSampleRate; }
 
-bool is_cut_off(const Decoder::ToldLength& told, std::int64_t samples) {
-  return told && seconds_of(samples) < told->count() * kToldPart - kToldSlack;
+bool is_cut_off(const Decoder::DeclaredLength& told, std::int64_t samples) {
+  return told && seconds_of(samples) < told->count() * kDeclaredPart - kDeclaredSlack;
 }
 
 base::Error cut_off(std::chrono::duration<double> told, std::int64_t samples) {
@@ -105,7 +105,7 @@ base::Result<RecordingInfo> RecordingReader::listen() {
   return info;
 }
 
-PieceOutcome RecordingReader::not_heard(const AudioPiece& piece, const base::Error& why) {
+PieceOutcome RecordingReader::not_recognised(const AudioPiece& piece, const base::Error& why) {
   PieceOutcome outcome;
   outcome.index = piece.index;
   outcome.piece.error = base::error(Code::kPieceFailed, why.message);
@@ -157,7 +157,7 @@ base::Status RecordingReader::transcribe(std::vector<AudioPiece> pieces, const P
   if (count) {
     cutter.end();
   } else {  // what was not decoded whole is not heard in part
-    for (; done < pieces.size(); ++done) sink.piece(not_heard(pieces[done], count.error()));
+    for (; done < pieces.size(); ++done) sink.piece(not_recognised(pieces[done], count.error()));
   }
   return status;
 }

@@ -32,7 +32,7 @@ class RecordingReader {
   base::Status transcribe(std::vector<schemas::AudioPiece> pieces, const PieceSink& sink);
 
  private:
-  static PieceOutcome not_heard(const schemas::AudioPiece& piece, const base::Error& why);
+  static PieceOutcome not_recognised(const schemas::AudioPiece& piece, const base::Error& why);
   base::Result<PieceOutcome> hear(const schemas::AudioPiece& piece, std::span<const std::int16_t> samples);
 
   const Tools& tools_;

@@ -1,4 +1,4 @@
-#include "tests/unit/workers/ocr_house.h"
+#include "tests/unit/workers/ocr_fixture.h"
 
 #include <nlohmann/json.hpp>
 
@@ -63,8 +63,9 @@ int ScriptedEngine::calls() const {
   return calls_;
 }
 
-OcrHouse::OcrHouse(std::function<void(ScriptedEngine&)> prepare, OcrRunner::Options runner_options, int slots)
-    : house(House::Options{.slots = slots, .with_worker = false, .with_upkeep = true}) {
+OcrFixture::OcrFixture(std::function<void(ScriptedEngine&)> prepare, OcrRunner::Options runner_options,
+                       int slots)
+    : fixture(WorkerFixture::Options{.slots = slots, .with_worker = false, .with_upkeep = true}) {
   auto scripted = std::make_unique<ScriptedEngine>();
   if (prepare) prepare(*scripted);
   engine = scripted.get();
@@ -77,32 +78,32 @@ OcrHouse::OcrHouse(std::function<void(ScriptedEngine&)> prepare, OcrRunner::Opti
     } else if (!found->second) {
       done(found->second.error());
     } else {
-      auto staged = stage(house.store->blobs(), *found->second);
+      auto staged = stage(fixture.store->blobs(), *found->second);
       if (staged && wrap) staged = wrap(std::move(*staged));
       done(std::move(staged));
     }
     return std::function<void()>([] {});
   };
-  house.worker = house.bare_worker();
-  house.worker->add(schemas::Kind::kOcr, slots,
-                    std::make_unique<OcrRunner>(std::move(scripted), std::move(fetch), runner_options));
-  house.worker->start();
+  fixture.worker = fixture.bare_worker();
+  fixture.worker->add(schemas::Kind::kOcr, slots,
+                      std::make_unique<OcrRunner>(std::move(scripted), std::move(fetch), runner_options));
+  fixture.worker->start();
 }
 
-schemas::JobId OcrHouse::submit(schemas::OcrSpec spec) {
+schemas::JobId OcrFixture::submit(schemas::OcrSpec spec) {
   if (spec.model.empty()) spec.model = "vendor-ocr-latest";
-  return house.submit("default", schemas::pack(spec));
+  return fixture.submit("default", schemas::pack(spec));
 }
 
-schemas::JobId OcrHouse::submit_small(schemas::PageList pages) {
+schemas::JobId OcrFixture::submit_small(schemas::PageList pages) {
   schemas::OcrSpec spec;
   spec.inline_document = "%PDF-1.4 a small one";
   spec.pages = std::move(pages);
   return submit(std::move(spec));
 }
 
-nlohmann::json OcrHouse::reply(const schemas::JobId& job) {
-  const auto text = house.result_text(job);
+nlohmann::json OcrFixture::reply(const schemas::JobId& job) {
+  const auto text = fixture.result_text(job);
   return text ? nlohmann::json::parse(*text) : nlohmann::json();
 }
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "storage/machines/machines.h"
-#include "tests/unit/workers/house.h"
+#include "tests/unit/workers/worker_fixture.h"
 #include "workers/machines/machine_runner.h"
 
 namespace millrace::workers {
@@ -15,14 +15,14 @@ namespace millrace::workers {
 // A driver that does what the test says and remembers what it was asked.
 class FakeDriver final : public machines::Driver {
  public:
-  machines::CommandEnd run(const machines::CommandOrder&, const machines::StopSwitch&,
+  machines::CommandEnd run(const machines::CommandRequest&, const machines::CancelToken&,
                            const machines::CommandHooks&) override {
     return {};
   }
   base::Result<schemas::MachineFacts> start(const schemas::Machine& machine,
-                                            const machines::StopSwitch& told) override;
-  base::Status stop(const schemas::Machine& machine, const machines::StopSwitch& told) override;
-  base::Status destroy(const schemas::Machine& machine, const machines::StopSwitch& told) override;
+                                            const machines::CancelToken& told) override;
+  base::Status stop(const schemas::Machine& machine, const machines::CancelToken& told) override;
+  base::Status destroy(const schemas::Machine& machine, const machines::CancelToken& told) override;
 
   std::vector<std::string> asked() const;
   void note(std::string what);
@@ -34,10 +34,10 @@ class FakeDriver final : public machines::Driver {
 };
 
 // A machine in a store and a runner of its acts, without a worker around it.
-class MachineHouse {
+class MachineFixture {
  public:
-  MachineHouse();
-  ~MachineHouse();
+  MachineFixture();
+  ~MachineFixture();
 
   // The machine of the tests, with this rule.
   void add_machine(std::optional<schemas::WakeRule> wake = {});
@@ -49,7 +49,7 @@ class MachineHouse {
   storage::Lease run_execution();
   void end_execution(const storage::Lease& lease);
 
-  House house{{.with_worker = false}};
+  WorkerFixture fixture{{.with_worker = false}};
   net::Loop loop{"acts"};
   net::Loop other_loop{"wake"};
   process::Spawner spawner;
@@ -61,22 +61,22 @@ class MachineHouse {
   std::atomic<bool> may_start{true};
 };
 
-class MachineHouse::Attempted final : public AttemptContext {
+class MachineFixture::Attempted final : public AttemptContext {
  public:
-  Attempted(MachineHouse& house, schemas::MachineAct act);
+  Attempted(MachineFixture& fixture, schemas::MachineAct act);
   ~Attempted() override;
   Outcome outcome();  // waits for it
   bool is_over();
   void stop(Stop why);
 
-  storage::Store& store() override { return *house_.house.store; }
-  base::Pool& pool() override { return house_.house.pool; }
-  net::Loop& loop() override { return house_.loop; }
+  storage::Store& store() override { return *fixture_.fixture.store; }
+  base::Pool& pool() override { return fixture_.fixture.pool; }
+  net::Loop& loop() override { return fixture_.loop; }
   const LoopLink& link() const override { return link_; }
   const WorkerMetrics& metrics() const override { return metrics_; }
   bool may_start() const override { return true; }
   std::function<bool()> start_check() const override {
-    return [&house = house_] { return house.may_start.load(); };
+    return [&fixture = fixture_] { return fixture.may_start.load(); };
   }
   void write_parts(std::vector<storage::JobOutcomes::Part>, Held) override {}
   void write_events(std::vector<storage::JobOutcomes::Event>, Held) override {}
@@ -85,7 +85,7 @@ class MachineHouse::Attempted final : public AttemptContext {
   void attach_input(storage::Staged, Held) override {}
 
  private:
-  MachineHouse& house_;
+  MachineFixture& fixture_;
   LoopLink link_;
   WorkerMetrics metrics_;
   std::promise<Outcome> ended_;

@@ -1,4 +1,4 @@
-#include "tests/unit/workers/stt_house.h"
+#include "tests/unit/workers/stt_fixture.h"
 
 #include <stdexcept>
 
@@ -89,34 +89,34 @@ int ScriptedListener::calls() const {
   return calls_;
 }
 
-SttHouse::SttHouse(std::function<void(ScriptedListener&)> prepare, SttRunner::Options runner_options,
-                   std::unique_ptr<FarAudio> far, int deaths)
-    : house(House::Options{.with_worker = false, .with_upkeep = true}) {
+SttFixture::SttFixture(std::function<void(ScriptedListener&)> prepare, SttRunner::Options runner_options,
+                       std::unique_ptr<ProviderTranscriber> far, int deaths)
+    : fixture(WorkerFixture::Options{.with_worker = false, .with_upkeep = true}) {
   auto scripted = std::make_unique<ScriptedListener>();
   if (prepare) prepare(*scripted);
   listener = scripted.get();
-  house.worker = house.bare_worker();
+  fixture.worker = fixture.bare_worker();
   auto runner = std::make_unique<SttRunner>(std::move(scripted), runner_options, std::move(far));
-  house.worker->add(schemas::Kind::kStt, house.options.slots,
-                    std::make_unique<DyingRunner>(std::move(runner), deaths));
-  house.worker->start();
+  fixture.worker->add(schemas::Kind::kStt, fixture.options.slots,
+                      std::make_unique<DyingRunner>(std::move(runner), deaths));
+  fixture.worker->start();
 }
 
-schemas::JobId SttHouse::submit(schemas::TranscriptionSpec spec) {
+schemas::JobId SttFixture::submit(schemas::TranscriptionSpec spec) {
   if (spec.model.empty()) spec.model = schemas::kTranscriptionModel;
   using namespace std::string_literals;
-  auto staged = storage::stage(house.store->blobs(), "RIFF\x24\x00\x00\x00WAVEfmt "s);
+  auto staged = storage::stage(fixture.store->blobs(), "RIFF\x24\x00\x00\x00WAVEfmt "s);
   if (!staged) throw std::runtime_error(staged.error().message);
-  jobs::Order order;
-  order.id = house.submitter->new_id(schemas::Kind::kStt);
+  storage::Submission order;
+  order.id = fixture.submitter->new_id(schemas::Kind::kStt);
   order.model = spec.model;
   order.spec = schemas::to_json(spec);
   order.input = *std::move(staged);
-  return house.submit(std::move(order));
+  return fixture.submit(std::move(order));
 }
 
-schemas::StoredTranscript SttHouse::transcript(const schemas::JobId& job) {
-  const auto text = house.result_text(job);
+schemas::StoredTranscript SttFixture::transcript(const schemas::JobId& job) {
+  const auto text = fixture.result_text(job);
   return text ? schemas::stored_transcript(*text).value() : schemas::StoredTranscript{};
 }
 

@@ -1,4 +1,4 @@
-#include "tests/unit/workers/exec_house.h"
+#include "tests/unit/workers/exec_fixture.h"
 
 #include <stdexcept>
 
@@ -17,7 +17,7 @@ constexpr int kEventsMax = 10'000;
 
 }  // namespace
 
-bool wait_for_stop(const machines::StopSwitch& stop) {
+bool wait_for_stop(const machines::CancelToken& stop) {
   pollfd waited{stop.fd(), POLLIN, 0};
   return ::poll(&waited, 1, static_cast<int>(support::kDeadline.count())) == 1;
 }
@@ -44,58 +44,59 @@ machines::ArtifactFile left_file(std::string name, std::string_view bytes) {
   return file;
 }
 
-ExecHouse::ExecHouse(Play play, Options options)
-    : ExecHouse(
+ExecFixture::ExecFixture(Play play, Options options)
+    : ExecFixture(
           RunCommand([play = std::move(play)](
-                         const machines::CommandOrder& order, const machines::StopSwitch& stop,
+                         const machines::CommandRequest& order, const machines::CancelToken& stop,
                          const machines::CommandHooks& hooks) { return play(order, stop, hooks.output); }),
           std::move(options)) {}
 
-ExecHouse::ExecHouse(RunCommand play, Options options) : house(options.house) {
+ExecFixture::ExecFixture(RunCommand play, Options options) : fixture(options.fixture) {
   Answer<schemas::Machine> made;
-  const base::WallTime now = house.clock->wall();
-  storage::Machines(*house.store)
+  const base::WallTime now = fixture.clock->wall();
+  storage::Machines(*fixture.store)
       .ensure_local("default", base::Uuid::make(now), {schemas::Kind::kMachine, base::Uuid::make(now)},
                     made.take());
   auto local = made.wait();
   if (!local) throw std::runtime_error(local.error().message);
   machine = std::move(*local);
-  RunCommand run = [this, play = std::move(play)](const machines::CommandOrder& order,
-                                                  const machines::StopSwitch& stop,
+  RunCommand run = [this, play = std::move(play)](const machines::CommandRequest& order,
+                                                  const machines::CancelToken& stop,
                                                   const machines::CommandHooks& hooks) {
     ++begun;
     return play(order, stop, hooks);
   };
-  house.worker = house.bare_worker();
+  fixture.worker = fixture.bare_worker();
   ExecRunner::Options runner{.secret_key = secret_key, .output_max = options.output_max};
-  house.worker->add(schemas::Kind::kExec, options.slots,
-                    std::make_unique<ExecRunner>(std::move(run), std::move(runner)));
-  house.worker->add(schemas::Kind::kOcr, house.options.slots, std::make_unique<ScriptedRunner>(house.script));
-  house.worker->start();
+  fixture.worker->add(schemas::Kind::kExec, options.slots,
+                      std::make_unique<ExecRunner>(std::move(run), std::move(runner)));
+  fixture.worker->add(schemas::Kind::kOcr, fixture.options.slots,
+                      std::make_unique<ScriptedRunner>(fixture.script));
+  fixture.worker->start();
 }
 
-schemas::ExecutionSpec ExecHouse::spec() const {
+schemas::ExecutionSpec ExecFixture::spec() const {
   schemas::ExecutionSpec spec;
   spec.machine = machine.id;
   spec.command = {"/bin/true"};
   return spec;
 }
 
-schemas::JobId ExecHouse::submit(Wanted wanted) {
-  jobs::Order order;
-  order.id = house.submitter->new_id(schemas::Kind::kExec);
+schemas::JobId ExecFixture::submit(Wanted wanted) {
+  storage::Submission order;
+  order.id = fixture.submitter->new_id(schemas::Kind::kExec);
   order.lane_key = schemas::machine_id(wanted.spec.machine);
-  order.rerun_on_loss = wanted.rerun_on_loss;
+  if (wanted.rerun_on_loss) order.rerun = schemas::Rerun::kAtLeastOnce;
   for (const auto& [name, value] : wanted.environment) wanted.spec.env_names.push_back(name);
   order.spec = schemas::to_json(wanted.spec);
   if (order.spec.size() > storage::kInlineMax) {
-    auto staged = stage(house.store->blobs(), order.spec);
+    auto staged = stage(fixture.store->blobs(), order.spec);
     if (!staged) throw std::runtime_error(staged.error().message);
     order.spec_blob = std::move(*staged);
     order.spec.clear();
   }
   if (!wanted.input.empty()) {
-    auto staged = stage(house.store->blobs(), wanted.input);
+    auto staged = stage(fixture.store->blobs(), wanted.input);
     if (!staged) throw std::runtime_error(staged.error().message);
     order.input = std::move(*staged);
   }
@@ -103,29 +104,29 @@ schemas::JobId ExecHouse::submit(Wanted wanted) {
     const std::string& key = wanted.sealed_with.empty() ? secret_key : wanted.sealed_with;
     order.secret = base::seal(key, order.id.str(), schemas::to_json(wanted.environment));
   }
-  return house.submit(std::move(order));
+  return fixture.submit(std::move(order));
 }
 
-base::Result<schemas::JobView> ExecHouse::cancel(const schemas::JobId& job) {
+base::Result<schemas::JobView> ExecFixture::cancel(const schemas::JobId& job) {
   Answer<schemas::JobView> answer;
-  jobs::Control(*house.store, *house.clock).cancel({"default"}, job, answer.take());
+  jobs::Control(*fixture.store, *fixture.clock).cancel({"default"}, job, answer.take());
   return answer.wait();
 }
 
-int ExecHouse::release_leases() {
+int ExecFixture::release_leases() {
   Answer<int> released;
-  storage::JobMaintenance(*house.store)
-      .release_worker(house.worker->name(), jobs::kLossesMax, released.take());
+  storage::JobMaintenance(*fixture.store)
+      .release_worker(fixture.worker->name(), jobs::kLossesMax, released.take());
   return released.wait().value_or(-1);
 }
 
-std::vector<schemas::JobEvent> ExecHouse::events(const schemas::JobId& job) {
-  auto events = storage::JobQueries(*house.store).events("default", job, 0, kEventsMax);
+std::vector<schemas::JobEvent> ExecFixture::events(const schemas::JobId& job) {
+  auto events = storage::JobQueries(*fixture.store).events("default", job, 0, kEventsMax);
   if (!events) throw std::runtime_error(events.error().message);
   return std::move(*events);
 }
 
-std::string ExecHouse::output(const schemas::JobId& job, std::string_view stream) {
+std::string ExecFixture::output(const schemas::JobId& job, std::string_view stream) {
   std::string all;
   for (const schemas::JobEvent& event : events(job)) {
     if (event.type == stream) all += schemas::output_bytes(event.data).value_or("not output");
@@ -133,20 +134,20 @@ std::string ExecHouse::output(const schemas::JobId& job, std::string_view stream
   return all;
 }
 
-std::optional<schemas::ExecutionResult> ExecHouse::result(const schemas::JobId& job) {
-  const auto record = storage::JobQueries(*house.store).record("default", job);
+std::optional<schemas::ExecutionResult> ExecFixture::result(const schemas::JobId& job) {
+  const auto record = storage::JobQueries(*fixture.store).record("default", job);
   if (!record || !record->result) return std::nullopt;
   const auto result = schemas::execution_result_from_json(record->result->bytes);
   if (!result) return std::nullopt;
   return *result;
 }
 
-std::vector<std::pair<std::string, std::string>> ExecHouse::artifacts(const schemas::JobId& job) {
-  const auto record = storage::JobQueries(*house.store).record("default", job);
+std::vector<std::pair<std::string, std::string>> ExecFixture::artifacts(const schemas::JobId& job) {
+  const auto record = storage::JobQueries(*fixture.store).record("default", job);
   if (!record) throw std::runtime_error(record.error().message);
   std::vector<std::pair<std::string, std::string>> all;
   for (const auto& [id, name] : record->artifacts) {
-    const auto file = storage::Artifacts(*house.store).open("default", machine.id, id);
+    const auto file = storage::Artifacts(*fixture.store).open("default", machine.id, id);
     if (!file) throw std::runtime_error(file.error().message);
     std::string bytes(std::size_t{1} << 16, '\0');
     const ssize_t got = ::read(file->fd(), bytes.data(), bytes.size());

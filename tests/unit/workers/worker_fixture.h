@@ -89,7 +89,7 @@ class ScriptedRunner final : public Runner {
 };
 
 // A store in a folder of its own with everything between a submit and a worker, as app/compose joins it.
-class House {
+class WorkerFixture {
  public:
   struct Options {
     int slots = 2;
@@ -102,20 +102,20 @@ class House {
     bool with_worker = true;
     bool with_upkeep = false;
   };
-  House() : House(Options{}) {}
-  explicit House(Options options);
-  ~House();
+  WorkerFixture() : WorkerFixture(Options{}) {}
+  explicit WorkerFixture(Options options);
+  ~WorkerFixture();
 
   schemas::JobId submit(const std::string& tenant = "default", const std::string& spec = "{}");
   // Its tenant is `default`.
-  schemas::JobId submit(jobs::Order order);
+  schemas::JobId submit(storage::Submission order);
   schemas::JobView view(const schemas::JobId& job, const std::string& tenant = "default");
   bool reaches(const schemas::JobId& job, schemas::JobStatus status, const std::string& tenant = "default");
   // Its history, as names.
   std::vector<std::string> event_types(const schemas::JobId& job);
   // What it ended with; nullopt: nothing is stored.
   std::optional<std::string> result_text(const schemas::JobId& job);
-  Worker::Ground ground() { return {*store, dispatch, pool, *clock, metrics}; }
+  Worker::Dependencies dependencies() { return {*store, dispatch, pool, *clock, metrics}; }
   // One that runs no kind yet and is not started.
   std::unique_ptr<Worker> bare_worker(const std::string& name = {});
   std::unique_ptr<Worker> make_worker(Script& script, const std::string& name = {});
@@ -132,16 +132,16 @@ class House {
   bus::LocalDispatch dispatch;
   bus::LocalEvents events;
   std::unique_ptr<jobs::Waiters> waiters;
-  std::unique_ptr<jobs::Relay> relay;
+  std::unique_ptr<jobs::OutboxPublisher> relay;
   net::Loop upkeep_loop{"upkeep"};
-  std::unique_ptr<jobs::Upkeep> upkeep;
-  std::unique_ptr<UpkeepTimer> upkeep_timer;
+  std::unique_ptr<jobs::Maintenance> upkeep;
+  std::unique_ptr<MaintenanceTimer> upkeep_timer;
   std::unique_ptr<jobs::Submit> submitter;
   Script script;
   std::unique_ptr<Worker> worker;
 
  private:
-  schemas::JobId submitted(jobs::Order order);
+  schemas::JobId submitted(storage::Submission order);
 };
 
 }  // namespace millrace::workers

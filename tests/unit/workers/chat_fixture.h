@@ -8,24 +8,24 @@
 
 #include "platform/net/http/http_client.h"
 #include "schemas/chat/chat_job.h"
-#include "tests/unit/workers/house.h"
+#include "tests/unit/workers/worker_fixture.h"
 #include "workers/chat/chat_runner.h"
 
 namespace millrace::workers {
 
 // A house whose worker answers deferred completions, with a Chat on a loop of its own.
-class ChatHouse {
+class ChatFixture {
  public:
-  explicit ChatHouse(inference::ModelSettings models, int slots = 4)
-      : house({.drain_grace = std::chrono::seconds(10), .with_worker = false}) {
-    worker = house.bare_worker();
+  explicit ChatFixture(inference::ModelSettings models, int slots = 4)
+      : fixture({.drain_grace = std::chrono::seconds(10), .with_worker = false}) {
+    worker = fixture.bare_worker();
     chat = std::make_unique<inference::Chat>(
-        inference::Chat::Ground{chat_loop, http, guard, house.pool, house.metrics, {}},
+        inference::Chat::Dependencies{chat_loop, http, guard, fixture.pool, fixture.metrics, {}},
         std::make_shared<const inference::Registry>(std::move(models)));
     worker->add(schemas::Kind::kChat, slots, std::make_unique<ChatRunner>(source()));
     worker->start();
   }
-  ~ChatHouse() {
+  ~ChatFixture() {
     worker->drain(std::chrono::seconds(5));
     worker.reset();
     EXPECT_TRUE(chat->stop());
@@ -46,19 +46,19 @@ class ChatHouse {
     text.reserve(text.size() + schemas::kJsonPadding);
     return schemas::parse_chat_request(text).value();
   }
-  schemas::JobId submit(jobs::Order order, const std::string& model = "mock/chat") {
-    order.id = house.submitter->new_id(schemas::Kind::kChat);
+  schemas::JobId submit(storage::Submission order, const std::string& model = "mock/chat") {
+    order.id = fixture.submitter->new_id(schemas::Kind::kChat);
     order.model = model;
-    return house.submit(std::move(order));
+    return fixture.submit(std::move(order));
   }
   schemas::JobId submit_for(const std::string& model) {
-    jobs::Order order;
+    storage::Submission order;
     order.spec = schemas::chat_spec(request({{"model", model}, {"deferred", true}}));
     return submit(std::move(order), model);
   }
-  std::vector<std::string> history(const schemas::JobId& job) { return house.event_types(job); }
+  std::vector<std::string> history(const schemas::JobId& job) { return fixture.event_types(job); }
 
-  House house;
+  WorkerFixture fixture;
   net::Loop chat_loop{"chat"};
   std::unique_ptr<Worker> worker;
   const net::FetchGuard guard{{}};

@@ -1,4 +1,4 @@
-#include "tests/unit/workers/house.h"
+#include "tests/unit/workers/worker_fixture.h"
 
 #include <stdexcept>
 
@@ -50,7 +50,7 @@ std::shared_ptr<Run> ScriptedRunner::start(const storage::Claimed& job, AttemptC
   return run;
 }
 
-House::House(Options chosen)
+WorkerFixture::WorkerFixture(Options chosen)
     : options(std::move(chosen)), clock(options.clock ? options.clock : &system_clock) {
   storage::Store::Options store_options;
   store_options.data_dir = dir.str();
@@ -60,7 +60,7 @@ House::House(Options chosen)
   if (!opened) throw std::runtime_error(opened.error().message);
   store = std::move(*opened);
   waiters = std::make_unique<jobs::Waiters>(*store);
-  relay = std::make_unique<jobs::Relay>(*store, dispatch, events, *waiters);
+  relay = std::make_unique<jobs::OutboxPublisher>(*store, dispatch, events, *waiters);
   submitter = std::make_unique<jobs::Submit>(*store, *clock);
   if (options.with_upkeep) add_upkeep();
   relay->start();
@@ -69,15 +69,16 @@ House::House(Options chosen)
   if (!dispatch.start() || !events.start()) throw std::runtime_error("the local bus did not start");
 }
 
-void House::add_upkeep() {
-  upkeep = std::make_unique<jobs::Upkeep>(*store, dispatch, *relay, pool, *clock, jobs::Upkeep::Options{});
-  UpkeepTimer::Options timer;
+void WorkerFixture::add_upkeep() {
+  upkeep = std::make_unique<jobs::Maintenance>(*store, dispatch, *relay, pool, *clock,
+                                               jobs::Maintenance::Options{});
+  MaintenanceTimer::Options timer;
   timer.data_dir = dir.str();
-  upkeep_timer = std::make_unique<UpkeepTimer>(upkeep_loop, pool, *store, *upkeep, timer);
+  upkeep_timer = std::make_unique<MaintenanceTimer>(upkeep_loop, pool, *store, *upkeep, timer);
   relay->on_activity([this](bool delayed) { upkeep_timer->nudge(delayed); });
 }
 
-House::~House() {
+WorkerFixture::~WorkerFixture() {
   if (worker) worker->drain(std::chrono::seconds(5));
   dispatch.stop(std::chrono::seconds(1));
   events.stop(std::chrono::seconds(1));
@@ -88,7 +89,7 @@ House::~House() {
   upkeep_loop.stop();
 }
 
-std::unique_ptr<Worker> House::bare_worker(const std::string& name) {
+std::unique_ptr<Worker> WorkerFixture::bare_worker(const std::string& name) {
   Worker::Options worker_options;
   worker_options.data_dir = dir.str();
   worker_options.name = name;
@@ -96,20 +97,20 @@ std::unique_ptr<Worker> House::bare_worker(const std::string& name) {
   worker_options.look_min = options.look_min;
   worker_options.look_max = options.look_max;
   worker_options.drain_grace = options.drain_grace;
-  auto made = Worker::make(worker_options, ground());
+  auto made = Worker::make(worker_options, dependencies());
   if (!made) throw std::runtime_error(made.error().message);
   return std::move(*made);
 }
 
-std::unique_ptr<Worker> House::make_worker(Script& of, const std::string& name) {
+std::unique_ptr<Worker> WorkerFixture::make_worker(Script& of, const std::string& name) {
   auto made = bare_worker(name);
   made->add(schemas::Kind::kOcr, options.slots, std::make_unique<ScriptedRunner>(of));
   made->start();
   return made;
 }
 
-schemas::JobId House::submit(const std::string& tenant, const std::string& spec) {
-  jobs::Order order;
+schemas::JobId WorkerFixture::submit(const std::string& tenant, const std::string& spec) {
+  storage::Submission order;
   order.id = submitter->new_id(schemas::Kind::kOcr);
   order.tenant = tenant;
   order.model = "millrace/ocr";
@@ -117,12 +118,12 @@ schemas::JobId House::submit(const std::string& tenant, const std::string& spec)
   return submitted(std::move(order));
 }
 
-schemas::JobId House::submit(jobs::Order order) {
+schemas::JobId WorkerFixture::submit(storage::Submission order) {
   order.tenant = "default";
   return submitted(std::move(order));
 }
 
-schemas::JobId House::submitted(jobs::Order order) {
+schemas::JobId WorkerFixture::submitted(storage::Submission order) {
   Answer<storage::Submitted> answer;
   submitter->submit(std::move(order), answer.take());
   const auto made = answer.wait();
@@ -130,26 +131,26 @@ schemas::JobId House::submitted(jobs::Order order) {
   return made->job;
 }
 
-schemas::JobView House::view(const schemas::JobId& job, const std::string& tenant) {
+schemas::JobView WorkerFixture::view(const schemas::JobId& job, const std::string& tenant) {
   auto found = storage::JobQueries(*store).job(tenant, job);
   if (!found) throw std::runtime_error(found.error().message);
   return *found;
 }
 
-std::vector<std::string> House::event_types(const schemas::JobId& job) {
+std::vector<std::string> WorkerFixture::event_types(const schemas::JobId& job) {
   std::vector<std::string> types;
   const auto found = storage::JobQueries(*store).events("default", job, 0, kEventsRead);
   for (const schemas::JobEvent& event : found.value()) types.push_back(event.type);
   return types;
 }
 
-std::optional<std::string> House::result_text(const schemas::JobId& job) {
+std::optional<std::string> WorkerFixture::result_text(const schemas::JobId& job) {
   auto stored = storage::JobQueries(*store).result("default", job);
   if (!stored || !stored->payload) return std::nullopt;
   return bytes_of(store->blobs(), std::move(*stored->payload)).value();
 }
 
-bool House::reaches(const schemas::JobId& job, schemas::JobStatus status, const std::string& tenant) {
+bool WorkerFixture::reaches(const schemas::JobId& job, schemas::JobStatus status, const std::string& tenant) {
   return support::wait_until([&] { return view(job, tenant).status == status; });
 }
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "schemas/media/ocr.h"
-#include "tests/unit/workers/house.h"
+#include "tests/unit/workers/worker_fixture.h"
 #include "workers/ocr/ocr_runner.h"
 
 namespace millrace::workers {
@@ -40,16 +40,16 @@ class ScriptedEngine final : public PageReader {
 };
 
 // A house whose worker runs OcrRunner over the scripted engine.
-class OcrHouse {
+class OcrFixture {
  public:
-  explicit OcrHouse(std::function<void(ScriptedEngine&)> prepare = {}, OcrRunner::Options options = {},
-                    int slots = 2);
+  explicit OcrFixture(std::function<void(ScriptedEngine&)> prepare = {}, OcrRunner::Options options = {},
+                      int slots = 2);
 
   schemas::JobId submit(schemas::OcrSpec spec);
   schemas::JobId submit_small(schemas::PageList pages = {});
   nlohmann::json reply(const schemas::JobId& job);
 
-  House house;
+  WorkerFixture fixture;
   ScriptedEngine* engine = nullptr;
   std::map<std::string, base::Result<std::string>> urls;  // what fetching brings
   std::function<storage::Staged(storage::Staged)> wrap;   // around what was fetched

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/unit/workers/house.h"
+#include "tests/unit/workers/worker_fixture.h"
 #include "workers/speech/stt_runner.h"
 
 namespace millrace::workers {
@@ -39,17 +39,17 @@ class ScriptedListener final : public Listener {
 };
 
 // A house whose worker runs SttRunner over the scripted listener.
-class SttHouse {
+class SttFixture {
  public:
   // `deaths`: so many attempts die when they are all but done, with every part stored.
-  explicit SttHouse(std::function<void(ScriptedListener&)> prepare = {}, SttRunner::Options options = {},
-                    std::unique_ptr<FarAudio> far = {}, int deaths = 0);
+  explicit SttFixture(std::function<void(ScriptedListener&)> prepare = {}, SttRunner::Options options = {},
+                      std::unique_ptr<ProviderTranscriber> far = {}, int deaths = 0);
 
   schemas::JobId submit(schemas::TranscriptionSpec spec = {});
   // Of a job that succeeded.
   schemas::StoredTranscript transcript(const schemas::JobId& job);
 
-  House house;
+  WorkerFixture fixture;
   ScriptedListener* listener = nullptr;
 };
 

@@ -7,7 +7,7 @@
 
 #include "schemas/machines/execution.h"
 #include "storage/machines/machines.h"
-#include "tests/unit/workers/house.h"
+#include "tests/unit/workers/worker_fixture.h"
 #include "workers/exec/exec_runner.h"
 
 namespace millrace::workers {
@@ -17,8 +17,8 @@ inline constexpr auto kErr = schemas::OutputStream::kStderr;
 
 // A command as a test plays it: `say` is its output.
 using Say = std::function<void(schemas::OutputStream stream, std::string_view bytes)>;
-using Play = std::function<machines::CommandEnd(const machines::CommandOrder& order,
-                                                const machines::StopSwitch& stop, const Say& say)>;
+using Play = std::function<machines::CommandEnd(const machines::CommandRequest& order,
+                                                const machines::CancelToken& stop, const Say& say)>;
 
 inline machines::CommandEnd ends(machines::CommandEnd::How how, std::string message = {}) {
   machines::CommandEnd end;
@@ -34,7 +34,7 @@ inline machines::CommandEnd exits(int code) {
 // A file that a command left.
 machines::ArtifactFile left_file(std::string name, std::string_view bytes);
 // Until it is told to; false: it was not.
-bool wait_for_stop(const machines::StopSwitch& stop);
+bool wait_for_stop(const machines::CancelToken& stop);
 
 // A gate between the test and a command that it plays.
 class Gate {
@@ -49,16 +49,16 @@ class Gate {
 };
 
 // A house with a machine, whose worker runs ExecRunner over a played command.
-class ExecHouse {
+class ExecFixture {
  public:
   struct Options {
-    House::Options house{.with_worker = false};
+    WorkerFixture::Options fixture{.with_worker = false};
     int slots = 4;
     std::size_t output_max = std::size_t{1} << 20;
   };
-  explicit ExecHouse(Play play) : ExecHouse(std::move(play), Options{}) {}
-  ExecHouse(Play play, Options options);
-  ExecHouse(RunCommand run, Options options);
+  explicit ExecFixture(Play play) : ExecFixture(std::move(play), Options{}) {}
+  ExecFixture(Play play, Options options);
+  ExecFixture(RunCommand run, Options options);
 
   struct Wanted {
     schemas::ExecutionSpec spec;
@@ -70,7 +70,7 @@ class ExecHouse {
   schemas::ExecutionSpec spec() const;
   schemas::JobId submit() { return submit({.spec = spec()}); }
   schemas::JobId submit(Wanted wanted);
-  bool reaches(const schemas::JobId& job, schemas::JobStatus status) { return house.reaches(job, status); }
+  bool reaches(const schemas::JobId& job, schemas::JobStatus status) { return fixture.reaches(job, status); }
   base::Result<schemas::JobView> cancel(const schemas::JobId& job);
   // Another process's upkeep takes the worker for dead.
   int release_leases();
@@ -83,7 +83,7 @@ class ExecHouse {
 
   const std::string secret_key = std::string(32, 'k');
   std::atomic<int> begun{0};
-  House house;
+  WorkerFixture fixture;
   schemas::Machine machine;
 };
 
