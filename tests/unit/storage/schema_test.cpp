@@ -167,7 +167,10 @@ TEST_F(SchemaTest, FourProcessesMayStartOnAnEmptyVolumeAtOnce) {
     line.receive();
     base::SystemClock clock;
     auto store = Store::open(test_options(dir_.str() + "/data"), clock);
-    if (!store) return 2;
+    if (!store) {
+      std::cerr << store.error().message << '\n';
+      return 2;
+    }
     const bool written = write(**store, bump).has_value();
     line.send('w');
     line.receive();
