@@ -178,5 +178,5 @@ def test_a_newer_store_is_refused_with_both_versions_and_what_to_do(tmp_path):
     store.close()
     ran = subprocess.run([BUILD / "millrace", "serve", "--data", data, "--listen", "127.0.0.1:0"], capture_output=True, text=True, timeout=30)
     assert ran.returncode == 1
-    assert f"has schema {NEWEST + 1}" in ran.stderr and f"knows {NEWEST}" in ran.stderr and "run the newer version" in ran.stderr
+    assert f"has schema {NEWEST + 1}" in ran.stderr and f"knows only schema {NEWEST}" in ran.stderr and "run the newer version" in ran.stderr
     assert schema_of(data / "millrace.db") == NEWEST + 1

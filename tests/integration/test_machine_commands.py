@@ -76,7 +76,7 @@ def test_a_second_machine_of_one_name_is_refused_with_the_id_of_the_first(shared
     other = cli(shared, "machines", "create", "--name", "other").stdout.strip()
     for words in (["create", "--name", "twin"], ["change", "other", "--name", "twin"]):
         refused = cli(shared, "machines", *words)
-        assert refused.returncode == 13 and f'called "twin" already: {twin}' in refused.stderr, refused.stderr
+        assert refused.returncode == 13 and f'the name "twin" is used by machine {twin};' in refused.stderr, refused.stderr
     assert cli(shared, "machines", "rm", "twin", "--yes").returncode == 0
     assert cli(shared, "machines", "change", "other", "--name", "twin").returncode == 0, "its name is free"
     assert cli(shared, "machines", "rm", other, "--yes", "--wait").returncode == 0

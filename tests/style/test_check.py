@@ -21,7 +21,7 @@ millrace_program(millrace-engine ai/engines/host USES base PACKAGES tesseract)
 """
 
 HEADERS = ["platform/base/result.h", "platform/net/task.h", "storage/jobs/job_intake.h", "storage/jobs/job_queries.h",
-           "jobs/submit.h", "api/routing/routes.h"]
+           "jobs/submit.h", "api/routes.h"]
 
 
 def run(script, root, *arguments):
