@@ -40,7 +40,7 @@ function retryButton(group, look) {
     const sure = await confirmed(`Retry ${plural(group.jobs, "job")} that failed of ${group.code}?`,
       "Each is made anew from its input, with an id of its own. Those that failed stay in the list until they are a week old.", "Retry them");
     if (sure) await guarded(control, async () => {
-      toast(`${plural(await retryAll(group), "new job")} made`);
+      toast(`${plural(await retryAll(group), "new job")} created`);
       await look();
     });
   }, { kind: isOfTheRequest(group) ? "" : "primary", "aria-label": `Retry all that failed of ${group.code}` });

@@ -5,7 +5,7 @@ import { kindName, kTerminal, nameText, setChip } from "./parts.js";
 
 const kTickMs = 1000;
 
-// What stands behind its state: why it failed, or how far it is.
+// What stands behind its name: why it failed, or how far it is.
 function moreOf(job) {
   const { done, total } = job.progress ?? {};
   if (job.status === "failed" && job.error) return job.error.code;
@@ -16,15 +16,16 @@ function moreOf(job) {
 class Row {
   constructor(job, onChoice) {
     this.box = h("input", { type: "checkbox", "aria-label": `Select ${job.id}`, on: { change: () => onChoice(job.id, this.box.checked) } });
-    this.state = h("span", {});
+    this.state = h("td", { class: "state" });
     this.age = h("time", { datetime: job.created_at, title: fullTime(job.created_at) });
     this.took = h("td", { class: "number", "data-label": "Duration" });
     this.more = h("small", { class: "faint" });
+    this.name = h("td", { class: "clip rest", "data-label": "Name" },
+      job.name ? h("a", { href: `#/jobs/${job.id}`, tabindex: "-1" }, nameText(job.name)) : "", " ", this.more);
     this.element = h("tr", { data: { id: job.id } },
-      h("td", { class: "pick" }, this.box), h("td", { class: "state" }, this.state, " ", this.more),
+      h("td", { class: "pick" }, this.box), this.state,
       h("td", { class: "id" }, h("a", { href: `#/jobs/${job.id}`, title: job.id }, shortId(job.id))),
-      h("td", { class: job.name ? "clip rest" : "clip rest none", "data-label": "Name" },
-        job.name ? h("a", { href: `#/jobs/${job.id}`, tabindex: "-1" }, nameText(job.name)) : "–"),
+      this.name,
       h("td", { "data-label": "Kind" }, kindName(job.kind)),
       h("td", { "data-label": "Model", class: "clip" }, job.model ?? "–"),
       job.tenant ? h("td", { "data-label": "Tenant" }, job.tenant) : null,
@@ -35,7 +36,9 @@ class Row {
   update(job) {
     this.job = job;
     setChip(this.state, job.cancel_requested && !kTerminal.has(job.status) ? "cancelling" : job.status);
-    setText(this.more, moreOf(job));
+    const more = moreOf(job);
+    setText(this.more, more || (job.name ? "" : "–"));
+    this.name.classList.toggle("none", !job.name && !more);
     this.tick(Date.now());
   }
 

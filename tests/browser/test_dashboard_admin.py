@@ -13,7 +13,7 @@ def test_a_key_is_shown_once_works_and_is_revoked(page, site):
     page.click("summary", "New key")
     page.type("input[name=name]", "from-the-browser")
     page.click("form button", "Create key")
-    page.wait_for("dialog", "never again")
+    page.wait_for("dialog", "only once")
     key = page.text("dialog code")
     page.click("dialog button", "Done")
     assert Client(site.url, key).get("/v1/models").status == 200
@@ -59,7 +59,7 @@ def test_a_screen_whose_gateway_has_gone_says_so_and_lives_again_with_it(chromiu
             go(chromium, gateway, screen)
             chromium.wait_for(".link.is-live", "live")
             gateway.close()
-            chromium.wait_for(".link.is-lost", "no answer")
+            chromium.wait_for(".link.is-lost", "connection lost")
             gateway.command[gateway.command.index("--listen") + 1] = where
             gateway.start()
             chromium.wait_for(".link.is-live", "live", within_s=40)
@@ -110,7 +110,7 @@ def test_a_lease_is_counted_down_and_marked_once_it_is_over(page, site):
 
 def test_models_say_in_words_what_they_can(page, site):
     go(page, site, "models")
-    for model, words in [("mock/chat", "chat"), ("mock/embedding", "embeddings"), ("mock/image", "images"), ("millrace/ocr", "reads documents"),
+    for model, words in [("mock/chat", "chat"), ("mock/embedding", "embeddings"), ("mock/image", "images"), ("millrace/ocr", "OCR"),
                          ("millrace/sphinx-en", "transcription"), ("millrace/flite", "speech")]:
         page.wait_for(f"tr[data-key='{model}'] .tags", words)
 

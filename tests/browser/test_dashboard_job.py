@@ -327,8 +327,8 @@ def test_a_job_that_was_cancelled_says_so_in_the_place_of_its_result(page, site)
         job = new_chat(site)
         site.client.post(f"/v1/jobs/{job}/cancel", {})
     go(page, site, f"jobs/{job}")
-    page.wait_for(".main-column .notice", "cancelled")
-    page.wait_for(".strip", "cancelled")
+    page.wait_for(".main-column .notice", "Cancelled")
+    page.wait_for(".strip", "Cancelled")
     page.wait_for(".trail button", "Retry")
 
 

@@ -57,7 +57,7 @@ def test_the_filter_leaves_the_calls_that_have_all_words(page):
 
 def test_a_link_leads_to_its_call(page, site):
     open_page(page, site, "#createChatCompletion")
-    page.wait_for(".contents a[aria-current]", "Ask a model")
+    page.wait_for(".contents a[aria-current]", "Create a chat completion")
     assert page.run("const top = document.getElementById('createChatCompletion').getBoundingClientRect().top; return top >= 0 && top < innerHeight")
 
 
