@@ -72,8 +72,8 @@ function kindCard(kind, overview) {
     facts([["Last minute", `${count(kind.minute.succeeded)} done, ${count(kind.minute.failed + kind.minute.expired)} failed`],
       ["Last hour", `${count(kind.hour.succeeded)} done, ${count(bad)} failed`],
       ["Last day", `${count(kind.day.succeeded)} done, ${count(kind.day.failed + kind.day.expired)} failed`],
-      ["Queue time p50 / p95", `${seconds(kind.wait_seconds.p50)} / ${seconds(kind.wait_seconds.p95)}`],
-      ["Run time p50 / p95", `${seconds(kind.run_seconds.p50)} / ${seconds(kind.run_seconds.p95)}`],
+      ["Wait p50 / p95", `${seconds(kind.wait_seconds.p50)} / ${seconds(kind.wait_seconds.p95)}`],
+      ["Run p50 / p95", `${seconds(kind.run_seconds.p50)} / ${seconds(kind.run_seconds.p95)}`],
       ["Oldest queued", age === undefined ? "none" : seconds(age)]]),
     h("p", { class: bad ? "" : "faint" }, bad ? h("a", { href: `#/jobs?kind=${kind.kind}&status=failed&all=1` }, "Show failed jobs") : "No failures in the last hour"));
 }
