@@ -231,7 +231,10 @@ base::Error not_written(const std::string& path) {
 
 // Two processes may do this at once; they write the same content. Store::open syncs the folder.
 base::Status write_file(const DataDir& dir, const base::Uuid& id) {
-  const std::string draft = dir.identity + "." + base::hex(base::random_bytes(8));
+  // The process id, because a fork copies the state of the random source; random bytes, because containers on
+  // one volume may have the same process ids.
+  const std::string draft =
+      dir.identity + "." + std::to_string(::getpid()) + "." + base::hex(base::random_bytes(8));
   const std::string line = id.str() + "\n";
   const base::Fd file(::open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   const bool is_written =
