@@ -16,10 +16,11 @@
 namespace millrace::app {
 namespace {
 
-// Which settings --help lists. All of them are taken: the file and the environment have them too.
+// Which settings --help lists. All settings are accepted, because the file and the environment have them,
+// too.
 enum class Listed { kAll, kData };
 
-// Every setting as a flag of the command; what was given lands in `flags`.
+// Adds every setting as a flag of the command. Given values are stored in `flags`.
 void add_settings(CLI::App& command, Flags& flags, Listed listed = Listed::kAll) {
   const auto add = [&](std::string names, const std::string& key, std::string help, const std::string& word) {
     CLI::Option* option = command.add_option_function<std::string>(
@@ -165,7 +166,7 @@ void add_backup(CLI::App& app, Flags& flags, int& exit_code) {
   command->callback([folder, &flags, &exit_code] { exit_code = backup(*folder, flags); });
 }
 
-// `manual` is for who makes packages: no help lists it.
+// `manual` is for packagers: help does not list it.
 void add_pages(CLI::App& app, int& exit_code) {
   auto name = std::make_shared<std::string>();
   const auto print = [&exit_code](const std::string& text) {

@@ -4,8 +4,8 @@
 
 namespace millrace::cli {
 
-// How long to pause before each question about what is usually done at once: from 50 ms, each twice as long
-// as the one before, up to what is asked for.
+// Pauses between polls of something that usually finishes at once. The first pause is 50 ms; each one is
+// twice as long as the one before, up to 60 s and up to `most`.
 class Backoff {
  public:
   std::chrono::milliseconds next(std::chrono::milliseconds most) {

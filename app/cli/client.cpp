@@ -55,17 +55,17 @@ std::string advice(const ClientError& error) {
 
 bool may_pass(int status) { return status == 429 || (status >= 500 && status != 501); }
 
-// What a server says that does not know our paths at all.
+// Statuses that any server returns for unknown paths.
 bool is_of_any_server(int status) { return status == 404 || status == 405 || status == 501; }
 
-// "text/html", "nothing", …: what a reply holds, in a sentence.
+// Describes the content of a reply in an error: "text/html", "nothing", ….
 std::string kind_of(const net::HttpReply& reply) {
   const std::string_view type = reply.header("content-type");
   if (!type.empty()) return std::string(type.substr(0, type.find(';')));
   return reply.body.empty() ? "nothing" : "something";
 }
 
-// The end of one transfer, as a value and as something to read.
+// The result of one transfer, with a descriptor that becomes readable at its end.
 struct Ending {
   Ending() = default;
   ~Ending() { ::close(fd); }
@@ -130,7 +130,7 @@ std::optional<base::Result<net::HttpReply>> Client::fetch(net::HttpRequest reque
   const auto transfer = http_.start(std::move(request), std::move(handlers));
   if (!interrupt_->wait_beside(ending->fd)) return ending->reply.get_future().get();
   http_.cancel(transfer);
-  if (has_callbacks) {  // none runs once the loop has come by here
+  if (has_callbacks) {  // no callback runs after the loop has passed this point
     std::promise<void> cancelled;
     loop_.post([&cancelled] { cancelled.set_value(); });
     cancelled.get_future().wait();
@@ -171,7 +171,7 @@ ClientError Client::no_gateway(const std::string& why) const {
   return {kNoConnection, 0, {}, options_.url + " is no Millrace gateway: it answers, but " + why, {}, false};
 }
 
-// A proxy's page or another service answers with 2xx as well.
+// Another service or a proxy's page may also return 2xx.
 void Client::take_json(Answer& answer) const {
   const std::string& body = answer.reply.body;
   auto json = body.empty() && answer.reply.status != kOkStatus ? nlohmann::json::object()
@@ -205,7 +205,7 @@ Client::Answer Client::ask(const std::string& path, std::string body) {
 Client::Answer Client::fetch_as_is(const std::string& path) {
   Answer answer = judge(fetch(prepare("GET", path, {}), {}));
   const bool is_result = answer.reply.status == kOkStatus && !answer.reply.header("x-millrace-job").empty();
-  if (answer.ok && !is_result) {  // a proxy's page would pass for a text
+  if (answer.ok && !is_result) {  // otherwise a proxy's page could be taken for a result
     answer.ok = false;
     answer.error = no_gateway("without the mark of a job's result");
   }
@@ -231,7 +231,8 @@ Client::Answer Client::ask_stream(const std::string& path, std::string body, OnE
       prepare("POST", path, {{"Accept", "text/event-stream"}, {"Content-Type", "application/json"}});
   request.body = std::move(body);
   request.total_timeout = std::chrono::milliseconds(0);
-  request.stall_timeout = std::chrono::seconds(0);  // its comments are less than a byte per second
+  // Its heartbeat comments are below one byte per second.
+  request.stall_timeout = std::chrono::seconds(0);
   request.first_byte_timeout = kAnswerWait;
   request.idle_timeout = kStreamSilence;
   request.own_connection = true;
@@ -327,7 +328,7 @@ using std::chrono::milliseconds;
 constexpr std::size_t kProblemsShown = 4;
 constexpr milliseconds kUsualWait{1'000}, kLongestWait{60'000};
 
-// RFC 9457: `detail` is about the first problem; the others follow.
+// RFC 9457: `detail` describes the first problem; the others follow.
 std::string problem_text(const json& body) {
   std::string out = text_at(body, "detail");
   if (out.empty()) out = text_at(body, "title");

@@ -29,25 +29,25 @@ enum ExitCode : int {
   kRefused = 13,
   kServerError = 14,
   kNoConnection = 15,
-  kNotYet = 16,  // what was asked for is still being made
+  kNotYet = 16,  // the requested result is not ready
   kInterrupted = 130,
 };
 
-// What every client command takes.
+// Options of every client command.
 struct ClientOptions {
   std::string url = "http://127.0.0.1:8080";
   std::string key;
-  bool key_typed = false;  // with --key: perhaps no file and no variable holds it
-  std::string data;        // as --data names it: its admin.key is `key`
+  bool key_typed = false;  // the key was given with --key, so possibly no file or variable has it
+  std::string data;        // the directory of --data; `key` is its admin.key
   bool json = false;       // data as JSON on stdout
   bool quiet = false;      // no progress
   bool no_color = false;   // also NO_COLOR
 };
 
-// A refusal or a fault, as a person should read it.
+// An error response or a transport error, as shown to a person.
 struct ClientError {
   int exit_code = kFailed;
-  int status = 0;    // 0: no answer
+  int status = 0;    // HTTP status; 0: no response
   std::string code;  // stable name, may be empty
   std::string message;
   std::string request_id;
@@ -55,19 +55,18 @@ struct ClientError {
 };
 // "millrace: message (code, request id)" and one line of advice, on stderr.
 void print_error(const ClientError& error);
-// The same; its exit code.
+// Prints it as print_error does and returns its exit code.
 int fail(const ClientError& error);
-// "millrace: message" on stderr; its exit code.
+// Prints "millrace: message" to stderr and returns `exit_code`.
 int fail(const std::string& message, int exit_code = kFailed);
 int misused(const std::string& message);  // kUsage
 
-// A stream that breaks is asked for again, so often and so much later.
+// Reconnects of a broken stream: how many, and the delay before each.
 inline constexpr int kReconnectsMax = 60;
 inline constexpr std::chrono::seconds kReconnectAfter{1};
 
-// The API of a running gateway. Blocking; one thread. An `interrupt` cuts short what is being asked, whatever
-// it waits for: that answer's error is kInterrupted, and whether the gateway has taken the request is not
-// known.
+// HTTP client of a running gateway. Blocking; one thread. An `interrupt` aborts the current request at any
+// point: its error is kInterrupted, and it is unknown whether the gateway accepted the request.
 class Client {
  public:
   explicit Client(ClientOptions options, Interrupt* interrupt = nullptr);
@@ -75,28 +74,31 @@ class Client {
   using Headers = std::vector<std::pair<std::string, std::string>>;
   struct Answer {
     net::HttpReply reply;
-    std::shared_ptr<const nlohmann::json> json;  // an object; null unless `ok`, and for a stream
+    std::shared_ptr<const nlohmann::json> json;  // an object; null for a stream and unless `ok`
     ClientError error;
-    bool ok = false;  // status 2xx, from a gateway
+    bool ok = false;  // status 2xx, and the server is a Millrace gateway
   };
-  // A body is JSON unless `headers` begin with another Content-Type.
+  // Sends a request. The body is JSON unless the first of `headers` is another Content-Type.
   Answer request(std::string method, const std::string& path, std::string body = {}, Headers headers = {});
-  // The same of a POST that a model thinks about: up to an hour, and silent all the while.
+  // The same for a POST that waits for a model: up to an hour without a byte.
   Answer ask(const std::string& path, std::string body);
-  // A GET whose body is no JSON, or is not read as such: it stays in the reply.
+  // A GET whose body is not JSON, or is not parsed: it stays in `reply`.
   Answer fetch_as_is(const std::string& path);
-  // Of a stream: false ends it.
+  // Callback for stream events. Returning false ends the stream.
   using OnEvent = std::function<bool(std::string_view id, std::string_view event, std::string_view data)>;
-  // Server-sent events until the stream ends or `on_event` says false. `last_id` is where it resumes.
+  // Reads server-sent events until the stream ends or `on_event` returns false. `last_id`: the event id after
+  // which to resume.
   Answer stream(const std::string& path, std::int64_t last_id, OnEvent on_event);
-  // The same of a POST, which cannot be resumed; it may be silent before its first event, as a model is.
+  // The same for a POST, which cannot be resumed. The stream may be silent before its first event while the
+  // model works.
   Answer ask_stream(const std::string& path, std::string body, OnEvent on_event);
-  // The bytes of a reply 200, as they come; `take` says false to end it, which is an error then.
+  // Passes the bytes of a 200 response to `take` as they arrive. If `take` returns false, the download ends
+  // with an error.
   using TakeBytes = std::function<bool(std::string_view bytes)>;
   Answer download(const std::string& path, TakeBytes take);
-  // The same of a POST that a model thinks about before its first byte.
+  // The same for a POST that waits for a model before the first byte.
   Answer ask_bytes(const std::string& path, std::string body, TakeBytes take);
-  // What answers there is something else; `why` completes the sentence "it answers, but ...".
+  // The error for a server that is not a gateway; `why` completes the sentence "it answers, but ...".
   ClientError no_gateway(const std::string& why) const;
   const ClientOptions& options() const { return options_; }
 
@@ -118,16 +120,17 @@ class Client {
 
 std::string percent_encoded(std::string_view text);
 
-// An Idempotency-Key that nobody has used.
+// A header with a new Idempotency-Key.
 Client::Headers fresh_key_header();
 
-// What a gateway says when it does not do what was asked, in any of its three forms
-// (docs/design/http-contract.md §3).
+// Parses an error response of the gateway in any of its three formats (docs/design/http-contract.md §3). Sets
+// `code` and `message` from the body; members that the body does not have stay unchanged.
 
 // Fills `code` and `message` from the body; what the body does not say stays as it is.
 void read_refusal(const std::string& body, ClientError& error);
 
-// When to ask again: `retry-after-ms`, else `retry-after`, within a minute; a second if neither is there.
+// Delay before a retry: `retry-after-ms`, else `retry-after`, at most a minute; one second if neither is
+// present.
 std::chrono::milliseconds retry_after(const net::HttpReply& reply);
 
 }  // namespace millrace::cli

@@ -4,9 +4,9 @@
 
 namespace millrace::cli {
 
-// Ctrl-C as data: the first time a command detaches, the second time it cancels. SIGINT and SIGTERM are
-// blocked and read from a descriptor while it lives, and so are the signals of `also`; make it before other
-// threads start.
+// Receives Ctrl-C without a signal handler: commands detach on the first one and cancel on the second. While
+// an object lives, SIGINT, SIGTERM and the signals of `also` are blocked and read from a descriptor. Create
+// it before other threads start.
 class Interrupt {
  public:
   explicit Interrupt(std::initializer_list<int> also = {});
@@ -14,9 +14,9 @@ class Interrupt {
   Interrupt(const Interrupt&) = delete;
   Interrupt& operator=(const Interrupt&) = delete;
 
-  // Waits up to `timeout` for the next one; true if it came.
+  // Waits up to `timeout` for the next signal. True if one arrived.
   bool wait(std::chrono::milliseconds timeout);
-  // Waits for the next one, or until there is something to read from `other`; true if it came.
+  // Waits for the next signal, or until `other` is readable. True if a signal arrived.
   bool wait_beside(int other);
 
  private:
@@ -24,10 +24,10 @@ class Interrupt {
   int fd_ = -1;
 };
 
-// A SIGINT or SIGTERM has come while they are blocked, and nobody has taken it yet.
+// True if a SIGINT or SIGTERM is pending while they are blocked.
 bool interrupt_waits();
 
-// What is said next stands on a line of its own: on a terminal Ctrl-C has left its ^C on this one.
+// Starts a new line on a terminal, where Ctrl-C has printed ^C on the current one.
 void end_interrupted_line();
 
 }  // namespace millrace::cli

@@ -9,7 +9,7 @@ namespace millrace::cli {
 using nlohmann::json;
 namespace {
 
-// How many bytes at the front are a character that is no terminal's; 0: what is there may be shown.
+// The length of the character at the front if it must not be printed on a terminal; 0: it may be printed.
 std::size_t unshown_bytes(std::string_view utf8) {
   const auto byte = [&](std::size_t at) {
     return at < utf8.size() ? static_cast<unsigned char>(utf8[at]) : 0U;

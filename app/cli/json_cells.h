@@ -5,20 +5,20 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-// JSON of the gateway's as a person reads it.
+// Helpers to print JSON of the gateway for people.
 namespace millrace::cli {
 
-// The text of a member; empty: there is none, or it is no text.
+// A member's string; empty if it is absent or not a string.
 std::string text_at(const nlohmann::json& of, const char* key);
-// Text as it is, anything else as JSON.
+// A string unchanged; any other value as JSON.
 std::string plain(const nlohmann::json& value);
-// A client's text as one line that moves no cursor: control characters, ends of lines and paragraphs, and
-// what turns the direction of writing become spaces. What is longer than `bytes_max` is cut between
-// characters, with "…" behind.
+// Text of a client as one line that cannot move the cursor. Control characters, line and paragraph ends, and
+// bidirectional formatting characters become spaces. Text longer than `bytes_max` is cut at a character
+// boundary and gets "…".
 std::string one_line(std::string_view utf8, std::size_t bytes_max = std::string_view::npos);
-// The same of a text that may be empty: then "-".
+// The same; "-" for an empty text.
 std::string or_dash(const std::string& text);
-// With spaces to `width` bytes; what is longer stays.
+// Pads with spaces to `width` bytes. Longer text stays unchanged.
 std::string padded(std::string text, std::size_t width);
 
 }  // namespace millrace::cli

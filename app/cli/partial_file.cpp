@@ -15,14 +15,15 @@
 namespace millrace::cli {
 namespace {
 
-constexpr std::size_t kPartialBytes = 8;                    // of its random name
-constexpr mode_t kFolderMode = 0777, kOpenFileMode = 0666;  // less the umask
+constexpr std::size_t kPartialBytes = 8;                    // length of the random part of its name
+constexpr mode_t kFolderMode = 0777, kOpenFileMode = 0666;  // reduced by the umask
 
 base::Error cannot(const std::string& what, int number) {
   return base::error(base::Code::kInternal, "cannot write " + what + ": " + std::strerror(number));  // NOLINT
 }
 
-// The folder `name` in `parent`, made if it is not there; -1: errno says why. Takes `parent`.
+// Opens the folder `name` in `parent` and creates it if it is missing. -1: errno has the error. Closes
+// `parent`.
 int enter(int parent, const std::string& name) {
   const bool made = ::mkdirat(parent, name.c_str(), kFolderMode) == 0 || errno == EEXIST;
   const int folder =
@@ -85,7 +86,7 @@ base::Result<PartialFile> PartialFile::at(const std::string& path) {
   const int folder = ::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder < 0) return cannot(path, errno);
   PartialFile file(folder, whole.filename().string(), path);
-  // A device or a pipe is written into: there is nothing of it to replace.
+  // A device or a pipe is written to directly, because it cannot be replaced.
   std::error_code failed;
   const auto kind = std::filesystem::status(whole, failed).type();
   const bool is_stream =

@@ -8,24 +8,24 @@
 
 namespace millrace::cli {
 
-// The folders and the file of an artifact's name; nullopt: it leads out of the folder that it is below
-// ("..", a beginning "/"), or is no name at all.
+// Splits an artifact's name into folders and file name. nullopt: the name is not valid or leads out of its
+// folder ("..", a leading "/").
 std::optional<std::vector<std::string>> path_below(std::string_view name);
 
-// A file that is written under another name beside its place and gets its own once it is whole. What has its
-// name is replaced, not written into. Errors say what could not be made.
+// A file that is written under a temporary name in its folder and renamed when it is complete. An existing
+// file of that name is replaced, not overwritten in place. Errors name what could not be created.
 class PartialFile {
  public:
-  // Below a folder, which is made if it is not there, with folders of its own as `name` says. No symbolic
-  // link below `folder` is followed.
+  // Creates the file `name`, which may contain sub-folders, below `folder`. Missing folders are created.
+  // Symbolic links below `folder` are not followed.
   static base::Result<PartialFile> below(const std::string& folder, const std::string& name);
-  // At this path; its folder is there. A device or a pipe is written into.
+  // Creates the file at this path, whose folder must exist. A device or a pipe is written to directly.
   static base::Result<PartialFile> at(const std::string& path);
-  ~PartialFile();  // what is not whole is removed
+  ~PartialFile();  // removes an incomplete file
   PartialFile(PartialFile&& other) noexcept;
   PartialFile& operator=(PartialFile&&) = delete;
 
-  // False: the disk refused; `finish` says why.
+  // False: writing failed; `finish` returns the error.
   bool write(std::string_view bytes);
   base::Status finish();
 

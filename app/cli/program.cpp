@@ -17,7 +17,7 @@ bool is_plain(char c) {
          std::string_view("_@%+=:,./-").find(c) != std::string_view::npos;
 }
 
-// $'…' of bash, zsh and POSIX 2024: with nothing in it that a terminal acts on.
+// $'…' of bash, zsh and POSIX 2024, with everything escaped that a terminal would interpret.
 std::string escaped_word(const std::string& text) {
   constexpr std::string_view kHex = "0123456789abcdef";
   std::string out = "$'";
@@ -83,7 +83,7 @@ constexpr std::uint16_t kAnyPort = 1;
 bool is_local_gateway(std::string_view url) {
   for (const std::string_view scheme : {"http://", "https://"}) {
     if (!url.starts_with(scheme)) continue;
-    // With credentials or a backslash in it, it is no address, and that is the answer.
+    // A URL with credentials or a backslash is not recognised as local.
     const std::string_view rest = url.substr(scheme.size());
     const auto address = base::parse_net_address(rest.substr(0, rest.find_first_of("/?#")), kAnyPort);
     return address && base::is_loopback(address->host);

@@ -16,7 +16,7 @@ namespace {
 constexpr int kNameColumns = 32;
 constexpr int kBarColumns = 30;
 
-// Columns, not bytes: continuation bytes of UTF-8 take none.
+// Counts columns: continuation bytes of UTF-8 take none.
 int columns(const std::string& text) {
   return static_cast<int>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
 }
@@ -68,7 +68,8 @@ int terminal_value(bool width) {
   return width ? size.ws_col : size.ws_row;
 }
 
-// Of all documents: what is known, and the mean for what is not. 0: nothing to go by.
+// The expected number of pages of all documents: known numbers, and their mean for unknown ones. 0: nothing
+// is known.
 int pages_expected(const Totals& totals) {
   if (totals.documents_open == 0) return totals.pages_total;
   if (totals.documents_counted == 0) return 0;
@@ -83,7 +84,7 @@ std::string expected_text(const Totals& totals) {
 
 bool is_ended(const Totals& totals) { return totals.documents_done == totals.documents; }
 
-// A document that failed is not read.
+// Failed documents are not counted as read.
 std::string documents_text(const Totals& totals) {
   const std::string all = std::to_string(totals.documents);
   const int good = totals.documents_done - totals.documents_failed;
@@ -123,7 +124,7 @@ std::string totals_line(const Totals& totals) {
 
 namespace {
 
-// Without its bar where that would push out the numbers.
+// The total line; without its bar if the bar would displace the numbers.
 std::string total_line(const Totals& totals, int width) {
   const std::string numbers = totals_line(totals);
   const std::string whole = padded_or_cut("Total", kNameColumns) + " " +

@@ -7,12 +7,12 @@
 
 namespace millrace::cli {
 
-// `fd` is a terminal that acts on what moves its cursor and sets its style: any whose TERM is neither "dumb"
-// nor empty. Not while another thread sets the environment.
+// True if `fd` is a terminal that supports cursor movement and styles: TERM is neither "dumb" nor empty. Do
+// not call while another thread changes the environment.
 bool moves_cursor(int fd);
 
-// What we wait for, as one line on a terminal's stderr (moves_cursor) that is gone once it is over;
-// elsewhere, and when quiet, nothing. Not thread-safe.
+// A line on a terminal's stderr (moves_cursor) that says what we wait for; it is removed when the wait is
+// over. Prints nothing elsewhere and when quiet. Not thread-safe.
 class WaitingLine {
  public:
   WaitingLine(std::string text, bool quiet);
@@ -20,8 +20,8 @@ class WaitingLine {
   WaitingLine(const WaitingLine&) = delete;
   WaitingLine& operator=(const WaitingLine&) = delete;
 
-  void show();  // as it is
-  void turn();  // with a wheel that moves by one; some ten times a second
+  void show();  // without a spinner
+  void turn();  // with a spinner that moves by one step; call it about ten times a second
   void clear();
 
  private:
@@ -31,18 +31,18 @@ class WaitingLine {
   unsigned turns_ = 0;
 };
 
-// A line on stderr about something that usually is over at once: it is said, once, only if that lasts. One
-// thread at a time; make an Interrupt first.
+// A line on stderr about an operation that usually finishes at once. It is printed once, and only if the
+// operation takes longer. One thread at a time. Create an Interrupt first.
 class DelayedLine {
  public:
-  // `off`: it is never said.
+  // `off`: the line is never printed.
   DelayedLine(std::string text, std::chrono::milliseconds patience, bool off);
   ~DelayedLine();  // ends
   DelayedLine(const DelayedLine&) = delete;
   DelayedLine& operator=(const DelayedLine&) = delete;
 
-  void begin();  // only the first one counts
-  void end();    // nothing is said from here on
+  void begin();  // only the first call has an effect
+  void end();    // the line is not printed from here on
 
  private:
   void wait(const std::stop_token& stop);

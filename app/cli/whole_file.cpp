@@ -25,7 +25,7 @@ bool wait_for_more(int fd) {
   return true;
 }
 
-// Appends what is there; 0: the end, -1: it cannot be read.
+// Appends available bytes. 0: end of file; -1: it cannot be read.
 ssize_t read_piece(int fd, std::string& bytes) {
   if (!wait_for_more(fd)) return -1;
   const std::size_t had = bytes.size();
@@ -35,8 +35,8 @@ ssize_t read_piece(int fd, std::string& bytes) {
   return got;
 }
 
-// A pipe that nobody writes to would hold up its opening, and a socket cannot be opened by its name, not even
-// as standard input.
+// Opens without blocking: opening a pipe without a writer would block. A socket cannot be opened by its name,
+// not even as standard input.
 int open_to_read(const fs::path& file) {
   const int fd = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   return fd < 0 && errno == ENXIO && file == "/dev/stdin" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : fd;
@@ -46,7 +46,7 @@ int open_to_read(const fs::path& file) {
 
 base::Result<std::string> read_whole(const fs::path& file, std::size_t bytes_max,
                                      const base::Error& too_large) {
-  std::error_code unknown;  // a pipe has no size: what comes out of it is counted
+  std::error_code unknown;  // a pipe has no size; its bytes are counted while they are read
   const std::uintmax_t size = fs::file_size(file, unknown);
   if (!unknown && size > bytes_max) return too_large;
   const int in = open_to_read(file);

@@ -5,18 +5,19 @@
 
 #include "platform/base/result.h"
 
-// Local files as wholes.
+// Reads and writes whole local files.
 namespace millrace::cli {
 
-// `too_large`: it has more than `bytes_max`, and is not read beyond that. kNotFound: it cannot be read, or is
-// a pipe or terminal that says nothing more until an interrupt waits.
+// Reads a file. `too_large`: it has more than `bytes_max` bytes; reading stops there. kNotFound: it cannot be
+// read, or it is a pipe or terminal and an interrupt arrived before its end.
 base::Result<std::string> read_whole(const std::filesystem::path& file, std::size_t bytes_max,
                                      const base::Error& too_large);
 
-// Under another name first, then its own. Folders are made. kInternal names the file that cannot be written.
+// Writes a file under a temporary name, then renames it. Missing folders are created. kInternal names the
+// file that cannot be written.
 base::Status write_whole(const std::filesystem::path& file, const std::string& bytes);
 
-// Its size and time of change: another text means another file.
+// The file's size and modification time: a changed stamp means that the file has changed.
 std::string file_stamp(const std::filesystem::path& file);
 
 }  // namespace millrace::cli

@@ -14,8 +14,8 @@ namespace {
 
 constexpr int kPageRows = 1'000;
 
-// As it stands in its row, so that its hash can be computed again; what is no JSON object of one line, as a
-// string.
+// Writes the data exactly as stored, so that its hash can be recomputed. Data that is not a one-line JSON
+// object is written as a string.
 void add_data(schemas::JsonObject& out, const std::string& data) {
   const bool one_line = data.find('\n') == std::string::npos;
   if (one_line && nlohmann::json::parse(data, nullptr, false).is_object()) {
@@ -37,7 +37,7 @@ std::string line_of(const storage::AuditRow& row) {
   return out.member("prev_hash", base::hex(row.prev_hash)).member("hash", base::hex(row.hash)).finish();
 }
 
-// Full pages until there are no more rows.
+// Prints page by page until no row is left.
 int print_rows(storage::Audit audit, std::int64_t after) {
   for (;;) {
     const auto rows = audit.rows(after, kPageRows);

@@ -44,9 +44,9 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// The key, if no flag gives it: that of the data directory that --data names, for any gateway, since someone
-// has said so; else that of the environment; else the admin key of this machine, for a gateway of this
-// machine alone.
+// Chooses the key if no flag gives one. With --data: the admin key of that directory, for any gateway,
+// because the user named it. Otherwise the key of the environment. Otherwise this machine's admin key, but
+// only for a gateway on this machine.
 void settle(ClientOptions& options) {
   if (options.url.find("://") == std::string::npos) options.url.insert(0, "http://");
   options.key_typed = !options.key.empty();
@@ -68,7 +68,8 @@ std::shared_ptr<ClientOptions> add_client_options(CLI::App& command) {
   command.add_option("--url", options->url, "The gateway (default: http://127.0.0.1:8080)")
       ->envname("MILLRACE_URL")
       ->check([](const std::string& url) { return cli::url_problem(url); });
-  // Its variable stands behind --data, a flag: not an `envname`, which would look like --key.
+  // Its variable has lower precedence than --data, so it cannot be an `envname`, which CLI11 treats like
+  // --key.
   command.add_option("--key", options->key,
                      "API key (Env:MILLRACE_API_KEY; default: DATA/admin.key if readable)");
   command
@@ -91,7 +92,7 @@ void add_list(CLI::App& group, const char* help, int (*act)(cli::ClientOptions),
   command->callback([=, &exit_code] { exit_code = act(*options); });
 }
 
-// A command for one or more things of the house by their names.
+// A command that acts on one or more named objects.
 struct NamedAct {
   const char* name;
   const char* help;

@@ -6,7 +6,7 @@ class App;
 
 namespace millrace::app {
 
-// The client commands of machines: `exec …`, `machines …`, `ssh`. Options only, as client_commands.h.
+// The client commands for machines: `exec …`, `machines …`, `ssh`. Only options, as in client_commands.h.
 void add_machine_client_commands(CLI::App& app, int& exit_code);
 
 }  // namespace millrace::app

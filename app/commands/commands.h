@@ -14,10 +14,10 @@ enum ExitCode : int {
   kExitNotFound = 11,
 };
 
-// What every gateway command gets: settings by flag name, without dashes.
+// Settings given on the command line of a server-side command, by flag name without dashes.
 using Flags = std::map<std::string, std::string>;
 
-// Runs until SIGTERM or SIGINT; a second one ends at once. `role`: "serve", "api" or "worker".
+// Runs until SIGTERM or SIGINT; a second signal ends the process at once. `role`: "serve", "api" or "worker".
 struct ServeRequest {
   std::string role;
   std::string kinds;  // worker: comma-separated; empty: all
@@ -27,7 +27,8 @@ int serve(const ServeRequest& request, const Flags& flags);
 int config_check(const Flags& flags);
 int config_reference();  // every setting, as Markdown
 
-// A configuration of LiteLLM in our words, on stdout or into a new file; what cannot be said is on stderr.
+// Converts a LiteLLM configuration to a Millrace one, on stdout or in a new file. What cannot be converted is
+// listed on stderr.
 struct ConfigImportRequest {
   std::string file;
   std::string output;  // empty or "-": stdout
@@ -35,32 +36,35 @@ struct ConfigImportRequest {
 int config_import(const ConfigImportRequest& request);
 int print_openapi();
 int doctor(const Flags& flags);
-// Copies the data directory, which a gateway may use meanwhile, into a folder that is not there yet.
+// Copies the data directory into a folder that does not exist yet. A gateway may be using the data directory.
 int backup(const std::string& folder, const Flags& flags);
 
 struct KeyRequest {
   std::string name, tenant = "default";
-  std::optional<std::string> scopes, expires;  // absent: those of a new key; for ever
+  std::optional<std::string> scopes, expires;  // absent: the default scopes of a new key; no expiry
 };
-int keys_create(const KeyRequest& request, const Flags& flags);  // the key alone on stdout, once
+// Prints only the key on stdout; it cannot be shown again.
+int keys_create(const KeyRequest& request, const Flags& flags);
 int keys_list(bool json, const Flags& flags);
 // kExitNotFound: no such key.
 int keys_revoke(const std::string& id, const Flags& flags);
-// The new key alone on stdout, once; the old one goes on for `overlap`, a duration.
+// Prints only the new key on stdout; it cannot be shown again. The old key stays valid for `overlap`, a
+// duration.
 int keys_rotate(const std::string& id, const std::string& overlap, const Flags& flags);
 
-// The audit log of a data directory. kExitFailed: the chain is broken.
+// The audit log of a data directory. kExitFailed: the hash chain is broken.
 int audit_verify(const Flags& flags);
 int audit_export(std::int64_t after, const Flags& flags);  // rows after this number, a JSON object per line
 
-// The SSH authorities of a data directory.
+// The SSH certificate authorities of a data directory.
 struct HostCertificateRequest {
-  std::string file;   // of the host's public key; "-": standard input
-  std::string names;  // that clients connect to, comma-separated
+  std::string file;   // file with the host's public key; "-": standard input
+  std::string names;  // host names that clients connect to, comma-separated
   int days = 365;
 };
 int ssh_ca_show(const Flags& flags);
-int ssh_ca_sign_host(const HostCertificateRequest& request, const Flags& flags);  // the certificate on stdout
-int ssh_ca_krl(const std::string& file, const Flags& flags);                      // "-": standard output
+// Prints the certificate on stdout.
+int ssh_ca_sign_host(const HostCertificateRequest& request, const Flags& flags);
+int ssh_ca_krl(const std::string& file, const Flags& flags);  // "-": standard output
 
 }  // namespace millrace::app

@@ -77,7 +77,7 @@ std::string flags_of(const CommandNode& node, bool with_value_only) {
   return out;
 }
 
-// As a pattern of `case`: its path, with each last word that it is known by.
+// A `case` pattern: the command's path with each alias of its last word.
 std::string names_of(const CommandNode& node) {
   std::string out = in_quotes(node.path);
   for (const std::string& word : node.also)
@@ -85,8 +85,8 @@ std::string names_of(const CommandNode& node) {
   return out;
 }
 
-// Both shells read this: which command stands before the cursor (`$path`); its commands (`$below`), its flags
-// (`$flags`), and those of them that want a value (`$valued`).
+// Shell code for bash and zsh. It determines the command before the cursor (`$path`), its subcommands
+// (`$below`), its flags (`$flags`) and the flags that take a value (`$valued`).
 std::string steps(const CommandNode& root) {
   std::string out = "    case \"$path $word\" in\n";
   each_command(root, [&](const CommandNode& node) {
@@ -122,7 +122,7 @@ std::string for_bash(const CommandNode& root) {
          "complete -o default -F _millrace millrace\n";
 }
 
-// `path` is zsh's own name of the search path.
+// `path` must be local: zsh uses that name for the search path.
 std::string for_zsh(const CommandNode& root) {
   return "#compdef millrace\n"
          "# Completion of millrace for zsh, made by `millrace completion zsh`.\n"
@@ -137,7 +137,7 @@ std::string for_zsh(const CommandNode& root) {
          "if [ \"$funcstack[1]\" = _millrace ]; then _millrace; else compdef _millrace millrace; fi\n";
 }
 
-// The words of a path as fish sees them on the command line.
+// A fish condition that is true for the words of this command's path.
 std::string condition(const CommandNode& node) {
   const std::size_t first = node.path.find(' ');
   std::string out = first == std::string::npos ? "__fish_use_subcommand"

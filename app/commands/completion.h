@@ -12,29 +12,29 @@ struct CommandFlag {
   std::string value;               // "TEXT"; empty: a switch
   std::string help;
 };
-// What a command takes beside flags: "inputs ..." and what it is.
+// A positional argument: "inputs ..." and its help.
 struct CommandWord {
   std::string name;
   std::string help;
 };
 
-// A command as people see it. Help that nobody is shown is not in it.
+// A command as help shows it. Commands that are hidden from help are not in the tree.
 struct CommandNode {
   std::string path;  // "millrace jobs ls"
   std::string help;
   std::string footer;
-  std::vector<std::string> also;  // other last words that are understood: "list" of "millrace jobs ls"
+  std::vector<std::string> also;  // aliases of the last word: "list" for "millrace jobs ls"
   std::vector<CommandFlag> flags;
   std::vector<CommandWord> words;
   std::vector<CommandNode> children;
 };
 
-// From what reads the command line itself, so that pages and completions never know another one.
+// Builds the tree from the command line parser, so that man pages and completions always match it.
 CommandNode command_tree(const CLI::App& app);
 
-// A completion of every command and flag for a shell: commands where one may stand, flags after a dash, else,
-// and where a flag wants its value, what the shell completes by itself (files). `shell`: "bash", "zsh" or
-// "fish"; empty text for another one.
+// A shell completion script for every command and flag. It completes commands where one is possible, flags
+// after a dash, and otherwise, also for the value of a flag, what the shell completes by default (files).
+// `shell`: "bash", "zsh" or "fish"; empty text for any other.
 std::string completion(const CommandNode& root, const std::string& shell);
 
 }  // namespace millrace::app

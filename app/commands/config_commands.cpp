@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kImportBytesMax = 4u << 20;
 
-// A new file: one that is there stays as it is.
+// Writes a new file. An existing file is not changed.
 int write_new(const std::string& path, const std::string& text) {
   const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
   if (file < 0) return fail(path + ": cannot be made, or is there already");

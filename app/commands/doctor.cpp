@@ -28,11 +28,11 @@ namespace millrace::app {
 namespace {
 
 constexpr std::chrono::seconds kKafkaWait{10};
-constexpr rlim_t kFilesBesideConnections = 512;  // store, blobs, engines, Kafka
+constexpr rlim_t kFilesBesideConnections = 512;  // files for the store, blobs, engines and Kafka
 
 std::string free_text(std::int64_t bytes) { return base::short_bytes(bytes) + " free"; }
 
-// One line per check; the worst decides the exit code.
+// Prints one line per check. The worst result decides the exit code.
 class Report {
  public:
   void ok(const char* what, const std::string& detail) { line("ok", what, detail); }
@@ -45,7 +45,7 @@ class Report {
     hint(advice);
     failed_ = true;
   }
-  // `said`: what is so, then `; ` and what to do about it.
+  // `said`: the finding, then `; ` and what to do about it.
   void fail(const char* what, const std::string& said) {
     const std::size_t end = said.rfind("; ");
     std::string advice = end == std::string::npos ? std::string() : said.substr(end + 2) + ".";
@@ -225,7 +225,7 @@ void check_machines(const Settings& settings, Report& report) {
       : report.warn("sshd", found.sshd_off, "Until then `millrace ssh` reaches no machine of this host.");
 }
 
-// A gateway can be served by `api` alone; then what it accepts waits.
+// A gateway can run with only the role `api`; then accepted jobs wait for a worker.
 void check_workers(const Settings& settings, Report& report) {
   if (!holds_store(settings.data_dir)) return;
   std::string names;
@@ -249,7 +249,7 @@ void report_providers(const Settings& settings, Report& report) {
   advice.empty() ? report.ok("providers", details) : report.warn("providers", details, advice);
 }
 
-// What serving takes is the hard limit: the soft one is raised to it.
+// Checks the hard limit, because the gateway raises its soft limit to it.
 void check_limits(const Settings& settings, Report& report) {
   rlimit files{};
   ::getrlimit(RLIMIT_NOFILE, &files);

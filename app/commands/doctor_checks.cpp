@@ -29,7 +29,7 @@ using namespace std::string_literals;
 constexpr std::chrono::seconds kEngineWait{30};
 constexpr std::size_t kSpokenMin = 4096;  // a second and a half of MP3 has three times as many
 
-// A page with one line, which the engine must read.
+// A document of one page with one line that the engine must recognise.
 constexpr std::string_view kTrialDocument =
     "%PDF-1.4\n1 0 obj\n<< /Type /Catalog /Pages 2 0 R >>\nendobj\n"
     "2 0 obj\n<< /Type /Pages /Count 1 /Kids [3 0 R] >>\nendobj\n"
@@ -40,7 +40,7 @@ constexpr std::string_view kTrialDocument =
     "\nendstream\nendobj\n"
     "trailer\n<< /Size 5 /Root 1 0 R >>\n%%EOF\n";
 
-// A second of silence: 16 kHz, 16 bit, mono.
+// One second of silence: 16 kHz, 16 bit, mono.
 std::string trial_recording() {
   constexpr std::size_t kBytes = 32'000;
   return "RIFF\x24\x7d\x00\x00WAVEfmt \x10\x00\x00\x00\x01\x00\x01\x00\x80\x3e\x00\x00"
@@ -63,7 +63,7 @@ base::Status ended_well(const engines::EngineEnd& end) {
   return end.error.value_or(base::error(base::Code::kInternal, "the engine's process died at its work"));
 }
 
-// Waits for the end of a call.
+// Waits for the result of an engine call.
 base::Status outcome(const base::Result<engines::Ticket>& ticket, std::future<base::Status> ended) {
   if (!ticket) return ticket.error();
   if (ended.wait_for(kEngineWait) == std::future_status::ready) return ended.get();
@@ -71,7 +71,7 @@ base::Status outcome(const base::Result<engines::Ticket>& ticket, std::future<ba
   return base::error(base::Code::kPageTimeout, "the engine did not answer within 30 s");
 }
 
-// A sentence in the encoding that clients get by default.
+// A speech request in the default encoding of clients.
 schemas::SpeechRequest trial_sentence() {
   schemas::SpeechRequest request;
   request.model = schemas::kSpeechModel;
@@ -97,7 +97,7 @@ base::Status try_reading(engines::EnginePool& children) {
                      "the engine read \"" + *markdown + "\" where a known line stands");
 }
 
-// Silence is decoded and heard as any recording is, with the whole model.
+// Silence is decoded and transcribed like any recording, with the whole model.
 base::Status try_transcription(engines::EnginePool& children) {
   engines::Transcriber engine(children);
   auto recording = engines::Recording::from(memory_file(trial_recording()));
@@ -130,7 +130,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kConnect{2'000}, kTotal{5'000};
 
-// Each server once, those of `providers` and of the environment first.
+// Each server once; those of `providers` and of the environment first.
 std::vector<const providers::Target*> servers(const inference::ModelSettings& models) {
   std::vector<const providers::Target*> out;
   const auto add = [&](const providers::Target& target) {
@@ -196,7 +196,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kLockSuffix = ".lock";
 
-// A lock file that is not there is not made.
+// Does not create a missing lock file.
 bool is_held(const std::string& path) {
   if (::access(path.c_str(), R_OK | W_OK) != 0) return false;
   const auto lock = storage::LockFile::open(path);

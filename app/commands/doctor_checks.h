@@ -6,30 +6,29 @@
 #include "app/config/settings.h"
 #include "platform/base/result.h"
 
-// Whether the local engines do their work: the whole way from here through the jail and back. Both block; the
-// error says what stood in the way.
+// Check that the local engines work, end to end through the sandbox. They block. The error says what failed.
 namespace millrace::app {
 
 base::Status try_reading(engines::EnginePool& children);
 base::Status try_transcription(engines::EnginePool& children);
 base::Status try_speaking(engines::EnginePool& children);
 
-// How one server of models answers.
+// The state of one provider's server.
 struct ProviderFinding {
   std::string detail;  // "openai at https://…: 61 models"
-  std::string advice;  // empty: it is well
+  std::string advice;  // empty: no problem
 };
-// Asks each server that the configuration and the environment name for its list of models, once, and looks
-// for an Ollama on its usual port. Blocks: some seconds for each that does not answer.
+// Requests the model list of each server that the configuration and the environment name, once, and looks for
+// an Ollama on its default port. Blocks: some seconds for each server that does not respond.
 std::vector<ProviderFinding> check_providers(const inference::ModelSettings& models);
 
-// Who is at work in a data directory, by the locks that its processes hold. Both change nothing there, block
-// shortly, and see processes of this pid namespace alone.
+// Which processes use a data directory, determined by the locks that they hold. The functions change nothing,
+// block briefly, and see only processes of this pid namespace.
 
-// Names of the workers that live, in order.
+// Names of the live workers, sorted.
 std::vector<std::string> live_workers(const std::string& data_dir);
 
-// True if another process than this one has the store open.
+// True if another process has the store open.
 bool is_served(const std::string& data_dir);
 
 }  // namespace millrace::app

@@ -20,7 +20,7 @@ class HelpForm final : public CLI::Formatter {
     return out;
   }
 
-  // Its one name: what else is understood is not listed.
+  // Lists only the command's name, without its aliases.
   std::string make_subcommand(const CLI::App* command) const override {
     std::stringstream out;
     CLI::detail::format_help(out, command->get_name(), command->get_description(), get_column_width());
@@ -63,7 +63,7 @@ std::string value_word(const base::Setting& setting) {
 
 namespace {
 
-// Text as roff takes it: no line of ours begins with a request, and a minus is one.
+// Escapes text for roff: no line may begin with a request, and a minus must stay a minus.
 std::string roff(const std::string& text) {
   std::string out;
   for (const char c : text) {

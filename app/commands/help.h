@@ -10,20 +10,22 @@ class FormatterBase;
 }
 namespace millrace::app {
 
-// How --help writes what options take: a word of ours, "N" or "TEXT", and nothing of what the parser checks.
+// The formatter of --help. It shows an option's value as one of our value words, "N" or "TEXT", without the
+// parser's checks.
 std::shared_ptr<CLI::FormatterBase> help_form();
 
-// "DURATION", "SIZE", "N", "text|json", …: what a setting takes.
+// The value word of a setting: "DURATION", "SIZE", "N", "text
+// json", ….
 std::string value_word(const base::Setting& setting);
-// What those words mean; stands below the settings.
+// Explains the value words; printed below the settings.
 inline constexpr const char* kValueWords =
     "DURATION: 500ms, 30s, 5m, 12h or 7d. SIZE: bytes, or 64MiB, 2GiB. LIST: a,b. Each is a variable of the "
     "environment and a key of the file as well: --store.wal-max is MILLRACE_STORE_WAL_MAX and store: "
     "{wal_max: "
     "…}.";
 
-// The page of a top command with its subcommands, as man(1) reads it; without a name that of the program.
-// Empty: there is no such command.
+// The man page (roff) of a top-level command with its subcommands; without a name that of the program. Empty:
+// no such command.
 std::string manual_page(const CommandNode& root, const std::string& command);
 
 }  // namespace millrace::app

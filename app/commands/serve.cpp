@@ -28,7 +28,8 @@
 namespace millrace::app {
 namespace {
 
-// Blocked before any thread is made, so that every thread inherits the mask; main alone takes them.
+// Blocks the signals before any thread starts, so that every thread inherits the mask and only main receives
+// them.
 sigset_t block_signals() {
   sigset_t signals;
   sigemptyset(&signals);
@@ -45,11 +46,11 @@ void raise_open_files() {
   ::setrlimit(RLIMIT_NOFILE, &files);
 }
 
-// What commands are given in confidence, and the keys, stand in our memory: it is never written out.
+// Disables core dumps: memory contains keys and secrets of commands.
 void leave_no_core() {
   const rlimit none{};
   ::setrlimit(RLIMIT_CORE, &none);
-  ::prctl(PR_SET_DUMPABLE, 0);  // a core_pattern that is a pipe does not ask the limit
+  ::prctl(PR_SET_DUMPABLE, 0);  // a core_pattern that is a pipe ignores the limit
 }
 
 base::Result<Roles> roles_of(const ServeRequest& request) {
@@ -66,7 +67,7 @@ base::Result<Roles> roles_of(const ServeRequest& request) {
     const std::string_view name = rest.substr(0, comma);
     rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
     const auto kind = schemas::kind_named(name);
-    if (!kind || *kind == schemas::Kind::kMachine)  // that one comes with exec
+    if (!kind || *kind == schemas::Kind::kMachine)  // exec implies it
       return base::error(base::Code::kInvalidField,
                          "--kinds: no kind \"" + std::string(name) + "\"; there are: ocr, stt, exec, chat");
     roles.kinds.push_back(*kind);
@@ -74,7 +75,7 @@ base::Result<Roles> roles_of(const ServeRequest& request) {
   return roles;
 }
 
-// One that a killed process left would say "ready" before this one is.
+// Removes a ready file that a killed process left, because it would report readiness too early.
 bool remove_ready_file(const std::string& path) {
   return path.empty() || ::unlink(path.c_str()) == 0 || errno == ENOENT;
 }
@@ -91,7 +92,7 @@ bool write_ready_file(const std::string& path, const Gateway& gateway) {
   return std::rename(fresh.c_str(), path.c_str()) == 0;
 }
 
-// Commands that a newcomer can paste, when scripts/run asks for it or a person is watching.
+// Prints commands to try, if scripts/run requests it or a person is watching.
 void print_try_line(const std::string& url, const Settings& settings, bool runs_commands) {
   const bool asked = std::getenv("MILLRACE_TRY") != nullptr;  // NOLINT(concurrency-mt-unsafe)
   if (!asked && ::isatty(STDERR_FILENO) == 0) return;
@@ -112,7 +113,7 @@ void print_try_line(const std::string& url, const Settings& settings, bool runs_
             << "/admin.key\n\n";
 }
 
-// A file with a mistake changes nothing; the log names it.
+// If the file has a mistake, nothing changes and the log names the mistake.
 void reload_machines(const Flags& flags, Gateway& gateway) {
   auto machines = machines_from_file(flags);
   if (!machines) return base::log_warn("machines_reload_failed", {{"reason", machines.error().message}});
@@ -129,8 +130,8 @@ void reload_models(const Flags& flags, Gateway& gateway) {
   base::log_info("models_reloaded", {{"models", models->models.size()}});
 }
 
-// Until the first SIGINT or SIGTERM. SIGHUP reloads machines and models; keys are followed within a second
-// anyway.
+// Waits for the first SIGINT or SIGTERM. SIGHUP reloads machines and models; changed keys take effect within
+// a second without it.
 void wait_for_end(const sigset_t& signals, const Flags& flags, Gateway& gateway) {
   int signal = SIGHUP;
   while (signal == SIGHUP) {
@@ -141,8 +142,8 @@ void wait_for_end(const sigset_t& signals, const Flags& flags, Gateway& gateway)
   base::log_info("draining", {{"signal", signal}});
 }
 
-// Drains on a thread of its own, while this one listens for a second SIGINT or SIGTERM, which ends the
-// process at once.
+// Drains on another thread, while this one waits for a second SIGINT or SIGTERM, which ends the process at
+// once.
 void drain(const sigset_t& signals, Gateway& gateway) {
   std::atomic<bool> done{false};
   const pthread_t self = pthread_self();
@@ -173,7 +174,7 @@ int announce(const Settings& settings, const Gateway& gateway) {
   const std::string url = gateway.url();
   if (!settings.ready_file.empty() && !write_ready_file(settings.ready_file, gateway))
     return cannot("cannot write the ready file " + settings.ready_file);
-  base::log_flush();  // who reads this line may look for what was said before it
+  base::log_flush();  // whoever reads this line may look for earlier log lines
   std::cout << "millrace ready" << (url.empty() ? "" : " " + url) << std::endl;
   if (!url.empty()) print_try_line(url, settings, gateway.runs_commands());
   return kExitOk;

@@ -5,8 +5,8 @@
 
 namespace millrace::app {
 
-// A model that a newcomer can chat with, by the configuration alone: the mock, else the first that is named
-// and said to chat or to do nothing in particular; empty: none.
+// A model to suggest for a first chat, chosen from the configuration: the mock, else the first named model
+// that is for chat or has no stated ability. Empty: none.
 std::string model_to_try(const inference::ModelSettings& models);
 
 }  // namespace millrace::app

@@ -38,7 +38,8 @@ int with_authority(const Flags& flags, const std::function<int(OpenedStore&, con
   });
 }
 
-// Whom the hosts of remote machines let in: a certificate names one machine, and its host one or more.
+// The principals that hosts of remote machines must accept. A certificate names one machine; a host may serve
+// several machines.
 void show_principals(const std::vector<schemas::Machine>& machines) {
   const auto is_remote = [](const schemas::Machine& machine) { return machine.settings.ssh.has_value(); };
   if (std::none_of(machines.begin(), machines.end(), is_remote)) return;
@@ -57,7 +58,7 @@ int written(bool whole) {
   return std::cout.flush() && whole ? static_cast<int>(kExitOk) : fail("the output could not be written");
 }
 
-// The names between commas; empty if one of them is none.
+// Splits names at commas. Empty if one of them is not valid.
 std::vector<std::string> names_in(const std::string& text) {
   const auto is_plain = [](char c) { return static_cast<unsigned char>(c) > 0x20 && c != 0x7f; };
   std::vector<std::string> names;
@@ -92,7 +93,7 @@ std::uint64_t random_serial() {
   return serial;
 }
 
-// Tells the audit log first: what it cannot be told is not handed out.
+// Records the certificate in the audit log first: a certificate that cannot be recorded is not issued.
 base::Status tell(storage::Store& store, const machines::HostCertificate& certificate) {
   schemas::JsonObject data;
   data.raw("names", nlohmann::json(certificate.names).dump())
@@ -114,7 +115,7 @@ base::Status tell(storage::Store& store, const machines::HostCertificate& certif
 }  // namespace
 
 int ssh_ca_show(const Flags& flags) {
-  const LoadedSettings loaded = load_settings(flags);  // what is wrong with them is said below
+  const LoadedSettings loaded = load_settings(flags);  // mistakes are reported below
   const auto machines = loaded.settings ? loaded.settings->machines : std::vector<schemas::Machine>();
   return with_authority(flags, [&](OpenedStore&, const Authority& authority) {
     std::cout << "User CA: signs who may log in. On each remote machine, in a file that sshd's\n"

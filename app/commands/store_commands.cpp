@@ -50,7 +50,7 @@ json key_json(const storage::ApiKeyRow& row) {
   return out;
 }
 
-// Which file it is.
+// The line that names the configuration file.
 base::Config::Line config_line(const LoadedSettings& loaded, const Flags& flags) {
   constexpr const char* kVariable = "MILLRACE_CONFIG";
   const bool is_named = environment().contains(kVariable);

@@ -19,21 +19,21 @@ Commands below(const CLI::App& command) {
   return command.get_subcommands([](const CLI::App* each) { return !each->get_name().empty(); });
 }
 
-// Those that help shows.
+// The subcommands that help shows.
 Commands shown_below(const CLI::App& command) {
   Commands shown = below(command);
   std::erase_if(shown, [](const CLI::App* each) { return each->get_group().empty(); });
   return shown;
 }
 
-// "jobs ls": the command as it is typed after the program's name.
+// The command as typed after the program's name: "jobs ls".
 std::string path_of(const CLI::App& command) {
   if (command.get_parent() == nullptr) return {};
   const std::string above = path_of(*command.get_parent());
   return above.empty() ? command.get_name() : above + " " + command.get_name();
 }
 
-// As --help prints it, its usage with the names of all that stand above it.
+// The command's help as --help prints it; the usage line has the names of all parent commands.
 std::string help_of(const CLI::App& command) {
   std::string above;
   for (const CLI::App* each = command.get_parent(); each != nullptr; each = each->get_parent())
@@ -41,14 +41,14 @@ std::string help_of(const CLI::App& command) {
   return command.help(above);
 }
 
-// The word that cannot be read, and the command whose turn it was; an empty word: there is none.
+// The first unknown word and the command that it was given to. Empty word: none.
 struct Unread {
   const CLI::App* command;
   std::string word;
   bool is_flag = false;
 };
 
-// Follows the words as CLI11 does, but stops at the first that has no meaning.
+// Parses the words as CLI11 does, but stops at the first unknown one.
 class Reading {
  public:
   explicit Reading(const CLI::App& app) : at_(&app) {}
@@ -93,7 +93,7 @@ void add_leaves(const CLI::App& command, Commands& out) {
   }
 }
 
-// All that bear the nearest name: "show" is a command of jobs and one of models.
+// All commands with the nearest name: "show" is a command of jobs and of models.
 Commands nearest_commands(const std::string& word, const Commands& commands) {
   std::vector<std::string_view> names;
   names.reserve(commands.size());
@@ -106,7 +106,7 @@ Commands nearest_commands(const std::string& word, const Commands& commands) {
   return found;
 }
 
-// A command of the same group first, then of any: "ls" may mean "jobs ls".
+// Suggests a command of the same group first, then any: "ls" may mean "jobs ls".
 std::string near_command(const Unread& unread) {
   const Commands siblings = shown_below(*unread.command);
   Commands near = nearest_commands(unread.word, siblings);
@@ -144,7 +144,7 @@ std::string said_of(const Unread& unread) {
   return whose + "command \"" + unread.word + "\"" + near_command(unread);
 }
 
-// CLI11's "--mock: 1 required TEXT missing" in words.
+// Rewrites CLI11's messages, such as "--mock: 1 required TEXT missing", in plain words.
 std::string in_words(std::string said) {
   constexpr std::string_view kOne = ": 1 required ", kMissing = " missing";
   const std::size_t at = said.find(kOne);

@@ -9,9 +9,9 @@ class Error;
 
 namespace millrace::app {
 
-// What a command line that cannot be read gets to hear: the first word that is no command or flag with the
-// nearest right one, else what CLI11 says; and where the help is. A command that lacks its subcommand gets
-// its whole help. `arguments` without the program's name. Every line ends.
+// The error text for a command line that cannot be parsed: the first unknown command or flag with the nearest
+// known one, else CLI11's message, and a pointer to the help. If a subcommand is missing, the command's whole
+// help. `arguments` exclude the program's name. Every line ends with a newline.
 std::string usage_error(const CLI::App& app, const CLI::Error& error, std::span<const std::string> arguments);
 
 }  // namespace millrace::app

@@ -27,7 +27,7 @@ base::Result<std::unique_ptr<OpenedStore>> open_store(const Settings& settings) 
   return opened;
 }
 
-// A flag says its setting's name already.
+// A mistake without the setting's name, where a flag already shows it.
 std::string_view said_of(const base::ConfigMistake& mistake) {
   std::string_view said = mistake.message;
   const std::size_t end = said.find(": ");

@@ -8,31 +8,32 @@
 #include "platform/base/clock.h"
 #include "storage/store.h"
 
-// What the commands on a data directory have in common.
+// Helpers of the commands that work on a data directory.
 namespace millrace::app {
 
-// Print `message` on stderr; the exit code.
+// Print `message` to stderr and return the exit code.
 int fail(const std::string& message);
 int usage(const std::string& message);
 
-// Prints what is wrong with the configuration on stderr: kExitUsage if it cannot be used.
+// Prints the mistakes of the configuration to stderr. kExitUsage if the configuration cannot be used.
 int print_mistakes(const LoadedSettings& loaded);
 
-// The store and pepper of the data directory that the flags name. A running gateway may have it open as well.
+// The store and the pepper of the data directory given by the flags. A running gateway may have it open as
+// well.
 struct OpenedStore {
   base::SystemClock clock;
   std::unique_ptr<storage::Store> store;
   std::string pepper;
 };
 
-// Who it is that acts so, for the audit log.
+// The actor of these commands in the audit log.
 inline constexpr const char* kCliActor = "cli";
 
-// Runs `act` on the opened store; every fault ends as a message and an exit code.
+// Opens the store and runs `act` on it. Every error becomes a message and an exit code.
 int with_store(const Flags& flags, const std::function<int(OpenedStore&)>& act);
 
-// Whether a gateway has made its store in `data_dir`. True as well where that cannot be seen, and where its
-// database is lost: then opening it says why.
+// True if `data_dir` contains a store. Also true if that cannot be determined, or if the database file is
+// missing: opening the store then reports the reason.
 bool holds_store(const std::string& data_dir);
 
 }  // namespace millrace::app

@@ -14,16 +14,17 @@
 
 namespace millrace::app {
 
-// The local voices of a process with the API: jailed engine children, of which one is warm from the start.
-// Where there can be none the API goes on without them, and says why. Goes after the runs that it speaks for.
+// Local speech synthesis for the API: engine processes in a sandbox, one of them started in advance. If they
+// cannot run here, the API runs without them and its errors say why. Destroy it after the requests that use
+// it.
 class SpeechComponent {
  public:
-  // Blocks for the trial of the jail.
+  // Blocks while it tests the sandbox.
   SpeechComponent(const Settings& settings, base::Metrics& metrics);
   SpeechComponent(const SpeechComponent&) = delete;
   SpeechComponent& operator=(const SpeechComponent&) = delete;
 
-  // Not to be called any more once this is gone.
+  // The result must not be used after this object is destroyed.
   inference::LocalSpeech local();
 
  private:
@@ -32,15 +33,15 @@ class SpeechComponent {
   std::string off_;
 };
 
-// What transcription needs beside a worker: the jailed engine children. Made before the first runner and
-// taken down after the worker's last run has ended.
+// What transcription needs in addition to a worker: the engine processes in a sandbox. Create it before the
+// first runner; destroy it after the worker's last run.
 class TranscriptionComponent {
  public:
   // As EngineChildren::open.
   static base::Result<std::unique_ptr<TranscriptionComponent>> open(const Settings& settings,
                                                                     base::Metrics& metrics);
 
-  // `models`: of providers, which outlive the runner, as `pool` does.
+  // `models` (for providers' models) and `pool` must outlive the runner.
   std::unique_ptr<workers::Runner> make_runner(InferenceComponent& models, base::Pool& pool);
 
  private:

@@ -32,7 +32,7 @@ base::Error busy() {
 
 }  // namespace
 
-// An unfinished file is removed, which the loop must not wait for.
+// Removes an unfinished file on the pool, so that the loop does not block.
 DocumentDownload::~DocumentDownload() {
   if (!writer_) return;
   const std::shared_ptr<storage::BlobWriter> dropped = std::move(writer_);
@@ -65,7 +65,7 @@ void DocumentDownload::go_on() {
   }
 }
 
-// The first piece asks for a place in the pool; what follows it is owed one.
+// The first piece needs a free slot in the pool and may be refused; later pieces are always accepted.
 void DocumentDownload::write() {
   auto piece = std::make_shared<std::string>(std::exchange(waiting_, {}));
   auto task = [self = shared_from_this(), piece] {

@@ -14,10 +14,10 @@
 
 namespace millrace::app {
 
-// A document by URL, fetched under the guard and written into a blob while it arrives, so that a retry of its
-// job does not fetch again. At most two pieces of about kPieceMax each are in memory; while the disk is
-// slower than the other side, that one waits. `loop` is the one that `fetch` works on. Thread-safe; `done`
-// once, on the pool or the loop, unless cancelled.
+// Downloads a document by URL, with the checks against requests to private addresses, and writes it into a
+// blob while it arrives, so that a retry of its job does not download it again. At most two pieces of about
+// kPieceMax each are in memory; reading pauses while the disk is slower than the sender. `loop` is the loop
+// of `fetch`. Thread-safe. `done` is called once, on the pool or the loop, unless the download is cancelled.
 class DocumentFetch {
  public:
   static constexpr std::size_t kPieceMax = std::size_t{1} << 20;
@@ -29,19 +29,20 @@ class DocumentFetch {
   DocumentFetch(const DocumentFetch&) = delete;
   DocumentFetch& operator=(const DocumentFetch&) = delete;
 
-  // The returned function ends it without `done` (unless that has begun).
+  // Starts a download. The returned function cancels it without a call of `done` (unless that call has
+  // begun).
   std::function<void()> start(const std::string& url, Done done);
 
  private:
   net::Fetch& fetch_;
-  const workers::LoopLink link_;  // pieces may still be on their way to disk when this goes
+  const workers::LoopLink link_;  // pieces may still be being written when this object is destroyed
   base::Pool& pool_;
   storage::Blobs& blobs_;
 };
 
-// One document on its way to its blob. Everything happens on the loop's thread but the writing, which has the
-// writer and one piece to itself on the pool while the next piece is collected. `pool` and `blobs`
-// must outlive it; when the loop has ended, nothing more happens.
+// One download. All its state is used on the loop's thread, except that the pool writes one piece with
+// `writer_` while the next one is collected. `pool` and `blobs` must outlive it. After the loop has ended,
+// nothing more happens.
 class DocumentDownload : public std::enable_shared_from_this<DocumentDownload> {
  public:
   using Done = std::function<void(base::Result<storage::Staged>)>;
@@ -54,10 +55,10 @@ class DocumentDownload : public std::enable_shared_from_this<DocumentDownload> {
 
   void begin(std::int64_t expected_bytes) { expected_bytes_ = expected_bytes; }
   bool has_room() const;
-  // False: it cannot be stored, the rest is not wanted.
+  // False: the document cannot be stored; stop the download.
   bool take(std::string_view bytes);
   void ended(base::Status how);
-  // Called when there is room again.
+  // `resume` is called when more bytes can be taken.
   void on_room(std::function<void()> resume) { resume_ = std::move(resume); }
 
  private:
@@ -74,7 +75,7 @@ class DocumentDownload : public std::enable_shared_from_this<DocumentDownload> {
   storage::Blobs& blobs_;
   Done done_;
   std::function<void()> resume_;
-  std::unique_ptr<storage::BlobWriter> writer_;  // of the pool while `busy_`
+  std::unique_ptr<storage::BlobWriter> writer_;  // used by the pool while `busy_`
   std::string waiting_;
   std::int64_t expected_bytes_ = 0;
   std::optional<base::Error> error_;

@@ -8,21 +8,21 @@
 
 namespace millrace::app {
 
-// Where `millrace-engine` lies: beside this program. It may not be there; who starts it says so.
+// The path of `millrace-engine`: next to this program. It may not exist; whoever starts it reports that.
 std::string engine_program();
 
-// The jailed children of one local engine: the spawner whose thread they follow, and their pool. What works
-// with the pool goes before this does.
+// The sandboxed child processes of one local engine: their spawner, whose thread they depend on, and their
+// pool. Destroy everything that uses the pool first.
 class EngineChildren {
  public:
-  // What they are for, in metrics ("ocr", "stt", "speech"), and what cannot be done without them, in an error
-  // ("documents cannot be opened").
+  // The engine's name in metrics ("ocr", "stt", "speech"), and the consequence of its absence for an error
+  // text ("documents cannot be opened").
   struct Purpose {
     std::string engine;
     std::string without;
   };
-  // Blocks for the trial of the jail. Error: no form of it works here, or the program is not there; the
-  // message says what to do. `options.engine_path` is this installation's.
+  // Blocks while it tests the sandbox. Error: no form of the sandbox works here, or the program is missing;
+  // the message says what to do. `options.engine_path` is set by this function.
   static base::Result<std::unique_ptr<EngineChildren>> open(engines::EnginePool::Options options,
                                                             const Purpose& purpose, base::Metrics& metrics);
 

@@ -42,7 +42,7 @@ storage::Store::Options store_options(const Settings& settings) {
   return options;
 }
 
-// For who starts it; tenants are told the limit alone.
+// For the operator; tenants only see that a limit was reached.
 std::string disk_figures(const storage::Store& store) {
   const storage::Store::Health health = store.health();
   return health.disk_ok ? "" : " (" + health.disk_detail + ")";
@@ -68,20 +68,21 @@ front::Server::Options server_options(const Settings& settings) {
   options.port = settings.listen.port;
   options.threads = settings.http_threads;
   options.limits.idle_poll = settings.http_idle_poll;
-  // On one processor, whoever looks for it keeps it from coming.
+  // With one processor, a spinning thread would delay the event that it waits for.
   if (std::thread::hardware_concurrency() < 2) options.limits.due_poll = std::chrono::microseconds(0);
   options.limits.connections_max = static_cast<std::size_t>(settings.http_connections_max);
   return options;
 }
 
-// Chats begin on the front's thread, and so end there, too, where their upstream is a plain one.
+// Chat requests start on the HTTP server's thread. With a plain-HTTP provider, their responses are handled
+// there, too.
 front::Server::Options::ExtraFd replies_of(net::HttpClient& client) {
   return {.begin = [&client] { return client.share_replies(); },
           .ready = [&client] { client.run_shared_replies(); },
           .end = [&client] { client.end_shared_replies(); }};
 }
 
-// The jobs that were accepted at once are answered where the next requests are read.
+// Replies to jobs that were just accepted are sent on the thread that reads the next requests.
 front::Server::Options::ExtraFd announcements_of(storage::Store& store) {
   return {.begin = [&store] { return store.share_completions(); },
           .ready = [&store] { store.run_shared_completions(); },
@@ -89,7 +90,7 @@ front::Server::Options::ExtraFd announcements_of(storage::Store& store) {
           .due = [&store] { return store.completions_are_due(); }};
 }
 
-// Declaration order is the order of building; destruction runs it backwards.
+// Members are built in declaration order and destroyed in reverse order.
 struct Core {
   explicit Core(const Settings& settings)
       : dispatch(make_dispatch(settings)), events(make_events(settings)) {}
@@ -129,14 +130,14 @@ struct Gateway::Parts {
   std::unique_ptr<jobs::OutboxPublisher> relay;
   std::unique_ptr<jobs::Maintenance> upkeep;
   std::unique_ptr<workers::MaintenanceTimer> upkeep_timer;
-  std::unique_ptr<SpeechComponent> speech;  // of the api
+  std::unique_ptr<SpeechComponent> speech;  // only with the role api
   std::unique_ptr<PictureComponent> pictures;
-  // On `loop`; of the api, and of a worker of kind chat, ocr or stt.
+  // Runs on `loop`. Used by the api and by workers of kind chat, ocr or stt.
   std::unique_ptr<InferenceComponent> inference;
   std::unique_ptr<WorkerComponent> worker;
   std::unique_ptr<api::Service> service;
   std::unique_ptr<front::Server> server;
-  std::unique_ptr<MetricsComponent> watched;  // where settings.metrics_listen is
+  std::unique_ptr<MetricsComponent> watched;  // set if settings.metrics_listen is
 };
 
 base::Status Gateway::Parts::open_store() {
@@ -169,7 +170,7 @@ void Gateway::Parts::add_upkeep() {
   relay->on_activity([this](bool delayed) { upkeep_timer->nudge(delayed); });
 }
 
-// Both ends of SSH sessions sign: who issues them, and who runs the machines.
+// The issuer of SSH sessions and the process that runs machines both sign certificates.
 base::Status Gateway::Parts::open_authority() {
   if (!roles.api && !runs(schemas::Kind::kExec)) return {};
   auto opened = machines::SshAuthority::open(settings.data_dir);
@@ -194,7 +195,7 @@ void Gateway::Parts::add_inference() {
       settings, *loop, *pool, core.metrics, speech ? speech->local() : millrace::inference::LocalSpeech());
 }
 
-// A worker alone that knows of no machines leaves them to the gateway that does.
+// A separate worker without machines in its file leaves the machines to the gateway that has them.
 base::Status Gateway::Parts::add_file_machines() {
   if (!roles.api && settings.machines.empty()) return {};
   return take_machines(*core.store, settings.machines);
@@ -237,7 +238,7 @@ base::Status Gateway::Parts::start_api() {
   needs.options.stt_wait = settings.stt_wait;
   needs.options.ssh_lifetime = settings.ssh_lifetime;
   needs.options.chat_heartbeat = settings.chat_heartbeat;
-  needs.options.chat_grace = settings.drain_timeout / 8;  // less than what the server drains for
+  needs.options.chat_grace = settings.drain_timeout / 8;  // less than the server's share
   service = std::make_unique<api::Service>(std::move(needs), *std::move(pepper));
   if (base::Status started = service->start(); !started) return started;
   front::Server::Options options = server_options(settings);
@@ -269,12 +270,12 @@ void Gateway::Parts::stop() {
   if (upkeep_timer) upkeep_timer->stop(std::chrono::seconds(2));
   if (core.store) core.store->close();
   if (pool) pool->close();
-  pictures.reset();  // what the pool still ran may have asked it
+  pictures.reset();  // tasks of the pool may still have used it
   if (loop) loop->stop();
 }
 
 base::Result<std::unique_ptr<Gateway>> Gateway::start(const Settings& settings, const Roles& roles) {
-  if (roles.api) {  // before there is a data directory
+  if (roles.api) {  // before the data directory is created
     const base::Status free = front::Server::try_address(server_options(settings));
     if (!free) return free.error();
   }
@@ -288,11 +289,11 @@ base::Result<std::unique_ptr<Gateway>> Gateway::start(const Settings& settings, 
   p.add_upkeep();
   p.relay->start();
   if (base::Status taken = p.add_file_machines(); !taken) return taken.error();
-  if (!roles.kinds.empty()) {  // it makes `local` where no machine is called so
+  if (!roles.kinds.empty()) {  // it creates `local` if no machine has that name
     if (base::Status added = p.add_worker(); !added) return added.error();
   }
   if (base::Status started = p.core.events->start(); !started) return started.error();
-  if (roles.api) {  // before the first claim: an address that is taken costs no job anything
+  if (roles.api) {  // before the first claim, so that an address in use affects no job
     if (base::Status started = p.start_api(); !started) return started.error();
   }
   if (base::Status started = p.start_watched(); !started) return started.error();
@@ -321,7 +322,7 @@ void Gateway::reload_models(const inference::ModelSettings& models) {
   if (parts_->inference) parts_->inference->reload(models);
 }
 
-// Each step takes what it needs of the whole; the shares add up to drain.timeout.
+// Each step uses a share of the time; the shares add up to drain.timeout.
 void Gateway::drain() {
   const auto whole = parts_->settings.drain_timeout;
   if (parts_->service) parts_->service->refuse_new();

@@ -9,32 +9,33 @@
 
 namespace millrace::app {
 
-// Which parts of the house this process runs.
+// Which parts of the system this process runs.
 struct Roles {
   bool api = false;
-  std::vector<schemas::Kind> kinds;  // of jobs to work on, kMachine not among them: it comes with kExec
+  std::vector<schemas::Kind> kinds;  // job kinds of the worker, without kMachine, which kExec implies
 };
 
-// The composition: every part built in one order, started, and taken down in the reverse one
+// Builds all components in one order, starts them, and destroys them in reverse order
 // (docs/design/delivery.md, Drain).
 class Gateway {
  public:
-  // Blocks until everything runs. The error is for the operator: it says what to do.
+  // Blocks until everything runs. The error is meant for the operator and says what to do.
   static base::Result<std::unique_ptr<Gateway>> start(const Settings& settings, const Roles& roles);
-  ~Gateway();  // without a drain
+  ~Gateway();  // does not drain
   Gateway(const Gateway&) = delete;
   Gateway& operator=(const Gateway&) = delete;
 
   std::string url() const;          // empty without api
   std::string metrics_url() const;  // empty without settings.metrics_listen
   std::string name() const;         // of the worker; empty without one
-  bool runs_commands() const;       // this process does, on machine `local`
-  // The configuration file's machines from now on (storage::Machines::take_from_file). Blocks until the
+  bool runs_commands() const;       // true if this process runs commands on machine `local`
+  // Replaces the machines of the configuration file (storage::Machines::take_from_file). Blocks until the
   // commit.
   base::Status reload_machines(std::vector<schemas::Machine> machines);
-  // The models from now on; requests under way keep theirs.
+  // Replaces the models. Requests in progress keep the previous ones.
   void reload_models(const inference::ModelSettings& models);
-  // Readiness off, no new work, running work ended or given back, all within settings.drain_timeout.
+  // Turns readiness off, accepts no new work, and finishes or returns running work, within
+  // settings.drain_timeout.
   void drain();
 
  private:

@@ -13,7 +13,8 @@ namespace millrace::app {
 namespace {
 
 constexpr std::chrono::seconds kLookEvery{2};
-constexpr mode_t kFolderMode = 0711;  // as machines keep it: their own users pass through it
+// The mode that machines expect: their users must be able to pass through.
+constexpr mode_t kFolderMode = 0711;
 
 std::string path_in(const std::string& data_dir) { return data_dir + "/machines/host.lock"; }
 

@@ -9,25 +9,26 @@
 
 namespace millrace::app {
 
-// The seat of the one process that runs the machines of a data directory on this host: a lock at
-// DATA/machines/host.lock, held until the end of the seat or of the process. What one process has begun on a
-// machine (its disk, its jails, its sshd) no other one could end.
+// The lock that makes one process the only one that runs the machines of a data directory on this host:
+// DATA/machines/host.lock, held until it is released or the process ends. Resources of a machine (its disk,
+// its sandboxes, its sshd) can only be ended by the process that started them.
 class HostLock {
  public:
-  // Makes the file.
+  // Creates the file.
   static base::Result<std::unique_ptr<HostLock>> open(const std::string& data_dir);
   ~HostLock() { stop_waiting(); }
   HostLock(const HostLock&) = delete;
   HostLock& operator=(const HostLock&) = delete;
 
-  // At once. False: another process has it; `holder` says which. Not while `wait` runs.
+  // Tries to take the lock without waiting. False: another process holds it; `holder` names it. Do not call
+  // while `wait` runs.
   bool take();
   std::string holder() const;
-  void give_up();  // to whoever waits for it
-  // Looks for it every two seconds, on a thread of its own, and calls `taken` there once, with the seat
-  // taken. `taken` may give it up again.
+  void give_up();  // releases the lock for a waiting process
+  // Tries to take the lock every two seconds on its own thread. Calls `taken` on that thread, once, when the
+  // lock is held. `taken` may release it.
   void wait(std::function<void()> taken);
-  // `taken` is not called any more, or has returned. Blocks for it. Idempotent.
+  // After the return `taken` is not running and is not called any more. Blocks until then. Idempotent.
   void stop_waiting();
 
  private:
@@ -36,8 +37,8 @@ class HostLock {
   std::jthread waiter_;
 };
 
-// The process that runs the machines of this data directory now, as far as it can be seen from here; empty:
-// none. Makes and locks nothing.
+// The process that runs the machines of this data directory, as far as this process can see it. Empty: none.
+// Creates and locks nothing.
 std::string machines_holder(const std::string& data_dir);
 
 }  // namespace millrace::app

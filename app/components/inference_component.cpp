@@ -23,7 +23,7 @@ inference::ChatOptions chat_options(const Settings& settings) {
 
 }  // namespace
 
-// Declaration order is the order of building.
+// Members are built in declaration order.
 struct InferenceComponent::Parts {
   Parts(const Settings& settings, net::Loop& on, base::Pool& pool, base::Metrics& metrics,
         inference::LocalSpeech speech)
@@ -43,7 +43,7 @@ struct InferenceComponent::Parts {
   net::Loop& loop;
   net::FetchGuard guard;
   net::HttpClient client;
-  inference::McpMemory tool_memory;  // the loop's
+  inference::McpMemory tool_memory;  // used on the loop's thread
   inference::Chat chat;
   inference::ModelLists model_lists;
 };

@@ -10,12 +10,12 @@
 
 namespace millrace::app {
 
-// What answers chat requests, direct and deferred ones, on one loop: the connections to providers, the guard
-// of what clients name, the models with their limits. Each process has one at most.
+// Processes chat requests, direct and deferred ones, on one loop: connections to providers, the address check
+// for URLs from clients, and the models with their limits. At most one per process.
 class InferenceComponent {
  public:
-  // All outlive the room, and so does the engine behind `speech`. The loop goes on until the room has gone,
-  // and every run has ended before.
+  // All arguments, and the engine behind `speech`, must outlive this object. The loop must run until this
+  // object is destroyed, and every run must have ended before that.
   InferenceComponent(const Settings& settings, net::Loop& loop, base::Pool& pool, base::Metrics& metrics,
                      inference::LocalSpeech speech);
   ~InferenceComponent();
@@ -26,7 +26,7 @@ class InferenceComponent {
   net::Loop& loop();
   inference::ModelLists& model_lists();
   net::HttpClient& client();
-  // Thread-safe; what is under way keeps its models.
+  // Replaces the models. Thread-safe. Requests in progress keep the previous ones.
   void reload(const inference::ModelSettings& models);
 
  private:

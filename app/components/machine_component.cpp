@@ -25,7 +25,7 @@ namespace {
 
 using machines::LocalSshd;
 
-// The drivers of this host. The spawner goes last: children follow its thread.
+// The drivers of this host. The spawner is destroyed last, because the child processes depend on its thread.
 struct DriverRow {
   process::Spawner spawner{process::Spawner::Options{.own_mounts = true}};
   std::unique_ptr<machines::Sandbox> sandbox;
@@ -51,7 +51,7 @@ std::string take(std::unique_ptr<T>& part, base::Result<std::unique_ptr<T>> open
   return {};
 }
 
-// `ssh_dir`: where the keys of running commands are; what lies there from before is removed.
+// `ssh_dir`: folder for the keys of running commands; leftovers of an earlier process are removed.
 void open_drivers(DriverRow& row, const Settings& settings, const std::string& ssh_dir,
                   const std::shared_ptr<const machines::SshAuthority>& authority, LocalSshd::Hooks hooks) {
   MachineFindings& found = row.findings;
@@ -75,13 +75,13 @@ void log_findings(const MachineFindings& found) {
   if (!found.sshd_off.empty()) base::log_info("ssh_sessions_disabled", {{"reason", found.sshd_off}});
 }
 
-// A folder for one trial, removed at its end.
+// A temporary folder for one test, removed by the destructor.
 class TrialFolder {
  public:
   TrialFolder() {
     std::error_code failed;
     path_ = (std::filesystem::temp_directory_path(failed) / "millrace-XXXXXX").string();
-    // As a data directory: machines' users pass through it.
+    // Same mode as a data directory: machines' users must be able to pass through.
     if (::mkdtemp(path_.data()) == nullptr || ::chmod(path_.c_str(), 0711) != 0) path_.clear();
   }
   ~TrialFolder() {
@@ -96,8 +96,8 @@ class TrialFolder {
   std::string path_;
 };
 
-// The first folder on the way to `data_dir` that other users may not pass; empty: there is none, or machines
-// have this user.
+// The first parent folder of `data_dir` that other users may not pass through. Empty: there is none, or
+// machines run as this user.
 std::string closed_folder(const std::string& data_dir) {
   if (::geteuid() != 0) return {};
   std::filesystem::path way;

@@ -13,35 +13,37 @@
 
 namespace millrace::app {
 
-// What of the machines' ways works on this host.
+// Which machine drivers work on this host.
 struct MachineFindings {
-  std::string sandbox_off, ssh_off, sshd_off;  // why it does not, and what to do; empty: it works
-  schemas::MachineFacts facts;                 // of sandbox machines, where they work
+  std::string sandbox_off, ssh_off, sshd_off;  // why it does not work, and what to do; empty: it works
+  schemas::MachineFacts facts;                 // facts of sandbox machines, if they work
   bool runs_commands() const { return sandbox_off.empty() || ssh_off.empty(); }
 };
 
-// What executions and the acts of machines need beside a worker: the spawner, the drivers of this host, the
-// machines' sshd. Made before the first runner and taken down after the worker's last run has ended; mounts
-// and listeners go with it.
+// What executions and machine operations need in addition to a worker: the spawner, the drivers of this host
+// and the machines' sshd. Create it before the first runner; destroy it after the worker's last run. Its
+// mounts and listeners end with it.
 class MachineComponent {
  public:
-  // All outlive the room. `loop` runs the wake requests and probes, and goes on until the room has gone.
+  // All must outlive this object. `loop` runs the wake requests and probes, and must run until this object is
+  // destroyed.
   struct Dependencies {
     storage::Store& store;
     net::Loop& loop;
     std::shared_ptr<const machines::SshAuthority> authority;
-    base::Uuid worker;  // its incarnation: the owner of the endpoints of sshd
+    base::Uuid worker;  // the worker's incarnation, which owns the sshd endpoints
   };
-  // Blocks for the trials. What does not work is left out, logged, and stands in the findings.
+  // Blocks while it tests the drivers. A driver that does not work is left out, logged, and reported in the
+  // findings.
   static std::unique_ptr<MachineComponent> open(const Settings& settings, Dependencies dependencies);
   ~MachineComponent();
   MachineComponent(const MachineComponent&) = delete;
   MachineComponent& operator=(const MachineComponent&) = delete;
 
   const MachineFindings& findings() const;
-  // Of kind exec. `secret_key`: what environments are sealed with (api::secret_key).
+  // Makes the runner of kind exec. `secret_key`: the key that encrypts stored environments (api::secret_key).
   std::unique_ptr<workers::Runner> make_exec_runner(std::string secret_key);
-  // Of kind machine.
+  // Makes the runner of kind machine.
   std::unique_ptr<workers::Runner> make_machine_runner();
 
  private:
@@ -50,14 +52,14 @@ class MachineComponent {
   std::unique_ptr<Parts> parts_;
 };
 
-// The same trials alone, for doctor, also beside a gateway that serves, in a temporary folder: nothing is
-// written in the data directory. Blocks.
+// The same tests for `millrace doctor`, also while a gateway runs. They use a temporary folder and write
+// nothing to the data directory. Blocks.
 MachineFindings try_machines(const Settings& settings);
 
-// The first start makes the machine `local` of tenant `default`; once destroyed it stays so. Blocks until the
-// commit.
+// Creates the machine `local` of tenant `default` at the first start. Once it is destroyed, it is not created
+// again. Blocks until the commit.
 base::Status ensure_local_machine(storage::Store& store);
-// The machines of the configuration file (storage::Machines::take_from_file). Blocks until the commit.
+// Stores the machines of the configuration file (storage::Machines::take_from_file). Blocks until the commit.
 base::Status take_machines(storage::Store& store, std::vector<schemas::Machine> machines);
 
 }  // namespace millrace::app

@@ -13,7 +13,7 @@ std::string listener_url(const std::string& host, std::uint16_t port) {
 
 namespace {
 
-// Who scrapes comes every few seconds, and seldom with company.
+// A scraper connects every few seconds, and few scrapers do so at the same time.
 constexpr std::size_t kScrapersMax = 64;
 
 front::Server::Options scraped_at(const base::NetAddress& listen) {

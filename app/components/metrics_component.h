@@ -9,15 +9,17 @@
 
 namespace millrace::app {
 
-// How a listener is reached from this host, without a slash at its end: one on every address by loopback.
+// The URL at which a listener is reached from this host, without a trailing slash. A listener on all
+// addresses is reached by loopback.
 std::string listener_url(const std::string& host, std::uint16_t port);
 
-// The listener of `metrics.listen`. On loopback it is open, elsewhere it wants a key with scope `metrics` or
-// `admin`.
+// The listener of `metrics.listen`. On loopback it needs no key; elsewhere it requires a key with scope
+// `metrics` or `admin`.
 class MetricsComponent {
  public:
-  // Binds and serves. kInvalidField (param "metrics.listen"): the address cannot be bound; or the pepper's
-  // error. REQUIRES: settings.metrics_listen. What `ground` names outlives it and the pool's last task.
+  // Binds and serves. kInvalidField (param "metrics.listen"): the address cannot be bound. Otherwise the
+  // error of reading the pepper. REQUIRES: settings.metrics_listen. What `dependencies` refers to must
+  // outlive this object and the pool's last task.
   static base::Result<std::unique_ptr<MetricsComponent>> open(const Settings& settings,
                                                               api::MetricsAccess::Dependencies dependencies);
   std::string url() const;

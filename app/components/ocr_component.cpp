@@ -19,7 +19,7 @@ namespace {
 constexpr std::chrono::seconds kCheckWait{30};
 constexpr std::size_t kCheckBytesMax = 4096;
 
-// "chi_sim", "frk".
+// True for a language name such as "chi_sim" or "frk".
 bool is_language(const std::string& name) {
   return !name.empty() && name.front() != '_' &&
          std::ranges::all_of(name, [](char c) { return (c >= 'a' && c <= 'z') || c == '_'; });
@@ -60,7 +60,7 @@ base::Status have_ocr_languages(const std::string& languages) {
   return base::error(base::Code::kInternal, "ocr.languages: " + last_line(checked->err));
 }
 
-// Declaration order is the order of building.
+// Members are built in declaration order.
 struct OcrComponent::Parts {
   Parts(const Settings& s, net::Loop& loop, base::Pool& p, storage::Store& store)
       : settings(s),
@@ -98,7 +98,7 @@ engines::EnginePool::Options engine_options(const Settings& settings) {
 base::Result<std::unique_ptr<OcrComponent>> OcrComponent::open(const Settings& settings, net::Loop& loop,
                                                                base::Pool& pool, storage::Store& store,
                                                                base::Metrics& metrics) {
-  if (settings.ocr_languages != Settings().ocr_languages) {  // what an operator asks for
+  if (settings.ocr_languages != Settings().ocr_languages) {  // the operator has set it
     if (auto have = have_ocr_languages(settings.ocr_languages); !have) return have.error();
   }
   auto parts = std::make_unique<Parts>(settings, loop, pool, store);

@@ -15,19 +15,20 @@
 // The languages of scanned text (ocr.languages).
 namespace millrace::app {
 
-// As the engine takes them, "eng+deu", from a list whose entries may be written like that, too. Error: one is
-// no name of a language, or there is none.
+// Joins names in the engine's form, "eng+deu"; an entry of the list may already have that form. Error: an
+// entry is not a language name, or the list is empty.
 base::Result<std::string> ocr_languages(const std::vector<std::string>& names);
 
-// Whether the engine of this installation has its data for them. Blocks: 0.1 s for each. Error: what is
+// Checks that the installed engine has data for these languages. Blocks: 0.1 s per language. Error: what is
 // missing, and how to install it.
 base::Status have_ocr_languages(const std::string& languages);
 
-// What OCR needs beside a worker: the spawner, the jailed engine children, and documents by URL under the
-// guard. Made before the first runner and taken down after the worker's last run has ended.
+// What OCR needs in addition to a worker: the spawner, the engine processes in a sandbox, and downloads of
+// documents with checked addresses. Create it before the first runner; destroy it after the worker's last
+// run.
 class OcrComponent {
  public:
-  // Blocks for the trial of the jail. Error: no form of it works here; the message says what to do.
+  // Blocks while it tests the sandbox. Error: no form of the sandbox works here; the message says what to do.
   static base::Result<std::unique_ptr<OcrComponent>> open(const Settings& settings, net::Loop& loop,
                                                           base::Pool& pool, storage::Store& store,
                                                           base::Metrics& metrics);
@@ -35,7 +36,7 @@ class OcrComponent {
   OcrComponent(const OcrComponent&) = delete;
   OcrComponent& operator=(const OcrComponent&) = delete;
 
-  // `models`: of providers, which outlive the runner.
+  // `models` (for providers' models) must outlive the runner.
   std::unique_ptr<workers::Runner> make_runner(InferenceComponent& models);
 
  private:

@@ -11,10 +11,10 @@ namespace {
 using api::PagePictures;
 using std::chrono::milliseconds;
 
-constexpr int kPictureSide = 1000;  // pixels: some 100 KB, and letters that can be read
+constexpr int kPictureSide = 1000;  // pixels: about 100 KB with legible text
 constexpr std::size_t kPicturesWaitingMax = 32;
 constexpr milliseconds kDrawAgain{2'000};
-// Somebody waits for it: what a sound page never needs ends early.
+// A person waits for the picture: work that a sound page never needs ends early.
 constexpr milliseconds kDrawCpu{5'000};
 constexpr milliseconds kDrawWall{60'000};
 
@@ -35,7 +35,7 @@ base::Error draw_later(std::string why) {
   return error;
 }
 
-// What is ours alone may be asked for again: a busy machine, an end of this process.
+// Internal errors become a retryable error: the machine is busy, or this process is ending.
 base::Result<std::string> told(base::Result<std::string> drawn) {
   using base::Code;
   if (drawn || (drawn.error().code != Code::kInternal && drawn.error().code != Code::kJobCancelled)) {

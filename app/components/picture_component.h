@@ -10,17 +10,17 @@
 
 namespace millrace::app {
 
-// Pictures of pages in a process with the API: jailed engine children, started when the first is asked for.
-// They give way to all else on the machine. Where there can be none the API goes on without them, and says
-// why. Goes after the requests that it draws for.
+// Renders pages of documents as pictures for the API: engine processes in a sandbox, started at the first
+// request, at the lowest CPU priority (SCHED_IDLE). If they cannot run here, the API runs without them and
+// its errors say why. Destroy it after the requests that use it.
 class PictureComponent {
  public:
-  // Blocks for the trial of the jail.
+  // Blocks while it tests the sandbox.
   PictureComponent(const Settings& settings, base::Metrics& metrics);
   PictureComponent(const PictureComponent&) = delete;
   PictureComponent& operator=(const PictureComponent&) = delete;
 
-  // Not to be called any more once this is gone.
+  // The result must not be used after this object is destroyed.
   api::PagePictures pictures();
 
  private:

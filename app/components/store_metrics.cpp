@@ -11,7 +11,7 @@
 namespace millrace::app {
 namespace {
 
-// A running total of someone else's, shown as a counter.
+// Shows a running total that another component counts as a counter.
 class Follower {
  public:
   explicit Follower(base::Counter counter) : counter_(counter) {}

@@ -7,13 +7,12 @@
 
 namespace millrace::app {
 
-// Values that are looked up at each scrape and not counted (the store, its queues, the listener, Kafka,
-// engine children), and the store's groups as they are committed. Everything given must outlive `metrics`'
-// last scrape.
+// Metrics that are read at each scrape instead of being counted (the store, its queues, the listener, Kafka,
+// engine processes), and the store's commit groups. All arguments must outlive the last scrape of `metrics`.
 void add_store_metrics(base::Metrics& metrics, storage::Store& store);
-void add_dispatch_metrics(base::Metrics& metrics, const bus::Dispatch& dispatch);  // of Kafka
+void add_dispatch_metrics(base::Metrics& metrics, const bus::Dispatch& dispatch);  // Kafka dispatch
 void add_server_metrics(base::Metrics& metrics, const front::Server& server);
-// `engine`: whose children they are, as a label.
+// `engine`: the engine's name, as a label.
 void add_engine_metrics(base::Metrics& metrics, const engines::EnginePool& pool, const std::string& engine);
 
 }  // namespace millrace::app

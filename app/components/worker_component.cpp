@@ -18,7 +18,7 @@ namespace {
 using schemas::Kind;
 
 constexpr std::chrono::seconds kWorkerEnd{15};  // > Worker::Options::drain_grace
-constexpr int kMachineSlots = 4;                // acts of machines at once; they mostly wait
+constexpr int kMachineSlots = 4;                // concurrent machine operations; they mostly wait
 
 workers::Worker::Options worker_options(const Settings& settings) {
   workers::Worker::Options options;
@@ -30,7 +30,7 @@ workers::Worker::Options worker_options(const Settings& settings) {
 
 }  // namespace
 
-// Declaration order is the order of building; what a runner stands on goes after the worker.
+// Members are built in declaration order. What a runner uses is destroyed after the worker.
 struct WorkerComponent::Parts {
   Parts(const Settings& s, Dependencies g) : settings(s), dependencies(std::move(g)) {}
 
@@ -41,7 +41,7 @@ struct WorkerComponent::Parts {
   std::unique_ptr<OcrComponent> ocr;
   std::unique_ptr<TranscriptionComponent> stt;
   std::unique_ptr<workers::Worker> worker;
-  bool host_lock_taken = false;  // by now, or given up for good
+  bool host_lock_taken = false;  // the lock was taken, or waiting for it has ended
   bool executions_off = false;
   std::atomic<bool> has_sandbox{false};
 
@@ -65,7 +65,7 @@ base::Status WorkerComponent::Parts::add(Kind kind) {
     case Kind::kChat:
       add_chat();
       break;
-    case Kind::kMachine:  // comes with kExec
+    case Kind::kMachine:  // implied by kExec
       break;
   }
   return {};
@@ -104,7 +104,7 @@ base::Status WorkerComponent::Parts::sit_down() {
   return {};
 }
 
-// Where no machine of any kind can be used no command is run, and everything else goes on.
+// If no kind of machine can be used, no command runs; everything else works.
 base::Status WorkerComponent::Parts::add_machines() {
   auto key = api::secret_key(settings.data_dir);
   if (!key) return key.error();
@@ -123,7 +123,7 @@ base::Status WorkerComponent::Parts::add_machines() {
   return ensure_local_machine(dependencies.worker.store);
 }
 
-// On the seat's thread.
+// Runs on the thread of the host lock.
 void WorkerComponent::Parts::take_over() {
   base::log_info("machines_taken_over", {{"worker", worker->name()}});
   if (const base::Status added = add_machines(); !added)
@@ -149,11 +149,11 @@ WorkerComponent::WorkerComponent(std::unique_ptr<Parts> parts) : parts_(std::mov
 WorkerComponent::~WorkerComponent() {
   Parts& p = *parts_;
   if (p.host_lock) p.host_lock->stop_waiting();
-  p.worker->drain(kWorkerEnd);  // at once if it has drained
+  p.worker->drain(kWorkerEnd);  // returns at once if it has drained
   p.ocr.reset();
   p.stt.reset();
   p.worker.reset();
-  p.machines.reset();  // its commands end with their runner
+  p.machines.reset();  // its commands have ended with their runner
 }
 
 void WorkerComponent::start() {

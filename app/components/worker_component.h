@@ -11,36 +11,36 @@
 
 namespace millrace::app {
 
-// The worker of a process with what its kinds need beside it: engines, and machines while this process has
-// their seat (MachineSeat). Without the seat it claims no executions and no acts of machines, and goes on
-// with them when whoever has it has ended.
+// The worker of a process, with what its job kinds need: engines, and machines while this process holds their
+// HostLock. Without the lock it claims no executions and no machine operations; it starts to claim them when
+// the process that holds the lock has ended.
 class WorkerComponent {
  public:
-  // All outlive the room; `loop` runs until it has gone.
+  // All must outlive this object; `loop` must run until this object is destroyed.
   struct Dependencies {
     workers::Worker::Dependencies worker;
     net::Loop& loop;
     std::shared_ptr<const machines::SshAuthority> authority;
-    InferenceComponent* inference;  // where kChat, kOcr or kStt is among the kinds; null else
+    InferenceComponent* inference;  // set if the kinds contain kChat, kOcr or kStt, else null
   };
-  // `kinds`: kMachine comes with kExec. Blocks for the trials.
+  // `kinds`: kExec implies kMachine. Blocks while it tests the sandboxes.
   static base::Result<std::unique_ptr<WorkerComponent>> open(const Settings& settings,
                                                              const std::vector<schemas::Kind>& kinds,
                                                              Dependencies dependencies);
-  // What runs is given `drain`'s last chance; no run outlives its engine or its machine.
+  // Drains the worker if that has not been done. No run outlives its engine or its machine.
   ~WorkerComponent();
   WorkerComponent(const WorkerComponent&) = delete;
   WorkerComponent& operator=(const WorkerComponent&) = delete;
 
   void start();
-  // As Worker's; they block.
+  // As the functions of Worker; they block.
   bool stop_claiming(std::chrono::milliseconds deadline);
   bool drain(std::chrono::milliseconds deadline);
 
-  const workers::Worker& worker() const;  // its name, and its cancel hook
-  // This host was tried, and no machine of any kind can be used on it.
+  const workers::Worker& worker() const;  // for its name and its cancel hook
+  // True if the tests have shown that no machine of any kind can be used on this host.
   bool executions_off() const;
-  // Machine `local` is there, and this process runs its commands.
+  // True if machine `local` exists and this process runs its commands.
   bool has_sandbox() const;
 
  private:

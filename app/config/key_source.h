@@ -7,17 +7,18 @@
 
 namespace millrace::app {
 
-// Where the configuration keeps its secrets: `env:NAME` or `file:PATH`, never in its own text.
+// Reads the secrets that the configuration refers to as `env:NAME` or `file:PATH`. The configuration itself
+// never contains them.
 class KeySource {
  public:
   explicit KeySource(const std::map<std::string, std::string>& environment) : environment_(environment) {}
 
-  // True: `text` says where a secret is; else it is one.
+  // True if `text` is a reference to a secret; otherwise it is the secret itself.
   static bool is_reference(const std::string& text);
-  // kNotFound: the variable is not set, or the file cannot be read or is empty; kInvalidField: no reference.
-  // The message never has the text of what is no reference.
+  // kNotFound: the variable is not set, or the file cannot be read or is empty. kInvalidField: not a
+  // reference; the message never contains the text, which may be a secret.
   base::Result<base::Secret> read(const std::string& text) const;
-  // Of a variable; empty: it is not set.
+  // The value of a variable. Empty: it is not set.
   base::Secret variable(const std::string& name) const;
 
  private:

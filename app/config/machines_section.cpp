@@ -26,7 +26,7 @@ constexpr std::size_t kTenantMax = 64, kUserMax = 64;
 constexpr std::chrono::milliseconds kWakeTimeoutMin{1'000}, kWakeTimeoutMax{3'600'000};
 constexpr int kPortMax = 65'535;
 
-// 1 to `most` letters, digits and . _ -
+// True for 1 to `most` letters, digits and . _ -
 bool is_word(std::string_view text, std::size_t most) {
   constexpr std::string_view kCharacters =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
@@ -45,7 +45,7 @@ bool is_tcp_url(std::string_view text) {
   return text.starts_with(kTcp) && base::parse_net_address(text.substr(kTcp.size()));
 }
 
-// "ssh-ed25519 AAAA…": a type and its key, nothing beside them.
+// True for a type and its key: "ssh-ed25519 AAAA…".
 bool is_host_key(std::string_view text) {
   const std::size_t space = text.find(' ');
   if (space == std::string_view::npos) return false;
@@ -100,7 +100,7 @@ std::optional<schemas::SshTarget> read_ssh(const ConfigNode& node, Mistakes& mis
   return target;
 }
 
-// Where each id and each tenant's names stand.
+// Records where each id and each name of a tenant is defined.
 class Taken {
  public:
   void id(const base::Uuid& id, SectionMap& map) {
@@ -113,7 +113,7 @@ class Taken {
   }
 
  private:
-  // Where it stands already; empty: it stood nowhere.
+  // Returns where it is already defined. Empty: it was new.
   std::string take(std::string what, const std::string& place) {
     const auto [at, fresh] = places_.emplace(std::move(what), place);
     return fresh ? std::string() : at->second;

@@ -38,7 +38,7 @@ bool is_name(std::string_view text) {
          std::ranges::all_of(text, [](char c) { return c > 0x20 && c < 0x7f; });
 }
 
-// One row, key by key.
+// Reads one row, key by key.
 class ModelReader {
  public:
   ModelReader(const ConfigNode& node, const ProviderEntries& entries, const ModelDependencies& dependencies,
@@ -75,7 +75,7 @@ class ModelReader {
     row_.target.model = map_.text("model").value_or(name.substr(name.find('/') + 1));
   }
 
-  // A key belongs to its server: one that is named here without a key gets none.
+  // A key belongs to its server. A server that the row names without a key gets none.
   void read_place() {
     const providers::Preset& preset = *row_.target.preset;
     row_.target.response_format = preset.response_format;
@@ -171,7 +171,7 @@ namespace {
 
 using base::ConfigNode;
 
-// Those of the file, and those whose key is in the environment.
+// Providers of the file, and those whose key is in the environment.
 std::vector<providers::Target> open_providers(ProviderEntries entries,
                                               const ModelDependencies& dependencies) {
   std::vector<providers::Target> out;
@@ -241,7 +241,7 @@ ModelsSection read_models(const ModelNodes& nodes, const std::map<std::string, s
   return out;
 }
 
-// What of the sections of models is said by name: providers, aliases, servers of tools.
+// Sections whose entries are read by name: providers, aliases, MCP servers.
 
 namespace {
 
@@ -260,7 +260,7 @@ bool is_header_value(std::string_view text) {
   return std::ranges::none_of(text, [](char c) { return (c >= 0 && c < 0x20) || c == 0x7f; });
 }
 
-// What goes to whom, without a word of what it is.
+// The value of a header. Errors do not contain the value.
 std::string header_value(const ConfigNode& line, const KeySource& keys, Mistakes& mistakes) {
   if (!KeySource::is_reference(line.text)) return line.text;
   auto secret = keys.read(line.text);

@@ -20,7 +20,7 @@ std::optional<Number> parse(const std::string& text) {
   return value;
 }
 
-// "0.1", "16384".
+// Formats a number: "0.1", "16384".
 std::string shown(double value) {
   std::string text(32, '\0');
   const auto written = std::to_chars(text.data(), text.data() + text.size(), value);

@@ -27,7 +27,7 @@ std::string from(const std::map<std::string, std::string>& values, const std::st
 
 bool readable(const std::string& path) { return !path.empty() && ::access(path.c_str(), R_OK) == 0; }
 
-// The configuration file that counts: the one named, else the first of the usual ones that is there.
+// The configuration file to read: the named one, else the first default path that exists.
 std::string choose_file(const std::map<std::string, std::string>& flags,
                         const std::map<std::string, std::string>& env) {
   if (std::string named = from(flags, "config"); !named.empty()) return named;
@@ -42,8 +42,8 @@ std::string choose_file(const std::map<std::string, std::string>& flags,
 }
 
 constexpr int kExecSlots = 4;
-constexpr int kChatSlots = 64;            // they wait for providers
-constexpr int kMachineSlotsDefault = 16;  // acts at once; each is a thread that mostly waits
+constexpr int kChatSlots = 64;            // they mostly wait for providers
+constexpr int kMachineSlotsDefault = 16;  // concurrent operations; each is a thread that mostly waits
 constexpr std::string_view kMachines = "machines";
 constexpr std::string_view kModels = "models", kProviders = "providers", kAliases = "aliases", kMcp = "mcp";
 
@@ -53,13 +53,13 @@ bool parse_count(std::string_view text, int& count) {
          count <= 1024;
 }
 
-// "4" for every kind and "ocr=2" for one, which wins; else as many as there are cores, four commands, and 64
-// completions.
+// Parses "4" for every kind and "ocr=2" for one kind, which takes precedence. Default: the number of cores,
+// four commands, and 64 completions.
 std::map<schemas::Kind, int> parse_slots(const std::vector<std::string>& items,
                                          std::vector<base::ConfigMistake>& mistakes,
                                          const std::string& origin) {
   const int cores = static_cast<int>(std::thread::hardware_concurrency());
-  int every = 0;  // not said
+  int every = 0;  // not specified
   std::map<schemas::Kind, int> slots;
   for (const std::string& item : items) {
     const std::string_view text = item;
@@ -171,7 +171,7 @@ void sort_by_line(std::vector<base::ConfigMistake>& mistakes, const std::string&
                            [&](const auto& mistake) { return place_line(mistake.place, file); });
 }
 
-// What is right by itself and not beside another setting.
+// Checks values that are valid alone but not together.
 void compare(const base::Config& config, const Settings& s, std::vector<base::ConfigMistake>& mistakes) {
   const auto refuse = [&](const char* path, const char* why) {
     mistakes.push_back({config.origin(path), std::string(path) + " must not be " + why});

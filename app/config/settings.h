@@ -18,11 +18,11 @@
 
 namespace millrace::app {
 
-// Every setting of the gateway, once: path, type, default, bounds, help. Flag, environment variable, YAML
-// key, `config check` and `--help` follow from a row.
+// Every setting of the gateway: path, type, default, bounds, help. Flag, environment variable, YAML key,
+// `config check` and `--help` are derived from a row.
 std::span<const base::Setting> settings_table();
 
-// The settings as the composition takes them: typed, combined rules checked.
+// The settings, typed, after the checks that involve several settings.
 struct Settings {
   std::string data_dir;
   base::NetAddress listen;
@@ -42,11 +42,11 @@ struct Settings {
   int http_threads = 1, http_connections_max = 0;
   std::chrono::microseconds http_idle_poll{0};
   std::int64_t http_body_budget_bytes = 0, http_reply_budget_bytes = 0, http_asked_max_bytes = 0;
-  std::optional<base::NetAddress> metrics_listen;    // absent: no listener of their own
+  std::optional<base::NetAddress> metrics_listen;    // absent: no separate listener
   int requests_per_minute = 0, concurrent_jobs = 0;  // per API key; 0: no limit
   int ocr_range_pages = 8;
   std::int64_t ocr_reply_max_bytes = 0;
-  std::string ocr_languages = "eng";  // as Tesseract writes several: eng+deu
+  std::string ocr_languages = "eng";  // in Tesseract's form: eng+deu
   bool ocr_unjailed = false;
   int speech_children = 0;
   int picture_children = 0, pictures_per_tenant = 0;
@@ -55,44 +55,47 @@ struct Settings {
   std::int64_t exec_output_max_bytes = 0;
   std::chrono::milliseconds ocr_wait{}, ocr_page_timeout{}, ocr_idle{};
   std::chrono::milliseconds drain_timeout{};
-  inference::ModelSettings models;  // of the file and the environment, and `mock`
+  inference::ModelSettings models;  // from the file, the environment and `mock`
   providers::Target::Timeouts chat_timeouts{};
   int chat_tries = 3;
   std::chrono::milliseconds chat_retry_after_max{}, chat_heartbeat{}, chat_model_list_age{},
       chat_tool_list_age{};
-  std::vector<schemas::Machine> machines;           // of the file, in its order: source kFile
-  std::string ssh_listen = "127.0.0.1";             // an address: where the machines' own sshd listens
-  std::string ssh_public_host;                      // what clients connect to; empty: ssh_listen
-  std::chrono::milliseconds ssh_lifetime{900'000};  // of a session's certificate
+  std::vector<schemas::Machine> machines;  // from the file, in its order; source kFile
+  // The address on which the sshd of sandboxed machines listens.
+  std::string ssh_listen = "127.0.0.1";
+  // The host that clients connect to; empty: ssh_listen.
+  std::string ssh_public_host;
+  std::chrono::milliseconds ssh_lifetime{900'000};  // lifetime of a session's certificate
 };
 
-// Reads file, environment and flags. `flags`: by name without dashes; "config" names the file. The mistakes
-// are in the Config; Settings are only there when it is usable.
+// Reads file, environment and flags. `flags`: by name without dashes; "config" names the file. Mistakes are
+// in `mistakes`; `settings` is set only if the configuration is usable.
 struct LoadedSettings {
   base::Config config;
-  std::string file;  // that was read; empty: none
+  std::string file;  // the file that was read; empty: none
   std::optional<Settings> settings;
-  std::vector<base::ConfigMistake> mistakes;  // all there are: the file's by their lines, then the others
-  std::vector<std::string> machine_places;    // where each of settings.machines stands in the file
-  std::vector<std::string> model_places;      // and each of settings.models.models
+  // All mistakes: those of the file by line, then the others.
+  std::vector<base::ConfigMistake> mistakes;
+  std::vector<std::string> machine_places;  // where each of settings.machines is defined in the file
+  std::vector<std::string> model_places;    // the same for settings.models.models
 };
 LoadedSettings load_settings(const std::map<std::string, std::string>& flags);
 
-// The machines of the file that `flags` and the environment lead to, read anew (SIGHUP). kInvalidField:
-// every mistake of the configuration, with its place; then nothing of it counts.
+// Reads the file's machines again (SIGHUP), with the same flags and environment. kInvalidField: lists every
+// mistake of the configuration with its place; nothing is applied then.
 base::Result<std::vector<schemas::Machine>> machines_from_file(
     const std::map<std::string, std::string>& flags);
 
-// The same for what it says of models, and their keys.
+// The same for models and their keys.
 base::Result<inference::ModelSettings> models_from_file(const std::map<std::string, std::string>& flags);
 
 bus::KafkaCluster kafka_cluster(const Settings& settings);
 
-// The data directory by the same precedence, for commands that only need that: default
-// ~/.local/share/millrace, as root /var/lib/millrace.
+// The default data directory for commands that need nothing else: ~/.local/share/millrace, for root
+// /var/lib/millrace.
 std::string default_data_dir();
 
-// The variables that the program was started with, by name. Not beside a thread that sets one.
+// The environment variables at the start of the program. Do not call while another thread sets one.
 std::map<std::string, std::string> environment();
 
 }  // namespace millrace::app

@@ -93,7 +93,7 @@ std::string settings_reference(std::span<const Setting> table) {
 
 namespace {
 
-constexpr std::size_t kColumnMax = 40;  // what is longer stands out
+constexpr std::size_t kColumnMax = 40;  // longer values exceed the column
 
 std::string slots_text(const std::map<schemas::Kind, int>& slots) {
   std::string out;
@@ -114,7 +114,7 @@ std::string log_format_text(base::LogFormat format) {
   return {};
 }
 
-// Empty: there is no better value than the one that was given.
+// The value that the program has chosen. Empty: the given value stands.
 std::string chosen(std::string_view path, const LoadedSettings& loaded) {
   if (path == "data") return loaded.settings ? loaded.settings->data_dir : default_data_dir();
   if (!loaded.settings) return {};
@@ -122,7 +122,7 @@ std::string chosen(std::string_view path, const LoadedSettings& loaded) {
   return path == "log.format" ? log_format_text(loaded.settings->log_format) : "";
 }
 
-// "(the listener)" of "… (default: the listener)", else "-".
+// Extracts the default from a help text: "(the listener)" from "… (default: the listener)", else "-".
 std::string said_default(std::string_view path) {
   constexpr std::string_view kMark = "(default: ";
   for (const base::Setting& setting : settings_table()) {
@@ -145,7 +145,7 @@ base::Config::Line model_line(const inference::ModelRow& row, const std::string&
   return {"models." + target.name, std::string(target.preset->name) + " " + target.model + where, place};
 }
 
-// Where it stands in the file, else the variable that has its key.
+// The line of a provider: its place in the file, else the variable that has its key.
 base::Config::Line provider_line(const providers::Target& provider, const base::ConfigNode& section) {
   const std::string name(provider.preset->name);
   const auto entry = std::ranges::find(section.items, name, &base::ConfigNode::key);
@@ -154,7 +154,7 @@ base::Config::Line provider_line(const providers::Target& provider, const base::
           is_filed ? entry->place : std::string(provider.preset->key_variable)};
 }
 
-// "https://user:secret@host/v1" keeps its user and host.
+// Removes the password of a URL such as "https://user:secret@host/v1"; user and host stay.
 std::string without_password(std::string value) {
   for (std::size_t at = value.find("://"); at != std::string::npos; at = value.find("://", at + 1)) {
     const std::size_t begin = at + 3, end = value.find_first_of("/?#, ", begin);
@@ -193,7 +193,8 @@ std::string settings_text(const std::vector<base::Config::Line>& lines) {
 std::vector<base::Config::Line> effective_settings(const LoadedSettings& loaded) {
   std::vector<base::Config::Line> lines = loaded.config.effective();
   for (base::Config::Line& line : lines) {
-    const bool is_given = !line.value.empty() && line.path != "slots";  // those in full: each kind's
+    // Slots are shown in full, for each kind.
+    const bool is_given = !line.value.empty() && line.path != "slots";
     if (std::string better = is_given ? "" : chosen(line.path, loaded); !better.empty())
       line.value = std::move(better);
     if (line.value.empty()) line.value = said_default(line.path);

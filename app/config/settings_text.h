@@ -8,17 +8,18 @@
 
 namespace millrace::app {
 
-// The settings as tables in Markdown, one per word before the dot: what docs/configuration.md has of them.
+// The settings as Markdown tables, one per section (the word before the dot), for docs/configuration.md.
 std::string settings_reference(std::span<const base::Setting> table);
 
-// What `config check` prints: where a setting is left to the program, the value that it has chosen, "(how it
-// will be chosen)" where that shows only while serving, and "-" for none; then a line for each machine
-// and each model of the file, and for each provider whose models are all reachable. Secrets are masked, the
-// password in a URL, too. With a fatal mistake only what does not depend on the other settings is chosen.
+// The lines of `config check`. A setting that the program chooses by itself is shown with the chosen value;
+// with "(how it will be chosen)" if that is known only while serving; with "-" for none. Then one line for
+// each machine and each model of the file, and for each provider of which all models can be requested.
+// Secrets are masked, also a password in a URL. After a fatal mistake, only values that do not depend on
+// other settings are chosen.
 std::vector<base::Config::Line> effective_settings(const LoadedSettings& loaded);
 
-// They in columns, under a head: setting, value, and whether a default, the file (with its line), a variable
-// of the environment or a flag says so.
+// The lines as columns with a header: setting, value, and source (default, the file with its line,
+// environment variable, or flag).
 std::string settings_text(const std::vector<base::Config::Line>& lines);
 
 }  // namespace millrace::app

@@ -46,7 +46,7 @@ std::string names_nothing(std::string whose, const std::string& name) {
   return whose.append(": left out: ").append(name).append(" was not imported");
 }
 
-// A name for all targets of another one.
+// Adds an alias as rows for all targets of the original name.
 void add_imported_aliases(const ImportedRouting& routing, std::vector<ImportedModel>& rows,
                           std::vector<std::string>& notes) {
   const std::vector<ImportedModel> targets = rows;
@@ -131,7 +131,7 @@ base::Result<LitellmImport> import_litellm(const std::string& file_name, const s
 
 namespace {
 
-// A word as it is where YAML takes it for one, else in quotes.
+// Writes a YAML string without quotes if YAML would read it as a string, else in quotes.
 std::string yaml_word(const std::string& text) {
   constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/:-";
   constexpr std::array<std::string_view, 7> kReserved{"true", "false", "null", "yes", "no", "on", "off"};
@@ -153,7 +153,7 @@ std::string yaml_number(double value) {
   return out;
 }
 
-// "{a: 1, b: 2}" of what is there.
+// Builds "{a: 1, b: 2}" from the members that are set.
 class FlowMap {
  public:
   void add(std::string_view key, const std::string& value) {

@@ -9,21 +9,22 @@
 
 namespace millrace::app {
 
-// A configuration of LiteLLM's proxy in our words.
+// A LiteLLM proxy configuration, converted.
 struct LitellmImport {
-  std::string yaml;      // a file of ours, which loads as it is
-  std::size_t rows = 0;  // of `models`, and of `providers`
-  // "litellm.yaml:12: …", by line: what was left out, and what has to be looked at; then what has no line.
+  std::string yaml;      // a valid Millrace configuration file
+  std::size_t rows = 0;  // number of rows in `models` and `providers`
+  // "litellm.yaml:12: …", sorted by line: what was left out and what needs a check; then notes without a
+  // line.
   std::vector<std::string> notes;
 };
 
-// `file_name` is for places and the first line. No secret of the file gets into the result: one in plain
-// becomes the name of a variable, and a note says so. kInvalidField: it is no YAML, or nothing of it can be
-// imported; the message has every reason.
+// `file_name` is used in places and in the first line. The result contains no secret of the file: a
+// plain-text secret is replaced by a variable's name, and a note says so. kInvalidField: the text is not
+// YAML, or nothing can be imported; the message lists every reason.
 base::Result<LitellmImport> import_litellm(const std::string& file_name, const std::string& text,
                                            const std::map<std::string, std::string>& environment);
 
-// The file: YAML of ours, one value a line.
+// The text of the configuration file: YAML, one value per line.
 std::string imported_text(const std::string& file_name, const ImportedModels& models,
                           const ImportedRouting& routing);
 

@@ -10,20 +10,22 @@
 
 namespace millrace::app {
 
-// One map of a file of LiteLLM. What nobody has asked for is told at the end: nothing of it is lost in
-// silence.
+// One map of a LiteLLM file. Keys that were not read are listed at the end, so that nothing is dropped
+// without a note.
 class LitellmMap {
  public:
-  // `name` stands before each key in a note: "litellm_params". What is no map has no members, and is told.
+  // `name` precedes each key in a note: "litellm_params". A node that is not a map has no members and gets a
+  // note.
   LitellmMap(const base::ConfigNode& node, std::string name, std::vector<std::string>& notes);
 
-  const base::ConfigNode* take(std::string_view key);  // null: not there, or without a value
+  const base::ConfigNode* take(std::string_view key);  // null: absent, or without a value
   std::optional<std::string> text(std::string_view key);
-  std::optional<std::int64_t> whole(std::string_view key);  // 1 to 1,000,000,000, the most of a count here
-  std::optional<double> number(std::string_view key);       // 0 and more, and finite
+  // 1 to 1,000,000,000, the maximum of a count.
+  std::optional<std::int64_t> whole(std::string_view key);
+  std::optional<double> number(std::string_view key);  // finite, at least 0
   // "litellm.yaml:4: litellm_params.KEY: WHY"
   void note(std::string_view key, const std::string& why);
-  // A note for each member that was not taken.
+  // Adds a note for each member that was not read.
   void leave_rest();
 
  private:

@@ -20,12 +20,12 @@ constexpr std::array kPrefixes{
     Prefix{"azure", "azure"},           Prefix{"hosted_vllm", "vllm"},    Prefix{"vllm", "vllm"},
     Prefix{"llamafile", "llamacpp"}};
 
-// Protocols of their own that nothing here speaks.
+// Providers with a protocol that Millrace does not support.
 constexpr std::array<std::string_view, 12> kForeign{
     "bedrock",     "vertex_ai", "vertex_ai_beta",         "sagemaker", "sagemaker_chat", "cohere",
     "cohere_chat", "replicate", "text-completion-openai", "watsonx",   "huggingface",    "triton"};
 
-// Names that LiteLLM knows without a prefix.
+// Model name prefixes that LiteLLM accepts without a provider.
 constexpr std::array kBareNames{Prefix{"gpt-", "openai"},    Prefix{"chatgpt-", "openai"},
                                 Prefix{"o1", "openai"},      Prefix{"o3", "openai"},
                                 Prefix{"o4", "openai"},      Prefix{"text-embedding-", "openai"},
@@ -90,7 +90,7 @@ constexpr std::string_view kFromEnvironment = "os.environ/";
 constexpr double kTokensOfAPrice = 1'000'000;
 constexpr double kImportedDollarsMax = 1'000'000;
 constexpr std::size_t kImportedNameMax = 200;
-constexpr double kSharesTo = 100;  // 0.9 and 0.1 are 90 and 10
+constexpr double kSharesTo = 100;  // shares 0.9 and 0.1 become weights 90 and 10
 constexpr double kImportedWeightMax = 1'000'000;
 
 struct ModeAbility {
@@ -105,7 +105,7 @@ bool is_model_name(std::string_view text) {
          std::ranges::all_of(text, [](char c) { return c > 0x20 && c < 0x7f; });
 }
 
-// "Authorization", "x-api-key", "X-Auth-Token".
+// True for the name of a header with a secret: "Authorization", "x-api-key", "X-Auth-Token".
 bool names_a_secret(std::string text) {
   for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
   constexpr std::array<std::string_view, 10> kWords{"auth", "key", "token", "secret", "cookie",
@@ -114,7 +114,8 @@ bool names_a_secret(std::string text) {
                              [&](std::string_view word) { return text.find(word) != std::string::npos; });
 }
 
-// "Bearer …", "sk-…", or a word of letters and digits as nobody makes by hand.
+// True for text that looks like a secret: "Bearer …", "sk-…", or a generated-looking word of letters and
+// digits.
 bool looks_secret(std::string_view value) {
   constexpr std::size_t kLong = 16;
   if (value.starts_with("Bearer ") || value.starts_with("Basic ") || value.starts_with("sk-")) return true;
@@ -123,7 +124,7 @@ bool looks_secret(std::string_view value) {
          std::ranges::any_of(value, is_digit) && !std::ranges::all_of(value, is_digit);
 }
 
-// One entry of model_list, key by key.
+// Reads one entry of model_list, key by key.
 class EntryReader {
  public:
   EntryReader(const ConfigNode& entry, const std::map<std::string, std::string>& environment, PlainKeys& keys,
@@ -167,7 +168,7 @@ class EntryReader {
     entry_.leave_rest();
   }
 
-  // openai/* as openai/*: all models of that provider.
+  // The entry openai/* as openai/*: all models of that provider.
   void read_open_provider(ImportedModels& out) {
     if (row_.name != row_.provider + "/*")
       return entry_.note("model_name",
@@ -189,7 +190,7 @@ class EntryReader {
     if (key && !key->empty()) row_.api_key = reference(*params_, "api_key", *key);
   }
 
-  // False: the row cannot be.
+  // Reads the base_url. False: the row cannot be imported.
   bool read_base(std::optional<std::string> base) {
     if (base && base->starts_with(kFromEnvironment)) {
       const auto found = environment_.find(base->substr(kFromEnvironment.size()));
@@ -280,7 +281,7 @@ class EntryReader {
   ImportedModel row_;
 };
 
-// Where none of a name's entries has a weight, LiteLLM chooses among them by their requests per minute.
+// The share of a row. If no entry of a name has a weight, LiteLLM chooses by requests per minute.
 double share_of(const ImportedModel& row, bool by_rate) {
   if (row.share) return *row.share;
   return by_rate ? static_cast<double>(row.requests_per_minute) : 1;

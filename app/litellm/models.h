@@ -11,10 +11,10 @@
 
 namespace millrace::app {
 
-// Where LiteLLM would send a model, in our words.
+// The provider and model to which LiteLLM would send a request.
 struct LitellmPlace {
-  std::string provider;  // one of ours; empty: none, and `note` says why
-  std::string model;     // what the provider calls it; "*": all of its models
+  std::string provider;  // a Millrace provider; empty: none, and `note` says why
+  std::string model;     // the provider's name of the model; "*": all of its models
   std::string note = {};
 };
 
@@ -22,15 +22,16 @@ struct LitellmPlace {
 // custom_llm_provider, or nothing.
 LitellmPlace litellm_place(std::string_view model, std::string_view custom_provider, bool has_base_url);
 
-// What LiteLLM adds to an api_base by itself, a row of ours has in its base_url.
+// The base_url for a LiteLLM api_base: LiteLLM adds path segments by itself, which a Millrace base_url must
+// contain.
 std::string litellm_base_url(std::string_view provider, std::string api_base);
 
-// One row of our `models`, made of an entry of LiteLLM's model_list. Empty and 0: not said.
+// One row of `models`, converted from an entry of LiteLLM's model_list. Empty and 0: not specified.
 struct ImportedModel {
   std::string name, provider, model, base_url, api_key;
   std::vector<std::pair<std::string, std::string>> headers;
   std::vector<std::string> fallbacks;
-  std::optional<double> share;  // `weight` as it is given there: a share or a count
+  std::optional<double> share;  // LiteLLM's `weight`: a share or a count
   int weight = 0;
   std::optional<double> prompt, completion, cached;  // US dollars per million tokens
   std::int64_t concurrent = 0, requests_per_minute = 0, tokens_per_minute = 0;
@@ -38,10 +39,10 @@ struct ImportedModel {
   std::int64_t output_max = 0;
 };
 
-// Names of variables for the keys that stand in the file in plain: those are written nowhere.
+// Variable names that replace keys written as plain text in the file. The keys themselves are never written.
 class PlainKeys {
  public:
-  // "env:LITELLM_KEY_1", the same for the same key.
+  // A reference such as "env:LITELLM_KEY_1"; equal keys get the same one.
   std::string reference(const std::string& key);
 
  private:
@@ -51,11 +52,11 @@ class PlainKeys {
 struct ImportedModels {
   std::vector<ImportedModel> rows;
   std::map<std::string, std::string>
-      providers;  // of entries such as openai/*: the key's reference, or nothing
+      providers;  // from entries such as openai/*: the reference of the key, or empty
 };
 
-// What of `model_list` can be said here; `notes` has what cannot, and what has to be looked at.
-// `environment`: where an api_base that is a reference is looked up.
+// Converts `model_list`. `notes` gets what cannot be converted and what needs a check. `environment`:
+// resolves an api_base that is a reference.
 ImportedModels import_models(const base::ConfigNode& model_list,
                              const std::map<std::string, std::string>& environment, PlainKeys& keys,
                              std::vector<std::string>& notes);

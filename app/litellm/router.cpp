@@ -13,7 +13,7 @@ using base::ConfigNode;
 constexpr int kImportedTriesMax = 10;
 constexpr double kImportedTimeoutMax = 86'400;
 
-// The words of a list; what is none is told.
+// The strings of a list. Other entries get a note.
 std::vector<std::string> names_in(const ConfigNode& list, LitellmMap& map, std::string_view key) {
   std::vector<std::string> out;
   for (const ConfigNode& item : list.items) {

@@ -8,16 +8,17 @@
 
 namespace millrace::app {
 
-// What LiteLLM's litellm_settings and router_settings say of all models.
+// The settings for all models from LiteLLM's litellm_settings and router_settings.
 struct ImportedRouting {
-  std::map<std::string, std::vector<std::string>> fallbacks;  // by the model's name
-  std::vector<std::string> default_fallbacks;                 // of models without their own
-  std::map<std::string, std::string> aliases;                 // another name of a model
+  std::map<std::string, std::vector<std::string>> fallbacks;  // by model name
+  // For models without fallbacks of their own.
+  std::vector<std::string> default_fallbacks;
+  std::map<std::string, std::string> aliases;  // alias of a model: its name
   std::optional<int> tries;
-  std::string total_timeout;  // "600s"; empty: not said
+  std::string total_timeout;  // "600s"; empty: not specified
 };
 
-// `router` counts before `litellm`, as it does there.
+// `router` takes precedence over `litellm`, as in LiteLLM.
 ImportedRouting import_routing(const base::ConfigNode& router, const base::ConfigNode& litellm,
                                std::vector<std::string>& notes);
 

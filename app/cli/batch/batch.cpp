@@ -16,11 +16,12 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 namespace {
 
-// A gateway that restarts, or a network that comes back, within this is ridden out.
+// How long a batch retries while the gateway is unreachable or restarts.
 constexpr std::chrono::seconds kTroubleMax{120};
-constexpr std::chrono::seconds kFirstAnswerMax{5};  // of a gateway that has never answered this command
+// If the gateway has not responded to this command yet.
+constexpr std::chrono::seconds kFirstAnswerMax{5};
 constexpr std::size_t kIdsPerLook = 100;
-// A gateway that starts, or a worker that is replaced, need not be told of.
+// A wait shorter than this is not reported: the gateway may be starting, or a worker may be being replaced.
 constexpr std::chrono::seconds kUnservedPatience{3};
 constexpr const char* kCancelling = "cancelling";
 
@@ -28,14 +29,14 @@ bool is_replay(const Client::Answer& answer) {
   return answer.reply.header("idempotent-replayed") == std::string_view("true");
 }
 
-// Ends of a job that say nothing about its document.
+// Job errors that say nothing about the document.
 bool is_lost_job(const std::string& code) {
   return code == base::name(base::Code::kJobCancelled) || code == base::name(base::Code::kJobExpired) ||
          code == base::name(base::Code::kResultExpired);
 }
 
-// How a job that was asked to end is remembered. What runs ends within a heartbeat: the next run looks at it
-// and sees how it ended. What was over before is a result to fetch.
+// The status recorded for a job whose cancellation was requested. A running job ends within a heartbeat: the
+// next run checks how it ended. A job that had ended before has a result to fetch.
 std::string remembered(const std::string& status) {
   if (status == "cancelled") return status;
   return status == "succeeded" || status == "failed" || status == "expired" ? "" : kCancelling;
@@ -66,7 +67,7 @@ void Batch::place(BatchInput input) {
       return skip(document.input, entry);
     before_.failed += entry.status == "failed" ? 1 : 0;
     const bool under_way = entry.status.empty();
-    if (!under_way && entry.status != kCancelling)  // ended: a new try
+    if (!under_way && entry.status != kCancelling)  // ended: try again
       entry = {document.stamp, document.key, {}, {}, 0};
     document.key = entry.key;
     document.job = entry.job;
@@ -80,7 +81,7 @@ void Batch::place(BatchInput input) {
   }
 }
 
-// In a list for programs it has its row all the same.
+// With --json a skipped document has a row, too.
 void Batch::skip(const BatchInput& input, const ResumeEntry& entry) {
   ++before_.done, ++ended_.documents_done, ++ended_.documents_before;
   ended_.documents_counted += entry.pages > 0 ? 1 : 0;
@@ -106,7 +107,7 @@ bool Batch::step() {
   return !fault_ && !interrupted_ && look();
 }
 
-// Transient trouble is waited out for a while; anything else ends the command.
+// Retries transient errors for kTroubleMax; any other error ends the command.
 bool Batch::ride_out(const ClientError& error) {
   const auto now = std::chrono::steady_clock::now();
   if (error.exit_code == kInterrupted) {
@@ -131,10 +132,10 @@ void Batch::answered() {
   trouble_since_.reset();
 }
 
-// False: nothing more can be handed in now.
+// Submits one document. False: nothing more can be submitted now.
 bool Batch::hand_in(Document document) {
   auto upload = work_.upload(document.input.file);
-  if (!upload && interrupt_waits()) {  // it broke off the reading of a pipe
+  if (!upload && interrupt_waits()) {  // the interrupt ended the reading of a pipe
     waiting_.push_front(std::move(document));
     return false;
   }
@@ -163,7 +164,7 @@ bool Batch::hand_in(Document document) {
   return true;
 }
 
-// A replay is the end of the job that its key has made before.
+// Handles a rejected submission. A replayed response is the outcome of an earlier job with the same key.
 bool Batch::not_accepted(Document document, const Client::Answer& answer) {
   const ClientError& error = answer.error;
   const bool replay = is_replay(answer);
@@ -202,7 +203,7 @@ bool Batch::look() {
   return !fault_;
 }
 
-// One request for up to a hundred documents under way.
+// Polls up to a hundred submitted documents with one request.
 bool Batch::look_at(std::span<const std::string> jobs) {
   std::string ids;
   for (const std::string& job : jobs) ids += (ids.empty() ? "" : ",") + job;
@@ -233,13 +234,13 @@ bool Batch::look_at(std::span<const std::string> jobs) {
   return true;
 }
 
-// Once each time that the queue is paused.
+// Prints once each time that the queue is paused.
 void Batch::print_if_held(const json& held) {
   const bool was_held = std::exchange(held_, held.is_object());
   if (held_ && !was_held) progress_.line("Waiting: " + paused_text(held));
 }
 
-// Once each time that it lasts.
+// Prints once each time that jobs stay without a worker.
 void Batch::print_if_unserved() {
   const auto now = std::chrono::steady_clock::now();
   if (unserved_.empty()) {
@@ -253,12 +254,12 @@ void Batch::print_if_unserved() {
   progress_.line("Waiting: " + unserved_);
 }
 
-// Once after each attempt that did not end its job: a provider that cannot be reached, say.
+// Prints once after each failed attempt, for example when a provider is unreachable.
 void Batch::print_if_repeated(Document& document, const json& row) {
   const int attempts = row.value("attempt", 0);
   if (document.status != "queued" || is_held(row) || attempts <= document.attempts_printed) return;
   const bool is_all_read = document.pages_total > 0 && document.pages_done == document.pages_total;
-  if (is_all_read) return;  // it is only put together
+  if (is_all_read) return;  // the parts are only being merged
   document.attempts_printed = attempts;
   progress_.line("Waiting: " + document.input.file.string() + ": " + why_it_waits(client_, row));
 }
@@ -271,7 +272,7 @@ void Batch::update(Document& document, const json& row) {
   if (!document.pages_before) document.pages_before = document.from_before ? document.pages_done : 0;
 }
 
-// A document whose job has ended; "gone": removed by retention since the last run.
+// Handles a document whose job has ended. "gone": retention has removed the job since the last run.
 void Batch::take(Document document, const std::string& status) {
   const bool was_ended = document.from_before && (status == "cancelled" || status == "expired");
   if (status == "gone" || was_ended) return hand_in_anew(std::move(document));

@@ -19,29 +19,30 @@
 
 namespace millrace::cli {
 
-// The documents of one command of many files, from hand-in to their texts. `step` does what can be done now;
-// the caller waits between steps. One thread. A job of an earlier run that was cancelled, has expired or has
-// lost its result is no end: its document is handed in anew.
+// The documents of one `ocr` or `transcribe` command, from submission to their output files. `step` does what
+// can be done now; the caller waits between steps. One thread. If the job of an earlier run was cancelled,
+// has expired or has lost its result, its document is submitted again.
 class Batch {
  public:
   Batch(const BatchRequest& request, const BatchWork& work, std::vector<BatchInput> inputs, Client& client,
         ResumeFile* resume, Progress& progress);
 
-  // Hands in while there is room, looks at what is under way, fetches what is done. False: an interrupt
-  // (`interrupted`), or a fault that ends the command (`fault` says which).
+  // Submits documents up to the limit, polls the running jobs and fetches finished results. False: an
+  // interrupt (`interrupted`), or an error that ends the command (`fault` returns it).
   bool step();
   bool done() const { return waiting_.empty() && active_.empty(); }
   const std::optional<ClientError>& fault() const { return fault_; }
   bool interrupted() const { return interrupted_; }
-  // Something is at the gateway, or may be, that another run can go on with.
+  // True if the gateway has, or may have, jobs that another run can resume.
   bool has_begun() const { return reached_ || !active_.empty(); }
   void show();
-  // Cancels what is under way; the first error, with the jobs that go on. An interrupt ends it.
+  // Cancels the jobs of all submitted documents. Returns the first error, with the jobs that keep running. An
+  // interrupt ends it.
   std::optional<ClientError> cancel_all();
   int under_way() const { return static_cast<int>(active_.size()); }
   int not_handed_in() const { return static_cast<int>(waiting_.size()); }
-  std::vector<std::string> jobs() const;  // under way
-  // The file whose hand-in was cut short: the gateway may have it. Empty: none.
+  std::vector<std::string> jobs() const;  // ids of the submitted jobs that have not ended
+  // The file whose submission was interrupted: the gateway may have its job. Empty: none.
   const std::string& cut_short() const { return cut_short_; }
   Totals totals() const;
   int failed() const { return ended_.documents_failed; }
@@ -51,9 +52,9 @@ class Batch {
     BatchInput input;
     std::string stamp, key, job, status = "queued";
     int pages_done = 0, pages_total = 0;
-    bool from_before = false;         // an earlier run made its job
-    std::optional<int> pages_before;  // done when this run first looked
-    int attempts_printed = 0;         // whose end was said, and what it waits for
+    bool from_before = false;         // an earlier run submitted its job
+    std::optional<int> pages_before;  // pages that were done at the first poll of this run
+    int attempts_printed = 0;         // failed attempts that were reported to the user
   };
   void place(BatchInput input);
   void skip(const BatchInput& input, const ResumeEntry& entry);
@@ -88,12 +89,12 @@ class Batch {
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
   std::optional<std::chrono::steady_clock::time_point> trouble_since_;
   bool reached_ = false;  // the gateway has answered once
-  bool held_ = false;     // jobs waited for a paused queue at the last look
-  std::string unserved_;  // why some wait for a worker, by this look; empty: none does
+  bool held_ = false;     // at the last poll, jobs waited because their queue is paused
+  std::string unserved_;  // why jobs wait for a worker, as of this poll; empty: none waits
   std::optional<std::chrono::steady_clock::time_point> unserved_since_;
   bool unserved_printed_ = false;
   Before before_;
-  Totals ended_;  // of what has ended; `documents` is all of them
+  Totals ended_;  // sums over ended documents; `documents` counts all documents
 };
 
 }  // namespace millrace::cli

@@ -16,7 +16,7 @@ namespace {
 constexpr std::chrono::milliseconds kLookEvery{200};
 constexpr std::chrono::seconds kSecondCtrlC{2};
 
-// What one run has to do, and for whom.
+// The state of one run.
 struct Run {
   Batch& batch;
   Interrupt& interrupt;
@@ -27,7 +27,7 @@ struct Run {
   bool folders_skipped;
 };
 
-// The same command: with the same options the inputs are the same ones.
+// The command line that resumes this run: the same options select the same inputs.
 std::string again(const Run& run) {
   std::string command = program() + " " + run.work.command();
   for (const std::string& input : run.request.inputs) command += " " + shell_word(input);
@@ -59,7 +59,7 @@ void cancel(const Run& run) {
                   gateway_options(run.options) + "` shows it if the gateway has it.");
 }
 
-// Detached: the jobs go on, unless a second Ctrl-C says otherwise.
+// Detaches: the jobs go on, unless a second Ctrl-C cancels them.
 int interrupted(const Run& run) {
   const Batch& batch = run.batch;
   run.progress.line(
@@ -69,7 +69,7 @@ int interrupted(const Run& run) {
   return kInterrupted;
 }
 
-// What was handed in goes on, as after a Ctrl-C.
+// Ends the command after an error. Submitted jobs go on, as after a Ctrl-C.
 int broken_off(const Run& run, ClientError fault) {
   run.progress.settle();
   fault.message = one_line(fault.message);
@@ -90,7 +90,7 @@ void print_all_ended(const Run& run) {
 
 int follow(const Run& run) {
   Batch& batch = run.batch;
-  if (batch.done()) return run.folders_skipped ? kFailed : kOk;  // by runs before this one
+  if (batch.done()) return run.folders_skipped ? kFailed : kOk;  // everything was done by earlier runs
   while (batch.step() && !batch.done()) {
     batch.show();
     if (run.interrupt.wait(kLookEvery)) return interrupted(run);
@@ -102,13 +102,13 @@ int follow(const Run& run) {
   return batch.failed() == 0 && !run.folders_skipped ? kOk : kFailed;
 }
 
-// A name in it moves no cursor.
+// Removes terminal control characters, because the message may contain file names.
 int misused_batch(const std::string& message) { return misused(one_line(message)); }
 
 }  // namespace
 
 int run_batch(const BatchRequest& request, const BatchWork& work, const ClientOptions& options) {
-  Interrupt interrupt;  // before any thread, so that each inherits the mask
+  Interrupt interrupt;  // before any thread starts, so that every thread inherits the signal mask
   auto inputs = collect_inputs(request.inputs, request.output_folder, work.kinds());
   if (!inputs) return misused_batch(inputs.error().message);
 

@@ -21,13 +21,13 @@ std::string ending_of(const fs::path& path) {
 struct Tree {
   std::vector<fs::path> files;
   std::map<std::string, int> left_out;
-  std::vector<std::string> unread;  // "PATH: why"
+  std::vector<std::string> unread;  // "PATH: reason"
 };
 
-// What is hidden is nobody's document: a trash folder, "._scan.pdf" beside a Mac's "scan.pdf".
+// Hidden files are not documents: a trash folder, or "._scan.pdf" that a Mac writes next to "scan.pdf".
 bool is_hidden(const fs::path& path) { return path.filename().native().starts_with('.'); }
 
-// Of something that has the name of a document; empty: it is a file.
+// Why an entry with a document's extension cannot be read. Empty: it is a file.
 std::string why_unread(const fs::file_status& status, const std::error_code& failed) {
   if (fs::is_regular_file(status)) return {};
   if (status.type() == fs::file_type::not_found) return "a link to nothing";
@@ -53,7 +53,7 @@ void add_entry(const fs::directory_entry& entry, const InputKinds& kinds, Tree& 
   tree.unread.push_back(path.string() + ": " + why);
 }
 
-// What cannot be read is left out, not the end.
+// Entries that cannot be read are skipped.
 Tree walk(const fs::path& root, const InputKinds& kinds) {
   Tree tree;
   for (std::vector<fs::path> folders = {root}; !folders.empty();) {
@@ -90,14 +90,14 @@ base::Error named_nothing() {
                      "-: standard input has no name for a file in the output folder: leave -o out");
 }
 
-// However often it is named, and however it is written.
+// True the first time that the folder is named, however its path is written.
 bool named_first(const fs::path& folder, std::set<fs::path>& seen) {
   std::error_code failed;
   const fs::path real = fs::canonical(folder, failed);
   return failed || seen.insert(real).second;
 }
 
-// A file that is named twice is one document.
+// Removes files that are named twice.
 void drop_repeated(std::vector<BatchInput>& inputs) {
   std::set<fs::path> seen;
   std::erase_if(inputs, [&seen](const BatchInput& item) {
@@ -139,7 +139,8 @@ fs::path plain_name(const BatchInput& input, const std::string& ending) {
   return fs::path(input.relative).replace_extension(ending);
 }
 
-// 1: the plain name; 2: with the input's own ending; from 3 on: with a number.
+// Candidate names for an output. 1: the plain name; 2: with the input's own extension; from 3 on: with a
+// number.
 fs::path candidate(const BatchInput& input, const std::string& ending, int number) {
   if (number == 1) return plain_name(input, ending);
   const std::string count = number == 2 ? "" : "." + std::to_string(number - 1);

@@ -9,39 +9,40 @@
 
 namespace millrace::cli {
 
-// Which files of a folder are taken, and how what is made of them ends.
+// Which files of a folder are taken, and the file name extension of their outputs.
 struct InputKinds {
-  std::vector<std::string> endings;  // in lower case: ".pdf"
+  std::vector<std::string> endings;  // file name extensions in lower case: ".pdf"
   std::string shown;                 // "PDF or PNG"
   std::string output_ending;         // ".md"
 };
 
-// A file to read and where its text goes.
+// An input file and the path of its output.
 struct BatchInput {
   std::filesystem::path file;
-  std::filesystem::path relative;     // to what was named
+  std::filesystem::path relative;     // relative to the path that the user named
   std::filesystem::path output = {};  // in the output folder; empty: standard output
 };
 
 struct BatchInputs {
   std::vector<BatchInput> documents;
-  // "PATH: why". Folders without a document, or that cannot be read; in folders, links to folders, and what
-  // has the name of a document and is no file.
+  // "PATH: reason". Folders without a document or that cannot be read; inside folders: links to folders, and
+  // entries that have a document's extension but are not files.
   std::vector<std::string> skipped;
-  std::map<std::string, int> left_out;  // files of folders that are of no such kind, by ending: ".tiff"
+  std::map<std::string, int> left_out;  // number of skipped files by extension: ".tiff"
 };
 
-// Files as named ("-": standard input), folders with every file of those kinds below them that is not hidden
-// (in order); what is named twice counts once. Their outputs are not named yet. kNotFound: a path is not
-// there; kInvalidField: there is no document in any of them, or "-" stands beside an output folder.
+// Collects the named files ("-": standard input) and, for each named folder, every matching file below it
+// that is not hidden, in order. A file that is named twice counts once. Outputs are not named yet. kNotFound:
+// a path does not exist. kInvalidField: the paths contain no document, or "-" is used together with an output
+// folder.
 base::Result<BatchInputs> collect_inputs(const std::vector<std::string>& paths,
                                          const std::filesystem::path& output_folder, const InputKinds& kinds);
 
-// Says for each input to which file of `folder` its text goes, and notes it in `resume`: an input keeps its
-// output of that form from run to run, whatever lies beside it, and none has another's. "scan.md" for
-// "scan.pdf", with its sub-folders; "scan.pdf.md" or "scan.pdf.2.md" where the name is another input's by
-// then, is a file that nobody here has written, or would be that of several new ones ("scan.pdf" and
-// "scan.png").
+// Chooses the output file of each input in `folder` and records it in `resume`. An input keeps its output for
+// that extension from run to run, whatever other inputs there are, and no two inputs share one. "scan.pdf"
+// becomes "scan.md", below the same sub-folders. It becomes "scan.pdf.md" or "scan.pdf.2.md" if "scan.md"
+// belongs to another input, is a file that this command has not written, or would be the output of several
+// new inputs ("scan.pdf" and "scan.png").
 void name_outputs(std::vector<BatchInput>& inputs, const std::filesystem::path& folder,
                   const std::string& ending, ResumeFile& resume);
 

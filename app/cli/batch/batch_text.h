@@ -14,42 +14,42 @@ struct DocumentEnd {
   std::string file, job, output;  // job and output may be empty
   std::string status;             // "succeeded", "failed"
   int pages = 0;
-  std::string code, message;        // of what went wrong, in whole or in part
-  std::optional<std::string> text;  // a member of the JSON row, where no file holds it
-  bool before = false;              // by a run before this one
+  std::string code, message;        // of the error, for the whole document or a part of it
+  std::optional<std::string> text;  // the text in the JSON row, if it is not written to a file
+  bool before = false;              // done by an earlier run
 };
 
 struct ReportStyle {
   Words words = {};
-  std::string text_member;  // of the JSON row
+  std::string text_member;  // name of the text's member in the JSON row
   bool as_json = false;
 };
 
-// As JSON a row on stdout; a line on stderr where a bar does not say as much, and of what went wrong
-// always.
+// Reports the end of one document. With `as_json`: one JSON row on stdout. Otherwise a line on stderr, unless
+// a progress bar already shows the same. Errors are always reported on stderr.
 void report(const DocumentEnd& end, const ReportStyle& style, Progress& progress);
 
-// What a command of many files says of all of them. Pure.
+// Summary texts of a command with many files. Pure.
 
 // "1 document", "2 documents"; `documents` is the plural.
 std::string counted(int count, std::string_view documents);
 
-// What a run finds of those before it.
+// What a run finds of earlier runs.
 struct Before {
-  int documents = 0;  // that this run is about
-  int done = 0;       // their results are there, and stay
-  int going_on = 0;   // handed in by then, and not ended
-  int failed = 0;     // tried again
+  int documents = 0;  // documents of this run
+  int done = 0;       // results exist and are kept
+  int going_on = 0;   // submitted earlier and not ended
+  int failed = 0;     // failed earlier; they are tried again
   std::filesystem::path folder;
 };
-// What was done before and what remains; empty for a first run.
+// What was done before and what remains. Empty for a first run.
 std::string before_text(const Before& before, const Words& words);
 
-// Of a run that ends, or is left, where its results are: "…; 12 of 35 are read, in out". Empty: none is.
+// Where the results are when a run ends or detaches: "…; 12 of 35 are read, in out". Empty: there are none.
 std::string so_far_text(const Totals& totals, const std::string& folder);
-// Its last line; empty where no folder has its results.
+// The last line of a run. Empty if the results are not in a folder.
 std::string results_text(const Totals& totals, const std::string& folder);
-// Of a first Ctrl-C.
+// The text after the first Ctrl-C.
 std::string detached_text(const Totals& totals, int going_on, int not_handed_in, const std::string& folder);
 
 // "Left out: 2 .tiff, 1 without an ending: not PDF or PNG."

@@ -10,20 +10,20 @@
 
 namespace millrace::cli {
 
-// What a command of many files (`ocr`, `transcribe`) has of its own; the rest is Batch's.
+// The part of a batch command that is specific to it (`ocr`, `transcribe`); Batch does the rest.
 class BatchWork {
  public:
-  // A file on its way to the gateway.
+  // The request that submits one file.
   struct Upload {
     std::string path;  // of the POST
     std::string content_type, body;
   };
-  // What came of it.
+  // A parsed result.
   struct Made {
     std::string text;          // for standard output
-    std::optional<int> parts;  // pages, where the result says it
-    std::string complaint;     // what went wrong in part; empty: nothing
-    // To its file, whole or not at all; kInternal names the file that cannot be written.
+    std::optional<int> parts;  // number of pages, if the result has it
+    std::string complaint;     // error of a part of the document; empty: none
+    // Writes the output file atomically. kInternal names the file that cannot be written.
     std::function<base::Status(const std::filesystem::path& output)> write;
   };
 
@@ -31,14 +31,17 @@ class BatchWork {
   virtual std::string command() const = 0;  // "ocr": also in the resume file's name
   virtual Words words() const = 0;
   virtual InputKinds kinds() const = 0;
-  virtual std::string text_member() const = 0;  // of a JSON row, where no file holds the text
-  // What the result depends on, beside the file: it has changed when this has.
+  // Name of the text's member in a JSON row, if the text is not written to a file.
+  virtual std::string text_member() const = 0;
+  // The options that the result depends on. A changed stamp means that the document has to be processed
+  // again.
   virtual std::string stamp() const = 0;
-  // Its options as a command line has them, each after a space.
+  // The options as typed on the command line, each after a space.
   virtual std::string options() const = 0;
-  // Of a whole file. Errors with a code of the gateway's are told with it; kNotFound: it cannot be read.
+  // Reads a whole file and makes its request. Errors with a code of the gateway are shown with that code.
+  // kNotFound: the file cannot be read.
   virtual base::Result<Upload> upload(const std::filesystem::path& file) const = 0;
-  // Reads the body of a job's result. kUpstream: it is none; the message completes "it answers, but …".
+  // Parses the body of a job's result. kUpstream: it is not one; the message completes "it answers, but …".
   virtual base::Result<Made> read(std::string body) const = 0;
 };
 

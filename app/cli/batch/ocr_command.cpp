@@ -112,7 +112,8 @@ bool write_file(const fs::path& path, const std::string& bytes) {
   return static_cast<bool>(out.flush());
 }
 
-// Pictures of one document, by their ids, in a folder of its own: ids repeat from document to document.
+// Writes the pictures of one document by their ids into a folder of its own, because ids repeat between
+// documents.
 bool write_images(const json& page, const fs::path& folder) {
   bool ok = true;
   for (const json& image : page.value("images", json::array())) {
@@ -129,7 +130,7 @@ bool write_images(const json& page, const fs::path& folder) {
 
 fs::path image_folder(const fs::path& output) { return output.string() + ".images"; }
 
-// The markdown names its pictures where they were written.
+// Makes the markdown refer to the pictures' folder.
 std::string with_image_folder(std::string markdown, const fs::path& folder) {
   const std::string prefix = "](" + folder.filename().string() + "/img-";
   for (std::size_t at = 0; (at = markdown.find("](img-", at)) != std::string::npos; at += prefix.size()) {

@@ -12,30 +12,30 @@ namespace millrace::cli {
 struct OcrRequest : BatchRequest {
   std::string pages;    // "0-5,7"; empty: all
   std::string model;    // empty: the gateway's default
-  bool images = false;  // pictures beside the markdown
+  bool images = false;  // write the pictures next to the markdown
 };
 
-// `millrace ocr`: documents into markdown, as run_batch says.
+// `millrace ocr`: converts documents to markdown. Behaves as run_batch.
 int run_ocr(const OcrRequest& request, const ClientOptions& options);
 
-// What of a local file goes to the gateway.
+// Requests made of local files.
 
-// The whole file. kDocumentTooLarge: over what the gateway takes, and not read beyond that; kNotFound: it
-// cannot be read.
+// Reads the whole file. kDocumentTooLarge: it exceeds the gateway's limit; reading stops at the limit.
+// kNotFound: it cannot be read.
 base::Result<std::string> read_document(const std::filesystem::path& file);
 
 // The body of POST /v1/ocr.
 std::string request_body(const OcrRequest& request, const std::filesystem::path& file,
                          const std::string& bytes);
 
-// What of an OCR reply goes to local files.
+// Local files made of an OCR reply.
 
-// The pages' markdown with an empty line between them, and a line end at the end.
+// The markdown of all pages, separated by an empty line, ending with a newline.
 std::string markdown_of(const nlohmann::json& result);
 int failed_pages(const nlohmann::json& result);
 
-// Whole or not at all: under another name first, pictures (`images`) before the text that names them. Folders
-// are made. kInternal names the file that cannot be written.
+// Writes the output atomically: first under a temporary name, and pictures (`images`) before the text that
+// refers to them. Missing folders are created. kInternal names the file that cannot be written.
 base::Status write_output(const nlohmann::json& result, const std::filesystem::path& output, bool images);
 
 }  // namespace millrace::cli

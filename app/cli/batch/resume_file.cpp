@@ -17,7 +17,8 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 namespace {
 
-// 1 knew inputs as they were written, and no outputs; 2 one entry of an input for all its forms.
+// Version 1 stored paths as they were typed and no outputs. Version 2 stored one entry per input for all
+// formats.
 constexpr int kVersion = 3;
 constexpr int kFirstWithPlaces = 2;
 
@@ -63,7 +64,7 @@ base::Result<ResumeFile> ResumeFile::open(const fs::path& folder, std::string co
                        file.path_.string() + " is not a resume file; remove it to start anew");
   }
   const bool as_written =
-      root.value("version", 1) < kFirstWithPlaces;  // from the folder in which it was made
+      root.value("version", 1) < kFirstWithPlaces;  // relative to the folder in which the file was made
   for (const auto& [name, row] : root["inputs"].items()) {
     Input& input = file.inputs_[as_written ? file.key_of(name) : name];
     input.outputs = row.value("outputs", input.outputs);

@@ -9,47 +9,50 @@
 
 namespace millrace::cli {
 
-// An Idempotency-Key of a command that nobody has used.
+// A new Idempotency-Key for a command.
 std::string fresh_key(const std::string& command);
 
-// What is known of one input in one form (an ending: ".md"). A key is made before the first request, so that
-// a request whose answer was lost is never made twice.
+// State of one input for one output format (identified by the extension: ".md"). The key is made before the
+// first request, so that a request whose response was lost is never submitted twice.
 struct ResumeEntry {
-  std::string stamp;  // size and modification time of the file, and the options: changed means new
-  std::string key;    // Idempotency-Key
-  std::string job;    // empty: not acknowledged yet
-  // "": under way, "cancelling": asked to end, and not over by then; "succeeded", "failed", "cancelled"
+  // Size and modification time of the file, and the options; if it changed, the input is new.
+  std::string stamp;
+  std::string key;  // Idempotency-Key
+  std::string job;  // empty: not acknowledged yet
+  // "": in progress; "cancelling": cancel requested, not ended yet; "succeeded", "failed", "cancelled"
   std::string status;
   int pages = 0;
 };
 
-// Held while a command works for the output folder `folder`. kBadRequest: another process does. Where the
-// file system knows no locks, nothing keeps others out.
+// The lock that a command holds while it works in the output folder `folder`. kBadRequest: another process
+// holds it. On a file system without locks the lock has no effect.
 base::Result<base::Fd> lock_outputs(const std::filesystem::path& folder, const std::string& command);
 
-// DIR/.millrace-<command>.json: which inputs of an output folder are done in which form, which jobs go on,
-// and whose each output is. An input is the same however it is written, and wherever the folders are moved
-// together. Written atomically.
+// DIR/.millrace-<command>.json: for each input and output format whether it is done, its running job and its
+// output file. An input is recognised however its path is written, also after input and output folders are
+// moved together. Written atomically.
 class ResumeFile {
  public:
-  // kBadRequest: it is there and is not one of ours.
+  // kBadRequest: the file exists but is not a resume file.
   static base::Result<ResumeFile> open(const std::filesystem::path& folder, std::string command);
-  // The entry of the input in a form, new if the stamp has changed. Versions 1 and 2 knew one entry for all
-  // forms: it is the first one's that has its stamp.
+  // The entry of an input for one format; a new entry if the stamp has changed. Versions 1 and 2 of the file
+  // had one entry for all formats: the first format with the same stamp gets it.
   ResumeEntry& entry(const std::filesystem::path& input, const std::string& ending, const std::string& stamp);
-  // Known, of a version that noted no outputs.
+  // True if the input is known from a file version that did not record outputs.
   bool knows_no_output(const std::filesystem::path& input) const;
-  // Of the input and the ending of a form (".md"): empty while it has none.
+  // The output file of an input for an extension (".md"). Empty if it has none.
   std::string output(const std::filesystem::path& input, const std::string& ending) const;
   void set_output(const std::filesystem::path& input, const std::string& ending,
                   const std::filesystem::path& output);
-  std::set<std::filesystem::path> outputs() const;  // all of them
+  std::set<std::filesystem::path> outputs() const;  // outputs of all inputs
   base::Status save() const;
 
  private:
   struct Input {
-    std::map<std::string, ResumeEntry> forms;    // by ending; "": of a version that knew one for all
-    std::map<std::string, std::string> outputs;  // by ending, below the output folder: this input's for good
+    // By extension; "": from a version with one entry for all formats.
+    std::map<std::string, ResumeEntry> forms;
+    // By extension, relative to the output folder; never reassigned.
+    std::map<std::string, std::string> outputs;
   };
   std::string key_of(const std::filesystem::path& input) const;
 

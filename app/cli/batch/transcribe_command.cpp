@@ -11,7 +11,7 @@
 namespace millrace::cli {
 namespace {
 
-constexpr std::size_t kFormBytes = 2048;  // of the form, beside its file
+constexpr std::size_t kFormBytes = 2048;  // size of the form's other fields
 
 class TranscribeWork final : public BatchWork {
  public:
@@ -70,7 +70,7 @@ base::Result<BatchWork::Upload> TranscribeWork::upload(const std::filesystem::pa
   return upload;
 }
 
-// The gateway has written it as it was asked to.
+// The gateway returns the transcript in the requested format.
 base::Result<BatchWork::Made> TranscribeWork::read(std::string body) const {
   Made made;
   made.text = std::move(body);

@@ -7,12 +7,12 @@ namespace millrace::cli {
 
 struct TranscribeRequest : BatchRequest {
   std::string format = "text";  // text, srt, vtt, json, verbose_json
-  std::string model;            // empty: the gateway's own
-  std::string language;         // empty: not said
-  bool translate = false;       // into English
+  std::string model;            // empty: the gateway's default
+  std::string language;         // empty: not specified
+  bool translate = false;       // translate into English
 };
 
-// `millrace transcribe`: recordings into text, as run_batch says.
+// `millrace transcribe`: converts recordings to text. Behaves as run_batch.
 int run_transcribe(const TranscribeRequest& request, const ClientOptions& options);
 
 }  // namespace millrace::cli

@@ -15,10 +15,10 @@
 namespace millrace::cli {
 namespace {
 
-constexpr std::size_t kInputMax = std::size_t{64} << 20;  // what a gateway takes as a whole
+constexpr std::size_t kInputMax = std::size_t{64} << 20;  // largest request that a gateway accepts
 constexpr std::size_t kInputPieceBytes = std::size_t{64} << 10;
 
-// Until its end; Ctrl-C is heard meanwhile.
+// Reads standard input to its end. Ctrl-C interrupts it.
 enum class Input { kRead, kTooLong, kInterrupted };
 Input read_input(Interrupt& interrupt, std::string& to) {
   std::string piece(kInputPieceBytes, '\0');
@@ -68,7 +68,7 @@ ChatManner manner_of(const ChatArguments& wish, std::string model) {
   return manner;
 }
 
-// The images as URLs. kOk, or what is wrong has been said.
+// Converts the images to URLs. Returns kOk, or another exit code after printing the error.
 int read_images(const ChatArguments& wish, std::vector<std::string>& urls) {
   for (const std::string& image : wish.images) {
     auto url = image_url_of(image);
@@ -78,7 +78,7 @@ int read_images(const ChatArguments& wish, std::vector<std::string>& urls) {
   return kOk;
 }
 
-// Who tries it out at a terminal would take its answers for a model's.
+// At a terminal, a new user could mistake the echo for a model's response.
 void print_if_echo(const std::string& model, const ClientOptions& options) {
   if (options.quiet || !model.starts_with(kMockPrefix) || ::isatty(STDERR_FILENO) != 1) return;
   std::cerr << model << " is an echo: it says again what it is asked. For a model, start the gateway with a "

@@ -9,26 +9,28 @@ namespace millrace::cli {
 
 class Interrupt;
 
-// The words of a message with a space between them, "-" being standard input. kOk, or what is wrong has been
-// said on stderr; kInterrupted: Ctrl-C.
+// Joins the arguments of a message with spaces; "-" stands for standard input. Returns kOk, or another exit
+// code after printing the error to stderr; kInterrupted: Ctrl-C.
 int read_message(const std::vector<std::string>& words, Interrupt& interrupt, std::string& message);
 
 struct ChatArguments {
-  std::string model;                 // empty: the only one that chats
-  std::string system;                // empty: none
-  std::vector<std::string> message;  // words; "-": standard input. None: standard input, or a conversation
-  std::vector<std::string> images;   // files, or URLs
+  std::string model;   // empty: the only chat model
+  std::string system;  // empty: none
+  // Arguments; "-": standard input. None: standard input, or a conversation.
+  std::vector<std::string> message;
+  std::vector<std::string> images;  // files, or URLs
   std::optional<int> max_tokens;
   std::optional<double> temperature;
   bool no_stream = false;
   bool deferred = false;
-  bool wait = false;     // of a deferred one, and of `result`: until the answer is there
-  bool verbose = false;  // model and tokens on stderr, and the price of an answer that came whole
-  std::string result;    // id of a deferred request whose answer is wanted; nothing is asked then
+  bool wait = false;  // with `deferred` or `result`: wait for the completion
+  // Print model and tokens to stderr, and the price if the response was not streamed.
+  bool verbose = false;
+  std::string result;  // id of a deferred completion to fetch; no new request is sent then
 };
 
-// `millrace chat`; returns an ExitCode. The answer comes on stdout as it is made. Without a message, at a
-// terminal, a conversation (chat_talk.h).
+// `millrace chat`. Returns an ExitCode. Streams the completion to stdout. Without a message, at a terminal,
+// it starts a conversation (chat_talk.h).
 int run_chat(const ChatArguments& wish, ClientOptions options);
 
 }  // namespace millrace::cli

@@ -25,7 +25,7 @@ std::filesystem::path folder_named(const char* variable) {
 constexpr int kLockTries = 100;
 constexpr int kLockAgainMs = 10;
 
-// True also where files cannot be locked: then there is no better. False: another has it all the while.
+// True also if the file system has no locks. False: another process held the lock for too long.
 bool lock_history(int fd) {
   for (int i = 0; i < kLockTries; ++i) {
     if (::flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return true;
@@ -34,8 +34,8 @@ bool lock_history(int fd) {
   return false;
 }
 
-// The file, open for a line at its end or a look, and of ours alone. Held by one conversation at a time, so
-// that no line is added to a file while another takes its place.
+// The history file, open to append or read, readable only by its user. One conversation at a time holds its
+// lock, so that no line is appended to a file that another one is replacing.
 class HeldFile {
  public:
   HeldFile(const std::filesystem::path& file, int how) {
@@ -45,7 +45,7 @@ class HeldFile {
       is_held_ = lock_history(fd_);
       struct stat seen {};
       if (::fstat(fd_, &seen) != 0 || seen.st_nlink > 0) return;
-      ::close(std::exchange(fd_, -1));  // replaced while we waited
+      ::close(std::exchange(fd_, -1));  // the file was replaced while we waited
     }
   }
   ~HeldFile() {
@@ -54,7 +54,7 @@ class HeldFile {
   HeldFile(const HeldFile&) = delete;
   HeldFile& operator=(const HeldFile&) = delete;
 
-  int fd() const { return fd_; }  // -1: there is none
+  int fd() const { return fd_; }  // -1: no file
   bool is_held() const { return fd_ >= 0 && is_held_; }
 
  private:
@@ -64,11 +64,12 @@ class HeldFile {
 
 bool write_text(int fd, std::string_view text) {
   struct stat made {};
-  if (::fstat(fd, &made) == 0 && S_ISREG(made.st_mode)) ::fchmod(fd, 0600);  // it may have been there
+  // The file may have existed with another mode.
+  if (::fstat(fd, &made) == 0 && S_ISREG(made.st_mode)) ::fchmod(fd, 0600);
   return ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
 }
 
-// Nobody is told that it did not work.
+// Errors are not reported.
 void replace(const std::filesystem::path& file, std::string_view text) {
   const std::filesystem::path fresh = file.string() + ".new";
   const int fd = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -86,14 +87,14 @@ bool is_long(const std::filesystem::path& file) {
   return !unknown && bytes > kHistoryBytesMax;
 }
 
-// The newest, oldest first.
+// Reads the newest lines, oldest first.
 std::vector<std::string> newest_lines(const std::filesystem::path& file) {
   const bool cut = is_long(file);
   std::vector<std::string> lines;
   std::ifstream in(file);
   std::string line;
   if (cut) in.seekg(-static_cast<std::streamoff>(kHistoryBytesMax / 2), std::ios::end);
-  if (cut) std::getline(in, line);  // the rest of one
+  if (cut) std::getline(in, line);  // the rest of a line that was cut
   while (std::getline(in, line)) lines.push_back(line);
   if (lines.size() > kHistoryLinesMax)
     lines.erase(lines.begin(), lines.end() - static_cast<std::ptrdiff_t>(kHistoryLinesMax));
@@ -116,7 +117,7 @@ ChatHistory::ChatHistory(std::filesystem::path file) : file_(std::move(file)) {
   lines_ = newest_lines(file_);
 }
 
-// Another conversation may have done it since it was looked at.
+// Another conversation may have shortened the file since it was read.
 void ChatHistory::shorten() const {
   const HeldFile held(file_, O_RDONLY);
   if (!held.is_held() || !is_long(file_)) return;

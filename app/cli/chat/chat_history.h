@@ -6,21 +6,22 @@
 
 namespace millrace::cli {
 
-inline constexpr std::size_t kHistoryLinesMax = 1'000;                 // that are gone back to
-inline constexpr std::size_t kHistoryBytesMax = std::size_t{1} << 20;  // of the file; past it the oldest go
+inline constexpr std::size_t kHistoryLinesMax = 1'000;  // lines offered for recall
+// Size of the file; beyond it the oldest lines are removed.
+inline constexpr std::size_t kHistoryBytesMax = std::size_t{1} << 20;
 
-// $MILLRACE_CHAT_HISTORY (empty: nothing is kept), else millrace/chat_history in $XDG_STATE_HOME or
-// ~/.local/state. Empty: nowhere.
+// Path of the history file: $MILLRACE_CHAT_HISTORY (set but empty: no history), else millrace/chat_history in
+// $XDG_STATE_HOME or ~/.local/state. Empty: no history is kept.
 std::filesystem::path chat_history_file();
 
-// Lines that were typed in conversations, from one to the next, in a file that its user alone reads (0600).
-// Several conversations may add to it at once, and none loses another's lines. A file that cannot be read or
-// written is done without.
+// Lines typed in conversations, kept across conversations in a file that only its user can read (0600).
+// Several conversations may append at the same time without losing each other's lines. If the file cannot be
+// read or written, the conversation works without it.
 class ChatHistory {
  public:
   explicit ChatHistory(std::filesystem::path file);
   const std::vector<std::string>& lines() const { return lines_; }  // oldest first
-  // False: nothing to remember: a line without a word, one that begins with a blank, or the one before again.
+  // False: the line is not stored, because it is blank, begins with a blank, or repeats the line before.
   bool add(const std::string& line);
 
  private:

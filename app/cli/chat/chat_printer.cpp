@@ -20,7 +20,7 @@ const json& member(const json& of, const char* key) {
 
 bool is_control(unsigned char c) { return (c < 0x20 && c != '\n' && c != '\t') || c == 0x7f; }
 
-// U+0080 to U+009F, which some terminals obey as well.
+// U+0080 to U+009F: some terminals treat them as control characters, too.
 bool is_high_control(std::string_view rest) {
   return rest.size() > 1 && rest[0] == '\xc2' && static_cast<unsigned char>(rest[1]) < 0xa0;
 }

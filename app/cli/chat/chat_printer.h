@@ -10,35 +10,36 @@
 
 namespace millrace::cli {
 
-// Model texts on a terminal: without what moves its cursor or changes its state. `text` is UTF-8.
+// Removes from model text everything that moves a terminal's cursor or changes its state. `text` is UTF-8.
 std::string without_controls(std::string_view text);
 
-// How an answer is shown.
+// How a completion is printed.
 struct ChatShow {
-  bool json = false;       // each event, or the whole completion, as a line of JSON
-  bool reasoning = false;  // on `err`, dim if `color`
+  bool json = false;       // print each event, or the whole completion, as a line of JSON
+  bool reasoning = false;  // print reasoning to `err`, dim if `color`
   bool color = false;
-  bool terminal = false;  // `out` is one
+  bool terminal = false;  // `out` is a terminal
 };
 
-// What was heard of an answer.
+// What was received of a completion.
 struct ChatReceived {
   std::string text, refusal, finish_reason, model;
-  std::string dropped;               // what the model was not told as asked, where no header could say it
-  nlohmann::json usage;              // null: not said
-  std::optional<double> cost_usd;    // said beside it
-  std::optional<ClientError> error;  // the stream's own
-  bool whole = false;                // it came to its end
+  // Parameters that were dropped or changed, if no header could report them.
+  std::string dropped;
+  nlohmann::json usage;              // null: not reported
+  std::optional<double> cost_usd;    // reported with the usage
+  std::optional<ClientError> error;  // error sent in the stream
+  bool whole = false;                // the completion is complete
 };
 
-// One answer on its way to a person, or to a pipe. One thread at a time.
+// Prints one completion to a terminal or a pipe. One thread at a time.
 class ChatPrinter {
  public:
   ChatPrinter(ChatShow show, std::FILE* out, std::FILE* err) : show_(show), out_(out), err_(err) {}
-  // An event of a stream; always true: more is wanted.
+  // Handles one event of a stream. Always returns true (continue).
   bool take(std::string_view event, std::string_view data);
   void take_whole(const nlohmann::json& completion);
-  // Ends the line that the answer stands in.
+  // Ends the current output line.
   void settle();
   const ChatReceived& heard() const { return heard_; }
 

@@ -27,7 +27,7 @@ constexpr std::string_view kPng = "\x89PNG\r\n\x1a\n";
 constexpr std::string_view kJpeg = "\xff\xd8\xff";
 constexpr std::size_t kWebpAt = 8;  // RIFF, a length, WEBP
 
-// Empty: none that models read.
+// The image's media type. Empty: no type that models accept.
 std::string_view image_type(std::string_view bytes) {
   if (bytes.starts_with(kPng)) return "image/png";
   if (bytes.starts_with(kJpeg)) return "image/jpeg";
@@ -77,7 +77,7 @@ constexpr const char* kDroppedHeader = "x-millrace-dropped-params";
 constexpr const char* kDeferredPath = "/v1/chat/deferred-completion/";
 constexpr std::chrono::milliseconds kPauseMax{2'000};
 constexpr int kPending = 202;
-constexpr int kFaultsMax = 60;  // questions in a row without an answer, some two minutes
+constexpr int kFaultsMax = 60;  // failed polls in a row; about two minutes
 
 ChatShow show_of(const ClientOptions& options) {
   const bool at_terminal = ::isatty(STDERR_FILENO) == 1;
@@ -90,7 +90,7 @@ ChatShow show_of(const ClientOptions& options) {
   return show;
 }
 
-// An answer that is less than what was asked for does not look complete.
+// Reports a completion that was cut or filtered, so that it is not mistaken for a complete one.
 int print_short(const ChatReceived& heard) {
   if (!heard.refusal.empty()) {
     std::cerr << "millrace: the model refuses: " << without_controls(heard.refusal) << '\n';
@@ -160,7 +160,7 @@ int ChatExchange::deliver_end(const ChatPrinter& printer, const net::HttpReply& 
   return print_short(heard);
 }
 
-// What the model was not told is never kept back; the rest is for those who ask.
+// Always reports parameters that were dropped; the other details only with --verbose.
 void ChatExchange::print_more(const ChatPrinter& printer, const net::HttpReply& head) {
   const ChatReceived& heard = printer.heard();
   std::string_view dropped = head.header(kDroppedHeader);
@@ -197,7 +197,7 @@ int ChatExchange::read_deferred(const std::string& request_id, bool wait) {
   return answer.reply.status == kPending ? print_not_yet(request_id) : show_whole(answer);
 }
 
-// A key that chats need not be one that reads jobs: then their status is not told.
+// The key may not have the scope to read jobs; then the status is left out.
 int ChatExchange::print_not_yet(const std::string& request_id) {
   const auto job = client_.request("GET", "/v1/jobs/" + percent_encoded(request_id));
   const std::string status = job.ok ? text_at(*job.json, "status") : "";
@@ -206,7 +206,7 @@ int ChatExchange::print_not_yet(const std::string& request_id) {
   return kNotYet;
 }
 
-// A gateway that has answered once may go and come back.
+// Retries while the gateway is unreachable, if it has responded before.
 int ChatExchange::await(const std::string& request_id, int faults_left) {
   WaitingLine waiting("waiting for " + request_id + "…", client_.options().quiet);
   Backoff pause;

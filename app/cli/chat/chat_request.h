@@ -9,52 +9,54 @@
 #include "app/cli/client.h"
 #include "platform/base/result.h"
 
-// What `millrace chat` asks: the body of POST /v1/chat/completions.
+// The requests of `millrace chat`: POST /v1/chat/completions.
 namespace millrace::cli {
 
-// How an answer is wanted; absent ones are left to the model.
+// Parameters of a completion. Absent ones are left to the model.
 struct ChatManner {
   std::string model = {};
   std::optional<int> max_tokens = {};
   std::optional<double> temperature = {};
   bool stream = false;
-  bool usage = false;  // of a stream: with its tokens
+  bool usage = false;  // for a stream: request token usage
   bool deferred = false;
 };
 std::string chat_body(const ChatManner& manner, const nlohmann::json& messages);
 
 nlohmann::json message_of(const char* role, const std::string& text);
-// Of the user; `image_urls` stand before the text.
+// A user message; `image_urls` precede the text.
 nlohmann::json user_message(const std::string& text, const std::vector<std::string>& image_urls);
 
-// An http or https URL as it is; else the file's bytes as a data URI of the type that they show. kNotFound:
-// it cannot be read; kDocumentTooLarge; kInvalidField: no PNG, JPEG, GIF or WebP.
+// Returns an http or https URL unchanged; otherwise reads the file and returns a data URI with the type
+// detected from its bytes. kNotFound: it cannot be read; kDocumentTooLarge; kInvalidField: it is not PNG,
+// JPEG, GIF or WebP.
 base::Result<std::string> image_url_of(const std::string& file_or_url);
 
 class ChatPrinter;
 class Interrupt;
 
-// How one question went.
+// The outcome of one request.
 struct ChatExchangeResult {
   int exit_code = kOk;
-  std::string text;  // of the answer, as far as it came
+  std::string text;  // the completion text that was received
 };
 
-// Puts questions to one gateway and shows their answers: on stdout, all else on stderr. Blocking.
+// Sends chat requests to one gateway and prints the completions: text to stdout, everything else to stderr.
+// Blocking.
 class ChatExchange {
  public:
   ChatExchange(ClientOptions options, Interrupt& interrupt, bool verbose);
 
-  // kInterrupted: Ctrl-C has stopped it; the gateway lets the model go.
+  // Sends one request. kInterrupted: Ctrl-C stopped it; the gateway cancels the provider's request.
   ChatExchangeResult ask(const ChatManner& manner, const nlohmann::json& messages);
-  // Hands a deferred request in and prints its id, or waits for its answer and shows that.
+  // Submits a deferred request and prints its id, or waits for the completion and prints that.
   int defer(const ChatManner& manner, const nlohmann::json& messages, bool wait);
-  // The answer of a deferred request, if it is there; else, at a terminal or with `wait`, once it is, and
-  // kNotYet in any other case. Ctrl-C leaves it alone. Rides out a gateway that goes and comes back while it
-  // is waited for.
+  // Prints a deferred completion if it is ready. Otherwise waits for it, at a terminal or with `wait`; in any
+  // other case returns kNotYet. Ctrl-C stops waiting and does not cancel the request. While it waits, it
+  // retries if the gateway is temporarily unreachable.
   int read_deferred(const std::string& request_id, bool wait);
-  // The model that is meant: `wanted`, or the only one that chats. Empty: it has been said on stderr why
-  // not, and `exit_code` is what that means.
+  // The model to use: `wanted`, or the only chat model. Empty: the reason was printed to stderr, and
+  // `exit_code` is set.
   std::string model_for(const std::string& wanted, int& exit_code);
 
  private:

@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::string_view kQuote = R"(""")";
 
-// Two of them are one that is meant.
+// A double backslash stands for a literal one.
 bool ends_with_backslash(std::string_view line) {
   const std::size_t last = line.find_last_not_of('\\');
   const std::size_t count = line.size() - (last == std::string_view::npos ? 0 : last + 1);
@@ -64,9 +64,9 @@ std::string ChatQuestion::take() {
 
 namespace {
 
-constexpr std::size_t kLineBytes = 4096;  // what a terminal hands out at a time
+constexpr std::size_t kLineBytes = 4096;  // what a terminal returns in one read
 
-// As the terminal gives them.
+// Lines as the terminal returns them.
 class PlainLines final : public ChatLines {
  public:
   explicit PlainLines(Interrupt& interrupt) : interrupt_(interrupt) {}
@@ -141,7 +141,8 @@ class EditedLines final : public ChatLines {
     prompt_ = prompt;
     interrupted_ = false;
     int bytes = 0;
-    ::el_set(editor_.get(), EL_PREP_TERM, 1);  // else what is typed at the prompt's sight may come too early
+    // Otherwise text typed right after the prompt could arrive too early.
+    ::el_set(editor_.get(), EL_PREP_TERM, 1);
     const char* const typed = ::el_gets(editor_.get(), &bytes);
     if (interrupted_) return End::kInterrupted;
     if (typed == nullptr || bytes <= 0) return End::kNoMore;
@@ -169,7 +170,7 @@ class EditedLines final : public ChatLines {
 
   static char* prompt_of(EditLine* editor) { return of(editor).prompt_.data(); }
 
-  // Ctrl-C comes by a descriptor of its own: a signal would not end a read.
+  // Ctrl-C arrives through a descriptor, because a signal would not end a read.
   static int next_character(EditLine* editor, wchar_t* to) {
     EditedLines& self = of(editor);
     std::mbstate_t state{};
@@ -184,7 +185,7 @@ class EditedLines final : public ChatLines {
       if (got <= 0) return static_cast<int>(got);
       const std::size_t made = std::mbrtowc(to, &byte, 1, &state);
       if (made == 0 || made == 1) return 1;
-      if (made == static_cast<std::size_t>(-1)) state = {};  // no character: passed over
+      if (made == static_cast<std::size_t>(-1)) state = {};  // invalid character: skipped
     }
   }
 
@@ -196,7 +197,7 @@ class EditedLines final : public ChatLines {
   std::unique_ptr<EditLine, EditorEnd> editor_;  // looks into memory_
 };
 
-// What is typed is UTF-8, whatever the environment says or forgets to say.
+// Treats input as UTF-8 whatever locale the environment sets.
 void take_utf8() {
   const char* const own = std::setlocale(LC_CTYPE, "");  // NOLINT(concurrency-mt-unsafe)
   const bool is_utf8 = own != nullptr && std::string_view(::nl_langinfo(CODESET)) == "UTF-8";  // NOLINT
@@ -231,7 +232,7 @@ Meaning meaning_of(std::string_view line) {
   return word == "/help" ? Meaning::kHelp : Meaning::kQuestion;
 }
 
-// No other question would fare better.
+// True if no other message would succeed, either.
 bool is_hopeless(int exit_code) {
   return exit_code == kCredentials || exit_code == kNotFound || exit_code == kNoConnection;
 }
@@ -313,8 +314,8 @@ class Conversation {
   std::unique_ptr<ChatLines> lines_;
   ChatQuestion question_;
   std::optional<int> end_;
-  bool answered_ = false;     // something, by now
-  bool interrupted_ = false;  // at the question before this one
+  bool answered_ = false;     // at least one response was received
+  bool interrupted_ = false;  // the previous prompt was interrupted
 };
 
 }  // namespace

@@ -9,13 +9,13 @@
 
 namespace millrace::cli {
 
-// A question that is typed in one line or in several: a backslash at the end of a line joins the next one to
-// it, and what stands between two """ is one text, its lines as they are.
+// A user message typed in one line or in several. A backslash at the end of a line joins the next line to it.
+// Text between two """ is one message with its line breaks.
 class ChatQuestion {
  public:
-  // True: it is whole, and `take` gives it.
+  // True: the message is complete, and `take` returns it.
   bool add(std::string_view line);
-  bool is_open() const { return open_; }  // lines are to come
+  bool is_open() const { return open_; }  // more lines are needed
   std::string take();
   void forget() { take(); }
 
@@ -28,29 +28,30 @@ class ChatQuestion {
 class ChatHistory;
 class Interrupt;
 
-// The lines of a conversation, as a person types them. Blocking; one thread.
+// Input lines of a conversation. Blocking; one thread.
 class ChatLines {
  public:
   virtual ~ChatLines() = default;
   enum class End { kLine, kNoMore, kInterrupted };
-  // The next one, without its end, after `prompt` on stderr. A line that is interrupted is forgotten.
+  // Prints `prompt` to stderr and reads the next line, without its newline. A line that Ctrl-C interrupts is
+  // discarded.
   virtual End next(const char* prompt, std::string& line) = 0;
 };
 
-// With line editing, and the lines of `history` to go back to, where standard input and error are a terminal
-// that can move its cursor; else as the terminal gives them. `history` and `interrupt` outlive it.
+// Returns a reader with line editing and recall of `history` if standard input and error are a terminal that
+// can move its cursor; otherwise a reader of plain lines. `history` and `interrupt` must outlive it.
 std::unique_ptr<ChatLines> chat_lines(Interrupt& interrupt, ChatHistory& history);
 
-// Lines that are edited where they are typed, by libedit: its keys, and those of the user's ~/.editrc.
-// REQUIRES: standard input and error are a terminal. Sets the program's LC_CTYPE. Null: libedit cannot.
+// A reader with line editing by libedit: its key bindings and those of the user's ~/.editrc. REQUIRES:
+// standard input and error are a terminal. Sets the program's LC_CTYPE. Null: libedit cannot be initialised.
 std::unique_ptr<ChatLines> edited_lines(Interrupt& interrupt, ChatHistory& history);
 
-// A conversation at a terminal: a line of standard input is a question (ChatQuestion: or several), and what
-// was said before goes with it. Lines are edited and gone back to as ChatLines and ChatHistory say. Ctrl-D or
-// `/exit` ends it with kOk, `/help` tells of both. Ctrl-C stops an answer, of which the model is reminded as
-// far as it came; at a question it forgets the line, and a second one in a row leaves with kInterrupted. A
-// question that fails is told and forgotten; before the first answer, one that no question can mend (key,
-// model, connection) ends it with its exit code. `messages` are said before the first.
+// A conversation at a terminal. Each ChatQuestion of standard input is sent with the messages before it.
+// Ctrl-D or `/exit` ends it with kOk; `/help` lists the keys. Ctrl-C during a response stops it; the part
+// that was received stays in the conversation. Ctrl-C at the prompt discards the line; a second one in a row
+// ends with kInterrupted. If a request fails, its error is printed and its message is dropped. Before the
+// first response, an error that no other message can fix (key, model, connection) ends the conversation with
+// its exit code. `messages` precede the first one.
 int talk(ChatExchange& asking, Interrupt& interrupt, const ChatManner& manner, nlohmann::json messages);
 
 }  // namespace millrace::cli

@@ -66,7 +66,7 @@ std::string list_command(const ClientOptions& options) {
   return "`" + program() + " models ls" + gateway_options(options) + "`";
 }
 
-// The list's `data`; its faults are those of any other answer.
+// Requests the model list. A list without `data` is an error like any other.
 Client::Answer list(Client& client) {
   auto answer = client.request("GET", "/v1/models");
   if (!answer.ok) return answer;

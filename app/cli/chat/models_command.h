@@ -6,32 +6,34 @@
 
 #include "app/cli/client.h"
 
-// Models as a person reads them.
+// Models as text for people.
 namespace millrace::cli {
 
-// One line of `models ls`, without its end, and the one above them.
+// A row of `models ls` and the header row, without a newline.
 std::string model_row(const nlohmann::json& model);
 std::string model_header();
 
-// One line per field, what it can do as words; every line ends.
+// One line per field, capabilities as words. Every line ends with a newline.
 std::string model_text(const nlohmann::json& model);
 
 bool can(const nlohmann::json& model, const char* capability);
 
-// `millrace models …`: a table, or a line of JSON each with --json. Each returns an ExitCode.
+// `millrace models …`. Prints a table, or with --json one JSON object per line. Each function returns an
+// ExitCode.
 int models_ls(ClientOptions options);
 int models_show(const std::string& name, ClientOptions options);
 
-// The names of the models that chat; with an exit code that is not kOk its reason is on stderr.
+// The names of the chat models. If `exit_code` is not kOk, the reason was printed to stderr.
 struct ChatModels {
   int exit_code = kOk;
   std::vector<std::string> names;
 };
 ChatModels chat_models(Client& client);
 
-// What to say where one model has to be named, and there is none or more than one; every line ends.
+// The text for a user who has to name a model because there is none or more than one. Every line ends with a
+// newline.
 std::string choice_text(const std::vector<std::string>& names, const ClientOptions& options);
-// What to do about a name that no model has; a line.
+// Advice for an unknown model name; one line.
 std::string models_advice(const ClientOptions& options);
 
 }  // namespace millrace::cli

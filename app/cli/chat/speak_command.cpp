@@ -39,7 +39,7 @@ bool is_standard_output(const SpeakArguments& wish) {
   return wish.output.empty() || wish.output == kToStandardOutput;
 }
 
-// kOk, or what is wrong has been said.
+// Returns kOk, or another exit code after printing the error.
 int check_text(const std::string& text) {
   const std::size_t length = schemas::characters(text);
   if (length <= schemas::kSpeechCharactersMax) return kOk;

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kTypeColumns = 9;
 
-// Of an event's data: what a sentence takes is not said again.
+// The members of an event's data that no sentence has used yet.
 class Said {
  public:
   explicit Said(json data) : data_(std::move(data)) {}
@@ -93,7 +93,7 @@ std::string of_progress(Said& said) {
   return done + " of " + said.take("total") + " done";
 }
 
-// As it was written, but for its last line end.
+// The output as it was written, without its last newline.
 std::string of_output(Said& said) {
   if (!said.has("chunk")) return "";
   std::string chunk = said.take("chunk");
@@ -131,7 +131,7 @@ std::string what(std::string_view type, const json& data) {
   return one_line(said.with_rest(of_error(said)));
 }
 
-// Each line of `text` behind `begin`.
+// Each line of `text`, prefixed with `begin`.
 std::string lines(const std::string& begin, std::string_view text) {
   std::string out;
   while (true) {

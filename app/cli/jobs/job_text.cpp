@@ -40,7 +40,7 @@ void add_links(std::vector<Row>& rows, const json& links) {
   for (const auto& [name, url] : links.items()) rows.push_back({std::string(kLinkPrefix) + name, plain(url)});
 }
 
-// One below the other, all values in one column.
+// Rows with all values aligned in one column.
 std::string table_text(const std::vector<Row>& rows) {
   std::size_t width = kFieldColumns;
   for (const Row& row : rows) width = std::max(width, row.name.size());
@@ -56,7 +56,7 @@ std::string cells_text(std::string id, std::string status, std::string progress,
          padded(std::move(model), 18) + "  " + padded(std::move(name), 14) + "  " + error;
 }
 
-// "…T14:16:34.888Z" without the part of the second.
+// Removes the fraction of a second: "…T14:16:34.888Z".
 std::string to_the_second(std::string time) {
   const auto point = time.find('.');
   return point == std::string::npos ? time : time.substr(0, point) + "Z";

@@ -19,9 +19,10 @@ namespace millrace::cli {
 using nlohmann::json;
 namespace {
 
-constexpr int kEventPagesMax = 200;  // of 200 events: no job has more attempts within its time
+// Pages of 200 events; no job can have more attempts before its deadline.
+constexpr int kEventPagesMax = 200;
 
-// The newest event of a job; null: it has none, or they cannot be read.
+// The newest event of a job. Null: there is none, or the events cannot be read.
 json last_event(Client& client, const std::string& job) {
   std::string cursor;
   for (int page = 0; page < kEventPagesMax; ++page) {
@@ -47,7 +48,7 @@ std::string why_it_waits(Client& client, const json& job) {
 using nlohmann::json;
 namespace {
 
-// The same call for each job; the last refusal decides the exit code.
+// Sends the same request for each job; the last error decides the exit code.
 int each(const std::vector<std::string>& jobs, const char* act, ClientOptions options) {
   Client client(std::move(options));
   int exit_code = kOk;
@@ -105,7 +106,7 @@ int jobs_show(const std::string& job, ClientOptions options) {
   }
   json shown = *answer.json;
   if (text_at(shown, "status") == "queued") shown["waiting"] = why_it_waits(client, shown);
-  for (const char* said : {"paused", "unserved"}) shown.erase(said);  // `waiting` says it
+  for (const char* said : {"paused", "unserved"}) shown.erase(said);  // shown as `waiting`
   std::cout << job_text(shown);
   return kOk;
 }
@@ -167,13 +168,13 @@ std::string result_path(const JobResultRequest& request) {
   return path;
 }
 
-// Of what is read in parts, these can be had before its end.
+// True if parts of the result can be read before the job ends.
 bool comes_in_parts(const json& job) {
   const std::string kind = text_at(job, "kind");
   return kind == "ocr" || kind == "stt" || kind == "exec";
 }
 
-// "queued: no worker has begun it yet", "running, 3/12".
+// The job's progress in words: "queued: no worker has begun it yet", "running, 3/12".
 std::string standing_of(Client& client, const json& job) {
   const std::string why = why_it_waits(client, job);
   const std::string done = progress_text(job);

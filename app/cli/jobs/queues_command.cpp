@@ -39,7 +39,7 @@ std::string count_at(const json& of, const char* key) {
   return found == of.end() ? "-" : plain(*found);
 }
 
-// "119s", "2h"; "-" where nothing is known.
+// An age: "119s", "2h"; "-" if not known.
 std::string age_at(const json& of, const char* key) {
   const auto found = of.find(key);
   if (found == of.end() || !found->is_number()) return "-";
@@ -55,7 +55,7 @@ std::string slots_text(const json& worker) {
   return out.empty() ? "-" : out;
 }
 
-// By the gateway's clock, not ours: when it heard of the worker, and how long ago that was.
+// The time of the gateway's response by the gateway's clock: the worker's last heartbeat plus its age.
 std::optional<base::WallTime> asked_at(const json& worker) {
   base::WallTime seen;
   const auto age = worker.find("heartbeat_age_seconds");
@@ -74,7 +74,7 @@ std::optional<base::WallTime> oldest_lease(const json& worker) {
   return oldest;
 }
 
-// "3, oldest 12s": the jobs that it has the right to, and how long it has had it to the first of them.
+// "3, oldest 12s": the number of leases that the worker holds and the age of the oldest one.
 std::string leases_text(const json& worker) {
   std::string held = count_at(worker, "leases_held");
   const auto now = asked_at(worker), since = oldest_lease(worker);
@@ -83,7 +83,7 @@ std::string leases_text(const json& worker) {
   return held + ", oldest " + base::short_duration(age);
 }
 
-// How it stands with a worker: one that drains still ends what it runs.
+// The state of a worker. A draining one still finishes its jobs.
 std::string worker_state(const json& worker) {
   if (!worker.value("live", false)) return "silent";
   return worker.value("draining", false) ? "draining" : "live";
@@ -128,10 +128,10 @@ std::string dead_row(const json& group) {
 using nlohmann::json;
 namespace {
 
-// What of the house is listed and told to do something.
+// A kind of object that is listed and acted on: queues or workers.
 struct HousePart {
   const char* path;
-  const char* words;  // "its list of …"
+  const char* words;  // for error texts: "its list of …"
   std::string (*header)();
   std::string (*row)(const json& one);
 };
@@ -155,7 +155,7 @@ int list_all(const HousePart& part, ClientOptions options) {
   return kOk;
 }
 
-// The same for each, which is shown as it is then; the last refusal decides the exit code.
+// Sends the same request for each name and prints the result; the last error decides the exit code.
 int tell_each(const HousePart& part, const std::vector<std::string>& names, const char* act,
               ClientOptions options) {
   Client client(std::move(options));

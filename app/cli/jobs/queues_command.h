@@ -6,8 +6,7 @@
 
 #include "app/cli/client.h"
 
-// Queues, workers and groups of dead jobs as a person reads them: one line each, without its end, and the one
-// above them.
+// Queues, workers and groups of dead jobs as rows of a table, each with its header row, without a newline.
 namespace millrace::cli {
 
 std::string queue_header();
@@ -19,18 +18,18 @@ std::string worker_row(const nlohmann::json& worker);
 std::string dead_header();
 std::string dead_row(const nlohmann::json& group);
 
-// `millrace queues …` and `millrace workers …`, for a key with scope admin: a table, or a line of JSON each
-// with --json. Each returns an ExitCode.
+// `millrace queues …` and `millrace workers …`; they need a key with scope admin. They print a table, or with
+// --json one JSON object per line. Each function returns an ExitCode.
 int queues_ls(ClientOptions options);
-// From now on no job of these kinds is begun; what runs goes on.
+// Pauses queues: no further job of these kinds starts; running jobs go on.
 int queues_pause(const std::vector<std::string>& kinds, ClientOptions options);
 int queues_resume(const std::vector<std::string>& kinds, ClientOptions options);
 
 int workers_ls(ClientOptions options);
-// They begin nothing new from their next heartbeat on, and end what they run.
+// Drains workers: from their next heartbeat on they claim no further jobs and finish the running ones.
 int workers_drain(const std::vector<std::string>& names, ClientOptions options);
 
-// `millrace jobs dead`: what failed, grouped by kind and error, the most first.
+// `millrace jobs dead`: failed jobs grouped by kind and error, largest group first.
 int jobs_dead(ClientOptions options);
 
 }  // namespace millrace::cli

@@ -27,11 +27,11 @@ namespace millrace::cli {
 using nlohmann::json;
 namespace {
 
-// Longer than a worker that lives takes to begin.
+// Longer than a live worker needs to start an execution.
 constexpr std::chrono::seconds kQueuedPatience{2};
 constexpr int kInvalidStatus = 422;
 
-// What becomes of an execution that Ctrl-C has left before its end.
+// Prints what happens to an execution that Ctrl-C left before its end.
 void print_left(const ExecEnd& end, const std::string& id, const ClientOptions& options) {
   end_interrupted_line();
   if (end.cancelling) {
@@ -42,7 +42,7 @@ void print_left(const ExecEnd& end, const std::string& id, const ClientOptions& 
   }
 }
 
-// Says how it ended, where the exit code does not say all of it.
+// Prints how the execution ended if the exit code does not say all of it.
 int ended(const ExecEnd& end, bool exit_status, const std::string& id, const ClientOptions& options) {
   const int exit_code = exit_code_of(end, exit_status);
   if (end.status.empty() && end.failure == kInterrupted) print_left(end, id, options);
@@ -66,7 +66,7 @@ int print_json_output(Client& client, const std::string& path) {
   return kOk;
 }
 
-// What there is, without waiting for more.
+// Prints the existing output without waiting for more.
 int print_output(Client& client, const std::string& path) {
   if (client.options().json) return print_json_output(client, path);
   std::string cursor;
@@ -80,14 +80,14 @@ int print_output(Client& client, const std::string& path) {
   return kOk;
 }
 
-// A stream that is longer than what is kept of it does not look complete by accident.
+// Reports that output was cut, so that it is not mistaken for the whole output.
 void print_rest(const json& execution, const std::string& stream) {
   if (!execution.value(stream + "_truncated", false)) return;
   std::cerr << "millrace: " << stream << " was cut: only the first of its "
             << execution.value(stream + "_bytes", std::int64_t{0}) << " bytes are kept (exec.output_max)\n";
 }
 
-// How to get what it left, for a person who watches.
+// Prints how to copy the artifacts, if a person is watching.
 void point_to_artifacts(const json& execution, const ClientOptions& options, const std::string& id,
                         const std::string& machine) {
   if (options.quiet || ::isatty(STDERR_FILENO) == 0) return;
@@ -98,7 +98,7 @@ void point_to_artifacts(const json& execution, const ClientOptions& options, con
             << ": .\n";
 }
 
-// What an execution that has ended still has to say.
+// Prints the remaining facts of an execution that has ended.
 void print_more(Client& client, const std::string& path, const std::string& id, const std::string& machine) {
   const auto answer = client.request("GET", path);
   if (!answer.ok) return;
@@ -107,13 +107,14 @@ void print_more(Client& client, const std::string& path, const std::string& id, 
   point_to_artifacts(*answer.json, client.options(), id, machine);
 }
 
-// A field that is wrong is one of our flags.
+// Reports a validation error of the gateway with our flag names.
 int refused(ClientError error) {
   if (error.status == kInvalidStatus) error.message = in_flag_words(error.message);
   return fail(error);
 }
 
-// To its end; what it waits for before it runs is on stderr. `status`: what it was at first.
+// Follows an execution to its end; reports on stderr what it waits for before it starts. `status`: its
+// initial status.
 ExecEnd follow_patiently(const std::string& path, const std::string& status, const std::string& id,
                          const ClientOptions& options, Interrupt& interrupt) {
   const std::string doctor = "`" + program() + " doctor` names the one that runs the machines of its host";
@@ -193,12 +194,12 @@ constexpr std::string_view kBetween = "; ";
 std::optional<std::string> read_input(const std::string& path) {
   if (path == "-") return std::string(std::istreambuf_iterator<char>(std::cin), {});
   std::ifstream file(path, std::ios::binary);
-  file.peek();  // a folder can be opened, but not read
+  file.peek();  // a folder can be opened but not read
   if (!file) return std::nullopt;
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
-// One problem: "body.cwd: …", "cwd: …" and "env.NAME: …" begin with a field.
+// Replaces the field name at the start of one problem: "body.cwd: …", "cwd: …", "env.NAME: …".
 std::string problem_in_flag_words(std::string_view problem) {
   const std::string_view named = problem.starts_with(kBody) ? problem.substr(kBody.size()) : problem;
   const std::size_t end = named.find_first_of(":.");

@@ -26,7 +26,7 @@ bool is_folder(const std::string& path) {
   return path.ends_with('/') || fs::is_directory(path, unknown);
 }
 
-// What is wrong with it: no colon at all, or no execution before it.
+// Why it is not a source: no colon, or no execution id before it.
 std::string no_source(const std::string& text) {
   const std::size_t colon = text.find(':');
   if (colon == std::string::npos)
@@ -106,7 +106,7 @@ class Copier {
   }
 
   Client& client_;
-  std::string machine_;  // its path
+  std::string machine_;  // path of the machine in the API
   std::string to_;
   bool into_folder_;
 };

@@ -7,19 +7,20 @@
 
 namespace millrace::cli {
 
-// "exec-…:NAME", an artifact of an execution; an empty name: all of them.
+// "exec-…:NAME": an artifact of an execution. An empty name: all artifacts.
 struct ArtifactSource {
   std::string execution, name;
 };
 std::optional<ArtifactSource> artifact_source(const std::string& text);
 
 struct ExecCopyRequest {
-  std::string machine;             // id or name; empty: whichever has the execution
-  std::vector<std::string> paths;  // sources, then where to
+  std::string machine;             // id or name; empty: the machine that has the execution
+  std::vector<std::string> paths;  // sources, then the destination
 };
 
-// `millrace exec cp`: each file under another name until it is whole. In a folder it keeps its whole name,
-// with folders below it; "-" is standard output. Returns an ExitCode; kUsage: what is meant is not clear.
+// `millrace exec cp`. Each file is written under a temporary name until it is complete. Below a destination
+// folder a file keeps its whole name, including sub-folders. "-" is standard output. Returns an ExitCode;
+// kUsage: the arguments are ambiguous.
 int exec_copy(const ExecCopyRequest& request, ClientOptions options);
 
 }  // namespace millrace::cli

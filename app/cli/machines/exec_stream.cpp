@@ -80,7 +80,7 @@ class Follower {
     end_.error_message = of.value("error_message", "");
   }
 
-  // Its history ended before what we asked for: the execution itself says how.
+  // The events ended before the execution did: reads its end from the execution itself.
   ExecEnd end_of_record() {
     const auto answer = client_.request("GET", path_);
     if (!answer.ok) {
@@ -91,7 +91,7 @@ class Follower {
     return end_;
   }
 
-  // False: it was asked for before, or is not to be.
+  // Requests the cancellation. False: it was requested before, or must not be.
   bool cancel() {
     if (on_interrupt_ == OnInterrupt::kLeave || std::exchange(end_.interrupted, true)) return false;
     if (on_status_) on_status_("");

@@ -18,7 +18,8 @@ namespace {
 constexpr int kMachinesPerPage = 200;
 constexpr std::string_view kUsual = "local";
 
-// One that is being destroyed gives its name up: it has it only where no other does.
+// A machine that is being destroyed gives up its name: it is found by name only if no other machine has that
+// name.
 std::vector<std::string> ids_of(const json& machines, std::string_view wanted) {
   std::vector<std::string> ids, going;
   for (const json& machine : machines) {

@@ -8,24 +8,26 @@
 
 namespace millrace::cli {
 
-// Which machine is meant; with another exit code than kOk there is none, and why has been said on stderr.
+// The machine that a command is for. If `exit_code` is not kOk there is none, and the reason was printed to
+// stderr.
 struct FoundMachine {
   std::string id;
   int exit_code = kOk;
-  std::string problem;  // of choose_machine: what is to be said
+  std::string problem;  // set by choose_machine: the error text
 };
 
-// Every machine that the key may see, page by page. nullopt: all of them are in `machines`, an array.
+// Reads all machines that the key may see, page by page, into the array `machines`. nullopt: success.
 std::optional<ClientError> list_machines(Client& client, nlohmann::json& machines);
 
-// Pure: the one of `machines` with this id, or this name if no other has it; empty: `local`, or the only one.
+// Chooses from `machines`: the machine with this id, or with this name if it is unique. Empty `wanted`:
+// `local`, or the only machine. Pure.
 FoundMachine choose_machine(const nlohmann::json& machines, const std::string& wanted);
 
-// The same of a gateway; an id is not looked up: the gateway knows it or says so.
+// The same with the gateway's machines. An id is not looked up; the gateway rejects unknown ids.
 FoundMachine find_machine(Client& client, const std::string& wanted);
 
-// The machine of an execution: the one that is `wanted`; if none is, the one that has it, by asking for it at
-// each, `local` first.
+// The machine of an execution: `wanted`, if given. Otherwise asks each machine for the execution, `local`
+// first.
 FoundMachine find_execution(Client& client, const std::string& wanted, const std::string& execution);
 
 }  // namespace millrace::cli

@@ -32,7 +32,7 @@ std::string cell(const json& of, const char* key) {
   return found == of.end() ? "-" : plain(*found);
 }
 
-// "2GiB" of a number of mebibytes.
+// Formats a size given in mebibytes: "2GiB".
 std::string size_text(const json& of, const char* key, int shift) {
   const auto found = of.find(key);
   if (found == of.end() || !found->is_number_integer()) return "-";
@@ -46,7 +46,7 @@ std::string autosleep_text(const json& machine) {
   return time.count() == 0 ? "never" : base::format_duration(time);
 }
 
-// A number with its unit in its name becomes one with it behind.
+// Renames a member whose name contains the unit and puts the unit into the value.
 void reword(json& machine, const char* from, const char* to, std::string text) {
   if (machine.erase(from) > 0) machine[to] = std::move(text);
 }
@@ -168,7 +168,7 @@ int print_or_fail(const Client& client, const Client::Answer& answer) {
   return kOk;
 }
 
-// The same call for each; the last refusal decides the exit code.
+// One request for each machine; the last error decides the exit code.
 using Call = std::function<Client::Answer(Client&, const std::string& path)>;
 int each(const std::vector<std::string>& machines, ClientOptions options, const Call& call) {
   Client client(std::move(options));
@@ -188,13 +188,13 @@ Call posting(const char* act, std::string body = {}) {
   };
 }
 
-// What one command waits with. Made before other threads start.
+// The means of a command to wait. Create it before other threads start.
 struct Wait {
-  std::optional<Interrupt> interrupt;  // none: it does not wait
+  std::optional<Interrupt> interrupt;  // nullopt: the command does not wait
   std::chrono::milliseconds limit{0};
 };
 
-// False: the time-out is no time.
+// False: the time-out is not a valid duration.
 bool prepare(const MachineWait& patience, Wait& wait) {
   const auto limit = base::parse_duration(patience.timeout);
   if (patience.wait) wait.interrupt.emplace();
@@ -203,7 +203,7 @@ bool prepare(const MachineWait& patience, Wait& wait) {
   return limit.has_value();
 }
 
-// All are asked first, so that they go there at the same time.
+// Sends all requests first, so that the machines change at the same time.
 int act_on_all(const std::vector<std::string>& machines, const Call& act, const char* phase,
                const MachineWait& patience, ClientOptions options) {
   Wait wait;
@@ -231,7 +231,7 @@ int act_on_all(const std::vector<std::string>& machines, const Call& act, const 
   return exit_code;
 }
 
-// Nobody is asked twice: whatever is not a yes is a no.
+// Asks once for confirmation; any response other than yes means no.
 bool agreed(const std::vector<std::string>& machines) {
   std::cerr << "Destroy";
   for (const std::string& machine : machines) std::cerr << " " << machine;

@@ -45,7 +45,7 @@ sigset_t watched() {
   return signals;
 }
 
-// Default signals and an empty mask, as a program expects them.
+// Spawn attributes with default signal handlers and an empty mask.
 struct Attributes {
   Attributes() {
     sigset_t none, all = watched();
@@ -62,8 +62,8 @@ struct Attributes {
   posix_spawnattr_t value;
 };
 
-// What a key of the terminal sends has reached the program as well; its end reaches the first of its session
-// alone.
+// A signal from a terminal key has reached the program as well. A hang-up reaches only the session's first
+// process.
 bool has_reached_all(const signalfd_siginfo& signal) {
   const bool is_key = signal.ssi_signo == SIGINT || signal.ssi_signo == SIGQUIT;
   return is_key && signal.ssi_code == SI_KERNEL;
@@ -117,7 +117,7 @@ int Foreground::wait_for(int pid) {
     if (changed < 0 && errno != EINTR) return kSignalBase;
     if (changed == pid && WIFEXITED(status)) return WEXITSTATUS(status);
     if (changed == pid && WIFSIGNALED(status)) return kSignalBase + WTERMSIG(status);
-    if (changed == pid && WIFSTOPPED(status)) {  // by itself: ssh's ~^Z
+    if (changed == pid && WIFSTOPPED(status)) {  // by itself, for example ssh's ~^Z
       ::raise(SIGSTOP);
       ::kill(pid, SIGCONT);
     }
@@ -138,7 +138,7 @@ using Steady = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kWheelTurn{100};
 constexpr std::chrono::seconds kWorkerPatience{5};
-constexpr int kLostAnswersMax = 30;  // in a row, while the machine wakes
+constexpr int kLostAnswersMax = 30;  // lost responses in a row while the machine wakes
 constexpr const char* kKeyName = "id";
 constexpr const char* kCertificateName = "id-cert.pub";
 constexpr const char* kHostsName = "known_hosts";
@@ -151,7 +151,7 @@ int no_program(const std::string& name) {
 
 std::string status_of(const json& session) { return session.value("status", ""); }
 
-// A session at the gateway, from its creation to its close.
+// An SSH session at the gateway, from its creation to its end.
 class Session {
  public:
   Session(Client& client, Interrupt& interrupt, const std::string& machine)
@@ -160,7 +160,8 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  // Until it can be logged in to; else an exit code, its reason on stderr.
+  // Creates the session and waits until a login is possible. Otherwise returns an exit code, with the reason
+  // on stderr.
   int open(const std::string& public_key, WaitingLine& line) {
     answer_ = client_.request("POST", path_, json{{"public_key", public_key}}.dump(), fresh_key_header());
     if (!answer_.ok) return fail(answer_.error);
@@ -178,7 +179,7 @@ class Session {
   const json& reply() const { return *answer_.json; }
 
  private:
-  // Once, where the machine takes longer than one that a worker looks after.
+  // Printed once, if the machine takes longer than it would with a running worker.
   void print_worker_hint(WaitingLine& line) {
     const ClientOptions& options = client_.options();
     if (options.quiet || options.json || told_ || Steady::now() - begun_ < kWorkerPatience) return;
@@ -204,7 +205,7 @@ class Session {
     }
   }
 
-  // True: interrupted.
+  // Waits. True: interrupted.
   bool wait(std::chrono::milliseconds time, WaitingLine& line) {
     const auto until = Steady::now() + time;
     for (auto left = time; left.count() > 0;) {
@@ -232,7 +233,7 @@ class Session {
 
   Client& client_;
   Interrupt& interrupt_;
-  std::string path_;  // of the machine's sessions; once it is open, of this one
+  std::string path_;  // API path: of the machine's sessions; once the session exists, its own
   Client::Answer answer_;
   Backoff pauses_;
   const Steady::time_point begun_ = Steady::now();
@@ -257,14 +258,14 @@ bool is_option(const std::string& text) {
   return equals != std::string::npos && equals > 0 && text.find('\n') == std::string::npos;
 }
 
-// The programs and files of one login, and the terminal that they take over.
+// The programs and files of one login.
 struct Tools {
   std::string ssh, keygen;
   SecretFolder folder;
   SshFiles files;
 };
 
-// The key; its public line.
+// Creates the key. Returns its public line.
 base::Result<std::string> make_key(Foreground& foreground, const Tools& tools) {
   const auto made = foreground.run(
       {tools.keygen, "-q", "-t", "ed25519", "-N", "", "-C", "millrace ssh", "-f", tools.files.key});
@@ -301,7 +302,7 @@ int run_ssh(const SshRequest& request, ClientOptions options) {
   }
   const auto ssh = find_program("ssh"), keygen = find_program("ssh-keygen");
   if (!ssh || !keygen) return no_program(ssh ? "ssh-keygen" : "ssh");
-  // Before there is anything to remove.
+  // Ignore SIGPIPE before anything exists that has to be removed.
   ::signal(SIGPIPE, SIG_IGN);
   Interrupt interrupt({SIGHUP, SIGQUIT});
   Foreground foreground;

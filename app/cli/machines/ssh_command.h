@@ -10,12 +10,12 @@
 
 namespace millrace::cli {
 
-// The first program of this name in PATH; nullopt: there is none.
+// The first program of this name in PATH. nullopt: not found.
 std::optional<std::string> find_program(const std::string& name);
 
-// Runs programs that have our terminal: they stay in our process group, stop and go on with us, and get what
-// Ctrl-C sends. While it lives the signals that would end us are blocked and only passed on, so that what
-// stands behind the program is always reached. Make it before other threads start.
+// Runs programs in the foreground of our terminal. They stay in our process group, are stopped and continued
+// with us, and receive Ctrl-C. While an object lives, the signals that would end us are blocked and only
+// forwarded, so that the clean-up after the program always runs. Create it before other threads start.
 class Foreground {
  public:
   Foreground();
@@ -23,8 +23,8 @@ class Foreground {
   Foreground(const Foreground&) = delete;
   Foreground& operator=(const Foreground&) = delete;
 
-  // Blocks to the program's end: its exit code, or 128 + N for a signal. `argv[0]` is its path. kInternal: it
-  // cannot be started.
+  // Blocks until the program ends. Returns its exit code, or 128 + N for signal N. `argv[0]` is its path.
+  // kInternal: it cannot be started.
   base::Result<int> run(const std::vector<std::string>& argv);
 
  private:
@@ -35,13 +35,13 @@ class Foreground {
 
 struct SshRequest {
   std::string machine;               // id or name
-  std::vector<std::string> options;  // K=V for ssh, beside its own
-  std::vector<std::string> command;  // as ssh takes it: the remote shell reads it; empty: a shell
+  std::vector<std::string> options;  // K=V options for ssh, in addition to ours
+  std::vector<std::string> command;  // passed to the remote shell; empty: a login shell
 };
 
-// `millrace ssh`: stock ssh with a key and a certificate for this one login. The key never leaves a folder
-// that is gone at the end, and the session is closed then, whatever the end is. Returns ssh's exit code, or
-// an ExitCode where it did not come to that.
+// `millrace ssh`: runs the installed ssh with a key and a certificate made for this login. The key stays in a
+// folder that is removed at the end. The session is always closed at the end. Returns ssh's exit code, or an
+// ExitCode if ssh was not started.
 int run_ssh(const SshRequest& request, ClientOptions options);
 
 }  // namespace millrace::cli

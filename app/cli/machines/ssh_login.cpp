@@ -19,7 +19,7 @@ namespace {
 
 constexpr mode_t kSecretFileMode = 0600;
 
-// A place that we may write to and whose name ssh does not take apart.
+// A writable folder whose path contains no characters that ssh would expand.
 std::string parent() {
   for (const char* name : {"XDG_RUNTIME_DIR", "TMPDIR"}) {
     const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe)
@@ -72,7 +72,7 @@ bool is_word(const std::string& text) {
   return !text.empty() && text.front() != '-' && std::ranges::all_of(text, is_visible);
 }
 
-// Two words: a key's type and the key.
+// True for two words: a key's type and the key.
 bool is_key_line(const std::string& text) {
   const std::size_t space = text.find(' ');
   return space != std::string::npos && is_word(text.substr(0, space)) && is_word(text.substr(space + 1));

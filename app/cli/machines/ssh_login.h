@@ -8,8 +8,8 @@
 
 namespace millrace::cli {
 
-// A folder of ours alone (0700) in $XDG_RUNTIME_DIR, which is memory, or the usual place for such things;
-// removed with all that is in it at the end.
+// A temporary folder that only our user can read (0700), in $XDG_RUNTIME_DIR (memory) or else the usual place
+// for temporary files. The destructor removes it with its contents.
 class SecretFolder {
  public:
   static base::Result<SecretFolder> make();
@@ -18,7 +18,7 @@ class SecretFolder {
   SecretFolder& operator=(SecretFolder&&) = delete;
 
   std::string path(const std::string& name) const { return path_ + "/" + name; }
-  // A new file of ours alone. kInternal names it.
+  // Creates a file that only our user can read. kInternal names it.
   base::Status write(const std::string& name, const std::string& content) const;
 
  private:
@@ -35,19 +35,19 @@ struct SshLogin {
   std::string certificate;            // one line
 };
 
-// Pure. kUpstream: the session has no connection, or one that is no plain words: nothing of it may become an
-// option of ssh or a second line of known_hosts.
+// Parses the session. Pure. kUpstream: it has no connection, or a value contains characters that could become
+// an option of ssh or a second line of known_hosts.
 base::Result<SshLogin> login_of(const nlohmann::json& session);
 
-// The whole known_hosts of that login.
+// The content of known_hosts for this login.
 std::string known_hosts(const SshLogin& login);
 
-// Where ssh finds what it is given.
+// Paths of the files that are passed to ssh.
 struct SshFiles {
   std::string key, certificate, known_hosts;
 };
-// The command line of stock ssh, its program first. It reads no configuration and knows no other host or key;
-// `options` (K=V) come after what is fixed, which ssh then does not let them change.
+// The command line of ssh, starting with the program. ssh reads no configuration file and knows no other host
+// or key. `options` (K=V) follow the fixed options; ssh does not let them override those.
 std::vector<std::string> ssh_command_line(const std::string& program, const SshLogin& login,
                                           const SshFiles& files, const std::vector<std::string>& options,
                                           const std::vector<std::string>& command);
