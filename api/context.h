@@ -55,7 +55,7 @@ struct Options {
   std::chrono::milliseconds stt_wait{120'000};   // of a synchronous request with a recording; 504
   std::chrono::milliseconds prefer_wait_max{60'000};
   std::chrono::milliseconds event_ping{15'000};
-  std::chrono::milliseconds feed_tell{250};             // of /v1/admin/events: between its looks for changes
+  std::chrono::milliseconds feed_interval{250};         // of /v1/admin/events: between its looks for changes
   std::chrono::milliseconds feed_overview{2'000};       // the same: between overviews
   std::chrono::milliseconds ssh_lifetime{15 * 60'000};  // of the certificate of an SSH session
   std::chrono::milliseconds chat_heartbeat{15'000};     // between comments in a model's stream

@@ -123,7 +123,7 @@ void job_result(Context&, CallPtr);
 std::span<const schemas::Field> job_result_fields();
 
 // asked_handlers.cpp
-void job_asked(Context&, CallPtr);
+void job_original_request(Context&, CallPtr);
 
 // picture_handlers.cpp
 void page_picture(Context&, CallPtr);

@@ -79,11 +79,11 @@ struct Maintenance::Round {
   std::atomic<bool> over_{false};
 };
 
-Maintenance::Maintenance(storage::Store& store, bus::Dispatch& dispatch, OutboxPublisher& relay,
+Maintenance::Maintenance(storage::Store& store, bus::Dispatch& dispatch, OutboxPublisher& publisher,
                          base::Pool& pool, const base::Clock& clock, Options options)
     : store_(store),
       dispatch_(dispatch),
-      relay_(relay),
+      publisher_(publisher),
       pool_(pool),
       clock_(clock),
       options_(options),
@@ -157,7 +157,7 @@ void Maintenance::add_moves(Round& round) {
 
 void Maintenance::add_publication(Round& round) {
   for (const schemas::Kind kind : schemas::kKinds) {
-    relay_.pump(kind);
+    publisher_.pump(kind);
     round.steps.push_back([this, kind](storage::Callback<int> done) {
       moves_.republish_lost(kind, options_.republish_after, options_.step_rows,
                             [done = std::move(done)](const base::Result<std::vector<storage::Ready>>& again) {

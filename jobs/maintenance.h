@@ -35,7 +35,7 @@ class Maintenance {
   using Next = std::function<void(std::chrono::milliseconds delay)>;
 
   // `pool` runs what blocks: the look at what is due, and files. Everything must outlive a tick under way.
-  Maintenance(storage::Store& store, bus::Dispatch& dispatch, OutboxPublisher& relay, base::Pool& pool,
+  Maintenance(storage::Store& store, bus::Dispatch& dispatch, OutboxPublisher& publisher, base::Pool& pool,
               const base::Clock& clock, Options options);
 
   // One round. `next` is called once, on the pool or the announce thread, with the time until the next one.
@@ -58,7 +58,7 @@ class Maintenance {
 
   storage::Store& store_;
   bus::Dispatch& dispatch_;
-  OutboxPublisher& relay_;
+  OutboxPublisher& publisher_;
   base::Pool& pool_;
   const base::Clock& clock_;
   Options options_;

@@ -9,13 +9,13 @@ namespace {
 constexpr int kRepublishMax = 1024;  // tokens that an earlier process may have left in the outbox
 // A look into the backlog that brings nothing means that there is none or that the window is still too full
 // (it shrinks as slots fill): so many in a row, and only the timer and newly queued jobs make us look again.
-constexpr int kPatience = 64;
+constexpr int kEmptyLooksMax = 64;
 
 }  // namespace
 
 OutboxPublisher::OutboxPublisher(storage::Store& store, bus::Dispatch& dispatch, bus::Events& events,
                                  Waiters& waiters)
-    : store_(store), dispatch_(dispatch), events_(events), waiters_(waiters), upkeep_(store) {}
+    : store_(store), dispatch_(dispatch), events_(events), waiters_(waiters), maintenance_(store) {}
 
 void OutboxPublisher::start() {
   events_.subscribe([this](const schemas::JobChange& change) {
@@ -24,14 +24,14 @@ void OutboxPublisher::start() {
   });
   store_.on_commit([this](const storage::Commit& commit) { on_commit(commit); });
   if (!dispatch_.durable()) return;
-  for (Line& line : lines_) line.patience = kPatience;
+  for (Line& line : lines_) line.empty_looks_left = kEmptyLooksMax;
   // They come back through the commit hook.
-  upkeep_.republish_outbox(kRepublishMax, [](auto&&) {});
+  maintenance_.republish_outbox(kRepublishMax, [](auto&&) {});
 }
 
-void OutboxPublisher::on_cancel_request(Hear hear) {
+void OutboxPublisher::on_cancel_request(OnCancel hear) {
   const std::lock_guard lock(mutex_);
-  hear_ = std::move(hear);
+  on_cancel_ = std::move(hear);
 }
 
 OutboxPublisher::Line& OutboxPublisher::line(schemas::Kind kind) {
@@ -57,8 +57,8 @@ void OutboxPublisher::on_commit(const storage::Commit& commit) {
 void OutboxPublisher::notify_worker(const storage::Commit& commit) {
   if (commit.cancel_requests.empty()) return;
   const std::lock_guard lock(mutex_);
-  if (!hear_) return;
-  for (const schemas::JobId& job : commit.cancel_requests) hear_(job);
+  if (!on_cancel_) return;
+  for (const schemas::JobId& job : commit.cancel_requests) on_cancel_(job);
 }
 
 // Waiters of this process need no bus: when the change comes back from it, they have its version already.
@@ -73,7 +73,7 @@ void OutboxPublisher::publish(const storage::Ready& ready) {
   dispatch_.publish(std::move(token),
                     [this, job = ready.job, epoch = ready.epoch](const base::Status& delivered) {
                       // Not noted (the queue is full): the row stays marked and upkeep publishes it again.
-                      upkeep_.publication_done(job, epoch, delivered.has_value(), [](auto&&) {});
+                      maintenance_.publication_done(job, epoch, delivered.has_value(), [](auto&&) {});
                     });
 }
 
@@ -82,8 +82,8 @@ void OutboxPublisher::look_for_capacity(const storage::Commit& commit) {
   for (const schemas::JobChange& change : commit.changes) {
     Line& backlog = line(change.job.kind);
     if (change.status == schemas::JobStatus::kQueued) {
-      backlog.patience = kPatience;
-    } else if (backlog.patience > 0) {
+      backlog.empty_looks_left = kEmptyLooksMax;
+    } else if (backlog.empty_looks_left > 0) {
       pump(change.job.kind);
     }
   }
@@ -95,15 +95,16 @@ void OutboxPublisher::pump(schemas::Kind kind) {
   backlog.again = true;
   if (backlog.pumping.exchange(true)) return;
   backlog.again = false;
-  upkeep_.take_for_publication(kind, [this, kind](const base::Result<std::vector<storage::Ready>>& taken) {
-    pumped(kind, taken && !taken->empty());
-  });
+  maintenance_.take_for_publication(kind,
+                                    [this, kind](const base::Result<std::vector<storage::Ready>>& taken) {
+                                      pumped(kind, taken && !taken->empty());
+                                    });
 }
 
 // What was taken travels through the commit hook.
 void OutboxPublisher::pumped(schemas::Kind kind, bool found) {
   Line& backlog = line(kind);
-  backlog.patience = found ? kPatience : std::max(0, backlog.patience - 1);
+  backlog.empty_looks_left = found ? kEmptyLooksMax : std::max(0, backlog.empty_looks_left - 1);
   backlog.pumping = false;
   if (found && backlog.again.exchange(false)) pump(kind);
 }

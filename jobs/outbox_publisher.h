@@ -26,12 +26,12 @@ class OutboxPublisher {
   // Before `start`.
   void on_activity(Nudge nudge) { nudge_ = std::move(nudge); }
   // Every change that this process makes or hears of goes to `feed`, too. Before `start`; it outlives this.
-  void tell_all(Feed& feed) { feed_ = &feed; }
+  void set_feed(Feed& feed) { feed_ = &feed; }
   // What this process's worker is to hear: a running job, its own or not, was asked to stop, by whatever
   // move, so that it need not wait for its next heartbeat. More than once for some. On the announce thread:
   // ≤ 10 µs, and it calls nothing here. May be set at any time.
-  using Hear = std::function<void(const schemas::JobId&)>;
-  void on_cancel_request(Hear hear);
+  using OnCancel = std::function<void(const schemas::JobId&)>;
+  void on_cancel_request(OnCancel hear);
   // Sets the commit hook, subscribes to Events, publishes again what an earlier process left in the outbox.
   // Before the store's first move and before Events::start.
   void start();
@@ -42,9 +42,9 @@ class OutboxPublisher {
  private:
   // The backlog of one kind as this process knows it.
   struct Line {
-    std::atomic<int> patience{0};      // > 0: more may wait outside the window
-    std::atomic<bool> pumping{false};  // at most one move under way
-    std::atomic<bool> again{false};    // asked for meanwhile
+    std::atomic<int> empty_looks_left{0};  // > 0: more may wait outside the window
+    std::atomic<bool> pumping{false};      // at most one move under way
+    std::atomic<bool> again{false};        // asked for meanwhile
   };
   Line& line(schemas::Kind kind);
   void on_commit(const storage::Commit& commit);
@@ -58,11 +58,11 @@ class OutboxPublisher {
   bus::Dispatch& dispatch_;
   bus::Events& events_;
   Waiters& waiters_;
-  storage::JobMaintenance upkeep_;
+  storage::JobMaintenance maintenance_;
   Nudge nudge_;
   Feed* feed_ = nullptr;
   std::mutex mutex_;  // guards hear_
-  Hear hear_;
+  OnCancel on_cancel_;
   std::array<Line, schemas::kKinds.size()> lines_;
 };
 

@@ -253,7 +253,7 @@ std::string to_json(const JobId& job, OriginalRequest asked) {
   return dump(out);
 }
 
-std::size_t telling_bytes(std::size_t spec_bytes) {
+std::size_t reply_bytes(std::size_t spec_bytes) {
   constexpr std::size_t kValueBytes = 128;    // an empty object as a member: its node, its name and itself
   constexpr std::size_t kValueTextBytes = 2;  // "0,"
   const std::size_t values = std::min(spec_bytes / kValueTextBytes, kJsonValuesMax);

@@ -42,6 +42,6 @@ std::string to_json(const JobId& job, OriginalRequest asked);
 
 // What `asked_request` and `to_json` need at most for a spec of so many bytes: two copies of its texts at
 // once, and the values of its tree.
-std::size_t telling_bytes(std::size_t spec_bytes);
+std::size_t reply_bytes(std::size_t spec_bytes);
 
 }  // namespace millrace::schemas

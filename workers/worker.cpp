@@ -41,7 +41,7 @@ struct Worker::Parts {
                        options.lease,
                        WorkerMetrics(dependencies.metrics)},
         claims(dependencies.store),
-        upkeep(dependencies.store),
+        maintenance(dependencies.store),
         heartbeat(worker_context, hooks()) {
     dependencies.metrics
         .gauge("millrace_worker_info", "1; its labels say who this worker is",
@@ -57,7 +57,7 @@ struct Worker::Parts {
   net::Loop loop;
   WorkerContext worker_context;
   storage::JobClaims claims;
-  storage::JobMaintenance upkeep;
+  storage::JobMaintenance maintenance;
   std::map<schemas::Kind, std::unique_ptr<Runner>> runners;
   std::map<schemas::Kind, Claimer::Bounds> kinds;
   std::optional<Claimer> claimer;
@@ -153,7 +153,7 @@ void Worker::Parts::rest() {
 
 // A worker of this name that is dead: the lock is ours, so its leases are nobody's.
 void Worker::Parts::release_predecessor() {
-  upkeep.release_worker(
+  maintenance.release_worker(
       lock.name(), jobs::kLossesMax, [this, link = worker_context.link](const base::Result<int>& released) {
         link.post([this, ok = released.has_value(), jobs = released.value_or(0)] {
           if (draining) return;

@@ -70,7 +70,7 @@ void request_times(const Target& target, const TranscriptionCall& order, FormBod
   form.field("timestamp_granularities[]", "word");
 }
 
-void tell_wishes(const Target& target, const TranscriptionCall& order, FormBody& form) {
+void write_requested(const Target& target, const TranscriptionCall& order, FormBody& form) {
   form.field("model", target.model);
   if (!order.language.empty() && !order.translate) form.field("language", order.language);
   if (!order.prompt.empty()) form.field("prompt", order.prompt);
@@ -175,7 +175,7 @@ base::Result<WireRequest> transcription_request(const Target& target, const Tran
   out.path = order.translate ? "/audio/translations" : "/audio/transcriptions";
   out.body.reserve(order.bytes_count + order.prompt.size() + kFormReserveBytes);
   FormBody form(out.body);
-  tell_wishes(target, order, form);
+  write_requested(target, order, form);
   form.file("file", name_to_write(order));
   if (auto read = order.append_bytes(out.body); !read) return read.error();
   form.end();

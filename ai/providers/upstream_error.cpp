@@ -244,7 +244,7 @@ milliseconds duration_at(std::string_view text) {
   return bounded(ms);
 }
 
-milliseconds said_in(std::string_view body) {
+milliseconds reported_in(std::string_view body) {
   for (const std::string_view before : {"\"retryDelay\": \"", "\"retryDelay\":\"", "try again in "}) {
     const std::size_t at = body.find(before);
     if (at != std::string_view::npos) return duration_at(body.substr(at + before.size()));
@@ -257,7 +257,7 @@ milliseconds retry_after(const Headers& headers, std::string_view body) {
   const std::string_view after = value_of(headers, "retry-after");
   if (const auto seconds = number(after)) return bounded(*seconds * 1'000);
   if (!after.empty()) return until_date(after);
-  return said_in(body);
+  return reported_in(body);
 }
 
 std::string without(std::string text, std::string_view secret) {

@@ -46,7 +46,7 @@ void AdminStream::start(Context& context, CallPtr call) {
 }
 
 void AdminStream::schedule() {
-  auto timer = context_.loop.after(context_.options.feed_tell, [weak = weak_from_this()] {
+  auto timer = context_.loop.after(context_.options.feed_interval, [weak = weak_from_this()] {
     if (const auto held = weak.lock()) held->tick();
   });
   const std::lock_guard lock(mutex_);

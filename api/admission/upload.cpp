@@ -74,7 +74,7 @@ front::BodySink::Flow Upload::take(std::string_view bytes) {
 void Upload::on_room(std::function<void()> go_on) {
   {
     const std::lock_guard lock(mutex_);
-    if (is_full()) return go_on_.swap(go_on);
+    if (is_full()) return resume_.swap(go_on);
   }
   go_on();
 }
@@ -85,7 +85,7 @@ void Upload::give_up() {
     const std::lock_guard lock(mutex_);
     if (started_) return;
     refusal_ = {base::error(Code::kOverloaded, "Temporarily overloaded; retry"), {}};
-    go_on.swap(go_on_);
+    go_on.swap(resume_);
   }
   if (go_on) go_on();
 }
@@ -122,7 +122,7 @@ void Upload::work() {
   {
     const std::lock_guard lock(mutex_);
     bytes_.swap(pending_);
-    go_on.swap(go_on_);
+    go_on.swap(resume_);
     refused = refusal_.has_value();
   }
   if (go_on) go_on();
@@ -153,7 +153,7 @@ void Upload::refuse(schemas::Refusal why) {
   {
     const std::lock_guard lock(mutex_);
     if (!refusal_) refusal_ = std::move(why);
-    go_on.swap(go_on_);
+    go_on.swap(resume_);
   }
   if (go_on) go_on();
 }
@@ -184,10 +184,10 @@ tl::expected<Form, schemas::Refusal> Upload::whole_form() {
     auto staged = std::exchange(writer_, nullptr)->finish();
     if (!staged) return refused(staged.error());
     form_.file = std::move(*staged);
-    prints_[file_print_].content_sha256 = form_.file->ref().sha256_hex;
+    part_digests_[file_digest_index_].content_sha256 = form_.file->ref().sha256_hex;
   }
   base::Sha256 hash;
-  for (const PartPrint& each : prints_) {
+  for (const PartPrint& each : part_digests_) {
     hash_text(hash, each.name);
     hash_text(hash, each.file_name);
     hash_text(hash, each.content_sha256);
@@ -199,7 +199,7 @@ tl::expected<Form, schemas::Refusal> Upload::whole_form() {
 base::Status Upload::part_begins(front::PartHead head) {
   const bool is_recording = head.name == kFormFile;
   kind_ = is_recording ? PartKind::kFile : head.file_name ? PartKind::kUnknownFile : PartKind::kField;
-  prints_.push_back({head.name, head.file_name.value_or(""), {}});
+  part_digests_.push_back({head.name, head.file_name.value_or(""), {}});
   hash_ = base::Sha256();
   switch (kind_) {
     case PartKind::kField:
@@ -214,7 +214,7 @@ base::Status Upload::part_begins(front::PartHead head) {
                                     "too_many_files");
         return problem_->error;
       }
-      file_print_ = prints_.size() - 1;
+      file_digest_index_ = part_digests_.size() - 1;
       form_.file_name = bare_name(head.file_name.value_or(""));
       break;
   }
@@ -274,7 +274,7 @@ base::Status Upload::open_file() {
 
 base::Status Upload::part_ends() {
   if (kind_ != PartKind::kFile) {
-    prints_.back().content_sha256 = base::hex(hash_.finish());
+    part_digests_.back().content_sha256 = base::hex(hash_.finish());
     return {};
   }
   if (head_.empty()) return about_file(Code::kAudioEmpty, "The recording is empty");

@@ -100,7 +100,7 @@ class Upload final : public front::BodySink,
 
   std::mutex mutex_;  // guards the next eight
   std::string pending_;
-  std::function<void()> go_on_;  // resumes reading in the front end once there is room
+  std::function<void()> resume_;  // resumes reading in the front end once there is room
   bool started_ = false;
   bool working_ = false;  // a task is on the pool, or on its way there
   bool over_ = false;     // the body
@@ -112,13 +112,13 @@ class Upload final : public front::BodySink,
   std::string bytes_;  // being parsed; its memory is used again
   front::FormReader reader_;
   Form form_;
-  std::vector<PartPrint> prints_;
+  std::vector<PartPrint> part_digests_;
   PartKind kind_ = PartKind::kField;
   base::Sha256 hash_;  // of this part
   std::string head_;   // of the recording, until it was looked at
   std::unique_ptr<storage::BlobWriter> writer_;
   bool has_file_ = false;
-  std::size_t file_print_ = 0;  // its place among the prints
+  std::size_t file_digest_index_ = 0;  // its place among the prints
   std::optional<schemas::Refusal> problem_;
 };
 

@@ -157,16 +157,16 @@ void ChatAnswer::on_piece(schemas::ChatPiece&& piece) {
   if (over_ || !chunks_) return;
   std::string text = chunks_->piece(piece);
   if (opening_ && !text.empty()) return open(text);
-  unsaid_ = with_unsaid(std::move(text));
-  if (unsaid_.size() > kBacklogPause) on_pause();
+  unsent_ = with_unsaid(std::move(text));
+  if (unsent_.size() > kBacklogPause) on_pause();
 }
 
 void ChatAnswer::on_pause() {
-  if (!over_ && !unsaid_.empty()) call_->responder().write(std::exchange(unsaid_, {}));
+  if (!over_ && !unsent_.empty()) call_->responder().write(std::exchange(unsent_, {}));
 }
 
 std::string ChatAnswer::with_unsaid(std::string text) {
-  return unsaid_.empty() ? std::move(text) : std::exchange(unsaid_, {}).append(text);
+  return unsent_.empty() ? std::move(text) : std::exchange(unsent_, {}).append(text);
 }
 
 bool ChatAnswer::is_ready() {
@@ -232,7 +232,7 @@ void ChatAnswer::send_whole_reply(inference::ChatEnd&& end) {
 void ChatAnswer::send_error(const base::Error& error) {
   if (!chunks_ && !opened_) return send_failure(error);
   open({});
-  fail_stream(*call_, error, head_.model, std::exchange(unsaid_, {}));
+  fail_stream(*call_, error, head_.model, std::exchange(unsent_, {}));
 }
 
 void ChatAnswer::send_failure(const base::Error& error) {

@@ -89,7 +89,7 @@ class ChatAnswer final : public OpenAnswer,
   std::optional<schemas::ChatChunks> chunks_;   // set: somebody answers the stream
   std::unique_ptr<front::Reply> opening_;       // its head, until it leaves
   bool opened_ = false, opened_early_ = false;  // the head has left; before it was known who answers
-  std::string unsaid_;                          // of it: what comes at once leaves at once
+  std::string unsent_;                          // of it: what comes at once leaves at once
   bool over_ = false;
 };
 

@@ -87,7 +87,7 @@ std::string speech_json(std::string_view id) {
                     [](Ability ability) { return ability == Ability::kAudio; }, {.speaks = true});
 }
 
-std::string hearing_json(std::string_view id) {
+std::string transcription_json(std::string_view id) {
   const bool own = id == schemas::kTranscriptionModel;
   const std::string_view name = own ? "PocketSphinx, English" : "PocketSphinx, English (another name)";
   return model_json({id, "millrace", name, {}, 0}, [](Ability ability) { return ability == Ability::kAudio; },
@@ -98,7 +98,7 @@ std::string hearing_json(std::string_view id) {
 std::string own_json(const inference::Registry& registry, const std::string& id) {
   if (schemas::is_local_ocr_model(id)) return ocr_json(id);
   if (schemas::is_local_transcription_model(id) && !inference::transcription_model(registry, id))
-    return hearing_json(id);
+    return transcription_json(id);
   if (schemas::is_local_speech_model(id) && !inference::speech_model(registry, id)) return speech_json(id);
   return {};
 }
@@ -162,7 +162,7 @@ void send_list(const Context& context, Call& call, const std::vector<Listed>& li
   std::unordered_set<std::string_view> names;
   const auto add = [&](const std::string& model) { data.append(data.size() > 1 ? "," : "").append(model); };
   for (std::string_view id : schemas::ocr_model_names()) add(ocr_json(id));
-  add(hearing_json(schemas::kTranscriptionModel));
+  add(transcription_json(schemas::kTranscriptionModel));
   add(speech_json(schemas::kSpeechModel));
   const inference::RegistryPtr registry = context.chat.registry();
   for (const inference::ModelPtr& model : registry->configured()) {

@@ -148,7 +148,7 @@ bool Connection::begin_body(Lock& lock, Admit granted, bool more_bytes) {
   const auto length = incoming_.head.content_length.value_or(0);
   hold_ = std::move(granted.hold);
   sink_ = std::move(granted.sink);
-  poured_ = 0;
+  sink_bytes_ = 0;
   pause_requested_ = false;
   while_draining_ = granted.while_draining;
   if (core_->refusing() && !while_draining_) return refuse_while_draining(lock);
@@ -169,11 +169,11 @@ bool Connection::begin_body(Lock& lock, Admit granted, bool more_bytes) {
   } else if (!sink_) {
     body_.reserve(static_cast<std::size_t>(length) + kBodyPadding);
   }
-  if (incoming_.expect_continue && incoming_.has_body() && !more_bytes) ask_for_body(lock);
+  if (incoming_.expect_continue && incoming_.has_body() && !more_bytes) send_continue(lock);
   return open_;
 }
 
-void Connection::ask_for_body(Lock& lock) {
+void Connection::send_continue(Lock& lock) {
   constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
   DeferredDestroy remains;
   after_output(output_.send(fd_, std::span(&kContinue, 1)), remains);
@@ -222,14 +222,14 @@ bool Connection::read_chunks(Lock& lock, std::string_view& bytes) {
 // Gives a piece of the body to the sink, which may be dropped meanwhile. Returns `whole`.
 bool Connection::pour(Lock& lock, std::string_view piece, bool whole) {
   if (piece.empty()) return whole;
-  poured_ += piece.size();
+  sink_bytes_ += piece.size();
   std::shared_ptr<BodySink> sink = sink_;
   lock.unlock();
-  const BodySink::Flow wish = sink->take(piece);
+  const BodySink::Flow flow = sink->take(piece);
   sink = nullptr;
   lock.lock();
-  if (wish == BodySink::Flow::kPause) pause_requested_ = true;
-  if (wish == BodySink::Flow::kEnough && !whole) {
+  if (flow == BodySink::Flow::kPause) pause_requested_ = true;
+  if (flow == BodySink::Flow::kEnough && !whole) {
     skip_body_ = true;
     keep_alive_ = false;  // discarded bytes cannot be distinguished from the next request
   }

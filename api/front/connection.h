@@ -108,14 +108,14 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   // connection.cpp
   bool begin_body(Lock& lock, Admit granted, bool more_bytes);
-  void ask_for_body(Lock& lock);
+  void send_continue(Lock& lock);
   bool read_body(Lock& lock, std::string_view& bytes);
   bool read_declared(Lock& lock, std::string_view& bytes);
   bool read_chunks(Lock& lock, std::string_view& bytes);
   bool pour(Lock& lock, std::string_view piece, bool whole);
   void rest();
   void go_on();
-  std::uint64_t received() const { return poured_ + body_.size(); }
+  std::uint64_t received() const { return sink_bytes_ + body_.size(); }
 
   // connection_output.cpp
   void fail(Lock& lock, int status, std::string_view message);
@@ -156,7 +156,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   CheckedHead incoming_;
   std::string body_;
   std::shared_ptr<BodySink> sink_;  // takes the body instead
-  std::uint64_t poured_ = 0;        // bytes that it has taken
+  std::uint64_t sink_bytes_ = 0;    // bytes that it has taken
   std::atomic<bool> pause_requested_{false};
   ReadStop read_stop_;
   Clock::time_point rested_since_;
@@ -175,7 +175,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool streaming_ = false;
   BodyFraming framing_ = BodyFraming::kNone;  // of the stream
   std::uint64_t unwritten_ = 0;               // kLength: of what was declared
-  bool muted_ = false;                        // a stream whose bytes are not sent (HEAD, 204)
+  bool discard_stream_ = false;               // a stream whose bytes are not sent (HEAD, 204)
   bool lost_ = false;                         // the client left before reply `sequence_` was complete
   Output output_;
   std::shared_ptr<void> reply_hold_;  // Reply::hold of what `output_` still has

@@ -204,7 +204,7 @@ std::optional<Request> Connection::take_request(Lock& lock) {
   read_stop_.end();  // the reply goes to the client's own socket
   phase_ = Phase::kBusy;
   ++sequence_;
-  streaming_ = muted_ = false;
+  streaming_ = discard_stream_ = false;
   Request request{std::move(incoming_.head), std::move(body_), std::move(hold_), std::move(sink_)};
   incoming_ = {};
   body_ = {};

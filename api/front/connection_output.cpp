@@ -73,11 +73,11 @@ bool Connection::start_stream(std::uint64_t sequence, const Reply& head, std::op
   streaming_ = true;
   framing_ = stream_framing(head.status, length.has_value());
   unwritten_ = length.value_or(0);
-  muted_ = head_only_ || framing_ == BodyFraming::kNone;
+  discard_stream_ = head_only_ || framing_ == BodyFraming::kNone;
   if (core_->refusing() || framing_ == BodyFraming::kUntilClose) keep_alive_ = false;
   std::string text =
       reply_head(head, framing_, unwritten_, connection_header(), std::chrono::system_clock::now());
-  const bool alone = muted_ || first.empty();
+  const bool alone = discard_stream_ || first.empty();
   after_output(alone ? output_.send(fd_, std::move(text), {}) : send_piece(first, text), remains);
   return open_;
 }
@@ -86,7 +86,7 @@ bool Connection::write(std::uint64_t sequence, std::string_view bytes) {
   DeferredDestroy remains;
   const Lock lock(mutex_);
   if (!is_current(sequence) || !streaming_) return false;
-  if (muted_ || bytes.empty()) return true;
+  if (discard_stream_ || bytes.empty()) return true;
   if (framing_ == BodyFraming::kLength && bytes.size() > unwritten_) {
     shut(remains);
     return false;
@@ -122,11 +122,11 @@ bool Connection::end(std::uint64_t sequence, std::string_view last) {
   DeferredDestroy remains;
   const Lock lock(mutex_);
   if (!is_current(sequence) || !streaming_) return false;
-  if (framing_ == BodyFraming::kLength && !muted_ && unwritten_ != last.size()) {
+  if (framing_ == BodyFraming::kLength && !discard_stream_ && unwritten_ != last.size()) {
     shut(remains);
     return false;
   }
-  if (!last.empty() && !muted_ && is_too_slow_for(last)) {
+  if (!last.empty() && !discard_stream_ && is_too_slow_for(last)) {
     lose(remains);
     return false;
   }
@@ -134,7 +134,7 @@ bool Connection::end(std::uint64_t sequence, std::string_view last) {
   const std::string_view mark = framing_ == BodyFraming::kChunked ? kLastChunk : std::string_view();
   complete(remains);
   phase_ = keep_alive_ ? Phase::kFlushing : Phase::kClosing;
-  const bool says = !muted_ && !(last.empty() && mark.empty());
+  const bool says = !discard_stream_ && !(last.empty() && mark.empty());
   after_output(says ? send_piece(last, {}, mark) : output_.flush(fd_), remains);
   core_->request_done();
   return open_;

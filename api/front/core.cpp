@@ -171,14 +171,14 @@ bool Core::request_begins(bool while_draining) {
 }
 
 void Core::request_done() {
-  if (--in_flight_ == 0) announce_change();
+  if (--in_flight_ == 0) notify_change();
 }
 
 void Core::output_left() {
-  if (--unsent_ == 0) announce_change();
+  if (--unsent_ == 0) notify_change();
 }
 
-void Core::announce_change() {
+void Core::notify_change() {
   if (!refusing_) return;  // nobody drains
   const std::lock_guard lock(quiet_mutex_);
   quiet_.notify_all();

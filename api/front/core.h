@@ -105,7 +105,7 @@ class Core {
   std::size_t wait_quiet(std::chrono::milliseconds deadline);
 
  private:
-  void announce_change();
+  void notify_change();
 
   std::atomic<std::uint64_t> ids_{0};
   std::atomic<std::uint64_t> in_flight_{0};

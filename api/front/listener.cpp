@@ -130,7 +130,7 @@ class PistacheHandler : public http::Handler {
       if (data == nullptr) return;
       if (const auto connection = data->leave()) connection->on_disconnected();
     } catch (const std::exception& e) {
-      tell(e.what());  // Pistache closes it
+      log_input_error(e.what());  // Pistache closes it
     }
   }
 
@@ -140,11 +140,13 @@ class PistacheHandler : public http::Handler {
     return static_cast<PeerData*>(peer->tryGetData(kConnectionKey).get());
   }
 
-  static void tell(const char* what) { base::log_error("front_callback_failed", {{"error", what}}); }
+  static void log_input_error(const char* what) {
+    base::log_error("front_callback_failed", {{"error", what}});
+  }
 
   // The number of a connection that rests stands for the socket that all share: only it knows its own.
   static void drop(const PeerPtr& peer, const char* what) {
-    tell(what);
+    log_input_error(what);
     const PeerData* data = data_of(peer);
     if (data == nullptr) {
       ::shutdown(peer->fd(), SHUT_RDWR);

@@ -11,16 +11,16 @@
 namespace millrace::front {
 
 void SpinPolicy::turn(std::size_t events, Clock::duration rest) {
-  const bool is_short = events <= kFew && rest < most_;
+  const bool is_short = events <= kFewEvents && rest < most_;
   short_rests_ = is_short ? std::min(short_rests_ + 1, kShortRests) : 0;
 }
 
 void SpinPolicy::was_away(Clock::time_point now, Clock::duration how_long) {
-  if (how_long > kRobbed) left_until_ = now + kLeftToThem;
+  if (how_long > kDescheduledMax) left_until_ = now + kYieldPeriod;
 }
 
 bool SpinPolicy::may_wait(Clock::time_point now, std::size_t under_way) const {
-  return rests_are_short() && under_way <= kFew && now >= left_until_;
+  return rests_are_short() && under_way <= kFewEvents && now >= left_until_;
 }
 
 namespace {
@@ -31,7 +31,7 @@ using Clock = SpinPolicy::Clock;
 
 SpinWait::SpinWait(std::chrono::microseconds most)
     : judge_(most), set_(most > most.zero() ? ::epoll_create1(EPOLL_CLOEXEC) : -1) {
-  heard_.fill(~std::uint64_t{0});
+  recent_clients_.fill(~std::uint64_t{0});
 }
 
 SpinWait::~SpinWait() {
@@ -50,9 +50,9 @@ void SpinWait::turn_begins(std::size_t events) {
 
 // It may be watched already: then this changes nothing.
 void SpinWait::heard(int fd, std::uint64_t id) {
-  if (!judge_.rests_are_short() || std::ranges::find(heard_, id) != heard_.end()) return;
-  heard_[oldest_] = id;
-  oldest_ = (oldest_ + 1) % heard_.size();
+  if (!judge_.rests_are_short() || std::ranges::find(recent_clients_, id) != recent_clients_.end()) return;
+  recent_clients_[oldest_] = id;
+  oldest_ = (oldest_ + 1) % recent_clients_.size();
   watch(fd);
 }
 
@@ -67,7 +67,7 @@ SpinWait::Rest SpinWait::wait(Clock::time_point began) {
   Clock::time_point before = began;
   for (;;) {
     epoll_event ready;
-    if (::epoll_wait(set_, &ready, 1, 0) != 0) return Rest::kHeard;
+    if (::epoll_wait(set_, &ready, 1, 0) != 0) return Rest::kReadable;
     ::sched_yield();
     const Clock::time_point now = Clock::now();
     judge_.was_away(now, now - before);

@@ -11,10 +11,11 @@ namespace millrace::front {
 class SpinPolicy {
  public:
   using Clock = std::chrono::steady_clock;
-  static constexpr int kShortRests = 8;                     // in a row
-  static constexpr std::size_t kFew = 2;                    // events of a turn; requests under way
-  static constexpr std::chrono::microseconds kRobbed{200};  // off the processor for longer: others need it
-  static constexpr std::chrono::milliseconds kLeftToThem{100};  // from then on
+  static constexpr int kShortRests = 8;         // in a row
+  static constexpr std::size_t kFewEvents = 2;  // events of a turn; requests under way
+  static constexpr std::chrono::microseconds kDescheduledMax{
+      200};  // off the processor for longer: others need it
+  static constexpr std::chrono::milliseconds kYieldPeriod{100};  // from then on
 
   // `most`: the longest single spin; 0: it never spins.
   explicit SpinPolicy(std::chrono::microseconds most) : most_(most) {}
@@ -49,7 +50,7 @@ class SpinWait {
   void heard(int fd, std::uint64_t id);
   // What ended the spin: there was none, a watched socket is readable, the limit was reached, or others need
   // the processor.
-  enum class Rest : std::uint8_t { kNone, kHeard, kLongEnough, kLeftToOthers };
+  enum class Rest : std::uint8_t { kNone, kReadable, kLongEnough, kLeftToOthers };
   Rest turn_ends(std::size_t requests_under_way);
 
  private:
@@ -57,8 +58,8 @@ class SpinWait {
 
   SpinPolicy judge_;
   const int set_;  // the kernel's, of the sockets that are looked at; -1: it gave none, so this never waits
-  std::array<std::uint64_t, SpinPolicy::kFew> heard_;  // of late
-  std::size_t oldest_ = 0;                             // of these
+  std::array<std::uint64_t, SpinPolicy::kFewEvents> recent_clients_;  // of late
+  std::size_t oldest_ = 0;                                            // of these
   SpinPolicy::Clock::time_point turn_ended_{};
 };
 

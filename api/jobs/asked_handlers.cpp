@@ -27,11 +27,11 @@ base::Error larger_than_shown(std::size_t bytes, std::size_t most) {
 // Reserves budget for the stored text, its JSON tree and the response before anything is read. If that
 // exceeds the whole budget, the reservation is the whole budget: one such request at a time. Small ones
 // reserve none.
-base::Result<ByteBudget::Hold> room_to_tell(Context& context, std::size_t bytes) {
+base::Result<ByteBudget::Hold> reserve_reply_budget(Context& context, std::size_t bytes) {
   if (bytes > context.options.original_request_bytes_max)
     return larger_than_shown(bytes, context.options.original_request_bytes_max);
   if (bytes <= kSmallReply) return ByteBudget::Hold();
-  const std::size_t needed = std::min(schemas::telling_bytes(bytes), context.replies.max());
+  const std::size_t needed = std::min(schemas::reply_bytes(bytes), context.replies.max());
   auto room = context.replies.take(std::max(needed, bytes));
   if (!room) return replies_full();
   return *std::move(room);
@@ -68,7 +68,7 @@ void send_original_request(Context& context, Call& call, const schemas::JobId& i
   const std::size_t bytes = spec.blob ? static_cast<std::size_t>(spec.blob->bytes) : spec.bytes.size();
   if (bytes == 0 && !spec.damaged)
     return call.fail(base::error(Code::kResultExpired, "The original request of this job has been removed"));
-  auto room = room_to_tell(context, bytes);
+  auto room = reserve_reply_budget(context, bytes);
   if (!room) return call.fail(room.error());
   auto text = told(context, id, std::move(stored));
   if (!text) return call.fail(text.error());
@@ -80,7 +80,7 @@ void send_original_request(Context& context, Call& call, const schemas::JobId& i
 
 }  // namespace
 
-void job_asked(Context& context, CallPtr call) {
+void job_original_request(Context& context, CallPtr call) {
   const auto id = shown_job_id(call->params.front());
   if (!id) return call->fail(base::error(Code::kNotFound, "There is no such job"));
   call->name_job(id->str());

@@ -142,13 +142,13 @@ void JobAnswer::follow(const JobId& job) {
 
 void apply_prefer(JobAnswer::Terms& terms, const front::Head& head, bool deferred,
                   std::chrono::milliseconds most) {
-  const Prefer wish = prefer(head);
-  terms.respond_async = deferred || wish.respond_async;
+  const Prefer preference = prefer(head);
+  terms.respond_async = deferred || preference.respond_async;
   terms.wait = terms.respond_async ? std::chrono::milliseconds(0) : most;
-  if (!wish.wait || wish.wait->count() == 0) return;
-  terms.wait = std::min<std::chrono::milliseconds>(*wish.wait, most);
-  const std::string wait = *wish.wait <= most ? "wait=" + std::to_string(wish.wait->count()) : "";
-  const std::string async = wish.respond_async ? "respond-async" : "";
+  if (!preference.wait || preference.wait->count() == 0) return;
+  terms.wait = std::min<std::chrono::milliseconds>(*preference.wait, most);
+  const std::string wait = *preference.wait <= most ? "wait=" + std::to_string(preference.wait->count()) : "";
+  const std::string async = preference.respond_async ? "respond-async" : "";
   terms.preferred = async + (async.empty() || wait.empty() ? "" : ", ") + wait;
 }
 

@@ -93,8 +93,9 @@ std::span<const Field> job_result_fields() { return kResultFields; }
 void get_job(Context& context, CallPtr call) {
   const auto id = path_job(*call);
   if (!id) return;
-  const Prefer wish = prefer(call->head());
-  if (wish.wait && wish.wait->count() > 0) return wait_for_job(context, call, *id, *wish.wait);
+  const Prefer preference = prefer(call->head());
+  if (preference.wait && preference.wait->count() > 0)
+    return wait_for_job(context, call, *id, *preference.wait);
   send_job(context, *call, *id);
 }
 

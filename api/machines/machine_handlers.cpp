@@ -104,8 +104,8 @@ schemas::Machine fresh_machine(const Context& context, const Call& call) {
 }
 
 // Wants the machine of the path to be so.
-void wish(Context& context, const CallPtr& call, MachineCommand wanted,
-          std::optional<storage::IdempotencyKey> key) {
+void wanted_state(Context& context, const CallPtr& call, MachineCommand wanted,
+                  std::optional<storage::IdempotencyKey> key) {
   const auto id = path_machine(*call);
   if (!id) return;
   storage::Machines(context.store)
@@ -113,10 +113,10 @@ void wish(Context& context, const CallPtr& call, MachineCommand wanted,
 }
 
 // The same for a call whose body says nothing more.
-void wish(Context& context, const CallPtr& call, MachineCommand wanted) {
+void wanted_state(Context& context, const CallPtr& call, MachineCommand wanted) {
   auto key = sent_key(*call);
   if (!key) return call->fail(key.error());
-  wish(context, call, wanted, std::move(*key));
+  wanted_state(context, call, wanted, std::move(*key));
 }
 
 }  // namespace
@@ -161,17 +161,18 @@ void change_machine(Context& context, CallPtr call) {
       .change(*id, *change, machine_call(context, *call, std::move(*key)), &shown, answer_to(call));
 }
 
-void sleep_machine(Context& context, CallPtr call) { wish(context, call, MachineCommand::kSleep); }
-void wake_machine(Context& context, CallPtr call) { wish(context, call, MachineCommand::kRun); }
+void sleep_machine(Context& context, CallPtr call) { wanted_state(context, call, MachineCommand::kSleep); }
+void wake_machine(Context& context, CallPtr call) { wanted_state(context, call, MachineCommand::kRun); }
 
 void reboot_machine(Context& context, CallPtr call) {
   auto key = sent_key(*call);
   if (!key) return call->fail(key.error());
   const auto forced = schemas::parse_reboot(call->body());
   if (!forced) return call->refuse(forced.error());
-  wish(context, call, *forced ? MachineCommand::kForcedReboot : MachineCommand::kReboot, std::move(*key));
+  wanted_state(context, call, *forced ? MachineCommand::kForcedReboot : MachineCommand::kReboot,
+               std::move(*key));
 }
 
-void delete_machine(Context& context, CallPtr call) { wish(context, call, MachineCommand::kDestroy); }
+void delete_machine(Context& context, CallPtr call) { wanted_state(context, call, MachineCommand::kDestroy); }
 
 }  // namespace millrace::api

@@ -40,13 +40,13 @@ constexpr int kSshPort = 22;
 constexpr std::chrono::seconds kClockSkew{60};  // of the host that looks at the certificate
 
 // Where the machine's sshd answers, and as whom.
-struct Door {
+struct ListenerView {
   std::string host;
   int port = kSshPort;
   std::string user;
 };
 
-Door door_of(const Machine& machine) {
+ListenerView listener_of(const Machine& machine) {
   switch (machine.driver) {
     case schemas::MachineDriver::kSsh: {
       const auto target = machine.settings.ssh.value_or(schemas::SshTarget());
@@ -60,26 +60,26 @@ Door door_of(const Machine& machine) {
 }
 
 // As OpenSSH's known_hosts names it.
-std::string host_pattern(const Door& door) {
-  if (door.port == kSshPort) return door.host;
-  return "[" + door.host + "]:" + std::to_string(door.port);
+std::string host_pattern(const ListenerView& listener) {
+  if (listener.port == kSshPort) return listener.host;
+  return "[" + listener.host + "]:" + std::to_string(listener.port);
 }
 
 // Signs on the commit thread; the key was read before.
 SshSessions::Issue issue_with(const Context& context, machines::PublicKey key) {
   return [authority = context.ssh_authority, key = std::move(key)](const SshSession& session,
                                                                    const Machine& machine) {
-    const Door door = door_of(machine);
+    const ListenerView listener = listener_of(machine);
     const machines::UserCertificate certificate{.key = key,
                                                 .serial = static_cast<std::uint64_t>(session.serial),
                                                 .key_id = schemas::ssh_session_id(session.id),
                                                 .principal = schemas::machine_id(machine.id),
                                                 .valid_from = session.created_at - kClockSkew,
                                                 .valid_until = session.expires_at};
-    return SshConnection{.endpoint = door.host,
-                         .port = door.port,
-                         .username = door.user,
-                         .host_pattern = host_pattern(door),
+    return SshConnection{.endpoint = listener.host,
+                         .port = listener.port,
+                         .username = listener.user,
+                         .host_pattern = host_pattern(listener),
                          .host_ca = authority->host_ca(),
                          .certificate = authority->sign(certificate)};
   };
@@ -189,12 +189,12 @@ void create_ssh_session(Context& context, CallPtr call) {
   if (!request) return call->refuse(request.error());
   auto public_key = machines::public_key_from(request->public_key);
   if (!public_key) return call->refuse(about_public_key(public_key.error()));
-  SshSessions::Request wish{.id = base::Uuid::make(context.clock.wall()),
-                            .machine = *machine,
-                            .public_key = public_key->line(),
-                            .lifetime = context.options.ssh_lifetime};
+  SshSessions::Request wanted_state{.id = base::Uuid::make(context.clock.wall()),
+                                    .machine = *machine,
+                                    .public_key = public_key->line(),
+                                    .lifetime = context.options.ssh_lifetime};
   SshSessions(context.store)
-      .create(std::move(wish), machine_call(context, *call, std::move(*key)),
+      .create(std::move(wanted_state), machine_call(context, *call, std::move(*key)),
               issue_with(context, std::move(*public_key)), shown_session(context), session_answer(call));
 }
 

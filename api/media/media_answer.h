@@ -31,7 +31,7 @@ class MediaAnswer : public OpenAnswer, public std::enable_shared_from_this<Media
   void over();
   bool is_over() const { return over_; }
   // Of its last call, once the run has ended; empty: none was made.
-  std::string_view asked_model() const { return calls_ ? calls_->head.model : std::string_view(); }
+  std::string_view requested_model() const { return calls_ ? calls_->head.model : std::string_view(); }
   void resume() {
     if (run_) run_->resume();
   }

@@ -21,14 +21,15 @@ void MediaStream::beat() {
   call_->start_stream(model_stream_head(), schemas::ChatChunks::kHeartbeat);
 }
 
-void MediaStream::begin_stream(const inference::ChatHead& asked, front::Reply head) {
+void MediaStream::begin_stream(const inference::ChatHead& requested, front::Reply head) {
   streaming_ = true;
-  add_chat_headers(head, asked.model, asked.attempts, schemas::dropped_text(asked.dropped), std::nullopt);
+  add_chat_headers(head, requested.model, requested.attempts, schemas::dropped_text(requested.dropped),
+                   std::nullopt);
   call_->start_stream(std::move(head));
 }
 
-std::string MediaStream::unsaid_dropped(const inference::ChatHead& asked) const {
-  return begun_early_ ? schemas::dropped_text(asked.dropped) : std::string();
+std::string MediaStream::unsaid_dropped(const inference::ChatHead& requested) const {
+  return begun_early_ ? schemas::dropped_text(requested.dropped) : std::string();
 }
 
 bool MediaStream::has_room() {
@@ -45,7 +46,7 @@ bool MediaStream::has_room() {
 
 void MediaStream::send_error(const base::Error& error) {
   if (!streaming_) return fail(error);
-  fail_stream(*call_, error, asked_model());
+  fail_stream(*call_, error, requested_model());
 }
 
 }  // namespace millrace::api

@@ -21,9 +21,9 @@ class MediaStream : public MediaAnswer {
   // From now on a comment says every so often that it is still there. For streams of events.
   void keep_beating();
   // `head` gets the headers that say who was asked.
-  void begin_stream(const inference::ChatHead& asked, front::Reply head);
+  void begin_stream(const inference::ChatHead& requested, front::Reply head);
   // Of what was asked: what the head went too early to say, as x-millrace-dropped-params has it.
-  std::string unsaid_dropped(const inference::ChatHead& asked) const;
+  std::string unsaid_dropped(const inference::ChatHead& requested) const;
   // Whether the client has taken most of what was written; if not, the run goes on once it has.
   bool has_room();
   void send_error(const base::Error& error) override;

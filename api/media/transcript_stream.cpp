@@ -56,9 +56,9 @@ base::Status TranscriptStream::send_pieces() {
   for (; is_there(next_); ++next_) {
     const auto piece = spoken_piece(context_, call_->tenant(), job_, next_);
     if (!piece) return piece.error();
-    const std::size_t before = said_.size();
-    schemas::add_words(said_, schemas::text_of(*piece));
-    if (!send_text(std::string_view(said_).substr(before))) return {};
+    const std::size_t before = sent_text_.size();
+    schemas::add_words(sent_text_, schemas::text_of(*piece));
+    if (!send_text(std::string_view(sent_text_).substr(before))) return {};
   }
   return {};
 }
@@ -77,7 +77,7 @@ void TranscriptStream::send_end(storage::StoredResult stored) {
   const auto read = schemas::stored_transcript(*json);
   if (!read) return fail(read.error(), false);
   const schemas::Transcript& whole = read->transcript;
-  if (whole.text.starts_with(said_)) send_text(std::string_view(whole.text).substr(said_.size()));
+  if (whole.text.starts_with(sent_text_)) send_text(std::string_view(whole.text).substr(sent_text_.size()));
   schemas::JsonObject done;
   done.member("type", "transcript.text.done").member("text", whole.text);
   if (const std::string usage = schemas::transcript_usage(whole); !usage.empty()) done.raw("usage", usage);

@@ -39,9 +39,9 @@ class TranscriptStream final : public JobStream {
   void fail(const base::Error& error, bool is_lasting);
 
   const Marks marks_;
-  std::string said_;    // of the text; the running look's, as is the next
-  int next_ = 0;        // piece
-  bool begun_ = false;  // under the mutex
+  std::string sent_text_;  // of the text; the running look's, as is the next
+  int next_ = 0;           // piece
+  bool begun_ = false;     // under the mutex
 };
 
 }  // namespace millrace::api

@@ -8,13 +8,13 @@
 namespace millrace::api {
 namespace {
 
-constexpr std::size_t kRoomStep = std::size_t{256} << 10;
+constexpr std::size_t kReserveStep = std::size_t{256} << 10;
 
 }  // namespace
 
 bool Page::make_room(std::size_t bytes) {
   if (bytes <= room_) return true;
-  const std::size_t step = std::max(kRoomStep, bytes - room_);
+  const std::size_t step = std::max(kReserveStep, bytes - room_);
   auto hold = budget_.take(step);
   refused_ = !hold;
   if (!hold) return false;

@@ -112,9 +112,9 @@ constexpr std::array kResultReplies{
     ReplyFacts{202, "The job has not finished yet"},
     ReplyFacts{502, "The job failed: the document could not be fetched", kJsonType, "Error"},
     ReplyFacts{504, "The job expired before it started", kJsonType, "Error"}};
-constexpr std::array kAskedReplies{
+constexpr std::array kOriginalRequestReplies{
     ReplyFacts{200, "A request that would create the same job again", kJsonType, "JobRequest"}};
-constexpr std::string_view kAskedAbout =
+constexpr std::string_view kOriginalRequestAbout =
     "Made from what is kept of the request, as long as the job is. `left_out` says where something is "
     "missing: the bytes of files, the values of an environment, queries of URLs, fields that are not "
     "documented. `credentials` are not kept at all.";
@@ -175,9 +175,9 @@ const std::array kRoutes{
     get("/v1/jobs/{job_id}/result", Scope::kJobsRead, Lane::kPool, &job_result,
         {.id = "getJobResult", .tag = "jobs", .summary = "Get the result of a job", .replies = kResultReplies,
          .query = job_result_fields(), .state = true, .job = JobReplies::kResult}),
-    get("/v1/jobs/{job_id}/request", Scope::kJobsRead, Lane::kPool, &job_asked,
-        {.id = "getJobRequest", .tag = "jobs", .summary = "Get the original request of a job", .replies = kAskedReplies,
-         .job = JobReplies::kNamed, .about = kAskedAbout}),
+    get("/v1/jobs/{job_id}/request", Scope::kJobsRead, Lane::kPool, &job_original_request,
+        {.id = "getJobRequest", .tag = "jobs", .summary = "Get the original request of a job", .replies = kOriginalRequestReplies,
+         .job = JobReplies::kNamed, .about = kOriginalRequestAbout}),
     get("/v1/jobs/{job_id}/pages/{page}/picture", Scope::kJobsRead, Lane::kPool, &page_picture,
         {.id = "getJobPagePicture", .tag = "jobs", .summary = "Get a picture of a page of an OCR job",
          .replies = kPictureReplies, .job = JobReplies::kNamed, .about = kPictureAbout}),

@@ -128,7 +128,7 @@ std::optional<base::Result<net::HttpReply>> Client::fetch(net::HttpRequest reque
   };
   const bool has_callbacks = handlers.on_head || handlers.on_data;
   const auto transfer = http_.start(std::move(request), std::move(handlers));
-  if (!interrupt_->wait_beside(ending->fd)) return ending->reply.get_future().get();
+  if (!interrupt_->wait_on_thread(ending->fd)) return ending->reply.get_future().get();
   http_.cancel(transfer);
   if (has_callbacks) {  // no callback runs after the loop has passed this point
     std::promise<void> cancelled;
@@ -202,7 +202,7 @@ Client::Answer Client::ask(const std::string& path, std::string body) {
   return send(std::move(request));
 }
 
-Client::Answer Client::fetch_as_is(const std::string& path) {
+Client::Answer Client::fetch_raw(const std::string& path) {
   Answer answer = judge(fetch(prepare("GET", path, {}), {}));
   const bool is_result = answer.reply.status == kOkStatus && !answer.reply.header("x-millrace-job").empty();
   if (answer.ok && !is_result) {  // otherwise a proxy's page could be taken for a result
@@ -226,7 +226,7 @@ Client::Answer Client::stream(const std::string& path, std::int64_t last_id, OnE
   return read_events(std::move(request), std::move(on_event));
 }
 
-Client::Answer Client::ask_stream(const std::string& path, std::string body, OnEvent on_event) {
+Client::Answer Client::request_stream(const std::string& path, std::string body, OnEvent on_event) {
   net::HttpRequest request =
       prepare("POST", path, {{"Accept", "text/event-stream"}, {"Content-Type", "application/json"}});
   request.body = std::move(body);
@@ -270,7 +270,7 @@ Client::Answer Client::download(const std::string& path, TakeBytes take) {
   return read_content(std::move(request), take);
 }
 
-Client::Answer Client::ask_bytes(const std::string& path, std::string body, TakeBytes take) {
+Client::Answer Client::request_bytes(const std::string& path, std::string body, TakeBytes take) {
   net::HttpRequest request = prepare("POST", path, {{"Content-Type", "application/json"}});
   request.body = std::move(body);
   request.total_timeout = std::chrono::milliseconds(0);

@@ -83,7 +83,7 @@ class Client {
   // The same for a POST that waits for a model: up to an hour without a byte.
   Answer ask(const std::string& path, std::string body);
   // A GET whose body is not JSON, or is not parsed: it stays in `reply`.
-  Answer fetch_as_is(const std::string& path);
+  Answer fetch_raw(const std::string& path);
   // Callback for stream events. Returning false ends the stream.
   using OnEvent = std::function<bool(std::string_view id, std::string_view event, std::string_view data)>;
   // Reads server-sent events until the stream ends or `on_event` returns false. `last_id`: the event id after
@@ -91,13 +91,13 @@ class Client {
   Answer stream(const std::string& path, std::int64_t last_id, OnEvent on_event);
   // The same for a POST, which cannot be resumed. The stream may be silent before its first event while the
   // model works.
-  Answer ask_stream(const std::string& path, std::string body, OnEvent on_event);
+  Answer request_stream(const std::string& path, std::string body, OnEvent on_event);
   // Passes the bytes of a 200 response to `take` as they arrive. If `take` returns false, the download ends
   // with an error.
   using TakeBytes = std::function<bool(std::string_view bytes)>;
   Answer download(const std::string& path, TakeBytes take);
   // The same for a POST that waits for a model before the first byte.
-  Answer ask_bytes(const std::string& path, std::string body, TakeBytes take);
+  Answer request_bytes(const std::string& path, std::string body, TakeBytes take);
   // The error for a server that is not a gateway; `why` completes the sentence "it answers, but ...".
   ClientError no_gateway(const std::string& why) const;
   const ClientOptions& options() const { return options_; }

@@ -29,7 +29,7 @@ bool Interrupt::wait(std::chrono::milliseconds timeout) {
   return ::poll(&wanted, 1, static_cast<int>(timeout.count())) > 0 && take();
 }
 
-bool Interrupt::wait_beside(int other) {
+bool Interrupt::wait_on_thread(int other) {
   std::array<pollfd, 2> wanted{pollfd{fd_, POLLIN, 0}, pollfd{other, POLLIN, 0}};
   while (::poll(wanted.data(), wanted.size(), -1) < 0 && errno == EINTR) {
   }

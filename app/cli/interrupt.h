@@ -17,7 +17,7 @@ class Interrupt {
   // Waits up to `timeout` for the next signal. True if one arrived.
   bool wait(std::chrono::milliseconds timeout);
   // Waits for the next signal, or until `other` is readable. True if a signal arrived.
-  bool wait_beside(int other);
+  bool wait_on_thread(int other);
 
  private:
   bool take();

@@ -33,9 +33,9 @@ void WaitingLine::show() {
   drawn_ = true;
 }
 
-void WaitingLine::turn() {
+void WaitingLine::spin() {
   if (!on_) return;
-  std::fprintf(stderr, "\r%c %s\x1b[K", kWheel[turns_++ % kWheel.size()], text_.c_str());
+  std::fprintf(stderr, "\r%c %s\x1b[K", kWheel[spin_step_++ % kWheel.size()], text_.c_str());
   std::fflush(stderr);
   drawn_ = true;
 }
@@ -47,8 +47,8 @@ void WaitingLine::clear() {
   drawn_ = false;
 }
 
-DelayedLine::DelayedLine(std::string text, std::chrono::milliseconds patience, bool off)
-    : text_(std::move(text)), patience_(patience), done_(off) {}
+DelayedLine::DelayedLine(std::string text, std::chrono::milliseconds delay, bool off)
+    : text_(std::move(text)), delay_(delay), done_(off) {}
 
 DelayedLine::~DelayedLine() { end(); }
 
@@ -65,7 +65,7 @@ void DelayedLine::end() {
 
 void DelayedLine::wait(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
-  over_.wait_for(lock, stop, patience_, [] { return false; });
+  over_.wait_for(lock, stop, delay_, [] { return false; });
   if (!stop.stop_requested()) std::fprintf(stderr, "%s\n", text_.c_str());
 }
 

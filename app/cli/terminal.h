@@ -21,14 +21,14 @@ class WaitingLine {
   WaitingLine& operator=(const WaitingLine&) = delete;
 
   void show();  // without a spinner
-  void turn();  // with a spinner that moves by one step; call it about ten times a second
+  void spin();  // with a spinner that moves by one step; call it about ten times a second
   void clear();
 
  private:
   std::string text_;
   bool on_;
   bool drawn_ = false;
-  unsigned turns_ = 0;
+  unsigned spin_step_ = 0;
 };
 
 // A line on stderr about an operation that usually finishes at once. It is printed once, and only if the
@@ -36,7 +36,7 @@ class WaitingLine {
 class DelayedLine {
  public:
   // `off`: the line is never printed.
-  DelayedLine(std::string text, std::chrono::milliseconds patience, bool off);
+  DelayedLine(std::string text, std::chrono::milliseconds delay, bool off);
   ~DelayedLine();  // ends
   DelayedLine(const DelayedLine&) = delete;
   DelayedLine& operator=(const DelayedLine&) = delete;
@@ -48,7 +48,7 @@ class DelayedLine {
   void wait(const std::stop_token& stop);
 
   const std::string text_;
-  const std::chrono::milliseconds patience_;
+  const std::chrono::milliseconds delay_;
   bool done_;
   std::mutex mutex_;
   std::condition_variable_any over_;

@@ -101,7 +101,7 @@ void add_ssh(CLI::App& app, int& exit_code) {
   ssh->callback([=, &exit_code] { exit_code = cli::run_ssh(*request, *options); });
 }
 
-void add_wish(CLI::App& command, cli::MachineWish& wish) {
+void add_machine_flags(CLI::App& command, cli::MachineArguments& wish) {
   command.add_option("--name", wish.name, "1 to 63 of A-Z a-z 0-9 . _ -");
   command.add_option("--vcpu", wish.vcpu, "Processors, such as 0.5 or 2");
   command.add_option("--memory-mib", wish.memory_mib, "Memory, in MiB");
@@ -111,25 +111,26 @@ void add_wish(CLI::App& command, cli::MachineWish& wish) {
 }
 
 std::shared_ptr<cli::MachineWait> add_wait_flags(CLI::App& command, const char* what) {
-  auto patience = std::make_shared<cli::MachineWait>();
-  command.add_flag("--wait", patience->wait, what);
-  command.add_option("--wait-timeout", patience->timeout, "How long --wait waits (default: 5m)");
-  return patience;
+  auto wait_options = std::make_shared<cli::MachineWait>();
+  command.add_flag("--wait", wait_options->wait, what);
+  command.add_option("--wait-timeout", wait_options->timeout, "How long --wait waits (default: 5m)");
+  return wait_options;
 }
 
 void add_machine_sizes(CLI::App& machines, int& exit_code) {
   CLI::App* create = machines.add_subcommand("create", "Makes a sandboxed machine and prints its id");
-  auto wish = std::make_shared<cli::MachineWish>();
-  add_wish(*create, *wish);
-  auto patience = add_wait_flags(*create, "Until it is running");
+  auto wish = std::make_shared<cli::MachineArguments>();
+  add_machine_flags(*create, *wish);
+  auto wait_options = add_wait_flags(*create, "Until it is running");
   auto create_options = add_client_options(*create);
-  create->callback([=, &exit_code] { exit_code = cli::machines_create(*wish, *patience, *create_options); });
+  create->callback(
+      [=, &exit_code] { exit_code = cli::machines_create(*wish, *wait_options, *create_options); });
 
   CLI::App* change = machines.add_subcommand("change", "Changes a machine's size, name or autosleep");
   auto machine = std::make_shared<std::string>();
-  auto changes = std::make_shared<cli::MachineWish>();
+  auto changes = std::make_shared<cli::MachineArguments>();
   change->add_option("machine", *machine, "Machine, by id or name")->required();
-  add_wish(*change, *changes);
+  add_machine_flags(*change, *changes);
   auto change_options = add_client_options(*change);
   change->callback(
       [=, &exit_code] { exit_code = cli::machines_change(*machine, *changes, *change_options); });
@@ -146,9 +147,9 @@ void add_machine_states(CLI::App& machines, int& exit_code) {
                        int (*act)(const std::vector<std::string>&, const cli::MachineWait&, ClientOptions)) {
     CLI::App* command = machines.add_subcommand(name, help);
     auto names = add_names(*command);
-    auto patience = add_wait_flags(*command, "Until they are there, or failed (exit code 1)");
+    auto wait_options = add_wait_flags(*command, "Until they are there, or failed (exit code 1)");
     auto options = add_client_options(*command);
-    command->callback([=, &exit_code] { exit_code = act(*names, *patience, *options); });
+    command->callback([=, &exit_code] { exit_code = act(*names, *wait_options, *options); });
   };
   add("sleep", "Puts machines to sleep; their disks stay", &cli::machines_sleep);
   add("wake", "Wakes machines; executions and ssh do so by themselves", &cli::machines_wake);

@@ -156,7 +156,7 @@ void report_sandbox(const process::JailProbe& probe, Report& report) {
 
 void check_speaking(const Settings& settings, engines::EnginePool& children, Report& report) {
   if (settings.speech_children == 0) return report.ok("speaking", "off: speech.children is 0");
-  const base::Status said = try_speaking(children);
+  const base::Status said = check_speech(children);
   said ? report.ok("speaking", "millrace/flite says a sentence")
        : report.fail("speaking", said.error().message,
                      "scripts/setup installs flite, libsndfile and vo-aacenc.");
@@ -175,7 +175,7 @@ void check_engine(const Settings& settings, Report& report) {
   options.children = 1;
   auto children = engines::EnginePool::make(spawner, options, probe.confinement);
   if (!children) return report.fail("engine", children.error().message, "Build it: scripts/build");
-  const base::Status read = try_reading(**children);
+  const base::Status read = check_ocr(**children);
   read ? report.ok("engine", "millrace/ocr reads a page")
        : report.fail("engine", read.error().message,
                      "scripts/setup installs tesseract-ocr, its English data and poppler-utils.");
@@ -189,7 +189,7 @@ void check_engine(const Settings& settings, Report& report) {
                 " does not bring its fonts",
                 "scripts/setup installs it.");
   }
-  const base::Status heard = try_transcription(**children);
+  const base::Status heard = check_transcription(**children);
   heard ? report.ok("hearing", "millrace/sphinx-en hears a recording")
         : report.fail("hearing", heard.error().message,
                       "scripts/setup installs ffmpeg, pocketsphinx and its English model.");
@@ -209,7 +209,7 @@ void report_facts(const schemas::MachineFacts& facts, Report& report) {
 
 void check_machines(const Settings& settings, Report& report) {
   if (!holds_store(settings.data_dir)) return report.ok("machines", "not tried before the first start");
-  const MachineFindings found = try_machines(settings);
+  const MachineFindings found = probe_machines(settings);
   found.sandbox_off.empty()
       ? report.ok("machines", "commands run in a sandbox")
       : report.warn("machines", found.sandbox_off,

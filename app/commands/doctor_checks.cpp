@@ -82,7 +82,7 @@ schemas::SpeechRequest trial_sentence() {
 
 }  // namespace
 
-base::Status try_reading(engines::EnginePool& children) {
+base::Status check_ocr(engines::EnginePool& children) {
   engines::OcrEngine engine(children);
   auto document = engines::Document::from(memory_file(kTrialDocument));
   if (!document) return document.error();
@@ -98,7 +98,7 @@ base::Status try_reading(engines::EnginePool& children) {
 }
 
 // Silence is decoded and transcribed like any recording, with the whole model.
-base::Status try_transcription(engines::EnginePool& children) {
+base::Status check_transcription(engines::EnginePool& children) {
   engines::Transcriber engine(children);
   auto recording = engines::Recording::from(memory_file(trial_recording()));
   if (!recording) return recording.error();
@@ -112,7 +112,7 @@ base::Status try_transcription(engines::EnginePool& children) {
   return {};
 }
 
-base::Status try_speaking(engines::EnginePool& children) {
+base::Status check_speech(engines::EnginePool& children) {
   engines::Speaker engine(children);
   auto bytes = std::make_shared<std::size_t>(0);
   auto ending = std::make_shared<Ending>();

@@ -9,9 +9,9 @@
 // Check that the local engines work, end to end through the sandbox. They block. The error says what failed.
 namespace millrace::app {
 
-base::Status try_reading(engines::EnginePool& children);
-base::Status try_transcription(engines::EnginePool& children);
-base::Status try_speaking(engines::EnginePool& children);
+base::Status check_ocr(engines::EnginePool& children);
+base::Status check_transcription(engines::EnginePool& children);
+base::Status check_speech(engines::EnginePool& children);
 
 // The state of one provider's server.
 struct ProviderFinding {

@@ -99,7 +99,7 @@ void print_try_line(const std::string& url, const Settings& settings, bool runs_
   std::error_code unknown;
   const std::string data = std::filesystem::absolute(settings.data_dir, unknown).string();
   const std::string where = " --url " + url + " --data " + cli::shell_word(data);
-  const std::string model = model_to_try(settings.models);
+  const std::string model = suggested_model(settings.models);
   const std::string chat =
       model.empty() ? ""
                     : "\n  " + cli::program() + " chat" + where + " -m " + cli::shell_word(model) + " Hello";
@@ -213,7 +213,7 @@ int serve(const ServeRequest& request, const Flags& flags) {
   return code;
 }
 
-std::string model_to_try(const inference::ModelSettings& models) {
+std::string suggested_model(const inference::ModelSettings& models) {
   if (models.mock) return "mock/chat";
   const auto chats = [](const inference::ModelRow& row) {
     return inference::serves(row, inference::Ability::kChat);

@@ -7,6 +7,6 @@ namespace millrace::app {
 
 // A model to suggest for a first chat, chosen from the configuration: the mock, else the first named model
 // that is for chat or has no stated ability. Empty: none.
-std::string model_to_try(const inference::ModelSettings& models);
+std::string suggested_model(const inference::ModelSettings& models);
 
 }  // namespace millrace::app

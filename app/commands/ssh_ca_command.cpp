@@ -94,7 +94,7 @@ std::uint64_t random_serial() {
 }
 
 // Records the certificate in the audit log first: a certificate that cannot be recorded is not issued.
-base::Status tell(storage::Store& store, const machines::HostCertificate& certificate) {
+base::Status record_in_audit(storage::Store& store, const machines::HostCertificate& certificate) {
   schemas::JsonObject data;
   data.raw("names", nlohmann::json(certificate.names).dump())
       .member("serial", std::to_string(certificate.serial))
@@ -139,7 +139,7 @@ int ssh_ca_sign_host(const HostCertificateRequest& request, const Flags& flags) 
     const base::WallTime now = opened.clock.wall();
     const machines::HostCertificate certificate{
         *key, random_serial(), names.front(), names, now - kClockSkew, now + std::chrono::days(request.days)};
-    if (auto told = tell(*opened.store, certificate); !told) return fail(told.error().message);
+    if (auto told = record_in_audit(*opened.store, certificate); !told) return fail(told.error().message);
     std::cout << authority->sign(certificate) << '\n';
     return written(true);
   });

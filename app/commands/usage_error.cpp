@@ -42,7 +42,7 @@ std::string help_of(const CLI::App& command) {
 }
 
 // The first unknown word and the command that it was given to. Empty word: none.
-struct Unread {
+struct UnknownWord {
   const CLI::App* command;
   std::string word;
   bool is_flag = false;
@@ -53,7 +53,7 @@ class Reading {
  public:
   explicit Reading(const CLI::App& app) : at_(&app) {}
 
-  Unread first_unread(std::span<const std::string> words) {
+  UnknownWord first_unread(std::span<const std::string> words) {
     for (const std::string& word : words) {
       if (word == "--") break;
       if (std::exchange(is_value_, false)) continue;
@@ -107,7 +107,7 @@ Commands nearest_commands(const std::string& word, const Commands& commands) {
 }
 
 // Suggests a command of the same group first, then any: "ls" may mean "jobs ls".
-std::string near_command(const Unread& unread) {
+std::string near_command(const UnknownWord& unread) {
   const Commands siblings = shown_below(*unread.command);
   Commands near = nearest_commands(unread.word, siblings);
   const bool is_root = unread.command->get_parent() == nullptr;
@@ -125,7 +125,7 @@ std::string near_command(const Unread& unread) {
   return "; there are: " + names;
 }
 
-std::string near_flag(const Unread& unread) {
+std::string near_flag(const UnknownWord& unread) {
   std::vector<std::string> flags;
   for (const CLI::Option* option : unread.command->get_options()) {
     for (const std::string& name : option->get_lnames()) flags.push_back("--" + name);
@@ -136,7 +136,7 @@ std::string near_flag(const Unread& unread) {
   return below(*unread.command).empty() ? "" : "; flags stand after the command";
 }
 
-std::string said_of(const Unread& unread) {
+std::string said_of(const UnknownWord& unread) {
   const std::string path = path_of(*unread.command);
   const std::string whose = "`millrace" + (path.empty() ? "" : " " + path) + "` has no ";
   const std::string word = unread.word.substr(0, unread.word.find('='));
@@ -156,7 +156,7 @@ std::string in_words(std::string said) {
 
 std::string usage_error(const CLI::App& app, const CLI::Error& error,
                         std::span<const std::string> arguments) {
-  const Unread unread = Reading(app).first_unread(arguments);
+  const UnknownWord unread = Reading(app).first_unread(arguments);
   const auto code = static_cast<CLI::ExitCodes>(error.get_exit_code());
   const bool is_missing = code == CLI::ExitCodes::RequiredError;
   const bool may_be_a_name = is_missing || code == CLI::ExitCodes::ExtrasError;

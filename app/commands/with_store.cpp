@@ -28,7 +28,7 @@ base::Result<std::unique_ptr<OpenedStore>> open_store(const Settings& settings) 
 }
 
 // A mistake without the setting's name, where a flag already shows it.
-std::string_view said_of(const base::ConfigMistake& mistake) {
+std::string_view without_flag_name(const base::ConfigMistake& mistake) {
   std::string_view said = mistake.message;
   const std::size_t end = said.find(": ");
   if (end == std::string_view::npos) return said;
@@ -52,8 +52,8 @@ int usage(const std::string& message) {
 
 int print_mistakes(const LoadedSettings& loaded) {
   for (const base::ConfigMistake& mistake : loaded.mistakes) {
-    std::cerr << (mistake.fatal ? "error: " : "warning: ") << mistake.place << ": " << said_of(mistake)
-              << '\n';
+    std::cerr << (mistake.fatal ? "error: " : "warning: ") << mistake.place << ": "
+              << without_flag_name(mistake) << '\n';
   }
   return loaded.settings ? kExitOk : kExitUsage;
 }

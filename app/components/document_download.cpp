@@ -8,12 +8,12 @@ std::function<void()> DocumentFetch::start(const std::string& url, Done done) {
   const auto arrival = std::make_shared<DocumentDownload>(link_, pool_, blobs_, std::move(done));
   net::Receiver receiver;
   receiver.on_begin = [arrival](std::int64_t bytes) { arrival->begin(bytes); };
-  receiver.is_ready = [arrival] { return arrival->has_room(); };
+  receiver.is_ready = [arrival] { return arrival->can_take(); };
   receiver.on_data = [arrival](std::string_view bytes) { return arrival->take(bytes); };
   receiver.on_done = [arrival](base::Status how) { arrival->ended(std::move(how)); };
   const auto running = fetch_.start(url, std::move(receiver));
   link_.post([arrival, weak = std::weak_ptr(running)] {
-    arrival->on_room([weak] {
+    arrival->on_can_take([weak] {
       if (const auto fetch = weak.lock()) net::Fetch::resume(*fetch);
     });
   });
@@ -39,7 +39,7 @@ DocumentDownload::~DocumentDownload() {
   static_cast<void>(pool_.post_reply(Lane::kLarge, [dropped] {}));
 }
 
-bool DocumentDownload::has_room() const { return waiting_.size() < DocumentFetch::kPieceMax || error_; }
+bool DocumentDownload::can_take() const { return waiting_.size() < DocumentFetch::kPieceMax || error_; }
 
 bool DocumentDownload::take(std::string_view bytes) {
   if (error_) return false;

@@ -103,11 +103,11 @@ struct Core {
 
 }  // namespace
 
-struct Gateway::Parts {
-  Parts(const Settings& s, const Roles& r) : settings(s), roles(r), core(s) {}
+struct Gateway::Impl {
+  Impl(const Settings& s, const Roles& r) : settings(s), roles(r), core(s) {}
 
   base::Status open_store();
-  void add_upkeep();
+  void add_maintenance();
   base::Status open_authority();
   base::Status add_worker();
   base::Status add_file_machines();
@@ -127,9 +127,9 @@ struct Gateway::Parts {
   jobs::Feed feed;
   std::unique_ptr<jobs::Submit> submit;
   std::unique_ptr<jobs::Control> control;
-  std::unique_ptr<jobs::OutboxPublisher> relay;
-  std::unique_ptr<jobs::Maintenance> upkeep;
-  std::unique_ptr<workers::MaintenanceTimer> upkeep_timer;
+  std::unique_ptr<jobs::OutboxPublisher> publisher;
+  std::unique_ptr<jobs::Maintenance> maintenance;
+  std::unique_ptr<workers::MaintenanceTimer> maintenance_timer;
   std::unique_ptr<SpeechComponent> speech;  // only with the role api
   std::unique_ptr<PictureComponent> pictures;
   // Runs on `loop`. Used by the api and by workers of kind chat, ocr or stt.
@@ -140,7 +140,7 @@ struct Gateway::Parts {
   std::unique_ptr<MetricsComponent> watched;  // set if settings.metrics_listen is
 };
 
-base::Status Gateway::Parts::open_store() {
+base::Status Gateway::Impl::open_store() {
   auto opened = storage::Store::open(store_options(settings), core.clock);
   if (!opened) return opened.error();
   core.store = *std::move(opened);
@@ -152,26 +152,27 @@ base::Status Gateway::Parts::open_store() {
   waiters = std::make_unique<jobs::Waiters>(*core.store);
   submit = std::make_unique<jobs::Submit>(*core.store, core.clock);
   control = std::make_unique<jobs::Control>(*core.store, core.clock);
-  relay = std::make_unique<jobs::OutboxPublisher>(*core.store, *core.dispatch, *core.events, *waiters);
-  relay->tell_all(feed);
+  publisher = std::make_unique<jobs::OutboxPublisher>(*core.store, *core.dispatch, *core.events, *waiters);
+  publisher->set_feed(feed);
   return {};
 }
 
-void Gateway::Parts::add_upkeep() {
+void Gateway::Impl::add_maintenance() {
   jobs::Maintenance::Options options;
   options.results_age = settings.retention_results;
   options.jobs_age = settings.retention_jobs;
   options.orphans_age = settings.retention_orphans;
-  upkeep =
-      std::make_unique<jobs::Maintenance>(*core.store, *core.dispatch, *relay, *pool, core.clock, options);
+  maintenance = std::make_unique<jobs::Maintenance>(*core.store, *core.dispatch, *publisher, *pool,
+                                                    core.clock, options);
   workers::MaintenanceTimer::Options timer;
   timer.data_dir = settings.data_dir;
-  upkeep_timer = std::make_unique<workers::MaintenanceTimer>(*loop, *pool, *core.store, *upkeep, timer);
-  relay->on_activity([this](bool delayed) { upkeep_timer->nudge(delayed); });
+  maintenance_timer =
+      std::make_unique<workers::MaintenanceTimer>(*loop, *pool, *core.store, *maintenance, timer);
+  publisher->on_activity([this](bool delayed) { maintenance_timer->nudge(delayed); });
 }
 
 // The issuer of SSH sessions and the process that runs machines both sign certificates.
-base::Status Gateway::Parts::open_authority() {
+base::Status Gateway::Impl::open_authority() {
   if (!roles.api && !runs(schemas::Kind::kExec)) return {};
   auto opened = machines::SshAuthority::open(settings.data_dir);
   if (!opened) return opened.error();
@@ -179,29 +180,29 @@ base::Status Gateway::Parts::open_authority() {
   return {};
 }
 
-base::Status Gateway::Parts::add_worker() {
+base::Status Gateway::Impl::add_worker() {
   auto opened = WorkerComponent::open(
       settings, roles.kinds,
       {{*core.store, *core.dispatch, *pool, core.clock, core.metrics}, *loop, authority, inference.get()});
   if (!opened) return opened.error();
   worker = *std::move(opened);
-  relay->on_cancel_request(worker->worker().cancel_hook());
+  publisher->on_cancel_request(worker->worker().cancel_hook());
   return {};
 }
 
-void Gateway::Parts::add_inference() {
+void Gateway::Impl::add_inference() {
   if (roles.api) speech = std::make_unique<SpeechComponent>(settings, core.metrics);
   inference = std::make_unique<InferenceComponent>(
       settings, *loop, *pool, core.metrics, speech ? speech->local() : millrace::inference::LocalSpeech());
 }
 
 // A separate worker without machines in its file leaves the machines to the gateway that has them.
-base::Status Gateway::Parts::add_file_machines() {
+base::Status Gateway::Impl::add_file_machines() {
   if (!roles.api && settings.machines.empty()) return {};
   return take_machines(*core.store, settings.machines);
 }
 
-base::Status Gateway::Parts::start_api() {
+base::Status Gateway::Impl::start_api() {
   auto pepper = api::pepper_of(*core.store);
   if (!pepper) return pepper.error();
   if (base::Status made = api::ensure_admin_key(*core.store, *pepper); !made)
@@ -230,7 +231,8 @@ base::Status Gateway::Parts::start_api() {
   needs.options.body_budget_bytes = static_cast<std::size_t>(settings.http_body_budget_bytes);
   needs.options.reply_bytes_max = static_cast<std::size_t>(settings.ocr_reply_max_bytes);
   needs.options.reply_budget_bytes = static_cast<std::size_t>(settings.http_reply_budget_bytes);
-  needs.options.original_request_bytes_max = static_cast<std::size_t>(settings.http_asked_max_bytes);
+  needs.options.original_request_bytes_max =
+      static_cast<std::size_t>(settings.http_original_request_max_bytes);
   needs.options.pictures_per_tenant = settings.pictures_per_tenant;
   needs.options.requests_per_minute = settings.requests_per_minute;
   needs.options.concurrent_jobs = settings.concurrent_jobs;
@@ -249,7 +251,7 @@ base::Status Gateway::Parts::start_api() {
   return server->start();
 }
 
-base::Status Gateway::Parts::start_watched() {
+base::Status Gateway::Impl::start_watched() {
   if (!settings.metrics_listen) return {};
   auto opened = MetricsComponent::open(settings, {*core.store, *pool, core.metrics});
   if (!opened) return opened.error();
@@ -257,7 +259,7 @@ base::Status Gateway::Parts::start_watched() {
   return {};
 }
 
-void Gateway::Parts::stop() {
+void Gateway::Impl::stop() {
   if (watched) watched->stop();
   if (server) server->stop();
   if (service) service->stop();
@@ -267,7 +269,7 @@ void Gateway::Parts::stop() {
   worker.reset();
   inference.reset();
   speech.reset();
-  if (upkeep_timer) upkeep_timer->stop(std::chrono::seconds(2));
+  if (maintenance_timer) maintenance_timer->stop(std::chrono::seconds(2));
   if (core.store) core.store->close();
   if (pool) pool->close();
   pictures.reset();  // tasks of the pool may still have used it
@@ -279,15 +281,15 @@ base::Result<std::unique_ptr<Gateway>> Gateway::start(const Settings& settings, 
     const base::Status free = front::Server::try_address(server_options(settings));
     if (!free) return free.error();
   }
-  auto parts = std::make_unique<Parts>(settings, roles);
+  auto parts = std::make_unique<Impl>(settings, roles);
   std::unique_ptr<Gateway> gateway(new Gateway(std::move(parts)));
-  Parts& p = *gateway->parts_;
+  Impl& p = *gateway->impl_;
   if (base::Status opened = p.open_store(); !opened) return opened.error();
   if (base::Status opened = p.open_authority(); !opened) return opened.error();
   if (roles.api || p.runs(schemas::Kind::kChat) || p.runs(schemas::Kind::kOcr) || p.runs(schemas::Kind::kStt))
     p.add_inference();
-  p.add_upkeep();
-  p.relay->start();
+  p.add_maintenance();
+  p.publisher->start();
   if (base::Status taken = p.add_file_machines(); !taken) return taken.error();
   if (!roles.kinds.empty()) {  // it creates `local` if no machine has that name
     if (base::Status added = p.add_worker(); !added) return added.error();
@@ -299,38 +301,38 @@ base::Result<std::unique_ptr<Gateway>> Gateway::start(const Settings& settings, 
   if (base::Status started = p.start_watched(); !started) return started.error();
   if (p.worker) p.worker->start();
   if (base::Status started = p.core.dispatch->start(); !started) return started.error();
-  if (base::Status started = p.upkeep_timer->start(); !started) return started.error();
+  if (base::Status started = p.maintenance_timer->start(); !started) return started.error();
   return gateway;
 }
 
-Gateway::Gateway(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
-Gateway::~Gateway() { parts_->stop(); }
+Gateway::Gateway(std::unique_ptr<Impl> parts) : impl_(std::move(parts)) {}
+Gateway::~Gateway() { impl_->stop(); }
 
 std::string Gateway::url() const {
-  return parts_->server ? listener_url(parts_->settings.listen.host, parts_->server->port()) : "";
+  return impl_->server ? listener_url(impl_->settings.listen.host, impl_->server->port()) : "";
 }
-std::string Gateway::metrics_url() const { return parts_->watched ? parts_->watched->url() : ""; }
-std::string Gateway::name() const { return parts_->worker ? parts_->worker->worker().name() : ""; }
+std::string Gateway::metrics_url() const { return impl_->watched ? impl_->watched->url() : ""; }
+std::string Gateway::name() const { return impl_->worker ? impl_->worker->worker().name() : ""; }
 
-bool Gateway::runs_commands() const { return parts_->worker && parts_->worker->has_sandbox(); }
+bool Gateway::runs_commands() const { return impl_->worker && impl_->worker->has_sandbox(); }
 
 base::Status Gateway::reload_machines(std::vector<schemas::Machine> machines) {
-  return take_machines(*parts_->core.store, std::move(machines));
+  return take_machines(*impl_->core.store, std::move(machines));
 }
 
 void Gateway::reload_models(const inference::ModelSettings& models) {
-  if (parts_->inference) parts_->inference->reload(models);
+  if (impl_->inference) impl_->inference->reload(models);
 }
 
 // Each step uses a share of the time; the shares add up to drain.timeout.
 void Gateway::drain() {
-  const auto whole = parts_->settings.drain_timeout;
-  if (parts_->service) parts_->service->refuse_new();
-  if (parts_->server) parts_->server->refuse_new();
-  if (parts_->worker) parts_->worker->stop_claiming(whole / 12);
-  if (parts_->service) parts_->service->drain();
-  if (parts_->server) parts_->server->drain(whole / 6);
-  if (parts_->worker) parts_->worker->drain(whole * 7 / 12);
+  const auto whole = impl_->settings.drain_timeout;
+  if (impl_->service) impl_->service->refuse_new();
+  if (impl_->server) impl_->server->refuse_new();
+  if (impl_->worker) impl_->worker->stop_claiming(whole / 12);
+  if (impl_->service) impl_->service->drain();
+  if (impl_->server) impl_->server->drain(whole / 6);
+  if (impl_->worker) impl_->worker->drain(whole * 7 / 12);
 }
 
 }  // namespace millrace::app

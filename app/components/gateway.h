@@ -39,9 +39,9 @@ class Gateway {
   void drain();
 
  private:
-  struct Parts;
-  explicit Gateway(std::unique_ptr<Parts> parts);
-  std::unique_ptr<Parts> parts_;
+  struct Impl;
+  explicit Gateway(std::unique_ptr<Impl> parts);
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace millrace::app

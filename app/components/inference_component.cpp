@@ -24,9 +24,9 @@ inference::ChatOptions chat_options(const Settings& settings) {
 }  // namespace
 
 // Members are built in declaration order.
-struct InferenceComponent::Parts {
-  Parts(const Settings& settings, net::Loop& on, base::Pool& pool, base::Metrics& metrics,
-        inference::LocalSpeech speech)
+struct InferenceComponent::Impl {
+  Impl(const Settings& settings, net::Loop& on, base::Pool& pool, base::Metrics& metrics,
+       inference::LocalSpeech speech)
       : loop(on),
         guard(settings.fetch_allow_hosts),
         client(loop),
@@ -50,18 +50,18 @@ struct InferenceComponent::Parts {
 
 InferenceComponent::InferenceComponent(const Settings& settings, net::Loop& loop, base::Pool& pool,
                                        base::Metrics& metrics, inference::LocalSpeech speech)
-    : parts_(std::make_unique<Parts>(settings, loop, pool, metrics, std::move(speech))) {}
+    : impl_(std::make_unique<Impl>(settings, loop, pool, metrics, std::move(speech))) {}
 InferenceComponent::~InferenceComponent() {
-  if (!parts_->chat.stop()) base::log_error("runs_not_ended");
+  if (!impl_->chat.stop()) base::log_error("runs_not_ended");
 }
 
-inference::Chat& InferenceComponent::chat() { return parts_->chat; }
-net::Loop& InferenceComponent::loop() { return parts_->loop; }
-inference::ModelLists& InferenceComponent::model_lists() { return parts_->model_lists; }
-net::HttpClient& InferenceComponent::client() { return parts_->client; }
+inference::Chat& InferenceComponent::chat() { return impl_->chat; }
+net::Loop& InferenceComponent::loop() { return impl_->loop; }
+inference::ModelLists& InferenceComponent::model_lists() { return impl_->model_lists; }
+net::HttpClient& InferenceComponent::client() { return impl_->client; }
 void InferenceComponent::reload(const inference::ModelSettings& models) {
-  parts_->chat.reload(registry_of(models));
-  parts_->model_lists.reload(models);
+  impl_->chat.reload(registry_of(models));
+  impl_->model_lists.reload(models);
 }
 
 }  // namespace millrace::app

@@ -30,8 +30,8 @@ class InferenceComponent {
   void reload(const inference::ModelSettings& models);
 
  private:
-  struct Parts;
-  std::unique_ptr<Parts> parts_;
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace millrace::app

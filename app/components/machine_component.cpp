@@ -117,8 +117,8 @@ base::Result<std::vector<std::uint64_t>> revoked_serials(storage::Store& store) 
 
 }  // namespace
 
-struct MachineComponent::Parts {
-  Parts(const Settings& s, Dependencies g)
+struct MachineComponent::Impl {
+  Impl(const Settings& s, Dependencies g)
       : settings(s), dependencies(std::move(g)), http(dependencies.loop) {}
   Settings settings;
   Dependencies dependencies;
@@ -128,7 +128,7 @@ struct MachineComponent::Parts {
   base::Result<schemas::SshEndpoint> open_ssh(const schemas::Machine& machine);
 };
 
-base::Result<schemas::SshEndpoint> MachineComponent::Parts::open_ssh(const schemas::Machine& machine) {
+base::Result<schemas::SshEndpoint> MachineComponent::Impl::open_ssh(const schemas::Machine& machine) {
   if (!row.sshd) {
     return base::error(base::Code::kMachineNotRoutable,
                        "this host offers no SSH sessions: " + row.findings.sshd_off);
@@ -140,35 +140,36 @@ base::Result<schemas::SshEndpoint> MachineComponent::Parts::open_ssh(const schem
 
 std::unique_ptr<MachineComponent> MachineComponent::open(const Settings& settings,
                                                          Dependencies dependencies) {
-  auto parts = std::make_unique<Parts>(settings, std::move(dependencies));
+  auto parts = std::make_unique<Impl>(settings, std::move(dependencies));
   storage::Store& store = parts->dependencies.store;
   const auto touch = [&store](const base::Uuid& machine) {
     storage::Machines(store).touch(machine, [](const base::Result<bool>&) {});
   };
-  const auto door = [&store, worker = parts->dependencies.worker](const base::Uuid& machine) {
+  const auto listener = [&store, worker = parts->dependencies.worker](const base::Uuid& machine) {
     return storage::ssh_listener_state(store, machine, worker);
   };
-  open_drivers(parts->row, settings, settings.data_dir, parts->dependencies.authority,
-               {.revoked = [&store] { return revoked_serials(store); }, .door = door, .on_use = touch});
+  open_drivers(
+      parts->row, settings, settings.data_dir, parts->dependencies.authority,
+      {.revoked = [&store] { return revoked_serials(store); }, .listener = listener, .on_use = touch});
   log_findings(parts->row.findings);
   return std::unique_ptr<MachineComponent>(new MachineComponent(std::move(parts)));
 }
 
-MachineComponent::MachineComponent(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+MachineComponent::MachineComponent(std::unique_ptr<Impl> parts) : impl_(std::move(parts)) {}
 MachineComponent::~MachineComponent() = default;
 
-const MachineFindings& MachineComponent::findings() const { return parts_->row.findings; }
+const MachineFindings& MachineComponent::findings() const { return impl_->row.findings; }
 
 std::unique_ptr<workers::Runner> MachineComponent::make_exec_runner(std::string secret_key) {
   workers::ExecRunner::Options options;
   options.secret_key = std::move(secret_key);
-  options.output_max = static_cast<std::size_t>(parts_->settings.exec_output_max_bytes);
-  workers::Drivers drivers = [&row = parts_->row](schemas::MachineDriver kind) { return row.driver(kind); };
+  options.output_max = static_cast<std::size_t>(impl_->settings.exec_output_max_bytes);
+  workers::Drivers drivers = [&row = impl_->row](schemas::MachineDriver kind) { return row.driver(kind); };
   return std::make_unique<workers::ExecRunner>(std::move(drivers), std::move(options));
 }
 
 std::unique_ptr<workers::Runner> MachineComponent::make_machine_runner() {
-  Parts& parts = *parts_;
+  Impl& parts = *impl_;
   return std::make_unique<workers::MachineRunner>(workers::MachineRunner::Dependencies{
       .driver = [&parts](schemas::MachineDriver kind) { return parts.row.driver(kind); },
       .spawner = parts.row.spawner,
@@ -180,7 +181,7 @@ std::unique_ptr<workers::Runner> MachineComponent::make_machine_runner() {
           }});
 }
 
-MachineFindings try_machines(const Settings& settings) {
+MachineFindings probe_machines(const Settings& settings) {
   const auto none = [](const std::string& why) {
     return MachineFindings{.sandbox_off = why, .ssh_off = why, .sshd_off = why, .facts = {}};
   };

@@ -47,14 +47,14 @@ class MachineComponent {
   std::unique_ptr<workers::Runner> make_machine_runner();
 
  private:
-  struct Parts;
-  explicit MachineComponent(std::unique_ptr<Parts> parts);
-  std::unique_ptr<Parts> parts_;
+  struct Impl;
+  explicit MachineComponent(std::unique_ptr<Impl> parts);
+  std::unique_ptr<Impl> impl_;
 };
 
 // The same tests for `millrace doctor`, also while a gateway runs. They use a temporary folder and write
 // nothing to the data directory. Blocks.
-MachineFindings try_machines(const Settings& settings);
+MachineFindings probe_machines(const Settings& settings);
 
 // Creates the machine `local` of tenant `default` at the first start. Once it is destroyed, it is not created
 // again. Blocks until the commit.

@@ -29,8 +29,8 @@ front::Server::Options scraped_at(const base::NetAddress& listen) {
 MetricsComponent::MetricsComponent(const base::NetAddress& listen,
                                    api::MetricsAccess::Dependencies dependencies, const std::string& pepper)
     : host_(listen.host),
-      door_(dependencies, base::is_loopback(listen.host), pepper),
-      server_(scraped_at(listen), door_) {}
+      access_(dependencies, base::is_loopback(listen.host), pepper),
+      server_(scraped_at(listen), access_) {}
 
 base::Result<std::unique_ptr<MetricsComponent>> MetricsComponent::open(
     const Settings& settings, api::MetricsAccess::Dependencies dependencies) {

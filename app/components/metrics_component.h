@@ -30,7 +30,7 @@ class MetricsComponent {
                    const std::string& pepper);
 
   const std::string host_;
-  api::MetricsAccess door_;
+  api::MetricsAccess access_;
   front::Server server_;
 };
 

@@ -61,8 +61,8 @@ base::Status have_ocr_languages(const std::string& languages) {
 }
 
 // Members are built in declaration order.
-struct OcrComponent::Parts {
-  Parts(const Settings& s, net::Loop& loop, base::Pool& p, storage::Store& store)
+struct OcrComponent::Impl {
+  Impl(const Settings& s, net::Loop& loop, base::Pool& p, storage::Store& store)
       : settings(s),
         pool(p),
         guard(s.fetch_allow_hosts),
@@ -101,7 +101,7 @@ base::Result<std::unique_ptr<OcrComponent>> OcrComponent::open(const Settings& s
   if (settings.ocr_languages != Settings().ocr_languages) {  // the operator has set it
     if (auto have = have_ocr_languages(settings.ocr_languages); !have) return have.error();
   }
-  auto parts = std::make_unique<Parts>(settings, loop, pool, store);
+  auto parts = std::make_unique<Impl>(settings, loop, pool, store);
   auto children =
       EngineChildren::open(engine_options(settings), {"ocr", "documents cannot be opened"}, metrics);
   if (!children) return children.error();
@@ -110,21 +110,20 @@ base::Result<std::unique_ptr<OcrComponent>> OcrComponent::open(const Settings& s
   return std::unique_ptr<OcrComponent>(new OcrComponent(std::move(parts)));
 }
 
-OcrComponent::OcrComponent(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+OcrComponent::OcrComponent(std::unique_ptr<Impl> parts) : impl_(std::move(parts)) {}
 OcrComponent::~OcrComponent() = default;
 
 std::unique_ptr<workers::Runner> OcrComponent::make_runner(InferenceComponent& models) {
   workers::OcrRunner::Options options;
-  options.range_pages = parts_->settings.ocr_range_pages;
-  options.reply_bytes_max = parts_->settings.ocr_reply_max_bytes;
+  options.range_pages = impl_->settings.ocr_range_pages;
+  options.reply_bytes_max = impl_->settings.ocr_reply_max_bytes;
   return std::make_unique<workers::OcrRunner>(
-      *parts_->engine,
-      [documents = &parts_->documents](const std::string& url, DocumentFetch::Done done) {
+      *impl_->engine,
+      [documents = &impl_->documents](const std::string& url, DocumentFetch::Done done) {
         return documents->start(url, std::move(done));
       },
       options,
-      std::make_unique<workers::ProviderOcr>(workers::ChatSource{models.chat(), models.loop()},
-                                             parts_->pool));
+      std::make_unique<workers::ProviderOcr>(workers::ChatSource{models.chat(), models.loop()}, impl_->pool));
 }
 
 }  // namespace millrace::app

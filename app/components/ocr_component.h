@@ -40,9 +40,9 @@ class OcrComponent {
   std::unique_ptr<workers::Runner> make_runner(InferenceComponent& models);
 
  private:
-  struct Parts;
-  explicit OcrComponent(std::unique_ptr<Parts> parts);
-  std::unique_ptr<Parts> parts_;
+  struct Impl;
+  explicit OcrComponent(std::unique_ptr<Impl> parts);
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace millrace::app

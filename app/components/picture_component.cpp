@@ -36,7 +36,7 @@ base::Error draw_later(std::string why) {
 }
 
 // Internal errors become a retryable error: the machine is busy, or this process is ending.
-base::Result<std::string> told(base::Result<std::string> drawn) {
+base::Result<std::string> retryable(base::Result<std::string> drawn) {
   using base::Code;
   if (drawn || (drawn.error().code != Code::kInternal && drawn.error().code != Code::kJobCancelled)) {
     return drawn;
@@ -52,7 +52,7 @@ base::Result<PagePictures::Stop> draw(engines::OcrEngine& engine, const storage:
   if (!document) return document.error();
   auto ticket = engine.draw(
       *std::move(document), page, kPictureSide,
-      [done = std::move(done)](base::Result<std::string> drawn) { done(told(std::move(drawn))); });
+      [done = std::move(done)](base::Result<std::string> drawn) { done(retryable(std::move(drawn))); });
   if (!ticket) return draw_later("Too many pictures of pages are asked for at once");
   return PagePictures::Stop([ticket = *std::move(ticket)] { ticket.cancel(); });
 }

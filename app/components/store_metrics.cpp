@@ -12,9 +12,9 @@ namespace millrace::app {
 namespace {
 
 // Shows a running total that another component counts as a counter.
-class Follower {
+class MirroredCounter {
  public:
-  explicit Follower(base::Counter counter) : counter_(counter) {}
+  explicit MirroredCounter(base::Counter counter) : counter_(counter) {}
   void follow(double total) const {
     if (const double more = total - counter_.value(); more > 0) counter_.add(more);
   }
@@ -78,8 +78,8 @@ void add_store_metrics(base::Metrics& metrics, storage::Store& store) {
   std::vector<KindGauges> kinds;
   kinds.reserve(schemas::kKinds.size());
   for (const schemas::Kind kind : schemas::kKinds) kinds.push_back(gauges_of(metrics, kind));
-  const Follower checkpoints(metrics.counter("millrace_store_checkpoints_total", "Checkpoints"));
-  const Follower dropped(metrics.counter("millrace_log_dropped_total", "Log lines dropped"));
+  const MirroredCounter checkpoints(metrics.counter("millrace_store_checkpoints_total", "Checkpoints"));
+  const MirroredCounter dropped(metrics.counter("millrace_log_dropped_total", "Log lines dropped"));
   const base::Gauge wal = metrics.gauge("millrace_wal_bytes", "Size of the write-ahead log");
   const base::Gauge db = metrics.gauge("millrace_store_bytes", "Size of the database file");
   const base::Gauge disk = metrics.gauge("millrace_disk_free_bytes", "Free disk of the data directory");
@@ -116,12 +116,12 @@ void add_server_metrics(base::Metrics& metrics, const front::Server& server) {
   const base::Gauge open = metrics.gauge("millrace_http_connections", "Open connections");
   const base::Gauge in_flight =
       metrics.gauge("millrace_http_in_flight", "Requests without a whole reply yet");
-  const Follower total(metrics.counter("millrace_http_connections_total", "Connections taken"));
-  const Follower gone(
+  const MirroredCounter total(metrics.counter("millrace_http_connections_total", "Connections taken"));
+  const MirroredCounter gone(
       metrics.counter("millrace_http_client_gone_total", "Clients that left before their reply"));
-  const Follower bad(
+  const MirroredCounter bad(
       metrics.counter("millrace_http_bad_requests_total", "Requests that were not understood"));
-  const Follower timeouts(
+  const MirroredCounter timeouts(
       metrics.counter("millrace_http_timeouts_total", "Connections ended by a limit of time"));
   metrics.on_scrape([=, &server] {
     const front::Stats stats = server.stats();
@@ -137,7 +137,7 @@ void add_server_metrics(base::Metrics& metrics, const front::Server& server) {
 void add_engine_metrics(base::Metrics& metrics, const engines::EnginePool& pool, const std::string& engine) {
   const base::Labels whose{{"engine", engine}};
   const base::Gauge children = metrics.gauge("millrace_engine_children", "Engine children that run", whose);
-  const Follower crashed(
+  const MirroredCounter crashed(
       metrics.counter("millrace_engine_crashes_total", "Engine children that died at work", whose));
   metrics.on_scrape([=, &pool] {
     const engines::EnginePool::Counts counts = pool.counts();

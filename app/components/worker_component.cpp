@@ -31,8 +31,8 @@ workers::Worker::Options worker_options(const Settings& settings) {
 }  // namespace
 
 // Members are built in declaration order. What a runner uses is destroyed after the worker.
-struct WorkerComponent::Parts {
-  Parts(const Settings& s, Dependencies g) : settings(s), dependencies(std::move(g)) {}
+struct WorkerComponent::Impl {
+  Impl(const Settings& s, Dependencies g) : settings(s), dependencies(std::move(g)) {}
 
   const Settings settings;
   const Dependencies dependencies;
@@ -54,7 +54,7 @@ struct WorkerComponent::Parts {
   void take_over();
 };
 
-base::Status WorkerComponent::Parts::add(Kind kind) {
+base::Status WorkerComponent::Impl::add(Kind kind) {
   switch (kind) {
     case Kind::kOcr:
       return add_ocr();
@@ -71,7 +71,7 @@ base::Status WorkerComponent::Parts::add(Kind kind) {
   return {};
 }
 
-base::Status WorkerComponent::Parts::add_ocr() {
+base::Status WorkerComponent::Impl::add_ocr() {
   const workers::Worker::Dependencies& base = dependencies.worker;
   auto room = OcrComponent::open(settings, worker->loop(), base.pool, base.store, base.metrics);
   if (!room) return room.error();
@@ -80,7 +80,7 @@ base::Status WorkerComponent::Parts::add_ocr() {
   return {};
 }
 
-base::Status WorkerComponent::Parts::add_stt() {
+base::Status WorkerComponent::Impl::add_stt() {
   auto room = TranscriptionComponent::open(settings, dependencies.worker.metrics);
   if (!room) return room.error();
   stt = *std::move(room);
@@ -89,12 +89,12 @@ base::Status WorkerComponent::Parts::add_stt() {
   return {};
 }
 
-void WorkerComponent::Parts::add_chat() {
+void WorkerComponent::Impl::add_chat() {
   const workers::ChatSource source{dependencies.inference->chat(), dependencies.inference->loop()};
   worker->add(Kind::kChat, settings.slots.at(Kind::kChat), std::make_unique<workers::ChatRunner>(source));
 }
 
-base::Status WorkerComponent::Parts::sit_down() {
+base::Status WorkerComponent::Impl::sit_down() {
   auto opened = HostLock::open(settings.data_dir);
   if (!opened) return opened.error();
   host_lock = *std::move(opened);
@@ -105,7 +105,7 @@ base::Status WorkerComponent::Parts::sit_down() {
 }
 
 // If no kind of machine can be used, no command runs; everything else works.
-base::Status WorkerComponent::Parts::add_machines() {
+base::Status WorkerComponent::Impl::add_machines() {
   auto key = api::secret_key(settings.data_dir);
   if (!key) return key.error();
   machines = MachineComponent::open(settings, {dependencies.worker.store, dependencies.loop,
@@ -124,7 +124,7 @@ base::Status WorkerComponent::Parts::add_machines() {
 }
 
 // Runs on the thread of the host lock.
-void WorkerComponent::Parts::take_over() {
+void WorkerComponent::Impl::take_over() {
   base::log_info("machines_taken_over", {{"worker", worker->name()}});
   if (const base::Status added = add_machines(); !added)
     base::log_error("machines_takeover_failed", {{"error", added.error().message}});
@@ -133,21 +133,21 @@ void WorkerComponent::Parts::take_over() {
 base::Result<std::unique_ptr<WorkerComponent>> WorkerComponent::open(const Settings& settings,
                                                                      const std::vector<Kind>& kinds,
                                                                      Dependencies dependencies) {
-  auto parts = std::make_unique<Parts>(settings, std::move(dependencies));
+  auto parts = std::make_unique<Impl>(settings, std::move(dependencies));
   auto made = workers::Worker::make(worker_options(settings), parts->dependencies.worker);
   if (!made) return made.error();
   parts->worker = *std::move(made);
   std::unique_ptr<WorkerComponent> room(new WorkerComponent(std::move(parts)));
   for (const Kind kind : kinds) {
-    if (const base::Status added = room->parts_->add(kind); !added) return added.error();
+    if (const base::Status added = room->impl_->add(kind); !added) return added.error();
   }
   return room;
 }
 
-WorkerComponent::WorkerComponent(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+WorkerComponent::WorkerComponent(std::unique_ptr<Impl> parts) : impl_(std::move(parts)) {}
 
 WorkerComponent::~WorkerComponent() {
-  Parts& p = *parts_;
+  Impl& p = *impl_;
   if (p.host_lock) p.host_lock->stop_waiting();
   p.worker->drain(kWorkerEnd);  // returns at once if it has drained
   p.ocr.reset();
@@ -157,20 +157,20 @@ WorkerComponent::~WorkerComponent() {
 }
 
 void WorkerComponent::start() {
-  Parts& p = *parts_;
+  Impl& p = *impl_;
   p.worker->start();
   if (p.host_lock && !p.host_lock_taken) p.host_lock->wait([&p] { p.take_over(); });
 }
 
 bool WorkerComponent::stop_claiming(std::chrono::milliseconds deadline) {
-  if (parts_->host_lock) parts_->host_lock->stop_waiting();
-  return parts_->worker->stop_claiming(deadline);
+  if (impl_->host_lock) impl_->host_lock->stop_waiting();
+  return impl_->worker->stop_claiming(deadline);
 }
 
-bool WorkerComponent::drain(std::chrono::milliseconds deadline) { return parts_->worker->drain(deadline); }
+bool WorkerComponent::drain(std::chrono::milliseconds deadline) { return impl_->worker->drain(deadline); }
 
-const workers::Worker& WorkerComponent::worker() const { return *parts_->worker; }
-bool WorkerComponent::has_sandbox() const { return parts_->has_sandbox; }
-bool WorkerComponent::executions_off() const { return parts_->executions_off; }
+const workers::Worker& WorkerComponent::worker() const { return *impl_->worker; }
+bool WorkerComponent::has_sandbox() const { return impl_->has_sandbox; }
+bool WorkerComponent::executions_off() const { return impl_->executions_off; }
 
 }  // namespace millrace::app

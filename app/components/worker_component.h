@@ -44,9 +44,9 @@ class WorkerComponent {
   bool has_sandbox() const;
 
  private:
-  struct Parts;
-  explicit WorkerComponent(std::unique_ptr<Parts> parts);
-  std::unique_ptr<Parts> parts_;
+  struct Impl;
+  explicit WorkerComponent(std::unique_ptr<Impl> parts);
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace millrace::app

@@ -218,7 +218,7 @@ Settings typed(const base::Config& config, std::vector<base::ConfigMistake>& mis
   s.http_connections_max = static_cast<int>(config.integer("http.connections_max"));
   s.http_body_budget_bytes = config.bytes("http.body_budget");
   s.http_reply_budget_bytes = config.bytes("http.reply_budget");
-  s.http_asked_max_bytes = config.bytes("http.asked_max");
+  s.http_original_request_max_bytes = config.bytes("http.asked_max");
   read_metrics_listen(config, s, mistakes);
   s.requests_per_minute = static_cast<int>(config.integer("limits.requests_per_minute"));
   s.concurrent_jobs = static_cast<int>(config.integer("limits.concurrent_jobs"));

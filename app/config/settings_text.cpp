@@ -123,7 +123,7 @@ std::string chosen(std::string_view path, const LoadedSettings& loaded) {
 }
 
 // Extracts the default from a help text: "(the listener)" from "… (default: the listener)", else "-".
-std::string said_default(std::string_view path) {
+std::string stated_default(std::string_view path) {
   constexpr std::string_view kMark = "(default: ";
   for (const base::Setting& setting : settings_table()) {
     const std::size_t at = setting.path == path ? setting.help.find(kMark) : std::string_view::npos;
@@ -197,7 +197,7 @@ std::vector<base::Config::Line> effective_settings(const LoadedSettings& loaded)
     const bool is_given = !line.value.empty() && line.path != "slots";
     if (std::string better = is_given ? "" : chosen(line.path, loaded); !better.empty())
       line.value = std::move(better);
-    if (line.value.empty()) line.value = said_default(line.path);
+    if (line.value.empty()) line.value = stated_default(line.path);
   }
   for (std::size_t i = 0; loaded.settings && i < loaded.machine_places.size(); ++i) {
     lines.push_back(machine_line(loaded.settings->machines[i], loaded.machine_places[i]));

@@ -10,7 +10,7 @@ namespace {
 
 using base::ConfigNode;
 
-constexpr int kImportedTriesMax = 10;
+constexpr int kImportedAttemptsMax = 10;
 constexpr double kImportedTimeoutMax = 86'400;
 
 // The strings of a list. Other entries get a note.
@@ -50,7 +50,7 @@ void read_group_aliases(LitellmMap& map, ImportedRouting& out) {
 
 void read_bounds(LitellmMap& map, std::string_view timeout_key, ImportedRouting& out) {
   if (const auto retries = map.number("num_retries"); retries && !out.tries)
-    out.tries = static_cast<int>(std::min(*retries, double{kImportedTriesMax - 1})) + 1;
+    out.tries = static_cast<int>(std::min(*retries, double{kImportedAttemptsMax - 1})) + 1;
   const auto timeout = map.number(timeout_key);
   if (!timeout || *timeout < 1 || !out.total_timeout.empty()) return;
   out.total_timeout = std::to_string(std::lround(std::min(*timeout, kImportedTimeoutMax))) + "s";

@@ -34,7 +34,7 @@ base::Status KafkaHints::open() {
 }
 
 void KafkaHints::partitions(int count) {
-  if (wanted_.exchange(count) != count) client_->wake(queue_.get());
+  if (requested_.exchange(count) != count) client_->wake(queue_.get());
 }
 
 void KafkaHints::close() {
@@ -48,9 +48,9 @@ void KafkaHints::close() {
 
 void KafkaHints::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
-    if (begun_ < wanted_) begin_missing();
+    if (begun_ < requested_) begin_missing();
     const auto again = static_cast<int>(cluster_.look_again.count());
-    const RdMessage message(rd_kafka_consume_queue(queue_.get(), begun_ < wanted_ ? again : kPollMs));
+    const RdMessage message(rd_kafka_consume_queue(queue_.get(), begun_ < requested_ ? again : kPollMs));
     if (message) receive(*message);
   }
   for (int partition = 0; partition < begun_; ++partition) {
@@ -59,7 +59,7 @@ void KafkaHints::run(const std::stop_token& stop) {
 }
 
 void KafkaHints::begin_missing() {
-  const int wanted = wanted_;
+  const int wanted = requested_;
   reading_ = false;
   const auto known = kafka_partitions(*client_, topic_, cluster_.request_timeout);  // by this client
   if (!known || *known < wanted) return;

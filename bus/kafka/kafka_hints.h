@@ -47,7 +47,7 @@ class KafkaHints {
   RdQueue queue_;  // the client's main queue: hints, errors and wake-ups
   int begun_ = 0;  // partitions being read; the reader thread's own
   bool first_time_ = true;
-  std::atomic<int> wanted_{0};
+  std::atomic<int> requested_{0};
   std::atomic<bool> reading_{false};
   std::jthread thread_;
 };

@@ -76,12 +76,12 @@ using std::chrono::milliseconds;
 constexpr int kSshPort = 22;
 constexpr std::chrono::minutes kClockSkew{1};
 constexpr std::chrono::minutes kCertificateLife{5};  // for the login alone: what runs is not ended by it
-constexpr std::size_t kSaidMax = 4096;
+constexpr std::size_t kMessageMax = 4096;
 
 constexpr const char* kKey = "/id";
 constexpr const char* kCertificate = "/id-cert.pub";
 constexpr const char* kKnownHosts = "/known_hosts";
-constexpr const char* kSaid = "/said";
+constexpr const char* kMessage = "/said";
 
 base::Error cannot_make(const std::string& path) {
   return base::error(base::Code::kHostAgentFailed, "cannot make " + path + ": " + std::strerror(errno));
@@ -183,7 +183,7 @@ base::Status SshLogin::certify() const {
 base::Result<process::Command> SshLogin::command(const std::string& remote) {
   if (auto certified = certify(); !certified) return std::move(certified.error());
   process::Command command;
-  command.argv = {kSshClient, "-F", "none", "-T", "-a", "-x", "-E", *folder_ + kSaid};
+  command.argv = {kSshClient, "-F", "none", "-T", "-a", "-x", "-E", *folder_ + kMessage};
   // The first of a kind wins: there is no file of settings that could add to them.
   const std::string settings[] = {
       "BatchMode=yes",
@@ -218,10 +218,10 @@ base::Result<process::Command> SshLogin::command(const std::string& remote) {
 }
 
 std::string SshLogin::said() const {
-  std::ifstream file(*folder_ + kSaid, std::ios::binary | std::ios::ate);
+  std::ifstream file(*folder_ + kMessage, std::ios::binary | std::ios::ate);
   if (!file) return {};
   const auto size = static_cast<std::size_t>(std::max<std::streamoff>(0, file.tellg()));
-  std::string text(std::min(size, kSaidMax), '\0');
+  std::string text(std::min(size, kMessageMax), '\0');
   file.seekg(static_cast<std::streamoff>(size - text.size()));
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   return text;

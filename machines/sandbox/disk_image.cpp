@@ -25,7 +25,7 @@ constexpr const char* kUnmount = "/usr/bin/umount";
 
 constexpr process::CaptureLimits kQuick{std::chrono::milliseconds(30'000), 4096};
 constexpr process::CaptureLimits kThorough{std::chrono::milliseconds(600'000), 4096};  // a check of it all
-constexpr int kMountTries = 5;  // the device of an earlier mount may just be going
+constexpr int kMountAttempts = 5;  // the device of an earlier mount may just be going
 constexpr int kMountPauseMs = 100;
 constexpr std::chrono::seconds kLockLimit{3};
 constexpr int kLockPauseMs = 20;
@@ -108,7 +108,7 @@ base::Status make_image(const ImageTools& tools, const std::string& path, std::u
 
 base::Status mount_image(const ImageTools& tools, const std::string& image, const std::string& folder) {
   base::Status mounted;
-  for (int i = 0; i < kMountTries; ++i) {
+  for (int i = 0; i < kMountAttempts; ++i) {
     if (i > 0) ::poll(nullptr, 0, kMountPauseMs);
     mounted =
         run(tools, {{kMount, "-n", "-t", "ext4", "-o", "loop,nosuid,nodev,noatime,discard", image, folder}});

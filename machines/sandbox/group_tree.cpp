@@ -20,7 +20,7 @@
 namespace millrace::machines {
 namespace {
 
-constexpr int kOwnTries = 3;
+constexpr int kOwnAttempts = 3;
 constexpr std::size_t kGroupsMax = 100'000;
 
 std::vector<std::string> groups_in(const std::string& parent) {
@@ -58,7 +58,7 @@ std::string read_group_file(const std::string& path) {
 bool make_group(const std::string& path) { return ::mkdir(path.c_str(), 0755) == 0 || errno == EEXIST; }
 
 base::Fd own_group(const std::string& path) {
-  for (int i = 0; i < kOwnTries; ++i) {
+  for (int i = 0; i < kOwnAttempts; ++i) {
     if (!make_group(path)) return {};
     base::Fd group(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     // Between the two somebody may have swept it.
@@ -210,7 +210,7 @@ bool offers_children(const std::string& group) {
 }
 
 // A group with processes offers nothing to those below it, unless it is the root of all.
-bool make_room_v2(const std::string& own) {
+bool prepare_cgroup_v2(const std::string& own) {
   if (offers_children(own)) return true;
   const std::string ours = own + kOurGroup;
   if (!make_group(ours)) return false;
@@ -253,7 +253,7 @@ GroupTree GroupTree::make(const std::string& data_dir) {
     if (made && !places.cpu.empty()) tree.below(places.cpu, name, false);
   } else if (!places.unified.empty()) {
     const std::string own = above_ours(places.unified);
-    if (make_room_v2(own) && tree.below(own, name, true)) tree.kind_ = Kind::kV2;
+    if (prepare_cgroup_v2(own) && tree.below(own, name, true)) tree.kind_ = Kind::kV2;
   }
   if (tree.kind_ == Kind::kNone) tree.leave({});
   return tree;

@@ -76,7 +76,7 @@ namespace {
 
 constexpr std::uint64_t kGib = std::uint64_t{1} << 30;
 constexpr std::uint64_t kTrialBytes = std::uint64_t{2} << 20;
-constexpr int kUnmountTries = 20;  // of jails whose last process is just going
+constexpr int kUnmountAttempts = 20;  // of jails whose last process is just going
 constexpr int kUnmountPauseMs = 50;
 constexpr std::chrono::milliseconds kInUsePause{1'000};
 
@@ -92,7 +92,7 @@ base::Error in_use() {
 }
 
 bool unmounted(process::Spawner& spawner, const std::string& folder) {
-  for (int i = 0; i < kUnmountTries; ++i) {
+  for (int i = 0; i < kUnmountAttempts; ++i) {
     if (i > 0) ::poll(nullptr, 0, kUnmountPauseMs);
     if (unmount_image(spawner, folder)) return true;
   }

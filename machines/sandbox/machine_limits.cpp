@@ -12,7 +12,7 @@
 namespace millrace::machines {
 namespace {
 
-constexpr int kEntranceTries = 3;  // the first where we were; another worker may remove what is empty
+constexpr int kCgroupAttempts = 3;  // the first where we were; another worker may remove what is empty
 
 MachineLimits::Kind kind_of(GroupTree::Kind kind) {
   switch (kind) {
@@ -94,7 +94,7 @@ MachineLimits::Entrances MachineLimits::cgroup_fds(const schemas::Machine& machi
   Entrances found;
   if (!used_) return found;
   int problem = 0;
-  for (int i = 0; i < kEntranceTries && found.files.empty(); ++i) {
+  for (int i = 0; i < kCgroupAttempts && found.files.empty(); ++i) {
     if (i > 0) settle();
     found.files = enter(machine, name);
     if (i == 0) problem = errno;

@@ -19,7 +19,7 @@ base::WallTime now() {
 }
 
 // The operator's text goes to the log, and to the machine's owner what is theirs to know.
-base::Error told_owner(const std::string& machine, const base::Error& error) {
+base::Error reported_owner(const std::string& machine, const base::Error& error) {
   base::log_error("ssh_listener_failed", {{"machine", machine}, {"reason", error.message}});
   return base::error(base::Code::kHostAgentFailed, "the host could not open the machine's SSH door");
 }
@@ -101,9 +101,9 @@ base::Result<LocalSshd::Endpoint> LocalSshd::listen(const schemas::Machine& mach
   if (const auto known = parts_->listeners.endpoint(machine)) return *known;
   const std::string id = schemas::machine_id(machine.id);
   auto key = key_in_file(parts_->options.data_dir + "/machines/" + id + "/ssh_host_ed25519_key", id);
-  if (!key) return told_owner(id, key.error());
+  if (!key) return reported_owner(id, key.error());
   auto made = listening_socket(parts_->options.listen_host, port);
-  if (!made) return told_owner(id, made.error());
+  if (!made) return reported_owner(id, made.error());
   return parts_->listeners.add({machine,
                                 {parts_->options.public_host, made->port},
                                 std::move(*key),

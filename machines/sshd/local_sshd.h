@@ -33,7 +33,7 @@ class LocalSshd {
     std::function<base::Result<std::vector<std::uint64_t>>()> revoked;
     // Of each connection, and in each round: others may have put the machine to sleep, or opened its sshd.
     // kOver ends the listener and its connections; kNotYet, or an error, closes the new one alone.
-    std::function<base::Result<schemas::SshListenerState>(const base::Uuid& machine)> door;
+    std::function<base::Result<schemas::SshListenerState>(const base::Uuid& machine)> listener;
     // Somebody is connected to the machine: at the beginning, in each round, and at the end.
     std::function<void(const base::Uuid& machine)> on_use;
   };

@@ -173,7 +173,7 @@ void SshListeners::start(Visitor& visitor, const CancelToken& stop) {
 
 base::Result<SshListenerState> SshListeners::asked(const base::Uuid& machine) const {
   try {
-    return hooks_.door(machine);
+    return hooks_.listener(machine);
   } catch (const std::exception& error) {
     return base::error(base::Code::kInternal, error.what());
   }

@@ -28,9 +28,9 @@ constexpr std::size_t kPipeAtomicBytes = 4096;  // what a pipe that polls writab
 // call, and a busy gateway writes one per request.
 constexpr milliseconds kGather{5};
 constexpr milliseconds kPollSlice{50};
-constexpr milliseconds kDirectPatience{200};  // for a line written without the thread
-constexpr milliseconds kStopPatience{1000};   // for what is queued at the end
-constexpr milliseconds kFlushPatience{1000};
+constexpr milliseconds kDirectWaitMax{200};  // for a line written without the thread
+constexpr milliseconds kStopWaitMax{1000};   // for what is queued at the end
+constexpr milliseconds kFlushWaitMax{1000};
 constexpr std::string_view kKeyMark = "mr_live_";
 constexpr std::size_t kKeyIdSize = 8;
 
@@ -178,7 +178,7 @@ class Sink {
     if (!queued_) return;
     urgent_ = urgent_ || !queue_.empty();
     ready_.notify_one();
-    written_.wait_for(lock, kFlushPatience, [this] { return queue_bytes_ == 0; });
+    written_.wait_for(lock, kFlushWaitMax, [this] { return queue_bytes_ == 0; });
   }
 
   bool takes(LogLevel level) const { return level >= level_.load(std::memory_order_relaxed); }
@@ -190,7 +190,7 @@ class Sink {
       std::lock_guard lock(mutex_);
       if (queued_) return enqueue(level, std::move(line));
     }
-    const auto end = Steady::now() + kDirectPatience;
+    const auto end = Steady::now() + kDirectWaitMax;
     if (!write_patiently(line, [end] { return Steady::now() >= end; })) dropped_.fetch_add(1);
   }
 
@@ -233,7 +233,7 @@ class Sink {
   auto patience(const std::stop_token& stop) {
     return [this, stop] {
       if (!stop.stop_requested()) return false;
-      if (give_up_at_ == Steady::time_point{}) give_up_at_ = Steady::now() + kStopPatience;
+      if (give_up_at_ == Steady::time_point{}) give_up_at_ = Steady::now() + kStopWaitMax;
       return Steady::now() >= give_up_at_;
     };
   }

@@ -11,9 +11,9 @@ namespace {
 using nlohmann::json;
 
 // Published clients send OpenAI's own names.
-constexpr std::array<std::string_view, 4> kHearingModels{kTranscriptionModel, "whisper-1",
-                                                         "gpt-4o-transcribe", "gpt-4o-mini-transcribe"};
-constexpr std::int64_t kHearingModelMax = 255;
+constexpr std::array<std::string_view, 4> kTranscriptionModels{kTranscriptionModel, "whisper-1",
+                                                               "gpt-4o-transcribe", "gpt-4o-mini-transcribe"};
+constexpr std::int64_t kTranscriptionModelMax = 255;
 constexpr std::int64_t kLanguageMax = 64;
 constexpr std::int64_t kPromptMax = 4096;  // bytes; Whisper looks at some 900 of them
 
@@ -21,7 +21,7 @@ constexpr std::int64_t kPromptMax = 4096;  // bytes; Whisper looks at some 900 o
 struct TranscriptionRequestDraft {
   std::string model, language, prompt, form;
   std::optional<double> temperature;
-  bool asks_detail = false, segments = false, words = false;
+  bool needs_detail = false, segments = false, words = false;
   bool stream = false, deferred = false;
   bool include = false, chunking = false;
 };
@@ -30,7 +30,7 @@ constexpr auto into_transcription = &store_in<TranscriptionRequestDraft, Member>
 
 void read_granularities(void* object, FieldReader& reader, const json& list) {
   auto& wanted = *static_cast<TranscriptionRequestDraft*>(object);
-  wanted.asks_detail = true;
+  wanted.needs_detail = true;
   for (const json& each : list) {
     const bool word = each == "word", segment = each == "segment";
     if (!word && !segment)
@@ -69,7 +69,7 @@ constexpr Field kModelField{.name = "model",
                                 "gpt-4o-mini-transcribe are other names of the local engine while no "
                                 "provider has them",
                             .min = 1,
-                            .max = kHearingModelMax,
+                            .max = kTranscriptionModelMax,
                             .store = into_transcription<&TranscriptionRequestDraft::model>};
 constexpr Field kPromptField{.name = "prompt",
                              .text = "A text that guides the style; the local engine has no use for it",
@@ -148,7 +148,7 @@ bool is_english(std::string_view language) {
 // What cannot be together.
 Problems clashes(const TranscriptionRequestDraft& wanted, bool is_local) {
   Problems out;
-  if (wanted.asks_detail && wanted.form != "verbose_json")
+  if (wanted.needs_detail && wanted.form != "verbose_json")
     out.push_back(at_field("timestamp_granularities", "Only with `response_format` verbose_json"));
   if (wanted.stream && wanted.deferred)
     out.push_back(at_field("stream", "Give either `stream` or `deferred`"));
@@ -162,7 +162,7 @@ Problems clashes(const TranscriptionRequestDraft& wanted, bool is_local) {
 
 Refusal no_speech_model(const std::string& model) {
   std::string message = "The model '" + model + "' does not exist";
-  const std::string_view near = base::nearest(model, kHearingModels);
+  const std::string_view near = base::nearest(model, kTranscriptionModels);
   message.append("; did you mean '").append(near.empty() ? kTranscriptionModel : near).append("'?");
   return {base::error(base::Code::kModelNotFound, std::move(message), "model"), {}};
 }
@@ -172,7 +172,7 @@ void note_unstreamed(const TranscriptionRequestDraft& wanted, DroppedParams& dro
   const bool is_plain = wanted.form == "json" || wanted.form == "text";
   if (!wanted.stream || is_plain) return;
   dropped.push_back({.name = "response_format"});
-  if (wanted.asks_detail) dropped.push_back({.name = "timestamp_granularities"});
+  if (wanted.needs_detail) dropped.push_back({.name = "timestamp_granularities"});
 }
 
 // The local engine has no choice that a temperature could widen: 0 is what it does.
@@ -189,7 +189,7 @@ TranscriptionRequest request_of(SpeechTask task, TranscriptionRequestDraft wante
   note_dropped(wanted, !by_provider, out.dropped);
   out.stream = wanted.stream;
   out.deferred = wanted.deferred;
-  out.needs_times = wanted.asks_detail;
+  out.needs_times = wanted.needs_detail;
   out.spec.model = std::move(wanted.model);
   out.spec.language = std::move(wanted.language);
   out.spec.prompt = std::move(wanted.prompt);
@@ -197,16 +197,17 @@ TranscriptionRequest request_of(SpeechTask task, TranscriptionRequestDraft wante
   out.spec.by_provider = by_provider;
   out.spec.style = {.form = transcript_form_named(wanted.form).value_or(TranscriptForm::kJson),
                     .translate = task == SpeechTask::kTranslate,
-                    .segments = !wanted.asks_detail || wanted.segments,
+                    .segments = !wanted.needs_detail || wanted.segments,
                     .words = wanted.words};
   return out;
 }
 
 }  // namespace
 
-std::span<const std::string_view> transcription_model_names() { return kHearingModels; }
+std::span<const std::string_view> transcription_model_names() { return kTranscriptionModels; }
 bool is_local_transcription_model(std::string_view name) {
-  return std::find(kHearingModels.begin(), kHearingModels.end(), name) != kHearingModels.end();
+  return std::find(kTranscriptionModels.begin(), kTranscriptionModels.end(), name) !=
+         kTranscriptionModels.end();
 }
 
 std::span<const Field> transcription_fields(SpeechTask task) {

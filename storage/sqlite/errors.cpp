@@ -82,13 +82,13 @@ void exit_after_peer_failure(const std::string& reason) {
 
 namespace {
 
-constexpr std::int64_t kRoomToStart = 1 << 20;  // space for the log and the log's index
+constexpr std::int64_t kBytesToStart = 1 << 20;  // space for the log and the log's index
 
 int primary_code(const SqliteError& e) { return e.code & 0xff; }
 
 std::string full_disk(const std::string& folder, std::int64_t free, const std::string& why) {
   return folder + ": the disk is full: " + std::to_string(free) + " bytes are free, and a start needs " +
-         base::format_bytes(kRoomToStart) + " (" + why + "); free some space";
+         base::format_bytes(kBytesToStart) + " (" + why + "); free some space";
 }
 
 std::string with_system(const SqliteError& e) {
@@ -154,7 +154,7 @@ std::string system_failure(int error) {
 base::Error cannot_open(const std::string& database, const SqliteError& e) {
   const std::string folder = std::filesystem::path(database).parent_path().string();
   const std::int64_t free = free_bytes(folder);
-  const bool is_short = free >= 0 && free < kRoomToStart;
+  const bool is_short = free >= 0 && free < kBytesToStart;
   const bool may_be_full = e.is_full() || primary_code(e) == SQLITE_IOERR;
   if (is_short && may_be_full) return base::error(base::Code::kInternal, full_disk(folder, free, e.message));
   if (e.is_full()) return base::error(base::Code::kInternal, database + ": " + system_failure(ENOSPC));

@@ -4,7 +4,7 @@
 
 namespace millrace::workers {
 
-base::Error no_far_model(const std::string& name) {
+base::Error no_remote_model(const std::string& name) {
   return base::error(base::Code::kModelNotFound,
                      "model '" + name +
                          "' is none of the providers' that the worker knows: it was there when "

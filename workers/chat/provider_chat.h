@@ -15,7 +15,7 @@ struct ChatSource {
 };
 
 // A job for a provider's model where the worker has none of that name (any more).
-base::Error no_far_model(const std::string& name);
+base::Error no_remote_model(const std::string& name);
 
 // One completion asked of a Chat on another loop than the asker's. What the asker hears it hears on its own,
 // in the same order, until it cancels or has gone.

@@ -99,7 +99,7 @@ struct MaintenanceTimer::Turn : std::enable_shared_from_this<Turn> {
         pool(blocking),
         store(data),
         moves(data),
-        upkeep(work),
+        maintenance(work),
         options(std::move(chosen)) {}
 
   const LoopLink link;
@@ -107,7 +107,7 @@ struct MaintenanceTimer::Turn : std::enable_shared_from_this<Turn> {
   base::Pool& pool;
   storage::Store& store;
   storage::JobMaintenance moves;
-  jobs::Maintenance& upkeep;
+  jobs::Maintenance& maintenance;
   const Options options;
   std::atomic<bool> far{false};      // the next round is not soon
   std::atomic<bool> waiting{false};  // between two rounds
@@ -214,7 +214,7 @@ void MaintenanceTimer::Turn::release_dead(std::vector<WorkerLock> dead) {
 // that name meanwhile.
 void MaintenanceTimer::Turn::release(std::shared_ptr<std::vector<WorkerLock>> dead, std::size_t at) {
   if (at == dead->size())
-    return upkeep.tick([self = shared_from_this()](milliseconds next) { self->end(next); });
+    return maintenance.tick([self = shared_from_this()](milliseconds next) { self->end(next); });
   const std::string name = (*dead)[at].name();
   moves.release_worker(name, jobs::kLossesMax,
                        [self = shared_from_this(), dead, at, name](const base::Result<int>& released) {
@@ -227,8 +227,8 @@ void MaintenanceTimer::Turn::release(std::shared_ptr<std::vector<WorkerLock>> de
 }
 
 MaintenanceTimer::MaintenanceTimer(net::Loop& loop, base::Pool& pool, storage::Store& store,
-                                   jobs::Maintenance& upkeep, Options options)
-    : link_(loop), turn_(std::make_shared<Turn>(link_, loop, pool, store, upkeep, std::move(options))) {}
+                                   jobs::Maintenance& maintenance, Options options)
+    : link_(loop), turn_(std::make_shared<Turn>(link_, loop, pool, store, maintenance, std::move(options))) {}
 
 MaintenanceTimer::~MaintenanceTimer() {
   stop(std::chrono::seconds(5));

@@ -59,7 +59,7 @@ class MaintenanceTimer {
   };
 
   // `upkeep`, `store` and `pool` must outlive it. The loop stays the caller's.
-  MaintenanceTimer(net::Loop& loop, base::Pool& pool, storage::Store& store, jobs::Maintenance& upkeep,
+  MaintenanceTimer(net::Loop& loop, base::Pool& pool, storage::Store& store, jobs::Maintenance& maintenance,
                    Options options);
   ~MaintenanceTimer();
 

@@ -98,7 +98,7 @@ void OcrRun::choose(base::Result<schemas::PageList> pages) {
   pages_ = std::move(*pages);
   want(pages_, task_.finished);
   const bool is_long = pages_.size() > static_cast<std::size_t>(options_.range_pages);
-  if (!is_child() && is_long && !is_far()) return split();
+  if (!is_child() && is_long && !is_remote()) return split();
   if (!is_child()) context().set_progress_total(static_cast<int>(pages_.size()), [](bool) {});
   read();
 }
@@ -123,7 +123,7 @@ void OcrRun::split() {
 }
 
 void OcrRun::read() {
-  if (is_far() && readers_.far == nullptr) return fail(no_far_model(task_.spec.model));
+  if (is_remote() && readers_.far == nullptr) return fail(no_remote_model(task_.spec.model));
   work();
 }
 
@@ -134,8 +134,8 @@ base::Result<CallbackRun::Cancel> OcrRun::recognise(std::vector<int> pages) {
     });
   };
   const bool image_data = task_.spec.include_image_base64;
-  if (is_far()) {
-    ProviderOcr::Wish wish{task_.spec.model, task_.document, std::move(pages), image_data};
+  if (is_remote()) {
+    ProviderOcr::Selection wish{task_.spec.model, task_.document, std::move(pages), image_data};
     return readers_.far->recognise(std::move(wish), on_page, on_end());
   }
   return readers_.local.recognise(

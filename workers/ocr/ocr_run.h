@@ -41,7 +41,7 @@ class OcrRun final : public PartitionedRun {
   base::Result<Cancel> recognise(std::vector<int> pages) override;
   // As it was decided at intake: whatever the models are now, the local engine reads under its own names
   // alone.
-  bool is_far() const { return task_.spec.by_provider || !schemas::is_local_ocr_model(task_.spec.model); }
+  bool is_remote() const { return task_.spec.by_provider || !schemas::is_local_ocr_model(task_.spec.model); }
   void conclude() override;
   base::Error crash_error(int page) const override;
   std::string failed_part(int page, const base::Error& error) const override;

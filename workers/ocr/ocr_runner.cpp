@@ -12,10 +12,10 @@ OcrRunner::OcrRunner(engines::OcrEngine& engine, FetchDocument fetch, Options op
 
 OcrRunner::OcrRunner(std::unique_ptr<PageReader> reader, FetchDocument fetch, Options options,
                      std::unique_ptr<ProviderOcr> far)
-    : reader_(std::move(reader)), far_(std::move(far)), fetch_(std::move(fetch)), options_(options) {}
+    : reader_(std::move(reader)), remote_(std::move(far)), fetch_(std::move(fetch)), options_(options) {}
 
 std::shared_ptr<Run> OcrRunner::start(const storage::Claimed& job, AttemptContext& context, Ended ended) {
-  auto run = std::make_shared<OcrRun>(job, context, OcrReaders{*reader_, far_.get()}, fetch_, options_,
+  auto run = std::make_shared<OcrRun>(job, context, OcrReaders{*reader_, remote_.get()}, fetch_, options_,
                                       std::move(ended));
   run->begin();
   return run;

@@ -38,7 +38,7 @@ class OcrRunner final : public Runner {
 
  private:
   std::unique_ptr<PageReader> reader_;
-  std::unique_ptr<ProviderOcr> far_;
+  std::unique_ptr<ProviderOcr> remote_;
   FetchDocument fetch_;
   Options options_;
 };

@@ -48,12 +48,12 @@ void tell(const std::vector<int>& wanted, std::vector<schemas::OcrPage> pages, c
 }
 
 // One call under way; on the source's loop only. The run holds it, not it the run.
-struct FarCall : std::enable_shared_from_this<FarCall> {
-  FarCall(ChatSource the_source, base::Pool& the_pool) : source(the_source), pool(the_pool) {}
+struct RemoteCall : std::enable_shared_from_this<RemoteCall> {
+  RemoteCall(ChatSource the_source, base::Pool& the_pool) : source(the_source), pool(the_pool) {}
 
   const ChatSource source;
   base::Pool& pool;
-  ProviderOcr::Wish wish;
+  ProviderOcr::Selection wish;
   OnPage on_page;
   std::function<void(EngineEnd)> done;
   std::weak_ptr<inference::ChatRun> run;
@@ -68,12 +68,12 @@ struct FarCall : std::enable_shared_from_this<FarCall> {
   }
   void hear(base::Result<inference::OcrEnd> answer) {
     if (over) return;
-    if (answer) return tell_aside(std::move(answer->pages));
+    if (answer) return notify_on_pool(std::move(answer->pages));
     const bool cancelled = answer.error().code == base::Code::kJobCancelled;
     end(cancelled ? cancelled_end() : failed_end(std::move(answer.error())));
   }
   // What hears of pages writes them as JSON, with pictures in them: not on a loop that serves others.
-  void tell_aside(std::vector<schemas::OcrPage> pages) {
+  void notify_on_pool(std::vector<schemas::OcrPage> pages) {
     auto told = std::make_shared<std::vector<schemas::OcrPage>>(std::move(pages));
     auto work = [self = shared_from_this(), told, wanted = wish.pages, hears = on_page] {
       auto status = guarded("ocr_pages", [&]() -> base::Status {
@@ -88,7 +88,7 @@ struct FarCall : std::enable_shared_from_this<FarCall> {
   }
 };
 
-providers::OcrCall order_of(const ProviderOcr::Wish& wish) {
+providers::OcrCall order_of(const ProviderOcr::Selection& wish) {
   providers::OcrCall order;
   order.media_type = schemas::mime(wish.document->media());
   order.bytes = [document = wish.document] { return whole_bytes(*document); };
@@ -99,9 +99,9 @@ providers::OcrCall order_of(const ProviderOcr::Wish& wish) {
 
 }  // namespace
 
-PageReader::Cancel ProviderOcr::recognise(Wish wish, std::function<void(schemas::OcrPage)> on_page,
+PageReader::Cancel ProviderOcr::recognise(Selection wish, std::function<void(schemas::OcrPage)> on_page,
                                           std::function<void(EngineEnd)> done) const {
-  auto call = std::make_shared<FarCall>(source_, pool_);
+  auto call = std::make_shared<RemoteCall>(source_, pool_);
   call->wish = std::move(wish);
   call->on_page = std::move(on_page);
   call->done = std::move(done);
@@ -109,7 +109,7 @@ PageReader::Cancel ProviderOcr::recognise(Wish wish, std::function<void(schemas:
     if (call->over) return;
     const inference::Chat& chat = call->source.chat;
     const auto model = inference::ocr_model(*chat.registry(), call->wish.model);
-    if (!model) return call->end(failed_end(no_far_model(call->wish.model)));
+    if (!model) return call->end(failed_end(no_remote_model(call->wish.model)));
     call->run = inference::Media(chat, call->pool)
                     .read(*model, order_of(call->wish),
                           [call](base::Result<inference::OcrEnd> answer) { call->hear(std::move(answer)); });

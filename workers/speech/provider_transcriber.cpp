@@ -52,7 +52,7 @@ ProviderTranscriber::Cancel ProviderTranscriber::transcribe(
                      order = order_by(spec, std::move(recording))]() mutable {
     if (call->over()) return;
     const auto model = inference::transcription_model(*source.chat.registry(), name);
-    if (!model) return call->end(no_far_model(name));
+    if (!model) return call->end(no_remote_model(name));
     call->run = inference::Media(source.chat, pool)
                     .transcribe(*model, std::move(order), [call](base::Result<inference::TranscriptEnd> end) {
                       if (!end) return call->end(std::move(end.error()));

@@ -103,7 +103,7 @@ void SttRun::transcribe_remotely() {
 }
 
 void SttRun::request_remote_pages() {
-  if (listeners_.far == nullptr) return fail(no_far_model(task_.spec.model));
+  if (listeners_.far == nullptr) return fail(no_remote_model(task_.spec.model));
   if (!context().may_start()) return end(Lost{});
   under_way(
       listeners_.far->transcribe(task_.spec, task_.recording,

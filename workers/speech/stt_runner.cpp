@@ -11,11 +11,11 @@ SttRunner::SttRunner(engines::Transcriber& engine, Options options, std::unique_
 
 SttRunner::SttRunner(std::unique_ptr<Listener> local, Options options,
                      std::unique_ptr<ProviderTranscriber> far)
-    : local_(std::move(local)), far_(std::move(far)), options_(options) {}
+    : local_(std::move(local)), remote_(std::move(far)), options_(options) {}
 
 std::shared_ptr<Run> SttRunner::start(const storage::Claimed& job, AttemptContext& context, Ended ended) {
-  auto run =
-      std::make_shared<SttRun>(job, context, SttListeners{*local_, far_.get()}, options_, std::move(ended));
+  auto run = std::make_shared<SttRun>(job, context, SttListeners{*local_, remote_.get()}, options_,
+                                      std::move(ended));
   run->begin();
   return run;
 }

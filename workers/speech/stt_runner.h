@@ -27,7 +27,7 @@ class SttRunner final : public Runner {
 
  private:
   std::unique_ptr<Listener> local_;
-  std::unique_ptr<ProviderTranscriber> far_;
+  std::unique_ptr<ProviderTranscriber> remote_;
   Options options_;
 };
 

@@ -42,10 +42,10 @@ ClaudeModel claude_model(std::string_view name) {
   return model;
 }
 
-bool ClaudeModel::at_least(int wanted_major, int wanted_minor) const {
+bool ClaudeModel::at_least(int requested_major, int requested_minor) const {
   if (is_unversioned()) return true;
-  if (!is_claude) return std::tie(wanted_major, wanted_minor) <= std::make_tuple(4, 0);
-  return std::tie(major, minor) >= std::tie(wanted_major, wanted_minor);
+  if (!is_claude) return std::tie(requested_major, requested_minor) <= std::make_tuple(4, 0);
+  return std::tie(major, minor) >= std::tie(requested_major, requested_minor);
 }
 
 ClaudeModel::Thinking ClaudeModel::thinking() const {

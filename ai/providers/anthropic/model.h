@@ -14,7 +14,7 @@ struct ClaudeModel {
 
   bool is_claude = false;    // another model behind the same API: taken for one of 4.0
   int major = 0, minor = 0;  // 0: the name does not say
-  bool at_least(int wanted_major, int wanted_minor) const;
+  bool at_least(int requested_major, int requested_minor) const;
   bool is_unversioned() const { return is_claude && major == 0; }
 
   Thinking thinking() const;

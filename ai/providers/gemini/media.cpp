@@ -205,7 +205,7 @@ class Telling {
   const ImageRequest& request_;
 };
 
-Json content_wish(const GeminiImageModel& model, const ImageRequest& request, Telling& told) {
+Json requested_content(const GeminiImageModel& model, const ImageRequest& request, Telling& told) {
   Json config = {{"responseModalities", {"IMAGE"}}};
   if (model.also_writes) config["responseModalities"] = {"TEXT", "IMAGE"};
   if (!told.image_config.empty()) config["imageConfig"] = std::move(told.image_config);
@@ -213,7 +213,7 @@ Json content_wish(const GeminiImageModel& model, const ImageRequest& request, Te
   return {{"contents", Json::array({std::move(turn)})}, {"generationConfig", std::move(config)}};
 }
 
-Json prediction_wish(const ImageRequest& request, int call, Telling& told) {
+Json requested_prediction(const ImageRequest& request, int call, Telling& told) {
   Json parameters = std::move(told.image_config);
   parameters["sampleCount"] = std::min(request.n - call * kImagenSamplesMax, kImagenSamplesMax);
   parameters["includeRaiReason"] = true;
@@ -350,7 +350,7 @@ WireRequest gemini_image_request(const Target& target, const ImageRequest& reque
   const GeminiImageModel model = gemini_image_model(target.model);
   Telling told(model, request, gemini_image_calls(target, request));
   const Json wish =
-      model.is_imagen ? prediction_wish(request, call, told) : content_wish(model, request, told);
+      model.is_imagen ? requested_prediction(request, call, told) : requested_content(model, request, told);
   WireRequest made;
   made.path = versioned_path(
       target.base_url, "/v1beta",

@@ -153,7 +153,7 @@ std::string tool_name(const json& tool) {
 }
 
 // The tool that the request wants called now; null: none.
-const json* wanted_tool(const json& body, const std::string& asked) {
+const json* requested_tool(const json& body, const std::string& asked) {
   const json& tools = asked_for(body, "tools");
   const json& choice = asked_for(body, "tool_choice");
   if (!tools.is_array() || tools.empty() || choice == "none") return nullptr;
@@ -224,7 +224,7 @@ void cut_at_stops(std::string& text, const json& stops) {
 
 schemas::ChatChoice choice_of(const json& body, const std::string& asked) {
   schemas::ChatChoice choice;
-  if (const json* tool = wanted_tool(body, asked)) {
+  if (const json* tool = requested_tool(body, asked)) {
     choice.tool_calls.push_back(call_of(*tool, asked));
     choice.finish_reason = "tool_calls";
     return choice;

@@ -65,7 +65,7 @@ bool is_name(std::string_view text, const char (&name)[N]) {
 }
 
 // Members that mean something even if they are empty: they are left to the tree then.
-bool tells_by_being_there(std::string_view name) {
+bool implied_by_presence(std::string_view name) {
   return is_name(name, "error") || is_name(name, "usage") || is_name(name, "logprobs") ||
          is_name(name, "function_call");
 }
@@ -76,7 +76,7 @@ bool each_member(const dom::element& of, Read&& read) {
   dom::object object;
   if (of.get_object().get(object) != simdjson::SUCCESS) return false;
   for (const dom::key_value_pair member : object) {
-    if (tells_by_being_there(member.key) ? member.value.is_null() : is_nothing(member.value)) continue;
+    if (implied_by_presence(member.key) ? member.value.is_null() : is_nothing(member.value)) continue;
     if (!read(member.key, member.value)) return false;
   }
   return true;

@@ -22,7 +22,7 @@ constexpr std::chrono::seconds kTroubleMax{120};
 constexpr std::chrono::seconds kFirstAnswerMax{5};
 constexpr std::size_t kIdsPerLook = 100;
 // A wait shorter than this is not reported: the gateway may be starting, or a worker may be being replaced.
-constexpr std::chrono::seconds kUnservedPatience{3};
+constexpr std::chrono::seconds kUnservedWait{3};
 constexpr const char* kCancelling = "cancelling";
 
 bool is_replay(const Client::Answer& answer) {
@@ -61,7 +61,7 @@ void Batch::place(BatchInput input) {
   document.input = std::move(input);
   document.key = fresh_key(work_.command());
   if (resume_ != nullptr) {
-    ResumeEntry& entry = noted(document);
+    ResumeEntry& entry = entry_of(document);
     std::error_code unknown;
     if (entry.status == "succeeded" && fs::exists(document.input.output, unknown))
       return skip(document.input, entry);
@@ -102,13 +102,13 @@ bool Batch::step() {
   while (!waiting_.empty() && under_way() < request_.in_flight && !fault_) {
     Document next = std::move(waiting_.front());
     waiting_.pop_front();
-    if (!hand_in(std::move(next))) break;
+    if (!submit(std::move(next))) break;
   }
-  return !fault_ && !interrupted_ && look();
+  return !fault_ && !interrupted_ && poll();
 }
 
 // Retries transient errors for kTroubleMax; any other error ends the command.
-bool Batch::ride_out(const ClientError& error) {
+bool Batch::retry_transient(const ClientError& error) {
   const auto now = std::chrono::steady_clock::now();
   if (error.exit_code == kInterrupted) {
     interrupted_ = true;
@@ -119,21 +119,21 @@ bool Batch::ride_out(const ClientError& error) {
     return false;
   }
   const auto patience = reached_ || error.exit_code != kNoConnection ? kTroubleMax : kFirstAnswerMax;
-  if (!trouble_since_) {
-    trouble_since_ = now;
+  if (!failing_since_) {
+    failing_since_ = now;
     progress_.line("Waiting up to " + std::to_string(patience.count()) + " s: " + error.message);
   }
-  if (now - *trouble_since_ > patience) fault_ = error;
+  if (now - *failing_since_ > patience) fault_ = error;
   return !fault_;
 }
 
-void Batch::answered() {
+void Batch::note_response() {
   reached_ = true;
-  trouble_since_.reset();
+  failing_since_.reset();
 }
 
 // Submits one document. False: nothing more can be submitted now.
-bool Batch::hand_in(Document document) {
+bool Batch::submit(Document document) {
   auto upload = work_.upload(document.input.file);
   if (!upload && interrupt_waits()) {  // the interrupt ended the reading of a pipe
     waiting_.push_front(std::move(document));
@@ -156,8 +156,8 @@ bool Batch::hand_in(Document document) {
                                        {"Idempotency-Key", document.key}});
   document.job = answer.reply.header("x-millrace-job");
   if (!answer.ok) return not_accepted(std::move(document), answer);
-  if (document.job.empty()) return ride_out(client_.no_gateway("a document it took has no job"));
-  answered();
+  if (document.job.empty()) return retry_transient(client_.no_gateway("a document it took has no job"));
+  note_response();
   document.from_before = is_replay(answer);
   record(document, {});
   active_[document.job] = std::move(document);
@@ -169,7 +169,7 @@ bool Batch::not_accepted(Document document, const Client::Answer& answer) {
   const ClientError& error = answer.error;
   const bool replay = is_replay(answer);
   if (replay && is_lost_job(error.code)) {
-    hand_in_anew(std::move(document));
+    submit_again(std::move(document));
     return true;
   }
   if (replay || error.exit_code == kRefused) {
@@ -177,13 +177,13 @@ bool Batch::not_accepted(Document document, const Client::Answer& answer) {
     return true;
   }
   document.job.clear();
-  if (error.exit_code == kInterrupted) cut_short_ = document.input.file.string();
+  if (error.exit_code == kInterrupted) interrupted_submission_ = document.input.file.string();
   waiting_.push_front(std::move(document));
-  ride_out(error);
+  retry_transient(error);
   return false;
 }
 
-void Batch::hand_in_anew(Document document) {
+void Batch::submit_again(Document document) {
   Document fresh;
   fresh.input = std::move(document.input);
   fresh.stamp = std::move(document.stamp);
@@ -192,27 +192,28 @@ void Batch::hand_in_anew(Document document) {
   waiting_.push_back(std::move(fresh));
 }
 
-bool Batch::look() {
+bool Batch::poll() {
   const std::vector<std::string> jobs = this->jobs();
   const std::span<const std::string> all(jobs);
   unserved_.clear();
   for (std::size_t begin = 0; begin < all.size(); begin += kIdsPerLook) {
-    if (!look_at(all.subspan(begin, std::min(kIdsPerLook, all.size() - begin)))) return false;
+    if (!poll_jobs(all.subspan(begin, std::min(kIdsPerLook, all.size() - begin)))) return false;
   }
   print_if_unserved();
   return !fault_;
 }
 
 // Polls up to a hundred submitted documents with one request.
-bool Batch::look_at(std::span<const std::string> jobs) {
+bool Batch::poll_jobs(std::span<const std::string> jobs) {
   std::string ids;
   for (const std::string& job : jobs) ids += (ids.empty() ? "" : ",") + job;
   const auto answer = client_.request("GET", "/v1/jobs?limit=" + std::to_string(kIdsPerLook) + "&ids=" + ids);
-  if (!answer.ok) return ride_out(answer.error);
+  if (!answer.ok) return retry_transient(answer.error);
   std::map<std::string, json> rows;
-  if (!answer.json->contains("items")) return ride_out(client_.no_gateway("its list of jobs has no `items`"));
+  if (!answer.json->contains("items"))
+    return retry_transient(client_.no_gateway("its list of jobs has no `items`"));
   for (const json& row : (*answer.json)["items"]) rows[row.value("id", "")] = row;
-  answered();
+  note_response();
   const auto held = std::ranges::find_if(rows, [](const auto& row) { return is_held(row.second); });
   print_if_held(held == rows.end() ? json() : held->second);
   const auto unserved = std::ranges::find_if(rows, [](const auto& row) { return is_unserved(row.second); });
@@ -249,7 +250,7 @@ void Batch::print_if_unserved() {
     return;
   }
   if (!unserved_since_) unserved_since_ = now;
-  if (unserved_printed_ || now - *unserved_since_ < kUnservedPatience) return;
+  if (unserved_printed_ || now - *unserved_since_ < kUnservedWait) return;
   unserved_printed_ = true;
   progress_.line("Waiting: " + unserved_);
 }
@@ -275,24 +276,24 @@ void Batch::update(Document& document, const json& row) {
 // Handles a document whose job has ended. "gone": retention has removed the job since the last run.
 void Batch::take(Document document, const std::string& status) {
   const bool was_ended = document.from_before && (status == "cancelled" || status == "expired");
-  if (status == "gone" || was_ended) return hand_in_anew(std::move(document));
-  auto answer = client_.fetch_as_is("/v1/jobs/" + document.job + "/result");
+  if (status == "gone" || was_ended) return submit_again(std::move(document));
+  auto answer = client_.fetch_raw("/v1/jobs/" + document.job + "/result");
   if (answer.ok) {
     const auto made = work_.read(std::move(answer.reply.body));
     if (made) return write(std::move(document), *made);
     answer.ok = false;
     answer.error = client_.no_gateway(made.error().message);
   }
-  if (document.from_before && is_lost_job(answer.error.code)) return hand_in_anew(std::move(document));
+  if (document.from_before && is_lost_job(answer.error.code)) return submit_again(std::move(document));
   const bool no_answer = answer.error.exit_code == kInterrupted || answer.error.exit_code == kNoConnection;
   const bool again = answer.error.transient && status == "succeeded";
   if (!again && !no_answer)
     return refuse(document, answer.error.code.empty() ? status : answer.error.code, answer.error.message);
-  ride_out(answer.error);
+  retry_transient(answer.error);
   active_[document.job] = std::move(document);
 }
 
-void Batch::write(Document document, const BatchWork::Made& made) {
+void Batch::write(Document document, const BatchWork::ParsedResult& made) {
   const bool to_file = !document.input.output.empty();
   DocumentEnd end;
   if (to_file) {
@@ -314,7 +315,7 @@ void Batch::write(Document document, const BatchWork::Made& made) {
   end.output = document.input.output.string();
   end.status = "succeeded";
   end.pages = document.pages_done;
-  end.message = made.complaint;
+  end.message = made.partial_error;
   report(end, style(), progress_);
 }
 
@@ -331,13 +332,13 @@ void Batch::refuse(const Document& document, const std::string& code, const std:
   report(end, style(), progress_);
 }
 
-ResumeEntry& Batch::noted(const Document& document) {
+ResumeEntry& Batch::entry_of(const Document& document) {
   return resume_->entry(document.input.file, work_.kinds().output_ending, document.stamp);
 }
 
 void Batch::record(const Document& document, const std::string& status) {
   if (resume_ == nullptr) return;
-  noted(document) = {document.stamp, document.key, document.job, status, document.pages_done};
+  entry_of(document) = {document.stamp, document.key, document.job, status, document.pages_done};
   if (const base::Status saved = resume_->save(); !saved) {
     fault_ = ClientError{kFailed, 0, {}, saved.error().message, {}, false};
   }
@@ -346,7 +347,7 @@ void Batch::record(const Document& document, const std::string& status) {
 Totals Batch::totals() const {
   Totals totals = ended_;
   totals.pages_total = totals.pages_done;
-  totals.documents_open = not_handed_in();
+  totals.documents_open = not_submitted();
   for (const auto& [job, document] : active_) {
     ++(document.pages_total > 0 ? totals.documents_counted : totals.documents_open);
     totals.pages_done += document.pages_done;

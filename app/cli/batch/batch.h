@@ -40,10 +40,10 @@ class Batch {
   // interrupt ends it.
   std::optional<ClientError> cancel_all();
   int under_way() const { return static_cast<int>(active_.size()); }
-  int not_handed_in() const { return static_cast<int>(waiting_.size()); }
+  int not_submitted() const { return static_cast<int>(waiting_.size()); }
   std::vector<std::string> jobs() const;  // ids of the submitted jobs that have not ended
   // The file whose submission was interrupted: the gateway may have its job. Empty: none.
-  const std::string& cut_short() const { return cut_short_; }
+  const std::string& interrupted_submission() const { return interrupted_submission_; }
   Totals totals() const;
   int failed() const { return ended_.documents_failed; }
 
@@ -58,22 +58,22 @@ class Batch {
   };
   void place(BatchInput input);
   void skip(const BatchInput& input, const ResumeEntry& entry);
-  bool hand_in(Document document);
+  bool submit(Document document);
   bool not_accepted(Document document, const Client::Answer& answer);
-  void hand_in_anew(Document document);
-  bool look();
-  bool look_at(std::span<const std::string> jobs);
+  void submit_again(Document document);
+  bool poll();
+  bool poll_jobs(std::span<const std::string> jobs);
   static void update(Document& document, const nlohmann::json& row);
   void print_if_held(const nlohmann::json& held);
   void print_if_unserved();
   void print_if_repeated(Document& document, const nlohmann::json& row);
   void take(Document document, const std::string& status);
-  void write(Document document, const BatchWork::Made& made);
+  void write(Document document, const BatchWork::ParsedResult& made);
   void refuse(const Document& document, const std::string& code, const std::string& message);
-  ResumeEntry& noted(const Document& document);
+  ResumeEntry& entry_of(const Document& document);
   void record(const Document& document, const std::string& status);
-  bool ride_out(const ClientError& error);
-  void answered();
+  bool retry_transient(const ClientError& error);
+  void note_response();
   ReportStyle style() const { return {work_.words(), work_.text_member(), client_.options().json}; }
 
   const BatchRequest request_;
@@ -85,9 +85,9 @@ class Batch {
   std::map<std::string, Document> active_;  // by job
   std::optional<ClientError> fault_;
   bool interrupted_ = false;
-  std::string cut_short_;
+  std::string interrupted_submission_;
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
-  std::optional<std::chrono::steady_clock::time_point> trouble_since_;
+  std::optional<std::chrono::steady_clock::time_point> failing_since_;
   bool reached_ = false;  // the gateway has answered once
   bool held_ = false;     // at the last poll, jobs waited because their queue is paused
   std::string unserved_;  // why jobs wait for a worker, as of this poll; empty: none waits

@@ -54,8 +54,8 @@ void cancel(const Run& run) {
   } else {
     progress.line("Cancelled.");
   }
-  if (!batch.cut_short().empty())
-    progress.line(batch.cut_short() + " was on its way: `" + program() + " jobs ls" +
+  if (!batch.interrupted_submission().empty())
+    progress.line(batch.interrupted_submission() + " was on its way: `" + program() + " jobs ls" +
                   gateway_options(run.options) + "` shows it if the gateway has it.");
 }
 
@@ -63,7 +63,7 @@ void cancel(const Run& run) {
 int interrupted(const Run& run) {
   const Batch& batch = run.batch;
   run.progress.line(
-      detached_text(batch.totals(), batch.under_way(), batch.not_handed_in(), run.request.output_folder));
+      detached_text(batch.totals(), batch.under_way(), batch.not_submitted(), run.request.output_folder));
   print_how_to_resume(run);
   if (run.interrupt.wait(kSecondCtrlC)) cancel(run);
   return kInterrupted;

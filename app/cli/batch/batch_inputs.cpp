@@ -163,7 +163,7 @@ void name_outputs(std::vector<BatchInput>& inputs, const fs::path& folder, const
   for (BatchInput& input : inputs) {
     fs::path name = resume.output(input.file, ending);
     const bool is_new = name.empty();
-    const bool ours = resume.knows_no_output(input.file);
+    const bool ours = resume.has_no_known_output(input.file);
     int number = uses[plain_name(input, ending)] > 1 ? 2 : 1;
     while (name.empty()) {
       const fs::path next = candidate(input, ending, number++);

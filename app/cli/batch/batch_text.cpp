@@ -104,11 +104,11 @@ std::string left_out_text(const std::map<std::string, int>& by_ending, const std
   return text + ": not " + kinds + ".";
 }
 
-std::string detached_text(const Totals& totals, int going_on, int not_handed_in, const std::string& folder) {
+std::string detached_text(const Totals& totals, int going_on, int not_submitted, const std::string& folder) {
   std::string text = "Detached: " + counted(going_on, totals.words.documents);
   text += going_on == 1 ? " goes on in the gateway" : " go on in the gateway";
-  if (not_handed_in > 0)
-    text += ", " + std::to_string(not_handed_in) + (not_handed_in == 1 ? " was" : " were") + " not handed in";
+  if (not_submitted > 0)
+    text += ", " + std::to_string(not_submitted) + (not_submitted == 1 ? " was" : " were") + " not handed in";
   if (const std::string done = so_far_text(totals, folder); !done.empty()) text += "; " + done;
   if (going_on == 0) return text + ".";
   return text + ". Ctrl-C again within 2 s cancels " + (going_on == 1 ? "it." : "them.");

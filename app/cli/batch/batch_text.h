@@ -50,7 +50,7 @@ std::string so_far_text(const Totals& totals, const std::string& folder);
 // The last line of a run. Empty if the results are not in a folder.
 std::string results_text(const Totals& totals, const std::string& folder);
 // The text after the first Ctrl-C.
-std::string detached_text(const Totals& totals, int going_on, int not_handed_in, const std::string& folder);
+std::string detached_text(const Totals& totals, int going_on, int not_submitted, const std::string& folder);
 
 // "Left out: 2 .tiff, 1 without an ending: not PDF or PNG."
 std::string left_out_text(const std::map<std::string, int>& by_ending, const std::string& kinds);

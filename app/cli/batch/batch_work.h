@@ -19,10 +19,10 @@ class BatchWork {
     std::string content_type, body;
   };
   // A parsed result.
-  struct Made {
-    std::string text;          // for standard output
-    std::optional<int> parts;  // number of pages, if the result has it
-    std::string complaint;     // error of a part of the document; empty: none
+  struct ParsedResult {
+    std::string text;           // for standard output
+    std::optional<int> parts;   // number of pages, if the result has it
+    std::string partial_error;  // error of a part of the document; empty: none
     // Writes the output file atomically. kInternal names the file that cannot be written.
     std::function<base::Status(const std::filesystem::path& output)> write;
   };
@@ -42,7 +42,7 @@ class BatchWork {
   // kNotFound: the file cannot be read.
   virtual base::Result<Upload> upload(const std::filesystem::path& file) const = 0;
   // Parses the body of a job's result. kUpstream: it is not one; the message completes "it answers, but …".
-  virtual base::Result<Made> read(std::string body) const = 0;
+  virtual base::Result<ParsedResult> read(std::string body) const = 0;
 };
 
 }  // namespace millrace::cli

@@ -30,7 +30,7 @@ class OcrWork final : public BatchWork {
   }
   std::string options() const override;
   base::Result<Upload> upload(const std::filesystem::path& file) const override;
-  base::Result<Made> read(std::string body) const override;
+  base::Result<ParsedResult> read(std::string body) const override;
 
  private:
   const OcrRequest& request_;
@@ -50,17 +50,17 @@ base::Result<BatchWork::Upload> OcrWork::upload(const std::filesystem::path& fil
   return Upload{"/v1/ocr", "application/json", request_body(request_, file, *bytes)};
 }
 
-base::Result<BatchWork::Made> OcrWork::read(std::string body) const {
+base::Result<BatchWork::ParsedResult> OcrWork::read(std::string body) const {
   auto result = std::make_shared<const nlohmann::json>(nlohmann::json::parse(body, nullptr, false));
   if (!result->is_object())
     return base::error(base::Code::kUpstream, "with something where the pages of a document are expected");
-  Made made;
+  ParsedResult made;
   made.text = markdown_of(*result);
   made.parts = result->value("usage_info", nlohmann::json::object()).value("pages_processed", 0);
   if (const int bad = failed_pages(*result); bad > 0)
-    made.complaint = std::to_string(bad) + " pages could not be read";
+    made.partial_error = std::to_string(bad) + " pages could not be read";
   else if (made.text.find_first_not_of(" \n") == std::string::npos)
-    made.complaint = "no text on " + std::string(made.parts == 1 ? "it" : "them");
+    made.partial_error = "no text on " + std::string(made.parts == 1 ? "it" : "them");
   made.write = [result, images = request_.images](const std::filesystem::path& output) {
     return write_output(*result, output, images);
   };

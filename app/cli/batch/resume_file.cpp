@@ -93,7 +93,7 @@ ResumeEntry& ResumeFile::entry(const fs::path& input, const std::string& ending,
   return entry;
 }
 
-bool ResumeFile::knows_no_output(const fs::path& input) const {
+bool ResumeFile::has_no_known_output(const fs::path& input) const {
   const auto found = inputs_.find(key_of(input));
   return found != inputs_.end() && found->second.outputs.empty();
 }

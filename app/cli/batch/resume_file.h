@@ -39,7 +39,7 @@ class ResumeFile {
   // had one entry for all formats: the first format with the same stamp gets it.
   ResumeEntry& entry(const std::filesystem::path& input, const std::string& ending, const std::string& stamp);
   // True if the input is known from a file version that did not record outputs.
-  bool knows_no_output(const std::filesystem::path& input) const;
+  bool has_no_known_output(const std::filesystem::path& input) const;
   // The output file of an input for an extension (".md"). Empty if it has none.
   std::string output(const std::filesystem::path& input, const std::string& ending) const;
   void set_output(const std::filesystem::path& input, const std::string& ending,

@@ -31,7 +31,7 @@ class TranscribeWork final : public BatchWork {
   }
   std::string options() const override;
   base::Result<Upload> upload(const std::filesystem::path& file) const override;
-  base::Result<Made> read(std::string body) const override;
+  base::Result<ParsedResult> read(std::string body) const override;
 
  private:
   std::string ending() const {
@@ -71,8 +71,8 @@ base::Result<BatchWork::Upload> TranscribeWork::upload(const std::filesystem::pa
 }
 
 // The gateway returns the transcript in the requested format.
-base::Result<BatchWork::Made> TranscribeWork::read(std::string body) const {
-  Made made;
+base::Result<BatchWork::ParsedResult> TranscribeWork::read(std::string body) const {
+  ParsedResult made;
   made.text = std::move(body);
   if (!made.text.empty() && !made.text.ends_with('\n')) made.text += '\n';
   made.write = [text = made.text](const std::filesystem::path& output) { return write_whole(output, text); };

@@ -23,7 +23,7 @@ enum class Input { kRead, kTooLong, kInterrupted };
 Input read_input(Interrupt& interrupt, std::string& to) {
   std::string piece(kInputPieceBytes, '\0');
   for (;;) {
-    if (interrupt.wait_beside(STDIN_FILENO)) return Input::kInterrupted;
+    if (interrupt.wait_on_thread(STDIN_FILENO)) return Input::kInterrupted;
     const ssize_t got = ::read(STDIN_FILENO, piece.data(), piece.size());
     if (got <= 0) return Input::kRead;
     to.append(piece, 0, static_cast<std::size_t>(got));
@@ -57,15 +57,15 @@ namespace {
 
 constexpr const char* kMockPrefix = "mock/";
 
-ChatManner manner_of(const ChatArguments& wish, std::string model) {
-  ChatManner manner;
-  manner.model = std::move(model);
-  manner.max_tokens = wish.max_tokens;
-  manner.temperature = wish.temperature;
-  manner.stream = !wish.no_stream && !wish.deferred;
-  manner.usage = wish.verbose;
-  manner.deferred = wish.deferred;
-  return manner;
+ChatRequestParameters manner_of(const ChatArguments& wish, std::string model) {
+  ChatRequestParameters parameters;
+  parameters.model = std::move(model);
+  parameters.max_tokens = wish.max_tokens;
+  parameters.temperature = wish.temperature;
+  parameters.stream = !wish.no_stream && !wish.deferred;
+  parameters.usage = wish.verbose;
+  parameters.deferred = wish.deferred;
+  return parameters;
 }
 
 // Converts the images to URLs. Returns kOk, or another exit code after printing the error.
@@ -89,8 +89,8 @@ void print_if_echo(const std::string& model, const ClientOptions& options) {
 
 int run_chat(const ChatArguments& wish, ClientOptions options) {
   Interrupt interrupt;
-  ChatExchange asking(options, interrupt, wish.verbose);
-  if (!wish.result.empty()) return asking.read_deferred(wish.result, wish.wait);
+  ChatExchange chat_exchange(options, interrupt, wish.verbose);
+  if (!wish.result.empty()) return chat_exchange.read_deferred(wish.result, wish.wait);
   if (wish.wait && !wish.deferred) return misused("--wait goes with --deferred or with --result");
   const bool conversation = wish.message.empty() && ::isatty(STDIN_FILENO) == 1;
   if (conversation && (wish.deferred || !wish.images.empty() || options.json))
@@ -101,16 +101,16 @@ int run_chat(const ChatArguments& wish, ClientOptions options) {
   int exit_code = conversation ? kOk : read_message(words, interrupt, text);
   if (exit_code == kOk) exit_code = read_images(wish, images);
   if (exit_code != kOk) return exit_code;
-  const std::string model = asking.model_for(wish.model, exit_code);
+  const std::string model = chat_exchange.model_for(wish.model, exit_code);
   if (model.empty()) return exit_code;
   print_if_echo(model, options);
-  const ChatManner manner = manner_of(wish, model);
+  const ChatRequestParameters parameters = manner_of(wish, model);
   json messages = json::array();
   if (!wish.system.empty()) messages.push_back(message_of("system", wish.system));
-  if (conversation) return talk(asking, interrupt, manner, std::move(messages));
+  if (conversation) return run_conversation(chat_exchange, interrupt, parameters, std::move(messages));
   messages.push_back(user_message(text, images));
-  if (wish.deferred) return asking.defer(manner, messages, wish.wait);
-  return asking.ask(manner, messages).exit_code;
+  if (wish.deferred) return chat_exchange.defer(parameters, messages, wish.wait);
+  return chat_exchange.ask(parameters, messages).exit_code;
 }
 
 }  // namespace millrace::cli

@@ -22,12 +22,12 @@ std::filesystem::path folder_named(const char* variable) {
   return value == nullptr ? std::filesystem::path() : std::filesystem::path(value);
 }
 
-constexpr int kLockTries = 100;
+constexpr int kLockAttempts = 100;
 constexpr int kLockAgainMs = 10;
 
 // True also if the file system has no locks. False: another process held the lock for too long.
 bool lock_history(int fd) {
-  for (int i = 0; i < kLockTries; ++i) {
+  for (int i = 0; i < kLockAttempts; ++i) {
     if (::flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return true;
     ::poll(nullptr, 0, kLockAgainMs);
   }
@@ -36,10 +36,10 @@ bool lock_history(int fd) {
 
 // The history file, open to append or read, readable only by its user. One conversation at a time holds its
 // lock, so that no line is appended to a file that another one is replacing.
-class HeldFile {
+class LockedFile {
  public:
-  HeldFile(const std::filesystem::path& file, int how) {
-    for (int i = 0; i < kLockTries && fd_ < 0; ++i) {
+  LockedFile(const std::filesystem::path& file, int how) {
+    for (int i = 0; i < kLockAttempts && fd_ < 0; ++i) {
       fd_ = ::open(file.c_str(), O_CLOEXEC | how, 0600);
       if (fd_ < 0) return;
       is_held_ = lock_history(fd_);
@@ -48,11 +48,11 @@ class HeldFile {
       ::close(std::exchange(fd_, -1));  // the file was replaced while we waited
     }
   }
-  ~HeldFile() {
+  ~LockedFile() {
     if (fd_ >= 0) ::close(fd_);
   }
-  HeldFile(const HeldFile&) = delete;
-  HeldFile& operator=(const HeldFile&) = delete;
+  LockedFile(const LockedFile&) = delete;
+  LockedFile& operator=(const LockedFile&) = delete;
 
   int fd() const { return fd_; }  // -1: no file
   bool is_held() const { return fd_ >= 0 && is_held_; }
@@ -119,7 +119,7 @@ ChatHistory::ChatHistory(std::filesystem::path file) : file_(std::move(file)) {
 
 // Another conversation may have shortened the file since it was read.
 void ChatHistory::shorten() const {
-  const HeldFile held(file_, O_RDONLY);
+  const LockedFile held(file_, O_RDONLY);
   if (!held.is_held() || !is_long(file_)) return;
   std::string text;
   for (const std::string& line : newest_lines(file_)) text.append(line).append("\n");
@@ -134,7 +134,7 @@ bool ChatHistory::add(const std::string& line) {
   if (file_.empty()) return true;
   std::error_code unwritable;
   std::filesystem::create_directories(file_.parent_path(), unwritable);
-  const HeldFile held(file_, O_WRONLY | O_APPEND | O_CREAT);
+  const LockedFile held(file_, O_WRONLY | O_APPEND | O_CREAT);
   if (held.fd() >= 0) write_text(held.fd(), line + "\n");
   return true;
 }

@@ -46,11 +46,11 @@ std::string without_controls(std::string_view text) {
 
 bool ChatPrinter::take(std::string_view event, std::string_view data) {
   if (event == "error") {
-    heard_.error = ClientError{kServerError, 0, {}, "the answer broke off", {}, false};
-    read_refusal(std::string(data), *heard_.error);
+    received_.error = ClientError{kServerError, 0, {}, "the answer broke off", {}, false};
+    read_refusal(std::string(data), *received_.error);
     return true;
   }
-  if (data == "[DONE]") return heard_.whole = true;
+  if (data == "[DONE]") return received_.whole = true;
   const json chunk = json::parse(data, nullptr, false);
   if (!chunk.is_object()) return true;
   if (show_.json) put(std::string(data) + "\n", out_);
@@ -60,15 +60,16 @@ bool ChatPrinter::take(std::string_view event, std::string_view data) {
 
 void ChatPrinter::take_whole(const json& completion) {
   if (show_.json) put(completion.dump(-1, ' ', false, json::error_handler_t::replace) + "\n", out_);
-  heard_.whole = true;
+  received_.whole = true;
   take_chunk(completion);
 }
 
 void ChatPrinter::take_chunk(const json& chunk) {
-  if (const std::string model = text_at(chunk, "model"); !model.empty()) heard_.model = model;
-  if (std::string named = text_at(chunk, "dropped_params"); !named.empty()) heard_.dropped = std::move(named);
-  if (chunk.contains("usage") && chunk["usage"].is_object()) heard_.usage = chunk["usage"];
-  if (chunk.contains("cost_usd") && chunk["cost_usd"].is_number()) heard_.cost_usd = chunk["cost_usd"];
+  if (const std::string model = text_at(chunk, "model"); !model.empty()) received_.model = model;
+  if (std::string named = text_at(chunk, "dropped_params"); !named.empty())
+    received_.dropped = std::move(named);
+  if (chunk.contains("usage") && chunk["usage"].is_object()) received_.usage = chunk["usage"];
+  if (chunk.contains("cost_usd") && chunk["cost_usd"].is_number()) received_.cost_usd = chunk["cost_usd"];
   const auto choices = chunk.find("choices");
   if (choices == chunk.end() || !choices->is_array() || choices->empty()) return;
   const json& first = choices->front();
@@ -77,37 +78,37 @@ void ChatPrinter::take_chunk(const json& chunk) {
 }
 
 void ChatPrinter::take_choice(const json& choice, const json& message) {
-  if (const std::string why = text_at(choice, "finish_reason"); !why.empty()) heard_.finish_reason = why;
-  heard_.refusal += text_at(message, "refusal");
+  if (const std::string why = text_at(choice, "finish_reason"); !why.empty()) received_.finish_reason = why;
+  received_.refusal += text_at(message, "refusal");
   const std::string said = text_at(message, "content");
-  heard_.text += said;
+  received_.text += said;
   if (show_.json) return;
-  think(text_at(message, "reasoning_content"));
-  if (!said.empty()) say(said);
+  print_reasoning(text_at(message, "reasoning_content"));
+  if (!said.empty()) print_text(said);
 }
 
-void ChatPrinter::say(const std::string& said) {
-  end_thought();
+void ChatPrinter::print_text(const std::string& said) {
+  end_reasoning();
   put(show_.terminal ? without_controls(said) : said, out_);
   line_open_ = said.back() != '\n';
 }
 
-void ChatPrinter::think(const std::string& thought) {
+void ChatPrinter::print_reasoning(const std::string& thought) {
   if (thought.empty() || !show_.reasoning) return;
   if (!thinking_ && show_.color) std::fputs(kDim, err_);
   thinking_ = true;
   put(without_controls(thought), err_);
 }
 
-void ChatPrinter::end_thought() {
+void ChatPrinter::end_reasoning() {
   if (!thinking_) return;
   thinking_ = false;
   std::fprintf(err_, "%s\n\n", show_.color ? kNormal : "");
   std::fflush(err_);
 }
 
-void ChatPrinter::settle() {
-  end_thought();
+void ChatPrinter::end_line() {
+  end_reasoning();
   if (line_open_) put("\n", out_);
   line_open_ = false;
 }

@@ -14,7 +14,7 @@ namespace millrace::cli {
 std::string without_controls(std::string_view text);
 
 // How a completion is printed.
-struct ChatShow {
+struct ChatPrintOptions {
   bool json = false;       // print each event, or the whole completion, as a line of JSON
   bool reasoning = false;  // print reasoning to `err`, dim if `color`
   bool color = false;
@@ -35,25 +35,25 @@ struct ChatReceived {
 // Prints one completion to a terminal or a pipe. One thread at a time.
 class ChatPrinter {
  public:
-  ChatPrinter(ChatShow show, std::FILE* out, std::FILE* err) : show_(show), out_(out), err_(err) {}
+  ChatPrinter(ChatPrintOptions show, std::FILE* out, std::FILE* err) : show_(show), out_(out), err_(err) {}
   // Handles one event of a stream. Always returns true (continue).
   bool take(std::string_view event, std::string_view data);
   void take_whole(const nlohmann::json& completion);
   // Ends the current output line.
-  void settle();
-  const ChatReceived& heard() const { return heard_; }
+  void end_line();
+  const ChatReceived& received() const { return received_; }
 
  private:
   void take_chunk(const nlohmann::json& chunk);
   void take_choice(const nlohmann::json& choice, const nlohmann::json& message);
-  void say(const std::string& text);
-  void think(const std::string& text);
-  void end_thought();
+  void print_text(const std::string& text);
+  void print_reasoning(const std::string& text);
+  void end_reasoning();
 
-  ChatShow show_;
+  ChatPrintOptions show_;
   std::FILE* out_;
   std::FILE* err_;
-  ChatReceived heard_;
+  ChatReceived received_;
   bool thinking_ = false, line_open_ = false;
 };
 

@@ -38,13 +38,13 @@ std::string_view image_type(std::string_view bytes) {
 
 }  // namespace
 
-std::string chat_body(const ChatManner& manner, const json& messages) {
-  json body = {{"model", manner.model}, {"messages", messages}};
-  if (manner.max_tokens) body["max_completion_tokens"] = *manner.max_tokens;
-  if (manner.temperature) body["temperature"] = *manner.temperature;
-  if (manner.deferred) body["deferred"] = true;
-  if (manner.stream) body["stream"] = true;
-  if (manner.stream && manner.usage) body["stream_options"] = {{"include_usage", true}};
+std::string chat_body(const ChatRequestParameters& parameters, const json& messages) {
+  json body = {{"model", parameters.model}, {"messages", messages}};
+  if (parameters.max_tokens) body["max_completion_tokens"] = *parameters.max_tokens;
+  if (parameters.temperature) body["temperature"] = *parameters.temperature;
+  if (parameters.deferred) body["deferred"] = true;
+  if (parameters.stream) body["stream"] = true;
+  if (parameters.stream && parameters.usage) body["stream_options"] = {{"include_usage", true}};
   return body.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
@@ -79,9 +79,9 @@ constexpr std::chrono::milliseconds kPauseMax{2'000};
 constexpr int kPending = 202;
 constexpr int kFaultsMax = 60;  // failed polls in a row; about two minutes
 
-ChatShow show_of(const ClientOptions& options) {
+ChatPrintOptions show_of(const ClientOptions& options) {
   const bool at_terminal = ::isatty(STDERR_FILENO) == 1;
-  ChatShow show;
+  ChatPrintOptions show;
   show.json = options.json;
   show.reasoning = at_terminal && !options.quiet;
   show.color =
@@ -91,16 +91,16 @@ ChatShow show_of(const ClientOptions& options) {
 }
 
 // Reports a completion that was cut or filtered, so that it is not mistaken for a complete one.
-int print_short(const ChatReceived& heard) {
-  if (!heard.refusal.empty()) {
-    std::cerr << "millrace: the model refuses: " << without_controls(heard.refusal) << '\n';
+int print_short(const ChatReceived& received) {
+  if (!received.refusal.empty()) {
+    std::cerr << "millrace: the model refuses: " << without_controls(received.refusal) << '\n';
     return kFailed;
   }
-  if (heard.finish_reason == "content_filter") {
+  if (received.finish_reason == "content_filter") {
     std::cerr << "millrace: the provider's filter ended the answer (content_filter)\n";
     return kFailed;
   }
-  if (heard.finish_reason == "length")
+  if (received.finish_reason == "length")
     std::cerr << "millrace: the answer was cut at its longest (length; --max-tokens)\n";
   return kOk;
 }
@@ -122,20 +122,20 @@ void add_header_text(std::string& to, const net::HttpReply& head, const char* na
 ChatExchange::ChatExchange(ClientOptions options, Interrupt& interrupt, bool verbose)
     : client_(std::move(options), &interrupt), interrupt_(interrupt), verbose_(verbose) {}
 
-ChatExchangeResult ChatExchange::ask(const ChatManner& manner, const json& messages) {
+ChatExchangeResult ChatExchange::ask(const ChatRequestParameters& parameters, const json& messages) {
   ChatPrinter printer(show_of(client_.options()), stdout, stderr);
   Client::Answer answer;
-  if (manner.stream) {
+  if (parameters.stream) {
     const auto take = [&printer](std::string_view, std::string_view event, std::string_view data) {
       return printer.take(event, data);
     };
-    answer = client_.ask_stream(kPath, chat_body(manner, messages), take);
+    answer = client_.request_stream(kPath, chat_body(parameters, messages), take);
   } else {
-    answer = client_.ask(kPath, chat_body(manner, messages));
+    answer = client_.ask(kPath, chat_body(parameters, messages));
     if (answer.ok) printer.take_whole(*answer.json);
   }
-  printer.settle();
-  ChatExchangeResult asked{kOk, printer.heard().text};
+  printer.end_line();
+  ChatExchangeResult asked{kOk, printer.received().text};
   if (answer.error.exit_code == kInterrupted) {
     asked.exit_code = kInterrupted;
   } else {
@@ -151,37 +151,37 @@ int ChatExchange::fail_with_advice(const ClientError& error) const {
 }
 
 int ChatExchange::deliver_end(const ChatPrinter& printer, const net::HttpReply& head) {
-  const ChatReceived& heard = printer.heard();
+  const ChatReceived& received = printer.received();
   ClientError error{kServerError, 0, {}, "the answer broke off before its end", {}, true};
-  if (heard.error) error = *heard.error;
+  if (received.error) error = *received.error;
   error.request_id = head.header("x-request-id");
-  if (heard.error || !heard.whole) return fail_with_advice(error);
+  if (received.error || !received.whole) return fail_with_advice(error);
   print_more(printer, head);
-  return print_short(heard);
+  return print_short(received);
 }
 
 // Always reports parameters that were dropped; the other details only with --verbose.
 void ChatExchange::print_more(const ChatPrinter& printer, const net::HttpReply& head) {
-  const ChatReceived& heard = printer.heard();
+  const ChatReceived& received = printer.received();
   std::string_view dropped = head.header(kDroppedHeader);
-  if (dropped.empty()) dropped = heard.dropped;
+  if (dropped.empty()) dropped = received.dropped;
   if (!dropped.empty() && !client_.options().quiet)
     std::cerr << "millrace: not told as asked: " << dropped << '\n';
   if (!verbose_) return;
   const std::string_view named = head.header("x-millrace-model");
-  std::string line = named.empty() ? heard.model : std::string(named);
-  if (heard.usage.is_object())
-    line += " · " + count_of(heard.usage, "prompt_tokens") + " + " +
-            count_of(heard.usage, "completion_tokens") + " tokens";
+  std::string line = named.empty() ? received.model : std::string(named);
+  if (received.usage.is_object())
+    line += " · " + count_of(received.usage, "prompt_tokens") + " + " +
+            count_of(received.usage, "completion_tokens") + " tokens";
   add_header_text(line, head, "x-millrace-attempts", " · attempt ", "");
   add_header_text(line, head, "x-millrace-cost-usd", " · $", "");
-  if (heard.cost_usd) line += " · $" + schemas::dollars(*heard.cost_usd);
+  if (received.cost_usd) line += " · $" + schemas::dollars(*received.cost_usd);
   add_header_text(line, head, "x-request-id", " · request ", "");
   std::cerr << line << '\n';
 }
 
-int ChatExchange::defer(const ChatManner& manner, const json& messages, bool wait) {
-  const auto answer = client_.request("POST", kPath, chat_body(manner, messages), fresh_key_header());
+int ChatExchange::defer(const ChatRequestParameters& parameters, const json& messages, bool wait) {
+  const auto answer = client_.request("POST", kPath, chat_body(parameters, messages), fresh_key_header());
   if (!answer.ok) return fail_with_advice(answer.error);
   const std::string id = answer.json->value("request_id", "");
   if (id.empty()) return fail(client_.no_gateway("its answer names no `request_id`"));
@@ -229,7 +229,7 @@ int ChatExchange::await(const std::string& request_id, int faults_left) {
 int ChatExchange::show_whole(const Client::Answer& answer) {
   ChatPrinter printer(show_of(client_.options()), stdout, stderr);
   printer.take_whole(*answer.json);
-  printer.settle();
+  printer.end_line();
   return deliver_end(printer, answer.reply);
 }
 

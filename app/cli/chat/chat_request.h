@@ -13,7 +13,7 @@
 namespace millrace::cli {
 
 // Parameters of a completion. Absent ones are left to the model.
-struct ChatManner {
+struct ChatRequestParameters {
   std::string model = {};
   std::optional<int> max_tokens = {};
   std::optional<double> temperature = {};
@@ -21,7 +21,7 @@ struct ChatManner {
   bool usage = false;  // for a stream: request token usage
   bool deferred = false;
 };
-std::string chat_body(const ChatManner& manner, const nlohmann::json& messages);
+std::string chat_body(const ChatRequestParameters& parameters, const nlohmann::json& messages);
 
 nlohmann::json message_of(const char* role, const std::string& text);
 // A user message; `image_urls` precede the text.
@@ -48,9 +48,9 @@ class ChatExchange {
   ChatExchange(ClientOptions options, Interrupt& interrupt, bool verbose);
 
   // Sends one request. kInterrupted: Ctrl-C stopped it; the gateway cancels the provider's request.
-  ChatExchangeResult ask(const ChatManner& manner, const nlohmann::json& messages);
+  ChatExchangeResult ask(const ChatRequestParameters& parameters, const nlohmann::json& messages);
   // Submits a deferred request and prints its id, or waits for the completion and prints that.
-  int defer(const ChatManner& manner, const nlohmann::json& messages, bool wait);
+  int defer(const ChatRequestParameters& parameters, const nlohmann::json& messages, bool wait);
   // Prints a deferred completion if it is ready. Otherwise waits for it, at a terminal or with `wait`; in any
   // other case returns kNotYet. Ctrl-C stops waiting and does not cancel the request. While it waits, it
   // retries if the gateway is temporarily unreachable.

@@ -80,7 +80,7 @@ class PlainLines final : public ChatLines {
         buffer_.erase(0, end + 1);
         return End::kLine;
       }
-      if (interrupt_.wait_beside(STDIN_FILENO)) return buffer_.clear(), End::kInterrupted;
+      if (interrupt_.wait_on_thread(STDIN_FILENO)) return buffer_.clear(), End::kInterrupted;
       std::array<char, kLineBytes> piece;
       const ssize_t got = ::read(STDIN_FILENO, piece.data(), piece.size());
       if (got <= 0) return last(line);
@@ -175,7 +175,7 @@ class EditedLines final : public ChatLines {
     EditedLines& self = of(editor);
     std::mbstate_t state{};
     for (;;) {
-      if (self.interrupt_.wait_beside(STDIN_FILENO)) {
+      if (self.interrupt_.wait_on_thread(STDIN_FILENO)) {
         self.interrupted_ = true;
         errno = EINTR;
         return -1;
@@ -239,9 +239,10 @@ bool is_hopeless(int exit_code) {
 
 class Conversation {
  public:
-  Conversation(ChatExchange& asking, Interrupt& interrupt, const ChatManner& manner, json messages)
-      : asking_(asking),
-        manner_(manner),
+  Conversation(ChatExchange& chat_exchange, Interrupt& interrupt, const ChatRequestParameters& parameters,
+               json messages)
+      : chat_exchange_(chat_exchange),
+        manner_(parameters),
         messages_(std::move(messages)),
         history_(chat_history_file()),
         lines_(chat_lines(interrupt, history_)) {}
@@ -297,7 +298,7 @@ class Conversation {
   void ask(const std::string& question) {
     if (question.find_first_not_of(kBlanks) == std::string::npos) return;
     messages_.push_back(message_of("user", question));
-    const ChatExchangeResult asked = asking_.ask(manner_, messages_);
+    const ChatExchangeResult asked = chat_exchange_.ask(manner_, messages_);
     if (!asked.text.empty()) {
       messages_.push_back(message_of("assistant", asked.text));
     } else {
@@ -307,8 +308,8 @@ class Conversation {
     if (!answered_ && is_hopeless(asked.exit_code)) end_ = asked.exit_code;
   }
 
-  ChatExchange& asking_;
-  const ChatManner& manner_;
+  ChatExchange& chat_exchange_;
+  const ChatRequestParameters& manner_;
   json messages_;
   ChatHistory history_;
   std::unique_ptr<ChatLines> lines_;
@@ -320,8 +321,9 @@ class Conversation {
 
 }  // namespace
 
-int talk(ChatExchange& asking, Interrupt& interrupt, const ChatManner& manner, json messages) {
-  return Conversation(asking, interrupt, manner, std::move(messages)).run();
+int run_conversation(ChatExchange& chat_exchange, Interrupt& interrupt,
+                     const ChatRequestParameters& parameters, json messages) {
+  return Conversation(chat_exchange, interrupt, parameters, std::move(messages)).run();
 }
 
 }  // namespace millrace::cli

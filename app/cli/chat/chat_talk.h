@@ -52,6 +52,7 @@ std::unique_ptr<ChatLines> edited_lines(Interrupt& interrupt, ChatHistory& histo
 // ends with kInterrupted. If a request fails, its error is printed and its message is dropped. Before the
 // first response, an error that no other message can fix (key, model, connection) ends the conversation with
 // its exit code. `messages` precede the first one.
-int talk(ChatExchange& asking, Interrupt& interrupt, const ChatManner& manner, nlohmann::json messages);
+int run_conversation(ChatExchange& chat_exchange, Interrupt& interrupt,
+                     const ChatRequestParameters& parameters, nlohmann::json messages);
 
 }  // namespace millrace::cli

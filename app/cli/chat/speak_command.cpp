@@ -75,7 +75,7 @@ void print_spoken(const SpeakArguments& wish, const ClientOptions& options, cons
 
 int print_speech(Client& client, std::string body) {
   bool written = true;
-  const auto answer = client.ask_bytes(kSpeechPath, std::move(body), [&](std::string_view bytes) {
+  const auto answer = client.request_bytes(kSpeechPath, std::move(body), [&](std::string_view bytes) {
     return written = std::fwrite(bytes.data(), 1, bytes.size(), stdout) == bytes.size();
   });
   written = std::fflush(stdout) == 0 && written;
@@ -89,7 +89,7 @@ int write_speech(Client& client, const SpeakArguments& wish, std::string body, b
   bool written = true;
   std::size_t size = 0;
   std::string wav;
-  const auto answer = client.ask_bytes(kSpeechPath, std::move(body), [&](std::string_view bytes) {
+  const auto answer = client.request_bytes(kSpeechPath, std::move(body), [&](std::string_view bytes) {
     size += bytes.size();
     if (is_wav) wav.append(bytes);
     return written = is_wav || file->write(bytes);

@@ -18,9 +18,9 @@ namespace {
 constexpr std::size_t kTypeColumns = 9;
 
 // The members of an event's data that no sentence has used yet.
-class Said {
+class UnusedMembers {
  public:
-  explicit Said(json data) : data_(std::move(data)) {}
+  explicit UnusedMembers(json data) : data_(std::move(data)) {}
 
   bool has(const char* name) const { return data_.contains(name); }
   std::string take(const char* name) {
@@ -44,7 +44,7 @@ class Said {
   json data_;
 };
 
-std::string of_queued(Said& said) {
+std::string of_queued(UnusedMembers& said) {
   struct Why {
     std::string_view reason, sentence;
   };
@@ -60,14 +60,14 @@ std::string of_queued(Said& said) {
   return reason;
 }
 
-std::string of_waking(Said&) { return "it waits until its machine is awake"; }
+std::string of_waking(UnusedMembers&) { return "it waits until its machine is awake"; }
 
-std::string of_running(Said& said) {
+std::string of_running(UnusedMembers& said) {
   if (said.has("message")) return said.take("message");
   return said.has("attempt") ? "attempt " + said.take("attempt") + " begins" : "";
 }
 
-std::string of_retry(Said& said) {
+std::string of_retry(UnusedMembers& said) {
   std::string out = said.has("message") ? said.take_error() : "";
   const auto add = [&](const std::string& text) { out += (out.empty() ? "" : "; ") + text; };
   if (said.has("attempt")) add("attempt " + said.take("attempt") + " failed");
@@ -75,26 +75,28 @@ std::string of_retry(Said& said) {
   return out;
 }
 
-std::string of_waiting(Said& said) {
+std::string of_waiting(UnusedMembers& said) {
   if (!said.has("children")) return "";
   const std::string parts = said.take("children");
   return "it is read in " + parts + (parts == "1" ? " part" : " parts");
 }
 
-std::string of_page(Said& said) { return said.has("index") ? "page " + said.take("index") + " is read" : ""; }
+std::string of_page(UnusedMembers& said) {
+  return said.has("index") ? "page " + said.take("index") + " is read" : "";
+}
 
-std::string of_piece(Said& said) {
+std::string of_piece(UnusedMembers& said) {
   return said.has("index") ? "piece " + said.take("index") + " is written down" : "";
 }
 
-std::string of_progress(Said& said) {
+std::string of_progress(UnusedMembers& said) {
   if (!said.has("done") || !said.has("total")) return "";
   const std::string done = said.take("done");
   return done + " of " + said.take("total") + " done";
 }
 
 // The output as it was written, without its last newline.
-std::string of_output(Said& said) {
+std::string of_output(UnusedMembers& said) {
   if (!said.has("chunk")) return "";
   std::string chunk = said.take("chunk");
   if (said.has("encoding") && said.take("encoding") == "base64") {
@@ -106,11 +108,11 @@ std::string of_output(Said& said) {
   return chunk;
 }
 
-std::string of_error(Said& said) { return said.has("message") ? said.take_error() : ""; }
+std::string of_error(UnusedMembers& said) { return said.has("message") ? said.take_error() : ""; }
 
 struct Sentence {
   std::string_view type;
-  std::string (*of)(Said& said);
+  std::string (*of)(UnusedMembers& said);
 };
 constexpr std::array kSentences{
     Sentence{"queued", &of_queued},   Sentence{"wake_in_progress", &of_waking},
@@ -122,7 +124,7 @@ constexpr std::array kSentences{
 
 std::string what(std::string_view type, const json& data) {
   if (!data.is_object()) return plain(data);
-  Said said(data);
+  UnusedMembers said(data);
   for (const Sentence& sentence : kSentences) {
     if (sentence.type != type) continue;
     std::string text = said.with_rest(sentence.of(said));
@@ -158,7 +160,7 @@ std::string queued_reason(const json& event) {
   if (!event.is_object() || text_at(event, "type") != "queued") return {};
   const json data = event.value("data", json());
   if (!data.is_object() || !data.contains("reason")) return {};
-  Said said(data);
+  UnusedMembers said(data);
   return of_queued(said);
 }
 

@@ -175,7 +175,7 @@ bool comes_in_parts(const json& job) {
 }
 
 // The job's progress in words: "queued: no worker has begun it yet", "running, 3/12".
-std::string standing_of(Client& client, const json& job) {
+std::string progress_of(Client& client, const json& job) {
   const std::string why = why_it_waits(client, job);
   const std::string done = progress_text(job);
   return text_at(job, "status") + (why.empty() ? "" : ": " + why) + (done == "-" ? "" : ", " + done);
@@ -184,7 +184,7 @@ std::string standing_of(Client& client, const json& job) {
 int print_not_yet(Client& client, const JobResultRequest& request) {
   const auto job = client.request("GET", "/v1/jobs/" + percent_encoded(request.job));
   if (!job.ok) return fail(job.error);
-  std::cerr << "millrace: not yet (" << standing_of(client, *job.json) << ")\n";
+  std::cerr << "millrace: not yet (" << progress_of(client, *job.json) << ")\n";
   const std::string options = gateway_options(client.options());
   std::cerr << "`" << program() << " jobs tail " << request.job << options << "` waits for it";
   if (comes_in_parts(*job.json) && !request.partial) std::cerr << "; --partial shows what there is so far";
@@ -212,7 +212,7 @@ int write_result(const std::string& output, const std::string& result, const Cli
 
 int jobs_result(const JobResultRequest& request, ClientOptions options) {
   Client client(std::move(options));
-  const auto answer = client.fetch_as_is(result_path(request));
+  const auto answer = client.fetch_raw(result_path(request));
   const bool is_of_a_job = !answer.reply.header("x-millrace-job").empty();
   if (answer.reply.status == kNotThere && is_of_a_job) return print_not_yet(client, request);
   if (!answer.ok) return fail(answer.error);

@@ -56,7 +56,7 @@ std::string slots_text(const json& worker) {
 }
 
 // The time of the gateway's response by the gateway's clock: the worker's last heartbeat plus its age.
-std::optional<base::WallTime> asked_at(const json& worker) {
+std::optional<base::WallTime> requested_at(const json& worker) {
   base::WallTime seen;
   const auto age = worker.find("heartbeat_age_seconds");
   if (age == worker.end() || !age->is_number() || !base::parse_rfc3339(text_at(worker, "seen_at"), seen))
@@ -77,7 +77,7 @@ std::optional<base::WallTime> oldest_lease(const json& worker) {
 // "3, oldest 12s": the number of leases that the worker holds and the age of the oldest one.
 std::string leases_text(const json& worker) {
   std::string held = count_at(worker, "leases_held");
-  const auto now = asked_at(worker), since = oldest_lease(worker);
+  const auto now = requested_at(worker), since = oldest_lease(worker);
   if (!now || !since) return held;
   const auto age = std::chrono::duration_cast<std::chrono::milliseconds>(*now - *since);
   return held + ", oldest " + base::short_duration(age);
@@ -129,21 +129,21 @@ using nlohmann::json;
 namespace {
 
 // A kind of object that is listed and acted on: queues or workers.
-struct HousePart {
+struct ObjectKind {
   const char* path;
   const char* words;  // for error texts: "its list of …"
   std::string (*header)();
   std::string (*row)(const json& one);
 };
-constexpr HousePart kQueues{"/v1/admin/queues", "queues", &queue_header, &queue_row};
-constexpr HousePart kWorkers{"/v1/admin/workers", "workers", &worker_header, &worker_row};
-constexpr HousePart kDead{"/v1/admin/dead", "dead jobs", &dead_header, &dead_row};
+constexpr ObjectKind kQueues{"/v1/admin/queues", "queues", &queue_header, &queue_row};
+constexpr ObjectKind kWorkers{"/v1/admin/workers", "workers", &worker_header, &worker_row};
+constexpr ObjectKind kDead{"/v1/admin/dead", "dead jobs", &dead_header, &dead_row};
 
-void print_one(const Client& client, const HousePart& part, const json& one) {
+void print_one(const Client& client, const ObjectKind& part, const json& one) {
   std::cout << (client.options().json ? one.dump() : part.row(one)) << '\n';
 }
 
-int list_all(const HousePart& part, ClientOptions options) {
+int list_all(const ObjectKind& part, ClientOptions options) {
   Client client(std::move(options));
   const auto answer = client.request("GET", part.path);
   if (!answer.ok) return fail(answer.error);
@@ -156,8 +156,8 @@ int list_all(const HousePart& part, ClientOptions options) {
 }
 
 // Sends the same request for each name and prints the result; the last error decides the exit code.
-int tell_each(const HousePart& part, const std::vector<std::string>& names, const char* act,
-              ClientOptions options) {
+int print_each(const ObjectKind& part, const std::vector<std::string>& names, const char* act,
+               ClientOptions options) {
   Client client(std::move(options));
   int exit_code = kOk;
   for (const std::string& name : names) {
@@ -177,17 +177,17 @@ int tell_each(const HousePart& part, const std::vector<std::string>& names, cons
 int queues_ls(ClientOptions options) { return list_all(kQueues, std::move(options)); }
 
 int queues_pause(const std::vector<std::string>& kinds, ClientOptions options) {
-  return tell_each(kQueues, kinds, "pause", std::move(options));
+  return print_each(kQueues, kinds, "pause", std::move(options));
 }
 
 int queues_resume(const std::vector<std::string>& kinds, ClientOptions options) {
-  return tell_each(kQueues, kinds, "resume", std::move(options));
+  return print_each(kQueues, kinds, "resume", std::move(options));
 }
 
 int workers_ls(ClientOptions options) { return list_all(kWorkers, std::move(options)); }
 
 int workers_drain(const std::vector<std::string>& names, ClientOptions options) {
-  return tell_each(kWorkers, names, "drain", std::move(options));
+  return print_each(kWorkers, names, "drain", std::move(options));
 }
 
 int jobs_dead(ClientOptions options) { return list_all(kDead, std::move(options)); }

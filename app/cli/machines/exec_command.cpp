@@ -28,7 +28,7 @@ using nlohmann::json;
 namespace {
 
 // Longer than a live worker needs to start an execution.
-constexpr std::chrono::seconds kQueuedPatience{2};
+constexpr std::chrono::seconds kQueuedWait{2};
 constexpr int kInvalidStatus = 422;
 
 // Prints what happens to an execution that Ctrl-C left before its end.
@@ -109,7 +109,7 @@ void print_more(Client& client, const std::string& path, const std::string& id, 
 
 // Reports a validation error of the gateway with our flag names.
 int refused(ClientError error) {
-  if (error.status == kInvalidStatus) error.message = in_flag_words(error.message);
+  if (error.status == kInvalidStatus) error.message = with_flag_names(error.message);
   return fail(error);
 }
 
@@ -121,10 +121,10 @@ ExecEnd follow_patiently(const std::string& path, const std::string& status, con
   const bool silent = options.quiet || options.json;
   WaitingLine waking("waking the machine…", options.quiet);
   DelayedLine asleep("millrace: " + id + " waits for its machine, which a worker wakes; " + doctor,
-                     kQueuedPatience, silent || moves_cursor(STDERR_FILENO));
+                     kQueuedWait, silent || moves_cursor(STDERR_FILENO));
   DelayedLine queued(
       "millrace: " + id + " is queued: it waits for a worker with a free slot of kind exec; " + doctor,
-      kQueuedPatience, silent);
+      kQueuedWait, silent);
   const auto tell = [&](std::string_view now) {
     const bool is_waking = now == "wake_in_progress";
     is_waking ? waking.show() : waking.clear();
@@ -200,7 +200,7 @@ std::optional<std::string> read_input(const std::string& path) {
 }
 
 // Replaces the field name at the start of one problem: "body.cwd: …", "cwd: …", "env.NAME: …".
-std::string problem_in_flag_words(std::string_view problem) {
+std::string problem_with_flag_name(std::string_view problem) {
   const std::string_view named = problem.starts_with(kBody) ? problem.substr(kBody.size()) : problem;
   const std::size_t end = named.find_first_of(":.");
   for (const FlagWord& word : kFlagWords) {
@@ -236,11 +236,11 @@ json exec_body(const ExecRequest& request, std::string& problem) {
   return body;
 }
 
-std::string in_flag_words(std::string_view message) {
+std::string with_flag_names(std::string_view message) {
   std::string out;
   for (;;) {
     const std::size_t end = message.find(kBetween);
-    out += problem_in_flag_words(message.substr(0, end));
+    out += problem_with_flag_name(message.substr(0, end));
     if (end == std::string_view::npos) return out;
     out += kBetween;
     message.remove_prefix(end + kBetween.size());
@@ -257,7 +257,7 @@ int exit_code_of(const ExecEnd& end, bool exit_status) {
   if (end.status == "cancelled" && end.interrupted) return kInterrupted;
   if (!exit_status) return kFailed;
   if (ended_by_itself(end)) return end.signal != 0 ? kSignalBase + end.signal : end.exit_code;
-  return end.error_code == "execution_timed_out" ? kTimedOut : kNoEndOfItsOwn;
+  return end.error_code == "execution_timed_out" ? kTimedOut : kNoExitCode;
 }
 
 using nlohmann::json;

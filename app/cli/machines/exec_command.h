@@ -41,13 +41,13 @@ nlohmann::json exec_body(const ExecRequest& request, std::string& problem);
 
 // Replaces field names in a validation error of the gateway with flag names: "cwd: …; body.timeout_ms: …"
 // becomes "--cwd: …; --timeout: …". Problems without a field name stay unchanged.
-std::string in_flag_words(std::string_view message);
+std::string with_flag_names(std::string_view message);
 
 // Exit codes of `exec run --exit-status` if the command has no exit code of its own, as in timeout(1) and
 // docker. The values of ExitCode keep their meaning.
 inline constexpr int kTimedOut = 124;
-inline constexpr int kNoEndOfItsOwn = 125;  // not started, lost, or cancelled by another client
-inline constexpr int kSignalBase = 128;     // plus the signal number, as in shells
+inline constexpr int kNoExitCode = 125;  // not started, lost, or cancelled by another client
+inline constexpr int kSignalBase = 128;  // plus the signal number, as in shells
 
 // The exit code for an execution that was followed. Without `exit_status`, an execution that did not succeed
 // gives kFailed. If Ctrl-C cancelled it, kInterrupted in both cases. If its end is unknown, its `failure`.

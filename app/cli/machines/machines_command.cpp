@@ -148,7 +148,7 @@ constexpr const char* kAsleep = "sleeping";
 
 std::string path_of(const std::string& id) { return "/v1/machines/" + percent_encoded(id); }
 
-json body_of(const MachineWish& wish) {
+json body_of(const MachineArguments& wish) {
   json body = json::object();
   if (wish.name) body["name"] = *wish.name;
   if (wish.vcpu) body["vcpu"] = *wish.vcpu;
@@ -195,9 +195,9 @@ struct Wait {
 };
 
 // False: the time-out is not a valid duration.
-bool prepare(const MachineWait& patience, Wait& wait) {
-  const auto limit = base::parse_duration(patience.timeout);
-  if (patience.wait) wait.interrupt.emplace();
+bool prepare(const MachineWait& wait_options, Wait& wait) {
+  const auto limit = base::parse_duration(wait_options.timeout);
+  if (wait_options.wait) wait.interrupt.emplace();
   wait.limit = limit.value_or(wait.limit);
   if (!limit) std::cerr << "millrace: --wait-timeout wants a time such as 5m, 90s or 500ms\n";
   return limit.has_value();
@@ -205,9 +205,9 @@ bool prepare(const MachineWait& patience, Wait& wait) {
 
 // Sends all requests first, so that the machines change at the same time.
 int act_on_all(const std::vector<std::string>& machines, const Call& act, const char* phase,
-               const MachineWait& patience, ClientOptions options) {
+               const MachineWait& wait_options, ClientOptions options) {
   Wait wait;
-  if (!prepare(patience, wait)) return kUsage;
+  if (!prepare(wait_options, wait)) return kUsage;
   if (!wait.interrupt) return each(machines, std::move(options), act);
   Client client(std::move(options), &*wait.interrupt);
   int exit_code = kOk;
@@ -264,9 +264,9 @@ int machines_show(const std::string& wanted, ClientOptions options) {
   return kOk;
 }
 
-int machines_create(const MachineWish& wish, const MachineWait& patience, ClientOptions options) {
+int machines_create(const MachineArguments& wish, const MachineWait& wait_options, ClientOptions options) {
   Wait wait;
-  if (!prepare(patience, wait)) return kUsage;
+  if (!prepare(wait_options, wait)) return kUsage;
   Client client(std::move(options), wait.interrupt ? &*wait.interrupt : nullptr);
   const auto answer = client.request("POST", "/v1/machines", body_of(wish).dump(), fresh_key_header());
   if (!answer.ok) return fail(answer.error);
@@ -278,7 +278,7 @@ int machines_create(const MachineWish& wish, const MachineWait& patience, Client
   return exit_code;
 }
 
-int machines_change(const std::string& wanted, const MachineWish& wish, ClientOptions options) {
+int machines_change(const std::string& wanted, const MachineArguments& wish, ClientOptions options) {
   const json body = body_of(wish);
   if (body.empty()) {
     std::cerr << "millrace: nothing is to be changed; say what, as in --autosleep 15m\n";
@@ -289,23 +289,23 @@ int machines_change(const std::string& wanted, const MachineWish& wish, ClientOp
   });
 }
 
-int machines_sleep(const std::vector<std::string>& machines, const MachineWait& patience,
+int machines_sleep(const std::vector<std::string>& machines, const MachineWait& wait_options,
                    ClientOptions options) {
-  return act_on_all(machines, posting("sleep"), kAsleep, patience, std::move(options));
+  return act_on_all(machines, posting("sleep"), kAsleep, wait_options, std::move(options));
 }
 
-int machines_wake(const std::vector<std::string>& machines, const MachineWait& patience,
+int machines_wake(const std::vector<std::string>& machines, const MachineWait& wait_options,
                   ClientOptions options) {
-  return act_on_all(machines, posting("wake"), kAwake, patience, std::move(options));
+  return act_on_all(machines, posting("wake"), kAwake, wait_options, std::move(options));
 }
 
-int machines_reboot(const std::vector<std::string>& machines, bool force, const MachineWait& patience,
+int machines_reboot(const std::vector<std::string>& machines, bool force, const MachineWait& wait_options,
                     ClientOptions options) {
-  return act_on_all(machines, posting("reboot", force ? R"({"force":true})" : ""), kAwake, patience,
+  return act_on_all(machines, posting("reboot", force ? R"({"force":true})" : ""), kAwake, wait_options,
                     std::move(options));
 }
 
-int machines_rm(const std::vector<std::string>& machines, bool yes, const MachineWait& patience,
+int machines_rm(const std::vector<std::string>& machines, bool yes, const MachineWait& wait_options,
                 ClientOptions options) {
   if (!yes && (::isatty(STDIN_FILENO) == 0 || ::isatty(STDERR_FILENO) == 0)) {
     std::cerr << "millrace: `machines rm` destroys the disk as well; without a terminal it needs --yes\n";
@@ -318,7 +318,7 @@ int machines_rm(const std::vector<std::string>& machines, bool yes, const Machin
   const Call destroy = [](Client& client, const std::string& path) {
     return client.request("DELETE", path, {}, fresh_key_header());
   };
-  return act_on_all(machines, destroy, kGone, patience, std::move(options));
+  return act_on_all(machines, destroy, kGone, wait_options, std::move(options));
 }
 
 }  // namespace millrace::cli

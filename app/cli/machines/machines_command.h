@@ -30,7 +30,7 @@ int wait_for_phase(Client& client, Interrupt& interrupt, const std::string& phas
                    std::chrono::milliseconds limit, nlohmann::json& machine);
 
 // Properties that `machines create` sets and `machines change` changes. Absent: the default, or unchanged.
-struct MachineWish {
+struct MachineArguments {
   std::optional<std::string> name;
   std::optional<double> vcpu;
   std::optional<int> memory_mib, storage_gib;
@@ -50,18 +50,18 @@ struct MachineWait {
 int machines_ls(ClientOptions options);  // sorted by name
 int machines_show(const std::string& machine, ClientOptions options);
 // Without --json, prints only the id, and before it waits.
-int machines_create(const MachineWish& wish, const MachineWait& patience, ClientOptions options);
-int machines_change(const std::string& machine, const MachineWish& wish, ClientOptions options);
-int machines_sleep(const std::vector<std::string>& machines, const MachineWait& patience,
+int machines_create(const MachineArguments& wish, const MachineWait& wait_options, ClientOptions options);
+int machines_change(const std::string& machine, const MachineArguments& wish, ClientOptions options);
+int machines_sleep(const std::vector<std::string>& machines, const MachineWait& wait_options,
                    ClientOptions options);
-int machines_wake(const std::vector<std::string>& machines, const MachineWait& patience,
+int machines_wake(const std::vector<std::string>& machines, const MachineWait& wait_options,
                   ClientOptions options);
 // `force`: running executions are cancelled first.
-int machines_reboot(const std::vector<std::string>& machines, bool force, const MachineWait& patience,
+int machines_reboot(const std::vector<std::string>& machines, bool force, const MachineWait& wait_options,
                     ClientOptions options);
 // Destroys machines and their disks. Without `yes` it asks for confirmation on a terminal and fails elsewhere
 // (kUsage).
-int machines_rm(const std::vector<std::string>& machines, bool yes, const MachineWait& patience,
+int machines_rm(const std::vector<std::string>& machines, bool yes, const MachineWait& wait_options,
                 ClientOptions options);
 
 }  // namespace millrace::cli

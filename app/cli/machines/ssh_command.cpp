@@ -137,7 +137,7 @@ namespace {
 using Steady = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kWheelTurn{100};
-constexpr std::chrono::seconds kWorkerPatience{5};
+constexpr std::chrono::seconds kWorkerWait{5};
 constexpr int kLostAnswersMax = 30;  // lost responses in a row while the machine wakes
 constexpr const char* kKeyName = "id";
 constexpr const char* kCertificateName = "id-cert.pub";
@@ -182,7 +182,7 @@ class Session {
   // Printed once, if the machine takes longer than it would with a running worker.
   void print_worker_hint(WaitingLine& line) {
     const ClientOptions& options = client_.options();
-    if (options.quiet || options.json || told_ || Steady::now() - begun_ < kWorkerPatience) return;
+    if (options.quiet || options.json || told_ || Steady::now() - begun_ < kWorkerWait) return;
     told_ = true;
     line.clear();
     std::cerr << "millrace: the session waits for the machine and its worker; `" << program()
@@ -209,7 +209,7 @@ class Session {
   bool wait(std::chrono::milliseconds time, WaitingLine& line) {
     const auto until = Steady::now() + time;
     for (auto left = time; left.count() > 0;) {
-      line.turn();
+      line.spin();
       if (interrupt_.wait(std::min(left, kWheelTurn))) return true;
       left = std::chrono::ceil<std::chrono::milliseconds>(until - Steady::now());
     }

@@ -31,7 +31,7 @@ void Resolvers::ask(std::string host, std::function<void(Addresses)> done) {
   waiting_.push_back({std::move(host), std::move(done)});
   if (waiting_.size() > free_ && threads_.size() < kThreadsMax)
     threads_.emplace_back([this](const std::stop_token& stop) { run(stop); });
-  asked_.notify_one();
+  pending_.notify_one();
 }
 
 void Resolvers::run(const std::stop_token& stop) {
@@ -39,7 +39,7 @@ void Resolvers::run(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   while (true) {
     ++free_;
-    const bool has_work = asked_.wait(lock, stop, [this] { return !waiting_.empty(); });
+    const bool has_work = pending_.wait(lock, stop, [this] { return !waiting_.empty(); });
     --free_;
     if (!has_work || stop.stop_requested()) return;
     const Question question = std::move(waiting_.front());
@@ -101,7 +101,7 @@ NameLookup::Addresses NameLookup::known(std::string_view host, std::uint16_t por
 }
 
 void NameLookup::look_up(const std::string& host, std::uint16_t port, std::function<void(Addresses)> done) {
-  std::vector<Asker>& askers = asked_[host];
+  std::vector<Asker>& askers = pending_[host];
   askers.push_back({port, std::move(done)});
   if (askers.size() > 1) return;
   resolvers_.ask(host, [this, &impl = impl_, alive = std::weak_ptr(alive_), host](Addresses found) {
@@ -113,7 +113,7 @@ void NameLookup::look_up(const std::string& host, std::uint16_t port, std::funct
 
 void NameLookup::answer(const std::string& host, const Addresses& addresses) {
   remember(host, addresses);
-  const auto askers = asked_.extract(host);
+  const auto askers = pending_.extract(host);
   const std::weak_ptr alive(alive_);
   for (const Asker& each : askers.mapped()) {
     each.done(at_port(addresses, each.port));

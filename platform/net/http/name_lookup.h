@@ -45,7 +45,7 @@ class Resolvers {
 
   const Resolve resolve_;
   std::mutex mutex_;
-  std::condition_variable_any asked_;
+  std::condition_variable_any pending_;
   std::deque<Question> waiting_;
   std::size_t free_ = 0;  // threads without a question
   std::vector<std::jthread> threads_;
@@ -82,7 +82,7 @@ class NameLookup {
 
   Loop::Impl& impl_;
   std::map<std::string, Remembered, std::less<>> remembered_;
-  std::map<std::string, std::vector<Asker>, std::less<>> asked_;  // names that are being looked up
+  std::map<std::string, std::vector<Asker>, std::less<>> pending_;  // names that are being looked up
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   Resolvers resolvers_;
 };

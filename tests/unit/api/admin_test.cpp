@@ -313,7 +313,7 @@ TEST_F(AdminFeed, CallsAJobByTheWordOfTheListsWhileItsMachineWakes) {
 
 TEST_F(AdminFeed, TellsTheOverviewAgainAndPingsInBetween) {
   start({.event_ping = std::chrono::milliseconds(20),
-         .feed_tell = std::chrono::milliseconds(5),
+         .feed_interval = std::chrono::milliseconds(5),
          .feed_overview = std::chrono::milliseconds(200)});
   admin_ = key(schemas::ScopeSet::all());
   Connection stream(server->port());
@@ -333,7 +333,7 @@ TEST_F(AdminFeed, IsForAdministratorsAndEndsAtDrain) {
 }
 
 TEST_F(AdminFeed, EndsWhenItsKeyIsRevoked) {
-  start({.feed_tell = std::chrono::milliseconds(5), .feed_overview = std::chrono::milliseconds(20)});
+  start({.feed_interval = std::chrono::milliseconds(5), .feed_overview = std::chrono::milliseconds(20)});
   admin_ = key(schemas::ScopeSet::all());
   Connection stream(server->port());
   open(stream);
@@ -351,7 +351,7 @@ TEST_F(AdminFeed, RefusesOneTooManyAndNamesTheBound) {
 }
 
 TEST_F(AdminFeed, AClientThatFellBehindIsToldThatItIsDropped) {
-  start({.feed_tell = std::chrono::seconds(1)});
+  start({.feed_interval = std::chrono::seconds(1)});
   admin_ = key(schemas::ScopeSet::all());
   Connection slow(server->port());
   open(slow);

@@ -77,9 +77,9 @@ TEST_F(ReplyBudget, AReaderThatTakesNothingKeepsItsRoomUntilItLeaves) {
 
 TEST_F(ReplyBudget, WhatAJobWasAskedTakesRoomForItsTreeAndThenForItsTextAlone) {
   constexpr std::size_t kBytes = 24u << 20;
-  constexpr std::size_t kSaid = 12u << 20;  // more than the kernel takes
+  constexpr std::size_t kMessage = 12u << 20;  // more than the kernel takes
   start({.reply_bytes_max = kBytes, .reply_budget_bytes = kBytes + 1'000'000});
-  const std::string large = job_with(kBytes), asked = chat_of(100'000), long_asked = chat_of(kSaid);
+  const std::string large = job_with(kBytes), asked = chat_of(100'000), long_asked = chat_of(kMessage);
   {
     Connection slow(server->port());
     slow.send({.path = result_of(large), .key = owner});
@@ -94,7 +94,7 @@ TEST_F(ReplyBudget, WhatAJobWasAskedTakesRoomForItsTreeAndThenForItsTextAlone) {
   Connection slow(server->port());
   slow.send({.path = request_of(long_asked), .key = owner});
   ASSERT_TRUE(slow.saw("HTTP/1.1 200"));
-  EXPECT_TRUE(support::wait_until([&] { return held() > kSaid && held() < kSaid + 1000; })) << held();
+  EXPECT_TRUE(support::wait_until([&] { return held() > kMessage && held() < kMessage + 1000; })) << held();
 }
 
 }  // namespace

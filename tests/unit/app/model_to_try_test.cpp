@@ -14,13 +14,13 @@ inference::ModelRow row(const char* name, std::vector<inference::Ability> abilit
 
 TEST(ModelToTry, IsTheMockElseTheFirstThatChats) {
   inference::ModelSettings models;
-  EXPECT_EQ("", model_to_try(models));
+  EXPECT_EQ("", suggested_model(models));
   models.models.push_back(row("reader", {inference::Ability::kOcr}));
-  EXPECT_EQ("", model_to_try(models));
+  EXPECT_EQ("", suggested_model(models));
   models.models.push_back(row("team/small", {}));
-  EXPECT_EQ("team/small", model_to_try(models));
+  EXPECT_EQ("team/small", suggested_model(models));
   models.mock = true;
-  EXPECT_EQ("mock/chat", model_to_try(models));
+  EXPECT_EQ("mock/chat", suggested_model(models));
 }
 
 }  // namespace

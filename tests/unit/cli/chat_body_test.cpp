@@ -11,19 +11,20 @@ namespace {
 using nlohmann::json;
 using testing::HasSubstr;
 
-json body_of(const ChatManner& manner) {
-  return json::parse(chat_body(manner, json::array({message_of("user", "hi")})));
+json body_of(const ChatRequestParameters& parameters) {
+  return json::parse(chat_body(parameters, json::array({message_of("user", "hi")})));
 }
 
 TEST(ChatBody, WhatIsNotWishedIsLeftToTheModel) {
-  ChatManner manner;
-  manner.model = "m";
-  EXPECT_EQ(body_of(manner), json::parse(R"({"model":"m","messages":[{"role":"user","content":"hi"}]})"));
+  ChatRequestParameters parameters;
+  parameters.model = "m";
+  EXPECT_EQ(body_of(parameters), json::parse(R"({"model":"m","messages":[{"role":"user","content":"hi"}]})"));
 }
 
 TEST(ChatBody, WishesAreToldByTheirParameters) {
-  ChatManner manner{.model = "m", .max_tokens = 7, .temperature = 0.5, .stream = true, .usage = true};
-  const json body = body_of(manner);
+  ChatRequestParameters parameters{
+      .model = "m", .max_tokens = 7, .temperature = 0.5, .stream = true, .usage = true};
+  const json body = body_of(parameters);
   EXPECT_EQ(body["max_completion_tokens"], 7);
   EXPECT_EQ(body["temperature"], 0.5);
   EXPECT_EQ(body["stream"], true);
@@ -31,8 +32,8 @@ TEST(ChatBody, WishesAreToldByTheirParameters) {
 }
 
 TEST(ChatBody, UsageOfAStreamIsAskedForNowhereElse) {
-  ChatManner manner{.model = "m", .usage = true, .deferred = true};
-  const json body = body_of(manner);
+  ChatRequestParameters parameters{.model = "m", .usage = true, .deferred = true};
+  const json body = body_of(parameters);
   EXPECT_EQ(body["deferred"], true);
   EXPECT_FALSE(body.contains("stream") || body.contains("stream_options"));
 }

@@ -33,7 +33,7 @@ class Written {
 };
 
 struct Shown {
-  explicit Shown(ChatShow show = {}) : printer(show, out.file(), err.file()) {}
+  explicit Shown(ChatPrintOptions show = {}) : printer(show, out.file(), err.file()) {}
   void delta(const char* delta, const char* finish = nullptr) {
     const json choice = {{"index", 0},
                          {"delta", json::parse(delta)},
@@ -51,18 +51,18 @@ TEST(ChatPrinter, PiecesComeAsTheyAreAndTheLastLineEnds) {
   EXPECT_EQ(shown.out.text(), "one ");
   shown.delta(R"({"content":"two"})", "stop");
   shown.printer.take("message", "[DONE]");
-  shown.printer.settle();
+  shown.printer.end_line();
   EXPECT_EQ(shown.out.text(), "one two\n");
   EXPECT_EQ(shown.err.text(), "");
-  EXPECT_TRUE(shown.printer.heard().whole);
-  EXPECT_EQ(shown.printer.heard().text, "one two");
-  EXPECT_EQ(shown.printer.heard().finish_reason, "stop");
+  EXPECT_TRUE(shown.printer.received().whole);
+  EXPECT_EQ(shown.printer.received().text, "one two");
+  EXPECT_EQ(shown.printer.received().finish_reason, "stop");
 }
 
 TEST(ChatPrinter, ATextThatEndsItsLineGetsNoOther) {
   Shown shown;
   shown.delta(R"({"content":"list\n"})");
-  shown.printer.settle();
+  shown.printer.end_line();
   EXPECT_EQ(shown.out.text(), "list\n");
 }
 
@@ -78,7 +78,7 @@ TEST(ChatPrinter, ReasoningIsDimAndApartFromTheAnswer) {
 TEST(ChatPrinter, ReasoningThatWasStoppedLeavesNoColourBehind) {
   Shown shown({.reasoning = true, .color = true});
   shown.delta(R"({"reasoning_content":"hm"})");
-  shown.printer.settle();
+  shown.printer.end_line();
   EXPECT_THAT(shown.err.text(), testing::EndsWith("\x1b[0m\n\n"));
 }
 
@@ -102,8 +102,8 @@ TEST(ChatPrinter, JsonIsAChunkALine) {
   shown.delta(R"({"content":"one","reasoning_content":"hm"})");
   shown.printer.take("message", R"({"choices":[],"usage":{"total_tokens":3}})");
   shown.printer.take("message", "[DONE]");
-  shown.printer.settle();
-  EXPECT_EQ(shown.printer.heard().usage["total_tokens"], 3);
+  shown.printer.end_line();
+  EXPECT_EQ(shown.printer.received().usage["total_tokens"], 3);
   EXPECT_THAT(shown.out.text(), testing::EndsWith("}\n{\"choices\":[],\"usage\":{\"total_tokens\":3}}\n"));
   EXPECT_EQ(shown.err.text(), "");
 }
@@ -112,19 +112,19 @@ TEST(ChatPrinter, AnErrorOfTheStreamIsHeard) {
   Shown shown;
   shown.delta(R"({"content":"one"})");
   shown.printer.take("error", R"({"error":{"message":"gone","code":"upstream_error"}})");
-  ASSERT_TRUE(shown.printer.heard().error);
-  EXPECT_EQ(shown.printer.heard().error->message, "gone");
-  EXPECT_EQ(shown.printer.heard().error->code, "upstream_error");
-  EXPECT_FALSE(shown.printer.heard().whole);
+  ASSERT_TRUE(shown.printer.received().error);
+  EXPECT_EQ(shown.printer.received().error->message, "gone");
+  EXPECT_EQ(shown.printer.received().error->code, "upstream_error");
+  EXPECT_FALSE(shown.printer.received().whole);
 }
 
 TEST(ChatPrinter, AWholeAnswerIsShownAsAStreamIs) {
   Shown shown;
   shown.printer.take_whole(json::parse(
       R"({"model":"m","choices":[{"finish_reason":"stop","message":{"content":"yes","refusal":null}}]})"));
-  shown.printer.settle();
+  shown.printer.end_line();
   EXPECT_EQ(shown.out.text(), "yes\n");
-  EXPECT_TRUE(shown.printer.heard().whole);
+  EXPECT_TRUE(shown.printer.received().whole);
 }
 
 TEST(ChatPrinter, WhatIsNoChunkIsPassedOver) {
@@ -139,7 +139,7 @@ TEST(ChatPrinter, WhatAStreamSaysItsModelWasNotToldIsHeard) {
   shown.delta(R"({"content":"one"})", "stop");
   shown.printer.take("message", R"({"choices":[],"dropped_params":"guardrails, n;emulated"})");
   shown.printer.take("message", "[DONE]");
-  EXPECT_EQ(shown.printer.heard().dropped, "guardrails, n;emulated");
+  EXPECT_EQ(shown.printer.received().dropped, "guardrails, n;emulated");
 }
 
 }  // namespace

@@ -8,16 +8,16 @@ namespace {
 
 TEST(ExecBody, WhatIsSaidOfFieldsIsSaidOfFlags) {
   EXPECT_EQ("--cwd: String should have no NUL character",
-            in_flag_words("cwd: String should have no NUL character"));
+            with_flag_names("cwd: String should have no NUL character"));
   EXPECT_EQ("--timeout: too long; --env A: no text",
-            in_flag_words("timeout_ms: too long; body.env.A: no text"));
+            with_flag_names("timeout_ms: too long; body.env.A: no text"));
   EXPECT_EQ("the command: List should have at least 1 item; --stdin: too long",
-            in_flag_words("body.command: List should have at least 1 item; body.stdin: too long"));
+            with_flag_names("body.command: List should have at least 1 item; body.stdin: too long"));
 }
 
 TEST(ExecBody, WhatNamesNoFieldStaysAsItIs) {
   for (const char* text : {"", "the machine is gone", "environment: odd", "body.other: odd", "cwd"})
-    EXPECT_EQ(text, in_flag_words(text));
+    EXPECT_EQ(text, with_flag_names(text));
 }
 
 std::string problem_with_timeout(const char* timeout) {

@@ -17,7 +17,7 @@ using testing::spoken;
 
 constexpr unsigned kSpokenRate = 24'000;
 
-const std::string kSaid =
+const std::string kMessage =
     "The old house stood at the end of a narrow road, and nobody had lived in it for many years. In the "
     "spring "
     "a young family moved in with two children and a small brown dog.";
@@ -57,7 +57,7 @@ class TranscriberTest : public testing::PoolTest {
     const auto info = inspect(bytes);
     return info ? Code::kInternal : info.error().code;
   }
-  std::string said_in(const std::string& bytes) {
+  std::string reported_in(const std::string& bytes) {
     auto info = inspect(bytes);
     if (!info) return info.error().message;
     Hearing hearing;
@@ -80,17 +80,17 @@ class TranscriberTest : public testing::PoolTest {
 
 TEST_F(TranscriberTest, WritesDownWhatFliteSays) {
   make();
-  const std::string heard = said_in(spoken(spawner_, kSaid));
-  EXPECT_LT(testing::word_error_rate(kSaid, heard), 0.2) << heard;
+  const std::string heard = reported_in(spoken(spawner_, kMessage));
+  EXPECT_LT(testing::word_error_rate(kMessage, heard), 0.2) << heard;
   EXPECT_EQ(heard.substr(0, 3), "The");
 }
 
 TEST_F(TranscriberTest, HearsWhereThereAreNoNamespaces) {
-  const std::string mp3 = testing::converted(spawner_, spoken(spawner_, kSaid), "mp3");
+  const std::string mp3 = testing::converted(spawner_, spoken(spawner_, kMessage), "mp3");
   for (const auto form : {process::Confinement::kFileRules, process::Confinement::kReduced}) {
     make(testing::engine_options(), form);
-    const std::string heard = said_in(mp3);
-    EXPECT_LT(testing::word_error_rate(kSaid, heard), 0.25) << heard;
+    const std::string heard = reported_in(mp3);
+    EXPECT_LT(testing::word_error_rate(kMessage, heard), 0.25) << heard;
     EXPECT_EQ(pool_->counts().children_crashed, 0U);
   }
 }
@@ -186,7 +186,7 @@ TEST_F(TranscriberTest, APieceBeyondTheEndFailsAlone) {
 
 TEST_F(TranscriberTest, APieceThatKillsItsChildIsNamedAndTheOthersAreHeardByANewOne) {
   make();
-  auto recording = recording_of(spoken(spawner_, kSaid));
+  auto recording = recording_of(spoken(spawner_, kMessage));
   ASSERT_TRUE(recording);
   Hearing first;
   ASSERT_TRUE(transcriber_->transcribe(*recording, seconds(), first.on_piece(), first.on_end()));
@@ -209,7 +209,7 @@ TEST_F(TranscriberTest, APieceThatKillsItsChildIsNamedAndTheOthersAreHeardByANew
 
 TEST_F(TranscriberTest, APieceThatUsesUpItsProcessorTimeFailsAlone) {
   make();
-  auto recording = recording_of(spoken(spawner_, kSaid));
+  auto recording = recording_of(spoken(spawner_, kMessage));
   ASSERT_TRUE(recording);
   Hearing hearing;
   ASSERT_TRUE(transcriber_->transcribe(*recording, seconds(), hearing.on_piece(), hearing.on_end()));
@@ -229,7 +229,7 @@ TEST_F(TranscriberTest, APieceThatUsesUpItsProcessorTimeFailsAlone) {
 
 TEST_F(TranscriberTest, ACancelledCallEndsAndTheNextIsServed) {
   make();
-  auto recording = recording_of(spoken(spawner_, kSaid));
+  auto recording = recording_of(spoken(spawner_, kMessage));
   ASSERT_TRUE(recording);
   Hearing hearing;
   auto ticket = transcriber_->transcribe(*recording, seconds(), hearing.on_piece(), hearing.on_end());

@@ -28,7 +28,7 @@ class AwakeTest : public testing::Test {
   // So many turns that were told of one thing each, with next to no rest, that the next may be awake.
   void short_turns(SpinWait& awake) {
     for (int i = 0; i <= SpinPolicy::kShortRests; ++i) {
-      awake.turn_ends(SpinPolicy::kFew + 1);
+      awake.turn_ends(SpinPolicy::kFewEvents + 1);
       awake.turn_begins(1);
     }
   }
@@ -41,7 +41,7 @@ TEST_F(AwakeTest, WhatCanBeReadEndsTheWait) {
   short_turns(awake);
   awake.heard(ends_[0], 7);
   send_byte();
-  EXPECT_EQ(awake.turn_ends(1), Rest::kHeard);
+  EXPECT_EQ(awake.turn_ends(1), Rest::kReadable);
 }
 
 TEST_F(AwakeTest, WhatIsWatchedForGoodEndsItToo) {
@@ -49,7 +49,7 @@ TEST_F(AwakeTest, WhatIsWatchedForGoodEndsItToo) {
   awake.watch(ends_[0]);
   short_turns(awake);
   send_byte();
-  EXPECT_EQ(awake.turn_ends(1), Rest::kHeard);
+  EXPECT_EQ(awake.turn_ends(1), Rest::kReadable);
 }
 
 TEST_F(AwakeTest, WithNothingToReadItEndsByTimeOrForOthers) {
@@ -65,7 +65,7 @@ TEST_F(AwakeTest, WithMuchUnderWayThereIsNone) {
   short_turns(awake);
   awake.heard(ends_[0], 7);
   send_byte();
-  EXPECT_EQ(awake.turn_ends(SpinPolicy::kFew + 1), Rest::kNone);
+  EXPECT_EQ(awake.turn_ends(SpinPolicy::kFewEvents + 1), Rest::kNone);
 }
 
 TEST_F(AwakeTest, ASocketThatHasTakenTheNumberOfAnotherIsHeard) {
@@ -78,7 +78,7 @@ TEST_F(AwakeTest, ASocketThatHasTakenTheNumberOfAnotherIsHeard) {
   ASSERT_EQ(ends_[0], number);
   awake.heard(ends_[0], 8);
   send_byte();
-  EXPECT_EQ(awake.turn_ends(1), Rest::kHeard);
+  EXPECT_EQ(awake.turn_ends(1), Rest::kReadable);
 }
 
 TEST_F(AwakeTest, WithoutATimeItNeverWaits) {

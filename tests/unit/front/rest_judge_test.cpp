@@ -36,24 +36,24 @@ TEST_F(RestJudgeTest, OneLongRestEndsIt) {
 
 TEST_F(RestJudgeTest, ManyEventsAtATimeEndIt) {
   rest_shortly();
-  judge_.turn(SpinPolicy::kFew + 1, 1us);
+  judge_.turn(SpinPolicy::kFewEvents + 1, 1us);
   EXPECT_FALSE(judge_.may_wait(kNow, 0));
 }
 
 TEST_F(RestJudgeTest, ItIsForFewRequestsUnderWay) {
   rest_shortly();
-  EXPECT_TRUE(judge_.may_wait(kNow, SpinPolicy::kFew));
-  EXPECT_FALSE(judge_.may_wait(kNow, SpinPolicy::kFew + 1));
+  EXPECT_TRUE(judge_.may_wait(kNow, SpinPolicy::kFewEvents));
+  EXPECT_FALSE(judge_.may_wait(kNow, SpinPolicy::kFewEvents + 1));
 }
 
 TEST_F(RestJudgeTest, WhereOthersNeedTheProcessorItIsLeftToThem) {
   rest_shortly();
-  judge_.was_away(kNow, SpinPolicy::kRobbed);
+  judge_.was_away(kNow, SpinPolicy::kDescheduledMax);
   EXPECT_TRUE(judge_.may_wait(kNow, 0));
-  judge_.was_away(kNow, SpinPolicy::kRobbed + 1us);
+  judge_.was_away(kNow, SpinPolicy::kDescheduledMax + 1us);
   EXPECT_FALSE(judge_.may_wait(kNow, 0));
-  EXPECT_FALSE(judge_.may_wait(kNow + SpinPolicy::kLeftToThem - 1us, 0));
-  EXPECT_TRUE(judge_.may_wait(kNow + SpinPolicy::kLeftToThem, 0));
+  EXPECT_FALSE(judge_.may_wait(kNow + SpinPolicy::kYieldPeriod - 1us, 0));
+  EXPECT_TRUE(judge_.may_wait(kNow + SpinPolicy::kYieldPeriod, 0));
 }
 
 TEST(SpinPolicy, WithoutATimeItNeverWaits) {

@@ -45,7 +45,7 @@ void LocalSshdTest::open(LocalSshd::Options options) {
                                        const std::lock_guard lock(mutex_);
                                        return revoked_;
                                      },
-                                 .door = [this](const base::Uuid& machine) { return door_of(machine); },
+                                 .listener = [this](const base::Uuid& machine) { return door_of(machine); },
                                  .on_use =
                                      [this](const base::Uuid& machine) {
                                        const std::lock_guard lock(mutex_);

@@ -67,7 +67,7 @@ class SshdDoorsTest : public testing::Test {
   const Ed25519Key key_ = Ed25519Key::make();
   const LocalSshd::Options options_{.data_dir = {}, .round = std::chrono::milliseconds(1)};
   const LocalSshd::Hooks hooks_{.revoked = {},
-                                .door = [](const base::Uuid&) -> base::Result<schemas::SshListenerState> {
+                                .listener = [](const base::Uuid&) -> base::Result<schemas::SshListenerState> {
                                   return schemas::SshListenerState::kServes;
                                 },
                                 .on_use = {}};

@@ -208,9 +208,9 @@ TEST(AskedCommands, NameTheirInputWhetherItIsKeptStillOrNot) {
 
 TEST(AskedRequests, NeedRoomForTheirTextsTwiceAndForTheValuesOfTheirTree) {
   constexpr std::size_t kMiB = std::size_t{1} << 20;
-  EXPECT_GE(telling_bytes(65'000), 2 * 65'000 + 32'000 * std::size_t{100});
-  EXPECT_GE(telling_bytes(16 * kMiB), 32 * kMiB);
-  EXPECT_LE(telling_bytes(16 * kMiB), 48 * kMiB) << "a tree has no more values than a body may have";
+  EXPECT_GE(reply_bytes(65'000), 2 * 65'000 + 32'000 * std::size_t{100});
+  EXPECT_GE(reply_bytes(16 * kMiB), 32 * kMiB);
+  EXPECT_LE(reply_bytes(16 * kMiB), 48 * kMiB) << "a tree has no more values than a body may have";
 }
 
 TEST(AskedRequests, WhatIsNoSpecIsAnError) {

@@ -62,20 +62,20 @@ WorkerFixture::WorkerFixture(Options chosen)
   waiters = std::make_unique<jobs::Waiters>(*store);
   relay = std::make_unique<jobs::OutboxPublisher>(*store, dispatch, events, *waiters);
   submitter = std::make_unique<jobs::Submit>(*store, *clock);
-  if (options.with_upkeep) add_upkeep();
+  if (options.with_upkeep) add_maintenance();
   relay->start();
-  if (upkeep_timer && !upkeep_timer->start()) throw std::runtime_error("no upkeep lock");
+  if (maintenance_timer && !maintenance_timer->start()) throw std::runtime_error("no upkeep lock");
   if (options.with_worker) worker = make_worker(script, options.worker_name);
   if (!dispatch.start() || !events.start()) throw std::runtime_error("the local bus did not start");
 }
 
-void WorkerFixture::add_upkeep() {
+void WorkerFixture::add_maintenance() {
   upkeep = std::make_unique<jobs::Maintenance>(*store, dispatch, *relay, pool, *clock,
                                                jobs::Maintenance::Options{});
   MaintenanceTimer::Options timer;
   timer.data_dir = dir.str();
-  upkeep_timer = std::make_unique<MaintenanceTimer>(upkeep_loop, pool, *store, *upkeep, timer);
-  relay->on_activity([this](bool delayed) { upkeep_timer->nudge(delayed); });
+  maintenance_timer = std::make_unique<MaintenanceTimer>(upkeep_loop, pool, *store, *upkeep, timer);
+  relay->on_activity([this](bool delayed) { maintenance_timer->nudge(delayed); });
 }
 
 WorkerFixture::~WorkerFixture() {
@@ -83,7 +83,7 @@ WorkerFixture::~WorkerFixture() {
   dispatch.stop(std::chrono::seconds(1));
   events.stop(std::chrono::seconds(1));
   worker.reset();
-  if (upkeep_timer) upkeep_timer->stop(std::chrono::seconds(5));
+  if (maintenance_timer) maintenance_timer->stop(std::chrono::seconds(5));
   pool.close();
   store->close();
   upkeep_loop.stop();

@@ -120,7 +120,7 @@ class WorkerFixture {
   std::unique_ptr<Worker> bare_worker(const std::string& name = {});
   std::unique_ptr<Worker> make_worker(Script& script, const std::string& name = {});
 
-  void add_upkeep();
+  void add_maintenance();
 
   support::TempDir dir;
   base::SystemClock system_clock;
@@ -135,7 +135,7 @@ class WorkerFixture {
   std::unique_ptr<jobs::OutboxPublisher> relay;
   net::Loop upkeep_loop{"upkeep"};
   std::unique_ptr<jobs::Maintenance> upkeep;
-  std::unique_ptr<MaintenanceTimer> upkeep_timer;
+  std::unique_ptr<MaintenanceTimer> maintenance_timer;
   std::unique_ptr<jobs::Submit> submitter;
   Script script;
   std::unique_ptr<Worker> worker;
