@@ -17,7 +17,7 @@ target_link_libraries(millrace_test_flags INTERFACE millrace_flags GTest::gmock 
 if(NOT MILLRACE_SANITIZE MATCHES "thread")
   target_compile_options(millrace_test_flags INTERFACE -O0)
 endif()
-if(MILLRACE_SANITIZE)  # a whole scripts/test builds all of them with a sanitizer only
+if(MILLRACE_SANITIZE MATCHES "address")  # not with threads, for which GCC warns of atomic fences that it does not support
   target_compile_options(millrace_test_flags INTERFACE -Werror)
 endif()
 if(MILLRACE_SANITIZE MATCHES "undefined")
