@@ -12,7 +12,7 @@
 
 namespace millrace::jobs {
 
-// The store's housekeeping as one chain of small moves (docs/design/delivery.md §6 and upkeep; Retention;
+// The store's housekeeping as one chain of small moves (docs/design/delivery.md §6; Retention;
 // Blobs): due retries, expired leases, deadlines, orphan children; machines that fall asleep or are not where
 // they are wanted, and what waits for them; with an outbox the backlog, and tokens that got lost; and, less
 // often, retention, idempotency rows, replies, sessions and blobs. No thread and no timer of its own: one

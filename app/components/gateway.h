@@ -16,7 +16,7 @@ struct Roles {
 };
 
 // Builds all components in one order, starts them, and destroys them in reverse order
-// (docs/design/delivery.md, Drain).
+// (docs/design/delivery.md §12).
 class Gateway {
  public:
   // Blocks until everything runs. The error is meant for the operator and says what to do.

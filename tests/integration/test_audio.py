@@ -119,7 +119,7 @@ def test_a_video_without_sound_says_so(shared, tmp_path):
     before = files(shared)
     reply = ask(shared, silent_video(tmp_path))
     assert refusal(reply) == "422 audio_damaged", reply.body
-    assert "sound" in reply.json()["error"]["message"]
+    assert "no audio track" in reply.json()["error"]["message"]
     assert_its_recording_alone(shared, before)
 
 

@@ -20,7 +20,7 @@ namespace millrace::workers {
 // (SIGSTOP, a frozen container) holds it and does nothing; so each also notes in that file when its next
 // round begins, and for one that is `patience` late another process stands in until somebody else renews the
 // note. One that is merely slow is stood in for as well. Two at a time do no harm: each statement of upkeep
-// repeats its condition (docs/design/delivery.md §6 and upkeep). One thread at a time; blocks for a write of
+// repeats its condition (docs/design/delivery.md §6). One thread at a time; blocks for a write of
 // a few bytes.
 class MaintenanceLeader {
  public:

@@ -33,7 +33,7 @@ struct ProcessIdentity {
 std::string host_name();  // "worker" if the host has none
 
 // DATA/workers/<name>.lock, held by flock for a worker's life. The kernel lets it go when the process dies,
-// however it dies: a lock file that nobody holds is a death notice (docs/design/delivery.md §6 and upkeep).
+// however it dies: a lock file that nobody holds is a death notice (docs/design/delivery.md §6).
 // It is removed by the end in good order and by whoever has released a dead worker's leases. Everything
 // blocks shortly: not on the loop.
 class WorkerLock {

@@ -1,4 +1,4 @@
-// millrace-engine: the local engines of Millrace, in a process of their own that can be locked in and killed.
+// millrace-engine: the local engines of Millrace, in a separate process that can be jailed and killed.
 
 #include <charconv>
 #include <csignal>
@@ -20,30 +20,30 @@ namespace millrace::engines::host {
 namespace {
 
 constexpr std::string_view kHelp =
-    R"(millrace-engine: reads documents (PDF, PNG, JPEG, WebP) into markdown, writes
-down recordings of English speech (flac, mp3, mp4, mpeg, m4a, ogg, wav, webm), and speaks
+    R"(millrace-engine: converts documents (PDF, PNG, JPEG, WebP) to markdown, transcribes
+English speech (flac, mp3, mp4, mpeg, m4a, ogg, wav, webm), and synthesises speech
 
   millrace-engine --once FILE [--pages A-B] [--languages L] [--markdown | --json] [--image-data]
       Reads FILE and prints its pages: as markdown (default), or as one JSON object per line.
       --pages A-B     only these pages, counted from 0; a single number is one page
-      --languages L   of scanned text, as Tesseract names them: eng (default), eng+deu
+      --languages L   of scanned text, in Tesseract's syntax: eng (default), eng+deu
       --image-data    with --json: pictures as data URIs
   millrace-engine --once FILE [--json]
-      FILE is a recording: prints what was said, a line for each stretch of speech.
-      --json          one object, with the times of lines and words
-      Exit code: 0 done, 1 the file cannot be read, 2 bad usage, 3 some page or piece failed.
+      FILE is a recording: prints its transcript, one line per segment.
+      --json          one object, with the times of segments and words
+      Exit code: 0 done, 1 the file cannot be read, 2 bad usage, 3 a page or piece failed.
 
   millrace-engine --speak TEXT -o FILE [--voice NAME] [--format F] [--speed S]
-      Says TEXT into FILE.
-      --voice NAME    slt (default), rms, awb or kal16, or a name that the gateway knows
+      Synthesises TEXT and writes the audio to FILE.
+      --voice NAME    slt (default), rms, awb or kal16, or a voice name of the gateway
       --format F      mp3 (default), opus, aac, flac, wav or pcm
       --speed S       0.25 to 4; 1 by default
 
   millrace-engine --check-languages L
-      Whether scanned text in these can be read here. Exit code: 0 yes, 1 no, and what to install.
+      Checks that the data for these languages is installed. Exit code: 0 yes, 1 no; prints what to install.
 
   millrace-engine --serve --socket-fd N [--languages L] [--rules-fd N] [--seccomp-fd N]
-      How the gateway starts it. Not for people.
+      Used by the gateway only.
 
   millrace-engine --help | --version
 )";
@@ -77,7 +77,7 @@ bool read_pages(std::string_view text, std::vector<int>& pages) {
   return true;
 }
 
-// An option with a value. False: the value does not do.
+// Parses an option with a value. False: the value is invalid.
 bool read_option(std::string_view name, std::string_view value, Arguments& arguments) {
   if (name == "-o") {
     arguments.output = value;
@@ -129,8 +129,8 @@ std::optional<Arguments> read_arguments(int count, char** words) {
   return arguments;
 }
 
-// With more than one OpenMP thread a page costs five times the CPU. The library looks at its environment
-// while it is loaded, which is before main: so once more, from the start.
+// With more than one OpenMP thread a page costs five times the CPU. The library reads its environment while
+// it is loaded, before main runs; so the program executes itself again with the variable set.
 void use_one_thread(char** words) {
   const char* limit = std::getenv("OMP_THREAD_LIMIT");
   if (limit != nullptr && std::string_view(limit) == "1") return;
@@ -156,7 +156,7 @@ int run(Arguments arguments) {
     std::cerr << kHelp;
     return 2;
   }
-  process::offer_to_oom_killer();  // before the rules, which take /proc away
+  process::offer_to_oom_killer();  // before the rules, which hide /proc
   if (arguments.rules || arguments.filter) {
     const auto locked = process::lock_in(std::move(arguments.rules), std::move(arguments.filter));
     if (!locked) {
@@ -164,7 +164,7 @@ int run(Arguments arguments) {
       return 1;
     }
   }
-  ::prctl(PR_SET_NAME, "millrace-engine");  // it was started by descriptor and has no name of its own
+  ::prctl(PR_SET_NAME, "millrace-engine");  // it was started by descriptor, which gives it no useful name
   return serve(arguments.socket_fd, arguments.once.languages);
 }
 

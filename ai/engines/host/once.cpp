@@ -45,7 +45,7 @@ void print(const PageOutcome& page, bool json) {
   }
 }
 
-// Pages come in the order in which they are done; they are printed in that of the document.
+// Pages arrive in the order of completion; they are printed in the order of the document.
 class InOrder {
  public:
   InOrder(const std::vector<int>& pages, bool json) : waiting_(pages.begin(), pages.end()), json_(json) {

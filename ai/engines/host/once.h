@@ -12,13 +12,13 @@ struct OnceOptions {
   bool image_data = false;
 };
 
-// Reads one file, a document or a recording, here and now, without a gateway and without a jail, and prints
-// it: for looking and measuring. Returns the exit code: 0, or 1 with the error on stderr, or 3 when a page or
-// piece failed.
+// Reads one file, a document or a recording, in this process, without a gateway and without a jail, and
+// prints the result. For inspection and measurements. Returns the exit code: 0; 1 with the error on stderr; 3
+// when a page or piece failed.
 int once(const OnceOptions& options);
 
-// Whether the recogniser has its data for all of them. Returns the exit code: 0, or 1 and what is missing as
-// the last line on stderr.
+// Checks that the recogniser has its data for all languages. Returns the exit code: 0, or 1 with the missing
+// languages in the last line on stderr.
 int check_languages(const std::string& languages);
 
 }  // namespace millrace::engines::host

@@ -40,7 +40,7 @@ std::string_view flite_name(std::string_view voice) {
   return known == nullptr ? voice : known->voice;
 }
 
-// The pieces in their order, and whether one failed.
+// Collects the pieces in order, and whether one failed.
 struct AllPieces {
   std::vector<schemas::SpokenPiece> pieces;
   bool failed = false;

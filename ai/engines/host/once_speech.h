@@ -9,18 +9,18 @@
 
 namespace millrace::engines::host {
 
-// What --once does with a recording, and --speak: here and now, without a gateway and without a jail. Exit
-// codes as `once`.
+// Implementation of --once for recordings, and of --speak. Runs in this process, without a gateway and
+// without a jail. Exit codes as `once`.
 
-// By its first bytes, and no document.
+// By its first bytes: a known audio format and no document.
 bool is_recording(const base::Fd& file);
 int transcribe_once(base::Fd file, bool json);
 int speak_once(const SpeechTask& task, const std::string& output);
 
-// --speak, --voice, --format and --speed. nullopt: none of these; false: the value does not do.
+// Parses --speak, --voice, --format and --speed. nullopt: another option; false: an invalid value.
 std::optional<bool> read_speech_option(std::string_view name, std::string_view value, SpeechTask& task);
 
-// Tells an error on stderr: 1.
+// Prints an error on stderr; returns 1.
 int fail(const base::Error& error);
 
 }  // namespace millrace::engines::host

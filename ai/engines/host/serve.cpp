@@ -12,8 +12,8 @@
 
 namespace millrace::engines::host {
 
-// A limit and no timer: it needs no further system call through the filter, and no library can block it away
-// for longer than a second.
+// Uses a resource limit instead of a timer: it needs no further system call through the filter, and no
+// library can block it for longer than a second.
 void bound_cpu(std::chrono::milliseconds cpu) {
   timespec used{};
   ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
@@ -33,8 +33,8 @@ Event failed(base::Error error) {
   return event;
 }
 
-// One connection to the gateway: requests come one after the other. A gateway that is gone ends the program
-// at once.
+// One connection to the gateway; requests are served one after the other. The program ends at once when the
+// gateway is gone.
 class Session {
  public:
   Session(int socket, const std::string& languages)

@@ -4,12 +4,12 @@
 
 namespace millrace::engines::host {
 
-// From now on this process may use `cpu` of processor time, rounded up by less than two seconds; then the
-// kernel ends it (SIGXCPU), whatever code it is in. Replaces the bound set before. Programs started later
-// have bounds of their own.
+// Limits this process to `cpu` of processor time from now on, rounded up by less than two seconds. Beyond it
+// the kernel ends the process (SIGXCPU), whatever code is running. Replaces the previous limit. Programs
+// started later have their own limits.
 void bound_cpu(std::chrono::milliseconds cpu);
 
-// Serves requests (ai/engines/protocol/wire.h) from `socket` until it closes; scanned text is read in
+// Serves requests (ai/engines/protocol/wire.h) from `socket` until it closes. Reads scanned text in
 // `languages` (Recogniser). Returns the exit code.
 int serve(int socket, const std::string& languages);
 

@@ -34,7 +34,7 @@ constexpr std::size_t kPiece = std::size_t{1} << 18;
 constexpr int kPipeBytes = 1 << 20;
 constexpr std::size_t kCaptureBytesMax = std::size_t{4} << 20;
 constexpr milliseconds kEndGrace{2000};
-constexpr int kCpuGrace = 2;  // seconds from SIGXCPU to SIGKILL, for what would not end by the former
+constexpr int kCpuGrace = 2;  // seconds from SIGXCPU to SIGKILL, for a program that ignores SIGXCPU
 constexpr int kNotExecutable = 126, kNotFound = 127;  // exit codes of prlimit
 
 [[noreturn]] void end_like_the_killed() {
@@ -49,7 +49,7 @@ ToolStream::Read ToolStream::read_some(std::string& to, Time deadline) {
   pollfd fd{out_.get(), POLLIN, 0};
   const auto left = std::chrono::ceil<milliseconds>(deadline - std::chrono::steady_clock::now()).count();
   if (left <= 0 || ::poll(&fd, 1, static_cast<int>(left)) <= 0) return Read::kTimeout;
-  piece_.resize(kPiece);  // once: clearing so much for every read would cost more than the read
+  piece_.resize(kPiece);  // only once: clearing the buffer for every read would cost more than the read
   const ssize_t count = ::read(out_.get(), piece_.data(), piece_.size());
   to.append(piece_.data(), static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
   return count > 0 ? Read::kData : Read::kEnd;
@@ -60,7 +60,7 @@ ToolStream::Stop ToolStream::stop() {
   const bool not_run = exit && (exit->code == kNotExecutable || exit->code == kNotFound);
   if (!exit || not_run) return Stop::kHost;
   if (exit->signal == SIGKILL) return Stop::kKilled;
-  // An allocation that the memory bound refused aborts the program.
+  // The program aborts when the memory limit refuses an allocation.
   return exit->signal == SIGXCPU || exit->signal == SIGABRT ? Stop::kBounds : Stop::kItself;
 }
 
@@ -93,7 +93,8 @@ base::Result<ToolStream> Tools::start(const std::string& program, std::vector<st
                                       int document_fd, milliseconds cpu) const {
   auto pipe = base::make_pipe();
   if (!pipe) return std::move(pipe.error());
-  ::fcntl(pipe->read.get(), F_SETPIPE_SZ, kPipeBytes);  // fewer turns for rasters; a refusal costs only speed
+  ::fcntl(pipe->read.get(), F_SETPIPE_SZ,
+          kPipeBytes);  // fewer wake-ups for rasters; if it fails, only speed is lost
   process::Command started = command(program, std::move(arguments), document_fd, cpu);
   started.fds.push_back({1, pipe->write.get()});
   auto child = process::Child::start(spawner_, started);

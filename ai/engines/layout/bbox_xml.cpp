@@ -14,12 +14,12 @@ constexpr std::string_view kPageStart = "<page ";
 constexpr std::string_view kPageEnd = "</page>";
 constexpr std::string_view kWordStart = "<word ";
 constexpr std::string_view kLineStart = "<line ";
-constexpr std::size_t kWithinLine = 40;  // bytes from the end of a word to the next of its line are fewer
-// pdftohtml writes pixels at 1.5 per point.
+constexpr std::size_t kWithinLine = 40;  // the next word of the same line follows within this many bytes
+// pdftohtml writes 1.5 pixels per point.
 constexpr float kStyleScale = 1.5F;
 constexpr std::size_t kBoldLinesMax = 1000;
 
-// The number in name="…" of a tag's inside; 0 when it is not there.
+// The number in name="…" within a tag; 0 when missing.
 float attribute(std::string_view tag, std::string_view name) {
   std::size_t at = 0;
   while ((at = tag.find(name, at)) != std::string_view::npos) {
@@ -70,14 +70,14 @@ void append_entity(std::string& out, std::string_view name) {
 
 float held(float value) { return std::isnan(value) ? 0 : std::clamp(value, -kFarthest, kFarthest); }
 
-// Far from its corner a page has fewer places than letters are high: a box is not lost for having no height.
+// Far from the corner, floats are coarser than a letter is high, so a box may have no height: it is kept.
 Box sane_box(float x0, float y0, float x1, float y1) {
   const Box box{std::min(x0, x1), std::min(y0, y1), std::max(x0, x1), std::max(y0, y1)};
   if (box.y1 > box.y0) return box;
   return {box.x0, box.y0, box.x1, std::max(box.y0 + 1, std::nextafter(box.y0, 2 * kFarthest))};
 }
 
-// The four numbers of a word in one pass, as poppler orders them: xMin, yMin, xMax, yMax.
+// Parses the four numbers of a word in one pass, in poppler's order: xMin, yMin, xMax, yMax.
 Box box_of(std::string_view tag) {
   float values[4] = {};
   std::size_t at = 0;
@@ -90,7 +90,7 @@ Box box_of(std::string_view tag) {
   return sane_box(held(values[0]), held(values[1]), held(values[2]), held(values[3]));
 }
 
-// U+FB00 … U+FB06 are one glyph for some letters.
+// U+FB00 … U+FB06 are glyphs that stand for several letters.
 void split_ligatures(std::string& text) {
   constexpr std::string_view kLetters[] = {"ff", "fi", "fl", "ffi", "ffl", "st", "st"};
   for (std::size_t at = 0; (at = text.find("\xEF\xAC", at)) != std::string::npos; ++at) {
@@ -103,7 +103,7 @@ Word word_of(std::string_view tag, std::string_view text) {
   Word word;
   word.box = box_of(tag);
   append_unescaped(word.text, text);
-  // Neither ligatures nor letters that run from right to left begin with a smaller byte.
+  // Ligatures and right-to-left letters never begin with a smaller byte.
   if (std::any_of(word.text.begin(), word.text.end(), [](unsigned char c) { return c >= 0xD6; })) {
     split_ligatures(word.text);
     word.leftwards = set_in_reading_order(word.text);
@@ -118,7 +118,7 @@ PageText page_of(std::string_view xml) {
   page.width = attribute(head, "width");
   page.height = attribute(head, "height");
   std::size_t at = 0;
-  std::size_t last = 0;  // where the word before ends
+  std::size_t last = 0;  // end of the previous word
   std::vector<std::size_t> lines;
   while ((at = xml.find(kWordStart, at)) != std::string_view::npos &&
          page.words.size() < BboxReader::kWordsMax) {
@@ -135,7 +135,7 @@ PageText page_of(std::string_view xml) {
   return page;
 }
 
-// Characters that say that a font has no usable mapping: U+FFFD, the private use area.
+// Characters of a font without a usable mapping: U+FFFD, the private use area.
 bool unmapped(std::string_view text, std::size_t at) {
   const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
   const unsigned first = byte(at);

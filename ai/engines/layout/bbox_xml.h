@@ -8,25 +8,24 @@
 
 namespace millrace::engines {
 
-// Takes the output of `pdftotext -bbox-layout` as it comes, in pieces, and gives one page after the other.
-// Knows only the two elements that matter and skips the rest. A page above `kPageBytesMax` or `kWordsMax` is
-// cut there.
+// Incremental parser for the output of `pdftotext -bbox-layout`; returns one page after the other. Parses
+// only the two relevant elements and skips the rest. A page above `kPageBytesMax` or `kWordsMax` is truncated
+// there.
 class BboxReader {
  public:
   static constexpr std::size_t kPageBytesMax = std::size_t{32} << 20;
   static constexpr std::size_t kWordsMax = 100'000;
 
   void feed(std::string_view piece);
-  // The next whole page in what has been fed; its index is not set (pages come in the order they were asked
-  // for).
+  // The next complete page of the input so far. Its index is not set; pages arrive in the order of the run.
   std::optional<PageText> next();
-  // More than kPageBytesMax is waiting for the end of a page.
+  // More than kPageBytesMax of an incomplete page is buffered.
   bool overflow() const { return buffer_.size() - taken_ > kPageBytesMax; }
 
  private:
   std::string buffer_;
-  std::size_t taken_ = 0;     // bytes of buffer_ already given
-  std::size_t searched_ = 0;  // no end of a page before here
+  std::size_t taken_ = 0;     // bytes of buffer_ already consumed
+  std::size_t searched_ = 0;  // no end of a page before this offset
 };
 
 // The boxes (in points) of whole lines set in bold, from one page of `pdftohtml -xml`.
@@ -43,14 +42,15 @@ class StyleReader {
   std::string buffer_;
 };
 
-// Marks the words that lie in one of `lines`.
+// Marks the words that are inside one of `lines`.
 void mark_bold(PageText& page, const std::vector<Box>& lines);
 
-// Fewer characters than a line has: a page number, a stamp. They seldom are all that the page says.
+// Whether the page has fewer characters than a line, such as a page number or a stamp. Such text is seldom
+// the whole content of a page.
 bool short_text(const PageText& page);
 
-// Whether a text layer can be trusted: it has characters, hardly any of them unmapped. However short it is: a
-// word that is written down is better than one that is read.
+// Whether a text layer can be trusted: it has characters, and hardly any of them are unmapped. Its length
+// does not matter: a word in the text layer is better than a recognised one.
 bool sane_text(const PageText& page);
 
 // Appends `xml` with its entities resolved; unmapped or forbidden characters are dropped.

@@ -10,12 +10,12 @@
 namespace millrace::engines {
 namespace {
 
-constexpr int kDepthMax = 6;        // columns in columns; deeper is noise
-constexpr int kBandsMax = 32;       // pairs of columns that stand above each other
+constexpr int kDepthMax = 6;        // nested columns; deeper nesting is noise
+constexpr int kBandsMax = 32;       // pairs of columns above each other
 constexpr float kGutterMin = 0.9F;  // times the letter height
 constexpr float kBandMin = 4.5F;    // height of two columns, times the letter height
 
-constexpr int kStepsMax = 300;  // places that are tried for a gutter
+constexpr int kStepsMax = 300;  // positions that are tried for a gutter
 
 struct Cut {
   float x = 0;
@@ -45,8 +45,8 @@ Parts split(const Words& words, const Cut& cut) {
   return parts;
 }
 
-// For each place x, rising: of the bands of y where no box crosses it the tallest one. REQUIRES: `boxes` come
-// by their y0.
+// For each position x, ascending: the tallest band of y in which no box crosses x. REQUIRES: `boxes` are
+// sorted by y0.
 std::vector<Cut> tallest_bands(const std::vector<Box>& boxes, const Box& region,
                                const std::vector<float>& places) {
   std::vector<Cut> best;
@@ -68,7 +68,7 @@ std::vector<Cut> tallest_bands(const std::vector<Box>& boxes, const Box& region,
   return best;
 }
 
-// Where a gutter is tried.
+// Positions at which a gutter is tried.
 std::vector<float> places_in(const Box& region, float letters) {
   const float step = std::max(letters / 2, region.width() / static_cast<float>(kStepsMax));
   std::vector<float> places;
@@ -88,8 +88,8 @@ std::vector<Box> boxes_by_top(const Words& words) {
   return boxes;
 }
 
-// Moves the cut to the middle of its gutter and measures that; 0 when a side is empty or the two hardly stand
-// beside each other.
+// Moves the cut to the middle of its gutter and measures the gutter; 0 when a side is empty or the sides
+// hardly overlap in height.
 void fit(const Words& words, Cut& cut) {
   Words left;
   Words right;
@@ -109,7 +109,7 @@ void fit(const Words& words, Cut& cut) {
 std::optional<Cut> best_cut(const Words& words, float letters) {
   const Box region = bounds(words);
   std::optional<Cut> best;
-  Cut refused;  // the last one: all places in a gutter make the same cut
+  Cut refused;  // the last one: all positions in a gutter make the same cut
   for (Cut& cut : tallest_bands(boxes_by_top(words), region, places_in(region, letters))) {
     const float height = cut.bottom - cut.top;
     if (height < kBandMin * letters || (best && height <= best->bottom - best->top)) continue;
@@ -149,22 +149,23 @@ std::vector<Words> reading_order(const Words& words) {
 namespace {
 
 constexpr std::size_t kGutterRowsMin = 4;  // on each side of a gutter
-constexpr float kRowFill = 0.6F;           // prose: the median row fills this part of its column
-constexpr std::size_t kRowWords = 3;       // prose: the median row has so many words
-// Prose among much else, as the tables in a column of a paper: this part of the rows is full, with so many
-// words.
+constexpr float kRowFill = 0.6F;           // prose: the median row fills at least this part of its column
+constexpr std::size_t kRowWords = 3;       // prose: the median row has at least this many words
+// Prose among other content, such as tables in a column of a paper: this part of the rows is full and has
+// this many words.
 constexpr float kFullRow = 0.85F;
 constexpr std::size_t kFullRowWords = 6;
 constexpr float kFullRows = 0.2F;
 
-constexpr float kAligned = 0.8F;     // of a table: this part of the rows has one beside it at the same height
-constexpr float kAlignedBy = 0.25F;  // times the letter height
-constexpr float kTablePitch = 1.9F;  // rows beside each other that are so far apart are a table's
-constexpr float kRiverMin = 0.8F;    // times the letter height: white through all rows of a side
-constexpr float kCellWordsMax = 0.12F;  // prose: so many of its words may stand in narrow columns
+constexpr float kAligned =
+    0.8F;  // table: at least this part of the rows has a row at the same height on the other side
+constexpr float kAlignedBy = 0.25F;     // times the letter height
+constexpr float kTablePitch = 1.9F;     // rows side by side with a larger pitch belong to a table
+constexpr float kRiverMin = 0.8F;       // times the letter height: white space through all rows of a side
+constexpr float kCellWordsMax = 0.12F;  // prose: at most this part of its words is in narrow columns
 constexpr float kLeader = 3;            // times the letter height
 
-constexpr float kSidebarWidth = 0.7F;  // of the text that it stands beside
+constexpr float kSidebarWidth = 0.7F;  // of the width of the text beside it
 constexpr float kSidebarPitch = 2.2F;  // times the letter height
 constexpr std::size_t kNextToRunningMin = 2;
 
@@ -185,7 +186,7 @@ bool is_prose(const std::vector<Row>& rows, float width) {
   return median(fills) >= kRowFill && median(counts) >= static_cast<float>(kRowWords);
 }
 
-// The first and the row after the last that stand beside the other side at all.
+// The first row, and the row after the last, that overlap the other side in height.
 std::array<std::size_t, 2> beside(const std::vector<Row>& rows, const std::vector<Row>& others) {
   const float top = others.front().box.y0, bottom = others.back().box.y1;
   std::size_t first = 0, end = rows.size();
@@ -194,7 +195,7 @@ std::array<std::size_t, 2> beside(const std::vector<Row>& rows, const std::vecto
   return {first, end};
 }
 
-// The rows of both sides stand beside each other. Lines of prose in two columns may do so, too.
+// Whether the rows of both sides are at the same heights. Lines of prose in two columns may be, too.
 bool aligned(const std::vector<Row>& left, const std::vector<Row>& right, float letters) {
   auto [i, left_end] = beside(left, right);
   auto [k, right_end] = beside(right, left);
@@ -216,7 +217,7 @@ float row_step(const std::vector<Row>& rows) {
   return median(std::move(steps));
 }
 
-// How many words a row has that has any; `rows` has each word's.
+// The typical number of words in a non-empty row; `rows` has the count of each row.
 float usual_count(std::vector<std::size_t> rows) {
   std::sort(rows.begin(), rows.end());
   std::vector<float> counts;
@@ -233,8 +234,8 @@ bool is_list(const std::vector<Row>& rows) {
   return static_cast<std::size_t>(items) * 3 >= rows.size();
 }
 
-// White rivers cut the side into columns, and some of its words stand in columns too narrow for prose. Marks
-// of lists and the like are few words, or none.
+// Whether rivers cut the side into columns and some of its words are in columns too narrow for prose. Columns
+// of list marks and the like contain few words or none.
 bool has_narrow_columns(const std::vector<Row>& rows, float letters) {
   struct Span {
     float from, to;
@@ -244,7 +245,7 @@ bool has_narrow_columns(const std::vector<Row>& rows, float letters) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     for (const Word* word : rows[i].words) {
       const bool marker = word == rows[i].words.front() && is_list_marker(word->text);
-      // A row of dots leads to the number after it.
+      // A row of leader dots leads to the number after it.
       const bool dots = word->text.find_first_not_of('.') == std::string::npos;
       const float to = word->box.x1 + (dots ? kLeader * letters : 0);
       if (!marker && !word->figure) spans.push_back({word->box.x0, to, i});
@@ -266,17 +267,18 @@ bool has_narrow_columns(const std::vector<Row>& rows, float letters) {
   return static_cast<float>(in_cells) > kCellWordsMax * static_cast<float>(spans.size());
 }
 
-// The row goes on with the sentence of the one above.
+// Whether the row continues the sentence of the row above.
 bool runs_on_from_above(const std::vector<Row>& rows, std::size_t i) {
   if (i == 0 || rows[i].figure() || rows[i - 1].figure()) return false;
   return starts_lower(rows[i].words.front()->text) && !ends_sentence(rows[i - 1].words.back()->text);
 }
 
-// Rows of the text that go on with the one above and have one of the side beside them that does not.
+// The number of rows of the text that continue the row above and have a row of the side beside them that does
+// not.
 std::size_t next_to_running_rows(const std::vector<Row>& side, const std::vector<Row>& text, float letters) {
   const float near = letters / 2;
   std::size_t count = 0;
-  auto from = side.begin();  // none before it stands beside this row of the text or one below
+  auto from = side.begin();  // rows before it are above this row of the text and all later ones
   for (std::size_t i = 0; i < text.size(); ++i) {
     const Box& box = text[i].box;
     while (from != side.end() && from->box.y1 < box.y0 - near) ++from;
@@ -291,7 +293,7 @@ std::size_t next_to_running_rows(const std::vector<Row>& side, const std::vector
   return count;
 }
 
-// A sentence begins within the row, or a word is broken at its end.
+// Whether a sentence begins within the row, or a word is hyphenated at its end.
 bool breaks_anywhere(const Row& row) {
   for (std::size_t k = 1; k < row.words.size(); ++k) {
     if (ends_sentence(row.words[k - 1]->text) && starts_afresh(row.words[k]->text)) return true;
@@ -299,8 +301,8 @@ bool breaks_anywhere(const Row& row) {
   return ends_hyphenated(row.words.back()->text);
 }
 
-// The text is one over all of its rows, and so goes on past those of the side. What is said of names is set
-// in rows, too, and goes on in small letters, but breaks off where it is said.
+// Whether the text is continuous over all of its rows, past the rows of the side. Descriptions of names are
+// also set in rows and continue in lower case, but each breaks off at its end.
 bool runs_past(const std::vector<Row>& side, const std::vector<Row>& text, float letters) {
   return std::ranges::any_of(text, breaks_anywhere) &&
          next_to_running_rows(side, text, letters) >= kNextToRunningMin;
@@ -312,8 +314,9 @@ bool are_marks(const std::vector<Row>& rows) {
   return static_cast<std::size_t>(marks) * 2 > rows.size();
 }
 
-// Short rows, close to each other, beside text: they stand where its rows do not, or where it goes on. Names
-// beside what is said of them are a table: they stand where it begins. Marks are of the items beside them.
+// Short rows, close to each other, beside text. A sidebar's rows lie between the rows of the text, or beside
+// rows that continue a sentence. Names beside their descriptions are a table: they lie where a description
+// begins. List marks belong to the items beside them.
 bool is_sidebar(const std::vector<Row>& side, const std::vector<Row>& text, float letters) {
   if (side.size() < kGutterRowsMin || row_step(side) > kSidebarPitch * letters) return false;
   const float width = bounds(text).width();

@@ -5,13 +5,13 @@
 
 namespace millrace::engines {
 
-// Cuts a page into its columns of prose, in reading order: what stands above two columns, the left one, the
-// right one, what stands below; a sidebar of short rows is one, too. A table is not cut: its columns are too
-// narrow or too ragged to be prose.
+// Cuts a page into its columns of prose, in reading order: the text above two columns, the left column, the
+// right column, the text below. A sidebar of short rows counts as a column. A table is not cut, because its
+// columns are too narrow or too ragged to be prose.
 std::vector<Words> reading_order(const Words& words);
 
-// Whether what stands left and right of a gutter are two columns of prose, or one of short rows beside one;
-// the rows of a table read across. `letters` is the letter height.
+// Whether the words left and right of a gutter form two columns of prose, or one column and a sidebar of
+// short rows. False for a table, whose rows are read across. `letters` is the letter height.
 bool are_columns(const Words& left_words, const Words& right_words, float letters);
 
 }  // namespace millrace::engines

@@ -13,12 +13,14 @@
 namespace millrace::engines {
 namespace {
 
-constexpr float kTall = 1.4F;  // a word of three letters or more that is so much taller than wide is turned
+constexpr float kTall =
+    1.4F;  // a word of three or more letters that is this much taller than wide is rotated
 constexpr std::size_t kTallLetters = 3;
-constexpr float kSameLine = 0.5F;    // points: a turned word whose sides lie so close to a turned line's
-constexpr float kSegmentGap = 1.5F;  // letter heights; what stands further apart are cells or columns
+constexpr float kSameLine =
+    0.5F;  // points: a rotated word whose sides are this close to those of a rotated line
+constexpr float kSegmentGap = 1.5F;  // letter heights; a wider gap separates cells or columns
 
-// What a word or a letter says about the direction around it.
+// The direction of a word or a letter.
 enum class Run { kLeftwards, kRightwards, kNumber, kNeutral };
 
 bool between(std::uint32_t code, std::uint32_t first, std::uint32_t last) {
@@ -29,7 +31,7 @@ bool is_digit(std::uint32_t code) {
   return between(code, '0', '9') || between(code, 0x660, 0x669) || between(code, 0x6F0, 0x6F9);
 }
 
-// Marks stand on the letter before them.
+// Combining marks belong to the letter before them.
 bool is_mark(std::uint32_t code) {
   return between(code, 0x300, 0x36F) || between(code, 0x591, 0x5C7) || between(code, 0x64B, 0x65F) ||
          code == 0x670;
@@ -58,7 +60,7 @@ std::vector<std::uint32_t> code_points(std::string_view text) {
   return codes;
 }
 
-// A letter with its marks, as bytes.
+// A letter with its marks, in bytes.
 struct Letter {
   std::uint32_t code = 0;
   std::string bytes;
@@ -68,7 +70,7 @@ std::vector<Letter> letters_of(const std::string& word) {
   std::vector<Letter> letters;
   std::size_t begin = 0;
   for (const std::uint32_t code : code_points(word)) {
-    if (begin >= word.size()) break;  // bytes too many in a letter are codes of their own, but no letters
+    if (begin >= word.size()) break;  // superfluous bytes of a letter are separate codes, but not letters
     std::size_t end = begin + 1;
     while (end < word.size() && (static_cast<unsigned char>(word[end]) & 0xC0) == 0x80) ++end;
     const std::string bytes = word.substr(begin, end - begin);
@@ -82,7 +84,7 @@ std::vector<Letter> letters_of(const std::string& word) {
   return letters;
 }
 
-// A bracket is seen as the other one of its pair where text runs leftwards.
+// In right-to-left text a bracket is displayed as its counterpart.
 void mirror(Letter& letter) {
   constexpr std::array<std::string_view, 4> kPairs{"()", "[]", "{}", "<>"};
   for (const std::string_view pair : kPairs) {
@@ -97,7 +99,7 @@ bool keeps_order(const Letter& letter) {
   return run == Run::kNumber || run == Run::kRightwards;
 }
 
-// Numbers and Latin letters, with the signs between them: 3.50, a-b.
+// Restores the order of numbers and Latin letters, with the signs between them: 3.50, a-b.
 void put_back(std::vector<Letter>& letters) {
   for (auto from = letters.begin(); from != letters.end();) {
     from = std::find_if(from, letters.end(), keeps_order);
@@ -110,7 +112,7 @@ void put_back(std::vector<Letter>& letters) {
   }
 }
 
-// No letter that runs leftwards begins with a smaller byte.
+// Right-to-left letters never begin with a smaller byte.
 bool may_run_leftwards(std::string_view text) {
   return std::any_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) >= 0xD6; });
 }
@@ -135,7 +137,7 @@ bool is_tall(const Word& word) {
   return word.box.height() > kTall * word.box.width() && letter_count(word.text) >= kTallLetters;
 }
 
-// Of a line of two words or more.
+// Orientation of a line of two or more words.
 Turn turn_of_line(const Word& first, const Word& last) {
   const float x = last.box.middle_x() - first.box.middle_x();
   const float y = last.box.middle_y() - first.box.middle_y();
@@ -143,7 +145,7 @@ Turn turn_of_line(const Word& first, const Word& last) {
   return x < 0 && !first.leftwards && !last.leftwards ? Turn::kOver : Turn::kNone;
 }
 
-// A short word alone in its line is turned where it lies in one line with turned words.
+// A short word alone on its line is rotated when it is aligned with rotated words.
 void mark_short_words(std::vector<Word>& words, const std::vector<std::size_t>& alone, Turn turn) {
   std::vector<std::pair<float, float>> bands;
   for (const Word& word : words) {
@@ -180,7 +182,7 @@ void mirror(Box& box, float from, float to) {
   box.x1 = from + to - x0;
 }
 
-// Mirrors words[first] … words[last], so that they are met in the other order.
+// Mirrors words[first] … words[last], which reverses their order.
 void mirror_run(PageText& page, const std::vector<const Word*>& words, std::size_t first, std::size_t last) {
   const float from = words[first]->box.x0;
   const float to = words[last]->box.x1;
@@ -189,8 +191,9 @@ void mirror_run(PageText& page, const std::vector<const Word*>& words, std::size
   }
 }
 
-// Within a row the runs against its direction: from one such word to the last before a word of the row's own
-// direction or a wide gap. On a mirrored page a number belongs to the Latin word it follows (Windows 10).
+// Mirrors the runs against the direction of a row. A run extends from its first word to the last one before a
+// word of the row's direction or a wide gap. On a mirrored page, a number belongs to the Latin word before it
+// (Windows 10).
 void mirror_runs_against(PageText& page, const Row& row, Run own, Run against) {
   const auto& words = row.words;
   for (std::size_t i = 0; i < words.size(); ++i) {
@@ -253,7 +256,8 @@ void mark_turns(std::vector<Word>& words, const std::vector<std::size_t>& lines)
     for (std::size_t k = lines[i]; k < end; ++k) words[k].turn = turn;
     seen[static_cast<std::size_t>(turn)] += end - lines[i];
   }
-  // A word alone does not say which way it is turned: the other lines do, and text on its side runs up.
+  // A single word does not show its orientation. The other lines decide; by default, rotated text runs
+  // upwards.
   const auto count = [&seen](Turn turn) { return seen[static_cast<std::size_t>(turn)]; };
   const Turn sideways = count(Turn::kDown) > count(Turn::kUp) ? Turn::kDown : Turn::kUp;
   const bool over = count(Turn::kOver) > count(Turn::kNone);

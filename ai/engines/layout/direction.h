@@ -7,22 +7,23 @@
 
 namespace millrace::engines {
 
-// Which way words run: a text layer gives its letters as they are seen from left to right, and may lie on its
-// side.
+// Direction of words. A text layer gives letters in visual order from left to right, and its text may be
+// rotated.
 
-// Brings a word with letters of Hebrew, Arabic and their kin from the order they are seen in to the order
-// they are read in; numbers and Latin letters in it keep theirs. False: it has none of them.
+// Converts a word with right-to-left letters (Hebrew, Arabic and similar scripts) from visual to logical
+// order; numbers and Latin letters in it keep their order. False: the word has no such letters.
 bool set_in_reading_order(std::string& word);
 
-// Sets the turn of every word; `lines` has the index of the first word of each line, whose words come in the
-// order they are read in.
+// Sets the orientation of every word. `lines` has the index of the first word of each line; the words of a
+// line are in reading order.
 void mark_turns(std::vector<Word>& words, const std::vector<std::size_t>& lines);
 
-// Whether every word stands upright and runs from left to right: there is nothing to do.
+// Whether every word is upright and runs from left to right, so that no conversion is needed.
 bool runs_plainly(const PageText& page);
 
-// The page as it is read: its upright words first, then those of each turn as a page of their own, upright.
-// What runs from right to left is mirrored, so that each of them is read from left to right.
+// Splits the page by orientation: first the upright words, then the words of each other orientation as a
+// separate page, turned upright. Right-to-left text is mirrored, so that every page can be read from left to
+// right.
 std::vector<PageText> plain_pages(const PageText& page);
 
 }  // namespace millrace::engines

@@ -11,21 +11,22 @@
 namespace millrace::engines {
 namespace {
 
-constexpr float kOneLine = 0.5F;      // letter heights: lines nearer to each other are one
-constexpr float kOpenSide = 1.5F;     // rules that reach so far beyond the last line have a cell there
-constexpr float kLetterBoxes = 1.8F;  // columns that are narrower on the average are boxes for letters
-constexpr float kCellsArea = 1.01F;   // of the area: cells that lack lines so that they are no rectangles
+constexpr float kOneLine = 0.5F;      // letter heights: lines closer than this are one line
+constexpr float kOpenSide = 1.5F;     // rules that extend this far beyond the last line enclose a cell there
+constexpr float kLetterBoxes = 1.8F;  // columns narrower than this on average are boxes for single letters
+constexpr float kCellsArea =
+    1.01F;  // of the area: cells with missing lines may overlap, and are then not rectangles
 constexpr std::size_t kLinesMax = 200;
 constexpr std::size_t kRulesMost = 2000;
 constexpr float kRoom = 0.2F;  // letter heights on either side of a line
 constexpr float kFilledCells = 0.25F;
 constexpr std::size_t kFilledRowsMin = 2;
 
-// Where lines lie that are drawn in pieces.
+// Positions of lines, some of which are drawn in several pieces.
 std::vector<float> merged(std::vector<float> places, float near) {
   std::ranges::sort(places);
   std::vector<float> lines;
-  std::size_t count = 0;  // of the places in the last line
+  std::size_t count = 0;  // number of positions merged into the last line
   for (const float place : places) {
     if (!lines.empty() && place - lines.back() <= near) {
       ++count;
@@ -38,13 +39,13 @@ std::vector<float> merged(std::vector<float> places, float near) {
   return lines;
 }
 
-// A frame that is open at its sides ends where the rules across do.
+// A frame that is open at its sides ends where the horizontal rules end.
 void close_ends(std::vector<float>& lines, float from, float to, float reach) {
   if (from < lines.front() - reach) lines.insert(lines.begin(), from);
   if (to > lines.back() + reach) lines.push_back(to);
 }
 
-// Which of the strips between the lines a place lies in.
+// The strip between two lines that contains a position.
 std::optional<std::size_t> strip_of(const std::vector<float>& lines, float place) {
   if (!(place >= lines.front() && place < lines.back())) return std::nullopt;
   const auto after = std::ranges::upper_bound(lines, place);
@@ -93,7 +94,7 @@ void drop_empty_columns(Texts& cells) {
   }
 }
 
-// Without rows and columns that say nothing: the white between double lines.
+// Drops rows and columns without content: the white space between double lines.
 Texts texts_of(const std::vector<std::vector<Words>>& words) {
   Texts cells;
   for (const auto& row : words) {
@@ -122,14 +123,14 @@ bool is_in(const Grid& grid, const Word& word) {
   return !word.figure && grid.cell_at(word.box.middle_x(), word.box.middle_y());
 }
 
-// Whether the words leave so much white where a line would be that it is only not drawn.
+// Whether the words leave so much white space at a line's position that the line may just not be drawn.
 bool leave_room(const Words& words, float line, float letters) {
   return std::ranges::none_of(words, [=](const Word* word) {
     return word->box.x0 < line + kRoom * letters && word->box.x1 > line - kRoom * letters;
   });
 }
 
-// The head of a table is often filled, without lines between its columns.
+// The header of a table is often filled, without lines between its columns.
 void part_cells(const Grid& grid, float letters, std::vector<std::vector<Words>>& inside) {
   for (const Grid::CellBox& box : grid.cells()) {
     const std::vector<float> lines = grid.lines_through(box);
@@ -224,7 +225,7 @@ std::optional<Grid::Cell> Grid::cell_at(float x, float y) const {
 
 std::vector<Grid::CellBox> Grid::cells() const {
   std::vector<CellBox> all;
-  std::vector<std::size_t> where(cells_.size());  // of the square where a cell begins: its place in `all`
+  std::vector<std::size_t> where(cells_.size());  // of the square where a cell begins: its index in `all`
   for (std::size_t i = 0; i < cells_.size(); ++i) {
     const std::size_t row = i / columns(), column = i % columns();
     const Box square{xs_[column], ys_[row], xs_[column + 1], ys_[row + 1]};

@@ -7,13 +7,13 @@
 
 namespace millrace::engines {
 
-// A table that is drawn: its lines cut it into columns and rows. A cell over several of them lacks the lines
-// between.
+// A table with drawn lines, which divide it into columns and rows. A cell that spans several has no lines
+// between them.
 class Grid {
  public:
-  // `across` and `down`: the rules that meet in one frame, as thin boxes; `letters`: the height of a letter,
-  // in the same units. nullopt: fewer than two columns or rows or more than 200, boxes for single letters,
-  // cells that are no rectangles, or more than 2,000 rules.
+  // `across` and `down`: the rules of one frame, as thin boxes; `letters`: the letter height in the same
+  // units. nullopt: fewer than two or more than 200 columns or rows, boxes for single letters, cells that are
+  // not rectangles, or more than 2,000 rules.
   static std::optional<Grid> of(const std::vector<Box>& across, const std::vector<Box>& down, float letters);
 
   std::size_t columns() const { return xs_.size() - 1; }
@@ -22,11 +22,11 @@ class Grid {
   void move(float across, float down);
   void scale(float factor);
 
-  // By its first row and column.
+  // Identified by its first row and column.
   struct Cell {
     std::size_t row = 0, column = 0;
   };
-  // The cell that a place is in; nullopt: it lies outside.
+  // The cell at a position; nullopt: outside the grid.
   std::optional<Cell> cell_at(float x, float y) const;
   struct CellBox {
     Cell cell;
@@ -34,8 +34,10 @@ class Grid {
   };
   // Row by row.
   std::vector<CellBox> cells() const;
-  const std::vector<float>& columns_at() const { return xs_; }  // their lines, from left to right
-  // Where the lines between columns would cross a cell.
+  const std::vector<float>& columns_at() const {
+    return xs_;
+  }  // positions of their lines, from left to right
+  // Positions of the lines between columns that would cross a cell.
   std::vector<float> lines_through(const CellBox& cell) const;
 
  private:
@@ -47,10 +49,10 @@ class Grid {
   std::vector<Cell> cells_;     // row by row: where the cell of each square begins
 };
 
-// Sets the words that stand in a grid as its table, which takes their place as a figure does. A grid with
-// too little in it is none: its words stay as they are. Nor is one whose words are no words: it is the ground
-// of a drawing, they go, and its place is returned; so is one without words. The height of the letters is
-// noted, for what is left may be little.
+// Replaces the words inside a grid by a table, which takes their place as a figure does. A grid with too
+// little content is not a table: its words stay unchanged. A grid without words, or whose words are not real
+// words, is the background of a drawing: its words are removed and its box is returned. Records the letter
+// height first, because few words may remain.
 std::vector<Box> set_tables(const std::vector<Grid>& grids, PageText& page);
 
 }  // namespace millrace::engines

@@ -13,9 +13,9 @@
 namespace millrace::engines {
 namespace {
 
-constexpr float kGutter = 2;  // letter heights between two columns
+constexpr float kGutter = 2;  // minimum distance of two columns, in letter heights
 
-// The usual step from row to row; wide steps are between paragraphs and say nothing.
+// The typical distance between rows; large distances are paragraph gaps and are ignored.
 float row_pitch(const std::vector<std::vector<Row>>& regions, float letters) {
   std::vector<float> steps;
   for (const auto& rows : regions) {
@@ -38,7 +38,7 @@ Words words_of(const PageText& page) {
   return words;
 }
 
-// A paragraph that runs on from one column to the next.
+// Whether a paragraph continues from one column to the next.
 bool runs_on(const std::vector<Block>& blocks, const Block& next) {
   if (blocks.empty() || next.kind != Block::Kind::kParagraph) return false;
   const Block& last = blocks.back();
@@ -56,7 +56,7 @@ void append_blocks(std::vector<Block>& all, std::vector<Block> more) {
   }
 }
 
-// Nothing but soft hyphens and blanks: an item of them would underline what stands above it.
+// Whether a block has only soft hyphens and spaces. As an item, it would turn the line above into a heading.
 bool says_nothing(const Block& block) {
   return block.text.find_first_not_of(" \t\n\u00ad") == std::string::npos;
 }
@@ -67,14 +67,14 @@ bool known_to_markdown(const std::string& marker) {
   return marker == "-" || (marker.front() >= '0' && marker.front() <= '9');
 }
 
-// Whether markdown begins an item here, too: else it takes the line into the paragraph of the one above. A
-// list inside of an item may begin with no other number than 1.
+// Whether markdown begins an item here; otherwise the line becomes part of the paragraph above. A nested list
+// must begin with the number 1.
 bool begins_item(const Block& block, const Block* above) {
   const bool nested = above != nullptr && block.level > above->level;
   return known_to_markdown(block.marker) && (!nested || block.marker == "-" || block.marker == "1.");
 }
 
-// Of the items from `first` on: whether markdown makes one paragraph of some.
+// Whether markdown merges some of the items from `first` on into one paragraph.
 bool are_loose(const std::vector<Block>& blocks, std::size_t first) {
   for (std::size_t i = first; i < blocks.size() && is_item(blocks[i]); ++i) {
     if (!begins_item(blocks[i], i > first ? &blocks[i - 1] : nullptr)) return true;
@@ -87,11 +87,10 @@ Place place_of_item(const Block& block, bool among_loose) {
   return among_loose ? Place::kAmongLoose : Place::kItem;
 }
 
-// How far the items of a list are indented: one inside of another begins where that one's text does, or
-// further to the right.
+// Indentation of list items: a nested item begins at the text of its parent or further to the right.
 class Indents {
  public:
-  // Of the next item.
+  // Indentation of the next item.
   std::size_t of(const Block& item) {
     inside_.resize(std::min(static_cast<std::size_t>(item.level), inside_.size()));
     const std::size_t indent = inside_.empty() ? 0 : inside_.back();
@@ -101,7 +100,7 @@ class Indents {
 
  private:
   static constexpr std::size_t kIndentMin = 3;
-  std::vector<std::size_t> inside_;  // of an item inside of the last one, by its depth
+  std::vector<std::size_t> inside_;  // indentation inside the last item, by depth
 };
 
 std::string markdown_of_block(const Block& block, bool among_loose) {
@@ -138,8 +137,8 @@ std::string joined(std::vector<Block> blocks) {
   return out;
 }
 
-// How far to the right the rows of a region could reach: to the gutter before the one that stands right of
-// it, else over the page, whose margins are taken to be alike.
+// The rightmost position that the rows of a region could reach: the gutter before the region to its right;
+// without one, the right margin of the page, which is assumed to equal the left one.
 float right_edge(const std::vector<Box>& regions, std::size_t which, const PageMetrics& metrics,
                  float page_width) {
   const Box& box = regions[which];

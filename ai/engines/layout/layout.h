@@ -5,9 +5,10 @@
 
 namespace millrace::engines {
 
-// The page as markdown: columns in reading order, headings, lists, tables, figures, paragraphs joined across
-// their lines with hyphenation healed; lone page numbers are left out, and what is stamped across the text
-// comes last. Pure; linear in the words of a page but for the searches of columns and of tables.
+// Renders a page as markdown: columns in reading order, headings, lists, tables, figures, and paragraphs
+// whose lines are joined and hyphenated words repaired. Page numbers alone on a line are omitted; text
+// stamped across the page comes last. A pure function; linear in the number of words except for the searches
+// for columns and tables.
 std::string markdown_of(const PageText& page);
 
 }  // namespace millrace::engines

@@ -9,7 +9,8 @@
 namespace millrace::engines {
 namespace {
 
-// Soft hyphens and the blanks around lines are left out: four of them begin code, two end a line.
+// Drops soft hyphens and the spaces around lines: four leading spaces begin code, two trailing ones are a
+// line break.
 std::string tidied_lines(std::string_view text) {
   std::string out;
   const auto end_line = [&out] {
@@ -29,7 +30,7 @@ std::string tidied_lines(std::string_view text) {
   return out;
 }
 
-// A text and which of its characters are escaped.
+// A text, and which of its characters must be escaped.
 class Literal {
  public:
   Literal(std::string_view text, Place place)
@@ -70,7 +71,7 @@ class Literal {
     return std::min(text_.find_first_not_of(text_[i], i), text_.size());
   }
   void mark(std::size_t i) { marked_[i] = true; }
-  // What begins here may end in another text, and the other way round.
+  // A construct that begins in this text may end in another one, and vice versa.
   bool pairs_over_lines() const { return place_ == Place::kLoose || place_ == Place::kAmongLoose; }
 
   void mark_signs();
@@ -87,7 +88,7 @@ class Literal {
 
   std::string_view text_;
   Place place_;
-  std::size_t last_name_;  // where the last "]:" is
+  std::size_t last_name_;  // position of the last "]:"
   std::vector<bool> marked_;
 };
 
@@ -96,7 +97,7 @@ bool Literal::begins_tag(std::size_t i) const {
   return letter(next) || next == '/' || next == '!' || next == '?';
 }
 
-// <someone@mill.example>; one that begins with a letter is escaped as a tag.
+// <someone@mill.example>; an address that begins with a letter is already escaped as a tag.
 bool Literal::begins_address(std::size_t i) const {
   const std::string_view inside = text_.substr(i + 1, text_.substr(i + 1).find_first_of(" <>\n"));
   return at(i + 1 + inside.size()) == '>' && inside.find('@') != kNowhere;
@@ -123,7 +124,7 @@ void Literal::mark_signs() {
   }
 }
 
-// Code is between two runs of backticks.
+// Code is enclosed by two equal runs of backticks.
 void Literal::mark_code() {
   const std::size_t first = text_.find('`');
   if (first == kNowhere) return;
@@ -131,7 +132,7 @@ void Literal::mark_code() {
   for (std::size_t i = first; i != kNowhere; i = text_.find('`', i + 1)) mark(i);
 }
 
-// [text](address) and ![text](address). Links by reference have nothing to refer to: see mark_beginning.
+// [text](address) and ![text](address). Reference links have no definition to refer to: see mark_beginning.
 void Literal::mark_links() {
   const std::size_t last = text_.rfind("](");
   if (last == kNowhere) return;
@@ -140,8 +141,8 @@ void Literal::mark_links() {
   }
 }
 
-// Emphasis is between a run of the sign that may open it and a later one that may close it. What is left of a
-// run whose first sign is escaped may do either.
+// Emphasis is between a run of the sign that may open it and a later run that may close it. When the first
+// sign of a run is escaped, the rest of the run may do either.
 void Literal::mark_emphasis(char sign) {
   struct Run {
     std::size_t from = 0, to = 0;
@@ -174,7 +175,7 @@ void Literal::mark_beginnings() {
   }
 }
 
-// Whether the line is nothing but a rule, underlines the one above, or makes it the head of a table.
+// Whether the line is only a rule, underlines the line above, or makes the line above a table header.
 bool Literal::is_rule(std::string_view line) {
   for (const std::string_view allowed : {"= ", "* ", "_ "}) {
     if (line.find_first_not_of(allowed) == kNowhere) return true;
@@ -189,15 +190,15 @@ bool Literal::begins_block(std::string_view line) {
   return line == "+" || is_rule(line);
 }
 
-// The place of the full stop or bracket after a number that begins a list.
+// The position of the full stop or bracket after a number that begins a list.
 std::size_t Literal::end_of_number(std::string_view line) {
   const std::size_t end = line.find_first_not_of("0123456789");
   if (end == 0 || end == kNowhere || end > 9 || (line[end] != '.' && line[end] != ')')) return kNowhere;
   return end + 1 == line.size() || line[end + 1] == ' ' ? end : kNowhere;
 }
 
-// "[x] " of a task, "[name]: " of what links and notes refer to; the name may go on over lines, and so over
-// loose items.
+// "[x] " of a task, "[name]: " of a link definition or a footnote. The name may continue over lines, and
+// therefore over loose items.
 bool Literal::begins_bracket(std::size_t from, std::string_view line) const {
   if (!line.starts_with('[')) return false;
   if (place_ == Place::kAmongLoose) return true;
@@ -211,7 +212,7 @@ void Literal::mark_beginning(std::size_t from, std::string_view line) {
   if (const std::size_t end = end_of_number(line); end != kNowhere) mark(from + end);
 }
 
-// "# Title #" has a mark at its end, too.
+// "# Title #" has a mark at its end as well.
 void Literal::mark_end_of_heading() {
   const std::size_t last = text_.find_last_not_of('#');
   const std::size_t run = last == kNowhere ? 0 : last + 1;

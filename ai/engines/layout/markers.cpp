@@ -55,7 +55,7 @@ std::string_view trimmed(std::string_view text, std::string_view set) {
   return text.substr(from, text.find_last_not_of(set) - from + 1);
 }
 
-// A letter of U+0100 … U+017F, where a small one mostly follows its capital: which of them it is.
+// In U+0100 … U+017F a lower-case letter mostly follows its capital: tells which of the two it is.
 bool lower_of_extended(unsigned first, unsigned second) {
   const unsigned code = (first & 0x1FU) << 6 | (second & 0x3FU);
   const bool capital_is_odd = (code >= 0x138 && code <= 0x148) || (code >= 0x179 && code <= 0x17E);
@@ -63,7 +63,7 @@ bool lower_of_extended(unsigned first, unsigned second) {
 }
 bool is_extended(unsigned first) { return first == 0xC4 || first == 0xC5; }
 
-// Letters outside ASCII are UTF-8. Latin-1 has its small letters from U+00DF on.
+// Letters outside ASCII are UTF-8. In Latin-1 the lower-case letters begin at U+00DF.
 bool lower_end(std::string_view text) { return !text.empty() && (lower(text.back()) || text.back() < 0); }
 bool lower_begin(std::string_view text) {
   if (text.empty()) return false;
@@ -76,7 +76,7 @@ bool lower_begin(std::string_view text) {
   return lower(text.front()) || (first >= 0xC6 && first <= 0xD1);
 }
 
-// How long the hyphen at the end is: "-", U+2010 or the soft hyphen U+00AD; 0: there is none.
+// Length of the hyphen at the end: "-", U+2010 or the soft hyphen U+00AD; 0: none.
 std::size_t hyphen_length(std::string_view text) {
   if (text.ends_with("\u2010")) return 3;
   if (text.ends_with("\u00ad")) return 2;
@@ -94,7 +94,7 @@ bool has_no_spaces(std::string_view text, std::size_t at) {
 }  // namespace
 
 bool is_bullet(std::string_view word) {
-  // Symbol fonts put their bullets into the private use area (U+F0A7, U+F0B7).
+  // Symbol fonts map their bullets to the private use area (U+F0A7, U+F0B7).
   return one_of(word, kBullets) || word == "\uf0b7" || word == "\uf0a7" || word == "\uf0d8";
 }
 
@@ -224,7 +224,7 @@ namespace {
 // In letter heights.
 constexpr float kSizeMin = 0.15F;
 constexpr float kSizeMax = 0.5F;
-constexpr float kGapMin = 0.3F;  // between the dot and the row's first word
+constexpr float kGapMin = 0.3F;  // between the dot and the first word of the row
 constexpr float kGapMax = 2.5F;
 
 bool stands_before(const Box& mark, const Row& row) {
@@ -237,7 +237,7 @@ bool stands_before(const Box& mark, const Row& row) {
   return down > 0.35F && down < 0.75F;
 }
 
-// Nothing else stands at this height to the left: it is no dot in a picture or between columns.
+// Whether no other mark is to the left at this height. Otherwise the dot is in a picture or between columns.
 bool alone(const Box& mark, const std::vector<Box>& marks, const Row& row) {
   return std::none_of(marks.begin(), marks.end(), [&](const Box& other) {
     const bool beside = other.middle_y() > row.box.y0 && other.middle_y() < row.box.y1;

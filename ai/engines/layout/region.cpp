@@ -9,14 +9,14 @@
 namespace millrace::engines {
 namespace {
 
-// All in letter heights, row pitches or parts of the column's width.
+// All in letter heights, row pitches or fractions of the column's width.
 constexpr float kHeadingGap = 1.25F;
 constexpr float kHeadingFill = 0.75F;
 constexpr std::size_t kHeadingWords = 14;
-constexpr float kLargerText = 1.15F;        // letters of a heading in a text layer
-constexpr float kLargerRecognised = 1.25F;  // the same by OCR, whose heights are estimates
-constexpr float kTitleMin = 0.95F;          // letters of a title that is known by its place
-constexpr float kShortRow = 0.75F;  // a row that ends before this part of the column may end a paragraph
+constexpr float kLargerText = 1.15F;        // letters of a heading in a text layer, relative to body letters
+constexpr float kLargerRecognised = 1.25F;  // the same for OCR, whose heights are estimates
+constexpr float kTitleMin = 0.95F;          // letters of a title that is recognised by its position
+constexpr float kShortRow = 0.75F;  // a row that ends before this fraction of the column may end a paragraph
 constexpr float kPageNumberEdge = 0.1F;
 constexpr float kNoRowAbove = 100.0F;
 
@@ -24,7 +24,7 @@ bool has_letter(const std::string& text) {
   return std::any_of(text.begin(), text.end(), [](char c) { return c < 0 || (std::isalpha(c) != 0); });
 }
 
-// By a capital: `starts_afresh` is true of digits as well.
+// With a capital; `starts_afresh` also accepts digits.
 bool starts_upper(const std::string& text) {
   return starts_afresh(text) && std::isdigit(static_cast<unsigned char>(text[0])) == 0 && text[0] != '`';
 }
@@ -74,13 +74,13 @@ bool RegionReader::indented(std::size_t i) const {
 }
 
 bool RegionReader::lone_page_number(std::size_t i) const {
-  if (metrics_.rows == 1) return false;  // a page that says nothing else says this
+  if (metrics_.rows == 1) return false;  // the only content of the page: keep it
   const float y = row(i).box.middle_y();
   const bool at_edge = y > (1 - kPageNumberEdge) * metrics_.height || y < kPageNumberEdge * metrics_.height;
   return at_edge && (i == 0 || i + 1 == rows_.size()) && is_page_number(row(i).text()) && !in_column(i);
 }
 
-// One of the amounts that stand below each other.
+// Whether the row is one of several amounts below each other.
 bool RegionReader::in_column(std::size_t i) const {
   if (rows_.size() == 1 || gap_above(std::max<std::size_t>(i, 1)) > kParagraphGap) return false;
   const Word &last = *row(i).words.back(), &near = *row(i == 0 ? 1 : i - 1).words.back();
@@ -102,11 +102,12 @@ bool RegionReader::numbered_heading(std::size_t i) const {
   const Row& each = row(i);
   if (each.words.size() < 2 || section_depth(each.words[0]->text) == 0) return false;
   if (starts_lower(each.words[1]->text)) return false;
-  // Rows that follow each other with numbers are the items of a list.
+  // Consecutive rows with numbers are list items.
   return i + 1 >= rows_.size() || section_depth(row(i + 1).words[0]->text) != 1;
 }
 
-// OCR knows no bold letters: a short row without a full stop, set off from above, close to a full row below.
+// OCR does not detect bold letters. A heading is then a short row without a full stop, set off from the text
+// above and close to a full row below.
 bool RegionReader::heading_by_place(std::size_t i) const {
   if (i == 0 || i + 1 >= rows_.size() || row(i + 1).figure()) return false;
   if (!starts_upper(row(i).text()) || row(i).text().ends_with(':') || !ends_short(i)) return false;
@@ -116,8 +117,8 @@ bool RegionReader::heading_by_place(std::size_t i) const {
          row(i + 1).box.x1 > box_.x1 - 0.15F * box_.width();
 }
 
-// One row in the middle of the first page's top, with room below. In smaller letters than the text it is a
-// running head.
+// A single centred row at the top of the first page, with space below. If its letters are smaller than the
+// text, it is a running head.
 bool RegionReader::title_by_place(std::size_t i) const {
   if (metrics_.index != 0 || !first_on_page_ || i != 0 || rows_.size() < 2) return false;
   if (size_ratio(i) < kTitleMin) return false;
@@ -148,7 +149,7 @@ int RegionReader::heading_level(std::size_t i) const {
   return ratio >= 1.2F ? 2 : 3;
 }
 
-// The next row is of the same heading: same size and weight, close below, not numbered itself.
+// Whether the next row belongs to the same heading: same size and weight, close below, not numbered.
 bool RegionReader::heading_goes_on(std::size_t i) const {
   if (i >= rows_.size() || !heading_shape(i) || row(i).bold() != row(i - 1).bold()) return false;
   const float larger = metrics_.recognised ? kLargerRecognised : kLargerText;
@@ -164,7 +165,7 @@ void RegionReader::take_heading() {
   blocks_.push_back(std::move(block));
 }
 
-// Somebody else speaks, or the next of what is listed so.
+// Whether another person begins to speak, or the next entry of a list in that style begins.
 bool RegionReader::begins_speech(std::size_t i) const {
   const Row& before = row(i - 1);
   return is_speech_dash(row(i).words[0]->text) &&
@@ -182,8 +183,8 @@ bool RegionReader::paragraph_ends_before(std::size_t i) const {
   return item_marker(i).has_value() || heading(i) || table_at(rows_, i, metrics_.letters).rows > 0;
 }
 
-// Whoever set the row before ended it on purpose: the first word of this one would have had room there, with
-// much to spare, and begins afresh.
+// Whether the previous row was ended on purpose: the first word of this row would easily have fitted there,
+// and it begins with a capital or a digit.
 bool RegionReader::breaks_before(std::size_t i) const {
   const Row& before = row(i - 1);
   const std::string text = row(i).text();
@@ -192,7 +193,7 @@ bool RegionReader::breaks_before(std::size_t i) const {
   return before.box.x1 + metrics_.letters + row(i).words[0]->box.width() < right_edge_;
 }
 
-// An address, a verse, names with their values: every line ends on purpose.
+// Whether every line ends on purpose: an address, a verse, names with values.
 bool RegionReader::keeps_lines(std::size_t first, std::size_t end) const {
   for (std::size_t i = first + 1; i < end; ++i) {
     if (!breaks_before(i)) return false;
@@ -222,14 +223,14 @@ namespace {
 
 constexpr float kBulletGap = 0.6F;
 constexpr float kNumberGap = 0.5F;
-constexpr std::size_t kItemRowsMax = 8;  // rows of an item, when its neighbours are looked for
+constexpr std::size_t kItemRowsMax = 8;  // rows of an item within which its neighbours are searched
 
 std::string text_from(const Row& row, std::size_t first) {
   Row rest{row.box, row.height, {row.words.begin() + static_cast<std::ptrdiff_t>(first), row.words.end()}};
   return rest.text();
 }
 
-// "(3)", "3)" and "3." as markdown knows them.
+// Converts "(3)" to "3)"; "3)" and "3." are already valid in markdown.
 std::string plain_number(const std::string& marker) {
   const auto from = marker.front() == '(' ? 1U : 0U;
   const std::string inside = marker.substr(from, marker.size() - from - 1);
@@ -255,10 +256,11 @@ std::optional<std::string> RegionReader::item_marker(std::size_t i) const {
                 : (gap > kNumberGap ? std::optional(plain_number(first)) : std::nullopt);
 }
 
-// The row before or after has a mark at the same place: what begins both is read from the same bullet.
+// Whether the row before or after has a mark at the same position. Then both marks are misread bullets.
 bool RegionReader::marked_like_neighbour(std::size_t i) const {
   const Word& mark = *row(i).words[0];
-  if (std::isalnum(static_cast<unsigned char>(mark.text[0])) != 0) return false;  // lines may begin with "e"
+  if (std::isalnum(static_cast<unsigned char>(mark.text[0])) != 0)
+    return false;  // lines may begin with the word "e"
   const auto marked = [&](const Row& other) {
     if (other.figure() || other.words.size() < 2) return false;
     const Word& first = *other.words[0];
@@ -268,8 +270,8 @@ bool RegionReader::marked_like_neighbour(std::size_t i) const {
   return (i > 0 && marked(row(i - 1))) || (i + 1 < rows_.size() && marked(row(i + 1)));
 }
 
-// A row near by at the same place has the number before or after this one's: no line of a text begins so by
-// chance.
+// Whether a nearby row at the same position has the previous or the next number. That is no coincidence, so
+// the row is a list item.
 bool RegionReader::counted_with_neighbour(std::size_t i) const {
   const Word& mark = *row(i).words[0];
   const auto counted = [&](std::size_t k, bool after) {

@@ -8,31 +8,31 @@
 
 namespace millrace::engines {
 
-// One piece of markdown.
+// One block of markdown.
 struct Block {
   enum class Kind { kHeading, kParagraph, kItem, kTable, kFigure };
   Kind kind = Kind::kParagraph;
   int level = 0;       // of a heading: 1 … 6; of an item: its depth from 0
   std::string marker;  // of an item: "-" or its number as "3."
-  std::string text;    // kLineBreak is between the lines of a paragraph that are no running text
+  std::string text;    // kLineBreak separates the lines of a paragraph that is not running text
 };
 
 inline constexpr char kLineBreak = '\n';
 
-// Sizes that hold for a page.
+// Sizes that apply to the whole page.
 struct PageMetrics {
   int index = 0;
   float height = 0;
   bool recognised = false;
   float letters = 0;  // height of body letters
-  float pitch = 0;    // from row to row in running text
+  float pitch = 0;    // distance between rows in running text
   std::size_t rows = 0;
 };
 
-// Reads the rows of one column from top to bottom into blocks.
+// Converts the rows of one column from top to bottom into blocks.
 class RegionReader {
  public:
-  // `right_edge`: how far to the right its rows could reach.
+  // `right_edge`: the rightmost position that its rows could reach.
   RegionReader(const PageMetrics& metrics, std::vector<Row> rows, float right_edge, bool first_on_page);
   std::vector<Block> read();
 
@@ -40,11 +40,12 @@ class RegionReader {
   // In letter heights or row pitches.
   static constexpr float kParagraphGap = 1.3F;
   static constexpr float kIndent = 1.0F;
-  static constexpr float kSamePlace = 0.5F;  // list numbers that begin, or end, so close are of one list
+  static constexpr float kSamePlace =
+      0.5F;  // list numbers whose left or right edges are this close belong to one list
 
   const Row& row(std::size_t i) const { return rows_[i]; }
-  // From the top of the row before to the top of this one, in pitches of its own letter size; large for the
-  // first.
+  // Distance between the top of the previous row and the top of this one, in pitches of this row's letter
+  // size; large for the first row.
   float gap_above(std::size_t i) const;
   float size_ratio(std::size_t i) const { return rows_[i].height / metrics_.letters; }
   float fill(std::size_t i) const { return rows_[i].box.width() / box_.width(); }

@@ -8,7 +8,7 @@ namespace millrace::engines {
 namespace {
 
 constexpr float kOverlap = 0.5F;
-constexpr float kTogether = 0.8F;  // letter heights; a full stop has room around it
+constexpr float kTogether = 0.8F;  // letter heights; a full stop has space around it
 
 bool overlaps(const Row& row, const Word& word) {
   if (row.figure() || word.figure) return false;
@@ -24,8 +24,7 @@ void include(Box& box, const Box& other) {
   box.y1 = std::max(box.y1, other.y1);
 }
 
-// The band of a row is that of its first word's letters: a row does not grow over its neighbours by
-// superscripts.
+// The height of a row is that of its first word, so that superscripts do not extend it over its neighbours.
 void add(Row& row, const Word& word) {
   row.words.push_back(&word);
   row.box.x0 = std::min(row.box.x0, word.box.x0);
@@ -42,13 +41,13 @@ void finish(Row& row) {
   row.height = row.figure() ? row.box.height() : letter_height(row.words);
 }
 
-// A recogniser makes words of what is written without spaces.
+// A recogniser splits text that is written without spaces into words.
 bool run_on(const Word& before, const Word& after) {
   const float gap = after.box.x0 - before.box.x1;
   return gap < kTogether * after.box.height() && written_together(before.text, after.text);
 }
 
-// How many of the rows above a word may be its own: the words come from top to bottom.
+// How many of the previous rows a word may belong to; words are sorted from top to bottom.
 constexpr std::size_t kLookBack = 6;
 
 }  // namespace

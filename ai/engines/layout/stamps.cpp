@@ -8,11 +8,12 @@
 namespace millrace::engines {
 namespace {
 
-constexpr float kStampTall = 1.8F;    // letter heights: the box of what may be a stamp
-constexpr float kCrossedTall = 1.5F;  // and of the words that it is set across
-constexpr float kReach = 0.4F;        // of its height: how far the next piece of a stamp may be
-constexpr float kTouching = 0.08F;    // the same, of one word's pieces
-constexpr float kCore = 0.2F;         // of its height, above and below, where a neighbour's line may reach in
+constexpr float kStampTall = 1.8F;    // letter heights: minimum for the box of a possible stamp
+constexpr float kCrossedTall = 1.5F;  // letter heights: maximum for the words that it crosses
+constexpr float kReach = 0.4F;        // of its height: maximum distance to the next piece of a stamp
+constexpr float kTouching = 0.08F;    // of its height: maximum distance between pieces of one word
+constexpr float kCore =
+    0.2F;  // of its height, at the top and the bottom, which a neighbouring line may overlap
 constexpr std::size_t kCrossedMin = 3;  // words
 constexpr std::size_t kPiecesMax = 256;
 
@@ -33,7 +34,7 @@ bool is_across(const Word& tall, const Word& word) {
          y < tall.box.y1 - core;
 }
 
-// Tall pieces that follow each other, from left to right.
+// Tall pieces that follow each other from left to right.
 std::vector<Words> chains(Words pieces) {
   std::ranges::sort(pieces, {}, [](const Word* piece) { return piece->box.middle_x(); });
   std::vector<Words> all;
@@ -55,10 +56,10 @@ std::string text_along(const Words& chain) {
   return text;
 }
 
-// Else its height is its length, as that of a stamp's steep pieces may be.
+// In other orientations the height of a box is the length of the word, as in steep pieces of a stamp.
 bool is_level(const Word& word) { return word.turn == Turn::kNone || word.turn == Turn::kOver; }
 
-// What the page's words may be by their height.
+// The words of a page, classified by their height.
 struct Sorted {
   Words tall, ordinary;
 };

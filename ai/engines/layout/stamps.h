@@ -7,14 +7,14 @@
 
 namespace millrace::engines {
 
-// A page without the letters that are set across its text: a watermark, a stamp.
+// A page without text that is printed across its other text (watermarks, stamps).
 struct Unstamped {
   PageText page;
-  std::vector<std::string> stamps;  // what they say, each once
+  std::vector<std::string> stamps;  // their texts, without duplicates
 };
 
-// Of a text layer only: a recogniser reads what it sees. Nothing: no letters are set across others, or so
-// many are that the page is made of them.
+// Only for text layers: a recogniser reads what is visible. nullopt: no text is printed across other text, or
+// so much is that it makes up the page.
 std::optional<Unstamped> without_stamps(const PageText& page);
 
 }  // namespace millrace::engines

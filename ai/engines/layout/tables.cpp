@@ -11,13 +11,14 @@
 namespace millrace::engines {
 namespace {
 
-constexpr float kGap = 1.1F;          // times the letter height: what a row of a table has
-constexpr float kWrapPitch = 1.4F;    // a cell's second line is so close below its first
-constexpr float kWiderStep = 1.1F;    // than the lines of a cell have: between two rows
+constexpr float kGap = 1.1F;        // times the letter height: minimum gap between cells
+constexpr float kWrapPitch = 1.4F;  // maximum pitch between two lines of one cell
+constexpr float kWiderStep =
+    1.1F;  // a step between rows exceeds the line distance within a cell by this factor
 constexpr std::size_t kWrapMax = 12;  // lines of a cell
-constexpr float kSameEnd = 0.25F;     // times the letter height: amounts that end below each other
+constexpr float kSameEnd = 0.25F;     // times the letter height: tolerance for right-aligned amounts
 
-// Which word of the row begins the cell after the one that the line stands in.
+// The word of the row that begins the cell after the one in whose place the line is.
 std::optional<std::size_t> between_cells(const Row& line, const Row& row, float letters) {
   for (std::size_t k = 1; k < row.words.size(); ++k) {
     const float left = row.words[k - 1]->box.x1, right = row.words[k]->box.x0;
@@ -26,8 +27,8 @@ std::optional<std::size_t> between_cells(const Row& line, const Row& row, float 
   return std::nullopt;
 }
 
-// Which word of the row begins the cell that the line stands below or above: it begins where that does and
-// ends before the next.
+// The word of the row that begins the cell above or below the line: the line begins where the cell does and
+// ends before the next cell.
 std::optional<std::size_t> aligned_cell(const Row& line, const Row& row, float letters) {
   std::optional<std::size_t> cell;
   for (std::size_t k = 0; k < row.words.size(); ++k) {
@@ -39,7 +40,7 @@ std::optional<std::size_t> aligned_cell(const Row& line, const Row& row, float l
   return cell;
 }
 
-// Whether the line begins or ends where a cell of the row does that is an amount.
+// Whether the line is left- or right-aligned with a cell of the row that is an amount.
 bool is_below_amount(const Row& line, const Row& row, float letters) {
   for (std::size_t k = 1, end = k; k < row.words.size(); k = end) {
     while (++end < row.words.size() && !begins_cell(row, end, letters)) continue;
@@ -53,7 +54,7 @@ bool is_below_amount(const Row& line, const Row& row, float letters) {
   return false;
 }
 
-// The nearest row with cells before (-1) or after (1) a line that has none; nullopt: it is not near.
+// The nearest row with cells before (-1) or after (1) a line without cells; nullopt: none is near.
 std::optional<std::size_t> row_with_cells(const std::vector<Row>& rows, std::size_t line, int way,
                                           float letters) {
   std::size_t i = line;
@@ -66,8 +67,8 @@ std::optional<std::size_t> row_with_cells(const std::vector<Row>& rows, std::siz
   return std::nullopt;
 }
 
-// Where the lines between two rows of a table part: the first that is the lower one's. Without a wider step
-// all are the upper one's.
+// Splits the lines between two rows of a table: returns the first line of the lower row. Without a wider
+// step, all lines belong to the upper row.
 std::size_t parting(const std::vector<Row>& rows, std::size_t upper, std::size_t lower) {
   std::size_t widest = lower;
   float narrowest = step_to(rows, lower);
@@ -85,7 +86,7 @@ bool are_close(const std::vector<Row>& rows, std::size_t first, std::size_t last
   return true;
 }
 
-// The row with cells above or below that a line without some is nearer to.
+// The nearer row with cells, above or below a line without cells.
 std::optional<std::size_t> nearest_row(const std::vector<Row>& rows, std::size_t line, float letters) {
   const auto upper = row_with_cells(rows, line, -1, letters), lower = row_with_cells(rows, line, 1, letters);
   const auto row = lower && (!upper || line >= parting(rows, *upper, *lower)) ? lower : upper;
@@ -93,8 +94,8 @@ std::optional<std::size_t> nearest_row(const std::vector<Row>& rows, std::size_t
   return row;
 }
 
-// The row's is the middle of a cell whose lines are even in number: the line stands between two cells of the
-// row, and so does the one as far on the other side.
+// Whether the row is in the middle of a cell with an even number of lines: this line and the one at the same
+// distance on the other side both lie between two cells of the row.
 std::optional<std::size_t> cell_about(const std::vector<Row>& rows, std::size_t line, std::size_t row,
                                       float letters) {
   if (line > 2 * row || 2 * row - line >= rows.size()) return std::nullopt;
@@ -110,7 +111,7 @@ bool leads_to_wider_step(const std::vector<Row>& rows, std::size_t line, float l
   return lower && step_to(rows, *lower) > kWiderStep * step_to(rows, line);
 }
 
-// An amount below one of the row, no closer to it than the rows are to each other.
+// An amount below an amount of the row, at least as far away as the rows are from each other.
 bool is_total(const std::vector<Row>& rows, std::size_t line, std::size_t row, float letters) {
   if (row > line || !is_amount(rows[line].text()) || !is_below_amount(rows[line], rows[row], letters))
     return false;
@@ -127,7 +128,7 @@ bool begins_cell(const Row& row, std::size_t k, float letters) {
 
 bool has_cells(const Row& row, float letters) {
   if (row.figure() || row.words.size() < 2) return false;
-  // The gap after a bullet or a number is no gap between cells.
+  // The gap after a bullet or a number does not separate cells.
   const std::size_t from = is_list_marker(row.words.front()->text) ? 1 : 0;
   std::size_t at = 0;
   return row.widest_gap(at, from) > kGap * letters;
@@ -150,11 +151,11 @@ namespace {
 
 constexpr std::size_t kTableRowsMin = 3;
 constexpr std::size_t kRowsMax = 200;
-constexpr std::size_t kRowsAboveMax = 8;  // of something else, close above a table
-constexpr float kPitchMax = 2.6F;         // rows further apart belong to different things …
-constexpr float kEvenMax = 5;             // … unless they are evenly so
+constexpr std::size_t kRowsAboveMax = 8;  // rows close above a table that do not belong to it
+constexpr float kPitchMax = 2.6F;         // rows further apart do not belong together …
+constexpr float kEvenMax = 5;             // … unless their distances are even
 constexpr float kEvenBy = 0.15F;
-constexpr float kFilledRows = 0.6F;  // part of the rows that has two cells or more
+constexpr float kFilledRows = 0.6F;  // minimum fraction of rows with two or more cells
 
 bool close_enough(float step, float letters, float& even) {
   if (step <= kPitchMax * letters) return true;
@@ -163,7 +164,7 @@ bool close_enough(float step, float letters, float& even) {
   return std::abs(step - even) < kEvenBy * even;
 }
 
-// Between two rows and the lines of their cells.
+// The widest step between two rows and the lines of their cells.
 float widest_step(const std::vector<Row>& rows, std::size_t upper, std::size_t lower) {
   float widest = 0;
   for (std::size_t i = upper + 1; i <= lower; ++i) widest = std::max(widest, step_to(rows, i));
@@ -173,7 +174,7 @@ float widest_step(const std::vector<Row>& rows, std::size_t upper, std::size_t l
 std::size_t run_length(const std::vector<Row>& rows, std::size_t first, float letters) {
   if (!has_cells(rows[first], letters)) return 0;
   std::size_t end = first + 1;
-  std::size_t above = first;  // the last row that has cells
+  std::size_t above = first;  // the last row with cells
   float even = 0;
   for (; end < std::min(rows.size(), first + kRowsMax); ++end) {
     if (!has_cells(rows[end], letters)) {
@@ -187,12 +188,12 @@ std::size_t run_length(const std::vector<Row>& rows, std::size_t first, float le
   return end - first;
 }
 
-// White from top to bottom, between two columns.
+// White space from top to bottom between two columns.
 struct River {
   float from = 0, to = 0;
 };
 
-// Those of rows that come one by one.
+// Rivers of rows that are added one by one.
 class Rivers {
  public:
   explicit Rivers(float letters) : narrowest_(kRiver * letters) {}
@@ -201,7 +202,8 @@ class Rivers {
 
  private:
   float narrowest_;
-  std::vector<std::array<float, 2>> covered_;  // from left to right, with a river between any two
+  std::vector<std::array<float, 2>>
+      covered_;  // from left to right; adjacent intervals are separated by a river
 };
 
 void Rivers::add(const Row& row) {
@@ -230,7 +232,7 @@ std::vector<River> rivers(const std::vector<Row>& rows, std::size_t first, std::
   return result.all();
 }
 
-// Whether too little of it is white where the row passes.
+// Whether too little of the river stays white when the row is added.
 bool closes(const Row& row, const River& river, float letters) {
   float white = 0;
   float reach = river.from;
@@ -242,8 +244,8 @@ bool closes(const Row& row, const River& river, float letters) {
   return std::max(white, river.to - reach) <= kRiver * letters;
 }
 
-// How many rows of the run are the table's. A line of prose with one wide gap may follow: it closes every
-// river, or one while it stands out on a side.
+// How many rows of the run belong to the table. A line of prose with one wide gap may follow: it closes every
+// river, or it closes one and extends past a side of the table.
 std::size_t table_length(const std::vector<Row>& rows, std::size_t first, std::size_t run, float letters) {
   float left = rows[first].box.x0;
   float right = rows[first].box.x1;
@@ -268,8 +270,8 @@ std::size_t cell_count(const Row& row, float letters) {
   return count;
 }
 
-// How many rows from `first` on stand above a table and are none of it: the next has more cells, and without
-// those before it there are more columns, for they lie over its rivers.
+// How many rows from `first` on are above the table without belonging to it. The next row has more cells, and
+// without the earlier rows there are more columns, because they cover its rivers.
 std::size_t rows_above(const std::vector<Row>& rows, std::size_t first, std::size_t run, std::size_t columns,
                        float letters) {
   for (std::size_t above = 1; above + kTableRowsMin <= run && above <= kRowsAboveMax; ++above) {
@@ -316,7 +318,7 @@ void append_row(std::string& out, const std::vector<std::string>& cells) {
   out += '\n';
 }
 
-// Lines before a row that is none of the table are none of it either.
+// Removes leading lines before a row that is not part of the table.
 std::size_t without_leading_lines(const std::vector<Row>& rows, std::size_t first, std::size_t count,
                                   float letters) {
   const auto leads_out = [&](std::size_t i) {
@@ -326,21 +328,21 @@ std::size_t without_leading_lines(const std::vector<Row>& rows, std::size_t firs
   return count;
 }
 
-// Rows whose lines come one by one.
+// Builds rows of cells from lines that are added one by one.
 class Cells {
  public:
   Cells(const std::vector<Row>& rows, float letters) : rows_(rows), letters_(letters) {}
-  // The next line, the `i`th of the region, cut into cells.
+  // Adds the `i`th line of the region, cut into cells.
   void add(std::size_t i, std::vector<std::string> cells);
   std::vector<std::vector<std::string>> take() { return std::move(all_); }
-  // How many rows are more than a total.
+  // The number of rows that are more than a total.
   std::size_t whole() const { return whole_; }
 
  private:
   const std::vector<Row>& rows_;
   float letters_;
   std::vector<std::vector<std::string>> all_;
-  std::vector<std::string> led_;  // lines before the row that they are of
+  std::vector<std::string> led_;  // lines before the row that they belong to
   std::size_t whole_ = 0;
 };
 

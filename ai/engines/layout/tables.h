@@ -7,33 +7,35 @@
 
 namespace millrace::engines {
 
-// How the lines of a table make its rows. `letters` is the letter height.
+// Groups the lines of a table into rows. `letters` is the letter height.
 
-inline constexpr float kRiver = 0.55F;  // letter heights: the narrowest white between two columns
+inline constexpr float kRiver =
+    0.55F;  // letter heights: minimum width of the white space between two columns
 
-// Words[k] begins a cell: it comes after a wide gap, or first.
+// Whether words[k] begins a cell: it follows a wide gap or is the first word.
 bool begins_cell(const Row& row, std::size_t k, float letters);
 bool has_cells(const Row& row, float letters);
-// From the top of the row before. REQUIRES: i > 0.
+// Distance from the top of the previous row. REQUIRES: i > 0.
 float step_to(const std::vector<Row>& rows, std::size_t i);
 
-// The row of a table that a line without cells is of: one of its cells has several lines, of which the others
-// of the row may stand beside the first or the last. In the first column it may only go on with the row
-// above, and not as the last of the table: so begin the text after it and the names of groups. A total is a
-// row of its own: the line itself. nullopt: the line is of none.
+// The table row that a line without cells belongs to: one cell of the row has several lines, and the other
+// cells may be beside its first or its last line. In the first column, a line may only continue the row
+// above, and not as the last line of the table, because text after the table and names of groups begin in the
+// first column too. A total is a separate row: then the result is the line itself. nullopt: the line belongs
+// to no row.
 std::optional<std::size_t> row_of(const std::vector<Row>& rows, std::size_t line, float letters);
 
 struct Table {
-  std::size_t rows = 0;  // how many rows of the region it takes
+  std::size_t rows = 0;  // number of rows of the region that it covers
   std::vector<std::vector<std::string>> cells;
 };
 
-// The table that begins at rows[first]; `rows` 0: none does. A table is a run of at least three rows with a
-// wide gap each, cut into columns by the white rivers that run through all of them. `letters` is the letter
-// height.
+// The table that begins at rows[first]; `rows` is 0 when there is none. A table is a run of at least three
+// rows that each have a wide gap. Its columns are separated by vertical white space ("rivers") through all
+// rows. `letters` is the letter height.
 Table table_at(const std::vector<Row>& rows, std::size_t first, float letters);
 
-// As markdown, the first row as the head; the cells are texts (literal.h).
+// Renders the table as markdown with the first row as the header. The cells are plain text (literal.h).
 std::string table_markdown(const Table& table);
 
 }  // namespace millrace::engines

@@ -33,7 +33,8 @@ base::Result<std::shared_ptr<const Document>> Document::from(base::Fd fd) {
   if (count <= 0) return base::error(Code::kInternal, "the document's bytes cannot be read");
   const auto media = schemas::detect_media({head, static_cast<std::size_t>(count)});
   if (!media) {
-    return base::error(Code::kDocumentUnsupported, "not a PDF, PNG, JPEG or WebP by its first bytes");
+    return base::error(Code::kDocumentUnsupported,
+                       "the first bytes are not those of a PDF, PNG, JPEG or WebP");
   }
   return std::shared_ptr<const Document>(new Document(std::move(fd), size_bytes, *media));
 }
@@ -49,14 +50,14 @@ bool says(const std::string& text, std::string_view what) { return text.find(wha
 
 base::Error wrong_page_count() {
   return error(Code::kDocumentPageCount,
-               "the document's page count is not the number of pages that are in it");
+               "the document's declared page count differs from the number of its pages");
 }
 
 base::Error opening_is_a_bomb() {
-  return error(Code::kDocumentBomb, "opening the document takes more time or memory than any sound document");
+  return error(Code::kDocumentBomb, "opening the document exceeds the limit of time or memory");
 }
 
-// It used less computing time than a bomb would: the machine is busy, and may be less so later.
+// The process used less CPU time than a bomb would: the machine is busy and may be less busy later.
 base::Error opened_too_slowly() {
   return error(Code::kInternal,
                "opening the document took longer than a page may (ocr.page_timeout): the machine is busy");
@@ -71,7 +72,7 @@ base::Error failure(const process::Captured& pdfinfo) {
   if (pdfinfo.timed_out) return opened_too_slowly();
   if (pdfinfo.exit.signal == SIGXCPU) return opening_is_a_bomb();
   if (says(pdfinfo.err, "Invalid page count") || says(pdfinfo.err, "Page count (")) return wrong_page_count();
-  // A document without any page is none that can be opened, whichever pages were asked for.
+  // A document with no pages cannot be opened, whichever pages were requested.
   if (says(pdfinfo.err, "Wrong page range") && !says(pdfinfo.err, "the last page (0)")) {
     return error(Code::kInvalidField, "the pages are not in the document", "pages");
   }
@@ -110,7 +111,7 @@ base::Result<std::vector<PdfPage>> read_pdf_info(const process::Captured& pdfinf
   if (count > pages_max) {
     return error(Code::kDocumentTooManyPages, "the document has " + std::to_string(count) +
                                                   " pages; at most " + std::to_string(pages_max) +
-                                                  " are taken: send it in parts");
+                                                  " are supported: send it in parts");
   }
   std::vector<PdfPage> pages(static_cast<std::size_t>(count));
   std::size_t at = 0;
@@ -119,7 +120,7 @@ base::Result<std::vector<PdfPage>> read_pdf_info(const process::Captured& pdfinf
     read_line(pdfinfo.out.substr(at, end - at), pages);
     at = end + 1;
   }
-  // poppler shows a page that the tree does not have as 0 × 0.
+  // poppler reports a size of 0 × 0 for a page that the page tree does not have.
   const PdfPage& last_shown = pages[static_cast<std::size_t>(std::clamp(last, 0, count - 1))];
   if (last_shown.width <= 0 || last_shown.height <= 0) return wrong_page_count();
   return pages;

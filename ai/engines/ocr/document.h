@@ -10,13 +10,13 @@
 
 namespace millrace::engines {
 
-// One document as the engines take it: an open descriptor on its bytes (a blob), never a path. Immutable;
-// share it between calls, so that an engine child copies it once. Thread-safe.
+// A document for the engines: an open descriptor of its bytes (a blob), never a path. Immutable. Share it
+// between calls, so that an engine child copies it only once. Thread-safe.
 class Document {
  public:
   static constexpr std::uint64_t kBytesMax = std::uint64_t{50} << 20;
 
-  // `fd`: a regular file opened for reading. Looks at its size and first bytes (blocks for one read).
+  // `fd`: a regular file opened for reading. Checks its size and first bytes (blocks for one read).
   // kDocumentEmpty, kDocumentTooLarge (above 50 MB), kDocumentUnsupported.
   static base::Result<std::shared_ptr<const Document>> from(base::Fd fd);
 
@@ -31,16 +31,16 @@ class Document {
   schemas::Media media_;
 };
 
-// A page's size in points as it is shown (its rotation applied).
+// Size of a page in points as displayed (with its rotation applied).
 struct PdfPage {
   float width = 0;
   float height = 0;
 };
 
-// Reads what `pdfinfo -f FIRST -l LAST` said, with the sizes of those pages among all; `last`: an index from
-// 0, which may lie past the document's last page. kDocumentEncrypted, kDocumentPageCount (the count is not
-// that of the pages that are there), kDocumentTooManyPages, kDocumentBomb (it ran into its bounds of
-// computing time or memory), kDocumentDamaged, kInternal (opened_too_slowly).
+// Parses the output of `pdfinfo -f FIRST -l LAST`. Returns one entry per page of the document; those of the
+// run have sizes. `last`: an index from 0, which may lie past the last page. kDocumentEncrypted,
+// kDocumentPageCount (the declared count differs from the pages present), kDocumentTooManyPages,
+// kDocumentBomb (pdfinfo exceeded its CPU or memory limit), kDocumentDamaged, kInternal (opened_too_slowly).
 base::Result<std::vector<PdfPage>> read_pdf_info(const process::Captured& pdfinfo, int last, int pages_max);
 
 // kDocumentPageCount.
@@ -49,7 +49,7 @@ base::Error wrong_page_count();
 // kDocumentBomb.
 base::Error opening_is_a_bomb();
 
-// A look into a document that was ended by the clock alone: worth another try.
+// Opening the document hit the wall-clock limit only; worth a retry.
 base::Error opened_too_slowly();
 
 }  // namespace millrace::engines

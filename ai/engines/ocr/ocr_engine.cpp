@@ -22,8 +22,8 @@ bool open_in(EngineChild& child, const DocumentPtr& document) {
   return child.open(document, opening, document->fd());
 }
 
-// Whoever ends a child that opens a document may have meant the child: it is the document once three have
-// ended so, as jobs are that end their own.
+// A child that opens a document may have been killed for a reason outside the document. The document is
+// blamed only after three deaths, as with jobs that kill their workers.
 class InspectCall final : public AnswerCall<DocumentInfo> {
  public:
   InspectCall(const EngineLimits& limits, DocumentPtr document, Done done)
@@ -44,7 +44,7 @@ class InspectCall final : public AnswerCall<DocumentInfo> {
  private:
   base::Error crash_error() const override {
     return base::error(Code::kDocumentDamaged,
-                       "the document cannot be opened: the engine ended three times at it");
+                       "the document cannot be opened: the engine crashed on it three times");
   }
   std::optional<DocumentInfo> answer_in(Event event) const override {
     if (event.kind != Event::Kind::kInfo) return std::nullopt;
@@ -103,7 +103,7 @@ class RecogniseCall final : public PartsCall {
   std::function<void(PageOutcome)> on_page_;
 };
 
-// What a broken child says is held to what a picture is.
+// Validates the picture of a possibly compromised child.
 bool is_small_jpeg(const std::string& bytes) {
   constexpr std::size_t kPictureBytesMax = std::size_t{4} << 20;
   return bytes.size() <= kPictureBytesMax && schemas::detect_media(bytes) == schemas::Media::kJpeg;
@@ -128,12 +128,12 @@ class DrawCall final : public AnswerCall<std::string> {
   milliseconds patience() const override { return limits_.page_wall; }
   Place place() const override { return {page_, schemas::name(document_->media())}; }
   std::optional<EngineEnd> stuck(Stuck /*why*/) override {
-    return failed(base::error(Code::kPageTimeout, "the page takes too long to draw"));
+    return failed(base::error(Code::kPageTimeout, "rendering the page takes too long"));
   }
 
  private:
   base::Error crash_error() const override {
-    return base::error(Code::kPageFailed, "the page breaks the program that draws it");
+    return base::error(Code::kPageFailed, "the page crashes the program that renders it");
   }
   std::optional<std::string> answer_in(Event event) const override {
     if (event.kind != Event::Kind::kPicture || !is_small_jpeg(event.picture)) return std::nullopt;

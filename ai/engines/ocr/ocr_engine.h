@@ -11,30 +11,32 @@
 
 namespace millrace::engines {
 
-// The local OCR engine as the workers see it. Thread-safe.
+// The local OCR engine, as used by the workers. Thread-safe.
 class OcrEngine {
  public:
   // The pool must outlive it.
   explicit OcrEngine(EnginePool& pool) : pool_(pool) {}
 
-  // Neither blocks. Callbacks run on a pump thread, must not throw and should be short. kOverloaded (and no
-  // callback): too many calls wait already.
+  // Neither call blocks. Callbacks run on a pump thread, must not throw and should be short. kOverloaded
+  // (without a callback): too many calls are already queued.
 
-  // Page count and the document's own errors (kDocumentDamaged, kDocumentEncrypted, kDocumentBomb,
-  // kDocumentPageCount, kDocumentTooManyPages, kImageTooLarge). A child that dies over it is replaced twice,
-  // after a pause; the third makes it kDocumentDamaged. A cancelled call ends with kJobCancelled.
+  // Returns the page count, or an error of the document (kDocumentDamaged, kDocumentEncrypted, kDocumentBomb,
+  // kDocumentPageCount, kDocumentTooManyPages, kImageTooLarge). A child that dies on it is replaced twice,
+  // after a pause; after the third death the error is kDocumentDamaged. A cancelled call ends with
+  // kJobCancelled.
   base::Result<Ticket> inspect(std::shared_ptr<const Document> document,
                                std::function<void(base::Result<DocumentInfo>)> done);
 
   // Recognises `pages` (indexes from 0; each at most once). `on_page` is called once per page, in no fixed
-  // order; `done` once, last. A page that takes too long or cannot be read is a PageOutcome with an error,
-  // and the others go on.
+  // order; `done` once, last. A page that takes too long or cannot be read is reported as a PageOutcome with
+  // an error; the other pages are not affected.
   base::Result<Ticket> recognise(std::shared_ptr<const Document> document, std::vector<int> pages,
                                  RecogniseOptions options, std::function<void(PageOutcome)> on_page,
                                  std::function<void(EngineEnd)> done);
 
-  // A page (from 0) as a small JPEG: its long side has at most `side` pixels. kInvalidField: it is not in the
-  // document. kPageTimeout, kPageFailed: it cannot be drawn. A cancelled call ends with kJobCancelled.
+  // Renders a page (from 0) as a small JPEG whose long side has at most `side` pixels. kInvalidField: the
+  // document has no such page. kPageTimeout, kPageFailed: the page cannot be rendered. A cancelled call ends
+  // with kJobCancelled.
   base::Result<Ticket> draw(std::shared_ptr<const Document> document, int page, int side,
                             std::function<void(base::Result<std::string>)> done);
 

@@ -10,10 +10,10 @@
 
 namespace millrace::engines {
 
-// No box of a word begins further from the page's corner, in either direction.
+// The box of a word begins at most this far from the page's corner, in either direction.
 inline constexpr float kFarthest = 1e9F;
 
-// In the page's own units (points for a text layer, pixels for a scan); y grows downwards.
+// In the units of the page (points for a text layer, pixels for a scan); y grows downwards.
 struct Box {
   float x0 = 0, y0 = 0, x1 = 0, y1 = 0;
   float width() const { return x1 - x0; }
@@ -22,29 +22,29 @@ struct Box {
   float middle_y() const { return (y0 + y1) / 2; }
 };
 
-// How a word lies on the page: upright, read upwards, read downwards, upside down.
+// Orientation of a word on the page: upright, read upwards, read downwards, upside down.
 enum class Turn : std::uint8_t { kNone, kUp, kDown, kOver };
 
-// One word, or a picture that takes its place in the reading order (then `text` is its markdown).
+// One word, or a picture at its position in the reading order (then `text` is its markdown).
 struct Word {
-  Box box;  // the height is that of its row's letters (ascent to descent), not the ink of this word
+  Box box;  // the height is that of the row's letters (ascent to descent), not of this word's ink
   std::string text;
   bool bold = false;
   bool figure = false;
-  bool leftwards = false;  // has letters that run from right to left; `text` is as it is read
+  bool leftwards = false;  // contains right-to-left letters; `text` is in logical order
   Turn turn = Turn::kNone;
 };
 
-// What stands on a page, as a text layer or the recogniser gives it; the order of `words` does not matter.
+// The words of a page from a text layer or from the recogniser. The order of `words` does not matter.
 struct PageText {
   int index = 0;  // in the document, from 0
   float width = 0, height = 0;
-  float letters = 0;        // height of its body letters; 0: as its words say
-  bool recognised = false;  // by OCR: bullets may be misread, no word is known to be bold
+  float letters = 0;        // height of its body letters; 0: derive it from the words
+  bool recognised = false;  // by OCR: bullets may be misread, bold words are not known
   std::vector<Word> words;
 };
 
-// What a look into a document, inside the jail, tells.
+// Result of inspecting a document inside the jail.
 struct DocumentInfo {
   schemas::Media media = schemas::Media::kPdf;
   int pages = 0;
@@ -54,7 +54,7 @@ struct DocumentInfo {
 struct PageImage {
   std::string id;  // unique in the document; the markdown names it as ![id](id)
   int x0 = 0, y0 = 0, x1 = 0, y1 = 0;
-  std::string data_uri;  // data:image/jpeg;base64,…; empty unless asked for
+  std::string data_uri;  // data:image/jpeg;base64,…; empty unless requested
 };
 
 struct PageDimensions {

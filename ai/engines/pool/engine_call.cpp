@@ -14,7 +14,7 @@ EngineEnd failed(base::Error error) { return {EngineEnd::Kind::kFailed, -1, std:
 
 base::Fd EngineCall::cancel_event() { return base::Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)); }
 
-// Reading takes the event away: it is put back.
+// Reading an eventfd resets it, so the event is written back.
 bool EngineCall::is_cancelled() const {
   std::uint64_t count = 0;
   return ::read(cancelled_.get(), &count, sizeof count) == sizeof count &&
@@ -25,10 +25,10 @@ void EngineCall::cancel() const { ::eventfd_write(cancelled_.get(), 1); }
 
 namespace {
 
-// A page is read, drawn and recognised, each within its bound; once more, as the child is given its grace
-// too.
+// A page is read, rendered and recognised, each within its own limit. One more stage covers the grace period
+// of the child.
 constexpr int kStagesPerPart = 4;
-// Each of these stages says so, when it starts over too: nine times at the most.
+// Each of these stages reports a beginning, also when it starts over: nine times at most.
 constexpr std::size_t kBeginsPerPart = 16;
 
 }  // namespace
@@ -50,7 +50,7 @@ std::optional<EngineEnd> PartsCall::handle(Event event) {
     return std::nullopt;
   }
   const auto part = part_in(event);
-  // One that was not asked for, or comes twice: the word of a broken child.
+  // The part was not requested or is reported twice: the child is broken.
   if (!part || left_.erase(*part) == 0) return broken();
   report(std::move(event));
   return std::nullopt;

@@ -16,12 +16,12 @@ namespace millrace::engines {
 EngineEnd ended(EngineEnd::Kind kind);
 EngineEnd failed(base::Error error);
 
-// One call of a front: what is asked of a child, what its answers mean, and who hears of them. All but
-// `cancel` is called by the one pump that serves it.
+// One call of an engine front end: the requests to the child, the handling of its events, and the callbacks.
+// Only `cancel` may be called from any thread; everything else is called by the pump that runs the call.
 class EngineCall {
  public:
   enum class Stuck { kByClock, kByProcessorTime };
-  // Where a call is, for the log: the page or piece (-1: none), and what it is one of.
+  // Current position of the call, for the log: the page or piece (-1: none), and which of the two it is.
   struct Place {
     int part = -1;
     std::string_view of;
@@ -32,30 +32,30 @@ class EngineCall {
   EngineCall(const EngineCall&) = delete;
   EngineCall& operator=(const EngineCall&) = delete;
 
-  // Sends the child what is left to do, and what it is about. False: the child is gone.
+  // Sends the child the remaining work and the document or recording. False: the child is gone.
   virtual bool ask(EngineChild& child) = 0;
-  // How long the child may be silent before it counts as stuck.
+  // How long the child may send nothing before it counts as stuck.
   virtual std::chrono::milliseconds patience() const = 0;
-  // How long the whole call may hold its pump, whatever the child says meanwhile.
+  // Maximum time for the whole call, regardless of how many events the child sends.
   virtual std::chrono::milliseconds wall() const { return patience(); }
-  // The end of the call, when this event is it; `broken()` when no sound child would send it.
+  // The end of the call if this event ends it; `broken()` if no correct child would send the event.
   virtual std::optional<EngineEnd> handle(Event event) = 0;
-  // The child was ended over what it was at. nullopt: that alone failed, and a new child is asked for what is
-  // left.
+  // The child was killed because of its current part. nullopt: only that part failed, and a new child
+  // continues with the rest.
   virtual std::optional<EngineEnd> stuck(Stuck why) = 0;
-  // How many children may die over the call, or talk nonsense, before that is its end: each time another is
-  // asked for what is left.
+  // How many children may crash or send invalid events before the call ends. Each time, a new child continues
+  // with the rest.
   virtual int crashes_borne() const { return 0; }
-  // The one end of the call.
+  // Ends the call; called exactly once.
   virtual void end(EngineEnd how) = 0;
 
   virtual Place place() const = 0;
-  // The child died, or talks nonsense.
+  // The child died or sent invalid events.
   EngineEnd broken() const { return {EngineEnd::Kind::kCrashed, place().part, std::nullopt}; }
 
-  // False: no descriptor was left for `cancel`.
+  // False: no file descriptor was available for `cancel`.
   bool usable() const { return static_cast<bool>(cancelled_); }
-  // Readable once the call is cancelled. Borrowed.
+  // Becomes readable when the call is cancelled. Borrowed.
   int cancelled_fd() const { return cancelled_.get(); }
   bool is_cancelled() const;
   void cancel() const;
@@ -65,7 +65,7 @@ class EngineCall {
   base::Fd cancelled_ = cancel_event();
 };
 
-// A call with one answer: `done` hears it, or why there is none.
+// A call with one answer. `done` receives the answer or the error.
 template <class Answer>
 class AnswerCall : public EngineCall {
  public:
@@ -81,9 +81,9 @@ class AnswerCall : public EngineCall {
  protected:
   explicit AnswerCall(Done done) : done_(std::move(done)) {}
 
-  // nullopt: no sound child would send it.
+  // nullopt: no correct child would send the event.
   virtual std::optional<Answer> answer_in(Event event) const = 0;
-  // What `done` hears when the child died, or talked nonsense.
+  // The error for `done` when the child died or sent invalid events.
   virtual base::Error crash_error() const = 0;
 
  private:
@@ -105,8 +105,9 @@ class AnswerCall : public EngineCall {
   std::optional<Answer> answer_;
 };
 
-// A call over many parts (pages, pieces), each of which the child begins and then reports. A part that its
-// child is ended over fails alone. A child that begins more often than any sound one does is broken.
+// A call over many parts (pages, pieces). The child reports the beginning and the result of each. If the
+// child is killed during a part, only that part fails. A child that reports more beginnings than a correct
+// one does is broken.
 class PartsCall : public EngineCall {
  public:
   std::chrono::milliseconds wall() const final;
@@ -118,10 +119,11 @@ class PartsCall : public EngineCall {
   PartsCall(std::set<int> parts, std::function<void(EngineEnd)> done);
 
   const std::set<int>& left() const { return left_; }
-  // The part to blame: the one that was begun, unless it is done already; -1 when none is left.
+  // The part that a failure counts against: the last one begun, or, if that one is done, the first that is
+  // left.
   int blamed() const { return left_.contains(at_) || left_.empty() ? at_ : *left_.begin(); }
 
-  // The part that the event reports; nullopt: it reports none.
+  // The part that the event reports; nullopt: the event reports no part.
   virtual std::optional<int> part_in(const Event& event) const = 0;
   virtual void report(Event event) = 0;
   virtual base::Error stuck_error(int part, Stuck why) const = 0;

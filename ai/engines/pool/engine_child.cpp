@@ -15,7 +15,7 @@ using std::chrono::milliseconds;
 using Steady = std::chrono::steady_clock;
 
 constexpr int kSocketFd = 3;
-// The socket closes when the child dies; the programs around it follow at once.
+// The socket closes when the child dies; its wrapper processes follow at once.
 constexpr milliseconds kEndGrace{2'000};
 
 }  // namespace
@@ -42,7 +42,8 @@ base::Result<EngineChild> EngineChild::start(process::Spawner& spawner, const pr
   Request first;
   first.kind = Request::Kind::kLimits;
   first.limits = options.limits;
-  if (!engine.send(first)) return base::error(base::Code::kInternal, "the engine ended at its start");
+  if (!engine.send(first))
+    return base::error(base::Code::kInternal, "the engine ended while it was starting");
   return engine;
 }
 
@@ -56,7 +57,7 @@ bool EngineChild::send(const Request& request, int fd) {
   return send_frame(socket_.get(), encode(request), fd, Steady::now() + request_wall_);
 }
 
-// True: `got` tells what came.
+// True: the outcome is in `got`.
 bool EngineChild::take_frame(Event& event, Got& got) {
   const auto frame = frames_.next();
   if (!frame) return false;
@@ -80,7 +81,7 @@ EngineChild::Got EngineChild::next(Event& event, milliseconds wall, int interrup
   return Got::kTimeout;
 }
 
-// bwrap tells of a signal by its exit code, as a shell does.
+// bwrap reports a signal by its exit code, as a shell does.
 bool EngineChild::hit_cpu_bound() {
   const auto exit = child_.wait(kEndGrace);
   return exit && (exit->signal == SIGXCPU || exit->code == 128 + SIGXCPU);

@@ -10,26 +10,27 @@
 
 namespace millrace::engines {
 
-// One jailed millrace-engine and the socket to it. Used by one thread; destroyed, the child's whole tree is
-// killed.
+// One jailed millrace-engine and the socket to it. Used by one thread. The destructor kills the whole process
+// tree of the child.
 class EngineChild {
  public:
-  // Blocks for the start (about 10 ms); the child's own start-up goes on beside.
+  // Blocks until the process is started (about 10 ms); the child initialises itself concurrently.
   static base::Result<EngineChild> start(process::Spawner& spawner, const process::Jail& jail,
                                          const EnginePool::Options& options);
 
-  // Makes `input` (a Document or Recording, with descriptor `fd`) what the next requests are about, by the
-  // request `opening`; nothing is sent when it already is. False: the child is gone.
+  // Makes `input` (a Document or Recording, with descriptor `fd`) the subject of the next requests, with the
+  // request `opening`. Sends nothing when `input` is already open. False: the child is gone.
   bool open(const std::shared_ptr<const void>& input, const Request& opening, int fd);
-  // The same of one that does not take it within EngineLimits::request_wall.
+  // False: the child is gone, or it did not read the request within EngineLimits::request_wall.
   bool send(const Request& request, int fd = -1);
 
   enum class Got { kEvent, kGone, kTimeout, kInterrupted };
-  // Waits up to `wall` for the next event (kTimeout at once when it is none); `interrupt_fd` readable ends
-  // the wait. kGone: the child ended, or what it sent does not parse.
+  // Waits up to `wall` for the next event; without time left, returns kTimeout at once. The wait ends with
+  // kInterrupted when `interrupt_fd` is readable. kGone: the child ended, or it sent something that does not
+  // parse.
   Got next(Event& event, std::chrono::milliseconds wall, int interrupt_fd);
-  // After kGone: it was ended by its bound of processor time (EngineLimits::child_cpu). Waits up to 2 s for
-  // its end.
+  // Call after kGone: true if the child exceeded its CPU limit (EngineLimits::child_cpu). Waits up to 2 s for
+  // the process to end.
   bool hit_cpu_bound();
   bool alive() { return !child_.wait(std::chrono::milliseconds(0)); }
 

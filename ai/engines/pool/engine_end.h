@@ -6,17 +6,17 @@
 
 namespace millrace::engines {
 
-// How a call of an engine ended. What was reported until then stands.
+// How a call of an engine ended. Results that were reported before the end remain valid.
 struct EngineEnd {
   enum class Kind : std::uint8_t {
-    kDone,       // all that was asked for was reported
+    kDone,       // everything requested was reported
     kCrashed,    // the engine child died (signal, memory) while on `page`; a new one serves the next call
     kCancelled,  // by Ticket::cancel or by the end of the engine
     kFailed,     // `error`: of the document, the recording or the text, or kOverloaded when no child could be
                  // started
   };
   Kind kind = Kind::kDone;
-  int page = -1;  // of a document; the piece of a recording
+  int page = -1;  // of a document, or the piece of a recording
   std::optional<base::Error> error;
 };
 

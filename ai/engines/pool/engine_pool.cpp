@@ -45,12 +45,12 @@ struct EnginePool::Shared {
   std::condition_variable changed;
   std::deque<std::shared_ptr<EngineCall>> queue;
   std::vector<std::shared_ptr<EngineCall>> running;
-  std::size_t idle_children = 0;  // children whose pump serves no call
+  std::size_t idle_children = 0;  // children whose pump is running no call
   bool closed = false;
   Counts counts;
   std::vector<std::unique_ptr<Pump>> pumps;
 
-  // Of those that wait; under the mutex.
+  // Returns and removes cancelled calls from the queue. REQUIRES: the mutex is held.
   std::vector<std::shared_ptr<EngineCall>> take_cancelled() {
     std::vector<std::shared_ptr<EngineCall>> taken;
     std::erase_if(queue, [&taken](const std::shared_ptr<EngineCall>& call) {
@@ -62,7 +62,7 @@ struct EnginePool::Shared {
   }
 };
 
-// A thread with at most one child: takes the next call, sees it through, keeps the child for a while.
+// A thread with at most one child: takes the next call, runs it to its end, keeps the child for a while.
 class EnginePool::Pump {
  public:
   Pump(Shared& shared, bool warm) : shared_(shared), warm_(warm), thread_([this] { run(); }) {}
@@ -82,7 +82,7 @@ class EnginePool::Pump {
       {
         const std::lock_guard lock(shared_.mutex);
         std::erase(shared_.running, call);
-        // Free from here on: what the callback submits shall find this child, not start another.
+        // Free from here on: a call that the callback submits uses this child instead of starting another.
         if (child_) ++shared_.idle_children;
       }
       call->end(std::move(end));
@@ -90,8 +90,8 @@ class EnginePool::Pump {
     drop_child(false);
   }
 
-  // A warm child that died is replaced before the next call comes. One that cannot be started is tried again
-  // for that call, which tells of it.
+  // Replaces a warm child that died before the next call arrives. If no child can be started, the next call
+  // tries again and reports the error.
   void warm_up() {
     if (!warm_ || child_ || closed()) return;
     static_cast<void>(ready_child());
@@ -102,14 +102,14 @@ class EnginePool::Pump {
     return shared_.closed;
   }
 
-  // Waits; an idle child is let go after a while. nullptr: the pool is closed.
+  // Waits for a call; stops an idle child after a while. nullptr: the pool is closed.
   Call next_call() {
     std::unique_lock lock(shared_.mutex);
     const auto something = [this] { return shared_.closed || !shared_.queue.empty(); };
     for (;;) {
       if (!child_) {
-        // Calls go to the idle children first: a new one is started only when there are more calls than
-        // these.
+        // Calls go to idle children first. A new child is started only when there are more calls than idle
+        // children.
         shared_.changed.wait(
             lock, [this] { return shared_.closed || shared_.queue.size() > shared_.idle_children; });
       } else if (warm_) {
@@ -145,7 +145,8 @@ class EnginePool::Pump {
     }
   }
 
-  // A child that does not even take the request, once, says nothing of the call: it gets another.
+  // When a child does not even read the request, the call is not to blame: it is retried once with another
+  // child.
   static int crashes_borne(const EngineCall& call, bool taken) {
     return std::max(call.crashes_borne(), taken ? 0 : 1);
   }
@@ -157,15 +158,15 @@ class EnginePool::Pump {
     }
   }
 
-  // An engine that cannot start is no fault of the job: it waits, at no cost of an attempt, until it can.
+  // It is not the job's fault when the engine cannot start: the job waits without using up an attempt.
   static base::Error not_now(const base::Error& why) {
     base::log_error("engine.cannot_start", {{"error", why.message}});
-    base::Error error = base::error(Code::kOverloaded, "the local engine cannot be started now");
+    base::Error error = base::error(Code::kOverloaded, "the local engine cannot be started: retry later");
     error.retry_after = kStartAgain;
     return error;
   }
 
-  // A child that died between two calls is replaced before the next.
+  // Replaces a child that died between two calls.
   base::Status ready_child() {
     if (child_ && child_->alive()) return {};
     drop_child(child_.has_value());
@@ -186,8 +187,8 @@ class EnginePool::Pump {
     if (crash) ++shared_.counts.children_crashed;
   }
 
-  // Events until the call's end; nullopt: the child was ended over a part of it, and a new one is asked for
-  // what is left.
+  // Handles events until the call ends. nullopt: the child was killed during one part, and a new child gets
+  // the rest.
   std::optional<EngineEnd> follow(EngineCall& call, Steady::time_point deadline) {
     for (;;) {
       Event event;
@@ -208,7 +209,7 @@ class EnginePool::Pump {
     }
   }
 
-  // A child that talks all the time is heard no longer than the call may last.
+  // A child that sends events continuously is limited by the time limit of the whole call.
   milliseconds patience(const EngineCall& call, Steady::time_point deadline) const {
     const auto left = std::chrono::ceil<milliseconds>(deadline - Steady::now());
     return std::min(call.patience() + shared_.options.limits.child_grace, left);
@@ -238,7 +239,7 @@ EnginePool::EnginePool(std::unique_ptr<Shared> shared) : shared_(std::move(share
 base::Result<std::unique_ptr<EnginePool>> EnginePool::make(process::Spawner& spawner, Options options,
                                                            process::Confinement confinement) {
   if (::access(options.engine_path.c_str(), X_OK) != 0) {
-    return base::error(Code::kInternal, "the program " + options.engine_path + " is not there: build it");
+    return base::error(Code::kInternal, "the program " + options.engine_path + " is missing: build it");
   }
   auto jail = process::Jail::make(options.jail, confinement);
   if (!jail) return std::move(jail.error());
@@ -267,7 +268,7 @@ base::Result<Ticket> EnginePool::submit(std::shared_ptr<EngineCall> call) {
   if (!call->usable()) {
     return base::error(Code::kOverloaded, "no file descriptor is left: raise `ulimit -n`");
   }
-  std::vector<std::shared_ptr<EngineCall>> left;  // those whose callers have gone make room
+  std::vector<std::shared_ptr<EngineCall>> left;  // cancelled calls make room
   bool full = false;
   {
     const std::lock_guard lock(shared_->mutex);
@@ -276,7 +277,8 @@ base::Result<Ticket> EnginePool::submit(std::shared_ptr<EngineCall> call) {
     if (!full) shared_->queue.push_back(call);
   }
   for (const auto& gone : left) gone->end(ended(EngineEnd::Kind::kCancelled));
-  if (full) return base::error(Code::kOverloaded, "too many calls wait for the local engine");
+  if (full)
+    return base::error(Code::kOverloaded, "too many calls are queued for the local engine: retry later");
   shared_->changed.notify_all();
   return Ticket(std::move(call));
 }

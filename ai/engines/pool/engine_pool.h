@@ -19,7 +19,7 @@ class EngineCall;
 class Ticket {
  public:
   Ticket() = default;
-  // Ends the call with kCancelled soon (a running child is killed); no effect after the end. Thread-safe,
+  // Ends the call with kCancelled soon (a running child is killed). No effect after the end. Thread-safe;
   // never blocks.
   void cancel() const;
 
@@ -29,9 +29,10 @@ class Ticket {
   std::shared_ptr<EngineCall> call_;
 };
 
-// A few long-lived `millrace-engine` children, each locked in, each with one pump thread here. Children start
-// on demand, stay for `idle_after`, and are replaced when they die. Calls beyond the number of children wait
-// in order. Its fronts (OcrEngine, Transcriber, Speaker) say what a call is. Thread-safe.
+// A few long-lived, jailed `millrace-engine` children, each with one pump thread in this process. Children
+// start on demand, stop after `idle_after` without work, and are replaced when they die. When all children
+// are busy, calls queue in order. The front ends (OcrEngine, Transcriber, Speaker) define the calls.
+// Thread-safe.
 class EnginePool {
  public:
   struct Options {
@@ -39,11 +40,12 @@ class EnginePool {
     unsigned children = 2;
     std::size_t queue_max = 256;
     std::chrono::milliseconds idle_after{60'000};
-    // Children that start at once and stay: the first call does not wait for them.
+    // This many children start at once and never stop when idle, so that the first call need not wait.
     unsigned warm_children = 0;
-    // Children give way to everything else on the machine (SCHED_IDLE). False: somebody waits for each word.
+    // True: children run below everything else on the machine (SCHED_IDLE). False: for calls with a waiting
+    // client.
     bool in_background = true;
-    std::string languages = "eng";  // of scanned text, as Tesseract writes several: eng+deu
+    std::string languages = "eng";  // of scanned text, in Tesseract's syntax: eng+deu
     EngineLimits limits = {};
     process::JailOptions jail = {};
   };
@@ -57,13 +59,14 @@ class EnginePool {
   // `spawner` must outlive the pool. `confinement` is what Jail::probe reported.
   static base::Result<std::unique_ptr<EnginePool>> make(process::Spawner& spawner, Options options,
                                                         process::Confinement confinement);
-  // Cancels what runs and waits, kills the children, joins. Callbacks have all returned then.
+  // Cancels running and queued calls, kills the children and joins the threads. All callbacks have returned
+  // when it returns.
   ~EnginePool();
   EnginePool(const EnginePool&) = delete;
   EnginePool& operator=(const EnginePool&) = delete;
 
-  // Does not block. The call's `end` is called once, on a pump thread. kOverloaded (and no end): `queue_max`
-  // calls wait already.
+  // Does not block. The call's `end` is called once, on a pump thread. kOverloaded: `queue_max` calls are
+  // already queued; `end` is not called.
   base::Result<Ticket> submit(std::shared_ptr<EngineCall> call);
 
   const EngineLimits& limits() const;

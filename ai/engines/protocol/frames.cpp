@@ -36,7 +36,7 @@ base::Fd received_fd(msghdr& message) {
   return base::Fd(fd);
 }
 
-// False: there is none until then.
+// False: no space until then.
 bool wait_for_space(int socket, Steady::time_point until) {
   pollfd room{socket, POLLOUT, 0};
   for (;;) {
@@ -91,7 +91,8 @@ FrameReader::State FrameReader::read_some(int socket) {
   message.msg_iov = &part;
   message.msg_iovlen = 1;
   message.msg_control = control;
-  message.msg_controllen = CMSG_LEN(sizeof(int));  // room for one descriptor: a second would be nobody's
+  message.msg_controllen =
+      CMSG_LEN(sizeof(int));  // room for one descriptor; a second one would have no owner
   const ssize_t count = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
   const bool again = count < 0 && (errno == EINTR || errno == EAGAIN);
   buffer_.resize(size + (count > 0 ? static_cast<std::size_t>(count) : 0));

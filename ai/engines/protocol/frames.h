@@ -9,13 +9,13 @@
 
 namespace millrace::engines {
 
-// Frames over a Unix stream socket: a 32-bit little-endian length and so many bytes.
+// Frames over a Unix stream socket: a 32-bit little-endian length, followed by that many bytes.
 
-// A page with its pictures stays below this: pictures that would not fit are left without data.
+// A page with its pictures stays below this limit: pictures that do not fit are sent without data.
 inline constexpr std::size_t kFrameBytesMax = std::size_t{48} << 20;
 
-// Blocks until all is written (`fd` >= 0 goes along), up to `until`. False: the other side is gone, or has
-// not taken it by then.
+// Blocks until everything is written, at most up to `until`. Sends the descriptor `fd` along when it is >= 0.
+// False: the peer is gone, or it did not read everything in time.
 bool send_frame(int socket, std::string_view payload, int fd = -1,
                 std::chrono::steady_clock::time_point until = std::chrono::steady_clock::time_point::max());
 
@@ -23,11 +23,11 @@ bool send_frame(int socket, std::string_view payload, int fd = -1,
 class FrameReader {
  public:
   enum class State { kOpen, kClosed };
-  // One recvmsg: blocks on a blocking socket when nothing is there. kClosed: end of stream, an error, or a
-  // frame above kFrameBytesMax.
+  // Calls recvmsg once; on a blocking socket it waits for data. kClosed: end of stream, an error, or a frame
+  // above kFrameBytesMax.
   State read_some(int socket);
   std::optional<std::string> next();
-  // The descriptor that came with a frame, once.
+  // The descriptor that was received with a frame; can be taken once.
   base::Fd take_fd() { return std::move(fd_); }
 
  private:

@@ -10,7 +10,7 @@ namespace {
 using base::Code;
 using nlohmann::json;
 
-// Begin frames of bare bytes; JSON never begins so.
+// First byte of a frame of raw bytes; JSON never begins with it.
 constexpr char kAudioMark = '\x01';
 constexpr char kPictureMark = '\x02';
 
@@ -258,7 +258,7 @@ base::Result<Request> decode_request(std::string_view frame) {
   try {
     return request_of(json::parse(frame));
   } catch (const std::exception&) {
-    return base::error(Code::kInternal, "a request to the engine does not parse");
+    return base::error(Code::kInternal, "the engine received an invalid request");
   }
 }
 
@@ -273,7 +273,7 @@ base::Result<Event> decode_event(std::string_view frame) {
   try {
     return event_of(json::parse(frame));
   } catch (const std::exception&) {
-    return base::error(Code::kInternal, "an answer of the engine does not parse");
+    return base::error(Code::kInternal, "the engine sent an invalid event");
   }
 }
 

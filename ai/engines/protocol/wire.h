@@ -14,21 +14,21 @@
 
 namespace millrace::engines {
 
-// What the gateway and an engine child say to each other: frames (ai/engines/protocol/frames.h) of JSON, and
-// of bare bytes for audio and pictures. The child's side is hostile once a document has broken it: what does
-// not parse ends the child.
+// The protocol between the gateway and an engine child: frames (ai/engines/protocol/frames.h) of JSON, or of
+// raw bytes for audio and pictures. The gateway treats the child as hostile, because a document may have
+// compromised it: input that does not parse ends the child.
 
 struct Request {
   enum class Kind {
     kLimits,         // first, once
-    kOpen,           // the document of the following requests; its descriptor travels with the frame
+    kOpen,           // opens the document for the following requests; its descriptor is sent with the frame
     kInspect,        // → kInfo or kFailed
     kRecognise,      // → kBegin and kPage per page, then kDone or kFailed
-    kDraw,           // pages.front(), to fit into picture_side → kPicture or kFailed
-    kOpenRecording,  // the recording of the following requests, as kOpen
+    kDraw,           // pages.front(), scaled to fit into picture_side → kPicture or kFailed
+    kOpenRecording,  // opens the recording for the following requests, like kOpen
     kListen,         // → kRecording or kFailed
     kTranscribe,     // → kBegin and kPiece per piece, then kDone or kFailed
-    kSpeak,          // → kAudio as it is made, then kDone or kFailed
+    kSpeak,          // → kAudio as the audio is produced, then kDone or kFailed
   };
   Kind kind = Kind::kInspect;
   EngineLimits limits;
@@ -36,7 +36,7 @@ struct Request {
   std::uint64_t size_bytes = 0;
   std::vector<int> pages;
   bool image_data = false;
-  int picture_side = 0;                                      // kDraw: pixels of the long side, at most
+  int picture_side = 0;  // kDraw: maximum length of the long side in pixels
   schemas::AudioFormat format = schemas::AudioFormat::kWav;  // kOpenRecording, with size_bytes
   std::vector<schemas::AudioPiece> pieces;
   SpeechTask speech;
@@ -45,7 +45,7 @@ struct Request {
 struct Event {
   enum class Kind { kBegin, kPage, kInfo, kPicture, kRecording, kPiece, kAudio, kFailed, kDone };
   Kind kind = Kind::kDone;
-  int page = -1;        // kBegin: the work on this page or piece (or from it on) begins
+  int page = -1;        // kBegin: work begins on this page or piece, or on a run that starts with it
   PageOutcome outcome;  // kPage
   int pages = 0;        // kInfo
   RecordingInfo recording;

@@ -27,8 +27,9 @@ base::Result<std::shared_ptr<const Recording>> Recording::from(base::Fd fd) {
   if (count <= 0) return base::error(Code::kInternal, "the recording's bytes cannot be read");
   const auto format = schemas::detect_audio({head, static_cast<std::size_t>(count)});
   if (!format) {
-    return base::error(Code::kAudioUnsupported, "not a recording by its first bytes; taken are " +
-                                                    std::string(schemas::audio_format_names()));
+    return base::error(Code::kAudioUnsupported,
+                       "the first bytes are not those of a supported recording; supported are " +
+                           std::string(schemas::audio_format_names()));
   }
   return std::shared_ptr<const Recording>(
       new Recording(std::move(fd), static_cast<std::uint64_t>(status.st_size), *format));

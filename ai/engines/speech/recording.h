@@ -10,13 +10,13 @@
 
 namespace millrace::engines {
 
-// No piece is longer: it is recognised as a whole, in memory.
+// Maximum length of a piece. A piece is recognised as a whole, in memory.
 inline constexpr std::int64_t kPieceMsMax = 60'000;
 
-// What a look into a recording, inside the jail, tells: its length, and where it is cut at pauses.
+// Result of inspecting a recording inside the jail: its length and its pieces, cut at pauses.
 struct RecordingInfo {
   std::int64_t ms = 0;
-  std::vector<schemas::AudioPiece> pieces;  // in order, without gaps; empty: silence alone
+  std::vector<schemas::AudioPiece> pieces;  // in order, without gaps; empty: only silence
 };
 
 // One piece of a recording, recognised or failed (kPieceFailed, kPieceTimeout).
@@ -25,11 +25,11 @@ struct PieceOutcome {
   schemas::SpokenPiece piece;
 };
 
-// One recording as the engines take it: an open descriptor on its bytes (a blob), never a path. Immutable;
-// share it between calls, so that an engine child decodes it once. Thread-safe.
+// A recording for the engines: an open descriptor of its bytes (a blob), never a path. Immutable. Share it
+// between calls, so that an engine child copies it only once. Thread-safe.
 class Recording {
  public:
-  // `fd`: a regular file opened for reading. Looks at its size and first bytes (blocks for one read).
+  // `fd`: a regular file opened for reading. Checks its size and first bytes (blocks for one read).
   // kAudioEmpty, kAudioTooLarge (above schemas::kAudioBytesMax), kAudioUnsupported.
   static base::Result<std::shared_ptr<const Recording>> from(base::Fd fd);
 

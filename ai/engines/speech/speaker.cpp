@@ -38,12 +38,14 @@ class SpeakCall final : public EngineCall {
         return broken();
     }
   }
-  // What was said until then is out: it cannot be begun again.
+  // The audio so far has already been sent, so the call cannot start over.
   std::optional<EngineEnd> stuck(Stuck why) override {
     if (why == Stuck::kByClock) {
-      return failed(base::error(Code::kOverloaded, "the machine is too busy to speak"));
+      return failed(base::error(Code::kOverloaded,
+                                "the speech was not synthesised in time: the machine is busy; retry later"));
     }
-    return failed(base::error(Code::kInvalidField, "the text takes too long to say", "input"));
+    return failed(
+        base::error(Code::kInvalidField, "the text takes too long to synthesise: send it in parts", "input"));
   }
   void end(EngineEnd how) override { done_(std::move(how)); }
 
@@ -60,7 +62,7 @@ base::Result<Ticket> Speaker::speak(schemas::SpeechRequest request, std::functio
                                     std::function<void(EngineEnd)> done) {
   const schemas::LocalVoice* voice = schemas::local_voice(request.voice);
   if (voice == nullptr) {
-    return base::error(Code::kInvalidField, "there is no local voice of this name", "voice");
+    return base::error(Code::kInvalidField, "unknown local voice", "voice");
   }
   SpeechTask task{std::move(request.input), std::string(voice->voice), request.encoding, request.speed};
   return pool_.submit(

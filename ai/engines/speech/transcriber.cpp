@@ -16,7 +16,7 @@ using RecordingPtr = std::shared_ptr<const Recording>;
 
 constexpr milliseconds kBusyWait{30'000};
 
-// A bound of ours: the job waits, at no cost of an attempt.
+// Our own time limit was exceeded: the job waits without using up an attempt.
 base::Error busy() {
   base::Error error =
       base::error(base::Code::kOverloaded, "decoding the recording takes too long: the machine is busy");
@@ -32,7 +32,7 @@ bool open_recording(EngineChild& child, const RecordingPtr& recording) {
   return child.open(recording, opening, recording->fd());
 }
 
-// Pieces that follow each other from the beginning to the end, none of them too long.
+// Whether the pieces are consecutive, cover the recording, and are none too long.
 bool sound(const RecordingInfo& info, milliseconds length_max) {
   if (info.ms <= 0 || milliseconds(info.ms) > length_max) return false;
   std::int64_t at = 0;
@@ -57,16 +57,16 @@ class ListenCall final : public AnswerCall<RecordingInfo> {
   }
   milliseconds patience() const override { return limits_.piece_wall; }
   Place place() const override { return {-1, schemas::name(recording_->format())}; }
-  // Bombs meet the bound of processor time; the clock alone says that the machine is busy.
+  // Bombs hit the CPU limit. If only the wall-clock limit is hit, the machine is busy.
   std::optional<EngineEnd> stuck(Stuck why) override {
     if (why == Stuck::kByClock) return failed(busy());
-    return failed(base::error(Code::kAudioDamaged,
-                              "decoding the recording takes more processor time than any sound one"));
+    return failed(
+        base::error(Code::kAudioDamaged, "decoding the recording exceeds the limit of processor time"));
   }
 
  private:
   base::Error crash_error() const override {
-    return base::error(Code::kInternal, "the program that decodes the recording ended");
+    return base::error(Code::kInternal, "the program that decodes the recording crashed");
   }
   std::optional<RecordingInfo> answer_in(Event event) const override {
     const bool is_one = event.kind == Event::Kind::kRecording;

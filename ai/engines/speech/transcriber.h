@@ -8,21 +8,22 @@
 
 namespace millrace::engines {
 
-// The local recogniser of speech (PocketSphinx, US English) as the workers see it. Thread-safe; neither call
-// blocks. Callbacks run on a pump thread, must not throw and should be short. kOverloaded (and no callback):
-// too many calls wait already.
+// The local speech recogniser (PocketSphinx, US English), as used by the workers. Thread-safe; neither call
+// blocks. Callbacks run on a pump thread, must not throw and should be short. kOverloaded (without a
+// callback): too many calls are already queued.
 class Transcriber {
  public:
   // The pool must outlive it.
   explicit Transcriber(EnginePool& pool) : pool_(pool) {}
 
-  // Errors of the recording itself: kAudioDamaged (also: no sound in it), kAudioTooLong, kAudioUnsupported
-  // (its rate or its channels). A cancelled call ends with kJobCancelled.
+  // Errors of the recording: kAudioDamaged (also when it has no audio track), kAudioTooLong,
+  // kAudioUnsupported (sample rate or channels). A cancelled call ends with kJobCancelled.
   base::Result<Ticket> inspect(std::shared_ptr<const Recording> recording,
                                std::function<void(base::Result<RecordingInfo>)> done);
 
   // Recognises `pieces` (each at most once). `on_piece` is called once per piece, in no fixed order; `done`
-  // once, last. A piece that takes too long or cannot be read has an error, and the others go on.
+  // once, last. A piece that takes too long or cannot be read is reported with an error; the other pieces are
+  // not affected.
   base::Result<Ticket> transcribe(std::shared_ptr<const Recording> recording,
                                   std::vector<schemas::AudioPiece> pieces,
                                   std::function<void(PieceOutcome)> on_piece,

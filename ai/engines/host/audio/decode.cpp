@@ -16,12 +16,13 @@
 namespace millrace::engines::host {
 namespace {
 
-constexpr std::size_t kRiffHead = 8;              // "RIFF" and what follows it in bytes
-constexpr std::uint32_t kSizeUnknown = 1u << 30;  // streams write such a size, or none; nobody sends so much
+constexpr std::size_t kRiffHead = 8;  // "RIFF" and the size of the rest in bytes
+constexpr std::uint32_t kSizeUnknown =
+    1u << 30;  // streams write a size this large, or none; no upload is this large
 constexpr std::size_t kId3Head = 10;
-constexpr std::size_t kFirstFrame = 256;  // where the Xing head lies, from the first frame on
+constexpr std::size_t kFirstFrame = 256;  // within this many bytes of the first frame is the Xing header
 constexpr std::int64_t kSlackBytes = 512;
-constexpr std::size_t kBoxHead = 16;  // size, name, and the size once more where it is long
+constexpr std::size_t kBoxHead = 16;  // size, name, and a second size field for long boxes
 constexpr int kBoxesMax = 10'000;
 constexpr std::size_t kElementHead = 12;  // name and size
 constexpr std::size_t kElementName = 4;
@@ -42,7 +43,7 @@ std::uint32_t big(std::string_view b) {
   return octet(b, 0) << 24 | octet(b, 1) << 16 | octet(b, 2) << 8 | octet(b, 3);
 }
 
-// Where the file should end; 0: it does not say.
+// Where the file should end; 0: not declared.
 std::int64_t end_of_riff(int fd) {
   const std::string head = bytes_at(fd, 0, kRiffHead);
   if (head.size() < kRiffHead || !head.starts_with("RIFF")) return 0;
@@ -50,7 +51,7 @@ std::int64_t end_of_riff(int fd) {
   return size >= kSizeUnknown ? 0 : static_cast<std::int64_t>(size) + static_cast<std::int64_t>(kRiffHead);
 }
 
-// The length of the tag before the first frame: four times seven bits.
+// The length of the tag before the first frame: four groups of seven bits.
 std::int64_t id3_bytes(int fd) {
   const std::string head = bytes_at(fd, 0, kId3Head);
   if (head.size() < kId3Head || !head.starts_with("ID3")) return 0;
@@ -59,7 +60,7 @@ std::int64_t id3_bytes(int fd) {
   return size + static_cast<std::int64_t>(kId3Head);
 }
 
-// Name, flags (1: frames, 2: bytes), then what the flags name, four bytes each.
+// The Xing header: name, flags (1: frames, 2: bytes), then four bytes for each flag.
 std::int64_t end_of_mp3(int fd) {
   const std::int64_t first = id3_bytes(fd);
   const std::string frame = bytes_at(fd, first, kFirstFrame);
@@ -75,14 +76,14 @@ bool is_box_name(std::string_view name) {
   return std::ranges::all_of(name, [](char c) { return c >= ' ' && c <= '~'; });
 }
 
-// Boxes at the top level, one after the other.
+// Walks the top-level boxes.
 std::int64_t end_of_mp4(int fd, std::int64_t file_bytes) {
   std::int64_t at = 0;
   for (int box = 0; at < file_bytes && box < kBoxesMax; ++box) {
     const std::string head = bytes_at(fd, at, kBoxHead);
     if (head.size() < kBoxHead / 2 || !is_box_name(std::string_view(head).substr(4, 4))) return 0;
     std::uint64_t size = big(head);
-    if (size == 0) return 0;  // to the end
+    if (size == 0) return 0;  // the box extends to the end of the file
     if (size == 1 && head.size() < kBoxHead) return 0;
     if (size == 1)
       size =
@@ -93,13 +94,14 @@ std::int64_t end_of_mp4(int fd, std::int64_t file_bytes) {
   return at;
 }
 
-// Where the content of the element at `at` ends; 0: it does not say.
+// Where the content of the element at `at` ends; 0: not declared.
 std::int64_t end_of_element(int fd, std::int64_t at, std::string_view name) {
   const std::string head = bytes_at(fd, at, kElementHead);
   if (head.size() < kElementHead || !head.starts_with(name)) return 0;
   const std::uint32_t first = octet(head, kElementName);
   if (first == 0) return 0;
-  const int more = std::countl_zero(static_cast<std::uint8_t>(first));  // bytes of the size after its first
+  const int more =
+      std::countl_zero(static_cast<std::uint8_t>(first));  // number of size bytes after the first
   std::uint64_t size = first & (0x7Fu >> more);
   for (int i = 1; i <= more; ++i) size = size << 8 | octet(head, kElementName + static_cast<std::size_t>(i));
   if (size >= kSizeUnknown) return 0;
@@ -141,11 +143,11 @@ using std::chrono::milliseconds;
 
 constexpr int kRateMin = 4'000;
 constexpr int kRateMax = 768'000;
-constexpr std::size_t kHeadBytesMax = 65'536;  // of ffprobe's answer
+constexpr std::size_t kHeadBytesMax = 65'536;  // of the ffprobe output
 constexpr milliseconds kHeadCpu{10'000};
-constexpr milliseconds kPastTheEnd{1'000};  // decoded beyond the bound, to tell that it is passed
+constexpr milliseconds kPastTheEnd{1'000};  // decoded beyond the limit, to detect that it is exceeded
 
-// ffmpeg's name of the one reader that may open it.
+// ffmpeg's name of the only demuxer that may open the file.
 const char* demuxer(schemas::AudioFormat format) {
   switch (format) {
     case schemas::AudioFormat::kFlac:
@@ -166,7 +168,7 @@ const char* demuxer(schemas::AudioFormat format) {
   return "";
 }
 
-// These two carry no length: ffmpeg guesses one from the first frames, and may be far off.
+// These two formats declare no length: ffmpeg estimates one from the first frames, which may be far off.
 bool declares_its_length(schemas::AudioFormat format) {
   return format != schemas::AudioFormat::kMp3 && format != schemas::AudioFormat::kMpeg;
 }
@@ -176,7 +178,7 @@ std::vector<std::string> input_arguments(schemas::AudioFormat format) {
           "-f", demuxer(format)};
 }
 
-// A number that ffprobe writes as one, or as text.
+// A number that ffprobe writes as a number or as text.
 double number_in(const nlohmann::json& of, const char* name) {
   const auto found = of.find(name);
   if (found == of.end()) return 0;
@@ -191,23 +193,21 @@ base::Error unreadable(schemas::AudioFormat format) {
 }
 
 base::Error too_costly() {
-  return base::error(Code::kAudioDamaged,
-                     "decoding the recording takes more time or memory than any sound one");
+  return base::error(Code::kAudioDamaged, "decoding the recording exceeds the limit of time or memory");
 }
 
-// Says nothing about the recording.
+// An error that is not caused by the recording.
 base::Error host_fault() {
-  return base::error(Code::kOverloaded,
-                     "the recording could not be decoded in time, or its decoder was stopped");
+  return base::error(Code::kOverloaded, "the decoder ran out of time or was stopped: retry later");
 }
 
-// How a decoder's run that is over is to be taken; nothing: it ended by itself.
+// Maps the end of a decoder run to an error; nullopt: it ended normally.
 std::optional<base::Error> fault_of(ToolStream::Stop stop) {
   if (stop == ToolStream::Stop::kItself) return std::nullopt;
   return stop == ToolStream::Stop::kBounds ? too_costly() : host_fault();
 }
 
-// Samples out of bytes that come in pieces cut anywhere.
+// Assembles samples from bytes that arrive in pieces of any length.
 class SampleBuffer {
  public:
   std::string& bytes() { return bytes_; }
@@ -235,7 +235,7 @@ base::Error Decoder::too_long() const {
 base::Result<Decoder::DeclaredLength> Decoder::look() const {
   if (declares_more_bytes(copy_fd_, format_)) {
     return base::error(Code::kAudioDamaged,
-                       "the recording is cut off: its head tells of more bytes than there are");
+                       "the recording is cut off: its header declares more bytes than the file has");
   }
   std::vector<std::string> arguments = input_arguments(format_);
   arguments.insert(arguments.end(),
@@ -260,7 +260,7 @@ base::Result<Decoder::DeclaredLength> Decoder::checked(std::string_view ffprobe_
   if (!told.is_object() || !told.contains("format")) return unreadable(format_);
   const auto streams = told.find("streams");
   if (streams == told.end() || !streams->is_array() || streams->empty()) {
-    return base::error(Code::kAudioDamaged, "the recording has no sound in it");
+    return base::error(Code::kAudioDamaged, "the recording has no audio track");
   }
   const auto& track = streams->front();
   const double rate = number_in(track, "sample_rate");
@@ -268,13 +268,13 @@ base::Result<Decoder::DeclaredLength> Decoder::checked(std::string_view ffprobe_
     return base::error(Code::kAudioUnsupported, "the recording has a rate of " +
                                                     std::to_string(static_cast<int>(rate)) + " Hz: from " +
                                                     std::to_string(kRateMin) + " to " +
-                                                    std::to_string(kRateMax) + " are taken");
+                                                    std::to_string(kRateMax) + " are supported");
   }
   const double channels = number_in(track, "channels");
   if (channels < 1 || channels > limits_.channels_max) {
     return base::error(Code::kAudioUnsupported,
                        "the recording has " + std::to_string(static_cast<int>(channels)) +
-                           " channels: from 1 to " + std::to_string(limits_.channels_max) + " are taken");
+                           " channels: from 1 to " + std::to_string(limits_.channels_max) + " are supported");
   }
   const double said = std::max(number_in(track, "duration"), number_in(told["format"], "duration"));
   const double bound = std::chrono::duration<double>(limits_.recording_max).count();

@@ -10,9 +10,9 @@
 namespace millrace::engines::host {
 namespace {
 
-constexpr double kCutoff = 7'600.0 / (3.0 * kVoiceRate);  // of the threefold rate
+constexpr double kCutoff = 7'600.0 / (3.0 * kVoiceRate);  // relative to three times the input rate
 
-// A sinc under a Blackman window.
+// One filter tap: a sinc with a Blackman window.
 double tap(std::size_t index, std::size_t count) {
   const double middle = static_cast<double>(count - 1) / 2;
   const double x = static_cast<double>(index) - middle;
@@ -34,7 +34,7 @@ std::vector<std::int16_t> Resampler::next(std::span<const std::int16_t> samples)
   for (const std::int16_t sample : samples) window_.push_back(sample);
   std::vector<std::int16_t> out;
   out.reserve(samples.size() * kUp / kDown + 1);
-  // `phase_` counts points of the threefold rate from the first sample that is new.
+  // `phase_` counts samples at three times the input rate, from the first new input sample.
   std::size_t newest = kTaps - 1 + phase_ / kUp;
   while (newest < window_.size()) {
     const auto& taps = phases_[phase_ % kUp];
@@ -67,7 +67,7 @@ void put(std::string& to, std::uint32_t value, unsigned bytes) {
   for (unsigned i = 0; i < bytes; ++i) to += static_cast<char>(value >> (8 * i));
 }
 
-// A head without a length, as of a stream: readers take what comes.
+// A header without a length, as for a stream: readers accept data until the end.
 std::string wav_head() {
   constexpr std::uint32_t kUnknown = 0xFFFFFFFF;
   constexpr std::uint32_t kBytes = sizeof(std::int16_t);
@@ -86,7 +86,7 @@ std::string wav_head() {
   return head;
 }
 
-// The samples as they are, after `head`.
+// Writes `head`, then the samples unchanged.
 class PlainEncoder final : public Encoder {
  public:
   PlainEncoder(std::string head, Out out) : head_(std::move(head)), out_(std::move(out)) {}
@@ -106,12 +106,10 @@ class PlainEncoder final : public Encoder {
   Out out_;
 };
 
-base::Error encoder_failed() {
-  return base::error(base::Code::kInternal, "the encoder of the speech does not work");
-}
+base::Error encoder_failed() { return base::error(base::Code::kInternal, "encoding the speech failed"); }
 
-// What libsndfile writes goes out at once. At the end it goes back to tell lengths in the head: that has been
-// sent, and stays as it is.
+// Sends the output of libsndfile at once. At the end libsndfile seeks back to write lengths into the header.
+// The header has already been sent, so that write is discarded.
 class SoundFileEncoder final : public Encoder {
  public:
   explicit SoundFileEncoder(Out out) : out_(std::move(out)) {}
@@ -171,8 +169,9 @@ class SoundFileEncoder final : public Encoder {
   sf_count_t at_ = 0, end_ = 0;
 };
 
-constexpr double kMp3Compression = 0.63;  // of a constant rate: 64 kbit/s, so that a player knows the length
-constexpr double kOpusPageMs = 200;       // of sound that waits for a page to be full
+constexpr double kMp3Compression =
+    0.63;  // a constant bit rate of 64 kbit/s, from which a player can compute the length
+constexpr double kOpusPageMs = 200;  // audio buffered until a page is full
 
 void set_up(SNDFILE* file, SpeechEncoding encoding) {
   if (encoding == SpeechEncoding::kMp3) {
@@ -223,10 +222,10 @@ base::Result<std::unique_ptr<Encoder>> make_encoder(SpeechEncoding encoding, Enc
 namespace {
 
 constexpr int kAacBitRate = 64'000;
-constexpr int kAacDelayFrames = 2;  // what goes in comes out that much later
+constexpr int kAacDelayFrames = 2;  // delay of the encoder
 
 base::Error aac_failed() {
-  return base::error(base::Code::kInternal, "vo-aacenc does not encode the speech");
+  return base::error(base::Code::kInternal, "encoding the speech with vo-aacenc failed");
 }
 
 }  // namespace
@@ -269,7 +268,7 @@ base::Status AacEncoder::write(std::span<const std::int16_t> samples) {
   return {};
 }
 
-// Silence pushes out what the encoder still has.
+// Silence flushes the remaining samples out of the encoder.
 base::Status AacEncoder::finish() {
   for (int frame = 0; frame <= kAacDelayFrames; ++frame) {
     std::fill(frame_.begin() + static_cast<std::ptrdiff_t>(filled_), frame_.end(), std::int16_t{0});

@@ -16,16 +16,16 @@
 
 namespace millrace::engines::host {
 
-inline constexpr int kVoiceRate = 16'000;   // of flite's voices
-inline constexpr int kSpeechRate = 24'000;  // of what is sent, in every encoding
+inline constexpr int kVoiceRate = 16'000;   // of the flite voices
+inline constexpr int kSpeechRate = 24'000;  // of the output, in every encoding
 
-// From 16 to 24 kHz, as the samples come: three points where there were two, through a low-pass that keeps
-// what a voice has and takes the images away. Delays by 0.75 ms.
+// Resamples from 16 to 24 kHz as the samples arrive: three output samples for two input samples, through a
+// low-pass filter that keeps the voice and removes the images. The delay is 0.75 ms.
 class Resampler {
  public:
   Resampler();
   std::vector<std::int16_t> next(std::span<const std::int16_t> samples);
-  // What the filter still holds; nothing may be fed afterwards.
+  // The samples that the filter still holds; feed nothing afterwards.
   std::vector<std::int16_t> rest();
 
  private:
@@ -34,11 +34,11 @@ class Resampler {
 
   std::array<std::array<float, kTaps>, kUp> phases_;
   std::vector<float> window_;  // the last kTaps samples in, then the new ones
-  std::size_t phase_ = 0;      // of the next point out, past the newest sample of the window
+  std::size_t phase_ = 0;      // of the next output sample, relative to the newest sample of the window
 };
 
-// Turns samples (24 kHz, mono) into the bytes of a file that is read while it is made: its head tells no
-// length, and nothing in it is written twice.
+// Encodes samples (24 kHz, mono) into a file that is read while it is written: its header declares no length,
+// and no byte is changed afterwards.
 class Encoder {
  public:
   using Out = std::function<void(std::string_view)>;
@@ -48,15 +48,15 @@ class Encoder {
   Encoder(const Encoder&) = delete;
   Encoder& operator=(const Encoder&) = delete;
 
-  // kInternal: the encoder failed; what came out until then stands.
+  // kInternal: the encoder failed; its earlier output remains valid.
   virtual base::Status write(std::span<const std::int16_t> samples) = 0;
   virtual base::Status finish() = 0;
 };
 
-// `out` gets the bytes, in order.
+// `out` receives the encoded bytes, in order.
 base::Result<std::unique_ptr<Encoder>> make_encoder(schemas::SpeechEncoding encoding, Encoder::Out out);
 
-// AAC (LC, 64 kbit/s) in ADTS frames of 43 ms each, by vo-aacenc: it takes no time to start.
+// AAC (LC, 64 kbit/s) in ADTS frames of 43 ms each, by vo-aacenc, which has no start-up cost.
 class AacEncoder final : public Encoder {
  public:
   explicit AacEncoder(Out out);

@@ -21,7 +21,7 @@ double seconds_at(std::int64_t frame, std::int64_t start_ms) {
   return static_cast<double>(start_ms + frame * kFrameMs) / 1000;
 }
 
-// "i", "i'm", "i'll".
+// "i", "i'm", "i'll": always capitalised.
 bool is_i(const std::string& word) { return word == "i" || word.starts_with("i'"); }
 
 void make_large(std::string& text) {
@@ -49,7 +49,7 @@ bool paused(const RecognisedWord& before, const RecognisedWord& after) {
   return after.start - before.end >= kPauseFrames;
 }
 
-// How many of `words` make the next line.
+// How many of `words` make up the next line.
 std::size_t line_length(std::span<const RecognisedWord> words) {
   std::size_t characters = words.front().word.size();
   for (std::size_t at = 1; at < words.size(); ++at) {
@@ -112,20 +112,20 @@ struct FreeConfig {
   void operator()(cmd_ln_t* config) const { cmd_ln_free_r(config); }
 };
 
-// Without removing silence: what is removed is missing from the times. With 3,000 candidates a frame in place
-// of 30,000 the words stay the same, at four fifths of the work. With less weight on the language model (6.5)
-// one wrong word in twenty is right; on real speech it makes no difference.
+// Silence removal is off, because removed silence would be missing from the times. 3,000 candidates per frame
+// in place of 30,000 give the same words with four fifths of the work. A lower weight of the language model
+// (6.5) corrects one wrong word in twenty; on real speech it makes no difference.
 cmd_ln_t* settings() {
   return cmd_ln_init(nullptr, ps_args(), TRUE, "-hmm", kAcousticModel, "-lm", kLanguageModel, "-dict",
                      kDictionary, "-remove_silence", "no", "-maxhmmpf", "3000", "-lw", "5.5", nullptr);
 }
 
-// Silence, breath and noise stand in brackets of one kind or another.
+// The recogniser writes silence, breath and noise in brackets.
 bool is_noise(const std::string& word) {
   return word.empty() || word[0] == '<' || word[0] == '[' || word[0] == '+';
 }
 
-// "the(2)" is the word "the", said another way.
+// "the(2)" is the word "the" in another pronunciation.
 std::string without_variant(std::string word) {
   const auto bracket = word.find('(');
   if (bracket != std::string::npos && bracket > 0) word.resize(bracket);

@@ -11,34 +11,32 @@
 struct ps_decoder_s;
 namespace millrace::engines::host {
 
-// A word as the recogniser heard it: times in frames of 10 ms from the beginning of its piece, the end
-// exclusive.
+// A recognised word: times in frames of 10 ms from the beginning of its piece, the end exclusive.
 struct RecognisedWord {
   std::string word;
   std::int64_t start = 0, end = 0;
-  double log_prob = 0;  // natural, of its posterior probability
+  double log_prob = 0;  // natural logarithm of its posterior probability
 };
 
-// The piece that these words are, `start_ms` into the recording. Segments are lines of a subtitle: a line
-// ends at a pause of half a second, and before it gets longer than 80 characters or 7 seconds. A line
-// after a pause begins with a large letter; full stops are nowhere, as nothing tells of them.
-//
-// Of the numbers of a segment: avg_logprob is the mean of its words' log_prob. compression_ratio is that of
-// zlib, as Whisper's. no_speech_prob is the part of its time in which the recording is as quiet as in its
-// pauses. tokens is empty and temperature 0: this recogniser has neither.
-// `quiet`: of the piece's frames (loudness.h).
+// Builds a piece from its words; it begins `start_ms` into the recording. A segment is a subtitle line: it
+// ends at a pause of half a second, and before it exceeds 80 characters or 7 seconds. A line after a pause
+// begins with a capital letter. There are no full stops, because the recogniser does not detect them.
+// Fields of a segment: avg_logprob is the mean log_prob of its words. compression_ratio is computed with
+// zlib, as in Whisper. no_speech_prob is the fraction of its time that is as quiet as the recording's pauses.
+// tokens is empty and temperature 0, because this recogniser has neither. `quiet`: for each frame of the
+// piece (loudness.h).
 schemas::SpokenPiece piece_of(std::span<const RecognisedWord> words, const std::vector<bool>& quiet,
                               std::int64_t start_ms);
 
-// One PocketSphinx decoder for US English, made for the first piece (half a second, 100 MB) and kept.
+// One PocketSphinx decoder for US English, created for the first piece (half a second, 100 MB) and kept.
 class Listener {
  public:
   Listener() = default;
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
 
-  // The words of a piece (16 kHz, mono), without noises. The whole piece is one utterance: the more the
-  // recogniser hears at once, the better it fits itself to the voice. kPieceFailed; kInternal: no model.
+  // The words of a piece (16 kHz, mono), without noises. The whole piece is one utterance: with more audio,
+  // the recogniser adapts better to the voice. kPieceFailed; kInternal: the model is not installed.
   base::Result<std::vector<RecognisedWord>> hear(std::span<const std::int16_t> samples);
 
  private:

@@ -9,14 +9,15 @@
 namespace millrace::engines::host {
 namespace {
 
-constexpr std::size_t kBlock = 1'000;     // frames that share a threshold
-constexpr std::size_t kAround = 2'000;    // on both sides of them, which it is taken from
-constexpr std::ptrdiff_t kSoundMin = 10;  // frames: less is a click
-// The background and the speech of a stretch, as parts of its frames in the order of their loudness.
+constexpr std::size_t kBlock = 1'000;  // frames that share a threshold
+constexpr std::size_t kAround =
+    2'000;  // frames on both sides of a block, from which its threshold is computed
+constexpr std::ptrdiff_t kSoundMin = 10;  // frames: shorter sounds are clicks
+// Percentiles of the frames by loudness: the background level and the speech level of a stretch.
 constexpr double kFloorPart = 0.10;
 constexpr double kSpeechPart = 0.98;
-constexpr int kContrastMin = 6;          // dB between them; with less there is no telling them apart
-constexpr double kThresholdPart = 0.30;  // of the way from the one to the other
+constexpr int kContrastMin = 6;          // minimum difference in dB; below it the two cannot be separated
+constexpr double kThresholdPart = 0.30;  // fraction of the way from background to speech
 constexpr int kAboveFloorMin = 3;
 
 std::uint8_t level_of(std::int64_t squares, std::size_t count) {
@@ -34,7 +35,7 @@ int at_part(const std::array<std::size_t, Loudness::kMax + 1>& counts, std::size
   return Loudness::kMax;
 }
 
-// Levels below it are quiet.
+// Lower levels are quiet.
 int threshold(std::span<const std::uint8_t> stretch) {
   std::array<std::size_t, Loudness::kMax + 1> counts{};
   for (const std::uint8_t level : stretch) ++counts[std::min(level, Loudness::kMax)];
@@ -97,10 +98,10 @@ namespace {
 constexpr std::size_t kPieceMax = kPieceMsMax / kFrameMs;
 constexpr std::size_t kPieceMin = kPieceMax / 2;
 constexpr std::size_t kPauseMin = 50;
-constexpr std::size_t kRestMin = 500;  // what is left after a cut is worth hearing
-constexpr std::size_t kHush = 20;      // a quiet place is that long
+constexpr std::size_t kRestMin = 500;  // minimum length of the rest after a cut
+constexpr std::size_t kHush = 20;      // minimum length of a quiet place
 
-// The middle of the longest pause within [first, last); 0: there is none.
+// The middle of the longest pause within [first, last); 0: no pause.
 std::size_t middle_of_pause(const std::vector<bool>& quiet, std::size_t first, std::size_t last) {
   std::size_t best = 0;
   std::size_t longest = kPauseMin - 1;
@@ -122,7 +123,7 @@ std::size_t quietest(std::span<const std::uint8_t> levels, std::size_t first, st
     sum += levels[at];
     if (at < first + kHush) continue;
     sum -= levels[at - kHush];
-    if (sum > least) continue;  // the latest of equals: fewer pieces
+    if (sum > least) continue;  // the last one of equals, for fewer pieces
     least = sum;
     best = at + 1 - kHush / 2;
   }

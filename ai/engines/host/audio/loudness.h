@@ -11,17 +11,17 @@ namespace millrace::engines::host {
 
 inline constexpr std::int64_t kFrameMs = 10;
 
-// How loud a recording is, frame by frame of 10 ms: a byte each, however long it is. Decibels above the
-// smallest sample; 96 is the loudest there can be.
+// Loudness of a recording in frames of 10 ms, one byte per frame. Decibels above the smallest sample; the
+// maximum is 96.
 class Loudness {
  public:
   static constexpr std::uint8_t kMax = 96;
-  // Below it is silence, whatever the recording: a thousandth of the loudest.
+  // Lower levels are silence in every recording: a thousandth of the maximum.
   static constexpr std::uint8_t kSilence = 36;
 
-  // The next samples, in order.
+  // Adds the next samples, in order.
   void feed(std::span<const std::int16_t> samples);
-  // A frame at the end that is not whole counts as one.
+  // Counts an incomplete last frame as a frame.
   std::vector<std::uint8_t> levels() const;
   std::int64_t samples() const { return samples_; }
 
@@ -31,20 +31,20 @@ class Loudness {
 
   std::vector<std::uint8_t> levels_;
   std::int64_t samples_ = 0;
-  std::int64_t squares_ = 0;  // of the frame of the moment
+  std::int64_t squares_ = 0;  // of the current frame
   std::size_t in_frame_ = 0;
 };
 
-// Which frames are as quiet as a pause: against what is around them, so that a recording with noise in it has
-// pauses, too.
+// Which frames are as quiet as a pause, relative to the frames around them, so that pauses are also found in
+// a recording with background noise.
 std::vector<bool> quiet_frames(std::span<const std::uint8_t> levels);
 
-// Nothing in it but silence: not even a tenth of a second.
+// Whether the recording contains less than a tenth of a second of sound.
 bool is_silence(std::span<const std::uint8_t> levels);
 
-// Cuts a recording of `ms` milliseconds into pieces of half a minute to a minute, in the middle of the
-// longest pause that offers itself; where there is none, at the quietest place. `levels`: of its frames
-// (loudness.h). The pieces cover all of it, and none is longer than kPieceMsMax. Empty: silence alone.
+// Cuts a recording of `ms` milliseconds into pieces of half a minute to a minute: in the middle of the
+// longest suitable pause, or else at the quietest place. `levels`: of its frames (loudness.h). The pieces
+// cover the whole recording, and none is longer than kPieceMsMax. Empty: only silence.
 std::vector<schemas::AudioPiece> cut_at_pauses(std::span<const std::uint8_t> levels, std::int64_t ms);
 
 }  // namespace millrace::engines::host

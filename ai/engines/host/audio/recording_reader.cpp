@@ -13,16 +13,17 @@ namespace {
 using base::Code;
 using schemas::AudioPiece;
 
-// Takes the samples of one piece after the other out of those of the whole recording.
+// Cuts the samples of a recording into its pieces.
 class PieceCutter {
  public:
   using Whole = std::function<bool(const AudioPiece&, std::span<const std::int16_t>)>;
 
-  // `whole` is called for each piece, in the order of their beginnings, and says whether to go on.
+  // `whole` is called for each complete piece, in the order of their beginnings. It returns whether to
+  // continue.
   PieceCutter(const std::vector<AudioPiece>& pieces, Whole whole)
       : pieces_(pieces), whole_(std::move(whole)) {}
 
-  // False: no more is wanted.
+  // False: no more samples are needed.
   bool take(std::span<const std::int16_t> samples) {
     while (next_ < pieces_.size()) {
       const AudioPiece& piece = pieces_[next_];
@@ -36,7 +37,7 @@ class PieceCutter {
     at_ += static_cast<std::int64_t>(samples.size());
     return next_ < pieces_.size();
   }
-  // The recording is at its end: what began before it is as long as it is.
+  // The recording has ended: pieces that have begun end here.
   void end() {
     while (next_ < pieces_.size() && finish()) {
     }
@@ -60,7 +61,7 @@ class PieceCutter {
   std::size_t next_ = 0;
 };
 
-// What is decoded may be a little shorter than what the head tells: encoders pad, and count in frames.
+// The decoded length may be slightly below the declared one: encoders pad and count in frames.
 constexpr double kDeclaredPart = 0.98;
 constexpr double kDeclaredSlack = 0.5;  // seconds
 
@@ -72,7 +73,7 @@ bool is_cut_off(const Decoder::DeclaredLength& told, std::int64_t samples) {
 
 base::Error cut_off(std::chrono::duration<double> told, std::int64_t samples) {
   std::array<char, 96> text{};
-  std::snprintf(text.data(), text.size(), "the recording is cut off: %.1f of its %.1f seconds are there",
+  std::snprintf(text.data(), text.size(), "the recording is cut off: %.1f of its %.1f seconds are present",
                 seconds_of(samples), told.count());
   return base::error(Code::kAudioDamaged, text.data());
 }
@@ -156,7 +157,7 @@ base::Status RecordingReader::transcribe(std::vector<AudioPiece> pieces, const P
   if (!count && done == 0) return std::move(count.error());
   if (count) {
     cutter.end();
-  } else {  // what was not decoded whole is not heard in part
+  } else {  // a piece that was not decoded completely is not recognised
     for (; done < pieces.size(); ++done) sink.piece(not_recognised(pieces[done], count.error()));
   }
   return status;

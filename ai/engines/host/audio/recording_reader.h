@@ -10,23 +10,23 @@
 
 namespace millrace::engines::host {
 
-// Where the pieces go.
+// Callbacks for the pieces.
 struct PieceSink {
-  std::function<void(const schemas::AudioPiece&)> begin;  // the work on this piece begins
+  std::function<void(const schemas::AudioPiece&)> begin;  // work on this piece begins
   std::function<void(PieceOutcome)> piece;                // once per piece
 };
 
-// The recording of the moment: a private copy in memory, decoded anew for each request and never held as a
+// The current recording: a private copy in memory, decoded for each request and never held decoded as a
 // whole. Not thread-safe.
 class RecordingReader {
  public:
   RecordingReader(const Tools& tools, const EngineLimits& limits, Listener& listener)
       : tools_(tools), limits_(limits), listener_(listener) {}
 
-  // Copies `fd` from its beginning. kInternal: it has not `size_bytes` bytes, or memory is short.
+  // Copies `fd` from its beginning. kInternal: it has fewer than `size_bytes` bytes, or memory is short.
   base::Status open(const base::Fd& fd, schemas::AudioFormat format, std::uint64_t size_bytes);
 
-  // Its length and its pieces. Errors: Decoder's.
+  // Returns its length and its pieces. Errors of Decoder.
   base::Result<RecordingInfo> listen();
   // Reports every piece once, or fails as a whole.
   base::Status transcribe(std::vector<schemas::AudioPiece> pieces, const PieceSink& sink);

@@ -23,8 +23,8 @@ namespace {
 
 constexpr std::size_t kSentenceMax = 300;
 constexpr std::size_t kFirstMax = 120;
-constexpr std::size_t kFirstShort = 60;  // longer, and the first is cut at its first comma
-constexpr std::size_t kCutMin = 20;      // a piece that a comma cuts off is at least that long
+constexpr std::size_t kFirstShort = 60;  // if the first sentence is longer, it is cut at its first comma
+constexpr std::size_t kCutMin = 20;      // minimum length of a piece that is cut at a comma
 
 // U+00C0 to U+00FF.
 constexpr const char* kLetters[] = {
@@ -61,7 +61,7 @@ const char* plain(std::uint32_t point) {
   }
 }
 
-// The code point that begins at `at`, which moves past it. Bytes that are no UTF-8 count as one each.
+// The code point at `at`; advances `at` past it. Each invalid UTF-8 byte counts as one code point.
 std::uint32_t next_point(std::string_view text, std::size_t& at) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char lead = byte(at++);
@@ -80,7 +80,7 @@ bool is_blank(char c) { return c == ' ' || c == '\n'; }
 
 constexpr std::string_view kShortForms[] = {"Mr", "Mrs", "Ms", "Dr", "St", "Prof", "No", "vs", "e.g", "i.e"};
 
-// Its full stop ends no sentence; nor does that of an initial.
+// The full stop of an abbreviation or an initial does not end a sentence.
 bool is_short_form(std::string_view before) {
   const auto space = before.find_last_of(" \n\"'(");
   const std::string_view word = space == std::string_view::npos ? before : before.substr(space + 1);
@@ -88,7 +88,7 @@ bool is_short_form(std::string_view before) {
   return std::find(std::begin(kShortForms), std::end(kShortForms), word) != std::end(kShortForms);
 }
 
-// Where the sentence that begins at `from` ends: past its stop and what closes it.
+// Where the sentence that begins at `from` ends: after its stop and closing marks.
 std::size_t sentence_end(std::string_view text, std::size_t from) {
   for (std::size_t at = from; at < text.size(); ++at) {
     const char c = text[at];
@@ -104,7 +104,7 @@ std::size_t sentence_end(std::string_view text, std::size_t from) {
   return text.size();
 }
 
-// Past the first comma that leaves something to say before it; the end where there is none.
+// The position after the first comma that has something to speak before it; the end when there is none.
 std::size_t first_comma(std::string_view sentence) {
   const auto comma = sentence.find_first_of(",;:", kCutMin);
   return comma == std::string_view::npos ? sentence.size() : comma + 1;
@@ -153,11 +153,11 @@ namespace {
 
 using base::Code;
 
-// Signs and numbers become words: a text of them alone would speak for hours.
+// Signs and numbers are spelt out as words; a text of nothing else would take hours to speak.
 constexpr std::size_t kSpokenCharactersMax = 16'384;
-constexpr int kChunkSamples = kVoiceRate / 10;  // that flite hands over at a time
+constexpr int kChunkSamples = kVoiceRate / 10;  // samples per chunk from flite
 
-// Made once and kept by flite itself.
+// Created once; flite keeps the voice.
 cst_voice* voice_named(std::string_view name) {
   flite_init();
   if (name == "slt") return register_cmu_us_slt(nullptr);
@@ -167,14 +167,14 @@ cst_voice* voice_named(std::string_view name) {
   return nullptr;
 }
 
-// From flite's samples to the encoder. Its status is that of the whole way.
+// Passes samples from flite to the encoder. Its status covers both.
 class SoundWay {
  public:
   explicit SoundWay(Encoder& encoder) : encoder_(encoder) {}
 
   bool take(const cst_wave& wave, int start, int count) {
     if (wave.sample_rate != kVoiceRate) {
-      status_ = base::error(Code::kInternal, "the voice speaks at an unknown rate");
+      status_ = base::error(Code::kInternal, "the voice has an unsupported sample rate");
     } else if (status_) {
       status_ = encoder_.write(
           resampler_.next({wave.samples + start, static_cast<std::size_t>(std::max(count, 0))}));
@@ -199,7 +199,7 @@ int on_chunk(const cst_wave* wave, int start, int count, int /*last*/, cst_audio
   return way.take(*wave, start, count) ? CST_AUDIO_STREAM_CONT : CST_AUDIO_STREAM_STOP;
 }
 
-// The voice keeps what streams it until it gets another one.
+// The voice keeps the streaming callback until it gets another one.
 void stream_to(cst_voice* voice, SoundWay& way) {
   cst_audio_streaming_info* info = new_audio_streaming_info();
   info->asc = on_chunk;
@@ -212,7 +212,7 @@ void stream_to(cst_voice* voice, SoundWay& way) {
 
 base::Status say(const SpeechTask& task, const SpeechSink& sink) {
   cst_voice* voice = voice_named(task.voice);
-  if (voice == nullptr) return base::error(Code::kInvalidField, "there is no such voice", "voice");
+  if (voice == nullptr) return base::error(Code::kInvalidField, "unknown voice", "voice");
   const std::string spoken = plain_text(task.text);
   if (spoken.size() > kSpokenCharactersMax) {
     return base::error(Code::kInvalidField,
@@ -223,7 +223,7 @@ base::Status say(const SpeechTask& task, const SpeechSink& sink) {
   const std::vector<std::string> sentences = sentences_of(spoken);
   if (sentences.empty()) {
     return base::error(Code::kInvalidField,
-                       "the local voice speaks English: there is nothing that it can say", "input");
+                       "the local voice speaks English: the input has no text that it can speak", "input");
   }
   auto encoder = make_encoder(task.encoding, sink.audio);
   if (!encoder) return std::move(encoder.error());

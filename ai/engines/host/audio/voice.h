@@ -9,25 +9,25 @@
 
 namespace millrace::engines::host {
 
-// The text as an English voice can say it: ASCII. Typographic quotes, dashes and accented letters are
-// replaced by their plain kin; what has none is left out.
+// Converts text to the ASCII that an English voice can speak. Typographic quotes, dashes and accented letters
+// become their ASCII equivalents; characters without an equivalent are dropped.
 std::string plain_text(std::string_view utf8);
 
-// Sentences of a plain text, each of which is said in one go. A sentence that is very long is cut at a comma,
-// else at a space; the first is kept short, so that it is heard soon. Those without a letter or digit are
-// left out.
+// Splits plain text into sentences, each of which is synthesised as one unit. A very long sentence is cut at
+// a comma, or else at a space. The first is kept short, so that audio starts early. Sentences without a
+// letter or digit are dropped.
 std::vector<std::string> sentences_of(std::string_view plain);
 
-// Where the speech goes.
+// Callbacks for the speech.
 struct SpeechSink {
-  std::function<void()> sentence;               // the work on the next sentence begins
+  std::function<void()> sentence;               // work on the next sentence begins
   std::function<void(std::string_view)> audio;  // encoded bytes
 };
 
-// By flite's voices: says a text sentence by sentence, and gives the sound of a sentence while it is made,
-// the first of it after a third of the time that the sentence takes. kInvalidField: no such voice, or nothing
-// in the text that it can say (nothing is sent then). kInternal: an encoder failed. Not thread-safe: flite
-// keeps its voices.
+// Synthesises a text sentence by sentence with the flite voices. Emits the audio of a sentence while it is
+// synthesised, the first of it after a third of the sentence's processing time. kInvalidField: unknown voice,
+// or the text has nothing that can be spoken; no audio is emitted then. kInternal: an encoder failed. Not
+// thread-safe, because flite keeps its voices.
 base::Status say(const SpeechTask& task, const SpeechSink& sink);
 
 }  // namespace millrace::engines::host

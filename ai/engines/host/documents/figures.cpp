@@ -7,11 +7,11 @@
 namespace millrace::engines::host {
 namespace {
 
-constexpr int kInk = 250;             // anything darker is drawn
-constexpr int kJoin = 5;              // pixels between the pieces of one picture
-constexpr float kPartMin = 0.01F;     // of the page
-constexpr float kPartMax = 0.9F;      // more is the background
-constexpr float kDensityMin = 0.25F;  // of the box: less is a frame or a drawing around text
+constexpr int kInk = 250;             // anything darker is ink
+constexpr int kJoin = 5;              // maximum distance in pixels between pieces of one picture
+constexpr float kPartMin = 0.01F;     // minimum fraction of the page
+constexpr float kPartMax = 0.9F;      // maximum fraction; a larger piece is the background
+constexpr float kDensityMin = 0.25F;  // of the box: with less ink it is a frame or a drawing around text
 constexpr std::size_t kFiguresMax = 50;
 
 struct Release {

@@ -6,8 +6,8 @@
 
 namespace millrace::engines::host {
 
-// The pictures of a page: what is drawn on its raster beside its words, in the units of `text`. Pieces that
-// touch are one picture; rules, frames and ornaments are none.
+// The pictures of a page: what its raster shows outside its words, in the units of `text`. Pieces that touch
+// form one picture. Rules, frames and ornaments are ignored.
 std::vector<Box> find_figures(const Picture& gray, const PageText& text);
 
 }  // namespace millrace::engines::host

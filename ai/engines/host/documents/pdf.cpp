@@ -16,8 +16,7 @@ using base::Code;
 using std::chrono::milliseconds;
 using Steady = std::chrono::steady_clock;
 
-// CPU that a sound page needs at most on the average of a long run; one page alone may use all of
-// `poppler_cpu`.
+// Maximum average CPU time of a sound page in a long run. A single page may use all of `poppler_cpu`.
 constexpr milliseconds kTextPageCpu{100};
 constexpr milliseconds kRasterPageCpu{1000};
 constexpr int kPicturePixelsMin = 48;
@@ -53,13 +52,13 @@ bool read_picture_row(const std::string& line, PictureRow& row) {
          row.y_ppi > 0;
 }
 
-// One page's raster as it comes down the pipe.
+// Reads the raster of one page from the pipe.
 class RasterReader {
  public:
   RasterReader(ToolStream& stream, const EngineLimits& limits) : stream_(stream), limits_(limits) {}
 
-  // kPageFailed when the stream ends or is none, kPageTimeout when the page's time is over or the bounds of
-  // the whole stream were hit.
+  // kPageFailed: the stream ends or is invalid. kPageTimeout: the time limit of the page or the limits of the
+  // whole stream were exceeded.
   base::Result<Picture> next() {
     deadline_ = Steady::now() + limits_.page_wall;
     std::optional<NetpbmHead> head;
@@ -79,11 +78,11 @@ class RasterReader {
     if (!picture) return failed();
     return picture;
   }
-  // The time of the last page was over.
+  // The last page exceeded its time limit.
   bool page_was_late() const { return late_; }
 
  private:
-  static base::Error failed() { return base::error(Code::kPageFailed, "the page cannot be drawn"); }
+  static base::Error failed() { return base::error(Code::kPageFailed, "the page cannot be rendered"); }
 
   base::Status more() {
     switch (stream_.read_some(buffer_, deadline_)) {
@@ -91,10 +90,10 @@ class RasterReader {
         return {};
       case ToolStream::Read::kTimeout:
         late_ = true;
-        return too_slow("draw", limits_);
+        return too_slow("render", limits_);
       case ToolStream::Read::kEnd:
         if (!stream_.hit_bounds()) return failed();
-        return base::error(Code::kPageTimeout, "the page takes more computing time than is given to draw it");
+        return base::error(Code::kPageTimeout, "rendering the page exceeds its limit of processor time");
     }
     return failed();
   }
@@ -121,7 +120,7 @@ std::vector<Run> runs_of(std::vector<int> pages) {
   return runs;
 }
 
-// The text and, beside it, which lines are bold.
+// The stream of the text, and a parallel stream that tells which lines are bold.
 struct Pdf::TextStreams {
   enum class Outcome { kPage, kUnreadable, kBounds, kLate };
 
@@ -147,7 +146,7 @@ struct Pdf::TextStreams {
     return Outcome::kPage;
   }
 
-  // Without styles a page has fewer headings, and is no failure.
+  // Without styles, a page has fewer headings but does not fail.
   void add_styles(PageText& page, Steady::time_point deadline) {
     std::optional<std::vector<Box>> lines;
     while (styles && !(lines = style_reader.next())) {
@@ -183,9 +182,9 @@ base::Result<Pdf::TextStreams> Pdf::start_text(Run run) const {
   return streams;
 }
 
-// Streams of pages, each as long as it gets. A program keeps back the end of what it writes, so the page that
-// is waited for may be done, and the slow one be the next: after a late stream it goes page by page until one
-// fails by itself.
+// Processes a run in streams of pages; each stream continues until it fails. A program buffers the end of its
+// output, so the awaited page may be complete and the next one may be slow. After a timeout, pages are
+// therefore processed one at a time, until a page fails alone.
 template <class Some>
 base::Status Pdf::page_by_page(Run run, const OnBegin& on_begin, const Some& some) {
   bool alone = false;
@@ -204,8 +203,8 @@ base::Status Pdf::text(Run run, const OnBegin& on_begin, const OnText& on_text) 
   return page_by_page(run, on_begin, [&](Run part) { return text_some(part, on_begin, on_text); });
 }
 
-// Reads until a page fails. The bounds are the whole stream's, so only its first page is to blame for them: a
-// fresh stream decides about another.
+// Reads until a page fails. The limits apply to the whole stream, so only its first page can be blamed for
+// exceeding them. For a later page, a new stream decides.
 base::Result<Pdf::Progress> Pdf::text_some(Run run, const OnBegin& on_begin, const OnText& on_text) const {
   using Outcome = TextStreams::Outcome;
   using Why = Progress::Why;
@@ -223,8 +222,8 @@ base::Result<Pdf::Progress> Pdf::text_some(Run run, const OnBegin& on_begin, con
     if (outcome == Outcome::kLate && run.count() > 1) return Progress{page, Why::kLate};
     if (outcome != Outcome::kLate && page > run.first) return Progress{page, Why::kUndecided};
     if (outcome == Outcome::kBounds) {
-      return base::error(Code::kDocumentBomb, "reading page " + std::to_string(page + 1) +
-                                                  " takes more time or memory than any sound page");
+      return base::error(Code::kDocumentBomb,
+                         "reading page " + std::to_string(page + 1) + " exceeds the limit of time or memory");
     }
     on_text(page, outcome == Outcome::kLate
                       ? too_slow("read", limits_)
@@ -254,7 +253,7 @@ void Pdf::raster(Run run, Drawing drawing, const OnBegin& on_begin, const OnRast
   }
 }
 
-// Draws until a page fails; which one is to blame: as with text_some.
+// Renders until a page fails. The page to blame is decided as in text_some.
 Pdf::Progress Pdf::raster_some(Run run, Drawing drawing, const OnBegin& on_begin,
                                const OnRaster& on_raster) const {
   using Why = Progress::Why;
@@ -299,7 +298,7 @@ std::optional<std::map<int, float>> Pdf::pictures(Run run) {
   return pages;
 }
 
-// By qpdf's C interface: its headers of C++ do not compile with clang in C++20.
+// Uses qpdf's C interface, because its C++ headers do not compile with clang in C++20.
 bool holds_more_pages(std::string_view pdf, int count) {
   qpdf_data file = qpdf_init();
   qpdf_silence_errors(file);

@@ -13,7 +13,7 @@
 
 namespace millrace::engines::host {
 
-// A run of neighbouring pages, indexes from 0, both ends included.
+// A run of consecutive pages; indexes from 0, both ends included.
 struct Run {
   int first = 0;
   int last = 0;
@@ -21,7 +21,7 @@ struct Run {
 };
 std::vector<Run> runs_of(std::vector<int> pages);
 
-// One PDF through poppler: sizes, text layer, rasters. One process serves a whole run of pages.
+// One PDF, read through poppler: sizes, text layer, rasters. One process handles a whole run of pages.
 class Pdf {
  public:
   static constexpr int kDpi = 200;
@@ -30,39 +30,40 @@ class Pdf {
   Pdf(const Tools& tools, const EngineLimits& limits, int document_fd)
       : tools_(tools), limits_(limits), document_fd_(document_fd) {}
 
-  // How many pages there are, and from then on the sizes of those of the run, which may end past the last
-  // one. The document's own errors.
+  // Returns the number of pages and loads the sizes of those of the run, which may end past the last page.
+  // Errors of the document.
   base::Result<int> look_at(Run run);
-  // REQUIRES: looked at.
+  // REQUIRES: look_at was called for the page.
   const PdfPage& size_of(int page) const { return pages_.at(static_cast<std::size_t>(page)); }
 
-  // The work on a page begins, perhaps anew.
+  // Work on a page begins; may be called more than once for a page.
   using OnBegin = std::function<void(int page)>;
-  // What a page's text layer gives: its words, or why there are none: kPageFailed (poppler could not read it;
-  // it may still be drawn), kPageTimeout (it takes longer than page_wall).
+  // Receives the text layer of a page, or why there is none: kPageFailed (poppler could not read it; it may
+  // still be rendered), kPageTimeout (it takes longer than page_wall).
   using OnText = std::function<void(int page, base::Result<PageText> text)>;
-  // The text layer of a run, page after page.
-  // kDocumentBomb: a text layer that needs more CPU or memory than a sound one can.
+  // Reads the text layer of a run, page after page. kDocumentBomb: a text layer exceeds the CPU or memory
+  // limits.
   base::Status text(Run run, const OnBegin& on_begin, const OnText& on_text);
 
-  // What a raster of a page gives: its picture, or why there is none (kPageTimeout, kPageFailed).
+  // Receives the raster of a page, or why there is none (kPageTimeout, kPageFailed).
   using OnRaster = std::function<void(int page, base::Result<Picture> picture)>;
   struct Drawing {
     int dpi = kDpi;
     bool colour = false;
   };
-  // Rasters of a run; a page whose long side would be above raster_side_max is drawn smaller.
+  // Rasters of a run. A page whose long side would exceed raster_side_max is rendered smaller.
   void raster(Run run, Drawing drawing, const OnBegin& on_begin, const OnRaster& on_raster);
 
-  // Resolution at which `raster` draws a page when asked for `dpi`.
+  // Actual resolution at which `raster` renders a page for a requested `dpi`.
   int real_dpi(int page, int dpi) const;
-  // The pages of a run that hold a picture of more than a few pixels, with the part of the page that the
-  // largest covers. nullopt: they cannot be listed within the bounds of time and size, so there may be any.
+  // The pages of a run that contain a picture of more than a few pixels, each with the part of the page that
+  // the largest picture covers. nullopt: the pictures could not be listed within the limits of time and size,
+  // so every page may have some.
   std::optional<std::map<int, float>> pictures(Run run);
 
  private:
   struct TextStreams;
-  // How far a stream of pages came.
+  // Progress of a stream of pages.
   struct Progress {
     enum class Why { kDone, kUndecided, kLate, kPageFailed };
     int next = 0;  // page
@@ -78,12 +79,12 @@ class Pdf {
   const Tools& tools_;
   const EngineLimits& limits_;
   int document_fd_;
-  std::vector<PdfPage> pages_;  // of those not looked at, no size is known
+  std::vector<PdfPage> pages_;  // sizes only of the pages that look_at has loaded
 };
 
-// Whether the page tree of a PDF holds more than `count` pages: then `count`, which is what the file says of
-// itself and what poppler goes by, is too small, and pages would be lost without a word. False as well where
-// the tree cannot be read without repairing the file: any doubt leaves poppler's word.
+// Whether the page tree of a PDF has more than `count` pages. `count` is what the file declares and what
+// poppler uses; when it is too small, pages would be lost silently. Also false when the tree cannot be read
+// without repairing the file: in doubt, poppler's count is accepted.
 bool holds_more_pages(std::string_view pdf, int count);
 
 }  // namespace millrace::engines::host

@@ -20,29 +20,29 @@ namespace {
 using base::Code;
 
 constexpr int kFineDpi = 300;
-constexpr float kFineLetters = 8;  // pixels at 200 dpi: smaller letters read better at 300
+constexpr float kFineLetters = 8;  // pixels at 200 dpi: smaller letters are recognised better at 300 dpi
 constexpr int kFigureDpi = 72;
-// A scan may carry a few words of text, as a stamp or a header: its picture is the page.
+// A scan may have a few words of text, such as a stamp or a header; its picture is the content.
 constexpr float kScanPart = 0.6F;
 constexpr std::size_t kScanWords = 50;
-constexpr float kInsetPart = 0.1F;  // a smaller picture among text is no scan of a page
-// Where the text layer is a page number or a stamp, what stands beside it is the page.
+constexpr float kInsetPart = 0.1F;  // a smaller picture among text is not a scanned page
+// When the text layer is only a page number or a stamp, the rest of the page is the content.
 constexpr Enough kEnoughBesideShort{.letters = 8, .confidence = 45, .words = 2};
-constexpr std::size_t kDataBytesMax = std::size_t{32} << 20;  // of all pictures of a page
+constexpr std::size_t kDataBytesMax = std::size_t{32} << 20;  // of all pictures of a page together
 
 bool is_scan(const PageText& text, float picture_part) {
   return picture_part >= kScanPart && text.words.size() < kScanWords;
 }
 
-// The part of a page that its largest picture covers; all of it where the pictures are not known.
+// The fraction of a page that its largest picture covers; the whole page if the pictures are unknown.
 float picture_part(const std::optional<std::map<int, float>>& pictures, int page) {
   if (!pictures) return 1;
   const auto found = pictures->find(page);
   return found == pictures->end() ? 0 : found->second;
 }
 
-// The dictionary of a picture is always plain text in the file: without the name /Image there is none.
-// (/ImageB and its like are names of procedure sets.)
+// The dictionary of a picture is always plain text in the file, so a file without the name /Image has no
+// pictures. (/ImageB and similar names are procedure sets.)
 bool names_pictures(std::string_view pdf) {
   constexpr std::string_view kName = "/Image";
   for (std::size_t at = 0; (at = pdf.find(kName, at)) != std::string_view::npos; at += kName.size()) {
@@ -54,7 +54,7 @@ bool names_pictures(std::string_view pdf) {
 
 int rounded(float value) { return static_cast<int>(std::lround(std::clamp(value, -kFarthest, kFarthest))); }
 
-// Puts the figures among the words and lists them in pixels; `scale` is pixels per unit of `text`.
+// Adds the figures to the words and lists them in pixels; `scale` is pixels per unit of `text`.
 std::vector<PageImage> place_figures(PageText& text, const std::vector<Box>& figures, float scale) {
   std::vector<PageImage> images;
   for (const Box& box : figures) {
@@ -90,7 +90,7 @@ PageOutcome failed_page(int page, base::Error error) {
   return outcome;
 }
 
-// Not a page's fault: the model is missing. No other page would fare better.
+// The error is not caused by the page: the model is missing, and every page would fail.
 bool of_engine(const base::Error& error) { return error.code == Code::kInternal; }
 
 PageOutcome recognised_outcome(int page, Recognised recognised, int dpi) {
@@ -169,7 +169,8 @@ base::Status DocumentReader::recognise_pdf(const std::vector<int>& pages, const 
       } else if (!text || !sane_text(*text) || is_scan(*text, part)) {
         scans.push_back(page);
       } else if (short_text(*text)) {
-        // Letters may be drawn as outlines, or a scan as strips too small to count: only a look tells.
+        // Letters may be drawn as outlines, and a scan may consist of strips too small to count: render it to
+        // find out.
         pictured.emplace(page, Pictured{std::move(*text), part, true});
       } else if (part > 0 && (part < kScanPart || leaves_room(*text))) {
         pictured.emplace(page, Pictured{std::move(*text), part, false});
@@ -225,7 +226,7 @@ base::Result<PageOutcome> DocumentReader::pictured_outcome(Pictured page, const 
   const int index = page.text.index;
   page.text.width = pdf_->size_of(index).width;
   page.text.height = pdf_->size_of(index).height;
-  // Most short pages have nothing else on them, which a count of their ink says at once.
+  // Most short pages have no other content, which counting their ink shows quickly.
   const bool bare = page.part == 0 && !hides_scan(small, page.text, {});
   std::vector<Box> figures = bare ? std::vector<Box>{} : find_figures(small, page.text);
   if ((page.is_short || page.part >= kInsetPart) && hides_scan(small, page.text, figures)) {
@@ -238,8 +239,8 @@ base::Result<PageOutcome> DocumentReader::pictured_outcome(Pictured page, const 
   return outcome;
 }
 
-// What stands in the pictures of a page of text that are scans. One that cannot be read fails no page: it has
-// text. An error: the engine's own.
+// Adds the text of pictures that are scans to a page with a text layer. If a picture cannot be read, the page
+// does not fail, because it has text. An error: only of the engine.
 base::Status DocumentReader::add_scan(Pictured& page, const Picture& small, std::vector<Box>& figures) {
   Picture raster = drawn_alone(page.text.index, Pdf::kDpi, false);
   if (!raster) return {};
@@ -333,14 +334,14 @@ namespace {
 
 using base::Code;
 
-// The resolution at which the page's long side has about `side` pixels.
+// The resolution at which the long side of the page has about `side` pixels.
 int small_dpi(const PdfPage& size, int side) {
   const float inches = std::max(size.width, size.height) / 72;
   const float dpi = inches > 0 ? static_cast<float>(side) / inches : 1;
   return std::clamp(static_cast<int>(std::ceil(dpi)), 1, Pdf::kDpi);
 }
 
-base::Error not_drawn() { return base::error(Code::kPageFailed, "the page cannot be drawn"); }
+base::Error not_drawn() { return base::error(Code::kPageFailed, "the page cannot be rendered"); }
 
 }  // namespace
 

@@ -13,14 +13,14 @@
 
 namespace millrace::engines::host {
 
-// Where the pages go.
+// Callbacks for pages.
 struct Sink {
-  std::function<void(int page)> begin;    // the work on this page begins
+  std::function<void(int page)> begin;    // work on this page begins
   std::function<void(PageOutcome)> page;  // once per page
 };
 
-// The document of the moment: a private copy in memory, so that poppler can open it by its descriptor
-// wherever it came from, and what is known about it. Not thread-safe.
+// The current document: a private copy in memory, which poppler can open by its descriptor, and its known
+// properties. Not thread-safe.
 class DocumentReader {
  public:
   DocumentReader(const Tools& tools, const EngineLimits& limits, Recogniser& recogniser)
@@ -29,27 +29,27 @@ class DocumentReader {
   DocumentReader(const DocumentReader&) = delete;
   DocumentReader& operator=(const DocumentReader&) = delete;
 
-  // Copies `fd` from its beginning. kInternal: it has not `size_bytes` bytes, or memory is short.
+  // Copies `fd` from its beginning. kInternal: it has fewer than `size_bytes` bytes, or memory is short.
   base::Status open(const base::Fd& fd, schemas::Media media, std::uint64_t size_bytes);
 
   base::Result<int> page_count();
-  // Reports every page of `pages` once, or fails as a whole with a document error.
+  // Reports every page of `pages` once, or fails as a whole with an error of the document.
   base::Status recognise(const std::vector<int>& pages, const RecogniseOptions& options, const Sink& sink);
-  // The page as a JPEG file whose long side has at most `side` pixels. A document error, or kInvalidField,
-  // kPageTimeout, kPageFailed.
+  // The page as a JPEG file whose long side has at most `side` pixels. An error of the document, or
+  // kInvalidField, kPageTimeout, kPageFailed.
   base::Result<std::string> draw(int page, int side);
 
  private:
-  // How many pages there are; of a PDF, the sizes of those of the run are known from then on.
+  // The number of pages. For a PDF, it also loads the sizes of the pages of the run.
   base::Result<int> look_at(Run run);
   base::Status recognise_pdf(const std::vector<int>& pages, const RecogniseOptions& options,
                              const Sink& sink);
   base::Status recognise_image(const RecogniseOptions& options, const Sink& sink);
-  // A page of text with a picture that covers this part of it.
+  // A page of text with a picture that covers `part` of it.
   struct Pictured {
     PageText text;
     float part = 0;
-    bool is_short = false;  // what else is on it is text rather than a picture
+    bool is_short = false;  // the rest of the page is text rather than a picture
   };
   base::Status read_pictured(std::map<int, Pictured> pictured, const RecogniseOptions& options,
                              const Sink& sink);

@@ -15,8 +15,8 @@ constexpr float kLetterMost = 2.5F;
 constexpr float kWideMin = 6;
 constexpr float kHighMin = 1.3F;
 constexpr float kHighMost = 5;
-constexpr float kDarkMin = 0.55F;    // of a band: lines of dark letters have less
-constexpr float kDarkMost = 0.998F;  // what has more has no letters
+constexpr float kDarkMin = 0.55F;    // of a band: lines of dark letters have less ink
+constexpr float kDarkMost = 0.998F;  // with more ink there are no letters
 
 bool is_filled(Pix* part) {
   l_float32 dark = 0;
@@ -27,14 +27,14 @@ void empty(const Picture& gray, const engines::Box& band) {
   const Picture part = clipped(gray.get(), band);
   if (!part) return;
   pixInvert(part.get(), part.get());
-  // Its ground is white, whatever its colour was.
+  // The background of the part is white, whatever its colour was.
   pixGammaTRC(part.get(), part.get(), 1.0F, 0, kHalfDark);
   pixSetOrClearBorder(part.get(), 1, 1, 1, 1, PIX_CLR);
   pixRasterop(gray.get(), pixel_at(band.x0), pixel_at(band.y0), width(part), height(part), PIX_SRC,
               part.get(), 0, 0);
 }
 
-// What is bright within it and as small as a letter is dark afterwards.
+// Inverts letters: bright spots within the dark area that are as small as a letter become dark.
 void fill_letters(Pix* dark, float letters) {
   const Picture bright(pixInvert(nullptr, dark));
   if (!bright) return;
@@ -64,13 +64,13 @@ void empty_filled_bands(const Picture& gray, float letters) {
 
 namespace {
 
-constexpr int kTile = 32;            // pixels: paper shows between letters in each
-constexpr float kDarkTiles = 0.05F;  // of those at the edge
+constexpr int kTile = 32;            // pixels: large enough that paper shows between the letters of each tile
+constexpr float kDarkTiles = 0.05F;  // of the tiles at the edge
 constexpr float kBrightTiles = 0.95F;
-constexpr float kShade = 0.85F;  // of the brightest paper
+constexpr float kShade = 0.85F;  // of the brightness of the brightest paper
 constexpr int kNormTile = 16;
-constexpr int kDarkest = 60;    // of paper in a shadow; what is darker is ink
-constexpr int kPixelsMin = 50;  // of paper in a tile, to tell how bright it is
+constexpr int kDarkest = 60;    // of paper in a shadow; darker pixels are ink
+constexpr int kPixelsMin = 50;  // minimum of paper pixels in a tile to measure its brightness
 constexpr int kEvenPaper = 240;
 constexpr int kSmooth = 2;  // tiles to each side
 
@@ -113,10 +113,11 @@ Picture evenly_lit(Pix* gray) {
 
 namespace {
 
-constexpr double kDotsOfPage = 1.0 / 500;  // the dots of letters are far below it
-constexpr double kDotsOfInk = 1.0 / 10;    // thin slanting strokes of small letters are below it
-constexpr int kSmoothInk = 30;             // of smoothed gray: all that is darker is ink
-constexpr int kSmoothPaper = 205;          // all that is brighter is paper
+constexpr double kDotsOfPage = 1.0 / 500;  // dots of letters are far below this fraction of the page
+constexpr double kDotsOfInk =
+    1.0 / 10;                      // thin slanted strokes of small letters are below this fraction of the ink
+constexpr int kSmoothInk = 30;     // of smoothed gray: darker pixels become ink
+constexpr int kSmoothPaper = 205;  // brighter pixels become paper
 
 struct SelRelease {
   void operator()(Sel* sel) const { selDestroy(&sel); }

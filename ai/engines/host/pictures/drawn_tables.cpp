@@ -11,25 +11,27 @@ namespace millrace::engines::host {
 namespace {
 
 // In letter heights.
-constexpr float kLineMost = 2.2F;  // what is higher may be several lines
-constexpr float kBetween = 0.5F;   // two lines
-constexpr float kNear = 1.05F;     // single words, each of which the recogniser reads better beside others
-constexpr float kFar = 5;          // texts, or the spaces in them are taken for gaps in words
-constexpr float kSpace = 0.42F;    // between words
+constexpr float kLineMost = 2.2F;  // taller content may be several lines
+constexpr float kBetween = 0.5F;   // distance between two lines
+constexpr float kNear =
+    1.05F;  // distance between single words, each of which is recognised better beside others
+constexpr float kFar =
+    5;  // distance between texts; less, and spaces within texts would be taken for gaps in words
+constexpr float kSpace = 0.42F;  // width of a space
 constexpr float kTwoLetters = 1.6F;
 
 constexpr int kSeveral = 3;
-constexpr int kText = 60;  // pieces: fewer may be of a drawing
+constexpr int kText = 60;  // number of pieces: fewer may belong to a drawing
 
 constexpr int kSpeck = 3;  // pixels
 constexpr int kMargin = 2;
-constexpr float kTouches = 2;  // pixels beside a line, as far as it is wide
+constexpr float kTouches = 2;  // pixels beside a line within which ink touches it
 
-constexpr float kPicture = 4;           // letter heights: a piece of ink as large is no letter
-constexpr float kPictureInk = 0.15F;    // of its box: less is a line of a chart
-constexpr float kWrittenOver = 0.3F;    // of the pieces
-constexpr int kSideOfPicture = 32'000;  // Tesseract takes no larger ones
-constexpr double kPagesMost = 4;        // times the page
+constexpr float kPicture = 4;           // letter heights: a piece of ink this large is not a letter
+constexpr float kPictureInk = 0.15F;    // of its box: with less ink it is a line of a chart
+constexpr float kWrittenOver = 0.3F;    // minimum fraction of the pieces
+constexpr int kSideOfPicture = 32'000;  // Tesseract accepts no larger pictures
+constexpr double kPagesMost = 4;        // maximum size of the result, in pages
 
 struct Area {
   explicit Area(const engines::Box& box)
@@ -49,12 +51,12 @@ class BoxOf {
   ::Box* box_;
 };
 
-// A cell's box, and that of what is in it.
+// The box of a cell and the box of its content.
 struct Content {
   engines::Box cell, ink;
 };
 
-// Without what is nothing but a speck.
+// The contents of all cells, without specks.
 std::vector<Content> contents_of(const Grid& grid, Pix* ink) {
   std::vector<Content> all;
   for (const Grid::CellBox& cell : grid.cells()) {
@@ -73,7 +75,7 @@ std::vector<Content> contents_of(const Grid& grid, Pix* ink) {
   return all;
 }
 
-// The widest white between two columns of ink, in pixels.
+// The widest white gap between two columns of ink, in pixels.
 float widest_white(Pix* ink, const engines::Box& box) {
   const Picture part = clipped(ink, box);
   Numa* columns = part ? pixCountPixelsByColumn(part.get()) : nullptr;
@@ -90,7 +92,7 @@ float widest_white(Pix* ink, const engines::Box& box) {
   return widest;
 }
 
-// How many groups with white between them the pieces make, seen from one side.
+// The number of groups that the pieces form along one axis, separated by white space.
 int groups_of(std::vector<engines::Box> pieces, float engines::Box::*from, float engines::Box::*to) {
   std::ranges::sort(pieces, {}, from);
   int groups = 0;
@@ -102,7 +104,7 @@ int groups_of(std::vector<engines::Box> pieces, float engines::Box::*from, float
   return groups;
 }
 
-// Whether in most cells the letters stand below each other.
+// Whether in most cells the letters lie below each other, so that the text is rotated.
 bool lies(const std::vector<Content>& contents, Pix* ink) {
   int across = 0, down = 0;
   for (const Content& each : contents) {
@@ -128,8 +130,8 @@ bool has_picture(const std::vector<Content>& contents, Pix* ink, float letters) 
   });
 }
 
-// Puts what is in the cells of a row side by side where it is level, one line of text each, and else below
-// each other: lines that are not level would be read into each other.
+// Arranges the cell contents of a row: side by side when the row is level, one line of text each; otherwise
+// below each other, because lines at different heights would be mixed up when read.
 class Spreading {
  public:
   Spreading(const std::vector<Content>& contents, Pix* ink, float letters) : ink_(ink), letters_(letters) {
@@ -194,11 +196,11 @@ class Spreading {
   const float letters_;
   float right_ = 0;
   float bottom_ = kBetween * letters_;
-  std::vector<Line> lines_;  // of one row of the table
+  std::vector<Line> lines_;  // of one table row
   std::vector<DrawnTable::Piece> pieces_;
 };
 
-// Empty: no memory, or nothing is in the cells.
+// Empty: memory is short, or the cells are empty.
 Picture spread(const Picture& gray, const std::vector<DrawnTable::Piece>& pieces, int width, int height) {
   Picture apart(pieces.empty() ? nullptr : pixCreate(width, height, 8));
   if (!apart) return apart;
@@ -255,22 +257,22 @@ void put_back(const DrawnTable& table, Box& word) {
 
 namespace {
 
-constexpr int kPale = 190;  // darker is ink: thin lines are pale on a page that was made smaller
-// Letter heights: what is shorter is a stroke of a letter.
+constexpr int kPale = 190;  // darker pixels are ink: thin lines are pale on a page that was scaled down
+// Letter heights: a shorter stroke belongs to a letter.
 constexpr float kAcrossMin = 4;
 constexpr float kDownMin = 2.2F;
-constexpr int kThick = 7;  // pixels: what fills a square of that size is no line
-// Of a table, in letter heights.
+constexpr int kThick = 7;  // pixels: an area that contains a square of this size is not a line
+// Minimum size of a table, in letter heights.
 constexpr float kWidthMin = 7;
 constexpr float kHeightMin = 2.5F;
-constexpr std::size_t kTablesMost = 32;  // of a page
+constexpr std::size_t kTablesMost = 32;  // maximum per page
 constexpr std::size_t kFramesMost = 256;
-constexpr float kBodyHeight = 14;  // letter heights of a cell that may be the body of a page within its frame
-constexpr float kBodyPart = 0.4F;  // of the grid
-constexpr int kFaint = 175;        // of the letters in a table
+constexpr float kBodyHeight = 14;  // letter heights of a cell that may be the body of a page inside its frame
+constexpr float kBodyPart = 0.4F;  // minimum fraction of the grid
+constexpr int kFaint = 175;        // gray value of faint letters in a table
 constexpr l_uint32 kPaper = 255;
 
-// The long thin strokes of one direction. Empty: no memory.
+// The long thin strokes of one direction. Empty: memory is short.
 Picture strokes(Pix* ink, int across, int down) {
   Picture lines(pixOpenBrick(nullptr, ink, across, down));
   Picture solid(lines ? pixOpenBrick(nullptr, lines.get(), kThick, kThick) : nullptr);
@@ -281,13 +283,13 @@ Picture strokes(Pix* ink, int across, int down) {
   return Picture(solid ? pixSubtract(nullptr, lines.get(), solid.get()) : nullptr);
 }
 
-// Lines that touch each other, and where they are on the page.
+// Connected lines and their position on the page.
 struct Frame {
   Picture lines;
   int x = 0, y = 0;
 };
 
-// Those that touch the first one at the top: without what else lies within their box.
+// The lines connected to the topmost one, without other lines within their box.
 Picture touching_top(Pix* lines) {
   Picture seed(pixCreateTemplate(lines));
   if (!seed) return seed;
@@ -299,7 +301,7 @@ Picture touching_top(Pix* lines) {
   return Picture(pixSeedfillBinary(nullptr, seed.get(), lines, 8));
 }
 
-// Those that are large enough to be of a table.
+// The frames that are large enough for a table.
 std::vector<Frame> frames_of(Pix* lines, float letters) {
   std::vector<Frame> frames;
   for (const engines::Box& box : pieces_of(lines)) {
@@ -337,11 +339,12 @@ bool has_body(const Grid& grid, float letters) {
   });
 }
 
-// The lines of `both` directions that draw tables.
+// The lines of both directions that form tables.
 std::vector<Drawn> drawn_on(Pix* across, Pix* down, float letters) {
   std::vector<Drawn> found;
   const Picture both(pixOr(nullptr, down, across));
-  const Picture lines(both ? pixDilateBrick(nullptr, both.get(), 3, 3) : nullptr);  // with their pale edges
+  const Picture lines(both ? pixDilateBrick(nullptr, both.get(), 3, 3)
+                           : nullptr);  // includes their pale edges
   if (!lines) return found;
   for (Frame& frame : frames_of(lines.get(), letters)) {
     auto grid = Grid::of(rules_of(frame, across), rules_of(frame, down), letters);

@@ -6,21 +6,21 @@
 
 namespace millrace::engines::host {
 
-// Of a page without the lines of its tables. `gray`: 8 bits; `ink`: 1 bit, what is no paper on it; `letters`:
-// the height of its letters in pixels.
+// Functions for a page without the lines of its tables. `gray`: 8 bits; `ink`: 1 bit, set where there is no
+// paper; `letters`: the height of the page's letters in pixels.
 
-// Whether text runs on through the lines, as on squared paper.
+// Whether text crosses the lines, as on squared paper.
 bool is_written_over(const Grid& grid, Pix* ink, float letters);
 
-// nullopt: there is nothing in the cells or no memory, or the table lies on its side with its page, has
-// pictures in it, or would be too large, apart.
+// Copies the cells of a table, set apart from each other. nullopt: the cells are empty, memory is short, the
+// table is rotated with its page, it contains pictures, or the result would be too large.
 std::optional<DrawnTable> set_apart(const Picture& gray, Pix* ink, Grid grid, float letters);
 
-// From where a word stands among the cells set apart to where it stands on the page.
+// Maps a word from its place among the separated cells to its place on the page.
 void put_back(const DrawnTable& table, Box& word);
 
-// Takes the tables that are drawn with lines out of a page. `gray`: 8 bits, upright, its paper white;
-// `letters`: the height of its letters in pixels. The grids are in its pixels.
+// Takes the tables that are drawn with lines out of a page. `gray`: 8 bits, upright, white paper; `letters`:
+// the height of the page's letters in pixels. The grids are in pixels of `gray`.
 std::vector<DrawnTable> take_tables(const Picture& gray, float letters);
 
 }  // namespace millrace::engines::host

@@ -34,7 +34,7 @@ std::uint32_t number(std::string_view bytes, std::size_t at, std::size_t length,
   return value;
 }
 
-// The first directory of a TIFF file, which is what EXIF is.
+// Reads the first directory of a TIFF file; EXIF data is a TIFF file.
 int orientation_in(std::string_view tiff) {
   const bool big = starts_with(tiff, "MM");
   if (!big && !starts_with(tiff, "II")) return 1;
@@ -49,7 +49,7 @@ int orientation_in(std::string_view tiff) {
   return 1;
 }
 
-// The segments before the picture: marker, length of what follows (itself counted).
+// Walks the segments before the picture: marker, then the length of the rest (including the length field).
 std::string_view exif_of_jpeg(std::string_view file) {
   std::string_view segment = rest(file, 2);
   while (segment.size() > 4 && segment[0] == '\xFF' && segment[1] != '\xDA') {
@@ -62,7 +62,7 @@ std::string_view exif_of_jpeg(std::string_view file) {
   return {};
 }
 
-// Chunks of a length, a name of four letters, what they hold, and a sum of four bytes.
+// Walks chunks: length, name of four letters, content, checksum of four bytes.
 std::string_view exif_of_png(std::string_view file) {
   std::string_view chunk = rest(file, kPngStart.size());
   while (chunk.size() > 12) {
@@ -73,7 +73,7 @@ std::string_view exif_of_png(std::string_view file) {
   return {};
 }
 
-// Chunks of a name, a length, and what they hold, filled up to an even number of bytes.
+// Walks chunks: name, length, content, padded to an even number of bytes.
 std::string_view exif_of_webp(std::string_view file) {
   std::string_view chunk = rest(file, 12);
   while (chunk.size() > 8) {
@@ -100,8 +100,8 @@ int exif_orientation(std::string_view file) {
 
 namespace {
 
-constexpr std::size_t kChunkHead = 8;   // a name of four letters, the length of what follows
-constexpr std::size_t kFrameHead = 16;  // place, size and time of a frame
+constexpr std::size_t kChunkHead = 8;   // a name of four letters, the length of the content
+constexpr std::size_t kFrameHead = 16;  // position, size and duration of a frame
 constexpr char kHasAlpha = 0x10;
 
 std::size_t length_of(std::string_view chunk) {
@@ -118,13 +118,13 @@ std::string chunk(std::string_view name, std::string_view body) {
   return made;
 }
 
-// `frame`: its head and the chunks that are its picture.
+// `frame`: its header, followed by the chunks of its picture.
 std::string still(std::string_view frame) {
   const std::string_view picture = frame.substr(kFrameHead);
   std::string body("WEBP");
-  if (picture.substr(0, 4) == "ALPH") {  // such a picture needs a head that says so
+  if (picture.substr(0, 4) == "ALPH") {  // a picture with alpha needs a header that declares it
     std::string head{kHasAlpha, 0, 0, 0};
-    head.append(frame.substr(6, 6));  // width and height, as the frame has them
+    head.append(frame.substr(6, 6));  // width and height, in the encoding of the frame header
     body.append(chunk("VP8X", head));
   }
   body.append(picture);
@@ -161,7 +161,7 @@ base::Error damaged() {
   return base::error(Code::kDocumentDamaged, "the image is damaged or cut off: it cannot be decoded");
 }
 
-// A picture that moves counts as its first frame.
+// Reduces an animated picture to its first frame.
 class Still {
  public:
   explicit Still(std::string_view bytes) : frame_(first_frame(bytes)), bytes_(bytes) {}
@@ -172,9 +172,9 @@ class Still {
   std::string_view bytes_;
 };
 
-// Turned and mirrored as EXIF's `orientation` asks, so that it lies as it is shown; empty: no memory.
+// Rotates and mirrors a picture according to its EXIF `orientation`; empty: memory is short.
 Picture as_shown(Picture picture, int orientation) {
-  constexpr int kQuarterTurns[] = {0, 0, 2, 2, 1, 1, 3, 3};  // of 1 to 8
+  constexpr int kQuarterTurns[] = {0, 0, 2, 2, 1, 1, 3, 3};  // for orientations 1 to 8
   const bool mirrored = orientation == 2 || orientation == 4 || orientation == 5 || orientation == 7;
   if (orientation != 1) picture = turned(picture, kQuarterTurns[orientation - 1]);
   if (picture && mirrored) picture = Picture(pixFlipLR(nullptr, picture.get()));
@@ -199,7 +199,7 @@ base::Result<ImageHead> image_head(std::string_view bytes, const EngineLimits& l
     return base::error(Code::kImageTooLarge, "the image has " + std::to_string(head.width) + " x " +
                                                  std::to_string(head.height) + " pixels; at most " +
                                                  std::to_string(limits.image_pixels_max / 1'000'000) +
-                                                 " million are taken: send it smaller");
+                                                 " million are supported: send a smaller one");
   }
   return head;
 }

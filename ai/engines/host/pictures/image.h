@@ -8,12 +8,12 @@
 
 namespace millrace::engines::host {
 
-// How the picture in a JPEG, PNG or WebP file was held when it was taken: 1 to 8, as EXIF numbers it (tag
-// 0x112); 1, upright, where the file does not say, or says what nobody can follow.
+// EXIF orientation (tag 0x112) of a JPEG, PNG or WebP file: 1 to 8; 1 (upright) when the file has none or an
+// invalid one.
 int exif_orientation(std::string_view file);
 
-// The first frame of an animated WebP file as a WebP file of its own, which the decoder reads: it knows still
-// pictures only. Empty: `file` is no animated WebP, or is cut off before its first frame ends.
+// The first frame of an animated WebP file as a still WebP file, because the decoder reads only still
+// pictures. Empty: `file` is no animated WebP, or is truncated within its first frame.
 std::string first_frame(std::string_view file);
 
 struct ImageHead {
@@ -21,12 +21,12 @@ struct ImageHead {
   int height = 0;
 };
 
-// Reads the head alone, before anything is decoded. kDocumentDamaged, kImageTooLarge.
+// Reads only the header, before decoding. kDocumentDamaged, kImageTooLarge.
 base::Result<ImageHead> image_head(std::string_view bytes, const EngineLimits& limits);
 
-// Decodes the (first) picture, in its colours and as EXIF says that it is shown, on a paper that its ink
-// stands out from where it is transparent; its resolution is 72 when the file gives none that can be
-// believed. kDocumentDamaged, kImageTooLarge.
+// Decodes the (first) picture in colour and applies its EXIF orientation. Transparent areas get a background
+// that contrasts with the ink. The resolution is 72 when the file has no plausible one. kDocumentDamaged,
+// kImageTooLarge.
 base::Result<Picture> decode_image(std::string_view bytes);
 
 }  // namespace millrace::engines::host

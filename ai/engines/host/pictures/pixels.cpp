@@ -22,10 +22,11 @@ constexpr float kLargerThan = 1.15F;
 constexpr float kSmallerThan = 0.75F;
 constexpr double kEnlargeMax = 2.5;
 constexpr int kBlankComponents = 3;
-constexpr int kCalmedMax = 2;       // times: each costs letters, too
-constexpr int kPiecesMax = 50'000;  // larger than a pixel: as many letters take longer than a page may last
-constexpr int kLetterMin = 4;       // pixels: what is lower is a speck
-constexpr int kMarkMin = 3;         // pixels, at the letter size of kLetterTarget
+constexpr int kCalmedMax = 2;  // maximum number of passes: each also damages letters
+constexpr int kPiecesMax =
+    50'000;                    // larger than one pixel: more pieces take longer than the time limit of a page
+constexpr int kLetterMin = 4;  // pixels: lower pieces are specks
+constexpr int kMarkMin = 3;    // pixels, at the letter size of kLetterTarget
 constexpr int kMarkMax = 12;
 constexpr std::size_t kMarksMax = 5000;
 constexpr int kMiddleGray = 128;
@@ -33,12 +34,12 @@ constexpr int kPaperMin = 96;
 constexpr float kWhitePoint = 0.90F;
 constexpr float kBlackPoint = 0.30F;
 constexpr float kSkewMin = 0.25F;  // degrees
-constexpr float kSkewSure = 3;     // of leptonica's confidence: text in lines is above it
-constexpr float kSkewNear = 6.0F;  // what leptonica's own sweep finds well
-constexpr float kSkewFar = 20.0F;  // the wide sweep, for pages where that one finds nothing
+constexpr float kSkewSure = 3;     // leptonica's confidence: text in lines is above it
+constexpr float kSkewNear = 6.0F;  // degrees that leptonica's sweep finds reliably
+constexpr float kSkewFar = 20.0F;  // the wide sweep, for pages where the near one finds nothing
 constexpr float kSkewStep = 1.0F;
 constexpr float kSkewExact = 0.05F;
-constexpr int kBright = 160;  // of ink on transparent ground
+constexpr int kBright = 160;  // of ink on a transparent background
 constexpr float kBrightPart = 0.99F;
 constexpr double kSampledPixels = 1e6;
 constexpr int kPieceQuality = 80;  // of JPEG files
@@ -50,8 +51,7 @@ struct BoxaRelease {
   void operator()(Boxa* boxa) const { boxaDestroy(&boxa); }
 };
 
-// The brightness of the paper: the most frequent gray value in the bright part; -1 when the page is a dark
-// one.
+// The brightness of the paper: the most frequent gray value in the bright range; -1 for a dark page.
 int paper_value(Pix* gray) {
   Numa* histogram = pixGetGrayHistogram(gray, 4);
   if (histogram == nullptr) return 255;
@@ -83,7 +83,7 @@ struct Letters {
   int count = 0;
 };
 
-// Components that could be letters: neither specks nor rules nor pictures.
+// Components that could be letters: not specks, rules or pictures.
 Letters letters_of(Pix* binary) {
   std::vector<int> heights;
   for (const Box& piece : pieces_of(binary)) {
@@ -96,7 +96,7 @@ Letters letters_of(Pix* binary) {
   return {static_cast<float>(*middle), static_cast<int>(heights.size())};
 }
 
-// 0 when leptonica does not know.
+// 0 when leptonica cannot determine the orientation.
 int quarter_turns_of(Pix* binary) {
   float up = 0;
   float left = 0;
@@ -113,10 +113,10 @@ bool is_letter(int w, int h) {
   return h >= kTarget * 2 / 3 && h <= kTarget * 2 && w >= 2 && w <= kTarget * 2;
 }
 
-// Solid dots, not smaller than a third of the letters and not larger than they.
+// Solid dots between a third of the letter height and the letter height.
 bool is_mark(int w, int h) { return h >= kMarkMin && h <= kMarkMax && std::abs(w - h) <= 2; }
 
-// Of the scaled page; the boxes are those of the page as it was given.
+// Measures the scaled page; the boxes are in pixels of the given page.
 void find_marks_and_letters(const Picture& gray, Prepared& result) {
   const Picture binary = owned(pixConvertTo1(gray.get(), kMiddleGray));
   if (!binary) return;
@@ -134,7 +134,7 @@ void find_marks_and_letters(const Picture& gray, Prepared& result) {
   result.noise = pieces > kPiecesMax;
 }
 
-// In degrees; nullopt: nothing that lies in lines. The near sweep serves nearly all pages and is the cheaper.
+// Skew in degrees; nullopt: no text in lines. The near sweep suffices for nearly all pages and is cheaper.
 std::optional<float> skew_of(Pix* binary) {
   float angle = 0;
   float confidence = 0;
@@ -155,7 +155,7 @@ Picture deskewed(Picture gray, Pix* binary) {
   return straight ? std::move(straight) : std::move(gray);
 }
 
-// Turns a dark page into a bright one; gives the brightness of the paper.
+// Inverts a dark page; returns the brightness of the paper.
 int whiten_dark(Picture& gray) {
   const int paper = paper_value(gray.get());
   if (paper >= 0) return paper;
@@ -164,7 +164,7 @@ int whiten_dark(Picture& gray) {
   return std::max(paper_value(gray.get()), kPaperMin);
 }
 
-// Empty: leptonica refuses.
+// Empty: leptonica failed.
 std::string jpeg_of(Pix* picture, int quality) {
   l_uint8* bytes = nullptr;
   std::size_t size = 0;
@@ -174,9 +174,9 @@ std::string jpeg_of(Pix* picture, int quality) {
   return jpeg;
 }
 
-// Whether the picture is bright ink on clear ground: nearly all that is not transparent is bright, and most
-// is transparent. A bright card with clear corners has its ground. Some pixels of a large picture stand for
-// all.
+// Whether the picture is bright ink on a transparent background: most of it is transparent, and nearly all of
+// the rest is bright. A bright card with transparent corners does not count. Samples some pixels of a large
+// picture.
 bool bright_ink(Pix* picture) {
   const int across = pixGetWidth(picture);
   const int down = pixGetHeight(picture);
@@ -199,14 +199,14 @@ bool bright_ink(Pix* picture) {
   return on_clear_ground && static_cast<float>(bright) >= kBrightPart * static_cast<float>(opaque);
 }
 
-// A page as it is measured: bright paper, its brightness, and what is ink.
+// A page prepared for measurements: bright paper, its brightness, and the ink.
 struct Sheet {
   Picture gray;
   int paper = 0;
   Picture binary;
 };
 
-// Where it cannot be, the page is read as it is.
+// Evens out the light. If that fails, the page is read unchanged.
 void even_out(Sheet& sheet) {
   if (!unevenly_lit(sheet.gray.get())) return;
   Picture even = evenly_lit(sheet.gray.get());
@@ -229,7 +229,7 @@ Sheet sheet_of(Picture gray) {
   return sheet;
 }
 
-// White paper, black ink, and nothing but text: what is found on it is noted.
+// Makes the paper white and the ink black, and removes everything but text. Records what it finds.
 void clear_up(const Picture& gray, int paper, Prepared& result) {
   const auto level = static_cast<float>(paper);
   pixGammaTRC(gray.get(), gray.get(), 1.0F, static_cast<int>(kBlackPoint * level),
@@ -238,7 +238,7 @@ void clear_up(const Picture& gray, int paper, Prepared& result) {
   find_marks_and_letters(gray, result);
   if (result.noise) return;
   result.tables = take_tables(gray, kLetterTarget);
-  if (!result.tables.empty()) find_marks_and_letters(gray, result);  // of what is left
+  if (!result.tables.empty()) find_marks_and_letters(gray, result);  // of what remains
 }
 
 double scale_for(float letter_px) {
@@ -293,7 +293,7 @@ std::optional<NetpbmHead> netpbm_head(std::string_view data) {
   if ((kind != '5' && kind != '6') || white != 255 || head.width <= 0 || head.height <= 0)
     return std::nullopt;
   if (static_cast<std::size_t>(used) >= start.size())
-    return std::nullopt;  // the one white space is still to come
+    return std::nullopt;  // the single white-space byte has not arrived yet
   head.channels = kind == '6' ? 3 : 1;
   head.head_bytes = static_cast<std::size_t>(used) + 1;
   return head;
@@ -368,7 +368,7 @@ Prepared prepare(const Picture& given, std::optional<int> quarter_turns) {
     result.scale *= scale;
   }
   if (gray && binary) gray = deskewed(std::move(gray), binary.get());
-  if (gray.get() == given.get()) gray = owned(pixCopy(nullptr, given.get()));  // it is changed from here on
+  if (gray.get() == given.get()) gray = owned(pixCopy(nullptr, given.get()));  // it is modified below
   if (gray) clear_up(gray, sheet.paper, result);
   result.gray = std::move(gray);
   return result;

@@ -16,23 +16,24 @@ namespace millrace::engines::host {
 struct PixRelease {
   void operator()(Pix* pix) const;
 };
-// Owner of one leptonica picture; empty when leptonica refused.
+// Owner of one leptonica picture; empty when leptonica failed.
 using Picture = std::unique_ptr<Pix, PixRelease>;
 
 int width(const Picture& picture);
 int height(const Picture& picture);
-int resolution(const Picture& picture);  // dots per inch, as its file said
+int resolution(const Picture& picture);  // dots per inch, as given by its file
 
-// Around each piece of ink, those of its pixels that touch at a corner belonging together. `binary`: 1 bit.
+// Bounding boxes of the connected pieces of ink; pixels that touch at a corner are connected. `binary`: 1
+// bit.
 std::vector<Box> pieces_of(Pix* binary);
 
-// The part of a picture within a box of its own pixels. Empty: there is none, or no memory.
+// The part of a picture within a box in its pixels. Empty: the box lies outside, or memory is short.
 Picture clipped(Pix* picture, const Box& box);
 
-// The pixel a place on a page falls into; a document may say that a word lies anywhere, or nowhere.
+// The pixel of a position on a page. Safe for any float: a document may place a word anywhere, or at NaN.
 int pixel_at(float place);
 
-// The size of one raw PGM or PPM in a stream and where its pixels begin.
+// Header of one raw PGM or PPM in a stream: its size, and where its pixels begin.
 struct NetpbmHead {
   int channels = 1;
   int width = 0;
@@ -43,55 +44,54 @@ struct NetpbmHead {
            static_cast<std::size_t>(channels);
   }
 };
-// nullopt: `data` does not begin with a whole P5 or P6 head of 8 bits.
+// nullopt: `data` does not begin with a complete P5 or P6 header of 8 bits.
 std::optional<NetpbmHead> netpbm_head(std::string_view data);
 // 8-bit gray or 32-bit colour. `pixels` holds at least head.bytes().
 Picture picture_of(const NetpbmHead& head, std::string_view pixels);
 
-// A table that is drawn on a page, taken out of it: a recogniser would read its lines as letters, and what
-// stands in one cell together with what is beside it.
+// A drawn table that was taken out of its page. Otherwise a recogniser would read its lines as letters and
+// mix the text of neighbouring cells.
 struct DrawnTable {
-  // What is at a place of `apart` was moved there by so much.
+  // Content within `box` of `apart` was moved there by this offset.
   struct Piece {
     Box box;
     float across = 0, down = 0;
   };
   Grid grid;
-  Picture apart;  // the cells, set apart
+  Picture apart;  // the cells, separated from each other
   std::vector<Piece> pieces;
 };
 
-constexpr int kSideMax = 7200;  // pixels: A4 at 600 dpi; more is halved before it is prepared
+constexpr int kSideMax = 7200;  // pixels: A4 at 600 dpi; a larger picture is halved before it is prepared
 
-// What recognition needs of a page: upright, gray, letters of the size that the recogniser likes, paper
-// white.
+// Input for recognition: upright, gray, letters of the size that suits the recogniser, white paper.
 struct Prepared {
-  Picture gray;           // without the tables that are drawn on it
-  double scale = 1;       // of `gray` to the picture that was given, turned upright
+  Picture gray;           // without its drawn tables
+  double scale = 1;       // of `gray` relative to the given picture turned upright
   int quarter_turns = 0;  // clockwise, to make it upright
-  int width = 0;          // of the picture that was given, turned upright
+  int width = 0;          // of the given picture, turned upright
   int height = 0;
   bool blank = false;      // nothing that could be letters
-  bool noise = false;      // so many specks that no letters can be told from them in any bearable time
+  bool noise = false;      // too many specks to separate letters from them in acceptable time
   float letter_px = 0;     // median height of components before scaling
   int letters = 0;         // how many components could be letters
   std::vector<Box> marks;  // small solid dots that may be bullets, in pixels of the picture turned upright
   std::vector<Box> letter_boxes;   // components as large as letters, in the same pixels
-  std::vector<DrawnTable> tables;  // in pixels of `gray`; marks and letters are of what is left
+  std::vector<DrawnTable> tables;  // in pixels of `gray`; marks and letters do not include them
 };
-// `quarter_turns`: how to turn it; without, leptonica's guess from ascenders and descenders.
+// `quarter_turns`: the rotation to apply; by default leptonica guesses it from ascenders and descenders.
 Prepared prepare(const Picture& gray, std::optional<int> quarter_turns = std::nullopt);
 
 Picture to_gray(const Picture& picture);
-// What is transparent gets a paper that the ink stands out from: black under ink that is all bright, white
-// under any other. Empty: no memory.
+// Puts a contrasting background under transparent areas: black when all ink is bright, otherwise white.
+// Empty: memory is short.
 Picture flattened(Picture picture);
 Picture turned(const Picture& picture, int quarter_turns);
 
-// The bytes of a JPEG file, scaled down to `side` pixels on its long side where it is larger; empty when it
-// cannot be encoded.
+// The bytes of a JPEG file, scaled down to `side` pixels on its long side if it is larger. Empty: encoding
+// failed.
 std::string small_jpeg(const Picture& picture, int side);
-// A piece as data:image/jpeg;base64,…; empty when it cannot be encoded.
+// A part of a picture as data:image/jpeg;base64,…; empty: encoding failed.
 std::string jpeg_data_uri(const Picture& picture, int x0, int y0, int x1, int y1);
 
 }  // namespace millrace::engines::host

@@ -12,17 +12,18 @@ namespace {
 constexpr float kRoom = 0.25F;  // of the page's height, without a word
 constexpr std::size_t kProseWords = 8;
 constexpr float kProsePart = 0.08F;   // of a sheet that is covered with words; labels cover less of a chart
-constexpr std::size_t kLongLine = 7;  // words one after the other: two such lines are prose, too
+constexpr std::size_t kLongLine = 7;  // consecutive words: two such lines also count as prose
 constexpr std::size_t kLongLines = 2;
-constexpr float kNextWord = 1.2F;  // letter heights, at most between the words of a line
-constexpr float kLabelGap = 24;    // points between a chart and the labels around it
+constexpr float kNextWord = 1.2F;  // letter heights: maximum gap between words of a line
+constexpr float kLabelGap = 24;    // points: maximum distance between a chart and its labels
 constexpr int kWipedWith = 255;
-constexpr int kSheetMin = 96;        // darker is no paper
-constexpr int kSheetSpread = 32;     // of its gray values, to both sides
-constexpr float kSheetPart = 0.55F;  // of a scan: the rest is ink. Photographs have less of any one gray
-// Ink beside words and figures, of the page: a scan of a few lines has more.
+constexpr int kSheetMin = 96;     // darker areas are not paper
+constexpr int kSheetSpread = 32;  // tolerance around the gray value of a sheet
+constexpr float kSheetPart =
+    0.55F;  // of a scan; the rest is ink. In photographs, any one gray value has a smaller part
+// Fraction of the page that is ink outside words and figures: a scan of a few lines has more.
 constexpr float kLooseInkPart = 0.001F;
-constexpr int kLooseInk = 210;  // thin letters are pale in so small a picture
+constexpr int kLooseInk = 210;  // thin letters are pale in such a small picture
 
 struct InsetRelease {
   void operator()(::Box* box) const { boxDestroy(&box); }
@@ -35,7 +36,7 @@ std::unique_ptr<::Box, InsetRelease> box_at(const Box& box, float scale) {
       boxCreate(at(box.x0) - 1, at(box.y0) - 1, at(box.width()) + 3, at(box.height()) + 3));
 }
 
-// Most of it has one bright gray value, or nearly so.
+// Whether most of the piece has about the same bright gray value.
 bool like_paper(const Picture& piece) {
   const std::unique_ptr<Numa, InsetRelease> histogram(pixGetGrayHistogram(piece.get(), 1));
   std::vector<float> counts(256);
@@ -69,7 +70,7 @@ bool follows(const Word& word, const Word& before) {
          gap < kNextWord * height;
 }
 
-// Whether the words on a figure are prose rather than labels: they cover it, or stand in long lines.
+// Whether the words on a figure are prose instead of labels: they cover it or form long lines.
 bool is_prose_in(const std::vector<Word>& words, const Box& figure) {
   float area = 0;
   std::size_t count = 0;
@@ -98,7 +99,7 @@ bool near(const Box& one, const Box& other) {
          other.y0 < one.y1 + kLabelGap;
 }
 
-// Where figures lie close together, as the bars of a chart on white ground do: all of the chart.
+// Merges figures that lie close together, such as the bars of a chart on white, into one chart.
 std::vector<Box> charts_of(const std::vector<Box>& figures) {
   std::vector<Box> charts;
   for (Box chart : figures) {
@@ -119,8 +120,8 @@ std::vector<Box> charts_of(const std::vector<Box>& figures) {
   return charts;
 }
 
-// Words on what stays a figure, as the names on a map, are seen there; labels among the pieces of a chart
-// without the chart say nothing.
+// Drops words on remaining figures: the names on a map are visible there, and labels are meaningless without
+// their chart.
 void drop_labels(std::vector<Word>& words, std::vector<Box> figures) {
   for (const Box& chart : charts_of(figures)) {
     if (!is_prose_in(words, chart)) figures.push_back(chart);
@@ -132,8 +133,8 @@ void drop_labels(std::vector<Word>& words, std::vector<Box> figures) {
   words.erase(std::remove_if(words.begin(), words.end(), on_figure), words.end());
 }
 
-// From pixels of the drawn page into the units of `text`. What was read in another turn than the page's own
-// text lies elsewhere in truth; it is set below, where it makes sense.
+// Converts from pixels of the rendered page into the units of `text`. Words that were read in another
+// orientation than the page's text have no valid position; they are placed below it, where they are readable.
 std::vector<Word> words_in(Reading reading, const PageText& text) {
   const bool set_below = reading.quarter_turns != 0;
   const PageText& drawn = reading.recognised.text;
@@ -150,7 +151,7 @@ std::vector<Word> words_in(Reading reading, const PageText& text) {
   return words;
 }
 
-// Of what was read in the page's own turn.
+// Grids are used only when the page was read in its normal orientation.
 std::vector<Grid> grids_in(const Reading& reading, const PageText& text) {
   std::vector<Grid> grids = reading.quarter_turns == 0 ? reading.recognised.grids : std::vector<Grid>();
   for (Grid& grid : grids) grid.scale(text.width / reading.recognised.text.width);
@@ -204,7 +205,7 @@ void add_reading(Reading reading, const Picture& small, const Enough& enough, Pa
   std::vector<Word> words = words_in(std::move(reading), text);
   if (words.size() < enough.words) return;
   const float scale = static_cast<float>(width(small)) / text.width;
-  // A turned reading says nothing of which figure it came from.
+  // A rotated reading does not tell which figure it came from.
   const auto is_scan = [&](const Box& figure) {
     return paper_at(small, figure, scale) && (set_below || is_prose_in(words, figure));
   };

@@ -21,11 +21,11 @@
 namespace millrace::engines::host {
 namespace {
 
-constexpr float kTornGap = 0.5F;  // of the row's height; columns lie further apart
+constexpr float kTornGap = 0.5F;  // of the row's height; columns are further apart
 constexpr float kSameRow = 0.3F;
 constexpr std::size_t kTornMin = 2;
 constexpr std::size_t kLettersMin = 6;
-constexpr std::size_t kLettersPart = 50;  // one of so many
+constexpr std::size_t kLettersPart = 50;  // one in this many letters
 
 bool holds(const Box& word, const Box& letter) {
   return letter.middle_x() > word.x0 - 1 && letter.middle_x() < word.x1 + 1 && letter.y1 > word.y0 &&
@@ -68,10 +68,11 @@ using std::chrono::milliseconds;
 using Steady = std::chrono::steady_clock;
 
 constexpr float kMarkConfidence =
-    65;  // marks without a letter below this are specks and rules, but for bullets
+    65;  // marks without a letter below this confidence are specks and rules, except bullets
 constexpr float kFigurePart = 0.01F;  // of the page: smaller pictures are ornaments
-constexpr int kAboutAsSure = 5;       // of confidence
-constexpr int kAssumedDpi = 160;      // about what the scaled page has; only estimates of sizes depend on it
+constexpr int kAboutAsSure = 5;       // tolerance in confidence
+constexpr int kAssumedDpi =
+    160;  // the approximate resolution of the scaled page; affects only size estimates
 
 milliseconds cpu_used() {
   timespec now{};
@@ -80,7 +81,7 @@ milliseconds cpu_used() {
          std::chrono::duration_cast<milliseconds>(std::chrono::nanoseconds(now.tv_nsec));
 }
 
-// Tesseract asks between words.
+// Tesseract calls this between words.
 bool too_late(void* time, int /*words*/) {
   const auto* end = static_cast<const PageTime*>(time);
   return cpu_used() > end->cpu_end || Steady::now() > end->wall_end;
@@ -98,13 +99,13 @@ Box box_of(const tesseract::PageIterator& at, tesseract::PageIteratorLevel level
   return {back(x0), back(y0), back(x1), back(y1)};
 }
 
-// Whether a word of several letters is higher than it is wide: it is read, but not from left to right.
+// Whether a word of several letters is taller than wide: it is readable, but does not run from left to right.
 bool on_end(const Word& word) {
   constexpr std::size_t kSeveral = 3;
   return schemas::characters(word.text) >= kSeveral && word.box.height() > word.box.width();
 }
 
-// Tesseract goes on without a language that it has no data for, as long as there is one.
+// Tesseract silently skips languages without data as long as one is present.
 std::optional<std::string> first_missing(const tesseract::TessBaseAPI* api, const std::string& languages) {
   std::vector<std::string> loaded;
   if (api != nullptr) api->GetLoadedLanguagesAsVector(&loaded);
@@ -115,20 +116,20 @@ std::optional<std::string> first_missing(const tesseract::TessBaseAPI* api, cons
   return std::nullopt;
 }
 
-// Debian's.
+// The Debian package of a language.
 std::string package_of(std::string language) {
   std::ranges::replace(language, '_', '-');
   return "tesseract-ocr-" + language;
 }
 
-// White space, and specks in the gaps of a table that are read as dashes.
+// White space, and specks in the gaps of a table that are misread as dashes.
 bool noise(const tesseract::ResultIterator& at, std::string_view text) {
   if (text.find_first_not_of(" \t\n") == std::string_view::npos) return true;
   const bool first = at.IsAtBeginningOf(tesseract::RIL_TEXTLINE);
   return !first && !has_letter_or_digit(text) && at.Confidence(tesseract::RIL_WORD) < kMarkConfidence;
 }
 
-// The height of the row's letters in place of the ink of one word: "no" and "By" get the same box.
+// Replaces the ink height of a word by the letter height of its row: "no" and "By" get boxes of equal height.
 void use_row_height(const tesseract::ResultIterator& at, double scale, Box& box) {
   float row_height = 0;
   float descenders = 0;
@@ -233,7 +234,7 @@ base::Result<Recogniser::Look> Recogniser::look(Layout layout, const Prepared& p
   return seen;
 }
 
-// The words of a page and what is read of it as tables count alike, by their number.
+// The words of the page and of its tables count equally towards the confidence.
 base::Status Recogniser::read_table(const DrawnTable& table, const Prepared& prepared, const PageTime& time,
                                     Recognised& page) {
   api_->SetImage(table.apart.get());
@@ -256,15 +257,16 @@ base::Status Recogniser::read_table(const DrawnTable& table, const Prepared& pre
   return {};
 }
 
-// What the layout of a page leaves out or tears apart is read again as one block of lines: the columns of a
-// receipt or a price list are none of a page. Pictures would be read as letters then.
+// Reads what the page layout omitted or split again, as one block of lines: the columns of a receipt or a
+// price list are not page columns. Not used for pages with pictures, which would be read as letters.
 Recogniser::Look Recogniser::best_look(Look first, const Prepared& prepared, const PageTime& time) {
   if (!worth_another_look(first.left, prepared.letter_boxes.size())) return first;
   if (first.said.sideways || !first.said.figures.empty()) return first;
   auto again = look(Layout::kOneBlock, prepared, time);
   if (!again || again->said.text.words.size() > kLeftoversMax) return first;
   if (2 * again->left.count() >= first.left.count()) return first;
-  // Marks that are no letters are read as some, if nothing else is to be had.
+  // When there is nothing else, marks that are not letters are misread as letters: require more confidence
+  // then.
   const int least = first.said.text.words.empty() ? kSureConfidence : first.said.confidence - kAboutAsSure;
   return again->said.confidence >= least ? std::move(*again) : std::move(first);
 }
@@ -284,8 +286,9 @@ base::Result<Recognised> Recogniser::read(const Prepared& prepared, const PageTi
 
 base::Result<Recognised> Recogniser::recognise(const Prepared& prepared, const PageTime& time) {
   if (prepared.blank) return nothing_on(prepared);
-  if (prepared.noise) return base::error(Code::kPageFailed, "the page is specks all over: scan it in gray");
-  if (!prepared.gray) return base::error(Code::kPageFailed, "the page is too large to be worked on");
+  if (prepared.noise)
+    return base::error(Code::kPageFailed, "the page is covered with specks: scan it in gray");
+  if (!prepared.gray) return base::error(Code::kPageFailed, "the page is too large to process");
   if (auto status = ready(); !status) return std::move(status.error());
   auto said = read(prepared, time);
   api_->Clear();

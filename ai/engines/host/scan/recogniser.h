@@ -15,59 +15,61 @@ class TessBaseAPI;
 }
 namespace millrace::engines::host {
 
-// A word that was read, and which of the blocks of the page it stands in.
+// A recognised word and the index of its block on the page.
 struct Placed {
   Box box;
   int block = 0;
 };
 
-// What a reading leaves of a page.
+// Parts of a page that a recognition pass missed.
 struct Leftovers {
-  std::size_t letters = 0;  // in no word and no picture
-  std::size_t torn = 0;     // words with a border of two blocks through them: a price list's, at their points
+  std::size_t letters = 0;  // outside every word and picture
+  std::size_t torn = 0;     // words that cross the border of two blocks: the leader dots of a price list
   std::size_t count() const { return letters + torn; }
 };
-// `letters`: the components of the page that are as large as letters. Nothing, of more than kLeftoversMax
-// words or letters: those are noise, and the time is better spent.
+// `letters`: the components of the page that are as large as letters. Returns nothing for more than
+// kLeftoversMax words or letters: such input is noise and not worth the time.
 Leftovers leftovers_of(const std::vector<Box>& letters, const std::vector<Placed>& words,
                        const std::vector<Box>& pictures);
 constexpr std::size_t kLeftoversMax = 6000;
 
-// Whether there is so much of it that another reading is worth its time.
+// Whether so much was missed that a second pass is worth its time.
 bool worth_another_look(const Leftovers& left, std::size_t letters);
 
 struct Recognised {
-  PageText text;             // in pixels of the upright page as it was given (not of the scaled copy)
+  PageText text;             // in pixels of the given page turned upright (not of the scaled copy)
   std::vector<Box> figures;  // pictures, in the same pixels
   std::vector<Grid> grids;   // tables that are drawn
-  int confidence = 0;        // of the words on the average, 0 to 100
-  bool sideways = false;     // most of the words stand on end: each is read well, their order is not
+  int confidence = 0;        // average over the words, 0 to 100
+  bool sideways = false;     // most words are rotated by 90°: each is read well, but their order is wrong
 };
 
-constexpr int kSureConfidence = 75;  // a page that is read the wrong way round stays far below
+constexpr int kSureConfidence = 75;  // a page that is read in the wrong orientation stays far below
 
-// How long the work on a page may last.
+// Time limit for a page.
 struct PageTime {
-  std::chrono::milliseconds cpu{0};      // what is given
-  std::chrono::milliseconds cpu_end{0};  // of this process
+  std::chrono::milliseconds cpu{0};      // the CPU time granted
+  std::chrono::milliseconds cpu_end{0};  // the process's CPU time at which it ends
   std::chrono::steady_clock::time_point wall_end;
 };
 
-// One Tesseract instance, made at the first page (55 ms with one language) and kept.
+// One Tesseract instance, created for the first page (55 ms with one language) and kept.
 class Recogniser {
  public:
-  // `languages` as Tesseract writes them: "eng+deu", the first one first.
+  // `languages` in Tesseract's syntax: "eng+deu", the preferred one first.
   Recogniser(const EngineLimits& limits, std::string languages);
   ~Recogniser();
   Recogniser(const Recogniser&) = delete;
   Recogniser& operator=(const Recogniser&) = delete;
 
-  // From now on: this much of the processor, and `page_wall`.
+  // A limit that starts now: `cpu` of processor time, and `page_wall`.
   PageTime time_for(std::chrono::milliseconds cpu) const;
-  // kPageTimeout: the time is over. kPageFailed: the picture cannot be worked on. Else as `ready`.
+  // kPageTimeout: the time limit was exceeded. kPageFailed: the picture cannot be processed. Otherwise errors
+  // of `ready`.
   base::Result<Recognised> recognise(const Prepared& prepared, const PageTime& time);
 
-  // Loads its model, once. kInternal: the data of a language is not installed; the message says how to.
+  // Loads the model, once. kInternal: the data of a language is not installed; the message says how to
+  // install it.
   base::Status ready();
 
  private:

@@ -9,13 +9,13 @@
 namespace millrace::engines::host {
 namespace {
 
-constexpr int kLongerThan = 2;  // times its short side; what is squarer than that is a large sheet
+constexpr int kLongerThan = 2;  // times its short side; a picture closer to a square is a large sheet
 constexpr int kBandMax = 3600;  // pixels: half of kSideMax, so that no band is halved
 constexpr int kInkBelow = 128;
 
 bool is_wide(const Picture& picture) { return width(picture) > height(picture); }
 
-// Where the band that begins at `first` ends, if it may end before `last`.
+// Where the band that begins at `first` ends, if it must end before `last`.
 int end_of_band(const std::vector<int>& ink, int first, int last) {
   const auto at = [&ink](int row) { return ink[static_cast<std::size_t>(row)]; };
   const int earliest = first + (last - first) / 2;
@@ -36,7 +36,7 @@ int end_of_band(const std::vector<int>& ink, int first, int last) {
   return best;
 }
 
-// Dark pixels of each row, or bright ones where most of the picture is dark.
+// Dark pixels of each row, or bright pixels if most of the picture is dark.
 std::vector<int> ink_of(Pix* binary) {
   Numa* counts = pixCountPixelsByRow(binary, nullptr);
   std::vector<int> ink(static_cast<std::size_t>(pixGetHeight(binary)));
@@ -90,11 +90,12 @@ namespace {
 
 using base::Code;
 
-// Two readings below it, the right and the wrong way up: what is on the page is no text, however it lies.
+// When the page is below this confidence both upright and upside down, it has no text in any orientation.
 constexpr int kHopelessConfidence = 40;
-// By how much another turn has to be better: a few digits are read well either way round.
+// Required advantage of another orientation, because a few digits can be read upside down too.
 constexpr int kClearlyBetter = 5;
-// Of many letters the guess from ascenders and descenders is right, and reading them again costs most.
+// With many letters, the orientation guess from ascenders and descenders is reliable, and a second reading is
+// expensive.
 constexpr int kFewLetters = 1500;
 
 base::Error too_large() {
@@ -111,8 +112,8 @@ bool hopeless(const Recognised& said) { return said.confidence < kHopelessConfid
 
 bool sure(const Recognised& said) { return said.confidence >= kSureConfidence && !said.sideways; }
 
-// A confident reading of next to nothing is no better than a poor one of the whole page; one in which the
-// words stand on end is worse than any that is about as good.
+// A confident reading of very few words is not better than a poor reading of the whole page. A reading with
+// rotated words is worse than any other of similar confidence.
 bool better(const Recognised& other, const Recognised& best, int margin) {
   if (other.sideways != best.sideways) margin = other.sideways ? 100 : -kClearlyBetter;
   return other.confidence > best.confidence + margin && 2 * characters(other) >= characters(best);
@@ -125,7 +126,7 @@ void shift(Box& box, float across, float down) {
   box.y1 += down;
 }
 
-// Adds what a band of the picture says.
+// Adds the content of a band to the whole picture.
 void append(Recognised band, float across, float down, Recognised& whole) {
   for (Word& word : band.text.words) {
     shift(word.box, across, down);
@@ -145,7 +146,8 @@ void append(Recognised band, float across, float down, Recognised& whole) {
 
 base::Result<Reading> ScanReader::read(const Picture& gray) {
   if (!is_long(gray)) return read(gray, prepare(gray));
-  // As many pages as it may be, it is one: half as much again as a page gets, and a reason when that is over.
+  // However many pages the picture holds, it counts as one: it gets one and a half times the time of a page,
+  // and fails with an error after that.
   return in_bands(gray, std::nullopt, recogniser_.time_for(limits_.page_cpu * 3 / 2));
 }
 
@@ -153,8 +155,8 @@ base::Result<Reading> ScanReader::read(const Picture& gray, Prepared prepared) {
   return upright(gray, std::move(prepared), recogniser_.time_for(limits_.page_cpu), true);
 }
 
-// A page that reads badly is read in other turns, too: as it lay if it was turned on a guess, and every way
-// round if it has few letters. The best reading counts.
+// Tries other orientations for a page that reads badly: the original one if it was turned by a guess, and all
+// of them if it has few letters. The best reading is used.
 base::Result<Reading> ScanReader::upright(const Picture& gray, Prepared prepared, const PageTime& time,
                                           bool may_turn) {
   const int guess = prepared.quarter_turns;
@@ -178,7 +180,7 @@ base::Result<Reading> ScanReader::upright(const Picture& gray, Prepared prepared
   return best;
 }
 
-// The first band that says something tells how all of them lie.
+// The first band with text determines the orientation of all bands.
 base::Result<Reading> ScanReader::in_bands(const Picture& gray, std::optional<int> quarter_turns,
                                            const PageTime& time) {
   Reading whole;
