@@ -10,6 +10,7 @@
 #include "storage/jobs/job_views.h"
 #include "storage/jobs/kind_rules.h"
 #include "storage/jobs/workers.h"
+#include "storage/sql.h"
 #include "storage/sqlite/database.h"
 #include "storage/writer/readers.h"
 
@@ -106,10 +107,10 @@ EndedJob ended_at(const Statement& row) {
 // results retention has deleted are in a separate range.
 std::vector<EndedJob> ended_since(Db& db, bool stripped, base::WallTime since, int rows_max) {
   std::vector<EndedJob> jobs;
-  auto s = db.prepare(
-      "SELECT kind, status, created_at, completed_at, started_at FROM jobs WHERE status >= 3 AND parent_id "
-      "IS "
-      "NULL AND stripped = ?1 AND completed_at >= ?2 ORDER BY completed_at DESC LIMIT ?3");
+  auto s = db.prepare(R"(
+      SELECT kind, status, created_at, completed_at, started_at FROM jobs
+      WHERE status >= {first_terminal} AND parent_id IS NULL AND stripped = ?1 AND completed_at >= ?2
+      ORDER BY completed_at DESC LIMIT ?3)"_sql);
   s.bind(stripped, base::millis(since), rows_max);
   while (s.step()) jobs.push_back(ended_at(s));
   return jobs;
@@ -232,14 +233,15 @@ void add_leases(Statement& s, std::optional<base::BootTime> now, std::vector<Lea
 // Reads an index with one entry per running job. Leases of another boot have expired.
 std::vector<LeasesOfWorker> walk_leases(Db& db, std::int64_t boot, base::BootTime now) {
   std::vector<LeasesOfWorker> all;
-  auto over = db.prepare(
-      "SELECT id, worker, lease_until FROM jobs INDEXED BY jobs_running WHERE status = 1 AND lease_boot <> "
-      "?1");
+  auto over = db.prepare(R"(
+      SELECT id, worker, lease_until FROM jobs INDEXED BY jobs_running
+      WHERE status = {running} AND lease_boot <> ?1)"_sql);
   over.bind(boot);
   add_leases(over, std::nullopt, all);
-  auto live = db.prepare(
-      "SELECT id, worker, lease_until FROM jobs INDEXED BY jobs_running WHERE status = 1 AND lease_boot = ?1 "
-      "ORDER BY lease_until");
+  auto live = db.prepare(R"(
+      SELECT id, worker, lease_until FROM jobs INDEXED BY jobs_running
+      WHERE status = {running} AND lease_boot = ?1
+      ORDER BY lease_until)"_sql);
   live.bind(boot);
   add_leases(live, now, all);
   return all;
@@ -247,18 +249,19 @@ std::vector<LeasesOfWorker> walk_leases(Db& db, std::int64_t boot, base::BootTim
 
 // The start of a later attempt, if it is among the job's newest events. Events of parts are not kept.
 std::optional<base::WallTime> attempt_began(Db& db, const base::Uuid& job) {
-  auto s = db.prepare(
-      "SELECT at FROM (SELECT at, type, version FROM job_events WHERE job = ?1 ORDER BY version DESC LIMIT "
-      "?2) "
-      "WHERE type = 'running' ORDER BY version DESC LIMIT 1");
+  auto s = db.prepare(R"(
+      SELECT at
+      FROM (SELECT at, type, version FROM job_events WHERE job = ?1 ORDER BY version DESC LIMIT ?2)
+      WHERE type = 'running'
+      ORDER BY version DESC LIMIT 1)"_sql);
   if (!s.bind(job, kEventsExaminedMax).step()) return std::nullopt;
   return base::wall_from(s.integer(0));
 }
 
 std::optional<HeldLease> lease_shown(Db& db, const LeaseEntry& entry) {
-  auto s = db.prepare(
-      "SELECT kind, tenant, attempt, started_at, parent_id, child_index FROM jobs WHERE id = ?1 AND status = "
-      "1");
+  auto s = db.prepare(R"(
+      SELECT kind, tenant, attempt, started_at, parent_id, child_index FROM jobs
+      WHERE id = ?1 AND status = {running})"_sql);
   if (!s.bind(entry.job).step()) return std::nullopt;
   const auto parent = s.optional_uuid(4);
   HeldLease held{.job = {static_cast<schemas::Kind>(s.integer(0)), parent.value_or(entry.job)},
@@ -311,10 +314,10 @@ struct FailureCount {
 
 // All failed jobs that are kept, in one scan of an index.
 std::vector<FailureCount> count_failures(Db& db) {
-  auto s = db.prepare(
-      "SELECT kind, error_code, count(*), max(id) FROM jobs INDEXED BY jobs_ended_badly WHERE status >= 4 "
-      "AND "
-      "status = 4 AND parent_id IS NULL GROUP BY kind, error_code");
+  auto s = db.prepare(R"(
+      SELECT kind, error_code, count(*), max(id) FROM jobs INDEXED BY jobs_ended_badly
+      WHERE status >= {first_unsuccessful} AND status = {failed} AND parent_id IS NULL
+      GROUP BY kind, error_code)"_sql);
   std::vector<FailureCount> counts;
   while (s.step()) {
     const auto kind = static_cast<schemas::Kind>(s.integer(0));

@@ -5,6 +5,7 @@
 
 #include "schemas/json/json_text.h"
 #include "storage/admin/audit.h"
+#include "storage/sql.h"
 #include "storage/sqlite/columns.h"
 #include "storage/sqlite/database.h"
 #include "storage/writer/readers.h"
@@ -51,9 +52,10 @@ ApiKeyRow key_of(const Statement& row) {
 }
 
 std::optional<ApiKeyRow> find_key(Db& db, const std::string& id) {
-  auto s = db.prepare(
-      "SELECT id, mac, name, tenant, scopes, created_at, expires_at, revoked_at, last_used_at FROM api_keys "
-      "WHERE id = ?1");
+  auto s = db.prepare(R"(
+      SELECT id, mac, name, tenant, scopes, created_at, expires_at, revoked_at, last_used_at
+      FROM api_keys
+      WHERE id = ?1)"_sql);
   if (!s.bind(id).step()) return std::nullopt;
   return key_of(s);
 }
@@ -68,10 +70,11 @@ std::string audit_data(const ApiKeyRow& key) {
 }
 
 Moved insert(Tx& tx, const ApiKeyRow& key, const std::string& actor) {
-  auto s = tx.db.prepare(
-      "INSERT INTO api_keys (id, mac, name, tenant, scopes, created_at, expires_at, revoked_at, "
-      "last_used_at) "
-      "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (id) DO NOTHING");
+  auto s = tx.db.prepare(R"(
+      INSERT INTO api_keys (id, mac, name, tenant, scopes, created_at, expires_at, revoked_at,
+          last_used_at)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+      ON CONFLICT (id) DO NOTHING)"_sql);
   const std::string scopes = joined(key.scopes);
   s.bind(key.id, BlobView{digest_bytes(key.mac)}, key.name, key.tenant, scopes, base::millis(key.created_at),
          millis_of(key.expires_at), millis_of(key.revoked_at), millis_of(key.last_used_at))
@@ -157,10 +160,10 @@ void ApiKeys::touch(std::vector<std::string> ids, Callback<bool> done) {
 base::Result<std::vector<ApiKeyRow>> ApiKeys::all() {
   std::vector<ApiKeyRow> keys;
   auto read = store_.readers().read([&](Db& db) {
-    auto s = db.prepare(
-        "SELECT id, mac, name, tenant, scopes, created_at, expires_at, revoked_at, last_used_at FROM "
-        "api_keys "
-        "ORDER BY created_at, id");
+    auto s = db.prepare(R"(
+        SELECT id, mac, name, tenant, scopes, created_at, expires_at, revoked_at, last_used_at
+        FROM api_keys
+        ORDER BY created_at, id)"_sql);
     while (s.step()) keys.push_back(key_of(s));
   });
   if (!read) return read.error();

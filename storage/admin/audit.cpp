@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "storage/sql.h"
 #include "storage/sqlite/columns.h"
 #include "storage/sqlite/database.h"
 #include "storage/writer/readers.h"
@@ -32,9 +33,10 @@ AuditRow row_at(const Statement& row) {
 
 std::vector<AuditRow> rows_after(Db& db, std::int64_t after, int limit) {
   std::vector<AuditRow> rows;
-  auto s = db.prepare(
-      "SELECT seq, at, tenant, actor, act, target, data, prev_hash, hash FROM audit WHERE seq > ?1 "
-      "ORDER BY seq LIMIT ?2");
+  auto s = db.prepare(R"(
+      SELECT seq, at, tenant, actor, act, target, data, prev_hash, hash FROM audit
+      WHERE seq > ?1
+      ORDER BY seq LIMIT ?2)"_sql);
   s.bind(after, limit);
   while (s.step()) rows.push_back(row_at(s));
   return rows;
@@ -121,9 +123,9 @@ struct Tail {
 // `seq` continues from every row that ever existed, so that a chain whose last rows were deleted shows a gap.
 Tail tail(Db& db) {
   Tail out;
-  auto s = db.prepare(
-      "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'audit'), 0), "
-      "(SELECT hash FROM audit WHERE seq = (SELECT max(seq) FROM audit))");
+  auto s = db.prepare(R"(
+      SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'audit'), 0),
+          (SELECT hash FROM audit WHERE seq = (SELECT max(seq) FROM audit)))"_sql);
   if (!s.step()) return out;
   out.seq = s.integer(0);
   const std::string hash = s.blob(1);
@@ -138,9 +140,9 @@ void append_audit(Tx& tx, const AuditEntry& entry) {
   AuditRow row{.seq = last.seq + 1, .at = tx.now, .entry = entry, .prev_hash = last.hash, .hash = {}};
   row.hash = audit_hash(last.hash, row);
   tx.db
-      .prepare(
-          "INSERT INTO audit (seq, at, tenant, actor, act, target, data, prev_hash, hash) "
-          "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")
+      .prepare(R"(
+          INSERT INTO audit (seq, at, tenant, actor, act, target, data, prev_hash, hash)
+          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9))"_sql)
       .bind(row.seq, base::millis(row.at), entry.tenant, entry.actor, entry.act, entry.target, entry.data,
             BlobView{digest_bytes(row.prev_hash)}, BlobView{digest_bytes(row.hash)})
       .run();

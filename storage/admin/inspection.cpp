@@ -7,6 +7,7 @@
 
 #include "schemas/jobs/job.h"
 #include "storage/data_dir.h"
+#include "storage/sql.h"
 #include "storage/sqlite/columns.h"
 #include "storage/sqlite/database.h"
 #include "storage/sqlite/errors.h"
@@ -105,10 +106,12 @@ class Inspector {
     base::Uuid last;
     in_short_reads([&] {
       int rows = 0;
-      auto s = db_.prepare(
-          "SELECT j.id, j.kind, coalesce(j.parent_id, j.id), s.bytes, s.hash, r.bytes, r.hash FROM jobs j "
-          "LEFT JOIN job_specs s ON s.id = j.spec LEFT JOIN job_results r ON r.id = j.result "
-          "WHERE j.id > ?1 ORDER BY j.id LIMIT ?2");
+      auto s = db_.prepare(R"(
+          SELECT j.id, j.kind, coalesce(j.parent_id, j.id), s.bytes, s.hash, r.bytes, r.hash
+          FROM jobs j LEFT JOIN job_specs s ON s.id = j.spec LEFT JOIN job_results r ON
+              r.id = j.result
+          WHERE j.id > ?1
+          ORDER BY j.id LIMIT ?2)"_sql);
       s.bind(last, kRowsOfRead);
       for (; s.step(); ++rows) {
         last = s.uuid(0);
@@ -125,10 +128,11 @@ class Inspector {
     std::int64_t index = -1;
     in_short_reads([&] {
       int rows = 0;
-      auto s = db_.prepare(
-          "SELECT p.root, p.part_index, p.bytes, p.hash, j.kind FROM job_parts p JOIN jobs j ON j.id = "
-          "p.root "
-          "WHERE (p.root, p.part_index) > (?1, ?2) ORDER BY p.root, p.part_index LIMIT ?3");
+      auto s = db_.prepare(R"(
+          SELECT p.root, p.part_index, p.bytes, p.hash, j.kind
+          FROM job_parts p JOIN jobs j ON j.id = p.root
+          WHERE (p.root, p.part_index) > (?1, ?2)
+          ORDER BY p.root, p.part_index LIMIT ?3)"_sql);
       s.bind(root, index, kRowsOfRead);
       for (; s.step(); ++rows) {
         root = s.uuid(0);
@@ -146,8 +150,10 @@ class Inspector {
     std::int64_t last = 0;
     in_short_reads([&] {
       int rows = 0;
-      auto s =
-          db_.prepare("SELECT id, path, bytes FROM blobs WHERE id > ?1 AND refs > 0 ORDER BY id LIMIT ?2");
+      auto s = db_.prepare(R"(
+              SELECT id, path, bytes FROM blobs
+              WHERE id > ?1 AND refs > 0
+              ORDER BY id LIMIT ?2)"_sql);
       s.bind(last, kRowsOfRead);
       for (; s.step(); ++rows) {
         last = s.integer(0);

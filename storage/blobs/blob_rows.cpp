@@ -1,6 +1,7 @@
 #include "storage/blobs/blob_rows.h"
 
 #include "storage/jobs/job_rows.h"
+#include "storage/sql.h"
 
 namespace millrace::storage {
 namespace {
@@ -20,9 +21,10 @@ std::string from_hex(std::string_view hex) {
 std::int64_t BlobClaim::take(Db& db, std::string_view tenant, const Staged& staged) {
   const BlobRef& ref = staged->ref();
   const std::string sha256 = from_hex(ref.sha256_hex);
-  auto s = db.prepare(
-      "INSERT INTO blobs (sha256, tenant, path, bytes, refs) VALUES (?1, ?2, ?3, ?4, 1) "
-      "ON CONFLICT (sha256, tenant) DO UPDATE SET refs = refs + 1 RETURNING id, path");
+  auto s = db.prepare(R"(
+      INSERT INTO blobs (sha256, tenant, path, bytes, refs) VALUES (?1, ?2, ?3, ?4, 1)
+      ON CONFLICT (sha256, tenant) DO UPDATE SET refs = refs + 1
+      RETURNING id, path)"_sql);
   s.bind(BlobView{sha256}, tenant, ref.path, ref.bytes).step();
   const std::int64_t id = s.integer(0);
   taken_.emplace_back(staged, s.text(1) == ref.path);

@@ -5,6 +5,7 @@
 
 #include "storage/blobs/blob_rows.h"
 #include "storage/jobs/maintenance_steps.h"
+#include "storage/sql.h"
 #include "storage/sqlite/database.h"
 #include "storage/writer/readers.h"
 
@@ -32,9 +33,10 @@ base::Result<bool> add_in(Tx& tx, const Intake& intake, BlobClaim& adoption) {
 int drop_expired_in(Tx& tx, int limit) {
   std::vector<std::int64_t> blobs;
   {
-    auto s = tx.db.prepare(
-        "DELETE FROM image_files WHERE id IN (SELECT id FROM image_files WHERE expires_at <= ?1 "
-        "ORDER BY expires_at LIMIT ?2) RETURNING blob");
+    auto s = tx.db.prepare(R"(
+        DELETE FROM image_files
+        WHERE id IN (SELECT id FROM image_files WHERE expires_at <= ?1 ORDER BY expires_at LIMIT ?2)
+        RETURNING blob)"_sql);
     s.bind(base::millis(tx.now), limit);
     while (s.step()) blobs.push_back(s.integer(0));
   }

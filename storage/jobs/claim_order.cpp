@@ -4,6 +4,8 @@
 #include <tuple>
 #include <utility>
 
+#include "storage/sql.h"
+
 namespace millrace::storage {
 namespace {
 
@@ -35,19 +37,21 @@ std::optional<base::Uuid> FairQueueCursor::next() {
 
 // Skips published jobs: they are at the front of the queues, and there are never more than the window allows.
 std::optional<FairQueueCursor::Head> FairQueueCursor::first_after(const std::string& tenant) {
-  auto s = db_.prepare(
-      "SELECT tenant, priority, id, parent_id, child_index FROM jobs INDEXED BY jobs_ready WHERE status = 0 "
-      "AND run_at = 0 AND kind = ?1 AND tenant > ?2 AND (?3 = 0 OR published_at = 0) "
-      "ORDER BY tenant, priority DESC, id LIMIT 1");
+  auto s = db_.prepare(R"(
+      SELECT tenant, priority, id, parent_id, child_index FROM jobs INDEXED BY jobs_ready
+      WHERE status = {queued} AND run_at = 0 AND kind = ?1 AND tenant > ?2
+          AND (?3 = 0 OR published_at = 0)
+      ORDER BY tenant, priority DESC, id LIMIT 1)"_sql);
   if (!s.bind(kind_, tenant, use_).step()) return std::nullopt;
   return Head{s.text(0), s.integer(1), s.uuid(2), s.optional_uuid(3), static_cast<int>(s.integer(4))};
 }
 
 std::optional<FairQueueCursor::Head> FairQueueCursor::first_behind(const Head& head) {
-  auto s = db_.prepare(
-      "SELECT id, parent_id, child_index FROM jobs INDEXED BY jobs_ready WHERE status = 0 AND run_at = 0 "
-      "AND kind = ?1 AND tenant = ?2 AND priority = ?3 AND id > ?4 AND (?5 = 0 OR published_at = 0) "
-      "ORDER BY id LIMIT 1");
+  auto s = db_.prepare(R"(
+      SELECT id, parent_id, child_index FROM jobs INDEXED BY jobs_ready
+      WHERE status = {queued} AND run_at = 0 AND kind = ?1 AND tenant = ?2 AND priority = ?3
+          AND id > ?4 AND (?5 = 0 OR published_at = 0)
+      ORDER BY id LIMIT 1)"_sql);
   const base::Uuid behind = std::max(head.id, last_child(db_, *head.parent));
   if (!s.bind(kind_, head.tenant, head.priority, behind, use_).step()) return std::nullopt;
   return Head{head.tenant, head.priority, s.uuid(0), s.optional_uuid(1), static_cast<int>(s.integer(2))};
@@ -88,9 +92,9 @@ void FairQueueCursor::pass_over(const std::string& tenant) {
 
 void TenantCursor::save() {
   if (tenant_ == started_after_) return;
-  db_.prepare(
-         "INSERT INTO turns (kind, use, tenant) VALUES (?1, ?2, ?3) "
-         "ON CONFLICT (kind, use) DO UPDATE SET tenant = excluded.tenant")
+  db_.prepare(R"(
+      INSERT INTO turns (kind, use, tenant) VALUES (?1, ?2, ?3)
+      ON CONFLICT (kind, use) DO UPDATE SET tenant = excluded.tenant)"_sql)
       .bind(kind_, use_, tenant_)
       .run();
 }
@@ -156,9 +160,10 @@ void LaneScheduler::list_tenant() {
 }
 
 std::optional<std::string> LaneScheduler::tenant_after(const std::string& name) {
-  auto s = db_.prepare(
-      "SELECT tenant FROM jobs INDEXED BY jobs_lanes WHERE status = 0 AND run_at = 0 AND kind = 4 "
-      "AND tenant > ?1 ORDER BY tenant LIMIT 1");
+  auto s = db_.prepare(R"(
+      SELECT tenant FROM jobs INDEXED BY jobs_lanes
+      WHERE status = {queued} AND run_at = 0 AND kind = {chat} AND tenant > ?1
+      ORDER BY tenant LIMIT 1)"_sql);
   if (!s.bind(name).step()) return std::nullopt;
   return s.text(0);
 }
@@ -172,9 +177,10 @@ std::optional<LaneScheduler::Head> LaneScheduler::first_of(Tenant& tenant) {
 }
 
 std::optional<LaneScheduler::Head> LaneScheduler::first_by_age(Tenant& tenant) {
-  auto s = db_.prepare(
-      "SELECT model, priority, id FROM jobs INDEXED BY jobs_ready WHERE status = 0 AND run_at = 0 "
-      "AND kind = 4 AND tenant = ?1 ORDER BY priority DESC, id LIMIT ?2");
+  auto s = db_.prepare(R"(
+      SELECT model, priority, id FROM jobs INDEXED BY jobs_ready
+      WHERE status = {queued} AND run_at = 0 AND kind = {chat} AND tenant = ?1
+      ORDER BY priority DESC, id LIMIT ?2)"_sql);
   s.bind(tenant.name, kJobsByAgeMax);
   int seen = 0;
   for (; s.step(); ++seen) {
@@ -230,18 +236,20 @@ std::optional<LaneScheduler::Head> LaneScheduler::next_lane(Tenant& tenant) {
 
 std::optional<LaneScheduler::Head> LaneScheduler::lane_after(const std::string& tenant,
                                                              const std::string& lane) {
-  auto s = db_.prepare(
-      "SELECT model, priority, id FROM jobs INDEXED BY jobs_lanes WHERE status = 0 AND run_at = 0 "
-      "AND kind = 4 AND tenant = ?1 AND model > ?2 ORDER BY model, priority DESC, id LIMIT 1");
+  auto s = db_.prepare(R"(
+      SELECT model, priority, id FROM jobs INDEXED BY jobs_lanes
+      WHERE status = {queued} AND run_at = 0 AND kind = {chat} AND tenant = ?1 AND model > ?2
+      ORDER BY model, priority DESC, id LIMIT 1)"_sql);
   if (!s.bind(tenant, lane).step()) return std::nullopt;
   return head_in(s);
 }
 
 std::optional<LaneScheduler::Head> LaneScheduler::head_of(const std::string& tenant,
                                                           const std::string& lane) {
-  auto s = db_.prepare(
-      "SELECT model, priority, id FROM jobs INDEXED BY jobs_lanes WHERE status = 0 AND run_at = 0 "
-      "AND kind = 4 AND tenant = ?1 AND model = ?2 ORDER BY priority DESC, id LIMIT 1");
+  auto s = db_.prepare(R"(
+      SELECT model, priority, id FROM jobs INDEXED BY jobs_lanes
+      WHERE status = {queued} AND run_at = 0 AND kind = {chat} AND tenant = ?1 AND model = ?2
+      ORDER BY priority DESC, id LIMIT 1)"_sql);
   if (!s.bind(tenant, lane).step()) return std::nullopt;
   return head_in(s);
 }

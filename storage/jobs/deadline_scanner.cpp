@@ -4,13 +4,12 @@
 
 #include "schemas/jobs/job.h"
 #include "storage/jobs/kind_rules.h"
+#include "storage/sql.h"
 
 namespace millrace::storage {
 namespace {
 
 constexpr std::int64_t kBeforeAllKinds = -1;
-// SQL uses it as a literal, here and in the index, so that the partial index applies.
-static_assert(std::chrono::milliseconds(kFreshDeadline).count() == 86'400'000);
 
 }  // namespace
 
@@ -18,11 +17,12 @@ static_assert(std::chrono::milliseconds(kFreshDeadline).count() == 86'400'000);
 // younger.
 void DeadlineScanner::add_due_jobs(Db& db, const Head& queue, base::WallTime now, std::size_t limit,
                                    std::vector<base::Uuid>& ids) {
-  auto s = db.prepare(
-      "SELECT id, created_at, version = 1 AND deadline = created_at + 86400000 AND parent_id IS NULL FROM "
-      "jobs INDEXED BY jobs_ready WHERE status = 0 AND run_at = 0 AND kind = ?1 AND tenant = ?2 AND priority "
-      "= "
-      "?3 ORDER BY id");
+  auto s = db.prepare(R"(
+      SELECT id, created_at, version = 1 AND deadline = created_at + {default_deadline_ms}
+          AND parent_id IS NULL
+      FROM jobs INDEXED BY jobs_ready
+      WHERE status = {queued} AND run_at = 0 AND kind = ?1 AND tenant = ?2 AND priority = ?3
+      ORDER BY id)"_sql);
   s.bind(queue.kind, queue.tenant, queue.priority);
   while (ids.size() < limit && s.step() && base::wall_from(s.integer(1)) + kFreshDeadline <= now) {
     if (s.integer(2) != 0) ids.push_back(s.uuid(0));
@@ -33,7 +33,8 @@ bool DeadlineScanner::any_queued(Db& db) {
   return std::any_of(schemas::kKinds.begin(), schemas::kKinds.end(), [&db](schemas::Kind kind) {
     if (kind_rules(kind).internal)
       return false;  // internal jobs have index entries: a machine operation's deadline is not a day
-    auto s = db.prepare("SELECT 1 FROM jobs WHERE status = 0 AND run_at = 0 AND kind = ?1 LIMIT 1");
+    auto s =
+        db.prepare("SELECT 1 FROM jobs WHERE status = {queued} AND run_at = 0 AND kind = ?1 LIMIT 1"_sql);
     return s.bind(kind).step();
   });
 }
@@ -81,18 +82,21 @@ std::optional<DeadlineScanner::Head> DeadlineScanner::next_head(Db& db) const {
     return Head{s.integer(0), s.text(1), s.integer(2), base::wall_from(s.integer(3)) + kFreshDeadline};
   };
   if (at_) {
-    auto lower = db.prepare(
-        "SELECT kind, tenant, priority, created_at FROM jobs INDEXED BY jobs_ready WHERE status = 0 AND "
-        "run_at = 0 AND kind = ?1 AND tenant = ?2 AND priority < ?3 ORDER BY priority DESC, id LIMIT 1");
+    auto lower = db.prepare(R"(
+        SELECT kind, tenant, priority, created_at FROM jobs INDEXED BY jobs_ready
+        WHERE status = {queued} AND run_at = 0 AND kind = ?1 AND tenant = ?2 AND priority < ?3
+        ORDER BY priority DESC, id LIMIT 1)"_sql);
     if (lower.bind(at_->kind, at_->tenant, at_->priority).step()) return read(lower);
-    auto next_tenant = db.prepare(
-        "SELECT kind, tenant, priority, created_at FROM jobs INDEXED BY jobs_ready WHERE status = 0 AND "
-        "run_at = 0 AND kind = ?1 AND tenant > ?2 ORDER BY tenant, priority DESC, id LIMIT 1");
+    auto next_tenant = db.prepare(R"(
+        SELECT kind, tenant, priority, created_at FROM jobs INDEXED BY jobs_ready
+        WHERE status = {queued} AND run_at = 0 AND kind = ?1 AND tenant > ?2
+        ORDER BY tenant, priority DESC, id LIMIT 1)"_sql);
     if (next_tenant.bind(at_->kind, at_->tenant).step()) return read(next_tenant);
   }
-  auto next = db.prepare(
-      "SELECT kind, tenant, priority, created_at FROM jobs INDEXED BY jobs_ready WHERE status = 0 AND run_at "
-      "= 0 AND kind > ?1 ORDER BY kind, tenant, priority DESC, id LIMIT 1");
+  auto next = db.prepare(R"(
+      SELECT kind, tenant, priority, created_at FROM jobs INDEXED BY jobs_ready
+      WHERE status = {queued} AND run_at = 0 AND kind > ?1
+      ORDER BY kind, tenant, priority DESC, id LIMIT 1)"_sql);
   if (next.bind(at_ ? at_->kind : kBeforeAllKinds).step()) return read(next);
   return std::nullopt;
 }

@@ -5,16 +5,10 @@
 #include <vector>
 
 #include "platform/base/clock.h"
-#include "storage/sqlite/database.h"
+#include "storage/sql.h"
 
 namespace millrace::storage {
 
-// The deadline of an untouched job: queued, never changed, and to be started within a day. Such a job has no
-// entry in jobs_deadline (0010_fresh_deadlines.sql), which saves one index insert per accepted job. It is
-// found in its queue, which is ordered by id and so by time. It may be found late by as much as the order of
-// ids and commits differs: as long as an operation waited for its group, or as far as the wall clock went
-// back.
-inline constexpr std::chrono::hours kFreshDeadline{24};
 // The number of queues (one per kind, tenant and priority) whose first job one step examines.
 inline constexpr int kHeadsPerScan = 512;
 // Even if nothing is due, the queues are scanned this often, because the wall clock may have been set back.

@@ -4,6 +4,7 @@
 
 #include "schemas/json/json_text.h"
 #include "storage/jobs/job_rows.h"
+#include "storage/sql.h"
 #include "storage/sqlite/columns.h"
 #include "storage/sqlite/database.h"
 
@@ -60,8 +61,9 @@ std::optional<base::Result<Submitted>> find_key(Db& db, const std::string& hash,
 
 std::optional<base::Result<Submitted>> claim_key(Db& db, const std::string& hash, const IdempotencyKey& key,
                                                  const schemas::JobId& job) {
-  auto s = db.prepare_without_flush(
-      "INSERT INTO idempotency (key, fingerprint, job, kind) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING");
+  auto s = db.prepare_without_flush(R"(
+      INSERT INTO idempotency (key, fingerprint, job, kind) VALUES (?1, ?2, ?3, ?4)
+      ON CONFLICT DO NOTHING)"_sql);
   s.bind(BlobView{hash}, BlobView{digest_bytes(key.fingerprint)}, job.uuid, job.kind).run();
   if (s.changes() == 1) return std::nullopt;
   return find_key(db, hash, key);
@@ -92,7 +94,9 @@ std::optional<base::Result<CallReply>> find_stored_reply(Tx& tx, const Idempoten
 CallReply store_reply(Tx& tx, const IdempotentCall& call, std::string body) {
   if (call.key) {
     const std::string hash = idempotency_hash(call.tenant, *call.key);
-    tx.db.prepare("INSERT INTO call_replies (key, fingerprint, body, expires_at) VALUES (?1, ?2, ?3, ?4)")
+    tx.db
+        .prepare(R"(
+        INSERT INTO call_replies (key, fingerprint, body, expires_at) VALUES (?1, ?2, ?3, ?4))"_sql)
         .bind(BlobView{hash}, BlobView{digest_bytes(call.key->fingerprint)}, BlobView{body},
               base::millis(tx.now + kIdempotencyAge))
         .run();

@@ -11,6 +11,7 @@
 #include "storage/jobs/maintenance_steps.h"
 #include "storage/jobs/payload_rows.h"
 #include "storage/jobs/workers.h"
+#include "storage/sql.h"
 #include "storage/writer/readers.h"
 
 namespace millrace::storage {
@@ -26,12 +27,13 @@ constexpr int kUnclaimablePerClaim = 64;
 
 bool update_claimed(Tx& tx, const JobClaims::Request& request, const base::Uuid& id,
                     const base::Uuid& token) {
-  auto s = tx.db.prepare(
-      "UPDATE jobs SET status = 1, attempt = attempt + 1, token = ?2, worker = ?3, lease_boot = ?4, "
-      "lease_until = ?5, started_at = coalesce(started_at, ?6), published_at = 0, run_at = 0, "
-      "version = version + (parent_id IS NULL) WHERE id = ?1 AND status = 0 AND cancel_requested = 0 "
-      "AND run_at <= ?6 AND deadline > ?6 AND (parent_id IS NULL OR EXISTS "
-      "(SELECT 1 FROM jobs AS p WHERE p.id = jobs.parent_id AND p.status = 2))");
+  auto s = tx.db.prepare(R"(
+      UPDATE jobs SET status = {running}, attempt = attempt + 1, token = ?2, worker = ?3,
+          lease_boot = ?4, lease_until = ?5, started_at = coalesce(started_at, ?6), published_at = 0,
+          run_at = 0, version = version + (parent_id IS NULL)
+      WHERE id = ?1 AND status = {queued} AND cancel_requested = 0 AND run_at <= ?6 AND deadline > ?6
+          AND (parent_id IS NULL OR EXISTS (SELECT 1 FROM jobs AS p WHERE p.id = jobs.parent_id
+          AND p.status = {waiting})))"_sql);
   s.bind(id, token, request.worker, boot_number(tx.boot_id), base::millis(tx.boot + request.lease),
          base::millis(tx.now))
       .run();
@@ -206,15 +208,16 @@ enum class Renewal { kRenewed, kLost, kCancel };
 Renewal renew(Tx& tx, const Lease& lease, std::chrono::milliseconds duration) {
   bool cancel = false;
   {
-    auto s = tx.db.prepare(
-        "SELECT cancel_requested FROM jobs WHERE id = ?1 AND status = 1 AND attempt = ?2 AND token = ?3");
+    auto s = tx.db.prepare(R"(
+        SELECT cancel_requested FROM jobs
+        WHERE id = ?1 AND status = {running} AND attempt = ?2 AND token = ?3)"_sql);
     if (!s.bind(lease.job.uuid, lease.attempt, lease.token).step()) return Renewal::kLost;
     cancel = s.integer(0) != 0;
   }
   tx.db
-      .prepare(
-          "UPDATE jobs SET lease_boot = ?4, lease_until = ?5 "
-          "WHERE id = ?1 AND status = 1 AND attempt = ?2 AND token = ?3")
+      .prepare(R"(
+          UPDATE jobs SET lease_boot = ?4, lease_until = ?5
+          WHERE id = ?1 AND status = {running} AND attempt = ?2 AND token = ?3)"_sql)
       .bind(lease.job.uuid, lease.attempt, lease.token, boot_number(tx.boot_id),
             base::millis(tx.boot + duration))
       .run();

@@ -9,6 +9,7 @@
 #include "storage/jobs/job_rows.h"
 #include "storage/jobs/job_views.h"
 #include "storage/jobs/kind_rules.h"
+#include "storage/sql.h"
 #include "storage/sqlite/columns.h"
 #include "storage/writer/readers.h"
 
@@ -182,9 +183,9 @@ class PageSearch {
   void check_candidates(Db& db, const JobCandidates& found) {
     for (const base::Uuid& id : found.ids) {
       if (full() || scan_.rows_left <= 0) return;
-      auto s = db.prepare(
-          "SELECT id, kind, status, model, created_at, run_at, error_code, parent_id, tenant FROM jobs WHERE "
-          "id = ?1");
+      auto s = db.prepare(R"(
+          SELECT id, kind, status, model, created_at, run_at, error_code, parent_id, tenant FROM jobs
+          WHERE id = ?1)"_sql);
       if (s.bind(id).step()) take(db, candidate_at(s));
       scan_.before = id;
       --scan_.rows_left;
@@ -196,9 +197,10 @@ class PageSearch {
 
   // Scans the rows in order of id, of all tenants and including children.
   void scan_rows(Db& db) {
-    auto s = db.prepare(
-        "SELECT id, kind, status, model, created_at, run_at, error_code, parent_id, tenant FROM jobs WHERE "
-        "id < ?1 AND id >= ?2 ORDER BY id DESC LIMIT ?3");
+    auto s = db.prepare(R"(
+        SELECT id, kind, status, model, created_at, run_at, error_code, parent_id, tenant FROM jobs
+        WHERE id < ?1 AND id >= ?2
+        ORDER BY id DESC LIMIT ?3)"_sql);
     const base::Uuid before = scan_.before;  // bound by reference
     const int rows_max = std::min(kRowsPerRead, scan_.rows_left);
     s.bind(before, scan_.from, rows_max);

@@ -4,6 +4,7 @@
 
 #include "storage/jobs/job_list.h"
 #include "storage/jobs/kind_rules.h"
+#include "storage/sql.h"
 
 namespace millrace::storage {
 namespace {
@@ -30,23 +31,26 @@ struct JobGroup {
 // The next tenant that has jobs. Each level of the index is found with its own seek, because SQLite does not
 // skip over several columns at once.
 std::optional<std::string> tenant_after(Db& db, const std::string& last) {
-  auto s = db.prepare(
-      "SELECT tenant FROM jobs INDEXED BY jobs_listed WHERE parent_id IS NULL AND tenant > ?1 ORDER BY "
-      "tenant LIMIT 1");
+  auto s = db.prepare(R"(
+      SELECT tenant FROM jobs INDEXED BY jobs_listed
+      WHERE parent_id IS NULL AND tenant > ?1
+      ORDER BY tenant LIMIT 1)"_sql);
   return s.bind(last).step() ? std::optional(s.text(0)) : std::nullopt;
 }
 
 std::optional<std::string> first_model(Db& db, const std::string& tenant, schemas::Kind kind) {
-  auto s = db.prepare(
-      "SELECT model FROM jobs INDEXED BY jobs_listed WHERE parent_id IS NULL AND tenant = ?1 AND kind = ?2 "
-      "ORDER BY model LIMIT 1");
+  auto s = db.prepare(R"(
+      SELECT model FROM jobs INDEXED BY jobs_listed
+      WHERE parent_id IS NULL AND tenant = ?1 AND kind = ?2
+      ORDER BY model LIMIT 1)"_sql);
   return s.bind(tenant, kind).step() ? std::optional(s.text(0)) : std::nullopt;
 }
 
 std::optional<std::string> model_after(Db& db, const JobGroup& last) {
-  auto s = db.prepare(
-      "SELECT model FROM jobs INDEXED BY jobs_listed WHERE parent_id IS NULL AND tenant = ?1 AND kind = ?2 "
-      "AND model > ?3 ORDER BY model LIMIT 1");
+  auto s = db.prepare(R"(
+      SELECT model FROM jobs INDEXED BY jobs_listed
+      WHERE parent_id IS NULL AND tenant = ?1 AND kind = ?2 AND model > ?3
+      ORDER BY model LIMIT 1)"_sql);
   return s.bind(last.tenant, last.kind, last.model).step() ? std::optional(s.text(0)) : std::nullopt;
 }
 
@@ -87,9 +91,10 @@ int entries_per_group(const JobFilter& filter, std::size_t groups, std::size_t i
 
 // Adds a group's jobs above `down_to`; raises `down_to` if the group may have more.
 void add_newest(Db& db, const JobGroup& group, const JobScan& scan, int entries_max, JobCandidates& out) {
-  auto s = db.prepare(
-      "SELECT id FROM jobs INDEXED BY jobs_listed WHERE parent_id IS NULL AND tenant = ?1 AND kind = ?2 AND "
-      "model = ?3 AND id < ?4 AND id >= ?5 ORDER BY id DESC LIMIT ?6");
+  auto s = db.prepare(R"(
+      SELECT id FROM jobs INDEXED BY jobs_listed
+      WHERE parent_id IS NULL AND tenant = ?1 AND kind = ?2 AND model = ?3 AND id < ?4 AND id >= ?5
+      ORDER BY id DESC LIMIT ?6)"_sql);
   const Uuid floor = out.down_to;  // bound by reference
   s.bind(group.tenant, group.kind, group.model, scan.before, floor, entries_max);
   int entries = 0;
@@ -144,9 +149,10 @@ class TextSearch {
 
   // Returns the number of entries read.
   int read_more(UnreadGroup& left) {
-    auto s = db_.prepare(
-        "SELECT id FROM jobs INDEXED BY jobs_listed WHERE parent_id IS NULL AND tenant = ?1 AND kind = ?2 "
-        "AND model = ?3 AND id < ?4 AND id >= ?5 ORDER BY id DESC LIMIT ?6");
+    auto s = db_.prepare(R"(
+        SELECT id FROM jobs INDEXED BY jobs_listed
+        WHERE parent_id IS NULL AND tenant = ?1 AND kind = ?2 AND model = ?3 AND id < ?4 AND id >= ?5
+        ORDER BY id DESC LIMIT ?6)"_sql);
     const Uuid below = left.below;  // bound by reference
     s.bind(left.group.tenant, left.group.kind, left.group.model, below, scan_.from, entries_each_);
     int entries = 0;
@@ -202,11 +208,13 @@ class CandidateCollector {
       : db_(db), filter_(filter), scan_(scan) {}
 
   void running() {
-    auto s = db_.prepare(
-        "SELECT id FROM jobs INDEXED BY jobs_running WHERE status = 1 AND id < ?1 AND id >= ?2 LIMIT ?3");
+    auto s = db_.prepare(R"(
+        SELECT id FROM jobs INDEXED BY jobs_running
+        WHERE status = {running} AND id < ?1 AND id >= ?2 LIMIT ?3)"_sql);
     take(s.bind(scan_.before, scan_.from, limit_left()));
-    auto waiting = db_.prepare(
-        "SELECT id FROM jobs INDEXED BY jobs_waiting WHERE status = 2 AND id < ?1 AND id >= ?2 LIMIT ?3");
+    auto waiting = db_.prepare(R"(
+        SELECT id FROM jobs INDEXED BY jobs_waiting
+        WHERE status = {waiting} AND id < ?1 AND id >= ?2 LIMIT ?3)"_sql);
     take(waiting.bind(scan_.before, scan_.from, limit_left()));
   }
 
@@ -215,9 +223,9 @@ class CandidateCollector {
       if (!has_kind(kind, filter_)) continue;
       filter_.tenant ? ready_of(kind, *filter_.tenant) : ready(kind);
     }
-    auto s = db_.prepare(
-        "SELECT id FROM jobs INDEXED BY jobs_delayed WHERE status = 0 AND run_at > 0 AND id < ?1 AND id >= "
-        "?2 LIMIT ?3");
+    auto s = db_.prepare(R"(
+        SELECT id FROM jobs INDEXED BY jobs_delayed
+        WHERE status = {queued} AND run_at > 0 AND id < ?1 AND id >= ?2 LIMIT ?3)"_sql);
     take(s.bind(scan_.before, scan_.from, limit_left()));
   }
 
@@ -229,9 +237,9 @@ class CandidateCollector {
   }
 
   void ended() {
-    auto s = db_.prepare(
-        "SELECT id FROM jobs INDEXED BY jobs_ended WHERE status >= 3 AND parent_id IS NULL AND id < ?1 AND "
-        "id >= ?2 LIMIT ?3");
+    auto s = db_.prepare(R"(
+        SELECT id FROM jobs INDEXED BY jobs_ended
+        WHERE status >= {first_terminal} AND parent_id IS NULL AND id < ?1 AND id >= ?2 LIMIT ?3)"_sql);
     max_ = kEndedMax;
     take(s.bind(scan_.before, scan_.from, limit_left()));
   }
@@ -251,31 +259,33 @@ class CandidateCollector {
   }
 
   void ready(schemas::Kind kind) {
-    auto s = db_.prepare(
-        "SELECT id FROM jobs INDEXED BY jobs_ready WHERE status = 0 AND run_at = 0 AND kind = ?1 AND id < ?2 "
-        "AND id >= ?3 LIMIT ?4");
+    auto s = db_.prepare(R"(
+        SELECT id FROM jobs INDEXED BY jobs_ready
+        WHERE status = {queued} AND run_at = 0 AND kind = ?1 AND id < ?2 AND id >= ?3 LIMIT ?4)"_sql);
     take(s.bind(kind, scan_.before, scan_.from, limit_left()));
   }
 
   void ready_of(schemas::Kind kind, const std::string& tenant) {
-    auto s = db_.prepare(
-        "SELECT id FROM jobs INDEXED BY jobs_ready WHERE status = 0 AND run_at = 0 AND kind = ?1 AND tenant "
-        "= ?2 AND id < ?3 AND id >= ?4 LIMIT ?5");
+    auto s = db_.prepare(R"(
+        SELECT id FROM jobs INDEXED BY jobs_ready
+        WHERE status = {queued} AND run_at = 0 AND kind = ?1 AND tenant = ?2 AND id < ?3
+            AND id >= ?4 LIMIT ?5)"_sql);
     take(s.bind(kind, tenant, scan_.before, scan_.from, limit_left()));
   }
 
   void badly(JobStatus status, schemas::Kind kind) {
-    auto s = db_.prepare(
-        "SELECT id FROM jobs INDEXED BY jobs_ended_badly WHERE status >= 4 AND status = ?1 AND parent_id IS "
-        "NULL AND kind = ?2 AND (?3 IS NULL OR tenant = ?3) AND id < ?4 AND id >= ?5 LIMIT ?6");
+    auto s = db_.prepare(R"(
+        SELECT id FROM jobs INDEXED BY jobs_ended_badly
+        WHERE status >= {first_unsuccessful} AND status = ?1 AND parent_id IS NULL AND kind = ?2
+            AND (?3 IS NULL OR tenant = ?3) AND id < ?4 AND id >= ?5 LIMIT ?6)"_sql);
     take(s.bind(status, kind, filter_.tenant, scan_.before, scan_.from, limit_left()));
   }
 
   void failed_of(JobStatus status, schemas::Kind kind) {
-    auto s = db_.prepare(
-        "SELECT id FROM jobs INDEXED BY jobs_ended_badly WHERE status >= 4 AND status = ?1 AND parent_id IS "
-        "NULL AND kind = ?2 AND error_code = ?3 AND (?4 IS NULL OR tenant = ?4) AND id < ?5 AND id >= ?6 "
-        "LIMIT ?7");
+    auto s = db_.prepare(R"(
+        SELECT id FROM jobs INDEXED BY jobs_ended_badly
+        WHERE status >= {first_unsuccessful} AND status = ?1 AND parent_id IS NULL AND kind = ?2
+            AND error_code = ?3 AND (?4 IS NULL OR tenant = ?4) AND id < ?5 AND id >= ?6 LIMIT ?7)"_sql);
     take(s.bind(status, kind, *filter_.error, filter_.tenant, scan_.before, scan_.from, limit_left()));
   }
 

@@ -10,6 +10,7 @@
 #include "storage/jobs/maintenance_steps.h"
 #include "storage/jobs/outbox.h"
 #include "storage/jobs/workers.h"
+#include "storage/sql.h"
 #include "storage/writer/readers.h"
 
 namespace millrace::storage {
@@ -21,8 +22,10 @@ using schemas::JobStatus;
 constexpr int kLeasesPerWorker = 1024;
 
 int release_due_in(Tx& tx, const Store::Options& options, int limit) {
-  auto s = tx.db.prepare(
-      "SELECT id FROM jobs WHERE status = 0 AND run_at > 0 AND run_at <= ?1 ORDER BY run_at LIMIT ?2");
+  auto s = tx.db.prepare(R"(
+      SELECT id FROM jobs
+      WHERE status = {queued} AND run_at > 0 AND run_at <= ?1
+      ORDER BY run_at LIMIT ?2)"_sql);
   s.bind(base::millis(tx.now), limit);
   JobTransitions moves(tx, options);
   return for_each_job(tx.db, ids(s), [&](JobRow& row) { moves.release(row); });
@@ -34,17 +37,19 @@ std::vector<base::Uuid> ended_leases(const Tx& tx, std::chrono::milliseconds lea
   const std::int64_t boot = boot_number(tx.boot_id);
   std::vector<base::Uuid> ended;
   {
-    auto s = tx.db.prepare(
-        "SELECT id FROM (SELECT id FROM jobs WHERE status = 1 AND lease_boot < ?1 "
-        "UNION ALL SELECT id FROM jobs WHERE status = 1 AND lease_boot > ?1) LIMIT ?2");
+    auto s = tx.db.prepare(R"(
+        SELECT id
+        FROM (SELECT id FROM jobs WHERE status = {running} AND lease_boot < ?1 UNION ALL SELECT id
+            FROM jobs WHERE status = {running} AND lease_boot > ?1) LIMIT ?2)"_sql);
     s.bind(boot, limit);
     ended = ids(s);
   }
   const int left = limit - static_cast<int>(ended.size());
   if (left <= 0 || !may_expire_leases(tx, lease)) return ended;
-  auto s = tx.db.prepare(
-      "SELECT id FROM jobs WHERE status = 1 AND lease_boot = ?1 AND lease_until < ?2 ORDER BY lease_until "
-      "LIMIT ?3");
+  auto s = tx.db.prepare(R"(
+      SELECT id FROM jobs
+      WHERE status = {running} AND lease_boot = ?1 AND lease_until < ?2
+      ORDER BY lease_until LIMIT ?3)"_sql);
   s.bind(boot, base::millis(tx.boot), left);
   while (s.step()) ended.push_back(s.uuid(0));
   return ended;
@@ -59,7 +64,7 @@ int handle_lost_workers(Tx& tx, const Store::Options& options, int losses_max,
 int release_worker_in(Tx& tx, const Store::Options& options, const std::string& worker, int losses_max) {
   std::vector<base::Uuid> jobs;
   {
-    auto s = tx.db.prepare("SELECT id FROM jobs WHERE status = 1 AND worker = ?1 LIMIT ?2");
+    auto s = tx.db.prepare("SELECT id FROM jobs WHERE status = {running} AND worker = ?1 LIMIT ?2"_sql);
     s.bind(worker, kLeasesPerWorker);
     jobs = ids(s);
   }
@@ -71,9 +76,12 @@ int release_worker_in(Tx& tx, const Store::Options& options, const std::string& 
 std::vector<base::Uuid> overdue(const Tx& tx, DeadlineScanner& fresh, int limit) {
   std::vector<base::Uuid> jobs;
   {
-    auto s = tx.db.prepare(
-        "SELECT id FROM jobs WHERE status IN (0, 2) AND parent_id IS NULL AND (version > 1 OR run_at > 0 OR "
-        "deadline <> created_at + 86400000) AND deadline <= ?1 ORDER BY deadline LIMIT ?2");
+    auto s = tx.db.prepare(R"(
+        SELECT id FROM jobs
+        WHERE status IN ({queued}, {waiting}) AND parent_id IS NULL
+            AND (version > 1 OR run_at > 0 OR deadline <> created_at + {default_deadline_ms})
+            AND deadline <= ?1
+        ORDER BY deadline LIMIT ?2)"_sql);
     s.bind(base::millis(tx.now), limit);
     jobs = ids(s);
   }
@@ -96,9 +104,10 @@ int expire_deadlines_in(Tx& tx, const Store::Options& options, DeadlineScanner& 
 
 // Open children of terminal parents that are not cancelled yet; a running child is returned only once.
 std::vector<base::Uuid> orphans(Db& db, int limit) {
-  auto s = db.prepare(
-      "SELECT c.id FROM jobs AS p CROSS JOIN jobs AS c ON c.parent_id = p.id WHERE p.status >= 3 AND "
-      "p.children_left > 0 AND c.status < 3 AND c.cancel_requested = 0 LIMIT ?1");
+  auto s = db.prepare(R"(
+      SELECT c.id FROM jobs AS p CROSS JOIN jobs AS c ON c.parent_id = p.id
+      WHERE p.status >= {first_terminal} AND p.children_left > 0 AND c.status < {first_terminal}
+          AND c.cancel_requested = 0 LIMIT ?1)"_sql);
   s.bind(limit);
   return ids(s);
 }
@@ -173,7 +182,7 @@ bool report_in(Tx& tx, const schemas::JobId& job, std::int64_t epoch, bool deliv
   s.bind(job.uuid, epoch).run();
   if (s.changes() == 0) return false;
   if (!delivered) {
-    tx.db.prepare("UPDATE jobs SET published_at = 0 WHERE id = ?1 AND status = 0 AND epoch = ?2")
+    tx.db.prepare("UPDATE jobs SET published_at = 0 WHERE id = ?1 AND status = {queued} AND epoch = ?2"_sql)
         .bind(job.uuid, epoch)
         .run();
   }
@@ -185,9 +194,10 @@ std::vector<Ready> republish_lost_in(Tx& tx, schemas::Kind kind, std::chrono::mi
   if (is_paused(tx.db, kind) || !has_long_free_slot(tx, kind)) return published;
   std::vector<base::Uuid> lost;
   {
-    auto s = tx.db.prepare(
-        "SELECT id FROM jobs WHERE status = 0 AND published_at > 0 AND kind = ?1 AND published_at <= ?2 "
-        "ORDER BY published_at LIMIT ?3");
+    auto s = tx.db.prepare(R"(
+        SELECT id FROM jobs
+        WHERE status = {queued} AND published_at > 0 AND kind = ?1 AND published_at <= ?2
+        ORDER BY published_at LIMIT ?3)"_sql);
     s.bind(kind, base::millis(tx.now - age), limit);
     lost = ids(s);
   }
@@ -241,26 +251,29 @@ void JobMaintenance::republish_outbox(int limit, Callback<std::vector<Ready>> do
 namespace {
 
 std::optional<std::int64_t> first_retry(Db& db) {
-  auto s = db.prepare(
-      "SELECT min(run_at) FROM jobs WHERE status = 0 AND run_at > 0 AND run_at < 9223372036854775807");
+  auto s = db.prepare(R"(
+      SELECT min(run_at) FROM jobs
+      WHERE status = {queued} AND run_at > 0 AND run_at < {waits_for_machine})"_sql);
   s.step();
   return s.optional_integer(0);
 }
 
 std::optional<std::int64_t> first_deadline(Db& db) {
-  auto s = db.prepare(
-      "SELECT min(deadline) FROM jobs WHERE status IN (0, 2) AND parent_id IS NULL AND (version > 1 OR "
-      "run_at > 0 OR deadline <> created_at + 86400000)");
+  auto s = db.prepare(R"(
+      SELECT min(deadline) FROM jobs
+      WHERE status IN ({queued}, {waiting}) AND parent_id IS NULL
+          AND (version > 1 OR run_at > 0 OR deadline <> created_at + {default_deadline_ms}))"_sql);
   s.step();
   return s.optional_integer(0);
 }
 
 // In boot-clock time; 0 if there is a lease of another boot, which has ended.
 std::optional<std::int64_t> first_lease(Db& db, std::int64_t boot) {
-  auto other =
-      db.prepare("SELECT 1 FROM jobs WHERE status = 1 AND (lease_boot < ?1 OR lease_boot > ?1) LIMIT 1");
+  auto other = db.prepare(R"(
+          SELECT 1 FROM jobs
+          WHERE status = {running} AND (lease_boot < ?1 OR lease_boot > ?1) LIMIT 1)"_sql);
   if (other.bind(boot).step()) return 0;
-  auto s = db.prepare("SELECT min(lease_until) FROM jobs WHERE status = 1 AND lease_boot = ?1");
+  auto s = db.prepare("SELECT min(lease_until) FROM jobs WHERE status = {running} AND lease_boot = ?1"_sql);
   s.bind(boot).step();
   return s.optional_integer(0);
 }

@@ -6,14 +6,16 @@
 #include "storage/jobs/kind_rules.h"
 #include "storage/jobs/maintenance_steps.h"
 #include "storage/jobs/payload_rows.h"
+#include "storage/sql.h"
 
 namespace millrace::storage {
 namespace {
 
 // For kinds that keep their results: marks step 1 as done without deleting anything.
 void skip_strip(Tx& tx, const JobRow& row) {
-  auto s = tx.db.prepare(
-      "UPDATE jobs SET stripped = 1 WHERE id = ?1 AND status >= 3 AND children_left = 0 AND stripped = 0");
+  auto s = tx.db.prepare(R"(
+      UPDATE jobs SET stripped = 1
+      WHERE id = ?1 AND status >= {first_terminal} AND children_left = 0 AND stripped = 0)"_sql);
   s.bind(row.id).run();
   expect_one_change(s, "pass by the strip");
 }
@@ -35,17 +37,20 @@ void strip(Tx& tx, const JobRow& row) {
   drop_parts(tx.db, row.id);
   const bool succeeded = row.status == schemas::JobStatus::kSucceeded;
   if (succeeded) drop_ref(tx.db, row.input);
-  auto s = tx.db.prepare(
-      "UPDATE jobs SET stripped = 1, result = NULL, input = CASE WHEN status = 3 THEN NULL ELSE input END "
-      "WHERE id = ?1 AND status >= 3 AND children_left = 0 AND stripped = 0");
+  auto s = tx.db.prepare(R"(
+      UPDATE jobs SET stripped = 1, result = NULL,
+          input = CASE WHEN status = {succeeded} THEN NULL ELSE input END
+      WHERE id = ?1 AND status >= {first_terminal} AND children_left = 0 AND stripped = 0)"_sql);
   s.bind(row.id).run();
   expect_one_change(s, "strip");
 }
 
 int drop_results_in(Tx& tx, std::chrono::milliseconds age, int limit) {
-  auto s = tx.db.prepare(
-      "SELECT id FROM jobs WHERE status >= 3 AND parent_id IS NULL AND stripped = 0 AND completed_at <= ?1 "
-      "AND children_left = 0 ORDER BY completed_at LIMIT ?2");
+  auto s = tx.db.prepare(R"(
+      SELECT id FROM jobs
+      WHERE status >= {first_terminal} AND parent_id IS NULL AND stripped = 0 AND completed_at <= ?1
+          AND children_left = 0
+      ORDER BY completed_at LIMIT ?2)"_sql);
   s.bind(base::millis(tx.now - age), limit);
   return for_each_job(tx.db, ids(s), [&](const JobRow& row) { strip(tx, row); });
 }
@@ -53,10 +58,10 @@ int drop_results_in(Tx& tx, std::chrono::milliseconds age, int limit) {
 int drop_jobs_in(Tx& tx, std::chrono::milliseconds age, int limit) {
   std::vector<base::Uuid> ended;
   {
-    auto s = tx.db.prepare(
-        "SELECT id FROM jobs WHERE status >= 3 AND parent_id IS NULL AND stripped IN (0, 1) AND completed_at "
-        "<= ?1 "
-        "AND children_left = 0 LIMIT ?2");
+    auto s = tx.db.prepare(R"(
+        SELECT id FROM jobs
+        WHERE status >= {first_terminal} AND parent_id IS NULL AND stripped IN (0, 1)
+            AND completed_at <= ?1 AND children_left = 0 LIMIT ?2)"_sql);
     s.bind(base::millis(tx.now - age), limit);
     ended = ids(s);
   }
@@ -69,16 +74,19 @@ int drop_jobs_in(Tx& tx, std::chrono::milliseconds age, int limit) {
 }
 
 int drop_idempotency_in(Tx& tx, int limit) {
-  auto s = tx.db.prepare(
-      "DELETE FROM idempotency WHERE key IN (SELECT key FROM idempotency WHERE expires_at IS NOT NULL "
-      "AND expires_at <= ?1 ORDER BY expires_at LIMIT ?2)");
+  auto s = tx.db.prepare(R"(
+      DELETE FROM idempotency
+      WHERE key IN (SELECT key FROM idempotency WHERE expires_at IS NOT NULL AND expires_at <= ?1
+          ORDER BY expires_at LIMIT ?2))"_sql);
   s.bind(base::millis(tx.now), limit).run();
   return s.changes();
 }
 
 std::vector<std::string> drop_blobs_in(Tx& tx, int limit) {
-  auto s = tx.db.prepare(
-      "DELETE FROM blobs WHERE id IN (SELECT id FROM blobs WHERE refs = 0 LIMIT ?1) RETURNING path");
+  auto s = tx.db.prepare(R"(
+      DELETE FROM blobs
+      WHERE id IN (SELECT id FROM blobs WHERE refs = 0 LIMIT ?1)
+      RETURNING path)"_sql);
   s.bind(limit);
   std::vector<std::string> paths;
   while (s.step()) paths.push_back(s.text(0));

@@ -8,6 +8,7 @@
 #include "storage/jobs/job_transitions.h"
 #include "storage/jobs/kind_rules.h"
 #include "storage/jobs/payload_rows.h"
+#include "storage/sql.h"
 
 namespace millrace::storage {
 namespace {
@@ -175,11 +176,12 @@ using schemas::JobStatus;
 constexpr std::size_t kChildBytes = 512;
 
 void wait_for_children(Tx& tx, JobRow& row, int children, int progress_total) {
-  auto s = tx.db.prepare(
-      "UPDATE jobs SET status = 2, children = ?4, children_left = ?4, progress_total = ?5, spared = spared + "
-      "1, "
-      "token = NULL, worker = NULL, lease_boot = 0, lease_until = 0, version = version + 1 WHERE id = ?1 "
-      "AND status = 1 AND attempt = ?2 AND token = ?3 AND cancel_requested = 0 AND children = 0");
+  auto s = tx.db.prepare(R"(
+      UPDATE jobs SET status = {waiting}, children = ?4, children_left = ?4, progress_total = ?5,
+          spared = spared + 1, token = NULL, worker = NULL, lease_boot = 0, lease_until = 0,
+          version = version + 1
+      WHERE id = ?1 AND status = {running} AND attempt = ?2 AND token = ?3 AND cancel_requested = 0
+          AND children = 0)"_sql);
   s.bind(row.id, row.attempt, row.token, children, progress_total).run();
   expect_one_change(s, "split");
   row.status = JobStatus::kWaiting;

@@ -9,6 +9,7 @@
 #include "storage/jobs/job_transitions.h"
 #include "storage/jobs/kind_rules.h"
 #include "storage/jobs/payload_rows.h"
+#include "storage/sql.h"
 
 namespace millrace::storage {
 namespace {
@@ -17,9 +18,9 @@ constexpr std::size_t kProgressRowBytes = 256;
 
 // Stores the root's progress and raises its version with one event.
 void show_progress(Tx& tx, JobRow& root, std::string_view type, const std::string& data) {
-  auto s = tx.db.prepare(
-      "UPDATE jobs SET progress_done = ?2, progress_total = ?3, version = version + 1 "
-      "WHERE id = ?1 AND status < 3 AND parent_id IS NULL");
+  auto s = tx.db.prepare(R"(
+      UPDATE jobs SET progress_done = ?2, progress_total = ?3, version = version + 1
+      WHERE id = ?1 AND status < {first_terminal} AND parent_id IS NULL)"_sql);
   s.bind(root.id, root.progress_done, root.progress_total).run();
   expect_one_change(s, "progress");
   record_event(tx, root, type, data);
@@ -59,9 +60,9 @@ Applied input_in(Tx& tx, const Lease& lease, const Staged& input, BlobClaim& ado
   if (!held.row) return held.refusal;
   if (held.row->input) return Applied::kYes;
   const std::int64_t blob = adoption.take(tx.db, held.row->tenant, input);
-  auto s = tx.db.prepare(
-      "UPDATE jobs SET input = ?4 WHERE id = ?1 AND status = 1 AND attempt = ?2 AND token = ?3 AND input IS "
-      "NULL");
+  auto s = tx.db.prepare(R"(
+      UPDATE jobs SET input = ?4
+      WHERE id = ?1 AND status = {running} AND attempt = ?2 AND token = ?3 AND input IS NULL)"_sql);
   s.bind(held.row->id, lease.attempt, lease.token, blob).run();
   expect_one_change(s, "attach an input");
   return Applied::kYes;
@@ -114,9 +115,9 @@ base::Result<Applied> events_in(Tx& tx, const Lease& lease, const std::vector<Jo
   if (!held.row) return held.refusal;
   JobRow& row = *held.row;
   if (row.parent) return base::error(base::Code::kInvalidState, "children have no history of their own");
-  auto s = tx.db.prepare(
-      "UPDATE jobs SET version = version + ?4 WHERE id = ?1 AND status = 1 AND attempt = ?2 AND token = ?3 "
-      "AND parent_id IS NULL");
+  auto s = tx.db.prepare(R"(
+      UPDATE jobs SET version = version + ?4
+      WHERE id = ?1 AND status = {running} AND attempt = ?2 AND token = ?3 AND parent_id IS NULL)"_sql);
   s.bind(row.id, lease.attempt, lease.token, static_cast<std::int64_t>(events.size())).run();
   expect_one_change(s, "tell events");
   for (const JobOutcomes::Event& event : events) record_event(tx, row, event.type, event.data);
@@ -153,9 +154,9 @@ base::Result<Applied> artifacts_in(Tx& tx, const Lease& lease, const base::Uuid&
   for (const auto* file : *fresh) {
     const std::int64_t blob = adoption.take(tx.db, row.tenant, file->content);
     tx.db
-        .prepare(
-            "INSERT INTO artifacts (id, tenant, machine, job, name, mime_type, blob, created_at) "
-            "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")
+        .prepare(R"(
+            INSERT INTO artifacts (id, tenant, machine, job, name, mime_type, blob, created_at)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8))"_sql)
         .bind(file->id, row.tenant, machine, row.id, file->name, file->mime_type, blob, base::millis(tx.now))
         .run();
   }

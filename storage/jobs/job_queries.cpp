@@ -9,6 +9,7 @@
 #include "storage/jobs/kind_rules.h"
 #include "storage/jobs/maintenance_steps.h"
 #include "storage/jobs/payload_rows.h"
+#include "storage/sql.h"
 #include "storage/sqlite/columns.h"
 #include "storage/sqlite/database.h"
 #include "storage/sqlite/errors.h"
@@ -29,8 +30,10 @@ std::string part_name(const base::Uuid& root, int index) {
 
 std::vector<StoredPart> parts_of(Db& db, const base::Uuid& root) {
   std::vector<StoredPart> parts;
-  auto s =
-      db.prepare("SELECT part_index, bytes, blob, hash FROM job_parts WHERE root = ?1 ORDER BY part_index");
+  auto s = db.prepare(R"(
+          SELECT part_index, bytes, blob, hash FROM job_parts
+          WHERE root = ?1
+          ORDER BY part_index)"_sql);
   s.bind(root);
   while (s.step()) {
     const auto index = static_cast<int>(s.integer(0));
@@ -41,9 +44,11 @@ std::vector<StoredPart> parts_of(Db& db, const base::Uuid& root) {
 
 std::vector<PartSize> sizes_of(Db& db, const base::Uuid& root) {
   std::vector<PartSize> sizes;
-  auto s = db.prepare(
-      "SELECT p.part_index, COALESCE(b.bytes, length(p.bytes), 0) FROM job_parts p "
-      "LEFT JOIN blobs b ON b.id = p.blob WHERE p.root = ?1 ORDER BY p.part_index");
+  auto s = db.prepare(R"(
+      SELECT p.part_index, COALESCE(b.bytes, length(p.bytes), 0)
+      FROM job_parts p LEFT JOIN blobs b ON b.id = p.blob
+      WHERE p.root = ?1
+      ORDER BY p.part_index)"_sql);
   s.bind(root);
   while (s.step()) sizes.push_back({static_cast<int>(s.integer(0)), static_cast<std::size_t>(s.integer(1))});
   return sizes;
@@ -53,9 +58,10 @@ std::vector<PartSize> sizes_of(Db& db, const base::Uuid& root) {
 std::vector<schemas::JobEvent> events_of(Db& db, const JobRow& row, std::int64_t after_version, int limit) {
   std::vector<schemas::JobEvent> events;
   if (limit <= 0) return events;
-  auto s = db.prepare(
-      "SELECT version, at, type, data FROM job_events WHERE job = ?1 AND version > ?2 ORDER BY version LIMIT "
-      "?3");
+  auto s = db.prepare(R"(
+      SELECT version, at, type, data FROM job_events
+      WHERE job = ?1 AND version > ?2
+      ORDER BY version LIMIT ?3)"_sql);
   s.bind(row.id, after_version, limit);
   while (s.step()) events.push_back({s.integer(0), base::wall_from(s.integer(1)), s.text(2), s.text(3)});
   const bool has_first = after_version >= 1 || (!events.empty() && events.front().version == 1);
@@ -162,9 +168,10 @@ base::Result<std::vector<JobQueries::ChildEnd>> JobQueries::children(const schem
   bool is_damaged = false;
   auto ends = read(store_.readers(), [&](Db& db) {
     std::vector<ChildEnd> found;
-    auto s = db.prepare(
-        "SELECT child_index, spec, status, error_code, error_message FROM jobs WHERE parent_id = ?1 "
-        "ORDER BY child_index");
+    auto s = db.prepare(R"(
+        SELECT child_index, spec, status, error_code, error_message FROM jobs
+        WHERE parent_id = ?1
+        ORDER BY child_index)"_sql);
     s.bind(parent.uuid);
     while (s.step()) {
       ChildEnd end;
@@ -186,9 +193,10 @@ base::Result<std::vector<schemas::JobChange>> JobQueries::versions(const std::ve
   return read(store_.readers(), [&](Db& db) {
     std::vector<schemas::JobChange> changes;
     for (const auto& job : jobs) {
-      auto s = db.prepare(
-          "SELECT tenant, version, status, status = 0 AND run_at = 9223372036854775807 FROM jobs "
-          "WHERE id = ?1 AND kind = ?2");
+      auto s = db.prepare(R"(
+          SELECT tenant, version, status, status = {queued} AND run_at = {waits_for_machine}
+          FROM jobs
+          WHERE id = ?1 AND kind = ?2)"_sql);
       if (!s.bind(job.uuid, job.kind).step()) continue;
       changes.push_back(
           {job, s.text(0), s.integer(1), static_cast<schemas::JobStatus>(s.integer(2)), s.integer(3) != 0});
@@ -220,9 +228,10 @@ struct LanePage {
 };
 
 std::vector<base::Uuid> ids_of(Db& db, const LanePage& page) {
-  auto s = db.prepare(
-      "SELECT id FROM jobs INDEXED BY jobs_lane WHERE lane_key = ?1 AND parent_id IS NULL AND id < ?2 "
-      "AND tenant = ?3 AND kind = ?4 ORDER BY id DESC LIMIT ?5");
+  auto s = db.prepare(R"(
+      SELECT id FROM jobs INDEXED BY jobs_lane
+      WHERE lane_key = ?1 AND parent_id IS NULL AND id < ?2 AND tenant = ?3 AND kind = ?4
+      ORDER BY id DESC LIMIT ?5)"_sql);
   s.bind(page.lane_key, page.before, page.tenant, page.kind, page.limit);
   return ids(s);
 }
@@ -231,10 +240,11 @@ std::vector<base::Uuid> ids_of(Db& db, const LanePage& page) {
 std::unordered_map<base::Uuid, Named, base::UuidHash> artifacts_of(Db& db, const LanePage& page) {
   std::unordered_map<base::Uuid, Named, base::UuidHash> found;
   if (!kind_rules(page.kind).has_artifacts) return found;
-  auto s = db.prepare(
-      "SELECT job, id, name FROM artifacts INDEXED BY artifacts_of WHERE job IN (SELECT id FROM jobs "
-      "INDEXED BY jobs_lane WHERE lane_key = ?1 AND parent_id IS NULL AND id < ?2 AND tenant = ?3 "
-      "AND kind = ?4 ORDER BY id DESC LIMIT ?5) ORDER BY job, id");
+  auto s = db.prepare(R"(
+      SELECT job, id, name FROM artifacts INDEXED BY artifacts_of
+      WHERE job IN (SELECT id FROM jobs INDEXED BY jobs_lane WHERE lane_key = ?1
+          AND parent_id IS NULL AND id < ?2 AND tenant = ?3 AND kind = ?4 ORDER BY id DESC LIMIT ?5)
+      ORDER BY job, id)"_sql);
   s.bind(page.lane_key, page.before, page.tenant, page.kind, page.limit);
   while (s.step()) found[s.uuid(0)].emplace_back(s.uuid(1), s.text(2));
   return found;
@@ -307,24 +317,26 @@ base::Result<std::string> JobQueries::secret(const schemas::JobId& job) {
 namespace {
 
 std::int64_t count_queued(Db& db, schemas::Kind kind) {
-  auto ready = db.prepare(
-      "SELECT count(*) FROM (SELECT 1 FROM jobs WHERE status = 0 AND run_at = 0 AND kind = ?1 LIMIT ?2)");
+  auto ready = db.prepare(R"(
+      SELECT count(*)
+      FROM (SELECT 1 FROM jobs WHERE status = {queued} AND run_at = 0 AND kind = ?1 LIMIT ?2))"_sql);
   ready.bind(kind, kDepthMax).step();
-  auto delayed = db.prepare(
-      "SELECT count(*) FROM (SELECT 1 FROM jobs WHERE status = 0 AND run_at > 0 AND run_at < "
-      "9223372036854775807 AND kind = ?1 LIMIT ?2)");
+  auto delayed = db.prepare(R"(
+      SELECT count(*)
+      FROM (SELECT 1 FROM jobs WHERE status = {queued} AND run_at > 0
+          AND run_at < {waits_for_machine} AND kind = ?1 LIMIT ?2))"_sql);
   delayed.bind(kind, kDepthMax).step();
   return ready.integer(0) + delayed.integer(0);
 }
 
 std::int64_t count_running(Db& db, schemas::Kind kind) {
-  auto s = db.prepare("SELECT count(*) FROM jobs WHERE status = 1 AND kind = ?1");
+  auto s = db.prepare("SELECT count(*) FROM jobs WHERE status = {running} AND kind = ?1"_sql);
   s.bind(kind).step();
   return s.integer(0);
 }
 
 std::int64_t count_waiting(Db& db, schemas::Kind kind) {
-  auto s = db.prepare("SELECT count(*) FROM jobs WHERE status = 2 AND kind = ?1");
+  auto s = db.prepare("SELECT count(*) FROM jobs WHERE status = {waiting} AND kind = ?1"_sql);
   s.bind(kind).step();
   return s.integer(0);
 }
@@ -336,12 +348,14 @@ std::optional<base::WallTime> oldest_ready(Db& db, schemas::Kind kind) {
   std::string tenant;
   std::optional<std::int64_t> priority;
   while (true) {
-    auto lower = db.prepare(
-        "SELECT tenant, priority, created_at FROM jobs WHERE status = 0 AND run_at = 0 AND kind = ?1 AND "
-        "tenant = ?2 AND priority < ?3 ORDER BY priority DESC, id LIMIT 1");
-    auto next = db.prepare(
-        "SELECT tenant, priority, created_at FROM jobs WHERE status = 0 AND run_at = 0 AND kind = ?1 AND "
-        "tenant > ?2 ORDER BY tenant, priority DESC, id LIMIT 1");
+    auto lower = db.prepare(R"(
+        SELECT tenant, priority, created_at FROM jobs
+        WHERE status = {queued} AND run_at = 0 AND kind = ?1 AND tenant = ?2 AND priority < ?3
+        ORDER BY priority DESC, id LIMIT 1)"_sql);
+    auto next = db.prepare(R"(
+        SELECT tenant, priority, created_at FROM jobs
+        WHERE status = {queued} AND run_at = 0 AND kind = ?1 AND tenant > ?2
+        ORDER BY tenant, priority DESC, id LIMIT 1)"_sql);
     const bool same_tenant = priority && lower.bind(kind, tenant, *priority).step();
     if (!same_tenant && !next.bind(kind, tenant).step()) return oldest;
     const Statement& head = same_tenant ? lower : next;

@@ -7,6 +7,7 @@
 
 #include <sqlite3.h>
 
+#include "storage/sql.h"
 #include "storage/sqlite/columns.h"
 #include "storage/sqlite/multi_row_insert.h"
 
@@ -32,12 +33,13 @@ class Columns {
 }  // namespace
 
 std::optional<JobRow> find_job(Db& db, const base::Uuid& id) {
-  auto s = db.prepare(
-      "SELECT tenant, kind, status, priority, rerun, run_at, deadline, created_at, model, lane_key, spec, "
-      "input, "
-      "result, retry_of, parent_id, idempotency, child_index, children, children_left, epoch, published_at, "
-      "attempt, spared, crashes, losses, token, cancel_requested, progress_done, progress_total, version, "
-      "completed_at FROM jobs WHERE id = ?1");
+  auto s = db.prepare(R"(
+      SELECT tenant, kind, status, priority, rerun, run_at, deadline, created_at, model, lane_key,
+          spec, input, result, retry_of, parent_id, idempotency, child_index, children,
+          children_left, epoch, published_at, attempt, spared, crashes, losses, token,
+          cancel_requested, progress_done, progress_total, version, completed_at
+      FROM jobs
+      WHERE id = ?1)"_sql);
   if (!s.bind(id).step()) return std::nullopt;
   Columns c(s);
   JobRow row;

@@ -1,21 +1,16 @@
 #pragma once
 #include <chrono>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "platform/base/ids.h"
 #include "schemas/jobs/job.h"
-#include "storage/sqlite/database.h"
+#include "storage/sql.h"
 
 // Inside storage: a job's row in `jobs` as transitions use it.
 namespace millrace::storage {
-
-// `run_at` of a queued job that waits until its machine is awake: infinite. SQL uses the literal
-// 9223372036854775807, so that partial indexes apply.
-inline constexpr std::int64_t kWaitsForMachine = std::numeric_limits<std::int64_t>::max();
 
 struct JobRow {
   base::Uuid id;

@@ -12,6 +12,7 @@
 #include "storage/jobs/maintenance_steps.h"
 #include "storage/jobs/payload_rows.h"
 #include "storage/machines/machine_rows.h"
+#include "storage/sql.h"
 
 namespace millrace::storage {
 namespace {
@@ -101,11 +102,12 @@ void drop_input(Db& db, JobRow& row) {
 }  // namespace
 
 void JobTransitions::end(JobRow& row, const JobEnd& end) {
-  auto s = tx_.db.prepare(
-      "UPDATE jobs SET status = ?4, completed_at = ?5, error_code = ?6, error_message = ?7, result = ?8, "
-      "token = CASE WHEN ?9 THEN token END, worker = NULL, lease_boot = 0, lease_until = 0, run_at = 0, "
-      "published_at = 0, crashes = ?10, losses = ?11, version = version + (parent_id IS NULL) "
-      "WHERE id = ?1 AND status = ?2 AND attempt = ?3 AND status < 3");
+  auto s = tx_.db.prepare(R"(
+      UPDATE jobs SET status = ?4, completed_at = ?5, error_code = ?6, error_message = ?7,
+          result = ?8, token = CASE WHEN ?9 THEN token END, worker = NULL, lease_boot = 0,
+          lease_until = 0, run_at = 0, published_at = 0, crashes = ?10, losses = ?11,
+          version = version + (parent_id IS NULL)
+      WHERE id = ?1 AND status = ?2 AND attempt = ?3 AND status < {first_terminal})"_sql);
   s.bind(row.id, row.status, row.attempt, end.status, base::millis(tx_.now), code_of(end), message_of(end),
          end.result, end.by_owner, row.crashes, row.losses)
       .run();
@@ -124,19 +126,21 @@ void JobTransitions::end(JobRow& row, const JobEnd& end) {
 }
 
 void JobTransitions::request_cancel(const JobRow& row) {
-  tx_.db.prepare("UPDATE jobs SET cancel_requested = 1 WHERE id = ?1 AND status = 1").bind(row.id).run();
+  tx_.db.prepare("UPDATE jobs SET cancel_requested = 1 WHERE id = ?1 AND status = {running}"_sql)
+      .bind(row.id)
+      .run();
   tx_.commit.cancel_requests.push_back(row.job());
 }
 
 void JobTransitions::requeue(JobRow& row, const Requeue& requeue) {
   const std::int64_t run_at = requeue.run_at <= tx_.now ? 0 : base::millis(requeue.run_at);
   const std::int64_t published_at = run_at == 0 ? publisher_.take_window_slot(row) : 0;
-  auto s = tx_.db.prepare(
-      "UPDATE jobs SET status = 0, run_at = ?4, epoch = epoch + 1, published_at = ?5, spared = spared + ?6, "
-      "crashes = crashes + ?7, losses = losses + ?8, token = NULL, worker = NULL, lease_boot = 0, "
-      "lease_until = 0, version = version + (parent_id IS NULL) WHERE id = ?1 AND status = 1 AND attempt = "
-      "?2 "
-      "AND token = ?3 AND cancel_requested = 0 AND rerun = 0");
+  auto s = tx_.db.prepare(R"(
+      UPDATE jobs SET status = {queued}, run_at = ?4, epoch = epoch + 1, published_at = ?5,
+          spared = spared + ?6, crashes = crashes + ?7, losses = losses + ?8, token = NULL,
+          worker = NULL, lease_boot = 0, lease_until = 0, version = version + (parent_id IS NULL)
+      WHERE id = ?1 AND status = {running} AND attempt = ?2 AND token = ?3 AND cancel_requested = 0
+          AND rerun = 0)"_sql);
   s.bind(row.id, row.attempt, row.token, run_at, published_at, requeue.free_attempts, requeue.crashes,
          requeue.losses)
       .run();
@@ -161,9 +165,9 @@ void JobTransitions::handle_lost_worker(JobRow& row, int losses_max) {
 
 void JobTransitions::release(JobRow& row) {
   const std::int64_t published_at = publisher_.take_window_slot(row);
-  auto s = tx_.db.prepare(
-      "UPDATE jobs SET run_at = 0, published_at = ?3 WHERE id = ?1 AND status = 0 AND run_at > 0 AND run_at "
-      "<= ?2");
+  auto s = tx_.db.prepare(R"(
+      UPDATE jobs SET run_at = 0, published_at = ?3
+      WHERE id = ?1 AND status = {queued} AND run_at > 0 AND run_at <= ?2)"_sql);
   s.bind(row.id, base::millis(tx_.now), published_at).run();
   expect_one_change(s, "release");
   row.run_at = 0;
@@ -173,9 +177,9 @@ void JobTransitions::release(JobRow& row) {
 
 void JobTransitions::release_from_machine(JobRow& row) {
   const std::int64_t published_at = publisher_.take_window_slot(row);
-  auto s = tx_.db.prepare(
-      "UPDATE jobs SET run_at = 0, published_at = ?2, version = version + 1 WHERE id = ?1 AND status = 0 "
-      "AND run_at = 9223372036854775807 AND parent_id IS NULL");
+  auto s = tx_.db.prepare(R"(
+      UPDATE jobs SET run_at = 0, published_at = ?2, version = version + 1
+      WHERE id = ?1 AND status = {queued} AND run_at = {waits_for_machine} AND parent_id IS NULL)"_sql);
   s.bind(row.id, published_at).run();
   expect_one_change(s, "awaken");
   row.run_at = 0;
@@ -203,17 +207,19 @@ schemas::JobError worker_lost() {
 // The only place where children_left is decremented (rule 5). The last child releases a waiting parent. For a
 // parent that has ended meanwhile, it only counts.
 void JobTransitions::child_ended(const base::Uuid& parent) {
-  auto lower =
-      tx_.db.prepare("UPDATE jobs SET children_left = children_left - 1 WHERE id = ?1 AND children_left > 0");
+  auto lower = tx_.db.prepare(R"(
+          UPDATE jobs SET children_left = children_left - 1
+          WHERE id = ?1 AND children_left > 0)"_sql);
   lower.bind(parent).run();
   expect_one_change(lower, "count a child");
   auto row = find_job(tx_.db, parent);
   if (row->status != schemas::JobStatus::kWaiting || row->children_left > 0) return;
 
   const std::int64_t published_at = publisher_.take_window_slot(*row);
-  auto s = tx_.db.prepare(
-      "UPDATE jobs SET status = 0, run_at = 0, epoch = epoch + 1, published_at = ?2, version = version + 1 "
-      "WHERE id = ?1 AND status = 2 AND children_left = 0");
+  auto s = tx_.db.prepare(R"(
+      UPDATE jobs SET status = {queued}, run_at = 0, epoch = epoch + 1, published_at = ?2,
+          version = version + 1
+      WHERE id = ?1 AND status = {waiting} AND children_left = 0)"_sql);
   s.bind(parent, published_at).run();
   expect_one_change(s, "release a parent");
   row->status = schemas::JobStatus::kQueued;
@@ -229,15 +235,16 @@ namespace {
 void delete_row(Tx& tx, const JobRow& row) {
   drop_spec(tx.db, row.spec);
   drop_result(tx.db, row.result);
-  tx.db.prepare("DELETE FROM jobs WHERE id = ?1 AND status >= 3").bind(row.id).run();
+  tx.db.prepare("DELETE FROM jobs WHERE id = ?1 AND status >= {first_terminal}"_sql).bind(row.id).run();
 }
 
 // Deletes at most `budget` events; returns how many.
 int drop_output(Tx& tx, const JobRow& row, int budget) {
   if (!kind_rules(row.kind).events_carry_output) return 0;
-  auto s = tx.db.prepare(
-      "DELETE FROM job_events WHERE job = ?1 AND version IN "
-      "(SELECT version FROM job_events WHERE job = ?1 ORDER BY version LIMIT ?2)");
+  auto s = tx.db.prepare(R"(
+      DELETE FROM job_events
+      WHERE job = ?1
+          AND version IN (SELECT version FROM job_events WHERE job = ?1 ORDER BY version LIMIT ?2))"_sql);
   s.bind(row.id, budget).run();
   return s.changes();
 }

@@ -3,6 +3,7 @@
 #include "schemas/jobs/job_name.h"
 #include "storage/jobs/kind_rules.h"
 #include "storage/jobs/payload_rows.h"
+#include "storage/sql.h"
 
 namespace millrace::storage {
 namespace {
@@ -13,8 +14,9 @@ std::optional<base::WallTime> wall(std::optional<std::int64_t> ms) {
 }
 
 std::string name_of(Db& db, const schemas::JobId& job) {
-  auto s =
-      db.prepare("SELECT bytes, blob, hash FROM job_specs WHERE id = (SELECT spec FROM jobs WHERE id = ?1)");
+  auto s = db.prepare(R"(
+          SELECT bytes, blob, hash FROM job_specs
+          WHERE id = (SELECT spec FROM jobs WHERE id = ?1))"_sql);
   if (!s.bind(job.uuid).step()) return {};
   const auto spec = payload_at(db, s, 0, base::Code::kRequestDamaged, "job_specs of " + job.str());
   return schemas::job_name(job.kind, spec.bytes);
@@ -28,17 +30,19 @@ int shown_attempt(std::int64_t attempt, std::optional<std::int64_t> of_the_split
 }  // namespace
 
 std::optional<schemas::JobView> find_view(Db& db, const base::Uuid& id, const Store::Options& options) {
-  auto s = db.prepare(
-      "SELECT kind, tenant, status, model, priority, attempt, version, cancel_requested, created_at, "
-      "started_at, "
-      "completed_at, deadline, progress_done, progress_total, error_code, error_message, retry_of, "
-      "result IS NOT NULL, status = 0 AND run_at = 9223372036854775807, "
-      "CASE WHEN error_code IS NOT NULL THEN (SELECT json_extract(data, '$.param') FROM job_events "
-      "WHERE job = jobs.id AND version = jobs.version) END, "
-      "CASE WHEN children > 0 THEN (SELECT json_extract(data, '$.attempt') FROM job_events "
-      "WHERE job = jobs.id AND type = 'running' AND version < (SELECT version FROM job_events "
-      "WHERE job = jobs.id AND type = 'waiting' ORDER BY version LIMIT 1) "
-      "ORDER BY version DESC LIMIT 1) END FROM jobs WHERE id = ?1");
+  auto s = db.prepare(R"(
+      SELECT kind, tenant, status, model, priority, attempt, version, cancel_requested, created_at,
+          started_at, completed_at, deadline, progress_done, progress_total, error_code,
+          error_message, retry_of, result IS NOT NULL, status = {queued}
+          AND run_at = {waits_for_machine},
+          CASE WHEN error_code IS NOT NULL THEN (SELECT json_extract(data, '$.param') FROM job_events
+          WHERE job = jobs.id AND version = jobs.version) END,
+          CASE WHEN children > 0 THEN (SELECT json_extract(data, '$.attempt') FROM job_events
+          WHERE job = jobs.id AND type = 'running' AND version < (SELECT version FROM job_events
+          WHERE job = jobs.id AND type = 'waiting' ORDER BY version LIMIT 1) ORDER BY version DESC
+          LIMIT 1) END
+      FROM jobs
+      WHERE id = ?1)"_sql);
   if (!s.bind(id).step()) return std::nullopt;
   schemas::JobView view;
   view.id = {static_cast<schemas::Kind>(s.integer(0)), id};

@@ -1,6 +1,7 @@
 #include "storage/jobs/kind_pauses.h"
 
 #include "storage/jobs/claim_order.h"
+#include "storage/sql.h"
 #include "storage/sqlite/database.h"
 #include "storage/writer/readers.h"
 
@@ -12,9 +13,9 @@ constexpr std::size_t kPauseBytes = 64;
 bool pause_in(Tx& tx, schemas::Kind kind) {
   if (is_paused(tx.db, kind)) return false;
   tx.db
-      .prepare(
-          "INSERT INTO turns (kind, use, tenant, paused_at) VALUES (?1, ?2, '', ?3) "
-          "ON CONFLICT (kind, use) DO UPDATE SET paused_at = excluded.paused_at")
+      .prepare(R"(
+          INSERT INTO turns (kind, use, tenant, paused_at) VALUES (?1, ?2, '', ?3)
+          ON CONFLICT (kind, use) DO UPDATE SET paused_at = excluded.paused_at)"_sql)
       .bind(kind, CursorUse::kClaim, base::millis(tx.now))
       .run();
   return true;
@@ -22,8 +23,9 @@ bool pause_in(Tx& tx, schemas::Kind kind) {
 
 // Parked claims found nothing during the pause, so they run again.
 bool resume_in(Tx& tx, schemas::Kind kind) {
-  auto s = tx.db.prepare(
-      "UPDATE turns SET paused_at = NULL WHERE kind = ?1 AND use = ?2 AND paused_at IS NOT NULL");
+  auto s = tx.db.prepare(R"(
+      UPDATE turns SET paused_at = NULL
+      WHERE kind = ?1 AND use = ?2 AND paused_at IS NOT NULL)"_sql);
   s.bind(kind, CursorUse::kClaim).run();
   if (s.changes() == 0) return false;
   tx.retry_parked_claims = true;

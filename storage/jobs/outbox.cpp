@@ -6,15 +6,16 @@
 #include "storage/jobs/kind_rules.h"
 #include "storage/jobs/payload_rows.h"
 #include "storage/jobs/workers.h"
+#include "storage/sql.h"
 
 namespace millrace::storage {
 namespace {
 
 void mark(Tx& tx, const base::Uuid& job, std::int64_t epoch) {
   tx.db
-      .prepare(
-          "INSERT INTO outbox (job, epoch, marked_at) VALUES (?1, ?2, ?3) ON CONFLICT (job) DO UPDATE SET "
-          "epoch = excluded.epoch, marked_at = excluded.marked_at")
+      .prepare(R"(
+          INSERT INTO outbox (job, epoch, marked_at) VALUES (?1, ?2, ?3)
+          ON CONFLICT (job) DO UPDATE SET epoch = excluded.epoch, marked_at = excluded.marked_at)"_sql)
       .bind(job, epoch, base::millis(tx.now))
       .run();
 }
@@ -27,9 +28,10 @@ std::int64_t window_size(const Tx& tx, schemas::Kind kind) {
 bool is_first_of_lane(const Tx& tx, const JobRow& row) {
   if (!kind_rules(row.kind).has_lanes) return false;
   const std::int64_t most = window_size(tx, row.kind) + kLaneTokensMax;
-  auto s = tx.db.prepare(
-      "SELECT count(*), coalesce(max(model = ?2), 0) FROM (SELECT model FROM jobs INDEXED BY jobs_published "
-      "WHERE status = 0 AND published_at > 0 AND kind = ?1 LIMIT ?3)");
+  auto s = tx.db.prepare(R"(
+      SELECT count(*), coalesce(max(model = ?2), 0)
+      FROM (SELECT model FROM jobs INDEXED BY jobs_published WHERE status = {queued}
+          AND published_at > 0 AND kind = ?1 LIMIT ?3))"_sql);
   s.bind(row.kind, row.model, most).step();
   return s.integer(0) < most && s.integer(1) == 0;
 }
@@ -38,9 +40,9 @@ bool is_first_of_lane(const Tx& tx, const JobRow& row) {
 
 std::int64_t free_window_slots(const Tx& tx, schemas::Kind kind) {
   const std::int64_t size = window_size(tx, kind);
-  auto s = tx.db.prepare(
-      "SELECT count(*) FROM (SELECT 1 FROM jobs WHERE status = 0 AND published_at > 0 AND kind = ?1 LIMIT "
-      "?2)");
+  auto s = tx.db.prepare(R"(
+      SELECT count(*)
+      FROM (SELECT 1 FROM jobs WHERE status = {queued} AND published_at > 0 AND kind = ?1 LIMIT ?2))"_sql);
   s.bind(kind, size).step();
   return size - s.integer(0);
 }
@@ -69,8 +71,9 @@ void Publisher::unpublish(const JobRow& row) {
 }
 
 bool publish_now(Tx& tx, JobRow& row, std::int64_t epoch, std::vector<Ready>& out) {
-  auto s = tx.db.prepare(
-      "UPDATE jobs SET epoch = ?2, published_at = ?3 WHERE id = ?1 AND status = 0 AND run_at = 0");
+  auto s = tx.db.prepare(R"(
+      UPDATE jobs SET epoch = ?2, published_at = ?3
+      WHERE id = ?1 AND status = {queued} AND run_at = 0)"_sql);
   s.bind(row.id, epoch, base::millis(tx.now)).run();
   if (s.changes() == 0) return false;
   row.epoch = epoch;

@@ -4,6 +4,7 @@
 
 #include "platform/base/log.h"
 #include "storage/jobs/job_rows.h"
+#include "storage/sql.h"
 #include "storage/sqlite/columns.h"
 
 namespace millrace::storage {
@@ -98,7 +99,8 @@ PartWrite write_part(Db& db, BlobClaim& adoption, const JobRow& root, const JobO
     drop_ref(db, old_blob);
     return PartWrite::kReplaced;
   }
-  db.prepare("INSERT INTO job_parts (root, part_index, bytes, blob, hash) VALUES (?1, ?2, ?3, ?4, ?5)")
+  db.prepare(R"(
+      INSERT INTO job_parts (root, part_index, bytes, blob, hash) VALUES (?1, ?2, ?3, ?4, ?5))"_sql)
       .bind(root.id, part.index, inline_bytes(part.payload.bytes, blob), blob,
             inline_hash(part.payload.bytes, blob))
       .run();

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "platform/base/crypto.h"
+#include "storage/sql.h"
 #include "storage/sqlite/database.h"
 #include "storage/writer/readers.h"
 #include "storage/writer/writer.h"
@@ -31,12 +32,13 @@ std::optional<std::string> lags_text(const std::vector<schemas::PartitionLag>& l
 void write_slots(Tx& tx, const std::string& worker, const SlotReport& report) {
   const bool free = report.used < report.slots && !report.blocked_by_lanes;
   tx.db
-      .prepare(
-          "INSERT INTO worker_slots (worker, kind, slots, used, free_since, lags) "
-          "VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (worker, kind) DO UPDATE SET "
-          "slots = excluded.slots, used = excluded.used, lags = excluded.lags, "
-          "free_since = CASE WHEN excluded.free_since IS NULL THEN NULL "
-          "ELSE coalesce(worker_slots.free_since, excluded.free_since) END")
+      .prepare(R"(
+          INSERT INTO worker_slots (worker, kind, slots, used, free_since, lags)
+          VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+          ON CONFLICT (worker, kind) DO UPDATE SET slots = excluded.slots, used = excluded.used,
+              lags = excluded.lags,
+              free_since = CASE WHEN excluded.free_since IS NULL THEN NULL ELSE coalesce(worker_slots.free_since,
+              excluded.free_since) END)"_sql)
       .bind(worker, report.kind, report.slots, report.used,
             free ? std::optional(base::millis(tx.boot)) : std::nullopt, lags_text(report.lags))
       .run();
@@ -47,18 +49,21 @@ void write_slots(Tx& tx, const std::string& worker, const SlotReport& report) {
 void write_worker(Tx& tx, const WorkerReport& report) {
   // Deletes slots of another incarnation or boot, which say nothing about this one.
   tx.db
-      .prepare(
-          "DELETE FROM worker_slots WHERE worker = ?1 AND NOT EXISTS "
-          "(SELECT 1 FROM workers WHERE name = ?1 AND incarnation = ?2 AND boot = ?3)")
+      .prepare(R"(
+          DELETE FROM worker_slots
+          WHERE worker = ?1 AND NOT EXISTS (SELECT 1 FROM workers WHERE name = ?1
+              AND incarnation = ?2 AND boot = ?3))"_sql)
       .bind(report.worker, report.incarnation, boot_number(tx.boot_id))
       .run();
   tx.db
-      .prepare(
-          "INSERT INTO workers (name, incarnation, host, version, boot, seen_boot, seen_at) "
-          "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (name) DO UPDATE SET incarnation = "
-          "excluded.incarnation, host = excluded.host, version = excluded.version, boot = excluded.boot, "
-          "seen_boot = excluded.seen_boot, seen_at = excluded.seen_at, draining = CASE WHEN "
-          "workers.incarnation = excluded.incarnation THEN workers.draining ELSE 0 END")
+      .prepare(R"(
+          INSERT INTO workers (name, incarnation, host, version, boot, seen_boot, seen_at)
+          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+          ON CONFLICT (name) DO UPDATE SET incarnation = excluded.incarnation, host = excluded.host,
+              version = excluded.version, boot = excluded.boot, seen_boot = excluded.seen_boot,
+              seen_at = excluded.seen_at,
+              draining = CASE WHEN workers.incarnation = excluded.incarnation THEN workers.draining ELSE 0
+              END)"_sql)
       .bind(report.worker, report.incarnation, report.host, report.version, boot_number(tx.boot_id),
             base::millis(tx.boot), base::millis(tx.now))
       .run();
@@ -76,17 +81,18 @@ bool is_draining(Db& db, std::string_view worker) {
 }
 
 std::int64_t free_slots(const Tx& tx, schemas::Kind kind) {
-  auto s = tx.db.prepare(
-      "SELECT coalesce(sum(s.slots - s.used), 0) FROM workers AS w CROSS JOIN worker_slots AS s "
-      "ON s.worker = w.name AND s.kind = ?1 WHERE w.boot = ?2 AND w.seen_boot >= ?3 AND w.draining = 0");
+  auto s = tx.db.prepare(R"(
+      SELECT coalesce(sum(s.slots - s.used), 0)
+      FROM workers AS w CROSS JOIN worker_slots AS s ON s.worker = w.name AND s.kind = ?1
+      WHERE w.boot = ?2 AND w.seen_boot >= ?3 AND w.draining = 0)"_sql);
   s.bind(kind, boot_number(tx.boot_id), base::millis(tx.boot - kWorkerAlive)).step();
   return s.integer(0);
 }
 
 bool has_long_free_slot(const Tx& tx, schemas::Kind kind) {
-  auto s = tx.db.prepare(
-      "SELECT 1 FROM workers AS w CROSS JOIN worker_slots AS s ON s.worker = w.name AND s.kind = ?1 "
-      "WHERE w.boot = ?2 AND w.seen_boot >= ?3 AND w.draining = 0 AND s.free_since <= ?4 LIMIT 1");
+  auto s = tx.db.prepare(R"(
+      SELECT 1 FROM workers AS w CROSS JOIN worker_slots AS s ON s.worker = w.name AND s.kind = ?1
+      WHERE w.boot = ?2 AND w.seen_boot >= ?3 AND w.draining = 0 AND s.free_since <= ?4 LIMIT 1)"_sql);
   return s
       .bind(kind, boot_number(tx.boot_id), base::millis(tx.boot - kWorkerAlive),
             base::millis(tx.boot - kFreeFor))
@@ -115,9 +121,9 @@ base::Result<std::vector<schemas::Kind>> served_kinds(Store& store) {
   std::vector<schemas::Kind> kinds;
   const std::int64_t alive = base::millis(store.clock().wall() - kWorkerAlive);
   auto status = store.readers().read([&](Db& db) {
-    auto s = db.prepare(
-        "SELECT DISTINCT s.kind FROM workers AS w CROSS JOIN worker_slots AS s ON s.worker = w.name "
-        "WHERE w.draining = 0 AND w.seen_at > ?1 AND s.slots > 0");
+    auto s = db.prepare(R"(
+        SELECT DISTINCT s.kind FROM workers AS w CROSS JOIN worker_slots AS s ON s.worker = w.name
+        WHERE w.draining = 0 AND w.seen_at > ?1 AND s.slots > 0)"_sql);
     s.bind(alive);
     while (s.step()) kinds.push_back(static_cast<schemas::Kind>(s.integer(0)));
   });

@@ -9,6 +9,7 @@
 #include "storage/blobs/blob_rows.h"
 #include "storage/jobs/idempotency.h"
 #include "storage/jobs/maintenance_steps.h"
+#include "storage/sql.h"
 #include "storage/sqlite/columns.h"
 #include "storage/sqlite/database.h"
 #include "storage/writer/readers.h"
@@ -36,10 +37,10 @@ struct Found {
 // An artifact is deleted with the execution's record (retention), which is kept for `options.job_age` after
 // the end.
 std::optional<Found> find(Db& db, const Store::Options& options, const ArtifactPath& path) {
-  auto s = db.prepare(
-      "SELECT a.job, a.name, a.mime_type, a.created_at, a.blob, b.bytes, b.sha256, j.completed_at "
-      "FROM artifacts AS a JOIN blobs AS b ON b.id = a.blob LEFT JOIN jobs AS j ON j.id = a.job "
-      "WHERE a.id = ?1 AND a.machine = ?2 AND a.tenant = ?3");
+  auto s = db.prepare(R"(
+      SELECT a.job, a.name, a.mime_type, a.created_at, a.blob, b.bytes, b.sha256, j.completed_at
+      FROM artifacts AS a JOIN blobs AS b ON b.id = a.blob LEFT JOIN jobs AS j ON j.id = a.job
+      WHERE a.id = ?1 AND a.machine = ?2 AND a.tenant = ?3)"_sql);
   if (!s.bind(path.id, path.machine, path.tenant).step()) return std::nullopt;
   Found found;
   Artifact& a = found.artifact;
@@ -64,18 +65,20 @@ struct ListQuery {
 };
 
 std::vector<base::Uuid> ids_of_machine(Db& db, const ListQuery& query) {
-  auto s = db.prepare(
-      "SELECT id FROM artifacts INDEXED BY artifacts_listed WHERE machine = ?1 "
-      "AND id < coalesce(?2, x'ffffffffffffffffffffffffffffffff') AND tenant = ?3 ORDER BY id DESC LIMIT ?4");
+  auto s = db.prepare(R"(
+      SELECT id FROM artifacts INDEXED BY artifacts_listed
+      WHERE machine = ?1 AND id < coalesce(?2, x'ffffffffffffffffffffffffffffffff') AND tenant = ?3
+      ORDER BY id DESC LIMIT ?4)"_sql);
   s.bind(query.machine, query.before, query.tenant, query.limit);
   return ids(s);
 }
 
 std::vector<base::Uuid> ids_of_execution(Db& db, const ListQuery& query, const base::Uuid& job) {
-  auto s = db.prepare(
-      "SELECT id FROM artifacts INDEXED BY artifacts_of WHERE job = ?1 "
-      "AND id < coalesce(?2, x'ffffffffffffffffffffffffffffffff') AND tenant = ?3 AND machine = ?4 "
-      "ORDER BY id DESC LIMIT ?5");
+  auto s = db.prepare(R"(
+      SELECT id FROM artifacts INDEXED BY artifacts_of
+      WHERE job = ?1 AND id < coalesce(?2, x'ffffffffffffffffffffffffffffffff') AND tenant = ?3
+          AND machine = ?4
+      ORDER BY id DESC LIMIT ?5)"_sql);
   s.bind(job, query.before, query.tenant, query.machine, query.limit);
   return ids(s);
 }

@@ -8,6 +8,7 @@
 #include "storage/machines/machines.h"
 #include "storage/machines/ssh_sessions.h"
 #include "storage/machines/waiting_executions.h"
+#include "storage/sql.h"
 #include "storage/writer/readers.h"
 
 namespace millrace::storage {
@@ -30,9 +31,10 @@ constexpr std::chrono::hours kSessionAge{24 * 7};
 
 // The next lane, after this one, with waiting executions; empty: there is none. One seek.
 std::string next_waiting_lane(Db& db, const std::string& lane) {
-  auto s = db.prepare(
-      "SELECT lane_key FROM jobs WHERE status = 0 AND run_at = 9223372036854775807 AND lane_key > ?1 "
-      "ORDER BY lane_key LIMIT 1");
+  auto s = db.prepare(R"(
+      SELECT lane_key FROM jobs
+      WHERE status = {queued} AND run_at = {waits_for_machine} AND lane_key > ?1
+      ORDER BY lane_key LIMIT 1)"_sql);
   return s.bind(lane).step() ? s.text(0) : std::string();
 }
 
@@ -79,10 +81,11 @@ int settle_in(Tx& tx, const Store::Options& options, int limit) {
 }
 
 std::vector<base::Uuid> idle_machines(Tx& tx, std::size_t limit) {
-  auto s = tx.db.prepare(
-      "SELECT id FROM machines WHERE desired = 0 AND phase = 2 AND act IS NULL AND autosleep_seconds > 0 "
-      "AND used_at + autosleep_seconds * 1000 <= ?1 AND used_at <= ?3 "
-      "ORDER BY used_at + autosleep_seconds * 1000 LIMIT ?2");
+  auto s = tx.db.prepare(R"(
+      SELECT id FROM machines
+      WHERE desired = {desired_running} AND phase = {phase_running} AND act IS NULL
+          AND autosleep_seconds > 0 AND used_at + autosleep_seconds * 1000 <= ?1 AND used_at <= ?3
+      ORDER BY used_at + autosleep_seconds * 1000 LIMIT ?2)"_sql);
   s.bind(base::millis(tx.now), static_cast<std::int64_t>(limit), base::millis(tx.now - kRecentUse));
   return ids(s);
 }
@@ -106,10 +109,13 @@ int sleep_in(Tx& tx, const Store::Options& options, const std::vector<schemas::J
 // Machines whose last operation failed wait for their next try; ?1 and ?2 are the shortest and the longest
 // pause.
 std::vector<base::Uuid> machines_off_target(Tx& tx, std::size_t limit) {
-  auto s = tx.db.prepare(
-      "SELECT id FROM machines WHERE act IS NULL AND phase <> 6 AND NOT (desired = 0 AND phase IN (2, 7)) "
-      "AND NOT (desired = 1 AND phase IN (4, 7)) AND (last_error = '' OR "
-      "progressed_at + min(max(progressed_at - changed_at, ?1), ?2) <= ?3) ORDER BY progressed_at LIMIT ?4");
+  auto s = tx.db.prepare(R"(
+      SELECT id FROM machines
+      WHERE act IS NULL AND phase <> {phase_destroyed}
+          AND NOT (desired = {desired_running} AND phase IN ({phase_running}, {phase_failed}))
+          AND NOT (desired = {desired_sleeping} AND phase IN ({phase_sleeping}, {phase_failed}))
+          AND (last_error = '' OR progressed_at + min(max(progressed_at - changed_at, ?1), ?2) <= ?3)
+      ORDER BY progressed_at LIMIT ?4)"_sql);
   s.bind(kFirstPause.count(), kLongestPause.count(), base::millis(tx.now), static_cast<std::int64_t>(limit));
   return ids(s);
 }
@@ -122,12 +128,13 @@ struct LostListener {
 // Such machines that are awake, if there is a worker that could start the sshd again. If that has failed
 // before, the next try is due later.
 std::vector<LostListener> lost_listeners(Db& db, base::WallTime now) {
-  auto s = db.prepare(
-      "SELECT DISTINCT m.id, CASE WHEN m.last_error = '' THEN 0 ELSE m.progressed_at + ?2 END "
-      "FROM ssh_sessions AS s INDEXED BY ssh_sessions_old CROSS JOIN machines AS m ON m.id = s.machine "
-      "WHERE s.expires_at > ?1 AND s.status = 1 AND m.driver = ?3 AND m.desired = 0 AND m.phase = 2 "
-      "AND m.act IS NULL AND EXISTS (SELECT 1 FROM worker_slots AS w WHERE w.kind = ?4) "
-      "AND NOT EXISTS (SELECT 1 FROM workers AS w WHERE w.incarnation = m.ssh_owner)");
+  auto s = db.prepare(R"(
+      SELECT DISTINCT m.id, CASE WHEN m.last_error = '' THEN 0 ELSE m.progressed_at + ?2 END
+      FROM ssh_sessions AS s INDEXED BY ssh_sessions_old CROSS JOIN machines AS m ON m.id = s.machine
+      WHERE s.expires_at > ?1 AND s.status = {ssh_ready} AND m.driver = ?3
+          AND m.desired = {desired_running} AND m.phase = {phase_running} AND m.act IS NULL
+          AND EXISTS (SELECT 1 FROM worker_slots AS w WHERE w.kind = ?4)
+          AND NOT EXISTS (SELECT 1 FROM workers AS w WHERE w.incarnation = m.ssh_owner))"_sql);
   s.bind(base::millis(now), kOpenAgain.count(), schemas::MachineDriver::kSandbox, schemas::Kind::kMachine);
   std::vector<LostListener> found;
   while (s.step()) found.push_back({s.uuid(0), s.integer(1)});
@@ -157,25 +164,28 @@ int begin_in(Tx& tx, const Store::Options& options, const std::vector<schemas::J
 }
 
 int drop_replies_in(Tx& tx, int limit) {
-  auto s = tx.db.prepare(
-      "DELETE FROM call_replies WHERE key IN (SELECT key FROM call_replies WHERE expires_at <= ?1 "
-      "ORDER BY expires_at LIMIT ?2)");
+  auto s = tx.db.prepare(R"(
+      DELETE FROM call_replies
+      WHERE key IN (SELECT key FROM call_replies WHERE expires_at <= ?1 ORDER BY expires_at LIMIT ?2))"_sql);
   s.bind(base::millis(tx.now), limit).run();
   return s.changes();
 }
 
 int drop_sessions_in(Tx& tx, int limit) {
-  auto s = tx.db.prepare(
-      "DELETE FROM ssh_sessions WHERE serial IN (SELECT serial FROM ssh_sessions WHERE expires_at <= ?1 "
-      "ORDER BY expires_at LIMIT ?2)");
+  auto s = tx.db.prepare(R"(
+      DELETE FROM ssh_sessions
+      WHERE serial IN (SELECT serial FROM ssh_sessions WHERE expires_at <= ?1 ORDER BY expires_at
+          LIMIT ?2))"_sql);
   s.bind(base::millis(tx.now - kSessionAge), limit).run();
   return s.changes();
 }
 
 std::optional<std::int64_t> first_sleep(Db& db) {
-  auto s = db.prepare(
-      "SELECT used_at + autosleep_seconds * 1000, used_at FROM machines WHERE desired = 0 AND phase = 2 "
-      "AND act IS NULL AND autosleep_seconds > 0 ORDER BY used_at + autosleep_seconds * 1000");
+  auto s = db.prepare(R"(
+      SELECT used_at + autosleep_seconds * 1000, used_at FROM machines
+      WHERE desired = {desired_running} AND phase = {phase_running} AND act IS NULL
+          AND autosleep_seconds > 0
+      ORDER BY used_at + autosleep_seconds * 1000)"_sql);
   std::optional<std::int64_t> due;
   while (s.step() && s.integer(0) < due.value_or(INT64_MAX)) {
     const std::int64_t at = std::max(s.integer(0), s.integer(1) + kRecentUse.count());
@@ -192,10 +202,13 @@ std::optional<std::int64_t> first_reopen(Db& db, base::WallTime now) {
 }
 
 std::optional<std::int64_t> first_act(Db& db) {
-  auto s = db.prepare(
-      "SELECT min(CASE WHEN last_error = '' THEN 0 ELSE "
-      "progressed_at + min(max(progressed_at - changed_at, ?1), ?2) END) FROM machines WHERE act IS NULL AND "
-      "phase <> 6 AND NOT (desired = 0 AND phase IN (2, 7)) AND NOT (desired = 1 AND phase IN (4, 7))");
+  auto s = db.prepare(R"(
+      SELECT min(CASE WHEN last_error = '' THEN 0 ELSE progressed_at + min(max(progressed_at - changed_at,
+          ?1), ?2) END)
+      FROM machines
+      WHERE act IS NULL AND phase <> {phase_destroyed}
+          AND NOT (desired = {desired_running} AND phase IN ({phase_running}, {phase_failed}))
+          AND NOT (desired = {desired_sleeping} AND phase IN ({phase_sleeping}, {phase_failed})))"_sql);
   s.bind(kFirstPause.count(), kLongestPause.count()).step();
   return s.optional_integer(0);
 }

@@ -9,6 +9,7 @@
 #include "storage/machines/machines.h"
 #include "storage/machines/ssh_sessions.h"
 #include "storage/machines/waiting_executions.h"
+#include "storage/sql.h"
 
 namespace millrace::storage {
 namespace {
@@ -55,11 +56,12 @@ base::Error being_destroyed() {
 }
 
 std::optional<MachineRow> find_machine_row(Db& db, const base::Uuid& id) {
-  auto s = db.prepare(
-      "SELECT tenant, name, driver, source, vcpu, memory_mib, storage_gib, autosleep_seconds, desired, "
-      "phase, "
-      "number, revision, settings, limits, disk, ssh_host, ssh_port, ssh_owner, last_error, created_at, "
-      "changed_at, progressed_at, act, used_at, error_code FROM machines WHERE id = ?1");
+  auto s = db.prepare(R"(
+      SELECT tenant, name, driver, source, vcpu, memory_mib, storage_gib, autosleep_seconds, desired,
+          phase, number, revision, settings, limits, disk, ssh_host, ssh_port, ssh_owner, last_error,
+          created_at, changed_at, progressed_at, act, used_at, error_code
+      FROM machines
+      WHERE id = ?1)"_sql);
   if (!s.bind(id).step()) return std::nullopt;
   MachineRow row;
   row.machine.id = id;
@@ -95,11 +97,12 @@ bool insert_machine(Tx& tx, MachineRow& row) {
     m.number = next.integer(0);
   }
   const std::int64_t now = base::millis(tx.now);
-  auto s = tx.db.prepare(
-      "INSERT INTO machines (id, tenant, name, driver, vcpu, memory_mib, storage_gib, autosleep_seconds, "
-      "desired, number, is_local, created_at, changed_at, source, phase, settings, progressed_at, used_at) "
-      "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?12, ?13, ?14, ?15, ?12, ?12) "
-      "ON CONFLICT (id) DO NOTHING");
+  auto s = tx.db.prepare(R"(
+      INSERT INTO machines (id, tenant, name, driver, vcpu, memory_mib, storage_gib,
+          autosleep_seconds, desired, number, is_local, created_at, changed_at, source, phase,
+          settings, progressed_at, used_at)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?12, ?13, ?14, ?15, ?12, ?12)
+      ON CONFLICT (id) DO NOTHING)"_sql);
   s.bind(m.id, m.tenant, m.name, m.driver, m.vcpu, m.memory_mib, m.storage_gib, m.autosleep_seconds,
          m.desired, m.number, m.source == schemas::MachineSource::kLocal, now, m.source, m.phase)
       .bind(schemas::to_json(m.settings))
@@ -114,13 +117,15 @@ void save_machine(Tx& tx, MachineRow& row) {
   const std::string settings = schemas::to_json(m.settings);
   const schemas::SshEndpoint none;
   const schemas::SshEndpoint& ssh = m.ssh ? *m.ssh : none;
-  auto s = tx.db.prepare(
-      "UPDATE machines SET name = ?2, vcpu = ?3, memory_mib = ?4, storage_gib = ?5, autosleep_seconds = ?6, "
-      "desired = ?7, source = ?8, phase = ?9, act = ?10, settings = ?11, limits = ?12, disk = ?13, "
-      "ssh_host = nullif(?14, ''), ssh_port = ?15, ssh_owner = ?16, last_error = ?17, used_at = ?18, "
-      "error_code = CASE WHEN ?17 = '' THEN '' ELSE ?20 END, "
-      "changed_at = CASE WHEN phase = ?9 THEN changed_at ELSE ?19 END, progressed_at = ?19, "
-      "revision = revision + 1 WHERE id = ?1 AND phase <> 6 RETURNING revision, changed_at");
+  auto s = tx.db.prepare(R"(
+      UPDATE machines SET name = ?2, vcpu = ?3, memory_mib = ?4, storage_gib = ?5,
+          autosleep_seconds = ?6, desired = ?7, source = ?8, phase = ?9, act = ?10, settings = ?11,
+          limits = ?12, disk = ?13, ssh_host = nullif(?14, ''), ssh_port = ?15, ssh_owner = ?16,
+          last_error = ?17, used_at = ?18, error_code = CASE WHEN ?17 = '' THEN '' ELSE ?20 END,
+          changed_at = CASE WHEN phase = ?9 THEN changed_at ELSE ?19 END, progressed_at = ?19,
+          revision = revision + 1
+      WHERE id = ?1 AND phase <> {phase_destroyed}
+      RETURNING revision, changed_at)"_sql);
   s.bind(m.id, m.name, m.vcpu, m.memory_mib, m.storage_gib, m.autosleep_seconds, m.desired, m.source, m.phase,
          row.act, settings, m.facts.limits, m.facts.disk, ssh.host, ssh.port, ssh.owner, m.last_error,
          row.used_at, base::millis(tx.now), base::name(row.error_code));
@@ -138,9 +143,10 @@ bool endpoint_lives(Db& db, const Machine& machine) {
 
 std::optional<base::Uuid> machine_named(Db& db, const std::string& tenant, const std::string& name,
                                         const base::Uuid& but) {
-  auto s = db.prepare(
-      "SELECT id FROM machines INDEXED BY machines_listed WHERE tenant = ?1 AND phase <> 6 AND desired <> 2 "
-      "AND name = ?2 AND id <> ?3 LIMIT 1");
+  auto s = db.prepare(R"(
+      SELECT id FROM machines INDEXED BY machines_listed
+      WHERE tenant = ?1 AND phase <> {phase_destroyed} AND desired <> {desired_destroyed}
+          AND name = ?2 AND id <> ?3 LIMIT 1)"_sql);
   if (!s.bind(tenant, name, but).step()) return std::nullopt;
   return s.uuid(0);
 }

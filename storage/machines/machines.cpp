@@ -9,6 +9,7 @@
 #include "storage/jobs/maintenance_steps.h"
 #include "storage/machines/machine_rows.h"
 #include "storage/machines/waiting_executions.h"
+#include "storage/sql.h"
 #include "storage/sqlite/columns.h"
 #include "storage/writer/readers.h"
 
@@ -98,8 +99,10 @@ base::Result<CallReply> change_in(Tx& tx, const ChangeRequest& request) {
 std::vector<Machine> listed(Db& db, const std::string& tenant, int limit, const base::Uuid& before) {
   std::vector<base::Uuid> found;
   {
-    auto s = db.prepare(
-        "SELECT id FROM machines WHERE tenant = ?1 AND phase <> 6 AND id < ?2 ORDER BY id DESC LIMIT ?3");
+    auto s = db.prepare(R"(
+        SELECT id FROM machines
+        WHERE tenant = ?1 AND phase <> {phase_destroyed} AND id < ?2
+        ORDER BY id DESC LIMIT ?3)"_sql);
     s.bind(tenant, before, limit);
     found = ids(s);
   }
@@ -112,10 +115,10 @@ std::vector<Machine> listed(Db& db, const std::string& tenant, int limit, const 
 
 int running_in(Db& db, const base::Uuid& id) {
   const std::string lane = schemas::machine_id(id);
-  auto s = db.prepare(
-      "SELECT count(*) FROM jobs WHERE lane_key = ?1 AND kind = ?2 AND status = 1 AND status < 3 AND "
-      "lane_key "
-      "IS NOT NULL");
+  auto s = db.prepare(R"(
+      SELECT count(*) FROM jobs
+      WHERE lane_key = ?1 AND kind = ?2 AND status = {running} AND status < {first_terminal}
+          AND lane_key IS NOT NULL)"_sql);
   s.bind(lane, schemas::Kind::kExec).step();
   return static_cast<int>(s.integer(0));
 }

@@ -4,6 +4,7 @@
 #include "storage/jobs/maintenance_steps.h"
 #include "storage/machines/machine_rows.h"
 #include "storage/machines/machines.h"
+#include "storage/sql.h"
 
 // Machines of the configuration file.
 namespace millrace::storage {
@@ -108,7 +109,8 @@ bool take(Tx& tx, const Store::Options& options, const ConfiguredMachine& config
 int release_to_api(Tx& tx, const std::vector<ConfiguredMachine>& configured) {
   std::vector<base::Uuid> of_file;
   {
-    auto s = tx.db.prepare("SELECT id FROM machines WHERE source = 1 AND phase <> 6");
+    auto s = tx.db.prepare(
+        "SELECT id FROM machines WHERE source = {source_file} AND phase <> {phase_destroyed}"_sql);
     of_file = ids(s);
   }
   int given = 0;

@@ -13,6 +13,7 @@
 #include "storage/jobs/maintenance_steps.h"
 #include "storage/machines/machine_rows.h"
 #include "storage/machines/waiting_executions.h"
+#include "storage/sql.h"
 #include "storage/sqlite/columns.h"
 #include "storage/sqlite/database.h"
 #include "storage/writer/readers.h"
@@ -26,10 +27,11 @@ using schemas::SshStatus;
 }  // namespace
 
 std::optional<SshSession> find_session(Db& db, const SessionPath& place) {
-  auto s = db.prepare(
-      "SELECT serial, status, public_key, created_at, expires_at, ready_at, closed_at, error_code, "
-      "error_message, certificate, endpoint, port, username, host_pattern, host_ca FROM ssh_sessions "
-      "WHERE id = ?1 AND machine = ?2 AND tenant = ?3");
+  auto s = db.prepare(R"(
+      SELECT serial, status, public_key, created_at, expires_at, ready_at, closed_at, error_code,
+          error_message, certificate, endpoint, port, username, host_pattern, host_ca
+      FROM ssh_sessions
+      WHERE id = ?1 AND machine = ?2 AND tenant = ?3)"_sql);
   if (!s.bind(place.id, place.machine, place.tenant).step()) return std::nullopt;
   SshSession out;
   out.id = place.id;
@@ -56,9 +58,10 @@ std::optional<SshSession> find_session(Db& db, const SessionPath& place) {
 
 std::vector<base::Uuid> session_ids(Db& db, const std::string& tenant, const base::Uuid& machine, int limit,
                                     std::optional<base::Uuid> before) {
-  auto s = db.prepare(
-      "SELECT id FROM ssh_sessions INDEXED BY ssh_sessions_listed WHERE machine = ?1 "
-      "AND id < coalesce(?2, x'ffffffffffffffffffffffffffffffff') AND tenant = ?3 ORDER BY id DESC LIMIT ?4");
+  auto s = db.prepare(R"(
+      SELECT id FROM ssh_sessions INDEXED BY ssh_sessions_listed
+      WHERE machine = ?1 AND id < coalesce(?2, x'ffffffffffffffffffffffffffffffff') AND tenant = ?3
+      ORDER BY id DESC LIMIT ?4)"_sql);
   s.bind(machine, before, tenant, limit);
   return ids(s);
 }
@@ -71,8 +74,8 @@ SshSession new_session(Tx& tx, const std::string& tenant, const SshSessions::Req
   out.public_key = request.public_key;
   out.created_at = tx.now;
   out.expires_at = tx.now + request.lifetime;
-  auto s =
-      tx.db.prepare("SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'ssh_sessions'), 0) + 1");
+  auto s = tx.db.prepare(R"(
+          SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'ssh_sessions'), 0) + 1)"_sql);
   s.step();
   out.serial = s.integer(0);
   return out;
@@ -81,10 +84,10 @@ SshSession new_session(Tx& tx, const std::string& tenant, const SshSessions::Req
 void insert_session(Tx& tx, const SshSession& session) {
   std::optional<std::int64_t> ready_at;
   if (session.ready_at) ready_at = base::millis(*session.ready_at);
-  auto s = tx.db.prepare(
-      "INSERT INTO ssh_sessions (serial, id, tenant, machine, status, public_key, created_at, expires_at, "
-      "ready_at, certificate, endpoint, port, username, host_pattern, host_ca) "
-      "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)");
+  auto s = tx.db.prepare(R"(
+      INSERT INTO ssh_sessions (serial, id, tenant, machine, status, public_key, created_at,
+          expires_at, ready_at, certificate, endpoint, port, username, host_pattern, host_ca)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15))"_sql);
   s.bind(session.serial, session.id, session.tenant, session.machine, session.status, session.public_key,
          base::millis(session.created_at), base::millis(session.expires_at), ready_at);
   if (session.connection) {
@@ -95,15 +98,17 @@ void insert_session(Tx& tx, const SshSession& session) {
 }
 
 bool has_waiting_sessions(const Tx& tx, const base::Uuid& machine) {
-  auto s = tx.db.prepare("SELECT 1 FROM ssh_sessions WHERE machine = ?1 AND status = 0 AND expires_at > ?2");
+  auto s = tx.db.prepare(R"(
+      SELECT 1 FROM ssh_sessions
+      WHERE machine = ?1 AND status = {ssh_waking} AND expires_at > ?2)"_sql);
   return s.bind(machine, base::millis(tx.now)).step();
 }
 
 void fail_waiting_sessions(Tx& tx, const base::Uuid& machine, const schemas::JobError& error) {
   tx.db
-      .prepare(
-          "UPDATE ssh_sessions SET status = 3, error_code = ?2, error_message = ?3 "
-          "WHERE machine = ?1 AND status = 0 AND expires_at > ?4")
+      .prepare(R"(
+          UPDATE ssh_sessions SET status = {ssh_failed}, error_code = ?2, error_message = ?3
+          WHERE machine = ?1 AND status = {ssh_waking} AND expires_at > ?4)"_sql)
       .bind(machine, base::name(error.code), error.message, base::millis(tx.now))
       .run();
 }
@@ -177,9 +182,10 @@ void make_ready(Tx& tx, SshSession& session, const Machine& machine, const std::
                 const SshSessions::Issue& issue) {
   grant(tx, session, machine, issue);
   const schemas::SshConnection& c = *session.connection;
-  auto s = tx.db.prepare(
-      "UPDATE ssh_sessions SET status = 1, ready_at = ?2, expires_at = ?3, certificate = ?4, endpoint = ?5, "
-      "port = ?6, username = ?7, host_pattern = ?8, host_ca = ?9 WHERE serial = ?1 AND status = 0");
+  auto s = tx.db.prepare(R"(
+      UPDATE ssh_sessions SET status = {ssh_ready}, ready_at = ?2, expires_at = ?3, certificate = ?4,
+          endpoint = ?5, port = ?6, username = ?7, host_pattern = ?8, host_ca = ?9
+      WHERE serial = ?1 AND status = {ssh_waking})"_sql);
   s.bind(session.serial, base::millis(tx.now), base::millis(session.expires_at), c.certificate, c.endpoint,
          c.port, c.username, c.host_pattern, c.host_ca)
       .run();
@@ -235,8 +241,9 @@ void audit_close(Tx& tx, const SshSession& session, const std::string& actor) {
 void close_open(Tx& tx, SshSession& session, const std::string& actor) {
   session.status = SshStatus::kClosed;
   session.closed_at = tx.now;
-  auto s = tx.db.prepare(
-      "UPDATE ssh_sessions SET status = 2, closed_at = ?2 WHERE serial = ?1 AND status IN (0, 1)");
+  auto s = tx.db.prepare(R"(
+      UPDATE ssh_sessions SET status = {ssh_closed}, closed_at = ?2
+      WHERE serial = ?1 AND status IN ({ssh_waking}, {ssh_ready}))"_sql);
   s.bind(session.serial, base::millis(tx.now)).run();
   expect_one_change(s, "close an SSH session");
   if (session.connection) tx.db.prepare("UPDATE ssh_closes SET count = count + 1").run();
@@ -260,9 +267,10 @@ SshSessions::Revoked revoked_at(Db& db, base::WallTime now) {
   SshSessions::Revoked out;
   auto closes = db.prepare("SELECT count FROM ssh_closes");
   if (closes.step()) out.version = closes.integer(0);
-  auto s = db.prepare(
-      "SELECT serial FROM ssh_sessions INDEXED BY ssh_sessions_revoked WHERE status = 2 "
-      "AND certificate IS NOT NULL AND expires_at > ?1 ORDER BY serial");
+  auto s = db.prepare(R"(
+      SELECT serial FROM ssh_sessions INDEXED BY ssh_sessions_revoked
+      WHERE status = {ssh_closed} AND certificate IS NOT NULL AND expires_at > ?1
+      ORDER BY serial)"_sql);
   s.bind(base::millis(now - kClockSkew));
   while (s.step()) out.serials.push_back(s.integer(0));
   return out;

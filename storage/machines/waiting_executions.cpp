@@ -6,6 +6,7 @@
 #include "storage/jobs/job_transitions.h"
 #include "storage/jobs/maintenance_steps.h"
 #include "storage/machines/machine_rows.h"
+#include "storage/sql.h"
 
 namespace millrace::storage {
 namespace {
@@ -19,9 +20,10 @@ constexpr std::int64_t kUseMs = 1'000;
 
 std::vector<base::Uuid> waiting(Db& db, const base::Uuid& machine, int limit) {
   const std::string lane = schemas::machine_id(machine);
-  auto s = db.prepare(
-      "SELECT id FROM jobs WHERE status = 0 AND run_at = 9223372036854775807 AND lane_key = ?1 "
-      "ORDER BY id LIMIT ?2");
+  auto s = db.prepare(R"(
+      SELECT id FROM jobs
+      WHERE status = {queued} AND run_at = {waits_for_machine} AND lane_key = ?1
+      ORDER BY id LIMIT ?2)"_sql);
   s.bind(lane, limit);
   return ids(s);
 }
@@ -29,10 +31,9 @@ std::vector<base::Uuid> waiting(Db& db, const base::Uuid& machine, int limit) {
 }  // namespace
 
 base::Result<MachineUse> check_machine(const Tx& tx, const std::string& tenant, const base::Uuid& id) {
-  auto s = tx.db.prepare(
-      "SELECT desired, phase, autosleep_seconds > 0 AND used_at < ?3 FROM machines WHERE id = ?1 AND tenant "
-      "= "
-      "?2");
+  auto s = tx.db.prepare(R"(
+      SELECT desired, phase, autosleep_seconds > 0 AND used_at < ?3 FROM machines
+      WHERE id = ?1 AND tenant = ?2)"_sql);
   const bool there = s.bind(id, tenant, base::millis(tx.now) - kUseMs).step();
   const auto phase = there ? static_cast<MachinePhase>(s.integer(1)) : MachinePhase::kDestroyed;
   if (phase == MachinePhase::kDestroyed) return no_such_machine();
@@ -42,14 +43,17 @@ base::Result<MachineUse> check_machine(const Tx& tx, const std::string& tenant, 
 }
 
 bool mark_machine_used(Tx& tx, const base::Uuid& id) {
-  auto s = tx.db.prepare("UPDATE machines SET used_at = ?2 WHERE id = ?1 AND phase <> 6");
+  auto s = tx.db.prepare("UPDATE machines SET used_at = ?2 WHERE id = ?1 AND phase <> {phase_destroyed}"_sql);
   s.bind(id, base::millis(tx.now)).run();
   return s.changes() == 1;
 }
 
 void mark_machine_used_coarsely(Tx& tx, const base::Uuid& id) {
   const std::int64_t now = base::millis(tx.now);
-  tx.db.prepare("UPDATE machines SET used_at = ?2 WHERE id = ?1 AND used_at < ?3 AND phase <> 6")
+  tx.db
+      .prepare(R"(
+      UPDATE machines SET used_at = ?2
+      WHERE id = ?1 AND used_at < ?3 AND phase <> {phase_destroyed})"_sql)
       .bind(id, now, now - kUseMs)
       .run();
 }
@@ -59,18 +63,19 @@ void mark_lane_machine_used(Tx& tx, const std::string& lane_key) {
   if (!id) return;
   const std::int64_t now = base::millis(tx.now);
   tx.db
-      .prepare(
-          "UPDATE machines SET used_at = ?2 WHERE id = ?1 AND autosleep_seconds > 0 AND used_at < ?3 AND "
-          "phase "
-          "<> 6")
+      .prepare(R"(
+          UPDATE machines SET used_at = ?2
+          WHERE id = ?1 AND autosleep_seconds > 0 AND used_at < ?3 AND phase <> {phase_destroyed})"_sql)
       .bind(*id, now, now - kUseMs)
       .run();
 }
 
 bool has_open_executions(Db& db, const base::Uuid& machine) {
   const std::string lane = schemas::machine_id(machine);
-  auto s = db.prepare(
-      "SELECT 1 FROM jobs WHERE lane_key = ?1 AND kind = ?2 AND status < 3 AND lane_key IS NOT NULL LIMIT 1");
+  auto s = db.prepare(R"(
+      SELECT 1 FROM jobs
+      WHERE lane_key = ?1 AND kind = ?2 AND status < {first_terminal}
+          AND lane_key IS NOT NULL LIMIT 1)"_sql);
   return s.bind(lane, schemas::Kind::kExec).step();
 }
 
@@ -91,9 +96,10 @@ int cancel_open_executions(Tx& tx, const Store::Options& options, const base::Uu
   std::vector<base::Uuid> open;
   {
     const std::string lane = schemas::machine_id(machine);
-    auto s = tx.db.prepare(
-        "SELECT id FROM jobs WHERE lane_key = ?1 AND kind = ?2 AND status < 3 AND lane_key IS NOT NULL "
-        "AND cancel_requested = 0 LIMIT ?3");
+    auto s = tx.db.prepare(R"(
+        SELECT id FROM jobs
+        WHERE lane_key = ?1 AND kind = ?2 AND status < {first_terminal} AND lane_key IS NOT NULL
+            AND cancel_requested = 0 LIMIT ?3)"_sql);
     s.bind(lane, schemas::Kind::kExec, limit);
     open = ids(s);
   }

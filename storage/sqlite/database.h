@@ -34,7 +34,7 @@ struct SqliteError {
 class Sql {
  public:
   template <std::size_t N>
-  consteval Sql(const char (&text)[N]) : text_(text, N - 1) {}  // NOLINT(google-explicit-constructor)
+  consteval Sql(const char (&text)[N]) : text_(text) {}  // NOLINT(google-explicit-constructor)
   constexpr std::string_view text() const { return text_; }
 
  private:

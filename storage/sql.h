@@ -1,0 +1,124 @@
+#pragma once
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string_view>
+
+#include "schemas/jobs/job.h"
+#include "schemas/machines/machine.h"
+#include "schemas/machines/ssh_session.h"
+#include "storage/sqlite/database.h"
+
+// Inside storage: SQL texts with named constants. `"SELECT id FROM jobs WHERE status = {queued}"_sql` becomes
+// "… WHERE status = 0" at compile time, so that SQLite sees the number and can use partial indexes. A name
+// that is not in kSqlNames does not compile. White space outside of quotes becomes one space.
+namespace millrace::storage {
+
+// `run_at` of a queued job that waits until its machine is awake: infinite.
+inline constexpr std::int64_t kWaitsForMachine = std::numeric_limits<std::int64_t>::max();
+// The deadline of an untouched job: queued, never changed, and to be started within a day. Such a job has no
+// entry in jobs_deadline (0010_fresh_deadlines.sql), which saves one index insert per accepted job. It is
+// found in its queue, which is ordered by id and so by time. It may be found late by as much as the order of
+// ids and commits differs: as long as an operation waited for its group, or as far as the wall clock went
+// back.
+inline constexpr std::chrono::hours kFreshDeadline{24};
+
+struct SqlName {
+  template <class T>
+  consteval SqlName(std::string_view name, T value) : text(name), number(static_cast<std::int64_t>(value)) {}
+  std::string_view text;
+  std::int64_t number;
+};
+
+inline constexpr auto kSqlNames = std::to_array<SqlName>({
+    // jobs.status
+    {"queued", schemas::JobStatus::kQueued},
+    {"running", schemas::JobStatus::kRunning},
+    {"waiting", schemas::JobStatus::kWaiting},
+    {"succeeded", schemas::JobStatus::kSucceeded},
+    {"failed", schemas::JobStatus::kFailed},
+    {"first_terminal", schemas::JobStatus::kSucceeded},   // this one and all above are terminal
+    {"first_unsuccessful", schemas::JobStatus::kFailed},  // this one and all above: terminal, no success
+    // jobs.kind, jobs.run_at, jobs.deadline - jobs.created_at
+    {"chat", schemas::Kind::kChat},
+    {"waits_for_machine", kWaitsForMachine},
+    {"default_deadline_ms", std::chrono::milliseconds(kFreshDeadline).count()},
+    // machines.phase, machines.desired, machines.source
+    {"phase_running", schemas::MachinePhase::kRunning},
+    {"phase_sleeping", schemas::MachinePhase::kSleeping},
+    {"phase_destroyed", schemas::MachinePhase::kDestroyed},
+    {"phase_failed", schemas::MachinePhase::kFailed},
+    {"desired_running", schemas::MachineState::kRunning},
+    {"desired_sleeping", schemas::MachineState::kSleeping},
+    {"desired_destroyed", schemas::MachineState::kDestroyed},
+    {"source_file", schemas::MachineSource::kFile},
+    // ssh_sessions.status
+    {"ssh_waking", schemas::SshStatus::kWaking},
+    {"ssh_ready", schemas::SshStatus::kReady},
+    {"ssh_closed", schemas::SshStatus::kClosed},
+    {"ssh_failed", schemas::SshStatus::kFailed},
+});
+
+consteval std::int64_t sql_number(std::string_view name) {
+  for (const SqlName& known : kSqlNames) {
+    if (known.text == name) return known.number;
+  }
+  throw "no such name in kSqlNames";  // a compile error
+}
+
+template <std::size_t N>
+struct SqlSource {
+  consteval SqlSource(const char (&literal)[N]) {  // NOLINT(google-explicit-constructor)
+    std::copy_n(literal, N, text);
+  }
+  char text[N]{};
+};
+
+template <std::size_t N>
+class SqlText {
+ public:
+  consteval explicit SqlText(const SqlSource<N>& source) {
+    bool quoted = false;
+    for (std::size_t at = 0; at + 1 < N; ++at) {
+      const char c = source.text[at];
+      if (c == '\'') quoted = !quoted;
+      if (quoted) {
+        add(c);
+      } else if (c == '{') {
+        const std::size_t end = std::string_view(source.text).find('}', at);
+        add(sql_number(std::string_view(source.text).substr(at + 1, end - at - 1)));
+        at = end;
+      } else if (c == ' ' || c == '\n') {
+        if (size_ > 0 && text[size_ - 1] != ' ') add(' ');
+      } else {
+        add(c);
+      }
+    }
+  }
+
+  char text[N]{};  // no name is shorter than its number
+
+ private:
+  consteval void add(char c) { text[size_++] = c; }
+  consteval void add(std::int64_t number) {
+    std::array<char, 20> digits{};
+    std::size_t count = 0;
+    do digits[count++] = static_cast<char>('0' + number % 10);
+    while ((number /= 10) > 0);
+    while (count > 0) add(digits[--count]);
+  }
+  std::size_t size_ = 0;
+};
+
+template <SqlSource Source>
+constexpr SqlText kSqlText{Source};
+
+template <SqlSource Source>
+consteval Sql operator""_sql() {
+  return kSqlText<Source>.text;
+}
+
+}  // namespace millrace::storage
